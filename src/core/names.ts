@@ -1,0 +1,35 @@
+// names that a misspelt one may have meant
+
+/** Edits (insert, delete, replace, swap neighbours) that turn a into b. */
+function distance(a: string, b: string): number {
+  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1];
+      let best = Math.min(rows[i - 1][j] + 1, current[j - 1] + 1, rows[i - 1][j - 1] + (same ? 0 : 1));
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      if (swapped) best = Math.min(best, rows[i - 2][j - 2] + 1);
+      current.push(best);
+    }
+    rows.push(current);
+  }
+  return rows[a.length][b.length];
+}
+
+/** The candidates that are most like a name, best first, at most three; empty where nothing is alike. */
+export function nearest(name: string, candidates: readonly string[]): string[] {
+  const wanted = name.toLowerCase();
+  const bound = Math.ceil(Math.max(wanted.length, 3) / 3);
+  const scored = candidates.map((candidate, order) => {
+    const other = candidate.toLowerCase();
+    const contains = wanted.length > 2 && (other.includes(wanted) || wanted.includes(other));
+    const edits = distance(wanted, other);
+    return { candidate, order, score: contains ? Math.min(edits, bound) : edits };
+  });
+  return scored
+    .filter((s) => s.candidate !== "" && s.score <= bound)
+    .sort((a, b) => a.score - b.score || a.order - b.order)
+    .slice(0, 3)
+    .map((s) => s.candidate);
+}

@@ -1,0 +1,17 @@
+// mjSTATE_INTEGRATION: all that the next step depends on
+import { group, row } from "./row.ts";
+
+export const STATE_FIELDS = group("state", [
+  row("time", "f32", [1], "s", "simulated time"),
+  row("qpos", "f32", ["nq"], "m, rad", "positions"),
+  row("qvel", "f32", ["nv"], "m/s, rad/s", "velocities"),
+  row("act", "f32", ["na"], "", "actuator activations"),
+  row("qacc_warmstart", "f32", ["nv"], "m/s^2, rad/s^2", "acceleration that starts the constraint solver"),
+  row("ctrl", "f32", ["nu"], "", "controls"),
+  row("qfrc_applied", "f32", ["nv"], "N, N m", "applied generalized force"),
+  row("xfrc_applied", "f32", ["nbody", 6], "N, N m", "applied Cartesian force and torque at the body's centre of mass"),
+  row("eq_active", "u32", ["neq"], "", "is the equality constraint active"),
+  row("mocap_pos", "f32", ["nmocap", 3], "m", "positions of mocap bodies"),
+  row("mocap_quat", "f32", ["nmocap", 4], "", "orientations of mocap bodies"),
+  row("userdata", "f32", ["nuserdata"], "", "user data, not touched by the engine"),
+]);

@@ -1,0 +1,124 @@
+// the files MuJoCo reads while it compiles a model, shown to its file system without copying folders into it
+import { readFileSync, statSync } from "node:fs";
+import { isAbsolute, resolve } from "node:path";
+import type { MainModule } from "./mujoco.ts";
+
+/** A read-only tree. Paths use "/" and start without one. */
+export interface FileTree {
+  read(path: string): Uint8Array | undefined;
+  isDirectory(path: string): boolean;
+}
+
+/** Assets in memory, keyed by path. */
+export function memoryTree(assets: Readonly<Record<string, Uint8Array>>): FileTree {
+  const paths = Object.keys(assets);
+  return {
+    read: (path) => (Object.hasOwn(assets, path) ? assets[path] : undefined),
+    isDirectory: (path) => path === "" || paths.some((p) => p.startsWith(`${path}/`)),
+  };
+}
+
+/** The machine's own files. Every file that is read is kept in `seen`, so that a model can be compiled again elsewhere. */
+export function hostTree(seen: Map<string, Uint8Array>): FileTree {
+  // drive letters stand where a POSIX path has nothing
+  const toHost = (path: string) => (isAbsolute(path) ? path : resolve("/", path));
+  const stat = (path: string) => statSync(toHost(path), { throwIfNoEntry: false });
+  return {
+    read(path) {
+      const known = seen.get(path);
+      if (known) return known;
+      if (!stat(path)?.isFile()) return undefined;
+      const bytes = new Uint8Array(readFileSync(toHost(path)));
+      seen.set(path, bytes);
+      return bytes;
+    },
+    isDirectory: (path) => path === "" || stat(path)?.isDirectory() === true,
+  };
+}
+
+/** The parts of Emscripten's file system nodes that are used here. */
+interface FsNode {
+  id: number;
+  mode: number;
+  path: string;
+  bytes?: Uint8Array;
+  node_ops: object;
+  stream_ops: object;
+}
+interface FsStream {
+  node: FsNode;
+  position: number;
+}
+
+const DIRECTORY = 0o040555;
+const FILE = 0o100444;
+const ENOENT = 44;
+const EINVAL = 28;
+let mounts = 0;
+
+/** Emscripten file system operations over a tree. */
+function fileSystem(fs: MainModule["FS"], tree: FileTree) {
+  const fail = (errno: number) => new fs.ErrnoError(errno);
+
+  function node(parent: FsNode | null, name: string, path: string, bytes?: Uint8Array): FsNode {
+    const made: FsNode = fs.createNode(parent, name, bytes ? FILE : DIRECTORY, 0);
+    made.path = path;
+    made.bytes = bytes;
+    made.node_ops = nodeOps;
+    made.stream_ops = streamOps;
+    return made;
+  }
+
+  const epoch = new Date(0);
+  const nodeOps = {
+    lookup(parent: FsNode, name: string): FsNode {
+      const path = parent.path === "" ? name : `${parent.path}/${name}`;
+      const bytes = tree.isDirectory(path) ? undefined : tree.read(path);
+      if (!bytes && !tree.isDirectory(path)) throw fail(ENOENT);
+      return node(parent, name, path, bytes);
+    },
+    getattr: (of: FsNode) => ({
+      dev: 1,
+      ino: of.id,
+      mode: of.mode,
+      nlink: 1,
+      uid: 0,
+      gid: 0,
+      rdev: 0,
+      size: of.bytes?.length ?? 0,
+      atime: epoch,
+      mtime: epoch,
+      ctime: epoch,
+      blksize: 4096,
+      blocks: 1,
+    }),
+  };
+  const streamOps = {
+    read(stream: FsStream, buffer: Uint8Array, offset: number, length: number, position: number): number {
+      const bytes = stream.node.bytes ?? new Uint8Array();
+      const part = bytes.subarray(position, position + length);
+      buffer.set(part, offset);
+      return part.length;
+    },
+    llseek(stream: FsStream, offset: number, whence: number): number {
+      const from = [0, stream.position, stream.node.bytes?.length ?? 0][whence] ?? 0;
+      if (from + offset < 0) throw fail(EINVAL);
+      return from + offset;
+    },
+  };
+  return { mount: () => node(null, "/", "") };
+}
+
+/** Runs a call while a tree is mounted; the path of a file in MuJoCo's eyes is `at(path)`. */
+export function withTree<T>(mujoco: MainModule, tree: FileTree, call: (root: string) => T): T {
+  // never the same place twice: MuJoCo caches assets by path and time
+  const root = `/files${mounts++}`;
+  mujoco.FS.mkdir(root);
+  mujoco.FS.mount(fileSystem(mujoco.FS, tree), {}, root);
+  try {
+    return call(root);
+  } finally {
+    mujoco.FS.unmount(root);
+    mujoco.FS.rmdir(root);
+  }
+}

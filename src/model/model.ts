@@ -1,0 +1,185 @@
+// what MuJoCo compiled, as plain data
+import { CorralError } from "../core/errors.ts";
+import { nearest } from "../core/names.ts";
+import { fieldSize, fieldsOf, SIZES, type ModelArrays, type Sizes } from "./fields.ts";
+import { copyArray, getMuJoCo, readBools, type MjModel } from "./mujoco.ts";
+import { overrideOption, readOption, type ModelOption, type OptionOverrides } from "./options.ts";
+import { compileFile, compileSource, sourceOfXml, type ModelSource } from "./source.ts";
+
+export type { ModelOption, OptionOverrides } from "./options.ts";
+export type { ModelSource } from "./source.ts";
+
+/** Kinds of named objects, with the array of mjModel that holds their names. */
+const NAMED = {
+  body: ["nbody", "name_bodyadr"],
+  joint: ["njnt", "name_jntadr"],
+  geom: ["ngeom", "name_geomadr"],
+  site: ["nsite", "name_siteadr"],
+  camera: ["ncam", "name_camadr"],
+  tendon: ["ntendon", "name_tendonadr"],
+  actuator: ["nactuator", "name_actuatoradr"],
+  sensor: ["nsensor", "name_sensoradr"],
+  equality: ["neq", "name_eqadr"],
+  pair: ["npair", "name_pairadr"],
+  exclude: ["nexclude", "name_excludeadr"],
+  key: ["nkey", "name_keyadr"],
+  numeric: ["nnumeric", "name_numericadr"],
+  mesh: ["nmesh", "name_meshadr"],
+  hfield: ["nhfield", "name_hfieldadr"],
+} as const;
+
+/** What can be looked up by name. */
+export type ObjectKind = keyof typeof NAMED;
+
+/** mjStatistic: numbers of the whole model at qpos0. */
+export interface ModelStatistic {
+  readonly meaninertia: number;
+  readonly meanmass: number;
+  readonly meansize: number;
+  readonly extent: number;
+  readonly center: readonly number[];
+}
+
+/**
+ * mjModel as plain data: sizes and arrays by MuJoCo's names (floats as Float64Array, ints as Int32Array, bools and
+ * bytes as Uint8Array, row-major), options, statistics, names, and the source it was compiled from.
+ */
+export interface Model extends Sizes, ModelArrays {
+  /** Name of the model, from <mujoco model="...">. */
+  readonly name: string;
+  readonly opt: ModelOption;
+  readonly stat: ModelStatistic;
+  /** Names by kind and id; "" for an object without one. */
+  readonly names: { readonly [K in ObjectKind]: readonly string[] };
+  readonly source: ModelSource;
+  /** What MuJoCo printed while it compiled. */
+  readonly warnings: readonly string[];
+}
+
+/** The zero-terminated text at an offset. */
+function textAt(bytes: Uint8Array, offset: number): string {
+  return new TextDecoder().decode(bytes.subarray(offset, bytes.indexOf(0, offset)));
+}
+
+function readNames(model: MjModel): Model["names"] {
+  const bytes = copyArray(model, "names") as Uint8Array;
+  const out: Partial<Record<ObjectKind, string[]>> = {};
+  for (const kind of Object.keys(NAMED) as ObjectKind[]) {
+    const addresses = copyArray(model, NAMED[kind][1]);
+    out[kind] = Array.from(addresses, (at) => textAt(bytes, at));
+  }
+  return out as Model["names"];
+}
+
+function readStatistic(model: MjModel): ModelStatistic {
+  const stat = model.stat;
+  try {
+    const { meaninertia, meanmass, meansize, extent } = stat;
+    return { meaninertia, meanmass, meansize, extent, center: Array.from(stat.center as Float64Array) };
+  } finally {
+    stat.delete();
+  }
+}
+
+/** Copies an mjModel into plain data. */
+function readModel(model: MjModel, source: ModelSource, warnings: readonly string[]): Model {
+  const sizes: Partial<Record<keyof Sizes, number>> = {};
+  for (const name of SIZES) sizes[name] = model[name];
+
+  const bools: Record<string, Uint8Array> = readBools(model);
+  const arrays: Record<string, ModelArrays[keyof ModelArrays]> = {};
+  for (const { name } of fieldsOf("model")) {
+    const values = bools[name] ?? copyArray(model, name);
+    const size = fieldSize(sizes as Sizes, name);
+    if (values.length !== size) {
+      throw new CorralError(
+        "mujoco-layout",
+        `${name} has ${values.length} numbers, the field table says ${size}.`,
+        { name, length: values.length, size },
+      );
+    }
+    arrays[name] = values;
+  }
+
+  return {
+    ...(sizes as Sizes),
+    ...(arrays as unknown as ModelArrays),
+    // the buffer of names starts with the model's own
+    name: textAt(copyArray(model, "names") as Uint8Array, 0),
+    opt: readOption(model),
+    stat: readStatistic(model),
+    names: readNames(model),
+    source,
+    warnings,
+  };
+}
+
+export interface LoadOptions {
+  /** Files that an XML string names (includes, meshes), by path. */
+  readonly assets?: Readonly<Record<string, Uint8Array | string>>;
+}
+
+/**
+ * Compiles a model with MuJoCo: the path of an MJCF or URDF file, or its XML text (which starts with "<").
+ * Includes and meshes of a file are read from its folder; those of a text come from `assets`.
+ * @throws CorralError missing-file, is-directory, unreadable-file, empty-file, not-utf8, and model-compile with
+ *   MuJoCo's own text.
+ */
+export async function loadModel(pathOrXml: string | URL, options: LoadOptions = {}): Promise<Model> {
+  const mujoco = await getMuJoCo();
+  const isXml = typeof pathOrXml === "string" && /^\uFEFF?\s*</.test(pathOrXml);
+  if (typeof pathOrXml === "string" && pathOrXml.trim() === "") {
+    throw new CorralError("empty-file", `the model is an empty string. Pass a path or XML text.`);
+  }
+  if (!isXml && options.assets) {
+    throw new CorralError("bad-option", `assets go with an XML string; the files of a path are read from disk.`);
+  }
+  const source = isXml ? sourceOfXml(pathOrXml, options.assets ?? {}) : undefined;
+  const compiled = source ? { ...compileSource(mujoco, source, "the XML text"), source } : compileFile(mujoco, pathOrXml);
+  try {
+    return readModel(compiled.model, compiled.source, compiled.messages);
+  } finally {
+    compiled.model.delete();
+  }
+}
+
+/**
+ * The same model with other options (mjOption): timestep, gravity, integrator, cone, solver, iterations, tolerance, ...
+ * The given model stays as it is.
+ * @throws CorralError bad-option, unknown-option.
+ */
+export function withOptions(model: Model, overrides: OptionOverrides): Model {
+  return { ...model, opt: overrideOption(model.opt, overrides) };
+}
+
+/** The name of an object, "" where it has none. */
+export function nameOf(model: Model, kind: ObjectKind, id: number): string {
+  return model.names[kind][id] ?? "";
+}
+
+/** A name for messages: `joint "hip"`, or `joint 3` for one without a name. */
+export function describe(model: Model, kind: ObjectKind, id: number): string {
+  const name = nameOf(model, kind, id);
+  return name === "" ? `${kind} ${id}` : `${kind} "${name}"`;
+}
+
+/**
+ * The id of a named object.
+ * @throws CorralError unknown-name, with the nearest names.
+ */
+export function idOf(model: Model, kind: ObjectKind, name: string): number {
+  const id = name === "" ? -1 : model.names[kind].indexOf(name);
+  if (id >= 0) return id;
+  const known = model.names[kind].filter((n) => n !== "");
+  const near = nearest(name, known);
+  const hint = near.length
+    ? `nearest: ${near.join(", ")}`
+    : known.length
+      ? `there are: ${known.slice(0, 12).join(", ")}${known.length > 12 ? ", ..." : ""}`
+      : `the model names none`;
+  throw new CorralError("unknown-name", `the model has no ${kind} named "${name}"; ${hint}.`, {
+    kind,
+    name,
+    nearest: near,
+  });
+}

@@ -1,0 +1,111 @@
+// MuJoCo's WebAssembly build: loaded once, and read without its traps
+import load, { type MainModule, type MjModel } from "@mujoco/mujoco";
+import { CorralError } from "../core/errors.ts";
+
+export type { MainModule, MjData, MjModel } from "@mujoco/mujoco";
+
+/** The version whose semantics and memory layout this code follows. */
+export const MUJOCO_VERSION = "3.14.0";
+
+let module: Promise<MainModule> | undefined;
+let heard: string[] | undefined;
+
+// MuJoCo speaks through print; stdout must stay free for results
+function hear(text: string): void {
+  if (heard) heard.push(text);
+  else process.stderr.write(`mujoco: ${text}\n`);
+}
+
+/**
+ * The MuJoCo module of this thread, loaded at the first call.
+ * @throws CorralError mujoco-version where another version than MUJOCO_VERSION is installed.
+ */
+export function getMuJoCo(): Promise<MainModule> {
+  module ??= load({ print: hear, printErr: hear }).then((mujoco: MainModule) => {
+    const version = mujoco.mj_versionString();
+    if (version !== MUJOCO_VERSION) {
+      throw new CorralError(
+        "mujoco-version",
+        `@mujoco/mujoco ${version} is installed, ${MUJOCO_VERSION} is needed. Run npm install @mujoco/mujoco@${MUJOCO_VERSION}.`,
+        { version, needed: MUJOCO_VERSION },
+      );
+    }
+    return mujoco;
+  });
+  return module;
+}
+
+/** Runs a synchronous call and returns what MuJoCo printed meanwhile, instead of letting it reach stderr. */
+export function listen<T>(call: () => T): { result: T; messages: string[] } {
+  const before = heard;
+  const messages: string[] = [];
+  heard = messages;
+  try {
+    return { result: call(), messages };
+  } finally {
+    heard = before;
+  }
+}
+
+/** The text of an error thrown by MuJoCo, without its preamble. */
+export function mujocoMessage(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replace(/^MuJoCo Error: /, "").replace(/^Loading error: /, "").trim();
+}
+
+type View = { readonly byteOffset: number; readonly byteLength: number; readonly length: number };
+
+/** Copies an array out of the heap: views of the heap detach when it grows. */
+export function copyArray(owner: object, name: string): Float64Array | Int32Array | Uint8Array {
+  const view = (owner as Record<string, unknown>)[name];
+  if (view instanceof Float64Array) return Float64Array.from(view);
+  if (view instanceof Int32Array) return Int32Array.from(view);
+  if (view instanceof Float32Array) return Float64Array.from(view);
+  if (view instanceof Uint8Array) return Uint8Array.from(view);
+  if (view instanceof Int8Array) return new Uint8Array(Uint8Array.from(view));
+  throw new CorralError("mujoco-layout", `MuJoCo exposes no array named "${name}".`, { name });
+}
+
+// bool arrays cannot be read by name; each lies between two that can: before, the bools in order, after
+const BOOL_RUNS = [
+  { before: "jnt_group", bools: ["jnt_limited", "jnt_actfrclimited", "jnt_actgravcomp"], count: "njnt", after: "jnt_solref" },
+  { before: "eq_objtype", bools: ["eq_active0"], count: "neq", after: "eq_solref" },
+  { before: "ten_J_colind", bools: ["tendon_limited", "tendon_actfrclimited"], count: "ntendon", after: "tendon_width" },
+  { before: "actuator_biasprm", bools: ["actuator_actlimited"], count: "nactuator", after: "actuator_actrange" },
+  { before: "actuator_actrange", bools: ["actuator_actearly"], count: "nactuator", after: "actuator_history" },
+  { before: "actuator_plugin", bools: ["actuator_forcelimited"], count: "nactuator", after: "actuator_forcerange" },
+  { before: "actuator_forcerange", bools: ["actuator_ctrllimited"], count: "nu", after: "actuator_ctrlrange" },
+] as const;
+
+/** The bool arrays of mjModel that readBools returns. */
+export type BoolName = (typeof BOOL_RUNS)[number]["bools"][number];
+
+/**
+ * Reads the bool arrays of an mjModel, which the package's own getters cannot.
+ * @throws CorralError mujoco-layout where the neighbours do not lie as the header says.
+ */
+export function readBools(model: MjModel): Record<BoolName, Uint8Array> {
+  // mj_makeModel aligns every array to 64 bytes
+  const align = (offset: number) => Math.ceil(offset / 64) * 64;
+  const at = model as unknown as Record<string, View>;
+  const memory = (model.buffer as Uint8Array).buffer;
+  const out = {} as Record<BoolName, Uint8Array>;
+
+  for (const run of BOOL_RUNS) {
+    const count = model[run.count];
+    let offset = align(at[run.before].byteOffset + at[run.before].byteLength);
+    for (const name of run.bools) {
+      out[name] = new Uint8Array(memory.slice(offset, offset + count));
+      offset = align(offset + count);
+    }
+    const sane = run.bools.every((name) => out[name].every((x) => x <= 1));
+    if (offset !== at[run.after].byteOffset || !sane) {
+      throw new CorralError(
+        "mujoco-layout",
+        `${run.bools.join(", ")} do not lie between ${run.before} and ${run.after} in this build of MuJoCo. Install @mujoco/mujoco@${MUJOCO_VERSION}.`,
+        { ...run },
+      );
+    }
+  }
+  return out;
+}

@@ -1,0 +1,67 @@
+// MuJoCo itself, beside us: a live float64 model and data of the same source and options
+import { CorralError } from "../core/errors.ts";
+import type { Model } from "./model.ts";
+import { copyArray, getMuJoCo, type MainModule, type MjData, type MjModel } from "./mujoco.ts";
+import { writeOption } from "./options.ts";
+import { compileSource } from "./source.ts";
+
+/**
+ * A live MuJoCo model and its data. Everything read from `data` by property is a view that another oracle's creation
+ * may detach: use `read` for a copy. `delete()` it, or declare it with `using`.
+ */
+export interface Oracle extends Disposable {
+  readonly mujoco: MainModule;
+  readonly model: MjModel;
+  readonly data: MjData;
+  /** A copy of an array of mjData. */
+  read(name: string): Float64Array;
+  /** Writes an array of mjData, whole. */
+  write(name: string, values: ArrayLike<number>): void;
+  delete(): void;
+}
+
+/** MuJoCo's model and data, made from the source and options of a model. */
+export async function createOracle(model: Model): Promise<Oracle> {
+  const mujoco = await getMuJoCo();
+  const { model: mjModel } = compileSource(mujoco, model.source);
+  writeOption(mjModel, model.opt);
+  const mjData = new mujoco.MjData(mjModel);
+  let live = true;
+
+  function remove(): void {
+    if (!live) return;
+    live = false;
+    mjData.delete();
+    mjModel.delete();
+  }
+
+  return {
+    mujoco,
+    model: mjModel,
+    data: mjData,
+    read: (name) => Float64Array.from(copyArray(mjData, name)),
+    write(name, values) {
+      const view = (mjData as unknown as Record<string, Float64Array>)[name];
+      if (view?.length !== values.length) {
+        throw new CorralError(
+          "oracle-size",
+          `${name} of mjData holds ${view?.length ?? "no"} numbers, ${values.length} were given.`,
+          { name },
+        );
+      }
+      view.set(values);
+    },
+    delete: remove,
+    [Symbol.dispose]: remove,
+  };
+}
+
+/** Runs a function with an oracle and deletes it afterwards, whatever happens. */
+export async function withMuJoCo<T>(model: Model, use: (oracle: Oracle) => T | Promise<T>): Promise<T> {
+  const oracle = await createOracle(model);
+  try {
+    return await use(oracle);
+  } finally {
+    oracle.delete();
+  }
+}

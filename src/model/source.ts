@@ -1,0 +1,147 @@
+// where a model comes from: its XML and every file that it names, so that MuJoCo can compile it again anywhere
+import { statSync } from "node:fs";
+import { isAbsolute, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { CorralError } from "../core/errors.ts";
+import { hostTree, memoryTree, withTree, type FileTree } from "./files.ts";
+import { listen, mujocoMessage, type MainModule, type MjModel } from "./mujoco.ts";
+
+/** Everything MuJoCo needs to compile a model. Plain data: it can be cloned, stored and sent to a worker. */
+export interface ModelSource {
+  readonly xml: string;
+  /** Path of the XML relative to the root of the assets. */
+  readonly file: string;
+  /** Includes, meshes and other files, by path relative to the same root. */
+  readonly assets: Readonly<Record<string, Uint8Array>>;
+}
+
+/** Replaces MuJoCo's place for our files by what the user wrote. */
+const withoutRoot = (text: string, root: string) => text.replaceAll(`${root}/`, "");
+
+/**
+ * Lets MuJoCo compile a file of a tree. Delete the result.
+ * @throws CorralError missing-file for a file that the XML names; model-compile with MuJoCo's own text.
+ */
+function compileTree(mujoco: MainModule, tree: FileTree, file: string, name: string) {
+  return withTree(mujoco, tree, (root) => {
+    try {
+      const { result, messages } = listen<MjModel>(() => mujoco.MjModel.from_xml_path(`${root}/${file}`));
+      return { model: result, messages: messages.map((m) => withoutRoot(m, root)) };
+    } catch (error) {
+      const text = withoutRoot(mujocoMessage(error), root);
+      const missing = /Error opening file '([^']*)'/.exec(text)?.[1];
+      if (missing !== undefined) {
+        throw new CorralError(
+          "missing-file",
+          `${name} names the file "${missing}", which cannot be read. Put it there, or pass it in assets under that path.\n${text}`,
+          { file: missing, model: name, mujoco: text },
+          { cause: error },
+        );
+      }
+      throw new CorralError(
+        "model-compile",
+        `MuJoCo cannot compile ${name}: ${text}`,
+        { model: name, mujoco: text },
+        { cause: error },
+      );
+    }
+  });
+}
+
+/** Compiles a source. Delete the returned model. */
+export function compileSource(
+  mujoco: MainModule,
+  source: ModelSource,
+  name = source.file,
+): { model: MjModel; messages: string[] } {
+  const assets = { ...source.assets, [source.file]: new TextEncoder().encode(source.xml) };
+  return compileTree(mujoco, memoryTree(assets), source.file, name);
+}
+
+/** Text of the XML, checked before MuJoCo sees it. */
+function decode(bytes: Uint8Array, name: string): string {
+  if (bytes.length === 0) {
+    throw new CorralError("empty-file", `${name} is empty; a model needs at least <mujoco/>.`, { name });
+  }
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new CorralError(
+      "not-utf8",
+      `${name} is not UTF-8 text. Pass MJCF or URDF as XML saved in UTF-8 (compiled .mjb files are not read).`,
+      { name },
+      { cause },
+    );
+  }
+  if (text.includes("\0")) {
+    throw new CorralError("not-utf8", `${name} holds NUL bytes, so it is no XML text.`, { name });
+  }
+  if (text.trim() === "") {
+    throw new CorralError("empty-file", `${name} holds only white space; a model needs at least <mujoco/>.`, { name });
+  }
+  return text;
+}
+
+/** A source from an XML string and the files it names. */
+export function sourceOfXml(xml: string, assets: Readonly<Record<string, Uint8Array | string>>): ModelSource {
+  const text = decode(new TextEncoder().encode(xml), "the XML string");
+  const encoded: Record<string, Uint8Array> = {};
+  for (const [path, content] of Object.entries(assets)) {
+    // "./a" and "a" are one file
+    const plain = path.replace(/^(\.?\/)+/, "");
+    encoded[plain] = typeof content === "string" ? new TextEncoder().encode(content) : content.slice();
+  }
+  let file = "model.xml";
+  while (Object.hasOwn(encoded, file)) file = `_${file}`;
+  return { xml: text, file, assets: encoded };
+}
+
+/** Path with "/" and no leading one, as the trees want it. */
+const treePath = (path: string) => path.replaceAll("\\", "/").replace(/^\/+/, "");
+
+/** The deepest folder that holds all paths, with its final "/". */
+function commonFolder(paths: readonly string[]): string {
+  const split = paths.map((p) => p.split("/").slice(0, -1));
+  const first = split[0] ?? [];
+  let depth = 0;
+  while (depth < first.length && split.every((s) => s[depth] === first[depth])) depth++;
+  return first.slice(0, depth).map((s) => `${s}/`).join("");
+}
+
+/**
+ * Compiles a file of this machine, and returns the source made of exactly the files MuJoCo read. Delete the model.
+ * @throws CorralError missing-file, is-directory, unreadable-file, empty-file, not-utf8, model-compile.
+ */
+export function compileFile(mujoco: MainModule, path: string | URL) {
+  const host = typeof path === "string" ? (isAbsolute(path) ? path : resolve(path)) : fileURLToPath(path);
+  const name = typeof path === "string" ? path : host;
+  const stat = statSync(host, { throwIfNoEntry: false });
+  if (!stat) {
+    throw new CorralError(
+      "missing-file",
+      `there is no file "${name}" (looked at ${host}). Pass the path of an MJCF file or its XML text, which starts with "<".`,
+      { file: host },
+    );
+  }
+  if (!stat.isFile()) {
+    throw new CorralError("is-directory", `"${name}" is no file. Pass the XML file inside it.`, { file: host });
+  }
+
+  const seen = new Map<string, Uint8Array>();
+  const tree = hostTree(seen);
+  const file = treePath(host);
+  let bytes: Uint8Array | undefined;
+  try {
+    bytes = tree.read(file);
+  } catch (cause) {
+    throw new CorralError("unreadable-file", `"${name}" cannot be read: ${String(cause)}`, { file: host }, { cause });
+  }
+  const xml = decode(bytes ?? new Uint8Array(), name);
+  const compiled = compileTree(mujoco, tree, file, name);
+
+  const folder = commonFolder([...seen.keys()]);
+  const assets: Record<string, Uint8Array> = {};
+  for (const [at, content] of seen) if (at !== file) assets[at.slice(folder.length)] = content;
+  return { ...compiled, source: { xml, file: file.slice(folder.length), assets } satisfies ModelSource };
+}
