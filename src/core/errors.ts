@@ -18,3 +18,15 @@ export class CorralError extends Error {
     this.details = details;
   }
 }
+
+/** The GPU device is gone (driver reset, unplugged, destroyed behind our back). Open a new one and restore a snapshot. */
+export class DeviceLostError extends CorralError {}
+
+/** No adapter of the wanted kind can be opened; the text says what was tried, why each failed and what to install. */
+export class AdapterUnavailableError extends CorralError {}
+
+/** A GPU object could not be created: `gpu-out-of-memory`, `gpu-validation` or `gpu-internal`; names the object and its size. */
+export class GpuCreationError extends CorralError {}
+
+/** WGSL that does not compile; carries the compiler's messages and the lines around each. */
+export class ShaderError extends CorralError {}

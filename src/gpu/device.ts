@@ -1,0 +1,159 @@
+/** A WebGPU device with its adapter's facts, granted limits and features, and an honest end. */
+
+import { CorralError, DeviceLostError } from "../core/errors.ts";
+import { type AdapterSource, type OpenAdapter, openAdapter } from "./adapter.ts";
+import { type Limits, readLimits, requestedLimits } from "./limits.ts";
+
+/** What to open. `adapter` and `limits` are checked before anything is opened. */
+export interface GpuDeviceOptions {
+  /** `auto` (default), `gpu`, `system`, `embedded` or `null`; without it the variable `CORRAL_ADAPTER` decides. */
+  adapter?: string;
+  /** Name of the device in Dawn's messages. */
+  label?: string;
+  /** Limits below the adapter's own maxima, in bytes or counts. */
+  limits?: Partial<Limits>;
+}
+
+/** What is known of the adapter, in words. */
+export interface AdapterInfo {
+  readonly vendor: string;
+  readonly architecture: string;
+  readonly device: string;
+  readonly description: string;
+  /** One line that names driver and version. */
+  readonly driver: string;
+  readonly kind: "gpu" | "software";
+  readonly source: AdapterSource;
+  readonly subgroupMinSize: number;
+  readonly subgroupMaxSize: number;
+}
+
+/** Features that are requested when the adapter has them. */
+const FEATURES = ["timestamp-query", "subgroups", "shader-f16"] as const;
+
+export type FeatureName = (typeof FEATURES)[number];
+
+/** How many uncaptured errors are kept. */
+const KEPT_ERRORS = 16;
+
+/**
+ * An open device. `close()` it: a device that is never closed keeps its driver threads until the process ends.
+ * When the device is lost, `lost` resolves (it never rejects), `isLost` turns true and `assertUsable` throws.
+ */
+export class GpuDevice {
+  readonly device: GPUDevice;
+  readonly info: AdapterInfo;
+  readonly limits: Limits;
+  readonly features: ReadonlySet<FeatureName>;
+  /** Resolves when the device is gone: by `close()` or by a loss. */
+  readonly lost: Promise<GPUDeviceLostInfo>;
+
+  /** Errors that no scope caught, newest last: each is a bug of corral. */
+  readonly uncaptured: GPUError[] = [];
+  #instance: GPU | undefined;
+  #closed = false;
+  #lostInfo: GPUDeviceLostInfo | undefined;
+
+  constructor(device: GPUDevice, opened: OpenAdapter, info: AdapterInfo) {
+    this.device = device;
+    this.info = info;
+    this.limits = readLimits(device.limits);
+    this.features = new Set(FEATURES.filter((name) => device.features.has(name)));
+    this.#instance = opened.instance;
+
+    this.lost = device.lost.then((lostInfo) => {
+      this.#lostInfo = lostInfo;
+      this.#instance = undefined;
+      return lostInfo;
+    });
+
+    // unhandled, Dawn would print them on stdout
+    device.addEventListener("uncapturederror", (event) => {
+      event.preventDefault();
+      const { error } = event;
+      if (this.uncaptured.length === KEPT_ERRORS) this.uncaptured.shift();
+      this.uncaptured.push(error);
+      process.emitWarning(`uncaptured WebGPU error: ${error.message}`, { code: "corral-gpu-uncaptured" });
+    });
+  }
+
+  /** True once the device is gone without `close()`. */
+  get isLost(): boolean {
+    return this.#lostInfo !== undefined && !this.#closed;
+  }
+
+  /** True after `close()`. */
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  /** Throws `DeviceLostError` (`device-lost`) or `device-closed`; `what` is what was about to be done. */
+  assertUsable(what: string): void {
+    if (this.#closed) throw new CorralError("device-closed", `cannot ${what}: the device was closed. Open another one.`);
+    if (this.#lostInfo) throw this.lostError(what);
+  }
+
+  /** The error for a call that met a lost device. */
+  lostError(what: string): DeviceLostError {
+    const { reason, message } = this.#lostInfo ?? { reason: "unknown", message: "" };
+    const why = message ? `: ${message.trim()}` : "";
+    return new DeviceLostError(
+      "device-lost",
+      `cannot ${what}: the device ${this.info.driver} was lost (${reason}${why}). ` +
+        `Open another device and restore the last snapshot.`,
+      { reason, message },
+    );
+  }
+
+  /** Destroys the device and everything made from it. Calling it again does nothing. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.device.destroy();
+    this.#instance = undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+/**
+ * Opens a device with the adapter's maxima as limits and every feature that corral can use.
+ * Throws `AdapterUnavailableError`, `adapter-unknown`, `limit-unknown`, `limit-too-large`, `device-refused`.
+ */
+export async function openDevice(options: GpuDeviceOptions = {}): Promise<GpuDevice> {
+  const opened = await openAdapter(options.adapter);
+  const { adapter } = opened;
+  const limits = requestedLimits(readLimits(adapter.limits), options.limits);
+  const features = FEATURES.filter((name) => adapter.features.has(name));
+  const info = describeAdapter(opened);
+  try {
+    const device = await adapter.requestDevice({
+      label: options.label ?? "corral",
+      requiredLimits: { ...limits },
+      requiredFeatures: features,
+    });
+    return new GpuDevice(device, opened, info);
+  } catch (cause) {
+    const why = (cause as Error).message.split("\n")[0];
+    throw new CorralError("device-refused", `${info.driver} refused a device: ${why}. Try another CORRAL_ADAPTER.`, {}, { cause });
+  }
+}
+
+/** The facts of an adapter, in words. */
+export function describeAdapter({ adapter, source }: OpenAdapter): AdapterInfo {
+  const { vendor, architecture, device, description, isFallbackAdapter, subgroupMinSize, subgroupMaxSize } = adapter.info;
+  const software = source !== "system" || isFallbackAdapter;
+  return {
+    vendor,
+    architecture,
+    device,
+    description,
+    driver: description || device || vendor || source,
+    kind: software ? "software" : "gpu",
+    source,
+    subgroupMinSize,
+    subgroupMaxSize,
+  };
+}

@@ -1,0 +1,150 @@
+/** Reads GPU buffers back through a ring of staging buffers that are made once. */
+
+import { CorralError } from "../core/errors.ts";
+import { BufferUsage, MapMode } from "./constants.ts";
+import type { GpuDevice } from "./device.ts";
+import { createBuffer } from "./scopes.ts";
+import { waitFor } from "./waiter.ts";
+
+/** One region to read: `size` bytes from `offset`, copied to the start of `into`. Both are multiples of 4. */
+export interface ReadRegion {
+  readonly buffer: GPUBuffer;
+  readonly offset: number;
+  readonly size: number;
+  readonly into: ArrayBufferView;
+}
+
+/** How many staging buffers, and the bytes of each (a multiple of 4). */
+export interface StagingOptions {
+  readonly slots?: number;
+  readonly slotBytes: number;
+  readonly label?: string;
+}
+
+/** One piece of a region, small enough for what is left of a slot. */
+interface Piece {
+  readonly region: ReadRegion;
+  readonly from: number;
+  readonly at: number;
+  readonly size: number;
+}
+
+/**
+ * A staging ring. Reads that are under way at the same time take different slots; when all are taken a read waits for
+ * the next free one. Regions larger than a slot are read in pieces.
+ */
+export class Readback {
+  /** Bytes of GPU memory that the ring holds. */
+  readonly bytes: number;
+  readonly #gpu: GpuDevice;
+  readonly #slotBytes: number;
+  readonly #slots: readonly GPUBuffer[];
+  readonly #free: GPUBuffer[];
+  readonly #queue: ((slot: GPUBuffer) => void)[] = [];
+
+  /** Takes staging buffers that were made elsewhere, all of one size, with usage `Readback.usage`. */
+  constructor(gpu: GpuDevice, slots: readonly GPUBuffer[]) {
+    this.#gpu = gpu;
+    this.#slots = slots;
+    this.#free = [...slots];
+    this.#slotBytes = slots[0].size;
+    this.bytes = slots.reduce((sum, slot) => sum + slot.size, 0);
+  }
+
+  /** Usage flags of a staging buffer. */
+  static readonly usage = BufferUsage.MAP_READ | BufferUsage.COPY_DST;
+
+  /** Makes the staging buffers in error scopes. Throws `GpuCreationError`; nothing is left behind. */
+  static async create(gpu: GpuDevice, { slots = 2, slotBytes, label = "readback" }: StagingOptions): Promise<Readback> {
+    const made: GPUBuffer[] = [];
+    try {
+      for (let i = 0; i < slots; i++) made.push(await createBuffer(gpu, `${label}.${i}`, slotBytes, Readback.usage));
+    } catch (error) {
+      for (const buffer of made) buffer.destroy();
+      throw error;
+    }
+    return new Readback(gpu, made);
+  }
+
+  /** Reads `size` bytes from `offset` of `buffer` into `into`. */
+  read(buffer: GPUBuffer, offset: number, size: number, into: ArrayBufferView): Promise<void> {
+    return this.readAll([{ buffer, offset, size, into }]);
+  }
+
+  /**
+   * Reads several regions, in one submission where they fit a slot together. They are copied after everything that was
+   * submitted before the call. Throws `readback-range` before anything is submitted, or `DeviceLostError`.
+   */
+  async readAll(regions: readonly ReadRegion[]): Promise<void> {
+    this.#gpu.assertUsable("read a buffer");
+    for (const region of regions) checkRegion(region);
+    const loads = pack(regions, this.#slotBytes);
+    await Promise.all(loads.map((load) => this.#readLoad(load)));
+  }
+
+  /** Destroys the staging buffers. Reads under way reject. */
+  close(): void {
+    for (const slot of this.#slots) slot.destroy();
+  }
+
+  async #readLoad(load: readonly Piece[]): Promise<void> {
+    const { device } = this.#gpu;
+    const slot = this.#free.pop() ?? (await new Promise<GPUBuffer>((resolve) => this.#queue.push(resolve)));
+    try {
+      this.#gpu.assertUsable("read a buffer");
+      const encoder = device.createCommandEncoder({ label: "readback" });
+      for (const { region, from, at, size } of load) encoder.copyBufferToBuffer(region.buffer, from, slot, at, size);
+      device.queue.submit([encoder.finish()]);
+
+      const used = load[load.length - 1].at + load[load.length - 1].size;
+      await waitFor(slot.mapAsync(MapMode.READ, 0, used));
+      const mapped = slot.getMappedRange(0, used);
+      for (const piece of load) store(piece, mapped);
+      slot.unmap();
+    } catch (cause) {
+      this.#gpu.assertUsable("read a buffer");
+      if (cause instanceof CorralError) throw cause;
+      const why = (cause as Error).message || (cause as Error).name;
+      throw new CorralError("readback-failed", `reading '${load[0].region.buffer.label}' failed: ${why}`, {}, { cause });
+    } finally {
+      const next = this.#queue.shift();
+      if (next) next(slot);
+      else this.#free.push(slot);
+    }
+  }
+}
+
+function checkRegion({ buffer, offset, size, into }: ReadRegion): void {
+  const wrong = (text: string) => {
+    throw new CorralError("readback-range", `buffer '${buffer.label}': ${text}`, { offset, size });
+  };
+  if (!Number.isInteger(offset) || offset < 0 || offset % 4 !== 0) wrong(`offset ${offset} is not a multiple of 4.`);
+  if (!Number.isInteger(size) || size < 0 || size % 4 !== 0) wrong(`size ${size} is not a multiple of 4.`);
+  if (offset + size > buffer.size) wrong(`bytes ${offset} to ${offset + size} pass its end at ${buffer.size}.`);
+  if (into.byteLength < size) wrong(`${size} bytes do not fit an array of ${into.byteLength} bytes.`);
+}
+
+/** Cuts regions into pieces and groups the pieces by slot, in order. */
+function pack(regions: readonly ReadRegion[], slotBytes: number): Piece[][] {
+  const loads: Piece[][] = [];
+  let room = 0;
+  for (const region of regions) {
+    for (let done = 0; done < region.size;) {
+      if (room === 0) {
+        loads.push([]);
+        room = slotBytes;
+      }
+      const size = Math.min(room, region.size - done);
+      loads[loads.length - 1].push({ region, from: region.offset + done, at: slotBytes - room, size });
+      room -= size;
+      done += size;
+    }
+  }
+  return loads;
+}
+
+function store({ region, from, at, size }: Piece, mapped: ArrayBuffer): void {
+  const { into, offset } = region;
+  const target = new Uint8Array(into.buffer, into.byteOffset + (from - offset), size);
+  target.set(new Uint8Array(mapped, at, size));
+}

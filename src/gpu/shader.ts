@@ -1,0 +1,143 @@
+/** WGSL to modules and pipelines: compiler messages with their source lines, and a cache by content. */
+
+import { createHash } from "node:crypto";
+import { ShaderError } from "../core/errors.ts";
+import type { GpuDevice } from "./device.ts";
+import { inScopes } from "./scopes.ts";
+import { waitFor } from "./waiter.ts";
+
+/** Lines shown before and after the line of a message. */
+const CONTEXT = 2;
+
+/** Messages shown in an error's text; all are in its details. */
+const SHOWN = 5;
+
+/** One compiler message; `line` and `column` count from 1, 0 when the compiler names no place. */
+export interface ShaderMessage {
+  readonly type: GPUCompilationMessageType;
+  readonly message: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Compiles WGSL. Throws `ShaderError` (`shader-compile`) with the compiler's messages and the lines around them. */
+export async function compileShader(gpu: GpuDevice, label: string, code: string): Promise<GPUShaderModule> {
+  const { device } = gpu;
+  gpu.assertUsable(`compile shader '${label}'`);
+
+  // the compilation info says what the scope would, with places
+  device.pushErrorScope("validation");
+  const module = device.createShaderModule({ label, code });
+  const scope = device.popErrorScope();
+  const [info, error] = await waitFor(Promise.all([module.getCompilationInfo(), scope]));
+  gpu.assertUsable(`compile shader '${label}'`);
+
+  const messages = info.messages.map(({ type, message, lineNum, linePos }) => ({ type, message, line: lineNum, column: linePos }));
+  if (error || messages.some(({ type }) => type === "error")) throw shaderError(label, code, messages, error?.message);
+  return module;
+}
+
+function shaderError(label: string, code: string, messages: readonly ShaderMessage[], other?: string): ShaderError {
+  const errors = messages.filter(({ type }) => type === "error");
+  const lines = code.split("\n");
+  const parts = errors.slice(0, SHOWN).map((message) => `${message.message}\n${excerpt(lines, message)}`);
+  if (errors.length > SHOWN) parts.push(`and ${errors.length - SHOWN} more`);
+  if (errors.length === 0) parts.push(other ?? "no message");
+  return new ShaderError("shader-compile", `shader '${label}' does not compile: ${parts.join("\n")}`, { label, messages, code });
+}
+
+/** The lines around a message, numbered, with a caret below its column. */
+export function excerpt(lines: readonly string[], { line, column }: Pick<ShaderMessage, "line" | "column">): string {
+  if (line < 1 || line > lines.length) return "";
+  const first = Math.max(1, line - CONTEXT);
+  const last = Math.min(lines.length, line + CONTEXT);
+  const width = String(last).length;
+  const shown: string[] = [];
+  for (let at = first; at <= last; at++) {
+    shown.push(`${String(at).padStart(width)} | ${lines[at - 1]}`);
+    if (at === line) shown.push(`${" ".repeat(width)} | ${" ".repeat(Math.max(0, column - 1))}^`);
+  }
+  return shown.join("\n");
+}
+
+/** A compute pipeline to make. `constants` are WGSL overrides. */
+export interface PipelineRequest {
+  readonly label: string;
+  readonly code: string;
+  readonly entryPoint: string;
+  readonly layout?: GPUPipelineLayout | GPUAutoLayoutMode;
+  readonly constants?: Readonly<Record<string, number>>;
+}
+
+/** Compute pipelines of one device, each made once: equal code, entry point, constants and layout share one. */
+export class PipelineCache {
+  readonly #gpu: GpuDevice;
+  readonly #modules = new Map<string, Promise<GPUShaderModule>>();
+  readonly #pipelines = new Map<string, Promise<GPUComputePipeline>>();
+  readonly #layouts = new WeakMap<GPUPipelineLayout, number>();
+  #layoutCount = 0;
+
+  constructor(gpu: GpuDevice) {
+    this.#gpu = gpu;
+  }
+
+  /** Pipelines made so far. */
+  get size(): number {
+    return this.#pipelines.size;
+  }
+
+  /** The pipeline, compiled at the first request. Throws `ShaderError` (`shader-compile`, `pipeline`) or `DeviceLostError`. */
+  compute(request: PipelineRequest): Promise<GPUComputePipeline> {
+    const hash = hashShader(request.code);
+    const constants = Object.entries(request.constants ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+    const key = JSON.stringify([hash, request.entryPoint, constants, this.#layoutKey(request.layout)]);
+    return remember(this.#pipelines, key, () => this.#make(request, hash));
+  }
+
+  async #make(request: PipelineRequest, hash: string): Promise<GPUComputePipeline> {
+    const gpu = this.#gpu;
+    const { label, code, entryPoint } = request;
+    const module = await remember(this.#modules, hash, () => compileShader(gpu, label, code));
+    try {
+      const made = gpu.device.createComputePipelineAsync({
+        label,
+        layout: request.layout ?? "auto",
+        compute: { module, entryPoint, constants: { ...request.constants } },
+      });
+      const pipeline = await waitFor(made);
+      gpu.assertUsable(`compile pipeline '${label}'`);
+      return pipeline;
+    } catch (cause) {
+      gpu.assertUsable(`compile pipeline '${label}'`);
+      const why = (cause as Error).message.trim();
+      throw new ShaderError("pipeline", `pipeline '${label}' (${entryPoint}) was refused: ${why}`, { label, code }, { cause });
+    }
+  }
+
+  #layoutKey(layout: PipelineRequest["layout"]): number {
+    if (layout === undefined || layout === "auto") return 0;
+    let id = this.#layouts.get(layout);
+    if (id === undefined) this.#layouts.set(layout, (id = ++this.#layoutCount));
+    return id;
+  }
+}
+
+/** The key of a shader in caches and bundles: SHA-256 of its text, in hex. */
+export function hashShader(code: string): string {
+  return createHash("sha256").update(code).digest("hex");
+}
+
+// a failure is not remembered, so that a later call may try again
+function remember<T>(map: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {
+  const known = map.get(key);
+  if (known) return known;
+  const made = make();
+  map.set(key, made);
+  made.catch(() => map.delete(key));
+  return made;
+}
+
+/** A bind group made inside error scopes. Throws `GpuCreationError` when a binding does not fit the layout or the limits. */
+export function createBindGroup(gpu: GpuDevice, descriptor: GPUBindGroupDescriptor): Promise<GPUBindGroup> {
+  return inScopes(gpu, { what: `bind group '${descriptor.label ?? ""}'` }, () => gpu.device.createBindGroup(descriptor));
+}

@@ -1,0 +1,15 @@
+import { defineConfig } from "vitest/config";
+
+// `--mode full` also runs the tests that take long: they look at CORRAL_FULL
+export default defineConfig(({ mode }) => ({
+  test: {
+    include: ["test/**/*.test.ts"],
+    // a driver that crashes takes one file down, not the run
+    pool: "forks",
+    maxWorkers: 2,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    teardownTimeout: 10_000,
+    env: mode === "full" ? { CORRAL_FULL: "1" } : {},
+  },
+}));
