@@ -1,0 +1,234 @@
+// geom pairs that can touch, in the order in which MuJoCo makes their contacts (mj_collision)
+import {
+  mjMINMU, mjMINVAL, mjtCone, mjtDisableBit, mjtEnableBit, mjtGeom, mjtJoint,
+} from "./enums.ts";
+import type { Model } from "./model.ts";
+
+/** A pair of geoms that can touch, with the combined parameters of its contacts. */
+export interface GeomPair {
+  /** The two geoms; as in mjContact.geom, the first has the lower mjtGeom. */
+  readonly geom1: number;
+  readonly geom2: number;
+  /** The explicit <pair>, -1: found by filtering. */
+  readonly ipair: number;
+  /** Most contacts that the collider of the two types makes. */
+  readonly ncon: number;
+  /** Constraint rows that each contact makes; 0 where neither body can move. */
+  readonly nrow: number;
+  readonly condim: number;
+  /** mjContact.friction: tangent 1, 2, spin, roll 1, 2. */
+  readonly friction: readonly number[];
+  readonly solref: readonly number[];
+  readonly solreffriction: readonly number[];
+  readonly solimp: readonly number[];
+  /** mjContact.includemargin: a contact nearer than this makes rows (m). */
+  readonly margin: number;
+  /** Contacts are detected up to margin + gap (m). */
+  readonly gap: number;
+}
+
+const isSet = (model: Model, bit: number) => (model.opt.disableflags & bit) !== 0;
+const row = (values: Float64Array, id: number, width: number) =>
+  Array.from(values.subarray(id * width, (id + 1) * width));
+
+/** Do two geoms' bits let them touch? */
+function bitsMatch(model: Model, g1: number, g2: number): boolean {
+  const { geom_contype: type, geom_conaffinity: affinity } = model;
+  return (type[g1] & affinity[g2]) !== 0 || (type[g2] & affinity[g1]) !== 0;
+}
+
+/** Do the bodies of a pair get their geoms tested at all (filterBodyPair, canCollide2)? */
+function bodiesMatch(model: Model, b1: number, b2: number): boolean {
+  const { body_weldid: weld, body_parentid: parent, body_dofnum: dofnum } = model;
+  const { body_contype: type, body_conaffinity: affinity } = model;
+  const [weld1, weld2] = [weld[b1], weld[b2]];
+  if (weld1 === weld2) return false;
+
+  // no force can act between bodies that cannot move
+  if (dofnum[weld1] === 0 && dofnum[weld2] === 0) return false;
+
+  // a body does not touch its parent, unless that is the world
+  const isParent = weld1 === weld[parent[weld2]] || weld2 === weld[parent[weld1]];
+  if (!isSet(model, mjtDisableBit.FILTERPARENT) && weld1 !== 0 && weld2 !== 0 && isParent) return false;
+
+  return (type[b1] & affinity[b2]) !== 0 || (type[b2] & affinity[b1]) !== 0;
+}
+
+const { PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX } = mjtGeom;
+
+/** Does MuJoCo have a collider for these two? */
+function hasCollider(model: Model, g1: number, g2: number): boolean {
+  const higher = Math.max(model.geom_type[g1], model.geom_type[g2]);
+  return higher !== PLANE && higher !== HFIELD;
+}
+
+/** Most contacts of a collider (types in order). Those we do not have get MuJoCo's own bound. */
+function maxContacts(t1: number, t2: number): number {
+  if (t1 === SPHERE || t2 === SPHERE || t1 === ELLIPSOID || t2 === ELLIPSOID) return 1;
+  if (t1 === PLANE) return t2 === CAPSULE ? 2 : t2 === BOX || t2 === CYLINDER ? 4 : 3;
+  if (t1 === CAPSULE && (t2 === CAPSULE || t2 === BOX)) return 2;
+  if (t1 === BOX && t2 === BOX) return 8;
+  return t1 === HFIELD ? 50 : 5;
+}
+
+/** Weight of the first geom when parameters are mixed. */
+function mixWeight(s1: number, s2: number): number {
+  if (s1 >= mjMINVAL && s2 >= mjMINVAL) return s1 / (s1 + s2);
+  if (s1 < mjMINVAL && s2 < mjMINVAL) return 0.5;
+  return s1 < mjMINVAL ? 0 : 1;
+}
+
+type ContactParams = Pick<GeomPair, "condim" | "friction" | "solref" | "solimp">;
+
+/** Parameters of one geom's contacts. */
+function ownParams(model: Model, g: number): ContactParams {
+  const [slide, spin, roll] = row(model.geom_friction, g, 3);
+  return {
+    condim: model.geom_condim[g],
+    friction: [slide, slide, spin, roll, roll],
+    solref: row(model.geom_solref, g, 2),
+    solimp: row(model.geom_solimp, g, 5),
+  };
+}
+
+/** Combined parameters of two geoms (mj_contactParam). */
+function mixedParams(model: Model, g1: number, g2: number): ContactParams {
+  const [p1, p2] = [ownParams(model, g1), ownParams(model, g2)];
+  const [priority1, priority2] = [model.geom_priority[g1], model.geom_priority[g2]];
+  if (priority1 !== priority2) return priority1 > priority2 ? p1 : p2;
+
+  const mix = mixWeight(model.geom_solmix[g1], model.geom_solmix[g2]);
+  const blend = (a: readonly number[], b: readonly number[]) => a.map((x, i) => mix * x + (1 - mix) * b[i]);
+  const lower = (a: readonly number[], b: readonly number[]) => a.map((x, i) => Math.min(x, b[i]));
+
+  // two time constants mix; stiffness and damping given directly (negative) take the lower
+  const standard = p1.solref[0] > 0 && p2.solref[0] > 0;
+  return {
+    condim: Math.max(p1.condim, p2.condim),
+    friction: p1.friction.map((x, i) => Math.max(x, p2.friction[i])),
+    solref: standard ? blend(p1.solref, p2.solref) : lower(p1.solref, p2.solref),
+    solimp: blend(p1.solimp, p2.solimp),
+  };
+}
+
+/** Constraint rows of a contact. */
+function contactRows(model: Model, condim: number): number {
+  if (condim === 1) return 1;
+  return model.opt.cone === mjtCone.PYRAMIDAL ? 2 * (condim - 1) : condim;
+}
+
+function makePair(model: Model, a: number, b: number, ipair: number): GeomPair {
+  const [geom1, geom2] = model.geom_type[a] > model.geom_type[b] ? [b, a] : [a, b];
+  const explicit = ipair >= 0;
+  const params: ContactParams = explicit
+    ? {
+        condim: model.pair_dim[ipair],
+        friction: row(model.pair_friction, ipair, 5),
+        solref: row(model.pair_solref, ipair, 2),
+        solimp: row(model.pair_solimp, ipair, 5),
+      }
+    : mixedParams(model, geom1, geom2);
+
+  const override = (model.opt.enableflags & mjtEnableBit.OVERRIDE) !== 0;
+  const { opt } = model;
+  const friction = override ? opt.o_friction : params.friction;
+  const solreffriction = explicit ? row(model.pair_solreffriction, ipair, 2) : [0, 0];
+  const margin = explicit ? model.pair_margin[ipair] : model.geom_margin[geom1] + model.geom_margin[geom2];
+  const gap = explicit ? model.pair_gap[ipair] : model.geom_gap[geom1] + model.geom_gap[geom2];
+  const moves = [geom1, geom2].some((g) => model.body_dofnum[model.body_weldid[model.geom_bodyid[g]]] > 0);
+
+  return {
+    geom1,
+    geom2,
+    ipair,
+    ncon: maxContacts(model.geom_type[geom1], model.geom_type[geom2]),
+    nrow: moves ? contactRows(model, params.condim) : 0,
+    condim: params.condim,
+    friction: friction.map((x) => Math.max(mjMINMU, x)),
+    solref: override ? opt.o_solref : params.solref,
+    solreffriction: override ? opt.o_solref : solreffriction,
+    solimp: override ? opt.o_solimp : params.solimp,
+    margin: override ? opt.o_margin : margin,
+    gap,
+  };
+}
+
+/** Geom pairs of two bodies, in contact order. */
+function pairsOfBodies(model: Model, b1: number, b2: number, merged: ReadonlySet<string>): GeomPair[] {
+  const out: GeomPair[] = [];
+  const { body_geomadr: adr, body_geomnum: num } = model;
+  for (let g1 = adr[b1]; g1 < adr[b1] + num[b1]; g1++) {
+    for (let g2 = adr[b2]; g2 < adr[b2] + num[b2]; g2++) {
+      const known = merged.has(`${g1} ${g2}`) || merged.has(`${g2} ${g1}`);
+      if (!known && hasCollider(model, g1, g2) && bitsMatch(model, g1, g2)) out.push(makePair(model, g1, g2, -1));
+    }
+  }
+
+  // the tree search of bodies with several geoms sorts its contacts by their geoms
+  const single = num[b1] === 1 && num[b2] === 1;
+  const midphase = !isSet(model, mjtDisableBit.MIDPHASE) && model.body_bvhadr[b1] >= 0 && model.body_bvhadr[b2] >= 0;
+  if (!single && midphase) out.sort((p, q) => p.geom1 - q.geom1 || p.geom2 - q.geom2);
+  return out;
+}
+
+/**
+ * All geom pairs whose contacts a step may make, in MuJoCo's contact order: by the signature of the two bodies,
+ * explicit pairs first, then by geom. Empty where contacts are disabled.
+ */
+export function geomPairs(model: Model): GeomPair[] {
+  if (isSet(model, mjtDisableBit.CONSTRAINT | mjtDisableBit.CONTACT)) return [];
+
+  const out: GeomPair[] = [];
+  let next = 0;
+  // explicit pairs up to a signature; their geoms are not paired again
+  const takeExplicit = (signature: number): Set<string> => {
+    const taken = new Set<string>();
+    for (; next < model.npair && model.pair_signature[next] <= signature; next++) {
+      const [g1, g2] = [model.pair_geom1[next], model.pair_geom2[next]];
+      if (model.pair_signature[next] === signature) taken.add(`${g1} ${g2}`);
+      if (hasCollider(model, g1, g2)) out.push(makePair(model, g1, g2, next));
+    }
+    return taken;
+  };
+
+  const excluded = new Set(model.exclude_signature);
+  for (let b1 = 0; b1 < model.nbody; b1++) {
+    for (let b2 = b1 + 1; b2 < model.nbody; b2++) {
+      if (!bodiesMatch(model, b1, b2)) continue;
+      const signature = (b1 << 16) + b2;
+      const merged = takeExplicit(signature);
+      if (!excluded.has(signature)) out.push(...pairsOfBodies(model, b1, b2, merged));
+    }
+  }
+  takeExplicit(Infinity);
+  return out;
+}
+
+/** How many contacts and constraint rows a step can need at most. */
+export interface ConstraintBound {
+  readonly nconmax: number;
+  readonly njmax: number;
+  /** Rows by kind: friction loss, limits, contacts. */
+  readonly nf: number;
+  readonly nl: number;
+  readonly ncontact: number;
+}
+
+/** Most rows that the limit of a joint makes: both ends at once only where the range is narrower than two margins. */
+function limitRows(model: Model, j: number): number {
+  if (!model.jnt_limited[j] || model.jnt_type[j] === mjtJoint.FREE) return 0;
+  if (model.jnt_type[j] === mjtJoint.BALL) return 1;
+  return model.jnt_range[2 * j + 1] - model.jnt_range[2 * j] < 2 * model.jnt_margin[j] ? 2 : 1;
+}
+
+/** The bound over all states: every pair touching everywhere, every limit reached. */
+export function constraintBound(model: Model, pairs: readonly GeomPair[] = geomPairs(model)): ConstraintBound {
+  const off = (bit: number) => isSet(model, mjtDisableBit.CONSTRAINT | bit);
+  const nf = off(mjtDisableBit.FRICTIONLOSS) ? 0 : model.dof_frictionloss.filter((x) => x !== 0).length;
+  let nl = 0;
+  if (!off(mjtDisableBit.LIMIT)) for (let j = 0; j < model.njnt; j++) nl += limitRows(model, j);
+
+  const nconmax = pairs.reduce((n, p) => n + p.ncon, 0);
+  const ncontact = pairs.reduce((n, p) => n + p.ncon * p.nrow, 0);
+  return { nconmax, njmax: nf + nl + ncontact, nf, nl, ncontact };
+}

@@ -1,0 +1,223 @@
+// what this release simulates; everything else is refused by name before anything is allocated
+import { CorralError } from "../core/errors.ts";
+import {
+  bitNames, enumName, mjtBias, mjtDisableBit, mjtDyn, mjtEnableBit, mjtEq, mjtGain, mjtGeom, mjtIntegrator,
+  mjtObj, mjtSensor, mjtTrn, mjtWrap,
+} from "./enums.ts";
+import { describe, type Model } from "./model.ts";
+import { geomPairs } from "./pairs.ts";
+
+/** Something MuJoCo can do that we do not: its name, and the elements of the model that use it. */
+export interface UnsupportedFeature {
+  readonly feature: string;
+  readonly elements: readonly string[];
+}
+
+const { PLANE, SPHERE, CAPSULE, BOX } = mjtGeom;
+
+// pairs of geom types that have a collider, the lower type first
+const COLLIDERS: ReadonlySet<string> = new Set(
+  [
+    [PLANE, SPHERE], [PLANE, CAPSULE], [PLANE, BOX],
+    [SPHERE, SPHERE], [SPHERE, CAPSULE], [SPHERE, BOX],
+    [CAPSULE, CAPSULE], [CAPSULE, BOX],
+  ].map(String),
+);
+
+const SENSORS: ReadonlySet<number> = new Set([
+  mjtSensor.JOINTPOS, mjtSensor.JOINTVEL, mjtSensor.TENDONPOS, mjtSensor.TENDONVEL, mjtSensor.ACTUATORPOS,
+  mjtSensor.ACTUATORVEL, mjtSensor.ACTUATORFRC, mjtSensor.JOINTACTFRC, mjtSensor.BALLQUAT, mjtSensor.BALLANGVEL,
+  mjtSensor.JOINTLIMITPOS, mjtSensor.JOINTLIMITVEL, mjtSensor.JOINTLIMITFRC, mjtSensor.FRAMEPOS,
+  mjtSensor.FRAMEQUAT, mjtSensor.FRAMEXAXIS, mjtSensor.FRAMEYAXIS, mjtSensor.FRAMEZAXIS, mjtSensor.FRAMELINVEL,
+  mjtSensor.FRAMEANGVEL, mjtSensor.FRAMELINACC, mjtSensor.FRAMEANGACC, mjtSensor.GYRO, mjtSensor.ACCELEROMETER,
+  mjtSensor.VELOCIMETER, mjtSensor.TOUCH, mjtSensor.FORCE, mjtSensor.TORQUE, mjtSensor.SUBTREECOM,
+  mjtSensor.SUBTREELINVEL, mjtSensor.SUBTREEANGMOM, mjtSensor.CLOCK,
+]);
+
+// frames that sensors can be attached to, or be relative to
+const SENSOR_FRAMES: ReadonlySet<number> = new Set([mjtObj.BODY, mjtObj.XBODY, mjtObj.GEOM, mjtObj.SITE]);
+
+const TRANSMISSIONS: ReadonlySet<number> = new Set([mjtTrn.JOINT, mjtTrn.JOINTINPARENT, mjtTrn.TENDON]);
+const DYNAMICS: ReadonlySet<number> = new Set([mjtDyn.NONE, mjtDyn.INTEGRATOR, mjtDyn.FILTER, mjtDyn.FILTEREXACT]);
+const GAINS: ReadonlySet<number> = new Set([mjtGain.FIXED, mjtGain.AFFINE]);
+const BIASES: ReadonlySet<number> = new Set([mjtBias.NONE, mjtBias.AFFINE]);
+const INTEGRATORS: ReadonlySet<number> = new Set([mjtIntegrator.EULER, mjtIntegrator.RK4, mjtIntegrator.IMPLICITFAST]);
+
+// flags that change the result of a step in a way that is not simulated; the others are obeyed or cannot matter:
+// midphase (order only), autoreset, nativeccd, multiccd (colliders we do not have), island (same solution),
+// energy, fwdinv, invdiscrete, ipc (flex)
+const REFUSED_ENABLE = mjtEnableBit.OVERRIDE | mjtEnableBit.SLEEP | mjtEnableBit.DIAGEXACT;
+
+/** Is any of `width` numbers of an object not zero? */
+function nonzero(values: ArrayLike<number>, id: number, width = 1): boolean {
+  for (let i = id * width; i < (id + 1) * width; i++) if (values[i] !== 0) return true;
+  return false;
+}
+
+/** Collects features, the elements of each together. */
+class Findings {
+  readonly #found = new Map<string, string[]>();
+
+  add(feature: string, element = "option"): void {
+    const elements = this.#found.get(feature);
+    if (elements) elements.push(element);
+    else this.#found.set(feature, [element]);
+  }
+
+  list(): UnsupportedFeature[] {
+    return [...this.#found].map(([feature, elements]) => ({ feature, elements }));
+  }
+}
+
+type Check = (model: Model, found: Findings) => void;
+
+const lower = (values: Readonly<Record<string, number>>, value: number) => enumName(values, value).toLowerCase();
+
+const options: Check = (model, found) => {
+  const { opt } = model;
+  if (!INTEGRATORS.has(opt.integrator)) found.add(`integrator ${lower(mjtIntegrator, opt.integrator)}`);
+  if (opt.noslip_iterations > 0) found.add("noslip_iterations");
+  if (opt.density !== 0) found.add("density (fluid forces)");
+  if (opt.viscosity !== 0) found.add("viscosity (fluid forces)");
+  for (const bit of bitNames(mjtEnableBit, opt.enableflags & REFUSED_ENABLE)) {
+    found.add(`enable flag ${bit.toLowerCase()}`);
+  }
+  if ((opt.disableflags & mjtDisableBit.SENSOR) !== 0 && model.nsensor > 0) found.add("disable flag sensor");
+  if (model.nflex > 0) found.add("flex", `${model.nflex} flex objects`);
+};
+
+const joints: Check = (model, found) => {
+  for (let j = 0; j < model.njnt; j++) {
+    const name = describe(model, "joint", j);
+    if (nonzero(model.jnt_stiffnesspoly, j, 2)) found.add("polynomial joint stiffness", name);
+    if (nonzero(model.dof_dampingpoly, model.jnt_dofadr[j], 2)) found.add("polynomial joint damping", name);
+    if (model.jnt_actgravcomp[j] && model.ngravcomp > 0) found.add("actuatorgravcomp", name);
+  }
+  for (let b = 0; b < model.nbody; b++) {
+    if (model.body_plugin[b] >= 0) found.add("plugin", describe(model, "body", b));
+  }
+};
+
+const geoms: Check = (model, found) => {
+  const touching = new Set<number>();
+  for (const { geom1, geom2, ipair } of geomPairs(model)) {
+    const types = [model.geom_type[geom1], model.geom_type[geom2]];
+    const [name1, name2] = [describe(model, "geom", geom1), describe(model, "geom", geom2)];
+    if (!COLLIDERS.has(String(types))) {
+      found.add(`collision ${types.map((t) => lower(mjtGeom, t)).join("-")}`, `${name1} with ${name2}`);
+    }
+    if (ipair >= 0 && model.pair_adhesion[ipair] !== 0) found.add("adhesion", describe(model, "pair", ipair));
+    touching.add(geom1).add(geom2);
+  }
+  for (const g of touching) {
+    if (nonzero(model.geom_surfacevel, g, 6)) found.add("surfacevel", describe(model, "geom", g));
+    if (model.geom_adhesion[g] !== 0) found.add("adhesion", describe(model, "geom", g));
+  }
+};
+
+const equalities: Check = (model, found) => {
+  const off = mjtDisableBit.EQUALITY | mjtDisableBit.CONSTRAINT;
+  if ((model.opt.disableflags & off) !== 0) return;
+  for (let e = 0; e < model.neq; e++) {
+    if (model.eq_active0[e]) found.add(`equality ${lower(mjtEq, model.eq_type[e])}`, describe(model, "equality", e));
+  }
+};
+
+const tendons: Check = (model, found) => {
+  for (let t = 0; t < model.ntendon; t++) {
+    const name = describe(model, "tendon", t);
+    for (let w = model.tendon_adr[t]; w < model.tendon_adr[t] + model.tendon_num[t]; w++) {
+      if (model.wrap_type[w] === mjtWrap.JOINT) continue;
+      found.add("spatial tendon", name);
+      break;
+    }
+    const forces = {
+      "tendon stiffness": nonzero(model.tendon_stiffness, t) || nonzero(model.tendon_stiffnesspoly, t, 2),
+      "tendon damping": nonzero(model.tendon_damping, t) || nonzero(model.tendon_dampingpoly, t, 2),
+      "tendon armature": nonzero(model.tendon_armature, t),
+      "tendon frictionloss": nonzero(model.tendon_frictionloss, t),
+      "tendon limit": nonzero(model.tendon_limited, t),
+      "tendon actuatorfrcrange": nonzero(model.tendon_actfrclimited, t),
+    };
+    for (const [feature, used] of Object.entries(forces)) if (used) found.add(feature, name);
+  }
+};
+
+/** Do the bits of disableactuator switch an actuator's group off? */
+function isDisabled(model: Model, a: number): boolean {
+  const group = model.actuator_group[a];
+  return group >= 0 && group <= 30 && (model.opt.disableactuator & (1 << group)) !== 0;
+}
+
+const actuators: Check = (model, found) => {
+  const kinds = [
+    ["transmission", model.actuator_trntype, TRANSMISSIONS, mjtTrn],
+    ["actuator dyntype", model.actuator_dyntype, DYNAMICS, mjtDyn],
+    ["actuator gaintype", model.actuator_gaintype, GAINS, mjtGain],
+    ["actuator biastype", model.actuator_biastype, BIASES, mjtBias],
+  ] as const;
+  for (let a = 0; a < model.nactuator; a++) {
+    const name = describe(model, "actuator", a);
+    for (const [kind, values, known, words] of kinds) {
+      if (!known.has(values[a])) found.add(`${kind} ${lower(words, values[a])}`, name);
+    }
+    if (model.actuator_ctrlnum[a] !== 1) found.add(`actuator with ${model.actuator_ctrlnum[a]} controls`, name);
+    if (model.actuator_delay[a] !== 0 || nonzero(model.actuator_history, a, 2)) found.add("actuator delay", name);
+    if (nonzero(model.actuator_damping, a) || nonzero(model.actuator_dampingpoly, a, 2)) {
+      found.add("actuator damping", name);
+    }
+    if (nonzero(model.actuator_armature, a)) found.add("actuator armature", name);
+    if (model.actuator_plugin[a] >= 0) found.add("plugin", name);
+    if (isDisabled(model, a)) found.add("actuatorgroupdisable", name);
+  }
+};
+
+const sensors: Check = (model, found) => {
+  for (let s = 0; s < model.nsensor; s++) {
+    const name = describe(model, "sensor", s);
+    const type = model.sensor_type[s];
+    if (!SENSORS.has(type)) {
+      found.add(`sensor ${lower(mjtSensor, type)}`, name);
+      continue;
+    }
+    const isFrame = type >= mjtSensor.FRAMEPOS && type <= mjtSensor.FRAMEANGACC;
+    const frames = [model.sensor_objtype[s], ...(model.sensor_refid[s] >= 0 ? [model.sensor_reftype[s]] : [])];
+    for (const frame of isFrame ? frames : []) {
+      if (!SENSOR_FRAMES.has(frame)) found.add(`sensor on a ${lower(mjtObj, frame)} frame`, name);
+    }
+    const late = nonzero(model.sensor_delay, s) || nonzero(model.sensor_history, s, 2);
+    if (late) found.add("sensor delay", name);
+    if (nonzero(model.sensor_interval, s, 2)) found.add("sensor interval", name);
+  }
+};
+
+const CHECKS: readonly Check[] = [options, joints, geoms, equalities, tendons, actuators, sensors];
+
+/** Everything the model uses that this release does not simulate; empty where it can run. */
+export function unsupportedFeatures(model: Model): UnsupportedFeature[] {
+  const found = new Findings();
+  for (const check of CHECKS) check(model, found);
+  return found.list();
+}
+
+/** One line for a feature: its name and up to five of its elements. */
+function line({ feature, elements }: UnsupportedFeature): string {
+  const shown = elements.slice(0, 5).join(", ");
+  const more = elements.length > 5 ? ` and ${elements.length - 5} more` : "";
+  return `${feature}: ${shown}${more}`;
+}
+
+/**
+ * Refuses a model that this release does not simulate.
+ * @throws CorralError unsupported-feature, with every feature in details.features.
+ */
+export function checkSupported(model: Model): void {
+  const features = unsupportedFeatures(model);
+  if (features.length === 0) return;
+  const name = model.name === "" ? "the model" : `model "${model.name}"`;
+  throw new CorralError(
+    "unsupported-feature",
+    `${name} uses ${features.length} feature${features.length > 1 ? "s" : ""} that corral does not simulate; remove them from the MJCF or run it in MuJoCo:\n${features.map((f) => `  ${line(f)}`).join("\n")}`,
+    { features: features.map((f) => f.feature), elements: features },
+  );
+}
