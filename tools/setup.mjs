@@ -4,14 +4,16 @@
  */
 
 import { spawnSync } from "node:child_process";
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const OLDEST = [20, 19];
 const LOCK_PATIENCE_MS = 10 * 60_000;
-const LOCK_STALE_MS = 15 * 60_000;
+
+// npm writes its record and the lock file within one run, in either order
+const SAME_RUN_MS = 5_000;
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, "node_modules");
@@ -41,11 +43,11 @@ function dependenciesOf(name) {
 }
 
 function upToDate() {
-  if (existsSync(stamp)) return readFileSync(stamp, "utf8") === wanted();
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted()) return true;
 
-  // installed by hand: npm's own record, newer than the lock file
+  // installed by hand: npm's own record of what it did, as new as the lock file
   const record = join(modules, ".package-lock.json");
-  return existsSync(record) && statSync(record).mtimeMs >= statSync(join(root, "package-lock.json")).mtimeMs;
+  return existsSync(record) && statSync(record).mtimeMs + SAME_RUN_MS >= statSync(join(root, "package-lock.json")).mtimeMs;
 }
 
 function install() {
@@ -78,27 +80,33 @@ function environment() {
 /** Two scripts at once must not install over each other. */
 function withLock(action) {
   const started = Date.now();
-  for (;;) {
-    try {
-      closeSync(openSync(lock, "wx"));
-      break;
-    } catch (error) {
-      if (error.code !== "EEXIST") fail(`cannot write ${lock}: ${error.message}`);
-      if (ageOf(lock) > LOCK_STALE_MS) rmSync(lock, { force: true });
-      else if (Date.now() - started > LOCK_PATIENCE_MS) fail(`another set-up holds .setup.lock; delete it if none runs.`);
-      else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
-    }
+  while (!taken()) {
+    if (Date.now() - started > LOCK_PATIENCE_MS) fail("another set-up holds .setup.lock; delete it if none runs.");
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
   }
   process.on("exit", () => rmSync(lock, { force: true }));
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
   action();
 }
 
-function ageOf(path) {
+function taken() {
   try {
-    return Date.now() - statSync(path).mtimeMs;
-  } catch {
-    return 0;
+    writeFileSync(lock, String(process.pid), { flag: "wx" });
+    return true;
+  } catch (error) {
+    if (error.code !== "EEXIST") fail(`cannot write ${lock}: ${error.message}`);
+  }
+  if (!holderAlive()) rmSync(lock, { force: true });
+  return false;
+}
+
+// whoever holds the lock may have been killed
+function holderAlive() {
+  try {
+    process.kill(Number(readFileSync(lock, "utf8")), 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
   }
 }
 

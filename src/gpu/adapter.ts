@@ -23,6 +23,9 @@ export interface Refusal {
   readonly reason: string;
 }
 
+/** What software drivers call themselves. */
+const SOFTWARE_NAMES = ["llvmpipe", "SwiftShader", "Microsoft Basic Render"];
+
 const CHOICES: readonly AdapterChoice[] = ["auto", "gpu", "system", "embedded", "null"];
 
 /** The choice to use: the option, else `CORRAL_ADAPTER`, else `auto`. Throws `adapter-unknown`. */
@@ -77,19 +80,43 @@ async function trySystem(choice: AdapterChoice, refusals: Refusal[]): Promise<Op
 
   const create = await loadDawn();
   const instance = create();
-  const adapter = await instance.requestAdapter({
-    powerPreference: "high-performance",
-    forceFallbackAdapter: choice === "system",
-  });
+  const adapter = await instance.requestAdapter({ powerPreference: "high-performance" });
   if (!adapter) {
     refuse("Dawn accepts none of the installed drivers; its warnings on stderr name what each lacks");
     return undefined;
   }
-  if (choice === "gpu" && adapter.info.isFallbackAdapter) {
+  const software = adapter.info.isFallbackAdapter;
+  if (choice === "gpu" && software) {
     refuse(`only a software driver is installed (${adapter.info.description || adapter.info.device})`);
     return undefined;
   }
+  if (choice === "system" && !software) {
+    const opened = await trySoftwareByName();
+    if (!opened) refuse("the system has a GPU but no software driver");
+    return opened;
+  }
   return { instance, adapter, source: "system" };
+}
+
+/** Dawn prefers a GPU and offers others by name only. */
+async function trySoftwareByName(): Promise<OpenAdapter | undefined> {
+  const create = await loadDawn();
+  for (const name of SOFTWARE_NAMES) {
+    const instance = create([`adapter=${name}`]);
+    const adapter = await instance.requestAdapter().catch(() => null);
+    if (adapter) return { instance, adapter, source: "system" };
+  }
+  return undefined;
+}
+
+/** Names of every adapter that Dawn accepts from the system, best first. */
+export async function systemAdapters(): Promise<string[]> {
+  if (process.platform === "linux" && missingVulkan()) return [];
+  const create = await loadDawn();
+
+  // Dawn lists what there is when asked for what there is not
+  const answer = await create(["adapter=no adapter is called this"]).requestAdapter().catch(String);
+  return [...String(answer).matchAll(/name: '(.*)'/g)].map(([, name]) => name);
 }
 
 function missingVulkan(): string | undefined {

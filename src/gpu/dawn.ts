@@ -10,6 +10,9 @@ interface Dawn {
   create(flags: string[]): GPU;
 }
 
+// timers of our own kernels need no protection from their reader
+const FLAGS = ["disable-dawn-features=timestamp_quantization"];
+
 let loading: Promise<Dawn> | undefined;
 
 async function load(): Promise<Dawn> {
@@ -34,5 +37,5 @@ async function load(): Promise<Dawn> {
 export async function loadDawn(): Promise<(flags?: string[]) => Instance> {
   loading ??= load();
   const dawn = await loading;
-  return (flags = []) => dawn.create(flags);
+  return (flags = []) => dawn.create([...FLAGS, ...flags]);
 }

@@ -9,3 +9,6 @@ export { Readback, type ReadRegion, type StagingOptions } from "./readback.ts";
 export { type Creation, createBuffer, inScopes } from "./scopes.ts";
 export { compileShader, createBindGroup, hashShader, PipelineCache, type PipelineRequest, type ShaderMessage } from "./shader.ts";
 export { waitFor } from "./waiter.ts";
+export { type MemoryInfo, memoryInfo, ofHost } from "./memory-info.ts";
+export { type DeviceLease, shareDevice } from "./shared-device.ts";
+export { PassTimer } from "./timestamps.ts";
