@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+
+import { type EnvId, readTrajectories } from "../fixtures/gymnasium/read.ts";
+
+const ENVS: EnvId[] = [
+  "Ant-v5",
+  "HalfCheetah-v5",
+  "Hopper-v5",
+  "Walker2d-v5",
+  "InvertedPendulum-v5",
+  "CartPole-v1",
+];
+
+describe.each(ENVS)("recorded trajectories of %s", (env) => {
+  const recorded = readTrajectories(env);
+  const steps = recorded.cases.flatMap((c) => c.steps());
+
+  it("says where it comes from", () => {
+    expect(recorded.env).toBe(env);
+    expect(recorded.provenance).toMatchObject({
+      script: "tools/reference/record_gymnasium.py",
+      gymnasium: "1.4.0",
+      mujoco: "3.14.0",
+    });
+  });
+
+  it("holds finite numbers, and as many rows as its episodes have steps", () => {
+    for (const recordedCase of recorded.cases) {
+      recordedCase.episodes.forEach((episode, index) => {
+        expect(recordedCase.rows("observation", index)).toHaveLength(episode.steps + 1);
+        expect(recordedCase.rows("reward", index)).toHaveLength(episode.steps);
+      });
+    }
+    const finite = steps.every((step) => Object.values(step.after).every((row) => row.every(Number.isFinite)));
+    expect(finite).toBe(true);
+  });
+
+  it("ends every episode as its header says", () => {
+    for (const { episode, t, after } of steps) {
+      const last = t === episode.steps - 1;
+      expect([after.terminated[0], after.truncated[0]]).toEqual([
+        Number(last && episode.terminated),
+        Number(last && episode.truncated),
+      ]);
+    }
+  });
+
+  it("has episodes that are truncated and, where the environment can, that terminate", () => {
+    const episodes = recorded.cases.flatMap((c) => c.episodes);
+    expect(episodes.some((e) => e.truncated)).toBe(true);
+    expect(episodes.some((e) => e.terminated)).toBe(env !== "HalfCheetah-v5");
+  });
+
+  it.skipIf(env === "CartPole-v1")("has rewards that are the sum of their terms", () => {
+    for (const { after } of steps) {
+      const terms = Object.keys(after).filter((name) => name.startsWith("info.reward_"));
+      const sum = terms.reduce((total, name) => total + after[name][0], 0);
+      // the control cost is a float32 in Gymnasium
+      expect(Math.abs(sum - after.reward[0])).toBeLessThanOrEqual(1e-6 * (1 + Math.abs(sum)));
+    }
+  });
+});
