@@ -157,6 +157,8 @@ def countdown_misuse_scenario():
     script.reset(seed=5)
     script.step([0] * 5)
     script.step([0] * 5)
+    # shows how far the refused step went
+    script.reset(mask=[False, False, False, True, False])
     script.reset(mask=[False] * 5)
     script.reset(mask=[True] * 4)
     script.reset(mask=[1, 0, 0, 0, 0])

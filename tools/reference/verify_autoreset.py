@@ -117,3 +117,11 @@ def scenarios(path):
             holds &= all(call[name] == value for name, value in expected.items())
             calls += 1
         yield f"{scenario['name']} {scenario['autoreset_mode']}", holds, calls
+
+
+def half_stepped(path):
+    """After the refused step (world 3 was done), worlds 0 to 2 are at step 2 and world 4 is still at step 1."""
+    (misuse,) = [s for s in json.loads(path.read_text())["scenarios"] if s["name"] == "countdown_misuse"]
+    refused = next(i for i, call in enumerate(misuse["calls"]) if "error" in call)
+    seen = misuse["calls"][refused + 1]["observations"]["data"]
+    return [row[1] for row in seen] == [2, 2, 2, 0, 1]

@@ -210,6 +210,25 @@ def verify_contact_forces():
     check(recomputed > 1, "Ant-v5: cfrc_ext is of evaluation 4 of the last physics step, not of the final state", f"forces differ by up to {recomputed:.1f} N")
 
 
+    # spelled out from the contacts: [torque, force] about the centre of mass of the tree, in world axes
+    env.reset(seed=1)
+    worst, largest, rng, wrench = 0.0, 0.0, np.random.default_rng(0), np.zeros(6)
+    for _ in range(40):
+        env.step(rng.uniform(-1, 1, 8).astype(np.float32))
+        data, expected = env.data, np.zeros((env.model.nbody, 6))
+        for i in range(data.ncon):
+            contact = data.contact[i]
+            mujoco.mj_contactForce(env.model, data, i, wrench)
+            force = contact.frame.reshape(3, 3).T @ wrench[:3]
+            for geom, sign in ((contact.geom1, -1), (contact.geom2, 1)):
+                body = env.model.geom_bodyid[geom]
+                if body:
+                    arm = contact.pos - data.subtree_com[env.model.body_rootid[body]]
+                    expected[body] += sign * np.concatenate([np.cross(arm, force), force])
+        worst, largest = max(worst, np.abs(data.cfrc_ext - expected).max()), max(largest, np.abs(expected).max())
+    check(worst < 1e-9 < largest, "Ant-v5: cfrc_ext is torque then force of the contacts about the centre of mass of the tree, in world axes", f"{worst:.1e} of {largest:.0f}")
+
+
 def verify_bounds():
     """Open and closed intervals, at the bound itself."""
 
@@ -364,6 +383,7 @@ def main():
     verify_cartpole()
     for name, holds, calls in verify_autoreset.scenarios(FIXTURES / "autoreset.json"):
         check(holds, f"autoreset: {name} follows the rules", f"{calls} calls")
+    check(verify_autoreset.half_stepped(FIXTURES / "autoreset.json"), "autoreset: a step refused in DISABLED mode has moved the worlds before the offending one, not those after it")
     verify_versions()
     print(f"{failures} statements do not hold" if failures else "every statement holds")
     sys.exit(failures > 0)
