@@ -1,0 +1,278 @@
+/** One budget for everything that lives on a device: who holds what, and a word before it runs out. */
+import { CorralError } from "../core/errors.ts";
+import type { Bytes } from "../core/units.ts";
+import { formatBytes, parseBytes } from "../core/units.ts";
+import { largestFit } from "./cost.ts";
+import { BudgetExceededError } from "./errors.ts";
+import type { Plan } from "./plan.ts";
+import type { BudgetView } from "./request.ts";
+
+/** Told when a reservation would take the budget past a watermark, before it is granted. Bytes. */
+export interface PressureEvent {
+  /** The watermark that is passed, as a part of the limit: one of `warnAt`, or 1 where the request does not fit. */
+  readonly level: number;
+  readonly limit: number;
+  readonly live: number;
+  readonly requested: number;
+  readonly holder: string;
+}
+
+export type PressureListener = (event: PressureEvent) => void;
+
+export interface BudgetOptions {
+  /** Bytes, `"6GiB"`, or a part of `available`: `0.8`, `"80%"`. */
+  readonly limit: Bytes;
+  /** What the device or machine has, in bytes: what parts are of, and the most that `limit` may be. */
+  readonly available?: number;
+  /** Where the limit came from, for people. Default `"the option"`. */
+  readonly source?: string;
+  /** Watermarks as parts of the limit, each above 0 and below 1. Default 0.9. */
+  readonly warnAt?: number | readonly number[];
+  readonly onPressure?: PressureListener;
+}
+
+/** What one holder has, in bytes. */
+export interface HolderReport {
+  readonly holder: string;
+  readonly live: number;
+  readonly highWater: number;
+  readonly reservations: number;
+}
+
+/** Who holds what, in bytes. `holders` keeps those that gave everything back, for their high water. */
+export interface BudgetReport {
+  readonly limit: number;
+  readonly source: string;
+  readonly live: number;
+  readonly highWater: number;
+  readonly free: number;
+  readonly refused: number;
+  readonly holders: readonly HolderReport[];
+}
+
+/** Bytes granted to a holder until `release()`, which may be called again. */
+export interface Hold {
+  readonly holder: string;
+  readonly bytes: number;
+  release(): void;
+}
+
+interface Account {
+  live: number;
+  highWater: number;
+  reservations: number;
+}
+
+/** Shared by all batches, learners and storages of a device. Make it with `createBudget`. */
+export class Budget implements BudgetView {
+  readonly #available: number;
+  #warnAt: readonly number[];
+  readonly #listeners = new Set<PressureListener>();
+  readonly #accounts = new Map<string, Account>();
+  readonly #draining = new Set<Promise<void>>();
+  #limit: number;
+  #source: string;
+  #live = 0;
+  #highWater = 0;
+  #refused = 0;
+  #telling = false;
+
+  constructor(options: BudgetOptions) {
+    this.#available = options.available ?? Infinity;
+    this.#limit = this.#checkLimit(options.limit);
+    this.#source = options.source ?? "the option";
+    this.#warnAt = checkWatermarks(options.warnAt ?? 0.9);
+    if (options.onPressure) this.#listeners.add(options.onPressure);
+  }
+
+  /** Bytes that may be held. */
+  get limit(): number {
+    return this.#limit;
+  }
+
+  /** Where the limit came from. */
+  get source(): string {
+    return this.#source;
+  }
+
+  /** Bytes that are held. */
+  get live(): number {
+    return this.#live;
+  }
+
+  /** Bytes that are free. */
+  get free(): number {
+    return this.#limit - this.#live;
+  }
+
+  /**
+   * Changes limit and watermarks and adds a listener, where given. Throws `bad-bytes`, `budget-too-large`,
+   * `bad-watermark`, and `budget-below-live` where more is held than the new limit; then nothing is changed.
+   */
+  change(options: Partial<Omit<BudgetOptions, "available">>): void {
+    const limit = options.limit === undefined ? this.#limit : this.#checkNewLimit(options.limit);
+    const warnAt = options.warnAt === undefined ? this.#warnAt : checkWatermarks(options.warnAt);
+    if (options.limit !== undefined) this.#source = options.source ?? "the option";
+    this.#limit = limit;
+    this.#warnAt = warnAt;
+    if (options.onPressure) this.#listeners.add(options.onPressure);
+  }
+
+  #checkNewLimit(limit: Bytes): number {
+    const bytes = this.#checkLimit(limit);
+
+    if (bytes < this.#live) {
+      throw new CorralError(
+        "budget-below-live",
+        `the new limit is ${formatBytes(bytes)}, but ${formatBytes(this.#live)} are held by ${this.#holderNames()}. Close some of these first.`,
+        { limit: bytes, live: this.#live },
+      );
+    }
+
+    return bytes;
+  }
+
+  /** Adds a listener; the function that is returned removes it. */
+  onPressure(listener: PressureListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /**
+   * Grants the plan's bytes to a holder. Listeners run first, and may give bytes back. Throws `BudgetExceededError`
+   * with nothing changed, or what a listener throws.
+   */
+  reserve(plan: Plan, holder: string): Hold {
+    const bytes = plan.totalBytes;
+    this.#tell(bytes, holder);
+
+    if (bytes > this.free) {
+      this.#refused++;
+      throw new BudgetExceededError(this.#against(plan), this.report().holders);
+    }
+
+    const account = this.#account(holder);
+    this.#live += bytes;
+    this.#highWater = Math.max(this.#highWater, this.#live);
+    account.live += bytes;
+    account.highWater = Math.max(account.highWater, account.live);
+    account.reservations++;
+
+    let held = true;
+    const release = () => {
+      if (!held) return;
+      held = false;
+      this.#live -= bytes;
+      account.live -= bytes;
+      account.reservations--;
+    };
+    return { holder, bytes, release };
+  }
+
+  /** Who holds what. */
+  report(): BudgetReport {
+    const holders = [...this.#accounts].map(([holder, account]) => ({ holder, ...account }));
+    const { limit, source, live, free } = this;
+    return { limit, source, live, highWater: this.#highWater, free, refused: this.#refused, holders };
+  }
+
+  /** Throws `leak` where bytes are still held: everything was to be closed by now. */
+  assertEmpty(): void {
+    if (this.#live === 0 && ![...this.#accounts.values()].some((account) => account.reservations > 0)) return;
+
+    throw new CorralError(
+      "leak",
+      `${formatBytes(this.#live)} are still held by ${this.#holderNames()}. Close each with close() or await using.`,
+      { ...this.report() },
+    );
+  }
+
+  /** Waits until memory that is being given back is back. For those who release and reserve. */
+  async settle(): Promise<void> {
+    while (this.#draining.size > 0) await Promise.all(this.#draining);
+  }
+
+  /** Makes `settle` wait for a drain, which must not reject. */
+  addDrain(drain: Promise<void>): void {
+    this.#draining.add(drain);
+    void drain.then(() => this.#draining.delete(drain));
+  }
+
+  #account(holder: string): Account {
+    let account = this.#accounts.get(holder);
+    if (account === undefined) {
+      account = { live: 0, highWater: 0, reservations: 0 };
+      this.#accounts.set(holder, account);
+    }
+    return account;
+  }
+
+  /** Tells of each watermark that is below now and would not be after. */
+  #tell(requested: number, holder: string): void {
+    // a listener that reserves is not told of itself
+    if (this.#telling) return;
+
+    this.#telling = true;
+    try {
+      for (const level of [...this.#warnAt, 1]) {
+        const { limit, live } = this;
+        const mark = level * limit;
+        const passed = level === 1 ? live + requested > limit : live < mark && live + requested >= mark;
+        if (!passed) continue;
+        for (const listener of this.#listeners) listener({ level, limit, live, requested, holder });
+      }
+    } finally {
+      this.#telling = false;
+    }
+  }
+
+  /** The plan as it stands against what is free now, which may differ from when it was made. */
+  #against(plan: Plan): Plan {
+    const { limit, live, source } = this;
+    const { tiles, bound } = largestFit(plan.cost, limit - live);
+    return {
+      ...plan,
+      budget: { limit, live, source },
+      largestNumEnvs: tiles * plan.tileWidth,
+      bound: bound ?? { limit: "budget", value: limit, arena: null },
+    };
+  }
+
+  #checkLimit(limit: Bytes): number {
+    const whole = Number.isFinite(this.#available) ? this.#available : undefined;
+    const bytes = parseBytes(limit, "budget", whole);
+
+    if (bytes > this.#available) {
+      throw new CorralError(
+        "budget-too-large",
+        `budget is ${formatBytes(bytes)}, but only ${formatBytes(this.#available)} are there. Pass at most that.`,
+        { limit: bytes, available: this.#available },
+      );
+    }
+
+    return bytes;
+  }
+
+  #holderNames(): string {
+    const names = [...this.#accounts].filter(([, account]) => account.reservations > 0).map(([holder]) => holder);
+    return names.join(", ") || "nobody";
+  }
+}
+
+/** A budget. Throws `bad-bytes`, `budget-too-large` or `bad-watermark`. */
+export function createBudget(options: BudgetOptions): Budget {
+  return new Budget(options);
+}
+
+function checkWatermarks(warnAt: number | readonly number[]): number[] {
+  const marks = typeof warnAt === "number" ? [warnAt] : [...warnAt];
+
+  for (const mark of marks) {
+    if (mark > 0 && mark < 1) continue;
+    throw new CorralError("bad-watermark", `warnAt is ${String(mark)}; it is a part of the limit, above 0 and below 1. Pass such as 0.9.`, {
+      warnAt: mark,
+    });
+  }
+
+  return marks.sort((a, b) => a - b);
+}

@@ -1,0 +1,251 @@
+/** The plan: every byte of a batch, computed before the first allocation. Pure, plain data, JSON as it is. */
+import { CorralError } from "../core/errors.ts";
+import { formatBytes, formatCount } from "../core/units.ts";
+import type { Bound, Cost } from "./cost.ts";
+import { bindingLimits, costOf, largestFit, shardsOf, totalBytes } from "./cost.ts";
+import { BudgetExceededError, LimitExceededError } from "./errors.ts";
+import type { ArenaLayout } from "./layout.ts";
+import { bufferBytes, fieldBytes, layoutArena } from "./layout.ts";
+import type { BudgetView, CheckedRequest, PlanRequest } from "./request.ts";
+import { checkRequest } from "./request.ts";
+import type { Shard } from "./shards.ts";
+import { splitWorlds } from "./shards.ts";
+import { usageOf } from "./usage.ts";
+
+/** One buffer that a reservation makes; `shard` is null for a buffer of the whole batch. Size in bytes. */
+export interface BufferPlan {
+  readonly label: string;
+  readonly arena: string;
+  readonly shard: number | null;
+  readonly copy: number;
+  readonly size: number;
+  readonly usage: number;
+}
+
+/** A field's bytes over the whole batch, padding, shards and copies included. Fields add up to the total. */
+export interface FieldPlan {
+  readonly arena: string;
+  readonly name: string;
+  readonly group: string;
+  readonly type: string;
+  readonly perWorld: number;
+  readonly shared: number;
+  readonly bytesPerWorld: number;
+  readonly bytes: number;
+  readonly remedy: string | null;
+}
+
+/** What one shard's own buffers take. */
+export interface ShardPlan extends Shard {
+  readonly bytes: number;
+}
+
+/** Why a plan cannot be reserved. */
+export interface Problem {
+  readonly code: "budget-exceeded" | "limit-exceeded";
+  readonly text: string;
+}
+
+export interface Plan {
+  readonly name: string;
+  readonly numEnvs: number;
+  /** What was asked for, where `onOverBudget: "shrink"` made it less. */
+  readonly shrunkFrom: number | null;
+  readonly tileWidth: number;
+  readonly arenas: readonly ArenaLayout[];
+  readonly fields: readonly FieldPlan[];
+  /** Shards and buffers; both empty where the limits allow no split. */
+  readonly shards: readonly ShardPlan[];
+  readonly buffers: readonly BufferPlan[];
+  /** Bytes that one more world costs, padding of its tile left out. */
+  readonly bytesPerWorld: number;
+  /** Bytes of what is shared: once for the batch, and again in each shard. */
+  readonly sharedBytes: number;
+  readonly sharedBytesPerShard: number;
+  /** Bytes of buffers that the host maps, part of the total. */
+  readonly stagingBytes: number;
+  readonly totalBytes: number;
+  readonly budget: BudgetView | null;
+  /** The largest numEnvs that fits budget and limits, and what ends it there. */
+  readonly largestNumEnvs: number;
+  readonly bound: Bound;
+  /** The most worlds of one shard, and what ends it there. */
+  readonly largestShard: number;
+  readonly shardBound: Bound;
+  readonly problems: readonly Problem[];
+  readonly cost: Cost;
+}
+
+/**
+ * Plans a batch. Over budget or over a limit it still answers, with `problems`. Needs no device; a million worlds take
+ * no longer than one. Throws `bad-num-envs` and `bad-plan`.
+ */
+export function planBatch(request: PlanRequest): Plan {
+  const checked = checkRequest(request);
+  const { name, numEnvs, tileWidth, budget } = checked;
+  const arenas = checked.arenas.map((arena) => layoutArena(arena, tileWidth));
+  const cost = costOf(checked, arenas);
+
+  const tiles = Math.ceil(numEnvs / tileWidth);
+  const count = shardsOf(cost, tiles);
+  const allowed = tiles <= cost.batchTiles;
+  const shards = allowed ? splitWorlds(numEnvs, tileWidth, count) : [];
+  const fields = arenas.flatMap((arena) => planFields(arena, tiles * tileWidth, count));
+
+  const fit = largestFit(cost, budget ? budget.limit - budget.live : Infinity);
+  const budgetBound: Bound = { limit: "budget", value: budget?.limit ?? 0, arena: null };
+  const facts = {
+    name,
+    numEnvs,
+    shrunkFrom: null,
+    tileWidth,
+    arenas,
+    fields,
+    shards: shards.map((shard) => ({ ...shard, bytes: shardBytes(arenas, shard) })),
+    buffers: planBuffers(name, arenas, shards, tiles * tileWidth),
+    bytesPerWorld: cost.perTile / tileWidth,
+    sharedBytes: cost.once,
+    sharedBytesPerShard: cost.perShard,
+    stagingBytes: stagingBytes(arenas, tiles * tileWidth, count),
+    totalBytes: totalBytes(cost, tiles),
+    budget,
+    largestNumEnvs: fit.tiles * tileWidth,
+    bound: fit.bound ?? budgetBound,
+    largestShard: cost.shardTiles * tileWidth,
+    shardBound: cost.shardBound,
+    cost,
+  };
+  return { ...facts, problems: [...limitProblems(checked, facts, tiles), ...budgetProblems(facts)] };
+}
+
+/**
+ * A plan that can be reserved. With `onOverBudget: "shrink"` a batch that is too large becomes the largest that fits
+ * (`shrunkFrom` keeps what was asked for). Throws `BudgetExceededError` or `LimitExceededError`, both with the plan.
+ */
+export function fitPlan(request: PlanRequest, onOverBudget: "throw" | "shrink" = "throw"): Plan {
+  if (onOverBudget !== "throw" && onOverBudget !== "shrink") {
+    throw new CorralError("bad-plan", `onOverBudget is ${String(onOverBudget)}. Pass "throw" or "shrink".`);
+  }
+
+  const plan = planBatch(request);
+  if (plan.problems.length === 0) return plan;
+
+  const { numEnvs, largestNumEnvs } = plan;
+  if (onOverBudget === "shrink" && largestNumEnvs > 0 && largestNumEnvs < numEnvs) {
+    const minShards = Math.min(plan.cost.minShards, largestNumEnvs / plan.tileWidth);
+    const smaller = planBatch({ ...request, minShards, numEnvs: largestNumEnvs });
+    if (smaller.problems.length === 0) return { ...smaller, shrunkFrom: numEnvs };
+  }
+
+  throw refusalOf(plan);
+}
+
+/** The error of a plan that has problems. */
+export function refusalOf(plan: Plan): BudgetExceededError | LimitExceededError {
+  const limit = plan.problems.find((problem) => problem.code === "limit-exceeded");
+  return limit === undefined ? new BudgetExceededError(plan) : new LimitExceededError(plan, limit.text);
+}
+
+function planFields(arena: ArenaLayout, worlds: number, shards: number): FieldPlan[] {
+  const buffers = arena.copies * (arena.scope === "shard" ? shards : 1);
+
+  return arena.fields.map((field) => ({
+    arena: arena.name,
+    name: field.name,
+    group: field.group,
+    type: field.type,
+    perWorld: field.perWorld,
+    shared: field.shared,
+    bytesPerWorld: field.bytesPerWorld * arena.copies,
+    bytes: fieldBytes(field, 0) * buffers + field.bytesPerWorld * worlds * arena.copies,
+    remedy: field.remedy,
+  }));
+}
+
+function planBuffers(name: string, arenas: readonly ArenaLayout[], shards: readonly Shard[], worlds: number): BufferPlan[] {
+  if (shards.length === 0) return [];
+
+  return arenas.flatMap((arena) => {
+    const places = arena.scope === "shard" ? shards : [null];
+    return places.flatMap((shard) => {
+      const size = bufferBytes(arena, shard === null ? worlds : shard.paddedWorlds);
+      if (size === 0) return [];
+
+      return Array.from({ length: arena.copies }, (_, copy) => ({
+        label: bufferLabel(name, arena, shard, shards.length, copy),
+        arena: arena.name,
+        shard: shard === null ? null : shard.index,
+        copy,
+        size,
+        usage: usageOf(arena.access),
+      }));
+    });
+  });
+}
+
+/** `ant.state`, `ant.state[2]` for shard 2 of several, `ant.readback#1` for the second of a ring. */
+function bufferLabel(name: string, arena: ArenaLayout, shard: Shard | null, shards: number, copy: number): string {
+  const part = shard === null || shards === 1 ? "" : `[${shard.index}]`;
+  const ring = arena.copies === 1 ? "" : `#${copy}`;
+  return `${name}.${arena.name}${part}${ring}`;
+}
+
+function shardBytes(arenas: readonly ArenaLayout[], shard: Shard): number {
+  return arenas
+    .filter((arena) => arena.scope === "shard")
+    .reduce((sum, arena) => sum + bufferBytes(arena, shard.paddedWorlds) * arena.copies, 0);
+}
+
+function stagingBytes(arenas: readonly ArenaLayout[], worlds: number, shards: number): number {
+  return arenas
+    .filter((arena) => arena.access === "staging" || arena.access === "upload")
+    .flatMap((arena) => planFields(arena, worlds, shards))
+    .reduce((sum, field) => sum + field.bytes, 0);
+}
+
+function limitProblems(request: CheckedRequest, plan: Omit<Plan, "problems">, tiles: number): Problem[] {
+  const problems: Problem[] = [];
+  const { limits, stages } = request;
+
+  for (const stage of stages) {
+    const bound = plan.arenas.filter((arena) => stage.arenas.includes(arena.name));
+    const storage = bound.filter((arena) => arena.access === "read" || arena.access === "read_write").length;
+    const uniform = bound.filter((arena) => arena.access === "uniform").length;
+    const counts = [
+      ["maxStorageBuffersPerShaderStage", "storage", storage],
+      ["maxUniformBuffersPerShaderStage", "uniform", uniform],
+    ] as const;
+
+    for (const [limit, kind, count] of counts) {
+      if (count <= limits[limit]) continue;
+      const text = `stage ${stage.name} of ${plan.name} binds ${count} ${kind} buffers, ${limit} is ${limits[limit]}. Put more fields into one arena, or cut the stage.`;
+      problems.push({ code: "limit-exceeded", text });
+    }
+  }
+
+  if (tiles <= plan.cost.batchTiles) return problems;
+  return [...problems, { code: "limit-exceeded", text: tooLarge(plan) }];
+}
+
+function tooLarge(plan: Omit<Plan, "problems">): string {
+  const { limit, value, arena: name } = plan.cost.batchBound;
+  const most = plan.cost.batchTiles * plan.tileWidth;
+  const arena = plan.arenas.find((candidate) => candidate.name === name);
+
+  if (arena !== undefined && (bindingLimits(arena) as string[]).includes(limit)) {
+    const worlds = most === 0 ? plan.tileWidth : plan.numEnvs;
+    const needs = `arena ${name} of ${plan.name} needs ${formatBytes(bufferBytes(arena, worlds))} in one buffer for ${formatCount(worlds)} worlds`;
+    const remedy = most === 0 ? "Make the arena smaller." : `Pass numEnvs: ${most}.`;
+    return `${needs}, ${limit} is ${formatBytes(value)}. ${remedy}`;
+  }
+
+  return `${plan.name} with ${formatCount(plan.numEnvs)} worlds is above what ${limit} allows (${formatCount(value)}). Pass numEnvs: ${most}.`;
+}
+
+function budgetProblems(plan: Omit<Plan, "problems">): Problem[] {
+  const { budget } = plan;
+  if (budget === null || plan.totalBytes <= budget.limit - budget.live) return [];
+
+  const text = `${formatBytes(plan.totalBytes)} needed, ${formatBytes(budget.limit - budget.live)} free`;
+  return [{ code: "budget-exceeded", text }];
+}
