@@ -1,8 +1,9 @@
 /** Chooses an adapter: a real GPU, else the system's software driver, else the embedded one. */
 
 import { AdapterUnavailableError, CorralError } from "../core/errors.ts";
-import { type Instance, loadDawn } from "./dawn.ts";
+import { dawnInstance } from "./dawn.ts";
 import { embeddedDriver, embeddedUnsupported } from "./embedded.ts";
+import { probeSystem } from "./probe.ts";
 import { driverManifests, missingSystemLoader, pinLibrary, withDriver } from "./loader.ts";
 
 /** `auto` tries `gpu`, `system`, `embedded` in this order; `system` is the system's software driver; `null` only compiles. */
@@ -10,12 +11,15 @@ export type AdapterChoice = "auto" | "gpu" | "system" | "embedded" | "null";
 
 export type AdapterSource = "system" | "embedded" | "null";
 
-/** An adapter with the instance that must outlive everything made from it. */
+/** An adapter and the way to it. */
 export interface OpenAdapter {
-  readonly instance: Instance;
   readonly adapter: GPUAdapter;
   readonly source: AdapterSource;
+  /** What was tried before and did not work. */
+  readonly refusals: readonly Refusal[];
 }
+
+type Found = Omit<OpenAdapter, "refusals">;
 
 /** One way to an adapter that did not work, and why. */
 export interface Refusal {
@@ -25,6 +29,8 @@ export interface Refusal {
 
 /** What software drivers call themselves. */
 const SOFTWARE_NAMES = ["llvmpipe", "SwiftShader", "Microsoft Basic Render"];
+
+const NONE_ACCEPTED = "Dawn accepts none of the installed drivers";
 
 const CHOICES: readonly AdapterChoice[] = ["auto", "gpu", "system", "embedded", "null"];
 
@@ -42,17 +48,25 @@ export async function openAdapter(option?: string): Promise<OpenAdapter> {
   const choice = adapterChoice(option);
   const refusals: Refusal[] = [];
   const opened = await tryAdapters(choice, refusals);
-  if (opened) return opened;
+  if (opened) return { ...opened, refusals };
 
-  const reasons = refusals.map(({ choice: tried, reason }) => `${tried}: ${reason}`).join("; ");
+  const exact = await Promise.all(refusals.map(exactly));
+  const reasons = exact.map(({ choice: tried, reason }) => `${tried}: ${reason}`).join("; ");
   throw new AdapterUnavailableError(
     "adapter-unavailable",
     `no WebGPU adapter for '${choice}' (${reasons}). ${remedy(choice)}`,
-    { choice, refusals },
+    { choice, refusals: exact },
   );
 }
 
-async function tryAdapters(choice: AdapterChoice, refusals: Refusal[]): Promise<OpenAdapter | undefined> {
+// Dawn says what a driver lacks on stderr alone, which only a child process shows: too slow to ask unless it is needed
+async function exactly(refusal: Refusal): Promise<Refusal> {
+  if (refusal.reason !== NONE_ACCEPTED) return refusal;
+  const { complaints } = await probeSystem();
+  return { ...refusal, reason: `${NONE_ACCEPTED} (${complaints.join("; ") || "it does not say why"})` };
+}
+
+async function tryAdapters(choice: AdapterChoice, refusals: Refusal[]): Promise<Found | undefined> {
   if (choice === "null") return openNull();
   if (choice !== "embedded") {
     const opened = await trySystem(choice, refusals);
@@ -62,27 +76,25 @@ async function tryAdapters(choice: AdapterChoice, refusals: Refusal[]): Promise<
   return undefined;
 }
 
-async function openNull(): Promise<OpenAdapter> {
-  const create = await loadDawn();
-  const instance = create(["backend=null"]);
+async function openNull(): Promise<Found> {
+  const instance = await dawnInstance("null", ["backend=null"]);
   const adapter = await instance.requestAdapter();
   if (!adapter) throw new AdapterUnavailableError("adapter-unavailable", "Dawn has no null backend. Reinstall webgpu.");
-  return { instance, adapter, source: "null" };
+  return { adapter, source: "null" };
 }
 
-async function trySystem(choice: AdapterChoice, refusals: Refusal[]): Promise<OpenAdapter | undefined> {
+async function trySystem(choice: AdapterChoice, refusals: Refusal[]): Promise<Found | undefined> {
   const refuse = (reason: string) => void refusals.push({ choice: choice === "auto" ? "system" : choice, reason });
-  const missing = process.platform === "linux" ? missingVulkan() : undefined;
+  const missing = missingVulkan();
   if (missing) {
     refuse(missing);
     return undefined;
   }
 
-  const create = await loadDawn();
-  const instance = create();
+  const instance = await dawnInstance("system");
   const adapter = await instance.requestAdapter({ powerPreference: "high-performance" });
   if (!adapter) {
-    refuse("Dawn accepts none of the installed drivers; its warnings on stderr name what each lacks");
+    refuse(NONE_ACCEPTED);
     return undefined;
   }
   const software = adapter.info.isFallbackAdapter;
@@ -95,40 +107,30 @@ async function trySystem(choice: AdapterChoice, refusals: Refusal[]): Promise<Op
     if (!opened) refuse("the system has a GPU but no software driver");
     return opened;
   }
-  return { instance, adapter, source: "system" };
+  return { adapter, source: "system" };
 }
 
 /** Dawn prefers a GPU and offers others by name only. */
-async function trySoftwareByName(): Promise<OpenAdapter | undefined> {
-  const create = await loadDawn();
+async function trySoftwareByName(): Promise<Found | undefined> {
   for (const name of SOFTWARE_NAMES) {
-    const instance = create([`adapter=${name}`]);
+    const instance = await dawnInstance("system", [`adapter=${name}`]);
     const adapter = await instance.requestAdapter().catch(() => null);
-    if (adapter) return { instance, adapter, source: "system" };
+    if (adapter) return { adapter, source: "system" };
   }
   return undefined;
 }
 
-/** Names of every adapter that Dawn accepts from the system, best first. */
-export async function systemAdapters(): Promise<string[]> {
-  if (process.platform === "linux" && missingVulkan()) return [];
-  const create = await loadDawn();
-
-  // Dawn lists what there is when asked for what there is not
-  const answer = await create(["adapter=no adapter is called this"]).requestAdapter().catch(String);
-  return [...String(answer).matchAll(/name: '(.*)'/g)].map(([, name]) => name);
-}
-
-function missingVulkan(): string | undefined {
+/** Why the system cannot have a Vulkan adapter at all, or undefined. */
+export function missingVulkan(): string | undefined {
+  if (process.platform !== "linux") return undefined;
   const loader = missingSystemLoader();
   if (loader) return `no Vulkan loader (${loader})`;
   if (driverManifests().length === 0) return "the Vulkan loader is installed, but no driver is";
   return undefined;
 }
 
-async function tryEmbedded(refusals: Refusal[]): Promise<OpenAdapter | undefined> {
+async function tryEmbedded(refusals: Refusal[]): Promise<Found | undefined> {
   const refuse = (reason: string) => void refusals.push({ choice: "embedded", reason });
-  const create = await loadDawn();
   try {
     const driver = embeddedDriver();
     if (missingSystemLoader()) {
@@ -137,9 +139,9 @@ async function tryEmbedded(refusals: Refusal[]): Promise<OpenAdapter | undefined
     }
 
     // the loader reads its variables when the adapters are listed, which happens inside this call
-    const instance = create();
+    const instance = await dawnInstance("embedded");
     const adapter = await withDriver(driver.manifest, () => instance.requestAdapter());
-    if (adapter) return { instance, adapter, source: "embedded" };
+    if (adapter) return { adapter, source: "embedded" };
     refuse("Dawn does not accept the embedded driver; its warnings are on stderr");
   } catch (error) {
     if (!(error instanceof CorralError)) throw error;
@@ -150,7 +152,7 @@ async function tryEmbedded(refusals: Refusal[]): Promise<OpenAdapter | undefined
 
 function remedy(choice: AdapterChoice): string {
   if (choice === "gpu") return "Install the GPU's Vulkan driver, or set CORRAL_ADAPTER=auto to allow a software driver.";
-  if (choice === "system") return "Install mesa-vulkan-drivers (Mesa 23.1 or newer), or set CORRAL_ADAPTER=embedded.";
+  if (choice === "system") return "Install a newer mesa-vulkan-drivers (Mesa 25.0 works), or set CORRAL_ADAPTER=embedded.";
   if (embeddedUnsupported()) return "Install a Vulkan driver, or use device: 'cpu'.";
   return "Run: corral doctor --install-software-adapter";
 }

@@ -1,10 +1,7 @@
-/** Loads Dawn (the `webgpu` package) on first use and makes instances of it. */
+/** Loads Dawn (the `webgpu` package) on first use and makes its instances, one for each set of flags and driver. */
 
 import { tmpdir } from "node:os";
 import { AdapterUnavailableError } from "../core/errors.ts";
-
-/** What `create()` of `webgpu` returns. It must stay referenced while anything made from it lives. */
-export type Instance = GPU;
 
 interface Dawn {
   create(flags: string[]): GPU;
@@ -14,6 +11,18 @@ interface Dawn {
 const FLAGS = ["disable-dawn-features=timestamp_quantization"];
 
 let loading: Promise<Dawn> | undefined;
+
+/**
+ * Instances are kept until the process ends: when one is collected before the last object made from it, a buffer even,
+ * Dawn aborts the process. Kept ones do not hold Node open and cost nothing while idle.
+ */
+const instances = new Map<string, GPU>();
+
+/** Loads the native module. Throws `AdapterUnavailableError` (`webgpu-not-loadable`). */
+export async function loadDawn(): Promise<void> {
+  loading ??= load();
+  await loading;
+}
 
 async function load(): Promise<Dawn> {
   // without it the Vulkan loader and Mesa complain on stderr
@@ -33,9 +42,12 @@ async function load(): Promise<Dawn> {
   }
 }
 
-/** Loads the native module and returns its `create`. Afterwards `create` may be called synchronously. */
-export async function loadDawn(): Promise<(flags?: string[]) => Instance> {
+/** The instance for a driver (any name) and Dawn's flags. An instance finds its driver at its first adapter request. */
+export async function dawnInstance(driver: string, flags: readonly string[] = []): Promise<GPU> {
   loading ??= load();
   const dawn = await loading;
-  return (flags = []) => dawn.create([...FLAGS, ...flags]);
+  const key = [driver, ...flags].join("\n");
+  let instance = instances.get(key);
+  if (!instance) instances.set(key, (instance = dawn.create([...FLAGS, ...flags])));
+  return instance;
 }

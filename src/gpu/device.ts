@@ -1,7 +1,7 @@
 /** A WebGPU device with its adapter's facts, granted limits and features, and an honest end. */
 
 import { CorralError, DeviceLostError } from "../core/errors.ts";
-import { type AdapterSource, type OpenAdapter, openAdapter } from "./adapter.ts";
+import { type AdapterSource, type OpenAdapter, openAdapter, type Refusal } from "./adapter.ts";
 import { type Limits, readLimits, requestedLimits } from "./limits.ts";
 
 /** What to open. `adapter` and `limits` are checked before anything is opened. */
@@ -45,12 +45,13 @@ export class GpuDevice {
   readonly info: AdapterInfo;
   readonly limits: Limits;
   readonly features: ReadonlySet<FeatureName>;
+  /** What was tried before this adapter, and why it did not do. */
+  readonly refusals: readonly Refusal[];
   /** Resolves when the device is gone: by `close()` or by a loss. */
   readonly lost: Promise<GPUDeviceLostInfo>;
 
   /** Errors that no scope caught, newest last: each is a bug of corral. */
   readonly uncaptured: GPUError[] = [];
-  #instance: GPU | undefined;
   #closed = false;
   #lostInfo: GPUDeviceLostInfo | undefined;
 
@@ -59,11 +60,10 @@ export class GpuDevice {
     this.info = info;
     this.limits = readLimits(device.limits);
     this.features = new Set(FEATURES.filter((name) => device.features.has(name)));
-    this.#instance = opened.instance;
+    this.refusals = opened.refusals;
 
     this.lost = device.lost.then((lostInfo) => {
       this.#lostInfo = lostInfo;
-      this.#instance = undefined;
       return lostInfo;
     });
 
@@ -110,7 +110,6 @@ export class GpuDevice {
     if (this.#closed) return;
     this.#closed = true;
     this.device.destroy();
-    this.#instance = undefined;
   }
 
   [Symbol.dispose](): void {
@@ -142,7 +141,7 @@ export async function openDevice(options: GpuDeviceOptions = {}): Promise<GpuDev
 }
 
 /** The facts of an adapter, in words. */
-export function describeAdapter({ adapter, source }: OpenAdapter): AdapterInfo {
+export function describeAdapter({ adapter, source }: Pick<OpenAdapter, "adapter" | "source">): AdapterInfo {
   const { vendor, architecture, device, description, isFallbackAdapter, subgroupMinSize, subgroupMaxSize } = adapter.info;
   const software = source !== "system" || isFallbackAdapter;
   return {
