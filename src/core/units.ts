@@ -54,6 +54,11 @@ export function formatBytes(bytes: number): string {
   return `${bytes} B`;
 }
 
+/** Bytes rounded for reading and, from 1 KiB, to the byte: `56.2 MiB (58,982,400 B)`. */
+export function formatBytesExactly(bytes: number): string {
+  return bytes < 1024 ? formatBytes(bytes) : `${formatBytes(bytes)} (${formatCount(bytes)} B)`;
+}
+
 /** An integer with commas: `1,000,000`. */
 export function formatCount(count: number): string {
   return grouped(String(count));

@@ -1,6 +1,6 @@
 /** The plan: every byte of a batch, computed before the first allocation. Pure, plain data, JSON as it is. */
 import { CorralError } from "../core/errors.ts";
-import { formatBytes, formatCount } from "../core/units.ts";
+import { formatBytes, formatBytesExactly, formatCount } from "../core/units.ts";
 import type { Bound, Cost } from "./cost.ts";
 import { bindingLimits, costOf, largestFit, shardsOf, totalBytes } from "./cost.ts";
 import { BudgetExceededError, LimitExceededError } from "./errors.ts";
@@ -228,18 +228,26 @@ function limitProblems(request: CheckedRequest, plan: Omit<Plan, "problems">, ti
 }
 
 function tooLarge(plan: Omit<Plan, "problems">): string {
-  const { limit, value, arena: name } = plan.cost.batchBound;
-  const most = plan.cost.batchTiles * plan.tileWidth;
-  const arena = plan.arenas.find((candidate) => candidate.name === name);
+  const { batchTiles, batchBound, shardBound } = plan.cost;
+  const { limit, value } = batchBound;
+  const most = batchTiles * plan.tileWidth;
+  const worlds = formatCount(plan.numEnvs);
+  const arena = plan.arenas.find((candidate) => candidate.name === batchBound.arena);
 
   if (arena !== undefined && (bindingLimits(arena) as string[]).includes(limit)) {
-    const worlds = most === 0 ? plan.tileWidth : plan.numEnvs;
-    const needs = `arena ${name} of ${plan.name} needs ${formatBytes(bufferBytes(arena, worlds))} in one buffer for ${formatCount(worlds)} worlds`;
+    const count = most === 0 ? plan.tileWidth : Math.ceil(plan.numEnvs / plan.tileWidth) * plan.tileWidth;
+    const bytes = formatBytesExactly(bufferBytes(arena, count));
     const remedy = most === 0 ? "Make the arena smaller." : `Pass numEnvs: ${most}.`;
-    return `${needs}, ${limit} is ${formatBytes(value)}. ${remedy}`;
+    return `arena ${arena.name} of ${plan.name} needs ${bytes} in one buffer for ${formatCount(count)} worlds, ${limit} is ${formatBytesExactly(value)}. ${remedy}`;
   }
 
-  return `${plan.name} with ${formatCount(plan.numEnvs)} worlds is above what ${limit} allows (${formatCount(value)}). Pass numEnvs: ${most}.`;
+  if (limit === "maxShards") {
+    const of = shardBound.arena === null ? "" : ` of arena ${shardBound.arena}`;
+    const shard = `${formatCount(plan.largestShard)} worlds (${shardBound.limit}${of})`;
+    return `${plan.name} has ${worlds} worlds, but ${formatCount(value)} shards (maxShards) of at most ${shard} hold ${formatCount(most)}. Pass numEnvs: ${most}.`;
+  }
+
+  return `${plan.name} has ${worlds} worlds, ${limit} allows ${formatCount(most)}. Pass numEnvs: ${most}.`;
 }
 
 function budgetProblems(plan: Omit<Plan, "problems">): Problem[] {

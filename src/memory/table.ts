@@ -1,5 +1,5 @@
 /** The plan as text, for people. */
-import { formatBytes, formatCount } from "../core/units.ts";
+import { formatBytes, formatBytesExactly, formatCount } from "../core/units.ts";
 import type { Bound } from "./cost.ts";
 import type { Plan } from "./plan.ts";
 
@@ -23,7 +23,7 @@ function title(plan: Plan): string {
   const shards = plan.shards.length === 1 ? "1 shard" : `${formatCount(plan.shards.length)} shards`;
   const split = plan.shards.length === 0 ? "no split possible" : `${shards}, tiles of ${plan.tileWidth}`;
   const shrunk = plan.shrunkFrom === null ? "" : `, shrunk from ${formatCount(plan.shrunkFrom)} to fit`;
-  return `${plan.name}: ${formatCount(plan.numEnvs)} worlds${shrunk} (${split}), ${exact(plan.totalBytes)}`;
+  return `${plan.name}: ${formatCount(plan.numEnvs)} worlds${shrunk} (${split}), ${formatBytesExactly(plan.totalBytes)}`;
 }
 
 function summary(plan: Plan): string[] {
@@ -41,7 +41,7 @@ function summary(plan: Plan): string[] {
   lines.push(
     ["staging", formatBytes(plan.stagingBytes)],
     ["buffers", formatCount(plan.buffers.length)],
-    ["total", exact(plan.totalBytes)],
+    ["total", formatBytesExactly(plan.totalBytes)],
   );
 
   if (plan.budget !== null) {
@@ -74,8 +74,4 @@ function align(rows: readonly (readonly string[])[]): string[] {
 
 function count(elements: number): string {
   return elements === 0 ? "-" : formatCount(elements);
-}
-
-function exact(bytes: number): string {
-  return bytes < 1024 ? formatBytes(bytes) : `${formatBytes(bytes)} (${formatCount(bytes)} B)`;
 }
