@@ -18,12 +18,6 @@ let loading: Promise<Dawn> | undefined;
  */
 const instances = new Map<string, GPU>();
 
-/** Loads the native module. Throws `AdapterUnavailableError` (`webgpu-not-loadable`). */
-export async function loadDawn(): Promise<void> {
-  loading ??= load();
-  await loading;
-}
-
 async function load(): Promise<Dawn> {
   // without it the Vulkan loader and Mesa complain on stderr
   if (process.platform === "linux") process.env.XDG_RUNTIME_DIR ??= tmpdir();
@@ -42,7 +36,10 @@ async function load(): Promise<Dawn> {
   }
 }
 
-/** The instance for a driver (any name) and Dawn's flags. An instance finds its driver at its first adapter request. */
+/**
+ * The instance for a driver (any name) and Dawn's flags. An instance finds its driver at its first adapter request.
+ * Throws `AdapterUnavailableError` (`webgpu-not-loadable`).
+ */
 export async function dawnInstance(driver: string, flags: readonly string[] = []): Promise<GPU> {
   loading ??= load();
   const dawn = await loading;

@@ -1,0 +1,69 @@
+/** `corral doctor`: what this machine offers, what corral will use, and what would make it faster. */
+
+import { formatBytes } from "../core/units.ts";
+import { diagnose, type Diagnosis } from "../gpu/diagnosis.ts";
+import { installEmbedded } from "../gpu/install-embedded.ts";
+import { EXIT, parse, print, printJson, progress } from "./io.ts";
+
+export const summary = "what this machine offers, what corral uses, what would make it faster";
+
+export const help = `
+Usage: corral doctor [--adapter NAME] [--install-software-adapter] [--json]
+
+Opens a device as every other command would and prints the adapters, driver, limits, features, the default memory
+budget and where it came from, and what to install for more speed.
+
+  --adapter NAME               auto (default), gpu, system, embedded or null; CORRAL_ADAPTER does the same everywhere
+  --install-software-adapter   install a software driver (SwiftShader) into the cache: no root, no GPU, linux-x64 only
+  --json                       one JSON document on stdout
+
+Dawn's two warnings that a limit was "artificially reduced" are harmless.
+Exit codes: 0 a device can be opened, 2 bad usage, 3 no device can be opened.
+`;
+
+export async function run(args: string[]): Promise<number> {
+  const { values } = parse(args, {
+    adapter: { type: "string" },
+    "install-software-adapter": { type: "boolean" },
+  });
+  if (values["install-software-adapter"]) {
+    const { folder, fresh } = await installEmbedded(progress);
+    progress(fresh ? `installed the software driver in ${folder}` : `the software driver is already in ${folder}`);
+  }
+
+  const diagnosis = await diagnose(values.adapter);
+  if (values.json) printJson(diagnosis);
+  else print(describe(diagnosis));
+  return diagnosis.used ? EXIT.done : EXIT.refused;
+}
+
+function describe(diagnosis: Diagnosis): string {
+  const { used, budget, ways, drivers } = diagnosis;
+  const lines = [
+    `corral on Node ${diagnosis.node}, ${diagnosis.platform}, ${diagnosis.cores} cores, ${formatBytes(diagnosis.memory)} memory`,
+    "",
+    "Adapters",
+    ...ways.map(({ way, state, detail }) => `  ${way.padEnd(9)} ${state.padEnd(7)} ${detail}`),
+  ];
+  const mesa = drivers.filter((driver) => driver.mesa !== undefined);
+  if (mesa.length > 0) lines.push("", `Vulkan drivers installed: ${mesa.map((d) => `${d.name} (Mesa ${d.mesa})`).join(", ")}`);
+
+  if (used) {
+    lines.push(
+      "",
+      `Used: ${used.driver}`,
+      `  kind      ${used.kind}, ${used.source}`,
+      `  features  ${diagnosis.features.join(", ") || "none"}`,
+      `  subgroups ${used.subgroupMinSize} to ${used.subgroupMaxSize} lanes`,
+      "  limits",
+      ...Object.entries(diagnosis.limits ?? {}).map(([name, value]) => `    ${name.padEnd(36)} ${limit(name, value)}`),
+    );
+  } else lines.push("", `No device: ${diagnosis.error}`);
+  if (budget) lines.push("", `Default budget: ${formatBytes(budget.bytes)} (${budget.source})`);
+  if (diagnosis.advice.length > 0) lines.push("", "Advice", ...diagnosis.advice.map((line) => `  - ${line}`));
+  return lines.join("\n");
+}
+
+function limit(name: string, value: number): string {
+  return /Size$/.test(name) && !/Workgroup/.test(name) ? `${value} (${formatBytes(value)})` : String(value);
+}

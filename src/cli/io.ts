@@ -1,0 +1,74 @@
+/** What every command does with its arguments and its output: results on stdout, progress on stderr. */
+
+import { parseArgs, type ParseArgsConfig } from "node:util";
+import { CorralError } from "../core/errors.ts";
+
+/** Exit codes of the command line. */
+export const EXIT = { done: 0, failed: 1, usage: 2, refused: 3 } as const;
+
+/** One command: `src/cli/<name>.ts` exports these three. */
+export interface Command {
+  /** One line for the list of commands. */
+  readonly summary: string;
+  /** What `corral <name> --help` prints. */
+  readonly help: string;
+  /** Runs with the arguments after the command's name and returns an exit code of `EXIT`. */
+  run(args: string[]): Promise<number>;
+}
+
+/** The command line makes no sense; ends with exit code 2. */
+export class UsageError extends CorralError {
+  constructor(text: string) {
+    super("usage", text);
+  }
+}
+
+/** `parseArgs` of node:util, strict, whose complaints become `UsageError`. `--json` is always an option. */
+export function parse<const O extends NonNullable<ParseArgsConfig["options"]>>(args: string[], options: O, positionals = 0) {
+  const config = { args, options: { json: { type: "boolean" }, ...options }, allowPositionals: true, strict: true } as const;
+  let parsed: ReturnType<typeof parseArgs<typeof config>>;
+  try {
+    parsed = parseArgs(config);
+  } catch (error) {
+    if (String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS")) {
+      throw new UsageError(`${firstSentence((error as Error).message)} See --help.`);
+    }
+    throw error;
+  }
+  if (parsed.positionals.length > positionals) {
+    const extra = parsed.positionals[positionals];
+    throw new UsageError(`'${extra}' is one argument too many; ${positionals === 0 ? "none is" : `${positionals} are`} expected. See --help.`);
+  }
+  return parsed;
+}
+
+// what follows is advice about `--`, of no use here
+function firstSentence(text: string): string {
+  const [first] = text.split(/\. |\n/);
+  return first.endsWith(".") ? first : `${first}.`;
+}
+
+/** A positive integer from an option's text. Throws `UsageError`. */
+export function integerOption(name: string, text: string | undefined, fallback: number, least = 1): number {
+  if (text === undefined) return fallback;
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < least) {
+    throw new UsageError(`--${name} is '${text}': pass an integer of at least ${least}.`);
+  }
+  return value;
+}
+
+/** A line of the result, on stdout. */
+export function print(text = ""): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** The one JSON document of `--json`, on stdout. */
+export function printJson(document: unknown): void {
+  process.stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
+}
+
+/** A line of progress, on stderr. */
+export function progress(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
