@@ -28,7 +28,7 @@ export class BudgetExceededError extends CorralError {
     const largest = largestFields.map((field) => `${field.arena}.${field.name} ${formatBytes(field.bytes)}`);
     super(
       "budget-exceeded",
-      `${plan.name} with ${formatCount(plan.numEnvs)} worlds needs ${formatBytes(plan.totalBytes)}, ` +
+      `${nameOf(plan)} needs ${formatBytes(plan.totalBytes)}, ` +
         `${formatBytes(free)} of the budget of ${formatBytes(budget.limit)} from ${budget.source} are free${held}. ` +
         `Largest fields: ${largest.join(", ")}. Remedies: ${remedies.join("; ")}.`,
       { needed: plan.totalBytes, free, limit: budget.limit, live: budget.live, largestNumEnvs: plan.largestNumEnvs },
@@ -55,6 +55,11 @@ export class LimitExceededError extends CorralError {
 
 /** `allocation-refused`: the driver refused a buffer that the plan allowed. Everything was rolled back. */
 export class AllocationRefusedError extends CorralError {}
+
+/** A plan without worlds of its own, as a learner's, is just its name. */
+function nameOf(plan: Plan): string {
+  return plan.bytesPerWorld === 0 ? plan.name : `${plan.name} with ${formatCount(plan.numEnvs)} worlds`;
+}
 
 function largestOf(fields: readonly FieldPlan[]): FieldPlan[] {
   return fields

@@ -23,7 +23,8 @@ function title(plan: Plan): string {
   const shards = plan.shards.length === 1 ? "1 shard" : `${formatCount(plan.shards.length)} shards`;
   const split = plan.shards.length === 0 ? "no split possible" : `${shards}, tiles of ${plan.tileWidth}`;
   const shrunk = plan.shrunkFrom === null ? "" : `, shrunk from ${formatCount(plan.shrunkFrom)} to fit`;
-  return `${plan.name}: ${formatCount(plan.numEnvs)} worlds${shrunk} (${split}), ${formatBytesExactly(plan.totalBytes)}`;
+  const worlds = plan.numEnvs === 1 ? "1 world" : `${formatCount(plan.numEnvs)} worlds`;
+  return `${plan.name}: ${worlds}${shrunk} (${split}), ${formatBytesExactly(plan.totalBytes)}`;
 }
 
 function summary(plan: Plan): string[] {
