@@ -1,0 +1,201 @@
+// constraint rows of contacts: Jacobians rebuilt from the contact point where they are needed, never stored
+import { add, band, div, isNode, mul, ne, select, sub, toU32, type Int, type Scalar } from "../trace/scalar.ts";
+import { cross, dot3, row as matRow, sub3, type Vec3 } from "../trace/vector.ts";
+import { rotational, translational } from "../trace/spatial.ts";
+import { mjtCone } from "../model/enums.ts";
+import type { Model } from "../model/model.ts";
+import type { GeomPair } from "../model/pairs.ts";
+import type { ContactSlots } from "./collision.ts";
+import type { ConeParams } from "./cone.ts";
+import { compliance, impedance, impedanceNumbers, reference, regularizer, type Compliance, type ImpedanceNumbers } from "./impedance.ts";
+import { slotTable } from "./slots.ts";
+import type { DataView, ModelView } from "./view.ts";
+
+/** The dofs that move a body, ascending. */
+export function bodyDofs(model: Model, body: number): number[] {
+  let b = body;
+  while (b > 0 && model.body_dofnum[b] === 0) b = model.body_parentid[b];
+  const dofs: number[] = [];
+  if (b === 0) return dofs;
+  for (let i = model.body_dofadr[b] + model.body_dofnum[b] - 1; i >= 0; i = model.dof_parentid[i]) dofs.unshift(i);
+  return dofs;
+}
+
+/** The dofs that change the distance of a pair, with the sign of each: dofs common to both bodies cancel. */
+export function pairDofs(model: Model, pair: GeomPair): Map<number, 1 | -1> {
+  const first = bodyDofs(model, model.geom_bodyid[pair.geom1]);
+  const second = bodyDofs(model, model.geom_bodyid[pair.geom2]);
+  const out = new Map<number, 1 | -1>();
+  for (const i of second) if (!first.includes(i)) out.set(i, 1);
+  for (const i of first) if (!second.includes(i)) out.set(i, -1);
+  return out;
+}
+
+/** What one contact contributes, at a runtime slot: Jacobian rows over all dofs, parameters of its cone. */
+export interface ContactRows {
+  /** Largest condim. */
+  readonly dim: number;
+  readonly slots: ContactSlots;
+  /** Rows of the contact's Jacobian: dim rows of nv entries, zero where a dof is known not to matter. */
+  jacobian(slot: Int): readonly (readonly Scalar[])[];
+  cone(slot: Int): ConeParams;
+  /** Impedance and 1 / R of the first row: they vary with penetration. */
+  stiffness(slot: Int): { impedance: Scalar; D: Scalar };
+  /** Reference accelerations of the contact's directions, given velocities along them. */
+  aref(slot: Int, impedance: Scalar, vel: readonly Scalar[]): Scalar[];
+}
+
+/** Numbers of each slot that only the pair decides, folded where all slots agree. */
+function slotParams(m: ModelView, slots: ContactSlots) {
+  const { pairs, pairOf } = slots;
+  const { model } = m;
+  const of = (name: string, f: (p: GeomPair) => number, type: "f32" | "i32" = "f32") =>
+    slotTable(`con_${name}`, pairOf.map((k) => f(pairs[k])), type);
+  const normal = new Map<GeomPair, Compliance>(pairs.map((p) => [p, compliance(p.solref, p.solimp)]));
+  const tangent = new Map<GeomPair, Compliance>(
+    pairs.map((p) => {
+      const own = p.solreffriction[0] !== 0 || p.solreffriction[1] !== 0;
+      return [p, compliance(own ? p.solreffriction : p.solref, p.solimp)];
+    }),
+  );
+  const names = ["dmin", "rise", "inverseWidth", "midpoint", "power", "lower", "upper"] as const;
+  const curve = names.map((n) => of(n, (p) => impedanceNumbers(normal.get(p)!)[n]));
+  const weight = (p: GeomPair) =>
+    model.body_invweight0[2 * model.geom_bodyid[p.geom1]] + model.body_invweight0[2 * model.geom_bodyid[p.geom2]];
+  const impratio = Math.max(1e-15, m.opt.impratio);
+  const pyramidal = m.opt.cone === mjtCone.PYRAMIDAL;
+  // R of the first row in terms of (1 - d) / d; all edges of a pyramid share 2 mu² of it
+  const diag = (p: GeomPair) => {
+    const tran = weight(p);
+    if (p.condim === 1 || !pyramidal) return tran;
+    const [mu] = p.friction;
+    return tran * (1 + mu * mu) * ((2 * mu * mu) / impratio);
+  };
+  return {
+    condim: of("condim", (p) => p.condim),
+    friction: [0, 1, 2, 3, 4].map((k) => of(`friction${k}`, (p) => p.friction[k])),
+    margin: of("margin", (p) => p.margin),
+    diag: of("diag", diag),
+    // R of the tangents against that of the normal (elliptic)
+    tangentD: [0, 1, 2, 3, 4].map((k) =>
+      of(`tangentD${k}`, (p) => (impratio * p.friction[k] ** 2) / p.friction[0] ** 2),
+    ),
+    mu: of("mu", (p) => p.friction[0] / Math.sqrt(impratio)),
+    curve: (s: Int) => Object.fromEntries(names.map((n, i) => [n, curve[i](s)])) as unknown as ImpedanceNumbers,
+    normal: references(m, slots, normal, "normal"),
+    tangent: references(m, slots, tangent, "tangent"),
+  };
+}
+
+/** K and B by slot: distinct solref and solimp are few, so they are computed once each and picked. */
+function references(
+  m: ModelView,
+  slots: ContactSlots,
+  of: ReadonlyMap<GeomPair, Compliance>,
+  name: string,
+): (slot: Int) => { K: Scalar; B: Scalar } {
+  const kinds = new Map<string, Compliance>();
+  const kindOf = slots.pairOf.map((k) => {
+    const c = of.get(slots.pairs[k])!;
+    const key = JSON.stringify([c.solref, c.dmax]);
+    if (!kinds.has(key)) kinds.set(key, c);
+    return [...kinds.keys()].indexOf(key);
+  });
+  const values = [...kinds.values()].map((c) => reference(m, c));
+  const kind = slotTable(`con_${name}_kind`, kindOf, "i32");
+  return (slot) => {
+    const which = kind(slot);
+    if (!isNode(which)) return values[which] ?? { K: 0, B: 0 };
+    return values.reduce((a, b, i) => ({
+      K: select(ne(which, i), a.K, b.K),
+      B: select(ne(which, i), a.B, b.B),
+    }));
+  };
+}
+
+/** +1, -1 or 0 for each dof at a slot, from bit masks; constants where all slots agree. */
+function dofSigns(m: ModelView, slots: ContactSlots): (slot: Int) => Scalar[] {
+  const signs = slots.pairs.map((p) => pairDofs(m.model, p));
+  const perSlot = slots.pairOf.map((k) => signs[k]);
+  const words = Math.ceil(m.nv / 31);
+  const mask = (sign: 1 | -1, w: number) =>
+    slotTable(
+      `con_dofs${sign}_${w}`,
+      perSlot.map((s) => {
+        let bits = 0;
+        for (let b = 0; b < 31; b++) if (s.get(31 * w + b) === sign) bits |= 1 << b;
+        return bits;
+      }),
+      "i32",
+    );
+  const plus = Array.from({ length: words }, (_, w) => mask(1, w));
+  const minus = Array.from({ length: words }, (_, w) => mask(-1, w));
+  return (slot) => {
+    const bits = (masks: ((s: Int) => Int)[]) => masks.map((f) => f(slot)).map((x) => (isNode(x) ? toU32(x) : x));
+    const [p, n] = [bits(plus), bits(minus)];
+    return Array.from({ length: m.nv }, (_, i) => {
+      const seen = new Set(perSlot.map((s) => s.get(i) ?? 0));
+      if (seen.size === 1) return [...seen][0];
+      const test = (masks: Int[]) => ne(band(masks[Math.floor(i / 31)], (1 << (i % 31)) >>> 0), 0);
+      const positive = seen.has(1) ? select(test(p), 1, 0) : 0;
+      return seen.has(-1) ? select(test(n), -1, positive) : positive;
+    });
+  };
+}
+
+/** Contact rows of a model over its slots (mj_instantiateContact). Reads cdof, subtree_com. */
+export function contactRows(m: ModelView, d: DataView, slots: ContactSlots): ContactRows {
+  const { model } = m;
+  const dim = Math.max(0, ...slots.pairs.map((p) => p.condim));
+  const params = slotParams(m, slots);
+  const signsAt = dofSigns(m, slots);
+  // read once here: constants among them fold in the loops over contacts
+  const cdof = Array.from({ length: m.nv }, (_, i) => d.cdof.spatial(i));
+  const root = Array.from({ length: m.nv }, (_, i) => model.body_rootid[model.dof_bodyid[i]]);
+  const com = new Map<number, Vec3>([...new Set(root)].map((b) => [b, d.subtree_com.vec3(b)]));
+
+  return {
+    dim,
+    slots,
+    jacobian(slot) {
+      const frame = slots.frame(slot);
+      const axes = [0, 1, 2].map((k) => matRow(frame, k));
+      const pos = slots.pos(slot);
+      const offset = new Map([...com].map(([b, c]) => [b, sub3(pos, c)]));
+      const signs = signsAt(slot);
+      const rows: Scalar[][] = Array.from({ length: dim }, () => []);
+      for (let i = 0; i < m.nv; i++) {
+        const sign = signs[i];
+        const w = rotational(cdof[i]);
+        // velocity of the contact point for a unit rate of dof i
+        const u = translational(cdof[i]).map((x, k) => add(x, cross(w, offset.get(root[i])!)[k])) as unknown as Vec3;
+        for (let k = 0; k < dim; k++) {
+          const value = k < 3 ? dot3(axes[k], u) : dot3(axes[k - 3], w);
+          rows[k].push(sign === 0 ? 0 : mul(sign, value));
+        }
+      }
+      return rows;
+    },
+    cone: (slot) => ({
+      dim,
+      condim: params.condim(slot),
+      friction: params.friction.slice(0, Math.max(0, dim - 1)).map((f) => f(slot)),
+      tangentD: params.tangentD.slice(0, Math.max(0, dim - 1)).map((f) => f(slot)),
+      mu: params.mu(slot),
+    }),
+    stiffness(slot) {
+      const imp = impedance(params.curve(slot), sub(slots.dist(slot), params.margin(slot)));
+      return { impedance: imp, D: div(1, regularizer(imp, params.diag(slot))) };
+    },
+    aref(slot, imp, vel) {
+      const normal = params.normal(slot);
+      const tangent = m.opt.cone === mjtCone.PYRAMIDAL ? normal : params.tangent(slot);
+      return vel.map((v, k) => {
+        if (k > 0) return mul(-1, mul(tangent.B, v));
+        const distance = sub(slots.dist(slot), params.margin(slot));
+        return mul(-1, add(mul(normal.B, v), mul(mul(normal.K, imp), distance)));
+      });
+    },
+  };
+}
+

@@ -1,0 +1,40 @@
+import { each } from "../trace/control.ts";
+import { add, eq, select, sub } from "../trace/scalar.ts";
+import { addInertia, dot6, mulInertVec } from "../trace/spatial.ts";
+import { copyField, SymMatrix, type Pattern } from "./pattern.ts";
+import { Field, type DataView, type ModelView } from "./view.ts";
+
+/**
+ * The joint-space inertia matrix by composite rigid bodies (mj_crb), lower triangle by rows of the tree's pattern.
+ * Reads cinert, cdof; writes crb, M.
+ */
+export function crb(m: ModelView, d: DataView, pattern: Pattern): SymMatrix {
+  copyField(d.cinert, d.crb);
+  each(m.nbody - 1, (up) => {
+    const i = sub(m.nbody - 1, up);
+    const parent = m.body_parentid.at(i);
+    d.crb.setRow(parent, addInertia(d.crb.inertia(parent), d.crb.inertia(i)));
+  });
+
+  const M = new SymMatrix(pattern, d.M);
+  each(m.nv, (i) => {
+    const momentum = mulInertVec(d.crb.inertia(m.dof_bodyid.at(i)), d.cdof.spatial(i));
+    M.row(i, (entry, j) => {
+      const armature = select(eq(i, j), m.dof_armature.at(i), 0);
+      d.M.set(entry, add(dot6(d.cdof.spatial(j), momentum), armature));
+    });
+  });
+  return M;
+}
+
+/** Sparse LᵀDL factors of M (mj_factorM). Reads M; writes qLD, qLDiagInv. */
+export function factorM(d: DataView, pattern: Pattern): SymMatrix {
+  copyField(d.M, d.qLD);
+  const factors = new SymMatrix(pattern, d.qLD);
+  factors.factor(d.qLDiagInv);
+  return factors;
+}
+
+/** A field outside the table: scratch of one stage. */
+export const scratch = (name: string, length: number): Field => new Field(name, length);
+

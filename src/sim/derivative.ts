@@ -1,0 +1,66 @@
+import { add, ge, le, mul, or, select, type Bool, type Scalar } from "../trace/scalar.ts";
+import { mjtBias, mjtDisableBit, mjtDyn, mjtGain, mjtIntegrator } from "../model/enums.ts";
+import type { Pattern } from "./pattern.ts";
+import { moment } from "./transmission.ts";
+import type { DataView, ModelView } from "./view.ts";
+
+/**
+ * Entries of d(qfrc_passive + qfrc_actuator)/d(qvel) on the mass matrix's pattern, undefined where there are none.
+ * Euler takes joint damping alone; implicitfast (mjd_smooth_vel without the bias forces) takes actuators and
+ * tendons too.
+ */
+export function derivativeEntries(
+  m: ModelView,
+  d: DataView,
+  pattern: Pattern,
+): { entry: number; value: Scalar }[] | undefined {
+  const { model } = m;
+  const off = (bit: number) => (m.opt.disableflags & bit) !== 0;
+  const fast = m.opt.integrator === mjtIntegrator.IMPLICITFAST;
+  const entries: { entry: number; value: Scalar }[] = [];
+
+  const damped = !off(mjtDisableBit.DAMPER) && (fast || !off(mjtDisableBit.EULERDAMP));
+  for (let i = 0; damped && i < m.nv; i++) {
+    const damping = model.dof_damping[i];
+    if (damping !== 0) entries.push({ entry: pattern.index(i, i), value: -damping });
+  }
+  if (fast) {
+    if (!off(mjtDisableBit.ACTUATION)) entries.push(...actuatorEntries(m, d, pattern));
+    return entries.length || hasDofs(m) ? entries : undefined;
+  }
+  return entries.length ? entries : undefined;
+}
+
+const hasDofs = (m: ModelView): boolean => m.nv > 0;
+
+/** momentᵀ (d force / d velocity) moment of each actuator. */
+function actuatorEntries(m: ModelView, d: DataView, pattern: Pattern): { entry: number; value: Scalar }[] {
+  const { model } = m;
+  const entries: { entry: number; value: Scalar }[] = [];
+  for (let i = 0; i < model.nactuator; i++) {
+    let slope: Scalar = 0;
+    if (model.actuator_biastype[i] === mjtBias.AFFINE) slope = model.actuator_biasprm[10 * i + 2];
+    if (model.actuator_gaintype[i] === mjtGain.AFFINE) {
+      const input = model.actuator_dyntype[i] === mjtDyn.NONE ? d.ctrl.at(i) : d.act.at(model.actuator_actadr[i]);
+      slope = add(slope, mul(model.actuator_gainprm[10 * i + 2], input));
+    }
+    if (slope === 0) continue;
+    // a saturated force does not depend on velocity
+    if (model.actuator_forcelimited[i]) slope = select(saturated(m, d, i), 0, slope);
+    const arms = moment(m, d, i);
+    for (const a of arms) {
+      for (const b of arms) {
+        if (b.dof > a.dof || !pattern.has(a.dof, b.dof)) continue;
+        entries.push({ entry: pattern.index(a.dof, b.dof), value: mul(mul(a.coef, b.coef), slope) });
+      }
+    }
+  }
+  return entries;
+}
+
+function saturated(m: ModelView, d: DataView, i: number): Bool {
+  const [low, high] = [m.model.actuator_forcerange[2 * i], m.model.actuator_forcerange[2 * i + 1]];
+  const force = d.actuator_force.at(i);
+  return or(le(force, low), ge(force, high));
+}
+

@@ -1,0 +1,94 @@
+// the pipeline of one evaluation: only the order of the stages (mj_forward)
+import { stage } from "../trace/control.ts";
+import type { Spatial } from "../trace/spatial.ts";
+import { geomPairs } from "../model/pairs.ts";
+import { acceleration } from "./acceleration.ts";
+import { actuation } from "./actuation.ts";
+import { collision, type ContactSlots } from "./collision.ts";
+import { comPos } from "./com_pos.ts";
+import { comVel } from "./com_vel.ts";
+import type { Contacts } from "./contact.ts";
+import { contactRows, pairDofs } from "./contact_rows.ts";
+import { crb, factorM } from "./crb.ts";
+import { kinematics } from "./kinematics.ts";
+import { passive } from "./passive.ts";
+import { coupledPattern, treePattern, type Pattern, type SymMatrix } from "./pattern.ts";
+import { rne } from "./rne.ts";
+import { constraintRows, type Row } from "./rows.ts";
+import { solve, type Solution } from "./solver.ts";
+import { slotTable } from "./slots.ts";
+import { tendon } from "./tendon.ts";
+import { transmission } from "./transmission.ts";
+import type { DataView, ModelView } from "./view.ts";
+
+/** What an evaluation leaves besides the fields of the data. */
+export interface Evaluation {
+  readonly M: SymMatrix;
+  readonly slots: ContactSlots;
+  readonly rows: readonly Row[];
+  readonly solution: Solution;
+  readonly contacts: Contacts;
+}
+
+/** Sparsity of the solver's Hessian: M, and the dofs that one row or contact couples. */
+export function hessianPattern(m: ModelView, rows: readonly Row[]): Pattern {
+  const groups = [
+    ...rows.map((r) => r.jac.map((e) => e.dof)),
+    ...geomPairs(m.model).map((p) => [...pairDofs(m.model, p).keys()]),
+  ];
+  return coupledPattern(m.model, groups);
+}
+
+/** Evaluates qacc and all that it depends on from qpos, qvel, act, ctrl, applied forces. */
+export function forward(m: ModelView, d: DataView, options: { nconmax: number }): Evaluation {
+  const pattern = treePattern(m.model);
+
+  stage("kinematics", () => kinematics(m, d));
+  stage("com_pos", () => comPos(m, d));
+  stage("tendon", () => tendon(m, d));
+  const M = stage("crb", () => crb(m, d, pattern));
+  const factors = stage("factor_m", () => factorM(d, pattern));
+  const slots = stage("collision", () => collision(m, d, geomPairs(m.model), options.nconmax));
+  stage("transmission", () => transmission(m, d));
+
+  stage("com_vel", () => comVel(m, d));
+  stage("passive", () => passive(m, d));
+  stage("rne", () => rne(m, d));
+
+  stage("actuation", () => actuation(m, d));
+  stage("acceleration", () => acceleration(m, d, factors));
+  const { rows, contacts } = stage("make_constraint", () => ({
+    rows: constraintRows(m, d),
+    contacts: contactRows(m, d, slots),
+  }));
+  const hessian = hessianPattern(m, rows);
+  const solution = stage("solver", () => solve(m, d, { M, factors, rows, contacts, hessian }));
+  return { M, slots, rows, solution, contacts: contactViews(m, slots, solution) };
+}
+
+/** The active contacts as later stages see them. */
+function contactViews(m: ModelView, slots: ContactSlots, solution: Solution): Contacts {
+  const of = (name: string, f: (k: number) => number) =>
+    slotTable(`con_${name}`, slots.pairOf.map((k) => f(k)), "i32");
+  const geom1 = of("geom1", (k) => slots.pairs[k].geom1);
+  const geom2 = of("geom2", (k) => slots.pairs[k].geom2);
+  const body1 = of("body1", (k) => m.model.geom_bodyid[slots.pairs[k].geom1]);
+  const body2 = of("body2", (k) => m.model.geom_bodyid[slots.pairs[k].geom2]);
+  return {
+    each: (body) =>
+      slots.each((index, slot) => {
+        const force = [...solution.contactForce(index, slot)];
+        while (force.length < 6) force.push(0);
+        body({
+          dist: slots.dist(slot),
+          pos: slots.pos(slot),
+          frame: slots.frame(slot),
+          force: force as unknown as Spatial,
+          geom1: geom1(slot),
+          geom2: geom2(slot),
+          body1: body1(slot),
+          body2: body2(slot),
+        });
+      }),
+  };
+}

@@ -1,0 +1,136 @@
+// how stages see the model (constants or table reads) and the data (registers or indexed arrays)
+import { array, param, table, variable, type LocalArray, type Variable } from "../trace/control.ts";
+import { current, type Node } from "../trace/graph.ts";
+import { add, isNode, mul, type Int, type Scalar } from "../trace/scalar.ts";
+import type { Spatial, Inertia } from "../trace/spatial.ts";
+import type { Mat3, Quat, Vec3 } from "../trace/vector.ts";
+import { CorralError } from "../core/errors.ts";
+import { fieldSize, type FieldName } from "../model/fields.ts";
+import type { Model } from "../model/model.ts";
+
+/** Reads of flat data in rows; `i` counts rows of the accessor's width. */
+abstract class Rows {
+  abstract at(index: Int): Scalar;
+
+  /** `count` consecutive elements from a flat index. */
+  run(start: Int, count: number): Scalar[] {
+    return Array.from({ length: count }, (_, k) => this.at(add(start, k)));
+  }
+  /** Row `i` of a matrix with rows of `width`. */
+  slice(i: Int, width: number): Scalar[] {
+    return this.run(mul(i, width), width);
+  }
+  vec3 = (i: Int) => this.slice(i, 3) as unknown as Vec3;
+  quat = (i: Int) => this.slice(i, 4) as unknown as Quat;
+  spatial = (i: Int) => this.slice(i, 6) as unknown as Spatial;
+  mat3 = (i: Int) => this.slice(i, 9) as unknown as Mat3;
+  inertia = (i: Int) => this.slice(i, 10) as unknown as Inertia;
+}
+
+/** One array of the model. A constant index gives a number, a runtime index a table read. */
+export class Column extends Rows {
+  readonly at: (index: Int) => Scalar;
+
+  constructor(name: string, data: ArrayLike<number>, type: "f32" | "i32") {
+    super();
+    this.at = table(name, data, type);
+  }
+}
+
+/** One field of the data: registers where code is straight-line, a private array where it is rolled. */
+export class Field extends Rows {
+  readonly name: string;
+  readonly length: number;
+  private registers: (Variable | undefined)[] = [];
+  private indexed: LocalArray | undefined;
+
+  constructor(name: string, length: number) {
+    super();
+    this.name = name;
+    this.length = length;
+    if (!current().unroll && length > 0) this.indexed = array(name, length);
+  }
+
+  private register(index: Int): Variable {
+    if (isNode(index)) {
+      throw new CorralError(
+        "trace-index",
+        `${this.name} is in registers and was read at a runtime index. Use an array() of its own.`,
+      );
+    }
+    if (!(index >= 0 && index < this.length)) {
+      throw new CorralError("trace-index", `${this.name}[${index}] is outside its ${this.length} elements.`);
+    }
+    return (this.registers[index] ??= variable(`${this.name}_${index}`));
+  }
+
+  at(index: Int): Scalar {
+    return this.indexed ? this.indexed.get(index) : this.register(index).get();
+  }
+
+  set(index: Int, value: Scalar): void {
+    if (this.indexed) this.indexed.set(index, value);
+    else this.register(index).set(value);
+  }
+
+  /** Sets row `i`; the width is that of `values`. */
+  setRow(i: Int, values: readonly Scalar[]): void {
+    const start = mul(i, values.length);
+    values.forEach((v, k) => this.set(add(start, k), v));
+  }
+
+  /** All elements, at constant indices. */
+  all(): Scalar[] {
+    return Array.from({ length: this.length }, (_, i) => this.at(i));
+  }
+}
+
+/** The numbers of mjOption that may change between steps without a new kernel. */
+export const ADJUSTABLE = ["timestep", "gravity_x", "gravity_y", "gravity_z", "tolerance", "ls_tolerance"] as const;
+
+/** What stages read of the model: arrays as columns, sizes as numbers, adjustable options as parameters. */
+export type ModelView = {
+  readonly [K in keyof Model]: Model[K] extends Float64Array | Int32Array | Uint8Array ? Column : Model[K];
+} & {
+  readonly timestep: Node;
+  readonly gravity: Vec3;
+  readonly tolerance: Node;
+  readonly ls_tolerance: Node;
+  /** The model itself, for decisions taken at trace time. */
+  readonly model: Model;
+};
+
+/** What stages read and write: one field for each row of the field table, made when first used. */
+export type DataView = { readonly [K in FieldName]: Field };
+
+export function modelView(model: Model): ModelView {
+  const view: Record<string, unknown> = {
+    model,
+    timestep: param("timestep"),
+    gravity: [param("gravity_x"), param("gravity_y"), param("gravity_z")],
+    tolerance: param("tolerance"),
+    ls_tolerance: param("ls_tolerance"),
+  };
+  for (const [name, value] of Object.entries(model)) {
+    if (name in view) continue;
+    if (value instanceof Float64Array) view[name] = new Column(name, value, "f32");
+    else if (value instanceof Int32Array || value instanceof Uint8Array) view[name] = new Column(name, value, "i32");
+    else view[name] = value;
+  }
+  return view as ModelView;
+}
+
+export function dataView(model: Model): DataView {
+  const fields = new Map<string, Field>();
+  return new Proxy({} as DataView, {
+    get(_, name) {
+      if (typeof name !== "string") return undefined;
+      let field = fields.get(name);
+      if (!field) {
+        field = new Field(name, fieldSize(model, name as FieldName));
+        fields.set(name, field);
+      }
+      return field;
+    },
+  });
+}

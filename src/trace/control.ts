@@ -1,0 +1,214 @@
+// control flow, variables, arrays, tables, buffers and parameters of the traced program
+import { CorralError } from "../core/errors.ts";
+import {
+  Block,
+  current,
+  impure,
+  Node,
+  pure,
+  type ArrayRef,
+  type Operand,
+  type Type,
+  type VarRef,
+  unrolling,
+} from "./graph.ts";
+import { isNode, type Bool, type Int, type Scalar } from "./scalar.ts";
+
+function inBlock(isLoop: boolean, fn: () => void): Block {
+  const t = current();
+  const block = new Block(t.block, isLoop);
+  t.block = block;
+  try {
+    fn();
+  } finally {
+    t.block = block.parent!;
+  }
+  return block;
+}
+
+/** What an enclosing block knows no more after a nested block has run. */
+function forget(nested: Block): void {
+  const parent = nested.parent!;
+  for (const ref of nested.assigned) {
+    parent.assigned.add(ref);
+    // hides what an outer block knew too
+    parent.known.set(ref, UNKNOWN);
+  }
+}
+
+const UNKNOWN = Symbol("unknown") as unknown as Operand;
+
+function knownValue(ref: VarRef): Operand | undefined {
+  for (let b: Block | undefined = current().block; b; b = b.parent) {
+    const value = b.known.get(ref);
+    if (value !== undefined) return value === UNKNOWN ? undefined : value;
+    if (b.isLoop) return undefined;
+  }
+  return undefined;
+}
+
+/** A branch that lanes may take apart; worth it where skipping saves work. A constant condition leaves no branch. */
+export function when(cond: Bool, then: () => void, otherwise?: () => void): void {
+  if (!isNode(cond)) {
+    if (cond) then();
+    else otherwise?.();
+    return;
+  }
+  const a = inBlock(false, then);
+  const b = inBlock(false, otherwise ?? (() => {}));
+  forget(a);
+  forget(b);
+  current().block.statements.push({ kind: "when", cond, then: a, otherwise: b });
+}
+
+/** A runtime loop over [start, bound). Bounds that are constants are hidden from the driver, which would unroll them. */
+export function loop(
+  bound: Int,
+  body: (index: Int) => void,
+  options: { start?: Int; label?: string } = {},
+): void {
+  const t = current();
+  const start = options.start ?? 0;
+  if (!isNode(bound) && !isNode(start) && bound <= start) return;
+  const index = new Node(t.nodes++, "index", "i32", [], t.block);
+  const hidden = isNode(bound) ? bound : pure("hide", "i32", [bound]);
+  const block = inBlock(true, () => body(index));
+  forget(block);
+  t.block.statements.push({ kind: "loop", index, start, bound: hidden, block, label: options.label ?? "loop" });
+}
+
+/** Leaves the innermost runtime loop where `cond` holds. */
+export function breakIf(cond: Bool): void {
+  if (cond === false) return;
+  current().block.statements.push({ kind: "break", cond });
+}
+
+/**
+ * A loop over [start, bound) that the policy unrolls (straight-line code with constant indices) or rolls (a runtime
+ * loop with indices into tables). Bounds known only at run time are always rolled.
+ */
+export function each(bound: Int, body: (index: Int) => void, options: { start?: Int } = {}): void {
+  const start = options.start ?? 0;
+  if (!isNode(bound) && !isNode(start) && (unrolling() || bound - start <= 1)) {
+    for (let i = start; i < bound; i++) body(i);
+  } else {
+    loop(bound, body, { start });
+  }
+}
+
+/** A mutable scalar. Reads that follow an assignment in the same block are replaced by the assigned value. */
+export interface Variable {
+  get(): Scalar;
+  set(value: Scalar): void;
+}
+
+/** Declares a mutable scalar of the traced program, zero until it is set. */
+export function variable(name: string, initial?: Scalar, type: Type = "f32"): Variable {
+  const t = current();
+  const ref: VarRef = { kind: "var", id: t.vars.length, name, type, block: t.block };
+  t.vars.push(ref);
+
+  const set = (value: Scalar) => {
+    const { block } = current();
+    block.statements.push({ kind: "set", target: ref, value });
+    block.known.set(ref, value);
+    block.assigned.add(ref);
+    if (isNode(value)) value.name ??= name;
+  };
+  const get = () => {
+    const value = knownValue(ref);
+    if (value !== undefined) return value as Scalar;
+    const load = impure("load", type, [], ref);
+    current().block.known.set(ref, load);
+    return load;
+  };
+  if (initial !== undefined) set(initial);
+  return { get, set };
+}
+
+/** A flag: a mutable boolean of the traced program. */
+export function flag(name: string, initial: Bool): { get(): Bool; set(value: Bool): void } {
+  return variable(name, initial as Scalar, "bool") as never;
+}
+
+/** A private array that may be indexed at run time. */
+export interface LocalArray {
+  readonly length: number;
+  get(index: Int): Scalar;
+  set(index: Int, value: Scalar): void;
+}
+
+export function array(name: string, length: number, type: Type = "f32"): LocalArray {
+  const t = current();
+  const ref: ArrayRef = { kind: "array", id: t.arrays.length, name, type, length };
+  t.arrays.push(ref);
+  const check = (index: Int) => {
+    if (!isNode(index) && !(index >= 0 && index < length)) {
+      throw new CorralError("trace-index", `${name}[${index}] is outside its ${length} elements.`);
+    }
+    return index;
+  };
+  return {
+    length,
+    get: (index) => impure("at", type, [check(index)], ref),
+    set: (index, value) => {
+      current().block.statements.push({ kind: "put", target: ref, index: check(index), value });
+    },
+  };
+}
+
+/** Constant data: an index known at trace time gives a number, one known at run time a read of a table. */
+export function table(
+  name: string,
+  values: ArrayLike<number>,
+  type: "f32" | "i32" = "f32",
+): (index: Int) => Scalar {
+  return (index) => {
+    if (!isNode(index)) {
+      const value = values[index];
+      if (value === undefined) {
+        throw new CorralError("trace-index", `${name}[${index}] is outside its ${values.length} elements.`);
+      }
+      return value;
+    }
+    const list = Array.from(values);
+    // one value throughout needs no table
+    if (list.every((v) => v === list[0])) return list[0];
+    return pure("table", type, [index], current().table(type, name, list));
+  };
+}
+
+/** A number the host may change between dispatches. */
+export function param(name: string, type: "f32" | "i32" | "u32" = "f32"): Node {
+  return pure("param", type, [], current().param(name, type));
+}
+
+export type Four = readonly [Scalar, Scalar, Scalar, Scalar];
+
+/** The index of this invocation's world within its shard (i32). */
+export const world = (): Node => pure("world", "i32", []);
+
+/** Reads four consecutive values of a buffer; `index` counts in fours. */
+export function load4(
+  name: string,
+  index: Int,
+  type: "f32" | "u32" = "f32",
+  access: "read" | "read_write" = "read_write",
+): Four {
+  const ref = current().buffer(name, access);
+  const four = impure("load4", type, [index], ref);
+  return [0, 1, 2, 3].map((c) => pure("component", type, [four, c])) as unknown as Four;
+}
+
+/** Writes four consecutive values of a buffer; `index` counts in fours. */
+export function store4(name: string, index: Int, values: Four, type: "f32" | "u32" = "f32"): void {
+  const target = current().buffer(name, "read_write");
+  current().block.statements.push({ kind: "store", target, index, values, type });
+}
+
+/** Marks the start of a pipeline stage in the emitted code. */
+export function stage<T>(name: string, fn: () => T): T {
+  const t = current();
+  t.block.statements.push({ kind: "stage", name });
+  return fn();
+}

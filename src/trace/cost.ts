@@ -1,0 +1,64 @@
+// back end: what a trace costs, for the plan and the tuner
+import { Block, Node, type Trace } from "./graph.ts";
+import { analyse } from "./live.ts";
+
+/** Static counts of one kernel; loops count their body once. */
+export interface Cost {
+  /** Arithmetic operations by name. */
+  operations: Record<string, number>;
+  arithmetic: number;
+  /** Reads and writes of buffers, four values each. */
+  loads: number;
+  stores: number;
+  /** Reads and writes of private arrays at an index known only at run time. */
+  indexed: number;
+  branches: number;
+  loops: number;
+  /** Arithmetic operations after each stage mark. */
+  stages: Record<string, number>;
+}
+
+const FREE = new Set(["load", "param", "component", "hide", "world", "index"]);
+
+export function costOf(trace: Trace): Cost {
+  const live = analyse(trace);
+  const cost: Cost = {
+    operations: {},
+    arithmetic: 0,
+    loads: 0,
+    stores: 0,
+    indexed: 0,
+    branches: 0,
+    loops: 0,
+    stages: {},
+  };
+  let stageName = "entry";
+  const visit = (block: Block): void => {
+    for (const s of block.statements) {
+      if (s.kind === "stage") stageName = s.name;
+      if (!live.isLive(s)) continue;
+      if (s.kind === "let") {
+        const { op } = s.node;
+        if (op === "load4") cost.loads++;
+        else if (op === "at") {
+          if (s.node.args[0] instanceof Node) cost.indexed++;
+        } else if (!FREE.has(op)) {
+          cost.operations[op] = (cost.operations[op] ?? 0) + 1;
+          cost.arithmetic++;
+          cost.stages[stageName] = (cost.stages[stageName] ?? 0) + 1;
+        }
+      } else if (s.kind === "store") cost.stores++;
+      else if (s.kind === "put" && s.index instanceof Node) cost.indexed++;
+      else if (s.kind === "when") {
+        cost.branches++;
+        visit(s.then);
+        visit(s.otherwise);
+      } else if (s.kind === "loop") {
+        cost.loops++;
+        visit(s.block);
+      }
+    }
+  };
+  visit(trace.root);
+  return cost;
+}

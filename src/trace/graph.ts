@@ -1,0 +1,228 @@
+// the traced program: expressions in static single assignment, in blocks with structured control flow
+import { CorralError } from "../core/errors.ts";
+
+export type Type = "f32" | "i32" | "u32" | "bool";
+
+/** An expression of the traced program. Values are immutable; program order is the order of creation. */
+export class Node {
+  readonly id: number;
+  readonly op: string;
+  readonly type: Type;
+  readonly args: readonly Operand[];
+  readonly block: Block;
+  /** What a load reads: a variable, an array, a table, a buffer, a parameter. */
+  readonly source: Source | undefined;
+  /** A readable name for the emitted code, from the first field it was assigned to. */
+  name: string | undefined;
+
+  constructor(
+    id: number,
+    op: string,
+    type: Type,
+    args: readonly Operand[],
+    block: Block,
+    source?: Source,
+  ) {
+    this.id = id;
+    this.op = op;
+    this.type = type;
+    this.args = args;
+    this.block = block;
+    this.source = source;
+  }
+}
+
+export type Operand = Node | number | boolean;
+
+/** A mutable scalar of the traced program. */
+export interface VarRef {
+  readonly kind: "var";
+  readonly id: number;
+  readonly name: string;
+  readonly type: Type;
+  readonly block: Block;
+}
+
+/** A private array of the traced program, indexable at run time. */
+export interface ArrayRef {
+  readonly kind: "array";
+  readonly id: number;
+  readonly name: string;
+  readonly type: Type;
+  readonly length: number;
+}
+
+/** Constant data indexable at run time; it lives in one read-only buffer shared by all kernels of a model. */
+export interface TableRef {
+  readonly kind: "table";
+  readonly type: "f32" | "i32";
+  readonly name: string;
+  readonly offset: number;
+  readonly values: readonly number[];
+}
+
+/** A buffer of the kernel, addressed in units of four floats. */
+export interface BufferRef {
+  readonly kind: "buffer";
+  readonly name: string;
+  readonly access: "read" | "read_write";
+}
+
+/** A number that the host may change between dispatches. */
+export interface ParamRef {
+  readonly kind: "param";
+  readonly name: string;
+  readonly type: "f32" | "i32" | "u32";
+  readonly slot: number;
+}
+
+export type Source = VarRef | ArrayRef | TableRef | BufferRef | ParamRef;
+
+export type Statement =
+  | { kind: "let"; node: Node }
+  | { kind: "set"; target: VarRef; value: Operand }
+  | { kind: "put"; target: ArrayRef; index: Operand; value: Operand }
+  | {
+      kind: "store";
+      target: BufferRef;
+      index: Operand;
+      values: readonly Operand[];
+      type: "f32" | "u32";
+    }
+  | { kind: "when"; cond: Node; then: Block; otherwise: Block }
+  | { kind: "loop"; index: Node; start: Operand; bound: Operand; block: Block; label: string }
+  | { kind: "break"; cond: Operand }
+  | { kind: "stage"; name: string };
+
+/** A straight run of statements; nested blocks belong to `when` and `loop` statements. */
+export class Block {
+  readonly parent: Block | undefined;
+  readonly statements: Statement[] = [];
+  readonly expressions = new Map<string, Node>();
+  /** Values of variables known here: what was last assigned or loaded. */
+  readonly known = new Map<VarRef, Operand>();
+  /** Variables assigned in this block or below it. */
+  readonly assigned = new Set<VarRef>();
+  /** A loop body does not know what a variable held before: a later iteration may have changed it. */
+  readonly isLoop: boolean;
+
+  constructor(parent: Block | undefined, isLoop: boolean) {
+    this.parent = parent;
+    this.isLoop = isLoop;
+  }
+}
+
+export interface TraceOptions {
+  /** Straight-line code (default) or runtime loops where the program says `each`. */
+  unroll?: boolean;
+  /** Sines, logarithms and the like by the host's functions, for references in float64. */
+  exact?: boolean;
+}
+
+/** One traced kernel or function: its top block and everything it refers to. */
+export class Trace {
+  readonly root = new Block(undefined, false);
+  block: Block = this.root;
+  readonly vars: VarRef[] = [];
+  readonly arrays: ArrayRef[] = [];
+  readonly tables: TableRef[] = [];
+  readonly buffers: BufferRef[] = [];
+  readonly params: ParamRef[] = [];
+  /** Whether `each` unrolls (straight-line code) or emits runtime loops over tables. */
+  readonly unroll: boolean;
+  /** Whether transcendental functions stay calls that only the float64 JavaScript back end can run. */
+  readonly exact: boolean;
+  nodes = 0;
+  private tableKeys = new Map<string, TableRef>();
+  private tableSize = { f32: 0, i32: 0 };
+
+  constructor(options: TraceOptions = {}) {
+    this.unroll = options.unroll ?? true;
+    this.exact = options.exact ?? false;
+  }
+
+  table(type: "f32" | "i32", name: string, values: readonly number[]): TableRef {
+    const key = type + values.join(",");
+    let ref = this.tableKeys.get(key);
+    if (!ref) {
+      ref = { kind: "table", type, name, offset: this.tableSize[type], values: [...values] };
+      this.tableSize[type] += values.length;
+      this.tableKeys.set(key, ref);
+      this.tables.push(ref);
+    }
+    return ref;
+  }
+
+  param(name: string, type: "f32" | "i32" | "u32"): ParamRef {
+    let ref = this.params.find((p) => p.name === name);
+    if (!ref) {
+      ref = { kind: "param", name, type, slot: this.params.length };
+      this.params.push(ref);
+    }
+    return ref;
+  }
+
+  buffer(name: string, access: "read" | "read_write"): BufferRef {
+    let ref = this.buffers.find((b) => b.name === name);
+    if (!ref) {
+      ref = { kind: "buffer", name, access };
+      this.buffers.push(ref);
+    }
+    return ref;
+  }
+}
+
+let active: Trace | undefined;
+
+/** The trace that operations are recorded in. */
+export function current(): Trace {
+  if (!active) {
+    throw new CorralError(
+      "trace-inactive",
+      "an operation on a traced value was called outside a trace. Call it inside `trace(fn)`.",
+    );
+  }
+  return active;
+}
+
+/** Runs `fn` with a new trace as the current one and returns the trace. */
+export function trace(fn: () => void, options: TraceOptions = {}): Trace {
+  const outer = active;
+  const made = new Trace(options);
+  active = made;
+  try {
+    fn();
+  } finally {
+    active = outer;
+  }
+  return made;
+}
+
+/** Whether a trace is being recorded and `each` should unroll; plain evaluation on numbers always unrolls. */
+export function unrolling(): boolean {
+  return active?.unroll ?? true;
+}
+
+const operandKey = (a: Operand) => (a instanceof Node ? `%${a.id}` : Object.is(a, -0) ? "-0" : String(a));
+
+/** Records a pure expression, sharing an equal one that is visible from here. */
+export function pure(op: string, type: Type, args: readonly Operand[], source?: Source): Node {
+  const t = current();
+  const key = `${op}:${type}:${source ? source.kind + source.name : ""}(${args.map(operandKey).join()})`;
+  for (let b: Block | undefined = t.block; b; b = b.parent) {
+    const found = b.expressions.get(key);
+    if (found) return found;
+  }
+  const node = new Node(t.nodes++, op, type, args, t.block, source);
+  t.block.expressions.set(key, node);
+  t.block.statements.push({ kind: "let", node });
+  return node;
+}
+
+/** Records an expression whose value depends on when it is evaluated (a load); never shared. */
+export function impure(op: string, type: Type, args: readonly Operand[], source?: Source): Node {
+  const t = current();
+  const node = new Node(t.nodes++, op, type, args, t.block, source);
+  t.block.statements.push({ kind: "let", node });
+  return node;
+}

@@ -1,0 +1,219 @@
+// arithmetic on scalars that are numbers (folded, float64) or nodes of the current trace
+import { CorralError } from "../core/errors.ts";
+import { Node, pure, type Operand, type Type } from "./graph.ts";
+
+/** A float: a number known at trace time, or a value of the traced program (f32 in a kernel). */
+export type Scalar = number | Node;
+/** An integer index or count (i32), or flags (u32). */
+export type Int = number | Node;
+export type Bool = boolean | Node;
+
+export const isNode = (x: unknown): x is Node => x instanceof Node;
+export const isConst = (x: Operand): x is number | boolean => !(x instanceof Node);
+
+/** The common type of two operands: that of the first node. */
+function typeOf(...args: Operand[]): Type {
+  for (const a of args) if (a instanceof Node) return a.type;
+  return "f32";
+}
+
+function finite(x: number, op: string): number {
+  if (!Number.isFinite(x)) {
+    throw new CorralError(
+      "trace-non-finite",
+      `folding ${op} gives ${x}, which no kernel can hold. Check the model's numbers.`,
+    );
+  }
+  return x;
+}
+
+/** Orders the operands of a commutative operation so that equal expressions meet. */
+function ordered(a: Operand, b: Operand): [Operand, Operand] {
+  if (!(a instanceof Node)) return [b, a];
+  if (b instanceof Node && b.id < a.id) return [b, a];
+  return [a, b];
+}
+
+export function add(a: Scalar, b: Scalar): Scalar {
+  if (!isNode(a) && !isNode(b)) return finite(a + b, "add");
+  if (a === 0) return b;
+  if (b === 0) return a;
+  if (isNode(b) && b.op === "neg") return sub(a, b.args[0] as Scalar);
+  if (isNode(a) && a.op === "neg") return sub(b, a.args[0] as Scalar);
+  if (typeof b === "number" && b < 0 && typeOf(a) === "f32") return pure("sub", "f32", [a, -b]);
+  if (typeof a === "number" && a < 0 && typeOf(b) === "f32") return pure("sub", "f32", [b, -a]);
+  return pure("add", typeOf(a, b), ordered(a, b));
+}
+
+export function sub(a: Scalar, b: Scalar): Scalar {
+  if (!isNode(a) && !isNode(b)) return finite(a - b, "sub");
+  if (b === 0) return a;
+  if (a === 0) return neg(b);
+  if (a === b) return 0;
+  if (isNode(b) && b.op === "neg") return add(a, b.args[0] as Scalar);
+  return pure("sub", typeOf(a, b), [a, b]);
+}
+
+export function mul(a: Scalar, b: Scalar): Scalar {
+  if (!isNode(a) && !isNode(b)) return finite(a * b, "mul");
+  if (a === 0 || b === 0) return 0;
+  if (a === 1) return b;
+  if (b === 1) return a;
+  if (a === -1) return neg(b);
+  if (b === -1) return neg(a);
+  // signs move outwards, where additions absorb them
+  if (isNode(a) && a.op === "neg") return neg(mul(a.args[0] as Scalar, b));
+  if (isNode(b) && b.op === "neg") return neg(mul(a, b.args[0] as Scalar));
+  return pure("mul", typeOf(a, b), ordered(a, b));
+}
+
+/** a / b. On integers the quotient is truncated. */
+export function div(a: Scalar, b: Scalar): Scalar {
+  if (!isNode(a) && !isNode(b)) return finite(a / b, "div");
+  if (b === 0) throw new CorralError("trace-non-finite", "division by the constant 0 in a kernel.");
+  if (a === 0) return 0;
+  if (b === 1) return a;
+  if (typeof b === "number" && typeOf(a) === "f32") return mul(a, 1 / b);
+  return pure("div", typeOf(a, b), [a, b]);
+}
+
+export function neg(a: Scalar): Scalar {
+  if (!isNode(a)) return a === 0 ? 0 : -a;
+  if (a.op === "neg") return a.args[0] as Scalar;
+  if (a.op === "sub" && a.type === "f32") return sub(a.args[1] as Scalar, a.args[0] as Scalar);
+  return pure("neg", a.type, [a]);
+}
+
+/** Sum of products, in order. */
+export function dotn(a: readonly Scalar[], b: readonly Scalar[]): Scalar {
+  let s: Scalar = 0;
+  for (let i = 0; i < a.length; i++) s = add(s, mul(a[i], b[i]));
+  return s;
+}
+
+export const sum = (terms: readonly Scalar[]): Scalar => terms.reduce<Scalar>(add, 0);
+export const square = (a: Scalar): Scalar => mul(a, a);
+
+const unary =
+  (op: string, fold: (a: number) => number) =>
+  (a: Scalar): Scalar =>
+    isNode(a) ? pure(op, a.type, [a]) : finite(fold(a), op);
+
+export const abs = unary("abs", Math.abs);
+export const sqrt = unary("sqrt", Math.sqrt);
+export const floor = unary("floor", Math.floor);
+/** Rounds to the nearest integer, ties to even. */
+export const round = unary("round", (a) => {
+  const r = Math.round(a);
+  return Math.abs(a % 1) === 0.5 && r % 2 !== 0 ? r - 1 : r;
+});
+export const sign = unary("sign", Math.sign);
+
+export function min(a: Scalar, b: Scalar): Scalar {
+  if (!isNode(a) && !isNode(b)) return Math.min(a, b);
+  return a === b ? a : pure("min", typeOf(a, b), ordered(a, b));
+}
+
+export function max(a: Scalar, b: Scalar): Scalar {
+  if (!isNode(a) && !isNode(b)) return Math.max(a, b);
+  return a === b ? a : pure("max", typeOf(a, b), ordered(a, b));
+}
+
+export const clamp = (x: Scalar, low: Scalar, high: Scalar): Scalar => min(max(x, low), high);
+
+const compare =
+  (op: string, fold: (a: number, b: number) => boolean) =>
+  (a: Scalar, b: Scalar): Bool => {
+    if (!isNode(a) && !isNode(b)) return fold(a, b);
+    return pure(op, "bool", [a, b]);
+  };
+
+export const lt = compare("lt", (a, b) => a < b);
+export const le = compare("le", (a, b) => a <= b);
+export const gt = compare("gt", (a, b) => a > b);
+export const ge = compare("ge", (a, b) => a >= b);
+export const eq = compare("eq", (a, b) => a === b);
+export const ne = compare("ne", (a, b) => a !== b);
+
+export function and(a: Bool, b: Bool): Bool {
+  if (a === false || b === false) return false;
+  if (a === true) return b;
+  if (b === true || a === b) return a;
+  return pure("and", "bool", [a, b]);
+}
+
+export function or(a: Bool, b: Bool): Bool {
+  if (a === true || b === true) return true;
+  if (a === false) return b;
+  if (b === false || a === b) return a;
+  return pure("or", "bool", [a, b]);
+}
+
+export function not(a: Bool): Bool {
+  if (!isNode(a)) return !a;
+  if (a.op === "not") return a.args[0] as Bool;
+  return pure("not", "bool", [a]);
+}
+
+/** `ifTrue` where `cond` holds, else `ifFalse`; both are evaluated. `type` matters where both are constants. */
+export function select(
+  cond: Bool,
+  ifTrue: Scalar,
+  ifFalse: Scalar,
+  type: Type = typeOf(ifTrue, ifFalse),
+): Scalar {
+  if (!isNode(cond)) return cond ? ifTrue : ifFalse;
+  if (ifTrue === ifFalse) return ifTrue;
+  return pure("select", type, [cond, ifTrue, ifFalse]);
+}
+
+const convert =
+  (op: string, type: Type, fold: (a: number) => number) =>
+  (a: Int | Scalar): Int =>
+    isNode(a) ? (a.type === type ? a : pure(op, type, [a])) : fold(a);
+
+export const toF32 = convert("f32", "f32", (a) => a);
+export const toI32 = convert("i32", "i32", Math.trunc);
+export const toU32 = convert("u32", "u32", (a) => Math.trunc(a) >>> 0);
+
+const bits = new DataView(new ArrayBuffer(4));
+
+/** The bit pattern of a float (u32). */
+export function bitcastU32(a: Scalar): Int {
+  if (isNode(a)) return pure("bitcast_u32", "u32", [a]);
+  bits.setFloat32(0, a);
+  return bits.getUint32(0);
+}
+
+/** The float with this bit pattern. */
+export function bitcastF32(a: Int): Scalar {
+  if (isNode(a)) return pure("bitcast_f32", "f32", [a]);
+  bits.setUint32(0, a);
+  return bits.getFloat32(0);
+}
+
+const bitwise =
+  (op: string, fold: (a: number, b: number) => number) =>
+  (a: Int, b: Int): Int =>
+    isNode(a) || isNode(b) ? pure(op, "u32", [a, b]) : fold(a, b) >>> 0;
+
+/** Bit operations on u32. */
+export const band = bitwise("band", (a, b) => a & b);
+export const bor = bitwise("bor", (a, b) => a | b);
+export const bxor = bitwise("bxor", (a, b) => a ^ b);
+export const shl = bitwise("shl", (a, b) => a << b);
+export const shr = bitwise("shr", (a, b) => a >>> b);
+/** Sum and product of u32, modulo 2^32. */
+export const uadd = bitwise("uadd", (a, b) => a + b);
+export const umul = bitwise("umul", (a, b) => Math.imul(a, b));
+
+/** Index of the lowest set bit of a u32 that is not zero (i32). */
+export function firstTrailingBit(a: Int): Int {
+  return isNode(a) ? pure("ctz", "i32", [a]) : 31 - Math.clz32(a & -a);
+}
+
+/** Whether a float is neither infinite nor NaN, by its exponent bits: a compiler may assume NaN away. */
+export function isFinite32(a: Scalar): Bool {
+  if (!isNode(a)) return Number.isFinite(Math.fround(a));
+  return ne(band(bitcastU32(a), 0x7f800000), 0x7f800000);
+}

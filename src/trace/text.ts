@@ -1,0 +1,148 @@
+// the part of emission that WGSL and JavaScript share: names, inlining, blocks
+import { Block, Node, type Operand, type Statement, type Trace, type Type } from "./graph.ts";
+import { analyse, type Live } from "./live.ts";
+
+/** How one language writes each construct. */
+export interface Dialect {
+  /** Whether a component of a load is a value (WGSL), or itself the read of the buffer (JavaScript). */
+  readonly vectors: boolean;
+  literal(value: number | boolean, type: Type): string;
+  expression(node: Node, arg: (i: number) => string): string;
+  constant(name: string, node: Node, expression: string): string;
+  loopHead(index: string, start: string, bound: string): string;
+  set(name: string, value: string): string;
+  put(array: string, index: string, value: string): string;
+  store(s: Extract<Statement, { kind: "store" }>, index: string, values: string[]): string[];
+}
+
+/** Expressions deeper than this get a name of their own: compilers recurse over nesting. */
+const MAX_DEPTH = 5;
+
+const ALWAYS_INLINE = new Set(["param", "hide"]);
+const ORDERED = new Set(["load", "at", "load4"]);
+
+/** The type an operand's literal takes beside its siblings. */
+function literalType(node: Node, i: number): Type {
+  if (node.op === "select") return i === 0 ? "bool" : node.type;
+  if (node.op === "table" || node.op === "at" || node.op === "load4" || node.op === "component" || node.op === "hide") {
+    return "i32";
+  }
+  if (node.op === "shl" || node.op === "shr") return "u32";
+  const sibling = node.args.find((a) => a instanceof Node);
+  return sibling instanceof Node ? sibling.type : node.type;
+}
+
+export interface Emitted {
+  lines: string[];
+  live: Live;
+}
+
+/** Emits the live statements of a trace's root block as lines of text. */
+export function emitBody(trace: Trace, dialect: Dialect, indent = "  "): Emitted {
+  const live = analyse(trace);
+  const names = new Map<Node, string>();
+  const taken = new Set<string>();
+  const lines: string[] = [];
+  const inlined = new Map<Node, { text: string; depth: number }>();
+
+  const nameOf = (node: Node): string => {
+    let name = names.get(node);
+    if (!name) {
+      const base = node.name ?? "t";
+      name = node.name && !taken.has(base) ? base : `${base}_${node.id}`;
+      taken.add(name);
+      names.set(node, name);
+    }
+    return name;
+  };
+  const write = (a: Operand, type: Type): { text: string; depth: number } => {
+    const value = live.resolve(a);
+    if (!(value instanceof Node)) return { text: dialect.literal(value, type), depth: 0 };
+    return inlined.get(value) ?? { text: nameOf(value), depth: 0 };
+  };
+  const text = (a: Operand, type: Type) => {
+    const t = write(a, type).text;
+    return t.startsWith("(") && matching(t) ? t.slice(1, -1) : t;
+  };
+
+  const emitBlock = (block: Block, pad: string): void => {
+    for (const s of block.statements) {
+      if (s.kind === "stage") {
+        lines.push("", `${pad}// ${s.name}`);
+        continue;
+      }
+      if (!live.isLive(s)) continue;
+      switch (s.kind) {
+        case "let": {
+          const { node } = s;
+          if (live.resolve(node) !== node) break;
+          let depth = 0;
+          const expression = dialect.expression(node, (i) => {
+            const arg = write(node.args[i], literalType(node, i));
+            depth = Math.max(depth, arg.depth);
+            return arg.text;
+          });
+          const inline =
+            node.op === "component"
+              ? dialect.vectors
+              : ALWAYS_INLINE.has(node.op) ||
+                (!ORDERED.has(node.op) && live.userBlock(node) === block && depth < MAX_DEPTH);
+          if (inline) inlined.set(node, { text: expression, depth: depth + 1 });
+          else {
+            const bare = matching(expression) ? expression.slice(1, -1) : expression;
+            lines.push(pad + dialect.constant(nameOf(node), node, bare));
+          }
+          break;
+        }
+        case "set":
+          if (live.liveVars.has(s.target)) {
+            lines.push(pad + dialect.set(varName(s.target), text(s.value, s.target.type)));
+          }
+          break;
+        case "put":
+          lines.push(pad + dialect.put(arrayName(s.target), text(s.index, "i32"), text(s.value, s.target.type)));
+          break;
+        case "store": {
+          const values = s.values.map((v) => text(v, s.type));
+          for (const line of dialect.store(s, text(s.index, "i32"), values)) lines.push(pad + line);
+          break;
+        }
+        case "when": {
+          lines.push(`${pad}if (${text(s.cond, "bool")}) {`);
+          emitBlock(s.then, pad + indent);
+          if (s.otherwise.statements.some((o) => live.isLive(o))) {
+            lines.push(`${pad}} else {`);
+            emitBlock(s.otherwise, pad + indent);
+          }
+          lines.push(`${pad}}`);
+          break;
+        }
+        case "loop": {
+          s.index.name ??= "i";
+          lines.push(pad + dialect.loopHead(nameOf(s.index), text(s.start, "i32"), text(s.bound, "i32")));
+          emitBlock(s.block, pad + indent);
+          lines.push(`${pad}}`);
+          break;
+        }
+        case "break":
+          lines.push(`${pad}if (${text(s.cond, "bool")}) { break; }`);
+      }
+    }
+  };
+  emitBlock(trace.root, indent);
+  return { lines, live };
+}
+
+/** Whether the first parenthesis of an expression closes at its end. */
+function matching(t: string): boolean {
+  if (!t.startsWith("(")) return false;
+  let depth = 0;
+  for (let i = 0; i < t.length; i++) {
+    if (t[i] === "(") depth++;
+    else if (t[i] === ")" && --depth === 0) return i === t.length - 1;
+  }
+  return false;
+}
+
+export const varName = (v: { id: number; name: string }): string => `v${v.id}_${v.name}`;
+export const arrayName = (a: { id: number; name: string }): string => `a${a.id}_${a.name}`;

@@ -1,0 +1,184 @@
+// back end: a trace as a WGSL compute kernel, one invocation a world
+import type { Node, TableRef, Trace, Type } from "./graph.ts";
+import { exactOnly } from "./math.ts";
+import { arrayName, emitBody, varName, type Dialect } from "./text.ts";
+
+/** A float literal: the shortest decimal that reads back as the same f32. */
+export function f32Literal(x: number): string {
+  const f = Math.fround(x);
+  if (!Number.isFinite(f)) return f > 0 ? "3.40282347e+38" : "-3.40282347e+38";
+  // values below the smallest normal number are flushed by some adapters: flush them on all
+  if (Math.abs(f) < 1.1754943508222875e-38) return "0.0";
+  for (let p = 1; p <= 9; p++) {
+    const s = f.toPrecision(p);
+    if (Math.fround(Number(s)) !== f) continue;
+    const short = String(Number(s));
+    return /[.e]/.test(short) ? short : `${short}.0`;
+  }
+  return String(f);
+}
+
+const INFIX: Record<string, string> = {
+  add: "+",
+  sub: "-",
+  mul: "*",
+  div: "/",
+  lt: "<",
+  le: "<=",
+  gt: ">",
+  ge: ">=",
+  eq: "==",
+  ne: "!=",
+  and: "&&",
+  or: "||",
+  band: "&",
+  bor: "|",
+  bxor: "^",
+  shl: "<<",
+  shr: ">>",
+  uadd: "+",
+  umul: "*",
+};
+
+const CALL: Record<string, string> = {
+  abs: "abs",
+  sqrt: "sqrt",
+  floor: "floor",
+  round: "round",
+  sign: "sign",
+  min: "min",
+  max: "max",
+  f32: "f32",
+  i32: "i32",
+  u32: "u32",
+  bitcast_u32: "bitcast<u32>",
+  bitcast_f32: "bitcast<f32>",
+};
+
+function literal(value: number | boolean, type: Type): string {
+  if (typeof value === "boolean") return String(value);
+  if (type === "f32") return value < 0 ? `(${f32Literal(value)})` : f32Literal(value);
+  if (type === "u32") return `${value >>> 0}u`;
+  return value < 0 ? `(${value})` : String(value);
+}
+
+function tableRead(ref: TableRef, index: string): string {
+  const at = ref.offset ? `${index} + ${ref.offset}` : index;
+  return ref.type === "f32" ? `bitcast<f32>(tables_f[${at}])` : `bitcast<i32>(tables_i[${at}])`;
+}
+
+const dialect: Dialect = {
+  vectors: true,
+  literal,
+  expression(node: Node, arg) {
+    const { op } = node;
+    if (op in INFIX) return `(${arg(0)} ${INFIX[op]} ${arg(1)})`;
+    if (op in CALL) return `${CALL[op]}(${node.args.map((_, i) => arg(i)).join(", ")})`;
+    switch (op) {
+      case "neg":
+        return `(-${arg(0)})`;
+      case "not":
+        return `(!${arg(0)})`;
+      case "select":
+        return `select(${arg(2)}, ${arg(1)}, ${arg(0)})`;
+      case "ctz":
+        return `i32(firstTrailingBit(${arg(0)}))`;
+      case "hide":
+        return `(${arg(0)} + U.zero)`;
+      case "world":
+        return "world";
+      case "param":
+        return `U.${(node.source as { name: string }).name}`;
+      case "table":
+        return tableRead(node.source as TableRef, arg(0));
+      case "at":
+        return `${arrayName(node.source as never)}[${arg(0)}]`;
+      case "load":
+        return varName(node.source as never);
+      case "load4": {
+        const read = `${(node.source as { name: string }).name}[${arg(0)}]`;
+        return node.type === "f32" ? `bitcast<vec4<f32>>(${read})` : read;
+      }
+      case "component":
+        return `${arg(0)}.${"xyzw"[node.args[1] as number]}`;
+      default:
+        if (op.startsWith("math_")) throw exactOnly("WGSL");
+        throw new Error(`no WGSL for ${op}`);
+    }
+  },
+  constant: (name, _node, expression) => `let ${name} = ${expression};`,
+  loopHead: (i, start, bound) => `for (var ${i} = ${start}; ${i} < ${bound}; ${i}++) {`,
+  set: (name, value) => `${name} = ${value};`,
+  put: (name, index, value) => `${name}[${index}] = ${value};`,
+  store: (s, index, values) => {
+    const four = values.join(", ");
+    const value = s.type === "f32" ? `bitcast<vec4<u32>>(vec4<f32>(${four}))` : `vec4<u32>(${four})`;
+    return [`${s.target.name}[${index}] = ${value};`];
+  },
+};
+
+export interface WgslOptions {
+  workgroupSize: number;
+  /** Printed as the first line. */
+  title?: string;
+}
+
+/** A kernel and what must be bound to it, in binding order after the uniform at binding 0. */
+export interface WgslKernel {
+  code: string;
+  buffers: { name: string; access: "read" | "read_write" }[];
+  /** Uniform slots in order, four bytes each; the first two are `num_worlds` and `zero`. */
+  params: { name: string; type: "f32" | "i32" | "u32"; slot: number }[];
+  /** Contents of the table buffers, or undefined where no table is read. */
+  tables: { f32?: Float32Array<ArrayBuffer>; i32?: Int32Array<ArrayBuffer> };
+}
+
+/** The first parameters of every kernel: how many worlds its shard has, and a zero that hides loop bounds. */
+export const FIXED_PARAMS = ["num_worlds", "zero"] as const;
+
+/** Emits a trace as a WGSL module with the entry point `main`. */
+export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
+  const { lines, live } = emitBody(trace, dialect);
+  const tableData = (type: "f32" | "i32") =>
+    trace.tables.filter((t) => t.type === type).flatMap((t) => t.values);
+  const f = tableData("f32");
+  const i = tableData("i32");
+  const buffers: WgslKernel["buffers"] = trace.buffers.map(({ name, access }) => ({ name, access }));
+  if (f.length) buffers.push({ name: "tables_f", access: "read" });
+  if (i.length) buffers.push({ name: "tables_i", access: "read" });
+
+  const params = [
+    { name: "num_worlds", type: "i32" as const, slot: 0 },
+    { name: "zero", type: "i32" as const, slot: 1 },
+    ...trace.params.map((p) => ({ name: p.name, type: p.type, slot: p.slot + FIXED_PARAMS.length })),
+  ];
+  const head = [
+    `// ${options.title ?? "kernel"}`,
+    "struct Params {",
+    ...params.map((p) => `  ${p.name}: ${p.type},`),
+    "}",
+    "@group(0) @binding(0) var<uniform> U: Params;",
+    ...buffers.map((b, k) => {
+      const element = b.name.startsWith("tables_") ? "u32" : "vec4<u32>";
+      return `@group(0) @binding(${k + 1}) var<storage, ${b.access}> ${b.name}: array<${element}>;`;
+    }),
+    "",
+    `@compute @workgroup_size(${options.workgroupSize})`,
+    "fn main(@builtin(global_invocation_id) gid: vec3<u32>) {",
+    `  let world = i32(gid.x + gid.y * ${65535 * options.workgroupSize}u);`,
+    "  if (world >= U.num_worlds) { return; }",
+    ...trace.vars.filter((v) => live.liveVars.has(v)).map((v) => `  var ${varName(v)}: ${v.type};`),
+    ...trace.arrays
+      .filter((a) => live.liveArrays.has(a.id))
+      .map((a) => `  var ${arrayName(a)}: array<${a.type}, ${a.length}>;`),
+  ];
+  return {
+    code: [...head, ...lines, "}", ""].join("\n"),
+    buffers,
+    params,
+    tables: {
+      ...(f.length ? { f32: new Float32Array(f) } : {}),
+      ...(i.length ? { i32: new Int32Array(i) } : {}),
+    },
+  };
+}
