@@ -1,0 +1,31 @@
+/** Builds dist/: the emitted JavaScript and types, with shaders and environment models at the places the sources see them. */
+
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, extname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** What runs or is read at run time besides the emitted code. */
+const ASSETS = {
+  shaders: [".wgsl", ".wesl"],
+  envs: [".xml", ".stl", ".obj", ".png", ".json", ".md"],
+};
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const dist = join(root, "dist");
+rmSync(dist, { recursive: true, force: true });
+
+const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin", "tsc");
+const result = spawnSync(process.execPath, [tsc, "-p", join(root, "tsconfig.build.json")], { stdio: "inherit" });
+if (result.status !== 0) process.exit(result.status ?? 1);
+
+for (const [folder, endings] of Object.entries(ASSETS)) {
+  const from = join(root, folder);
+  if (!existsSync(from)) continue;
+  for (const entry of readdirSync(from, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() || !endings.includes(extname(entry.name))) continue;
+    const file = join(entry.parentPath, entry.name);
+    cpSync(file, join(dist, relative(root, file)));
+  }
+}
