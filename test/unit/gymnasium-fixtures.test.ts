@@ -31,7 +31,9 @@ describe.each(ENVS)("recorded trajectories of %s", (env) => {
         expect(recordedCase.rows("reward", index)).toHaveLength(episode.steps);
       });
     }
-    const finite = steps.every((step) => Object.values(step.after).every((row) => row.every(Number.isFinite)));
+    const finite = steps.every((step) =>
+      Object.values(step.after).every((row) => row.every(Number.isFinite)),
+    );
     expect(finite).toBe(true);
   });
 

@@ -5,6 +5,7 @@
 Prints one line a statement with what was measured; exits 1 when one does not hold.
 """
 
+import inspect
 import pathlib
 import sys
 
@@ -340,6 +341,7 @@ def verify_versions():
     check(np.allclose(rewards, [1, 0], atol=1e-6), "Hopper-v4 pays healthy_reward on the terminating step, v5 does not (Walker2d and Ant likewise)")
     ant = make("Ant-v4").unwrapped
     check(ant.observation_space.shape == (27,) and not ant._use_contact_forces, "Ant-v4 has 27 observations and no contact cost; v5 has 105 and both")
+    check("frame_skip" not in inspect.signature(type(ant).__init__).parameters, "v4 has no argument frame_skip")
     friction = [make(f"Walker2d-{v}").unwrapped.model.geom(g).friction[0] for v in ("v4", "v5") for g in ("foot_geom", "foot_left_geom")]
     check(friction == [0.9, 1.9, 1.9, 1.9], "Walker2d-v5: both feet have friction 1.9 (v4: 0.9 and 1.9)")
 
