@@ -1,9 +1,11 @@
 // control flow, variables, arrays, tables, buffers and parameters of the traced program
 import { CorralError } from "../core/errors.ts";
 import {
+  assertVisible,
   Block,
   current,
   impure,
+  nested,
   Node,
   pure,
   type ArrayRef,
@@ -27,9 +29,9 @@ function inBlock(isLoop: boolean, fn: () => void): Block {
 }
 
 /** What an enclosing block knows no more after a nested block has run. */
-function forget(nested: Block): void {
-  const parent = nested.parent!;
-  for (const ref of nested.assigned) {
+function forget(inner: Block): void {
+  const parent = inner.parent!;
+  for (const ref of inner.assigned) {
     parent.assigned.add(ref);
     // hides what an outer block knew too
     parent.known.set(ref, UNKNOWN);
@@ -54,6 +56,7 @@ export function when(cond: Bool, then: () => void, otherwise?: () => void): void
     else otherwise?.();
     return;
   }
+  assertVisible([cond]);
   const a = inBlock(false, then);
   const b = inBlock(false, otherwise ?? (() => {}));
   forget(a);
@@ -70,16 +73,26 @@ export function loop(
   const t = current();
   const start = options.start ?? 0;
   if (!isNode(bound) && !isNode(start) && bound <= start) return;
-  const index = new Node(t.nodes++, "index", "i32", [], t.block);
+  assertVisible([start, bound]);
   const hidden = isNode(bound) ? bound : pure("hide", "i32", [bound]);
-  const block = inBlock(true, () => body(index));
+  let index!: Node;
+  const block = inBlock(true, () => {
+    index = new Node(t.nodes++, "index", "i32", [], t.block);
+    nested("loop", () => body(index));
+  });
   forget(block);
   t.block.statements.push({ kind: "loop", index, start, bound: hidden, block, label: options.label ?? "loop" });
 }
 
-/** Leaves the innermost runtime loop where `cond` holds. */
+/** Leaves the innermost `loop` where `cond` holds. Not for `each`, which may be unrolled. */
 export function breakIf(cond: Bool): void {
+  const inside = current().nest.at(-1);
+  if (inside !== "loop") {
+    const where = inside ? "inside each, which may be unrolled" : "outside any loop";
+    throw new CorralError("trace-break", `breakIf was called ${where}. Call it in the body of loop().`);
+  }
   if (cond === false) return;
+  assertVisible([cond]);
   current().block.statements.push({ kind: "break", cond });
 }
 
@@ -90,9 +103,9 @@ export function breakIf(cond: Bool): void {
 export function each(bound: Int, body: (index: Int) => void, options: { start?: Int } = {}): void {
   const start = options.start ?? 0;
   if (!isNode(bound) && !isNode(start) && (unrolling() || bound - start <= 1)) {
-    for (let i = start; i < bound; i++) body(i);
+    for (let i = start; i < bound; i++) nested("each", () => body(i));
   } else {
-    loop(bound, body, { start });
+    loop(bound, (i) => nested("each", () => body(i)), { start });
   }
 }
 
@@ -102,13 +115,33 @@ export interface Variable {
   set(value: Scalar): void;
 }
 
-/** Declares a mutable scalar of the traced program, zero until it is set. */
+function assertType(name: string, type: Type, value: Operand): void {
+  if (isNode(value) && value.type !== type) {
+    throw new CorralError(
+      "trace-type",
+      `${name} holds ${type} and is given ${value.type}. Declare it as ${value.type}, or convert.`,
+    );
+  }
+}
+
+function insideLoop(): boolean {
+  for (let b: Block | undefined = current().block; b; b = b.parent) if (b.isLoop) return true;
+  return false;
+}
+
+/**
+ * Declares a mutable scalar of the traced program. Without an initial value it is zero at the start of the kernel, and
+ * where it is declared in a runtime loop keeps its value from one iteration to the next.
+ */
 export function variable(name: string, initial?: Scalar, type: Type = "f32"): Variable {
   const t = current();
   const ref: VarRef = { kind: "var", id: t.vars.length, name, type, block: t.block };
   t.vars.push(ref);
+  if (!insideLoop()) t.block.known.set(ref, type === "bool" ? false : 0);
 
   const set = (value: Scalar) => {
+    assertType(name, type, value);
+    assertVisible([value]);
     const { block } = current();
     block.statements.push({ kind: "set", target: ref, value });
     block.known.set(ref, value);
@@ -131,7 +164,7 @@ export function flag(name: string, initial: Bool): { get(): Bool; set(value: Boo
   return variable(name, initial as Scalar, "bool") as never;
 }
 
-/** A private array that may be indexed at run time. */
+/** A private array that may be indexed at run time, zero at the start of the kernel. */
 export interface LocalArray {
   readonly length: number;
   get(index: Int): Scalar;
@@ -143,7 +176,7 @@ export function array(name: string, length: number, type: Type = "f32"): LocalAr
   const ref: ArrayRef = { kind: "array", id: t.arrays.length, name, type, length };
   t.arrays.push(ref);
   const check = (index: Int) => {
-    if (!isNode(index) && !(index >= 0 && index < length)) {
+    if (!isNode(index) && !(Number.isInteger(index) && index >= 0 && index < length)) {
       throw new CorralError("trace-index", `${name}[${index}] is outside its ${length} elements.`);
     }
     return index;
@@ -152,6 +185,8 @@ export function array(name: string, length: number, type: Type = "f32"): LocalAr
     length,
     get: (index) => impure("at", type, [check(index)], ref),
     set: (index, value) => {
+      assertType(name, type, value);
+      assertVisible([index, value]);
       current().block.statements.push({ kind: "put", target: ref, index: check(index), value });
     },
   };
@@ -203,6 +238,8 @@ export function load4(
 /** Writes four consecutive values of a buffer; `index` counts in fours. */
 export function store4(name: string, index: Int, values: Four, type: "f32" | "u32" = "f32"): void {
   const target = current().buffer(name, "read_write");
+  values.forEach((v) => assertType(name, type, v));
+  assertVisible([index, ...values]);
   current().block.statements.push({ kind: "store", target, index, values, type });
 }
 

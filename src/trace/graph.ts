@@ -133,6 +133,8 @@ export class Trace {
   /** Whether transcendental functions stay calls that only the float64 JavaScript back end can run. */
   readonly exact: boolean;
   nodes = 0;
+  /** The loops of the program around this point, innermost last: `each` whether unrolled or not, and `loop`. */
+  readonly nest: ("each" | "loop")[] = [];
   private tableKeys = new Map<string, TableRef>();
   private tableSize = { f32: 0, i32: 0 };
 
@@ -167,6 +169,12 @@ export class Trace {
     if (!ref) {
       ref = { kind: "buffer", name, access };
       this.buffers.push(ref);
+    }
+    if (access === "read_write" && ref.access === "read") {
+      throw new CorralError(
+        "trace-access",
+        `buffer ${name} was bound for reading and is now used with read_write. Pass "read_write" at its first use.`,
+      );
     }
     return ref;
   }
@@ -203,16 +211,59 @@ export function unrolling(): boolean {
   return active?.unroll ?? true;
 }
 
+/** Runs `fn` as the body of an `each` or a `loop`; `breakIf` looks at the innermost. */
+export function nested(kind: "each" | "loop", fn: () => void): void {
+  if (!active) return fn();
+  const { nest } = active;
+  nest.push(kind);
+  try {
+    fn();
+  } finally {
+    nest.pop();
+  }
+}
+
+/** Refuses operands that do not exist here: made inside a branch or loop that has ended, or in another trace. */
+export function assertVisible(operands: readonly Operand[]): void {
+  for (const a of operands) {
+    if (!(a instanceof Node)) continue;
+    let block: Block | undefined = current().block;
+    while (block && block !== a.block) block = block.parent;
+    if (!block) {
+      throw new CorralError(
+        "trace-scope",
+        `a value (${a.name ?? a.op}) is used outside the branch, loop or trace it was made in. Carry it out in a variable().`,
+      );
+    }
+  }
+}
+
+/** What tells one source of a kind from another. */
+function sourceKey(source: Source | undefined): string {
+  switch (source?.kind) {
+    case undefined:
+      return "";
+    case "table":
+      return `table${source.offset}`;
+    case "var":
+    case "array":
+      return source.kind + source.id;
+    default:
+      return source.kind + source.name;
+  }
+}
+
 const operandKey = (a: Operand) => (a instanceof Node ? `%${a.id}` : Object.is(a, -0) ? "-0" : String(a));
 
 /** Records a pure expression, sharing an equal one that is visible from here. */
 export function pure(op: string, type: Type, args: readonly Operand[], source?: Source): Node {
   const t = current();
-  const key = `${op}:${type}:${source ? source.kind + source.name : ""}(${args.map(operandKey).join()})`;
+  const key = `${op}:${type}:${sourceKey(source)}(${args.map(operandKey).join()})`;
   for (let b: Block | undefined = t.block; b; b = b.parent) {
     const found = b.expressions.get(key);
     if (found) return found;
   }
+  assertVisible(args);
   const node = new Node(t.nodes++, op, type, args, t.block, source);
   t.block.expressions.set(key, node);
   t.block.statements.push({ kind: "let", node });
@@ -222,6 +273,7 @@ export function pure(op: string, type: Type, args: readonly Operand[], source?: 
 /** Records an expression whose value depends on when it is evaluated (a load); never shared. */
 export function impure(op: string, type: Type, args: readonly Operand[], source?: Source): Node {
   const t = current();
+  assertVisible(args);
   const node = new Node(t.nodes++, op, type, args, t.block, source);
   t.block.statements.push({ kind: "let", node });
   return node;

@@ -1,5 +1,5 @@
 // back end: a trace as a JavaScript function, in float64 or in float32
-import type { Node, TableRef, Trace, Type } from "./graph.ts";
+import { Node, type Operand, type TableRef, type Trace, type Type } from "./graph.ts";
 import { exactOnly, hostMath } from "./math.ts";
 import { arrayName, emitBody, varName, type Dialect } from "./text.ts";
 import { FIXED_PARAMS } from "./wgsl.ts";
@@ -25,6 +25,8 @@ function literal(value: number | boolean, type: Type): string {
   return value < 0 || Object.is(value, -0) ? `(${value})` : String(value);
 }
 
+const isFloat = (a: Operand): boolean => a instanceof Node && a.type === "f32";
+
 function makeDialect(precision: Precision): Dialect {
   const round = (e: string) => (precision === "f32" ? `fround(${e})` : e);
   return {
@@ -33,14 +35,16 @@ function makeDialect(precision: Precision): Dialect {
       literal(precision === "f32" && type === "f32" && typeof value === "number" ? Math.fround(value) : value, type),
     expression(node: Node, arg) {
       const { op, type } = node;
+      // the host's numbers are float64
+      const roundFloat = (e: string) => (type === "f32" ? round(e) : e);
       if (op.startsWith("math_")) {
         if (precision === "f32") throw exactOnly("float32 JavaScript");
         return `M.${op.slice(5)}(${node.args.map((_, i) => arg(i)).join(", ")})`;
       }
       if (op in FLOAT_INFIX) {
-        if (type === "i32") {
-          return op === "mul" ? `Math.imul(${arg(0)}, ${arg(1)})` : `((${arg(0)} ${FLOAT_INFIX[op]} ${arg(1)}) | 0)`;
-        }
+        if (op === "mul" && type === "i32") return `Math.imul(${arg(0)}, ${arg(1)})`;
+        if (op === "mul" && type === "u32") return `(Math.imul(${arg(0)}, ${arg(1)}) >>> 0)`;
+        if (type === "i32") return `((${arg(0)} ${FLOAT_INFIX[op]} ${arg(1)}) | 0)`;
         const e = `(${arg(0)} ${FLOAT_INFIX[op]} ${arg(1)})`;
         return type === "u32" ? `(${e} >>> 0)` : round(e);
       }
@@ -63,9 +67,9 @@ function makeDialect(precision: Precision): Dialect {
         case "f32":
           return round(`Number(${arg(0)})`);
         case "i32":
-          return `(Math.trunc(${arg(0)}) | 0)`;
+          return isFloat(node.args[0]) ? `toI32(${arg(0)})` : `(${arg(0)} | 0)`;
         case "u32":
-          return `(Math.trunc(${arg(0)}) >>> 0)`;
+          return isFloat(node.args[0]) ? `toU32(${arg(0)})` : `(${arg(0)} >>> 0)`;
         case "bitcast_u32":
           return `bitsOf(${arg(0)})`;
         case "bitcast_f32":
@@ -83,7 +87,7 @@ function makeDialect(precision: Precision): Dialect {
         case "world":
           return "world";
         case "param":
-          return `P[${(node.source as { slot: number }).slot + FIXED_PARAMS.length}]`;
+          return roundFloat(`P[${(node.source as { slot: number }).slot + FIXED_PARAMS.length}]`);
         case "table": {
           const ref = node.source as TableRef;
           return `T_${ref.type}[${arg(0)} + ${ref.offset}]`;
@@ -97,7 +101,7 @@ function makeDialect(precision: Precision): Dialect {
           return `(${arg(0)} * 4)`;
         case "component": {
           const { name } = (node.args[0] as Node).source as { name: string };
-          return `B_${name}[${arg(0)} + ${node.args[1] as number}]`;
+          return roundFloat(`B_${name}[${arg(0)} + ${node.args[1] as number}]`);
         }
         default:
           throw new Error(`no JavaScript for ${op}`);
@@ -134,6 +138,9 @@ const helpers = {
     word.setUint32(0, x);
     return word.getFloat32(0);
   },
+  // out of range they saturate, as in WGSL
+  toI32: (x: number): number => Math.max(-2147483648, Math.min(Math.trunc(x), 2147483647)) | 0,
+  toU32: (x: number): number => Math.max(0, Math.min(Math.trunc(x), 4294967295)) >>> 0,
   roundEven(x: number): number {
     const r = Math.round(x);
     return Math.abs(x % 1) === 0.5 && r % 2 !== 0 ? r - 1 : r;
@@ -161,16 +168,14 @@ export function toJavaScript(trace: Trace, precision: Precision, bindings: JsBin
     ...lines,
     "};",
   ].join("\n");
-  const make = new Function("M", "B", "P", "T_f32", "T_i32", "bitsOf", "floatOf", "roundEven", source);
+  const make = new Function("M", "B", "P", "T_f32", "T_i32", ...Object.keys(helpers), source);
   const run = make(
     hostMath,
     bindings.buffers,
     bindings.params,
     Float64Array.from(values("f32")),
     Int32Array.from(values("i32")),
-    helpers.bitsOf,
-    helpers.floatOf,
-    helpers.roundEven,
+    ...Object.values(helpers),
   ) as (world: number) => void;
   return { run, source };
 }

@@ -12,7 +12,7 @@ interface Place {
 /** The part of a trace that matters, with single-assignment variables replaced by their values. */
 export interface Live {
   isLive(statement: Statement): boolean;
-  /** Follows loads of variables that were assigned once to the assigned value. */
+  /** Follows loads of variables that were assigned once, a node, to that node. */
   resolve(a: Operand): Operand;
   uses(node: Node): number;
   /** The block of the only statement or expression that uses a node, if there is just one. */
@@ -94,9 +94,10 @@ export function analyse(trace: Trace): Live {
   const values = new Map<VarRef, Operand>();
   for (const [ref, reads] of loads) {
     const writes = sets.get(ref) ?? [];
-    if (writes.length === 0) values.set(ref, ref.type === "bool" ? false : 0);
     if (writes.length !== 1) continue;
     const [write] = writes;
+    // a constant would make constant expressions, which compilers evaluate and refuse (1 / 0)
+    if (!((write.statement as { value: Operand }).value instanceof Node)) continue;
     const dominated = reads.every((r) => r.order > write.order && isWithin(r.block, write.block));
     if (dominated) values.set(ref, (write.statement as { value: Operand }).value);
   }

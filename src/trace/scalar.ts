@@ -11,10 +11,13 @@ export type Bool = boolean | Node;
 export const isNode = (x: unknown): x is Node => x instanceof Node;
 export const isConst = (x: Operand): x is number | boolean => !(x instanceof Node);
 
-/** The common type of two operands: that of the first node. */
-function typeOf(...args: Operand[]): Type {
-  for (const a of args) if (a instanceof Node) return a.type;
-  return "f32";
+/** The common type of two operands: numbers take that of the node beside them. */
+function typeOf(a: Operand, b: Operand = 0): Type {
+  const type = a instanceof Node ? a.type : b instanceof Node ? b.type : "f32";
+  if (b instanceof Node && b.type !== type) {
+    throw new CorralError("trace-type", `an operation mixes ${type} and ${b.type}. Convert one with toF32, toI32 or toU32.`);
+  }
+  return type;
 }
 
 function finite(x: number, op: string): number {
@@ -67,14 +70,21 @@ export function mul(a: Scalar, b: Scalar): Scalar {
   return pure("mul", typeOf(a, b), ordered(a, b));
 }
 
-/** a / b. On integers the quotient is truncated. */
+/** a / b. The quotient of integer nodes is truncated; for integers that may be numbers use `idiv`. */
 export function div(a: Scalar, b: Scalar): Scalar {
   if (!isNode(a) && !isNode(b)) return finite(a / b, "div");
   if (b === 0) throw new CorralError("trace-non-finite", "division by the constant 0 in a kernel.");
   if (a === 0) return 0;
   if (b === 1) return a;
-  if (typeof b === "number" && typeOf(a) === "f32") return mul(a, 1 / b);
+  // outside these bounds the reciprocal is no normal float32
+  const scaled = typeof b === "number" && typeOf(a) === "f32" && Math.abs(b) > 1e-38 && Math.abs(b) < 8e37;
+  if (scaled) return mul(a, 1 / b);
   return pure("div", typeOf(a, b), [a, b]);
+}
+
+/** The quotient of two integers, truncated whether they are numbers or nodes. */
+export function idiv(a: Int, b: Int): Int {
+  return isNode(a) || isNode(b) ? div(a, b) : Math.trunc(finite(a / b, "idiv"));
 }
 
 export function neg(a: Scalar): Scalar {
@@ -125,6 +135,7 @@ const compare =
   (op: string, fold: (a: number, b: number) => boolean) =>
   (a: Scalar, b: Scalar): Bool => {
     if (!isNode(a) && !isNode(b)) return fold(a, b);
+    typeOf(a, b);
     return pure(op, "bool", [a, b]);
   };
 

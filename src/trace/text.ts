@@ -41,15 +41,18 @@ export interface Emitted {
 export function emitBody(trace: Trace, dialect: Dialect, indent = "  "): Emitted {
   const live = analyse(trace);
   const names = new Map<Node, string>();
-  const taken = new Set<string>();
+  const taken = new Set([...trace.vars.map(varName), ...trace.arrays.map(arrayName)]);
+  for (const { name } of [...trace.buffers, ...trace.params]) taken.add(name);
   const lines: string[] = [];
   const inlined = new Map<Node, { text: string; depth: number }>();
 
   const nameOf = (node: Node): string => {
     let name = names.get(node);
     if (!name) {
-      const base = node.name ?? "t";
-      name = node.name && !taken.has(base) ? base : `${base}_${node.id}`;
+      const base = identifier(node.name ?? "t");
+      // no word of either language ends so
+      name = NUMBERED.test(base) && !taken.has(base) ? base : `${base}_${node.id}`;
+      while (taken.has(name)) name += "x";
       taken.add(name);
       names.set(node, name);
     }
@@ -144,5 +147,10 @@ function matching(t: string): boolean {
   return false;
 }
 
-export const varName = (v: { id: number; name: string }): string => `v${v.id}_${v.name}`;
-export const arrayName = (a: { id: number; name: string }): string => `a${a.id}_${a.name}`;
+const NUMBERED = /_\d+$/;
+/** A name with what no identifier may hold replaced. */
+const identifier = (name: string): string =>
+  name.replace(/[^A-Za-z0-9_]/g, "_").replace(/^(?=\d)|^_+/, "t_");
+
+export const varName = (v: { id: number; name: string }): string => `v${v.id}_${identifier(v.name)}`;
+export const arrayName = (a: { id: number; name: string }): string => `a${a.id}_${identifier(a.name)}`;
