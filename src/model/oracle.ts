@@ -5,6 +5,55 @@ import { copyArray, getMuJoCo, type MainModule, type MjData, type MjModel } from
 import { writeOption } from "./options.ts";
 import { compileSource } from "./source.ts";
 
+/** mjContact as plain data. */
+export interface OracleContact {
+  readonly geom: readonly [number, number];
+  readonly dist: number;
+  readonly dim: number;
+  readonly exclude: number;
+  readonly efc_address: number;
+  readonly includemargin: number;
+  readonly mu: number;
+  readonly pos: Float64Array;
+  readonly frame: Float64Array;
+  readonly friction: Float64Array;
+  readonly solref: Float64Array;
+  readonly solreffriction: Float64Array;
+  readonly solimp: Float64Array;
+}
+
+/** Copies mjData.contact, in MuJoCo's order. */
+function readContacts(data: MjData): OracleContact[] {
+  const vector = data.contact;
+  try {
+    return Array.from({ length: data.ncon }, (_, i) => {
+      const c = vector.get(i)!;
+      try {
+        const copy = (view: ArrayLike<number>) => Float64Array.from(view);
+        return {
+          geom: [c.geom[0], c.geom[1]] as const,
+          dist: c.dist,
+          dim: c.dim,
+          exclude: c.exclude,
+          efc_address: c.efc_address,
+          includemargin: c.includemargin,
+          mu: c.mu,
+          pos: copy(c.pos),
+          frame: copy(c.frame),
+          friction: copy(c.friction),
+          solref: copy(c.solref),
+          solreffriction: copy(c.solreffriction),
+          solimp: copy(c.solimp),
+        };
+      } finally {
+        c.delete();
+      }
+    });
+  } finally {
+    vector.delete();
+  }
+}
+
 /**
  * A live MuJoCo model and its data. Everything read from `data` by property is a view that another oracle's creation
  * may detach: use `read` for a copy. `delete()` it, or declare it with `using`.
@@ -17,6 +66,8 @@ export interface Oracle extends Disposable {
   read(name: string): Float64Array;
   /** Writes an array of mjData, whole. */
   write(name: string, values: ArrayLike<number>): void;
+  /** The contacts, as plain data in MuJoCo's order. */
+  contacts(): OracleContact[];
   delete(): void;
 }
 
@@ -51,6 +102,7 @@ export async function createOracle(model: Model): Promise<Oracle> {
       }
       view.set(values);
     },
+    contacts: () => readContacts(mjData),
     delete: remove,
     [Symbol.dispose]: remove,
   };
