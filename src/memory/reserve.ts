@@ -1,6 +1,6 @@
 /** The transaction that turns a plan into buffers: all of them, or none and nothing held. */
 import { CorralError, GpuCreationError } from "../core/errors.ts";
-import { formatBytes } from "../core/units.ts";
+import { formatBytes, formatCount } from "../core/units.ts";
 import type { GpuDevice } from "../gpu/device.ts";
 import { createBuffer } from "../gpu/scopes.ts";
 import type { Budget, Hold } from "./budget.ts";
@@ -161,12 +161,13 @@ async function makeAll(gpu: GpuDevice, plan: Plan): Promise<GPUBuffer[]> {
 function refused(plan: Plan, budget: Budget, refusal: Refusal): AllocationRefusedError {
   const { buffer, held } = refusal;
   const cause = refusal.cause as GpuCreationError;
-  const fewer = plan.numEnvs > plan.tileWidth ? `fewer worlds than ${plan.numEnvs}` : "a smaller model";
+  const [why] = String(cause.details.message).trim().split("\n");
+  const fewer = plan.bytesPerWorld > 0 ? `Take fewer worlds than ${formatCount(plan.numEnvs)}, or ` : "";
   return new AllocationRefusedError(
     "allocation-refused",
-    `the driver refused buffer ${buffer.label} of ${formatBytes(buffer.size)} (${cause.code}: ${String(cause.details.message)}). ` +
+    `the driver refused buffer ${buffer.label} of ${formatBytes(buffer.size)} (${cause.code}: ${why}). ` +
       `${formatBytes(held)} of this plan's ${formatBytes(plan.totalBytes)} were made and are given back; others hold ${formatBytes(budget.live)}. ` +
-      `Take ${fewer}, set a smaller budget, or close another holder.`,
+      `${fewer || "To make room, "}close another holder; a smaller budget refuses before the driver does.`,
     { buffer: buffer.label, size: buffer.size, held, live: budget.live, cause: cause.code, plan },
     { cause },
   );

@@ -87,7 +87,7 @@ describe("a reservation", () => {
 
     const refused = reserve(fake.gpu, plan, budget);
     await expect(refused).rejects.toThrowError(AllocationRefusedError);
-    await expect(refused).rejects.toThrowErrorMatchingInlineSnapshot(`[AllocationRefusedError: [allocation-refused] the driver refused buffer ant.readback[0]#1 of 512 B (gpu-out-of-memory: 512 bytes do not fit). 1.75 KiB of this plan's 3.25 KiB were made and are given back; others hold 1.00 KiB. Take fewer worlds than 64, set a smaller budget, or close another holder.]`);
+    await expect(refused).rejects.toThrowErrorMatchingInlineSnapshot(`[AllocationRefusedError: [allocation-refused] the driver refused buffer ant.readback[0]#1 of 512 B (gpu-out-of-memory: 512 bytes do not fit). 1.75 KiB of this plan's 3.25 KiB were made and are given back; others hold 1.00 KiB. Take fewer worlds than 64, or close another holder; a smaller budget refuses before the driver does.]`);
     expect([fake.liveBytes(), fake.heldBytes(), budget.live]).toEqual([before, before, bystander.bytes]);
     await bystander.close();
     budget.assertEmpty();
