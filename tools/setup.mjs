@@ -47,7 +47,9 @@ function upToDate() {
 
   // installed by hand: npm's own record of what it did, as new as the lock file
   const record = join(modules, ".package-lock.json");
-  return existsSync(record) && statSync(record).mtimeMs + SAME_RUN_MS >= statSync(join(root, "package-lock.json")).mtimeMs;
+  return (
+    existsSync(record) && statSync(record).mtimeMs + SAME_RUN_MS >= statSync(join(root, "package-lock.json")).mtimeMs
+  );
 }
 
 function install() {
@@ -64,7 +66,8 @@ function install() {
       ? spawnSync(process.execPath, [npm, ...args], options)
       : spawnSync("npm", args, { ...options, shell: process.platform === "win32" });
   if (result.error) fail(`npm could not be started: ${result.error.message}. Install npm and run: npm ci`);
-  if (result.status !== 0) fail(`npm ci failed (exit status ${result.status ?? result.signal}); its messages are above.`);
+  if (result.status !== 0)
+    fail(`npm ci failed (exit status ${result.status ?? result.signal}); its messages are above.`);
   mkdirSync(modules, { recursive: true });
   writeFileSync(stamp, wanted());
 }
@@ -73,7 +76,8 @@ function install() {
 function environment() {
   const env = { ...process.env };
   delete env.NODE_ENV;
-  for (const name of Object.keys(env)) if (/^npm_config_(omit|production|only|include|global)$/i.test(name)) delete env[name];
+  for (const name of Object.keys(env))
+    if (/^npm_config_(omit|production|only|include|global)$/i.test(name)) delete env[name];
   return env;
 }
 

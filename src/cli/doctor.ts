@@ -46,7 +46,8 @@ function describe(diagnosis: Diagnosis): string {
     ...ways.map(({ way, state, detail }) => `  ${way.padEnd(9)} ${state.padEnd(7)} ${detail}`),
   ];
   const mesa = drivers.filter((driver) => driver.mesa !== undefined);
-  if (mesa.length > 0) lines.push("", `Vulkan drivers installed: ${mesa.map((d) => `${d.name} (Mesa ${d.mesa})`).join(", ")}`);
+  if (mesa.length > 0)
+    lines.push("", `Vulkan drivers installed: ${mesa.map((d) => `${d.name} (Mesa ${d.mesa})`).join(", ")}`);
 
   if (used) {
     lines.push(
@@ -65,5 +66,5 @@ function describe(diagnosis: Diagnosis): string {
 }
 
 function limit(name: string, value: number): string {
-  return /Size$/.test(name) && !/Workgroup/.test(name) ? `${value} (${formatBytes(value)})` : String(value);
+  return name.endsWith("Size") && !name.includes("Workgroup") ? `${value} (${formatBytes(value)})` : String(value);
 }

@@ -1,6 +1,6 @@
 /** What every command does with its arguments and its output: results on stdout, progress on stderr. */
 
-import { parseArgs, type ParseArgsConfig } from "node:util";
+import { parseArgs } from "node:util";
 import { CorralError } from "../core/errors.ts";
 
 /** Exit codes of the command line. */
@@ -23,12 +23,28 @@ export class UsageError extends CorralError {
   }
 }
 
+/** Options as `parseArgs` of node:util takes them. */
+export type Options = Record<
+  string,
+  { type: "string" | "boolean"; short?: string; multiple?: boolean; default?: string | boolean }
+>;
+
+type ValueOf<T> = T extends { type: "boolean" } ? boolean : string;
+
+/** What was on the command line. */
+export interface Parsed<O extends Options> {
+  readonly values: { readonly [K in keyof O]?: O[K] extends { multiple: true } ? ValueOf<O[K]>[] : ValueOf<O[K]> } & {
+    readonly json?: boolean;
+  };
+  readonly positionals: readonly string[];
+}
+
 /** `parseArgs` of node:util, strict, whose complaints become `UsageError`. `--json` is always an option. */
-export function parse<const O extends NonNullable<ParseArgsConfig["options"]>>(args: string[], options: O, positionals = 0) {
-  const config = { args, options: { json: { type: "boolean" }, ...options }, allowPositionals: true, strict: true } as const;
-  let parsed: ReturnType<typeof parseArgs<typeof config>>;
+export function parse<const O extends Options>(args: string[], options: O, positionals = 0): Parsed<O> {
+  let parsed: Parsed<O>;
   try {
-    parsed = parseArgs(config);
+    const all = { json: { type: "boolean" }, ...options } as const;
+    parsed = parseArgs({ args, options: all, allowPositionals: true, strict: true }) as Parsed<O>;
   } catch (error) {
     if (String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS")) {
       throw new UsageError(`${firstSentence((error as Error).message)} See --help.`);
@@ -37,7 +53,9 @@ export function parse<const O extends NonNullable<ParseArgsConfig["options"]>>(a
   }
   if (parsed.positionals.length > positionals) {
     const extra = parsed.positionals[positionals];
-    throw new UsageError(`'${extra}' is one argument too many; ${positionals === 0 ? "none is" : `${positionals} are`} expected. See --help.`);
+    throw new UsageError(
+      `'${extra}' is one argument too many; ${positionals === 0 ? "none is" : `${positionals} are`} expected. See --help.`,
+    );
   }
   return parsed;
 }

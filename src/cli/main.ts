@@ -2,7 +2,13 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { extname } from "node:path";
-import { AdapterUnavailableError, CorralError, DeviceLostError, GpuCreationError, ShaderError } from "../core/errors.ts";
+import {
+  AdapterUnavailableError,
+  CorralError,
+  DeviceLostError,
+  GpuCreationError,
+  ShaderError,
+} from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import { type Command, EXIT, print, printJson, progress, UsageError } from "./io.ts";
 

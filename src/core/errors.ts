@@ -6,12 +6,7 @@ export class CorralError extends Error {
   readonly code: string;
   readonly details: Readonly<Record<string, unknown>>;
 
-  constructor(
-    code: string,
-    text: string,
-    details: Record<string, unknown> = {},
-    options?: ErrorOptions,
-  ) {
+  constructor(code: string, text: string, details: Record<string, unknown> = {}, options?: ErrorOptions) {
     super(`[${code}] ${text}`, options);
     this.name = new.target.name;
     this.code = code;

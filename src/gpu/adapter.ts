@@ -145,14 +145,16 @@ async function tryEmbedded(refusals: Refusal[]): Promise<Found | undefined> {
     refuse("Dawn does not accept the embedded driver; its warnings are on stderr");
   } catch (error) {
     if (!(error instanceof CorralError)) throw error;
-    refuse(error.message);
+    refuse(error.message.replace(/^\[[a-z-]+\] /, ""));
   }
   return undefined;
 }
 
 function remedy(choice: AdapterChoice): string {
-  if (choice === "gpu") return "Install the GPU's Vulkan driver, or set CORRAL_ADAPTER=auto to allow a software driver.";
-  if (choice === "system") return "Install a newer mesa-vulkan-drivers (Mesa 25.0 works), or set CORRAL_ADAPTER=embedded.";
+  if (choice === "gpu")
+    return "Install the GPU's Vulkan driver, or set CORRAL_ADAPTER=auto to allow a software driver.";
+  if (choice === "system")
+    return "Install a newer mesa-vulkan-drivers (Mesa 25.0 works), or set CORRAL_ADAPTER=embedded.";
   if (embeddedUnsupported()) return "Install a Vulkan driver, or use device: 'cpu'.";
   return "Run: corral doctor --install-software-adapter";
 }

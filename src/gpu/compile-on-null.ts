@@ -9,7 +9,11 @@ let opening: Promise<GpuDevice> | undefined;
  * Compiles `code` with no driver, and each of `entryPoints` as a compute pipeline, against WebGPU's default limits.
  * About 1 ms a module. Throws `ShaderError`.
  */
-export async function compileOnNull(code: string, label = "shader", entryPoints: readonly string[] = []): Promise<void> {
+export async function compileOnNull(
+  code: string,
+  label = "shader",
+  entryPoints: readonly string[] = [],
+): Promise<void> {
   opening ??= openDevice({ adapter: "null", label: "null" });
   const gpu = await opening;
   if (entryPoints.length === 0) {

@@ -23,7 +23,7 @@ async function load(): Promise<Dawn> {
   if (process.platform === "linux") process.env.XDG_RUNTIME_DIR ??= tmpdir();
 
   try {
-    return (await import("webgpu")) as unknown as Dawn;
+    return await import("webgpu");
   } catch (cause) {
     loading = undefined;
     throw new AdapterUnavailableError(

@@ -89,7 +89,8 @@ export class GpuDevice {
 
   /** Throws `DeviceLostError` (`device-lost`) or `device-closed`; `what` is what was about to be done. */
   assertUsable(what: string): void {
-    if (this.#closed) throw new CorralError("device-closed", `cannot ${what}: the device was closed. Open another one.`);
+    if (this.#closed)
+      throw new CorralError("device-closed", `cannot ${what}: the device was closed. Open another one.`);
     if (this.#lostInfo) throw this.lostError(what);
   }
 
@@ -136,13 +137,19 @@ export async function openDevice(options: GpuDeviceOptions = {}): Promise<GpuDev
     return new GpuDevice(device, opened, info);
   } catch (cause) {
     const why = (cause as Error).message.split("\n")[0];
-    throw new CorralError("device-refused", `${info.driver} refused a device: ${why}. Try another CORRAL_ADAPTER.`, {}, { cause });
+    throw new CorralError(
+      "device-refused",
+      `${info.driver} refused a device: ${why}. Try another CORRAL_ADAPTER.`,
+      {},
+      { cause },
+    );
   }
 }
 
 /** The facts of an adapter, in words. */
 export function describeAdapter({ adapter, source }: Pick<OpenAdapter, "adapter" | "source">): AdapterInfo {
-  const { vendor, architecture, device, description, isFallbackAdapter, subgroupMinSize, subgroupMaxSize } = adapter.info;
+  const { vendor, architecture, device, description, isFallbackAdapter, subgroupMinSize, subgroupMaxSize } =
+    adapter.info;
   const software = source !== "system" || isFallbackAdapter;
   return {
     vendor,

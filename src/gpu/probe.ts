@@ -37,7 +37,9 @@ export async function probeSystem(): Promise<SystemProbe> {
   child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
   const ended = await new Promise<string>((resolve) => {
     child.on("error", (error) => resolve(error.message));
-    child.on("close", (status, signal) => resolve(status === 0 ? "" : `the probe ended with ${signal ?? `status ${status}`}`));
+    child.on("close", (status, signal) =>
+      resolve(status === 0 ? "" : `the probe ended with ${signal ?? `status ${status}`}`),
+    );
   });
 
   const complaints = complaintsIn(stderr);
@@ -59,7 +61,12 @@ export function complaintsIn(stderr: string): string[] {
   const lines = stderr
     .split("\n")
     .filter((line) => /^(Warning|Error): /.test(line) && !/artificially reduced/.test(line))
-    .map((line) => line.replace(/^(Warning|Error): /, "").trim());
+    .map((line) =>
+      line
+        .replace(/^(Warning|Error): /, "")
+        .replace(/\.$/, "")
+        .trim(),
+    );
   return [...new Set(lines)];
 }
 
@@ -86,9 +93,17 @@ function mesaVersion(manifest: string): string | undefined {
 
 // a bare name is searched as the dynamic linker does, in the usual folders
 function readLibrary(path: string, manifest: string): string {
-  const folders = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib"];
+  const folders = [
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+    "/usr/local/lib",
+  ];
   const bare = !path.includes("/");
-  const candidates = bare ? folders.map((folder) => join(folder, path)) : [isAbsolute(path) ? path : join(dirname(manifest), path)];
+  const candidates = bare
+    ? folders.map((folder) => join(folder, path))
+    : [isAbsolute(path) ? path : join(dirname(manifest), path)];
   for (const candidate of candidates) {
     try {
       return readFileSync(candidate, "latin1");

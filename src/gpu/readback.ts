@@ -105,7 +105,12 @@ export class Readback {
       this.#gpu.assertUsable("read a buffer");
       if (cause instanceof CorralError) throw cause;
       const why = (cause as Error).message || (cause as Error).name;
-      throw new CorralError("readback-failed", `reading '${load[0].region.buffer.label}' failed: ${why}`, {}, { cause });
+      throw new CorralError(
+        "readback-failed",
+        `reading '${load[0].region.buffer.label}' failed: ${why}`,
+        {},
+        { cause },
+      );
     } finally {
       const next = this.#queue.shift();
       if (next) next(slot);

@@ -27,52 +27,51 @@ const REMEDIES = {
  */
 export async function inScopes<T>(gpu: GpuDevice, creation: Creation, make: () => T): Promise<T> {
   const { device } = gpu;
-  gpu.assertUsable(`create ${creation.what}`);
+  const action = `create ${creation.what}`;
+  gpu.assertUsable(action);
 
   // scopes are a stack of the device: pushed and popped without an await between, calls cannot mix
   for (const filter of FILTERS) device.pushErrorScope(filter);
   let made: T | undefined;
-  let thrown: unknown;
+  let refused: Refusal | undefined;
   try {
     made = make();
-  } catch (error) {
-    thrown = error ?? new Error("nothing");
+  } catch (thrown) {
+    refused = { filter: thrown instanceof RangeError ? "out-of-memory" : "validation", thrown: thrown as Error };
   }
-  const popped = FILTERS.map(() => device.popErrorScope());
+  const popped = FILTERS.toReversed().map(async (filter) => ({ filter, thrown: await device.popErrorScope() }));
 
-  const errors = await waitFor(Promise.all(popped)).catch((cause: unknown) => {
-    if (gpu.isLost || gpu.isClosed) return [null, null, null];
-    throw cause;
-  });
-  const at = errors.findIndex((error) => error !== null);
-  if (at < 0 && thrown === undefined && !gpu.isLost && !gpu.isClosed) return made as T;
+  const caught = await waitFor(Promise.allSettled(popped));
+  const errors = caught.filter((pop) => pop.status === "fulfilled").map((pop) => pop.value);
+  refused ??= errors.find((error): error is Refusal => error.thrown !== null);
+  if (!refused && !gpu.isLost && !gpu.isClosed) return made as T;
 
-  destroy(made);
-  gpu.assertUsable(`create ${creation.what}`);
-
-  // popped in reverse order of the pushes
-  const filter = FILTERS[FILTERS.length - 1 - Math.max(at, 0)];
-  if (at >= 0) throw refusal(creation, filter, errors[at]?.message ?? "");
-  throw refusal(creation, thrown instanceof RangeError ? "out-of-memory" : "validation", String((thrown as Error).message), thrown);
+  (made as { destroy?: () => void } | undefined)?.destroy?.();
+  gpu.assertUsable(action);
+  throw refusal(creation, refused as Refusal);
 }
 
-function refusal(creation: Creation, filter: (typeof FILTERS)[number], message: string, cause?: unknown): GpuCreationError {
-  const size = creation.bytes === undefined ? "" : ` of ${creation.bytes} bytes`;
+interface Refusal {
+  readonly filter: (typeof FILTERS)[number];
+  readonly thrown: { readonly message: string };
+}
+
+function refusal(creation: Creation, { filter, thrown }: Refusal): GpuCreationError {
+  const { what, bytes } = creation;
+  const { message } = thrown;
+  const size = bytes === undefined ? "" : ` of ${bytes} bytes`;
   const text = message.trim().split("\n")[0];
   return new GpuCreationError(
     `gpu-${filter}`,
-    `the device refused ${creation.what}${size}: ${text} ${REMEDIES[filter]}`,
-    { what: creation.what, bytes: creation.bytes, message },
-    { cause },
+    `the device refused ${what}${size}: ${text} ${REMEDIES[filter]}`,
+    { what, bytes, message },
+    { cause: thrown },
   );
-}
-
-function destroy(made: unknown): void {
-  const object = made as { destroy?: () => void } | undefined;
-  object?.destroy?.();
 }
 
 /** A buffer made inside error scopes; its label names it in errors. Size in bytes, usage of `BufferUsage`. */
 export function createBuffer(gpu: GpuDevice, label: string, size: number, usage: number): Promise<GPUBuffer> {
-  return inScopes(gpu, { what: `buffer '${label}'`, bytes: size }, () => gpu.device.createBuffer({ label, size, usage }));
+  return inScopes(gpu, { what: `buffer '${label}'`, bytes: size }, () =>
+    gpu.device.createBuffer({ label, size, usage }),
+  );
 }

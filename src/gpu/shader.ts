@@ -32,7 +32,12 @@ export async function compileShader(gpu: GpuDevice, label: string, code: string)
   const [info, error] = await waitFor(Promise.all([module.getCompilationInfo(), scope]));
   gpu.assertUsable(`compile shader '${label}'`);
 
-  const messages = info.messages.map(({ type, message, lineNum, linePos }) => ({ type, message, line: lineNum, column: linePos }));
+  const messages = info.messages.map(({ type, message, lineNum, linePos }) => ({
+    type,
+    message,
+    line: lineNum,
+    column: linePos,
+  }));
   if (error || messages.some(({ type }) => type === "error")) throw shaderError(label, code, messages, error?.message);
   return module;
 }
@@ -43,7 +48,11 @@ function shaderError(label: string, code: string, messages: readonly ShaderMessa
   const parts = errors.slice(0, SHOWN).map((message) => `${message.message}\n${excerpt(lines, message)}`);
   if (errors.length > SHOWN) parts.push(`and ${errors.length - SHOWN} more`);
   if (errors.length === 0) parts.push(other ?? "no message");
-  return new ShaderError("shader-compile", `shader '${label}' does not compile: ${parts.join("\n")}`, { label, messages, code });
+  return new ShaderError("shader-compile", `shader '${label}' does not compile: ${parts.join("\n")}`, {
+    label,
+    messages,
+    code,
+  });
 }
 
 /** The lines around a message, numbered, with a caret below its column. */
@@ -110,7 +119,12 @@ export class PipelineCache {
     } catch (cause) {
       gpu.assertUsable(`compile pipeline '${label}'`);
       const why = (cause as Error).message.trim();
-      throw new ShaderError("pipeline", `pipeline '${label}' (${entryPoint}) was refused: ${why}`, { label, code }, { cause });
+      throw new ShaderError(
+        "pipeline",
+        `pipeline '${label}' (${entryPoint}) was refused: ${why}`,
+        { label, code },
+        { cause },
+      );
     }
   }
 
@@ -139,5 +153,7 @@ function remember<T>(map: Map<string, Promise<T>>, key: string, make: () => Prom
 
 /** A bind group made inside error scopes. Throws `GpuCreationError` when a binding does not fit the layout or the limits. */
 export function createBindGroup(gpu: GpuDevice, descriptor: GPUBindGroupDescriptor): Promise<GPUBindGroup> {
-  return inScopes(gpu, { what: `bind group '${descriptor.label ?? ""}'` }, () => gpu.device.createBindGroup(descriptor));
+  return inScopes(gpu, { what: `bind group '${descriptor.label ?? ""}'` }, () =>
+    gpu.device.createBindGroup(descriptor),
+  );
 }

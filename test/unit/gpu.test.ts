@@ -1,5 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { BufferUsage, createBindGroup, createBuffer, openDevice, PipelineCache, Readback, waitFor } from "../../src/gpu/index.ts";
+import {
+  BufferUsage,
+  createBindGroup,
+  createBuffer,
+  openDevice,
+  PipelineCache,
+  Readback,
+  waitFor,
+} from "../../src/gpu/index.ts";
 
 const DOUBLE = `
 @group(0) @binding(0) var<storage, read_write> data: array<f32>;
@@ -12,8 +20,17 @@ describe.each(["auto", "embedded"])("device on '%s'", (adapter) => {
     using gpu = await openDevice({ adapter });
     const { device } = gpu;
     const count = 1024;
-    const data = await createBuffer(gpu, "data", 4 * count, BufferUsage.STORAGE | BufferUsage.COPY_SRC | BufferUsage.COPY_DST);
-    device.queue.writeBuffer(data, 0, Float32Array.from({ length: count }, (_, i) => i));
+    const data = await createBuffer(
+      gpu,
+      "data",
+      4 * count,
+      BufferUsage.STORAGE | BufferUsage.COPY_SRC | BufferUsage.COPY_DST,
+    );
+    device.queue.writeBuffer(
+      data,
+      0,
+      Float32Array.from({ length: count }, (_, i) => i),
+    );
 
     const pipeline = await new PipelineCache(gpu).compute({ label: "double", code: DOUBLE, entryPoint: "main" });
     const group = await createBindGroup(gpu, {
