@@ -85,6 +85,16 @@ export class Field extends Rows {
   }
 }
 
+/** A field that is zero and stays so. */
+class ZeroField extends Field {
+  override at(): Scalar {
+    return 0;
+  }
+  override set(): void {
+    throw new CorralError("trace-zero-field", `${this.name} is not part of this batch and cannot be written.`);
+  }
+}
+
 /** The numbers of mjOption that may change between steps without a new kernel. */
 export const ADJUSTABLE = ["timestep", "gravity_x", "gravity_y", "gravity_z", "tolerance", "ls_tolerance"] as const;
 
@@ -120,8 +130,9 @@ export function modelView(model: Model): ModelView {
   return view as ModelView;
 }
 
-export function dataView(model: Model): DataView {
-  const fields = new Map<string, Field>();
+/** The data of one world. Fields named in `zero` are zero throughout: what depends on them folds away. */
+export function dataView(model: Model, zero: readonly FieldName[] = []): DataView {
+  const fields = new Map<string, Field>(zero.map((name) => [name, new ZeroField(name, fieldSize(model, name))]));
   return new Proxy({} as DataView, {
     get(_, name) {
       if (typeof name !== "string") return undefined;

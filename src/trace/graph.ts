@@ -117,6 +117,8 @@ export interface TraceOptions {
   unroll?: boolean;
   /** Sines, logarithms and the like by the host's functions, for references in float64. */
   exact?: boolean;
+  /** Parameters in slot order, where several kernels share one uniform buffer. */
+  params?: readonly { readonly name: string; readonly type: "f32" | "i32" | "u32" }[];
 }
 
 /** One traced kernel or function: its top block and everything it refers to. */
@@ -141,6 +143,7 @@ export class Trace {
   constructor(options: TraceOptions = {}) {
     this.unroll = options.unroll ?? true;
     this.exact = options.exact ?? false;
+    for (const { name, type } of options.params ?? []) this.param(name, type);
   }
 
   table(type: "f32" | "i32", name: string, values: readonly number[]): TableRef {
@@ -240,9 +243,8 @@ export function assertVisible(operands: readonly Operand[]): void {
 
 /** What tells one source of a kind from another. */
 function sourceKey(source: Source | undefined): string {
-  switch (source?.kind) {
-    case undefined:
-      return "";
+  if (!source) return "";
+  switch (source.kind) {
     case "table":
       return `table${source.offset}`;
     case "var":

@@ -1,0 +1,152 @@
+// a batch: kernels over arenas of world records, on a GPU device or on the CPU
+import type { Trace } from "../trace/graph.ts";
+import type { ArenaLayout } from "../memory/layout.ts";
+import { planBatch, type Plan } from "../memory/plan.ts";
+import type { ArenaRequest, BudgetView, PlanLimits } from "../memory/request.ts";
+import { FIXED_PARAMS, toWgsl, type WgslKernel } from "../trace/wgsl.ts";
+
+/** A number of all kernels of a batch that the host may change between runs. */
+export interface BatchParam {
+  readonly name: string;
+  readonly type: "f32" | "i32" | "u32";
+  readonly initial: number;
+}
+
+/** A kernel, traced once the layout of the arenas is known. */
+export interface KernelSource {
+  readonly name: string;
+  readonly trace: (layouts: Readonly<Record<string, ArenaLayout>>) => Trace;
+}
+
+/** What a batch is made of; plain data and pure functions, no device. */
+export interface BatchSpec {
+  readonly name: string;
+  readonly numEnvs: number;
+  readonly arenas: readonly ArenaRequest[];
+  readonly params: readonly BatchParam[];
+  readonly kernels: readonly KernelSource[];
+}
+
+/** What the plan depends on besides the spec. */
+export interface PlanContext {
+  readonly limits?: PlanLimits;
+  readonly budget?: BudgetView;
+  readonly tileWidth?: number;
+  /** At least this many shards; more than one is for tests of their equality. */
+  readonly minShards?: number;
+}
+
+/** A batch before it holds anything: traced kernels and the plan of every byte. */
+export interface PlannedBatch {
+  readonly spec: BatchSpec;
+  readonly traces: ReadonlyMap<string, Trace>;
+  readonly kernels: ReadonlyMap<string, WgslKernel>;
+  readonly plan: Plan;
+}
+
+/** Invocations a workgroup: one world each. */
+export const WORKGROUP_SIZE = 32;
+/** Worlds a tile: the SIMD width of CPU drivers. */
+export const DEFAULT_TILE_WIDTH = 8;
+/** Bytes of each staging buffer; larger reads go in pieces. */
+const STAGING_BYTES = 1 << 20;
+
+export const layoutsOf = (plan: Plan): Record<string, ArenaLayout> =>
+  Object.fromEntries(plan.arenas.map((a) => [a.name, a]));
+
+/** Traces the kernels and plans every buffer of a batch. Needs no device. */
+export function planOf(spec: BatchSpec, context: PlanContext = {}): PlannedBatch {
+  const staging = Math.min(STAGING_BYTES, Math.max(256, spec.numEnvs * 1024));
+  const fixed: ArenaRequest[] = [
+    ...spec.arenas,
+    {
+      name: "params",
+      access: "uniform",
+      scope: "shard",
+      fields: [
+        { name: "params", group: "model", type: "u32", shared: FIXED_PARAMS.length + spec.params.length },
+      ],
+    },
+    {
+      name: "staging",
+      access: "staging",
+      scope: "batch",
+      copies: 2,
+      fields: [{ name: "staging", group: "task", type: "u32", shared: staging / 4 }],
+    },
+  ];
+  const request = { name: spec.name, numEnvs: spec.numEnvs, tileWidth: DEFAULT_TILE_WIDTH, ...context };
+  const bound = (names: readonly ArenaRequest[]) =>
+    names.filter((a) => a.access === "read" || a.access === "read_write").map((a) => a.name);
+  const first = planBatch({ ...request, arenas: fixed, stages: [{ name: "kernels", arenas: bound(fixed) }] });
+  const layouts = layoutsOf(first);
+
+  const traces = new Map<string, Trace>();
+  const kernels = new Map<string, WgslKernel>();
+  const tables: ArenaRequest[] = [];
+  for (const source of spec.kernels) {
+    const traced = source.trace(layouts);
+    const kernel = toWgsl(traced, { workgroupSize: WORKGROUP_SIZE, title: `${spec.name}: ${source.name}` });
+    traces.set(source.name, traced);
+    kernels.set(source.name, kernel);
+    for (const type of ["f32", "i32"] as const) {
+      const data = kernel.tables[type];
+      if (!data) continue;
+      const name = tableArena(source.name, type);
+      tables.push({
+        name,
+        access: "read",
+        scope: "batch",
+        fields: [{ name, group: "model", type, shared: data.length }],
+      });
+    }
+  }
+  const arenas = [...fixed, ...tables];
+  const stages = spec.kernels.map(({ name }) => ({
+    name,
+    arenas: kernels.get(name)!.buffers.map((b) => arenaOf(name, b.name)),
+  }));
+  return { spec, traces, kernels, plan: planBatch({ ...request, arenas, stages }) };
+}
+
+const tableArena = (kernel: string, type: "f32" | "i32"): string => `${kernel}.tables_${type}`;
+
+/** The arena that a kernel's buffer is bound to. */
+export function arenaOf(kernel: string, buffer: string): string {
+  if (buffer === "tables_f") return tableArena(kernel, "f32");
+  if (buffer === "tables_i") return tableArena(kernel, "i32");
+  return buffer;
+}
+
+/** Numbers of one buffer, as the host reads them: floats, and the same bytes as words. */
+export interface HostRecords {
+  readonly f32: Float32Array | Float64Array;
+  readonly u32: Uint32Array | Float64Array;
+}
+
+/** A batch that holds its memory and runs kernels. */
+export interface Batch extends AsyncDisposable {
+  readonly planned: PlannedBatch;
+  /** Where it runs, in words. */
+  readonly deviceName: string;
+  setParam(name: string, value: number): void;
+  /** Queues one run of a kernel over all worlds. */
+  run(kernel: string): void;
+  /** Writes the start of one shard's buffer of an arena. Elements of u32 fields are words in `u32`. */
+  write(arena: string, shard: number, data: HostRecords): void;
+  /** Reads one shard's buffer of an arena, after all runs queued before. */
+  read(arena: string, shard: number): Promise<HostRecords>;
+  /** Resolves when everything queued before has completed. */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** An array pair of a size, in the precision of the device. */
+export function hostRecords(length: number, double: boolean): HostRecords {
+  if (double) {
+    const values = new Float64Array(length);
+    return { f32: values, u32: values };
+  }
+  const f32 = new Float32Array(length);
+  return { f32, u32: new Uint32Array(f32.buffer) };
+}

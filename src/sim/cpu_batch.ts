@@ -1,0 +1,70 @@
+// a batch on the CPU: the same kernels as JavaScript, in float64 or float32, without any GPU
+import { CorralError } from "../core/errors.ts";
+import { toJavaScript, type JsKernel, type Precision } from "../trace/javascript.ts";
+import { FIXED_PARAMS } from "../trace/wgsl.ts";
+import { hostRecords, type Batch, type HostRecords, type PlannedBatch } from "./batch.ts";
+
+export class CpuBatch implements Batch {
+  readonly planned: PlannedBatch;
+  readonly deviceName: string;
+  private readonly precision: Precision;
+  private readonly kernels = new Map<string, JsKernel[]>();
+  private readonly buffers: Map<string, Float64Array>[] = [];
+  private readonly params: Float64Array[] = [];
+
+  constructor(planned: PlannedBatch, precision: Precision) {
+    this.planned = planned;
+    this.precision = precision;
+    this.deviceName = `cpu (JavaScript ${precision})`;
+    const { plan, spec, traces } = planned;
+    for (const shard of plan.shards) {
+      const buffers = new Map<string, Float64Array>();
+      for (const a of plan.arenas) {
+        if (a.access === "uniform" || a.access === "staging") continue;
+        const bytes = a.sharedBytes + a.bytesPerWorld * shard.paddedWorlds;
+        buffers.set(a.name, new Float64Array(bytes / 4));
+      }
+      this.buffers.push(buffers);
+      this.params.push(new Float64Array(FIXED_PARAMS.length + spec.params.length));
+    }
+    for (const p of spec.params) this.setParam(p.name, p.initial);
+    for (const [name, traced] of traces) {
+      this.kernels.set(
+        name,
+        plan.shards.map((_, s) =>
+          toJavaScript(traced, precision, { buffers: Object.fromEntries(this.buffers[s]), params: this.params[s] }),
+        ),
+      );
+    }
+  }
+
+  setParam(name: string, value: number): void {
+    const at = this.planned.spec.params.findIndex((p) => p.name === name);
+    if (at < 0) throw new CorralError("unknown-param", `${this.planned.spec.name} has no parameter ${name}.`);
+    const rounded = this.precision === "f32" ? Math.fround(value) : value;
+    for (const p of this.params) p[FIXED_PARAMS.length + at] = rounded;
+  }
+
+  run(name: string): void {
+    const kernels = this.kernels.get(name)!;
+    for (const { index, worlds } of this.planned.plan.shards) {
+      const { run } = kernels[index];
+      for (let w = 0; w < worlds; w++) run(w);
+    }
+  }
+
+  write(arena: string, shard: number, data: HostRecords): void {
+    this.buffers[shard].get(arena)!.set(data.f32);
+  }
+
+  async read(arena: string, shard: number): Promise<HostRecords> {
+    const values = this.buffers[shard].get(arena)!;
+    const out = hostRecords(values.length, true);
+    (out.f32 as Float64Array).set(values);
+    return out;
+  }
+
+  async sync(): Promise<void> {}
+  async close(): Promise<void> {}
+  async [Symbol.asyncDispose](): Promise<void> {}
+}

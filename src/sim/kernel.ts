@@ -1,0 +1,157 @@
+// the kernels of a simulation: read a world's record, step or evaluate, write it back
+import { loop, param, stage, variable, when, type Variable } from "../trace/control.ts";
+import { trace, type Trace } from "../trace/graph.ts";
+import { bor, eq, select, sub, toF32, type Bool, type Int } from "../trace/scalar.ts";
+import { fieldSize, type FieldName } from "../model/fields.ts";
+import type { Model } from "../model/model.ts";
+import type { ArenaLayout } from "../memory/layout.ts";
+import { nefc } from "./counts.ts";
+import { forward, type Evaluation } from "./forward.ts";
+import { rnePostConstraint } from "./rne_post.ts";
+import { sensors } from "./sensor/index.ts";
+import { APPLIED, RecordIO, stateFields } from "./state.ts";
+import { badBit, Status } from "./status.ts";
+import { step } from "./step.ts";
+import { dataView, modelView, type DataView, type ModelView } from "./view.ts";
+
+/** What a kernel is specialised to. */
+export interface KernelSpec {
+  readonly model: Model;
+  /** Contacts that a world may have at once. */
+  readonly nconmax: number;
+  /** Whether the batch keeps qfrc_applied and xfrc_applied. */
+  readonly applied: boolean;
+  /** Derived fields that later code or the host reads: as MuJoCo's data holds them after a step. */
+  readonly outputs: readonly FieldName[];
+  /** Straight-line code, or runtime loops over tables. */
+  readonly unroll: boolean;
+  /** Double precision intrinsics for the float64 reference. */
+  readonly exact?: boolean;
+  readonly state: ArenaLayout;
+  /** Parameters in slot order, the same for all kernels of a batch. */
+  readonly params: readonly { readonly name: string; readonly type: "f32" | "i32" | "u32" }[];
+}
+
+/** Derived fields that need contact forces propagated to bodies. */
+const POST_CONSTRAINT: ReadonlySet<FieldName> = new Set<FieldName>(["cacc", "cfrc_int", "cfrc_ext"]);
+
+/** One world between load and store, while a kernel is traced. */
+export class WorldKernel {
+  readonly m: ModelView;
+  readonly d: DataView;
+  readonly state: RecordIO;
+  /** Bits of the status word so far (u32). */
+  readonly status: Variable;
+  private readonly spec: KernelSpec;
+
+  constructor(spec: KernelSpec) {
+    this.spec = spec;
+    this.m = modelView(spec.model);
+    this.d = dataView(spec.model, spec.applied ? [] : APPLIED);
+    this.state = new RecordIO(spec.state);
+    this.status = variable("status", 0, "u32");
+  }
+
+  /** Reads the state fields. */
+  load(): void {
+    stage("load", () => {
+      for (const name of stateFields(this.spec.model, this.spec.applied)) this.state.loadInto(this.d[name]);
+    });
+  }
+
+  /** Writes the state fields. */
+  store(): void {
+    stage("store", () => {
+      for (const name of stateFields(this.spec.model, this.spec.applied)) this.state.storeFrom(this.d[name]);
+    });
+  }
+
+  /** Controls of this step; values that are not finite set BAD_CTRL and act as zeros, as in MuJoCo (mj_checkCtrl). */
+  setCtrl(values: readonly Int[]): void {
+    const bad = badBit(values, Status.BAD_CTRL);
+    this.flag(bad);
+    const ok = eq(bad, 0);
+    values.forEach((x, i) => this.d.ctrl.set(i, select(ok, x, 0)));
+  }
+
+  flag(bits: Int): void {
+    if (bits !== 0) this.status.set(bor(this.status.get(), bits));
+  }
+
+  /** `count` physics steps. */
+  step(count: Int): void {
+    const last = sub(count, 1);
+    loop(count, (i) => {
+      step(this.m, this.d, {
+        nconmax: this.spec.nconmax,
+        ...(this.wants("sensordata") ? { observe: (e) => this.observe(e, eq(i, last)) } : {}),
+        after: (e) => this.keep(e),
+      });
+    }, { label: "steps" });
+    stage("check", () => this.check());
+  }
+
+  /** One evaluation without a step. */
+  forward(): void {
+    const evaluation = forward(this.m, this.d, { nconmax: this.spec.nconmax });
+    if (this.wants("sensordata")) this.observe(evaluation, true);
+    this.keep(evaluation);
+    stage("check", () => this.check());
+  }
+
+  private wants(name: FieldName): boolean {
+    return this.spec.outputs.includes(name);
+  }
+
+  private observe(e: Evaluation, now: Bool): void {
+    stage("sensor", () => when(now, () => sensors(this.m, this.d, e.contacts)));
+  }
+
+  /** What is read after the last evaluation; each evaluation overwrites it. */
+  private keep(e: Evaluation): void {
+    const { d } = this;
+    if (this.wants("ncon")) d.ncon.set(0, toF32(e.slots.ncon));
+    if (this.wants("nefc")) d.nefc.set(0, toF32(nefc(this.m, e)));
+    if (this.wants("solver_niter")) d.solver_niter.set(0, toF32(e.solution.niter));
+    if (this.spec.outputs.some((name) => POST_CONSTRAINT.has(name))) {
+      stage("rne_post", () => rnePostConstraint(this.m, d, e.contacts));
+    }
+    if (e.slots.overflow !== false) {
+      this.flag(select(e.slots.overflow, Status.CONTACT_OVERFLOW, 0, "u32"));
+    }
+  }
+
+  /** Flags state that is not finite. */
+  private check(): void {
+    this.flag(badBit(this.d.qpos.all(), Status.BAD_QPOS));
+    this.flag(badBit(this.d.qvel.all(), Status.BAD_QVEL));
+    this.flag(badBit(this.d.qacc.all(), Status.BAD_QACC));
+  }
+}
+
+/** Arenas of a plain simulation beside its state. */
+export interface SimArenas {
+  readonly control: ArenaLayout | undefined;
+  readonly derived: ArenaLayout;
+}
+
+/** The kernel of `nstep` physics steps, or with `forwardOnly` of one evaluation. */
+export function traceSimulation(spec: KernelSpec, arenas: SimArenas, forwardOnly: boolean): Trace {
+  const { unroll, exact = false, params } = spec;
+  return trace(() => {
+    const w = new WorldKernel(spec);
+    w.load();
+    if (arenas.control) w.setCtrl(new RecordIO(arenas.control).load("ctrl"));
+    if (forwardOnly) w.forward();
+    else {
+      w.step(param("nstep", "i32"));
+      w.store();
+    }
+    stage("outputs", () => {
+      const io = new RecordIO(arenas.derived);
+      for (const name of spec.outputs) if (fieldSize(spec.model, name) > 0) io.storeFrom(w.d[name]);
+      io.store("status", [w.status.get()], "u32");
+    });
+  }, { unroll, exact, params });
+}
+

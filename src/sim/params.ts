@@ -1,0 +1,56 @@
+// the numbers of a batch that may change between steps without a new kernel
+import { CorralError } from "../core/errors.ts";
+import type { Model } from "../model/model.ts";
+import type { BatchParam } from "./batch.ts";
+
+/** Options of the simulation that are parameters of its kernels, by MuJoCo's names. */
+export interface SimParams {
+  readonly timestep: number;
+  readonly gravity: readonly [number, number, number];
+  readonly tolerance: number;
+  readonly ls_tolerance: number;
+}
+
+/** The parameters in the order in which kernels see them. */
+export function simParams(model: Model): BatchParam[] {
+  const { timestep, gravity, tolerance, ls_tolerance } = model.opt;
+  const values = { timestep, gravity_x: gravity[0], gravity_y: gravity[1], gravity_z: gravity[2], tolerance, ls_tolerance };
+  return [
+    ...Object.entries(values).map(([name, initial]) => ({ name, type: "f32" as const, initial })),
+    { name: "nstep", type: "i32", initial: 1 },
+  ];
+}
+
+/**
+ * Checks a change of parameters and lists the slots it sets.
+ * @throws CorralError bad-option
+ */
+export function paramChanges(change: Partial<SimParams>): [string, number][] {
+  const out: [string, number][] = [];
+  for (const [name, value] of Object.entries(change)) {
+    if (value === undefined) continue;
+    if (name === "gravity") {
+      const g = value as readonly number[];
+      if (!Array.isArray(g) || g.length !== 3 || !g.every(Number.isFinite)) {
+        throw new CorralError("bad-option", `gravity is ${String(value)}; it is three finite numbers, m/s^2.`, { value });
+      }
+      ["gravity_x", "gravity_y", "gravity_z"].forEach((slot, i) => out.push([slot, g[i]]));
+      continue;
+    }
+    if (name !== "timestep" && name !== "tolerance" && name !== "ls_tolerance") {
+      throw new CorralError(
+        "bad-option",
+        `${name} is compiled into the kernels. Only timestep, gravity, tolerance and ls_tolerance change between ` +
+          `steps; make a new simulation for the others.`,
+        { name },
+      );
+    }
+    const number = value as number;
+    const low = name === "timestep" ? Number.MIN_VALUE : 0;
+    if (typeof number !== "number" || !Number.isFinite(number) || number < low) {
+      throw new CorralError("bad-option", `${name} is ${String(value)}; it is a ${low ? "positive" : "non-negative"} number.`, { name, value });
+    }
+    out.push([name, number]);
+  }
+  return out;
+}

@@ -1,0 +1,31 @@
+// the status word: what went wrong in a world, one bit each
+import { and, isFinite32, not, select, type Bool, type Int, type Scalar } from "../trace/scalar.ts";
+
+/** Bits of the status word of a world. */
+export const Status = {
+  BAD_QPOS: 1 << 0,
+  BAD_QVEL: 1 << 1,
+  BAD_QACC: 1 << 2,
+  BAD_CTRL: 1 << 3,
+  BAD_REWARD: 1 << 4,
+  BAD_OBS: 1 << 5,
+  CONTACT_OVERFLOW: 1 << 6,
+  CONSTRAINT_OVERFLOW: 1 << 7,
+  SOLVER_NOT_CONVERGED: 1 << 8,
+} as const;
+
+export type StatusName = keyof typeof Status;
+
+/** Names of the bits set in a status word. */
+export function statusNames(word: number): StatusName[] {
+  return (Object.keys(Status) as StatusName[]).filter((name) => word & Status[name]);
+}
+
+/** Whether all values are finite, by their exponent bits. */
+export const allFinite = (values: readonly Scalar[]): Bool =>
+  values.reduce<Bool>((ok, x) => and(ok, isFinite32(x)), true);
+
+/** `bit` where not all values are finite, else 0 (u32). */
+export const badBit = (values: readonly Scalar[], bit: number): Int =>
+  values.length === 0 ? 0 : select(not(allFinite(values)), bit, 0, "u32");
+
