@@ -48,11 +48,7 @@ export function mulHigh(a: number, b: number): number {
 }
 
 /** Four random u32 for one counter and key, written to `out` (Random123's `philox4x32`, 10 rounds). */
-export function philox4x32(
-  counter: PhiloxCounter,
-  key: PhiloxKey,
-  out: Uint32Array = new Uint32Array(4),
-): Uint32Array {
+export function philox4x32(counter: PhiloxCounter, key: PhiloxKey, out: Uint32Array = new Uint32Array(4)): Uint32Array {
   let [c0, c1, c2, c3] = counter;
   let [k0, k1] = key;
 

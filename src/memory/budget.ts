@@ -269,9 +269,13 @@ function checkWatermarks(warnAt: number | readonly number[]): number[] {
 
   for (const mark of marks) {
     if (mark > 0 && mark < 1) continue;
-    throw new CorralError("bad-watermark", `warnAt is ${String(mark)}; it is a part of the limit, above 0 and below 1. Pass such as 0.9.`, {
-      warnAt: mark,
-    });
+    throw new CorralError(
+      "bad-watermark",
+      `warnAt is ${String(mark)}; it is a part of the limit, above 0 and below 1. Pass such as 0.9.`,
+      {
+        warnAt: mark,
+      },
+    );
   }
 
   return marks.sort((a, b) => a - b);

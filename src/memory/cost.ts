@@ -104,7 +104,8 @@ export function bindingLimits(arena: ArenaLayout): (keyof PlanLimits)[] {
       return ["maxStorageBufferBindingSize", "maxBufferSize"];
     case "uniform":
       return ["maxUniformBufferBindingSize", "maxBufferSize"];
-    default:
+    case "staging":
+    case "upload":
       return ["maxBufferSize"];
   }
 }

@@ -30,5 +30,10 @@ export async function deviceBudget(gpu: GpuDevice, options: Partial<BudgetOption
 async function makeBudget(gpu: GpuDevice, options: Partial<BudgetOptions>): Promise<Budget> {
   const { bytes, available, source } = await memoryInfo(gpu.info);
   const given = options.limit !== undefined;
-  return new Budget({ available, ...options, limit: options.limit ?? bytes, source: options.source ?? (given ? "the option" : source) });
+  return new Budget({
+    available,
+    ...options,
+    limit: options.limit ?? bytes,
+    source: options.source ?? (given ? "the option" : source),
+  });
 }

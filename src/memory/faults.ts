@@ -95,18 +95,20 @@ export class Faults {
     const device = this.#device;
     this.#replace(device, "createBuffer", (create) => (descriptor: GPUBufferDescriptor) => {
       const fails = this.#fails("buffer") && this.#raise();
-      const buffer = fails ? this.#invalid(() => create.call(device, { size: 4, usage: 0 })) : create.call(device, descriptor);
+      const buffer = fails
+        ? this.#invalid(() => create.call(device, { size: 4, usage: 0 }))
+        : create.call(device, descriptor);
       this.#watchMapping(buffer);
       return buffer;
     });
   }
 
   #watchMapping(buffer: GPUBuffer): void {
-    const map = buffer.mapAsync;
+    const map = buffer.mapAsync.bind(buffer);
     buffer.mapAsync = (mode, offset, size) =>
       this.#fails("mapping")
         ? Promise.reject(new DOMException("injected mapping failure", "OperationError"))
-        : map.call(buffer, mode, offset, size);
+        : map(mode, offset, size);
   }
 
   #watchPipelines(): void {
@@ -142,12 +144,12 @@ export class Faults {
 
   /** Makes an invalid object without anybody hearing of it. */
   #invalid<T>(make: () => T): T {
-    const { pushErrorScope, popErrorScope } = Object.getPrototypeOf(this.#device) as GPUDevice;
-    pushErrorScope.call(this.#device, "validation");
+    const original = Object.getPrototypeOf(this.#device) as GPUDevice;
+    original.pushErrorScope.call(this.#device, "validation");
     try {
       return make();
     } finally {
-      void popErrorScope.call(this.#device).catch(() => null);
+      void original.popErrorScope.call(this.#device).catch(() => null);
     }
   }
 

@@ -1,12 +1,13 @@
 /** The plan: every byte of a batch, computed before the first allocation. Pure, plain data, JSON as it is. */
 import { CorralError } from "../core/errors.ts";
-import { formatBytes, formatBytesExactly, formatCount } from "../core/units.ts";
 import type { Bound, Cost } from "./cost.ts";
-import { bindingLimits, costOf, largestFit, shardsOf, totalBytes } from "./cost.ts";
+import { costOf, largestFit, shardsOf, totalBytes } from "./cost.ts";
 import { BudgetExceededError, LimitExceededError } from "./errors.ts";
 import type { ArenaLayout } from "./layout.ts";
 import { bufferBytes, fieldBytes, layoutArena } from "./layout.ts";
-import type { BudgetView, CheckedRequest, PlanRequest } from "./request.ts";
+import type { Problem } from "./problems.ts";
+import { budgetProblems, limitProblems } from "./problems.ts";
+import type { BudgetView, PlanRequest } from "./request.ts";
 import { checkRequest } from "./request.ts";
 import type { Shard } from "./shards.ts";
 import { splitWorlds } from "./shards.ts";
@@ -38,12 +39,6 @@ export interface FieldPlan {
 /** What one shard's own buffers take. */
 export interface ShardPlan extends Shard {
   readonly bytes: number;
-}
-
-/** Why a plan cannot be reserved. */
-export interface Problem {
-  readonly code: "budget-exceeded" | "limit-exceeded";
-  readonly text: string;
 }
 
 export interface Plan {
@@ -162,7 +157,12 @@ function planFields(arena: ArenaLayout, worlds: number, shards: number): FieldPl
   }));
 }
 
-function planBuffers(name: string, arenas: readonly ArenaLayout[], shards: readonly Shard[], worlds: number): BufferPlan[] {
+function planBuffers(
+  name: string,
+  arenas: readonly ArenaLayout[],
+  shards: readonly Shard[],
+  worlds: number,
+): BufferPlan[] {
   if (shards.length === 0) return [];
 
   return arenas.flatMap((arena) => {
@@ -201,59 +201,4 @@ function stagingBytes(arenas: readonly ArenaLayout[], worlds: number, shards: nu
     .filter((arena) => arena.access === "staging" || arena.access === "upload")
     .flatMap((arena) => planFields(arena, worlds, shards))
     .reduce((sum, field) => sum + field.bytes, 0);
-}
-
-function limitProblems(request: CheckedRequest, plan: Omit<Plan, "problems">, tiles: number): Problem[] {
-  const problems: Problem[] = [];
-  const { limits, stages } = request;
-
-  for (const stage of stages) {
-    const bound = plan.arenas.filter((arena) => stage.arenas.includes(arena.name));
-    const storage = bound.filter((arena) => arena.access === "read" || arena.access === "read_write").length;
-    const uniform = bound.filter((arena) => arena.access === "uniform").length;
-    const counts = [
-      ["maxStorageBuffersPerShaderStage", "storage", storage],
-      ["maxUniformBuffersPerShaderStage", "uniform", uniform],
-    ] as const;
-
-    for (const [limit, kind, count] of counts) {
-      if (count <= limits[limit]) continue;
-      const text = `stage ${stage.name} of ${plan.name} binds ${count} ${kind} buffers, ${limit} is ${limits[limit]}. Put more fields into one arena, or cut the stage.`;
-      problems.push({ code: "limit-exceeded", text });
-    }
-  }
-
-  if (tiles <= plan.cost.batchTiles) return problems;
-  return [...problems, { code: "limit-exceeded", text: tooLarge(plan) }];
-}
-
-function tooLarge(plan: Omit<Plan, "problems">): string {
-  const { batchTiles, batchBound, shardBound } = plan.cost;
-  const { limit, value } = batchBound;
-  const most = batchTiles * plan.tileWidth;
-  const worlds = formatCount(plan.numEnvs);
-  const arena = plan.arenas.find((candidate) => candidate.name === batchBound.arena);
-
-  if (arena !== undefined && (bindingLimits(arena) as string[]).includes(limit)) {
-    const count = most === 0 ? plan.tileWidth : Math.ceil(plan.numEnvs / plan.tileWidth) * plan.tileWidth;
-    const bytes = formatBytesExactly(bufferBytes(arena, count));
-    const remedy = most === 0 ? "Make the arena smaller." : `Pass numEnvs: ${most}.`;
-    return `arena ${arena.name} of ${plan.name} needs ${bytes} in one buffer for ${formatCount(count)} worlds, ${limit} is ${formatBytesExactly(value)}. ${remedy}`;
-  }
-
-  if (limit === "maxShards") {
-    const of = shardBound.arena === null ? "" : ` of arena ${shardBound.arena}`;
-    const shard = `${formatCount(plan.largestShard)} worlds (${shardBound.limit}${of})`;
-    return `${plan.name} has ${worlds} worlds, but ${formatCount(value)} shards (maxShards) of at most ${shard} hold ${formatCount(most)}. Pass numEnvs: ${most}.`;
-  }
-
-  return `${plan.name} has ${worlds} worlds, ${limit} allows ${formatCount(most)}. Pass numEnvs: ${most}.`;
-}
-
-function budgetProblems(plan: Omit<Plan, "problems">): Problem[] {
-  const { budget } = plan;
-  if (budget === null || plan.totalBytes <= budget.limit - budget.live) return [];
-
-  const text = `${formatBytes(plan.totalBytes)} needed, ${formatBytes(budget.limit - budget.live)} free`;
-  return [{ code: "budget-exceeded", text }];
 }

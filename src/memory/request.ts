@@ -118,7 +118,8 @@ export function checkRequest(request: PlanRequest): CheckedRequest {
   }
 
   if (!isCount(minShards) || minShards < 1) throw badPlan(`minShards is ${minShards}; it is at least 1`);
-  if (!isCount(maxShards) || maxShards < minShards) throw badPlan(`maxShards is ${maxShards}; it is at least ${minShards}`);
+  if (!isCount(maxShards) || maxShards < minShards)
+    throw badPlan(`maxShards is ${maxShards}; it is at least ${minShards}`);
 
   if (!isCount(maxWorldsPerShard) || maxWorldsPerShard < tileWidth) {
     throw badPlan(`maxWorldsPerShard is ${maxWorldsPerShard}; it is at least one tile, ${tileWidth}`);
@@ -126,7 +127,9 @@ export function checkRequest(request: PlanRequest): CheckedRequest {
 
   const tiles = Math.ceil(numEnvs / tileWidth);
   if (minShards > tiles) {
-    throw badPlan(`minShards is ${minShards}, but ${numEnvs} worlds are ${tiles} tiles of ${tileWidth}; a shard has at least one`);
+    throw badPlan(
+      `minShards is ${minShards}, but ${numEnvs} worlds are ${tiles} tiles of ${tileWidth}; a shard has at least one`,
+    );
   }
 
   const limits = request.limits ?? defaultLimits;
@@ -140,7 +143,10 @@ export function checkRequest(request: PlanRequest): CheckedRequest {
   }
 
   const arenas = request.arenas.map(checkArena);
-  checkUnique("arena", arenas.map((arena) => arena.name));
+  checkUnique(
+    "arena",
+    arenas.map((arena) => arena.name),
+  );
   const stages = request.stages ?? [{ name: "all", arenas: arenas.map((arena) => arena.name) }];
 
   for (const stage of stages) {
@@ -167,7 +173,10 @@ export function checkRequest(request: PlanRequest): CheckedRequest {
 
 function checkArena(arena: ArenaRequest): Required<ArenaRequest> {
   const { name, access, fields, layout = "tiles", copies = 1 } = arena;
-  checkUnique(`field of arena ${name}`, fields.map((field) => field.name));
+  checkUnique(
+    `field of arena ${name}`,
+    fields.map((field) => field.name),
+  );
 
   for (const field of fields) {
     for (const part of ["perWorld", "shared"] as const) {
@@ -182,7 +191,8 @@ function checkArena(arena: ArenaRequest): Required<ArenaRequest> {
 
   const perWorld = fields.some((field) => (field.perWorld ?? 0) > 0);
   const scope = arena.scope ?? (perWorld ? "shard" : "batch");
-  if (access === "uniform" && perWorld) throw badPlan(`uniform arena ${name} has elements per world; put them in storage`);
+  if (access === "uniform" && perWorld)
+    throw badPlan(`uniform arena ${name} has elements per world; put them in storage`);
   if (!isCount(copies) || copies < 1) throw badPlan(`copies of arena ${name} is ${copies}; it is at least 1`);
   return { name, access, fields, layout, scope, copies };
 }

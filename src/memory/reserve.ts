@@ -105,7 +105,12 @@ export class Reservation {
  * Throws `BudgetExceededError` or `LimitExceededError` before the first buffer, `AllocationRefusedError`
  * (`allocation-refused`) naming the buffer where the driver refuses, `DeviceLostError`. After any of these nothing is held.
  */
-export async function reserve(gpu: GpuDevice, plan: Plan, budget: Budget, holder: string = plan.name): Promise<Reservation> {
+export async function reserve(
+  gpu: GpuDevice,
+  plan: Plan,
+  budget: Budget,
+  holder: string = plan.name,
+): Promise<Reservation> {
   gpu.assertUsable(`reserve ${holder}`);
   const limit = plan.problems.find((problem) => problem.code === "limit-exceeded");
   if (limit !== undefined) throw refusalOf(plan);

@@ -69,7 +69,8 @@ function boundText(bound: Bound): string {
 /** Columns of equal width; the first four are names, the others numbers. */
 function align(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
-  const cell = (text: string, column: number) => (column < 4 ? text.padEnd(widths[column]) : text.padStart(widths[column]));
+  const cell = (text: string, column: number) =>
+    column < 4 ? text.padEnd(widths[column]) : text.padStart(widths[column]);
   return rows.map((row) => row.map(cell).join("  ").trimEnd());
 }
 

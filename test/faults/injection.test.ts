@@ -41,15 +41,18 @@ describe("injected faults", () => {
     buffer.destroy();
   });
 
-  test.each(["out-of-memory", "validation", "internal"] as const)("fail the second buffer in the %s scope", async (kind) => {
-    faults.arm({ point: "buffer", at: 2, kind });
-    const first = await staging();
-    await expect(staging()).rejects.toThrowError(`[gpu-${kind}] the device refused buffer 'staging'`);
-    const third = await staging();
-    expect(faults.fired).toBe(1);
-    first.destroy();
-    third.destroy();
-  });
+  test.each(["out-of-memory", "validation", "internal"] as const)(
+    "fail the second buffer in the %s scope",
+    async (kind) => {
+      faults.arm({ point: "buffer", at: 2, kind });
+      const first = await staging();
+      await expect(staging()).rejects.toThrowError(`[gpu-${kind}] the device refused buffer 'staging'`);
+      const third = await staging();
+      expect(faults.fired).toBe(1);
+      first.destroy();
+      third.destroy();
+    },
+  );
 
   test("fail a pipeline, in its scope or its promise", async () => {
     faults.arm({ point: "pipeline", at: 1, times: 2, kind: "internal" });

@@ -17,8 +17,18 @@ const arenas: ArenaRequest[] = [
   { name: "model", access: "read", fields: [{ name: "body_mass", group: "model", type: "f32", shared: 1000 }] },
   { name: "state", access: "read_write", fields: [{ name: "qpos", group: "state", type: "f32", perWorld: 30 }] },
   { name: "options", access: "uniform", fields: [{ name: "timestep", group: "model", type: "f32", shared: 1 }] },
-  { name: "obs", access: "read_write", layout: "rows", fields: [{ name: "obs", group: "task", type: "f32", perWorld: 27 }] },
-  { name: "readback", access: "staging", copies: 2, fields: [{ name: "obs", group: "task", type: "f32", perWorld: 27 }] },
+  {
+    name: "obs",
+    access: "read_write",
+    layout: "rows",
+    fields: [{ name: "obs", group: "task", type: "f32", perWorld: 27 }],
+  },
+  {
+    name: "readback",
+    access: "staging",
+    copies: 2,
+    fields: [{ name: "obs", group: "task", type: "f32", perWorld: 27 }],
+  },
   { name: "action", access: "upload", fields: [{ name: "ctrl", group: "task", type: "f32", perWorld: 8 }] },
 ];
 const request = { name: "ant", numEnvs: 512, arenas, minShards: 2 };
@@ -107,7 +117,10 @@ describe.each(await softwareAdapters())("memory on the %s adapter", (adapter) =>
     try {
       const refused = await reserve(gpu, plan, budget).catch((error: unknown) => error);
       expect(refused).toBeInstanceOf(AllocationRefusedError);
-      expect((refused as AllocationRefusedError).details).toMatchObject({ cause: `gpu-${kind}`, buffer: plan.buffers[2].label });
+      expect((refused as AllocationRefusedError).details).toMatchObject({
+        cause: `gpu-${kind}`,
+        buffer: plan.buffers[2].label,
+      });
       expect(faults.fired).toBe(1);
     } finally {
       faults.remove();
@@ -129,8 +142,14 @@ describe.each(await softwareAdapters())("memory on the %s adapter", (adapter) =>
       await expect(reserve(gpu, large, budget)).rejects.toThrowError(BudgetExceededError);
 
       const shared = limits.maxStorageBufferBindingSize / 4 + 4;
-      const wide: ArenaRequest = { name: "model", access: "read", fields: [{ name: "mesh", group: "model", type: "f32", shared }] };
-      await expect(reserve(gpu, planBatch({ ...request, arenas: [wide], limits }), budget)).rejects.toThrowError(LimitExceededError);
+      const wide: ArenaRequest = {
+        name: "model",
+        access: "read",
+        fields: [{ name: "mesh", group: "model", type: "f32", shared }],
+      };
+      await expect(reserve(gpu, planBatch({ ...request, arenas: [wide], limits }), budget)).rejects.toThrowError(
+        LimitExceededError,
+      );
 
       expect(faults.counts.buffer).toBe(0);
       expect(budget.live).toBe(reservation.bytes);

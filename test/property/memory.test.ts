@@ -15,7 +15,9 @@ function fieldsOf(perWorld: fc.Arbitrary<number>): fc.Arbitrary<FieldRequest[]> 
   const field = fc.record({ type: fc.constantFrom("f32", "i32", "u32"), perWorld, shared: elements });
   return fc
     .array(field, { maxLength: 5 })
-    .map((rows) => rows.map((row, i): FieldRequest => ({ ...row, type: row.type as "f32", name: `field${i}`, group: "state" })));
+    .map((rows) =>
+      rows.map((row, i): FieldRequest => ({ ...row, type: row.type as "f32", name: `field${i}`, group: "state" })),
+    );
 }
 
 const storage = fc.record({
@@ -30,9 +32,9 @@ const uniform = fc.record({
   scope: fc.constantFrom("shard", "batch", undefined),
   fields: fieldsOf(fc.constant(0)),
 });
-const arenas = fc
+const arenas: fc.Arbitrary<ArenaRequest[]> = fc
   .array(fc.oneof({ weight: 3, arbitrary: storage }, { weight: 1, arbitrary: uniform }), { minLength: 1, maxLength: 6 })
-  .map((rows) => rows.map((row, i) => ({ ...row, name: `arena${i}` }) as ArenaRequest));
+  .map((rows) => rows.map((row, i) => ({ ...row, name: `arena${i}` })));
 
 const size = fc.integer({ min: 2000, max: 200_000 });
 const limits: fc.Arbitrary<PlanLimits> = fc
@@ -81,7 +83,9 @@ test("more worlds never take fewer bytes", () => {
   fc.assert(
     fc.property(requests, fc.nat(500), (request, more) => {
       const plan = planBatch(request);
-      expect(planBatch({ ...request, numEnvs: request.numEnvs + more }).totalBytes).toBeGreaterThanOrEqual(plan.totalBytes);
+      expect(planBatch({ ...request, numEnvs: request.numEnvs + more }).totalBytes).toBeGreaterThanOrEqual(
+        plan.totalBytes,
+      );
     }),
   );
 });
@@ -120,7 +124,12 @@ test("every world has one place, in order", () => {
   fc.assert(
     fc.property(requests, fc.integer({ min: 1, max: 9 }), (request, minShards) => {
       const tiles = Math.ceil(request.numEnvs / request.tileWidth!);
-      const plan = planBatch({ ...request, limits: defaultLimits, maxShards: 40, minShards: Math.min(minShards, tiles) });
+      const plan = planBatch({
+        ...request,
+        limits: defaultLimits,
+        maxShards: 40,
+        minShards: Math.min(minShards, tiles),
+      });
       const sizes = plan.shards.map((shard) => shard.paddedWorlds);
       expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(plan.tileWidth);
       expect(plan.shards.reduce((sum, shard) => sum + shard.worlds, 0)).toBe(plan.numEnvs);
@@ -128,7 +137,10 @@ test("every world has one place, in order", () => {
       for (const shard of plan.shards) {
         expect(shard.worlds).toBeGreaterThan(0);
         expect(locateWorld(plan, shard.firstWorld)).toEqual({ shard: shard.index, local: 0 });
-        expect(locateWorld(plan, shard.firstWorld + shard.worlds - 1)).toEqual({ shard: shard.index, local: shard.worlds - 1 });
+        expect(locateWorld(plan, shard.firstWorld + shard.worlds - 1)).toEqual({
+          shard: shard.index,
+          local: shard.worlds - 1,
+        });
       }
     }),
   );
@@ -142,7 +154,8 @@ test("no two elements share a place, and all lie inside the buffer", () => {
 
       for (const arena of plan.arenas) {
         const buffer = plan.buffers.find((candidate) => candidate.arena === arena.name);
-        const worlds = arena.scope === "shard" ? shard.paddedWorlds : plan.shards.reduce((sum, part) => sum + part.paddedWorlds, 0);
+        const worlds =
+          arena.scope === "shard" ? shard.paddedWorlds : plan.shards.reduce((sum, part) => sum + part.paddedWorlds, 0);
         const places: number[] = [];
         for (const field of arena.fields) {
           for (let i = 0; i < field.shared; i++) places.push(sharedIndex(field) + i);

@@ -33,7 +33,7 @@ export function fakeGpu(capacity = Infinity): FakeGpu {
   let live = 0;
   let held = 0;
   let destroyed = 0;
-  let lose = (_: object) => {};
+  let lose: (info: object) => void;
   const lost = new Promise<object>((resolve) => (lose = resolve));
 
   function raise(filter: string, message: string): void {

@@ -22,7 +22,12 @@ execFileSync("prlimit", ["--pid", String(process.pid), `--as=${addressSpace() + 
 // the driver can only refuse where the budget does not
 const budget = refuser === "budget" ? await deviceBudget(gpu) : createBudget({ limit: "1TiB" });
 const fields = [{ name: "x", group: "state", type: "f32", shared: STEP / 4 }] as const;
-const plan = planBatch({ name: "filler", numEnvs: 1, limits: gpu.limits, arenas: [{ name: "rows", access: "read_write", fields }] });
+const plan = planBatch({
+  name: "filler",
+  numEnvs: 1,
+  limits: gpu.limits,
+  arenas: [{ name: "rows", access: "read_write", fields }],
+});
 
 const filled = await fill();
 const before = addressSpace();

@@ -1,5 +1,13 @@
+import type { PhiloxCounter, PhiloxKey } from "../../src/core/rng.ts";
+
+export interface PhiloxAnswer {
+  readonly counter: PhiloxCounter;
+  readonly key: PhiloxKey;
+  readonly words: readonly number[];
+}
+
 /** Known answers of Random123 (`kat_vectors`, philox4x32 with 10 rounds). */
-export const philoxAnswers = [
+export const philoxAnswers: readonly PhiloxAnswer[] = [
   {
     counter: [0, 0, 0, 0],
     key: [0, 0],

@@ -7,7 +7,9 @@ import { fakeGpu } from "../support/fake-gpu.ts";
 
 /** A plan of exactly `bytes` bytes, a multiple of 16. */
 function planOf(bytes: number, name = "replay") {
-  const fields = [{ name: "rows", group: "replay", type: "f32", shared: bytes / 4, remedy: "a smaller capacity" }] as const;
+  const fields = [
+    { name: "rows", group: "replay", type: "f32", shared: bytes / 4, remedy: "a smaller capacity" },
+  ] as const;
   return planBatch({ name, numEnvs: 1, arenas: [{ name: "replay", access: "read_write", fields }] });
 }
 
@@ -33,7 +35,9 @@ describe("a budget", () => {
       ],
     });
 
-    expect(() => budget.assertEmpty()).toThrowErrorMatchingInlineSnapshot(`[CorralError: [leak] 384 B are still held by ant. Close each with close() or await using.]`);
+    expect(() => budget.assertEmpty()).toThrowErrorMatchingInlineSnapshot(
+      `[CorralError: [leak] 384 B are still held by ant. Close each with close() or await using.]`,
+    );
     first.release();
     third.release();
     budget.assertEmpty();
@@ -43,7 +47,9 @@ describe("a budget", () => {
     const budget = createBudget({ limit: 1000, source: "a test" });
     budget.reserve(planOf(512), "ant");
     const before = budget.report();
-    expect(() => budget.reserve(planOf(512), "replay")).toThrowErrorMatchingInlineSnapshot(`[BudgetExceededError: [budget-exceeded] replay needs 512 B, 488 B of the budget of 1000 B from a test are free (512 B are held). Largest fields: replay.rows 512 B. Remedies: a smaller capacity; close ant, which holds 512 B; a larger budget.]`);
+    expect(() => budget.reserve(planOf(512), "replay")).toThrowErrorMatchingInlineSnapshot(
+      `[BudgetExceededError: [budget-exceeded] replay needs 512 B, 488 B of the budget of 1000 B from a test are free (512 B are held). Largest fields: replay.rows 512 B. Remedies: a smaller capacity; close ant, which holds 512 B; a larger budget.]`,
+    );
     expect(() => budget.reserve(planOf(512), "replay")).toThrowError(BudgetExceededError);
     expect(budget.report()).toEqual({ ...before, refused: 2 });
     budget.reserve(planOf(480), "replay");
@@ -52,7 +58,12 @@ describe("a budget", () => {
   test("counts a batch against what is free when it is reserved", () => {
     const budget = createBudget({ limit: 8192 });
     const fields = [{ name: "qpos", group: "state", type: "f32", perWorld: 4 }] as const;
-    const batch = planBatch({ name: "ant", numEnvs: 500, arenas: [{ name: "state", access: "read_write", fields }], budget });
+    const batch = planBatch({
+      name: "ant",
+      numEnvs: 500,
+      arenas: [{ name: "state", access: "read_write", fields }],
+      budget,
+    });
     expect(batch.largestNumEnvs).toBe(512);
     budget.reserve(planOf(4096), "replay");
 
@@ -69,8 +80,12 @@ describe("a budget", () => {
     const budget = createBudget({ limit: "50%", available: 2048 });
     expect(budget.limit).toBe(1024);
     const hold = budget.reserve(planOf(512), "ant");
-    expect(() => budget.change({ limit: 256 })).toThrowErrorMatchingInlineSnapshot(`[CorralError: [budget-below-live] the new limit is 256 B, but 512 B are held by ant. Close some of these first.]`);
-    expect(() => budget.change({ limit: 4096 })).toThrowErrorMatchingInlineSnapshot(`[CorralError: [budget-too-large] budget is 4.00 KiB, but only 2.00 KiB are there. Pass at most that.]`);
+    expect(() => budget.change({ limit: 256 })).toThrowErrorMatchingInlineSnapshot(
+      `[CorralError: [budget-below-live] the new limit is 256 B, but 512 B are held by ant. Close some of these first.]`,
+    );
+    expect(() => budget.change({ limit: 4096 })).toThrowErrorMatchingInlineSnapshot(
+      `[CorralError: [budget-too-large] budget is 4.00 KiB, but only 2.00 KiB are there. Pass at most that.]`,
+    );
     expect(() => budget.change({ limit: 768, warnAt: 2 })).toThrowError("[bad-watermark]");
     expect(budget.limit).toBe(1024);
     budget.change({ limit: 768, source: "a flag" });

@@ -36,7 +36,12 @@ const arenas: ArenaRequest[] = [
       { name: "reward", group: "task", type: "f32", perWorld: 1 },
     ],
   },
-  { name: "options", access: "uniform", scope: "shard", fields: [{ name: "timestep", group: "model", type: "f32", shared: 1 }] },
+  {
+    name: "options",
+    access: "uniform",
+    scope: "shard",
+    fields: [{ name: "timestep", group: "model", type: "f32", shared: 1 }],
+  },
   {
     name: "readback",
     access: "staging",
@@ -69,7 +74,9 @@ describe("the layout", () => {
     expect(plan.bytesPerWorld).toBe(16 + 144 + 112);
     expect(plan.sharedBytes).toBe(32768);
     expect(plan.sharedBytesPerShard).toBe(176 + 16);
-    expect(plan.shards).toEqual([{ index: 0, firstWorld: 0, worlds: 100, paddedWorlds: 104, bytes: model + state + obs + 16 }]);
+    expect(plan.shards).toEqual([
+      { index: 0, firstWorld: 0, worlds: 100, paddedWorlds: 104, bytes: model + state + obs + 16 },
+    ]);
     expect(plan.fields.reduce((sum, field) => sum + field.bytes, 0)).toBe(plan.totalBytes);
   });
 
@@ -95,7 +102,11 @@ describe("the layout", () => {
   });
 
   test("gives no buffer to an arena without bytes", () => {
-    const none: ArenaRequest = { name: "contact", access: "read_write", fields: [{ name: "dist", group: "derived", type: "f32", perWorld: 0 }] };
+    const none: ArenaRequest = {
+      name: "contact",
+      access: "read_write",
+      fields: [{ name: "dist", group: "derived", type: "f32", perWorld: 0 }],
+    };
     const plan = planBatch({ ...request, arenas: [...arenas, none] });
     expect(plan.buffers.some((buffer) => buffer.arena === "contact")).toBe(false);
     expect(plan.totalBytes).toBe(planBatch(request).totalBytes);
@@ -137,7 +148,12 @@ describe("shards", () => {
   });
 
   test("a buffer of the whole batch is bound by one buffer's size", () => {
-    const whole: ArenaRequest = { name: "returns", access: "staging", scope: "batch", fields: [{ name: "r", group: "task", type: "f32", perWorld: 4 }] };
+    const whole: ArenaRequest = {
+      name: "returns",
+      access: "staging",
+      scope: "batch",
+      fields: [{ name: "r", group: "task", type: "f32", perWorld: 4 }],
+    };
     const limits = { ...defaultLimits, maxBufferSize: 20_000 };
     const plan = planBatch({ ...request, arenas: [...arenas, whole], limits });
     expect(plan.largestNumEnvs).toBe(1248);
@@ -145,7 +161,9 @@ describe("shards", () => {
 
     const beyond = planBatch({ ...request, numEnvs: 1249, arenas: [...arenas, whole], limits });
     expect(beyond.problems.map((problem) => problem.code)).toEqual(["limit-exceeded"]);
-    expect(beyond.problems[0].text).toMatchInlineSnapshot(`"arena returns of ant needs 19.6 KiB (20,096 B) in one buffer for 1,256 worlds, maxBufferSize is 19.5 KiB (20,000 B). Pass numEnvs: 1248."`);
+    expect(beyond.problems[0].text).toMatchInlineSnapshot(
+      `"arena returns of ant needs 19.6 KiB (20,096 B) in one buffer for 1,256 worlds, maxBufferSize is 19.5 KiB (20,000 B). Pass numEnvs: 1248."`,
+    );
     expect(fitPlan({ ...request, numEnvs: 5000, arenas: [...arenas, whole], limits }, "shrink").numEnvs).toBe(1248);
   });
 
@@ -155,12 +173,16 @@ describe("shards", () => {
     expect(plan.bound).toEqual({ limit: "maxShards", value: 12, arena: "state" });
     expect(plan.largestNumEnvs).toBe(96);
     expect(plan.buffers).toEqual([]);
-    expect(() => fitPlan({ ...request, limits, maxShards: 12 })).toThrowErrorMatchingInlineSnapshot(`[LimitExceededError: [limit-exceeded] ant has 100 worlds, but 12 shards (maxShards) of at most 8 worlds (maxStorageBufferBindingSize of arena state) hold 96. Pass numEnvs: 96.]`);
+    expect(() => fitPlan({ ...request, limits, maxShards: 12 })).toThrowErrorMatchingInlineSnapshot(
+      `[LimitExceededError: [limit-exceeded] ant has 100 worlds, but 12 shards (maxShards) of at most 8 worlds (maxStorageBufferBindingSize of arena state) hold 96. Pass numEnvs: 96.]`,
+    );
   });
 
   test("one tile that no binding holds is refused", () => {
     const limits = { ...defaultLimits, maxStorageBufferBindingSize: 1000 };
-    expect(() => fitPlan({ ...request, limits }, "shrink")).toThrowErrorMatchingInlineSnapshot(`[LimitExceededError: [limit-exceeded] arena state of ant needs 1.13 KiB (1,152 B) in one buffer for 8 worlds, maxStorageBufferBindingSize is 1000 B. Make the arena smaller.]`);
+    expect(() => fitPlan({ ...request, limits }, "shrink")).toThrowErrorMatchingInlineSnapshot(
+      `[LimitExceededError: [limit-exceeded] arena state of ant needs 1.13 KiB (1,152 B) in one buffer for 8 worlds, maxStorageBufferBindingSize is 1000 B. Make the arena smaller.]`,
+    );
   });
 
   test("more bindings than a stage has are refused, where one stage needs them", () => {
@@ -170,7 +192,9 @@ describe("shards", () => {
       { name: "task", arenas: ["state", "obs", "options"] },
     ];
     expect(planBatch({ ...request, limits, stages }).problems).toEqual([]);
-    expect(() => fitPlan({ ...request, limits })).toThrowErrorMatchingInlineSnapshot(`[LimitExceededError: [limit-exceeded] stage all of ant binds 3 storage buffers, maxStorageBuffersPerShaderStage is 2. Put more fields into one arena, or cut the stage.]`);
+    expect(() => fitPlan({ ...request, limits })).toThrowErrorMatchingInlineSnapshot(
+      `[LimitExceededError: [limit-exceeded] stage all of ant binds 3 storage buffers, maxStorageBuffersPerShaderStage is 2. Put more fields into one arena, or cut the stage.]`,
+    );
     expect(() => fitPlan({ ...request, limits })).toThrowError(LimitExceededError);
   });
 });
@@ -190,7 +214,9 @@ describe("the budget", () => {
   test("refuses with the table, the largest fields and the remedies", () => {
     const refused = () => fitPlan({ ...request, numEnvs: 20_000, budget });
     expect(refused).toThrowError(BudgetExceededError);
-    expect(refused).toThrowErrorMatchingInlineSnapshot(`[BudgetExceededError: [budget-exceeded] ant with 20,000 worlds needs 5.22 MiB, 3.00 MiB of the budget of 4.00 MiB from a test are free (1.00 MiB are held). Largest fields: obs.obs 2.06 MiB, state.qpos 1.22 MiB, state.qvel 1.22 MiB. Remedies: numEnvs: 11440, the most that fits, or onOverBudget: "shrink"; a larger budget.]`);
+    expect(refused).toThrowErrorMatchingInlineSnapshot(
+      `[BudgetExceededError: [budget-exceeded] ant with 20,000 worlds needs 5.22 MiB, 3.00 MiB of the budget of 4.00 MiB from a test are free (1.00 MiB are held). Largest fields: obs.obs 2.06 MiB, state.qpos 1.22 MiB, state.qvel 1.22 MiB. Remedies: numEnvs: 11440, the most that fits, or onOverBudget: "shrink"; a larger budget.]`,
+    );
 
     try {
       refused();
@@ -230,7 +256,9 @@ describe("the budget", () => {
     expect(plan.shrunkFrom).toBe(20_000);
     expect(plan.numEnvs).toBe(planBatch({ ...request, budget }).largestNumEnvs);
     expect(plan.problems).toEqual([]);
-    expect(planTable(plan).split("\n")[0]).toMatchInlineSnapshot(`"ant: 11,440 worlds, shrunk from 20,000 to fit (1 shard, tiles of 8), 3.00 MiB (3,144,640 B)"`);
+    expect(planTable(plan).split("\n")[0]).toMatchInlineSnapshot(
+      `"ant: 11,440 worlds, shrunk from 20,000 to fit (1 shard, tiles of 8), 3.00 MiB (3,144,640 B)"`,
+    );
   });
 
   test("that holds not one tile refuses even to shrink", () => {

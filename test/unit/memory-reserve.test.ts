@@ -12,7 +12,12 @@ const arenas: ArenaRequest[] = [
   { name: "model", access: "read", fields: [{ name: "body_mass", group: "model", type: "f32", shared: 64 }] },
   { name: "state", access: "read_write", fields: [{ name: "qpos", group: "state", type: "f32", perWorld: 4 }] },
   { name: "contact", access: "read_write", fields: [] },
-  { name: "readback", access: "staging", copies: 2, fields: [{ name: "qpos", group: "state", type: "f32", perWorld: 4 }] },
+  {
+    name: "readback",
+    access: "staging",
+    copies: 2,
+    fields: [{ name: "qpos", group: "state", type: "f32", perWorld: 4 }],
+  },
 ];
 const request = { name: "ant", numEnvs: 64, arenas, minShards: 2 };
 const plan = planBatch(request);
@@ -44,8 +49,12 @@ describe("a reservation", () => {
       "ant.readback[1]#1",
     ]);
     expect(reservation.buffers("contact")).toEqual([]);
-    expect(() => reservation.buffer("states")).toThrowErrorMatchingInlineSnapshot(`[CorralError: [unknown-arena] ant has no arena states. Its arenas are model, state, contact, readback.]`);
-    expect(() => reservation.buffer("state", 2)).toThrowErrorMatchingInlineSnapshot(`[CorralError: [no-buffer] arena state of ant has no buffer for shard 2, copy 0: it has 2 buffers. Pass a shard below 2 and a copy below 1.]`);
+    expect(() => reservation.buffer("states")).toThrowErrorMatchingInlineSnapshot(
+      `[CorralError: [unknown-arena] ant has no arena states. Its arenas are model, state, contact, readback.]`,
+    );
+    expect(() => reservation.buffer("state", 2)).toThrowErrorMatchingInlineSnapshot(
+      `[CorralError: [no-buffer] arena state of ant has no buffer for shard 2, copy 0: it has 2 buffers. Pass a shard below 2 and a copy below 1.]`,
+    );
     expect(() => reservation.buffer("model", 2)).toThrowError("[no-buffer]");
     expect(() => reservation.buffer("contact")).toThrowError("[no-buffer]");
     expect(() => reservation.buffer("readback", 0, 2)).toThrowError("[no-buffer]");
@@ -59,7 +68,9 @@ describe("a reservation", () => {
     expect(reservation.close()).toBe(closing);
     await closing;
     expect(budget.live).toBe(0);
-    expect(() => reservation.buffer("state")).toThrowErrorMatchingInlineSnapshot(`[CorralError: [reservation-closed] ant is closed; its buffers are gone. Make another one.]`);
+    expect(() => reservation.buffer("state")).toThrowErrorMatchingInlineSnapshot(
+      `[CorralError: [reservation-closed] ant is closed; its buffers are gone. Make another one.]`,
+    );
   });
 
   test("over budget makes no buffer", async () => {
@@ -73,9 +84,9 @@ describe("a reservation", () => {
   test("over a limit makes no buffer", async () => {
     const fake = fakeGpu();
     const limits = { ...defaultLimits, maxStorageBufferBindingSize: 100 };
-    await expect(reserve(fake.gpu, planBatch({ ...request, limits }), createBudget({ limit: "1MiB" }))).rejects.toThrowError(
-      LimitExceededError,
-    );
+    await expect(
+      reserve(fake.gpu, planBatch({ ...request, limits }), createBudget({ limit: "1MiB" })),
+    ).rejects.toThrowError(LimitExceededError);
     expect(fake.made).toEqual([]);
   });
 
@@ -87,7 +98,9 @@ describe("a reservation", () => {
 
     const refused = reserve(fake.gpu, plan, budget);
     await expect(refused).rejects.toThrowError(AllocationRefusedError);
-    await expect(refused).rejects.toThrowErrorMatchingInlineSnapshot(`[AllocationRefusedError: [allocation-refused] the driver refused buffer ant.readback[0]#1 of 512 B (gpu-out-of-memory: 512 bytes do not fit). 1.75 KiB of this plan's 3.25 KiB were made and are given back; others hold 1.00 KiB. Take fewer worlds than 64, or close another holder; a smaller budget refuses before the driver does.]`);
+    await expect(refused).rejects.toThrowErrorMatchingInlineSnapshot(
+      `[AllocationRefusedError: [allocation-refused] the driver refused buffer ant.readback[0]#1 of 512 B (gpu-out-of-memory: 512 bytes do not fit). 1.75 KiB of this plan's 3.25 KiB were made and are given back; others hold 1.00 KiB. Take fewer worlds than 64, or close another holder; a smaller budget refuses before the driver does.]`,
+    );
     expect([fake.liveBytes(), fake.heldBytes(), budget.live]).toEqual([before, before, bystander.bytes]);
     await bystander.close();
     budget.assertEmpty();

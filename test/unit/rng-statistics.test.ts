@@ -72,26 +72,23 @@ function normalCumulative(x: number): number {
   return 0.5 + (sum * h) / 3 / Math.sqrt(2 * Math.PI);
 }
 
-describe.each(["world", "episode", "stream", "block", "seed"] as const)(
-  "uniforms as the %s runs",
-  (part) => {
-    const draws = across(part);
+describe.each(["world", "episode", "stream", "block", "seed"] as const)("uniforms as the %s runs", (part) => {
+  const draws = across(part);
 
-    test("are even", () => {
-      expect(Math.abs(mean(draws) - 0.5)).toBeLessThan(5 * Math.sqrt(1 / 12 / COUNT));
-      expect(Math.abs(moment(draws, 0.5, 2) - 1 / 12)).toBeLessThan(5 * Math.sqrt(1 / 180 / COUNT));
-      expect(Math.abs(chiSquare(draws, 256))).toBeLessThan(5);
-      expect(Math.abs(chiSquare(draws, 4096))).toBeLessThan(5);
-      expect(kolmogorovSmirnov(draws, (x) => x)).toBeLessThan(1.95);
-    });
+  test("are even", () => {
+    expect(Math.abs(mean(draws) - 0.5)).toBeLessThan(5 * Math.sqrt(1 / 12 / COUNT));
+    expect(Math.abs(moment(draws, 0.5, 2) - 1 / 12)).toBeLessThan(5 * Math.sqrt(1 / 180 / COUNT));
+    expect(Math.abs(chiSquare(draws, 256))).toBeLessThan(5);
+    expect(Math.abs(chiSquare(draws, 4096))).toBeLessThan(5);
+    expect(kolmogorovSmirnov(draws, (x) => x)).toBeLessThan(1.95);
+  });
 
-    test("do not follow their neighbours", () => {
-      for (const lag of [1, 2, 3, 8, 32, 64]) {
-        expect(Math.abs(serialCorrelation(draws, lag))).toBeLessThan(5);
-      }
-    });
-  },
-);
+  test("do not follow their neighbours", () => {
+    for (const lag of [1, 2, 3, 8, 32, 64]) {
+      expect(Math.abs(serialCorrelation(draws, lag))).toBeLessThan(5);
+    }
+  });
+});
 
 test("normals have the moments and the distribution of a normal", () => {
   const stream = new RandomStream(11, 1734, 3, 0);

@@ -79,7 +79,9 @@ describe("parseBytes", () => {
   });
 
   test("names the value and the remedy", () => {
-    expect(() => parseBytes("2 gigs", "budget")).toThrowErrorMatchingInlineSnapshot(`[CorralError: [bad-bytes] budget is "2 gigs": "gigs" is no unit of bytes. Pass bytes as a number, or text such as "6GiB" or "512MB", or a part such as 0.8 or "80%".]`);
+    expect(() => parseBytes("2 gigs", "budget")).toThrowErrorMatchingInlineSnapshot(
+      `[CorralError: [bad-bytes] budget is "2 gigs": "gigs" is no unit of bytes. Pass bytes as a number, or text such as "6GiB" or "512MB", or a part such as 0.8 or "80%".]`,
+    );
   });
 });
 

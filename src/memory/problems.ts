@@ -1,0 +1,71 @@
+/** Why a plan cannot be reserved, in words. */
+import { formatBytes, formatBytesExactly, formatCount } from "../core/units.ts";
+import { bindingLimits } from "./cost.ts";
+import { bufferBytes } from "./layout.ts";
+import type { Plan } from "./plan.ts";
+import type { CheckedRequest } from "./request.ts";
+
+/** One reason, with the code of the error that it becomes. */
+export interface Problem {
+  readonly code: "budget-exceeded" | "limit-exceeded";
+  readonly text: string;
+}
+
+type PlanFacts = Omit<Plan, "problems">;
+
+/** The limits that the plan is over: bindings of a stage, and worlds that no split can hold. */
+export function limitProblems(request: CheckedRequest, plan: PlanFacts, tiles: number): Problem[] {
+  const problems: Problem[] = [];
+  const { limits, stages } = request;
+
+  for (const stage of stages) {
+    const bound = plan.arenas.filter((arena) => stage.arenas.includes(arena.name));
+    const storage = bound.filter((arena) => arena.access === "read" || arena.access === "read_write").length;
+    const uniform = bound.filter((arena) => arena.access === "uniform").length;
+    const counts = [
+      ["maxStorageBuffersPerShaderStage", "storage", storage],
+      ["maxUniformBuffersPerShaderStage", "uniform", uniform],
+    ] as const;
+
+    for (const [limit, kind, count] of counts) {
+      if (count <= limits[limit]) continue;
+      const text = `stage ${stage.name} of ${plan.name} binds ${count} ${kind} buffers, ${limit} is ${limits[limit]}. Put more fields into one arena, or cut the stage.`;
+      problems.push({ code: "limit-exceeded", text });
+    }
+  }
+
+  if (tiles <= plan.cost.batchTiles) return problems;
+  return [...problems, { code: "limit-exceeded", text: tooLarge(plan) }];
+}
+
+function tooLarge(plan: PlanFacts): string {
+  const { batchTiles, batchBound, shardBound } = plan.cost;
+  const { limit, value } = batchBound;
+  const most = batchTiles * plan.tileWidth;
+  const worlds = formatCount(plan.numEnvs);
+  const arena = plan.arenas.find((candidate) => candidate.name === batchBound.arena);
+
+  if (arena !== undefined && (bindingLimits(arena) as string[]).includes(limit)) {
+    const count = most === 0 ? plan.tileWidth : Math.ceil(plan.numEnvs / plan.tileWidth) * plan.tileWidth;
+    const bytes = formatBytesExactly(bufferBytes(arena, count));
+    const remedy = most === 0 ? "Make the arena smaller." : `Pass numEnvs: ${most}.`;
+    return `arena ${arena.name} of ${plan.name} needs ${bytes} in one buffer for ${formatCount(count)} worlds, ${limit} is ${formatBytesExactly(value)}. ${remedy}`;
+  }
+
+  if (limit === "maxShards") {
+    const of = shardBound.arena === null ? "" : ` of arena ${shardBound.arena}`;
+    const shard = `${formatCount(plan.largestShard)} worlds (${shardBound.limit}${of})`;
+    return `${plan.name} has ${worlds} worlds, but ${formatCount(value)} shards (maxShards) of at most ${shard} hold ${formatCount(most)}. Pass numEnvs: ${most}.`;
+  }
+
+  return `${plan.name} has ${worlds} worlds, ${limit} allows ${formatCount(most)}. Pass numEnvs: ${most}.`;
+}
+
+/** Whether the plan is over its budget. */
+export function budgetProblems(plan: PlanFacts): Problem[] {
+  const { budget } = plan;
+  if (budget === null || plan.totalBytes <= budget.limit - budget.live) return [];
+
+  const text = `${formatBytes(plan.totalBytes)} needed, ${formatBytes(budget.limit - budget.live)} free`;
+  return [{ code: "budget-exceeded", text }];
+}
