@@ -1,5 +1,5 @@
 // what of a trace has an effect, and how often each value is used: shared by every back end
-import { Block, Node, type Operand, type Statement, type Trace, type VarRef } from "./graph.ts";
+import { Block, Node, type Operand, type Source, type Statement, type Trace, type VarRef } from "./graph.ts";
 
 interface Place {
   statement: Statement;
@@ -17,6 +17,8 @@ export interface Live {
   uses(node: Node): number;
   /** The block of the only statement or expression that uses a node, if there is just one. */
   userBlock(node: Node): Block | undefined;
+  /** Buffers, tables and parameters that live statements touch. */
+  sources: ReadonlySet<Source>;
   liveVars: ReadonlySet<VarRef>;
   liveArrays: ReadonlySet<number>;
 }
@@ -113,6 +115,7 @@ export function analyse(trace: Trace): Live {
 
   const live = new Set<Statement>();
   const uses = new Map<Node, { count: number; block: Block }>();
+  const sources = new Set<Source>();
   const liveVars = new Set<VarRef>();
   const liveArrays = new Set<number>();
   const work: Place[] = [];
@@ -138,6 +141,8 @@ export function analyse(trace: Trace): Live {
     const s = place.statement;
     mark(place.parent);
     for (const a of operandsOf(s)) use(a, place.block);
+    if (s.kind === "store") sources.add(s.target);
+    if (s.kind === "let" && s.node.source) sources.add(s.node.source);
     if (s.kind === "loop") breaks.get(place)?.forEach(mark);
     if (s.kind === "let" && s.node.op === "load") {
       const ref = s.node.source as VarRef;
@@ -156,6 +161,7 @@ export function analyse(trace: Trace): Live {
     resolve,
     uses: (n) => uses.get(n)?.count ?? 0,
     userBlock: (n) => (uses.get(n)?.count === 1 ? uses.get(n)!.block : undefined),
+    sources,
     liveVars,
     liveArrays,
   };

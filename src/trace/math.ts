@@ -47,8 +47,8 @@ import {
 /** The smallest normal float32: smaller values are flushed to zero by some adapters. */
 const MIN_NORMAL = 2 ** -126;
 /** Arguments of exp: below, the result is 0; above, it stays at 2.4e38, half a binade below the largest float. */
-const EXP_MIN = -87.3;
-const EXP_MAX = 88.37;
+const EXP_MIN = -87.3125;
+const EXP_MAX = 88.375;
 
 /** What the functions mean, on numbers. */
 export const hostMath = {
@@ -57,9 +57,9 @@ export const hostMath = {
   exp: (x: number) => (x < EXP_MIN ? 0 : Math.exp(Math.min(x, EXP_MAX))),
   log: (x: number) => Math.log(Math.max(x, MIN_NORMAL)),
   pow(x: number, y: number): number {
-    if (x > 0) return hostMath.exp(y * Math.log(x)) === 0 ? 0 : Math.min(x ** y, Math.exp(EXP_MAX));
-    if (y > 0) return 0;
-    return y === 0 ? 1 : Math.exp(EXP_MAX);
+    if (x <= 0 && y > 0) return 0;
+    const exponent = y * hostMath.log(x);
+    return exponent < EXP_MIN || exponent > EXP_MAX || x <= 0 ? hostMath.exp(exponent) : x ** y;
   },
   // zeros have no sign here
   atan2: (y: number, x: number) => Math.atan2(y + 0, x + 0),
@@ -167,7 +167,7 @@ export function cos(x: Scalar): Scalar {
   return evaluate("cos", [x], () => sincos(x)[1]);
 }
 
-/** e^x, relative error <= 3e-7; 0 below x = -87.3, and no more than e^88.37 (2.4e38). */
+/** e^x, relative error <= 3e-7; 0 below x = -87.3125, and no more than e^88.375 (2.4e38). */
 export function exp(x: Scalar): Scalar {
   return evaluate("exp", [x], () => {
     const bounded = clamp(x, EXP_MIN, EXP_MAX);
@@ -197,7 +197,7 @@ export function log(x: Scalar): Scalar {
 }
 
 /**
- * x^y for x >= 0, relative error <= 3e-7 + 2e-7 |y log(x)|, with the bounds of `exp`; 0^0 is 1. Whole exponents up to 8
+ * x^y for x >= 0, relative error <= 3e-7 + 2e-7 |y log(x)|, with the bounds of `exp` and `log`; 0^0 is 1. Whole exponents up to 8
  * and square roots, known at trace time, are products and roots.
  */
 export function pow(x: Scalar, y: Scalar): Scalar {
@@ -220,7 +220,7 @@ function wholePower(x: Scalar, n: number): Scalar {
 
 /**
  * The angle of the point (x, y), in [-pi, pi]; 0 for (0, 0). Zeros have no sign: the angle of (-1, -0) is pi. Absolute
- * error <= 4e-7 in float32, for coordinates below 8e37.
+ * error <= 4e-7 in float32, where the larger coordinate lies between 2^-126 and 8e37.
  */
 export function atan2(y: Scalar, x: Scalar): Scalar {
   return evaluate("atan2", [y, x], () => {

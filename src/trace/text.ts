@@ -9,7 +9,11 @@ export interface Dialect {
   literal(value: number | boolean, type: Type): string;
   expression(node: Node, arg: (i: number) => string): string;
   constant(name: string, node: Node, expression: string): string;
-  loopHead(index: string, start: string, bound: string): string;
+  /**
+   * Lines around the body of a loop over [start, bound). `nonempty`: the body certainly runs once. A SIMD driver runs
+   * a body whose exit test comes first once more with no lane in it, so WGSL tests at the end.
+   */
+  loop(index: string, start: string, bound: string, nonempty: boolean): { head: string[]; tail: string[] };
   set(name: string, value: string): string;
   put(array: string, index: string, value: string): string;
   store(s: Extract<Statement, { kind: "store" }>, index: string, values: string[]): string[];
@@ -68,8 +72,9 @@ export function emitBody(trace: Trace, dialect: Dialect, indent = "  "): Emitted
     return t.startsWith("(") && matching(t) ? t.slice(1, -1) : t;
   };
 
-  const emitBlock = (block: Block, pad: string): void => {
-    for (const s of block.statements) {
+  const emitBlock = (block: Block, pad: string, from = 0): void => {
+    for (let at = from; at < block.statements.length; at++) {
+      const s = block.statements[at];
       if (s.kind === "stage") {
         lines.push("", `${pad}// ${s.name}`);
         continue;
@@ -122,13 +127,25 @@ export function emitBody(trace: Trace, dialect: Dialect, indent = "  "): Emitted
         }
         case "loop": {
           s.index.name ??= "i";
-          lines.push(pad + dialect.loopHead(nameOf(s.index), text(s.start, "i32"), text(s.bound, "i32")));
+          const bound = live.resolve(s.bound);
+          const nonempty = bound instanceof Node && bound.op === "hide";
+          const index = nameOf(s.index);
+          const { head, tail } = dialect.loop(index, text(s.start, "i32"), text(s.bound, "i32"), nonempty);
+          for (const line of head) lines.push(pad + line);
           emitBlock(s.block, pad + indent);
-          lines.push(`${pad}}`);
+          for (const line of tail) lines.push(pad + line);
           break;
         }
-        case "break":
-          lines.push(`${pad}if (${text(s.cond, "bool")}) { break; }`);
+        case "break": {
+          const cond = text(s.cond, "bool");
+          lines.push(`${pad}if (${cond}) { break; }`);
+          // lanes that left are only masked: where all have left, a branch skips what follows
+          if (!block.statements.slice(at + 1).some((o) => live.isLive(o))) return;
+          lines.push(`${pad}if (!(${cond})) {`);
+          emitBlock(block, pad + indent, at + 1);
+          lines.push(`${pad}}`);
+          return;
+        }
       }
     }
   };

@@ -107,7 +107,10 @@ const dialect: Dialect = {
     }
   },
   constant: (name, _node, expression) => `let ${name} = ${expression};`,
-  loopHead: (i, start, bound) => `for (var ${i} = ${start}; ${i} < ${bound}; ${i}++) {`,
+  loop: (i, start, bound, nonempty) => ({
+    head: [nonempty ? "{" : `if (${start} < ${bound}) {`, `var ${i} = ${start};`, "loop {"],
+    tail: [`continuing { ${i}++; break if ${i} >= ${bound}; }`, "}", "}"],
+  }),
   set: (name, value) => `${name} = ${value};`,
   put: (name, index, value) => `${name}[${index}] = ${value};`,
   store: (s, index, values) => {
@@ -139,11 +142,16 @@ export const FIXED_PARAMS = ["num_worlds", "zero"] as const;
 /** Emits a trace as a WGSL module with the entry point `main`. */
 export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
   const { lines, live } = emitBody(trace, dialect);
-  const tableData = (type: "f32" | "i32") =>
-    trace.tables.filter((t) => t.type === type).flatMap((t) => t.values);
+  // what no live statement reads is not bound: pipelines with automatic layouts leave it out
+  const tableData = (type: "f32" | "i32") => {
+    const tables = trace.tables.filter((t) => t.type === type);
+    return tables.some((t) => live.sources.has(t)) ? tables.flatMap((t) => t.values) : [];
+  };
   const f = tableData("f32");
   const i = tableData("i32");
-  const buffers: WgslKernel["buffers"] = trace.buffers.map(({ name, access }) => ({ name, access }));
+  const buffers: WgslKernel["buffers"] = trace.buffers
+    .filter((b) => live.sources.has(b))
+    .map(({ name, access }) => ({ name, access }));
   if (f.length) buffers.push({ name: "tables_f", access: "read" });
   if (i.length) buffers.push({ name: "tables_i", access: "read" });
 

@@ -1,0 +1,36 @@
+/** Every tolerance of the tests: its name, its value, and the reason. */
+interface Tolerance {
+  readonly value: number;
+  readonly reason: string;
+}
+
+/** Error bounds of `src/trace/math.ts` in float32, on every adapter, as its documentation promises. */
+export const mathBounds = {
+  sincosAbsolute: {
+    value: 1.5e-7,
+    reason: "|x| <= 1e4: two roundings of the reduction (3e-8 each), one of the result (6e-8)",
+  },
+  sincosFar: { value: 2e-6, reason: "|x| <= 1e5: k * PIO2_2 takes more than 24 bits there" },
+  sincosSize: { value: 1.0001, reason: "|x| > 1e5: the reduced argument is clamped to 0.8, just past pi/4" },
+  unitCircle: { value: 5e-7, reason: "sin^2 + cos^2 of two values with 1.5e-7 each" },
+  expRelative: { value: 3e-7, reason: "the polynomial's sum and the product with 2^k, one rounding each" },
+  logRelative: { value: 3e-7, reason: "cancellation of log(m) with e log(2) doubles one rounding" },
+  powRelative: { value: 3e-7, reason: "that of exp, plus powPerExponent times |y log(x)|" },
+  powPerExponent: { value: 2e-7, reason: "roundings of log(x) and of y log(x), which exp turns into relative errors" },
+  atan2Absolute: { value: 4e-7, reason: "a quotient (2.5 ulp in WGSL), and the rounding of results near pi (1.2e-7)" },
+  acosAbsolute: { value: 5e-7, reason: "results near pi are rounded by 1.2e-7; a square root of WGSL is off by 2 ulp" },
+  acosRelativeNearOne: { value: 5e-7, reason: "acos(x) = 2 asin(sqrt((1 - x)/2)), and 1 - x is exact" },
+  asinAbsolute: { value: 3e-7, reason: "pi/2 minus twice a value of 1 ulp" },
+  asinRelativeNearZero: { value: 3e-7, reason: "the polynomial's remainder and one rounding" },
+  tanhRelative: { value: 3e-7, reason: "1 - 2/(e + 1) cancels by a factor 2 at 0.625" },
+  polynomial64: { value: 6e-9, reason: "the largest remainder of a polynomial, seen where float64 adds no rounding" },
+  normalAbsolute: { value: 3e-6, reason: "a radius up to 5.8 times the errors of log, sqrt, sin and cos" },
+} as const satisfies Record<string, Tolerance>;
+
+/** Agreement of the tracer's back ends with each other. */
+export const traceBounds = {
+  rounding32: {
+    value: 1e-5,
+    reason: "relative: programs of up to 40 operations without cancellation, 6e-8 each, contracted or not",
+  },
+} as const satisfies Record<string, Tolerance>;

@@ -1,0 +1,141 @@
+/** Runs traced functions of numbers: on the CPU in float64 or float32, and on a device. */
+import { load4, store4, world } from "../../src/trace/control.ts";
+import { add, mul, type Scalar } from "../../src/trace/scalar.ts";
+import { trace, type Trace, type TraceOptions } from "../../src/trace/graph.ts";
+import { toJavaScript, type Precision } from "../../src/trace/javascript.ts";
+import { toWgsl, type WgslKernel } from "../../src/trace/wgsl.ts";
+import {
+  BufferUsage,
+  createBindGroup,
+  createBuffer,
+  type GpuDevice,
+  PipelineCache,
+  Readback,
+} from "../../src/gpu/index.ts";
+
+type Kind = "f32" | "u32";
+
+export interface TestProgram {
+  readonly trace: Trace;
+  readonly inputs: number;
+  readonly outputs: number;
+  readonly kind: Kind;
+}
+
+export interface TestProgramOptions extends TraceOptions {
+  /** What inputs and outputs are. */
+  kind?: Kind;
+}
+
+const fours = (n: number): number => Math.ceil(n / 4);
+
+/** Traces `fn` of `inputs` values of a world to `outputs` values. It may also use the buffer `memory`. */
+export function program(
+  inputs: number,
+  outputs: number,
+  fn: (x: Scalar[]) => Scalar[],
+  { kind = "f32", ...options }: TestProgramOptions = {},
+): TestProgram {
+  const made = trace(() => {
+    const first = mul(world(), fours(inputs));
+    const x: Scalar[] = [];
+    for (let k = 0; k < fours(inputs); k++) x.push(...load4("inputs", add(first, k), kind, "read"));
+    const y = fn(x.slice(0, inputs));
+    const to = mul(world(), fours(outputs));
+    for (let k = 0; k < fours(outputs); k++) {
+      const at = (c: number) => y[4 * k + c] ?? 0;
+      store4("outputs", add(to, k), [at(0), at(1), at(2), at(3)], kind);
+    }
+  }, options);
+  return { trace: made, inputs, outputs, kind };
+}
+
+export interface RunOptions {
+  params?: Record<string, number>;
+  /** Fours of the buffer `memory`, for each world. */
+  memory?: number;
+}
+
+/** The parameter slots of a trace, filled by name. */
+function slots(made: Trace, worlds: number, params: Record<string, number> = {}): number[] {
+  return [worlds, 0, ...made.params.map((p) => params[p.name] ?? 0)];
+}
+
+/** Runs one world for each row of `rows` on the CPU. */
+export function runJs(p: TestProgram, precision: Precision, rows: ArrayLike<number>[], options: RunOptions = {}): number[][] {
+  const inputs = new Float64Array(rows.length * fours(p.inputs) * 4);
+  rows.forEach((row, i) => inputs.set(Array.from(row), i * fours(p.inputs) * 4));
+  const outputs = new Float64Array(rows.length * fours(p.outputs) * 4).fill(Number.NaN);
+  const memory = new Float64Array(rows.length * (options.memory ?? 0) * 4);
+  const params = Float64Array.from(slots(p.trace, rows.length, options.params));
+  const kernel = toJavaScript(p.trace, precision, { buffers: { inputs, outputs, memory }, params });
+  rows.forEach((_, i) => kernel.run(i));
+  return rows.map((_, i) => Array.from(outputs.subarray(i * fours(p.outputs) * 4).subarray(0, p.outputs)));
+}
+
+export const testKernel = (p: TestProgram): WgslKernel => toWgsl(p.trace, { workgroupSize: 32, title: "test" });
+
+/** Runs one world for each row of `rows` on a device. */
+export async function runGpu(
+  gpu: GpuDevice,
+  p: TestProgram,
+  rows: ArrayLike<number>[],
+  options: RunOptions = {},
+): Promise<number[][]> {
+  const { device } = gpu;
+  const kernel = testKernel(p);
+  const view = p.kind === "f32" ? Float32Array : Uint32Array;
+  const inputs = new view(rows.length * fours(p.inputs) * 4);
+  rows.forEach((row, i) => inputs.set(Array.from(row), i * fours(p.inputs) * 4));
+  const outputs = new view(rows.length * fours(p.outputs) * 4).fill(p.kind === "f32" ? Number.NaN : 0xdead);
+
+  const uniform = new DataView(new ArrayBuffer(Math.ceil(kernel.params.length / 4) * 16));
+  const values = slots(p.trace, rows.length, options.params);
+  kernel.params.forEach(({ type }, i) => {
+    if (type === "f32") uniform.setFloat32(4 * i, values[i], true);
+    else uniform.setInt32(4 * i, values[i], true);
+  });
+
+  const data: Record<string, ArrayBufferView<ArrayBuffer>> = {
+    inputs,
+    outputs,
+    memory: new Uint32Array(Math.max(1, rows.length * (options.memory ?? 0)) * 4),
+    tables_f: kernel.tables.f32 ?? new Float32Array(1),
+    tables_i: kernel.tables.i32 ?? new Int32Array(1),
+  };
+  const made: GPUBuffer[] = [];
+  const upload = async (label: string, bytes: ArrayBufferView<ArrayBuffer>, usage: number) => {
+    const buffer = await createBuffer(gpu, label, bytes.byteLength, usage | BufferUsage.COPY_DST | BufferUsage.COPY_SRC);
+    made.push(buffer);
+    device.queue.writeBuffer(buffer, 0, bytes);
+    return buffer;
+  };
+  const params = await upload("params", uniform, BufferUsage.UNIFORM);
+  const buffers = new Map<string, GPUBuffer>();
+  for (const { name } of kernel.buffers) buffers.set(name, await upload(name, data[name], BufferUsage.STORAGE));
+
+  const pipeline = await new PipelineCache(gpu).compute({ label: "test", code: kernel.code, entryPoint: "main" });
+  const group = await createBindGroup(gpu, {
+    label: "test",
+    layout: pipeline.getBindGroupLayout(0),
+    entries: [params, ...buffers.values()].map((buffer, binding) => ({ binding, resource: { buffer } })),
+  });
+  const encoder = device.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  pass.setPipeline(pipeline);
+  pass.setBindGroup(0, group);
+  pass.dispatchWorkgroups(Math.ceil(rows.length / 32));
+  pass.end();
+  device.queue.submit([encoder.finish()]);
+
+  const target = buffers.get("outputs")!;
+  const readback = await Readback.create(gpu, { slots: 1, slotBytes: outputs.byteLength });
+  await readback.read(target, 0, outputs.byteLength, outputs);
+  readback.close();
+  for (const buffer of made) buffer.destroy();
+  return rows.map((_, i) => Array.from(outputs.subarray(i * fours(p.outputs) * 4).subarray(0, p.outputs)));
+}
+
+/** What a kernel of one scalar computes from each of `xs`. */
+export const column = (rows: number[][], k = 0): number[] => rows.map((row) => row[k]);
+
