@@ -11,13 +11,7 @@ import { TASK_FIELDS } from "./fields/task.ts";
 export { CAPACITIES, SIZES } from "./fields/row.ts";
 export type { CapacityName, Dim, FieldGroup, FieldRow, FieldType, SizeName } from "./fields/row.ts";
 
-export const FIELDS = [
-  ...MODEL_FIELDS,
-  ...STATE_FIELDS,
-  ...DERIVED_FIELDS,
-  ...TASK_FIELDS,
-  ...RECORD_FIELDS,
-] as const;
+export const FIELDS = [...MODEL_FIELDS, ...STATE_FIELDS, ...DERIVED_FIELDS, ...TASK_FIELDS, ...RECORD_FIELDS] as const;
 
 type RowOf<G extends FieldRow["group"]> = Extract<(typeof FIELDS)[number], { group: G }>;
 export type FieldName = (typeof FIELDS)[number]["name"];

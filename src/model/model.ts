@@ -92,11 +92,11 @@ function readModel(model: MjModel, source: ModelSource, warnings: readonly strin
     const values = bools[name] ?? copyArray(model, name);
     const size = fieldSize(sizes as Sizes, name);
     if (values.length !== size) {
-      throw new CorralError(
-        "mujoco-layout",
-        `${name} has ${values.length} numbers, the field table says ${size}.`,
-        { name, length: values.length, size },
-      );
+      throw new CorralError("mujoco-layout", `${name} has ${values.length} numbers, the field table says ${size}.`, {
+        name,
+        length: values.length,
+        size,
+      });
     }
     arrays[name] = values;
   }
@@ -122,8 +122,8 @@ export interface LoadOptions {
 /**
  * Compiles a model with MuJoCo: the path of an MJCF or URDF file, or its XML text (which starts with "<").
  * Includes and meshes of a file are read from its folder; those of a text come from `assets`.
- * @throws CorralError missing-file, is-directory, unreadable-file, empty-file, not-utf8, and model-compile with
- *   MuJoCo's own text.
+ * @throws CorralError missing-file, is-directory, unreadable-file, empty-file, not-utf8, mujoco-memory, and
+ *   model-compile with MuJoCo's own text.
  */
 export async function loadModel(pathOrXml: string | URL, options: LoadOptions = {}): Promise<Model> {
   const mujoco = await getMuJoCo();
@@ -135,7 +135,9 @@ export async function loadModel(pathOrXml: string | URL, options: LoadOptions = 
     throw new CorralError("bad-option", `assets go with an XML string; the files of a path are read from disk.`);
   }
   const source = isXml ? sourceOfXml(pathOrXml, options.assets ?? {}) : undefined;
-  const compiled = source ? { ...compileSource(mujoco, source, "the XML text"), source } : compileFile(mujoco, pathOrXml);
+  const compiled = source
+    ? { ...compileSource(mujoco, source, "the XML text"), source }
+    : compileFile(mujoco, pathOrXml);
   try {
     return readModel(compiled.model, compiled.source, compiled.messages);
   } finally {

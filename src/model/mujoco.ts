@@ -4,10 +4,11 @@ import { CorralError } from "../core/errors.ts";
 
 export type { MainModule, MjData, MjModel } from "@mujoco/mujoco";
 
-/** The version whose semantics and memory layout this code follows. */
-export const MUJOCO_VERSION = "3.14.0";
+/** The release whose semantics and memory layout this code follows; its patches are welcome. */
+export const MUJOCO_VERSION = "3.14";
 
 let module: Promise<MainModule> | undefined;
+let current: MainModule | undefined;
 let heard: string[] | undefined;
 
 // MuJoCo speaks through print; stdout must stay free for results
@@ -23,16 +24,25 @@ function hear(text: string): void {
 export function getMuJoCo(): Promise<MainModule> {
   module ??= load({ print: hear, printErr: hear }).then((mujoco: MainModule) => {
     const version = mujoco.mj_versionString();
-    if (version !== MUJOCO_VERSION) {
+    if (!version.startsWith(`${MUJOCO_VERSION}.`)) {
       throw new CorralError(
         "mujoco-version",
-        `@mujoco/mujoco ${version} is installed, ${MUJOCO_VERSION} is needed. Run npm install @mujoco/mujoco@${MUJOCO_VERSION}.`,
+        `@mujoco/mujoco ${version} is installed, ${MUJOCO_VERSION}.x is needed. Run npm install @mujoco/mujoco@${MUJOCO_VERSION}.`,
         { version, needed: MUJOCO_VERSION },
       );
     }
+    current = mujoco;
     return mujoco;
   });
   return module;
+}
+
+/**
+ * Forgets a module whose memory is exhausted or whose program has crashed: the next getMuJoCo loads a fresh one.
+ * What was made with the old one stays with it.
+ */
+export function dropMuJoCo(mujoco: MainModule): void {
+  if (current === mujoco) module = current = undefined;
 }
 
 /** Runs a synchronous call and returns what MuJoCo printed meanwhile, instead of letting it reach stderr. */
@@ -50,7 +60,10 @@ export function listen<T>(call: () => T): { result: T; messages: string[] } {
 /** The text of an error thrown by MuJoCo, without its preamble. */
 export function mujocoMessage(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return text.replace(/^MuJoCo Error: /, "").replace(/^Loading error: /, "").trim();
+  return text
+    .replace(/^MuJoCo Error: /, "")
+    .replace(/^Loading error: /, "")
+    .trim();
 }
 
 type View = { readonly byteOffset: number; readonly byteLength: number; readonly length: number };
@@ -68,9 +81,19 @@ export function copyArray(owner: object, name: string): Float64Array | Int32Arra
 
 // bool arrays cannot be read by name; each lies between two that can: before, the bools in order, after
 const BOOL_RUNS = [
-  { before: "jnt_group", bools: ["jnt_limited", "jnt_actfrclimited", "jnt_actgravcomp"], count: "njnt", after: "jnt_solref" },
+  {
+    before: "jnt_group",
+    bools: ["jnt_limited", "jnt_actfrclimited", "jnt_actgravcomp"],
+    count: "njnt",
+    after: "jnt_solref",
+  },
   { before: "eq_objtype", bools: ["eq_active0"], count: "neq", after: "eq_solref" },
-  { before: "ten_J_colind", bools: ["tendon_limited", "tendon_actfrclimited"], count: "ntendon", after: "tendon_width" },
+  {
+    before: "ten_J_colind",
+    bools: ["tendon_limited", "tendon_actfrclimited"],
+    count: "ntendon",
+    after: "tendon_width",
+  },
   { before: "actuator_biasprm", bools: ["actuator_actlimited"], count: "nactuator", after: "actuator_actrange" },
   { before: "actuator_actrange", bools: ["actuator_actearly"], count: "nactuator", after: "actuator_history" },
   { before: "actuator_plugin", bools: ["actuator_forcelimited"], count: "nactuator", after: "actuator_forcerange" },

@@ -87,7 +87,10 @@ export function writeOption(model: MjModel, option: ModelOption): void {
 }
 
 function bad(name: string, value: unknown, want: string): CorralError {
-  return new CorralError("bad-option", `option ${name} is ${JSON.stringify(value) ?? String(value)}; ${want}.`, { name, value });
+  return new CorralError("bad-option", `option ${name} is ${JSON.stringify(value) ?? String(value)}; ${want}.`, {
+    name,
+    value,
+  });
 }
 
 function checkScalar(name: ScalarName, value: unknown): number {

@@ -1,7 +1,7 @@
 // MuJoCo itself, beside us: a live float64 model and data of the same source and options
 import { CorralError } from "../core/errors.ts";
 import type { Model } from "./model.ts";
-import { copyArray, getMuJoCo, type MainModule, type MjData, type MjModel } from "./mujoco.ts";
+import { copyArray, getMuJoCo, listen, mujocoMessage, type MainModule, type MjData, type MjModel } from "./mujoco.ts";
 import { writeOption } from "./options.ts";
 import { compileSource } from "./source.ts";
 
@@ -63,27 +63,48 @@ export interface Oracle extends Disposable {
   readonly model: MjModel;
   readonly data: MjData;
   /** A copy of an array of mjData. */
-  read(name: string): Float64Array;
+  readonly read: (name: string) => Float64Array;
   /** Writes an array of mjData, whole. */
-  write(name: string, values: ArrayLike<number>): void;
+  readonly write: (name: string, values: ArrayLike<number>) => void;
   /** The contacts, as plain data in MuJoCo's order. */
-  contacts(): OracleContact[];
-  delete(): void;
+  readonly contacts: () => OracleContact[];
+  readonly delete: () => void;
 }
 
-/** MuJoCo's model and data, made from the source and options of a model. */
+/**
+ * MuJoCo's model and data, made from the source and options of a model.
+ * @throws CorralError mujoco-memory.
+ */
 export async function createOracle(model: Model): Promise<Oracle> {
   const mujoco = await getMuJoCo();
   const { model: mjModel } = compileSource(mujoco, model.source);
   writeOption(mjModel, model.opt);
-  const mjData = new mujoco.MjData(mjModel);
+  let mjData: MjData;
+  try {
+    mjData = new mujoco.MjData(mjModel);
+  } catch (cause) {
+    mjModel.delete();
+    throw new CorralError(
+      "mujoco-memory",
+      `MuJoCo's WebAssembly build, which holds 2 GiB, has no room for another mjData: ${mujocoMessage(cause)}. Delete oracles that are no longer used, or set <size memory="..."/>.`,
+      { model: model.name },
+      { cause },
+    );
+  }
   let live = true;
 
   function remove(): void {
     if (!live) return;
     live = false;
-    mjData.delete();
-    mjModel.delete();
+    try {
+      listen(() => {
+        mjData.delete();
+        mjModel.delete();
+      });
+    } catch (error) {
+      // a module that another model crashed has nothing left to free
+      if (!(error instanceof WebAssembly.RuntimeError)) throw error;
+    }
   }
 
   return {

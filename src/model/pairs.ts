@@ -1,7 +1,5 @@
 // geom pairs that can touch, in the order in which MuJoCo makes their contacts (mj_collision)
-import {
-  mjMINMU, mjMINVAL, mjtCone, mjtDisableBit, mjtEnableBit, mjtGeom, mjtJoint,
-} from "./enums.ts";
+import { mjMINMU, mjMINVAL, mjtCone, mjtDisableBit, mjtEnableBit, mjtGeom, mjtJoint } from "./enums.ts";
 import type { Model } from "./model.ts";
 
 /** A pair of geoms that can touch, with the combined parameters of its contacts. */

@@ -4,7 +4,7 @@ import { isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CorralError } from "../core/errors.ts";
 import { hostTree, memoryTree, withTree, type FileTree } from "./files.ts";
-import { listen, mujocoMessage, type MainModule, type MjModel } from "./mujoco.ts";
+import { dropMuJoCo, listen, mujocoMessage, type MainModule, type MjModel } from "./mujoco.ts";
 
 /** Everything MuJoCo needs to compile a model. Plain data: it can be cloned, stored and sent to a worker. */
 export interface ModelSource {
@@ -18,9 +18,36 @@ export interface ModelSource {
 /** Replaces MuJoCo's place for our files by what the user wrote. */
 const withoutRoot = (text: string, root: string) => text.replaceAll(`${root}/`, "");
 
+/** What a failed compilation means to the user. `text` is MuJoCo's own. */
+function compileError(error: unknown, text: string, name: string): CorralError {
+  const details = { model: name, mujoco: text };
+  const missing = /Error opening file '([^']*)'/.exec(text)?.[1];
+  if (missing !== undefined) {
+    const remedy = isAbsolute(missing)
+      ? "Absolute paths are not followed: make it relative to the model."
+      : "Put it there, or pass it in assets under that path.";
+    return new CorralError(
+      "missing-file",
+      `${name} names the file "${missing}", which cannot be read. ${remedy}\n${text}`,
+      { ...details, file: missing },
+      { cause: error },
+    );
+  }
+  const crashed = error instanceof WebAssembly.RuntimeError;
+  if (crashed || text.includes("Could not allocate memory")) {
+    return new CorralError(
+      "mujoco-memory",
+      `${name} is too large or nested too deeply for MuJoCo's WebAssembly build, which holds 2 GiB: ${text}. Make it smaller, or set <size memory="..."/> to what its contacts need.`,
+      details,
+      { cause: error },
+    );
+  }
+  return new CorralError("model-compile", `MuJoCo cannot compile ${name}: ${text}`, details, { cause: error });
+}
+
 /**
  * Lets MuJoCo compile a file of a tree. Delete the result.
- * @throws CorralError missing-file for a file that the XML names; model-compile with MuJoCo's own text.
+ * @throws CorralError missing-file for a file that the XML names; mujoco-memory; model-compile with MuJoCo's own text.
  */
 function compileTree(mujoco: MainModule, tree: FileTree, file: string, name: string) {
   return withTree(mujoco, tree, (root) => {
@@ -29,21 +56,9 @@ function compileTree(mujoco: MainModule, tree: FileTree, file: string, name: str
       return { model: result, messages: messages.map((m) => withoutRoot(m, root)) };
     } catch (error) {
       const text = withoutRoot(mujocoMessage(error), root);
-      const missing = /Error opening file '([^']*)'/.exec(text)?.[1];
-      if (missing !== undefined) {
-        throw new CorralError(
-          "missing-file",
-          `${name} names the file "${missing}", which cannot be read. Put it there, or pass it in assets under that path.\n${text}`,
-          { file: missing, model: name, mujoco: text },
-          { cause: error },
-        );
-      }
-      throw new CorralError(
-        "model-compile",
-        `MuJoCo cannot compile ${name}: ${text}`,
-        { model: name, mujoco: text },
-        { cause: error },
-      );
+      const refusal = compileError(error, text, name);
+      if (refusal.code === "mujoco-memory") dropMuJoCo(mujoco);
+      throw refusal;
     }
   });
 }
@@ -106,7 +121,10 @@ function commonFolder(paths: readonly string[]): string {
   const first = split[0] ?? [];
   let depth = 0;
   while (depth < first.length && split.every((s) => s[depth] === first[depth])) depth++;
-  return first.slice(0, depth).map((s) => `${s}/`).join("");
+  return first
+    .slice(0, depth)
+    .map((s) => `${s}/`)
+    .join("");
 }
 
 /**

@@ -1,8 +1,20 @@
 // what this release simulates; everything else is refused by name before anything is allocated
 import { CorralError } from "../core/errors.ts";
 import {
-  bitNames, enumName, mjtBias, mjtDisableBit, mjtDyn, mjtEnableBit, mjtEq, mjtGain, mjtGeom, mjtIntegrator,
-  mjtObj, mjtSensor, mjtTrn, mjtWrap,
+  bitNames,
+  enumName,
+  mjtBias,
+  mjtDisableBit,
+  mjtDyn,
+  mjtEnableBit,
+  mjtEq,
+  mjtGain,
+  mjtGeom,
+  mjtIntegrator,
+  mjtObj,
+  mjtSensor,
+  mjtTrn,
+  mjtWrap,
 } from "./enums.ts";
 import { describe, type Model } from "./model.ts";
 import { geomPairs } from "./pairs.ts";
@@ -18,20 +30,50 @@ const { PLANE, SPHERE, CAPSULE, BOX } = mjtGeom;
 // pairs of geom types that have a collider, the lower type first
 const COLLIDERS: ReadonlySet<string> = new Set(
   [
-    [PLANE, SPHERE], [PLANE, CAPSULE], [PLANE, BOX],
-    [SPHERE, SPHERE], [SPHERE, CAPSULE], [SPHERE, BOX],
-    [CAPSULE, CAPSULE], [CAPSULE, BOX],
+    [PLANE, SPHERE],
+    [PLANE, CAPSULE],
+    [PLANE, BOX],
+    [SPHERE, SPHERE],
+    [SPHERE, CAPSULE],
+    [SPHERE, BOX],
+    [CAPSULE, CAPSULE],
+    [CAPSULE, BOX],
   ].map(String),
 );
 
 const SENSORS: ReadonlySet<number> = new Set([
-  mjtSensor.JOINTPOS, mjtSensor.JOINTVEL, mjtSensor.TENDONPOS, mjtSensor.TENDONVEL, mjtSensor.ACTUATORPOS,
-  mjtSensor.ACTUATORVEL, mjtSensor.ACTUATORFRC, mjtSensor.JOINTACTFRC, mjtSensor.BALLQUAT, mjtSensor.BALLANGVEL,
-  mjtSensor.JOINTLIMITPOS, mjtSensor.JOINTLIMITVEL, mjtSensor.JOINTLIMITFRC, mjtSensor.FRAMEPOS,
-  mjtSensor.FRAMEQUAT, mjtSensor.FRAMEXAXIS, mjtSensor.FRAMEYAXIS, mjtSensor.FRAMEZAXIS, mjtSensor.FRAMELINVEL,
-  mjtSensor.FRAMEANGVEL, mjtSensor.FRAMELINACC, mjtSensor.FRAMEANGACC, mjtSensor.GYRO, mjtSensor.ACCELEROMETER,
-  mjtSensor.VELOCIMETER, mjtSensor.TOUCH, mjtSensor.FORCE, mjtSensor.TORQUE, mjtSensor.SUBTREECOM,
-  mjtSensor.SUBTREELINVEL, mjtSensor.SUBTREEANGMOM, mjtSensor.CLOCK,
+  mjtSensor.JOINTPOS,
+  mjtSensor.JOINTVEL,
+  mjtSensor.TENDONPOS,
+  mjtSensor.TENDONVEL,
+  mjtSensor.ACTUATORPOS,
+  mjtSensor.ACTUATORVEL,
+  mjtSensor.ACTUATORFRC,
+  mjtSensor.JOINTACTFRC,
+  mjtSensor.BALLQUAT,
+  mjtSensor.BALLANGVEL,
+  mjtSensor.JOINTLIMITPOS,
+  mjtSensor.JOINTLIMITVEL,
+  mjtSensor.JOINTLIMITFRC,
+  mjtSensor.FRAMEPOS,
+  mjtSensor.FRAMEQUAT,
+  mjtSensor.FRAMEXAXIS,
+  mjtSensor.FRAMEYAXIS,
+  mjtSensor.FRAMEZAXIS,
+  mjtSensor.FRAMELINVEL,
+  mjtSensor.FRAMEANGVEL,
+  mjtSensor.FRAMELINACC,
+  mjtSensor.FRAMEANGACC,
+  mjtSensor.GYRO,
+  mjtSensor.ACCELEROMETER,
+  mjtSensor.VELOCIMETER,
+  mjtSensor.TOUCH,
+  mjtSensor.FORCE,
+  mjtSensor.TORQUE,
+  mjtSensor.SUBTREECOM,
+  mjtSensor.SUBTREELINVEL,
+  mjtSensor.SUBTREEANGMOM,
+  mjtSensor.CLOCK,
 ]);
 
 // frames that sensors can be attached to, or be relative to
@@ -76,6 +118,7 @@ const lower = (values: Readonly<Record<string, number>>, value: number) => enumN
 const options: Check = (model, found) => {
   const { opt } = model;
   if (!INTEGRATORS.has(opt.integrator)) found.add(`integrator ${lower(mjtIntegrator, opt.integrator)}`);
+  if (!(opt.timestep > 0)) found.add("timestep not greater than 0");
   if (opt.noslip_iterations > 0) found.add("noslip_iterations");
   if (opt.density !== 0) found.add("density (fluid forces)");
   if (opt.viscosity !== 0) found.add("viscosity (fluid forces)");

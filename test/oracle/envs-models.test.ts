@@ -59,7 +59,13 @@ function cartPole(force: number, theta: number, thetaDot: number): [number, numb
 test("envs/cartpole accelerates as the classic equations say", async () => {
   const model = await loadModel(at("../../envs/cartpole/model.xml"));
   await withMuJoCo(model, ({ mujoco, model: m, data, read, write }) => {
-    for (const [force, theta, thetaDot] of [[10, 0, 0], [-10, 0.2, 1.5], [10, -0.1, -3], [0, 1.2, 0.4], [-10, 3, 8]]) {
+    for (const [force, theta, thetaDot] of [
+      [10, 0, 0],
+      [-10, 0.2, 1.5],
+      [10, -0.1, -3],
+      [0, 1.2, 0.4],
+      [-10, 3, 8],
+    ]) {
       write("qpos", [0.7, theta]);
       write("qvel", [-1.3, thetaDot]);
       write("ctrl", [force / 10]);

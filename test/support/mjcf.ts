@@ -2,7 +2,7 @@
 import { readdirSync } from "node:fs";
 import { mjtJoint } from "../../src/model/enums.ts";
 import { loadModel, type Model } from "../../src/model/model.ts";
-import { createRandom } from "./mjcf-random.ts";
+import { createRandom, type Random } from "./mjcf-random.ts";
 
 const folder = new URL("../models/", import.meta.url);
 
@@ -41,7 +41,7 @@ export function randomState(model: Model, seed: number, spread = 0.1): TestState
     let at = model.jnt_qposadr[j];
     const scalars = type === mjtJoint.FREE ? 3 : type === mjtJoint.BALL ? 0 : 1;
     for (let i = 0; i < scalars; i++) qpos[at++] += random.between(-spread, spread);
-    if (type === mjtJoint.FREE || type === mjtJoint.BALL) turn(qpos.subarray(at, at + 4), random.between, spread);
+    if (type === mjtJoint.FREE || type === mjtJoint.BALL) turn(qpos.subarray(at, at + 4), random, spread);
   }
   const fill = (n: number, x: number) => Float64Array.from({ length: n }, () => random.between(-x, x));
   const ctrl = Float64Array.from({ length: model.nu }, (_, u) => {
@@ -52,8 +52,8 @@ export function randomState(model: Model, seed: number, spread = 0.1): TestState
 }
 
 /** Moves a quaternion and makes it unit again. */
-function turn(quat: Float64Array, between: (low: number, high: number) => number, spread: number): void {
-  for (let i = 0; i < 4; i++) quat[i] += between(-spread, spread);
+function turn(quat: Float64Array, random: Random, spread: number): void {
+  for (let i = 0; i < 4; i++) quat[i] += random.between(-spread, spread);
   const norm = Math.hypot(...quat);
   for (let i = 0; i < 4; i++) quat[i] /= norm;
 }

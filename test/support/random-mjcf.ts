@@ -47,7 +47,13 @@ function solver(r: Random, suffix: string): string {
   }
   if (r.chance(0.3)) {
     const low = r.between(0.3, 0.9);
-    out[`solimp${suffix}`] = list(low, r.between(low, 0.97), r.between(0.001, 0.05), r.between(0.2, 0.8), r.whole(1, 4));
+    out[`solimp${suffix}`] = list(
+      low,
+      r.between(low, 0.97),
+      r.between(0.001, 0.05),
+      r.between(0.2, 0.8),
+      r.whole(1, 4),
+    );
   }
   return attributes(out);
 }
@@ -65,7 +71,8 @@ function joint(made: Made, type: string, alone = true): string {
   out.damping = text(heavy ? r.between(0.05, 0.6) : r.pick([0, r.between(0.002, 0.02)]));
   if (heavy) out.armature = text(r.between(0.02, 0.1));
   if (type === "slide" || type === "hinge") out.axis = axis(r);
-  if (type !== "free" && r.chance(0.4)) out.pos = list(r.between(-0.05, 0.05), r.between(-0.05, 0.05), r.between(-0.05, 0.05));
+  if (type !== "free" && r.chance(0.4))
+    out.pos = list(r.between(-0.05, 0.05), r.between(-0.05, 0.05), r.between(-0.05, 0.05));
   if (type !== "free" && r.chance(0.3)) {
     out.stiffness = text(r.between(1, 10));
     if (type === "hinge") out.springref = text(r.between(-20, 20));
@@ -76,11 +83,13 @@ function joint(made: Made, type: string, alone = true): string {
   if (limited) {
     out.limited = "true";
     const reach = type === "slide" ? [0.02, 0.3] : [5, 60];
-    out.range = type === "ball" ? list(0, r.between(5, 60)) : list(-r.between(reach[0], reach[1]), r.between(reach[0], reach[1]));
+    out.range =
+      type === "ball" ? list(0, r.between(5, 60)) : list(-r.between(reach[0], reach[1]), r.between(reach[0], reach[1]));
     if (r.chance(0.3)) out.margin = text(type === "slide" ? r.between(0, 0.02) : r.between(0, 2));
     extra += solver(r, "limit");
   }
-  if ((type === "hinge" || type === "slide") && r.chance(0.15)) out.actuatorfrcrange = list(-r.between(0.2, 2), r.between(0.2, 2));
+  if ((type === "hinge" || type === "slide") && r.chance(0.15))
+    out.actuatorfrcrange = list(-r.between(0.2, 2), r.between(0.2, 2));
   return `<joint${attributes(out)}${extra}/>`;
 }
 
@@ -91,7 +100,12 @@ function geom(made: Made, type: string): string {
 
   const out: Record<string, string> = { name, type };
   const small = () => r.between(0.08, 0.14);
-  out.size = type === "sphere" ? list(small()) : type === "capsule" ? list(small(), r.between(0.05, 0.2)) : list(small(), small(), small());
+  out.size =
+    type === "sphere"
+      ? list(small())
+      : type === "capsule"
+        ? list(small(), r.between(0.05, 0.2))
+        : list(small(), small(), small());
   out.pos = list(r.between(-0.05, 0.05), r.between(-0.05, 0.05), r.between(-0.05, 0.05));
   if (r.chance(0.7)) out.euler = angles(r, 90);
   out.density = text(r.between(500, 1500));
@@ -113,26 +127,31 @@ function body(made: Made, depth: number, isRoot: boolean): string {
   made.names.push(name);
   const parts: string[] = [];
 
-  const kind = isRoot ? r.pick(["free", "free", "joints", "joints", "weld"]) : r.pick(["joints", "joints", "joints", "joints", "weld"]);
+  const kind = isRoot
+    ? r.pick(["free", "free", "joints", "joints", "weld"])
+    : r.pick(["joints", "joints", "joints", "joints", "weld"]);
   if (kind === "free") parts.push(joint(made, "free"));
   if (kind === "joints") {
     const ball = r.chance(0.25);
     const count = r.pick([1, 1, 1, 2, 3]);
-    for (let i = 0; i < count; i++) parts.push(joint(made, ball && i === count - 1 ? "ball" : r.pick(["hinge", "hinge", "slide"]), count === 1));
+    for (let i = 0; i < count; i++)
+      parts.push(joint(made, ball && i === count - 1 ? "ball" : r.pick(["hinge", "hinge", "slide"]), count === 1));
   }
 
   const count = r.pick([1, 1, 1, 2]);
   for (let i = 0; i < count; i++) parts.push(geom(made, r.pick(["sphere", "capsule", "capsule", "box"])));
   if (r.chance(0.15)) {
     const moments = list(r.between(0.02, 0.03), r.between(0.02, 0.03), r.between(0.02, 0.03));
-    parts.push(`<inertial mass="${text(r.between(1, 3))}" pos="${angles(r, 0.05)}" euler="${angles(r, 60)}" diaginertia="${moments}"/>`);
+    parts.push(
+      `<inertial mass="${text(r.between(1, 3))}" pos="${angles(r, 0.05)}" euler="${angles(r, 60)}" diaginertia="${moments}"/>`,
+    );
   }
   if (r.chance(0.5)) {
     const site = `s${made.sites.length}`;
     made.sites.push(site);
     parts.push(`<site name="${site}" pos="${angles(r, 0.1)}" euler="${angles(r, 90)}" size="0.15"/>`);
   }
-  while (depth > 0 && made.bodies < made.allow.bodies && r.chance(0.6)) parts.push(body(made, depth - 1, false));
+  if (depth > 0) while (made.bodies < made.allow.bodies && r.chance(0.6)) parts.push(body(made, depth - 1, false));
 
   const out: Record<string, string> = { name };
   out.pos = isRoot
@@ -170,7 +189,8 @@ function actuator(made: Made, index: number, tendons: number): string {
     out.gainprm = list(r.between(0.5, 3), r.between(-0.3, 0.3), r.between(-0.1, 0));
     out.biastype = r.pick(["none", "affine"]);
     out.biasprm = list(r.between(-0.2, 0.2), r.between(-2, 0), r.between(-0.3, 0));
-    if (out.dyntype !== "none" && r.chance(0.4)) Object.assign(out, { actlimited: "true", actrange: list(-r.between(0.2, 1), r.between(0.2, 1)) });
+    if (out.dyntype !== "none" && r.chance(0.4))
+      Object.assign(out, { actlimited: "true", actrange: list(-r.between(0.2, 1), r.between(0.2, 1)) });
     if (out.dyntype !== "none" && r.chance(0.3)) out.actearly = "true";
   }
   return `<${kind}${attributes(out)}/>`;
@@ -182,14 +202,35 @@ function sensor(made: Made, actuators: number): string | undefined {
   const balls = made.joints.filter((j) => j.type === "ball");
   const limits = made.joints.filter((j) => j.limited);
   const frame = (): [string, string] =>
-    r.pick([["body", r.pick(made.names)], ["xbody", r.pick(made.names)], ["geom", r.pick(made.geoms)], ...made.sites.map((s): [string, string] => ["site", s])]);
+    r.pick([
+      ["body", r.pick(made.names)],
+      ["xbody", r.pick(made.names)],
+      ["geom", r.pick(made.geoms)],
+      ...made.sites.map((s): [string, string] => ["site", s]),
+    ]);
 
-  const kind = r.pick(["joint", "joint", "ball", "limit", "actuator", "site", "site", "frame", "frame", "frame", "subtree", "clock"]);
+  const kind = r.pick([
+    "joint",
+    "joint",
+    "ball",
+    "limit",
+    "actuator",
+    "site",
+    "site",
+    "frame",
+    "frame",
+    "frame",
+    "subtree",
+    "clock",
+  ]);
   const cutoff = r.chance(0.1) ? ` cutoff="${text(r.between(0.1, 2))}"` : "";
-  if (kind === "joint" && scalar.length) return `<${r.pick(["jointpos", "jointvel", "jointactuatorfrc"])} joint="${r.pick(scalar).name}"${cutoff}/>`;
+  if (kind === "joint" && scalar.length)
+    return `<${r.pick(["jointpos", "jointvel", "jointactuatorfrc"])} joint="${r.pick(scalar).name}"${cutoff}/>`;
   if (kind === "ball" && balls.length) return `<${r.pick(["ballquat", "ballangvel"])} joint="${r.pick(balls).name}"/>`;
-  if (kind === "limit" && limits.length) return `<${r.pick(["jointlimitpos", "jointlimitvel", "jointlimitfrc"])} joint="${r.pick(limits).name}"/>`;
-  if (kind === "actuator" && actuators) return `<${r.pick(["actuatorpos", "actuatorvel", "actuatorfrc"])} actuator="a${r.whole(0, actuators - 1)}"/>`;
+  if (kind === "limit" && limits.length)
+    return `<${r.pick(["jointlimitpos", "jointlimitvel", "jointlimitfrc"])} joint="${r.pick(limits).name}"/>`;
+  if (kind === "actuator" && actuators)
+    return `<${r.pick(["actuatorpos", "actuatorvel", "actuatorfrc"])} actuator="a${r.whole(0, actuators - 1)}"/>`;
   if (kind === "site" && made.sites.length) {
     return `<${r.pick(["gyro", "accelerometer", "velocimeter", "touch", "force", "torque"])} site="${r.pick(made.sites)}"${cutoff}/>`;
   }
@@ -201,7 +242,8 @@ function sensor(made: Made, actuators: number): string | undefined {
     const relative = !what.endsWith("acc") && r.chance(0.4) ? ` reftype="${reftype}" refname="${reference}"` : "";
     return `<frame${what} objtype="${type}" objname="${object}"${relative}/>`;
   }
-  if (kind === "subtree") return `<${r.pick(["subtreecom", "subtreelinvel", "subtreeangmom"])} body="${r.pick(made.names)}"/>`;
+  if (kind === "subtree")
+    return `<${r.pick(["subtreecom", "subtreelinvel", "subtreeangmom"])} body="${r.pick(made.names)}"/>`;
   return kind === "clock" ? `<clock/>` : undefined;
 }
 
@@ -228,7 +270,9 @@ function contactPairs(made: Made, boxes: ReadonlySet<string>): string[] {
   const bothBoxes = boxes.has(first) && boxes.has(second);
   if (first !== second && !bothBoxes && r.chance(0.3)) {
     const friction = list(r.between(0.2, 1), r.between(0.2, 1), 0.01, 0.002, 0.003);
-    out.push(`<pair geom1="${first}" geom2="${second}" condim="${r.pick([1, 3, 4, 6])}" friction="${friction}" margin="${text(r.between(0, 0.01))}"${solver(r, "")}/>`);
+    out.push(
+      `<pair geom1="${first}" geom2="${second}" condim="${r.pick([1, 3, 4, 6])}" friction="${friction}" margin="${text(r.between(0, 0.01))}"${solver(r, "")}/>`,
+    );
   }
   return out;
 }
@@ -247,7 +291,19 @@ function option(r: Random, fixed: Readonly<Record<string, string | number>>): st
     ls_iterations: 100,
   };
   const flags: string[] = [];
-  for (const flag of ["gravity", "clampctrl", "refsafe", "filterparent", "eulerdamp", "warmstart", "spring", "damper", "limit", "frictionloss", "midphase"]) {
+  for (const flag of [
+    "gravity",
+    "clampctrl",
+    "refsafe",
+    "filterparent",
+    "eulerdamp",
+    "warmstart",
+    "spring",
+    "damper",
+    "limit",
+    "frictionloss",
+    "midphase",
+  ]) {
     if (r.chance(0.04)) flags.push(`${flag}="disable"`);
   }
   return `<option${attributes({ ...drawn, ...fixed })}><flag ${flags.join(" ")}/></option>`;
@@ -261,7 +317,16 @@ export function createMjcf(seed: number, options: MjcfOptions = {}): string {
   const random = createRandom(seed);
   const made: Made = {
     random,
-    allow: { bodies: 8, contacts: true, actuators: true, sensors: true, limits: true, frictionloss: true, tendons: true, ...options },
+    allow: {
+      bodies: 8,
+      contacts: true,
+      actuators: true,
+      sensors: true,
+      limits: true,
+      frictionloss: true,
+      tendons: true,
+      ...options,
+    },
     bodies: 0,
     names: [],
     joints: [],
@@ -272,7 +337,8 @@ export function createMjcf(seed: number, options: MjcfOptions = {}): string {
   const trees: string[] = [];
   for (let i = random.whole(1, 3); i > 0 && made.bodies < made.allow.bodies; i--) trees.push(body(made, 3, true));
   // something must move
-  if (made.joints.length === 0) trees.push(`<body name="mover" pos="0 0 2">${joint(made, "hinge")}${geom(made, "sphere")}</body>`);
+  if (made.joints.length === 0)
+    trees.push(`<body name="mover" pos="0 0 2">${joint(made, "hinge")}${geom(made, "sphere")}</body>`);
   if (!made.names.includes("mover") && trees.at(-1)?.includes('name="mover"')) made.names.push("mover");
 
   const floor = made.allow.contacts
@@ -286,7 +352,9 @@ export function createMjcf(seed: number, options: MjcfOptions = {}): string {
 
   const contact = contactPairs(made, boxes);
   const tendon = fixedTendons(made);
-  const actuators = made.allow.actuators ? Array.from({ length: random.whole(0, 5) }, (_, i) => actuator(made, i, tendon.length)) : [];
+  const actuators = made.allow.actuators
+    ? Array.from({ length: random.whole(0, 5) }, (_, i) => actuator(made, i, tendon.length))
+    : [];
   const sensors = made.allow.sensors
     ? Array.from({ length: random.whole(0, 10) }, () => sensor(made, actuators.length)).filter((s) => s !== undefined)
     : [];

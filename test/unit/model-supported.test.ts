@@ -1,0 +1,205 @@
+import { describe, expect, test } from "vitest";
+import { CorralError } from "../../src/core/errors.ts";
+import { loadModel } from "../../src/model/model.ts";
+import { checkSupported, unsupportedFeatures } from "../../src/model/supported.ts";
+import { ENV_MODELS, loadTestModel, TEST_MODELS } from "../support/mjcf.ts";
+import { createMjcf } from "../support/random-mjcf.ts";
+
+/** A model of a hinge "j" on body "b", with more elements put into it. */
+function wrap(more: { option?: string; world?: string; joint?: string; body?: string; rest?: string }): string {
+  return `<mujoco>${more.option ?? ""}<worldbody>${more.world ?? ""}
+    <body name="b" pos="0 0 1"><joint name="j" axis="0 1 0" ${more.joint ?? ""}/><geom name="g" size="0.1"/>
+    <site name="s"/>${more.body ?? ""}</body></worldbody>${more.rest ?? ""}</mujoco>`;
+}
+
+const REFUSED: readonly [string, string, string][] = [
+  ["integrator implicit", wrap({ option: `<option integrator="implicit"/>` }), "option"],
+  ["noslip_iterations", wrap({ option: `<option noslip_iterations="3"/>` }), "option"],
+  ["density (fluid forces)", wrap({ option: `<option density="1.2"/>` }), "option"],
+  ["viscosity (fluid forces)", wrap({ option: `<option viscosity="0.1"/>` }), "option"],
+  ["enable flag override", wrap({ option: `<option><flag override="enable"/></option>` }), "option"],
+  ["enable flag sleep", wrap({ option: `<option><flag sleep="enable"/></option>` }), "option"],
+  ["polynomial joint damping", wrap({ joint: `damping="1 0.5"` }), `joint "j"`],
+  ["polynomial joint stiffness", wrap({ joint: `stiffness="1 0.5"` }), `joint "j"`],
+  [
+    "actuatorgravcomp",
+    wrap({ joint: `actuatorgravcomp="true"`, body: `<body gravcomp="1"><geom size="0.1"/></body>` }),
+    `joint "j"`,
+  ],
+  [
+    "collision box-box",
+    wrap({ world: `<geom name="w" type="box" size="1 1 1"/>`, body: `<geom name="x" type="box" size="1 1 1"/>` }),
+    `geom "w" with geom "x"`,
+  ],
+  [
+    "collision plane-cylinder",
+    wrap({ world: `<geom name="w" type="plane" size="1 1 1"/>`, body: `<geom name="x" type="cylinder" size="1 1"/>` }),
+    `geom "w" with geom "x"`,
+  ],
+  ["adhesion", wrap({ world: `<geom name="w" size="1" adhesion="3"/>` }), `geom "w"`],
+  ["surfacevel", wrap({ world: `<geom name="w" size="1" surfacevel="1 0 0 0 0 0"/>` }), `geom "w"`],
+  ["equality joint", wrap({ rest: `<equality><joint name="e" joint1="j"/></equality>` }), `equality "e"`],
+  [
+    "equality connect",
+    wrap({ rest: `<equality><connect name="e" body1="b" anchor="0 0 0"/></equality>` }),
+    `equality "e"`,
+  ],
+  ["equality weld", wrap({ rest: `<equality><weld name="e" body1="b"/></equality>` }), `equality "e"`],
+  [
+    "spatial tendon",
+    wrap({
+      world: `<site name="t"/>`,
+      rest: `<tendon><spatial name="rope"><site site="s"/><site site="t"/></spatial></tendon>`,
+    }),
+    `tendon "rope"`,
+  ],
+  [
+    "tendon stiffness",
+    wrap({ rest: `<tendon><fixed name="f" stiffness="2"><joint joint="j" coef="1"/></fixed></tendon>` }),
+    `tendon "f"`,
+  ],
+  [
+    "tendon damping",
+    wrap({ rest: `<tendon><fixed name="f" damping="2"><joint joint="j" coef="1"/></fixed></tendon>` }),
+    `tendon "f"`,
+  ],
+  [
+    "tendon limit",
+    wrap({ rest: `<tendon><fixed name="f" limited="true" range="0 1"><joint joint="j" coef="1"/></fixed></tendon>` }),
+    `tendon "f"`,
+  ],
+  [
+    "tendon frictionloss",
+    wrap({ rest: `<tendon><fixed name="f" frictionloss="1"><joint joint="j" coef="1"/></fixed></tendon>` }),
+    `tendon "f"`,
+  ],
+  [
+    "tendon armature",
+    wrap({ rest: `<tendon><fixed name="f" armature="1"><joint joint="j" coef="1"/></fixed></tendon>` }),
+    `tendon "f"`,
+  ],
+  ["transmission site", wrap({ rest: `<actuator><motor name="m" site="s"/></actuator>` }), `actuator "m"`],
+  [
+    "transmission body",
+    wrap({ rest: `<actuator><adhesion name="m" body="b" ctrlrange="0 1"/></actuator>` }),
+    `actuator "m"`,
+  ],
+  [
+    "actuator dyntype muscle",
+    wrap({ rest: `<actuator><muscle name="m" joint="j" lengthrange="0 1"/></actuator>` }),
+    `actuator "m"`,
+  ],
+  [
+    "actuator gaintype pid",
+    wrap({ rest: `<actuator><pid name="m" joint="j" kp="1" input="pos"/></actuator>` }),
+    `actuator "m"`,
+  ],
+  ["actuator damping", wrap({ rest: `<actuator><motor name="m" joint="j" damping="1"/></actuator>` }), `actuator "m"`],
+  [
+    "actuator armature",
+    wrap({ rest: `<actuator><motor name="m" joint="j" armature="1"/></actuator>` }),
+    `actuator "m"`,
+  ],
+  [
+    "actuator delay",
+    wrap({ rest: `<actuator><motor name="m" joint="j" delay="0.01" nsample="5"/></actuator>` }),
+    `actuator "m"`,
+  ],
+  [
+    "actuatorgroupdisable",
+    wrap({
+      option: `<option actuatorgroupdisable="2"/>`,
+      rest: `<actuator><motor name="m" joint="j" group="2"/></actuator>`,
+    }),
+    `actuator "m"`,
+  ],
+  ["sensor magnetometer", wrap({ rest: `<sensor><magnetometer name="x" site="s"/></sensor>` }), `sensor "x"`],
+  ["sensor rangefinder", wrap({ rest: `<sensor><rangefinder name="x" site="s"/></sensor>` }), `sensor "x"`],
+  [
+    "sensor delay",
+    wrap({ rest: `<sensor><jointpos name="x" joint="j" delay="0.01" nsample="5"/></sensor>` }),
+    `sensor "x"`,
+  ],
+  [
+    "sensor on a camera frame",
+    wrap({ world: `<camera name="c"/>`, rest: `<sensor><framepos name="x" objtype="camera" objname="c"/></sensor>` }),
+    `sensor "x"`,
+  ],
+  [
+    "disable flag sensor",
+    wrap({ option: `<option><flag sensor="disable"/></option>`, rest: `<sensor><clock/></sensor>` }),
+    "option",
+  ],
+];
+
+describe("unsupported features are refused", () => {
+  test.each(REFUSED)("%s", async (feature, xml, element) => {
+    const features = unsupportedFeatures(await loadModel(xml));
+    expect(features.map((f) => f.feature)).toContain(feature);
+    expect(features.find((f) => f.feature === feature)!.elements).toContain(element);
+  });
+
+  test("all in one error, each with its elements", async () => {
+    const model = await loadModel(
+      wrap({
+        option: `<option integrator="implicit" density="1"/>`,
+        rest: `<equality><weld name="e" body1="b"/></equality><actuator>${`<motor site="s"/>`.repeat(7)}</actuator>`,
+      }),
+    );
+    let error: unknown;
+    try {
+      checkSupported(model);
+    } catch (e) {
+      error = e;
+    }
+    expect(error).toBeInstanceOf(CorralError);
+    const { code, message, details } = error as CorralError;
+    expect(code).toBe("unsupported-feature");
+    expect(details.features).toEqual([
+      "integrator implicit",
+      "density (fluid forces)",
+      "equality weld",
+      "transmission site",
+    ]);
+    expect(message).toContain(`equality weld: equality "e"`);
+    expect(message).toContain(
+      "transmission site: actuator 0, actuator 1, actuator 2, actuator 3, actuator 4 and 2 more",
+    );
+  });
+});
+
+const ACCEPTED: readonly [string, string][] = [
+  ["a box that meets no other box", wrap({ world: `<geom type="box" size="1 1 1"/>` })],
+  ["a visual mesh-like geom", wrap({ world: `<geom type="ellipsoid" size="1 1 1" contype="0" conaffinity="0"/>` })],
+  ["an equality that is not active", wrap({ rest: `<equality><weld body1="b" active="false"/></equality>` })],
+  [
+    "an equality with the flag off",
+    wrap({ option: `<option><flag equality="disable"/></option>`, rest: `<equality><weld body1="b"/></equality>` }),
+  ],
+  ["wind without density", wrap({ option: `<option wind="1 0 0"/>` })],
+  ["energy", wrap({ option: `<option><flag energy="enable" fwdinv="enable" invdiscrete="enable"/></option>` })],
+  [
+    "islands off",
+    wrap({
+      option: `<option><flag island="disable" midphase="disable" nativeccd="disable" multiccd="disable" autoreset="disable"/></option>`,
+    }),
+  ],
+  ["no world at all", `<mujoco/>`],
+];
+
+describe("supported models pass", () => {
+  test.each(ACCEPTED)("%s", async (_, xml) => {
+    expect(unsupportedFeatures(await loadModel(xml))).toEqual([]);
+  });
+
+  test.each([...TEST_MODELS, ...ENV_MODELS.map((n) => `envs/${n}`)])("%s", async (name) => {
+    expect(unsupportedFeatures(await loadTestModel(name))).toEqual([]);
+  });
+
+  test("random models, seeds 0 to 99", async () => {
+    for (let seed = 0; seed < 100; seed++) {
+      const model = await loadModel(createMjcf(seed));
+      expect([seed, unsupportedFeatures(model), model.warnings]).toEqual([seed, [], []]);
+    }
+  });
+});
