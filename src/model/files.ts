@@ -1,5 +1,5 @@
 // the files MuJoCo reads while it compiles a model, shown to its file system without copying folders into it
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync, type Stats } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import type { MainModule } from "./mujoco.ts";
 
@@ -7,6 +7,15 @@ import type { MainModule } from "./mujoco.ts";
 export interface FileTree {
   read(path: string): Uint8Array | undefined;
   isDirectory(path: string): boolean;
+}
+
+/** What lies at a path of this machine; undefined also for a path that cannot be one. */
+export function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 }
 
 /** Assets in memory, keyed by path. */
@@ -22,15 +31,20 @@ export function memoryTree(assets: Readonly<Record<string, Uint8Array>>): FileTr
 export function hostTree(seen: Map<string, Uint8Array>): FileTree {
   // drive letters stand where a POSIX path has nothing
   const toHost = (path: string) => (isAbsolute(path) ? path : resolve("/", path));
-  const stat = (path: string) => statSync(toHost(path), { throwIfNoEntry: false });
+  const stat = (path: string) => statOf(toHost(path));
   return {
     read(path) {
       const known = seen.get(path);
       if (known) return known;
       if (!stat(path)?.isFile()) return undefined;
-      const bytes = new Uint8Array(readFileSync(toHost(path)));
-      seen.set(path, bytes);
-      return bytes;
+      try {
+        const bytes = new Uint8Array(readFileSync(toHost(path)));
+        seen.set(path, bytes);
+        return bytes;
+      } catch {
+        // a file that may not be read is missing to MuJoCo, which names it
+        return undefined;
+      }
     },
     isDirectory: (path) => path === "" || stat(path)?.isDirectory() === true,
   };

@@ -122,10 +122,13 @@ export interface LoadOptions {
 /**
  * Compiles a model with MuJoCo: the path of an MJCF or URDF file, or its XML text (which starts with "<").
  * Includes and meshes of a file are read from its folder; those of a text come from `assets`.
- * @throws CorralError missing-file, is-directory, unreadable-file, empty-file, not-utf8, mujoco-memory, and
+ * @throws CorralError bad-option, missing-file, is-directory, unreadable-file, empty-file, not-utf8, mujoco-memory, and
  *   model-compile with MuJoCo's own text.
  */
 export async function loadModel(pathOrXml: string | URL, options: LoadOptions = {}): Promise<Model> {
+  if (typeof pathOrXml !== "string" && !(pathOrXml instanceof URL)) {
+    throw new CorralError("bad-option", `a model is a path, a file: URL or XML text, not ${typeof pathOrXml}.`);
+  }
   const mujoco = await getMuJoCo();
   const isXml = typeof pathOrXml === "string" && /^\uFEFF?\s*</.test(pathOrXml);
   if (typeof pathOrXml === "string" && pathOrXml.trim() === "") {

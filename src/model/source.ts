@@ -1,9 +1,9 @@
 // where a model comes from: its XML and every file that it names, so that MuJoCo can compile it again anywhere
-import { statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CorralError } from "../core/errors.ts";
-import { hostTree, memoryTree, withTree, type FileTree } from "./files.ts";
+import { hostTree, memoryTree, statOf, withTree, type FileTree } from "./files.ts";
 import { dropMuJoCo, listen, mujocoMessage, type MainModule, type MjModel } from "./mujoco.ts";
 
 /** Everything MuJoCo needs to compile a model. Plain data: it can be cloned, stored and sent to a worker. */
@@ -132,13 +132,18 @@ function commonFolder(paths: readonly string[]): string {
  * @throws CorralError missing-file, is-directory, unreadable-file, empty-file, not-utf8, model-compile.
  */
 export function compileFile(mujoco: MainModule, path: string | URL) {
+  if (typeof path !== "string" && path.protocol !== "file:") {
+    throw new CorralError("bad-option", `${path.href} is no file: URL. Load it and pass its XML text.`, {
+      path: path.href,
+    });
+  }
   const host = typeof path === "string" ? (isAbsolute(path) ? path : resolve(path)) : fileURLToPath(path);
   const name = typeof path === "string" ? path : host;
-  const stat = statSync(host, { throwIfNoEntry: false });
+  const stat = statOf(host);
   if (!stat) {
     throw new CorralError(
       "missing-file",
-      `there is no file "${name}" (looked at ${host}). Pass the path of an MJCF file or its XML text, which starts with "<".`,
+      `there is no file "${name.slice(0, 200)}". Pass the path of an MJCF file or its XML text, which starts with "<".`,
       { file: host },
     );
   }
@@ -146,17 +151,15 @@ export function compileFile(mujoco: MainModule, path: string | URL) {
     throw new CorralError("is-directory", `"${name}" is no file. Pass the XML file inside it.`, { file: host });
   }
 
-  const seen = new Map<string, Uint8Array>();
-  const tree = hostTree(seen);
   const file = treePath(host);
-  let bytes: Uint8Array | undefined;
+  const seen = new Map<string, Uint8Array>();
   try {
-    bytes = tree.read(file);
+    seen.set(file, new Uint8Array(readFileSync(host)));
   } catch (cause) {
     throw new CorralError("unreadable-file", `"${name}" cannot be read: ${String(cause)}`, { file: host }, { cause });
   }
-  const xml = decode(bytes ?? new Uint8Array(), name);
-  const compiled = compileTree(mujoco, tree, file, name);
+  const xml = decode(seen.get(file)!, name);
+  const compiled = compileTree(mujoco, hostTree(seen), file, name);
 
   const folder = commonFolder([...seen.keys()]);
   const assets: Record<string, Uint8Array> = {};

@@ -161,6 +161,11 @@ describe("loading", () => {
     await refusal("not-utf8", loadModel(join(folder, "latin1.xml")));
     await refusal("not-utf8", loadModel(join(folder, "binary.mjb")));
     await refusal("bad-option", loadModel(join(folder, "xml", "main.xml"), { assets: {} }));
+    await refusal("bad-option", loadModel(undefined as never));
+    await refusal("bad-option", loadModel(new URL("https://example.org/ant.xml")));
+    await refusal("missing-file", loadModel(join(folder, "empty.xml", "inside.xml")));
+    await refusal("missing-file", loadModel("nothing\0at all"));
+    expect((await refusal("missing-file", loadModel("x".repeat(9000)))).message.length).toBeLessThan(500);
   });
 
   test.each([
