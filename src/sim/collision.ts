@@ -4,10 +4,8 @@ import {
   type Scalar,
 } from "../trace/scalar.ts";
 import type { Mat3, Vec3 } from "../trace/vector.ts";
-import { mjtGeom } from "../model/enums.ts";
 import type { GeomPair } from "../model/pairs.ts";
-import { colliders, near, type Candidate, type ColliderName, type Shape } from "./colliders/index.ts";
-import { makeFrame } from "./colliders/frame.ts";
+import { colliderName, colliders, makeFrame, near, type Candidate, type ColliderName, type Shape } from "./colliders/index.ts";
 import { SlotField } from "./slots.ts";
 import { Field, type DataView, type ModelView } from "./view.ts";
 
@@ -34,19 +32,9 @@ export interface ContactSlots {
   each(body: (index: Int, slot: Int) => void): void;
 }
 
-const KINDS: Record<number, string> = {
-  [mjtGeom.PLANE]: "plane",
-  [mjtGeom.SPHERE]: "sphere",
-  [mjtGeom.CAPSULE]: "capsule",
-  [mjtGeom.CYLINDER]: "cylinder",
-  [mjtGeom.BOX]: "box",
-};
-
-/** The collider of a pair, by the names of its two geom types. */
-function colliderOf(m: ModelView, pair: GeomPair): ColliderName {
-  const { geom_type } = m.model;
-  return `${KINDS[geom_type[pair.geom1]]}-${KINDS[geom_type[pair.geom2]]}` as ColliderName;
-}
+/** The collider of a pair; pairs without one are refused before anything is traced. */
+const colliderOf = (m: ModelView, p: GeomPair): ColliderName =>
+  colliderName(m.model.geom_type[p.geom1], m.model.geom_type[p.geom2])!;
 
 /**
  * Narrow phase over the candidate pairs (mj_collision). Reads geom_xpos, geom_xmat; the contacts stay in registers
