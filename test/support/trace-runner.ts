@@ -110,7 +110,7 @@ export async function runGpu(
     device.queue.writeBuffer(buffer, 0, bytes);
     return buffer;
   };
-  const params = await upload("params", uniform, BufferUsage.UNIFORM);
+  const params = await upload("params", new Uint8Array(uniform.buffer), BufferUsage.UNIFORM);
   const buffers = new Map<string, GPUBuffer>();
   for (const { name } of kernel.buffers) buffers.set(name, await upload(name, data[name], BufferUsage.STORAGE));
 
