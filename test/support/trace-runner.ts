@@ -20,11 +20,14 @@ export interface TestProgram {
   readonly inputs: number;
   readonly outputs: number;
   readonly kind: Kind;
+  readonly outputKind: Kind;
 }
 
 export interface TestProgramOptions extends TraceOptions {
-  /** What inputs and outputs are. */
+  /** What the inputs are, f32 by default. */
   kind?: Kind;
+  /** What the outputs are, if not the same. */
+  outputKind?: Kind;
 }
 
 const fours = (n: number): number => Math.ceil(n / 4);
@@ -34,7 +37,7 @@ export function program(
   inputs: number,
   outputs: number,
   fn: (x: Scalar[]) => Scalar[],
-  { kind = "f32", ...options }: TestProgramOptions = {},
+  { kind = "f32", outputKind = kind, ...options }: TestProgramOptions = {},
 ): TestProgram {
   const made = trace(() => {
     const first = mul(world(), fours(inputs));
@@ -44,10 +47,10 @@ export function program(
     const to = mul(world(), fours(outputs));
     for (let k = 0; k < fours(outputs); k++) {
       const at = (c: number) => y[4 * k + c] ?? 0;
-      store4("outputs", add(to, k), [at(0), at(1), at(2), at(3)], kind);
+      store4("outputs", add(to, k), [at(0), at(1), at(2), at(3)], outputKind);
     }
   }, options);
-  return { trace: made, inputs, outputs, kind };
+  return { trace: made, inputs, outputs, kind, outputKind };
 }
 
 export interface RunOptions {
@@ -84,10 +87,10 @@ export async function runGpu(
 ): Promise<number[][]> {
   const { device } = gpu;
   const kernel = testKernel(p);
-  const view = p.kind === "f32" ? Float32Array : Uint32Array;
-  const inputs = new view(rows.length * fours(p.inputs) * 4);
+  const inputs = new { f32: Float32Array, u32: Uint32Array }[p.kind](rows.length * fours(p.inputs) * 4);
   rows.forEach((row, i) => inputs.set(Array.from(row), i * fours(p.inputs) * 4));
-  const outputs = new view(rows.length * fours(p.outputs) * 4).fill(p.kind === "f32" ? Number.NaN : 0xdead);
+  const outputs = new { f32: Float32Array, u32: Uint32Array }[p.outputKind](rows.length * fours(p.outputs) * 4);
+  outputs.fill(p.outputKind === "f32" ? Number.NaN : 0xdead);
 
   const uniform = new DataView(new ArrayBuffer(Math.ceil(kernel.params.length / 4) * 16));
   const values = slots(p.trace, rows.length, options.params);
