@@ -128,7 +128,9 @@ export function emitBody(trace: Trace, dialect: Dialect, indent = "  "): Emitted
         case "loop": {
           s.index.name ??= "i";
           const bound = live.resolve(s.bound);
-          const nonempty = bound instanceof Node && bound.op === "hide";
+          // a constant bound was compared with a constant start when the loop was traced
+          const known = !(s.start instanceof Node);
+          const nonempty = known && bound instanceof Node && bound.op === "hide";
           const index = nameOf(s.index);
           const { head, tail } = dialect.loop(index, text(s.start, "i32"), text(s.bound, "i32"), nonempty);
           for (const line of head) lines.push(pad + line);

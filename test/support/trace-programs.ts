@@ -66,7 +66,7 @@ export type Stmt =
   | { s: "store"; index: Expr; value: Expr }
   | { s: "when"; cond: Cond; then: Stmt[]; otherwise: Stmt[] }
   | { s: "each"; n: number; body: Stmt[] }
-  | { s: "loop"; n: Expr; body: Stmt[]; leave: Cond | null };
+  | { s: "loop"; start: Expr | null; n: Expr; body: Stmt[]; leave: Cond | null };
 
 /** Programs of up to `depth` nested blocks. */
 export function programs(depth = 3): fc.Arbitrary<Stmt[]> {
@@ -121,7 +121,7 @@ export function programs(depth = 3): fc.Arbitrary<Stmt[]> {
     const nested: fc.Arbitrary<Stmt> = fc.oneof(
       fc.record({ s: fc.constant("when" as const), cond, then: inner, otherwise: inner }),
       fc.record({ s: fc.constant("each" as const), n: fc.nat(3), body: inner }),
-      fc.record({ s: fc.constant("loop" as const), n: expr, body: inner, leave: fc.option(cond) }),
+      fc.record({ s: fc.constant("loop" as const), start: fc.option(expr), n: expr, body: inner, leave: fc.option(cond) }),
     );
     return fc.array(fc.oneof({ arbitrary: simple, weight: 3 }, { arbitrary: nested, weight: 2 }), { maxLength: 5 });
   };
@@ -200,7 +200,8 @@ export function runPlain(body: Stmt[], inputs: readonly number[]): number[] {
       else if (t.s === "each") for (let i = 0; i < t.n; i++) run(t.body, inner(s, i));
       else {
         const n = ((number(t.n, s) % 4) + 4) % 4;
-        for (let i = 0; i < n; i++) {
+        const start = t.start ? ((number(t.start, s) % 4) + 4) % 4 : 0;
+        for (let i = start; i < n; i++) {
           const scope = inner(s, i);
           if (t.leave && truth(t.leave, scope)) break;
           run(t.body, scope);
@@ -288,11 +289,14 @@ export function runTraced(body: Stmt[], inputs: readonly Scalar[]): Scalar[] {
         );
       } else if (t.s === "each") each(t.n, (i) => run(t.body, inner(s, toF32(i))));
       else {
-        loop(modulo(value(t.n, s), 4), (i) => {
+        const n = modulo(value(t.n, s), 4);
+        const start = t.start ? modulo(value(t.start, s), 4) : 0;
+        const turn = (i: Int) => {
           const scope = inner(s, toF32(i));
           if (t.leave) breakIf(truth(t.leave, scope));
           run(t.body, scope);
-        });
+        };
+        loop(n, turn, { start });
       }
     }
   };
