@@ -1,42 +1,120 @@
-import { abs, add, and, div, eq, gt, le, lt, max, min, mul, ne, neg, not, or, select, square, sub, sum, type Bool, type Scalar } from "../../trace/scalar.ts";
-import { add3, addScaled3, column, mulMatTVec, scale3, sub3, MINVAL, type Vec3 } from "../../trace/vector.ts";
+import {
+  abs,
+  add,
+  and,
+  div,
+  gt,
+  le,
+  lt,
+  max,
+  min,
+  mul,
+  ne,
+  neg,
+  not,
+  or,
+  select,
+  square,
+  sub,
+  sum,
+  type Bool,
+  type Scalar,
+} from "../../trace/scalar.ts";
+import { addScaled3, column, mulMatTVec, sub3, MINVAL, type Vec3 } from "../../trace/vector.ts";
 import { nearestFeature, type Feature, type Segment } from "./segment_box.ts";
 import { ballBox } from "./sphere_box.ts";
 import type { Collider } from "./types.ts";
 
-type Walk = { exists: Bool; along: Scalar };
+/**
+ * Slope below which a segment that meets an edge counts as level with a face of it, whichever way it leans: the noise
+ * of directions in float32. MuJoCo goes by the sign, right where the nearer of two edges is known to 1e-15 m², but it
+ * keeps one contact of some capsules that lie exactly level across both.
+ */
+const FLAT = 1e-6;
+
+const same = (a: Bool, b: Bool): Bool => not(ne(a as Scalar, b as Scalar));
+const any = (a: readonly Bool[]): Bool => a.reduce(or);
 
 /**
  * The second contact of a capsule on a box: from the nearest point along the segment, in the direction that stays over
  * the box, to the segment's end or to where it leaves the box.
  */
-function secondPoint(s: Segment, size: Vec3, nearest: Feature): Walk {
+function secondPoint(s: Segment, size: Vec3, nearest: Feature): { exists: Bool; along: Scalar } {
   const { along, isFace, side } = nearest;
   const point = addScaled3(s.center, along, s.axis);
+  const axes = [0, 1, 2];
   const up = s.axis.map((x) => gt(x, 0));
   const slope = s.axis.map(abs);
-  const inverse = slope.map((x) => div(1, max(x, MINVAL)));
+  const inFront = (k: number, x: Scalar) => select(up[k], x, neg(x));
 
-  // side of the feature as the segment's direction sees it: 1 ahead, -1 behind, 0 along an edge
-  const ahead = side.map((x, k) => select(up[k], x, neg(x)));
+  const isMid = side.map((x) => and(not(ne(x, 0)), not(isFace)));
+  const isEdge = any(isMid);
+  const isCorner = not(or(isFace, isEdge));
+
+  // the feature's side as the segment's direction sees it: 1 ahead, -1 behind, 0 along an edge
+  const ahead = axes.map((k) => inFront(k, side[k]));
   const balance = sum(ahead);
-  const isMid = side.map((x) => and(eq(x, 0), not(isFace)));
-  const isEdge = or(isMid[0], or(isMid[1], isMid[2]));
 
-  // corner: the axis on which the segment differs from the other two; along it if that is the steepest
+  // on an edge it may follow the steeper of the two axes across, if it does not cross the other one inwards too
+  const steeper = axes.map((k) => gt(slope[k], slope[(k + 1) % 3]));
+  const isMain = axes.map((k) => {
+    const [next, previous] = [(k + 1) % 3, (k + 2) % 3];
+    return or(and(isMid[next], not(steeper[previous])), and(isMid[previous], steeper[k]));
+  });
+  const isLevel = any(axes.map((k) => and(lt(slope[k], FLAT), not(or(isMid[k], isMain[k])))));
+
+  // on a corner the segment may follow the edge or face of the axis that differs from the other two
   const odd = ahead.map((x) => lt(mul(x, balance), 0));
-  const oddSlope = select(odd[0], slope[0], select(odd[1], slope[1], slope[2]));
-  const alongEdge = gt(square(oddSlope), 0.5);
+  const followsEdge = gt(square(select(odd[0], slope[0], select(odd[1], slope[1], slope[2]))), 0.5);
 
-  // edge: of the two axes across it the one the segment follows more
-  const [x, y, z] = slope;
-  const isMain = [
-    select2(isMid[1], le(z, x) === true ? true : le(z, x), and(isMid[2], gt(x, y))),
-    false,
-    false,
-  ];
-  void isMain; void y; void min; void add; void ne; void add3; void scale3; void sub3; void sub;
-  throw new Error("draft");
+  const onCorner = select(followsEdge, balance, neg(balance));
+  const onEdge = neg(select(isMain[0], ahead[0], select(isMain[1], ahead[1], ahead[2])));
+  const onFace = select(gt(along, 0), -1, 1);
+  const direction = select(isFace, onFace, select(isCorner, onCorner, onEdge));
+
+  // how far it goes: to the segment's end, or until it has crossed the box on one of these axes
+  const left = sub(s.half, mul(direction, along));
+  const crossesLevel = and(and(isEdge, isLevel), gt(left, 0));
+  const outside = axes.map((k) => gt(abs(point[k]), size[k]));
+  const reach = axes.map((k) => {
+    const fromPoint = or(isFace, isMid[k]);
+    const toWall = sub(size[k], mul(direction, inFront(k, point[k])));
+    const room = select(fromPoint, toWall, mul(2, size[k]));
+    const stops = [
+      and(isFace, and(not(outside[k]), gt(room, 0))),
+      isMid[k],
+      isMain[k],
+      and(isCorner, same(odd[k], followsEdge)),
+    ];
+    return select(any(stops), div(room, max(slope[k], MINVAL)), left);
+  });
+  const walk = min(min(left, reach[0]), min(reach[1], reach[2]));
+  return {
+    exists: or(and(isFace, any(outside)), and(not(isFace), or(le(abs(balance), 1), crossesLevel))),
+    along: add(along, mul(direction, walk)),
+  };
 }
-function select2(a: Bool, b: Bool, c: Bool): Bool { return or(and(a,b), and(not(a),c)); }
-export const capsuleBox: Collider = () => { void mulMatTVec; void column; void ballBox; void nearestFeature; void secondPoint; return []; };
+
+/**
+ * The point of the capsule's segment nearest to the box, and a second one where the segment lies along a face or an
+ * edge, each as a sphere against the box (mjc_CapsuleBox).
+ */
+export const capsuleBox: Collider = (a, b, margin) => {
+  const axis = column(a.mat, 2);
+  const [radius, half] = a.size;
+  const segment: Segment = {
+    center: mulMatTVec(b.mat, sub3(a.pos, b.pos)),
+    axis: mulMatTVec(b.mat, axis),
+    half,
+  };
+  // MuJoCo's initial squared distance, a length in truth
+  const none = add(margin, mul(2, sum([radius, half, ...b.size])));
+  const nearest = nearestFeature(segment, b.size, none);
+  const second = secondPoint(segment, b.size, nearest);
+
+  const sphere = (along: Scalar, exists: Bool) => ({
+    ...ballBox(addScaled3(a.pos, along, axis), addScaled3(segment.center, along, segment.axis), radius, b),
+    exists,
+  });
+  return [sphere(nearest.along, nearest.found), sphere(second.along, and(nearest.found, second.exists))];
+};

@@ -1,4 +1,19 @@
-import { add, and, clamp, div, le, lt, max, mul, neg, or, select, square, sub, type Scalar } from "../../trace/scalar.ts";
+import {
+  add,
+  and,
+  clamp,
+  div,
+  le,
+  lt,
+  max,
+  mul,
+  neg,
+  or,
+  select,
+  square,
+  sub,
+  type Scalar,
+} from "../../trace/scalar.ts";
 import { addScaled3, column, cross, dot3, sub3, type Vec3 } from "../../trace/vector.ts";
 import { spherePair } from "./sphere_pair.ts";
 import { parallelBelow, type Candidate, type Collider } from "./types.ts";

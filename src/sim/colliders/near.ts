@@ -1,8 +1,7 @@
 // the cheap test that spares most pairs their collider
 import { mjtGeom } from "../../model/enums.ts";
-import { add, isNode, le, sqrt, square, type Bool, type Scalar } from "../../trace/scalar.ts";
-import { column, dot3, lengthSquared, sub3, type Vec3 } from "../../trace/vector.ts";
-import type { Shape } from "./types.ts";
+import { add, le, sqrt, square, type Bool, type Scalar } from "../../trace/scalar.ts";
+import { column, dot3, lengthSquared, sub3, type Mat3, type Vec3 } from "../../trace/vector.ts";
 
 /** geom_rbound of a primitive: the radius of the sphere about its centre that holds it; 0 for a plane. */
 export function boundingRadius(type: number, size: Vec3): Scalar {
@@ -20,13 +19,19 @@ export function boundingRadius(type: number, size: Vec3): Scalar {
   }
 }
 
+/** What the bounding test reads of a geom: geom_xpos, geom_xmat, geom_rbound (m; 0 for a plane). */
+export interface Bounds {
+  pos: Vec3;
+  mat: Mat3;
+  rbound: Scalar;
+}
+
 /**
  * Whether two geoms may touch by their bounding spheres (mj_filterSphere, negated): never false where a collider
- * finds a contact within `margin`. A bound that is the number 0 marks a plane, which may only be the first geom.
+ * finds a contact within `margin`. Only the first geom may be a plane, and its bound must be the number 0.
  */
-export function near(a: Shape, b: Shape, rbound1: Scalar, rbound2: Scalar, margin: Scalar): Bool {
+export function near(a: Bounds, b: Bounds, margin: Scalar): Bool {
   const offset = sub3(b.pos, a.pos);
-  const plane = !isNode(rbound1) && rbound1 === 0;
-  if (plane) return le(dot3(offset, column(a.mat, 2)), add(margin, rbound2));
-  return le(dot3(offset, offset), square(add(add(rbound1, rbound2), margin)));
+  if (a.rbound === 0) return le(dot3(offset, column(a.mat, 2)), add(margin, b.rbound));
+  return le(dot3(offset, offset), square(add(add(a.rbound, b.rbound), margin)));
 }

@@ -1,6 +1,25 @@
 // which feature of a box is nearest to a capsule's segment
-import { abs, add, and, clamp, div, eq, gt, lt, max, min, mul, neg, not, or, select, square, sub, type Bool, type Scalar } from "../../trace/scalar.ts";
-import { add3, sub3, scale3, type Vec3 } from "../../trace/vector.ts";
+import {
+  abs,
+  add,
+  and,
+  clamp,
+  div,
+  gt,
+  lt,
+  max,
+  min,
+  mul,
+  neg,
+  not,
+  or,
+  select,
+  square,
+  sub,
+  type Bool,
+  type Scalar,
+} from "../../trace/scalar.ts";
+import { add3, sub3, scale3, MINVAL, type Vec3 } from "../../trace/vector.ts";
 import { parallelBelow } from "./types.ts";
 
 /** A segment in the box's frame: centre, unit direction, half-length. */
@@ -25,18 +44,14 @@ export interface Feature {
   found: Bool;
 }
 
-/**
- * How much nearer (of the squared distance) a later feature must be to win. Ties are common: a capsule that lies flat
- * on a face is as near to the edge that it crosses. MuJoCo's 1e-15 m² does not cover the rounding of float32, and a
- * tie decided by noise can lose the second contact.
- */
-export const CLOSER = 1 - 1e-5;
-
 interface Best {
   distance2: Scalar;
   along: Scalar;
   side: Vec3;
 }
+
+/** Whether a later feature wins; on ties (a segment flat on a face that it overhangs) the earlier one stays. */
+const isCloser = (a: Best, b: Best): Bool => lt(a.distance2, sub(b.distance2, MINVAL));
 
 const better = (c: Bool, a: Best, b: Best): Best => ({
   distance2: select(c, a.distance2, b.distance2),
@@ -67,7 +82,12 @@ function nearestEdge(axis: number, s: Segment, size: Vec3, none: Scalar): Best {
   const inverse = div(1, max(across2, limit));
 
   let best: (Best & { first: Scalar; last: Scalar }) | undefined;
-  for (const [sideK, sideL] of [[-1, -1], [1, -1], [-1, 1], [1, 1]]) {
+  for (const [sideK, sideL] of [
+    [-1, -1],
+    [1, -1],
+    [-1, 1],
+    [1, 1],
+  ]) {
     const dk = sub(mul(sideK, size[k]), s.center[k]);
     const dl = sub(mul(sideL, size[l]), s.center[l]);
     const to = add(mul(a[k], dk), mul(a[l], dl));
@@ -86,7 +106,7 @@ function nearestEdge(axis: number, s: Segment, size: Vec3, none: Scalar): Best {
     if (!best) {
       best = candidate;
     } else {
-      const closer = lt(distance2, mul(best.distance2, CLOSER));
+      const closer = isCloser(candidate, best);
       best = {
         ...better(closer, candidate, best),
         first: select(closer, first, best.first),
@@ -115,13 +135,13 @@ export function nearestFeature(s: Segment, size: Vec3, none: Scalar): Feature {
 
   let best: Best = {
     distance2: min(atLow, atHigh),
-    along: select(lt(atHigh, mul(atLow, CLOSER)), s.half, neg(s.half)),
+    along: select(lt(atHigh, atLow), s.half, neg(s.half)),
     side: [0, 0, 0],
   };
   let isFace: Bool = lt(best.distance2, none);
   for (const axis of [0, 1, 2]) {
     const edge = nearestEdge(axis, s, size, none);
-    const closer = lt(edge.distance2, mul(best.distance2, CLOSER));
+    const closer = isCloser(edge, best);
     best = better(closer, edge, best);
     isFace = and(isFace, not(closer));
   }

@@ -1,5 +1,32 @@
-import { abs, add, and, clamp, div, gt, le, max, min, mul, neg, not, select, sqrt, sub, type Scalar } from "../../trace/scalar.ts";
-import { addScaled3, dot3, mulMatTVec, mulMatVec, select3, scale3, sub3, MINVAL, type Vec3 } from "../../trace/vector.ts";
+import {
+  abs,
+  add,
+  and,
+  clamp,
+  div,
+  gt,
+  le,
+  max,
+  min,
+  mul,
+  neg,
+  not,
+  select,
+  sqrt,
+  sub,
+  type Scalar,
+} from "../../trace/scalar.ts";
+import {
+  addScaled3,
+  dot3,
+  mulMatTVec,
+  mulMatVec,
+  select3,
+  scale3,
+  sub3,
+  MINVAL,
+  type Vec3,
+} from "../../trace/vector.ts";
 import { MINVAL2, type Candidate, type Collider, type Shape } from "./types.ts";
 
 /** A sphere at `center` (global) and `local` (the same point in the box's frame) against a box. */
@@ -26,6 +53,4 @@ export function ballBox(center: Vec3, local: Vec3, radius: Scalar, box: Shape): 
 }
 
 /** mjc_SphereBox */
-export const sphereBox: Collider = (a, b) => [
-  ballBox(a.pos, mulMatTVec(b.mat, sub3(a.pos, b.pos)), a.size[0], b),
-];
+export const sphereBox: Collider = (a, b) => [ballBox(a.pos, mulMatTVec(b.mat, sub3(a.pos, b.pos)), a.size[0], b)];

@@ -7,13 +7,7 @@ import { MINVAL2, type Candidate } from "./types.ts";
  * Contact of a sphere of `radius1` at `center` with one of `radius2` at `center + offset`. The normal of spheres with
  * one centre is along `across`, the cross product of the geoms' z axes, or x where that vanishes.
  */
-export function spherePair(
-  center: Vec3,
-  offset: Vec3,
-  radius1: Scalar,
-  radius2: Scalar,
-  across: Vec3,
-): Candidate {
+export function spherePair(center: Vec3, offset: Vec3, radius1: Scalar, radius2: Scalar, across: Vec3): Candidate {
   const distance2 = dot3(offset, offset);
   const coincident = lt(distance2, MINVAL2);
   const direction = select3(coincident, across, offset);

@@ -1,0 +1,61 @@
+// the table of colliders, by pair of geom types
+import { mjtGeom } from "../../model/enums.ts";
+import { capsuleBox } from "./capsule_box.ts";
+import { capsuleCapsule } from "./capsule_capsule.ts";
+import { planeBox } from "./plane_box.ts";
+import { planeCapsule } from "./plane_capsule.ts";
+import { planeCylinder } from "./plane_cylinder.ts";
+import { planeSphere } from "./plane_sphere.ts";
+import { sphereBox } from "./sphere_box.ts";
+import { sphereCapsule } from "./sphere_capsule.ts";
+import { sphereCylinder } from "./sphere_cylinder.ts";
+import { sphereSphere } from "./sphere_sphere.ts";
+import type { Collider } from "./types.ts";
+
+export { makeFrame } from "./frame.ts";
+export { boundingRadius, near, type Bounds } from "./near.ts";
+export type { Candidate, Collider, Shape } from "./types.ts";
+
+/** A pair of geom types, in the order of mjtGeom. */
+export type ColliderName =
+  | "plane-sphere"
+  | "plane-capsule"
+  | "plane-cylinder"
+  | "plane-box"
+  | "sphere-sphere"
+  | "sphere-capsule"
+  | "sphere-cylinder"
+  | "sphere-box"
+  | "capsule-capsule"
+  | "capsule-box";
+
+/**
+ * Every collider with the number of candidates it returns. One that is `costly` does so many operations (over a
+ * hundred) that a bounding test before it pays.
+ */
+export const colliders: Record<ColliderName, { slots: number; costly: boolean; collide: Collider }> = {
+  "plane-sphere": { slots: 1, costly: false, collide: planeSphere },
+  "plane-capsule": { slots: 2, costly: false, collide: planeCapsule },
+  "plane-cylinder": { slots: 4, costly: false, collide: planeCylinder },
+  "plane-box": { slots: 4, costly: false, collide: planeBox },
+  "sphere-sphere": { slots: 1, costly: false, collide: sphereSphere },
+  "sphere-capsule": { slots: 1, costly: false, collide: sphereCapsule },
+  "sphere-cylinder": { slots: 1, costly: false, collide: sphereCylinder },
+  "sphere-box": { slots: 1, costly: true, collide: sphereBox },
+  "capsule-capsule": { slots: 2, costly: true, collide: capsuleCapsule },
+  "capsule-box": { slots: 2, costly: true, collide: capsuleBox },
+};
+
+const NAMES: Record<number, string> = {
+  [mjtGeom.PLANE]: "plane",
+  [mjtGeom.SPHERE]: "sphere",
+  [mjtGeom.CAPSULE]: "capsule",
+  [mjtGeom.CYLINDER]: "cylinder",
+  [mjtGeom.BOX]: "box",
+};
+
+/** The collider of two mjtGeom values in either order, or undefined where there is none. */
+export function colliderName(type1: number, type2: number): ColliderName | undefined {
+  const kind = `${NAMES[Math.min(type1, type2)]}-${NAMES[Math.max(type1, type2)]}`;
+  return kind in colliders ? (kind as ColliderName) : undefined;
+}

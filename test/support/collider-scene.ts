@@ -1,0 +1,117 @@
+/** Two geoms at poses of the test's choice: their contacts by MuJoCo and by our colliders. */
+import { getMuJoCo, type MainModule, type MjData, type MjModel } from "../../src/model/mujoco.ts";
+import { colliders, makeFrame, type ColliderName, type Shape } from "../../src/sim/colliders/index.ts";
+import type { Precision } from "../../src/trace/javascript.ts";
+import { and, lt, select } from "../../src/trace/scalar.ts";
+import type { Scalar } from "../../src/trace/scalar.ts";
+import { program, runJs, type TestProgram } from "./trace-runner.ts";
+
+export interface Contact {
+  dist: number;
+  pos: number[];
+  frame: number[];
+}
+
+/** Position (3) and quaternion (4). */
+export type Pose = readonly number[];
+
+/** geom_xpos and geom_xmat of both geoms, 24 numbers. */
+export type Frames = number[];
+
+/** MuJoCo's model of two geoms, the first on a mocap body, the second free. */
+export class ColliderScene implements Disposable {
+  readonly kind: ColliderName;
+  readonly size1: number[];
+  readonly size2: number[];
+  readonly margin: number;
+  private readonly mujoco: MainModule;
+  private readonly model: MjModel;
+  private readonly data: MjData;
+
+  private constructor(mujoco: MainModule, kind: ColliderName, size1: number[], size2: number[], margin: number) {
+    const [type1, type2] = kind.split("-");
+    const geom = (type: string, size: number[], own: number) =>
+      `<geom type="${type}" size="${size.join(" ")}" margin="${own}"/>`;
+    this.mujoco = mujoco;
+    this.kind = kind;
+    this.size1 = size1;
+    this.size2 = size2;
+    // margins of geoms add up
+    this.model = mujoco.MjModel.from_xml_string(
+      `<mujoco><worldbody><body mocap="true">${geom(type1, size1, margin)}</body>` +
+        `<body><freejoint/>${geom(type2, size2, 0)}</body></worldbody></mujoco>`,
+    )!;
+    this.data = new mujoco.MjData(this.model);
+    this.margin = margin;
+  }
+
+  static async create(kind: ColliderName, size1: number[], size2: number[], margin = 0): Promise<ColliderScene> {
+    return new ColliderScene(await getMuJoCo(), kind, size1, size2, margin);
+  }
+
+  /** The contacts at two poses, and the frames of the geoms there. */
+  contacts(pose1: Pose, pose2: Pose): { frames: Frames; contacts: Contact[] } {
+    const { mujoco, model, data } = this;
+    data.mocap_pos.set(pose1.slice(0, 3));
+    data.mocap_quat.set(pose1.slice(3));
+    data.qpos.set(pose2);
+    mujoco.mj_kinematics(model, data);
+    mujoco.mj_comPos(model, data);
+    mujoco.mj_collision(model, data);
+    const pos = Array.from(data.geom_xpos as Float64Array);
+    const mat = Array.from(data.geom_xmat as Float64Array);
+    const list = data.contact;
+    const contacts: Contact[] = [];
+    for (let i = 0; i < list.size(); i++) {
+      const c = list.get(i)!;
+      contacts.push({ dist: c.dist, pos: Array.from(c.pos), frame: Array.from(c.frame) });
+      c.delete();
+    }
+    list.delete();
+    return {
+      frames: [...pos.slice(0, 3), ...mat.slice(0, 9), ...pos.slice(3), ...mat.slice(9)],
+      contacts,
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.data.delete();
+    this.model.delete();
+  }
+}
+
+const WIDTH = 14;
+
+/** Traces a collider of two sizes to a program from the frames of both geoms to its slots. */
+export function traceCollider(kind: ColliderName, size1: number[], size2: number[], margin: number): TestProgram {
+  const { slots, collide } = colliders[kind];
+  return program(24, slots * WIDTH, (x) => {
+    const shape = (at: number, size: number[]): Shape => ({
+      pos: x.slice(at, at + 3) as never,
+      mat: x.slice(at + 3, at + 12) as never,
+      size: [0, 1, 2].map((k) => size[k] ?? 0) as never,
+    });
+    const candidates = collide(shape(0, size1), shape(12, size2), margin);
+    return candidates.flatMap((c): Scalar[] => [
+      select(and(c.exists, lt(c.dist, margin)), 1, 0),
+      c.dist,
+      ...c.pos,
+      ...makeFrame(c.normal, c.tangent),
+    ]);
+  });
+}
+
+/** All slots of a traced collider at the given frames; `active` where the slot is a contact. */
+export function runSlots(p: TestProgram, precision: Precision, frames: Frames[]): (Contact & { active: boolean })[][] {
+  return runJs(p, precision, frames).map((out) =>
+    Array.from({ length: out.length / WIDTH }, (_, i) => {
+      const slot = out.slice(i * WIDTH, (i + 1) * WIDTH);
+      return { active: slot[0] === 1, dist: slot[1], pos: slot.slice(2, 5), frame: slot.slice(5) };
+    }),
+  );
+}
+
+/** The contacts of a traced collider at the given frames. */
+export function runCollider(p: TestProgram, precision: Precision, frames: Frames[]): Contact[][] {
+  return runSlots(p, precision, frames).map((slots) => slots.filter((s) => s.active));
+}
