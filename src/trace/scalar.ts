@@ -205,8 +205,12 @@ export function bitcastF32(a: Int): Scalar {
 
 const bitwise =
   (op: string, fold: (a: number, b: number) => number) =>
-  (a: Int, b: Int): Int =>
-    isNode(a) || isNode(b) ? pure(op, "u32", [a, b]) : fold(a, b) >>> 0;
+  (a: Int, b: Int): Int => {
+    if (!isNode(a) && !isNode(b)) return fold(a, b) >>> 0;
+    const type = typeOf(a, b);
+    if (type !== "u32") throw new CorralError("trace-type", `${op} takes u32 and was given ${type}. Convert it with toU32.`);
+    return pure(op, "u32", [a, b]);
+  };
 
 /** Bit operations on u32. */
 export const band = bitwise("band", (a, b) => a & b);

@@ -1,0 +1,339 @@
+/** Blocks, variables, arrays, tables and loops of the tracer, by what programs compute and by what is refused. */
+import { describe, expect, test } from "vitest";
+import { array, breakIf, each, flag, load4, loop, param, store4, table, variable, when } from "../../src/trace/control.ts";
+import { type Node, trace } from "../../src/trace/graph.ts";
+import { add, eq, gt, isNode, lt, mul, not, sub, toF32, toI32, type Int, type Scalar } from "../../src/trace/scalar.ts";
+import { program, runJs } from "../support/trace-runner.ts";
+
+/** What `fn` computes from each row, whether unrolled or rolled. */
+function run(outputs: number, fn: (x: Scalar[]) => Scalar[], rows: number[][], params: Record<string, number> = {}): number[][] {
+  const [unrolled, rolled] = [true, false].map((unroll) =>
+    runJs(program(rows[0].length, outputs, fn, { unroll }), "f64", rows, { params, memory: 2 }),
+  );
+  expect(rolled).toEqual(unrolled);
+  return unrolled;
+}
+
+/** Runs `fn` inside a trace. */
+const inTrace = (fn: () => void, unroll = true) => void trace(fn, { unroll });
+
+describe("variables", () => {
+  test("reads are the assigned value within a block", () => {
+    inTrace(() => {
+      const x = param("x");
+      const v = variable("v", 3);
+      expect(v.get()).toBe(3);
+      v.set(x);
+      expect(v.get()).toBe(x);
+      expect(variable("w").get()).toBe(0);
+      expect(flag("f", false).get()).toBe(false);
+    });
+  });
+
+  test("a branch knows what was assigned before it, and what follows no longer does", () => {
+    inTrace(() => {
+      const v = variable("v", 1);
+      const w = variable("w", 2);
+      when(
+        lt(param("x"), 0),
+        () => {
+          expect(v.get()).toBe(1);
+          v.set(5);
+          expect(v.get()).toBe(5);
+        },
+        () => expect(v.get()).toBe(1),
+      );
+      expect(isNode(v.get())).toBe(true);
+      expect(w.get()).toBe(2);
+    });
+  });
+
+  test("branches set what they set", () => {
+    const fn = ([x]: Scalar[]) => {
+      const v = variable("v", 1);
+      const w = variable("w");
+      when(gt(x, 0), () => v.set(add(v.get(), x)), () => w.set(7));
+      when(gt(x, 10), () => when(gt(x, 20), () => v.set(-1)));
+      return [v.get(), w.get()];
+    };
+    expect(run(2, fn, [[-1], [0], [3], [15], [25]])).toEqual([[1, 7], [1, 7], [4, 0], [16, 0], [-1, 0]]);
+  });
+
+  test("a known condition leaves no branch", () => {
+    const made = trace(() => {
+      const v = variable("v", 0);
+      when(true, () => v.set(1), () => v.set(2));
+      expect(v.get()).toBe(1);
+      when(false, () => v.set(3));
+      expect(v.get()).toBe(1);
+    });
+    expect(made.root.statements.some((s) => s.kind === "when")).toBe(false);
+  });
+
+  test("loops carry them from turn to turn", () => {
+    const fn = ([x, n]: Scalar[]) => {
+      const [a, b] = [variable("a", 0), variable("b", 1)];
+      loop(toI32(n), () => {
+        const next = add(a.get(), b.get());
+        a.set(b.get());
+        b.set(next);
+      });
+      return [a.get(), mul(b.get(), x)];
+    };
+    expect(run(2, fn, [[1, 0], [1, 1], [2, 10]])).toEqual([[0, 1], [1, 1], [55, 178]]);
+  });
+
+  test("a loop body does not know what held before the loop", () => {
+    inTrace(() => {
+      const v = variable("v", 1);
+      loop(param("n", "i32"), () => {
+        expect(isNode(v.get())).toBe(true);
+        v.set(2);
+        expect(v.get()).toBe(2);
+        when(lt(param("x"), 0), () => expect(v.get()).toBe(2));
+      });
+      expect(isNode(v.get())).toBe(true);
+    });
+  });
+
+  test("nested loops, with a variable set once in each", () => {
+    const fn = ([n]: Scalar[]) => {
+      const total = variable("total", 0);
+      const first = variable("first");
+      loop(toI32(n), (i) => {
+        const here = mul(toF32(i), 10);
+        first.set(here);
+        loop(3, (j) => {
+          total.set(add(total.get(), add(first.get(), toF32(j))));
+        });
+      });
+      return [total.get(), first.get()];
+    };
+    expect(run(2, fn, [[0], [1], [3]])).toEqual([[0, 0], [3, 0], [99, 20]]);
+  });
+
+  test("without an initial value they keep theirs between the turns of a loop", () => {
+    const fn = ([n]: Scalar[]) => {
+      const out = variable("out", 0);
+      loop(toI32(n), () => {
+        const v = variable("v");
+        v.set(add(v.get(), 1));
+        out.set(v.get());
+      });
+      return [out.get()];
+    };
+    expect(run(1, fn, [[0], [1], [4]])).toEqual([[0], [1], [4]]);
+  });
+
+  test("a value read before the assignment that follows it stays", () => {
+    const fn = ([x, n]: Scalar[]) => {
+      const v = variable("v", 0);
+      let before: Scalar = 0;
+      let sum: Scalar = 0;
+      when(gt(n, 0), () => v.set(x));
+      before = v.get();
+      sum = add(before, 1);
+      v.set(100);
+      return [before, sum, v.get()];
+    };
+    expect(run(3, fn, [[5, 1], [5, 0]])).toEqual([[5, 6, 100], [0, 1, 100]]);
+  });
+});
+
+describe("loops", () => {
+  test("each gives the same unrolled and rolled", () => {
+    const fn = ([x]: Scalar[]) => {
+      const values = table("values", [2, 3, 5, 7, 11]);
+      const sum = variable("sum", 0);
+      const list = array("list", 5);
+      each(5, (i) => {
+        sum.set(add(mul(sum.get(), x), values(i)));
+        list.set(i, sum.get());
+      });
+      each(4, (i) => list.set(i, sub(list.get(i), list.get(add(i, 1)))), { start: 1 });
+      return [sum.get(), ...[0, 1, 2, 3, 4].map((i) => list.get(i))];
+    };
+    expect(run(6, fn, [[0], [2]])).toEqual([naive(0), naive(2)]);
+  });
+
+  test("breakIf leaves the innermost", () => {
+    const fn = ([limit]: Scalar[]) => {
+      const count = variable("count", 0);
+      const outer = variable("outer", 0);
+      loop(4, (i) => {
+        loop(10, (j) => {
+          breakIf(gt(toF32(j), limit));
+          count.set(add(count.get(), 1));
+        });
+        when(eq(i, 2), () => breakIf(gt(limit, 5)));
+        outer.set(add(outer.get(), 1));
+      });
+      return [count.get(), outer.get()];
+    };
+    expect(run(2, fn, [[-1], [3], [6], [100]])).toEqual([[0, 4], [16, 4], [21, 2], [30, 2]]);
+  });
+
+  test("a loop that cannot run is not recorded, and one turn of each is unrolled", () => {
+    const made = trace(() => {
+      loop(0, () => expect.unreachable());
+      loop(3, () => expect.unreachable(), { start: 3 });
+      each(0, () => expect.unreachable());
+      each(1, (i) => expect(i).toBe(0));
+    }, { unroll: false });
+    expect(made.root.statements).toEqual([]);
+  });
+
+  test("starts known only at run time", () => {
+    const fn = ([start]: Scalar[]) => {
+      const sum = variable("sum", 0);
+      loop(5, (i) => sum.set(add(sum.get(), toF32(i))), { start: toI32(start) });
+      return [sum.get()];
+    };
+    expect(run(1, fn, [[0], [3], [5], [9], [-2]])).toEqual([[10], [7], [0], [0], [7]]);
+  });
+
+  test("refusals", () => {
+    inTrace(() => {
+      expect(() => breakIf(true)).toThrow("[trace-break] breakIf was called outside any loop. Call it in the body of loop().");
+      loop(3, () => {
+        each(2, () => expect(() => breakIf(lt(param("x"), 0))).toThrow("[trace-break] breakIf was called inside each"));
+        breakIf(lt(param("x"), 0));
+      });
+    });
+    inTrace(() => each(3, () => expect(() => breakIf(false)).toThrow("[trace-break]")), false);
+  });
+});
+
+/** The list of the test above. */
+function naive(x: number): number[] {
+  const list: number[] = [];
+  let sum = 0;
+  for (const v of [2, 3, 5, 7, 11]) list.push((sum = sum * x + v));
+  for (let i = 1; i < 4; i++) list[i] -= list[i + 1];
+  return [sum, ...list];
+}
+
+describe("scopes", () => {
+  test("what a branch or loop made is not seen outside it", () => {
+    inTrace(() => {
+      const x = param("x");
+      let inside!: Scalar;
+      when(lt(x, 0), () => {
+        inside = add(x, 1);
+        expect(add(x, 1)).toBe(inside);
+      });
+      expect(() => mul(inside, 2)).toThrow(
+        "[trace-scope] a value (add) is used outside the branch, loop or trace it was made in. Carry it out in a variable().",
+      );
+      expect(() => variable("v", inside)).toThrow("[trace-scope]");
+      expect(() => store4("memory", 0, [inside, 0, 0, 0])).toThrow("[trace-scope]");
+      expect(() => when(lt(inside, 0), () => {})).toThrow("[trace-scope]");
+      expect(() => array("list", 2).set(0, inside)).toThrow("[trace-scope]");
+
+      // the same expression is made again
+      const again = add(x, 1);
+      expect(again).not.toBe(inside);
+      when(lt(x, 5), () => expect(add(x, 1)).toBe(again));
+
+      let index!: Int;
+      loop(3, (i) => (index = i));
+      expect(() => add(index, 1)).toThrow("[trace-scope]");
+    });
+  });
+
+  test("the two branches of a when do not share", () => {
+    inTrace(() => {
+      const x = param("x");
+      const made: Scalar[] = [];
+      when(lt(x, 0), () => made.push(mul(x, 3)), () => made.push(mul(x, 3)));
+      expect(made[0]).not.toBe(made[1]);
+    });
+  });
+});
+
+describe("arrays and tables", () => {
+  test("tables of one name and different values are different", () => {
+    const fn = ([k]: Scalar[]) => {
+      const [a, b] = [table("t", [1, 2, 3]), table("t", [4, 5, 6])];
+      const i = toI32(k);
+      return [a(i), b(i), table("u", [1, 2, 3])(i), table("same", [9, 9])(i)];
+    };
+    expect(run(4, fn, [[0], [2]])).toEqual([[1, 4, 1, 9], [3, 6, 3, 9]]);
+  });
+
+  test("integers", () => {
+    const fn = ([k]: Scalar[]) => {
+      const next = table("next", [2, 0, 1], "i32");
+      const list = array("list", 3, "i32");
+      list.set(next(toI32(k)), 5);
+      return [0, 1, 2].map((i) => toF32(list.get(i)));
+    };
+    expect(run(3, fn, [[0], [1], [2]])).toEqual([[0, 0, 5], [5, 0, 0], [0, 5, 0]]);
+  });
+
+  test("an array starts at zero in every world", () => {
+    const fn = ([x]: Scalar[]) => {
+      const list = array("list", 2);
+      list.set(0, add(list.get(0), x));
+      return [list.get(0), list.get(1)];
+    };
+    expect(run(2, fn, [[1], [2], [3]])).toEqual([[1, 0], [2, 0], [3, 0]]);
+  });
+
+  test("constant indices are checked", () => {
+    inTrace(() => {
+      const list = array("list", 3);
+      expect(() => list.get(3)).toThrow("[trace-index] list[3] is outside its 3 elements.");
+      expect(() => list.set(-1, 0)).toThrow("[trace-index]");
+      expect(() => list.get(0.5)).toThrow("[trace-index]");
+      expect(() => table("t", [1, 2])(2)).toThrow("[trace-index] t[2] is outside its 2 elements.");
+    });
+  });
+});
+
+describe("buffers", () => {
+  test("reads see the writes before them, not those after", () => {
+    const fn = ([x]: Scalar[]) => {
+      const at = 0;
+      const old = load4("memory", at)[0];
+      store4("memory", at, [x, 0, 0, 0]);
+      const now = load4("memory", at)[0];
+      store4("memory", at, [add(now, 1), 0, 0, 0]);
+      return [old, now, load4("memory", at)[0]];
+    };
+    // every world writes the first four of the buffer, one after the other
+    expect(run(3, fn, [[5], [7]])).toEqual([[0, 5, 6], [6, 7, 8]]);
+  });
+
+  test("a buffer bound for reading is not written", () => {
+    inTrace(() => {
+      load4("memory", 0, "f32", "read");
+      expect(() => store4("memory", 0, [0, 0, 0, 0])).toThrow("[trace-access]");
+    });
+  });
+});
+
+test("types of what is assigned", () => {
+  inTrace(() => {
+    const i = param("i", "i32");
+    expect(() => variable("v", i)).toThrow("[trace-type] v holds f32 and is given i32. Declare it as i32, or convert.");
+    expect(() => array("a", 2).set(0, i)).toThrow("[trace-type]");
+    expect(() => store4("memory", 0, [i, 0, 0, 0])).toThrow("[trace-type]");
+    expect(variable("w", i, "i32").get()).toBe(i);
+    const done = flag("done", false);
+    done.set(lt(i, 3));
+    expect((not(done.get()) as Node).type).toBe("bool");
+  });
+});
+
+test("integers as a kernel computes them", () => {
+  const fn = ([x, y]: Scalar[]) => {
+    const [i, j] = [toI32(x), toI32(y)];
+    return [toF32(add(i, j)), toF32(mul(i, j)), toF32(sub(i, j)), toF32(i)];
+  };
+  expect(run(4, fn, [[7.9, -2.9], [3e9, 1], [-4e9, 0]])).toEqual([
+    [5, -14, 9, 7],
+    [-2147483648, 2147483647, 2147483646, 2147483647],
+    [-2147483648, 0, -2147483648, -2147483648],
+  ]);
+});
