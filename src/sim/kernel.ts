@@ -104,7 +104,7 @@ export class WorldKernel {
   }
 
   private observe(e: Evaluation, now: Bool): void {
-    stage("sensor", () => when(now, () => sensors(this.m, this.d, e.contacts)));
+    stage("sensor", () => when(now, () => sensors(this.m, this.d, { contacts: e.contacts, rows: e.rows, rowForce: e.solution.rowForce })));
   }
 
   /** What is read after the last evaluation; each evaluation overwrites it. */

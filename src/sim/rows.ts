@@ -9,6 +9,8 @@ import type { DataView, ModelView } from "./view.ts";
 /** One row of efc_J with its parameters. Its dofs are known when the kernel is traced. */
 export interface Row {
   readonly kind: "friction" | "limit";
+  /** The dof (friction) or joint (limit). */
+  readonly id: number;
   readonly jac: readonly { readonly dof: number; readonly value: Scalar }[];
   /** Whether the row exists in this state; an absent row has D = 0. */
   readonly active: Bool;
@@ -17,8 +19,9 @@ export interface Row {
   readonly R: Scalar;
   readonly aref: Scalar;
   readonly frictionloss: number;
-  /** Distance to the limit, for sensors (efc_pos). */
+  /** Distance to the limit, and where it begins to act (efc_pos, efc_margin). */
   readonly pos: Scalar;
+  readonly margin: number;
 }
 
 /** J x of a row. */
@@ -28,6 +31,7 @@ export function rowDot(row: Row, x: (dof: number) => Scalar): Scalar {
 
 interface RowSpec {
   kind: Row["kind"];
+  id: number;
   jac: Row["jac"];
   pos: Scalar;
   margin: number;
@@ -49,6 +53,7 @@ function makeRow(m: ModelView, d: DataView, s: RowSpec): Row {
   const spring = s.kind === "friction" ? 0 : mul(mul(K, imp), distance);
   return {
     kind: s.kind,
+    id: s.id,
     jac: s.jac,
     active: s.active,
     D: select(s.active, div(1, R), 0),
@@ -56,6 +61,7 @@ function makeRow(m: ModelView, d: DataView, s: RowSpec): Row {
     aref: neg(add(mul(B, vel), spring)),
     frictionloss: s.frictionloss ?? 0,
     pos: s.pos,
+    margin: s.margin,
   };
 }
 
@@ -80,6 +86,7 @@ function frictionRows(m: ModelView, d: DataView): Row[] {
     rows.push(
       makeRow(m, d, {
         kind: "friction",
+        id: i,
         jac: [{ dof: i, value: 1 }],
         pos: 0,
         margin: 0,
@@ -102,6 +109,7 @@ function limitRows(m: ModelView, d: DataView): Row[] {
     const dof = model.jnt_dofadr[j];
     const base = {
       kind: "limit" as const,
+      id: j,
       margin: model.jnt_margin[j],
       solref: pick(model.jnt_solref, j, 2),
       solimp: pick(model.jnt_solimp, j, 5),

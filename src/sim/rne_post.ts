@@ -1,0 +1,83 @@
+import { each } from "../trace/control.ts";
+import { add, eq, isNode, select, sub, type Int, type Scalar } from "../trace/scalar.ts";
+import { add6, crossForce, forceAt, mulInertVec, scale6, spatial, sub6, ZERO6, type Spatial } from "../trace/spatial.ts";
+import { mulMatTVec, type Vec3 } from "../trace/vector.ts";
+import { movingSpatial } from "./com_vel.ts";
+import type { Contacts } from "./contact.ts";
+import { worldAcceleration } from "./rne.ts";
+import type { DataView, ModelView } from "./view.ts";
+
+/**
+ * Accelerations of bodies and the forces on them once qacc is known (mj_rnePostConstraint).
+ * Reads cdof, cdof_dot, cvel, cinert, qvel, qacc, xfrc_applied, contact forces; writes cacc, cfrc_ext, cfrc_int.
+ */
+export function rnePostConstraint(m: ModelView, d: DataView, contacts: Contacts): void {
+  externalForces(m, d, contacts);
+
+  d.cacc.setRow(0, worldAcceleration(m));
+  d.cfrc_int.setRow(0, ZERO6);
+  each(m.nbody, (i) => {
+    const a = movingSpatial("cacc", d.cacc.spatial(m.body_parentid.at(i)));
+    const first = m.body_dofadr.at(i);
+    each(add(first, m.body_dofnum.at(i)), (dof) => {
+      const bias = scale6(d.cdof_dot.spatial(dof), d.qvel.at(dof));
+      a.set(add6(a.get(), add6(bias, scale6(d.cdof.spatial(dof), d.qacc.at(dof)))));
+    }, { start: first });
+    d.cacc.setRow(i, a.get());
+
+    const inertia = d.cinert.inertia(i);
+    const v = d.cvel.spatial(i);
+    const body = add6(mulInertVec(inertia, a.get()), crossForce(v, mulInertVec(inertia, v)));
+    d.cfrc_int.setRow(i, sub6(body, d.cfrc_ext.spatial(i)));
+  }, { start: 1 });
+  each(m.nbody - 1, (up) => {
+    const i = sub(m.nbody - 1, up);
+    const parent = m.body_parentid.at(i);
+    d.cfrc_int.setRow(parent, add6(d.cfrc_int.spatial(parent), d.cfrc_int.spatial(i)));
+  });
+}
+
+/** Applied and contact wrenches on each body, about the centre of mass of its tree. */
+function externalForces(m: ModelView, d: DataView, contacts: Contacts): void {
+  const { model } = m;
+  const com = (b: number): Vec3 => d.subtree_com.vec3(model.body_rootid[b]);
+  for (let b = 0; b < m.nbody; b++) {
+    const applied = d.xfrc_applied.spatial(b);
+    const wrench = [...applied.slice(3), ...applied.slice(0, 3)] as unknown as Spatial;
+    const none = b === 0 || wrench.every((x) => x === 0);
+    d.cfrc_ext.setRow(b, none ? ZERO6 : forceAt(wrench, com(b), d.xipos.vec3(b)));
+  }
+
+  const touching = bodiesInContact(m);
+  contacts.each(({ pos, frame, force, body1, body2 }) => {
+    const [normal, turn] = [force.slice(0, 3), force.slice(3)] as unknown as [Vec3, Vec3];
+    const wrench = spatial(mulMatTVec(frame, turn), mulMatTVec(frame, normal));
+    // the wrench about each tree's centre is computed once
+    const about = new Map<number, Spatial>();
+    for (const b of touching) {
+      const root = model.body_rootid[b];
+      if (!about.has(root)) about.set(root, forceAt(wrench, d.subtree_com.vec3(root), pos));
+      const sign = share(b, body1, body2);
+      if (sign === 0) continue;
+      d.cfrc_ext.setRow(b, add6(d.cfrc_ext.spatial(b), scale6(about.get(root)!, sign)));
+    }
+  });
+}
+
+/** +1 where the contact pushes body `b`, -1 where it pushes back on it, 0 where it is elsewhere. */
+function share(b: number, body1: Int, body2: Int): Scalar {
+  const back = isNode(body1) ? select(eq(body1, b), -1, 0) : body1 === b ? -1 : 0;
+  const push = isNode(body2) ? select(eq(body2, b), 1, 0) : body2 === b ? 1 : 0;
+  return add(back, push);
+}
+
+/** Bodies but the world with a geom that can touch anything. */
+function bodiesInContact(m: ModelView): number[] {
+  const { model } = m;
+  const bodies = new Set<number>();
+  for (let g = 0; g < m.ngeom; g++) {
+    if (model.geom_bodyid[g] > 0) bodies.add(model.geom_bodyid[g]);
+  }
+  return [...bodies].sort((a, b) => a - b);
+}
+
