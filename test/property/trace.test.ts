@@ -4,8 +4,11 @@ import { describe, expect, test } from "vitest";
 import { compileOnNull } from "../../src/gpu/compile-on-null.ts";
 import { costOf } from "../../src/trace/cost.ts";
 import { INPUTS, MEMORY, OUTPUTS, programs, runPlain, runTraced } from "../support/trace-programs.ts";
+import { plainSum, SUM_INPUTS, sumInputs, sums, traceSum } from "../support/trace-sums.ts";
+import { traceBounds } from "../support/tolerances.ts";
 import { program, runJs, testKernel } from "../support/trace-runner.ts";
 
+const bound = traceBounds.rounding32.value;
 const full = process.env.CORRAL_FULL !== undefined;
 const small = fc.integer({ min: -32, max: 31 });
 const inputs = fc.array(small, { minLength: INPUTS, maxLength: INPUTS });
@@ -50,4 +53,18 @@ describe("random programs compute what plain JavaScript computes", () => {
       );
     });
   }
+});
+
+test("float32 is float64 within rounding, and float64 is what plain JavaScript computes", () => {
+  fc.assert(
+    fc.property(sums, sumInputs, (e, x) => {
+      const p = program(SUM_INPUTS, 1, (nodes) => [traceSum(e, nodes)]);
+      const want = plainSum(e, x);
+      const [[in64]] = runJs(p, "f64", [x]);
+      const [[in32]] = runJs(p, "f32", [x]);
+      expect(Math.abs(in64 - want)).toBeLessThanOrEqual(traceBounds.rounding64.value * want);
+      expect(Math.abs(in32 - want)).toBeLessThanOrEqual(bound * want);
+    }),
+    runs(500),
+  );
 });

@@ -31,6 +31,17 @@ export const mathBounds = {
 export const traceBounds = {
   rounding32: {
     value: 1e-5,
-    reason: "relative: programs of up to 40 operations without cancellation, 6e-8 each, contracted or not",
+    reason: "relative: up to 31 operations without cancellation, up to 2.5 ulp each in WGSL, contracted or not",
   },
+  rounding64: { value: 1e-14, reason: "relative: the same in float64, where x / c is x * (1 / c)" },
+} as const satisfies Record<string, Tolerance>;
+
+/** Contacts of the colliders against MuJoCo's. */
+export const colliderBounds = {
+  exact: { value: 1e-10, reason: "float64, dist, pos (m) and frame: offsets of 1e-4 m lose four of sixteen digits" },
+  exactMargin: { value: 1e-9, reason: "m from the margin: there rounding decides whether a contact exists" },
+  single: { value: 1e-6, reason: "float32, at a metre from the origin: ten roundings of 6e-8" },
+  singleMargin: { value: 1e-6, reason: "m from the margin, as single" },
+  exactNudge: { value: 1e-8, reason: "change of a pose (m, rad) across MuJoCo's own ties and its rounding near them" },
+  singleNudge: { value: 2e-6, reason: "change of a pose (m, rad) that float32 cannot tell from none" },
 } as const satisfies Record<string, Tolerance>;

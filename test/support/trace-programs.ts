@@ -5,7 +5,7 @@
  * back end must give the same bits.
  */
 import fc from "fast-check";
-import { array, breakIf, each, load4, loop, store4, table, variable, when, world } from "../../src/trace/control.ts";
+import { array, breakIf, each, flag, load4, loop, store4, table, variable, when, world } from "../../src/trace/control.ts";
 import {
   abs,
   add,
@@ -37,7 +37,7 @@ const VARS = 3;
 const LENGTH = 4;
 /** Fours of the buffer `memory`, for each world. */
 export const MEMORY = 2;
-export const OUTPUTS = VARS + LENGTH + 2;
+export const OUTPUTS = VARS + LENGTH + MEMORY + 2;
 const TABLE = [3, -7, 0, 12, 12, -1, 5];
 
 type Compare = "lt" | "le" | "gt" | "ge" | "eq" | "ne";
@@ -46,6 +46,7 @@ type Binary = "add" | "sub" | "mul" | "min" | "max";
 export type Expr =
   | { e: "const"; c: number }
   | { e: "input" | "var" | "shared"; k: number }
+  | { e: "count" }
   | { e: "index"; k: number }
   | { e: "at" | "table" | "load"; index: Expr }
   | { e: "binary"; op: Binary; a: Expr; b: Expr }
@@ -56,12 +57,15 @@ export type Cond =
   | { c: "compare"; op: Compare; a: Expr; b: Expr }
   | { c: "and"; a: Cond; b: Cond }
   | { c: "or"; a: Cond; b: Cond }
-  | { c: "not"; a: Cond };
+  | { c: "not"; a: Cond }
+  | { c: "flag" };
 
 export type Stmt =
   | { s: "share"; value: Expr }
   | { s: "declare"; value: Expr }
   | { s: "set"; k: number; value: Expr }
+  | { s: "count"; value: Expr }
+  | { s: "flag"; value: Cond }
   | { s: "put"; index: Expr; value: Expr }
   | { s: "store"; index: Expr; value: Expr }
   | { s: "when"; cond: Cond; then: Stmt[]; otherwise: Stmt[] }
@@ -81,6 +85,7 @@ export function programs(depth = 3): fc.Arbitrary<Stmt[]> {
         }),
         weight: 6,
       },
+      fc.record({ e: fc.constant("count" as const) }),
       fc.record({ e: fc.constantFrom("at" as const, "table" as const, "load" as const), index: tie("expr") }),
       {
         arbitrary: fc.record({
@@ -105,6 +110,7 @@ export function programs(depth = 3): fc.Arbitrary<Stmt[]> {
       fc.record({ c: fc.constant("and" as const), a: tie("cond"), b: tie("cond") }),
       fc.record({ c: fc.constant("or" as const), a: tie("cond"), b: tie("cond") }),
       fc.record({ c: fc.constant("not" as const), a: tie("cond") }),
+      fc.record({ c: fc.constant("flag" as const) }),
     ),
   }));
 
@@ -112,6 +118,8 @@ export function programs(depth = 3): fc.Arbitrary<Stmt[]> {
     fc.record({ s: fc.constant("share" as const), value: expr }),
     fc.record({ s: fc.constant("declare" as const), value: expr }),
     { arbitrary: fc.record({ s: fc.constant("set" as const), k: fc.nat(7), value: expr }), weight: 4 },
+    fc.record({ s: fc.constant("count" as const), value: expr }),
+    fc.record({ s: fc.constant("flag" as const), value: cond }),
     fc.record({ s: fc.constant("put" as const), index: expr, value: expr }),
     fc.record({ s: fc.constant("store" as const), index: expr, value: expr }),
   );
@@ -147,6 +155,8 @@ const wrapNumber = (x: number): number => x + 32 - 64 * Math.floor((x + 32) / 64
 export function runPlain(body: Stmt[], inputs: readonly number[]): number[] {
   const list = new Array<number>(LENGTH).fill(0);
   const memory = new Array<number>(MEMORY * 4).fill(0);
+  let count = 0;
+  let flagged = false;
   const at = (e: Expr, s: Scope<number, { x: number }>, n: number) => ((number(e, s) % n) + n) % n;
 
   const number = (e: Expr, s: Scope<number, { x: number }>): number => {
@@ -161,6 +171,8 @@ export function runPlain(body: Stmt[], inputs: readonly number[]): number[] {
         return s.shared.length ? pick(s.shared, e.k) : 1;
       case "index":
         return s.indices.length ? pick(s.indices, e.k) : 2;
+      case "count":
+        return count;
       case "at":
         return list[at(e.index, s, LENGTH)];
       case "table":
@@ -181,6 +193,7 @@ export function runPlain(body: Stmt[], inputs: readonly number[]): number[] {
     }
   };
   const truth = (c: Cond, s: Scope<number, { x: number }>): boolean => {
+    if (c.c === "flag") return flagged;
     if (c.c === "not") return !truth(c.a, s);
     if (c.c === "and") return truth(c.a, s) && truth(c.b, s);
     if (c.c === "or") return truth(c.a, s) || truth(c.b, s);
@@ -192,6 +205,8 @@ export function runPlain(body: Stmt[], inputs: readonly number[]): number[] {
       if (t.s === "share") s.shared.push(number(t.value, s));
       else if (t.s === "declare") s.vars.push({ x: number(t.value, s) });
       else if (t.s === "set") pick(s.vars, t.k).x = number(t.value, s);
+      else if (t.s === "count") count = wrapNumber(count + number(t.value, s));
+      else if (t.s === "flag") flagged = truth(t.value, s);
       else if (t.s === "put") list[at(t.index, s, LENGTH)] = number(t.value, s);
       else if (t.s === "store") {
         const k = at(t.index, s, MEMORY);
@@ -211,7 +226,8 @@ export function runPlain(body: Stmt[], inputs: readonly number[]): number[] {
   };
   const vars = Array.from({ length: VARS }, () => ({ x: 0 }));
   run(body, { shared: [], vars: [...vars], indices: [] });
-  return [...vars.map((v) => v.x), ...list, ...Array.from({ length: MEMORY }, (_, k) => memory[4 * k])].map((x) => x + 0);
+  const stored = Array.from({ length: MEMORY }, (_, k) => memory[4 * k]);
+  return [...vars.map((v) => v.x), ...list, ...stored, count, Number(flagged)].map((x) => x + 0);
 }
 
 const wrap = (x: Scalar): Scalar => {
@@ -230,6 +246,8 @@ export function runTraced(body: Stmt[], inputs: readonly Scalar[]): Scalar[] {
   const list = array("list", LENGTH);
   const values = table("values", TABLE);
   const base = mul(world(), MEMORY);
+  const count = variable("count", 0, "i32");
+  const flagged = flag("flagged", false);
   type S = Scope<Scalar, Cell>;
 
   const value = (e: Expr, s: S): Scalar => {
@@ -244,6 +262,8 @@ export function runTraced(body: Stmt[], inputs: readonly Scalar[]): Scalar[] {
         return s.shared.length ? pick(s.shared, e.k) : 1;
       case "index":
         return s.indices.length ? pick(s.indices, e.k) : 2;
+      case "count":
+        return toF32(count.get());
       case "at":
         return list.get(modulo(value(e.index, s), LENGTH));
       case "table":
@@ -263,6 +283,7 @@ export function runTraced(body: Stmt[], inputs: readonly Scalar[]): Scalar[] {
     }
   };
   const truth = (c: Cond, s: S): Bool => {
+    if (c.c === "flag") return flagged.get();
     if (c.c === "not") return not(truth(c.a, s));
     if (c.c === "and") return and(truth(c.a, s), truth(c.b, s));
     if (c.c === "or") return or(truth(c.a, s), truth(c.b, s));
@@ -274,6 +295,8 @@ export function runTraced(body: Stmt[], inputs: readonly Scalar[]): Scalar[] {
       if (t.s === "share") s.shared.push(value(t.value, s));
       else if (t.s === "declare") s.vars.push(variable("local", value(t.value, s)));
       else if (t.s === "set") pick(s.vars, t.k).set(value(t.value, s));
+      else if (t.s === "count") count.set(toI32(wrap(add(toF32(count.get()), value(t.value, s)))));
+      else if (t.s === "flag") flagged.set(truth(t.value, s));
       else if (t.s === "put") {
         const at = modulo(value(t.index, s), LENGTH);
         list.set(at, value(t.value, s));
@@ -306,5 +329,7 @@ export function runTraced(body: Stmt[], inputs: readonly Scalar[]): Scalar[] {
     ...vars.map((v) => v.get()),
     ...Array.from({ length: LENGTH }, (_, k) => list.get(k)),
     ...Array.from({ length: MEMORY }, (_, k) => load4("memory", add(base, k))[0]),
+    toF32(count.get()),
+    select(flagged.get(), 1, 0),
   ];
 }
