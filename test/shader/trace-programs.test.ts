@@ -8,7 +8,7 @@ import { plainSum, SUM_INPUTS, sumInputs, sums, traceSum } from "../support/trac
 import { traceBounds } from "../support/tolerances.ts";
 import { program, runGpu } from "../support/trace-runner.ts";
 
-const numRuns = process.env.CORRAL_FULL ? 1000 : 40;
+const numRuns = process.env.CORRAL_FULL ? 300 : 40;
 const WORLDS = 33;
 
 /** Different inputs for each world, so that lanes take different branches. */
