@@ -42,8 +42,8 @@ export interface Emitted {
 }
 
 /** Emits the live statements of a trace's root block as lines of text. */
-export function emitBody(trace: Trace, dialect: Dialect, indent = "  "): Emitted {
-  const live = analyse(trace);
+export function emitBody(trace: Trace, dialect: Dialect, live: Live = analyse(trace)): Emitted {
+  const indent = "  ";
   const names = new Map<Node, string>();
   const taken = new Set([...trace.vars.map(varName), ...trace.arrays.map(arrayName)]);
   for (const { name } of [...trace.buffers, ...trace.params]) taken.add(name);

@@ -1,5 +1,6 @@
 // back end: a trace as a WGSL compute kernel, one invocation a world
 import type { Node, TableRef, Trace, Type } from "./graph.ts";
+import { analyse } from "./live.ts";
 import { exactOnly } from "./math.ts";
 import { arrayName, emitBody, varName, type Dialect } from "./text.ts";
 
@@ -128,7 +129,8 @@ export interface WgslOptions {
 
 /** A kernel and what must be bound to it, in binding order after the uniform at binding 0. */
 export interface WgslKernel {
-  code: string;
+  /** Emitted when it is first read: a batch on the CPU asks for the rest alone. */
+  readonly code: string;
   buffers: { name: string; access: "read" | "read_write" }[];
   /** Uniform slots in order, four bytes each; the first two are `num_worlds` and `zero`. */
   params: { name: string; type: "f32" | "i32" | "u32"; slot: number }[];
@@ -141,7 +143,7 @@ export const FIXED_PARAMS = ["num_worlds", "zero"] as const;
 
 /** Emits a trace as a WGSL module with the entry point `main`. */
 export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
-  const { lines, live } = emitBody(trace, dialect);
+  const live = analyse(trace);
   // what no live statement reads is not bound: pipelines with automatic layouts leave it out
   const tableData = (type: "f32" | "i32") => {
     const tables = trace.tables.filter((t) => t.type === type);
@@ -160,7 +162,11 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     { name: "zero", type: "i32" as const, slot: 1 },
     ...trace.params.map((p) => ({ name: p.name, type: p.type, slot: p.slot + FIXED_PARAMS.length })),
   ];
-  const head = [
+  const emit = (): string => {
+    const { lines } = emitBody(trace, dialect, live);
+    return [...head(), ...lines, "}", ""].join("\n");
+  };
+  const head = () => [
     `// ${options.title ?? "kernel"}`,
     "struct Params {",
     ...params.map((p) => `  ${p.name}: ${p.type},`),
@@ -180,8 +186,11 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
       .filter((a) => live.liveArrays.has(a.id))
       .map((a) => `  var ${arrayName(a)}: array<${a.type}, ${a.length}>;`),
   ];
+  let code: string | undefined;
   return {
-    code: [...head, ...lines, "}", ""].join("\n"),
+    get code() {
+      return (code ??= emit());
+    },
     buffers,
     params,
     tables: {

@@ -112,5 +112,5 @@ test("only the float64 back end takes exact traces", () => {
   expect(() => toJavaScript(p.trace, "f32", bindings)).toThrow(
     "[trace-exact] a trace recorded with exact: true calls the host's float64 functions, which float32 JavaScript lacks. Record it without exact.",
   );
-  expect(() => toWgsl(p.trace, { workgroupSize: 32 })).toThrow("[trace-exact]");
+  expect(() => toWgsl(p.trace, { workgroupSize: 32 }).code).toThrow("[trace-exact]");
 });
