@@ -1,12 +1,12 @@
 // the kernels of a simulation: read a world's record, step or evaluate, write it back
 import { loop, param, stage, variable, when, type Variable } from "../trace/control.ts";
 import { trace, type Trace } from "../trace/graph.ts";
-import { bor, eq, select, sub, toF32, type Bool, type Int } from "../trace/scalar.ts";
+import { bor, eq, gt, max, select, sub, toF32, type Bool, type Int } from "../trace/scalar.ts";
 import { fieldSize, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
 import { nefc } from "./counts.ts";
-import { forward, type Evaluation } from "./forward.ts";
+import type { Evaluation } from "./forward.ts";
 import { rnePostConstraint } from "./rne_post.ts";
 import { sensors } from "./sensor/index.ts";
 import { APPLIED, RecordIO, stateFields } from "./state.ts";
@@ -78,24 +78,17 @@ export class WorldKernel {
     if (bits !== 0) this.status.set(bor(this.status.get(), bits));
   }
 
-  /** `count` physics steps. */
-  step(count: Int): void {
+  /** `count` physics steps; with `moves` false one evaluation that leaves the state. */
+  step(count: Int, moves: Bool = true): void {
     const last = sub(count, 1);
     loop(count, (i) => {
       step(this.m, this.d, {
         nconmax: this.spec.nconmax,
+        moves,
         ...(this.wants("sensordata") ? { observe: (e) => this.observe(e, eq(i, last)) } : {}),
         after: (e) => this.keep(e),
       });
     }, { label: "steps" });
-    stage("check", () => this.check());
-  }
-
-  /** One evaluation without a step. */
-  forward(): void {
-    const evaluation = forward(this.m, this.d, { nconmax: this.spec.nconmax });
-    if (this.wants("sensordata")) this.observe(evaluation, true);
-    this.keep(evaluation);
     stage("check", () => this.check());
   }
 
@@ -135,18 +128,19 @@ export interface SimArenas {
   readonly derived: ArenaLayout;
 }
 
-/** The kernel of `nstep` physics steps, or with `forwardOnly` of one evaluation. */
-export function traceSimulation(spec: KernelSpec, arenas: SimArenas, forwardOnly: boolean): Trace {
+/**
+ * The kernel of a simulation: `nstep` physics steps (mj_step), or where `nstep` is 0 one evaluation of the derived
+ * fields (mj_forward). One kernel does both, since compiling takes longer than anything else.
+ */
+export function traceSimulation(spec: KernelSpec, arenas: SimArenas): Trace {
   const { unroll, exact = false, params } = spec;
   return trace(() => {
     const w = new WorldKernel(spec);
     w.load();
     if (arenas.control) w.setCtrl(new RecordIO(arenas.control).load("ctrl"));
-    if (forwardOnly) w.forward();
-    else {
-      w.step(param("nstep", "i32"));
-      w.store();
-    }
+    const nstep = param("nstep", "i32");
+    w.step(max(nstep, 1), gt(nstep, 0));
+    w.store();
     stage("outputs", () => {
       const io = new RecordIO(arenas.derived);
       for (const name of spec.outputs) if (fieldSize(spec.model, name) > 0) io.storeFrom(w.d[name]);
@@ -154,4 +148,3 @@ export function traceSimulation(spec: KernelSpec, arenas: SimArenas, forwardOnly
     });
   }, { unroll, exact, params });
 }
-

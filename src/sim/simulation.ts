@@ -93,15 +93,13 @@ function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: num
         ],
       },
     ],
-    kernels: ["step", "forward"].map((name) => ({
-      name,
-      trace: (arenas) =>
-        traceSimulation(
-          { ...base, state: arenas.state, params: names },
-          { control: arenas.control, derived: arenas.derived },
-          name === "forward",
-        ),
-    })),
+    kernels: [
+      {
+        name: "step",
+        trace: (arenas) =>
+          traceSimulation({ ...base, state: arenas.state, params: names }, { control: arenas.control, derived: arenas.derived }),
+      },
+    ],
   });
 }
 
@@ -211,7 +209,8 @@ export class Simulation implements AsyncDisposable {
   /** Queues an evaluation of the derived fields at the current state (mj_forward). */
   forward(): void {
     this.assertOpen("forward");
-    this.batch.run("forward");
+    this.batch.setParam("nstep", 0);
+    this.batch.run("step");
   }
 
   /** Resolves when all queued work is done. */

@@ -1,6 +1,6 @@
 // one physics step: evaluate, integrate (mj_step)
-import { each, loop, stage, when } from "../trace/control.ts";
-import { add, eq, mul, select, type Bool, type Int } from "../trace/scalar.ts";
+import { breakIf, each, loop, stage, when } from "../trace/control.ts";
+import { add, eq, mul, not, select, type Bool, type Int } from "../trace/scalar.ts";
 import { forward, type Evaluation } from "./forward.ts";
 import { advance, advanceActivations, choose, integratePos, RK4, usesRK4 } from "./integrate.ts";
 import { copyField } from "./pattern.ts";
@@ -12,6 +12,8 @@ export interface StepOptions {
   readonly observe?: (evaluation: Evaluation) => void;
   /** Runs after every evaluation; what it stores last is what MuJoCo's data holds after the step. */
   readonly after?: (evaluation: Evaluation) => void;
+  /** Whether the state moves; where it does not, the step is one evaluation (mj_forward). Default: always. */
+  readonly moves?: Bool;
 }
 
 /** Advances the state by one `timestep`. */
@@ -21,7 +23,7 @@ export function step(m: ModelView, d: DataView, options: StepOptions): void {
     const evaluation = forward(m, d, options);
     options.observe?.(evaluation);
     options.after?.(evaluation);
-    stage("integrate", () => advance(m, d, evaluation.M));
+    stage("integrate", () => when(options.moves ?? true, () => advance(m, d, evaluation.M)));
   }
 }
 
@@ -41,10 +43,12 @@ function rungeKutta(m: ModelView, d: DataView, options: StepOptions): void {
   const sums = { vel: new Field("dX_vel", m.nv), acc: new Field("dX_acc", m.nv), act: new Field("dX_act", m.na) };
   for (const f of [sums.vel, sums.acc, sums.act]) each(f.length, (i) => f.set(i, 0));
 
+  const moves = options.moves ?? true;
   loop(4, (k: Int) => {
     const evaluation = forward(m, d, options);
     onlyWhen(eq(k, 0), options.observe && (() => options.observe!(evaluation)));
     options.after?.(evaluation);
+    breakIf(not(moves));
 
     stage("integrate", () => {
       const weight = choose(RK4.weight, k);
@@ -77,6 +81,6 @@ function rungeKutta(m: ModelView, d: DataView, options: StepOptions): void {
       copyField(d.qacc, d.qacc_warmstart);
     });
   }, { label: "rk4" });
-  d.time.set(0, add(d.time.at(0), m.timestep));
+  when(moves, () => d.time.set(0, add(d.time.at(0), m.timestep)));
 }
 

@@ -61,7 +61,9 @@ function secondPoint(s: Segment, size: Vec3, nearest: Feature): { exists: Bool; 
     const [next, previous] = [(k + 1) % 3, (k + 2) % 3];
     return or(and(isMid[next], not(steeper[previous])), and(isMid[previous], steeper[k]));
   });
-  const isLevel = any(axes.map((k) => and(lt(slope[k], FLAT), not(or(isMid[k], isMain[k])))));
+  const outside = axes.map((k) => gt(abs(point[k]), size[k]));
+  const isMinor = axes.map((k) => not(or(isMid[k], isMain[k])));
+  const isLevel = and(isEdge, any(axes.map((k) => and(and(isMinor[k], outside[k]), lt(slope[k], FLAT)))));
 
   // on a corner the segment may follow the edge or face of the axis that differs from the other two
   const odd = ahead.map((x) => lt(mul(x, balance), 0));
@@ -74,8 +76,7 @@ function secondPoint(s: Segment, size: Vec3, nearest: Feature): { exists: Bool; 
 
   // how far it goes: to the segment's end, or until it has crossed the box on one of these axes
   const left = sub(s.half, mul(direction, along));
-  const crossesLevel = and(and(isEdge, isLevel), gt(left, 0));
-  const outside = axes.map((k) => gt(abs(point[k]), size[k]));
+  const crossesLevel = and(isLevel, gt(left, 0));
   const reach = axes.map((k) => {
     const fromPoint = or(isFace, isMid[k]);
     const toWall = sub(size[k], mul(direction, inFront(k, point[k])));
