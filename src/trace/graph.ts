@@ -250,7 +250,8 @@ function sourceKey(source: Source | undefined): string {
     case "var":
     case "array":
       return source.kind + source.id;
-    default:
+    case "buffer":
+    case "param":
       return source.kind + source.name;
   }
 }

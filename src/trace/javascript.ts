@@ -168,6 +168,8 @@ export function toJavaScript(trace: Trace, precision: Precision, bindings: JsBin
     ...lines,
     "};",
   ].join("\n");
+  // the source is made of names and numbers of the trace alone
+  // oxlint-disable-next-line typescript/no-implied-eval
   const make = new Function("M", "B", "P", "T_f32", "T_i32", ...Object.keys(helpers), source);
   const run = make(
     hostMath,

@@ -50,13 +50,15 @@ const MIN_NORMAL = 2 ** -126;
 const EXP_MIN = -87.3125;
 const EXP_MAX = 88.375;
 
+export type HostFunction = "sin" | "cos" | "exp" | "log" | "pow" | "atan2" | "acos" | "asin" | "tanh";
+
 /** What the functions mean, on numbers. */
-export const hostMath = {
+export const hostMath: Record<HostFunction, (...x: number[]) => number> = {
   sin: Math.sin,
   cos: Math.cos,
   exp: (x: number) => (x < EXP_MIN ? 0 : Math.exp(Math.min(x, EXP_MAX))),
   log: (x: number) => Math.log(Math.max(x, MIN_NORMAL)),
-  pow(x: number, y: number): number {
+  pow: (x: number, y: number): number => {
     if (x <= 0 && y > 0) return 0;
     const exponent = y * hostMath.log(x);
     return exponent < EXP_MIN || exponent > EXP_MAX || x <= 0 ? hostMath.exp(exponent) : x ** y;
@@ -66,7 +68,7 @@ export const hostMath = {
   acos: (x: number) => Math.acos(Math.min(Math.max(x, -1), 1)),
   asin: (x: number) => Math.asin(Math.min(Math.max(x, -1), 1)),
   tanh: Math.tanh,
-} as const;
+};
 
 /** The refusal of a back end that has no such functions. */
 export const exactOnly = (backEnd: string): CorralError =>
@@ -75,12 +77,9 @@ export const exactOnly = (backEnd: string): CorralError =>
     `a trace recorded with exact: true calls the host's float64 functions, which ${backEnd} lacks. Record it without exact.`,
   );
 
-export type HostFunction = keyof typeof hostMath;
-
 /** Folds numbers, records a call in an exact trace, and expands to arithmetic in any other. */
 function evaluate(name: HostFunction, args: Scalar[], expand: () => Scalar): Scalar {
-  if (!args.some(isNode))
-    return (hostMath[name] as (...x: number[]) => number)(...(args as number[]));
+  if (!args.some(isNode)) return hostMath[name](...(args as number[]));
   return current().exact ? pure(`math_${name}`, "f32", args) : expand();
 }
 
@@ -97,31 +96,22 @@ const SIN = [-0.16666654589074273, 0.008332154994306062, -0.00019514076890823835
 // cos(r) = 1 - z/2 + z² C(z): 1e-10
 const COS = [0.04166664626717952, -0.0013887337007296738, 2.443483709999758e-5];
 // exp(r) = 1 + r + r² E(r), |r| <= ln(2)/2: 4e-9
-const EXP = [
-  0.4999999325369302, 0.1666651776246866, 0.04166842181829462, 0.008369063453066927,
-  0.0013813880600070663,
-];
+const EXP = [0.4999999325369302, 0.1666651776246866, 0.04166842181829462, 0.008369063453066927, 0.0013813880600070663];
 // log(1 + f) = f - f²/2 + f³ L(f), sqrt(1/2) <= 1 + f <= sqrt(2): 1e-9
 const LOG = [
-  0.33333310445325215, -0.24999986576508632, 0.2000222632102874, -0.16669251812159736,
-  0.14218663796842532, -0.12384335158857913, 0.11872926030692549, -0.1178986487037122,
-  0.06915540268119895,
+  0.33333310445325215, -0.24999986576508632, 0.2000222632102874, -0.16669251812159736, 0.14218663796842532,
+  -0.12384335158857913, 0.11872926030692549, -0.1178986487037122, 0.06915540268119895,
 ];
 // atan(t) = t + t z A(z), z = t², 0 <= t <= 1: 3e-9
 const ATAN = [
-  -0.3333330186717988, 0.19998638634373694, -0.1426524549259931, 0.10957576613817516,
-  -0.0841946005564501, 0.05823456346335184, -0.03145571321637996, 0.011064446719171141,
-  -0.0018272141978938905,
+  -0.3333330186717988, 0.19998638634373694, -0.1426524549259931, 0.10957576613817516, -0.0841946005564501,
+  0.05823456346335184, -0.03145571321637996, 0.011064446719171141, -0.0018272141978938905,
 ];
 // asin(s) = s + s z P(z), z = s², 0 <= s <= 1/2: 5e-9
-const ASIN = [
-  0.1666675392797276, 0.07495241769048422, 0.04547709903320597, 0.024147600037698082,
-  0.04221856855876915,
-];
+const ASIN = [0.1666675392797276, 0.07495241769048422, 0.04547709903320597, 0.024147600037698082, 0.04221856855876915];
 // tanh(x) = x + x z T(z), z = x², |x| <= 0.625: 5e-9
 const TANH = [
-  -0.33333283925367596, 0.13331491288568262, -0.05374349818225886, 0.02065058756515657,
-  -0.005717045309083159,
+  -0.33333283925367596, 0.13331491288568262, -0.05374349818225886, 0.02065058756515657, -0.005717045309083159,
 ];
 
 // pi/2 and ln 2 in parts; products of the first ones with small integers are exact in float32
@@ -179,7 +169,7 @@ export function exp(x: Scalar): Scalar {
   });
 }
 
-/** Natural logarithm, relative error <= 3e-7; that of 2^-126 (-87.3) for anything smaller, zero and negatives included. */
+/** Natural logarithm, relative error <= 3e-7; of anything below 2^-126, zero and negatives included, -87.3. */
 export function log(x: Scalar): Scalar {
   return evaluate("log", [x], () => {
     // x = m 2^e, sqrt(1/2) <= m < sqrt(2)
@@ -197,8 +187,8 @@ export function log(x: Scalar): Scalar {
 }
 
 /**
- * x^y for x >= 0, relative error <= 3e-7 + 2e-7 |y log(x)|, with the bounds of `exp` and `log`; 0^0 is 1. Whole exponents up to 8
- * and square roots, known at trace time, are products and roots.
+ * x^y for x >= 0, relative error <= 3e-7 + 2e-7 |y log(x)|, with the bounds of `exp` and `log`; 0^0 is 1. Whole
+ * exponents up to 8 and square roots, known at trace time, are products and roots.
  */
 export function pow(x: Scalar, y: Scalar): Scalar {
   if (isNode(x) && !isNode(y)) {

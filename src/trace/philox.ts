@@ -3,19 +3,7 @@
  * are equal to the host's to the bit; normals as far as `log` and `sincos` are (1e-6).
  */
 import { log, sincos } from "./math.ts";
-import {
-  band,
-  bxor,
-  mul,
-  shr,
-  sqrt,
-  toF32,
-  toU32,
-  uadd,
-  umul,
-  type Int,
-  type Scalar,
-} from "./scalar.ts";
+import { band, bxor, mul, shr, sqrt, toF32, toU32, uadd, umul, type Int, type Scalar } from "./scalar.ts";
 
 /** Four u32: (world id, episode, stream, block). */
 export type Counter = readonly [Int, Int, Int, Int];
@@ -38,7 +26,7 @@ export function mulHigh(a: Int, b: Int): Int {
   return uadd(uadd(umul(aHigh, bHigh), shr(middle, 16)), shr(carry, 16));
 }
 
-/** Four random u32 for one counter and key (Random123's `philox4x32`, 10 rounds). Integers of any type are taken as u32. */
+/** Four random u32 for one counter and key (Random123's `philox4x32`, 10 rounds). Integers are taken as u32. */
 export function philox4x32(counter: Counter, key: Key): [Int, Int, Int, Int] {
   let [c0, c1, c2, c3] = counter.map(toU32);
   let [k0, k1] = key.map(toU32);

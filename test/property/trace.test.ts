@@ -44,11 +44,24 @@ describe("random programs compute what plain JavaScript computes", () => {
 
     test(`WGSL compiles, ${unroll ? "unrolled" : "rolled"}`, async () => {
       await fc.assert(
-        fc.asyncProperty(programs(), fc.array(fc.boolean(), { minLength: INPUTS, maxLength: INPUTS }), async (body, known) => {
-          const p = program(INPUTS, OUTPUTS, (x) => runTraced(body, x.map((node, i) => (known[i] ? i - 1 : node))), { unroll });
-          await compileOnNull(testKernel(p).code, "random", ["main"]);
-          expect(costOf(p.trace).stores).toBeGreaterThan(0);
-        }),
+        fc.asyncProperty(
+          programs(),
+          fc.array(fc.boolean(), { minLength: INPUTS, maxLength: INPUTS }),
+          async (body, known) => {
+            const p = program(
+              INPUTS,
+              OUTPUTS,
+              (x) =>
+                runTraced(
+                  body,
+                  x.map((node, i) => (known[i] ? i - 1 : node)),
+                ),
+              { unroll },
+            );
+            await compileOnNull(testKernel(p).code, "random", ["main"]);
+            expect(costOf(p.trace).stores).toBeGreaterThan(0);
+          },
+        ),
         runs(200),
       );
     });

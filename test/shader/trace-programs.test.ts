@@ -13,7 +13,9 @@ const WORLDS = 33;
 
 /** Different inputs for each world, so that lanes take different branches. */
 const worlds = (seed: number): number[][] =>
-  Array.from({ length: WORLDS }, (_, i) => Array.from({ length: INPUTS }, (_, k) => ((seed + i * (k + 1) * 7 + k * 13) % 64) - 32));
+  Array.from({ length: WORLDS }, (_, i) =>
+    Array.from({ length: INPUTS }, (_, k) => ((seed + i * (k + 1) * 7 + k * 13) % 64) - 32),
+  );
 
 describe.each(await softwareAdapters())("on the %s adapter", (adapter) => {
   let gpu: GpuDevice;

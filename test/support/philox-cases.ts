@@ -33,6 +33,9 @@ export const hostDraws = ([a, b]: readonly number[]): number[] => [
 export function drawRows(count: number): [number, number][] {
   const ends = [0, 1, 255, 256, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffeff, 0xffffff00, 0xffffffff];
   const stream = new host.RandomStream(11, 0, 0, 0);
-  const random = Array.from({ length: count }, (_, i): [number, number] => [stream.word(2 * i), stream.word(2 * i + 1)]);
+  const random = Array.from({ length: count }, (_, i): [number, number] => [
+    stream.word(2 * i),
+    stream.word(2 * i + 1),
+  ]);
   return [...ends.flatMap((a) => ends.map((b): [number, number] => [a, b])), ...random];
 }

@@ -5,7 +5,19 @@
  * back end must give the same bits.
  */
 import fc from "fast-check";
-import { array, breakIf, each, flag, load4, loop, store4, table, variable, when, world } from "../../src/trace/control.ts";
+import {
+  array,
+  breakIf,
+  each,
+  flag,
+  load4,
+  loop,
+  store4,
+  table,
+  variable,
+  when,
+  world,
+} from "../../src/trace/control.ts";
 import {
   abs,
   add,
@@ -96,7 +108,11 @@ export function programs(depth = 3): fc.Arbitrary<Stmt[]> {
         }),
         weight: 4,
       },
-      fc.record({ e: fc.constant("unary" as const), op: fc.constantFrom("neg" as const, "abs" as const), a: tie("expr") }),
+      fc.record({
+        e: fc.constant("unary" as const),
+        op: fc.constantFrom("neg" as const, "abs" as const),
+        a: tie("expr"),
+      }),
       fc.record({ e: fc.constant("select" as const), cond: tie("cond"), a: tie("expr"), b: tie("expr") }),
     ),
     cond: fc.oneof(
@@ -129,7 +145,13 @@ export function programs(depth = 3): fc.Arbitrary<Stmt[]> {
     const nested: fc.Arbitrary<Stmt> = fc.oneof(
       fc.record({ s: fc.constant("when" as const), cond, then: inner, otherwise: inner }),
       fc.record({ s: fc.constant("each" as const), n: fc.nat(3), body: inner }),
-      fc.record({ s: fc.constant("loop" as const), start: fc.option(expr), n: expr, body: inner, leave: fc.option(cond) }),
+      fc.record({
+        s: fc.constant("loop" as const),
+        start: fc.option(expr),
+        n: expr,
+        body: inner,
+        leave: fc.option(cond),
+      }),
     );
     return fc.array(fc.oneof({ arbitrary: simple, weight: 3 }, { arbitrary: nested, weight: 2 }), { maxLength: 5 });
   };
@@ -153,8 +175,8 @@ const wrapNumber = (x: number): number => x + 32 - 64 * Math.floor((x + 32) / 64
 
 /** The plain meaning: what the variables, the array and the first values of memory hold at the end. */
 export function runPlain(body: Stmt[], inputs: readonly number[]): number[] {
-  const list = new Array<number>(LENGTH).fill(0);
-  const memory = new Array<number>(MEMORY * 4).fill(0);
+  const list = Array.from({ length: LENGTH }, () => 0);
+  const memory = Array.from({ length: MEMORY * 4 }, () => 0);
   let count = 0;
   let flagged = false;
   const at = (e: Expr, s: Scope<number, { x: number }>, n: number) => ((number(e, s) % n) + n) % n;

@@ -1,4 +1,5 @@
 /** Runs traced functions of numbers: on the CPU in float64 or float32, and on a device. */
+import assert from "node:assert/strict";
 import { load4, store4, world } from "../../src/trace/control.ts";
 import { add, mul, type Scalar } from "../../src/trace/scalar.ts";
 import { trace, type Trace, type TraceOptions } from "../../src/trace/graph.ts";
@@ -65,7 +66,12 @@ function slots(made: Trace, worlds: number, params: Record<string, number> = {})
 }
 
 /** Runs one world for each row of `rows` on the CPU. */
-export function runJs(p: TestProgram, precision: Precision, rows: ArrayLike<number>[], options: RunOptions = {}): number[][] {
+export function runJs(
+  p: TestProgram,
+  precision: Precision,
+  rows: ArrayLike<number>[],
+  options: RunOptions = {},
+): number[][] {
   const inputs = new Float64Array(rows.length * fours(p.inputs) * 4);
   rows.forEach((row, i) => inputs.set(Array.from(row), i * fours(p.inputs) * 4));
   const outputs = new Float64Array(rows.length * fours(p.outputs) * 4).fill(Number.NaN);
@@ -74,6 +80,20 @@ export function runJs(p: TestProgram, precision: Precision, rows: ArrayLike<numb
   const kernel = toJavaScript(p.trace, precision, { buffers: { inputs, outputs, memory }, params });
   rows.forEach((_, i) => kernel.run(i));
   return rows.map((_, i) => Array.from(outputs.subarray(i * fours(p.outputs) * 4).subarray(0, p.outputs)));
+}
+
+/** What `fn` computes from each row in float64. Throws where straight-line code and runtime loops differ. */
+export function runBoth(
+  outputs: number,
+  fn: (x: Scalar[]) => Scalar[],
+  rows: number[][],
+  params: Record<string, number> = {},
+): number[][] {
+  const [unrolled, rolled] = [true, false].map((unroll) =>
+    runJs(program(rows[0].length, outputs, fn, { unroll }), "f64", rows, { params, memory: 2 }),
+  );
+  assert.deepStrictEqual(rolled, unrolled);
+  return unrolled;
 }
 
 export const testKernel = (p: TestProgram): WgslKernel => toWgsl(p.trace, { workgroupSize: 32, title: "test" });
@@ -108,7 +128,12 @@ export async function runGpu(
   };
   const made: GPUBuffer[] = [];
   const upload = async (label: string, bytes: ArrayBufferView<ArrayBuffer>, usage: number) => {
-    const buffer = await createBuffer(gpu, label, bytes.byteLength, usage | BufferUsage.COPY_DST | BufferUsage.COPY_SRC);
+    const buffer = await createBuffer(
+      gpu,
+      label,
+      bytes.byteLength,
+      usage | BufferUsage.COPY_DST | BufferUsage.COPY_SRC,
+    );
     made.push(buffer);
     device.queue.writeBuffer(buffer, 0, bytes);
     return buffer;
@@ -141,4 +166,3 @@ export async function runGpu(
 
 /** What a kernel of one scalar computes from each of `xs`. */
 export const column = (rows: number[][], k = 0): number[] => rows.map((row) => row[k]);
-

@@ -1,18 +1,9 @@
-/** Blocks, variables, arrays, tables and loops of the tracer, by what programs compute and by what is refused. */
+/** Blocks, variables and loops of the tracer, by what programs compute and by what is refused. */
 import { describe, expect, test } from "vitest";
-import { array, breakIf, each, flag, load4, loop, param, store4, table, variable, when } from "../../src/trace/control.ts";
-import { type Node, trace } from "../../src/trace/graph.ts";
-import { add, eq, gt, isNode, lt, mul, not, sub, toF32, toI32, type Int, type Scalar } from "../../src/trace/scalar.ts";
-import { program, runJs } from "../support/trace-runner.ts";
-
-/** What `fn` computes from each row, whether unrolled or rolled. */
-function run(outputs: number, fn: (x: Scalar[]) => Scalar[], rows: number[][], params: Record<string, number> = {}): number[][] {
-  const [unrolled, rolled] = [true, false].map((unroll) =>
-    runJs(program(rows[0].length, outputs, fn, { unroll }), "f64", rows, { params, memory: 2 }),
-  );
-  expect(rolled).toEqual(unrolled);
-  return unrolled;
-}
+import { array, breakIf, each, flag, loop, param, store4, table, variable, when } from "../../src/trace/control.ts";
+import { trace } from "../../src/trace/graph.ts";
+import { add, eq, gt, isNode, lt, mul, sub, toF32, toI32, type Int, type Scalar } from "../../src/trace/scalar.ts";
+import { runBoth as run } from "../support/trace-runner.ts";
 
 /** Runs `fn` inside a trace. */
 const inTrace = (fn: () => void, unroll = true) => void trace(fn, { unroll });
@@ -52,17 +43,31 @@ describe("variables", () => {
     const fn = ([x]: Scalar[]) => {
       const v = variable("v", 1);
       const w = variable("w");
-      when(gt(x, 0), () => v.set(add(v.get(), x)), () => w.set(7));
+      when(
+        gt(x, 0),
+        () => v.set(add(v.get(), x)),
+        () => w.set(7),
+      );
       when(gt(x, 10), () => when(gt(x, 20), () => v.set(-1)));
       return [v.get(), w.get()];
     };
-    expect(run(2, fn, [[-1], [0], [3], [15], [25]])).toEqual([[1, 7], [1, 7], [4, 0], [16, 0], [-1, 0]]);
+    expect(run(2, fn, [[-1], [0], [3], [15], [25]])).toEqual([
+      [1, 7],
+      [1, 7],
+      [4, 0],
+      [16, 0],
+      [-1, 0],
+    ]);
   });
 
   test("a known condition leaves no branch", () => {
     const made = trace(() => {
       const v = variable("v", 0);
-      when(true, () => v.set(1), () => v.set(2));
+      when(
+        true,
+        () => v.set(1),
+        () => v.set(2),
+      );
       expect(v.get()).toBe(1);
       when(false, () => v.set(3));
       expect(v.get()).toBe(1);
@@ -80,7 +85,17 @@ describe("variables", () => {
       });
       return [a.get(), mul(b.get(), x)];
     };
-    expect(run(2, fn, [[1, 0], [1, 1], [2, 10]])).toEqual([[0, 1], [1, 1], [55, 178]]);
+    expect(
+      run(2, fn, [
+        [1, 0],
+        [1, 1],
+        [2, 10],
+      ]),
+    ).toEqual([
+      [0, 1],
+      [1, 1],
+      [55, 178],
+    ]);
   });
 
   test("a loop body does not know what held before the loop", () => {
@@ -109,7 +124,11 @@ describe("variables", () => {
       });
       return [total.get(), first.get()];
     };
-    expect(run(2, fn, [[0], [1], [3]])).toEqual([[0, 0], [3, 0], [99, 20]]);
+    expect(run(2, fn, [[0], [1], [3]])).toEqual([
+      [0, 0],
+      [3, 0],
+      [99, 20],
+    ]);
   });
 
   test("without an initial value they keep theirs between the turns of a loop", () => {
@@ -136,7 +155,15 @@ describe("variables", () => {
       v.set(100);
       return [before, sum, v.get()];
     };
-    expect(run(3, fn, [[5, 1], [5, 0]])).toEqual([[5, 6, 100], [0, 1, 100]]);
+    expect(
+      run(3, fn, [
+        [5, 1],
+        [5, 0],
+      ]),
+    ).toEqual([
+      [5, 6, 100],
+      [0, 1, 100],
+    ]);
   });
 });
 
@@ -170,16 +197,24 @@ describe("loops", () => {
       });
       return [count.get(), outer.get()];
     };
-    expect(run(2, fn, [[-1], [3], [6], [100]])).toEqual([[0, 4], [16, 4], [21, 2], [30, 2]]);
+    expect(run(2, fn, [[-1], [3], [6], [100]])).toEqual([
+      [0, 4],
+      [16, 4],
+      [21, 2],
+      [30, 2],
+    ]);
   });
 
   test("a loop that cannot run is not recorded, and one turn of each is unrolled", () => {
-    const made = trace(() => {
-      loop(0, () => expect.unreachable());
-      loop(3, () => expect.unreachable(), { start: 3 });
-      each(0, () => expect.unreachable());
-      each(1, (i) => expect(i).toBe(0));
-    }, { unroll: false });
+    const made = trace(
+      () => {
+        loop(0, () => expect.unreachable());
+        loop(3, () => expect.unreachable(), { start: 3 });
+        each(0, () => expect.unreachable());
+        each(1, (i) => expect(i).toBe(0));
+      },
+      { unroll: false },
+    );
     expect(made.root.statements).toEqual([]);
   });
 
@@ -194,7 +229,9 @@ describe("loops", () => {
 
   test("refusals", () => {
     inTrace(() => {
-      expect(() => breakIf(true)).toThrow("[trace-break] breakIf was called outside any loop. Call it in the body of loop().");
+      expect(() => breakIf(true)).toThrow(
+        "[trace-break] breakIf was called outside any loop. Call it in the body of loop().",
+      );
       loop(3, () => {
         each(2, () => expect(() => breakIf(lt(param("x"), 0))).toThrow("[trace-break] breakIf was called inside each"));
         breakIf(lt(param("x"), 0));
@@ -245,95 +282,12 @@ describe("scopes", () => {
     inTrace(() => {
       const x = param("x");
       const made: Scalar[] = [];
-      when(lt(x, 0), () => made.push(mul(x, 3)), () => made.push(mul(x, 3)));
+      when(
+        lt(x, 0),
+        () => made.push(mul(x, 3)),
+        () => made.push(mul(x, 3)),
+      );
       expect(made[0]).not.toBe(made[1]);
     });
   });
-});
-
-describe("arrays and tables", () => {
-  test("tables of one name and different values are different", () => {
-    const fn = ([k]: Scalar[]) => {
-      const [a, b] = [table("t", [1, 2, 3]), table("t", [4, 5, 6])];
-      const i = toI32(k);
-      return [a(i), b(i), table("u", [1, 2, 3])(i), table("same", [9, 9])(i)];
-    };
-    expect(run(4, fn, [[0], [2]])).toEqual([[1, 4, 1, 9], [3, 6, 3, 9]]);
-  });
-
-  test("integers", () => {
-    const fn = ([k]: Scalar[]) => {
-      const next = table("next", [2, 0, 1], "i32");
-      const list = array("list", 3, "i32");
-      list.set(next(toI32(k)), 5);
-      return [0, 1, 2].map((i) => toF32(list.get(i)));
-    };
-    expect(run(3, fn, [[0], [1], [2]])).toEqual([[0, 0, 5], [5, 0, 0], [0, 5, 0]]);
-  });
-
-  test("an array starts at zero in every world", () => {
-    const fn = ([x]: Scalar[]) => {
-      const list = array("list", 2);
-      list.set(0, add(list.get(0), x));
-      return [list.get(0), list.get(1)];
-    };
-    expect(run(2, fn, [[1], [2], [3]])).toEqual([[1, 0], [2, 0], [3, 0]]);
-  });
-
-  test("constant indices are checked", () => {
-    inTrace(() => {
-      const list = array("list", 3);
-      expect(() => list.get(3)).toThrow("[trace-index] list[3] is outside its 3 elements.");
-      expect(() => list.set(-1, 0)).toThrow("[trace-index]");
-      expect(() => list.get(0.5)).toThrow("[trace-index]");
-      expect(() => table("t", [1, 2])(2)).toThrow("[trace-index] t[2] is outside its 2 elements.");
-    });
-  });
-});
-
-describe("buffers", () => {
-  test("reads see the writes before them, not those after", () => {
-    const fn = ([x]: Scalar[]) => {
-      const at = 0;
-      const old = load4("memory", at)[0];
-      store4("memory", at, [x, 0, 0, 0]);
-      const now = load4("memory", at)[0];
-      store4("memory", at, [add(now, 1), 0, 0, 0]);
-      return [old, now, load4("memory", at)[0]];
-    };
-    // every world writes the first four of the buffer, one after the other
-    expect(run(3, fn, [[5], [7]])).toEqual([[0, 5, 6], [6, 7, 8]]);
-  });
-
-  test("a buffer bound for reading is not written", () => {
-    inTrace(() => {
-      load4("memory", 0, "f32", "read");
-      expect(() => store4("memory", 0, [0, 0, 0, 0])).toThrow("[trace-access]");
-    });
-  });
-});
-
-test("types of what is assigned", () => {
-  inTrace(() => {
-    const i = param("i", "i32");
-    expect(() => variable("v", i)).toThrow("[trace-type] v holds f32 and is given i32. Declare it as i32, or convert.");
-    expect(() => array("a", 2).set(0, i)).toThrow("[trace-type]");
-    expect(() => store4("memory", 0, [i, 0, 0, 0])).toThrow("[trace-type]");
-    expect(variable("w", i, "i32").get()).toBe(i);
-    const done = flag("done", false);
-    done.set(lt(i, 3));
-    expect((not(done.get()) as Node).type).toBe("bool");
-  });
-});
-
-test("integers as a kernel computes them", () => {
-  const fn = ([x, y]: Scalar[]) => {
-    const [i, j] = [toI32(x), toI32(y)];
-    return [toF32(add(i, j)), toF32(mul(i, j)), toF32(sub(i, j)), toF32(i)];
-  };
-  expect(run(4, fn, [[7.9, -2.9], [3e9, 1], [-4e9, 0]])).toEqual([
-    [5, -14, 9, 7],
-    [-2147483648, 2147483647, 2147483646, 2147483647],
-    [-2147483648, 0, -2147483648, -2147483648],
-  ]);
 });

@@ -1,7 +1,21 @@
 /** The text that back ends emit: what is left out, names, literals, costs; every kernel compiles with no driver. */
 import { describe, expect, test } from "vitest";
 import { compileOnNull } from "../../src/gpu/compile-on-null.ts";
-import { array, breakIf, each, flag, load4, loop, param, stage, store4, table, variable, when, world } from "../../src/trace/control.ts";
+import {
+  array,
+  breakIf,
+  each,
+  flag,
+  load4,
+  loop,
+  param,
+  stage,
+  store4,
+  table,
+  variable,
+  when,
+  world,
+} from "../../src/trace/control.ts";
 import { costOf } from "../../src/trace/cost.ts";
 import { trace, type Trace } from "../../src/trace/graph.ts";
 import { toJavaScript } from "../../src/trace/javascript.ts";
@@ -302,8 +316,38 @@ test("a constant that reaches a loop through a variable makes no constant expres
 });
 
 test("any name may be given", async () => {
-  const names = ["for", "min", "let", "in", "fround", "world", "U", "gid", "main", "vec4", "t", "t_5", "v0_for", "state", "out"];
-  const odd = ["joint.hip-1", "ä ö", "1st", "_", "__x", "", "x_1", "x_1", "this", "B", "tables_f", "kernel", "timestep"];
+  const names = [
+    "for",
+    "min",
+    "let",
+    "in",
+    "fround",
+    "world",
+    "U",
+    "gid",
+    "main",
+    "vec4",
+    "t",
+    "t_5",
+    "v0_for",
+    "state",
+    "out",
+  ];
+  const odd = [
+    "joint.hip-1",
+    "ä ö",
+    "1st",
+    "_",
+    "__x",
+    "",
+    "x_1",
+    "x_1",
+    "this",
+    "B",
+    "tables_f",
+    "kernel",
+    "timestep",
+  ];
   const p = program(2, 1, ([x, y]) => {
     let sum: t.Scalar = 0;
     [...names, ...odd].forEach((name, k) => {

@@ -30,14 +30,23 @@ describe("numbers fold in float64", () => {
     expect(t.abs(-2)).toBe(2);
     expect([t.min(1, 2), t.max(1, 2), t.clamp(5, 0, 3), t.clamp(-5, 0, 3)]).toEqual([1, 2, 3, 0]);
     expect([t.floor(-1.5), t.sign(-3), t.square(3)]).toEqual([-2, -1, 9]);
-    expect([0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.49, 7].map((x) => (t.round(x) as number) + 0)).toEqual([0, 2, 2, 0, -2, -2, 0, 7]);
+    expect([0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.49, 7].map((x) => (t.round(x) as number) + 0)).toEqual([
+      0, 2, 2, 0, -2, -2, 0, 7,
+    ]);
     expect([t.idiv(7, 2), t.idiv(-7, 2), t.idiv(6, 3)]).toEqual([3, -3, 2]);
     expect(t.dotn([1, 2, 3], [4, 5, 6])).toBe(32);
     expect(t.sum([1, 2, 3])).toBe(6);
   });
 
   test("comparisons and logic", () => {
-    expect([t.lt(1, 2), t.le(2, 2), t.gt(1, 2), t.ge(2, 2), t.eq(1, 1), t.ne(1, 1)]).toEqual([true, true, false, true, true, false]);
+    expect([t.lt(1, 2), t.le(2, 2), t.gt(1, 2), t.ge(2, 2), t.eq(1, 1), t.ne(1, 1)]).toEqual([
+      true,
+      true,
+      false,
+      true,
+      true,
+      false,
+    ]);
     expect([t.and(true, false), t.or(true, false), t.not(true)]).toEqual([false, true, false]);
     expect([t.select(true, 1, 2), t.select(false, 1, 2)]).toEqual([1, 2]);
   });
@@ -45,7 +54,9 @@ describe("numbers fold in float64", () => {
   test("words", () => {
     expect(t.uadd(0xffffffff, 2)).toBe(1);
     expect(t.umul(0xffffffff, 0xffffffff)).toBe(1);
-    expect([t.band(0xff00, 0x0ff0), t.bor(1, 0x80000000), t.bxor(0xffffffff, 1)]).toEqual([0x0f00, 0x80000001, 0xfffffffe]);
+    expect([t.band(0xff00, 0x0ff0), t.bor(1, 0x80000000), t.bxor(0xffffffff, 1)]).toEqual([
+      0x0f00, 0x80000001, 0xfffffffe,
+    ]);
     expect([t.shl(1, 31), t.shr(0x80000000, 31)]).toEqual([0x80000000, 1]);
     expect([t.firstTrailingBit(1), t.firstTrailingBit(0x80000000), t.firstTrailingBit(12)]).toEqual([0, 31, 2]);
     expect(t.bitcastU32(1)).toBe(0x3f800000);
@@ -57,7 +68,16 @@ describe("numbers fold in float64", () => {
 
 test("zeros and ones vanish", () => {
   record(({ x }) => {
-    expect([t.add(x, 0), t.add(0, x), t.sub(x, 0), t.mul(x, 1), t.mul(1, x), t.div(x, 1), t.max(x, x), t.min(x, x)]).toEqual(Array(8).fill(x));
+    expect([
+      t.add(x, 0),
+      t.add(0, x),
+      t.sub(x, 0),
+      t.mul(x, 1),
+      t.mul(1, x),
+      t.div(x, 1),
+      t.max(x, x),
+      t.min(x, x),
+    ]).toEqual(Array(8).fill(x));
     expect([t.mul(x, 0), t.mul(0, x), t.sub(x, x), t.div(0, x)]).toEqual([0, 0, 0, 0]);
     expect([t.dotn([0, 1, 0], [x, x, x]), t.sum([0, x, 0])]).toEqual([x, x]);
   });
@@ -101,7 +121,9 @@ test("equal expressions are one, in either order of commutative operands", () =>
 
 test("logic with what is known", () => {
   record(({ x, y, b }) => {
-    expect([t.and(b, true), t.and(true, b), t.or(b, false), t.or(false, b), t.and(b, b), t.or(b, b)]).toEqual(Array(6).fill(b));
+    expect([t.and(b, true), t.and(true, b), t.or(b, false), t.or(false, b), t.and(b, b), t.or(b, b)]).toEqual(
+      Array(6).fill(b),
+    );
     expect([t.and(b, false), t.or(b, true)]).toEqual([false, true]);
     expect(t.not(t.not(b))).toBe(b);
     expect(t.select(b, x, x)).toBe(x);
@@ -113,20 +135,18 @@ test("types follow the operands", () => {
   record(({ x, i, u, b }) => {
     const types = [t.add(x, 1), t.add(i, 1), t.add(1, u), t.lt(i, 1), t.select(b, i, 0), t.select(b, 1, 0, "u32")];
     expect(types.map((n) => (n as Node).type)).toEqual(["f32", "i32", "u32", "bool", "i32", "u32"]);
-    expect([t.toF32(i), t.toI32(x), t.toU32(i), t.bitcastU32(x), t.bitcastF32(u)].map((n) => (n as Node).type)).toEqual([
-      "f32",
-      "i32",
-      "u32",
-      "u32",
-      "f32",
-    ]);
+    expect([t.toF32(i), t.toI32(x), t.toU32(i), t.bitcastU32(x), t.bitcastF32(u)].map((n) => (n as Node).type)).toEqual(
+      ["f32", "i32", "u32", "u32", "f32"],
+    );
     expect(t.toF32(x)).toBe(x);
   });
 });
 
 describe("refusals", () => {
   test("results that no kernel can hold", () => {
-    expect(() => t.div(1, 0)).toThrow("[trace-non-finite] folding div gives Infinity, which no kernel can hold. Check the model's numbers.");
+    expect(() => t.div(1, 0)).toThrow(
+      "[trace-non-finite] folding div gives Infinity, which no kernel can hold. Check the model's numbers.",
+    );
     expect(() => t.sqrt(-1)).toThrow("folding sqrt gives NaN");
     expect(() => t.mul(1e200, 1e200)).toThrow("folding mul gives Infinity");
     record(({ x }) => expect(() => t.div(x, 0)).toThrow("[trace-non-finite] division by the constant 0 in a kernel."));

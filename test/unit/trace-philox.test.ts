@@ -28,12 +28,7 @@ describe("known answers of Random123", () => {
 });
 
 test("a partly known counter gives the same words", () => {
-  const p = program(
-    1,
-    4,
-    ([world]) => philox.philox4x32([world, 7, 2, 0], [123, 456]),
-    { kind: "u32" },
-  );
+  const p = program(1, 4, ([world]) => philox.philox4x32([world, 7, 2, 0], [123, 456]), { kind: "u32" });
   for (const world of [0, 1, 4096, 0xffffffff]) {
     expect(runJs(p, "f64", [[world]])).toEqual([Array.from(host.philox4x32([world, 7, 2, 0], [123, 456]))]);
   }
