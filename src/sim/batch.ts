@@ -124,6 +124,13 @@ export interface HostRecords {
   readonly u32: Uint32Array | Float64Array;
 }
 
+/** The first values of one shard's buffer of an arena, and where they go. */
+export interface BatchRegion {
+  readonly arena: string;
+  readonly shard: number;
+  readonly into: Float32Array | Float64Array;
+}
+
 /** A batch that holds its memory and runs kernels. */
 export interface Batch extends AsyncDisposable {
   readonly planned: PlannedBatch;
@@ -136,6 +143,10 @@ export interface Batch extends AsyncDisposable {
   write(arena: string, shard: number, data: HostRecords): void;
   /** Reads one shard's buffer of an arena, after all runs queued before. */
   read(arena: string, shard: number): Promise<HostRecords>;
+  /** Reads into arrays made before, all regions in one round trip where they fit the staging memory together. */
+  readInto(regions: readonly BatchRegion[]): Promise<void>;
+  /** The GPU buffer of one shard of an arena; undefined on the CPU. */
+  buffer(arena: string, shard: number): GPUBuffer | undefined;
   /** Resolves when everything queued before has completed. */
   sync(): Promise<void>;
   close(): Promise<void>;

@@ -2,7 +2,7 @@
 import { CorralError } from "../core/errors.ts";
 import { toJavaScript, type JsKernel, type Precision } from "../trace/javascript.ts";
 import { FIXED_PARAMS } from "../trace/wgsl.ts";
-import { hostRecords, type Batch, type HostRecords, type PlannedBatch } from "./batch.ts";
+import { hostRecords, type Batch, type BatchRegion, type HostRecords, type PlannedBatch } from "./batch.ts";
 
 export class CpuBatch implements Batch {
   readonly planned: PlannedBatch;
@@ -63,6 +63,14 @@ export class CpuBatch implements Batch {
     (out.f32 as Float64Array).set(values);
     return out;
   }
+
+  async readInto(regions: readonly BatchRegion[]): Promise<void> {
+    for (const { arena, shard, into } of regions) {
+      into.set(this.buffers[shard].get(arena)!.subarray(0, into.length));
+    }
+  }
+
+  buffer(): undefined {}
 
   async sync(): Promise<void> {}
   async close(): Promise<void> {}

@@ -7,7 +7,7 @@ import { waitFor } from "../gpu/waiter.ts";
 import type { Budget } from "../memory/budget.ts";
 import { reserve, type Reservation } from "../memory/reserve.ts";
 import { FIXED_PARAMS } from "../trace/wgsl.ts";
-import { arenaOf, hostRecords, WORKGROUP_SIZE, type Batch, type HostRecords, type PlannedBatch } from "./batch.ts";
+import { arenaOf, hostRecords, WORKGROUP_SIZE, type Batch, type BatchRegion, type HostRecords, type PlannedBatch } from "./batch.ts";
 
 /** The most workgroups along one axis. */
 const MAX_GROUPS = 65535;
@@ -154,6 +154,21 @@ export class GpuBatch implements Batch {
     const into = hostRecords(buffer.size / 4, false);
     await this.readback.read(buffer, 0, buffer.size, into.u32 as Uint32Array);
     return into;
+  }
+
+  readInto(regions: readonly BatchRegion[]): Promise<void> {
+    return this.readback.readAll(
+      regions.map(({ arena, shard, into }) => ({
+        buffer: this.reservation.buffer(arena, shard),
+        offset: 0,
+        size: into.byteLength,
+        into,
+      })),
+    );
+  }
+
+  buffer(arena: string, shard: number): GPUBuffer {
+    return this.reservation.buffer(arena, shard);
   }
 
   async sync(): Promise<void> {

@@ -38,6 +38,8 @@ export class RecordIO {
   private index(field: FieldLayout, quad: number): Int {
     const { tileWidth, worldVec4s, sharedBytes } = this.layout;
     const w = world();
+    // rows: one field, padded to whole fours
+    if (this.layout.layout === "rows") return add(mul(w, field.perWorld / 4), quad + sharedBytes / 16);
     const tile = div(w, tileWidth);
     const lane = sub(w, mul(tile, tileWidth));
     const base = add(mul(tile, worldVec4s * tileWidth), lane);
