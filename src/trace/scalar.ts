@@ -183,6 +183,7 @@ const convert =
   (a: Int | Scalar): Int =>
     isNode(a) ? (a.type === type ? a : pure(op, type, [a])) : fold(a);
 
+/** Conversions. Floats are truncated and saturate at run time; integers, and numbers taken as such, wrap. */
 export const toF32 = convert("f32", "f32", (a) => a);
 export const toI32 = convert("i32", "i32", Math.trunc);
 export const toU32 = convert("u32", "u32", (a) => Math.trunc(a) >>> 0);
