@@ -5,12 +5,12 @@ import {
 } from "../trace/scalar.ts";
 import type { Mat3, Vec3 } from "../trace/vector.ts";
 import type { GeomPair } from "../model/pairs.ts";
-import { colliderName, colliders, makeFrame, near, type Candidate, type ColliderName, type Shape } from "./colliders/index.ts";
+import { colliderName, colliders, defaultTangent, makeFrame, near, type Candidate, type ColliderName, type Shape } from "./colliders/index.ts";
 import { SlotField } from "./slots.ts";
 import { Field, type DataView, type ModelView } from "./view.ts";
 
-/** Pairs of more kinds than these are tested one after the other in a runtime loop rather than in line. */
-const MAX_INLINE_COSTLY_PAIRS = 6;
+/** Pairs of one kind beyond this are tested in a runtime loop over those that come near, rather than in line. */
+const MAX_INLINE_PAIRS = 6;
 
 /** Contacts of a world: candidates in fixed slots, the active ones as a list of slots in MuJoCo's order. */
 export interface ContactSlots {
@@ -55,16 +55,20 @@ export function collision(
   const nslot = pairOf.length;
   const dist = new SlotField("con_dist", nslot);
   const pos = [0, 1, 2].map((c) => new SlotField(`con_pos${c}`, nslot));
-  const frame = Array.from({ length: 9 }, (_, c) => new SlotField(`con_frame${c}`, nslot));
+  const normal = [0, 1, 2].map((c) => new SlotField(`con_normal${c}`, nslot));
+  const tangent = [0, 1, 2].map((c) => new SlotField(`con_tangent${c}`, nslot));
   const words = Array.from({ length: Math.ceil(nslot / 32) }, (_, w) => variable(`active${w}`, 0, "u32"));
   const gaps = pairs.some((p) => p.gap > 0);
+  // frames are built where they are read; a tangent is kept only where some collider chooses one
+  const leaning = pairs.some((p) => colliders[colliderOf(m, p)].leans);
   const detected = variable("ncon", 0, "i32");
 
   /** Keeps a candidate in its slot, known when the kernel is traced or only at run time. */
   const keep = (pair: { margin: Scalar; gap: Scalar }, slot: Int, c: Candidate) => {
     dist.set(slot, c.dist);
     c.pos.forEach((x, k) => pos[k].set(slot, x));
-    makeFrame(c.normal, c.tangent).forEach((x, k) => frame[k].set(slot, x));
+    c.normal.forEach((x, k) => normal[k].set(slot, x));
+    if (leaning) (c.tangent ?? defaultTangent(c.normal)).forEach((x, k) => tangent[k].set(slot, x));
     const active = and(c.exists, lt(c.dist, pair.margin));
     if (isNode(slot)) {
       const bit = shl(1, band(toU32(slot), 31));
@@ -101,8 +105,9 @@ export function collision(
   });
   let shapes: RuntimeShapes | undefined;
   for (const [name, members] of groups) {
-    if (!colliders[name].costly) members.forEach(test);
-    else if (members.length <= MAX_INLINE_COSTLY_PAIRS) {
+    const many = members.length > MAX_INLINE_PAIRS;
+    if (name.startsWith("plane-") || (!colliders[name].costly && !many)) members.forEach(test);
+    else if (!many) {
       for (const k of members) when(nearPair(m, d, pairs[k]), () => test(k));
     } else {
       shapes ??= runtimeShapes(m, d);
@@ -110,7 +115,7 @@ export function collision(
     }
   }
 
-  return activeList(m, { pairs, pairOf, nslot, nconmax, dist, pos, frame, words, detected: gaps ? detected.get() : undefined });
+  return activeList(m, { pairs, pairOf, nslot, nconmax, dist, pos, normal, tangent: leaning ? tangent : undefined, words, detected: gaps ? detected.get() : undefined });
 }
 
 
@@ -164,15 +169,22 @@ function testLater(
   const margin = column("margin", (k) => pairs[k].margin, "f32");
   const gap = column("gap", (k) => pairs[k].gap, "f32");
 
-  for (let start = 0; start < members.length; start += 32) {
-    const word = variable("near", 0, "u32");
-    members.slice(start, start + 32).forEach((k, i) => {
-      word.set(bor(word.get(), select(nearPair(m, d, pairs[k]), (1 << i) >>> 0, 0, "u32")));
+  // one collider serves all words of the bit set: its code is long
+  const count = Math.ceil(members.length / 32);
+  const words = array(`${name}_near`, count, "u32");
+  for (let w = 0; w < count; w++) {
+    let bits: Int = 0;
+    members.slice(32 * w, 32 * w + 32).forEach((k, i) => {
+      bits = bor(bits, select(nearPair(m, d, pairs[k]), (1 << i) >>> 0, 0, "u32"));
     });
+    words.set(w, bits);
+  }
+  loop(count, (w) => {
+    const word = variable("near", words.get(w), "u32");
     loop(32, () => {
       const bits = word.get();
       breakIf(eq(bits, 0));
-      const i = add(firstTrailingBit(bits), start);
+      const i = add(firstTrailingBit(bits), mul(w, 32));
       word.set(band(bits, sub(bits, 1)));
       const params = { margin: margin(i), gap: gap(i) };
       const candidates = colliders[name].collide(
@@ -182,7 +194,7 @@ function testLater(
       );
       candidates.forEach((c, k) => keep(params, add(slot(i), k), c));
     });
-  }
+  });
 }
 
 interface Found {
@@ -192,7 +204,8 @@ interface Found {
   nconmax: number;
   dist: SlotField;
   pos: SlotField[];
-  frame: SlotField[];
+  normal: SlotField[];
+  tangent: SlotField[] | undefined;
   words: { get(): Int; set(v: Int): void }[];
   detected: Int | undefined;
 }
@@ -217,6 +230,7 @@ function activeList(m: ModelView, f: Found): ContactSlots {
       w.set(band(bits, sub(bits, 1)));
     });
   });
+  const at = (fields: SlotField[], slot: Int) => fields.map((x) => x.get(slot)) as unknown as Vec3;
   const total = nslot ? count.get() : 0;
   const dropped = nslot > nconmax ? overflow.get() : 0;
   return {
@@ -228,8 +242,8 @@ function activeList(m: ModelView, f: Found): ContactSlots {
     count: total,
     overflow: dropped === 0 ? false : ne(dropped, 0),
     dist: (s) => f.dist.get(s),
-    pos: (s) => f.pos.map((x) => x.get(s)) as unknown as Vec3,
-    frame: (s) => f.frame.map((x) => x.get(s)) as unknown as Mat3,
+    pos: (s) => at(f.pos, s),
+    frame: (s) => makeFrame(at(f.normal, s), f.tangent && at(f.tangent, s)),
     each: (body) => {
       if (nslot === 0) return;
       loop(total, (i) => body(i, list.get(i)), { label: "contacts" });

@@ -7,7 +7,7 @@ import { constraintBound } from "../model/pairs.ts";
 import { checkSupported } from "../model/supported.ts";
 import { locateWorld } from "../memory/shards.ts";
 import type { Plan } from "../memory/plan.ts";
-import { hostRecords, layoutsOf, planOf, type Batch, type BatchSpec, type HostRecords, type PlanContext } from "./batch.ts";
+import { hostRecords, layoutsOf, planOf, type Batch, type BatchSpec, type HostRecords, type PlanContext, type PlannedBatch } from "./batch.ts";
 import { placeBatch, type PlacementOptions } from "./device.ts";
 import { traceSimulation } from "./kernel.ts";
 import { paramChanges, simParams, type SimParams } from "./params.ts";
@@ -108,9 +108,13 @@ function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: num
  * @throws what createSimulation throws for its arguments
  */
 export function planSimulation(model: Model, options: SimulationOptions, context: PlanContext = {}): Plan {
-  const { model: m, specFor } = prepare(model, options);
-  checkSupported(m);
-  return planOf(specFor(options.numEnvs), context).plan;
+  return planKernels(model, options, context).plan;
+}
+
+/** The traced kernels and the plan of a simulation, without a device. */
+export function planKernels(model: Model, options: SimulationOptions, context: PlanContext = {}): PlannedBatch {
+  const { specFor } = prepare(model, options);
+  return planOf(specFor(options.numEnvs), context);
 }
 
 function prepare(model: Model, options: SimulationOptions) {

@@ -20,15 +20,16 @@ import {
   type Bool,
   type Scalar,
 } from "../../trace/scalar.ts";
-import { addScaled3, column, mulMatTVec, sub3, MINVAL, type Vec3 } from "../../trace/vector.ts";
+import { addScaled3, column, mulMatTVec, sub3, type Vec3 } from "../../trace/vector.ts";
 import { nearestFeature, type Feature, type Segment } from "./segment_box.ts";
 import { ballBox } from "./sphere_box.ts";
 import type { Collider } from "./types.ts";
 
 /**
- * Slope below which a segment that meets an edge counts as level with a face of it, whichever way it leans: the noise
- * of directions in float32. MuJoCo goes by the sign, right where the nearer of two edges is known to 1e-15 m², but it
- * keeps one contact of some capsules that lie exactly level across both.
+ * Slope below which a segment counts as level with a face of the box: the noise of directions in float32; also the
+ * height (m) above which it is clear of that face. A level segment never meets the walls it runs along, and when it
+ * crosses an edge it does so whichever way it leans. MuJoCo goes by the sign of the slope: right where the nearer of
+ * two edges is known to 1e-15 m², but it keeps one contact of some capsules that lie exactly level across both.
  */
 const FLAT = 1e-6;
 
@@ -61,9 +62,10 @@ function secondPoint(s: Segment, size: Vec3, nearest: Feature): { exists: Bool; 
     const [next, previous] = [(k + 1) % 3, (k + 2) % 3];
     return or(and(isMid[next], not(steeper[previous])), and(isMid[previous], steeper[k]));
   });
-  const outside = axes.map((k) => gt(abs(point[k]), size[k]));
+  const over = axes.map((k) => sub(abs(point[k]), size[k]));
+  const isFlat = slope.map((x) => lt(x, FLAT));
   const isMinor = axes.map((k) => not(or(isMid[k], isMain[k])));
-  const isLevel = and(isEdge, any(axes.map((k) => and(and(isMinor[k], outside[k]), lt(slope[k], FLAT)))));
+  const isLevel = any(axes.map((k) => and(isMinor[k], and(isFlat[k], gt(over[k], FLAT)))));
 
   // on a corner the segment may follow the edge or face of the axis that differs from the other two
   const odd = ahead.map((x) => lt(mul(x, balance), 0));
@@ -76,7 +78,8 @@ function secondPoint(s: Segment, size: Vec3, nearest: Feature): { exists: Bool; 
 
   // how far it goes: to the segment's end, or until it has crossed the box on one of these axes
   const left = sub(s.half, mul(direction, along));
-  const crossesLevel = and(isLevel, gt(left, 0));
+  const crossesLevel = and(and(isEdge, isLevel), gt(left, 0));
+  const outside = over.map((x) => gt(x, 0));
   const reach = axes.map((k) => {
     const fromPoint = or(isFace, isMid[k]);
     const toWall = sub(size[k], mul(direction, inFront(k, point[k])));
@@ -87,7 +90,7 @@ function secondPoint(s: Segment, size: Vec3, nearest: Feature): { exists: Bool; 
       isMain[k],
       and(isCorner, same(odd[k], followsEdge)),
     ];
-    return select(any(stops), div(room, max(slope[k], MINVAL)), left);
+    return select(and(any(stops), not(isFlat[k])), div(room, max(slope[k], FLAT)), left);
   });
   const walk = min(min(left, reach[0]), min(reach[1], reach[2]));
   return {

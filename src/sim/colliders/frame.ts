@@ -28,6 +28,12 @@ export function makeFrame(normal: Vec3, tangent?: Vec3): Mat3 {
   ];
 }
 
+/** The direction that the second axis leans to where a collider chooses none. */
+export function defaultTangent(normal: Vec3): Vec3 {
+  const toY = lt(abs(normal[1]), 0.5);
+  return [0, select(toY, 1, 0), select(toY, 0, 1)];
+}
+
 function alongTangent(normal: Vec3, tangent: Vec3): Mat3 {
   // n x (t x n) is perpendicular to n even where t almost is n, which t - n (n . t) is not in float32
   const { unit } = normalize3(cross(normal, cross(tangent, normal)));

@@ -12,7 +12,7 @@ import { sphereCylinder } from "./sphere_cylinder.ts";
 import { sphereSphere } from "./sphere_sphere.ts";
 import type { Collider } from "./types.ts";
 
-export { makeFrame } from "./frame.ts";
+export { defaultTangent, makeFrame } from "./frame.ts";
 export { boundingRadius, near, type Bounds } from "./near.ts";
 export type { Candidate, Collider, Shape } from "./types.ts";
 
@@ -29,13 +29,21 @@ export type ColliderName =
   | "capsule-capsule"
   | "capsule-box";
 
+interface Entry {
+  slots: number;
+  costly: boolean;
+  /** Whether it chooses the tangent of its contact frames. */
+  leans?: true;
+  collide: Collider;
+}
+
 /**
  * Every collider with the number of candidates it returns. One that is `costly` does so many operations (over a
  * hundred) that a bounding test before it pays.
  */
-export const colliders: Record<ColliderName, { slots: number; costly: boolean; collide: Collider }> = {
+export const colliders: Record<ColliderName, Entry> = {
   "plane-sphere": { slots: 1, costly: false, collide: planeSphere },
-  "plane-capsule": { slots: 2, costly: false, collide: planeCapsule },
+  "plane-capsule": { slots: 2, costly: false, leans: true, collide: planeCapsule },
   "plane-cylinder": { slots: 4, costly: false, collide: planeCylinder },
   "plane-box": { slots: 4, costly: false, collide: planeBox },
   "sphere-sphere": { slots: 1, costly: false, collide: sphereSphere },
