@@ -1,6 +1,6 @@
 import { add, dotn, mul, type Scalar } from "../trace/scalar.ts";
 import { negQuat, normalizeQuat, rotate, scale3, type Quat, type Vec3 } from "../trace/vector.ts";
-import { mjtJoint, mjtTrn } from "../model/enums.ts";
+import { mjtDisableBit, mjtJoint, mjtTrn } from "../model/enums.ts";
 import { ballRotation } from "./rows.ts";
 import { tendonTerms } from "./tendon.ts";
 import type { DataView, ModelView } from "./view.ts";
@@ -55,11 +55,13 @@ export function moment(m: ModelView, d: DataView, i: number): Arm[] {
 
 /** Lengths and velocities of actuators (mj_transmission). Reads qpos, qvel, ten_length; writes actuator_length, _velocity. */
 export function transmission(m: ModelView, d: DataView): void {
+  const off = (m.opt.disableflags & mjtDisableBit.ACTUATION) !== 0;
   for (let i = 0; i < m.nactuator; i++) {
     const { arms, length } = transmit(m, d, i);
     d.actuator_length.set(i, length);
     let velocity: Scalar = 0;
-    for (const { dof, coef } of arms) velocity = add(velocity, mul(coef, d.qvel.at(dof)));
+    // MuJoCo leaves velocities of switched-off actuators at zero, but not lengths
+    for (const { dof, coef } of off ? [] : arms) velocity = add(velocity, mul(coef, d.qvel.at(dof)));
     d.actuator_velocity.set(i, velocity);
   }
 }
