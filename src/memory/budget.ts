@@ -5,6 +5,7 @@ import { formatBytes, parseBytes } from "../core/units.ts";
 import { largestFit } from "./cost.ts";
 import { BudgetExceededError } from "./errors.ts";
 import type { Plan } from "./plan.ts";
+import { budgetProblems } from "./problems.ts";
 import type { BudgetView } from "./request.ts";
 
 /** Told when a reservation would take the budget past a watermark, before it is granted. Bytes. */
@@ -17,7 +18,8 @@ export interface PressureEvent {
   readonly holder: string;
 }
 
-export type PressureListener = (event: PressureEvent) => void;
+/** May give bytes back, or promise to: the request waits for what is promised and for memory that is on its way back. */
+export type PressureListener = (event: PressureEvent) => unknown;
 
 export interface BudgetOptions {
   /** Bytes, `"6GiB"`, or a part of `available`: `0.8`, `"80%"`. */
@@ -63,7 +65,7 @@ interface Account {
   reservations: number;
 }
 
-/** Shared by all batches, learners and storages of a device. Make it with `createBudget`. */
+/** Shared by all batches, learners and storages of a device; `createBudget` gives a device's own. */
 export class Budget implements BudgetView {
   readonly #available: number;
   #warnAt: readonly number[];
@@ -77,6 +79,7 @@ export class Budget implements BudgetView {
   #refused = 0;
   #telling = false;
 
+  /** Throws `bad-bytes`, `budget-too-large` or `bad-watermark`. */
   constructor(options: BudgetOptions) {
     this.#available = options.available ?? Infinity;
     this.#limit = this.#checkLimit(options.limit);
@@ -139,13 +142,18 @@ export class Budget implements BudgetView {
   }
 
   /**
-   * Grants the plan's bytes to a holder. Listeners run first, and may give bytes back. Throws `BudgetExceededError`
-   * with nothing changed, or what a listener throws.
+   * Grants the plan's bytes to a holder. Listeners run first, and may give bytes back; what others are giving back is
+   * waited for. Throws `BudgetExceededError` with nothing changed, or what a listener throws.
    */
-  reserve(plan: Plan, holder: string): Hold {
+  async reserve(plan: Plan, holder: string): Promise<Hold> {
     const bytes = plan.totalBytes;
-    this.#tell(bytes, holder);
 
+    // what was released counts as held until the driver has it back
+    await this.settle();
+    await this.#tell(bytes, holder);
+    await this.settle();
+
+    // from here to the grant nothing waits: two that ask at once cannot both be given the same bytes
     if (bytes > this.free) {
       this.#refused++;
       throw new BudgetExceededError(this.#against(plan), this.report().holders);
@@ -207,9 +215,9 @@ export class Budget implements BudgetView {
     return account;
   }
 
-  /** Tells of each watermark that is below now and would not be after. */
-  #tell(requested: number, holder: string): void {
-    // a listener that reserves is not told of itself
+  /** Tells of each watermark that is below now and would not be after, and waits for the listeners. */
+  async #tell(requested: number, holder: string): Promise<void> {
+    // a listener that reserves is not told of itself, nor is who reserves meanwhile
     if (this.#telling) return;
 
     this.#telling = true;
@@ -219,7 +227,7 @@ export class Budget implements BudgetView {
         const mark = level * limit;
         const passed = level === 1 ? live + requested > limit : live < mark && live + requested >= mark;
         if (!passed) continue;
-        for (const listener of this.#listeners) listener({ level, limit, live, requested, holder });
+        for (const listener of this.#listeners) await listener({ level, limit, live, requested, holder });
       }
     } finally {
       this.#telling = false;
@@ -230,12 +238,13 @@ export class Budget implements BudgetView {
   #against(plan: Plan): Plan {
     const { limit, live, source } = this;
     const { tiles, bound } = largestFit(plan.cost, limit - live);
-    return {
+    const against = {
       ...plan,
       budget: { limit, live, source },
       largestNumEnvs: tiles * plan.tileWidth,
       bound: bound ?? { limit: "budget", value: limit, arena: null },
     };
+    return { ...against, problems: budgetProblems(against) };
   }
 
   #checkLimit(limit: Bytes): number {
@@ -257,11 +266,6 @@ export class Budget implements BudgetView {
     const names = [...this.#accounts].filter(([, account]) => account.reservations > 0).map(([holder]) => holder);
     return names.join(", ") || "nobody";
   }
-}
-
-/** A budget. Throws `bad-bytes`, `budget-too-large` or `bad-watermark`. */
-export function createBudget(options: BudgetOptions): Budget {
-  return new Budget(options);
 }
 
 function checkWatermarks(warnAt: number | readonly number[]): number[] {

@@ -1,6 +1,7 @@
 /**
- * The bytes of a batch as a function of its tiles: `once + shards(tiles) * perShard + tiles * perTile`. Every term grows
- * with the tiles, so the largest count that fits is exact, and costs nothing to find.
+ * The bytes of a batch as a function of its tiles: `once + shards(tiles) * perShard + tiles * perTile`, and windows that
+ * grow until they are full. No term shrinks as the tiles grow, so the largest count that fits is exact, and costs nothing
+ * to find.
  */
 import type { ArenaLayout } from "./layout.ts";
 import type { CheckedRequest, PlanLimits } from "./request.ts";
@@ -13,12 +14,21 @@ export interface Bound {
   readonly arena: string | null;
 }
 
+/** An arena that stops growing: `copies * min(most, shared + tiles * perTile)` bytes. */
+export interface Window {
+  readonly copies: number;
+  readonly most: number;
+  readonly shared: number;
+  readonly perTile: number;
+}
+
 export interface Cost {
   readonly tileWidth: number;
   /** Bytes of the batch, of every shard, of every tile. */
   readonly once: number;
   readonly perShard: number;
   readonly perTile: number;
+  readonly windows: readonly Window[];
   readonly minShards: number;
   readonly maxShards: number;
   /** Most tiles of one shard, and what says so. */
@@ -35,17 +45,22 @@ export function costOf(request: CheckedRequest, arenas: readonly ArenaLayout[]):
   let once = 0;
   let perShard = 0;
   let perTile = 0;
+  const windows: Window[] = [];
   let shard = least(null, maxWorldsPerShard / tileWidth, "maxWorldsPerShard", maxWorldsPerShard, null);
   let batch = least(null, MAX_WORLDS / tileWidth, "worldIds", MAX_WORLDS, null);
 
   for (const arena of arenas) {
     const tileBytes = arena.bytesPerWorld * tileWidth;
-    perTile += tileBytes * arena.copies;
+    if (arena.window === null) perTile += tileBytes * arena.copies;
 
-    if (arena.scope === "shard") perShard += arena.sharedBytes * arena.copies;
+    if (arena.window !== null) {
+      const { window: most, copies, sharedBytes: shared } = arena;
+      windows.push({ copies, most, shared, perTile: tileBytes });
+    } else if (arena.scope === "shard") perShard += arena.sharedBytes * arena.copies;
     else once += arena.sharedBytes * arena.copies;
 
     for (const limit of bindingLimits(arena)) {
+      if (arena.window !== null && arena.window <= limits[limit]) continue;
       const room = limits[limit] - arena.sharedBytes;
       const tiles = room < 0 ? 0 : tileBytes === 0 ? Infinity : room / tileBytes;
       if (arena.scope === "shard") shard = least(shard, tiles, limit, limits[limit], arena.name);
@@ -62,6 +77,7 @@ export function costOf(request: CheckedRequest, arenas: readonly ArenaLayout[]):
     once,
     perShard,
     perTile,
+    windows,
     minShards,
     maxShards,
     shardTiles: shard.tiles,
@@ -78,7 +94,9 @@ export function shardsOf(cost: Cost, tiles: number): number {
 
 /** Bytes of a batch of `tiles` tiles. */
 export function totalBytes(cost: Cost, tiles: number): number {
-  return cost.once + shardsOf(cost, tiles) * cost.perShard + tiles * cost.perTile;
+  const windows = cost.windows.map((w) => w.copies * Math.min(w.most, w.shared + tiles * w.perTile));
+  const whole = cost.once + shardsOf(cost, tiles) * cost.perShard + tiles * cost.perTile;
+  return windows.reduce((sum, bytes) => sum + bytes, whole);
 }
 
 /** The most tiles that fit `available` bytes and the limits, and what ends the growth. 0 when not one fits. */

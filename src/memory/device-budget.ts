@@ -7,11 +7,11 @@ import { Budget } from "./budget.ts";
 const budgets = new WeakMap<GpuDevice, Promise<Budget>>();
 
 /**
- * The budget that all holders on the device share. The first call makes it, by default with `memoryInfo`'s limit; later
+ * The one budget that all holders on the device share. The first call makes it, by default with `memoryInfo`'s limit; later
  * calls change its limit and watermarks and add their listener, where given. Throws `bad-bytes`, `budget-too-large`,
  * `budget-below-live` or `bad-watermark`, with nothing changed.
  */
-export async function deviceBudget(gpu: GpuDevice, options: Partial<BudgetOptions> = {}): Promise<Budget> {
+export async function createBudget(gpu: GpuDevice, options: Partial<BudgetOptions> = {}): Promise<Budget> {
   const known = budgets.get(gpu);
   if (known !== undefined) {
     const budget = await known;

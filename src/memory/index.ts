@@ -4,13 +4,13 @@ export {
   Budget,
   type BudgetOptions,
   type BudgetReport,
-  createBudget,
   type HolderReport,
   type Hold,
   type PressureEvent,
+  type PressureListener,
 } from "./budget.ts";
 export type { Bound } from "./cost.ts";
-export { deviceBudget } from "./device-budget.ts";
+export { createBudget } from "./device-budget.ts";
 export { drain } from "./drain.ts";
 export { AllocationRefusedError, BudgetExceededError, LimitExceededError } from "./errors.ts";
 export { type FaultPlan, type FaultPoint, Faults, injectFaults } from "./faults.ts";

@@ -33,6 +33,8 @@ export interface ArenaLayout {
   readonly layout: "tiles" | "rows";
   readonly scope: "shard" | "batch";
   readonly copies: number;
+  /** Most bytes of one buffer, or null. */
+  readonly window: number | null;
   readonly tileWidth: number;
   readonly fields: readonly FieldLayout[];
   /** Bytes before the first world. */
@@ -64,6 +66,7 @@ export function layoutArena(arena: Required<ArenaRequest>, tileWidth: number): A
     layout: arena.layout,
     scope: arena.scope,
     copies: arena.copies,
+    window: arena.window,
     tileWidth,
     fields,
     sharedBytes: sharedVec4s * VEC4_BYTES,
@@ -74,10 +77,11 @@ export function layoutArena(arena: Required<ArenaRequest>, tileWidth: number): A
 
 /** Bytes of one buffer of the arena for `worlds` worlds (a multiple of the tile width). */
 export function bufferBytes(arena: ArenaLayout, worlds: number): number {
-  return arena.sharedBytes + arena.bytesPerWorld * worlds;
+  const bytes = arena.sharedBytes + arena.bytesPerWorld * worlds;
+  return arena.window === null ? bytes : Math.min(arena.window, bytes);
 }
 
-/** Bytes of a field in one buffer of the arena; over the fields they add up to `bufferBytes`. */
+/** Bytes of a field in one buffer of an arena without a window; over the fields they add up to `bufferBytes`. */
 export function fieldBytes(field: FieldLayout, worlds: number): number {
   return Math.ceil(field.shared / VEC4) * VEC4_BYTES + field.bytesPerWorld * worlds;
 }

@@ -52,9 +52,9 @@ export interface Plan {
   /** Shards and buffers; both empty where the limits allow no split. */
   readonly shards: readonly ShardPlan[];
   readonly buffers: readonly BufferPlan[];
-  /** Bytes that one more world costs, padding of its tile left out. */
+  /** Bytes that one more world costs, padding of its tile and windows that are not full yet left out. */
   readonly bytesPerWorld: number;
-  /** Bytes of what is shared: once for the batch, and again in each shard. */
+  /** Bytes of what is shared: once for the batch (windows left out), and again in each shard. */
   readonly sharedBytes: number;
   readonly sharedBytesPerShard: number;
   /** Bytes of buffers that the host maps, part of the total. */
@@ -143,6 +143,11 @@ export function refusalOf(plan: Plan): BudgetExceededError | LimitExceededError 
 
 function planFields(arena: ArenaLayout, worlds: number, shards: number): FieldPlan[] {
   const buffers = arena.copies * (arena.scope === "shard" ? shards : 1);
+  const windowed = arena.window !== null;
+  const bytesOf = (field: ArenaLayout["fields"][number]) =>
+    windowed
+      ? bufferBytes(arena, worlds) * arena.copies
+      : fieldBytes(field, 0) * buffers + field.bytesPerWorld * worlds * arena.copies;
 
   return arena.fields.map((field) => ({
     arena: arena.name,
@@ -151,8 +156,8 @@ function planFields(arena: ArenaLayout, worlds: number, shards: number): FieldPl
     type: field.type,
     perWorld: field.perWorld,
     shared: field.shared,
-    bytesPerWorld: field.bytesPerWorld * arena.copies,
-    bytes: fieldBytes(field, 0) * buffers + field.bytesPerWorld * worlds * arena.copies,
+    bytesPerWorld: windowed ? 0 : field.bytesPerWorld * arena.copies,
+    bytes: bytesOf(field),
     remedy: field.remedy,
   }));
 }

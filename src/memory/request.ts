@@ -39,6 +39,11 @@ export interface ArenaRequest {
   readonly scope?: "shard" | "batch";
   /** Buffers of the same layout, as in a ring of staging buffers. Default 1. */
   readonly copies?: number;
+  /**
+   * Most bytes of one buffer, a multiple of 16: what is larger moves through it in pieces. For `staging` and `upload`
+   * arenas of the whole batch, with one field. Default: none.
+   */
+  readonly window?: number | null;
 }
 
 /** The limits that a plan respects, by WebGPU's names; `GpuDevice.limits` fits. Sizes in bytes. */
@@ -172,7 +177,7 @@ export function checkRequest(request: PlanRequest): CheckedRequest {
 }
 
 function checkArena(arena: ArenaRequest): Required<ArenaRequest> {
-  const { name, access, fields, layout = "tiles", copies = 1 } = arena;
+  const { name, access, fields, layout = "tiles", copies = 1, window = null } = arena;
   checkUnique(
     `field of arena ${name}`,
     fields.map((field) => field.name),
@@ -194,7 +199,15 @@ function checkArena(arena: ArenaRequest): Required<ArenaRequest> {
   if (access === "uniform" && perWorld)
     throw badPlan(`uniform arena ${name} has elements per world; put them in storage`);
   if (!isCount(copies) || copies < 1) throw badPlan(`copies of arena ${name} is ${copies}; it is at least 1`);
-  return { name, access, fields, layout, scope, copies };
+
+  if (window !== null) {
+    if (!isCount(window) || window < 16 || window % 16 !== 0)
+      throw badPlan(`window of arena ${name} is ${window}; it is bytes, a multiple of 16`);
+    const moves = access === "staging" || access === "upload";
+    if (!moves || scope !== "batch" || fields.length !== 1)
+      throw badPlan(`arena ${name} has a window; only a staging or upload arena of the batch with one field may`);
+  }
+  return { name, access, fields, layout, scope, copies, window };
 }
 
 function checkUnique(what: string, names: readonly string[]): void {

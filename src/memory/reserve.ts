@@ -115,12 +115,10 @@ export async function reserve(
   const limit = plan.problems.find((problem) => problem.code === "limit-exceeded");
   if (limit !== undefined) throw refusalOf(plan);
 
-  // what was released counts as held until the driver has it back
-  await budget.settle();
-  gpu.assertUsable(`reserve ${holder}`);
-  const hold = budget.reserve(plan, holder);
+  const hold = await budget.reserve(plan, holder);
 
   try {
+    gpu.assertUsable(`reserve ${holder}`);
     const made = await makeAll(gpu, plan).catch((error: unknown) => {
       if (!isOutOfMemory(error)) throw error;
       return makeAll(gpu, plan);

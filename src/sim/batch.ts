@@ -41,6 +41,8 @@ export interface PlannedBatch {
   readonly spec: BatchSpec;
   readonly traces: ReadonlyMap<string, Trace>;
   readonly kernels: ReadonlyMap<string, WgslKernel>;
+  /** Arenas of constants that the kernels read. */
+  readonly tables: readonly ArenaRequest[];
   readonly plan: Plan;
 }
 
@@ -48,15 +50,18 @@ export interface PlannedBatch {
 export const WORKGROUP_SIZE = 32;
 /** Worlds a tile: the SIMD width of CPU drivers. */
 export const DEFAULT_TILE_WIDTH = 8;
-/** Bytes of each staging buffer; larger reads go in pieces. */
+/** Bytes of each staging buffer, for a world and at most; larger reads go in pieces. */
+const STAGING_BYTES_PER_WORLD = 1 << 10;
 const STAGING_BYTES = 1 << 20;
 
 export const layoutsOf = (plan: Plan): Record<string, ArenaLayout> =>
   Object.fromEntries(plan.arenas.map((a) => [a.name, a]));
 
-/** Traces the kernels and plans every buffer of a batch. Needs no device. */
-export function planOf(spec: BatchSpec, context: PlanContext = {}): PlannedBatch {
-  const staging = Math.min(STAGING_BYTES, Math.max(256, spec.numEnvs * 1024));
+/**
+ * Traces the kernels and plans every buffer of a batch. Needs no device. Kernels of `known`, the same batch with another
+ * count of worlds, are taken over: what they address does not depend on it.
+ */
+export function planOf(spec: BatchSpec, context: PlanContext = {}, known?: PlannedBatch): PlannedBatch {
   const fixed: ArenaRequest[] = [
     ...spec.arenas,
     {
@@ -72,7 +77,8 @@ export function planOf(spec: BatchSpec, context: PlanContext = {}): PlannedBatch
       access: "staging",
       scope: "batch",
       copies: 2,
-      fields: [{ name: "staging", group: "task", type: "u32", shared: staging / 4 }],
+      window: STAGING_BYTES,
+      fields: [{ name: "staging", group: "task", type: "u32", perWorld: STAGING_BYTES_PER_WORLD / 4 }],
     },
   ];
   const request = { name: spec.name, numEnvs: spec.numEnvs, tileWidth: DEFAULT_TILE_WIDTH, ...context };
@@ -81,6 +87,22 @@ export function planOf(spec: BatchSpec, context: PlanContext = {}): PlannedBatch
   const first = planBatch({ ...request, arenas: fixed, stages: [{ name: "kernels", arenas: bound(fixed) }] });
   const layouts = layoutsOf(first);
 
+  const { traces, kernels, tables } = known && sameLayouts(known, layouts) ? known : traceKernels(spec, layouts);
+  const arenas = [...fixed, ...tables];
+  const stages = spec.kernels.map(({ name }) => ({
+    name,
+    arenas: kernels.get(name)!.buffers.map((b) => arenaOf(name, b.name)),
+  }));
+  return { spec, traces, kernels, tables, plan: planBatch({ ...request, arenas, stages }) };
+}
+
+function sameLayouts(known: PlannedBatch, layouts: Record<string, ArenaLayout>): boolean {
+  const before = layoutsOf(known.plan);
+  return Object.values(layouts).every((layout) => JSON.stringify(before[layout.name]) === JSON.stringify(layout));
+}
+
+/** The kernels of a batch, and arenas for the tables that they read. */
+function traceKernels(spec: BatchSpec, layouts: Record<string, ArenaLayout>) {
   const traces = new Map<string, Trace>();
   const kernels = new Map<string, WgslKernel>();
   const tables: ArenaRequest[] = [];
@@ -101,12 +123,7 @@ export function planOf(spec: BatchSpec, context: PlanContext = {}): PlannedBatch
       });
     }
   }
-  const arenas = [...fixed, ...tables];
-  const stages = spec.kernels.map(({ name }) => ({
-    name,
-    arenas: kernels.get(name)!.buffers.map((b) => arenaOf(name, b.name)),
-  }));
-  return { spec, traces, kernels, plan: planBatch({ ...request, arenas, stages }) };
+  return { traces, kernels, tables };
 }
 
 const tableArena = (kernel: string, type: "f32" | "i32"): string => `${kernel}.tables_${type}`;

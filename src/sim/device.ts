@@ -2,10 +2,11 @@
 import { CorralError } from "../core/errors.ts";
 import type { GpuDevice } from "../gpu/device.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
-import { deviceBudget } from "../memory/device-budget.ts";
+import { createBudget } from "../memory/device-budget.ts";
 import type { Budget } from "../memory/budget.ts";
+import { BudgetExceededError, LimitExceededError } from "../memory/errors.ts";
 import { refusalOf } from "../memory/plan.ts";
-import { planOf, type Batch, type BatchSpec, type PlanContext } from "./batch.ts";
+import { planOf, type Batch, type BatchSpec, type PlanContext, type PlannedBatch } from "./batch.ts";
 import { CpuBatch } from "./cpu_batch.ts";
 import { GpuBatch } from "./gpu_batch.ts";
 
@@ -40,11 +41,15 @@ export async function placeBatch(
   if (typeof device === "string") {
     throw new CorralError("bad-option", `device is "${String(device)}"; pass an open device, "cpu" or "cpu-f64".`, { device });
   }
+  const { onOverBudget = "throw" } = options;
+  if (onOverBudget !== "throw" && onOverBudget !== "shrink") {
+    throw new CorralError("bad-option", `onOverBudget is "${String(onOverBudget)}"; pass "throw" or "shrink".`, { onOverBudget });
+  }
   const lease = device ? undefined : await shareDevice(options.adapter);
   const gpu = device ?? lease!.gpu;
   try {
-    const budget = await deviceBudget(gpu, options.budget === undefined ? {} : { limit: options.budget });
-    return await placeOnGpu(gpu, budget, lease, specFor, numEnvs, minShards, options.onOverBudget ?? "throw");
+    const budget = await createBudget(gpu, options.budget === undefined ? {} : { limit: options.budget });
+    return await placeOnGpu(gpu, budget, lease, specFor, numEnvs, minShards, onOverBudget);
   } catch (error) {
     lease?.release();
     throw error;
@@ -60,19 +65,40 @@ async function placeOnGpu(
   minShards: { minShards?: number },
   onOverBudget: "throw" | "shrink",
 ): Promise<Batch> {
-  const context: PlanContext = { ...minShards, limits: gpu.limits, budget };
+  const context: PlanContext = { ...minShards, limits: gpu.limits };
   let planned = planOf(specFor(numEnvs), context);
-  if (planned.plan.problems.length) {
-    const fits = planned.plan.largestNumEnvs;
-    if (onOverBudget === "throw" || fits < 1) throw refusalOf(planned.plan);
-    process.emitWarning(
-      `${planned.spec.name}: ${numEnvs} worlds do not fit (${planned.plan.problems[0].text}); made ${fits}.`,
-      { code: "corral-shrunk" },
-    );
-    planned = planOf(specFor(fits), context);
+
+  for (;;) {
+    try {
+      // what the budget says is known only when it is asked: its listeners may make room
+      if (planned.plan.problems.length) throw refusalOf(planned.plan);
+      const batch = await GpuBatch.create(gpu, planned, budget);
+      return lease ? leased(batch, lease) : batch;
+    } catch (error) {
+      if (onOverBudget === "throw") throw error;
+      planned = shrunk(planned, specFor, context, error);
+    }
   }
-  const batch = await GpuBatch.create(gpu, planned, budget);
-  return lease ? leased(batch, lease) : batch;
+}
+
+/** The largest batch that fits where a larger one was refused. Throws the refusal where none does. */
+function shrunk(
+  planned: PlannedBatch,
+  specFor: (numEnvs: number) => BatchSpec,
+  context: PlanContext,
+  refusal: unknown,
+): PlannedBatch {
+  if (!(refusal instanceof BudgetExceededError || refusal instanceof LimitExceededError)) throw refusal;
+  const { name, numEnvs, shrunkFrom } = planned.plan;
+  const { largestNumEnvs: fits, tileWidth, problems } = refusal.plan;
+  if (fits < 1 || fits >= numEnvs) throw refusal;
+
+  const minShards = Math.min(context.minShards ?? 1, fits / tileWidth);
+  const smaller = planOf(specFor(fits), { ...context, minShards }, planned);
+  process.emitWarning(`${name}: ${numEnvs} worlds do not fit (${problems[0].text}); made ${fits}.`, {
+    code: "corral-shrunk",
+  });
+  return { ...smaller, plan: { ...smaller.plan, shrunkFrom: shrunkFrom ?? numEnvs } };
 }
 
 /** A batch that gives its share of the device back when it closes. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DeviceLostError } from "../../src/core/errors.ts";
 import { type GpuDevice, openDevice } from "../../src/gpu/device.ts";
 import { Readback } from "../../src/gpu/readback.ts";
-import { type Budget, createBudget } from "../../src/memory/budget.ts";
+import { Budget } from "../../src/memory/budget.ts";
 import { AllocationRefusedError, BudgetExceededError, LimitExceededError } from "../../src/memory/errors.ts";
 import { injectFaults } from "../../src/memory/faults.ts";
 import { fitPlan, planBatch } from "../../src/memory/plan.ts";
@@ -65,7 +65,7 @@ describe.each(await softwareAdapters())("memory on the %s adapter", (adapter) =>
   afterAll(() => gpu.close());
 
   test("a reservation makes what was planned, to the byte", async () => {
-    const budget = createBudget({ limit: 16 * MIB });
+    const budget = new Budget({ limit: 16 * MIB });
     const real = planBatch({ ...request, limits: gpu.limits });
     await using reservation = await reserve(gpu, real, budget);
     const made = real.arenas.flatMap((arena) => reservation.buffers(arena.name));
@@ -79,7 +79,7 @@ describe.each(await softwareAdapters())("memory on the %s adapter", (adapter) =>
   test.each(plan.buffers.map((buffer, i) => [i + 1, buffer] as const))(
     "a driver out of memory at buffer %i is rolled back",
     async (at, buffer) => {
-      const budget = createBudget({ limit: 16 * MIB });
+      const budget = new Budget({ limit: 16 * MIB });
       const { reservation, unchanged } = await bystander(gpu, budget);
       const faults = injectFaults(gpu, { point: "buffer", at });
 
@@ -111,7 +111,7 @@ describe.each(await softwareAdapters())("memory on the %s adapter", (adapter) =>
   );
 
   test.each(["validation", "internal"] as const)("a refusal in the %s scope is not tried again", async (kind) => {
-    const budget = createBudget({ limit: 16 * MIB });
+    const budget = new Budget({ limit: 16 * MIB });
     const faults = injectFaults(gpu, { point: "buffer", at: 3, kind });
 
     try {
@@ -131,7 +131,7 @@ describe.each(await softwareAdapters())("memory on the %s adapter", (adapter) =>
   });
 
   test("what is over the budget or the limits leaves others as they were", async () => {
-    const budget = createBudget({ limit: MIB, source: "a test" });
+    const budget = new Budget({ limit: MIB, source: "a test" });
     const { reservation, unchanged } = await bystander(gpu, budget);
     const faults = injectFaults(gpu);
     const { limits } = gpu;
@@ -165,7 +165,7 @@ describe.each(await softwareAdapters())("memory on the %s adapter", (adapter) =>
   test("creating, refusing and closing 1,000 times leaves nothing", { timeout: 120_000 }, async () => {
     const batch = planBatch({ ...request, numEnvs: 8192 });
     const tooLarge = planBatch({ ...request, numEnvs: 65536 });
-    const budget = createBudget({ limit: 2 * batch.totalBytes });
+    const budget = new Budget({ limit: 2 * batch.totalBytes });
     const { reservation, unchanged } = await bystander(gpu, budget);
     const faults = injectFaults(gpu);
     let refusals = 0;
@@ -204,7 +204,7 @@ describe.each(await softwareAdapters())("memory on the %s adapter", (adapter) =>
 
   test.each([1, 2, 5, plan.buffers.length])("a device lost at buffer %i leaves nothing", async (at) => {
     const own = await openDevice({ adapter });
-    const budget = createBudget({ limit: 16 * MIB });
+    const budget = new Budget({ limit: 16 * MIB });
     const { reservation } = await bystander(own, budget);
     const faults = injectFaults(own, { point: "buffer", at, kind: "lost" });
 
@@ -217,7 +217,7 @@ describe.each(await softwareAdapters())("memory on the %s adapter", (adapter) =>
   });
 
   test("closing during a submission lets it complete and frees", async () => {
-    const budget = createBudget({ limit: 16 * MIB });
+    const budget = new Budget({ limit: 16 * MIB });
     const { reservation } = await bystander(gpu, budget);
     const other: Reservation = await reserve(gpu, plan, budget);
     const encoder = gpu.device.createCommandEncoder();

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createBudget } from "../../src/memory/budget.ts";
+import { Budget } from "../../src/memory/budget.ts";
 import { sharedIndex, worldIndex } from "../../src/memory/layout.ts";
 import { planBatch } from "../../src/memory/plan.ts";
 import type { ArenaRequest, FieldRequest, PlanLimits, PlanRequest } from "../../src/memory/request.ts";
@@ -27,13 +27,26 @@ const storage = fc.record({
   copies: fc.integer({ min: 1, max: 3 }),
   fields: fieldsOf(elements),
 });
+const windowed = fc.record({
+  access: fc.constantFrom("staging", "upload"),
+  layout: fc.constantFrom("tiles", "rows"),
+  scope: fc.constant("batch"),
+  copies: fc.integer({ min: 1, max: 3 }),
+  window: fc.integer({ min: 1, max: 1000 }).map((vec4s) => 16 * vec4s),
+  fields: fieldsOf(elements)
+    .filter((fields) => fields.length > 0)
+    .map((fields) => fields.slice(0, 1)),
+});
 const uniform = fc.record({
   access: fc.constant("uniform"),
   scope: fc.constantFrom("shard", "batch", undefined),
   fields: fieldsOf(fc.constant(0)),
 });
 const arenas: fc.Arbitrary<ArenaRequest[]> = fc
-  .array(fc.oneof({ weight: 3, arbitrary: storage }, { weight: 1, arbitrary: uniform }), { minLength: 1, maxLength: 6 })
+  .array(
+    fc.oneof({ weight: 3, arbitrary: storage }, { weight: 1, arbitrary: uniform }, { weight: 1, arbitrary: windowed }),
+    { minLength: 1, maxLength: 6 },
+  )
   .map((rows) => rows.map((row, i) => ({ ...row, name: `arena${i}` })));
 
 const size = fc.integer({ min: 2000, max: 200_000 });
@@ -56,7 +69,7 @@ test("what is planned is what is made, to the byte, within every limit", async (
     fc.pre(plan.problems.length === 0);
 
     const fake = fakeGpu();
-    const budget = createBudget({ limit: plan.totalBytes });
+    const budget = new Budget({ limit: plan.totalBytes });
     const reservation = await reserve(fake.gpu, plan, budget);
     expect(fake.made.reduce((sum, buffer) => sum + buffer.size, 0)).toBe(plan.totalBytes);
     expect(plan.fields.reduce((sum, field) => sum + field.bytes, 0)).toBe(plan.totalBytes);
@@ -153,6 +166,7 @@ test("no two elements share a place, and all lie inside the buffer", () => {
       const [shard] = plan.shards;
 
       for (const arena of plan.arenas) {
+        if (arena.window !== null) continue;
         const buffer = plan.buffers.find((candidate) => candidate.arena === arena.name);
         const worlds =
           arena.scope === "shard" ? shard.paddedWorlds : plan.shards.reduce((sum, part) => sum + part.paddedWorlds, 0);

@@ -6,8 +6,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { CorralError } from "../../src/core/errors.ts";
 import { openDevice } from "../../src/gpu/device.ts";
-import { createBudget } from "../../src/memory/budget.ts";
-import { deviceBudget } from "../../src/memory/device-budget.ts";
+import { Budget } from "../../src/memory/budget.ts";
+import { createBudget } from "../../src/memory/device-budget.ts";
 import { drain } from "../../src/memory/drain.ts";
 import { planBatch } from "../../src/memory/plan.ts";
 import { reserve, type Reservation } from "../../src/memory/reserve.ts";
@@ -20,7 +20,7 @@ const gpu = await openDevice({ adapter });
 execFileSync("prlimit", ["--pid", String(process.pid), `--as=${addressSpace() + ROOM}`]);
 
 // the driver can only refuse where the budget does not
-const budget = refuser === "budget" ? await deviceBudget(gpu) : createBudget({ limit: "1TiB" });
+const budget = refuser === "budget" ? await createBudget(gpu) : new Budget({ limit: "1TiB" });
 const fields = [{ name: "x", group: "state", type: "f32", shared: STEP / 4 }] as const;
 const plan = planBatch({
   name: "filler",

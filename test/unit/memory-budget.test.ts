@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createBudget, type PressureEvent } from "../../src/memory/budget.ts";
-import { deviceBudget } from "../../src/memory/device-budget.ts";
+import { Budget, type PressureEvent } from "../../src/memory/budget.ts";
+import { createBudget } from "../../src/memory/device-budget.ts";
 import { BudgetExceededError } from "../../src/memory/errors.ts";
 import { planBatch } from "../../src/memory/plan.ts";
 import { fakeGpu } from "../support/fake-gpu.ts";
@@ -14,11 +14,11 @@ function planOf(bytes: number, name = "replay") {
 }
 
 describe("a budget", () => {
-  test("knows who holds what", () => {
-    const budget = createBudget({ limit: "1KiB", source: "a test" });
-    const first = budget.reserve(planOf(256), "ant");
-    const second = budget.reserve(planOf(512), "replay");
-    const third = budget.reserve(planOf(128), "ant");
+  test("knows who holds what", async () => {
+    const budget = new Budget({ limit: "1KiB", source: "a test" });
+    const first = await budget.reserve(planOf(256), "ant");
+    const second = await budget.reserve(planOf(512), "replay");
+    const third = await budget.reserve(planOf(128), "ant");
     second.release();
     second.release();
 
@@ -43,20 +43,20 @@ describe("a budget", () => {
     budget.assertEmpty();
   });
 
-  test("refuses what does not fit, and nothing changes", () => {
-    const budget = createBudget({ limit: 1000, source: "a test" });
-    budget.reserve(planOf(512), "ant");
+  test("refuses what does not fit, and nothing changes", async () => {
+    const budget = new Budget({ limit: 1000, source: "a test" });
+    await budget.reserve(planOf(512), "ant");
     const before = budget.report();
-    expect(() => budget.reserve(planOf(512), "replay")).toThrowErrorMatchingInlineSnapshot(
+    await expect(budget.reserve(planOf(512), "replay")).rejects.toThrowErrorMatchingInlineSnapshot(
       `[BudgetExceededError: [budget-exceeded] replay needs 512 B, 488 B of the budget of 1000 B from a test are free (512 B are held). Largest fields: replay.rows 512 B. Remedies: a smaller capacity; close ant, which holds 512 B; a larger budget.]`,
     );
-    expect(() => budget.reserve(planOf(512), "replay")).toThrowError(BudgetExceededError);
+    await expect(budget.reserve(planOf(512), "replay")).rejects.toThrowError(BudgetExceededError);
     expect(budget.report()).toEqual({ ...before, refused: 2 });
-    budget.reserve(planOf(480), "replay");
+    await budget.reserve(planOf(480), "replay");
   });
 
-  test("counts a batch against what is free when it is reserved", () => {
-    const budget = createBudget({ limit: 8192 });
+  test("counts a batch against what is free when it is reserved", async () => {
+    const budget = new Budget({ limit: 8192 });
     const fields = [{ name: "qpos", group: "state", type: "f32", perWorld: 4 }] as const;
     const batch = planBatch({
       name: "ant",
@@ -65,10 +65,10 @@ describe("a budget", () => {
       budget,
     });
     expect(batch.largestNumEnvs).toBe(512);
-    budget.reserve(planOf(4096), "replay");
+    await budget.reserve(planOf(4096), "replay");
 
     try {
-      budget.reserve(batch, "ant");
+      await budget.reserve(batch, "ant");
       expect.unreachable();
     } catch (error) {
       expect((error as BudgetExceededError).plan.largestNumEnvs).toBe(256);
@@ -76,10 +76,10 @@ describe("a budget", () => {
     }
   });
 
-  test("changes its limit, but not below what is held", () => {
-    const budget = createBudget({ limit: "50%", available: 2048 });
+  test("changes its limit, but not below what is held", async () => {
+    const budget = new Budget({ limit: "50%", available: 2048 });
     expect(budget.limit).toBe(1024);
-    const hold = budget.reserve(planOf(512), "ant");
+    const hold = await budget.reserve(planOf(512), "ant");
     expect(() => budget.change({ limit: 256 })).toThrowErrorMatchingInlineSnapshot(
       `[CorralError: [budget-below-live] the new limit is 256 B, but 512 B are held by ant. Close some of these first.]`,
     );
@@ -94,55 +94,78 @@ describe("a budget", () => {
   });
 
   test.each(["2 gigs", -1, Number.NaN, 0.5, "-3GiB"])("limit %s is refused", (limit) => {
-    expect(() => createBudget({ limit })).toThrowError("[bad-bytes] budget is ");
+    expect(() => new Budget({ limit })).toThrowError("[bad-bytes] budget is ");
   });
 
   test.each([0, 1, -0.5, Number.NaN])("watermark %s is refused", (warnAt) => {
-    expect(() => createBudget({ limit: 1, warnAt })).toThrowError("[bad-watermark] warnAt is ");
+    expect(() => new Budget({ limit: 1, warnAt })).toThrowError("[bad-watermark] warnAt is ");
   });
 });
 
 describe("pressure", () => {
-  test("is told once on the way up, before the bytes are granted", () => {
+  test("is told once on the way up, before the bytes are granted", async () => {
     const events: PressureEvent[] = [];
-    const budget = createBudget({ limit: 1000, warnAt: [0.8, 0.5], onPressure: (event) => events.push(event) });
-    budget.reserve(planOf(400), "a");
-    const hold = budget.reserve(planOf(112), "b");
+    const budget = new Budget({ limit: 1000, warnAt: [0.8, 0.5], onPressure: (event) => events.push(event) });
+    await budget.reserve(planOf(400), "a");
+    const hold = await budget.reserve(planOf(112), "b");
     expect(events).toEqual([{ level: 0.5, limit: 1000, live: 400, requested: 112, holder: "b" }]);
-    budget.reserve(planOf(16), "c");
+    await budget.reserve(planOf(16), "c");
     expect(events).toHaveLength(1);
 
     hold.release();
-    budget.reserve(planOf(400), "d");
+    await budget.reserve(planOf(400), "d");
     expect(events.slice(1).map((event) => event.level)).toEqual([0.5, 0.8]);
   });
 
-  test("can make room before a refusal", () => {
-    const budget = createBudget({ limit: 1000, warnAt: 0.9 });
-    const hold = budget.reserve(planOf(800), "replay");
+  test("can make room before a refusal", async () => {
+    const budget = new Budget({ limit: 1000, warnAt: 0.9 });
+    const hold = await budget.reserve(planOf(800), "replay");
     const remove = budget.onPressure(({ level }) => void (level === 1 && hold.release()));
-    budget.reserve(planOf(512), "ant");
+    await budget.reserve(planOf(512), "ant");
     expect(budget.live).toBe(512);
     remove();
-    expect(() => budget.reserve(planOf(512), "ant")).toThrowError(BudgetExceededError);
+    await expect(budget.reserve(planOf(512), "ant")).rejects.toThrowError(BudgetExceededError);
   });
 
-  test("a listener that throws leaves everything as it was", () => {
-    const budget = createBudget({
+  test("waits for room that a listener promises, and for memory on its way back", async () => {
+    const budget = new Budget({ limit: 1000 });
+    const hold = await budget.reserve(planOf(800), "replay");
+    const later = () => new Promise<void>((resolve) => void setTimeout(resolve, 5));
+    budget.onPressure(async ({ level }) => {
+      if (level < 1) return;
+      await later();
+      budget.addDrain(later().then(() => hold.release()));
+    });
+    await budget.reserve(planOf(512), "ant");
+    expect(budget.live).toBe(512);
+  });
+
+  test("two that ask at once are not given the same bytes", async () => {
+    const budget = new Budget({
+      limit: 1000,
+      onPressure: () => new Promise<void>((resolve) => void setTimeout(resolve, 5)),
+    });
+    const asked = await Promise.allSettled([budget.reserve(planOf(640), "a"), budget.reserve(planOf(640), "b")]);
+    expect(asked.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    expect([budget.live, budget.report().refused]).toEqual([640, 1]);
+  });
+
+  test("a listener that throws leaves everything as it was", async () => {
+    const budget = new Budget({
       limit: 1000,
       onPressure: () => {
         throw new Error("stop");
       },
     });
-    expect(() => budget.reserve(planOf(960), "ant")).toThrowError("stop");
+    await expect(budget.reserve(planOf(960), "ant")).rejects.toThrowError("stop");
     expect(budget.live).toBe(0);
-    budget.reserve(planOf(512), "ant");
+    await budget.reserve(planOf(512), "ant");
   });
 
-  test("a listener may reserve", () => {
-    const budget = createBudget({ limit: 2000, warnAt: 0.5 });
-    budget.onPressure(() => void budget.reserve(planOf(16), "note"));
-    budget.reserve(planOf(1600), "ant");
+  test("a listener may reserve", async () => {
+    const budget = new Budget({ limit: 2000, warnAt: 0.5 });
+    budget.onPressure(async () => void (await budget.reserve(planOf(16), "note")));
+    await budget.reserve(planOf(1600), "ant");
     expect(budget.live).toBe(1616);
   });
 });
@@ -150,20 +173,20 @@ describe("pressure", () => {
 describe("the budget of a device", () => {
   test("is one for all, and says where it came from", async () => {
     const { gpu } = fakeGpu();
-    const [first, second] = await Promise.all([deviceBudget(gpu), deviceBudget(gpu)]);
+    const [first, second] = await Promise.all([createBudget(gpu), createBudget(gpu)]);
     expect(second).toBe(first);
     expect(first.limit).toBeGreaterThan(0);
     expect(first.source).toMatch(/% of /);
-    await deviceBudget(gpu, { limit: "1MiB" });
+    await createBudget(gpu, { limit: "1MiB" });
     expect([first.limit, first.source]).toEqual([2 ** 20, "the option"]);
-    expect(await deviceBudget(fakeGpu().gpu)).not.toBe(first);
+    expect(await createBudget(fakeGpu().gpu)).not.toBe(first);
   });
 
   test("is not larger than the machine, and a refused option is not kept", async () => {
     const { gpu } = fakeGpu();
-    await expect(deviceBudget(gpu, { limit: "1000TiB" })).rejects.toThrowError("[budget-too-large]");
-    await expect(deviceBudget(gpu, { limit: "2 gigs" })).rejects.toThrowError("[bad-bytes]");
-    expect((await deviceBudget(gpu, { limit: "1KiB" })).limit).toBe(1024);
-    await expect(deviceBudget(gpu, { limit: "1000TiB" })).rejects.toThrowError("[budget-too-large]");
+    await expect(createBudget(gpu, { limit: "1000TiB" })).rejects.toThrowError("[budget-too-large]");
+    await expect(createBudget(gpu, { limit: "2 gigs" })).rejects.toThrowError("[bad-bytes]");
+    expect((await createBudget(gpu, { limit: "1KiB" })).limit).toBe(1024);
+    await expect(createBudget(gpu, { limit: "1000TiB" })).rejects.toThrowError("[budget-too-large]");
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { DeviceLostError } from "../../src/core/errors.ts";
-import { createBudget } from "../../src/memory/budget.ts";
+import { Budget } from "../../src/memory/budget.ts";
 import { AllocationRefusedError, BudgetExceededError, LimitExceededError } from "../../src/memory/errors.ts";
 import { planBatch } from "../../src/memory/plan.ts";
 import type { ArenaRequest } from "../../src/memory/request.ts";
@@ -25,7 +25,7 @@ const plan = planBatch(request);
 describe("a reservation", () => {
   test("makes what was planned, to the byte", async () => {
     const fake = fakeGpu();
-    const budget = createBudget({ limit: "1MiB" });
+    const budget = new Budget({ limit: "1MiB" });
     const reservation = await reserve(fake.gpu, plan, budget);
 
     expect(fake.made).toEqual(plan.buffers.map(({ label, size, usage }) => ({ label, size, usage })));
@@ -38,7 +38,7 @@ describe("a reservation", () => {
   });
 
   test("finds buffers by arena, shard and copy", async () => {
-    await using reservation = await reserve(fakeGpu().gpu, plan, createBudget({ limit: "1MiB" }));
+    await using reservation = await reserve(fakeGpu().gpu, plan, new Budget({ limit: "1MiB" }));
     expect(reservation.buffer("state", 1).label).toBe("ant.state[1]");
     expect(reservation.buffer("model", 0)).toBe(reservation.buffer("model", 1));
     expect(reservation.buffer("readback", 1, 1).label).toBe("ant.readback[1]#1");
@@ -62,7 +62,7 @@ describe("a reservation", () => {
 
   test("closes once", async () => {
     const fake = fakeGpu();
-    const budget = createBudget({ limit: "1MiB" });
+    const budget = new Budget({ limit: "1MiB" });
     const reservation = await reserve(fake.gpu, plan, budget);
     const closing = reservation.close();
     expect(reservation.close()).toBe(closing);
@@ -75,7 +75,7 @@ describe("a reservation", () => {
 
   test("over budget makes no buffer", async () => {
     const fake = fakeGpu();
-    const budget = createBudget({ limit: plan.totalBytes - 1 });
+    const budget = new Budget({ limit: plan.totalBytes - 1 });
     await expect(reserve(fake.gpu, plan, budget)).rejects.toThrowError(BudgetExceededError);
     expect(fake.made).toEqual([]);
     budget.assertEmpty();
@@ -85,14 +85,14 @@ describe("a reservation", () => {
     const fake = fakeGpu();
     const limits = { ...defaultLimits, maxStorageBufferBindingSize: 100 };
     await expect(
-      reserve(fake.gpu, planBatch({ ...request, limits }), createBudget({ limit: "1MiB" })),
+      reserve(fake.gpu, planBatch({ ...request, limits }), new Budget({ limit: "1MiB" })),
     ).rejects.toThrowError(LimitExceededError);
     expect(fake.made).toEqual([]);
   });
 
   test("refused by the driver is rolled back and names the buffer", async () => {
     const fake = fakeGpu(plan.totalBytes - 16);
-    const budget = createBudget({ limit: "1MiB" });
+    const budget = new Budget({ limit: "1MiB" });
     const bystander = await reserve(fake.gpu, planBatch({ ...request, numEnvs: 16 }), budget, "bystander");
     const before = fake.liveBytes();
 
@@ -109,7 +109,7 @@ describe("a reservation", () => {
   test("waits for memory that is being given back", async () => {
     // room for one at a time, and the driver gives back late
     const fake = fakeGpu(plan.totalBytes);
-    const budget = createBudget({ limit: plan.totalBytes });
+    const budget = new Budget({ limit: plan.totalBytes });
     const first = await reserve(fake.gpu, plan, budget);
     void first.close();
     const second = await reserve(fake.gpu, plan, budget);
@@ -121,14 +121,14 @@ describe("a reservation", () => {
     // somebody outside of the budget destroyed a buffer, and nobody submitted since
     const fake = fakeGpu(plan.totalBytes);
     fake.gpu.device.createBuffer({ size: 1024, usage: 1 }).destroy();
-    const reservation = await reserve(fake.gpu, plan, createBudget({ limit: "1MiB" }));
+    const reservation = await reserve(fake.gpu, plan, new Budget({ limit: "1MiB" }));
     expect(fake.liveBytes()).toBe(plan.totalBytes);
     await reservation.close();
   });
 
   test("on a lost device holds nothing, before and after", async () => {
     const fake = fakeGpu();
-    const budget = createBudget({ limit: "1MiB" });
+    const budget = new Budget({ limit: "1MiB" });
     const reservation = await reserve(fake.gpu, plan, budget);
     fake.lose();
     await fake.gpu.lost;
