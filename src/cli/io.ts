@@ -44,7 +44,7 @@ export function parse<const O extends Options>(args: string[], options: O, posit
   let parsed: Parsed<O>;
   try {
     const all = { json: { type: "boolean" }, ...options } as const;
-    parsed = parseArgs({ args, options: all, allowPositionals: true, strict: true }) as Parsed<O>;
+    parsed = parseArgs({ args, options: all, allowPositionals: true, strict: true });
   } catch (error) {
     if (String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS")) {
       throw new UsageError(`${firstSentence((error as Error).message)} See --help.`);
