@@ -303,6 +303,12 @@ export class Simulation implements AsyncDisposable {
     const out = {} as Record<N, Float64Array>;
     const cache = new Map<string, HostRecords>();
     for (const name of names) {
+      // the model has none of it: no kernel holds it, and there is nothing to read
+      const known = this.outputs.includes(name) || field(name).group === "state";
+      if (known && fieldSize(this.model, name) === 0) {
+        out[name] = new Float64Array(0);
+        continue;
+      }
       const arena = this.arenaOf(name);
       const layout = layoutsOf(this.plan)[arena];
       const size = layout.fields.find((f) => f.name === name)!.perWorld;

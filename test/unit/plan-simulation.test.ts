@@ -1,0 +1,155 @@
+/** Plan against reality: what a simulation makes on a device is what its plan says, to the byte. */
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type GpuDevice, openDevice } from "../../src/gpu/device.ts";
+import { createBudget } from "../../src/memory/device-budget.ts";
+import { BudgetExceededError } from "../../src/memory/errors.ts";
+import { defaultLimits } from "../../src/memory/request.ts";
+import { loadModel, type Model } from "../../src/model/model.ts";
+import { createSimulation, planSimulation, type SimulationOptions } from "../../src/sim/simulation.ts";
+import { ENV_MODELS, loadTestModel } from "../support/mjcf.ts";
+import { createMjcf } from "../support/random-mjcf.ts";
+import { watchDevice, type WatchedDevice } from "../support/watch-device.ts";
+
+const full = process.env.CORRAL_FULL !== undefined;
+
+// the null adapter makes everything and computes nothing: plans need no driver
+let gpu: GpuDevice;
+let watch: WatchedDevice;
+beforeAll(async () => {
+  gpu = await openDevice({ adapter: "null" });
+  watch = watchDevice(gpu);
+  await createBudget(gpu, { limit: "4GiB" });
+});
+afterAll(() => {
+  expect(gpu.uncaptured).toEqual([]);
+  watch.remove();
+  gpu.close();
+});
+
+/** Makes, steps, reads and closes a simulation, and compares what lives with the plan at every point. */
+async function planIsReality(model: Model, options: Omit<SimulationOptions, "device">): Promise<void> {
+  const budget = await createBudget(gpu);
+  expect([watch.liveBytes(), budget.live]).toEqual([0, 0]);
+
+  const simulation = await createSimulation(model, { ...options, device: gpu });
+  try {
+    const { plan } = simulation;
+    expect([...watch.live].map(({ label, size, usage }) => ({ label, size, usage }))).toEqual(
+      plan.buffers.map(({ label, size, usage }) => ({ label, size, usage })),
+    );
+    expect([watch.liveBytes(), budget.live]).toEqual([plan.totalBytes, plan.totalBytes]);
+    expect(plan.fields.reduce((sum, field) => sum + field.bytes, 0)).toBe(plan.totalBytes);
+    const shared = options.shards === undefined ? {} : { minShards: options.shards };
+    expect(planSimulation(model, options, { limits: gpu.limits, ...shared }).totalBytes).toBe(plan.totalBytes);
+
+    // what runs makes nothing
+    const before = { ...watch.made };
+    simulation.step(2);
+    simulation.forward();
+    await simulation.setState({ qpos: simulation.model.qpos0 }, [plan.numEnvs - 1]);
+    await simulation.getState(["qpos", ...(options.outputs ?? [])]);
+    simulation.restore(await simulation.snapshot());
+    simulation.reset();
+    await simulation.sync();
+    expect(watch.made).toEqual(before);
+  } finally {
+    await simulation.close();
+  }
+  expect([watch.liveBytes(), budget.live]).toEqual([0, 0]);
+}
+
+describe("what a simulation makes is what was planned", () => {
+  const cases: [string, Omit<SimulationOptions, "device">][] = [
+    ["one world", { numEnvs: 1 }],
+    ["a tile and a part", { numEnvs: 13, applied: false }],
+    ["outputs", { numEnvs: 100, outputs: ["xpos", "ncon", "nefc", "sensordata"] }],
+    ["three shards", { numEnvs: 100, shards: 3, timestep: 0.001 }],
+    ["more than the staging buffers hold", { numEnvs: 5000, iterations: 3 }],
+  ];
+
+  test.each(ENV_MODELS.flatMap((name) => cases.map(([what, options]) => [name, what, options] as const)))(
+    "%s, %s",
+    async (name, _, options) => planIsReality(await loadTestModel(`envs/${name}`), options),
+  );
+
+  test("few contacts, and kernels with loops", async () => {
+    const model = await loadTestModel("envs/ant");
+    await planIsReality(model, { numEnvs: 64, nconmax: 4, outputs: ["ncon"] });
+    await planIsReality(model, { numEnvs: 64, unroll: false });
+  });
+
+  test("for random models and options", { timeout: full ? 600_000 : 60_000 }, async () => {
+    const options = fc.record({
+      seed: fc.nat(100_000),
+      numEnvs: fc.integer({ min: 1, max: 3000 }),
+      shards: fc.integer({ min: 1, max: 4 }),
+      applied: fc.boolean(),
+      few: fc.boolean(),
+      outputs: fc.subarray(["xpos", "xquat", "qacc", "ncon", "nefc", "cfrc_ext", "sensordata"] as const),
+    });
+    const property = fc.asyncProperty(options, async ({ seed, numEnvs, shards, applied, few, outputs }) => {
+      const model = await loadModel(createMjcf(seed, { bodies: full ? 8 : 4 }));
+      const most = Math.min(shards, Math.ceil(numEnvs / 8));
+      await planIsReality(model, { numEnvs, shards: most, applied, outputs, ...(few ? { nconmax: 2 } : {}) });
+    });
+    await fc.assert(property, { numRuns: full ? 150 : 12, endOnFailure: true });
+  });
+});
+
+describe("a plan of a simulation", () => {
+  test("of a million Ants answers in under a second", async () => {
+    const model = await loadTestModel("envs/ant");
+    const began = performance.now();
+    const plan = planSimulation(
+      model,
+      { numEnvs: 1_000_000 },
+      { budget: { limit: 2 ** 30, live: 0, source: "a test" } },
+    );
+    expect(performance.now() - began).toBeLessThan(1000);
+    expect(plan.numEnvs).toBe(1_000_000);
+    expect(plan.largestNumEnvs).toBeGreaterThan(100_000);
+    expect(plan.shards.length).toBeGreaterThan(1);
+  });
+
+  test("names the largest count exactly, however small the batch that asks", async () => {
+    const model = await loadTestModel("envs/ant");
+    const budget = { limit: 50_000_000, live: 0, source: "a test" };
+    const largest = planSimulation(model, { numEnvs: 1 }, { budget }).largestNumEnvs;
+    expect(planSimulation(model, { numEnvs: largest }, { budget }).problems).toEqual([]);
+    expect(planSimulation(model, { numEnvs: largest + 1 }, { budget }).problems).toHaveLength(1);
+  });
+
+  test("is traced once, also where the batch is shrunk", async () => {
+    const model = await loadTestModel("envs/hopper");
+    const limit = planSimulation(model, { numEnvs: 2000 }, { limits: gpu.limits }).totalBytes;
+    const budget = await createBudget(gpu);
+    const before = budget.limit;
+    await createBudget(gpu, { limit });
+
+    try {
+      const options = { numEnvs: 1_000_000, device: gpu };
+      const refused = createSimulation(model, options);
+      await expect(refused).rejects.toThrowError(BudgetExceededError);
+      await expect(refused).rejects.toMatchObject({ plan: { numEnvs: 1_000_000, largestNumEnvs: 2000 } });
+
+      const warned = new Promise<Error>((resolve) => void process.once("warning", resolve));
+      await using simulation = await createSimulation(model, { ...options, onOverBudget: "shrink" });
+      expect(simulation.numEnvs).toBe(2000);
+      expect(simulation.plan).toMatchObject({ shrunkFrom: 1_000_000, totalBytes: limit, problems: [] });
+      expect((await warned).message).toBe(
+        "hopper: 1000000 worlds do not fit (292 MiB needed, 2.58 MiB free); made 2000.",
+      );
+    } finally {
+      await createBudget(gpu, { limit: before });
+    }
+  });
+
+  test("has limits that bind", async () => {
+    const model = await loadTestModel("envs/ant");
+    const limits = { ...defaultLimits, maxStorageBufferBindingSize: 2 ** 16 };
+    const plan = planSimulation(model, { numEnvs: 1000 }, { limits });
+    expect(plan.shardBound).toMatchObject({ limit: "maxStorageBufferBindingSize", value: 2 ** 16, arena: "state" });
+    expect(plan.shards.length).toBeGreaterThan(4);
+  });
+});
