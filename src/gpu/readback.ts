@@ -73,13 +73,18 @@ export class Readback {
 
   /**
    * Reads several regions, in one submission where they fit a slot together. They are copied after everything that was
-   * submitted before the call. Throws `readback-range` before anything is submitted, or `DeviceLostError`.
+   * submitted before the call; where they need more than the free slots, the rest is copied later: do not overwrite a
+   * region before the call has ended. Throws `readback-range` before anything is submitted, `readback-failed` or
+   * `DeviceLostError`.
    */
   async readAll(regions: readonly ReadRegion[]): Promise<void> {
     this.#gpu.assertUsable("read a buffer");
     for (const region of regions) checkRegion(region);
     const loads = pack(regions, this.#slotBytes);
-    await Promise.all(loads.map((load) => this.#readLoad(load)));
+
+    // all have ended before the first failure is told: nothing writes into the arrays after this call
+    const ended = await Promise.allSettled(loads.map((load) => this.#readLoad(load)));
+    for (const end of ended) if (end.status === "rejected") throw end.reason;
   }
 
   /** Destroys the staging buffers. Reads under way reject. */
@@ -88,35 +93,45 @@ export class Readback {
   }
 
   async #readLoad(load: readonly Piece[]): Promise<void> {
-    const { device } = this.#gpu;
     const slot = this.#free.pop() ?? (await new Promise<GPUBuffer>((resolve) => this.#queue.push(resolve)));
     try {
       this.#gpu.assertUsable("read a buffer");
-      const encoder = device.createCommandEncoder({ label: "readback" });
-      for (const { region, from, at, size } of load) encoder.copyBufferToBuffer(region.buffer, from, slot, at, size);
-      device.queue.submit([encoder.finish()]);
-
-      const used = load[load.length - 1].at + load[load.length - 1].size;
-      await waitFor(slot.mapAsync(MapMode.READ, 0, used));
+      const used = await this.#copyAndMap(load, slot);
       const mapped = slot.getMappedRange(0, used);
       for (const piece of load) store(piece, mapped);
-      slot.unmap();
     } catch (cause) {
       this.#gpu.assertUsable("read a buffer");
-      if (cause instanceof CorralError) throw cause;
-      const why = (cause as Error).message || (cause as Error).name;
-      throw new CorralError(
-        "readback-failed",
-        `reading '${load[0].region.buffer.label}' failed: ${why}`,
-        {},
-        { cause },
-      );
+      throw readFailed(load, (cause as Error).message || (cause as Error).name, cause);
     } finally {
+      slot.unmap();
       const next = this.#queue.shift();
       if (next) next(slot);
       else this.#free.push(slot);
     }
   }
+
+  /** Returns how many bytes of the slot are mapped. */
+  async #copyAndMap(load: readonly Piece[], slot: GPUBuffer): Promise<number> {
+    const { device } = this.#gpu;
+
+    // a copy that Dawn refuses (of a destroyed buffer, say) would leave the last read's bytes in the slot
+    device.pushErrorScope("validation");
+    const encoder = device.createCommandEncoder({ label: "readback" });
+    for (const { region, from, at, size } of load) encoder.copyBufferToBuffer(region.buffer, from, slot, at, size);
+    device.queue.submit([encoder.finish()]);
+    const scope = device.popErrorScope();
+
+    const last = load[load.length - 1];
+    const used = last.at + last.size;
+    const [refused] = await waitFor(Promise.all([scope, slot.mapAsync(MapMode.READ, 0, used)]));
+    if (refused) throw new Error(refused.message.trim().split("\n")[0]);
+    return used;
+  }
+}
+
+function readFailed(load: readonly Piece[], why: string, cause: unknown): CorralError {
+  const labels = [...new Set(load.map(({ region }) => `'${region.buffer.label}'`))].join(", ");
+  return new CorralError("readback-failed", `reading ${labels} failed: ${why}`, {}, { cause });
 }
 
 function checkRegion({ buffer, offset, size, into }: ReadRegion): void {
@@ -125,6 +140,7 @@ function checkRegion({ buffer, offset, size, into }: ReadRegion): void {
   };
   if (!Number.isInteger(offset) || offset < 0 || offset % 4 !== 0) wrong(`offset ${offset} is not a multiple of 4.`);
   if (!Number.isInteger(size) || size < 0 || size % 4 !== 0) wrong(`size ${size} is not a multiple of 4.`);
+  if (!(buffer.usage & BufferUsage.COPY_SRC)) wrong("it was not made to be copied from (COPY_SRC).");
   if (offset + size > buffer.size) wrong(`bytes ${offset} to ${offset + size} pass its end at ${buffer.size}.`);
   if (into.byteLength < size) wrong(`${size} bytes do not fit an array of ${into.byteLength} bytes.`);
 }
