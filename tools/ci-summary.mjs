@@ -1,0 +1,45 @@
+/** `node tools/ci-summary.mjs RESULTS STATUS`: reads vitest's JSON and its exit status, prints the failures and the counts. */
+
+import { readFileSync } from "node:fs";
+import { relative } from "node:path";
+
+const [file, status] = process.argv.slice(2);
+
+const results = read();
+const failures = [];
+let passed = 0;
+let skipped = 0;
+for (const suite of results.testResults) {
+  const name = relative(process.cwd(), suite.name);
+  for (const test of suite.assertionResults) {
+    if (test.status === "passed") passed++;
+    else if (test.status === "failed") failures.push(`${name}: ${test.fullName}`);
+    else if (test.status === "pending") failures.push(`${name}: ${test.fullName} did not end`);
+    else skipped++;
+  }
+
+  // a file that does not load has no tests to count
+  const explained = suite.assertionResults.some((test) => test.status === "failed");
+  if (suite.status === "failed" && !explained) failures.push(`${name}: ${firstLine(suite.message)}`);
+}
+
+// an unhandled error fails the run without failing a test; no tests at all are no success
+if (failures.length === 0 && status !== "0") failures.push(`the test runner ended with status ${status}; see above`);
+if (failures.length === 0 && passed === 0) failures.push("no test ran");
+
+for (const failure of failures) console.log(`FAILED ${failure}`);
+console.log(`${passed} passed, ${failures.length} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
+process.exitCode = failures.length === 0 ? 0 : 1;
+
+function read() {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    // the runner died before it wrote anything
+    return { testResults: [] };
+  }
+}
+
+function firstLine(text) {
+  return (text || "failed outside its tests").split("\n")[0];
+}
