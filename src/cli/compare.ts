@@ -1,0 +1,135 @@
+/** `corral compare`: one step of many states, in corral and in MuJoCo, side by side. */
+
+import { compareWithMuJoCo, type Comparison, type CountAgreement } from "../forensics/compare.ts";
+import { ONE_STEP_BOUNDS, type Spread } from "../forensics/measure.ts";
+import { EXIT, integerOption, parse, print, printJson, progress } from "./io.ts";
+import { deviceOf, MODEL_OPTIONS, modelOf, onlyArgument } from "./target.ts";
+
+export const summary = "one step of many states beside MuJoCo's float64";
+
+export const help = `
+Usage: corral compare MODEL.xml [--steps N] [--envs N] [--seed N] [--rollout] [--json]
+
+Steps worlds in MuJoCo (float64) under random controls. At every step corral's worlds are set to MuJoCo's state and make
+the same one step. Reported is max |x - ref| / (1 + max |ref|): median, 99th percentile and maximum over all steps.
+
+  --steps N         steps of each world (200)
+  --envs N          worlds, each with its own start and controls (4)
+  --seed N          seed of starts and controls (0)
+  --rollout         also let the worlds run freely and report how they drift, beside MuJoCo from a state changed by 1e-7
+  --set NAME=VALUE  overrides an option of the model: timestep=0.001, integrator=RK4, gravity=0,0,-1.6; may be repeated
+  --adapter NAME    auto (default), gpu, system or embedded
+  --device NAME     cpu (float32) or cpu-f64 (float64) instead of an adapter
+  --rolled          kernels with runtime loops instead of straight-line code
+  --json            one JSON document on stdout
+
+Bounds: qpos ${ONE_STEP_BOUNDS.qposMax} at most; qvel ${ONE_STEP_BOUNDS.qvelP99} in 99 % of the steps and ${ONE_STEP_BOUNDS.qvelMax} at most; contacts and rows equal in number, unless
+something is within 1e-6 of touching. A step beyond them is excused where MuJoCo's own result changes as much under a
+change of its state by 1e-7.
+Exit codes: 0 within the bounds, 1 not, or the model is not supported, 2 bad usage, 3 no device.
+`;
+
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parse(
+    args,
+    {
+      ...MODEL_OPTIONS,
+      steps: { type: "string" },
+      envs: { type: "string" },
+      seed: { type: "string" },
+      rollout: { type: "boolean" },
+    },
+    1,
+  );
+  const path = onlyArgument(positionals, "MODEL.xml");
+  const options = {
+    steps: integerOption("steps", values.steps, 200),
+    envs: integerOption("envs", values.envs, 4),
+    seed: integerOption("seed", values.seed, 0, 0),
+    rollout: values.rollout ?? false,
+    unroll: !values.rolled,
+    ...(values.adapter === undefined ? {} : { adapter: values.adapter }),
+    ...deviceOf(values.device),
+    onProgress: progress,
+  };
+  const comparison = { ...(await compareWithMuJoCo(await modelOf(path, values.set), options)), model: path };
+  if (values.json) printJson(comparison);
+  else print(describe(comparison));
+  return comparison.verdict.passed ? EXIT.done : EXIT.failed;
+}
+
+function describe(c: Comparison): string {
+  if (c.unsupported.length > 0) return refusal(c);
+  const lines = [
+    `${c.model} on ${c.adapter}: ${c.contacts.total} single steps of ${c.envs} worlds beside MuJoCo (seed ${c.seed})`,
+    "",
+    table([
+      ["", "median", "p99", "max"],
+      ...Object.entries(c.oneStep).map(([name, spread]) => [name, ...numbers(spread)]),
+    ]),
+    "",
+    `contacts  ${agreement(c.contacts)}`,
+    `rows      ${agreement(c.rows)}`,
+  ];
+  if (c.diverged.length > 0) {
+    const [first] = c.diverged;
+    lines.push(
+      `MuJoCo itself diverged ${times(c.diverged.length)}, first in ${first.field} at step ${first.step} of world ${first.env}; such worlds were started over`,
+    );
+  }
+  if (c.rollout) lines.push("", ...drift(c));
+  return [...lines, "", ...verdict(c)].join("\n");
+}
+
+function refusal(c: Comparison): string {
+  const features = c.unsupportedElements.map(({ feature, elements }) => {
+    const more = elements.length > 5 ? ` and ${elements.length - 5} more` : "";
+    return `  ${feature}: ${elements.slice(0, 5).join(", ")}${more}`;
+  });
+  return [`${c.model} is not compared: corral does not simulate`, ...features].join("\n");
+}
+
+const numbers = (s: Spread) => [s.median, s.p99, s.max].map(scientific);
+const scientific = (x: number) => (x === 0 ? "0" : x.toExponential(1));
+const times = (n: number) => (n === 1 ? "once" : `${n} times`);
+
+function agreement({ equal, touching, total, most }: CountAgreement): string {
+  const near = touching > 0 ? `, in ${touching} more but for what is within 1e-6 of touching` : "";
+  return `equal in ${equal} of ${total} steps${near}; up to ${most} at once`;
+}
+
+function drift(c: Comparison): string[] {
+  const rows = c.rollout!.map((d) => [
+    String(d.step),
+    String(d.worlds),
+    ...[d.qpos, d.qvel, d.mujoco.qpos, d.mujoco.qvel].flatMap((s) => [scientific(s.median), scientific(s.max)]),
+  ]);
+  const header = ["steps", "worlds", "qpos median", "max", "qvel median", "max", "MuJoCo qpos median", "max", "qvel median", "max"];
+  return ["Running freely; the last four columns are MuJoCo beside itself from a state changed by 1e-7", table([header, ...rows])];
+}
+
+function verdict(c: Comparison): string[] {
+  const { passed, reasons, beyond, explained, worst } = c.verdict;
+  const lines: string[] = [];
+  if (beyond > 0) {
+    lines.push(`${beyond} errors beyond a bound, ${explained} of them no larger than MuJoCo's own change under 1e-7:`);
+    const rows = worst.map((b) => [
+      `world ${b.env}`,
+      `step ${b.step}`,
+      b.field,
+      scientific(b.error),
+      scientific(b.mujocoSensitivity),
+      b.explained ? "explained" : "not explained",
+    ]);
+    lines.push(table([["", "", "field", "error", "MuJoCo's change", ""], ...rows]), "");
+  }
+  if (passed) return [...lines, "within the bounds"];
+  return [...lines, "NOT within the bounds:", ...reasons.map((r) => `  ${r}`)];
+}
+
+/** Columns of equal width; the first is text, the others are numbers. */
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  const cell = (text: string, column: number) => (column === 0 ? text.padEnd(widths[column]) : text.padStart(widths[column]));
+  return rows.map((row) => `  ${row.map(cell).join("  ")}`.trimEnd()).join("\n");
+}

@@ -1,0 +1,43 @@
+/** What a command works on: the path of an MJCF file, or the id of an environment. */
+
+import { loadModel, withOptions, type Model, type OptionOverrides } from "../model/model.ts";
+import { UsageError } from "./io.ts";
+
+/** Options of the commands that load a model. */
+export const MODEL_OPTIONS = {
+  adapter: { type: "string" },
+  device: { type: "string" },
+  rolled: { type: "boolean" },
+  set: { type: "string", multiple: true },
+} as const;
+
+/** The one argument of a command. Throws `UsageError`. */
+export function onlyArgument(positionals: readonly string[], what: string): string {
+  if (positionals.length === 0) throw new UsageError(`${what} is missing. See --help.`);
+  return positionals[0];
+}
+
+/** Values of `--set NAME=VALUE`: numbers, comma-separated numbers, or words of MJCF. Throws `UsageError`. */
+export function overridesOf(settings: readonly string[] = []): OptionOverrides {
+  const overrides: Record<string, number | number[] | string> = {};
+  for (const setting of settings) {
+    const [, name, text] = /^([A-Za-z_]+)=(.+)$/.exec(setting) ?? [];
+    if (name === undefined) throw new UsageError(`--set is '${setting}': pass NAME=VALUE, as in timestep=0.001.`);
+    const numbers = text.split(",").map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
+    if (numbers.some(Number.isNaN)) overrides[name] = text;
+    else overrides[name] = numbers.length === 1 ? numbers[0] : numbers;
+  }
+  return overrides as OptionOverrides;
+}
+
+/** The model of a file, with `--set` applied. Throws what `loadModel` and `withOptions` throw. */
+export async function modelOf(path: string, settings?: readonly string[]): Promise<Model> {
+  return withOptions(await loadModel(path), overridesOf(settings));
+}
+
+/** Where `--device` says to run; undefined: on an adapter. Throws `UsageError`. */
+export function deviceOf(text: string | undefined): { device: "cpu" | "cpu-f64" } | undefined {
+  if (text === undefined) return undefined;
+  if (text === "cpu" || text === "cpu-f64") return { device: text };
+  throw new UsageError(`--device is '${text}': pass cpu or cpu-f64, or leave it out to run on an adapter.`);
+}

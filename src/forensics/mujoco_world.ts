@@ -1,0 +1,106 @@
+// one world in MuJoCo, float64: state in, one step, results out
+import { mjMAXVAL, mjtDisableBit } from "../model/enums.ts";
+import { withOptions, type Model } from "../model/model.ts";
+import { listen } from "../model/mujoco.ts";
+import { createOracle, type Oracle } from "../model/oracle.ts";
+
+/** What a step depends on and leaves (mjSTATE_INTEGRATION, with what this release does not change left out). */
+export const WORLD_STATE = ["qpos", "qvel", "act", "qacc_warmstart", "mocap_pos", "mocap_quat"] as const;
+
+/** State of one world and the controls of its next step. */
+export interface WorldState {
+  readonly time: number;
+  readonly qpos: Float64Array;
+  readonly qvel: Float64Array;
+  readonly act: Float64Array;
+  readonly qacc_warmstart: Float64Array;
+  readonly mocap_pos: Float64Array;
+  readonly mocap_quat: Float64Array;
+  readonly ctrl: Float64Array;
+}
+
+/** What mjData holds after a step, and is compared. */
+export interface StepResult {
+  readonly qpos: Float64Array;
+  readonly qvel: Float64Array;
+  readonly act: Float64Array;
+  readonly qacc: Float64Array;
+  readonly sensordata: Float64Array;
+  readonly ncon: number;
+  readonly nefc: number;
+}
+
+/** MuJoCo's side of a comparison. `delete()` it. */
+export class MuJoCoWorld {
+  readonly oracle: Oracle;
+
+  private constructor(oracle: Oracle) {
+    this.oracle = oracle;
+  }
+
+  /** MuJoCo with its automatic reset off: a world that diverges must be seen, not started over. */
+  static async create(model: Model): Promise<MuJoCoWorld> {
+    const disableflags = model.opt.disableflags | mjtDisableBit.AUTORESET;
+    return new MuJoCoWorld(await createOracle(withOptions(model, { disableflags })));
+  }
+
+  load(state: WorldState): void {
+    const { data } = this.oracle;
+    data.time = state.time;
+    for (const name of WORLD_STATE) if (state[name].length > 0) this.oracle.write(name, state[name]);
+    if (state.ctrl.length > 0) this.oracle.write("ctrl", state.ctrl);
+  }
+
+  /** The state after a step, with the controls it was made with. */
+  state(): WorldState {
+    const { data, read } = this.oracle;
+    const fields = Object.fromEntries([...WORLD_STATE, "ctrl"].map((name) => [name, read(name)]));
+    return { time: data.time, ...fields } as WorldState;
+  }
+
+  /** One step (mj_step) from a state. */
+  step(from: WorldState): StepResult {
+    const { mujoco, model, data, read } = this.oracle;
+    this.load(from);
+    // what MuJoCo has to say of a bad state is said by `diverged`
+    listen(() => mujoco.mj_step(model, data));
+    return {
+      qpos: read("qpos"),
+      qvel: read("qvel"),
+      act: read("act"),
+      qacc: read("qacc"),
+      sensordata: read("sensordata"),
+      ncon: data.ncon,
+      nefc: data.nefc,
+    };
+  }
+
+  /** Runs a function while all margins of contacts and limits are larger by `change` (m, rad). */
+  withMargins<T>(change: number, call: () => T): T {
+    const { model } = this.oracle;
+    const margins = ["geom_margin", "pair_margin", "body_margin", "jnt_margin"] as const;
+    const before = margins.map((name) => Float64Array.from(model[name] as Float64Array));
+    try {
+      for (const name of margins) {
+        const view = model[name] as Float64Array;
+        for (let i = 0; i < view.length; i++) view[i] += change;
+      }
+      return call();
+    } finally {
+      margins.forEach((name, i) => (model[name] as Float64Array).set(before[i]));
+    }
+  }
+
+  delete(): void {
+    this.oracle.delete();
+  }
+}
+
+/** What is wrong with a result by MuJoCo's own bounds (mj_checkPos, mj_checkVel, mj_checkAcc); undefined: nothing. */
+export function diverged(result: StepResult): "qpos" | "qvel" | "qacc" | undefined {
+  const bad = (values: Float64Array) => values.some((x) => !(Math.abs(x) <= mjMAXVAL));
+  if (bad(result.qpos)) return "qpos";
+  if (bad(result.qvel)) return "qvel";
+  if (bad(result.qacc)) return "qacc";
+  return undefined;
+}
