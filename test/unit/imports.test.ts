@@ -1,0 +1,93 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { cycleIn, importsOf, repositoryFiles, ROOT } from "../support/imports.ts";
+
+const LONGEST_FILE = 400;
+
+const BELOW_ENV = ["core", "gpu", "memory", "model", "trace", "sim"];
+
+/** Which folders of `src` a folder may import, itself aside. The public API and the command line stand above all. */
+const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  gpu: ["core"],
+  memory: ["core", "gpu"],
+  model: ["core", "memory"],
+  trace: ["core"],
+  sim: ["core", "gpu", "memory", "model", "trace"],
+  env: BELOW_ENV,
+  forensics: [...BELOW_ENV, "env"],
+  rl: ["core", "gpu", "memory"],
+  io: ["core"],
+};
+
+/** What environments may use: the doors of the folders, and the words that a task's terms are written in. */
+const PUBLIC = /^src\/(index|[^/]+\/index|trace\/(scalar|vector))\.ts$/;
+
+/** Edges that may carry types only. */
+const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = { rl: ["env"] };
+
+const sources = repositoryFiles("src", "envs").filter((file) => file.endsWith(".ts"));
+
+function layerOf(path: string): string | undefined {
+  return /^src\/([^/]+)\//.exec(path)?.[1];
+}
+
+describe("imports", () => {
+  test("there are sources to read", () => {
+    expect(sources.length).toBeGreaterThan(20);
+    expect(importsOf("src/gpu/device.ts").map(({ to }) => to)).toContain("src/core/errors.ts");
+  });
+
+  test("every folder of src is in the table of layers", () => {
+    const folders = new Set(sources.map(layerOf).filter((layer) => layer !== undefined && layer !== "cli"));
+    expect([...folders].filter((layer) => !((layer as string) in LAYERS))).toEqual([]);
+  });
+
+  test("imports go down the layers only", () => {
+    const wrong: string[] = [];
+    for (const file of sources) {
+      const layer = layerOf(file);
+      if (layer === undefined || layer === "cli") continue;
+      for (const { to, typesOnly } of importsOf(file)) {
+        const other = layerOf(to);
+        const inside =
+          to.startsWith("src/") || to.startsWith("envs/") || to.startsWith("test/") || to.startsWith("tools/");
+        if (!inside || other === layer) continue;
+        const allowed = [...(LAYERS[layer] ?? []), ...(typesOnly ? (TYPES_ONLY[layer] ?? []) : [])];
+        if (other === undefined || !allowed.includes(other)) wrong.push(`${file} imports ${to}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test("environments use the public API and each other", () => {
+    const wrong = sources
+      .filter((file) => file.startsWith("envs/"))
+      .flatMap(importsOf)
+      .filter(({ to }) => to.startsWith("src/") && !PUBLIC.test(to))
+      .map(({ from, to }) => `${from} imports ${to}`);
+    expect(wrong).toEqual([]);
+  });
+
+  test("relative imports name a file with its ending", () => {
+    const wrong = sources
+      .flatMap(importsOf)
+      .filter(({ to }) => to.startsWith("src/") || to.startsWith("envs/"))
+      .filter(({ to }) => !sources.includes(to))
+      .map(({ from, to }) => `${from} imports ${to}`);
+    expect(wrong).toEqual([]);
+  });
+
+  test("no cycles", () => {
+    expect(cycleIn(sources)).toBeUndefined();
+  });
+
+  test(`no file has more than ${LONGEST_FILE} lines`, () => {
+    const shipped = repositoryFiles("src", "shaders", "envs").filter((file) => /\.(ts|wgsl|wesl)$/.test(file));
+    const long = shipped
+      .map((file) => ({ file, lines: readFileSync(join(ROOT, file), "utf8").split("\n").length - 1 }))
+      .filter(({ lines }) => lines > LONGEST_FILE);
+    expect(long).toEqual([]);
+  });
+});

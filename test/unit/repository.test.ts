@@ -1,0 +1,43 @@
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { repositoryFiles, ROOT } from "../support/imports.ts";
+
+const TEXT = /\.(ts|js|mjs|cjs|json|md|wgsl|wesl|xml|py|sh|yml|yaml|txt|csv)$|^[^.]*$|^\.[^/]*$|\/run$/;
+
+/** Every text file, as git has it. */
+const files = repositoryFiles(".")
+  .filter((file) => TEXT.test(file))
+  .map((file) => ({ file, text: readFileSync(join(ROOT, file), "utf8") }));
+
+test("no file names a folder of the machine it was written on", () => {
+  // put together here, or this file would be one of them
+  const folders = ["home", "tmp", "Users"].map((name) => `/${name}/`);
+  const needles = [...folders, `${ROOT}/`, ...(homedir().length > 1 ? [`${homedir()}/`] : [])];
+  const absolute = (text: string, needle: string) => {
+    // an address or a relative path may hold the same letters: only a path that starts with them counts
+    for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + 1)) {
+      if (at === 0 || !/[\w.~}/-]/.test(text[at - 1])) return true;
+    }
+    return false;
+  };
+  const wrong = files.flatMap(({ file, text }) =>
+    needles.filter((needle) => absolute(text, needle)).map((needle) => `${file}: ${needle}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("the lock file names no registry", () => {
+  const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
+    packages: Record<string, { resolved?: string }>;
+  };
+  const named = Object.entries(lock.packages).filter(([, entry]) => entry.resolved !== undefined);
+  expect(named.map(([name]) => name)).toEqual([]);
+});
+
+test("no test is focused", () => {
+  const tests = files.filter(({ file }) => file.startsWith("test/") && file.endsWith(".test.ts"));
+  const focused = tests.filter(({ text }) => /\b(test|it|describe)\.only\b/.test(text)).map(({ file }) => file);
+  expect(focused).toEqual([]);
+});
