@@ -1,7 +1,7 @@
 /** Reads the import lines of the sources. */
 
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -17,11 +17,23 @@ export interface ImportLine {
 const STATEMENT = /^(?:import|export)\s+(type\s+)?(?:[^"';]*?\sfrom\s+)?["']([^"']+)["']/gm;
 const DYNAMIC = /\bimport\(\s*["']([^"']+)["']\s*\)/g;
 
-/** Files that git knows or would add, below the given folders, with forward slashes. */
+const NOT_OURS = new Set([".git", ".cache", "node_modules", "dist"]);
+
+/** Files that git knows or would add, below the given folders, with forward slashes; in a copy without git, every file. */
 export function repositoryFiles(...folders: string[]): string[] {
+  if (!existsSync(join(ROOT, ".git"))) return folders.flatMap(filesBelow);
   const args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ...folders];
   const listed = execFileSync("git", args, { cwd: ROOT, encoding: "utf8", maxBuffer: 2 ** 26 }).split("\0");
   return [...new Set(listed)].filter((file) => file !== "" && existsSync(join(ROOT, file)));
+}
+
+function filesBelow(folder: string): string[] {
+  if (!existsSync(join(ROOT, folder))) return [];
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = posix.join(folder, entry.name);
+    if (entry.isDirectory()) return NOT_OURS.has(entry.name) ? [] : filesBelow(path);
+    return [path];
+  });
 }
 
 /** The imports of a file, relative ones resolved. */
