@@ -6,6 +6,7 @@ import { nextActivation } from "./actuation.ts";
 import { axisAngle } from "./kinematics.ts";
 import { copyField, SymMatrix } from "./pattern.ts";
 import { derivativeEntries } from "./derivative.ts";
+import { freeBodyAccelerations } from "./free_body.ts";
 import { Field, type DataView, type ModelView } from "./view.ts";
 
 /** A quaternion turned by an angular velocity for a time (mju_quatIntegrate). */
@@ -60,7 +61,9 @@ function implicitAcceleration(m: ModelView, d: DataView, M: SymMatrix): Field {
   H.factor(diaginv);
   const qacc = new Field("qacc_implicit", m.nv);
   each(m.nv, (i) => qacc.set(i, add(d.qfrc_smooth.at(i), d.qfrc_constraint.at(i))));
+  const free = freeBodyAccelerations(m, d, M, qacc);
   H.solve(diaginv, qacc);
+  for (const [dof, value] of free) qacc.set(dof, value);
   return qacc;
 }
 
