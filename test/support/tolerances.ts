@@ -45,3 +45,13 @@ export const colliderBounds = {
   exactNudge: { value: 1e-8, reason: "change of a pose (m, rad) across MuJoCo's own ties and its rounding near them" },
   singleNudge: { value: 2e-6, reason: "change of a pose (m, rad) that float32 cannot tell from none" },
 } as const satisfies Record<string, Tolerance>;
+
+/** Stages against MuJoCo's, given MuJoCo's own inputs: max |x - ref| / (1 + max |ref|) over a field. */
+export const stageBounds = {
+  any64: { value: 1e-11, reason: "float64 in other orders of summation; solves lose the condition of M, up to 1e5" },
+  any32: { value: 2e-6, reason: "float32: the inputs' rounding (6e-8) and some ten roundings" },
+  margin64: { value: 1e-9, reason: "m or rad from a margin: there rounding decides whether a row exists" },
+  margin32: { value: 1e-6, reason: "as margin64, for float32 at a metre from the origin" },
+  impedance64: { value: 1e-9, reason: "relative: a power of a depth that is known to 1e-13 m" },
+  impedance32: { value: 1e-4, reason: "relative: depths are known to 1e-7 m, widths are about 1e-3 m" },
+} as const satisfies Record<string, Tolerance>;

@@ -1,0 +1,3 @@
+import { describeStage } from "../support/oracle-suite.ts";
+
+describeStage("com_vel");

@@ -1,0 +1,166 @@
+// runs a stage on every model, in both precisions, unrolled and rolled, and compares it with MuJoCo
+import { existsSync, readdirSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { CorralError } from "../../src/core/errors.ts";
+import { loadModel } from "../../src/model/model.ts";
+import type { Precision } from "../../src/trace/javascript.ts";
+import { fixture, type Fixture, type ModelChoice, type Truth } from "./fixture.ts";
+import { ENV_MODELS, TEST_MODELS } from "./mjcf.ts";
+import { createMjcf } from "./random-mjcf.ts";
+import { packContacts, packLimits, stageOf, type StageName } from "./stage-table.ts";
+import { evaluate, type How, type Stage } from "./stages.ts";
+import { stageBounds } from "./tolerances.ts";
+
+export const isFull = process.env.CORRAL_FULL === "1";
+
+export interface OracleCase {
+  readonly name: string;
+  /** Why it cannot be loaded here. */
+  readonly absent?: string;
+  readonly load: () => Promise<ModelChoice>;
+}
+
+const reference = new URL("../../../shared/reference/", import.meta.url);
+
+function referenceCases(): OracleCase[] {
+  const name = "reference models";
+  const load = () => Promise.reject(new Error("absent"));
+  if (!existsSync(reference)) return [{ name, absent: "../shared/reference is not here", load }];
+  return ["gymnasium", "mujoco_warp"].flatMap((folder) => {
+    const files = readdirSync(new URL(`${folder}/`, reference)).filter((f) => f.endsWith(".xml"));
+    return files.map((f) => ({ name: `${folder}/${f}`, load: () => loadModel(new URL(`${folder}/${f}`, reference)) }));
+  });
+}
+
+/** Seeds of random models: some in every run, all of them in the full one. */
+export const randomSeeds = (sample = 10, full = 200): number[] => Array.from({ length: isFull ? full : sample }, (_, i) => i + 1);
+
+export const randomCases = (sample?: number, full?: number): OracleCase[] =>
+  randomSeeds(sample, full).map((seed) => ({ name: `random model ${seed}`, load: async () => createMjcf(seed) }));
+
+/** The models of this repository, those of ../shared/reference, and random ones. */
+export const oracleCases = (): OracleCase[] => [
+  ...TEST_MODELS.map((name) => ({ name, load: async () => name })),
+  ...ENV_MODELS.map((name) => ({ name: `envs/${name}`, load: async () => `envs/${name}` })),
+  ...referenceCases(),
+  ...randomCases(),
+];
+
+/** max |x - ref| / (1 + max |ref|), infinite where a number is missing or none. `scale`: a larger |ref| to go by. */
+export function difference(x: ArrayLike<number>, ref: ArrayLike<number>, scale = 0): number {
+  if (x.length !== ref.length) return Infinity;
+  let [error, size] = [0, scale];
+  for (let i = 0; i < ref.length; i++) {
+    const e = Math.abs(x[i] - ref[i]);
+    error = Number.isNaN(e) ? Infinity : Math.max(error, e);
+    size = Math.max(size, Math.abs(ref[i]));
+  }
+  return error / (1 + size);
+}
+
+export const HOWS: readonly How[] = [
+  { on: "f64", unroll: true },
+  { on: "f64", unroll: false },
+  { on: "f32", unroll: true },
+  { on: "f32", unroll: false },
+];
+
+export const describeHow = (how: How): string =>
+  `${typeof how.on === "string" ? how.on : how.on.info.driver}, ${how.unroll ? "straight" : "rolled"}`;
+
+/** What a stage reads of MuJoCo's data. */
+export function inputsOf(f: Fixture, truth: Truth): Record<string, ArrayLike<number>> {
+  return { ...truth.fields, contacts: packContacts(f.model, truth), limit_force: packLimits(f.model, truth) };
+}
+
+/** Fields of MuJoCo's data that a field cannot be told apart from where both are large: its error counts in theirs. */
+const CANCELS: Readonly<Record<string, string>> = { cfrc_int: "cfrc_ext" };
+
+const largest = (x: Float64Array): number => x.reduce((m, v) => Math.max(m, Math.abs(v)), 0);
+
+/** Entries of a field that MuJoCo computes. */
+const SKIP: Readonly<Record<string, number>> = { crb: 10 };
+
+/** The difference of one field of a result from MuJoCo's. */
+export function fieldDifference(name: string, x: Float64Array, truth: Truth): number {
+  const from = SKIP[name] ?? 0;
+  const other = CANCELS[name] ? largest(truth.fields[CANCELS[name]]) : 0;
+  return difference(x.subarray(from), truth.fields[name].subarray(from), other);
+}
+
+export type Check = (
+  result: Record<string, Float64Array>,
+  truth: Truth,
+  f: Fixture,
+  precision: Precision,
+  label: string,
+) => void;
+
+/** Runs `body` on the fixture of a case; says why where the case is absent or its model refused. */
+export function withFixture(c: OracleCase, seeds: readonly number[], body: (f: Fixture) => Promise<void> | void) {
+  return async (context: { skip: (note?: string) => void }): Promise<void> => {
+    if (c.absent) return context.skip(c.absent);
+    let f: Fixture;
+    try {
+      f = await fixture(await c.load(), seeds);
+    } catch (error) {
+      if (error instanceof CorralError && error.code === "unsupported-feature") return context.skip(error.message);
+      throw error;
+    }
+    await body(f);
+  };
+}
+
+/** States of each model. */
+export const STATES: readonly number[] = isFull ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : [1, 2, 3, 4];
+
+/** What a stage's results are compared with, where it is not fields of the state itself. */
+export interface StageChecks {
+  /** Looks at one result, whose fields have been compared. */
+  readonly check?: Check;
+  /** The fields to compare with; by default those of MuJoCo's data. */
+  readonly against?: (truth: Truth) => Truth["fields"];
+  /** Models that the stage applies to. */
+  readonly only?: (f: Fixture) => boolean;
+}
+
+/** The bound of a stage in a precision. */
+export function boundOf(name: string, precision: Precision): number {
+  const bounds: Readonly<Record<string, { value: number }>> = stageBounds;
+  const suffix = precision === "f64" ? "64" : "32";
+  return (bounds[`${name}${suffix}`] ?? bounds[`any${suffix}`]).value;
+}
+
+/**
+ * Compares a stage with MuJoCo's on every model: the fields it writes to the named bounds, and what `check` looks at.
+ * Everything that a stage reads is MuJoCo's.
+ */
+export function describeStage(name: StageName, checks: StageChecks = {}): void {
+  const stage: Stage = stageOf(name);
+  describe(`${name} equals MuJoCo`, () => {
+    for (const c of oracleCases()) {
+      test(
+        c.name,
+        withFixture(c, STATES, async (f) => {
+          if (checks.only?.(f) === false) return;
+          for (const how of HOWS) await compare(f, stage, how, checks);
+        }),
+      );
+    }
+  });
+}
+
+async function compare(f: Fixture, stage: Stage, how: How, { check, against }: StageChecks): Promise<void> {
+  const results = await evaluate(f.model, stage, f.truths.map((t) => inputsOf(f, t)), how);
+  const precision = how.on as Precision;
+  const bound = boundOf(stage.name, precision);
+  results.forEach((result, i) => {
+    const truth = f.truths[i];
+    const label = `${truth.label}, ${describeHow(how)}`;
+    for (const field of stage.writes) {
+      const to = against ? { ...truth, fields: against(truth) } : truth;
+      expect(fieldDifference(field, result[field], to), `${label}: ${field}`).toBeLessThanOrEqual(bound);
+    }
+    check?.(result, truth, f, precision, label);
+  });
+}

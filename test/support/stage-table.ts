@@ -1,0 +1,272 @@
+// the stages of the pipeline one by one, each with what it reads and writes
+import { array, loop } from "../../src/trace/control.ts";
+import { add, mul, select, toI32, type Int, type Scalar } from "../../src/trace/scalar.ts";
+import type { FieldName } from "../../src/model/fields.ts";
+import { mjtConstraint, mjtJoint } from "../../src/model/enums.ts";
+import type { Model } from "../../src/model/model.ts";
+import { constraintBound, geomPairs } from "../../src/model/pairs.ts";
+import { acceleration } from "../../src/sim/acceleration.ts";
+import { actuation } from "../../src/sim/actuation.ts";
+import { collision, type ContactSlots } from "../../src/sim/collision.ts";
+import { comPos } from "../../src/sim/com_pos.ts";
+import { comVel } from "../../src/sim/com_vel.ts";
+import type { Contacts } from "../../src/sim/contact.ts";
+import { contactRows, type ContactRows } from "../../src/sim/contact_rows.ts";
+import { nefc } from "../../src/sim/counts.ts";
+import { crb, factorM } from "../../src/sim/crb.ts";
+import { forward, hessianPattern, type Evaluation } from "../../src/sim/forward.ts";
+import { advance } from "../../src/sim/integrate.ts";
+import { kinematics } from "../../src/sim/kinematics.ts";
+import { passive } from "../../src/sim/passive.ts";
+import { SymMatrix, treePattern } from "../../src/sim/pattern.ts";
+import { rne } from "../../src/sim/rne.ts";
+import { rnePostConstraint } from "../../src/sim/rne_post.ts";
+import { constraintRows, type Row } from "../../src/sim/rows.ts";
+import { sensors } from "../../src/sim/sensor/index.ts";
+import { solve } from "../../src/sim/solver.ts";
+import { step } from "../../src/sim/step.ts";
+import { tendon } from "../../src/sim/tendon.ts";
+import { moment, transmission } from "../../src/sim/transmission.ts";
+import type { DataView, ModelView } from "../../src/sim/view.ts";
+import type { Truth } from "./fixture.ts";
+import { outputList, type Outputs, type Stage } from "./stages.ts";
+
+export const STATE: readonly FieldName[] = [
+  "time", "qpos", "qvel", "act", "ctrl", "qacc_warmstart", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat",
+];
+
+const M = (m: ModelView, d: DataView) => new SymMatrix(treePattern(m.model), d.M);
+const factors = (m: ModelView, d: DataView) => new SymMatrix(treePattern(m.model), d.qLD);
+const contactsOf = (m: ModelView, d: DataView) => collision(m, d, geomPairs(m.model), constraintBound(m.model).nconmax);
+
+/** The active contacts: how many, and of each its slot and the numbers that `each` names. */
+function listContacts(slots: ContactSlots, each: Record<string, { length: number; of: (slot: Int, index: Int) => readonly Scalar[] }>): Outputs {
+  const slotList = outputList("out_slot", slots.nconmax);
+  const lists = Object.entries(each).map(([name, e]) => ({ name, ...e, list: outputList(`out_${name}`, e.length * slots.nconmax) }));
+  slots.each((index, slot) => {
+    slotList.set(index, slot);
+    for (const { length, of, list } of lists) of(slot, index).forEach((x, k) => list.set(add(mul(index, length), k), x));
+  });
+  const out: Record<string, readonly Scalar[]> = { count: [slots.count], ncon: [slots.ncon], slot: slotList.all() };
+  for (const { name, list } of lists) out[name] = list.all();
+  return out;
+}
+
+function listRows(m: ModelView, rows: readonly Row[]): Outputs {
+  const dense = (row: Row) => Array.from({ length: m.nv }, (_, i) => row.jac.find((e) => e.dof === i)?.value ?? 0);
+  return {
+    row_kind: rows.map((r) => (r.kind === "friction" ? 0 : 1)),
+    row_id: rows.map((r) => r.id),
+    row_margin: rows.map((r) => r.margin),
+    row_active: rows.map((r) => select(r.active, 1, 0, "f32")),
+    row_D: rows.map((r) => r.D),
+    row_R: rows.map((r) => r.R),
+    row_aref: rows.map((r) => r.aref),
+    row_pos: rows.map((r) => r.pos),
+    row_J: rows.flatMap(dense),
+  };
+}
+
+function listBlocks(m: ModelView, d: DataView, rows: ContactRows): Outputs {
+  const { dim, slots } = rows;
+  const vel = (slot: Int) => rows.jacobian(slot).map((J) => J.reduce<Scalar>((s, x, i) => add(s, mul(x, d.qvel.at(i))), 0));
+  return listContacts(slots, {
+    dist: { length: 1, of: (s) => [slots.dist(s)] },
+    D: { length: 1, of: (s) => [rows.stiffness(s).D] },
+    aref: { length: dim, of: (s) => rows.aref(s, rows.stiffness(s).impedance, vel(s)) },
+    J: { length: dim * m.nv, of: (s) => rows.jacobian(s).flat() },
+    friction: { length: dim - 1, of: (s) => rows.cone(s).friction },
+    tangentD: { length: dim - 1, of: (s) => rows.cone(s).tangentD },
+  });
+}
+
+/** MuJoCo's contacts with their forces, as later stages see ours. */
+const CONTACT_WIDTH = 23;
+const givenContacts = (model: Model) => ({ contacts: 1 + CONTACT_WIDTH * constraintBound(model).nconmax });
+
+/** The contacts of a state in the form that `givenContacts` describes. */
+export function packContacts(model: Model, truth: Truth): Float64Array {
+  const out = new Float64Array(givenContacts(model).contacts);
+  const list = truth.contacts.filter((c) => c.exclude === 0);
+  out[0] = list.length;
+  list.forEach((c, i) => {
+    const bodies = c.geom.map((g) => model.geom_bodyid[g]);
+    out.set([c.dist, ...c.pos, ...c.frame, ...c.force, ...c.geom, ...bodies], 1 + CONTACT_WIDTH * i);
+  });
+  return out;
+}
+
+function contactsFrom(m: ModelView, given: readonly Scalar[]): Contacts {
+  const list = array("given", given.length);
+  given.forEach((x, i) => list.set(i, x));
+  return {
+    each(body) {
+      if (constraintBound(m.model).nconmax === 0) return;
+      loop(toI32(given[0]), (i) => {
+        const at = (k: number) => list.get(add(mul(i, CONTACT_WIDTH), 1 + k));
+        const run = (k: number, n: number) => Array.from({ length: n }, (_, j) => at(k + j)) as never;
+        const id = (k: number) => toI32(at(k));
+        body({
+          dist: at(0), pos: run(1, 3), frame: run(4, 9), force: run(13, 6),
+          geom1: id(19), geom2: id(20), body1: id(21), body2: id(22),
+        });
+      });
+    },
+  };
+}
+
+/** MuJoCo's forces of limits: two for each joint, at the lower and the upper end. */
+export function packLimits(model: Model, truth: Truth): Float64Array {
+  const out = new Float64Array(2 * model.njnt);
+  for (const row of truth.rows) {
+    if (row.type !== mjtConstraint.LIMIT_JOINT) continue;
+    const upper = model.jnt_type[row.id] !== mjtJoint.BALL && row.J[model.jnt_dofadr[row.id]] < 0;
+    out[2 * row.id + (upper ? 1 : 0)] = row.force;
+  }
+  return out;
+}
+
+/** The force of each of our rows: one row may serve both ends. */
+function limitForces(rows: readonly Row[], given: readonly Scalar[]): Scalar[] {
+  return rows.map((row, r) => {
+    if (row.kind === "friction") return 0;
+    const own = rows.filter((x) => x.kind === "limit" && x.id === row.id);
+    return own.length === 1 ? add(given[2 * row.id], given[2 * row.id + 1]) : given[2 * row.id + own.indexOf(rows[r])];
+  });
+}
+
+const JOINTS: readonly FieldName[] = ["qpos", "qvel"];
+const FRAMES: readonly FieldName[] = ["geom_xpos", "geom_xmat"];
+const CONSTRAINT: readonly FieldName[] = [...JOINTS, ...FRAMES, "cdof", "subtree_com"];
+
+function integrated(m: ModelView, d: DataView): void {
+  advance(m, d, M(m, d));
+}
+
+/** Every stage by MuJoCo's name, in order. */
+export const STAGES = {
+  kinematics: {
+    reads: ["qpos", "mocap_pos", "mocap_quat"],
+    writes: ["xpos", "xquat", "xmat", "xipos", "ximat", "xanchor", "xaxis", "geom_xpos", "geom_xmat", "site_xpos", "site_xmat"],
+    run: kinematics,
+  },
+  com_pos: { reads: ["xipos", "ximat", "xmat", "xanchor", "xaxis"], writes: ["subtree_com", "cinert", "cdof"], run: comPos },
+  tendon: { reads: JOINTS, writes: ["ten_length", "ten_velocity"], run: tendon },
+  crb: { reads: ["cinert", "cdof"], writes: ["crb", "M"], run: (m, d) => void crb(m, d, treePattern(m.model)) },
+  factor_m: { reads: ["M"], writes: ["qLD", "qLDiagInv"], run: (m, d) => void factorM(d, treePattern(m.model)) },
+  collision: {
+    reads: FRAMES,
+    writes: [],
+    run(m, d) {
+      const slots = contactsOf(m, d);
+      return listContacts(slots, {
+        dist: { length: 1, of: (s) => [slots.dist(s)] },
+        pos: { length: 3, of: slots.pos },
+        frame: { length: 9, of: slots.frame },
+      });
+    },
+  },
+  transmission: {
+    reads: [...JOINTS, "ten_length"],
+    writes: ["actuator_length", "actuator_velocity"],
+    run(m, d) {
+      transmission(m, d);
+      const dense = Array<Scalar>(m.nactuator * m.nv).fill(0);
+      for (let i = 0; i < m.nactuator; i++) for (const { dof, coef } of moment(m, d, i)) dense[i * m.nv + dof] = add(dense[i * m.nv + dof], coef);
+      return { moment: dense };
+    },
+  },
+  com_vel: { reads: ["cdof", "qvel"], writes: ["cvel", "cdof_dot"], run: comVel },
+  passive: {
+    reads: [...JOINTS, "ten_length", "ten_velocity", "xipos", "subtree_com", "cdof"],
+    writes: ["qfrc_spring", "qfrc_damper", "qfrc_gravcomp", "qfrc_passive"],
+    run: passive,
+  },
+  rne: { reads: ["cdof", "cdof_dot", "cvel", "cinert", "qvel"], writes: ["qfrc_bias"], run: rne },
+  actuation: {
+    reads: ["qpos", "ctrl", "act", "actuator_length", "actuator_velocity", "qfrc_gravcomp"],
+    writes: ["act_dot", "actuator_force", "qfrc_actuator"],
+    run: actuation,
+  },
+  acceleration: {
+    reads: ["qfrc_passive", "qfrc_bias", "qfrc_actuator", "qfrc_applied", "xfrc_applied", "xipos", "subtree_com", "cdof", "qLD", "qLDiagInv"],
+    writes: ["qfrc_smooth", "qacc_smooth"],
+    run: (m, d) => acceleration(m, d, factors(m, d)),
+  },
+  make_constraint: {
+    reads: CONSTRAINT,
+    writes: [],
+    run: (m, d) => ({ ...listRows(m, constraintRows(m, d)), ...listBlocks(m, d, contactRows(m, d, contactsOf(m, d))) }),
+  },
+  solver: {
+    reads: [...CONSTRAINT, "M", "qLD", "qLDiagInv", "qfrc_smooth", "qacc_smooth", "qacc_warmstart"],
+    writes: ["qacc", "qfrc_constraint"],
+    run(m, d) {
+      const rows = constraintRows(m, d);
+      const contacts = contactRows(m, d, contactsOf(m, d));
+      const solution = solve(m, d, { M: M(m, d), factors: factors(m, d), rows, contacts, hessian: hessianPattern(m, rows) });
+      const force = { length: contacts.dim, of: (s: Int, i: Int) => solution.contactForce(i, s) };
+      return {
+        ...listRows(m, rows),
+        row_force: solution.rowForce,
+        ...listContacts(contacts.slots, contacts.dim ? { force } : {}),
+        niter: [solution.niter],
+        converged: [select(solution.converged, 1, 0, "f32")],
+      };
+    },
+  },
+  integrate: {
+    reads: ["time", "qpos", "qvel", "act", "ctrl", "act_dot", "actuator_force", "qacc", "qfrc_smooth", "qfrc_constraint", "M", "xmat"],
+    writes: ["time", "qpos", "qvel", "act", "qacc_warmstart"],
+    run: integrated,
+  },
+  rne_post: {
+    reads: ["cdof", "cdof_dot", "cvel", "cinert", "qvel", "qacc", "xfrc_applied", "subtree_com", "xipos"],
+    extra: givenContacts,
+    writes: ["cacc", "cfrc_ext", "cfrc_int"],
+    run: (m, d, extra) => rnePostConstraint(m, d, contactsFrom(m, extra("contacts"))),
+  },
+  sensor: {
+    reads: [
+      "time", ...JOINTS, "qacc", "xfrc_applied", "xpos", "xquat", "xmat", "xipos", "ximat", "geom_xpos", "geom_xmat", "site_xpos", "site_xmat",
+      "subtree_com", "cdof", "cdof_dot", "cvel", "cinert", "ten_length", "ten_velocity", "actuator_length",
+      "actuator_velocity", "actuator_force", "qfrc_actuator",
+    ],
+    extra: (model) => ({ ...givenContacts(model), limit_force: 2 * model.njnt }),
+    writes: ["sensordata"],
+    run(m, d, extra) {
+      const rows = constraintRows(m, d);
+      sensors(m, d, { contacts: contactsFrom(m, extra("contacts")), rows, rowForce: limitForces(rows, extra("limit_force")) });
+    },
+  },
+} as const satisfies Record<string, Omit<Stage, "name">>;
+
+export type StageName = keyof typeof STAGES;
+
+export const stageOf = (name: StageName): Stage => ({ name, ...STAGES[name] });
+
+/** What mj_forward leaves, by the whole pipeline. */
+export function forwardStage(writes: readonly FieldName[]): Stage {
+  return {
+    name: `forward ${writes.join()}`,
+    reads: STATE,
+    writes,
+    run(m, d) {
+      const e = forward(m, d, { nconmax: constraintBound(m.model).nconmax });
+      rnePostConstraint(m, d, e.contacts);
+      sensors(m, d, { contacts: e.contacts, rows: e.rows, rowForce: e.solution.rowForce });
+      return { ncon: [e.slots.ncon], nefc: [nefc(m, e)], niter: [e.solution.niter], converged: [select(e.solution.converged, 1, 0, "f32")] };
+    },
+  };
+}
+
+/** One mj_step. */
+export const STEP: Stage = {
+  name: "step",
+  reads: STATE,
+  writes: ["time", "qpos", "qvel", "act", "qacc_warmstart", "qacc", "sensordata"],
+  run: (m, d) => {
+    const keep = (e: Evaluation) => sensors(m, d, { contacts: e.contacts, rows: e.rows, rowForce: e.solution.rowForce });
+    step(m, d, { nconmax: constraintBound(m.model).nconmax, observe: keep });
+  },
+};
