@@ -43,6 +43,7 @@ const KEPT_ERRORS = 16;
 export class GpuDevice {
   readonly device: GPUDevice;
   readonly info: AdapterInfo;
+  /** What was requested: Dawn grants WebGPU's defaults where less is asked for, corral keeps to the request. */
   readonly limits: Limits;
   readonly features: ReadonlySet<FeatureName>;
   /** What was tried before this adapter, and why it did not do. */
@@ -55,10 +56,10 @@ export class GpuDevice {
   #closed = false;
   #lostInfo: GPUDeviceLostInfo | undefined;
 
-  constructor(device: GPUDevice, opened: OpenAdapter, info: AdapterInfo) {
+  constructor(device: GPUDevice, opened: OpenAdapter, info: AdapterInfo, limits: Limits = readLimits(device.limits)) {
     this.device = device;
     this.info = info;
-    this.limits = readLimits(device.limits);
+    this.limits = limits;
     this.features = new Set(FEATURES.filter((name) => device.features.has(name)));
     this.refusals = opened.refusals;
 
@@ -134,7 +135,7 @@ export async function openDevice(options: GpuDeviceOptions = {}): Promise<GpuDev
       requiredLimits: { ...limits },
       requiredFeatures: features,
     });
-    return new GpuDevice(device, opened, info);
+    return new GpuDevice(device, opened, info, limits);
   } catch (cause) {
     const why = (cause as Error).message.split("\n")[0];
     throw new CorralError(
