@@ -1,23 +1,27 @@
 import { add, ge, le, mul, or, select, type Bool, type Scalar } from "../trace/scalar.ts";
-import { mjtBias, mjtDisableBit, mjtDyn, mjtGain, mjtIntegrator } from "../model/enums.ts";
+import { mjtBias, mjtDisableBit, mjtGain, mjtIntegrator } from "../model/enums.ts";
+import { actuatorDisabled, actuatorInput } from "./actuation.ts";
 import type { Pattern } from "./pattern.ts";
-import { moment } from "./transmission.ts";
+import { tendonTerms } from "./tendon.ts";
+import { moment, type Arm } from "./transmission.ts";
 import type { DataView, ModelView } from "./view.ts";
+
+/** A term of one entry of the mass matrix's pattern. */
+interface Entry {
+  readonly entry: number;
+  readonly value: Scalar;
+}
 
 /**
  * Entries of d(qfrc_passive + qfrc_actuator)/d(qvel) on the mass matrix's pattern, undefined where there are none.
  * Euler takes joint damping alone; implicitfast (mjd_smooth_vel without the bias forces) takes actuators and
  * tendons too.
  */
-export function derivativeEntries(
-  m: ModelView,
-  d: DataView,
-  pattern: Pattern,
-): { entry: number; value: Scalar }[] | undefined {
+export function derivativeEntries(m: ModelView, d: DataView, pattern: Pattern): Entry[] | undefined {
   const { model } = m;
   const off = (bit: number) => (m.opt.disableflags & bit) !== 0;
   const fast = m.opt.integrator === mjtIntegrator.IMPLICITFAST;
-  const entries: { entry: number; value: Scalar }[] = [];
+  const entries: Entry[] = [];
 
   const damped = !off(mjtDisableBit.DAMPER) && (fast || !off(mjtDisableBit.EULERDAMP));
   for (let i = 0; damped && i < m.nv; i++) {
@@ -26,6 +30,7 @@ export function derivativeEntries(
   }
   if (fast) {
     if (!off(mjtDisableBit.ACTUATION)) entries.push(...actuatorEntries(m, d, pattern));
+    if (damped) entries.push(...tendonEntries(m, pattern));
     return entries.length || hasDofs(m) ? entries : undefined;
   }
   return entries.length ? entries : undefined;
@@ -33,26 +38,39 @@ export function derivativeEntries(
 
 const hasDofs = (m: ModelView): boolean => m.nv > 0;
 
+/** Damping of fixed tendons. */
+function tendonEntries({ model }: ModelView, pattern: Pattern): Entry[] {
+  return Array.from({ length: model.ntendon }, (_, t) => t)
+    .filter((t) => model.tendon_damping[t] !== 0)
+    .flatMap((t) => outerProduct(tendonTerms(model, t), -model.tendon_damping[t], pattern));
+}
+
 /** momentᵀ (d force / d velocity) moment of each actuator. */
-function actuatorEntries(m: ModelView, d: DataView, pattern: Pattern): { entry: number; value: Scalar }[] {
+function actuatorEntries(m: ModelView, d: DataView, pattern: Pattern): Entry[] {
   const { model } = m;
-  const entries: { entry: number; value: Scalar }[] = [];
+  const entries: Entry[] = [];
   for (let i = 0; i < model.nactuator; i++) {
+    if (actuatorDisabled(model, i)) continue;
     let slope: Scalar = 0;
     if (model.actuator_biastype[i] === mjtBias.AFFINE) slope = model.actuator_biasprm[10 * i + 2];
     if (model.actuator_gaintype[i] === mjtGain.AFFINE) {
-      const input = model.actuator_dyntype[i] === mjtDyn.NONE ? d.ctrl.at(i) : d.act.at(model.actuator_actadr[i]);
-      slope = add(slope, mul(model.actuator_gainprm[10 * i + 2], input));
+      slope = add(slope, mul(model.actuator_gainprm[10 * i + 2], actuatorInput(m, d, i)));
     }
     if (slope === 0) continue;
     // a saturated force does not depend on velocity
     if (model.actuator_forcelimited[i]) slope = select(saturated(m, d, i), 0, slope);
-    const arms = moment(m, d, i);
-    for (const a of arms) {
-      for (const b of arms) {
-        if (b.dof > a.dof || !pattern.has(a.dof, b.dof)) continue;
-        entries.push({ entry: pattern.index(a.dof, b.dof), value: mul(mul(a.coef, b.coef), slope) });
-      }
+    entries.push(...outerProduct(moment(m, d, i), slope, pattern));
+  }
+  return entries;
+}
+
+/** armᵀ slope arm, without the entries that M does not have (addJTBJSparse). */
+function outerProduct(arms: readonly Arm[], slope: Scalar, pattern: Pattern): Entry[] {
+  const entries: Entry[] = [];
+  for (const a of arms) {
+    for (const b of arms) {
+      if (b.dof > a.dof || !pattern.has(a.dof, b.dof)) continue;
+      entries.push({ entry: pattern.index(a.dof, b.dof), value: mul(mul(a.coef, b.coef), slope) });
     }
   }
   return entries;
@@ -63,4 +81,3 @@ function saturated(m: ModelView, d: DataView, i: number): Bool {
   const force = d.actuator_force.at(i);
   return or(le(force, low), ge(force, high));
 }
-

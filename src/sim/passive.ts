@@ -8,7 +8,7 @@ import { tendonTerms } from "./tendon.ts";
 import type { DataView, ModelView } from "./view.ts";
 
 /**
- * Spring, damper and gravity compensation forces (mj_passive).
+ * Spring, damper and gravity compensation forces (mj_passive); actuators carry the last where jnt_actgravcomp says so.
  * Reads qpos, qvel, ten_length, ten_velocity, xipos, cdof; writes qfrc_spring, qfrc_damper, qfrc_gravcomp, qfrc_passive.
  */
 export function passive(m: ModelView, d: DataView): void {
@@ -18,12 +18,20 @@ export function passive(m: ModelView, d: DataView): void {
     d.qfrc_damper.set(i, 0);
     d.qfrc_gravcomp.set(i, 0);
   }
-  if (!off(mjtDisableBit.SPRING)) springs(m, d);
-  if (!off(mjtDisableBit.DAMPER)) dampers(m, d);
-  if (m.model.ngravcomp > 0 && !off(mjtDisableBit.GRAVITY)) gravityCompensation(m, d);
+  const [noSpring, noDamper] = [off(mjtDisableBit.SPRING), off(mjtDisableBit.DAMPER)];
+  if (!noSpring) springs(m, d);
+  if (!noDamper) dampers(m, d);
+  // without both, MuJoCo leaves out all passive forces
+  if (hasGravcomp(m) && !(noSpring && noDamper)) gravityCompensation(m, d);
   for (let i = 0; i < m.nv; i++) {
-    d.qfrc_passive.set(i, add(add(d.qfrc_spring.at(i), d.qfrc_damper.at(i)), d.qfrc_gravcomp.at(i)));
+    const held = m.model.jnt_actgravcomp[m.model.dof_jntid[i]] ? 0 : d.qfrc_gravcomp.at(i);
+    d.qfrc_passive.set(i, add(add(d.qfrc_spring.at(i), d.qfrc_damper.at(i)), held));
   }
+}
+
+/** Whether gravity compensation acts on anything. */
+export function hasGravcomp(m: ModelView): boolean {
+  return m.model.ngravcomp > 0 && !(m.opt.disableflags & mjtDisableBit.GRAVITY);
 }
 
 function springs(m: ModelView, d: DataView): void {
@@ -98,4 +106,3 @@ function gravityCompensation(m: ModelView, d: DataView): void {
     }
   }
 }
-
