@@ -2,7 +2,7 @@ import { each, when } from "../trace/control.ts";
 import { add, eq, mul, select, type Int, type Scalar } from "../trace/scalar.ts";
 import { mulQuat, normalize3, normalizeQuat, type Quat, type Vec3 } from "../trace/vector.ts";
 import { mjtDisableBit, mjtIntegrator, mjtJoint } from "../model/enums.ts";
-import { nextActivation } from "./actuation.ts";
+import { actuatorDisabled, nearestSetpoint, nextActivation } from "./actuation.ts";
 import { axisAngle } from "./kinematics.ts";
 import { copyField, SymMatrix } from "./pattern.ts";
 import { derivativeEntries } from "./derivative.ts";
@@ -84,7 +84,10 @@ export function advanceActivations(m: ModelView, d: DataView, rate: (act: Int) =
     const adr = m.model.actuator_actadr[i];
     if (adr < 0) continue;
     const last = adr + m.model.actuator_actnum[i];
-    for (let a = adr; a < last; a++) d.act.set(a, nextActivation(m, d, i, a, rate(a)));
+    const off = actuatorDisabled(m.model, i);
+    for (let a = adr; a < last; a++) d.act.set(a, nextActivation(m, d, i, a, off ? 0 : rate(a)));
+    // a stored setpoint stays within half a turn of the joint
+    if (last > adr) d.act.set(last - 1, nearestSetpoint(m, d, i, d.act.at(last - 1)));
   }
 }
 
