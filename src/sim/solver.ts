@@ -1,5 +1,5 @@
 import { array, breakIf, each, flag, loop, variable, type LocalArray } from "../trace/control.ts";
-import { unrolling } from "../trace/graph.ts";
+import { current, unrolling } from "../trace/graph.ts";
 import { abs, add, and, div, dotn, ge, gt, isNode, le, lt, max, mul, neg, not, or, select, square, sub, sum, type Bool, type Int, type Scalar } from "../trace/scalar.ts";
 import { mjtDisableBit, mjtSolver } from "../model/enums.ts";
 import { contactLaw, curvature, type ContactLaw } from "./cone.ts";
@@ -107,7 +107,7 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
 
   const newton = m.opt.solver !== mjtSolver.CG;
   const scale = 1 / (m.stat.meaninertia * Math.max(1, nv));
-  const tolerance = max(m.tolerance, FLOAT32_TOLERANCE);
+  const tolerance = current().exact ? m.tolerance : max(m.tolerance, FLOAT32_TOLERANCE);
   const qacc = vector("x", nv);
   const search = vector("search", nv);
   const product = vector("Mx", nv);
