@@ -1,0 +1,40 @@
+/** CartPole: the classic task of Barto, Sutton and Anderson with two actions, on MuJoCo's dynamics. */
+import { defineTask, Discrete, uniformNoise, type Scene } from "../../src/env/index.ts";
+import { abs, eq, gt, or, select, type Bool } from "../../src/trace/scalar.ts";
+
+const defaults = {
+  /** Reward 0, and -1 on the step that ends the episode. */
+  sutton_barto_reward: false,
+};
+
+/** Metres from the middle of the rail, and radians from upright, that end an episode. */
+const MAX_DISTANCE = 2.4;
+const MAX_ANGLE = (12 * 2 * Math.PI) / 360;
+const START_NOISE = 0.05;
+
+const offTheRail = ({ d }: Scene): Bool => gt(abs(d.qpos.at(0)), MAX_DISTANCE);
+const fallen = ({ d }: Scene): Bool => gt(abs(d.qpos.at(1)), MAX_ANGLE);
+
+export const cartpole = defineTask({
+  id: "CartPole",
+  model: new URL("./model.xml", import.meta.url),
+  frameSkip: 1,
+  maxEpisodeSteps: 500,
+  defaults,
+  actionSpace: () => new Discrete(2),
+  // the motor's gear makes it 10 N to the left or to the right
+  control: ({ action }) => [select(eq(action[0], 1), 1, -1, "f32")],
+
+  observe: ({ d }) => ({
+    cart: [d.qpos.at(0), d.qvel.at(0)],
+    pole: [d.qpos.at(1), d.qvel.at(1)],
+  }),
+  reward: (s) => ({
+    reward: s.options.sutton_barto_reward ? select(or(offTheRail(s), fallen(s)), -1, 0, "f32") : 1,
+  }),
+  terminated: (s) => ({ off_the_rail: offTheRail(s), fallen: fallen(s) }),
+  reset: (s) => ({
+    qpos: uniformNoise(s, s.model.qpos0, START_NOISE),
+    qvel: uniformNoise(s, new Float64Array(s.model.nv), START_NOISE),
+  }),
+});

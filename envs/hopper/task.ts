@@ -1,0 +1,53 @@
+/** Hopper-v5: a planar leg learns to hop along x (Gymnasium 1.x). Options are Gymnasium's. */
+import { all, defineTask, inOpen, positionsAndVelocities, sumOfSquares, uniformNoise, type Scene } from "../../src/env/index.ts";
+import { div, mul, not, select, sub } from "../../src/trace/scalar.ts";
+
+const defaults = {
+  forward_reward_weight: 1,
+  ctrl_cost_weight: 1e-3,
+  healthy_reward: 1,
+  terminate_when_unhealthy: true,
+  healthy_state_range: [-100, 100] as readonly [number, number],
+  healthy_z_range: [0.7, Infinity] as readonly [number, number],
+  healthy_angle_range: [-0.2, 0.2] as readonly [number, number],
+  reset_noise_scale: 5e-3,
+  exclude_current_positions_from_observation: true,
+};
+
+type Hopper = Scene<typeof defaults>;
+
+const velocity = ({ d, before, dt }: Hopper) => div(sub(d.qpos.at(0), before.qpos[0]), dt);
+
+const isHealthy = ({ d, options }: Hopper) =>
+  all([
+    inOpen(d.qpos.at(1), options.healthy_z_range),
+    inOpen(d.qpos.at(2), options.healthy_angle_range),
+    ...[...d.qpos.all().slice(2), ...d.qvel.all()].map((x) => inOpen(x, options.healthy_state_range)),
+  ]);
+
+const place = ({ d, model }: Hopper) => ({
+  x_position: d.qpos.at(0),
+  z_distance_from_origin: sub(d.qpos.at(1), model.qpos0[1]),
+});
+
+export const hopper = defineTask({
+  id: "Hopper-v5",
+  model: new URL("./model.xml", import.meta.url),
+  frameSkip: 4,
+  maxEpisodeSteps: 1000,
+  defaults,
+
+  observe: (s) => positionsAndVelocities(s, s.options.exclude_current_positions_from_observation ? 1 : 0, 10),
+  reward: (s) => ({
+    reward_forward: mul(velocity(s), s.options.forward_reward_weight),
+    reward_ctrl: mul(sumOfSquares(s.action), -s.options.ctrl_cost_weight),
+    reward_survive: select(isHealthy(s), s.options.healthy_reward, 0, "f32"),
+  }),
+  terminated: (s) => ({ unhealthy: s.options.terminate_when_unhealthy ? not(isHealthy(s)) : false }),
+  info: (s) => ({ ...place(s), x_velocity: velocity(s) }),
+  resetInfo: place,
+  reset: (s) => ({
+    qpos: uniformNoise(s, s.model.qpos0, s.options.reset_noise_scale),
+    qvel: uniformNoise(s, new Float64Array(s.model.nv), s.options.reset_noise_scale),
+  }),
+});

@@ -1,0 +1,70 @@
+// an environment as a batch: its arenas, parameters and kernels, before any device
+import type { ArenaLayout } from "../memory/layout.ts";
+import { constraintBound } from "../model/pairs.ts";
+import { checkSupported } from "../model/supported.ts";
+import type { BatchParam, BatchSpec } from "../sim/batch.ts";
+import { simParams } from "../sim/params.ts";
+import { traceReset, traceStep, type EnvSpec } from "./kernel.ts";
+import { envArenas } from "./layout.ts";
+import { statusMasks, type Settings } from "./options.ts";
+import { shapeOf } from "./shape.ts";
+import { Box, type Space } from "./spaces.ts";
+import type { Task } from "./task.ts";
+import type { Model } from "../model/model.ts";
+
+/** What an environment is made of: what its kernels are specialised to, and the batch of any count of worlds. */
+export interface EnvDefinition<O extends object = object> {
+  readonly spec: EnvSpec<O>;
+  readonly batch: (numEnvs: number) => BatchSpec;
+}
+
+/** The controls within actuator_ctrlrange; unbounded where an actuator has none. */
+export function controlSpace(model: Model): Box {
+  const end = (i: number, k: number) =>
+    model.actuator_ctrllimited[i] ? model.actuator_ctrlrange[2 * i + k] : k ? Infinity : -Infinity;
+  const bounds = (k: number) => Array.from({ length: model.nu }, (_, i) => end(i, k));
+  return new Box({ low: bounds(0), high: bounds(1), shape: [model.nu] });
+}
+
+/**
+ * Defines an environment from its settings. Needs no device.
+ * @throws CorralError unsupported-feature, bad-task, bad-space
+ */
+export function defineEnv<O extends object>(task: Task<O>, settings: Settings<O>): EnvDefinition<O> {
+  const { vec, options, model } = settings;
+  checkSupported(model);
+  const action: Space = task.actionSpace?.(model, options) ?? controlSpace(model);
+  const shape = shapeOf(task, model, options, action.size);
+  const params: BatchParam[] = [
+    ...simParams(model).map((p) => (p.name === "nstep" ? { ...p, initial: vec.frameSkip } : p)),
+    { name: "dt", type: "f32", initial: model.opt.timestep * vec.frameSkip },
+    { name: "max_episode_steps", type: "u32", initial: Math.min(vec.maxEpisodeSteps, 0xffffffff) },
+  ];
+  const { voids, ends } = statusMasks(vec);
+  const spec: EnvSpec<O> = {
+    task,
+    options,
+    model,
+    shape,
+    action,
+    autoreset: vec.autoreset,
+    voids,
+    ends,
+    finite: settings.finite,
+    nconmax: vec.nconmax ?? constraintBound(model).nconmax,
+    unroll: vec.unroll,
+    exact: vec.device === "cpu-f64",
+    params: params.map(({ name, type }) => ({ name, type })),
+  };
+  const batch = (numEnvs: number): BatchSpec => ({
+    name: task.id,
+    numEnvs,
+    params,
+    arenas: envArenas(model, shape, action, vec.autoreset === "same-step"),
+    kernels: [
+      { name: "step", trace: (arenas: Readonly<Record<string, ArenaLayout>>) => traceStep(spec, arenas) },
+      { name: "reset", trace: (arenas: Readonly<Record<string, ArenaLayout>>) => traceReset(spec, arenas) },
+    ],
+  });
+  return { spec, batch };
+}

@@ -1,0 +1,13 @@
+// the face of the environment layer; tasks need no more than this and src/trace
+export { bodyId } from "./bodies.ts";
+export { Draws } from "./draws.ts";
+export { Infos } from "./infos.ts";
+export type { Autoreset } from "./kernel.ts";
+export { makeVec, planVec } from "./make.ts";
+export type { Policy, VecOptions } from "./options.ts";
+export { list, register } from "./registry.ts";
+export { BatchedSpace } from "./batched-space.ts";
+export { Box, Discrete, MultiDiscrete, type Space } from "./spaces.ts";
+export { defineTask, type Named, type OptionValue, type Scene, type Start, type StartScene, type Task } from "./task.ts";
+export { all, clipped, inClosed, inOpen, normalNoise, positionsAndVelocities, sumOfSquares, uniformNoise } from "./terms.ts";
+export { VectorEnv, type GpuView, type StepResult, type VecSnapshot } from "./vector-env.ts";

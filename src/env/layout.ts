@@ -1,0 +1,72 @@
+// the arenas of an environment: what each world keeps, takes and returns
+import type { Model } from "../model/model.ts";
+import { fieldSize } from "../model/fields.ts";
+import type { ArenaRequest } from "../memory/request.ts";
+import { fieldRequest, stateFields } from "../sim/state.ts";
+import type { Space } from "./spaces.ts";
+import { total, type TaskShape } from "./shape.ts";
+
+/** Words of the `episode` field of a world's state (u32). */
+export const EPISODE = { seedLow: 0, seedHigh: 1, world: 2, number: 3, length: 4, ended: 5 } as const;
+export const EPISODE_WORDS = 6;
+
+/** Bits of the word `ended`: how the episode ended, 0 while it goes on. */
+export const Ended = { terminated: 1, truncated: 2 } as const;
+
+/** First words of a world's result; all are floats, also counts and flags. Terms, infos and reset infos follow. */
+export const RESULT = {
+  reward: 0,
+  terminated: 1,
+  truncated: 2,
+  /** 1 where this call put the world into a new episode. */
+  reset: 3,
+  status: 4,
+  episode_length: 5,
+  episode_return: 6,
+  /** Bits of the conditions that held: terminations, then truncations, in the task's order. */
+  ended_by: 7,
+} as const;
+export const RESULT_WORDS = 8;
+
+/** Words of a request for a reset (u32): bits that ask, and a seed. */
+export const REQUEST_WORDS = 4;
+export const Ask = { reset: 1, seed: 2 } as const;
+
+/** Numbers of the host's choice per world, so that a row starts at a multiple of 16 bytes. */
+export const padded = (n: number): number => Math.ceil(n / 4) * 4;
+
+/** Where the named numbers of a result start. */
+export function resultOffsets(shape: TaskShape) {
+  const terms = RESULT_WORDS;
+  const infos = terms + shape.terms.length;
+  const resetInfos = infos + shape.infos.length;
+  return { terms, infos, resetInfos, words: resetInfos + shape.resetInfos.length };
+}
+
+/** Floats of the `task` field of a world's state: the return so far, then what the task carries. */
+export const taskWords = (shape: TaskShape): number => 1 + total(shape.carried);
+
+export function envArenas(model: Model, shape: TaskShape, action: Space, finalObs: boolean): ArenaRequest[] {
+  const row = (name: string, type: "f32" | "i32" | "u32", perWorld: number): ArenaRequest => ({
+    name,
+    access: "read_write",
+    layout: "rows",
+    fields: [{ name, group: "task", type, perWorld: padded(perWorld) }],
+  });
+  return [
+    {
+      name: "state",
+      access: "read_write",
+      fields: [
+        ...stateFields(model, false).map((name) => fieldRequest(name, "state", fieldSize(model, name))),
+        { name: "episode", group: "task", type: "u32", perWorld: EPISODE_WORDS },
+        { name: "task", group: "task", type: "f32", perWorld: taskWords(shape) },
+      ],
+    },
+    row("action", action.dtype === "int32" ? "i32" : "f32", action.size),
+    row("obs", "f32", shape.nobs),
+    ...(finalObs ? [row("final_obs", "f32", shape.nobs)] : []),
+    row("result", "f32", resultOffsets(shape).words),
+    row("request", "u32", REQUEST_WORDS),
+  ];
+}

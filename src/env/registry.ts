@@ -1,0 +1,36 @@
+// environments by name
+import { CorralError } from "../core/errors.ts";
+import { nearest } from "../core/names.ts";
+import type { Task } from "./task.ts";
+
+// tasks of all option types together
+type AnyTask = Task<never>;
+
+const tasks = new Map<string, AnyTask>();
+
+/**
+ * Makes a task known by its id. Registering the same task again does nothing.
+ * @throws CorralError duplicate-env for another task of a known id
+ */
+export function register<O extends object>(task: Task<O>): void {
+  const known = tasks.get(task.id);
+  if (known && known !== (task as unknown as AnyTask)) {
+    throw new CorralError("duplicate-env", `an environment ${task.id} is registered already. Give this one another id.`, { id: task.id });
+  }
+  tasks.set(task.id, task as unknown as AnyTask);
+}
+
+/** Ids of all registered environments, sorted. */
+export const list = (): string[] => [...tasks.keys()].sort();
+
+/**
+ * The task of an environment.
+ * @throws CorralError unknown-env, with the nearest ids
+ */
+export function taskOf(id: string): Task<object> {
+  const task = tasks.get(id);
+  if (task) return task as unknown as Task<object>;
+  const near = typeof id === "string" ? nearest(id, list()) : [];
+  const hint = near.length ? `nearest: ${near.join(", ")}` : `there are: ${list().join(", ") || "none; import their tasks"}`;
+  throw new CorralError("unknown-env", `no environment is called ${JSON.stringify(id) ?? String(id)}; ${hint}.`, { id, nearest: near });
+}

@@ -1,0 +1,428 @@
+/**
+ * Many worlds of an environment, stepped together, with Gymnasium's vector contract. One kernel run and one read are one
+ * control step of all worlds. After construction nothing is allocated on the GPU, and nothing grows on the host.
+ */
+import { CorralError } from "../core/errors.ts";
+import { seedKey } from "../core/rng.ts";
+import type { Plan } from "../memory/plan.ts";
+import { hostRecords, type Batch, type BatchRegion, type HostRecords } from "../sim/batch.ts";
+import { putField } from "../sim/records.ts";
+import { statusNames } from "../sim/status.ts";
+import { paramChanges, type SimParams } from "../sim/params.ts";
+import { BatchedSpace } from "./batched-space.ts";
+import type { HostValues } from "./host-values.ts";
+import { Infos, type InfoSource } from "./infos.ts";
+import type { Autoreset, EnvSpec } from "./kernel.ts";
+import { Ask, REQUEST_WORDS, RESULT, resultOffsets } from "./layout.ts";
+import { statusMasks, type Settings } from "./options.ts";
+import { checkReset, type ResetOptions } from "./reset-request.ts";
+import { floats, HostRows, type Floats } from "./results.ts";
+import { Box, type Space } from "./spaces.ts";
+import { WorldState, type StateValues } from "./world-state.ts";
+
+/** What a step or a reset returns. The arrays are the environment's own: the next call overwrites them (see `copy`). */
+export interface StepResult {
+  /** [numEnvs, ...observation], row-major; float64 on the device "cpu-f64". */
+  readonly observations: Floats;
+  /** [numEnvs] */
+  readonly rewards: Floats;
+  /** [numEnvs], 0 or 1. */
+  readonly terminated: Uint8Array;
+  readonly truncated: Uint8Array;
+  readonly infos: Infos;
+}
+
+/** Numbers of all worlds in GPU buffers: world w of a shard has `length` numbers from byte `offset + w * stride`. */
+export interface GpuView {
+  readonly type: "f32" | "i32";
+  readonly length: number;
+  /** Bytes. */
+  readonly offset: number;
+  readonly stride: number;
+  readonly shards: readonly { readonly buffer: GPUBuffer; readonly firstWorld: number; readonly worlds: number }[];
+}
+
+/** Buffers of an environment on the GPU, to be read, or for `actions` written, by other kernels of the same device. */
+export interface GpuViews {
+  readonly actions: GpuView;
+  readonly observations: GpuView;
+  readonly rewards: GpuView;
+  /** Floats, 0 or 1. */
+  readonly terminated: GpuView;
+  readonly truncated: GpuView;
+}
+
+/** A copy of all that an environment's future depends on, and of its last results. Opaque. */
+export interface VecSnapshot {
+  readonly id: string;
+  readonly numEnvs: number;
+  readonly arenas: Readonly<Record<string, readonly HostRecords[]>>;
+  readonly wasReset: boolean;
+}
+
+/** Unread steps that may be under way before `step` waits for the device. */
+const MAX_UNREAD = 32;
+
+export class VectorEnv implements AsyncDisposable {
+  readonly id: string;
+  readonly numEnvs: number;
+  readonly autoreset: Autoreset;
+  readonly singleActionSpace: Space;
+  readonly singleObservationSpace: Box;
+  readonly actionSpace: BatchedSpace;
+  readonly observationSpace: BatchedSpace<Box>;
+  /** Stable id of each world. */
+  readonly worldIds: readonly number[];
+  /** Every byte that this environment holds. */
+  readonly plan: Plan;
+  /** Buffers on the GPU; undefined on the CPU. */
+  readonly gpu: GpuViews | undefined;
+  /** Results of the last call that read them; see `StepResult`. */
+  observations: Floats;
+  rewards: Floats;
+  terminated: Uint8Array;
+  truncated: Uint8Array;
+  infos: Infos;
+
+  private readonly spec: EnvSpec;
+  private readonly batch: Batch;
+  private readonly frameSkip: number;
+  private readonly copy: boolean;
+  private readonly throws: number;
+  private readonly double: boolean;
+  private readonly obs: HostRows;
+  private readonly result: HostRows;
+  private readonly finalObs: HostRows | undefined;
+  private readonly reads: readonly BatchRegion[];
+  private readonly state: WorldState;
+  private readonly actionValues: Float32Array | Int32Array;
+  private readonly actionRecords: readonly HostRecords[];
+  private readonly requestRecords: readonly HostRecords[];
+  private busy: string | undefined;
+  private closed = false;
+  private wasReset = false;
+  private unread = 0;
+  /** What the last unread call was. */
+  private source: InfoSource;
+
+  constructor(spec: EnvSpec, batch: Batch, vec: Settings<object>["vec"]) {
+    this.spec = spec;
+    this.batch = batch;
+    this.plan = batch.planned.plan;
+    this.id = spec.task.id;
+    this.numEnvs = this.plan.numEnvs;
+    this.autoreset = vec.autoreset;
+    this.frameSkip = vec.frameSkip;
+    this.copy = vec.copy;
+    this.throws = statusMasks(vec).throws;
+    this.double = vec.device === "cpu-f64";
+    this.worldIds = Array.from({ length: this.numEnvs }, (_, i) => vec.worldIds?.[i] ?? i);
+    this.singleActionSpace = spec.action;
+    this.singleObservationSpace = new Box({ low: -Infinity, high: Infinity, shape: [spec.shape.nobs] });
+    this.actionSpace = new BatchedSpace(spec.action, this.numEnvs);
+    this.observationSpace = new BatchedSpace(this.singleObservationSpace, this.numEnvs);
+
+    const { plan, double } = this;
+    this.obs = new HostRows(plan, "obs", spec.shape.nobs, double);
+    this.result = new HostRows(plan, "result", resultOffsets(spec.shape).words, double);
+    this.finalObs = vec.autoreset === "same-step" ? new HostRows(plan, "final_obs", spec.shape.nobs, double) : undefined;
+    this.reads = [...this.obs.regions, ...this.result.regions];
+    this.state = new WorldState(batch, spec.shape);
+    this.actionValues = spec.action.kind === "box" ? new Float32Array(this.actionSpace.size) : new Int32Array(this.actionSpace.size);
+    this.actionRecords = this.recordsOf("action");
+    this.requestRecords = this.recordsOf("request");
+    this.gpu = this.viewsOf();
+
+    this.observations = this.obs.stride === this.obs.used ? this.obs.data : floats(this.numEnvs * this.obs.used, double);
+    this.rewards = floats(this.numEnvs, double);
+    this.terminated = new Uint8Array(this.numEnvs);
+    this.truncated = new Uint8Array(this.numEnvs);
+    this.source = this.sourceOf("reset");
+    this.infos = new Infos(this.source);
+    this.writeInitialState(vec.seed ?? 0);
+  }
+
+  /** Where it runs, in words. */
+  get deviceName(): string {
+    return this.batch.deviceName;
+  }
+
+  /** Names of the terms of the reward, and of the parts of the observation with their sizes. */
+  get terms(): { readonly rewards: readonly string[]; readonly observation: readonly { readonly name: string; readonly size: number }[] } {
+    return { rewards: this.spec.shape.terms, observation: this.spec.shape.observation };
+  }
+
+  /** The traced kernels, for inspection. */
+  get kernels(): Batch["planned"]["kernels"] {
+    return this.batch.planned.kernels;
+  }
+
+  private recordsOf(arena: string): HostRecords[] {
+    const { bytesPerWorld } = this.plan.arenas.find((a) => a.name === arena)!;
+    const onCpu = this.batch.buffer(arena, 0) === undefined;
+    return this.plan.shards.map(({ paddedWorlds }) => hostRecords((bytesPerWorld / 4) * paddedWorlds, onCpu));
+  }
+
+  private writeInitialState(seed: number | bigint): void {
+    const layout = this.plan.arenas.find((a) => a.name === "state")!;
+    const [low, high] = seedKey(seed);
+    this.recordsOf("state").forEach((records, index) => {
+      const shard = this.plan.shards[index];
+      for (let local = 0; local < shard.worlds; local++) {
+        // the first reset makes this episode 0
+        const words = [low, high, this.worldIds[shard.firstWorld + local], 0xffffffff, 0, 0];
+        putField(layout, "episode", shard, local, records, words, 0, true);
+      }
+      this.batch.write("state", index, records);
+    });
+  }
+
+  private viewsOf(): GpuViews | undefined {
+    if (this.batch.buffer("obs", 0) === undefined) return undefined;
+    const view = (arena: string, word: number, length: number, type: GpuView["type"] = "f32"): GpuView => ({
+      type,
+      length,
+      offset: word * 4,
+      stride: this.plan.arenas.find((a) => a.name === arena)!.bytesPerWorld,
+      shards: this.plan.shards.map(({ index, firstWorld, worlds }) => ({ buffer: this.batch.buffer(arena, index)!, firstWorld, worlds })),
+    });
+    return {
+      actions: view("action", 0, this.spec.action.size, this.spec.action.dtype === "int32" ? "i32" : "f32"),
+      observations: view("obs", 0, this.spec.shape.nobs),
+      rewards: view("result", RESULT.reward, 1),
+      terminated: view("result", RESULT.terminated, 1),
+      truncated: view("result", RESULT.truncated, 1),
+    };
+  }
+
+  private sourceOf(call: "reset" | "step"): InfoSource {
+    return { result: this.result, finalObs: this.finalObs, shape: this.spec.shape, touched: undefined, call };
+  }
+
+  private assertOpen(what: string): void {
+    if (this.closed) throw new CorralError("closed", `cannot ${what}: ${this.id} was closed. Make another one.`);
+    if (this.busy !== undefined) {
+      throw new CorralError("call-in-flight", `cannot ${what}: ${this.busy} has not resolved yet. Await it first.`, { pending: this.busy });
+    }
+  }
+
+  private async exclusive<T>(what: string, run: () => Promise<T>): Promise<T> {
+    this.busy = what;
+    try {
+      return await run();
+    } finally {
+      this.busy = undefined;
+    }
+  }
+
+  /**
+   * Starts new episodes: in all worlds, or in those of a mask. The other rows of the results stay.
+   * @throws CorralError closed, call-in-flight, bad-seed, bad-reset-mask, unknown-option; then nothing has changed
+   */
+  async reset(options: ResetOptions = {}): Promise<StepResult> {
+    this.assertOpen("reset");
+    const { mask, keyOf } = checkReset(options, this.numEnvs);
+    if (mask && !this.wasReset) {
+      throw new CorralError("needs-reset", `${this.id} was not reset yet, so its first reset is of all worlds. Call reset() without a mask.`);
+    }
+    return this.exclusive("reset", async () => {
+      for (const { index, firstWorld, worlds } of this.plan.shards) {
+        const { u32 } = this.requestRecords[index];
+        u32.fill(0);
+        for (let local = 0; local < worlds; local++) {
+          const world = firstWorld + local;
+          if (mask && !mask[world]) continue;
+          const at = local * REQUEST_WORDS;
+          u32[at] = keyOf ? Ask.reset | Ask.seed : Ask.reset;
+          if (keyOf) [u32[at + 1], u32[at + 2]] = keyOf(world);
+        }
+        this.batch.write("request", index, this.requestRecords[index]);
+      }
+      this.batch.run("reset");
+      this.wasReset = true;
+      this.source = { ...this.sourceOf("reset"), touched: mask };
+      return this.collect();
+    });
+  }
+
+  /**
+   * One control step of every world. `actions`: [numEnvs, ...action], row-major; or `env.gpu.actions`, for what another
+   * kernel has put there. With `readback: false` nothing comes back: results stay on the GPU until `read()`.
+   * @throws CorralError bad-action, closed, call-in-flight, needs-reset: then no world was stepped; non-finite and
+   *   overflow where the policies say "throw"
+   */
+  step(actions: HostValues | GpuView, options: { readonly readback: false }): Promise<undefined>;
+  step(actions: HostValues | GpuView, options?: { readonly readback?: true }): Promise<StepResult>;
+  async step(actions: HostValues | GpuView, { readback = true }: { readonly readback?: boolean } = {}): Promise<StepResult | undefined> {
+    this.assertOpen("step");
+    this.assertSteppable();
+    const onGpu = this.gpu !== undefined && actions === this.gpu.actions;
+    if (!onGpu) this.actionSpace.write(actions as HostValues, this.actionValues);
+    return this.exclusive("step", async () => {
+      if (!onGpu) this.sendActions();
+      this.batch.run("step");
+      this.source = this.sourceOf("step");
+      if (readback) return this.collect();
+      if (++this.unread >= MAX_UNREAD) await this.batch.sync();
+      this.unread %= MAX_UNREAD;
+      return undefined;
+    });
+  }
+
+  /** Reads the results of the last step or reset. */
+  async read(): Promise<StepResult> {
+    this.assertOpen("read");
+    if (!this.wasReset) throw this.needsReset();
+    return this.exclusive("read", () => this.collect());
+  }
+
+  private needsReset(): CorralError {
+    return new CorralError("needs-reset", `${this.id} was not reset yet. Call reset() before step().`);
+  }
+
+  private assertSteppable(): void {
+    if (!this.wasReset) throw this.needsReset();
+    if (this.autoreset !== "disabled") return;
+    const over = this.terminated.findIndex((t, world) => t + this.truncated[world] > 0);
+    if (over < 0) return;
+    throw new CorralError(
+      "needs-reset",
+      `the episode of world ${over} is over and autoreset is disabled; no world was stepped. Call reset({ options: { mask } }) first.`,
+      { world: over },
+    );
+  }
+
+  private sendActions(): void {
+    const { size } = this.singleActionSpace;
+    const stride = this.actionRecords[0].f32.length / this.plan.shards[0].paddedWorlds;
+    const isFloat = this.singleActionSpace.kind === "box";
+    for (const { index, firstWorld, worlds } of this.plan.shards) {
+      const records = this.actionRecords[index];
+      const into = isFloat ? records.f32 : records.u32;
+      for (let local = 0; local < worlds; local++) {
+        const from = (firstWorld + local) * size;
+        for (let i = 0; i < size; i++) into[local * stride + i] = this.actionValues[from + i];
+      }
+      this.batch.write("action", index, records);
+    }
+  }
+
+  /** One round trip: observations and results of all shards; then what users read of them. */
+  private async collect(): Promise<StepResult> {
+    await this.batch.readInto(this.reads);
+    this.unread = 0;
+    if (this.copy) this.renew();
+    if (this.observations !== this.obs.data) this.obs.compact(this.observations);
+    this.result.column(RESULT.reward, this.rewards);
+    this.result.column(RESULT.terminated, this.terminated);
+    this.result.column(RESULT.truncated, this.truncated);
+    if (this.finalObs && this.source.call === "step" && this.terminated.some((t, w) => t + this.truncated[w] > 0)) {
+      await this.batch.readInto(this.finalObs.regions);
+    }
+    this.infos = new Infos(this.source);
+    if (this.throws !== 0) this.assertStatus();
+    const { observations, rewards, terminated, truncated, infos } = this;
+    return { observations, rewards, terminated, truncated, infos };
+  }
+
+  private renew(): void {
+    this.observations = floats(this.numEnvs * this.obs.used, this.double);
+    this.rewards = floats(this.numEnvs, this.double);
+    this.terminated = new Uint8Array(this.numEnvs);
+    this.truncated = new Uint8Array(this.numEnvs);
+  }
+
+  private assertStatus(): void {
+    const worlds = this.infos.worldsWithStatus(this.throws);
+    if (worlds.length === 0) return;
+    const names = statusNames(this.infos.status(worlds[0]) & this.throws);
+    const overflow = names.every((name) => name.endsWith("OVERFLOW"));
+    const more = worlds.length > 1 ? ` and ${worlds.length - 1} more worlds` : "";
+    throw new CorralError(
+      overflow ? "overflow" : "non-finite",
+      `world ${worlds[0]} (id ${this.worldIds[worlds[0]]})${more} failed: ${names.join(", ")}. ` +
+        (overflow ? "Pass a larger nconmax." : "Its episode has ended; look at its actions and the model's timestep, or pass onNonFinite: \"terminate\" to go on."),
+      { worlds, names },
+    );
+  }
+
+  /** Changes numbers that kernels take as parameters: timestep, gravity, tolerance, ls_tolerance. */
+  setOptions(change: Partial<SimParams>): void {
+    this.assertOpen("change options");
+    for (const [name, value] of paramChanges(change)) {
+      this.batch.setParam(name, value);
+      if (name === "timestep") this.batch.setParam("dt", value * this.frameSkip);
+    }
+  }
+
+  /**
+   * Sets the state of all worlds or of chosen ones, by name: qpos, qvel, act, time, qacc_warmstart, what the task
+   * carries, episode_length, episode_return. Values are row-major [worlds, size]. Observations follow with the next step.
+   * @throws CorralError unknown-field, bad-shape, bad-value, bad-world; then nothing has changed
+   */
+  async setState(values: StateValues, worlds?: readonly number[]): Promise<void> {
+    this.assertOpen("set state");
+    await this.exclusive("setState", () => this.state.set(values, worlds));
+  }
+
+  /** Reads what `setState` sets, and `episode`, of all worlds or of chosen ones, after all steps so far. */
+  async getState<N extends string>(names: readonly N[], worlds?: readonly number[]): Promise<Record<N, Float64Array>> {
+    this.assertOpen("get state");
+    return this.exclusive("getState", () => this.state.get(names, worlds));
+  }
+
+  private get kept(): string[] {
+    return ["state", "obs", "result", ...(this.finalObs ? ["final_obs"] : [])];
+  }
+
+  /** Copies to the host all that the future depends on, random counters included, and the last results. */
+  async snapshot(): Promise<VecSnapshot> {
+    this.assertOpen("take a snapshot");
+    return this.exclusive("snapshot", async () => {
+      const arenas: Record<string, HostRecords[]> = {};
+      for (const arena of this.kept) {
+        arenas[arena] = [];
+        for (const { index } of this.plan.shards) arenas[arena].push(await this.batch.read(arena, index));
+      }
+      return { id: this.id, numEnvs: this.numEnvs, arenas, wasReset: this.wasReset };
+    });
+  }
+
+  /**
+   * Puts a snapshot back, bit for bit, and returns the results it was taken with.
+   * @throws CorralError bad-snapshot where it is of another environment, count of worlds or number of shards
+   */
+  async restore(snapshot: VecSnapshot): Promise<StepResult> {
+    this.assertOpen("restore");
+    const { kept, plan } = this;
+    const sizes = (arena: string) => plan.shards.map((s) => (plan.arenas.find((a) => a.name === arena)!.bytesPerWorld / 4) * s.paddedWorlds);
+    const fits =
+      snapshot.id === this.id &&
+      snapshot.numEnvs === this.numEnvs &&
+      kept.every((arena) => String(snapshot.arenas[arena]?.map((r) => r.f32.length)) === String(sizes(arena)));
+    if (!fits) {
+      throw new CorralError(
+        "bad-snapshot",
+        `the snapshot is of ${snapshot.numEnvs} worlds of ${snapshot.id} in ${snapshot.arenas.state?.length} shards, or of other options; ` +
+          `this is ${this.numEnvs} of ${this.id} in ${plan.shards.length}. Use one of the same kind.`,
+      );
+    }
+    return this.exclusive("restore", async () => {
+      for (const arena of kept) snapshot.arenas[arena].forEach((records, index) => this.batch.write(arena, index, records));
+      this.wasReset = snapshot.wasReset;
+      this.source = this.sourceOf("step");
+      return this.collect();
+    });
+  }
+
+  /** Gives all memory back. Calling it again does nothing. A call under way rejects or completes first. */
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    await this.batch.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
