@@ -3,6 +3,7 @@
 import { compareWithMuJoCo, type Comparison, type CountAgreement } from "../forensics/compare.ts";
 import { ONE_STEP_BOUNDS, type Spread } from "../forensics/measure.ts";
 import { EXIT, integerOption, parse, print, printJson, progress } from "./io.ts";
+import { table } from "./table.ts";
 import { deviceOf, MODEL_OPTIONS, modelOf, onlyArgument } from "./target.ts";
 
 export const summary = "one step of many states beside MuJoCo's float64";
@@ -125,11 +126,4 @@ function verdict(c: Comparison): string[] {
   }
   if (passed) return [...lines, "within the bounds"];
   return [...lines, "NOT within the bounds:", ...reasons.map((r) => `  ${r}`)];
-}
-
-/** Columns of equal width; the first is text, the others are numbers. */
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
-  const cell = (text: string, column: number) => (column === 0 ? text.padEnd(widths[column]) : text.padStart(widths[column]));
-  return rows.map((row) => `  ${row.map(cell).join("  ")}`.trimEnd()).join("\n");
 }

@@ -1,6 +1,14 @@
 /** What a command works on: the path of an MJCF file, or the id of an environment. */
 
+import "../../envs/index.ts";
+import { existsSync } from "node:fs";
+import { taskOf } from "../env/registry.ts";
+import type { Task } from "../env/task.ts";
+import { planEnv } from "../forensics/describe.ts";
+import { plainTask } from "../forensics/plain_task.ts";
 import { loadModel, withOptions, type Model, type OptionOverrides } from "../model/model.ts";
+import type { PlanContext, PlannedBatch } from "../sim/batch.ts";
+import { planKernels } from "../sim/simulation.ts";
 import { UsageError } from "./io.ts";
 
 /** Options of the commands that load a model. */
@@ -40,4 +48,31 @@ export function deviceOf(text: string | undefined): { device: "cpu" | "cpu-f64" 
   if (text === undefined) return undefined;
   if (text === "cpu" || text === "cpu-f64") return { device: text };
   throw new UsageError(`--device is '${text}': pass cpu or cpu-f64, or leave it out to run on an adapter.`);
+}
+
+/** Is the argument the path of a model rather than the id of an environment? */
+export function isModelPath(target: string): boolean {
+  return /\.(xml|mjcf|urdf)$/i.test(target) || /[/\\]/.test(target) || existsSync(target);
+}
+
+export interface PlannedOptions {
+  readonly numEnvs: number;
+  readonly unroll: boolean;
+  /** Values of `--set`. */
+  readonly settings?: readonly string[] | undefined;
+}
+
+/**
+ * Kernels and plan of a model or an environment, without a device.
+ * @throws what loadModel, createSimulation and makeVec throw for their arguments
+ */
+export async function plannedOf(target: string, options: PlannedOptions, context: PlanContext = {}): Promise<PlannedBatch> {
+  const { numEnvs, unroll } = options;
+  if (isModelPath(target)) return planKernels(await modelOf(target, options.settings), { numEnvs, unroll }, context);
+  return planEnv(target, { numEnvs, unroll, ...overridesOf(options.settings) }, context);
+}
+
+/** The task of an environment, or the plain task of a model. */
+export async function taskOfTarget(target: string): Promise<Task<object>> {
+  return isModelPath(target) ? plainTask(await loadModel(target), target) : taskOf(target);
 }

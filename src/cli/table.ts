@@ -1,0 +1,14 @@
+/** Columns of equal width: the first `texts` columns are text, the others numbers. Two spaces before and between. */
+export function table(rows: readonly (readonly string[])[], texts = 1): string {
+  const columns = Math.max(0, ...rows.map((row) => row.length));
+  const widths = Array.from({ length: columns }, (_, c) => Math.max(...rows.map((row) => row[c]?.length ?? 0)));
+  const cell = (text: string, c: number) => (c < texts ? text.padEnd(widths[c]) : text.padStart(widths[c]));
+  return rows.map((row) => `  ${row.map(cell).join("  ")}`.trimEnd()).join("\n");
+}
+
+/** A count per second for reading: `3,140,000`, three digits. */
+export function rate(perSecond: number): string {
+  if (!(perSecond > 0)) return String(perSecond);
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(perSecond)) - 2);
+  return String(Math.round(perSecond / unit) * unit).replace(/\B(?=(\d{3})+$)/g, ",");
+}

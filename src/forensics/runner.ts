@@ -1,0 +1,135 @@
+// an environment under random actions, with its rates
+import { CorralError } from "../core/errors.ts";
+import { makeVec, type Task, type VectorEnv, type VecOptions } from "../env/index.ts";
+import { RandomStream, streams } from "../core/rng.ts";
+import { now } from "./machine.ts";
+
+/** Batches of random actions that are used by turns. */
+const ACTION_BATCHES = 8;
+/** Control steps before anything is measured: from the start states into what random actions make of them. */
+const WARM_STEPS = 200;
+const WARM_SECONDS = 5;
+/** Device time between two looks at the clock. */
+const BURST_SECONDS = 0.05;
+/** The environment waits by itself after so many steps. */
+const MAX_BURST = 32;
+
+/** Steps made in a time. */
+export interface Measured {
+  readonly controlSteps: number;
+  readonly seconds: number;
+}
+
+/** A batch that is stepped under random actions. */
+export class Runner {
+  readonly env: VectorEnv;
+  /** Milliseconds from the call that makes it to the results of its first step, reset included. */
+  readonly firstStepMs: number;
+  readonly #actions: readonly (Float32Array | Int32Array)[];
+  #next = 0;
+  #burst = 1;
+  #worldSteps = 0;
+  #episodes = 0;
+
+  private constructor(env: VectorEnv, actions: readonly (Float32Array | Int32Array)[], firstStepMs: number) {
+    this.env = env;
+    this.#actions = actions;
+    this.firstStepMs = firstStepMs;
+  }
+
+  /** @throws what makeVec throws */
+  static async create(task: Task<object>, options: VecOptions, seed: number): Promise<Runner> {
+    const begin = now();
+    const env = await makeVec(task as unknown as Task<never>, { ...options, seed } as never);
+    try {
+      await env.reset();
+      const first = env.actionSpace.sample(seed, { draw: 0 });
+      await env.step(first);
+      const firstStepMs = 1000 * (now() - begin);
+      const others = Array.from({ length: ACTION_BATCHES - 1 }, (_, i) => env.actionSpace.sample(seed, { draw: i + 1 }));
+      return new Runner(env, [first, ...others], firstStepMs);
+    } catch (error) {
+      await env.close();
+      throw error;
+    }
+  }
+
+  /** Rows of actions, for peers that draw from the same. */
+  get actions(): Float32Array | Int32Array {
+    return this.#actions[0];
+  }
+
+  #action(): Float32Array | Int32Array {
+    return this.#actions[this.#next++ % this.#actions.length];
+  }
+
+  /** Mean length of episodes in control steps, of those that ended; `limit` where none has. */
+  meanEpisodeSteps(limit: number): number {
+    return this.#episodes > 0 ? Math.min(limit, this.#worldSteps / this.#episodes) : limit;
+  }
+
+  /** Part of the control steps that do physics: with next-step autoreset a reset takes a step of its own. */
+  get physicsShare(): number {
+    if (this.env.autoreset !== "next-step" || this.#worldSteps === 0) return 1;
+    return 1 - this.#episodes / this.#worldSteps;
+  }
+
+  /** Puts the worlds at different times of their episodes, and into states that random actions lead to. */
+  async warmUp(maxEpisodeSteps: number): Promise<void> {
+    if (Number.isFinite(maxEpisodeSteps)) {
+      const random = new RandomStream(0, 0, 0, streams.user);
+      const lengths = Float64Array.from({ length: this.env.numEnvs }, (_, w) => random.integer(w, maxEpisodeSteps));
+      await this.env.setState({ episode_length: lengths });
+    }
+    const begin = now();
+    let steps = 0;
+    while (steps < WARM_STEPS && now() - begin < WARM_SECONDS) {
+      await this.#stepAndCount();
+      steps++;
+    }
+    const perStep = (now() - begin) / steps;
+    this.#burst = Math.min(MAX_BURST, Math.max(1, Math.round(BURST_SECONDS / perStep)));
+  }
+
+  async #stepAndCount(): Promise<void> {
+    const { terminated, truncated } = await this.env.step(this.#action());
+    this.#worldSteps += this.env.numEnvs;
+    for (let w = 0; w < terminated.length; w++) if (terminated[w] !== 0 || truncated[w] !== 0) this.#episodes++;
+  }
+
+  /** Control steps whose results all reach the host. */
+  async withResults(seconds: number): Promise<Measured> {
+    const begin = now();
+    let controlSteps = 0;
+    do {
+      await this.#stepAndCount();
+      controlSteps++;
+    } while (now() - begin < seconds);
+    return { controlSteps, seconds: now() - begin };
+  }
+
+  /** Control steps whose results stay on the device but for a few; it has finished all of them when this resolves. */
+  async withoutResults(seconds: number): Promise<Measured> {
+    const begin = now();
+    let controlSteps = 0;
+    do {
+      for (let k = 0; k < this.#burst; k++) await this.env.step(this.#action(), { readback: false });
+      await this.env.read();
+      controlSteps += this.#burst;
+    } while (now() - begin < seconds);
+    return { controlSteps, seconds: now() - begin };
+  }
+
+  /** Throws where a world went bad: its steps would not be worth their rate. */
+  assertHealthy(): void {
+    const { env } = this;
+    const bad = env.infos.worldsWithStatus();
+    if (bad.length === 0) return;
+    const names = env.infos.statusNames(bad[0]).join(", ");
+    throw new CorralError("bench-unhealthy", `${bad.length} of ${env.numEnvs} worlds of ${env.id} have ${names}; the rate would mean nothing.`);
+  }
+
+  close(): Promise<void> {
+    return this.env.close();
+  }
+}
