@@ -1,0 +1,53 @@
+/** corral's public API: models, simulations, environments, devices, memory. */
+
+// environments register themselves by id
+import "../envs/index.ts";
+
+export { CorralError, DeviceLostError } from "./core/errors.ts";
+export { formatBytes, parseBytes } from "./core/units.ts";
+export { philox4x32, RandomStream, seedKey } from "./core/rng.ts";
+
+export { openDevice, type AdapterInfo, type GpuDevice, type GpuDeviceOptions } from "./gpu/index.ts";
+export {
+  BudgetExceededError,
+  createBudget,
+  LimitExceededError,
+  planTable,
+  type Budget,
+  type Plan,
+} from "./memory/index.ts";
+
+export { idOf, loadModel, nameOf, withOptions, type LoadOptions, type Model, type OptionOverrides } from "./model/model.ts";
+export { createOracle, withMuJoCo, type Oracle } from "./model/oracle.ts";
+export { checkSupported, unsupportedFeatures, type UnsupportedFeature } from "./model/supported.ts";
+export { fieldShape, fieldsOf, type FieldName } from "./model/fields.ts";
+
+export {
+  createSimulation,
+  planSimulation,
+  Simulation,
+  type SimulationOptions,
+  type StateArrays,
+  type StateValues,
+} from "./sim/simulation.ts";
+export type { Snapshot } from "./sim/simulation.ts";
+export { Status, statusNames, type StatusName } from "./sim/status.ts";
+
+export {
+  Box,
+  defineTask,
+  Discrete,
+  list,
+  makeVec,
+  MultiDiscrete,
+  planVec,
+  register,
+  VectorEnv,
+  type Autoreset,
+  type GpuView,
+  type Space,
+  type StepResult,
+  type Task,
+  type VecOptions,
+  type VecSnapshot,
+} from "./env/index.ts";
