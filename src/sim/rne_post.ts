@@ -1,7 +1,19 @@
 import { each } from "../trace/control.ts";
+import { unrolling } from "../trace/graph.ts";
 import { add, eq, isNode, select, sub, type Int, type Scalar } from "../trace/scalar.ts";
-import { add6, crossForce, forceAt, mulInertVec, scale6, spatial, sub6, ZERO6, type Spatial } from "../trace/spatial.ts";
+import {
+  add6,
+  crossForce,
+  forceAt,
+  mulInertVec,
+  scale6,
+  spatial,
+  sub6,
+  ZERO6,
+  type Spatial,
+} from "../trace/spatial.ts";
 import { mulMatTVec, type Vec3 } from "../trace/vector.ts";
+import { geomPairs } from "../model/pairs.ts";
 import { movingSpatial } from "./com_vel.ts";
 import type { Contacts } from "./contact.ts";
 import { worldAcceleration } from "./rne.ts";
@@ -16,20 +28,28 @@ export function rnePostConstraint(m: ModelView, d: DataView, contacts: Contacts)
 
   d.cacc.setRow(0, worldAcceleration(m));
   d.cfrc_int.setRow(0, ZERO6);
-  each(m.nbody, (i) => {
-    const a = movingSpatial("cacc", d.cacc.spatial(m.body_parentid.at(i)));
-    const first = m.body_dofadr.at(i);
-    each(add(first, m.body_dofnum.at(i)), (dof) => {
-      const bias = scale6(d.cdof_dot.spatial(dof), d.qvel.at(dof));
-      a.set(add6(a.get(), add6(bias, scale6(d.cdof.spatial(dof), d.qacc.at(dof)))));
-    }, { start: first });
-    d.cacc.setRow(i, a.get());
+  each(
+    m.nbody,
+    (i) => {
+      const a = movingSpatial("cacc", d.cacc.spatial(m.body_parentid.at(i)));
+      const first = m.body_dofadr.at(i);
+      each(
+        add(first, m.body_dofnum.at(i)),
+        (dof) => {
+          const bias = scale6(d.cdof_dot.spatial(dof), d.qvel.at(dof));
+          a.set(add6(a.get(), add6(bias, scale6(d.cdof.spatial(dof), d.qacc.at(dof)))));
+        },
+        { start: first },
+      );
+      d.cacc.setRow(i, a.get());
 
-    const inertia = d.cinert.inertia(i);
-    const v = d.cvel.spatial(i);
-    const body = add6(mulInertVec(inertia, a.get()), crossForce(v, mulInertVec(inertia, v)));
-    d.cfrc_int.setRow(i, sub6(body, d.cfrc_ext.spatial(i)));
-  }, { start: 1 });
+      const inertia = d.cinert.inertia(i);
+      const v = d.cvel.spatial(i);
+      const body = add6(mulInertVec(inertia, a.get()), crossForce(v, mulInertVec(inertia, v)));
+      d.cfrc_int.setRow(i, sub6(body, d.cfrc_ext.spatial(i)));
+    },
+    { start: 1 },
+  );
   each(m.nbody - 1, (up) => {
     const i = sub(m.nbody - 1, up);
     const parent = m.body_parentid.at(i);
@@ -52,16 +72,26 @@ function externalForces(m: ModelView, d: DataView, contacts: Contacts): void {
   contacts.each(({ pos, frame, force, body1, body2 }) => {
     const [normal, turn] = [force.slice(0, 3), force.slice(3)] as unknown as [Vec3, Vec3];
     const wrench = spatial(mulMatTVec(frame, turn), mulMatTVec(frame, normal));
+    const push = (b: Int, about: Spatial, sign: Scalar) => {
+      d.cfrc_ext.setRow(b, add6(d.cfrc_ext.spatial(b), scale6(about, sign)));
+    };
+    if (!unrolling()) {
+      // arrays take the body's index as it comes
+      const about = (b: Int) => forceAt(wrench, d.subtree_com.vec3(m.body_rootid.at(b)), pos);
+      push(body1, about(body1), -1);
+      push(body2, about(body2), 1);
+      return;
+    }
     // the wrench about each tree's centre is computed once
     const about = new Map<number, Spatial>();
     for (const b of touching) {
       const root = model.body_rootid[b];
       if (!about.has(root)) about.set(root, forceAt(wrench, d.subtree_com.vec3(root), pos));
       const sign = share(b, body1, body2);
-      if (sign === 0) continue;
-      d.cfrc_ext.setRow(b, add6(d.cfrc_ext.spatial(b), scale6(about.get(root)!, sign)));
+      if (sign !== 0) push(b, about.get(root)!, sign);
     }
   });
+  d.cfrc_ext.setRow(0, ZERO6);
 }
 
 /** +1 where the contact pushes body `b`, -1 where it pushes back on it, 0 where it is elsewhere. */
@@ -71,13 +101,9 @@ function share(b: number, body1: Int, body2: Int): Scalar {
   return add(back, push);
 }
 
-/** Bodies but the world with a geom that can touch anything. */
+/** Bodies but the world that contacts can push. */
 function bodiesInContact(m: ModelView): number[] {
-  const { model } = m;
-  const bodies = new Set<number>();
-  for (let g = 0; g < m.ngeom; g++) {
-    if (model.geom_bodyid[g] > 0) bodies.add(model.geom_bodyid[g]);
-  }
+  const bodies = new Set(geomPairs(m.model).flatMap((p) => [p.geom1, p.geom2].map((g) => m.model.geom_bodyid[g])));
+  bodies.delete(0);
   return [...bodies].sort((a, b) => a - b);
 }
-
