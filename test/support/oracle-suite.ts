@@ -33,7 +33,8 @@ function referenceCases(): OracleCase[] {
 }
 
 /** Seeds of random models: some in every run, all of them in the full one. */
-export const randomSeeds = (sample = 10, full = 200): number[] => Array.from({ length: isFull ? full : sample }, (_, i) => i + 1);
+export const randomSeeds = (sample = 10, full = 200): number[] =>
+  Array.from({ length: isFull ? full : sample }, (_, i) => i + 1);
 
 export const randomCases = (sample?: number, full?: number): OracleCase[] =>
   randomSeeds(sample, full).map((seed) => ({ name: `random model ${seed}`, load: async () => createMjcf(seed) }));
@@ -73,10 +74,25 @@ export function inputsOf(f: Fixture, truth: Truth): Record<string, ArrayLike<num
   return { ...truth.fields, contacts: packContacts(f.model, truth), limit_force: packLimits(f.model, truth) };
 }
 
-/** Fields of MuJoCo's data that a field cannot be told apart from where both are large: its error counts in theirs. */
-const CANCELS: Readonly<Record<string, string>> = { cfrc_int: "cfrc_ext" };
-
 const largest = (x: Float64Array): number => x.reduce((m, v) => Math.max(m, Math.abs(v)), 0);
+
+/** The largest force that a contact or the state applies to a body, N. */
+const pushes = (t: Truth): number =>
+  Math.max(largest(t.fields.xfrc_applied), ...t.contacts.map((c) => largest(c.force)));
+
+/** The largest term of a body's inertia times its acceleration, gravity included, N. */
+function inertialForce({ fields: { cinert, cacc } }: Truth): number {
+  const bodies = Array.from({ length: cacc.length / 6 }, (_, b) => b);
+  const gravity = largest(cacc.subarray(0, 6));
+  const of = (b: number) => largest(cinert.subarray(10 * b, 10 * b + 10));
+  return Math.max(...bodies.map((b) => of(b) * Math.max(gravity, largest(cacc.subarray(6 * b, 6 * b + 6)))));
+}
+
+/** Sums whose terms cancel: their errors are those of the terms, of this size. */
+const TERMS: Readonly<Record<string, (t: Truth) => number>> = {
+  cfrc_ext: pushes,
+  cfrc_int: (t) => Math.max(pushes(t), inertialForce(t), largest(t.fields.cfrc_ext)),
+};
 
 /** Entries of a field that MuJoCo computes. */
 const SKIP: Readonly<Record<string, number>> = { crb: 10 };
@@ -84,8 +100,7 @@ const SKIP: Readonly<Record<string, number>> = { crb: 10 };
 /** The difference of one field of a result from MuJoCo's. */
 export function fieldDifference(name: string, x: Float64Array, truth: Truth): number {
   const from = SKIP[name] ?? 0;
-  const other = CANCELS[name] ? largest(truth.fields[CANCELS[name]]) : 0;
-  return difference(x.subarray(from), truth.fields[name].subarray(from), other);
+  return difference(x.subarray(from), truth.fields[name].subarray(from), TERMS[name]?.(truth));
 }
 
 export type Check = (
@@ -151,7 +166,12 @@ export function describeStage(name: StageName, checks: StageChecks = {}): void {
 }
 
 async function compare(f: Fixture, stage: Stage, how: How, { check, against }: StageChecks): Promise<void> {
-  const results = await evaluate(f.model, stage, f.truths.map((t) => inputsOf(f, t)), how);
+  const results = await evaluate(
+    f.model,
+    stage,
+    f.truths.map((t) => inputsOf(f, t)),
+    how,
+  );
   const precision = how.on as Precision;
   const bound = boundOf(stage.name, precision);
   results.forEach((result, i) => {

@@ -32,7 +32,16 @@ import type { Truth } from "./fixture.ts";
 import { outputList, type Outputs, type Stage } from "./stages.ts";
 
 export const STATE: readonly FieldName[] = [
-  "time", "qpos", "qvel", "act", "ctrl", "qacc_warmstart", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat",
+  "time",
+  "qpos",
+  "qvel",
+  "act",
+  "ctrl",
+  "qacc_warmstart",
+  "qfrc_applied",
+  "xfrc_applied",
+  "mocap_pos",
+  "mocap_quat",
 ];
 
 const M = (m: ModelView, d: DataView) => new SymMatrix(treePattern(m.model), d.M);
@@ -40,12 +49,20 @@ const factors = (m: ModelView, d: DataView) => new SymMatrix(treePattern(m.model
 const contactsOf = (m: ModelView, d: DataView) => collision(m, d, geomPairs(m.model), constraintBound(m.model).nconmax);
 
 /** The active contacts: how many, and of each its slot and the numbers that `each` names. */
-function listContacts(slots: ContactSlots, each: Record<string, { length: number; of: (slot: Int, index: Int) => readonly Scalar[] }>): Outputs {
+function listContacts(
+  slots: ContactSlots,
+  each: Record<string, { length: number; of: (slot: Int, index: Int) => readonly Scalar[] }>,
+): Outputs {
   const slotList = outputList("out_slot", slots.nconmax);
-  const lists = Object.entries(each).map(([name, e]) => ({ name, ...e, list: outputList(`out_${name}`, e.length * slots.nconmax) }));
+  const lists = Object.entries(each).map(([name, e]) => ({
+    name,
+    ...e,
+    list: outputList(`out_${name}`, e.length * slots.nconmax),
+  }));
   slots.each((index, slot) => {
     slotList.set(index, slot);
-    for (const { length, of, list } of lists) of(slot, index).forEach((x, k) => list.set(add(mul(index, length), k), x));
+    for (const { length, of, list } of lists)
+      of(slot, index).forEach((x, k) => list.set(add(mul(index, length), k), x));
   });
   const out: Record<string, readonly Scalar[]> = { count: [slots.count], ncon: [slots.ncon], slot: slotList.all() };
   for (const { name, list } of lists) out[name] = list.all();
@@ -69,7 +86,8 @@ function listRows(m: ModelView, rows: readonly Row[]): Outputs {
 
 function listBlocks(m: ModelView, d: DataView, rows: ContactRows): Outputs {
   const { dim, slots } = rows;
-  const vel = (slot: Int) => rows.jacobian(slot).map((J) => J.reduce<Scalar>((s, x, i) => add(s, mul(x, d.qvel.at(i))), 0));
+  const vel = (slot: Int) =>
+    rows.jacobian(slot).map((J) => J.reduce<Scalar>((s, x, i) => add(s, mul(x, d.qvel.at(i))), 0));
   return listContacts(slots, {
     dist: { length: 1, of: (s) => [slots.dist(s)] },
     D: { length: 1, of: (s) => [rows.stiffness(s).D] },
@@ -107,8 +125,14 @@ function contactsFrom(m: ModelView, given: readonly Scalar[]): Contacts {
         const run = (k: number, n: number) => Array.from({ length: n }, (_, j) => at(k + j)) as never;
         const id = (k: number) => toI32(at(k));
         body({
-          dist: at(0), pos: run(1, 3), frame: run(4, 9), force: run(13, 6),
-          geom1: id(19), geom2: id(20), body1: id(21), body2: id(22),
+          dist: at(0),
+          pos: run(1, 3),
+          frame: run(4, 9),
+          force: run(13, 6),
+          geom1: id(19),
+          geom2: id(20),
+          body1: id(21),
+          body2: id(22),
         });
       });
     },
@@ -147,10 +171,26 @@ function integrated(m: ModelView, d: DataView): void {
 export const STAGES = {
   kinematics: {
     reads: ["qpos", "mocap_pos", "mocap_quat"],
-    writes: ["xpos", "xquat", "xmat", "xipos", "ximat", "xanchor", "xaxis", "geom_xpos", "geom_xmat", "site_xpos", "site_xmat"],
+    writes: [
+      "xpos",
+      "xquat",
+      "xmat",
+      "xipos",
+      "ximat",
+      "xanchor",
+      "xaxis",
+      "geom_xpos",
+      "geom_xmat",
+      "site_xpos",
+      "site_xmat",
+    ],
     run: kinematics,
   },
-  com_pos: { reads: ["xipos", "ximat", "xmat", "xanchor", "xaxis"], writes: ["subtree_com", "cinert", "cdof"], run: comPos },
+  com_pos: {
+    reads: ["xipos", "ximat", "xmat", "xanchor", "xaxis"],
+    writes: ["subtree_com", "cinert", "cdof"],
+    run: comPos,
+  },
   tendon: { reads: JOINTS, writes: ["ten_length", "ten_velocity"], run: tendon },
   crb: { reads: ["cinert", "cdof"], writes: ["crb", "M"], run: (m, d) => void crb(m, d, treePattern(m.model)) },
   factor_m: { reads: ["M"], writes: ["qLD", "qLDiagInv"], run: (m, d) => void factorM(d, treePattern(m.model)) },
@@ -172,7 +212,8 @@ export const STAGES = {
     run(m, d) {
       transmission(m, d);
       const dense = Array<Scalar>(m.nactuator * m.nv).fill(0);
-      for (let i = 0; i < m.nactuator; i++) for (const { dof, coef } of moment(m, d, i)) dense[i * m.nv + dof] = add(dense[i * m.nv + dof], coef);
+      for (let i = 0; i < m.nactuator; i++)
+        for (const { dof, coef } of moment(m, d, i)) dense[i * m.nv + dof] = add(dense[i * m.nv + dof], coef);
       return { moment: dense };
     },
   },
@@ -189,7 +230,18 @@ export const STAGES = {
     run: actuation,
   },
   acceleration: {
-    reads: ["qfrc_passive", "qfrc_bias", "qfrc_actuator", "qfrc_applied", "xfrc_applied", "xipos", "subtree_com", "cdof", "qLD", "qLDiagInv"],
+    reads: [
+      "qfrc_passive",
+      "qfrc_bias",
+      "qfrc_actuator",
+      "qfrc_applied",
+      "xfrc_applied",
+      "xipos",
+      "subtree_com",
+      "cdof",
+      "qLD",
+      "qLDiagInv",
+    ],
     writes: ["qfrc_smooth", "qacc_smooth"],
     run: (m, d) => acceleration(m, d, factors(m, d)),
   },
@@ -204,7 +256,13 @@ export const STAGES = {
     run(m, d) {
       const rows = constraintRows(m, d);
       const contacts = contactRows(m, d, contactsOf(m, d));
-      const solution = solve(m, d, { M: M(m, d), factors: factors(m, d), rows, contacts, hessian: hessianPattern(m, rows) });
+      const solution = solve(m, d, {
+        M: M(m, d),
+        factors: factors(m, d),
+        rows,
+        contacts,
+        hessian: hessianPattern(m, rows),
+      });
       const force = { length: contacts.dim, of: (s: Int, i: Int) => solution.contactForce(i, s) };
       return {
         ...listRows(m, rows),
@@ -216,7 +274,21 @@ export const STAGES = {
     },
   },
   integrate: {
-    reads: ["time", "qpos", "qvel", "act", "ctrl", "act_dot", "actuator_force", "qacc", "qfrc_smooth", "qfrc_constraint", "M", "xmat"],
+    reads: [
+      "time",
+      "qpos",
+      "qvel",
+      "act",
+      "ctrl",
+      "act_dot",
+      "actuator_length",
+      "actuator_force",
+      "qacc",
+      "qfrc_smooth",
+      "qfrc_constraint",
+      "M",
+      "xmat",
+    ],
     writes: ["time", "qpos", "qvel", "act", "qacc_warmstart"],
     run: integrated,
   },
@@ -228,15 +300,40 @@ export const STAGES = {
   },
   sensor: {
     reads: [
-      "time", ...JOINTS, "qacc", "xfrc_applied", "xpos", "xquat", "xmat", "xipos", "ximat", "geom_xpos", "geom_xmat", "site_xpos", "site_xmat",
-      "subtree_com", "cdof", "cdof_dot", "cvel", "cinert", "ten_length", "ten_velocity", "actuator_length",
-      "actuator_velocity", "actuator_force", "qfrc_actuator",
+      "time",
+      ...JOINTS,
+      "qacc",
+      "xfrc_applied",
+      "xpos",
+      "xquat",
+      "xmat",
+      "xipos",
+      "ximat",
+      "geom_xpos",
+      "geom_xmat",
+      "site_xpos",
+      "site_xmat",
+      "subtree_com",
+      "cdof",
+      "cdof_dot",
+      "cvel",
+      "cinert",
+      "ten_length",
+      "ten_velocity",
+      "actuator_length",
+      "actuator_velocity",
+      "actuator_force",
+      "qfrc_actuator",
     ],
     extra: (model) => ({ ...givenContacts(model), limit_force: 2 * model.njnt }),
     writes: ["sensordata"],
     run(m, d, extra) {
       const rows = constraintRows(m, d);
-      sensors(m, d, { contacts: contactsFrom(m, extra("contacts")), rows, rowForce: limitForces(rows, extra("limit_force")) });
+      sensors(m, d, {
+        contacts: contactsFrom(m, extra("contacts")),
+        rows,
+        rowForce: limitForces(rows, extra("limit_force")),
+      });
     },
   },
 } as const satisfies Record<string, Omit<Stage, "name">>;
@@ -255,7 +352,12 @@ export function forwardStage(writes: readonly FieldName[]): Stage {
       const e = forward(m, d, { nconmax: constraintBound(m.model).nconmax });
       rnePostConstraint(m, d, e.contacts);
       sensors(m, d, { contacts: e.contacts, rows: e.rows, rowForce: e.solution.rowForce });
-      return { ncon: [e.slots.ncon], nefc: [nefc(m, e)], niter: [e.solution.niter], converged: [select(e.solution.converged, 1, 0, "f32")] };
+      return {
+        ncon: [e.slots.ncon],
+        nefc: [nefc(m, e)],
+        niter: [e.solution.niter],
+        converged: [select(e.solution.converged, 1, 0, "f32")],
+      };
     },
   };
 }
@@ -266,7 +368,8 @@ export const STEP: Stage = {
   reads: STATE,
   writes: ["time", "qpos", "qvel", "act", "qacc_warmstart", "qacc", "sensordata"],
   run: (m, d) => {
-    const keep = (e: Evaluation) => sensors(m, d, { contacts: e.contacts, rows: e.rows, rowForce: e.solution.rowForce });
+    const keep = (e: Evaluation) =>
+      sensors(m, d, { contacts: e.contacts, rows: e.rows, rowForce: e.solution.rowForce });
     step(m, d, { nconmax: constraintBound(m.model).nconmax, observe: keep });
   },
 };
