@@ -8,7 +8,7 @@ import { machineName } from "../forensics/machine.ts";
 import { bench, type Bench, disableShaderCaches } from "../forensics/throughput.ts";
 import { EXIT, integerOption, parse, print, printJson, progress, UsageError } from "./io.ts";
 import { rate, table } from "./table.ts";
-import { deviceOf, MODEL_OPTIONS, overridesOf, taskOfTarget } from "./target.ts";
+import { deviceOf, MODEL_OPTIONS, overridesOf, secondsOption, taskOfTarget } from "./target.ts";
 
 export const summary = "steps per second beside MuJoCo's WebAssembly on the same cores";
 
@@ -54,7 +54,7 @@ export async function run(args: string[]): Promise<number> {
   const workers = values.workers === undefined ? {} : { workers: integerOption("workers", values.workers, 1) };
   const options = {
     numEnvs: countsOf(values.envs ?? "256,1024,4096"),
-    seconds: secondsOf(values.seconds ?? "1"),
+    seconds: secondsOption("seconds", values.seconds, 1),
     repetitions: integerOption("repetitions", values.repetitions, 3),
     seed: integerOption("seed", values.seed, 0, 0),
     ...workers,
@@ -86,12 +86,6 @@ function countsOf(text: string): number[] {
   const counts = text.split(",").map((part) => integerOption("envs", part.trim(), 1));
   if (new Set(counts).size < counts.length) throw new UsageError(`--envs is '${text}': pass each count once.`);
   return counts;
-}
-
-function secondsOf(text: string): number {
-  const seconds = Number(text);
-  if (text.trim() !== "" && seconds > 0 && seconds <= 3600) return seconds;
-  throw new UsageError(`--seconds is '${text}': pass seconds, more than 0 and at most 3600.`);
 }
 
 const percent = (range: { min: number; max: number }, median: number) =>

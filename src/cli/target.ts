@@ -43,6 +43,14 @@ export async function modelOf(path: string, settings?: readonly string[]): Promi
   return withOptions(await loadModel(path), overridesOf(settings));
 }
 
+/** A time from an option's text. Throws `UsageError`. */
+export function secondsOption(name: string, text: string | undefined, fallback: number): number {
+  if (text === undefined) return fallback;
+  const seconds = Number(text);
+  if (text.trim() !== "" && seconds > 0 && seconds <= 3600) return seconds;
+  throw new UsageError(`--${name} is '${text}': pass seconds, more than 0 and at most 3600.`);
+}
+
 /** Where `--device` says to run; undefined: on an adapter. Throws `UsageError`. */
 export function deviceOf(text: string | undefined): { device: "cpu" | "cpu-f64" } | undefined {
   if (text === undefined) return undefined;

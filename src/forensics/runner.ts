@@ -1,6 +1,6 @@
 // an environment under random actions, with its rates
 import { CorralError } from "../core/errors.ts";
-import { makeVec, type Task, type VectorEnv, type VecOptions } from "../env/index.ts";
+import { makeVec, type StepResult, type Task, type VectorEnv, type VecOptions } from "../env/index.ts";
 import { RandomStream, streams } from "../core/rng.ts";
 import { now } from "./machine.ts";
 
@@ -59,8 +59,15 @@ export class Runner {
     return this.#actions[0];
   }
 
+  /** The actions of the next step, [numEnvs, ...action]. */
+  get nextActions(): Float32Array | Int32Array {
+    return this.#actions[this.#next % this.#actions.length];
+  }
+
   #action(): Float32Array | Int32Array {
-    return this.#actions[this.#next++ % this.#actions.length];
+    const actions = this.nextActions;
+    this.#next++;
+    return actions;
   }
 
   /** Mean length of episodes in control steps, of those that ended; `limit` where none has. */
@@ -74,7 +81,7 @@ export class Runner {
     return 1 - this.#episodes / this.#worldSteps;
   }
 
-  /** Puts the worlds at different times of their episodes, and into states that random actions lead to. */
+  /** Puts the worlds into states that random actions lead to, at different times of their episodes. */
   async warmUp(maxEpisodeSteps: number): Promise<void> {
     if (Number.isFinite(maxEpisodeSteps)) {
       const random = new RandomStream(0, 0, 0, streams.user);
@@ -84,17 +91,20 @@ export class Runner {
     const begin = now();
     let steps = 0;
     while (steps < WARM_STEPS && now() - begin < WARM_SECONDS) {
-      await this.#stepAndCount();
+      await this.step();
       steps++;
     }
     const perStep = (now() - begin) / steps;
     this.#burst = Math.min(MAX_BURST, Math.max(1, Math.round(BURST_SECONDS / perStep)));
   }
 
-  async #stepAndCount(): Promise<void> {
-    const { terminated, truncated } = await this.env.step(this.#action());
+  /** One control step whose results reach the host. */
+  async step(): Promise<StepResult> {
+    const result = await this.env.step(this.#action());
+    const { terminated, truncated } = result;
     this.#worldSteps += this.env.numEnvs;
     for (let w = 0; w < terminated.length; w++) if (terminated[w] !== 0 || truncated[w] !== 0) this.#episodes++;
+    return result;
   }
 
   /** Control steps whose results all reach the host. */
@@ -102,7 +112,7 @@ export class Runner {
     const begin = now();
     let controlSteps = 0;
     do {
-      await this.#stepAndCount();
+      await this.step();
       controlSteps++;
     } while (now() - begin < seconds);
     return { controlSteps, seconds: now() - begin };

@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { CorralError } from "../core/errors.ts";
 import type { Task, VecOptions } from "../env/index.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
-import type { Scalar } from "../trace/scalar.ts";
+import { controlsOf } from "./controls.ts";
 import { defineTarget } from "./describe.ts";
 import { machineFacts, type MachineFacts } from "./machine.ts";
 import { MuJoCoPeers, type PeerResult } from "./mujoco_peer.ts";
@@ -85,6 +85,8 @@ export interface Bench {
 
 /** Start states that MuJoCo's worlds draw from. */
 const STARTS = 64;
+/** Actions that they draw from. */
+const PEER_ACTIONS = 4096;
 
 /** Drivers keep compiled kernels on disk; first-step times are to be those of a first time. */
 export function disableShaderCaches(): void {
@@ -118,7 +120,9 @@ export async function bench(task: Task<object>, options: BenchOptions): Promise<
       runners.push(runner);
       if (!peers) {
         const starts = await startsOf(runner);
-        const setup = { model: settings.model, frameSkip, starts, controls: controlsOf(task, runner.actions, runner.env.singleActionSpace.size) };
+        const { size } = runner.env.singleActionSpace;
+        const controls = controlsOf(task, runner.actions.subarray(0, PEER_ACTIONS * size), size);
+        const setup = { model: settings.model, frameSkip, starts, controls };
         peers = await MuJoCoPeers.start(options.workers ?? availableParallelism(), setup);
       }
       await runner.warmUp(maxEpisodeSteps);
@@ -188,20 +192,6 @@ async function startsOf({ env }: Runner): Promise<Float64Array> {
   const [qpos, qvel] = [state.qpos ?? new Float64Array(), state.qvel ?? new Float64Array()];
   const [nq, nv] = [qpos.length / worlds.length, qvel.length / worlds.length];
   return Float64Array.from(worlds.flatMap((w) => [...qpos.subarray(w * nq, (w + 1) * nq), ...qvel.subarray(w * nv, (w + 1) * nv)]));
-}
-
-/** Controls of actions, as the task makes them. */
-function controlsOf(task: Task<object>, actions: ArrayLike<number>, size: number): Float64Array {
-  const { control } = task;
-  if (!control) return Float64Array.from(actions);
-  const rows = Math.min(4096, actions.length / size);
-  const controls: Scalar[] = [];
-  for (let row = 0; row < rows; row++) {
-    // plain numbers go in, so plain numbers come out
-    const action = Array.from({ length: size }, (_, i) => actions[row * size + i]);
-    controls.push(...control({ action } as never));
-  }
-  return Float64Array.from(controls as number[]);
 }
 
 function median(values: readonly number[]): number {

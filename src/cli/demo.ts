@@ -1,0 +1,204 @@
+/** `corral demo`: thousands of HalfCheetahs and Ants, live, beside MuJoCo. */
+
+import "../../envs/index.ts";
+import { formatBytes, formatCount } from "../core/units.ts";
+import { taskOf } from "../env/registry.ts";
+import { memoryInfo, shareDevice } from "../gpu/index.ts";
+import { DemoRun, type DemoProgress } from "../forensics/demo.ts";
+import { machineFacts } from "../forensics/machine.ts";
+import { bench, type Bench } from "../forensics/throughput.ts";
+import { EXIT, integerOption, parse, print, printJson, progress } from "./io.ts";
+import { rate, table } from "./table.ts";
+import { deviceOf, MODEL_OPTIONS, secondsOption } from "./target.ts";
+
+export const summary = "thousands of HalfCheetahs and Ants, live, beside MuJoCo";
+
+/** In this order. */
+const ENVIRONMENTS = ["HalfCheetah-v5", "Ant-v5"];
+const EPISODE_STEPS = 200;
+/** Seconds between two lines where lines cannot be rewritten. */
+const LINE_SECONDS = 2;
+
+export const help = `
+Usage: corral demo [--envs N] [--seconds S] [--json]
+
+Compiles HalfCheetah-v5 and Ant-v5 from their MJCF and steps thousands of worlds of each under random actions: contacts,
+observations, rewards, early termination and automatic resets. A live line shows what happens; as it runs, one world
+after the other is checked against MuJoCo, which makes the same control step from the same state in float64. Then come
+the memory of both, and the throughput beside MuJoCo's WebAssembly on the same cores. Takes a minute or so.
+
+  --envs N         worlds of each environment (2048)
+  --seconds S      seconds of each environment (12)
+  --seed N         seed of starts and actions (0)
+  --adapter NAME   auto (default), gpu, system or embedded
+  --device NAME    cpu (float32) or cpu-f64 (float64) instead of an adapter
+  --json           one JSON document on stdout
+
+Exit codes: 0 done, 1 a world is further from MuJoCo than float32 explains, 2 bad usage, 3 no device.
+`;
+
+interface Shown {
+  readonly run: DemoRun;
+  readonly last: DemoProgress;
+}
+
+export async function run(args: string[]): Promise<number> {
+  const { adapter, device } = MODEL_OPTIONS;
+  const texts = { envs: { type: "string" }, seconds: { type: "string" }, seed: { type: "string" } } as const;
+  const { values } = parse(args, { adapter, device, ...texts });
+  const seconds = secondsOption("seconds", values.seconds, 12);
+  const where = { ...(values.adapter === undefined ? {} : { adapter: values.adapter }), ...deviceOf(values.device) };
+  const seed = integerOption("seed", values.seed, 0, 0);
+  const options = { numEnvs: integerOption("envs", values.envs, 2048), seed, maxEpisodeSteps: EPISODE_STEPS, ...where };
+  const say = values.json ? progress : print;
+
+  const runs: DemoRun[] = [];
+  try {
+    for (const id of ENVIRONMENTS) {
+      const made = await DemoRun.create(taskOf(id), options);
+      runs.push(made);
+      if (runs.length === 1) {
+        const machine = machineFacts(made.deviceName);
+        say(`corral on ${machine.driver}\n${machine.cpu}, ${machine.cores} cores, Node ${machine.node}\n`);
+      }
+      const time = (made.firstStepMs / 1000).toFixed(1);
+      say(`${id}: MJCF to the first step of ${formatCount(options.numEnvs)} worlds in ${time} s`);
+    }
+    say(`\nMemory, all of it reserved before the first step\n\n${memoryTable(runs)}${await budgetText(where)}\n`);
+
+    const shown: Shown[] = [];
+    for (const made of runs) shown.push({ run: made, last: await live(made, seconds, values.json ?? false) });
+    say(`\nOne world at a time beside MuJoCo in float64, from the same state under the same action\n\n${checkTable(shown)}\n`);
+
+    say("Measuring beside MuJoCo's WebAssembly, which steps one world in each worker thread ...\n");
+    const benches: Bench[] = [];
+    for (const id of ENVIRONMENTS) {
+      const { numEnvs } = options;
+      benches.push(await bench(taskOf(id), { numEnvs: [numEnvs], seconds: Math.min(1, seconds), repetitions: 3, seed, batch: where }));
+    }
+    say(`${throughputTable(benches)}\n`);
+    const good = shown.every(({ last }) => last.checks.failed === 0 && last.trouble === 0);
+    say(closing(shown, benches, good));
+    if (values.json) printJson(document(shown, benches));
+    return good ? EXIT.done : EXIT.failed;
+  } finally {
+    for (const made of runs) await made.close();
+  }
+}
+
+/** Steps an environment with a line that is rewritten on a terminal, and printed now and then elsewhere. */
+async function live(run: DemoRun, seconds: number, json: boolean): Promise<DemoProgress> {
+  const terminal = process.stdout.isTTY === true && !json;
+  const say = json ? progress : print;
+  let printed = -Infinity;
+  const last = await run.run(seconds, (p) => {
+    if (terminal) process.stdout.write(`\r\u001B[K${cut(line(p), process.stdout.columns)}`);
+    else if (p.seconds - printed >= LINE_SECONDS) {
+      printed = p.seconds;
+      say(line(p));
+    }
+  });
+  if (terminal) process.stdout.write("\r\u001B[K");
+  say(line(last));
+  return last;
+}
+
+const cut = (text: string, columns: number | undefined) => text.slice(0, Math.max(20, (columns ?? 120) - 1));
+
+function line(p: DemoProgress): string {
+  const parts = [
+    `${p.id} ${p.seconds.toFixed(0).padStart(3)} s`,
+    `${rate(p.envStepsPerSec).padStart(9)} env steps/s`,
+    p.episodes > 0 ? `return ${p.meanReturn.toFixed(1)} over ${p.meanLength.toFixed(0)} steps` : "no episode has ended yet",
+    `${formatCount(p.terminated)} terminated, ${formatCount(p.truncated)} truncated`,
+  ];
+  if (p.check) parts.push(`world ${p.check.world} off MuJoCo by ${p.check.qpos.toExponential(0)}`);
+  return parts.join("  ");
+}
+
+/** Bytes by arena, both batches and all. */
+function memoryTable(runs: readonly DemoRun[]): string {
+  const rows: string[][] = [["batch", "arena", "fields", "bytes/world", "bytes"]];
+  let total = 0;
+  for (const { plan } of runs) {
+    for (const [arena, list] of byArena(plan.fields)) {
+      const names = list.map((f) => f.name);
+      const shown = names.length > 4 ? `${names.slice(0, 4).join(", ")}, ...` : names.join(", ");
+      const perWorld = list.reduce((sum, f) => sum + f.bytesPerWorld, 0);
+      rows.push([plan.name, arena, shown, formatCount(perWorld), formatBytes(list.reduce((sum, f) => sum + f.bytes, 0))]);
+    }
+    rows.push([plan.name, "all", "", formatCount(plan.bytesPerWorld), formatBytes(plan.totalBytes)]);
+    total += plan.totalBytes;
+  }
+  return `${table(rows, 3)}\n\n  together ${formatBytes(total)}`;
+}
+
+/** What they may use by default. */
+async function budgetText(where: { adapter?: string; device?: string }): Promise<string> {
+  if (where.device !== undefined) return "";
+  const lease = await shareDevice(where.adapter);
+  try {
+    const { bytes, source } = await memoryInfo(lease.gpu.info);
+    return ` of a budget of ${formatBytes(bytes)}, ${source}`;
+  } finally {
+    lease.release();
+  }
+}
+
+function byArena<T extends { readonly arena: string }>(fields: readonly T[]): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const field of fields) groups.set(field.arena, [...(groups.get(field.arena) ?? []), field]);
+  return groups;
+}
+
+function checkTable(shown: readonly Shown[]): string {
+  const rows = shown.map(({ run, last }) => [
+    last.id,
+    String(last.checks.count),
+    String(run.frameSkip),
+    last.checks.qpos.toExponential(1),
+    last.checks.qvel.toExponential(1),
+    last.checks.failed === 0 ? "none" : String(last.checks.failed),
+  ]);
+  return table([["environment", "control steps", "physics steps each", "worst qpos", "worst qvel", "out of bounds"], ...rows]);
+}
+
+function throughputTable(benches: readonly Bench[]): string {
+  const rows = benches.map(({ name, rows: [row], mujoco, ratio }) => [
+    name,
+    rate(row.physicsStepsPerSec),
+    rate(mujoco.workers1.physicsStepsPerSec),
+    rate(mujoco.workersN.physicsStepsPerSec),
+    `${ratio.workers1.toFixed(1)} x`,
+    `${ratio.workersN.toFixed(1)} x`,
+  ]);
+  const { workers } = benches[0].mujoco.workersN;
+  return table([["physics steps/s", "corral", "MuJoCo, 1 worker", `${workers} workers`, "ratio", "ratio"], ...rows]);
+}
+
+function closing(shown: readonly Shown[], benches: readonly Bench[], good: boolean): string {
+  const steps = shown.reduce((sum, { last }) => sum + last.controlSteps * last.numEnvs, 0);
+  const physics = shown.reduce((sum, { run, last }) => sum + last.controlSteps * last.numEnvs * run.frameSkip, 0);
+  const episodes = shown.reduce((sum, { last }) => sum + last.episodes, 0);
+  const ratios = benches.map(({ name, ratio }) => `${ratio.workersN.toFixed(1)} x on ${name}`).join(", ");
+  return [
+    `${formatCount(steps)} env steps (${formatCount(physics)} physics steps) and ${formatCount(episodes)} episodes; ` +
+      (good ? "every checked world agreed with MuJoCo." : "NOT every checked world agreed with MuJoCo."),
+    `Against MuJoCo's WebAssembly on all cores: ${ratios}.`,
+    "Next: corral list, corral bench ENV, corral compare MODEL.xml, corral doctor",
+  ].join("\n");
+}
+
+function document(shown: readonly Shown[], benches: readonly Bench[]) {
+  return {
+    adapter: benches[0].adapter,
+    machine: benches[0].machine,
+    environments: shown.map(({ run, last }, i) => ({
+      ...last,
+      firstStepMs: run.firstStepMs,
+      bytesPerEnv: run.plan.bytesPerWorld,
+      totalBytes: run.plan.totalBytes,
+      bench: benches[i],
+    })),
+  };
+}
