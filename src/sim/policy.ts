@@ -1,0 +1,22 @@
+// which form a model's kernels take: straight-line code, or runtime loops over tables
+import { geomPairs } from "../model/pairs.ts";
+import type { Model } from "../model/model.ts";
+import { pairDofs } from "./contact_rows.ts";
+import { coupledPattern } from "./pattern.ts";
+
+/**
+ * Products of one factorisation beyond which straight-line code takes minutes to compile on a software driver. Dense
+ * matrices of 30 dofs have 4,500; there the rolled form compiles faster, and runs several times slower.
+ */
+const MAX_FACTOR_PRODUCTS = 4400;
+/** Bodies beyond which the smooth dynamics alone are too long. */
+const MAX_BODIES = 80;
+
+/** Whether a model's kernels are straight-line code unless an option says otherwise. Decided by the model alone. */
+export function unrollByDefault(model: Model): boolean {
+  if (model.nbody > MAX_BODIES) return false;
+  const groups = geomPairs(model).map((p) => [...pairDofs(model, p).keys()]);
+  const { rows } = coupledPattern(model, groups);
+  const products = rows.reduce((n, { length }) => n + (length * (length - 1)) / 2, 0);
+  return products <= MAX_FACTOR_PRODUCTS;
+}
