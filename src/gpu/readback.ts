@@ -87,6 +87,11 @@ export class Readback {
     for (const end of ended) if (end.status === "rejected") throw end.reason;
   }
 
+  /** True while part of a read waits for a slot and is not copied yet: work that is submitted now comes before it. */
+  get isWaiting(): boolean {
+    return this.#queue.length > 0;
+  }
+
   /** Destroys the staging buffers. Reads under way reject. */
   close(): void {
     for (const slot of this.#slots) slot.destroy();

@@ -4,7 +4,8 @@
  */
 import type { GpuDevice } from "../gpu/device.ts";
 
-export type FaultPoint = "buffer" | "pipeline" | "mapping" | "submit";
+/** `await`: any promise of the device, which only a loss can fail. */
+export type FaultPoint = "buffer" | "pipeline" | "mapping" | "submit" | "await";
 
 /** What fails, and how. */
 export interface FaultPlan {
@@ -15,7 +16,8 @@ export interface FaultPlan {
   readonly times?: number;
   /**
    * How a creation fails: in which error scope, or by losing the device. Default `out-of-memory`. A mapping always
-   * rejects and a submission is always invalid, unless the device is lost.
+   * rejects and a submission is always invalid, unless the device is lost. At an `await` it is always lost, after the
+   * promise was made.
    */
   readonly kind?: "out-of-memory" | "validation" | "internal" | "lost";
 }
@@ -27,7 +29,7 @@ interface Scope {
 
 /** A device under injection. Without an armed plan it only counts. */
 export class Faults {
-  readonly counts: Record<FaultPoint, number> = { buffer: 0, pipeline: 0, mapping: 0, submit: 0 };
+  readonly counts: Record<FaultPoint, number> = { buffer: 0, pipeline: 0, mapping: 0, submit: 0, await: 0 };
   /** How many calls were made to fail. */
   fired = 0;
   readonly #device: GPUDevice;
@@ -64,9 +66,15 @@ export class Faults {
     if (plan?.point !== point || call < plan.at || call >= plan.at + (plan.times ?? 1)) return false;
 
     this.fired++;
-    if (plan.kind !== "lost") return true;
+    if (plan.kind !== "lost" && point !== "await") return true;
     this.#device.destroy();
     return false;
+  }
+
+  /** Counts a promise of the device, and loses the device where the plan says so. */
+  #awaits<T>(promise: Promise<T>): Promise<T> {
+    this.#fails("await");
+    return promise;
   }
 
   /** Puts an error into the innermost scope that would catch it; false where none would. */
@@ -86,7 +94,7 @@ export class Faults {
     });
     this.#replace(device, "popErrorScope", (pop) => async () => {
       const scope = this.#scopes.pop();
-      const error = await pop.call(device);
+      const error = await this.#awaits(pop.call(device));
       return error ?? scope?.injected ?? null;
     });
   }
@@ -108,7 +116,7 @@ export class Faults {
     buffer.mapAsync = (mode, offset, size) =>
       this.#fails("mapping")
         ? Promise.reject(new DOMException("injected mapping failure", "OperationError"))
-        : map(mode, offset, size);
+        : this.#awaits(map(mode, offset, size));
   }
 
   #watchPipelines(): void {
@@ -119,7 +127,7 @@ export class Faults {
       return this.#invalid(() => create.call(device, { ...descriptor, compute }));
     });
     this.#replace(device, "createComputePipelineAsync", (create) => (descriptor: GPUComputePipelineDescriptor) => {
-      if (!this.#fails("pipeline")) return create.call(device, descriptor);
+      if (!this.#fails("pipeline")) return this.#awaits(create.call(device, descriptor));
       const error = new DOMException("injected pipeline failure", "GPUPipelineError");
       return Promise.reject(Object.assign(error, { reason: "internal" }));
     });
@@ -131,6 +139,7 @@ export class Faults {
       submit.call(queue, this.#fails("submit") ? [this.#invalidCommands()] : commands);
       return undefined;
     });
+    this.#replace(queue, "onSubmittedWorkDone", (done) => () => this.#awaits(done.call(queue)));
   }
 
   /** A command buffer that no queue takes. */

@@ -80,11 +80,11 @@ export class Reservation {
   }
 
   /**
-   * Destroys the buffers and waits until the driver has their memory back; then the budget has it too. Work that was
-   * submitted before completes. Never rejects; calling it again returns the same promise.
+   * Destroys the buffers, once `after` has settled, and waits until the driver has their memory back; then the budget has
+   * it too. Work that was submitted before completes. Never rejects; calling it again returns the same promise.
    */
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
+  close(after?: Promise<unknown>): Promise<void> {
+    this.#closing ??= this.#close(after);
     return this.#closing;
   }
 
@@ -92,11 +92,17 @@ export class Reservation {
     await this.close();
   }
 
-  #close(): Promise<void> {
-    for (const buffers of this.#buffers.values()) destroyAll(buffers);
-    const drained = drain(this.#gpu).then(() => this.#hold.release());
+  #close(after: Promise<unknown> | undefined): Promise<void> {
+    const drained = this.#giveBack(after);
     this.#budget.addDrain(drained);
     return drained;
+  }
+
+  async #giveBack(after: Promise<unknown> | undefined): Promise<void> {
+    if (after !== undefined) await after.catch(() => {});
+    for (const buffers of this.#buffers.values()) destroyAll(buffers);
+    await drain(this.#gpu);
+    this.#hold.release();
   }
 }
 

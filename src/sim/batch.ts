@@ -50,6 +50,8 @@ export interface PlannedBatch {
 export const WORKGROUP_SIZE = 32;
 /** Worlds a tile: the SIMD width of CPU drivers. */
 export const DEFAULT_TILE_WIDTH = 8;
+/** Arenas that copy others are called after them, with this at the end; they are read while kernels run. */
+export const SHADOW = ".last";
 /** Bytes of each staging buffer, for a world and at most; larger reads go in pieces. */
 const STAGING_BYTES_PER_WORLD = 1 << 10;
 const STAGING_BYTES = 1 << 20;
@@ -72,14 +74,7 @@ export function planOf(spec: BatchSpec, context: PlanContext = {}, known?: Plann
         { name: "params", group: "model", type: "u32", shared: FIXED_PARAMS.length + spec.params.length },
       ],
     },
-    {
-      name: "staging",
-      access: "staging",
-      scope: "batch",
-      copies: 2,
-      window: STAGING_BYTES,
-      fields: [{ name: "staging", group: "task", type: "u32", perWorld: STAGING_BYTES_PER_WORLD / 4 }],
-    },
+    stagingArena("staging", 2),
   ];
   const request = { name: spec.name, numEnvs: spec.numEnvs, tileWidth: DEFAULT_TILE_WIDTH, ...context };
   const bound = (names: readonly ArenaRequest[]) =>
@@ -94,6 +89,13 @@ export function planOf(spec: BatchSpec, context: PlanContext = {}, known?: Plann
     arenas: kernels.get(name)!.buffers.map((b) => arenaOf(name, b.name)),
   }));
   return { spec, traces, kernels, tables, plan: planBatch({ ...request, arenas, stages }) };
+}
+
+/** Staging buffers, which reads go through. */
+export function stagingArena(name: string, copies: number): ArenaRequest {
+  const perWorld = STAGING_BYTES_PER_WORLD / 4;
+  const fields = [{ name, group: "staging", type: "u32", perWorld }] as const;
+  return { name, access: "staging", scope: "batch", copies, window: STAGING_BYTES, fields };
 }
 
 function sameLayouts(known: PlannedBatch, layouts: Record<string, ArenaLayout>): boolean {
@@ -156,6 +158,8 @@ export interface Batch extends AsyncDisposable {
   setParam(name: string, value: number): void;
   /** Queues one run of a kernel over all worlds. */
   run(kernel: string): void;
+  /** Queues a copy of all of an arena to another of the same layout. */
+  copy(from: string, to: string): void;
   /** Writes the start of one shard's buffer of an arena. Elements of u32 fields are words in `u32`. */
   write(arena: string, shard: number, data: HostRecords): void;
   /** Reads one shard's buffer of an arena, after all runs queued before. */
@@ -164,8 +168,12 @@ export interface Batch extends AsyncDisposable {
   readInto(regions: readonly BatchRegion[]): Promise<void>;
   /** The GPU buffer of one shard of an arena; undefined on the CPU. */
   buffer(arena: string, shard: number): GPUBuffer | undefined;
-  /** Resolves when everything queued before has completed. */
+  /** Resolves when everything queued before has completed. Rejects with `work-refused` where the device refused any. */
   sync(): Promise<void>;
+  /** Values of all parameters, by name. */
+  params(): Readonly<Record<string, number>>;
+  /** Goes on after `work-refused`: the caller is about to write all state anew. */
+  forgive(): void;
   close(): Promise<void>;
 }
 

@@ -10,7 +10,7 @@ export class CpuBatch implements Batch {
   private readonly precision: Precision;
   private readonly kernels = new Map<string, JsKernel[]>();
   private readonly buffers: Map<string, Float64Array>[] = [];
-  private readonly params: Float64Array[] = [];
+  private readonly values: Float64Array[] = [];
 
   constructor(planned: PlannedBatch, precision: Precision) {
     this.planned = planned;
@@ -25,14 +25,14 @@ export class CpuBatch implements Batch {
         buffers.set(a.name, new Float64Array(bytes / 4));
       }
       this.buffers.push(buffers);
-      this.params.push(new Float64Array(FIXED_PARAMS.length + spec.params.length));
+      this.values.push(new Float64Array(FIXED_PARAMS.length + spec.params.length));
     }
     for (const p of spec.params) this.setParam(p.name, p.initial);
     for (const [name, traced] of traces) {
       this.kernels.set(
         name,
         plan.shards.map((_, s) =>
-          toJavaScript(traced, precision, { buffers: Object.fromEntries(this.buffers[s]), params: this.params[s] }),
+          toJavaScript(traced, precision, { buffers: Object.fromEntries(this.buffers[s]), params: this.values[s] }),
         ),
       );
     }
@@ -42,7 +42,7 @@ export class CpuBatch implements Batch {
     const at = this.planned.spec.params.findIndex((p) => p.name === name);
     if (at < 0) throw new CorralError("unknown-param", `${this.planned.spec.name} has no parameter ${name}.`);
     const rounded = this.precision === "f32" ? Math.fround(value) : value;
-    for (const p of this.params) p[FIXED_PARAMS.length + at] = rounded;
+    for (const p of this.values) p[FIXED_PARAMS.length + at] = rounded;
   }
 
   run(name: string): void {
@@ -52,6 +52,17 @@ export class CpuBatch implements Batch {
       for (let w = 0; w < worlds; w++) run(w);
     }
   }
+
+  copy(from: string, to: string): void {
+    for (const buffers of this.buffers) buffers.get(to)!.set(buffers.get(from)!);
+  }
+
+  params(): Record<string, number> {
+    const { params } = this.planned.spec;
+    return Object.fromEntries(params.map((p, i) => [p.name, this.values[0][FIXED_PARAMS.length + i]]));
+  }
+
+  forgive(): void {}
 
   write(arena: string, shard: number, data: HostRecords): void {
     this.buffers[shard].get(arena)!.set(data.f32);

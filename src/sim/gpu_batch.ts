@@ -1,13 +1,13 @@
 // a batch on a GPU device: buffers of the plan, pipelines, bind groups, all made once
 import { CorralError } from "../core/errors.ts";
 import type { GpuDevice } from "../gpu/device.ts";
-import { Readback } from "../gpu/readback.ts";
+import { GuardedQueue } from "../gpu/guarded-queue.ts";
+import { Readback, type ReadRegion } from "../gpu/readback.ts";
 import { createBindGroup, PipelineCache } from "../gpu/shader.ts";
-import { waitFor } from "../gpu/waiter.ts";
 import type { Budget } from "../memory/budget.ts";
 import { reserve, type Reservation } from "../memory/reserve.ts";
 import { FIXED_PARAMS } from "../trace/wgsl.ts";
-import { arenaOf, hostRecords, WORKGROUP_SIZE, type Batch, type BatchRegion, type HostRecords, type PlannedBatch } from "./batch.ts";
+import { arenaOf, hostRecords, SHADOW, WORKGROUP_SIZE, type Batch, type BatchRegion, type HostRecords, type PlannedBatch } from "./batch.ts";
 
 /** The most workgroups along one axis. */
 const MAX_GROUPS = 65535;
@@ -33,6 +33,11 @@ export class GpuBatch implements Batch {
   private readonly reservation: Reservation;
   private readonly kernels: ReadonlyMap<string, Ready>;
   private readonly readback: Readback;
+  /** For arenas that are read while kernels run. */
+  private readonly shadows: Readback | undefined;
+  private readonly queue: GuardedQueue;
+  /** Reads that are under way. */
+  private readonly reading = new Set<Promise<unknown>>();
   private readonly words: Uint32Array<ArrayBuffer>;
   private readonly slots: ReadonlyMap<string, { at: number; type: "f32" | "i32" | "u32" }>;
   private paramsChanged = true;
@@ -42,12 +47,16 @@ export class GpuBatch implements Batch {
     planned: PlannedBatch,
     reservation: Reservation,
     kernels: ReadonlyMap<string, Ready>,
+    queue: GuardedQueue,
   ) {
     this.gpu = gpu;
     this.planned = planned;
     this.reservation = reservation;
     this.kernels = kernels;
+    this.queue = queue;
     this.readback = new Readback(gpu, reservation.buffers("staging"));
+    const shadows = planned.plan.arenas.some(({ name }) => name === `staging${SHADOW}`);
+    if (shadows) this.shadows = new Readback(gpu, reservation.buffers(`staging${SHADOW}`));
     const { params } = planned.spec;
     this.words = new Uint32Array(FIXED_PARAMS.length + params.length);
     this.slots = new Map(params.map((p, i) => [p.name, { at: FIXED_PARAMS.length + i, type: p.type }]));
@@ -58,6 +67,7 @@ export class GpuBatch implements Batch {
   static async create(gpu: GpuDevice, planned: PlannedBatch, budget: Budget): Promise<GpuBatch> {
     const reservation = await reserve(gpu, planned.plan, budget, planned.spec.name);
     try {
+      const queue = new GuardedQueue(gpu, planned.spec.name);
       const kernels = new Map<string, Ready>();
       const made = [...planned.kernels].map(async ([name, kernel]) => {
         const label = `${planned.spec.name}.${name}`;
@@ -65,7 +75,10 @@ export class GpuBatch implements Batch {
         for (const type of ["f32", "i32"] as const) {
           const data = kernel.tables[type];
           const buffer = type === "f32" ? "tables_f" : "tables_i";
-          if (data) gpu.device.queue.writeBuffer(reservation.buffer(arenaOf(name, buffer)), 0, data);
+          if (!data) continue;
+          queue.run(`write ${name}.${buffer}`, () =>
+            gpu.device.queue.writeBuffer(reservation.buffer(arenaOf(name, buffer)), 0, data),
+          );
         }
         const groups = planned.plan.shards.map(({ index }) =>
           createBindGroup(gpu, {
@@ -82,8 +95,10 @@ export class GpuBatch implements Batch {
         );
         kernels.set(name, { pipeline, groups: await Promise.all(groups) });
       });
-      await Promise.all(made);
-      const batch = new GpuBatch(gpu, planned, reservation, kernels);
+      // all have ended before the first failure is told: nothing touches the buffers after they are gone
+      const ended = await Promise.allSettled(made);
+      for (const end of ended) if (end.status === "rejected") throw end.reason;
+      const batch = new GpuBatch(gpu, planned, reservation, kernels, queue);
       await batch.warmUp();
       return batch;
     } catch (error) {
@@ -96,27 +111,39 @@ export class GpuBatch implements Batch {
     return this.gpu.info.driver;
   }
 
-  /** Some drivers compile at the first dispatch: an empty one moves that into the construction. */
+  /**
+   * Some drivers compile at the first dispatch. Parameters are not written yet: a count of no worlds makes one that
+   * does nothing, and moves that into the construction.
+   */
   private async warmUp(): Promise<void> {
-    this.flushParams();
-    const encoder = this.gpu.device.createCommandEncoder({ label: "warm-up" });
-    const pass = encoder.beginComputePass({ label: "warm-up" });
-    for (const { pipeline, groups } of this.kernels.values()) {
-      pass.setPipeline(pipeline);
-      pass.setBindGroup(0, groups[0]);
-      pass.dispatchWorkgroups(0);
-    }
-    pass.end();
-    this.gpu.device.queue.submit([encoder.finish()]);
+    this.queue.run("warm up", () => {
+      const encoder = this.gpu.device.createCommandEncoder({ label: "warm-up" });
+      const pass = encoder.beginComputePass({ label: "warm-up" });
+      for (const { pipeline, groups } of this.kernels.values()) {
+        pass.setPipeline(pipeline);
+        pass.setBindGroup(0, groups[0]);
+        pass.dispatchWorkgroups(1);
+      }
+      pass.end();
+      this.gpu.device.queue.submit([encoder.finish()]);
+    });
     await this.sync();
   }
 
   setParam(name: string, value: number): void {
     const slot = this.slots.get(name);
     if (!slot) throw new CorralError("unknown-param", `${this.planned.spec.name} has no parameter ${name}.`);
+    this.gpu.assertUsable(`set ${name}`);
     if (slot.type === "f32") new Float32Array(this.words.buffer)[slot.at] = value;
     else this.words[slot.at] = value;
     this.paramsChanged = true;
+  }
+
+  params(): Record<string, number> {
+    const floats = new Float32Array(this.words.buffer);
+    const value = ({ at, type }: { at: number; type: string }) =>
+      type === "f32" ? floats[at] : type === "i32" ? this.words[at] | 0 : this.words[at];
+    return Object.fromEntries([...this.slots].map(([name, slot]) => [name, value(slot)]));
   }
 
   private flushParams(): void {
@@ -128,36 +155,78 @@ export class GpuBatch implements Batch {
     }
   }
 
+  /** Throws `call-in-flight` where a read has not been copied in full: what is queued now would be in what it reads. */
+  private assertRead(what: string): void {
+    if (!this.readback.isWaiting) return;
+    throw new CorralError("call-in-flight", `cannot ${what}: a read in several pieces has not resolved yet. Await it first.`);
+  }
+
   run(name: string): void {
-    this.gpu.assertUsable(`run ${name}`);
+    this.assertRead(`run ${name}`);
     const { pipeline, groups } = this.kernels.get(name)!;
-    this.flushParams();
-    const encoder = this.gpu.device.createCommandEncoder({ label: name });
-    const pass = encoder.beginComputePass({ label: name });
-    pass.setPipeline(pipeline);
-    for (const { index, worlds } of this.planned.plan.shards) {
-      const count = Math.ceil(worlds / WORKGROUP_SIZE);
-      pass.setBindGroup(0, groups[index]);
-      pass.dispatchWorkgroups(Math.min(count, MAX_GROUPS), Math.ceil(count / MAX_GROUPS));
-    }
-    pass.end();
-    this.gpu.device.queue.submit([encoder.finish()]);
+    this.queue.run(`run ${name}`, () => {
+      this.flushParams();
+      const encoder = this.gpu.device.createCommandEncoder({ label: name });
+      const pass = encoder.beginComputePass({ label: name });
+      pass.setPipeline(pipeline);
+      for (const { index, worlds } of this.planned.plan.shards) {
+        const count = Math.ceil(worlds / WORKGROUP_SIZE);
+        pass.setBindGroup(0, groups[index]);
+        pass.dispatchWorkgroups(Math.min(count, MAX_GROUPS), Math.ceil(count / MAX_GROUPS));
+      }
+      pass.end();
+      this.gpu.device.queue.submit([encoder.finish()]);
+    });
+  }
+
+  copy(from: string, to: string): void {
+    this.queue.run(`copy ${from} to ${to}`, () => {
+      const encoder = this.gpu.device.createCommandEncoder({ label: `copy ${from}` });
+      for (const { index } of this.planned.plan.shards) {
+        const source = this.reservation.buffer(from, index);
+        encoder.copyBufferToBuffer(source, 0, this.reservation.buffer(to, index), 0, source.size);
+      }
+      this.gpu.device.queue.submit([encoder.finish()]);
+    });
   }
 
   write(arena: string, shard: number, data: HostRecords): void {
-    this.gpu.assertUsable(`write ${arena}`);
-    this.gpu.device.queue.writeBuffer(this.reservation.buffer(arena, shard), 0, data.u32 as Uint32Array<ArrayBuffer>);
+    this.assertRead(`write ${arena}`);
+    const buffer = this.reservation.buffer(arena, shard);
+    this.queue.run(`write ${arena}`, () =>
+      this.gpu.device.queue.writeBuffer(buffer, 0, data.u32 as Uint32Array<ArrayBuffer>),
+    );
+  }
+
+  forgive(): void {
+    this.queue.forget();
+    this.paramsChanged = true;
   }
 
   async read(arena: string, shard: number): Promise<HostRecords> {
     const buffer = this.reservation.buffer(arena, shard);
     const into = hostRecords(buffer.size / 4, false);
-    await this.readback.read(buffer, 0, buffer.size, into.u32 as Uint32Array);
+    await this.reads(this.readback, [{ buffer, offset: 0, size: buffer.size, into: into.u32 }]);
     return into;
   }
 
+  /** What was refused before the copy makes the bytes worthless, so that is asked for too. */
+  private async reads(readback: Readback, regions: readonly ReadRegion[]): Promise<void> {
+    const read = readback.readAll(regions);
+    this.reading.add(read);
+    try {
+      await read;
+    } finally {
+      this.reading.delete(read);
+    }
+    await this.queue.accepted("read");
+  }
+
   readInto(regions: readonly BatchRegion[]): Promise<void> {
-    return this.readback.readAll(
+    const { shadows } = this;
+    const readback = shadows && regions.every(({ arena }) => arena.endsWith(SHADOW)) ? shadows : this.readback;
+    return this.reads(
+      readback,
       regions.map(({ arena, shard, into }) => ({
         buffer: this.reservation.buffer(arena, shard),
         offset: 0,
@@ -172,13 +241,12 @@ export class GpuBatch implements Batch {
   }
 
   async sync(): Promise<void> {
-    this.gpu.assertUsable("wait for the device");
-    await waitFor(this.gpu.device.queue.onSubmittedWorkDone());
-    this.gpu.assertUsable("wait for the device");
+    await this.queue.done("wait for the device");
   }
 
   close(): Promise<void> {
-    return this.reservation.close();
+    // reads under way complete first
+    return this.reservation.close(Promise.allSettled(this.reading));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

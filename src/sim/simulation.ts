@@ -1,130 +1,23 @@
 // many worlds of one model, stepped together
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
-import { field, fieldSize, fieldsOf, type FieldName } from "../model/fields.ts";
-import { withOptions, type Model, type OptionOverrides } from "../model/model.ts";
-import { constraintBound } from "../model/pairs.ts";
-import { checkSupported } from "../model/supported.ts";
+import { field, fieldSize, type FieldName } from "../model/fields.ts";
+import type { Model } from "../model/model.ts";
 import { locateWorld } from "../memory/shards.ts";
 import type { Plan } from "../memory/plan.ts";
-import { hostRecords, layoutsOf, planOf, type Batch, type BatchSpec, type HostRecords, type PlanContext, type PlannedBatch } from "./batch.ts";
-import { placeBatch, type PlacementOptions } from "./device.ts";
-import { traceSimulation } from "./kernel.ts";
-import { paramChanges, simParams, type SimParams } from "./params.ts";
+import { hostRecords, layoutsOf, type Batch, type BatchRegion, type HostRecords } from "./batch.ts";
+import { placeBatch, type DeviceChoice } from "./device.ts";
+import { paramChanges, type SimParams } from "./params.ts";
 import { putField, takeField } from "./records.ts";
-import { fieldRequest, stateFields } from "./state.ts";
+import { prepare, type SimulationOptions } from "./simulation_spec.ts";
+import { putSnapshot, type Snapshot, SnapshotKeeper, takeSnapshot } from "./snapshot.ts";
 
-/** Options of a simulation. Those of mjOption override the model's. */
-export interface SimulationOptions extends OptionOverrides, PlacementOptions {
-  /** Worlds. */
-  readonly numEnvs: number;
-  /** Contacts that a world may have at once; default: all that its candidate pairs can make. */
-  readonly nconmax?: number;
-  /** Derived fields that can be read after a step: "xpos", "sensordata", "ncon", ... Default: none. */
-  readonly outputs?: readonly FieldName[];
-  /** Keep qfrc_applied and xfrc_applied per world (default true). */
-  readonly applied?: boolean;
-  /** Straight-line kernels (default), or kernels with runtime loops: slower, smaller, for very large models. */
-  readonly unroll?: boolean;
-}
+export { planKernels, planSimulation, type SimulationOptions } from "./simulation_spec.ts";
+export type { Snapshot } from "./snapshot.ts";
 
 /** Values of state fields: row-major [worlds, size of the field]. */
 export type StateValues = { [K in FieldName]?: ArrayLike<number> };
 export type StateArrays = { [K in FieldName]?: Float64Array };
-
-/** A copy of all state of a batch. Opaque; belongs to simulations of the same model, count and device precision. */
-export interface Snapshot {
-  readonly numEnvs: number;
-  readonly nstate: number;
-  readonly shards: readonly HostRecords[];
-}
-
-const PLACEMENT = new Set(["numEnvs", "nconmax", "outputs", "applied", "unroll", "device", "adapter", "budget", "onOverBudget", "shards"]);
-
-function checkCount(name: string, value: number): void {
-  if (!Number.isInteger(value) || value < 1) {
-    throw new CorralError("bad-num-envs", `${name} is ${String(value)}; it is a positive integer. Pass at least 1.`, { [name]: value });
-  }
-}
-
-/** The model with the options of mjOption among `options` applied. */
-function overridden(model: Model, options: SimulationOptions): Model {
-  const overrides = Object.fromEntries(Object.entries(options).filter(([k, v]) => !PLACEMENT.has(k) && v !== undefined));
-  return Object.keys(overrides).length ? withOptions(model, overrides as OptionOverrides) : model;
-}
-
-function checkOutputs(outputs: readonly string[]): void {
-  const known = fieldsOf("derived").map((f) => f.name as string);
-  for (const name of outputs) {
-    if (known.includes(name) && !/^(contact_|efc_|n[efl]$)/.test(name)) continue;
-    const near = nearest(name, known);
-    throw new CorralError(
-      "unknown-field",
-      `outputs names "${name}", which is no derived field that can be read` + (near.length ? `; nearest: ${near.join(", ")}.` : "."),
-      { name },
-    );
-  }
-}
-
-/** The batch behind a simulation, for any count of worlds. */
-function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: number) => BatchSpec {
-  const applied = options.applied ?? true;
-  const outputs = options.outputs ?? [];
-  const nconmax = options.nconmax ?? constraintBound(model).nconmax;
-  const base = { model, nconmax, applied, outputs, unroll: options.unroll ?? true, exact: options.device === "cpu-f64" };
-  const size = (name: FieldName) => fieldSize(model, name);
-  const params = simParams(model);
-  const names = params.map((p) => ({ name: p.name, type: p.type }));
-  return (numEnvs) => ({
-    name: model.name || "simulation",
-    numEnvs,
-    params,
-    arenas: [
-      { name: "state", access: "read_write", fields: stateFields(model, applied).map((n) => fieldRequest(n, "state", size(n))) },
-      ...(model.nu > 0
-        ? [{ name: "control", access: "read_write" as const, fields: [fieldRequest("ctrl", "state", model.nu)] }]
-        : []),
-      {
-        name: "derived",
-        access: "read_write",
-        fields: [
-          ...outputs.filter((n) => size(n) > 0).map((n) => fieldRequest(n, "derived", size(n), "fewer outputs")),
-          { name: "status", group: "task", type: "u32", perWorld: 1 },
-        ],
-      },
-    ],
-    kernels: [
-      {
-        name: "step",
-        trace: (arenas) =>
-          traceSimulation({ ...base, state: arenas.state, params: names }, { control: arenas.control, derived: arenas.derived }),
-      },
-    ],
-  });
-}
-
-/**
- * The bytes of a simulation, field by field, without a device.
- * @throws what createSimulation throws for its arguments
- */
-export function planSimulation(model: Model, options: SimulationOptions, context: PlanContext = {}): Plan {
-  return planKernels(model, options, context).plan;
-}
-
-/** The traced kernels and the plan of a simulation, without a device. */
-export function planKernels(model: Model, options: SimulationOptions, context: PlanContext = {}): PlannedBatch {
-  const { specFor } = prepare(model, options);
-  return planOf(specFor(options.numEnvs), context);
-}
-
-function prepare(model: Model, options: SimulationOptions) {
-  checkCount("numEnvs", options.numEnvs);
-  if (options.nconmax !== undefined) checkCount("nconmax", options.nconmax);
-  checkOutputs(options.outputs ?? []);
-  const m = overridden(model, options);
-  checkSupported(m);
-  return { model: m, specFor: simulationSpec(m, options) };
-}
 
 /**
  * Worlds of a model on a device, all memory reserved and all kernels compiled.
@@ -134,9 +27,21 @@ function prepare(model: Model, options: SimulationOptions) {
 export async function createSimulation(model: Model, options: SimulationOptions): Promise<Simulation> {
   const { model: m, specFor } = prepare(model, options);
   const batch = await placeBatch(specFor, options.numEnvs, options);
-  const simulation = new Simulation(m, batch, options.outputs ?? []);
-  simulation.reset();
-  return simulation;
+  try {
+    const simulation = new Simulation(m, batch, { model, options });
+    simulation.reset();
+    await simulation.sync();
+    return simulation;
+  } catch (error) {
+    await batch.close();
+    throw error;
+  }
+}
+
+/** What a simulation was made of: to make it again elsewhere. */
+interface Recipe {
+  readonly model: Model;
+  readonly options: SimulationOptions;
 }
 
 /** A batch of worlds. State is MuJoCo's: what `mjSTATE_INTEGRATION` holds, per world. */
@@ -146,15 +51,35 @@ export class Simulation implements AsyncDisposable {
   /** Every byte that this simulation holds. */
   readonly plan: Plan;
   private readonly batch: Batch;
+  private readonly recipe: Recipe;
   private readonly outputs: readonly FieldName[];
-  private closed = false;
+  /** Arenas that hold what the future depends on. */
+  private readonly kept: readonly string[];
+  private readonly keeper: SnapshotKeeper | undefined;
+  private closing: Promise<void> | undefined;
+  private busy: string | undefined;
+  private stepCount = 0;
 
-  constructor(model: Model, batch: Batch, outputs: readonly FieldName[]) {
+  constructor(model: Model, batch: Batch, recipe: Recipe) {
+    const { outputs = [], snapshotEvery } = recipe.options;
     this.model = model;
     this.batch = batch;
+    this.recipe = recipe;
     this.outputs = outputs;
     this.plan = batch.planned.plan;
     this.numEnvs = this.plan.numEnvs;
+    this.kept = model.nu > 0 ? ["state", "control"] : ["state"];
+    if (snapshotEvery !== undefined) this.keeper = new SnapshotKeeper(batch, this.kept, snapshotEvery);
+  }
+
+  /** Physics steps of each world since the simulation was made or reset; a snapshot that is put back sets it. */
+  get steps(): number {
+    return this.stepCount;
+  }
+
+  /** The last complete snapshot of `snapshotEvery`; also after the device was lost, and after `close`. */
+  get lastSnapshot(): Snapshot | undefined {
+    return this.keeper?.last;
   }
 
   /** Where it runs, in words. */
@@ -163,12 +88,15 @@ export class Simulation implements AsyncDisposable {
   }
 
   private assertOpen(what: string): void {
-    if (this.closed) throw new CorralError("closed", `cannot ${what}: the simulation was closed. Create another one.`);
+    if (this.closing) throw new CorralError("closed", `cannot ${what}: the simulation was closed. Create another one.`);
+    if (this.busy === undefined) return;
+    throw new CorralError("call-in-flight", `cannot ${what}: ${this.busy} has not resolved yet. Await it first.`);
   }
 
   /** Puts all worlds into the model's initial state: qpos0, all else zero. */
   reset(): void {
     this.assertOpen("reset");
+    this.batch.forgive();
     const initial: Partial<Record<string, ArrayLike<number>>> = { qpos: this.model.qpos0, ...mocapFrames(this.model) };
     for (const { index } of this.plan.shards) {
       this.writeShard("state", index, (layout, shard, records) => {
@@ -179,6 +107,13 @@ export class Simulation implements AsyncDisposable {
       });
       if (this.model.nu > 0) this.writeShard("control", index, () => {});
     }
+    this.startAt(0);
+  }
+
+  private startAt(steps: number): void {
+    this.stepCount = steps;
+    this.keeper?.restart();
+    this.keeper?.stepped(steps);
   }
 
   private writeShard(
@@ -188,8 +123,7 @@ export class Simulation implements AsyncDisposable {
   ): void {
     const layout = layoutsOf(this.plan)[arena];
     const shard = this.plan.shards[index];
-    const length = (layout.sharedBytes + layout.bytesPerWorld * shard.paddedWorlds) / 4;
-    const records = hostRecords(length, this.batch.deviceName.startsWith("cpu"));
+    const records = this.recordsFor((layout.sharedBytes + layout.bytesPerWorld * shard.paddedWorlds) / 4);
     fill(layout, shard, records);
     this.batch.write(arena, index, records);
   }
@@ -208,6 +142,8 @@ export class Simulation implements AsyncDisposable {
     }
     this.batch.setParam("nstep", nstep);
     this.batch.run("step");
+    this.stepCount += nstep;
+    this.keeper?.stepped(this.stepCount);
   }
 
   /** Queues an evaluation of the derived fields at the current state (mj_forward). */
@@ -217,10 +153,14 @@ export class Simulation implements AsyncDisposable {
     this.batch.run("step");
   }
 
-  /** Resolves when all queued work is done. */
-  sync(): Promise<void> {
+  /**
+   * Resolves when all queued work is done, and the last snapshot is on the host.
+   * @throws CorralError work-refused, snapshot-failed; DeviceLostError
+   */
+  async sync(): Promise<void> {
     this.assertOpen("sync");
-    return this.batch.sync();
+    await this.batch.sync();
+    await this.keeper?.settled();
   }
 
   private worldList(worlds: readonly number[] | undefined): readonly number[] {
@@ -275,6 +215,19 @@ export class Simulation implements AsyncDisposable {
       byArena.set(arena, [...(byArena.get(arena) ?? []), [name, data]]);
     }
 
+    // a step between the read and the write would be undone
+    this.busy = "setState";
+    try {
+      await this.writeFields(byArena, list);
+    } finally {
+      this.busy = undefined;
+    }
+  }
+
+  private async writeFields(
+    byArena: ReadonlyMap<string, readonly [string, ArrayLike<number>][]>,
+    list: readonly number[],
+  ): Promise<void> {
     for (const [arena, fields] of byArena) {
       const layout = layoutsOf(this.plan)[arena];
       const touched = new Map<number, HostRecords>();
@@ -300,54 +253,86 @@ export class Simulation implements AsyncDisposable {
   async getState<N extends FieldName>(names: readonly N[], worlds?: readonly number[]): Promise<Record<N, Float64Array>> {
     this.assertOpen("get state");
     const list = this.worldList(worlds);
+    const places = list.map((world) => locateWorld(this.plan, world));
+
+    // the model has none of some: no kernel holds them, and there is nothing to read
+    const known = (name: FieldName) => this.outputs.includes(name) || field(name).group === "state";
+    const empty = (name: FieldName) => known(name) && fieldSize(this.model, name) === 0;
+    const arenas = new Map(names.filter((name) => !empty(name)).map((name) => [name, this.arenaOf(name)]));
+    const records = await this.readArenas([...new Set(arenas.values())], [...new Set(places.map(({ shard }) => shard))]);
+
     const out = {} as Record<N, Float64Array>;
-    const cache = new Map<string, HostRecords>();
     for (const name of names) {
-      // the model has none of it: no kernel holds it, and there is nothing to read
-      const known = this.outputs.includes(name) || field(name).group === "state";
-      if (known && fieldSize(this.model, name) === 0) {
-        out[name] = new Float64Array(0);
-        continue;
-      }
-      const arena = this.arenaOf(name);
-      const layout = layoutsOf(this.plan)[arena];
-      const size = layout.fields.find((f) => f.name === name)!.perWorld;
-      const values = new Float64Array(size * list.length);
-      for (let i = 0; i < list.length; i++) {
-        const { shard, local } = locateWorld(this.plan, list[i]);
-        const key = `${arena} ${shard}`;
-        if (!cache.has(key)) cache.set(key, await this.batch.read(arena, shard));
-        takeField(layout, name, this.plan.shards[shard], local, cache.get(key)!, values, i * size, field(name).type === "u32");
-      }
-      out[name] = values;
+      const arena = arenas.get(name);
+      const layout = arena === undefined ? undefined : layoutsOf(this.plan)[arena];
+      const size = layout?.fields.find((f) => f.name === name)!.perWorld ?? 0;
+      out[name] = new Float64Array(size * list.length);
+      if (layout === undefined) continue;
+      places.forEach(({ shard, local }, i) => {
+        const from = records.get(`${arena} ${shard}`)!;
+        takeField(layout, name, this.plan.shards[shard], local, from, out[name], i * size, field(name).type === "u32");
+      });
     }
     return out;
   }
 
-  /** Copies the whole state to the host. */
+  /** Reads arenas of some shards, all as they are now: in one call, so that nothing that is queued later gets between. */
+  private async readArenas(arenas: readonly string[], shards: readonly number[]): Promise<Map<string, HostRecords>> {
+    const records = new Map<string, HostRecords>();
+    const regions: BatchRegion[] = [];
+    for (const arena of arenas) {
+      const { bytesPerWorld } = layoutsOf(this.plan)[arena];
+      for (const shard of shards) {
+        const into = this.recordsFor((bytesPerWorld / 4) * this.plan.shards[shard].paddedWorlds);
+        records.set(`${arena} ${shard}`, into);
+        regions.push({ arena, shard, into: into.f32 });
+      }
+    }
+    await this.batch.readInto(regions);
+    return records;
+  }
+
+  private recordsFor(length: number): HostRecords {
+    return hostRecords(length, this.batch.buffer("state", 0) === undefined);
+  }
+
+  /** Copies all that the future depends on to the host: state, controls, options that change between steps. */
   async snapshot(): Promise<Snapshot> {
     this.assertOpen("take a snapshot");
-    const shards: HostRecords[] = [];
-    for (const { index } of this.plan.shards) shards.push(await this.batch.read("state", index));
-    return { numEnvs: this.numEnvs, nstate: layoutsOf(this.plan).state.bytesPerWorld, shards };
+    return takeSnapshot(this.batch, this.kept, this.stepCount);
   }
 
   /**
-   * Puts a snapshot back, bit for bit.
-   * @throws CorralError bad-snapshot
+   * Puts a snapshot back: bit for bit where it was taken on the same kind of device, GPU or CPU.
+   * @throws CorralError bad-snapshot; then nothing has changed
    */
   restore(snapshot: Snapshot): void {
     this.assertOpen("restore");
-    const { bytesPerWorld } = layoutsOf(this.plan).state;
-    const fits = snapshot.numEnvs === this.numEnvs && snapshot.nstate === bytesPerWorld && snapshot.shards.length === this.plan.shards.length;
-    if (!fits) {
-      throw new CorralError(
-        "bad-snapshot",
-        `the snapshot is of ${snapshot.numEnvs} worlds of ${snapshot.nstate} bytes in ${snapshot.shards.length} shards; ` +
-          `this simulation has ${this.numEnvs} of ${bytesPerWorld} in ${this.plan.shards.length}. Use one of the same kind.`,
-      );
+    putSnapshot(this.batch, snapshot);
+    this.startAt(snapshot.steps);
+  }
+
+  /**
+   * The same worlds on another device, going on from a snapshot; this simulation is closed. By default on the process's
+   * shared device, which is a new one where the last was lost, and from the last snapshot. On the same kind of device the
+   * worlds go on bit for bit.
+   * @throws CorralError no-snapshot, bad-snapshot; what createSimulation throws: then this one is left as it is
+   */
+  async restoreOn(device?: DeviceChoice, snapshot = this.lastSnapshot): Promise<Simulation> {
+    if (snapshot === undefined) {
+      throw new CorralError("no-snapshot", `there is no snapshot to go on from. Pass one, or create the simulation with snapshotEvery.`);
     }
-    snapshot.shards.forEach((records, index) => this.batch.write("state", index, records));
+    const { model, options } = this.recipe;
+    const other = await createSimulation(model, { ...options, numEnvs: this.numEnvs, device });
+    try {
+      other.restore(snapshot);
+      await other.sync();
+    } catch (error) {
+      await other.close();
+      throw error;
+    }
+    await this.close();
+    return other;
   }
 
   /** Names of the derived fields that can be read. */
@@ -360,11 +345,10 @@ export class Simulation implements AsyncDisposable {
     return this.batch.planned.kernels;
   }
 
-  /** Gives all memory back. Calling it again does nothing. */
-  async close(): Promise<void> {
-    if (this.closed) return;
-    this.closed = true;
-    await this.batch.close();
+  /** Gives all memory back, once reads under way have completed. Calling it again returns the same promise. */
+  close(): Promise<void> {
+    this.closing ??= this.batch.close();
+    return this.closing;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

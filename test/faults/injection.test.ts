@@ -36,7 +36,7 @@ describe("injected faults", () => {
     gpu.device.queue.submit([]);
     gpu.device.createComputePipeline(pipelineOf());
     await waitFor(gpu.device.createComputePipelineAsync(pipelineOf()));
-    expect(faults.counts).toEqual({ buffer: 1, pipeline: 2, mapping: 1, submit: 1 });
+    expect(faults.counts).toMatchObject({ buffer: 1, pipeline: 2, mapping: 1, submit: 1 });
     expect(faults.fired).toBe(0);
     buffer.destroy();
   });
@@ -105,6 +105,17 @@ describe("injected faults", () => {
     own.device.queue.submit([]);
     await own.lost;
     await expect(createBuffer(own, "late", 16, BufferUsage.STORAGE)).rejects.toThrowError(DeviceLostError);
+    lost.remove();
+    own.close();
+  });
+
+  test("lose the device at a promise of its own", async () => {
+    const own = await openDevice({ adapter: ADAPTER });
+    const lost = injectFaults(own, { point: "await", at: 1 });
+    own.device.queue.submit([]);
+    const done = own.device.queue.onSubmittedWorkDone();
+    await Promise.all([own.lost, done.catch(() => {})]);
+    expect([lost.fired, own.isLost]).toEqual([1, true]);
     lost.remove();
     own.close();
   });

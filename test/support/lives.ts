@@ -1,0 +1,96 @@
+/** Whole lives of simulations, for tests that make something fail in the middle of one. */
+import { createHash } from "node:crypto";
+import { expect } from "vitest";
+import { CorralError } from "../../src/core/errors.ts";
+import type { GpuDevice } from "../../src/gpu/device.ts";
+import type { Model } from "../../src/model/model.ts";
+import { createSimulation, type Simulation, type SimulationOptions, type Snapshot } from "../../src/sim/simulation.ts";
+
+const PATIENCE_MS = 60_000;
+
+export const lifeOptions = {
+  numEnvs: 20,
+  shards: 2,
+  snapshotEvery: 4,
+  outputs: ["ncon"],
+} as const satisfies SimulationOptions;
+
+/** All that a simulation does: construct, step, write, read, snapshot, restore, close. Returns the hash of where it ends. */
+export async function wholeLife(model: Model, gpu: GpuDevice): Promise<string> {
+  await using simulation = await createSimulation(model, { ...lifeOptions, device: gpu });
+  await simulation.setState({ qvel: Array<number>(model.nv).fill(0.1) }, [3]);
+  for (let i = 0; i < 10; i++) {
+    simulation.step();
+    if (i % 3 === 0) await simulation.sync();
+  }
+
+  simulation.forward();
+  await simulation.getState(["qpos", "ncon"]);
+  const snapshot = await simulation.snapshot();
+  simulation.restore(snapshot);
+  simulation.step(2);
+  await simulation.sync();
+  return await hashOf(simulation);
+}
+
+/** Hash of positions and velocities of all worlds. */
+export async function hashOf(simulation: Simulation): Promise<string> {
+  const { qpos, qvel } = await simulation.getState(["qpos", "qvel"]);
+  return createHash("sha256").update(qpos).update(qvel).digest("hex");
+}
+
+/** The code of a corral error; any other error as text. */
+export const codeOf = (error: unknown): string => (error instanceof CorralError ? error.code : String(error));
+
+/** Fails where a promise takes too long: a hang must have a name. */
+export async function inTime<T>(what: string, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what} hangs`)), PATIENCE_MS);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+/** Another simulation on the device, which must step to the same bits again and again. */
+export class Bystander {
+  readonly simulation: Simulation;
+  readonly #start: Snapshot;
+  readonly #wanted: string;
+
+  private constructor(simulation: Simulation, start: Snapshot, wanted: string) {
+    this.simulation = simulation;
+    this.#start = start;
+    this.#wanted = wanted;
+  }
+
+  static async create(model: Model, gpu: GpuDevice): Promise<Bystander> {
+    const simulation = await createSimulation(model, { numEnvs: 9, device: gpu });
+    simulation.step(3);
+    const start = await simulation.snapshot();
+    simulation.step(5);
+    return new Bystander(simulation, start, await hashOf(simulation));
+  }
+
+  /** Bytes that it holds. */
+  get bytes(): number {
+    return this.simulation.plan.totalBytes;
+  }
+
+  async assertUnchanged(): Promise<void> {
+    expect(await hashOf(this.simulation)).toBe(this.#wanted);
+    this.simulation.restore(this.#start);
+    this.simulation.step(5);
+    expect(await hashOf(this.simulation)).toBe(this.#wanted);
+  }
+
+  /** The same worlds on another device end where these would. */
+  async assertGoesOnOn(gpu: GpuDevice): Promise<void> {
+    await using moved = await this.simulation.restoreOn(gpu, this.#start);
+    moved.step(5);
+    expect(await hashOf(moved)).toBe(this.#wanted);
+  }
+
+  close(): Promise<void> {
+    return this.simulation.close();
+  }
+}
