@@ -80,18 +80,25 @@ const largest = (x: Float64Array): number => x.reduce((m, v) => Math.max(m, Math
 const pushes = (t: Truth): number =>
   Math.max(largest(t.fields.xfrc_applied), ...t.contacts.map((c) => largest(c.force)));
 
-/** The largest term of a body's inertia times its acceleration, gravity included, N. */
-function inertialForce({ fields: { cinert, cacc } }: Truth): number {
-  const bodies = Array.from({ length: cacc.length / 6 }, (_, b) => b);
+/** The largest product of a body's inertia and an acceleration of it that `of` gives, gravity included, N. */
+function inertialForce({ fields: { cinert, cacc } }: Truth, of: (b: number) => number): number {
   const gravity = largest(cacc.subarray(0, 6));
-  const of = (b: number) => largest(cinert.subarray(10 * b, 10 * b + 10));
-  return Math.max(...bodies.map((b) => of(b) * Math.max(gravity, largest(cacc.subarray(6 * b, 6 * b + 6)))));
+  const bodies = Array.from({ length: cacc.length / 6 }, (_, b) => b);
+  return Math.max(...bodies.map((b) => largest(cinert.subarray(10 * b, 10 * b + 10)) * Math.max(gravity, of(b))));
 }
+
+const ofBody = (x: Float64Array, b: number): number => largest(x.subarray(6 * b, 6 * b + 6));
 
 /** Sums whose terms cancel: their errors are those of the terms, of this size. */
 const TERMS: Readonly<Record<string, (t: Truth) => number>> = {
   cfrc_ext: pushes,
-  cfrc_int: (t) => Math.max(pushes(t), inertialForce(t), largest(t.fields.cfrc_ext)),
+  cfrc_int: (t) =>
+    Math.max(
+      pushes(t),
+      inertialForce(t, (b) => ofBody(t.fields.cacc, b)),
+      largest(t.fields.cfrc_ext),
+    ),
+  qfrc_bias: (t) => inertialForce(t, (b) => ofBody(t.fields.cvel, b) ** 2),
 };
 
 /** Entries of a field that MuJoCo computes. */

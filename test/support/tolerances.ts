@@ -50,6 +50,7 @@ export const colliderBounds = {
 export const stageBounds = {
   any64: { value: 1e-11, reason: "float64 in other orders of summation; solves lose the condition of M, up to 1e5" },
   any32: { value: 2e-6, reason: "float32: the inputs' rounding (6e-8) and some ten roundings" },
+  integrate32: { value: 1e-5, reason: "float32: the implicit solve multiplies roundings by the condition of M - h dF/dv" },
   margin64: { value: 1e-9, reason: "m or rad from a margin: there rounding decides whether a row exists" },
   margin32: { value: 1e-6, reason: "as margin64, for float32 at a metre from the origin" },
   impedance64: { value: 1e-9, reason: "relative: a power of a depth that is known to 1e-13 m" },
