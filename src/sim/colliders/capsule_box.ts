@@ -27,9 +27,9 @@ import type { Collider } from "./types.ts";
 
 /**
  * Slope below which a segment counts as level with a face of the box: the noise of directions in float32; also the
- * height (m) above which it is clear of that face. A level segment never meets the walls it runs along, and when it
- * crosses an edge it does so whichever way it leans. MuJoCo goes by the sign of the slope: right where the nearer of
- * two edges is known to 1e-15 m², but it keeps one contact of some capsules that lie exactly level across both.
+ * height (m) from which it is clear of that face. Over the face it keeps its second contact whichever way it leans:
+ * MuJoCo goes by the sign, right where the nearer of two features is known to 1e-15 m², but of some capsules that lie
+ * exactly level it keeps one contact. Walls that a level segment runs along do not stop it.
  */
 const FLAT = 1e-6;
 
@@ -52,33 +52,35 @@ function secondPoint(s: Segment, size: Vec3, nearest: Feature): { exists: Bool; 
   const isEdge = any(isMid);
   const isCorner = not(or(isFace, isEdge));
 
-  // the feature's side as the segment's direction sees it: 1 ahead, -1 behind, 0 along an edge
-  const ahead = axes.map((k) => inFront(k, side[k]));
-  const balance = sum(ahead);
-
-  // on an edge it may follow the steeper of the two axes across, if it does not cross the other one inwards too
+  // the axis it follows most, of an edge's the two across
   const steeper = axes.map((k) => gt(slope[k], slope[(k + 1) % 3]));
   const isMain = axes.map((k) => {
     const [next, previous] = [(k + 1) % 3, (k + 2) % 3];
-    return or(and(isMid[next], not(steeper[previous])), and(isMid[previous], steeper[k]));
+    const beatsPrevious = or(isMid[previous], not(steeper[previous]));
+    return and(not(isMid[k]), and(or(isMid[next], steeper[k]), beatsPrevious));
   });
+
+  // the feature's side as the segment's direction sees it: 1 ahead, -1 behind, 0 along an edge
+  const seen = axes.map((k) => inFront(k, side[k]));
+  const main = select(isMain[0], seen[0], select(isMain[1], seen[1], seen[2]));
   const over = axes.map((k) => sub(abs(point[k]), size[k]));
   const isFlat = slope.map((x) => lt(x, FLAT));
-  const isMinor = axes.map((k) => not(or(isMid[k], isMain[k])));
-  const isLevel = any(axes.map((k) => and(isMinor[k], and(isFlat[k], gt(over[k], FLAT)))));
+  const isLevel = axes.map((k) => and(and(isFlat[k], ne(side[k], 0)), gt(over[k], FLAT)));
+  const ahead = axes.map((k) => select(isLevel[k], neg(main), seen[k]));
+  const balance = sum(ahead);
 
   // on a corner the segment may follow the edge or face of the axis that differs from the other two
   const odd = ahead.map((x) => lt(mul(x, balance), 0));
   const followsEdge = gt(square(select(odd[0], slope[0], select(odd[1], slope[1], slope[2]))), 0.5);
 
   const onCorner = select(followsEdge, balance, neg(balance));
-  const onEdge = neg(select(isMain[0], ahead[0], select(isMain[1], ahead[1], ahead[2])));
+  const onEdge = neg(main);
   const onFace = select(gt(along, 0), -1, 1);
   const direction = select(isFace, onFace, select(isCorner, onCorner, onEdge));
 
   // how far it goes: to the segment's end, or until it has crossed the box on one of these axes
   const left = sub(s.half, mul(direction, along));
-  const crossesLevel = and(and(isEdge, isLevel), gt(left, 0));
+  const follows = le(abs(select(gt(left, 0), balance, sum(seen))), 1);
   const outside = over.map((x) => gt(x, 0));
   const reach = axes.map((k) => {
     const fromPoint = or(isFace, isMid[k]);
@@ -87,14 +89,14 @@ function secondPoint(s: Segment, size: Vec3, nearest: Feature): { exists: Bool; 
     const stops = [
       and(isFace, and(not(outside[k]), gt(room, 0))),
       isMid[k],
-      isMain[k],
+      and(isMain[k], isEdge),
       and(isCorner, same(odd[k], followsEdge)),
     ];
     return select(and(any(stops), not(isFlat[k])), div(room, max(slope[k], FLAT)), left);
   });
   const walk = min(min(left, reach[0]), min(reach[1], reach[2]));
   return {
-    exists: or(and(isFace, any(outside)), and(not(isFace), or(le(abs(balance), 1), crossesLevel))),
+    exists: or(and(isFace, any(outside)), and(not(isFace), follows)),
     along: add(along, mul(direction, walk)),
   };
 }
