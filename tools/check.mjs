@@ -1,23 +1,23 @@
 /** `npm run check`: formatting, lint, types and tests, all of them even when one fails. Exit code 0 when all passed. */
 
 import { spawnSync } from "node:child_process";
-import { dirname } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 const STEPS = [
-  ["format", "oxfmt", ["--check"], "run: npm run format"],
-  ["lint", "oxlint", ["--type-aware"], "see above"],
-  ["types", "tsc", [], "see above"],
-  ["types as published", "tsc", ["-p", "tsconfig.build.json", "--noEmit"], "see above"],
-  ["tests", "vitest", ["run"], "see above"],
+  { name: "format", command: "oxfmt", args: ["--check"], remedy: "run: npm run format" },
+  { name: "lint", command: "oxlint", args: ["--type-aware"], remedy: "see above" },
+  { name: "types", command: "tsc", args: [], remedy: "see above" },
+  { name: "published types", command: "tsc", args: ["-p", "tsconfig.build.json", "--noEmit"], remedy: "see above" },
+  { name: "tests", command: "vitest", args: ["run"], remedy: "see above" },
 ];
 
+const env = { ...process.env, PATH: [join(root, "node_modules", ".bin"), process.env.PATH].join(delimiter) };
 const failed = [];
-for (const [name, command, args, remedy] of STEPS) {
+for (const { name, command, args, remedy } of STEPS) {
   process.stdout.write(`\n== ${name}\n`);
-  const env = { ...process.env, PATH: `${root}/node_modules/.bin${process.platform === "win32" ? ";" : ":"}${process.env.PATH}` };
   const shell = process.platform === "win32";
   const { status } = spawnSync(command, args, { cwd: root, stdio: "inherit", env, shell });
   if (status !== 0) failed.push(`${name} (${remedy})`);
