@@ -1,32 +1,34 @@
-import { add, gt, lt, mul, select, sub, type Scalar } from "../trace/scalar.ts";
-import { cross, dot3, mulQuat, negQuat, normalizeQuat, scale3, sub3, type Quat, type Vec3 } from "../trace/vector.ts";
-import { rotational, translational } from "../trace/spatial.ts";
+import { each, when } from "../trace/control.ts";
+import { add, eq, gt, lt, mul, ne, neg, or, select, sub, type Int, type Scalar } from "../trace/scalar.ts";
+import { cross, mulQuat, negQuat, normalizeQuat, scale3, sub3, type Quat } from "../trace/vector.ts";
+import { add6, dot6, spatial } from "../trace/spatial.ts";
 import { mjtDisableBit, mjtJoint } from "../model/enums.ts";
-import { bodyDofs } from "./contact_rows.ts";
 import { ballRotation } from "./rows.ts";
 import { tendonTerms } from "./tendon.ts";
-import type { DataView, ModelView } from "./view.ts";
+import { Field, type DataView, type ModelView } from "./view.ts";
 
 /**
  * Spring, damper and gravity compensation forces (mj_passive); actuators carry the last where jnt_actgravcomp says so.
- * Reads qpos, qvel, ten_length, ten_velocity, xipos, cdof; writes qfrc_spring, qfrc_damper, qfrc_gravcomp, qfrc_passive.
+ * Reads qpos, qvel, ten_length, ten_velocity, xipos, subtree_com, cdof; writes qfrc_spring, qfrc_damper,
+ * qfrc_gravcomp, qfrc_passive.
  */
 export function passive(m: ModelView, d: DataView): void {
   const off = (bit: number) => (m.opt.disableflags & bit) !== 0;
-  for (let i = 0; i < m.nv; i++) {
+  each(m.nv, (i) => {
     d.qfrc_spring.set(i, 0);
     d.qfrc_damper.set(i, 0);
     d.qfrc_gravcomp.set(i, 0);
-  }
+  });
   const [noSpring, noDamper] = [off(mjtDisableBit.SPRING), off(mjtDisableBit.DAMPER)];
   if (!noSpring) springs(m, d);
   if (!noDamper) dampers(m, d);
   // without both, MuJoCo leaves out all passive forces
   if (hasGravcomp(m) && !(noSpring && noDamper)) gravityCompensation(m, d);
-  for (let i = 0; i < m.nv; i++) {
-    const held = m.model.jnt_actgravcomp[m.model.dof_jntid[i]] ? 0 : d.qfrc_gravcomp.at(i);
+  each(m.nv, (i) => {
+    const byActuators = ne(m.jnt_actgravcomp.at(m.dof_jntid.at(i)), 0);
+    const held = select(byActuators, 0, d.qfrc_gravcomp.at(i));
     d.qfrc_passive.set(i, add(add(d.qfrc_spring.at(i), d.qfrc_damper.at(i)), held));
-  }
+  });
 }
 
 /** Whether gravity compensation acts on anything. */
@@ -36,33 +38,29 @@ export function hasGravcomp(m: ModelView): boolean {
 
 function springs(m: ModelView, d: DataView): void {
   const { model } = m;
-  const rest = (i: number) => model.qpos_spring[i];
-  const pull = (dof: number, force: Scalar) => d.qfrc_spring.set(dof, add(d.qfrc_spring.at(dof), force));
+  const pull = (dof: Int, force: Scalar) => d.qfrc_spring.set(dof, add(d.qfrc_spring.at(dof), force));
 
-  for (let j = 0; j < m.njnt; j++) {
-    const k = model.jnt_stiffness[j];
-    if (k === 0) continue;
-    const pos = model.jnt_qposadr[j];
-    const dof = model.jnt_dofadr[j];
-    const straight = (q: number, v: number) => pull(v, mul(-k, sub(d.qpos.at(q), rest(q))));
-    const turned = (q: number, v: number) => {
+  each(m.njnt, (j) => {
+    const k = m.jnt_stiffness.at(j);
+    const type = m.jnt_type.at(j);
+    const pos = m.jnt_qposadr.at(j);
+    const dof = m.jnt_dofadr.at(j);
+    const straight = (q: Int, v: Int) => pull(v, mul(neg(k), sub(d.qpos.at(q), m.qpos_spring.at(q))));
+    const turned = (q: Int, v: Int) => {
       const own = normalizeQuat(d.qpos.run(q, 4) as unknown as Quat);
-      const spring = [0, 1, 2, 3].map((c) => rest(q + c)) as unknown as Quat;
-      const { axis, angle } = ballRotation(mulQuat(negQuat(spring), own));
-      scale3(axis, mul(-k, angle)).forEach((f, c) => pull(v + c, f));
+      const rest = m.qpos_spring.run(q, 4) as unknown as Quat;
+      const { axis, angle } = ballRotation(mulQuat(negQuat(rest), own));
+      scale3(axis, mul(neg(k), angle)).forEach((f, c) => pull(add(v, c), f));
     };
-    switch (model.jnt_type[j]) {
-      case mjtJoint.FREE:
-        for (let c = 0; c < 3; c++) straight(pos + c, dof + c);
-        turned(pos + 3, dof + 3);
-        break;
-      case mjtJoint.BALL:
-        turned(pos, dof);
-        break;
-      default:
-        straight(pos, dof);
-    }
-  }
+    when(ne(k, 0), () => {
+      when(eq(type, mjtJoint.FREE), () => {
+        for (let c = 0; c < 3; c++) straight(add(pos, c), add(dof, c));
+        turned(add(pos, 3), add(dof, 3));
+      });
+      when(eq(type, mjtJoint.BALL), () => turned(pos, dof));
+      when(or(eq(type, mjtJoint.SLIDE), eq(type, mjtJoint.HINGE)), () => straight(pos, dof));
+    });
+  });
 
   for (let t = 0; t < m.ntendon; t++) {
     const k = model.tendon_stiffness[t];
@@ -77,9 +75,7 @@ function springs(m: ModelView, d: DataView): void {
 
 function dampers(m: ModelView, d: DataView): void {
   const { model } = m;
-  for (let i = 0; i < m.nv; i++) {
-    if (model.dof_damping[i] !== 0) d.qfrc_damper.set(i, mul(-model.dof_damping[i], d.qvel.at(i)));
-  }
+  each(m.nv, (i) => d.qfrc_damper.set(i, mul(neg(m.dof_damping.at(i)), d.qvel.at(i))));
   for (let t = 0; t < m.ntendon; t++) {
     const b = model.tendon_damping[t];
     if (b === 0) continue;
@@ -90,19 +86,18 @@ function dampers(m: ModelView, d: DataView): void {
   }
 }
 
-/** A force on each body that holds part of its weight. */
+/** A force on each body that holds part of its weight, summed up the trees and taken along each dof. */
 function gravityCompensation(m: ModelView, d: DataView): void {
-  const { model } = m;
-  for (let b = 1; b < m.nbody; b++) {
-    const share = model.body_gravcomp[b] * model.body_mass[b];
-    if (share === 0) continue;
-    const force = scale3(m.gravity, -share);
-    const arm = sub3(d.xipos.vec3(b), d.subtree_com.vec3(model.body_rootid[b]));
-    for (const i of bodyDofs(model, b)) {
-      const axis = d.cdof.spatial(i);
-      const turn = cross(rotational(axis), arm);
-      const speed = translational(axis).map((x, k) => add(x, turn[k])) as unknown as Vec3;
-      d.qfrc_gravcomp.set(i, add(d.qfrc_gravcomp.at(i), dot3(speed, force)));
-    }
-  }
+  const lift = new Field("gravcomp", 6 * m.nbody);
+  each(m.nbody, (b) => {
+    const force = scale3(m.gravity, neg(mul(m.body_gravcomp.at(b), m.body_mass.at(b))));
+    const arm = sub3(d.xipos.vec3(b), d.subtree_com.vec3(m.body_rootid.at(b)));
+    lift.setRow(b, spatial(cross(arm, force), force));
+  });
+  each(m.nbody - 1, (up) => {
+    const b = sub(m.nbody - 1, up);
+    const parent = m.body_parentid.at(b);
+    lift.setRow(parent, add6(lift.spatial(parent), lift.spatial(b)));
+  });
+  each(m.nv, (i) => d.qfrc_gravcomp.set(i, dot6(d.cdof.spatial(i), lift.spatial(m.dof_bodyid.at(i)))));
 }
