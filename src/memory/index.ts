@@ -25,6 +25,7 @@ export {
   type PlanLimits,
   type PlanRequest,
 } from "./request.ts";
+export { reportMetrics, reportText } from "./report.ts";
 export { Reservation, reserve } from "./reserve.ts";
 export { locateWorld, type Shard, type WorldPlace } from "./shards.ts";
 export { planTable } from "./table.ts";

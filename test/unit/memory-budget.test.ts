@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Budget, type PressureEvent } from "../../src/memory/budget.ts";
 import { createBudget } from "../../src/memory/device-budget.ts";
 import { BudgetExceededError } from "../../src/memory/errors.ts";
+import { reportMetrics, reportText } from "../../src/memory/report.ts";
 import { planBatch } from "../../src/memory/plan.ts";
 import { fakeGpu } from "../support/fake-gpu.ts";
 
@@ -100,6 +101,53 @@ describe("a budget", () => {
   test.each([0, 1, -0.5, Number.NaN])("watermark %s is refused", (warnAt) => {
     expect(() => new Budget({ limit: 1, warnAt })).toThrowError("[bad-watermark] warnAt is ");
   });
+});
+
+test("a report is told to people and to Prometheus", async () => {
+  const budget = new Budget({ limit: "64MiB", source: 'a "test"' });
+  await budget.reserve(planOf(2 ** 20), "ant");
+  await budget.reserve(planOf(2 ** 24), "replay \\ ring");
+  (await budget.reserve(planOf(2 ** 22), "ppo")).release();
+  await budget.reserve(planOf(2 ** 27), "ant").catch(() => {});
+
+  expect(reportText(budget.report())).toMatchInlineSnapshot(`
+    "holder             live  high water  reservations
+    replay \\ ring  16.0 MiB    16.0 MiB             1
+    ant            1.00 MiB    1.00 MiB             1
+    ppo                 0 B    4.00 MiB             0
+    all            17.0 MiB    21.0 MiB
+    limit 64.0 MiB from a "test", 47.0 MiB free, 1 refusal"
+  `);
+  expect(reportMetrics(budget.report(), { device: "llvmpipe" })).toMatchInlineSnapshot(`
+    "# HELP corral_memory_limit_bytes Bytes that all holders of the device may have.
+    # TYPE corral_memory_limit_bytes gauge
+    corral_memory_limit_bytes{device="llvmpipe",source="a \\"test\\""} 67108864
+    # HELP corral_memory_live_bytes Bytes that are held.
+    # TYPE corral_memory_live_bytes gauge
+    corral_memory_live_bytes{device="llvmpipe"} 17825792
+    # HELP corral_memory_high_water_bytes Most bytes that were held at once.
+    # TYPE corral_memory_high_water_bytes gauge
+    corral_memory_high_water_bytes{device="llvmpipe"} 22020096
+    # HELP corral_memory_holder_live_bytes Bytes of one holder.
+    # TYPE corral_memory_holder_live_bytes gauge
+    corral_memory_holder_live_bytes{device="llvmpipe",holder="ant"} 1048576
+    corral_memory_holder_live_bytes{device="llvmpipe",holder="replay \\\\ ring"} 16777216
+    corral_memory_holder_live_bytes{device="llvmpipe",holder="ppo"} 0
+    # HELP corral_memory_holder_high_water_bytes Most bytes of one holder at once.
+    # TYPE corral_memory_holder_high_water_bytes gauge
+    corral_memory_holder_high_water_bytes{device="llvmpipe",holder="ant"} 1048576
+    corral_memory_holder_high_water_bytes{device="llvmpipe",holder="replay \\\\ ring"} 16777216
+    corral_memory_holder_high_water_bytes{device="llvmpipe",holder="ppo"} 4194304
+    # HELP corral_memory_holder_reservations Reservations of one holder.
+    # TYPE corral_memory_holder_reservations gauge
+    corral_memory_holder_reservations{device="llvmpipe",holder="ant"} 1
+    corral_memory_holder_reservations{device="llvmpipe",holder="replay \\\\ ring"} 1
+    corral_memory_holder_reservations{device="llvmpipe",holder="ppo"} 0
+    # HELP corral_memory_refusals_total Requests that did not fit the budget.
+    # TYPE corral_memory_refusals_total counter
+    corral_memory_refusals_total{device="llvmpipe"} 1
+    "
+  `);
 });
 
 describe("pressure", () => {
