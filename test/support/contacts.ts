@@ -32,14 +32,19 @@ export const isDoubtful = (truth: Truth, slack: number): boolean =>
   truth.contacts.some((c) => !isCertain(c.dist, c.includemargin, slack));
 
 /** A row with what identifies it: the kind and the dof, joint or pair of geoms. */
-export type NamedRow = Pick<EfcRow, "J" | "D" | "aref" | "force"> & { readonly name: string; readonly certain: boolean };
+export type NamedRow = Pick<EfcRow, "J" | "D" | "aref" | "force"> & {
+  readonly name: string;
+  readonly certain: boolean;
+};
 
 /** MuJoCo's rows, those that rounding may make or lose marked. */
 export function theirRows(truth: Truth, slack: number): NamedRow[] {
   return truth.rows.map((r) => {
     const isContact = r.type >= mjtConstraint.CONTACT_FRICTIONLESS;
     const contact = isContact ? truth.contacts[r.id] : undefined;
-    const name = contact ? `contact ${contact.geom.join("-")}` : `${r.type === mjtConstraint.FRICTION_DOF ? "friction" : "limit"} ${r.id}`;
+    const name = contact
+      ? `contact ${contact.geom.join("-")}`
+      : `${r.type === mjtConstraint.FRICTION_DOF ? "friction" : "limit"} ${r.id}`;
     const certain = contact
       ? isCertain(contact.dist, contact.includemargin, slack)
       : r.type === mjtConstraint.FRICTION_DOF || isCertain(r.pos, r.margin, slack);

@@ -36,14 +36,37 @@ export interface Fixture {
   readonly truths: readonly Truth[];
 }
 
-const STATE = ["time", "qpos", "qvel", "act", "ctrl", "qacc_warmstart", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat"];
-const NOT_IN_MUJOCO = new Set(["eq_active", "userdata", "ten_J", "actuator_moment", "solver_niter", "cam_xpos", "cam_xmat"]);
+const STATE = [
+  "time",
+  "qpos",
+  "qvel",
+  "act",
+  "ctrl",
+  "qacc_warmstart",
+  "qfrc_applied",
+  "xfrc_applied",
+  "mocap_pos",
+  "mocap_quat",
+];
+const NOT_IN_MUJOCO = new Set([
+  "eq_active",
+  "userdata",
+  "ten_J",
+  "actuator_moment",
+  "solver_niter",
+  "cam_xpos",
+  "cam_xmat",
+]);
 const TABLE = [...fieldsOf("state"), ...fieldsOf("derived")]
   .map((f) => f.name)
   .filter((name) => !NOT_IN_MUJOCO.has(name) && !/^(contact_|efc_|n[efl]$|nefc$|ncon$|time$)/.test(name));
 
 function readFields(model: Model, { data, read }: Oracle): Record<string, Float64Array> {
-  const out: Record<string, Float64Array> = { time: Float64Array.of(data.time), ncon: Float64Array.of(data.ncon), nefc: Float64Array.of(data.nefc) };
+  const out: Record<string, Float64Array> = {
+    time: Float64Array.of(data.time),
+    ncon: Float64Array.of(data.ncon),
+    nefc: Float64Array.of(data.nefc),
+  };
   for (const name of TABLE) out[name] = fieldSize(model, name) ? read(name) : new Float64Array();
   return out;
 }
@@ -61,7 +84,8 @@ const round32 = (values: Values): Record<string, Float64Array> =>
 
 /** What a seed draws besides qpos, qvel, act and ctrl. */
 function extras(model: Model, r: Random): Values {
-  const fill = (n: number, x: number, chance = 1) => Float64Array.from({ length: n }, () => (r.chance(chance) ? r.between(-x, x) : 0));
+  const fill = (n: number, x: number, chance = 1) =>
+    Float64Array.from({ length: n }, () => (r.chance(chance) ? r.between(-x, x) : 0));
   const weight = Math.min(10, 5 * model.stat.meanmass);
   const quats = Float64Array.from({ length: 4 * model.nmocap }, (_, i) => (i % 4 === 0 ? 1 : r.between(-0.3, 0.3)));
   const at = Array.from({ length: 3 * model.nmocap }, (_, i) => {
@@ -91,15 +115,28 @@ export function drawState(model: Model, oracle: Oracle, seed: number): Record<st
   const { mujoco, model: m, data, read } = oracle;
   mujoco.mj_resetData(m, data);
   const steps = r.whole(5, 80);
-  writeState(oracle, { ...drawn, qfrc_applied: new Float64Array(model.nv), xfrc_applied: new Float64Array(6 * model.nbody) });
+  writeState(oracle, {
+    ...drawn,
+    qfrc_applied: new Float64Array(model.nv),
+    xfrc_applied: new Float64Array(6 * model.nbody),
+  });
   // any way there will do
-  writeOption(m, { ...model.opt, tolerance: 1e-8, iterations: Math.min(model.opt.iterations, 50), ls_tolerance: 0.01, ls_iterations: 20 });
+  writeOption(m, {
+    ...model.opt,
+    tolerance: 1e-8,
+    iterations: Math.min(model.opt.iterations, 50),
+    ls_tolerance: 0.01,
+    ls_iterations: 20,
+  });
   for (let i = 0; i < steps; i++) mujoco.mj_step(m, data);
   writeOption(m, model.opt);
-  return round32(Object.fromEntries(STATE.map((name) => [name, name === "time" ? [data.time] : readOr(read, model, name)])));
+  return round32(
+    Object.fromEntries(STATE.map((name) => [name, name === "time" ? [data.time] : readOr(read, model, name)])),
+  );
 }
 
-const readOr = (read: Oracle["read"], model: Model, name: string) => (fieldSize(model, name as never) ? read(name) : new Float64Array());
+const readOr = (read: Oracle["read"], model: Model, name: string) =>
+  fieldSize(model, name as never) ? read(name) : new Float64Array();
 
 function contactTruths(oracle: Oracle): ContactTruth[] {
   const { mujoco, model, data } = oracle;
@@ -126,7 +163,13 @@ function denseMoment(model: Model, { data }: Oracle): Float64Array {
 }
 
 /** MuJoCo's data at a state. */
-export function truthAt(model: Model, oracle: Oracle, state: Record<string, Float64Array>, label: string, seed: number): Truth {
+export function truthAt(
+  model: Model,
+  oracle: Oracle,
+  state: Record<string, Float64Array>,
+  label: string,
+  seed: number,
+): Truth {
   const { mujoco, model: m, data } = oracle;
   mujoco.mj_resetData(m, data);
   writeState(oracle, state);
@@ -146,13 +189,21 @@ export function truthAt(model: Model, oracle: Oracle, state: Record<string, Floa
 export type ModelChoice = Model | string;
 
 const load = (choice: ModelChoice): Promise<Model> =>
-  typeof choice !== "string" ? Promise.resolve(choice) : choice.trimStart().startsWith("<") ? loadModel(choice) : loadTestModel(choice);
+  typeof choice !== "string"
+    ? Promise.resolve(choice)
+    : choice.trimStart().startsWith("<")
+      ? loadModel(choice)
+      : loadTestModel(choice);
 
 /**
  * A model and MuJoCo's data at one state for each seed, or at given states. MuJoCo's solver runs to the minimum, so
  * that solutions can be compared.
  */
-export async function fixture(choice: ModelChoice, seeds: readonly number[], states?: readonly Values[]): Promise<Fixture> {
+export async function fixture(
+  choice: ModelChoice,
+  seeds: readonly number[],
+  states?: readonly Values[],
+): Promise<Fixture> {
   const loaded = await load(choice);
   checkSupported(loaded);
   const tight = { tolerance: 1e-15, ls_tolerance: 1e-6, ls_iterations: 100 };

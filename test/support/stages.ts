@@ -49,36 +49,39 @@ function traceStage(model: Model, stage: Stage, unroll: boolean, exact: boolean)
   const names: { name: string; at: number; length: number }[] = [];
   let outputs = 0;
 
-  const made = trace(() => {
-    const values: Scalar[] = [];
-    for (let q = 0; q < fours(inputs); q++) {
-      values.push(...load4("inputs", add(mul(world(), fours(inputs)), q), "f32", "read"));
-    }
-    const given = new Map<string, readonly Scalar[]>();
-    let at = 0;
-    for (const [name, size] of sizes) given.set(name, values.slice(at, (at += size)));
+  const made = trace(
+    () => {
+      const values: Scalar[] = [];
+      for (let q = 0; q < fours(inputs); q++) {
+        values.push(...load4("inputs", add(mul(world(), fours(inputs)), q), "f32", "read"));
+      }
+      const given = new Map<string, readonly Scalar[]>();
+      let at = 0;
+      for (const [name, size] of sizes) given.set(name, values.slice(at, (at += size)));
 
-    const [m, d] = [modelView(model), dataView(model)];
-    const [bad] = given.get("bad")!;
-    for (const name of FIELDS) {
-      const size = fieldSize(model, name);
-      for (let i = 0; i < size; i++) d[name].set(i, given.get(name)?.[i] ?? bad);
-    }
-    const more = stage.run(m, d, (name) => given.get(name)!) ?? {};
+      const [m, d] = [modelView(model), dataView(model)];
+      const [bad] = given.get("bad")!;
+      for (const name of FIELDS) {
+        const size = fieldSize(model, name);
+        for (let i = 0; i < size; i++) d[name].set(i, given.get(name)?.[i] ?? bad);
+      }
+      const more = stage.run(m, d, (name) => given.get(name)!) ?? {};
 
-    const results: Scalar[] = [];
-    const put = (name: string, list: readonly Scalar[]) => {
-      names.push({ name, at: results.length, length: list.length });
-      results.push(...list.map((x) => toF32(x)));
-    };
-    for (const name of stage.writes) put(name, d[name].all());
-    for (const [name, list] of Object.entries(more)) put(name, list);
-    outputs = results.length;
-    for (let q = 0; q < fours(outputs); q++) {
-      const four = [0, 1, 2, 3].map((k) => results[4 * q + k] ?? 0);
-      store4("outputs", add(mul(world(), fours(outputs)), q), four as never);
-    }
-  }, { unroll, exact });
+      const results: Scalar[] = [];
+      const put = (name: string, list: readonly Scalar[]) => {
+        names.push({ name, at: results.length, length: list.length });
+        results.push(...list.map((x) => toF32(x)));
+      };
+      for (const name of stage.writes) put(name, d[name].all());
+      for (const [name, list] of Object.entries(more)) put(name, list);
+      outputs = results.length;
+      for (let q = 0; q < fours(outputs); q++) {
+        const four = [0, 1, 2, 3].map((k) => results[4 * q + k] ?? 0);
+        store4("outputs", add(mul(world(), fours(outputs)), q), four as never);
+      }
+    },
+    { unroll, exact },
+  );
   return { trace: made, inputs, outputs, kind: "f32", outputKind: "f32", names };
 }
 
@@ -109,10 +112,12 @@ export async function evaluate(
   const order = [...stage.reads, ...Object.keys(stage.extra?.(model) ?? {})];
   const bad = how.on === "f64" ? Number.NaN : 1e30;
   const rows = worlds.map((w) => [...order.flatMap((name) => Array.from(w[name] ?? missing(stage, name))), bad]);
-  for (const row of rows) if (row.length !== p.inputs) throw new Error(`${stage.name}: ${row.length} inputs, not ${p.inputs}`);
+  for (const row of rows)
+    if (row.length !== p.inputs) throw new Error(`${stage.name}: ${row.length} inputs, not ${p.inputs}`);
   const params = Object.fromEntries(simParams(model).map((s) => [s.name, s.initial]));
 
-  if (p.outputs === 0) return worlds.map(() => Object.fromEntries(p.names.map(({ name }) => [name, new Float64Array()])));
+  if (p.outputs === 0)
+    return worlds.map(() => Object.fromEntries(p.names.map(({ name }) => [name, new Float64Array()])));
   const results =
     typeof how.on === "string" ? runJs(p, how.on, rows, { params }) : await runGpu(how.on, p, rows, { params });
   return results.map((row) =>
