@@ -108,7 +108,7 @@ function makeDialect(precision: Precision): Dialect {
       }
     },
     constant: (name, _node, expression) => `const ${name} = ${expression};`,
-    loop: (i, start, bound) => ({ head: [`for (let ${i} = ${start}; ${i} < ${bound}; ${i}++) {`], tail: ["}"] }),
+    loop: (i, start, bound) => ({ head: [`for (let ${i} = ${start}; ${i} < (${bound}); ${i}++) {`], tail: ["}"] }),
     set: (name, value) => `${name} = ${value};`,
     put: (name, index, value) => `${name}[${index}] = ${value};`,
     store: (s, index, values) =>

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { array, breakIf, each, flag, loop, param, store4, table, variable, when } from "../../src/trace/control.ts";
 import { trace } from "../../src/trace/graph.ts";
-import { add, eq, gt, isNode, lt, mul, sub, toF32, toI32, type Int, type Scalar } from "../../src/trace/scalar.ts";
+import { add, eq, gt, isNode, lt, mul, select, sub, toF32, toI32, type Int, type Scalar } from "../../src/trace/scalar.ts";
 import { runBoth as run } from "../support/trace-runner.ts";
 
 /** Runs `fn` inside a trace. */
@@ -225,6 +225,15 @@ describe("loops", () => {
       return [sum.get()];
     };
     expect(run(1, fn, [[0], [3], [5], [9], [-2]])).toEqual([[10], [7], [0], [0], [7]]);
+  });
+
+  test("bounds that are chosen at run time", () => {
+    const fn = ([limit]: Scalar[]) => {
+      const sum = variable("sum", 0);
+      loop(select(gt(limit, 2), 0, toI32(limit)), (i) => sum.set(add(sum.get(), toF32(add(i, 1)))));
+      return [sum.get()];
+    };
+    expect(run(1, fn, [[0], [2], [3], [7]])).toEqual([[0], [3], [0], [0]]);
   });
 
   test("refusals", () => {
