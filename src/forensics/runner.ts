@@ -8,7 +8,8 @@ import { now } from "./machine.ts";
 const ACTION_BATCHES = 8;
 /** Control steps before anything is measured: from the start states into what random actions make of them. */
 const WARM_STEPS = 200;
-const WARM_SECONDS = 5;
+/** They end after this many times the length of a measurement. */
+const WARM_SHARE = 5;
 /** Device time between two looks at the clock. */
 const BURST_SECONDS = 0.05;
 /** The environment waits by itself after so many steps. */
@@ -82,7 +83,7 @@ export class Runner {
   }
 
   /** Puts the worlds into states that random actions lead to, at different times of their episodes. */
-  async warmUp(maxEpisodeSteps: number): Promise<void> {
+  async warmUp(maxEpisodeSteps: number, seconds: number): Promise<void> {
     if (Number.isFinite(maxEpisodeSteps)) {
       const random = new RandomStream(0, 0, 0, streams.user);
       const lengths = Float64Array.from({ length: this.env.numEnvs }, (_, w) => random.integer(w, maxEpisodeSteps));
@@ -90,7 +91,7 @@ export class Runner {
     }
     const begin = now();
     let steps = 0;
-    while (steps < WARM_STEPS && now() - begin < WARM_SECONDS) {
+    while (steps < WARM_STEPS && now() - begin < WARM_SHARE * seconds) {
       await this.step();
       steps++;
     }

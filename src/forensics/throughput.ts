@@ -125,7 +125,7 @@ export async function bench(task: Task<object>, options: BenchOptions): Promise<
         const setup = { model: settings.model, frameSkip, starts, controls };
         peers = await MuJoCoPeers.start(options.workers ?? availableParallelism(), setup);
       }
-      await runner.warmUp(maxEpisodeSteps);
+      await runner.warmUp(maxEpisodeSteps, seconds);
     }
     const episodes = () => runners[0].meanEpisodeSteps(Math.min(maxEpisodeSteps, 1e9));
 

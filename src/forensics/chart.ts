@@ -1,0 +1,86 @@
+// line charts as SVG, for reports that are read without a network
+import { formatCount } from "../core/units.ts";
+
+export interface Series {
+  readonly label: string;
+  readonly points: readonly (readonly [x: number, y: number])[];
+}
+
+export interface Chart {
+  readonly title: string;
+  readonly x: string;
+  readonly y: string;
+  readonly series: readonly Series[];
+  /** A level that must not be passed, drawn across. */
+  readonly level?: { readonly label: string; readonly y: number };
+  /** How a value of the y axis is written. */
+  readonly format?: (value: number) => string;
+}
+
+const WIDTH = 640;
+const HEIGHT = 300;
+const LEFT = 96;
+const RIGHT = 16;
+const TOP = 36;
+const BOTTOM = 48;
+const COLORS = ["#2563a8", "#c05a1c", "#3a8a4d"];
+
+/** A chart with logarithmic axes: counts and bytes span magnitudes. Points that are not positive are left out. */
+export function lineChart(chart: Chart): string {
+  const { format = (value) => formatCount(Math.round(value)) } = chart;
+  const series = chart.series.map((s) => ({ ...s, points: s.points.filter(([x, y]) => x > 0 && y > 0) }));
+  const points = series.flatMap((s) => s.points);
+  if (points.length === 0) return "";
+
+  const x = scale(points.map(([at]) => at), 2, LEFT, WIDTH - RIGHT);
+  const y = scale([...points.map(([, at]) => at), ...(chart.level ? [chart.level.y] : [])], 10, HEIGHT - BOTTOM, TOP);
+  const parts = [
+    text(WIDTH / 2, 20, chart.title, "middle", "title"),
+    ...y.ticks.map((at) => grid(LEFT, y.of(at), WIDTH - RIGHT, y.of(at)) + text(LEFT - 8, y.of(at) + 4, format(at), "end")),
+    ...x.ticks.map((at) => grid(x.of(at), TOP, x.of(at), HEIGHT - BOTTOM) + text(x.of(at), HEIGHT - BOTTOM + 18, formatCount(Math.round(at)), "middle")),
+    text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, chart.x, "middle"),
+    text(LEFT, TOP - 8, chart.y, "start"),
+  ];
+
+  series.forEach((s, k) => {
+    const color = COLORS[k % COLORS.length];
+    const path = s.points.map(([px, py]) => `${round(x.of(px))},${round(y.of(py))}`).join(" ");
+    parts.push(`<polyline points="${path}" fill="none" stroke="${color}" stroke-width="2"/>`);
+    for (const [px, py] of s.points) {
+      parts.push(`<circle cx="${round(x.of(px))}" cy="${round(y.of(py))}" r="3" fill="${color}"><title>${escapeHtml(`${s.label}: ${formatCount(px)}, ${format(py)}`)}</title></circle>`);
+    }
+    if (series.length > 1) parts.push(text(WIDTH - RIGHT - 4, TOP + 14 + 16 * k, s.label, "end", "", color));
+  });
+
+  if (chart.level) {
+    const at = round(y.of(chart.level.y));
+    parts.push(`<line x1="${LEFT}" y1="${at}" x2="${WIDTH - RIGHT}" y2="${at}" stroke="#b91c1c" stroke-dasharray="6 4"/>`);
+    parts.push(text(LEFT + 6, at - 5, chart.level.label, "start", "", "#b91c1c"));
+  }
+  return `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" role="img" aria-label="${escapeHtml(chart.title)}">${parts.join("")}</svg>`;
+}
+
+export const escapeHtml = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+
+/** A logarithmic axis from pixel `from` to pixel `to`, with ticks at powers of `base`, seven at most. */
+function scale(values: readonly number[], base: number, from: number, to: number) {
+  const log = (value: number) => Math.log(value) / Math.log(base);
+  const low = Math.floor(log(Math.min(...values)) + 1e-9);
+  const high = Math.max(low + 1, Math.ceil(log(Math.max(...values)) - 1e-9));
+  const of = (value: number) => from + ((log(value) - low) / (high - low)) * (to - from);
+  const stride = Math.ceil((high - low) / 6);
+  const ticks: number[] = [];
+  for (let k = low; k <= high; k += stride) ticks.push(base ** k);
+  return { of, ticks };
+}
+
+const round = (value: number): number => Math.round(value * 10) / 10;
+
+const grid = (x1: number, y1: number, x2: number, y2: number): string =>
+  `<line x1="${round(x1)}" y1="${round(y1)}" x2="${round(x2)}" y2="${round(y2)}" stroke="#d4d4d4"/>`;
+
+function text(x: number, y: number, content: string, anchor: string, kind = "", fill = "#333"): string {
+  const weight = kind === "title" ? ` font-weight="600" font-size="14"` : "";
+  return `<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}" fill="${fill}"${weight}>${escapeHtml(content)}</text>`;
+}

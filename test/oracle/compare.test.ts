@@ -1,0 +1,168 @@
+// corral's comparison with MuJoCo: what it measures, what it excuses, what it does not
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { compareWithMuJoCo } from "../../src/forensics/compare.ts";
+import { distance, ONE_STEP_BOUNDS, spreadOf } from "../../src/forensics/measure.ts";
+import { MuJoCoWorld } from "../../src/forensics/mujoco_world.ts";
+import { sensitivityOf } from "../../src/forensics/sensitivity.ts";
+import { startState, trajectory, type Sample } from "../../src/forensics/trajectory.ts";
+import { Judge } from "../../src/forensics/verdict.ts";
+import { loadModel, type Model } from "../../src/model/model.ts";
+import { loadTestModel } from "../support/mjcf.ts";
+import { softwareAdapters } from "../support/software-adapters.ts";
+
+const adapters = await softwareAdapters();
+
+describe("measure", () => {
+  test("distance is relative to the largest number, absolute near zero", () => {
+    expect(distance([1, 2, 3], [1, 2, 3])).toBe(0);
+    expect(distance([0, 0.5], [0, 0])).toBe(0.5);
+    expect(distance([9, 110], [9, 99])).toBeCloseTo(0.11, 12);
+    expect(distance([7, 1, 2], [1, 2], 1)).toBe(0);
+    expect(distance([], [])).toBe(0);
+    expect(distance([Number.NaN], [0])).toBe(Infinity);
+    expect(distance([Infinity], [Infinity])).toBe(Infinity);
+  });
+
+  test("percentiles are values that occur", () => {
+    const values = Array.from({ length: 1000 }, (_, i) => 1000 - i);
+    expect(spreadOf(values)).toEqual({ median: 500, p99: 990, max: 1000 });
+    expect(spreadOf([3])).toEqual({ median: 3, p99: 3, max: 3 });
+    expect(spreadOf([])).toEqual({ median: 0, p99: 0, max: 0 });
+  });
+});
+
+describe("trajectories", () => {
+  test("start states are valid, of the seed, and from every keyframe in turn", async () => {
+    const model = await loadModel(`
+      <mujoco>
+        <worldbody>
+          <body><freejoint/><geom size="0.1"/></body>
+          <body pos="0 0 1"><joint type="ball"/><geom size="0.1" pos="0.3 0 0"/></body>
+          <body pos="1 0 0"><joint axis="0 1 0" range="-1 1" limited="true"/><geom size="0.1" pos="0.3 0 0"/></body>
+        </worldbody>
+        <keyframe><key qpos="0 0 5 1 0 0 0 1 0 0 0 1"/></keyframe>
+      </mujoco>`);
+    const states = Array.from({ length: 50 }, (_, env) => startState(model, 1, env));
+    for (const [env, { qpos }] of states.entries()) {
+      expect(Math.hypot(...qpos.subarray(3, 7))).toBeCloseTo(1, 12);
+      expect(Math.hypot(...qpos.subarray(7, 11))).toBeCloseTo(1, 12);
+      expect(Math.abs(qpos[11])).toBeLessThanOrEqual(1);
+      expect(qpos[2] > 4).toBe(env % 2 === 1);
+    }
+    expect(startState(model, 1, 3)).toEqual(states[3]);
+    expect(startState(model, 2, 3)).not.toEqual(states[3]);
+    expect(startState(model, 1, 3, 1)).not.toEqual(states[3]);
+  });
+
+  test("each sample repeats in MuJoCo to the bit, and follows the one before", async () => {
+    const model = await loadTestModel("envs/hopper");
+    const world = await MuJoCoWorld.create(model);
+    const samples = [...trajectory(model, world, { steps: 30, envs: 2, seed: 5 })];
+    expect(samples).toHaveLength(60);
+    expect(world.step(samples[17].from)).toEqual(samples[17].result);
+    expect(samples[18].from.qpos).toEqual(samples[17].result.qpos);
+    expect(samples[30]).toMatchObject({ env: 1, step: 0 });
+    world.delete();
+  });
+});
+
+describe("judgement", () => {
+  let model: Model;
+  let world: MuJoCoWorld;
+  beforeAll(async () => {
+    // a ball 1 m above the floor, falling freely
+    model = await loadModel(`
+      <mujoco><worldbody><geom type="plane" size="5 5 1"/><body pos="0 0 1"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>`);
+    world = await MuJoCoWorld.create(model);
+  });
+  afterAll(() => world.delete());
+
+  /** A sample whose ball is at a height over the floor. */
+  function ballAt(gap: number): Sample {
+    const start = startState(model, 0, 0);
+    const from = { ...start, qpos: Float64Array.of(0, 0, 0.1 + gap, 1, 0, 0, 0), qvel: new Float64Array(6) };
+    return { env: 0, step: 0, episode: 0, from, result: world.step(from) };
+  }
+  const counts = ({ result }: Sample) => ({ ncon: result.ncon, nefc: result.nefc });
+
+  test("errors within the bounds pass, larger ones that MuJoCo does not share fail", () => {
+    const judge = new Judge(world);
+    const sample = ballAt(1);
+    judge.add(sample, { qpos: ONE_STEP_BOUNDS.qposMax, qvel: ONE_STEP_BOUNDS.qvelP99 }, counts(sample));
+    expect(judge.verdict({})).toMatchObject({ passed: true, beyond: 0 });
+    judge.add(sample, { qpos: 2e-5, qvel: 0 }, counts(sample));
+    expect(judge.verdict({})).toMatchObject({ passed: false, beyond: 1, explained: 0, reasons: ["qpos is off by 2.00e-5, bound 0.00001"] });
+  });
+
+  test("velocities may be off by the smaller bound in one of a hundred steps", () => {
+    const judge = new Judge(world);
+    const sample = ballAt(1);
+    for (let i = 0; i < 99; i++) judge.add(sample, { qpos: 0, qvel: 0 }, counts(sample));
+    judge.add(sample, { qpos: 0, qvel: 5e-4 }, counts(sample));
+    expect(judge.verdict({}).passed).toBe(true);
+    judge.add(sample, { qpos: 0, qvel: 5e-4 }, counts(sample));
+    expect(judge.verdict({}).reasons).toEqual(["qvel is off by more than 0.0001 in 2 of 101 steps, more than 1 %"]);
+  });
+
+  test("a contact may be there or not within 1e-6 of touching, and nowhere else", () => {
+    for (const [gap, touches] of [[5e-7, true], [-5e-7, true], [1e-5, false], [-1e-5, false]] as const) {
+      const sample = ballAt(gap);
+      const has = sample.result.ncon;
+      expect(has).toBe(gap < 0 ? 1 : 0);
+      const judge = new Judge(world);
+      judge.add(sample, { qpos: 0, qvel: 0 }, { ncon: 1 - has, nefc: has === 1 ? 0 : 4 });
+      expect(judge.contacts).toMatchObject({ equal: 0, touching: touches ? 1 : 0, total: 1 });
+      expect(judge.rows).toMatchObject({ equal: 0, touching: touches ? 1 : 0, total: 1 });
+      expect(judge.verdict({}).passed).toBe(touches);
+    }
+  });
+
+  test("what such a contact does is MuJoCo's own sensitivity, and leaves the model as it was", () => {
+    const sample = ballAt(5e-7);
+    const falling = { ...sample.from, qvel: Float64Array.of(0, 0, -1, 0, 0, 0) };
+    const { qvel } = sensitivityOf(world, { ...sample, from: falling, result: world.step(falling) });
+    expect(qvel).toBeGreaterThan(0.01);
+    expect(world.step(sample.from)).toEqual(sample.result);
+    expect(sensitivityOf(world, ballAt(1)).qvel).toBeLessThan(1e-6);
+  });
+
+  test("a status bit fails the comparison", () => {
+    expect(new Judge(world).verdict({ BAD_QACC: 3 }).reasons).toEqual(["BAD_QACC is set in 3 steps"]);
+  });
+});
+
+describe("comparison", () => {
+  test("float64 on the CPU is MuJoCo to the last digits, on every field", async () => {
+    const found = await compareWithMuJoCo(await loadTestModel("sensors"), { steps: 20, envs: 2, seed: 1, device: "cpu-f64" });
+    expect(found.verdict).toMatchObject({ passed: true, beyond: 0 });
+    for (const name of ["qpos", "qvel", "sensordata"] as const) expect(found.oneStep[name]!.max).toBeLessThan(1e-8);
+    expect(found.contacts).toMatchObject({ equal: 40, total: 40 });
+    expect(found.contacts.most).toBeGreaterThan(0);
+  });
+
+  test("a model that is not supported is reported with every feature", async () => {
+    const model = await loadModel(`<mujoco><option density="1" viscosity="1"/><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>`);
+    const found = await compareWithMuJoCo(model);
+    expect(found).toMatchObject({ adapter: null, oneStep: {}, verdict: { passed: false } });
+    expect(found.unsupported).toEqual(["density (fluid forces)", "viscosity (fluid forces)"]);
+  });
+
+  test("bad counts are refused", async () => {
+    const model = await loadTestModel("joint_hinge");
+    await expect(compareWithMuJoCo(model, { steps: 0 })).rejects.toMatchObject({ code: "bad-option" });
+    await expect(compareWithMuJoCo(model, { envs: 1.5 })).rejects.toMatchObject({ code: "bad-option" });
+    await expect(compareWithMuJoCo(model, { seed: -1, device: "cpu" })).rejects.toMatchObject({ code: "bad-seed" });
+  });
+
+  for (const adapter of adapters) {
+    for (const name of ["envs/half_cheetah", "pair_plane_sphere", "actuators"]) {
+      test(`${name} on ${adapter} is within the bounds, and drifts as MuJoCo beside itself`, async () => {
+        const found = await compareWithMuJoCo(await loadTestModel(name), { steps: 60, envs: 2, adapter, rollout: true });
+        expect(found.verdict.reasons).toEqual([]);
+        expect(found.contacts.equal + found.contacts.touching).toBe(120);
+        expect(found.rollout!.map(({ step }) => step)).toEqual([1, 2, 5, 10, 20, 50, 60]);
+        expect(found.rollout![0].qpos.max).toBeLessThan(ONE_STEP_BOUNDS.qposMax);
+      });
+    }
+  }
+});

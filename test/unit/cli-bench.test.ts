@@ -1,0 +1,67 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Bench } from "../../src/forensics/throughput.ts";
+import { corralInside as corral } from "../support/cli-inside.ts";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "corral-test-"));
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+// forms and exit codes only: times are nobody's business here
+const QUICK = ["--seconds", "0.02", "--repetitions", "2", "--workers", "1", "--device", "cpu"];
+const positive = expect.toSatisfy((x: number) => Number.isFinite(x) && x > 0);
+const range = { min: positive, max: positive };
+
+describe("corral bench", () => {
+  test("prints one JSON document of the promised form, and writes it where it is told", async () => {
+    const { code, stdout, stderr } = await corral(["bench", "CartPole", "--envs", "4,8", ...QUICK, "--json", "--out", folder]);
+    expect(code, stderr).toBe(0);
+    const found = JSON.parse(stdout) as Bench;
+    const row = { physicsStepsPerSec: positive, envStepsPerSec: positive, firstStepMs: positive, physicsRange: range, envRange: range };
+    expect(found).toMatchObject({
+      name: "CartPole",
+      rows: [
+        { numEnvs: 4, bytesPerEnv: 208, compiled: true, ...row },
+        { numEnvs: 8, bytesPerEnv: 208, compiled: false, ...row },
+      ],
+      mujoco: {
+        workers1: { workers: 1, physicsStepsPerSec: positive, envStepsPerSec: positive },
+        workersN: { workers: 1, physicsStepsPerSec: positive },
+      },
+      ratio: { workers1: positive, workersN: positive, workers1Min: positive, workersNMin: positive },
+      machine: { cores: positive, memory: positive, node: process.version },
+      settings: { frameSkip: 1, repetitions: 2, seconds: 0.02 },
+    });
+    expect(found.adapter).toMatch(/^cpu/);
+    const [machine] = readdirSync(folder);
+    expect(machine).toMatch(/^[a-z0-9-]+$/);
+    expect(JSON.parse(readFileSync(join(folder, machine, "CartPole.json"), "utf8"))).toEqual(found);
+  });
+
+  test("measures a model that has no task, no control and no sensor", async () => {
+    const { code, stdout, stderr } = await corral(["bench", "test/models/joint_ball.xml", "--envs", "4", ...QUICK]);
+    expect(code, stderr).toBe(0);
+    expect(stdout).toMatch(/^ {2}4 worlds +[\d,.]+ /m);
+    expect(stdout).toMatch(/^ {2}MuJoCo WASM, 1 worker /m);
+  });
+
+  test.each([
+    [["bench", "CartPole", "--envs", "256,none"], "--envs is 'none'"],
+    [["bench", "CartPole", "--envs", "8,8"], "pass each count once"],
+    [["bench", "CartPole", "--seconds", "0"], "--seconds is '0'"],
+    [["bench", "CartPole", "--set", "speed=2", "--device", "cpu"], "[unknown-option]"],
+    [["bench", "Cheetah"], "[unknown-env]"],
+    [["bench", "missing.xml"], "[missing-file]"],
+    [["bench", "test/models/joint_ball.xml", "CartPole"], "one argument too many"],
+  ])("%j is bad usage", async (args, text) => {
+    const { code, stdout, stderr } = await corral(args);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(text);
+  });
+});
