@@ -121,7 +121,18 @@ function describe(b: Bench): string {
   return lines.join("\n");
 }
 
-const HEADER = ["environment", "worlds", "physics steps/s", "env steps/s", "a world", "first step", "MuJoCo 1 worker", "MuJoCo all cores", "ratio 1", "ratio all"];
+const HEADER = [
+  "environment",
+  "worlds",
+  "physics steps/s",
+  "env steps/s",
+  "a world",
+  "first step",
+  "MuJoCo 1 worker",
+  "MuJoCo all cores",
+  "ratio 1",
+  "ratio all",
+];
 
 /** One row an environment: its fastest batch. */
 function overviewRows(results: readonly Bench[]): string[][] {

@@ -105,8 +105,22 @@ function drift(c: Comparison): string[] {
     String(d.worlds),
     ...[d.qpos, d.qvel, d.mujoco.qpos, d.mujoco.qvel].flatMap((s) => [scientific(s.median), scientific(s.max)]),
   ]);
-  const header = ["steps", "worlds", "qpos median", "max", "qvel median", "max", "MuJoCo qpos median", "max", "qvel median", "max"];
-  return ["Running freely; the last four columns are MuJoCo beside itself from a state changed by 1e-7", table([header, ...rows])];
+  const header = [
+    "steps",
+    "worlds",
+    "qpos median",
+    "max",
+    "qvel median",
+    "max",
+    "MuJoCo qpos median",
+    "max",
+    "qvel median",
+    "max",
+  ];
+  return [
+    "Running freely; the last four columns are MuJoCo beside itself from a state changed by 1e-7",
+    table([header, ...rows]),
+  ];
 }
 
 function verdict(c: Comparison): string[] {

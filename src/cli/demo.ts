@@ -68,13 +68,23 @@ export async function run(args: string[]): Promise<number> {
 
     const shown: Shown[] = [];
     for (const made of runs) shown.push({ run: made, last: await live(made, seconds, values.json ?? false) });
-    say(`\nOne world at a time beside MuJoCo in float64, from the same state under the same action\n\n${checkTable(shown)}\n`);
+    say(
+      `\nOne world at a time beside MuJoCo in float64, from the same state under the same action\n\n${checkTable(shown)}\n`,
+    );
 
     say("Measuring beside MuJoCo's WebAssembly, which steps one world in each worker thread ...\n");
     const benches: Bench[] = [];
     for (const id of ENVIRONMENTS) {
       const { numEnvs } = options;
-      benches.push(await bench(taskOf(id), { numEnvs: [numEnvs], seconds: Math.min(1, seconds), repetitions: 3, seed, batch: where }));
+      benches.push(
+        await bench(taskOf(id), {
+          numEnvs: [numEnvs],
+          seconds: Math.min(1, seconds),
+          repetitions: 3,
+          seed,
+          batch: where,
+        }),
+      );
     }
     say(`${throughputTable(benches)}\n`);
     const good = shown.every(({ last }) => last.checks.failed === 0 && last.trouble === 0);
@@ -88,7 +98,7 @@ export async function run(args: string[]): Promise<number> {
 
 /** Steps an environment with a line that is rewritten on a terminal, and printed now and then elsewhere. */
 async function live(run: DemoRun, seconds: number, json: boolean): Promise<DemoProgress> {
-  const terminal = process.stdout.isTTY === true && !json;
+  const terminal = process.stdout.isTTY && !json;
   const say = json ? progress : print;
   let printed = -Infinity;
   const last = await run.run(seconds, (p) => {
@@ -109,7 +119,9 @@ function line(p: DemoProgress): string {
   const parts = [
     `${p.id} ${p.seconds.toFixed(0).padStart(3)} s`,
     `${rate(p.envStepsPerSec).padStart(9)} env steps/s`,
-    p.episodes > 0 ? `return ${p.meanReturn.toFixed(1)} over ${p.meanLength.toFixed(0)} steps` : "no episode has ended yet",
+    p.episodes > 0
+      ? `return ${p.meanReturn.toFixed(1)} over ${p.meanLength.toFixed(0)} steps`
+      : "no episode has ended yet",
     `${formatCount(p.terminated)} terminated, ${formatCount(p.truncated)} truncated`,
   ];
   if (p.check) parts.push(`world ${p.check.world} off MuJoCo by ${p.check.qpos.toExponential(0)}`);
@@ -125,7 +137,13 @@ function memoryTable(runs: readonly DemoRun[]): string {
       const names = list.map((f) => f.name);
       const shown = names.length > 4 ? `${names.slice(0, 4).join(", ")}, ...` : names.join(", ");
       const perWorld = list.reduce((sum, f) => sum + f.bytesPerWorld, 0);
-      rows.push([plan.name, arena, shown, formatCount(perWorld), formatBytes(list.reduce((sum, f) => sum + f.bytes, 0))]);
+      rows.push([
+        plan.name,
+        arena,
+        shown,
+        formatCount(perWorld),
+        formatBytes(list.reduce((sum, f) => sum + f.bytes, 0)),
+      ]);
     }
     rows.push([plan.name, "all", "", formatCount(plan.bytesPerWorld), formatBytes(plan.totalBytes)]);
     total += plan.totalBytes;
@@ -160,7 +178,10 @@ function checkTable(shown: readonly Shown[]): string {
     last.checks.qvel.toExponential(1),
     last.checks.failed === 0 ? "none" : String(last.checks.failed),
   ]);
-  return table([["environment", "control steps", "physics steps each", "worst qpos", "worst qvel", "out of bounds"], ...rows]);
+  return table([
+    ["environment", "control steps", "physics steps each", "worst qpos", "worst qvel", "out of bounds"],
+    ...rows,
+  ]);
 }
 
 function throughputTable(benches: readonly Bench[]): string {

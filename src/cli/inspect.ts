@@ -25,7 +25,13 @@ Exit codes: 0 done, 2 bad usage.
 
 export async function run(args: string[]): Promise<number> {
   const { rolled, set } = MODEL_OPTIONS;
-  const options = { rolled, set, kernel: { type: "string" }, stage: { type: "string" }, cost: { type: "boolean" } } as const;
+  const options = {
+    rolled,
+    set,
+    kernel: { type: "string" },
+    stage: { type: "string" },
+    cost: { type: "boolean" },
+  } as const;
   const { values, positionals } = parse(args, options, 1);
   const target = onlyArgument(positionals, "MODEL_OR_ENV");
   const planned = await plannedOf(target, { numEnvs: 1, unroll: !values.rolled, settings: values.set });

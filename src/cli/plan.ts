@@ -28,7 +28,8 @@ export async function run(args: string[]): Promise<number> {
   const { rolled, set } = MODEL_OPTIONS;
   const { values, positionals } = parse(args, { rolled, set, envs: { type: "string" }, budget: { type: "string" } }, 1);
   const target = onlyArgument(positionals, "MODEL_OR_ENV");
-  if (values.envs === undefined) throw new UsageError("--envs is missing: pass the number of worlds, as in --envs 4096.");
+  if (values.envs === undefined)
+    throw new UsageError("--envs is missing: pass the number of worlds, as in --envs 4096.");
   const numEnvs = integerOption("envs", values.envs, 1);
   const context = values.budget === undefined ? {} : { budget: budgetOf(values.budget) };
   const { plan } = await plannedOf(target, { numEnvs, unroll: !values.rolled, settings: values.set }, context);
@@ -39,5 +40,9 @@ export async function run(args: string[]): Promise<number> {
 
 function budgetOf(text: string): BudgetView {
   const { available, source } = ofHost();
-  return { limit: parseBytes(text, "--budget", available), live: 0, source: /^0?\.|%/.test(text) ? source : "--budget" };
+  return {
+    limit: parseBytes(text, "--budget", available),
+    live: 0,
+    source: /^0?\.|%/.test(text) ? source : "--budget",
+  };
 }

@@ -35,7 +35,7 @@ export function overridesOf(settings: readonly string[] = []): OptionOverrides {
     if (numbers.some(Number.isNaN)) overrides[name] = text;
     else overrides[name] = numbers.length === 1 ? numbers[0] : numbers;
   }
-  return overrides as OptionOverrides;
+  return overrides;
 }
 
 /** The model of a file, with `--set` applied. Throws what `loadModel` and `withOptions` throw. */
@@ -74,7 +74,11 @@ export interface PlannedOptions {
  * Kernels and plan of a model or an environment, without a device.
  * @throws what loadModel, createSimulation and makeVec throw for their arguments
  */
-export async function plannedOf(target: string, options: PlannedOptions, context: PlanContext = {}): Promise<PlannedBatch> {
+export async function plannedOf(
+  target: string,
+  options: PlannedOptions,
+  context: PlanContext = {},
+): Promise<PlannedBatch> {
   const { numEnvs, unroll } = options;
   if (isModelPath(target)) return planKernels(await modelOf(target, options.settings), { numEnvs, unroll }, context);
   return planEnv(target, { numEnvs, unroll, ...overridesOf(options.settings) }, context);

@@ -64,7 +64,9 @@ const none: CountAgreement = { equal: 0, touching: 0, total: 0, most: 0 };
 
 function checkCount(name: string, value: number): void {
   if (Number.isInteger(value) && value >= 1 && value <= 1e9) return;
-  throw new CorralError("bad-option", `${name} is ${String(value)}; it is an integer from 1 to 1e9.`, { [name]: value });
+  throw new CorralError("bad-option", `${name} is ${String(value)}; it is an integer from 1 to 1e9.`, {
+    [name]: value,
+  });
 }
 
 /**
@@ -89,7 +91,13 @@ export async function compareWithMuJoCo(model: Model, options: CompareOptions = 
       rows: none,
       status: {},
       diverged: [],
-      verdict: { passed: false, reasons: [`${features.length} unsupported features`], beyond: 0, explained: 0, worst: [] },
+      verdict: {
+        passed: false,
+        reasons: [`${features.length} unsupported features`],
+        beyond: 0,
+        explained: 0,
+        worst: [],
+      },
       unsupported: features.map((f) => f.feature),
       unsupportedElements: features,
     };
@@ -128,7 +136,11 @@ async function compareSteps(
   const recorder = options.rollout ? new RolloutRecorder(options.steps) : undefined;
 
   const finish = async (samples: readonly Sample[]): Promise<void> => {
-    const ours = await oneStep(model, simulation, samples.map((s) => s.from));
+    const ours = await oneStep(
+      model,
+      simulation,
+      samples.map((s) => s.from),
+    );
     samples.forEach((sample, i) => {
       const found = Object.fromEntries(
         COMPARED.map((name) => [name, distance(ours[name], sample.result[name], i * sample.result[name].length)]),

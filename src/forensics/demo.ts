@@ -103,7 +103,7 @@ export class DemoRun {
       trouble: counts.trouble,
     });
 
-    for (let world = 0; now() - begin < seconds; ) {
+    for (let world = 0; now() - begin < seconds;) {
       const due = now() - checkedAt >= CHECK_SECONDS;
       const before = due ? await this.#shadow.before(env, world) : undefined;
       const { size } = env.singleActionSpace;

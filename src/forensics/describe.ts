@@ -30,7 +30,10 @@ export interface EnvSummary {
  * A task with the options given, before any device.
  * @throws what makeVec throws for its arguments
  */
-export async function defineTarget(task: Task<object>, options: { readonly numEnvs: number; readonly [option: string]: unknown }) {
+export async function defineTarget(
+  task: Task<object>,
+  options: { readonly numEnvs: number; readonly [option: string]: unknown },
+) {
   const settings = settingsOf(task, await loadModel(task.model), options);
   return { task, settings, definition: defineEnv(task, settings) };
 }
@@ -39,7 +42,11 @@ export async function defineTarget(task: Task<object>, options: { readonly numEn
  * Kernels and plan of an environment, without a device.
  * @throws what makeVec throws for its arguments
  */
-export async function planEnv(id: string, options: { readonly numEnvs: number; readonly [option: string]: unknown }, context: PlanContext = {}): Promise<PlannedBatch> {
+export async function planEnv(
+  id: string,
+  options: { readonly numEnvs: number; readonly [option: string]: unknown },
+  context: PlanContext = {},
+): Promise<PlannedBatch> {
   const { definition } = await defineTarget(taskOf(id), options);
   return planOf(definition.batch(options.numEnvs), context);
 }

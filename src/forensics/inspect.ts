@@ -50,6 +50,12 @@ export function inspect(planned: PlannedBatch, kernel = "step", stage?: string):
   const parts = stagesOf(code);
   const stages = [...new Set(parts.map((p) => p.name))];
   if (stage !== undefined && !stages.includes(stage)) throw unknown("stage", stage, stages);
-  const wgsl = stage === undefined ? code : parts.filter((p) => p.name === stage).map((p) => p.text).join("\n\n");
+  const wgsl =
+    stage === undefined
+      ? code
+      : parts
+          .filter((p) => p.name === stage)
+          .map((p) => p.text)
+          .join("\n\n");
   return { name: planned.spec.name, kernel, kernels, stages, wgsl, cost: costOf(traced) };
 }

@@ -75,6 +75,11 @@ async function answerOf(worker: Worker): Promise<unknown> {
     const [answer] = (await once(worker, "message")) as unknown[];
     return answer;
   } catch (cause) {
-    throw new CorralError("mujoco-worker", `a worker thread with MuJoCo failed: ${(cause as Error).message}`, {}, { cause });
+    throw new CorralError(
+      "mujoco-worker",
+      `a worker thread with MuJoCo failed: ${(cause as Error).message}`,
+      {},
+      { cause },
+    );
   }
 }

@@ -23,7 +23,10 @@ export async function oneStep(model: Model, simulation: Simulation, states: read
   await simulation.setState(stateValues(model, states), worlds);
   simulation.step(1);
   const names = [...COMPARED, "ncon", "nefc", "status"] as const;
-  const read = await simulation.getState(names.filter((name) => fieldSize(model, name) > 0), worlds);
+  const read = await simulation.getState(
+    names.filter((name) => fieldSize(model, name) > 0),
+    worlds,
+  );
   const empty = new Float64Array();
   return Object.fromEntries(names.map((name) => [name, read[name] ?? empty])) as Ours;
 }

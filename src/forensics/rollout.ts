@@ -68,15 +68,29 @@ export async function rollout(
   return recorder.horizons
     .filter((h) => ours.get(h)!.qpos.length > 0)
     .map((step) => {
-      const spreads = ({ qpos, qvel }: { qpos: number[]; qvel: number[] }) => ({ qpos: spreadOf(qpos), qvel: spreadOf(qvel) });
-      return { step, worlds: ours.get(step)!.qpos.length, ...spreads(ours.get(step)!), mujoco: spreads(mujoco.get(step)!) };
+      const spreads = ({ qpos, qvel }: { qpos: number[]; qvel: number[] }) => ({
+        qpos: spreadOf(qpos),
+        qvel: spreadOf(qvel),
+      });
+      return {
+        step,
+        worlds: ours.get(step)!.qpos.length,
+        ...spreads(ours.get(step)!),
+        mujoco: spreads(mujoco.get(step)!),
+      };
     });
 }
 
 async function runOurs(simulation: Simulation, runs: readonly Run[], found: Found): Promise<void> {
   const { model } = simulation;
   const worlds = runs.map((_, i) => i);
-  await simulation.setState(stateValues(model, runs.map((r) => r.start)), worlds);
+  await simulation.setState(
+    stateValues(
+      model,
+      runs.map((r) => r.start),
+    ),
+    worlds,
+  );
   const last = Math.max(0, ...found.keys());
   for (let step = 0; step < last; step++) {
     if (model.nu > 0) await simulation.setState({ ctrl: controlsOf(model, runs, step) }, worlds);

@@ -47,7 +47,9 @@ export class Runner {
       const first = env.actionSpace.sample(seed, { draw: 0 });
       await env.step(first);
       const firstStepMs = 1000 * (now() - begin);
-      const others = Array.from({ length: ACTION_BATCHES - 1 }, (_, i) => env.actionSpace.sample(seed, { draw: i + 1 }));
+      const others = Array.from({ length: ACTION_BATCHES - 1 }, (_, i) =>
+        env.actionSpace.sample(seed, { draw: i + 1 }),
+      );
       return new Runner(env, [first, ...others], firstStepMs);
     } catch (error) {
       await env.close();
@@ -137,7 +139,10 @@ export class Runner {
     const bad = env.infos.worldsWithStatus();
     if (bad.length === 0) return;
     const names = env.infos.statusNames(bad[0]).join(", ");
-    throw new CorralError("bench-unhealthy", `${bad.length} of ${env.numEnvs} worlds of ${env.id} have ${names}; the rate would mean nothing.`);
+    throw new CorralError(
+      "bench-unhealthy",
+      `${bad.length} of ${env.numEnvs} worlds of ${env.id} have ${names}; the rate would mean nothing.`,
+    );
   }
 
   close(): Promise<void> {

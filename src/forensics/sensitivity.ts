@@ -28,7 +28,7 @@ export function nearbyState(state: WorldState, seed: number): WorldState {
   let next = 0;
   const move = (x: number) => x + (random.word(next++) & 1 ? 1 : -1) * SENSITIVITY_CHANGE * Math.max(1, Math.abs(x));
   const moved = Object.fromEntries(WORLD_STATE.map((name) => [name, state[name].map(move)]));
-  return { ...state, ...moved } as WorldState;
+  return { ...state, ...moved };
 }
 
 /** MuJoCo's sensitivity at a sample. Where a shift of the margins makes or ends a contact or limit, that counts too. */

@@ -90,7 +90,10 @@ const PEER_ACTIONS = 4096;
 
 /** Drivers keep compiled kernels on disk; first-step times are to be those of a first time. */
 export function disableShaderCaches(): void {
-  for (const [name, value] of [["MESA_SHADER_CACHE_DISABLE", "true"], ["__GL_SHADER_DISK_CACHE", "0"]]) {
+  for (const [name, value] of [
+    ["MESA_SHADER_CACHE_DISABLE", "true"],
+    ["__GL_SHADER_DISK_CACHE", "0"],
+  ]) {
     process.env[name] ??= value;
   }
 }
@@ -180,7 +183,8 @@ const perSecond = ({ controlSteps, seconds }: Measured): number => controlSteps 
 /** A batch that fails validation "runs" at absurd speed. */
 function assertClean(lease: DeviceLease | undefined): void {
   const [error] = lease?.gpu.uncaptured ?? [];
-  if (error) throw new CorralError("bench-gpu-errors", `the device reported an error while it was measured: ${error.message}`);
+  if (error)
+    throw new CorralError("bench-gpu-errors", `the device reported an error while it was measured: ${error.message}`);
 }
 
 /** States that the environment's own resets make, rows of qpos and qvel. */
@@ -191,7 +195,9 @@ async function startsOf({ env }: Runner): Promise<Float64Array> {
   const state = await env.getState(names, worlds);
   const [qpos, qvel] = [state.qpos ?? new Float64Array(), state.qvel ?? new Float64Array()];
   const [nq, nv] = [qpos.length / worlds.length, qvel.length / worlds.length];
-  return Float64Array.from(worlds.flatMap((w) => [...qpos.subarray(w * nq, (w + 1) * nq), ...qvel.subarray(w * nv, (w + 1) * nv)]));
+  return Float64Array.from(
+    worlds.flatMap((w) => [...qpos.subarray(w * nq, (w + 1) * nq), ...qvel.subarray(w * nv, (w + 1) * nv)]),
+  );
 }
 
 function median(values: readonly number[]): number {
@@ -230,10 +236,17 @@ function peerRow(runs: readonly PeerResult[][], frameSkip: number): PeerRow {
   };
 }
 
-function ratioOf(runners: readonly Runner[], ours: readonly Series[], theirs: readonly PeerResult[][][], frameSkip: number): BenchRatio {
+function ratioOf(
+  runners: readonly Runner[],
+  ours: readonly Series[],
+  theirs: readonly PeerResult[][][],
+  frameSkip: number,
+): BenchRatio {
   const medians = ours.map(({ physics }) => median(physics));
   const best = medians.indexOf(Math.max(...medians));
-  const ratios = theirs.map((runs) => runs.map((results, r) => ours[best].physics[r] / (frameSkip * together(results))));
+  const ratios = theirs.map((runs) =>
+    runs.map((results, r) => ours[best].physics[r] / (frameSkip * together(results))),
+  );
   return {
     numEnvs: runners[best].env.numEnvs,
     workers1: median(ratios[0]),

@@ -86,7 +86,12 @@ function base(model: Model, env: number): WorldState {
 function turn(quat: Float64Array, draws: Draws): void {
   const [w, x, y, z] = quat;
   const [a, b, c] = [0, 1, 2].map(() => draws.between(-START_SPREAD / 2, START_SPREAD / 2));
-  const turned = [w - x * a - y * b - z * c, x + w * a + y * c - z * b, y + w * b + z * a - x * c, z + w * c + x * b - y * a];
+  const turned = [
+    w - x * a - y * b - z * c,
+    x + w * a + y * c - z * b,
+    y + w * b + z * a - x * c,
+    z + w * c + x * b - y * a,
+  ];
   const norm = Math.hypot(...turned);
   turned.forEach((q, i) => (quat[i] = q / norm));
 }
@@ -161,7 +166,7 @@ export function* trajectory(model: Model, world: MuJoCoWorld, options: Trajector
     let step = 0;
     let state = startState(model, seed, env);
     let controls = new RandomControls(model, seed, env, episode);
-    for (let made = 0; made < steps && badStarts < MAX_BAD_STARTS; ) {
+    for (let made = 0; made < steps && badStarts < MAX_BAD_STARTS;) {
       const from: WorldState = { ...state, ctrl: controls.at(step) };
       const result = world.step(from);
       const field = diverged(result);

@@ -58,7 +58,10 @@ export class Judge {
     countIn(this.contacts, counts.ncon, ncon, sensitivity?.ncon);
     countIn(this.rows, counts.nefc, nefc, sensitivity?.nefc);
     if (!sensitivity) return;
-    for (const [field, bound] of [["qpos", qposMax], ["qvel", qvelP99]] as const) {
+    for (const [field, bound] of [
+      ["qpos", qposMax],
+      ["qvel", qvelP99],
+    ] as const) {
       const error = errors[field];
       if (error <= bound) continue;
       const mujocoSensitivity = sensitivity[field];
@@ -79,7 +82,10 @@ export class Judge {
     if (tail > 0.01 * this.contacts.total) {
       reasons.push(`qvel is off by more than ${qvelP99} in ${tail} of ${this.contacts.total} steps, more than 1 %`);
     }
-    for (const [what, { equal, touching, total }] of [["contacts", this.contacts], ["rows", this.rows]] as const) {
+    for (const [what, { equal, touching, total }] of [
+      ["contacts", this.contacts],
+      ["rows", this.rows],
+    ] as const) {
       const wrong = total - equal - touching;
       if (wrong > 0) reasons.push(`the count of ${what} differs in ${wrong} of ${total} steps`);
     }

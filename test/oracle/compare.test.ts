@@ -91,7 +91,12 @@ describe("judgement", () => {
     judge.add(sample, { qpos: ONE_STEP_BOUNDS.qposMax, qvel: ONE_STEP_BOUNDS.qvelP99 }, counts(sample));
     expect(judge.verdict({})).toMatchObject({ passed: true, beyond: 0 });
     judge.add(sample, { qpos: 2e-5, qvel: 0 }, counts(sample));
-    expect(judge.verdict({})).toMatchObject({ passed: false, beyond: 1, explained: 0, reasons: ["qpos is off by 2.00e-5, bound 0.00001"] });
+    expect(judge.verdict({})).toMatchObject({
+      passed: false,
+      beyond: 1,
+      explained: 0,
+      reasons: ["qpos is off by 2.00e-5, bound 0.00001"],
+    });
   });
 
   test("velocities may be off by the smaller bound in one of a hundred steps", () => {
@@ -105,7 +110,12 @@ describe("judgement", () => {
   });
 
   test("a contact may be there or not within 1e-6 of touching, and nowhere else", () => {
-    for (const [gap, touches] of [[5e-7, true], [-5e-7, true], [1e-5, false], [-1e-5, false]] as const) {
+    for (const [gap, touches] of [
+      [5e-7, true],
+      [-5e-7, true],
+      [1e-5, false],
+      [-1e-5, false],
+    ] as const) {
       const sample = ballAt(gap);
       const has = sample.result.ncon;
       expect(has).toBe(gap < 0 ? 1 : 0);
@@ -133,7 +143,12 @@ describe("judgement", () => {
 
 describe("comparison", () => {
   test("float64 on the CPU is MuJoCo to the last digits, on every field", async () => {
-    const found = await compareWithMuJoCo(await loadTestModel("sensors"), { steps: 20, envs: 2, seed: 1, device: "cpu-f64" });
+    const found = await compareWithMuJoCo(await loadTestModel("sensors"), {
+      steps: 20,
+      envs: 2,
+      seed: 1,
+      device: "cpu-f64",
+    });
     expect(found.verdict).toMatchObject({ passed: true, beyond: 0 });
     for (const name of ["qpos", "qvel", "sensordata"] as const) expect(found.oneStep[name]!.max).toBeLessThan(1e-8);
     expect(found.contacts).toMatchObject({ equal: 40, total: 40 });
@@ -141,7 +156,9 @@ describe("comparison", () => {
   });
 
   test("a model that is not supported is reported with every feature", async () => {
-    const model = await loadModel(`<mujoco><option density="1" viscosity="1"/><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>`);
+    const model = await loadModel(
+      `<mujoco><option density="1" viscosity="1"/><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>`,
+    );
     const found = await compareWithMuJoCo(model);
     expect(found).toMatchObject({ adapter: null, oneStep: {}, verdict: { passed: false } });
     expect(found.unsupported).toEqual(["density (fluid forces)", "viscosity (fluid forces)"]);
@@ -157,7 +174,12 @@ describe("comparison", () => {
   for (const adapter of adapters) {
     for (const name of ["envs/half_cheetah", "pair_plane_sphere", "actuators"]) {
       test(`${name} on ${adapter} is within the bounds, and drifts as MuJoCo beside itself`, async () => {
-        const found = await compareWithMuJoCo(await loadTestModel(name), { steps: 60, envs: 2, adapter, rollout: true });
+        const found = await compareWithMuJoCo(await loadTestModel(name), {
+          steps: 60,
+          envs: 2,
+          adapter,
+          rollout: true,
+        });
         expect(found.verdict.reasons).toEqual([]);
         expect(found.contacts.equal + found.contacts.touching).toBe(120);
         expect(found.rollout!.map(({ step }) => step)).toEqual([1, 2, 5, 10, 20, 50, 60]);

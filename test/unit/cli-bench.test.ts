@@ -20,10 +20,25 @@ const range = { min: positive, max: positive };
 
 describe("corral bench", () => {
   test("prints one JSON document of the promised form, and writes it where it is told", async () => {
-    const { code, stdout, stderr } = await corral(["bench", "CartPole", "--envs", "4,8", ...QUICK, "--json", "--out", folder]);
+    const { code, stdout, stderr } = await corral([
+      "bench",
+      "CartPole",
+      "--envs",
+      "4,8",
+      ...QUICK,
+      "--json",
+      "--out",
+      folder,
+    ]);
     expect(code, stderr).toBe(0);
     const found = JSON.parse(stdout) as Bench;
-    const row = { physicsStepsPerSec: positive, envStepsPerSec: positive, firstStepMs: positive, physicsRange: range, envRange: range };
+    const row = {
+      physicsStepsPerSec: positive,
+      envStepsPerSec: positive,
+      firstStepMs: positive,
+      physicsRange: range,
+      envRange: range,
+    };
     expect(found).toMatchObject({
       name: "CartPole",
       rows: [

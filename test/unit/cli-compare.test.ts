@@ -39,7 +39,19 @@ const spread = { median: expect.any(Number), p99: expect.any(Number), max: expec
 
 describe("corral compare", () => {
   test("prints one JSON document of the promised form, and 0 where a model agrees", async () => {
-    const { code, stdout, stderr } = await corral(["compare", PENDULUM, "--steps", "10", "--envs", "2", "--seed", "3", "--device", "cpu", "--json"]);
+    const { code, stdout, stderr } = await corral([
+      "compare",
+      PENDULUM,
+      "--steps",
+      "10",
+      "--envs",
+      "2",
+      "--seed",
+      "3",
+      "--device",
+      "cpu",
+      "--json",
+    ]);
     expect(code, stderr).toBe(0);
     const found = JSON.parse(stdout) as Comparison;
     expect(found).toMatchObject({
@@ -62,7 +74,13 @@ describe("corral compare", () => {
     const args = ["compare", PENDULUM, "--steps", "12", "--envs", "2", "--rollout", "--rolled", "--device", "cpu-f64"];
     const { code, stdout } = await corral([...args, "--set", "timestep=0.005", "--set", "gravity=0,0,-1.6"]);
     expect(code).toBe(0);
-    for (const part of ["24 single steps of 2 worlds", "median", "contacts  equal in 24 of 24", "Running freely", "within the bounds"]) {
+    for (const part of [
+      "24 single steps of 2 worlds",
+      "median",
+      "contacts  equal in 24 of 24",
+      "Running freely",
+      "within the bounds",
+    ]) {
       expect(stdout).toContain(part);
     }
     expect(stdout).toMatch(/^ {2}12 +2 /m);
@@ -84,13 +102,24 @@ describe("corral compare", () => {
   });
 
   test("says where MuJoCo itself diverges, and compares the rest", async () => {
-    const args = ["compare", modelFile("diverges.xml", DIVERGES), "--steps", "40", "--envs", "1", "--device", "cpu-f64"];
+    const args = [
+      "compare",
+      modelFile("diverges.xml", DIVERGES),
+      "--steps",
+      "40",
+      "--envs",
+      "1",
+      "--device",
+      "cpu-f64",
+    ];
     const { stdout } = await corral([...args, "--json"]);
     const { diverged, contacts } = JSON.parse(stdout) as Comparison;
     expect(diverged.length).toBeGreaterThan(0);
     expect(diverged[0]).toMatchObject({ env: 0, step: expect.any(Number), field: expect.stringMatching(/^q/) });
     expect(contacts.total).toBe(40);
-    expect((await corral(args)).stdout).toMatch(/MuJoCo itself diverged \d+ times, first in q\w+ at step \d+ of world 0/);
+    expect((await corral(args)).stdout).toMatch(
+      /MuJoCo itself diverged \d+ times, first in q\w+ at step \d+ of world 0/,
+    );
   });
 
   test.each([

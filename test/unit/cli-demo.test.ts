@@ -6,7 +6,15 @@ describe("corral demo", () => {
   test("shows both environments beside MuJoCo, in plain lines where there is no terminal", async () => {
     const { code, stdout, stderr } = await corral(["demo", "--envs", "8", "--seconds", "0.1", "--device", "cpu"]);
     expect(code, stderr).toBe(0);
-    for (const part of ["HalfCheetah-v5", "Ant-v5", "Memory", "env steps/s", "worst qpos", "MuJoCo, 1 worker", "Next: corral list"]) {
+    for (const part of [
+      "HalfCheetah-v5",
+      "Ant-v5",
+      "Memory",
+      "env steps/s",
+      "worst qpos",
+      "MuJoCo, 1 worker",
+      "Next: corral list",
+    ]) {
       expect(stdout).toContain(part);
     }
     expect(stdout).not.toContain("\u001B");
@@ -14,7 +22,16 @@ describe("corral demo", () => {
   });
 
   test("prints one JSON document", async () => {
-    const { code, stdout, stderr } = await corral(["demo", "--envs", "8", "--seconds", "0.1", "--device", "cpu", "--json"]);
+    const { code, stdout, stderr } = await corral([
+      "demo",
+      "--envs",
+      "8",
+      "--seconds",
+      "0.1",
+      "--device",
+      "cpu",
+      "--json",
+    ]);
     expect(code, stderr).toBe(0);
     const { environments } = JSON.parse(stdout) as { environments: DemoProgress[] };
     expect(environments.map(({ id }) => id)).toEqual(["HalfCheetah-v5", "Ant-v5"]);

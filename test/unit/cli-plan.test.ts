@@ -81,7 +81,10 @@ describe("corral inspect", () => {
 
   test.each([
     [["inspect"], "MODEL_OR_ENV is missing"],
-    [["inspect", "test/models/joint_hinge.xml", "--stage", "solvr"], "[unknown-stage] there is no stage \"solvr\"; nearest: solver."],
+    [
+      ["inspect", "test/models/joint_hinge.xml", "--stage", "solvr"],
+      '[unknown-stage] there is no stage "solvr"; nearest: solver.',
+    ],
     [["inspect", "CartPole", "--kernel", "rest"], "nearest: reset"],
     [["inspect", "missing.xml"], "[missing-file]"],
   ])("%j is bad usage", async (args, text) => {
