@@ -1,6 +1,6 @@
 import { array, breakIf, each, flag, loop, variable, type LocalArray } from "../trace/control.ts";
 import { current, unrolling } from "../trace/graph.ts";
-import { abs, add, and, div, dotn, ge, gt, isNode, le, lt, max, mul, neg, not, or, select, square, sub, sum, type Bool, type Int, type Scalar } from "../trace/scalar.ts";
+import { abs, add, and, div, dotn, ge, gt, isFinite32, isNode, le, lt, max, mul, neg, not, or, select, square, sub, sum, type Bool, type Int, type Scalar } from "../trace/scalar.ts";
 import { mjtDisableBit, mjtSolver } from "../model/enums.ts";
 import { contactLaw, curvature, type ContactLaw } from "./cone.ts";
 import type { ContactRows } from "./contact_rows.ts";
@@ -34,6 +34,11 @@ const SLOPE_REDUCTION = 1e-4;
 const FEW_ITERATIONS = 20;
 /** Newton decrement, relative to the cost scale, that float32 resolves. */
 const FLOAT32_TOLERANCE = 1e-10;
+/**
+ * The same relative to the cost without any constraint force: smaller decrements may be noise. Newton's next decrement
+ * would be far smaller yet; CG's falls slowly, so that it goes on to what noise was measured to be at most.
+ */
+const FLOAT32_NOISE = { newton: 1e-12, cg: 1e-14 };
 
 /** Contact quantities at run time: jar at the current point and its change along the search direction. */
 class ContactState {
@@ -117,6 +122,8 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
   const state = new ContactState(contacts);
   const alpha = variable("alpha");
   const done = flag("done", false);
+  const noise = variable("noise", 0);
+  const lastDecrement = variable("last_decrement", 0);
 
   /** Row law at the point `a` along the search direction. */
   const rowAt = (row: Row, a: Scalar) => {
@@ -173,6 +180,7 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
     });
     // nothing pushes at the smooth acceleration: it is the minimum
     done.set(le(costSmooth.get(), 0));
+    noise.set(mul((newton ? FLOAT32_NOISE.newton : FLOAT32_NOISE.cg) * scale, costSmooth.get()));
     if (!warm) {
       alpha.set(0);
       return;
@@ -322,12 +330,9 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
       alpha.set(div(neg(slope0), max(curve.get(), 1e-30)));
     }
     evaluate(alpha.get(), newton);
-    if (newton) {
-      const decrement = mul(0.5 * scale, neg(slope0));
-      done.set(or(not(moved.get()), le(decrement, tolerance)));
-    } else {
-      done.set(le(mul(0.5 * scale, mul(neg(slope0), alpha.get())), tolerance));
-    }
+    const decrement = mul(0.5 * scale, mul(neg(slope0), alpha.get()));
+    const exact = newton ? not(moved.get()) : false;
+    done.set(or(or(exact, le(decrement, tolerance)), or(stalls(decrement), not(isFinite32(slope0)))));
     const good = mul(SLOPE_REDUCTION, abs(slope0));
     const low = variable("low", 0);
     const high = variable("high", 1e30);
@@ -347,6 +352,14 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
     const ascent = ge(slope0, 0);
     alpha.set(select(ascent, 0, alpha.get()));
     done.set(or(done.get(), ascent));
+  }
+
+  /** Whether a decrement is one that rounding makes, and did not halve: more iterations would go round in circles. */
+  function stalls(decrement: Scalar): Bool {
+    if (current().exact) return false;
+    const last = lastDecrement.get();
+    lastDecrement.set(decrement);
+    return and(le(decrement, noise.get()), ge(decrement, mul(0.5, last)));
   }
 
   function finish(): Solution {
