@@ -42,5 +42,5 @@ export function plainTask(model: Model, path: string): Task<object> {
       qpos: uniformNoise(s, model.qpos0, NOISE),
       qvel: uniformNoise(s, new Float64Array(model.nv), NOISE),
     }),
-  }) as Task<object>;
+  });
 }

@@ -9,10 +9,10 @@ export async function corralInside(args: readonly string[]): Promise<CliRun> {
   const restore = (["stdout", "stderr"] as const).map((name) => {
     const stream = process[name];
     const write = stream.write.bind(stream);
-    stream.write = ((chunk: string | Uint8Array) => {
+    stream.write = (chunk: string | Uint8Array) => {
       printed[name] += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString();
       return true;
-    }) as typeof stream.write;
+    };
     return () => void (stream.write = write);
   });
   const listeners = process.stdout.listeners("error");
