@@ -9,10 +9,11 @@ import { deviceOf, MODEL_OPTIONS, modelOf, onlyArgument } from "./target.ts";
 export const summary = "one step of many states beside MuJoCo's float64";
 
 export const help = `
-Usage: corral compare MODEL.xml [--steps N] [--envs N] [--seed N] [--rollout] [--json]
+Usage: corral compare MODEL_OR_ENV [--steps N] [--envs N] [--seed N] [--rollout] [--json]
 
-Steps worlds in MuJoCo (float64) under random controls. At every step corral's worlds are set to MuJoCo's state and make
-the same one step. Reported is max |x - ref| / (1 + max |ref|): median, 99th percentile and maximum over all steps.
+Steps worlds of a model (path of an MJCF file, or an environment's) in MuJoCo (float64) under random controls. At every
+step corral's worlds are set to MuJoCo's state and make the same one step. Reported is max |x - ref| / (1 + max |ref|):
+median, 99th percentile and maximum over all steps.
 
   --steps N         steps of each world (200)
   --envs N          worlds, each with its own start and controls (4)
@@ -42,7 +43,7 @@ export async function run(args: string[]): Promise<number> {
     },
     1,
   );
-  const path = onlyArgument(positionals, "MODEL.xml");
+  const path = onlyArgument(positionals, "MODEL_OR_ENV");
   const options = {
     steps: integerOption("steps", values.steps, 200),
     envs: integerOption("envs", values.envs, 4),

@@ -38,9 +38,10 @@ export function overridesOf(settings: readonly string[] = []): OptionOverrides {
   return overrides;
 }
 
-/** The model of a file, with `--set` applied. Throws what `loadModel` and `withOptions` throw. */
-export async function modelOf(path: string, settings?: readonly string[]): Promise<Model> {
-  return withOptions(await loadModel(path), overridesOf(settings));
+/** The model of a file or of an environment, with `--set` applied. Throws what `loadModel` and `withOptions` throw. */
+export async function modelOf(target: string, settings?: readonly string[]): Promise<Model> {
+  const model = await loadModel(isModelPath(target) ? target : taskOf(target).model);
+  return withOptions(model, overridesOf(settings));
 }
 
 /** A time from an option's text. Throws `UsageError`. */

@@ -3,7 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Comparison } from "../../src/forensics/compare.ts";
+import { corral as corralProcess } from "../support/cli.ts";
 import { corralInside as corral } from "../support/cli-inside.ts";
+import { softwareAdapters } from "../support/software-adapters.ts";
+
+const [adapter] = await softwareAdapters();
 
 const PENDULUM = "envs/inverted_pendulum/model.xml";
 const UNSUPPORTED = `
@@ -70,6 +74,13 @@ describe("corral compare", () => {
     expect(found.rollout).toBeUndefined();
   });
 
+  test.skipIf(!adapter)("nothing but the document reaches stdout, whatever drivers say", async () => {
+    const args = ["compare", "CartPole", "--steps", "3", "--json", "--adapter", adapter];
+    const { code, stdout, stderr } = await corralProcess(args);
+    expect(code, stderr).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ model: "CartPole", contacts: { total: 12 } });
+  });
+
   test("prints tables for people, free-running drift where it is asked for, on float64 too", async () => {
     const args = ["compare", PENDULUM, "--steps", "12", "--envs", "2", "--rollout", "--rolled", "--device", "cpu-f64"];
     const { code, stdout } = await corral([...args, "--set", "timestep=0.005", "--set", "gravity=0,0,-1.6"]);
@@ -123,7 +134,7 @@ describe("corral compare", () => {
   });
 
   test.each([
-    [["compare"], "[usage] MODEL.xml is missing. See --help."],
+    [["compare"], "[usage] MODEL_OR_ENV is missing. See --help."],
     [["compare", "a.xml", "b.xml"], "'b.xml' is one argument too many"],
     [["compare", PENDULUM, "--steps", "0"], "--steps is '0': pass an integer of at least 1."],
     [["compare", PENDULUM, "--envs", "two"], "--envs is 'two'"],
@@ -134,6 +145,7 @@ describe("corral compare", () => {
     [["compare", PENDULUM, "--set", "timestep=0"], "[bad-option]"],
     [["compare", PENDULUM, "--set", "time_step=0.1"], "nearest: timestep"],
     [["compare", "nothing/here.xml"], "[missing-file]"],
+    [["compare", "Ant-v6"], "nearest: Ant-v5"],
     [["compare", PENDULUM, "--bogus"], "Unknown option '--bogus'"],
   ])("%j is bad usage", async (args, text) => {
     const { code, stdout, stderr } = await corral(args);
