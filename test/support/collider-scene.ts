@@ -4,6 +4,7 @@ import { colliders, makeFrame, type ColliderName, type Shape } from "../../src/s
 import type { Precision } from "../../src/trace/javascript.ts";
 import { and, lt, select } from "../../src/trace/scalar.ts";
 import type { Scalar } from "../../src/trace/scalar.ts";
+import { quatToMat, type Quat } from "../../src/trace/vector.ts";
 import { program, runJs, type TestProgram } from "./trace-runner.ts";
 
 export interface Contact {
@@ -80,6 +81,12 @@ export class ColliderScene implements Disposable {
   }
 }
 
+/** The frames of geoms at two poses, without MuJoCo. */
+export function framesOf(pose1: Pose, pose2: Pose): Frames {
+  const mat = (pose: Pose) => quatToMat(pose.slice(3) as unknown as Quat) as readonly number[];
+  return [...pose1.slice(0, 3), ...mat(pose1), ...pose2.slice(0, 3), ...mat(pose2)];
+}
+
 const WIDTH = 14;
 
 /** Traces a collider of two sizes to a program from the frames of both geoms to its slots. */
@@ -101,14 +108,19 @@ export function traceCollider(kind: ColliderName, size1: number[], size2: number
   });
 }
 
-/** All slots of a traced collider at the given frames; `active` where the slot is a contact. */
-export function runSlots(p: TestProgram, precision: Precision, frames: Frames[]): (Contact & { active: boolean })[][] {
-  return runJs(p, precision, frames).map((out) =>
-    Array.from({ length: out.length / WIDTH }, (_, i) => {
-      const slot = out.slice(i * WIDTH, (i + 1) * WIDTH);
-      return { active: slot[0] === 1, dist: slot[1], pos: slot.slice(2, 5), frame: slot.slice(5) };
-    }),
-  );
+/** A slot of a collider; `active` where it is a contact. */
+export type Slot = Contact & { active: boolean };
+
+/** The slots in the outputs of one run of a traced collider. */
+export const slotsOf = (outputs: readonly number[]): Slot[] =>
+  Array.from({ length: outputs.length / WIDTH }, (_, i) => {
+    const slot = outputs.slice(i * WIDTH, (i + 1) * WIDTH);
+    return { active: slot[0] === 1, dist: slot[1], pos: slot.slice(2, 5), frame: slot.slice(5) };
+  });
+
+/** All slots of a traced collider at the given frames. */
+export function runSlots(p: TestProgram, precision: Precision, frames: Frames[]): Slot[][] {
+  return runJs(p, precision, frames).map(slotsOf);
 }
 
 /** The contacts of a traced collider at the given frames. */
