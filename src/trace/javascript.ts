@@ -27,6 +27,9 @@ function literal(value: number | boolean, type: Type): string {
 
 const isFloat = (a: Operand): boolean => a instanceof Node && a.type === "f32";
 
+/** A name or a number as it is, anything else in parentheses. */
+const operand = (e: string): string => (/^\w+$/.test(e) ? e : `(${e})`);
+
 function makeDialect(precision: Precision): Dialect {
   const round = (e: string) => (precision === "f32" ? `fround(${e})` : e);
   return {
@@ -108,7 +111,7 @@ function makeDialect(precision: Precision): Dialect {
       }
     },
     constant: (name, _node, expression) => `const ${name} = ${expression};`,
-    loop: (i, start, bound) => ({ head: [`for (let ${i} = ${start}; ${i} < (${bound}); ${i}++) {`], tail: ["}"] }),
+    loop: (i, start, bound) => ({ head: [`for (let ${i} = ${start}; ${i} < ${operand(bound)}; ${i}++) {`], tail: ["}"] }),
     set: (name, value) => `${name} = ${value};`,
     put: (name, index, value) => `${name}[${index}] = ${value};`,
     store: (s, index, values) =>
