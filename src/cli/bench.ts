@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { list } from "../env/index.ts";
 import { machineName } from "../forensics/machine.ts";
-import { bench, type Bench, disableShaderCaches } from "../forensics/throughput.ts";
+import { busyNote, type Bench } from "../forensics/bench_report.ts";
+import { bench, disableShaderCaches } from "../forensics/throughput.ts";
 import { EXIT, integerOption, parse, print, printJson, progress, UsageError } from "./io.ts";
 import { rate, table } from "./table.ts";
 import { deviceOf, MODEL_OPTIONS, overridesOf, secondsOption, taskOfTarget } from "./target.ts";
@@ -117,6 +118,8 @@ function describe(b: Bench): string {
     `${formatCount(ratio.numEnvs)} worlds make ${ratio.workers1.toFixed(2)} x the physics steps of one worker (at least ${ratio.workers1Min.toFixed(2)} x), ` +
       `${ratio.workersN.toFixed(2)} x those of ${mujoco.workersN.workers} (at least ${ratio.workersNMin.toFixed(2)} x)`,
   ];
+  const busy = busyNote(b);
+  if (busy !== undefined) lines.push(busy);
   if (b.rows.length > 1) lines.push("* with the kernels of the row above");
   return lines.join("\n");
 }

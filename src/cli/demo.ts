@@ -4,9 +4,10 @@ import "../../envs/index.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { taskOf } from "../env/registry.ts";
 import { memoryInfo, shareDevice } from "../gpu/index.ts";
+import { busyNote, type Bench } from "../forensics/bench_report.ts";
 import { DemoRun, type DemoProgress } from "../forensics/demo.ts";
 import { machineFacts } from "../forensics/machine.ts";
-import { bench, type Bench } from "../forensics/throughput.ts";
+import { bench } from "../forensics/throughput.ts";
 import { EXIT, integerOption, parse, print, printJson, progress } from "./io.ts";
 import { rate, table } from "./table.ts";
 import { deviceOf, MODEL_OPTIONS, secondsOption } from "./target.ts";
@@ -194,7 +195,9 @@ function throughputTable(benches: readonly Bench[]): string {
     `${ratio.workersN.toFixed(1)} x`,
   ]);
   const { workers } = benches[0].mujoco.workersN;
-  return table([["physics steps/s", "corral", "MuJoCo, 1 worker", `${workers} workers`, "ratio", "ratio"], ...rows]);
+  const header = ["physics steps/s", "corral", "MuJoCo, 1 worker", `${workers} workers`, "ratio", "ratio"];
+  const notes = benches.map((b) => [b.name, busyNote(b)]).filter(([, note]) => note !== undefined);
+  return [table([header, ...rows]), ...notes.map(([name, note]) => `  ${name}: ${note}`)].join("\n");
 }
 
 function closing(shown: readonly Shown[], benches: readonly Bench[], good: boolean): string {

@@ -40,3 +40,9 @@ export function machineName({ cpu, driver }: MachineFacts): string {
 
 /** Seconds since an arbitrary moment. */
 export const now = (): number => performance.now() / 1000;
+
+/** Seconds of processor time that all threads of this process have used. */
+export function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+}

@@ -4,6 +4,8 @@ import type { Worker } from "node:worker_threads";
 import { CorralError } from "../core/errors.ts";
 import { startWorker } from "../core/worker.ts";
 import type { Model } from "../model/model.ts";
+import { cpuSeconds } from "./machine.ts";
+import type { Measured } from "./runner.ts";
 
 /** What a worker starts with. */
 export interface PeerSetup {
@@ -26,6 +28,11 @@ export interface PeerRequest {
 export interface PeerResult {
   readonly controlSteps: number;
   readonly seconds: number;
+  readonly meanContacts: number;
+}
+
+/** Control steps of several workers. */
+export interface PeerRun extends Measured {
   readonly meanContacts: number;
 }
 
@@ -56,12 +63,22 @@ export class MuJoCoPeers {
     return this.#workers.length;
   }
 
-  /** Steps the worlds of the first `count` workers at once. */
-  async run(count: number, request: PeerRequest): Promise<PeerResult[]> {
+  /** Steps the worlds of the first `count` workers at once; their control steps together. */
+  async run(count: number, request: PeerRequest): Promise<PeerRun> {
     const used = this.#workers.slice(0, count);
     const answers = used.map((worker) => answerOf(worker));
+    const cpu = cpuSeconds();
     for (const worker of used) worker.postMessage(request);
-    return (await Promise.all(answers)) as PeerResult[];
+    const results = (await Promise.all(answers)) as PeerResult[];
+    const sum = (of: (result: PeerResult) => number) => results.reduce((total, result) => total + of(result), 0);
+    // workers do not end at the same moment: each counts for its own time
+    const seconds = Math.max(...results.map((result) => result.seconds));
+    return {
+      controlSteps: seconds * sum((result) => result.controlSteps / result.seconds),
+      seconds,
+      cpuSeconds: cpuSeconds() - cpu,
+      meanContacts: sum((result) => result.meanContacts) / count,
+    };
   }
 
   async close(): Promise<void> {

@@ -2,7 +2,7 @@
 import { CorralError } from "../core/errors.ts";
 import { makeVec, type StepResult, type Task, type VectorEnv, type VecOptions } from "../env/index.ts";
 import { RandomStream, streams } from "../core/rng.ts";
-import { now } from "./machine.ts";
+import { cpuSeconds, now } from "./machine.ts";
 
 /** Batches of random actions that are used by turns. */
 const ACTION_BATCHES = 8;
@@ -19,6 +19,8 @@ const MAX_BURST = 32;
 export interface Measured {
   readonly controlSteps: number;
   readonly seconds: number;
+  /** Processor time of all threads, drivers' included. */
+  readonly cpuSeconds: number;
 }
 
 /** A batch that is stepped under random actions. */
@@ -113,24 +115,26 @@ export class Runner {
   /** Control steps whose results all reach the host. */
   async withResults(seconds: number): Promise<Measured> {
     const begin = now();
+    const cpu = cpuSeconds();
     let controlSteps = 0;
     do {
       await this.step();
       controlSteps++;
     } while (now() - begin < seconds);
-    return { controlSteps, seconds: now() - begin };
+    return { controlSteps, seconds: now() - begin, cpuSeconds: cpuSeconds() - cpu };
   }
 
   /** Control steps whose results stay on the device but for a few; it has finished all of them when this resolves. */
   async withoutResults(seconds: number): Promise<Measured> {
     const begin = now();
+    const cpu = cpuSeconds();
     let controlSteps = 0;
     do {
       for (let k = 0; k < this.#burst; k++) await this.env.step(this.#action(), { readback: false });
       await this.env.read();
       controlSteps += this.#burst;
     } while (now() - begin < seconds);
-    return { controlSteps, seconds: now() - begin };
+    return { controlSteps, seconds: now() - begin, cpuSeconds: cpuSeconds() - cpu };
   }
 
   /** Throws where a world went bad: its steps would not be worth their rate. */

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Bench } from "../../src/forensics/throughput.ts";
+import type { Bench } from "../../src/forensics/bench_report.ts";
 import { corralInside as corral } from "../support/cli-inside.ts";
 
 let folder: string;
@@ -49,7 +49,13 @@ describe("corral bench", () => {
         workers1: { workers: 1, physicsStepsPerSec: positive, envStepsPerSec: positive },
         workersN: { workers: 1, physicsStepsPerSec: positive },
       },
-      ratio: { workers1: positive, workersN: positive, workers1Min: positive, workersNMin: positive },
+      ratio: {
+        workers1: positive,
+        workersN: positive,
+        workers1Min: positive,
+        workersNMin: positive,
+        perCpuSecond: positive,
+      },
       machine: { cores: positive, memory: positive, node: process.version },
       settings: { frameSkip: 1, repetitions: 2, seconds: 0.02 },
     });
