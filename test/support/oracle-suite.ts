@@ -89,8 +89,15 @@ function inertialForce({ fields: { cinert, cacc } }: Truth, of: (b: number) => n
 
 const ofBody = (x: Float64Array, b: number): number => largest(x.subarray(6 * b, 6 * b + 6));
 
+/** What constraints and smooth forces each want the acceleration to be, m/s² or rad/s². */
+const wanted = (t: Truth): number => Math.max(largest(t.fields.qacc_smooth), ...t.rows.map((r) => Math.abs(r.aref)));
+
 /** Sums whose terms cancel: their errors are those of the terms, of this size. */
 const TERMS: Readonly<Record<string, (t: Truth) => number>> = {
+  qacc: wanted,
+  qacc_warmstart: wanted,
+  cacc: wanted,
+  qfrc_constraint: (t) => Math.max(largest(t.fields.qfrc_smooth), ...t.rows.map((r) => Math.abs(r.force))),
   cfrc_ext: pushes,
   cfrc_int: (t) =>
     Math.max(

@@ -51,8 +51,32 @@ export const stageBounds = {
   any64: { value: 1e-11, reason: "float64 in other orders of summation; solves lose the condition of M, up to 1e5" },
   any32: { value: 2e-6, reason: "float32: the inputs' rounding (6e-8) and some ten roundings" },
   integrate32: { value: 1e-5, reason: "float32: the implicit solve multiplies roundings by the condition of M - h dF/dv" },
+  factor_m32: { value: 1e-5, reason: "float32: the condition of M multiplies roundings" },
+  acceleration32: { value: 5e-5, reason: "float32: as factor_m32, with accelerations of thousands" },
+  make_constraint32: {
+    value: 1e-4,
+    reason: "float32: aref is the sum of a velocity and a depth (1e-8 m) times stiffness (1e3 to 1e4 / s²)",
+  },
+  solver64: { value: 1e-7, reason: "a cost known to 1e-16 places its minimum to 1e-8" },
+  solver32: { value: 1e-4, reason: "float32: aref as in make_constraint32, and forces of 1e4 N on arms of 1e-8 m" },
   margin64: { value: 1e-9, reason: "m or rad from a margin: there rounding decides whether a row exists" },
   margin32: { value: 1e-6, reason: "as margin64, for float32 at a metre from the origin" },
   impedance64: { value: 1e-9, reason: "relative: a power of a depth that is known to 1e-13 m" },
   impedance32: { value: 1e-4, reason: "relative: depths are known to 1e-7 m, widths are about 1e-3 m" },
+} as const satisfies Record<string, Tolerance>;
+
+/** Control steps of environments against recorded ones, in the measure max |x - ref| / (1 + max |ref|). */
+export const envBounds = {
+  qpos: { value: 1e-5, reason: "float32: some twenty evaluations, each with stiff contacts" },
+  qvel: { value: 1e-3, reason: "float32, as qpos; also for observations, which contain contact forces" },
+  qvel99: { value: 1e-4, reason: "float32: 99 of 100 steps, of those that MuJoCo's own sensitivity leaves decided" },
+  reward: { value: 1e-4, reason: "float32: a difference of positions (1e-6) divided by a control step (0.008 s)" },
+  sensitivity: {
+    value: 4,
+    reason: "where MuJoCo answers to 1e-7 with more than the bound: its largest answer of four trials is no maximum",
+  },
+  qpos64: { value: 2e-7, reason: "float64: Newton iterations end at the tolerance, 1e-8" },
+  qvel64: { value: 2e-5, reason: "float64, as qpos64: starting cold instead of warm changes this much in MuJoCo" },
+  reward64: { value: 1e-6, reason: "Gymnasium takes the control cost of float32 actions in float32" },
+  cartpole: { value: 1e-6, reason: "float32: one step of two bodies" },
 } as const satisfies Record<string, Tolerance>;
