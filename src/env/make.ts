@@ -1,7 +1,7 @@
 // makes environments from their names
 import { loadModel } from "../model/model.ts";
 import type { Plan } from "../memory/plan.ts";
-import { planOf, type PlanContext } from "../sim/batch.ts";
+import { planOf, type PlanContext, type PlannedBatch } from "../sim/batch.ts";
 import { placeBatch } from "../sim/device.ts";
 import { seedKey } from "../core/rng.ts";
 import { defineEnv } from "./batch-spec.ts";
@@ -30,7 +30,15 @@ export async function makeVec<E extends string | Task<never>>(env: E, options: O
   const { settings, definition } = await define(env, options);
   const { vec } = settings;
   const batch = await placeBatch(definition.batch, vec.numEnvs, vec);
-  return new VectorEnv(definition.spec, batch, vec);
+  try {
+    const env = new VectorEnv(definition.spec, batch, vec);
+    // what the device refuses of the first writes is told here
+    await batch.sync();
+    return env;
+  } catch (error) {
+    await batch.close();
+    throw error;
+  }
 }
 
 /**
@@ -38,6 +46,15 @@ export async function makeVec<E extends string | Task<never>>(env: E, options: O
  * @throws what makeVec throws for its arguments
  */
 export async function planVec<E extends string | Task<never>>(env: E, options: OptionsOf<E>, context: PlanContext = {}): Promise<Plan> {
+  return (await planVecKernels(env, options, context)).plan;
+}
+
+/** The traced kernels and the plan of an environment, without a device. */
+export async function planVecKernels<E extends string | Task<never>>(
+  env: E,
+  options: OptionsOf<E>,
+  context: PlanContext = {},
+): Promise<PlannedBatch> {
   const { settings, definition } = await define(env, options);
-  return planOf(definition.batch(settings.vec.numEnvs), context).plan;
+  return planOf(definition.batch(settings.vec.numEnvs), context);
 }

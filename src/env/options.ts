@@ -3,6 +3,7 @@ import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import { withOptions, type Model, type OptionOverrides } from "../model/model.ts";
 import type { PlacementOptions } from "../sim/device.ts";
+import { unrollByDefault } from "../sim/policy.ts";
 import { Status } from "../sim/status.ts";
 import type { Autoreset } from "./kernel.ts";
 import type { OptionValue, Task } from "./task.ts";
@@ -32,7 +33,7 @@ export interface VecOptions extends PlacementOptions, OptionOverrides {
   readonly onNonFinite?: Policy;
   /** What stands in for the numbers of a step that are not finite. Default 0 and 0. */
   readonly finite?: { readonly observation?: number; readonly reward?: number };
-  /** Straight-line kernels (default), or kernels with runtime loops. */
+  /** Straight-line kernels, or kernels with runtime loops. Default: by the size of the model. */
   readonly unroll?: boolean;
   /** New arrays with each step, instead of arrays that the next step overwrites. Default false. */
   readonly copy?: boolean;
@@ -94,7 +95,7 @@ export function settingsOf<O extends object>(task: Task<O>, model: Model, given:
   for (const [name, value] of Object.entries(own)) options[name] = checkOption(name, value, defaults[name]);
   const overridden = Object.keys(mj).length ? withOptions(model, mj as OptionOverrides) : model;
   task.check?.(options as O, overridden);
-  return { vec: checkVec(task, vec), finite: checkFinite(vec.finite), options: options as O, model: overridden };
+  return { vec: checkVec(task, overridden, vec), finite: checkFinite(vec.finite), options: options as O, model: overridden };
 }
 
 /** A task's option has the form of its default; one whose default is an object's id may also be its name. */
@@ -137,7 +138,7 @@ function flagOf(name: string, value: unknown): boolean {
 const MAX_STEPS = 2 ** 24;
 const POLICIES = ["terminate", "throw", "ignore"] as const;
 
-function checkVec<O extends object>(task: Task<O>, given: Partial<Record<VecName, unknown>>): Settings<O>["vec"] {
+function checkVec<O extends object>(task: Task<O>, model: Model, given: Partial<Record<VecName, unknown>>): Settings<O>["vec"] {
   const { seed = 0, worldIds, nconmax, autoreset = "next-step", onOverflow = "terminate", onNonFinite = "terminate" } = given;
   const { device, adapter, budget, onOverBudget, shards, frameSkip = task.frameSkip, maxEpisodeSteps = task.maxEpisodeSteps } = given;
   if (given.numEnvs === undefined) throw bad("numEnvs", undefined, "it is the number of worlds. Pass at least 1", "bad-num-envs");
@@ -152,7 +153,7 @@ function checkVec<O extends object>(task: Task<O>, given: Partial<Record<VecName
     maxEpisodeSteps: maxEpisodeSteps === Infinity ? Infinity : count("maxEpisodeSteps", maxEpisodeSteps, MAX_STEPS),
     onOverflow: oneOf("onOverflow", onOverflow, POLICIES),
     onNonFinite: oneOf("onNonFinite", onNonFinite, POLICIES),
-    unroll: flagOf("unroll", given.unroll ?? true),
+    unroll: flagOf("unroll", given.unroll ?? unrollByDefault(model)),
     copy: flagOf("copy", given.copy ?? false),
     ...(nconmax === undefined ? {} : { nconmax: count("nconmax", nconmax, 2 ** 20) }),
     ...(worldIds === undefined ? {} : { worldIds: checkWorldIds(worldIds, numEnvs) }),

@@ -7,6 +7,7 @@ import { seedKey } from "../core/rng.ts";
 import type { Plan } from "../memory/plan.ts";
 import { hostRecords, type Batch, type BatchRegion, type HostRecords } from "../sim/batch.ts";
 import { putField } from "../sim/records.ts";
+import { putSnapshot, takeSnapshot, type Snapshot } from "../sim/snapshot.ts";
 import { statusNames } from "../sim/status.ts";
 import { paramChanges, type SimParams } from "../sim/params.ts";
 import { BatchedSpace } from "./batched-space.ts";
@@ -52,11 +53,9 @@ export interface GpuViews {
   readonly truncated: GpuView;
 }
 
-/** A copy of all that an environment's future depends on, and of its last results. Opaque. */
+/** A copy of all that an environment's future depends on, random counters included, and of its last results. Opaque. */
 export interface VecSnapshot {
-  readonly id: string;
-  readonly numEnvs: number;
-  readonly arenas: Readonly<Record<string, readonly HostRecords[]>>;
+  readonly batch: Snapshot;
   readonly wasReset: boolean;
 }
 
@@ -99,7 +98,7 @@ export class VectorEnv implements AsyncDisposable {
   private readonly actionRecords: readonly HostRecords[];
   private readonly requestRecords: readonly HostRecords[];
   private busy: string | undefined;
-  private closed = false;
+  private closing: Promise<void> | undefined;
   private wasReset = false;
   private unread = 0;
   /** What the last unread call was. */
@@ -200,7 +199,7 @@ export class VectorEnv implements AsyncDisposable {
   }
 
   private assertOpen(what: string): void {
-    if (this.closed) throw new CorralError("closed", `cannot ${what}: ${this.id} was closed. Make another one.`);
+    if (this.closing) throw new CorralError("closed", `cannot ${what}: ${this.id} was closed. Make another one.`);
     if (this.busy !== undefined) {
       throw new CorralError("call-in-flight", `cannot ${what}: ${this.busy} has not resolved yet. Await it first.`, { pending: this.busy });
     }
@@ -371,55 +370,34 @@ export class VectorEnv implements AsyncDisposable {
     return this.exclusive("getState", () => this.state.get(names, worlds));
   }
 
-  private get kept(): string[] {
-    return ["state", "obs", "result", ...(this.finalObs ? ["final_obs"] : [])];
-  }
-
-  /** Copies to the host all that the future depends on, random counters included, and the last results. */
+  /** Copies to the host all that the future depends on, and the last results. */
   async snapshot(): Promise<VecSnapshot> {
     this.assertOpen("take a snapshot");
-    return this.exclusive("snapshot", async () => {
-      const arenas: Record<string, HostRecords[]> = {};
-      for (const arena of this.kept) {
-        arenas[arena] = [];
-        for (const { index } of this.plan.shards) arenas[arena].push(await this.batch.read(arena, index));
-      }
-      return { id: this.id, numEnvs: this.numEnvs, arenas, wasReset: this.wasReset };
-    });
+    const kept = ["state", "obs", "result", ...(this.finalObs ? ["final_obs"] : [])];
+    const { wasReset } = this;
+    return this.exclusive("snapshot", async () => ({ batch: await takeSnapshot(this.batch, kept, 0), wasReset }));
   }
 
   /**
-   * Puts a snapshot back, bit for bit, and returns the results it was taken with.
-   * @throws CorralError bad-snapshot where it is of another environment, count of worlds or number of shards
+   * Puts a snapshot back and returns the results it was taken with: bit for bit on the same kind of device, whatever the
+   * shards.
+   * @throws CorralError bad-snapshot where it is of another environment, of other options or count of worlds; then
+   *   nothing has changed
    */
   async restore(snapshot: VecSnapshot): Promise<StepResult> {
     this.assertOpen("restore");
-    const { kept, plan } = this;
-    const sizes = (arena: string) => plan.shards.map((s) => (plan.arenas.find((a) => a.name === arena)!.bytesPerWorld / 4) * s.paddedWorlds);
-    const fits =
-      snapshot.id === this.id &&
-      snapshot.numEnvs === this.numEnvs &&
-      kept.every((arena) => String(snapshot.arenas[arena]?.map((r) => r.f32.length)) === String(sizes(arena)));
-    if (!fits) {
-      throw new CorralError(
-        "bad-snapshot",
-        `the snapshot is of ${snapshot.numEnvs} worlds of ${snapshot.id} in ${snapshot.arenas.state?.length} shards, or of other options; ` +
-          `this is ${this.numEnvs} of ${this.id} in ${plan.shards.length}. Use one of the same kind.`,
-      );
-    }
+    putSnapshot(this.batch, snapshot.batch);
     return this.exclusive("restore", async () => {
-      for (const arena of kept) snapshot.arenas[arena].forEach((records, index) => this.batch.write(arena, index, records));
       this.wasReset = snapshot.wasReset;
       this.source = this.sourceOf("step");
       return this.collect();
     });
   }
 
-  /** Gives all memory back. Calling it again does nothing. A call under way rejects or completes first. */
-  async close(): Promise<void> {
-    if (this.closed) return;
-    this.closed = true;
-    await this.batch.close();
+  /** Gives all memory back, once reads under way have completed. Calling it again returns the same promise. */
+  close(): Promise<void> {
+    this.closing ??= this.batch.close();
+    return this.closing;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
