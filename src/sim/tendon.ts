@@ -36,3 +36,12 @@ export function tendon(m: ModelView, d: DataView): void {
   }
 }
 
+/** Moment arms of fixed tendons on their dofs, ascending, one row after the other (ten_J of mj_tendon). Writes ten_J. */
+export function tendonJacobian(m: ModelView, d: DataView): void {
+  let at = 0;
+  for (let t = 0; t < m.ntendon; t++) {
+    const row = new Map<number, number>();
+    for (const { dof, coef } of tendonTerms(m.model, t)) row.set(dof, (row.get(dof) ?? 0) + coef);
+    for (const [, coef] of [...row].sort(([a], [b]) => a - b)) d.ten_J.set(at++, coef);
+  }
+}

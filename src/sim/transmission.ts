@@ -65,3 +65,13 @@ export function transmission(m: ModelView, d: DataView): void {
     d.actuator_velocity.set(i, velocity);
   }
 }
+
+/** The rows of the moment in MuJoCo's sparse form: dofs ascending, zeros included. Writes actuator_moment. */
+export function actuatorMoment(m: ModelView, d: DataView): void {
+  let at = 0;
+  for (let i = 0; i < m.nactuator; i++) {
+    const row = new Map<number, Scalar>();
+    for (const { dof, coef } of transmit(m, d, i).arms) row.set(dof, add(row.get(dof) ?? 0, coef));
+    for (const [, coef] of [...row].sort(([a], [b]) => a - b)) d.actuator_moment.set(at++, coef);
+  }
+}

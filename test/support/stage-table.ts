@@ -25,8 +25,8 @@ import { constraintRows, type Row } from "../../src/sim/rows.ts";
 import { sensors } from "../../src/sim/sensor/index.ts";
 import { solve } from "../../src/sim/solver.ts";
 import { step } from "../../src/sim/step.ts";
-import { tendon } from "../../src/sim/tendon.ts";
-import { moment, transmission } from "../../src/sim/transmission.ts";
+import { tendon, tendonJacobian } from "../../src/sim/tendon.ts";
+import { actuatorMoment, moment, transmission } from "../../src/sim/transmission.ts";
 import type { DataView, ModelView } from "../../src/sim/view.ts";
 import type { Truth } from "./fixture.ts";
 import { outputList, type Outputs, type Stage } from "./stages.ts";
@@ -191,7 +191,14 @@ export const STAGES = {
     writes: ["subtree_com", "cinert", "cdof"],
     run: comPos,
   },
-  tendon: { reads: JOINTS, writes: ["ten_length", "ten_velocity"], run: tendon },
+  tendon: {
+    reads: JOINTS,
+    writes: ["ten_length", "ten_velocity", "ten_J"],
+    run(m, d) {
+      tendon(m, d);
+      tendonJacobian(m, d);
+    },
+  },
   crb: { reads: ["cinert", "cdof"], writes: ["crb", "M"], run: (m, d) => void crb(m, d, treePattern(m.model)) },
   factor_m: { reads: ["M"], writes: ["qLD", "qLDiagInv"], run: (m, d) => void factorM(d, treePattern(m.model)) },
   collision: {
@@ -208,9 +215,10 @@ export const STAGES = {
   },
   transmission: {
     reads: [...JOINTS, "ten_length"],
-    writes: ["actuator_length", "actuator_velocity"],
+    writes: ["actuator_length", "actuator_velocity", "actuator_moment"],
     run(m, d) {
       transmission(m, d);
+      actuatorMoment(m, d);
       const dense = Array<Scalar>(m.nactuator * m.nv).fill(0);
       for (let i = 0; i < m.nactuator; i++)
         for (const { dof, coef } of moment(m, d, i)) dense[i * m.nv + dof] = add(dense[i * m.nv + dof], coef);
