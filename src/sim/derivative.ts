@@ -24,8 +24,8 @@ export function derivativeEntries(m: ModelView, d: DataView, pattern: Pattern): 
   const entries: Entry[] = [];
 
   const damped = !off(mjtDisableBit.DAMPER) && (fast || !off(mjtDisableBit.EULERDAMP));
-  for (let i = 0; damped && i < m.nv; i++) {
-    const damping = model.dof_damping[i];
+  for (let i = 0; i < m.nv; i++) {
+    const damping = damped ? model.dof_damping[i] : 0;
     if (damping !== 0) entries.push({ entry: pattern.index(i, i), value: -damping });
   }
   if (fast) {

@@ -25,11 +25,21 @@ export function attached(m: ModelView, d: DataView, type: number, id: number): A
       };
     case mjtObj.GEOM: {
       const body = m.model.geom_bodyid[id];
-      return { body, pos: d.geom_xpos.vec3(id), mat: d.geom_xmat.mat3(id), quat: mulQuat(own(body), m.geom_quat.quat(id)) };
+      return {
+        body,
+        pos: d.geom_xpos.vec3(id),
+        mat: d.geom_xmat.mat3(id),
+        quat: mulQuat(own(body), m.geom_quat.quat(id)),
+      };
     }
     case mjtObj.SITE: {
       const body = m.model.site_bodyid[id];
-      return { body, pos: d.site_xpos.vec3(id), mat: d.site_xmat.mat3(id), quat: mulQuat(own(body), m.site_quat.quat(id)) };
+      return {
+        body,
+        pos: d.site_xpos.vec3(id),
+        mat: d.site_xmat.mat3(id),
+        quat: mulQuat(own(body), m.site_quat.quat(id)),
+      };
     }
     default:
       return { body: id, pos: d.xpos.vec3(id), mat: d.xmat.mat3(id), quat: own(id) };

@@ -1,7 +1,17 @@
 // sensors, each by the stage of the pipeline that it reads (mj_sensorPos, mj_sensorVel, mj_sensorAcc)
 import { add, clamp, min, mul, select, sub, type Scalar } from "../../trace/scalar.ts";
 import { forceAt, rotational, translational } from "../../trace/spatial.ts";
-import { column, cross, mulMatTVec, mulQuat, negQuat, normalizeQuat, sub3, type Quat, type Vec3 } from "../../trace/vector.ts";
+import {
+  column,
+  cross,
+  mulMatTVec,
+  mulQuat,
+  negQuat,
+  normalizeQuat,
+  sub3,
+  type Quat,
+  type Vec3,
+} from "../../trace/vector.ts";
 import { mjtDataType, mjtObj, mjtSensor } from "../../model/enums.ts";
 import type { Contacts } from "../contact.ts";
 import type { Row } from "../rows.ts";
@@ -116,7 +126,13 @@ function reference(m: ModelView, d: DataView, i: number): Attached | undefined {
   return id < 0 ? undefined : attached(m, d, m.model.sensor_reftype[i], id);
 }
 
-function frameSensor(m: ModelView, d: DataView, type: number, o: Attached, ref: Attached | undefined): readonly Scalar[] {
+function frameSensor(
+  m: ModelView,
+  d: DataView,
+  type: number,
+  o: Attached,
+  ref: Attached | undefined,
+): readonly Scalar[] {
   const inRef = (v: Vec3): Vec3 => (ref ? mulMatTVec(ref.mat, v) : v);
   switch (type) {
     case S.FRAMEPOS:
@@ -148,9 +164,9 @@ function jointLimit(d: DataView, input: SensorInput, type: number, joint: number
     const row = input.rows[r];
     if (row.kind !== "limit" || row.id !== joint) continue;
     const vel = row.jac.reduce<Scalar>((v, e) => add(v, mul(e.value, d.qvel.at(e.dof))), 0);
-    const own = type === S.JOINTLIMITPOS ? sub(row.pos, row.margin) : type === S.JOINTLIMITVEL ? vel : input.rowForce[r];
+    const own =
+      type === S.JOINTLIMITPOS ? sub(row.pos, row.margin) : type === S.JOINTLIMITVEL ? vel : input.rowForce[r];
     value = select(row.active, own, value);
   }
   return value;
 }
-

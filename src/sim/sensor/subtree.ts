@@ -39,4 +39,3 @@ export function subtreeVelocity(m: ModelView, d: DataView): void {
     shift(parent, arm, sub3(own, d.subtree_linvel.vec3(parent)), model.body_subtreemass[b]);
   }
 }
-

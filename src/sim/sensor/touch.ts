@@ -1,5 +1,27 @@
 // the touch sensor: normal forces of contacts whose line of force meets a site's volume
-import { add, and, div, eq, ge, gt, isNode, le, lt, max, min, mul, neg, or, select, sqrt, square, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
+import {
+  add,
+  and,
+  div,
+  eq,
+  ge,
+  gt,
+  isNode,
+  le,
+  lt,
+  max,
+  min,
+  mul,
+  neg,
+  or,
+  select,
+  sqrt,
+  square,
+  sub,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../trace/scalar.ts";
 import { variable } from "../../trace/control.ts";
 import { dot3, mulMatTVec, neg3, row, select3, sub3, type Vec3 } from "../../trace/vector.ts";
 import { mjtGeom } from "../../model/enums.ts";
@@ -82,4 +104,3 @@ export function touch(m: ModelView, d: DataView, contacts: Contacts, site: numbe
   });
   return total.get();
 }
-
