@@ -3,7 +3,7 @@ export { bodyId } from "./bodies.ts";
 export { Draws } from "./draws.ts";
 export { Infos } from "./infos.ts";
 export type { Autoreset } from "./kernel.ts";
-export { makeVec, planVec, planVecKernels, type OptionsOf } from "./make.ts";
+export { makeVec, planVec, planVecKernels, type NamedOptions } from "./make.ts";
 export type { Policy, VecOptions } from "./options.ts";
 export { list, register } from "./registry.ts";
 export { BatchedSpace } from "./batched-space.ts";

@@ -1,20 +1,20 @@
 // makes environments from their names
-import { loadModel } from "../model/model.ts";
+import { seedKey } from "../core/rng.ts";
 import type { Plan } from "../memory/plan.ts";
+import { loadModel } from "../model/model.ts";
 import { planOf, type PlanContext, type PlannedBatch } from "../sim/batch.ts";
 import { placeBatch } from "../sim/device.ts";
-import { seedKey } from "../core/rng.ts";
 import { defineEnv } from "./batch-spec.ts";
 import { settingsOf, type VecOptions } from "./options.ts";
 import { taskOf } from "./registry.ts";
 import type { Task } from "./task.ts";
 import { VectorEnv } from "./vector-env.ts";
 
-/** Options of a task, in the names of its defaults. */
-export type OptionsOf<T> = T extends Task<infer O> ? VecOptions & Partial<O> : VecOptions & Record<string, unknown>;
+/** Options of an environment that is named: those of every environment, and those of its task. */
+export type NamedOptions = VecOptions & { readonly [option: string]: unknown };
 
-async function define(env: string | Task<never>, given: object) {
-  const task = (typeof env === "string" ? taskOf(env) : env) as Task<object>;
+async function define<O extends object>(env: string | Task<O>, given: object) {
+  const task = typeof env === "string" ? (taskOf(env) as unknown as Task<O>) : env;
   const settings = settingsOf(task, await loadModel(task.model), given);
   if (settings.vec.seed !== undefined) seedKey(settings.vec.seed);
   return { settings, definition: defineEnv(task, settings) };
@@ -26,15 +26,17 @@ async function define(env: string | Task<never>, given: object) {
  * @throws CorralError unknown-env and unknown-option with the nearest names, bad-option, bad-num-envs, bad-seed,
  *   bad-world-ids, unsupported-feature; BudgetExceededError before anything is allocated; errors of the device
  */
-export async function makeVec<E extends string | Task<never>>(env: E, options: OptionsOf<E>): Promise<VectorEnv> {
+export function makeVec(id: string, options: NamedOptions): Promise<VectorEnv>;
+export function makeVec<O extends object>(task: Task<O>, options: VecOptions & Partial<O>): Promise<VectorEnv>;
+export async function makeVec(env: string | Task, options: object): Promise<VectorEnv> {
   const { settings, definition } = await define(env, options);
   const { vec } = settings;
   const batch = await placeBatch(definition.batch, vec.numEnvs, vec);
   try {
-    const env = new VectorEnv(definition.spec, batch, vec);
+    const made = new VectorEnv(definition.spec, batch, vec);
     // what the device refuses of the first writes is told here
     await batch.sync();
-    return env;
+    return made;
   } catch (error) {
     await batch.close();
     throw error;
@@ -45,14 +47,16 @@ export async function makeVec<E extends string | Task<never>>(env: E, options: O
  * The bytes of an environment, field by field, without a device.
  * @throws what makeVec throws for its arguments
  */
-export async function planVec<E extends string | Task<never>>(env: E, options: OptionsOf<E>, context: PlanContext = {}): Promise<Plan> {
-  return (await planVecKernels(env, options, context)).plan;
+export function planVec(id: string, options: NamedOptions, context?: PlanContext): Promise<Plan>;
+export function planVec<O extends object>(task: Task<O>, options: VecOptions & Partial<O>, context?: PlanContext): Promise<Plan>;
+export async function planVec(env: string | Task, options: object, context: PlanContext = {}): Promise<Plan> {
+  return (await planVecKernels(env, options as VecOptions, context)).plan;
 }
 
 /** The traced kernels and the plan of an environment, without a device. */
-export async function planVecKernels<E extends string | Task<never>>(
-  env: E,
-  options: OptionsOf<E>,
+export async function planVecKernels<O extends object>(
+  env: string | Task<O>,
+  options: VecOptions & object,
   context: PlanContext = {},
 ): Promise<PlannedBatch> {
   const { settings, definition } = await define(env, options);
