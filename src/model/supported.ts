@@ -134,7 +134,6 @@ const joints: Check = (model, found) => {
     const name = describe(model, "joint", j);
     if (nonzero(model.jnt_stiffnesspoly, j, 2)) found.add("polynomial joint stiffness", name);
     if (nonzero(model.dof_dampingpoly, model.jnt_dofadr[j], 2)) found.add("polynomial joint damping", name);
-    if (model.jnt_actgravcomp[j] && model.ngravcomp > 0) found.add("actuatorgravcomp", name);
   }
   for (let b = 0; b < model.nbody; b++) {
     if (model.body_plugin[b] >= 0) found.add("plugin", describe(model, "body", b));
@@ -175,22 +174,15 @@ const tendons: Check = (model, found) => {
       break;
     }
     const forces = {
-      "tendon stiffness": nonzero(model.tendon_stiffness, t) || nonzero(model.tendon_stiffnesspoly, t, 2),
-      "tendon damping": nonzero(model.tendon_damping, t) || nonzero(model.tendon_dampingpoly, t, 2),
+      "polynomial tendon stiffness": nonzero(model.tendon_stiffnesspoly, t, 2),
+      "polynomial tendon damping": nonzero(model.tendon_dampingpoly, t, 2),
       "tendon armature": nonzero(model.tendon_armature, t),
       "tendon frictionloss": nonzero(model.tendon_frictionloss, t),
       "tendon limit": nonzero(model.tendon_limited, t),
-      "tendon actuatorfrcrange": nonzero(model.tendon_actfrclimited, t),
     };
     for (const [feature, used] of Object.entries(forces)) if (used) found.add(feature, name);
   }
 };
-
-/** Do the bits of disableactuator switch an actuator's group off? */
-function isDisabled(model: Model, a: number): boolean {
-  const group = model.actuator_group[a];
-  return group >= 0 && group <= 30 && (model.opt.disableactuator & (1 << group)) !== 0;
-}
 
 const actuators: Check = (model, found) => {
   const kinds = [
@@ -211,7 +203,6 @@ const actuators: Check = (model, found) => {
     }
     if (nonzero(model.actuator_armature, a)) found.add("actuator armature", name);
     if (model.actuator_plugin[a] >= 0) found.add("plugin", name);
-    if (isDisabled(model, a)) found.add("actuatorgroupdisable", name);
   }
 };
 

@@ -9,9 +9,12 @@ import { nefc } from "./counts.ts";
 import type { Evaluation } from "./forward.ts";
 import { rnePostConstraint } from "./rne_post.ts";
 import { sensors } from "./sensor/index.ts";
+import { subtreeVelocity } from "./sensor/subtree.ts";
 import { APPLIED, RecordIO, stateFields } from "./state.ts";
 import { badBit, Status } from "./status.ts";
 import { step } from "./step.ts";
+import { tendonJacobian } from "./tendon.ts";
+import { actuatorMoment } from "./transmission.ts";
 import { dataView, modelView, type DataView, type ModelView } from "./view.ts";
 
 /** What a kernel is specialised to. */
@@ -106,6 +109,9 @@ export class WorldKernel {
     if (this.wants("ncon")) d.ncon.set(0, toF32(e.slots.ncon));
     if (this.wants("nefc")) d.nefc.set(0, toF32(nefc(this.m, e)));
     if (this.wants("solver_niter")) d.solver_niter.set(0, toF32(e.solution.niter));
+    if (this.wants("ten_J")) tendonJacobian(this.m, d);
+    if (this.wants("actuator_moment")) actuatorMoment(this.m, d);
+    if (this.wants("subtree_linvel") || this.wants("subtree_angmom")) subtreeVelocity(this.m, d);
     if (this.spec.outputs.some((name) => POST_CONSTRAINT.has(name))) {
       stage("rne_post", () => rnePostConstraint(this.m, d, e.contacts));
     }

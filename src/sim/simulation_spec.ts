@@ -50,7 +50,7 @@ function overridden(model: Model, options: SimulationOptions): Model {
 function checkOutputs(outputs: readonly string[]): void {
   const known = fieldsOf("derived").map((f) => f.name as string);
   for (const name of outputs) {
-    if (known.includes(name) && !/^(contact_|efc_|n[efl]$)/.test(name)) continue;
+    if (known.includes(name) && !/^(cam_|contact_|efc_|n[efl]$)/.test(name)) continue;
     const near = nearest(name, known);
     throw new CorralError(
       "unknown-field",

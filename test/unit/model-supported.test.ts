@@ -22,11 +22,6 @@ const REFUSED: readonly [string, string, string][] = [
   ["polynomial joint damping", wrap({ joint: `damping="1 0.5"` }), `joint "j"`],
   ["polynomial joint stiffness", wrap({ joint: `stiffness="1 0.5"` }), `joint "j"`],
   [
-    "actuatorgravcomp",
-    wrap({ joint: `actuatorgravcomp="true"`, body: `<body gravcomp="1"><geom size="0.1"/></body>` }),
-    `joint "j"`,
-  ],
-  [
     "collision box-box",
     wrap({ world: `<geom name="w" type="box" size="1 1 1"/>`, body: `<geom name="x" type="box" size="1 1 1"/>` }),
     `geom "w" with geom "x"`,
@@ -54,13 +49,13 @@ const REFUSED: readonly [string, string, string][] = [
     `tendon "rope"`,
   ],
   [
-    "tendon stiffness",
-    wrap({ rest: `<tendon><fixed name="f" stiffness="2"><joint joint="j" coef="1"/></fixed></tendon>` }),
+    "polynomial tendon stiffness",
+    wrap({ rest: `<tendon><fixed name="f" stiffness="2 1"><joint joint="j" coef="1"/></fixed></tendon>` }),
     `tendon "f"`,
   ],
   [
-    "tendon damping",
-    wrap({ rest: `<tendon><fixed name="f" damping="2"><joint joint="j" coef="1"/></fixed></tendon>` }),
+    "polynomial tendon damping",
+    wrap({ rest: `<tendon><fixed name="f" damping="2 1"><joint joint="j" coef="1"/></fixed></tendon>` }),
     `tendon "f"`,
   ],
   [
@@ -103,14 +98,6 @@ const REFUSED: readonly [string, string, string][] = [
   [
     "actuator delay",
     wrap({ rest: `<actuator><motor name="m" joint="j" delay="0.01" nsample="5"/></actuator>` }),
-    `actuator "m"`,
-  ],
-  [
-    "actuatorgroupdisable",
-    wrap({
-      option: `<option actuatorgroupdisable="2"/>`,
-      rest: `<actuator><motor name="m" joint="j" group="2"/></actuator>`,
-    }),
     `actuator "m"`,
   ],
   ["sensor magnetometer", wrap({ rest: `<sensor><magnetometer name="x" site="s"/></sensor>` }), `sensor "x"`],
