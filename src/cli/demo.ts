@@ -120,12 +120,10 @@ function line(p: DemoProgress): string {
   const parts = [
     `${p.id} ${p.seconds.toFixed(0).padStart(3)} s`,
     `${rate(p.envStepsPerSec).padStart(9)} env steps/s`,
-    p.episodes > 0
-      ? `return ${p.meanReturn.toFixed(1)} over ${p.meanLength.toFixed(0)} steps`
-      : "no episode has ended yet",
+    p.episodes > 0 ? `return ${p.meanReturn.toFixed(1)}` : "no return yet",
     `${formatCount(p.terminated)} terminated, ${formatCount(p.truncated)} truncated`,
   ];
-  if (p.check) parts.push(`world ${p.check.world} off MuJoCo by ${p.check.qpos.toExponential(0)}`);
+  if (p.check) parts.push(`MuJoCo within ${p.check.qpos.toExponential(0)}`);
   return parts.join("  ");
 }
 
