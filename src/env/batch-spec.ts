@@ -7,7 +7,7 @@ import { simParams } from "../sim/params.ts";
 import { traceReset, traceStep, type EnvSpec } from "./kernel.ts";
 import { envArenas } from "./layout.ts";
 import { statusMasks, type Settings } from "./options.ts";
-import { shapeOf } from "./shape.ts";
+import { badTask, shapeOf } from "./shape.ts";
 import { Box, type Space } from "./spaces.ts";
 import type { Task } from "./task.ts";
 import type { Model } from "../model/model.ts";
@@ -33,6 +33,7 @@ export function controlSpace(model: Model): Box {
 export function defineEnv<O extends object>(task: Task<O>, settings: Settings<O>): EnvDefinition<O> {
   const { vec, options, model } = settings;
   checkSupported(model);
+  if (!task.actionSpace && model.nu === 0) throw badTask(task.id, "the model has no actuators; give the task an actionSpace and a control");
   const action: Space = task.actionSpace?.(model, options) ?? controlSpace(model);
   const shape = shapeOf(task, model, options, action.size);
   const params: BatchParam[] = [

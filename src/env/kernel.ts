@@ -3,7 +3,7 @@
  * autoreset, store, one invocation a world and one run a control step. `reset`: new episodes where the host asks.
  */
 import { param, stage, variable, when, type Variable } from "../trace/control.ts";
-import { trace, type Trace } from "../trace/graph.ts";
+import { trace, type Trace, type Type } from "../trace/graph.ts";
 import { add, and, band, bor, ge, lt, ne, not, or, select, sum, toF32, toI32, uadd } from "../trace/scalar.ts";
 import type { Bool, Int, Scalar } from "../trace/scalar.ts";
 import { streams } from "../core/rng.ts";
@@ -54,6 +54,7 @@ const AFTER_STEP: ReadonlySet<FieldName> = new Set<FieldName>(["cacc", "cfrc_int
 
 const bit = (cond: Bool, value: number): Int => select(cond, value, 0, "u32");
 const number01 = (cond: Bool): Scalar => select(cond, 1, 0, "f32");
+const values = (variables: readonly Variable[]): Scalar[] => variables.map((v) => v.get());
 const any = (conditions: readonly Bool[]): Bool => conditions.reduce<Bool>(or, false);
 const flat = (named: Named<readonly Scalar[]>): Scalar[] => Object.values(named).flat().map(toF32);
 
@@ -62,9 +63,9 @@ class EnvWorld<O extends object> {
   readonly spec: EnvSpec<O>;
   readonly w: WorldKernel;
   readonly arenas: Layouts;
-  /** The state before the step, and the action. */
-  before: Scene["before"] = { qpos: [], qvel: [] };
-  action: readonly Scalar[] = [];
+  /** The state before the step and the action; of a new episode its start, and zeros. */
+  private readonly before: { readonly qpos: Variable[]; readonly qvel: Variable[] };
+  private readonly action: Variable[];
   /** Low and high word. */
   seed: readonly [Int, Int] = [0, 0];
   private world: Int = 0;
@@ -89,7 +90,11 @@ class EnvWorld<O extends object> {
       outputs: task.outputs?.(options) ?? [],
       state: arenas.state,
     });
-    this.carried = Array.from({ length: total(spec.shape.carried) }, (_, i) => variable(`carried_${i}`, 0));
+    const variables = (name: string, count: number, type: Type = "f32") =>
+      Array.from({ length: count }, (_, i) => variable(`${name}_${i}`, 0, type));
+    this.carried = variables("carried", total(spec.shape.carried));
+    this.before = { qpos: variables("qpos_before", model.nq), qvel: variables("qvel_before", model.nv) };
+    this.action = variables("action", spec.action.size, spec.action.kind === "box" ? "f32" : "i32");
   }
 
   io(arena: string): RecordIO {
@@ -108,12 +113,20 @@ class EnvWorld<O extends object> {
     carried.forEach((x, i) => this.carried[i].set(x));
   }
 
+  /** The state is now the one before the step. */
+  begin(action: readonly Scalar[]): void {
+    const { qpos, qvel } = this.w.d;
+    this.before.qpos.forEach((v, i) => v.set(qpos.at(i)));
+    this.before.qvel.forEach((v, i) => v.set(qvel.at(i)));
+    this.action.forEach((v, i) => v.set(action[i] ?? 0));
+  }
+
   store(): void {
     this.w.store();
     stage("bookkeeping", () => {
       const words = [...this.seed, this.world, this.number.get(), this.length.get(), this.ended.get()];
       this.w.state.store("episode", words, "u32");
-      this.w.state.store("task", [this.return.get(), ...this.carried.map((v) => v.get())]);
+      this.w.state.store("task", [this.return.get(), ...values(this.carried)]);
     });
   }
 
@@ -123,15 +136,15 @@ class EnvWorld<O extends object> {
     const carried: Record<string, Scalar[]> = {};
     let at = 0;
     for (const { name, size } of spec.shape.carried) {
-      carried[name] = this.carried.slice(at, (at += size)).map((v) => v.get());
+      carried[name] = values(this.carried.slice(at, (at += size)));
     }
     return {
       model: spec.model,
       options: spec.options,
       m: w.m,
       d: w.d,
-      before: this.before,
-      action: this.action,
+      before: { qpos: values(this.before.qpos), qvel: values(this.before.qvel) },
+      action: values(this.action),
       carried,
       dt: param("dt"),
       world: this.world,
@@ -143,8 +156,8 @@ class EnvWorld<O extends object> {
 
   /** Keeps what the task carries to the next step; where `cond` does not hold, what it was. */
   carry(scene: Scene<O>, cond: Bool = true): void {
-    const values = flat(this.spec.task.carry?.(scene) ?? {});
-    values.forEach((x, i) => this.carried[i].set(select(cond, x, this.carried[i].get())));
+    const kept = flat(this.spec.task.carry?.(scene) ?? {});
+    kept.forEach((x, i) => this.carried[i].set(select(cond, x, this.carried[i].get())));
   }
 
   /** Puts the world into the start state of its next episode. `stepped`: derived fields may hold the step's. */
@@ -167,6 +180,7 @@ class EnvWorld<O extends object> {
       }
       for (const name of stateFields(model, false)) fill(w.d[name], given[name]);
       if (model.nu > 0) fill(w.d.ctrl, undefined);
+      this.begin([]);
       this.evaluateStart(stepped);
     });
     this.carry(this.scene(true));
@@ -205,14 +219,17 @@ function fill(field: Field, values: readonly Scalar[] | undefined): void {
 /** Loads the action; one out of a discrete space sets BAD_CTRL (the host refuses those, a kernel may write them). */
 function loadAction<O extends object>(e: EnvWorld<O>): void {
   const { action: space, task } = e.spec;
-  if (space.kind === "box") e.action = e.io("action").load("action").slice(0, space.size);
+  const io = e.io("action");
+  if (space.kind === "box") e.begin(io.load("action").slice(0, space.size));
   else {
-    e.action = e.io("action").load("action", "u32").slice(0, space.size).map(toI32);
+    const numbers = io.load("action", "u32").slice(0, space.size).map(toI32);
     const [low, counts] = space.kind === "discrete" ? [space.start, [space.n]] : [0, space.nvec];
-    const outside = e.action.map((a, i) => or(lt(a, low), ge(a, low + counts[i])));
+    const outside = numbers.map((a, i) => or(lt(a, low), ge(a, low + counts[i])));
     e.w.flag(bit(any(outside), Status.BAD_CTRL));
+    e.begin(numbers);
   }
-  const ctrl = task.control?.(e.scene()) ?? e.action;
+  const scene = e.scene();
+  const ctrl = task.control?.(scene) ?? scene.action;
   const { nu } = e.spec.model;
   if (ctrl.length !== nu) throw badTask(task.id, `it makes ${ctrl.length} controls; the model has ${nu} actuators`);
   if (nu > 0) e.w.setCtrl(ctrl);
@@ -226,7 +243,6 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
     const { w } = e;
     stage("load episode", () => e.loadEpisode());
     w.load();
-    e.before = { qpos: w.d.qpos.all(), qvel: w.d.qvel.all() };
     const endedBefore = e.ended.get();
     // a world whose episode is over waits for its reset
     const waits: Bool = autoreset === "same-step" ? false : ne(endedBefore, 0);

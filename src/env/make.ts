@@ -13,8 +13,9 @@ import { VectorEnv } from "./vector-env.ts";
 /** Options of an environment that is named: those of every environment, and those of its task. */
 export type NamedOptions = VecOptions & { readonly [option: string]: unknown };
 
-async function define<O extends object>(env: string | Task<O>, given: object) {
-  const task = typeof env === "string" ? (taskOf(env) as unknown as Task<O>) : env;
+async function define<O extends object>(env: string | Task<O>, given: object = {}) {
+  const isTask = typeof env === "object" && env !== null;
+  const task = isTask ? env : (taskOf(env) as unknown as Task<O>);
   const settings = settingsOf(task, await loadModel(task.model), given);
   if (settings.vec.seed !== undefined) seedKey(settings.vec.seed);
   return { settings, definition: defineEnv(task, settings) };
