@@ -12,7 +12,10 @@ describeStage("collision", {
     const theirs = theirContacts(truth).filter((c) => isCertain(c.dist, c.includemargin, slack));
 
     const pair = (geoms: readonly number[]) => geoms.join("-");
-    expect(ours.map((c) => pair([c.pair.geom1, c.pair.geom2])), label).toEqual(theirs.map((c) => pair(c.geom)));
+    expect(
+      ours.map((c) => pair([c.pair.geom1, c.pair.geom2])),
+      label,
+    ).toEqual(theirs.map((c) => pair(c.geom)));
     ours.forEach((c, i) => {
       const at = `${label}: contact ${i} of geoms ${pair(theirs[i].geom)}`;
       expect(difference(c.at("dist", 1), [theirs[i].dist]), `${at}, dist`).toBeLessThanOrEqual(bound);

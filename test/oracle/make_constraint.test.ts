@@ -9,7 +9,10 @@ describeStage("make_constraint", {
     const slack = boundOf("margin", precision);
     const ours = ourRows(f.model, result, slack).filter((r) => r.certain);
     const theirs = theirRows(truth, slack).filter((r) => r.certain);
-    expect(ours.map((r) => r.name), label).toEqual(theirs.map((r) => r.name));
+    expect(
+      ours.map((r) => r.name),
+      label,
+    ).toEqual(theirs.map((r) => r.name));
 
     const bound = boundOf("make_constraint", precision);
     ours.forEach((row, i) => {

@@ -141,6 +141,7 @@ async function truths(xml: string): Promise<Fixture> {
   const states = [1, 2, 3, 5, 8];
   return withMuJoCo(model, (oracle) => ({
     name: model.name,
+    given: model,
     model,
     truths: states.map((seed) => truthAt(model, oracle, drawState(model, oracle, seed), `seed ${seed}`, seed)),
   }));

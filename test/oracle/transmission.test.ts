@@ -4,6 +4,8 @@ import { boundOf, describeStage, difference } from "../support/oracle-suite.ts";
 
 describeStage("transmission", {
   check(result, truth, _f, precision, label) {
-    expect(difference(result.moment, truth.moment), `${label}: moment`).toBeLessThanOrEqual(boundOf("transmission", precision));
+    expect(difference(result.moment, truth.moment), `${label}: moment`).toBeLessThanOrEqual(
+      boundOf("transmission", precision),
+    );
   },
 });

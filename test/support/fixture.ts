@@ -32,6 +32,9 @@ export interface Truth {
 
 export interface Fixture {
   readonly name: string;
+  /** The model as it was given. */
+  readonly given: Model;
+  /** The model with the solver's tolerances as tight as float64 has them. */
   readonly model: Model;
   readonly truths: readonly Truth[];
 }
@@ -199,6 +202,7 @@ export async function fixture(
   const loaded = await load(choice);
   checkSupported(loaded);
   const tight = { tolerance: 1e-15, ls_tolerance: 1e-6, ls_iterations: 100 };
+  // few iterations are to be compared as they are
   const model = loaded.opt.iterations >= 20 ? withOptions(loaded, { ...tight, iterations: 500 }) : loaded;
   const name = model.name || "unnamed";
   return withMuJoCo(model, (oracle) => {
@@ -206,6 +210,6 @@ export async function fixture(
       const state = states ? round32(states[i]) : drawState(model, oracle, seed);
       return truthAt(model, oracle, state, `${name}, seed ${seed}`, seed);
     });
-    return { name, model, truths };
+    return { name, given: loaded, model, truths };
   });
 }

@@ -50,13 +50,24 @@ export const colliderBounds = {
 export const stageBounds = {
   any64: { value: 1e-11, reason: "float64 in other orders of summation; solves lose the condition of M, up to 1e5" },
   any32: { value: 2e-6, reason: "float32: the inputs' rounding (6e-8) and some ten roundings" },
-  integrate32: { value: 1e-5, reason: "float32: the implicit solve multiplies roundings by the condition of M - h dF/dv" },
+  integrate32: {
+    value: 1e-5,
+    reason: "float32: the implicit solve multiplies roundings by the condition of M - h dF/dv",
+  },
   factor_m32: { value: 1e-5, reason: "float32: the condition of M multiplies roundings" },
   acceleration32: { value: 5e-5, reason: "float32: as factor_m32, with accelerations of thousands" },
   make_constraint32: {
     value: 1e-4,
     reason: "float32: aref is the sum of a velocity and a depth (1e-8 m) times stiffness (1e3 to 1e4 / s²)",
   },
+  forward_smooth64: { value: 1e-11, reason: "as any64" },
+  forward_smooth32: {
+    value: 1e-4,
+    reason: "float32: as acceleration32, on inputs that are off by ten roundings themselves",
+  },
+  forward64: { value: 1e-7, reason: "as solver64" },
+  forward32: { value: 1e-4, reason: "as solver32" },
+  step64: { value: 1e-7, reason: "as solver64" },
   solver64: { value: 1e-7, reason: "a cost known to 1e-16 places its minimum to 1e-8" },
   solver32: { value: 1e-4, reason: "float32: aref as in make_constraint32, and forces of 1e4 N on arms of 1e-8 m" },
   margin64: { value: 1e-9, reason: "m or rad from a margin: there rounding decides whether a row exists" },

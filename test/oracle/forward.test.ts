@@ -1,0 +1,56 @@
+// all stages in a row: what errors of one become in the next
+import { describe, expect, test } from "vitest";
+import type { Precision } from "../../src/trace/javascript.ts";
+import type { Fixture, Truth } from "../support/fixture.ts";
+import {
+  boundOf,
+  describeHow,
+  fieldDifference,
+  HOWS,
+  inputsOf,
+  oracleCases,
+  STATES,
+  withFixture,
+} from "../support/oracle-suite.ts";
+import { forwardStage } from "../support/stage-table.ts";
+import { evaluate, type How } from "../support/stages.ts";
+
+const SMOOTH = ["xpos", "cdof", "M", "cvel", "qfrc_bias", "qfrc_smooth", "qacc_smooth"] as const;
+const CONSTRAINED = ["qacc", "qfrc_constraint", "cacc", "cfrc_ext", "cfrc_int", "sensordata"] as const;
+const FORWARD = forwardStage([...SMOOTH, ...CONSTRAINED]);
+
+/** Whether something is so near to touching that rounding may make or end it. */
+const isTouching = (truth: Truth, result: Record<string, Float64Array>): boolean =>
+  result.nefc[0] !== truth.fields.nefc[0] || result.ncon[0] !== truth.fields.ncon[0];
+
+async function compare(f: Fixture, how: How): Promise<void> {
+  const results = await evaluate(
+    f.model,
+    FORWARD,
+    f.truths.map((t) => inputsOf(f, t)),
+    how,
+  );
+  const precision = how.on as Precision;
+  results.forEach((result, i) => {
+    const truth = f.truths[i];
+    const label = `${truth.label}, ${describeHow(how)}`;
+    const check = (field: string, bound: number) =>
+      expect(fieldDifference(field, result[field], truth), `${label}: ${field}`).toBeLessThanOrEqual(bound);
+
+    for (const field of SMOOTH) check(field, boundOf("forward_smooth", precision));
+    expect(isTouching(truth, result), `${label}: contacts and rows`).toBe(false);
+    expect(result.converged[0], `${label}: converged`).toBe(1);
+    for (const field of CONSTRAINED) check(field, boundOf("forward", precision));
+  });
+}
+
+describe("forward equals MuJoCo", () => {
+  for (const c of oracleCases()) {
+    test(
+      c.name,
+      withFixture(c, STATES, async (f) => {
+        for (const how of HOWS) await compare(f, how);
+      }),
+    );
+  }
+});
