@@ -27,6 +27,10 @@ export interface Verdict {
   readonly worst: readonly Beyond[];
 }
 
+/** How many times its bound an error is. */
+const excess = ({ field, error }: Beyond): number =>
+  error / (field === "qpos" ? ONE_STEP_BOUNDS.qposMax : ONE_STEP_BOUNDS.qvelMax);
+
 /** Steps named in a verdict. */
 const NAMED = 10;
 
@@ -91,7 +95,7 @@ export class Judge {
     }
     for (const [bit, steps] of Object.entries(status)) reasons.push(`${bit} is set in ${steps} steps`);
 
-    const sorted = [...this.#beyond].sort((a, b) => Number(a.explained) - Number(b.explained) || b.error - a.error);
+    const sorted = [...this.#beyond].sort((a, b) => Number(a.explained) - Number(b.explained) || excess(b) - excess(a));
     return {
       passed: reasons.length === 0,
       reasons,
