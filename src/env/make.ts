@@ -36,6 +36,7 @@ export async function makeVec(env: string | Task, options: object): Promise<Vect
   try {
     const made = new VectorEnv(definition.spec, batch, vec);
     // what the device refuses of the first writes is told here
+    await made.initial;
     await batch.sync();
     return made;
   } catch (error) {

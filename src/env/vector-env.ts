@@ -3,14 +3,13 @@
  * control step of all worlds. After construction nothing is allocated on the GPU, and nothing grows on the host.
  */
 import { CorralError } from "../core/errors.ts";
-import { seedKey } from "../core/rng.ts";
 import type { Plan } from "../memory/plan.ts";
 import { hostRecords, type Batch, type BatchRegion, type HostRecords } from "../sim/batch.ts";
-import { putField } from "../sim/records.ts";
 import { putSnapshot, takeSnapshot, type Snapshot } from "../sim/snapshot.ts";
 import { statusNames } from "../sim/status.ts";
 import { paramChanges, type SimParams } from "../sim/params.ts";
 import { BatchedSpace } from "./batched-space.ts";
+import { writeFirstStates } from "./first-states.ts";
 import type { HostValues } from "./host-values.ts";
 import { Infos, type InfoSource } from "./infos.ts";
 import type { Autoreset, EnvSpec } from "./kernel.ts";
@@ -101,6 +100,8 @@ export class VectorEnv implements AsyncDisposable {
   private closing: Promise<void> | undefined;
   private wasReset = false;
   private unread = 0;
+  /** Resolves when the first state is on its way. */
+  readonly initial: Promise<void>;
   /** What the last unread call was. */
   private source: InfoSource;
 
@@ -138,7 +139,10 @@ export class VectorEnv implements AsyncDisposable {
     this.truncated = new Uint8Array(this.numEnvs);
     this.source = this.sourceOf("reset");
     this.infos = new Infos(this.source);
-    this.writeInitialState(vec.seed ?? 0);
+    this.initial = writeFirstStates(batch, vec.seed ?? 0, this.worldIds);
+
+    // whoever makes the environment waits for it
+    this.initial.catch(() => {});
   }
 
   /** Where it runs, in words. */
@@ -160,20 +164,6 @@ export class VectorEnv implements AsyncDisposable {
     const { bytesPerWorld } = this.plan.arenas.find((a) => a.name === arena)!;
     const onCpu = this.batch.buffer(arena, 0) === undefined;
     return this.plan.shards.map(({ paddedWorlds }) => hostRecords((bytesPerWorld / 4) * paddedWorlds, onCpu));
-  }
-
-  private writeInitialState(seed: number | bigint): void {
-    const layout = this.plan.arenas.find((a) => a.name === "state")!;
-    const [low, high] = seedKey(seed);
-    this.recordsOf("state").forEach((records, index) => {
-      const shard = this.plan.shards[index];
-      for (let local = 0; local < shard.worlds; local++) {
-        // the first reset makes this episode 0
-        const words = [low, high, this.worldIds[shard.firstWorld + local], 0xffffffff, 0, 0];
-        putField(layout, "episode", shard, local, records, words, 0, true);
-      }
-      this.batch.write("state", index, records);
-    });
   }
 
   private viewsOf(): GpuViews | undefined {
@@ -235,7 +225,7 @@ export class VectorEnv implements AsyncDisposable {
           u32[at] = keyOf ? Ask.reset | Ask.seed : Ask.reset;
           if (keyOf) [u32[at + 1], u32[at + 2]] = keyOf(world);
         }
-        this.batch.write("request", index, this.requestRecords[index]);
+        await this.batch.write("request", index, this.requestRecords[index]);
       }
       this.batch.run("reset");
       this.wasReset = true;
@@ -258,7 +248,7 @@ export class VectorEnv implements AsyncDisposable {
     const onGpu = this.gpu !== undefined && actions === this.gpu.actions;
     if (!onGpu) this.actionSpace.write(actions as HostValues, this.actionValues);
     return this.exclusive("step", async () => {
-      if (!onGpu) this.sendActions();
+      if (!onGpu) await this.sendActions();
       this.batch.run("step");
       this.source = this.sourceOf("step");
       if (readback) return this.collect();
@@ -291,7 +281,7 @@ export class VectorEnv implements AsyncDisposable {
     );
   }
 
-  private sendActions(): void {
+  private async sendActions(): Promise<void> {
     const { size } = this.singleActionSpace;
     const stride = this.actionRecords[0].f32.length / this.plan.shards[0].paddedWorlds;
     const isFloat = this.singleActionSpace.kind === "box";
@@ -302,7 +292,7 @@ export class VectorEnv implements AsyncDisposable {
         const from = (firstWorld + local) * size;
         for (let i = 0; i < size; i++) into[local * stride + i] = this.actionValues[from + i];
       }
-      this.batch.write("action", index, records);
+      await this.batch.write("action", index, records);
     }
   }
 
@@ -386,8 +376,8 @@ export class VectorEnv implements AsyncDisposable {
    */
   async restore(snapshot: VecSnapshot): Promise<StepResult> {
     this.assertOpen("restore");
-    putSnapshot(this.batch, snapshot.batch);
     return this.exclusive("restore", async () => {
+      await putSnapshot(this.batch, snapshot.batch);
       this.wasReset = snapshot.wasReset;
       this.source = this.sourceOf("step");
       return this.collect();

@@ -103,7 +103,7 @@ export class WorldState {
         into[at] = data[i];
       });
     }
-    for (const [shard, record] of records) this.batch.write("state", shard, record);
+    for (const [shard, record] of records) await this.batch.write("state", shard, record);
   }
 
   /** @throws CorralError unknown-field, bad-world */

@@ -16,6 +16,7 @@ export {
   type PipelineRequest,
   type ShaderMessage,
 } from "./shader.ts";
+export { Uploader } from "./upload.ts";
 export { waitFor } from "./waiter.ts";
 export { type MemoryInfo, memoryInfo, ofHost } from "./memory-info.ts";
 export { type DeviceLease, shareDevice } from "./shared-device.ts";

@@ -160,8 +160,11 @@ export interface Batch extends AsyncDisposable {
   run(kernel: string): void;
   /** Queues a copy of all of an arena to another of the same layout. */
   copy(from: string, to: string): void;
-  /** Writes the start of one shard's buffer of an arena. Elements of u32 fields are words in `u32`. */
-  write(arena: string, shard: number, data: HostRecords): void;
+  /**
+   * Writes one shard's buffer of an arena from element `start` on. Elements of u32 fields are words in `u32`. A few
+   * megabytes are queued when this returns; more goes in pieces, and nothing else may be queued until it resolves.
+   */
+  write(arena: string, shard: number, data: HostRecords, start?: number): Promise<void>;
   /** Reads one shard's buffer of an arena, after all runs queued before. */
   read(arena: string, shard: number): Promise<HostRecords>;
   /** Reads into arrays made before, all regions in one round trip where they fit the staging memory together. */

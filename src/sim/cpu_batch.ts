@@ -64,8 +64,8 @@ export class CpuBatch implements Batch {
 
   forgive(): void {}
 
-  write(arena: string, shard: number, data: HostRecords): void {
-    this.buffers[shard].get(arena)!.set(data.f32);
+  async write(arena: string, shard: number, data: HostRecords, start = 0): Promise<void> {
+    this.buffers[shard].get(arena)!.set(data.f32, start);
   }
 
   async read(arena: string, shard: number): Promise<HostRecords> {

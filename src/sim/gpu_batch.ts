@@ -4,6 +4,7 @@ import type { GpuDevice } from "../gpu/device.ts";
 import { GuardedQueue } from "../gpu/guarded-queue.ts";
 import { Readback, type ReadRegion } from "../gpu/readback.ts";
 import { createBindGroup, PipelineCache } from "../gpu/shader.ts";
+import { Uploader } from "../gpu/upload.ts";
 import type { Budget } from "../memory/budget.ts";
 import { reserve, type Reservation } from "../memory/reserve.ts";
 import { FIXED_PARAMS } from "../trace/wgsl.ts";
@@ -36,6 +37,7 @@ export class GpuBatch implements Batch {
   /** For arenas that are read while kernels run. */
   private readonly shadows: Readback | undefined;
   private readonly queue: GuardedQueue;
+  private readonly uploader: Uploader;
   /** Reads that are under way. */
   private readonly reading = new Set<Promise<unknown>>();
   private readonly words: Uint32Array<ArrayBuffer>;
@@ -54,6 +56,7 @@ export class GpuBatch implements Batch {
     this.reservation = reservation;
     this.kernels = kernels;
     this.queue = queue;
+    this.uploader = new Uploader(gpu, queue);
     this.readback = new Readback(gpu, reservation.buffers("staging"));
     const shadows = planned.plan.arenas.some(({ name }) => name === `staging${SHADOW}`);
     if (shadows) this.shadows = new Readback(gpu, reservation.buffers(`staging${SHADOW}`));
@@ -155,14 +158,15 @@ export class GpuBatch implements Batch {
     }
   }
 
-  /** Throws `call-in-flight` where a read has not been copied in full: what is queued now would be in what it reads. */
-  private assertRead(what: string): void {
-    if (!this.readback.isWaiting) return;
-    throw new CorralError("call-in-flight", `cannot ${what}: a read in several pieces has not resolved yet. Await it first.`);
+  /** Throws `call-in-flight` where a read or a write goes in pieces: what is queued now would come between. */
+  private assertQueued(what: string): void {
+    if (!this.readback.isWaiting && !this.uploader.isWaiting) return;
+    const pending = this.readback.isWaiting ? "read" : "write";
+    throw new CorralError("call-in-flight", `cannot ${what}: a ${pending} in several pieces has not resolved yet. Await it first.`, { pending });
   }
 
   run(name: string): void {
-    this.assertRead(`run ${name}`);
+    this.assertQueued(`run ${name}`);
     const { pipeline, groups } = this.kernels.get(name)!;
     this.queue.run(`run ${name}`, () => {
       this.flushParams();
@@ -180,6 +184,7 @@ export class GpuBatch implements Batch {
   }
 
   copy(from: string, to: string): void {
+    if (this.uploader.isWaiting) this.assertQueued(`copy ${from}`);
     this.queue.run(`copy ${from} to ${to}`, () => {
       const encoder = this.gpu.device.createCommandEncoder({ label: `copy ${from}` });
       for (const { index } of this.planned.plan.shards) {
@@ -190,12 +195,10 @@ export class GpuBatch implements Batch {
     });
   }
 
-  write(arena: string, shard: number, data: HostRecords): void {
-    this.assertRead(`write ${arena}`);
+  async write(arena: string, shard: number, data: HostRecords, start = 0): Promise<void> {
+    if (this.readback.isWaiting) this.assertQueued(`write ${arena}`);
     const buffer = this.reservation.buffer(arena, shard);
-    this.queue.run(`write ${arena}`, () =>
-      this.gpu.device.queue.writeBuffer(buffer, 0, data.u32 as Uint32Array<ArrayBuffer>),
-    );
+    await this.uploader.write(`write ${arena}`, buffer, 4 * start, data.u32 as Uint32Array<ArrayBuffer>);
   }
 
   forgive(): void {
@@ -212,6 +215,7 @@ export class GpuBatch implements Batch {
 
   /** What was refused before the copy makes the bytes worthless, so that is asked for too. */
   private async reads(readback: Readback, regions: readonly ReadRegion[]): Promise<void> {
+    const mark = this.uploader.mark();
     const read = readback.readAll(regions);
     this.reading.add(read);
     try {
@@ -220,6 +224,7 @@ export class GpuBatch implements Batch {
       this.reading.delete(read);
     }
     await this.queue.accepted("read");
+    this.uploader.arrived(mark);
   }
 
   readInto(regions: readonly BatchRegion[]): Promise<void> {
@@ -241,12 +246,15 @@ export class GpuBatch implements Batch {
   }
 
   async sync(): Promise<void> {
+    await this.uploader.settled();
+    const mark = this.uploader.mark();
     await this.queue.done("wait for the device");
+    this.uploader.arrived(mark);
   }
 
   close(): Promise<void> {
-    // reads under way complete first
-    return this.reservation.close(Promise.allSettled(this.reading));
+    // reads and writes under way complete first
+    return this.reservation.close(Promise.allSettled([...this.reading, this.uploader.settled()]));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -29,7 +29,7 @@ export async function createSimulation(model: Model, options: SimulationOptions)
   const batch = await placeBatch(specFor, options.numEnvs, options);
   try {
     const simulation = new Simulation(m, batch, { model, options });
-    simulation.reset();
+    await simulation.reset();
     await simulation.sync();
     return simulation;
   } catch (error) {
@@ -37,6 +37,9 @@ export async function createSimulation(model: Model, options: SimulationOptions)
     throw error;
   }
 }
+
+/** Bytes of worlds that are filled at a time. */
+const FILL_BYTES = 2 ** 20;
 
 /** What a simulation was made of: to make it again elsewhere. */
 interface Recipe {
@@ -94,38 +97,51 @@ export class Simulation implements AsyncDisposable {
   }
 
   /** Puts all worlds into the model's initial state: qpos0, all else zero. */
-  reset(): void {
+  async reset(): Promise<void> {
     this.assertOpen("reset");
     this.batch.forgive();
     const initial: Partial<Record<string, ArrayLike<number>>> = { qpos: this.model.qpos0, ...mocapFrames(this.model) };
-    for (const { index } of this.plan.shards) {
-      this.writeShard("state", index, (layout, shard, records) => {
-        for (const f of layout.fields) {
-          const values = initial[f.name];
-          if (values) for (let w = 0; w < shard.paddedWorlds; w++) putField(layout, f.name, shard, w, records, values, 0);
-        }
-      });
-      if (this.model.nu > 0) this.writeShard("control", index, () => {});
-    }
+    await this.exclusive("reset", () => this.fill(initial));
     this.startAt(0);
+  }
+
+  private async exclusive<T>(what: string, run: () => Promise<T>): Promise<T> {
+    this.busy = what;
+    try {
+      return await run();
+    } finally {
+      this.busy = undefined;
+    }
+  }
+
+  /** Writes the same values into all worlds, all else zero. */
+  private async fill(values: Partial<Record<string, ArrayLike<number>>>): Promise<void> {
+    for (const arena of this.kept) {
+      const layout = layoutsOf(this.plan)[arena];
+      const [{ paddedWorlds: most }] = this.plan.shards;
+      const { tileWidth, bytesPerWorld } = layout;
+      const worlds = Math.min(most, tileWidth * Math.ceil(FILL_BYTES / bytesPerWorld / tileWidth));
+      const piece = { index: 0, firstWorld: 0, worlds, paddedWorlds: worlds };
+      const records = this.recordsFor((bytesPerWorld / 4) * worlds);
+      for (const { name } of layout.fields) {
+        const given = values[name];
+        if (given) for (let w = 0; w < worlds; w++) putField(layout, name, piece, w, records, given, 0);
+      }
+
+      for (const { index, paddedWorlds } of this.plan.shards) {
+        for (let world = 0; world < paddedWorlds; world += worlds) {
+          const end = (bytesPerWorld / 4) * Math.min(worlds, paddedWorlds - world);
+          const part = { f32: records.f32.subarray(0, end), u32: records.u32.subarray(0, end) };
+          await this.batch.write(arena, index, part, (bytesPerWorld / 4) * world);
+        }
+      }
+    }
   }
 
   private startAt(steps: number): void {
     this.stepCount = steps;
     this.keeper?.restart();
     this.keeper?.stepped(steps);
-  }
-
-  private writeShard(
-    arena: string,
-    index: number,
-    fill: (layout: ReturnType<typeof layoutsOf>[string], shard: Plan["shards"][number], records: HostRecords) => void,
-  ): void {
-    const layout = layoutsOf(this.plan)[arena];
-    const shard = this.plan.shards[index];
-    const records = this.recordsFor((layout.sharedBytes + layout.bytesPerWorld * shard.paddedWorlds) / 4);
-    fill(layout, shard, records);
-    this.batch.write(arena, index, records);
   }
 
   /** Changes options that are parameters of the kernels: timestep, gravity, tolerance, ls_tolerance. */
@@ -216,12 +232,7 @@ export class Simulation implements AsyncDisposable {
     }
 
     // a step between the read and the write would be undone
-    this.busy = "setState";
-    try {
-      await this.writeFields(byArena, list);
-    } finally {
-      this.busy = undefined;
-    }
+    await this.exclusive("setState", () => this.writeFields(byArena, list));
   }
 
   private async writeFields(
@@ -242,7 +253,7 @@ export class Simulation implements AsyncDisposable {
           putField(layout, name, this.plan.shards[shard], local, touched.get(shard)!, data, i * size);
         }
       });
-      for (const [shard, records] of touched) this.batch.write(arena, shard, records);
+      for (const [shard, records] of touched) await this.batch.write(arena, shard, records);
     }
   }
 
@@ -306,9 +317,9 @@ export class Simulation implements AsyncDisposable {
    * Puts a snapshot back: bit for bit where it was taken on the same kind of device, GPU or CPU.
    * @throws CorralError bad-snapshot; then nothing has changed
    */
-  restore(snapshot: Snapshot): void {
+  async restore(snapshot: Snapshot): Promise<void> {
     this.assertOpen("restore");
-    putSnapshot(this.batch, snapshot);
+    await this.exclusive("restore", () => putSnapshot(this.batch, snapshot));
     this.startAt(snapshot.steps);
   }
 
@@ -325,7 +336,7 @@ export class Simulation implements AsyncDisposable {
     const { model, options } = this.recipe;
     const other = await createSimulation(model, { ...options, numEnvs: this.numEnvs, device });
     try {
-      other.restore(snapshot);
+      await other.restore(snapshot);
       await other.sync();
     } catch (error) {
       await other.close();

@@ -57,7 +57,7 @@ export async function takeSnapshot(
  * Writes a snapshot into a batch: bit for bit where both compute in the same precision, whatever their shards and tiles.
  * Throws `bad-snapshot` where it is of another batch; then nothing is written.
  */
-export function putSnapshot(batch: Batch, snapshot: Snapshot): void {
+export async function putSnapshot(batch: Batch, snapshot: Snapshot): Promise<void> {
   const { plan, spec } = batch.planned;
   const layouts = layoutsOf(plan);
   checkSnapshot(batch, snapshot);
@@ -66,7 +66,7 @@ export function putSnapshot(batch: Batch, snapshot: Snapshot): void {
   for (const { name } of spec.params) if (name in snapshot.params) batch.setParam(name, snapshot.params[name]);
   for (const [arena, copy] of Object.entries(snapshot.arenas)) {
     const { layout, records } = converted(copy, layouts[arena], plan.numEnvs, isDouble(batch));
-    for (const shard of plan.shards) batch.write(arena, shard.index, slice(layout, shard, records));
+    for (const shard of plan.shards) await batch.write(arena, shard.index, slice(layout, shard, records));
   }
 }
 

@@ -173,11 +173,11 @@ describe.each(adapters)("going on elsewhere, on the %s adapter", { timeout: 600_
       `[CorralError: [no-snapshot] there is no snapshot to go on from. Pass one, or create the simulation with snapshotEvery.]`,
     );
     const snapshot = await other.snapshot();
-    expect(() => simulation.restore(snapshot)).toThrowErrorMatchingInlineSnapshot(
+    await expect(simulation.restore(snapshot)).rejects.toThrowErrorMatchingInlineSnapshot(
       `[CorralError: [bad-snapshot] the snapshot of inverted pendulum has 9 worlds; inverted pendulum has 8. Use one of the same kind.]`,
     );
     const foreign = await ant.snapshot();
-    expect(() => simulation.restore(foreign)).toThrowErrorMatchingInlineSnapshot(
+    await expect(simulation.restore(foreign)).rejects.toThrowErrorMatchingInlineSnapshot(
       `[CorralError: [bad-snapshot] the snapshot of hopper has state of time:f32[1] qpos:f32[6] qvel:f32[6] qacc_warmstart:f32[6] qfrc_applied:f32[6] xfrc_applied:f32[30]; inverted pendulum has time:f32[1] qpos:f32[2] qvel:f32[2] qacc_warmstart:f32[2] qfrc_applied:f32[2] xfrc_applied:f32[18]. Use one of the same kind.]`,
     );
     await expect(simulation.restoreOn(gpu, foreign)).rejects.toThrowError("[bad-snapshot]");

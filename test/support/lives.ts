@@ -27,7 +27,7 @@ export async function wholeLife(model: Model, gpu: GpuDevice): Promise<string> {
   simulation.forward();
   await simulation.getState(["qpos", "ncon"]);
   const snapshot = await simulation.snapshot();
-  simulation.restore(snapshot);
+  await simulation.restore(snapshot);
   simulation.step(2);
   await simulation.sync();
   return await hashOf(simulation);
@@ -78,7 +78,7 @@ export class Bystander {
 
   async assertUnchanged(): Promise<void> {
     expect(await hashOf(this.simulation)).toBe(this.#wanted);
-    this.simulation.restore(this.#start);
+    await this.simulation.restore(this.#start);
     this.simulation.step(5);
     expect(await hashOf(this.simulation)).toBe(this.#wanted);
   }

@@ -49,8 +49,8 @@ async function planIsReality(model: Model, options: Omit<SimulationOptions, "dev
     simulation.forward();
     await simulation.setState({ qpos: simulation.model.qpos0 }, [plan.numEnvs - 1]);
     await simulation.getState(["qpos", ...(options.outputs ?? [])]);
-    simulation.restore(await simulation.snapshot());
-    simulation.reset();
+    await simulation.restore(await simulation.snapshot());
+    await simulation.reset();
     await simulation.sync();
     expect(watch.made).toEqual(before);
   } finally {
