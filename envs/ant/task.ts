@@ -1,5 +1,15 @@
 /** Ant-v5: a four-legged body learns to walk along x (Gymnasium 1.x). Options are Gymnasium's. */
-import { all, bodyId, clipped, defineTask, inClosed, normalNoise, positionsAndVelocities, sumOfSquares, uniformNoise } from "../../src/env/index.ts";
+import {
+  all,
+  bodyId,
+  clipped,
+  defineTask,
+  inClosed,
+  normalNoise,
+  positionsAndVelocities,
+  sumOfSquares,
+  uniformNoise,
+} from "../../src/env/index.ts";
 import type { Scene } from "../../src/env/index.ts";
 import { isFinite32, div, mul, not, select, sqrt, square, add, sub } from "../../src/trace/scalar.ts";
 
@@ -21,7 +31,8 @@ const defaults = {
 type Ant = Scene<typeof defaults>;
 
 /** Position of the main body as the last evaluation left it. */
-const bodyPosition = ({ model, options, d }: Ant) => d.xpos.vec3(bodyId(model, "main_body", options.main_body)).slice(0, 2);
+const bodyPosition = ({ model, options, d }: Ant) =>
+  d.xpos.vec3(bodyId(model, "main_body", options.main_body)).slice(0, 2);
 
 const velocity = (s: Ant, axis: number) => div(sub(bodyPosition(s)[axis], s.carried.position[axis]), s.dt);
 

@@ -1,5 +1,12 @@
 /** HalfCheetah-v5: a planar runner learns to run along x (Gymnasium 1.x). Options are Gymnasium's. */
-import { defineTask, normalNoise, positionsAndVelocities, sumOfSquares, uniformNoise, type Scene } from "../../src/env/index.ts";
+import {
+  defineTask,
+  normalNoise,
+  positionsAndVelocities,
+  sumOfSquares,
+  uniformNoise,
+  type Scene,
+} from "../../src/env/index.ts";
 import { div, mul, sub } from "../../src/trace/scalar.ts";
 
 const defaults = {

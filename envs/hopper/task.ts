@@ -1,5 +1,13 @@
 /** Hopper-v5: a planar leg learns to hop along x (Gymnasium 1.x). Options are Gymnasium's. */
-import { all, defineTask, inOpen, positionsAndVelocities, sumOfSquares, uniformNoise, type Scene } from "../../src/env/index.ts";
+import {
+  all,
+  defineTask,
+  inOpen,
+  positionsAndVelocities,
+  sumOfSquares,
+  uniformNoise,
+  type Scene,
+} from "../../src/env/index.ts";
 import { div, mul, not, select, sub } from "../../src/trace/scalar.ts";
 
 const defaults = {

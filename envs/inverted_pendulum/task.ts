@@ -7,7 +7,10 @@ const defaults = { reset_noise_scale: 0.01 };
 /** The pole leans by more than this (rad), or a number is not finite. */
 const MAX_LEAN = 0.2;
 const falls = ({ d }: Scene): Bool =>
-  [...d.qpos.all(), ...d.qvel.all()].reduce<Bool>((bad, x) => or(bad, not(isFinite32(x))), gt(abs(d.qpos.at(1)), MAX_LEAN));
+  [...d.qpos.all(), ...d.qvel.all()].reduce<Bool>(
+    (bad, x) => or(bad, not(isFinite32(x))),
+    gt(abs(d.qpos.at(1)), MAX_LEAN),
+  );
 
 export const invertedPendulum = defineTask({
   id: "InvertedPendulum-v5",

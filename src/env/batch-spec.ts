@@ -33,7 +33,8 @@ export function controlSpace(model: Model): Box {
 export function defineEnv<O extends object>(task: Task<O>, settings: Settings<O>): EnvDefinition<O> {
   const { vec, options, model } = settings;
   checkSupported(model);
-  if (!task.actionSpace && model.nu === 0) throw badTask(task.id, "the model has no actuators; give the task an actionSpace and a control");
+  if (!task.actionSpace && model.nu === 0)
+    throw badTask(task.id, "the model has no actuators; give the task an actionSpace and a control");
   const action: Space = task.actionSpace?.(model, options) ?? controlSpace(model);
   const shape = shapeOf(task, model, options, action.size);
   const params: BatchParam[] = [

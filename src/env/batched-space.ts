@@ -1,12 +1,6 @@
 import { RandomStream, streams } from "../core/rng.ts";
 import { checkValues, type HostValues, isInside } from "./host-values.ts";
-import {
-  badSpace,
-  type SampleOptions,
-  type Space,
-  type SpaceValues,
-  type ValuesOf,
-} from "./spaces.ts";
+import { badSpace, type SampleOptions, type Space, type SpaceValues, type ValuesOf } from "./spaces.ts";
 
 export interface BatchSampleOptions extends SampleOptions {
   /** Stable id of each world, so that a world draws the same values in any batch. Default 0 to numEnvs - 1. */
@@ -23,9 +17,7 @@ export class BatchedSpace<S extends Space = Space> {
 
   constructor(single: S, numEnvs: number) {
     if (!Number.isSafeInteger(numEnvs) || numEnvs < 1) {
-      throw badSpace(
-        `a batch of ${numEnvs} worlds; it needs at least one. Pass a positive integer as numEnvs.`,
-      );
+      throw badSpace(`a batch of ${numEnvs} worlds; it needs at least one. Pass a positive integer as numEnvs.`);
     }
     this.single = single;
     this.numEnvs = numEnvs;
@@ -52,8 +44,7 @@ export class BatchedSpace<S extends Space = Space> {
   contains(values: unknown): boolean {
     const { single } = this;
     if (single.kind !== "box") return isInside(single, this.numEnvs, values, () => true);
-    const bounded = (x: number, i: number) =>
-      x >= single.low[i % single.size] && x <= single.high[i % single.size];
+    const bounded = (x: number, i: number) => x >= single.low[i % single.size] && x <= single.high[i % single.size];
     return isInside(single, this.numEnvs, values, bounded);
   }
 
@@ -69,12 +60,7 @@ export class BatchedSpace<S extends Space = Space> {
     const values: SpaceValues =
       out ?? (single.kind === "box" ? new Float32Array(this.size) : new Int32Array(this.size));
     for (let world = 0; world < this.numEnvs; world++) {
-      const random = new RandomStream(
-        seed,
-        worldIds?.[world] ?? world,
-        draw,
-        streams.sampledAction,
-      );
+      const random = new RandomStream(seed, worldIds?.[world] ?? world, draw, streams.sampledAction);
       if (single.kind === "box") single.fill(values as Float32Array, world * single.size, random);
       else single.fill(values as Int32Array, world * single.size, random);
     }

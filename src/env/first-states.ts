@@ -7,7 +7,11 @@ import { putField } from "../sim/records.ts";
 const PIECE_BYTES = 2 ** 20;
 
 /** Writes the seed and the id of every world; its first reset begins episode 0. */
-export async function writeFirstStates(batch: Batch, seed: number | bigint, worldIds: readonly number[]): Promise<void> {
+export async function writeFirstStates(
+  batch: Batch,
+  seed: number | bigint,
+  worldIds: readonly number[],
+): Promise<void> {
   const { plan } = batch.planned;
   const layout = layoutsOf(plan).state;
   const { tileWidth, bytesPerWorld } = layout;

@@ -36,20 +36,12 @@ export function kindOf(values: unknown): "float" | "integer" | "array" | "other"
 }
 
 /** The values flat, [rows * width] long; or, where the shape is another, a text that says which. */
-export function flatten(
-  values: HostValues,
-  rows: number,
-  width: number,
-): ArrayLike<number> | string {
+export function flatten(values: HostValues, rows: number, width: number): ArrayLike<number> | string {
   if (kindOf(values) !== "array") {
-    return values.length === rows * width
-      ? (values as ArrayLike<number>)
-      : `actions have ${values.length} values`;
+    return values.length === rows * width ? (values as ArrayLike<number>) : `actions have ${values.length} values`;
   }
 
-  const nested = (values as readonly unknown[]).some(
-    (row) => typeof row === "object" && row !== null,
-  );
+  const nested = (values as readonly unknown[]).some((row) => typeof row === "object" && row !== null);
   return nested
     ? flattenRows(values as readonly unknown[], rows, width)
     : flattenNumbers(values as readonly unknown[], rows * width);
@@ -59,17 +51,12 @@ function flattenNumbers(values: readonly unknown[], length: number): readonly nu
   if (values.length !== length) return `actions have ${values.length} values`;
   // an index loop: holes are undefined too
   for (let i = 0; i < length; i++) {
-    if (typeof values[i] !== "number")
-      return `value ${i} of the actions is ${typeof values[i]}, not a number`;
+    if (typeof values[i] !== "number") return `value ${i} of the actions is ${typeof values[i]}, not a number`;
   }
   return values as readonly number[];
 }
 
-function flattenRows(
-  values: readonly unknown[],
-  rows: number,
-  width: number,
-): readonly number[] | string {
+function flattenRows(values: readonly unknown[], rows: number, width: number): readonly number[] | string {
   if (values.length !== rows) return `actions have ${values.length} rows`;
   const flat: number[] = [];
   for (let world = 0; world < rows; world++) {
@@ -79,8 +66,7 @@ function flattenRows(
     if (length !== width) return `the action of world ${world} has ${length} entries`;
     for (let i = 0; i < width; i++) {
       const x = (row as ArrayLike<unknown>)[i];
-      if (typeof x !== "number")
-        return `entry ${i} of the action of world ${world} is ${typeof x}, not a number`;
+      if (typeof x !== "number") return `entry ${i} of the action of world ${world} is ${typeof x}, not a number`;
       flat.push(x);
     }
   }
@@ -98,11 +84,7 @@ interface Checker {
 }
 
 /** The values as a flat array, if they are good for `numEnvs` worlds; throws `bad-action`. */
-export function checkValues(
-  space: Checker,
-  numEnvs: number,
-  values: HostValues,
-): ArrayLike<number> {
+export function checkValues(space: Checker, numEnvs: number, values: HostValues): ArrayLike<number> {
   const kind = kindOf(values);
   if (kind !== "array" && kind !== (space.dtype === "float32" ? "float" : "integer")) {
     throw badAction(`actions are ${describe(values)}; ${wanted(space, numEnvs)}`);

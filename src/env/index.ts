@@ -8,6 +8,24 @@ export type { Policy, VecOptions } from "./options.ts";
 export { list, register } from "./registry.ts";
 export { BatchedSpace } from "./batched-space.ts";
 export { Box, Discrete, MultiDiscrete, type Space } from "./spaces.ts";
-export { defineTask, type Named, type OptionValue, type Scene, type Start, type StartScene, type Task } from "./task.ts";
-export { all, clipped, inClosed, inOpen, normalNoise, positionsAndVelocities, sumOfSquares, uniformNoise } from "./terms.ts";
-export { VectorEnv, type GpuView, type StepResult, type VecSnapshot } from "./vector-env.ts";
+export {
+  defineTask,
+  type Named,
+  type OptionValue,
+  type Scene,
+  type Start,
+  type StartScene,
+  type Task,
+} from "./task.ts";
+export {
+  all,
+  clipped,
+  inClosed,
+  inOpen,
+  normalNoise,
+  positionsAndVelocities,
+  sumOfSquares,
+  uniformNoise,
+} from "./terms.ts";
+export type { GpuView, GpuViews } from "./gpu-views.ts";
+export { VectorEnv, type StepResult, type VecSnapshot } from "./vector-env.ts";

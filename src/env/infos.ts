@@ -90,7 +90,11 @@ export class Infos {
     const offsets = resultOffsets(shape);
     const step = [...shape.terms, ...shape.infos].indexOf(name);
     const reset = shape.resetInfos.indexOf(name);
-    const at = { step: step < 0 ? -1 : offsets.terms + step, reset: reset < 0 ? -1 : offsets.resetInfos + reset, none: -1 };
+    const at = {
+      step: step < 0 ? -1 : offsets.terms + step,
+      reset: reset < 0 ? -1 : offsets.resetInfos + reset,
+      none: -1,
+    };
     const values = floats(this.numEnvs, result.data instanceof Float64Array);
     const mask = new Uint8Array(this.numEnvs);
     let some = false;

@@ -48,7 +48,17 @@ type Layouts = Readonly<Record<string, ArenaLayout>>;
 
 /** Derived fields that kinematics alone makes, and those that are zero after a reset (mj_forward leaves them). */
 const POSITIONS: ReadonlySet<FieldName> = new Set<FieldName>([
-  "xpos", "xquat", "xmat", "xipos", "ximat", "xanchor", "xaxis", "geom_xpos", "geom_xmat", "site_xpos", "site_xmat",
+  "xpos",
+  "xquat",
+  "xmat",
+  "xipos",
+  "ximat",
+  "xanchor",
+  "xaxis",
+  "geom_xpos",
+  "geom_xmat",
+  "site_xpos",
+  "site_xmat",
 ]);
 const AFTER_STEP: ReadonlySet<FieldName> = new Set<FieldName>(["cacc", "cfrc_int", "cfrc_ext"]);
 
@@ -176,7 +186,8 @@ class EnvWorld<O extends object> {
       const given: Partial<Record<FieldName, readonly Scalar[]>> = { ...start, ...mocapFrames(model) };
       for (const name of ["qpos", "qvel"] as const) {
         const count = start[name].length;
-        if (count !== w.d[name].length) throw badTask(task.id, `reset returns ${count} values of ${name}; return ${w.d[name].length}`);
+        if (count !== w.d[name].length)
+          throw badTask(task.id, `reset returns ${count} values of ${name}; return ${w.d[name].length}`);
       }
       for (const name of stateFields(model, false)) fill(w.d[name], given[name]);
       if (model.nu > 0) fill(w.d.ctrl, undefined);
@@ -200,7 +211,12 @@ class EnvWorld<O extends object> {
   }
 
   /** Stores what the host or a learner reads of this call. */
-  storeResult(head: Partial<Record<keyof typeof RESULT, Scalar>>, terms: Scalar[], infos: Scalar[], resetInfos: Scalar[]): void {
+  storeResult(
+    head: Partial<Record<keyof typeof RESULT, Scalar>>,
+    terms: Scalar[],
+    infos: Scalar[],
+    resetInfos: Scalar[],
+  ): void {
     const words: Scalar[] = Array(RESULT_WORDS).fill(0);
     for (const [name, value] of Object.entries(head)) words[RESULT[name as keyof typeof RESULT]] = toF32(value);
     this.io("result").store("result", [...words, ...terms, ...infos, ...resetInfos].map(toF32));
@@ -252,9 +268,15 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
 
     stage("task", () => {
       const scene = e.scene();
-      const raw = { terms: Object.values(task.reward(scene)).map(toF32), infos: Object.values(task.info?.(scene) ?? {}).map(toF32) };
+      const raw = {
+        terms: Object.values(task.reward(scene)).map(toF32),
+        infos: Object.values(task.info?.(scene) ?? {}).map(toF32),
+      };
       const terminations = Object.values(task.terminated(scene));
-      const truncations = [...Object.values(task.truncated?.(scene) ?? {}), ge(e.length.get(), param("max_episode_steps", "u32"))];
+      const truncations = [
+        ...Object.values(task.truncated?.(scene) ?? {}),
+        ge(e.length.get(), param("max_episode_steps", "u32")),
+      ];
       e.carry(scene, autoreset === "disabled" ? not(waits) : true);
       if (autoreset === "next-step") when(waits, () => e.startEpisode(false));
       const seen = flat(task.observe(e.scene()));
@@ -326,7 +348,12 @@ export function traceReset<O extends object>(spec: EnvSpec<O>, arenas: Layouts):
       e.number.set(select(seeded, 0xffffffff, e.number.get(), "u32"));
       e.startEpisode(false, [select(seeded, low, oldLow), select(seeded, high, oldHigh)]);
       e.io("obs").store("obs", flat(task.observe(e.scene(true))));
-      e.storeResult({ reset: 1 }, spec.shape.terms.map(() => 0), spec.shape.infos.map(() => 0), e.resetInfos());
+      e.storeResult(
+        { reset: 1 },
+        spec.shape.terms.map(() => 0),
+        spec.shape.infos.map(() => 0),
+        e.resetInfos(),
+      );
       e.store();
     });
   };

@@ -5,7 +5,8 @@ import { loadModel } from "../model/model.ts";
 import { planOf, type PlanContext, type PlannedBatch } from "../sim/batch.ts";
 import { placeBatch } from "../sim/device.ts";
 import { defineEnv } from "./batch-spec.ts";
-import { settingsOf, type VecOptions } from "./options.ts";
+import { settingsOf, worldIdsOf, type VecOptions } from "./options.ts";
+import { writeFirstStates } from "./first-states.ts";
 import { taskOf } from "./registry.ts";
 import type { Task } from "./task.ts";
 import { VectorEnv } from "./vector-env.ts";
@@ -34,11 +35,10 @@ export async function makeVec(env: string | Task, options: object): Promise<Vect
   const { vec } = settings;
   const batch = await placeBatch(definition.batch, vec.numEnvs, vec);
   try {
-    const made = new VectorEnv(definition.spec, batch, vec);
+    await writeFirstStates(batch, vec.seed ?? 0, worldIdsOf(vec, batch.planned.plan.numEnvs));
     // what the device refuses of the first writes is told here
-    await made.initial;
     await batch.sync();
-    return made;
+    return new VectorEnv(definition.spec, batch, vec);
   } catch (error) {
     await batch.close();
     throw error;
@@ -50,7 +50,11 @@ export async function makeVec(env: string | Task, options: object): Promise<Vect
  * @throws what makeVec throws for its arguments
  */
 export function planVec(id: string, options: NamedOptions, context?: PlanContext): Promise<Plan>;
-export function planVec<O extends object>(task: Task<O>, options: VecOptions & Partial<O>, context?: PlanContext): Promise<Plan>;
+export function planVec<O extends object>(
+  task: Task<O>,
+  options: VecOptions & Partial<O>,
+  context?: PlanContext,
+): Promise<Plan>;
 export async function planVec(env: string | Task, options: object, context: PlanContext = {}): Promise<Plan> {
   return (await planVecKernels(env, options as VecOptions, context)).plan;
 }

@@ -40,15 +40,35 @@ export interface VecOptions extends PlacementOptions, OptionOverrides {
 }
 
 const VEC_NAMES = [
-  "numEnvs", "seed", "autoreset", "worldIds", "frameSkip", "maxEpisodeSteps", "nconmax", "onOverflow", "onNonFinite",
-  "finite", "unroll", "copy", "device", "adapter", "budget", "onOverBudget", "shards",
+  "numEnvs",
+  "seed",
+  "autoreset",
+  "worldIds",
+  "frameSkip",
+  "maxEpisodeSteps",
+  "nconmax",
+  "onOverflow",
+  "onNonFinite",
+  "finite",
+  "unroll",
+  "copy",
+  "device",
+  "adapter",
+  "budget",
+  "onOverBudget",
+  "shards",
 ] as const satisfies readonly (keyof VecOptions)[];
 
 type VecName = (typeof VEC_NAMES)[number];
 
 /** Options sorted out and checked. */
 export interface Settings<O extends object> {
-  readonly vec: Required<Pick<VecOptions, "numEnvs" | "autoreset" | "frameSkip" | "maxEpisodeSteps" | "onOverflow" | "onNonFinite" | "unroll" | "copy">> &
+  readonly vec: Required<
+    Pick<
+      VecOptions,
+      "numEnvs" | "autoreset" | "frameSkip" | "maxEpisodeSteps" | "onOverflow" | "onNonFinite" | "unroll" | "copy"
+    >
+  > &
     Pick<VecOptions, "nconmax" | "worldIds" | "seed" | keyof PlacementOptions>;
   readonly finite: { readonly observation: number; readonly reward: number };
   readonly options: O;
@@ -61,7 +81,11 @@ const bad = (name: string, value: unknown, want: string, code = "bad-option"): C
   new CorralError(code, `${name} is ${show(value)}; ${want}.`, { name, value });
 
 const show = (value: unknown): string =>
-  typeof value === "string" || Array.isArray(value) ? JSON.stringify(value) : typeof value === "bigint" ? `${value}n` : String(value);
+  typeof value === "string" || Array.isArray(value)
+    ? JSON.stringify(value)
+    : typeof value === "bigint"
+      ? `${value}n`
+      : String(value);
 
 /**
  * Sorts out the options given for a task. Names may be written as here or with underscores, as in Gymnasium.
@@ -85,7 +109,9 @@ export function settingsOf<O extends object>(task: Task<O>, model: Model, given:
     const take = byName.get(name) ?? byName.get(snake(name));
     if (!take) {
       const near = nearest(name, [...VEC_NAMES, ...Object.keys(defaults), ...Object.keys(model.opt)]);
-      const hint = near.length ? `; nearest: ${near.join(", ")}` : ` of its own but ${Object.keys(defaults).join(", ") || "none"}`;
+      const hint = near.length
+        ? `; nearest: ${near.join(", ")}`
+        : ` of its own but ${Object.keys(defaults).join(", ") || "none"}`;
       throw new CorralError("unknown-option", `${task.id} has no option "${name}"${hint}.`, { name, nearest: near });
     }
     take(value);
@@ -93,9 +119,14 @@ export function settingsOf<O extends object>(task: Task<O>, model: Model, given:
 
   const options: Record<string, OptionValue> = { ...defaults };
   for (const [name, value] of Object.entries(own)) options[name] = checkOption(name, value, defaults[name]);
-  const overridden = Object.keys(mj).length ? withOptions(model, mj as OptionOverrides) : model;
+  const overridden = Object.keys(mj).length ? withOptions(model, mj) : model;
   task.check?.(options as O, overridden);
-  return { vec: checkVec(task, overridden, vec), finite: checkFinite(vec.finite), options: options as O, model: overridden };
+  return {
+    vec: checkVec(task, overridden, vec),
+    finite: checkFinite(vec.finite),
+    options: options as O,
+    model: overridden,
+  };
 }
 
 /** A task's option has the form of its default; one whose default is an object's id may also be its name. */
@@ -114,7 +145,7 @@ function checkOption(name: string, value: unknown, normal: OptionValue): OptionV
     throw bad(name, value, "it is a string");
   }
   const range = Array.isArray(value) || ArrayBuffer.isView(value) ? Array.from(value as ArrayLike<unknown>) : [];
-  const ordered = range.length === 2 && range.every((x) => typeof x === "number") && (range[0] as number) <= (range[1] as number);
+  const ordered = range.length === 2 && range.every((x) => typeof x === "number") && range[0] <= range[1];
   if (!ordered) throw bad(name, value, "it is a range [low, high] with low <= high; an end may be infinite");
   return range as unknown as readonly [number, number];
 }
@@ -138,13 +169,34 @@ function flagOf(name: string, value: unknown): boolean {
 const MAX_STEPS = 2 ** 24;
 const POLICIES = ["terminate", "throw", "ignore"] as const;
 
-function checkVec<O extends object>(task: Task<O>, model: Model, given: Partial<Record<VecName, unknown>>): Settings<O>["vec"] {
-  const { seed = 0, worldIds, nconmax, autoreset = "next-step", onOverflow = "terminate", onNonFinite = "terminate" } = given;
-  const { device, adapter, budget, onOverBudget, shards, frameSkip = task.frameSkip, maxEpisodeSteps = task.maxEpisodeSteps } = given;
-  if (given.numEnvs === undefined) throw bad("numEnvs", undefined, "it is the number of worlds. Pass at least 1", "bad-num-envs");
+function checkVec<O extends object>(
+  task: Task<O>,
+  model: Model,
+  given: Partial<Record<VecName, unknown>>,
+): Settings<O>["vec"] {
+  const {
+    seed = 0,
+    worldIds,
+    nconmax,
+    autoreset = "next-step",
+    onOverflow = "terminate",
+    onNonFinite = "terminate",
+  } = given;
+  const {
+    device,
+    adapter,
+    budget,
+    onOverBudget,
+    shards,
+    frameSkip = task.frameSkip,
+    maxEpisodeSteps = task.maxEpisodeSteps,
+  } = given;
+  if (given.numEnvs === undefined)
+    throw bad("numEnvs", undefined, "it is the number of worlds. Pass at least 1", "bad-num-envs");
   const numEnvs = count("numEnvs", given.numEnvs, 2 ** 32, "bad-num-envs");
   if (onOverBudget !== undefined) oneOf("onOverBudget", onOverBudget, ["throw", "shrink"]);
-  if (adapter !== undefined && typeof adapter !== "string") throw bad("adapter", adapter, "it is a string, such as \"gpu\"");
+  if (adapter !== undefined && typeof adapter !== "string")
+    throw bad("adapter", adapter, 'it is a string, such as "gpu"');
   return {
     numEnvs,
     seed: seed as number | bigint,
@@ -167,26 +219,35 @@ function checkVec<O extends object>(task: Task<O>, model: Model, given: Partial<
 
 function checkWorldIds(value: unknown, numEnvs: number): ArrayLike<number> {
   const ids = Array.isArray(value) || ArrayBuffer.isView(value) ? Array.from(value as ArrayLike<unknown>) : undefined;
-  const refuse = (text: string) => new CorralError("bad-world-ids", `${text}. Pass ${numEnvs} different whole numbers from 0 to 4294967295.`);
-  if (ids?.length !== numEnvs) throw refuse(`worldIds has ${ids ? `${ids.length} ids` : "no ids"}; there are ${numEnvs} worlds`);
+  const refuse = (text: string) =>
+    new CorralError("bad-world-ids", `${text}. Pass ${numEnvs} different whole numbers from 0 to 4294967295.`);
+  if (ids?.length !== numEnvs)
+    throw refuse(`worldIds has ${ids ? `${ids.length} ids` : "no ids"}; there are ${numEnvs} worlds`);
   const seen = new Set<unknown>();
   for (const id of ids) {
-    if (!Number.isInteger(id) || (id as number) < 0 || (id as number) >= 2 ** 32) throw refuse(`worldIds has ${show(id)}`);
+    if (!Number.isInteger(id) || (id as number) < 0 || (id as number) >= 2 ** 32)
+      throw refuse(`worldIds has ${show(id)}`);
     if (seen.has(id)) throw refuse(`worldIds has ${show(id)} twice`);
     seen.add(id);
   }
   return ids as number[];
 }
 
+/** The ids of `numEnvs` worlds: those given, or their places. */
+export const worldIdsOf = (vec: { worldIds?: ArrayLike<number> }, numEnvs: number): readonly number[] =>
+  Array.from({ length: numEnvs }, (_, i) => vec.worldIds?.[i] ?? i);
+
 function checkFinite(value: unknown): { observation: number; reward: number } {
   const { observation = 0, reward = 0 } = (value ?? {}) as { observation?: number; reward?: number };
   for (const [name, x] of Object.entries({ observation, reward })) {
-    if (typeof x !== "number" || !Number.isFinite(Math.fround(x))) throw bad(`finite.${name}`, x, "it is a finite number");
+    if (typeof x !== "number" || !Number.isFinite(Math.fround(x)))
+      throw bad(`finite.${name}`, x, "it is a finite number");
   }
   return { observation, reward };
 }
 
-const NON_FINITE = Status.BAD_QPOS | Status.BAD_QVEL | Status.BAD_QACC | Status.BAD_CTRL | Status.BAD_REWARD | Status.BAD_OBS;
+const NON_FINITE =
+  Status.BAD_QPOS | Status.BAD_QVEL | Status.BAD_QACC | Status.BAD_CTRL | Status.BAD_REWARD | Status.BAD_OBS;
 const OVERFLOW = Status.CONTACT_OVERFLOW | Status.CONSTRAINT_OVERFLOW;
 
 /** Bits of the status word by what the policies do about them. */

@@ -15,7 +15,11 @@ const tasks = new Map<string, AnyTask>();
 export function register<O extends object>(task: Task<O>): void {
   const known = tasks.get(task.id);
   if (known && known !== (task as unknown as AnyTask)) {
-    throw new CorralError("duplicate-env", `an environment ${task.id} is registered already. Give this one another id.`, { id: task.id });
+    throw new CorralError(
+      "duplicate-env",
+      `an environment ${task.id} is registered already. Give this one another id.`,
+      { id: task.id },
+    );
   }
   tasks.set(task.id, task as unknown as AnyTask);
 }
@@ -31,6 +35,11 @@ export function taskOf(id: string): Task<object> {
   const task = tasks.get(id);
   if (task) return task as unknown as Task<object>;
   const near = typeof id === "string" ? nearest(id, list()) : [];
-  const hint = near.length ? `nearest: ${near.join(", ")}` : `there are: ${list().join(", ") || "none; import their tasks"}`;
-  throw new CorralError("unknown-env", `no environment is called ${JSON.stringify(id) ?? String(id)}; ${hint}.`, { id, nearest: near });
+  const hint = near.length
+    ? `nearest: ${near.join(", ")}`
+    : `there are: ${list().join(", ") || "none; import their tasks"}`;
+  throw new CorralError("unknown-env", `no environment is called ${JSON.stringify(id)}; ${hint}.`, {
+    id,
+    nearest: near,
+  });
 }

@@ -33,7 +33,9 @@ export function checkReset(given: ResetOptions, numEnvs: number): ResetRequest {
   const { mask, reset_mask = mask, ...others } = options;
   const unknown = [...Object.keys(rest), ...Object.keys(others)][0];
   if (unknown !== undefined) {
-    throw new CorralError("unknown-option", `reset has no option "${unknown}". It takes { seed, options: { mask } }.`, { name: unknown });
+    throw new CorralError("unknown-option", `reset has no option "${unknown}". It takes { seed, options: { mask } }.`, {
+      name: unknown,
+    });
   }
   return {
     mask: reset_mask === undefined ? undefined : checkMask(reset_mask, numEnvs),
@@ -60,7 +62,11 @@ function checkSeed(seed: Seed | readonly Seed[], numEnvs: number): (world: numbe
     return () => key;
   }
   if (seed.length !== numEnvs) {
-    throw new CorralError("bad-seed", `seed has ${seed.length} entries; there are ${numEnvs} worlds. Pass one seed, or ${numEnvs}.`, { numEnvs });
+    throw new CorralError(
+      "bad-seed",
+      `seed has ${seed.length} entries; there are ${numEnvs} worlds. Pass one seed, or ${numEnvs}.`,
+      { numEnvs },
+    );
   }
   const keys = seed.map(seedKey);
   return (world) => keys[world];

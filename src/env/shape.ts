@@ -90,4 +90,5 @@ function check(id: string, shape: TaskShape): void {
 }
 
 /** A task that cannot be. */
-export const badTask = (id: string, text: string): CorralError => new CorralError("bad-task", `task ${id}: ${text}.`, { id });
+export const badTask = (id: string, text: string): CorralError =>
+  new CorralError("bad-task", `task ${id}: ${text}.`, { id });

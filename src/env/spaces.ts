@@ -45,9 +45,7 @@ export class Box {
     this.high = broadcast("high", high, this.size);
     const crossed = this.low.findIndex((bound, i) => bound > this.high[i]);
     if (crossed >= 0) {
-      throw badSpace(
-        `Box entry ${crossed} has low ${this.low[crossed]} above high ${this.high[crossed]}. Swap them.`,
-      );
+      throw badSpace(`Box entry ${crossed} has low ${this.low[crossed]} above high ${this.high[crossed]}. Swap them.`);
     }
   }
 
@@ -67,12 +65,7 @@ export class Box {
 
   /** One value: shape, kind of number and bounds. */
   contains(values: unknown): boolean {
-    return isInside(
-      this,
-      1,
-      values,
-      (x, i) => x >= this.low[i % this.size] && x <= this.high[i % this.size],
-    );
+    return isInside(this, 1, values, (x, i) => x >= this.low[i % this.size] && x <= this.high[i % this.size]);
   }
 
   /**
@@ -80,11 +73,7 @@ export class Box {
    * bound, standard normal without any.
    */
   sample(seed: number | bigint, { draw = 0 }: SampleOptions = {}): Float32Array {
-    return this.fill(
-      new Float32Array(this.size),
-      0,
-      new RandomStream(seed, 0, draw, streams.sampledAction),
-    );
+    return this.fill(new Float32Array(this.size), 0, new RandomStream(seed, 0, draw, streams.sampledAction));
   }
 
   /** Writes one sample to `out` from `offset` on; entry i takes words 2i and 2i + 1 of the stream. */
@@ -103,8 +92,7 @@ export class Box {
   }
 
   toString(): string {
-    const same = (x: Float32Array) =>
-      x.every((v) => v === x[0]) ? `${x[0]}` : `[${x.join(", ")}]`;
+    const same = (x: Float32Array) => (x.every((v) => v === x[0]) ? `${x[0]}` : `[${x.join(", ")}]`);
     return `Box(${same(this.low)}, ${same(this.high)}, [${this.shape.join(", ")}], float32)`;
   }
 }
@@ -197,11 +185,7 @@ export class MultiDiscrete {
 
   /** A random value, uniform in each entry, the same for the same (seed, draw). */
   sample(seed: number | bigint, { draw = 0 }: SampleOptions = {}): Int32Array {
-    return this.fill(
-      new Int32Array(this.size),
-      0,
-      new RandomStream(seed, 0, draw, streams.sampledAction),
-    );
+    return this.fill(new Int32Array(this.size), 0, new RandomStream(seed, 0, draw, streams.sampledAction));
   }
 
   /** Writes one sample to `out` from `offset` on; entry i takes word i of the stream. */
@@ -221,38 +205,25 @@ function between(low: number, high: number, u: number): number {
 }
 
 function broadcast(name: string, bound: number | ArrayLike<number>, size: number): Float32Array {
-  const values =
-    typeof bound === "number" ? new Float32Array(size).fill(bound) : Float32Array.from(bound);
+  const values = typeof bound === "number" ? new Float32Array(size).fill(bound) : Float32Array.from(bound);
   if (values.length !== size) {
-    throw badSpace(
-      `Box has ${size} entries and ${values.length} values of ${name}. Pass one number or ${size}.`,
-    );
+    throw badSpace(`Box has ${size} entries and ${values.length} values of ${name}. Pass one number or ${size}.`);
   }
-  const bad = values.findIndex(
-    (x) => Number.isNaN(x) || x === (name === "low" ? Infinity : -Infinity),
-  );
+  const bad = values.findIndex((x) => Number.isNaN(x) || x === (name === "low" ? Infinity : -Infinity));
   if (bad >= 0)
-    throw badSpace(
-      `Box entry ${bad} has ${name} ${values[bad]}. Pass a number, or an infinity that leaves room.`,
-    );
+    throw badSpace(`Box entry ${bad} has ${name} ${values[bad]}. Pass a number, or an infinity that leaves room.`);
   return values;
 }
 
 function checkShape(shape: readonly number[]): readonly number[] {
-  if (shape.length > 0 && shape.every((length) => Number.isSafeInteger(length) && length > 0))
-    return [...shape];
+  if (shape.length > 0 && shape.every((length) => Number.isSafeInteger(length) && length > 0)) return [...shape];
   throw badSpace(
     `shape is [${shape.join(", ")}]; every axis has a positive length. Pass such a shape, [1] for one number.`,
   );
 }
 
 function checkCount(name: string, n: number, start: number): void {
-  const fits =
-    Number.isInteger(n) &&
-    n >= 1 &&
-    Number.isInteger(start) &&
-    start >= -(2 ** 31) &&
-    start + n <= 2 ** 31;
+  const fits = Number.isInteger(n) && n >= 1 && Number.isInteger(start) && start >= -(2 ** 31) && start + n <= 2 ** 31;
   if (fits) return;
   throw badSpace(
     `${name} is ${n}${start === 0 ? "" : ` and start ${start}`}; the values have to be at least one, and 32-bit integers. Pass a positive integer.`,

@@ -9,12 +9,12 @@ import { putSnapshot, takeSnapshot, type Snapshot } from "../sim/snapshot.ts";
 import { statusNames } from "../sim/status.ts";
 import { paramChanges, type SimParams } from "../sim/params.ts";
 import { BatchedSpace } from "./batched-space.ts";
-import { writeFirstStates } from "./first-states.ts";
+import { gpuViews, type GpuView, type GpuViews } from "./gpu-views.ts";
 import type { HostValues } from "./host-values.ts";
 import { Infos, type InfoSource } from "./infos.ts";
 import type { Autoreset, EnvSpec } from "./kernel.ts";
 import { Ask, REQUEST_WORDS, RESULT, resultOffsets } from "./layout.ts";
-import { statusMasks, type Settings } from "./options.ts";
+import { statusMasks, worldIdsOf, type Settings } from "./options.ts";
 import { checkReset, type ResetOptions } from "./reset-request.ts";
 import { floats, HostRows, type Floats } from "./results.ts";
 import { Box, type Space } from "./spaces.ts";
@@ -30,26 +30,6 @@ export interface StepResult {
   readonly terminated: Uint8Array;
   readonly truncated: Uint8Array;
   readonly infos: Infos;
-}
-
-/** Numbers of all worlds in GPU buffers: world w of a shard has `length` numbers from byte `offset + w * stride`. */
-export interface GpuView {
-  readonly type: "f32" | "i32";
-  readonly length: number;
-  /** Bytes. */
-  readonly offset: number;
-  readonly stride: number;
-  readonly shards: readonly { readonly buffer: GPUBuffer; readonly firstWorld: number; readonly worlds: number }[];
-}
-
-/** Buffers of an environment on the GPU, to be read, or for `actions` written, by other kernels of the same device. */
-export interface GpuViews {
-  readonly actions: GpuView;
-  readonly observations: GpuView;
-  readonly rewards: GpuView;
-  /** Floats, 0 or 1. */
-  readonly terminated: GpuView;
-  readonly truncated: GpuView;
 }
 
 /** A copy of all that an environment's future depends on, random counters included, and of its last results. Opaque. */
@@ -100,8 +80,6 @@ export class VectorEnv implements AsyncDisposable {
   private closing: Promise<void> | undefined;
   private wasReset = false;
   private unread = 0;
-  /** Resolves when the first state is on its way. */
-  readonly initial: Promise<void>;
   /** What the last unread call was. */
   private source: InfoSource;
 
@@ -116,7 +94,7 @@ export class VectorEnv implements AsyncDisposable {
     this.copy = vec.copy;
     this.throws = statusMasks(vec).throws;
     this.double = vec.device === "cpu-f64";
-    this.worldIds = Array.from({ length: this.numEnvs }, (_, i) => vec.worldIds?.[i] ?? i);
+    this.worldIds = worldIdsOf(vec, this.numEnvs);
     this.singleActionSpace = spec.action;
     this.singleObservationSpace = new Box({ low: -Infinity, high: Infinity, shape: [spec.shape.nobs] });
     this.actionSpace = new BatchedSpace(spec.action, this.numEnvs);
@@ -125,24 +103,23 @@ export class VectorEnv implements AsyncDisposable {
     const { plan, double } = this;
     this.obs = new HostRows(plan, "obs", spec.shape.nobs, double);
     this.result = new HostRows(plan, "result", resultOffsets(spec.shape).words, double);
-    this.finalObs = vec.autoreset === "same-step" ? new HostRows(plan, "final_obs", spec.shape.nobs, double) : undefined;
+    this.finalObs =
+      vec.autoreset === "same-step" ? new HostRows(plan, "final_obs", spec.shape.nobs, double) : undefined;
     this.reads = [...this.obs.regions, ...this.result.regions];
     this.state = new WorldState(batch, spec.shape);
-    this.actionValues = spec.action.kind === "box" ? new Float32Array(this.actionSpace.size) : new Int32Array(this.actionSpace.size);
+    this.actionValues =
+      spec.action.kind === "box" ? new Float32Array(this.actionSpace.size) : new Int32Array(this.actionSpace.size);
     this.actionRecords = this.recordsOf("action");
     this.requestRecords = this.recordsOf("request");
-    this.gpu = this.viewsOf();
+    this.gpu = gpuViews(batch, spec.shape.nobs, spec.action);
 
-    this.observations = this.obs.stride === this.obs.used ? this.obs.data : floats(this.numEnvs * this.obs.used, double);
+    this.observations =
+      this.obs.stride === this.obs.used ? this.obs.data : floats(this.numEnvs * this.obs.used, double);
     this.rewards = floats(this.numEnvs, double);
     this.terminated = new Uint8Array(this.numEnvs);
     this.truncated = new Uint8Array(this.numEnvs);
     this.source = this.sourceOf("reset");
     this.infos = new Infos(this.source);
-    this.initial = writeFirstStates(batch, vec.seed ?? 0, this.worldIds);
-
-    // whoever makes the environment waits for it
-    this.initial.catch(() => {});
   }
 
   /** Where it runs, in words. */
@@ -151,7 +128,10 @@ export class VectorEnv implements AsyncDisposable {
   }
 
   /** Names of the terms of the reward, and of the parts of the observation with their sizes. */
-  get terms(): { readonly rewards: readonly string[]; readonly observation: readonly { readonly name: string; readonly size: number }[] } {
+  get terms(): {
+    readonly rewards: readonly string[];
+    readonly observation: readonly { readonly name: string; readonly size: number }[];
+  } {
     return { rewards: this.spec.shape.terms, observation: this.spec.shape.observation };
   }
 
@@ -166,24 +146,6 @@ export class VectorEnv implements AsyncDisposable {
     return this.plan.shards.map(({ paddedWorlds }) => hostRecords((bytesPerWorld / 4) * paddedWorlds, onCpu));
   }
 
-  private viewsOf(): GpuViews | undefined {
-    if (this.batch.buffer("obs", 0) === undefined) return undefined;
-    const view = (arena: string, word: number, length: number, type: GpuView["type"] = "f32"): GpuView => ({
-      type,
-      length,
-      offset: word * 4,
-      stride: this.plan.arenas.find((a) => a.name === arena)!.bytesPerWorld,
-      shards: this.plan.shards.map(({ index, firstWorld, worlds }) => ({ buffer: this.batch.buffer(arena, index)!, firstWorld, worlds })),
-    });
-    return {
-      actions: view("action", 0, this.spec.action.size, this.spec.action.dtype === "int32" ? "i32" : "f32"),
-      observations: view("obs", 0, this.spec.shape.nobs),
-      rewards: view("result", RESULT.reward, 1),
-      terminated: view("result", RESULT.terminated, 1),
-      truncated: view("result", RESULT.truncated, 1),
-    };
-  }
-
   private sourceOf(call: "reset" | "step"): InfoSource {
     return { result: this.result, finalObs: this.finalObs, shape: this.spec.shape, touched: undefined, call };
   }
@@ -191,7 +153,9 @@ export class VectorEnv implements AsyncDisposable {
   private assertOpen(what: string): void {
     if (this.closing) throw new CorralError("closed", `cannot ${what}: ${this.id} was closed. Make another one.`);
     if (this.busy !== undefined) {
-      throw new CorralError("call-in-flight", `cannot ${what}: ${this.busy} has not resolved yet. Await it first.`, { pending: this.busy });
+      throw new CorralError("call-in-flight", `cannot ${what}: ${this.busy} has not resolved yet. Await it first.`, {
+        pending: this.busy,
+      });
     }
   }
 
@@ -212,7 +176,10 @@ export class VectorEnv implements AsyncDisposable {
     this.assertOpen("reset");
     const { mask, keyOf } = checkReset(options, this.numEnvs);
     if (mask && !this.wasReset) {
-      throw new CorralError("needs-reset", `${this.id} was not reset yet, so its first reset is of all worlds. Call reset() without a mask.`);
+      throw new CorralError(
+        "needs-reset",
+        `${this.id} was not reset yet, so its first reset is of all worlds. Call reset() without a mask.`,
+      );
     }
     return this.exclusive("reset", async () => {
       for (const { index, firstWorld, worlds } of this.plan.shards) {
@@ -242,7 +209,10 @@ export class VectorEnv implements AsyncDisposable {
    */
   step(actions: HostValues | GpuView, options: { readonly readback: false }): Promise<undefined>;
   step(actions: HostValues | GpuView, options?: { readonly readback?: true }): Promise<StepResult>;
-  async step(actions: HostValues | GpuView, { readback = true }: { readonly readback?: boolean } = {}): Promise<StepResult | undefined> {
+  async step(
+    actions: HostValues | GpuView,
+    { readback = true }: { readonly readback?: boolean } = {},
+  ): Promise<StepResult | undefined> {
     this.assertOpen("step");
     this.assertSteppable();
     const onGpu = this.gpu !== undefined && actions === this.gpu.actions;
@@ -330,7 +300,9 @@ export class VectorEnv implements AsyncDisposable {
     throw new CorralError(
       overflow ? "overflow" : "non-finite",
       `world ${worlds[0]} (id ${this.worldIds[worlds[0]]})${more} failed: ${names.join(", ")}. ` +
-        (overflow ? "Pass a larger nconmax." : "Its episode has ended; look at its actions and the model's timestep, or pass onNonFinite: \"terminate\" to go on."),
+        (overflow
+          ? "Pass a larger nconmax."
+          : 'Its episode has ended; look at its actions and the model\'s timestep, or pass onNonFinite: "terminate" to go on.'),
       { worlds, names },
     );
   }

@@ -33,7 +33,8 @@ export class WorldState {
     const task = this.layout.fields.find((f) => f.name === "task")!;
     const episode = this.layout.fields.find((f) => f.name === "episode")!;
     for (const field of this.layout.fields) {
-      if (field !== task && field !== episode) this.slots.set(field.name, { field, start: 0, size: field.perWorld, words: false });
+      if (field !== task && field !== episode)
+        this.slots.set(field.name, { field, start: 0, size: field.perWorld, words: false });
     }
     this.slots.set("episode", { field: episode, start: EPISODE.number, size: 1, words: true });
     this.slots.set("episode_length", { field: episode, start: EPISODE.length, size: 1, words: true });
@@ -70,7 +71,12 @@ export class WorldState {
     return out;
   }
 
-  private visit(list: readonly number[], slot: Slot, records: Map<number, HostRecords>, each: (into: { [i: number]: number }, at: number, i: number) => void) {
+  private visit(
+    list: readonly number[],
+    slot: Slot,
+    records: Map<number, HostRecords>,
+    each: (into: { [i: number]: number }, at: number, i: number) => void,
+  ) {
     list.forEach((world, row) => {
       const { shard, local } = locateWorld(this.plan, world);
       const record = records.get(shard)!;
@@ -85,16 +91,29 @@ export class WorldState {
   /** @throws CorralError unknown-field, bad-shape, bad-value, bad-world; then nothing has changed */
   async set(values: StateValues, worlds?: readonly number[]): Promise<void> {
     const list = this.worldList(worlds);
-    const given = Object.entries(values).filter((entry): entry is [string, ArrayLike<number>] => entry[1] !== undefined);
+    const given = Object.entries(values).filter(
+      (entry): entry is [string, ArrayLike<number>] => entry[1] !== undefined,
+    );
     for (const [name, data] of given) {
       const { size, words } = this.slot(name);
       if (data.length !== size * list.length) {
-        throw new CorralError("bad-shape", `${name} has ${data.length} values; ${list.length} worlds of ${size} need ${size * list.length}.`, { name });
+        throw new CorralError(
+          "bad-shape",
+          `${name} has ${data.length} values; ${list.length} worlds of ${size} need ${size * list.length}.`,
+          { name },
+        );
       }
-      const bad = Array.prototype.findIndex.call(data, (x: number) => !Number.isFinite(x) || (words && !(x >= 0 && x < 2 ** 32 && Number.isInteger(x))));
+      const bad = Array.prototype.findIndex.call(
+        data,
+        (x: number) => !Number.isFinite(x) || (words && !(x >= 0 && x < 2 ** 32 && Number.isInteger(x))),
+      );
       if (bad >= 0) {
         const world = list[Math.floor(bad / size)];
-        throw new CorralError("bad-value", `${name}[${bad % size}] of world ${world} is ${data[bad]}; it must be ${words ? "a whole number of 32 bits" : "finite"}.`, { name, world });
+        throw new CorralError(
+          "bad-value",
+          `${name}[${bad % size}] of world ${world} is ${data[bad]}; it must be ${words ? "a whole number of 32 bits" : "finite"}.`,
+          { name, world },
+        );
       }
     }
     const records = await this.records(list);

@@ -4,7 +4,7 @@
  */
 import { createHash, type Hash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { makeVec, type NamedOptions, type VectorEnv } from "../../src/env/index.ts";
+import { type Autoreset, makeVec, type NamedOptions, type VectorEnv } from "../../src/env/index.ts";
 import "../../envs/index.ts";
 
 const full = process.env.CORRAL_FULL === "1";
@@ -12,8 +12,6 @@ const STEPS = 1000;
 const SHORT = 60;
 /** Worlds that are watched, by id. */
 const WATCHED = [0, 7, 8, 17, 40, 63];
-
-const idsTo = (n: number) => Array.from({ length: n }, (_, i) => i);
 
 /** Actions of a step: those of a world depend on its id and the step. A period, since drawing them takes longer than stepping. */
 const PERIOD = 37;
@@ -89,7 +87,8 @@ async function run(options: NamedOptions, watched: readonly number[], steps: num
   return { results: watch.digests(), states: await stateHashes(env, watched), ended: watch.ended };
 }
 
-const pick = <T>(of: Readonly<Record<number, T>>, ids: readonly number[]) => Object.fromEntries(ids.map((id) => [id, of[id]]));
+const pick = <T>(of: Readonly<Record<number, T>>, ids: readonly number[]) =>
+  Object.fromEntries(ids.map((id) => [id, of[id]]));
 
 describe("Ant", () => {
   let holder: VectorEnv;
@@ -189,7 +188,7 @@ describe("Ant", () => {
   });
 
   test("in same-step and next-step autoreset the episodes are the same", async () => {
-    const starts = async (autoreset: string) => {
+    const starts = async (autoreset: Autoreset) => {
       await using env = await makeVec("Ant-v5", { numEnvs: 8, seed: 5, maxEpisodeSteps: 3, autoreset });
       const seen: number[][] = [[...(await env.reset()).observations]];
       // next-step spends a call on each reset

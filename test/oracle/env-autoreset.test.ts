@@ -52,7 +52,9 @@ function plainInfos(infos: Infos, keys: readonly string[]): Record<string, unkno
   }
   if (final_obs) {
     const width = final_obs.values.length / final_obs.mask.length;
-    out.final_obs = [...final_obs.mask].map((m, w) => (m ? [...final_obs.values.slice(w * width, (w + 1) * width)] : null));
+    out.final_obs = [...final_obs.mask].map((m, w) =>
+      m ? Array.from(final_obs.values.subarray(w * width, (w + 1) * width)) : null,
+    );
     out._final_obs = [...final_obs.mask].map(Boolean);
   }
   if (final_info) {
@@ -73,7 +75,9 @@ function expectedInfos(infos: Record<string, unknown>): Record<string, unknown> 
 }
 
 const rows = (values: ArrayLike<number>, width: number) =>
-  Array.from({ length: values.length / width }, (_, w) => Array.prototype.slice.call(values, w * width, (w + 1) * width));
+  Array.from({ length: values.length / width }, (_, w) =>
+    Array.prototype.slice.call(values, w * width, (w + 1) * width),
+  );
 
 describe.each(["cpu", undefined] as const)("on device %s", (device) => {
   test.each(named("countdown", "countdown_statistics", "countdown_resets"))("%s", async (_, scenario) => {

@@ -38,7 +38,9 @@ describe.each(readTrajectories("CartPole-v1").cases.map((c) => [c.name, c] as co
     steps.forEach((s, w) => {
       const [, xv, , av] = s.after.state;
       const [x, angle] = [s.before.state[0] + TAU * xv, s.before.state[2] + TAU * av];
-      expect(distance(observations.subarray(4 * w, 4 * w + 4), [x, xv, angle, av]), `step ${w}`).toBeLessThanOrEqual(bound);
+      expect(distance(observations.subarray(4 * w, 4 * w + 4), [x, xv, angle, av]), `step ${w}`).toBeLessThanOrEqual(
+        bound,
+      );
 
       const over = Math.abs(x) > 2.4 || Math.abs(angle) > MAX_ANGLE;
       expect([terminated[w], truncated[w]], `step ${w}`).toEqual([Number(over), s.after.truncated[0]]);

@@ -42,7 +42,12 @@ const quantile = (values: readonly number[], p: number): number =>
 /** Errors of a step by name, each with its fixed bound and MuJoCo's recorded answer to float32's rounding. */
 function errorsOf(s: Replayed): { name: string; error: number; fixed: number; sensitivity: number }[] {
   const [qpos, qvel, observation, reward] = s.step.after.sensitivity;
-  const entry = (name: string, error: number, fixed: number, sensitivity: number) => ({ name, error, fixed, sensitivity });
+  const entry = (name: string, error: number, fixed: number, sensitivity: number) => ({
+    name,
+    error,
+    fixed,
+    sensitivity,
+  });
   return [
     entry("qpos", s.qpos, envBounds.qpos.value, qpos),
     entry("qvel", s.qvel, envBounds.qvel.value, qvel),
@@ -63,12 +68,19 @@ async function expectFloat32(id: EnvId, recorded: RecordedCase, steps: readonly 
     const trials = (await sensitivityOf(id, recorded, s.step)).map(errorsOf);
     errorsOf(s).forEach(({ name, error, fixed }, k) => {
       const answer = Math.max(...trials.map((t) => t[k].error));
-      expect(error, `${name} of ${where(s)}`).toBeLessThanOrEqual(Math.max(fixed, envBounds.sensitivity.value * answer));
+      expect(error, `${name} of ${where(s)}`).toBeLessThanOrEqual(
+        Math.max(fixed, envBounds.sensitivity.value * answer),
+      );
     });
   }
 
   const decided = steps.filter((s) => s.step.after.sensitivity[1] <= envBounds.qvel99.value);
-  expect(quantile(decided.map((s) => s.qvel), 0.99)).toBeLessThanOrEqual(envBounds.qvel99.value);
+  expect(
+    quantile(
+      decided.map((s) => s.qvel),
+      0.99,
+    ),
+  ).toBeLessThanOrEqual(envBounds.qvel99.value);
   // float32 is not to hide behind sensitivity: of all steps hardly any are undecided
   expect(steps.length - decided.length).toBeLessThanOrEqual(0.1 * steps.length);
 }

@@ -13,7 +13,14 @@ export interface Plan {
 /** Observation [episode, step]; reward 10 * episode + step; one plan for each world id. */
 export function countdown(plans: readonly Plan[], id = "Countdown") {
   const at = (s: Scene, which: keyof Plan): Bool =>
-    eq(toI32(s.length), table(which, plans.map((p) => p[which] ?? NEVER), "i32")(toI32(s.world)));
+    eq(
+      toI32(s.length),
+      table(
+        which,
+        plans.map((p) => p[which] ?? NEVER),
+        "i32",
+      )(toI32(s.world)),
+    );
   return defineTask({
     id,
     model: `<mujoco><worldbody><body><joint type="slide"/><geom size="1"/></body></worldbody></mujoco>`,

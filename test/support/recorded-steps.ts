@@ -72,7 +72,9 @@ async function compare(env: VectorEnv, steps: readonly RecordedStep[]): Promise<
       qvel: distance(row(after.qvel, world), step.after.qvel),
       observation: distance(row(observations, world), step.after.observation),
       reward: distance([rewards[world]], step.after.reward),
-      infos: Object.fromEntries(names.map((name) => [name.slice(5), distance([info(name.slice(5), world)], step.after[name])])),
+      infos: Object.fromEntries(
+        names.map((name) => [name.slice(5), distance([info(name.slice(5), world)], step.after[name])]),
+      ),
       flags: `${terminated[world]}${truncated[world]}`,
       expectedFlags: `${step.after.terminated[0]}${step.after.truncated[0]}`,
     };
@@ -80,14 +82,20 @@ async function compare(env: VectorEnv, steps: readonly RecordedStep[]): Promise<
 }
 
 /** A step in words, for failure messages. */
-export const where = ({ step }: Replayed): string => `episode of seed ${step.episode.seed} (${step.episode.actions}), step ${step.t}`;
+export const where = ({ step }: Replayed): string =>
+  `episode of seed ${step.episode.seed} (${step.episode.actions}), step ${step.t}`;
 
 /**
  * The largest answers of float64 to changes of the state before a step by at most 1e-7 (relative, at least absolute),
  * rounded to float32: what no float32 simulation of this step can be held to. The recorded `sensitivity` has four trials;
  * this is for steps where a contact or limit hangs on one in hundreds.
  */
-export async function sensitivityOf(id: string, recorded: RecordedCase, step: RecordedStep, trials = 1000): Promise<Replayed[]> {
+export async function sensitivityOf(
+  id: string,
+  recorded: RecordedCase,
+  step: RecordedStep,
+  trials = 1000,
+): Promise<Replayed[]> {
   await using env = await makeVec(id, {
     ...recorded.kwargs,
     numEnvs: trials,

@@ -32,8 +32,11 @@ async function breakDown(options: Partial<VecOptions>, each?: (t: number, env: V
     }
     each?.(t, env);
   }
-  const [state, twinState] = await Promise.all([env, twin].map((e) => e.getState(["qpos", "qvel", "qacc_warmstart", "episode_return"])));
-  for (const name of Object.keys(state) as (keyof typeof state)[]) expect(others(state[name])).toEqual(others(twinState[name]));
+  const [state, twinState] = await Promise.all(
+    [env, twin].map((e) => e.getState(["qpos", "qvel", "qacc_warmstart", "episode_return"])),
+  );
+  for (const name of Object.keys(state) as (keyof typeof state)[])
+    expect(others(state[name])).toEqual(others(twinState[name]));
 }
 
 describe.each(devices)("on device %s", (device) => {
@@ -70,7 +73,9 @@ describe.each(devices)("on device %s", (device) => {
     await using env = await makeVec("Hopper-v5", { numEnvs: N, onNonFinite: "throw", ...on(device) });
     await env.reset();
     await env.setState({ qvel: [1e38, -3e38, 3e38, 0, 0, 0] }, [BAD]);
-    await expect(env.step(actionsAt(env, 0))).rejects.toThrow(/^\[non-finite\] world 4 \(id 4\) failed: BAD_QPOS, BAD_QVEL/);
+    await expect(env.step(actionsAt(env, 0))).rejects.toThrow(
+      /^\[non-finite\] world 4 \(id 4\) failed: BAD_QPOS, BAD_QVEL/,
+    );
     expect(env.terminated[BAD]).toBe(1);
     await env.step(actionsAt(env, 1));
     expect(env.observations.every(Number.isFinite)).toBe(true);
@@ -113,7 +118,10 @@ describe.each(devices)("on device %s", (device) => {
 test("an action that a kernel writes and that is no number ends that world alone", async () => {
   await using env = await makeVec("CartPole", { numEnvs: N });
   await using hopper = await makeVec("Hopper-v5", { numEnvs: N });
-  for (const [e, bad, length] of [[env, 7, 1], [hopper, NaN, 3]] as const) {
+  for (const [e, bad, length] of [
+    [env, 7, 1],
+    [hopper, NaN, 3],
+  ] as const) {
     await e.reset();
     await e.step(actionsAt(e, 0));
     const { actions } = e.gpu!;
@@ -131,7 +139,15 @@ test("an action that a kernel writes and that is no number ends that world alone
 
 describe("contacts beyond nconmax", () => {
   // two feet on the floor, and room for one contact
-  const walker = (options: object) => makeVec("Walker2d-v5", { numEnvs: 2, nconmax: 1, device: "cpu", reset_noise_scale: 0, terminate_when_unhealthy: false, ...options });
+  const walker = (options: object) =>
+    makeVec("Walker2d-v5", {
+      numEnvs: 2,
+      nconmax: 1,
+      device: "cpu",
+      reset_noise_scale: 0,
+      terminate_when_unhealthy: false,
+      ...options,
+    });
   const still = new Float32Array(12);
 
   test("end the episode, and the numbers stay", async () => {
@@ -152,7 +168,9 @@ describe("contacts beyond nconmax", () => {
       for (let t = 0; t < 60; t++) await env.step(still);
     };
     await using throwing = await walker({ onOverflow: "throw" });
-    await expect(steps(throwing)).rejects.toThrow("[overflow] world 0 (id 0) and 1 more worlds failed: CONTACT_OVERFLOW. Pass a larger nconmax.");
+    await expect(steps(throwing)).rejects.toThrow(
+      "[overflow] world 0 (id 0) and 1 more worlds failed: CONTACT_OVERFLOW. Pass a larger nconmax.",
+    );
     await using ignoring = await walker({ onOverflow: "ignore" });
     await steps(ignoring);
     expect([...ignoring.terminated]).toEqual([0, 0]);

@@ -63,7 +63,8 @@ describe.each(devices)("on device %s", (device) => {
     await using some = await makeVec("Hopper-v5", { numEnvs: 4, seed: 1, worldIds: ids, ...on(device) });
     const many = (await all.reset()).observations;
     const few = (await some.reset()).observations;
-    const row = (values: ArrayLike<number>, world: number) => Array.prototype.slice.call(values, 11 * world, 11 * world + 11);
+    const row = (values: ArrayLike<number>, world: number) =>
+      Array.prototype.slice.call(values, 11 * world, 11 * world + 11);
     for (const k of [0, 1, 3]) expect(row(few, k)).toEqual(row(many, ids[k]));
   });
 });
@@ -75,15 +76,20 @@ test("noise has Gymnasium's bounds and moments", async () => {
     return { mean, deviation: Math.sqrt(values.reduce((a, b) => a + (b - mean) ** 2, 0) / values.length) };
   };
   // deviations of five standard errors
-  const close = (got: number, wanted: number, scale: number) => expect(Math.abs(got - wanted)).toBeLessThan((5 * scale) / Math.sqrt(numEnvs));
+  const close = (got: number, wanted: number, scale: number) =>
+    expect(Math.abs(got - wanted)).toBeLessThan((5 * scale) / Math.sqrt(numEnvs));
 
-  for (const [id, scale, velocities] of [["HalfCheetah-v5", 0.1, "normal"], ["Walker2d-v5", 0.005, "uniform"]] as const) {
+  for (const [id, scale, velocities] of [
+    ["HalfCheetah-v5", 0.1, "normal"],
+    ["Walker2d-v5", 0.005, "uniform"],
+  ] as const) {
     await using env = await makeVec(id, { numEnvs, device: "cpu" });
     await env.reset();
     const { qpos, qvel } = await env.getState(["qpos", "qvel"]);
     const qpos0 = id === "Walker2d-v5" ? [0, 1.25, 0, 0, 0, 0, 0, 0, 0] : Array<number>(9).fill(0);
     for (let i = 0; i < 9; i++) {
-      const column = (values: Float64Array, offset = 0) => Array.from({ length: numEnvs }, (_, w) => values[9 * w + i] - offset);
+      const column = (values: Float64Array, offset = 0) =>
+        Array.from({ length: numEnvs }, (_, w) => values[9 * w + i] - offset);
       const [q, v] = [column(qpos, qpos0[i]), column(qvel)];
       for (const x of velocities === "uniform" ? [q, v] : [q]) {
         const { mean, deviation } = moments(x);
