@@ -13,7 +13,7 @@ import { nearest } from "../core/names.ts";
 import { type Command, EXIT, print, printJson, progress, UsageError } from "./io.ts";
 
 /** The commands in the order of the list; each is a file of this folder. */
-const COMMANDS = ["doctor", "demo", "list", "plan", "bench", "compare", "inspect"];
+const COMMANDS = ["doctor", "demo", "list", "plan", "stress", "bench", "compare", "inspect"];
 
 /** Codes of errors that say: not enough of something. */
 const REFUSED = new Set(["budget-exceeded", "cache-not-writable"]);

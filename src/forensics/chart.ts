@@ -32,12 +32,23 @@ export function lineChart(chart: Chart): string {
   const points = series.flatMap((s) => s.points);
   if (points.length === 0) return "";
 
-  const x = scale(points.map(([at]) => at), 2, LEFT, WIDTH - RIGHT);
+  const x = scale(
+    points.map(([at]) => at),
+    2,
+    LEFT,
+    WIDTH - RIGHT,
+  );
   const y = scale([...points.map(([, at]) => at), ...(chart.level ? [chart.level.y] : [])], 10, HEIGHT - BOTTOM, TOP);
   const parts = [
     text(WIDTH / 2, 20, chart.title, "middle", "title"),
-    ...y.ticks.map((at) => grid(LEFT, y.of(at), WIDTH - RIGHT, y.of(at)) + text(LEFT - 8, y.of(at) + 4, format(at), "end")),
-    ...x.ticks.map((at) => grid(x.of(at), TOP, x.of(at), HEIGHT - BOTTOM) + text(x.of(at), HEIGHT - BOTTOM + 18, formatCount(Math.round(at)), "middle")),
+    ...y.ticks.map(
+      (at) => grid(LEFT, y.of(at), WIDTH - RIGHT, y.of(at)) + text(LEFT - 8, y.of(at) + 4, format(at), "end"),
+    ),
+    ...x.ticks.map(
+      (at) =>
+        grid(x.of(at), TOP, x.of(at), HEIGHT - BOTTOM) +
+        text(x.of(at), HEIGHT - BOTTOM + 18, formatCount(Math.round(at)), "middle"),
+    ),
     text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, chart.x, "middle"),
     text(LEFT, TOP - 8, chart.y, "start"),
   ];
@@ -47,14 +58,18 @@ export function lineChart(chart: Chart): string {
     const path = s.points.map(([px, py]) => `${round(x.of(px))},${round(y.of(py))}`).join(" ");
     parts.push(`<polyline points="${path}" fill="none" stroke="${color}" stroke-width="2"/>`);
     for (const [px, py] of s.points) {
-      parts.push(`<circle cx="${round(x.of(px))}" cy="${round(y.of(py))}" r="3" fill="${color}"><title>${escapeHtml(`${s.label}: ${formatCount(px)}, ${format(py)}`)}</title></circle>`);
+      parts.push(
+        `<circle cx="${round(x.of(px))}" cy="${round(y.of(py))}" r="3" fill="${color}"><title>${escapeHtml(`${s.label}: ${formatCount(px)}, ${format(py)}`)}</title></circle>`,
+      );
     }
     if (series.length > 1) parts.push(text(WIDTH - RIGHT - 4, TOP + 14 + 16 * k, s.label, "end", "", color));
   });
 
   if (chart.level) {
     const at = round(y.of(chart.level.y));
-    parts.push(`<line x1="${LEFT}" y1="${at}" x2="${WIDTH - RIGHT}" y2="${at}" stroke="#b91c1c" stroke-dasharray="6 4"/>`);
+    parts.push(
+      `<line x1="${LEFT}" y1="${at}" x2="${WIDTH - RIGHT}" y2="${at}" stroke="#b91c1c" stroke-dasharray="6 4"/>`,
+    );
     parts.push(text(LEFT + 6, at - 5, chart.level.label, "start", "", "#b91c1c"));
   }
   return `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" role="img" aria-label="${escapeHtml(chart.title)}">${parts.join("")}</svg>`;

@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
 import { formatBytes, parseBytes, type Bytes } from "../core/units.ts";
+import { memoryInfo } from "../gpu/memory-info.ts";
 import { makeVec, type Task, type VectorEnv, type VecOptions } from "../env/index.ts";
 import { type GpuDevice, openDevice } from "../gpu/device.ts";
 import { type Budget, createBudget, type Plan } from "../memory/index.ts";
@@ -90,11 +91,14 @@ const REPEATS = 10;
  * count that the plan says fits is made too.
  * @throws CorralError bad-option; what makeVec throws for the smallest batch
  */
-export async function stressHere(task: Task<object>, options: StressOptions, tell: (event: StressEvent) => void): Promise<void> {
-  const { factor = 2, from = REFERENCE_ENVS, most = Infinity, until = "refuse", seconds = 0.5, seed = 0, batch = {} } = options;
+export async function stressHere(
+  task: Task<object>,
+  options: StressOptions,
+  tell: (event: StressEvent) => void,
+): Promise<void> {
+  const { factor = 2, from = REFERENCE_ENVS, most = Infinity, seconds = 0.5, seed = 0, batch = {} } = options;
   if (!(factor > 1)) throw new CorralError("bad-option", `factor is ${factor}; it is more than 1. Pass such as 2.`);
   using gpu = await openDevice(options.adapter === undefined ? {} : { adapter: options.adapter });
-  const bytes = options.memory === undefined ? undefined : parseBytes(options.memory, "memory");
   const budget = await budgetFor(gpu, options);
 
   // the adapter was chosen with the device
@@ -102,7 +106,7 @@ export async function stressHere(task: Task<object>, options: StressOptions, tel
   const reference = await Reference.create(task, common, seed);
 
   // MuJoCo and the driver's compiler have what they reserve by now
-  if (bytes !== undefined) boundProcess(bytes);
+  await bound(gpu, budget, options);
   tell({
     kind: "start",
     start: {
@@ -111,7 +115,7 @@ export async function stressHere(task: Task<object>, options: StressOptions, tel
       machine: machineFacts(gpu.info.driver),
       budget: { limit: budget.limit, source: budget.source },
       reference: { numEnvs: REFERENCE_ENVS, bytes: reference.bytes },
-      frameSkip: (batch.frameSkip as number | undefined) ?? task.frameSkip,
+      frameSkip: batch.frameSkip ?? task.frameSkip,
     },
   });
 
@@ -131,7 +135,7 @@ export async function stressHere(task: Task<object>, options: StressOptions, tel
       const refusal = await attempt(numEnvs, "growth");
       if (refusal === undefined) continue;
       const largest = refusal.largestNumEnvs;
-      if (largest !== null && largest > 0 && until === "refuse") await attempt(largest, "largest");
+      if (largest !== null && largest > 0) await attempt(largest, "largest");
       if (refusal.limit === "driver") for (let i = 0; i < REPEATS; i++) await attempt(from, "after");
       break;
     }
@@ -168,7 +172,7 @@ async function tryCount(
       shards: env.plan.shards.length,
       constructMs: firstStepMs,
       envStepsPerSec,
-      physicsStepsPerSec: envStepsPerSec * ((options.frameSkip as number | undefined) ?? task.frameSkip),
+      physicsStepsPerSec: envStepsPerSec * (options.frameSkip ?? task.frameSkip),
       residentBytes: process.memoryUsage.rss(),
     };
   } catch (error) {
@@ -191,7 +195,9 @@ async function tryCount(
   }
 }
 
-function describeRefusal(error: CorralError | RangeError): Pick<StressRefusal, "bytes" | "code" | "limit" | "message" | "largestNumEnvs"> {
+function describeRefusal(
+  error: CorralError | RangeError,
+): Pick<StressRefusal, "bytes" | "code" | "limit" | "message" | "largestNumEnvs"> {
   if (error instanceof RangeError) {
     return { bytes: null, code: "RangeError", limit: "host memory", message: error.message, largestNumEnvs: null };
   }
@@ -206,16 +212,19 @@ function describeRefusal(error: CorralError | RangeError): Pick<StressRefusal, "
   };
 }
 
-/** The budget to run under. Throws `bad-option` where the driver would not refuse but die. */
-async function budgetFor(gpu: GpuDevice, { budget, until, memory }: StressOptions): Promise<Budget> {
-  if (until !== "OOM") return createBudget(gpu, budget === undefined ? {} : { limit: budget });
+/** Does the driver die where memory ends, instead of refusing? Lavapipe does, of a segmentation fault. */
+const neverRefuses = (gpu: GpuDevice): boolean => /llvmpipe|lavapipe/i.test(gpu.info.driver);
 
-  // lavapipe dies of a segmentation fault where memory ends
-  if (/llvmpipe|lavapipe/i.test(gpu.info.driver)) {
-    const made = await createBudget(gpu, budget === undefined ? {} : { limit: budget });
-    made.change({ limit: made.limit, source: `${made.source}; kept, since ${gpu.info.driver} never refuses` });
+/** The budget to run under. Throws `bad-option` where the whole machine would feel the driver's refusal. */
+async function budgetFor(gpu: GpuDevice, { budget, until, memory }: StressOptions): Promise<Budget> {
+  const given = budget === undefined ? {} : { limit: budget };
+  if (until !== "OOM") return createBudget(gpu, given);
+  if (neverRefuses(gpu)) {
+    const made = await createBudget(gpu, given);
+    made.change({ limit: made.limit, source: `${made.source}, kept: this driver never refuses` });
     return made;
   }
+
   if (gpu.info.kind === "software" && memory === undefined) {
     throw new CorralError(
       "bad-option",
@@ -223,6 +232,15 @@ async function budgetFor(gpu: GpuDevice, { budget, until, memory }: StressOption
     );
   }
   return createBudget(gpu, { limit: 2 ** 50, available: Infinity, source: "no budget, until the driver refuses" });
+}
+
+/** Bounds the process, and the budget where it is the machine's: what was free before is not free any more. */
+async function bound(gpu: GpuDevice, budget: Budget, options: StressOptions): Promise<void> {
+  if (options.memory === undefined) return;
+  boundProcess(parseBytes(options.memory, "memory"));
+  if (options.budget !== undefined || (options.until === "OOM" && !neverRefuses(gpu))) return;
+  const { bytes, source } = await memoryInfo(gpu.info);
+  budget.change({ limit: Math.min(budget.limit, budget.live + bytes), source });
 }
 
 /** The address space of this process may grow by `bytes` from here. Throws `no-prlimit`. */
@@ -247,7 +265,12 @@ class Reference {
   readonly #start: Awaited<ReturnType<VectorEnv["snapshot"]>>;
   readonly #wanted: string;
 
-  private constructor(env: VectorEnv, actions: Float32Array | Int32Array, start: Awaited<ReturnType<VectorEnv["snapshot"]>>, wanted: string) {
+  private constructor(
+    env: VectorEnv,
+    actions: Float32Array | Int32Array,
+    start: Awaited<ReturnType<VectorEnv["snapshot"]>>,
+    wanted: string,
+  ) {
     this.#env = env;
     this.#actions = actions;
     this.#start = start;
@@ -286,7 +309,9 @@ async function ahead(env: VectorEnv, actions: Float32Array | Int32Array): Promis
 
 async function hashOf(env: VectorEnv): Promise<string> {
   const kept = env.plan.arenas.find((arena) => arena.name === "state")!.fields.map((field) => field.name);
-  const state = await env.getState(["time", "qpos", "qvel", "act", "qacc_warmstart"].filter((name) => kept.includes(name)));
+  const state = await env.getState(
+    ["time", "qpos", "qvel", "act", "qacc_warmstart"].filter((name) => kept.includes(name)),
+  );
   const hash = createHash("sha256");
   for (const values of Object.values(state)) hash.update(values);
   return hash.update(env.observations).digest("hex");

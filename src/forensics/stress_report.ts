@@ -21,7 +21,10 @@ export interface StressReport extends StressStart {
 }
 
 /** The report of a run from its events and its death, if any. Undefined where it did not even start. */
-export function stressReport(events: readonly StressEvent[], death: Omit<StressDeath, "numEnvs"> | null): StressReport | undefined {
+export function stressReport(
+  events: readonly StressEvent[],
+  death: Omit<StressDeath, "numEnvs"> | null,
+): StressReport | undefined {
   let start: StressStart | undefined;
   let trying: number | null = null;
   let liveAtEnd: number | null = null;
@@ -45,12 +48,15 @@ function failuresOf(refusals: readonly StressRefusal[], died: StressDeath | null
   const failures: string[] = [];
   for (const { numEnvs, liveBefore, liveAfter, referenceUnchanged } of refusals) {
     const after = `after ${formatCount(numEnvs)} worlds were refused`;
-    if (liveAfter !== liveBefore) failures.push(`${formatBytes(liveAfter)} are held ${after}, ${formatBytes(liveBefore)} before`);
+    if (liveAfter !== liveBefore)
+      failures.push(`${formatBytes(liveAfter)} are held ${after}, ${formatBytes(liveBefore)} before`);
     if (!referenceUnchanged) failures.push(`the other batch has other bits ${after}`);
   }
   if (died !== null) {
     const how = died.signal === null ? `exit code ${died.code}` : `signal ${died.signal}`;
-    failures.push(`the process died (${how})${died.numEnvs === null ? "" : ` with ${formatCount(died.numEnvs)} worlds`}`);
+    failures.push(
+      `the process died (${how})${died.numEnvs === null ? "" : ` with ${formatCount(died.numEnvs)} worlds`}`,
+    );
   } else if (liveAtEnd !== 0) failures.push(`${liveAtEnd ?? "unknown"} bytes are held at the end`);
   return failures;
 }
@@ -70,7 +76,13 @@ export function stressPage(report: StressReport): string {
   const { name, adapter, machine, budget, rows, refusals } = report;
   const growth = [...rows].sort((a, b) => a.numEnvs - b.numEnvs);
   const chart = (title: string, y: string, of: (row: StressRow) => number, rest: object = {}) =>
-    lineChart({ title, x: "worlds", y, series: [{ label: title, points: growth.map((row) => [row.numEnvs, of(row)]) }], ...rest });
+    lineChart({
+      title,
+      x: "worlds",
+      y,
+      series: [{ label: title, points: growth.map((row) => [row.numEnvs, of(row)]) }],
+      ...rest,
+    });
   const bounded = budget.limit < 2 ** 50;
   const charts = [
     chart("Throughput", "env steps/s", (row) => row.envStepsPerSec),
@@ -117,6 +129,7 @@ ${htmlTable(["worlds", "code", "limit", "ms", "live before / after", "other batc
 }
 
 function htmlTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const row = (cells: readonly string[], tag: string) => `<tr>${cells.map((cell) => `<${tag}>${escapeHtml(cell)}</${tag}>`).join("")}</tr>`;
+  const row = (cells: readonly string[], tag: string) =>
+    `<tr>${cells.map((cell) => `<${tag}>${escapeHtml(cell)}</${tag}>`).join("")}</tr>`;
   return `<table>${row(header, "th")}${rows.map((cells) => row(cells, "td")).join("")}</table>`;
 }

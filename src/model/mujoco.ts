@@ -19,10 +19,11 @@ function hear(text: string): void {
 
 /**
  * The MuJoCo module of this thread, loaded at the first call.
- * @throws CorralError mujoco-version where another version than MUJOCO_VERSION is installed.
+ * @throws CorralError mujoco-version where another version than MUJOCO_VERSION is installed, mujoco-not-loadable where
+ * there is no memory for it; the next call tries again.
  */
 export function getMuJoCo(): Promise<MainModule> {
-  module ??= load({ print: hear, printErr: hear }).then((mujoco: MainModule) => {
+  module ??= load({ print: hear, printErr: hear }).catch(refused).then((mujoco: MainModule) => {
     const version = mujoco.mj_versionString();
     if (!version.startsWith(`${MUJOCO_VERSION}.`)) {
       throw new CorralError(
@@ -35,6 +36,17 @@ export function getMuJoCo(): Promise<MainModule> {
     return mujoco;
   });
   return module;
+}
+
+function refused(cause: Error): never {
+  module = undefined;
+  const [why] = cause.message.split("\n");
+  throw new CorralError(
+    "mujoco-not-loadable",
+    `MuJoCo's WebAssembly cannot be loaded: ${why}. It reserves gigabytes of addresses, though few are used: raise the process's limit (ulimit -v), or load a model before it is set.`,
+    {},
+    { cause },
+  );
 }
 
 /**

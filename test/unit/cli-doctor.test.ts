@@ -79,7 +79,7 @@ describe("corral doctor", () => {
     expect(diagnosis).toMatchObject({ choice: "null", used: { source: "null", kind: "software" } });
     expect(diagnosis.ways.map(({ way }) => way)).toEqual(["system", "embedded"]);
     expect(diagnosis.limits?.maxStorageBufferBindingSize).toBeGreaterThan(0);
-    expect(diagnosis.budget?.source).toMatch(/^60 % of /);
+    expect(diagnosis.budget?.source).toMatch(/^40 % of /);
   });
 
   test("prints the same for people", async () => {

@@ -112,7 +112,7 @@ describe("the default budget", () => {
     const info = await memoryInfo(software);
     expect(info.bytes).toBeGreaterThan(0);
     expect(info.bytes).toBeLessThan(info.available ?? 0);
-    expect(info.source).toMatch(/^60 % of /);
+    expect(info.source).toMatch(/^40 % of /);
     expect(Number.isInteger(ofHost().bytes)).toBe(true);
   });
 

@@ -1,0 +1,154 @@
+/** `corral stress`: more and more worlds until something refuses, in a process of its own, beside a batch that must not notice. */
+
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { formatBytes, formatCount } from "../core/units.ts";
+import { type StressEvent, stressHere, type StressOptions } from "../forensics/stress.ts";
+import { type StressReport, stressPage, stressReport, stressVerdict } from "../forensics/stress_report.ts";
+import { EXIT, integerOption, parse, print, printJson, progress, UsageError } from "./io.ts";
+import { rate, table } from "./table.ts";
+import { onlyArgument, overridesOf, secondsOption, taskOfTarget } from "./target.ts";
+
+export const summary = "more and more worlds until something refuses, and proof that nothing else noticed";
+
+export const help = `
+Usage: corral stress ENV_OR_MODEL [--budget BYTES] [--factor 2] [--until refuse|OOM] [--html FILE] [--json]
+
+Makes batches of an environment or a model (path of an MJCF file), each larger than the one before, by real allocation,
+until one is refused; then the largest that the plan says fits. Beside them lives a batch of 64 worlds: after each
+refusal its bits, at rest and ten steps later, and the bytes that are held must be what they were. All of it runs in a
+process of its own, so that this one outlives whatever a driver does.
+
+  --budget BYTES    what may be held: 2GiB, 512MB, or a part of what is free: 0.5, 50% (the device's default)
+  --from N          worlds of the first batch (64)
+  --factor F        each batch has F times the worlds of the one before (2)
+  --most N          worlds of the last batch, refused or not
+  --until WHAT      refuse: the budget or a limit ends it (default); OOM: the driver does. Lavapipe never refuses but dies,
+                    so there the budget stays
+  --memory BYTES    bounds the process to so much more address space than it starts with, to meet OOM early (Linux, prlimit)
+  --seconds S       seconds of each measurement (0.5)
+  --seed N          seed of starts and actions (0)
+  --set NAME=VALUE  overrides an option: integrator=Euler, nconmax=8; may be repeated
+  --rolled          kernels with runtime loops instead of straight-line code
+  --adapter NAME    auto (default), gpu, system or embedded
+  --html FILE       also writes a page with charts
+  --json            one JSON document on stdout
+
+Exit codes: 0 refusals did no harm, 1 they did or the process died, 2 bad usage, 3 not even the smallest batch fits.
+`;
+
+const OPTIONS = {
+  adapter: { type: "string" },
+  budget: { type: "string" },
+  child: { type: "boolean" },
+  factor: { type: "string" },
+  from: { type: "string" },
+  html: { type: "string" },
+  memory: { type: "string" },
+  most: { type: "string" },
+  rolled: { type: "boolean" },
+  seconds: { type: "string" },
+  seed: { type: "string" },
+  set: { type: "string", multiple: true },
+  until: { type: "string" },
+} as const;
+
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parse(args, OPTIONS, 1);
+  const target = onlyArgument(positionals, "ENV_OR_MODEL");
+  const { adapter, budget, until = "refuse", factor = "2", memory } = values;
+  if (until !== "refuse" && until !== "OOM") throw new UsageError(`--until is '${until}': pass refuse or OOM.`);
+  if (!(Number(factor) > 1)) throw new UsageError(`--factor is '${factor}': pass a number above 1, as in 2.`);
+
+  const options: StressOptions = {
+    ...(adapter === undefined ? {} : { adapter }),
+    ...(budget === undefined ? {} : { budget }),
+    ...(memory === undefined ? {} : { memory }),
+    ...(values.most === undefined ? {} : { most: integerOption("most", values.most, 1) }),
+    factor: Number(factor),
+    from: integerOption("from", values.from, 64),
+    until,
+    seconds: secondsOption("seconds", values.seconds, 0.5),
+    seed: integerOption("seed", values.seed, 0, 0),
+    batch: { ...overridesOf(values.set), unroll: !values.rolled },
+  };
+  const task = await taskOfTarget(target);
+
+  // this is the process of its own
+  if (values.child) {
+    await stressHere(task, options, (event) => void process.send!(event));
+    return EXIT.done;
+  }
+
+  const { report, code } = await inChild(args);
+  if (report === undefined) return code ?? EXIT.failed;
+  if (values.html !== undefined) {
+    writeFileSync(values.html, stressPage(report));
+    progress(`wrote ${values.html}`);
+  }
+  if (values.json) printJson(report);
+  else print(describe(report));
+  return report.failures.length === 0 ? EXIT.done : EXIT.failed;
+}
+
+/** Runs the same command with `--child` and collects what it tells. */
+async function inChild(args: readonly string[]): Promise<{ report: StressReport | undefined; code: number | null }> {
+  const others = args.filter((arg) => arg !== "--json");
+  const child = spawn(process.execPath, [...process.execArgv, process.argv[1], "stress", "--child", ...others], {
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  const events: StressEvent[] = [];
+  child.on("message", (event: StressEvent) => {
+    events.push(event);
+    tellProgress(event);
+  });
+  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (...ended) => resolve(ended));
+  });
+  const finished = events.at(-1)?.kind === "end";
+  return { report: stressReport(events, finished ? null : { code, signal }), code };
+}
+
+function tellProgress(event: StressEvent): void {
+  if (event.kind === "row") {
+    const { numEnvs, bytes, envStepsPerSec } = event.row;
+    progress(`${formatCount(numEnvs)} worlds: ${formatBytes(bytes)}, ${rate(envStepsPerSec)} env steps/s`);
+  }
+  if (event.kind === "refusal") progress(`${formatCount(event.refusal.numEnvs)} worlds: ${event.refusal.message}`);
+}
+
+function describe(report: StressReport): string {
+  const { budget } = report;
+  const bounded = budget.limit < 2 ** 50 ? `${formatBytes(budget.limit)} from ` : "";
+  const rows = report.rows.map((r) => [
+    formatCount(r.numEnvs),
+    formatBytes(r.bytes),
+    r.bytesPerEnv.toFixed(0),
+    String(r.shards),
+    `${(r.constructMs / 1000).toFixed(2)} s`,
+    rate(r.envStepsPerSec),
+    formatBytes(r.residentBytes),
+  ]);
+  const refusals = report.refusals.map((r) => [
+    formatCount(r.numEnvs),
+    r.code,
+    r.limit,
+    `${r.milliseconds.toFixed(1)} ms`,
+    r.liveAfter === r.liveBefore
+      ? `${formatBytes(r.liveAfter)}, as before`
+      : `${formatBytes(r.liveAfter)}, not ${formatBytes(r.liveBefore)}`,
+    r.referenceUnchanged ? "unchanged" : "CHANGED",
+  ]);
+  return [
+    `${report.name} on ${report.adapter}`,
+    `budget ${bounded}${budget.source}; ${report.reference.numEnvs} worlds beside it hold ${formatBytes(report.reference.bytes)}`,
+    "",
+    table([["worlds", "held", "B/world", "shards", "first step", "env steps/s", "process"], ...rows], 0),
+    "",
+    ...(refusals.length > 0
+      ? [table([["refused", "code", "limit", "took", "held after", "other batch"], ...refusals], 0), ""]
+      : []),
+    stressVerdict(report),
+  ].join("\n");
+}

@@ -1,0 +1,155 @@
+/** `corral stress` as users run it: real allocation until the budget or the driver refuses, in a process that may die. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { StressEvent, StressRefusal, StressRow } from "../../src/forensics/stress.ts";
+import { type StressReport, stressPage, stressReport, stressVerdict } from "../../src/forensics/stress_report.ts";
+import { corral } from "../support/cli.ts";
+import { softwareAdapters } from "../support/software-adapters.ts";
+
+const adapters = await softwareAdapters();
+const quickly = ["--seconds", "0.05", "--json"];
+
+async function stress(...args: string[]): Promise<{ code: number | null; report: StressReport; stderr: string }> {
+  const { code, stdout, stderr } = await corral(["stress", "CartPole", ...quickly, ...args]);
+  return { code, report: JSON.parse(stdout) as StressReport, stderr };
+}
+
+function hasPrlimit(): boolean {
+  try {
+    execFileSync("prlimit", ["--version"]);
+    return true;
+  } catch {
+    console.log("skipped: bounding a process needs prlimit (util-linux)");
+    return false;
+  }
+}
+
+describe.each(adapters)("corral stress on the %s adapter", { timeout: 300_000 }, (adapter) => {
+  test("raises worlds until the budget refuses, then makes the most that fit", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "corral-stress-"));
+    const html = join(folder, "report.html");
+    try {
+      const args = ["--adapter", adapter, "--budget", "8MiB", "--from", "1024", "--factor", "8", "--html", html];
+      const { code, report } = await stress(...args);
+      expect([code, report.failures]).toEqual([0, []]);
+      expect(report.budget).toEqual({ limit: 8 * 2 ** 20, source: "the option" });
+      const [refusal] = report.refusals;
+      expect(refusal).toMatchObject({
+        numEnvs: 65536,
+        code: "budget-exceeded",
+        limit: "budget",
+        referenceUnchanged: true,
+      });
+      expect(report.rows.map(({ numEnvs }) => numEnvs)).toEqual([1024, 8192, refusal.largestNumEnvs]);
+      expect(report.rows[2].bytes + report.reference.bytes).toBeLessThanOrEqual(report.budget.limit);
+      for (const row of report.rows) expect(row.envStepsPerSec).toBeGreaterThan(0);
+
+      const page = readFileSync(html, "utf8");
+      expect(page.match(/<svg /g)).toHaveLength(3);
+      expect(page).toContain("[budget-exceeded] CartPole with 65,536 worlds needs");
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test.runIf(hasPrlimit())("outlives memory that ends: by the budget, or by the driver's refusal", async () => {
+    const args = ["--adapter", adapter, "--until", "OOM", "--memory", "400MiB", "--from", "4096", "--factor", "16"];
+    const { code, report } = await stress(...args);
+    expect([code, report.failures]).toEqual([0, []]);
+    const [refusal] = report.refusals;
+    if (/llvmpipe/.test(report.adapter)) {
+      expect(refusal.limit).toBe("budget");
+      expect(report.budget.source).toMatch(/^40 % of address space limit/);
+    } else {
+      // ten constructions follow: what was made before the refusal is back
+      expect(refusal).toMatchObject({ limit: "driver", code: "allocation-refused" });
+      expect(report.rows.filter(({ numEnvs }) => numEnvs === 4096)).toHaveLength(11);
+    }
+  });
+});
+
+describe("the report", () => {
+  const row: StressRow = {
+    numEnvs: 64,
+    bytes: 1000,
+    bytesPerEnv: 16,
+    shards: 1,
+    constructMs: 10,
+    envStepsPerSec: 1e6,
+    physicsStepsPerSec: 1e6,
+    residentBytes: 2 ** 28,
+  };
+  const refusal: StressRefusal = {
+    numEnvs: 128,
+    bytes: 2000,
+    code: "budget-exceeded",
+    limit: "budget",
+    message: "[budget-exceeded] <too> much",
+    largestNumEnvs: 64,
+    milliseconds: 1,
+    liveBefore: 10,
+    liveAfter: 10,
+    referenceUnchanged: true,
+  };
+  const machine = { cpu: "a", cores: 2, memory: 1, platform: "b", node: "c", driver: "d" };
+  const budget = { limit: 1024, source: "a test" };
+  const start: StressEvent = {
+    kind: "start",
+    start: { name: "x", adapter: "d", machine, budget, reference: { numEnvs: 64, bytes: 10 }, frameSkip: 1 },
+  };
+  const events = (...rest: StressEvent[]): StressEvent[] => [
+    start,
+    { kind: "trying", numEnvs: 64, why: "growth" },
+    { kind: "row", row },
+    ...rest,
+  ];
+  const end: StressEvent = { kind: "end", liveAtEnd: 0 };
+
+  test("says what ended the growth", () => {
+    const report = stressReport(events({ kind: "refusal", refusal }, end), null)!;
+    expect(stressVerdict(report)).toMatchInlineSnapshot(`"128 worlds refused by budget (budget-exceeded), bytes and bits of everything else as before after it"`);
+    expect(stressPage(report)).toContain("&lt;too&gt; much");
+    expect(stressVerdict(stressReport(events(end), null)!)).toBe("nothing refused 64 worlds");
+  });
+
+  test.each<[string, StressEvent[], { signal: string | null; code: number | null } | null]>([
+    ["the process died (signal SIGSEGV) with 64 worlds", events(), { signal: "SIGSEGV", code: null }],
+    ["the process died (exit code 1) with 64 worlds", events(), { signal: null, code: 1 }],
+    [
+      "12 B are held after 128 worlds were refused, 10 B before",
+      events({ kind: "refusal", refusal: { ...refusal, liveAfter: 12 } }, end),
+      null,
+    ],
+    [
+      "the other batch has other bits after 128 worlds were refused",
+      events({ kind: "refusal", refusal: { ...refusal, referenceUnchanged: false } }, end),
+      null,
+    ],
+    ["16 bytes are held at the end", events({ kind: "end", liveAtEnd: 16 }), null],
+  ])("fails where %s", (failure, told, death) => {
+    const report = stressReport(told, death)!;
+    expect(report.failures).toEqual([failure]);
+    expect(stressVerdict(report)).toBe(`FAILED: ${failure}`);
+    expect(stressPage(report)).toContain(`FAILED: ${failure}`);
+  });
+
+  test("is none where the run did not start", () => {
+    expect(stressReport([], { signal: null, code: 2 })).toBeUndefined();
+  });
+});
+
+test.each([
+  [["stress"], "ENV_OR_MODEL is missing"],
+  [["stress", "CartPol"], "nearest: CartPole"],
+  [["stress", "CartPole", "--factor", "1"], "--factor is '1'"],
+  [["stress", "CartPole", "--until", "never"], "--until is 'never'"],
+  [["stress", "CartPole", "--budget", "2 gigs"], '[bad-bytes] budget is "2 gigs"'],
+  [["stress", "CartPole", "--adapter", "embedded", "--until", "OOM"], "Pass --memory"],
+])("%j is bad usage", async (args, text) => {
+  const { code, stdout, stderr } = await corral(args);
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toContain(text);
+});
