@@ -1,0 +1,31 @@
+/** Every kernel of every environment compiles without a driver, in each autoreset mode, straight-line and rolled. */
+import { describe, expect, test } from "vitest";
+import { type Autoreset, list, planVecKernels } from "../../src/env/index.ts";
+import "../../envs/index.ts";
+import { compileOnNull } from "../../src/gpu/index.ts";
+import { costOf } from "../../src/trace/cost.ts";
+
+const MODES: Autoreset[] = ["next-step", "same-step", "disabled"];
+
+/** Drivers compile in time quadratic in the places of a kernel that touch memory. */
+const MAX_MEMORY_OPERATIONS = 100;
+/** What a default device gives a stage. */
+const MAX_BUFFERS = 8;
+
+describe.each(list())("%s", (id) => {
+  test.each(MODES)("%s", async (autoreset) => {
+    const { kernels, traces } = await planVecKernels(id, { numEnvs: 8, autoreset });
+    expect([...kernels.keys()]).toEqual(["step", "reset"]);
+    for (const [name, { code, buffers }] of kernels) {
+      await compileOnNull(code, `${id} ${autoreset} ${name}`, ["main"]);
+      expect(buffers.length).toBeLessThanOrEqual(MAX_BUFFERS);
+      const { loads, stores } = costOf(traces.get(name)!);
+      expect(loads + stores, name).toBeLessThanOrEqual(MAX_MEMORY_OPERATIONS);
+    }
+  });
+
+  test("rolled", async () => {
+    const { kernels } = await planVecKernels(id, { numEnvs: 8, unroll: false });
+    for (const [name, { code }] of kernels) await compileOnNull(code, `${id} rolled ${name}`, ["main"]);
+  });
+});
