@@ -4,8 +4,9 @@ import { constraintBound } from "../model/pairs.ts";
 import { checkSupported } from "../model/supported.ts";
 import type { BatchParam, BatchSpec } from "../sim/batch.ts";
 import { simParams } from "../sim/params.ts";
+import { snapshotArenas } from "../sim/snapshot.ts";
 import { traceReset, traceStep, type EnvSpec } from "./kernel.ts";
-import { envArenas } from "./layout.ts";
+import { envArenas, KEPT } from "./layout.ts";
 import { statusMasks, type Settings } from "./options.ts";
 import { badTask, shapeOf } from "./shape.ts";
 import { Box, type Space } from "./spaces.ts";
@@ -58,11 +59,13 @@ export function defineEnv<O extends object>(task: Task<O>, settings: Settings<O>
     exact: vec.device === "cpu-f64",
     params: params.map(({ name, type }) => ({ name, type })),
   };
+  const arenas = envArenas(model, shape, action, vec.autoreset === "same-step");
+  const kept = arenas.filter(({ name }) => KEPT.includes(name));
   const batch = (numEnvs: number): BatchSpec => ({
     name: task.id,
     numEnvs,
     params,
-    arenas: envArenas(model, shape, action, vec.autoreset === "same-step"),
+    arenas: vec.snapshotEvery === undefined ? arenas : [...arenas, ...snapshotArenas(kept)],
     kernels: [
       { name: "step", trace: (arenas: Readonly<Record<string, ArenaLayout>>) => traceStep(spec, arenas) },
       { name: "reset", trace: (arenas: Readonly<Record<string, ArenaLayout>>) => traceReset(spec, arenas) },

@@ -46,6 +46,9 @@ export function resultOffsets(shape: TaskShape) {
 /** Floats of the `task` field of a world's state: the return so far, then what the task carries. */
 export const taskWords = (shape: TaskShape): number => 1 + total(shape.carried);
 
+/** Arenas that hold what an environment's future depends on, and its last results. */
+export const KEPT: readonly string[] = ["state", "obs", "result", "final_obs"];
+
 export function envArenas(model: Model, shape: TaskShape, action: Space, finalObs: boolean): ArenaRequest[] {
   const row = (name: string, type: "f32" | "i32" | "u32", perWorld: number): ArenaRequest => ({
     name,

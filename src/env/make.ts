@@ -38,7 +38,8 @@ export async function makeVec(env: string | Task, options: object): Promise<Vect
     await writeFirstStates(batch, vec.seed ?? 0, worldIdsOf(vec, batch.planned.plan.numEnvs));
     // what the device refuses of the first writes is told here
     await batch.sync();
-    return new VectorEnv(definition.spec, batch, vec);
+    const again = (changes: object) => makeVec(env as Task, { ...options, ...changes } as VecOptions);
+    return new VectorEnv(definition.spec, batch, vec, again);
   } catch (error) {
     await batch.close();
     throw error;

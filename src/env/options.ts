@@ -37,6 +37,8 @@ export interface VecOptions extends PlacementOptions, OptionOverrides {
   readonly unroll?: boolean;
   /** New arrays with each step, instead of arrays that the next step overwrites. Default false. */
   readonly copy?: boolean;
+  /** Keep a snapshot on the host, taken every so many control steps: what `restoreOn` goes on from. Default: none. */
+  readonly snapshotEvery?: number;
 }
 
 const VEC_NAMES = [
@@ -52,6 +54,7 @@ const VEC_NAMES = [
   "finite",
   "unroll",
   "copy",
+  "snapshotEvery",
   "device",
   "adapter",
   "budget",
@@ -69,7 +72,7 @@ export interface Settings<O extends object> {
       "numEnvs" | "autoreset" | "frameSkip" | "maxEpisodeSteps" | "onOverflow" | "onNonFinite" | "unroll" | "copy"
     >
   > &
-    Pick<VecOptions, "nconmax" | "worldIds" | "seed" | keyof PlacementOptions>;
+    Pick<VecOptions, "nconmax" | "worldIds" | "seed" | "snapshotEvery" | keyof PlacementOptions>;
   readonly finite: { readonly observation: number; readonly reward: number };
   readonly options: O;
   readonly model: Model;
@@ -209,6 +212,7 @@ function checkVec<O extends object>(
     copy: flagOf("copy", given.copy ?? false),
     ...(nconmax === undefined ? {} : { nconmax: count("nconmax", nconmax, 2 ** 20) }),
     ...(worldIds === undefined ? {} : { worldIds: checkWorldIds(worldIds, numEnvs) }),
+    ...(given.snapshotEvery === undefined ? {} : { snapshotEvery: count("snapshotEvery", given.snapshotEvery, MAX_STEPS) }),
     ...(shards === undefined ? {} : { shards: count("shards", shards, 1024) }),
     ...((device === undefined ? {} : { device }) as Pick<PlacementOptions, "device">),
     ...((adapter === undefined ? {} : { adapter }) as Pick<PlacementOptions, "adapter">),

@@ -5,7 +5,8 @@
 import { CorralError } from "../core/errors.ts";
 import type { Plan } from "../memory/plan.ts";
 import { hostRecords, type Batch, type BatchRegion, type HostRecords } from "../sim/batch.ts";
-import { putSnapshot, takeSnapshot, type Snapshot } from "../sim/snapshot.ts";
+import type { DeviceChoice } from "../sim/device.ts";
+import { noSnapshot, putSnapshot, SnapshotKeeper, takeSnapshot, type Snapshot } from "../sim/snapshot.ts";
 import { statusNames } from "../sim/status.ts";
 import { paramChanges, type SimParams } from "../sim/params.ts";
 import { BatchedSpace } from "./batched-space.ts";
@@ -13,7 +14,7 @@ import { gpuViews, type GpuView, type GpuViews } from "./gpu-views.ts";
 import type { HostValues } from "./host-values.ts";
 import { Infos, type InfoSource } from "./infos.ts";
 import type { Autoreset, EnvSpec } from "./kernel.ts";
-import { Ask, REQUEST_WORDS, RESULT, resultOffsets } from "./layout.ts";
+import { Ask, KEPT, REQUEST_WORDS, RESULT, resultOffsets } from "./layout.ts";
 import { statusMasks, worldIdsOf, type Settings } from "./options.ts";
 import { checkReset, type ResetOptions } from "./reset-request.ts";
 import { floats, HostRows, type Floats } from "./results.ts";
@@ -78,12 +79,22 @@ export class VectorEnv implements AsyncDisposable {
   private readonly requestRecords: readonly HostRecords[];
   private busy: string | undefined;
   private closing: Promise<void> | undefined;
+  private readonly kept: readonly string[];
+  private readonly keeper: SnapshotKeeper | undefined;
+  /** Makes the same environment with other options. */
+  private readonly again: (changes: object) => Promise<VectorEnv>;
+  private stepCount = 0;
   private wasReset = false;
   private unread = 0;
   /** What the last unread call was. */
   private source: InfoSource;
 
-  constructor(spec: EnvSpec, batch: Batch, vec: Settings<object>["vec"]) {
+  constructor(
+    spec: EnvSpec,
+    batch: Batch,
+    vec: Settings<object>["vec"],
+    again: (changes: object) => Promise<VectorEnv>,
+  ) {
     this.spec = spec;
     this.batch = batch;
     this.plan = batch.planned.plan;
@@ -120,6 +131,20 @@ export class VectorEnv implements AsyncDisposable {
     this.truncated = new Uint8Array(this.numEnvs);
     this.source = this.sourceOf("reset");
     this.infos = new Infos(this.source);
+    this.again = again;
+    this.kept = plan.arenas.map(({ name }) => name).filter((name) => KEPT.includes(name));
+    if (vec.snapshotEvery !== undefined) this.keeper = new SnapshotKeeper(batch, this.kept, vec.snapshotEvery);
+  }
+
+  /** Control steps of the batch so far; a snapshot that is put back sets it. */
+  get steps(): number {
+    return this.stepCount;
+  }
+
+  /** The last complete snapshot of `snapshotEvery`; also after the device was lost, and after `close`. */
+  get lastSnapshot(): VecSnapshot | undefined {
+    const batch = this.keeper?.last;
+    return batch && { batch, wasReset: true };
   }
 
   /** Where it runs, in words. */
@@ -196,6 +221,7 @@ export class VectorEnv implements AsyncDisposable {
       }
       this.batch.run("reset");
       this.wasReset = true;
+      this.keeper?.stepped(this.stepCount);
       this.source = { ...this.sourceOf("reset"), touched: mask };
       return this.collect();
     });
@@ -204,8 +230,8 @@ export class VectorEnv implements AsyncDisposable {
   /**
    * One control step of every world. `actions`: [numEnvs, ...action], row-major; or `env.gpu.actions`, for what another
    * kernel has put there. With `readback: false` nothing comes back: results stay on the GPU until `read()`.
-   * @throws CorralError bad-action, closed, call-in-flight, needs-reset: then no world was stepped; non-finite and
-   *   overflow where the policies say "throw"
+   * @throws CorralError bad-action, closed, call-in-flight, needs-reset, snapshot-failed: then no world was stepped;
+   *   non-finite and overflow where the policies say "throw"
    */
   step(actions: HostValues | GpuView, options: { readonly readback: false }): Promise<undefined>;
   step(actions: HostValues | GpuView, options?: { readonly readback?: true }): Promise<StepResult>;
@@ -215,11 +241,14 @@ export class VectorEnv implements AsyncDisposable {
   ): Promise<StepResult | undefined> {
     this.assertOpen("step");
     this.assertSteppable();
+    this.keeper?.check();
     const onGpu = this.gpu !== undefined && actions === this.gpu.actions;
     if (!onGpu) this.actionSpace.write(actions as HostValues, this.actionValues);
     return this.exclusive("step", async () => {
       if (!onGpu) await this.sendActions();
       this.batch.run("step");
+      this.stepCount++;
+      this.keeper?.stepped(this.stepCount);
       this.source = this.sourceOf("step");
       if (readback) return this.collect();
       if (++this.unread >= MAX_UNREAD) await this.batch.sync();
@@ -335,9 +364,8 @@ export class VectorEnv implements AsyncDisposable {
   /** Copies to the host all that the future depends on, and the last results. */
   async snapshot(): Promise<VecSnapshot> {
     this.assertOpen("take a snapshot");
-    const kept = ["state", "obs", "result", ...(this.finalObs ? ["final_obs"] : [])];
-    const { wasReset } = this;
-    return this.exclusive("snapshot", async () => ({ batch: await takeSnapshot(this.batch, kept, 0), wasReset }));
+    const { batch, kept, stepCount, wasReset } = this;
+    return this.exclusive("snapshot", async () => ({ batch: await takeSnapshot(batch, kept, stepCount), wasReset }));
   }
 
   /**
@@ -351,9 +379,31 @@ export class VectorEnv implements AsyncDisposable {
     return this.exclusive("restore", async () => {
       await putSnapshot(this.batch, snapshot.batch);
       this.wasReset = snapshot.wasReset;
+      this.stepCount = snapshot.batch.steps;
+      this.keeper?.restart();
+      this.keeper?.stepped(this.stepCount);
       this.source = this.sourceOf("step");
       return this.collect();
     });
+  }
+
+  /**
+   * The same worlds on another device, going on from a snapshot; this environment is closed. By default on the process's
+   * shared device, which is a new one where the last was lost, and from the last snapshot. The new one has the results
+   * of the snapshot; on the same kind of device the worlds go on bit for bit.
+   * @throws CorralError no-snapshot, bad-snapshot; what makeVec throws: then this one is left as it is
+   */
+  async restoreOn(device?: DeviceChoice, snapshot = this.lastSnapshot): Promise<VectorEnv> {
+    if (snapshot === undefined) throw noSnapshot(this.id);
+    const other = await this.again({ numEnvs: this.numEnvs, worldIds: this.worldIds, device });
+    try {
+      await other.restore(snapshot);
+    } catch (error) {
+      await other.close();
+      throw error;
+    }
+    await this.close();
+    return other;
   }
 
   /** Gives all memory back, once reads under way have completed. Calling it again returns the same promise. */

@@ -10,7 +10,7 @@ import { placeBatch, type DeviceChoice } from "./device.ts";
 import { paramChanges, type SimParams } from "./params.ts";
 import { putField, takeField } from "./records.ts";
 import { prepare, type SimulationOptions } from "./simulation_spec.ts";
-import { putSnapshot, type Snapshot, SnapshotKeeper, takeSnapshot } from "./snapshot.ts";
+import { noSnapshot, putSnapshot, type Snapshot, SnapshotKeeper, takeSnapshot } from "./snapshot.ts";
 
 export { planKernels, planSimulation, type SimulationOptions } from "./simulation_spec.ts";
 export type { Snapshot } from "./snapshot.ts";
@@ -156,6 +156,7 @@ export class Simulation implements AsyncDisposable {
     if (!Number.isInteger(nstep) || nstep < 1) {
       throw new CorralError("bad-option", `nstep is ${String(nstep)}; it is a positive integer.`, { nstep });
     }
+    this.keeper?.check();
     this.batch.setParam("nstep", nstep);
     this.batch.run("step");
     this.stepCount += nstep;
@@ -330,9 +331,7 @@ export class Simulation implements AsyncDisposable {
    * @throws CorralError no-snapshot, bad-snapshot; what createSimulation throws: then this one is left as it is
    */
   async restoreOn(device?: DeviceChoice, snapshot = this.lastSnapshot): Promise<Simulation> {
-    if (snapshot === undefined) {
-      throw new CorralError("no-snapshot", `there is no snapshot to go on from. Pass one, or create the simulation with snapshotEvery.`);
-    }
+    if (snapshot === undefined) throw noSnapshot(this.plan.name);
     const { model, options } = this.recipe;
     const other = await createSimulation(model, { ...options, numEnvs: this.numEnvs, device });
     try {

@@ -120,6 +120,10 @@ function converted(copy: ArenaSnapshot, layout: ArenaLayout, numEnvs: number, do
   return { layout, records };
 }
 
+/** The error of going on without a snapshot. */
+export const noSnapshot = (name: string): CorralError =>
+  new CorralError("no-snapshot", `${name} has no snapshot to go on from. Pass one, or make it with snapshotEvery.`);
+
 /** Arenas that hold the last snapshot of others on the device until the host has read it, and what it is read through. */
 export function snapshotArenas(arenas: readonly ArenaRequest[]): ArenaRequest[] {
   const shadows = arenas.map((arena) => ({
@@ -167,9 +171,14 @@ export class SnapshotKeeper {
     this.#due = 0;
   }
 
-  /** Resolves when no snapshot is under way. Throws `snapshot-failed`, once for each that failed since the last call. */
+  /** Resolves when no snapshot is under way. Throws as `check`. */
   async settled(): Promise<void> {
     await this.#reading;
+    this.check();
+  }
+
+  /** Throws `snapshot-failed` where one could not be read since the last call; the worlds are unharmed. */
+  check(): void {
     const failure = this.#failure;
     this.#failure = undefined;
     if (failure !== undefined) throw failure;

@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { DeviceLostError } from "../../src/core/errors.ts";
+import { makeVec, type VectorEnv } from "../../src/env/index.ts";
 import { type GpuDevice, openDevice } from "../../src/gpu/device.ts";
 import { createBudget } from "../../src/memory/device-budget.ts";
 import { type FaultPoint, injectFaults } from "../../src/memory/faults.ts";
@@ -163,6 +164,35 @@ describe.each(adapters)("going on elsewhere, on the %s adapter", { timeout: 600_
     a.qpos.forEach((x, i) => expect(x).toBeCloseTo(b.qpos[i], 3));
   });
 
+  test("an environment goes on from its last snapshot with its episodes, returns and random numbers", async () => {
+    const id = full ? "Ant-v5" : adapter === "embedded" ? "InvertedPendulum-v5" : "Hopper-v5";
+    const options = { numEnvs: 24, seed: 3, worldIds: Array.from({ length: 24 }, (_, i) => 100 + i) };
+    const drive = async (env: VectorEnv, to: number) => {
+      while (env.steps < to) await env.step(env.actionSpace.sample(9, { draw: env.steps }));
+      const { episode_return } = await env.getState(["episode_return"]);
+      return [...env.observations, ...env.rewards, ...env.terminated, ...episode_return];
+    };
+
+    using home = await open();
+    await using undisturbed = await makeVec(id, { ...options, device: home });
+    await undisturbed.reset();
+    const wanted = await drive(undisturbed, 60);
+
+    const first = await open();
+    const env = await makeVec(id, { ...options, device: first, snapshotEvery: 20, shards: 2 });
+    await env.reset();
+    await drive(env, 47);
+    await lose(first);
+    await expect(env.step(env.actionSpace.sample(9))).rejects.toThrowError(DeviceLostError);
+    await expect(env.reset()).rejects.toThrowError(DeviceLostError);
+    await using moved = await env.restoreOn(home);
+    expect([moved.steps, moved.worldIds[0]]).toEqual([40, 100]);
+    expect(await drive(moved, 60)).toEqual(wanted);
+    (await createBudget(first)).assertEmpty();
+    await expect(env.step(env.actionSpace.sample(9))).rejects.toThrowError("[closed]");
+    first.close();
+  });
+
   test("refuses what is no snapshot of it", async () => {
     const model = await loadTestModel("envs/inverted_pendulum");
     using gpu = await open();
@@ -170,7 +200,7 @@ describe.each(adapters)("going on elsewhere, on the %s adapter", { timeout: 600_
     await using other = await createSimulation(model, { numEnvs: 9, device: gpu });
     const ant = await createSimulation(await loadTestModel("envs/hopper"), { numEnvs: 8, device: "cpu" });
     await expect(simulation.restoreOn(gpu)).rejects.toThrowErrorMatchingInlineSnapshot(
-      `[CorralError: [no-snapshot] there is no snapshot to go on from. Pass one, or create the simulation with snapshotEvery.]`,
+      `[CorralError: [no-snapshot] inverted pendulum has no snapshot to go on from. Pass one, or make it with snapshotEvery.]`,
     );
     const snapshot = await other.snapshot();
     await expect(simulation.restore(snapshot)).rejects.toThrowErrorMatchingInlineSnapshot(

@@ -110,7 +110,9 @@ describe("the report", () => {
 
   test("says what ended the growth", () => {
     const report = stressReport(events({ kind: "refusal", refusal }, end), null)!;
-    expect(stressVerdict(report)).toMatchInlineSnapshot(`"128 worlds refused by budget (budget-exceeded), bytes and bits of everything else as before after it"`);
+    expect(stressVerdict(report)).toMatchInlineSnapshot(
+      `"128 worlds refused by budget (budget-exceeded), bytes and bits of everything else as before after it"`,
+    );
     expect(stressPage(report)).toContain("&lt;too&gt; much");
     expect(stressVerdict(stressReport(events(end), null)!)).toBe("nothing refused 64 worlds");
   });

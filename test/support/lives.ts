@@ -1,7 +1,9 @@
 /** Whole lives of simulations, for tests that make something fail in the middle of one. */
 import { createHash } from "node:crypto";
 import { expect } from "vitest";
+import "../../envs/index.ts";
 import { CorralError } from "../../src/core/errors.ts";
+import { makeVec } from "../../src/env/index.ts";
 import type { GpuDevice } from "../../src/gpu/device.ts";
 import type { Model } from "../../src/model/model.ts";
 import { createSimulation, type Simulation, type SimulationOptions, type Snapshot } from "../../src/sim/simulation.ts";
@@ -31,6 +33,31 @@ export async function wholeLife(model: Model, gpu: GpuDevice): Promise<string> {
   simulation.step(2);
   await simulation.sync();
   return await hashOf(simulation);
+}
+
+/** All that an environment does: construct, reset, step ten times, write, read, snapshot, restore, close. */
+export async function wholeEnvLife(id: string, gpu: GpuDevice): Promise<string> {
+  await using env = await makeVec(id, {
+    numEnvs: 20,
+    shards: 2,
+    snapshotEvery: 4,
+    autoreset: "same-step",
+    device: gpu,
+  });
+  await env.reset({ seed: 5 });
+  await env.setState({ qvel: Array<number>((await env.getState(["qvel"], [3])).qvel.length).fill(0.1) }, [3]);
+  for (let i = 0; i < 10; i++) {
+    const actions = env.actionSpace.sample(7, { draw: i });
+    await (i % 3 === 0 ? env.step(actions) : env.step(actions, { readback: false }));
+  }
+
+  await env.read();
+  await env.getState(["qpos", "episode_length"]);
+  const snapshot = await env.snapshot();
+  await env.reset();
+  await env.restore(snapshot);
+  const { observations } = await env.step(env.actionSpace.sample(7, { draw: 10 }));
+  return createHash("sha256").update(observations).digest("hex");
 }
 
 /** Hash of positions and velocities of all worlds. */

@@ -1,14 +1,14 @@
 /**
- * Every buffer, mapping, submission and pipeline of a simulation's whole life is made to fail, one at a time: an error with
- * a code, nothing held, nothing hangs, and another simulation on the same device goes on unchanged.
+ * Every buffer, mapping, submission and pipeline of a whole life, of a simulation and of an environment, is made to fail,
+ * one at a time: an error with a code, nothing held, nothing hangs, and another simulation on the same device goes on
+ * unchanged.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type GpuDevice, openDevice } from "../../src/gpu/device.ts";
 import type { Budget } from "../../src/memory/budget.ts";
 import { createBudget } from "../../src/memory/device-budget.ts";
 import { type FaultPlan, type FaultPoint, type Faults, injectFaults } from "../../src/memory/faults.ts";
-import type { Model } from "../../src/model/model.ts";
-import { Bystander, codeOf, inTime, wholeLife } from "../support/lives.ts";
+import { Bystander, codeOf, inTime, wholeEnvLife, wholeLife } from "../support/lives.ts";
 import { loadTestModel } from "../support/mjcf.ts";
 import { watchDevice, type WatchedDevice } from "../support/watch-device.ts";
 
@@ -22,10 +22,24 @@ const ALLOWED = {
   submit: ["work-refused", "readback-failed", "snapshot-failed", "none"],
 };
 
-const loads = [{ name: "envs/inverted_pendulum" }, ...(full ? [{ name: "envs/ant" }] : [])];
+interface Load {
+  readonly name: string;
+  /** Of the simulation beside it, which compiles quickly where it is the same. */
+  readonly model: string;
+  readonly live: (gpu: GpuDevice) => Promise<string>;
+}
 
-describe.each(loads)("faults in the life of $name", { timeout: 3_600_000 }, ({ name }) => {
-  let model: Model;
+const simulation = (name: string): Load => ({
+  name,
+  model: name,
+  live: async (gpu) => wholeLife(await loadTestModel(name), gpu),
+});
+const environment = (name: string, model: string): Load => ({ name, model, live: (gpu) => wholeEnvLife(name, gpu) });
+const quick = [simulation("envs/inverted_pendulum"), environment("InvertedPendulum-v5", "envs/inverted_pendulum")];
+const whole = [simulation("envs/ant"), environment("Ant-v5", "envs/ant")];
+
+describe.each(full ? [...quick, ...whole] : quick)("faults in the life of $name", { timeout: 3_600_000 }, (load) => {
+  const { name, live } = load;
   let gpu: GpuDevice;
   let budget: Budget;
   let watch: WatchedDevice;
@@ -35,16 +49,15 @@ describe.each(loads)("faults in the life of $name", { timeout: 3_600_000 }, ({ n
   let wanted: string;
 
   beforeAll(async () => {
-    model = await loadTestModel(name);
     gpu = await openDevice({ adapter: ADAPTER });
     watch = watchDevice(gpu);
     budget = await createBudget(gpu);
-    bystander = await Bystander.create(model, gpu);
+    bystander = await Bystander.create(await loadTestModel(load.model), gpu);
 
     // the first life compiles; the second one is counted
-    wanted = await wholeLife(model, gpu);
+    wanted = await live(gpu);
     faults = injectFaults(gpu);
-    expect(await wholeLife(model, gpu)).toBe(wanted);
+    expect(await live(gpu)).toBe(wanted);
     points = { ...faults.counts };
   });
   afterAll(async () => {
@@ -60,7 +73,7 @@ describe.each(loads)("faults in the life of $name", { timeout: 3_600_000 }, ({ n
   async function liveWith(plan: FaultPlan): Promise<string> {
     const what = `${plan.point} ${plan.at} (${plan.kind ?? "default"})`;
     faults.arm(plan);
-    const life = wholeLife(model, gpu).then((end) => (end === wanted ? "none" : "other bits"), codeOf);
+    const life = live(gpu).then((end) => (end === wanted ? "none" : "other bits"), codeOf);
     const code = await inTime(what, life);
     expect(faults.fired, what).toBeGreaterThan(0);
     faults.arm();
