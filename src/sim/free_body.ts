@@ -78,7 +78,11 @@ function blockPattern(model: Model, first: number): Pattern {
   const has = (i: number, j: number) =>
     inside(i) && inside(j) && model.D_colind.subarray(start(i), start(i) + model.D_rownnz[i]).includes(j);
   return {
-    n: 6, nnz: 36, rows: [], rowadr: [], has,
+    n: 6,
+    nnz: 36,
+    rows: [],
+    rowadr: [],
+    has,
     index: (i, j) => (inside(i) && inside(j) ? 6 * (i - first) + (j - first) : -1),
   };
 }

@@ -1,11 +1,13 @@
-import { array, breakIf, each, flag, loop, variable, type LocalArray } from "../trace/control.ts";
+import { array, breakIf, each, flag, loop, variable } from "../trace/control.ts";
 import { current, unrolling } from "../trace/graph.ts";
-import { abs, add, and, div, dotn, ge, gt, isFinite32, isNode, le, lt, max, mul, neg, not, or, select, square, sub, sum, type Bool, type Int, type Scalar } from "../trace/scalar.ts";
+import { abs, add, and, div, dotn, eq, ge, isFinite32, le, max, mul, neg, not, or, select, sqrt, square, sub, sum, type Bool, type Int, type Scalar } from "../trace/scalar.ts";
 import { mjtDisableBit, mjtSolver } from "../model/enums.ts";
 import { contactLaw, curvature, type ContactLaw } from "./cone.ts";
 import type { ContactRows } from "./contact_rows.ts";
+import { ContactState } from "./contact_state.ts";
+import { primalSearch, safeguardedNewton } from "./line_search.ts";
 import { SymMatrix, type Pattern } from "./pattern.ts";
-import { rowDot, rowLaw, type Row } from "./rows.ts";
+import { rowDot, rowLaw, type Row, type RowLaw } from "./rows.ts";
 import { Field, type DataView, type ModelView } from "./view.ts";
 
 /** Everything the solver minimises over: M and its factors, rows, contacts. */
@@ -28,10 +30,16 @@ export interface Solution {
   readonly converged: Bool;
 }
 
-/** A line search stops where the slope has fallen by this factor: float32 cannot tell finer, and pieces end earlier. */
-const SLOPE_REDUCTION = 1e-4;
-/** Iterations below which the solution may be far from the minimum, so that forces are evaluated rather than inferred. */
+/** Iterations below which the result may be far from the minimum: the way there is then part of it. */
 const FEW_ITERATIONS = 20;
+/**
+ * A line search stops where the slope has fallen by this factor. Iterations that go on to the minimum need no more; for
+ * few of them float32 goes as far as it can.
+ */
+function slopeReduction(m: ModelView): number {
+  if (current().exact) return 1e-12;
+  return m.opt.iterations < FEW_ITERATIONS ? 1e-6 : 1e-4;
+}
 /** Newton decrement, relative to the cost scale, that float32 resolves. */
 const FLOAT32_TOLERANCE = 1e-10;
 /**
@@ -39,53 +47,6 @@ const FLOAT32_TOLERANCE = 1e-10;
  * would be far smaller yet; CG's falls slowly, so that it goes on to what noise was measured to be at most.
  */
 const FLOAT32_NOISE = { newton: 1e-12, cg: 1e-14 };
-
-/** Contact quantities at run time: jar at the current point and its change along the search direction. */
-class ContactState {
-  private readonly rows: ContactRows;
-  private readonly jar: LocalArray[];
-  private readonly step: LocalArray[];
-  private readonly stiffness: LocalArray;
-
-  constructor(rows: ContactRows) {
-    this.rows = rows;
-    const n = Math.max(1, rows.slots.nconmax);
-    this.jar = Array.from({ length: rows.dim }, (_, k) => array(`jar${k}`, n));
-    this.step = Array.from({ length: rows.dim }, (_, k) => array(`jv${k}`, n));
-    this.stiffness = array("con_D", n);
-  }
-
-  each(body: (index: Int, slot: Int) => void): void {
-    this.rows.slots.each(body);
-  }
-
-  start(index: Int, D: Scalar, jar: readonly Scalar[], step: readonly Scalar[]): void {
-    this.stiffness.set(index, D);
-    this.setJar(index, jar);
-    this.setStep(index, step);
-  }
-
-  /** jar at `alpha` along the search direction. */
-  at(index: Int, alpha: Scalar): Scalar[] {
-    return this.jar.map((a, k) => add(a.get(index), mul(alpha, this.step[k].get(index))));
-  }
-
-  stepOf(index: Int): Scalar[] {
-    return this.step.map((a) => a.get(index));
-  }
-
-  setJar(index: Int, jar: readonly Scalar[]): void {
-    jar.forEach((x, k) => this.jar[k].set(index, x));
-  }
-
-  setStep(index: Int, step: readonly Scalar[]): void {
-    step.forEach((x, k) => this.step[k].set(index, x));
-  }
-
-  law(m: ModelView, index: Int, slot: Int, jar: readonly Scalar[]): ContactLaw {
-    return contactLaw(m.opt.cone, this.rows.cone(slot), this.stiffness.get(index), jar);
-  }
-}
 
 const vector = (name: string, n: number): Field => new Field(name, n);
 const dot = (n: number, a: (i: Int) => Scalar, b: (i: Int) => Scalar): Scalar => {
@@ -168,7 +129,7 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
       const J = contacts.jacobian(slot);
       const cone = contacts.cone(slot);
       const { impedance, D } = contacts.stiffness(slot);
-      const times = (x: Field | DataView["qvel"]) => J.map((row) => dotn(row, x.all()));
+      const times = (x: Field) => J.map((row) => dotn(row, x.all()));
       const aref = contacts.aref(slot, impedance, times(d.qvel));
       const jar = times(qacc).map((x, k) => sub(x, aref[k]));
       const step = warm ? times(search) : jar.map(() => 0);
@@ -295,21 +256,29 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
     const gaussCurvature = dot(nv, (i) => search.at(i), (i) => product.at(i));
     const slope = variable("slope");
     const curve = variable("curve");
+    const cost = variable("cost");
     const moved = flag("moved", false);
+    const truncated = m.opt.ls_iterations < FEW_ITERATIONS;
 
     // rows and contacts are subtracted from slope0 at 0 and added again at a: only changes of force matter
     const evaluate = (a: Scalar, first: boolean): void => {
       slope.set(add(slope0, mul(a, gaussCurvature)));
       curve.set(gaussCurvature);
+      if (truncated) cost.set(mul(a, add(slope0, mul(mul(0.5, a), gaussCurvature))));
       moved.set(false);
-      const account = (f0: Scalar, law: { force: Scalar; slope: Scalar }, step: Scalar) => {
-        slope.set(sub(slope.get(), mul(sub(law.force, f0), step)));
+      // what a constraint adds to the quadratic that it would be without changing its force
+      const addCost = (law: { cost: Scalar }, before: { cost: Scalar }, slopeBefore: Scalar) => {
+        if (truncated) cost.set(add(cost.get(), sub(sub(law.cost, before.cost), mul(a, slopeBefore))));
+      };
+      const account = (before: RowLaw, law: RowLaw, step: Scalar) => {
+        slope.set(sub(slope.get(), mul(sub(law.force, before.force), step)));
         curve.set(add(curve.get(), mul(law.slope, square(step))));
+        addCost(law, before, neg(mul(before.force, step)));
       };
       for (const row of rows) {
         const before = rowAt(row, 0).law;
         const { law, step } = rowAt(row, a);
-        account(before.force, law, step);
+        account(before, law, step);
         moved.set(or(moved.get(), changed(before.pieces, law.pieces)));
       }
       state.each((c, slot) => {
@@ -319,6 +288,7 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
         const law = state.law(m, c, slot, state.at(c, a));
         slope.set(sub(slope.get(), dotn(law.force.map((f, k) => sub(f, before.force[k])), step)));
         curve.set(add(curve.get(), curvature(law, step)));
+        addCost(law, before, neg(dotn(before.force, step)));
         moved.set(or(or(moved.get(), changed(before.pieces, law.pieces)), or(before.curved, law.curved)));
       });
     };
@@ -333,21 +303,16 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
     const decrement = mul(0.5 * scale, mul(neg(slope0), alpha.get()));
     const exact = newton ? not(moved.get()) : false;
     done.set(or(or(exact, le(decrement, tolerance)), or(stalls(decrement), not(isFinite32(slope0)))));
-    const good = mul(SLOPE_REDUCTION, abs(slope0));
-    const low = variable("low", 0);
-    const high = variable("high", 1e30);
-    loop(Math.max(1, m.opt.ls_iterations), () => {
-      breakIf(or(or(not(moved.get()), done.get()), le(abs(slope.get()), good)));
-      const a = alpha.get();
-      const short = lt(slope.get(), 0);
-      low.set(select(short, a, low.get()));
-      high.set(select(short, high.get(), a));
-      const next = sub(a, div(slope.get(), max(curve.get(), 1e-30)));
-      const inside = and(gt(next, low.get()), lt(next, high.get()));
-      const middle = select(lt(high.get(), 1e29), mul(0.5, add(low.get(), high.get())), mul(2, add(low.get(), 1)));
-      alpha.set(select(inside, next, middle));
-      evaluate(alpha.get(), false);
-    }, { label: "linesearch" });
+    const settled = () => or(not(moved.get()), done.get());
+    const line = { slope0, evaluate: (a: Scalar) => evaluate(a, false), slope, curve, cost, alpha };
+    const least = mul(slopeReduction(m), abs(slope0));
+    if (truncated) {
+      // as MuJoCo: tolerance * ls_tolerance * |search| / scale
+      const length = sqrt(dot(nv, (i) => search.at(i), (i) => search.at(i)));
+      const good = mul(mul(m.tolerance, m.ls_tolerance), mul(length, 1 / scale));
+      primalSearch(line, m.opt.ls_iterations, current().exact ? good : max(good, least), settled);
+      done.set(or(done.get(), eq(alpha.get(), 0)));
+    } else safeguardedNewton(line, m.opt.ls_iterations, least, settled);
     // an ascent direction can only be rounding: stay
     const ascent = ge(slope0, 0);
     alpha.set(select(ascent, 0, alpha.get()));
