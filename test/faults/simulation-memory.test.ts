@@ -154,6 +154,27 @@ describe.each(adapters)("simulations on the %s adapter", { timeout: 1_800_000 },
     await simulation.sync();
   });
 
+  test("larger than what a driver stages are written in pieces, and nothing gets between", async () => {
+    const numEnvs = 80_000;
+    await using simulation = await createSimulation(model, { numEnvs, device: gpu, shards: 2 });
+    const qvel = Array.from({ length: 2 * numEnvs }, (_, i) => Math.fround(Math.sin(i)));
+    await simulation.setState({ qvel });
+    simulation.step();
+    const snapshot = await simulation.snapshot();
+    const before = await hashOf(simulation);
+
+    simulation.step(3);
+    const restoring = simulation.restore(snapshot);
+    expect(() => simulation.step()).toThrowError("[call-in-flight]");
+    await restoring;
+    expect(await hashOf(simulation)).toBe(before);
+
+    // the first state too, to the last world
+    await simulation.reset();
+    const first = await simulation.getState(["qpos", "qvel"]);
+    expect(first.qpos.every((x) => x === 0) && first.qvel.every((x) => x === 0)).toBe(true);
+  });
+
   test.each([
     ["2 gigs", "bad-bytes"],
     [-1, "bad-bytes"],
