@@ -3,10 +3,11 @@ import type { ArenaLayout } from "../memory/layout.ts";
 import { constraintBound } from "../model/pairs.ts";
 import { checkSupported } from "../model/supported.ts";
 import type { BatchParam, BatchSpec } from "../sim/batch.ts";
+import { mayOverflow } from "../sim/kernel.ts";
 import { simParams } from "../sim/params.ts";
 import { snapshotArenas } from "../sim/snapshot.ts";
 import { traceReset, traceStep, type EnvSpec } from "./kernel.ts";
-import { envArenas, KEPT } from "./layout.ts";
+import { CONTACTS_NEEDED, envArenas, KEPT } from "./layout.ts";
 import { statusMasks, type Settings } from "./options.ts";
 import { badTask, shapeOf } from "./shape.ts";
 import { Box, type Space } from "./spaces.ts";
@@ -37,7 +38,9 @@ export function defineEnv<O extends object>(task: Task<O>, settings: Settings<O>
   if (!task.actionSpace && model.nu === 0)
     throw badTask(task.id, "the model has no actuators; give the task an actionSpace and a control");
   const action: Space = task.actionSpace?.(model, options) ?? controlSpace(model);
-  const shape = shapeOf(task, model, options, action.size);
+  const nconmax = vec.nconmax ?? constraintBound(model).nconmax;
+  const named = shapeOf(task, model, options, action.size);
+  const shape = mayOverflow({ model, nconmax }) ? { ...named, infos: [...named.infos, CONTACTS_NEEDED] } : named;
   const params: BatchParam[] = [
     ...simParams(model).map((p) => (p.name === "nstep" ? { ...p, initial: vec.frameSkip } : p)),
     { name: "dt", type: "f32", initial: model.opt.timestep * vec.frameSkip },
@@ -54,7 +57,7 @@ export function defineEnv<O extends object>(task: Task<O>, settings: Settings<O>
     voids,
     ends,
     finite: settings.finite,
-    nconmax: vec.nconmax ?? constraintBound(model).nconmax,
+    nconmax,
     unroll: vec.unroll,
     exact: vec.device === "cpu-f64",
     params: params.map(({ name, type }) => ({ name, type })),

@@ -270,7 +270,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
       const scene = e.scene();
       const raw = {
         terms: Object.values(task.reward(scene)).map(toF32),
-        infos: Object.values(task.info?.(scene) ?? {}).map(toF32),
+        infos: [...Object.values(task.info?.(scene) ?? {}), ...(w.needed ? [w.needed.get()] : [])].map(toF32),
       };
       const terminations = Object.values(task.terminated(scene));
       const truncations = [

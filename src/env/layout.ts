@@ -28,6 +28,9 @@ export const RESULT = {
 } as const;
 export const RESULT_WORDS = 8;
 
+/** Info of worlds that may have more contacts than they have room for: most contacts of an evaluation in the step. */
+export const CONTACTS_NEEDED = "contacts_needed";
+
 /** Words of a request for a reset (u32): bits that ask, and a seed. */
 export const REQUEST_WORDS = 4;
 export const Ask = { reset: 1, seed: 2 } as const;

@@ -1,9 +1,10 @@
 // the kernels of a simulation: read a world's record, step or evaluate, write it back
 import { loop, param, stage, variable, when, type Variable } from "../trace/control.ts";
 import { trace, type Trace } from "../trace/graph.ts";
-import { bor, eq, gt, max, select, sub, toF32, type Bool, type Int } from "../trace/scalar.ts";
+import { bor, eq, gt, max, select, sub, toF32, toU32, type Bool, type Int } from "../trace/scalar.ts";
 import { fieldSize, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
+import { constraintBound } from "../model/pairs.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
 import { nefc } from "./counts.ts";
 import type { Evaluation } from "./forward.ts";
@@ -38,6 +39,10 @@ export interface KernelSpec {
 /** Derived fields that need contact forces propagated to bodies. */
 const POST_CONSTRAINT: ReadonlySet<FieldName> = new Set<FieldName>(["cacc", "cfrc_int", "cfrc_ext"]);
 
+/** Whether a world may have more contacts than it has room for. */
+export const mayOverflow = ({ model, nconmax }: Pick<KernelSpec, "model" | "nconmax">): boolean =>
+  nconmax < constraintBound(model).nconmax;
+
 /** One world between load and store, while a kernel is traced. */
 export class WorldKernel {
   readonly m: ModelView;
@@ -45,6 +50,8 @@ export class WorldKernel {
   readonly state: RecordIO;
   /** Bits of the status word so far (u32). */
   readonly status: Variable;
+  /** Contacts that an evaluation found, at most so far (i32); undefined where nconmax is room for all. */
+  readonly needed: Variable | undefined;
   private readonly spec: KernelSpec;
 
   constructor(spec: KernelSpec) {
@@ -53,6 +60,7 @@ export class WorldKernel {
     this.d = dataView(spec.model, spec.applied ? [] : APPLIED);
     this.state = new RecordIO(spec.state);
     this.status = variable("status", 0, "u32");
+    if (mayOverflow(spec)) this.needed = variable("needed", 0, "i32");
   }
 
   /** Reads the state fields. */
@@ -117,6 +125,7 @@ export class WorldKernel {
     }
     if (e.slots.overflow !== false) {
       this.flag(select(e.slots.overflow, Status.CONTACT_OVERFLOW, 0, "u32"));
+      this.needed?.set(max(this.needed.get(), e.slots.ncon));
     }
   }
 
@@ -150,7 +159,7 @@ export function traceSimulation(spec: KernelSpec, arenas: SimArenas): Trace {
     stage("outputs", () => {
       const io = new RecordIO(arenas.derived);
       for (const name of spec.outputs) if (fieldSize(spec.model, name) > 0) io.storeFrom(w.d[name]);
-      io.store("status", [w.status.get()], "u32");
+      io.store("status", w.needed ? [w.status.get(), toU32(w.needed.get())] : [w.status.get()], "u32");
     });
   }, { unroll, exact, params });
 }

@@ -12,8 +12,11 @@ import { putField, takeField } from "./records.ts";
 import { prepare, type SimulationOptions } from "./simulation_spec.ts";
 import { noSnapshot, putSnapshot, type Snapshot, SnapshotKeeper, takeSnapshot } from "./snapshot.ts";
 
+import { failedWorlds, type WorldStatus } from "./world_status.ts";
+
 export { planKernels, planSimulation, type SimulationOptions } from "./simulation_spec.ts";
 export type { Snapshot } from "./snapshot.ts";
+export type { WorldStatus } from "./world_status.ts";
 
 /** Values of state fields: row-major [worlds, size of the field]. */
 export type StateValues = { [K in FieldName]?: ArrayLike<number> };
@@ -286,6 +289,16 @@ export class Simulation implements AsyncDisposable {
       });
     }
     return out;
+  }
+
+  /**
+   * Worlds in which the last `step` or `forward` went wrong, and how; with fewer places for contacts than there may be,
+   * also how many were needed. No other world is touched by what goes wrong in one.
+   */
+  async status(): Promise<WorldStatus[]> {
+    this.assertOpen("read the status");
+    const records = await this.readArenas(["derived"], this.plan.shards.map(({ index }) => index));
+    return failedWorlds(this.plan, (shard) => records.get(`derived ${shard}`)!);
   }
 
   /** Reads arenas of some shards, all as they are now: in one call, so that nothing that is queued later gets between. */

@@ -9,7 +9,7 @@ import type { Plan } from "../memory/plan.ts";
 import type { ArenaRequest } from "../memory/request.ts";
 import { planOf, type BatchSpec, type PlanContext, type PlannedBatch } from "./batch.ts";
 import type { PlacementOptions } from "./device.ts";
-import { traceSimulation } from "./kernel.ts";
+import { mayOverflow, traceSimulation } from "./kernel.ts";
 import { simParams } from "./params.ts";
 import { unrollByDefault } from "./policy.ts";
 import { snapshotArenas } from "./snapshot.ts";
@@ -86,7 +86,7 @@ function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: num
         access: "read_write",
         fields: [
           ...outputs.filter((n) => size(n) > 0).map((n) => fieldRequest(n, "derived", size(n), "fewer outputs")),
-          { name: "status", group: "task", type: "u32", perWorld: 1 },
+          { name: "status", group: "task", type: "u32", perWorld: mayOverflow(base) ? 2 : 1 },
         ],
       },
       ...(options.snapshotEvery === undefined ? [] : snapshotArenas(state)),
