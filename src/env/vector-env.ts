@@ -7,10 +7,11 @@ import type { Plan } from "../memory/plan.ts";
 import { hostRecords, type Batch, type BatchRegion, type HostRecords } from "../sim/batch.ts";
 import type { DeviceChoice } from "../sim/device.ts";
 import { noSnapshot, putSnapshot, SnapshotKeeper, takeSnapshot, type Snapshot } from "../sim/snapshot.ts";
-import { statusNames } from "../sim/status.ts";
 import { paramChanges, type SimParams } from "../sim/params.ts";
 import { BatchedSpace } from "./batched-space.ts";
 import { gpuViews, type GpuView, type GpuViews } from "./gpu-views.ts";
+import { throwIfFailed } from "./failure.ts";
+import type { StepResult } from "./step-result.ts";
 import type { HostValues } from "./host-values.ts";
 import { Infos, type InfoSource } from "./infos.ts";
 import type { Autoreset, EnvSpec } from "./kernel.ts";
@@ -21,17 +22,7 @@ import { floats, HostRows, type Floats } from "./results.ts";
 import { Box, type Space } from "./spaces.ts";
 import { WorldState, type StateValues } from "./world-state.ts";
 
-/** What a step or a reset returns. The arrays are the environment's own: the next call overwrites them (see `copy`). */
-export interface StepResult {
-  /** [numEnvs, ...observation], row-major; float64 on the device "cpu-f64". */
-  readonly observations: Floats;
-  /** [numEnvs] */
-  readonly rewards: Floats;
-  /** [numEnvs], 0 or 1. */
-  readonly terminated: Uint8Array;
-  readonly truncated: Uint8Array;
-  readonly infos: Infos;
-}
+export type { StepResult } from "./step-result.ts";
 
 /** A copy of all that an environment's future depends on, random counters included, and of its last results. Opaque. */
 export interface VecSnapshot {
@@ -147,7 +138,7 @@ export class VectorEnv implements AsyncDisposable {
     return batch && { batch, wasReset: true };
   }
 
-  /** Where it runs, in words. */
+  /** Where it runs. */
   get deviceName(): string {
     return this.batch.deviceName;
   }
@@ -321,19 +312,9 @@ export class VectorEnv implements AsyncDisposable {
   }
 
   private assertStatus(): void {
-    const worlds = this.infos.worldsWithStatus(this.throws);
-    if (worlds.length === 0) return;
-    const names = statusNames(this.infos.status(worlds[0]) & this.throws);
-    const overflow = names.every((name) => name.endsWith("OVERFLOW"));
-    const more = worlds.length > 1 ? ` and ${worlds.length - 1} more worlds` : "";
-    throw new CorralError(
-      overflow ? "overflow" : "non-finite",
-      `world ${worlds[0]} (id ${this.worldIds[worlds[0]]})${more} failed: ${names.join(", ")}. ` +
-        (overflow
-          ? "Pass a larger nconmax."
-          : 'Its episode has ended; look at its actions and the model\'s timestep, or pass onNonFinite: "terminate" to go on.'),
-      { worlds, names },
-    );
+    const { infos, throws, worldIds, spec } = this;
+    const step = (world: number) => this.result.data[world * this.result.stride + RESULT.episode_length];
+    throwIfFailed({ infos, throws, worldIds, step, nconmax: spec.nconmax });
   }
 
   /** Changes numbers that kernels take as parameters: timestep, gravity, tolerance, ls_tolerance. */

@@ -74,7 +74,7 @@ describe.each(devices)("on device %s", (device) => {
     await env.reset();
     await env.setState({ qvel: [1e38, -3e38, 3e38, 0, 0, 0] }, [BAD]);
     await expect(env.step(actionsAt(env, 0))).rejects.toThrow(
-      /^\[non-finite\] world 4 \(id 4\) failed: BAD_QPOS, BAD_QVEL/,
+      /^\[non-finite\] world 4 \(id 4\) failed in step \d+ of its episode: BAD_QPOS, BAD_QVEL/,
     );
     expect(env.terminated[BAD]).toBe(1);
     await env.step(actionsAt(env, 1));
@@ -169,7 +169,7 @@ describe("contacts beyond nconmax", () => {
     };
     await using throwing = await walker({ onOverflow: "throw" });
     await expect(steps(throwing)).rejects.toThrow(
-      "[overflow] world 0 (id 0) and 1 more worlds failed: CONTACT_OVERFLOW. Pass a larger nconmax.",
+      /^\[overflow\] world 0 \(id 0\) and 1 more worlds failed in step \d+ of its episode: CONTACT_OVERFLOW: 4 contacts, nconmax is 1\. Pass nconmax: 4 or more\./,
     );
     await using ignoring = await walker({ onOverflow: "ignore" });
     await steps(ignoring);
