@@ -12,7 +12,7 @@ import { rnePostConstraint } from "./rne_post.ts";
 import { sensors } from "./sensor/index.ts";
 import { subtreeVelocity } from "./sensor/subtree.ts";
 import { APPLIED, RecordIO, stateFields } from "./state.ts";
-import { badBit, Status } from "./status.ts";
+import { badStateBit, Status } from "./status.ts";
 import { step } from "./step.ts";
 import { tendonJacobian } from "./tendon.ts";
 import { actuatorMoment } from "./transmission.ts";
@@ -77,9 +77,9 @@ export class WorldKernel {
     });
   }
 
-  /** Controls of this step; values that are not finite set BAD_CTRL and act as zeros, as in MuJoCo (mj_checkCtrl). */
+  /** Controls of this step; values that are not finite, or beyond mjMAXVAL, set BAD_CTRL and act as zeros, as in MuJoCo (mj_checkCtrl). */
   setCtrl(values: readonly Int[]): void {
-    const bad = badBit(values, Status.BAD_CTRL);
+    const bad = badStateBit(values, Status.BAD_CTRL);
     this.flag(bad);
     const ok = eq(bad, 0);
     values.forEach((x, i) => this.d.ctrl.set(i, select(ok, x, 0)));
@@ -129,11 +129,11 @@ export class WorldKernel {
     }
   }
 
-  /** Flags state that is not finite. */
+  /** Flags state that is not finite or beyond mjMAXVAL (mj_checkPos, mj_checkVel, mj_checkAcc). */
   private check(): void {
-    this.flag(badBit(this.d.qpos.all(), Status.BAD_QPOS));
-    this.flag(badBit(this.d.qvel.all(), Status.BAD_QVEL));
-    this.flag(badBit(this.d.qacc.all(), Status.BAD_QACC));
+    this.flag(badStateBit(this.d.qpos.all(), Status.BAD_QPOS));
+    this.flag(badStateBit(this.d.qvel.all(), Status.BAD_QVEL));
+    this.flag(badStateBit(this.d.qacc.all(), Status.BAD_QACC));
   }
 }
 
