@@ -212,7 +212,9 @@ function checkVec<O extends object>(
     copy: flagOf("copy", given.copy ?? false),
     ...(nconmax === undefined ? {} : { nconmax: count("nconmax", nconmax, 2 ** 20) }),
     ...(worldIds === undefined ? {} : { worldIds: checkWorldIds(worldIds, numEnvs) }),
-    ...(given.snapshotEvery === undefined ? {} : { snapshotEvery: count("snapshotEvery", given.snapshotEvery, MAX_STEPS) }),
+    ...(given.snapshotEvery === undefined
+      ? {}
+      : { snapshotEvery: count("snapshotEvery", given.snapshotEvery, MAX_STEPS) }),
     ...(shards === undefined ? {} : { shards: count("shards", shards, 1024) }),
     ...((device === undefined ? {} : { device }) as Pick<PlacementOptions, "device">),
     ...((adapter === undefined ? {} : { adapter }) as Pick<PlacementOptions, "adapter">),

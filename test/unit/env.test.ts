@@ -59,7 +59,7 @@ describe("spaces and arrays", () => {
     ]) {
       await using env = await makeVec("Hopper-v5", { numEnvs: 2, device: "cpu" });
       await env.reset();
-      results.push([...(await env.step(actions as number[])).observations]);
+      results.push([...(await env.step(actions)).observations]);
     }
     expect(results[1]).toEqual(results[0]);
     expect(results[2]).toEqual(results[0]);
