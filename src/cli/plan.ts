@@ -1,41 +1,123 @@
 /** `corral plan`: every byte of a batch, without a device. */
 
-import { parseBytes } from "../core/units.ts";
+import { readFileSync } from "node:fs";
+import { CorralError } from "../core/errors.ts";
+import { formatBytes, formatCount, parseBytes } from "../core/units.ts";
+import { type Capacity, type CountSpread, measureCapacity } from "../forensics/capacity.ts";
+import { candidatesOf, type Saving, savingsOf } from "../forensics/savings.ts";
+import { openDevice } from "../gpu/device.ts";
 import { ofHost } from "../gpu/memory-info.ts";
-import { type BudgetView, planTable } from "../memory/index.ts";
-import { EXIT, integerOption, parse, print, printJson, UsageError } from "./io.ts";
-import { MODEL_OPTIONS, onlyArgument, plannedOf } from "./target.ts";
+import { type BudgetView, defaultLimits, type Plan, type PlanLimits, planTable } from "../memory/index.ts";
+import type { PlanContext } from "../sim/batch.ts";
+import { EXIT, integerOption, parse, print, printJson, progress, UsageError } from "./io.ts";
+import { table } from "./table.ts";
+import { deviceOf, isModelPath, MODEL_OPTIONS, onlyArgument, overridesOf, plannedOf, taskOfTarget } from "./target.ts";
 
 export const summary = "every byte of a batch before anything is allocated";
 
 export const help = `
-Usage: corral plan MODEL_OR_ENV --envs N [--budget BYTES] [--json]
+Usage: corral plan MODEL_OR_ENV --envs N [--budget BYTES] [--adapter-limits auto|FILE] [--measure STEPS] [--json]
 
 Prints what a batch of N worlds of a model (path of an MJCF file) or an environment holds: bytes by field, by world and
-by shard, what ends its growth, and the most worlds that fit. Needs no device: the limits are those that every WebGPU
-device has, and most have more.
+by shard, what ends its growth, the most worlds that fit, and what other options would save. Needs no device: the limits
+are those that every WebGPU device has, and most have more.
 
   --envs N          worlds
   --budget BYTES    what may be used: 2GiB, 512MB, or a part of this machine's free memory: 0.5, 50%
+  --adapter-limits WHAT
+                    limits to plan with: auto, those of this machine's adapter; or a file with them, as
+                    corral doctor --json prints on another machine
+  --measure STEPS   also steps worlds with random actions, counts their contacts and constraint rows, and says what
+                    nconmax covers them with a margin; runs on a device
+  --worlds N        worlds to measure (64)
+  --adapter NAME    adapter to measure on: auto (default), gpu, system or embedded
+  --device NAME     cpu: measure without an adapter
   --rolled          kernels with runtime loops instead of straight-line code
-  --set NAME=VALUE  overrides an option of the model: integrator=RK4; may be repeated
+  --set NAME=VALUE  overrides an option: integrator=RK4, snapshotEvery=100; may be repeated
   --json            one JSON document on stdout
 
 Exit codes: 0 it fits, 2 bad usage, 3 it does not fit.
 `;
 
+const OPTIONS = {
+  ...MODEL_OPTIONS,
+  "adapter-limits": { type: "string" },
+  budget: { type: "string" },
+  envs: { type: "string" },
+  measure: { type: "string" },
+  worlds: { type: "string" },
+} as const;
+
 export async function run(args: string[]): Promise<number> {
-  const { rolled, set } = MODEL_OPTIONS;
-  const { values, positionals } = parse(args, { rolled, set, envs: { type: "string" }, budget: { type: "string" } }, 1);
+  const { values, positionals } = parse(args, OPTIONS, 1);
   const target = onlyArgument(positionals, "MODEL_OR_ENV");
   if (values.envs === undefined)
     throw new UsageError("--envs is missing: pass the number of worlds, as in --envs 4096.");
   const numEnvs = integerOption("envs", values.envs, 1);
-  const context = values.budget === undefined ? {} : { budget: budgetOf(values.budget) };
-  const { plan } = await plannedOf(target, { numEnvs, unroll: !values.rolled, settings: values.set }, context);
-  if (values.json) printJson(plan);
-  else print(planTable(plan));
+  const steps = values.measure === undefined ? undefined : integerOption("measure", values.measure, 1000);
+  const worlds = integerOption("worlds", values.worlds, 64);
+  const context: PlanContext = {
+    ...(values.budget === undefined ? {} : { budget: budgetOf(values.budget) }),
+    ...(values["adapter-limits"] === undefined
+      ? {}
+      : { limits: await limitsOf(values["adapter-limits"], values.adapter) }),
+  };
+
+  const given = overridesOf(values.set) as Readonly<Record<string, unknown>>;
+  const planWith = async (changes: Readonly<Record<string, unknown>> = {}) => {
+    const options = { numEnvs, unroll: !values.rolled, settings: values.set, changes };
+    return (await plannedOf(target, options, context)).plan;
+  };
+  const plan = await planWith();
+  const defaults = isModelPath(target) ? undefined : (await taskOfTarget(target)).defaults;
+  const savings = await savingsOf(plan, candidatesOf(given, defaults), planWith);
+  const measured = steps === undefined ? undefined : await measure(target, steps, worlds, values);
+
+  if (values.json) printJson({ ...plan, savings, ...(measured ? { measured } : {}) });
+  else print(describe(plan, savings, measured));
   return plan.problems.length === 0 ? EXIT.done : EXIT.refused;
+}
+
+async function measure(
+  target: string,
+  steps: number,
+  worlds: number,
+  values: { adapter?: string; device?: string; rolled?: boolean; set?: string[] },
+): Promise<Capacity> {
+  const batch = {
+    ...overridesOf(values.set),
+    ...(values.adapter === undefined ? {} : { adapter: values.adapter }),
+    ...deviceOf(values.device),
+    unroll: !values.rolled,
+  };
+  progress(`measuring ${steps} steps of ${worlds} worlds`);
+  return measureCapacity(await taskOfTarget(target), { steps, worlds, batch });
+}
+
+/** Limits of an adapter here, or out of a file. Throws `bad-limits`. */
+async function limitsOf(text: string, adapter: string | undefined): Promise<PlanLimits> {
+  if (text === "auto") {
+    using gpu = await openDevice(adapter === undefined ? {} : { adapter });
+    return gpu.limits;
+  }
+
+  const names = Object.keys(defaultLimits) as (keyof PlanLimits)[];
+  const refuse = (why: string) =>
+    new CorralError(
+      "bad-limits",
+      `--adapter-limits is '${text}': ${why}. Pass auto, or a file that holds ${names.join(", ")}, as corral doctor --json prints.`,
+    );
+  let found: Partial<Record<string, unknown>>;
+  try {
+    const document = JSON.parse(readFileSync(text, "utf8")) as { limits?: object } | null;
+    found = { ...(document?.limits ?? document) };
+  } catch (error) {
+    throw refuse((error as Error).message.split("\n")[0]);
+  }
+  const limits = Object.fromEntries(names.map((name) => [name, found[name]]));
+  const missing = names.find((name) => !Number.isSafeInteger(limits[name]) || (limits[name] as number) < 0);
+  if (missing !== undefined) throw refuse(`${missing} is ${JSON.stringify(limits[missing]) ?? "missing"}`);
+  return limits as unknown as PlanLimits;
 }
 
 function budgetOf(text: string): BudgetView {
@@ -45,4 +127,41 @@ function budgetOf(text: string): BudgetView {
     live: 0,
     source: /^0?\.|%/.test(text) ? source : "--budget",
   };
+}
+
+function describe(plan: Plan, savings: readonly Saving[], measured: Capacity | undefined): string {
+  const parts = [planTable(plan)];
+  if (savings.length > 0) {
+    const rows = savings.map((s) => [
+      s.change,
+      `${s.bytesPerWorld} B`,
+      formatBytes(s.bytes),
+      formatCount(s.largestNumEnvs),
+    ]);
+    parts.push(["What would save bytes", table([["", "a world", "in all", "largest numEnvs"], ...rows])].join("\n"));
+  }
+  if (measured) parts.push(describeCapacity(measured));
+  return parts.join("\n\n");
+}
+
+function describeCapacity({ device, worlds, steps, contacts, rows, bound, covering }: Capacity): string {
+  const row = (name: string, s: CountSpread, most: number, covers: number) => [
+    name,
+    s.mean.toFixed(2),
+    ...[s.p50, s.p90, s.p99, s.p999, s.max, most, covers].map(String),
+  ];
+  const header = ["", "mean", "median", "90 %", "99 %", "99.9 %", "most", "possible", "covering"];
+  return [
+    `Measured: ${formatCount(steps)} control steps of ${formatCount(worlds)} worlds with random actions, on ${device}`,
+    table([
+      header,
+      row("contacts", contacts, bound.nconmax, covering.nconmax),
+      row("rows", rows, bound.njmax, covering.njmax),
+    ]),
+    bound.nconmax === 0
+      ? "No two geoms can touch: there is nothing to choose."
+      : covering.nconmax < bound.nconmax
+        ? `--set nconmax=${covering.nconmax} covers what occurred and a quarter more. Contacts take no memory of the batch; fewer places make a smaller kernel.`
+        : "The default, places for all contacts that can be, is needed.",
+  ].join("\n");
 }

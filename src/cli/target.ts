@@ -25,14 +25,15 @@ export function onlyArgument(positionals: readonly string[], what: string): stri
   return positionals[0];
 }
 
-/** Values of `--set NAME=VALUE`: numbers, comma-separated numbers, or words of MJCF. Throws `UsageError`. */
+/** Values of `--set NAME=VALUE`: numbers, comma-separated numbers, true, false, or words of MJCF. Throws `UsageError`. */
 export function overridesOf(settings: readonly string[] = []): OptionOverrides {
-  const overrides: Record<string, number | number[] | string> = {};
+  const overrides: Record<string, number | number[] | string | boolean> = {};
   for (const setting of settings) {
     const [, name, text] = /^([A-Za-z_]+)=(.+)$/.exec(setting) ?? [];
     if (name === undefined) throw new UsageError(`--set is '${setting}': pass NAME=VALUE, as in timestep=0.001.`);
     const numbers = text.split(",").map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
-    if (numbers.some(Number.isNaN)) overrides[name] = text;
+    if (text === "true" || text === "false") overrides[name] = text === "true";
+    else if (numbers.some(Number.isNaN)) overrides[name] = text;
     else overrides[name] = numbers.length === 1 ? numbers[0] : numbers;
   }
   return overrides;
@@ -69,6 +70,8 @@ export interface PlannedOptions {
   readonly unroll: boolean;
   /** Values of `--set`. */
   readonly settings?: readonly string[] | undefined;
+  /** Options of the batch beside those of `--set`, and stronger. */
+  readonly changes?: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -80,9 +83,14 @@ export async function plannedOf(
   options: PlannedOptions,
   context: PlanContext = {},
 ): Promise<PlannedBatch> {
-  const { numEnvs, unroll } = options;
-  if (isModelPath(target)) return planKernels(await modelOf(target, options.settings), { numEnvs, unroll }, context);
-  return planEnv(target, { numEnvs, unroll, ...overridesOf(options.settings) }, context);
+  const all = {
+    ...overridesOf(options.settings),
+    ...options.changes,
+    numEnvs: options.numEnvs,
+    unroll: options.unroll,
+  };
+  if (isModelPath(target)) return planKernels(await loadModel(target), all, context);
+  return planEnv(target, all, context);
 }
 
 /** The task of an environment, or the plain task of a model. */
