@@ -17,7 +17,15 @@ export {
   type Plan,
 } from "./memory/index.ts";
 
-export { idOf, loadModel, nameOf, withOptions, type LoadOptions, type Model, type OptionOverrides } from "./model/model.ts";
+export {
+  idOf,
+  loadModel,
+  nameOf,
+  withOptions,
+  type LoadOptions,
+  type Model,
+  type OptionOverrides,
+} from "./model/model.ts";
 export { createOracle, withMuJoCo, type Oracle } from "./model/oracle.ts";
 export { checkSupported, unsupportedFeatures, type UnsupportedFeature } from "./model/supported.ts";
 export { fieldShape, fieldsOf, type FieldName } from "./model/fields.ts";

@@ -202,11 +202,16 @@ function closing(shown: readonly Shown[], benches: readonly Bench[], good: boole
   const steps = shown.reduce((sum, { last }) => sum + last.controlSteps * last.numEnvs, 0);
   const physics = shown.reduce((sum, { run, last }) => sum + last.controlSteps * last.numEnvs * run.frameSkip, 0);
   const episodes = shown.reduce((sum, { last }) => sum + last.episodes, 0);
-  const ratios = benches.map(({ name, ratio }) => `${ratio.workersN.toFixed(1)} x on ${name}`).join(", ");
+  // where others use the cores, wall-clock ratios flatter whoever waits less
+  const busy = benches.some((b) => busyNote(b) !== undefined && b.ratio.perCpuSecond !== null);
+  const ratios = benches.map(({ name, ratio }) => {
+    const x = busy ? (ratio.perCpuSecond ?? ratio.workersN) : ratio.workersN;
+    return `${x.toFixed(1)} x on ${name}`;
+  });
   return [
     `${formatCount(steps)} env steps (${formatCount(physics)} physics steps) and ${formatCount(episodes)} episodes; ` +
       (good ? "every checked world agreed with MuJoCo." : "NOT every checked world agreed with MuJoCo."),
-    `Against MuJoCo's WebAssembly on all cores: ${ratios}.`,
+    `Against MuJoCo's WebAssembly on all cores${busy ? ", for the same processor time" : ""}: ${ratios.join(", ")}.`,
     "Next: corral list, corral bench ENV, corral compare MODEL.xml, corral doctor",
   ].join("\n");
 }

@@ -12,7 +12,7 @@ import type { Model } from "../model/model.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
 import { WorldKernel, type KernelSpec } from "../sim/kernel.ts";
 import { kinematics } from "../sim/kinematics.ts";
-import { mocapFrames } from "../sim/simulation.ts";
+import { mocapFrames } from "../sim/state.ts";
 import { RecordIO, stateFields } from "../sim/state.ts";
 import { badBit, Status } from "../sim/status.ts";
 import type { Field } from "../sim/view.ts";

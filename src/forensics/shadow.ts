@@ -1,7 +1,7 @@
 // MuJoCo beside one world of an environment, control step by control step
 import type { Task, VectorEnv } from "../env/index.ts";
 import type { Model } from "../model/model.ts";
-import { mocapFrames } from "../sim/simulation.ts";
+import { mocapFrames } from "../sim/state.ts";
 import { distance, ONE_STEP_BOUNDS } from "./measure.ts";
 import { MuJoCoWorld, type StepResult, type WorldState } from "./mujoco_world.ts";
 import { controlsOf } from "./controls.ts";

@@ -37,7 +37,11 @@ export class GuardedQueue {
     } finally {
       const popped = FILTERS.map(() => device.popErrorScope());
       const told = Promise.all(popped).then(
-        (errors) => this.#refuse(what, errors.find((error) => error !== null)),
+        (errors) =>
+          this.#refuse(
+            what,
+            errors.find((error) => error !== null),
+          ),
         // a device that went away tells so itself
         () => {},
       );

@@ -23,18 +23,20 @@ function hear(text: string): void {
  * there is no memory for it; the next call tries again.
  */
 export function getMuJoCo(): Promise<MainModule> {
-  module ??= load({ print: hear, printErr: hear }).catch(refused).then((mujoco: MainModule) => {
-    const version = mujoco.mj_versionString();
-    if (!version.startsWith(`${MUJOCO_VERSION}.`)) {
-      throw new CorralError(
-        "mujoco-version",
-        `@mujoco/mujoco ${version} is installed, ${MUJOCO_VERSION}.x is needed. Run npm install @mujoco/mujoco@${MUJOCO_VERSION}.`,
-        { version, needed: MUJOCO_VERSION },
-      );
-    }
-    current = mujoco;
-    return mujoco;
-  });
+  module ??= load({ print: hear, printErr: hear })
+    .catch(refused)
+    .then((mujoco: MainModule) => {
+      const version = mujoco.mj_versionString();
+      if (!version.startsWith(`${MUJOCO_VERSION}.`)) {
+        throw new CorralError(
+          "mujoco-version",
+          `@mujoco/mujoco ${version} is installed, ${MUJOCO_VERSION}.x is needed. Run npm install @mujoco/mujoco@${MUJOCO_VERSION}.`,
+          { version, needed: MUJOCO_VERSION },
+        );
+      }
+      current = mujoco;
+      return mujoco;
+    });
   return module;
 }
 

@@ -70,9 +70,7 @@ export function planOf(spec: BatchSpec, context: PlanContext = {}, known?: Plann
       name: "params",
       access: "uniform",
       scope: "shard",
-      fields: [
-        { name: "params", group: "model", type: "u32", shared: FIXED_PARAMS.length + spec.params.length },
-      ],
+      fields: [{ name: "params", group: "model", type: "u32", shared: FIXED_PARAMS.length + spec.params.length }],
     },
     stagingArena("staging", 2),
   ];

@@ -1,11 +1,36 @@
 import { array, breakIf, each, loop, table, variable, when, type LocalArray } from "../trace/control.ts";
 import {
-  add, and, band, bor, div, eq, firstTrailingBit, isNode, lt, mul, ne, select, shl, sub, toU32, type Bool, type Int,
+  add,
+  and,
+  band,
+  bor,
+  div,
+  eq,
+  firstTrailingBit,
+  isNode,
+  lt,
+  mul,
+  ne,
+  select,
+  shl,
+  sub,
+  toU32,
+  type Bool,
+  type Int,
   type Scalar,
 } from "../trace/scalar.ts";
 import type { Mat3, Vec3 } from "../trace/vector.ts";
 import type { GeomPair } from "../model/pairs.ts";
-import { colliderName, colliders, defaultTangent, makeFrame, near, type Candidate, type ColliderName, type Shape } from "./colliders/index.ts";
+import {
+  colliderName,
+  colliders,
+  defaultTangent,
+  makeFrame,
+  near,
+  type Candidate,
+  type ColliderName,
+  type Shape,
+} from "./colliders/index.ts";
 import { SlotField } from "./slots.ts";
 import { Field, type DataView, type ModelView } from "./view.ts";
 
@@ -40,12 +65,7 @@ const colliderOf = (m: ModelView, p: GeomPair): ColliderName =>
  * Narrow phase over the candidate pairs (mj_collision). Reads geom_xpos, geom_xmat; the contacts stay in registers
  * and private arrays.
  */
-export function collision(
-  m: ModelView,
-  d: DataView,
-  pairs: readonly GeomPair[],
-  nconmax: number,
-): ContactSlots {
+export function collision(m: ModelView, d: DataView, pairs: readonly GeomPair[], nconmax: number): ContactSlots {
   const pairOf: number[] = [];
   const firstSlot = pairs.map((p, k) => {
     const first = pairOf.length;
@@ -115,9 +135,19 @@ export function collision(
     }
   }
 
-  return activeList(m, { pairs, pairOf, nslot, nconmax, dist, pos, normal, tangent: leaning ? tangent : undefined, words, detected: gaps ? detected.get() : undefined });
+  return activeList(m, {
+    pairs,
+    pairOf,
+    nslot,
+    nconmax,
+    dist,
+    pos,
+    normal,
+    tangent: leaning ? tangent : undefined,
+    words,
+    detected: gaps ? detected.get() : undefined,
+  });
 }
-
 
 /** Whether the bounding spheres of a pair, or a sphere and a plane, come within reach. */
 function nearPair(m: ModelView, d: DataView, p: GeomPair): Bool {
@@ -139,8 +169,7 @@ function runtimeShapes(m: ModelView, d: DataView): RuntimeShapes {
   const fill = (from: Field, to: LocalArray) => each(to.length, (i) => to.set(i, from.at(i)));
   fill(d.geom_xpos, xpos);
   fill(d.geom_xmat, xmat);
-  const read = (a: LocalArray, g: Int, n: number) =>
-    Array.from({ length: n }, (_, k) => a.get(add(mul(g, n), k)));
+  const read = (a: LocalArray, g: Int, n: number) => Array.from({ length: n }, (_, k) => a.get(add(mul(g, n), k)));
   return {
     at: (g) => ({
       pos: read(xpos, g, 3) as unknown as Vec3,

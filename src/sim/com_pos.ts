@@ -13,10 +13,14 @@ export function comPos(m: ModelView, d: DataView): void {
   subtreeCom(m, d);
 
   d.cinert.setRow(0, Array(10).fill(0));
-  each(m.nbody, (i) => {
-    const offset = sub3(d.xipos.vec3(i), d.subtree_com.vec3(m.body_rootid.at(i)));
-    d.cinert.setRow(i, inertCom(m.body_inertia.vec3(i), d.ximat.mat3(i), offset, m.body_mass.at(i)));
-  }, { start: 1 });
+  each(
+    m.nbody,
+    (i) => {
+      const offset = sub3(d.xipos.vec3(i), d.subtree_com.vec3(m.body_rootid.at(i)));
+      d.cinert.setRow(i, inertCom(m.body_inertia.vec3(i), d.ximat.mat3(i), offset, m.body_mass.at(i)));
+    },
+    { start: 1 },
+  );
 
   each(m.njnt, (j) => jointAxes(m, d, j));
 }
@@ -37,7 +41,10 @@ function subtreeCom(m: ModelView, d: DataView): void {
     const com = scale3(d.subtree_com.vec3(i), inverse);
     const heavy = gt(mass, MINVAL);
     const own = d.xipos.vec3(i);
-    d.subtree_com.setRow(i, com.map((x, k) => select(heavy, x, own[k])));
+    d.subtree_com.setRow(
+      i,
+      com.map((x, k) => select(heavy, x, own[k])),
+    );
   });
 }
 

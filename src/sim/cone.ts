@@ -1,5 +1,27 @@
 // the force law of one contact in its own frame: pyramidal and elliptic friction cones
-import { add, and, dotn, div, eq, ge, gt, le, lt, max, mul, neg, not, or, select, sqrt, square, sub, sum, type Bool, type Scalar } from "../trace/scalar.ts";
+import {
+  add,
+  and,
+  dotn,
+  div,
+  eq,
+  ge,
+  gt,
+  le,
+  lt,
+  max,
+  mul,
+  neg,
+  not,
+  or,
+  select,
+  sqrt,
+  square,
+  sub,
+  sum,
+  type Bool,
+  type Scalar,
+} from "../trace/scalar.ts";
 import { MINVAL } from "../trace/vector.ts";
 import { mjtCone } from "../model/enums.ts";
 
@@ -75,7 +97,6 @@ function pyramidal(p: ConeParams, D: Scalar, jar: readonly Scalar[]): ContactLaw
 /** The regularised elliptic cone: satisfied above it, quadratic below its polar, a cone between. */
 function elliptic(p: ConeParams, D: Scalar, jar: readonly Scalar[]): ContactLaw {
   const { mu } = p;
-  const n = p.dim;
   const exists = (k: number): Bool => gt(p.condim, k);
   const u = jar.map((x, k) => (k === 0 ? mul(x, mu) : select(exists(k), mul(x, p.friction[k - 1]), 0)));
   const N = u[0];
@@ -127,7 +148,18 @@ const select3 = (c: Bool, a: Bool, b: Bool): Bool => or(and(c, a), and(not(c), b
 export function curvature(law: ContactLaw, v: readonly Scalar[]): Scalar {
   return dotn(
     v,
-    v.map((_, i) => dotn(v.map((_, j) => law.hessian(i, j)), v)),
+    v.map((_, i) =>
+      dotn(
+        v.map((_, j) => law.hessian(i, j)),
+        v,
+      ),
+    ),
   );
 }
 
+/** Whether any piece of a force law differs. */
+export function changed(a: readonly Bool[], b: readonly Bool[]): Bool {
+  return a.reduce<Bool>((any, x, k) => or(any, differ(x, b[k])), false);
+}
+
+const differ = (a: Bool, b: Bool): Bool => or(and(a, not(b)), and(not(a), b));

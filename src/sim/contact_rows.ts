@@ -7,7 +7,15 @@ import type { Model } from "../model/model.ts";
 import type { GeomPair } from "../model/pairs.ts";
 import type { ContactSlots } from "./collision.ts";
 import type { ConeParams } from "./cone.ts";
-import { compliance, impedance, impedanceNumbers, reference, regularizer, type Compliance, type ImpedanceNumbers } from "./impedance.ts";
+import {
+  compliance,
+  impedance,
+  impedanceNumbers,
+  reference,
+  regularizer,
+  type Compliance,
+  type ImpedanceNumbers,
+} from "./impedance.ts";
 import { slotTable } from "./slots.ts";
 import type { DataView, ModelView } from "./view.ts";
 
@@ -50,7 +58,11 @@ function slotParams(m: ModelView, slots: ContactSlots) {
   const { pairs, pairOf } = slots;
   const { model } = m;
   const of = (name: string, f: (p: GeomPair) => number, type: "f32" | "i32" = "f32") =>
-    slotTable(`con_${name}`, pairOf.map((k) => f(pairs[k])), type);
+    slotTable(
+      `con_${name}`,
+      pairOf.map((k) => f(pairs[k])),
+      type,
+    );
   const normal = new Map<GeomPair, Compliance>(pairs.map((p) => [p, compliance(p.solref, p.solimp)]));
   const tangent = new Map<GeomPair, Compliance>(
     pairs.map((p) => {
@@ -198,4 +210,3 @@ export function contactRows(m: ModelView, d: DataView, slots: ContactSlots): Con
     },
   };
 }
-

@@ -37,4 +37,3 @@ export function factorM(d: DataView, pattern: Pattern): SymMatrix {
 
 /** A field outside the table: scratch of one stage. */
 export const scratch = (name: string, length: number): Field => new Field(name, length);
-

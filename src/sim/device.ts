@@ -39,11 +39,15 @@ export async function placeBatch(
     return new CpuBatch(planned, device === "cpu" ? "f32" : "f64");
   }
   if (typeof device === "string") {
-    throw new CorralError("bad-option", `device is "${String(device)}"; pass an open device, "cpu" or "cpu-f64".`, { device });
+    throw new CorralError("bad-option", `device is "${String(device)}"; pass an open device, "cpu" or "cpu-f64".`, {
+      device,
+    });
   }
   const { onOverBudget = "throw" } = options;
   if (onOverBudget !== "throw" && onOverBudget !== "shrink") {
-    throw new CorralError("bad-option", `onOverBudget is "${String(onOverBudget)}"; pass "throw" or "shrink".`, { onOverBudget });
+    throw new CorralError("bad-option", `onOverBudget is "${String(onOverBudget)}"; pass "throw" or "shrink".`, {
+      onOverBudget,
+    });
   }
   const lease = device ? undefined : await shareDevice(options.adapter);
   const gpu = device ?? lease!.gpu;
@@ -110,4 +114,3 @@ function leased(batch: GpuBatch, lease: DeviceLease): Batch {
   };
   return batch;
 }
-

@@ -15,7 +15,8 @@ import { passive } from "./passive.ts";
 import { coupledPattern, treePattern, type Pattern, type SymMatrix } from "./pattern.ts";
 import { rne } from "./rne.ts";
 import { constraintRows, type Row } from "./rows.ts";
-import { solve, type Solution } from "./solver.ts";
+import type { Solution } from "./problem.ts";
+import { solve } from "./solver.ts";
 import { slotTable } from "./slots.ts";
 import { tendon } from "./tendon.ts";
 import { transmission } from "./transmission.ts";
@@ -69,7 +70,11 @@ export function forward(m: ModelView, d: DataView, options: { nconmax: number })
 /** The active contacts as later stages see them. */
 function contactViews(m: ModelView, slots: ContactSlots, solution: Solution): Contacts {
   const of = (name: string, f: (k: number) => number) =>
-    slotTable(`con_${name}`, slots.pairOf.map((k) => f(k)), "i32");
+    slotTable(
+      `con_${name}`,
+      slots.pairOf.map((k) => f(k)),
+      "i32",
+    );
   const geom1 = of("geom1", (k) => slots.pairs[k].geom1);
   const geom2 = of("geom2", (k) => slots.pairs[k].geom2);
   const body1 = of("body1", (k) => m.model.geom_bodyid[slots.pairs[k].geom1]);

@@ -8,7 +8,16 @@ import { Uploader } from "../gpu/upload.ts";
 import type { Budget } from "../memory/budget.ts";
 import { reserve, type Reservation } from "../memory/reserve.ts";
 import { FIXED_PARAMS } from "../trace/wgsl.ts";
-import { arenaOf, hostRecords, SHADOW, WORKGROUP_SIZE, type Batch, type BatchRegion, type HostRecords, type PlannedBatch } from "./batch.ts";
+import {
+  arenaOf,
+  hostRecords,
+  SHADOW,
+  WORKGROUP_SIZE,
+  type Batch,
+  type BatchRegion,
+  type HostRecords,
+  type PlannedBatch,
+} from "./batch.ts";
 
 /** The most workgroups along one axis. */
 const MAX_GROUPS = 65535;
@@ -162,7 +171,11 @@ export class GpuBatch implements Batch {
   private assertQueued(what: string): void {
     if (!this.readback.isWaiting && !this.uploader.isWaiting) return;
     const pending = this.readback.isWaiting ? "read" : "write";
-    throw new CorralError("call-in-flight", `cannot ${what}: a ${pending} in several pieces has not resolved yet. Await it first.`, { pending });
+    throw new CorralError(
+      "call-in-flight",
+      `cannot ${what}: a ${pending} in several pieces has not resolved yet. Await it first.`,
+      { pending },
+    );
   }
 
   run(name: string): void {

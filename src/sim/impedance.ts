@@ -96,6 +96,4 @@ export function reference(m: ModelView, c: Compliance): { K: Scalar; B: Scalar }
 }
 
 /** R = (1 - d) / d * diagApprox, at least mjMINVAL. */
-export const regularizer = (d: Scalar, diagApprox: Scalar): Scalar =>
-  max(mul(div(sub(1, d), d), diagApprox), MINVAL);
-
+export const regularizer = (d: Scalar, diagApprox: Scalar): Scalar => max(mul(div(sub(1, d), d), diagApprox), MINVAL);

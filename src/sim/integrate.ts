@@ -16,13 +16,7 @@ export function quatIntegrate(q: Quat, velocity: Vec3, time: Scalar): Quat {
 }
 
 /** to = from moved along `velocity` for `time` (mj_integratePos). `from` and `to` may be the same. */
-export function integratePos(
-  m: ModelView,
-  from: Field,
-  to: Field,
-  velocity: (dof: Int) => Scalar,
-  time: Scalar,
-): void {
+export function integratePos(m: ModelView, from: Field, to: Field, velocity: (dof: Int) => Scalar, time: Scalar): void {
   each(m.njnt, (j) => {
     const type = m.jnt_type.at(j);
     const pos = m.jnt_qposadr.at(j);

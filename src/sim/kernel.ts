@@ -92,14 +92,18 @@ export class WorldKernel {
   /** `count` physics steps; with `moves` false one evaluation that leaves the state. */
   step(count: Int, moves: Bool = true): void {
     const last = sub(count, 1);
-    loop(count, (i) => {
-      step(this.m, this.d, {
-        nconmax: this.spec.nconmax,
-        moves,
-        ...(this.wants("sensordata") ? { observe: (e) => this.observe(e, eq(i, last)) } : {}),
-        after: (e) => this.keep(e),
-      });
-    }, { label: "steps" });
+    loop(
+      count,
+      (i) => {
+        step(this.m, this.d, {
+          nconmax: this.spec.nconmax,
+          moves,
+          ...(this.wants("sensordata") ? { observe: (e) => this.observe(e, eq(i, last)) } : {}),
+          after: (e) => this.keep(e),
+        });
+      },
+      { label: "steps" },
+    );
     stage("check", () => this.check());
   }
 
@@ -108,7 +112,9 @@ export class WorldKernel {
   }
 
   private observe(e: Evaluation, now: Bool): void {
-    stage("sensor", () => when(now, () => sensors(this.m, this.d, { contacts: e.contacts, rows: e.rows, rowForce: e.solution.rowForce })));
+    stage("sensor", () =>
+      when(now, () => sensors(this.m, this.d, { contacts: e.contacts, rows: e.rows, rowForce: e.solution.rowForce })),
+    );
   }
 
   /** What is read after the last evaluation; each evaluation overwrites it. */
@@ -149,17 +155,20 @@ export interface SimArenas {
  */
 export function traceSimulation(spec: KernelSpec, arenas: SimArenas): Trace {
   const { unroll, exact = false, params } = spec;
-  return trace(() => {
-    const w = new WorldKernel(spec);
-    w.load();
-    if (arenas.control) w.setCtrl(new RecordIO(arenas.control).load("ctrl"));
-    const nstep = param("nstep", "i32");
-    w.step(max(nstep, 1), gt(nstep, 0));
-    w.store();
-    stage("outputs", () => {
-      const io = new RecordIO(arenas.derived);
-      for (const name of spec.outputs) if (fieldSize(spec.model, name) > 0) io.storeFrom(w.d[name]);
-      io.store("status", w.needed ? [w.status.get(), toU32(w.needed.get())] : [w.status.get()], "u32");
-    });
-  }, { unroll, exact, params });
+  return trace(
+    () => {
+      const w = new WorldKernel(spec);
+      w.load();
+      if (arenas.control) w.setCtrl(new RecordIO(arenas.control).load("ctrl"));
+      const nstep = param("nstep", "i32");
+      w.step(max(nstep, 1), gt(nstep, 0));
+      w.store();
+      stage("outputs", () => {
+        const io = new RecordIO(arenas.derived);
+        for (const name of spec.outputs) if (fieldSize(spec.model, name) > 0) io.storeFrom(w.d[name]);
+        io.store("status", w.needed ? [w.status.get(), toU32(w.needed.get())] : [w.status.get()], "u32");
+      });
+    },
+    { unroll, exact, params },
+  );
 }

@@ -81,10 +81,7 @@ function bodyFrame(m: ModelView, d: DataView, i: Int): void {
 
   const fixed = () => {
     const quat = d.xquat.quat(parent);
-    frame.set(
-      add3(d.xpos.vec3(parent), rotate(quat, m.body_pos.vec3(i))),
-      mulQuat(quat, m.body_quat.quat(i)),
-    );
+    frame.set(add3(d.xpos.vec3(parent), rotate(quat, m.body_pos.vec3(i))), mulQuat(quat, m.body_quat.quat(i)));
   };
   if (m.nmocap === 0) fixed();
   else {
@@ -100,33 +97,37 @@ function bodyFrame(m: ModelView, d: DataView, i: Int): void {
       const type = m.jnt_type.at(j);
       const adr = m.jnt_qposadr.at(j);
 
-      when(eq(type, mjtJoint.FREE), () => {
-        const pos = d.qpos.run(adr, 3) as unknown as Vec3;
-        frame.set(pos, normalizeQuat(d.qpos.run(add(adr, 3), 4) as unknown as Quat));
-        d.xanchor.setRow(j, pos);
-        d.xaxis.setRow(j, m.jnt_axis.vec3(j));
-      }, () => {
-        const anchor = add3(frame.pos, rotate(frame.quat, m.jnt_pos.vec3(j)));
-        const axis = rotate(frame.quat, m.jnt_axis.vec3(j));
-        d.xanchor.setRow(j, anchor);
-        d.xaxis.setRow(j, axis);
+      when(
+        eq(type, mjtJoint.FREE),
+        () => {
+          const pos = d.qpos.run(adr, 3) as unknown as Vec3;
+          frame.set(pos, normalizeQuat(d.qpos.run(add(adr, 3), 4) as unknown as Quat));
+          d.xanchor.setRow(j, pos);
+          d.xaxis.setRow(j, m.jnt_axis.vec3(j));
+        },
+        () => {
+          const anchor = add3(frame.pos, rotate(frame.quat, m.jnt_pos.vec3(j)));
+          const axis = rotate(frame.quat, m.jnt_axis.vec3(j));
+          d.xanchor.setRow(j, anchor);
+          d.xaxis.setRow(j, axis);
 
-        when(eq(type, mjtJoint.SLIDE), () => {
-          const moved = sub(d.qpos.at(adr), m.qpos0.at(adr));
-          frame.set(addScaled3(frame.pos, moved, axis), frame.quat);
-        });
-        // rotate about the anchor
-        const turn = (local: Quat) => {
-          const quat = mulQuat(frame.quat, local);
-          frame.set(sub3(anchor, rotate(quat, m.jnt_pos.vec3(j))), quat);
-        };
-        when(eq(type, mjtJoint.HINGE), () => {
-          turn(axisAngle(m.jnt_axis.vec3(j), sub(d.qpos.at(adr), m.qpos0.at(adr))));
-        });
-        when(eq(type, mjtJoint.BALL), () => {
-          turn(normalizeQuat(d.qpos.run(adr, 4) as unknown as Quat));
-        });
-      });
+          when(eq(type, mjtJoint.SLIDE), () => {
+            const moved = sub(d.qpos.at(adr), m.qpos0.at(adr));
+            frame.set(addScaled3(frame.pos, moved, axis), frame.quat);
+          });
+          // rotate about the anchor
+          const turn = (local: Quat) => {
+            const quat = mulQuat(frame.quat, local);
+            frame.set(sub3(anchor, rotate(quat, m.jnt_pos.vec3(j))), quat);
+          };
+          when(eq(type, mjtJoint.HINGE), () => {
+            turn(axisAngle(m.jnt_axis.vec3(j), sub(d.qpos.at(adr), m.qpos0.at(adr))));
+          });
+          when(eq(type, mjtJoint.BALL), () => {
+            turn(normalizeQuat(d.qpos.run(adr, 4) as unknown as Quat));
+          });
+        },
+      );
     },
     { start: first },
   );

@@ -14,7 +14,14 @@ export interface SimParams {
 /** The parameters in the order in which kernels see them. */
 export function simParams(model: Model): BatchParam[] {
   const { timestep, gravity, tolerance, ls_tolerance } = model.opt;
-  const values = { timestep, gravity_x: gravity[0], gravity_y: gravity[1], gravity_z: gravity[2], tolerance, ls_tolerance };
+  const values = {
+    timestep,
+    gravity_x: gravity[0],
+    gravity_y: gravity[1],
+    gravity_z: gravity[2],
+    tolerance,
+    ls_tolerance,
+  };
   return [
     ...Object.entries(values).map(([name, initial]) => ({ name, type: "f32" as const, initial })),
     { name: "nstep", type: "i32", initial: 1 },
@@ -32,7 +39,9 @@ export function paramChanges(change: Partial<SimParams>): [string, number][] {
     if (name === "gravity") {
       const g = value as readonly number[];
       if (!Array.isArray(g) || g.length !== 3 || !g.every(Number.isFinite)) {
-        throw new CorralError("bad-option", `gravity is ${String(value)}; it is three finite numbers, m/s^2.`, { value });
+        throw new CorralError("bad-option", `gravity is ${String(value)}; it is three finite numbers, m/s^2.`, {
+          value,
+        });
       }
       ["gravity_x", "gravity_y", "gravity_z"].forEach((slot, i) => out.push([slot, g[i]]));
       continue;
@@ -48,7 +57,11 @@ export function paramChanges(change: Partial<SimParams>): [string, number][] {
     const number = value as number;
     const low = name === "timestep" ? Number.MIN_VALUE : 0;
     if (typeof number !== "number" || !Number.isFinite(number) || number < low) {
-      throw new CorralError("bad-option", `${name} is ${String(value)}; it is a ${low ? "positive" : "non-negative"} number.`, { name, value });
+      throw new CorralError(
+        "bad-option",
+        `${name} is ${String(value)}; it is a ${low ? "positive" : "non-negative"} number.`,
+        { name, value },
+      );
     }
     out.push([name, number]);
   }

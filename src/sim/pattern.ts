@@ -1,6 +1,6 @@
 // sparsity of symmetric matrices over dofs, known when a kernel is traced
 import { each, table } from "../trace/control.ts";
-import { add, div, isNode, mul, sub, type Int, type Scalar } from "../trace/scalar.ts";
+import { add, div, isNode, mul, sub, type Int } from "../trace/scalar.ts";
 import type { Field } from "./view.ts";
 
 /**
@@ -85,7 +85,11 @@ export class SymMatrix {
     this.pattern = pattern;
     this.entries = entries;
     this.rowadr = table("rowadr", pattern.rowadr, "i32");
-    this.length = table("rownnz", pattern.rows.map((r) => r.length - 1), "i32");
+    this.length = table(
+      "rownnz",
+      pattern.rows.map((r) => r.length - 1),
+      "i32",
+    );
     this.column = table("colind", pattern.rows.flat(), "i32");
     // targets of the outer products of the factorisation, row by row
     const update: number[] = [];
@@ -178,10 +182,9 @@ export class SymMatrix {
 }
 
 /** 0 + 1 + ... + a */
-const triangle = (a: Int): Int =>
-  isNode(a) ? div(mul(a, add(a, 1)), 2) : (a * (a + 1)) / 2;
+const triangle = (a: Int): Int => (isNode(a) ? div(mul(a, add(a, 1)), 2) : (a * (a + 1)) / 2);
 
 /** Copies a field element by element. */
 export function copyField(from: Field, to: Field): void {
-  each(to.length, (i: Int) => to.set(i, from.at(i) as Scalar));
+  each(to.length, (i: Int) => to.set(i, from.at(i)));
 }

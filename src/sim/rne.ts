@@ -22,18 +22,26 @@ export function rne(m: ModelView, d: DataView): void {
   cacc.setRow(0, worldAcceleration(m));
   cfrc.setRow(0, ZERO6);
 
-  each(m.nbody, (i) => {
-    const a = movingSpatial("cacc", cacc.spatial(m.body_parentid.at(i)));
-    const first = m.body_dofadr.at(i);
-    each(add(first, m.body_dofnum.at(i)), (dof: Int) => {
-      a.set(add6(a.get(), scale6(d.cdof_dot.spatial(dof), d.qvel.at(dof))));
-    }, { start: first });
-    cacc.setRow(i, a.get());
+  each(
+    m.nbody,
+    (i) => {
+      const a = movingSpatial("cacc", cacc.spatial(m.body_parentid.at(i)));
+      const first = m.body_dofadr.at(i);
+      each(
+        add(first, m.body_dofnum.at(i)),
+        (dof: Int) => {
+          a.set(add6(a.get(), scale6(d.cdof_dot.spatial(dof), d.qvel.at(dof))));
+        },
+        { start: first },
+      );
+      cacc.setRow(i, a.get());
 
-    const inertia = d.cinert.inertia(i);
-    const v = d.cvel.spatial(i);
-    cfrc.setRow(i, add6(mulInertVec(inertia, a.get()), crossForce(v, mulInertVec(inertia, v))));
-  }, { start: 1 });
+      const inertia = d.cinert.inertia(i);
+      const v = d.cvel.spatial(i);
+      cfrc.setRow(i, add6(mulInertVec(inertia, a.get()), crossForce(v, mulInertVec(inertia, v))));
+    },
+    { start: 1 },
+  );
 
   each(m.nbody - 1, (k) => {
     const i = add(mul(k, -1), m.nbody - 1);

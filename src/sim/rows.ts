@@ -1,5 +1,21 @@
 // constraint rows of one dimension: friction loss and limits of joints and fixed tendons
-import { add, and, div, ge, le, lt, max, min, mul, neg, or, select, sub, type Bool, type Scalar } from "../trace/scalar.ts";
+import {
+  add,
+  and,
+  div,
+  ge,
+  le,
+  lt,
+  max,
+  min,
+  mul,
+  neg,
+  or,
+  select,
+  sub,
+  type Bool,
+  type Scalar,
+} from "../trace/scalar.ts";
 import { atan2 } from "../trace/math.ts";
 import { normalize3, normalizeQuat, scale3, type Quat, type Vec3 } from "../trace/vector.ts";
 import { mjtDisableBit, mjtJoint } from "../model/enums.ts";
@@ -133,7 +149,10 @@ function limitRows(m: ModelView, d: DataView): Row[] {
       const value = select(lower, 1, -1);
       rows.push(makeRow(m, d, { ...base, jac: [{ dof, value }], pos, active: lt(pos, base.margin) }));
     } else {
-      for (const [pos, value] of [[below, 1], [above, -1]] as const) {
+      for (const [pos, value] of [
+        [below, 1],
+        [above, -1],
+      ] as const) {
         rows.push(makeRow(m, d, { ...base, jac: [{ dof, value }], pos, active: lt(pos, base.margin) }));
       }
     }
@@ -166,7 +185,12 @@ export function rowLaw(row: Row, jar: Scalar): RowLaw {
     const pushing = lt(jar, 0);
     const x = min(jar, 0);
     const force = neg(mul(D, x));
-    return { force, slope: select(pushing, D, 0), cost: mul(0.5, neg(mul(force, x))), pieces: [and(pushing, row.active)] };
+    return {
+      force,
+      slope: select(pushing, D, 0),
+      cost: mul(0.5, neg(mul(force, x))),
+      pieces: [and(pushing, row.active)],
+    };
   }
   const bound = mul(R, loss);
   const negative = le(jar, neg(bound));
@@ -181,4 +205,3 @@ export function rowLaw(row: Row, jar: Scalar): RowLaw {
     pieces: [negative, positive],
   };
 }
-

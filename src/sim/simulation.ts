@@ -10,6 +10,7 @@ import { placeBatch, type DeviceChoice } from "./device.ts";
 import { paramChanges, type SimParams } from "./params.ts";
 import { putField, takeField } from "./records.ts";
 import { prepare, type SimulationOptions } from "./simulation_spec.ts";
+import { mocapFrames } from "./state.ts";
 import { noSnapshot, putSnapshot, type Snapshot, SnapshotKeeper, takeSnapshot } from "./snapshot.ts";
 
 import { failedWorlds, type WorldStatus } from "./world_status.ts";
@@ -215,7 +216,8 @@ export class Simulation implements AsyncDisposable {
     for (const [name, data] of Object.entries(values)) {
       if (!data) continue;
       const arena = this.arenaOf(name);
-      if (arena === "derived") throw new CorralError("unknown-field", `${name} is derived; only state fields can be set.`, { name });
+      if (arena === "derived")
+        throw new CorralError("unknown-field", `${name} is derived; only state fields can be set.`, { name });
       const size = fieldSize(this.model, field(name as FieldName).name as FieldName);
       if (data.length !== size * list.length) {
         throw new CorralError(
@@ -265,7 +267,10 @@ export class Simulation implements AsyncDisposable {
    * Reads state fields, and derived fields named in `outputs`, of all worlds or of chosen ones, after all queued steps.
    * @throws CorralError unknown-field, bad-world
    */
-  async getState<N extends FieldName>(names: readonly N[], worlds?: readonly number[]): Promise<Record<N, Float64Array>> {
+  async getState<N extends FieldName>(
+    names: readonly N[],
+    worlds?: readonly number[],
+  ): Promise<Record<N, Float64Array>> {
     this.assertOpen("get state");
     const list = this.worldList(worlds);
     const places = list.map((world) => locateWorld(this.plan, world));
@@ -274,7 +279,10 @@ export class Simulation implements AsyncDisposable {
     const known = (name: FieldName) => this.outputs.includes(name) || field(name).group === "state";
     const empty = (name: FieldName) => known(name) && fieldSize(this.model, name) === 0;
     const arenas = new Map(names.filter((name) => !empty(name)).map((name) => [name, this.arenaOf(name)]));
-    const records = await this.readArenas([...new Set(arenas.values())], [...new Set(places.map(({ shard }) => shard))]);
+    const records = await this.readArenas(
+      [...new Set(arenas.values())],
+      [...new Set(places.map(({ shard }) => shard))],
+    );
 
     const out = {} as Record<N, Float64Array>;
     for (const name of names) {
@@ -297,7 +305,10 @@ export class Simulation implements AsyncDisposable {
    */
   async status(): Promise<WorldStatus[]> {
     this.assertOpen("read the status");
-    const records = await this.readArenas(["derived"], this.plan.shards.map(({ index }) => index));
+    const records = await this.readArenas(
+      ["derived"],
+      this.plan.shards.map(({ index }) => index),
+    );
     return failedWorlds(this.plan, (shard) => records.get(`derived ${shard}`)!);
   }
 
@@ -377,18 +388,4 @@ export class Simulation implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
-
-/** Initial frames of mocap bodies, from the model. */
-export function mocapFrames(model: Model): { mocap_pos?: number[]; mocap_quat?: number[] } {
-  if (model.nmocap === 0) return {};
-  const pos: number[] = Array(3 * model.nmocap).fill(0);
-  const quat: number[] = Array(4 * model.nmocap).fill(0);
-  for (let b = 0; b < model.nbody; b++) {
-    const id = model.body_mocapid[b];
-    if (id < 0) continue;
-    for (let k = 0; k < 3; k++) pos[3 * id + k] = model.body_pos[3 * b + k];
-    for (let k = 0; k < 4; k++) quat[4 * id + k] = model.body_quat[4 * b + k];
-  }
-  return { mocap_pos: pos, mocap_quat: quat };
 }

@@ -32,18 +32,32 @@ export interface SimulationOptions extends OptionOverrides, PlacementOptions {
 }
 
 const PLACEMENT = new Set([
-  "numEnvs", "nconmax", "outputs", "applied", "unroll", "snapshotEvery", "device", "adapter", "budget", "onOverBudget", "shards",
+  "numEnvs",
+  "nconmax",
+  "outputs",
+  "applied",
+  "unroll",
+  "snapshotEvery",
+  "device",
+  "adapter",
+  "budget",
+  "onOverBudget",
+  "shards",
 ]);
 
 function checkCount(name: string, value: number, code = "bad-num-envs"): void {
   if (!Number.isInteger(value) || value < 1) {
-    throw new CorralError(code, `${name} is ${String(value)}; it is a positive integer. Pass at least 1.`, { [name]: value });
+    throw new CorralError(code, `${name} is ${String(value)}; it is a positive integer. Pass at least 1.`, {
+      [name]: value,
+    });
   }
 }
 
 /** The model with the options of mjOption among `options` applied. */
 function overridden(model: Model, options: SimulationOptions): Model {
-  const overrides = Object.fromEntries(Object.entries(options).filter(([k, v]) => !PLACEMENT.has(k) && v !== undefined));
+  const overrides = Object.fromEntries(
+    Object.entries(options).filter(([k, v]) => !PLACEMENT.has(k) && v !== undefined),
+  );
   return Object.keys(overrides).length ? withOptions(model, overrides) : model;
 }
 
@@ -54,7 +68,8 @@ function checkOutputs(outputs: readonly string[]): void {
     const near = nearest(name, known);
     throw new CorralError(
       "unknown-field",
-      `outputs names "${name}", which is no derived field that can be read` + (near.length ? `; nearest: ${near.join(", ")}.` : "."),
+      `outputs names "${name}", which is no derived field that can be read` +
+        (near.length ? `; nearest: ${near.join(", ")}.` : "."),
       { name },
     );
   }
@@ -65,11 +80,22 @@ function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: num
   const applied = options.applied ?? true;
   const outputs = options.outputs ?? [];
   const nconmax = options.nconmax ?? constraintBound(model).nconmax;
-  const base = { model, nconmax, applied, outputs, unroll: options.unroll ?? unrollByDefault(model), exact: options.device === "cpu-f64" };
+  const base = {
+    model,
+    nconmax,
+    applied,
+    outputs,
+    unroll: options.unroll ?? unrollByDefault(model),
+    exact: options.device === "cpu-f64",
+  };
   const size = (name: FieldName) => fieldSize(model, name);
   const params = simParams(model);
   const state: ArenaRequest[] = [
-    { name: "state", access: "read_write", fields: stateFields(model, applied).map((n) => fieldRequest(n, "state", size(n))) },
+    {
+      name: "state",
+      access: "read_write",
+      fields: stateFields(model, applied).map((n) => fieldRequest(n, "state", size(n))),
+    },
     ...(model.nu > 0
       ? [{ name: "control", access: "read_write" as const, fields: [fieldRequest("ctrl", "state", model.nu)] }]
       : []),
@@ -95,7 +121,10 @@ function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: num
       {
         name: "step",
         trace: (arenas) =>
-          traceSimulation({ ...base, state: arenas.state, params: names }, { control: arenas.control, derived: arenas.derived }),
+          traceSimulation(
+            { ...base, state: arenas.state, params: names },
+            { control: arenas.control, derived: arenas.derived },
+          ),
       },
     ],
   });

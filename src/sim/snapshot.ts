@@ -3,7 +3,15 @@ import { CorralError } from "../core/errors.ts";
 import { worldIndex, type ArenaLayout } from "../memory/layout.ts";
 import type { ArenaRequest } from "../memory/request.ts";
 import type { Shard } from "../memory/shards.ts";
-import { hostRecords, layoutsOf, SHADOW, stagingArena, type Batch, type BatchRegion, type HostRecords } from "./batch.ts";
+import {
+  hostRecords,
+  layoutsOf,
+  SHADOW,
+  stagingArena,
+  type Batch,
+  type BatchRegion,
+  type HostRecords,
+} from "./batch.ts";
 
 /** One arena of all worlds, shard after shard. */
 export interface ArenaSnapshot {
@@ -191,7 +199,8 @@ export class SnapshotKeeper {
       // what is wrong with the device or with earlier work is told by every call
       this.#due = 0;
       if (error instanceof CorralError && error.code !== "readback-failed") return;
-      const before = this.last === undefined ? "there is none before it" : `the last good one is of step ${this.last.steps}`;
+      const before =
+        this.last === undefined ? "there is none before it" : `the last good one is of step ${this.last.steps}`;
       this.#failure = new CorralError(
         "snapshot-failed",
         `the snapshot at step ${steps} could not be read (${(error as Error).message}); ${before}. The worlds are unharmed: go on, the next step takes another.`,

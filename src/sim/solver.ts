@@ -1,52 +1,44 @@
 import { array, breakIf, each, flag, loop, variable } from "../trace/control.ts";
 import { current, unrolling } from "../trace/graph.ts";
-import { abs, add, and, div, dotn, eq, ge, isFinite32, le, max, mul, neg, not, or, select, sqrt, square, sub, sum, type Bool, type Int, type Scalar } from "../trace/scalar.ts";
+import {
+  abs,
+  add,
+  and,
+  div,
+  dotn,
+  eq,
+  ge,
+  isFinite32,
+  le,
+  max,
+  mul,
+  neg,
+  not,
+  or,
+  select,
+  sqrt,
+  square,
+  sub,
+  sum,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../trace/scalar.ts";
 import { mjtDisableBit, mjtSolver } from "../model/enums.ts";
-import { contactLaw, curvature, type ContactLaw } from "./cone.ts";
-import type { ContactRows } from "./contact_rows.ts";
+import { changed, contactLaw, curvature, type ContactLaw } from "./cone.ts";
 import { ContactState } from "./contact_state.ts";
 import { primalSearch, safeguardedNewton } from "./line_search.ts";
-import { SymMatrix, type Pattern } from "./pattern.ts";
+import { SymMatrix } from "./pattern.ts";
+import {
+  FEW_ITERATIONS,
+  FLOAT32_NOISE,
+  FLOAT32_TOLERANCE,
+  slopeReduction,
+  type Problem,
+  type Solution,
+} from "./problem.ts";
 import { rowDot, rowLaw, type Row, type RowLaw } from "./rows.ts";
 import { Field, type DataView, type ModelView } from "./view.ts";
-
-/** Everything the solver minimises over: M and its factors, rows, contacts. */
-export interface Problem {
-  readonly M: SymMatrix;
-  readonly factors: SymMatrix;
-  readonly rows: readonly Row[];
-  readonly contacts: ContactRows;
-  /** The pattern of M + Jᵀ D J over all rows that may ever be active. */
-  readonly hessian: Pattern;
-}
-
-/** What the solve leaves for later stages. */
-export interface Solution {
-  /** Force of each of `rows`. */
-  readonly rowForce: readonly Scalar[];
-  /** Wrench of a contact in its frame. */
-  contactForce(index: Int, slot: Int): readonly Scalar[];
-  readonly niter: Int;
-  readonly converged: Bool;
-}
-
-/** Iterations below which the result may be far from the minimum: the way there is then part of it. */
-const FEW_ITERATIONS = 20;
-/**
- * A line search stops where the slope has fallen by this factor. Iterations that go on to the minimum need no more; for
- * few of them float32 goes as far as it can.
- */
-function slopeReduction(m: ModelView): number {
-  if (current().exact) return 1e-12;
-  return m.opt.iterations < FEW_ITERATIONS ? 1e-6 : 1e-4;
-}
-/** Newton decrement, relative to the cost scale, that float32 resolves. */
-const FLOAT32_TOLERANCE = 1e-10;
-/**
- * The same relative to the cost without any constraint force: smaller decrements may be noise. Newton's next decrement
- * would be far smaller yet; CG's falls slowly, so that it goes on to what noise was measured to be at most.
- */
-const FLOAT32_NOISE = { newton: 1e-12, cg: 1e-14 };
 
 const vector = (name: string, n: number): Field => new Field(name, n);
 const dot = (n: number, a: (i: Int) => Scalar, b: (i: Int) => Scalar): Scalar => {
@@ -88,7 +80,10 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
 
   /** Row law at the point `a` along the search direction. */
   const rowAt = (row: Row, a: Scalar) => {
-    const jar = sub(rowDot(row, (i) => qacc.at(i)), row.aref);
+    const jar = sub(
+      rowDot(row, (i) => qacc.at(i)),
+      row.aref,
+    );
     const step = rowDot(row, (i) => search.at(i));
     return { law: rowLaw(row, add(jar, mul(a, step))), step };
   };
@@ -100,15 +95,19 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
   const gradOld = vector("grad_old", nv);
   const MgradOld = vector("Mgrad_old", nv);
 
-  loop(Math.max(1, m.opt.iterations), (iteration) => {
-    breakIf(done.get());
-    assemble();
-    niter.set(add(iteration, 1));
-    if (newton) newtonDirection();
-    else conjugateDirection(iteration);
-    lineSearch();
-    each(nv, (i) => qacc.set(i, add(qacc.at(i), mul(alpha.get(), search.at(i)))));
-  }, { label: "iterations" });
+  loop(
+    Math.max(1, m.opt.iterations),
+    (iteration) => {
+      breakIf(done.get());
+      assemble();
+      niter.set(add(iteration, 1));
+      if (newton) newtonDirection();
+      else conjugateDirection(iteration);
+      lineSearch();
+      each(nv, (i) => qacc.set(i, add(qacc.at(i), mul(alpha.get(), search.at(i)))));
+    },
+    { label: "iterations" },
+  );
 
   return finish();
 
@@ -159,7 +158,8 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
       each(H.pattern.nnz, (e) => H.entries.set(e, 0));
       // the pattern of M is part of that of H
       for (let i = 0; i < nv; i++) {
-        for (const j of p.M.pattern.rows[i]) H.entries.set(H.pattern.index(i, j), p.M.entries.at(p.M.pattern.index(i, j)));
+        for (const j of p.M.pattern.rows[i])
+          H.entries.set(H.pattern.index(i, j), p.M.entries.at(p.M.pattern.index(i, j)));
       }
     }
     p.M.multiply(qacc, product);
@@ -182,7 +182,10 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
       const law = state.law(m, c, slot, jar);
       const J = contacts.jacobian(slot);
       for (let i = 0; i < nv; i++) {
-        const f = dotn(law.force, J.map((row) => row[i]));
+        const f = dotn(
+          law.force,
+          J.map((row) => row[i]),
+        );
         grad.set(i, sub(grad.at(i), f));
       }
       if (newton) addContact(law, J);
@@ -191,12 +194,17 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
 
   /** H += Jᵀ W J over the entries that this Jacobian can touch. */
   function addContact(law: ContactLaw, J: readonly (readonly Scalar[])[]): void {
-    const WJ = J.map((_, a) => Array.from({ length: nv }, (_, i) => sum(J.map((row, b) => mul(law.hessian(a, b), row[i])))));
+    const WJ = J.map((_, a) =>
+      Array.from({ length: nv }, (_, i) => sum(J.map((row, b) => mul(law.hessian(a, b), row[i])))),
+    );
     if (unrolling()) {
       H.pattern.rows.forEach((columns, i) => {
         for (const j of columns) {
           const e = H.pattern.index(i, j);
-          const value = dotn(J.map((row) => row[i]), WJ.map((row) => row[j]));
+          const value = dotn(
+            J.map((row) => row[i]),
+            WJ.map((row) => row[j]),
+          );
           if (value !== 0) H.entries.set(e, add(H.entries.at(e), value));
         }
       });
@@ -212,7 +220,10 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
     const right = copy("WJ", WJ);
     each(nv, (i) => {
       H.row(i, (e, j) => {
-        const value = dotn(left.map((a) => a.get(i)), right.map((a) => a.get(j)));
+        const value = dotn(
+          left.map((a) => a.get(i)),
+          right.map((a) => a.get(j)),
+        );
         H.entries.set(e, add(H.entries.at(e), value));
       });
     });
@@ -252,8 +263,16 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
   /** Sets alpha to the minimum along the search direction, and `done` where another iteration cannot help. */
   function lineSearch(): void {
     p.M.multiply(search, product);
-    const slope0 = dot(nv, (i) => grad.at(i), (i) => search.at(i));
-    const gaussCurvature = dot(nv, (i) => search.at(i), (i) => product.at(i));
+    const slope0 = dot(
+      nv,
+      (i) => grad.at(i),
+      (i) => search.at(i),
+    );
+    const gaussCurvature = dot(
+      nv,
+      (i) => search.at(i),
+      (i) => product.at(i),
+    );
     const slope = variable("slope");
     const curve = variable("curve");
     const cost = variable("cost");
@@ -282,11 +301,23 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
         moved.set(or(moved.get(), changed(before.pieces, law.pieces)));
       }
       state.each((c, slot) => {
-        if (first) state.setStep(c, contacts.jacobian(slot).map((row) => dotn(row, search.all())));
+        if (first)
+          state.setStep(
+            c,
+            contacts.jacobian(slot).map((row) => dotn(row, search.all())),
+          );
         const step = state.stepOf(c);
         const before = state.law(m, c, slot, state.at(c, 0));
         const law = state.law(m, c, slot, state.at(c, a));
-        slope.set(sub(slope.get(), dotn(law.force.map((f, k) => sub(f, before.force[k])), step)));
+        slope.set(
+          sub(
+            slope.get(),
+            dotn(
+              law.force.map((f, k) => sub(f, before.force[k])),
+              step,
+            ),
+          ),
+        );
         curve.set(add(curve.get(), curvature(law, step)));
         addCost(law, before, neg(dotn(before.force, step)));
         moved.set(or(or(moved.get(), changed(before.pieces, law.pieces)), or(before.curved, law.curved)));
@@ -308,7 +339,13 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
     const least = mul(slopeReduction(m), abs(slope0));
     if (truncated) {
       // as MuJoCo: tolerance * ls_tolerance * |search| / scale
-      const length = sqrt(dot(nv, (i) => search.at(i), (i) => search.at(i)));
+      const length = sqrt(
+        dot(
+          nv,
+          (i) => search.at(i),
+          (i) => search.at(i),
+        ),
+      );
       const good = mul(mul(m.tolerance, m.ls_tolerance), mul(length, 1 / scale));
       primalSearch(line, m.opt.ls_iterations, current().exact ? good : max(good, least), settled);
       done.set(or(done.get(), eq(alpha.get(), 0)));
@@ -341,7 +378,14 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
       state.each((c, slot) => {
         const f = force(c, slot);
         const J = contacts.jacobian(slot);
-        for (let i = 0; i < nv; i++) push(i, dotn(f, J.map((row) => row[i])));
+        for (let i = 0; i < nv; i++)
+          push(
+            i,
+            dotn(
+              f,
+              J.map((row) => row[i]),
+            ),
+          );
       });
     }
     return {
@@ -352,11 +396,3 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
     };
   }
 }
-
-/** Whether any piece of a force law differs. */
-function changed(a: readonly Bool[], b: readonly Bool[]): Bool {
-  return a.reduce<Bool>((any, x, k) => or(any, differ(x, b[k])), false);
-}
-
-const differ = (a: Bool, b: Bool): Bool => or(and(a, not(b)), and(not(a), b));
-

@@ -75,3 +75,16 @@ export class RecordIO {
   }
 }
 
+/** Initial frames of mocap bodies, from the model. */
+export function mocapFrames(model: Model): { mocap_pos?: number[]; mocap_quat?: number[] } {
+  if (model.nmocap === 0) return {};
+  const pos: number[] = Array(3 * model.nmocap).fill(0);
+  const quat: number[] = Array(4 * model.nmocap).fill(0);
+  for (let b = 0; b < model.nbody; b++) {
+    const id = model.body_mocapid[b];
+    if (id < 0) continue;
+    for (let k = 0; k < 3; k++) pos[3 * id + k] = model.body_pos[3 * b + k];
+    for (let k = 0; k < 4; k++) quat[4 * id + k] = model.body_quat[4 * b + k];
+  }
+  return { mocap_pos: pos, mocap_quat: quat };
+}

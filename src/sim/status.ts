@@ -1,6 +1,17 @@
 // the status word: what went wrong in a world, one bit each
 import { mjMAXVAL } from "../model/enums.ts";
-import { and, band, bitcastU32, isFinite32, le, not, select, type Bool, type Int, type Scalar } from "../trace/scalar.ts";
+import {
+  and,
+  band,
+  bitcastU32,
+  isFinite32,
+  le,
+  not,
+  select,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../trace/scalar.ts";
 
 /** Bits of the status word of a world. */
 export const Status = {
@@ -31,10 +42,12 @@ export const badBit = (values: readonly Scalar[], bit: number): Int => unless(al
 
 /** `bit` where a value is not finite or beyond mjMAXVAL, else 0 (u32): what MuJoCo calls bad (mju_isBad). */
 export const badStateBit = (values: readonly Scalar[], bit: number): Int =>
-  unless(values.reduce<Bool>((ok, x) => and(ok, isWithinMax(x)), true), bit);
+  unless(
+    values.reduce<Bool>((ok, x) => and(ok, isWithinMax(x)), true),
+    bit,
+  );
 
 // on the bits, as isFinite32
 const isWithinMax = (x: Scalar): Bool => le(band(bitcastU32(x), 0x7fffffff), bitcastU32(mjMAXVAL));
 
 const unless = (ok: Bool, bit: number): Int => select(not(ok), bit, 0, "u32");
-

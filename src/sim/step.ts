@@ -44,43 +44,45 @@ function rungeKutta(m: ModelView, d: DataView, options: StepOptions): void {
   for (const f of [sums.vel, sums.acc, sums.act]) each(f.length, (i) => f.set(i, 0));
 
   const moves = options.moves ?? true;
-  loop(4, (k: Int) => {
-    const evaluation = forward(m, d, options);
-    onlyWhen(eq(k, 0), options.observe && (() => options.observe!(evaluation)));
-    options.after?.(evaluation);
-    breakIf(not(moves));
+  loop(
+    4,
+    (k: Int) => {
+      const evaluation = forward(m, d, options);
+      onlyWhen(eq(k, 0), options.observe && (() => options.observe!(evaluation)));
+      options.after?.(evaluation);
+      breakIf(not(moves));
 
-    stage("integrate", () => {
-      const weight = choose(RK4.weight, k);
-      const ahead = choose(RK4.ahead, k);
-      const last = eq(k, 3);
-      const collect = (sum: Field, rate: Field) =>
-        each(sum.length, (i) => sum.set(i, add(sum.at(i), mul(weight, rate.at(i)))));
-      collect(sums.vel, d.qvel);
-      collect(sums.acc, d.qacc);
-      collect(sums.act, d.act_dot);
+      stage("integrate", () => {
+        const weight = choose(RK4.weight, k);
+        const ahead = choose(RK4.ahead, k);
+        const last = eq(k, 3);
+        const collect = (sum: Field, rate: Field) =>
+          each(sum.length, (i) => sum.set(i, add(sum.at(i), mul(weight, rate.at(i)))));
+        collect(sums.vel, d.qvel);
+        collect(sums.acc, d.qacc);
+        collect(sums.act, d.act_dot);
 
-      // next evaluation point, or with the weighted sums the end of the step
-      const direction = (sum: Field, rate: Field) => (i: Int) =>
-        select(last, sum.at(i), mul(ahead, rate.at(i)));
-      const velocity = new Field("dX", m.nv);
-      const moving = direction(sums.vel, d.qvel);
-      each(m.nv, (i) => velocity.set(i, moving(i)));
-      integratePos(m, start.qpos, d.qpos, (i) => velocity.at(i), m.timestep);
-      const speed = direction(sums.acc, d.qacc);
-      each(m.nv, (i) => d.qvel.set(i, add(start.qvel.at(i), mul(m.timestep, speed(i)))));
-      if (m.na > 0) {
-        const rate = direction(sums.act, d.act_dot);
-        each(m.na, (i) => d.act.set(i, add(start.act.at(i), mul(m.timestep, rate(i)))));
-        // the end of the step clamps activations; the points between do not
-        when(last, () => {
-          copyField(start.act, d.act);
-          advanceActivations(m, d, (i) => sums.act.at(i));
-        });
-      }
-      copyField(d.qacc, d.qacc_warmstart);
-    });
-  }, { label: "rk4" });
+        // next evaluation point, or with the weighted sums the end of the step
+        const direction = (sum: Field, rate: Field) => (i: Int) => select(last, sum.at(i), mul(ahead, rate.at(i)));
+        const velocity = new Field("dX", m.nv);
+        const moving = direction(sums.vel, d.qvel);
+        each(m.nv, (i) => velocity.set(i, moving(i)));
+        integratePos(m, start.qpos, d.qpos, (i) => velocity.at(i), m.timestep);
+        const speed = direction(sums.acc, d.qacc);
+        each(m.nv, (i) => d.qvel.set(i, add(start.qvel.at(i), mul(m.timestep, speed(i)))));
+        if (m.na > 0) {
+          const rate = direction(sums.act, d.act_dot);
+          each(m.na, (i) => d.act.set(i, add(start.act.at(i), mul(m.timestep, rate(i)))));
+          // the end of the step clamps activations; the points between do not
+          when(last, () => {
+            copyField(start.act, d.act);
+            advanceActivations(m, d, (i) => sums.act.at(i));
+          });
+        }
+        copyField(d.qacc, d.qacc_warmstart);
+      });
+    },
+    { label: "rk4" },
+  );
   when(moves, () => d.time.set(0, add(d.time.at(0), m.timestep)));
 }
-

@@ -65,11 +65,7 @@ export function when(cond: Bool, then: () => void, otherwise?: () => void): void
 }
 
 /** A runtime loop over [start, bound). Bounds that are constants are hidden from the driver, which would unroll them. */
-export function loop(
-  bound: Int,
-  body: (index: Int) => void,
-  options: { start?: Int; label?: string } = {},
-): void {
+export function loop(bound: Int, body: (index: Int) => void, options: { start?: Int; label?: string } = {}): void {
   const t = current();
   const start = options.start ?? 0;
   if (!isNode(bound) && !isNode(start) && bound <= start) return;
@@ -193,11 +189,7 @@ export function array(name: string, length: number, type: Type = "f32"): LocalAr
 }
 
 /** Constant data: an index known at trace time gives a number, one known at run time a read of a table. */
-export function table(
-  name: string,
-  values: ArrayLike<number>,
-  type: "f32" | "i32" = "f32",
-): (index: Int) => Scalar {
+export function table(name: string, values: ArrayLike<number>, type: "f32" | "i32" = "f32"): (index: Int) => Scalar {
   return (index) => {
     if (!isNode(index)) {
       const value = values[index];

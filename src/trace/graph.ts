@@ -15,14 +15,7 @@ export class Node {
   /** A readable name for the emitted code, from the first field it was assigned to. */
   name: string | undefined;
 
-  constructor(
-    id: number,
-    op: string,
-    type: Type,
-    args: readonly Operand[],
-    block: Block,
-    source?: Source,
-  ) {
+  constructor(id: number, op: string, type: Type, args: readonly Operand[], block: Block, source?: Source) {
     this.id = id;
     this.op = op;
     this.type = type;

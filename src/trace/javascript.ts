@@ -111,11 +111,13 @@ function makeDialect(precision: Precision): Dialect {
       }
     },
     constant: (name, _node, expression) => `const ${name} = ${expression};`,
-    loop: (i, start, bound) => ({ head: [`for (let ${i} = ${start}; ${i} < ${operand(bound)}; ${i}++) {`], tail: ["}"] }),
+    loop: (i, start, bound) => ({
+      head: [`for (let ${i} = ${start}; ${i} < ${operand(bound)}; ${i}++) {`],
+      tail: ["}"],
+    }),
     set: (name, value) => `${name} = ${value};`,
     put: (name, index, value) => `${name}[${index}] = ${value};`,
-    store: (s, index, values) =>
-      values.map((v, c) => `B_${s.target.name}[(${index}) * 4 + ${c}] = ${v};`),
+    store: (s, index, values) => values.map((v, c) => `B_${s.target.name}[(${index}) * 4 + ${c}] = ${v};`),
   };
 }
 

@@ -15,7 +15,10 @@ export const isConst = (x: Operand): x is number | boolean => !(x instanceof Nod
 function typeOf(a: Operand, b: Operand = 0): Type {
   const type = a instanceof Node ? a.type : b instanceof Node ? b.type : "f32";
   if (b instanceof Node && b.type !== type) {
-    throw new CorralError("trace-type", `an operation mixes ${type} and ${b.type}. Convert one with toF32, toI32 or toU32.`);
+    throw new CorralError(
+      "trace-type",
+      `an operation mixes ${type} and ${b.type}. Convert one with toF32, toI32 or toU32.`,
+    );
   }
   return type;
 }
@@ -167,12 +170,7 @@ export function not(a: Bool): Bool {
 }
 
 /** `ifTrue` where `cond` holds, else `ifFalse`; both are evaluated. `type` matters where both are constants. */
-export function select(
-  cond: Bool,
-  ifTrue: Scalar,
-  ifFalse: Scalar,
-  type: Type = typeOf(ifTrue, ifFalse),
-): Scalar {
+export function select(cond: Bool, ifTrue: Scalar, ifFalse: Scalar, type: Type = typeOf(ifTrue, ifFalse)): Scalar {
   if (!isNode(cond)) return cond ? ifTrue : ifFalse;
   if (ifTrue === ifFalse) return ifTrue;
   return pure("select", type, [cond, ifTrue, ifFalse]);
@@ -209,7 +207,8 @@ const bitwise =
   (a: Int, b: Int): Int => {
     if (!isNode(a) && !isNode(b)) return fold(a, b) >>> 0;
     const type = typeOf(a, b);
-    if (type !== "u32") throw new CorralError("trace-type", `${op} takes u32 and was given ${type}. Convert it with toU32.`);
+    if (type !== "u32")
+      throw new CorralError("trace-type", `${op} takes u32 and was given ${type}. Convert it with toU32.`);
     return pure(op, "u32", [a, b]);
   };
 

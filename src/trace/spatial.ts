@@ -51,30 +51,20 @@ export function inertCom(inertia: Vec3, mat: Mat3, offset: Vec3, mass: Scalar): 
 export function mulInertVec(i: Inertia, v: Spatial): Spatial {
   const [w, u] = [rotational(v), translational(v)];
   const h: Vec3 = [i[6], i[7], i[8]];
-  const rotated: Vec3 = [
-    dotn([i[0], i[3], i[4]], w),
-    dotn([i[3], i[1], i[5]], w),
-    dotn([i[4], i[5], i[2]], w),
-  ];
+  const rotated: Vec3 = [dotn([i[0], i[3], i[4]], w), dotn([i[3], i[1], i[5]], w), dotn([i[4], i[5], i[2]], w)];
   return spatial(add3(rotated, cross(h, u)), sub3(scale3(u, i[9]), cross(h, w)));
 }
 
 /** Motion cross motion (mju_crossMotion). */
 export function crossMotion(a: Spatial, b: Spatial): Spatial {
   const w = rotational(a);
-  return spatial(
-    cross(w, rotational(b)),
-    add3(cross(w, translational(b)), cross(translational(a), rotational(b))),
-  );
+  return spatial(cross(w, rotational(b)), add3(cross(w, translational(b)), cross(translational(a), rotational(b))));
 }
 
 /** Motion cross force (mju_crossForce). */
 export function crossForce(v: Spatial, f: Spatial): Spatial {
   const w = rotational(v);
-  return spatial(
-    add3(cross(w, rotational(f)), cross(translational(v), translational(f))),
-    cross(w, translational(f)),
-  );
+  return spatial(add3(cross(w, rotational(f)), cross(translational(v), translational(f))), cross(w, translational(f)));
 }
 
 /** The motion axis of a rotation about `axis`, with `offset` from the axis to the reference point (mju_dofCom). */
@@ -97,4 +87,3 @@ export function forceAt(f: Spatial, newPoint: Vec3, oldPoint: Vec3): Spatial {
   const d: Vec3 = sub3(newPoint, oldPoint);
   return spatial(sub3(rotational(f), cross(d, translational(f))), translational(f));
 }
-

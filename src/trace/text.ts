@@ -168,8 +168,7 @@ function matching(t: string): boolean {
 
 const NUMBERED = /_\d+$/;
 /** A name with what no identifier may hold replaced. */
-const identifier = (name: string): string =>
-  name.replace(/[^A-Za-z0-9_]/g, "_").replace(/^(?=\d)|^_+/, "t_");
+const identifier = (name: string): string => name.replace(/[^A-Za-z0-9_]/g, "_").replace(/^(?=\d)|^_+/, "t_");
 
 export const varName = (v: { id: number; name: string }): string => `v${v.id}_${identifier(v.name)}`;
 export const arrayName = (a: { id: number; name: string }): string => `a${a.id}_${identifier(a.name)}`;

@@ -1,5 +1,21 @@
 // vectors, quaternions and matrices as tuples of scalars; quaternions are (w, x, y, z), matrices row-major
-import { add, div, dotn, isNode, lt, max, mul, neg, select, sqrt, square, sub, sum, type Bool, type Scalar } from "./scalar.ts";
+import {
+  add,
+  div,
+  dotn,
+  isNode,
+  lt,
+  max,
+  mul,
+  neg,
+  select,
+  sqrt,
+  square,
+  sub,
+  sum,
+  type Bool,
+  type Scalar,
+} from "./scalar.ts";
 
 export type Vec3 = readonly [Scalar, Scalar, Scalar];
 export type Quat = readonly [Scalar, Scalar, Scalar, Scalar];
@@ -107,4 +123,3 @@ export function mulMat(a: Mat3, b: Mat3): Mat3 {
 
 /** Euclidean length squared of any vector. */
 export const lengthSquared = (a: readonly Scalar[]): Scalar => sum(a.map(square));
-

@@ -138,7 +138,7 @@ function contactTruths(oracle: Oracle): ContactTruth[] {
   const buffer = new mujoco.DoubleBuffer(6);
   try {
     return oracle.contacts().map((c, i) => {
-      mujoco.mj_contactForce(model, data, i, buffer as never);
+      mujoco.mj_contactForce(model, data, i, buffer);
       return { ...c, force: Float64Array.from(buffer.GetView() as Float64Array) };
     });
   } finally {

@@ -1,5 +1,5 @@
 // stages, or all of forward and step, as programs of fields: evaluated in JavaScript or on a device
-import { array, load4, store4, world } from "../../src/trace/control.ts";
+import { array, load4, loop, store4, world } from "../../src/trace/control.ts";
 import { trace } from "../../src/trace/graph.ts";
 import { add, mul, toF32, type Scalar } from "../../src/trace/scalar.ts";
 import type { Precision } from "../../src/trace/javascript.ts";
@@ -51,10 +51,13 @@ function traceStage(model: Model, stage: Stage, unroll: boolean, exact: boolean)
 
   const made = trace(
     () => {
-      const values: Scalar[] = [];
-      for (let q = 0; q < fours(inputs); q++) {
-        values.push(...load4("inputs", add(mul(world(), fours(inputs)), q), "f32", "read"));
-      }
+      // in loops: drivers compile long for each place that touches a buffer
+      const read = array("given", 4 * fours(inputs));
+      loop(fours(inputs), (q) => {
+        const four = load4("inputs", add(mul(world(), fours(inputs)), q), "f32", "read");
+        four.forEach((x, k) => read.set(add(mul(q, 4), k), x));
+      });
+      const values = Array.from({ length: inputs }, (_, i) => read.get(i));
       const given = new Map<string, readonly Scalar[]>();
       let at = 0;
       for (const [name, size] of sizes) given.set(name, values.slice(at, (at += size)));
@@ -75,10 +78,12 @@ function traceStage(model: Model, stage: Stage, unroll: boolean, exact: boolean)
       for (const name of stage.writes) put(name, d[name].all());
       for (const [name, list] of Object.entries(more)) put(name, list);
       outputs = results.length;
-      for (let q = 0; q < fours(outputs); q++) {
-        const four = [0, 1, 2, 3].map((k) => results[4 * q + k] ?? 0);
+      const written = array("results", 4 * Math.max(1, fours(outputs)));
+      results.forEach((x, i) => written.set(i, x));
+      loop(fours(outputs), (q) => {
+        const four = [0, 1, 2, 3].map((k) => written.get(add(mul(q, 4), k)));
         store4("outputs", add(mul(world(), fours(outputs)), q), four as never);
-      }
+      });
     },
     { unroll, exact },
   );

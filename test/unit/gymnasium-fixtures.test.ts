@@ -2,14 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { type EnvId, readTrajectories } from "../fixtures/gymnasium/read.ts";
 
-const ENVS: EnvId[] = [
-  "Ant-v5",
-  "HalfCheetah-v5",
-  "Hopper-v5",
-  "Walker2d-v5",
-  "InvertedPendulum-v5",
-  "CartPole-v1",
-];
+const ENVS: EnvId[] = ["Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Walker2d-v5", "InvertedPendulum-v5", "CartPole-v1"];
 
 describe.each(ENVS)("recorded trajectories of %s", (env) => {
   const recorded = readTrajectories(env);
@@ -31,9 +24,7 @@ describe.each(ENVS)("recorded trajectories of %s", (env) => {
         expect(recordedCase.rows("reward", index)).toHaveLength(episode.steps);
       });
     }
-    const finite = steps.every((step) =>
-      Object.values(step.after).every((row) => row.every(Number.isFinite)),
-    );
+    const finite = steps.every((step) => Object.values(step.after).every((row) => row.every(Number.isFinite)));
     expect(finite).toBe(true);
   });
 

@@ -21,10 +21,7 @@ function refusal(action: () => unknown): CorralError {
 /** What a batch of four worlds says to some actions; also checks that nothing was written. */
 function refuseActions(space: Box | Discrete | MultiDiscrete, actions: unknown): string {
   const batch = new BatchedSpace(space, 4);
-  const out =
-    space.dtype === "float32"
-      ? new Float32Array(batch.size).fill(42)
-      : new Int32Array(batch.size).fill(42);
+  const out = space.dtype === "float32" ? new Float32Array(batch.size).fill(42) : new Int32Array(batch.size).fill(42);
   const error = refusal(() => batch.write(actions as HostValues, out));
   expect(error.code).toBe("bad-action");
   expect(out.every((x) => x === 42)).toBe(true);
@@ -55,10 +52,7 @@ describe("Box", () => {
       { low: 0, high: -Infinity },
       "[bad-space] Box entry 0 has high -Infinity. Pass a number, or an infinity that leaves room.",
     ],
-    [
-      { low: [0, 0], high: [1, 1, 1] },
-      "[bad-space] Box has 2 entries and 3 values of high. Pass one number or 2.",
-    ],
+    [{ low: [0, 0], high: [1, 1, 1] }, "[bad-space] Box has 2 entries and 3 values of high. Pass one number or 2."],
     [
       { low: 0, high: 1, shape: [0] },
       "[bad-space] shape is [0]; every axis has a positive length. Pass such a shape, [1] for one number.",
@@ -90,12 +84,9 @@ describe("Box", () => {
     const samples = batch.sample(7);
     expect(batch.contains(samples)).toBe(true);
 
-    const mean = (entry: number) =>
-      samples.reduce((sum, x, i) => (i % 4 === entry ? sum + x : sum), 0) / 5000;
+    const mean = (entry: number) => samples.reduce((sum, x, i) => (i % 4 === entry ? sum + x : sum), 0) / 5000;
     // uniform, from above, from below, normal: means 1.5, -2, 4, 0 with standard errors of 0.03 at most
-    [1.5, -2, 4, 0].forEach((expected, entry) =>
-      expect(Math.abs(mean(entry) - expected)).toBeLessThan(0.15),
-    );
+    [1.5, -2, 4, 0].forEach((expected, entry) => expect(Math.abs(mean(entry) - expected)).toBeLessThan(0.15));
   });
 
   it("samples float32 over the whole range without overflow", () => {
@@ -128,8 +119,7 @@ describe("Discrete and MultiDiscrete", () => {
 
   it("sample every value about equally often", () => {
     const counts = new Map<number, number>();
-    for (const x of new BatchedSpace(new Discrete(5, 10), 5000).sample(3))
-      counts.set(x, (counts.get(x) ?? 0) + 1);
+    for (const x of new BatchedSpace(new Discrete(5, 10), 5000).sample(3)) counts.set(x, (counts.get(x) ?? 0) + 1);
     expect([...counts.keys()].toSorted((a, b) => a - b)).toEqual([10, 11, 12, 13, 14]);
     for (const count of counts.values()) expect(Math.abs(count - 1000)).toBeLessThan(150);
   });
@@ -271,9 +261,7 @@ describe("a batch", () => {
     expect(refuseActions(new Discrete(5), [0, 1, 2, -1])).toBe(message("-1"));
     expect(refuseActions(new Discrete(5), [0, 1, 2, 0.5])).toBe(message("0.5"));
     expect(refuseActions(new Discrete(5), [0, 1, 2, Number.NaN])).toBe(message("NaN"));
-    expect(refuseActions(new Discrete(5), new Float32Array(4))).toContain(
-      "actions are of type Float32Array",
-    );
+    expect(refuseActions(new Discrete(5), new Float32Array(4))).toContain("actions are of type Float32Array");
     expect(refuseActions(new MultiDiscrete([2, 3]), [0, 0, 1, 2, 0, 3, 0, 0])).toContain(
       "world 2, entry 1 of the action is 3; it must be an integer from 0 to 2.",
     );
@@ -291,9 +279,7 @@ describe("a batch", () => {
   it("finds any single bad value", () => {
     fc.assert(
       fc.property(fc.nat(11), fc.constantFrom(Number.NaN, Infinity, -Infinity), (at, value) => {
-        const error = refusal(() =>
-          new BatchedSpace(box, 4).check(zeros.map((x, i) => (i === at ? value : x))),
-        );
+        const error = refusal(() => new BatchedSpace(box, 4).check(zeros.map((x, i) => (i === at ? value : x))));
         expect(error.details).toEqual({ world: Math.floor(at / 3), index: at % 3, value });
       }),
     );
@@ -308,9 +294,7 @@ describe("sampling", () => {
     const one = new BatchedSpace<Box | Discrete | MultiDiscrete>(space, 1);
     const all = many.sample(11, { draw: 3 });
     expect(many.sample(11, { draw: 3 })).toEqual(all);
-    expect(one.sample(11, { draw: 3, worldIds: [17] })).toEqual(
-      all.slice(17 * space.size, 18 * space.size),
-    );
+    expect(one.sample(11, { draw: 3, worldIds: [17] })).toEqual(all.slice(17 * space.size, 18 * space.size));
     expect(space.sample(11, { draw: 3 })).toEqual(all.slice(0, space.size));
     expect(many.sample(12, { draw: 3 })).not.toEqual(all);
     expect(many.sample(11, { draw: 4 })).not.toEqual(all);

@@ -2,7 +2,20 @@
 import { describe, expect, test } from "vitest";
 import { array, breakIf, each, flag, loop, param, store4, table, variable, when } from "../../src/trace/control.ts";
 import { trace } from "../../src/trace/graph.ts";
-import { add, eq, gt, isNode, lt, mul, select, sub, toF32, toI32, type Int, type Scalar } from "../../src/trace/scalar.ts";
+import {
+  add,
+  eq,
+  gt,
+  isNode,
+  lt,
+  mul,
+  select,
+  sub,
+  toF32,
+  toI32,
+  type Int,
+  type Scalar,
+} from "../../src/trace/scalar.ts";
 import { runBoth as run } from "../support/trace-runner.ts";
 
 /** Runs `fn` inside a trace. */
