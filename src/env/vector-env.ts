@@ -4,21 +4,21 @@
  */
 import { CorralError } from "../core/errors.ts";
 import type { Plan } from "../memory/plan.ts";
-import { hostRecords, type Batch, type BatchRegion, type HostRecords } from "../sim/batch.ts";
+import type { Batch } from "../sim/batch.ts";
 import type { DeviceChoice } from "../sim/device.ts";
 import { noSnapshot, putSnapshot, SnapshotKeeper, takeSnapshot, type Snapshot } from "../sim/snapshot.ts";
 import { paramChanges, type SimParams } from "../sim/params.ts";
 import { BatchedSpace } from "./batched-space.ts";
 import { gpuViews, type GpuView, type GpuViews } from "./gpu-views.ts";
-import { throwIfFailed } from "./failure.ts";
+import { Exchange } from "./exchange.ts";
 import type { StepResult } from "./step-result.ts";
 import type { HostValues } from "./host-values.ts";
-import { Infos, type InfoSource } from "./infos.ts";
+import type { Infos } from "./infos.ts";
 import type { Autoreset, EnvSpec } from "./kernel.ts";
-import { Ask, KEPT, REQUEST_WORDS, RESULT, resultOffsets } from "./layout.ts";
-import { statusMasks, worldIdsOf, type Settings } from "./options.ts";
+import { KEPT } from "./layout.ts";
+import { worldIdsOf, type Settings } from "./options.ts";
 import { checkReset, type ResetOptions } from "./reset-request.ts";
-import { floats, HostRows, type Floats } from "./results.ts";
+import type { Floats } from "./results.ts";
 import { Box, type Space } from "./spaces.ts";
 import { WorldState, type StateValues } from "./world-state.ts";
 
@@ -47,27 +47,12 @@ export class VectorEnv implements AsyncDisposable {
   readonly plan: Plan;
   /** Buffers on the GPU; undefined on the CPU. */
   readonly gpu: GpuViews | undefined;
-  /** Results of the last call that read them; see `StepResult`. */
-  observations: Floats;
-  rewards: Floats;
-  terminated: Uint8Array;
-  truncated: Uint8Array;
-  infos: Infos;
 
   private readonly spec: EnvSpec;
   private readonly batch: Batch;
   private readonly frameSkip: number;
-  private readonly copy: boolean;
-  private readonly throws: number;
-  private readonly double: boolean;
-  private readonly obs: HostRows;
-  private readonly result: HostRows;
-  private readonly finalObs: HostRows | undefined;
-  private readonly reads: readonly BatchRegion[];
   private readonly state: WorldState;
-  private readonly actionValues: Float32Array | Int32Array;
-  private readonly actionRecords: readonly HostRecords[];
-  private readonly requestRecords: readonly HostRecords[];
+  private readonly exchange: Exchange;
   private busy: string | undefined;
   private closing: Promise<void> | undefined;
   private readonly kept: readonly string[];
@@ -77,8 +62,6 @@ export class VectorEnv implements AsyncDisposable {
   private stepCount = 0;
   private wasReset = false;
   private unread = 0;
-  /** What the last unread call was. */
-  private source: InfoSource;
 
   constructor(
     spec: EnvSpec,
@@ -93,38 +76,35 @@ export class VectorEnv implements AsyncDisposable {
     this.numEnvs = this.plan.numEnvs;
     this.autoreset = vec.autoreset;
     this.frameSkip = vec.frameSkip;
-    this.copy = vec.copy;
-    this.throws = statusMasks(vec).throws;
-    this.double = vec.device === "cpu-f64";
     this.worldIds = worldIdsOf(vec, this.numEnvs);
     this.singleActionSpace = spec.action;
     this.singleObservationSpace = new Box({ low: -Infinity, high: Infinity, shape: [spec.shape.nobs] });
     this.actionSpace = new BatchedSpace(spec.action, this.numEnvs);
     this.observationSpace = new BatchedSpace(this.singleObservationSpace, this.numEnvs);
 
-    const { plan, double } = this;
-    this.obs = new HostRows(plan, "obs", spec.shape.nobs, double);
-    this.result = new HostRows(plan, "result", resultOffsets(spec.shape).words, double);
-    this.finalObs =
-      vec.autoreset === "same-step" ? new HostRows(plan, "final_obs", spec.shape.nobs, double) : undefined;
-    this.reads = [...this.obs.regions, ...this.result.regions];
+    this.exchange = new Exchange(spec, batch, vec, this.actionSpace, this.worldIds);
     this.state = new WorldState(batch, spec.shape);
-    this.actionValues =
-      spec.action.kind === "box" ? new Float32Array(this.actionSpace.size) : new Int32Array(this.actionSpace.size);
-    this.actionRecords = this.recordsOf("action");
-    this.requestRecords = this.recordsOf("request");
     this.gpu = gpuViews(batch, spec.shape.nobs, spec.action);
-
-    this.observations =
-      this.obs.stride === this.obs.used ? this.obs.data : floats(this.numEnvs * this.obs.used, double);
-    this.rewards = floats(this.numEnvs, double);
-    this.terminated = new Uint8Array(this.numEnvs);
-    this.truncated = new Uint8Array(this.numEnvs);
-    this.source = this.sourceOf("reset");
-    this.infos = new Infos(this.source);
     this.again = again;
-    this.kept = plan.arenas.map(({ name }) => name).filter((name) => KEPT.includes(name));
+    this.kept = this.plan.arenas.map(({ name }) => name).filter((name) => KEPT.includes(name));
     if (vec.snapshotEvery !== undefined) this.keeper = new SnapshotKeeper(batch, this.kept, vec.snapshotEvery);
+  }
+
+  /** Results of the last call that read them; see `StepResult`. */
+  get observations(): Floats {
+    return this.exchange.observations;
+  }
+  get rewards(): Floats {
+    return this.exchange.rewards;
+  }
+  get terminated(): Uint8Array {
+    return this.exchange.terminated;
+  }
+  get truncated(): Uint8Array {
+    return this.exchange.truncated;
+  }
+  get infos(): Infos {
+    return this.exchange.infos;
   }
 
   /** Control steps of the batch so far; a snapshot that is put back sets it. */
@@ -156,16 +136,6 @@ export class VectorEnv implements AsyncDisposable {
     return this.batch.planned.kernels;
   }
 
-  private recordsOf(arena: string): HostRecords[] {
-    const { bytesPerWorld } = this.plan.arenas.find((a) => a.name === arena)!;
-    const onCpu = this.batch.buffer(arena, 0) === undefined;
-    return this.plan.shards.map(({ paddedWorlds }) => hostRecords((bytesPerWorld / 4) * paddedWorlds, onCpu));
-  }
-
-  private sourceOf(call: "reset" | "step"): InfoSource {
-    return { result: this.result, finalObs: this.finalObs, shape: this.spec.shape, touched: undefined, call };
-  }
-
   private assertOpen(what: string): void {
     if (this.closing) throw new CorralError("closed", `cannot ${what}: ${this.id} was closed. Make another one.`);
     if (this.busy !== undefined) {
@@ -190,30 +160,19 @@ export class VectorEnv implements AsyncDisposable {
    */
   async reset(options: ResetOptions = {}): Promise<StepResult> {
     this.assertOpen("reset");
-    const { mask, keyOf } = checkReset(options, this.numEnvs);
-    if (mask && !this.wasReset) {
+    const request = checkReset(options, this.numEnvs);
+    if (request.mask && !this.wasReset) {
       throw new CorralError(
         "needs-reset",
         `${this.id} was not reset yet, so its first reset is of all worlds. Call reset() without a mask.`,
       );
     }
     return this.exclusive("reset", async () => {
-      for (const { index, firstWorld, worlds } of this.plan.shards) {
-        const { u32 } = this.requestRecords[index];
-        u32.fill(0);
-        for (let local = 0; local < worlds; local++) {
-          const world = firstWorld + local;
-          if (mask && !mask[world]) continue;
-          const at = local * REQUEST_WORDS;
-          u32[at] = keyOf ? Ask.reset | Ask.seed : Ask.reset;
-          if (keyOf) [u32[at + 1], u32[at + 2]] = keyOf(world);
-        }
-        await this.batch.write("request", index, this.requestRecords[index]);
-      }
+      await this.exchange.sendRequests(request);
       this.batch.run("reset");
       this.wasReset = true;
       this.keeper?.stepped(this.stepCount);
-      this.source = { ...this.sourceOf("reset"), touched: mask };
+      this.exchange.expect("reset", request.mask);
       return this.collect();
     });
   }
@@ -234,13 +193,13 @@ export class VectorEnv implements AsyncDisposable {
     this.assertSteppable();
     this.keeper?.check();
     const onGpu = this.gpu !== undefined && actions === this.gpu.actions;
-    if (!onGpu) this.actionSpace.write(actions as HostValues, this.actionValues);
+    if (!onGpu) this.exchange.takeActions(actions as HostValues);
     return this.exclusive("step", async () => {
-      if (!onGpu) await this.sendActions();
+      if (!onGpu) await this.exchange.sendActions();
       this.batch.run("step");
       this.stepCount++;
       this.keeper?.stepped(this.stepCount);
-      this.source = this.sourceOf("step");
+      this.exchange.expect("step");
       if (readback) return this.collect();
       if (++this.unread >= MAX_UNREAD) await this.batch.sync();
       this.unread %= MAX_UNREAD;
@@ -262,7 +221,7 @@ export class VectorEnv implements AsyncDisposable {
   private assertSteppable(): void {
     if (!this.wasReset) throw this.needsReset();
     if (this.autoreset !== "disabled") return;
-    const over = this.terminated.findIndex((t, world) => t + this.truncated[world] > 0);
+    const over = this.exchange.firstOver();
     if (over < 0) return;
     throw new CorralError(
       "needs-reset",
@@ -271,50 +230,9 @@ export class VectorEnv implements AsyncDisposable {
     );
   }
 
-  private async sendActions(): Promise<void> {
-    const { size } = this.singleActionSpace;
-    const stride = this.actionRecords[0].f32.length / this.plan.shards[0].paddedWorlds;
-    const isFloat = this.singleActionSpace.kind === "box";
-    for (const { index, firstWorld, worlds } of this.plan.shards) {
-      const records = this.actionRecords[index];
-      const into = isFloat ? records.f32 : records.u32;
-      for (let local = 0; local < worlds; local++) {
-        const from = (firstWorld + local) * size;
-        for (let i = 0; i < size; i++) into[local * stride + i] = this.actionValues[from + i];
-      }
-      await this.batch.write("action", index, records);
-    }
-  }
-
-  /** One round trip: observations and results of all shards; then what users read of them. */
-  private async collect(): Promise<StepResult> {
-    await this.batch.readInto(this.reads);
+  private collect(): Promise<StepResult> {
     this.unread = 0;
-    if (this.copy) this.renew();
-    if (this.observations !== this.obs.data) this.obs.compact(this.observations);
-    this.result.column(RESULT.reward, this.rewards);
-    this.result.column(RESULT.terminated, this.terminated);
-    this.result.column(RESULT.truncated, this.truncated);
-    if (this.finalObs && this.source.call === "step" && this.terminated.some((t, w) => t + this.truncated[w] > 0)) {
-      await this.batch.readInto(this.finalObs.regions);
-    }
-    this.infos = new Infos(this.source);
-    if (this.throws !== 0) this.assertStatus();
-    const { observations, rewards, terminated, truncated, infos } = this;
-    return { observations, rewards, terminated, truncated, infos };
-  }
-
-  private renew(): void {
-    this.observations = floats(this.numEnvs * this.obs.used, this.double);
-    this.rewards = floats(this.numEnvs, this.double);
-    this.terminated = new Uint8Array(this.numEnvs);
-    this.truncated = new Uint8Array(this.numEnvs);
-  }
-
-  private assertStatus(): void {
-    const { infos, throws, worldIds, spec } = this;
-    const step = (world: number) => this.result.data[world * this.result.stride + RESULT.episode_length];
-    throwIfFailed({ infos, throws, worldIds, step, nconmax: spec.nconmax });
+    return this.exchange.collect();
   }
 
   /** Changes numbers that kernels take as parameters: timestep, gravity, tolerance, ls_tolerance. */
@@ -363,7 +281,7 @@ export class VectorEnv implements AsyncDisposable {
       this.stepCount = snapshot.batch.steps;
       this.keeper?.restart();
       this.keeper?.stepped(this.stepCount);
-      this.source = this.sourceOf("step");
+      this.exchange.expect("step");
       return this.collect();
     });
   }
