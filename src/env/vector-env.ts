@@ -197,14 +197,56 @@ export class VectorEnv implements AsyncDisposable {
     return this.exclusive("step", async () => {
       if (!onGpu) await this.exchange.sendActions();
       this.batch.run("step");
-      this.stepCount++;
-      this.keeper?.stepped(this.stepCount);
-      this.exchange.expect("step");
+      this.stepped(1);
       if (readback) return this.collect();
-      if (++this.unread >= MAX_UNREAD) await this.batch.sync();
-      this.unread %= MAX_UNREAD;
-      return undefined;
+      return this.keepPace();
     });
+  }
+
+  /**
+   * Control steps in one submission, for policies that run on the GPU: `encode` is called at once, must not await, and
+   * encodes into one compute pass. Its second argument encodes a control step of all worlds, which reads `gpu.actions`
+   * and writes `gpu.observations` and the others; dispatches of the caller's kernels go before, between and after.
+   * Results stay on the GPU until `read()`. Bits are those of as many calls of `step`.
+   * @throws CorralError needs-gpu on the CPU, closed, call-in-flight, needs-reset, snapshot-failed, and what `encode`
+   *   throws: then no world was stepped
+   */
+  async stepOnDevice(encode: (pass: GPUComputePassEncoder, step: () => void) => void): Promise<void> {
+    this.assertOpen("step");
+    this.assertSteppable();
+    this.keeper?.check();
+    return this.exclusive("stepOnDevice", async () => {
+      if (!this.batch.submit) {
+        throw new CorralError(
+          "needs-gpu",
+          `${this.id} runs on ${this.deviceName}, which has no GPU passes. Use step().`,
+        );
+      }
+      let count = 0;
+      this.batch.submit("step", (pass, run) =>
+        encode(pass, () => {
+          run("step");
+          count++;
+        }),
+      );
+      this.stepped(count);
+      return this.keepPace();
+    });
+  }
+
+  /** Counts steps that were queued just now. */
+  private stepped(count: number): void {
+    this.stepCount += count;
+    this.unread += count;
+    this.keeper?.stepped(this.stepCount);
+    this.exchange.expect("step");
+  }
+
+  /** Keeps the host from running far ahead of the device. */
+  private async keepPace(): Promise<undefined> {
+    if (this.unread < MAX_UNREAD) return;
+    await this.batch.sync();
+    this.unread = 0;
   }
 
   /** Reads the results of the last step or reset. */

@@ -148,6 +148,9 @@ export interface BatchRegion {
   readonly into: Float32Array | Float64Array;
 }
 
+/** What `Batch.submit` hands to its caller: one compute pass, and runs of the batch's kernels in it. */
+export type EncodePass = (pass: GPUComputePassEncoder, run: (kernel: string) => void) => void;
+
 /** A batch that holds its memory and runs kernels. */
 export interface Batch extends AsyncDisposable {
   readonly planned: PlannedBatch;
@@ -156,6 +159,11 @@ export interface Batch extends AsyncDisposable {
   setParam(name: string, value: number): void;
   /** Queues one run of a kernel over all worlds. */
   run(kernel: string): void;
+  /**
+   * Queues one submission: what `encode` encodes, which must not await. Nothing is queued where it throws. Undefined on
+   * the CPU.
+   */
+  submit?(what: string, encode: EncodePass): void;
   /** Queues a copy of all of an arena to another of the same layout. */
   copy(from: string, to: string): void;
   /**

@@ -15,6 +15,7 @@ import {
   WORKGROUP_SIZE,
   type Batch,
   type BatchRegion,
+  type EncodePass,
   type HostRecords,
   type PlannedBatch,
 } from "./batch.ts";
@@ -179,21 +180,29 @@ export class GpuBatch implements Batch {
   }
 
   run(name: string): void {
-    this.assertQueued(`run ${name}`);
-    const { pipeline, groups } = this.kernels.get(name)!;
-    this.queue.run(`run ${name}`, () => {
+    this.submit(`run ${name}`, (_, run) => run(name));
+  }
+
+  submit(what: string, encode: EncodePass): void {
+    this.assertQueued(what);
+    this.queue.run(what, () => {
       this.flushParams();
-      const encoder = this.gpu.device.createCommandEncoder({ label: name });
-      const pass = encoder.beginComputePass({ label: name });
-      pass.setPipeline(pipeline);
-      for (const { index, worlds } of this.planned.plan.shards) {
-        const count = Math.ceil(worlds / WORKGROUP_SIZE);
-        pass.setBindGroup(0, groups[index]);
-        pass.dispatchWorkgroups(Math.min(count, MAX_GROUPS), Math.ceil(count / MAX_GROUPS));
-      }
+      const encoder = this.gpu.device.createCommandEncoder({ label: what });
+      const pass = encoder.beginComputePass({ label: what });
+      encode(pass, (name) => this.encode(pass, name));
       pass.end();
       this.gpu.device.queue.submit([encoder.finish()]);
     });
+  }
+
+  private encode(pass: GPUComputePassEncoder, name: string): void {
+    const { pipeline, groups } = this.kernels.get(name)!;
+    pass.setPipeline(pipeline);
+    for (const { index, worlds } of this.planned.plan.shards) {
+      const count = Math.ceil(worlds / WORKGROUP_SIZE);
+      pass.setBindGroup(0, groups[index]);
+      pass.dispatchWorkgroups(Math.min(count, MAX_GROUPS), Math.ceil(count / MAX_GROUPS));
+    }
   }
 
   copy(from: string, to: string): void {
