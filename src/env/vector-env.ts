@@ -6,6 +6,7 @@ import { CorralError } from "../core/errors.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { Batch } from "../sim/batch.ts";
 import type { DeviceChoice } from "../sim/device.ts";
+import { Gate } from "../sim/gate.ts";
 import { noSnapshot, putSnapshot, SnapshotKeeper, takeSnapshot, type Snapshot } from "../sim/snapshot.ts";
 import { paramChanges, type SimParams } from "../sim/params.ts";
 import { BatchedSpace } from "./batched-space.ts";
@@ -53,8 +54,7 @@ export class VectorEnv implements AsyncDisposable {
   private readonly frameSkip: number;
   private readonly state: WorldState;
   private readonly exchange: Exchange;
-  private busy: string | undefined;
-  private closing: Promise<void> | undefined;
+  private readonly gate: Gate;
   private readonly kept: readonly string[];
   private readonly keeper: SnapshotKeeper | undefined;
   /** Makes the same environment with other options. */
@@ -73,6 +73,7 @@ export class VectorEnv implements AsyncDisposable {
     this.batch = batch;
     this.plan = batch.planned.plan;
     this.id = spec.task.id;
+    this.gate = new Gate(this.id);
     this.numEnvs = this.plan.numEnvs;
     this.autoreset = vec.autoreset;
     this.frameSkip = vec.frameSkip;
@@ -136,30 +137,12 @@ export class VectorEnv implements AsyncDisposable {
     return this.batch.planned.kernels;
   }
 
-  private assertOpen(what: string): void {
-    if (this.closing) throw new CorralError("closed", `cannot ${what}: ${this.id} was closed. Make another one.`);
-    if (this.busy !== undefined) {
-      throw new CorralError("call-in-flight", `cannot ${what}: ${this.busy} has not resolved yet. Await it first.`, {
-        pending: this.busy,
-      });
-    }
-  }
-
-  private async exclusive<T>(what: string, run: () => Promise<T>): Promise<T> {
-    this.busy = what;
-    try {
-      return await run();
-    } finally {
-      this.busy = undefined;
-    }
-  }
-
   /**
    * Starts new episodes: in all worlds, or in those of a mask. The other rows of the results stay.
    * @throws CorralError closed, call-in-flight, bad-seed, bad-reset-mask, unknown-option; then nothing has changed
    */
   async reset(options: ResetOptions = {}): Promise<StepResult> {
-    this.assertOpen("reset");
+    this.gate.assertOpen("reset");
     const request = checkReset(options, this.numEnvs);
     if (request.mask && !this.wasReset) {
       throw new CorralError(
@@ -167,7 +150,7 @@ export class VectorEnv implements AsyncDisposable {
         `${this.id} was not reset yet, so its first reset is of all worlds. Call reset() without a mask.`,
       );
     }
-    return this.exclusive("reset", async () => {
+    return this.gate.exclusive("reset", async () => {
       await this.exchange.sendRequests(request);
       this.batch.run("reset");
       this.wasReset = true;
@@ -189,12 +172,12 @@ export class VectorEnv implements AsyncDisposable {
     actions: HostValues | GpuView,
     { readback = true }: { readonly readback?: boolean } = {},
   ): Promise<StepResult | undefined> {
-    this.assertOpen("step");
+    this.gate.assertOpen("step");
     this.assertSteppable();
     this.keeper?.check();
     const onGpu = this.gpu !== undefined && actions === this.gpu.actions;
     if (!onGpu) this.exchange.takeActions(actions as HostValues);
-    return this.exclusive("step", async () => {
+    return this.gate.exclusive("step", async () => {
       if (!onGpu) await this.exchange.sendActions();
       this.batch.run("step");
       this.stepped(1);
@@ -212,10 +195,10 @@ export class VectorEnv implements AsyncDisposable {
    *   throws: then no world was stepped
    */
   async stepOnDevice(encode: (pass: GPUComputePassEncoder, step: () => void) => void): Promise<void> {
-    this.assertOpen("step");
+    this.gate.assertOpen("step");
     this.assertSteppable();
     this.keeper?.check();
-    return this.exclusive("stepOnDevice", async () => {
+    return this.gate.exclusive("stepOnDevice", async () => {
       if (!this.batch.submit) {
         throw new CorralError(
           "needs-gpu",
@@ -251,9 +234,9 @@ export class VectorEnv implements AsyncDisposable {
 
   /** Reads the results of the last step or reset. */
   async read(): Promise<StepResult> {
-    this.assertOpen("read");
+    this.gate.assertOpen("read");
     if (!this.wasReset) throw this.needsReset();
-    return this.exclusive("read", () => this.collect());
+    return this.gate.exclusive("read", () => this.collect());
   }
 
   private needsReset(): CorralError {
@@ -279,7 +262,7 @@ export class VectorEnv implements AsyncDisposable {
 
   /** Changes numbers that kernels take as parameters: timestep, gravity, tolerance, ls_tolerance. */
   setOptions(change: Partial<SimParams>): void {
-    this.assertOpen("change options");
+    this.gate.assertOpen("change options");
     for (const [name, value] of paramChanges(change)) {
       this.batch.setParam(name, value);
       if (name === "timestep") this.batch.setParam("dt", value * this.frameSkip);
@@ -292,21 +275,24 @@ export class VectorEnv implements AsyncDisposable {
    * @throws CorralError unknown-field, bad-shape, bad-value, bad-world; then nothing has changed
    */
   async setState(values: StateValues, worlds?: readonly number[]): Promise<void> {
-    this.assertOpen("set state");
-    await this.exclusive("setState", () => this.state.set(values, worlds));
+    this.gate.assertOpen("set state");
+    await this.gate.exclusive("setState", () => this.state.set(values, worlds));
   }
 
   /** Reads what `setState` sets, and `episode`, of all worlds or of chosen ones, after all steps so far. */
   async getState<N extends string>(names: readonly N[], worlds?: readonly number[]): Promise<Record<N, Float64Array>> {
-    this.assertOpen("get state");
-    return this.exclusive("getState", () => this.state.get(names, worlds));
+    this.gate.assertOpen("get state");
+    return this.gate.exclusive("getState", () => this.state.get(names, worlds));
   }
 
   /** Copies to the host all that the future depends on, and the last results. */
   async snapshot(): Promise<VecSnapshot> {
-    this.assertOpen("take a snapshot");
+    this.gate.assertOpen("take a snapshot");
     const { batch, kept, stepCount, wasReset } = this;
-    return this.exclusive("snapshot", async () => ({ batch: await takeSnapshot(batch, kept, stepCount), wasReset }));
+    return this.gate.exclusive("snapshot", async () => ({
+      batch: await takeSnapshot(batch, kept, stepCount),
+      wasReset,
+    }));
   }
 
   /**
@@ -316,8 +302,8 @@ export class VectorEnv implements AsyncDisposable {
    *   nothing has changed
    */
   async restore(snapshot: VecSnapshot): Promise<StepResult> {
-    this.assertOpen("restore");
-    return this.exclusive("restore", async () => {
+    this.gate.assertOpen("restore");
+    return this.gate.exclusive("restore", async () => {
       await putSnapshot(this.batch, snapshot.batch);
       this.wasReset = snapshot.wasReset;
       this.stepCount = snapshot.batch.steps;
@@ -347,10 +333,9 @@ export class VectorEnv implements AsyncDisposable {
     return other;
   }
 
-  /** Gives all memory back, once reads under way have completed. Calling it again returns the same promise. */
+  /** Gives all memory back, once the call in flight and reads have completed. Calling it again returns the same promise. */
   close(): Promise<void> {
-    this.closing ??= this.batch.close();
-    return this.closing;
+    return this.gate.close(() => this.batch.close());
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -7,6 +7,7 @@ import { locateWorld } from "../memory/shards.ts";
 import type { Plan } from "../memory/plan.ts";
 import { hostRecords, layoutsOf, type Batch, type BatchRegion, type HostRecords } from "./batch.ts";
 import { placeBatch, type DeviceChoice } from "./device.ts";
+import { Gate } from "./gate.ts";
 import { paramChanges, type SimParams } from "./params.ts";
 import { putField, takeField } from "./records.ts";
 import { prepare, type SimulationOptions } from "./simulation_spec.ts";
@@ -63,8 +64,7 @@ export class Simulation implements AsyncDisposable {
   /** Arenas that hold what the future depends on. */
   private readonly kept: readonly string[];
   private readonly keeper: SnapshotKeeper | undefined;
-  private closing: Promise<void> | undefined;
-  private busy: string | undefined;
+  private readonly gate = new Gate("the simulation");
   private stepCount = 0;
 
   constructor(model: Model, batch: Batch, recipe: Recipe) {
@@ -94,28 +94,13 @@ export class Simulation implements AsyncDisposable {
     return this.batch.deviceName;
   }
 
-  private assertOpen(what: string): void {
-    if (this.closing) throw new CorralError("closed", `cannot ${what}: the simulation was closed. Create another one.`);
-    if (this.busy === undefined) return;
-    throw new CorralError("call-in-flight", `cannot ${what}: ${this.busy} has not resolved yet. Await it first.`);
-  }
-
   /** Puts all worlds into the model's initial state: qpos0, all else zero. */
   async reset(): Promise<void> {
-    this.assertOpen("reset");
+    this.gate.assertOpen("reset");
     this.batch.forgive();
     const initial: Partial<Record<string, ArrayLike<number>>> = { qpos: this.model.qpos0, ...mocapFrames(this.model) };
-    await this.exclusive("reset", () => this.fill(initial));
+    await this.gate.exclusive("reset", () => this.fill(initial));
     this.startAt(0);
-  }
-
-  private async exclusive<T>(what: string, run: () => Promise<T>): Promise<T> {
-    this.busy = what;
-    try {
-      return await run();
-    } finally {
-      this.busy = undefined;
-    }
   }
 
   /** Writes the same values into all worlds, all else zero. */
@@ -150,13 +135,13 @@ export class Simulation implements AsyncDisposable {
 
   /** Changes options that are parameters of the kernels: timestep, gravity, tolerance, ls_tolerance. */
   setOptions(change: Partial<SimParams>): void {
-    this.assertOpen("change options");
+    this.gate.assertOpen("change options");
     for (const [name, value] of paramChanges(change)) this.batch.setParam(name, value);
   }
 
   /** Queues `nstep` physics steps of `timestep` each for every world (mj_step). */
   step(nstep = 1): void {
-    this.assertOpen("step");
+    this.gate.assertOpen("step");
     if (!Number.isInteger(nstep) || nstep < 1) {
       throw new CorralError("bad-option", `nstep is ${String(nstep)}; it is a positive integer.`, { nstep });
     }
@@ -169,7 +154,7 @@ export class Simulation implements AsyncDisposable {
 
   /** Queues an evaluation of the derived fields at the current state (mj_forward). */
   forward(): void {
-    this.assertOpen("forward");
+    this.gate.assertOpen("forward");
     this.batch.setParam("nstep", 0);
     this.batch.run("step");
   }
@@ -179,7 +164,7 @@ export class Simulation implements AsyncDisposable {
    * @throws CorralError work-refused, snapshot-failed; DeviceLostError
    */
   async sync(): Promise<void> {
-    this.assertOpen("sync");
+    this.gate.assertOpen("sync");
     await this.batch.sync();
     await this.keeper?.settled();
   }
@@ -210,7 +195,7 @@ export class Simulation implements AsyncDisposable {
    * @throws CorralError unknown-field, bad-shape, bad-world, bad-value
    */
   async setState(values: StateValues, worlds?: readonly number[]): Promise<void> {
-    this.assertOpen("set state");
+    this.gate.assertOpen("set state");
     const list = this.worldList(worlds);
     const byArena = new Map<string, [string, ArrayLike<number>][]>();
     for (const [name, data] of Object.entries(values)) {
@@ -238,7 +223,7 @@ export class Simulation implements AsyncDisposable {
     }
 
     // a step between the read and the write would be undone
-    await this.exclusive("setState", () => this.writeFields(byArena, list));
+    await this.gate.exclusive("setState", () => this.writeFields(byArena, list));
   }
 
   private async writeFields(
@@ -271,7 +256,7 @@ export class Simulation implements AsyncDisposable {
     names: readonly N[],
     worlds?: readonly number[],
   ): Promise<Record<N, Float64Array>> {
-    this.assertOpen("get state");
+    this.gate.assertOpen("get state");
     const list = this.worldList(worlds);
     const places = list.map((world) => locateWorld(this.plan, world));
 
@@ -304,7 +289,7 @@ export class Simulation implements AsyncDisposable {
    * also how many were needed. No other world is touched by what goes wrong in one.
    */
   async status(): Promise<WorldStatus[]> {
-    this.assertOpen("read the status");
+    this.gate.assertOpen("read the status");
     const records = await this.readArenas(
       ["derived"],
       this.plan.shards.map(({ index }) => index),
@@ -334,7 +319,7 @@ export class Simulation implements AsyncDisposable {
 
   /** Copies all that the future depends on to the host: state, controls, options that change between steps. */
   async snapshot(): Promise<Snapshot> {
-    this.assertOpen("take a snapshot");
+    this.gate.assertOpen("take a snapshot");
     return takeSnapshot(this.batch, this.kept, this.stepCount);
   }
 
@@ -343,8 +328,8 @@ export class Simulation implements AsyncDisposable {
    * @throws CorralError bad-snapshot; then nothing has changed
    */
   async restore(snapshot: Snapshot): Promise<void> {
-    this.assertOpen("restore");
-    await this.exclusive("restore", () => putSnapshot(this.batch, snapshot));
+    this.gate.assertOpen("restore");
+    await this.gate.exclusive("restore", () => putSnapshot(this.batch, snapshot));
     this.startAt(snapshot.steps);
   }
 
@@ -379,10 +364,9 @@ export class Simulation implements AsyncDisposable {
     return this.batch.planned.kernels;
   }
 
-  /** Gives all memory back, once reads under way have completed. Calling it again returns the same promise. */
+  /** Gives all memory back, once the call in flight and reads have completed. Calling it again returns the same promise. */
   close(): Promise<void> {
-    this.closing ??= this.batch.close();
-    return this.closing;
+    return this.gate.close(() => this.batch.close());
   }
 
   [Symbol.asyncDispose](): Promise<void> {

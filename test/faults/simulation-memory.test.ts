@@ -2,6 +2,8 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { formatBytes } from "../../src/core/units.ts";
+import { makeVec } from "../../src/env/index.ts";
+import "../../envs/index.ts";
 import { type GpuDevice, openDevice } from "../../src/gpu/device.ts";
 import type { Limits } from "../../src/gpu/limits.ts";
 import { createBudget } from "../../src/memory/device-budget.ts";
@@ -133,11 +135,35 @@ describe.each(adapters)("simulations on the %s adapter", { timeout: 1_800_000 },
     await closing;
     expect(time[2999]).toBeCloseTo(20 * model.opt.timestep, 5);
     expect(() => simulation.step()).toThrowErrorMatchingInlineSnapshot(
-      `[CorralError: [closed] cannot step: the simulation was closed. Create another one.]`,
+      `[CorralError: [closed] cannot step: the simulation was closed. Make another one.]`,
     );
     await expect(simulation.getState(["qpos"])).rejects.toThrowError("[closed]");
     await expect(simulation.snapshot()).rejects.toThrowError("[closed]");
     await simulation.close();
+  });
+
+  test("closed in the middle of a call, the call completes first", async () => {
+    const { id, options } = { id: "InvertedPendulum-v5", options: { numEnvs: 3000, device: gpu } };
+    const simulation = await createSimulation(model, options);
+    const calls = [simulation.reset(), simulation.close()];
+    await expect(simulation.reset()).rejects.toThrowError("[closed]");
+    await Promise.all(calls);
+
+    const env = await makeVec(id, options);
+    await env.reset();
+    const step = env.step(env.actionSpace.sample(0));
+    const closing = env.close();
+    await expect(env.step(env.actionSpace.sample(0))).rejects.toThrowError("[closed]");
+    expect((await step).observations).toHaveLength(3000 * 4);
+    await closing;
+
+    // a call that fails holds nothing up
+    const other = await makeVec(id, options);
+    const bad = other.setState({ qpos: [1] });
+    const end = other.close();
+    await expect(bad).rejects.toThrowError("[bad-shape]");
+    await end;
+    expect((await createBudget(gpu)).live).toBe(bystander.bytes);
   });
 
   test("cannot be stepped between the halves of a write, or under a read in pieces", async () => {
