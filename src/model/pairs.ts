@@ -1,5 +1,5 @@
 // geom pairs that can touch, in the order in which MuJoCo makes their contacts (mj_collision)
-import { mjMINMU, mjMINVAL, mjtCone, mjtDisableBit, mjtEnableBit, mjtGeom, mjtJoint } from "./enums.ts";
+import { mjMINMU, mjMINVAL, mjtCone, mjtDisableBit, mjtEnableBit, mjtEq, mjtGeom, mjtJoint, mjtObj } from "./enums.ts";
 import type { Model } from "./model.ts";
 
 /** A pair of geoms that can touch, with the combined parameters of its contacts. */
@@ -206,27 +206,53 @@ export function geomPairs(model: Model): GeomPair[] {
 export interface ConstraintBound {
   readonly nconmax: number;
   readonly njmax: number;
-  /** Rows by kind: friction loss, limits, contacts. */
+  /** Rows by kind: equality, friction loss, limits, contacts. */
+  readonly ne: number;
   readonly nf: number;
   readonly nl: number;
   readonly ncontact: number;
 }
 
-/** Most rows that the limit of a joint makes: both ends at once only where the range is narrower than two margins. */
+/** Most rows that a range makes: both ends at once only where it is narrower than two margins. */
+const rangeRows = (range: ArrayLike<number>, margin: ArrayLike<number>, i: number): number =>
+  range[2 * i + 1] - range[2 * i] < 2 * margin[i] ? 2 : 1;
+
+/** Most rows that the limit of a joint makes. */
 function limitRows(model: Model, j: number): number {
   if (!model.jnt_limited[j] || model.jnt_type[j] === mjtJoint.FREE) return 0;
-  if (model.jnt_type[j] === mjtJoint.BALL) return 1;
-  return model.jnt_range[2 * j + 1] - model.jnt_range[2 * j] < 2 * model.jnt_margin[j] ? 2 : 1;
+  return model.jnt_type[j] === mjtJoint.BALL ? 1 : rangeRows(model.jnt_range, model.jnt_margin, j);
+}
+
+/** The two bodies that a connect or weld holds together. */
+export function equalityBodies(model: Model, e: number): [number, number] {
+  const ids = [model.eq_obj1id[e], model.eq_obj2id[e]];
+  return (model.eq_objtype[e] === mjtObj.SITE ? ids.map((s) => model.site_bodyid[s]) : ids) as [number, number];
+}
+
+/** Rows of an equality constraint: none where it is not active at the start, or holds what cannot move. */
+function equalityRows(model: Model, e: number): number {
+  if (!model.eq_active0[e]) return 0;
+  const rows = { [mjtEq.CONNECT]: 3, [mjtEq.WELD]: 6 }[model.eq_type[e]];
+  if (rows === undefined) return 1;
+  return equalityBodies(model, e).some((b) => model.body_weldid[b] !== 0) ? rows : 0;
 }
 
 /** The bound over all states: every pair touching everywhere, every limit reached. */
 export function constraintBound(model: Model, pairs: readonly GeomPair[] = geomPairs(model)): ConstraintBound {
   const off = (bit: number) => isSet(model, mjtDisableBit.CONSTRAINT | bit);
-  const nf = off(mjtDisableBit.FRICTIONLOSS) ? 0 : model.dof_frictionloss.filter((x) => x !== 0).length;
+  const count = (values: Float64Array) => values.filter((x) => x !== 0).length;
+  let ne = 0;
+  if (!off(mjtDisableBit.EQUALITY)) for (let e = 0; e < model.neq; e++) ne += equalityRows(model, e);
+  const nf = off(mjtDisableBit.FRICTIONLOSS) ? 0 : count(model.dof_frictionloss) + count(model.tendon_frictionloss);
   let nl = 0;
-  if (!off(mjtDisableBit.LIMIT)) for (let j = 0; j < model.njnt; j++) nl += limitRows(model, j);
+  if (!off(mjtDisableBit.LIMIT)) {
+    for (let j = 0; j < model.njnt; j++) nl += limitRows(model, j);
+    for (let t = 0; t < model.ntendon; t++) {
+      if (model.tendon_limited[t]) nl += rangeRows(model.tendon_range, model.tendon_margin, t);
+    }
+  }
 
   const nconmax = pairs.reduce((n, p) => n + p.ncon, 0);
   const ncontact = pairs.reduce((n, p) => n + p.ncon * p.nrow, 0);
-  return { nconmax, njmax: nf + nl + ncontact, nf, nl, ncontact };
+  return { nconmax, njmax: ne + nf + nl + ncontact, ne, nf, nl, ncontact };
 }

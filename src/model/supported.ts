@@ -41,6 +41,8 @@ const COLLIDERS: ReadonlySet<string> = new Set(
   ].map(String),
 );
 
+const EQUALITIES: ReadonlySet<number> = new Set([mjtEq.CONNECT, mjtEq.WELD, mjtEq.JOINT, mjtEq.TENDON]);
+
 const SENSORS: ReadonlySet<number> = new Set([
   mjtSensor.JOINTPOS,
   mjtSensor.JOINTVEL,
@@ -161,7 +163,8 @@ const equalities: Check = (model, found) => {
   const off = mjtDisableBit.EQUALITY | mjtDisableBit.CONSTRAINT;
   if ((model.opt.disableflags & off) !== 0) return;
   for (let e = 0; e < model.neq; e++) {
-    if (model.eq_active0[e]) found.add(`equality ${lower(mjtEq, model.eq_type[e])}`, describe(model, "equality", e));
+    if (EQUALITIES.has(model.eq_type[e]) || !model.eq_active0[e]) continue;
+    found.add(`equality ${lower(mjtEq, model.eq_type[e])}`, describe(model, "equality", e));
   }
 };
 
@@ -176,9 +179,6 @@ const tendons: Check = (model, found) => {
     const forces = {
       "polynomial tendon stiffness": nonzero(model.tendon_stiffnesspoly, t, 2),
       "polynomial tendon damping": nonzero(model.tendon_dampingpoly, t, 2),
-      "tendon armature": nonzero(model.tendon_armature, t),
-      "tendon frictionloss": nonzero(model.tendon_frictionloss, t),
-      "tendon limit": nonzero(model.tendon_limited, t),
     };
     for (const [feature, used] of Object.entries(forces)) if (used) found.add(feature, name);
   }

@@ -1,8 +1,7 @@
 import { each } from "../trace/control.ts";
 import { add, dotn, sub, type Int, type Scalar } from "../trace/scalar.ts";
-import { cross, sub3, type Vec3 } from "../trace/vector.ts";
 import { rotational, translational } from "../trace/spatial.ts";
-import { bodyDofs } from "./contact_rows.ts";
+import { pointJacobian } from "./jac.ts";
 import { copyField, type SymMatrix } from "./pattern.ts";
 import type { DataView, ModelView } from "./view.ts";
 
@@ -21,14 +20,9 @@ export function acceleration(m: ModelView, d: DataView, factors: SymMatrix): voi
     const applied = d.xfrc_applied.spatial(body);
     if (applied.every((x: Scalar) => x === 0)) continue;
     const [force, torque] = [rotational(applied), translational(applied)];
-    const point = d.xipos.vec3(body);
-    for (const i of bodyDofs(m.model, body)) {
-      const axis = d.cdof.spatial(i);
-      const w = rotational(axis);
-      const com = d.subtree_com.vec3(m.model.body_rootid[body]);
-      const u = translational(axis).map((x, k) => add(x, cross(w, sub3(point, com))[k])) as unknown as Vec3;
-      const work = add(dotn(u, force), dotn(w, torque));
-      d.qfrc_smooth.set(i, add(d.qfrc_smooth.at(i), work));
+    for (const { dof, trans, rot } of pointJacobian(m, d, body, d.xipos.vec3(body))) {
+      const work = add(dotn(trans, force), dotn(rot, torque));
+      d.qfrc_smooth.set(dof, add(d.qfrc_smooth.at(dof), work));
     }
   }
 

@@ -1,7 +1,8 @@
-// what stages after the solver see of the active contacts
+// what stages after the solver see of constraints: the active contacts, and the forces of other rows
 import type { Int, Scalar } from "../trace/scalar.ts";
 import type { Spatial } from "../trace/spatial.ts";
 import type { Mat3, Vec3 } from "../trace/vector.ts";
+import type { Row } from "./rows.ts";
 
 /** One active contact (mjContact), at a runtime index. */
 export interface ContactView {
@@ -22,4 +23,12 @@ export interface ContactView {
 export interface Contacts {
   /** Runs `body` for each contact in MuJoCo's order, in a runtime loop. */
   each(body: (contact: ContactView) => void): void;
+}
+
+/** The forces of constraints after the solve. */
+export interface ConstraintForces {
+  readonly contacts: Contacts;
+  /** Rows other than those of contacts, and the force of each. */
+  readonly rows: readonly Row[];
+  readonly rowForce: readonly Scalar[];
 }

@@ -2,11 +2,12 @@ import { each } from "../trace/control.ts";
 import { add, eq, select, sub } from "../trace/scalar.ts";
 import { addInertia, dot6, mulInertVec } from "../trace/spatial.ts";
 import { copyField, SymMatrix, type Pattern } from "./pattern.ts";
+import { outerProduct, tendonArms } from "./tendon.ts";
 import { Field, type DataView, type ModelView } from "./view.ts";
 
 /**
  * The joint-space inertia matrix by composite rigid bodies (mj_crb), lower triangle by rows of the tree's pattern.
- * Reads cinert, cdof; writes crb, M.
+ * Reads cinert, cdof, ten_J; writes crb, M.
  */
 export function crb(m: ModelView, d: DataView, pattern: Pattern): SymMatrix {
   copyField(d.cinert, d.crb);
@@ -24,7 +25,20 @@ export function crb(m: ModelView, d: DataView, pattern: Pattern): SymMatrix {
       d.M.set(entry, add(dot6(d.cdof.spatial(j), momentum), armature));
     });
   });
+  addTendonArmature(m, d, M);
   return M;
+}
+
+/** M += armature ten_Jᵀ ten_J on M's pattern (mj_tendonArmature). Reads ten_J. */
+function addTendonArmature(m: ModelView, d: DataView, M: SymMatrix): void {
+  for (let t = 0; t < m.ntendon; t++) {
+    const armature = m.model.tendon_armature[t];
+    if (armature !== 0) {
+      for (const { entry, value } of outerProduct(tendonArms(m, d, t), armature, M.pattern)) {
+        d.M.set(entry, add(d.M.at(entry), value));
+      }
+    }
+  }
 }
 
 /** Sparse LᵀDL factors of M (mj_factorM). Reads M; writes qLD, qLDiagInv. */

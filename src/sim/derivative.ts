@@ -2,15 +2,9 @@ import { add, ge, le, mul, or, select, type Bool, type Scalar } from "../trace/s
 import { mjtBias, mjtDisableBit, mjtGain, mjtIntegrator } from "../model/enums.ts";
 import { actuatorDisabled, actuatorInput } from "./actuation.ts";
 import type { Pattern } from "./pattern.ts";
-import { tendonTerms } from "./tendon.ts";
-import { moment, type Arm } from "./transmission.ts";
+import { outerProduct, tendonArms, type Entry } from "./tendon.ts";
+import { moment } from "./transmission.ts";
 import type { DataView, ModelView } from "./view.ts";
-
-/** A term of one entry of the mass matrix's pattern. */
-interface Entry {
-  readonly entry: number;
-  readonly value: Scalar;
-}
 
 /**
  * Entries of d(qfrc_passive + qfrc_actuator)/d(qvel) on the mass matrix's pattern, undefined where there are none.
@@ -30,7 +24,7 @@ export function derivativeEntries(m: ModelView, d: DataView, pattern: Pattern): 
   }
   if (fast) {
     if (!off(mjtDisableBit.ACTUATION)) entries.push(...actuatorEntries(m, d, pattern));
-    if (damped) entries.push(...tendonEntries(m, pattern));
+    if (damped) entries.push(...tendonEntries(m, d, pattern));
     return entries.length || hasDofs(m) ? entries : undefined;
   }
   return entries.length ? entries : undefined;
@@ -38,11 +32,12 @@ export function derivativeEntries(m: ModelView, d: DataView, pattern: Pattern): 
 
 const hasDofs = (m: ModelView): boolean => m.nv > 0;
 
-/** Damping of fixed tendons. */
-function tendonEntries({ model }: ModelView, pattern: Pattern): Entry[] {
+/** Damping of tendons. */
+function tendonEntries(m: ModelView, d: DataView, pattern: Pattern): Entry[] {
+  const { model } = m;
   return Array.from({ length: model.ntendon }, (_, t) => t)
     .filter((t) => model.tendon_damping[t] !== 0)
-    .flatMap((t) => outerProduct(tendonTerms(model, t), -model.tendon_damping[t], pattern));
+    .flatMap((t) => outerProduct(tendonArms(m, d, t), -model.tendon_damping[t], pattern));
 }
 
 /** momentᵀ (d force / d velocity) moment of each actuator. */
@@ -60,18 +55,6 @@ function actuatorEntries(m: ModelView, d: DataView, pattern: Pattern): Entry[] {
     // a saturated force does not depend on velocity
     if (model.actuator_forcelimited[i]) slope = select(saturated(m, d, i), 0, slope);
     entries.push(...outerProduct(moment(m, d, i), slope, pattern));
-  }
-  return entries;
-}
-
-/** armᵀ slope arm, without the entries that M does not have (addJTBJSparse). */
-function outerProduct(arms: readonly Arm[], slope: Scalar, pattern: Pattern): Entry[] {
-  const entries: Entry[] = [];
-  for (const a of arms) {
-    for (const b of arms) {
-      if (b.dof > a.dof || !pattern.has(a.dof, b.dof)) continue;
-      entries.push({ entry: pattern.index(a.dof, b.dof), value: mul(mul(a.coef, b.coef), slope) });
-    }
   }
   return entries;
 }

@@ -7,14 +7,15 @@ import { actuation } from "./actuation.ts";
 import { collision, type ContactSlots } from "./collision.ts";
 import { comPos } from "./com_pos.ts";
 import { comVel } from "./com_vel.ts";
-import type { Contacts } from "./contact.ts";
+import type { ConstraintForces, Contacts } from "./contact.ts";
 import { contactRows, pairDofs } from "./contact_rows.ts";
 import { crb, factorM } from "./crb.ts";
 import { kinematics } from "./kinematics.ts";
 import { passive } from "./passive.ts";
 import { coupledPattern, treePattern, type Pattern, type SymMatrix } from "./pattern.ts";
 import { rne } from "./rne.ts";
-import { constraintRows, type Row } from "./rows.ts";
+import { constraintRows } from "./make_constraint.ts";
+import type { Row } from "./rows.ts";
 import type { Solution } from "./problem.ts";
 import { solve } from "./solver.ts";
 import { slotTable } from "./slots.ts";
@@ -28,7 +29,8 @@ export interface Evaluation {
   readonly slots: ContactSlots;
   readonly rows: readonly Row[];
   readonly solution: Solution;
-  readonly contacts: Contacts;
+  /** What stages after the solver read of constraints. */
+  readonly forces: ConstraintForces;
 }
 
 /** Sparsity of the solver's Hessian: M, and the dofs that one row or contact couples. */
@@ -64,7 +66,9 @@ export function forward(m: ModelView, d: DataView, options: { nconmax: number })
   }));
   const hessian = hessianPattern(m, rows);
   const solution = stage("solver", () => solve(m, d, { M, factors, rows, contacts, hessian }));
-  return { M, slots, rows, solution, contacts: contactViews(m, slots, solution) };
+  const views = contactViews(m, slots, solution);
+  const forces = { contacts: views, rows, rowForce: solution.rowForce };
+  return { M, slots, rows, solution, forces };
 }
 
 /** The active contacts as later stages see them. */

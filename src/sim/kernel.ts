@@ -112,9 +112,7 @@ export class WorldKernel {
   }
 
   private observe(e: Evaluation, now: Bool): void {
-    stage("sensor", () =>
-      when(now, () => sensors(this.m, this.d, { contacts: e.contacts, rows: e.rows, rowForce: e.solution.rowForce })),
-    );
+    stage("sensor", () => when(now, () => sensors(this.m, this.d, e.forces)));
   }
 
   /** What is read after the last evaluation; each evaluation overwrites it. */
@@ -127,7 +125,7 @@ export class WorldKernel {
     if (this.wants("actuator_moment")) actuatorMoment(this.m, d);
     if (this.wants("subtree_linvel") || this.wants("subtree_angmom")) subtreeVelocity(this.m, d);
     if (this.spec.outputs.some((name) => POST_CONSTRAINT.has(name))) {
-      stage("rne_post", () => rnePostConstraint(this.m, d, e.contacts));
+      stage("rne_post", () => rnePostConstraint(this.m, d, e.forces));
     }
     if (e.slots.overflow !== false) {
       this.flag(select(e.slots.overflow, Status.CONTACT_OVERFLOW, 0, "u32"));

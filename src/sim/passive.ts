@@ -4,7 +4,7 @@ import { cross, mulQuat, negQuat, normalizeQuat, scale3, sub3, type Quat } from 
 import { add6, dot6, spatial } from "../trace/spatial.ts";
 import { mjtDisableBit, mjtJoint } from "../model/enums.ts";
 import { ballRotation } from "./rows.ts";
-import { tendonTerms } from "./tendon.ts";
+import { tendonArms } from "./tendon.ts";
 import { Field, type DataView, type ModelView } from "./view.ts";
 
 /**
@@ -69,7 +69,7 @@ function springs(m: ModelView, d: DataView): void {
     const [low, high] = [model.tendon_lengthspring[2 * t], model.tendon_lengthspring[2 * t + 1]];
     const length = d.ten_length.at(t);
     const stretch = select(gt(length, high), sub(high, length), select(lt(length, low), sub(low, length), 0));
-    for (const { dof, coef } of tendonTerms(model, t)) pull(dof, mul(coef, mul(k, stretch)));
+    for (const { dof, coef } of tendonArms(m, d, t)) pull(dof, mul(coef, mul(k, stretch)));
   }
 }
 
@@ -79,7 +79,7 @@ function dampers(m: ModelView, d: DataView): void {
   for (let t = 0; t < m.ntendon; t++) {
     const b = model.tendon_damping[t];
     if (b === 0) continue;
-    for (const { dof, coef } of tendonTerms(model, t)) {
+    for (const { dof, coef } of tendonArms(m, d, t)) {
       const force = mul(coef, mul(-b, d.ten_velocity.at(t)));
       d.qfrc_damper.set(dof, add(d.qfrc_damper.at(dof), force));
     }

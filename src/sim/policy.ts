@@ -2,6 +2,7 @@
 import { geomPairs } from "../model/pairs.ts";
 import type { Model } from "../model/model.ts";
 import { pairDofs } from "./contact_rows.ts";
+import { rowDofs } from "./make_constraint.ts";
 import { coupledPattern } from "./pattern.ts";
 
 /**
@@ -15,7 +16,7 @@ const MAX_BODIES = 80;
 /** Whether a model's kernels are straight-line code unless an option says otherwise. Decided by the model alone. */
 export function unrollByDefault(model: Model): boolean {
   if (model.nbody > MAX_BODIES) return false;
-  const groups = geomPairs(model).map((p) => [...pairDofs(model, p).keys()]);
+  const groups = [...geomPairs(model).map((p) => [...pairDofs(model, p).keys()]), ...rowDofs(model)];
   const { rows } = coupledPattern(model, groups);
   const products = rows.reduce((n, { length }) => n + (length * (length - 1)) / 2, 0);
   return products <= MAX_FACTOR_PRODUCTS;

@@ -15,16 +15,17 @@ import {
 import { mulMatTVec, type Vec3 } from "../trace/vector.ts";
 import { geomPairs } from "../model/pairs.ts";
 import { movingSpatial } from "./com_vel.ts";
-import type { Contacts } from "./contact.ts";
+import type { ConstraintForces } from "./contact.ts";
+import { holdingForces } from "./equality.ts";
 import { worldAcceleration } from "./rne.ts";
 import type { DataView, ModelView } from "./view.ts";
 
 /**
  * Accelerations of bodies and the forces on them once qacc is known (mj_rnePostConstraint).
- * Reads cdof, cdof_dot, cvel, cinert, qvel, qacc, xfrc_applied, contact forces; writes cacc, cfrc_ext, cfrc_int.
+ * Reads cdof, cdof_dot, cvel, cinert, qvel, qacc, xfrc_applied, constraint forces; writes cacc, cfrc_ext, cfrc_int.
  */
-export function rnePostConstraint(m: ModelView, d: DataView, contacts: Contacts): void {
-  externalForces(m, d, contacts);
+export function rnePostConstraint(m: ModelView, d: DataView, forces: ConstraintForces): void {
+  externalForces(m, d, forces);
 
   d.cacc.setRow(0, worldAcceleration(m));
   d.cfrc_int.setRow(0, ZERO6);
@@ -57,8 +58,8 @@ export function rnePostConstraint(m: ModelView, d: DataView, contacts: Contacts)
   });
 }
 
-/** Applied and contact wrenches on each body, about the centre of mass of its tree. */
-function externalForces(m: ModelView, d: DataView, contacts: Contacts): void {
+/** Wrenches on each body that are applied or come from contacts, connects and welds, about its tree's centre of mass. */
+function externalForces(m: ModelView, d: DataView, forces: ConstraintForces): void {
   const { model } = m;
   const com = (b: number): Vec3 => d.subtree_com.vec3(model.body_rootid[b]);
   for (let b = 0; b < m.nbody; b++) {
@@ -69,7 +70,7 @@ function externalForces(m: ModelView, d: DataView, contacts: Contacts): void {
   }
 
   const touching = bodiesInContact(m);
-  contacts.each(({ pos, frame, force, body1, body2 }) => {
+  forces.contacts.each(({ pos, frame, force, body1, body2 }) => {
     const [normal, turn] = [force.slice(0, 3), force.slice(3)] as unknown as [Vec3, Vec3];
     const wrench = spatial(mulMatTVec(frame, turn), mulMatTVec(frame, normal));
     const push = (b: Int, about: Spatial, sign: Scalar) => {
@@ -91,6 +92,9 @@ function externalForces(m: ModelView, d: DataView, contacts: Contacts): void {
       if (sign !== 0) push(b, about.get(root)!, sign);
     }
   });
+  for (const { body, pos, wrench } of holdingForces(m, d, forces)) {
+    d.cfrc_ext.setRow(body, add6(d.cfrc_ext.spatial(body), forceAt(wrench, com(body), pos)));
+  }
   d.cfrc_ext.setRow(0, ZERO6);
 }
 

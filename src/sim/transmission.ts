@@ -2,14 +2,8 @@ import { add, dotn, mul, type Scalar } from "../trace/scalar.ts";
 import { negQuat, normalizeQuat, rotate, scale3, type Quat, type Vec3 } from "../trace/vector.ts";
 import { mjtDisableBit, mjtJoint, mjtTrn } from "../model/enums.ts";
 import { ballRotation } from "./rows.ts";
-import { tendonTerms } from "./tendon.ts";
+import { addArms, tendonArms, type Arm } from "./tendon.ts";
 import type { DataView, ModelView } from "./view.ts";
-
-/** Force on a dof per unit of actuator force. */
-export interface Arm {
-  readonly dof: number;
-  readonly coef: Scalar;
-}
 
 const gearOf = (m: ModelView, i: number): Vec3[] => {
   const g = Array.from({ length: 6 }, (_, k) => m.model.actuator_gear[6 * i + k]);
@@ -22,7 +16,7 @@ function transmit(m: ModelView, d: DataView, i: number): { arms: Arm[]; length: 
   const id = model.actuator_trnid[2 * i];
   const [gear, turn] = gearOf(m, i);
   if (model.actuator_trntype[i] === mjtTrn.TENDON) {
-    const arms = tendonTerms(model, id).map(({ dof, coef }) => ({ dof, coef: mul(coef, gear[0]) }));
+    const arms = tendonArms(m, d, id).map(({ dof, coef }) => ({ dof, coef: mul(coef, gear[0]) }));
     return { arms, length: mul(d.ten_length.at(id), gear[0]) };
   }
   const dof = model.jnt_dofadr[id];
@@ -70,8 +64,6 @@ export function transmission(m: ModelView, d: DataView): void {
 export function actuatorMoment(m: ModelView, d: DataView): void {
   let at = 0;
   for (let i = 0; i < m.nactuator; i++) {
-    const row = new Map<number, Scalar>();
-    for (const { dof, coef } of transmit(m, d, i).arms) row.set(dof, add(row.get(dof) ?? 0, coef));
-    for (const [, coef] of [...row].sort(([a], [b]) => a - b)) d.actuator_moment.set(at++, coef);
+    for (const { coef } of addArms(transmit(m, d, i).arms)) d.actuator_moment.set(at++, coef);
   }
 }

@@ -1,7 +1,7 @@
 // contacts and constraint rows of a stage's result, beside MuJoCo's
 import type { Model } from "../../src/model/model.ts";
 import { constraintBound, geomPairs, type GeomPair } from "../../src/model/pairs.ts";
-import { mjtConstraint } from "../../src/model/enums.ts";
+import { enumName, mjtConstraint } from "../../src/model/enums.ts";
 import { contactRowsOf, type EfcRow } from "./efc.ts";
 import type { ContactTruth, Truth } from "./fixture.ts";
 
@@ -37,17 +37,18 @@ export type NamedRow = Pick<EfcRow, "J" | "D" | "aref" | "force"> & {
   readonly certain: boolean;
 };
 
+const isLimit = (type: number) => type === mjtConstraint.LIMIT_JOINT || type === mjtConstraint.LIMIT_TENDON;
+const rowName = (type: number, id: number) => `${enumName(mjtConstraint, type).toLowerCase()} ${id}`;
+
 /** MuJoCo's rows, those that rounding may make or lose marked. */
 export function theirRows(truth: Truth, slack: number): NamedRow[] {
   return truth.rows.map((r) => {
     const isContact = r.type >= mjtConstraint.CONTACT_FRICTIONLESS;
     const contact = isContact ? truth.contacts[r.id] : undefined;
-    const name = contact
-      ? `contact ${contact.geom.join("-")}`
-      : `${r.type === mjtConstraint.FRICTION_DOF ? "friction" : "limit"} ${r.id}`;
+    const name = contact ? `contact ${contact.geom.join("-")}` : rowName(r.type, r.id);
     const certain = contact
       ? isCertain(contact.dist, contact.includemargin, slack)
-      : r.type === mjtConstraint.FRICTION_DOF || isCertain(r.pos, r.margin, slack);
+      : !isLimit(r.type) || isCertain(r.pos, r.margin, slack);
     return { name, certain, J: r.J, D: r.D, aref: r.aref, force: r.force };
   });
 }
@@ -56,12 +57,12 @@ export function theirRows(truth: Truth, slack: number): NamedRow[] {
 export function ourRows(model: Model, result: Result, slack: number): NamedRow[] {
   const rows: NamedRow[] = [];
   const { nv } = model;
-  for (let k = 0; k < result.row_kind.length; k++) {
+  for (let k = 0; k < result.row_type.length; k++) {
     if (result.row_active[k] === 0) continue;
-    const isFriction = result.row_kind[k] === 0;
+    const type = result.row_type[k];
     rows.push({
-      name: `${isFriction ? "friction" : "limit"} ${result.row_id[k]}`,
-      certain: isFriction || isCertain(result.row_pos[k], result.row_margin[k], slack),
+      name: rowName(type, result.row_id[k]),
+      certain: !isLimit(type) || isCertain(result.row_pos[k], result.row_margin[k], slack),
       J: Array.from(result.row_J.subarray(k * nv, (k + 1) * nv)),
       D: result.row_D[k],
       aref: result.row_aref[k],

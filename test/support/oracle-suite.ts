@@ -7,7 +7,7 @@ import type { Precision } from "../../src/trace/javascript.ts";
 import { fixture, type Fixture, type ModelChoice, type Truth } from "./fixture.ts";
 import { ENV_MODELS, TEST_MODELS } from "./mjcf.ts";
 import { createMjcf } from "./random-mjcf.ts";
-import { packContacts, packLimits, stageOf, type StageName } from "./stage-table.ts";
+import { packContacts, packForces, stageOf, type StageName } from "./stage-table.ts";
 import { evaluate, type How, type Stage } from "./stages.ts";
 import { stageBounds } from "./tolerances.ts";
 
@@ -71,7 +71,7 @@ export const describeHow = (how: How): string =>
 
 /** What a stage reads of MuJoCo's data. */
 export function inputsOf(f: Fixture, truth: Truth): Record<string, ArrayLike<number>> {
-  return { ...truth.fields, contacts: packContacts(f.model, truth), limit_force: packLimits(f.model, truth) };
+  return { ...truth.fields, contacts: packContacts(f.model, truth), ...packForces(f.model, truth) };
 }
 
 const largest = (x: Float64Array): number => x.reduce((m, v) => Math.max(m, Math.abs(v)), 0);

@@ -1,62 +1,9 @@
 // random models that use only what is supported, from a seed (as MJX's create_mjcf)
 import { createRandom, type Random } from "./mjcf-random.ts";
+import { contactPairs, equalities, fixedTendons } from "./random-constraints.ts";
+import { angles, attributes, axis, list, solver, text, type Made, type MjcfOptions } from "./random-parts.ts";
 
-/** What a random model may hold; everything by default. */
-export interface MjcfOptions {
-  /** Most moving bodies. */
-  readonly bodies?: number;
-  readonly contacts?: boolean;
-  readonly actuators?: boolean;
-  readonly sensors?: boolean;
-  readonly limits?: boolean;
-  readonly frictionloss?: boolean;
-  readonly tendons?: boolean;
-  /** Attributes of <option> that are fixed instead of drawn. */
-  readonly option?: Readonly<Record<string, string | number>>;
-}
-
-const text = (x: number) => String(Number(x.toFixed(4)));
-const list = (...xs: number[]) => xs.map(text).join(" ");
-const attributes = (values: Readonly<Record<string, string | number>>) =>
-  Object.entries(values)
-    .map(([k, v]) => ` ${k}="${v}"`)
-    .join("");
-
-/** What has been made so far, for actuators and sensors to refer to. */
-interface Made {
-  readonly random: Random;
-  readonly allow: Required<Omit<MjcfOptions, "option">>;
-  bodies: number;
-  readonly names: string[];
-  readonly joints: { name: string; type: string; limited: boolean; heavy: boolean }[];
-  readonly geoms: string[];
-  readonly sites: string[];
-}
-
-const axis = (r: Random) => list(r.between(-1, 1), r.between(-1, 1), r.pick([-1, 1]) * r.between(0.3, 1));
-const angles = (r: Random, x: number) => list(r.between(-x, x), r.between(-x, x), r.between(-x, x));
-
-/** Solver parameters of a limit, a friction loss or a contact. */
-function solver(r: Random, suffix: string): string {
-  const out: Record<string, string> = {};
-  if (r.chance(0.3)) {
-    const direct = r.chance(0.3);
-    out[`solref${suffix}`] = direct
-      ? list(-r.between(100, 900), -r.between(10, 60))
-      : list(r.between(0.015, 0.06), r.between(0.6, 1.3));
-  }
-  if (r.chance(0.3)) {
-    const low = r.between(0.3, 0.9);
-    out[`solimp${suffix}`] = list(
-      low,
-      r.between(low, 0.97),
-      r.between(0.001, 0.05),
-      r.between(0.2, 0.8),
-      r.whole(1, 4),
-    );
-  }
-  return attributes(out);
-}
+export type { MjcfOptions } from "./random-parts.ts";
 
 function joint(made: Made, type: string, alone = true): string {
   const r = made.random;
@@ -247,36 +194,6 @@ function sensor(made: Made, actuators: number): string | undefined {
   return kind === "clock" ? `<clock/>` : undefined;
 }
 
-/** Fixed tendons over the scalar joints. */
-function fixedTendons(made: Made): string[] {
-  const r = made.random;
-  const scalar = made.joints.filter((j) => j.type === "hinge" || j.type === "slide");
-  if (!made.allow.tendons || scalar.length < 2 || !r.chance(0.4)) return [];
-  return Array.from({ length: r.whole(1, 2) }, (_, i) => {
-    const start = r.whole(0, scalar.length - 2);
-    const joints = scalar.slice(start, start + r.whole(2, 3));
-    const paths = joints.map((j) => `<joint joint="${j.name}" coef="${text(r.between(-1.5, 1.5))}"/>`);
-    return `<fixed name="t${i}">${paths.join("")}</fixed>`;
-  });
-}
-
-/** Excluded body pairs and explicit geom pairs, drawn from what is there. */
-function contactPairs(made: Made, boxes: ReadonlySet<string>): string[] {
-  const r = made.random;
-  const out: string[] = [];
-  if (!made.allow.contacts) return out;
-  if (made.names.length > 2 && r.chance(0.3)) out.push(`<exclude body1="${made.names[0]}" body2="${made.names[2]}"/>`);
-  const [first, second] = [r.pick(made.geoms), r.pick(made.geoms)];
-  const bothBoxes = boxes.has(first) && boxes.has(second);
-  if (first !== second && !bothBoxes && r.chance(0.3)) {
-    const friction = list(r.between(0.2, 1), r.between(0.2, 1), 0.01, 0.002, 0.003);
-    out.push(
-      `<pair geom1="${first}" geom2="${second}" condim="${r.pick([1, 3, 4, 6])}" friction="${friction}" margin="${text(r.between(0, 0.01))}"${solver(r, "")}/>`,
-    );
-  }
-  return out;
-}
-
 function option(r: Random, fixed: Readonly<Record<string, string | number>>): string {
   const drawn: Record<string, string | number> = {
     timestep: r.pick([0.001, 0.002, 0.003, 0.005]),
@@ -325,6 +242,7 @@ export function createMjcf(seed: number, options: MjcfOptions = {}): string {
       limits: true,
       frictionloss: true,
       tendons: true,
+      equalities: true,
       ...options,
     },
     bodies: 0,
@@ -358,6 +276,7 @@ export function createMjcf(seed: number, options: MjcfOptions = {}): string {
   const sensors = made.allow.sensors
     ? Array.from({ length: random.whole(0, 10) }, () => sensor(made, actuators.length)).filter((s) => s !== undefined)
     : [];
+  const equality = equalities(made, tendon.length);
 
   return `<mujoco model="random_${seed}">
 ${head}
@@ -368,6 +287,7 @@ ${text_}
 </worldbody>
 <contact>${contact.join("\n")}</contact>
 <tendon>${tendon.join("\n")}</tendon>
+<equality>${equality.join("\n")}</equality>
 <actuator>${actuators.join("\n")}</actuator>
 <sensor>${sensors.join("\n")}</sensor>
 </mujoco>

@@ -10,7 +10,7 @@ import { actuation } from "../../src/sim/actuation.ts";
 import { collision, type ContactSlots } from "../../src/sim/collision.ts";
 import { comPos } from "../../src/sim/com_pos.ts";
 import { comVel } from "../../src/sim/com_vel.ts";
-import type { Contacts } from "../../src/sim/contact.ts";
+import type { ConstraintForces, Contacts } from "../../src/sim/contact.ts";
 import { contactRows, type ContactRows } from "../../src/sim/contact_rows.ts";
 import { nefc } from "../../src/sim/counts.ts";
 import { crb, factorM } from "../../src/sim/crb.ts";
@@ -21,7 +21,8 @@ import { passive } from "../../src/sim/passive.ts";
 import { SymMatrix, treePattern } from "../../src/sim/pattern.ts";
 import { rne } from "../../src/sim/rne.ts";
 import { rnePostConstraint } from "../../src/sim/rne_post.ts";
-import { constraintRows, type Row } from "../../src/sim/rows.ts";
+import { constraintRows } from "../../src/sim/make_constraint.ts";
+import type { Row } from "../../src/sim/rows.ts";
 import { sensors } from "../../src/sim/sensor/index.ts";
 import { solve } from "../../src/sim/solver.ts";
 import { step } from "../../src/sim/step.ts";
@@ -72,7 +73,7 @@ function listContacts(
 function listRows(m: ModelView, rows: readonly Row[]): Outputs {
   const dense = (row: Row) => Array.from({ length: m.nv }, (_, i) => row.jac.find((e) => e.dof === i)?.value ?? 0);
   return {
-    row_kind: rows.map((r) => (r.kind === "friction" ? 0 : 1)),
+    row_type: rows.map((r) => r.type),
     row_id: rows.map((r) => r.id),
     row_margin: rows.map((r) => r.margin),
     row_active: rows.map((r) => select(r.active, 1, 0, "f32")),
@@ -139,29 +140,62 @@ function contactsFrom(m: ModelView, given: readonly Scalar[]): Contacts {
   };
 }
 
-/** MuJoCo's forces of limits: two for each joint, at the lower and the upper end. */
-export function packLimits(model: Model, truth: Truth): Float64Array {
-  const out = new Float64Array(2 * model.njnt);
-  for (const row of truth.rows) {
-    if (row.type !== mjtConstraint.LIMIT_JOINT) continue;
-    const upper = model.jnt_type[row.id] !== mjtJoint.BALL && row.J[model.jnt_dofadr[row.id]] < 0;
-    out[2 * row.id + (upper ? 1 : 0)] = row.force;
+/** What the forces of equality constraints and of the two ends of limits of joints and tendons take. */
+const givenForces = (model: Model) => {
+  const { ne } = constraintBound(model);
+  return { equality_force: ne, limit_force: 2 * (model.njnt + model.ntendon) };
+};
+
+/** MuJoCo's forces of constraints other than contacts, in the form that `givenForces` describes. */
+export function packForces(model: Model, truth: Truth): Record<string, Float64Array> {
+  const sizes = givenForces(model);
+  const equality = truth.rows.filter((r) => r.type === mjtConstraint.EQUALITY).map((r) => r.force);
+  const limits = new Float64Array(sizes.limit_force);
+  for (const { type, id, J, force } of truth.rows) {
+    if (type !== mjtConstraint.LIMIT_JOINT && type !== mjtConstraint.LIMIT_TENDON) continue;
+    const isTendon = type === mjtConstraint.LIMIT_TENDON;
+    const upper = isTendon
+      ? truth.fields.ten_length[id] > (model.tendon_range[2 * id] + model.tendon_range[2 * id + 1]) / 2
+      : model.jnt_type[id] !== mjtJoint.BALL && J[model.jnt_dofadr[id]] < 0;
+    limits[2 * (isTendon ? model.njnt + id : id) + (upper ? 1 : 0)] += force;
   }
-  return out;
+  return { equality_force: Float64Array.from(equality), limit_force: limits };
 }
 
-/** The force of each of our rows: one row may serve both ends. */
-function limitForces(rows: readonly Row[], given: readonly Scalar[]): Scalar[] {
+/** The force of each of our rows: one row may serve both ends of a limit. */
+function givenRowForces(m: ModelView, rows: readonly Row[], given: (name: string) => readonly Scalar[]): Scalar[] {
+  const limits = given("limit_force");
+  let equalities = 0;
   return rows.map((row, r) => {
-    if (row.kind === "friction") return 0;
-    const own = rows.filter((x) => x.kind === "limit" && x.id === row.id);
-    return own.length === 1 ? add(given[2 * row.id], given[2 * row.id + 1]) : given[2 * row.id + own.indexOf(rows[r])];
+    if (row.type === mjtConstraint.EQUALITY) return given("equality_force")[equalities++];
+    if (row.kind !== "limit") return 0;
+    const own = rows.filter((x) => x.type === row.type && x.id === row.id);
+    const first = 2 * (row.type === mjtConstraint.LIMIT_TENDON ? m.njnt + row.id : row.id);
+    return own.length === 1 ? add(limits[first], limits[first + 1]) : limits[first + own.indexOf(rows[r])];
   });
+}
+
+/** MuJoCo's forces of constraints, as our stages see them. */
+function forcesFrom(m: ModelView, d: DataView, given: (name: string) => readonly Scalar[]): ConstraintForces {
+  const rows = constraintRows(m, d);
+  return { contacts: contactsFrom(m, given("contacts")), rows, rowForce: givenRowForces(m, rows, given) };
 }
 
 const JOINTS: readonly FieldName[] = ["qpos", "qvel"];
 const FRAMES: readonly FieldName[] = ["geom_xpos", "geom_xmat"];
-const CONSTRAINT: readonly FieldName[] = [...JOINTS, ...FRAMES, "cdof", "subtree_com"];
+const CONSTRAINT: readonly FieldName[] = [
+  ...JOINTS,
+  ...FRAMES,
+  "xpos",
+  "xquat",
+  "xmat",
+  "site_xpos",
+  "cdof",
+  "cdof_dot",
+  "cvel",
+  "subtree_com",
+  "ten_length",
+];
 
 function integrated(m: ModelView, d: DataView): void {
   advance(m, d, M(m, d));
@@ -301,10 +335,10 @@ export const STAGES = {
     run: integrated,
   },
   rne_post: {
-    reads: ["cdof", "cdof_dot", "cvel", "cinert", "qvel", "qacc", "xfrc_applied", "subtree_com", "xipos"],
-    extra: givenContacts,
+    reads: [...CONSTRAINT, "cinert", "qacc", "xfrc_applied", "xipos"],
+    extra: (model) => ({ ...givenContacts(model), ...givenForces(model) }),
     writes: ["cacc", "cfrc_ext", "cfrc_int"],
-    run: (m, d, extra) => rnePostConstraint(m, d, contactsFrom(m, extra("contacts"))),
+    run: (m, d, extra) => rnePostConstraint(m, d, forcesFrom(m, d, extra)),
   },
   sensor: {
     reads: [
@@ -333,15 +367,10 @@ export const STAGES = {
       "actuator_force",
       "qfrc_actuator",
     ],
-    extra: (model) => ({ ...givenContacts(model), limit_force: 2 * model.njnt }),
+    extra: (model) => ({ ...givenContacts(model), ...givenForces(model) }),
     writes: ["sensordata"],
     run(m, d, extra) {
-      const rows = constraintRows(m, d);
-      sensors(m, d, {
-        contacts: contactsFrom(m, extra("contacts")),
-        rows,
-        rowForce: limitForces(rows, extra("limit_force")),
-      });
+      sensors(m, d, forcesFrom(m, d, extra));
     },
   },
 } as const satisfies Record<string, Omit<Stage, "name">>;
@@ -358,8 +387,8 @@ export function forwardStage(writes: readonly FieldName[]): Stage {
     writes,
     run(m, d) {
       const e = forward(m, d, { nconmax: constraintBound(m.model).nconmax });
-      rnePostConstraint(m, d, e.contacts);
-      sensors(m, d, { contacts: e.contacts, rows: e.rows, rowForce: e.solution.rowForce });
+      rnePostConstraint(m, d, e.forces);
+      sensors(m, d, e.forces);
       return {
         ncon: [e.slots.ncon],
         nefc: [nefc(m, e)],
@@ -376,8 +405,7 @@ export const STEP: Stage = {
   reads: STATE,
   writes: ["time", "qpos", "qvel", "act", "qacc_warmstart", "qacc", "sensordata"],
   run: (m, d) => {
-    const keep = (e: Evaluation) =>
-      sensors(m, d, { contacts: e.contacts, rows: e.rows, rowForce: e.solution.rowForce });
+    const keep = (e: Evaluation) => sensors(m, d, e.forces);
     step(m, d, { nconmax: constraintBound(m.model).nconmax, observe: keep });
   },
 };

@@ -66,7 +66,7 @@ describe("random models", () => {
     expect(seen.cone).toEqual(new Set(Object.values(mjtCone)));
     expect(seen.condim).toEqual(new Set([1, 3, 4, 6]));
     expect(seen.sensor.size).toBeGreaterThan(25);
-    for (const size of ["nmocap", "npair", "nexclude", "ngravcomp", "ntendon", "na"] as const) {
+    for (const size of ["nmocap", "npair", "nexclude", "ngravcomp", "ntendon", "na", "neq"] as const) {
       expect([size, models.some((m) => m[size] > 0)]).toEqual([size, true]);
     }
     expect(models.some((m) => m.dof_frictionloss.some((x) => x > 0))).toBe(true);
@@ -82,6 +82,7 @@ describe("random models", () => {
           sensors: false,
           limits: false,
           frictionloss: false,
+          equalities: false,
           option: { integrator: "Euler" },
         }),
       );

@@ -33,13 +33,6 @@ const REFUSED: readonly [string, string, string][] = [
   ],
   ["adhesion", wrap({ world: `<geom name="w" size="1" adhesion="3"/>` }), `geom "w"`],
   ["surfacevel", wrap({ world: `<geom name="w" size="1" surfacevel="1 0 0 0 0 0"/>` }), `geom "w"`],
-  ["equality joint", wrap({ rest: `<equality><joint name="e" joint1="j"/></equality>` }), `equality "e"`],
-  [
-    "equality connect",
-    wrap({ rest: `<equality><connect name="e" body1="b" anchor="0 0 0"/></equality>` }),
-    `equality "e"`,
-  ],
-  ["equality weld", wrap({ rest: `<equality><weld name="e" body1="b"/></equality>` }), `equality "e"`],
   [
     "spatial tendon",
     wrap({
@@ -56,21 +49,6 @@ const REFUSED: readonly [string, string, string][] = [
   [
     "polynomial tendon damping",
     wrap({ rest: `<tendon><fixed name="f" damping="2 1"><joint joint="j" coef="1"/></fixed></tendon>` }),
-    `tendon "f"`,
-  ],
-  [
-    "tendon limit",
-    wrap({ rest: `<tendon><fixed name="f" limited="true" range="0 1"><joint joint="j" coef="1"/></fixed></tendon>` }),
-    `tendon "f"`,
-  ],
-  [
-    "tendon frictionloss",
-    wrap({ rest: `<tendon><fixed name="f" frictionloss="1"><joint joint="j" coef="1"/></fixed></tendon>` }),
-    `tendon "f"`,
-  ],
-  [
-    "tendon armature",
-    wrap({ rest: `<tendon><fixed name="f" armature="1"><joint joint="j" coef="1"/></fixed></tendon>` }),
     `tendon "f"`,
   ],
   ["transmission site", wrap({ rest: `<actuator><motor name="m" site="s"/></actuator>` }), `actuator "m"`],
@@ -129,8 +107,8 @@ describe("unsupported features are refused", () => {
   test("all in one error, each with its elements", async () => {
     const model = await loadModel(
       wrap({
-        option: `<option integrator="implicit" density="1"/>`,
-        rest: `<equality><weld name="e" body1="b"/></equality><actuator>${`<motor site="s"/>`.repeat(7)}</actuator>`,
+        option: `<option noslip_iterations="3"><flag sleep="enable"/></option>`,
+        rest: `<actuator><pid name="m" joint="j" kp="1" input="pos"/></actuator><sensor>${`<rangefinder site="s"/>`.repeat(7)}</sensor>`,
       }),
     );
     let error: unknown;
@@ -143,26 +121,19 @@ describe("unsupported features are refused", () => {
     const { code, message, details } = error as CorralError;
     expect(code).toBe("unsupported-feature");
     expect(details.features).toEqual([
-      "integrator implicit",
-      "density (fluid forces)",
-      "equality weld",
-      "transmission site",
+      "noslip_iterations",
+      "enable flag sleep",
+      "actuator gaintype pid",
+      "sensor rangefinder",
     ]);
-    expect(message).toContain(`equality weld: equality "e"`);
-    expect(message).toContain(
-      "transmission site: actuator 0, actuator 1, actuator 2, actuator 3, actuator 4 and 2 more",
-    );
+    expect(message).toContain(`actuator gaintype pid: actuator "m"`);
+    expect(message).toContain("sensor rangefinder: sensor 0, sensor 1, sensor 2, sensor 3, sensor 4 and 2 more");
   });
 });
 
 const ACCEPTED: readonly [string, string][] = [
   ["a box that meets no other box", wrap({ world: `<geom type="box" size="1 1 1"/>` })],
   ["a visual mesh-like geom", wrap({ world: `<geom type="ellipsoid" size="1 1 1" contype="0" conaffinity="0"/>` })],
-  ["an equality that is not active", wrap({ rest: `<equality><weld body1="b" active="false"/></equality>` })],
-  [
-    "an equality with the flag off",
-    wrap({ option: `<option><flag equality="disable"/></option>`, rest: `<equality><weld body1="b"/></equality>` }),
-  ],
   ["wind without density", wrap({ option: `<option wind="1 0 0"/>` })],
   ["energy", wrap({ option: `<option><flag energy="enable" fwdinv="enable" invdiscrete="enable"/></option>` })],
   [

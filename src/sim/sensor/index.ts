@@ -12,21 +12,13 @@ import {
   type Quat,
   type Vec3,
 } from "../../trace/vector.ts";
-import { mjtDataType, mjtObj, mjtSensor } from "../../model/enums.ts";
-import type { Contacts } from "../contact.ts";
-import type { Row } from "../rows.ts";
+import { mjtConstraint, mjtDataType, mjtObj, mjtSensor } from "../../model/enums.ts";
+import type { ConstraintForces } from "../contact.ts";
 import { rnePostConstraint } from "../rne_post.ts";
 import type { DataView, ModelView } from "../view.ts";
 import { attached, inAxes, objectAcceleration, objectVelocity, type Attached } from "./frames.ts";
 import { subtreeVelocity } from "./subtree.ts";
 import { touch } from "./touch.ts";
-
-/** What sensors read besides the data. */
-export interface SensorInput {
-  readonly contacts: Contacts;
-  readonly rows: readonly Row[];
-  readonly rowForce: readonly Scalar[];
-}
 
 const S = mjtSensor;
 /** Sensors that read accelerations or forces of bodies. */
@@ -34,9 +26,9 @@ const POST: ReadonlySet<number> = new Set([S.ACCELEROMETER, S.FORCE, S.TORQUE, S
 const SUBTREE: ReadonlySet<number> = new Set([S.SUBTREELINVEL, S.SUBTREEANGMOM]);
 
 /** All sensors of the model. Writes sensordata. */
-export function sensors(m: ModelView, d: DataView, input: SensorInput): void {
+export function sensors(m: ModelView, d: DataView, input: ConstraintForces): void {
   const types = Array.from(m.model.sensor_type);
-  if (types.some((t) => POST.has(t))) rnePostConstraint(m, d, input.contacts);
+  if (types.some((t) => POST.has(t))) rnePostConstraint(m, d, input);
   if (types.some((t) => SUBTREE.has(t))) subtreeVelocity(m, d);
   for (let i = 0; i < m.nsensor; i++) {
     const values = cutOff(m, i, sensor(m, d, input, i));
@@ -52,7 +44,7 @@ function cutOff(m: ModelView, i: number, values: readonly Scalar[]): readonly Sc
   return type === mjtDataType.POSITIVE ? values.map((x) => min(x, cutoff)) : values;
 }
 
-function sensor(m: ModelView, d: DataView, input: SensorInput, i: number): readonly Scalar[] {
+function sensor(m: ModelView, d: DataView, input: ConstraintForces, i: number): readonly Scalar[] {
   const { model } = m;
   const id = model.sensor_objid[i];
   const type = model.sensor_type[i];
@@ -157,12 +149,12 @@ function frameSensor(
 }
 
 /** Distance past the margin, velocity or force of the first active limit row of a joint, 0 where none is active. */
-function jointLimit(d: DataView, input: SensorInput, type: number, joint: number): Scalar {
+function jointLimit(d: DataView, input: ConstraintForces, type: number, joint: number): Scalar {
   let value: Scalar = 0;
   // last to first, so that the first active row wins
   for (let r = input.rows.length - 1; r >= 0; r--) {
     const row = input.rows[r];
-    if (row.kind !== "limit" || row.id !== joint) continue;
+    if (row.type !== mjtConstraint.LIMIT_JOINT || row.id !== joint) continue;
     const vel = row.jac.reduce<Scalar>((v, e) => add(v, mul(e.value, d.qvel.at(e.dof))), 0);
     const own =
       type === S.JOINTLIMITPOS ? sub(row.pos, row.margin) : type === S.JOINTLIMITVEL ? vel : input.rowForce[r];
