@@ -9,13 +9,22 @@ export { philox4x32, RandomStream, seedKey } from "./core/rng.ts";
 
 export { openDevice, type AdapterInfo, type GpuDevice, type GpuDeviceOptions } from "./gpu/index.ts";
 export {
+  AllocationRefusedError,
   BudgetExceededError,
   createBudget,
   LimitExceededError,
   planTable,
+  reportMetrics,
+  reportText,
   type Budget,
+  type BudgetOptions,
+  type BudgetReport,
   type Plan,
+  type PlanLimits,
+  type PressureEvent,
+  type PressureListener,
 } from "./memory/index.ts";
+export { plan, type PlanOptions, type PlanWithSavings } from "./forensics/plan.ts";
 
 export {
   idOf,

@@ -1,9 +1,10 @@
 /** `corral inspect`: the emitted WGSL for reading, and what its stages cost. */
 
 import { inspect, type Inspection } from "../forensics/inspect.ts";
+import { planKernelsOf, plannerOf } from "../forensics/plan.ts";
 import { EXIT, parse, print, printJson } from "./io.ts";
 import { table } from "./table.ts";
-import { MODEL_OPTIONS, onlyArgument, plannedOf } from "./target.ts";
+import { batchOptionsOf, MODEL_OPTIONS, onlyArgument } from "./target.ts";
 
 export const summary = "the emitted WGSL of a model or environment, and what it costs";
 
@@ -34,7 +35,7 @@ export async function run(args: string[]): Promise<number> {
   } as const;
   const { values, positionals } = parse(args, options, 1);
   const target = onlyArgument(positionals, "MODEL_OR_ENV");
-  const planned = await plannedOf(target, { numEnvs: 1, unroll: !values.rolled, settings: values.set });
+  const planned = planKernelsOf(await plannerOf(target), { ...batchOptionsOf(values), numEnvs: 1 });
   const found = inspect(planned, values.kernel, values.stage);
   if (values.json) printJson({ ...found, stage: values.stage ?? null });
   else print(values.cost ? costs(found) : found.wgsl);

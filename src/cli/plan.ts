@@ -2,16 +2,16 @@
 
 import { readFileSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
-import { formatBytes, formatCount, parseBytes } from "../core/units.ts";
+import { formatBytes, formatCount } from "../core/units.ts";
 import { type Capacity, type CountSpread, measureCapacity } from "../forensics/capacity.ts";
-import { candidatesOf, type Saving, savingsOf } from "../forensics/savings.ts";
+import { plannerOf, planWithSavings } from "../forensics/plan.ts";
+import type { Saving } from "../forensics/savings.ts";
 import { openDevice } from "../gpu/device.ts";
-import { ofHost } from "../gpu/memory-info.ts";
-import { type BudgetView, defaultLimits, type Plan, type PlanLimits, planTable } from "../memory/index.ts";
+import { defaultLimits, type Plan, type PlanLimits, plannedBudget, planTable } from "../memory/index.ts";
 import type { PlanContext } from "../sim/batch.ts";
 import { EXIT, integerOption, parse, print, printJson, progress, UsageError } from "./io.ts";
 import { table } from "./table.ts";
-import { deviceOf, isModelPath, MODEL_OPTIONS, onlyArgument, overridesOf, plannedOf, taskOfTarget } from "./target.ts";
+import { batchOptionsOf, deviceOf, MODEL_OPTIONS, onlyArgument, taskOfTarget } from "./target.ts";
 
 export const summary = "every byte of a batch before anything is allocated";
 
@@ -57,20 +57,14 @@ export async function run(args: string[]): Promise<number> {
   const steps = values.measure === undefined ? undefined : integerOption("measure", values.measure, 1000);
   const worlds = integerOption("worlds", values.worlds, 64);
   const context: PlanContext = {
-    ...(values.budget === undefined ? {} : { budget: budgetOf(values.budget) }),
+    ...(values.budget === undefined ? {} : { budget: plannedBudget(values.budget) }),
     ...(values["adapter-limits"] === undefined
       ? {}
       : { limits: await limitsOf(values["adapter-limits"], values.adapter) }),
   };
 
-  const given = overridesOf(values.set) as Readonly<Record<string, unknown>>;
-  const planWith = async (changes: Readonly<Record<string, unknown>> = {}) => {
-    const options = { numEnvs, unroll: !values.rolled, settings: values.set, changes };
-    return (await plannedOf(target, options, context)).plan;
-  };
-  const plan = await planWith();
-  const defaults = isModelPath(target) ? undefined : (await taskOfTarget(target)).defaults;
-  const savings = await savingsOf(plan, candidatesOf(given, defaults), planWith);
+  const options = { ...batchOptionsOf(values), numEnvs };
+  const { savings, ...plan } = await planWithSavings(await plannerOf(target), options, context);
   const measured = steps === undefined ? undefined : await measure(target, steps, worlds, values);
 
   if (values.json) printJson({ ...plan, savings, ...(measured ? { measured } : {}) });
@@ -85,10 +79,9 @@ async function measure(
   values: { adapter?: string; device?: string; rolled?: boolean; set?: string[] },
 ): Promise<Capacity> {
   const batch = {
-    ...overridesOf(values.set),
+    ...batchOptionsOf(values),
     ...(values.adapter === undefined ? {} : { adapter: values.adapter }),
     ...deviceOf(values.device),
-    unroll: !values.rolled,
   };
   progress(`measuring ${steps} steps of ${worlds} worlds`);
   return measureCapacity(await taskOfTarget(target), { steps, worlds, batch });
@@ -118,15 +111,6 @@ async function limitsOf(text: string, adapter: string | undefined): Promise<Plan
   const missing = names.find((name) => !Number.isSafeInteger(limits[name]) || (limits[name] as number) < 0);
   if (missing !== undefined) throw refuse(`${missing} is ${JSON.stringify(limits[missing]) ?? "missing"}`);
   return limits as unknown as PlanLimits;
-}
-
-function budgetOf(text: string): BudgetView {
-  const { available, source } = ofHost();
-  return {
-    limit: parseBytes(text, "--budget", available),
-    live: 0,
-    source: /^0?\.|%/.test(text) ? source : "--budget",
-  };
 }
 
 function describe(plan: Plan, savings: readonly Saving[], measured: Capacity | undefined): string {

@@ -7,7 +7,7 @@ import { type StressEvent, stressHere, type StressOptions } from "../forensics/s
 import { type StressReport, stressPage, stressReport, stressVerdict } from "../forensics/stress_report.ts";
 import { EXIT, integerOption, parse, print, printJson, progress, UsageError } from "./io.ts";
 import { rate, table } from "./table.ts";
-import { onlyArgument, overridesOf, secondsOption, taskOfTarget } from "./target.ts";
+import { batchOptionsOf, onlyArgument, secondsOption, taskOfTarget } from "./target.ts";
 
 export const summary = "more and more worlds until something refuses, and proof that nothing else noticed";
 
@@ -70,7 +70,7 @@ export async function run(args: string[]): Promise<number> {
     until,
     seconds: secondsOption("seconds", values.seconds, 0.5),
     seed: integerOption("seed", values.seed, 0, 0),
-    batch: { ...overridesOf(values.set), unroll: !values.rolled },
+    batch: batchOptionsOf(values),
   };
   const task = await taskOfTarget(target);
 

@@ -1,14 +1,11 @@
 /** What a command works on: the path of an MJCF file, or the id of an environment. */
 
 import "../../envs/index.ts";
-import { existsSync } from "node:fs";
 import { taskOf } from "../env/registry.ts";
 import type { Task } from "../env/task.ts";
-import { planEnv } from "../forensics/describe.ts";
+import { isModelPath } from "../forensics/plan.ts";
 import { plainTask } from "../forensics/plain_task.ts";
 import { loadModel, withOptions, type Model, type OptionOverrides } from "../model/model.ts";
-import type { PlanContext, PlannedBatch } from "../sim/batch.ts";
-import { planKernels } from "../sim/simulation.ts";
 import { UsageError } from "./io.ts";
 
 /** Options of the commands that load a model. */
@@ -45,6 +42,11 @@ export async function modelOf(target: string, settings?: readonly string[]): Pro
   return withOptions(model, overridesOf(settings));
 }
 
+/** The options of a batch that `--set` and `--rolled` say; without `--rolled` the size of the model decides. */
+export function batchOptionsOf(values: { readonly set?: string[]; readonly rolled?: boolean }) {
+  return { ...overridesOf(values.set), ...(values.rolled ? { unroll: false } : {}) };
+}
+
 /** A time from an option's text. Throws `UsageError`. */
 export function secondsOption(name: string, text: string | undefined, fallback: number): number {
   if (text === undefined) return fallback;
@@ -58,39 +60,6 @@ export function deviceOf(text: string | undefined): { device: "cpu" | "cpu-f64" 
   if (text === undefined) return undefined;
   if (text === "cpu" || text === "cpu-f64") return { device: text };
   throw new UsageError(`--device is '${text}': pass cpu or cpu-f64, or leave it out to run on an adapter.`);
-}
-
-/** Is the argument the path of a model rather than the id of an environment? */
-export function isModelPath(target: string): boolean {
-  return /\.(xml|mjcf|urdf)$/i.test(target) || /[/\\]/.test(target) || existsSync(target);
-}
-
-export interface PlannedOptions {
-  readonly numEnvs: number;
-  readonly unroll: boolean;
-  /** Values of `--set`. */
-  readonly settings?: readonly string[] | undefined;
-  /** Options of the batch beside those of `--set`, and stronger. */
-  readonly changes?: Readonly<Record<string, unknown>>;
-}
-
-/**
- * Kernels and plan of a model or an environment, without a device.
- * @throws what loadModel, createSimulation and makeVec throw for their arguments
- */
-export async function plannedOf(
-  target: string,
-  options: PlannedOptions,
-  context: PlanContext = {},
-): Promise<PlannedBatch> {
-  const all = {
-    ...overridesOf(options.settings),
-    ...options.changes,
-    numEnvs: options.numEnvs,
-    unroll: options.unroll,
-  };
-  if (isModelPath(target)) return planKernels(await loadModel(target), all, context);
-  return planEnv(target, all, context);
 }
 
 /** The task of an environment, or the plain task of a model. */

@@ -3,7 +3,7 @@ import { seedKey } from "../core/rng.ts";
 import type { Plan } from "../memory/plan.ts";
 import { loadModel } from "../model/model.ts";
 import { planOf, type PlanContext, type PlannedBatch } from "../sim/batch.ts";
-import { placeBatch } from "../sim/device.ts";
+import { placeBatch, planContext } from "../sim/device.ts";
 import { defineEnv } from "./batch-spec.ts";
 import { settingsOf, worldIdsOf, type VecOptions } from "./options.ts";
 import { writeFirstStates } from "./first-states.ts";
@@ -67,5 +67,6 @@ export async function planVecKernels<O extends object>(
   context: PlanContext = {},
 ): Promise<PlannedBatch> {
   const { settings, definition } = await define(env, options);
-  return planOf(definition.batch(settings.vec.numEnvs), context);
+  const { vec } = settings;
+  return planOf(definition.batch(vec.numEnvs), planContext(vec, vec.numEnvs, context));
 }

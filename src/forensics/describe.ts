@@ -5,7 +5,7 @@ import { taskOf } from "../env/registry.ts";
 import { Box } from "../env/spaces.ts";
 import type { Task } from "../env/task.ts";
 import { loadModel } from "../model/model.ts";
-import { planOf, type PlanContext, type PlannedBatch } from "../sim/batch.ts";
+import { planArenas } from "../sim/batch.ts";
 
 export interface EnvSummary {
   readonly id: string;
@@ -38,19 +38,6 @@ export async function defineTarget(
   return { task, settings, definition: defineEnv(task, settings) };
 }
 
-/**
- * Kernels and plan of an environment, without a device.
- * @throws what makeVec throws for its arguments
- */
-export async function planEnv(
-  id: string,
-  options: { readonly numEnvs: number; readonly [option: string]: unknown },
-  context: PlanContext = {},
-): Promise<PlannedBatch> {
-  const { definition } = await defineTarget(taskOf(id), options);
-  return planOf(definition.batch(options.numEnvs), context);
-}
-
 /** @throws CorralError unknown-env */
 export async function describeEnv(id: string): Promise<EnvSummary> {
   const { settings, definition } = await defineTarget(taskOf(id), { numEnvs: 1 });
@@ -67,6 +54,6 @@ export async function describeEnv(id: string): Promise<EnvSummary> {
     timestep: model.opt.timestep,
     dt: model.opt.timestep * vec.frameSkip,
     maxEpisodeSteps: Number.isFinite(vec.maxEpisodeSteps) ? vec.maxEpisodeSteps : null,
-    bytesPerEnv: planOf(definition.batch(1)).plan.bytesPerWorld,
+    bytesPerEnv: planArenas(definition.batch(1)).bytesPerWorld,
   };
 }

@@ -26,6 +26,10 @@ export function candidatesOf(given: Readonly<Record<string, unknown>>, defaults:
     candidates.push({ change: "autoreset=next-step", options: { autoreset: "next-step" } });
   if (defaults === undefined) {
     if (given.applied !== false) candidates.push({ change: "applied=false", options: { applied: false } });
+    const outputs = (given.outputs ?? []) as readonly string[];
+    for (const name of outputs) {
+      candidates.push({ change: `no output ${name}`, options: { outputs: outputs.filter((other) => other !== name) } });
+    }
     return candidates;
   }
 
@@ -38,14 +42,14 @@ export function candidatesOf(given: Readonly<Record<string, unknown>>, defaults:
 }
 
 /** The candidates that save bytes, most first. */
-export async function savingsOf(
+export function savingsOf(
   plan: Plan,
   candidates: readonly Candidate[],
-  planWith: (options: Readonly<Record<string, unknown>>) => Promise<Plan>,
-): Promise<Saving[]> {
+  planWith: (options: Readonly<Record<string, unknown>>) => Plan,
+): Saving[] {
   const savings: Saving[] = [];
   for (const { change, options } of candidates) {
-    const other = await planWith(options);
+    const other = planWith(options);
     const bytes = plan.totalBytes - other.totalBytes;
     if (bytes <= 0) continue;
     const bytesPerWorld = plan.bytesPerWorld - other.bytesPerWorld;

@@ -119,6 +119,15 @@ export class GpuDevice {
   }
 }
 
+/** Throws `bad-option` for what `openDevice` did not give. */
+export function assertDevice(gpu: unknown): asserts gpu is GpuDevice {
+  const { device, info } = (gpu ?? {}) as Partial<GpuDevice>;
+  if (device !== undefined && info !== undefined) return;
+  const shown =
+    typeof gpu === "string" ? JSON.stringify(gpu) : typeof gpu === "object" && gpu ? "another object" : String(gpu);
+  throw new CorralError("bad-option", `device is ${shown}; pass an open device, "cpu" or "cpu-f64".`, { device: gpu });
+}
+
 /**
  * Opens a device with the adapter's maxima as limits and every feature that corral can use.
  * Throws `AdapterUnavailableError`, `adapter-unknown`, `limit-unknown`, `limit-too-large`, `device-refused`.

@@ -1,5 +1,6 @@
 /** One budget for everything that lives on a device: who holds what, and a word before it runs out. */
 import { CorralError } from "../core/errors.ts";
+import { nearest } from "../core/names.ts";
 import type { Bytes } from "../core/units.ts";
 import { formatBytes, parseBytes } from "../core/units.ts";
 import { largestFit } from "./cost.ts";
@@ -79,12 +80,13 @@ export class Budget implements BudgetView {
   #refused = 0;
   #telling = false;
 
-  /** Throws `bad-bytes`, `budget-too-large` or `bad-watermark`. */
+  /** Throws `bad-bytes`, `budget-too-large`, `bad-watermark`, `bad-option` or `unknown-option`. */
   constructor(options: BudgetOptions) {
+    checkBudgetOptions(options);
     this.#available = options.available ?? Infinity;
     this.#limit = this.#checkLimit(options.limit);
     this.#source = options.source ?? "the option";
-    this.#warnAt = checkWatermarks(options.warnAt ?? 0.9);
+    this.#warnAt = checkWatermarks(options.warnAt === undefined ? 0.9 : options.warnAt);
     if (options.onPressure) this.#listeners.add(options.onPressure);
   }
 
@@ -109,10 +111,11 @@ export class Budget implements BudgetView {
   }
 
   /**
-   * Changes limit and watermarks and adds a listener, where given. Throws `bad-bytes`, `budget-too-large`,
-   * `bad-watermark`, and `budget-below-live` where more is held than the new limit; then nothing is changed.
+   * Changes limit and watermarks and adds a listener, where given. Throws what the constructor throws, and
+   * `budget-below-live` where more is held than the new limit; then nothing is changed.
    */
   change(options: Partial<Omit<BudgetOptions, "available">>): void {
+    checkBudgetOptions(options);
     const limit = options.limit === undefined ? this.#limit : this.#checkNewLimit(options.limit);
     const warnAt = options.warnAt === undefined ? this.#warnAt : checkWatermarks(options.warnAt);
     if (options.limit !== undefined) this.#source = options.source ?? "the option";
@@ -137,6 +140,7 @@ export class Budget implements BudgetView {
 
   /** Adds a listener; the function that is returned removes it. */
   onPressure(listener: PressureListener): () => void {
+    checkBudgetOptions({ onPressure: listener });
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
@@ -268,19 +272,38 @@ export class Budget implements BudgetView {
   }
 }
 
-function checkWatermarks(warnAt: number | readonly number[]): number[] {
-  const marks = typeof warnAt === "number" ? [warnAt] : [...warnAt];
+const OPTIONS = ["limit", "available", "source", "warnAt", "onPressure"] as const satisfies (keyof BudgetOptions)[];
 
-  for (const mark of marks) {
-    if (mark > 0 && mark < 1) continue;
+/** Throws `unknown-option` or `bad-option` for what is no option of a budget. */
+export function checkBudgetOptions(options: unknown): void {
+  if (typeof options !== "object" || options === null) {
     throw new CorralError(
-      "bad-watermark",
-      `warnAt is ${String(mark)}; it is a part of the limit, above 0 and below 1. Pass such as 0.9.`,
-      {
-        warnAt: mark,
-      },
+      "bad-option",
+      `options of a budget are ${String(options)}; pass an object: { limit: "2GiB" }.`,
     );
   }
 
-  return marks.sort((a, b) => a - b);
+  const unknown = Object.keys(options).find((name) => !(OPTIONS as readonly string[]).includes(name));
+  if (unknown !== undefined) {
+    const [near] = nearest(unknown, OPTIONS);
+    const hint = near === undefined ? `there are ${OPTIONS.join(", ")}` : `nearest: ${near}`;
+    throw new CorralError("unknown-option", `a budget has no option "${unknown}"; ${hint}.`, { name: unknown });
+  }
+
+  const { onPressure } = options as Partial<BudgetOptions>;
+  if (onPressure !== undefined && typeof onPressure !== "function") {
+    throw new CorralError("bad-option", `onPressure is ${String(onPressure)}; pass a function of a PressureEvent.`);
+  }
+}
+
+function checkWatermarks(warnAt: number | readonly number[]): number[] {
+  const marks: unknown[] = Array.isArray(warnAt) ? [...(warnAt as readonly unknown[])] : [warnAt];
+
+  for (const mark of marks) {
+    if (typeof mark === "number" && mark > 0 && mark < 1) continue;
+    const text = `warnAt is ${String(mark)}; it is a part of the limit, above 0 and below 1. Pass such as 0.9.`;
+    throw new CorralError("bad-watermark", text, { warnAt: mark });
+  }
+
+  return (marks as number[]).sort((a, b) => a - b);
 }

@@ -10,7 +10,7 @@ export {
   type PressureListener,
 } from "./budget.ts";
 export type { Bound } from "./cost.ts";
-export { createBudget } from "./device-budget.ts";
+export { createBudget, plannedBudget } from "./device-budget.ts";
 export { drain } from "./drain.ts";
 export { AllocationRefusedError, BudgetExceededError, LimitExceededError } from "./errors.ts";
 export { type FaultPlan, type FaultPoint, Faults, injectFaults } from "./faults.ts";

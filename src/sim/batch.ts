@@ -59,34 +59,46 @@ const STAGING_BYTES = 1 << 20;
 export const layoutsOf = (plan: Plan): Record<string, ArenaLayout> =>
   Object.fromEntries(plan.arenas.map((a) => [a.name, a]));
 
-/**
- * Traces the kernels and plans every buffer of a batch. Needs no device. Kernels of `known`, the same batch with another
- * count of worlds, are taken over: what they address does not depend on it.
- */
-export function planOf(spec: BatchSpec, context: PlanContext = {}, known?: PlannedBatch): PlannedBatch {
-  const fixed: ArenaRequest[] = [
+/** What a batch holds whatever its kernels are. */
+function fixedArenas(spec: BatchSpec): ArenaRequest[] {
+  const params = FIXED_PARAMS.length + spec.params.length;
+  return [
     ...spec.arenas,
     {
       name: "params",
       access: "uniform",
       scope: "shard",
-      fields: [{ name: "params", group: "model", type: "u32", shared: FIXED_PARAMS.length + spec.params.length }],
+      fields: [{ name: "params", group: "model", type: "u32", shared: params }],
     },
     stagingArena("staging", 2),
   ];
-  const request = { name: spec.name, numEnvs: spec.numEnvs, tileWidth: DEFAULT_TILE_WIDTH, ...context };
-  const bound = (names: readonly ArenaRequest[]) =>
-    names.filter((a) => a.access === "read" || a.access === "read_write").map((a) => a.name);
-  const first = planBatch({ ...request, arenas: fixed, stages: [{ name: "kernels", arenas: bound(fixed) }] });
-  const layouts = layoutsOf(first);
+}
+
+/** The plan of a batch without the constants of its kernels, a few hundred bytes: nothing is traced for it. */
+export function planArenas(spec: BatchSpec, context: PlanContext = {}): Plan {
+  const { name, numEnvs } = spec;
+  const arenas = fixedArenas(spec);
+  const bound = arenas.filter((a) => a.access === "read" || a.access === "read_write").map((a) => a.name);
+  const stages = [{ name: "kernels", arenas: bound }];
+  return planBatch({ name, numEnvs, tileWidth: DEFAULT_TILE_WIDTH, ...context, arenas, stages });
+}
+
+/**
+ * Traces the kernels and plans every buffer of a batch. Needs no device. Kernels of `known`, the same batch with another
+ * count of worlds, are taken over: what they address does not depend on it.
+ */
+export function planOf(spec: BatchSpec, context: PlanContext = {}, known?: PlannedBatch): PlannedBatch {
+  const { name, numEnvs } = spec;
+  const layouts = layoutsOf(planArenas(spec, context));
 
   const { traces, kernels, tables } = known && sameLayouts(known, layouts) ? known : traceKernels(spec, layouts);
-  const arenas = [...fixed, ...tables];
-  const stages = spec.kernels.map(({ name }) => ({
-    name,
-    arenas: kernels.get(name)!.buffers.map((b) => arenaOf(name, b.name)),
+  const arenas = [...fixedArenas(spec), ...tables];
+  const stages = spec.kernels.map((kernel) => ({
+    name: kernel.name,
+    arenas: kernels.get(kernel.name)!.buffers.map((b) => arenaOf(kernel.name, b.name)),
   }));
-  return { spec, traces, kernels, tables, plan: planBatch({ ...request, arenas, stages }) };
+  const plan = planBatch({ name, numEnvs, tileWidth: DEFAULT_TILE_WIDTH, ...context, arenas, stages });
+  return { spec, traces, kernels, tables, plan };
 }
 
 /** Staging buffers, which reads go through. */

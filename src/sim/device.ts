@@ -1,12 +1,19 @@
 // where a batch runs: a GPU device, or the CPU without any
 import { CorralError } from "../core/errors.ts";
-import type { GpuDevice } from "../gpu/device.ts";
+import { assertDevice, type GpuDevice } from "../gpu/device.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
-import { createBudget } from "../memory/device-budget.ts";
+import { createBudget, plannedBudget } from "../memory/device-budget.ts";
 import type { Budget } from "../memory/budget.ts";
 import { BudgetExceededError, LimitExceededError } from "../memory/errors.ts";
 import { refusalOf } from "../memory/plan.ts";
-import { planOf, type Batch, type BatchSpec, type PlanContext, type PlannedBatch } from "./batch.ts";
+import {
+  DEFAULT_TILE_WIDTH,
+  planOf,
+  type Batch,
+  type BatchSpec,
+  type PlanContext,
+  type PlannedBatch,
+} from "./batch.ts";
 import { CpuBatch } from "./cpu_batch.ts";
 import { GpuBatch } from "./gpu_batch.ts";
 
@@ -25,37 +32,73 @@ export interface PlacementOptions {
   readonly shards?: number;
 }
 
-/** Makes a batch where the options say. Nothing is held where it fails. */
+/**
+ * What the plan of a batch depends on: `context`, and the budget and shards of the options where it does not say.
+ * @throws CorralError bad-bytes, bad-option
+ */
+export function planContext(options: PlacementOptions, numEnvs: number, context: PlanContext = {}): PlanContext {
+  return {
+    ...minShardsOf(options, numEnvs),
+    ...(options.budget === undefined ? {} : { budget: plannedBudget(options.budget) }),
+    ...context,
+  };
+}
+
+function minShardsOf({ shards }: PlacementOptions, numEnvs: number): Pick<PlanContext, "minShards"> {
+  if (shards === undefined) return {};
+  const most = Math.ceil(numEnvs / DEFAULT_TILE_WIDTH);
+  if (Number.isInteger(shards) && shards >= 1 && shards <= most) return { minShards: shards };
+  throw new CorralError(
+    "bad-option",
+    `shards is ${String(shards)}; ${numEnvs} worlds are in 1 to ${most} shards, of at least ${DEFAULT_TILE_WIDTH} worlds each. Pass such a count.`,
+    { shards, most },
+  );
+}
+
+/** Makes a batch where the options say. Nothing is held where it fails, and the budget is what it was. */
 export async function placeBatch(
   specFor: (numEnvs: number) => BatchSpec,
   numEnvs: number,
   options: PlacementOptions,
 ): Promise<Batch> {
-  const { device } = options;
-  const minShards = options.shards === undefined ? {} : { minShards: options.shards };
-  if (device === "cpu" || device === "cpu-f64") {
-    const planned = planOf(specFor(numEnvs), minShards);
-    if (planned.plan.problems.length) throw refusalOf(planned.plan);
-    return new CpuBatch(planned, device === "cpu" ? "f32" : "f64");
-  }
-  if (typeof device === "string") {
-    throw new CorralError("bad-option", `device is "${String(device)}"; pass an open device, "cpu" or "cpu-f64".`, {
-      device,
-    });
-  }
-  const { onOverBudget = "throw" } = options;
+  const { device, onOverBudget = "throw" } = options;
+  const minShards = minShardsOf(options, numEnvs);
   if (onOverBudget !== "throw" && onOverBudget !== "shrink") {
     throw new CorralError("bad-option", `onOverBudget is "${String(onOverBudget)}"; pass "throw" or "shrink".`, {
       onOverBudget,
     });
   }
+  if (device === "cpu" || device === "cpu-f64") {
+    const planned = planOf(specFor(numEnvs), minShards);
+    if (planned.plan.problems.length) throw refusalOf(planned.plan);
+    return new CpuBatch(planned, device === "cpu" ? "f32" : "f64");
+  }
+  if (device !== undefined) assertDevice(device);
   const lease = device ? undefined : await shareDevice(options.adapter);
   const gpu = device ?? lease!.gpu;
   try {
-    const budget = await createBudget(gpu, options.budget === undefined ? {} : { limit: options.budget });
-    return await placeOnGpu(gpu, budget, lease, specFor, numEnvs, minShards, onOverBudget);
+    const budget = await createBudget(gpu);
+    return await withLimit(budget, options.budget, () =>
+      placeOnGpu(gpu, budget, lease, specFor, numEnvs, minShards, onOverBudget),
+    );
   } catch (error) {
     lease?.release();
+    throw error;
+  }
+}
+
+/** Changes a budget's limit where one is given, and back where what follows fails. */
+async function withLimit<T>(budget: Budget, limit: string | number | undefined, run: () => Promise<T>): Promise<T> {
+  if (limit === undefined) return run();
+  const { limit: before, source } = budget;
+  budget.change({ limit });
+  const changed = budget.limit;
+
+  try {
+    return await run();
+  } catch (error) {
+    // others may have changed it meanwhile, or hold more than it was
+    if (budget.limit === changed && budget.live <= before) budget.change({ limit: before, source });
     throw error;
   }
 }

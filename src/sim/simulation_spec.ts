@@ -8,7 +8,7 @@ import { checkSupported } from "../model/supported.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { ArenaRequest } from "../memory/request.ts";
 import { planOf, type BatchSpec, type PlanContext, type PlannedBatch } from "./batch.ts";
-import type { PlacementOptions } from "./device.ts";
+import { planContext, type PlacementOptions } from "./device.ts";
 import { mayOverflow, traceSimulation } from "./kernel.ts";
 import { simParams } from "./params.ts";
 import { unrollByDefault } from "./policy.ts";
@@ -141,7 +141,7 @@ export function planSimulation(model: Model, options: SimulationOptions, context
 /** The traced kernels and the plan of a simulation, without a device. */
 export function planKernels(model: Model, options: SimulationOptions, context: PlanContext = {}): PlannedBatch {
   const { specFor } = prepare(model, options);
-  return planOf(specFor(options.numEnvs), context);
+  return planOf(specFor(options.numEnvs), planContext(options, options.numEnvs, context));
 }
 
 /** Checks the options, applies those of mjOption, and tells the batch for any count of worlds. */

@@ -36,7 +36,7 @@ describe("corral plan", () => {
     const fits = await corral([...args, "--budget", "2GiB"]);
     expect(fits.code).toBe(0);
     expect(fits.stdout).toMatch(/^state +qpos +state +f32/m);
-    expect(fits.stdout).toMatch(/^budget +2\.00 GiB from --budget/m);
+    expect(fits.stdout).toMatch(/^budget +2\.00 GiB from the option/m);
     const refused = await corral([...args, "--budget", "1MiB"]);
     expect(refused.code).toBe(3);
     expect(refused.stdout).toMatch(/^budget-exceeded /m);

@@ -238,3 +238,26 @@ describe("the budget of a device", () => {
     await expect(createBudget(gpu, { limit: "1000TiB" })).rejects.toThrowError("[budget-too-large]");
   });
 });
+
+describe("options of a budget that are none", () => {
+  test.each([
+    [{ limit: 10, Limit: 20 }, '[unknown-option] a budget has no option "Limit"; nearest: limit.'],
+    [{ limit: 10, pressure: 1 }, '[unknown-option] a budget has no option "pressure"; nearest: onPressure.'],
+    [{ limit: 10, onPressure: 3 }, "[bad-option] onPressure is 3; pass a function of a PressureEvent."],
+    [{ limit: 10, warnAt: null }, "[bad-watermark] warnAt is null"],
+    [{ limit: 10, warnAt: "0.5" }, "[bad-watermark] warnAt is 0.5"],
+    [null, "[bad-option] options of a budget are null"],
+  ])("%j", async (options, text) => {
+    expect(() => new Budget(options as never)).toThrowError(text);
+    const { gpu } = fakeGpu();
+    await expect(createBudget(gpu, options as never)).rejects.toThrowError(text);
+    const budget = await createBudget(gpu, { limit: 1000 });
+    const before = budget.report();
+    expect(() => budget.change(options as never)).toThrowError(text);
+    expect(budget.report()).toEqual(before);
+  });
+
+  test.each([undefined, null, {}, "embedded"])("a device that is %j", async (device) => {
+    await expect(createBudget(device as never)).rejects.toThrowError("[bad-option] device is");
+  });
+});

@@ -42,8 +42,7 @@ async function planIsReality(model: Model, options: Omit<SimulationOptions, "dev
     );
     expect([watch.liveBytes(), budget.live]).toEqual([plan.totalBytes, plan.totalBytes]);
     expect(plan.fields.reduce((sum, field) => sum + field.bytes, 0)).toBe(plan.totalBytes);
-    const shared = options.shards === undefined ? {} : { minShards: options.shards };
-    expect(planSimulation(model, options, { limits: gpu.limits, ...shared }).totalBytes).toBe(plan.totalBytes);
+    expect(planSimulation(model, options, { limits: gpu.limits }).totalBytes).toBe(plan.totalBytes);
 
     // what runs makes nothing
     const before = { ...watch.made };
@@ -121,8 +120,7 @@ describe("what an environment makes is what was planned", () => {
           plan.buffers.map(({ label, size }) => [label, size]),
         );
         expect([watch.liveBytes(), budget.live]).toEqual([plan.totalBytes, plan.totalBytes]);
-        const shared = options.shards === undefined ? {} : { minShards: options.shards };
-        expect((await planVec(id, options, { limits: gpu.limits, ...shared })).totalBytes).toBe(plan.totalBytes);
+        expect((await planVec(id, options, { limits: gpu.limits })).totalBytes).toBe(plan.totalBytes);
 
         const before = { ...watch.made };
         await env.reset();
