@@ -4,9 +4,24 @@ import { ant } from "./ant/task.ts";
 import { cartpole } from "./cartpole/task.ts";
 import { halfCheetah } from "./half_cheetah/task.ts";
 import { hopper } from "./hopper/task.ts";
+import { humanoid } from "./humanoid/task.ts";
+import { humanoidStandup } from "./humanoid_standup/task.ts";
+import { invertedDoublePendulum } from "./inverted_double_pendulum/task.ts";
 import { invertedPendulum } from "./inverted_pendulum/task.ts";
+import { reacher } from "./reacher/task.ts";
 import { walker2d } from "./walker2d/task.ts";
 
-for (const task of [ant, cartpole, halfCheetah, hopper, invertedPendulum, walker2d] as const) register(task as never);
+export const tasks = [
+  ant,
+  cartpole,
+  halfCheetah,
+  hopper,
+  humanoid,
+  humanoidStandup,
+  invertedDoublePendulum,
+  invertedPendulum,
+  reacher,
+  walker2d,
+] as const;
 
-export { ant, cartpole, halfCheetah, hopper, invertedPendulum, walker2d };
+for (const task of tasks) register(task as never);

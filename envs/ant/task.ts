@@ -11,7 +11,8 @@ import {
   uniformNoise,
 } from "../../src/env/index.ts";
 import type { Scene } from "../../src/env/index.ts";
-import { isFinite32, div, mul, not, select, sqrt, square, add, sub } from "../../src/trace/scalar.ts";
+import { isFinite32, div, mul, not, select, sub } from "../../src/trace/scalar.ts";
+import { place } from "../shared.ts";
 
 const defaults = {
   forward_reward_weight: 1,
@@ -41,12 +42,6 @@ const contactForces = ({ d, options }: Ant) => clipped(d.cfrc_ext.all().slice(6)
 
 const isHealthy = ({ d, options }: Ant) =>
   all([...[...d.qpos.all(), ...d.qvel.all()].map(isFinite32), inClosed(d.qpos.at(2), options.healthy_z_range)]);
-
-const place = ({ d }: Ant) => ({
-  x_position: d.qpos.at(0),
-  y_position: d.qpos.at(1),
-  distance_from_origin: sqrt(add(square(d.qpos.at(0)), square(d.qpos.at(1)))),
-});
 
 export const ant = defineTask({
   id: "Ant-v5",

@@ -11,7 +11,6 @@ import { fieldSize, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
 import { WorldKernel, type KernelSpec } from "../sim/kernel.ts";
-import { kinematics } from "../sim/kinematics.ts";
 import { mocapFrames } from "../sim/state.ts";
 import { RecordIO, stateFields } from "../sim/state.ts";
 import { badBit, Status } from "../sim/status.ts";
@@ -20,6 +19,7 @@ import { Draws } from "./draws.ts";
 import { Ask, Ended, EPISODE, RESULT, RESULT_WORDS } from "./layout.ts";
 import { badTask, total, type TaskShape } from "./shape.ts";
 import type { Space } from "./spaces.ts";
+import { evaluateEarly, needsEvaluation } from "./start-fields.ts";
 import type { Named, Scene, Task } from "./task.ts";
 
 /** What happens to worlds whose episode has ended. */
@@ -46,20 +46,7 @@ export interface EnvSpec<O extends object = object> {
 
 type Layouts = Readonly<Record<string, ArenaLayout>>;
 
-/** Derived fields that kinematics alone makes, and those that are zero after a reset (mj_forward leaves them). */
-const POSITIONS: ReadonlySet<FieldName> = new Set<FieldName>([
-  "xpos",
-  "xquat",
-  "xmat",
-  "xipos",
-  "ximat",
-  "xanchor",
-  "xaxis",
-  "geom_xpos",
-  "geom_xmat",
-  "site_xpos",
-  "site_xmat",
-]);
+/** Derived fields that are zero after a reset (mj_forward leaves them). */
 const AFTER_STEP: ReadonlySet<FieldName> = new Set<FieldName>(["cacc", "cfrc_int", "cfrc_ext"]);
 
 const bit = (cond: Bool, value: number): Int => select(cond, value, 0, "u32");
@@ -201,11 +188,12 @@ class EnvWorld<O extends object> {
   private evaluateStart(stepped: boolean): void {
     const { w, spec } = this;
     const outputs = (spec.task.outputs?.(spec.options) ?? []).filter((name) => fieldSize(spec.model, name) > 0);
-    const others = outputs.filter((name) => !POSITIONS.has(name) && !AFTER_STEP.has(name));
-    if (others.length > 0) w.step(1, false);
-    else if (outputs.some((name) => POSITIONS.has(name))) kinematics(w.m, w.d);
+    const made = outputs.filter((name) => !AFTER_STEP.has(name));
+    const whole = made.some(needsEvaluation);
+    if (whole) w.step(1, false);
+    else evaluateEarly(w.m, w.d, made);
     // the evaluation above makes them too
-    if (stepped || others.length > 0) {
+    if (stepped || whole) {
       for (const name of outputs) if (AFTER_STEP.has(name)) fill(w.d[name], undefined);
     }
   }

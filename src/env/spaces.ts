@@ -92,7 +92,8 @@ export class Box {
   }
 
   toString(): string {
-    const same = (x: Float32Array) => (x.every((v) => v === x[0]) ? `${x[0]}` : `[${x.join(", ")}]`);
+    const same = (x: Float32Array) =>
+      x.every((v) => v === x[0]) ? shortest(x[0]) : `[${Array.from(x, shortest).join(", ")}]`;
     return `Box(${same(this.low)}, ${same(this.high)}, [${this.shape.join(", ")}], float32)`;
   }
 }
@@ -197,6 +198,15 @@ export class MultiDiscrete {
   toString(): string {
     return `MultiDiscrete([${this.nvec.join(", ")}])`;
   }
+}
+
+/** The shortest decimal that reads back as the same float32. */
+function shortest(x: number): string {
+  for (let digits = 1; digits < 9; digits++) {
+    const text = Number(x.toPrecision(digits));
+    if (Math.fround(text) === x) return String(text);
+  }
+  return String(x);
 }
 
 /** Uniform in [low, high] without overflow of the difference. */

@@ -1,5 +1,5 @@
 // what tasks say often: ranges, noise, costs
-import { add, and, clamp, ge, gt, le, lt, mul, square, sub, sum, type Bool, type Scalar } from "../trace/scalar.ts";
+import { add, and, ge, gt, le, lt, max, min, mul, square, sub, sum, type Bool, type Scalar } from "../trace/scalar.ts";
 import type { Scene, StartScene } from "./task.ts";
 
 type Range = readonly [number, number];
@@ -16,9 +16,11 @@ export const inOpen = (x: Scalar, range: Range): Bool => within(x, range, gt, lt
 /** Whether all hold. */
 export const all = (conditions: readonly Bool[]): Bool => conditions.reduce<Bool>(and, true);
 
-/** Each value clipped to [low, high]. */
-export const clipped = (values: readonly Scalar[], [low, high]: Range): Scalar[] =>
-  values.map((x) => clamp(x, low, high));
+/** Each value clipped to [low, high], of which either may be infinite. */
+export const clipped = (values: readonly Scalar[], [low, high]: Range): Scalar[] => {
+  const above = (x: Scalar) => (low === -Infinity ? x : max(x, low));
+  return values.map((x) => (high === Infinity ? above(x) : min(above(x), high)));
+};
 
 /** The sum of squares. */
 export const sumOfSquares = (values: readonly Scalar[]): Scalar => sum(values.map(square));

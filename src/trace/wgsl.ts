@@ -4,15 +4,18 @@ import { analyse } from "./live.ts";
 import { exactOnly } from "./math.ts";
 import { arrayName, emitBody, varName, type Dialect } from "./text.ts";
 
+/** Largest f32; a literal above it is an error, even one that would round to it. */
+const MAX = 3.4028234663852886e38;
+
 /** A float literal: the shortest decimal that reads back as the same f32. */
 export function f32Literal(x: number): string {
-  const f = Math.fround(x);
-  if (!Number.isFinite(f)) return f > 0 ? "3.40282347e+38" : "-3.40282347e+38";
+  const rounded = Math.fround(x);
+  const f = Number.isFinite(rounded) ? rounded : rounded > 0 ? MAX : -MAX;
   // values below the smallest normal number are flushed by some adapters: flush them on all
   if (Math.abs(f) < 1.1754943508222875e-38) return "0.0";
   for (let p = 1; p <= 9; p++) {
     const s = f.toPrecision(p);
-    if (Math.fround(Number(s)) !== f) continue;
+    if (Math.fround(Number(s)) !== f || Math.abs(Number(s)) > MAX) continue;
     const short = String(Number(s));
     return /[.e]/.test(short) ? short : `${short}.0`;
   }

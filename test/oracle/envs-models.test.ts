@@ -17,6 +17,10 @@ const GYMNASIUM = {
   hopper: "hopper",
   walker2d: "walker2d_v5",
   inverted_pendulum: "inverted_pendulum",
+  inverted_double_pendulum: "inverted_double_pendulum",
+  reacher: "reacher",
+  humanoid: "humanoid",
+  humanoid_standup: "humanoidstandup",
 };
 
 describe.each(Object.entries(GYMNASIUM))("envs/%s", (name, reference) => {

@@ -33,7 +33,6 @@ const columns = (steps: readonly RecordedStep[], of: (s: RecordedStep) => ArrayL
 export const REPLAY_LIMIT = 1000;
 
 function stateBefore(env: VectorEnv, steps: readonly RecordedStep[]) {
-  const carriesPosition = env.id === "Ant-v5";
   return {
     qpos: columns(steps, (s) => s.before.qpos),
     qvel: columns(steps, (s) => s.before.qvel),
@@ -41,7 +40,8 @@ function stateBefore(env: VectorEnv, steps: readonly RecordedStep[]) {
     time: columns(steps, (s) => s.before.time),
     // as far from the limit as the recorded step was from its own
     episode_length: steps.map((s) => s.t + REPLAY_LIMIT - s.episode.max_episode_steps),
-    ...(carriesPosition ? { position: columns(steps, (s) => s.before.main_body_xpos.slice(0, 2)) } : {}),
+    ...(env.id === "Ant-v5" ? { position: columns(steps, (s) => s.before.main_body_xpos.slice(0, 2)) } : {}),
+    ...(env.id === "Humanoid-v5" ? { centre: columns(steps, (s) => s.before.centre) } : {}),
   };
 }
 

@@ -90,6 +90,10 @@ export const envBounds = {
     value: 4,
     reason: "where MuJoCo answers to 1e-7 with more than the bound: its largest answer of four trials is no maximum",
   },
+  leftover: {
+    value: 2,
+    reason: "where MuJoCo stops short of the solution (PGS, the convex collider): how far, and infos may weigh it more",
+  },
   qpos64: { value: 2e-7, reason: "float64: Newton iterations end at the tolerance, 1e-8" },
   qvel64: { value: 2e-5, reason: "float64, as qpos64: starting cold instead of warm changes this much in MuJoCo" },
   reward64: { value: 1e-6, reason: "Gymnasium takes the control cost of float32 actions in float32" },

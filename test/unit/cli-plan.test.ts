@@ -2,9 +2,10 @@ import { describe, expect, test } from "vitest";
 import type { EnvSummary } from "../../src/forensics/describe.ts";
 import type { Inspection } from "../../src/forensics/inspect.ts";
 import type { Plan } from "../../src/memory/index.ts";
+import { tasks } from "../../envs/index.ts";
 import { corralInside as corral } from "../support/cli-inside.ts";
 
-const IDS = ["Ant-v5", "CartPole", "HalfCheetah-v5", "Hopper-v5", "InvertedPendulum-v5", "Walker2d-v5"];
+const IDS = tasks.map(({ id }) => id).sort();
 
 describe("corral list", () => {
   test("names every environment with its spaces, time step and bytes", async () => {
@@ -18,7 +19,7 @@ describe("corral list", () => {
       expect(e.observation.reduce((sum, { size }) => sum + size, 0)).toBeGreaterThan(0);
     }
     const { stdout: text } = await corral(["list"]);
-    for (const id of IDS) expect(text).toMatch(new RegExp(`^ {2}${id} .* \\d+ B$`, "m"));
+    for (const id of IDS) expect(text).toMatch(new RegExp(`^ {2}${id} .* (\\d+ B|[\\d.]+ KiB)$`, "m"));
   });
 });
 

@@ -1,7 +1,7 @@
 /** What environments refuse, in which words, and that nothing has changed then. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { list, makeVec, planVec, register, type VectorEnv } from "../../src/env/index.ts";
-import "../../envs/index.ts";
+import { tasks } from "../../envs/index.ts";
 import { countdown } from "../support/countdown.ts";
 
 const message = async (run: () => unknown): Promise<string> => {
@@ -18,11 +18,14 @@ describe("makeVec", () => {
     message(() => makeVec(id as string, { numEnvs: 2, device: "cpu", ...options }));
 
   test("knows its environments, and the nearest names of others", async () => {
-    expect(list()).toEqual(["Ant-v5", "CartPole", "HalfCheetah-v5", "Hopper-v5", "InvertedPendulum-v5", "Walker2d-v5"]);
+    expect(list()).toEqual(tasks.map(({ id }) => id).sort());
     expect(await make("Ant-v4")).toBe('[unknown-env] no environment is called "Ant-v4"; nearest: Ant-v5.');
     expect(await make("CartPole-v1")).toBe('[unknown-env] no environment is called "CartPole-v1"; nearest: CartPole.');
-    expect(await make("Humanoid")).toMatch(
-      /^\[unknown-env\] no environment is called "Humanoid"; there are: Ant-v5, CartPole, /,
+    expect(await make("Humanoid")).toBe(
+      '[unknown-env] no environment is called "Humanoid"; nearest: Humanoid-v5, HumanoidStandup-v5.',
+    );
+    expect(await make("Fetch")).toMatch(
+      /^\[unknown-env\] no environment is called "Fetch"; there are: Ant-v5, CartPole, /,
     );
     expect(await make(3)).toMatch(/^\[unknown-env\] no environment is called 3; /);
   });

@@ -26,6 +26,10 @@ describe("spaces and arrays", () => {
     ["Hopper-v5", "Box(-1, 1, [3], float32)", 11],
     ["Walker2d-v5", "Box(-1, 1, [6], float32)", 17],
     ["InvertedPendulum-v5", "Box(-3, 3, [1], float32)", 4],
+    ["InvertedDoublePendulum-v5", "Box(-1, 1, [1], float32)", 9],
+    ["Reacher-v5", "Box(-1, 1, [2], float32)", 10],
+    ["Humanoid-v5", "Box(-0.4, 0.4, [17], float32)", 348],
+    ["HumanoidStandup-v5", "Box(-0.4, 0.4, [17], float32)", 348],
     ["CartPole", "Discrete(2)", 4],
   ])("%s", async (id, actions, nobs) => {
     await using env = await makeVec(id, { numEnvs: 3, device: "cpu" });

@@ -2,7 +2,23 @@ import { describe, expect, it } from "vitest";
 
 import { type EnvId, readTrajectories } from "../fixtures/gymnasium/read.ts";
 
-const ENVS: EnvId[] = ["Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Walker2d-v5", "InvertedPendulum-v5", "CartPole-v1"];
+const ENVS: EnvId[] = [
+  "Ant-v5",
+  "HalfCheetah-v5",
+  "Hopper-v5",
+  "Walker2d-v5",
+  "InvertedPendulum-v5",
+  "InvertedDoublePendulum-v5",
+  "Reacher-v5",
+  "Humanoid-v5",
+  "HumanoidStandup-v5",
+  "Swimmer-v5",
+  "CartPole-v1",
+];
+/** Environments whose episodes only end by their limit. */
+const ENDLESS = new Set<EnvId>(["HalfCheetah-v5", "Reacher-v5", "HumanoidStandup-v5", "Swimmer-v5"]);
+/** Parts of the reward that no info names: a constant. */
+const UNNAMED: Partial<Record<EnvId, number>> = { "HumanoidStandup-v5": 1 };
 
 describe.each(ENVS)("recorded trajectories of %s", (env) => {
   const recorded = readTrajectories(env);
@@ -15,6 +31,15 @@ describe.each(ENVS)("recorded trajectories of %s", (env) => {
       gymnasium: "1.4.0",
       mujoco: "3.14.0",
     });
+  });
+
+  it("has twenty episodes and more, with random, zero and extreme actions", () => {
+    const episodes = recorded.cases.flatMap((c) => c.episodes);
+    expect(episodes.length).toBeGreaterThanOrEqual(20);
+    const kinds = new Set(episodes.map((e) => e.actions));
+    for (const kind of env === "CartPole-v1" ? ["random", "zero"] : ["random", "zero", "extreme"]) {
+      expect(kinds).toContain(kind);
+    }
   });
 
   it("holds finite numbers, and as many rows as its episodes have steps", () => {
@@ -41,13 +66,13 @@ describe.each(ENVS)("recorded trajectories of %s", (env) => {
   it("has episodes that are truncated and, where the environment can, that terminate", () => {
     const episodes = recorded.cases.flatMap((c) => c.episodes);
     expect(episodes.some((e) => e.truncated)).toBe(true);
-    expect(episodes.some((e) => e.terminated)).toBe(env !== "HalfCheetah-v5");
+    expect(episodes.some((e) => e.terminated)).toBe(!ENDLESS.has(env));
   });
 
   it.skipIf(env === "CartPole-v1")("has rewards that are the sum of their terms", () => {
     for (const { after } of steps) {
-      const terms = Object.keys(after).filter((name) => name.startsWith("info.reward_"));
-      const sum = terms.reduce((total, name) => total + after[name][0], 0);
+      const terms = Object.keys(after).filter((name) => /^info[.](reward_|(distance|velocity)_penalty$)/.test(name));
+      const sum = terms.reduce((total, name) => total + after[name][0], UNNAMED[env] ?? 0);
       // the control cost is a float32 in Gymnasium
       expect(Math.abs(sum - after.reward[0])).toBeLessThanOrEqual(1e-6 * (1 + Math.abs(sum)));
     }

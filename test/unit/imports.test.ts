@@ -22,7 +22,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What environments may use: the doors of the folders, and the words that a task's terms are written in. */
-const PUBLIC = /^src\/(index|[^/]+\/index|trace\/(scalar|vector))\.ts$/;
+const PUBLIC = /^src\/(index|[^/]+\/index|trace\/(scalar|vector|math))\.ts$/;
 
 /** Edges that may carry types only. */
 const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = { rl: ["env"] };

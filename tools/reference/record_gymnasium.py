@@ -17,13 +17,17 @@ import mujoco
 import numpy as np
 
 import fixture
-from cases import BOTH, CASES, episode
+from cases import APPROXIMATE, BOTH, CASES, episode
 
 OUT = pathlib.Path(__file__).resolve().parents[2] / "test" / "fixtures" / "gymnasium"
 
 # trials and size of the perturbation behind the field `sensitivity`
 TRIALS = 4
 PERTURBATION = 1e-7
+# fields stored in float32: they are compared with what follows from others, or in tolerances far above its rounding
+SINGLE = {"observation", "cfrc_ext", "sensitivity", "leftover"}
+# what runs on to the solution that MuJoCo's own settings stop short of
+EXACT = {"solver": mujoco.mjtSolver.mjSOL_NEWTON, "iterations": 200, "tolerance": 1e-10, "ccd_iterations": 1000, "ccd_tolerance": 1e-12}
 
 
 class Actions:
@@ -84,6 +88,15 @@ class MujocoRecorder:
         self.shadow = gymnasium.make(env_id, disable_env_checker=True, **kwargs).unwrapped
         self.shadow.reset(seed=0)
         self.main_body = kwargs.get("main_body", 1)
+        # a third that goes on to the exact solution, where MuJoCo's settings leave some of it over
+        self.exact = None
+        if env_id in APPROXIMATE:
+            self.exact = gymnasium.make(env_id, disable_env_checker=True, **kwargs).unwrapped
+            self.exact.reset(seed=0)
+            for name, value in EXACT.items():
+                setattr(self.exact.model.opt, name, value)
+        self.has_centre = env_id == "Humanoid-v5"
+        self.xipos = None
 
     def attach(self, env):
         self.unwrapped = env.unwrapped
@@ -111,7 +124,14 @@ class MujocoRecorder:
         row["time"] = [data.time]
         # of the last evaluation inside mj_step, so not the position that goes with qpos
         row["main_body_xpos"] = data.body(self.main_body).xpos.copy()
+        if self.has_centre:
+            mass = self.unwrapped.model.body_mass
+            row["centre"] = (mass @ data.xipos / mass.sum())[:2]
         return row
+
+    def before(self):
+        self.xipos = self.unwrapped.data.xipos.copy()
+        return self.state()
 
     def after(self):
         data = self.unwrapped.data
@@ -120,29 +140,32 @@ class MujocoRecorder:
             row["cfrc_ext"] = data.cfrc_ext.ravel().copy()
         return row
 
-    def sensitivity(self, before, action, observation, reward, rng):
-        """Largest change of qpos, qvel, observation and reward when the state is perturbed by 1e-7, then rounded to float32."""
-        data, worst = self.shadow.data, np.zeros(4)
+    def again(self, env, before, state, action, observation, reward):
+        """How far the same step of another environment ends: in qpos, qvel, observation, reward."""
+        data, after = env.data, self.unwrapped.data
+        for name, value in state.items():
+            getattr(data, name)[:] = value
+        data.time = before["time"][0]
+        data.xipos[:] = self.xipos
+        data.body(self.main_body).xpos[:] = before["main_body_xpos"].astype(np.float32)
+        seen, seen_reward, _, _, _ = env.step(action)
+        pairs = [(data.qpos, after.qpos), (data.qvel, after.qvel), (seen, observation), (seen_reward, reward)]
+        return np.array([measure(x, reference) for x, reference in pairs])
+
+    def trust(self, before, action, observation, reward, rng):
+        """`sensitivity`: the largest change when the state is perturbed by 1e-7, then rounded to float32; and `leftover`."""
+        worst, args = np.zeros(4), (action, observation, reward)
         for _ in range(TRIALS):
+            state = {"qacc_warmstart": before["qacc_warmstart"].astype(np.float32)}
             for name in ("qpos", "qvel"):
                 x = before[name]
                 x = x + PERTURBATION * (1 + np.abs(x)) * rng.uniform(-1, 1, x.shape)
-                getattr(data, name)[:] = x.astype(np.float32)
-            data.qacc_warmstart[:] = before["qacc_warmstart"].astype(np.float32)
-            data.time = before["time"][0]
-            data.body(self.main_body).xpos[:] = before["main_body_xpos"].astype(np.float32)
-            seen, seen_reward, _, _, _ = self.shadow.step(action)
-            after = self.unwrapped.data
-            worst = np.maximum(
-                worst,
-                [
-                    measure(data.qpos, after.qpos),
-                    measure(data.qvel, after.qvel),
-                    measure(seen, observation),
-                    measure(seen_reward, reward),
-                ],
-            )
-        return worst
+                state[name] = x.astype(np.float32)
+            worst = np.maximum(worst, self.again(self.shadow, before, state, *args))
+        if self.exact is None:
+            return {"sensitivity": worst}
+        state = {name: before[name] for name in ("qpos", "qvel", "qacc_warmstart")}
+        return {"sensitivity": worst, "leftover": self.again(self.exact, before, state, *args)}
 
 
 class CartPoleRecorder:
@@ -163,8 +186,11 @@ class CartPoleRecorder:
     def after(self):
         return {}
 
-    def sensitivity(self, *_):
-        return None
+    def before(self):
+        return self.state()
+
+    def trust(self, *_):
+        return {}
 
 
 class Columns:
@@ -179,15 +205,30 @@ class Columns:
 
     def header(self, payload):
         return {
-            name: {"per": kind, **payload.add(rows)}
+            name: {"per": kind, **payload.add(rows, name in SINGLE)}
             for kind, fields in self.fields.items()
             for name, rows in fields.items()
         }
 
 
 def numbers(info):
-    """The numbers of an info dictionary, as fields `info.NAME`."""
-    return {f"info.{name}": float(value) for name, value in info.items()}
+    """The numbers of an info dictionary, as fields `info.NAME`; those of an array have its index behind their name."""
+    rows = {}
+    for name, value in info.items():
+        if np.ndim(value) == 0:
+            rows[f"info.{name}"] = float(value)
+        else:
+            rows |= {f"info.{name}_{i}": float(x) for i, x in enumerate(value)}
+    return rows
+
+
+def place(env, start):
+    """Puts the joints named in `start` where it says, at rest; returns the observation."""
+    qpos = env.data.qpos.copy()
+    for joint, value in start.items():
+        qpos[env.model.joint(joint).qposadr[0]] = value
+    env.set_state(qpos, env.data.qvel.copy())
+    return env._get_obs()
 
 
 def record_episode(env_id, kwargs, plan, recorder, columns, reset_info):
@@ -199,18 +240,18 @@ def record_episode(env_id, kwargs, plan, recorder, columns, reset_info):
     rng = np.random.default_rng([plan["seed"], 11])
 
     observation, info = env.reset(seed=plan["seed"])
+    if plan["start"]:
+        observation = place(env.unwrapped, plan["start"])
     reset_info.append(numbers(info))
     columns.add("state", {**recorder.state(), "observation": observation})
 
     steps, terminated, truncated = 0, False, False
     while steps < plan["steps"] and not (terminated or truncated):
-        before = recorder.state()
+        before = recorder.before()
         action = actions.next(steps, observation)
         observation, reward, terminated, truncated, info = env.step(action)
         row = {"action": action, "reward": reward, "terminated": terminated, "truncated": truncated}
-        sensitivity = recorder.sensitivity(before, action, observation, reward, rng)
-        if sensitivity is not None:
-            row["sensitivity"] = sensitivity
+        row |= recorder.trust(before, action, observation, reward, rng)
         columns.add("step", {**row, **recorder.after(), **numbers(info)})
         columns.add("state", {**recorder.state(), "observation": observation})
         steps += 1
@@ -218,6 +259,7 @@ def record_episode(env_id, kwargs, plan, recorder, columns, reset_info):
     env.close()
     return {
         "seed": plan["seed"],
+        **({"start": plan["start"]} if plan["start"] else {}),
         "actions": plan["actions"],
         "max_episode_steps": env.spec.max_episode_steps,
         "steps": steps,
@@ -246,7 +288,8 @@ def record_case(env_id, case, payload):
     header = {"name": case["name"], "kwargs": case["kwargs"], "episodes": episodes, "reset_info": reset_info}
     if hasattr(env, "frame_skip"):
         header |= {"frame_skip": env.frame_skip, "dt": env.dt, "main_body": int(env.data.body(recorder.main_body).id)}
-        header["observation_structure"] = {name: int(size) for name, size in env.observation_structure.items()}
+        structure = getattr(env, "observation_structure", {})
+        header["observation_structure"] = {name: int(size) for name, size in structure.items()}
     header["fields"] = columns.header(payload)
     return header, recorder.model_header()
 

@@ -1,0 +1,31 @@
+// what several of Gymnasium's tasks say the same way
+import { bodyId, uniformNoise, type Scene, type StartScene } from "../src/env/index.ts";
+import { add, mul, sqrt, square, sub, sum, type Scalar } from "../src/trace/scalar.ts";
+
+/** The length of a vector. */
+export const norm = (v: readonly Scalar[]): Scalar => sqrt(sum(v.map(square)));
+
+/** Where a body is, as the last evaluation left it. */
+export const xposOf = ({ d, model }: Scene, body: string) => d.xpos.vec3(bodyId(model, "body", body));
+
+/** From one body to another. */
+export function between(s: Scene, from: string, to: string): Scalar[] {
+  const start = xposOf(s, from);
+  return xposOf(s, to).map((x, k) => sub(x, start[k]));
+}
+
+/** The root's place in the plane. */
+export const place = ({ d }: Scene) => ({
+  x_position: d.qpos.at(0),
+  y_position: d.qpos.at(1),
+  distance_from_origin: norm(d.qpos.run(0, 2)),
+});
+
+/** Positions around `qpos0` and velocities around zero, both uniform. */
+export const uniformStart = (s: StartScene<{ reset_noise_scale: number }>) => ({
+  qpos: uniformNoise(s, s.model.qpos0, s.options.reset_noise_scale),
+  qvel: uniformNoise(s, new Float64Array(s.model.nv), s.options.reset_noise_scale),
+});
+
+/** A uniform number of [0, 1) stretched to [low, high). */
+export const spread = (u: Scalar, low: number, high: number): Scalar => add(low, mul(u, sub(high, low)));

@@ -1,0 +1,35 @@
+// derived fields of a start state: only the stages that make the fields that a task reads
+import { actuation } from "../sim/actuation.ts";
+import { comPos } from "../sim/com_pos.ts";
+import { comVel } from "../sim/com_vel.ts";
+import { kinematics } from "../sim/kinematics.ts";
+import { passive } from "../sim/passive.ts";
+import { tendon } from "../sim/tendon.ts";
+import { transmission } from "../sim/transmission.ts";
+import type { DataView, ModelView } from "../sim/view.ts";
+import type { FieldName } from "../model/fields.ts";
+
+/** Stages before any contact or constraint, in order, with the fields that they make. */
+const STAGES: readonly (readonly [(m: ModelView, d: DataView) => void, readonly FieldName[]])[] = [
+  [
+    kinematics,
+    ["xpos", "xquat", "xmat", "xipos", "ximat", "xanchor", "xaxis", "geom_xpos", "geom_xmat", "site_xpos", "site_xmat"],
+  ],
+  [comPos, ["subtree_com", "cinert", "cdof"]],
+  [tendon, ["ten_length", "ten_velocity"]],
+  [transmission, ["actuator_length", "actuator_velocity"]],
+  [comVel, ["cvel", "cdof_dot"]],
+  [passive, ["qfrc_spring", "qfrc_damper", "qfrc_gravcomp", "qfrc_passive"]],
+  [actuation, ["act_dot", "actuator_force", "qfrc_actuator"]],
+];
+
+const EARLY: ReadonlySet<FieldName> = new Set(STAGES.flatMap(([, fields]) => fields));
+
+/** Whether a field needs a whole evaluation, contacts and constraints included. */
+export const needsEvaluation = (name: FieldName): boolean => !EARLY.has(name);
+
+/** Makes fields that need no whole evaluation: all stages up to the last that makes one of them. */
+export function evaluateEarly(m: ModelView, d: DataView, names: readonly FieldName[]): void {
+  const last = STAGES.findLastIndex(([, fields]) => fields.some((name) => names.includes(name)));
+  for (const [stage] of STAGES.slice(0, last + 1)) stage(m, d);
+}
