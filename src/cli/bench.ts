@@ -1,85 +1,134 @@
-/** `corral bench`: steps per second beside MuJoCo's WebAssembly, in one run on this machine. */
+/** `corral bench`: steps per second beside MuJoCo, in one run on this machine. */
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { list } from "../env/index.ts";
-import { machineName } from "../forensics/machine.ts";
-import { busyNote, type Bench } from "../forensics/bench_report.ts";
-import { bench, disableShaderCaches } from "../forensics/throughput.ts";
+import { bench } from "../forensics/bench/bench.ts";
+import { MOTIONS, type Motion } from "../forensics/bench/actions.ts";
+import { firstStepHere, firstSteps } from "../forensics/bench/first_step.ts";
+import { loopTable, measureLoop, type Loop } from "../forensics/bench/loop.ts";
+import { benchPage } from "../forensics/bench/page.ts";
+import { busyNote, overview, peersOf, type Bench, type RateRange } from "../forensics/bench/report.ts";
+import { machineFacts, machineName } from "../forensics/machine.ts";
 import { EXIT, integerOption, parse, print, printJson, progress, UsageError } from "./io.ts";
 import { rate, table } from "./table.ts";
 import { deviceOf, MODEL_OPTIONS, overridesOf, secondsOption, taskOfTarget } from "./target.ts";
 
-export const summary = "steps per second beside MuJoCo's WebAssembly on the same cores";
+export const summary = "steps per second beside MuJoCo on the same cores";
 
 export const help = `
-Usage: corral bench [ENV_OR_MODEL] [--envs 256,1024,4096] [--seconds S] [--json]
+Usage: corral bench [ENV_OR_MODEL] [--quick] [--html FILE] [--out FOLDER] [--json]
+       corral bench --loop [ENV_OR_MODEL]
 
-Measures an environment or a model (path of an MJCF file; without an argument all environments): physics steps per
-second with results left on the device, env steps per second with all results on the host, bytes of a world, and the
-time from construction to the results of the first step, with the driver's shader cache off. In the same run MuJoCo's
-WebAssembly makes the same steps, one world in one worker thread, then one in each of as many as there are cores: the
-same model, options, start states, random controls and lengths of episodes, but no observations or rewards. Everything
-is measured by turns; medians are reported, and ratios of the fastest batch.
+Measures an environment or a model (path of an MJCF file; without an argument all environments) for growing numbers of
+worlds: physics steps per second with controls and results on the device, env steps per second with actions from the host
+and all results on it, bytes, and the time to the first step with the driver's shader cache empty and filled. In the same
+run MuJoCo makes the same steps: its WebAssembly, one world in one worker thread and in each of as many as there are
+cores; native MuJoCo in a thread pool, where a Python has it; on an NVIDIA GPU MJX and Brax, where JAX is there. They use
+the same model, options, start states, controls and lengths of episodes, and compute no observations or rewards.
+Everything is measured by turns; medians are reported, and ratios of the fastest batch.
 
-  --envs LIST       worlds of each batch (256,1024,4096)
-  --seconds S       seconds of each measurement (1)
+  --envs LIST       worlds of each batch (16 to 65536); counts that do not fit are told
+  --seconds S       seconds of each measurement (0.5); half of it for env steps
   --repetitions N   measurements of everything (3)
+  --quick           three counts, short measurements, no fresh processes
+  --motion NAME     controls: random (drawn anew each control step), or swing (each actuator follows a sine)
   --workers N       worker threads with MuJoCo (as many as cores)
+  --python PATH     a Python with native MuJoCo, and on a GPU JAX (CORRAL_PYTHON, or python3)
   --seed N          seed of starts and actions (0)
+  --loop            the cost of a control step in microseconds for 1, 64, 1024 and 16384 worlds, instead
   --set NAME=VALUE  overrides an option: integrator=Euler, frameSkip=1; may be repeated
   --adapter NAME    auto (default), gpu, system or embedded
   --device NAME     cpu (float32) or cpu-f64 (float64) instead of an adapter
   --rolled          kernels with runtime loops instead of straight-line code
-  --out FOLDER      also writes FOLDER/<machine>/<name>.json, and a table of all
+  --out FOLDER      also writes FOLDER/<machine>/<name>.json, a table and report.html
+  --html FILE       writes the report, a page that needs no network
   --json            one JSON document on stdout; a list of them where all environments are measured
 
 Exit codes: 0 done, 1 a measurement is worth nothing, 2 bad usage, 3 no device or no memory.
 `;
 
+const COUNTS = "16,256,1024,4096,16384,65536";
+const LOOP_COUNTS = "1,64,1024,16384";
+/** Small enough that a step is mostly what surrounds the physics. */
+const LOOP_TARGET = "InvertedPendulum-v5";
+const QUICK = { envs: "64,1024,4096", seconds: "0.2", repetitions: "1" };
+
 export async function run(args: string[]): Promise<number> {
+  const texts = ["envs", "seconds", "repetitions", "workers", "seed", "motion", "python", "out", "html"] as const;
   const { values, positionals } = parse(
     args,
     {
       ...MODEL_OPTIONS,
-      envs: { type: "string" },
-      seconds: { type: "string" },
-      repetitions: { type: "string" },
-      workers: { type: "string" },
-      seed: { type: "string" },
-      out: { type: "string" },
+      ...(Object.fromEntries(texts.map((name) => [name, { type: "string" }])) as Record<
+        (typeof texts)[number],
+        { type: "string" }
+      >),
+      quick: { type: "boolean" },
+      loop: { type: "boolean" },
+      // the process of its own of a first step
+      "first-step": { type: "boolean" },
     },
     1,
   );
-  const workers = values.workers === undefined ? {} : { workers: integerOption("workers", values.workers, 1) };
+  const { envs, seconds, repetitions } = { ...(values.quick ? QUICK : {}), ...values };
+  const batch = {
+    ...overridesOf(values.set),
+    ...(values.adapter === undefined ? {} : { adapter: values.adapter }),
+    ...deviceOf(values.device),
+    ...(values.rolled ? { unroll: false } : {}),
+  };
+  const numEnvs = countsOf(envs ?? (values.loop ? LOOP_COUNTS : COUNTS));
+  const length = secondsOption("seconds", seconds, 0.5);
+
+  if (values["first-step"]) {
+    printJson(await firstStepHere(await taskOfTarget(positionals[0]), { ...batch, numEnvs: numEnvs[0] }));
+    return EXIT.done;
+  }
+  const loopOf = async (target: string, counts: readonly number[]) => {
+    progress(`${target}: the loop`);
+    const loop = await measureLoop(await taskOfTarget(target), counts, length, batch);
+    if (values.out !== undefined) write(join(folderOf(values.out, loop.adapter), "loop.json"), document(loop));
+    return loop;
+  };
+  if (values.loop) {
+    const loop = await loopOf(positionals[0] ?? LOOP_TARGET, numEnvs);
+    if (values.json) printJson(loop);
+    else print(`${loop.name} on ${loop.adapter}\n${loop.note}\n\n${table(loopTable(loop))}`);
+    return EXIT.done;
+  }
+
   const options = {
-    numEnvs: countsOf(values.envs ?? "256,1024,4096"),
-    seconds: secondsOption("seconds", values.seconds, 1),
-    repetitions: integerOption("repetitions", values.repetitions, 3),
+    numEnvs,
+    seconds: length,
+    repetitions: integerOption("repetitions", repetitions, 3),
     seed: integerOption("seed", values.seed, 0, 0),
-    ...workers,
-    batch: {
-      ...overridesOf(values.set),
-      ...(values.adapter === undefined ? {} : { adapter: values.adapter }),
-      ...deviceOf(values.device),
-      unroll: !values.rolled,
-    },
+    motion: motionOf(values.motion),
+    python: values.python ?? process.env.CORRAL_PYTHON ?? "python3",
+    ...(values.workers === undefined ? {} : { workers: integerOption("workers", values.workers, 1) }),
+    batch,
     onProgress: progress,
   };
-  const targets = positionals.length > 0 ? positionals : list();
-  disableShaderCaches();
-
+  const fresh = !values.quick && values.device === undefined;
   const results: Bench[] = [];
-  for (const target of targets) {
-    const result = await bench(await taskOfTarget(target), options);
+  for (const target of positionals.length > 0 ? positionals : list()) {
+    const found = await bench(await taskOfTarget(target), options);
+    const result = fresh ? { ...found, firstStep: await timeFirstSteps(target, found.growth.peak, values) } : found;
     results.push(result);
     if (!values.json) print(`${describe(result)}\n`);
-    if (values.out !== undefined) save(values.out, result);
+    if (values.out !== undefined) {
+      const name = `${result.name.replace(/[^\w.-]+/g, "_")}.json`;
+      write(join(folderOf(values.out, result.adapter), name), document(result));
+    }
   }
-  if (values.json) printJson(positionals.length > 0 ? results[0] : results);
-  else if (results.length > 1) print(overview(results));
-  if (values.out !== undefined && results.length > 1) saveOverview(values.out, results);
+
+  const all = positionals.length === 0;
+  const loop = all && fresh ? await loopOf(LOOP_TARGET, countsOf(LOOP_COUNTS)) : undefined;
+  if (values.json) printJson(all ? results : results[0]);
+  else if (all) print(table(overview(results)));
+  if (values.html !== undefined) write(values.html, benchPage(results, loop));
+  if (values.out !== undefined && all) saveOverview(values.out, results, loop);
   return EXIT.done;
 }
 
@@ -89,101 +138,110 @@ function countsOf(text: string): number[] {
   return counts;
 }
 
-const percent = (range: { min: number; max: number }, median: number) =>
+function motionOf(text: string | undefined): Motion {
+  const motion = MOTIONS.find((name) => name === (text ?? "random"));
+  if (motion === undefined) throw new UsageError(`--motion is '${text}': pass ${MOTIONS.join(" or ")}.`);
+  return motion;
+}
+
+/** The same target and options in processes of their own. */
+function timeFirstSteps(target: string, numEnvs: number, given: Given) {
+  progress(`${target}: first steps in fresh processes`);
+  const passed = [
+    ...(given.adapter === undefined ? [] : ["--adapter", given.adapter]),
+    ...(given.set ?? []).flatMap((setting) => ["--set", setting]),
+    ...(given.rolled ? ["--rolled"] : []),
+  ];
+  const command = [process.execPath, ...process.execArgv, process.argv[1], "bench", target, "--first-step"];
+  return firstSteps([...command, "--envs", String(numEnvs), ...passed], numEnvs);
+}
+
+interface Given {
+  readonly adapter?: string;
+  readonly set?: readonly string[];
+  readonly rolled?: boolean;
+}
+
+const percent = (range: RateRange, median: number) =>
   `-${((100 * (median - range.min)) / median).toFixed(0)} +${((100 * (range.max - median)) / median).toFixed(0)} %`;
 
 function describe(b: Bench): string {
-  const { settings: s, machine: m, mujoco, ratio } = b;
+  const { settings: s, machine: m, mujoco, native, ratio, growth, firstStep } = b;
   const rows = b.rows.map((r) => [
     `${formatCount(r.numEnvs)} worlds`,
     rate(r.physicsStepsPerSec),
     percent(r.physicsRange, r.physicsStepsPerSec),
     rate(r.envStepsPerSec),
-    `${r.bytesPerEnv} B`,
-    `${(r.firstStepMs / 1000).toFixed(2)} s${r.compiled ? "" : " *"}`,
+    formatBytes(r.bytes),
+    `${(r.firstStepMs / 1000).toFixed(2)} s`,
   ]);
-  const peers = [mujoco.workers1, ...(mujoco.workersN.workers > 1 ? [mujoco.workersN] : [])].map((p) => [
-    `MuJoCo WASM, ${p.workers === 1 ? "1 worker" : `${p.workers} workers`}`,
+  const peers = peersOf(b).map((p) => [
+    p.what,
     rate(p.physicsStepsPerSec),
     percent(p.physicsRange, p.physicsStepsPerSec),
     rate(p.envStepsPerSec),
   ]);
-  const header = ["", "physics steps/s", "spread", "env steps/s", "a world", "first step"];
+  const header = ["", "physics steps/s", "spread", "env steps/s", "memory", "construct"];
+  const contacts = peersOf(b).map((p) => `${p.what} ${p.meanContacts.toFixed(2)}`);
   const lines = [
     `${b.name} on ${b.adapter}`,
-    `${m.cpu}, ${m.cores} cores, Node ${m.node}; ${s.frameSkip} x ${s.timestep} s a control step, episodes of ${s.episodeSteps}`,
+    `${m.cpu}, ${m.cores} cores, Node ${m.node}; ${s.frameSkip} x ${s.timestep} s a control step, episodes of ${s.episodeSteps}, ${s.motion} controls`,
     "",
     table([header, ...rows, ...peers]),
     "",
     `${formatCount(ratio.numEnvs)} worlds make ${ratio.workers1.toFixed(2)} x the physics steps of one worker (at least ${ratio.workers1Min.toFixed(2)} x), ` +
       `${ratio.workersN.toFixed(2)} x those of ${mujoco.workersN.workers} (at least ${ratio.workersNMin.toFixed(2)} x)`,
+    `${(100 * growth.kept).toFixed(0)} % of the peak at the slowest larger batch; ${b.rows[0].bytesPerEnv} bytes a world`,
+    `contacts a world: ${b.contacts.toFixed(2)}, ${contacts.join(", ")}`,
   ];
+  if (b.refused)
+    lines.push(
+      `${formatCount(b.refused.numEnvs)} worlds do not fit (${b.refused.code}); ${formatCount(b.refused.largest)} do`,
+    );
+  if (firstStep) {
+    const { cold, warm } = firstStep;
+    const time = (value: number) => `${(value / 1000).toFixed(2)} s`;
+    lines.push(
+      `first step of ${formatCount(firstStep.numEnvs)} worlds in a fresh process: ${time(cold.total)} with an empty shader cache ` +
+        `(${time(cold.firstRun)} of it the driver's), ${time(warm.total)} with a filled one`,
+    );
+  }
+  if ("absent" in native) lines.push(`native MuJoCo ${native.absent}`);
+  if ("absent" in b.jax) lines.push(`MJX and Brax ${b.jax.absent}`);
   const busy = busyNote(b);
   if (busy !== undefined) lines.push(busy);
-  if (b.rows.length > 1) lines.push("* with the kernels of the row above");
   return lines.join("\n");
 }
 
-const HEADER = [
-  "environment",
-  "worlds",
-  "physics steps/s",
-  "env steps/s",
-  "a world",
-  "first step",
-  "MuJoCo 1 worker",
-  "MuJoCo all cores",
-  "ratio 1",
-  "ratio all",
-];
-
-/** One row an environment: its fastest batch. */
-function overviewRows(results: readonly Bench[]): string[][] {
-  return results.map((b) => {
-    const best = b.rows.find((r) => r.numEnvs === b.ratio.numEnvs)!;
-    return [
-      b.name,
-      formatCount(best.numEnvs),
-      rate(best.physicsStepsPerSec),
-      rate(best.envStepsPerSec),
-      formatBytes(best.bytesPerEnv),
-      `${(b.rows[0].firstStepMs / 1000).toFixed(1)} s`,
-      rate(b.mujoco.workers1.physicsStepsPerSec),
-      rate(b.mujoco.workersN.physicsStepsPerSec),
-      b.ratio.workers1.toFixed(2),
-      b.ratio.workersN.toFixed(2),
-    ];
-  });
-}
-
-const overview = (results: readonly Bench[]): string => table([HEADER, ...overviewRows(results)]);
-
-function folderOf(out: string, { machine }: Bench): string {
-  const folder = join(out, machineName(machine));
+function folderOf(out: string, adapter: string): string {
+  const folder = join(out, machineName(machineFacts(adapter)));
   mkdirSync(folder, { recursive: true });
   return folder;
 }
 
-function save(out: string, result: Bench): void {
-  const file = join(folderOf(out, result), `${result.name.replace(/[^\w.-]+/g, "_")}.json`);
-  writeFileSync(file, `${JSON.stringify(result, undefined, 2)}\n`);
+const document = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
+
+function write(file: string, text: string): void {
+  writeFileSync(file, text);
   progress(`wrote ${file}`);
 }
 
-function saveOverview(out: string, results: readonly Bench[]): void {
-  const [{ machine, settings }] = results;
+/** A table of all environments, and the report. */
+function saveOverview(out: string, results: readonly Bench[], loop: Loop | undefined): void {
+  const [{ machine, settings, adapter }] = results;
+  const folder = folderOf(out, adapter);
   const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  const [header, ...rows] = overview(results);
   const lines = [
     `# ${machine.cpu}, ${machine.cores} cores, ${machine.driver}`,
     "",
-    `Node ${machine.node}, ${formatBytes(machine.memory)} memory; ${settings.repetitions} measurements of ${settings.seconds} s each, by turns; medians.`,
-    "Physics steps stay on the device, env steps bring all results to the host. MuJoCo is its WebAssembly, one world a worker thread.",
+    `Node ${machine.node}, ${formatBytes(machine.memory)} memory; ${settings.repetitions} measurements of ${settings.seconds} s each, by turns; medians of the fastest batch.`,
+    "Physics steps stay on the device, env steps bring all results to the host. WASM is MuJoCo's WebAssembly, one world a worker thread; native is mujoco.rollout.",
     "",
-    row(HEADER),
-    row(HEADER.map((_, i) => (i === 0 ? "---" : "---:"))),
-    ...overviewRows(results).map(row),
+    row(header),
+    row(header.map((_, i) => (i === 0 ? "---" : "---:"))),
+    ...rows.map(row),
   ];
-  const file = join(folderOf(out, results[0]), "environments.md");
-  writeFileSync(file, `${lines.join("\n")}\n`);
-  progress(`wrote ${file}`);
+  write(join(folder, "environments.md"), `${lines.join("\n")}\n`);
+  write(join(folder, "report.html"), benchPage(results, loop));
 }

@@ -1,5 +1,6 @@
 // makes environments from their names
 import { seedKey } from "../core/rng.ts";
+import { timed } from "../core/spans.ts";
 import type { Plan } from "../memory/plan.ts";
 import { loadModel } from "../model/model.ts";
 import { planOf, type PlanContext, type PlannedBatch } from "../sim/batch.ts";
@@ -17,7 +18,7 @@ export type NamedOptions = VecOptions & { readonly [option: string]: unknown };
 async function define<O extends object>(env: string | Task<O>, given: object = {}) {
   const isTask = typeof env === "object" && env !== null;
   const task = isTask ? env : (taskOf(env) as unknown as Task<O>);
-  const settings = settingsOf(task, await loadModel(task.model), given);
+  const settings = settingsOf(task, await timed("load", () => loadModel(task.model)), given);
   if (settings.vec.seed !== undefined) seedKey(settings.vec.seed);
   return { settings, definition: defineEnv(task, settings) };
 }

@@ -232,6 +232,13 @@ export class VectorEnv implements AsyncDisposable {
     this.unread = 0;
   }
 
+  /** Resolves when the device has made all steps so far; reads nothing. */
+  async sync(): Promise<void> {
+    this.assertOpen("wait");
+    await this.exclusive("sync", () => this.batch.sync());
+    this.unread = 0;
+  }
+
   /** Reads the results of the last step or reset. */
   async read(): Promise<StepResult> {
     this.gate.assertOpen("read");

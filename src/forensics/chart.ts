@@ -11,8 +11,8 @@ export interface Chart {
   readonly x: string;
   readonly y: string;
   readonly series: readonly Series[];
-  /** A level that must not be passed, drawn across. */
-  readonly level?: { readonly label: string; readonly y: number };
+  /** Levels drawn across: bounds, or what others reach. */
+  readonly levels?: readonly { readonly label: string; readonly y: number }[];
   /** How a value of the y axis is written. */
   readonly format?: (value: number) => string;
 }
@@ -23,11 +23,11 @@ const LEFT = 96;
 const RIGHT = 16;
 const TOP = 36;
 const BOTTOM = 48;
-const COLORS = ["#2563a8", "#c05a1c", "#3a8a4d"];
+const COLORS = 8;
 
 /** A chart with logarithmic axes: counts and bytes span magnitudes. Points that are not positive are left out. */
 export function lineChart(chart: Chart): string {
-  const { format = (value) => formatCount(Math.round(value)) } = chart;
+  const { format = (value) => formatCount(Math.round(value)), levels = [] } = chart;
   const series = chart.series.map((s) => ({ ...s, points: s.points.filter(([x, y]) => x > 0 && y > 0) }));
   const points = series.flatMap((s) => s.points);
   if (points.length === 0) return "";
@@ -38,7 +38,7 @@ export function lineChart(chart: Chart): string {
     LEFT,
     WIDTH - RIGHT,
   );
-  const y = scale([...points.map(([, at]) => at), ...(chart.level ? [chart.level.y] : [])], 10, HEIGHT - BOTTOM, TOP);
+  const y = scale([...points.map(([, at]) => at), ...levels.map((level) => level.y)], 10, HEIGHT - BOTTOM, TOP);
   const parts = [
     text(WIDTH / 2, 20, chart.title, "middle", "title"),
     ...y.ticks.map(
@@ -54,7 +54,7 @@ export function lineChart(chart: Chart): string {
   ];
 
   series.forEach((s, k) => {
-    const color = COLORS[k % COLORS.length];
+    const color = `var(--c${k % COLORS})`;
     const path = s.points.map(([px, py]) => `${round(x.of(px))},${round(y.of(py))}`).join(" ");
     parts.push(`<polyline points="${path}" fill="none" stroke="${color}" stroke-width="2"/>`);
     for (const [px, py] of s.points) {
@@ -62,15 +62,15 @@ export function lineChart(chart: Chart): string {
         `<circle cx="${round(x.of(px))}" cy="${round(y.of(py))}" r="3" fill="${color}"><title>${escapeHtml(`${s.label}: ${formatCount(px)}, ${format(py)}`)}</title></circle>`,
       );
     }
-    if (series.length > 1) parts.push(text(WIDTH - RIGHT - 4, TOP + 14 + 16 * k, s.label, "end", "", color));
+    if (series.length > 1) parts.push(text(LEFT + 8, TOP + 14 + 16 * k, s.label, "start", "", color));
   });
 
-  if (chart.level) {
-    const at = round(y.of(chart.level.y));
+  for (const level of levels) {
+    const at = round(y.of(level.y));
     parts.push(
-      `<line x1="${LEFT}" y1="${at}" x2="${WIDTH - RIGHT}" y2="${at}" stroke="#b91c1c" stroke-dasharray="6 4"/>`,
+      `<line x1="${LEFT}" y1="${at}" x2="${WIDTH - RIGHT}" y2="${at}" stroke="var(--level)" stroke-dasharray="6 4"/>`,
     );
-    parts.push(text(LEFT + 6, at - 5, chart.level.label, "start", "", "#b91c1c"));
+    parts.push(text(WIDTH - RIGHT - 4, at - 5, level.label, "end", "", "var(--level)"));
   }
   return `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" role="img" aria-label="${escapeHtml(chart.title)}">${parts.join("")}</svg>`;
 }
@@ -93,9 +93,10 @@ function scale(values: readonly number[], base: number, from: number, to: number
 const round = (value: number): number => Math.round(value * 10) / 10;
 
 const grid = (x1: number, y1: number, x2: number, y2: number): string =>
-  `<line x1="${round(x1)}" y1="${round(y1)}" x2="${round(x2)}" y2="${round(y2)}" stroke="#d4d4d4"/>`;
+  `<line x1="${round(x1)}" y1="${round(y1)}" x2="${round(x2)}" y2="${round(y2)}" stroke="var(--grid)"/>`;
 
-function text(x: number, y: number, content: string, anchor: string, kind = "", fill = "#333"): string {
+function text(x: number, y: number, content: string, anchor: string, kind = "", fill = ""): string {
   const weight = kind === "title" ? ` font-weight="600" font-size="14"` : "";
-  return `<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}" fill="${fill}"${weight}>${escapeHtml(content)}</text>`;
+  const style = fill === "" ? "" : ` style="fill:${fill}"`;
+  return `<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}"${style}${weight}>${escapeHtml(content)}</text>`;
 }

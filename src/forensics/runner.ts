@@ -2,6 +2,9 @@
 import { CorralError } from "../core/errors.ts";
 import { makeVec, type StepResult, type Task, type VectorEnv, type VecOptions } from "../env/index.ts";
 import { RandomStream, streams } from "../core/rng.ts";
+import type { GpuDevice } from "../gpu/device.ts";
+import { PHASES, type ActionPool } from "./bench/actions.ts";
+import { DeviceActions } from "./bench/device_actions.ts";
 import { cpuSeconds, now } from "./machine.ts";
 
 /** Batches of random actions that are used by turns. */
@@ -14,6 +17,8 @@ const WARM_SHARE = 5;
 const BURST_SECONDS = 0.05;
 /** The environment waits by itself after so many steps. */
 const MAX_BURST = 32;
+/** Worlds beyond this get fewer batches of actions: the host would spend its memory on them. */
+const MANY_WORLDS = 65536;
 
 /** Steps made in a time. */
 export interface Measured {
@@ -29,6 +34,7 @@ export class Runner {
   /** Milliseconds from the call that makes it to the results of its first step, reset included. */
   readonly firstStepMs: number;
   readonly #actions: readonly (Float32Array | Int32Array)[];
+  #onDevice: DeviceActions | undefined;
   #next = 0;
   #burst = 1;
   #worldSteps = 0;
@@ -40,18 +46,24 @@ export class Runner {
     this.firstStepMs = firstStepMs;
   }
 
-  /** @throws what makeVec throws */
-  static async create(task: Task<object>, options: VecOptions, seed: number): Promise<Runner> {
+  /**
+   * Without a pool actions are samples of the action space.
+   * @throws what makeVec throws
+   */
+  static async create(task: Task<object>, options: VecOptions, seed: number, pool?: ActionPool): Promise<Runner> {
+    const { numEnvs } = options;
+    const batches = numEnvs > MANY_WORLDS ? 2 : pool ? PHASES : ACTION_BATCHES;
+    const pooled = pool && Array.from({ length: batches }, (_, k) => pool.batch(numEnvs, k));
     const begin = now();
     const env = await makeVec(task as unknown as Task<never>, { ...options, seed } as never);
     try {
       await env.reset();
-      const first = env.actionSpace.sample(seed, { draw: 0 });
+      const first = pooled?.[0] ?? env.actionSpace.sample(seed, { draw: 0 });
       await env.step(first);
       const firstStepMs = 1000 * (now() - begin);
-      const others = Array.from({ length: ACTION_BATCHES - 1 }, (_, i) =>
-        env.actionSpace.sample(seed, { draw: i + 1 }),
-      );
+      const others =
+        pooled?.slice(1) ??
+        Array.from({ length: batches - 1 }, (_, i) => env.actionSpace.sample(seed, { draw: i + 1 }));
       return new Runner(env, [first, ...others], firstStepMs);
     } catch (error) {
       await env.close();
@@ -59,9 +71,9 @@ export class Runner {
     }
   }
 
-  /** Rows of actions, for peers that draw from the same. */
-  get actions(): Float32Array | Int32Array {
-    return this.#actions[0];
+  /** Lets a kernel take the actions from a pool from now on, where results stay on the device. */
+  async actOnDevice(gpu: GpuDevice, pool: ActionPool): Promise<void> {
+    this.#onDevice = await DeviceActions.create(gpu, this.env.gpu!.actions, pool);
   }
 
   /** The actions of the next step, [numEnvs, ...action]. */
@@ -99,8 +111,32 @@ export class Runner {
       await this.step();
       steps++;
     }
-    const perStep = (now() - begin) / steps;
-    this.#burst = Math.min(MAX_BURST, Math.max(1, Math.round(BURST_SECONDS / perStep)));
+    this.pace((now() - begin) / steps);
+  }
+
+  /** Puts the worlds into states of another runner's, which is warm, over and over. */
+  async continueFrom(other: Runner): Promise<void> {
+    const { fields } = this.env.plan;
+    const kept = fields.filter(({ arena, name }) => arena === "state" && name !== "episode" && name !== "task");
+    const names = [...kept.map(({ name }) => name), "episode_length", "episode_return"];
+    const from = await other.env.getState(names);
+    const tiled = names.map((name) => {
+      const values = from[name];
+      const out = new Float64Array((values.length / other.env.numEnvs) * this.env.numEnvs);
+      for (let at = 0; at < out.length; at += values.length) out.set(values.subarray(0, out.length - at), at);
+      return [name, out] as const;
+    });
+    await this.env.setState(Object.fromEntries(tiled));
+
+    await this.step();
+    const begin = now();
+    await this.step();
+    this.pace(now() - begin);
+  }
+
+  /** Looks at the clock as often as it pays for control steps of so many seconds. */
+  private pace(secondsPerStep: number): void {
+    this.#burst = Math.min(MAX_BURST, Math.max(1, Math.round(BURST_SECONDS / secondsPerStep)));
   }
 
   /** One control step whose results reach the host. */
@@ -124,22 +160,34 @@ export class Runner {
     return { controlSteps, seconds: now() - begin, cpuSeconds: cpuSeconds() - cpu };
   }
 
-  /** Control steps whose results stay on the device but for a few; it has finished all of them when this resolves. */
+  /** Control steps whose results stay on the device; it has finished all of them when this resolves. */
   async withoutResults(seconds: number): Promise<Measured> {
     const begin = now();
     const cpu = cpuSeconds();
     let controlSteps = 0;
     do {
-      for (let k = 0; k < this.#burst; k++) await this.env.step(this.#action(), { readback: false });
-      await this.env.read();
+      if (this.#onDevice) await this.stepsOnDevice(this.#burst);
+      else for (let k = 0; k < this.#burst; k++) await this.env.step(this.#action(), { readback: false });
+      await this.env.sync();
       controlSteps += this.#burst;
     } while (now() - begin < seconds);
     return { controlSteps, seconds: now() - begin, cpuSeconds: cpuSeconds() - cpu };
   }
 
+  /** Control steps in one submission, with actions that a kernel makes; after `actOnDevice`. */
+  stepsOnDevice(count: number): Promise<void> {
+    return this.env.stepOnDevice((pass, step) => {
+      for (let k = 0; k < count; k++) {
+        this.#onDevice?.encode(pass);
+        step();
+      }
+    });
+  }
+
   /** Throws where a world went bad: its steps would not be worth their rate. */
-  assertHealthy(): void {
+  async assertHealthy(): Promise<void> {
     const { env } = this;
+    await env.read();
     const bad = env.infos.worldsWithStatus();
     if (bad.length === 0) return;
     const names = env.infos.statusNames(bad[0]).join(", ");
@@ -149,7 +197,8 @@ export class Runner {
     );
   }
 
-  close(): Promise<void> {
-    return this.env.close();
+  async close(): Promise<void> {
+    await this.env.close();
+    this.#onDevice?.close();
   }
 }

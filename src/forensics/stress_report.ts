@@ -1,6 +1,7 @@
 // what a stress run found: collected from its process, judged, and written as a page
 import { formatBytes, formatCount } from "../core/units.ts";
 import { escapeHtml, lineChart } from "./chart.ts";
+import { htmlTable, page } from "./page.ts";
 import type { StressEvent, StressRefusal, StressRow, StressStart } from "./stress.ts";
 
 /** How the process of a run ended before it was done. */
@@ -88,7 +89,7 @@ export function stressPage(report: StressReport): string {
     chart("Throughput", "env steps/s", (row) => row.envStepsPerSec),
     chart("Memory", "bytes held", (row) => row.bytes, {
       format: formatBytes,
-      ...(bounded ? { level: { label: `budget ${formatBytes(budget.limit)}`, y: budget.limit } } : {}),
+      ...(bounded ? { levels: [{ label: `budget ${formatBytes(budget.limit)}`, y: budget.limit }] } : {}),
     }),
     chart("Construction", "ms to the first step", (row) => row.constructMs),
   ];
@@ -111,25 +112,15 @@ export function stressPage(report: StressReport): string {
     r.referenceUnchanged ? "unchanged" : "CHANGED",
     r.message,
   ]);
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(`corral stress ${name}`)}</title>
-<style>body{font:15px/1.45 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}
-table{border-collapse:collapse;margin:1rem 0}td,th{padding:.25rem .6rem;border-bottom:1px solid #ddd;text-align:right;vertical-align:top}
-td:last-child{text-align:left}svg{max-width:100%;height:auto;font:12px system-ui,sans-serif}</style></head><body>
-<h1>${escapeHtml(name)}</h1>
+  return page(
+    `corral stress ${name}`,
+    `<h1>${escapeHtml(name)}</h1>
 <p>${escapeHtml(`${adapter}; ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}; budget ${bounded ? `${formatBytes(budget.limit)} from ` : ""}${budget.source}`)}</p>
 <p><strong>${escapeHtml(stressVerdict(report))}</strong></p>
 ${charts.join("\n")}
 <h2>Made</h2>
-${htmlTable(["worlds", "bytes", "bytes/world", "shards", "ms to first step", "env steps/s", "process"], made)}
+${htmlTable(["worlds", "bytes", "bytes/world", "shards", "ms to first step", "env steps/s", "process"], made, [])}
 <h2>Refused</h2>
-${htmlTable(["worlds", "code", "limit", "ms", "live before / after", "other batch", "message"], refused)}
-</body></html>
-`;
-}
-
-function htmlTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const row = (cells: readonly string[], tag: string) =>
-    `<tr>${cells.map((cell) => `<${tag}>${escapeHtml(cell)}</${tag}>`).join("")}</tr>`;
-  return `<table>${row(header, "th")}${rows.map((cells) => row(cells, "td")).join("")}</table>`;
+${htmlTable(["worlds", "code", "limit", "ms", "live before / after", "other batch", "message"], refused, [6])}`,
+  );
 }

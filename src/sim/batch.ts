@@ -1,4 +1,5 @@
 // a batch: kernels over arenas of world records, on a GPU device or on the CPU
+import { timed } from "../core/spans.ts";
 import type { Trace } from "../trace/graph.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
@@ -91,7 +92,8 @@ export function planOf(spec: BatchSpec, context: PlanContext = {}, known?: Plann
   const { name, numEnvs } = spec;
   const layouts = layoutsOf(planArenas(spec, context));
 
-  const { traces, kernels, tables } = known && sameLayouts(known, layouts) ? known : traceKernels(spec, layouts);
+  const { traces, kernels, tables } =
+    known && sameLayouts(known, layouts) ? known : timed("trace", () => traceKernels(spec, layouts));
   const arenas = [...fixedArenas(spec), ...tables];
   const stages = spec.kernels.map((kernel) => ({
     name: kernel.name,

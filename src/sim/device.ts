@@ -3,6 +3,7 @@ import { CorralError } from "../core/errors.ts";
 import { assertDevice, type GpuDevice } from "../gpu/device.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
 import { createBudget, plannedBudget } from "../memory/device-budget.ts";
+import { timed } from "../core/spans.ts";
 import type { Budget } from "../memory/budget.ts";
 import { BudgetExceededError, LimitExceededError } from "../memory/errors.ts";
 import { refusalOf } from "../memory/plan.ts";
@@ -74,7 +75,7 @@ export async function placeBatch(
     return new CpuBatch(planned, device === "cpu" ? "f32" : "f64");
   }
   if (device !== undefined) assertDevice(device);
-  const lease = device ? undefined : await shareDevice(options.adapter);
+  const lease = device ? undefined : await timed("device", () => shareDevice(options.adapter));
   const gpu = device ?? lease!.gpu;
   try {
     const budget = await createBudget(gpu);

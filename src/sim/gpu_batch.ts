@@ -1,5 +1,6 @@
 // a batch on a GPU device: buffers of the plan, pipelines, bind groups, all made once
 import { CorralError } from "../core/errors.ts";
+import { timed } from "../core/spans.ts";
 import type { GpuDevice } from "../gpu/device.ts";
 import { GuardedQueue } from "../gpu/guarded-queue.ts";
 import { Readback, type ReadRegion } from "../gpu/readback.ts";
@@ -109,10 +110,10 @@ export class GpuBatch implements Batch {
         kernels.set(name, { pipeline, groups: await Promise.all(groups) });
       });
       // all have ended before the first failure is told: nothing touches the buffers after they are gone
-      const ended = await Promise.allSettled(made);
+      const ended = await timed("compile", () => Promise.allSettled(made));
       for (const end of ended) if (end.status === "rejected") throw end.reason;
       const batch = new GpuBatch(gpu, planned, reservation, kernels, queue);
-      await batch.warmUp();
+      await timed("first run", () => batch.warmUp());
       return batch;
     } catch (error) {
       await reservation.close();

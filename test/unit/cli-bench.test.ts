@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Bench } from "../../src/forensics/bench_report.ts";
+import type { Bench } from "../../src/forensics/bench/report.ts";
 import { corralInside as corral } from "../support/cli-inside.ts";
 
 let folder: string;
@@ -42,9 +42,12 @@ describe("corral bench", () => {
     expect(found).toMatchObject({
       name: "CartPole",
       rows: [
-        { numEnvs: 4, bytesPerEnv: 208, compiled: true, ...row },
-        { numEnvs: 8, bytesPerEnv: 208, compiled: false, ...row },
+        { numEnvs: 4, bytesPerEnv: 208, compiled: false, ...row },
+        { numEnvs: 8, bytesPerEnv: 208, compiled: true, ...row },
       ],
+      growth: { peak: expect.toBeOneOf([4, 8]), kept: positive },
+      bytes: expect.arrayContaining([{ arena: "obs", name: "obs", bytesPerWorld: 16 }]),
+      jax: { absent: expect.stringContaining("NVIDIA") },
       mujoco: {
         workers1: { workers: 1, physicsStepsPerSec: positive, envStepsPerSec: positive },
         workersN: { workers: 1, physicsStepsPerSec: positive },
@@ -65,6 +68,49 @@ describe("corral bench", () => {
     expect(JSON.parse(readFileSync(join(folder, machine, "CartPole.json"), "utf8"))).toEqual(found);
   });
 
+  test("writes a page that needs nothing else, with a chart and the numbers of every batch", async () => {
+    const file = join(folder, "report.html");
+    const args = [
+      "bench",
+      "CartPole",
+      "--envs",
+      "4,8",
+      ...QUICK,
+      "--html",
+      file,
+      "--python",
+      join(folder, "no-python"),
+    ];
+    const { code, stdout, stderr } = await corral(args);
+    expect(code, stderr).toBe(0);
+    expect(stdout).toContain("native MuJoCo not measured: ");
+    const html = readFileSync(file, "utf8");
+    expect(html).toContain("<h2>CartPole</h2>");
+    expect(html.match(/<svg /g)).toHaveLength(2);
+    expect(html).toContain("prefers-color-scheme:dark");
+    expect(html).not.toMatch(/(src|href)=|NaN|undefined/);
+  });
+
+  test("swings what has a range, and says where nothing has", async () => {
+    const swing = ["--motion", "swing", "--envs", "4", ...QUICK];
+    const { code, stdout, stderr } = await corral(["bench", "InvertedPendulum-v5", ...swing]);
+    expect(code, stderr).toBe(0);
+    expect(stdout).toContain("swing controls");
+    expect((await corral(["bench", "CartPole", ...swing])).stderr).toContain("cannot swing");
+  });
+
+  test("times the loop from the host", async () => {
+    const { code, stdout, stderr } = await corral(["bench", "--loop", "--envs", "1,4", ...QUICK, "--json"]);
+    expect(code, stderr).toBe(0);
+    const row = { host: positive, unread: positive, device: null, grouped: null };
+    expect(JSON.parse(stdout)).toMatchObject({
+      rows: [
+        { numEnvs: 1, ...row },
+        { numEnvs: 4, ...row },
+      ],
+    });
+  });
+
   test("measures a model that has no task, no control and no sensor", async () => {
     const { code, stdout, stderr } = await corral(["bench", "test/models/joint_ball.xml", "--envs", "4", ...QUICK]);
     expect(code, stderr).toBe(0);
@@ -76,6 +122,7 @@ describe("corral bench", () => {
     [["bench", "CartPole", "--envs", "256,none"], "--envs is 'none'"],
     [["bench", "CartPole", "--envs", "8,8"], "pass each count once"],
     [["bench", "CartPole", "--seconds", "0"], "--seconds is '0'"],
+    [["bench", "CartPole", "--motion", "walk"], "--motion is 'walk'"],
     [["bench", "CartPole", "--set", "speed=2", "--device", "cpu"], "[unknown-option]"],
     [["bench", "Cheetah"], "[unknown-env]"],
     [["bench", "missing.xml"], "[missing-file]"],

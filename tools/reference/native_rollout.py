@@ -1,102 +1,92 @@
-"""Throughput of native MuJoCo (C, float64) on this machine: the peer of `corral bench`.
+"""Throughput of native MuJoCo (C, float64) on this machine: the peer that `corral bench --python PATH` measures.
 
-    python tools/reference/native_rollout.py MODEL.xml [--threads 1,2] [--envs 64] [--steps 500] [--frame-skip 5] [--seed 0]
-
-Rolls out worlds with random controls in the control range, each held for `frame-skip` physics steps, in the thread pool
-of mujoco.rollout. The worlds are stepped before the clock starts, so that they are on the ground with their contacts.
-Prints one JSON document.
+Reads one JSON document on stdin, as src/forensics/bench/python_peer.ts writes it: the model, its options, start states,
+controls, physics steps for which a control is held, control steps of an episode. Worlds start from the start states,
+take the controls, and start over after an episode, in the thread pool of mujoco.rollout. Prints one JSON document.
 """
 
-import argparse
 import json
-import os
 import statistics
+import sys
 import time
-
-import mujoco
-import numpy as np
-from mujoco import rollout
-
-WARM_UP = 100
-REPEATS = 5
-
-
-def initial_states(model, count, rng):
-    """Full physics states: qpos0 with noise of 0.1, velocities with noise of 0.1."""
-    data = mujoco.MjData(model)
-    kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
-    states = np.empty((count, mujoco.mj_stateSize(model, kind)))
-    for row in states:
-        mujoco.mj_resetData(model, data)
-        mujoco.mj_integratePos(model, data.qpos, rng.uniform(-0.1, 0.1, model.nv), 1.0)
-        data.qvel[:] = 0.1 * rng.standard_normal(model.nv)
-        mujoco.mj_getState(model, data, row, kind)
-    return states
-
-
-def controls(model, envs, steps, frame_skip, rng):
-    """Random controls [envs, steps, nu]; a range of one for actuators without a control range."""
-    limited = model.actuator_ctrllimited.astype(bool)
-    low = np.where(limited, model.actuator_ctrlrange[:, 0], -1.0)
-    high = np.where(limited, model.actuator_ctrlrange[:, 1], 1.0)
-    held = rng.uniform(low, high, (envs, -(-steps // frame_skip), model.nu))
-    return np.ascontiguousarray(np.repeat(held, frame_skip, axis=1)[:, :steps])
-
-
-def measure(model, threads, envs, steps, frame_skip, seed):
-    rng = np.random.default_rng(seed)
-    datas = [mujoco.MjData(model) for _ in range(threads)]
-    seconds = []
-    with rollout.Rollout(nthread=0 if threads == 1 else threads) as pool:
-        states = initial_states(model, envs, rng)
-        warm, _ = pool.rollout(model, datas, states, controls(model, envs, WARM_UP, frame_skip, rng))
-        states = np.ascontiguousarray(warm[:, -1])
-        ctrl = controls(model, envs, steps, frame_skip, rng)
-        for _ in range(REPEATS):
-            start = time.perf_counter()
-            out, _ = pool.rollout(model, datas, states, ctrl)
-            seconds.append(time.perf_counter() - start)
-
-    # contacts of the final states, as a measure of the load
-    data, contacts = mujoco.MjData(model), []
-    for state in out[:, -1]:
-        mujoco.mj_setState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-        mujoco.mj_forward(model, data)
-        contacts.append(data.ncon)
-    rate = envs * steps / statistics.median(seconds)
-    return {
-        "threads": threads,
-        "numEnvs": envs,
-        "steps": steps,
-        "seconds": {"median": statistics.median(seconds), "min": min(seconds), "max": max(seconds)},
-        "physicsStepsPerSec": rate,
-        "envStepsPerSec": rate / frame_skip,
-        "meanContacts": float(np.mean(contacts)),
-    }
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model")
-    parser.add_argument("--threads", default=f"1,{os.cpu_count()}", help="thread counts, comma separated")
-    parser.add_argument("--envs", type=int, default=64)
-    parser.add_argument("--steps", type=int, default=500, help="physics steps a repeat")
-    parser.add_argument("--frame-skip", type=int, default=1, help="physics steps a control is held")
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
+    try:
+        import mujoco
+        import numpy as np
+        from mujoco import rollout
+    except ImportError as error:
+        print(json.dumps({"absent": f"not measured: {sys.executable} has no {error.name}; pip install mujoco numpy"}))
+        return
 
-    model = mujoco.MjModel.from_xml_path(args.model)
-    counts = dict.fromkeys(int(x) for x in args.threads.split(","))
-    document = {
-        "name": os.path.basename(args.model),
-        "mujoco": mujoco.__version__,
-        "integrator": mujoco.mjtIntegrator(model.opt.integrator).name,
-        "timestep": model.opt.timestep,
-        "cores": os.cpu_count(),
-        "repeats": REPEATS,
-        "rows": [measure(model, n, args.envs, args.steps, args.frame_skip, args.seed) for n in counts],
-    }
-    print(json.dumps(document, indent=2))
+    setup = json.load(sys.stdin)
+    model = mujoco.MjModel.from_xml_path(setup["model"])
+    for name, value in setup["option"].items():
+        if hasattr(model.opt, name):
+            setattr(model.opt, name, value)
+    starts = np.array(setup["starts"], float).reshape(-1, model.nq + model.nv)
+    table = np.array(setup["controls"], float).reshape(-1, setup["phases"], model.nu) if model.nu else None
+    rng = np.random.default_rng(setup["seed"])
+
+    def states(count):
+        data = mujoco.MjData(model)
+        kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
+        rows = np.empty((count, mujoco.mj_stateSize(model, kind)))
+        for row, start in zip(rows, starts[rng.integers(len(starts), size=count)]):
+            mujoco.mj_resetData(model, data)
+            data.qpos[:], data.qvel[:] = start[: model.nq], start[model.nq :]
+            mujoco.mj_getState(model, data, row, kind)
+        return rows
+
+    def controls(count, length):
+        """[count, length * frame_skip, nu]: rows drawn anew each control step, or groups of rows one after the other."""
+        if setup["phases"] == 1:
+            held = table[rng.integers(len(table), size=(count, length)), 0]
+        else:
+            group = rng.integers(len(table), size=(count, 1))
+            held = table[group, np.arange(length)[None] % setup["phases"]]
+        return np.ascontiguousarray(np.repeat(held, setup["frame_skip"], axis=1))
+
+    def contacts(rows):
+        data = mujoco.MjData(model)
+        found = []
+        for row in rows:
+            mujoco.mj_setState(model, data, row, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+            mujoco.mj_forward(model, data)
+            found.append(data.ncon)
+        return float(np.mean(found))
+
+    def measure(threads):
+        datas = [mujoco.MjData(model) for _ in range(threads)]
+        # an episode is one call; long ones are cut, which costs nothing but a state in and out
+        length = max(1, min(setup["episode_steps"], 200))
+        with rollout.Rollout(nthread=0 if threads == 1 else threads) as pool:
+            count, rates, mean = 8 * threads, [], []
+            for repetition in range(-1, setup["repetitions"]):
+                initial, ctrl = states(count), controls(count, length) if model.nu else None
+                steps = length * setup["frame_skip"]
+                begin = time.perf_counter()
+                out, _ = pool.rollout(model, datas, initial, ctrl, **({} if model.nu else {"nstep": steps}))
+                took = time.perf_counter() - begin
+                if repetition < 0:
+                    # as many worlds as fill the time
+                    count = int(max(threads, min(8192, round(setup["seconds"] / took * count / threads) * threads)))
+                else:
+                    rates.append(count * steps / took)
+                    # states throughout the episode, as MuJoCo's workers count them
+                    mean.append(contacts(out.reshape(-1, out.shape[-1])[rng.integers(count * steps, size=128)]))
+        rate = statistics.median(rates)
+        return {
+            "threads": threads,
+            "numEnvs": count,
+            "physicsStepsPerSec": rate,
+            "envStepsPerSec": rate / setup["frame_skip"],
+            "physicsRange": {"min": min(rates), "max": max(rates)},
+            "meanContacts": statistics.mean(mean),
+        }
+
+    print(json.dumps({"mujoco": mujoco.__version__, "rows": [measure(n) for n in setup["threads"]]}))
 
 
 if __name__ == "__main__":

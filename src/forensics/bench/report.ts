@@ -1,6 +1,11 @@
 // what a benchmark reports, and how it comes from what was measured
-import type { MachineFacts } from "./machine.ts";
-import type { Runner } from "./runner.ts";
+import { formatCount } from "../../core/units.ts";
+import type { MachineFacts } from "../machine.ts";
+import type { Runner } from "../runner.ts";
+import type { Motion } from "./actions.ts";
+import type { FirstSteps } from "./first_step.ts";
+import type { JaxPeer, NativePeer } from "./python_peer.ts";
+import type { Stages } from "./stages.ts";
 
 /** The slowest and the fastest of several measurements. */
 export interface RateRange {
@@ -15,6 +20,8 @@ export interface BenchRow {
   /** Median; observations, rewards and flags of every step reach the host. */
   readonly envStepsPerSec: number;
   readonly bytesPerEnv: number;
+  /** All that the batch holds. */
+  readonly bytes: number;
   /** From the call that makes the batch to the results of its first step. */
   readonly firstStepMs: number;
   /** Whether the kernels were compiled for it, rather than for the row before. */
@@ -50,22 +57,56 @@ export interface BenchRatio {
   readonly perCpuSecond: number | null;
 }
 
+/** How throughput grows with the number of worlds, by the fastest measurement of each: what others do only slows them. */
+export interface Growth {
+  /** Worlds of the fastest batch. */
+  readonly peak: number;
+  /** The slowest of the batches at least as large, as a part of the peak. */
+  readonly kept: number;
+}
+
+/** The count that did not fit, and what does. */
+export interface Refusal {
+  readonly numEnvs: number;
+  readonly code: string;
+  readonly largest: number;
+}
+
+/** A peer that was not measured, and what to do about it. */
+export interface Absent {
+  readonly absent: string;
+}
+
 export interface Bench {
   readonly name: string;
   readonly adapter: string;
-  readonly machine: MachineFacts;
+  /** `load`: the operating system's one-minute average of running threads, before and after. */
+  readonly machine: MachineFacts & { readonly load: { readonly before: number; readonly after: number } };
   readonly settings: {
     readonly frameSkip: number;
     readonly timestep: number;
     readonly seconds: number;
     readonly repetitions: number;
     readonly seed: number;
+    readonly motion: Motion;
     /** Control steps after which MuJoCo's worlds are reset: as long as the environment's episodes last on average. */
     readonly episodeSteps: number;
     readonly unroll: boolean;
   };
   readonly rows: readonly BenchRow[];
+  readonly growth: Growth;
+  readonly refused?: Refusal;
+  /** Mean contacts of a world at the end, to be read beside those of the peers. */
+  readonly contacts: number;
+  /** What a world takes, by field; staging memory and tables are not of a world. */
+  readonly bytes: readonly { readonly arena: string; readonly name: string; readonly bytesPerWorld: number }[];
   readonly mujoco: { readonly workers1: PeerRow; readonly workersN: PeerRow };
+  readonly native: NativePeer | Absent;
+  readonly jax: JaxPeer | Absent;
+  /** Time to the first step in fresh processes, with the driver's cache empty and filled; where it was asked for. */
+  readonly firstStep?: FirstSteps;
+  /** Device time by stage; where it was asked for. */
+  readonly stages?: Stages;
   readonly ratio: BenchRatio;
 }
 
@@ -108,6 +149,7 @@ export function rowOf({ env, firstStepMs }: Runner, series: Series, compiled: bo
     physicsStepsPerSec: median(physics),
     envStepsPerSec: median(results),
     bytesPerEnv: env.plan.bytesPerWorld,
+    bytes: env.plan.totalBytes,
     firstStepMs,
     compiled,
     physicsRange: rangeOf(physics),
@@ -126,6 +168,12 @@ export function peerRow({ workers, physics, contacts }: PeerSeries, frameSkip: n
     meanContacts: contacts.reduce((a, b) => a + b, 0) / contacts.length,
     coresUsed: median(physics.map(coresOf)),
   };
+}
+
+export function growthOf(rows: readonly BenchRow[]): Growth {
+  const rates = rows.map((row) => row.physicsRange.max);
+  const peak = rates.indexOf(Math.max(...rates));
+  return { peak: rows[peak].numEnvs, kept: Math.min(...rates.slice(peak)) / rates[peak] };
 }
 
 /** `onCpu`: the device computes on this machine's processor. */
@@ -149,6 +197,66 @@ export function ratioOf(
     perCpuSecond: onCpu ? median(against(all, perCpuSecond)) : null,
   };
 }
+
+/** A peer on this machine's cores, in the words of a report. */
+export interface NamedPeer {
+  readonly what: string;
+  readonly physicsStepsPerSec: number;
+  readonly envStepsPerSec: number;
+  readonly physicsRange: RateRange;
+  readonly meanContacts: number;
+}
+
+/** MuJoCo in its forms, as far as they were measured. */
+export function peersOf({ mujoco: { workers1, workersN }, native }: Bench): NamedPeer[] {
+  const plural = (n: number, what: string) => `${n} ${what}${n === 1 ? "" : "s"}`;
+  return [
+    ...[workers1, ...(workersN.workers > 1 ? [workersN] : [])].map((p) => ({
+      ...p,
+      what: `MuJoCo WASM, ${plural(p.workers, "worker")}`,
+    })),
+    ...("absent" in native ? [] : native.rows).map((p) => ({
+      ...p,
+      what: `MuJoCo native, ${plural(p.threads, "thread")}`,
+    })),
+  ];
+}
+
+const rounded = (perSecond: number): string => {
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(perSecond)) - 2);
+  return formatCount(Math.round(perSecond / unit) * unit);
+};
+
+/** A header, and one row an environment: its fastest batch beside MuJoCo on all cores. */
+export function overview(benches: readonly Bench[]): string[][] {
+  const native = benches.some((b) => !("absent" in b.native));
+  const first = benches.some((b) => b.firstStep);
+  const header = ["environment", "worlds", "physics steps/s", "env steps/s", "a world"];
+  const peers = ["WASM 1 worker", "WASM all cores", "ratio", ...(native ? ["native all cores", "ratio"] : [])];
+  const rows = benches.map((b) => {
+    const best = b.rows.find((r) => r.numEnvs === b.ratio.numEnvs)!;
+    const c = "absent" in b.native ? undefined : b.native.rows.at(-1);
+    return [
+      b.name,
+      formatCount(best.numEnvs),
+      rounded(best.physicsStepsPerSec),
+      rounded(Math.max(...b.rows.map((r) => r.envStepsPerSec))),
+      `${formatCount(best.bytesPerEnv)} B`,
+      ...(first ? [b.firstStep ? seconds(b.firstStep.cold.total, b.firstStep.warm.total) : ""] : []),
+      rounded(b.mujoco.workers1.physicsStepsPerSec),
+      rounded(b.mujoco.workersN.physicsStepsPerSec),
+      `${b.ratio.workersN.toFixed(1)} x`,
+      ...(native
+        ? c
+          ? [rounded(c.physicsStepsPerSec), `${(best.physicsStepsPerSec / c.physicsStepsPerSec).toFixed(1)} x`]
+          : ["", ""]
+        : []),
+    ];
+  });
+  return [[...header, ...(first ? ["first step, cold / warm"] : []), ...peers], ...rows];
+}
+
+const seconds = (...times: number[]): string => times.map((t) => `${(t / 1000).toFixed(1)} s`).join(" / ");
 
 /** Workers that get less than this part of a core are not alone. */
 const BUSY = 0.9;

@@ -1,17 +1,18 @@
 // worker thread: one world of MuJoCo's WebAssembly under random controls, timed
 import { parentPort, workerData } from "node:worker_threads";
-import { createOracle } from "../model/oracle.ts";
-import { now } from "./machine.ts";
+import { createOracle } from "../../model/oracle.ts";
+import { now } from "../machine.ts";
 import type { PeerRequest, PeerResult, PeerSetup } from "./mujoco_peer.ts";
 
 const setup = workerData as PeerSetup;
-const { model, frameSkip, starts, controls } = setup;
+const { model, frameSkip, starts, controls, phases } = setup;
 const oracle = await createOracle(model);
 const { mujoco, model: m, data: d } = oracle;
 const { nq, nv, nu } = model;
 
 let seed = setup.seed;
 let age = 0;
+let group = 0;
 
 /** A cheap random integer below n; the quality of random controls does not matter here. */
 function draw(n: number): number {
@@ -25,6 +26,7 @@ function restart(): void {
   if (nq > 0) oracle.write("qpos", starts.subarray(start, start + nq));
   if (nv > 0) oracle.write("qvel", starts.subarray(start + nq, start + nq + nv));
   age = 0;
+  group = phases * draw(controls.length / nu / phases);
 }
 
 /** Control steps for a time; worlds are reset as often as the environment's. */
@@ -36,7 +38,7 @@ function run({ seconds, episodeSteps }: PeerRequest): PeerResult {
   do {
     if (age >= episodeSteps) restart();
     if (nu > 0) {
-      const row = draw(controls.length / nu) * nu;
+      const row = nu * (phases === 1 ? draw(controls.length / nu) : group + (age % phases));
       const ctrl = d.ctrl as Float64Array;
       for (let i = 0; i < nu; i++) ctrl[i] = controls[row + i];
     }

@@ -1,11 +1,11 @@
 // MuJoCo's WebAssembly in worker threads, one world each: what a batch is measured against
 import { once } from "node:events";
 import type { Worker } from "node:worker_threads";
-import { CorralError } from "../core/errors.ts";
-import { startWorker } from "../core/worker.ts";
-import type { Model } from "../model/model.ts";
-import { cpuSeconds } from "./machine.ts";
-import type { Measured } from "./runner.ts";
+import { CorralError } from "../../core/errors.ts";
+import { startWorker } from "../../core/worker.ts";
+import type { Model } from "../../model/model.ts";
+import { cpuSeconds } from "../machine.ts";
+import type { Measured } from "../runner.ts";
 
 /** What a worker starts with. */
 export interface PeerSetup {
@@ -16,6 +16,8 @@ export interface PeerSetup {
   readonly starts: Float64Array;
   /** Controls to draw from, rows of ctrl. */
   readonly controls: Float64Array;
+  /** So many rows belong together and follow each other; 1: every row is drawn. */
+  readonly phases: number;
   readonly seed: number;
 }
 
