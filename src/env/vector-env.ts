@@ -234,8 +234,8 @@ export class VectorEnv implements AsyncDisposable {
 
   /** Resolves when the device has made all steps so far; reads nothing. */
   async sync(): Promise<void> {
-    this.assertOpen("wait");
-    await this.exclusive("sync", () => this.batch.sync());
+    this.gate.assertOpen("wait");
+    await this.gate.exclusive("sync", () => this.batch.sync());
     this.unread = 0;
   }
 
