@@ -2,6 +2,7 @@
 import { timed } from "../core/spans.ts";
 import type { Trace } from "../trace/graph.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
+import type { AdapterInfo } from "../gpu/device.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
 import type { ArenaRequest, BudgetView, PlanLimits } from "../memory/request.ts";
 import { FIXED_PARAMS, toWgsl, type WgslKernel } from "../trace/wgsl.ts";
@@ -155,11 +156,12 @@ export interface HostRecords {
   readonly u32: Uint32Array | Float64Array;
 }
 
-/** The first values of one shard's buffer of an arena, and where they go. */
+/** Values of one shard's buffer of an arena from element `start` on (default 0), and where they go. */
 export interface BatchRegion {
   readonly arena: string;
   readonly shard: number;
-  readonly into: Float32Array | Float64Array;
+  readonly into: Float32Array | Float64Array | Uint32Array;
+  readonly start?: number;
 }
 
 /** What `Batch.submit` hands to its caller: one compute pass, and runs of the batch's kernels in it. */
@@ -170,9 +172,11 @@ export interface Batch extends AsyncDisposable {
   readonly planned: PlannedBatch;
   /** Where it runs, in words. */
   readonly deviceName: string;
+  /** The adapter; undefined on the CPU. */
+  readonly adapter: AdapterInfo | undefined;
   setParam(name: string, value: number): void;
-  /** Queues one run of a kernel over all worlds. */
-  run(kernel: string): void;
+  /** Queues runs of kernels over all worlds, one after the other, in one submission. */
+  run(...kernels: string[]): void;
   /**
    * Queues one submission: what `encode` encodes, which must not await. Nothing is queued where it throws. Undefined on
    * the CPU.

@@ -9,6 +9,7 @@ export class CpuBatch implements Batch {
   readonly deviceName: string;
   private readonly precision: Precision;
   private readonly kernels = new Map<string, JsKernel[]>();
+  readonly adapter = undefined;
   private readonly buffers: Map<string, Float64Array>[] = [];
   private readonly values: Float64Array[] = [];
 
@@ -45,11 +46,13 @@ export class CpuBatch implements Batch {
     for (const p of this.values) p[FIXED_PARAMS.length + at] = rounded;
   }
 
-  run(name: string): void {
-    const kernels = this.kernels.get(name)!;
-    for (const { index, worlds } of this.planned.plan.shards) {
-      const { run } = kernels[index];
-      for (let w = 0; w < worlds; w++) run(w);
+  run(...names: string[]): void {
+    for (const name of names) {
+      const kernels = this.kernels.get(name)!;
+      for (const { index, worlds } of this.planned.plan.shards) {
+        const { run } = kernels[index];
+        for (let w = 0; w < worlds; w++) run(w);
+      }
     }
   }
 
@@ -76,8 +79,8 @@ export class CpuBatch implements Batch {
   }
 
   async readInto(regions: readonly BatchRegion[]): Promise<void> {
-    for (const { arena, shard, into } of regions) {
-      into.set(this.buffers[shard].get(arena)!.subarray(0, into.length));
+    for (const { arena, shard, into, start = 0 } of regions) {
+      into.set(this.buffers[shard].get(arena)!.subarray(start, start + into.length));
     }
   }
 

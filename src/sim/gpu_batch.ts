@@ -1,7 +1,7 @@
 // a batch on a GPU device: buffers of the plan, pipelines, bind groups, all made once
 import { CorralError } from "../core/errors.ts";
 import { timed } from "../core/spans.ts";
-import type { GpuDevice } from "../gpu/device.ts";
+import type { AdapterInfo, GpuDevice } from "../gpu/device.ts";
 import { GuardedQueue } from "../gpu/guarded-queue.ts";
 import { Readback, type ReadRegion } from "../gpu/readback.ts";
 import { createBindGroup, PipelineCache } from "../gpu/shader.ts";
@@ -125,6 +125,10 @@ export class GpuBatch implements Batch {
     return this.gpu.info.driver;
   }
 
+  get adapter(): AdapterInfo {
+    return this.gpu.info;
+  }
+
   /**
    * Some drivers compile at the first dispatch. Parameters are not written yet: a count of no worlds makes one that
    * does nothing, and moves that into the construction.
@@ -180,8 +184,8 @@ export class GpuBatch implements Batch {
     );
   }
 
-  run(name: string): void {
-    this.submit(`run ${name}`, (_, run) => run(name));
+  run(...names: string[]): void {
+    this.submit(`run ${names.join(", ")}`, (_, run) => names.forEach(run));
   }
 
   submit(what: string, encode: EncodePass): void {
@@ -255,9 +259,9 @@ export class GpuBatch implements Batch {
     const readback = shadows && regions.every(({ arena }) => arena.endsWith(SHADOW)) ? shadows : this.readback;
     return this.reads(
       readback,
-      regions.map(({ arena, shard, into }) => ({
+      regions.map(({ arena, shard, into, start = 0 }) => ({
         buffer: this.reservation.buffer(arena, shard),
-        offset: 0,
+        offset: 4 * start,
         size: into.byteLength,
         into,
       })),

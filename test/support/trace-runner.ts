@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { load4, store4, world } from "../../src/trace/control.ts";
 import { add, mul, type Scalar } from "../../src/trace/scalar.ts";
 import { trace, type Trace, type TraceOptions } from "../../src/trace/graph.ts";
-import { toJavaScript, type Precision } from "../../src/trace/javascript.ts";
+import { toJavaScript, type JsBindings, type Precision } from "../../src/trace/javascript.ts";
 import { toWgsl, type WgslKernel } from "../../src/trace/wgsl.ts";
 import {
   BufferUsage,
@@ -65,20 +65,27 @@ function slots(made: Trace, worlds: number, params: Record<string, number> = {})
   return [worlds, 0, ...made.params.map((p) => params[p.name] ?? 0)];
 }
 
+type CpuRun = (trace: Trace, precision: Precision, bindings: JsBindings, worlds: number) => void;
+
+const asJavaScript: CpuRun = (made, precision, bindings, worlds) => {
+  const kernel = toJavaScript(made, precision, bindings);
+  for (let world = 0; world < worlds; world++) kernel.run(world);
+};
+
 /** Runs one world for each row of `rows` on the CPU. */
 export function runJs(
   p: TestProgram,
   precision: Precision,
   rows: ArrayLike<number>[],
   options: RunOptions = {},
+  run: CpuRun = asJavaScript,
 ): number[][] {
   const inputs = new Float64Array(rows.length * fours(p.inputs) * 4);
   rows.forEach((row, i) => inputs.set(Array.from(row), i * fours(p.inputs) * 4));
   const outputs = new Float64Array(rows.length * fours(p.outputs) * 4).fill(Number.NaN);
   const memory = new Float64Array(rows.length * (options.memory ?? 0) * 4);
   const params = Float64Array.from(slots(p.trace, rows.length, options.params));
-  const kernel = toJavaScript(p.trace, precision, { buffers: { inputs, outputs, memory }, params });
-  rows.forEach((_, i) => kernel.run(i));
+  run(p.trace, precision, { buffers: { inputs, outputs, memory }, params }, rows.length);
   return rows.map((_, i) => Array.from(outputs.subarray(i * fours(p.outputs) * 4).subarray(0, p.outputs)));
 }
 

@@ -1,0 +1,220 @@
+/** Bundles: all that it takes to execute the last steps of some worlds again, on another machine and without the task. */
+import { createHash } from "node:crypto";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { CorralError } from "../core/errors.ts";
+import { corralVersion, packageVersion } from "../core/version.ts";
+import type { AdapterInfo } from "../gpu/device.ts";
+import type { ArenaRequest } from "../memory/request.ts";
+import type { Model, ModelSource } from "../model/model.ts";
+import type { Batch, BatchParam } from "../sim/batch.ts";
+import { storeTrace, loadTrace, type StoredTrace } from "../trace/store.ts";
+import type { Trace } from "../trace/graph.ts";
+import type { WgslKernel } from "../trace/wgsl.ts";
+import { pack, unpack } from "./pack.ts";
+import type { Recording } from "./recorder.ts";
+import { readSealed, writeSealed } from "./sealed.ts";
+
+/** A world that tripped the recorder. */
+export interface TrippedWorld {
+  readonly world: number;
+  readonly id: number;
+  /** Names of the bits of its status word. */
+  readonly names: readonly string[];
+  /** Terms of the reward and parts of the observation that were not finite. */
+  readonly terms: readonly string[];
+  /** Control step of the batch in which it failed, counted from 1. */
+  readonly step: number;
+}
+
+/** What the environment was, in plain data. */
+export interface EnvFacts {
+  readonly id: string;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly numEnvs: number;
+  readonly seed: number | bigint;
+  readonly autoreset: string;
+  readonly frameSkip: number;
+  /** Null for no limit. */
+  readonly maxEpisodeSteps: number | null;
+  readonly nconmax: number;
+  readonly unroll: boolean;
+  readonly onNonFinite: string;
+  readonly onOverflow: string;
+  readonly finite: { readonly observation: number; readonly reward: number };
+  readonly actionSize: number;
+  readonly actionKind: "box" | "discrete";
+  /** Ends of a box of actions. */
+  readonly actionLow?: readonly number[];
+  readonly actionHigh?: readonly number[];
+  readonly rewards: readonly string[];
+  readonly observation: readonly { readonly name: string; readonly size: number }[];
+  readonly trips: readonly string[];
+  /** Where named numbers lie in a world's result. */
+  readonly result: Readonly<Record<string, number>>;
+}
+
+/** Where it ran. */
+export interface DeviceFacts {
+  readonly name: string;
+  /** How it computed: "gpu", or in JavaScript "f32" or "f64". */
+  readonly precision: "gpu" | "f32" | "f64";
+  readonly adapter: AdapterInfo | null;
+}
+
+export interface Versions {
+  readonly corral: string;
+  readonly mujoco: string;
+  readonly webgpu: string;
+  readonly node: string;
+  readonly platform: string;
+}
+
+export interface BundleAbout extends Versions {
+  readonly created: string;
+  readonly message: string;
+  readonly env: EnvFacts;
+  readonly device: DeviceFacts;
+  readonly worlds: readonly { readonly world: number; readonly id: number }[];
+  readonly tripped: readonly TrippedWorld[];
+  /** The first recorded control step, and the last: the recording holds the steps after the one, up to the other. */
+  readonly steps: { readonly first: number; readonly last: number };
+  readonly batch: {
+    readonly name: string;
+    readonly arenas: readonly ArenaRequest[];
+    readonly params: readonly BatchParam[];
+    readonly kernel: Pick<WgslKernel, "buffers" | "params">;
+  };
+  /** SHA-256 of the WGSL of the step kernel; of its program where it ran as JavaScript. */
+  readonly shader: string;
+  readonly program: string;
+  readonly model: { readonly file: string; readonly name: string };
+}
+
+export interface Bundle {
+  readonly path: string;
+  readonly about: BundleAbout;
+  readonly model: Model;
+  readonly kernel: WgslKernel;
+  readonly trace: Trace;
+  readonly recording: Recording;
+}
+
+export const hashOf = (data: Uint8Array | string): string => createHash("sha256").update(data).digest("hex");
+
+/** Versions of what runs here. */
+export const versions = (): Versions => ({
+  corral: corralVersion(),
+  mujoco: packageVersion("@mujoco/mujoco"),
+  webgpu: packageVersion("webgpu"),
+  node: process.version,
+  platform: `${process.platform} ${process.arch}`,
+});
+
+/** Hashes that tell one step kernel from another: of its text, and of the program it was emitted from. */
+export function kernelHashes(kernel: WgslKernel, program: Uint8Array, precision: DeviceFacts["precision"]) {
+  const tables = [kernel.tables.f32, kernel.tables.i32].map((t) => t && new Uint8Array(t.buffer));
+  const hash = hashOf(program);
+  if (precision !== "gpu") return { shader: hash, program: hash };
+  const shader = createHash("sha256").update(kernel.code);
+  for (const table of tables) if (table) shader.update(table);
+  return { shader: shader.digest("hex"), program: hash };
+}
+
+export const programOf = (trace: Trace): Uint8Array => pack(storeTrace(trace));
+
+/** What a bundle is made of. */
+export interface BundleParts {
+  readonly batch: Batch;
+  readonly model: Model;
+  readonly env: EnvFacts;
+  readonly precision: DeviceFacts["precision"];
+  readonly message: string;
+  readonly worlds: BundleAbout["worlds"];
+  readonly tripped: readonly TrippedWorld[];
+  readonly recording: Recording;
+}
+
+const gzip = (bytes: Uint8Array): Uint8Array => gzipSync(bytes, { level: 4 });
+
+/**
+ * Writes a bundle into a folder. Returns its path.
+ * @throws CorralError bundle-too-large, bundle-not-written
+ */
+export function writeBundle(
+  directory: string,
+  name: string,
+  maxBytes: number,
+  { batch, model, env, precision, message, worlds, tripped, recording }: BundleParts,
+): string {
+  const { spec, traces, kernels } = batch.planned;
+  const [trace, kernel] = [traces.get("step")!, kernels.get("step")!];
+  const program = programOf(trace);
+  const { source, ...compiled } = model;
+  const files = new Map<string, Uint8Array>();
+  files.set("records.json.gz", gzip(pack(recording)));
+  files.set("program.json.gz", gzip(program));
+  files.set("tables.json", pack(kernel.tables));
+  if (precision === "gpu") files.set("step.wgsl", new TextEncoder().encode(kernel.code));
+  files.set("model.json.gz", gzip(pack(compiled)));
+  files.set(`mjcf/${source.file}`, new TextEncoder().encode(source.xml));
+  for (const [path, bytes] of Object.entries(source.assets)) files.set(`mjcf/${path}`, bytes);
+
+  const { segments } = recording;
+  const last = segments[segments.length - 1];
+  const about: BundleAbout = {
+    ...versions(),
+    created: new Date().toISOString(),
+    message,
+    env,
+    device: { name: batch.deviceName, precision, adapter: batch.adapter ?? null },
+    worlds,
+    tripped,
+    steps: { first: segments[0].start, last: last.start + last.steps },
+    batch: {
+      name: spec.name,
+      arenas: spec.arenas.filter((a) => a.access === "read" || a.access === "read_write"),
+      params: spec.params,
+      kernel: { buffers: kernel.buffers, params: kernel.params },
+    },
+    ...kernelHashes(kernel, program, precision),
+    model: { file: source.file, name: model.name },
+  };
+  return writeSealed(directory, name, about as unknown as Record<string, unknown>, files, maxBytes);
+}
+
+/**
+ * Reads a bundle and checks every byte.
+ * @throws CorralError no-bundle, bundle-newer, bundle-corrupt
+ */
+export function readBundle(path: string): Bundle {
+  const sealed = readSealed(path);
+  const about = sealed.about as unknown as BundleAbout;
+  const file = (name: string): Uint8Array => {
+    const bytes = sealed.files.get(name);
+    if (bytes !== undefined) return bytes;
+    throw new CorralError(
+      "bundle-corrupt",
+      `${path} has no ${name}. Copy the bundle again from where it was written.`,
+      {
+        path,
+        file: name,
+      },
+    );
+  };
+  const unzipped = (name: string) => unpack(gunzipSync(file(name)), name);
+  const assets: Record<string, Uint8Array> = {};
+  for (const [name, bytes] of sealed.files) {
+    if (name.startsWith("mjcf/") && name !== `mjcf/${about.model.file}`) assets[name.slice(5)] = bytes;
+  }
+  const xml = new TextDecoder().decode(file(`mjcf/${about.model.file}`));
+  const source: ModelSource = { xml, file: about.model.file, assets };
+  const code = about.device.precision === "gpu" ? new TextDecoder().decode(file("step.wgsl")) : "";
+  return {
+    path,
+    about,
+    model: { ...(unzipped("model.json.gz") as Omit<Model, "source">), source } as Model,
+    kernel: { ...about.batch.kernel, code, tables: unpack(file("tables.json"), "tables.json") as WgslKernel["tables"] },
+    trace: loadTrace(unzipped("program.json.gz") as StoredTrace),
+    recording: unzipped("records.json.gz") as Recording,
+  };
+}

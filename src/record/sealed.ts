@@ -1,0 +1,169 @@
+/**
+ * Folders that are whole or not there: written beside their place and renamed into it, with the size and the SHA-256 of
+ * every file in `manifest.json`, and that of the manifest in `manifest.sha256`.
+ */
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { CorralError } from "../core/errors.ts";
+import { formatBytes } from "../core/units.ts";
+import { pack, unpack } from "./pack.ts";
+
+/** Format of a bundle; a reader refuses what is newer than itself. */
+export const BUNDLE_VERSION = 1;
+const FORMAT = "corral-bundle";
+/** Folders of writers that were killed. */
+const PARTIAL = /^\.partial-(\d+)-/;
+
+export interface FileEntry {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+export interface Sealed {
+  readonly path: string;
+  readonly about: Readonly<Record<string, unknown>>;
+  readonly files: ReadonlyMap<string, Uint8Array>;
+}
+
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+const reasonOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+
+function writeFile(path: string, bytes: Uint8Array): void {
+  const file = openSync(path, "wx");
+  try {
+    for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+function removePartial(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    const pid = PARTIAL.exec(name)?.[1];
+    if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(directory, name), { recursive: true, force: true });
+  }
+}
+
+let written = 0;
+
+/**
+ * Writes a folder `name` in `directory`, whole or not at all. Returns its path, with a number after the name where there
+ * is one of that name.
+ * @throws CorralError bundle-too-large, bundle-not-written; then nothing is left
+ */
+export function writeSealed(
+  directory: string,
+  name: string,
+  about: Readonly<Record<string, unknown>>,
+  files: ReadonlyMap<string, Uint8Array>,
+  maxBytes: number,
+): string {
+  const entries: Record<string, FileEntry> = {};
+  for (const [file, bytes] of files) entries[file] = { bytes: bytes.length, sha256: sha256(bytes) };
+  const manifest = pack({ format: FORMAT, version: BUNDLE_VERSION, ...about, files: entries }, 1);
+  const total = [...files.values()].reduce((sum, { length }) => sum + length, manifest.length);
+  if (total > maxBytes) {
+    throw new CorralError(
+      "bundle-too-large",
+      `the bundle ${name} needs ${formatBytes(total)}, recorder.maxBytes is ${formatBytes(maxBytes)}. Raise it, or lower recorder.maxWorlds, everySteps or keep.`,
+      { name, bytes: total, maxBytes },
+    );
+  }
+
+  const partial = join(directory, `.partial-${process.pid}-${written++}`);
+  try {
+    mkdirSync(directory, { recursive: true });
+    removePartial(directory);
+    mkdirSync(partial);
+    for (const [file, bytes] of files) {
+      mkdirSync(dirname(join(partial, file)), { recursive: true });
+      writeFile(join(partial, file), bytes);
+    }
+    writeFile(join(partial, "manifest.json"), manifest);
+    writeFile(join(partial, "manifest.sha256"), new TextEncoder().encode(`${sha256(manifest)}  manifest.json\n`));
+    let path = join(directory, name);
+    for (let i = 2; existsSync(path); i++) path = join(directory, `${name}-${i}`);
+    renameSync(partial, path);
+    return path;
+  } catch (cause) {
+    try {
+      rmSync(partial, { recursive: true, force: true });
+    } catch {
+      // the place is gone; the next writer removes what is left
+    }
+    throw new CorralError(
+      "bundle-not-written",
+      `the bundle ${name} was not written to ${directory} (${reasonOf(cause)}). Free the disk, or pass recorder.directory, a folder that can be written.`,
+      { name, directory, reason: reasonOf(cause) },
+      { cause },
+    );
+  }
+}
+
+const corrupt = (path: string, text: string, details: object = {}): CorralError =>
+  new CorralError("bundle-corrupt", `${path}: ${text}. Copy the bundle again from where it was written.`, {
+    path,
+    ...details,
+  });
+
+/**
+ * Reads a folder and checks every byte of it.
+ * @throws CorralError no-bundle, bundle-newer, bundle-corrupt
+ */
+export function readSealed(path: string): Sealed {
+  const file = join(path, "manifest.json");
+  if (!existsSync(file)) {
+    const what = !existsSync(path)
+      ? "there is nothing"
+      : statSync(path).isDirectory()
+        ? "there is no manifest.json in it"
+        : "it is no folder";
+    throw new CorralError("no-bundle", `${path} is no bundle: ${what}. Pass the folder that corral wrote.`, { path });
+  }
+  const bytes = read(path, "manifest.json");
+  const manifest = unpack(bytes, file) as Record<string, unknown>;
+  const { format, version, files, ...about } = manifest ?? {};
+  if (format !== FORMAT) throw new CorralError("no-bundle", `${file} is not that of a corral bundle.`, { path });
+  // a newer format may be sealed in another way: that is told first
+  if (typeof version !== "number" || version > BUNDLE_VERSION) {
+    throw new CorralError(
+      "bundle-newer",
+      `${path} has format ${String(version)}, this corral reads ${BUNDLE_VERSION} and older. Install the corral that wrote it (${String(about.corral)}) or a newer one.`,
+      { path, version, reads: BUNDLE_VERSION },
+    );
+  }
+  const [seal] = new TextDecoder().decode(read(path, "manifest.sha256")).split(" ");
+  if (seal !== sha256(bytes)) throw corrupt(path, "manifest.json does not have the checksum in manifest.sha256");
+
+  const found = new Map<string, Uint8Array>();
+  for (const [name, entry] of Object.entries(files as Record<string, FileEntry>)) {
+    const content = read(path, name);
+    if (content.length !== entry.bytes)
+      throw corrupt(path, `${name} has ${content.length} bytes, ${entry.bytes} were written`, { file: name });
+    if (sha256(content) !== entry.sha256)
+      throw corrupt(path, `${name} does not have the checksum it was written with`, { file: name });
+    found.set(name, content);
+  }
+  return { path, about, files: found };
+}
+
+function read(path: string, name: string): Uint8Array {
+  try {
+    return readFileSync(join(path, name));
+  } catch (error) {
+    throw corrupt(path, `${name} cannot be read (${reasonOf(error)})`, { file: name });
+  }
+}

@@ -1,0 +1,311 @@
+/**
+ * Back end: a trace evaluated operation by operation, in float32 or float64, that knows of every number which is not
+ * finite where it came from: the operation that made it of finite ones, or the buffer that held it.
+ */
+import { Block, Node, type Operand, type Statement, type TableRef, type Trace, type Type } from "./graph.ts";
+import type { JsBindings, Precision } from "./javascript.ts";
+import { hostMath } from "./math.ts";
+import { operation } from "./operations.ts";
+import { FIXED_PARAMS } from "./wgsl.ts";
+
+/** Where the program is: the stage, and the loops around it, outermost first. */
+export interface Place {
+  readonly stage: string;
+  readonly loops: readonly { readonly label: string; readonly index: number }[];
+}
+
+/** How a number that is not finite came to be. */
+export interface Origin extends Place {
+  /** The operation, or "load" for a number that a buffer held. */
+  readonly op: string;
+  /** Name of the value, from the first field it was assigned to; of a load, buffer and element. */
+  readonly name: string;
+  readonly value: number;
+  readonly operands: readonly { readonly name: string; readonly value: number }[];
+}
+
+/** A number that the program looked at the bits of, and that is not finite or beyond the bound. */
+export interface Finding extends Place {
+  readonly name: string;
+  readonly value: number;
+  readonly origin: Origin | undefined;
+}
+
+/** An assignment of a number that is not finite or beyond the bound to a variable or an array. */
+export interface Assignment extends Finding {
+  readonly element: number | undefined;
+  readonly operands: Origin["operands"];
+}
+
+export interface Interpretation {
+  /** Bad numbers that the program itself tested, in order. */
+  readonly findings: readonly Finding[];
+  /** The first bad number of each variable or element, in order. */
+  readonly assignments: readonly Assignment[];
+}
+
+export interface InterpretOptions {
+  readonly precision: Precision;
+  readonly world?: number;
+  /** Numbers larger than this count as bad too. Default: none. */
+  readonly bound?: number;
+  /** Called where a stage begins; `read` gives the values of a field by the name of its variables or array. */
+  readonly onStage?: (place: Place, read: (field: string, length: number) => Float64Array) => void;
+}
+
+/** Findings and assignments that are kept. */
+const MOST = 4096;
+
+/** Runs a trace for one world. */
+export function interpret(trace: Trace, bindings: JsBindings, options: InterpretOptions): Interpretation {
+  const { precision, world = 0, bound = Infinity, onStage } = options;
+  const round = precision === "f32" ? Math.fround : (x: number) => x;
+  const constants: number[] = [];
+  const slots = new Map<string, number>();
+  const constant = (value: number | boolean, type: Type): number => {
+    const number = type === "f32" ? round(Number(value)) : type === "u32" ? Number(value) >>> 0 : Number(value);
+    const key = Object.is(number, -0) ? "-0" : String(number);
+    if (!slots.has(key)) slots.set(key, trace.nodes + constants.push(number) - 1);
+    return slots.get(key)!;
+  };
+  const tables = new Map(trace.tables.map((t) => [t, t.type === "f32" ? t.values.map(round) : t.values]));
+  const vars = new Float64Array(trace.vars.length);
+  const varOrigins = new Int32Array(trace.vars.length);
+  const arrays = trace.arrays.map((a) => new Float64Array(a.length));
+  const arrayOrigins = trace.arrays.map((a) => new Int32Array(a.length));
+  const origins: Origin[] = [];
+  const findings: Finding[] = [];
+  const assignments: Assignment[] = [];
+  const seen = new Set<string>();
+  const loops: { label: string; index: number }[] = [];
+  let stage = "entry";
+  // made when all constants are known
+  let V = new Float64Array();
+  let O = new Int32Array();
+
+  const place = (): Place => ({ stage, loops: loops.map((l) => ({ ...l })) });
+  const isBad = (x: number) => !(Math.abs(x) <= bound) || !Number.isFinite(x);
+  const nameOf = (a: Operand): string => {
+    if (!(a instanceof Node)) return "constant";
+    const { source } = a;
+    if (a.name !== undefined) return a.name;
+    if (a.op === "component") return `${((a.args[0] as Node).source as { name: string }).name}[]`;
+    if (source && "name" in source) return source.name;
+    return a.op;
+  };
+  const valuesOf = (node: Operand): Origin["operands"] =>
+    node instanceof Node
+      ? node.args.map((a) => ({ name: nameOf(a), value: a instanceof Node ? V[a.id] : Number(a) }))
+      : [];
+  const born = (node: Node, value: number, name = nameOf(node), op = node.op): number =>
+    origins.push({ ...place(), op, name, value, operands: valuesOf(node) });
+  const originOf = (o: number): Origin | undefined => (o > 0 ? origins[o - 1] : undefined);
+
+  const assigned = (name: string, element: number | undefined, value: number, node: Operand, o: number) => {
+    if (!isBad(value) || assignments.length >= MOST) return;
+    const key = `${name}[${element}]`;
+    if (seen.has(key)) return;
+    seen.add(key);
+    assignments.push({ ...place(), name, element, value, origin: originOf(o), operands: valuesOf(node) });
+  };
+
+  /** Type of an operand that is a constant: that of what it stands beside. */
+  const typeBeside = (node: Node): Type => {
+    const sibling = node.args.find((a) => a instanceof Node && a.type !== "bool");
+    return sibling instanceof Node ? sibling.type : node.type;
+  };
+  const slotOf = (a: Operand, type: Type): number => (a instanceof Node ? a.id : constant(a, type));
+
+  const compileLet = (node: Node): (() => void) => {
+    const { id, op, type, source } = node;
+    const isFloat = type === "f32";
+    if (op === "load") {
+      const v = (source as { id: number }).id;
+      return () => {
+        V[id] = vars[v];
+        O[id] = varOrigins[v];
+      };
+    }
+    if (op === "at") {
+      const { id: a } = source as { id: number };
+      const index = slotOf(node.args[0], "i32");
+      return () => {
+        V[id] = arrays[a][V[index]];
+        O[id] = arrayOrigins[a][V[index]];
+      };
+    }
+    if (op === "param") {
+      const slot = (source as { slot: number }).slot + FIXED_PARAMS.length;
+      return () => {
+        V[id] = isFloat ? round(bindings.params[slot]) : bindings.params[slot];
+        O[id] = Number.isFinite(V[id]) ? 0 : born(node, V[id]);
+      };
+    }
+    if (op === "table") {
+      const { offset, type: kind } = source as TableRef;
+      const all = trace.tables.filter((t) => t.type === kind).flatMap((t) => tables.get(t)!);
+      const index = slotOf(node.args[0], "i32");
+      return () => {
+        V[id] = all[V[index] + offset];
+        O[id] = isFloat && !Number.isFinite(V[id]) ? born(node, V[id]) : 0;
+      };
+    }
+    if (op === "world") return () => void (V[id] = world);
+    if (op === "load4") {
+      const index = slotOf(node.args[0], "i32");
+      return () => void (V[id] = 4 * V[index]);
+    }
+    if (op === "component") {
+      const from = node.args[0] as Node;
+      const { name } = from.source as { name: string };
+      const part = node.args[1] as number;
+      return () => {
+        const at = V[from.id] + part;
+        V[id] = isFloat ? round(bindings.buffers[name][at]) : bindings.buffers[name][at];
+        O[id] = isFloat && !Number.isFinite(V[id]) ? born(node, V[id], `${name}[${at}]`, "load") : 0;
+      };
+    }
+
+    const types = node.args.map((a, i) => {
+      if (a instanceof Node) return a.type;
+      if (op === "select") return i === 0 ? "bool" : type;
+      if (op === "shl" || op === "shr") return "u32";
+      if (op === "hide") return "i32";
+      return typeBeside(node);
+    });
+    const args = node.args.map((a, i) => slotOf(a, types[i]));
+    const [a, b, c] = args;
+    if (op === "select") {
+      return () => {
+        const chosen = V[a] ? b : c;
+        V[id] = V[chosen];
+        O[id] = O[chosen];
+      };
+    }
+    if (op === "bitcast_u32") {
+      const of = node.args[0];
+      const bits = operation(op, type, types[0], round);
+      return () => {
+        const x = V[a];
+        if (isBad(x) && of instanceof Node && findings.length < MOST)
+          findings.push({ ...place(), name: nameOf(of), value: x, origin: originOf(O[a]) });
+        V[id] = bits(x, 0);
+      };
+    }
+    if (op.startsWith("math_")) {
+      const call = hostMath[op.slice(5) as keyof typeof hostMath];
+      return () => {
+        V[id] = call(...args.map((k) => V[k]));
+        O[id] = Number.isFinite(V[id]) ? 0 : O[a] || born(node, V[id]);
+      };
+    }
+    const apply = operation(op, type, types[0] ?? type, round);
+    const second = b ?? a;
+    if (!isFloat) return () => void (V[id] = apply(V[a], V[second]));
+    return () => {
+      const x = apply(V[a], V[second]);
+      V[id] = x;
+      // finite numbers have no origin
+      O[id] =
+        x - x === 0
+          ? 0
+          : (Number.isFinite(V[a]) ? 0 : O[a]) || (Number.isFinite(V[second]) ? 0 : O[second]) || born(node, x);
+    };
+  };
+
+  /** Runs a block; true where it leaves the loop around it. */
+  type Run = () => boolean;
+  const compile = (s: Statement): Run => {
+    switch (s.kind) {
+      case "stage":
+        return () => {
+          stage = s.name;
+          onStage?.(place(), readField);
+          return false;
+        };
+      case "let": {
+        const run = compileLet(s.node);
+        return () => {
+          run();
+          return false;
+        };
+      }
+      case "set": {
+        const { id, name, type } = s.target;
+        const value = slotOf(s.value, type);
+        const tested = type === "f32";
+        return () => {
+          vars[id] = V[value];
+          varOrigins[id] = O[value];
+          if (tested && isBad(V[value])) assigned(name, undefined, V[value], s.value, O[value]);
+          return false;
+        };
+      }
+      case "put": {
+        const { id, name, type } = s.target;
+        const [index, value] = [slotOf(s.index, "i32"), slotOf(s.value, type)];
+        return () => {
+          arrays[id][V[index]] = V[value];
+          arrayOrigins[id][V[index]] = O[value];
+          if (type === "f32" && isBad(V[value])) assigned(name, V[index], V[value], s.value, O[value]);
+          return false;
+        };
+      }
+      case "store": {
+        const index = slotOf(s.index, "i32");
+        const values = s.values.map((v) => slotOf(v, s.type));
+        const buffer = bindings.buffers[s.target.name];
+        return () => {
+          values.forEach((v, k) => (buffer[4 * V[index] + k] = V[v]));
+          return false;
+        };
+      }
+      case "when": {
+        const [then, otherwise] = [compileBlock(s.then), compileBlock(s.otherwise)];
+        const cond = slotOf(s.cond, "bool");
+        return () => (V[cond] ? then() : otherwise());
+      }
+      case "loop": {
+        const [from, to] = [slotOf(s.start, "i32"), slotOf(s.bound, "i32")];
+        const body = compileBlock(s.block);
+        const { id } = s.index;
+        return () => {
+          const here = { label: s.label, index: 0 };
+          loops.push(here);
+          const end = V[to];
+          for (let i = V[from]; i < end; i++) {
+            V[id] = here.index = i;
+            if (body()) break;
+          }
+          loops.pop();
+          return false;
+        };
+      }
+      case "break": {
+        const cond = slotOf(s.cond, "bool");
+        return () => V[cond] !== 0;
+      }
+    }
+  };
+  const compileBlock = (block: Block): Run => {
+    const runs = block.statements.map(compile);
+    return () => {
+      for (const run of runs) if (run()) return true;
+      return false;
+    };
+  };
+
+  const byName = new Map(trace.vars.map((v) => [v.name, v.id]));
+  const readField = (field: string, length: number): Float64Array => {
+    const whole = trace.arrays.find((a) => a.name === field && a.length === length);
+    if (whole) return arrays[whole.id].slice();
+    return Float64Array.from({ length }, (_, i) => vars[byName.get(`${field}_${i}`) ?? -1] ?? 0);
+  };
+
+  const run = compileBlock(trace.root);
+  V = new Float64Array(trace.nodes + constants.length);
+  V.set(constants, trace.nodes);
+  O = new Int32Array(V.length);
+  run();
+  return { findings, assignments };
+}
