@@ -1,3 +1,5 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 // `--mode full` also runs the tests that take long: they look at CORRAL_FULL
@@ -10,6 +12,10 @@ export default defineConfig(({ mode }) => ({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 10_000,
-    env: mode === "full" ? { CORRAL_FULL: "1" } : {},
+    env: {
+      // crashes that tests plant are no one's
+      CORRAL_BUNDLES: join(tmpdir(), `corral-test-bundles-${process.pid}`),
+      ...(mode === "full" ? { CORRAL_FULL: "1" } : {}),
+    },
   },
 }));

@@ -6,12 +6,15 @@ import type { BatchParam, BatchSpec } from "../sim/batch.ts";
 import { mayOverflow } from "../sim/kernel.ts";
 import { simParams } from "../sim/params.ts";
 import { snapshotArenas } from "../sim/snapshot.ts";
+import { recordArenas } from "../record/arenas.ts";
+import { RECORD_PARAMS, recordKernels } from "../record/kernels.ts";
 import { traceReset, traceStep, type EnvSpec } from "./kernel.ts";
-import { CONTACTS_NEEDED, envArenas, KEPT } from "./layout.ts";
+import { CONTACTS_NEEDED, envArenas, KEPT, STATES } from "./layout.ts";
 import { statusMasks, type Settings } from "./options.ts";
 import { badTask, shapeOf } from "./shape.ts";
 import { Box, type Space } from "./spaces.ts";
 import type { Task } from "./task.ts";
+import { EPOCH, type Trip } from "./trips.ts";
 import type { Model } from "../model/model.ts";
 
 /** What an environment is made of: what its kernels are specialised to, and the batch of any count of worlds. */
@@ -45,6 +48,8 @@ export function defineEnv<O extends object>(task: Task<O>, settings: Settings<O>
     ...simParams(model).map((p) => (p.name === "nstep" ? { ...p, initial: vec.frameSkip } : p)),
     { name: "dt", type: "f32", initial: model.opt.timestep * vec.frameSkip },
     { name: "max_episode_steps", type: "u32", initial: Math.min(vec.maxEpisodeSteps, 0xffffffff) },
+    { name: EPOCH, type: "u32", initial: 1 },
+    ...(vec.recorder ? RECORD_PARAMS : []),
   ];
   const { voids, ends } = statusMasks(vec);
   const spec: EnvSpec<O> = {
@@ -58,20 +63,28 @@ export function defineEnv<O extends object>(task: Task<O>, settings: Settings<O>
     ends,
     finite: settings.finite,
     nconmax,
+    trips: vec.trip as readonly Trip<O>[],
     unroll: vec.unroll,
     exact: vec.device === "cpu-f64",
     params: params.map(({ name, type }) => ({ name, type })),
   };
   const arenas = envArenas(model, shape, action, vec.autoreset === "same-step");
   const kept = arenas.filter(({ name }) => KEPT.includes(name));
+  const states = arenas.filter(({ name }) => STATES.includes(name));
+  const actions = arenas.find(({ name }) => name === "action")!;
   const batch = (numEnvs: number): BatchSpec => ({
     name: task.id,
     numEnvs,
     params,
-    arenas: vec.snapshotEvery === undefined ? arenas : [...arenas, ...snapshotArenas(kept)],
+    arenas: [
+      ...arenas,
+      ...(vec.recorder ? recordArenas(states, actions, vec.recorder) : []),
+      ...(vec.snapshotEvery === undefined ? [] : snapshotArenas(kept)),
+    ],
     kernels: [
       { name: "step", trace: (arenas: Readonly<Record<string, ArenaLayout>>) => traceStep(spec, arenas) },
       { name: "reset", trace: (arenas: Readonly<Record<string, ArenaLayout>>) => traceReset(spec, arenas) },
+      ...(vec.recorder ? recordKernels(STATES, vec.recorder, spec.params) : []),
     ],
   });
   return { spec, batch };

@@ -132,10 +132,11 @@ export class Exchange {
   }
 
   /**
-   * One round trip: observations and results of all shards; then what users read of them.
+   * One round trip: observations and results of all shards; then what users read of them. `look` looks at the results
+   * before a failure is thrown.
    * @throws CorralError non-finite and overflow where the policies say "throw"
    */
-  async collect(): Promise<StepResult> {
+  async collect(look: (result: HostRows) => Promise<void>): Promise<StepResult> {
     await this.batch.readInto(this.reads);
     if (this.copy) this.renew();
     if (this.observations !== this.obs.data) this.obs.compact(this.observations);
@@ -146,6 +147,7 @@ export class Exchange {
       await this.batch.readInto(this.finalObs.regions);
     }
     this.infos = new Infos(this.source);
+    await look(this.result);
     if (this.throws !== 0) this.assertStatus();
     const { observations, rewards, terminated, truncated, infos } = this;
     return { observations, rewards, terminated, truncated, infos };

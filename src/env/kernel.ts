@@ -21,6 +21,7 @@ import { badTask, total, type TaskShape } from "./shape.ts";
 import type { Space } from "./spaces.ts";
 import { evaluateEarly, needsEvaluation } from "./start-fields.ts";
 import type { Named, Scene, Task } from "./task.ts";
+import { badTerms, FIRST_TRIP, tripped, type Trip } from "./trips.ts";
 
 /** What happens to worlds whose episode has ended. */
 export type Autoreset = "next-step" | "same-step" | "disabled";
@@ -39,6 +40,8 @@ export interface EnvSpec<O extends object = object> {
   /** What stands in for the numbers of a void step. */
   readonly finite: { readonly observation: number; readonly reward: number };
   readonly nconmax: number;
+  /** Conditions of the user that trip the recorder. */
+  readonly trips: readonly Trip<O>[];
   readonly unroll: boolean;
   readonly exact: boolean;
   readonly params: KernelSpec["params"];
@@ -206,7 +209,9 @@ class EnvWorld<O extends object> {
     resetInfos: Scalar[],
   ): void {
     const words: Scalar[] = Array(RESULT_WORDS).fill(0);
-    for (const [name, value] of Object.entries(head)) words[RESULT[name as keyof typeof RESULT]] = toF32(value);
+    const now = { status: head.status ?? 0, badTerms: head.bad_terms ?? 0, steps: "status" in head ? 1 : 0 };
+    const all = { ...head, ...tripped(this.io("result").load("result"), now) };
+    for (const [name, value] of Object.entries(all)) words[RESULT[name as keyof typeof RESULT]] = toF32(value);
     this.io("result").store("result", [...words, ...terms, ...infos, ...resetInfos].map(toF32));
   }
 
@@ -273,6 +278,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
       const total = sum(raw.terms);
       w.flag(badBit([...raw.terms, total], Status.BAD_REWARD));
       w.flag(badBit(seen, Status.BAD_OBS));
+      for (const [i, trip] of spec.trips.entries()) w.flag(bit(trip.when(scene), FIRST_TRIP << i));
       const status = select(waits, 0, w.status.get(), "u32");
       const isVoid = holds(status, spec.voids);
       const usable = (x: Scalar, instead = 0) => select(isVoid, instead, x);
@@ -298,6 +304,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
         episode_length: e.length.get(),
         episode_return: e.return.get(),
         ended_by: sum(causes),
+        bad_terms: badTerms(spec.shape, raw.terms, seen),
       };
       const terms = raw.terms.map((x) => counted(usable(x)));
       const infos = raw.infos.map((x) => counted(usable(x)));

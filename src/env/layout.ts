@@ -25,8 +25,17 @@ export const RESULT = {
   episode_return: 6,
   /** Bits of the conditions that held: terminations, then truncations, in the task's order. */
   ended_by: 7,
+  /** Since the host last read: status bits of all steps, the first step that had any (from 0), how many had. */
+  trip_status: 8,
+  trip_at: 9,
+  trips: 10,
+  /** Bits of the terms of the reward, then the parts of the observation, that were not finite in that first step. */
+  bad_terms: 11,
+  /** What the host had read, and steps since. */
+  epoch: 12,
+  unread: 13,
 } as const;
-export const RESULT_WORDS = 8;
+export const RESULT_WORDS = 14;
 
 /** Info of worlds that may have more contacts than they have room for: most contacts of an evaluation in the step. */
 export const CONTACTS_NEEDED = "contacts_needed";
@@ -48,6 +57,9 @@ export function resultOffsets(shape: TaskShape) {
 
 /** Floats of the `task` field of a world's state: the return so far, then what the task carries. */
 export const taskWords = (shape: TaskShape): number => 1 + total(shape.carried);
+
+/** Arenas that hold what the future of a world depends on. */
+export const STATES: readonly string[] = ["state"];
 
 /** Arenas that hold what an environment's future depends on, and its last results. */
 export const KEPT: readonly string[] = ["state", "obs", "result", "final_obs"];

@@ -4,6 +4,7 @@ import { timed } from "../core/spans.ts";
 import type { Plan } from "../memory/plan.ts";
 import { loadModel } from "../model/model.ts";
 import { planOf, type PlanContext, type PlannedBatch } from "../sim/batch.ts";
+import { writePlaces } from "../record/recorder.ts";
 import { placeBatch, planContext } from "../sim/device.ts";
 import { defineEnv } from "./batch-spec.ts";
 import { settingsOf, worldIdsOf, type VecOptions } from "./options.ts";
@@ -37,10 +38,11 @@ export async function makeVec(env: string | Task, options: object): Promise<Vect
   const batch = await placeBatch(definition.batch, vec.numEnvs, vec);
   try {
     await writeFirstStates(batch, vec.seed ?? 0, worldIdsOf(vec, batch.planned.plan.numEnvs));
+    if (vec.recorder) await writePlaces(batch, vec.recorder);
     // what the device refuses of the first writes is told here
     await batch.sync();
     const again = (changes: object) => makeVec(env as Task, { ...options, ...changes } as VecOptions);
-    return new VectorEnv(definition.spec, batch, vec, again);
+    return new VectorEnv(definition.spec, batch, settings, again);
   } catch (error) {
     await batch.close();
     throw error;

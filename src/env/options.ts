@@ -5,7 +5,9 @@ import { withOptions, type Model, type OptionOverrides } from "../model/model.ts
 import type { PlacementOptions } from "../sim/device.ts";
 import { unrollByDefault } from "../sim/policy.ts";
 import { Status } from "../sim/status.ts";
+import { recorderSettings, type RecorderOptions, type RecorderSettings } from "../record/options.ts";
 import type { Autoreset } from "./kernel.ts";
+import { MOST_TRIPS, type Trip } from "./trips.ts";
 import type { OptionValue, Task } from "./task.ts";
 
 /** What to do about worlds that fail: end their episode (default), reject the step as well, or only set their status. */
@@ -37,6 +39,10 @@ export interface VecOptions extends PlacementOptions, OptionOverrides {
   readonly unroll?: boolean;
   /** New arrays with each step, instead of arrays that the next step overwrites. Default false. */
   readonly copy?: boolean;
+  /** What is kept of the last control steps, to write a bundle of worlds that fail. Default: see `RecorderOptions`. */
+  readonly recorder?: boolean | RecorderOptions;
+  /** Conditions that trip the recorder beside failures, 8 at most: `{ name, when: (scene) => gt(...) }`. */
+  readonly trip?: readonly Trip[];
   /** Keep a snapshot on the host, taken every so many control steps: what `restoreOn` goes on from. Default: none. */
   readonly snapshotEvery?: number;
 }
@@ -55,6 +61,8 @@ const VEC_NAMES = [
   "unroll",
   "copy",
   "snapshotEvery",
+  "recorder",
+  "trip",
   "device",
   "adapter",
   "budget",
@@ -69,9 +77,17 @@ export interface Settings<O extends object> {
   readonly vec: Required<
     Pick<
       VecOptions,
-      "numEnvs" | "autoreset" | "frameSkip" | "maxEpisodeSteps" | "onOverflow" | "onNonFinite" | "unroll" | "copy"
+      | "numEnvs"
+      | "autoreset"
+      | "frameSkip"
+      | "maxEpisodeSteps"
+      | "onOverflow"
+      | "onNonFinite"
+      | "unroll"
+      | "copy"
+      | "trip"
     >
-  > &
+  > & { readonly recorder: RecorderSettings | undefined } &
     Pick<VecOptions, "nconmax" | "worldIds" | "seed" | "snapshotEvery" | keyof PlacementOptions>;
   readonly finite: { readonly observation: number; readonly reward: number };
   readonly options: O;
@@ -210,6 +226,8 @@ function checkVec<O extends object>(
     onNonFinite: oneOf("onNonFinite", onNonFinite, POLICIES),
     unroll: flagOf("unroll", given.unroll ?? unrollByDefault(model)),
     copy: flagOf("copy", given.copy ?? false),
+    recorder: recorderSettings(given.recorder, numEnvs),
+    trip: checkTrips(given.trip ?? []),
     ...(nconmax === undefined ? {} : { nconmax: count("nconmax", nconmax, 2 ** 20) }),
     ...(worldIds === undefined ? {} : { worldIds: checkWorldIds(worldIds, numEnvs) }),
     ...(given.snapshotEvery === undefined
@@ -221,6 +239,16 @@ function checkVec<O extends object>(
     ...((budget === undefined ? {} : { budget }) as Pick<PlacementOptions, "budget">),
     ...((onOverBudget === undefined ? {} : { onOverBudget }) as Pick<PlacementOptions, "onOverBudget">),
   };
+}
+
+function checkTrips(value: unknown): readonly Trip[] {
+  const want = `it is a list of at most ${MOST_TRIPS} conditions { name, when: (scene) => ... } with different names`;
+  if (!Array.isArray(value) || value.length > MOST_TRIPS) throw bad("trip", value, want);
+  const trips = value as readonly Partial<Trip>[];
+  const isTrip = (t: Partial<Trip> | null) => typeof t?.name === "string" && typeof t.when === "function";
+  const names = trips.map((t) => t?.name);
+  if (!trips.every(isTrip) || new Set(names).size < names.length) throw bad("trip", value, want);
+  return trips as readonly Trip[];
 }
 
 function checkWorldIds(value: unknown, numEnvs: number): ArrayLike<number> {
@@ -252,9 +280,9 @@ function checkFinite(value: unknown): { observation: number; reward: number } {
   return { observation, reward };
 }
 
-const NON_FINITE =
+export const NON_FINITE =
   Status.BAD_QPOS | Status.BAD_QVEL | Status.BAD_QACC | Status.BAD_CTRL | Status.BAD_REWARD | Status.BAD_OBS;
-const OVERFLOW = Status.CONTACT_OVERFLOW | Status.CONSTRAINT_OVERFLOW;
+export const OVERFLOW = Status.CONTACT_OVERFLOW | Status.CONSTRAINT_OVERFLOW;
 
 /** Bits of the status word by what the policies do about them. */
 export function statusMasks(vec: { onNonFinite: Policy; onOverflow: Policy }) {

@@ -21,6 +21,8 @@ import { worldIdsOf, type Settings } from "./options.ts";
 import { checkReset, type ResetOptions } from "./reset-request.ts";
 import type { Floats } from "./results.ts";
 import { Box, type Space } from "./spaces.ts";
+import type { HealthReport } from "./health.ts";
+import { Watch } from "./watch.ts";
 import { WorldState, type StateValues } from "./world-state.ts";
 
 export type { StepResult } from "./step-result.ts";
@@ -54,6 +56,7 @@ export class VectorEnv implements AsyncDisposable {
   private readonly frameSkip: number;
   private readonly state: WorldState;
   private readonly exchange: Exchange;
+  private readonly watch: Watch;
   private readonly gate: Gate;
   private readonly kept: readonly string[];
   private readonly keeper: SnapshotKeeper | undefined;
@@ -66,9 +69,10 @@ export class VectorEnv implements AsyncDisposable {
   constructor(
     spec: EnvSpec,
     batch: Batch,
-    vec: Settings<object>["vec"],
+    settings: Settings<object>,
     again: (changes: object) => Promise<VectorEnv>,
   ) {
+    const { vec } = settings;
     this.spec = spec;
     this.batch = batch;
     this.plan = batch.planned.plan;
@@ -84,6 +88,7 @@ export class VectorEnv implements AsyncDisposable {
     this.observationSpace = new BatchedSpace(this.singleObservationSpace, this.numEnvs);
 
     this.exchange = new Exchange(spec, batch, vec, this.actionSpace, this.worldIds);
+    this.watch = new Watch(spec, batch, settings, this.worldIds);
     this.state = new WorldState(batch, spec.shape);
     this.gpu = gpuViews(batch, spec.shape.nobs, spec.action);
     this.again = again;
@@ -152,6 +157,7 @@ export class VectorEnv implements AsyncDisposable {
     }
     return this.gate.exclusive("reset", async () => {
       await this.exchange.sendRequests(request);
+      this.watch.changed();
       this.batch.run("reset");
       this.wasReset = true;
       this.keeper?.stepped(this.stepCount);
@@ -179,7 +185,7 @@ export class VectorEnv implements AsyncDisposable {
     if (!onGpu) this.exchange.takeActions(actions as HostValues);
     return this.gate.exclusive("step", async () => {
       if (!onGpu) await this.exchange.sendActions();
-      this.batch.run("step");
+      this.batch.run(...this.watch.before(this.stepCount), "step");
       this.stepped(1);
       if (readback) return this.collect();
       return this.keepPace();
@@ -206,12 +212,19 @@ export class VectorEnv implements AsyncDisposable {
         );
       }
       let count = 0;
-      this.batch.submit("step", (pass, run) =>
-        encode(pass, () => {
-          run("step");
-          count++;
-        }),
-      );
+      const undo = this.watch.mark();
+      try {
+        this.batch.submit("step", (pass, run) =>
+          encode(pass, () => {
+            for (const kernel of this.watch.before(this.stepCount + count)) run(kernel);
+            run("step");
+            count++;
+          }),
+        );
+      } catch (error) {
+        undo();
+        throw error;
+      }
       this.stepped(count);
       return this.keepPace();
     });
@@ -264,12 +277,18 @@ export class VectorEnv implements AsyncDisposable {
 
   private collect(): Promise<StepResult> {
     this.unread = 0;
-    return this.exchange.collect();
+    return this.exchange.collect((result) => this.watch.look(result, this.stepCount));
+  }
+
+  /** What went wrong in worlds so far: counts by status and by term, first and last occurrence, bundles. */
+  health(): HealthReport {
+    return this.watch.health(this.stepCount);
   }
 
   /** Changes numbers that kernels take as parameters: timestep, gravity, tolerance, ls_tolerance. */
   setOptions(change: Partial<SimParams>): void {
     this.gate.assertOpen("change options");
+    this.watch.changed();
     for (const [name, value] of paramChanges(change)) {
       this.batch.setParam(name, value);
       if (name === "timestep") this.batch.setParam("dt", value * this.frameSkip);
@@ -284,6 +303,7 @@ export class VectorEnv implements AsyncDisposable {
   async setState(values: StateValues, worlds?: readonly number[]): Promise<void> {
     this.gate.assertOpen("set state");
     await this.gate.exclusive("setState", () => this.state.set(values, worlds));
+    this.watch.changed();
   }
 
   /** Reads what `setState` sets, and `episode`, of all worlds or of chosen ones, after all steps so far. */
@@ -314,6 +334,7 @@ export class VectorEnv implements AsyncDisposable {
       await putSnapshot(this.batch, snapshot.batch);
       this.wasReset = snapshot.wasReset;
       this.stepCount = snapshot.batch.steps;
+      this.watch.forget();
       this.keeper?.restart();
       this.keeper?.stepped(this.stepCount);
       this.exchange.expect("step");

@@ -4,10 +4,10 @@ import type { ArenaRequest } from "../memory/request.ts";
 import type { RecorderSettings } from "./options.ts";
 
 /** Arenas of the ring are called after what they copy. */
-export const recordOf = (arena: string): string => `record.${arena}`;
+export const recordOf = (arena: string): string => `record_${arena}`;
 
 /** Which worlds are recorded, where not all are: per world 1 + its place in the ring, or 0. */
-export const PLACES = "record.places";
+export const PLACES = "record_places";
 
 /** Words of a row of the ring of actions before the first action; the first is the counter of steps in the ring. */
 export const HEAD_WORDS = 4;

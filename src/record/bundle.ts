@@ -129,7 +129,8 @@ export interface BundleParts {
   readonly env: EnvFacts;
   readonly precision: DeviceFacts["precision"];
   readonly message: string;
-  readonly worlds: BundleAbout["worlds"];
+  /** Ids of all worlds of the batch. */
+  readonly worldIds: readonly number[];
   readonly tripped: readonly TrippedWorld[];
   readonly recording: Recording;
 }
@@ -144,7 +145,7 @@ export function writeBundle(
   directory: string,
   name: string,
   maxBytes: number,
-  { batch, model, env, precision, message, worlds, tripped, recording }: BundleParts,
+  { batch, model, env, precision, message, worldIds, tripped, recording }: BundleParts,
 ): string {
   const { spec, traces, kernels } = batch.planned;
   const [trace, kernel] = [traces.get("step")!, kernels.get("step")!];
@@ -167,7 +168,7 @@ export function writeBundle(
     message,
     env,
     device: { name: batch.deviceName, precision, adapter: batch.adapter ?? null },
-    worlds,
+    worlds: recording.worlds.map((world) => ({ world, id: worldIds[world] })),
     tripped,
     steps: { first: segments[0].start, last: last.start + last.steps },
     batch: {

@@ -52,6 +52,20 @@ export function packedIndex(layout: ArenaLayout, paddedWorlds: number, local: nu
   );
 }
 
+/** Tells the device which worlds are recorded. */
+export async function writePlaces(batch: Batch, { worlds }: RecorderSettings): Promise<void> {
+  if (worlds === "all") return;
+  const { plan } = batch.planned;
+  const words = wordsOf(layoutsOf(plan)[PLACES]);
+  for (const { index, firstWorld, worlds: count, paddedWorlds } of plan.shards) {
+    const records = hostRecords(words * paddedWorlds, batch.adapter === undefined);
+    worlds.forEach((world, place) => {
+      if (world >= firstWorld && world < firstWorld + count) records.u32[words * (world - firstWorld)] = place + 1;
+    });
+    await batch.write(PLACES, index, records);
+  }
+}
+
 export class Recorder {
   readonly settings: RecorderSettings;
   readonly #batch: Batch;
@@ -68,21 +82,6 @@ export class Recorder {
     this.#batch = batch;
     this.#states = states;
     this.#layouts = layoutsOf(batch.planned.plan);
-  }
-
-  /** Tells the device which worlds are recorded. */
-  async prepare(): Promise<void> {
-    const { worlds } = this.settings;
-    if (worlds === "all") return;
-    const { plan } = this.#batch.planned;
-    const words = wordsOf(this.#layouts[PLACES]);
-    for (const { index, firstWorld, worlds: count, paddedWorlds } of plan.shards) {
-      const records = hostRecords(words * paddedWorlds, this.#batch.adapter === undefined);
-      worlds.forEach((world, place) => {
-        if (world >= firstWorld && world < firstWorld + count) records.u32[words * (world - firstWorld)] = place + 1;
-      });
-      await this.#batch.write(PLACES, index, records);
-    }
   }
 
   /** Segments from the oldest on. */
@@ -116,6 +115,14 @@ export class Recorder {
     }
     this.#slots[this.#slots.length - 1].steps++;
     return kernels;
+  }
+
+  /** What to call where the steps told since were not queued. */
+  mark(): () => void {
+    const [slots, place, cut] = [this.#slots.map((slot) => ({ ...slot })), this.#place, this.#cut];
+    return () => {
+      [this.#slots, this.#place, this.#cut] = [slots, place, cut];
+    };
   }
 
   /**
@@ -175,7 +182,7 @@ export class Recorder {
   /** Rows of worlds in an arena of rows. */
   #rows(arena: string, worlds: readonly number[], regions: BatchRegion[]): Words {
     const recorded = this.settings.worlds;
-    const isRing = arena.startsWith("record.");
+    const isRing = arena.startsWith("record_");
     const layout = this.#layouts[arena];
     const shared = isRing && recorded !== "all";
     const words = shared ? layout.sharedBytes / 4 / recorded.length : wordsOf(layout);

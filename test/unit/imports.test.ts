@@ -15,8 +15,9 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   model: ["core", "memory"],
   trace: ["core"],
   sim: ["core", "gpu", "memory", "model", "trace"],
-  env: BELOW_ENV,
-  forensics: [...BELOW_ENV, "env"],
+  record: BELOW_ENV,
+  env: [...BELOW_ENV, "record"],
+  forensics: [...BELOW_ENV, "record", "env"],
   rl: ["core", "gpu", "memory"],
   io: ["core"],
 };
