@@ -14,7 +14,7 @@ import { statusMasks, type Settings } from "./options.ts";
 import { badTask, shapeOf } from "./shape.ts";
 import { Box, type Space } from "./spaces.ts";
 import type { Task } from "./task.ts";
-import { EPOCH, type Trip } from "./trips.ts";
+import { EPOCH } from "./trips.ts";
 import type { Model } from "../model/model.ts";
 
 /** What an environment is made of: what its kernels are specialised to, and the batch of any count of worlds. */
@@ -63,7 +63,7 @@ export function defineEnv<O extends object>(task: Task<O>, settings: Settings<O>
     ends,
     finite: settings.finite,
     nconmax,
-    trips: vec.trip as readonly Trip<O>[],
+    trips: vec.trip,
     unroll: vec.unroll,
     exact: vec.device === "cpu-f64",
     params: params.map(({ name, type }) => ({ name, type })),

@@ -87,8 +87,10 @@ export interface Settings<O extends object> {
       | "copy"
       | "trip"
     >
-  > & { readonly recorder: RecorderSettings | undefined } &
-    Pick<VecOptions, "nconmax" | "worldIds" | "seed" | "snapshotEvery" | keyof PlacementOptions>;
+  > & { readonly recorder: RecorderSettings | undefined } & Pick<
+      VecOptions,
+      "nconmax" | "worldIds" | "seed" | "snapshotEvery" | keyof PlacementOptions
+    >;
   readonly finite: { readonly observation: number; readonly reward: number };
   readonly options: O;
   readonly model: Model;

@@ -66,12 +66,7 @@ export class VectorEnv implements AsyncDisposable {
   private wasReset = false;
   private unread = 0;
 
-  constructor(
-    spec: EnvSpec,
-    batch: Batch,
-    settings: Settings<object>,
-    again: (changes: object) => Promise<VectorEnv>,
-  ) {
+  constructor(spec: EnvSpec, batch: Batch, settings: Settings<object>, again: (changes: object) => Promise<VectorEnv>) {
     const { vec } = settings;
     this.spec = spec;
     this.batch = batch;

@@ -213,7 +213,7 @@ export function readBundle(path: string): Bundle {
   return {
     path,
     about,
-    model: { ...(unzipped("model.json.gz") as Omit<Model, "source">), source } as Model,
+    model: { ...(unzipped("model.json.gz") as Omit<Model, "source">), source },
     kernel: { ...about.batch.kernel, code, tables: unpack(file("tables.json"), "tables.json") as WgslKernel["tables"] },
     trace: loadTrace(unzipped("program.json.gz") as StoredTrace),
     recording: unzipped("records.json.gz") as Recording,
