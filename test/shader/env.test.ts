@@ -16,15 +16,10 @@ const MAX_BUFFERS = 8;
 
 describe.each(list())("%s", (id) => {
   test.each(MODES)("%s", async (autoreset) => {
-<<<<<<< HEAD
     const { kernels, traces, plan } = await planVecKernels(id, { numEnvs: 8, autoreset });
     const observation = plan.fields.find(({ name }) => name === "obs")!;
     const written = (OBSERVATIONS[autoreset] * observation.perWorld) / 4;
-    expect([...kernels.keys()]).toEqual(["step", "reset"]);
-=======
-    const { kernels, traces } = await planVecKernels(id, { numEnvs: 8, autoreset });
     expect([...kernels.keys()]).toEqual(["step", "reset", "record", "record_cut", "record_back"]);
->>>>>>> c9bacf7 (Expect the recorder's kernels)
     for (const [name, { code, buffers }] of kernels) {
       await compileOnNull(code, `${id} ${autoreset} ${name}`, ["main"]);
       expect(buffers.length).toBeLessThanOrEqual(MAX_BUFFERS);

@@ -19,11 +19,7 @@ describe("corral list", () => {
       expect(e.observation.reduce((sum, { size }) => sum + size, 0)).toBeGreaterThan(0);
     }
     const { stdout: text } = await corral(["list"]);
-<<<<<<< HEAD
     for (const id of IDS) expect(text).toMatch(new RegExp(`^ {2}${id} .* (\\d+ B|[\\d.]+ KiB)$`, "m"));
-=======
-    for (const id of IDS) expect(text).toMatch(new RegExp(`^ {2}${id} .* (KiB|B)$`, "m"));
->>>>>>> c9bacf7 (Expect the recorder's kernels)
   });
 });
 
@@ -79,7 +75,11 @@ describe("corral inspect", () => {
     expect(stdout).toMatch(/^runtime loops +\d+$/m);
     const json = await corral(["inspect", "CartPole", "--kernel", "reset", "--rolled", "--json"]);
     const found = JSON.parse(json.stdout) as Inspection;
-    expect(found).toMatchObject({ name: "CartPole", kernel: "reset", kernels: ["step", "reset", "record", "record_cut", "record_back"] });
+    expect(found).toMatchObject({
+      name: "CartPole",
+      kernel: "reset",
+      kernels: ["step", "reset", "record", "record_cut", "record_back"],
+    });
     const { stages, arithmetic } = found.cost;
     expect(Object.values(stages).reduce((a, b) => a + b, 0)).toBe(arithmetic);
   });
