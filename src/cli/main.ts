@@ -1,6 +1,6 @@
 /** `corral`: finds the command, runs it, and turns what it throws into a line and an exit code. */
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { extname } from "node:path";
 import {
   AdapterUnavailableError,
@@ -10,10 +10,11 @@ import {
   ShaderError,
 } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
+import { corralVersion } from "../core/version.ts";
 import { type Command, EXIT, print, printJson, progress, UsageError } from "./io.ts";
 
 /** The commands in the order of the list; each is a file of this folder. */
-const COMMANDS = ["doctor", "demo", "list", "plan", "stress", "bench", "compare", "inspect"];
+const COMMANDS = ["doctor", "demo", "list", "plan", "stress", "bench", "compare", "inspect", "replay"];
 
 /** Codes of errors that say: not enough of something. */
 const REFUSED = new Set(["budget-exceeded", "cache-not-writable"]);
@@ -40,7 +41,7 @@ async function dispatch(args: string[]): Promise<number> {
     return name === undefined ? EXIT.usage : EXIT.done;
   }
   if (name === "--version" || name === "-v") {
-    print(version());
+    print(corralVersion());
     return EXIT.done;
   }
 
@@ -90,15 +91,6 @@ async function overview(): Promise<string> {
     "corral COMMAND --help tells more. --json prints one JSON document on stdout, progress goes to stderr.",
     "Exit codes: 0 done, 1 failed check, 2 bad usage, 3 resource refused.",
   ].join("\n");
-}
-
-/** The package's version, from the nearest package.json above this file. */
-function version(): string {
-  for (const up of ["../../package.json", "../../../package.json"]) {
-    const file = new URL(up, import.meta.url);
-    if (existsSync(file)) return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
-  }
-  return "unknown";
 }
 
 function report(error: unknown, json: boolean): number {

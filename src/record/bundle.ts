@@ -173,7 +173,8 @@ export function writeBundle(
     steps: { first: segments[0].start, last: last.start + last.steps },
     batch: {
       name: spec.name,
-      arenas: spec.arenas.filter((a) => a.access === "read" || a.access === "read_write"),
+      // what the recorder and snapshots keep is no part of a step
+      arenas: spec.arenas.filter(({ access, fields }) => /^read/.test(access) && fields[0].group !== "record"),
       params: spec.params,
       kernel: { buffers: kernel.buffers, params: kernel.params },
     },

@@ -1,0 +1,145 @@
+/** Runs a bundle again and tells whether every bit is the same, or else what differs and how far. */
+import { createHash } from "node:crypto";
+import { kernelHashes, programOf, versions, type Bundle, type Versions } from "../record/bundle.ts";
+import type { Words } from "../record/recorder.ts";
+import { toWgsl } from "../trace/wgsl.ts";
+import { WORKGROUP_SIZE } from "../sim/batch.ts";
+import { numbersOf, Reexecution, segmentsOf, type ReexecuteOptions } from "./reexecute.ts";
+
+/** Something that is not as it was when the bundle was written. */
+export interface Difference {
+  readonly what: "driver" | "precision" | "shader" | keyof Versions;
+  readonly recorded: string;
+  readonly here: string;
+}
+
+/** How far a field is from what was recorded. */
+export interface Drift {
+  /** Control steps of the batch. */
+  readonly step: number;
+  readonly world: number;
+  readonly field: string;
+  readonly element: number;
+  readonly recorded: number;
+  readonly here: number;
+}
+
+export interface ReplayReport {
+  readonly path: string;
+  readonly identical: boolean;
+  /** Control steps that were made again. */
+  readonly steps: number;
+  /** SHA-256 of the states and results at the end. */
+  readonly hash: string;
+  readonly recordedHash: string;
+  readonly device: string;
+  readonly differences: readonly Difference[];
+  /** Where records part first, and the largest relative distance of each field at the end. */
+  readonly first: Drift | undefined;
+  readonly drift: Readonly<Record<string, number>>;
+}
+
+/** Words of a result that tell what the host had read: not part of what a world does. */
+const HOST_WORDS = ["trip_status", "trip_at", "trips", "bad_terms", "epoch", "unread"];
+
+/** Runs the worlds of a bundle over all recorded control steps. */
+export async function replay(bundle: Bundle, options: ReexecuteOptions = {}): Promise<ReplayReport> {
+  const { about, recording } = bundle;
+  await using run = await Reexecution.create(bundle, options);
+  const readLike = async (arena: string, like: Words) => wordsLike(run.layout(arena), await run.read(arena), like);
+  let steps = 0;
+  let first: Drift | undefined;
+  for (const [i, segment] of segmentsOf(bundle).entries()) {
+    if (i > 0 && !segment.cut) {
+      for (const arena of Object.keys(segment.states))
+        first ??= compare(
+          bundle,
+          run,
+          arena,
+          segment.states[arena],
+          await readLike(arena, segment.states[arena]),
+          segment.start,
+        ).first;
+    }
+    // what a call changed between the steps is part of the recording
+    if (i === 0 || segment.cut) await run.put(segment.states, segment.params);
+    for (let step = 0; step < segment.steps; step++, steps++) await run.step(segment, step);
+  }
+
+  const drift: Record<string, number> = {};
+  const [here, recorded] = [createHash("sha256"), createHash("sha256")];
+  for (const [arena, words] of Object.entries(recording.end)) {
+    const now = await readLike(arena, words);
+    const [a, b] = [words, now].map((w) => withoutHostWords(bundle, arena, w));
+    recorded.update(a);
+    here.update(b);
+    const compared = compare(bundle, run, arena, a, b, about.steps.last);
+    first ??= compared.first;
+    Object.assign(drift, compared.drift);
+  }
+  const [hash, recordedHash] = [here.digest("hex"), recorded.digest("hex")];
+  const identical = hash === recordedHash && first === undefined;
+  return {
+    path: bundle.path,
+    identical,
+    steps,
+    hash,
+    recordedHash,
+    device: run.batch.deviceName,
+    differences: differences(bundle, run),
+    first,
+    drift,
+  };
+}
+
+function withoutHostWords(bundle: Bundle, arena: string, words: Words): Words {
+  const copy = words.slice();
+  if (arena !== "result") return copy;
+  const { result } = bundle.about.env;
+  const stride = words.length / bundle.recording.worlds.length;
+  for (let row = 0; row < words.length; row += stride) for (const name of HOST_WORDS) copy[row + result[name]] = 0;
+  return copy;
+}
+
+function compare(bundle: Bundle, run: Reexecution, arena: string, recorded: Words, here: Words, step: number) {
+  const layout = run.layout(arena);
+  const size = recorded.length / bundle.recording.worlds.length;
+  const names = layout.fields.flatMap((f) =>
+    Array.from({ length: f.perWorld }, (_, element) => ({ name: f.name, element })),
+  );
+  const bits = (w: Words, i: number) =>
+    w instanceof Float64Array ? new Uint8Array(w.buffer, w.byteOffset + 8 * i, 8).join() : w[i];
+  let first: Drift | undefined;
+  const drift: Record<string, number> = {};
+  const sameKind = recorded instanceof Float64Array === here instanceof Float64Array;
+  const [a, b] = [numbersOf(layout, recorded), numbersOf(layout, here)];
+  for (let i = 0; i < recorded.length; i++) {
+    const isSame = sameKind ? bits(recorded, i) === bits(here, i) : Object.is(a[i], b[i]);
+    if (isSame) continue;
+    const { name, element } = names[i % size];
+    const world = bundle.recording.worlds[Math.floor(i / size)];
+    first ??= { step, world, field: name, element, recorded: a[i], here: b[i] };
+    const error = Math.abs(a[i] - b[i]) / (1 + Math.abs(a[i]));
+    drift[name] = Math.max(drift[name] ?? 0, Number.isNaN(error) ? Infinity : error);
+  }
+  return { first, drift };
+}
+
+/** What is not as it was: what runs, where, and the kernel that this version emits of the recorded program. */
+function differences(bundle: Bundle, run: Reexecution): Difference[] {
+  const { about, trace } = bundle;
+  const out: Difference[] = [];
+  const tell = (what: Difference["what"], recorded: string, here: string) => {
+    if (recorded !== here) out.push({ what, recorded, here });
+  };
+  tell("driver", about.device.name, run.batch.deviceName);
+  tell("precision", about.device.precision === "gpu" ? "gpu" : "cpu", run.batch.adapter ? "gpu" : "cpu");
+  const now = versions();
+  for (const name of Object.keys(now) as (keyof Versions)[]) tell(name, about[name], now[name]);
+  if (about.device.precision === "gpu") {
+    const title = `${about.batch.name}: step`;
+    const kernel = toWgsl(trace, { workgroupSize: WORKGROUP_SIZE, title });
+    tell("shader", about.shader, kernelHashes(kernel, programOf(trace), "gpu").shader);
+  }
+  return out;
+}
