@@ -4,7 +4,7 @@ import { kernelHashes, programOf, versions, type Bundle, type Versions } from ".
 import type { Words } from "../record/recorder.ts";
 import { toWgsl } from "../trace/wgsl.ts";
 import { WORKGROUP_SIZE } from "../sim/batch.ts";
-import { numbersOf, Reexecution, segmentsOf, type ReexecuteOptions } from "./reexecute.ts";
+import { numbersOf, Reexecution, segmentsOf, wordsLike, type ReexecuteOptions } from "./reexecute.ts";
 
 /** Something that is not as it was when the bundle was written. */
 export interface Difference {
@@ -107,15 +107,11 @@ function compare(bundle: Bundle, run: Reexecution, arena: string, recorded: Word
   const names = layout.fields.flatMap((f) =>
     Array.from({ length: f.perWorld }, (_, element) => ({ name: f.name, element })),
   );
-  const bits = (w: Words, i: number) =>
-    w instanceof Float64Array ? new Uint8Array(w.buffer, w.byteOffset + 8 * i, 8).join() : w[i];
   let first: Drift | undefined;
   const drift: Record<string, number> = {};
-  const sameKind = recorded instanceof Float64Array === here instanceof Float64Array;
   const [a, b] = [numbersOf(layout, recorded), numbersOf(layout, here)];
   for (let i = 0; i < recorded.length; i++) {
-    const isSame = sameKind ? bits(recorded, i) === bits(here, i) : Object.is(a[i], b[i]);
-    if (isSame) continue;
+    if (Object.is(recorded[i], here[i])) continue;
     const { name, element } = names[i % size];
     const world = bundle.recording.worlds[Math.floor(i / size)];
     first ??= { step, world, field: name, element, recorded: a[i], here: b[i] };

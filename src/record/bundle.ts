@@ -174,7 +174,7 @@ export function writeBundle(
     batch: {
       name: spec.name,
       // what the recorder and snapshots keep is no part of a step
-      arenas: spec.arenas.filter(({ access, fields }) => /^read/.test(access) && fields[0].group !== "record"),
+      arenas: spec.arenas.filter(({ access, fields }) => access.startsWith("read") && fields[0].group !== "record"),
       params: spec.params,
       kernel: { buffers: kernel.buffers, params: kernel.params },
     },
