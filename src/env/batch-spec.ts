@@ -11,24 +11,16 @@ import { RECORD_PARAMS, recordKernels } from "../record/kernels.ts";
 import { traceReset, traceStep, type EnvSpec } from "./kernel.ts";
 import { CONTACTS_NEEDED, envArenas, KEPT, STATES } from "./layout.ts";
 import { statusMasks, type Settings } from "./options.ts";
+import { actingSpace } from "./action-options.ts";
 import { badTask, shapeOf } from "./shape.ts";
-import { Box, type Space } from "./spaces.ts";
 import type { Task } from "./task.ts";
 import { EPOCH } from "./trips.ts";
-import type { Model } from "../model/model.ts";
+import { tracedTask } from "./traced-task.ts";
 
 /** What an environment is made of: what its kernels are specialised to, and the batch of any count of worlds. */
 export interface EnvDefinition<O extends object = object> {
   readonly spec: EnvSpec<O>;
   readonly batch: (numEnvs: number) => BatchSpec;
-}
-
-/** The controls within actuator_ctrlrange; unbounded where an actuator has none. */
-export function controlSpace(model: Model): Box {
-  const end = (i: number, k: number) =>
-    model.actuator_ctrllimited[i] ? model.actuator_ctrlrange[2 * i + k] : k ? Infinity : -Infinity;
-  const bounds = (k: number) => Array.from({ length: model.nu }, (_, i) => end(i, k));
-  return new Box({ low: bounds(0), high: bounds(1), shape: [model.nu] });
 }
 
 /**
@@ -40,9 +32,10 @@ export function defineEnv<O extends object>(task: Task<O>, settings: Settings<O>
   checkSupported(model);
   if (!task.actionSpace && model.nu === 0)
     throw badTask(task.id, "the model has no actuators; give the task an actionSpace and a control");
-  const action: Space = task.actionSpace?.(model, options) ?? controlSpace(model);
+  const { action, actuation } = actingSpace(task, settings);
+  const traced = tracedTask(task, model, vec.observation);
   const nconmax = vec.nconmax ?? constraintBound(model).nconmax;
-  const named = shapeOf(task, model, options, action.size);
+  const named = shapeOf(traced, model, options, action);
   const shape = mayOverflow({ model, nconmax }) ? { ...named, infos: [...named.infos, CONTACTS_NEEDED] } : named;
   const params: BatchParam[] = [
     ...simParams(model).map((p) => (p.name === "nstep" ? { ...p, initial: vec.frameSkip } : p)),
@@ -53,7 +46,7 @@ export function defineEnv<O extends object>(task: Task<O>, settings: Settings<O>
   ];
   const { voids, ends } = statusMasks(vec);
   const spec: EnvSpec<O> = {
-    task,
+    task: traced,
     options,
     model,
     shape,
@@ -67,8 +60,10 @@ export function defineEnv<O extends object>(task: Task<O>, settings: Settings<O>
     unroll: vec.unroll,
     exact: vec.device === "cpu-f64",
     params: params.map(({ name, type }) => ({ name, type })),
+    actuation,
+    rewardClip: vec.reward?.clip,
   };
-  const arenas = envArenas(model, shape, action, vec.autoreset === "same-step");
+  const arenas = envArenas({ model, shape, action, actuation, finalObs: vec.autoreset === "same-step" });
   const kept = arenas.filter(({ name }) => KEPT.includes(name));
   const states = arenas.filter(({ name }) => STATES.includes(name));
   const actions = arenas.find(({ name }) => name === "action")!;
@@ -84,7 +79,13 @@ export function defineEnv<O extends object>(task: Task<O>, settings: Settings<O>
     kernels: [
       { name: "step", trace: (arenas: Readonly<Record<string, ArenaLayout>>) => traceStep(spec, arenas) },
       { name: "reset", trace: (arenas: Readonly<Record<string, ArenaLayout>>) => traceReset(spec, arenas) },
-      ...(vec.recorder ? recordKernels(STATES, vec.recorder, spec.params) : []),
+      ...(vec.recorder
+        ? recordKernels(
+            states.map(({ name }) => name),
+            vec.recorder,
+            spec.params,
+          )
+        : []),
     ],
   });
   return { spec, batch };

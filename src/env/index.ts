@@ -11,12 +11,19 @@ export { Box, Discrete, MultiDiscrete, type Space } from "./spaces.ts";
 export {
   defineTask,
   type Named,
+  type ObservationOptions,
   type OptionValue,
   type Scene,
   type Start,
   type StartScene,
   type Task,
+  type Term,
+  type TermOptions,
+  type Terms,
+  type TermSource,
+  type TermValue,
 } from "./task.ts";
+export type { ActionOptions } from "./action-options.ts";
 export {
   all,
   clipped,

@@ -10,10 +10,11 @@ export interface InfoColumn {
   readonly mask: Uint8Array;
 }
 
-/** The episodes that ended in this call: return and length, 0 elsewhere. */
+/** The episodes that ended in this call: return, length, and the sum of each term of the reward; 0 elsewhere. */
 export interface EpisodeInfo {
   readonly r: Floats;
   readonly l: Uint32Array;
+  readonly terms: { readonly [name: string]: Floats };
   readonly mask: Uint8Array;
 }
 
@@ -113,18 +114,25 @@ export class Infos {
     return mask.includes(1) ? mask : undefined;
   }
 
-  /** Return and length of the episodes that ended in this call; undefined where none did. */
+  /** Return, length and terms of the episodes that ended in this call; undefined where none did. */
   get episode(): EpisodeInfo | undefined {
     const mask = this.ended();
     if (!mask || this.final) return undefined;
-    const r = floats(this.numEnvs, this.source.result.data instanceof Float64Array);
+    const { shape, result } = this.source;
+    const { sums } = resultOffsets(shape);
+    const column = () => floats(this.numEnvs, result.data instanceof Float64Array);
+    const r = column();
     const l = new Uint32Array(this.numEnvs);
+    const terms = Object.fromEntries(shape.terms.map((name) => [name, column()]));
     mask.forEach((ended, world) => {
       if (!ended) return;
       r[world] = this.word(world, RESULT.episode_return);
       l[world] = this.word(world, RESULT.episode_length);
+      shape.terms.forEach((name, i) => {
+        terms[name][world] = this.word(world, sums + i);
+      });
     });
-    return { r, l, mask };
+    return { r, l, terms, mask };
   }
 
   /** Same-step autoreset: the last observations of the episodes that ended; undefined where none did. */

@@ -3,6 +3,7 @@ import type { Model } from "../model/model.ts";
 import { fieldSize } from "../model/fields.ts";
 import type { ArenaRequest } from "../memory/request.ts";
 import { fieldRequest, stateFields } from "../sim/state.ts";
+import { actionWords, type Actuation } from "./action-line.ts";
 import type { Space } from "./spaces.ts";
 import { total, type TaskShape } from "./shape.ts";
 
@@ -13,7 +14,7 @@ export const EPISODE_WORDS = 6;
 /** Bits of the word `ended`: how the episode ended, 0 while it goes on. */
 export const Ended = { terminated: 1, truncated: 2 } as const;
 
-/** First words of a world's result; all are floats, also counts and flags. Terms, infos and reset infos follow. */
+/** First words of a world's result; all are floats, also counts and flags. The terms follow, then infos, sums of terms, reset infos. */
 export const RESULT = {
   reward: 0,
   terminated: 1,
@@ -51,20 +52,41 @@ export const padded = (n: number): number => Math.ceil(n / 4) * 4;
 export function resultOffsets(shape: TaskShape) {
   const terms = RESULT_WORDS;
   const infos = terms + shape.terms.length;
-  const resetInfos = infos + shape.infos.length;
-  return { terms, infos, resetInfos, words: resetInfos + shape.resetInfos.length };
+  const sums = infos + shape.infos.length;
+  const resetInfos = sums + shape.terms.length;
+  return { terms, infos, sums, resetInfos, words: resetInfos + shape.resetInfos.length };
 }
 
-/** Floats of the `task` field of a world's state: the return so far, then what the task carries. */
-export const taskWords = (shape: TaskShape): number => 1 + total(shape.carried);
+/** Where the parts of the `task` field of a world's state start: the return, the sum of each term, and what is kept. */
+export const taskOffsets = (shape: TaskShape) => {
+  const carried = 1 + shape.terms.length;
+  const memories = carried + total(shape.carried);
+  return { return: 0, sums: 1, carried, memories, actions: memories + total(shape.memories) };
+};
 
 /** Arenas that hold what the future of a world depends on. */
-export const STATES: readonly string[] = ["state"];
+export const STATES: readonly string[] = ["state", "task_params"];
 
 /** Arenas that hold what an environment's future depends on, and its last results. */
-export const KEPT: readonly string[] = ["state", "obs", "result", "final_obs"];
+export const KEPT: readonly string[] = ["state", "obs", "result", "final_obs", "task_params"];
 
-export function envArenas(model: Model, shape: TaskShape, action: Space, finalObs: boolean): ArenaRequest[] {
+const paramArena = (perWorld: number): ArenaRequest => ({
+  name: "task_params",
+  access: "read_write",
+  fields: [{ name: "task_params", group: "task", type: "f32", perWorld }],
+});
+
+/** What the arenas of an environment depend on. */
+export interface ArenaNeeds {
+  readonly model: Model;
+  readonly shape: TaskShape;
+  readonly action: Space;
+  readonly actuation: Actuation;
+  readonly finalObs: boolean;
+}
+
+export function envArenas({ model, shape, action, actuation, finalObs }: ArenaNeeds): ArenaRequest[] {
+  const taskWords = taskOffsets(shape).actions + actionWords(actuation, action.size);
   const row = (name: string, type: "f32" | "i32" | "u32", perWorld: number): ArenaRequest => ({
     name,
     access: "read_write",
@@ -78,7 +100,7 @@ export function envArenas(model: Model, shape: TaskShape, action: Space, finalOb
       fields: [
         ...stateFields(model, false).map((name) => fieldRequest(name, "state", fieldSize(model, name))),
         { name: "episode", group: "task", type: "u32", perWorld: EPISODE_WORDS },
-        { name: "task", group: "task", type: "f32", perWorld: taskWords(shape) },
+        { name: "task", group: "task", type: "f32", perWorld: taskWords },
       ],
     },
     row("action", action.dtype === "int32" ? "i32" : "f32", action.size),
@@ -86,5 +108,6 @@ export function envArenas(model: Model, shape: TaskShape, action: Space, finalOb
     ...(finalObs ? [row("final_obs", "f32", shape.nobs)] : []),
     row("result", "f32", resultOffsets(shape).words),
     row("request", "u32", REQUEST_WORDS),
+    ...(shape.params.length > 0 ? [paramArena(total(shape.params))] : []),
   ];
 }

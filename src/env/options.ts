@@ -6,9 +6,10 @@ import type { PlacementOptions } from "../sim/device.ts";
 import { unrollByDefault } from "../sim/policy.ts";
 import { Status } from "../sim/status.ts";
 import { recorderSettings, type RecorderOptions, type RecorderSettings } from "../record/options.ts";
-import type { Autoreset } from "./kernel.ts";
 import { MOST_TRIPS, type Trip } from "./trips.ts";
-import type { OptionValue, Task } from "./task.ts";
+import type { ActionOptions } from "./action-options.ts";
+import type { Autoreset } from "./kernel.ts";
+import type { ObservationOptions, OptionValue, Task } from "./task.ts";
 
 /** What to do about worlds that fail: end their episode (default), reject the step as well, or only set their status. */
 export type Policy = "terminate" | "throw" | "ignore";
@@ -43,6 +44,12 @@ export interface VecOptions extends PlacementOptions, OptionOverrides {
   readonly recorder?: boolean | RecorderOptions;
   /** Conditions that trip the recorder beside failures, 8 at most: `{ name, when: (scene) => gt(...) }`. */
   readonly trip?: readonly Trip[];
+  /** What is done to actions before they act: delay, hold, clip, scale, offset. Default: nothing. */
+  readonly action?: ActionOptions;
+  /** What is done to the observation: normalize, clip, history. Default: nothing. */
+  readonly observation?: ObservationOptions;
+  /** Bounds of the reward: the sum of its terms is clipped to `clip`. Default: none. */
+  readonly reward?: { readonly clip?: readonly [number, number] };
   /** Keep a snapshot on the host, taken every so many control steps: what `restoreOn` goes on from. Default: none. */
   readonly snapshotEvery?: number;
 }
@@ -60,6 +67,9 @@ const VEC_NAMES = [
   "finite",
   "unroll",
   "copy",
+  "action",
+  "observation",
+  "reward",
   "snapshotEvery",
   "recorder",
   "trip",
@@ -89,7 +99,7 @@ export interface Settings<O extends object> {
     >
   > & { readonly recorder: RecorderSettings | undefined } & Pick<
       VecOptions,
-      "nconmax" | "worldIds" | "seed" | "snapshotEvery" | keyof PlacementOptions
+      "nconmax" | "worldIds" | "seed" | "snapshotEvery" | "action" | "observation" | "reward" | keyof PlacementOptions
     >;
   readonly finite: { readonly observation: number; readonly reward: number };
   readonly options: O;
@@ -116,7 +126,7 @@ export function settingsOf<O extends object>(task: Task<O>, model: Model, given:
   const vec: Partial<Record<VecName, unknown>> = {};
   const mj: Record<string, unknown> = {};
   const own: Record<string, unknown> = {};
-  const defaults = task.defaults as Record<string, OptionValue>;
+  const defaults = (task.defaults ?? {}) as Record<string, OptionValue>;
   const byName = new Map<string, (value: unknown) => void>();
   const offer = (name: string, take: (value: unknown) => void) => {
     for (const spelling of [name, snake(name)]) byName.set(spelling, take);
@@ -236,6 +246,9 @@ function checkVec<O extends object>(
       ? {}
       : { snapshotEvery: count("snapshotEvery", given.snapshotEvery, MAX_STEPS) }),
     ...(shards === undefined ? {} : { shards: count("shards", shards, 1024) }),
+    ...group("action", given.action, { ...task.action }),
+    ...group("observation", checkObservation(given.observation), { ...task.observation }),
+    ...group("reward", checkReward(given.reward), {}),
     ...((device === undefined ? {} : { device }) as Pick<PlacementOptions, "device">),
     ...((adapter === undefined ? {} : { adapter }) as Pick<PlacementOptions, "adapter">),
     ...((budget === undefined ? {} : { budget }) as Pick<PlacementOptions, "budget">),
@@ -251,6 +264,39 @@ function checkTrips(value: unknown): readonly Trip[] {
   const names = trips.map((t) => t?.name);
   if (!trips.every(isTrip) || new Set(names).size < names.length) throw bad("trip", value, want);
   return trips as readonly Trip[];
+}
+
+/** Options of a group: those of the task, overridden by those given. */
+function group(name: string, given: unknown, own: object): object {
+  if (given !== undefined && (typeof given !== "object" || given === null))
+    throw bad(name, given, "it is an object of options");
+  const all = { ...own, ...given };
+  return Object.keys(all).length > 0 ? { [name]: all } : {};
+}
+
+function checkObservation(given: unknown): unknown {
+  if (typeof given !== "object" || given === null) return given;
+  const { normalize, clip, history, ...unknown } = given as Record<string, unknown>;
+  const [other] = Object.keys(unknown);
+  if (other !== undefined) throw bad(`observation.${other}`, unknown[other], "there are normalize, clip, history");
+  if (normalize !== undefined) flagOf("observation.normalize", normalize);
+  if (clip !== undefined) rangeOf("observation.clip", clip);
+  if (history !== undefined) count("observation.history", history, 1000);
+  return given;
+}
+
+function checkReward(given: unknown): unknown {
+  if (typeof given !== "object" || given === null) return given;
+  const { clip, ...unknown } = given as Record<string, unknown>;
+  const [other] = Object.keys(unknown);
+  if (other !== undefined) throw bad(`reward.${other}`, unknown[other], "there is clip");
+  if (clip !== undefined) rangeOf("reward.clip", clip);
+  return given;
+}
+
+function rangeOf(name: string, value: unknown): void {
+  const ok = Array.isArray(value) && value.length === 2 && value.every(Number.isFinite) && value[0] <= value[1];
+  if (!ok) throw bad(name, value, "it is [low, high], finite, low <= high");
 }
 
 function checkWorldIds(value: unknown, numEnvs: number): ArrayLike<number> {

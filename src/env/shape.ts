@@ -2,15 +2,26 @@
 import { CorralError } from "../core/errors.ts";
 import { loop, param } from "../trace/control.ts";
 import { trace } from "../trace/graph.ts";
-import { toU32, type Scalar } from "../trace/scalar.ts";
+import { toI32, toU32, type Scalar } from "../trace/scalar.ts";
+import { fieldsOf, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
 import { APPLIED } from "../sim/state.ts";
-import { dataView, modelView } from "../sim/view.ts";
-import type { Named, Scene, Task } from "./task.ts";
+import { dataView, modelView, type DataView } from "../sim/view.ts";
+import { Draws } from "./draws.ts";
+import type { Space } from "./spaces.ts";
+import type { Named, Scene, Task, Update } from "./task.ts";
+import { badTerm, placeOf } from "./term-value.ts";
+import type { TracedTask } from "./traced-task.ts";
 
 export interface Part {
   readonly name: string;
   readonly size: number;
+}
+
+/** A value that a world keeps from step to step; see `Scene.memory`. */
+export interface Memory extends Part {
+  readonly update: Update<never>;
+  readonly persists: boolean;
 }
 
 /** What a task returns, by name. */
@@ -18,12 +29,17 @@ export interface TaskShape {
   readonly observation: readonly Part[];
   readonly nobs: number;
   readonly carried: readonly Part[];
+  readonly memories: readonly Memory[];
   readonly terms: readonly string[];
   readonly infos: readonly string[];
   readonly resetInfos: readonly string[];
   /** What can end an episode: conditions that terminate, then those that truncate, the limit last. */
   readonly terminations: readonly string[];
   readonly truncations: readonly string[];
+  /** Parameters of the task with their first values. */
+  readonly params: readonly (Part & { readonly initial: readonly number[] })[];
+  /** Derived fields that the task reads. */
+  readonly outputs: readonly FieldName[];
 }
 
 /** Name of the limit of control steps among what can end an episode. */
@@ -34,47 +50,107 @@ const parts = (named: Named<readonly Scalar[]>): Part[] =>
 
 export const total = (list: readonly Part[]): number => list.reduce((n, p) => n + p.size, 0);
 
+const derived = new Set<string>(fieldsOf("derived").map((f) => f.name));
+
+/** The data, and a note of every derived field that is read. */
+function watchedData(model: Model): { d: DataView; seen: Set<FieldName> } {
+  const data = dataView(model, APPLIED);
+  const seen = new Set<FieldName>();
+  const d = new Proxy(data, {
+    get(target, name) {
+      if (typeof name === "string" && derived.has(name)) seen.add(name as FieldName);
+      return target[name as FieldName];
+    },
+  });
+  return { d, seen };
+}
+
 /**
  * Traces a task's functions into nothing.
- * @throws CorralError bad-task, and what the functions throw
+ * @throws CorralError bad-task, bad-term, term-syntax, term-shape, unknown-name, and what the functions throw
  */
-export function shapeOf<O extends object>(task: Task<O>, model: Model, options: O, actions: number): TaskShape {
+export function shapeOf<O extends object>(traced: TracedTask<O>, model: Model, options: O, action: Space): TaskShape {
+  const { task } = traced;
+  const params = paramParts(task);
   let shape: TaskShape | undefined;
   trace(() => {
     // in a runtime loop nothing is known, so that no value folds
     loop(1, (i) => {
-      const d = dataView(model, APPLIED);
+      const { d, seen } = watchedData(model);
       const word = toU32(i);
+      const unknown = (size: number) => Array.from({ length: size }, () => param("dt"));
+      const memories = new Map<string, Memory>();
       const base = {
         model,
         options,
         m: modelView(model),
         d,
         before: { qpos: d.qpos.all(), qvel: d.qvel.all() },
-        action: Array.from({ length: actions }, () => param("dt")),
+        action: action.kind === "box" ? unknown(action.size) : Array.from({ length: action.size }, () => toI32(i)),
+        params: Object.fromEntries(params.map(({ name, size }) => [name, unknown(size)])),
         dt: param("dt"),
         world: word,
         episode: word,
         length: word,
+        random: new Draws([word, word], word, word, 0),
+        noise: new Draws([word, word], word, word, 0),
+        previous: (key: string, now: (s: Scene<O>) => readonly Scalar[]) => scene.memory(key, (s) => now(s)),
+        memory: (key: string, update: Update<O>, { persists = false } = {}) => {
+          const known = memories.get(key);
+          if (known) return unknown(known.size);
+          // a place in the order, since the update may ask for others
+          memories.set(key, { name: key, size: 0, update, persists });
+          const { length: size } = update({ ...scene, fresh: true }, undefined);
+          memories.set(key, { name: key, size, update, persists });
+          return unknown(size);
+        },
       };
+      const fresh: Scene<O> = { ...base, carried: {}, fresh: true };
+      let scene = fresh;
       // a fresh world carries nothing yet
-      const first = task.carry?.({ ...base, carried: {}, fresh: true }) ?? {};
-      const scene: Scene<O> = { ...base, carried: first, fresh: false };
-      const observation = parts(task.observe(scene));
+      const first = traced.carry(fresh);
+      scene = { ...base, carried: first, fresh: false };
+      const observation = parts(traced.observe(scene));
+      const terms = Object.keys(traced.reward(scene));
       shape = {
         observation,
         nobs: total(observation),
         carried: parts(first),
-        terms: Object.keys(task.reward(scene)),
-        infos: Object.keys(task.info?.(scene) ?? {}),
-        resetInfos: Object.keys(task.resetInfo?.({ ...scene, fresh: true }) ?? {}),
-        terminations: Object.keys(task.terminated(scene)),
-        truncations: [...Object.keys(task.truncated?.(scene) ?? {}), LIMIT],
+        terms,
+        infos: Object.keys(traced.info(scene)),
+        resetInfos: Object.keys(traced.resetInfo({ ...scene, fresh: true })),
+        terminations: Object.keys(traced.terminated(scene)),
+        truncations: [...Object.keys(traced.truncated(scene)), LIMIT],
+        params,
+        memories: [...memories.values()],
+        outputs: [...new Set([...(task.outputs?.(options) ?? []), ...seen])],
       };
+      checkControl(traced, model, scene);
     });
   });
   check(task.id, shape!);
   return shape!;
+}
+
+/** Controls are made before the physics of their step. */
+function checkControl<O extends object>(traced: TracedTask<O>, model: Model, scene: Scene<O>): void {
+  const { d, seen } = watchedData(model);
+  traced.control({ ...scene, d });
+  const [early] = seen;
+  if (early === undefined) return;
+  throw badTerm(
+    placeOf(traced.task, "control"),
+    `it reads ${early}, which the physics of the step makes later; read state, or before.${early}(...)`,
+  );
+}
+
+function paramParts<O extends object>(task: Task<O>): TaskShape["params"] {
+  return Object.entries(task.params ?? {}).map(([name, value]) => {
+    const initial = typeof value === "number" ? [value] : Array.from(value);
+    if (initial.length === 0 || !initial.every(Number.isFinite))
+      throw badTask(task.id, `its parameter ${name} is ${JSON.stringify(value)}; give it a finite number, or several`);
+    return { name, size: initial.length, initial };
+  });
 }
 
 function check(id: string, shape: TaskShape): void {

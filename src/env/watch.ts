@@ -39,7 +39,8 @@ export class Watch {
     const trips = spec.trips.reduce((bits, _, i) => bits | (FIRST_TRIP << i), 0);
     this.#triggers = NON_FINITE | (vec.onOverflow === "ignore" ? 0 : OVERFLOW) | trips;
     this.#last = new Float64Array(worldIds.length);
-    if (vec.recorder) this.recorder = new Recorder(batch, STATES, vec.recorder);
+    const kept = STATES.filter((name) => batch.planned.plan.arenas.some((a) => a.name === name));
+    if (vec.recorder) this.recorder = new Recorder(batch, kept, vec.recorder);
   }
 
   /** Kernels to run in the submission of the next step, before the step's own. */

@@ -5,7 +5,7 @@ import { worldIndex, type ArenaLayout, type FieldLayout } from "../memory/layout
 import type { Plan } from "../memory/plan.ts";
 import { locateWorld } from "../memory/shards.ts";
 import type { Batch, HostRecords } from "../sim/batch.ts";
-import { EPISODE } from "./layout.ts";
+import { EPISODE, taskOffsets } from "./layout.ts";
 import type { TaskShape } from "./shape.ts";
 
 /** Where a named run of numbers lies in a world's record. */
@@ -39,7 +39,7 @@ export class WorldState {
     this.slots.set("episode", { field: episode, start: EPISODE.number, size: 1, words: true });
     this.slots.set("episode_length", { field: episode, start: EPISODE.length, size: 1, words: true });
     this.slots.set("episode_return", { field: task, start: 0, size: 1, words: false });
-    let start = 1;
+    let start = taskOffsets(shape).carried;
     for (const { name, size } of shape.carried) {
       this.slots.set(name, { field: task, start, size, words: false });
       start += size;

@@ -1,5 +1,6 @@
 // what a task makes of actions, on the host
-import type { Task } from "../env/index.ts";
+import type { Scene, Task } from "../env/index.ts";
+import { placeOf, sourceValue } from "../env/term-value.ts";
 import type { Scalar } from "../trace/scalar.ts";
 
 /** Rows of ctrl of rows of actions, `size` numbers each. */
@@ -10,7 +11,9 @@ export function controlsOf(task: Task<object>, actions: ArrayLike<number>, size:
   for (let at = 0; at < actions.length; at += size) {
     // plain numbers go in, so plain numbers come out
     const action = Array.from({ length: size }, (_, i) => actions[at + i]);
-    controls.push(...control({ action } as never));
+    controls.push(
+      ...(sourceValue(control, { action } as unknown as Scene, placeOf(task, "control")).items as Scalar[]),
+    );
   }
   return Float64Array.from(controls as number[]);
 }

@@ -61,10 +61,13 @@ function overridden(model: Model, options: SimulationOptions): Model {
   return Object.keys(overrides).length ? withOptions(model, overrides) : model;
 }
 
+/** Whether a derived field of this name can be read: contact and constraint arrays stay in registers. */
+export const readableOutput = (name: string): boolean => !/^(cam_|contact_|efc_|n[efl]$)/.test(name);
+
 function checkOutputs(outputs: readonly string[]): void {
   const known = fieldsOf("derived").map((f) => f.name as string);
   for (const name of outputs) {
-    if (known.includes(name) && !/^(cam_|contact_|efc_|n[efl]$)/.test(name)) continue;
+    if (known.includes(name) && readableOutput(name)) continue;
     const near = nearest(name, known);
     throw new CorralError(
       "unknown-field",
