@@ -38,6 +38,7 @@ const COLLIDERS: ReadonlySet<string> = new Set(
     [SPHERE, BOX],
     [CAPSULE, CAPSULE],
     [CAPSULE, BOX],
+    [BOX, BOX],
   ].map(String),
 );
 

@@ -125,7 +125,7 @@ export function collision(m: ModelView, d: DataView, pairs: readonly GeomPair[],
   });
   let shapes: RuntimeShapes | undefined;
   for (const [name, members] of groups) {
-    const many = members.length > MAX_INLINE_PAIRS;
+    const many = members.length > (colliders[name].long ? 1 : MAX_INLINE_PAIRS);
     if (name.startsWith("plane-") || (!colliders[name].costly && !many)) members.forEach(test);
     else if (!many) {
       for (const k of members) when(nearPair(m, d, pairs[k]), () => test(k));

@@ -24,7 +24,7 @@ function difference(a: Contact[], b: Contact[], weight: (c: Contact) => number =
  */
 function lever(scene: ColliderScene, { dist }: Contact): number {
   const [type1, type2] = scene.kind.split("-");
-  if (type1 === "plane") return 1;
+  if (type1 === "plane" || type1 === "box") return 1;
   const first = Math.abs(dist + scene.size1[0]);
   const both = Math.abs(dist + scene.size1[0] + scene.size2[0]);
   if (type2 === "box") return Math.min(1, first);
@@ -102,7 +102,7 @@ async function compare(
     using scene = await ColliderScene.create(kind, ...randomSizes(r, kind), margin);
     const poses = Array.from({ length: 250 }, () => pose(r, scene));
     const reference = poses.map((p) => scene.contacts(...p));
-    const program = traceCollider(kind, scene.size1, scene.size2, margin);
+    const program = traceCollider(kind, scene.size1, scene.size2, margin, precision === "f64");
     const ours = runCollider(
       program,
       precision,

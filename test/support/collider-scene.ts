@@ -89,10 +89,19 @@ export function framesOf(pose1: Pose, pose2: Pose): Frames {
 
 const WIDTH = 14;
 
-/** Traces a collider of two sizes to a program from the frames of both geoms to its slots. */
-export function traceCollider(kind: ColliderName, size1: number[], size2: number[], margin: number): TestProgram {
+/**
+ * Traces a collider of two sizes to a program from the frames of both geoms to its slots; `exact` with the tolerances of
+ * float64.
+ */
+export function traceCollider(
+  kind: ColliderName,
+  size1: number[],
+  size2: number[],
+  margin: number,
+  exact = false,
+): TestProgram {
   const { slots, collide } = colliders[kind];
-  return program(24, slots * WIDTH, (x) => {
+  const body = (x: Scalar[]): Scalar[] => {
     const shape = (at: number, size: number[]): Shape => ({
       pos: x.slice(at, at + 3) as never,
       mat: x.slice(at + 3, at + 12) as never,
@@ -105,7 +114,8 @@ export function traceCollider(kind: ColliderName, size1: number[], size2: number
       ...c.pos,
       ...makeFrame(c.normal, c.tangent),
     ]);
-  });
+  };
+  return program(24, slots * WIDTH, body, { exact });
 }
 
 /** A slot of a collider; `active` where it is a contact. */

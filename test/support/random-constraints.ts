@@ -63,14 +63,13 @@ export function equalities(made: Made, tendons: number): string[] {
 }
 
 /** Excluded body pairs and explicit geom pairs, drawn from what is there. */
-export function contactPairs(made: Made, boxes: ReadonlySet<string>): string[] {
+export function contactPairs(made: Made): string[] {
   const r = made.random;
   const out: string[] = [];
   if (!made.allow.contacts) return out;
   if (made.names.length > 2 && r.chance(0.3)) out.push(`<exclude body1="${made.names[0]}" body2="${made.names[2]}"/>`);
   const [first, second] = [r.pick(made.geoms), r.pick(made.geoms)];
-  const bothBoxes = boxes.has(first) && boxes.has(second);
-  if (first !== second && !bothBoxes && r.chance(0.3)) {
+  if (first !== second && r.chance(0.3)) {
     const friction = list(r.between(0.2, 1), r.between(0.2, 1), 0.01, 0.002, 0.003);
     out.push(
       `<pair geom1="${first}" geom2="${second}" condim="${r.pick([1, 3, 4, 6])}" friction="${friction}" margin="${text(r.between(0, 0.01))}"${solver(r, "")}/>`,

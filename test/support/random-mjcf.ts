@@ -56,9 +56,8 @@ function geom(made: Made, type: string): string {
   out.pos = list(r.between(-0.05, 0.05), r.between(-0.05, 0.05), r.between(-0.05, 0.05));
   if (r.chance(0.7)) out.euler = angles(r, 90);
   out.density = text(r.between(500, 1500));
-  // boxes do not meet boxes: neither bit is in the other's affinity
   if (!made.allow.contacts || r.chance(0.1)) Object.assign(out, { contype: "0", conaffinity: "0" });
-  else Object.assign(out, type === "box" ? { contype: "1", conaffinity: "2" } : { contype: "3", conaffinity: "3" });
+  else Object.assign(out, { contype: "3", conaffinity: "3" });
   if (r.chance(0.6)) out.condim = r.pick(["1", "3", "4", "6"]);
   if (r.chance(0.5)) out.friction = list(r.between(0.1, 1.5), r.between(0.001, 0.05), r.between(0.0005, 0.01));
   if (r.chance(0.2)) out.priority = r.pick(["-1", "1"]);
@@ -265,10 +264,8 @@ export function createMjcf(seed: number, options: MjcfOptions = {}): string {
   const mocap = random.chance(0.2)
     ? `<body name="mocap" mocap="true" pos="${angles(random, 0.5)}"><geom type="sphere" size="0.1" contype="${made.allow.contacts ? 3 : 0}" conaffinity="0"/></body>`
     : "";
-  const text_ = trees.join("\n");
-  const boxes = new Set(made.geoms.filter((g) => text_.includes(`name="${g}" type="box"`)));
 
-  const contact = contactPairs(made, boxes);
+  const contact = contactPairs(made);
   const tendon = fixedTendons(made);
   const actuators = made.allow.actuators
     ? Array.from({ length: random.whole(0, 5) }, (_, i) => actuator(made, i, tendon.length))
@@ -283,7 +280,7 @@ ${head}
 <worldbody>
 ${floor}
 ${mocap}
-${text_}
+${trees.join("\n")}
 </worldbody>
 <contact>${contact.join("\n")}</contact>
 <tendon>${tendon.join("\n")}</tendon>

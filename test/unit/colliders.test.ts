@@ -52,7 +52,9 @@ describe.each(KINDS)("%s", (kind) => {
   test("returns as many candidates as its slots", () => {
     const shape: Shape = { pos: [0, 0, 0], mat: [1, 0, 0, 0, 1, 0, 0, 0, 1], size: [0.1, 0.2, 0.3] };
     const other: Shape = { ...shape, pos: [0.05, 0.1, 0.2] };
-    expect(colliders[kind].collide(shape, other, 0)).toHaveLength(colliders[kind].slots);
+    let candidates = 0;
+    program(1, 1, () => [(candidates = colliders[kind].collide(shape, other, 0).length)]);
+    expect(candidates).toBe(colliders[kind].slots);
   });
 
   test.each(["random", "aligned"] as const)("makes finite, orthonormal contacts at %s poses", (pose) => {
@@ -89,6 +91,8 @@ describe.each(KINDS)("%s", (kind) => {
         for (const c of contacts) {
           const label = `seed ${seed}, pose ${i}: ${JSON.stringify(poses[i])}`;
           const [a, b] = [1, -1].map((s) => along(c.pos, (-s * c.dist) / 2, row(c, 0)));
+          // apart, MuJoCo measures along an axis that need not join the nearest points of two edges
+          if (kind === "box-box" && c.dist > 0) continue;
           const off = [surfaceDistance(type1, size1, poses[i][0], a), surfaceDistance(type2, size2, poses[i][1], b)];
           // its second contact is made as if its end were a sphere: part of that is inside the capsule
           if (kind.includes("capsule") && c.dist > deepest) expect(Math.max(...off), label).toBeLessThan(1e-12);
@@ -170,8 +174,8 @@ describe.each(KINDS)("%s", (kind) => {
       const before = deepest(poses);
       const after = deepest(poses.map(([a, b]) => [a, [...along(b.slice(0, 3), 1, shift), ...b.slice(3)]]));
       before.forEach((dist, i) => {
-        // what is nearest to an axis inside a box jumps
-        const heuristic = kind === "capsule-box" && axisEnters(size1, size2, ...poses[i]);
+        // what is nearest to an axis inside a box jumps; faces and edges of two boxes take turns on near-ties
+        const heuristic = kind === "box-box" || (kind === "capsule-box" && axisEnters(size1, size2, ...poses[i]));
         const label = `seed ${seed}, pose ${i}: ${JSON.stringify(poses[i])}`;
         if (!heuristic) expect(Math.abs(after[i] - dist), label).toBeLessThan(step * 1.000001);
       });

@@ -1,5 +1,6 @@
 // the table of colliders, by pair of geom types
 import { mjtGeom } from "../../model/enums.ts";
+import { boxBox } from "./box_box.ts";
 import { capsuleBox } from "./capsule_box.ts";
 import { capsuleCapsule } from "./capsule_capsule.ts";
 import { planeBox } from "./plane_box.ts";
@@ -27,13 +28,16 @@ export type ColliderName =
   | "sphere-cylinder"
   | "sphere-box"
   | "capsule-capsule"
-  | "capsule-box";
+  | "capsule-box"
+  | "box-box";
 
 interface Entry {
   slots: number;
   costly: boolean;
   /** Whether it chooses the tangent of its contact frames. */
   leans?: true;
+  /** Whether its code is so long that all pairs share it, in a runtime loop. */
+  long?: true;
   collide: Collider;
 }
 
@@ -52,6 +56,7 @@ export const colliders: Record<ColliderName, Entry> = {
   "sphere-box": { slots: 1, costly: true, collide: sphereBox },
   "capsule-capsule": { slots: 2, costly: true, collide: capsuleCapsule },
   "capsule-box": { slots: 2, costly: true, collide: capsuleBox },
+  "box-box": { slots: 8, costly: true, long: true, collide: boxBox },
 };
 
 const NAMES: Record<number, string> = {
