@@ -1,4 +1,5 @@
 // where the results of an environment lie on the GPU, for kernels of others
+import type { GpuDevice } from "../gpu/device.ts";
 import type { Batch } from "../sim/batch.ts";
 import { RESULT } from "./layout.ts";
 import type { Space } from "./spaces.ts";
@@ -21,11 +22,20 @@ export interface GpuViews {
   /** Floats, 0 or 1. */
   readonly terminated: GpuView;
   readonly truncated: GpuView;
+  /** 1 where the call put the world into a new episode; its action did nothing then. */
+  readonly resets: GpuView;
+  /** Status words as floats, 0 where all is well. */
+  readonly status: GpuView;
+  /** Of the episode so far. */
+  readonly episodeReturns: GpuView;
+  readonly episodeLengths: GpuView;
+  /** The device of all these buffers. */
+  readonly device: GpuDevice;
 }
 
 /** The views of a batch on a GPU; undefined on the CPU. */
 export function gpuViews(batch: Batch, nobs: number, action: Space): GpuViews | undefined {
-  if (batch.buffer("obs", 0) === undefined) return undefined;
+  if (batch.gpu === undefined) return undefined;
   const { plan } = batch.planned;
 
   const view = (arena: string, word: number, length: number, type: GpuView["type"] = "f32"): GpuView => ({
@@ -45,5 +55,10 @@ export function gpuViews(batch: Batch, nobs: number, action: Space): GpuViews | 
     rewards: view("result", RESULT.reward, 1),
     terminated: view("result", RESULT.terminated, 1),
     truncated: view("result", RESULT.truncated, 1),
+    resets: view("result", RESULT.reset, 1),
+    status: view("result", RESULT.status, 1),
+    episodeReturns: view("result", RESULT.episode_return, 1),
+    episodeLengths: view("result", RESULT.episode_length, 1),
+    device: batch.gpu,
   };
 }

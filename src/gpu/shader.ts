@@ -136,6 +136,15 @@ export class PipelineCache {
   }
 }
 
+const caches = new WeakMap<GpuDevice, PipelineCache>();
+
+/** The pipelines of a device, shared by all who make some on it. */
+export function pipelinesOf(gpu: GpuDevice): PipelineCache {
+  let cache = caches.get(gpu);
+  if (!cache) caches.set(gpu, (cache = new PipelineCache(gpu)));
+  return cache;
+}
+
 /** The key of a shader in caches and bundles: SHA-256 of its text, in hex. */
 export function hashShader(code: string): string {
   return createHash("sha256").update(code).digest("hex");

@@ -2,7 +2,7 @@
 import { timed } from "../core/spans.ts";
 import type { Trace } from "../trace/graph.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
-import type { AdapterInfo } from "../gpu/device.ts";
+import type { AdapterInfo, GpuDevice } from "../gpu/device.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
 import type { ArenaRequest, BudgetView, PlanLimits } from "../memory/request.ts";
 import { FIXED_PARAMS, toWgsl, type WgslKernel } from "../trace/wgsl.ts";
@@ -174,6 +174,8 @@ export interface Batch extends AsyncDisposable {
   readonly deviceName: string;
   /** The adapter; undefined on the CPU. */
   readonly adapter: AdapterInfo | undefined;
+  /** The device; undefined on the CPU. */
+  readonly gpu: GpuDevice | undefined;
   setParam(name: string, value: number): void;
   /** Queues runs of kernels over all worlds, one after the other, in one submission. */
   run(...kernels: string[]): void;

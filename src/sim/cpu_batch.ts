@@ -7,6 +7,7 @@ import { hostRecords, type Batch, type BatchRegion, type HostRecords, type Plann
 export class CpuBatch implements Batch {
   readonly planned: PlannedBatch;
   readonly deviceName: string;
+  readonly gpu = undefined;
   private readonly precision: Precision;
   private readonly kernels = new Map<string, JsKernel[]>();
   readonly adapter = undefined;

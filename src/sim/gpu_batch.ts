@@ -4,7 +4,7 @@ import { timed } from "../core/spans.ts";
 import type { AdapterInfo, GpuDevice } from "../gpu/device.ts";
 import { GuardedQueue } from "../gpu/guarded-queue.ts";
 import { Readback, type ReadRegion } from "../gpu/readback.ts";
-import { createBindGroup, PipelineCache } from "../gpu/shader.ts";
+import { createBindGroup, pipelinesOf } from "../gpu/shader.ts";
 import { Uploader } from "../gpu/upload.ts";
 import type { Budget } from "../memory/budget.ts";
 import { reserve, type Reservation } from "../memory/reserve.ts";
@@ -24,15 +24,6 @@ import {
 /** The most workgroups along one axis. */
 const MAX_GROUPS = 65535;
 
-const caches = new WeakMap<GpuDevice, PipelineCache>();
-
-/** The pipelines of a device, shared by all batches on it. */
-function pipelinesOf(gpu: GpuDevice): PipelineCache {
-  let cache = caches.get(gpu);
-  if (!cache) caches.set(gpu, (cache = new PipelineCache(gpu)));
-  return cache;
-}
-
 interface Ready {
   readonly pipeline: GPUComputePipeline;
   /** One a shard. */
@@ -41,7 +32,7 @@ interface Ready {
 
 export class GpuBatch implements Batch {
   readonly planned: PlannedBatch;
-  private readonly gpu: GpuDevice;
+  readonly gpu: GpuDevice;
   private readonly reservation: Reservation;
   private readonly kernels: ReadonlyMap<string, Ready>;
   private readonly readback: Readback;

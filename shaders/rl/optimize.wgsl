@@ -1,0 +1,115 @@
+// From partial gradients to new parameters: ordered sums, the norm, a judge that lets nothing bad through, Adam.
+
+@group(0) @binding(1) var<storage, read> partials: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> grads: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> scratch: array<f32>;
+@group(0) @binding(4) var<storage, read_write> state: array<f32>;
+@group(0) @binding(5) var<storage, read_write> moments: array<vec4<f32>>;
+@group(0) @binding(6) var<storage, read_write> params: array<vec4<f32>>;
+
+/// Sums the chunks in order.
+@compute @workgroup_size(32)
+fn reduce(@builtin(global_invocation_id) gid: vec3<u32>) {
+  let i = thread_of(gid);
+  if (i >= C.total4) { return; }
+  var total = vec4<f32>(0.0);
+  for (var chunk = 0u; chunk < C.chunks; chunk += 1u) { total += partials[chunk * C.total4 + i]; }
+  grads[i] = total;
+}
+
+/// Squares of one part of the gradient.
+@compute @workgroup_size(32)
+fn squares(@builtin(global_invocation_id) gid: vec3<u32>) {
+  let part = thread_of(gid);
+  if (part >= C.sum_parts) { return; }
+  let each = (C.params4 + C.sum_parts - 1u) / C.sum_parts;
+  var total = 0.0;
+  for (var i = part * each; i < min((part + 1u) * each, C.params4); i += 1u) { total += dot(grads[i], grads[i]); }
+  scratch[part] = total;
+}
+
+/// Reasons to halt.
+const BAD_LOSS = 1.0;
+const BAD_GRADIENT = 2.0;
+const BAD_LOG_STD = 3.0;
+
+/// Decides whether this minibatch changes the parameters, and by what scale of its gradient.
+@compute @workgroup_size(1)
+fn judge() {
+  if ((C.flags & FIRST_MINIBATCH) != 0u) {
+    state[S_STOPPED] = 0.0;
+    for (var i = 0u; i < 16u; i += 1u) { state[S_METRICS + i] = 0.0; }
+  }
+  if ((C.flags & ADAPT_RATE) == 0u || state[S_RATE] == 0.0) { state[S_RATE] = C.learning_rate; }
+
+  // the statistics were summed with the gradients, after the parameters
+  let a = grads[C.params4];
+  let b = grads[C.params4 + 1u];
+  let count = max(a.x, 1.0);
+  var total = 0.0;
+  for (var part = 0u; part < C.sum_parts; part += 1u) { total += scratch[part]; }
+  let norm = sqrt(total) / count;
+  let kl = b.x / count;
+
+  var halted = state[S_HALTED];
+  var spread = 0.0;
+  var bounded = 0.0;
+  for (var i = 0u; i < C.log_std_count; i += 1u) {
+    let log_std = params[C.log_std_at + i / 4u][i % 4u];
+    if (!is_finite(log_std) && halted == 0.0) { halted = BAD_LOG_STD; }
+    spread += poly_exp(log_std) / f32(C.log_std_count);
+    bounded += select(0.0, 1.0, log_std <= C.log_std_min || log_std >= C.log_std_max);
+  }
+  let loss_finite = b.z == 0.0 && is_finite(a.y) && is_finite(a.z) && is_finite(a.w) && is_finite(b.x);
+  if (!loss_finite && halted == 0.0) { halted = BAD_LOSS; }
+  if (!is_finite(total) && halted == 0.0) { halted = BAD_GRADIENT; }
+  state[S_HALTED] = halted;
+
+  if ((C.flags & STOP_AT_KL) != 0u && kl > 1.5 * C.target_kl) { state[S_STOPPED] = 1.0; }
+  let apply = halted == 0.0 && state[S_STOPPED] == 0.0;
+  state[S_APPLY] = select(0.0, 1.0, apply);
+  if (apply) {
+    state[S_BETA1] *= C.beta1;
+    state[S_BETA2] *= C.beta2;
+    if ((C.flags & ADAPT_RATE) != 0u) {
+      if (kl > 2.0 * C.target_kl) { state[S_RATE] = max(state[S_RATE] / 1.5, C.adaptive_min); }
+      if (kl < 0.5 * C.target_kl) { state[S_RATE] = min(state[S_RATE] * 1.5, C.adaptive_max); }
+    }
+  }
+  // sums became means; too long a gradient is shortened
+  state[S_SCALE] = select(1.0, C.max_grad_norm / norm, norm > C.max_grad_norm) / count;
+
+  if (halted == 0.0) {
+    state[S_METRICS] += 1.0;
+    state[S_METRICS + 1u] += a.y / count;
+    state[S_METRICS + 2u] += a.z / count;
+    state[S_METRICS + 3u] += a.w / count;
+    state[S_METRICS + 4u] += kl;
+    state[S_METRICS + 5u] += b.y / count;
+    state[S_METRICS + 6u] += norm;
+    state[S_METRICS + 7u] += b.w;
+    state[S_METRICS + 8u] += select(0.0, 1.0, apply);
+    state[S_METRICS + 9u] += select(0.0, 1.0, norm > C.max_grad_norm);
+    state[S_METRICS + 10u] = spread;
+    state[S_METRICS + 11u] = bounded;
+  }
+}
+
+/// Adam (Kingma and Ba 2015), where the judge allows it. Log standard deviations stay within their bounds.
+@compute @workgroup_size(32)
+fn adam(@builtin(global_invocation_id) gid: vec3<u32>) {
+  let i = thread_of(gid);
+  if (i >= C.params4 || state[S_APPLY] == 0.0) { return; }
+  let g = grads[i] * state[S_SCALE];
+  let m = C.beta1 * moments[2u * i] + (1.0 - C.beta1) * g;
+  let v = C.beta2 * moments[2u * i + 1u] + (1.0 - C.beta2) * g * g;
+  moments[2u * i] = m;
+  moments[2u * i + 1u] = v;
+  let unbiased = m / (1.0 - state[S_BETA1]);
+  let spread = sqrt(v / (1.0 - state[S_BETA2])) + C.adam_eps;
+  var p = params[i] - state[S_RATE] * unbiased / spread;
+  if (C.log_std_count > 0u && i >= C.log_std_at) {
+    p = clamp(p, vec4<f32>(C.log_std_min), vec4<f32>(C.log_std_max));
+  }
+  params[i] = p;
+}

@@ -1,0 +1,74 @@
+// Sums over worlds, in a fixed order, and what follows from them: the scale of rewards, of advantages, and episodes.
+
+@group(0) @binding(1) var<storage, read> worlds: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> scratch: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> state: array<f32>;
+
+/// One part of the worlds for each of `sum_parts` threads.
+@compute @workgroup_size(32)
+fn parts(@builtin(global_invocation_id) gid: vec3<u32>) {
+  let part = thread_of(gid);
+  if (part >= C.sum_parts) { return; }
+  let each = (C.worlds + C.sum_parts - 1u) / C.sum_parts;
+  var a = vec4<f32>(0.0);
+  var b = vec4<f32>(0.0);
+  var episodes = vec4<f32>(0.0);
+  var bad = 0.0;
+  for (var world = part * each; world < min((part + 1u) * each, C.worlds); world += 1u) {
+    bad += worlds[world * 4u].w;
+    episodes += worlds[world * 4u + 1u];
+    a += worlds[world * 4u + 2u];
+    b += worlds[world * 4u + 3u];
+  }
+  scratch[part * 3u] = a;
+  scratch[part * 3u + 1u] = b;
+  scratch[part * 3u + 2u] = vec4<f32>(episodes.xyz, bad);
+}
+
+fn all_parts(which: u32) -> vec4<f32> {
+  var total = vec4<f32>(0.0);
+  for (var part = 0u; part < C.sum_parts; part += 1u) { total += scratch[part * 3u + which]; }
+  return total;
+}
+
+/// The running mean and variance of discounted returns, merged as in Chan et al. (1979), shifted by the mean.
+@compute @workgroup_size(1)
+fn scale_rewards() {
+  let total = all_parts(0u);
+  let count = state[S_REWARD_COUNT];
+  let mean = state[S_REWARD_MEAN];
+  let now = total.x;
+  if (now > 0.0) {
+    let shift = total.y / now;
+    let spread = max(total.z / now - shift * shift, 0.0);
+    let all = count + now;
+    state[S_REWARD_VAR] = (state[S_REWARD_VAR] * count + spread * now) / all + shift * shift * (count / all) * (now / all);
+    state[S_REWARD_MEAN] = mean + shift * (now / all);
+    state[S_REWARD_COUNT] = all;
+  }
+  let scaled = (C.flags & SCALE_REWARD) != 0u;
+  state[S_REWARD_SCALE] = select(1.0, 1.0 / sqrt(state[S_REWARD_VAR] + 1e-8), scaled && state[S_REWARD_VAR] > 0.0);
+}
+
+@compute @workgroup_size(1)
+fn scale_advantages() {
+  let a = all_parts(0u);
+  let b = all_parts(1u);
+  let count = max(a.x, 1.0);
+  let mean = a.y / count;
+  let variance = max(a.z / count - mean * mean, 0.0);
+  let mean_return = a.w / count;
+  let spread = max(b.x / count - mean_return * mean_return, 0.0);
+  let normalize = (C.flags & NORMALIZE_ADVANTAGE) != 0u;
+  state[S_ADV_MEAN] = select(0.0, mean, normalize);
+  state[S_ADV_SCALE] = select(1.0, 1.0 / (sqrt(variance) + 1e-8), normalize);
+  // what the value function explains of the returns
+  state[S_EXPLAINED] = select(0.0, 1.0 - variance / spread, spread > 0.0);
+  state[S_VALID] = a.x;
+  let episodes = all_parts(2u);
+  state[S_EPISODES] = episodes.x;
+  state[S_EPISODES + 1u] = episodes.y;
+  state[S_EPISODES + 2u] = episodes.z;
+  state[S_EPISODES + 3u] = episodes.w;
+  state[S_EPISODES + 4u] = b.y;
+}

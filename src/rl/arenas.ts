@@ -1,0 +1,163 @@
+/** The learner's memory, planned beside that of its environments: every buffer with its name, before the first is made. */
+import type { ArenaRequest, FieldRequest, PlanLimits } from "../memory/request.ts";
+import { planBatch, type Plan } from "../memory/plan.ts";
+import { CLOCK_WORDS } from "./clock.ts";
+import type { PpoConfig } from "./config.ts";
+import { KERNELS } from "./kernels.ts";
+import { layOutNetworks, padTo, TILE, type Layer, type Networks } from "./networks.ts";
+
+/** What the learner must know of an environment. */
+export interface EnvShape {
+  readonly id: string;
+  readonly numEnvs: number;
+  readonly observations: number;
+  /** Means of a Gaussian policy, or logits of each choice. */
+  readonly head: "gaussian" | "categorical";
+  readonly outputs: number;
+  /** Numbers of an action, and the alternatives of each where they are choices. */
+  readonly actions: number;
+  readonly alternatives: readonly number[];
+}
+
+/** Floats of a sample and of a world (shaders/rl/common.wgsl), and of the learner's state. */
+export const SAMPLE = 8;
+export const WORLD = 16;
+export const STATE = 64;
+/** Parts that sums over all worlds, samples or parameters are cut into. */
+export const SUM_PARTS = 128;
+/** Bytes of a job's numbers, as WebGPU aligns them, and most jobs of a learner. */
+export const JOB_BYTES = 256;
+/** Statistics of a minibatch ride behind the gradients. */
+export const STATISTICS4 = 2;
+
+/** Rows that a chunk of a gradient sums at least, and most chunks. */
+const CHUNK_ROWS = 128;
+const MAX_CHUNKS = 32;
+/** Worlds that act in one run of the network, where minibatches are smaller. */
+const ACT_ROWS = 8192;
+
+/** Where rows of the network lie in `work`: vec4s. */
+export interface WorkLayout {
+  readonly x: number;
+  readonly outputs: ReadonlyMap<Layer, number>;
+  readonly slopes: number;
+  readonly statistics: number;
+  readonly size4: number;
+}
+
+/** All sizes of a learner. */
+export interface LearnerShape {
+  readonly env: EnvShape;
+  readonly nets: Networks;
+  readonly work: WorkLayout;
+  readonly samples: number;
+  /** Samples of a minibatch; the last may have fewer. */
+  readonly minibatch: number;
+  /** Rows that the network has room for. */
+  readonly rows: number;
+  readonly chunkRows: number;
+  /** vec4s of an observation in the environment, of one in the network, of an action. */
+  readonly obs4: number;
+  readonly k4: number;
+  readonly actions4: number;
+  readonly total4: number;
+  readonly jobs: number;
+}
+
+export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
+  const gaussian = env.head === "gaussian";
+  const nets = layOutNetworks({
+    observations: env.observations,
+    outputs: env.outputs,
+    hidden: config.hidden,
+    activation: config.activation as "tanh" | "relu",
+    logStds: gaussian ? env.actions : 0,
+  });
+  const samples = env.numEnvs * config.rolloutSteps;
+  const minibatch = Math.ceil(samples / Math.min(config.minibatches, samples));
+  const rows = padTo(Math.max(minibatch, Math.min(env.numEnvs, ACT_ROWS)), TILE);
+  const chunkRows = Math.max(CHUNK_ROWS, Math.ceil(minibatch / MAX_CHUNKS));
+
+  const k4 = padTo(env.observations, TILE) / 4;
+  let at = rows * k4;
+  const outputs = new Map<Layer, number>();
+  for (const layer of [...nets.policy, ...nets.value]) {
+    outputs.set(layer, at);
+    at += (rows * layer.n) / 4;
+  }
+  const slopes = at;
+  at += (rows * padTo(nets.logStd.count, TILE)) / 4;
+  const work = { x: 0, outputs, slopes, statistics: at, size4: at + rows * STATISTICS4 };
+
+  // forward, backward and gradient of each layer, and a handful of others
+  const jobs = 3 * (nets.policy.length + nets.value.length) + 24;
+  return {
+    env,
+    nets,
+    work,
+    samples,
+    minibatch,
+    rows,
+    chunkRows,
+    obs4: padTo(env.observations, 4) / 4,
+    k4,
+    actions4: padTo(env.actions, 4) / 4,
+    total4: nets.params4 + STATISTICS4,
+    jobs,
+  };
+}
+
+const shared = (name: string, vec4s: number, remedy?: string): ArenaRequest => ({
+  name,
+  access: "read_write",
+  scope: "batch",
+  fields: [{ name, group: "learner", type: "f32", shared: 4 * vec4s, ...(remedy ? { remedy } : {}) }],
+});
+
+const rows = (name: string, perWorld: number): ArenaRequest => {
+  const field: FieldRequest = { name, group: "rollout", type: "f32", perWorld, remedy: "fewer rolloutSteps" };
+  return { name, access: "read_write", scope: "batch", layout: "rows", fields: [field] };
+};
+
+/** Plans every buffer of a learner. Needs no device. */
+export function planLearner(shape: LearnerShape, config: PpoConfig, limits?: PlanLimits): Plan {
+  const { env, nets, work, k4, obs4, actions4, total4, minibatch, chunkRows } = shape;
+  const { rolloutSteps } = config;
+  const chunks = Math.ceil(minibatch / chunkRows);
+  const smaller = "narrower hidden layers";
+  const uniform = (name: string, words: number): ArenaRequest => ({
+    name,
+    access: "uniform",
+    scope: "batch",
+    fields: [{ name, group: "learner", type: "u32", shared: words }],
+  });
+  const arenas: ArenaRequest[] = [
+    shared("params", nets.params4, smaller),
+    shared("moments", 2 * nets.params4, smaller),
+    shared("grads", total4, smaller),
+    shared("partials", chunks * total4, smaller),
+    shared("work", work.size4, "more minibatches"),
+    shared("norm", 4 * k4 + 2 * actions4),
+    shared("scratch", SUM_PARTS * Math.max(3, 2 * obs4)),
+    shared("state", STATE / 4),
+    rows("rollout_obs", rolloutSteps * 4 * obs4),
+    rows("rollout_actions", rolloutSteps * 4 * actions4),
+    rows("samples", rolloutSteps * SAMPLE),
+    { ...rows("worlds", WORLD), fields: [{ name: "worlds", group: "learner", type: "f32", perWorld: WORLD }] },
+    uniform("clock", CLOCK_WORDS),
+    uniform("jobs", (shape.jobs * JOB_BYTES) / 4),
+    {
+      name: "staging",
+      access: "staging",
+      scope: "batch",
+      copies: 2,
+      fields: [{ name: "staging", group: "staging", type: "f32", shared: Math.max(STATE, 4 * nets.params4) }],
+    },
+  ];
+  const stages = Object.entries(KERNELS).map(([name, { buffers }]) => ({
+    name,
+    arenas: Object.values<string>(buffers).filter((arena) => !arena.startsWith("env.")),
+  }));
+  const limited = limits ? { limits } : {};
+  return planBatch({ name: `${env.id}.ppo`, numEnvs: env.numEnvs, arenas, stages, maxShards: 1, ...limited });
+}

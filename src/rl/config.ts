@@ -1,0 +1,113 @@
+/** Every hyperparameter of PPO: flat, with its default, its bounds and what it means. The command line's flags are these. */
+import { CorralError } from "../core/errors.ts";
+import { nearest } from "../core/names.ts";
+
+interface Row {
+  readonly default: number | boolean | string | readonly number[];
+  readonly doc: string;
+  readonly min?: number;
+  readonly max?: number;
+  readonly integer?: boolean;
+  readonly oneOf?: readonly string[];
+}
+
+export const PPO_OPTIONS = {
+  rolloutSteps: { default: 32, min: 1, max: 65536, integer: true, doc: "control steps of every world between updates" },
+  epochs: { default: 4, min: 1, max: 1000, integer: true, doc: "passes over each rollout" },
+  minibatches: { default: 8, min: 1, max: 65536, integer: true, doc: "parts that a rollout is cut into" },
+  learningRate: { default: 1e-3, min: 0, doc: "step size of Adam" },
+  schedule: {
+    default: "linear",
+    oneOf: ["constant", "linear", "adaptive"],
+    doc: "of the learning rate: constant, linear to 0 over all steps, or adaptive to targetKl",
+  },
+  gamma: { default: 0.99, min: 0, max: 1, doc: "discount of a control step" },
+  gaeLambda: { default: 0.95, min: 0, max: 1, doc: "lambda of generalized advantage estimation" },
+  clip: { default: 0.2, min: 0, doc: "probability ratios beyond 1 +- this are not followed" },
+  valueClip: { default: 0.2, min: 0, doc: "the same for values, in units of scaled returns; Infinity for none" },
+  entropyCoef: { default: 0, min: 0, doc: "weight of the entropy bonus" },
+  valueCoef: { default: 0.5, min: 0, doc: "weight of the value loss" },
+  maxGradNorm: { default: 0.5, min: 0, doc: "longer gradients are shortened to this" },
+  targetKl: { default: Infinity, min: 0, doc: "an update stops at 1.5 x this divergence; adaptive rates aim at it" },
+  normalizeAdvantages: { default: true, doc: "advantages of a rollout to mean 0 and deviation 1" },
+  normalizeObservations: { default: true, doc: "observations by their running mean and deviation" },
+  normalizeRewards: { default: true, doc: "rewards by the running deviation of discounted returns" },
+  clipObservations: { default: 10, min: 0, doc: "normalized observations are clipped to +- this" },
+  clipRewards: { default: 10, min: 0, doc: "scaled rewards are clipped to +- this" },
+  hidden: { default: [64, 64], doc: "widths of the hidden layers of policy and value network" },
+  activation: { default: "tanh", oneOf: ["tanh", "relu"], doc: "of the hidden layers" },
+  initialLogStd: { default: 0, doc: "log standard deviation of actions at the start" },
+  minLogStd: { default: -5, doc: "its lower bound" },
+  maxLogStd: { default: 2, doc: "its upper bound" },
+  beta1: { default: 0.9, min: 0, max: 0.9999999, doc: "Adam's decay of the mean" },
+  beta2: { default: 0.999, min: 0, max: 0.9999999, doc: "Adam's decay of the variance" },
+  adamEpsilon: { default: 1e-5, min: 0, doc: "Adam's epsilon" },
+} as const satisfies Record<string, Row>;
+
+export type PpoOption = keyof typeof PPO_OPTIONS;
+
+type ValueOf<T> = T extends boolean
+  ? boolean
+  : T extends number
+    ? number
+    : T extends string
+      ? string
+      : readonly number[];
+
+/** Hyperparameters by name; `PPO_OPTIONS` says what each means. */
+export type PpoConfig = { readonly [K in PpoOption]: ValueOf<(typeof PPO_OPTIONS)[K]["default"]> };
+
+const show = (value: unknown): string => (Array.isArray(value) ? `[${value.join(", ")}]` : JSON.stringify(value) ?? String(value));
+
+const bad = (name: string, value: unknown, want: string): CorralError =>
+  new CorralError("bad-option", `${name} is ${typeof value === "number" ? String(value) : show(value)}; ${want}.`, { name, value });
+
+/** Widest hidden layer, and most of them. */
+const MAX_WIDTH = 8192;
+const MAX_LAYERS = 16;
+
+/**
+ * Fills in defaults.
+ * @throws CorralError unknown-option with the nearest names, bad-option
+ */
+export function ppoConfig(given: Partial<PpoConfig> = {}): PpoConfig {
+  const names = Object.keys(PPO_OPTIONS);
+  const config: Record<string, unknown> = Object.fromEntries(
+    Object.entries(PPO_OPTIONS).map(([name, row]) => [name, row.default]),
+  );
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    if (!Object.hasOwn(PPO_OPTIONS, name)) {
+      const near = nearest(name, names);
+      const hint = near.length ? `nearest: ${near.join(", ")}` : `there are: ${names.join(", ")}`;
+      throw new CorralError("unknown-option", `PPO has no option "${name}"; ${hint}.`, { name, nearest: near });
+    }
+    check(name, value, (PPO_OPTIONS as Record<string, Row>)[name]);
+    config[name] = value;
+  }
+  const made = config as PpoConfig;
+  if (made.minLogStd > made.maxLogStd) throw bad("minLogStd", made.minLogStd, `at most maxLogStd, ${made.maxLogStd}`);
+  if (made.schedule === "adaptive" && !(made.targetKl > 0 && made.targetKl < Infinity)) {
+    throw bad("targetKl", made.targetKl, 'schedule "adaptive" aims at it: pass such as 0.01');
+  }
+  return made;
+}
+
+function check(name: string, value: unknown, row: Row): void {
+  const { default: usual, min = -Infinity, max = Infinity, integer, oneOf } = row;
+  if (oneOf) {
+    if (!oneOf.includes(value as string)) throw bad(name, value, `pass ${oneOf.map((word) => `"${word}"`).join(" or ")}`);
+  } else if (typeof usual === "boolean") {
+    if (typeof value !== "boolean") throw bad(name, value, "pass true or false");
+  } else if (typeof usual === "number") {
+    const fits = typeof value === "number" && value >= min && value <= max && (!integer || Number.isInteger(value));
+    if (!fits) throw bad(name, value, `pass ${integer ? "an integer" : "a number"} from ${min} to ${max}`);
+  } else {
+    const widths = value as readonly unknown[];
+    const fits =
+      Array.isArray(value) &&
+      widths.length <= MAX_LAYERS &&
+      widths.every((n) => Number.isInteger(n) && (n as number) >= 1 && (n as number) <= MAX_WIDTH);
+    if (!fits) throw bad(name, value, `pass up to ${MAX_LAYERS} widths from 1 to ${MAX_WIDTH}, such as [64, 64]`);
+  }
+}

@@ -1,0 +1,160 @@
+// the learner's kernels: which source, which entry point, which buffers
+import { readFileSync } from "node:fs";
+import type { GpuDevice } from "../gpu/device.ts";
+import { createBindGroup, pipelinesOf } from "../gpu/shader.ts";
+import { backwardKernel, forwardKernel, gradientKernel } from "./linear-wgsl.ts";
+
+/** A kernel: files of `shaders/`, then text; the entry point; arenas by binding. Binding 0 is the clock. */
+interface KernelSource {
+  readonly files: readonly string[];
+  readonly code?: () => string;
+  readonly entry?: string;
+  /** Whether binding 1 holds the numbers of the job. */
+  readonly job: boolean;
+  readonly buffers: Readonly<Record<number, string>>;
+}
+
+const MATH = "lib/math.wgsl";
+const RANDOM = ["lib/philox.wgsl", MATH, "rl/random.wgsl"];
+const only = (holds: boolean, buffers: Record<number, string>): Record<number, string> => (holds ? buffers : {});
+const act = (head: string): KernelSource => ({
+  files: [...RANDOM, `rl/act_${head}.wgsl`],
+  job: true,
+  buffers: {
+    ...only(head === "gaussian", { 2: "params", 4: "norm" }),
+    3: "work",
+    5: "worlds",
+    6: "env.action",
+    7: "rollout_actions",
+    8: "samples",
+  },
+});
+const loss = (head: string): KernelSource => ({
+  files: [MATH, "rl/shuffle.wgsl", "rl/surrogate.wgsl", `rl/loss_${head}.wgsl`],
+  job: true,
+  buffers: {
+    ...only(head === "gaussian", { 2: "params" }),
+    3: "work",
+    4: "rollout_actions",
+    5: "samples",
+    6: "state",
+  },
+});
+const optimize = (entry: string, buffers: Record<number, string>): KernelSource => ({
+  files: [MATH, "rl/optimize.wgsl"],
+  entry,
+  job: false,
+  buffers,
+});
+const gae = (entry: string): KernelSource => ({
+  files: ["rl/gae.wgsl"],
+  entry,
+  job: false,
+  buffers: { 1: "samples", 2: "worlds", 3: "state" },
+});
+
+export const KERNELS = {
+  observe: {
+    files: ["rl/observe.wgsl"],
+    job: true,
+    buffers: { 2: "env.obs", 3: "norm", 4: "rollout_obs", 5: "work" },
+  },
+  forward: { files: [MATH], code: forwardKernel, job: true, buffers: { 2: "params", 3: "work" } },
+  backward: { files: [], code: backwardKernel, job: true, buffers: { 2: "params", 3: "work" } },
+  gradient: { files: [], code: gradientKernel, job: true, buffers: { 3: "work", 4: "partials" } },
+  act_gaussian: act("gaussian"),
+  act_categorical: act("categorical"),
+  store: { files: ["rl/store.wgsl"], job: true, buffers: { 2: "env.result", 3: "samples", 4: "worlds" } },
+  returns: gae("returns"),
+  advantages: gae("advantages"),
+  sum_worlds: { files: ["rl/summary.wgsl"], entry: "parts", job: false, buffers: { 1: "worlds", 2: "scratch" } },
+  scale_rewards: {
+    files: ["rl/summary.wgsl"],
+    entry: "scale_rewards",
+    job: false,
+    buffers: { 2: "scratch", 3: "state" },
+  },
+  scale_advantages: {
+    files: ["rl/summary.wgsl"],
+    entry: "scale_advantages",
+    job: false,
+    buffers: { 2: "scratch", 3: "state" },
+  },
+  gather: {
+    files: ["rl/shuffle.wgsl", "rl/gather.wgsl"],
+    job: true,
+    buffers: { 2: "rollout_obs", 3: "norm", 4: "work" },
+  },
+  loss_gaussian: loss("gaussian"),
+  loss_categorical: loss("categorical"),
+  reduce: optimize("reduce", { 1: "partials", 2: "grads" }),
+  squares: optimize("squares", { 2: "grads", 3: "scratch" }),
+  judge: optimize("judge", { 2: "grads", 3: "scratch", 4: "state", 6: "params" }),
+  adam: optimize("adam", { 2: "grads", 4: "state", 5: "moments", 6: "params" }),
+  sum_obs: {
+    files: ["rl/moments.wgsl"],
+    entry: "parts",
+    job: false,
+    buffers: { 2: "rollout_obs", 3: "scratch", 4: "norm" },
+  },
+  merge_obs: { files: ["rl/moments.wgsl"], entry: "merge", job: true, buffers: { 3: "scratch", 4: "norm" } },
+} as const satisfies Record<string, KernelSource>;
+
+export type KernelName = keyof typeof KERNELS;
+
+const texts = new Map<string, string>();
+
+function textOf(file: string): string {
+  let text = texts.get(file);
+  if (text === undefined) texts.set(file, (text = readFileSync(new URL(`../../shaders/${file}`, import.meta.url), "utf8")));
+  return text;
+}
+
+/** The WGSL of a kernel. */
+export function kernelCode(name: KernelName): string {
+  const { files, code }: KernelSource = KERNELS[name];
+  return ["rl/common.wgsl", ...files].map(textOf).join("\n") + (code?.() ?? "");
+}
+
+/** Workgroups of 32 invocations. */
+export const WORKGROUP = 32;
+const MAX_GROUPS = 65535;
+
+/** A kernel with all that it reads and writes. */
+export interface Job {
+  readonly pipeline: GPUComputePipeline;
+  readonly group: GPUBindGroup;
+}
+
+/** Compiles a kernel; equal ones on a device share one pipeline. */
+export function compileKernel(gpu: GpuDevice, name: KernelName): Promise<GPUComputePipeline> {
+  const { entry = "main" }: KernelSource = KERNELS[name];
+  return pipelinesOf(gpu).compute({ label: `rl.${name}`, code: kernelCode(name), entryPoint: entry });
+}
+
+/** Binds a kernel: `bufferOf` knows arenas by name, `job` is where its numbers lie in the uniform buffer. */
+export async function bindKernel(
+  gpu: GpuDevice,
+  name: KernelName,
+  bufferOf: (arena: string) => GPUBuffer,
+  job?: GPUBufferBinding,
+): Promise<Job> {
+  const pipeline = await compileKernel(gpu, name);
+  const source: KernelSource = KERNELS[name];
+  const entries: GPUBindGroupEntry[] = [{ binding: 0, resource: { buffer: bufferOf("clock") } }];
+  if (source.job) entries.push({ binding: 1, resource: job! });
+  for (const [binding, arena] of Object.entries(source.buffers)) {
+    entries.push({ binding: Number(binding), resource: { buffer: bufferOf(arena) } });
+  }
+  const layout = pipeline.getBindGroupLayout(0);
+  const group = await createBindGroup(gpu, { label: `rl.${name}`, layout, entries });
+  return { pipeline, group };
+}
+
+/** Adds one run of a job to a pass, for `count` invocations. */
+export function dispatch(pass: GPUComputePassEncoder, { pipeline, group }: Job, count: number): void {
+  const groups = Math.ceil(count / WORKGROUP);
+  pass.setPipeline(pipeline);
+  pass.setBindGroup(0, group);
+  pass.dispatchWorkgroups(Math.min(groups, MAX_GROUPS), Math.ceil(groups / MAX_GROUPS));
+}

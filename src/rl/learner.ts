@@ -1,0 +1,315 @@
+/** A learner's buffers and kernels on the device: what the phases of an algorithm are put together from. */
+import { CorralError } from "../core/errors.ts";
+import type { GpuDevice } from "../gpu/device.ts";
+import { GuardedQueue } from "../gpu/guarded-queue.ts";
+import { Readback } from "../gpu/readback.ts";
+import { createBudget } from "../memory/device-budget.ts";
+import type { Plan } from "../memory/plan.ts";
+import { reserve, type Reservation } from "../memory/reserve.ts";
+import type { GpuView, GpuViews } from "../env/gpu-views.ts";
+import type { VectorEnv } from "../env/vector-env.ts";
+import type { Space } from "../env/spaces.ts";
+import { JOB_BYTES, planLearner, STATE, WORLD, type EnvShape, type LearnerShape } from "./arenas.ts";
+import { Clock, type ClockField } from "./clock.ts";
+import type { PpoConfig } from "./config.ts";
+import { bindKernel, dispatch, type Job, type KernelName } from "./kernels.ts";
+import { ACTIVATION, initialParameters, type Layer } from "./networks.ts";
+
+/** Bounds of actions that have none. */
+const UNBOUNDED = 3e38;
+const MAX_CHOICES = 32;
+
+/** Kernels that touch an environment, for each of its shards. */
+export interface Bound {
+  readonly env: VectorEnv;
+  readonly shards: readonly {
+    readonly firstWorld: number;
+    readonly worlds: number;
+    readonly observe: Job;
+    readonly act: Job;
+    readonly store: Job;
+  }[];
+}
+
+type Values = Partial<Record<ClockField, number | readonly number[]>>;
+
+/** What the learner must know of an environment. Throws `gpu-required`, `unsupported-space`, `needs-next-step`. */
+export function envShape(env: VectorEnv): EnvShape {
+  const { id, numEnvs, singleActionSpace: space, singleObservationSpace } = env;
+  viewsOf(env);
+  if (env.autoreset !== "next-step") {
+    throw new CorralError(
+      "needs-next-step",
+      `autoreset is "${env.autoreset}"; the learner bootstraps truncated episodes from their last observation, which it sees with "next-step". Make the environments with autoreset: "next-step".`,
+      { autoreset: env.autoreset },
+    );
+  }
+  const observations = singleObservationSpace.size;
+  const alternatives = alternativesOf(space);
+  const shape = { id, numEnvs, observations, actions: space.size, alternatives };
+  if (space.kind === "box") return { ...shape, head: "gaussian", outputs: space.size };
+  if (alternatives.length > MAX_CHOICES) {
+    throw new CorralError(
+      "unsupported-space",
+      `${id} takes ${alternatives.length} choices at once; the learner has room for ${MAX_CHOICES}.`,
+      { choices: alternatives.length },
+    );
+  }
+  return { ...shape, head: "categorical", outputs: alternatives.reduce((sum, n) => sum + n, 0) };
+}
+
+/** The buffers of an environment on the GPU. Throws `gpu-required`. */
+export function viewsOf(env: VectorEnv): GpuViews {
+  if (env.gpu) return env.gpu;
+  throw new CorralError(
+    "gpu-required",
+    `${env.id} runs on ${env.deviceName}; the learner reads its buffers on a device. Make it without device: "cpu".`,
+  );
+}
+
+const alternativesOf = (space: Space): number[] =>
+  space.kind === "discrete" ? [space.n] : space.kind === "multi-discrete" ? [...space.nvec] : [];
+
+export class Learner implements AsyncDisposable {
+  readonly gpu: GpuDevice;
+  readonly shape: LearnerShape;
+  readonly plan: Plan;
+  readonly clock: Clock;
+  readonly #queue: GuardedQueue;
+  readonly #reservation: Reservation;
+  readonly #readback: Readback;
+  readonly #jobs = new Map<string, Job>();
+  readonly #state = new Float32Array(STATE);
+  readonly #slots = new Map<string, number>();
+
+  private constructor(gpu: GpuDevice, shape: LearnerShape, reservation: Reservation) {
+    this.gpu = gpu;
+    this.shape = shape;
+    this.plan = reservation.plan;
+    this.clock = new Clock();
+    this.#queue = new GuardedQueue(gpu, reservation.holder);
+    this.#reservation = reservation;
+    this.#readback = new Readback(gpu, reservation.buffers("staging"));
+  }
+
+  /** Reserves the learner's memory in the device's budget and compiles its kernels; holds nothing where either fails. */
+  static async create(gpu: GpuDevice, shape: LearnerShape, config: PpoConfig): Promise<Learner> {
+    const plan = planLearner(shape, config, gpu.limits);
+    const reservation = await reserve(gpu, plan, await createBudget(gpu));
+    try {
+      const learner = new Learner(gpu, shape, reservation);
+      await learner.#bindNetworks();
+      return learner;
+    } catch (error) {
+      await reservation.close();
+      throw error;
+    }
+  }
+
+  /** The numbers of a job; equal ones share a slot. */
+  #slot(words: readonly number[]): GPUBufferBinding {
+    const buffer = this.buffer("jobs");
+    const key = words.join();
+    let offset = this.#slots.get(key);
+    if (offset === undefined) {
+      offset = this.#slots.size * JOB_BYTES;
+      this.#slots.set(key, offset);
+      const data = new Uint32Array(JOB_BYTES / 4);
+      data.set(words);
+      this.write("jobs", data, offset);
+    }
+    return { buffer, offset, size: JOB_BYTES };
+  }
+
+  buffer(arena: string): GPUBuffer {
+    return this.#reservation.buffer(arena);
+  }
+
+  /** Queues a write of the first numbers of an arena, or of those from a byte on. */
+  write(arena: string, data: Float32Array<ArrayBuffer> | Uint32Array<ArrayBuffer>, offset = 0): void {
+    const buffer = this.buffer(arena);
+    this.#queue.run(`write ${arena}`, () => this.gpu.device.queue.writeBuffer(buffer, offset, data));
+  }
+
+  /** Reads the first numbers of an arena, after all work so far. */
+  async read(arena: string, into: Float32Array): Promise<Float32Array> {
+    await this.#readback.read(this.buffer(arena), 0, into.byteLength, into);
+    await this.#queue.accepted(`read ${arena}`);
+    return into;
+  }
+
+  /** Reads the state that kernels keep; the array is the same each time. */
+  readState(): Promise<Float32Array> {
+    return this.read("state", this.#state);
+  }
+
+  async #bind(name: string, kernel: KernelName, words?: readonly number[]): Promise<void> {
+    const slot = words ? this.#slot(words) : undefined;
+    this.#jobs.set(name, await bindKernel(this.gpu, kernel, (arena) => this.buffer(arena), slot));
+  }
+
+  async #bindNetworks(): Promise<void> {
+    const { shape } = this;
+    const { nets, work, k4, actions4, env } = shape;
+    const binds: Promise<void>[] = [];
+    const bind = (name: string, kernel: KernelName, words?: readonly number[]) =>
+      binds.push(this.#bind(name, kernel, words));
+
+    for (const layers of [nets.policy, nets.value]) {
+      layers.forEach((layer, i) => {
+        const below = layers[i - 1];
+        const x = below ? work.outputs.get(below)! : work.x;
+        const y = work.outputs.get(layer)!;
+        const place = [x, layer.k / 4, layer.w, layer.b, y, layer.n / 4];
+        bind(`forward ${layer.name}`, "forward", [...place, ACTIVATION[layer.activation], 0]);
+        bind(`gradient ${layer.name}`, "gradient", [...place, 0, 0]);
+        if (below) bind(`backward ${layer.name}`, "backward", [...place, ACTIVATION[below.activation], 0]);
+      });
+    }
+    // sums of columns are the gradient of a bias
+    const sum = (name: string, from: number, width4: number, to: number) =>
+      bind(name, "gradient", [work.x, 2, 0, to, from, width4, 0, 1]);
+    sum("gradient statistics", work.statistics, 2, nets.params4);
+    if (nets.logStd.count > 0) {
+      sum("gradient log_std", work.slopes, Math.ceil(nets.logStd.count / 8) * 2, nets.logStd.at);
+    }
+    const input = [work.x, k4];
+    bind("gather", "gather", input);
+    bind("merge_obs", "merge_obs", input);
+    const last = nets.policy.at(-1)!;
+    const valueLast = nets.value.at(-1)!;
+    const outputs = [work.outputs.get(last)!, last.n / 4, work.outputs.get(valueLast)!, valueLast.n / 4];
+    if (env.head === "gaussian") {
+      const slopes4 = Math.ceil(nets.logStd.count / 8) * 2;
+      const words = [...outputs, env.actions, actions4, nets.logStd.at, work.slopes, slopes4, work.statistics];
+      bind("loss", "loss_gaussian", words);
+    } else {
+      const floats = outputs.map((vec4s) => vec4s * 4);
+      bind("loss", "loss_categorical", [
+        ...floats,
+        env.alternatives.length,
+        actions4 * 4,
+        work.statistics * 4,
+        0,
+        ...env.alternatives,
+      ]);
+    }
+    for (const name of ["returns", "advantages", "sum_worlds", "scale_rewards", "scale_advantages"] as const) {
+      bind(name, name);
+    }
+    for (const name of ["reduce", "squares", "judge", "adam", "sum_obs"] as const) bind(name, name);
+    const ends = await Promise.allSettled(binds);
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
+  }
+
+  /** Binds the kernels that read and write an environment of the learner's shape. */
+  async bindEnv(env: VectorEnv): Promise<Bound> {
+    const views = viewsOf(env);
+    const { nets, work, k4, actions4, env: head } = this.shape;
+    const word = (view: GpuView) => view.offset / 4;
+    const { rewards, terminated, truncated, resets, status, episodeLengths, episodeReturns } = views;
+    const observe = this.#slot([work.x, k4]);
+    const result = [terminated, truncated, resets, status, episodeLengths, episodeReturns].map(word);
+    const store = this.#slot([rewards.stride / 4, word(rewards), ...result]);
+    const last = nets.policy.at(-1)!;
+    const valueLast = nets.value.at(-1)!;
+    const outputs = [work.outputs.get(last)!, last.n / 4, work.outputs.get(valueLast)!, valueLast.n / 4];
+    const act = this.#slot(
+      head.head === "gaussian"
+        ? [...outputs, head.actions, actions4, nets.logStd.at, 4 * k4]
+        : [...outputs.map((n) => 4 * n), head.alternatives.length, 4 * actions4, startOf(env), 0, ...head.alternatives],
+    );
+    const bind = (kernel: KernelName, shard: number, job: GPUBufferBinding) => {
+      const buffers: Record<string, GPUBuffer> = {
+        "env.obs": views.observations.shards[shard].buffer,
+        "env.action": views.actions.shards[shard].buffer,
+        "env.result": rewards.shards[shard].buffer,
+      };
+      return bindKernel(this.gpu, kernel, (arena) => buffers[arena] ?? this.buffer(arena), job);
+    };
+    const shards = views.observations.shards.map(async ({ firstWorld, worlds }, shard) => ({
+      firstWorld,
+      worlds,
+      observe: await bind("observe", shard, observe),
+      act: await bind(`act_${head.head}`, shard, act),
+      store: await bind("store", shard, store),
+    }));
+    return { env, shards: await Promise.all(shards) };
+  }
+
+  /** Submits one pass of jobs, with the clock set before. */
+  submit(what: string, values: Values, encode: (pass: GPUComputePassEncoder) => void): void {
+    this.clock.set(values);
+    const { device } = this.gpu;
+    this.#queue.run(what, () => {
+      device.queue.writeBuffer(this.buffer("clock"), 0, this.clock.words);
+      const encoder = device.createCommandEncoder({ label: what });
+      const pass = encoder.beginComputePass({ label: what });
+      encode(pass);
+      pass.end();
+      device.queue.submit([encoder.finish()]);
+    });
+  }
+
+  /** Adds a job to a pass, for `count` invocations. */
+  run(pass: GPUComputePassEncoder, name: string, count: number): void {
+    dispatch(pass, this.#jobs.get(name)!, count);
+  }
+
+  /** Runs networks forward over the first rows of the input. */
+  forward(pass: GPUComputePassEncoder, layers: readonly Layer[], rows: number): void {
+    for (const layer of layers) this.run(pass, `forward ${layer.name}`, Math.ceil(rows / 8) * (layer.n / 8));
+  }
+
+  /** Runs a network backward from the derivatives that lie in its outputs; gradients go to the partial sums. */
+  backward(pass: GPUComputePassEncoder, layers: readonly Layer[], rows: number, chunks: number): void {
+    for (const layer of layers.toReversed()) {
+      this.run(pass, `gradient ${layer.name}`, chunks * (layer.k / 8) * (layer.n / 8));
+      if (layer !== layers[0]) this.run(pass, `backward ${layer.name}`, Math.ceil(rows / 8) * (layer.k / 8));
+    }
+  }
+
+  /** Parameters, optimizer and statistics as at the start of a run. */
+  initialize(env: VectorEnv, seed: number | bigint, initialLogStd: number): void {
+    const { nets, env: head, k4, actions4 } = this.shape;
+    this.write("params", initialParameters(nets, seed, initialLogStd));
+    this.write("moments", new Float32Array(8 * nets.params4));
+
+    // mean 0, deviation 1; columns that only fill up are multiplied by 0
+    const norm = new Float32Array(16 * k4 + 8 * actions4);
+    norm.fill(1, 4 * k4, 4 * k4 + head.observations);
+    const space = env.singleActionSpace;
+    if (space.kind === "box") {
+      for (let i = 0; i < space.size; i++) {
+        const at = 16 * k4 + 8 * (i >> 2) + (i & 3);
+        norm[at] = Math.max(-UNBOUNDED, space.low[i]);
+        norm[at + 4] = Math.min(UNBOUNDED, space.high[i]);
+      }
+    }
+    this.write("norm", norm);
+
+    // reward scale 1, powers of Adam's decays 1
+    const state = new Float32Array(STATE);
+    state[0] = state[1] = state[11] = state[13] = 1;
+    this.write("state", state);
+
+    const worlds = new Uint32Array(env.numEnvs * WORLD);
+    env.worldIds.forEach((id, i) => (worlds[i * WORLD] = id));
+    this.write("worlds", worlds);
+  }
+
+  /** Resolves once all work so far is done. Throws where the device refused any. */
+  done(): Promise<void> {
+    return this.#queue.done("wait for the learner");
+  }
+
+  close(): Promise<void> {
+    return this.#reservation.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+const startOf = (env: VectorEnv): number => (env.singleActionSpace.kind === "discrete" ? env.singleActionSpace.start : 0);

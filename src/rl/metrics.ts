@@ -1,0 +1,75 @@
+// what an update reports: the learner's state, read once per update
+
+/** One update in numbers. */
+export interface Metrics {
+  /** Episodes that ended in the rollout, with the means of their returns and lengths; NaN where there were none. */
+  readonly episodes: number;
+  readonly episodeReturn: number;
+  readonly episodeLength: number;
+  readonly policyLoss: number;
+  readonly valueLoss: number;
+  readonly entropy: number;
+  /** Approximate divergence from the policy that acted, mean over minibatches. */
+  readonly kl: number;
+  /** Share of samples whose ratio was beyond the clip. */
+  readonly clipFraction: number;
+  /** Before shortening, mean over minibatches; and the share of minibatches that were shortened. */
+  readonly gradNorm: number;
+  readonly gradClipped: number;
+  /** Share of the returns' variance that the value function explains. */
+  readonly explainedVariance: number;
+  readonly learningRate: number;
+  /** Mean standard deviation of actions, and how many lie at a bound; 0 for discrete actions. */
+  readonly std: number;
+  readonly stdAtBound: number;
+  /** Minibatches that changed the parameters; fewer than all where targetKl stopped the update. */
+  readonly applied: number;
+  readonly minibatches: number;
+  /** Samples that taught something: steps that only reset a world do not. */
+  readonly samples: number;
+  /** Extreme values that were clipped: rewards beyond clipRewards, log ratios beyond 20. */
+  readonly rewardsClipped: number;
+  readonly ratiosClipped: number;
+  /** Steps of worlds whose status was not clean. */
+  readonly badSteps: number;
+  /** Deviation of discounted returns, by which rewards are divided. */
+  readonly rewardScale: number;
+  /** What was not finite, or undefined. */
+  readonly halted: string | undefined;
+}
+
+/** Places of the state: twin of shaders/rl/common.wgsl. */
+const PLACE = { rate: 2, halted: 5, rewardScale: 11, explained: 14, valid: 15, metrics: 16, episodes: 40 } as const;
+const REASONS = [undefined, "loss", "gradient", "log standard deviation"] as const;
+
+export function metricsOf(state: Float32Array): Metrics {
+  const m = PLACE.metrics;
+  const e = PLACE.episodes;
+  const minibatches = state[m];
+  const mean = (i: number) => state[m + i] / Math.max(1, minibatches);
+  const episodes = state[e];
+  return {
+    episodes,
+    episodeReturn: state[e + 1] / episodes,
+    episodeLength: state[e + 2] / episodes,
+    policyLoss: mean(1),
+    valueLoss: mean(2),
+    entropy: mean(3),
+    kl: mean(4),
+    clipFraction: mean(5),
+    gradNorm: mean(6),
+    gradClipped: mean(9),
+    explainedVariance: state[PLACE.explained],
+    learningRate: state[PLACE.rate],
+    std: state[m + 10],
+    stdAtBound: state[m + 11],
+    applied: state[m + 8],
+    minibatches,
+    samples: state[PLACE.valid],
+    rewardsClipped: state[e + 4],
+    ratiosClipped: state[m + 7],
+    badSteps: state[e + 3],
+    rewardScale: 1 / state[PLACE.rewardScale],
+    halted: REASONS[state[PLACE.halted]],
+  };
+}

@@ -1,0 +1,117 @@
+/** Multilayer perceptrons: where their numbers lie in the parameter vector and in memory, and what they start as. */
+import { RandomStream, streams } from "../core/rng.ts";
+
+export type Activation = "tanh" | "relu" | "none";
+/** Codes of the kernels. */
+export const ACTIVATION: Readonly<Record<Activation, number>> = { none: 0, tanh: 1, relu: 2 };
+
+/** One dense layer, y = f(x W + b). `w` and `b`: vec4s in the parameter vector, where W is [k, n] row-major. */
+export interface Layer {
+  readonly name: string;
+  readonly inputs: number;
+  readonly outputs: number;
+  /** Inputs and outputs with padding to whole tiles of 8; the padding's weights are and stay zero. */
+  readonly k: number;
+  readonly n: number;
+  readonly w: number;
+  readonly b: number;
+  readonly activation: Activation;
+  /** Standard deviation of its initial weights, in units of an orthogonal matrix. */
+  readonly gain: number;
+}
+
+/** The parameter vector of a policy and a value function. Offsets and counts are vec4s. */
+export interface Networks {
+  readonly policy: readonly Layer[];
+  readonly value: readonly Layer[];
+  /** Log standard deviations, where the policy is Gaussian. */
+  readonly logStd: { readonly at: number; readonly count: number };
+  readonly params4: number;
+}
+
+export interface NetworkOptions {
+  readonly observations: number;
+  /** What the policy puts out: means, or logits. */
+  readonly outputs: number;
+  readonly hidden: readonly number[];
+  readonly activation: "tanh" | "relu";
+  /** Log standard deviations; 0 for policies that have none. */
+  readonly logStds: number;
+}
+
+/** Tiles of the kernels are 8 by 8. */
+export const TILE = 8;
+export const padTo = (n: number, unit: number): number => Math.ceil(n / unit) * unit;
+
+export function layOutNetworks(options: NetworkOptions): Networks {
+  const { observations, outputs, hidden, activation, logStds } = options;
+  let at = 0;
+
+  const network = (name: string, last: number, lastGain: number): Layer[] => {
+    const widths = [observations, ...hidden, last];
+    return widths.slice(1).map((width, i) => {
+      const isLast = i === hidden.length;
+      const [k, n] = [padTo(widths[i], TILE), padTo(width, TILE)];
+      const w = at;
+      const b = w + (k * n) / 4;
+      at = b + n / 4;
+      return {
+        name: `${name}.${i}`,
+        inputs: widths[i],
+        outputs: width,
+        k,
+        n,
+        w,
+        b,
+        activation: isLast ? ("none" as const) : activation,
+        gain: isLast ? lastGain : Math.SQRT2,
+      };
+    });
+  };
+  // small first actions, as in Andrychowicz et al. 2021
+  const policy = network("policy", outputs, 0.01);
+  const value = network("value", 1, 1);
+  const logStd = { at, count: logStds };
+  return { policy, value, logStd, params4: at + padTo(logStds, TILE) / 4 };
+}
+
+/** The parameters at the start: orthogonal weights, zero biases. Depends on the seed alone. */
+export function initialParameters(nets: Networks, seed: number | bigint, initialLogStd: number) {
+  const params = new Float32Array(nets.params4 * 4);
+  [...nets.policy, ...nets.value].forEach((layer, i) => {
+    const { inputs, outputs, n, w, gain } = layer;
+    const weights = orthogonal(inputs, outputs, new RandomStream(seed, i, 0, streams.initialization));
+    for (let row = 0; row < inputs; row++) {
+      for (let column = 0; column < outputs; column++) {
+        params[w * 4 + row * n + column] = gain * weights[row * outputs + column];
+      }
+    }
+  });
+  params.fill(initialLogStd, nets.logStd.at * 4, nets.logStd.at * 4 + nets.logStd.count);
+  return params;
+}
+
+/** A random matrix with orthonormal rows or columns, whichever are fewer (Saxe et al. 2014). Row-major. */
+function orthogonal(rows: number, columns: number, random: RandomStream): Float64Array {
+  const many = Math.max(rows, columns);
+  const few = Math.min(rows, columns);
+  const vectors: Float64Array[] = [];
+  for (let i = 0; i < few; i++) {
+    const v = Float64Array.from({ length: many }, (_, j) => random.normal(i * many + j));
+    // Gram-Schmidt, twice for rounding
+    for (let pass = 0; pass < 2; pass++) {
+      for (const u of vectors) {
+        let along = 0;
+        for (let j = 0; j < many; j++) along += u[j] * v[j];
+        for (let j = 0; j < many; j++) v[j] -= along * u[j];
+      }
+    }
+    const length = Math.hypot(...v);
+    vectors.push(v.map((x) => x / length));
+  }
+  const matrix = new Float64Array(rows * columns);
+  for (let i = 0; i < few; i++) {
+    for (let j = 0; j < many; j++) matrix[rows > columns ? j * columns + i : i * columns + j] = vectors[i][j];
+  }
+  return matrix;
+}

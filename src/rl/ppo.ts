@@ -1,0 +1,315 @@
+/**
+ * Proximal policy optimization (Schulman et al. 2017), all of it on the device of its environments: no observation, action
+ * or gradient passes through the host, which reads 64 numbers per update.
+ */
+import { CorralError } from "../core/errors.ts";
+import { seedKey } from "../core/rng.ts";
+import type { VectorEnv } from "../env/vector-env.ts";
+import type { Plan } from "../memory/plan.ts";
+import { act, store } from "./act.ts";
+import { learnerShape, planLearner, SUM_PARTS, type LearnerShape } from "./arenas.ts";
+import { Flag } from "./clock.ts";
+import { ppoConfig, type PpoConfig } from "./config.ts";
+import { envShape, Learner, viewsOf, type Bound } from "./learner.ts";
+import { metricsOf, type Metrics } from "./metrics.ts";
+import { halfBits, shuffleKeys } from "./shuffle.ts";
+
+export interface PpoOptions extends Partial<PpoConfig> {
+  /** Of the first parameters, of actions and of the order of samples. Default 0. */
+  readonly seed?: number | bigint;
+  /** Env steps after which a linear schedule has taken the learning rate to 0. Default: 1,000,000. */
+  readonly totalSteps?: number;
+}
+
+/** The plan of the learner of an environment: every byte, before any is held. */
+export function planPpo(env: VectorEnv, options: PpoOptions = {}): Plan {
+  const { config } = settle(options);
+  return planLearner(learnerShape(envShape(env), config), config, viewsOf(env).device.limits);
+}
+
+function settle({ seed = 0, totalSteps = 1e6, ...given }: PpoOptions) {
+  seedKey(seed);
+  if (!(totalSteps >= 1)) {
+    throw new CorralError("bad-option", `totalSteps is ${String(totalSteps)}; pass env steps, at least 1.`, { totalSteps });
+  }
+  return { config: ppoConfig(given), seed, totalSteps };
+}
+
+/** A learner beside its environments, which it steps. Close it before them. */
+export class Ppo implements AsyncDisposable {
+  readonly env: VectorEnv;
+  readonly config: PpoConfig;
+  readonly seed: number | bigint;
+  readonly totalSteps: number;
+  /** Every byte that the learner holds. */
+  readonly plan: Plan;
+  /** Updates and env steps so far. */
+  iteration = 0;
+  envSteps = 0;
+  readonly #learner: Learner;
+  readonly #bound: Bound;
+  readonly #shape: LearnerShape;
+  #started = false;
+  #halted: CorralError | undefined;
+
+  private constructor(env: VectorEnv, settled: ReturnType<typeof settle>, learner: Learner, bound: Bound) {
+    this.env = env;
+    this.config = settled.config;
+    this.seed = settled.seed;
+    this.totalSteps = settled.totalSteps;
+    this.plan = learner.plan;
+    this.#learner = learner;
+    this.#bound = bound;
+    this.#shape = learner.shape;
+  }
+
+  /**
+   * Reserves the learner's memory in the budget of the environments and compiles its kernels. The environments are left
+   * as they are where this fails.
+   * @throws CorralError bad-option, unknown-option, bad-seed, gpu-required, needs-next-step, unsupported-space;
+   *   BudgetExceededError naming the learner's fields; errors of the device
+   */
+  static async create(env: VectorEnv, options: PpoOptions = {}): Promise<Ppo> {
+    const settled = settle(options);
+    const { config, seed } = settled;
+    const shape = learnerShape(envShape(env), config);
+    const learner = await Learner.create(viewsOf(env).device, shape, config);
+    try {
+      const bound = await learner.bindEnv(env);
+      learner.initialize(env, seed, Math.min(config.maxLogStd, Math.max(config.minLogStd, config.initialLogStd)));
+      const ppo = new Ppo(env, settled, learner, bound);
+      ppo.#setClock();
+      await learner.done();
+      return ppo;
+    } catch (error) {
+      await learner.close();
+      throw error;
+    }
+  }
+
+  /** The numbers that stay the same for the whole run. */
+  #setClock(): void {
+    const { config: c, seed } = this;
+    const { samples, nets, obs4, total4, chunkRows } = this.#shape;
+    this.#learner.clock.set({
+      worlds: this.env.numEnvs,
+      steps: c.rolloutSteps,
+      samples,
+      seed: [...seedKey(seed)],
+      half_bits: halfBits(samples),
+      chunk_rows: chunkRows,
+      params4: nets.params4,
+      total4,
+      sum_parts: SUM_PARTS,
+      log_std_at: nets.logStd.at,
+      log_std_count: nets.logStd.count,
+      obs4,
+      gamma: c.gamma,
+      lambda: c.gaeLambda,
+      clip: c.clip,
+      clip_value: c.valueClip,
+      entropy_coef: c.entropyCoef,
+      value_coef: c.valueCoef,
+      max_grad_norm: c.maxGradNorm,
+      target_kl: c.targetKl,
+      log_std_min: c.minLogStd,
+      log_std_max: c.maxLogStd,
+      clip_reward: c.clipRewards,
+      clip_obs: c.normalizeObservations ? c.clipObservations : Infinity,
+      beta1: c.beta1,
+      beta2: c.beta2,
+      adam_eps: c.adamEpsilon,
+      adaptive_min: 1e-5,
+      adaptive_max: 1e-2,
+    });
+  }
+
+  /** The learning rate that the schedule gives this update; adaptive ones start from it. */
+  get learningRate(): number {
+    const { schedule, learningRate } = this.config;
+    return schedule === "linear" ? learningRate * Math.max(0, 1 - this.envSteps / this.totalSteps) : learningRate;
+  }
+
+  /**
+   * One rollout and one update.
+   * @throws CorralError non-finite-update where a loss, a gradient or a log standard deviation was not finite: the
+   *   parameters are those of before; what the environments throw
+   */
+  async iterate(): Promise<Metrics> {
+    if (this.#halted) throw this.#halted;
+    if (!this.#started) await this.env.reset();
+    this.#started = true;
+
+    await this.#collect();
+    this.#estimateAdvantages();
+    this.#update();
+    if (this.config.normalizeObservations) this.#observeMoments();
+
+    const metrics = metricsOf(await this.#learner.readState());
+    this.iteration++;
+    this.envSteps += this.#shape.samples;
+    if (metrics.halted) {
+      this.#halted = new CorralError(
+        "non-finite-update",
+        `update ${this.iteration} was stopped: its ${metrics.halted} is not finite. The parameters are those of before it. ` +
+          `Lower learningRate or maxGradNorm, or look at the environment's rewards and observations.`,
+        { iteration: this.iteration, what: metrics.halted },
+      );
+      throw this.#halted;
+    }
+    return metrics;
+  }
+
+  /** Phase 1: the policy acts in all worlds, and what comes of it goes into the rollout. */
+  async #collect(): Promise<void> {
+    const { env, config } = this;
+    const learner = this.#learner;
+    const { actions } = viewsOf(env);
+    const first = this.iteration * config.rolloutSteps;
+    for (let t = 0; t < config.rolloutSteps; t++) {
+      act(learner, this.#bound, { t, draw: first + t, flags: Flag.keep });
+      await env.step(actions, { readback: false });
+      store(learner, this.#bound, t);
+    }
+    // what the last observations are worth
+    act(learner, this.#bound, { flags: Flag.bootstrap });
+  }
+
+  /** Phase 2: the scale of rewards, then advantages and returns backwards in time. */
+  #estimateAdvantages(): void {
+    const { config } = this;
+    const learner = this.#learner;
+    const { numEnvs } = this.env;
+    const flags =
+      (config.normalizeRewards ? Flag.scaleReward : 0) | (config.normalizeAdvantages ? Flag.normalizeAdvantage : 0);
+    learner.submit("advantages", { flags }, (pass) => {
+      learner.run(pass, "returns", numEnvs);
+      learner.run(pass, "sum_worlds", SUM_PARTS);
+      learner.run(pass, "scale_rewards", 1);
+      learner.run(pass, "advantages", numEnvs);
+      learner.run(pass, "sum_worlds", SUM_PARTS);
+      learner.run(pass, "scale_advantages", 1);
+    });
+  }
+
+  /** Phase 3: epochs of minibatches in shuffled order. */
+  #update(): void {
+    const { config, seed, iteration } = this;
+    const { samples, minibatch } = this.#shape;
+    const adapts = config.schedule === "adaptive";
+    const always =
+      (adapts ? Flag.adaptRate : 0) | (!adapts && config.targetKl < Infinity && config.targetKl > 0 ? Flag.stopAtKl : 0);
+    this.#learner.clock.set({ learning_rate: this.learningRate });
+    for (let epoch = 0; epoch < config.epochs; epoch++) {
+      const keys = shuffleKeys(seed, iteration, epoch);
+      for (let first = 0; first < samples; first += minibatch) {
+        const isFirst = epoch === 0 && first === 0;
+        const flags = always | (isFirst ? Flag.firstMinibatch : 0);
+        this.#step(first, Math.min(minibatch, samples - first), keys, flags);
+      }
+    }
+  }
+
+  /** One minibatch: forward, loss, backward, and Adam where the judge lets it. */
+  #step(first: number, rows: number, keys: readonly number[], flags: number): void {
+    const learner = this.#learner;
+    const { nets, k4, total4, chunkRows } = this.#shape;
+    const chunks = Math.ceil(rows / chunkRows);
+    learner.submit("update", { first, rows, chunks, keys, flags }, (pass) => {
+      learner.run(pass, "gather", rows * k4);
+      learner.forward(pass, nets.policy, rows);
+      learner.forward(pass, nets.value, rows);
+      learner.run(pass, "loss", rows);
+      learner.run(pass, "gradient statistics", chunks);
+      if (nets.logStd.count > 0) learner.run(pass, "gradient log_std", chunks * Math.ceil(nets.logStd.count / 8));
+      learner.backward(pass, nets.policy, rows, chunks);
+      learner.backward(pass, nets.value, rows, chunks);
+      learner.run(pass, "reduce", total4);
+      learner.run(pass, "squares", SUM_PARTS);
+      learner.run(pass, "judge", 1);
+      learner.run(pass, "adam", nets.params4);
+    });
+  }
+
+  /** Phase 4: the rollout's observations move the normalizer that the next rollout acts with. */
+  #observeMoments(): void {
+    const learner = this.#learner;
+    const { obs4 } = this.#shape;
+    learner.submit("moments", {}, (pass) => {
+      learner.run(pass, "sum_obs", SUM_PARTS * obs4);
+      learner.run(pass, "merge_obs", obs4);
+    });
+  }
+
+  /**
+   * Plays whole episodes in other worlds of the same environment, at most as many as the learner's, and returns the mean
+   * of the first episode of each. By default with the most likely actions. Does not change the learner.
+   */
+  async evaluate(env: VectorEnv, { sample = false, seed = 0 }: EvaluateOptions = {}): Promise<Evaluation> {
+    const learner = this.#learner;
+    const bound = await learner.bindEnv(checkPeer(env, this.env));
+    const { actions } = viewsOf(env);
+    let result = await env.reset({ seed });
+    const open = new Uint8Array(env.numEnvs).fill(1);
+    let left = env.numEnvs;
+    const returns = new Float64Array(env.numEnvs);
+    const lengths = new Uint32Array(env.numEnvs);
+    for (let t = 0; left > 0; t++) {
+      act(learner, bound, { t: 0, draw: 0x80000000 + t, flags: sample ? 0 : Flag.deterministic });
+      result = await env.step(actions);
+      const { episode } = result.infos;
+      for (let w = 0; episode && w < env.numEnvs; w++) {
+        if (episode.mask[w] === 0 || open[w] === 0) continue;
+        open[w] = 0;
+        left--;
+        returns[w] = episode.r[w];
+        lengths[w] = episode.l[w];
+      }
+    }
+    const mean = (of: Iterable<number>) => [...of].reduce((sum, x) => sum + x, 0) / env.numEnvs;
+    return { episodes: env.numEnvs, meanReturn: mean(returns), meanLength: mean(lengths), returns };
+  }
+
+  /** The parameters as they are now: policy, value function, log standard deviations; see `networks`. */
+  parameters(): Promise<Float32Array> {
+    return this.#learner.read("params", new Float32Array(4 * this.#shape.nets.params4));
+  }
+
+  /** Gives the learner's memory back. */
+  close(): Promise<void> {
+    return this.#learner.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+export interface EvaluateOptions {
+  /** Draw actions as in training. */
+  readonly sample?: boolean;
+  /** Of the start states. */
+  readonly seed?: number | bigint;
+}
+
+/** The first episode of each world. */
+export interface Evaluation {
+  readonly episodes: number;
+  readonly meanReturn: number;
+  readonly meanLength: number;
+  readonly returns: Float64Array;
+}
+
+function checkPeer(env: VectorEnv, trained: VectorEnv): VectorEnv {
+  const same =
+    env.id === trained.id &&
+    env.singleObservationSpace.size === trained.singleObservationSpace.size &&
+    env.singleActionSpace.size === trained.singleActionSpace.size &&
+    env.gpu?.device === trained.gpu?.device;
+  if (same && env.numEnvs <= trained.numEnvs) return env;
+  throw new CorralError(
+    "bad-peer",
+    `cannot evaluate on ${env.numEnvs} worlds of ${env.id}: the learner is of ${trained.numEnvs} worlds of ${trained.id}. Pass as many or fewer worlds of the same environment, on the same device.`,
+    { id: env.id, numEnvs: env.numEnvs },
+  );
+}
