@@ -57,10 +57,14 @@ type ValueOf<T> = T extends boolean
 /** Hyperparameters by name; `PPO_OPTIONS` says what each means. */
 export type PpoConfig = { readonly [K in PpoOption]: ValueOf<(typeof PPO_OPTIONS)[K]["default"]> };
 
-const show = (value: unknown): string => (Array.isArray(value) ? `[${value.join(", ")}]` : JSON.stringify(value) ?? String(value));
+const show = (value: unknown): string =>
+  Array.isArray(value) ? `[${value.join(", ")}]` : (JSON.stringify(value) ?? String(value));
 
 const bad = (name: string, value: unknown, want: string): CorralError =>
-  new CorralError("bad-option", `${name} is ${typeof value === "number" ? String(value) : show(value)}; ${want}.`, { name, value });
+  new CorralError("bad-option", `${name} is ${typeof value === "number" ? String(value) : show(value)}; ${want}.`, {
+    name,
+    value,
+  });
 
 /** Widest hidden layer, and most of them. */
 const MAX_WIDTH = 8192;
@@ -96,7 +100,8 @@ export function ppoConfig(given: Partial<PpoConfig> = {}): PpoConfig {
 function check(name: string, value: unknown, row: Row): void {
   const { default: usual, min = -Infinity, max = Infinity, integer, oneOf } = row;
   if (oneOf) {
-    if (!oneOf.includes(value as string)) throw bad(name, value, `pass ${oneOf.map((word) => `"${word}"`).join(" or ")}`);
+    if (!oneOf.includes(value as string))
+      throw bad(name, value, `pass ${oneOf.map((word) => `"${word}"`).join(" or ")}`);
   } else if (typeof usual === "boolean") {
     if (typeof value !== "boolean") throw bad(name, value, "pass true or false");
   } else if (typeof usual === "number") {

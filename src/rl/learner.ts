@@ -312,4 +312,5 @@ export class Learner implements AsyncDisposable {
   }
 }
 
-const startOf = (env: VectorEnv): number => (env.singleActionSpace.kind === "discrete" ? env.singleActionSpace.start : 0);
+const startOf = (env: VectorEnv): number =>
+  env.singleActionSpace.kind === "discrete" ? env.singleActionSpace.start : 0;

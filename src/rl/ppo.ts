@@ -30,7 +30,9 @@ export function planPpo(env: VectorEnv, options: PpoOptions = {}): Plan {
 function settle({ seed = 0, totalSteps = 1e6, ...given }: PpoOptions) {
   seedKey(seed);
   if (!(totalSteps >= 1)) {
-    throw new CorralError("bad-option", `totalSteps is ${String(totalSteps)}; pass env steps, at least 1.`, { totalSteps });
+    throw new CorralError("bad-option", `totalSteps is ${String(totalSteps)}; pass env steps, at least 1.`, {
+      totalSteps,
+    });
   }
   return { config: ppoConfig(given), seed, totalSteps };
 }
@@ -198,7 +200,8 @@ export class Ppo implements AsyncDisposable {
     const { samples, minibatch } = this.#shape;
     const adapts = config.schedule === "adaptive";
     const always =
-      (adapts ? Flag.adaptRate : 0) | (!adapts && config.targetKl < Infinity && config.targetKl > 0 ? Flag.stopAtKl : 0);
+      (adapts ? Flag.adaptRate : 0) |
+      (!adapts && config.targetKl < Infinity && config.targetKl > 0 ? Flag.stopAtKl : 0);
     this.#learner.clock.set({ learning_rate: this.learningRate });
     for (let epoch = 0; epoch < config.epochs; epoch++) {
       const keys = shuffleKeys(seed, iteration, epoch);
