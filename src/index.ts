@@ -68,3 +68,13 @@ export {
   type VecOptions,
   type VecSnapshot,
 } from "./env/index.ts";
+
+export {
+  Ppo,
+  planPpo,
+  PPO_OPTIONS,
+  type Evaluation,
+  type Metrics,
+  type PpoConfig,
+  type PpoOptions,
+} from "./rl/index.ts";

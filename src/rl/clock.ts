@@ -78,7 +78,7 @@ export class Clock {
     for (const [name, value] of Object.entries(values)) {
       const { at, type } = this.#places.get(name)!;
       const into = type === "f32" ? this.#floats : this.words;
-      const list = typeof value === "number" ? [value] : (value as readonly number[]);
+      const list = typeof value === "number" ? [value] : value;
       list.forEach((x, i) => (into[at + i] = type === "f32" ? Math.max(-LARGE, Math.min(LARGE, x)) : x));
     }
     return this;

@@ -117,6 +117,12 @@ export function kernelCode(name: KernelName): string {
   return ["rl/common.wgsl", ...files].map(textOf).join("\n") + (code?.() ?? "");
 }
 
+/** The name of a kernel's entry point. */
+export function entryOf(name: KernelName): string {
+  const { entry = "main" }: KernelSource = KERNELS[name];
+  return entry;
+}
+
 /** Workgroups of 32 invocations. */
 export const WORKGROUP = 32;
 const MAX_GROUPS = 65535;
@@ -129,8 +135,7 @@ export interface Job {
 
 /** Compiles a kernel; equal ones on a device share one pipeline. */
 export function compileKernel(gpu: GpuDevice, name: KernelName): Promise<GPUComputePipeline> {
-  const { entry = "main" }: KernelSource = KERNELS[name];
-  return pipelinesOf(gpu).compute({ label: `rl.${name}`, code: kernelCode(name), entryPoint: entry });
+  return pipelinesOf(gpu).compute({ label: `rl.${name}`, code: kernelCode(name), entryPoint: entryOf(name) });
 }
 
 /** Binds a kernel: `bufferOf` knows arenas by name, `job` is where its numbers lie in the uniform buffer. */

@@ -13,6 +13,7 @@ import { ppoConfig, type PpoConfig } from "./config.ts";
 import { envShape, Learner, viewsOf, type Bound } from "./learner.ts";
 import { metricsOf, type Metrics } from "./metrics.ts";
 import { halfBits, shuffleKeys } from "./shuffle.ts";
+import { estimateAdvantages, observeMoments, trainMinibatch } from "./update.ts";
 
 export interface PpoOptions extends Partial<PpoConfig> {
   /** Of the first parameters, of actions and of the order of samples. Default 0. */
@@ -145,7 +146,7 @@ export class Ppo implements AsyncDisposable {
     await this.#collect();
     this.#estimateAdvantages();
     this.#update();
-    if (this.config.normalizeObservations) this.#observeMoments();
+    if (this.config.normalizeObservations) observeMoments(this.#learner);
 
     const metrics = metricsOf(await this.#learner.readState());
     this.iteration++;
@@ -179,19 +180,9 @@ export class Ppo implements AsyncDisposable {
 
   /** Phase 2: the scale of rewards, then advantages and returns backwards in time. */
   #estimateAdvantages(): void {
-    const { config } = this;
-    const learner = this.#learner;
-    const { numEnvs } = this.env;
-    const flags =
-      (config.normalizeRewards ? Flag.scaleReward : 0) | (config.normalizeAdvantages ? Flag.normalizeAdvantage : 0);
-    learner.submit("advantages", { flags }, (pass) => {
-      learner.run(pass, "returns", numEnvs);
-      learner.run(pass, "sum_worlds", SUM_PARTS);
-      learner.run(pass, "scale_rewards", 1);
-      learner.run(pass, "advantages", numEnvs);
-      learner.run(pass, "sum_worlds", SUM_PARTS);
-      learner.run(pass, "scale_advantages", 1);
-    });
+    const { normalizeRewards, normalizeAdvantages } = this.config;
+    const flags = (normalizeRewards ? Flag.scaleReward : 0) | (normalizeAdvantages ? Flag.normalizeAdvantage : 0);
+    estimateAdvantages(this.#learner, flags);
   }
 
   /** Phase 3: epochs of minibatches in shuffled order. */
@@ -208,40 +199,9 @@ export class Ppo implements AsyncDisposable {
       for (let first = 0; first < samples; first += minibatch) {
         const isFirst = epoch === 0 && first === 0;
         const flags = always | (isFirst ? Flag.firstMinibatch : 0);
-        this.#step(first, Math.min(minibatch, samples - first), keys, flags);
+        trainMinibatch(this.#learner, { first, rows: Math.min(minibatch, samples - first), keys, flags });
       }
     }
-  }
-
-  /** One minibatch: forward, loss, backward, and Adam where the judge lets it. */
-  #step(first: number, rows: number, keys: readonly number[], flags: number): void {
-    const learner = this.#learner;
-    const { nets, k4, total4, chunkRows } = this.#shape;
-    const chunks = Math.ceil(rows / chunkRows);
-    learner.submit("update", { first, rows, chunks, keys, flags }, (pass) => {
-      learner.run(pass, "gather", rows * k4);
-      learner.forward(pass, nets.policy, rows);
-      learner.forward(pass, nets.value, rows);
-      learner.run(pass, "loss", rows);
-      learner.run(pass, "gradient statistics", chunks);
-      if (nets.logStd.count > 0) learner.run(pass, "gradient log_std", chunks * Math.ceil(nets.logStd.count / 8));
-      learner.backward(pass, nets.policy, rows, chunks);
-      learner.backward(pass, nets.value, rows, chunks);
-      learner.run(pass, "reduce", total4);
-      learner.run(pass, "squares", SUM_PARTS);
-      learner.run(pass, "judge", 1);
-      learner.run(pass, "adam", nets.params4);
-    });
-  }
-
-  /** Phase 4: the rollout's observations move the normalizer that the next rollout acts with. */
-  #observeMoments(): void {
-    const learner = this.#learner;
-    const { obs4 } = this.#shape;
-    learner.submit("moments", {}, (pass) => {
-      learner.run(pass, "sum_obs", SUM_PARTS * obs4);
-      learner.run(pass, "merge_obs", obs4);
-    });
   }
 
   /**
@@ -261,7 +221,8 @@ export class Ppo implements AsyncDisposable {
       act(learner, bound, { t: 0, draw: 0x80000000 + t, flags: sample ? 0 : Flag.deterministic });
       result = await env.step(actions);
       const { episode } = result.infos;
-      for (let w = 0; episode && w < env.numEnvs; w++) {
+      if (!episode) continue;
+      for (let w = 0; w < env.numEnvs; w++) {
         if (episode.mask[w] === 0 || open[w] === 0) continue;
         open[w] = 0;
         left--;

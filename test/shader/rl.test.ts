@@ -1,13 +1,13 @@
 /** Every kernel of the learner compiles without a driver, with the buffers that it is said to have. */
 import { expect, test } from "vitest";
 import { compileOnNull } from "../../src/gpu/index.ts";
-import { kernelCode, KERNELS, type KernelName } from "../../src/rl/kernels.ts";
+import { entryOf, kernelCode, KERNELS, type KernelName } from "../../src/rl/kernels.ts";
 
 /** What a default device gives a stage. */
 const MAX_BUFFERS = 8;
 
 test.each(Object.keys(KERNELS) as KernelName[])("%s", async (name) => {
   const kernel = KERNELS[name];
-  await compileOnNull(kernelCode(name), name, ["entry" in kernel ? kernel.entry : "main"]);
+  await compileOnNull(kernelCode(name), name, [entryOf(name)]);
   expect(Object.keys(kernel.buffers).length).toBeLessThanOrEqual(MAX_BUFFERS);
 });

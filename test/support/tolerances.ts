@@ -99,3 +99,11 @@ export const envBounds = {
   reward64: { value: 1e-6, reason: "Gymnasium takes the control cost of float32 actions in float32" },
   cartpole: { value: 1e-6, reason: "float32: one step of two bodies" },
 } as const satisfies Record<string, Tolerance>;
+
+/** The learner's kernels against float64. */
+export const learnerBounds = {
+  gradient: {
+    value: 2e-5,
+    reason: "relative to the largest entry: sums over 66 samples and three layers in float32, tanh to 4e-7",
+  },
+} as const satisfies Record<string, Tolerance>;

@@ -1,0 +1,96 @@
+/** PPO's loss written in jax-js, which differentiates it by itself: a second opinion on every gradient. */
+import { defaultDevice, grad, init, nn, numpy as np } from "@jax-js/jax";
+import type { Layer } from "../../src/rl/networks.ts";
+import type { MadeCase } from "./learner-case.ts";
+
+type Array = np.Array;
+type Params = Record<string, Array>;
+
+const HALF_LOG_2PI = 0.5 * Math.log(2 * Math.PI);
+
+/** Weights and biases without padding, by layer. */
+function unpack({ shape, params }: MadeCase): Params {
+  const { nets } = shape;
+  const packed: Params = {};
+  for (const { name, inputs, outputs, n, w, b } of [...nets.policy, ...nets.value]) {
+    const rows = globalThis.Array.from({ length: inputs }, (_, i) => [
+      ...params.subarray(4 * w + i * n, 4 * w + i * n + outputs),
+    ]);
+    packed[`${name}.w`] = np.array(rows);
+    packed[`${name}.b`] = np.array([...params.subarray(4 * b, 4 * b + outputs)]);
+  }
+  const { at, count } = nets.logStd;
+  if (count > 0) packed.logStd = np.array([...params.subarray(4 * at, 4 * at + count)]);
+  return packed;
+}
+
+function forward(p: Params, layers: readonly Layer[], input: Array): Array {
+  let x = input;
+  for (const { name, activation } of layers) {
+    x = np.matmul(x, p[`${name}.w`].ref).add(p[`${name}.b`].ref);
+    if (activation === "tanh") x = np.tanh(x);
+    if (activation === "relu") x = nn.relu(x);
+  }
+  return x;
+}
+
+/** The gradient of the summed loss, laid out as the kernels' parameters. */
+export async function jaxGradient(made: MadeCase): Promise<Float32Array> {
+  await init("cpu");
+  defaultDevice("cpu");
+  const { shape, config, scale, params } = made;
+  const samples = made.samples.filter(({ skipped }) => !skipped);
+  const { nets, env } = shape;
+  const column = (of: (s: (typeof samples)[number]) => number) => np.array(samples.map(of));
+
+  const loss = (p: Params): Array => {
+    const obs = () => np.array(samples.map((s) => [...s.obs]));
+    const out = forward(p, nets.policy, obs());
+    const value = forward(p, nets.value, obs()).reshape([samples.length]);
+    let logProb: Array = np.zeros([samples.length]);
+    let entropy: Array = np.zeros([samples.length]);
+    if (env.head === "gaussian") {
+      const actions = np.array(samples.map((s) => [...s.action]));
+      const z = actions.sub(out).mul(np.exp(p.logStd.ref.neg()));
+      logProb = z.ref.mul(z).mul(-0.5).sub(p.logStd.ref).sub(HALF_LOG_2PI).sum(1);
+      entropy = entropy.add(p.logStd.ref.add(0.5 + HALF_LOG_2PI).sum());
+    } else {
+      let at = 0;
+      env.alternatives.forEach((count, d) => {
+        const l = nn.logSoftmax(out.ref.slice([], [at, at + count]), -1);
+        const chosen = samples.map((s) =>
+          globalThis.Array.from({ length: count }, (_, a) => (a === s.action[d] ? 1 : 0)),
+        );
+        logProb = logProb.add(l.ref.mul(np.array(chosen)).sum(1));
+        entropy = entropy.sub(np.exp(l.ref).mul(l).sum(1));
+        at += count;
+      });
+      out.dispose();
+    }
+    const advantage = column((s) => (s.advantage - scale.mean) * scale.factor);
+    const ratio = np.exp(logProb.sub(column((s) => s.logProb)));
+    const bounded = np.clip(ratio.ref, 1 - config.clip, 1 + config.clip);
+    const policyLoss = np.maximum(advantage.ref.neg().mul(ratio), advantage.neg().mul(bounded));
+
+    const target = column((s) => s.target);
+    const old = column((s) => s.value);
+    const moved = value.ref.sub(old.ref);
+    const limit = Math.min(1e30, config.valueClip);
+    const near = old.add(np.clip(moved, -limit, limit)).sub(target.ref);
+    const error = value.sub(target);
+    const valueLoss = np.maximum(error.ref.mul(error), near.ref.mul(near)).mul(0.5);
+    return policyLoss.add(valueLoss.mul(config.valueCoef)).sub(entropy.mul(config.entropyCoef)).sum();
+  };
+
+  const gradients = grad(loss)(unpack(made));
+  const flat = new Float32Array(params.length);
+  for (const { name, inputs, outputs, n, w, b } of [...nets.policy, ...nets.value]) {
+    const weights = await gradients[`${name}.w`].data();
+    for (let i = 0; i < inputs; i++) {
+      for (let j = 0; j < outputs; j++) flat[4 * w + i * n + j] = weights[i * outputs + j];
+    }
+    flat.set(await gradients[`${name}.b`].data(), 4 * b);
+  }
+  if (nets.logStd.count > 0) flat.set(await gradients.logStd.data(), 4 * nets.logStd.at);
+  return flat;
+}

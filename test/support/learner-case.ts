@@ -1,0 +1,118 @@
+/** A learner without environments, over a rollout made up from a seed: what tests of its kernels start from. */
+import { RandomStream } from "../../src/core/rng.ts";
+import { openDevice, type GpuDevice } from "../../src/gpu/index.ts";
+import { learnerShape, SAMPLE, STATE, WORLD, type EnvShape, type LearnerShape } from "../../src/rl/arenas.ts";
+import { ppoConfig, type PpoConfig } from "../../src/rl/config.ts";
+import { Learner } from "../../src/rl/learner.ts";
+import { halfBits } from "../../src/rl/shuffle.ts";
+import { distribution, mlp, type RefSample } from "./ppo-reference.ts";
+
+export const WORLDS = 6;
+export const STEPS = 11;
+
+export interface LearnerCase {
+  readonly name: string;
+  readonly env: Pick<EnvShape, "head" | "observations" | "alternatives" | "actions">;
+  readonly config: Partial<PpoConfig>;
+}
+
+export interface MadeCase {
+  readonly learner: Learner;
+  readonly shape: LearnerShape;
+  readonly config: PpoConfig;
+  readonly params: Float32Array<ArrayBuffer>;
+  readonly samples: readonly RefSample[];
+  /** Mean and factor of advantages. */
+  readonly scale: { readonly mean: number; readonly factor: number };
+  /** Whether a parameter is one, not padding. */
+  readonly isUsed: (i: number) => boolean;
+}
+
+let device: Promise<GpuDevice> | undefined;
+
+export const sharedDevice = (): Promise<GpuDevice> => (device ??= openDevice());
+
+export async function makeCase({ env, config: given }: LearnerCase, seed: number): Promise<MadeCase> {
+  const outputs = env.head === "gaussian" ? env.actions : env.alternatives.reduce((a, b) => a + b, 0);
+  const config = ppoConfig({ rolloutSteps: STEPS, minibatches: 1, ...given });
+  const shape = learnerShape({ id: "case", numEnvs: WORLDS, outputs, ...env }, config);
+  const learner = await Learner.create(await sharedDevice(), shape, config);
+  const { nets, obs4, actions4, k4 } = shape;
+
+  const random = new RandomStream(seed, 0, 0, 1024);
+  let drawn = 0;
+  const normal = () => Math.fround(random.normal(drawn++));
+  const used = new Uint8Array(4 * nets.params4);
+  for (const { inputs, n, outputs: wide, w, b } of [...nets.policy, ...nets.value]) {
+    for (let i = 0; i < inputs; i++) used.fill(1, 4 * w + i * n, 4 * w + i * n + wide);
+    used.fill(1, 4 * b, 4 * b + wide);
+  }
+  used.fill(1, 4 * nets.logStd.at, 4 * nets.logStd.at + nets.logStd.count);
+  const params = Float32Array.from(used, (isUsed) => (isUsed ? 0.5 * normal() : 0));
+
+  const rolloutObs = new Float32Array(shape.samples * 4 * obs4);
+  const actionWords = new Uint32Array(shape.samples * 4 * actions4);
+  const actionFloats = new Float32Array(actionWords.buffer);
+  const records = new Float32Array(shape.samples * SAMPLE);
+  const samples = Array.from({ length: shape.samples }, (_, s): RefSample => {
+    const obs = Array.from({ length: env.observations }, normal);
+    rolloutObs.set(obs, s * 4 * obs4);
+    const out = mlp(params, nets.policy, obs);
+    const action =
+      env.head === "gaussian"
+        ? out.map((mean) => Math.fround(mean + normal()))
+        : env.alternatives.map((count) => random.integer(drawn++, count));
+    (env.head === "gaussian" ? actionFloats : actionWords).set(action, s * 4 * actions4);
+    // as if the policy and the value function had moved since
+    const logProb = Math.fround(distribution(shape, params, out, action).logProb + 0.3 * normal());
+    const value = Math.fround(mlp(params, nets.value, obs)[0] + 0.3 * normal());
+    const skipped = s % 13 === 5;
+    const [advantage, target] = [normal(), normal()];
+    records.set([logProb, value, normal(), skipped ? 4 : 0, advantage, target], s * SAMPLE);
+    return { obs, action, logProb, value, skipped, advantage, target };
+  });
+
+  const scale = { mean: 0.25, factor: 1.5 };
+  const norm = new Float32Array(16 * k4 + 8 * actions4);
+  norm.fill(1, 4 * k4, 4 * k4 + env.observations);
+  const state = new Float32Array(STATE);
+  state.set([1, 1]);
+  state.set([1, scale.mean, scale.factor], 11);
+  learner.write("params", params);
+  learner.write("moments", new Float32Array(8 * nets.params4));
+  learner.write("norm", norm);
+  learner.write("state", state);
+  learner.write("worlds", new Float32Array(WORLDS * WORLD));
+  learner.write("rollout_obs", rolloutObs);
+  learner.write("rollout_actions", actionWords);
+  learner.write("samples", records);
+  learner.clock.set({
+    worlds: WORLDS,
+    steps: STEPS,
+    samples: shape.samples,
+    half_bits: halfBits(shape.samples),
+    chunk_rows: shape.chunkRows,
+    params4: nets.params4,
+    total4: shape.total4,
+    sum_parts: 128,
+    log_std_at: nets.logStd.at,
+    log_std_count: nets.logStd.count,
+    obs4,
+    gamma: config.gamma,
+    lambda: config.gaeLambda,
+    clip: config.clip,
+    clip_value: config.valueClip,
+    entropy_coef: config.entropyCoef,
+    value_coef: config.valueCoef,
+    max_grad_norm: config.maxGradNorm,
+    learning_rate: config.learningRate,
+    log_std_min: config.minLogStd,
+    log_std_max: config.maxLogStd,
+    clip_reward: config.clipRewards,
+    clip_obs: 10,
+    beta1: config.beta1,
+    beta2: config.beta2,
+    adam_eps: config.adamEpsilon,
+  });
+  return { learner, shape, config, params, samples, scale, isUsed: (i) => used[i] === 1 };
+}

@@ -1,0 +1,102 @@
+/** PPO's loss in plain float64, sample by sample, from the formulas of the paper: what the kernels' gradients are checked against. */
+import type { LearnerShape } from "../../src/rl/arenas.ts";
+import type { PpoConfig } from "../../src/rl/config.ts";
+import type { Layer } from "../../src/rl/networks.ts";
+
+/** One sample of a rollout. */
+export interface RefSample {
+  readonly obs: readonly number[];
+  readonly action: readonly number[];
+  readonly logProb: number;
+  readonly value: number;
+  readonly skipped: boolean;
+  readonly advantage: number;
+  readonly target: number;
+}
+
+const HALF_LOG_2PI = 0.5 * Math.log(2 * Math.PI);
+
+export function mlp(params: ArrayLike<number>, layers: readonly Layer[], input: readonly number[]): number[] {
+  let x = [...input];
+  for (const { inputs, outputs, n, w, b, activation } of layers) {
+    const y = Array.from({ length: outputs }, (_, j) => params[4 * b + j]);
+    for (let i = 0; i < inputs; i++) for (let j = 0; j < outputs; j++) y[j] += x[i] * params[4 * w + i * n + j];
+    x = y.map((v) => (activation === "tanh" ? Math.tanh(v) : activation === "relu" ? Math.max(0, v) : v));
+  }
+  return x;
+}
+
+export function logSoftmax(logits: readonly number[]): number[] {
+  const best = Math.max(...logits);
+  const total = Math.log(logits.reduce((sum, l) => sum + Math.exp(l - best), 0));
+  return logits.map((l) => l - best - total);
+}
+
+/** Log probability of an action, and entropy. */
+export function distribution(
+  shape: LearnerShape,
+  params: ArrayLike<number>,
+  out: readonly number[],
+  action: readonly number[],
+) {
+  let logProb = 0;
+  let entropy = 0;
+  if (shape.env.head === "gaussian") {
+    out.forEach((mean, i) => {
+      const logStd = params[4 * shape.nets.logStd.at + i];
+      const z = (action[i] - mean) / Math.exp(logStd);
+      logProb += -0.5 * z * z - logStd - HALF_LOG_2PI;
+      entropy += logStd + 0.5 + HALF_LOG_2PI;
+    });
+    return { logProb, entropy };
+  }
+  let at = 0;
+  shape.env.alternatives.forEach((count, d) => {
+    const l = logSoftmax(out.slice(at, at + count));
+    logProb += l[action[d]];
+    entropy -= l.reduce((sum, x) => sum + Math.exp(x) * x, 0);
+    at += count;
+  });
+  return { logProb, entropy };
+}
+
+/** The sum over samples of everything PPO minimises, and its parts. */
+export function ppoLoss(
+  shape: LearnerShape,
+  config: PpoConfig,
+  scale: { readonly mean: number; readonly factor: number },
+  params: ArrayLike<number>,
+  samples: readonly RefSample[],
+) {
+  const sums = { count: 0, policy: 0, value: 0, entropy: 0, kl: 0, clipped: 0 };
+  for (const s of samples) {
+    if (s.skipped) continue;
+    const { logProb, entropy } = distribution(shape, params, mlp(params, shape.nets.policy, s.obs), s.action);
+    const [value] = mlp(params, shape.nets.value, s.obs);
+    const advantage = (s.advantage - scale.mean) * scale.factor;
+    const ratio = Math.exp(logProb - s.logProb);
+    const bounded = Math.min(1 + config.clip, Math.max(1 - config.clip, ratio));
+    const near = s.value + Math.min(config.valueClip, Math.max(-config.valueClip, value - s.value));
+    sums.count++;
+    sums.policy += Math.max(-advantage * ratio, -advantage * bounded);
+    sums.value += 0.5 * Math.max((value - s.target) ** 2, (near - s.target) ** 2);
+    sums.entropy += entropy;
+    sums.kl += ratio - 1 - Math.log(ratio);
+    sums.clipped += bounded === ratio ? 0 : 1;
+  }
+  return { ...sums, total: sums.policy + config.valueCoef * sums.value - config.entropyCoef * sums.entropy };
+}
+
+/** The gradient of a function by central differences, where `isUsed` holds. */
+export function differences(
+  params: Float64Array,
+  isUsed: (i: number) => boolean,
+  f: (params: Float64Array) => number,
+): Float64Array {
+  const h = 1e-5;
+  return params.map((_, i) => {
+    if (!isUsed(i)) return 0;
+    const at = (x: number) => f(params.with(i, x));
+    return (at(params[i] + h) - at(params[i] - h)) / (2 * h);
+  });
+}
