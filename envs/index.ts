@@ -9,6 +9,7 @@ import { humanoidStandup } from "./humanoid_standup/task.ts";
 import { invertedDoublePendulum } from "./inverted_double_pendulum/task.ts";
 import { invertedPendulum } from "./inverted_pendulum/task.ts";
 import { reacher } from "./reacher/task.ts";
+import { swimmer } from "./swimmer/task.ts";
 import { walker2d } from "./walker2d/task.ts";
 
 export const tasks = [
@@ -21,6 +22,7 @@ export const tasks = [
   invertedDoublePendulum,
   invertedPendulum,
   reacher,
+  swimmer,
   walker2d,
 ] as const;
 

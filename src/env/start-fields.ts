@@ -19,7 +19,7 @@ const STAGES: readonly (readonly [(m: ModelView, d: DataView) => void, readonly 
   [tendon, ["ten_length", "ten_velocity"]],
   [transmission, ["actuator_length", "actuator_velocity"]],
   [comVel, ["cvel", "cdof_dot"]],
-  [passive, ["qfrc_spring", "qfrc_damper", "qfrc_gravcomp", "qfrc_passive"]],
+  [passive, ["qfrc_spring", "qfrc_damper", "qfrc_gravcomp", "qfrc_fluid", "qfrc_passive"]],
   [actuation, ["act_dot", "actuator_force", "qfrc_actuator"]],
 ];
 

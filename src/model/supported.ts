@@ -123,8 +123,10 @@ const options: Check = (model, found) => {
   if (!INTEGRATORS.has(opt.integrator)) found.add(`integrator ${lower(mjtIntegrator, opt.integrator)}`);
   if (!(opt.timestep > 0)) found.add("timestep not greater than 0");
   if (opt.noslip_iterations > 0) found.add("noslip_iterations");
-  if (opt.density !== 0) found.add("density (fluid forces)");
-  if (opt.viscosity !== 0) found.add("viscosity (fluid forces)");
+  const ellipsoids = model.geom_fluid.some((x, i) => i % 12 === 0 && x > 0);
+  if (ellipsoids && (opt.density !== 0 || opt.viscosity !== 0) && opt.integrator === mjtIntegrator.IMPLICITFAST) {
+    found.add("fluidshape ellipsoid with integrator implicitfast");
+  }
   for (const bit of bitNames(mjtEnableBit, opt.enableflags & REFUSED_ENABLE)) {
     found.add(`enable flag ${bit.toLowerCase()}`);
   }

@@ -1,6 +1,7 @@
 import { add, ge, le, mul, or, select, type Bool, type Scalar } from "../trace/scalar.ts";
 import { mjtBias, mjtDisableBit, mjtGain, mjtIntegrator } from "../model/enums.ts";
 import { actuatorDisabled, actuatorInput } from "./actuation.ts";
+import { fluidEntries, hasFluid } from "./fluid.ts";
 import type { Pattern } from "./pattern.ts";
 import { outerProduct, tendonArms, type Entry } from "./tendon.ts";
 import { moment } from "./transmission.ts";
@@ -8,8 +9,8 @@ import type { DataView, ModelView } from "./view.ts";
 
 /**
  * Entries of d(qfrc_passive + qfrc_actuator)/d(qvel) on the mass matrix's pattern, undefined where there are none.
- * Euler takes joint damping alone; implicitfast (mjd_smooth_vel without the bias forces) takes actuators and
- * tendons too.
+ * Euler takes joint damping alone; implicitfast (mjd_smooth_vel without the bias forces) takes actuators,
+ * fluid forces on boxes and tendons too.
  */
 export function derivativeEntries(m: ModelView, d: DataView, pattern: Pattern): Entry[] | undefined {
   const { model } = m;
@@ -24,6 +25,7 @@ export function derivativeEntries(m: ModelView, d: DataView, pattern: Pattern): 
   }
   if (fast) {
     if (!off(mjtDisableBit.ACTUATION)) entries.push(...actuatorEntries(m, d, pattern));
+    if (hasFluid(model)) entries.push(...fluidEntries(m, d, pattern));
     if (damped) entries.push(...tendonEntries(m, d, pattern));
     return entries.length || hasDofs(m) ? entries : undefined;
   }

@@ -1,16 +1,17 @@
 import { each, when } from "../trace/control.ts";
 import { add, eq, gt, lt, mul, ne, neg, or, select, sub, type Int, type Scalar } from "../trace/scalar.ts";
-import { cross, mulQuat, negQuat, normalizeQuat, scale3, sub3, type Quat } from "../trace/vector.ts";
-import { add6, dot6, spatial } from "../trace/spatial.ts";
+import { mulQuat, negQuat, normalizeQuat, scale3, ZERO3, type Quat } from "../trace/vector.ts";
 import { mjtDisableBit, mjtJoint } from "../model/enums.ts";
+import { aboutTree, alongDofs } from "./body_forces.ts";
+import { fluid, hasFluid } from "./fluid.ts";
 import { ballRotation } from "./rows.ts";
 import { tendonArms } from "./tendon.ts";
 import { Field, type DataView, type ModelView } from "./view.ts";
 
 /**
- * Spring, damper and gravity compensation forces (mj_passive); actuators carry the last where jnt_actgravcomp says so.
- * Reads qpos, qvel, ten_length, ten_velocity, xipos, subtree_com, cdof; writes qfrc_spring, qfrc_damper,
- * qfrc_gravcomp, qfrc_passive.
+ * Spring, damper, gravity compensation and fluid forces (mj_passive); actuators carry the gravity compensation where
+ * jnt_actgravcomp says so. Reads qpos, qvel, ten_length, ten_velocity, xipos, subtree_com, cdof, and what `fluid` reads;
+ * writes qfrc_spring, qfrc_damper, qfrc_gravcomp, qfrc_fluid, qfrc_passive.
  */
 export function passive(m: ModelView, d: DataView): void {
   const off = (bit: number) => (m.opt.disableflags & bit) !== 0;
@@ -18,16 +19,19 @@ export function passive(m: ModelView, d: DataView): void {
     d.qfrc_spring.set(i, 0);
     d.qfrc_damper.set(i, 0);
     d.qfrc_gravcomp.set(i, 0);
+    d.qfrc_fluid.set(i, 0);
   });
   const [noSpring, noDamper] = [off(mjtDisableBit.SPRING), off(mjtDisableBit.DAMPER)];
   if (!noSpring) springs(m, d);
   if (!noDamper) dampers(m, d);
   // without both, MuJoCo leaves out all passive forces
   if (hasGravcomp(m) && !(noSpring && noDamper)) gravityCompensation(m, d);
+  if (hasFluid(m.model)) fluid(m, d);
   each(m.nv, (i) => {
     const byActuators = ne(m.jnt_actgravcomp.at(m.dof_jntid.at(i)), 0);
     const held = select(byActuators, 0, d.qfrc_gravcomp.at(i));
-    d.qfrc_passive.set(i, add(add(d.qfrc_spring.at(i), d.qfrc_damper.at(i)), held));
+    const resisted = add(add(d.qfrc_spring.at(i), d.qfrc_damper.at(i)), d.qfrc_fluid.at(i));
+    d.qfrc_passive.set(i, add(resisted, held));
   });
 }
 
@@ -91,13 +95,7 @@ function gravityCompensation(m: ModelView, d: DataView): void {
   const lift = new Field("gravcomp", 6 * m.nbody);
   each(m.nbody, (b) => {
     const force = scale3(m.gravity, neg(mul(m.body_gravcomp.at(b), m.body_mass.at(b))));
-    const arm = sub3(d.xipos.vec3(b), d.subtree_com.vec3(m.body_rootid.at(b)));
-    lift.setRow(b, spatial(cross(arm, force), force));
+    lift.setRow(b, aboutTree(m, d, b, ZERO3, force, d.xipos.vec3(b)));
   });
-  each(m.nbody - 1, (up) => {
-    const b = sub(m.nbody - 1, up);
-    const parent = m.body_parentid.at(b);
-    lift.setRow(parent, add6(lift.spatial(parent), lift.spatial(b)));
-  });
-  each(m.nv, (i) => d.qfrc_gravcomp.set(i, dot6(d.cdof.spatial(i), lift.spatial(m.dof_bodyid.at(i)))));
+  alongDofs(m, d, lift, d.qfrc_gravcomp);
 }

@@ -20,6 +20,7 @@ const IDS: EnvId[] = [
   "InvertedPendulum-v5",
   "InvertedDoublePendulum-v5",
   "Reacher-v5",
+  "Swimmer-v5",
   "Humanoid-v5",
   "HumanoidStandup-v5",
 ];

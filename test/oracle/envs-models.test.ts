@@ -21,6 +21,7 @@ const GYMNASIUM = {
   reacher: "reacher",
   humanoid: "humanoid",
   humanoid_standup: "humanoidstandup",
+  swimmer: "swimmer",
 };
 
 describe.each(Object.entries(GYMNASIUM))("envs/%s", (name, reference) => {

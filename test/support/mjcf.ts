@@ -13,7 +13,16 @@ export const TEST_MODELS: readonly string[] = readdirSync(folder)
   .sort();
 
 /** Names of the models in envs. */
-export const ENV_MODELS = ["ant", "half_cheetah", "hopper", "walker2d", "inverted_pendulum", "cartpole"] as const;
+export const ENV_MODELS = [
+  "ant",
+  "half_cheetah",
+  "hopper",
+  "walker2d",
+  "inverted_pendulum",
+  "cartpole",
+  "reacher",
+  "swimmer",
+] as const;
 
 /** A model of test/models, or "envs/ant" for one of the environments. */
 export function loadTestModel(name: string): Promise<Model> {

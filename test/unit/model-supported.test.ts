@@ -15,8 +15,14 @@ function wrap(more: { option?: string; world?: string; joint?: string; body?: st
 const REFUSED: readonly [string, string, string][] = [
   ["integrator implicit", wrap({ option: `<option integrator="implicit"/>` }), "option"],
   ["noslip_iterations", wrap({ option: `<option noslip_iterations="3"/>` }), "option"],
-  ["density (fluid forces)", wrap({ option: `<option density="1.2"/>` }), "option"],
-  ["viscosity (fluid forces)", wrap({ option: `<option viscosity="0.1"/>` }), "option"],
+  [
+    "fluidshape ellipsoid with integrator implicitfast",
+    wrap({
+      option: `<option density="1.2" integrator="implicitfast"/>`,
+      world: `<body><joint/><geom size="1" fluidshape="ellipsoid" contype="0" conaffinity="0"/></body>`,
+    }),
+    "option",
+  ],
   ["enable flag override", wrap({ option: `<option><flag override="enable"/></option>` }), "option"],
   ["enable flag sleep", wrap({ option: `<option><flag sleep="enable"/></option>` }), "option"],
   ["polynomial joint damping", wrap({ joint: `damping="1 0.5"` }), `joint "j"`],
