@@ -26,13 +26,12 @@ fn pcg(x: u32) -> u32 {
 fn act(@builtin(global_invocation_id) id: vec3u) {
   let w = id.x + id.y * ${MAX_GROUPS * GROUP}u;
   if (w >= worlds) { return; }
-  let swing = ((first + w) % groups) * ${PHASES}u + tick[0] % ${PHASES}u;
-  let row = select(swing, pcg((first + w) ^ pcg(tick[0])) % (groups * ${PHASES}u), random);
+  let t = tick[w];
+  tick[w] = t + 1u;
+  let swing = ((first + w) % groups) * ${PHASES}u + t % ${PHASES}u;
+  let row = select(swing, pcg((first + w) ^ pcg(t)) % (groups * ${PHASES}u), random);
   for (var i = 0u; i < size; i++) { action[w * stride + i] = pool[row * size + i]; }
 }
-
-@compute @workgroup_size(1)
-fn advance() { tick[0] += 1u; }
 `;
 
 /** Writes actions of all worlds within compute passes. `close()` it. */
@@ -49,46 +48,34 @@ export class DeviceActions {
   static async create(gpu: GpuDevice, view: GpuView, pool: ActionPool): Promise<DeviceActions> {
     const usage = BufferUsage.STORAGE | BufferUsage.COPY_DST;
     const values = await createBuffer(gpu, "bench.pool", pool.values.byteLength, usage);
-    const tick = await createBuffer(gpu, "bench.tick", 16, usage);
+    const buffers = [values];
     gpu.device.queue.writeBuffer(values, 0, pool.values as Float32Array<ArrayBuffer>);
 
     const module = await compileShader(gpu, "bench.actions", code);
-    const runs: { pipeline: GPUComputePipeline; group: GPUBindGroup; x: number; y: number }[] = [];
-    const add = async (
-      entryPoint: string,
-      constants: Record<string, number>,
-      buffers: [number, GPUBuffer][],
-      n: number,
-    ) => {
-      const compute = { module, entryPoint, constants };
-      const pipeline = gpu.device.createComputePipeline({ label: `bench.${entryPoint}`, layout: "auto", compute });
-      const group = await createBindGroup(gpu, {
-        label: `bench.${entryPoint}`,
-        layout: pipeline.getBindGroupLayout(0),
-        entries: buffers.map(([binding, buffer]) => ({ binding, resource: { buffer } })),
-      });
-      runs.push({ pipeline, group, x: Math.min(n, MAX_GROUPS), y: Math.ceil(n / MAX_GROUPS) });
-    };
+    const runs: { pipeline: GPUComputePipeline; group: GPUBindGroup; count: number }[] = [];
     for (const { buffer, firstWorld, worlds } of view.shards) {
+      const tick = await createBuffer(gpu, "bench.tick", 4 * worlds, usage);
+      buffers.push(tick);
       const random = pool.motion === "random" ? 1 : 0;
       const own = { worlds, first: firstWorld, groups: pool.groups, size: pool.size, stride: view.stride / 4, random };
-      const bound: [number, GPUBuffer][] = [
-        [0, values],
-        [1, tick],
-        [2, buffer],
-      ];
-      await add("act", own, bound, Math.ceil(worlds / GROUP));
+      const compute = { module, entryPoint: "act", constants: own };
+      const pipeline = gpu.device.createComputePipeline({ label: "bench.actions", layout: "auto", compute });
+      const group = await createBindGroup(gpu, {
+        label: "bench.actions",
+        layout: pipeline.getBindGroupLayout(0),
+        entries: [values, tick, buffer].map((bound, binding) => ({ binding, resource: { buffer: bound } })),
+      });
+      runs.push({ pipeline, group, count: Math.ceil(worlds / GROUP) });
     }
-    await add("advance", {}, [[1, tick]], 1);
 
     const encode = (pass: GPUComputePassEncoder) => {
-      for (const { pipeline, group, x, y } of runs) {
+      for (const { pipeline, group, count } of runs) {
         pass.setPipeline(pipeline);
         pass.setBindGroup(0, group);
-        pass.dispatchWorkgroups(x, y);
+        pass.dispatchWorkgroups(Math.min(count, MAX_GROUPS), Math.ceil(count / MAX_GROUPS));
       }
     };
-    return new DeviceActions(encode, [values, tick]);
+    return new DeviceActions(encode, buffers);
   }
 
   /** Encodes the actions of the next control step. */
