@@ -32,7 +32,7 @@ Everything is measured by turns; medians are reported, and ratios of the fastest
   --envs LIST       worlds of each batch (16 to 65536); counts that do not fit are told
   --seconds S       seconds of each measurement (0.5); half of it for env steps
   --repetitions N   measurements of everything (3)
-  --quick           three counts, short measurements, no fresh processes
+  --quick           three counts, short measurements, no fresh processes, no stages
   --motion NAME     controls: random (drawn anew each control step), or swing (each actuator follows a sine)
   --workers N       worker threads with MuJoCo (as many as cores)
   --python PATH     a Python with native MuJoCo, and on a GPU JAX (CORRAL_PYTHON, or python3)
@@ -99,6 +99,7 @@ export async function run(args: string[]): Promise<number> {
     return EXIT.done;
   }
 
+  const fresh = !values.quick && values.device === undefined;
   const options = {
     numEnvs,
     seconds: length,
@@ -107,10 +108,10 @@ export async function run(args: string[]): Promise<number> {
     motion: motionOf(values.motion),
     python: values.python ?? process.env.CORRAL_PYTHON ?? "python3",
     ...(values.workers === undefined ? {} : { workers: integerOption("workers", values.workers, 1) }),
+    stages: fresh,
     batch,
     onProgress: progress,
   };
-  const fresh = !values.quick && values.device === undefined;
   const results: Bench[] = [];
   for (const target of positionals.length > 0 ? positionals : list()) {
     const found = await bench(await taskOfTarget(target), options);
@@ -205,6 +206,11 @@ function describe(b: Bench): string {
       `first step of ${formatCount(firstStep.numEnvs)} worlds in a fresh process: ${time(cold.total)} with an empty shader cache ` +
         `(${time(cold.firstRun)} of it the driver's), ${time(warm.total)} with a filled one`,
     );
+  }
+  if (b.stages) {
+    const { parts, evaluationNs } = b.stages;
+    const shares = parts.map((p) => `${p.name} ${((100 * p.nanoseconds) / evaluationNs).toFixed(0)} %`);
+    lines.push(`${evaluationNs.toFixed(0)} ns of device time an evaluation: ${shares.join(", ")}`);
   }
   if ("absent" in native) lines.push(`native MuJoCo ${native.absent}`);
   if ("absent" in b.jax) lines.push(`MJX and Brax ${b.jax.absent}`);

@@ -42,16 +42,26 @@ export function hessianPattern(m: ModelView, rows: readonly Row[]): Pattern {
   return coupledPattern(m.model, groups);
 }
 
+/** Told when stages have been traced, for whoever measures them; `slots` once there are contacts. */
+export type StageReached = (name: string, slots?: ContactSlots) => void;
+
 /** Evaluates qacc and all that it depends on from qpos, qvel, act, ctrl, applied forces. */
-export function forward(m: ModelView, d: DataView, options: { nconmax: number }): Evaluation {
+export function forward(
+  m: ModelView,
+  d: DataView,
+  options: { readonly nconmax: number; readonly reached?: StageReached },
+): Evaluation {
   const pattern = treePattern(m.model);
+  const { reached = () => {} } = options;
 
   stage("kinematics", () => kinematics(m, d));
   stage("com_pos", () => comPos(m, d));
   stage("tendon", () => tendon(m, d));
   const M = stage("crb", () => crb(m, d, pattern));
   const factors = stage("factor_m", () => factorM(d, pattern));
+  reached("factor_m");
   const slots = stage("collision", () => collision(m, d, geomPairs(m.model), options.nconmax));
+  reached("collision", slots);
   stage("transmission", () => transmission(m, d));
 
   stage("com_vel", () => comVel(m, d));
@@ -60,12 +70,14 @@ export function forward(m: ModelView, d: DataView, options: { nconmax: number })
 
   stage("actuation", () => actuation(m, d));
   stage("acceleration", () => acceleration(m, d, factors));
+  reached("acceleration", slots);
   const { rows, contacts } = stage("make_constraint", () => ({
     rows: constraintRows(m, d),
     contacts: contactRows(m, d, slots),
   }));
   const hessian = hessianPattern(m, rows);
   const solution = stage("solver", () => solve(m, d, { M, factors, rows, contacts, hessian }));
+  reached("solver", slots);
   const views = contactViews(m, slots, solution);
   const forces = { contacts: views, rows, rowForce: solution.rowForce };
   return { M, slots, rows, solution, forces };

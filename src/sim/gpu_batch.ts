@@ -179,12 +179,12 @@ export class GpuBatch implements Batch {
     this.submit(`run ${names.join(", ")}`, (_, run) => names.forEach(run));
   }
 
-  submit(what: string, encode: EncodePass): void {
+  submit(what: string, encode: EncodePass, timestampWrites?: GPUComputePassTimestampWrites): void {
     this.assertQueued(what);
     this.queue.run(what, () => {
       this.flushParams();
       const encoder = this.gpu.device.createCommandEncoder({ label: what });
-      const pass = encoder.beginComputePass({ label: what });
+      const pass = encoder.beginComputePass({ label: what, ...(timestampWrites ? { timestampWrites } : {}) });
       encode(pass, (name) => this.encode(pass, name));
       pass.end();
       this.gpu.device.queue.submit([encoder.finish()]);

@@ -11,6 +11,7 @@ import { Runner, type Measured } from "../runner.ts";
 import { ActionPool, PHASES, type Motion } from "./actions.ts";
 import { contactsOf } from "./contacts.ts";
 import { MuJoCoPeers } from "./mujoco_peer.ts";
+import { measureStages } from "./stages.ts";
 import { jaxPeer, nativePeer, type PythonSetup } from "./python_peer.ts";
 import {
   growthOf,
@@ -36,6 +37,8 @@ export interface BenchOptions {
   readonly seed?: number;
   /** What the actuators do (default: random). */
   readonly motion?: Motion;
+  /** Whether to measure device time by stage: five more kernels are compiled. */
+  readonly stages?: boolean;
   /** A Python with native MuJoCo, and on a GPU perhaps JAX; absent: neither is measured. */
   readonly python?: string;
   /** Options of the batch: adapter, device, unroll, overrides of the model. */
@@ -115,6 +118,10 @@ export async function bench(task: Task<object>, options: BenchOptions): Promise<
         contacts.push(run.meanContacts);
       }
     }
+    const stages =
+      lease?.gpu.features.has("timestamp-query") && options.stages
+        ? await measureStages(lease.gpu, settings.model, warm.env, settings.vec.unroll)
+        : undefined;
     assertClean(lease);
     const contacts = await contactsOf(settings.model, warm.env);
 
@@ -145,6 +152,7 @@ export async function bench(task: Task<object>, options: BenchOptions): Promise<
       growth: growthOf(rows),
       ...(refused ? { refused } : {}),
       contacts,
+      ...(stages ? { stages } : {}),
       bytes: warm.env.plan.fields
         .filter(({ bytesPerWorld }) => bytesPerWorld > 0)
         .map(({ arena, name, bytesPerWorld }) => ({ arena, name, bytesPerWorld })),

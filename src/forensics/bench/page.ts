@@ -64,7 +64,7 @@ function section(b: Bench): string {
     ...(b.stages
       ? [
           barChart(
-            `Device time of a world's physics step, by stage`,
+            `Device time of one evaluation of a world`,
             [{ label: "stages", parts: b.stages.parts.map((p) => [p.name, p.nanoseconds]) }],
             (ns) => `${ns.toFixed(0)} ns`,
           ),
