@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { planVec } from "../../src/env/index.ts";
 import type { Bench } from "../../src/forensics/bench/report.ts";
 import { corralInside as corral } from "../support/cli-inside.ts";
 
@@ -32,6 +33,7 @@ describe("corral bench", () => {
     ]);
     expect(code, stderr).toBe(0);
     const found = JSON.parse(stdout) as Bench;
+    const { bytesPerWorld: bytesPerEnv } = await planVec("CartPole", { numEnvs: 4 });
     const row = {
       physicsStepsPerSec: positive,
       envStepsPerSec: positive,
@@ -42,8 +44,8 @@ describe("corral bench", () => {
     expect(found).toMatchObject({
       name: "CartPole",
       rows: [
-        { numEnvs: 4, bytesPerEnv: 208, compiled: false, ...row },
-        { numEnvs: 8, bytesPerEnv: 208, compiled: true, ...row },
+        { numEnvs: 4, bytesPerEnv, compiled: false, ...row },
+        { numEnvs: 8, bytesPerEnv, compiled: true, ...row },
       ],
       growth: { peak: expect.toBeOneOf([4, 8]), kept: positive },
       bytes: expect.arrayContaining([{ arena: "obs", name: "obs", bytesPerWorld: 16 }]),
