@@ -10,6 +10,7 @@ import { act, store } from "./act.ts";
 import { learnerShape, planLearner, SUM_PARTS, type LearnerShape } from "./arenas.ts";
 import { Flag } from "./clock.ts";
 import { ppoConfig, type PpoConfig } from "./config.ts";
+import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import { envShape, Learner, viewsOf, type Bound } from "./learner.ts";
 import { metricsOf, type Metrics } from "./metrics.ts";
 import { halfBits, shuffleKeys } from "./shuffle.ts";
@@ -207,31 +208,14 @@ export class Ppo implements AsyncDisposable {
   /**
    * Plays whole episodes in other worlds of the same environment, at most as many as the learner's, and returns the mean
    * of the first episode of each. By default with the most likely actions. Does not change the learner.
+   * @throws CorralError bad-peer for other environments
    */
   async evaluate(env: VectorEnv, { sample = false, seed = 0 }: EvaluateOptions = {}): Promise<Evaluation> {
     const learner = this.#learner;
     const bound = await learner.bindEnv(checkPeer(env, this.env));
-    const { actions } = viewsOf(env);
-    let result = await env.reset({ seed });
-    const open = new Uint8Array(env.numEnvs).fill(1);
-    let left = env.numEnvs;
-    const returns = new Float64Array(env.numEnvs);
-    const lengths = new Uint32Array(env.numEnvs);
-    for (let t = 0; left > 0; t++) {
-      act(learner, bound, { t: 0, draw: 0x80000000 + t, flags: sample ? 0 : Flag.deterministic });
-      result = await env.step(actions);
-      const { episode } = result.infos;
-      if (!episode) continue;
-      for (let w = 0; w < env.numEnvs; w++) {
-        if (episode.mask[w] === 0 || open[w] === 0) continue;
-        open[w] = 0;
-        left--;
-        returns[w] = episode.r[w];
-        lengths[w] = episode.l[w];
-      }
-    }
-    const mean = (of: Iterable<number>) => [...of].reduce((sum, x) => sum + x, 0) / env.numEnvs;
-    return { episodes: env.numEnvs, meanReturn: mean(returns), meanLength: mean(lengths), returns };
+    const flags = sample ? 0 : Flag.deterministic;
+    // draws that no rollout makes
+    return firstEpisodes(env, seed, (t) => act(learner, bound, { t: 0, draw: 2 ** 31 + t, flags }));
   }
 
   /** The parameters as they are now: policy, value function, log standard deviations; see `networks`. */
@@ -247,33 +231,4 @@ export class Ppo implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
-
-export interface EvaluateOptions {
-  /** Draw actions as in training. */
-  readonly sample?: boolean;
-  /** Of the start states. */
-  readonly seed?: number | bigint;
-}
-
-/** The first episode of each world. */
-export interface Evaluation {
-  readonly episodes: number;
-  readonly meanReturn: number;
-  readonly meanLength: number;
-  readonly returns: Float64Array;
-}
-
-function checkPeer(env: VectorEnv, trained: VectorEnv): VectorEnv {
-  const same =
-    env.id === trained.id &&
-    env.singleObservationSpace.size === trained.singleObservationSpace.size &&
-    env.singleActionSpace.size === trained.singleActionSpace.size &&
-    env.gpu?.device === trained.gpu?.device;
-  if (same && env.numEnvs <= trained.numEnvs) return env;
-  throw new CorralError(
-    "bad-peer",
-    `cannot evaluate on ${env.numEnvs} worlds of ${env.id}: the learner is of ${trained.numEnvs} worlds of ${trained.id}. Pass as many or fewer worlds of the same environment, on the same device.`,
-    { id: env.id, numEnvs: env.numEnvs },
-  );
 }

@@ -20,6 +20,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   forensics: [...BELOW_ENV, "record", "env"],
   rl: ["core", "gpu", "memory"],
   io: ["core"],
+  runs: [...BELOW_ENV, "env", "forensics", "rl", "io"],
 };
 
 /** What environments may use: the doors of the folders, and the words that a task's terms are written in. */

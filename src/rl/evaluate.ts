@@ -1,0 +1,60 @@
+// episodes that are played to see how good a policy is
+import { CorralError } from "../core/errors.ts";
+import type { VectorEnv } from "../env/vector-env.ts";
+
+export interface EvaluateOptions {
+  /** Draw actions as in training. */
+  readonly sample?: boolean;
+  /** Of the start states. */
+  readonly seed?: number | bigint;
+}
+
+/** The first episode of each world. */
+export interface Evaluation {
+  readonly episodes: number;
+  readonly meanReturn: number;
+  readonly meanLength: number;
+  readonly returns: Float64Array;
+}
+
+/** Plays until the first episode of each world has ended; `act` fills the actions on the device. */
+export async function firstEpisodes(
+  env: VectorEnv,
+  seed: number | bigint,
+  act: (t: number) => void,
+): Promise<Evaluation> {
+  await env.reset({ seed });
+  const open = new Uint8Array(env.numEnvs).fill(1);
+  const returns = new Float64Array(env.numEnvs);
+  const lengths = new Uint32Array(env.numEnvs);
+  for (let t = 0, left = env.numEnvs; left > 0; t++) {
+    act(t);
+    const { infos } = await env.step(env.gpu!.actions);
+    const { episode } = infos;
+    if (!episode) continue;
+    for (let w = 0; w < env.numEnvs; w++) {
+      if (episode.mask[w] === 0 || open[w] === 0) continue;
+      open[w] = 0;
+      left--;
+      returns[w] = episode.r[w];
+      lengths[w] = episode.l[w];
+    }
+  }
+  const mean = (of: Iterable<number>) => [...of].reduce((sum, x) => sum + x, 0) / env.numEnvs;
+  return { episodes: env.numEnvs, meanReturn: mean(returns), meanLength: mean(lengths), returns };
+}
+
+/** The environment, if a learner of another one can act in it. Throws `bad-peer`. */
+export function checkPeer(env: VectorEnv, trained: VectorEnv): VectorEnv {
+  const same =
+    env.id === trained.id &&
+    env.singleObservationSpace.size === trained.singleObservationSpace.size &&
+    env.singleActionSpace.size === trained.singleActionSpace.size &&
+    env.gpu?.device === trained.gpu?.device;
+  if (same && env.numEnvs <= trained.numEnvs) return env;
+  throw new CorralError(
+    "bad-peer",
+    `cannot evaluate on ${env.numEnvs} worlds of ${env.id}: the learner is of ${trained.numEnvs} worlds of ${trained.id}. Pass as many or fewer worlds of the same environment, on the same device.`,
+    { id: env.id, numEnvs: env.numEnvs },
+  );
+}

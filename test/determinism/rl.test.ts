@@ -1,0 +1,65 @@
+/** Same seed, same bits: parameters after 50 updates, and what the policy does for one world alone and among thousands. */
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import "../../envs/index.ts";
+import { makeVec } from "../../src/env/index.ts";
+import { act, store } from "../../src/rl/act.ts";
+import { learnerShape, SAMPLE } from "../../src/rl/arenas.ts";
+import { Flag } from "../../src/rl/clock.ts";
+import { ppoConfig } from "../../src/rl/config.ts";
+import { envShape, Learner } from "../../src/rl/learner.ts";
+import { Ppo } from "../../src/rl/ppo.ts";
+
+const UPDATES = 50;
+
+async function trained(id: string, seed: number): Promise<string> {
+  await using env = await makeVec(id, { numEnvs: 24, seed });
+  await using ppo = await Ppo.create(env, { seed, rolloutSteps: 8, minibatches: 3, epochs: 2, hidden: [16, 16] });
+  for (let i = 0; i < UPDATES; i++) await ppo.iterate();
+  const params = await ppo.parameters();
+  expect(params.every(Number.isFinite)).toBe(true);
+  return createHash("sha256").update(new Uint8Array(params.buffer)).digest("hex");
+}
+
+test.each(["CartPole", "InvertedPendulum-v5"])("%s: %i updates".replace("%i", String(UPDATES)), async (id) => {
+  const first = await trained(id, 3);
+  expect(await trained(id, 3)).toBe(first);
+  expect(await trained(id, 4)).not.toBe(first);
+});
+
+const STEPS = 6;
+const WORLD_ID = 8197;
+const HIDDEN = [24, 24];
+
+/** Observations, log probabilities and values of one world over a few steps under the first policy of a seed. */
+async function seen(id: string, numEnvs: number, worldIds: number[] | undefined, at: number): Promise<number[]> {
+  await using env = await makeVec(id, { numEnvs, seed: 5, ...(worldIds ? { worldIds } : {}) });
+  const config = ppoConfig({ rolloutSteps: STEPS, minibatches: 64, hidden: HIDDEN });
+  const shape = learnerShape(envShape(env), config);
+  await using learner = await Learner.create(env.gpu!.device, shape, config);
+  learner.initialize(env, 5, 0);
+  learner.clock.set({ worlds: numEnvs, steps: STEPS, samples: shape.samples, seed: [5, 0], obs4: shape.obs4 });
+  learner.clock.set({ clip_obs: 10, log_std_min: -5, log_std_max: 2 });
+  const bound = await learner.bindEnv(env);
+  await env.reset();
+  for (let t = 0; t < STEPS; t++) {
+    act(learner, bound, { t, draw: t, flags: Flag.keep });
+    await env.step(env.gpu!.actions, { readback: false });
+    store(learner, bound, t);
+  }
+  const width = STEPS * 4 * shape.obs4;
+  const obs = await learner.read("rollout_obs", new Float32Array(width * numEnvs));
+  const samples = await learner.read("samples", new Float32Array(STEPS * SAMPLE * numEnvs));
+  return [
+    ...obs.subarray(at * width, (at + 1) * width),
+    ...samples.subarray(at * STEPS * SAMPLE, (at + 1) * STEPS * SAMPLE),
+  ];
+}
+
+test.each(["CartPole", "InvertedPendulum-v5"])("%s: a world alone is that world among thousands", async (id) => {
+  const numEnvs = process.env.CORRAL_FULL ? 65_536 : 8_204;
+  const among = await seen(id, numEnvs, undefined, WORLD_ID);
+  const alone = await seen(id, 1, [WORLD_ID], 0);
+  expect(among.some((x) => x !== 0)).toBe(true);
+  expect(among).toEqual(alone);
+});

@@ -1,0 +1,17 @@
+/** PPO learns: from nothing to the reward that counts as solved, within a bounded number of steps. */
+import { expect, test } from "vitest";
+import "../../envs/index.ts";
+import { TrainingRun } from "../../src/runs/train.ts";
+
+test.each([
+  { id: "CartPole", until: 475, steps: 250_000 },
+  { id: "InvertedPendulum-v5", until: 950, steps: 250_000 },
+])("$id to $until", async ({ id, until, steps }) => {
+  await using run = await TrainingRun.create(id, { seed: 1, steps, until });
+  const returns: number[] = [];
+  const result = await run.train(({ metrics }) => returns.push(metrics.episodeReturn));
+  expect(result.reached).toBe(true);
+  expect(result.envSteps).toBeLessThanOrEqual(steps);
+  // it knew nothing before
+  expect(returns[0]).toBeLessThan(0.1 * until);
+});
