@@ -14,7 +14,6 @@ import {
   mjtObj,
   mjtSensor,
   mjtTrn,
-  mjtWrap,
 } from "./enums.ts";
 import { describe, type Model } from "./model.ts";
 import { geomPairs } from "./pairs.ts";
@@ -174,11 +173,6 @@ const equalities: Check = (model, found) => {
 const tendons: Check = (model, found) => {
   for (let t = 0; t < model.ntendon; t++) {
     const name = describe(model, "tendon", t);
-    for (let w = model.tendon_adr[t]; w < model.tendon_adr[t] + model.tendon_num[t]; w++) {
-      if (model.wrap_type[w] === mjtWrap.JOINT) continue;
-      found.add("spatial tendon", name);
-      break;
-    }
     const forces = {
       "polynomial tendon stiffness": nonzero(model.tendon_stiffnesspoly, t, 2),
       "polynomial tendon damping": nonzero(model.tendon_dampingpoly, t, 2),

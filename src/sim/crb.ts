@@ -2,7 +2,8 @@ import { each } from "../trace/control.ts";
 import { add, eq, select, sub } from "../trace/scalar.ts";
 import { addInertia, dot6, mulInertVec } from "../trace/spatial.ts";
 import { copyField, SymMatrix, type Pattern } from "./pattern.ts";
-import { outerProduct, tendonArms } from "./tendon.ts";
+import { outerProduct } from "./arms.ts";
+import { tendonArms } from "./tendon.ts";
 import { Field, type DataView, type ModelView } from "./view.ts";
 
 /**

@@ -3,7 +3,8 @@ import { mjtBias, mjtDisableBit, mjtGain, mjtIntegrator } from "../model/enums.t
 import { actuatorDisabled, actuatorInput } from "./actuation.ts";
 import { fluidEntries, hasFluid } from "./fluid.ts";
 import type { Pattern } from "./pattern.ts";
-import { outerProduct, tendonArms, type Entry } from "./tendon.ts";
+import { outerProduct, type Entry } from "./arms.ts";
+import { tendonArms } from "./tendon.ts";
 import { moment } from "./transmission.ts";
 import type { DataView, ModelView } from "./view.ts";
 

@@ -23,8 +23,9 @@ import { equalityBodies } from "../model/pairs.ts";
 import { bodyDofs } from "./contact_rows.ts";
 import type { ConstraintForces } from "./contact.ts";
 import { biasAcceleration, differenceJacobian, pointJacobian } from "./jac.ts";
-import { makeRow, type Row } from "./rows.ts";
-import { addArms, tendonArms, tendonDofs, type Arm } from "./tendon.ts";
+import { makeRow, type Row, type RowSpec } from "./rows.ts";
+import { addArms, type Arm } from "./arms.ts";
+import { tendonArms, tendonDofs } from "./tendon.ts";
 import type { DataView, ModelView } from "./view.ts";
 
 const NDATA = 11;
@@ -36,8 +37,6 @@ interface End {
   readonly pos: Vec3;
   readonly quat: Quat;
 }
-
-type Jac = Row["jac"];
 
 /** Whether a constraint holds two bodies together. */
 const isPose = (model: Model, e: number): boolean =>
@@ -51,7 +50,7 @@ function rowsOf(
   m: ModelView,
   d: DataView,
   e: number,
-  parts: readonly { jac: Jac; pos: Scalar; diagApprox: number; bias?: Scalar }[],
+  parts: readonly Pick<RowSpec, "jac" | "pos" | "diagApprox" | "bias" | "tendons">[],
   violation?: Scalar,
 ): Row[] {
   const { model } = m;
@@ -169,6 +168,7 @@ function coupling(m: ModelView, d: DataView, e: number): Row[] {
   const first = coupled(m, d, isTendon, model.eq_obj1id[e]);
   let pos = sub(first.offset, c0);
   let { arms, weight } = first;
+  const tendons = isTendon ? [{ tendon: model.eq_obj1id[e], times: 1 as Scalar }] : [];
   if (model.eq_obj2id[e] >= 0) {
     const second = coupled(m, d, isTendon, model.eq_obj2id[e]);
     const x = second.offset;
@@ -176,9 +176,10 @@ function coupling(m: ModelView, d: DataView, e: number): Row[] {
     const slope = add(c1, mul(x, add(2 * c2, mul(x, add(3 * c3, mul(4 * c4, x))))));
     arms = addArms([...arms, ...second.arms.map(({ dof, coef }) => ({ dof, coef: neg(mul(slope, coef)) }))]);
     weight += second.weight;
+    if (isTendon) tendons.push({ tendon: model.eq_obj2id[e], times: neg(slope) });
   }
   const jac = arms.filter(({ coef }) => isNode(coef) || coef !== 0).map(({ dof, coef }) => ({ dof, value: coef }));
-  return jac.length === 0 ? [] : rowsOf(m, d, e, [{ jac, pos, diagApprox: weight }]);
+  return jac.length === 0 ? [] : rowsOf(m, d, e, [{ jac, pos, diagApprox: weight, tendons }]);
 }
 
 /** The dofs that a constraint couples. */

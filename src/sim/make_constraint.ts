@@ -5,7 +5,8 @@ import { mjtConstraint, mjtDisableBit, mjtJoint } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
 import { equalityDofs, equalityRows } from "./equality.ts";
 import { ballRotation, makeRow, type Row, type RowSpec } from "./rows.ts";
-import { tendonArms, tendonDofs, type Arm } from "./tendon.ts";
+import type { Arm } from "./arms.ts";
+import { tendonArms, tendonDofs } from "./tendon.ts";
 import type { DataView, ModelView } from "./view.ts";
 
 /** The rows of a model. Reads what `equalityRows` does. */
@@ -64,6 +65,7 @@ function frictionRows(m: ModelView, d: DataView): Row[] {
       solimp: pick(model.tendon_solimp_fri, t, 5),
       diagApprox: model.tendon_invweight0[t],
       frictionloss: model.tendon_frictionloss[t],
+      tendons: [{ tendon: t, times: 1 }],
     };
     rows.push(makeRow(m, d, spec));
   }
@@ -82,7 +84,13 @@ function rangeRows(
   const below = sub(value, low);
   const above = sub(high, value);
   const row = (pos: Scalar, sign: Scalar) =>
-    makeRow(m, d, { ...spec, jac: jacOf(arms, sign), pos, active: lt(pos, spec.margin) });
+    makeRow(m, d, {
+      ...spec,
+      jac: jacOf(arms, sign),
+      pos,
+      active: lt(pos, spec.margin),
+      ...(spec.type === mjtConstraint.LIMIT_TENDON ? { tendons: [{ tendon: spec.id, times: sign }] } : {}),
+    });
   if (high - low >= 2 * spec.margin) return [row(min(below, above), select(lt(below, above), 1, -1))];
   return [row(below, 1), row(above, -1)];
 }

@@ -41,7 +41,6 @@ export function hasGravcomp(m: ModelView): boolean {
 }
 
 function springs(m: ModelView, d: DataView): void {
-  const { model } = m;
   const pull = (dof: Int, force: Scalar) => d.qfrc_spring.set(dof, add(d.qfrc_spring.at(dof), force));
 
   each(m.njnt, (j) => {
@@ -67,25 +66,34 @@ function springs(m: ModelView, d: DataView): void {
   });
 
   for (let t = 0; t < m.ntendon; t++) {
-    const k = model.tendon_stiffness[t];
-    if (k === 0) continue;
-    // no force between the two rest lengths
-    const [low, high] = [model.tendon_lengthspring[2 * t], model.tendon_lengthspring[2 * t + 1]];
-    const length = d.ten_length.at(t);
-    const stretch = select(gt(length, high), sub(high, length), select(lt(length, low), sub(low, length), 0));
-    for (const { dof, coef } of tendonArms(m, d, t)) pull(dof, mul(coef, mul(k, stretch)));
+    const force = tendonSpring(m, d, t);
+    if (force !== 0) for (const { dof, coef } of tendonArms(m, d, t)) pull(dof, mul(coef, force));
   }
 }
 
+/** The force of a tendon's spring along it: none between the two rest lengths. Reads ten_length. */
+export function tendonSpring({ model }: ModelView, d: DataView, t: number): Scalar {
+  const k = model.opt.disableflags & mjtDisableBit.SPRING ? 0 : model.tendon_stiffness[t];
+  if (k === 0) return 0;
+  const [low, high] = [model.tendon_lengthspring[2 * t], model.tendon_lengthspring[2 * t + 1]];
+  const length = d.ten_length.at(t);
+  const stretch = select(gt(length, high), sub(high, length), select(lt(length, low), sub(low, length), 0));
+  return mul(k, stretch);
+}
+
+/** The force of a tendon's damper along it. Reads ten_velocity. */
+export function tendonDamper({ model }: ModelView, d: DataView, t: number): Scalar {
+  const b = model.opt.disableflags & mjtDisableBit.DAMPER ? 0 : model.tendon_damping[t];
+  return b === 0 ? 0 : mul(-b, d.ten_velocity.at(t));
+}
+
 function dampers(m: ModelView, d: DataView): void {
-  const { model } = m;
   each(m.nv, (i) => d.qfrc_damper.set(i, mul(neg(m.dof_damping.at(i)), d.qvel.at(i))));
   for (let t = 0; t < m.ntendon; t++) {
-    const b = model.tendon_damping[t];
-    if (b === 0) continue;
+    const force = tendonDamper(m, d, t);
+    if (force === 0) continue;
     for (const { dof, coef } of tendonArms(m, d, t)) {
-      const force = mul(coef, mul(-b, d.ten_velocity.at(t)));
-      d.qfrc_damper.set(dof, add(d.qfrc_damper.at(dof), force));
+      d.qfrc_damper.set(dof, add(d.qfrc_damper.at(dof), mul(coef, force)));
     }
   }
 }

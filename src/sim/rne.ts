@@ -4,6 +4,8 @@ import { add6, crossForce, dot6, mulInertVec, scale6, ZERO6, type Spatial } from
 import { neg3 } from "../trace/vector.ts";
 import { mjtDisableBit } from "../model/enums.ts";
 import { movingSpatial } from "./com_vel.ts";
+import { spatialTendonBias } from "./spatial_tendon.ts";
+import { isFixed, tendonArms } from "./tendon.ts";
 import { Field, type DataView, type ModelView } from "./view.ts";
 
 /** Spatial acceleration of the world frame: gravity as an upward acceleration. */
@@ -52,4 +54,15 @@ export function rne(m: ModelView, d: DataView): void {
   each(m.nv, (dof) => {
     d.qfrc_bias.set(dof, dot6(d.cdof.spatial(dof), cfrc.spatial(m.dof_bodyid.at(dof))));
   });
+  addTendonBias(m, d);
+}
+
+/** What the armature of spatial tendons adds, whose arms change as they move (mj_tendonBias). */
+function addTendonBias(m: ModelView, d: DataView): void {
+  for (let t = 0; t < m.ntendon; t++) {
+    const armature = m.model.tendon_armature[t];
+    if (armature === 0 || isFixed(m.model, t)) continue;
+    const force = mul(armature, spatialTendonBias(m, d, t));
+    for (const { dof, coef } of tendonArms(m, d, t)) d.qfrc_bias.set(dof, add(d.qfrc_bias.at(dof), mul(coef, force)));
+  }
 }

@@ -18,6 +18,7 @@ import { movingSpatial } from "./com_vel.ts";
 import type { ConstraintForces } from "./contact.ts";
 import { holdingForces } from "./equality.ts";
 import { worldAcceleration } from "./rne.ts";
+import { tendonPulls } from "./tension.ts";
 import type { DataView, ModelView } from "./view.ts";
 
 /**
@@ -58,7 +59,7 @@ export function rnePostConstraint(m: ModelView, d: DataView, forces: ConstraintF
   });
 }
 
-/** Wrenches on each body that are applied or come from contacts, connects and welds, about its tree's centre of mass. */
+/** Wrenches on each body that are applied or come from contacts, connects, welds and spatial tendons, about its tree's centre of mass. */
 function externalForces(m: ModelView, d: DataView, forces: ConstraintForces): void {
   const { model } = m;
   const com = (b: number): Vec3 => d.subtree_com.vec3(model.body_rootid[b]);
@@ -92,7 +93,7 @@ function externalForces(m: ModelView, d: DataView, forces: ConstraintForces): vo
       if (sign !== 0) push(b, about.get(root)!, sign);
     }
   });
-  for (const { body, pos, wrench } of holdingForces(m, d, forces)) {
+  for (const { body, pos, wrench } of [...holdingForces(m, d, forces), ...tendonPulls(m, d, forces)]) {
     d.cfrc_ext.setRow(body, add6(d.cfrc_ext.spatial(body), forceAt(wrench, com(body), pos)));
   }
   d.cfrc_ext.setRow(0, ZERO6);

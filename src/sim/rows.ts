@@ -41,6 +41,8 @@ export interface Row {
   /** Violation of an equality, or distance to a limit, and where it begins to act (efc_pos, efc_margin). */
   readonly pos: Scalar;
   readonly margin: number;
+  /** The tendons whose Jacobians make up the row, and how often each. */
+  readonly tendons: readonly { readonly tendon: number; readonly times: Scalar }[];
 }
 
 /** J x of a row. */
@@ -64,6 +66,7 @@ export interface RowSpec {
   frictionloss?: number;
   /** The violation that the impedance goes by, where rows of one constraint share it. Default: pos. */
   violation?: Scalar;
+  tendons?: Row["tendons"];
   /** The rate of the Jacobian times qvel, where MuJoCo takes it into account. */
   bias?: Scalar;
 }
@@ -97,6 +100,7 @@ export function makeRow(m: ModelView, d: DataView, s: RowSpec): Row {
     frictionloss: s.frictionloss ?? 0,
     pos: s.pos,
     margin,
+    tendons: s.tendons ?? [],
   };
 }
 

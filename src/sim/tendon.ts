@@ -1,38 +1,12 @@
 import { add, mul, type Scalar } from "../trace/scalar.ts";
+import { mjtWrap } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
-import type { Pattern } from "./pattern.ts";
+import { addArms, type Arm } from "./arms.ts";
+import { pullArms, spatialTendon } from "./spatial_tendon.ts";
 import type { DataView, ModelView } from "./view.ts";
 
-/** Rate of a length per unit rate of a dof: a tendon's, or what an actuator pulls with. */
-export interface Arm {
-  readonly dof: number;
-  readonly coef: Scalar;
-}
-
-/** Arms on the same dof added up, dofs ascending. */
-export function addArms(arms: readonly Arm[]): Arm[] {
-  const row = new Map<number, Scalar>();
-  for (const { dof, coef } of arms) row.set(dof, add(row.get(dof) ?? 0, coef));
-  return [...row].sort(([a], [b]) => a - b).map(([dof, coef]) => ({ dof, coef }));
-}
-
-/** A term of one entry of a matrix. */
-export interface Entry {
-  readonly entry: number;
-  readonly value: Scalar;
-}
-
-/** armᵀ slope arm, without the entries that the pattern does not have (addJTBJSparse). */
-export function outerProduct(arms: readonly Arm[], slope: Scalar, pattern: Pattern): Entry[] {
-  const entries: Entry[] = [];
-  for (const a of arms) {
-    for (const b of arms) {
-      if (b.dof > a.dof || !pattern.has(a.dof, b.dof)) continue;
-      entries.push({ entry: pattern.index(a.dof, b.dof), value: mul(mul(a.coef, b.coef), slope) });
-    }
-  }
-  return entries;
-}
+/** Whether a tendon is a weighted sum of joint positions rather than a path in space. */
+export const isFixed = (model: Model, t: number): boolean => model.wrap_type[model.tendon_adr[t]] === mjtWrap.JOINT;
 
 /** The joints of a fixed tendon, each with its coefficient. */
 function tendonJoints(model: Model, t: number): { joint: number; coef: number }[] {
@@ -48,17 +22,32 @@ export function tendonDofs(model: Model, t: number): number[] {
   return Array.from({ length: model.ten_J_rownnz[t] }, (_, k) => model.ten_J_colind[model.ten_J_rowadr[t] + k]);
 }
 
-/** The row of a tendon's Jacobian, dofs ascending (ten_J). */
-export function tendonArms(m: ModelView, _d: DataView, t: number): Arm[] {
-  return addArms(tendonJoints(m.model, t).map(({ joint, coef }) => ({ dof: m.model.jnt_dofadr[joint], coef })));
+/** The row of a tendon's Jacobian, dofs ascending: constants of a fixed one, ten_J of a spatial one. */
+export function tendonArms(m: ModelView, d: DataView, t: number): Arm[] {
+  const { model } = m;
+  if (isFixed(model, t)) {
+    return addArms(tendonJoints(model, t).map(({ joint, coef }) => ({ dof: model.jnt_dofadr[joint], coef })));
+  }
+  return tendonDofs(model, t).map((dof, k) => ({ dof, coef: d.ten_J.at(model.ten_J_rowadr[t] + k) }));
 }
 
-/** Lengths and velocities of fixed tendons (mj_tendon). Reads qpos, qvel; writes ten_length, ten_velocity. */
+/**
+ * Lengths and velocities of tendons, and the Jacobians of spatial ones (mj_tendon). Reads qpos, qvel, site_xpos,
+ * geom_xpos, geom_xmat, cdof, subtree_com; writes ten_length, ten_velocity, ten_J.
+ */
 export function tendon(m: ModelView, d: DataView): void {
+  const { model } = m;
   for (let t = 0; t < m.ntendon; t++) {
     let length: Scalar = 0;
-    for (const { joint, coef } of tendonJoints(m.model, t)) {
-      length = add(length, mul(coef, d.qpos.at(m.model.jnt_qposadr[joint])));
+    if (isFixed(model, t)) {
+      for (const { joint, coef } of tendonJoints(model, t)) {
+        length = add(length, mul(coef, d.qpos.at(model.jnt_qposadr[joint])));
+      }
+    } else {
+      const path = spatialTendon(m, d, t);
+      ({ length } = path);
+      const arms = new Map(pullArms(m, d, path.pulls).map(({ dof, coef }) => [dof, coef]));
+      tendonDofs(model, t).forEach((dof, k) => d.ten_J.set(model.ten_J_rowadr[t] + k, arms.get(dof) ?? 0));
     }
     d.ten_length.set(t, length);
     let velocity: Scalar = 0;
@@ -67,8 +56,10 @@ export function tendon(m: ModelView, d: DataView): void {
   }
 }
 
-/** Moment arms of fixed tendons on their dofs, one row after the other (ten_J of mj_tendon). Writes ten_J. */
+/** The Jacobians of fixed tendons, which are constant (ten_J of mj_tendon). Writes ten_J. */
 export function tendonJacobian(m: ModelView, d: DataView): void {
-  let at = 0;
-  for (let t = 0; t < m.ntendon; t++) for (const { coef } of tendonArms(m, d, t)) d.ten_J.set(at++, coef);
+  for (let t = 0; t < m.ntendon; t++) {
+    if (!isFixed(m.model, t)) continue;
+    tendonArms(m, d, t).forEach(({ coef }, k) => d.ten_J.set(m.model.ten_J_rowadr[t] + k, coef));
+  }
 }

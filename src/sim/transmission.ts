@@ -2,7 +2,8 @@ import { add, dotn, mul, type Scalar } from "../trace/scalar.ts";
 import { negQuat, normalizeQuat, rotate, scale3, type Quat, type Vec3 } from "../trace/vector.ts";
 import { mjtDisableBit, mjtJoint, mjtTrn } from "../model/enums.ts";
 import { ballRotation } from "./rows.ts";
-import { addArms, tendonArms, type Arm } from "./tendon.ts";
+import { addArms, type Arm } from "./arms.ts";
+import { tendonArms } from "./tendon.ts";
 import type { DataView, ModelView } from "./view.ts";
 
 const gearOf = (m: ModelView, i: number): Vec3[] => {

@@ -140,10 +140,10 @@ function contactsFrom(m: ModelView, given: readonly Scalar[]): Contacts {
   };
 }
 
-/** What the forces of equality constraints and of the two ends of limits of joints and tendons take. */
+/** What the forces of equality constraints, of the two ends of limits of joints and tendons, and of tendons' friction take. */
 const givenForces = (model: Model) => {
   const { ne } = constraintBound(model);
-  return { equality_force: ne, limit_force: 2 * (model.njnt + model.ntendon) };
+  return { equality_force: ne, limit_force: 2 * (model.njnt + model.ntendon), friction_force: model.ntendon };
 };
 
 /** MuJoCo's forces of constraints other than contacts, in the form that `givenForces` describes. */
@@ -159,7 +159,9 @@ export function packForces(model: Model, truth: Truth): Record<string, Float64Ar
       : model.jnt_type[id] !== mjtJoint.BALL && J[model.jnt_dofadr[id]] < 0;
     limits[2 * (isTendon ? model.njnt + id : id) + (upper ? 1 : 0)] += force;
   }
-  return { equality_force: Float64Array.from(equality), limit_force: limits };
+  const friction = new Float64Array(model.ntendon);
+  for (const { type, id, force } of truth.rows) if (type === mjtConstraint.FRICTION_TENDON) friction[id] = force;
+  return { equality_force: Float64Array.from(equality), limit_force: limits, friction_force: friction };
 }
 
 /** The force of each of our rows: one row may serve both ends of a limit. */
@@ -168,6 +170,7 @@ function givenRowForces(m: ModelView, rows: readonly Row[], given: (name: string
   let equalities = 0;
   return rows.map((row, r) => {
     if (row.type === mjtConstraint.EQUALITY) return given("equality_force")[equalities++];
+    if (row.type === mjtConstraint.FRICTION_TENDON) return given("friction_force")[row.id];
     if (row.kind !== "limit") return 0;
     const own = rows.filter((x) => x.type === row.type && x.id === row.id);
     const first = 2 * (row.type === mjtConstraint.LIMIT_TENDON ? m.njnt + row.id : row.id);
@@ -195,6 +198,7 @@ const CONSTRAINT: readonly FieldName[] = [
   "cvel",
   "subtree_com",
   "ten_length",
+  "ten_J",
 ];
 
 function integrated(m: ModelView, d: DataView): void {
@@ -226,14 +230,18 @@ export const STAGES = {
     run: comPos,
   },
   tendon: {
-    reads: JOINTS,
+    reads: [...JOINTS, ...FRAMES, "site_xpos", "cdof", "subtree_com"],
     writes: ["ten_length", "ten_velocity", "ten_J"],
     run(m, d) {
       tendon(m, d);
       tendonJacobian(m, d);
     },
   },
-  crb: { reads: ["cinert", "cdof"], writes: ["crb", "M"], run: (m, d) => void crb(m, d, treePattern(m.model)) },
+  crb: {
+    reads: ["cinert", "cdof", "ten_J"],
+    writes: ["crb", "M"],
+    run: (m, d) => void crb(m, d, treePattern(m.model)),
+  },
   factor_m: { reads: ["M"], writes: ["qLD", "qLDiagInv"], run: (m, d) => void factorM(d, treePattern(m.model)) },
   collision: {
     reads: FRAMES,
@@ -248,7 +256,7 @@ export const STAGES = {
     },
   },
   transmission: {
-    reads: [...JOINTS, "ten_length"],
+    reads: [...JOINTS, "ten_length", "ten_J"],
     writes: ["actuator_length", "actuator_velocity", "actuator_moment"],
     run(m, d) {
       transmission(m, d);
@@ -265,6 +273,7 @@ export const STAGES = {
       ...JOINTS,
       "ten_length",
       "ten_velocity",
+      "ten_J",
       "xipos",
       "ximat",
       "geom_xpos",
@@ -276,7 +285,11 @@ export const STAGES = {
     writes: ["qfrc_spring", "qfrc_damper", "qfrc_gravcomp", "qfrc_fluid", "qfrc_passive"],
     run: passive,
   },
-  rne: { reads: ["cdof", "cdof_dot", "cvel", "cinert", "qvel"], writes: ["qfrc_bias"], run: rne },
+  rne: {
+    reads: ["cdof", "cdof_dot", "cvel", "cinert", "qvel", "site_xpos", "subtree_com", "ten_J"],
+    writes: ["qfrc_bias"],
+    run: rne,
+  },
   actuation: {
     reads: ["qpos", "ctrl", "act", "actuator_length", "actuator_velocity", "qfrc_gravcomp"],
     writes: ["act_dot", "actuator_force", "qfrc_actuator"],
@@ -346,12 +359,13 @@ export const STAGES = {
       "subtree_com",
       "cvel",
       "cdof",
+      "ten_J",
     ],
     writes: ["time", "qpos", "qvel", "act", "qacc_warmstart"],
     run: integrated,
   },
   rne_post: {
-    reads: [...CONSTRAINT, "cinert", "qacc", "xfrc_applied", "xipos"],
+    reads: [...CONSTRAINT, "cinert", "qacc", "xfrc_applied", "xipos", "ten_velocity", "actuator_force"],
     extra: (model) => ({ ...givenContacts(model), ...givenForces(model) }),
     writes: ["cacc", "cfrc_ext", "cfrc_int"],
     run: (m, d, extra) => rnePostConstraint(m, d, forcesFrom(m, d, extra)),
@@ -376,6 +390,7 @@ export const STAGES = {
       "cdof_dot",
       "cvel",
       "cinert",
+      "ten_J",
       "ten_length",
       "ten_velocity",
       "actuator_length",

@@ -40,14 +40,6 @@ const REFUSED: readonly [string, string, string][] = [
   ["adhesion", wrap({ world: `<geom name="w" size="1" adhesion="3"/>` }), `geom "w"`],
   ["surfacevel", wrap({ world: `<geom name="w" size="1" surfacevel="1 0 0 0 0 0"/>` }), `geom "w"`],
   [
-    "spatial tendon",
-    wrap({
-      world: `<site name="t"/>`,
-      rest: `<tendon><spatial name="rope"><site site="s"/><site site="t"/></spatial></tendon>`,
-    }),
-    `tendon "rope"`,
-  ],
-  [
     "polynomial tendon stiffness",
     wrap({ rest: `<tendon><fixed name="f" stiffness="2 1"><joint joint="j" coef="1"/></fixed></tendon>` }),
     `tendon "f"`,
