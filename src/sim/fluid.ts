@@ -19,7 +19,7 @@ import type { Model } from "../model/model.ts";
 import { aboutTree, alongDofs } from "./body_forces.ts";
 import { pointJacobian } from "./jac.ts";
 import type { Pattern } from "./pattern.ts";
-import { outerProduct, type Entry } from "./tendon.ts";
+import { outerProduct, type Entry } from "./arms.ts";
 import { Column, Field, type DataView, type ModelView } from "./view.ts";
 
 /** Numbers of geom_fluid for each geom. */
