@@ -1,7 +1,7 @@
 // one world of an environment while its kernel is traced: its record, its scene, the start of its episodes
 import { param, stage, variable, type Variable } from "../trace/control.ts";
 import type { Type } from "../trace/graph.ts";
-import { select, toF32, uadd, type Bool, type Int, type Scalar } from "../trace/scalar.ts";
+import { add, select, sum, toF32, uadd, type Bool, type Int, type Scalar } from "../trace/scalar.ts";
 import { streams } from "../core/rng.ts";
 import { fieldSize, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
@@ -14,7 +14,7 @@ import { Draws } from "./draws.ts";
 import { EPISODE, RESULT, RESULT_WORDS } from "./layout.ts";
 import { badTask, total, type Memory, type Part, type TaskShape } from "./shape.ts";
 import type { Space } from "./spaces.ts";
-import type { Named, Scene, Update } from "./task.ts";
+import type { Disturbance, Named, Scene, Update } from "./task.ts";
 import { evaluateEarly, needsEvaluation } from "./start-fields.ts";
 import type { TracedTask } from "./traced-task.ts";
 import { tripped, type Trip } from "./trips.ts";
@@ -60,9 +60,13 @@ function slices(parts: readonly Part[], numbers: readonly Scalar[]): Named<reado
   return Object.fromEntries(parts.map(({ name, size }) => [name, numbers.slice(at, (at += size))]));
 }
 
+/** When a scene is: where an episode starts, whether its memories are made, or were made already. */
 interface SceneKind {
   readonly fresh?: boolean;
   readonly starts?: boolean;
+  readonly observes?: boolean;
+  /** Of its random numbers. */
+  readonly stream?: number;
   readonly action?: readonly Scalar[];
 }
 
@@ -93,10 +97,20 @@ export class EnvWorld<O extends object> {
 
   constructor(spec: EnvSpec<O>, arenas: Layouts) {
     const { model, nconmax, unroll, exact, params, shape, action } = spec;
-    const { outputs } = shape;
+    const { outputs, forces } = shape;
     this.spec = spec;
     this.arenas = arenas;
-    this.w = new WorldKernel({ model, nconmax, unroll, exact, params, applied: false, outputs, state: arenas.state });
+    this.w = new WorldKernel({
+      model,
+      nconmax,
+      unroll,
+      exact,
+      params,
+      applied: false,
+      forces,
+      outputs,
+      state: arenas.state,
+    });
     const variables = (name: string, count: number, type: Type = "f32") =>
       Array.from({ length: count }, (_, i) => variable(`${name}_${i}`, 0, type));
     this.sums = variables("sum", shape.terms.length);
@@ -148,7 +162,7 @@ export class EnvWorld<O extends object> {
   }
 
   /** The world as the task sees it now; `starts`: while an episode starts, when memories are made. */
-  scene({ fresh = false, starts = false, action = values(this.action) }: SceneKind = {}): Scene<O> {
+  scene({ fresh, starts, observes, stream = streams.user, action = values(this.action) }: SceneKind = {}): Scene<O> {
     const { w, spec, seed, world } = this;
     const [episode, length] = [this.number.get(), this.length.get()];
     const made = new Map<string, readonly Scalar[]>();
@@ -165,15 +179,18 @@ export class EnvWorld<O extends object> {
       world,
       episode,
       length,
-      fresh: fresh || starts,
-      random: new Draws(seed, world, episode, streams.user, length),
+      fresh: fresh === true || starts === true,
+      random: new Draws(seed, world, episode, stream, length),
       noise: new Draws(seed, world, episode, streams.observationNoise, length),
       previous: (key, now) => scene.memory(key, (s) => now(s)),
-      memory: (key, update) => {
-        if (!starts) return values(this.memoryOf(key).kept);
-        const first = made.get(key) ?? update(scene, this.persistent(key));
-        made.set(key, first);
-        return first;
+      memory: (key, update) => (starts ? scene.updated(key, update) : values(this.memoryOf(key).kept)),
+      updated: (key, update) => {
+        const { kept } = this.memoryOf(key);
+        // observations come after the update
+        if (observes) return values(kept);
+        const next = made.get(key) ?? update(scene, starts ? this.persistent(key) : values(kept));
+        made.set(key, next);
+        return next;
       },
     };
     return scene;
@@ -194,13 +211,25 @@ export class EnvWorld<O extends object> {
     return persists ? values(kept).map((x) => select(this.forgets, 0, x, "f32")) : undefined;
   }
 
+  /** Applies what happens to the world in this step, where it makes one. */
+  disturb(moves: Bool): void {
+    const { w, spec } = this;
+    const events = Object.values(spec.task.task.events ?? {});
+    if (events.length === 0) return;
+    const scene = this.scene({ stream: streams.event });
+    const all = events.map((event) => event(scene));
+    const total = (name: keyof Disturbance, i: number) => sum(all.map((given) => given[name]?.[i] ?? 0));
+    for (const name of spec.shape.forces) for (let i = 0; i < w.d[name].length; i++) w.d[name].set(i, total(name, i));
+    for (let i = 0; i < spec.model.nv; i++)
+      w.d.qvel.set(i, add(w.d.qvel.at(i), select(moves, total("qvel", i), 0, "f32")));
+  }
+
   /** Keeps what the task carries to the next step; where `cond` does not hold, what it was. */
   carry(scene: Scene<O>, cond: Bool = true): void {
     const { task } = this.spec;
     const carried = flat(task.carry(scene));
-    const memories = [...this.memories.values()].map(({ name, size, update, persists, kept }) => {
-      const own = update as unknown as Update<O>;
-      const next = scene.fresh ? scene.memory(name, own, { persists }) : own(scene, values(kept));
+    const memories = [...this.memories.values()].map(({ name, size, update }) => {
+      const next = scene.updated(name, update as unknown as Update<O>);
       if (next.length === size) return next.map(toF32);
       throw badTask(task.id, `its memory "${name}" has ${next.length} values after ${size}; it keeps its size`);
     });

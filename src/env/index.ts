@@ -24,15 +24,6 @@ export {
   type TermValue,
 } from "./task.ts";
 export type { ActionOptions } from "./action-options.ts";
-export {
-  all,
-  clipped,
-  inClosed,
-  inOpen,
-  normalNoise,
-  positionsAndVelocities,
-  sumOfSquares,
-  uniformNoise,
-} from "./terms.ts";
+export * from "./terms/index.ts";
 export type { GpuView, GpuViews } from "./gpu-views.ts";
 export { VectorEnv, type StepResult, type VecSnapshot } from "./vector-env.ts";

@@ -50,6 +50,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
     // a world whose episode is over waits for its reset
     const waits: Bool = autoreset === "same-step" ? false : ne(endedBefore, 0);
     loadAction(e);
+    stage("events", () => e.disturb(not(waits)));
     w.step(select(waits, 0, param("nstep", "i32"), "i32"));
     e.length.set(select(waits, e.length.get(), uadd(e.length.get(), 1)));
 
@@ -66,7 +67,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
       ];
       e.carry(scene, not(waits));
       if (autoreset === "next-step") when(waits, () => e.startEpisode(false));
-      const seen = flat(task.observe(e.scene()));
+      const seen = flat(task.observe(e.scene({ observes: true })));
 
       // numbers that are not finite are void: they never leave the kernel
       const total = sum(raw.terms);
@@ -115,7 +116,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
           e.io("final_obs").store("final_obs", obs);
           e.startEpisode(true);
         });
-        e.io("obs").store("obs", flat(task.observe(e.scene())));
+        e.io("obs").store("obs", flat(task.observe(e.scene({ observes: true }))));
       } else {
         if (autoreset === "disabled") e.ended.set(ended);
         else e.ended.set(select(waits, 0, ended));
@@ -144,7 +145,7 @@ export function traceReset<O extends object>(spec: EnvSpec<O>, arenas: Layouts):
       e.number.set(select(seeded, 0xffffffff, e.number.get(), "u32"));
       e.forgets = seeded;
       e.startEpisode(false, [select(seeded, low, oldLow), select(seeded, high, oldHigh)]);
-      e.io("obs").store("obs", flat(task.observe(e.scene({ fresh: true }))));
+      e.io("obs").store("obs", flat(task.observe(e.scene({ fresh: true, observes: true }))));
       const zeros = (names: readonly string[]) => names.map(() => 0);
       const { terms, infos } = spec.shape;
       e.storeResult({ reset: 1 }, { terms: zeros(terms), sums: zeros(terms), infos: zeros(infos) });

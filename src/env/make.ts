@@ -11,6 +11,7 @@ import { settingsOf, worldIdsOf, type VecOptions } from "./options.ts";
 import { writeFirstStates } from "./first-states.ts";
 import { taskOf } from "./registry.ts";
 import type { Task } from "./task.ts";
+import { TaskParams } from "./task-params.ts";
 import { VectorEnv } from "./vector-env.ts";
 
 /** Options of an environment that is named: those of every environment, and those of its task. */
@@ -42,7 +43,11 @@ export async function makeVec(env: string | Task, options: object): Promise<Vect
     // what the device refuses of the first writes is told here
     await batch.sync();
     const again = (changes: object) => makeVec(env as Task, { ...options, ...changes } as VecOptions);
-    return new VectorEnv(definition.spec, batch, settings, again);
+    const params = new TaskParams(batch, definition.spec.shape);
+    const initial = Object.fromEntries(definition.spec.shape.params.map((p) => [p.name, p.initial]));
+    params.check(vec.params ?? {});
+    await params.set({ ...initial, ...vec.params });
+    return new VectorEnv(definition.spec, batch, settings, params, again);
   } catch (error) {
     await batch.close();
     throw error;

@@ -9,6 +9,7 @@ import { recorderSettings, type RecorderOptions, type RecorderSettings } from ".
 import { MOST_TRIPS, type Trip } from "./trips.ts";
 import type { ActionOptions } from "./action-options.ts";
 import type { Autoreset } from "./kernel.ts";
+import type { ParamValues } from "./task-params.ts";
 import type { ObservationOptions, OptionValue, Task } from "./task.ts";
 
 /** What to do about worlds that fail: end their episode (default), reject the step as well, or only set their status. */
@@ -44,6 +45,8 @@ export interface VecOptions extends PlacementOptions, OptionOverrides {
   readonly recorder?: boolean | RecorderOptions;
   /** Conditions that trip the recorder beside failures, 8 at most: `{ name, when: (scene) => gt(...) }`. */
   readonly trip?: readonly Trip[];
+  /** First values of the task's parameters, other than its own; see `setParams`. */
+  readonly params?: ParamValues;
   /** What is done to actions before they act: delay, hold, clip, scale, offset. Default: nothing. */
   readonly action?: ActionOptions;
   /** What is done to the observation: normalize, clip, history. Default: nothing. */
@@ -67,6 +70,7 @@ const VEC_NAMES = [
   "finite",
   "unroll",
   "copy",
+  "params",
   "action",
   "observation",
   "reward",
@@ -99,7 +103,15 @@ export interface Settings<O extends object> {
     >
   > & { readonly recorder: RecorderSettings | undefined } & Pick<
       VecOptions,
-      "nconmax" | "worldIds" | "seed" | "snapshotEvery" | "action" | "observation" | "reward" | keyof PlacementOptions
+      | "nconmax"
+      | "worldIds"
+      | "seed"
+      | "snapshotEvery"
+      | "params"
+      | "action"
+      | "observation"
+      | "reward"
+      | keyof PlacementOptions
     >;
   readonly finite: { readonly observation: number; readonly reward: number };
   readonly options: O;
@@ -246,6 +258,7 @@ function checkVec<O extends object>(
       ? {}
       : { snapshotEvery: count("snapshotEvery", given.snapshotEvery, MAX_STEPS) }),
     ...(shards === undefined ? {} : { shards: count("shards", shards, 1024) }),
+    ...group("params", given.params, {}),
     ...group("action", given.action, { ...task.action }),
     ...group("observation", checkObservation(given.observation), { ...task.observation }),
     ...group("reward", checkReward(given.reward), {}),

@@ -1,6 +1,7 @@
 // a reset as the host asks for it: which worlds, and which seeds
 import { CorralError } from "../core/errors.ts";
 import { seedKey, type PhiloxKey } from "../core/rng.ts";
+import type { ParamValues } from "./task-params.ts";
 
 export type Seed = number | bigint;
 
@@ -13,6 +14,8 @@ export interface ResetOptions {
   readonly options?: {
     /** The worlds to reset, one entry a world: booleans, or bytes 0 and 1. Default: all. */
     readonly mask?: readonly boolean[] | Uint8Array;
+    /** New parameters of the task for these worlds; see `setParams`. */
+    readonly params?: ParamValues;
     /** Gymnasium's name of `mask`. */
     readonly reset_mask?: readonly boolean[] | Uint8Array;
   };
@@ -20,6 +23,7 @@ export interface ResetOptions {
 
 /** Which worlds to reset, and the key of each where seeds are given. */
 export interface ResetRequest {
+  readonly params: ParamValues;
   readonly mask: Uint8Array | undefined;
   readonly keyOf: ((world: number) => PhiloxKey) | undefined;
 }
@@ -30,14 +34,19 @@ export interface ResetRequest {
  */
 export function checkReset(given: ResetOptions, numEnvs: number): ResetRequest {
   const { seed, options = {}, ...rest } = given;
-  const { mask, reset_mask = mask, ...others } = options;
+  const { mask, reset_mask = mask, params = {}, ...others } = options;
   const unknown = [...Object.keys(rest), ...Object.keys(others)][0];
   if (unknown !== undefined) {
-    throw new CorralError("unknown-option", `reset has no option "${unknown}". It takes { seed, options: { mask } }.`, {
-      name: unknown,
-    });
+    throw new CorralError(
+      "unknown-option",
+      `reset has no option "${unknown}". It takes { seed, options: { mask, params } }.`,
+      {
+        name: unknown,
+      },
+    );
   }
   return {
+    params,
     mask: reset_mask === undefined ? undefined : checkMask(reset_mask, numEnvs),
     keyOf: seed === undefined ? undefined : checkSeed(seed, numEnvs),
   };
@@ -71,3 +80,9 @@ function checkSeed(seed: Seed | readonly Seed[], numEnvs: number): (world: numbe
   const keys = seed.map(seedKey);
   return (world) => keys[world];
 }
+
+export const maskedFirst = (id: string): CorralError =>
+  new CorralError(
+    "needs-reset",
+    `${id} was not reset yet, so its first reset is of all worlds. Call reset() without a mask.`,
+  );

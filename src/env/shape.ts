@@ -3,13 +3,13 @@ import { CorralError } from "../core/errors.ts";
 import { loop, param } from "../trace/control.ts";
 import { trace } from "../trace/graph.ts";
 import { toI32, toU32, type Scalar } from "../trace/scalar.ts";
-import { fieldsOf, type FieldName } from "../model/fields.ts";
+import { fieldSize, fieldsOf, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
-import { APPLIED } from "../sim/state.ts";
+import { APPLIED, type AppliedForce } from "../sim/state.ts";
 import { dataView, modelView, type DataView } from "../sim/view.ts";
 import { Draws } from "./draws.ts";
 import type { Space } from "./spaces.ts";
-import type { Named, Scene, Task, Update } from "./task.ts";
+import type { Disturbance, MemoryOptions, Named, Scene, Task, Update } from "./task.ts";
 import { badTerm, placeOf } from "./term-value.ts";
 import type { TracedTask } from "./traced-task.ts";
 
@@ -38,6 +38,8 @@ export interface TaskShape {
   readonly truncations: readonly string[];
   /** Parameters of the task with their first values. */
   readonly params: readonly (Part & { readonly initial: readonly number[] })[];
+  /** Forces that its events apply. */
+  readonly forces: readonly AppliedForce[];
   /** Derived fields that the task reads. */
   readonly outputs: readonly FieldName[];
 }
@@ -104,6 +106,7 @@ export function shapeOf<O extends object>(traced: TracedTask<O>, model: Model, o
           memories.set(key, { name: key, size, update, persists });
           return unknown(size);
         },
+        updated: (key: string, update: Update<O>, options?: MemoryOptions) => scene.memory(key, update, options),
       };
       const fresh: Scene<O> = { ...base, carried: {}, fresh: true };
       let scene = fresh;
@@ -112,7 +115,10 @@ export function shapeOf<O extends object>(traced: TracedTask<O>, model: Model, o
       scene = { ...base, carried: first, fresh: false };
       const observation = parts(traced.observe(scene));
       const terms = Object.keys(traced.reward(scene));
+      const forces = forcesOf(traced, model, scene);
+      checkControl(traced, model, scene);
       shape = {
+        forces,
         observation,
         nobs: total(observation),
         carried: parts(first),
@@ -125,23 +131,45 @@ export function shapeOf<O extends object>(traced: TracedTask<O>, model: Model, o
         memories: [...memories.values()],
         outputs: [...new Set([...(task.outputs?.(options) ?? []), ...seen])],
       };
-      checkControl(traced, model, scene);
     });
   });
   check(task.id, shape!);
   return shape!;
 }
 
-/** Controls are made before the physics of their step. */
-function checkControl<O extends object>(traced: TracedTask<O>, model: Model, scene: Scene<O>): void {
+/** Runs what comes before the physics of its step: it may read no derived field. */
+function early<O extends object, T>(place: string, model: Model, scene: Scene<O>, run: (scene: Scene<O>) => T): T {
   const { d, seen } = watchedData(model);
-  traced.control({ ...scene, d });
-  const [early] = seen;
-  if (early === undefined) return;
+  const result = run({ ...scene, d });
+  const [first] = seen;
+  if (first === undefined) return result;
   throw badTerm(
-    placeOf(traced.task, "control"),
-    `it reads ${early}, which the physics of the step makes later; read state, or before.${early}(...)`,
+    place,
+    `it reads ${first}, which the physics of the step makes later; read state, or before.${first}(...)`,
   );
+}
+
+function checkControl<O extends object>(traced: TracedTask<O>, model: Model, scene: Scene<O>): void {
+  early(placeOf(traced.task, "control"), model, scene, (s) => traced.control(s));
+}
+
+/** The forces that events apply; their sizes are checked. */
+function forcesOf<O extends object>({ task }: TracedTask<O>, model: Model, scene: Scene<O>): AppliedForce[] {
+  const used = new Set<AppliedForce>();
+  for (const [name, event] of Object.entries(task.events ?? {})) {
+    const place = placeOf(task, "events", name);
+    const given = early(place, model, scene, event);
+    for (const [field, values] of Object.entries(given) as [keyof Disturbance, readonly Scalar[]][]) {
+      const size = field === "qvel" || APPLIED.includes(field) ? fieldSize(model, field) : 0;
+      if (values.length !== size)
+        throw badTerm(
+          place,
+          `it gives ${values.length} numbers of ${field}; give ${size} (of qvel, qfrc_applied, xfrc_applied)`,
+        );
+      if (field !== "qvel") used.add(field);
+    }
+  }
+  return [...used];
 }
 
 function paramParts<O extends object>(task: Task<O>): TaskShape["params"] {

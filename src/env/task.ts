@@ -60,6 +60,8 @@ export interface Scene<O extends object = object> {
    * too, so it may use nothing of a scene but its own. In observations the value is the updated one.
    */
   memory(key: string, update: Update<O>, options?: MemoryOptions): readonly Scalar[];
+  /** The same value as this step's `update` makes it; in observations no other than `memory`. */
+  updated(key: string, update: Update<O>, options?: MemoryOptions): readonly Scalar[];
   /** What `now` was at the end of the control step before; at the start of an episode what it is there. */
   previous(key: string, now: (scene: Scene<O>) => readonly Scalar[]): readonly Scalar[];
 }
@@ -72,6 +74,15 @@ export interface Start {
   readonly qpos?: readonly Scalar[];
   readonly qvel?: readonly Scalar[];
   readonly act?: readonly Scalar[];
+}
+
+/** What acts on a world in a control step, beside its actuators. Numbers that are left out are zero. */
+export interface Disturbance {
+  /** Added to the velocities before the step. */
+  readonly qvel?: readonly Scalar[];
+  /** Forces throughout the step: generalized ones (nv), and on each body (nbody times force and torque, 6). */
+  readonly qfrc_applied?: readonly Scalar[];
+  readonly xfrc_applied?: readonly Scalar[];
 }
 
 /** What a term is worth: numbers, truth values, or an expression ("qvel(joint.slider) / dt"), or a function of these. */
@@ -149,6 +160,8 @@ export interface Task<O extends object = object> {
   readonly info?: Terms<O>;
   /** Numbers reported of a reset. */
   readonly resetInfo?: Terms<O>;
+  /** What happens to worlds before the physics of a step: pushes, wind. All that is named acts at once. */
+  readonly events?: Named<(scene: Scene<O>) => Disturbance>;
   /** The start of an episode. Default: the model's initial state. */
   readonly reset?: (scene: StartScene<O>) => Start;
 }

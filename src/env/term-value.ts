@@ -87,10 +87,10 @@ export function sourceValue<O extends object>(source: TermSource<O>, scene: Scen
     if (isTruth(value as Scalar)) return { kind: "bool", items: [value as Bool], single: true };
     return { kind: "float", items: [numberOf(value, place)], single: true };
   } catch (error) {
-    // what a function throws says where it was thrown from
-    const said = error instanceof CorralError && !("term" in error.details);
-    if (!said) throw error;
-    throw new CorralError(error.code, `${place}: ${error.message.replace(/^\[[^\]]*\] /, "")}`, {
+    // what a function throws says in which term
+    if (!(error instanceof CorralError) || String(error.details.term).startsWith(place)) throw error;
+    const [inner, text] = [error.details.term, error.message.replace(/^\[[^\]]*\] /, "")];
+    throw new CorralError(error.code, `${place}${inner === undefined ? ":" : ","} ${text}`, {
       ...error.details,
       term: place,
     });

@@ -18,9 +18,10 @@ import type { Infos } from "./infos.ts";
 import type { Autoreset, EnvSpec } from "./kernel.ts";
 import { KEPT } from "./layout.ts";
 import { worldIdsOf, type Settings } from "./options.ts";
-import { checkReset, type ResetOptions } from "./reset-request.ts";
+import { checkReset, maskedFirst, type ResetOptions } from "./reset-request.ts";
 import type { Floats } from "./results.ts";
 import { Box, type Space } from "./spaces.ts";
+import type { ParamValues, TaskParams } from "./task-params.ts";
 import type { HealthReport } from "./health.ts";
 import { Watch } from "./watch.ts";
 import { WorldState, type StateValues } from "./world-state.ts";
@@ -66,7 +67,15 @@ export class VectorEnv implements AsyncDisposable {
   private wasReset = false;
   private unread = 0;
 
-  constructor(spec: EnvSpec, batch: Batch, settings: Settings<object>, again: (changes: object) => Promise<VectorEnv>) {
+  private readonly params: TaskParams;
+
+  constructor(
+    spec: EnvSpec,
+    batch: Batch,
+    settings: Settings<object>,
+    params: TaskParams,
+    again: (changes: object) => Promise<VectorEnv>,
+  ) {
     const { vec } = settings;
     this.spec = spec;
     this.batch = batch;
@@ -86,6 +95,7 @@ export class VectorEnv implements AsyncDisposable {
     this.watch = new Watch(spec, batch, settings, this.worldIds);
     this.state = new WorldState(batch, spec.shape);
     this.gpu = gpuViews(batch, spec.shape.nobs, spec.action);
+    this.params = params;
     this.again = again;
     this.kept = this.plan.arenas.map(({ name }) => name).filter((name) => KEPT.includes(name));
     if (vec.snapshotEvery !== undefined) this.keeper = new SnapshotKeeper(batch, this.kept, vec.snapshotEvery);
@@ -139,18 +149,17 @@ export class VectorEnv implements AsyncDisposable {
 
   /**
    * Starts new episodes: in all worlds, or in those of a mask. The other rows of the results stay.
-   * @throws CorralError closed, call-in-flight, bad-seed, bad-reset-mask, unknown-option; then nothing has changed
+   * @throws CorralError closed, call-in-flight, bad-seed, bad-reset-mask, unknown-option, and for `params` what
+   *   `setParams` throws; then nothing has changed
    */
   async reset(options: ResetOptions = {}): Promise<StepResult> {
     this.gate.assertOpen("reset");
     const request = checkReset(options, this.numEnvs);
-    if (request.mask && !this.wasReset) {
-      throw new CorralError(
-        "needs-reset",
-        `${this.id} was not reset yet, so its first reset is of all worlds. Call reset() without a mask.`,
-      );
-    }
+    if (request.mask && !this.wasReset) throw maskedFirst(this.id);
+    const worlds = request.mask && [...request.mask.keys()].filter((w) => request.mask![w]);
+    this.params.check(request.params, worlds);
     return this.gate.exclusive("reset", async () => {
+      await this.params.set(request.params, worlds);
       await this.exchange.sendRequests(request);
       this.watch.changed();
       this.batch.run("reset");
@@ -291,6 +300,25 @@ export class VectorEnv implements AsyncDisposable {
   }
 
   /**
+   * Sets parameters of the task, of all worlds or of chosen ones, from the next step or reset on: one value for all of
+   * them, or one for each, row-major [worlds, size].
+   * @throws CorralError unknown-param, bad-shape, bad-value, bad-world; then nothing has changed
+   */
+  async setParams(values: ParamValues, worlds?: readonly number[]): Promise<void> {
+    this.gate.assertOpen("set parameters");
+    this.params.check(values, worlds);
+    await this.gate.exclusive("setParams", async () => {
+      await this.params.set(values, worlds);
+      this.watch.changed();
+    });
+  }
+
+  /** A parameter of the task, [numEnvs, size]. Throws unknown-param. */
+  getParam(name: string): Float64Array {
+    return this.params.get(name);
+  }
+
+  /**
    * Sets the state of all worlds or of chosen ones, by name: qpos, qvel, act, time, qacc_warmstart, what the task
    * carries, episode_length, episode_return. Values are row-major [worlds, size]. Observations follow with the next step.
    * @throws CorralError unknown-field, bad-shape, bad-value, bad-world; then nothing has changed
@@ -327,6 +355,7 @@ export class VectorEnv implements AsyncDisposable {
     this.gate.assertOpen("restore");
     return this.gate.exclusive("restore", async () => {
       await putSnapshot(this.batch, snapshot.batch);
+      await this.params.reload();
       this.wasReset = snapshot.wasReset;
       this.stepCount = snapshot.batch.steps;
       this.watch.forget();

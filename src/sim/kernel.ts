@@ -11,7 +11,7 @@ import type { Evaluation } from "./forward.ts";
 import { rnePostConstraint } from "./rne_post.ts";
 import { sensors } from "./sensor/index.ts";
 import { subtreeVelocity } from "./sensor/subtree.ts";
-import { APPLIED, RecordIO, stateFields } from "./state.ts";
+import { APPLIED, RecordIO, stateFields, type AppliedForce } from "./state.ts";
 import { badStateBit, Status } from "./status.ts";
 import { step } from "./step.ts";
 import { tendonJacobian } from "./tendon.ts";
@@ -25,6 +25,8 @@ export interface KernelSpec {
   readonly nconmax: number;
   /** Whether the batch keeps qfrc_applied and xfrc_applied. */
   readonly applied: boolean;
+  /** Those of them that are written anew before each step instead. */
+  readonly forces?: readonly AppliedForce[];
   /** Derived fields that later code or the host reads: as MuJoCo's data holds them after a step. */
   readonly outputs: readonly FieldName[];
   /** Straight-line code, or runtime loops over tables. */
@@ -57,7 +59,10 @@ export class WorldKernel {
   constructor(spec: KernelSpec) {
     this.spec = spec;
     this.m = modelView(spec.model);
-    this.d = dataView(spec.model, spec.applied ? [] : APPLIED);
+    this.d = dataView(
+      spec.model,
+      spec.applied ? [] : APPLIED.filter((name) => !spec.forces?.includes(name as AppliedForce)),
+    );
     this.state = new RecordIO(spec.state);
     this.status = variable("status", 0, "u32");
     if (mayOverflow(spec)) this.needed = variable("needed", 0, "i32");

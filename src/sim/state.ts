@@ -11,6 +11,7 @@ import type { Field } from "./view.ts";
 const KEPT: readonly StateFieldName[] = ["time", "qpos", "qvel", "act", "qacc_warmstart", "mocap_pos", "mocap_quat"];
 /** State fields that are zero unless a batch asks for them. */
 export const APPLIED: readonly StateFieldName[] = ["qfrc_applied", "xfrc_applied"];
+export type AppliedForce = "qfrc_applied" | "xfrc_applied";
 
 /** The state fields of a batch, those without elements left out. */
 export function stateFields(model: Model, applied: boolean): StateFieldName[] {

@@ -179,7 +179,10 @@ describe("an environment", () => {
       { options: { mask: [false, false] } },
       "[bad-reset-mask] the reset mask marks no world. Pass 2 booleans, at least one of them true.",
     ],
-    [{ options: { low: 1 } }, '[unknown-option] reset has no option "low". It takes { seed, options: { mask } }.'],
+    [
+      { options: { low: 1 } },
+      '[unknown-option] reset has no option "low". It takes { seed, options: { mask, params } }.',
+    ],
   ])("refuses the reset %j", async (options, text) => {
     expect(await message(() => env.reset(options as never))).toBe(text);
     expect(await state()).toEqual(before);

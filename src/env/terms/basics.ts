@@ -1,6 +1,21 @@
 // what tasks say often: ranges, noise, costs
-import { add, and, ge, gt, le, lt, max, min, mul, square, sub, sum, type Bool, type Scalar } from "../trace/scalar.ts";
-import type { Scene, StartScene } from "./task.ts";
+import {
+  add,
+  and,
+  ge,
+  gt,
+  le,
+  lt,
+  max,
+  min,
+  mul,
+  square,
+  sub,
+  sum,
+  type Bool,
+  type Scalar,
+} from "../../trace/scalar.ts";
+import type { Scene, StartScene } from "../task.ts";
 
 type Range = readonly [number, number];
 

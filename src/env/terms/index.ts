@@ -1,0 +1,36 @@
+// the library of terms: functions that make terms of observations, rewards, conditions and starts
+export {
+  all,
+  clipped,
+  inClosed,
+  inOpen,
+  normalNoise,
+  positionsAndVelocities,
+  sumOfSquares,
+  uniformNoise,
+} from "./basics.ts";
+export { airTime, contactForce, inContact, touchdown, type ContactOptions } from "./contact.ts";
+export { accelerationCost, actionRateCost, controlCost, powerCost, torqueCost, velocityCost } from "./costs.ts";
+export {
+  jointLimitCost,
+  jointLimits,
+  notFinite,
+  outside,
+  timeOut,
+  velocityLimit,
+  type JointLimitOptions,
+  type SoftLimitOptions,
+} from "./limits.ts";
+export {
+  angularVelocity,
+  heading,
+  height,
+  linearVelocity,
+  position,
+  projectedGravity,
+  tilt,
+  upright,
+  type VelocityOptions,
+} from "./pose.ts";
+export { push, startAround, type PushOptions, type StartOptions } from "./starts.ts";
+export { command, ramp, tracking, type CommandOptions } from "./tracking.ts";

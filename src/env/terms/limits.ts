@@ -1,0 +1,92 @@
+// conditions that end episodes, and costs of coming near them
+import {
+  abs,
+  add,
+  ge,
+  gt,
+  isFinite32,
+  lt,
+  max,
+  mul,
+  not,
+  or,
+  sub,
+  sum,
+  toF32,
+  type Bool,
+  type Scalar,
+} from "../../trace/scalar.ts";
+import { mjtJoint } from "../../model/enums.ts";
+import { idOf } from "../../model/model.ts";
+import type { Scene } from "../task.ts";
+import { inClosed } from "./basics.ts";
+import { dofsOf, numbers, type Source } from "./source.ts";
+
+const any = (conditions: readonly Bool[]): Bool => conditions.reduce<Bool>(or, false);
+
+/** Whether any number of a value is outside of [low, high], of which either may be infinite. */
+export const outside =
+  (value: Source, low: number, high: number) =>
+  (s: Scene): Bool =>
+    any(numbers(value, s, "outside").map((x) => not(inClosed(x, [low, high]))));
+
+/** Slides and hinges with limits: position and range. */
+function limitedJoints({ model, d }: Scene, joints: readonly string[] | undefined) {
+  const ids = joints?.map((name) => idOf(model, "joint", name)) ?? Array.from({ length: model.njnt }, (_, j) => j);
+  const hasRange = (j: number) =>
+    model.jnt_limited[j] > 0 && (model.jnt_type[j] === mjtJoint.SLIDE || model.jnt_type[j] === mjtJoint.HINGE);
+  return ids.filter(hasRange).map((j) => ({
+    q: d.qpos.at(model.jnt_qposadr[j]),
+    low: model.jnt_range[2 * j],
+    high: model.jnt_range[2 * j + 1],
+  }));
+}
+
+export interface JointLimitOptions {
+  /** Joints by name. Default: all that have a range. */
+  readonly joints?: readonly string[];
+  /** How far beyond its range a joint may be (m, rad). Default 0. */
+  readonly margin?: number;
+}
+
+/** Whether a slide or hinge is beyond its range. MuJoCo's own limits are soft: they give way a little. */
+export const jointLimits =
+  ({ joints, margin = 0 }: JointLimitOptions = {}) =>
+  (s: Scene): Bool =>
+    any(limitedJoints(s, joints).map(({ q, low, high }) => or(lt(q, low - margin), gt(q, high + margin))));
+
+export interface SoftLimitOptions {
+  readonly joints?: readonly string[];
+  /** The part of each range that costs nothing. Default 0.9. */
+  readonly free?: number;
+}
+
+/** How far joints are beyond the middle part of their ranges, summed (m, rad). */
+export const jointLimitCost =
+  ({ joints, free = 0.9 }: SoftLimitOptions = {}) =>
+  (s: Scene): Scalar =>
+    sum(
+      limitedJoints(s, joints).map(({ q, low, high }) => {
+        const [middle, reach] = [(low + high) / 2, (free * (high - low)) / 2];
+        return max(sub(abs(sub(q, middle)), reach), 0);
+      }),
+    );
+
+/** Whether a joint moves faster than `limit` (m/s, rad/s): all joints, or those named. */
+export const velocityLimit =
+  (limit: number, joints?: readonly string[]) =>
+  (s: Scene): Bool =>
+    any(dofsOf(s, joints).map((i) => gt(abs(s.d.qvel.at(i)), limit)));
+
+/** Whether the episode has lasted so long (s). */
+export const timeOut =
+  (seconds: number) =>
+  (s: Scene): Bool =>
+    // half a step less: the sum of steps is not exact
+    ge(mul(add(toF32(s.length), 0.5), s.dt), seconds);
+
+/** Whether the state is not finite. Worlds whose numbers are not finite end by themselves; this is for those that ignore it. */
+export const notFinite =
+  () =>
+  (s: Scene): Bool =>
+    any([...s.d.qpos.all(), ...s.d.qvel.all()].map((x) => not(isFinite32(x))));

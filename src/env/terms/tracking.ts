@@ -1,0 +1,59 @@
+// following a target, and targets that change
+import { exp } from "../../trace/math.ts";
+import { add, clamp, div, le, mul, neg, select, sub, toF32, type Scalar } from "../../trace/scalar.ts";
+import { CorralError } from "../../core/errors.ts";
+import type { Scene } from "../task.ts";
+import { sumOfSquares } from "./basics.ts";
+import { numbers, type Source } from "./source.ts";
+
+/** exp(-|value - target|² / width²): 1 on the target, 1/e at `width` from it. */
+export const tracking =
+  (value: Source, target: Source, width: number) =>
+  (s: Scene): Scalar => {
+    const [x, goal] = [numbers(value, s, "value"), numbers(target, s, "target")];
+    if (x.length !== goal.length)
+      throw new CorralError("term-shape", `tracking has ${x.length} values and ${goal.length} targets; give as many.`);
+    return exp(neg(div(sumOfSquares(x.map((v, i) => sub(v, goal[i]))), width * width)));
+  };
+
+export interface CommandOptions {
+  /** Seconds between changes: [least, most]. Default: none, so that an episode has one command. */
+  readonly every?: readonly [number, number];
+  /** Key of the world's memory; two commands of one task need two. Default "command". */
+  readonly key?: string;
+}
+
+/**
+ * A command drawn uniformly from ranges, new with each episode and then `every` so many seconds. Ends of the ranges are
+ * numbers or expressions, such as "-param.speed": so a curriculum widens them for some worlds.
+ */
+export const command =
+  (ranges: readonly (readonly [Source, Source])[], { every, key = "command" }: CommandOptions = {}) =>
+  (s: Scene): readonly Scalar[] => {
+    const drawn = (t: Scene): Scalar[] => {
+      const draws = t.random.uniforms(ranges.length);
+      return ranges.map(([low, high], i) => {
+        const [[from], [to]] = [numbers(low, t, `range ${i}`), numbers(high, t, `range ${i}`)];
+        return add(from, mul(draws[i], sub(to, from)));
+      });
+    };
+    const wait = (t: Scene): Scalar => {
+      const [least, most] = every ?? [1e30, 1e30];
+      return least === most ? least : add(least, mul(t.random.uniforms(1)[0], most - least));
+    };
+    const kept = s.memory(key, (t, before) => {
+      const [next, pause] = [drawn(t), wait(t)];
+      if (!before) return [...next, pause];
+      const left = sub(before[ranges.length], t.dt);
+      // half a step early: a sum of steps is not exact
+      const over = le(left, mul(t.dt, 0.5));
+      return [...next.map((x, i) => select(over, x, before[i], "f32")), select(over, pause, left, "f32")];
+    });
+    return kept.slice(0, ranges.length);
+  };
+
+/** A number that goes from one value to another over a world's first episodes: a curriculum without the host. */
+export const ramp =
+  (from: number, to: number, episodes: number) =>
+  (s: Scene): Scalar =>
+    add(from, mul(to - from, clamp(div(toF32(s.episode), episodes), 0, 1)));
