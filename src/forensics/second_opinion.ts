@@ -1,0 +1,139 @@
+/** The same steps in MuJoCo's float64 beside a recording: is it the physics that blows up, or float32? */
+import { mocapFrames } from "../sim/state.ts";
+import type { CrashFindings, CrashScene } from "./scene.ts";
+import { distance } from "./measure.ts";
+import { diverged, MuJoCoWorld, type WorldState } from "./mujoco_world.ts";
+import { modelAt } from "./physics_facts.ts";
+import { fieldBefore, Interpreter, resultOf, type Moment } from "./timeline.ts";
+
+export interface SecondOpinion {
+  /**
+   * physics: MuJoCo blows up too. precision: float32 alone does. input: what came in was bad before any physics. task: a
+   * term of reward or observation. capacity: contacts beyond nconmax. condition: one of the user's.
+   */
+  readonly verdict: "physics" | "precision" | "input" | "task" | "capacity" | "condition";
+  readonly text: string;
+  /** Control step of the batch in which MuJoCo diverged, and the field. */
+  readonly mujoco: { readonly step: number; readonly physicsStep: number; readonly field: string } | undefined;
+  /** Distance from MuJoCo before each control step, |x - ref| / (1 + max |ref|), both from the first of these states. */
+  readonly apart: readonly { readonly step: number; readonly qpos: number; readonly qvel: number }[];
+}
+
+/** Control steps that MuJoCo gets beyond ours to blow up, with the last controls held: rounding moves the moment. */
+const GRACE = 100;
+/** Distance at which the two are said to part. */
+const PARTED = 1e-3;
+
+/** Runs MuJoCo from the start of the recorded episode, or of the recording, through the crash. */
+export async function secondOpinion(scene: CrashScene, report: CrashFindings): Promise<SecondOpinion> {
+  const early = withoutPhysics(scene, report);
+  if (early) return { ...early, mujoco: undefined, apart: [] };
+
+  const { bundle, moments, row, at } = scene;
+  const first = startOf(scene);
+  const model = modelAt(bundle, moments[at]);
+  const interpreter = await Interpreter.create(bundle);
+  const world = await MuJoCoWorld.create(model);
+  try {
+    let state = stateOf(scene, moments[first], controlsIn(interpreter, moments[first], row, model.nu));
+    const apart: { step: number; qpos: number; qvel: number }[] = [];
+    for (let k = first; k <= at + GRACE; k++) {
+      const moment = moments[Math.min(k, at)];
+      if (k <= at) {
+        const [qpos, qvel] = [fieldBefore(bundle, moment, row, "qpos"), fieldBefore(bundle, moment, row, "qvel")];
+        apart.push({ step: moment.step, qpos: distance(qpos, state.qpos), qvel: distance(qvel, state.qvel) });
+        state = { ...state, ctrl: controlsIn(interpreter, moment, row, model.nu) };
+      }
+      const { nstep = bundle.about.env.frameSkip } = moment.params;
+      for (let p = 1; p <= nstep; p++) {
+        const field = diverged(world.step(state));
+        if (field) {
+          const mujoco = { step: moments[at].step + k - at, physicsStep: p, field };
+          return { verdict: "physics", text: physicsText(report, mujoco), mujoco, apart };
+        }
+        state = world.state();
+      }
+    }
+    return { verdict: "precision", text: precisionText(report, apart, moments[first].step), mujoco: undefined, apart };
+  } finally {
+    world.delete();
+  }
+}
+
+function physicsText(report: CrashFindings, mujoco: NonNullable<SecondOpinion["mujoco"]>): string {
+  const later = mujoco.step - report.step;
+  const when =
+    later === 0 ? "in the same control step" : `${Math.abs(later)} control steps ${later > 0 ? "later" : "earlier"}`;
+  return `MuJoCo blows up too: the physics. In float64 ${mujoco.field} diverges in control step ${mujoco.step}, physics step ${mujoco.physicsStep}: ${when}.`;
+}
+
+function precisionText(report: CrashFindings, apart: SecondOpinion["apart"], start: number): string {
+  const parted = apart.find(({ qpos, qvel }) => !(qpos <= PARTED && qvel <= PARTED));
+  const where = parted
+    ? `they part by more than ${PARTED} before control step ${parted.step}`
+    : `they are still together before control step ${report.step}`;
+  return `float32 only: precision. MuJoCo, from the state before control step ${start}, goes through step ${report.step} and ${GRACE} more in float64; ${where}.`;
+}
+
+/** Failures that no physics can be blamed for. */
+function withoutPhysics(
+  { bundle, tripped }: CrashScene,
+  report: CrashFindings,
+): Pick<SecondOpinion, "verdict" | "text"> | undefined {
+  const { blame, status } = report;
+  if (blame && ["action", "reset", "set by a call"].includes(blame.stage)) {
+    const text = `neither: ${blame.text} was ${blame.value} before any physics (${blame.stage}). MuJoCo is given the same bad number.`;
+    return { verdict: "input", text };
+  }
+  if (status.some((s) => ["BAD_QPOS", "BAD_QVEL", "BAD_QACC"].includes(s))) return undefined;
+  if (status.includes("BAD_CTRL")) {
+    return {
+      verdict: "input",
+      text: `neither: a control is not finite before any physics${blame ? ` (${blame.text})` : ""}.`,
+    };
+  }
+  if (status.includes("BAD_REWARD") || status.includes("BAD_OBS")) {
+    return {
+      verdict: "task",
+      text: `neither: state and physics are finite, ${report.terms.join(", ")} of the task is not.`,
+    };
+  }
+  if (status.some((s) => s.endsWith("_OVERFLOW"))) {
+    const text = `neither: nconmax (${bundle.about.env.nconmax}) is too small; MuJoCo has room for all contacts.`;
+    return { verdict: "capacity", text };
+  }
+  return { verdict: "condition", text: `neither: a condition of yours held (${tripped.names.join(", ")}).` };
+}
+
+/** The first recorded step since which no call and no reset has touched the world. */
+function startOf({ bundle, moments, row, at }: CrashScene): number {
+  let first = at;
+  while (first > 0 && !moments[first].cut && resultOf(bundle, moments[first - 1], row, "reset") === 0) first--;
+  return first;
+}
+
+/** The controls that the kernel makes of an action. */
+export function controlsIn(interpreter: Interpreter, moment: Moment, row: number, nu: number): Float64Array {
+  let ctrl: Float64Array | undefined;
+  interpreter.step(moment, row, {
+    onStage: ({ stage }, read) => {
+      if (stage === "kinematics") ctrl ??= read("ctrl", nu);
+    },
+  });
+  return ctrl ?? new Float64Array(nu);
+}
+
+function stateOf({ bundle, row }: CrashScene, moment: Moment, ctrl: Float64Array): WorldState {
+  const read = (name: string) => fieldBefore(bundle, moment, row, name);
+  const { mocap_pos = [], mocap_quat = [] } = mocapFrames(bundle.model);
+  return {
+    time: read("time")[0] ?? 0,
+    qpos: read("qpos"),
+    qvel: read("qvel"),
+    act: read("act"),
+    qacc_warmstart: read("qacc_warmstart"),
+    mocap_pos: Float64Array.from(mocap_pos),
+    mocap_quat: Float64Array.from(mocap_quat),
+    ctrl,
+  };
+}

@@ -1,0 +1,176 @@
+/** Crashes, planted in a few worlds of a batch at one step: what is planted, and what must be found. */
+import { defineTask, makeVec, type Task, type VectorEnv, type VecOptions } from "../../src/env/index.ts";
+import { div, mul, select, eq, square, sub, sqrt, toF32, type Scalar } from "../../src/trace/scalar.ts";
+import type { SecondOpinion } from "../../src/forensics/second_opinion.ts";
+
+export interface Plant {
+  readonly name: string;
+  readonly task: (worlds: readonly number[]) => Task<object>;
+  readonly options?: Partial<VecOptions>;
+  /** What the crash needs besides the model: done to these worlds before step `PLANTED_AT`. */
+  readonly plant?: (env: VectorEnv, worlds: readonly number[]) => Promise<void>;
+  /** Needs a buffer of actions on a GPU. */
+  readonly gpuOnly?: boolean;
+  /** Status bits of which one is set. */
+  readonly status: string;
+  readonly stage: RegExp;
+  readonly field: RegExp;
+  readonly cause: string;
+  readonly verdict: SecondOpinion["verdict"];
+}
+
+const task = (id: string, xml: string, more: Partial<Task<object>> = {}): Task<object> =>
+  defineTask({
+    id,
+    model: `<mujoco model="${id}">${xml}</mujoco>`,
+    frameSkip: 2,
+    maxEpisodeSteps: 1000,
+    defaults: {},
+    observe: (s) => ({ qpos: s.d.qpos.all(), qvel: s.d.qvel.all() }),
+    reward: (s) => ({ speed: mul(0, s.d.qvel.at(0)) }),
+    terminated: () => ({}),
+    reset: (s) => ({ qpos: Array.from(s.model.qpos0), qvel: Array.from({ length: s.model.nv }, () => 0) }),
+    ...more,
+  });
+
+const slider = (joint: string, body = "") =>
+  `<option gravity="0 0 0"/><worldbody><body name="cart"><joint name="slide" type="slide" axis="1 0 0" ${joint}/>
+   <geom name="box" type="box" size=".1 .1 .1" mass="1"/>${body}</body></worldbody>
+   <actuator><motor name="push" joint="slide" ctrlrange="-1 1"/></actuator>`;
+
+const nudge = (name: "qpos" | "qvel", value: number) => async (env: VectorEnv, worlds: readonly number[]) => {
+  const now = await env.getState([name], worlds);
+  await env.setState(
+    { [name]: now[name].map((x, i) => (i % (now[name].length / worlds.length) === 0 ? x + value : x)) },
+    worlds,
+  );
+};
+
+/** Writes into the actions on the device, as a policy that runs there does. */
+async function writeAction(env: VectorEnv, worlds: readonly number[], value: number): Promise<void> {
+  const { actions } = env.gpu!;
+  const { device } = (env as unknown as { batch: { gpu: { device: GPUDevice } } }).batch.gpu;
+  for (const world of worlds)
+    device.queue.writeBuffer(actions.shards[0].buffer, actions.offset + actions.stride * world, Float32Array.of(value));
+}
+
+export const PLANTS: readonly Plant[] = [
+  {
+    name: "timestep",
+    task: () => task("Timestep", slider('stiffness="2000"')),
+    plant: async (env, worlds) => {
+      await nudge("qpos", 0.1)(env, worlds);
+      env.setOptions({ timestep: 0.002 * 40 });
+    },
+    status: "BAD_QACC",
+    stage: /passive|acceleration|solver|integrate/,
+    field: /qfrc_spring|qfrc_passive|qacc|qvel|qpos/,
+    cause: "timestep-stiffness",
+    verdict: "physics",
+  },
+  {
+    name: "stiff spring",
+    task: () => task("Spring", slider('stiffness="1e8"')),
+    plant: nudge("qpos", 0.1),
+    status: "BAD_QACC",
+    stage: /passive|acceleration|solver|integrate/,
+    field: /qfrc_spring|qfrc_passive|qacc|qvel|qpos/,
+    cause: "timestep-stiffness",
+    verdict: "physics",
+  },
+  {
+    name: "zero inertia",
+    task: () =>
+      task(
+        "Massless",
+        `<option gravity="0 0 0"/><worldbody><body name="mote"><joint name="slide" type="slide" axis="1 0 0"/>
+         <inertial pos="0 0 0" mass="3e-15" diaginertia="3e-15 3e-15 3e-15"/></body></worldbody>
+         <actuator><motor name="push" joint="slide" ctrlrange="-1 1"/></actuator>`,
+      ),
+    plant: async () => {},
+    status: "BAD_QACC",
+    stage: /acceleration|solver/,
+    field: /qacc/,
+    cause: "zero-inertia",
+    verdict: "physics",
+  },
+  {
+    name: "NaN action",
+    gpuOnly: true,
+    task: () => task("NanAction", slider('stiffness="10"')),
+    plant: (env, worlds) => writeAction(env, worlds, Number.NaN),
+    status: "BAD_CTRL",
+    stage: /action/,
+    field: /action/,
+    cause: "action-not-finite",
+    verdict: "input",
+  },
+  {
+    name: "capacity",
+    task: () =>
+      task(
+        "Capacity",
+        `<option gravity="0 0 0"/><worldbody><geom name="floor" type="plane" size="5 5 .1"/><body name="crate" pos="0 0 .5">
+         <joint name="drop" type="slide" axis="0 0 1"/><geom name="box" type="box" size=".1 .1 .1" mass="1"/></body></worldbody>
+         <actuator><motor name="push" joint="drop" ctrlrange="-1 1"/></actuator>`,
+      ),
+    options: { nconmax: 1 },
+    plant: nudge("qpos", -0.41),
+    status: "CONTACT_OVERFLOW",
+    stage: /collision/,
+    field: /contact/,
+    cause: "contact-overflow",
+    verdict: "capacity",
+  },
+  {
+    name: "reward division",
+    task: () =>
+      task("Reward", slider('stiffness="10"'), {
+        reward: (s) => ({ alive: 1, near: div(1, sub(s.before.qpos[0], 0.25)) }),
+      }),
+    plant: async (env, worlds) => env.setState({ qpos: worlds.map(() => 0.25) }, worlds),
+    status: "BAD_REWARD",
+    stage: /task/,
+    field: /near/,
+    cause: "division-by-zero",
+    verdict: "task",
+  },
+  {
+    name: "observation root",
+    task: () =>
+      task("Root", slider('stiffness="10"'), {
+        observe: (s) => ({ depth: [sqrt(sub(1, square(s.before.qpos[0])))], speed: s.d.qvel.all() }),
+      }),
+    plant: async (env, worlds) => env.setState({ qpos: worlds.map(() => 3) }, worlds),
+    status: "BAD_OBS",
+    stage: /task/,
+    field: /depth/,
+    cause: "root-of-negative",
+    verdict: "task",
+  },
+  {
+    name: "bad reset state",
+    task: (worlds) =>
+      task("Reset", slider('stiffness="10"'), {
+        maxEpisodeSteps: 10,
+        reset: (s) => {
+          // the second episode of these worlds begins nowhere
+          const isOurs = worlds.reduce<Scalar>((hit, w) => select(eq(s.world, w), 0, hit, "f32"), 1);
+          return { qpos: [div(mul(0.1, toF32(s.episode)), isOurs)], qvel: [0] };
+        },
+      }),
+    status: "BAD_QPOS",
+    stage: /reset/,
+    field: /qpos/,
+    cause: "bad-reset-state",
+    verdict: "input",
+  },
+];
+
+/** The control step before which a crash is planted. */
+export const PLANTED_AT = 23;
+export const STEPS = 30;
+
+/** An environment of a plant; the space of actions is that of a motor. */
+export const makePlant = (plant: Plant, worlds: readonly number[], options: VecOptions): Promise<VectorEnv> =>
+  makeVec(plant.task(worlds), { ...plant.options, ...options } as VecOptions);
