@@ -1,19 +1,25 @@
 /** `corral replay`: the last steps of worlds that failed, executed again and explained. */
 
-import { readBundle } from "../record/bundle.ts";
+import { bisect, type BisectReport } from "../forensics/bisect.ts";
 import { replay, type ReplayReport } from "../forensics/replay.ts";
-import { EXIT, parse, print, printJson } from "./io.ts";
+import { crashScene } from "../forensics/scene.ts";
+import { secondOpinion, type SecondOpinion } from "../forensics/second_opinion.ts";
+import { readBundle } from "../record/bundle.ts";
+import { EXIT, integerOption, parse, print, printJson, UsageError } from "./io.ts";
 import { table } from "./table.ts";
 import { deviceOf, onlyArgument } from "./target.ts";
 
 export const summary = "execute a crash bundle again, find what broke first, and why";
 
 export const help = `
-Usage: corral replay BUNDLE [--json]
+Usage: corral replay BUNDLE [--bisect] [--against mujoco] [--world ID] [--json]
 
 Executes the recorded control steps of a bundle again and compares every bit. The bundle holds all that it takes: the
 kernel, the model, states, actions, random counters. The task's code is not needed.
 
+  --bisect          what broke first: control step, physics step, stage, field with its MJCF name, what fed it, and why
+  --against mujoco  the same steps in MuJoCo's float64: is it the physics that blows up, or float32?
+  --world ID        the world to look at, by id; default: the first that failed
   --adapter NAME    auto (default), gpu, system or embedded
   --device NAME     cpu (float32) or cpu-f64 (float64) instead of the adapter it was recorded on
   --json            one JSON document on stdout
@@ -22,13 +28,35 @@ Exit codes: 0 done and identical, 1 the bits differ, 2 bad usage or no readable 
 `;
 
 export async function run(args: string[]): Promise<number> {
-  const options = { adapter: { type: "string" }, device: { type: "string" } } as const;
+  const options = {
+    adapter: { type: "string" },
+    device: { type: "string" },
+    bisect: { type: "boolean" },
+    against: { type: "string" },
+    world: { type: "string" },
+  } as const;
   const { values, positionals } = parse(args, options, 1);
-  const bundle = readBundle(onlyArgument(positionals, "BUNDLE"));
+  const path = onlyArgument(positionals, "BUNDLE");
+  if (values.against !== undefined && values.against !== "mujoco")
+    throw new UsageError(`--against is '${values.against}': pass mujoco.`);
+  const world = values.world === undefined ? undefined : integerOption("world", values.world, 0, 0);
+  const bundle = readBundle(path);
+  const { tripped } = bundle.about;
+  if (world !== undefined && !tripped.some(({ id }) => id === world))
+    throw new UsageError(`--world is ${world}: the bundle holds ${tripped.map(({ id }) => id).join(", ")}.`);
+
   const where = { ...(values.adapter === undefined ? {} : { adapter: values.adapter }), ...deviceOf(values.device) };
   const report = await replay(bundle, where);
-  if (values.json) printJson({ bundle: bundle.about, replay: report });
-  else print([bundle.about.message, "", ...describeReplay(report)].join("\n"));
+  const found = values.bisect || values.against ? await bisect(bundle, where, world) : undefined;
+  const opinion =
+    values.against && found ? await secondOpinion(await crashScene(bundle, where, world), found) : undefined;
+  if (values.json) printJson({ bundle: bundle.about, replay: report, bisect: found ?? null, against: opinion ?? null });
+  else {
+    const parts = [[bundle.about.message], describeReplay(report)];
+    if (found && values.bisect) parts.push(describeBisect(found));
+    if (opinion) parts.push(describeOpinion(opinion));
+    print(parts.map((lines) => lines.join("\n")).join("\n\n"));
+  }
   return report.identical ? EXIT.done : EXIT.failed;
 }
 
@@ -49,4 +77,35 @@ function describeReplay(r: ReplayReport): string[] {
   if (rows.length > 0) lines.push("drift at the end, |x - recorded| / (1 + |recorded|):", table(rows));
   if (differences.length === 0) about.push("nothing that corral knows of differs: same version, driver and shader");
   return [...lines, ...about];
+}
+
+const shown = (x: number): string => String(Number(x.toPrecision(7)));
+
+function describeBisect(b: BisectReport): string[] {
+  const { blame } = b;
+  const lines = [
+    `world ${b.world} (id ${b.id}): ${b.status.join(", ")}`,
+    `  control step   ${b.step} of the run, ${b.episodeStep} of the episode`,
+  ];
+  if (blame) {
+    const evaluation = blame.evaluation > 0 ? `, evaluation ${blame.evaluation} of RK4` : "";
+    if (blame.physicsStep > 0) lines.push(`  physics step   ${blame.physicsStep}${evaluation}`);
+    lines.push(`  stage          ${blame.stage}`, `  first bad      ${blame.text} = ${shown(blame.value)}`);
+    const fed = blame.operands.map((o) => `${o.name} = ${shown(o.value)}`).join(", ");
+    if (fed !== "") lines.push(`  fed by         ${blame.op ? `${blame.op} of ` : ""}${fed}`);
+  }
+  if (!b.agrees) {
+    const device = b.devicePhysicsStep > 0 ? `after physics step ${b.devicePhysicsStep}` : "after none";
+    lines.push(`  note           this is the step on the CPU in float32; the device calls the world bad ${device}`);
+  }
+  const rows = b.history.map((h) => [String(h.step), shown(h.qpos), shown(h.qvel)]);
+  lines.push("", "  before control step, max |qpos|, max |qvel|", table(rows));
+  for (const cause of b.causes) lines.push("", `${cause.certainty}: ${cause.text}`, `  ${cause.remedy}`);
+  return lines;
+}
+
+function describeOpinion(o: SecondOpinion): string[] {
+  const rows = o.apart.slice(-8).map((a) => [String(a.step), a.qpos.toExponential(1), a.qvel.toExponential(1)]);
+  const apart = rows.length > 0 ? ["  before control step, distance from MuJoCo: qpos, qvel", table(rows)] : [];
+  return [`against MuJoCo in float64: ${o.text}`, ...apart];
 }

@@ -11,6 +11,14 @@ export interface FailureCount {
   readonly ids: readonly number[];
 }
 
+/** Why bundles were not written: the first time, and how often. */
+export interface Missed {
+  readonly code: string;
+  readonly reason: string;
+  readonly step: number;
+  readonly count: number;
+}
+
 export interface HealthReport {
   /** Control steps so far, and failures of a world in one of them. */
   readonly steps: number;
@@ -22,11 +30,10 @@ export interface HealthReport {
   /** Bundles that were written, the last ones of a restarted run not among them. */
   readonly bundles: readonly string[];
   /** Bundles that were not written, and why. */
-  readonly notWritten: readonly { readonly step: number; readonly code: string; readonly reason: string }[];
+  readonly notWritten: readonly Missed[];
 }
 
 const MOST_IDS = 64;
-const MOST_REASONS = 64;
 
 type Open = { -readonly [K in keyof FailureCount]: FailureCount[K] } & { ids: number[] };
 
@@ -35,7 +42,7 @@ export class Health {
   readonly #byStatus = new Map<string, Open>();
   readonly #byTerm = new Map<string, Open>();
   readonly #bundles: string[] = [];
-  readonly #notWritten: { step: number; code: string; reason: string }[] = [];
+  readonly #notWritten = new Map<string, Missed>();
   #failures = 0;
 
   /** A world failed, in `times` steps since it was looked at last. */
@@ -51,9 +58,9 @@ export class Health {
 
   /** Whether this reason was not told before. */
   missed(step: number, code: string, reason: string): boolean {
-    const isNew = !this.#notWritten.some((m) => m.code === code);
-    if (this.#notWritten.length < MOST_REASONS) this.#notWritten.push({ step, code, reason });
-    return isNew;
+    const known = this.#notWritten.get(code);
+    this.#notWritten.set(code, known ? { ...known, count: known.count + 1 } : { code, reason, step, count: 1 });
+    return known === undefined;
   }
 
   report(steps: number): HealthReport {
@@ -65,7 +72,7 @@ export class Health {
       byStatus: copy(this.#byStatus),
       byTerm: copy(this.#byTerm),
       bundles: [...this.#bundles],
-      notWritten: this.#notWritten.map((m) => ({ ...m })),
+      notWritten: [...this.#notWritten.values()],
     };
   }
 }

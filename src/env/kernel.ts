@@ -11,7 +11,7 @@ import { badBit, Status } from "../sim/status.ts";
 import { EnvWorld, flat, type EnvSpec, type Layouts } from "./env-world.ts";
 import { Ask, Ended } from "./layout.ts";
 import { badTask } from "./shape.ts";
-import { badTerms, FIRST_TRIP } from "./trips.ts";
+import { badTerms, tripBits } from "./trips.ts";
 
 export type { Autoreset, EnvSpec } from "./env-world.ts";
 
@@ -73,7 +73,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
       const total = sum(raw.terms);
       w.flag(badBit([...raw.terms, total], Status.BAD_REWARD));
       w.flag(badBit(seen, Status.BAD_OBS));
-      for (const [i, trip] of spec.trips.entries()) w.flag(bit(trip.when(scene), FIRST_TRIP << i));
+      w.flag(tripBits(spec.trips, scene));
       const status = select(waits, 0, w.status.get(), "u32");
       const isVoid = holds(status, spec.voids);
       const usable = (x: Scalar, instead = 0) => select(isVoid, instead, x);

@@ -43,7 +43,7 @@ export interface VecOptions extends PlacementOptions, OptionOverrides {
   readonly copy?: boolean;
   /** What is kept of the last control steps, to write a bundle of worlds that fail. Default: see `RecorderOptions`. */
   readonly recorder?: boolean | RecorderOptions;
-  /** Conditions that trip the recorder beside failures, 8 at most: `{ name, when: (scene) => gt(...) }`. */
+  /** Conditions that trip the recorder beside failures, 8 at most: `{ name: "fast", when: "qvel(joint.slide) > 5" }`. */
   readonly trip?: readonly Trip[];
   /** First values of the task's parameters, other than its own; see `setParams`. */
   readonly params?: ParamValues;
@@ -270,10 +270,11 @@ function checkVec<O extends object>(
 }
 
 function checkTrips(value: unknown): readonly Trip[] {
-  const want = `it is a list of at most ${MOST_TRIPS} conditions { name, when: (scene) => ... } with different names`;
+  const want = `it is a list of at most ${MOST_TRIPS} conditions { name, when } with different names, when an expression or a function of the scene`;
   if (!Array.isArray(value) || value.length > MOST_TRIPS) throw bad("trip", value, want);
   const trips = value as readonly Partial<Trip>[];
-  const isTrip = (t: Partial<Trip> | null) => typeof t?.name === "string" && typeof t.when === "function";
+  const isTrip = (t: Partial<Trip> | null) =>
+    typeof t?.name === "string" && ["string", "function"].includes(typeof t.when);
   const names = trips.map((t) => t?.name);
   if (!trips.every(isTrip) || new Set(names).size < names.length) throw bad("trip", value, want);
   return trips as readonly Trip[];

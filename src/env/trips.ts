@@ -4,12 +4,14 @@ import { add, bor, eq, ne, select, toF32, toU32, type Bool, type Int, type Scala
 import { badBit } from "../sim/status.ts";
 import { RESULT } from "./layout.ts";
 import type { TaskShape } from "./shape.ts";
-import type { Scene } from "./task.ts";
+import type { Scene, TermSource } from "./task.ts";
+import { termCondition } from "./term-value.ts";
 
 /** A condition that trips the recorder where it holds after a control step: "energy above", "velocity above". */
 export interface Trip<O extends object = object> {
   readonly name: string;
-  readonly when: (scene: Scene<O>) => Bool;
+  /** An expression, as in a task's terms, or a function. */
+  readonly when: TermSource<O>;
 }
 
 /** Status bit of the first of the user's conditions; the others follow. */
@@ -17,6 +19,15 @@ export const FIRST_TRIP = 1 << 16;
 export const MOST_TRIPS = 8;
 /** Terms and parts that are told apart: bits of a float. */
 export const MOST_TERMS = 24;
+
+/** Bits of the conditions that hold. */
+export function tripBits<O extends object>(trips: readonly Trip<O>[], scene: Scene<O>): Int {
+  const bits = trips.map(({ name, when }, i) => {
+    const holds: Bool = termCondition(when, scene, { name: `trip "${name}"`, takes: [] });
+    return select(holds, FIRST_TRIP << i, 0, "u32");
+  });
+  return bits.reduce<Int>(bor, 0);
+}
 
 /** Parameter of the kernels that changes whenever the host has read results. Floats count as far as this. */
 export const EPOCH = "epoch";

@@ -6,7 +6,7 @@ import type { Batch } from "../sim/batch.ts";
 import { statusNames } from "../sim/status.ts";
 import { Health, type HealthReport } from "./health.ts";
 import type { EnvSpec } from "./kernel.ts";
-import { RESULT, resultOffsets, STATES } from "./layout.ts";
+import { CONTACTS_NEEDED, RESULT, resultOffsets, STATES } from "./layout.ts";
 import { NON_FINITE, OVERFLOW, type Settings } from "./options.ts";
 import type { HostRows } from "./results.ts";
 import { EPOCH, FIRST_TRIP, MOST_EPOCHS, MOST_TERMS } from "./trips.ts";
@@ -160,6 +160,8 @@ export class Watch {
   #parts(): Omit<BundleParts, "tripped" | "recording" | "message"> {
     const { vec, finite } = this.#settings;
     const { task, options, model, shape, action, nconmax, trips } = this.#spec;
+    const offsets = resultOffsets(shape);
+    const needed = shape.infos.indexOf(CONTACTS_NEEDED);
     const env: EnvFacts = {
       id: task.id,
       options: options as Record<string, unknown>,
@@ -179,7 +181,7 @@ export class Watch {
       rewards: shape.terms,
       observation: shape.observation,
       trips: trips.map(({ name }) => name),
-      result: { ...RESULT, ...resultOffsets(shape) },
+      result: { ...RESULT, ...offsets, ...(needed < 0 ? {} : { contacts_needed: offsets.infos + needed }) },
     };
     const precision = this.#batch.adapter ? "gpu" : vec.device === "cpu-f64" ? "f64" : "f32";
     return { batch: this.#batch, model, env, precision, worldIds: this.#worldIds };

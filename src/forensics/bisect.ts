@@ -5,6 +5,7 @@ import type { Bundle, TrippedWorld } from "../record/bundle.ts";
 import { blame, type Blame } from "./blame.ts";
 import { diagnose, type Cause } from "./diagnose.ts";
 import { elementText } from "./names.ts";
+import { physicsAt } from "./physics_facts.ts";
 import { Reexecution, type ReexecuteOptions } from "./reexecute.ts";
 import { actionOf, crashScene, type CrashFindings, type CrashScene } from "./scene.ts";
 import { fieldBefore, Interpreter, resultOf } from "./timeline.ts";
@@ -15,6 +16,7 @@ export interface BisectReport extends CrashFindings {
 
 const PHYSICAL =
   Status.BAD_QPOS | Status.BAD_QVEL | Status.BAD_QACC | Status.CONTACT_OVERFLOW | Status.CONSTRAINT_OVERFLOW;
+const OVERFLOW = Status.CONTACT_OVERFLOW | Status.CONSTRAINT_OVERFLOW;
 const HISTORY = 8;
 
 const isBad = (x: number) => !(Math.abs(x) <= mjMAXVAL);
@@ -30,10 +32,12 @@ export async function bisect(bundle: Bundle, options: ReexecuteOptions = {}, wor
   const status = resultOf(bundle, moment, row, "status") || bitsOf(tripped);
   const interpreter = await Interpreter.create(bundle);
   const interpretation = interpreter.step(moment, row, { bound: mjMAXVAL });
+  const physics = status & PHYSICAL ? (s: string) => s !== "reset" && s !== "task" : undefined;
+  const isOverflow = (status & ~OVERFLOW) === 0 && status !== 0;
   const found =
     badAction(scene) ??
     badStart(scene, interpreter) ??
-    blame(model, interpretation, status & PHYSICAL ? (s) => s !== "reset" : undefined);
+    (isOverflow ? await overflown(scene) : named(tripped, blame(model, interpretation, physics)));
   const device = await devicePhysicsStep(scene, options);
   const history = moments.slice(Math.max(0, at - HISTORY + 1), at + 1).map((m) => ({
     step: m.step,
@@ -77,6 +81,25 @@ const entered = (stage: string, field: string, element: number, text: string, va
   op: "load",
   operands: [],
 });
+
+/** Numbers that the task alone makes go by the names of its terms. */
+function named({ terms }: TrippedWorld, found: Blame | undefined): Blame | undefined {
+  if (found?.stage !== "task" || terms.length === 0) return found;
+  return { ...found, field: terms[0], text: terms.map((t) => `"${t}"`).join(", ") };
+}
+
+/** Contacts beyond their places: what touches, by MuJoCo, before the step and after it. */
+async function overflown({ bundle, moments, row, at }: CrashScene): Promise<Blame> {
+  const facts = await Promise.all(
+    [moments[at], moments[at + 1]].map((m) => (m ? physicsAt(bundle, m, row) : Promise.resolve(undefined))),
+  );
+  const most = facts.reduce((a, b) => ((b?.contacts.length ?? 0) > (a?.contacts.length ?? 0) ? b : a), facts[0]);
+  const pairs = [...new Set(most?.contacts.map((c) => c.pair))];
+  const { contacts_needed } = bundle.about.env.result;
+  const needed = contacts_needed === undefined ? 0 : resultOf(bundle, moments[at], row, "contacts_needed");
+  const text = pairs.length > 0 ? `contact (${pairs.slice(0, 4).join("; ")})` : "contact";
+  return { ...entered("collision", "contact", 0, text, needed), op: "" };
+}
 
 /** An action that is no number, or none of the space. */
 function badAction({ bundle, moments, row, at }: CrashScene): Blame | undefined {

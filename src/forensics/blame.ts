@@ -45,6 +45,8 @@ const VITAL = new Set([
   "qLDiagInv",
 ]);
 
+const INVERSE = new Set(["M", "qLD", "qLDiagInv"]);
+
 export function placeText({ loops }: Place): { physicsStep: number; evaluation: number } {
   const turn = (label: string) => (loops.findLast((l) => l.label === label)?.index ?? -1) + 1;
   return { physicsStep: turn("steps"), evaluation: turn("rk4") };
@@ -58,11 +60,14 @@ export function blame(
   { findings, assignments }: Interpretation,
   stages: (stage: string) => boolean = () => true,
 ): Blame | undefined {
+  // inverses are large by nature
+  const isLarge = (name: string, value: number) =>
+    !Number.isFinite(value) || !INVERSE.has(name) || Math.abs(value) > 1e13;
   const here = findings.filter((f) => stages(f.stage));
   const isCulprit = (a: Assignment) => {
     const name = fieldOf(a.name, a.element)?.field ?? a.name;
     if (!stages(a.stage) || a.stage === "check") return false;
-    if (VITAL.has(name)) return true;
+    if (VITAL.has(name)) return isLarge(name, a.value);
     // other numbers may be infinite on purpose: only where the bad end came of them
     return isField(name) && here.some((f) => sameOrigin(f.origin, a.origin));
   };

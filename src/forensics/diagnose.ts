@@ -1,5 +1,5 @@
 /** Known causes of a world that broke, with the numbers that speak for each and what to change. */
-import { mjMAXVAL, mjMINVAL } from "../model/enums.ts";
+import { mjMAXVAL } from "../model/enums.ts";
 import {
   massRatio,
   modelAt,
@@ -21,6 +21,8 @@ export interface Cause {
   readonly remedy: string;
 }
 
+/** Inertia (kg, kg m^2) that a newton turns into more than mjMAXVAL. */
+const LIGHT = 1e-10;
 /** h * omega beyond which an explicit spring gains energy; and beyond which it is inaccurate. */
 const UNSTABLE = 2;
 const STIFF = 0.5;
@@ -262,7 +264,7 @@ async function ofThePhysics(scene: CrashScene, report: Report): Promise<Cause[]>
 
 function zeroInertia(facts: PhysicsFacts | undefined): Cause | undefined {
   const light = facts?.inertia;
-  if (!light || light.value > 10 * mjMINVAL) return undefined;
+  if (!light || light.value > LIGHT) return undefined;
   return {
     name: "zero-inertia",
     certainty: "certain",

@@ -1,6 +1,6 @@
 /** Crashes, planted in a few worlds of a batch at one step: what is planted, and what must be found. */
 import { defineTask, makeVec, type Task, type VectorEnv, type VecOptions } from "../../src/env/index.ts";
-import { div, mul, select, eq, square, sub, sqrt, toF32, type Scalar } from "../../src/trace/scalar.ts";
+import { div, eq, mul, select, sqrt, square, sub, type Scalar } from "../../src/trace/scalar.ts";
 import type { SecondOpinion } from "../../src/forensics/second_opinion.ts";
 
 export interface Plant {
@@ -89,8 +89,8 @@ export const PLANTS: readonly Plant[] = [
       ),
     plant: async () => {},
     status: "BAD_QACC",
-    stage: /acceleration|solver/,
-    field: /qacc/,
+    stage: /factor_m|acceleration|solver/,
+    field: /qLDiagInv|qacc/,
     cause: "zero-inertia",
     verdict: "physics",
   },
@@ -156,7 +156,8 @@ export const PLANTS: readonly Plant[] = [
         reset: (s) => {
           // the second episode of these worlds begins nowhere
           const isOurs = worlds.reduce<Scalar>((hit, w) => select(eq(s.world, w), 0, hit, "f32"), 1);
-          return { qpos: [div(mul(0.1, toF32(s.episode)), isOurs)], qvel: [0] };
+          const divisor = select(eq(s.episode, 0), 1, isOurs, "f32");
+          return { qpos: [div(0.1, divisor)], qvel: [0] };
         },
       }),
     status: "BAD_QPOS",
