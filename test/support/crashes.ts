@@ -1,4 +1,6 @@
 /** Crashes, planted in a few worlds of a batch at one step: what is planted, and what must be found. */
+import { createHash } from "node:crypto";
+import type { HealthReport } from "../../src/env/health.ts";
 import { defineTask, makeVec, type Task, type VectorEnv, type VecOptions } from "../../src/env/index.ts";
 import { div, eq, mul, select, sqrt, square, sub, type Scalar } from "../../src/trace/scalar.ts";
 import type { SecondOpinion } from "../../src/forensics/second_opinion.ts";
@@ -9,7 +11,9 @@ export interface Plant {
   readonly options?: Partial<VecOptions>;
   /** What the crash needs besides the model: done to these worlds before step `PLANTED_AT`. */
   readonly plant?: (env: VectorEnv, worlds: readonly number[]) => Promise<void>;
-  /** Needs a buffer of actions on a GPU. */
+  /** The first action of these worlds from then on; others act 0. */
+  readonly action?: number;
+  /** The plant writes into the actions on a GPU. */
   readonly gpuOnly?: boolean;
   /** Status bits of which one is set. */
   readonly status: string;
@@ -87,12 +91,32 @@ export const PLANTS: readonly Plant[] = [
          <inertial pos="0 0 0" mass="3e-15" diaginertia="3e-15 3e-15 3e-15"/></body></worldbody>
          <actuator><motor name="push" joint="slide" ctrlrange="-1 1"/></actuator>`,
       ),
-    plant: async () => {},
+    action: 1,
     status: "BAD_QACC",
     stage: /factor_m|acceleration|solver/,
     field: /qLDiagInv|qacc/,
     cause: "zero-inertia",
     verdict: "physics",
+  },
+  {
+    // aligned, the two slides share one axis, and 1e4 + 1e-4 kg is 1e4 in float32
+    name: "mass ratio",
+    task: () =>
+      task(
+        "MassRatio",
+        `<option gravity="0 0 0"/><worldbody><body name="feather"><joint name="rail" type="slide" axis="1 0 0"/>
+         <inertial pos="0 0 0" mass="1e-4" diaginertia="1 1 1"/>
+         <body name="anvil"><joint name="turn" type="hinge" axis="0 1 0"/><joint name="slot" type="slide" axis="1 0 0"/>
+         <inertial pos="0 0 0" mass="1e4" diaginertia="1 1 1"/></body></body></worldbody>
+         <actuator><motor name="push" joint="turn" ctrlrange="-1 1"/></actuator>`,
+        { reset: () => ({ qpos: [0, Math.PI / 2, 0], qvel: [0, 0, 0] }) },
+      ),
+    plant: (env, worlds) => env.setState({ qpos: worlds.flatMap(() => [0, 0, 0]) }, worlds),
+    status: "BAD_QACC",
+    stage: /factor_m/,
+    field: /qLD/,
+    cause: "mass-ratio",
+    verdict: "precision",
   },
   {
     name: "NaN action",
@@ -168,10 +192,44 @@ export const PLANTS: readonly Plant[] = [
   },
 ];
 
-/** The control step before which a crash is planted. */
-export const PLANTED_AT = 23;
-export const STEPS = 30;
+/** Control steps of a run, and the one before which crash number `i` is planted. */
+export const STEPS = 32;
+export const plantedAt = (i: number): number => 12 + ((7 * i) % 17);
 
-/** An environment of a plant; the space of actions is that of a motor. */
-export const makePlant = (plant: Plant, worlds: readonly number[], options: VecOptions): Promise<VectorEnv> =>
-  makeVec(plant.task(worlds), { ...plant.options, ...options } as VecOptions);
+/** What a run left: results of all other worlds at every step, as one hash. */
+export interface Run {
+  readonly health: HealthReport;
+  readonly others: string;
+}
+
+/** Runs a batch in which worlds crash, or with no `worlds` the same without. */
+export async function runPlant(
+  i: number,
+  worlds: readonly number[],
+  crashes: boolean,
+  options: VecOptions,
+): Promise<Run> {
+  const plant = PLANTS[i];
+  const { numEnvs } = options;
+  // of the twin other worlds, that are not there, are the ones
+  const ours = crashes ? worlds : [];
+  const task = plant.task(crashes ? worlds : worlds.map((w) => w + 1e6));
+  await using env = await makeVec(task, { seed: 1, ...plant.options, ...options } as VecOptions);
+  const hash = createHash("sha256");
+  const mine = new Set(worlds);
+  const nobs = env.singleObservationSpace.size;
+  const actions = new Float32Array(env.actionSpace.size);
+  await env.reset();
+  for (let t = 1; t <= STEPS; t++) {
+    const now = t === plantedAt(i);
+    if (now) await plant.plant?.(env, ours);
+    if (now && plant.action !== undefined) for (const w of ours) actions[w] = plant.action;
+    await env.step(now && plant.gpuOnly ? env.gpu!.actions : actions);
+    for (let w = 0; w < numEnvs; w++) {
+      if (mine.has(w)) continue;
+      hash.update(env.observations.subarray(w * nobs, (w + 1) * nobs));
+      hash.update(Float32Array.of(env.rewards[w], env.terminated[w], env.truncated[w]));
+    }
+  }
+  return { health: env.health(), others: hash.digest("hex") };
+}
