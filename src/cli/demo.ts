@@ -1,4 +1,4 @@
-/** `corral demo`: thousands of HalfCheetahs and Ants, live, beside MuJoCo. */
+/** `corral demo`: thousands of HalfCheetahs and Ants, live, beside MuJoCo; then agents that learn. */
 
 import "../../envs/index.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
@@ -8,17 +8,23 @@ import { busyNote, type Bench } from "../forensics/bench/report.ts";
 import { DemoRun, type DemoProgress } from "../forensics/demo.ts";
 import { machineFacts } from "../forensics/machine.ts";
 import { bench } from "../forensics/bench/bench.ts";
+import { TrainingRun } from "../runs/train.ts";
 import { EXIT, integerOption, parse, print, printJson, progress } from "./io.ts";
+import { LiveLine } from "./live.ts";
 import { rate, table } from "./table.ts";
 import { deviceOf, MODEL_OPTIONS, secondsOption } from "./target.ts";
+import { watch } from "./train.ts";
 
-export const summary = "thousands of HalfCheetahs and Ants, live, beside MuJoCo";
+export const summary = "thousands of HalfCheetahs and Ants, live, beside MuJoCo; then agents that learn";
 
 /** In this order. */
 const ENVIRONMENTS = ["HalfCheetah-v5", "Ant-v5"];
 const EPISODE_STEPS = 200;
-/** Seconds between two lines where lines cannot be rewritten. */
-const LINE_SECONDS = 2;
+/** What is learned at the end, and the mean return that counts as solved. */
+const LESSONS = [
+  { id: "CartPole", until: 475 },
+  { id: "InvertedPendulum-v5", until: 950 },
+];
 
 export const help = `
 Usage: corral demo [--envs N] [--seconds S] [--json]
@@ -26,7 +32,9 @@ Usage: corral demo [--envs N] [--seconds S] [--json]
 Compiles HalfCheetah-v5 and Ant-v5 from their MJCF and steps thousands of worlds of each under random actions: contacts,
 observations, rewards, early termination and automatic resets. A live line shows what happens; as it runs, one world
 after the other is checked against MuJoCo, which makes the same control step from the same state in float64. Then come
-the memory of both, and the throughput beside MuJoCo's WebAssembly on the same cores. Takes a minute or so.
+the memory of both, and the throughput beside MuJoCo's WebAssembly on the same cores. At the end an agent learns CartPole,
+and another InvertedPendulum, from nothing until they hold the pole for 475 of 500 and 950 of 1,000 steps. Takes a minute
+or two.
 
   --envs N         worlds of each environment (2048)
   --seconds S      seconds of each environment (12)
@@ -35,7 +43,8 @@ the memory of both, and the throughput beside MuJoCo's WebAssembly on the same c
   --device NAME    cpu (float32) or cpu-f64 (float64) instead of an adapter
   --json           one JSON document on stdout
 
-Exit codes: 0 done, 1 a world is further from MuJoCo than float32 explains, 2 bad usage, 3 no device.
+Exit codes: 0 done, 1 a world is further from MuJoCo than float32 explains or an agent did not learn, 2 bad usage, 3 no
+device.
 `;
 
 interface Shown {
@@ -68,7 +77,7 @@ export async function run(args: string[]): Promise<number> {
     say(`\nMemory, all of it reserved before the first step\n\n${memoryTable(runs)}${await budgetText(where)}\n`);
 
     const shown: Shown[] = [];
-    for (const made of runs) shown.push({ run: made, last: await live(made, seconds, values.json ?? false) });
+    for (const made of runs) shown.push({ run: made, last: await showRun(made, seconds, values.json ?? false) });
     say(
       `\nOne world at a time beside MuJoCo in float64, from the same state under the same action\n\n${checkTable(shown)}\n`,
     );
@@ -89,32 +98,42 @@ export async function run(args: string[]): Promise<number> {
     }
     say(`${throughputTable(benches)}\n`);
     const good = shown.every(({ last }) => last.checks.failed === 0 && last.trouble === 0);
-    say(closing(shown, benches, good));
-    if (values.json) printJson(document(shown, benches));
-    return good ? EXIT.done : EXIT.failed;
+    say(`${closing(shown, benches, good)}\n`);
+
+    // their memory is back before the agents' is reserved
+    while (runs.length > 0) await runs.pop()!.close();
+    const lessons = where.device === undefined ? await learn(where, seed, say, values.json ?? false) : [];
+    say("Next: corral train CartPole, corral list, corral bench ENV, corral compare MODEL.xml, corral doctor");
+    if (values.json) printJson({ ...document(shown, benches), lessons });
+    return good && lessons.every(({ reached }) => reached) ? EXIT.done : EXIT.failed;
   } finally {
     for (const made of runs) await made.close();
   }
 }
 
+/** Agents learn from nothing, each until it has solved its environment or has had its steps. */
+async function learn(env: object, seed: number, say: (line: string) => void, json: boolean) {
+  const learned: { id: string; reached: boolean; seconds: number; envSteps: number; meanReturn: number }[] = [];
+  for (const { id, until } of LESSONS) {
+    await using run = await TrainingRun.create(id, { seed, until, env });
+    const { numEnvs } = run.settings;
+    say(`An agent learns ${id} in ${numEnvs} worlds, with PPO on the same device (${formatBytes(run.bytes)} in all)\n`);
+    const { reached = false, seconds, envSteps, evaluation } = await watch(run, say, json);
+    say("");
+    learned.push({ id, reached, seconds, envSteps, meanReturn: evaluation.meanReturn });
+  }
+  return learned;
+}
+
 /** Steps an environment with a line that is rewritten on a terminal, and printed now and then elsewhere. */
-async function live(run: DemoRun, seconds: number, json: boolean): Promise<DemoProgress> {
-  const terminal = process.stdout.isTTY && !json;
+async function showRun(run: DemoRun, seconds: number, json: boolean): Promise<DemoProgress> {
   const say = json ? progress : print;
-  let printed = -Infinity;
-  const last = await run.run(seconds, (p) => {
-    if (terminal) process.stdout.write(`\r\u001B[K${cut(line(p), process.stdout.columns)}`);
-    else if (p.seconds - printed >= LINE_SECONDS) {
-      printed = p.seconds;
-      say(line(p));
-    }
-  });
-  if (terminal) process.stdout.write("\r\u001B[K");
+  const live = new LiveLine(say, json);
+  const last = await run.run(seconds, (p) => live.show(line(p), p.seconds));
+  live.clear();
   say(line(last));
   return last;
 }
-
-const cut = (text: string, columns: number | undefined) => text.slice(0, Math.max(20, (columns ?? 120) - 1));
 
 function line(p: DemoProgress): string {
   const parts = [
@@ -212,7 +231,6 @@ function closing(shown: readonly Shown[], benches: readonly Bench[], good: boole
     `${formatCount(steps)} env steps (${formatCount(physics)} physics steps) and ${formatCount(episodes)} episodes; ` +
       (good ? "every checked world agreed with MuJoCo." : "NOT every checked world agreed with MuJoCo."),
     `Against MuJoCo's WebAssembly on all cores${busy ? ", for the same processor time" : ""}: ${ratios.join(", ")}.`,
-    "Next: corral list, corral bench ENV, corral compare MODEL.xml, corral doctor",
   ].join("\n");
 }
 

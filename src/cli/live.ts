@@ -27,9 +27,14 @@ export class LiveLine {
     }
   }
 
+  /** Takes a line that is rewritten away. */
+  clear(): void {
+    if (this.#terminal) process.stdout.write("\r\u001B[K");
+  }
+
   /** Leaves the last line to be read. */
   end(): void {
-    if (this.#terminal) process.stdout.write("\r\u001B[K");
+    this.clear();
     if (this.#last !== "") this.#say(this.#last);
   }
 }

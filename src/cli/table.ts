@@ -12,3 +12,20 @@ export function rate(perSecond: number): string {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(perSecond)) - 2);
   return String(Math.round(perSecond / unit) * unit).replace(/\B(?=(\d{3})+$)/g, ",");
 }
+
+const BARS = "▁▂▃▄▅▆▇█";
+const SPARKS = 40;
+
+/** A curve in a line of text: means of equal parts, from the lowest number to the highest, with both ends. */
+export function sparkline(values: readonly number[]): string {
+  const count = Math.min(SPARKS, values.length);
+  const parts = Array.from({ length: count }, (_, i) => {
+    const part = values.slice(Math.floor((i * values.length) / count), Math.floor(((i + 1) * values.length) / count));
+    return part.reduce((sum, x) => sum + x, 0) / part.length;
+  });
+  const low = Math.min(...parts);
+  const span = Math.max(...parts) - low;
+  const bar = (x: number) =>
+    BARS[span > 0 ? Math.min(BARS.length - 1, Math.floor(((x - low) / span) * BARS.length)) : 0];
+  return `${values[0].toFixed(0)} ${parts.map(bar).join("")} ${values.at(-1)!.toFixed(0)}`;
+}

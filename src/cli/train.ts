@@ -9,7 +9,7 @@ import { assertNewFolder, configOf, readConfig, RunFolder } from "../runs/folder
 import { TrainingRun, type TrainOptions, type TrainProgress, type TrainResult } from "../runs/train.ts";
 import { EXIT, parse, print, printJson, progress, UsageError } from "./io.ts";
 import { LiveLine } from "./live.ts";
-import { rate } from "./table.ts";
+import { rate, sparkline } from "./table.ts";
 import { onlyArgument, overridesOf } from "./target.ts";
 
 export const summary = "an agent learns an environment on the device";
@@ -99,14 +99,8 @@ export async function run(args: string[]): Promise<number> {
     const { numEnvs, steps } = made.settings;
     say(`${id} on ${made.env.deviceName}: ${formatCount(numEnvs)} worlds, ${formatCount(steps)} env steps of PPO`);
     say(`memory ${formatBytes(made.bytes)}, all of it reserved; ${folder}`);
-    const live = new LiveLine(say, values.json ?? false);
-    const result = await made.train((p) => {
-      log.progress(p);
-      live.show(trainLine(p), p.seconds);
-    });
-    live.end();
+    const result = await watch(made, say, values.json ?? false, (p) => log.progress(p));
     log.result(result);
-    say(outcome(result, train.until));
     if (values.json) {
       const { returns, ...evaluation } = result.evaluation;
       const document = { ...result, evaluation: { ...evaluation, returns: [...returns] } };
@@ -167,8 +161,28 @@ function trainOptions(values: Record<string, unknown>): TrainOptions {
   return { ...run, config };
 }
 
+/** Trains with a live line, and says at the end what came of it. */
+export async function watch(
+  run: TrainingRun,
+  say: (line: string) => void,
+  json: boolean,
+  onProgress: (progress: TrainProgress) => void = () => {},
+): Promise<TrainResult> {
+  const live = new LiveLine(say, json);
+  const returns: number[] = [];
+  const result = await run.train((p) => {
+    onProgress(p);
+    if (p.metrics.episodes > 0) returns.push(p.metrics.episodeReturn);
+    live.show(trainLine(p), p.seconds);
+  });
+  live.end();
+  if (returns.length > 0) say(`returns while it learned: ${sparkline(returns)}`);
+  say(outcome(result, run.settings.until));
+  return result;
+}
+
 /** One update in a line. */
-export function trainLine(p: TrainProgress): string {
+function trainLine(p: TrainProgress): string {
   const { metrics: m } = p;
   const parts = [
     `${formatCount(p.envSteps).padStart(11)} steps`,

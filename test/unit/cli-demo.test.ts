@@ -13,7 +13,7 @@ describe("corral demo", () => {
       "env steps/s",
       "worst qpos",
       "MuJoCo, 1 worker",
-      "Next: corral list",
+      "Next: corral train",
     ]) {
       expect(stdout).toContain(part);
     }

@@ -1,0 +1,107 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { PPO_OPTIONS } from "../../src/rl/config.ts";
+import { corralInside as corral } from "../support/cli-inside.ts";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "corral-train-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const SMALL = [
+  "--envs",
+  "8",
+  "--steps",
+  "256",
+  "--rollout-steps",
+  "8",
+  "--hidden",
+  "8",
+  "--eval-envs",
+  "2",
+  "--eval-every",
+  "3",
+];
+const lines = (run: string) =>
+  readFileSync(join(run, "log.jsonl"), "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+describe("corral train", () => {
+  test("trains, logs every update, keeps a config that makes the run again", async () => {
+    const first = join(folder, "first");
+    const { code, stdout, stderr } = await corral(["train", "CartPole", ...SMALL, "--seed", "3", "--out", first]);
+    expect(code, stderr).toBe(0);
+    for (const part of ["CartPole on ", "256 env steps of PPO", "memory", "env steps/s", "mean of 2 episodes"]) {
+      expect(stdout).toContain(part);
+    }
+    expect(stdout).not.toContain("\u001B");
+
+    const log = lines(first);
+    expect(log).toHaveLength(5);
+    expect(log.slice(0, 4).map(({ envSteps }) => envSteps)).toEqual([64, 128, 192, 256]);
+    expect(log.map((line) => "evalReturn" in line)).toEqual([false, false, true, true, false]);
+    expect(log[4]).toMatchObject({ end: true, envSteps: 256, iterations: 4, episodes: 2 });
+
+    // hidden was given, minLogStd is the default
+    const config = JSON.parse(readFileSync(join(first, "config.json"), "utf8")) as Record<string, unknown>;
+    expect(config).toMatchObject({ env: "CartPole", algo: "ppo", numEnvs: 8, seed: 3, hidden: [8], minLogStd: -5 });
+    expect(config.targetKl).toBe("Infinity");
+
+    const second = join(folder, "second");
+    const again = await corral(["train", "--config", join(first, "config.json"), "--out", second, "--json"]);
+    expect(again.code, again.stderr).toBe(0);
+    expect(JSON.parse(again.stdout)).toMatchObject({
+      id: "CartPole",
+      folder: second,
+      config: { hidden: [8], seed: 3 },
+    });
+    const numbers = (run: string) =>
+      lines(run).map(({ policyLoss, kl, evalReturn }) => ({ policyLoss, kl, evalReturn }));
+    expect(numbers(second)).toEqual(numbers(first));
+  });
+
+  test("fails where --until was not reached", async () => {
+    const out = join(folder, "until");
+    const { code, stdout } = await corral(["train", "CartPole", ...SMALL, "--until", "501", "--out", out]);
+    expect(code).toBe(1);
+    expect(stdout).toContain("501 NOT reached");
+  });
+
+  test("every hyperparameter is a flag that the help explains", async () => {
+    const { stdout } = await corral(["train", "--help"]);
+    for (const { doc } of Object.values(PPO_OPTIONS)) expect(stdout).toContain(doc);
+    expect(stdout).toContain("--gae-lambda");
+  });
+
+  test("refuses bad input before anything is made", async () => {
+    const file = join(folder, "config.json");
+    writeFileSync(file, JSON.stringify({ learningrate: 1 }));
+    const cases: [string[], number, string][] = [
+      [[], 2, "ENV is missing"],
+      [["CartPol"], 2, "nearest: CartPole"],
+      [["CartPole", "--algo", "dqn"], 2, "pass ppo"],
+      [["CartPole", "--hidden", "a"], 2, "pass numbers such as 64,64"],
+      [["CartPole", "--hidden", "0"], 2, "hidden is [0]"],
+      [["CartPole", "--gamma", "1.5"], 2, "gamma is 1.5"],
+      [["CartPole", "--normalize-rewards", "yes"], 2, "pass true or false"],
+      [["CartPole", "--steps", "0"], 2, "at least 1"],
+      [["CartPole", "--steps", "1e400"], 2, "at least 1"],
+      [["CartPole", "--schedule", "cosine"], 2, "adaptive"],
+      [["CartPole", "--schedule", "adaptive"], 2, "targetKl is Infinity"],
+      [["CartPole", "--config", file], 2, "nearest: learningRate"],
+      [["CartPole", "--config", join(folder, "none.json")], 2, "cannot be read"],
+      [["CartPole", "--budget", "1KiB"], 3, "budget"],
+      [["CartPole", "--out", join(folder, "first")], 2, "holds a run already"],
+    ];
+    for (const [args, code, text] of cases) {
+      const ended = await corral(["train", ...args]);
+      expect(ended.stderr, args.join(" ")).toContain(text);
+      expect([ended.code, ended.stdout], args.join(" ")).toEqual([code, ""]);
+    }
+  });
+});
