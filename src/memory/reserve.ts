@@ -8,6 +8,14 @@ import { drain } from "./drain.ts";
 import { AllocationRefusedError } from "./errors.ts";
 import type { BufferPlan, Plan } from "./plan.ts";
 import { refusalOf } from "./plan.ts";
+import { usageOf } from "./usage.ts";
+
+/**
+ * What a driver must have left beside the buffers: it stages writes and encodes commands in memory of its own, and loses
+ * the device, with everybody's buffers, where it finds none.
+ */
+const HEADROOM = 2 ** 26;
+const HEADROOM_BUFFER = { arena: "headroom", shard: null, copy: 0, size: HEADROOM, usage: usageOf("read_write") };
 
 /** Buffers by arena and shard, with the bytes they hold of the budget. */
 export class Reservation {
@@ -152,8 +160,7 @@ class Refusal extends Error {
 async function makeAll(gpu: GpuDevice, plan: Plan): Promise<GPUBuffer[]> {
   const made: GPUBuffer[] = [];
   let held = 0;
-
-  for (const buffer of plan.buffers) {
+  const make = async (buffer: BufferPlan) => {
     try {
       made.push(await createBuffer(gpu, buffer.label, buffer.size, buffer.usage));
       held += buffer.size;
@@ -162,8 +169,14 @@ async function makeAll(gpu: GpuDevice, plan: Plan): Promise<GPUBuffer[]> {
       await drain(gpu);
       throw error instanceof GpuCreationError ? new Refusal(buffer, held, error) : error;
     }
-  }
+  };
 
+  for (const buffer of plan.buffers) await make(buffer);
+
+  // asked for and given back: that it can be had is all that is wanted
+  await make({ ...HEADROOM_BUFFER, label: `${plan.name}.headroom` });
+  made.pop()!.destroy();
+  await drain(gpu);
   return made;
 }
 
@@ -171,10 +184,14 @@ function refused(plan: Plan, budget: Budget, refusal: Refusal): AllocationRefuse
   const { buffer, held } = refusal;
   const cause = refusal.cause as GpuCreationError;
   const [why] = String(cause.details.message).trim().split("\n");
+  const what =
+    buffer.arena === HEADROOM_BUFFER.arena
+      ? `the driver has no ${formatBytes(buffer.size)} left beside ${plan.name}, which it needs to work`
+      : `the driver refused buffer ${buffer.label} of ${formatBytes(buffer.size)}`;
   const fewer = plan.bytesPerWorld > 0 ? `Take fewer worlds than ${formatCount(plan.numEnvs)}, or ` : "";
   return new AllocationRefusedError(
     "allocation-refused",
-    `the driver refused buffer ${buffer.label} of ${formatBytes(buffer.size)} (${cause.code}: ${why}). ` +
+    `${what} (${cause.code}: ${why}). ` +
       `${formatBytes(held)} of this plan's ${formatBytes(plan.totalBytes)} were made and are given back; others hold ${formatBytes(budget.live)}. ` +
       `${fewer || "To make room, "}close another holder; a smaller budget refuses before the driver does.`,
     { buffer: buffer.label, size: buffer.size, held, live: budget.live, cause: cause.code, plan },

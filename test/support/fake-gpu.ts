@@ -26,8 +26,11 @@ const INFO: AdapterInfo = {
   subgroupMaxSize: 1,
 };
 
-/** A device with `capacity` bytes; a buffer beyond it is refused in the out-of-memory scope. */
-export function fakeGpu(capacity = Infinity): FakeGpu {
+/**
+ * A device with `capacity` bytes; a buffer beyond it is refused in the out-of-memory scope. The headroom that is asked for
+ * and given back is in no book; it is refused where it is more than `headroom`.
+ */
+export function fakeGpu(capacity = Infinity, headroom = Infinity): FakeGpu {
   const made: FakeGpu["made"] = [];
   const scopes: { filter: string; error: { message: string } | null }[] = [];
   let live = 0;
@@ -43,7 +46,9 @@ export function fakeGpu(capacity = Infinity): FakeGpu {
   }
 
   function createBuffer({ label = "", size, usage }: GPUBufferDescriptor): object {
-    if (held + size > capacity) {
+    const probe = label.endsWith(".headroom");
+    if (probe && size <= headroom) return { label, size, usage, destroy() {} };
+    if (probe || held + size > capacity) {
       raise("out-of-memory", `${size} bytes do not fit`);
       return { label, size, usage, destroy() {} };
     }

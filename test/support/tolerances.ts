@@ -107,3 +107,9 @@ export const learnerBounds = {
     reason: "relative to the largest entry: sums over 66 samples and three layers in float32, tanh to 4e-7",
   },
 } as const satisfies Record<string, Tolerance>;
+
+/** Growth of a process's memory over a hundred constructions, as a part of what it was. */
+export const memoryGrowth: Tolerance = {
+  value: 0.01,
+  reason: "compilers and pools take some hundred kilobytes now and then; leaked batches of 4,000 worlds would be 20 %",
+};

@@ -106,6 +106,15 @@ describe("a reservation", () => {
     budget.assertEmpty();
   });
 
+  test("leaves a driver what it needs to work, or is refused", async () => {
+    const fake = fakeGpu(Infinity, 2 ** 25);
+    const budget = new Budget({ limit: "1MiB" });
+    await expect(reserve(fake.gpu, plan, budget)).rejects.toThrowErrorMatchingInlineSnapshot(
+      `[AllocationRefusedError: [allocation-refused] the driver has no 64.0 MiB left beside ant, which it needs to work (gpu-out-of-memory: 67108864 bytes do not fit). 3.25 KiB of this plan's 3.25 KiB were made and are given back; others hold 0 B. Take fewer worlds than 64, or close another holder; a smaller budget refuses before the driver does.]`,
+    );
+    expect([fake.liveBytes(), fake.heldBytes(), budget.live]).toEqual([0, 0, 0]);
+  });
+
   test("waits for memory that is being given back", async () => {
     // room for one at a time, and the driver gives back late
     const fake = fakeGpu(plan.totalBytes);
