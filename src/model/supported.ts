@@ -81,10 +81,22 @@ const SENSORS: ReadonlySet<number> = new Set([
 // frames that sensors can be attached to, or be relative to
 const SENSOR_FRAMES: ReadonlySet<number> = new Set([mjtObj.BODY, mjtObj.XBODY, mjtObj.GEOM, mjtObj.SITE]);
 
-const TRANSMISSIONS: ReadonlySet<number> = new Set([mjtTrn.JOINT, mjtTrn.JOINTINPARENT, mjtTrn.TENDON]);
-const DYNAMICS: ReadonlySet<number> = new Set([mjtDyn.NONE, mjtDyn.INTEGRATOR, mjtDyn.FILTER, mjtDyn.FILTEREXACT]);
-const GAINS: ReadonlySet<number> = new Set([mjtGain.FIXED, mjtGain.AFFINE]);
-const BIASES: ReadonlySet<number> = new Set([mjtBias.NONE, mjtBias.AFFINE]);
+const TRANSMISSIONS: ReadonlySet<number> = new Set([
+  mjtTrn.JOINT,
+  mjtTrn.JOINTINPARENT,
+  mjtTrn.TENDON,
+  mjtTrn.SITE,
+  mjtTrn.SLIDERCRANK,
+]);
+const DYNAMICS: ReadonlySet<number> = new Set([
+  mjtDyn.NONE,
+  mjtDyn.INTEGRATOR,
+  mjtDyn.FILTER,
+  mjtDyn.FILTEREXACT,
+  mjtDyn.MUSCLE,
+]);
+const GAINS: ReadonlySet<number> = new Set([mjtGain.FIXED, mjtGain.AFFINE, mjtGain.MUSCLE]);
+const BIASES: ReadonlySet<number> = new Set([mjtBias.NONE, mjtBias.AFFINE, mjtBias.MUSCLE]);
 const INTEGRATORS: ReadonlySet<number> = new Set([mjtIntegrator.EULER, mjtIntegrator.RK4, mjtIntegrator.IMPLICITFAST]);
 
 // flags that change the result of a step in a way that is not simulated; the others are obeyed or cannot matter:
@@ -133,12 +145,7 @@ const options: Check = (model, found) => {
   if (model.nflex > 0) found.add("flex", `${model.nflex} flex objects`);
 };
 
-const joints: Check = (model, found) => {
-  for (let j = 0; j < model.njnt; j++) {
-    const name = describe(model, "joint", j);
-    if (nonzero(model.jnt_stiffnesspoly, j, 2)) found.add("polynomial joint stiffness", name);
-    if (nonzero(model.dof_dampingpoly, model.jnt_dofadr[j], 2)) found.add("polynomial joint damping", name);
-  }
+const bodies: Check = (model, found) => {
   for (let b = 0; b < model.nbody; b++) {
     if (model.body_plugin[b] >= 0) found.add("plugin", describe(model, "body", b));
   }
@@ -170,17 +177,6 @@ const equalities: Check = (model, found) => {
   }
 };
 
-const tendons: Check = (model, found) => {
-  for (let t = 0; t < model.ntendon; t++) {
-    const name = describe(model, "tendon", t);
-    const forces = {
-      "polynomial tendon stiffness": nonzero(model.tendon_stiffnesspoly, t, 2),
-      "polynomial tendon damping": nonzero(model.tendon_dampingpoly, t, 2),
-    };
-    for (const [feature, used] of Object.entries(forces)) if (used) found.add(feature, name);
-  }
-};
-
 const actuators: Check = (model, found) => {
   const kinds = [
     ["transmission", model.actuator_trntype, TRANSMISSIONS, mjtTrn],
@@ -195,10 +191,6 @@ const actuators: Check = (model, found) => {
     }
     if (model.actuator_ctrlnum[a] !== 1) found.add(`actuator with ${model.actuator_ctrlnum[a]} controls`, name);
     if (model.actuator_delay[a] !== 0 || nonzero(model.actuator_history, a, 2)) found.add("actuator delay", name);
-    if (nonzero(model.actuator_damping, a) || nonzero(model.actuator_dampingpoly, a, 2)) {
-      found.add("actuator damping", name);
-    }
-    if (nonzero(model.actuator_armature, a)) found.add("actuator armature", name);
     if (model.actuator_plugin[a] >= 0) found.add("plugin", name);
   }
 };
@@ -222,7 +214,7 @@ const sensors: Check = (model, found) => {
   }
 };
 
-const CHECKS: readonly Check[] = [options, joints, geoms, equalities, tendons, actuators, sensors];
+const CHECKS: readonly Check[] = [options, bodies, geoms, equalities, actuators, sensors];
 
 /** Everything the model uses that this release does not simulate; empty where it can run. */
 export function unsupportedFeatures(model: Model): UnsupportedFeature[] {

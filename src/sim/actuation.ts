@@ -3,6 +3,7 @@ import { exp } from "../trace/math.ts";
 import { MINVAL } from "../trace/vector.ts";
 import { mjtBias, mjtDisableBit, mjtDyn, mjtGain, mjtJoint, mjtTrn } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
+import { muscleBias, muscleGain, muscleRate } from "./muscle.ts";
 import { hasGravcomp } from "./passive.ts";
 import { moment } from "./transmission.ts";
 import type { DataView, ModelView } from "./view.ts";
@@ -54,6 +55,7 @@ export function nearestSetpoint(m: ModelView, d: DataView, i: number, setpoint: 
 function activationRate(m: ModelView, d: DataView, i: number, act: number): Scalar {
   const ctrl = control(m, d, i);
   if (m.model.actuator_dyntype[i] === mjtDyn.INTEGRATOR) return ctrl;
+  if (m.model.actuator_dyntype[i] === mjtDyn.MUSCLE) return muscleRate(m.model, i, ctrl, d.act.at(act));
   return div(sub(ctrl, d.act.at(act)), timeConstant(m, i));
 }
 
@@ -85,12 +87,12 @@ export function actuatorInput(m: ModelView, d: DataView, i: number): Scalar {
 function servoForce(m: ModelView, d: DataView, i: number): Scalar {
   const { model } = m;
   const [length, velocity] = [d.actuator_length.at(i), d.actuator_velocity.at(i)];
-  const gain =
-    model.actuator_gaintype[i] === mjtGain.AFFINE
-      ? affine(model.actuator_gainprm, 10 * i, length, velocity)
-      : model.actuator_gainprm[10 * i];
-  const bias =
-    model.actuator_biastype[i] === mjtBias.AFFINE ? affine(model.actuator_biasprm, 10 * i, length, velocity) : 0;
+  let gain: Scalar = model.actuator_gainprm[10 * i];
+  if (model.actuator_gaintype[i] === mjtGain.AFFINE) gain = affine(model.actuator_gainprm, 10 * i, length, velocity);
+  if (model.actuator_gaintype[i] === mjtGain.MUSCLE) ({ gain } = muscleGain(model, i, length, velocity));
+  let bias: Scalar = 0;
+  if (model.actuator_biastype[i] === mjtBias.AFFINE) bias = affine(model.actuator_biasprm, 10 * i, length, velocity);
+  if (model.actuator_biastype[i] === mjtBias.MUSCLE) bias = muscleBias(model, i, length);
   return add(mul(gain, nearestSetpoint(m, d, i, actuatorInput(m, d, i))), bias);
 }
 

@@ -1,6 +1,7 @@
-import { each } from "../trace/control.ts";
+import { each, table } from "../trace/control.ts";
 import { add, eq, select, sub } from "../trace/scalar.ts";
 import { addInertia, dot6, mulInertVec } from "../trace/spatial.ts";
+import { dofArmature, tendonArmature } from "./added.ts";
 import { copyField, SymMatrix, type Pattern } from "./pattern.ts";
 import { outerProduct } from "./arms.ts";
 import { tendonArms } from "./tendon.ts";
@@ -19,10 +20,14 @@ export function crb(m: ModelView, d: DataView, pattern: Pattern): SymMatrix {
   });
 
   const M = new SymMatrix(pattern, d.M);
+  const armatures = table(
+    "dof_armature",
+    Array.from({ length: m.nv }, (_, i) => dofArmature(m.model, i)),
+  );
   each(m.nv, (i) => {
     const momentum = mulInertVec(d.crb.inertia(m.dof_bodyid.at(i)), d.cdof.spatial(i));
     M.row(i, (entry, j) => {
-      const armature = select(eq(i, j), m.dof_armature.at(i), 0);
+      const armature = select(eq(i, j), armatures(i), 0);
       d.M.set(entry, add(dot6(d.cdof.spatial(j), momentum), armature));
     });
   });
@@ -33,7 +38,7 @@ export function crb(m: ModelView, d: DataView, pattern: Pattern): SymMatrix {
 /** M += armature ten_Jᵀ ten_J on M's pattern (mj_tendonArmature). Reads ten_J. */
 function addTendonArmature(m: ModelView, d: DataView, M: SymMatrix): void {
   for (let t = 0; t < m.ntendon; t++) {
-    const armature = m.model.tendon_armature[t];
+    const armature = tendonArmature(m.model, t);
     if (armature !== 0) {
       for (const { entry, value } of outerProduct(tendonArms(m, d, t), armature, M.pattern)) {
         d.M.set(entry, add(d.M.at(entry), value));

@@ -1,7 +1,9 @@
-import { add, ge, le, mul, or, select, type Bool, type Scalar } from "../trace/scalar.ts";
+import { add, ge, le, mul, neg, or, select, type Bool, type Scalar } from "../trace/scalar.ts";
 import { mjtBias, mjtDisableBit, mjtGain, mjtIntegrator } from "../model/enums.ts";
+import { dofDamping, isZero, polySlope, tendonDamping } from "./added.ts";
 import { actuatorDisabled, actuatorInput } from "./actuation.ts";
 import { fluidEntries, hasFluid } from "./fluid.ts";
+import { muscleGain } from "./muscle.ts";
 import type { Pattern } from "./pattern.ts";
 import { outerProduct, type Entry } from "./arms.ts";
 import { tendonArms } from "./tendon.ts";
@@ -21,8 +23,10 @@ export function derivativeEntries(m: ModelView, d: DataView, pattern: Pattern): 
 
   const damped = !off(mjtDisableBit.DAMPER) && (fast || !off(mjtDisableBit.EULERDAMP));
   for (let i = 0; i < m.nv; i++) {
-    const damping = damped ? model.dof_damping[i] : 0;
-    if (damping !== 0) entries.push({ entry: pattern.index(i, i), value: -damping });
+    const damping = dofDamping(model, i);
+    if (damped && !isZero(damping)) {
+      entries.push({ entry: pattern.index(i, i), value: neg(polySlope(damping, d.qvel.at(i), true)) });
+    }
   }
   if (fast) {
     if (!off(mjtDisableBit.ACTUATION)) entries.push(...actuatorEntries(m, d, pattern));
@@ -37,10 +41,11 @@ const hasDofs = (m: ModelView): boolean => m.nv > 0;
 
 /** Damping of tendons. */
 function tendonEntries(m: ModelView, d: DataView, pattern: Pattern): Entry[] {
-  const { model } = m;
-  return Array.from({ length: model.ntendon }, (_, t) => t)
-    .filter((t) => model.tendon_damping[t] !== 0)
-    .flatMap((t) => outerProduct(tendonArms(m, d, t), -model.tendon_damping[t], pattern));
+  return Array.from({ length: m.ntendon }, (_, t) => t).flatMap((t) => {
+    const damping = tendonDamping(m.model, t);
+    if (isZero(damping)) return [];
+    return outerProduct(tendonArms(m, d, t), neg(polySlope(damping, d.ten_velocity.at(t), true)), pattern);
+  });
 }
 
 /** momentᵀ (d force / d velocity) moment of each actuator. */
@@ -53,6 +58,10 @@ function actuatorEntries(m: ModelView, d: DataView, pattern: Pattern): Entry[] {
     if (model.actuator_biastype[i] === mjtBias.AFFINE) slope = model.actuator_biasprm[10 * i + 2];
     if (model.actuator_gaintype[i] === mjtGain.AFFINE) {
       slope = add(slope, mul(model.actuator_gainprm[10 * i + 2], actuatorInput(m, d, i)));
+    }
+    if (model.actuator_gaintype[i] === mjtGain.MUSCLE) {
+      const muscle = muscleGain(model, i, d.actuator_length.at(i), d.actuator_velocity.at(i));
+      slope = add(slope, mul(muscle.slope, actuatorInput(m, d, i)));
     }
     if (slope === 0) continue;
     // a saturated force does not depend on velocity

@@ -1,7 +1,24 @@
-import { each, when } from "../trace/control.ts";
-import { add, eq, gt, lt, mul, ne, neg, or, select, sub, type Int, type Scalar } from "../trace/scalar.ts";
+import { each, table, when } from "../trace/control.ts";
+import {
+  add,
+  eq,
+  gt,
+  lt,
+  mul,
+  ne,
+  neg,
+  or,
+  select,
+  sqrt,
+  square,
+  sub,
+  sum,
+  type Int,
+  type Scalar,
+} from "../trace/scalar.ts";
 import { mulQuat, negQuat, normalizeQuat, scale3, ZERO3, type Quat } from "../trace/vector.ts";
 import { mjtDisableBit, mjtJoint } from "../model/enums.ts";
+import { dofDamping, isZero, jointStiffness, polyForce, polyTable, tendonDamping, tendonStiffness } from "./added.ts";
 import { aboutTree, alongDofs } from "./body_forces.ts";
 import { fluid, hasFluid } from "./fluid.ts";
 import { ballRotation } from "./rows.ts";
@@ -43,25 +60,39 @@ export function hasGravcomp(m: ModelView): boolean {
 function springs(m: ModelView, d: DataView): void {
   const pull = (dof: Int, force: Scalar) => d.qfrc_spring.set(dof, add(d.qfrc_spring.at(dof), force));
 
+  const joints = Array.from({ length: m.njnt }, (_, j) => jointStiffness(m.model, j));
+  const stiffness = polyTable("jnt_stiffness", joints);
+  const isSpring = table(
+    "is_spring",
+    joints.map((k) => (isZero(k) ? 0 : 1)),
+    "i32",
+  );
   each(m.njnt, (j) => {
-    const k = m.jnt_stiffness.at(j);
+    const k = stiffness(j);
+    // springs of more than one coordinate stiffen with how far they are stretched
+    const stiffening = k.poly.some((p) => p !== 0);
+    const factor = (offsets: readonly Scalar[]) => neg(stiffening ? polyForce(k, norm(offsets), false) : k.linear);
     const type = m.jnt_type.at(j);
     const pos = m.jnt_qposadr.at(j);
     const dof = m.jnt_dofadr.at(j);
-    const straight = (q: Int, v: Int) => pull(v, mul(neg(k), sub(d.qpos.at(q), m.qpos_spring.at(q))));
+    const offset = (q: Int) => sub(d.qpos.at(q), m.qpos_spring.at(q));
     const turned = (q: Int, v: Int) => {
       const own = normalizeQuat(d.qpos.run(q, 4) as unknown as Quat);
       const rest = m.qpos_spring.run(q, 4) as unknown as Quat;
       const { axis, angle } = ballRotation(mulQuat(negQuat(rest), own));
-      scale3(axis, mul(neg(k), angle)).forEach((f, c) => pull(add(v, c), f));
+      scale3(axis, mul(factor([angle]), angle)).forEach((f, c) => pull(add(v, c), f));
     };
-    when(ne(k, 0), () => {
+    when(ne(isSpring(j), 0), () => {
       when(eq(type, mjtJoint.FREE), () => {
-        for (let c = 0; c < 3; c++) straight(add(pos, c), add(dof, c));
+        const offsets = [0, 1, 2].map((c) => offset(add(pos, c)));
+        offsets.forEach((x, c) => pull(add(dof, c), mul(factor(offsets), x)));
         turned(add(pos, 3), add(dof, 3));
       });
       when(eq(type, mjtJoint.BALL), () => turned(pos, dof));
-      when(or(eq(type, mjtJoint.SLIDE), eq(type, mjtJoint.HINGE)), () => straight(pos, dof));
+      when(or(eq(type, mjtJoint.SLIDE), eq(type, mjtJoint.HINGE)), () => {
+        const x = offset(pos);
+        pull(dof, mul(neg(polyForce(k, x, false)), x));
+      });
     });
   });
 
@@ -73,22 +104,31 @@ function springs(m: ModelView, d: DataView): void {
 
 /** The force of a tendon's spring along it: none between the two rest lengths. Reads ten_length. */
 export function tendonSpring({ model }: ModelView, d: DataView, t: number): Scalar {
-  const k = model.opt.disableflags & mjtDisableBit.SPRING ? 0 : model.tendon_stiffness[t];
-  if (k === 0) return 0;
+  const k = tendonStiffness(model, t);
+  if (isZero(k) || model.opt.disableflags & mjtDisableBit.SPRING) return 0;
   const [low, high] = [model.tendon_lengthspring[2 * t], model.tendon_lengthspring[2 * t + 1]];
   const length = d.ten_length.at(t);
-  const stretch = select(gt(length, high), sub(high, length), select(lt(length, low), sub(low, length), 0));
-  return mul(k, stretch);
+  const x = select(gt(length, high), sub(length, high), select(lt(length, low), sub(length, low), 0));
+  return neg(mul(polyForce(k, x, false), x));
 }
 
 /** The force of a tendon's damper along it. Reads ten_velocity. */
 export function tendonDamper({ model }: ModelView, d: DataView, t: number): Scalar {
-  const b = model.opt.disableflags & mjtDisableBit.DAMPER ? 0 : model.tendon_damping[t];
-  return b === 0 ? 0 : mul(-b, d.ten_velocity.at(t));
+  const b = tendonDamping(model, t);
+  if (isZero(b) || model.opt.disableflags & mjtDisableBit.DAMPER) return 0;
+  const v = d.ten_velocity.at(t);
+  return neg(mul(polyForce(b, v, true), v));
 }
 
 function dampers(m: ModelView, d: DataView): void {
-  each(m.nv, (i) => d.qfrc_damper.set(i, mul(neg(m.dof_damping.at(i)), d.qvel.at(i))));
+  const damping = polyTable(
+    "dof_damping",
+    Array.from({ length: m.nv }, (_, i) => dofDamping(m.model, i)),
+  );
+  each(m.nv, (i) => {
+    const v = d.qvel.at(i);
+    d.qfrc_damper.set(i, mul(neg(polyForce(damping(i), v, true)), v));
+  });
   for (let t = 0; t < m.ntendon; t++) {
     const force = tendonDamper(m, d, t);
     if (force === 0) continue;
@@ -97,6 +137,8 @@ function dampers(m: ModelView, d: DataView): void {
     }
   }
 }
+
+const norm = (x: readonly Scalar[]): Scalar => (x.length === 1 ? x[0] : sqrt(sum(x.map(square))));
 
 /** A force on each body that holds part of its weight, summed up the trees and taken along each dof. */
 function gravityCompensation(m: ModelView, d: DataView): void {

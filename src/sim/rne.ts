@@ -3,6 +3,7 @@ import { add, mul, type Int } from "../trace/scalar.ts";
 import { add6, crossForce, dot6, mulInertVec, scale6, ZERO6, type Spatial } from "../trace/spatial.ts";
 import { neg3 } from "../trace/vector.ts";
 import { mjtDisableBit } from "../model/enums.ts";
+import { tendonArmature } from "./added.ts";
 import { movingSpatial } from "./com_vel.ts";
 import { spatialTendonBias } from "./spatial_tendon.ts";
 import { isFixed, tendonArms } from "./tendon.ts";
@@ -60,7 +61,7 @@ export function rne(m: ModelView, d: DataView): void {
 /** What the armature of spatial tendons adds, whose arms change as they move (mj_tendonBias). */
 function addTendonBias(m: ModelView, d: DataView): void {
   for (let t = 0; t < m.ntendon; t++) {
-    const armature = m.model.tendon_armature[t];
+    const armature = tendonArmature(m.model, t);
     if (armature === 0 || isFixed(m.model, t)) continue;
     const force = mul(armature, spatialTendonBias(m, d, t));
     for (const { dof, coef } of tendonArms(m, d, t)) d.qfrc_bias.set(dof, add(d.qfrc_bias.at(dof), mul(coef, force)));

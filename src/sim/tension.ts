@@ -3,6 +3,7 @@ import { add, mul, neg, type Scalar } from "../trace/scalar.ts";
 import { spatial, type Spatial } from "../trace/spatial.ts";
 import { scale3, ZERO3, type Vec3 } from "../trace/vector.ts";
 import { mjtTrn } from "../model/enums.ts";
+import { tendonArmature } from "./added.ts";
 import type { ConstraintForces } from "./contact.ts";
 import { tendonDamper, tendonSpring } from "./passive.ts";
 import { spatialTendon, spatialTendonBias } from "./spatial_tendon.ts";
@@ -22,7 +23,7 @@ function tension(m: ModelView, d: DataView, t: number, { rows, rowForce }: Const
       if (tendon === t) force = add(force, mul(times, rowForce[r]));
     }
   });
-  const armature = model.tendon_armature[t];
+  const armature = tendonArmature(model, t);
   if (armature === 0) return force;
   let acceleration = spatialTendonBias(m, d, t);
   for (const { dof, coef } of tendonArms(m, d, t)) acceleration = add(acceleration, mul(coef, d.qacc.at(dof)));

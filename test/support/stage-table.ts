@@ -185,6 +185,16 @@ function forcesFrom(m: ModelView, d: DataView, given: (name: string) => readonly
 }
 
 const JOINTS: readonly FieldName[] = ["qpos", "qvel"];
+/** What the arms of actuators depend on, beside qpos. */
+const TRANSMISSION: readonly FieldName[] = [
+  "ten_length",
+  "ten_J",
+  "site_xpos",
+  "site_xmat",
+  "xquat",
+  "cdof",
+  "subtree_com",
+];
 const FRAMES: readonly FieldName[] = ["geom_xpos", "geom_xmat"];
 const CONSTRAINT: readonly FieldName[] = [
   ...JOINTS,
@@ -256,7 +266,7 @@ export const STAGES = {
     },
   },
   transmission: {
-    reads: [...JOINTS, "ten_length", "ten_J"],
+    reads: [...JOINTS, ...TRANSMISSION],
     writes: ["actuator_length", "actuator_velocity", "actuator_moment"],
     run(m, d) {
       transmission(m, d);
@@ -291,7 +301,7 @@ export const STAGES = {
     run: rne,
   },
   actuation: {
-    reads: ["qpos", "ctrl", "act", "actuator_length", "actuator_velocity", "qfrc_gravcomp"],
+    reads: ["qpos", "ctrl", "act", "actuator_length", "actuator_velocity", "qfrc_gravcomp", ...TRANSMISSION],
     writes: ["act_dot", "actuator_force", "qfrc_actuator"],
     run: actuation,
   },
@@ -358,8 +368,9 @@ export const STAGES = {
       "ximat",
       "subtree_com",
       "cvel",
-      "cdof",
-      "ten_J",
+      "ten_velocity",
+      "actuator_velocity",
+      ...TRANSMISSION.filter((name) => name !== "subtree_com"),
     ],
     writes: ["time", "qpos", "qvel", "act", "qacc_warmstart"],
     run: integrated,

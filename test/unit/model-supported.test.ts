@@ -25,8 +25,6 @@ const REFUSED: readonly [string, string, string][] = [
   ],
   ["enable flag override", wrap({ option: `<option><flag override="enable"/></option>` }), "option"],
   ["enable flag sleep", wrap({ option: `<option><flag sleep="enable"/></option>` }), "option"],
-  ["polynomial joint damping", wrap({ joint: `damping="1 0.5"` }), `joint "j"`],
-  ["polynomial joint stiffness", wrap({ joint: `stiffness="1 0.5"` }), `joint "j"`],
   [
     "collision ellipsoid-box",
     wrap({ world: `<geom name="x" type="box" size="1 1 1"/>`, body: `<geom name="w" type="ellipsoid" size="1 1 1"/>` }),
@@ -40,35 +38,13 @@ const REFUSED: readonly [string, string, string][] = [
   ["adhesion", wrap({ world: `<geom name="w" size="1" adhesion="3"/>` }), `geom "w"`],
   ["surfacevel", wrap({ world: `<geom name="w" size="1" surfacevel="1 0 0 0 0 0"/>` }), `geom "w"`],
   [
-    "polynomial tendon stiffness",
-    wrap({ rest: `<tendon><fixed name="f" stiffness="2 1"><joint joint="j" coef="1"/></fixed></tendon>` }),
-    `tendon "f"`,
-  ],
-  [
-    "polynomial tendon damping",
-    wrap({ rest: `<tendon><fixed name="f" damping="2 1"><joint joint="j" coef="1"/></fixed></tendon>` }),
-    `tendon "f"`,
-  ],
-  ["transmission site", wrap({ rest: `<actuator><motor name="m" site="s"/></actuator>` }), `actuator "m"`],
-  [
     "transmission body",
     wrap({ rest: `<actuator><adhesion name="m" body="b" ctrlrange="0 1"/></actuator>` }),
     `actuator "m"`,
   ],
   [
-    "actuator dyntype muscle",
-    wrap({ rest: `<actuator><muscle name="m" joint="j" lengthrange="0 1"/></actuator>` }),
-    `actuator "m"`,
-  ],
-  [
     "actuator gaintype pid",
     wrap({ rest: `<actuator><pid name="m" joint="j" kp="1" input="pos"/></actuator>` }),
-    `actuator "m"`,
-  ],
-  ["actuator damping", wrap({ rest: `<actuator><motor name="m" joint="j" damping="1"/></actuator>` }), `actuator "m"`],
-  [
-    "actuator armature",
-    wrap({ rest: `<actuator><motor name="m" joint="j" armature="1"/></actuator>` }),
     `actuator "m"`,
   ],
   [
