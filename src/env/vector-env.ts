@@ -5,9 +5,8 @@
 import { CorralError } from "../core/errors.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { Batch } from "../sim/batch.ts";
-import type { DeviceChoice } from "../sim/device.ts";
 import { Gate } from "../sim/gate.ts";
-import { noSnapshot, putSnapshot, SnapshotKeeper, takeSnapshot, type Snapshot } from "../sim/snapshot.ts";
+import { putSnapshot, SnapshotKeeper, takeSnapshot } from "../sim/snapshot.ts";
 import { paramChanges, type SimParams } from "../sim/params.ts";
 import { BatchedSpace } from "./batched-space.ts";
 import { gpuViews, type GpuView, type GpuViews } from "./gpu-views.ts";
@@ -23,21 +22,17 @@ import type { Floats } from "./results.ts";
 import { Box, type Space } from "./spaces.ts";
 import type { ParamValues, TaskParams } from "./task-params.ts";
 import type { HealthReport } from "./health.ts";
+import { TimeTravel, type VecSnapshot } from "./time-travel.ts";
 import { Watch } from "./watch.ts";
 import { WorldState, type StateValues } from "./world-state.ts";
 
 export type { StepResult } from "./step-result.ts";
-
-/** A copy of all that an environment's future depends on, random counters included, and of its last results. Opaque. */
-export interface VecSnapshot {
-  readonly batch: Snapshot;
-  readonly wasReset: boolean;
-}
+export type { VecSnapshot } from "./time-travel.ts";
 
 /** Unread steps that may be under way before `step` waits for the device. */
 const MAX_UNREAD = 32;
 
-export class VectorEnv implements AsyncDisposable {
+export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable {
   readonly id: string;
   readonly numEnvs: number;
   readonly autoreset: Autoreset;
@@ -61,8 +56,7 @@ export class VectorEnv implements AsyncDisposable {
   private readonly gate: Gate;
   private readonly kept: readonly string[];
   private readonly keeper: SnapshotKeeper | undefined;
-  /** Makes the same environment with other options. */
-  private readonly again: (changes: object) => Promise<VectorEnv>;
+  protected readonly again: (changes: object) => Promise<VectorEnv>;
   private stepCount = 0;
   private wasReset = false;
   private unread = 0;
@@ -76,6 +70,7 @@ export class VectorEnv implements AsyncDisposable {
     params: TaskParams,
     again: (changes: object) => Promise<VectorEnv>,
   ) {
+    super();
     const { vec } = settings;
     this.spec = spec;
     this.batch = batch;
@@ -355,34 +350,34 @@ export class VectorEnv implements AsyncDisposable {
     this.gate.assertOpen("restore");
     return this.gate.exclusive("restore", async () => {
       await putSnapshot(this.batch, snapshot.batch);
-      await this.params.reload();
-      this.wasReset = snapshot.wasReset;
-      this.stepCount = snapshot.batch.steps;
-      this.watch.forget();
-      this.keeper?.restart();
-      this.keeper?.stepped(this.stepCount);
-      this.exchange.expect("step");
-      return this.collect();
+      return this.arriveAt(snapshot.batch.steps, snapshot.wasReset);
     });
   }
 
   /**
-   * The same worlds on another device, going on from a snapshot; this environment is closed. By default on the process's
-   * shared device, which is a new one where the last was lost, and from the last snapshot. The new one has the results
-   * of the snapshot; on the same kind of device the worlds go on bit for bit.
-   * @throws CorralError no-snapshot, bad-snapshot; what makeVec throws: then this one is left as it is
+   * Goes back to a recorded control step, on the device: from the state before it, with the actions that were recorded.
+   * What was recorded after it is forgotten. Returns the results of that step, bit for bit.
+   * @throws CorralError not-recorded, with the steps that are; then nothing has changed
    */
-  async restoreOn(device?: DeviceChoice, snapshot = this.lastSnapshot): Promise<VectorEnv> {
-    if (snapshot === undefined) throw noSnapshot(this.id);
-    const other = await this.again({ numEnvs: this.numEnvs, worldIds: this.worldIds, device });
-    try {
-      await other.restore(snapshot);
-    } catch (error) {
-      await other.close();
-      throw error;
-    }
-    await this.close();
-    return other;
+  async seek(step: number): Promise<StepResult> {
+    this.gate.assertOpen("seek");
+    this.watch.assertRecorded(step, this.stepCount);
+    return this.gate.exclusive("seek", async () => {
+      this.watch.seek(step);
+      return this.arriveAt(step, true);
+    });
+  }
+
+  /** Results of worlds that were put to control step `step`. */
+  private async arriveAt(step: number, wasReset: boolean): Promise<StepResult> {
+    await this.params.reload();
+    this.wasReset = wasReset;
+    this.stepCount = step;
+    this.watch.forget();
+    this.keeper?.restart();
+    this.keeper?.stepped(step);
+    this.exchange.expect("step");
+    return this.collect();
   }
 
   /** Gives all memory back, once the call in flight and reads have completed. Calling it again returns the same promise. */

@@ -64,6 +64,33 @@ export class Watch {
     this.recorder?.cut();
   }
 
+  /** Throws `not-recorded` where a control step cannot be gone back to. */
+  assertRecorded(step: number, now: number): void {
+    const { recorder } = this;
+    const first = recorder?.settings.worlds === "all" ? recorder.segments[0]?.start : undefined;
+    if (first !== undefined && Number.isInteger(step) && step > first && step <= now) return;
+    const text =
+      first === undefined
+        ? "nothing is recorded: make the environment with a recorder of all worlds, and step it"
+        : `steps ${first + 1} to ${now} are recorded. Pass one of them, or make the recorder longer (everySteps, keep)`;
+    const id = this.#spec.task.id;
+    throw new CorralError("not-recorded", `${id} cannot seek to control step ${String(step)}: ${text}.`, {
+      step,
+      first,
+      now,
+    });
+  }
+
+  /** Queues the way to a recorded control step: the state before it, and the steps that lead there. */
+  seek(step: number): void {
+    const { start, steps, params, replay } = this.recorder!.rewind(step);
+    for (const [name, value] of Object.entries(params)) this.#batch.setParam(name, value);
+    for (let k = 0; k < steps; k++) {
+      replay(k);
+      this.#batch.run(...this.recorder!.before(start + k), "step");
+    }
+  }
+
   /** What a snapshot brought is no news. */
   forget(): void {
     // a step must not find its own epoch in what was put back

@@ -129,7 +129,7 @@ export class Recorder {
    * Queues the state at the start of the last segment before control step `step`, and forgets what was after it. Returns
    * how many steps lead from there to `step`; `replay` queues the action of one of them, before it is made again.
    */
-  rewind(step: number): { readonly steps: number; readonly params: SegmentInfo["params"]; replay(k: number): void } {
+  rewind(step: number): Omit<SegmentInfo, "cut"> & { readonly replay: (k: number) => void } {
     const slot = this.#slots.findLast(({ start }) => start < step)!;
     this.#slots = this.#slots.filter(({ start }) => start < slot.start);
     this.#place = slot.place;
@@ -140,7 +140,8 @@ export class Recorder {
     };
     back(-1);
     this.#slots.push({ ...slot, steps: 0 });
-    return { steps: step - slot.start, params: slot.params, replay: back };
+    this.#cut = false;
+    return { start: slot.start, steps: step - slot.start, params: slot.params, replay: back };
   }
 
   /** Reads all that is known of some recorded worlds. Nothing may be queued until it resolves. */
