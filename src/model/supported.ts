@@ -76,6 +76,14 @@ const SENSORS: ReadonlySet<number> = new Set([
   mjtSensor.SUBTREELINVEL,
   mjtSensor.SUBTREEANGMOM,
   mjtSensor.CLOCK,
+  mjtSensor.MAGNETOMETER,
+  mjtSensor.TENDONACTFRC,
+  mjtSensor.TENDONLIMITPOS,
+  mjtSensor.TENDONLIMITVEL,
+  mjtSensor.TENDONLIMITFRC,
+  mjtSensor.INSIDESITE,
+  mjtSensor.E_POTENTIAL,
+  mjtSensor.E_KINETIC,
 ]);
 
 // frames that sensors can be attached to, or be relative to
@@ -205,7 +213,8 @@ const sensors: Check = (model, found) => {
     }
     const isFrame = type >= mjtSensor.FRAMEPOS && type <= mjtSensor.FRAMEANGACC;
     const frames = [model.sensor_objtype[s], ...(model.sensor_refid[s] >= 0 ? [model.sensor_reftype[s]] : [])];
-    for (const frame of isFrame ? frames : []) {
+    const objects = isFrame ? frames : type === mjtSensor.INSIDESITE ? frames.slice(0, 1) : [];
+    for (const frame of objects) {
       if (!SENSOR_FRAMES.has(frame)) found.add(`sensor on a ${lower(mjtObj, frame)} frame`, name);
     }
     const late = nonzero(model.sensor_delay, s) || nonzero(model.sensor_history, s, 2);

@@ -401,6 +401,7 @@ export const STAGES = {
       "cdof_dot",
       "cvel",
       "cinert",
+      "M",
       "ten_J",
       "ten_length",
       "ten_velocity",

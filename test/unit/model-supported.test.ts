@@ -52,7 +52,7 @@ const REFUSED: readonly [string, string, string][] = [
     wrap({ rest: `<actuator><motor name="m" joint="j" delay="0.01" nsample="5"/></actuator>` }),
     `actuator "m"`,
   ],
-  ["sensor magnetometer", wrap({ rest: `<sensor><magnetometer name="x" site="s"/></sensor>` }), `sensor "x"`],
+  ["sensor rangefinder", wrap({ rest: `<sensor><rangefinder name="x" site="s"/></sensor>` }), `sensor "x"`],
   ["sensor rangefinder", wrap({ rest: `<sensor><rangefinder name="x" site="s"/></sensor>` }), `sensor "x"`],
   [
     "sensor delay",

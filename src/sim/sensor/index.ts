@@ -9,14 +9,17 @@ import {
   negQuat,
   normalizeQuat,
   sub3,
+  MINVAL,
   type Quat,
   type Vec3,
 } from "../../trace/vector.ts";
-import { mjtConstraint, mjtDataType, mjtObj, mjtSensor } from "../../model/enums.ts";
+import { mjtConstraint, mjtDataType, mjtObj, mjtSensor, mjtTrn } from "../../model/enums.ts";
 import type { ConstraintForces } from "../contact.ts";
 import { rnePostConstraint } from "../rne_post.ts";
 import type { DataView, ModelView } from "../view.ts";
 import { attached, inAxes, objectAcceleration, objectVelocity, type Attached } from "./frames.ts";
+import { kineticEnergy, potentialEnergy } from "./energy.ts";
+import { insideSite } from "./inside.ts";
 import { subtreeVelocity } from "./subtree.ts";
 import { touch } from "./touch.ts";
 
@@ -75,7 +78,21 @@ function sensor(m: ModelView, d: DataView, input: ConstraintForces, i: number): 
     case S.JOINTLIMITPOS:
     case S.JOINTLIMITVEL:
     case S.JOINTLIMITFRC:
-      return [jointLimit(d, input, type, id)];
+      return [limit(d, input, mjtConstraint.LIMIT_JOINT, type - S.JOINTLIMITPOS, id)];
+    case S.TENDONLIMITPOS:
+    case S.TENDONLIMITVEL:
+    case S.TENDONLIMITFRC:
+      return [limit(d, input, mjtConstraint.LIMIT_TENDON, type - S.TENDONLIMITPOS, id)];
+    case S.TENDONACTFRC:
+      return [tendonActuatorForce(m, d, id)];
+    case S.MAGNETOMETER:
+      return mulMatTVec(at(mjtObj.SITE).mat, m.opt.magnetic as unknown as Vec3);
+    case S.INSIDESITE:
+      return [select(insideSite(m, d, model.sensor_refid[i], insidePoint(m, d, i)), 1, 0)];
+    case S.E_POTENTIAL:
+      return [potentialEnergy(m, d)];
+    case S.E_KINETIC:
+      return [kineticEnergy(m, d)];
     case S.SUBTREECOM:
       return d.subtree_com.vec3(id);
     case S.SUBTREELINVEL:
@@ -148,16 +165,37 @@ function frameSensor(
   return inRef(sub3(own, translational(w)).map((x, k) => add(x, turn[k])) as unknown as Vec3);
 }
 
-/** Distance past the margin, velocity or force of the first active limit row of a joint, 0 where none is active. */
-function jointLimit(d: DataView, input: ConstraintForces, type: number, joint: number): Scalar {
+/** The point of an insidesite sensor: of a body without mass of its own, the centre of mass of what hangs on it. */
+function insidePoint(m: ModelView, d: DataView, i: number): Vec3 {
+  const { model } = m;
+  const [type, id] = [model.sensor_objtype[i], model.sensor_objid[i]];
+  const massless =
+    type === mjtObj.BODY && id > 0 && model.body_mass[id] < MINVAL && model.body_subtreemass[id] >= MINVAL;
+  return massless ? d.subtree_com.vec3(id) : attached(m, d, type, id).pos;
+}
+
+/** What all actuators on a tendon pull with. */
+function tendonActuatorForce({ model, nactuator }: ModelView, d: DataView, tendon: number): Scalar {
+  let force: Scalar = 0;
+  for (let i = 0; i < nactuator; i++) {
+    const pulls = model.actuator_trntype[i] === mjtTrn.TENDON && model.actuator_trnid[2 * i] === tendon;
+    if (pulls) force = add(force, d.actuator_force.at(i));
+  }
+  return force;
+}
+
+/**
+ * Distance past the margin (0), velocity (1) or force (2) of the first active limit row of a joint or tendon, 0 where
+ * none is active.
+ */
+function limit(d: DataView, input: ConstraintForces, rowType: number, what: number, id: number): Scalar {
   let value: Scalar = 0;
   // last to first, so that the first active row wins
   for (let r = input.rows.length - 1; r >= 0; r--) {
     const row = input.rows[r];
-    if (row.type !== mjtConstraint.LIMIT_JOINT || row.id !== joint) continue;
+    if (row.type !== rowType || row.id !== id) continue;
     const vel = row.jac.reduce<Scalar>((v, e) => add(v, mul(e.value, d.qvel.at(e.dof))), 0);
-    const own =
-      type === S.JOINTLIMITPOS ? sub(row.pos, row.margin) : type === S.JOINTLIMITVEL ? vel : input.rowForce[r];
+    const own = [sub(row.pos, row.margin), vel, input.rowForce[r]][what];
     value = select(row.active, own, value);
   }
   return value;

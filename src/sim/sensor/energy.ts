@@ -1,0 +1,55 @@
+// potential and kinetic energy (mj_energyPos, mj_energyVel)
+import { variable } from "../../trace/control.ts";
+import { add, dotn, gt, lt, mul, select, sqrt, square, sub, sum, type Scalar } from "../../trace/scalar.ts";
+import { dot3, mulQuat, negQuat, normalizeQuat, type Quat } from "../../trace/vector.ts";
+import { mjtDisableBit, mjtJoint } from "../../model/enums.ts";
+import { isZero, jointStiffness, tendonStiffness, type Poly } from "../added.ts";
+import { SymMatrix, treePattern } from "../pattern.ts";
+import { ballRotation } from "../rows.ts";
+import { Field, type DataView, type ModelView } from "../view.ts";
+
+/** What a spring stretched by x holds (mju_polyPotential). */
+const stored = ({ linear, poly }: Poly, x: Scalar): Scalar =>
+  mul(square(x), add(0.5 * linear, mul(x, add(poly[0] / 3, mul(poly[1] / 4, x)))));
+
+/** Energy of gravity and springs, J. Reads qpos, xipos, ten_length. */
+export function potentialEnergy(m: ModelView, d: DataView): Scalar {
+  const { model } = m;
+  const off = (bit: number) => (m.opt.disableflags & bit) !== 0;
+  const energy = variable("potential", 0);
+  const gain = (x: Scalar) => energy.set(add(energy.get(), x));
+  if (!off(mjtDisableBit.GRAVITY)) {
+    for (let b = 1; b < m.nbody; b++) gain(mul(-model.body_mass[b], dot3(m.gravity, d.xipos.vec3(b))));
+  }
+  if (off(mjtDisableBit.SPRING)) return energy.get();
+
+  for (let j = 0; j < m.njnt; j++) {
+    const k = jointStiffness(model, j);
+    if (isZero(k)) continue;
+    const [pos, type] = [model.jnt_qposadr[j], model.jnt_type[j]];
+    const offset = (c: number) => sub(d.qpos.at(pos + c), model.qpos_spring[pos + c]);
+    if (type === mjtJoint.SLIDE || type === mjtJoint.HINGE) gain(stored(k, offset(0)));
+    if (type === mjtJoint.FREE) gain(stored(k, sqrt(sum([0, 1, 2].map((c) => square(offset(c)))))));
+    if (type === mjtJoint.FREE || type === mjtJoint.BALL) {
+      const at = type === mjtJoint.FREE ? pos + 3 : pos;
+      const own = normalizeQuat(d.qpos.run(at, 4) as unknown as Quat);
+      const rest = Array.from(model.qpos_spring.subarray(at, at + 4)) as unknown as Quat;
+      gain(stored(k, ballRotation(mulQuat(negQuat(rest), own)).angle));
+    }
+  }
+  for (let t = 0; t < m.ntendon; t++) {
+    const k = tendonStiffness(model, t);
+    if (isZero(k)) continue;
+    const [low, high] = [model.tendon_lengthspring[2 * t], model.tendon_lengthspring[2 * t + 1]];
+    const length = d.ten_length.at(t);
+    gain(stored(k, select(gt(length, high), sub(length, high), select(lt(length, low), sub(length, low), 0))));
+  }
+  return energy.get();
+}
+
+/** Energy of motion, J. Reads M, qvel. */
+export function kineticEnergy(m: ModelView, d: DataView): Scalar {
+  const momentum = new Field("momentum", m.nv);
+  new SymMatrix(treePattern(m.model), d.M).multiply(d.qvel, momentum);
+  return mul(0.5, dotn(momentum.all(), d.qvel.all()));
+}
