@@ -40,7 +40,7 @@ def main():
         import numpy as np
         from mujoco import mjx
     except ImportError as error:
-        return absent(f"{sys.executable} has no {error.name}; pip install 'jax[cuda12]' mujoco-mjx brax")
+        return absent(f"{sys.executable} cannot import {error.name or error}; pip install 'jax[cuda12]' mujoco-mjx brax")
     setup = json.load(sys.stdin)
     device = jax.devices()[0]
     # "any_device" is for trying out this script; corral never passes it

@@ -17,7 +17,7 @@ def main():
         import numpy as np
         from mujoco import rollout
     except ImportError as error:
-        print(json.dumps({"absent": f"not measured: {sys.executable} has no {error.name}; pip install mujoco numpy"}))
+        print(json.dumps({"absent": f"not measured: {sys.executable} cannot import {error.name or error}; pip install mujoco numpy"}))
         return
 
     setup = json.load(sys.stdin)
