@@ -8,6 +8,7 @@ import { humanoid } from "./humanoid/task.ts";
 import { humanoidStandup } from "./humanoid_standup/task.ts";
 import { invertedDoublePendulum } from "./inverted_double_pendulum/task.ts";
 import { invertedPendulum } from "./inverted_pendulum/task.ts";
+import { pusher } from "./pusher/task.ts";
 import { reacher } from "./reacher/task.ts";
 import { swimmer } from "./swimmer/task.ts";
 import { walker2d } from "./walker2d/task.ts";
@@ -21,6 +22,7 @@ export const tasks = [
   humanoidStandup,
   invertedDoublePendulum,
   invertedPendulum,
+  pusher,
   reacher,
   swimmer,
   walker2d,

@@ -24,22 +24,29 @@ export interface UnsupportedFeature {
   readonly elements: readonly string[];
 }
 
-const { PLANE, SPHERE, CAPSULE, BOX } = mjtGeom;
+const { PLANE, SPHERE, CAPSULE, CYLINDER, BOX } = mjtGeom;
 
 // pairs of geom types that have a collider, the lower type first
 const COLLIDERS: ReadonlySet<string> = new Set(
   [
     [PLANE, SPHERE],
     [PLANE, CAPSULE],
+    [PLANE, CYLINDER],
     [PLANE, BOX],
     [SPHERE, SPHERE],
     [SPHERE, CAPSULE],
+    [SPHERE, CYLINDER],
     [SPHERE, BOX],
     [CAPSULE, CAPSULE],
+    [CAPSULE, CYLINDER],
     [CAPSULE, BOX],
     [BOX, BOX],
   ].map(String),
 );
+
+// the pair that MuJoCo leaves to its general collider, and the flags that choose another
+const SEARCHED = String([CAPSULE, CYLINDER]);
+const SEARCH_FLAGS = mjtDisableBit.NATIVECCD | mjtDisableBit.MULTICCD;
 
 const EQUALITIES: ReadonlySet<number> = new Set([mjtEq.CONNECT, mjtEq.WELD, mjtEq.JOINT, mjtEq.TENDON]);
 
@@ -108,7 +115,7 @@ const BIASES: ReadonlySet<number> = new Set([mjtBias.NONE, mjtBias.AFFINE, mjtBi
 const INTEGRATORS: ReadonlySet<number> = new Set([mjtIntegrator.EULER, mjtIntegrator.RK4, mjtIntegrator.IMPLICITFAST]);
 
 // flags that change the result of a step in a way that is not simulated; the others are obeyed or cannot matter:
-// midphase (order only), autoreset, nativeccd, multiccd (colliders we do not have), island (same solution),
+// midphase (order only), autoreset, nativeccd and multiccd (but for pairs below), island (same solution),
 // energy, fwdinv, invdiscrete, ipc (flex)
 const REFUSED_ENABLE = mjtEnableBit.OVERRIDE | mjtEnableBit.SLEEP | mjtEnableBit.DIAGEXACT;
 
@@ -166,6 +173,11 @@ const geoms: Check = (model, found) => {
     const [name1, name2] = [describe(model, "geom", geom1), describe(model, "geom", geom2)];
     if (!COLLIDERS.has(String(types))) {
       found.add(`collision ${types.map((t) => lower(mjtGeom, t)).join("-")}`, `${name1} with ${name2}`);
+    }
+    if (String(types) === SEARCHED) {
+      for (const bit of bitNames(mjtDisableBit, model.opt.disableflags & SEARCH_FLAGS)) {
+        found.add(`disable flag ${bit.toLowerCase()} with capsule-cylinder`, `${name1} with ${name2}`);
+      }
     }
     if (ipair >= 0 && model.pair_adhesion[ipair] !== 0) found.add("adhesion", describe(model, "pair", ipair));
     touching.add(geom1).add(geom2);

@@ -22,6 +22,7 @@ const GYMNASIUM = {
   humanoid: "humanoid",
   humanoid_standup: "humanoidstandup",
   swimmer: "swimmer",
+  pusher: "pusher_v5",
 };
 
 describe.each(Object.entries(GYMNASIUM))("envs/%s", (name, reference) => {

@@ -1,9 +1,12 @@
 /** Poses of two geoms: random ones, and ones where edges, axes and surfaces line up. */
-import type { ColliderName } from "../../src/sim/colliders/index.ts";
+import { colliders, type ColliderName } from "../../src/sim/colliders/index.ts";
 import type { Pose } from "./collider-scene.ts";
 import type { Random } from "./mjcf-random.ts";
 
 type Vector = readonly number[];
+
+/** Pairs whose contacts MuJoCo has formulas for; it searches the others, `test/oracle/capsule_cylinder.test.ts`. */
+export const EXACT_KINDS = (Object.keys(colliders) as ColliderName[]).filter((kind) => kind !== "capsule-cylinder");
 
 /** The product of two quaternions. */
 export function product(a: Vector, b: Vector): number[] {

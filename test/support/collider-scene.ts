@@ -39,7 +39,7 @@ export class ColliderScene implements Disposable {
     this.size2 = size2;
     // margins of geoms add up
     this.model = mujoco.MjModel.from_xml_string(
-      `<mujoco><worldbody><body mocap="true">${geom(type1, size1, margin)}</body>` +
+      `<mujoco><option ccd_tolerance="1e-12" ccd_iterations="500"/><worldbody><body mocap="true">${geom(type1, size1, margin)}</body>` +
         `<body><freejoint/>${geom(type2, size2, 0)}</body></worldbody></mujoco>`,
     )!;
     this.data = new mujoco.MjData(this.model);

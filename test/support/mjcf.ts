@@ -22,6 +22,7 @@ export const ENV_MODELS = [
   "cartpole",
   "reacher",
   "swimmer",
+  "pusher",
 ] as const;
 
 /** A model of test/models, or "envs/ant" for one of the environments. */

@@ -39,9 +39,17 @@ export const traceBounds = {
 /** Contacts of the colliders against MuJoCo's. */
 export const colliderBounds = {
   exact: { value: 1e-10, reason: "float64, dist, pos (m) and frame: offsets of 1e-4 m lose four of sixteen digits" },
+  searched: {
+    value: 2e-5,
+    reason: "MuJoCo's search ends at 1e-12 m of distance, 1e-6 m along a surface of radius 0.3 m",
+  },
   exactMargin: { value: 1e-9, reason: "m from the margin: there rounding decides whether a contact exists" },
   single: { value: 1e-6, reason: "float32, at a metre from the origin: ten roundings of 6e-8" },
   singleMargin: { value: 1e-6, reason: "m from the margin, as single" },
+  searchNudge: {
+    value: 1e-6,
+    reason: "change of a pose (m, rad) that moves the nearest points as far as the search may",
+  },
   exactNudge: { value: 1e-8, reason: "change of a pose (m, rad) across MuJoCo's own ties and its rounding near them" },
   singleNudge: { value: 2e-6, reason: "change of a pose (m, rad) that float32 cannot tell from none" },
 } as const satisfies Record<string, Tolerance>;
@@ -92,7 +100,8 @@ export const envBounds = {
   },
   leftover: {
     value: 2,
-    reason: "where MuJoCo stops short of the solution (PGS, the convex collider): how far, and infos may weigh it more",
+    reason:
+      "where MuJoCo stops short of the solution (PGS, the convex collider): how far; terms of a reward may weigh it more than the sum",
   },
   qpos64: { value: 2e-7, reason: "float64: Newton iterations end at the tolerance, 1e-8" },
   qvel64: { value: 2e-5, reason: "float64, as qpos64: starting cold instead of warm changes this much in MuJoCo" },

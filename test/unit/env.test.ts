@@ -28,6 +28,7 @@ describe("spaces and arrays", () => {
     ["InvertedPendulum-v5", "Box(-3, 3, [1], float32)", 4],
     ["InvertedDoublePendulum-v5", "Box(-1, 1, [1], float32)", 9],
     ["Reacher-v5", "Box(-1, 1, [2], float32)", 10],
+    ["Pusher-v5", "Box(-2, 2, [7], float32)", 23],
     ["Swimmer-v5", "Box(-1, 1, [2], float32)", 8],
     ["Humanoid-v5", "Box(-0.4, 0.4, [17], float32)", 348],
     ["HumanoidStandup-v5", "Box(-0.4, 0.4, [17], float32)", 348],

@@ -13,10 +13,11 @@ const ENVS: EnvId[] = [
   "Humanoid-v5",
   "HumanoidStandup-v5",
   "Swimmer-v5",
+  "Pusher-v5",
   "CartPole-v1",
 ];
 /** Environments whose episodes only end by their limit. */
-const ENDLESS = new Set<EnvId>(["HalfCheetah-v5", "Reacher-v5", "HumanoidStandup-v5", "Swimmer-v5"]);
+const ENDLESS = new Set<EnvId>(["HalfCheetah-v5", "Reacher-v5", "HumanoidStandup-v5", "Swimmer-v5", "Pusher-v5"]);
 /** Parts of the reward that no info names: a constant. */
 const UNNAMED: Partial<Record<EnvId, number>> = { "HumanoidStandup-v5": 1 };
 

@@ -16,6 +16,15 @@ const REFUSED: readonly [string, string, string][] = [
   ["integrator implicit", wrap({ option: `<option integrator="implicit"/>` }), "option"],
   ["noslip_iterations", wrap({ option: `<option noslip_iterations="3"/>` }), "option"],
   [
+    "disable flag multiccd with capsule-cylinder",
+    wrap({
+      option: `<option><flag multiccd="disable"/></option>`,
+      world: `<geom name="w" type="cylinder" size="1 1"/>`,
+      body: `<geom name="x" type="capsule" size="1 1"/>`,
+    }),
+    `geom "x" with geom "w"`,
+  ],
+  [
     "fluidshape ellipsoid with integrator implicitfast",
     wrap({
       option: `<option density="1.2" integrator="implicitfast"/>`,
@@ -31,8 +40,8 @@ const REFUSED: readonly [string, string, string][] = [
     `geom "w" with geom "x"`,
   ],
   [
-    "collision plane-cylinder",
-    wrap({ world: `<geom name="w" type="plane" size="1 1 1"/>`, body: `<geom name="x" type="cylinder" size="1 1"/>` }),
+    "collision cylinder-cylinder",
+    wrap({ world: `<geom name="w" type="cylinder" size="1 1"/>`, body: `<geom name="x" type="cylinder" size="1 1"/>` }),
     `geom "w" with geom "x"`,
   ],
   ["adhesion", wrap({ world: `<geom name="w" size="1" adhesion="3"/>` }), `geom "w"`],

@@ -40,7 +40,21 @@ def body_cases(first, steps, limited):
     ]
 
 
-PUSHES = []
+# an arm whose fork is at the cylinder, then the cylinder's two slides: beside it, above it, with one tine and with several
+PUSHER_JOINTS = ["r_shoulder_pan_joint", "r_shoulder_lift_joint", "r_upper_arm_roll_joint", "r_elbow_flex_joint"]
+PUSHER_JOINTS += ["r_forearm_roll_joint", "r_wrist_flex_joint", "r_wrist_roll_joint", "obj_slidey", "obj_slidex"]
+PUSHER_PLACES = [
+    [-1.164, 0.408, 0.164, -0.089, 0.067, -0.502, -0.067, -1.202, -0.112],
+    [1.594, 0.467, -1.129, -0.874, 0.83, -0.423, 1.252, 0.237, -0.655],
+    [-1.5, 1.389, -0.072, -1.725, -0.128, -0.812, 0.079, -1.09, -0.31],
+    [-0.112, 0.297, -1.108, -0.079, 0.574, -0.183, -0.428, -0.626, 0.367],
+    [0.911, 1.187, 0.163, -1.468, -0.075, -0.973, -0.019, -0.273, 0.032],
+    [-1.637, 1.055, 0.983, -1.756, -0.616, -0.047, -0.414, -0.99, -0.789],
+]
+PUSHES = [
+    episode(40 + i, kind, 20, start=dict(zip(PUSHER_JOINTS, place)))
+    for i, (place, kind) in enumerate(zip(PUSHER_PLACES, ["zero", "random", "held", "extreme", "random", "zero"]))
+]
 
 CASES = {
     "Ant-v5": [

@@ -3,6 +3,7 @@ import { mjtGeom } from "../../model/enums.ts";
 import { boxBox } from "./box_box.ts";
 import { capsuleBox } from "./capsule_box.ts";
 import { capsuleCapsule } from "./capsule_capsule.ts";
+import { capsuleCylinder } from "./capsule_cylinder.ts";
 import { planeBox } from "./plane_box.ts";
 import { planeCapsule } from "./plane_capsule.ts";
 import { planeCylinder } from "./plane_cylinder.ts";
@@ -28,6 +29,7 @@ export type ColliderName =
   | "sphere-cylinder"
   | "sphere-box"
   | "capsule-capsule"
+  | "capsule-cylinder"
   | "capsule-box"
   | "box-box";
 
@@ -55,6 +57,7 @@ export const colliders: Record<ColliderName, Entry> = {
   "sphere-cylinder": { slots: 1, costly: false, collide: sphereCylinder },
   "sphere-box": { slots: 1, costly: true, collide: sphereBox },
   "capsule-capsule": { slots: 2, costly: true, collide: capsuleCapsule },
+  "capsule-cylinder": { slots: 5, costly: true, long: true, collide: capsuleCylinder },
   "capsule-box": { slots: 2, costly: true, collide: capsuleBox },
   "box-box": { slots: 8, costly: true, long: true, collide: boxBox },
 };
