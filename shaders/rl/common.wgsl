@@ -17,7 +17,8 @@ struct Clock {
   draw: u32,
   half_bits: u32,
   keys: vec4<u32>,
-  /// Parts that sums over rows are cut into, and vec4s of parameters, of gradients and statistics.
+  /// Parts that sums over rows are cut into; vec4s of parameters, of gradients and statistics, of an observation in the
+  /// environment (obs4) and in the network (k4).
   chunk_rows: u32,
   chunks: u32,
   params4: u32,
@@ -26,6 +27,7 @@ struct Clock {
   log_std_at: u32,
   log_std_count: u32,
   obs4: u32,
+  k4: u32,
   gamma: f32,
   lambda: f32,
   clip: f32,

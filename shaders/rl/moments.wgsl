@@ -1,13 +1,13 @@
 // Running mean and variance of observations, updated with a rollout (Chan et al. 1979, shifted by the mean so far).
 
-struct Job {
-  x: u32,
-  k4: u32,
-}
-@group(0) @binding(1) var<uniform> J: Job;
 @group(0) @binding(2) var<storage, read> rollout_obs: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> scratch: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> norm: array<vec4<f32>>;
+
+/// What sums are taken around, so that their squares do not cancel: the mean so far, or the first observation of all.
+fn origin(column: u32) -> vec4<f32> {
+  return select(norm[column], rollout_obs[column], norm[3u * C.k4 + column].x == 0.0);
+}
 
 /// Sums of one column of four over one part of the samples.
 @compute @workgroup_size(32)
@@ -17,7 +17,7 @@ fn parts(@builtin(global_invocation_id) gid: vec3<u32>) {
   let column = thread % C.obs4;
   if (part >= C.sum_parts) { return; }
   let each = (C.samples + C.sum_parts - 1u) / C.sum_parts;
-  let mean = norm[column];
+  let mean = origin(column);
   var total = vec4<f32>(0.0);
   var squares = vec4<f32>(0.0);
   for (var s = part * each; s < min((part + 1u) * each, C.samples); s += 1u) {
@@ -40,16 +40,17 @@ fn merge(@builtin(global_invocation_id) gid: vec3<u32>) {
     total += scratch[(part * C.obs4 + column) * 2u];
     squares += scratch[(part * C.obs4 + column) * 2u + 1u];
   }
-  let count = norm[3u * J.k4 + column].x;
+  let count = norm[3u * C.k4 + column].x;
   let now = f32(C.samples);
   let all = count + now;
-  let shift = total / now;
-  let spread = max(squares / now - shift * shift, vec4<f32>(0.0));
-  let variance = (norm[2u * J.k4 + column] * count + spread * now) / all + shift * shift * (count / all) * (now / all);
+  let inside = total / now;
+  let spread = max(squares / now - inside * inside, vec4<f32>(0.0));
+  let shift = (origin(column) - norm[column]) + inside;
+  let variance = (norm[2u * C.k4 + column] * count + spread * now) / all + shift * shift * (count / all) * (now / all);
   // columns that only fill up stay zero
-  let used = norm[J.k4 + column] != vec4<f32>(0.0);
+  let used = norm[C.k4 + column] != vec4<f32>(0.0);
   norm[column] += select(vec4<f32>(0.0), shift * (now / all), used);
-  norm[2u * J.k4 + column] = variance;
-  norm[3u * J.k4 + column] = vec4<f32>(all);
-  norm[J.k4 + column] = select(vec4<f32>(0.0), 1.0 / sqrt(variance + 1e-8), used);
+  norm[2u * C.k4 + column] = variance;
+  norm[3u * C.k4 + column] = vec4<f32>(all);
+  norm[C.k4 + column] = select(vec4<f32>(0.0), 1.0 / sqrt(variance + 1e-8), used);
 }

@@ -1,10 +1,5 @@
 // Observations of the environment into the network's input, and into the rollout.
 
-struct Job {
-  x: u32,
-  k4: u32,
-}
-@group(0) @binding(1) var<uniform> J: Job;
 @group(0) @binding(2) var<storage, read> obs: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read> norm: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> rollout_obs: array<vec4<f32>>;
@@ -13,8 +8,8 @@ struct Job {
 @compute @workgroup_size(32)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let thread = thread_of(gid);
-  let row = thread / J.k4;
-  let column = thread % J.k4;
+  let row = thread / C.k4;
+  let column = thread % C.k4;
   if (row >= C.rows) { return; }
   var value = vec4<f32>(0.0);
   if (column < C.obs4) {
@@ -23,6 +18,6 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
       rollout_obs[((C.first + row) * C.steps + C.t) * C.obs4 + column] = value;
     }
   }
-  let scaled = (value - norm[column]) * norm[J.k4 + column];
-  work[J.x + row * J.k4 + column] = clamp(scaled, vec4<f32>(-C.clip_obs), vec4<f32>(C.clip_obs));
+  let scaled = (value - norm[column]) * norm[C.k4 + column];
+  work[row * C.k4 + column] = clamp(scaled, vec4<f32>(-C.clip_obs), vec4<f32>(C.clip_obs));
 }

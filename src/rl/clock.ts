@@ -21,6 +21,7 @@ const WORDS = [
   ["log_std_at", "u32", 1],
   ["log_std_count", "u32", 1],
   ["obs4", "u32", 1],
+  ["k4", "u32", 1],
   ["gamma", "f32", 1],
   ["lambda", "f32", 1],
   ["clip", "f32", 1],

@@ -56,7 +56,7 @@ const gae = (entry: string): KernelSource => ({
 export const KERNELS = {
   observe: {
     files: ["rl/observe.wgsl"],
-    job: true,
+    job: false,
     buffers: { 2: "env.obs", 3: "norm", 4: "rollout_obs", 5: "work" },
   },
   forward: { files: [MATH], code: forwardKernel, job: true, buffers: { 2: "params", 3: "work" } },
@@ -82,7 +82,7 @@ export const KERNELS = {
   },
   gather: {
     files: ["rl/shuffle.wgsl", "rl/gather.wgsl"],
-    job: true,
+    job: false,
     buffers: { 2: "rollout_obs", 3: "norm", 4: "work" },
   },
   loss_gaussian: loss("gaussian"),
@@ -97,7 +97,12 @@ export const KERNELS = {
     job: false,
     buffers: { 2: "rollout_obs", 3: "scratch", 4: "norm" },
   },
-  merge_obs: { files: ["rl/moments.wgsl"], entry: "merge", job: true, buffers: { 3: "scratch", 4: "norm" } },
+  merge_obs: {
+    files: ["rl/moments.wgsl"],
+    entry: "merge",
+    job: false,
+    buffers: { 2: "rollout_obs", 3: "scratch", 4: "norm" },
+  },
 } as const satisfies Record<string, KernelSource>;
 
 export type KernelName = keyof typeof KERNELS;

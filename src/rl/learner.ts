@@ -173,9 +173,7 @@ export class Learner implements AsyncDisposable {
     if (nets.logStd.count > 0) {
       sum("gradient log_std", work.slopes, Math.ceil(nets.logStd.count / 8) * 2, nets.logStd.at);
     }
-    const input = [work.x, k4];
-    bind("gather", "gather", input);
-    bind("merge_obs", "merge_obs", input);
+    bind("gather", "gather");
     const last = nets.policy.at(-1)!;
     const valueLast = nets.value.at(-1)!;
     const outputs = [work.outputs.get(last)!, last.n / 4, work.outputs.get(valueLast)!, valueLast.n / 4];
@@ -197,7 +195,7 @@ export class Learner implements AsyncDisposable {
     for (const name of ["returns", "advantages", "sum_worlds", "scale_rewards", "scale_advantages"] as const) {
       bind(name, name);
     }
-    for (const name of ["reduce", "squares", "judge", "adam", "sum_obs"] as const) bind(name, name);
+    for (const name of ["reduce", "squares", "judge", "adam", "sum_obs", "merge_obs"] as const) bind(name, name);
     const ends = await Promise.allSettled(binds);
     for (const end of ends) if (end.status === "rejected") throw end.reason;
   }
@@ -208,7 +206,6 @@ export class Learner implements AsyncDisposable {
     const { nets, work, k4, actions4, env: head } = this.shape;
     const word = (view: GpuView) => view.offset / 4;
     const { rewards, terminated, truncated, resets, status, episodeLengths, episodeReturns } = views;
-    const observe = this.#slot([work.x, k4]);
     const result = [terminated, truncated, resets, status, episodeLengths, episodeReturns].map(word);
     const store = this.#slot([rewards.stride / 4, word(rewards), ...result]);
     const last = nets.policy.at(-1)!;
@@ -219,7 +216,7 @@ export class Learner implements AsyncDisposable {
         ? [...outputs, head.actions, actions4, nets.logStd.at, 4 * k4]
         : [...outputs.map((n) => 4 * n), head.alternatives.length, 4 * actions4, startOf(env), 0, ...head.alternatives],
     );
-    const bind = (kernel: KernelName, shard: number, job: GPUBufferBinding) => {
+    const bind = (kernel: KernelName, shard: number, job?: GPUBufferBinding) => {
       const buffers: Record<string, GPUBuffer> = {
         "env.obs": views.observations.shards[shard].buffer,
         "env.action": views.actions.shards[shard].buffer,
@@ -230,7 +227,7 @@ export class Learner implements AsyncDisposable {
     const shards = views.observations.shards.map(async ({ firstWorld, worlds }, shard) => ({
       firstWorld,
       worlds,
-      observe: await bind("observe", shard, observe),
+      observe: await bind("observe", shard),
       act: await bind(`act_${head.head}`, shard, act),
       store: await bind("store", shard, store),
     }));

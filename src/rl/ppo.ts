@@ -94,7 +94,7 @@ export class Ppo implements AsyncDisposable {
   /** The numbers that stay the same for the whole run. */
   #setClock(): void {
     const { config: c, seed } = this;
-    const { samples, nets, obs4, total4, chunkRows } = this.#shape;
+    const { samples, nets, obs4, k4, total4, chunkRows } = this.#shape;
     this.#learner.clock.set({
       worlds: this.env.numEnvs,
       steps: c.rolloutSteps,
@@ -108,6 +108,7 @@ export class Ppo implements AsyncDisposable {
       log_std_at: nets.logStd.at,
       log_std_count: nets.logStd.count,
       obs4,
+      k4,
       gamma: c.gamma,
       lambda: c.gaeLambda,
       clip: c.clip,

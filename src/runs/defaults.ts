@@ -11,10 +11,11 @@ export interface RunDefaults {
 /** Small networks and many passes: what solves them in seconds on two processor cores. */
 const SMALL: Partial<PpoConfig> = { hidden: [32, 32], minibatches: 4, epochs: 10, learningRate: 3e-3 };
 
+/** Few worlds and many passes: most of the time goes into the physics of useful steps. */
 const LOCOMOTION: RunDefaults = {
-  numEnvs: 256,
-  steps: 5_000_000,
-  config: { rolloutSteps: 32, minibatches: 8, epochs: 5, learningRate: 1e-3, entropyCoef: 0, initialLogStd: -0.5 },
+  numEnvs: 64,
+  steps: 1_000_000,
+  config: { rolloutSteps: 64, minibatches: 16, epochs: 10, learningRate: 1e-3, initialLogStd: -0.5 },
 };
 
 const BY_ID: Readonly<Record<string, RunDefaults>> = {

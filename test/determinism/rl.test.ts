@@ -38,7 +38,14 @@ async function seen(id: string, numEnvs: number, worldIds: number[] | undefined,
   const shape = learnerShape(envShape(env), config);
   await using learner = await Learner.create(env.gpu!.device, shape, config);
   learner.initialize(env, 5, 0);
-  learner.clock.set({ worlds: numEnvs, steps: STEPS, samples: shape.samples, seed: [5, 0], obs4: shape.obs4 });
+  learner.clock.set({
+    worlds: numEnvs,
+    steps: STEPS,
+    samples: shape.samples,
+    seed: [5, 0],
+    obs4: shape.obs4,
+    k4: shape.k4,
+  });
   learner.clock.set({ clip_obs: 10, log_std_min: -5, log_std_max: 2 });
   const bound = await learner.bindEnv(env);
   await env.reset();

@@ -98,6 +98,7 @@ export async function makeCase({ env, config: given }: LearnerCase, seed: number
     log_std_at: nets.logStd.at,
     log_std_count: nets.logStd.count,
     obs4,
+    k4,
     gamma: config.gamma,
     lambda: config.gaeLambda,
     clip: config.clip,

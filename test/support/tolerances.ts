@@ -115,6 +115,11 @@ export const learnerBounds = {
     value: 2e-5,
     reason: "relative to the largest entry: sums over 66 samples and three layers in float32, tanh to 4e-7",
   },
+  advantages: { value: 1e-5, reason: "absolute: 11 steps of numbers up to 3, each rounded to 1e-7, scaled by up to 2" },
+  adam: {
+    value: 2e-6,
+    reason: "absolute: 5 steps of 0.05, each a quotient of two roots and powers of the decays in float32",
+  },
 } as const satisfies Record<string, Tolerance>;
 
 /** Growth of a process's memory over a hundred constructions, as a part of what it was. */
