@@ -79,6 +79,7 @@ export class Learner implements AsyncDisposable {
   readonly #reservation: Reservation;
   readonly #readback: Readback;
   readonly #jobs = new Map<string, Job>();
+  readonly #bound = new WeakMap<VectorEnv, Promise<Bound>>();
   readonly #state = new Float32Array(STATE);
   readonly #slots = new Map<string, number>();
 
@@ -150,7 +151,7 @@ export class Learner implements AsyncDisposable {
 
   async #bindNetworks(): Promise<void> {
     const { shape } = this;
-    const { nets, work, k4, actions4, env } = shape;
+    const { nets, work, actions4, env } = shape;
     const binds: Promise<void>[] = [];
     const bind = (name: string, kernel: KernelName, words?: readonly number[]) =>
       binds.push(this.#bind(name, kernel, words));
@@ -200,8 +201,14 @@ export class Learner implements AsyncDisposable {
     for (const end of ends) if (end.status === "rejected") throw end.reason;
   }
 
-  /** Binds the kernels that read and write an environment of the learner's shape. */
-  async bindEnv(env: VectorEnv): Promise<Bound> {
+  /** The kernels that read and write an environment of the learner's shape, bound at the first call. */
+  bindEnv(env: VectorEnv): Promise<Bound> {
+    let bound = this.#bound.get(env);
+    if (!bound) this.#bound.set(env, (bound = this.#bindEnv(env)));
+    return bound;
+  }
+
+  async #bindEnv(env: VectorEnv): Promise<Bound> {
     const views = viewsOf(env);
     const { nets, work, k4, actions4, env: head } = this.shape;
     const word = (view: GpuView) => view.offset / 4;

@@ -1,0 +1,107 @@
+/** The learner's memory: planned to the byte, in one budget with its environments, refused without harm, given back. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import "../../envs/index.ts";
+import { makeVec, type VectorEnv } from "../../src/env/index.ts";
+import { type GpuDevice, openDevice } from "../../src/gpu/index.ts";
+import { BudgetExceededError, createBudget } from "../../src/memory/index.ts";
+import { Ppo, planPpo } from "../../src/rl/index.ts";
+import { watchDevice } from "../support/watch-device.ts";
+
+const OPTIONS = { rolloutSteps: 8, minibatches: 2, epochs: 2, hidden: [16] };
+
+let gpu: GpuDevice;
+let env: VectorEnv;
+beforeAll(async () => {
+  gpu = await openDevice();
+  env = await makeVec("InvertedPendulum-v5", { numEnvs: 40, device: gpu });
+});
+afterAll(async () => {
+  await env.close();
+  (await createBudget(gpu)).assertEmpty();
+  expect(gpu.uncaptured).toEqual([]);
+  gpu.close();
+});
+
+test("the plan is what is made, nothing is made after that, and all of it comes back", async () => {
+  const budget = await createBudget(gpu);
+  const { live } = budget;
+  const watch = watchDevice(gpu);
+  const planned = planPpo(env, OPTIONS);
+  const ppo = await Ppo.create(env, OPTIONS);
+  expect(ppo.plan.totalBytes).toBe(planned.totalBytes);
+  expect([budget.live - live, watch.liveBytes()]).toEqual([planned.totalBytes, planned.totalBytes]);
+  expect(planned.fields.map(({ name }) => name)).toContain("rollout_obs");
+
+  await ppo.iterate();
+  const { ...before } = watch.made;
+  for (let i = 0; i < 3; i++) await ppo.iterate();
+  expect(watch.made).toEqual(before);
+  await ppo.close();
+  expect([budget.live, watch.liveBytes()]).toEqual([live, 0]);
+  watch.remove();
+});
+
+test("over budget it is refused by its fields, and the environments notice nothing", async () => {
+  const actions = env.actionSpace.sample(1);
+  await env.reset({ seed: 4 });
+  const wanted = [...(await env.step(actions)).observations];
+
+  await env.reset({ seed: 4 });
+  const budget = await createBudget(gpu);
+  const { limit, live } = budget;
+  await createBudget(gpu, { limit: live + 100_000 });
+  const watch = watchDevice(gpu);
+  const error = await Ppo.create(env, { ...OPTIONS, rolloutSteps: 4096 }).catch((e: unknown) => e);
+  expect(error).toBeInstanceOf(BudgetExceededError);
+  const { message, largestFields } = error as BudgetExceededError;
+  expect(message).toContain("InvertedPendulum-v5.ppo");
+  expect(message).toContain("fewer rolloutSteps");
+  expect(largestFields.map(({ arena }) => arena)).toContain("rollout_obs");
+  expect([watch.made.createBuffer, budget.live]).toEqual([0, live]);
+  watch.remove();
+  await createBudget(gpu, { limit });
+  expect([...(await env.step(actions)).observations]).toEqual(wanted);
+});
+
+test("what cannot be trained is refused before anything is made", async () => {
+  const watch = watchDevice(gpu);
+  const codeOf = (env: VectorEnv, options: object) =>
+    Ppo.create(env, options).then(
+      (ppo) => ppo.close(),
+      (error: { code: string }) => error.code,
+    );
+  expect(await codeOf(env, { hiden: [3] })).toBe("unknown-option");
+  expect(await codeOf(env, { hidden: [3.5] })).toBe("bad-option");
+  expect(await codeOf(env, { gamma: NaN })).toBe("bad-option");
+  expect(await codeOf(env, { seed: -1 })).toBe("bad-seed");
+  expect(await codeOf(env, { totalSteps: 0 })).toBe("bad-option");
+  expect(await codeOf(env, { minLogStd: 1, maxLogStd: 0 })).toBe("bad-option");
+  expect(watch.made.createBuffer).toBe(0);
+  watch.remove();
+
+  await using onCpu = await makeVec("InvertedPendulum-v5", { numEnvs: 2, device: "cpu" });
+  expect(await codeOf(onCpu, {})).toBe("gpu-required");
+  await using sameStep = await makeVec("InvertedPendulum-v5", { numEnvs: 2, device: gpu, autoreset: "same-step" });
+  expect(await codeOf(sameStep, {})).toBe("needs-next-step");
+
+  await using ppo = await Ppo.create(env, OPTIONS);
+  await using other = await makeVec("CartPole", { numEnvs: 2, device: gpu });
+  await expect(ppo.evaluate(other)).rejects.toMatchObject({ code: "bad-peer" });
+});
+
+test("a diverging run stops with its last good parameters, and says so each time", async () => {
+  await using ppo = await Ppo.create(env, { ...OPTIONS, learningRate: 1e30, schedule: "constant" });
+  let failure: unknown;
+  let before = await ppo.parameters();
+  for (let i = 0; i < 5 && failure === undefined; i++) {
+    before = new Float32Array(await ppo.parameters());
+    failure = await ppo
+      .iterate()
+      .catch((error: unknown) => error)
+      .then((end) => (end instanceof Error ? end : undefined));
+  }
+  expect(failure).toMatchObject({ code: "non-finite-update" });
+  expect((await ppo.parameters()).every(Number.isFinite)).toBe(true);
+  expect(before.every(Number.isFinite)).toBe(true);
+  await expect(ppo.iterate()).rejects.toMatchObject({ code: "non-finite-update" });
+});
