@@ -112,7 +112,12 @@ const DYNAMICS: ReadonlySet<number> = new Set([
 ]);
 const GAINS: ReadonlySet<number> = new Set([mjtGain.FIXED, mjtGain.AFFINE, mjtGain.MUSCLE]);
 const BIASES: ReadonlySet<number> = new Set([mjtBias.NONE, mjtBias.AFFINE, mjtBias.MUSCLE]);
-const INTEGRATORS: ReadonlySet<number> = new Set([mjtIntegrator.EULER, mjtIntegrator.RK4, mjtIntegrator.IMPLICITFAST]);
+const INTEGRATORS: ReadonlySet<number> = new Set([
+  mjtIntegrator.EULER,
+  mjtIntegrator.RK4,
+  mjtIntegrator.IMPLICITFAST,
+  mjtIntegrator.IMPLICIT,
+]);
 
 // flags that change the result of a step in a way that is not simulated; the others are obeyed or cannot matter:
 // midphase (order only), autoreset, nativeccd and multiccd (but for pairs below), island (same solution),
@@ -150,8 +155,9 @@ const options: Check = (model, found) => {
   if (!(opt.timestep > 0)) found.add("timestep not greater than 0");
   if (opt.noslip_iterations > 0) found.add("noslip_iterations");
   const ellipsoids = model.geom_fluid.some((x, i) => i % 12 === 0 && x > 0);
-  if (ellipsoids && (opt.density !== 0 || opt.viscosity !== 0) && opt.integrator === mjtIntegrator.IMPLICITFAST) {
-    found.add("fluidshape ellipsoid with integrator implicitfast");
+  const implicit = opt.integrator === mjtIntegrator.IMPLICITFAST || opt.integrator === mjtIntegrator.IMPLICIT;
+  if (ellipsoids && (opt.density !== 0 || opt.viscosity !== 0) && implicit) {
+    found.add(`fluidshape ellipsoid with integrator ${lower(mjtIntegrator, opt.integrator)}`);
   }
   for (const bit of bitNames(mjtEnableBit, opt.enableflags & REFUSED_ENABLE)) {
     found.add(`enable flag ${bit.toLowerCase()}`);

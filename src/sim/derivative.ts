@@ -18,7 +18,7 @@ import type { DataView, ModelView } from "./view.ts";
 export function derivativeEntries(m: ModelView, d: DataView, pattern: Pattern): Entry[] | undefined {
   const { model } = m;
   const off = (bit: number) => (m.opt.disableflags & bit) !== 0;
-  const fast = m.opt.integrator === mjtIntegrator.IMPLICITFAST;
+  const fast = m.opt.integrator === mjtIntegrator.IMPLICITFAST || m.opt.integrator === mjtIntegrator.IMPLICIT;
   const entries: Entry[] = [];
 
   const damped = !off(mjtDisableBit.DAMPER) && (fast || !off(mjtDisableBit.EULERDAMP));

@@ -7,6 +7,7 @@ import { axisAngle } from "./kinematics.ts";
 import { copyField, SymMatrix } from "./pattern.ts";
 import { derivativeEntries } from "./derivative.ts";
 import { freeBodyAccelerations } from "./free_body.ts";
+import { implicitAccelerations } from "./implicit.ts";
 import { Field, type DataView, type ModelView } from "./view.ts";
 
 /** A quaternion turned by an angular velocity for a time (mju_quatIntegrate). */
@@ -40,9 +41,14 @@ export function integratePos(m: ModelView, from: Field, to: Field, velocity: (do
 
 /**
  * Accelerations for the velocity update: implicit in joint damping (Euler) or in the velocity derivatives of passive
- * and actuator forces (implicitfast). Reads M, qacc, qfrc_smooth, qfrc_constraint.
+ * and actuator forces (implicitfast), and of the bias forces too (implicit). Reads M, qacc, qfrc_smooth, qfrc_constraint.
  */
 function implicitAcceleration(m: ModelView, d: DataView, M: SymMatrix): Field {
+  if (m.opt.integrator === mjtIntegrator.IMPLICIT) {
+    const force = new Field("qacc_implicit", m.nv);
+    each(m.nv, (i) => force.set(i, add(d.qfrc_smooth.at(i), d.qfrc_constraint.at(i))));
+    return implicitAccelerations(m, d, M, force);
+  }
   const entries = derivativeEntries(m, d, M.pattern);
   if (!entries) return d.qacc;
   const H = new SymMatrix(M.pattern, new Field("qH", M.pattern.nnz));

@@ -196,7 +196,7 @@ function sensor(made: Made, actuators: number): string | undefined {
 function option(r: Random, fixed: Readonly<Record<string, string | number>>): string {
   const drawn: Record<string, string | number> = {
     timestep: r.pick([0.001, 0.002, 0.003, 0.005]),
-    integrator: r.pick(["Euler", "Euler", "RK4", "implicitfast"]),
+    integrator: r.pick(["Euler", "Euler", "RK4", "implicitfast", "implicit"]),
     cone: r.pick(["pyramidal", "elliptic"]),
     solver: r.pick(["Newton", "Newton", "CG"]),
     impratio: r.pick([1, 1, 2, 10]),

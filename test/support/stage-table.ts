@@ -368,6 +368,8 @@ export const STAGES = {
       "ximat",
       "subtree_com",
       "cvel",
+      "cdof_dot",
+      "cinert",
       "ten_velocity",
       "actuator_velocity",
       ...TRANSMISSION.filter((name) => name !== "subtree_com"),

@@ -62,7 +62,9 @@ describe("random models", () => {
     expect(seen.geom).toEqual(new Set([mjtGeom.PLANE, mjtGeom.SPHERE, mjtGeom.CAPSULE, mjtGeom.BOX]));
     expect(seen.trn).toEqual(new Set([mjtTrn.JOINT, mjtTrn.JOINTINPARENT, mjtTrn.TENDON]));
     expect(seen.dyn).toEqual(new Set([mjtDyn.NONE, mjtDyn.INTEGRATOR, mjtDyn.FILTER, mjtDyn.FILTEREXACT]));
-    expect(seen.integrator).toEqual(new Set([mjtIntegrator.EULER, mjtIntegrator.RK4, mjtIntegrator.IMPLICITFAST]));
+    expect(seen.integrator).toEqual(
+      new Set([mjtIntegrator.EULER, mjtIntegrator.RK4, mjtIntegrator.IMPLICITFAST, mjtIntegrator.IMPLICIT]),
+    );
     expect(seen.cone).toEqual(new Set(Object.values(mjtCone)));
     expect(seen.condim).toEqual(new Set([1, 3, 4, 6]));
     expect(seen.sensor.size).toBeGreaterThan(25);

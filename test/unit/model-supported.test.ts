@@ -13,7 +13,7 @@ function wrap(more: { option?: string; world?: string; joint?: string; body?: st
 }
 
 const REFUSED: readonly [string, string, string][] = [
-  ["integrator implicit", wrap({ option: `<option integrator="implicit"/>` }), "option"],
+  ["integrator discrete", wrap({ option: `<option integrator="discrete"/>` }), "option"],
   ["noslip_iterations", wrap({ option: `<option noslip_iterations="3"/>` }), "option"],
   [
     "disable flag multiccd with capsule-cylinder",
