@@ -1,6 +1,8 @@
 /** `corral replay`: the last steps of worlds that failed, executed again and explained. */
 
 import { bisect, type BisectReport } from "../forensics/bisect.ts";
+import { minimise, type Minimised } from "../forensics/minimise.ts";
+import { writeReproduction } from "../forensics/reproduction.ts";
 import { replay, type ReplayReport } from "../forensics/replay.ts";
 import { crashScene } from "../forensics/scene.ts";
 import { secondOpinion, type SecondOpinion } from "../forensics/second_opinion.ts";
@@ -12,13 +14,16 @@ import { deviceOf, onlyArgument } from "./target.ts";
 export const summary = "execute a crash bundle again, find what broke first, and why";
 
 export const help = `
-Usage: corral replay BUNDLE [--bisect] [--against mujoco] [--world ID] [--json]
+Usage: corral replay BUNDLE [--bisect] [--against mujoco] [--minimise [--out DIR]] [--world ID] [--json]
 
 Executes the recorded control steps of a bundle again and compares every bit. The bundle holds all that it takes: the
 kernel, the model, states, actions, random counters. The task's code is not needed.
 
   --bisect          what broke first: control step, physics step, stage, field with its MJCF name, what fed it, and why
   --against mujoco  the same steps in MuJoCo's float64: is it the physics that blows up, or float32?
+  --minimise        the shortest way to the failure, the smallest changes of timestep, iterations, solver and integrator
+                    at which it does not occur, and a reproduction: one TypeScript file and the MJCF
+  --out DIR         where the reproduction goes (BUNDLE-reproduction)
   --world ID        the world to look at, by id; default: the first that failed
   --adapter NAME    auto (default), gpu, system or embedded
   --device NAME     cpu (float32) or cpu-f64 (float64) instead of the adapter it was recorded on
@@ -33,6 +38,8 @@ export async function run(args: string[]): Promise<number> {
     device: { type: "string" },
     bisect: { type: "boolean" },
     against: { type: "string" },
+    minimise: { type: "boolean" },
+    out: { type: "string" },
     world: { type: "string" },
   } as const;
   const { values, positionals } = parse(args, options, 1);
@@ -47,14 +54,26 @@ export async function run(args: string[]): Promise<number> {
 
   const where = { ...(values.adapter === undefined ? {} : { adapter: values.adapter }), ...deviceOf(values.device) };
   const report = await replay(bundle, where);
-  const found = values.bisect || values.against ? await bisect(bundle, where, world) : undefined;
-  const opinion =
-    values.against && found ? await secondOpinion(await crashScene(bundle, where, world), found) : undefined;
-  if (values.json) printJson({ bundle: bundle.about, replay: report, bisect: found ?? null, against: opinion ?? null });
-  else {
+  const looks = values.bisect || values.against !== undefined || values.minimise;
+  const found = looks ? await bisect(bundle, where, world) : undefined;
+  const scene = looks ? await crashScene(bundle, where, world) : undefined;
+  const opinion = values.against && scene ? await secondOpinion(scene, found!) : undefined;
+  const minimised = values.minimise && scene ? await minimise(scene, found!) : undefined;
+  const folder = values.out ?? `${path.replace(/[/\\]+$/, "")}-reproduction`;
+  const written = minimised ? writeReproduction(folder, bundle, minimised) : [];
+  if (values.json) {
+    printJson({
+      bundle: bundle.about,
+      replay: report,
+      bisect: found ?? null,
+      against: opinion ?? null,
+      minimised: minimised ? { ...minimised, model: undefined, files: written } : null,
+    });
+  } else {
     const parts = [[bundle.about.message], describeReplay(report)];
     if (found && values.bisect) parts.push(describeBisect(found));
     if (opinion) parts.push(describeOpinion(opinion));
+    if (minimised) parts.push(describeMinimised(minimised, written));
     print(parts.map((lines) => lines.join("\n")).join("\n\n"));
   }
   return report.identical ? EXIT.done : EXIT.failed;
@@ -108,4 +127,16 @@ function describeOpinion(o: SecondOpinion): string[] {
   const rows = o.apart.slice(-8).map((a) => [String(a.step), a.qpos.toExponential(1), a.qvel.toExponential(1)]);
   const apart = rows.length > 0 ? ["  before control step, distance from MuJoCo: qpos, qvel", table(rows)] : [];
   return [`against MuJoCo in float64: ${o.text}`, ...apart];
+}
+
+function describeMinimised(m: Minimised, written: readonly string[]): string[] {
+  const { first, last } = m.steps;
+  const rows = m.trials.map((t) => [t.change, t.crashes ? "still fails" : "goes through"]);
+  return [
+    `shortest: control step${first === last ? ` ${last}` : `s ${first} to ${last}`}, of ${m.recorded} recorded, in float32 on the CPU`,
+    "tried from the first of them on, and 20 control steps further:",
+    table(rows, 2),
+    m.cures.length > 0 ? `smallest change that helps: ${m.cures[0].change}` : "no change that was tried helps",
+    `reproduction: ${written[0]}`,
+  ];
 }

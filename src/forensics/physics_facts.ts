@@ -10,8 +10,13 @@ import { fieldBefore, type Moment } from "./timeline.ts";
 /** The model of a bundle with the parameters of a step. */
 export function modelAt(bundle: Bundle, moment: Moment): Model {
   const { opt } = bundle.model;
-  const { timestep = opt.timestep, gravity_x, gravity_y, gravity_z, tolerance = opt.tolerance } = moment.params;
-  const gravity = [gravity_x ?? opt.gravity[0], gravity_y ?? opt.gravity[1], gravity_z ?? opt.gravity[2]];
+  // parameters are float32; where they are the model's own numbers, those
+  const given = (name: string, own: number) => {
+    const value = moment.params[name] ?? own;
+    return Math.fround(own) === Math.fround(value) ? own : Number(value.toPrecision(7));
+  };
+  const gravity = opt.gravity.map((g, k) => given(`gravity_${"xyz"[k]}`, g));
+  const [timestep, tolerance] = [given("timestep", opt.timestep), given("tolerance", opt.tolerance)];
   return { ...bundle.model, opt: { ...opt, timestep, gravity, tolerance } };
 }
 

@@ -30,7 +30,7 @@ export async function secondOpinion(scene: CrashScene, report: CrashFindings): P
   if (early) return { ...early, mujoco: undefined, apart: [] };
 
   const { bundle, moments, row, at } = scene;
-  const first = startOf(scene);
+  const first = stretchStart(scene);
   const model = modelAt(bundle, moments[at]);
   const interpreter = await Interpreter.create(bundle);
   const world = await MuJoCoWorld.create(model);
@@ -106,7 +106,7 @@ function withoutPhysics(
 }
 
 /** The first recorded step since which no call and no reset has touched the world. */
-function startOf({ bundle, moments, row, at }: CrashScene): number {
+export function stretchStart({ bundle, moments, row, at }: CrashScene): number {
   let first = at;
   while (first > 0 && !moments[first].cut && resultOf(bundle, moments[first - 1], row, "reset") === 0) first--;
   return first;

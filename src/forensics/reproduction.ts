@@ -1,0 +1,80 @@
+// a crash as a program of its own: one TypeScript file, and the MJCF beside it
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { CorralError } from "../core/errors.ts";
+import type { Bundle } from "../record/bundle.ts";
+import type { Minimised } from "./minimise.ts";
+
+const list = (values: ArrayLike<number>): string =>
+  `[${Array.from(values, (x) => (Object.is(x, -0) ? "-0" : String(x))).join(", ")}]`;
+
+/** The text of the program. */
+export function reproductionText(bundle: Bundle, m: Minimised): string {
+  const { opt } = m.model;
+  const options = {
+    timestep: opt.timestep,
+    gravity: opt.gravity,
+    integrator: opt.integrator,
+    solver: opt.solver,
+    cone: opt.cone,
+    iterations: opt.iterations,
+    ls_iterations: opt.ls_iterations,
+    tolerance: opt.tolerance,
+    disableflags: opt.disableflags,
+    enableflags: opt.enableflags,
+  };
+  const device = bundle.about.device.precision === "f64" ? "cpu-f64" : "cpu";
+  const cures = m.cures.map((c) => `//   ${c.change}`);
+  return [
+    `// ${bundle.about.message}`,
+    `// Makes control steps ${m.steps.first} to ${m.steps.last} of it again, in ${device === "cpu" ? "float32" : "float64"} on the CPU. Ends with ${m.status.join(", ")}, exit code 1.`,
+    ...(cures.length > 0 ? ["// It does not occur with", ...cures] : ["// No change of options that was tried helps."]),
+    `// corral ${bundle.about.corral}, MuJoCo ${bundle.about.mujoco}. Run: npx tsx reproduction.ts`,
+    'import { createSimulation, loadModel } from "corral";',
+    "",
+    `const model = await loadModel(new URL(${JSON.stringify(`./${bundle.model.source.file}`)}, import.meta.url));`,
+    `const options = ${JSON.stringify(options)};`,
+    `await using sim = await createSimulation(model, { numEnvs: 1, ${m.nconmax > 0 ? `nconmax: ${m.nconmax}, ` : ""}device: ${JSON.stringify(device)}, ...options });`,
+    "await sim.setState({",
+    ...Object.entries(m.state).map(([name, values]) => `  ${name}: ${list(values)},`),
+    "});",
+    `const controls: number[][] = [${m.controls.map(list).join(", ")}];`,
+    "for (const ctrl of controls) {",
+    "  if (ctrl.length > 0) await sim.setState({ ctrl });",
+    `  sim.step(${m.frameSkip});`,
+    "}",
+    'const { qpos, qvel } = await sim.getState(["qpos", "qvel"]);',
+    "const [failed] = await sim.status();",
+    'console.log(failed ? failed.names.join(", ") : "it does not occur", { qpos, qvel });',
+    "process.exitCode = failed ? 1 : 0;",
+    "",
+  ].join("\n");
+}
+
+/**
+ * Writes the program and the model into a folder. Returns the paths of what was written.
+ * @throws CorralError reproduction-not-written
+ */
+export function writeReproduction(folder: string, bundle: Bundle, minimised: Minimised): string[] {
+  const { file, xml, assets } = bundle.model.source;
+  const files: [string, string | Uint8Array][] = [
+    ["reproduction.ts", reproductionText(bundle, minimised)],
+    [file, xml],
+    ...Object.entries(assets),
+  ];
+  try {
+    return files.map(([name, content]) => {
+      const path = join(folder, name);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, content);
+      return path;
+    });
+  } catch (cause) {
+    throw new CorralError(
+      "reproduction-not-written",
+      `the reproduction was not written to ${folder} (${(cause as Error).message}). Pass --out, a folder that can be written.`,
+      { folder },
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,170 @@
+/** Bundles on bad disks, in bad folders, cut off and altered: told in words, and the run goes on. */
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { makeVec, type VectorEnv } from "../../src/env/index.ts";
+import "../../envs/index.ts";
+import { readBundle } from "../../src/record/bundle.ts";
+import { readSealed, writeSealed } from "../../src/record/sealed.ts";
+import { corralInside } from "../support/cli-inside.ts";
+import { ROOT } from "../support/imports.ts";
+import { codeOf } from "../support/lives.ts";
+
+const disk = vi.hoisted(() => ({ room: Infinity }));
+vi.mock("node:fs", async (original) => {
+  const fs = await original<typeof import("node:fs")>();
+  const writeSync = ((file: number, bytes: Uint8Array, at: number) => {
+    disk.room -= bytes.length - at;
+    if (disk.room < 0) throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+    return fs.writeSync(file, bytes, at);
+  }) as typeof fs.writeSync;
+  return { ...fs, writeSync };
+});
+
+const root = mkdtempSync(join(tmpdir(), "corral-bundles-"));
+let good: string;
+
+/** Hopper on the CPU, whose world 2 breaks in step 3. */
+async function crash(recorder: object): Promise<VectorEnv> {
+  const env = await makeVec("Hopper-v5", { numEnvs: 4, device: "cpu", recorder });
+  await env.reset();
+  for (let t = 0; t < 6; t++) {
+    if (t === 2) await env.setState({ qvel: [1e9, -3e9, 3e9, 0, 0, 0] }, [2]);
+    await env.step(new Float32Array(12));
+  }
+  return env;
+}
+
+const copyOf = (name: string): string => {
+  const path = join(root, name);
+  cpSync(good, path, { recursive: true });
+  return path;
+};
+
+beforeAll(async () => {
+  await using env = await crash({ directory: join(root, "good") });
+  [good] = env.health().bundles;
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+test("a full disk: nothing is left, and the run goes on and says what was not written", async () => {
+  const directory = join(root, "full");
+  disk.room = 10_000;
+  try {
+    await using env = await crash({ directory });
+    expect(env.steps).toBe(6);
+    const { bundles, notWritten, failures } = env.health();
+    expect([bundles, failures > 0]).toEqual([[], true]);
+    expect(notWritten).toMatchObject([
+      { code: "bundle-not-written", reason: expect.stringContaining("ENOSPC"), count: 1 },
+    ]);
+    expect(readdirSync(directory)).toEqual([]);
+  } finally {
+    disk.room = Infinity;
+  }
+});
+
+test("a folder that cannot be written, and a bundle over its bound", async () => {
+  writeFileSync(join(root, "file"), "");
+  await using env = await crash({ directory: join(root, "file", "below") });
+  expect(env.health().notWritten).toMatchObject([{ code: "bundle-not-written" }]);
+  await using small = await crash({ directory: join(root, "small"), maxBytes: "4KiB" });
+  expect(small.health().notWritten).toMatchObject([
+    { code: "bundle-too-large", reason: expect.stringContaining("4.00 KiB") },
+  ]);
+});
+
+test("as many as were allowed", async () => {
+  const directory = join(root, "many");
+  await using env = await makeVec("Hopper-v5", { numEnvs: 4, device: "cpu", recorder: { directory, maxBundles: 4 } });
+  await env.reset();
+  for (let t = 0; t < 5; t++) {
+    await env.setState({ qvel: [1e9, -3e9, 3e9, 0, 0, 0] }, [t % 4]);
+    await env.step(new Float32Array(12));
+  }
+  const { bundles, notWritten } = env.health();
+  expect([bundles.length, readdirSync(directory).length]).toEqual([1, 1]);
+  expect(notWritten).toMatchObject([{ code: "bundle-limit" }]);
+});
+
+test.each([
+  ["altered", (path: string) => alter(join(path, "records.json.gz"))],
+  ["altered in its manifest", (path: string) => alter(join(path, "manifest.json"))],
+  ["cut off", (path: string) => truncateSync(join(path, "program.json.gz"), 1000)],
+  ["cut off in its manifest", (path: string) => truncateSync(join(path, "manifest.json"), 100)],
+  ["without a file", (path: string) => unlinkSync(join(path, "model.json.gz"))],
+  ["without its seal", (path: string) => unlinkSync(join(path, "manifest.sha256"))],
+])("a bundle that was %s is refused with its file", async (name, harm) => {
+  const path = copyOf(name);
+  harm(path);
+  expect(() => readBundle(path)).toThrow(/^\[bundle-corrupt\]/);
+  const { code, stderr } = await corralInside(["replay", path]);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^\[bundle-corrupt\] .*$/m);
+});
+
+function alter(file: string): void {
+  const bytes = readFileSync(file);
+  bytes[bytes.length >> 1] ^= 1;
+  writeFileSync(file, bytes);
+}
+
+test("a bundle of a newer format says what to install; what is none says so", async () => {
+  const path = copyOf("newer");
+  const file = join(path, "manifest.json");
+  const text = readFileSync(file, "utf8")
+    .replace('"version": 1', '"version": 2')
+    .replace(/"corral": "[^"]*"/, '"corral": "9.9.9"');
+  writeFileSync(file, text);
+  writeFileSync(join(path, "manifest.sha256"), createHash("sha256").update(text).digest("hex"));
+  expect(() => readBundle(path)).toThrow(
+    /^\[bundle-newer\] .* has format 2, this corral reads 1 and older\. .*9\.9\.9/,
+  );
+  for (const none of [join(root, "nowhere"), join(root, "file"), root])
+    expect(() => readBundle(none)).toThrow(/^\[no-bundle\]/);
+  const { code } = await corralInside(["replay", join(root, "nowhere")]);
+  expect(code).toBe(2);
+});
+
+test("a writer that is killed leaves whole folders, and one that the next writer takes away", async () => {
+  const directory = mkdtempSync(join(root, "killed-"));
+  const script = new URL("../support/write-forever.ts", import.meta.url).pathname;
+  const child = spawn(process.execPath, ["--import", "tsx", script, directory], { stdio: "ignore", cwd: ROOT });
+  const partial = () => readdirSync(directory).some((name) => name.startsWith(".partial"));
+  while (!(partial() && readdirSync(directory).length > 2)) await new Promise((resolve) => setTimeout(resolve, 5));
+  const ended = new Promise((resolve) => child.on("exit", resolve));
+  child.kill("SIGKILL");
+  await ended;
+
+  const whole = readdirSync(directory).filter((name) => !name.startsWith("."));
+  for (const name of whole) expect(readSealed(join(directory, name)).files.size).toBe(3);
+  writeSealed(directory, "after", {}, new Map([["a", Uint8Array.of(1)]]), 2 ** 20);
+  expect(partial()).toBe(false);
+});
+
+test("options of the recorder that cannot be", async () => {
+  const code = (recorder: unknown) =>
+    makeVec("CartPole", { numEnvs: 4, device: "cpu", recorder: recorder as true }).then(() => "made", codeOf);
+  for (const bad of [
+    { everySteps: 0 },
+    { keep: 1.5 },
+    { worlds: [] },
+    { worlds: [4] },
+    { wolrds: "all" },
+    7,
+    { directory: 3 },
+  ])
+    expect(await code(bad)).toBe("bad-option");
+});

@@ -1,0 +1,84 @@
+/** `corral replay` on planted crashes, on the CPU: what it prints, what it writes, its exit codes. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { BisectReport } from "../../src/forensics/bisect.ts";
+import type { ReplayReport } from "../../src/forensics/replay.ts";
+import type { SecondOpinion } from "../../src/forensics/second_opinion.ts";
+import { corralInside } from "../support/cli-inside.ts";
+import { PLANTS, runPlant } from "../support/crashes.ts";
+import { ROOT } from "../support/imports.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "corral-replay-"));
+const bundles = new Map<string, string>();
+
+beforeAll(async () => {
+  for (const name of ["stiff spring", "reward division"]) {
+    const i = PLANTS.findIndex((plant) => plant.name === name);
+    const { health } = await runPlant(i, [3, 9], true, { numEnvs: 16, device: "cpu", recorder: { directory } });
+    bundles.set(name, health.bundles[0]);
+  }
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+test("identical, with the first bad field, its cause and MuJoCo's opinion", async () => {
+  const { code, stdout } = await corralInside([
+    "replay",
+    bundles.get("stiff spring")!,
+    "--bisect",
+    "--against",
+    "mujoco",
+  ]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^identical: \d+ control steps, hash [0-9a-f]{64}$/m);
+  expect(stdout).toMatch(/^ {2}stage {10}passive$/m);
+  expect(stdout).toMatch(/^ {2}first bad {6}qfrc_spring\[0\] \(joint "slide"\) = -\d/m);
+  expect(stdout).toMatch(/^certain: the timestep is too large for the stiffness of joint "slide"/m);
+  expect(stdout).toMatch(/^against MuJoCo in float64: MuJoCo blows up too: the physics\./m);
+});
+
+test("one JSON document, of the world that is asked for", async () => {
+  const args = ["replay", bundles.get("reward division")!, "--bisect", "--against", "mujoco", "--world", "9", "--json"];
+  const { code, stdout } = await corralInside(args);
+  expect(code).toBe(0);
+  const found = JSON.parse(stdout) as { replay: ReplayReport; bisect: BisectReport; against: SecondOpinion };
+  expect(found.replay).toMatchObject({ identical: true, differences: [] });
+  expect(found.bisect).toMatchObject({ id: 9, status: ["BAD_REWARD"], blame: { stage: "task", op: "div" } });
+  expect(found.against.verdict).toBe("task");
+});
+
+test("in another precision it says what differs, and how far it is", async () => {
+  const { code, stdout } = await corralInside(["replay", bundles.get("stiff spring")!, "--device", "cpu-f64"]);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^NOT identical: /m);
+  expect(stdout).toMatch(/^ {2}driver: recorded with cpu \(JavaScript f32\), here cpu \(JavaScript f64\)$/m);
+  expect(stdout).toMatch(/^drift at the end/m);
+});
+
+describe("--minimise", () => {
+  test("finds the smallest change that helps, and writes a program that shows the failure", async () => {
+    const out = join(directory, "out");
+    const { code, stdout } = await corralInside(["replay", bundles.get("stiff spring")!, "--minimise", "--out", out]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^smallest change that helps: timestep 0\.000125 \(1\/16\), frameSkip x 16$/m);
+    const file = join(out, "reproduction.ts");
+    const index = pathToFileURL(join(ROOT, "src/index.ts")).href;
+    writeFileSync(file, readFileSync(file, "utf8").replace('from "corral"', `from ${JSON.stringify(index)}`));
+    await import(/* @vite-ignore */ pathToFileURL(file).href);
+    expect(process.exitCode).toBe(1);
+    process.exitCode = 0;
+  });
+
+  test("has nothing to do where the physics is not what failed", async () => {
+    const { code, stderr } = await corralInside(["replay", bundles.get("reward division")!, "--minimise"]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/^\[nothing-to-minimise\]/m)]);
+  });
+});
+
+test("bad usage", async () => {
+  const path = bundles.get("stiff spring")!;
+  for (const args of [[], [path, "--against", "brax"], [path, "--world", "77"], [path, "--wrold", "3"]])
+    expect((await corralInside(["replay", ...args])).code).toBe(2);
+});
