@@ -1,5 +1,6 @@
 // what options of an environment or a model would save, found by planning without them
 import type { Plan } from "../memory/index.ts";
+import { EVERY_STEPS, type RecorderOptions } from "../record/options.ts";
 
 /** A change of one option, and what it takes off a plan. */
 export interface Saving {
@@ -33,6 +34,14 @@ export function candidatesOf(given: Readonly<Record<string, unknown>>, defaults:
     return candidates;
   }
 
+  if (given.recorder !== false) {
+    const recorder = typeof given.recorder === "object" ? (given.recorder as RecorderOptions) : {};
+    const everySteps = Math.ceil((recorder.everySteps ?? EVERY_STEPS) / 2);
+    candidates.push(
+      { change: "recorder=false", options: { recorder: false } },
+      { change: `recorder.everySteps: ${everySteps}`, options: { recorder: { ...recorder, everySteps } } },
+    );
+  }
   for (const [name, normal] of Object.entries(defaults)) {
     if (typeof normal !== "boolean") continue;
     const value = !(given[name] ?? normal);

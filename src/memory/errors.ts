@@ -37,6 +37,7 @@ export class BudgetExceededError extends CorralError {
     this.table = planTable(plan);
     this.largestFields = largestFields;
     this.remedies = remedies;
+    keepShort(this, "plan", "table", "largestFields", "remedies");
   }
 }
 
@@ -50,11 +51,17 @@ export class LimitExceededError extends CorralError {
     super("limit-exceeded", text, { largestNumEnvs: plan.largestNumEnvs, bound: plan.bound });
     this.plan = plan;
     this.table = planTable(plan);
+    keepShort(this, "plan", "table");
   }
 }
 
 /** `allocation-refused`: the driver refused a buffer that the plan allowed. Everything was rolled back. */
 export class AllocationRefusedError extends CorralError {}
+
+/** Keeps properties out of what Node prints of an error that nobody caught: the message would be far above them. */
+export function keepShort(error: object, ...names: string[]): void {
+  for (const name of names) Object.defineProperty(error, name, { enumerable: false });
+}
 
 /** A plan without worlds of its own, as a learner's, is just its name. */
 function nameOf(plan: Plan): string {

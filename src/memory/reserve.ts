@@ -5,7 +5,7 @@ import type { GpuDevice } from "../gpu/device.ts";
 import { createBuffer } from "../gpu/scopes.ts";
 import type { Budget, Hold } from "./budget.ts";
 import { drain } from "./drain.ts";
-import { AllocationRefusedError } from "./errors.ts";
+import { AllocationRefusedError, keepShort } from "./errors.ts";
 import type { BufferPlan, Plan } from "./plan.ts";
 import { refusalOf } from "./plan.ts";
 import { usageOf } from "./usage.ts";
@@ -189,7 +189,7 @@ function refused(plan: Plan, budget: Budget, refusal: Refusal): AllocationRefuse
       ? `the driver has no ${formatBytes(buffer.size)} left beside ${plan.name}, which it needs to work`
       : `the driver refused buffer ${buffer.label} of ${formatBytes(buffer.size)}`;
   const fewer = plan.bytesPerWorld > 0 ? `Take fewer worlds than ${formatCount(plan.numEnvs)}, or ` : "";
-  return new AllocationRefusedError(
+  const error = new AllocationRefusedError(
     "allocation-refused",
     `${what} (${cause.code}: ${why}). ` +
       `${formatBytes(held)} of this plan's ${formatBytes(plan.totalBytes)} were made and are given back; others hold ${formatBytes(budget.live)}. ` +
@@ -197,6 +197,8 @@ function refused(plan: Plan, budget: Budget, refusal: Refusal): AllocationRefuse
     { buffer: buffer.label, size: buffer.size, held, live: budget.live, cause: cause.code, plan },
     { cause },
   );
+  keepShort(error.details, "plan");
+  return error;
 }
 
 function isOutOfMemory(error: unknown): boolean {

@@ -31,6 +31,9 @@ export interface RecorderSettings {
   readonly maxBytes: number;
 }
 
+/** Control steps between two copies, unless an option says. */
+export const EVERY_STEPS = 16;
+
 const NAMES = ["everySteps", "keep", "worlds", "directory", "maxBundles", "maxWorlds", "maxBytes"];
 
 const bad = (name: string, value: unknown, want: string) =>
@@ -62,7 +65,7 @@ export function recorderSettings(given: unknown, numEnvs: number): RecorderSetti
   if (typeof directory !== "string" || directory === "")
     throw bad("directory", directory, "it is the path of a folder");
   return {
-    everySteps: count("everySteps", 16, 2 ** 16),
+    everySteps: count("everySteps", EVERY_STEPS, 2 ** 16),
     keep: count("keep", 2, 256),
     worlds: checkWorlds(worlds, numEnvs),
     directory,

@@ -58,6 +58,7 @@ describe("corral plan", () => {
     expect(changes).toContain("include_cfrc_ext_in_observation=false");
     expect(changes).toContain("no snapshotEvery");
     expect(changes).toContain("autoreset=next-step");
+    expect(changes).toContain("recorder=false");
     const saving = all.savings.find(({ change }) => change.startsWith("include"))!;
     const without = await plan("Ant-v5", "--envs", "1000", ...set, "--set", saving.change);
     expect(all.totalBytes - without.totalBytes).toBe(saving.bytes);
@@ -98,7 +99,12 @@ test("the spread of counts", () => {
 });
 
 test("candidates are what differs from what was given", () => {
-  expect(candidatesOf({}, { number: 1, on: true })).toEqual([{ change: "on=false", options: { on: false } }]);
-  expect(candidatesOf({ on: false }, { on: true })).toEqual([{ change: "on=true", options: { on: true } }]);
+  const none = { recorder: false };
+  expect(candidatesOf(none, { number: 1, on: true })).toEqual([{ change: "on=false", options: { on: false } }]);
+  expect(candidatesOf({ ...none, on: false }, { on: true })).toEqual([{ change: "on=true", options: { on: true } }]);
+  expect(candidatesOf({ recorder: { keep: 3, everySteps: 5 } }, {})).toEqual([
+    { change: "recorder=false", options: { recorder: false } },
+    { change: "recorder.everySteps: 3", options: { recorder: { keep: 3, everySteps: 3 } } },
+  ]);
   expect(candidatesOf({}, undefined)).toEqual([{ change: "applied=false", options: { applied: false } }]);
 });

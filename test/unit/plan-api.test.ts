@@ -28,10 +28,10 @@ describe("plan()", () => {
       terminated: () => ({}),
       reset: ({ d }) => ({ qpos: d.qpos.all(), qvel: d.qvel.all() }),
     });
-    const { savings, bytesPerWorld } = await plan(task, { numEnvs: 100 });
+    const { savings, bytesPerWorld } = await plan(task, { numEnvs: 100, recorder: false });
     expect(savings).toHaveLength(1);
     expect(savings[0]).toMatchObject({ change: "long=false" });
-    const { bytesPerWorld: without } = await plan(task, { numEnvs: 100, long: false });
+    const { bytesPerWorld: without } = await plan(task, { numEnvs: 100, recorder: false, long: false });
     expect(bytesPerWorld - without).toBe(savings[0].bytesPerWorld);
   });
 
