@@ -14,7 +14,7 @@ import { corralVersion } from "../core/version.ts";
 import { type Command, EXIT, print, printJson, progress, UsageError } from "./io.ts";
 
 /** The commands in the order of the list; each is a file of this folder. */
-const COMMANDS = ["doctor", "demo", "train", "list", "plan", "stress", "bench", "compare", "inspect", "replay"];
+const COMMANDS = ["doctor", "demo", "train", "list", "plan", "stress", "bench", "tune", "compare", "inspect", "replay"];
 
 /** Codes of errors that say: not enough of something. */
 const REFUSED = new Set(["budget-exceeded", "cache-not-writable"]);

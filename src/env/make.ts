@@ -1,10 +1,12 @@
 // makes environments from their names
 import { seedKey } from "../core/rng.ts";
 import { timed } from "../core/spans.ts";
+import { shareDevice } from "../gpu/shared-device.ts";
 import type { Plan } from "../memory/plan.ts";
 import { loadModel } from "../model/model.ts";
 import { planOf, type PlanContext, type PlannedBatch } from "../sim/batch.ts";
 import { writePlaces } from "../record/recorder.ts";
+import { readTuning } from "../sim/tuning.ts";
 import { placeBatch, planContext } from "../sim/device.ts";
 import { defineEnv } from "./batch-spec.ts";
 import { settingsOf, worldIdsOf, type VecOptions } from "./options.ts";
@@ -25,6 +27,21 @@ async function define<O extends object>(env: string | Task<O>, given: object = {
   return { settings, definition: defineEnv(task, settings) };
 }
 
+/** Options with `tuned` turned into the form of kernels that was measured for the model on the adapter, if one was. */
+async function withTuning(env: string | Task, options: NamedOptions): Promise<NamedOptions> {
+  if (options?.tuned !== true) return options;
+  const { tuned: _, ...others } = options;
+  if (others.unroll !== undefined || typeof others.device === "string") return others;
+  const { settings } = await define(env, others);
+  const lease = others.device ? undefined : await shareDevice(others.adapter);
+  try {
+    const found = readTuning(settings.model, (others.device ?? lease!.gpu).info.driver);
+    return { ...others, ...found };
+  } finally {
+    lease?.release();
+  }
+}
+
 /**
  * Many worlds of an environment, stepped together: the name of a registered one, or a task. All memory is reserved and
  * all kernels are compiled when it resolves.
@@ -33,7 +50,8 @@ async function define<O extends object>(env: string | Task<O>, given: object = {
  */
 export function makeVec(id: string, options: NamedOptions): Promise<VectorEnv>;
 export function makeVec<O extends object>(task: Task<O>, options: VecOptions & Partial<O>): Promise<VectorEnv>;
-export async function makeVec(env: string | Task, options: object): Promise<VectorEnv> {
+export async function makeVec(env: string | Task, given: object): Promise<VectorEnv> {
+  const options = await withTuning(env, given as NamedOptions);
   const { settings, definition } = await define(env, options);
   const { vec } = settings;
   const batch = await placeBatch(definition.batch, vec.numEnvs, vec);

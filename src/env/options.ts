@@ -39,6 +39,8 @@ export interface VecOptions extends PlacementOptions, OptionOverrides {
   readonly finite?: { readonly observation?: number; readonly reward?: number };
   /** Straight-line kernels, or kernels with runtime loops. Default: by the size of the model. */
   readonly unroll?: boolean;
+  /** Take the form of kernels that `corral tune` found fastest on this adapter, if it did. Default false. */
+  readonly tuned?: boolean;
   /** New arrays with each step, instead of arrays that the next step overwrites. Default false. */
   readonly copy?: boolean;
   /** What is kept of the last control steps, to write a bundle of worlds that fail. Default: see `RecorderOptions`. */
@@ -69,6 +71,7 @@ const VEC_NAMES = [
   "onNonFinite",
   "finite",
   "unroll",
+  "tuned",
   "copy",
   "params",
   "action",
@@ -237,6 +240,7 @@ function checkVec<O extends object>(
   if (given.numEnvs === undefined)
     throw bad("numEnvs", undefined, "it is the number of worlds. Pass at least 1", "bad-num-envs");
   const numEnvs = count("numEnvs", given.numEnvs, 2 ** 32, "bad-num-envs");
+  if (given.tuned !== undefined) flagOf("tuned", given.tuned);
   if (onOverBudget !== undefined) oneOf("onOverBudget", onOverBudget, ["throw", "shrink"]);
   if (adapter !== undefined && typeof adapter !== "string")
     throw bad("adapter", adapter, 'it is a string, such as "gpu"');

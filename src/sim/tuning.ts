@@ -1,0 +1,52 @@
+/**
+ * Kernel plans that were measured: one small file a model, driver and corral version in the cache folder. Reading and
+ * writing never fail a run: what cannot be read is not there, and the policy of the model decides.
+ */
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { cacheDir } from "../core/cache-dir.ts";
+import { corralVersion } from "../core/version.ts";
+import type { Model } from "../model/model.ts";
+
+/** What is chosen by measuring. */
+export interface Tuning {
+  /** Straight-line code, or runtime loops. */
+  readonly unroll: boolean;
+}
+
+/** Of what a choice is: the model's files and options, the driver with its version, and corral's version. */
+function tuningKey(model: Model, driver: string): string {
+  const hash = createHash("sha256").update(JSON.stringify([corralVersion(), driver, model.opt]));
+  const { xml, assets } = model.source;
+  hash.update(xml);
+  for (const name of Object.keys(assets).sort()) hash.update(name).update(assets[name]);
+  return hash.digest("hex");
+}
+
+const fileOf = (model: Model, driver: string): string =>
+  join(cacheDir(), "tuning", `${tuningKey(model, driver).slice(0, 32)}.json`);
+
+/** The choice for a model on a driver; undefined where none was made, or its file is damaged. */
+export function readTuning(model: Model, driver: string): Tuning | undefined {
+  try {
+    const found = JSON.parse(readFileSync(fileOf(model, driver), "utf8")) as Partial<Tuning> | null;
+    return typeof found?.unroll === "boolean" ? { unroll: found.unroll } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keeps a choice. Returns the file, or undefined where it cannot be written. */
+export function writeTuning(model: Model, driver: string, tuning: Tuning): string | undefined {
+  try {
+    const file = fileOf(model, driver);
+    mkdirSync(join(cacheDir(), "tuning"), { recursive: true, mode: 0o700 });
+    // whole or not at all, beside other processes
+    writeFileSync(`${file}.${process.pid}`, `${JSON.stringify(tuning)}\n`);
+    renameSync(`${file}.${process.pid}`, file);
+    return file;
+  } catch {
+    return undefined;
+  }
+}
