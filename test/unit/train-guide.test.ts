@@ -1,0 +1,31 @@
+/** The guide's program and the example run as they are printed, with fewer steps. */
+import { execFileSync } from "node:child_process";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ROOT } from "../support/imports.ts";
+
+const run = (file: string, ...args: string[]): string =>
+  execFileSync(process.execPath, ["--import", "tsx", file, ...args], { cwd: ROOT, encoding: "utf8" });
+
+test("docs/train-your-first-agent.md", () => {
+  const guide = readFileSync(join(ROOT, "docs/train-your-first-agent.md"), "utf8");
+  const [, program] = /```ts\n([\s\S]*?)```/.exec(guide)!;
+  const short = program.replace('from "corral"', 'from "./src/index.ts"').replace("60_000", "4_096");
+  expect(short).toContain("4_096");
+  const file = join(ROOT, `guide-${process.pid}.mts`);
+  writeFileSync(file, short);
+  try {
+    const lines = run(file).trim().split("\n");
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).toMatch(/^2048 \d+\.\d+ /);
+    expect(lines[2]).toMatch(/^solved: (true|false)$/);
+  } finally {
+    rmSync(file);
+  }
+});
+
+test("examples/ppo-minimal.ts", () => {
+  const lines = run("examples/ppo-minimal.ts", "2").trim().split("\n");
+  expect(lines.map((line) => line.slice(0, 9))).toEqual(["update 1:", "update 2:"]);
+});
