@@ -10,16 +10,29 @@ export function fixedTendons(made: Made): string[] {
     const start = r.whole(0, scalar.length - 2);
     const joints = scalar.slice(start, start + r.whole(2, 3));
     const paths = joints.map((j) => `<joint joint="${j.name}" coef="${text(r.between(-1.5, 1.5))}"/>`);
-    return `<fixed name="t${i}"${tendonForces(made)}>${paths.join("")}</fixed>`;
+    return `<fixed name="t${i}"${tendonForces(made, [-r.between(0.02, 0.5), r.between(0.02, 0.5)])}>${paths.join("")}</fixed>`;
   });
 }
 
+/** Tendons through sites, now and then around a geom or over a pulley. */
+export function spatialTendons(made: Made, first: number): string[] {
+  const r = made.random;
+  if (!made.allow.tendons || made.sites.length < 2 || !r.chance(0.4)) return [];
+  const [start, end] = [r.pick(made.sites), r.pick(made.sites)];
+  if (start === end) return [];
+  const site = (name: string) => `<site site="${name}"/>`;
+  const over = r.chance(0.3) && made.rounds.length ? `<geom geom="${r.pick(made.rounds)}"/>` : "";
+  const pulley = r.chance(0.3) ? `<pulley divisor="2"/>${site(end)}${site(start)}` : "";
+  const forces = tendonForces(made, [r.between(0.05, 0.3), r.between(0.5, 1.5)], over === "");
+  return [`<spatial name="t${first}"${forces}>${site(start)}${over}${site(end)}${pulley}</spatial>`];
+}
+
 /** Constraints and forces of a tendon. */
-function tendonForces({ random: r, allow }: Made): string {
+function tendonForces({ random: r, allow }: Made, range: readonly [number, number], mayHaveArmature = true): string {
   const out: Record<string, string> = {};
   let extra = "";
   if (allow.limits && r.chance(0.4)) {
-    Object.assign(out, { limited: "true", range: list(-r.between(0.02, 0.5), r.between(0.02, 0.5)) });
+    Object.assign(out, { limited: "true", range: list(...range) });
     if (r.chance(0.3)) out.margin = text(r.between(0, 0.05));
     extra += solver(r, "limit");
   }
@@ -29,7 +42,7 @@ function tendonForces({ random: r, allow }: Made): string {
   }
   if (r.chance(0.3)) out.stiffness = text(r.between(0.5, 5));
   if (r.chance(0.3)) out.damping = text(r.between(0.01, 0.1));
-  if (r.chance(0.3)) out.armature = text(r.between(0.01, 0.1));
+  if (mayHaveArmature && r.chance(0.3)) out.armature = text(r.between(0.01, 0.1));
   return attributes(out) + extra;
 }
 

@@ -1,6 +1,6 @@
 // random models that use only what is supported, from a seed (as MJX's create_mjcf)
 import { createRandom, type Random } from "./mjcf-random.ts";
-import { contactPairs, equalities, fixedTendons } from "./random-constraints.ts";
+import { contactPairs, equalities, fixedTendons, spatialTendons } from "./random-constraints.ts";
 import { angles, attributes, axis, list, solver, text, type Made, type MjcfOptions } from "./random-parts.ts";
 
 export type { MjcfOptions } from "./random-parts.ts";
@@ -44,6 +44,7 @@ function geom(made: Made, type: string): string {
   const r = made.random;
   const name = `g${made.geoms.length}`;
   made.geoms.push(name);
+  if (type === "sphere") made.rounds.push(name);
 
   const out: Record<string, string> = { name, type };
   const small = () => r.between(0.08, 0.14);
@@ -248,6 +249,7 @@ export function createMjcf(seed: number, options: MjcfOptions = {}): string {
     names: [],
     joints: [],
     geoms: [],
+    rounds: [],
     sites: [],
   };
   const head = option(random, options.option ?? {});
@@ -266,7 +268,8 @@ export function createMjcf(seed: number, options: MjcfOptions = {}): string {
     : "";
 
   const contact = contactPairs(made);
-  const tendon = fixedTendons(made);
+  const fixed = fixedTendons(made);
+  const tendon = [...fixed, ...spatialTendons(made, fixed.length)];
   const actuators = made.allow.actuators
     ? Array.from({ length: random.whole(0, 5) }, (_, i) => actuator(made, i, tendon.length))
     : [];

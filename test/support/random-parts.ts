@@ -31,6 +31,8 @@ export interface Made {
   readonly names: string[];
   readonly joints: { name: string; type: string; limited: boolean; heavy: boolean }[];
   readonly geoms: string[];
+  /** Spheres, which tendons can wrap around. */
+  readonly rounds: string[];
   readonly sites: string[];
 }
 
