@@ -90,6 +90,7 @@ const SENSORS: ReadonlySet<number> = new Set([
   mjtSensor.TENDONLIMITFRC,
   mjtSensor.INSIDESITE,
   mjtSensor.E_POTENTIAL,
+  mjtSensor.CONTACT,
   mjtSensor.E_KINETIC,
 ]);
 
@@ -222,6 +223,8 @@ const actuators: Check = (model, found) => {
 };
 
 const sensors: Check = (model, found) => {
+  // contacts in the gap make no rows, and are not kept
+  const gaps = geomPairs(model).some((p) => p.gap > 0);
   for (let s = 0; s < model.nsensor; s++) {
     const name = describe(model, "sensor", s);
     const type = model.sensor_type[s];
@@ -235,6 +238,7 @@ const sensors: Check = (model, found) => {
     for (const frame of objects) {
       if (!SENSOR_FRAMES.has(frame)) found.add(`sensor on a ${lower(mjtObj, frame)} frame`, name);
     }
+    if (type === mjtSensor.CONTACT && gaps) found.add("sensor contact with a gap of contacts", name);
     const late = nonzero(model.sensor_delay, s) || nonzero(model.sensor_history, s, 2);
     if (late) found.add("sensor delay", name);
     if (nonzero(model.sensor_interval, s, 2)) found.add("sensor interval", name);

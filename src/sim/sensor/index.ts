@@ -18,6 +18,7 @@ import type { ConstraintForces } from "../contact.ts";
 import { rnePostConstraint } from "../rne_post.ts";
 import type { DataView, ModelView } from "../view.ts";
 import { attached, inAxes, objectAcceleration, objectVelocity, type Attached } from "./frames.ts";
+import { contactSensor } from "./contact.ts";
 import { kineticEnergy, potentialEnergy } from "./energy.ts";
 import { insideSite } from "./inside.ts";
 import { subtreeVelocity } from "./subtree.ts";
@@ -41,7 +42,7 @@ export function sensors(m: ModelView, d: DataView, input: ConstraintForces): voi
 
 function cutOff(m: ModelView, i: number, values: readonly Scalar[]): readonly Scalar[] {
   const cutoff = m.model.sensor_cutoff[i];
-  if (cutoff <= 0) return values;
+  if (cutoff <= 0 || m.model.sensor_type[i] === S.CONTACT) return values;
   const type = m.model.sensor_datatype[i];
   if (type === mjtDataType.REAL) return values.map((x) => clamp(x, -cutoff, cutoff));
   return type === mjtDataType.POSITIVE ? values.map((x) => min(x, cutoff)) : values;
@@ -89,6 +90,8 @@ function sensor(m: ModelView, d: DataView, input: ConstraintForces, i: number): 
       return mulMatTVec(at(mjtObj.SITE).mat, m.opt.magnetic as unknown as Vec3);
     case S.INSIDESITE:
       return [select(insideSite(m, d, model.sensor_refid[i], insidePoint(m, d, i)), 1, 0)];
+    case S.CONTACT:
+      return contactSensor(m, d, input.contacts, i);
     case S.E_POTENTIAL:
       return [potentialEnergy(m, d)];
     case S.E_KINETIC:
