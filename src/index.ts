@@ -77,4 +77,5 @@ export {
   type Metrics,
   type PpoConfig,
   type PpoOptions,
+  type PpoSnapshot,
 } from "./rl/index.ts";

@@ -107,6 +107,9 @@ export async function run(args: string[]): Promise<number> {
       printJson({ id, folder, bytes: made.bytes, config: configOf(made), ...document });
     }
     return result.reached === false ? EXIT.failed : EXIT.done;
+  } catch (error) {
+    log.failure(error);
+    throw error;
   } finally {
     log.close();
   }

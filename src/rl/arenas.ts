@@ -33,8 +33,9 @@ export const STATISTICS4 = 2;
 /** Rows that a chunk of a gradient sums at least, and most chunks. */
 const CHUNK_ROWS = 128;
 const MAX_CHUNKS = 32;
-/** Worlds that act in one run of the network, where minibatches are smaller. */
+/** Worlds that act in one run of the network, where minibatches are smaller: at most so many, in at most so many bytes. */
 const ACT_ROWS = 8192;
+const ACT_BYTES = 2 ** 26;
 
 /** Where rows of the network lie in `work`: vec4s. */
 export interface WorkLayout {
@@ -75,10 +76,12 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
   });
   const samples = env.numEnvs * config.rolloutSteps;
   const minibatch = Math.ceil(samples / Math.min(config.minibatches, samples));
-  const rows = padTo(Math.max(minibatch, Math.min(env.numEnvs, ACT_ROWS)), TILE);
+  const k4 = padTo(env.observations, TILE) / 4;
+  const width4 = [...nets.policy, ...nets.value].reduce((sum, { n }) => sum + n / 4, k4);
+  const fits = Math.max(TILE, Math.floor(ACT_BYTES / (16 * width4)));
+  const rows = padTo(Math.max(minibatch, Math.min(env.numEnvs, ACT_ROWS, fits)), TILE);
   const chunkRows = Math.max(CHUNK_ROWS, Math.ceil(minibatch / MAX_CHUNKS));
 
-  const k4 = padTo(env.observations, TILE) / 4;
   let at = rows * k4;
   const outputs = new Map<Layer, number>();
   for (const layer of [...nets.policy, ...nets.value]) {

@@ -1,5 +1,5 @@
 /** Learning on the device. */
-export { Ppo, planPpo, type PpoOptions } from "./ppo.ts";
+export { Ppo, planPpo, type PpoOptions, type PpoSnapshot } from "./ppo.ts";
 export type { Evaluation, EvaluateOptions } from "./evaluate.ts";
 export { PPO_OPTIONS, ppoConfig, type PpoConfig, type PpoOption } from "./config.ts";
 export type { Metrics } from "./metrics.ts";

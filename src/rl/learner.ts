@@ -18,6 +18,8 @@ import { ACTIVATION, initialParameters, type Layer } from "./networks.ts";
 /** Bounds of actions that have none. */
 const UNBOUNDED = 3e38;
 const MAX_CHOICES = 32;
+/** What a run goes on from between two updates. */
+const KEPT = ["params", "moments", "norm", "state", "worlds"] as const;
 
 /** Kernels that touch an environment, for each of its shards. */
 export interface Bound {
@@ -133,7 +135,7 @@ export class Learner implements AsyncDisposable {
   }
 
   /** Reads the first numbers of an arena, after all work so far. */
-  async read(arena: string, into: Float32Array): Promise<Float32Array> {
+  async read<T extends Float32Array | Uint32Array>(arena: string, into: T): Promise<T> {
     await this.#readback.read(this.buffer(arena), 0, into.byteLength, into);
     await this.#queue.accepted(`read ${arena}`);
     return into;
@@ -300,6 +302,27 @@ export class Learner implements AsyncDisposable {
     const worlds = new Uint32Array(env.numEnvs * WORLD);
     env.worldIds.forEach((id, i) => (worlds[i * WORLD] = id));
     this.write("worlds", worlds);
+  }
+
+  /** Copies what a run goes on from, as words by arena. */
+  async copy(): Promise<Record<string, Uint32Array<ArrayBuffer>>> {
+    const copies: Record<string, Uint32Array<ArrayBuffer>> = {};
+    for (const arena of KEPT) copies[arena] = await this.read(arena, new Uint32Array(this.buffer(arena).size / 4));
+    return copies;
+  }
+
+  /** Puts such a copy back. Throws `bad-snapshot` where its sizes are others; then nothing has changed. */
+  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): void {
+    for (const arena of KEPT) {
+      const [want, found] = [this.buffer(arena).size / 4, copies[arena]?.length];
+      if (found === want) continue;
+      throw new CorralError(
+        "bad-snapshot",
+        `the snapshot has ${found ?? "no"} words of ${arena}, this learner ${want}. Restore into a learner of the same environment, numEnvs and networks.`,
+        { arena, found, want },
+      );
+    }
+    for (const arena of KEPT) this.write(arena, copies[arena]);
   }
 
   /** Resolves once all work so far is done. Throws where the device refused any. */

@@ -4,7 +4,7 @@
  */
 import { CorralError } from "../core/errors.ts";
 import { seedKey } from "../core/rng.ts";
-import type { VectorEnv } from "../env/vector-env.ts";
+import type { VecSnapshot, VectorEnv } from "../env/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import { act, store } from "./act.ts";
 import { learnerShape, planLearner, SUM_PARTS, type LearnerShape } from "./arenas.ts";
@@ -21,6 +21,14 @@ export interface PpoOptions extends Partial<PpoConfig> {
   readonly seed?: number | bigint;
   /** Env steps after which a linear schedule has taken the learning rate to 0. Default: 1,000,000. */
   readonly totalSteps?: number;
+}
+
+/** What a run goes on from: its counts, the learner's numbers as words, and its environments. */
+export interface PpoSnapshot {
+  readonly iteration: number;
+  readonly envSteps: number;
+  readonly learner: Readonly<Record<string, Uint32Array<ArrayBuffer>>>;
+  readonly env: VecSnapshot;
 }
 
 /** The plan of the learner of an environment: every byte, before any is held. */
@@ -217,6 +225,26 @@ export class Ppo implements AsyncDisposable {
     const flags = sample ? 0 : Flag.deterministic;
     // draws that no rollout makes
     return firstEpisodes(env, seed, (t) => act(learner, bound, { t: 0, draw: 2 ** 31 + t, flags }));
+  }
+
+  /** Copies all that the run goes on from, environments included, between two updates. */
+  async snapshot(): Promise<PpoSnapshot> {
+    const { iteration, envSteps } = this;
+    return { iteration, envSteps, learner: await this.#learner.copy(), env: await this.env.snapshot() };
+  }
+
+  /**
+   * Puts a snapshot back, of this run or of one with the same environment and options: it goes on with the same bits.
+   * @throws CorralError bad-snapshot where it does not fit
+   */
+  async restore({ iteration, envSteps, learner, env }: PpoSnapshot): Promise<void> {
+    this.#learner.put(learner);
+    await this.env.restore(env);
+    await this.#learner.done();
+    this.iteration = iteration;
+    this.envSteps = envSteps;
+    this.#started = iteration > 0;
+    this.#halted = undefined;
   }
 
   /** The parameters as they are now: policy, value function, log standard deviations; see `networks`. */

@@ -73,6 +73,12 @@ export class RunFolder {
     this.#line({ end: true, ...numbers, ...means });
   }
 
+  /** Why a run ended before its end. */
+  failure(error: unknown): void {
+    const { code = "internal", message } = error as { code?: string; message: string };
+    this.#line({ end: true, error: { code, message } });
+  }
+
   #line(values: object): void {
     writeSync(this.#log, `${toJson(values)}\n`);
   }

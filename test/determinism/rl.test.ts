@@ -27,6 +27,34 @@ test.each(["CartPole", "InvertedPendulum-v5"])("%s: %i updates".replace("%i", St
   expect(await trained(id, 4)).not.toBe(first);
 });
 
+test("a run that goes on from a snapshot elsewhere is the uninterrupted run", async () => {
+  const options = { seed: 6, rolloutSteps: 8, minibatches: 2, epochs: 2, hidden: [12], totalSteps: 20_000 };
+  const make = async () => {
+    const env = await makeVec("InvertedPendulum-v5", { numEnvs: 20, seed: 6 });
+    return { env, ppo: await Ppo.create(env, options) };
+  };
+  const first = await make();
+  for (let i = 0; i < 6; i++) await first.ppo.iterate();
+  const saved = await first.ppo.snapshot();
+  const told = [];
+  for (let i = 0; i < 6; i++) told.push(await first.ppo.iterate());
+  const wanted = await first.ppo.parameters();
+  await first.ppo.close();
+  await first.env.close();
+
+  const second = await make();
+  await second.ppo.iterate();
+  await second.ppo.restore(saved);
+  expect(second.ppo.iteration).toBe(6);
+  for (const metrics of told) expect(await second.ppo.iterate()).toEqual(metrics);
+  expect(await second.ppo.parameters()).toEqual(wanted);
+
+  const spoilt = { ...saved, learner: { ...saved.learner, params: new Uint32Array(8) } };
+  await expect(second.ppo.restore(spoilt)).rejects.toMatchObject({ code: "bad-snapshot" });
+  await second.ppo.close();
+  await second.env.close();
+});
+
 const STEPS = 6;
 const WORLD_ID = 8197;
 const HIDDEN = [24, 24];
