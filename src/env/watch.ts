@@ -152,7 +152,7 @@ export class Watch {
     const known = tripped.filter(({ world, step }) => recorder.has(world) && step > reaches).slice(0, maxWorlds);
     const [first] = known.length > 0 ? known : tripped;
     const message = describeTrip(this.#spec.task.id, tripped, first);
-    const kind = first.names.join(" ");
+    const kind = kindOf(first.names);
     const all = [...this.#written.values()].reduce((sum, n) => sum + n, 0);
     const refusal =
       known.length === 0
@@ -213,6 +213,13 @@ export class Watch {
     const precision = this.#batch.adapter ? "gpu" : vec.device === "cpu-f64" ? "f64" : "f32";
     return { batch: this.#batch, model, env, precision, worldIds: this.#worldIds };
   }
+}
+
+/** What sort of failure it is; the bits of one differ from world to world. */
+function kindOf(names: readonly string[]): string {
+  if (names.some((name) => /^BAD_Q/.test(name))) return "physics";
+  const first = names[0];
+  return /^BAD_(REWARD|OBS)$/.test(first) ? "task" : first;
 }
 
 function describeTrip(id: string, tripped: readonly TrippedWorld[], first: TrippedWorld): string {
