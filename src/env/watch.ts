@@ -217,7 +217,7 @@ export class Watch {
 
 /** What sort of failure it is; the bits of one differ from world to world. */
 function kindOf(names: readonly string[]): string {
-  if (names.some((name) => /^BAD_Q/.test(name))) return "physics";
+  if (names.some((name) => name.startsWith("BAD_Q"))) return "physics";
   const first = names[0];
   return /^BAD_(REWARD|OBS)$/.test(first) ? "task" : first;
 }
