@@ -126,7 +126,7 @@ class MujocoRecorder:
         row["main_body_xpos"] = data.body(self.main_body).xpos.copy()
         if self.has_centre:
             mass = self.unwrapped.model.body_mass
-            row["centre"] = (mass @ data.xipos / mass.sum())[:2]
+            row["centre"] = (np.einsum("b,bj->j", mass, data.xipos) / mass.sum())[:2]
         return row
 
     def before(self):

@@ -26,6 +26,12 @@ MODELS = {
     "Hopper-v5": "hopper",
     "Walker2d-v5": "walker2d",
     "InvertedPendulum-v5": "inverted_pendulum",
+    "InvertedDoublePendulum-v5": "inverted_double_pendulum",
+    "Reacher-v5": "reacher",
+    "Humanoid-v5": "humanoid",
+    "HumanoidStandup-v5": "humanoid_standup",
+    "Swimmer-v5": "swimmer",
+    "Pusher-v5": "pusher",
 }
 MUJOCO_ENVS = list(MODELS)
 
@@ -64,18 +70,20 @@ def verify_reset(env_id):
         fields = {name: array(entry) for name, entry in case["fields"].items()}
         for episode in case["episodes"]:
             qpos, qvel = semantics.reset_state(env_id, args, episode["seed"], env.model)
+            for joint, value in episode.get("start", {}).items():
+                qpos[env.model.joint(joint).qposadr[0]] = value
             holds &= same(qpos, fields["qpos"][row]) and same(qvel, fields["qvel"][row])
             zero &= not (fields["qacc_warmstart"][row].any() or fields["ctrl"][row].any() or fields["time"][row].any())
-            # MjData without a step: cfrc_ext is zero there
+            # mj_forward leaves cfrc_ext, which is zero in MjData without a step
             data = mujoco.MjData(env.model)
             data.qpos[:], data.qvel[:] = qpos, qvel
-            observed &= same(semantics.observe(env_id, args, data), fields["observation"][row])
-            mujoco.mj_kinematics(env.model, data)
+            mujoco.mj_forward(env.model, data)
+            observed &= same(semantics.observe(env_id, args, data).astype(np.float32), fields["observation"][row])
             observed &= same(data.body(args.get("main_body", 1)).xpos, fields["main_body_xpos"][row])
             row, count = row + episode["steps"] + 1, count + 1
     check(holds, f"{env_id}: reset noise on qpos and qvel is as documented", f"{count} episodes")
     check(zero, f"{env_id}: qacc_warmstart, ctrl and time are zero after a reset")
-    check(observed, f"{env_id}: reset observation is that of qpos and qvel with cfrc_ext zero; xpos is exact then")
+    check(observed, f"{env_id}: reset observation is that of mj_forward at qpos and qvel with cfrc_ext zero; xpos is exact then")
 
 
 def verify_ant_quaternion():
@@ -223,8 +231,8 @@ def verify_actions():
             env.reset(seed=1)
             action = (3 * env.action_space.high).astype(np.float32)
             _, _, _, _, info = env.step(np.clip(action, env.action_space.low, env.action_space.high) if clip else action)
-            outside.append((env.data.qpos.copy(), info.get("reward_ctrl")))
-        cost = env_id == "InvertedPendulum-v5" or np.isclose(outside[0][1], 9 * outside[1][1])
+            outside.append((env.data.qpos.copy(), info.get("reward_ctrl", info.get("reward_quadctrl"))))
+        cost = "Pendulum" in env_id or np.isclose(outside[0][1], 9 * outside[1][1])
         check(same(outside[0][0], outside[1][0]) and cost, f"{env_id}: an action out of range is clamped by MuJoCo and not by the environment, so the control cost counts it in full")
 
     env, rows = make("HalfCheetah-v5").unwrapped, []
@@ -262,10 +270,11 @@ def verify_warm_start(env_id):
 
 
 def verify_registration():
-    expected = {"Ant-v5": (5, 0.05), "HalfCheetah-v5": (5, 0.05), "Hopper-v5": (4, 0.008), "Walker2d-v5": (4, 0.008), "InvertedPendulum-v5": (2, 0.04)}
+    expected = {"Ant-v5": (5, 0.05), "HalfCheetah-v5": (5, 0.05), "Hopper-v5": (4, 0.008), "Walker2d-v5": (4, 0.008), "InvertedPendulum-v5": (2, 0.04), "InvertedDoublePendulum-v5": (5, 0.05), "Reacher-v5": (2, 0.02), "Humanoid-v5": (5, 0.015), "HumanoidStandup-v5": (5, 0.015), "Swimmer-v5": (4, 0.04), "Pusher-v5": (5, 0.05)}
+    limits = {"Reacher-v5": 50, "Pusher-v5": 100}
     for env_id, (frame_skip, dt) in expected.items():
         env = make(env_id)
-        check(env.spec.max_episode_steps == 1000 and env.unwrapped.frame_skip == frame_skip and abs(env.unwrapped.dt - dt) < 1e-15, f"{env_id}: max_episode_steps 1000, frame_skip {frame_skip}, dt {dt}")
+        check(env.spec.max_episode_steps == limits.get(env_id, 1000) and env.unwrapped.frame_skip == frame_skip and abs(env.unwrapped.dt - dt) < 1e-15, f"{env_id}: max_episode_steps {limits.get(env_id, 1000)}, frame_skip {frame_skip}, dt {dt}")
         check(env.observation_space.dtype == np.float64 and env.action_space.dtype == np.float32 and not env.observation_space.is_bounded("below"), f"{env_id}: unbounded float64 observations, float32 actions")
     check(make("CartPole-v1").spec.max_episode_steps == 500, "CartPole-v1: max_episode_steps 500")
     env = make("Ant-v5").unwrapped
