@@ -24,13 +24,14 @@ export interface UnsupportedFeature {
   readonly elements: readonly string[];
 }
 
-const { PLANE, SPHERE, CAPSULE, CYLINDER, BOX } = mjtGeom;
+const { PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX } = mjtGeom;
 
 // pairs of geom types that have a collider, the lower type first
 const COLLIDERS: ReadonlySet<string> = new Set(
   [
     [PLANE, SPHERE],
     [PLANE, CAPSULE],
+    [PLANE, ELLIPSOID],
     [PLANE, CYLINDER],
     [PLANE, BOX],
     [SPHERE, SPHERE],

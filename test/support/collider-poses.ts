@@ -44,6 +44,7 @@ export function randomSize(r: Random, type: string): number[] {
       return [1, 1, 1];
     case "sphere":
       return [r.between(0.05, 0.5)];
+    case "ellipsoid":
     case "box":
       return [r.between(0.05, 0.5), r.between(0.05, 0.5), r.between(0.05, 0.5)];
     default:

@@ -20,6 +20,9 @@ export function surfaceDistance(type: string, size: readonly number[], pose: Pos
       return Math.hypot(...p) - size[0];
     case "capsule":
       return Math.hypot(radial, Math.max(Math.abs(p[2]) - size[1], 0)) - size[0];
+    // zero on the surface, of the right sign elsewhere
+    case "ellipsoid":
+      return (Math.hypot(...p.map((x, k) => x / size[k])) - 1) * Math.min(...size);
     case "cylinder":
       return box([radial, p[2]], size);
     default:

@@ -7,6 +7,7 @@ import { capsuleCylinder } from "./capsule_cylinder.ts";
 import { planeBox } from "./plane_box.ts";
 import { planeCapsule } from "./plane_capsule.ts";
 import { planeCylinder } from "./plane_cylinder.ts";
+import { planeEllipsoid } from "./plane_ellipsoid.ts";
 import { planeSphere } from "./plane_sphere.ts";
 import { sphereBox } from "./sphere_box.ts";
 import { sphereCapsule } from "./sphere_capsule.ts";
@@ -22,6 +23,7 @@ export type { Candidate, Collider, Shape } from "./types.ts";
 export type ColliderName =
   | "plane-sphere"
   | "plane-capsule"
+  | "plane-ellipsoid"
   | "plane-cylinder"
   | "plane-box"
   | "sphere-sphere"
@@ -50,6 +52,7 @@ interface Entry {
 export const colliders: Record<ColliderName, Entry> = {
   "plane-sphere": { slots: 1, costly: false, collide: planeSphere },
   "plane-capsule": { slots: 2, costly: false, leans: true, collide: planeCapsule },
+  "plane-ellipsoid": { slots: 1, costly: false, collide: planeEllipsoid },
   "plane-cylinder": { slots: 4, costly: false, collide: planeCylinder },
   "plane-box": { slots: 4, costly: false, collide: planeBox },
   "sphere-sphere": { slots: 1, costly: false, collide: sphereSphere },
@@ -66,6 +69,7 @@ const NAMES: Record<number, string> = {
   [mjtGeom.PLANE]: "plane",
   [mjtGeom.SPHERE]: "sphere",
   [mjtGeom.CAPSULE]: "capsule",
+  [mjtGeom.ELLIPSOID]: "ellipsoid",
   [mjtGeom.CYLINDER]: "cylinder",
   [mjtGeom.BOX]: "box",
 };

@@ -1,6 +1,6 @@
 // the cheap test that spares most pairs their collider
 import { mjtGeom } from "../../model/enums.ts";
-import { add, le, sqrt, square, type Bool, type Scalar } from "../../trace/scalar.ts";
+import { add, le, max, sqrt, square, type Bool, type Scalar } from "../../trace/scalar.ts";
 import { column, dot3, lengthSquared, sub3, type Mat3, type Vec3 } from "../../trace/vector.ts";
 
 /** geom_rbound of a primitive: the radius of the sphere about its centre that holds it; 0 for a plane. */
@@ -10,6 +10,8 @@ export function boundingRadius(type: number, size: Vec3): Scalar {
       return size[0];
     case mjtGeom.CAPSULE:
       return add(size[0], size[1]);
+    case mjtGeom.ELLIPSOID:
+      return max(size[0], max(size[1], size[2]));
     case mjtGeom.CYLINDER:
       return sqrt(add(square(size[0]), square(size[1])));
     case mjtGeom.BOX:
