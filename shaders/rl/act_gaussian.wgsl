@@ -46,7 +46,10 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
     log_prob += dot(select(vec4<f32>(0.0), terms, used), vec4<f32>(1.0));
     let low = norm[J.bounds + 2u * i];
     let high = norm[J.bounds + 2u * i + 1u];
-    actions[(C.local + row) * J.actions4 + i] = clamp(action, low, high);
+    var sent = clamp(action, low, high);
+    // the derivative of the squashing depends on the action alone: it cancels in every ratio
+    if ((C.flags & SQUASH) != 0u) { sent = low + (high - low) * (0.5 + 0.5 * poly_tanh4(action)); }
+    actions[(C.local + row) * J.actions4 + i] = sent;
     if ((C.flags & KEEP) != 0u) { rollout_actions[sample * J.actions4 + i] = action; }
   }
   if ((C.flags & KEEP) != 0u) {

@@ -57,7 +57,7 @@ const SCALE_REWARD = 16u;
 const ADAPT_RATE = 32u;
 const STOP_AT_KL = 64u;
 const NORMALIZE_ADVANTAGE = 128u;
-const NORMALIZE_OBS = 256u;
+const SQUASH = 256u;
 
 /// Bits of a sample's flags.
 const TERMINATED = 1u;

@@ -54,6 +54,7 @@ export const Flag = {
   adaptRate: 32,
   stopAtKl: 64,
   normalizeAdvantage: 128,
+  squash: 256,
 } as const;
 
 /** Words of the uniform buffer. */

@@ -36,6 +36,10 @@ export const PPO_OPTIONS = {
   clipRewards: { default: 10, min: 0, doc: "scaled rewards are clipped to +- this" },
   hidden: { default: [64, 64], doc: "widths of the hidden layers of policy and value network" },
   activation: { default: "tanh", oneOf: ["tanh", "relu"], doc: "of the hidden layers" },
+  squash: {
+    default: false,
+    doc: "continuous actions go through tanh into their bounds, instead of being clipped to them",
+  },
   initialLogStd: { default: 0, doc: "log standard deviation of actions at the start" },
   minLogStd: { default: -5, doc: "its lower bound" },
   maxLogStd: { default: 2, doc: "its upper bound" },

@@ -60,6 +60,15 @@ export function envShape(env: VectorEnv): EnvShape {
   return { ...shape, head: "categorical", outputs: alternatives.reduce((sum, n) => sum + n, 0) };
 }
 
+/** Throws `unsupported-space` where actions are not continuous, or one has no bounds to be squashed into. */
+export function assertBounded({ id, singleActionSpace: space }: VectorEnv): void {
+  if (space.kind === "box" && [...space.low, ...space.high].every((x) => Math.abs(x) < UNBOUNDED)) return;
+  throw new CorralError(
+    "unsupported-space",
+    `squash is true, but the actions of ${id} are ${space.kind === "box" ? "without bounds" : "discrete"}. Leave it out.`,
+  );
+}
+
 /** The buffers of an environment on the GPU. Throws `gpu-required`. */
 export function viewsOf(env: VectorEnv): GpuViews {
   if (env.gpu) return env.gpu;

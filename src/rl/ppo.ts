@@ -11,7 +11,7 @@ import { learnerShape, planLearner, SUM_PARTS, type LearnerShape } from "./arena
 import { Flag } from "./clock.ts";
 import { ppoConfig, type PpoConfig } from "./config.ts";
 import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
-import { envShape, Learner, viewsOf, type Bound } from "./learner.ts";
+import { assertBounded, envShape, Learner, viewsOf, type Bound } from "./learner.ts";
 import { metricsOf, type Metrics } from "./metrics.ts";
 import { halfBits, shuffleKeys } from "./shuffle.ts";
 import { estimateAdvantages, observeMoments, trainMinibatch } from "./update.ts";
@@ -85,6 +85,7 @@ export class Ppo implements AsyncDisposable {
     const settled = settle(options);
     const { config, seed } = settled;
     const shape = learnerShape(envShape(env), config);
+    if (config.squash) assertBounded(env);
     const learner = await Learner.create(viewsOf(env).device, shape, config);
     try {
       const bound = await learner.bindEnv(env);
@@ -137,6 +138,10 @@ export class Ppo implements AsyncDisposable {
     });
   }
 
+  get #squash(): number {
+    return this.config.squash ? Flag.squash : 0;
+  }
+
   /** The learning rate that the schedule gives this update; adaptive ones start from it. */
   get learningRate(): number {
     const { schedule, learningRate } = this.config;
@@ -149,11 +154,7 @@ export class Ppo implements AsyncDisposable {
    *   parameters are those of before; what the environments throw
    */
   async iterate(): Promise<Metrics> {
-    if (this.#halted) throw this.#halted;
-    if (!this.#started) await this.env.reset();
-    this.#started = true;
-
-    await this.#collect();
+    await this.collect();
     this.#estimateAdvantages();
     this.#update();
     if (this.config.normalizeObservations) observeMoments(this.#learner);
@@ -173,14 +174,20 @@ export class Ppo implements AsyncDisposable {
     return metrics;
   }
 
-  /** Phase 1: the policy acts in all worlds, and what comes of it goes into the rollout. */
-  async #collect(): Promise<void> {
+  /**
+   * Phase 1: the policy acts in all worlds, and what comes of it goes into the rollout. By itself it steps them without
+   * learning, with the same draws each time.
+   */
+  async collect(): Promise<void> {
     const { env, config } = this;
+    if (this.#halted) throw this.#halted;
+    if (!this.#started) await env.reset();
+    this.#started = true;
     const learner = this.#learner;
     const { actions } = viewsOf(env);
     const first = this.iteration * config.rolloutSteps;
     for (let t = 0; t < config.rolloutSteps; t++) {
-      act(learner, this.#bound, { t, draw: first + t, flags: Flag.keep });
+      act(learner, this.#bound, { t, draw: first + t, flags: Flag.keep | this.#squash });
       await env.step(actions, { readback: false });
       store(learner, this.#bound, t);
     }
@@ -222,7 +229,7 @@ export class Ppo implements AsyncDisposable {
   async evaluate(env: VectorEnv, { sample = false, seed = 0 }: EvaluateOptions = {}): Promise<Evaluation> {
     const learner = this.#learner;
     const bound = await learner.bindEnv(checkPeer(env, this.env));
-    const flags = sample ? 0 : Flag.deterministic;
+    const flags = (sample ? 0 : Flag.deterministic) | this.#squash;
     // draws that no rollout makes
     return firstEpisodes(env, seed, (t) => act(learner, bound, { t: 0, draw: 2 ** 31 + t, flags }));
   }

@@ -84,6 +84,9 @@ test("what cannot be trained is refused before anything is made", async () => {
   await using sameStep = await makeVec("InvertedPendulum-v5", { numEnvs: 2, device: gpu, autoreset: "same-step" });
   expect(await codeOf(sameStep, {})).toBe("needs-next-step");
 
+  await using cart = await makeVec("CartPole", { numEnvs: 2, device: gpu });
+  expect(await codeOf(cart, { squash: true })).toBe("unsupported-space");
+
   await using ppo = await Ppo.create(env, OPTIONS);
   await using other = await makeVec("CartPole", { numEnvs: 2, device: gpu });
   await expect(ppo.evaluate(other)).rejects.toMatchObject({ code: "bad-peer" });

@@ -116,6 +116,7 @@ export const learnerBounds = {
     reason: "relative to the largest entry: sums over 66 samples and three layers in float32, tanh to 4e-7",
   },
   advantages: { value: 1e-5, reason: "absolute: 11 steps of numbers up to 3, each rounded to 1e-7, scaled by up to 2" },
+  squash: { value: 3e-6, reason: "absolute: tanh to 4e-7, times a range of 6" },
   logProb: { value: 1e-5, reason: "absolute: up to 15, a square of a quotient of float32" },
   adam: {
     value: 2e-6,

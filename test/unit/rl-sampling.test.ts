@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import "../../envs/index.ts";
 import { makeVec } from "../../src/env/index.ts";
-import { type GpuDevice, openDevice } from "../../src/gpu/index.ts";
+import { createBuffer, type GpuDevice, openDevice, Readback } from "../../src/gpu/index.ts";
 import { act } from "../../src/rl/act.ts";
 import { learnerShape, SAMPLE } from "../../src/rl/arenas.ts";
 import { Flag } from "../../src/rl/clock.ts";
@@ -14,8 +14,10 @@ const WORLDS = 2048;
 const DRAWS = 16;
 
 let gpu: GpuDevice;
+let staging: GPUBuffer[];
 beforeAll(async () => {
   gpu = await openDevice();
+  staging = [await createBuffer(gpu, "sent", WORLDS * 16, Readback.usage)];
 });
 afterAll(() => gpu.close());
 
@@ -40,11 +42,15 @@ async function drawn(id: string, biases: readonly number[], logStd: number, flag
   const samples = await learner.read("samples", new Float32Array(shape.samples * SAMPLE));
   const words = new Uint32Array(actions.buffer);
   const stride = 4 * shape.actions4;
-  return Array.from({ length: shape.samples }, (_, s) => ({
+  const sent = new Float32Array(WORLDS * 4);
+  await new Readback(gpu, staging).read(env.gpu!.actions.shards[0].buffer, 0, sent.byteLength, sent);
+  const rows = Array.from({ length: shape.samples }, (_, s) => ({
     word: words[s * stride],
     number: actions[s * stride],
     logProb: samples[s * SAMPLE],
   }));
+  // what the environment got of the last draw
+  return Object.assign(rows, { sent: Array.from({ length: WORLDS }, (_, w) => sent[4 * w]) });
 }
 
 test("categorical: shares of alternatives", async () => {
@@ -86,6 +92,19 @@ test("Gaussian: mean, deviation, skew, tails and the shape of the distribution",
   }
   const likely = await drawn("InvertedPendulum-v5", [mu], logStd, Flag.deterministic);
   expect(new Set(likely.map(({ number }) => number))).toEqual(new Set([Math.fround(mu)]));
+});
+
+test("actions are clipped to their bounds, or squashed into them", async () => {
+  const last = (rows: Awaited<ReturnType<typeof drawn>>) =>
+    rows.filter((_, s) => s % DRAWS === DRAWS - 1).map(({ number }) => number);
+  const clipped = await drawn("InvertedPendulum-v5", [2], 0.5);
+  expect(clipped.sent).toEqual(last(clipped).map((a) => Math.min(3, Math.max(-3, a))));
+  expect(clipped.sent.filter((a) => a === 3).length).toBeGreaterThan(0);
+
+  const squashed = await drawn("InvertedPendulum-v5", [2], 0.5, Flag.squash);
+  last(squashed).forEach((a, w) => {
+    expect(Math.abs(squashed.sent[w] - 3 * Math.tanh(a))).toBeLessThan(learnerBounds.squash.value);
+  });
 });
 
 /** Abramowitz and Stegun 7.1.26, to 1.5e-7. */
