@@ -19,10 +19,10 @@ const defaults = {
 type Humanoid = Scene<typeof defaults>;
 
 /** Centre of mass of the whole model along an axis, as the last evaluation left it. */
-function centre({ model, d }: Scene, axis: number) {
-  const mass = model.body_mass;
-  const total = mass.reduce((a, b) => a + b, 0);
-  return sum(Array.from(mass, (m, body) => mul(m / total, d.xipos.vec3(body)[axis])));
+function centre({ m, d }: Scene, axis: number) {
+  const masses = Array.from({ length: m.nbody }, (_, body) => m.body_mass.at(body));
+  const total = sum(masses);
+  return sum(masses.map((mass, body) => mul(div(mass, total), d.xipos.vec3(body)[axis])));
 }
 
 const velocity = (s: Humanoid, axis: number) => div(sub(centre(s, axis), s.carried.centre[axis]), s.dt);
