@@ -256,3 +256,16 @@ export function constraintBound(model: Model, pairs: readonly GeomPair[] = geomP
   const ncontact = pairs.reduce((n, p) => n + p.ncon * p.nrow, 0);
   return { nconmax, njmax: ne + nf + nl + ncontact, ne, nf, nl, ncontact };
 }
+
+/** The geoms that one side of a sensor names. */
+function geomsOf(model: Model, type: number, id: number): number[] {
+  if (type !== mjtObj.BODY) return [id];
+  return Array.from({ length: model.body_geomnum[id] }, (_, k) => model.body_geomadr[id] + k);
+}
+
+/** The pairs of geoms that a distance sensor measures, in MuJoCo's order. */
+export function distancePairs(model: Model, i: number): [number, number][] {
+  const first = geomsOf(model, model.sensor_objtype[i], model.sensor_objid[i]);
+  const second = geomsOf(model, model.sensor_reftype[i], model.sensor_refid[i]);
+  return first.flatMap((g1) => second.map((g2): [number, number] => [g1, g2]));
+}

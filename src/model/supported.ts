@@ -16,7 +16,7 @@ import {
   mjtTrn,
 } from "./enums.ts";
 import { describe, type Model } from "./model.ts";
-import { geomPairs } from "./pairs.ts";
+import { distancePairs, geomPairs } from "./pairs.ts";
 
 /** Something MuJoCo can do that we do not: its name, and the elements of the model that use it. */
 export interface UnsupportedFeature {
@@ -92,6 +92,9 @@ const SENSORS: ReadonlySet<number> = new Set([
   mjtSensor.INSIDESITE,
   mjtSensor.E_POTENTIAL,
   mjtSensor.CONTACT,
+  mjtSensor.GEOMDIST,
+  mjtSensor.GEOMNORMAL,
+  mjtSensor.GEOMFROMTO,
   mjtSensor.E_KINETIC,
 ]);
 
@@ -223,6 +226,16 @@ const actuators: Check = (model, found) => {
   }
 };
 
+/** Pairs of a distance sensor whose distance MuJoCo searches for, or that have no collider. */
+function unmeasured(model: Model, sensor: number): Set<string> {
+  const searched = [SEARCHED, String([BOX, BOX])];
+  const kinds = distancePairs(model, sensor)
+    .map((pair) => pair.map((g) => model.geom_type[g]).sort((a, b) => a - b))
+    .filter((types) => types[1] !== PLANE)
+    .filter((types) => !COLLIDERS.has(String(types)) || searched.includes(String(types)));
+  return new Set(kinds.map((types) => types.map((t) => lower(mjtGeom, t)).join("-")));
+}
+
 const sensors: Check = (model, found) => {
   // contacts in the gap make no rows, and are not kept
   const gaps = geomPairs(model).some((p) => p.gap > 0);
@@ -240,6 +253,9 @@ const sensors: Check = (model, found) => {
       if (!SENSOR_FRAMES.has(frame)) found.add(`sensor on a ${lower(mjtObj, frame)} frame`, name);
     }
     if (type === mjtSensor.CONTACT && gaps) found.add("sensor contact with a gap of contacts", name);
+    if (type >= mjtSensor.GEOMDIST && type <= mjtSensor.GEOMFROMTO) {
+      for (const pair of unmeasured(model, s)) found.add(`sensor ${lower(mjtSensor, type)} of ${pair}`, name);
+    }
     const late = nonzero(model.sensor_delay, s) || nonzero(model.sensor_history, s, 2);
     if (late) found.add("sensor delay", name);
     if (nonzero(model.sensor_interval, s, 2)) found.add("sensor interval", name);

@@ -19,6 +19,7 @@ import { rnePostConstraint } from "../rne_post.ts";
 import type { DataView, ModelView } from "../view.ts";
 import { attached, inAxes, objectAcceleration, objectVelocity, type Attached } from "./frames.ts";
 import { contactSensor } from "./contact.ts";
+import { geomDistance } from "./distance.ts";
 import { kineticEnergy, potentialEnergy } from "./energy.ts";
 import { insideSite } from "./inside.ts";
 import { subtreeVelocity } from "./subtree.ts";
@@ -27,6 +28,8 @@ import { touch } from "./touch.ts";
 const S = mjtSensor;
 /** Sensors that read accelerations or forces of bodies. */
 const POST: ReadonlySet<number> = new Set([S.ACCELEROMETER, S.FORCE, S.TORQUE, S.FRAMELINACC, S.FRAMEANGACC]);
+/** Sensors without a cutoff, or that use it in another way. */
+const UNCUT: ReadonlySet<number> = new Set([S.CONTACT, S.GEOMFROMTO]);
 const SUBTREE: ReadonlySet<number> = new Set([S.SUBTREELINVEL, S.SUBTREEANGMOM]);
 
 /** All sensors of the model. Writes sensordata. */
@@ -42,7 +45,7 @@ export function sensors(m: ModelView, d: DataView, input: ConstraintForces): voi
 
 function cutOff(m: ModelView, i: number, values: readonly Scalar[]): readonly Scalar[] {
   const cutoff = m.model.sensor_cutoff[i];
-  if (cutoff <= 0 || m.model.sensor_type[i] === S.CONTACT) return values;
+  if (cutoff <= 0 || UNCUT.has(m.model.sensor_type[i])) return values;
   const type = m.model.sensor_datatype[i];
   if (type === mjtDataType.REAL) return values.map((x) => clamp(x, -cutoff, cutoff));
   return type === mjtDataType.POSITIVE ? values.map((x) => min(x, cutoff)) : values;
@@ -92,6 +95,10 @@ function sensor(m: ModelView, d: DataView, input: ConstraintForces, i: number): 
       return [select(insideSite(m, d, model.sensor_refid[i], insidePoint(m, d, i)), 1, 0)];
     case S.CONTACT:
       return contactSensor(m, d, input.contacts, i);
+    case S.GEOMDIST:
+    case S.GEOMNORMAL:
+    case S.GEOMFROMTO:
+      return geomDistance(m, d, i);
     case S.E_POTENTIAL:
       return [potentialEnergy(m, d)];
     case S.E_KINETIC:
