@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 
+import { tasks } from "../../envs/index.ts";
 import { type EnvId, readTrajectories } from "../fixtures/gymnasium/read.ts";
 
 const ENVS: EnvId[] = [
@@ -79,3 +80,27 @@ describe.each(ENVS)("recorded trajectories of %s", (env) => {
     }
   });
 });
+
+describe.each(ENVS.filter((id) => id !== "CartPole-v1"))("the task %s", (env) => {
+  const recorded = readTrajectories(env);
+  const task = tasks.find(({ id }) => id === env)!;
+
+  it("has Gymnasium's constructor arguments with their defaults, and its limit", () => {
+    const { xml_file: _, frame_skip: frameSkip, ...theirs } = recorded.defaults;
+    const text = (x: unknown) => JSON.parse(JSON.stringify(x, (_k, v: unknown) => plain(v))) as unknown;
+    expect(text(task.defaults)).toEqual(text(theirs));
+    expect(task.frameSkip).toBe(frameSkip);
+    expect(task.maxEpisodeSteps).toBe(recorded.max_episode_steps);
+  });
+
+  it("has each argument exercised by a recorded case", () => {
+    const { xml_file: _, ...theirs } = recorded.defaults;
+    const exercised = new Set(recorded.cases.flatMap((c) => Object.keys(c.kwargs)));
+    expect([...exercised].sort()).toEqual(Object.keys(theirs).sort());
+  });
+});
+
+/** Infinities as the fixtures write them. */
+function plain(value: unknown): unknown {
+  return value === Infinity ? "inf" : value === -Infinity ? "-inf" : value;
+}
