@@ -154,6 +154,8 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
     const worlds = request.mask && [...request.mask.keys()].filter((w) => request.mask![w]);
     this.params.check(request.params, worlds);
     return this.gate.exclusive("reset", async () => {
+      // all worlds start anew, so nothing is left of work that the device refused
+      if (!request.mask) this.batch.forgive();
       await this.params.set(request.params, worlds);
       await this.exchange.sendRequests(request);
       this.watch.changed();

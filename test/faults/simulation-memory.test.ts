@@ -230,6 +230,27 @@ describe.each(adapters)("simulations on the %s adapter", { timeout: 1_800_000 },
     await createBudget(gpu, { limit });
   });
 
+  test("after refused work a reset of all worlds starts over", async () => {
+    const make = () => makeVec("InvertedPendulum-v5", { numEnvs: 20, device: gpu });
+    const env = await make();
+    const actions = env.actionSpace.sample(2);
+    await env.reset({ seed: 5 });
+    const faults = injectFaults(gpu, { point: "submit", at: 1 });
+    await expect(env.step(actions)).rejects.toThrowError("[work-refused]");
+    faults.remove();
+    await expect(env.step(actions)).rejects.toThrowError("[work-refused]");
+    const mask = Uint8Array.from({ length: 20 }, (_, i) => i % 2);
+    await expect(env.reset({ options: { mask } })).rejects.toThrowError("[work-refused]");
+
+    await env.reset({ seed: 5 });
+    const { observations } = await env.step(actions);
+    const other = await make();
+    await other.reset({ seed: 5 });
+    expect((await other.step(actions)).observations).toEqual(observations);
+    await env.close();
+    await other.close();
+  });
+
   test("a budget that refuses the batch which brought it is not kept", async () => {
     const budget = await createBudget(gpu);
     const before = budget.report();
