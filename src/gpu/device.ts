@@ -68,14 +68,7 @@ export class GpuDevice {
       return lostInfo;
     });
 
-    // unhandled, Dawn would print them on stdout
-    device.addEventListener("uncapturederror", (event) => {
-      event.preventDefault();
-      const { error } = event;
-      if (this.uncaptured.length === KEPT_ERRORS) this.uncaptured.shift();
-      this.uncaptured.push(error);
-      process.emitWarning(`uncaptured WebGPU error: ${error.message}`, { code: "corral-gpu-uncaptured" });
-    });
+    keepUncaptured(device, this.uncaptured);
   }
 
   /** True once the device is gone without `close()`. */
@@ -117,6 +110,20 @@ export class GpuDevice {
   [Symbol.dispose](): void {
     this.close();
   }
+}
+
+/**
+ * Keeps errors that no scope caught: unhandled, Dawn would print them on stdout. A function of its own, since what a
+ * listener of the device knows is never collected, and the device's threads end only when it is.
+ */
+function keepUncaptured(device: GPUDevice, uncaptured: GPUError[]): void {
+  device.addEventListener("uncapturederror", (event) => {
+    event.preventDefault();
+    const { error } = event;
+    if (uncaptured.length === KEPT_ERRORS) uncaptured.shift();
+    uncaptured.push(error);
+    process.emitWarning(`uncaptured WebGPU error: ${error.message}`, { code: "corral-gpu-uncaptured" });
+  });
 }
 
 /** Throws `bad-option` for what `openDevice` did not give. */
