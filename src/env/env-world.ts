@@ -11,13 +11,14 @@ import { mocapFrames, RecordIO, stateFields } from "../sim/state.ts";
 import type { Field } from "../sim/view.ts";
 import { ActionLine, type Actuation } from "./action-line.ts";
 import { Draws } from "./draws.ts";
-import { EPISODE, RESULT, RESULT_WORDS } from "./layout.ts";
+import { EPISODE, PER_WORLD, RESULT, RESULT_WORDS } from "./layout.ts";
 import { badTask, total, type Memory, type Part, type TaskShape } from "./shape.ts";
 import type { Space } from "./spaces.ts";
 import type { Disturbance, Named, Scene, Update } from "./task.ts";
 import { evaluateEarly, needsEvaluation } from "./start-fields.ts";
 import type { TracedTask } from "./traced-task.ts";
 import { tripped, type Trip } from "./trips.ts";
+import { WorldModel } from "./world-model.ts";
 
 /** What happens to worlds whose episode has ended. */
 export type Autoreset = "next-step" | "same-step" | "disabled";
@@ -89,6 +90,8 @@ export class EnvWorld<O extends object> {
   /** Sum of each term of the reward in this episode. */
   readonly sums: readonly Variable[];
   readonly actions: ActionLine;
+  /** The numbers of the model that it has of its own. */
+  private readonly own: WorldModel;
   private readonly carried: readonly Variable[];
   private readonly memories: ReadonlyMap<string, Memory & { readonly kept: readonly Variable[] }>;
   private params: Named<readonly Scalar[]> = {};
@@ -100,6 +103,8 @@ export class EnvWorld<O extends object> {
     const { outputs, forces } = shape;
     this.spec = spec;
     this.arenas = arenas;
+    this.own = new WorldModel(shape.random);
+    const { perWorld } = this.own;
     this.w = new WorldKernel({
       model,
       nconmax,
@@ -109,6 +114,7 @@ export class EnvWorld<O extends object> {
       applied: false,
       forces,
       outputs,
+      perWorld,
       state: arenas.state,
     });
     const variables = (name: string, count: number, type: Type = "f32") =>
@@ -140,6 +146,8 @@ export class EnvWorld<O extends object> {
     this.ended.set(words[EPISODE.ended]);
     const { kept } = this;
     this.w.state.load("task").forEach((x, i) => kept[i].set(x));
+    const own = this.own.kept;
+    if (own.length > 0) this.w.state.load(PER_WORLD).forEach((x, i) => own[i].set(x));
     const { params } = this.spec.shape;
     if (params.length > 0) this.params = slices(params, this.io("task_params").load("task_params"));
   }
@@ -158,6 +166,7 @@ export class EnvWorld<O extends object> {
       const words = [...this.seed, this.world, this.number.get(), this.length.get(), this.ended.get()];
       this.w.state.store("episode", words, "u32");
       this.w.state.store("task", values(this.kept));
+      if (this.own.kept.length > 0) this.w.state.store(PER_WORLD, values(this.own.kept));
     });
   }
 
@@ -250,6 +259,10 @@ export class EnvWorld<O extends object> {
     this.return.set(0);
     for (const sum of this.sums) sum.set(0);
 
+    if (this.own.kept.length > 0) {
+      const random = new Draws(seed, this.world, this.number.get(), streams.randomization);
+      stage("randomise", () => this.own.draw(random, w.m));
+    }
     stage("reset", () => {
       const random = new Draws(this.seed, this.world, this.number.get(), streams.reset);
       const start = spec.task.reset({ ...this.scene({ fresh: true }), random });

@@ -10,9 +10,13 @@ export { BatchedSpace } from "./batched-space.ts";
 export { Box, Discrete, MultiDiscrete, type Space } from "./spaces.ts";
 export {
   defineTask,
+  type Distribution,
+  type Disturbance,
   type Named,
   type ObservationOptions,
   type OptionValue,
+  type RandomField,
+  type Randomisation,
   type Scene,
   type Start,
   type StartScene,

@@ -76,6 +76,9 @@ const paramArena = (perWorld: number): ArenaRequest => ({
   fields: [{ name: "task_params", group: "task", type: "f32", perWorld }],
 });
 
+/** Field of a world's state with the numbers of the model that it has of its own. */
+export const PER_WORLD = "per_world";
+
 /** What the arenas of an environment depend on. */
 export interface ArenaNeeds {
   readonly model: Model;
@@ -86,6 +89,7 @@ export interface ArenaNeeds {
 }
 
 export function envArenas({ model, shape, action, actuation, finalObs }: ArenaNeeds): ArenaRequest[] {
+  const randomWords = shape.random.entries.length + shape.random.derived.length;
   const taskWords = taskOffsets(shape).actions + actionWords(actuation, action.size);
   const row = (name: string, type: "f32" | "i32" | "u32", perWorld: number): ArenaRequest => ({
     name,
@@ -101,6 +105,9 @@ export function envArenas({ model, shape, action, actuation, finalObs }: ArenaNe
         ...stateFields(model, false).map((name) => fieldRequest(name, "state", fieldSize(model, name))),
         { name: "episode", group: "task", type: "u32", perWorld: EPISODE_WORDS },
         { name: "task", group: "task", type: "f32", perWorld: taskWords },
+        ...(randomWords > 0
+          ? [{ name: PER_WORLD, group: "model", type: "f32" as const, perWorld: randomWords, remedy: "randomise less" }]
+          : []),
       ],
     },
     row("action", action.dtype === "int32" ? "i32" : "f32", action.size),

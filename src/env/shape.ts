@@ -8,6 +8,7 @@ import type { Model } from "../model/model.ts";
 import { APPLIED, type AppliedForce } from "../sim/state.ts";
 import { dataView, modelView, type DataView } from "../sim/view.ts";
 import { Draws } from "./draws.ts";
+import { randomPlan, type RandomPlan } from "./randomise.ts";
 import type { Space } from "./spaces.ts";
 import type { Disturbance, MemoryOptions, Named, Scene, Task, Update } from "./task.ts";
 import { badTerm, placeOf } from "./term-value.ts";
@@ -38,6 +39,8 @@ export interface TaskShape {
   readonly truncations: readonly string[];
   /** Parameters of the task with their first values. */
   readonly params: readonly (Part & { readonly initial: readonly number[] })[];
+  /** What each world has of its own in the model. */
+  readonly random: RandomPlan;
   /** Forces that its events apply. */
   readonly forces: readonly AppliedForce[];
   /** Derived fields that the task reads. */
@@ -119,6 +122,7 @@ export function shapeOf<O extends object>(traced: TracedTask<O>, model: Model, o
       checkControl(traced, model, scene);
       shape = {
         forces,
+        random: randomPlan(task, model),
         observation,
         nobs: total(observation),
         carried: parts(first),

@@ -85,6 +85,42 @@ export interface Disturbance {
   readonly xfrc_applied?: readonly Scalar[];
 }
 
+/** Uniform in [low, high), log-uniform, or normal within three deviations of its mean. */
+export type Distribution =
+  | readonly [number, number]
+  | { readonly logUniform: readonly [number, number] }
+  | { readonly normal: readonly [number, number] };
+
+/** Fields of the model that worlds may draw for themselves, and `gravity`. */
+export type RandomField =
+  | "body_mass"
+  | "body_inertia"
+  | "dof_damping"
+  | "dof_armature"
+  | "dof_frictionloss"
+  | "jnt_stiffness"
+  | "geom_friction"
+  | "geom_size"
+  | "actuator_gear"
+  | "actuator_gainprm"
+  | "actuator_biasprm"
+  | "gravity";
+
+/** Numbers of the model that each world draws anew with each episode: one of `set`, `scale` and `add`. */
+export interface Randomisation {
+  /** The field; several, such as mass and inertia, get the same draw for each object. */
+  readonly field: RandomField | readonly RandomField[];
+  /** Names of the objects, patterns with * among them, or ids. Default: all that have such a number. */
+  readonly of?: string | number | readonly (string | number)[];
+  /** Which numbers of each object. Default: all. */
+  readonly element?: number | readonly number[];
+  readonly set?: Distribution;
+  readonly scale?: Distribution;
+  readonly add?: Distribution;
+  /** One draw for all of them. Default: one for each. */
+  readonly shared?: boolean;
+}
+
 /** What a term is worth: numbers, truth values, or an expression ("qvel(joint.slider) / dt"), or a function of these. */
 export type TermValue = Scalar | Bool | string | readonly Scalar[];
 export type TermSource<O extends object> = TermValue | ((scene: Scene<O>) => TermValue);
@@ -160,6 +196,8 @@ export interface Task<O extends object = object> {
   readonly info?: Terms<O>;
   /** Numbers reported of a reset. */
   readonly resetInfo?: Terms<O>;
+  /** What each world has of its own in the model. Numbers that MuJoCo derives from them are derived anew. */
+  readonly randomise?: Named<Randomisation>;
   /** What happens to worlds before the physics of a step: pushes, wind. All that is named acts at once. */
   readonly events?: Named<(scene: Scene<O>) => Disturbance>;
   /** The start of an episode. Default: the model's initial state. */

@@ -5,7 +5,7 @@ import { worldIndex, type ArenaLayout, type FieldLayout } from "../memory/layout
 import type { Plan } from "../memory/plan.ts";
 import { locateWorld } from "../memory/shards.ts";
 import type { Batch, HostRecords } from "../sim/batch.ts";
-import { EPISODE, taskOffsets } from "./layout.ts";
+import { EPISODE, PER_WORLD, taskOffsets } from "./layout.ts";
 import type { TaskShape } from "./shape.ts";
 
 /** Where a named run of numbers lies in a world's record. */
@@ -33,7 +33,8 @@ export class WorldState {
     const task = this.layout.fields.find((f) => f.name === "task")!;
     const episode = this.layout.fields.find((f) => f.name === "episode")!;
     for (const field of this.layout.fields) {
-      if (field !== task && field !== episode)
+      if (field.name === PER_WORLD) this.drawnSlots(field, shape);
+      else if (field !== task && field !== episode)
         this.slots.set(field.name, { field, start: 0, size: field.perWorld, words: false });
     }
     this.slots.set("episode", { field: episode, start: EPISODE.number, size: 1, words: true });
@@ -42,6 +43,16 @@ export class WorldState {
     let start = taskOffsets(shape).carried;
     for (const { name, size } of shape.carried) {
       this.slots.set(name, { field: task, start, size, words: false });
+      start += size;
+    }
+  }
+
+  /** What each item of `randomise` has drawn, by its name, in the order of its objects. */
+  private drawnSlots(field: FieldLayout, shape: TaskShape): void {
+    let start = 0;
+    for (const { name, groups } of shape.random.drawn) {
+      const size = groups.flat().length;
+      this.slots.set(name, { field, start, size, words: false });
       start += size;
     }
   }

@@ -6,11 +6,11 @@ import type { Model } from "../model/model.ts";
 import { muscleBias, muscleGain, muscleRate } from "./muscle.ts";
 import { hasGravcomp } from "./passive.ts";
 import { moment } from "./transmission.ts";
-import type { DataView, ModelView } from "./view.ts";
+import type { Column, DataView, ModelView } from "./view.ts";
 
 /** gain or bias: prm0 + prm1 length + prm2 velocity. */
-function affine(prm: ArrayLike<number>, start: number, length: Scalar, velocity: Scalar): Scalar {
-  return add(add(prm[start], mul(prm[start + 1], length)), mul(prm[start + 2], velocity));
+function affine(prm: Column, start: number, length: Scalar, velocity: Scalar): Scalar {
+  return add(add(prm.at(start), mul(prm.at(start + 1), length)), mul(prm.at(start + 2), velocity));
 }
 
 /** The control of an actuator within its range. */
@@ -87,11 +87,11 @@ export function actuatorInput(m: ModelView, d: DataView, i: number): Scalar {
 function servoForce(m: ModelView, d: DataView, i: number): Scalar {
   const { model } = m;
   const [length, velocity] = [d.actuator_length.at(i), d.actuator_velocity.at(i)];
-  let gain: Scalar = model.actuator_gainprm[10 * i];
-  if (model.actuator_gaintype[i] === mjtGain.AFFINE) gain = affine(model.actuator_gainprm, 10 * i, length, velocity);
+  let gain: Scalar = m.actuator_gainprm.at(10 * i);
+  if (model.actuator_gaintype[i] === mjtGain.AFFINE) gain = affine(m.actuator_gainprm, 10 * i, length, velocity);
   if (model.actuator_gaintype[i] === mjtGain.MUSCLE) ({ gain } = muscleGain(model, i, length, velocity));
   let bias: Scalar = 0;
-  if (model.actuator_biastype[i] === mjtBias.AFFINE) bias = affine(model.actuator_biasprm, 10 * i, length, velocity);
+  if (model.actuator_biastype[i] === mjtBias.AFFINE) bias = affine(m.actuator_biasprm, 10 * i, length, velocity);
   if (model.actuator_biastype[i] === mjtBias.MUSCLE) bias = muscleBias(model, i, length);
   return add(mul(gain, nearestSetpoint(m, d, i, actuatorInput(m, d, i))), bias);
 }

@@ -1,8 +1,22 @@
 // constraint rows of contacts: Jacobians rebuilt from the contact point where they are needed, never stored
-import { add, band, div, isNode, mul, ne, select, sub, toU32, type Int, type Scalar } from "../trace/scalar.ts";
+import {
+  add,
+  band,
+  div,
+  isNode,
+  max,
+  mul,
+  ne,
+  select,
+  square,
+  sub,
+  toU32,
+  type Int,
+  type Scalar,
+} from "../trace/scalar.ts";
 import { cross, dot3, row as matRow, sub3, type Vec3 } from "../trace/vector.ts";
 import { rotational, translational } from "../trace/spatial.ts";
-import { mjtCone } from "../model/enums.ts";
+import { mjMINMU, mjtCone, mjtEnableBit } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
 import type { GeomPair } from "../model/pairs.ts";
 import type { ContactSlots } from "./collision.ts";
@@ -16,7 +30,7 @@ import {
   type Compliance,
   type ImpedanceNumbers,
 } from "./impedance.ts";
-import { slotTable } from "./slots.ts";
+import { slotTable, slotValues } from "./slots.ts";
 import type { DataView, ModelView } from "./view.ts";
 
 /** The dofs that move a body, ascending. */
@@ -53,12 +67,23 @@ export interface ContactRows {
   aref(slot: Int, impedance: Scalar, vel: readonly Scalar[]): Scalar[];
 }
 
+/** Friction of a pair: folded by the pair finder, and mixed here where a geom has its own in each world. */
+function pairFriction(m: ModelView, p: GeomPair): readonly Scalar[] {
+  const { model } = m;
+  if (p.ipair >= 0 || model.opt.enableflags & mjtEnableBit.OVERRIDE) return p.friction;
+  const [a, b] = [p.geom1, p.geom2].map((g) => [0, 0, 1, 2, 2].map((k) => m.geom_friction.at(3 * g + k)));
+  if (![...a, ...b].some(isNode)) return p.friction;
+  const [first, second] = [model.geom_priority[p.geom1], model.geom_priority[p.geom2]];
+  const mixed = first === second ? a.map((x, k) => max(x, b[k])) : first > second ? a : b;
+  return mixed.map((x) => max(x, mjMINMU));
+}
+
 /** Numbers of each slot that only the pair decides, folded where all slots agree. */
 function slotParams(m: ModelView, slots: ContactSlots) {
   const { pairs, pairOf } = slots;
   const { model } = m;
-  const of = (name: string, f: (p: GeomPair) => number, type: "f32" | "i32" = "f32") =>
-    slotTable(
+  const of = (name: string, f: (p: GeomPair) => Scalar, type: "f32" | "i32" = "f32") =>
+    slotValues(
       `con_${name}`,
       pairOf.map((k) => f(pairs[k])),
       type,
@@ -73,26 +98,28 @@ function slotParams(m: ModelView, slots: ContactSlots) {
   const names = ["dmin", "rise", "inverseWidth", "midpoint", "power", "lower", "upper"] as const;
   const curve = names.map((n) => of(n, (p) => impedanceNumbers(normal.get(p)!)[n]));
   const weight = (p: GeomPair) =>
-    model.body_invweight0[2 * model.geom_bodyid[p.geom1]] + model.body_invweight0[2 * model.geom_bodyid[p.geom2]];
+    add(m.body_invweight0.at(2 * model.geom_bodyid[p.geom1]), m.body_invweight0.at(2 * model.geom_bodyid[p.geom2]));
+  const frictions = new Map(pairs.map((p) => [p, pairFriction(m, p)]));
+  const friction = (p: GeomPair, k: number): Scalar => frictions.get(p)![k];
   const impratio = Math.max(1e-15, m.opt.impratio);
   const pyramidal = m.opt.cone === mjtCone.PYRAMIDAL;
   // R of the first row in terms of (1 - d) / d; all edges of a pyramid share 2 mu² of it
   const diag = (p: GeomPair) => {
     const tran = weight(p);
     if (p.condim === 1 || !pyramidal) return tran;
-    const [mu] = p.friction;
-    return tran * (1 + mu * mu) * ((2 * mu * mu) / impratio);
+    const squared = square(friction(p, 0));
+    return mul(mul(tran, add(1, squared)), mul(squared, 2 / impratio));
   };
   return {
     condim: of("condim", (p) => p.condim),
-    friction: [0, 1, 2, 3, 4].map((k) => of(`friction${k}`, (p) => p.friction[k])),
+    friction: [0, 1, 2, 3, 4].map((k) => of(`friction${k}`, (p) => friction(p, k))),
     margin: of("margin", (p) => p.margin),
     diag: of("diag", diag),
     // R of the tangents against that of the normal (elliptic)
     tangentD: [0, 1, 2, 3, 4].map((k) =>
-      of(`tangentD${k}`, (p) => (impratio * p.friction[k] ** 2) / p.friction[0] ** 2),
+      of(`tangentD${k}`, (p) => div(mul(impratio, square(friction(p, k))), square(friction(p, 0)))),
     ),
-    mu: of("mu", (p) => p.friction[0] / Math.sqrt(impratio)),
+    mu: of("mu", (p) => div(friction(p, 0), Math.sqrt(impratio))),
     curve: (s: Int) => Object.fromEntries(names.map((n, i) => [n, curve[i](s)])) as unknown as ImpedanceNumbers,
     normal: references(m, slots, normal, "normal"),
     tangent: references(m, slots, tangent, "tangent"),

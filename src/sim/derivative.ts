@@ -23,7 +23,7 @@ export function derivativeEntries(m: ModelView, d: DataView, pattern: Pattern): 
 
   const damped = !off(mjtDisableBit.DAMPER) && (fast || !off(mjtDisableBit.EULERDAMP));
   for (let i = 0; i < m.nv; i++) {
-    const damping = dofDamping(model, i);
+    const damping = dofDamping(m, i);
     if (damped && !isZero(damping)) {
       entries.push({ entry: pattern.index(i, i), value: neg(polySlope(damping, d.qvel.at(i), true)) });
     }
@@ -55,9 +55,9 @@ function actuatorEntries(m: ModelView, d: DataView, pattern: Pattern): Entry[] {
   for (let i = 0; i < model.nactuator; i++) {
     if (actuatorDisabled(model, i)) continue;
     let slope: Scalar = 0;
-    if (model.actuator_biastype[i] === mjtBias.AFFINE) slope = model.actuator_biasprm[10 * i + 2];
+    if (model.actuator_biastype[i] === mjtBias.AFFINE) slope = m.actuator_biasprm.at(10 * i + 2);
     if (model.actuator_gaintype[i] === mjtGain.AFFINE) {
-      slope = add(slope, mul(model.actuator_gainprm[10 * i + 2], actuatorInput(m, d, i)));
+      slope = add(slope, mul(m.actuator_gainprm.at(10 * i + 2), actuatorInput(m, d, i)));
     }
     if (model.actuator_gaintype[i] === mjtGain.MUSCLE) {
       const muscle = muscleGain(model, i, d.actuator_length.at(i), d.actuator_velocity.at(i));

@@ -1,6 +1,6 @@
 // free bodies by themselves under implicitfast: their gyroscopic forces are implicit too
 import { add, div, dotn, mul, neg, sub, type Scalar } from "../trace/scalar.ts";
-import { cross, mulMat, mulMatVec, quatToMat, transpose, type Mat3, type Quat, type Vec3 } from "../trace/vector.ts";
+import { cross, mulMat, mulMatVec, quatToMat, transpose, type Mat3, type Vec3 } from "../trace/vector.ts";
 import { mjtIntegrator, mjtJoint } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
 import { derivativeEntries } from "./derivative.ts";
@@ -26,18 +26,17 @@ const scaleMat = (a: Mat3, s: Scalar): Mat3 => a.map((x) => mul(x, s)) as unknow
  * d(qfrc_bias)/d(angular velocity) of a free body (mjd_freeBias_vel), in the body's axes: there the inertia and the
  * offset of the centre of mass are constants. `force` is to be turned into the world's axes.
  */
-function biasDerivative(model: Model, b: number, w: Vec3): { force: Mat3; torque: Mat3 } {
-  const pick = (values: ArrayLike<number>, n: number) => Array.from({ length: n }, (_, k) => values[n * b + k]);
-  const s = pick(model.body_ipos, 3) as unknown as Vec3;
-  const axes = quatToMat(pick(model.body_iquat, 4) as unknown as Quat);
-  const [xx, yy, zz] = pick(model.body_inertia, 3);
+function biasDerivative(m: ModelView, b: number, w: Vec3): { force: Mat3; torque: Mat3 } {
+  const s = m.body_ipos.vec3(b);
+  const axes = quatToMat(m.body_iquat.quat(b));
+  const [xx, yy, zz] = m.body_inertia.vec3(b);
   const inertia = mulMat(mulMat(axes, [xx, 0, 0, 0, yy, 0, 0, 0, zz]), transpose(axes));
 
   // K = s wᵀ - (w . s) + [w x s]: how the centre's acceleration w x (w x s) changes with w, negated
   const ws = dotn(w, s);
   const outer = s.flatMap((x) => w.map((y) => mul(x, y))) as unknown as Mat3;
   const K = addMat(addMat(outer, [neg(ws), 0, 0, 0, neg(ws), 0, 0, 0, neg(ws)]), skew(cross(w, s)));
-  const force = scaleMat(K, -model.body_mass[b]);
+  const force = scaleMat(K, neg(m.body_mass.at(b)));
 
   const spin = addMat(mulMat(skew(w), inertia), scaleMat(skew(mulMatVec(inertia, w)), -1));
   return { force, torque: addMat(mulMat(skew(s), force), spin) };
@@ -60,7 +59,7 @@ function freeBlock(m: ModelView, d: DataView, M: SymMatrix, b: number): Scalar[]
     if (i !== j) subtract(j, i, value);
   }
 
-  const { force, torque } = biasDerivative(model, b, d.qvel.run(first + 3, 3) as unknown as Vec3);
+  const { force, torque } = biasDerivative(m, b, d.qvel.run(first + 3, 3) as unknown as Vec3);
   const world = mulMat(d.xmat.mat3(b), force);
   for (let i = 0; i < 3; i++) {
     for (let j = 0; j < 3; j++) {

@@ -16,7 +16,7 @@ import { badStateBit, Status } from "./status.ts";
 import { step } from "./step.ts";
 import { tendonJacobian } from "./tendon.ts";
 import { actuatorMoment } from "./transmission.ts";
-import { dataView, modelView, type DataView, type ModelView } from "./view.ts";
+import { dataView, modelView, type DataView, type ModelView, type PerWorld } from "./view.ts";
 
 /** What a kernel is specialised to. */
 export interface KernelSpec {
@@ -34,6 +34,8 @@ export interface KernelSpec {
   /** Double precision intrinsics for the float64 reference. */
   readonly exact?: boolean;
   readonly state: ArenaLayout;
+  /** Numbers of the model that each world has its own of. */
+  readonly perWorld?: PerWorld;
   /** Parameters in slot order, the same for all kernels of a batch. */
   readonly params: readonly { readonly name: string; readonly type: "f32" | "i32" | "u32" }[];
 }
@@ -58,7 +60,7 @@ export class WorldKernel {
 
   constructor(spec: KernelSpec) {
     this.spec = spec;
-    this.m = modelView(spec.model);
+    this.m = modelView(spec.model, spec.perWorld);
     this.d = dataView(
       spec.model,
       spec.applied ? [] : APPLIED.filter((name) => !spec.forces?.includes(name as AppliedForce)),

@@ -47,8 +47,8 @@ function frictionRows(m: ModelView, d: DataView): Row[] {
       pos: 0,
       solref: pick(model.dof_solref, i, 2),
       solimp: pick(model.dof_solimp, i, 5),
-      diagApprox: model.dof_invweight0[i],
-      frictionloss: model.dof_frictionloss[i],
+      diagApprox: m.dof_invweight0.at(i),
+      frictionloss: m.dof_frictionloss.at(i),
     };
     rows.push(makeRow(m, d, spec));
   }
@@ -108,7 +108,7 @@ function jointLimits(m: ModelView, d: DataView): Row[] {
       margin: model.jnt_margin[j],
       solref: pick(model.jnt_solref, j, 2),
       solimp: pick(model.jnt_solimp, j, 5),
-      diagApprox: model.dof_invweight0[dof],
+      diagApprox: m.dof_invweight0.at(dof),
     };
     const range = pick(model.jnt_range, j, 2);
     if (model.jnt_type[j] === mjtJoint.BALL) {

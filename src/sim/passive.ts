@@ -60,7 +60,7 @@ export function hasGravcomp(m: ModelView): boolean {
 function springs(m: ModelView, d: DataView): void {
   const pull = (dof: Int, force: Scalar) => d.qfrc_spring.set(dof, add(d.qfrc_spring.at(dof), force));
 
-  const joints = Array.from({ length: m.njnt }, (_, j) => jointStiffness(m.model, j));
+  const joints = Array.from({ length: m.njnt }, (_, j) => jointStiffness(m, j));
   const stiffness = polyTable("jnt_stiffness", joints);
   const isSpring = table(
     "is_spring",
@@ -123,7 +123,7 @@ export function tendonDamper({ model }: ModelView, d: DataView, t: number): Scal
 function dampers(m: ModelView, d: DataView): void {
   const damping = polyTable(
     "dof_damping",
-    Array.from({ length: m.nv }, (_, i) => dofDamping(m.model, i)),
+    Array.from({ length: m.nv }, (_, i) => dofDamping(m, i)),
   );
   each(m.nv, (i) => {
     const v = d.qvel.at(i);

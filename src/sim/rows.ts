@@ -37,7 +37,7 @@ export interface Row {
   readonly D: Scalar;
   readonly R: Scalar;
   readonly aref: Scalar;
-  readonly frictionloss: number;
+  readonly frictionloss: Scalar;
   /** Violation of an equality, or distance to a limit, and where it begins to act (efc_pos, efc_margin). */
   readonly pos: Scalar;
   readonly margin: number;
@@ -62,8 +62,8 @@ export interface RowSpec {
   active?: Bool;
   solref: ArrayLike<number>;
   solimp: ArrayLike<number>;
-  diagApprox: number;
-  frictionloss?: number;
+  diagApprox: Scalar;
+  frictionloss?: Scalar;
   /** The violation that the impedance goes by, where rows of one constraint share it. Default: pos. */
   violation?: Scalar;
   tendons?: Row["tendons"];
@@ -144,8 +144,8 @@ export function rowLaw(row: Row, jar: Scalar): RowLaw {
   const negative = le(jar, neg(bound));
   const positive = ge(jar, bound);
   const flat = or(negative, positive);
-  const force = max(min(neg(mul(D, jar)), loss), -loss);
-  const linear = sub(mul(loss, max(jar, neg(jar))), mul(0.5 * loss, bound));
+  const force = max(min(neg(mul(D, jar)), loss), neg(loss));
+  const linear = sub(mul(loss, max(jar, neg(jar))), mul(mul(0.5, loss), bound));
   return {
     force,
     slope: select(flat, 0, D),

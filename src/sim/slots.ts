@@ -34,6 +34,18 @@ function visible(value: Scalar): boolean {
   return false;
 }
 
+/** A number of each slot, that some worlds may have their own of. */
+export function slotValues(
+  name: string,
+  values: readonly Scalar[],
+  type: "f32" | "i32" = "f32",
+): (slot: Int) => Scalar {
+  if (values.every((v): v is number => !isNode(v))) return slotTable(name, values, type);
+  const field = new SlotField(name, values.length);
+  values.forEach((v, slot) => field.set(slot, v));
+  return (slot) => field.get(slot);
+}
+
 /** A constant of each slot. */
 export function slotTable(name: string, values: readonly number[], type: "f32" | "i32" = "f32"): (slot: Int) => Scalar {
   if (values.length === 0) return () => 0;

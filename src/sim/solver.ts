@@ -64,7 +64,7 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
   }
 
   const newton = m.opt.solver !== mjtSolver.CG;
-  const scale = 1 / (m.stat.meaninertia * Math.max(1, nv));
+  const scale = div(1, mul(m.meaninertia, Math.max(1, nv)));
   const tolerance = current().exact ? m.tolerance : max(m.tolerance, FLOAT32_TOLERANCE);
   const qacc = vector("x", nv);
   const search = vector("search", nv);
@@ -140,7 +140,7 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
     });
     // nothing pushes at the smooth acceleration: it is the minimum
     done.set(le(costSmooth.get(), 0));
-    noise.set(mul((newton ? FLOAT32_NOISE.newton : FLOAT32_NOISE.cg) * scale, costSmooth.get()));
+    noise.set(mul(mul(newton ? FLOAT32_NOISE.newton : FLOAT32_NOISE.cg, scale), costSmooth.get()));
     if (!warm) {
       alpha.set(0);
       return;
@@ -331,7 +331,7 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
       alpha.set(div(neg(slope0), max(curve.get(), 1e-30)));
     }
     evaluate(alpha.get(), newton);
-    const decrement = mul(0.5 * scale, mul(neg(slope0), alpha.get()));
+    const decrement = mul(mul(0.5, scale), mul(neg(slope0), alpha.get()));
     const exact = newton ? not(moved.get()) : false;
     done.set(or(or(exact, le(decrement, tolerance)), or(stalls(decrement), not(isFinite32(slope0)))));
     const settled = () => or(not(moved.get()), done.get());
@@ -346,7 +346,7 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
           (i) => search.at(i),
         ),
       );
-      const good = mul(mul(m.tolerance, m.ls_tolerance), mul(length, 1 / scale));
+      const good = mul(mul(m.tolerance, m.ls_tolerance), mul(length, div(1, scale)));
       primalSearch(line, m.opt.ls_iterations, current().exact ? good : max(good, least), settled);
       done.set(or(done.get(), eq(alpha.get(), 0)));
     } else safeguardedNewton(line, m.opt.ls_iterations, least, settled);

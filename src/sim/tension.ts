@@ -16,7 +16,7 @@ function tension(m: ModelView, d: DataView, t: number, { rows, rowForce }: Const
   let force = add(tendonSpring(m, d, t), tendonDamper(m, d, t));
   for (let i = 0; i < m.nactuator; i++) {
     if (model.actuator_trntype[i] !== mjtTrn.TENDON || model.actuator_trnid[2 * i] !== t) continue;
-    force = add(force, mul(model.actuator_gear[6 * i], d.actuator_force.at(i)));
+    force = add(force, mul(m.actuator_gear.at(6 * i), d.actuator_force.at(i)));
   }
   rows.forEach((row, r) => {
     for (const { tendon, times } of row.tendons) {

@@ -24,7 +24,7 @@ import { tendonArms } from "./tendon.ts";
 import type { DataView, ModelView } from "./view.ts";
 
 const gearOf = (m: ModelView, i: number): Vec3[] => {
-  const g = Array.from({ length: 6 }, (_, k) => m.model.actuator_gear[6 * i + k]);
+  const g = Array.from({ length: 6 }, (_, k) => m.actuator_gear.at(6 * i + k));
   return [g.slice(0, 3) as unknown as Vec3, g.slice(3) as unknown as Vec3];
 };
 

@@ -27,14 +27,39 @@ abstract class Rows {
   inertia = (i: Int) => this.slice(i, 10) as unknown as Inertia;
 }
 
+/** Elements of model fields, by field and flat index, that each world has its own of, read when they are asked for. */
+export type PerWorld = ReadonlyMap<string, ReadonlyMap<number, () => Scalar>>;
+
 /** One array of the model. A constant index gives a number, a runtime index a table read. */
 export class Column extends Rows {
   readonly at: (index: Int) => Scalar;
 
-  constructor(name: string, data: ArrayLike<number>, type: "f32" | "i32") {
+  constructor(name: string, data: ArrayLike<number>, type: "f32" | "i32", own?: ReadonlyMap<number, () => Scalar>) {
     super();
-    this.at = table(name, data, type);
+    const shared = table(name, data, type);
+    this.at = (index) => {
+      if (!own) return shared(index);
+      if (!isNode(index)) return own.get(index)?.() ?? shared(index);
+      throw atRunTime(name);
+    };
   }
+}
+
+const atRunTime = (name: string): CorralError =>
+  new CorralError(
+    "per-world-index",
+    `${name} differs between worlds, and this model's kernel reads it at an index known only at run time. ` +
+      `Randomise less of it, or pass unroll: true.`,
+    { name },
+  );
+
+/** Numbers at an index, of which worlds may have their own. */
+export function scalarTable(name: string, values: readonly Scalar[]): (index: Int) => Scalar {
+  if (values.every((x): x is number => !isNode(x))) return table(name, values);
+  return (index) => {
+    if (isNode(index)) throw atRunTime(name);
+    return values[index];
+  };
 }
 
 /** One field of the data: registers where code is straight-line, a private array where it is rolled. */
@@ -106,6 +131,8 @@ export type ModelView = {
   readonly gravity: Vec3;
   readonly tolerance: Node;
   readonly ls_tolerance: Node;
+  /** stat.meaninertia, which goes with the masses. */
+  readonly meaninertia: Scalar;
   /** The model itself, for decisions taken at trace time. */
   readonly model: Model;
 };
@@ -113,17 +140,24 @@ export type ModelView = {
 /** What stages read and write: one field for each row of the field table, made when first used. */
 export type DataView = { readonly [K in FieldName]: Field };
 
-export function modelView(model: Model): ModelView {
+export function modelView(model: Model, perWorld: PerWorld = new Map()): ModelView {
+  const gravity = [param("gravity_x"), param("gravity_y"), param("gravity_z")];
+  const own = (name: string, i: number, shared: Scalar): Scalar => perWorld.get(name)?.get(i)?.() ?? shared;
   const view: Record<string, unknown> = {
     model,
     timestep: param("timestep"),
-    gravity: [param("gravity_x"), param("gravity_y"), param("gravity_z")],
+    get gravity() {
+      return gravity.map((g, i) => own("gravity", i, g));
+    },
+    get meaninertia() {
+      return own("meaninertia", 0, model.stat.meaninertia);
+    },
     tolerance: param("tolerance"),
     ls_tolerance: param("ls_tolerance"),
   };
   for (const [name, value] of Object.entries(model)) {
     if (name in view) continue;
-    if (value instanceof Float64Array) view[name] = new Column(name, value, "f32");
+    if (value instanceof Float64Array) view[name] = new Column(name, value, "f32", perWorld.get(name));
     else if (value instanceof Int32Array || value instanceof Uint8Array) view[name] = new Column(name, value, "i32");
     else view[name] = value;
   }

@@ -106,6 +106,8 @@ export const envBounds = {
   qpos64: { value: 2e-7, reason: "float64: Newton iterations end at the tolerance, 1e-8" },
   qvel64: { value: 2e-5, reason: "float64, as qpos64: starting cold instead of warm changes this much in MuJoCo" },
   reward64: { value: 1e-6, reason: "Gymnasium takes the control cost of float32 actions in float32" },
+  derived: { value: 1e-9, reason: "relative, float64: sums in another order than MuJoCo's" },
+  randomised: { value: 1e-5, reason: "float64: 50 physics steps, each to the solver's tolerance as in qvel64" },
   cartpole: { value: 1e-6, reason: "float32: one step of two bodies" },
 } as const satisfies Record<string, Tolerance>;
 

@@ -1,6 +1,6 @@
 // potential and kinetic energy (mj_energyPos, mj_energyVel)
 import { variable } from "../../trace/control.ts";
-import { add, dotn, gt, lt, mul, select, sqrt, square, sub, sum, type Scalar } from "../../trace/scalar.ts";
+import { add, dotn, gt, lt, mul, neg, select, sqrt, square, sub, sum, type Scalar } from "../../trace/scalar.ts";
 import { dot3, mulQuat, negQuat, normalizeQuat, type Quat } from "../../trace/vector.ts";
 import { mjtDisableBit, mjtJoint } from "../../model/enums.ts";
 import { isZero, jointStiffness, tendonStiffness, type Poly } from "../added.ts";
@@ -9,8 +9,8 @@ import { ballRotation } from "../rows.ts";
 import { Field, type DataView, type ModelView } from "../view.ts";
 
 /** What a spring stretched by x holds (mju_polyPotential). */
-const stored = ({ linear, poly }: Poly, x: Scalar): Scalar =>
-  mul(square(x), add(0.5 * linear, mul(x, add(poly[0] / 3, mul(poly[1] / 4, x)))));
+const stored = ({ linear, poly }: Poly<Scalar>, x: Scalar): Scalar =>
+  mul(square(x), add(mul(0.5, linear), mul(x, add(mul(poly[0], 1 / 3), mul(mul(poly[1], 0.25), x)))));
 
 /** Energy of gravity and springs, J. Reads qpos, xipos, ten_length. */
 export function potentialEnergy(m: ModelView, d: DataView): Scalar {
@@ -19,12 +19,12 @@ export function potentialEnergy(m: ModelView, d: DataView): Scalar {
   const energy = variable("potential", 0);
   const gain = (x: Scalar) => energy.set(add(energy.get(), x));
   if (!off(mjtDisableBit.GRAVITY)) {
-    for (let b = 1; b < m.nbody; b++) gain(mul(-model.body_mass[b], dot3(m.gravity, d.xipos.vec3(b))));
+    for (let b = 1; b < m.nbody; b++) gain(mul(neg(m.body_mass.at(b)), dot3(m.gravity, d.xipos.vec3(b))));
   }
   if (off(mjtDisableBit.SPRING)) return energy.get();
 
   for (let j = 0; j < m.njnt; j++) {
-    const k = jointStiffness(model, j);
+    const k = jointStiffness(m, j);
     if (isZero(k)) continue;
     const [pos, type] = [model.jnt_qposadr[j], model.jnt_type[j]];
     const offset = (c: number) => sub(d.qpos.at(pos + c), model.qpos_spring[pos + c]);

@@ -1,0 +1,285 @@
+// numbers of the model that each world draws for itself when an episode starts
+import { CorralError } from "../core/errors.ts";
+import { mjtEq, mjtGain, mjtGeom } from "../model/enums.ts";
+import { fieldShape, fieldSize } from "../model/fields.ts";
+import { describe, type Model } from "../model/model.ts";
+import { geomPairs } from "../model/pairs.ts";
+import { tendonArmature } from "../sim/added.ts";
+import { hasFluid } from "../sim/fluid.ts";
+import { alternatives } from "./expression/error.ts";
+import { elementsOf, fieldOf, idsOf, type Kind } from "./expression/fields.ts";
+import { placeOf } from "./term-value.ts";
+import type { Distribution, RandomField, Randomisation, Task } from "./task.ts";
+
+/** What a field may be: its least value, and whether it may be the least itself. */
+const FIELDS: Readonly<Record<RandomField, { readonly least: number; readonly open?: boolean }>> = {
+  body_mass: { least: 0, open: true },
+  body_inertia: { least: 0, open: true },
+  dof_damping: { least: 0 },
+  dof_armature: { least: 0 },
+  dof_frictionloss: { least: 0, open: true },
+  jnt_stiffness: { least: 0 },
+  geom_friction: { least: 0 },
+  geom_size: { least: 0, open: true },
+  actuator_gear: { least: -Infinity },
+  actuator_gainprm: { least: -Infinity },
+  actuator_biasprm: { least: -Infinity },
+  gravity: { least: -Infinity },
+};
+
+/** Fields that inverse inertias at qpos0 depend on. */
+const INERTIAL: ReadonlySet<RandomField> = new Set<RandomField>(["body_mass", "body_inertia", "dof_armature"]);
+
+/** One number of the model with its value in the MJCF. */
+export interface Entry {
+  readonly field: string;
+  readonly index: number;
+  readonly nominal: number;
+}
+
+/** What one item of `randomise` does: draws, and the numbers that go with each draw. */
+export interface Drawn {
+  readonly name: string;
+  readonly how: "set" | "scale" | "add";
+  readonly distribution: Distribution;
+  /** Entries that share a draw are together. */
+  readonly groups: readonly (readonly Entry[])[];
+}
+
+/** All that worlds have of their own. */
+export interface RandomPlan {
+  readonly drawn: readonly Drawn[];
+  /** Entries that are drawn, then those derived from them. */
+  readonly entries: readonly Entry[];
+  readonly derived: readonly Entry[];
+  /** Bodies whose inverse inertia is derived. */
+  readonly bodies: readonly number[];
+}
+
+const bad = (place: string, text: string, details: Record<string, unknown> = {}): CorralError =>
+  new CorralError("bad-randomise", `${place}: ${text}.`, { term: place, ...details });
+
+/**
+ * Resolves what a task randomises.
+ * @throws CorralError bad-randomise, unknown-name
+ */
+export function randomPlan<O extends object>(task: Task<O>, model: Model): RandomPlan {
+  const drawn = Object.entries(task.randomise ?? {}).map(([name, item]) =>
+    drawnOf(placeOf(task, "randomise", name), name, item, model),
+  );
+  const entries: Entry[] = [];
+  const owner = new Map<string, string>();
+  for (const item of drawn) {
+    for (const entry of item.groups.flat()) {
+      const key = `${entry.field}[${entry.index}]`;
+      const other = owner.get(key);
+      if (other !== undefined)
+        throw bad(
+          placeOf(task, "randomise", item.name),
+          `it draws ${key}, which ${other} draws too; leave it to one of them`,
+        );
+      owner.set(key, item.name);
+      entries.push(entry);
+    }
+  }
+  return { drawn, entries, ...derivedOf(model, entries) };
+}
+
+function drawnOf(place: string, name: string, item: Randomisation, model: Model): Drawn {
+  const { field, of, element, set, scale, add, shared = false, ...unknown } = item;
+  const [other] = Object.keys(unknown);
+  if (other !== undefined)
+    throw bad(place, `it has no option "${other}"; it takes field, of, element, set, scale, add, shared`);
+  const ways = Object.entries({ set, scale, add }).filter(([, d]) => d !== undefined);
+  if (ways.length !== 1) throw bad(place, `it has ${ways.length || "none"} of set, scale and add; give one`);
+  const [how, distribution] = ways[0] as ["set" | "scale" | "add", Distribution];
+  const range = rangeOf(place, distribution);
+
+  const fields = typeof field === "string" ? [field] : field;
+  const perField = fields.map((f) => entriesOf(place, f, of, element, model));
+  for (const entry of perField.flat()) checkBounds(place, model, entry, how, range);
+  if (shared) return { name, how, distribution, groups: [perField.flat()] };
+  // several fields of one object go together: mass and inertia
+  const most = Math.max(...perField.map((list) => list.length));
+  if (fields.length === 1) return { name, how, distribution, groups: perField[0].map((e) => [e]) };
+  const rows = perField.map((list) => list.length / Math.min(...perField.map((l) => l.length)));
+  if (!rows.every(Number.isInteger))
+    throw bad(place, `its fields have ${most} and other counts of numbers; pass shared: true`);
+  const count = Math.min(...perField.map((l) => l.length));
+  return {
+    name,
+    how,
+    distribution,
+    groups: Array.from({ length: count }, (_, i) =>
+      perField.flatMap((list, f) => list.slice(i * rows[f], (i + 1) * rows[f])),
+    ),
+  };
+}
+
+function entriesOf(
+  place: string,
+  name: RandomField,
+  of: Randomisation["of"],
+  element: Randomisation["element"],
+  model: Model,
+): Entry[] {
+  if (!(name in FIELDS)) {
+    const { hint, nearest } = alternatives(name, Object.keys(FIELDS));
+    throw bad(place, `it cannot randomise ${name}; ${hint}`, { nearest });
+  }
+  checkModel(place, name, model);
+  const only = element === undefined ? undefined : typeof element === "number" ? [element] : element;
+  if (name === "gravity") {
+    if (of !== undefined) throw bad(place, "gravity is of no object; leave out `of`");
+    const all = [0, 1, 2].map((index) => ({ field: name, index, nominal: model.opt.gravity[index] }));
+    return picked(place, name, all, 3, only);
+  }
+  const field = fieldOf(name)!;
+  const kind = field.kind as Kind;
+  const names = of === undefined ? ["*"] : typeof of === "object" ? of : [of];
+  const ids = names.flatMap((n) => {
+    if (n === "*") return Array.from({ length: model.names[kind].length }, (_, id) => id);
+    const found =
+      typeof n === "number" ? [n].filter((id) => id >= 0 && id < model.names[kind].length) : idsOf(model, kind, n);
+    if (found.length > 0) return found;
+    const { hint, nearest } = alternatives(
+      String(n),
+      model.names[kind].filter((x) => x !== ""),
+    );
+    throw new CorralError("unknown-name", `${place}: the model has no ${kind} named "${n}"; ${hint}.`, {
+      term: place,
+      nearest,
+    });
+  });
+  const values = model[name];
+  const width = fieldShape(model, name)
+    .slice(1)
+    .reduce((n, k) => n * k, 1);
+  // the world's mass is none, and stays none
+  const moving = ids.filter((id) => kind !== "body" || id > 0);
+  const all = moving
+    .flatMap((id) => elementsOf(model, field, id))
+    .map((index) => ({ field: name, index, nominal: values[index] }));
+  const chosen = picked(place, name, all, width, only).filter((e) => exists(name, e, model, of !== undefined));
+  if (chosen.length === 0) throw bad(place, `there is no ${name} to randomise in this model`);
+  return chosen;
+}
+
+/** Whether a number means anything. Of objects that were not named only those are drawn that are not zero. */
+function exists(name: RandomField, { nominal, index }: Entry, model: Model, named: boolean): boolean {
+  if (name === "geom_size") return nominal > 0 && model.geom_type[Math.floor(index / 3)] !== mjtGeom.PLANE;
+  if (named) return true;
+  if (name === "body_mass" || name === "body_inertia") return nominal > 0;
+  return name === "geom_friction" || nominal !== 0;
+}
+
+function picked(
+  place: string,
+  name: string,
+  all: readonly Entry[],
+  width: number,
+  only: readonly number[] | undefined,
+): Entry[] {
+  const wrong = only?.find((k) => !Number.isInteger(k) || k < 0 || k >= width);
+  if (wrong !== undefined) throw bad(place, `element is ${wrong}; ${name} has elements 0 to ${width - 1}`);
+  return all.filter((e) => !only || only.includes(e.index % width));
+}
+
+/** What else would have to change, and does not. */
+function checkModel(place: string, name: RandomField, model: Model): void {
+  const refuse = (what: string) => bad(place, `${name} cannot be randomised in this model: ${what}`);
+  if (INERTIAL.has(name)) {
+    if (hasFluid(model)) throw refuse("fluid forces are computed from the masses of the MJCF");
+    if (model.neq > 0) {
+      const kind =
+        Object.entries(mjtEq)
+          .find(([, id]) => id === model.eq_type[0])?.[0]
+          .toLowerCase() ?? "equality";
+      throw refuse(`its ${kind} constraint depends on inverse inertias that are not derived in the kernel`);
+    }
+    const t = Array.from({ length: model.ntendon }, (_, i) => i).find(
+      (i) => model.tendon_limited[i] > 0 || model.tendon_frictionloss[i] > 0,
+    );
+    const heavy = Array.from({ length: model.ntendon }, (_, i) => i).find((i) => tendonArmature(model, i) !== 0);
+    if (heavy !== undefined) throw refuse(`${describe(model, "tendon", heavy)} has armature`);
+    if (model.actuator_gaintype.includes(mjtGain.MUSCLE))
+      throw refuse("its muscles are scaled by accelerations at qpos0");
+    if (t !== undefined)
+      throw refuse(`tendon_invweight0 of ${describe(model, "tendon", t)} is not derived in the kernel`);
+  }
+  const muscle = model.actuator_gaintype.includes(mjtGain.MUSCLE);
+  if (/^actuator_(gain|bias)prm$/.test(name) && muscle) throw refuse("its muscles' curves are computed from the MJCF");
+  if (name === "actuator_gear") {
+    if (muscle) throw refuse("the length ranges of its muscles go with their gear");
+    if ([...model.actuator_damping, ...model.actuator_armature].some((x) => x !== 0))
+      throw refuse("damping or armature of its actuators goes with their gear");
+  }
+  if (name === "geom_size" && model.nwrap > 0 && Array.from(model.wrap_type).some((w) => w >= 4))
+    throw refuse("tendons wrap around its geoms");
+}
+
+/** The least and the most that a distribution gives. */
+function rangeOf(place: string, d: Distribution): readonly [number, number] {
+  const isRange = (x: unknown): x is readonly [number, number] =>
+    Array.isArray(x) && x.length === 2 && x.every((v) => Number.isFinite(v)) && x[0] <= x[1];
+  if (isRange(d)) return d;
+  if (typeof d === "object" && !Array.isArray(d)) {
+    if ("logUniform" in d && isRange(d.logUniform) && d.logUniform[0] > 0) return d.logUniform;
+    if ("normal" in d && d.normal.length === 2 && d.normal.every(Number.isFinite) && d.normal[1] >= 0) {
+      const [mean, deviation] = d.normal;
+      return [mean - 3 * deviation, mean + 3 * deviation];
+    }
+  }
+  throw bad(
+    place,
+    `a distribution is ${JSON.stringify(d)}; it is [low, high], { logUniform: [low, high] } with low > 0, or { normal: [mean, deviation] }`,
+  );
+}
+
+function checkBounds(
+  place: string,
+  model: Model,
+  { field, index, nominal }: Entry,
+  how: Drawn["how"],
+  [low, high]: readonly [number, number],
+): void {
+  const { least, open = false } = FIELDS[field as RandomField];
+  const ends = [low, high].map((x) => (how === "set" ? x : how === "add" ? nominal + x : nominal * x));
+  const lowest = Math.min(...ends);
+  if (open ? lowest > least : lowest >= least) return;
+  if (field === "dof_frictionloss" && nominal === 0)
+    throw bad(
+      place,
+      `${field}[${index}] is 0 in the MJCF, so that it has no constraint row; give it a small one there`,
+    );
+  throw bad(
+    place,
+    `it makes ${field}[${index}] as low as ${lowest}; it stays ${open ? "above" : "at least"} ${least} (${model.name || "the model"} has ${nominal})`,
+  );
+}
+
+/** Numbers that MuJoCo derives from those drawn. */
+function derivedOf(model: Model, entries: readonly Entry[]): Pick<RandomPlan, "derived" | "bodies"> {
+  const drawn = new Set(entries.map((e) => e.field));
+  const derived: Entry[] = [];
+  const all = (field: "dof_invweight0" | "body_subtreemass") => {
+    for (let index = 0; index < fieldSize(model, field); index++)
+      derived.push({ field, index, nominal: model[field][index] });
+  };
+  if (drawn.has("body_mass")) all("body_subtreemass");
+  let bodies: number[] = [];
+  if ([...INERTIAL].some((name) => drawn.has(name))) {
+    all("dof_invweight0");
+    derived.push({ field: "meaninertia", index: 0, nominal: model.stat.meaninertia });
+    const touching = new Set(geomPairs(model).flatMap((p) => [p.geom1, p.geom2].map((g) => model.geom_bodyid[g])));
+    bodies = [...touching].filter((b) => model.body_weldid[b] !== 0).sort((a, b) => a - b);
+    for (const b of bodies)
+      for (const k of [0, 1])
+        derived.push({ field: "body_invweight0", index: 2 * b + k, nominal: model.body_invweight0[2 * b + k] });
+  }
+  if (drawn.has("geom_size")) {
+    const geoms = new Set(entries.filter((e) => e.field === "geom_size").map((e) => Math.floor(e.index / 3)));
+    for (const index of geoms) derived.push({ field: "geom_rbound", index, nominal: model.geom_rbound[index] });
+  }
+  return { derived, bodies };
+}

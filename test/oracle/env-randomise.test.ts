@@ -1,0 +1,255 @@
+// a world with numbers of its own against MuJoCo's model with those numbers
+import { readdirSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import type { CorralError } from "../../src/core/errors.ts";
+import { randomPlan } from "../../src/env/randomise.ts";
+import { makeVec, type Randomisation, type VecOptions } from "../../src/env/index.ts";
+import { loadModel, type Model } from "../../src/model/model.ts";
+import { createOracle, type Oracle } from "../../src/model/oracle.ts";
+import { unsupportedFeatures } from "../../src/model/supported.ts";
+import { inertiaConstants, subtreeMasses } from "../../src/sim/set_const.ts";
+import { modelView } from "../../src/sim/view.ts";
+import { trace } from "../../src/trace/graph.ts";
+import { ROVER, rover } from "../support/rover.ts";
+import { envBounds } from "../support/tolerances.ts";
+
+const models = [
+  ...readdirSync(new URL("../models/", import.meta.url)).map((name) => `../models/${name}`),
+  ...["ant", "half_cheetah", "humanoid", "walker2d"].map((name) => `../../envs/${name}/model.xml`),
+].filter((path) => path.endsWith(".xml"));
+
+describe("numbers derived at qpos0", () => {
+  test.each(models)("%s", async (path) => {
+    const model = await loadModel(new URL(path, import.meta.url));
+    if (unsupportedFeatures(model).length > 0 || model.nv === 0 || model.ntendon > 0) return;
+    trace(() => {
+      const m = modelView(model);
+      const bodies = Array.from({ length: model.nbody }, (_, b) => b);
+      const { dof_invweight0, body_invweight0, meaninertia } = inertiaConstants(m, bodies);
+      const close = (got: unknown, want: number, what: string) => {
+        expect(Math.abs((got as number) - want), what).toBeLessThanOrEqual(
+          envBounds.derived.value * Math.max(1e-6, Math.abs(want)),
+        );
+      };
+      dof_invweight0.forEach((x, i) => close(x, model.dof_invweight0[i], `dof_invweight0[${i}]`));
+      close(meaninertia, model.stat.meaninertia, "meaninertia");
+      for (const [b, pair] of body_invweight0)
+        pair.forEach((x, k) => close(x, model.body_invweight0[2 * b + k], `body_invweight0[${b}][${k}]`));
+      subtreeMasses(m).forEach((x, b) => close(x, model.body_subtreemass[b], `body_subtreemass[${b}]`));
+    });
+  });
+});
+
+type Items = Readonly<Record<string, Randomisation>>;
+
+const ALL: Items = {
+  weight: { field: ["body_mass", "body_inertia"], scale: [0.5, 2] },
+  damping: { field: "dof_damping", scale: { logUniform: [0.2, 5] } },
+  armature: { field: "dof_armature", scale: [0.5, 1.5], shared: true },
+  slide: { field: "geom_friction", of: ["floor", "foot_*"], element: 0, set: [0.2, 1.4] },
+  feet: { field: "geom_size", of: "foot_*", element: 0, scale: [0.8, 1.2] },
+  trunk: { field: "geom_size", of: "trunk", add: [-0.01, 0.01] },
+  gear: { field: "actuator_gear", of: "left", element: 0, scale: { normal: [1, 0.1] } },
+  gain: { field: "actuator_gainprm", element: 0, scale: [0.5, 1.5] },
+  gravity: { field: "gravity", element: [0, 2], add: [-2, 2] },
+};
+
+/** Where the values of an item go in MuJoCo's model, in order. */
+function writes(items: Items, model: Model, drawn: Record<string, Float64Array>, world: number, count: number) {
+  const plan = randomPlan(rover({ randomise: items }), model);
+  return plan.drawn.flatMap(({ name, groups }) => {
+    const entries = groups.flat();
+    const size = drawn[name].length / count;
+    expect(size).toBe(entries.length);
+    return entries.map(({ field, index }, i) => ({ field, index, value: drawn[name][world * size + i] }));
+  });
+}
+
+describe("a world that draws its own numbers", () => {
+  const steps = 25;
+  const cases: [string, Items, Partial<VecOptions>][] = [
+    ...Object.entries(ALL).map(([name, item]): [string, Items, Partial<VecOptions>] => [name, { [name]: item }, {}]),
+    ["all, Euler", ALL, {}],
+    ["all, RK4", ALL, { integrator: "RK4" }],
+    ["all, implicitfast, elliptic", ALL, { integrator: "implicitfast", cone: "elliptic" }],
+  ];
+
+  test.each(cases)("%s", async (_, items, options) => {
+    const worlds = 2;
+    const names = Object.keys(items);
+    await using env = await makeVec(
+      rover({ randomise: items, reset: (s) => ({ qvel: s.random.normals(s.model.nv) }) }),
+      {
+        numEnvs: worlds,
+        device: "cpu-f64",
+        maxEpisodeSteps: 1000,
+        ...options,
+      },
+    );
+    await env.reset({ seed: 11 });
+    const drawn = await env.getState(names);
+    const model = (env as unknown as { spec: { model: Model } }).spec.model;
+    for (let world = 0; world < worlds; world++) {
+      // another world drew other numbers
+      for (const name of names) {
+        const size = drawn[name].length / worlds;
+        expect([...drawn[name].subarray(0, size)]).not.toEqual([...drawn[name].subarray(size)]);
+      }
+      using oracle = await createOracle(model);
+      const { mujoco, model: mj, data } = oracle;
+      for (const { field, index, value } of writes(items, model, drawn, world, worlds)) {
+        if (field === "gravity") mj.opt.gravity[index] = value;
+        else (mj as unknown as Record<string, Float64Array>)[field][index] = value;
+      }
+      if (names.includes("feet")) {
+        for (let g = 0; g < model.ngeom; g++) {
+          const [radius, half] = mj.geom_size.subarray(3 * g, 3 * g + 2) as Float64Array;
+          if (model.geom_type[g] === 2) mj.geom_rbound[g] = radius;
+          if (model.geom_type[g] === 3) mj.geom_rbound[g] = radius + half;
+        }
+      }
+      mujoco.mj_setConst(mj, data);
+      mujoco.mj_resetData(mj, data);
+      const { qpos, qvel } = await env.getState(["qpos", "qvel"], [world]);
+      oracle.write("qpos", qpos);
+      oracle.write("qvel", qvel);
+      worldRuns.push({ world, oracle: run(oracle, steps) });
+    }
+    for (let t = 0; t < steps; t++) await env.step(actions(t, worlds));
+    const end = await env.getState(["qpos", "qvel"]);
+    for (const { world, oracle } of worldRuns.splice(0)) {
+      for (const name of ["qpos", "qvel"] as const) {
+        const size = end[name].length / worlds;
+        oracle[name].forEach((x, i) =>
+          expect(Math.abs(end[name][world * size + i] - x), `${name}[${i}] of world ${world}`).toBeLessThanOrEqual(
+            envBounds.randomised.value,
+          ),
+        );
+      }
+    }
+  });
+
+  const worldRuns: { world: number; oracle: Record<"qpos" | "qvel", Float64Array> }[] = [];
+  const actions = (t: number, worlds: number) =>
+    Float32Array.from({ length: 2 * worlds }, (_, i) => Math.fround(Math.sin(t + (i % 2))));
+
+  function run(oracle: Oracle, count: number) {
+    for (let t = 0; t < count; t++) {
+      oracle.write("ctrl", Float64Array.from(actions(t, 1)));
+      for (let k = 0; k < 2; k++) oracle.mujoco.mj_step(oracle.model, oracle.data);
+    }
+    return { qpos: oracle.read("qpos"), qvel: oracle.read("qvel") };
+  }
+});
+
+describe("draws", () => {
+  const items: Items = {
+    weight: { field: "body_mass", scale: [0.5, 2] },
+    gravity: { field: "gravity", element: 2, set: [-12, -6] },
+  };
+  const draws = async (options: Partial<VecOptions>, resets: number) => {
+    await using env = await makeVec(rover({ randomise: items }), { numEnvs: 4, device: "cpu", ...options });
+    await env.reset({ seed: 1 });
+    for (let k = 0; k < resets; k++) await env.reset();
+    const { weight } = await env.getState(["weight"], [env.numEnvs - 1]);
+    return [...weight];
+  };
+
+  test("are those of (seed, world, episode), in their range", async () => {
+    const first = await draws({}, 0);
+    expect(await draws({ numEnvs: 1, worldIds: [3] }, 0)).toEqual(first);
+    const second = await draws({}, 1);
+    expect(second).not.toEqual(first);
+    const model = await loadModel(ROVER);
+    first.forEach((x, i) => {
+      expect(x).toBeGreaterThanOrEqual(0.5 * model.body_mass[i + 1] * (1 - 1e-6));
+      expect(x).toBeLessThanOrEqual(2 * model.body_mass[i + 1] * (1 + 1e-6));
+    });
+  });
+
+  test("are in the plan, and can be read by terms", async () => {
+    const task = rover({ randomise: items, info: { mass: "body_mass(body.torso)", g: "gravity.z" } });
+    await using env = await makeVec(task, { numEnvs: 2, device: "cpu" });
+    const state = env.plan.arenas.find((a) => a.name === "state")!;
+    // three masses and gravity; of each of four bodies the subtree, of 8 dofs and 3 bodies the inverse inertia, the mean
+    expect(state.fields.find((f) => f.name === "per_world")?.perWorld).toBe(3 + 1 + 4 + 8 + 6 + 1);
+    await env.reset();
+    await env.step(new Float32Array(4));
+    const { weight, gravity } = await env.getState(["weight", "gravity"]);
+    expect(env.infos.get("mass")!.values[1]).toBe(weight[3]);
+    expect(env.infos.get("g")!.values[1]).toBe(gravity[1]);
+  });
+});
+
+describe("what cannot be randomised is refused by name", () => {
+  const message = async (item: object, model = ROVER) => {
+    try {
+      await using env = await makeVec(
+        { ...rover({ randomise: { item: item as Randomisation } }), model },
+        { numEnvs: 1, device: "cpu" },
+      );
+      return `nothing was refused: ${env.id}`;
+    } catch (error) {
+      return (error as CorralError).message;
+    }
+  };
+  const LOOP = ROVER.replace(
+    "</tendon>",
+    '</tendon><equality><connect body1="left leg" body2="torso" anchor="0 0 0"/></equality>',
+  );
+  test.each<[object, string, string?]>([
+    [
+      { field: "body_mas", scale: [1, 2] },
+      "[bad-randomise] task Rover, randomise.item: it cannot randomise body_mas; nearest: body_mass.",
+    ],
+    [
+      { field: "qpos0", scale: [1, 2] },
+      "[bad-randomise] task Rover, randomise.item: it cannot randomise qpos0; there are: body_mass, body_inertia, dof_damping, dof_armature, dof_frictionloss, jnt_stiffness, geom_friction, geom_size, actuator_gear, actuator_gainprm, actuator_biasprm, gravity.",
+    ],
+    [
+      { field: "body_mass", of: "torsso", scale: [1, 2] },
+      '[unknown-name] task Rover, randomise.item: the model has no body named "torsso"; nearest: torso.',
+    ],
+    [
+      { field: "body_mass", of: "torso", add: [-3, 0] },
+      "[bad-randomise] task Rover, randomise.item: it makes body_mass[1] as low as -1; it stays above 0 (rover has 2).",
+    ],
+    [
+      { field: "body_mass" },
+      "[bad-randomise] task Rover, randomise.item: it has none of set, scale and add; give one.",
+    ],
+    [
+      { field: "geom_friction", element: 3, set: [0, 1] },
+      "[bad-randomise] task Rover, randomise.item: element is 3; geom_friction has elements 0 to 2.",
+    ],
+    [
+      { field: "jnt_stiffness", scale: [0, 1] },
+      "[bad-randomise] task Rover, randomise.item: there is no jnt_stiffness to randomise in this model.",
+    ],
+    [
+      { field: "dof_frictionloss", of: "hip_left", add: [0, 1] },
+      "[bad-randomise] task Rover, randomise.item: dof_frictionloss[6] is 0 in the MJCF, so that it has no constraint row; give it a small one there.",
+    ],
+    [
+      { field: "gravity", scale: [2, 1] },
+      "[bad-randomise] task Rover, randomise.item: a distribution is [2,1]; it is [low, high], { logUniform: [low, high] } with low > 0, or { normal: [mean, deviation] }.",
+    ],
+    [
+      { field: "body_mass", scale: [1, 2] },
+      "[bad-randomise] task Rover, randomise.item: body_mass cannot be randomised in this model: its connect constraint depends on inverse inertias that are not derived in the kernel.",
+      LOOP,
+    ],
+  ])("%j", async (item, text, model) => {
+    expect(await message(item, model)).toBe(text);
+  });
+
+  test("two items for one number", async () => {
+    const randomise: Items = {
+      a: { field: "body_mass", scale: [1, 2] },
+      b: { field: "body_mass", of: "torso", set: [1, 2] },
+    };
+    await expect(makeVec(rover({ randomise }), { numEnvs: 1, device: "cpu" })).rejects.toThrow(
+      "[bad-randomise] task Rover, randomise.b: it draws body_mass[1], which a draws too; leave it to one of them.",
+    );
+  });
+});
