@@ -60,11 +60,19 @@ export {
   planVec,
   register,
   VectorEnv,
+  type ActionOptions,
   type Autoreset,
+  type Distribution,
+  type Disturbance,
   type GpuView,
+  type ObservationOptions,
+  type Randomisation,
+  type Scene,
   type Space,
   type StepResult,
   type Task,
+  type Term,
+  type TermOptions,
   type VecOptions,
   type VecSnapshot,
 } from "./env/index.ts";
@@ -79,3 +87,7 @@ export {
   type PpoOptions,
   type PpoSnapshot,
 } from "./rl/index.ts";
+// the library of terms, and arithmetic for terms that are functions
+export * from "./env/terms/index.ts";
+export * as scalar from "./trace/scalar.ts";
+export * as functions from "./trace/math.ts";

@@ -11,10 +11,25 @@ import {
 } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import { corralVersion } from "../core/version.ts";
+import { withTaskFiles } from "./task-file.ts";
 import { type Command, EXIT, print, printJson, progress, UsageError } from "./io.ts";
 
 /** The commands in the order of the list; each is a file of this folder. */
-const COMMANDS = ["doctor", "demo", "train", "list", "plan", "stress", "bench", "tune", "compare", "inspect", "replay"];
+const COMMANDS = [
+  "doctor",
+  "demo",
+  "train",
+  "list",
+  "plan",
+  "stress",
+  "bench",
+  "tune",
+  "compare",
+  "inspect",
+  "replay",
+  "check-env",
+  "new-task",
+];
 
 /** Codes of errors that say: not enough of something. */
 const REFUSED = new Set(["budget-exceeded", "cache-not-writable"]);
@@ -52,7 +67,7 @@ async function dispatch(args: string[]): Promise<number> {
     print(command.help.trim());
     return EXIT.done;
   }
-  return command.run(rest);
+  return command.run(await withTaskFiles(rest));
 }
 
 function fileOf(name: string): URL {

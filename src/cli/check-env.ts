@@ -1,0 +1,60 @@
+/** `corral check-env`: holds an environment, or a task of your own, to what the library promises of any. */
+
+import "../../envs/index.ts";
+import { checkEnv, type EnvCheck } from "../forensics/check_env.ts";
+import { EXIT, integerOption, parse, print, printJson } from "./io.ts";
+import { deviceOf, onlyArgument, overridesOf, taskOfTarget } from "./target.ts";
+
+export const summary = "checks an environment or a task file: shapes, finite numbers, the same bits, episode ends";
+
+export const help = `
+Usage: corral check-env ENV_OR_FILE [--steps N] [--envs N] [--seed N] [--gpu] [--set NAME=VALUE] [--json]
+
+Steps an environment with random actions, and with the least and the most of them, and checks: that it builds;
+observations and rewards are finite and have the shapes that it declares; rewards are the sum of their terms; the same
+seed gives the same bits, whatever the batch; episodes end, say why, and start anew in all modes of autoreset.
+ENV_OR_FILE is the id of an environment, or a file whose default export is a task.
+
+  --steps N         control steps of each check (default 200)
+  --envs N          worlds (default 4)
+  --seed N          seed of the worlds and of the actions (default 0)
+  --gpu             on an adapter rather than on the CPU; --adapter says which
+  --set NAME=VALUE  an option of mjOption; may be given several times
+  --json            one JSON document on stdout
+
+Exit codes: 0 all checks passed, 1 a check failed, 2 bad usage or a task that does not build, 3 resource refused.
+`;
+
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parse(
+    args,
+    {
+      steps: { type: "string" },
+      envs: { type: "string" },
+      seed: { type: "string" },
+      gpu: { type: "boolean" },
+      adapter: { type: "string" },
+      device: { type: "string" },
+      set: { type: "string", multiple: true },
+    },
+    1,
+  );
+  const task = await taskOfTarget(onlyArgument(positionals, "ENV_OR_FILE"));
+  const onGpu = values.gpu === true || values.adapter !== undefined;
+  const place = onGpu ? (values.adapter === undefined ? {} : { adapter: values.adapter }) : { device: "cpu" as const };
+  const check = await checkEnv(task, {
+    steps: integerOption("steps", values.steps, 200),
+    worlds: integerOption("envs", values.envs, 4),
+    seed: integerOption("seed", values.seed, 0, 0),
+    batch: { ...overridesOf(values.set), ...place, ...deviceOf(values.device) },
+  });
+  if (values.json) printJson(check);
+  else print(describe(check));
+  return check.passed ? EXIT.done : EXIT.failed;
+}
+
+function describe({ id, device, results, passed }: EnvCheck): string {
+  const mark = { true: "ok  ", false: "FAIL", note: "note" } as const;
+  const lines = results.map(({ name, ok, detail }) => `  ${mark[`${ok}`]}  ${name}${detail ? ` (${detail})` : ""}`);
+  return [`${id} on ${device}`, ...lines, passed ? "All checks passed." : "Checks failed."].join("\n");
+}

@@ -1,0 +1,42 @@
+/** Tasks in files of the user's own: where a command takes the id of an environment, it takes such a file too. */
+
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { CorralError } from "../core/errors.ts";
+import { register } from "../env/registry.ts";
+import type { Task } from "../env/task.ts";
+
+const isTaskFile = (argument: string): boolean => /\.[mc]?[jt]s$/.test(argument) && !argument.startsWith("-");
+
+/** The arguments with each task file registered and replaced by its id. */
+export async function withTaskFiles(args: readonly string[]): Promise<string[]> {
+  const out: string[] = [];
+  for (const argument of args) out.push(isTaskFile(argument) ? await idOfFile(argument) : argument);
+  return out;
+}
+
+/**
+ * Registers the task that a file exports by default, and returns its id.
+ * @throws CorralError bad-task-file, and what the file throws
+ */
+async function idOfFile(path: string): Promise<string> {
+  const refuse = (text: string) => new CorralError("bad-task-file", `${path} ${text}`, { path });
+  const file = resolve(path);
+  if (!existsSync(file)) throw refuse("is not there. Pass the path of a file, or the id of an environment.");
+  let module: { readonly default?: Partial<Task> };
+  try {
+    module = (await import(pathToFileURL(file).href)) as typeof module;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ERR_REQUIRE_CYCLE_MODULE" || code === "ERR_REQUIRE_ASYNC_MODULE")
+      throw refuse('is CommonJS to Node. Name it .mts, or put "type": "module" into the package.json beside it.');
+    if (code !== "ERR_UNKNOWN_FILE_EXTENSION") throw error;
+    throw refuse("is TypeScript, which this Node does not read. Compile it, or use Node 22.18 or newer.");
+  }
+  const task = module.default;
+  if (typeof task !== "object" || typeof task.id !== "string" || task.model === undefined)
+    throw refuse("exports no task. Write: export default defineTask({ id, model, ... }).");
+  register(task as Task);
+  return task.id;
+}
