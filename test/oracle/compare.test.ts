@@ -157,11 +157,11 @@ describe("comparison", () => {
 
   test("a model that is not supported is reported with every feature", async () => {
     const model = await loadModel(
-      `<mujoco><option density="1" viscosity="1"/><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>`,
+      `<mujoco><option noslip_iterations="1"><flag sleep="enable"/></option><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>`,
     );
     const found = await compareWithMuJoCo(model);
     expect(found).toMatchObject({ adapter: null, oneStep: {}, verdict: { passed: false } });
-    expect(found.unsupported).toEqual(["density (fluid forces)", "viscosity (fluid forces)"]);
+    expect(found.unsupported).toEqual(["noslip_iterations", "enable flag sleep"]);
   });
 
   test("bad counts are refused", async () => {
