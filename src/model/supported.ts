@@ -127,7 +127,7 @@ const INTEGRATORS: ReadonlySet<number> = new Set([
 // flags that change the result of a step in a way that is not simulated; the others are obeyed or cannot matter:
 // midphase (order only), autoreset, nativeccd and multiccd (but for pairs below), island (same solution),
 // energy, fwdinv, invdiscrete, ipc (flex)
-const REFUSED_ENABLE = mjtEnableBit.OVERRIDE | mjtEnableBit.SLEEP | mjtEnableBit.DIAGEXACT;
+const REFUSED_ENABLE = mjtEnableBit.SLEEP | mjtEnableBit.DIAGEXACT;
 
 /** Is any of `width` numbers of an object not zero? */
 function nonzero(values: ArrayLike<number>, id: number, width = 1): boolean {

@@ -32,7 +32,6 @@ const REFUSED: readonly [string, string, string][] = [
     }),
     "option",
   ],
-  ["enable flag override", wrap({ option: `<option><flag override="enable"/></option>` }), "option"],
   ["enable flag sleep", wrap({ option: `<option><flag sleep="enable"/></option>` }), "option"],
   [
     "collision ellipsoid-box",
