@@ -1,6 +1,6 @@
 /** `corral bench`: steps per second beside MuJoCo, in one run on this machine. */
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { list } from "../env/index.ts";
@@ -20,6 +20,7 @@ export const summary = "steps per second beside MuJoCo on the same cores";
 export const help = `
 Usage: corral bench [ENV_OR_MODEL] [--quick] [--html FILE] [--out FOLDER] [--json]
        corral bench --loop [ENV_OR_MODEL]
+       corral bench --report FOLDER
 
 Measures an environment or a model (path of an MJCF file; without an argument all environments) for growing numbers of
 worlds: physics steps per second with controls and results on the device, env steps per second with actions from the host
@@ -43,6 +44,7 @@ Everything is measured by turns; medians are reported, and ratios of the fastest
   --device NAME     cpu (float32) or cpu-f64 (float64) instead of an adapter
   --rolled          kernels with runtime loops instead of straight-line code
   --out FOLDER      also writes FOLDER/<machine>/<name>.json, a table and report.html
+  --report FOLDER   the table and the page again from the documents of FOLDER, measured in pieces; nothing is measured
   --html FILE       writes the report, a page that needs no network
   --json            one JSON document on stdout; a list of them where all environments are measured
 
@@ -56,7 +58,18 @@ const LOOP_TARGET = "InvertedPendulum-v5";
 const QUICK = { envs: "64,1024,4096", seconds: "0.2", repetitions: "1" };
 
 export async function run(args: string[]): Promise<number> {
-  const texts = ["envs", "seconds", "repetitions", "workers", "seed", "motion", "python", "out", "html"] as const;
+  const texts = [
+    "envs",
+    "seconds",
+    "repetitions",
+    "workers",
+    "seed",
+    "motion",
+    "python",
+    "out",
+    "html",
+    "report",
+  ] as const;
   const { values, positionals } = parse(
     args,
     {
@@ -82,6 +95,12 @@ export async function run(args: string[]): Promise<number> {
   const numEnvs = countsOf(envs ?? (values.loop ? LOOP_COUNTS : COUNTS));
   const length = secondsOption("seconds", seconds, 0.5);
 
+  if (values.report !== undefined) {
+    const { benches, loop } = readResults(values.report);
+    print(table(overview(benches)));
+    saveOverview(values.report, benches, loop);
+    return EXIT.done;
+  }
   if (values["first-step"]) {
     printJson(await firstStepHere(await taskOfTarget(positionals[0]), { ...batch, numEnvs: numEnvs[0] }));
     return EXIT.done;
@@ -129,7 +148,7 @@ export async function run(args: string[]): Promise<number> {
   if (values.json) printJson(all ? results : results[0]);
   else if (all) print(table(overview(results)));
   if (values.html !== undefined) write(values.html, benchPage(results, loop));
-  if (values.out !== undefined && all) saveOverview(values.out, results, loop);
+  if (values.out !== undefined && all) saveOverview(folderOf(values.out, results[0].adapter), results, loop);
   return EXIT.done;
 }
 
@@ -232,10 +251,29 @@ function write(file: string, text: string): void {
   progress(`wrote ${file}`);
 }
 
+/** The documents of a folder that `--out` wrote. Throws `UsageError`. */
+function readResults(folder: string): { benches: Bench[]; loop: Loop | undefined } {
+  const none = (why: string) => new UsageError(`--report is '${folder}': ${why}. Pass a folder that --out wrote.`);
+  if (!existsSync(folder) || !statSync(folder).isDirectory()) throw none("it is no folder");
+  const benches: Bench[] = [];
+  let loop: Loop | undefined;
+  for (const name of readdirSync(folder).filter((file) => file.endsWith(".json"))) {
+    let found: unknown;
+    try {
+      found = JSON.parse(readFileSync(join(folder, name), "utf8"));
+    } catch {
+      throw none(`${name} is no JSON document`);
+    }
+    if (name === "loop.json") loop = found as Loop;
+    else if (typeof found === "object" && found !== null && "growth" in found) benches.push(found as Bench);
+  }
+  if (benches.length === 0) throw none("it holds no result");
+  return { benches, loop };
+}
+
 /** A table of all environments, and the report. */
-function saveOverview(out: string, results: readonly Bench[], loop: Loop | undefined): void {
-  const [{ machine, settings, adapter }] = results;
-  const folder = folderOf(out, adapter);
+function saveOverview(folder: string, results: readonly Bench[], loop: Loop | undefined): void {
+  const [{ machine, settings }] = results;
   const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const [header, ...rows] = overview(results);
   const lines = [

@@ -68,6 +68,11 @@ describe("corral bench", () => {
     const [machine] = readdirSync(folder);
     expect(machine).toMatch(/^[a-z0-9-]+$/);
     expect(JSON.parse(readFileSync(join(folder, machine, "CartPole.json"), "utf8"))).toEqual(found);
+
+    const again = await corral(["bench", "--report", join(folder, machine)]);
+    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining("CartPole")]);
+    expect(readFileSync(join(folder, machine, "environments.md"), "utf8")).toContain("| CartPole |");
+    expect(readFileSync(join(folder, machine, "report.html"), "utf8")).toContain("<h2>CartPole</h2>");
   });
 
   test("writes a page that needs nothing else, with a chart and the numbers of every batch", async () => {
@@ -124,6 +129,8 @@ describe("corral bench", () => {
     [["bench", "CartPole", "--envs", "256,none"], "--envs is 'none'"],
     [["bench", "CartPole", "--envs", "8,8"], "pass each count once"],
     [["bench", "CartPole", "--seconds", "0"], "--seconds is '0'"],
+    [["bench", "--report", "test"], "holds no result"],
+    [["bench", "--report", "package.json"], "is no folder"],
     [["bench", "CartPole", "--motion", "walk"], "--motion is 'walk'"],
     [["bench", "CartPole", "--set", "speed=2", "--device", "cpu"], "[unknown-option]"],
     [["bench", "Cheetah"], "[unknown-env]"],
