@@ -134,7 +134,8 @@ export async function run(args: string[]): Promise<number> {
   const results: Bench[] = [];
   for (const target of positionals.length > 0 ? positionals : list()) {
     const found = await bench(await taskOfTarget(target), options);
-    const result = fresh ? { ...found, firstStep: await timeFirstSteps(target, found.growth.peak, values) } : found;
+    const { numEnvs: warm } = found.rows.find((row) => row.compiled)!;
+    const result = fresh ? { ...found, firstStep: await timeFirstSteps(target, warm, values) } : found;
     results.push(result);
     if (!values.json) print(`${describe(result)}\n`);
     if (values.out !== undefined) {
