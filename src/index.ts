@@ -91,3 +91,8 @@ export {
 export * from "./env/terms/index.ts";
 export * as scalar from "./trace/scalar.ts";
 export * as functions from "./trace/math.ts";
+
+export type { RecorderOptions } from "./record/options.ts";
+export { readBundle, type Bundle } from "./record/bundle.ts";
+export { replay, type ReplayReport } from "./forensics/replay.ts";
+export { bisect, type BisectReport } from "./forensics/bisect.ts";

@@ -31,3 +31,4 @@ export type { ActionOptions } from "./action-options.ts";
 export * from "./terms/index.ts";
 export type { GpuView, GpuViews } from "./gpu-views.ts";
 export { VectorEnv, type StepResult, type VecSnapshot } from "./vector-env.ts";
+export type { HealthReport } from "./health.ts";

@@ -31,6 +31,8 @@ const MASS_RATIO = 1e5;
 const ROW_RATIO = 1e9;
 /** Radians or body sizes of motion in one physics step that no integrator follows. */
 const TURN = 0.5;
+/** How many times larger a state that was set is than the one before. */
+const JUMP = 1000;
 /** Share of a geom's size that a contact is deep. */
 const DEEP = 0.25;
 
@@ -41,7 +43,7 @@ const n = (x: number): string =>
 export async function diagnose(scene: CrashScene, report: Report): Promise<Cause[]> {
   const causes = [...inputs(scene, report), ...ofTheTask(scene, report), ...overflow(scene, report)];
   const isPhysics = report.status.some((s) => ["BAD_QPOS", "BAD_QVEL", "BAD_QACC"].includes(s));
-  const isInput = report.blame && ["action", "reset", "set by a call"].includes(report.blame.stage);
+  const isInput = report.blame && ["action", "reset", "set by a call", "events"].includes(report.blame.stage);
   if (isPhysics && !isInput) causes.push(...(await ofThePhysics(scene, report)));
   const order = ["certain", "likely", "possible"];
   return causes.sort((a, b) => order.indexOf(a.certainty) - order.indexOf(b.certainty));
@@ -53,6 +55,10 @@ function inputs({ bundle, moments, row, at }: CrashScene, { blame }: Report): Ca
   const { env } = bundle.about;
   const moment = moments[at];
   const action = actionOf(bundle, moment, row);
+  const largest = (m: typeof moment) =>
+    ["qpos", "qvel"]
+      .flatMap((name) => [...fieldBefore(bundle, m, row, name)])
+      .reduce((a, b) => Math.max(a, Math.abs(b)), 0);
   const wrong = action.findIndex((x) => !(Math.abs(x) <= mjMAXVAL));
   const outside = action.findIndex(
     (x, i) => env.actionLow !== undefined && (x < env.actionLow[i] || x > env.actionHigh![i]),
@@ -82,6 +88,15 @@ function inputs({ bundle, moments, row, at }: CrashScene, { blame }: Report): Ca
       certainty: "certain",
       text: `${blame.text} was ${blame.value} before the step began: it comes from ${where}${dividedBy(blame)}.`,
       remedy: blame.stage === "reset" ? "Correct what the task's `reset` returns." : "Correct the values that are set.",
+    });
+  }
+  const jump = at > 0 && moment.cut ? largest(moments[at]) / Math.max(1, largest(moments[at - 1])) : 0;
+  if (jump > JUMP) {
+    out.push({
+      name: "state-set",
+      certainty: "likely",
+      text: `a call set the state right before this step: the largest position or velocity is ${n(largest(moment))}, ${n(jump)} times what it was.`,
+      remedy: "Look at what setState, restore or setOptions was given.",
     });
   }
   for (const [name, value] of Object.entries(moment.params)) {

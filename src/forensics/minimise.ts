@@ -5,7 +5,7 @@ import { withOptions, type Model, type OptionOverrides } from "../model/model.ts
 import { createSimulation } from "../sim/simulation.ts";
 import { modelAt } from "./physics_facts.ts";
 import type { CrashFindings, CrashScene } from "./scene.ts";
-import { controlsIn, stretchStart } from "./second_opinion.ts";
+import { inputsIn, stretchStart, type Inputs } from "./second_opinion.ts";
 import { fieldBefore, Interpreter } from "./timeline.ts";
 
 /** A change of options that was tried. */
@@ -21,8 +21,8 @@ export interface Minimised {
   readonly nconmax: number;
   /** Where the reproduction starts, by MuJoCo's names. */
   readonly state: Readonly<Record<string, Float64Array>>;
-  /** Controls of each control step, and physics steps in each. */
-  readonly controls: readonly Float64Array[];
+  /** What acts in each control step, and physics steps in each. */
+  readonly inputs: readonly Inputs[];
   readonly frameSkip: number;
   /** Control steps of the batch that it makes. */
   readonly steps: { readonly first: number; readonly last: number };
@@ -64,7 +64,8 @@ function trialsOf(model: Model): [string, OptionOverrides, number][][] {
  */
 export async function minimise(scene: CrashScene, report: CrashFindings): Promise<Minimised> {
   const { bundle, moments, row, at } = scene;
-  const isPhysics = report.status.some((s) => /^BAD_Q|OVERFLOW$/.test(s));
+  const isForce = report.blame?.stage === "events";
+  const isPhysics = !isForce && report.status.some((s) => /^BAD_Q|OVERFLOW$/.test(s));
   if (!isPhysics || ["action", "reset", "set by a call"].includes(report.blame?.stage ?? "")) {
     throw new CorralError(
       "nothing-to-minimise",
@@ -76,7 +77,7 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
   const { nconmax, frameSkip } = bundle.about.env;
   const interpreter = await Interpreter.create(bundle);
   const first = stretchStart(scene);
-  const controls = moments.slice(first, at + 1).map((m) => controlsIn(interpreter, m, row, model.nu));
+  const inputs = moments.slice(first, at + 1).map((m) => inputsIn(scene, interpreter, m));
   const stateAt = (k: number) =>
     Object.fromEntries(
       STATE.filter((name) => fieldSize(model, name) > 0).map((name) => [
@@ -91,7 +92,12 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
     await using sim = await createSimulation(variant, { numEnvs: 1, device, ...(nconmax > 0 ? { nconmax } : {}) });
     await sim.setState(stateAt(k));
     for (let step = k; step <= at + grace; step++) {
-      if (model.nu > 0) await sim.setState({ ctrl: controls[Math.min(step, at) - first] });
+      await sim.setState(actsOn(inputs[Math.min(step, at) - first]));
+      const { kick } = inputs[Math.min(step, at) - first];
+      if (step <= at && kick.some((v) => v !== 0)) {
+        const { qvel } = await sim.getState(["qvel"]);
+        await sim.setState({ qvel: qvel.map((v, i) => v + kick[i]) });
+      }
       sim.step(frameSkip * factor);
       const [bad] = await sim.status();
       if (bad) return bad.names;
@@ -138,7 +144,7 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
     model,
     nconmax,
     state: stateAt(start),
-    controls: controls.slice(start - first),
+    inputs: inputs.slice(start - first),
     frameSkip,
     steps: { first: moments[start].step, last: moments[at].step },
     recorded: moments.length,
@@ -147,6 +153,10 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
     cures,
   };
 }
+
+/** Controls and forces as `setState` takes them; those that the model has none of are left out. */
+export const actsOn = ({ ctrl, qfrc_applied, xfrc_applied }: Inputs): Record<string, Float64Array> =>
+  Object.fromEntries(Object.entries({ ctrl, qfrc_applied, xfrc_applied }).filter(([, values]) => values.length > 0));
 
 /** The model with other options; undefined where that is no change. */
 function tried(model: Model, options: OptionOverrides): Model | undefined {

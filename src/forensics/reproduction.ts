@@ -4,9 +4,21 @@ import { dirname, join } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import type { Bundle } from "../record/bundle.ts";
 import type { Minimised } from "./minimise.ts";
+import type { Inputs } from "./second_opinion.ts";
 
 const list = (values: ArrayLike<number>): string =>
   `[${Array.from(values, (x) => (Object.is(x, -0) ? "-0" : String(x))).join(", ")}]`;
+
+/** What acts in a control step; forces and changes of velocity only where there are any. */
+function inputText(input: Inputs): string {
+  const { kick, qfrc_applied, xfrc_applied, ctrl } = input;
+  const some = Object.entries({ ctrl, qfrc_applied, xfrc_applied, kick }).filter(
+    ([name, values]) => (name === "ctrl" && values.length > 0) || values.some((x) => x !== 0),
+  );
+  // every row has the same type
+  const text = some.map(([name, values]) => `${name}: ${list(values)}`).join(", ");
+  return `{ ${text} } as { [name: string]: number[] | undefined }`;
+}
 
 /** The text of the program. */
 export function reproductionText(bundle: Bundle, m: Minimised): string {
@@ -38,9 +50,12 @@ export function reproductionText(bundle: Bundle, m: Minimised): string {
     "await sim.setState({",
     ...Object.entries(m.state).map(([name, values]) => `  ${name}: ${list(values)},`),
     "});",
-    `const controls: number[][] = [${m.controls.map(list).join(", ")}];`,
-    "for (const ctrl of controls) {",
-    "  if (ctrl.length > 0) await sim.setState({ ctrl });",
+    "const inputs = [",
+    ...m.inputs.map((input) => `  ${inputText(input)},`),
+    "];",
+    "for (const { kick, ...acts } of inputs) {",
+    '  const { qvel } = await sim.getState(["qvel"]);',
+    "  await sim.setState({ ...acts, qvel: qvel.map((v, i) => v + (kick?.[i] ?? 0)) });",
     `  sim.step(${m.frameSkip});`,
     "}",
     'const { qpos, qvel } = await sim.getState(["qpos", "qvel"]);',

@@ -35,14 +35,16 @@ export async function secondOpinion(scene: CrashScene, report: CrashFindings): P
   const interpreter = await Interpreter.create(bundle);
   const world = await MuJoCoWorld.create(model);
   try {
-    let state = stateOf(scene, moments[first], controlsIn(interpreter, moments[first], row, model.nu));
+    let state = stateOf(scene, moments[first], new Float64Array(model.nu));
     const apart: { step: number; qpos: number; qvel: number }[] = [];
     for (let k = first; k <= at + GRACE; k++) {
       const moment = moments[Math.min(k, at)];
       if (k <= at) {
         const [qpos, qvel] = [fieldBefore(bundle, moment, row, "qpos"), fieldBefore(bundle, moment, row, "qvel")];
         apart.push({ step: moment.step, qpos: distance(qpos, state.qpos), qvel: distance(qvel, state.qvel) });
-        state = { ...state, ctrl: controlsIn(interpreter, moment, row, model.nu) };
+        const { ctrl, kick, ...forces } = inputsIn(scene, interpreter, moment);
+        state = { ...state, ctrl, qvel: state.qvel.map((v, i) => v + kick[i]) };
+        for (const [name, values] of Object.entries(forces)) if (values.length > 0) world.oracle.write(name, values);
       }
       const { nstep = bundle.about.env.frameSkip } = moment.params;
       for (let p = 1; p <= nstep; p++) {
@@ -112,15 +114,39 @@ export function stretchStart({ bundle, moments, row, at }: CrashScene): number {
   return first;
 }
 
-/** The controls that the kernel makes of an action. */
-export function controlsIn(interpreter: Interpreter, moment: Moment, row: number, nu: number): Float64Array {
-  let ctrl: Float64Array | undefined;
+/** What acts on a world in a control step, as the kernel makes it of the action and of events. */
+export interface Inputs {
+  readonly ctrl: Float64Array;
+  readonly qfrc_applied: Float64Array;
+  readonly xfrc_applied: Float64Array;
+  /** Added to the velocities before the step. */
+  readonly kick: Float64Array;
+}
+
+/** Runs a control step up to its physics. */
+export function inputsIn({ bundle, row }: CrashScene, interpreter: Interpreter, moment: Moment): Inputs {
+  const { nu, nv, nbody } = bundle.model;
+  let inputs: Inputs | undefined;
   interpreter.step(moment, row, {
     onStage: ({ stage }, read) => {
-      if (stage === "kinematics") ctrl ??= read("ctrl", nu);
+      if (stage !== "kinematics" || inputs) return;
+      const before = fieldBefore(bundle, moment, row, "qvel");
+      inputs = {
+        ctrl: read("ctrl", nu),
+        qfrc_applied: read("qfrc_applied", nv),
+        xfrc_applied: read("xfrc_applied", 6 * nbody),
+        kick: read("qvel", nv).map((v, i) => v - before[i]),
+      };
     },
   });
-  return ctrl ?? new Float64Array(nu);
+  return (
+    inputs ?? {
+      ctrl: new Float64Array(nu),
+      qfrc_applied: new Float64Array(nv),
+      xfrc_applied: new Float64Array(6 * nbody),
+      kick: new Float64Array(nv),
+    }
+  );
 }
 
 function stateOf({ bundle, row }: CrashScene, moment: Moment, ctrl: Float64Array): WorldState {

@@ -119,6 +119,25 @@ export const PLANTS: readonly Plant[] = [
     verdict: "precision",
   },
   {
+    name: "external force",
+    task: (worlds) =>
+      task("Force", slider('stiffness="10"'), {
+        events: {
+          // a gust that divides by what is left of its time
+          gust: (s) => {
+            const isOurs = worlds.reduce<Scalar>((hit, w) => select(eq(s.world, w), 1, hit, "f32"), 0);
+            const left = select(eq(s.length, 15), sub(1, isOurs), 1, "f32");
+            return { qfrc_applied: [div(0.5, left)] };
+          },
+        },
+      }),
+    status: "BAD_QACC",
+    stage: /events/,
+    field: /qfrc_applied/,
+    cause: "external-force",
+    verdict: "physics",
+  },
+  {
     name: "NaN action",
     gpuOnly: true,
     task: () => task("NanAction", slider('stiffness="10"')),
