@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { CorralError } from "../../src/core/errors.ts";
+import { mjtConstraint } from "../../src/model/enums.ts";
 import { loadModel } from "../../src/model/model.ts";
 import type { Precision } from "../../src/trace/javascript.ts";
 import { fixture, type Fixture, type ModelChoice, type Truth } from "./fixture.ts";
@@ -182,6 +183,13 @@ export function describeStage(name: StageName, checks: StageChecks = {}): void {
   });
 }
 
+/** The bound of accelerations under constraints: anchors of equality constraints are global points. */
+export function constrainedBound(name: string, precision: Precision, truth: Truth): number {
+  const bound = boundOf(name, precision);
+  const anchored = truth.rows.some((r) => r.type === mjtConstraint.EQUALITY);
+  return anchored && precision === "f32" ? Math.max(bound, boundOf("equality", precision)) : bound;
+}
+
 async function compare(f: Fixture, stage: Stage, how: How, { check, against }: StageChecks): Promise<void> {
   const results = await evaluate(
     f.model,
@@ -190,9 +198,10 @@ async function compare(f: Fixture, stage: Stage, how: How, { check, against }: S
     how,
   );
   const precision = how.on as Precision;
-  const bound = boundOf(stage.name, precision);
   results.forEach((result, i) => {
     const truth = f.truths[i];
+    const bound =
+      stage.name === "solver" ? constrainedBound(stage.name, precision, truth) : boundOf(stage.name, precision);
     const label = `${truth.label}, ${describeHow(how)}`;
     for (const field of stage.writes) {
       const to = against ? { ...truth, fields: against(truth) } : truth;
