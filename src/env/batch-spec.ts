@@ -1,8 +1,8 @@
 // an environment as a batch: its arenas, parameters and kernels, before any device
 import type { ArenaLayout } from "../memory/layout.ts";
-import { constraintBound } from "../model/pairs.ts";
 import { checkSupported } from "../model/supported.ts";
 import type { BatchParam, BatchSpec } from "../sim/batch.ts";
+import { defaultContacts } from "../sim/policy.ts";
 import { mayOverflow } from "../sim/kernel.ts";
 import { simParams } from "../sim/params.ts";
 import { snapshotArenas } from "../sim/snapshot.ts";
@@ -34,7 +34,7 @@ export function defineEnv<O extends object>(task: Task<O>, settings: Settings<O>
     throw badTask(task.id, "the model has no actuators; give the task an actionSpace and a control");
   const { action, actuation } = actingSpace(task, settings);
   const traced = tracedTask(task, model, vec.observation);
-  const nconmax = vec.nconmax ?? constraintBound(model).nconmax;
+  const nconmax = vec.nconmax ?? defaultContacts(model, vec.unroll);
   const named = shapeOf(traced, model, options, action);
   const shape = mayOverflow({ model, nconmax }) ? { ...named, infos: [...named.infos, CONTACTS_NEEDED] } : named;
   const params: BatchParam[] = [

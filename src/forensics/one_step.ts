@@ -28,7 +28,10 @@ export async function oneStep(model: Model, simulation: Simulation, states: read
     worlds,
   );
   const empty = new Float64Array();
-  return Object.fromEntries(names.map((name) => [name, read[name] ?? empty])) as Ours;
+  // with fewer places for contacts than there may be, a second word tells how many were needed
+  const words = read.status.length / states.length;
+  const status = read.status.filter((_, i) => i % words === 0);
+  return Object.fromEntries(names.map((name) => [name, name === "status" ? status : (read[name] ?? empty)])) as Ours;
 }
 
 /** States of worlds as setState takes them. */

@@ -77,5 +77,12 @@ export const tendonStiffness = (model: Model, t: number): Poly =>
 export const dofArmature = ({ model, dof_armature: own }: ModelView, dof: number): Scalar =>
   plus(own.at(dof), addedArmature(model, false, model.dof_jntid[dof]));
 
+/** The armature of each dof, at constant or runtime indices. */
+export const dofArmatures = (m: ModelView): ((dof: Int) => Scalar) =>
+  scalarTable(
+    "dof_armature",
+    Array.from({ length: m.nv }, (_, i) => dofArmature(m, i)),
+  );
+
 export const tendonArmature = (model: Model, t: number): number =>
   model.tendon_armature[t] + addedArmature(model, true, t);

@@ -1,4 +1,5 @@
-import { array, breakIf, each, loop, table, variable, when, type LocalArray } from "../trace/control.ts";
+import { array, breakIf, loop, table, variable, when } from "../trace/control.ts";
+import { unrolling } from "../trace/graph.ts";
 import {
   add,
   and,
@@ -31,7 +32,9 @@ import {
   type ColliderName,
   type Shape,
 } from "./colliders/index.ts";
-import { SlotField } from "./slots.ts";
+import { pooledCollision } from "./contact_pool.ts";
+import { copyField } from "./pattern.ts";
+import { SlotField, slotValues } from "./slots.ts";
 import { Field, type DataView, type ModelView } from "./view.ts";
 
 /** Pairs of one kind beyond this are tested in a runtime loop over those that come near, rather than in line. */
@@ -40,8 +43,8 @@ const MAX_INLINE_PAIRS = 6;
 /** Contacts of a world: candidates in fixed slots, the active ones as a list of slots in MuJoCo's order. */
 export interface ContactSlots {
   readonly pairs: readonly GeomPair[];
-  /** The pair of each slot. */
-  readonly pairOf: readonly number[];
+  /** A number of the pair that a slot belongs to. */
+  table(name: string, of: (pair: GeomPair) => Scalar, type?: "f32" | "i32"): (slot: Int) => Scalar;
   readonly nslot: number;
   readonly nconmax: number;
   /** Contacts nearer than margin + gap (mjData.ncon). */
@@ -66,6 +69,7 @@ const colliderOf = (m: ModelView, p: GeomPair): ColliderName =>
  * and private arrays.
  */
 export function collision(m: ModelView, d: DataView, pairs: readonly GeomPair[], nconmax: number): ContactSlots {
+  if (!unrolling() && pairs.length > 0) return pooledCollision(m, d, pairs, nconmax, (p) => colliderOf(m, p));
   const pairOf: number[] = [];
   const firstSlot = pairs.map((p, k) => {
     const first = pairOf.length;
@@ -164,19 +168,14 @@ interface RuntimeShapes {
 
 /** Copies of the geoms' frames that a runtime index can read. */
 function runtimeShapes(m: ModelView, d: DataView): RuntimeShapes {
-  const xpos = array("geom_pos", 3 * m.ngeom);
-  const xmat = array("geom_mat", 9 * m.ngeom);
-  const fill = (from: Field, to: LocalArray) => each(to.length, (i) => to.set(i, from.at(i)));
-  fill(d.geom_xpos, xpos);
-  fill(d.geom_xmat, xmat);
-  const read = (a: LocalArray, g: Int, n: number) => Array.from({ length: n }, (_, k) => a.get(add(mul(g, n), k)));
-  return {
-    at: (g) => ({
-      pos: read(xpos, g, 3) as unknown as Vec3,
-      mat: read(xmat, g, 9) as unknown as Mat3,
-      size: m.geom_size.vec3(g),
-    }),
+  const readable = (from: Field): Field => {
+    const copy = new Field(from.name, from.length, from.width, true);
+    copyField(from, copy);
+    return copy;
   };
+  const xpos = readable(d.geom_xpos);
+  const xmat = readable(d.geom_xmat);
+  return { at: (g) => ({ pos: xpos.vec3(g), mat: xmat.mat3(g), size: m.geom_size.vec3(g) }) };
 }
 
 /** Tests the pairs of one collider that come near in a runtime loop: the reach of each is tested in line first. */
@@ -264,7 +263,12 @@ function activeList(m: ModelView, f: Found): ContactSlots {
   const dropped = nslot > nconmax ? overflow.get() : 0;
   return {
     pairs: f.pairs,
-    pairOf: f.pairOf,
+    table: (name, of, type) =>
+      slotValues(
+        name,
+        f.pairOf.map((k) => of(f.pairs[k])),
+        type,
+      ),
     nslot,
     nconmax: Math.min(nslot, nconmax),
     ncon: f.detected ?? add(total, dropped),

@@ -2,7 +2,7 @@
 import type { Int, Scalar } from "../trace/scalar.ts";
 import type { Spatial } from "../trace/spatial.ts";
 import type { Mat3, Vec3 } from "../trace/vector.ts";
-import type { Row } from "./rows.ts";
+import type { Rows } from "./rows.ts";
 
 /** One active contact (mjContact), at a runtime index. */
 export interface ContactView {
@@ -29,6 +29,6 @@ export interface Contacts {
 export interface ConstraintForces {
   readonly contacts: Contacts;
   /** Rows other than those of contacts, and the force of each. */
-  readonly rows: readonly Row[];
-  readonly rowForce: readonly Scalar[];
+  readonly rows: Rows;
+  readonly rowForce: (row: number) => Scalar;
 }

@@ -11,9 +11,11 @@ import {
   square,
   sub,
   toU32,
+  type Bool,
   type Int,
   type Scalar,
 } from "../trace/scalar.ts";
+import { unrolling } from "../trace/graph.ts";
 import { cross, dot3, row as matRow, sub3, type Vec3 } from "../trace/vector.ts";
 import { rotational, translational } from "../trace/spatial.ts";
 import { mjMINMU, mjtCone, mjtEnableBit } from "../model/enums.ts";
@@ -21,16 +23,7 @@ import type { Model } from "../model/model.ts";
 import type { GeomPair } from "../model/pairs.ts";
 import type { ContactSlots } from "./collision.ts";
 import type { ConeParams } from "./cone.ts";
-import {
-  compliance,
-  impedance,
-  impedanceNumbers,
-  reference,
-  regularizer,
-  type Compliance,
-  type ImpedanceNumbers,
-} from "./impedance.ts";
-import { slotTable, slotValues } from "./slots.ts";
+import { compliance, impedance, impedanceCurves, references, regularizer } from "./impedance.ts";
 import type { DataView, ModelView } from "./view.ts";
 
 /** The dofs that move a body, ascending. */
@@ -58,6 +51,11 @@ export interface ContactRows {
   /** Largest condim. */
   readonly dim: number;
   readonly slots: ContactSlots;
+  /** The body of the contact's first or second geom, and whether any dof moves it. */
+  body(slot: Int, which: 0 | 1): Int;
+  moves(slot: Int, which: 0 | 1): Bool;
+  /** Whether two bodies that move can touch. */
+  readonly anyTied: boolean;
   /** Rows of the contact's Jacobian: dim rows of nv entries, zero where a dof is known not to matter. */
   jacobian(slot: Int): readonly (readonly Scalar[])[];
   cone(slot: Int): ConeParams;
@@ -80,23 +78,18 @@ function pairFriction(m: ModelView, p: GeomPair): readonly Scalar[] {
 
 /** Numbers of each slot that only the pair decides, folded where all slots agree. */
 function slotParams(m: ModelView, slots: ContactSlots) {
-  const { pairs, pairOf } = slots;
+  const { pairs } = slots;
   const { model } = m;
   const of = (name: string, f: (p: GeomPair) => Scalar, type: "f32" | "i32" = "f32") =>
-    slotValues(
-      `con_${name}`,
-      pairOf.map((k) => f(pairs[k])),
-      type,
-    );
-  const normal = new Map<GeomPair, Compliance>(pairs.map((p) => [p, compliance(p.solref, p.solimp)]));
-  const tangent = new Map<GeomPair, Compliance>(
-    pairs.map((p) => {
-      const own = p.solreffriction[0] !== 0 || p.solreffriction[1] !== 0;
-      return [p, compliance(own ? p.solreffriction : p.solref, p.solimp)];
-    }),
-  );
-  const names = ["dmin", "rise", "inverseWidth", "midpoint", "power", "lower", "upper"] as const;
-  const curve = names.map((n) => of(n, (p) => impedanceNumbers(normal.get(p)!)[n]));
+    slots.table(`con_${name}`, f, type);
+  const normal = pairs.map((p) => compliance(p.solref, p.solimp));
+  const tangent = pairs.map((p) => {
+    const own = p.solreffriction[0] !== 0 || p.solreffriction[1] !== 0;
+    return compliance(own ? p.solreffriction : p.solref, p.solimp);
+  });
+  const place = new Map(pairs.map((p, k) => [p, k]));
+  const column = (suffix: string) => (name: string, f: (pair: number) => number) =>
+    of(`${name}${suffix}`, (p) => f(place.get(p)!));
   const weight = (p: GeomPair) =>
     add(m.body_invweight0.at(2 * model.geom_bodyid[p.geom1]), m.body_invweight0.at(2 * model.geom_bodyid[p.geom2]));
   const frictions = new Map(pairs.map((p) => [p, pairFriction(m, p)]));
@@ -120,51 +113,24 @@ function slotParams(m: ModelView, slots: ContactSlots) {
       of(`tangentD${k}`, (p) => div(mul(impratio, square(friction(p, k))), square(friction(p, 0)))),
     ),
     mu: of("mu", (p) => div(friction(p, 0), Math.sqrt(impratio))),
-    curve: (s: Int) => Object.fromEntries(names.map((n, i) => [n, curve[i](s)])) as unknown as ImpedanceNumbers,
-    normal: references(m, slots, normal, "normal"),
-    tangent: references(m, slots, tangent, "tangent"),
-  };
-}
-
-/** K and B by slot: distinct solref and solimp are few, so they are computed once each and picked. */
-function references(
-  m: ModelView,
-  slots: ContactSlots,
-  of: ReadonlyMap<GeomPair, Compliance>,
-  name: string,
-): (slot: Int) => { K: Scalar; B: Scalar } {
-  const kinds = new Map<string, Compliance>();
-  const kindOf = slots.pairOf.map((k) => {
-    const c = of.get(slots.pairs[k])!;
-    const key = JSON.stringify([c.solref, c.dmax]);
-    if (!kinds.has(key)) kinds.set(key, c);
-    return [...kinds.keys()].indexOf(key);
-  });
-  const values = [...kinds.values()].map((c) => reference(m, c));
-  const kind = slotTable(`con_${name}_kind`, kindOf, "i32");
-  return (slot) => {
-    const which = kind(slot);
-    if (!isNode(which)) return values[which] ?? { K: 0, B: 0 };
-    return values.reduce((a, b, i) => ({
-      K: select(ne(which, i), a.K, b.K),
-      B: select(ne(which, i), a.B, b.B),
-    }));
+    curve: impedanceCurves(column(""), (k) => normal[k]),
+    normal: references(m, column("_normal"), normal),
+    tangent: references(m, column("_tangent"), tangent),
   };
 }
 
 /** +1, -1 or 0 for each dof at a slot, from bit masks; constants where all slots agree. */
 function dofSigns(m: ModelView, slots: ContactSlots): (slot: Int) => Scalar[] {
-  const signs = slots.pairs.map((p) => pairDofs(m.model, p));
-  const perSlot = slots.pairOf.map((k) => signs[k]);
+  const signs = new Map(slots.pairs.map((p) => [p, pairDofs(m.model, p)]));
   const words = Math.ceil(m.nv / 31);
   const mask = (sign: 1 | -1, w: number) =>
-    slotTable(
+    slots.table(
       `con_dofs${sign}_${w}`,
-      perSlot.map((s) => {
+      (p) => {
         let bits = 0;
-        for (let b = 0; b < 31; b++) if (s.get(31 * w + b) === sign) bits |= 1 << b;
+        for (let b = 0; b < 31; b++) if (signs.get(p)!.get(31 * w + b) === sign) bits |= 1 << b;
         return bits;
-      }),
+      },
       "i32",
     );
   const plus = Array.from({ length: words }, (_, w) => mask(1, w));
@@ -173,7 +139,7 @@ function dofSigns(m: ModelView, slots: ContactSlots): (slot: Int) => Scalar[] {
     const bits = (masks: ((s: Int) => Int)[]) => masks.map((f) => f(slot)).map((x) => (isNode(x) ? toU32(x) : x));
     const [p, n] = [bits(plus), bits(minus)];
     return Array.from({ length: m.nv }, (_, i) => {
-      const seen = new Set(perSlot.map((s) => s.get(i) ?? 0));
+      const seen = new Set([...signs.values()].map((s) => s.get(i) ?? 0));
       if (seen.size === 1) return [...seen][0];
       const test = (masks: Int[]) => ne(band(masks[Math.floor(i / 31)], (1 << (i % 31)) >>> 0), 0);
       const positive = seen.has(1) ? select(test(p), 1, 0) : 0;
@@ -182,21 +148,39 @@ function dofSigns(m: ModelView, slots: ContactSlots): (slot: Int) => Scalar[] {
   };
 }
 
+/** What Jacobians over dofs are built from. */
+function jointMotions(m: ModelView, d: DataView, slots: ContactSlots) {
+  const cdof = Array.from({ length: m.nv }, (_, i) => d.cdof.spatial(i));
+  const root = Array.from({ length: m.nv }, (_, i) => m.model.body_rootid[m.model.dof_bodyid[i]]);
+  const com = new Map<number, Vec3>([...new Set(root)].map((b) => [b, d.subtree_com.vec3(b)]));
+  return { cdof, root, com, signsAt: dofSigns(m, slots) };
+}
+
 /** Contact rows of a model over its slots (mj_instantiateContact). Reads cdof, subtree_com. */
 export function contactRows(m: ModelView, d: DataView, slots: ContactSlots): ContactRows {
   const { model } = m;
   const dim = Math.max(0, ...slots.pairs.map((p) => p.condim));
   const params = slotParams(m, slots);
-  const signsAt = dofSigns(m, slots);
-  // read once here: constants among them fold in the loops over contacts
-  const cdof = Array.from({ length: m.nv }, (_, i) => d.cdof.spatial(i));
-  const root = Array.from({ length: m.nv }, (_, i) => model.body_rootid[model.dof_bodyid[i]]);
-  const com = new Map<number, Vec3>([...new Set(root)].map((b) => [b, d.subtree_com.vec3(b)]));
+  // read once, before any loop over contacts: constants among them fold there
+  const joint = unrolling() ? jointMotions(m, d, slots) : undefined;
+  const bodyOf = (p: GeomPair, which: 0 | 1) => model.geom_bodyid[which === 0 ? p.geom1 : p.geom2];
+  const isMoving = (p: GeomPair, which: 0 | 1) => bodyDofs(model, bodyOf(p, which)).length > 0;
+  const sides = ([0, 1] as const).map((which) => ({
+    body: slots.table(`con_body${which + 1}`, (p) => bodyOf(p, which), "i32"),
+    moves: slots.table(`con_moves${which + 1}`, (p) => Number(isMoving(p, which)), "i32"),
+  }));
 
   return {
     dim,
     slots,
+    body: (slot, which) => sides[which].body(slot),
+    moves: (slot, which) => {
+      const moves = sides[which].moves(slot);
+      return isNode(moves) ? ne(moves, 0) : moves !== 0;
+    },
+    anyTied: slots.pairs.some((p) => isMoving(p, 0) && isMoving(p, 1)),
     jacobian(slot) {
+      const { cdof, root, com, signsAt } = joint ?? jointMotions(m, d, slots);
       const frame = slots.frame(slot);
       const axes = [0, 1, 2].map((k) => matRow(frame, k));
       const pos = slots.pos(slot);

@@ -35,6 +35,10 @@ export class ContactState {
     return this.jar.map((a, k) => add(a.get(index), mul(alpha, this.step[k].get(index))));
   }
 
+  jarOf(index: Int): Scalar[] {
+    return this.jar.map((a) => a.get(index));
+  }
+
   stepOf(index: Int): Scalar[] {
     return this.step.map((a) => a.get(index));
   }

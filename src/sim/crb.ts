@@ -1,11 +1,11 @@
 import { each } from "../trace/control.ts";
 import { add, eq, select, sub } from "../trace/scalar.ts";
 import { addInertia, dot6, mulInertVec } from "../trace/spatial.ts";
-import { dofArmature, tendonArmature } from "./added.ts";
+import { dofArmatures, tendonArmature } from "./added.ts";
 import { copyField, SymMatrix, type Pattern } from "./pattern.ts";
 import { outerProduct } from "./arms.ts";
 import { tendonArms } from "./tendon.ts";
-import { Field, scalarTable, type DataView, type ModelView } from "./view.ts";
+import { Field, type DataView, type ModelView } from "./view.ts";
 
 /**
  * The joint-space inertia matrix by composite rigid bodies (mj_crb), lower triangle by rows of the tree's pattern.
@@ -20,10 +20,7 @@ export function crb(m: ModelView, d: DataView, pattern: Pattern): SymMatrix {
   });
 
   const M = new SymMatrix(pattern, d.M);
-  const armatures = scalarTable(
-    "dof_armature",
-    Array.from({ length: m.nv }, (_, i) => dofArmature(m, i)),
-  );
+  const armatures = dofArmatures(m);
   each(m.nv, (i) => {
     const momentum = mulInertVec(d.crb.inertia(m.dof_bodyid.at(i)), d.cdof.spatial(i));
     M.row(i, (entry, j) => {

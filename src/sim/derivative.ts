@@ -1,6 +1,7 @@
 import { add, ge, le, mul, neg, or, select, type Bool, type Scalar } from "../trace/scalar.ts";
-import { mjtBias, mjtDisableBit, mjtGain, mjtIntegrator } from "../model/enums.ts";
-import { dofDamping, isZero, polySlope, tendonDamping } from "./added.ts";
+import { mjtBias, mjtDisableBit, mjtGain, mjtIntegrator, mjtJoint, mjtTrn } from "../model/enums.ts";
+import type { Model } from "../model/model.ts";
+import { dofDamping, isZero, polySlope, tendonArmature, tendonDamping } from "./added.ts";
 import { actuatorDisabled, actuatorInput } from "./actuation.ts";
 import { fluidEntries, hasFluid } from "./fluid.ts";
 import { muscleGain } from "./muscle.ts";
@@ -75,4 +76,29 @@ function saturated(m: ModelView, d: DataView, i: number): Bool {
   const [low, high] = [m.model.actuator_forcerange[2 * i], m.model.actuator_forcerange[2 * i + 1]];
   const force = d.actuator_force.at(i);
   return or(le(force, low), ge(force, high));
+}
+
+/**
+ * Whether tendons or actuators couple dofs beyond what bodies do: in M (armature of tendons), or in the velocity
+ * derivatives of implicitfast and implicit. Known from the model alone.
+ */
+export function couplesDofs(model: Model): boolean {
+  const tendons = Array.from({ length: model.ntendon }, (_, t) => t);
+  if (tendons.some((t) => tendonArmature(model, t) !== 0)) return true;
+  if (model.opt.integrator === mjtIntegrator.IMPLICIT) return true;
+  if (model.opt.integrator !== mjtIntegrator.IMPLICITFAST) return false;
+  if (tendons.some((t) => !isZero(tendonDamping(model, t)))) return true;
+  return Array.from({ length: model.nactuator }, (_, i) => i).some((i) => {
+    const joint = model.actuator_trntype[i] === mjtTrn.JOINT || model.actuator_trntype[i] === mjtTrn.JOINTINPARENT;
+    const type = joint ? model.jnt_type[model.actuator_trnid[2 * i]] : mjtJoint.FREE;
+    if (type === mjtJoint.HINGE || type === mjtJoint.SLIDE) return false;
+    // forces that do not depend on velocity
+    const gain = model.actuator_gaintype[i];
+    const bias = model.actuator_biastype[i];
+    const steady = (kind: boolean, slope: number) => kind && slope === 0;
+    return !(
+      (gain === mjtGain.FIXED || steady(gain === mjtGain.AFFINE, model.actuator_gainprm[10 * i + 2])) &&
+      (bias === mjtBias.NONE || steady(bias === mjtBias.AFFINE, model.actuator_biasprm[10 * i + 2]))
+    );
+  });
 }

@@ -23,7 +23,7 @@ import { equalityBodies } from "../model/pairs.ts";
 import { bodyDofs } from "./contact_rows.ts";
 import type { ConstraintForces } from "./contact.ts";
 import { biasAcceleration, differenceJacobian, pointJacobian } from "./jac.ts";
-import { makeRow, type Row, type RowSpec } from "./rows.ts";
+import { listRows, makeRow, type Row, type RowSpec } from "./rows.ts";
 import { addArms, type Arm } from "./arms.ts";
 import { tendonArms, tendonDofs } from "./tendon.ts";
 import type { DataView, ModelView } from "./view.ts";
@@ -204,12 +204,13 @@ export function equalityRows(m: ModelView, d: DataView): Row[] {
 export function holdingForces(
   m: ModelView,
   d: DataView,
-  { rows, rowForce }: ConstraintForces,
+  forces: ConstraintForces,
 ): { body: number; pos: Vec3; wrench: Spatial }[] {
+  const rows = listRows(forces.rows);
   return [...new Set(rows.filter((r) => r.type === mjtConstraint.EQUALITY).map((r) => r.id))]
     .filter((e) => isPose(m.model, e))
     .flatMap((e) => {
-      const own = rowForce.filter((_, r) => rows[r].type === mjtConstraint.EQUALITY && rows[r].id === e);
+      const own = rows.flatMap((r, k) => (r.type === mjtConstraint.EQUALITY && r.id === e ? [forces.rowForce(k)] : []));
       const force = own.slice(0, 3) as unknown as Vec3;
       const [a, b] = ends(m, d, e);
       const mat = turning(a, b, dataOf(m.model, e)[TORQUE_SCALE]);

@@ -4,7 +4,8 @@ import { cross, mulMat, mulMatVec, quatToMat, transpose, type Mat3, type Vec3 } 
 import { mjtIntegrator, mjtJoint } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
 import { derivativeEntries } from "./derivative.ts";
-import type { Pattern, SymMatrix } from "./pattern.ts";
+import type { Inertia } from "./inertia.ts";
+import type { Pattern } from "./pattern.ts";
 import type { DataView, Field, ModelView } from "./view.ts";
 
 /** Bodies with a free joint and nothing attached (mj_isFreeBody), where the integrator treats them apart. */
@@ -43,12 +44,11 @@ function biasDerivative(m: ModelView, b: number, w: Vec3): { force: Mat3; torque
 }
 
 /** M - h (d qfrc_smooth / d qvel) of a free body's six dofs (mjd_freeMhat). */
-function freeBlock(m: ModelView, d: DataView, M: SymMatrix, b: number): Scalar[][] {
+function freeBlock(m: ModelView, d: DataView, inertia: Inertia, b: number): Scalar[][] {
   const { model } = m;
   const first = model.body_dofadr[b];
-  const inM = (i: number, j: number) => M.pattern.has(first + i, first + j);
   const A = Array.from({ length: 6 }, (_, i) =>
-    Array.from({ length: 6 }, (_, j): Scalar => (inM(i, j) ? M.entries.at(M.pattern.index(first + i, first + j)) : 0)),
+    Array.from({ length: 6 }, (_, j) => inertia.entry(first + Math.max(i, j), first + Math.min(i, j))),
   );
 
   const subtract = (i: number, j: number, value: Scalar) => (A[i][j] = sub(A[i][j], mul(m.timestep, value)));
@@ -108,10 +108,10 @@ function solveDense(A: Scalar[][], b: readonly Scalar[]): Scalar[] {
 /**
  * The implicit accelerations of free bodies by themselves, as pairs of dof and value, under `force`. Reads M, qvel, xmat.
  */
-export function freeBodyAccelerations(m: ModelView, d: DataView, M: SymMatrix, force: Field): [number, Scalar][] {
+export function freeBodyAccelerations(m: ModelView, d: DataView, inertia: Inertia, force: Field): [number, Scalar][] {
   return freeBodies(m.model).flatMap((b) => {
     const first = m.model.body_dofadr[b];
-    const x = solveDense(freeBlock(m, d, M, b), force.run(first, 6));
+    const x = solveDense(freeBlock(m, d, inertia, b), force.run(first, 6));
     return x.map((value, i): [number, Scalar] => [first + i, value]);
   });
 }

@@ -1,5 +1,20 @@
 // the impedance and reference of constraint rows (getimpedance, mj_makeImpedance)
-import { add, div, le, max, min, mul, neg, select, square, sub, type Scalar } from "../trace/scalar.ts";
+import {
+  add,
+  div,
+  isNode,
+  le,
+  max,
+  min,
+  mul,
+  ne,
+  neg,
+  select,
+  square,
+  sub,
+  type Int,
+  type Scalar,
+} from "../trace/scalar.ts";
 import { pow } from "../trace/math.ts";
 import { MINVAL } from "../trace/vector.ts";
 import { mjtDisableBit } from "../model/enums.ts";
@@ -92,6 +107,38 @@ export function reference(m: ModelView, c: Compliance): { K: Scalar; B: Scalar }
   return {
     K: div(1, mul(square(timeconst), c.dmax * c.dmax * r1 * r1)),
     B: div(2, mul(timeconst, c.dmax)),
+  };
+}
+
+const CURVE = ["dmin", "rise", "inverseWidth", "midpoint", "power", "lower", "upper"] as const;
+
+/** The impedance numbers at runtime places: `column` gives the constants of each place. */
+export function impedanceCurves(
+  column: (name: string, of: (place: number) => number) => (place: Int) => Scalar,
+  at: (place: number) => Compliance,
+): (place: Int) => ImpedanceNumbers {
+  const columns = CURVE.map((n) => column(n, (place) => impedanceNumbers(at(place))[n]));
+  return (place) => Object.fromEntries(CURVE.map((n, i) => [n, columns[i](place)])) as unknown as ImpedanceNumbers;
+}
+
+/** K and B at runtime places: those of distinct solref and dmax are few, so they are computed once each and picked. */
+export function references(
+  m: ModelView,
+  column: (name: string, of: (place: number) => number) => (place: Int) => Scalar,
+  places: readonly Compliance[],
+): (place: Int) => { K: Scalar; B: Scalar } {
+  const keyOf = (c: Compliance) => JSON.stringify([c.solref, c.dmax]);
+  const kinds = new Map(places.map((c) => [keyOf(c), c]));
+  const keys = [...kinds.keys()];
+  const values = [...kinds.values()].map((c) => reference(m, c));
+  const kind = column("kind", (place) => keys.indexOf(keyOf(places[place])));
+  return (place) => {
+    const which = kind(place);
+    if (!isNode(which)) return values[which] ?? { K: 0, B: 0 };
+    return values.reduce((a, b, i) => ({
+      K: select(ne(which, i), a.K, b.K),
+      B: select(ne(which, i), a.B, b.B),
+    }));
   };
 }
 

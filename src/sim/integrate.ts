@@ -4,10 +4,9 @@ import { mulQuat, normalize3, normalizeQuat, type Quat, type Vec3 } from "../tra
 import { mjtDisableBit, mjtIntegrator, mjtJoint } from "../model/enums.ts";
 import { actuatorDisabled, nearestSetpoint, nextActivation } from "./actuation.ts";
 import { axisAngle } from "./kinematics.ts";
-import { copyField, SymMatrix } from "./pattern.ts";
-import { derivativeEntries } from "./derivative.ts";
+import { copyField } from "./pattern.ts";
+import type { Inertia } from "./inertia.ts";
 import { freeBodyAccelerations } from "./free_body.ts";
-import { implicitAccelerations } from "./implicit.ts";
 import { Field, type DataView, type ModelView } from "./view.ts";
 
 /** A quaternion turned by an angular velocity for a time (mju_quatIntegrate). */
@@ -43,33 +42,20 @@ export function integratePos(m: ModelView, from: Field, to: Field, velocity: (do
  * Accelerations for the velocity update: implicit in joint damping (Euler) or in the velocity derivatives of passive
  * and actuator forces (implicitfast), and of the bias forces too (implicit). Reads M, qacc, qfrc_smooth, qfrc_constraint.
  */
-function implicitAcceleration(m: ModelView, d: DataView, M: SymMatrix): Field {
-  if (m.opt.integrator === mjtIntegrator.IMPLICIT) {
-    const force = new Field("qacc_implicit", m.nv);
-    each(m.nv, (i) => force.set(i, add(d.qfrc_smooth.at(i), d.qfrc_constraint.at(i))));
-    return implicitAccelerations(m, d, M, force);
-  }
-  const entries = derivativeEntries(m, d, M.pattern);
-  if (!entries) return d.qacc;
-  const H = new SymMatrix(M.pattern, new Field("qH", M.pattern.nnz));
-  copyField(M.entries, H.entries);
-  // H = M - h dF/dv
-  for (const { entry, value } of entries) {
-    H.entries.set(entry, add(H.entries.at(entry), mul(mul(m.timestep, -1), value)));
-  }
-  const diaginv = new Field("qHDiagInv", m.nv);
-  H.factor(diaginv);
+function implicitAcceleration(m: ModelView, d: DataView, inertia: Inertia): Field {
+  const implicit = inertia.implicit();
+  if (!implicit) return d.qacc;
   const qacc = new Field("qacc_implicit", m.nv);
   each(m.nv, (i) => qacc.set(i, add(d.qfrc_smooth.at(i), d.qfrc_constraint.at(i))));
-  const free = freeBodyAccelerations(m, d, M, qacc);
-  H.solve(diaginv, qacc);
+  const free = freeBodyAccelerations(m, d, inertia, qacc);
+  implicit.solve(qacc);
   for (const [dof, value] of free) qacc.set(dof, value);
   return qacc;
 }
 
 /** Semi-implicit step: velocities, then positions with the new velocities (mj_Euler, mj_implicit, mj_advance). */
-export function advance(m: ModelView, d: DataView, M: SymMatrix): void {
-  const qacc = implicitAcceleration(m, d, M);
+export function advance(m: ModelView, d: DataView, inertia: Inertia): void {
+  const qacc = implicitAcceleration(m, d, inertia);
   advanceActivations(m, d, (i) => d.act_dot.at(i));
   each(m.nv, (i) => d.qvel.set(i, add(d.qvel.at(i), mul(m.timestep, qacc.at(i)))));
   integratePos(m, d.qpos, d.qpos, (i) => d.qvel.at(i), m.timestep);

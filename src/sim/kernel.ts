@@ -8,11 +8,12 @@ import { constraintBound } from "../model/pairs.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
 import { nefc } from "./counts.ts";
 import type { Evaluation } from "./forward.ts";
+import { JointInertia, jointInertia } from "./inertia.ts";
 import { rnePostConstraint } from "./rne_post.ts";
 import { sensors } from "./sensor/index.ts";
 import { subtreeVelocity } from "./sensor/subtree.ts";
 import { APPLIED, RecordIO, stateFields, type AppliedForce } from "./state.ts";
-import { badStateBit, Status } from "./status.ts";
+import { badFieldBit, badStateBit, Status } from "./status.ts";
 import { step } from "./step.ts";
 import { tendonJacobian } from "./tendon.ts";
 import { actuatorMoment } from "./transmission.ts";
@@ -40,6 +41,7 @@ export interface KernelSpec {
   readonly params: readonly { readonly name: string; readonly type: "f32" | "i32" | "u32" }[];
 }
 
+const MATRICES = ["crb", "M", "qLD", "qLDiagInv"] as const;
 /** Derived fields that need contact forces propagated to bodies. */
 const POST_CONSTRAINT: ReadonlySet<FieldName> = new Set<FieldName>(["cacc", "cfrc_int", "cfrc_ext"]);
 
@@ -128,6 +130,9 @@ export class WorldKernel {
     if (this.wants("ncon")) d.ncon.set(0, toF32(e.slots.ncon));
     if (this.wants("nefc")) d.nefc.set(0, toF32(nefc(this.m, e)));
     if (this.wants("solver_niter")) d.solver_niter.set(0, toF32(e.solution.niter));
+    // articulated bodies need no M: made where it is read
+    if (!(e.inertia instanceof JointInertia) && MATRICES.some((name) => this.wants(name)))
+      jointInertia(this.m, d, stage);
     if (this.wants("ten_J")) tendonJacobian(this.m, d);
     if (this.wants("actuator_moment")) actuatorMoment(this.m, d);
     if (this.wants("subtree_linvel") || this.wants("subtree_angmom")) subtreeVelocity(this.m, d);
@@ -142,9 +147,9 @@ export class WorldKernel {
 
   /** Flags state that is not finite or beyond mjMAXVAL (mj_checkPos, mj_checkVel, mj_checkAcc). */
   private check(): void {
-    this.flag(badStateBit(this.d.qpos.all(), Status.BAD_QPOS));
-    this.flag(badStateBit(this.d.qvel.all(), Status.BAD_QVEL));
-    this.flag(badStateBit(this.d.qacc.all(), Status.BAD_QACC));
+    this.flag(badFieldBit(this.d.qpos, Status.BAD_QPOS));
+    this.flag(badFieldBit(this.d.qvel, Status.BAD_QVEL));
+    this.flag(badFieldBit(this.d.qacc, Status.BAD_QACC));
   }
 }
 

@@ -1,16 +1,18 @@
 // constraint rows other than those of contacts, in MuJoCo's order: equality, friction loss, limits (mj_makeConstraint)
+import { unrolling } from "../trace/graph.ts";
 import { lt, min, mul, neg, select, sub, type Scalar } from "../trace/scalar.ts";
 import type { Quat } from "../trace/vector.ts";
 import { mjtConstraint, mjtDisableBit, mjtJoint } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
 import { equalityDofs, equalityRows } from "./equality.ts";
-import { ballRotation, makeRow, type Row, type RowSpec } from "./rows.ts";
+import { frictionLoop, isWide, limitLoop } from "./row_loops.ts";
+import { ballRotation, makeRow, type Row, type RowLoop, type Rows, type RowSpec } from "./rows.ts";
 import type { Arm } from "./arms.ts";
 import { tendonArms, tendonDofs } from "./tendon.ts";
 import type { DataView, ModelView } from "./view.ts";
 
 /** The rows of a model. Reads what `equalityRows` does. */
-export function constraintRows(m: ModelView, d: DataView): Row[] {
+export function constraintRows(m: ModelView, d: DataView): Rows {
   const on = (bit: number) => (m.opt.disableflags & (bit | mjtDisableBit.CONSTRAINT)) === 0;
   return [
     ...(on(mjtDisableBit.EQUALITY) ? equalityRows(m, d) : []),
@@ -35,23 +37,25 @@ const jacOf = (arms: readonly Arm[], scale: Scalar = 1): Row["jac"] =>
   arms.map(({ dof, coef }) => ({ dof, value: mul(scale, coef) }));
 
 /** Friction loss of dofs and tendons (mj_instantiateFriction). */
-function frictionRows(m: ModelView, d: DataView): Row[] {
+function frictionRows(m: ModelView, d: DataView): Rows {
   const { model } = m;
-  const rows: Row[] = [];
-  for (let i = 0; i < m.nv; i++) {
-    if (!model.dof_frictionloss[i]) continue;
-    const spec = {
-      type: mjtConstraint.FRICTION_DOF,
-      id: i,
-      jac: [{ dof: i, value: 1 }],
-      pos: 0,
-      solref: pick(model.dof_solref, i, 2),
-      solimp: pick(model.dof_solimp, i, 5),
-      diagApprox: m.dof_invweight0.at(i),
-      frictionloss: m.dof_frictionloss.at(i),
-    };
-    rows.push(makeRow(m, d, spec));
-  }
+  const rows: (Row | RowLoop)[] = [];
+  const dofs = Array.from({ length: m.nv }, (_, i) => i).filter((i) => model.dof_frictionloss[i] !== 0);
+  if (!unrolling() && dofs.length > 1) rows.push(frictionLoop(m, d, dofs));
+  else
+    for (const i of dofs) {
+      const spec = {
+        type: mjtConstraint.FRICTION_DOF,
+        id: i,
+        jac: [{ dof: i, value: 1 }],
+        pos: 0,
+        solref: pick(model.dof_solref, i, 2),
+        solimp: pick(model.dof_solimp, i, 5),
+        diagApprox: m.dof_invweight0.at(i),
+        frictionloss: m.dof_frictionloss.at(i),
+      };
+      rows.push(makeRow(m, d, spec));
+    }
   for (let t = 0; t < m.ntendon; t++) {
     if (!(model.tendon_frictionloss[t] > 0)) continue;
     const jac = jacOf(tendonArms(m, d, t));
@@ -91,16 +95,24 @@ function rangeRows(
       active: lt(pos, spec.margin),
       ...(spec.type === mjtConstraint.LIMIT_TENDON ? { tendons: [{ tendon: spec.id, times: sign }] } : {}),
     });
-  if (high - low >= 2 * spec.margin) return [row(min(below, above), select(lt(below, above), 1, -1))];
+  if (isWide([low, high], spec.margin)) return [row(min(below, above), select(lt(below, above), 1, -1))];
   return [row(below, 1), row(above, -1)];
 }
 
+/** Whether one row serves both ends of a hinge's or slide's range. */
+const isPlainLimit = (model: Model, j: number): boolean =>
+  model.jnt_type[j] !== mjtJoint.BALL && isWide([...model.jnt_range.subarray(2 * j, 2 * j + 2)], model.jnt_margin[j]);
+
 /** Limits of joints (mj_instantiateLimit). */
-function jointLimits(m: ModelView, d: DataView): Row[] {
+function jointLimits(m: ModelView, d: DataView): Rows {
   const { model } = m;
-  const rows: Row[] = [];
-  for (let j = 0; j < m.njnt; j++) {
-    if (!model.jnt_limited[j] || model.jnt_type[j] === mjtJoint.FREE) continue;
+  const rows: (Row | RowLoop)[] = [];
+  const limited = Array.from({ length: m.njnt }, (_, j) => j).filter(
+    (j) => model.jnt_limited[j] && model.jnt_type[j] !== mjtJoint.FREE,
+  );
+  const alike = unrolling() ? [] : limited.filter((j) => isPlainLimit(model, j));
+  if (alike.length > 1) rows.push(limitLoop(m, d, alike));
+  for (const j of alike.length > 1 ? limited.filter((j) => !alike.includes(j)) : limited) {
     const [dof, at] = [model.jnt_dofadr[j], model.jnt_qposadr[j]];
     const spec = {
       type: mjtConstraint.LIMIT_JOINT,

@@ -142,7 +142,7 @@ const norm = (x: readonly Scalar[]): Scalar => (x.length === 1 ? x[0] : sqrt(sum
 
 /** A force on each body that holds part of its weight, summed up the trees and taken along each dof. */
 function gravityCompensation(m: ModelView, d: DataView): void {
-  const lift = new Field("gravcomp", 6 * m.nbody);
+  const lift = new Field("gravcomp", 6 * m.nbody, 6);
   each(m.nbody, (b) => {
     const force = scale3(m.gravity, neg(mul(m.body_gravcomp.at(b), m.body_mass.at(b))));
     lift.setRow(b, aboutTree(m, d, b, ZERO3, force, d.xipos.vec3(b)));

@@ -1,6 +1,6 @@
 // sparsity of symmetric matrices over dofs, known when a kernel is traced
-import { each, table } from "../trace/control.ts";
-import { add, div, isNode, mul, sub, type Int } from "../trace/scalar.ts";
+import { each, table, variable } from "../trace/control.ts";
+import { add, div, isNode, mul, sub, type Int, type Scalar } from "../trace/scalar.ts";
 import type { Field } from "./view.ts";
 
 /**
@@ -184,7 +184,14 @@ export class SymMatrix {
 /** 0 + 1 + ... + a */
 const triangle = (a: Int): Int => (isNode(a) ? div(mul(a, add(a, 1)), 2) : (a * (a + 1)) / 2);
 
-/** Copies a field element by element. */
+/** Copies a field row by row. */
 export function copyField(from: Field, to: Field): void {
-  each(to.length, (i: Int) => to.set(i, from.at(i)));
+  each(to.rows, (i: Int) => to.setRow(i, from.slice(i, to.width)));
+}
+
+/** The inner product of two fields. */
+export function dotFields(a: Field, b: Field): Scalar {
+  const total = variable("dot", 0);
+  each(a.length, (i) => total.set(add(total.get(), mul(a.at(i), b.at(i)))));
+  return total.get();
 }

@@ -1,5 +1,5 @@
 // which form a model's kernels take: straight-line code, or runtime loops over tables
-import { geomPairs } from "../model/pairs.ts";
+import { constraintBound, geomPairs } from "../model/pairs.ts";
 import type { Model } from "../model/model.ts";
 import { pairDofs } from "./contact_rows.ts";
 import { rowDofs } from "./make_constraint.ts";
@@ -20,4 +20,13 @@ export function unrollByDefault(model: Model): boolean {
   const { rows } = coupledPattern(model, groups);
   const products = rows.reduce((n, { length }) => n + (length * (length - 1)) / 2, 0);
   return products <= MAX_FACTOR_PRODUCTS;
+}
+
+/** Contacts that rolled kernels keep at once unless told otherwise: large scenes have thousands of candidates. */
+const MAX_POOL = 128;
+
+/** Room for contacts where none is asked for: all that the candidate pairs can make, or a pool of rolled kernels. */
+export function defaultContacts(model: Model, unroll: boolean): number {
+  const { nconmax } = constraintBound(model);
+  return unroll ? nconmax : Math.min(nconmax, MAX_POOL);
 }

@@ -2,24 +2,23 @@
 import { current } from "../trace/graph.ts";
 import type { Bool, Int, Scalar } from "../trace/scalar.ts";
 import type { ContactRows } from "./contact_rows.ts";
-import type { Pattern, SymMatrix } from "./pattern.ts";
-import type { Row } from "./rows.ts";
+import type { ContactLaw } from "./cone.ts";
+import type { Rows } from "./rows.ts";
+import type { Space } from "./space.ts";
 import type { ModelView } from "./view.ts";
 
-/** Everything the solver minimises over: M and its factors, rows, contacts. */
+/** Everything the solver minimises over: rows, contacts, and the space that holds the quadratic part. */
 export interface Problem {
-  readonly M: SymMatrix;
-  readonly factors: SymMatrix;
-  readonly rows: readonly Row[];
+  readonly rows: Rows;
   readonly contacts: ContactRows;
-  /** The pattern of M + Jᵀ D J over all rows that may ever be active. */
-  readonly hessian: Pattern;
+  /** `law`: what a contact does at the solver's current point, at its index and slot. */
+  readonly space: (law: (index: Int, slot: Int) => ContactLaw) => Space;
 }
 
 /** What the solve leaves for later stages. */
 export interface Solution {
-  /** Force of each of `rows`. */
-  readonly rowForce: readonly Scalar[];
+  /** Force of a row, by its place in `listRows`. */
+  readonly rowForce: (row: number) => Scalar;
   /** Wrench of a contact in its frame. */
   contactForce(index: Int, slot: Int): readonly Scalar[];
   readonly niter: Int;

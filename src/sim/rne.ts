@@ -20,8 +20,8 @@ export function worldAcceleration(m: ModelView): Spatial {
  */
 export function rne(m: ModelView, d: DataView): void {
   // without joint accelerations: not the cacc and cfrc_int that sensors read
-  const cacc = new Field("cacc_bias", 6 * m.nbody);
-  const cfrc = new Field("cfrc_bias", 6 * m.nbody);
+  const cacc = new Field("cacc_bias", 6 * m.nbody, 6);
+  const cfrc = new Field("cfrc_bias", 6 * m.nbody, 6);
   cacc.setRow(0, worldAcceleration(m));
   cfrc.setRow(0, ZERO6);
 

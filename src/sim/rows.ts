@@ -14,8 +14,10 @@ import {
   select,
   sub,
   type Bool,
+  type Int,
   type Scalar,
 } from "../trace/scalar.ts";
+import { loop } from "../trace/control.ts";
 import { atan2 } from "../trace/math.ts";
 import { normalize3, normalizeQuat, scale3, type Quat, type Vec3 } from "../trace/vector.ts";
 import { mjtConstraint } from "../model/enums.ts";
@@ -30,7 +32,7 @@ export interface Row {
   readonly type: number;
   /** The equality constraint, dof, joint or tendon (efc_id). */
   readonly id: number;
-  readonly jac: readonly { readonly dof: number; readonly value: Scalar }[];
+  readonly jac: readonly { readonly dof: Int; readonly value: Scalar }[];
   /** Whether the row exists in this state; an absent row has D = 0. */
   readonly active: Bool;
   /** 1 / R (efc_D), 0 while absent. */
@@ -40,13 +42,34 @@ export interface Row {
   readonly frictionloss: Scalar;
   /** Violation of an equality, or distance to a limit, and where it begins to act (efc_pos, efc_margin). */
   readonly pos: Scalar;
-  readonly margin: number;
+  readonly margin: Scalar;
   /** The tendons whose Jacobians make up the row, and how often each. */
   readonly tendons: readonly { readonly tendon: number; readonly times: Scalar }[];
 }
 
+/** Rows of like joints in a runtime loop. */
+export interface RowLoop {
+  readonly count: number;
+  at(k: Int): Row;
+}
+
+/** The rows of a world, in line or in loops. */
+export type Rows = readonly (Row | RowLoop)[];
+
+/** Runs `body` for each row, in a runtime loop where rows are in one. */
+export function eachRow(rows: Rows, body: (row: Row) => void): void {
+  for (const r of rows) {
+    if ("count" in r) loop(r.count, (k) => body(r.at(k)), { label: "rows" });
+    else body(r);
+  }
+}
+
+/** Every row, at constant places. */
+export const listRows = (rows: Rows): Row[] =>
+  rows.flatMap((r) => ("count" in r ? Array.from({ length: r.count }, (_, k) => r.at(k)) : [r]));
+
 /** J x of a row. */
-export function rowDot(row: Row, x: (dof: number) => Scalar): Scalar {
+export function rowDot(row: Row, x: (dof: Int) => Scalar): Scalar {
   return row.jac.reduce<Scalar>((s, { dof, value }) => add(s, mul(value, x(dof))), 0);
 }
 

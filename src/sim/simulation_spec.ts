@@ -3,7 +3,6 @@ import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import { fieldSize, fieldsOf, type FieldName } from "../model/fields.ts";
 import { withOptions, type Model, type OptionOverrides } from "../model/model.ts";
-import { constraintBound } from "../model/pairs.ts";
 import { checkSupported } from "../model/supported.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { ArenaRequest } from "../memory/request.ts";
@@ -11,7 +10,7 @@ import { planOf, type BatchSpec, type PlanContext, type PlannedBatch } from "./b
 import { planContext, type PlacementOptions } from "./device.ts";
 import { mayOverflow, traceSimulation } from "./kernel.ts";
 import { simParams } from "./params.ts";
-import { unrollByDefault } from "./policy.ts";
+import { defaultContacts, unrollByDefault } from "./policy.ts";
 import { snapshotArenas } from "./snapshot.ts";
 import { fieldRequest, stateFields } from "./state.ts";
 
@@ -82,13 +81,14 @@ function checkOutputs(outputs: readonly string[]): void {
 function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: number) => BatchSpec {
   const applied = options.applied ?? true;
   const outputs = options.outputs ?? [];
-  const nconmax = options.nconmax ?? constraintBound(model).nconmax;
+  const unroll = options.unroll ?? unrollByDefault(model);
+  const nconmax = options.nconmax ?? defaultContacts(model, unroll);
   const base = {
     model,
     nconmax,
     applied,
     outputs,
-    unroll: options.unroll ?? unrollByDefault(model),
+    unroll,
     exact: options.device === "cpu-f64",
   };
   const size = (name: FieldName) => fieldSize(model, name);

@@ -1,5 +1,6 @@
 // the arenas of a batch and how a kernel reads and writes one world's record in them
-import { load4, store4, world, type Four } from "../trace/control.ts";
+import { load4, loop, store4, world, type Four } from "../trace/control.ts";
+import { unrolling } from "../trace/graph.ts";
 import { add, div, mul, sub, type Int, type Scalar } from "../trace/scalar.ts";
 import { fieldSize, type StateFieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
@@ -36,43 +37,71 @@ export class RecordIO {
   }
 
   /** Index, in fours, of quad `quad` of a field of this invocation's world. */
-  private index(field: FieldLayout, quad: number): Int {
+  private index(field: FieldLayout, quad: Int): Int {
     const { tileWidth, worldVec4s, sharedBytes } = this.layout;
     const w = world();
     // rows: one field, padded to whole fours
-    if (this.layout.layout === "rows") return add(mul(w, field.perWorld / 4), quad + sharedBytes / 16);
+    if (this.layout.layout === "rows") return add(mul(w, field.perWorld / 4), add(quad, sharedBytes / 16));
     const tile = div(w, tileWidth);
     const lane = sub(w, mul(tile, tileWidth));
     const base = add(mul(tile, worldVec4s * tileWidth), lane);
-    return add(base, (field.worldOffset + quad) * tileWidth + sharedBytes / 16);
+    return add(base, add(mul(add(quad, field.worldOffset), tileWidth), sharedBytes / 16));
   }
 
   has(name: string): boolean {
     return this.layout.fields.some((f) => f.name === name);
   }
 
-  load(name: string, type: "f32" | "u32" = "f32"): Scalar[] {
+  /** Elements from `start` on, a multiple of four. */
+  load(name: string, type: "f32" | "u32" = "f32", start = 0): Scalar[] {
     const field = this.field(name);
     const out: Scalar[] = [];
-    for (let q = 0; q < field.worldVec4s; q++) out.push(...load4(this.layout.name, this.index(field, q), type));
-    return out.slice(0, field.perWorld);
+    for (let q = start / 4; q < field.worldVec4s; q++) out.push(...load4(this.layout.name, this.index(field, q), type));
+    return out.slice(0, field.perWorld - start);
   }
 
-  store(name: string, values: readonly Scalar[], type: "f32" | "u32" = "f32"): void {
+  /** Elements from `start` on, a multiple of four. */
+  store(name: string, values: readonly Scalar[], type: "f32" | "u32" = "f32", start = 0): void {
     const field = this.field(name);
-    for (let q = 0; q < field.worldVec4s; q++) {
-      const four = [0, 1, 2, 3].map((k) => values[4 * q + k] ?? 0) as unknown as Four;
+    for (let q = start / 4; q < field.worldVec4s; q++) {
+      const four = [0, 1, 2, 3].map((k) => values[4 * q + k - start] ?? 0) as unknown as Four;
       store4(this.layout.name, this.index(field, q), four, type);
     }
   }
 
   loadInto(target: Field): void {
     if (target.length === 0) return;
-    this.load(target.name).forEach((x, i) => target.set(i, x));
+    const start = this.eachGroup(target, (quads, rows) => {
+      const values = quads.flatMap((q) => load4(this.layout.name, this.index(this.field(target.name), q)));
+      rows.forEach((row, k) => target.setRow(row, values.slice(k * target.width, (k + 1) * target.width)));
+    });
+    if (start < target.length) this.load(target.name, "f32", start).forEach((x, i) => target.set(start + i, x));
   }
 
   storeFrom(source: Field): void {
-    if (source.length > 0) this.store(source.name, source.all());
+    if (source.length === 0) return;
+    const start = this.eachGroup(source, (quads, rows) => {
+      const values = rows.flatMap((row) => source.slice(row, source.width));
+      quads.forEach((q, k) => {
+        const four = values.slice(4 * k, 4 * k + 4) as unknown as Four;
+        store4(this.layout.name, this.index(this.field(source.name), q), four);
+      });
+    });
+    if (start < source.length) this.store(source.name, source.all().slice(start), "f32", start);
+  }
+
+  /**
+   * Runs `body` in a runtime loop over as many whole fours as make up whole rows, where kernels are rolled: compiling
+   * takes long for each place that touches a buffer. Returns how many elements that covers.
+   */
+  private eachGroup(f: Field, body: (quads: Int[], rows: Int[]) => void): number {
+    if (unrolling()) return 0;
+    const group = lcm(f.width, 4);
+    const count = Math.floor(f.length / group);
+    if (count < 2) return 0;
+    const parts = (n: number, k: Int) => Array.from({ length: group / n }, (_, i) => add(mul(k, group / n), i));
+    loop(count, (k) => body(parts(4, k), parts(f.width, k)), { label: "records" });
+    return count * group;
   }
 }
 
@@ -89,3 +118,9 @@ export function mocapFrames(model: Model): { mocap_pos?: number[]; mocap_quat?: 
   }
   return { mocap_pos: pos, mocap_quat: quat };
 }
+
+const lcm = (a: number, b: number): number => {
+  let x = a;
+  while (x % b !== 0) x += a;
+  return x;
+};

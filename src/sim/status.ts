@@ -1,4 +1,6 @@
 // the status word: what went wrong in a world, one bit each
+import { each, flag } from "../trace/control.ts";
+import { unrolling } from "../trace/graph.ts";
 import { mjMAXVAL } from "../model/enums.ts";
 import {
   and,
@@ -12,6 +14,7 @@ import {
   type Int,
   type Scalar,
 } from "../trace/scalar.ts";
+import type { Field } from "./view.ts";
 
 /** Bits of the status word of a world. */
 export const Status = {
@@ -46,6 +49,14 @@ export const badStateBit = (values: readonly Scalar[], bit: number): Int =>
     values.reduce<Bool>((ok, x) => and(ok, isWithinMax(x)), true),
     bit,
   );
+
+/** The same of a field, in a runtime loop where kernels are rolled. */
+export function badFieldBit(field: Field, bit: number): Int {
+  if (unrolling()) return badStateBit(field.all(), bit);
+  const ok = flag("ok", true);
+  each(field.length, (i) => ok.set(and(ok.get(), isWithinMax(field.at(i)))));
+  return unless(ok.get(), bit);
+}
 
 // on the bits, as isFinite32
 const isWithinMax = (x: Scalar): Bool => le(band(bitcastU32(x), 0x7fffffff), bitcastU32(mjMAXVAL));

@@ -23,7 +23,7 @@ export function step(m: ModelView, d: DataView, options: StepOptions): void {
     const evaluation = forward(m, d, options);
     options.observe?.(evaluation);
     options.after?.(evaluation);
-    stage("integrate", () => when(options.moves ?? true, () => advance(m, d, evaluation.M)));
+    stage("integrate", () => when(options.moves ?? true, () => advance(m, d, evaluation.inertia)));
   }
 }
 

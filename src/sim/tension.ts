@@ -6,6 +6,7 @@ import { mjtTrn } from "../model/enums.ts";
 import { tendonArmature } from "./added.ts";
 import type { ConstraintForces } from "./contact.ts";
 import { tendonDamper, tendonSpring } from "./passive.ts";
+import { listRows } from "./rows.ts";
 import { spatialTendon, spatialTendonBias } from "./spatial_tendon.ts";
 import { isFixed, tendonArms } from "./tendon.ts";
 import type { DataView, ModelView } from "./view.ts";
@@ -18,9 +19,9 @@ function tension(m: ModelView, d: DataView, t: number, { rows, rowForce }: Const
     if (model.actuator_trntype[i] !== mjtTrn.TENDON || model.actuator_trnid[2 * i] !== t) continue;
     force = add(force, mul(m.actuator_gear.at(6 * i), d.actuator_force.at(i)));
   }
-  rows.forEach((row, r) => {
+  listRows(rows).forEach((row, r) => {
     for (const { tendon, times } of row.tendons) {
-      if (tendon === t) force = add(force, mul(times, rowForce[r]));
+      if (tendon === t) force = add(force, mul(times, rowForce(r)));
     }
   });
   const armature = tendonArmature(model, t);

@@ -5,7 +5,7 @@ import { add, isNode, mul, type Int, type Scalar } from "../trace/scalar.ts";
 import type { Spatial, Inertia } from "../trace/spatial.ts";
 import type { Mat3, Quat, Vec3 } from "../trace/vector.ts";
 import { CorralError } from "../core/errors.ts";
-import { fieldSize, type FieldName } from "../model/fields.ts";
+import { fieldShape, fieldSize, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
 
 /** Reads of flat data in rows; `i` counts rows of the accessor's width. */
@@ -62,46 +62,91 @@ export function scalarTable(name: string, values: readonly Scalar[]): (index: In
   };
 }
 
-/** One field of the data: registers where code is straight-line, a private array where it is rolled. */
+/**
+ * One field of the data: registers where code is straight-line; private arrays, one for each component of a row, where
+ * it is rolled (drivers compile long for a long array, in proportion to the square of its length).
+ */
 export class Field extends Rows {
   readonly name: string;
   readonly length: number;
+  /** Numbers of a row: 3 for positions, 6 for spatial vectors, 1 for flat fields. */
+  readonly width: number;
   private registers: (Variable | undefined)[] = [];
-  private indexed: LocalArray | undefined;
+  private readonly components: readonly LocalArray[];
 
-  constructor(name: string, length: number) {
+  /** `indexed`: whether rows are read at runtime indices. Default: as the policy of the kernel says. */
+  constructor(name: string, length: number, width = 1, indexed = !current().unroll) {
     super();
     this.name = name;
     this.length = length;
-    if (!current().unroll && length > 0) this.indexed = array(name, length);
+    this.width = width;
+    this.components =
+      indexed && length > 0
+        ? Array.from({ length: width }, (_, k) => array(width === 1 ? name : `${name}_${k}`, length / width))
+        : [];
   }
 
-  private register(index: Int): Variable {
+  private register(index: number): Variable {
+    return (this.registers[index] ??= variable(`${this.name}_${index}`));
+  }
+
+  /** The component and the row of a flat index; at run time only rows as wide as the field's can be addressed. */
+  private place(index: Int): { component: LocalArray; row: Int } {
+    if (!isNode(index)) {
+      return { component: this.components[index % this.width], row: Math.floor(index / this.width) };
+    }
+    if (this.width === 1) return { component: this.components[0], row: index };
+    throw this.badIndex(`has rows of ${this.width} and was read at a flat runtime index. Read whole rows`);
+  }
+
+  private badIndex(what: string): CorralError {
+    return new CorralError("trace-index", `${this.name} ${what}.`, { name: this.name });
+  }
+
+  private check(index: Int): void {
     if (isNode(index)) {
-      throw new CorralError(
-        "trace-index",
-        `${this.name} is in registers and was read at a runtime index. Use an array() of its own.`,
-      );
+      if (this.components.length > 0) return;
+      throw this.badIndex("is in registers and was read at a runtime index. Use an array() of its own");
     }
     if (!(index >= 0 && index < this.length)) {
       throw new CorralError("trace-index", `${this.name}[${index}] is outside its ${this.length} elements.`);
     }
-    return (this.registers[index] ??= variable(`${this.name}_${index}`));
   }
 
   at(index: Int): Scalar {
-    return this.indexed ? this.indexed.get(index) : this.register(index).get();
+    this.check(index);
+    if (this.components.length === 0) return this.register(index as number).get();
+    const { component, row } = this.place(index);
+    return component.get(row);
   }
 
   set(index: Int, value: Scalar): void {
-    if (this.indexed) this.indexed.set(index, value);
-    else this.register(index).set(value);
+    this.check(index);
+    if (this.components.length === 0) return this.register(index as number).set(value);
+    const { component, row } = this.place(index);
+    component.set(row, value);
+  }
+
+  override slice(i: Int, width: number): Scalar[] {
+    if (!isNode(i) || this.components.length === 0 || this.width === 1) return super.slice(i, width);
+    if (width !== this.width) throw this.badIndex(`has rows of ${this.width} and was read in rows of ${width}`);
+    return this.components.map((c) => c.get(i));
   }
 
   /** Sets row `i`; the width is that of `values`. */
   setRow(i: Int, values: readonly Scalar[]): void {
+    if (isNode(i) && this.components.length > 0 && this.width > 1) {
+      if (values.length !== this.width) throw this.badIndex(`has rows of ${this.width} and is given ${values.length}`);
+      values.forEach((v, k) => this.components[k].set(i, v));
+      return;
+    }
     const start = mul(i, values.length);
     values.forEach((v, k) => this.set(add(start, k), v));
+  }
+
+  /** Rows of this field. */
+  get rows(): number {
+    return this.length / this.width;
   }
 
   /** All elements, at constant indices. */
@@ -172,7 +217,8 @@ export function dataView(model: Model, zero: readonly FieldName[] = []): DataVie
       if (typeof name !== "string") return undefined;
       let field = fields.get(name);
       if (!field) {
-        field = new Field(name, fieldSize(model, name as FieldName));
+        const shape = fieldShape(model, name as FieldName);
+        field = new Field(name, fieldSize(model, name as FieldName), shape.length > 1 ? shape.at(-1) : 1);
         fields.set(name, field);
       }
       return field;

@@ -15,9 +15,9 @@ export interface OurContact {
 
 /** The active contacts of a result, in order. */
 export function ourContacts(model: Model, result: Result): OurContact[] {
-  const pairOf = geomPairs(model).flatMap((p) => Array<GeomPair>(p.ncon).fill(p));
+  const pairs = geomPairs(model);
   return Array.from({ length: result.count[0] }, (_, i) => ({
-    pair: pairOf[result.slot[i]],
+    pair: pairs[result.pair[i]],
     at: (name, width) => Array.from(result[name].subarray(i * width, (i + 1) * width)),
   }));
 }

@@ -14,7 +14,8 @@ import type { ConstraintForces, Contacts } from "../../src/sim/contact.ts";
 import { contactRows, type ContactRows } from "../../src/sim/contact_rows.ts";
 import { nefc } from "../../src/sim/counts.ts";
 import { crb, factorM } from "../../src/sim/crb.ts";
-import { forward, hessianPattern, type Evaluation } from "../../src/sim/forward.ts";
+import { forward, type Evaluation } from "../../src/sim/forward.ts";
+import { JointInertia } from "../../src/sim/inertia.ts";
 import { advance } from "../../src/sim/integrate.ts";
 import { kinematics } from "../../src/sim/kinematics.ts";
 import { passive } from "../../src/sim/passive.ts";
@@ -22,7 +23,7 @@ import { SymMatrix, treePattern } from "../../src/sim/pattern.ts";
 import { rne } from "../../src/sim/rne.ts";
 import { rnePostConstraint } from "../../src/sim/rne_post.ts";
 import { constraintRows } from "../../src/sim/make_constraint.ts";
-import type { Row } from "../../src/sim/rows.ts";
+import { listRows, type Row } from "../../src/sim/rows.ts";
 import { sensors } from "../../src/sim/sensor/index.ts";
 import { solve } from "../../src/sim/solver.ts";
 import { step } from "../../src/sim/step.ts";
@@ -46,31 +47,33 @@ export const STATE: readonly FieldName[] = [
 ];
 
 const M = (m: ModelView, d: DataView) => new SymMatrix(treePattern(m.model), d.M);
-const factors = (m: ModelView, d: DataView) => new SymMatrix(treePattern(m.model), d.qLD);
+const inertia = (m: ModelView, d: DataView) =>
+  new JointInertia(m, d, M(m, d), new SymMatrix(treePattern(m.model), d.qLD));
 const contactsOf = (m: ModelView, d: DataView) => collision(m, d, geomPairs(m.model), constraintBound(m.model).nconmax);
 
-/** The active contacts: how many, and of each its slot and the numbers that `each` names. */
+/** The active contacts: how many, and of each its pair and the numbers that `each` names. */
 function listContacts(
   slots: ContactSlots,
   each: Record<string, { length: number; of: (slot: Int, index: Int) => readonly Scalar[] }>,
 ): Outputs {
-  const slotList = outputList("out_slot", slots.nconmax);
+  const pairList = outputList("out_pair", slots.nconmax);
+  const pairOf = slots.table("out_pair_of", (p) => slots.pairs.indexOf(p), "i32");
   const lists = Object.entries(each).map(([name, e]) => ({
     name,
     ...e,
     list: outputList(`out_${name}`, e.length * slots.nconmax),
   }));
   slots.each((index, slot) => {
-    slotList.set(index, slot);
+    pairList.set(index, pairOf(slot));
     for (const { length, of, list } of lists)
       of(slot, index).forEach((x, k) => list.set(add(mul(index, length), k), x));
   });
-  const out: Record<string, readonly Scalar[]> = { count: [slots.count], ncon: [slots.ncon], slot: slotList.all() };
+  const out: Record<string, readonly Scalar[]> = { count: [slots.count], ncon: [slots.ncon], pair: pairList.all() };
   for (const { name, list } of lists) out[name] = list.all();
   return out;
 }
 
-function listRows(m: ModelView, rows: readonly Row[]): Outputs {
+function rowOutputs(m: ModelView, rows: readonly Row[]): Outputs {
   const dense = (row: Row) => Array.from({ length: m.nv }, (_, i) => row.jac.find((e) => e.dof === i)?.value ?? 0);
   return {
     row_type: rows.map((r) => r.type),
@@ -180,8 +183,9 @@ function givenRowForces(m: ModelView, rows: readonly Row[], given: (name: string
 
 /** MuJoCo's forces of constraints, as our stages see them. */
 function forcesFrom(m: ModelView, d: DataView, given: (name: string) => readonly Scalar[]): ConstraintForces {
-  const rows = constraintRows(m, d);
-  return { contacts: contactsFrom(m, given("contacts")), rows, rowForce: givenRowForces(m, rows, given) };
+  const rows = listRows(constraintRows(m, d));
+  const forces = givenRowForces(m, rows, given);
+  return { contacts: contactsFrom(m, given("contacts")), rows, rowForce: (r) => forces[r] };
 }
 
 const JOINTS: readonly FieldName[] = ["qpos", "qvel"];
@@ -212,7 +216,7 @@ const CONSTRAINT: readonly FieldName[] = [
 ];
 
 function integrated(m: ModelView, d: DataView): void {
-  advance(m, d, M(m, d));
+  advance(m, d, inertia(m, d));
 }
 
 /** Every stage by MuJoCo's name, in order. */
@@ -319,12 +323,15 @@ export const STAGES = {
       "qLDiagInv",
     ],
     writes: ["qfrc_smooth", "qacc_smooth"],
-    run: (m, d) => acceleration(m, d, factors(m, d)),
+    run: (m, d) => acceleration(m, d, inertia(m, d)),
   },
   make_constraint: {
     reads: CONSTRAINT,
     writes: [],
-    run: (m, d) => ({ ...listRows(m, constraintRows(m, d)), ...listBlocks(m, d, contactRows(m, d, contactsOf(m, d))) }),
+    run: (m, d) => ({
+      ...rowOutputs(m, listRows(constraintRows(m, d))),
+      ...listBlocks(m, d, contactRows(m, d, contactsOf(m, d))),
+    }),
   },
   solver: {
     reads: [...CONSTRAINT, "M", "qLD", "qLDiagInv", "qfrc_smooth", "qacc_smooth", "qacc_warmstart"],
@@ -332,17 +339,11 @@ export const STAGES = {
     run(m, d) {
       const rows = constraintRows(m, d);
       const contacts = contactRows(m, d, contactsOf(m, d));
-      const solution = solve(m, d, {
-        M: M(m, d),
-        factors: factors(m, d),
-        rows,
-        contacts,
-        hessian: hessianPattern(m, rows),
-      });
+      const solution = solve(m, d, { rows, contacts, space: inertia(m, d).space(rows, contacts) });
       const force = { length: contacts.dim, of: (s: Int, i: Int) => solution.contactForce(i, s) };
       return {
-        ...listRows(m, rows),
-        row_force: solution.rowForce,
+        ...rowOutputs(m, listRows(rows)),
+        row_force: listRows(rows).map((_, r) => solution.rowForce(r)),
         ...listContacts(contacts.slots, contacts.dim ? { force } : {}),
         niter: [solution.niter],
         converged: [select(solution.converged, 1, 0, "f32")],

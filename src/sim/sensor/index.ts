@@ -15,6 +15,7 @@ import {
 } from "../../trace/vector.ts";
 import { mjtConstraint, mjtDataType, mjtObj, mjtSensor, mjtTrn } from "../../model/enums.ts";
 import type { ConstraintForces } from "../contact.ts";
+import { listRows } from "../rows.ts";
 import { rnePostConstraint } from "../rne_post.ts";
 import type { DataView, ModelView } from "../view.ts";
 import { attached, inAxes, objectAcceleration, objectVelocity, type Attached } from "./frames.ts";
@@ -201,11 +202,12 @@ function tendonActuatorForce({ model, nactuator }: ModelView, d: DataView, tendo
 function limit(d: DataView, input: ConstraintForces, rowType: number, what: number, id: number): Scalar {
   let value: Scalar = 0;
   // last to first, so that the first active row wins
-  for (let r = input.rows.length - 1; r >= 0; r--) {
-    const row = input.rows[r];
+  const rows = listRows(input.rows);
+  for (let r = rows.length - 1; r >= 0; r--) {
+    const row = rows[r];
     if (row.type !== rowType || row.id !== id) continue;
     const vel = row.jac.reduce<Scalar>((v, e) => add(v, mul(e.value, d.qvel.at(e.dof))), 0);
-    const own = [sub(row.pos, row.margin), vel, input.rowForce[r]][what];
+    const own = [sub(row.pos, row.margin), vel, input.rowForce(r)][what];
     value = select(row.active, own, value);
   }
   return value;

@@ -1,0 +1,367 @@
+// the constraint solver's space over bodies: no matrix over dofs, for models with many
+import { breakIf, each, loop, variable, when } from "../trace/control.ts";
+import {
+  add,
+  and,
+  div,
+  dotn,
+  eq,
+  gt,
+  le,
+  max,
+  mul,
+  neg,
+  not,
+  select,
+  sub,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../trace/scalar.ts";
+import { add6, dot6, mulInertVec, scale6, spatial, sub6, ZERO6, type Spatial } from "../trace/spatial.ts";
+import { cross, row as matRow, sub3 } from "../trace/vector.ts";
+import { addOuter, Articulated, bodyMotions, dofForces, SYM6 } from "./articulated.ts";
+import type { ContactLaw } from "./cone.ts";
+import type { ContactRows } from "./contact_rows.ts";
+import { dotFields } from "./pattern.ts";
+import { rowDot, type Row, type RowLaw } from "./rows.ts";
+import type { Along, ContactAt, Space } from "./space.ts";
+import { Field, type DataView, type ModelView } from "./view.ts";
+
+/** Turns of the inner conjugate gradient, and how far below its start it ends. */
+const INNER_ITERATIONS = 60;
+const INNER_TOLERANCE = 1e-12;
+const TINY = 1e-30;
+
+/** A contact's frame and the arms of its two bodies about their trees' centres of mass. */
+interface BodyContact extends ContactAt {
+  /** Rows of the Jacobian against the motion of each body; undefined for one that never moves. */
+  readonly first: Side | undefined;
+  readonly second: Side | undefined;
+}
+interface Side {
+  readonly body: Int;
+  readonly rows: readonly Spatial[];
+}
+
+/** What a row or contact that ties bodies together adds to the Hessian beside the trees. */
+interface Coupling {
+  readonly row: Row;
+  readonly law: RowLaw;
+}
+
+/**
+ * Newton without a Hessian over dofs. A vector over dofs comes with the motions it gives the bodies, and a gradient is
+ * held as forces on dofs beside forces on bodies: then M, Jacobians and their transposes are sums over the trees. The
+ * Hessian of what holds a body against the world is a stiffness of that body and is solved by articulated bodies;
+ * what ties moving bodies to one another comes in by conjugate gradients, preconditioned by that.
+ */
+export class BodySpace implements Space {
+  readonly qacc: Field;
+  readonly search: Field;
+  private readonly m: ModelView;
+  private readonly d: DataView;
+  private readonly contacts: ContactRows;
+  private readonly law: (index: Int, slot: Int) => ContactLaw;
+  private readonly tree: Articulated;
+  /** Motions of the bodies for qacc and search. */
+  private readonly motion: Readonly<Record<Along, Field>>;
+  /** The gradient: forces on dofs, forces on bodies. */
+  private readonly grad: Field;
+  private readonly wrench: Field;
+  /** What rows add to the Hessian's diagonal. */
+  private readonly diagonal: Field;
+  /** Rows over several dofs, in this pass. */
+  private couplings: Coupling[] = [];
+  /** Whether geoms of two moving bodies can touch, by slot. */
+  private readonly tied: (slot: Int) => Bool;
+
+  constructor(
+    m: ModelView,
+    d: DataView,
+    contacts: ContactRows,
+    tree: Articulated,
+    law: (index: Int, slot: Int) => ContactLaw,
+  ) {
+    this.m = m;
+    this.d = d;
+    this.contacts = contacts;
+    this.law = law;
+    this.tree = tree;
+    this.qacc = new Field("x", m.nv);
+    this.search = new Field("search", m.nv);
+    this.motion = { qvel: d.cvel, qacc: this.bodies("a"), search: this.bodies("v") };
+    this.grad = new Field("grad", m.nv);
+    this.wrench = this.bodies("grad_body");
+    this.diagonal = new Field("diagonal", m.nv);
+    const { moves } = contacts;
+    this.tied = (slot) => and(moves(slot, 0), moves(slot, 1));
+  }
+
+  private bodies(name: string): Field {
+    return new Field(name, 6 * this.m.nbody, 6);
+  }
+
+  place(): void {
+    const { m, d, motion } = this;
+    bodyMotions(m, d, this.qacc, motion.qacc);
+    bodyMotions(m, d, this.search, motion.search);
+  }
+
+  contact(slot: Int): BodyContact {
+    const { contacts, m, d, motion } = this;
+    const { frame, pos } = contacts.slots;
+    const f = frame(slot);
+    const axes = [0, 1, 2].map((k) => matRow(f, k));
+    const p = pos(slot);
+    const side = (which: 0 | 1): Side | undefined => {
+      if (contacts.moves(slot, which) === false) return undefined;
+      const body = contacts.body(slot, which);
+      const arm = sub3(p, d.subtree_com.vec3(m.body_rootid.at(body)));
+      const rows = Array.from({ length: contacts.dim }, (_, k): Spatial =>
+        k < 3 ? spatial(cross(arm, axes[k]), axes[k]) : spatial(axes[k - 3], [0, 0, 0]),
+      );
+      return { body, rows };
+    };
+    const [first, second] = [side(0), side(1)];
+    return {
+      first,
+      second,
+      times: (x) => this.relative(motion[x], first, second),
+    };
+  }
+
+  /** J x of a contact from the motions of its bodies. */
+  private relative(motion: Field, first: Side | undefined, second: Side | undefined): Scalar[] {
+    const of = (s: Side | undefined) => (s ? motion.spatial(s.body) : undefined);
+    const [a, b] = [of(first), of(second)];
+    return Array.from({ length: this.contacts.dim }, (_, k) =>
+      sub(b ? dot6(second!.rows[k], b) : 0, a ? dot6(first!.rows[k], a) : 0),
+    );
+  }
+
+  /** wrench += Jᵀ f of a contact, times `sign`. */
+  private push(wrench: Field, at: BodyContact, force: readonly Scalar[], sign: 1 | -1): void {
+    const add1 = (s: Side | undefined, own: 1 | -1) => {
+      if (!s) return;
+      const total = s.rows.reduce<Spatial>((sum, r, k) => add6(sum, scale6(r, force[k])), ZERO6);
+      wrench.setRow(s.body, add6(wrench.spatial(s.body), scale6(total, own * sign)));
+    };
+    add1(at.first, -1);
+    add1(at.second, 1);
+  }
+
+  curvature(): Scalar {
+    const { m, d, search, motion } = this;
+    const total = variable("curvature", 0);
+    each(m.nv, (i) => total.set(add(total.get(), mul(this.tree.armature(i), mul(search.at(i), search.at(i))))));
+    each(
+      m.nbody,
+      (b) => {
+        const v = motion.search.spatial(b);
+        total.set(add(total.get(), dot6(v, mulInertVec(d.cinert.inertia(b), v))));
+      },
+      { start: 1 },
+    );
+    return total.get();
+  }
+
+  advance(alpha: Scalar): void {
+    const { m, qacc, search, motion } = this;
+    each(m.nv, (i) => qacc.set(i, add(qacc.at(i), mul(alpha, search.at(i)))));
+    axpy(motion.qacc, alpha, motion.search);
+  }
+
+  begin(): void {
+    const { m, d, grad, qacc, motion, wrench, diagonal } = this;
+    this.couplings = [];
+    each(m.nv, (i) => {
+      grad.set(i, sub(mul(this.tree.armature(i), qacc.at(i)), d.qfrc_smooth.at(i)));
+      diagonal.set(i, 0);
+    });
+    wrench.setRow(0, ZERO6);
+    each(m.nbody, (b) => wrench.setRow(b, mulInertVec(d.cinert.inertia(b), motion.qacc.spatial(b))), { start: 1 });
+    this.tree.clear();
+  }
+
+  addRow(row: Row, law: RowLaw): void {
+    const { grad, diagonal } = this;
+    for (const { dof, value } of row.jac) grad.set(dof, sub(grad.at(dof), mul(value, law.force)));
+    if (row.jac.length > 1) this.couplings.push({ row, law });
+    else {
+      const [{ dof, value }] = row.jac;
+      diagonal.set(dof, add(diagonal.at(dof), mul(mul(value, value), law.slope)));
+    }
+  }
+
+  addContact(_index: Int, slot: Int, law: ContactLaw, at: BodyContact): void {
+    this.push(this.wrench, at, law.force, -1);
+    const stiffen = (s: Side | undefined) => {
+      if (s) this.tree.stiffen(s.body, stiffness(law, s.rows));
+    };
+    // a body against the world; where both may move, that is seen at run time
+    if (!at.first) stiffen(at.second);
+    else if (!at.second) stiffen(at.first);
+    else {
+      when(not(this.tied(slot)), () => {
+        const moves = this.contacts.moves(slot, 1);
+        const rows = at.second!.rows.map(
+          (r, k) => r.map((x, c) => select(moves, x, at.first!.rows[k][c])) as unknown as Spatial,
+        );
+        stiffen({ body: select(moves, at.second!.body, at.first!.body, "i32"), rows });
+      });
+    }
+  }
+
+  direction(): void {
+    const { search, motion, grad, wrench, tree } = this;
+    tree.factor((i) => this.diagonal.at(i));
+    if (this.couplings.length === 0 && !this.contacts.anyTied) {
+      // forces against the gradient
+      negate(wrench);
+      tree.solve((i) => neg(grad.at(i)), search, motion.search, wrench);
+      negate(wrench);
+      return;
+    }
+    this.conjugateGradients();
+  }
+
+  /** H search = -gradient, by conjugate gradients preconditioned by the trees. */
+  private conjugateGradients(): void {
+    const { m, search, motion, grad, wrench, tree } = this;
+    const { nv, nbody } = m;
+    const dofs = (name: string) => new Field(name, nv);
+    // residual, preconditioned residual, direction, and the trees' Hessian times it, over dofs and over bodies
+    const [r, z, p, Ap] = [dofs("r"), dofs("z"), dofs("p"), dofs("Ap")];
+    const [rb, zb, pb, Apb, Cpb] = ["r_body", "z_body", "p_body", "Ap_body", "Cp_body"].map((n) => this.bodies(n));
+    const Cp = dofs("Cp");
+    each(nv, (i) => {
+      r.set(i, neg(grad.at(i)));
+      search.set(i, 0);
+      for (const f of [p, Ap]) f.set(i, 0);
+    });
+    each(nbody, (b) => {
+      rb.setRow(b, scale6(wrench.spatial(b), -1));
+      for (const f of [motion.search, pb, Apb]) f.setRow(b, ZERO6);
+    });
+    const last = variable("rz", 0);
+    const start = variable("rz0", 0);
+    loop(
+      INNER_ITERATIONS,
+      (k) => {
+        tree.solve((i) => r.at(i), z, zb, rb);
+        const rz = add(dotFields(r, z), dotRows(rb, zb));
+        start.set(select(eq(k, 0), rz, start.get()));
+        breakIf(le(rz, max(mul(INNER_TOLERANCE, start.get()), TINY)));
+        const beta = select(gt(k, 0), div(rz, max(last.get(), TINY)), 0);
+        last.set(rz);
+        each(nv, (i) => {
+          p.set(i, add(z.at(i), mul(beta, p.at(i))));
+          Ap.set(i, add(r.at(i), mul(beta, Ap.at(i))));
+          Cp.set(i, 0);
+        });
+        each(nbody, (b) => {
+          pb.setRow(b, add6(zb.spatial(b), scale6(pb.spatial(b), beta)));
+          Apb.setRow(b, add6(rb.spatial(b), scale6(Apb.spatial(b), beta)));
+          Cpb.setRow(b, ZERO6);
+        });
+        const tied = this.addTied(p, pb, Cp, Cpb);
+        const curvature = add(add(dotFields(p, Ap), dotRows(pb, Apb)), tied);
+        const alpha = div(rz, max(curvature, TINY));
+        each(nv, (i) => {
+          search.set(i, add(search.at(i), mul(alpha, p.at(i))));
+          r.set(i, sub(r.at(i), mul(alpha, add(Ap.at(i), Cp.at(i)))));
+        });
+        each(nbody, (b) => {
+          const { search: v } = motion;
+          v.setRow(b, add6(v.spatial(b), scale6(pb.spatial(b), alpha)));
+          rb.setRow(b, sub6(rb.spatial(b), scale6(add6(Apb.spatial(b), Cpb.spatial(b)), alpha)));
+        });
+      },
+      { label: "inner" },
+    );
+  }
+
+  /** C p of rows and contacts that tie bodies together, and pᵀ C p. */
+  private addTied(p: Field, pb: Field, Cp: Field, Cpb: Field): Scalar {
+    const total = variable("pCp", 0);
+    for (const { row, law } of this.couplings) {
+      const along = rowDot(row, (i) => p.at(i));
+      const f = mul(law.slope, along);
+      total.set(add(total.get(), mul(f, along)));
+      for (const { dof, value } of row.jac) Cp.set(dof, add(Cp.at(dof), mul(value, f)));
+    }
+    if (!this.contacts.anyTied) return total.get();
+    this.contacts.slots.each((index, slot) => {
+      when(this.tied(slot), () => {
+        const at = this.contact(slot);
+        const along = this.relative(pb, at.first, at.second);
+        const law = this.law(index, slot);
+        const f = along.map((_, i) =>
+          dotn(
+            along.map((__, j) => law.hessian(i, j)),
+            along,
+          ),
+        );
+        total.set(add(total.get(), dotn(f, along)));
+        this.push(Cpb, at, f, 1);
+      });
+    });
+    return total.get();
+  }
+
+  slope(): Scalar {
+    return add(dotFields(this.grad, this.search), dotRows(this.wrench, this.motion.search));
+  }
+
+  residual(): void {
+    const { m, d, qacc, wrench, motion } = this;
+    wrench.setRow(0, ZERO6);
+    each(m.nbody, (b) => wrench.setRow(b, mulInertVec(d.cinert.inertia(b), motion.qacc.spatial(b))), { start: 1 });
+    dofForces(m, d, wrench, (i, force) => {
+      const inertial = add(force, mul(this.tree.armature(i), qacc.at(i)));
+      d.qfrc_constraint.set(i, sub(inertial, d.qfrc_smooth.at(i)));
+    });
+  }
+
+  collect(each_: Parameters<Space["collect"]>[0]): void {
+    const { m, d, wrench } = this;
+    const total = d.qfrc_constraint;
+    each(m.nv, (i) => total.set(i, 0));
+    each(m.nbody, (b) => wrench.setRow(b, ZERO6));
+    each_(
+      (row, force) => {
+        for (const { dof, value } of row.jac) total.set(dof, add(total.at(dof), mul(value, force)));
+      },
+      (slot, force) => this.push(wrench, this.contact(slot), force, 1),
+    );
+    dofForces(m, d, wrench, (i, force) => total.set(i, add(total.at(i), force)));
+  }
+}
+
+/** Cᵀ W C of a contact against one body. */
+function stiffness(law: ContactLaw, rows: readonly Spatial[]): Scalar[] {
+  const K: Scalar[] = Array(SYM6).fill(0);
+  rows.forEach((a, i) => {
+    addOuter(K, a, a, law.hessian(i, i));
+    for (let j = 0; j < i; j++) {
+      const w = law.hessian(i, j);
+      if (w !== 0) addOuter(K, a, rows[j], w);
+    }
+  });
+  return K;
+}
+
+/** a += scale b, row by row. */
+function axpy(a: Field, scale: Scalar, b: Field): void {
+  each(a.rows, (i) => a.setRow(i, add6(a.spatial(i), scale6(b.spatial(i), scale))));
+}
+
+const negate = (a: Field): void => each(a.rows, (i) => a.setRow(i, scale6(a.spatial(i), -1)));
+
+/** The sum over bodies of the inner products of spatial vectors. */
+function dotRows(a: Field, b: Field): Scalar {
+  const total = variable("dot", 0);
+  each(a.rows, (i) => total.set(add(total.get(), dot6(a.spatial(i), b.spatial(i)))), { start: 1 });
+  return total.get();
+}

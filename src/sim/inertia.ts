@@ -1,0 +1,174 @@
+// how a model's inertia is held: as a mass matrix and its factors, or as articulated bodies
+import { each } from "../trace/control.ts";
+import { add, mul, type Int, type Scalar } from "../trace/scalar.ts";
+import { dot6, mulInertVec } from "../trace/spatial.ts";
+import { mjtIntegrator, mjtSolver } from "../model/enums.ts";
+import type { Model } from "../model/model.ts";
+import { geomPairs } from "../model/pairs.ts";
+import { dofArmature } from "./added.ts";
+import { Articulated } from "./articulated.ts";
+import { BodySpace } from "./body_space.ts";
+import { pairDofs, type ContactRows } from "./contact_rows.ts";
+import { crb, factorM } from "./crb.ts";
+import { couplesDofs, derivativeEntries } from "./derivative.ts";
+import { implicitAccelerations } from "./implicit.ts";
+import { JointSpace } from "./joint_space.ts";
+import { copyField, coupledPattern, SymMatrix, treePattern, type Pattern } from "./pattern.ts";
+import { FEW_ITERATIONS, type Problem } from "./problem.ts";
+import { listRows, type Rows } from "./rows.ts";
+import { Field, type DataView, type ModelView } from "./view.ts";
+
+/** What stages ask of the inertia. */
+export interface Inertia {
+  /** qacc_smooth = M⁻¹ qfrc_smooth. */
+  smooth(): void;
+  /** The space in which the constraint solver works. */
+  space(rows: Rows, contacts: ContactRows): Problem["space"];
+  /** Entry (i, j) of M within the dofs of one body, j <= i. */
+  entry(i: number, j: number): Scalar;
+  /**
+   * x = (M - h dF/dv)⁻¹ x, where the velocity derivatives have any entries; else undefined, and x is as it was.
+   */
+  implicit(): { solve(x: Field): void } | undefined;
+}
+
+/** Sparsity of the solver's Hessian: M, and the dofs that one row or contact couples. */
+export function hessianPattern(model: Model, rows: Rows): Pattern {
+  const groups = [
+    ...listRows(rows).map((r) => r.jac.map((e) => e.dof as number)),
+    ...geomPairs(model).map((p) => [...pairDofs(model, p).keys()]),
+  ];
+  return coupledPattern(model, groups);
+}
+
+/** M by composite bodies (mj_crb) and its sparse factors (mj_factorM). */
+export class JointInertia implements Inertia {
+  private readonly m: ModelView;
+  private readonly d: DataView;
+  readonly M: SymMatrix;
+  readonly factors: SymMatrix;
+
+  constructor(m: ModelView, d: DataView, M: SymMatrix, factors: SymMatrix) {
+    this.m = m;
+    this.d = d;
+    this.M = M;
+    this.factors = factors;
+  }
+
+  smooth(): void {
+    copyField(this.d.qfrc_smooth, this.d.qacc_smooth);
+    this.factors.solve(this.d.qLDiagInv, this.d.qacc_smooth);
+  }
+
+  space(rows: Rows, contacts: ContactRows): Problem["space"] {
+    const { m, d, M, factors } = this;
+    return () => new JointSpace(m, d, contacts, { M, factors, hessian: hessianPattern(m.model, rows) });
+  }
+
+  entry(i: number, j: number): Scalar {
+    const { pattern, entries } = this.M;
+    return pattern.has(i, j) ? entries.at(pattern.index(i, j)) : 0;
+  }
+
+  implicit(): { solve(x: Field): void } | undefined {
+    const { m, d, M } = this;
+    if (m.opt.integrator === mjtIntegrator.IMPLICIT) return { solve: (x) => implicitAccelerations(m, d, M, x) };
+    const entries = derivativeEntries(m, d, M.pattern);
+    if (!entries) return undefined;
+    const H = new SymMatrix(M.pattern, new Field("qH", M.pattern.nnz));
+    copyField(M.entries, H.entries);
+    // H = M - h dF/dv
+    for (const { entry, value } of entries) {
+      H.entries.set(entry, add(H.entries.at(entry), mul(mul(m.timestep, -1), value)));
+    }
+    const diaginv = new Field("qHDiagInv", m.nv);
+    H.factor(diaginv);
+    return { solve: (x) => H.solve(diaginv, x) };
+  }
+}
+
+/** Whether rolled kernels solve by bodies: what joint space alone can do is left to it. */
+export function solvesByBodies(model: Model): boolean {
+  const newton = model.opt.solver !== mjtSolver.CG;
+  return (newton || model.opt.iterations >= FEW_ITERATIONS) && !couplesDofs(model);
+}
+
+/** No matrix: articulated bodies. */
+export class BodyInertia implements Inertia {
+  private readonly m: ModelView;
+  private readonly d: DataView;
+  private readonly tree: Articulated;
+
+  constructor(m: ModelView, d: DataView) {
+    this.m = m;
+    this.d = d;
+    this.tree = new Articulated(m, d);
+  }
+
+  private factor(diagonal: (dof: Int) => Scalar): void {
+    this.tree.clear();
+    this.tree.factor(diagonal);
+  }
+
+  private solveTree(force: Field, x: Field): void {
+    const motion = new Field("motion", 6 * this.m.nbody, 6);
+    this.tree.solve((i) => force.at(i), x, motion);
+  }
+
+  smooth(): void {
+    this.factor(() => 0);
+    this.solveTree(this.d.qfrc_smooth, this.d.qacc_smooth);
+  }
+
+  space(_rows: Rows, contacts: ContactRows): Problem["space"] {
+    return (law) => new BodySpace(this.m, this.d, contacts, this.tree, law);
+  }
+
+  entry(i: number, j: number): Scalar {
+    const { m, d } = this;
+    const body = m.model.dof_bodyid[i];
+    const momentum = mulInertVec(d.cinert.inertia(body), d.cdof.spatial(i));
+    return add(dot6(d.cdof.spatial(j), momentum), i === j ? dofArmature(m, i) : 0);
+  }
+
+  implicit(): { solve(x: Field): void } | undefined {
+    const { m, d } = this;
+    const entries = derivativeEntries(m, d, diagonalPattern(m.nv));
+    if (!entries) return undefined;
+    const diagonal = new Field("qH_diagonal", m.nv);
+    each(m.nv, (i) => diagonal.set(i, 0));
+    for (const { entry, value } of entries) {
+      diagonal.set(entry, add(diagonal.at(entry), mul(mul(m.timestep, -1), value)));
+    }
+    this.factor((i) => diagonal.at(i));
+    return {
+      solve: (x) => {
+        const force = new Field("qfrc_implicit", m.nv);
+        copyField(x, force);
+        this.solveTree(force, x);
+      },
+    };
+  }
+}
+
+/** The pattern of a diagonal matrix. */
+const diagonalPattern = (n: number): Pattern => ({
+  n,
+  nnz: n,
+  rows: [],
+  rowadr: [],
+  index: (i) => i,
+  has: (i, j) => i === j,
+});
+
+/** M and its factors, made as stages of their own. */
+export function jointInertia(
+  m: ModelView,
+  d: DataView,
+  stage: (name: string, fn: () => SymMatrix) => SymMatrix,
+): JointInertia {
+  const pattern = treePattern(m.model);
+  const M = stage("crb", () => crb(m, d, pattern));
+  const factors = stage("factor_m", () => factorM(d, pattern));
+  return new JointInertia(m, d, M, factors);
+}

@@ -1,0 +1,44 @@
+// how the constraint solver holds its vectors and inverts its Hessian
+import type { Int, Scalar } from "../trace/scalar.ts";
+import type { ContactLaw } from "./cone.ts";
+import type { Row, RowLaw } from "./rows.ts";
+import type { Field } from "./view.ts";
+
+/** The vectors over dofs that a contact's Jacobian is multiplied with. */
+export type Along = "qvel" | "qacc" | "search";
+
+/** One contact while the solver passes over it. */
+export interface ContactAt {
+  /** J x: along normal, tangents, torsion, roll. */
+  times(x: Along): Scalar[];
+}
+
+/**
+ * The quadratic part of the cost, 1/2 (qacc - qacc_smooth)ᵀ M (qacc - qacc_smooth), and what rows and contacts add to
+ * its gradient and Hessian. Joint space holds matrices over dofs; body space holds none.
+ */
+export interface Space {
+  readonly qacc: Field;
+  readonly search: Field;
+  /** The solver has set `qacc` to qacc_smooth, and `search`. */
+  place(): void;
+  contact(slot: Int): ContactAt;
+  /** searchᵀ M search. */
+  curvature(): Scalar;
+  /** qacc += alpha * search. */
+  advance(alpha: Scalar): void;
+  /** Gradient and Hessian at qacc, of the quadratic part alone. */
+  begin(): void;
+  addRow(row: Row, law: RowLaw): void;
+  addContact(index: Int, slot: Int, law: ContactLaw, at: ContactAt): void;
+  /** Sets `search` from gradient and Hessian. */
+  direction(iteration: Int): void;
+  /** gradientᵀ search. */
+  slope(): Scalar;
+  /** qfrc_constraint = M qacc - qfrc_smooth, which at the minimum is the force of the constraints. */
+  residual(): void;
+  /** qfrc_constraint = Jᵀ f of the rows and contacts that `each` names. */
+  collect(
+    each: (row: (row: Row, force: Scalar) => void, contact: (slot: Int, force: readonly Scalar[]) => void) => void,
+  ): void;
+}
