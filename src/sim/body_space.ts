@@ -7,7 +7,6 @@ import {
   dotn,
   eq,
   gt,
-  le,
   max,
   mul,
   neg,
@@ -18,6 +17,7 @@ import {
   type Int,
   type Scalar,
 } from "../trace/scalar.ts";
+import { current } from "../trace/graph.ts";
 import { add6, dot6, mulInertVec, scale6, spatial, sub6, ZERO6, type Spatial } from "../trace/spatial.ts";
 import { cross, row as matRow, sub3 } from "../trace/vector.ts";
 import { addOuter, Articulated, bodyMotions, dofForces, SYM6 } from "./articulated.ts";
@@ -30,7 +30,7 @@ import { Field, type DataView, type ModelView } from "./view.ts";
 
 /** Turns of the inner conjugate gradient, and how far below its start it ends. */
 const INNER_ITERATIONS = 60;
-const INNER_TOLERANCE = 1e-12;
+const INNER_TOLERANCE = { exact: 1e-20, float32: 1e-10 };
 const TINY = 1e-30;
 
 /** A contact's frame and the arms of its two bodies about their trees' centres of mass. */
@@ -244,6 +244,7 @@ export class BodySpace implements Space {
       rb.setRow(b, scale6(wrench.spatial(b), -1));
       for (const f of [motion.search, pb, Apb]) f.setRow(b, ZERO6);
     });
+    const tolerance = current().exact ? INNER_TOLERANCE.exact : INNER_TOLERANCE.float32;
     const last = variable("rz", 0);
     const start = variable("rz0", 0);
     loop(
@@ -252,7 +253,7 @@ export class BodySpace implements Space {
         tree.solve((i) => r.at(i), z, zb, rb);
         const rz = add(dotFields(r, z), dotRows(rb, zb));
         start.set(select(eq(k, 0), rz, start.get()));
-        breakIf(le(rz, max(mul(INNER_TOLERANCE, start.get()), TINY)));
+        breakIf(not(gt(rz, max(mul(tolerance, start.get()), TINY))));
         const beta = select(gt(k, 0), div(rz, max(last.get(), TINY)), 0);
         last.set(rz);
         each(nv, (i) => {
@@ -267,7 +268,9 @@ export class BodySpace implements Space {
         });
         const tied = this.addTied(p, pb, Cp, Cpb);
         const curvature = add(add(dotFields(p, Ap), dotRows(pb, Apb)), tied);
-        const alpha = div(rz, max(curvature, TINY));
+        // a direction without curvature can only be rounding
+        breakIf(not(gt(curvature, mul(TINY, rz))));
+        const alpha = div(rz, curvature);
         each(nv, (i) => {
           search.set(i, add(search.at(i), mul(alpha, p.at(i))));
           r.set(i, sub(r.at(i), mul(alpha, add(Ap.at(i), Cp.at(i)))));

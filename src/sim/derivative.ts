@@ -79,7 +79,7 @@ function saturated(m: ModelView, d: DataView, i: number): Bool {
 }
 
 /**
- * Whether tendons or actuators couple dofs beyond what bodies do: in M (armature of tendons), or in the velocity
+ * Whether tendons, actuators or a fluid couple dofs beyond what bodies do: in M (armature of tendons), or in the velocity
  * derivatives of implicitfast and implicit. Known from the model alone.
  */
 export function couplesDofs(model: Model): boolean {
@@ -88,6 +88,8 @@ export function couplesDofs(model: Model): boolean {
   if (model.opt.integrator === mjtIntegrator.IMPLICIT) return true;
   if (model.opt.integrator !== mjtIntegrator.IMPLICITFAST) return false;
   if (tendons.some((t) => !isZero(tendonDamping(model, t)))) return true;
+  // the drag of a fluid on a body depends on all dofs that move it
+  if (model.opt.density > 0 || model.opt.viscosity > 0) return true;
   return Array.from({ length: model.nactuator }, (_, i) => i).some((i) => {
     const joint = model.actuator_trntype[i] === mjtTrn.JOINT || model.actuator_trntype[i] === mjtTrn.JOINTINPARENT;
     const type = joint ? model.jnt_type[model.actuator_trnid[2 * i]] : mjtJoint.FREE;

@@ -15,7 +15,7 @@ import { contactRows, type ContactRows } from "../../src/sim/contact_rows.ts";
 import { nefc } from "../../src/sim/counts.ts";
 import { crb, factorM } from "../../src/sim/crb.ts";
 import { forward, type Evaluation } from "../../src/sim/forward.ts";
-import { JointInertia } from "../../src/sim/inertia.ts";
+import { JointInertia, jointInertia } from "../../src/sim/inertia.ts";
 import { advance } from "../../src/sim/integrate.ts";
 import { kinematics } from "../../src/sim/kinematics.ts";
 import { passive } from "../../src/sim/passive.ts";
@@ -433,6 +433,8 @@ export function forwardStage(writes: readonly FieldName[]): Stage {
     writes,
     run(m, d) {
       const e = forward(m, d, { nconmax: constraintBound(m.model).nconmax });
+      // as kernels do where matrices are read
+      if (!(e.inertia instanceof JointInertia)) jointInertia(m, d, (_, make) => make());
       rnePostConstraint(m, d, e.forces);
       sensors(m, d, e.forces);
       return {
