@@ -149,7 +149,7 @@ export async function bench(task: Task<object>, options: BenchOptions): Promise<
         unroll: settings.vec.unroll,
       },
       rows,
-      growth: growthOf(rows),
+      growth: growthOf(rows, kind !== "gpu"),
       ...(refused ? { refused } : {}),
       contacts,
       ...(stages ? { stages } : {}),

@@ -57,7 +57,7 @@ export interface BenchRatio {
   readonly perCpuSecond: number | null;
 }
 
-/** How throughput grows with the number of worlds, by the fastest measurement of each: what others do only slows them. */
+/** How throughput grows with the number of worlds. */
 export interface Growth {
   /** Worlds of the fastest batch. */
   readonly peak: number;
@@ -170,8 +170,12 @@ export function peerRow({ workers, physics, contacts }: PeerSeries, frameSkip: n
   };
 }
 
-export function growthOf(rows: readonly BenchRow[]): Growth {
-  const rates = rows.map((row) => row.physicsRange.max);
+/**
+ * Where the device computes on the processor (`onCpu`), growth is that of the steps for the same processor time, which
+ * does not depend on what else runs; elsewhere that of the fastest measurement of each batch.
+ */
+export function growthOf(rows: readonly BenchRow[], onCpu: boolean): Growth {
+  const rates = rows.map((row) => (onCpu ? row.physicsStepsPerSec / row.coresUsed : row.physicsRange.max));
   const peak = rates.indexOf(Math.max(...rates));
   return { peak: rows[peak].numEnvs, kept: Math.min(...rates.slice(peak)) / rates[peak] };
 }
@@ -231,8 +235,15 @@ const rounded = (perSecond: number): string => {
 export function overview(benches: readonly Bench[]): string[][] {
   const native = benches.some((b) => !("absent" in b.native));
   const first = benches.some((b) => b.firstStep);
+  const cpu = benches.some((b) => b.ratio.perCpuSecond !== null);
   const header = ["environment", "worlds", "physics steps/s", "env steps/s", "a world"];
-  const peers = ["WASM 1 worker", "WASM all cores", "ratio", ...(native ? ["native all cores", "ratio"] : [])];
+  const peers = [
+    "WASM 1 worker",
+    "WASM all cores",
+    "ratio",
+    ...(cpu ? ["for equal processor time"] : []),
+    ...(native ? ["native all cores", "ratio"] : []),
+  ];
   const rows = benches.map((b) => {
     const best = b.rows.find((r) => r.numEnvs === b.ratio.numEnvs)!;
     const c = "absent" in b.native ? undefined : b.native.rows.at(-1);
@@ -246,6 +257,7 @@ export function overview(benches: readonly Bench[]): string[][] {
       rounded(b.mujoco.workers1.physicsStepsPerSec),
       rounded(b.mujoco.workersN.physicsStepsPerSec),
       `${b.ratio.workersN.toFixed(1)} x`,
+      ...(cpu ? [b.ratio.perCpuSecond === null ? "" : `${b.ratio.perCpuSecond.toFixed(1)} x`] : []),
       ...(native
         ? c
           ? [rounded(c.physicsStepsPerSec), `${(best.physicsStepsPerSec / c.physicsStepsPerSec).toFixed(1)} x`]
