@@ -1,5 +1,4 @@
 // the policy in an environment: the same kernels that are trained, for one world or all
-import { Flag } from "./clock.ts";
 import { dispatch } from "./kernels.ts";
 import type { Bound, Learner } from "./learner.ts";
 
@@ -23,14 +22,15 @@ function forParts(
   }
 }
 
-/** Fills the environment's actions by the policy; with `Flag.keep` the rollout's rows of step `t` too. */
+/**
+ * Fills the environment's actions by the policy; with `Flag.keep` the rollout's rows of step `t` too, with
+ * `Flag.bootstrap` only the values of the last observations.
+ */
 export function act(learner: Learner, bound: Bound, values: { t?: number; draw?: number; flags: number }): void {
-  const { nets, k4 } = learner.shape;
-  const onlyValue = (values.flags & Flag.bootstrap) !== 0;
+  const { k4 } = learner.shape;
   forParts(learner, bound, "act", values, (pass, shard, rows) => {
     dispatch(pass, shard.observe, rows * k4);
-    if (!onlyValue) learner.forward(pass, nets.policy, rows);
-    learner.forward(pass, nets.value, rows);
+    learner.forward(pass, rows);
     dispatch(pass, shard.act, rows);
   });
 }

@@ -93,7 +93,7 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
   const work = { x: 0, outputs, slopes, statistics: at, size4: at + rows * STATISTICS4 };
 
   // forward, backward and gradient of each layer, and a handful of others
-  const jobs = 3 * (nets.policy.length + nets.value.length) + 24;
+  const jobs = 3 * nets.policy.length + 16;
   return {
     env,
     nets,

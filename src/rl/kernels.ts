@@ -162,10 +162,10 @@ export async function bindKernel(
   return { pipeline, group };
 }
 
-/** Adds one run of a job to a pass, for `count` invocations. */
-export function dispatch(pass: GPUComputePassEncoder, { pipeline, group }: Job, count: number): void {
+/** Adds one run of a job to a pass, for `count` invocations of each of its parts. */
+export function dispatch(pass: GPUComputePassEncoder, { pipeline, group }: Job, count: number, parts = 1): void {
   const groups = Math.ceil(count / WORKGROUP);
   pass.setPipeline(pipeline);
   pass.setBindGroup(0, group);
-  pass.dispatchWorkgroups(Math.min(groups, MAX_GROUPS), Math.ceil(groups / MAX_GROUPS));
+  pass.dispatchWorkgroups(Math.min(groups, MAX_GROUPS), Math.ceil(groups / MAX_GROUPS), parts);
 }

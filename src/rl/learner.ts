@@ -9,11 +9,11 @@ import { reserve, type Reservation } from "../memory/reserve.ts";
 import type { GpuView, GpuViews } from "../env/gpu-views.ts";
 import type { VectorEnv } from "../env/vector-env.ts";
 import type { Space } from "../env/spaces.ts";
-import { JOB_BYTES, planLearner, STATE, WORLD, type EnvShape, type LearnerShape } from "./arenas.ts";
+import { JOB_BYTES, planLearner, STATE, STATISTICS4, WORLD, type EnvShape, type LearnerShape } from "./arenas.ts";
 import { Clock, type ClockField } from "./clock.ts";
 import type { PpoConfig } from "./config.ts";
 import { bindKernel, dispatch, type Job, type KernelName } from "./kernels.ts";
-import { ACTIVATION, initialParameters, type Layer } from "./networks.ts";
+import { ACTIVATION, initialParameters, padTo, TILE, type Layer } from "./networks.ts";
 
 /** Bounds of actions that have none. */
 const UNBOUNDED = 3e38;
@@ -167,30 +167,43 @@ export class Learner implements AsyncDisposable {
     const bind = (name: string, kernel: KernelName, words?: readonly number[]) =>
       binds.push(this.#bind(name, kernel, words));
 
-    for (const layers of [nets.policy, nets.value]) {
-      layers.forEach((layer, i) => {
-        const below = layers[i - 1];
-        const x = below ? work.outputs.get(below)! : work.x;
-        const y = work.outputs.get(layer)!;
-        const place = [x, layer.k / 4, layer.w, layer.b, y, layer.n / 4];
-        bind(`forward ${layer.name}`, "forward", [...place, ACTIVATION[layer.activation], 0]);
-        bind(`gradient ${layer.name}`, "gradient", [...place, 0, 0]);
-        if (below) bind(`backward ${layer.name}`, "backward", [...place, ACTIVATION[below.activation], 0]);
-      });
-    }
+    // policy and value network run side by side, layer by layer
+    const place = (layers: readonly Layer[], i: number): number[] => {
+      const { k, w, b, n } = layers[i];
+      const x = i > 0 ? work.outputs.get(layers[i - 1])! : work.x;
+      return [x, k / 4, w, b, work.outputs.get(layers[i])!, n / 4];
+    };
     // sums of columns are the gradient of a bias
-    const sum = (name: string, from: number, width4: number, to: number) =>
-      bind(name, "gradient", [work.x, 2, 0, to, from, width4, 0, 1]);
-    sum("gradient statistics", work.statistics, 2, nets.params4);
-    if (nets.logStd.count > 0) {
-      sum("gradient log_std", work.slopes, Math.ceil(nets.logStd.count / 8) * 2, nets.logStd.at);
-    }
+    const sum = (from: number, width4: number, to: number) => [work.x, 2, 0, to, from, width4, 0, 1];
+    const { policy, value, logStd } = nets;
+    policy.forEach((layer, i) => {
+      const activation = ACTIVATION[layer.activation];
+      const both = [place(policy, i), place(value, i)];
+      bind(
+        `forward ${i}`,
+        "forward",
+        both.flatMap((words) => [...words, activation, 0]),
+      );
+      const gradients = both.map((words) => [...words, 0, 0]);
+      if (i === policy.length - 1) {
+        gradients.push(sum(work.statistics, STATISTICS4, nets.params4));
+        if (logStd.count > 0) gradients.push(sum(work.slopes, padTo(logStd.count, TILE) / 4, logStd.at));
+      }
+      bind(`gradient ${i}`, "gradient", gradients.flat());
+      if (i === 0) return;
+      const below = ACTIVATION[policy[i - 1].activation];
+      bind(
+        `backward ${i}`,
+        "backward",
+        both.flatMap((words) => [...words, below, 0]),
+      );
+    });
     bind("gather", "gather");
     const last = nets.policy.at(-1)!;
     const valueLast = nets.value.at(-1)!;
     const outputs = [work.outputs.get(last)!, last.n / 4, work.outputs.get(valueLast)!, valueLast.n / 4];
     if (env.head === "gaussian") {
-      const slopes4 = Math.ceil(nets.logStd.count / 8) * 2;
+      const slopes4 = padTo(nets.logStd.count, TILE) / 4;
       const words = [...outputs, env.actions, actions4, nets.logStd.at, work.slopes, slopes4, work.statistics];
       bind("loss", "loss_gaussian", words);
     } else {
@@ -266,21 +279,32 @@ export class Learner implements AsyncDisposable {
     });
   }
 
-  /** Adds a job to a pass, for `count` invocations. */
-  run(pass: GPUComputePassEncoder, name: string, count: number): void {
-    dispatch(pass, this.#jobs.get(name)!, count);
+  /** Adds a job to a pass, for `count` invocations of each of its parts. */
+  run(pass: GPUComputePassEncoder, name: string, count: number, parts = 1): void {
+    dispatch(pass, this.#jobs.get(name)!, count, parts);
   }
 
-  /** Runs networks forward over the first rows of the input. */
-  forward(pass: GPUComputePassEncoder, layers: readonly Layer[], rows: number): void {
-    for (const layer of layers) this.run(pass, `forward ${layer.name}`, Math.ceil(rows / 8) * (layer.n / 8));
+  /** Runs both networks forward over the first rows of the input. */
+  forward(pass: GPUComputePassEncoder, rows: number): void {
+    const { policy, value } = this.shape.nets;
+    const tiles = Math.ceil(rows / TILE);
+    policy.forEach((layer, i) => this.run(pass, `forward ${i}`, (tiles * Math.max(layer.n, value[i].n)) / TILE, 2));
   }
 
-  /** Runs a network backward from the derivatives that lie in its outputs; gradients go to the partial sums. */
-  backward(pass: GPUComputePassEncoder, layers: readonly Layer[], rows: number, chunks: number): void {
-    for (const layer of layers.toReversed()) {
-      this.run(pass, `gradient ${layer.name}`, chunks * (layer.k / 8) * (layer.n / 8));
-      if (layer !== layers[0]) this.run(pass, `backward ${layer.name}`, Math.ceil(rows / 8) * (layer.k / 8));
+  /**
+   * Runs both networks backward from the derivatives that lie in their outputs. Gradients go to the partial sums, with
+   * the statistics of the rows and what the log standard deviations add.
+   */
+  backward(pass: GPUComputePassEncoder, rows: number, chunks: number): void {
+    const { policy, value, logStd } = this.shape.nets;
+    const tiles = Math.ceil(rows / TILE);
+    for (let i = policy.length - 1; i >= 0; i--) {
+      const { k, n } = policy[i];
+      const isLast = i === policy.length - 1;
+      const columns = Math.max(n, value[i].n, isLast ? padTo(logStd.count, TILE) : 0) / TILE;
+      const parts = isLast ? (logStd.count > 0 ? 4 : 3) : 2;
+      this.run(pass, `gradient ${i}`, chunks * (k / TILE) * columns, parts);
+      if (i > 0) this.run(pass, `backward ${i}`, (tiles * k) / TILE, 2);
     }
   }
 

@@ -8,13 +8,13 @@
  */
 import { TILE } from "./networks.ts";
 
+/** Layers that one dispatch may run side by side. */
+export const MAX_PARTS = 4;
+
 const QUADS = TILE / 4;
 const rows = Array.from({ length: TILE }, (_, i) => i);
 const quads = Array.from({ length: QUADS }, (_, i) => i);
 const XYZW = ["x", "y", "z", "w"] as const;
-
-/** Words of the uniform `L`. */
-export const LINEAR_WORDS = ["x", "k4", "w", "b", "y", "n4", "activation", "biasOnly"] as const;
 
 const head = `
 struct Linear {
@@ -29,7 +29,8 @@ struct Linear {
   activation: u32,
   bias_only: u32,
 }
-@group(0) @binding(1) var<uniform> L: Linear;
+/// Layers that run side by side, one for each z of the dispatch.
+@group(0) @binding(1) var<uniform> layers: array<Linear, ${MAX_PARTS}>;
 `;
 
 const indent = (lines: readonly string[], by: string): string => lines.map((line) => by + line).join("\n");
@@ -40,7 +41,8 @@ export const forwardKernel = (): string => `${head}
 @group(0) @binding(3) var<storage, read_write> work: array<vec4<f32>>;
 
 @compute @workgroup_size(32)
-fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
+fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
+  let L = layers[group.z];
   let thread = thread_of(gid);
   let tiles = (C.rows + ${TILE - 1}u) / ${TILE}u;
   let column = (thread / tiles) * ${QUADS}u;
@@ -87,13 +89,14 @@ export const backwardKernel = (): string => `${head}
 @group(0) @binding(2) var<storage, read> params: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> work: array<vec4<f32>>;
 
-fn slope(x: vec4<f32>) -> vec4<f32> {
-  if (L.activation == 1u) { return 1.0 - x * x; }
+fn slope(x: vec4<f32>, activation: u32) -> vec4<f32> {
+  if (activation == 1u) { return 1.0 - x * x; }
   return select(vec4<f32>(0.0), vec4<f32>(1.0), x > vec4<f32>(0.0));
 }
 
 @compute @workgroup_size(32)
-fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
+fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
+  let L = layers[group.z];
   let thread = thread_of(gid);
   let tiles = (C.rows + ${TILE - 1}u) / ${TILE}u;
   let column = (thread / tiles) * ${QUADS}u;
@@ -122,7 +125,7 @@ ${indent(
   rows.flatMap((r) =>
     quads.flatMap((q) => [
       `let at${r}_${q} = L.x + (row + ${r}u) * L.k4 + column + ${q}u;`,
-      `work[at${r}_${q}] = x${r}_${q} * slope(work[at${r}_${q}]);`,
+      `work[at${r}_${q}] = x${r}_${q} * slope(work[at${r}_${q}], L.activation);`,
     ]),
   ),
   "  ",
@@ -136,7 +139,8 @@ export const gradientKernel = (): string => `${head}
 @group(0) @binding(4) var<storage, read_write> partials: array<vec4<f32>>;
 
 @compute @workgroup_size(32)
-fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
+fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
+  let L = layers[group.z];
   let thread = thread_of(gid);
   let k_tiles = L.k4 / ${QUADS}u;
   let n_tiles = L.n4 / ${QUADS}u;

@@ -16,13 +16,9 @@ export function trainMinibatch(learner: Learner, { first, rows, keys, flags }: M
   const chunks = Math.ceil(rows / chunkRows);
   learner.submit("update", { first, rows, chunks, keys, flags }, (pass) => {
     learner.run(pass, "gather", rows * k4);
-    learner.forward(pass, nets.policy, rows);
-    learner.forward(pass, nets.value, rows);
+    learner.forward(pass, rows);
     learner.run(pass, "loss", rows);
-    learner.run(pass, "gradient statistics", chunks);
-    if (nets.logStd.count > 0) learner.run(pass, "gradient log_std", chunks * Math.ceil(nets.logStd.count / 8));
-    learner.backward(pass, nets.policy, rows, chunks);
-    learner.backward(pass, nets.value, rows, chunks);
+    learner.backward(pass, rows, chunks);
     learner.run(pass, "reduce", total4);
     learner.run(pass, "squares", SUM_PARTS);
     learner.run(pass, "judge", 1);
