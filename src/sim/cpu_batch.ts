@@ -40,6 +40,16 @@ export class CpuBatch implements Batch {
     }
   }
 
+  private gone(): CorralError {
+    return new CorralError("closed", `${this.planned.spec.name} is closed; its arrays are gone. Make another one.`);
+  }
+
+  private arrayOf(arena: string, shard: number): Float64Array {
+    const found = this.buffers[shard]?.get(arena);
+    if (found === undefined) throw this.gone();
+    return found;
+  }
+
   setParam(name: string, value: number): void {
     const at = this.planned.spec.params.findIndex((p) => p.name === name);
     if (at < 0) throw new CorralError("unknown-param", `${this.planned.spec.name} has no parameter ${name}.`);
@@ -49,7 +59,8 @@ export class CpuBatch implements Batch {
 
   run(...names: string[]): void {
     for (const name of names) {
-      const kernels = this.kernels.get(name)!;
+      const kernels = this.kernels.get(name);
+      if (kernels === undefined) throw this.gone();
       for (const { index, worlds } of this.planned.plan.shards) {
         const { run } = kernels[index];
         for (let w = 0; w < worlds; w++) run(w);
@@ -69,11 +80,11 @@ export class CpuBatch implements Batch {
   forgive(): void {}
 
   async write(arena: string, shard: number, data: HostRecords, start = 0): Promise<void> {
-    this.buffers[shard].get(arena)!.set(data.f32, start);
+    this.arrayOf(arena, shard).set(data.f32, start);
   }
 
   async read(arena: string, shard: number): Promise<HostRecords> {
-    const values = this.buffers[shard].get(arena)!;
+    const values = this.arrayOf(arena, shard);
     const out = hostRecords(values.length, true);
     (out.f32 as Float64Array).set(values);
     return out;
@@ -81,13 +92,21 @@ export class CpuBatch implements Batch {
 
   async readInto(regions: readonly BatchRegion[]): Promise<void> {
     for (const { arena, shard, into, start = 0 } of regions) {
-      into.set(this.buffers[shard].get(arena)!.subarray(start, start + into.length));
+      into.set(this.arrayOf(arena, shard).subarray(start, start + into.length));
     }
   }
 
   buffer(): undefined {}
 
   async sync(): Promise<void> {}
-  async close(): Promise<void> {}
-  async [Symbol.asyncDispose](): Promise<void> {}
+
+  /** Drops the arrays: what still knows the batch keeps no memory. */
+  async close(): Promise<void> {
+    this.buffers.length = 0;
+    this.kernels.clear();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
 }

@@ -4,8 +4,9 @@ import { assertDevice, type GpuDevice } from "../gpu/device.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
 import { createBudget, plannedBudget } from "../memory/device-budget.ts";
 import { timed } from "../core/spans.ts";
-import type { Budget } from "../memory/budget.ts";
+import type { Budget, Hold } from "../memory/budget.ts";
 import { BudgetExceededError, LimitExceededError } from "../memory/errors.ts";
+import { heldBy, hostBudget, onHost } from "../memory/host-budget.ts";
 import { refusalOf } from "../memory/plan.ts";
 import {
   DEFAULT_TILE_WIDTH,
@@ -70,9 +71,13 @@ export async function placeBatch(
     });
   }
   if (device === "cpu" || device === "cpu-f64") {
-    const planned = planOf(specFor(numEnvs), minShards);
-    if (planned.plan.problems.length) throw refusalOf(planned.plan);
-    return new CpuBatch(planned, device === "cpu" ? "f32" : "f64");
+    const budget = hostBudget();
+    return withLimit(budget, options.budget, () =>
+      placeFitting(specFor, numEnvs, minShards, onOverBudget, async (planned) => {
+        const hold = await budget.reserve(onHost(planned.plan), planned.plan.name);
+        return holding(() => new CpuBatch(planned, device === "cpu" ? "f32" : "f64"), hold);
+      }),
+    );
   }
   if (device !== undefined) assertDevice(device);
   const lease = device ? undefined : await timed("device", () => shareDevice(options.adapter));
@@ -80,7 +85,10 @@ export async function placeBatch(
   try {
     const budget = await createBudget(gpu);
     return await withLimit(budget, options.budget, () =>
-      placeOnGpu(gpu, budget, lease, specFor, numEnvs, minShards, onOverBudget),
+      placeFitting(specFor, numEnvs, { ...minShards, limits: gpu.limits }, onOverBudget, async (planned) => {
+        const batch = await GpuBatch.create(gpu, planned, budget);
+        return lease ? leased(batch, lease) : batch;
+      }),
     );
   } catch (error) {
     lease?.release();
@@ -104,24 +112,21 @@ async function withLimit<T>(budget: Budget, limit: string | number | undefined, 
   }
 }
 
-async function placeOnGpu(
-  gpu: GpuDevice,
-  budget: Budget,
-  lease: DeviceLease | undefined,
+/** Makes a batch, or where the options say so the largest that fits. */
+async function placeFitting(
   specFor: (numEnvs: number) => BatchSpec,
   numEnvs: number,
-  minShards: { minShards?: number },
+  context: PlanContext,
   onOverBudget: "throw" | "shrink",
+  make: (planned: PlannedBatch) => Promise<Batch>,
 ): Promise<Batch> {
-  const context: PlanContext = { ...minShards, limits: gpu.limits };
   let planned = planOf(specFor(numEnvs), context);
 
   for (;;) {
     try {
       // what the budget says is known only when it is asked: its listeners may make room
       if (planned.plan.problems.length) throw refusalOf(planned.plan);
-      const batch = await GpuBatch.create(gpu, planned, budget);
-      return lease ? leased(batch, lease) : batch;
+      return await make(planned);
     } catch (error) {
       if (onOverBudget === "throw") throw error;
       planned = shrunk(planned, specFor, context, error);
@@ -147,6 +152,16 @@ function shrunk(
     code: "corral-shrunk",
   });
   return { ...smaller, plan: { ...smaller.plan, shrunkFrom: shrunkFrom ?? numEnvs } };
+}
+
+/** A batch on the CPU that holds bytes of the budget; none where it cannot be made. */
+function holding(make: () => CpuBatch, hold: Hold): Batch {
+  try {
+    return heldBy(make(), hold);
+  } catch (error) {
+    hold.release();
+    throw error;
+  }
 }
 
 /** A batch that gives its share of the device back when it closes. */
