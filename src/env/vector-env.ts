@@ -4,6 +4,7 @@
  */
 import { CorralError } from "../core/errors.ts";
 import type { Plan } from "../memory/plan.ts";
+import type { Model } from "../model/model.ts";
 import type { Batch } from "../sim/batch.ts";
 import { Gate } from "../sim/gate.ts";
 import { putSnapshot, SnapshotKeeper, takeSnapshot } from "../sim/snapshot.ts";
@@ -19,6 +20,7 @@ import { KEPT } from "./layout.ts";
 import { worldIdsOf, type Settings } from "./options.ts";
 import { checkReset, maskedFirst, type ResetOptions } from "./reset-request.ts";
 import type { Floats } from "./results.ts";
+import type { Part } from "./shape.ts";
 import { Box, type Space } from "./spaces.ts";
 import type { ParamValues, TaskParams } from "./task-params.ts";
 import type { HealthReport } from "./health.ts";
@@ -47,9 +49,11 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
   /** Buffers on the GPU; undefined on the CPU. */
   readonly gpu: GpuViews | undefined;
 
+  /** The model with the options that were given, and physics steps of a control step. */
+  readonly model: Model;
+  readonly frameSkip: number;
   private readonly spec: EnvSpec;
   private readonly batch: Batch;
-  private readonly frameSkip: number;
   private readonly state: WorldState;
   private readonly exchange: Exchange;
   private readonly watch: Watch;
@@ -60,7 +64,6 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
   private stepCount = 0;
   private wasReset = false;
   private unread = 0;
-
   private readonly params: TaskParams;
 
   constructor(
@@ -73,6 +76,7 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
     super();
     const { vec } = settings;
     this.spec = spec;
+    this.model = spec.model;
     this.batch = batch;
     this.plan = batch.planned.plan;
     this.id = spec.task.id;
@@ -130,10 +134,7 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
   }
 
   /** Names of the terms of the reward, and of the parts of the observation with their sizes. */
-  get terms(): {
-    readonly rewards: readonly string[];
-    readonly observation: readonly { readonly name: string; readonly size: number }[];
-  } {
+  get terms(): { readonly rewards: readonly string[]; readonly observation: readonly Part[] } {
     return { rewards: this.spec.shape.terms, observation: this.spec.shape.observation };
   }
 
@@ -284,6 +285,12 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
   /** What went wrong in worlds so far: counts by status and by term, first and last occurrence, bundles. */
   health(): HealthReport {
     return this.watch.health(this.stepCount);
+  }
+
+  /** Writes a bundle of some worlds as they are now, for a reason; as `health` tells, or undefined where it was not. */
+  record(worlds: readonly number[], reason: string): Promise<string | undefined> {
+    this.gate.assertOpen("record");
+    return this.gate.exclusive("record", () => this.watch.record(worlds, reason, this.stepCount));
   }
 
   /** Changes numbers that kernels take as parameters: timestep, gravity, tolerance, ls_tolerance. */

@@ -2,6 +2,7 @@
 import { CorralError } from "../core/errors.ts";
 import { writeBundle, type BundleParts, type EnvFacts, type TrippedWorld } from "../record/bundle.ts";
 import { Recorder } from "../record/recorder.ts";
+import { locateWorld } from "../memory/shards.ts";
 import type { Batch } from "../sim/batch.ts";
 import { statusNames } from "../sim/status.ts";
 import { Health, type HealthReport } from "./health.ts";
@@ -105,6 +106,21 @@ export class Watch {
     return this.#health.report(steps);
   }
 
+  /** Writes a bundle of worlds that did not fail. Returns its path; undefined where it was not written. */
+  async record(worlds: readonly number[], reason: string, steps: number): Promise<string | undefined> {
+    for (const world of worlds) locateWorld(this.#batch.planned.plan, world);
+    const before = this.#health.report(steps).bundles.length;
+    const asked = worlds.map((world) => ({
+      world,
+      id: this.#worldIds[world],
+      names: [reason],
+      terms: [],
+      step: steps,
+    }));
+    if (asked.length > 0) await this.#write(asked, steps);
+    return this.#health.report(steps).bundles[before];
+  }
+
   /** Looks at results that were just read, `steps` control steps after the start. */
   async look(result: HostRows, steps: number): Promise<void> {
     const unread = this.#unread;
@@ -148,7 +164,7 @@ export class Watch {
     if (!recorder) return;
     const { maxBundles, maxWorlds, maxBytes, directory } = recorder.settings;
     const [{ segments }] = [recorder];
-    const reaches = segments[0].start;
+    const reaches = segments[0]?.start ?? Infinity;
     const known = tripped.filter(({ world, step }) => recorder.has(world) && step > reaches).slice(0, maxWorlds);
     const [first] = known.length > 0 ? known : tripped;
     const message = describeTrip(this.#spec.task.id, tripped, first);
