@@ -6,8 +6,8 @@ import { formatBytes, makeVec } from "../src/index.ts";
 
 const [id = "Ant-v5", worlds = "2048"] = process.argv.slice(2);
 const readback = !process.argv.includes("--unread");
-const PAIRS = 24;
-const STEPS = 16;
+const PAIRS = 48;
+const STEPS = 8;
 
 const numEnvs = Number(worlds);
 const envs = await Promise.all([makeVec(id, { numEnvs, recorder: true }), makeVec(id, { numEnvs, recorder: false })]);
