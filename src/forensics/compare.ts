@@ -114,7 +114,7 @@ export async function compareWithMuJoCo(model: Model, options: CompareOptions = 
       ...(options.device === undefined ? {} : { device: options.device }),
       ...(options.adapter === undefined ? {} : { adapter: options.adapter }),
       ...(options.budget === undefined ? {} : { budget: options.budget }),
-      unroll: options.unroll ?? true,
+      ...(options.unroll === undefined ? {} : { unroll: options.unroll }),
     });
     const compared = await compareSteps(model, world, simulation, { ...options, steps, envs, seed });
     return { ...asked, adapter: simulation.deviceName, ...compared, unsupported: [], unsupportedElements: [] };

@@ -7,15 +7,17 @@ import { coupledPattern } from "./pattern.ts";
 
 /**
  * Products of one factorisation beyond which straight-line code takes minutes to compile on a software driver. Dense
- * matrices of 30 dofs have 4,500; there the rolled form compiles faster, and runs several times slower.
+ * matrices of 30 dofs have 4,500; the rolled form does not factor a matrix over dofs.
  */
 const MAX_FACTOR_PRODUCTS = 4400;
 /** Bodies beyond which the smooth dynamics alone are too long. */
 const MAX_BODIES = 80;
+/** Dofs in a line beyond which what depends on what is too deep: registers run out, and compiling takes a minute. */
+const MAX_DEPTH = 20;
 
 /** Whether a model's kernels are straight-line code unless an option says otherwise. Decided by the model alone. */
 export function unrollByDefault(model: Model): boolean {
-  if (model.nbody > MAX_BODIES) return false;
+  if (model.nbody > MAX_BODIES || Math.max(0, ...model.M_rownnz) > MAX_DEPTH) return false;
   const groups = [...geomPairs(model).map((p) => [...pairDofs(model, p).keys()]), ...rowDofs(model)];
   const { rows } = coupledPattern(model, groups);
   const products = rows.reduce((n, { length }) => n + (length * (length - 1)) / 2, 0);
@@ -23,7 +25,7 @@ export function unrollByDefault(model: Model): boolean {
 }
 
 /** Contacts that rolled kernels keep at once unless told otherwise: large scenes have thousands of candidates. */
-const MAX_POOL = 128;
+const MAX_POOL = 256;
 
 /** Room for contacts where none is asked for: all that the candidate pairs can make, or a pool of rolled kernels. */
 export function defaultContacts(model: Model, unroll: boolean): number {
