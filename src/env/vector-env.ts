@@ -6,7 +6,7 @@ import { CorralError } from "../core/errors.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { Model } from "../model/model.ts";
 import type { Batch } from "../sim/batch.ts";
-import { Gate } from "../sim/gate.ts";
+import { Gate } from "../core/gate.ts";
 import { putSnapshot, SnapshotKeeper, takeSnapshot } from "../sim/snapshot.ts";
 import { paramChanges, type SimParams } from "../sim/params.ts";
 import { BatchedSpace } from "./batched-space.ts";

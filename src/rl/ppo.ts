@@ -3,6 +3,7 @@
  * or gradient passes through the host, which reads 64 numbers per update.
  */
 import { CorralError } from "../core/errors.ts";
+import { Gate } from "../core/gate.ts";
 import { seedKey } from "../core/rng.ts";
 import type { VecSnapshot, VectorEnv } from "../env/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
@@ -61,6 +62,7 @@ export class Ppo implements AsyncDisposable {
   readonly #learner: Learner;
   readonly #bound: Bound;
   readonly #shape: LearnerShape;
+  readonly #gate: Gate;
   #started = false;
   #halted: CorralError | undefined;
 
@@ -73,6 +75,7 @@ export class Ppo implements AsyncDisposable {
     this.#learner = learner;
     this.#bound = bound;
     this.#shape = learner.shape;
+    this.#gate = new Gate(`the learner of ${env.id}`);
   }
 
   /**
@@ -150,11 +153,20 @@ export class Ppo implements AsyncDisposable {
 
   /**
    * One rollout and one update.
-   * @throws CorralError non-finite-update where a loss, a gradient or a log standard deviation was not finite: the
+   * @throws CorralError closed, call-in-flight; non-finite-update where a loss, a gradient or a log standard deviation was not finite: the
    *   parameters are those of before; what the environments throw
    */
-  async iterate(): Promise<Metrics> {
-    await this.collect();
+  iterate(): Promise<Metrics> {
+    return this.#exclusive("iterate", () => this.#iterate());
+  }
+
+  #exclusive<T>(what: string, run: () => Promise<T>): Promise<T> {
+    this.#gate.assertOpen(what);
+    return this.#gate.exclusive(what, run);
+  }
+
+  async #iterate(): Promise<Metrics> {
+    await this.#collect();
     this.#estimateAdvantages();
     this.#update();
     if (this.config.normalizeObservations) observeMoments(this.#learner);
@@ -178,7 +190,11 @@ export class Ppo implements AsyncDisposable {
    * Phase 1: the policy acts in all worlds, and what comes of it goes into the rollout. By itself it steps them without
    * learning, with the same draws each time.
    */
-  async collect(): Promise<void> {
+  collect(): Promise<void> {
+    return this.#exclusive("collect", () => this.#collect());
+  }
+
+  async #collect(): Promise<void> {
     const { env, config } = this;
     if (this.#halted) throw this.#halted;
     if (!this.#started) await env.reset();
@@ -226,7 +242,11 @@ export class Ppo implements AsyncDisposable {
    * of the first episode of each. By default with the most likely actions. Does not change the learner.
    * @throws CorralError bad-peer for other environments
    */
-  async evaluate(env: VectorEnv, { sample = false, seed = 0 }: EvaluateOptions = {}): Promise<Evaluation> {
+  evaluate(env: VectorEnv, options: EvaluateOptions = {}): Promise<Evaluation> {
+    return this.#exclusive("evaluate", () => this.#evaluate(env, options));
+  }
+
+  async #evaluate(env: VectorEnv, { sample = false, seed = 0 }: EvaluateOptions): Promise<Evaluation> {
     const learner = this.#learner;
     const bound = await learner.bindEnv(checkPeer(env, this.env));
     const flags = (sample ? 0 : Flag.deterministic) | this.#squash;
@@ -235,33 +255,41 @@ export class Ppo implements AsyncDisposable {
   }
 
   /** Copies all that the run goes on from, environments included, between two updates. */
-  async snapshot(): Promise<PpoSnapshot> {
+  snapshot(): Promise<PpoSnapshot> {
     const { iteration, envSteps } = this;
-    return { iteration, envSteps, learner: await this.#learner.copy(), env: await this.env.snapshot() };
+    return this.#exclusive("snapshot", async () => ({
+      iteration,
+      envSteps,
+      learner: await this.#learner.copy(),
+      env: await this.env.snapshot(),
+    }));
   }
 
   /**
    * Puts a snapshot back, of this run or of one with the same environment and options: it goes on with the same bits.
    * @throws CorralError bad-snapshot where it does not fit
    */
-  async restore({ iteration, envSteps, learner, env }: PpoSnapshot): Promise<void> {
-    this.#learner.put(learner);
-    await this.env.restore(env);
-    await this.#learner.done();
-    this.iteration = iteration;
-    this.envSteps = envSteps;
-    this.#started = iteration > 0;
-    this.#halted = undefined;
+  restore({ iteration, envSteps, learner, env }: PpoSnapshot): Promise<void> {
+    return this.#exclusive("restore", async () => {
+      this.#learner.put(learner);
+      await this.env.restore(env);
+      await this.#learner.done();
+      this.iteration = iteration;
+      this.envSteps = envSteps;
+      this.#started = iteration > 0;
+      this.#halted = undefined;
+    });
   }
 
   /** The parameters as they are now: policy, value function, log standard deviations; see `networks`. */
   parameters(): Promise<Float32Array> {
-    return this.#learner.read("params", new Float32Array(4 * this.#shape.nets.params4));
+    const into = new Float32Array(4 * this.#shape.nets.params4);
+    return this.#exclusive("read parameters", () => this.#learner.read("params", into));
   }
 
-  /** Gives the learner's memory back. */
+  /** Gives the learner's memory back, after the call in flight. */
   close(): Promise<void> {
-    return this.#learner.close();
+    return this.#gate.close(() => this.#learner.close());
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -7,7 +7,7 @@ import { locateWorld } from "../memory/shards.ts";
 import type { Plan } from "../memory/plan.ts";
 import { hostRecords, layoutsOf, type Batch, type BatchRegion, type HostRecords } from "./batch.ts";
 import { placeBatch, type DeviceChoice } from "./device.ts";
-import { Gate } from "./gate.ts";
+import { Gate } from "../core/gate.ts";
 import { paramChanges, type SimParams } from "./params.ts";
 import { putField, takeField } from "./records.ts";
 import { prepare, type SimulationOptions } from "./simulation_spec.ts";

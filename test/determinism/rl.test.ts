@@ -27,6 +27,17 @@ test.each(["CartPole", "InvertedPendulum-v5"])("%s: %i updates".replace("%i", St
   expect(await trained(id, 4)).not.toBe(first);
 });
 
+test("the shards of the environments change nothing", async () => {
+  const params = async (shards: number) => {
+    await using env = await makeVec("InvertedPendulum-v5", { numEnvs: 44, seed: 2, shards });
+    expect(env.plan.shards.length).toBe(shards);
+    await using ppo = await Ppo.create(env, { seed: 2, rolloutSteps: 8, minibatches: 3, epochs: 2, hidden: [16] });
+    for (let i = 0; i < 5; i++) await ppo.iterate();
+    return ppo.parameters();
+  };
+  expect(await params(3)).toEqual(await params(1));
+});
+
 test("a run that goes on from a snapshot elsewhere is the uninterrupted run", async () => {
   const options = { seed: 6, rolloutSteps: 8, minibatches: 2, epochs: 2, hidden: [12], totalSteps: 20_000 };
   const make = async () => {

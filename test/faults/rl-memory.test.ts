@@ -63,6 +63,16 @@ test("over budget it is refused by its fields, and the environments notice nothi
   expect([...(await env.step(actions)).observations]).toEqual(wanted);
 });
 
+test("one call at a time, none after close, and close after the call in flight", async () => {
+  const ppo = await Ppo.create(env, OPTIONS);
+  const running = ppo.iterate();
+  await expect((async () => ppo.iterate())()).rejects.toMatchObject({ code: "call-in-flight" });
+  const closing = ppo.close();
+  expect((await running).minibatches).toBe(4);
+  await closing;
+  await expect((async () => ppo.parameters())()).rejects.toMatchObject({ code: "closed" });
+});
+
 test("what cannot be trained is refused before anything is made", async () => {
   const watch = watchDevice(gpu);
   const codeOf = (env: VectorEnv, options: object) =>

@@ -1,7 +1,8 @@
 /** Actions are drawn from the distribution that the policy names, with the log probabilities of that distribution. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import "../../envs/index.ts";
-import { makeVec } from "../../src/env/index.ts";
+import { invertedPendulum } from "../../envs/inverted_pendulum/task.ts";
+import { defineTask, makeVec, MultiDiscrete, type Task } from "../../src/env/index.ts";
 import { createBuffer, type GpuDevice, openDevice, Readback } from "../../src/gpu/index.ts";
 import { act } from "../../src/rl/act.ts";
 import { learnerShape, SAMPLE } from "../../src/rl/arenas.ts";
@@ -22,8 +23,8 @@ beforeAll(async () => {
 afterAll(() => gpu.close());
 
 /** Actions and log probabilities of a policy without weights, whose outputs are `biases`. */
-async function drawn(id: string, biases: readonly number[], logStd: number, flags = 0) {
-  await using env = await makeVec(id, { numEnvs: WORLDS, device: gpu });
+async function drawn(of: string | Task, biases: readonly number[], logStd: number, flags = 0) {
+  await using env = await makeVec(of as Task, { numEnvs: WORLDS, device: gpu });
   const config = ppoConfig({ rolloutSteps: DRAWS, hidden: [] });
   const shape = learnerShape(envShape(env), config);
   await using learner = await Learner.create(gpu, shape, config);
@@ -46,6 +47,7 @@ async function drawn(id: string, biases: readonly number[], logStd: number, flag
   await new Readback(gpu, staging).read(env.gpu!.actions.shards[0].buffer, 0, sent.byteLength, sent);
   const rows = Array.from({ length: shape.samples }, (_, s) => ({
     word: words[s * stride],
+    second: words[s * stride + 1],
     number: actions[s * stride],
     logProb: samples[s * SAMPLE],
   }));
@@ -68,6 +70,29 @@ test("categorical: shares of alternatives", async () => {
   }
   const likely = await drawn("CartPole", logits, 0, Flag.deterministic);
   expect(new Set(likely.map(({ word }) => word))).toEqual(new Set([0]));
+});
+
+test("several choices: each by itself, and together in the log probability", async () => {
+  const counts = [2, 3];
+  const task = defineTask({ ...invertedPendulum, actionSpace: () => new MultiDiscrete(counts), control: () => [0] });
+  const logits = [
+    [0.5, -0.5],
+    [1, 0, -1],
+  ];
+  const rows = await drawn(task as Task, logits.flat(), 0);
+  const shares = logits.map((choice) => {
+    const total = choice.reduce((sum, l) => sum + Math.exp(l), 0);
+    return choice.map((l) => Math.exp(l) / total);
+  });
+  for (let a = 0; a < counts[0]; a++) {
+    for (let b = 0; b < counts[1]; b++) {
+      const p = shares[0][a] * shares[1][b];
+      const found = rows.filter(({ word, second }) => word === a && second === b);
+      expect(Math.abs(found.length / rows.length - p)).toBeLessThan(5 * Math.sqrt((p * (1 - p)) / rows.length));
+      for (const { logProb } of found)
+        expect(Math.abs(logProb - Math.log(p))).toBeLessThan(learnerBounds.logProb.value);
+    }
+  }
 });
 
 test("Gaussian: mean, deviation, skew, tails and the shape of the distribution", async () => {

@@ -1,5 +1,5 @@
 // one call at a time, none after close, and close after the call that is in flight
-import { CorralError } from "../core/errors.ts";
+import { CorralError } from "./errors.ts";
 
 export class Gate {
   readonly #name: string;
