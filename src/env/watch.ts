@@ -10,6 +10,7 @@ import type { EnvSpec } from "./kernel.ts";
 import { CONTACTS_NEEDED, RESULT, resultOffsets, STATES } from "./layout.ts";
 import { NON_FINITE, OVERFLOW, type Settings } from "./options.ts";
 import type { HostRows } from "./results.ts";
+import type { Space } from "./spaces.ts";
 import { EPOCH, FIRST_TRIP, MOST_EPOCHS, MOST_TERMS } from "./trips.ts";
 
 /** Kinds of failures share the bundles: each kind gets a quarter of them at most. */
@@ -220,7 +221,7 @@ export class Watch {
       finite,
       actionSize: action.size,
       actionKind: action.kind === "box" ? "box" : "discrete",
-      ...(action.kind === "box" ? { actionLow: Array.from(action.low), actionHigh: Array.from(action.high) } : {}),
+      ...endsOf(action),
       rewards: shape.terms,
       observation: shape.observation,
       trips: trips.map(({ name }) => name),
@@ -229,6 +230,13 @@ export class Watch {
     const precision = this.#batch.adapter ? "gpu" : vec.device === "cpu-f64" ? "f64" : "f32";
     return { batch: this.#batch, model, env, precision, worldIds: this.#worldIds };
   }
+}
+
+/** The bounds of a space. */
+function endsOf(space: Space): { actionLow: readonly number[]; actionHigh: readonly number[] } {
+  if (space.kind === "box") return { actionLow: Array.from(space.low), actionHigh: Array.from(space.high) };
+  if (space.kind === "discrete") return { actionLow: [space.start], actionHigh: [space.start + space.n - 1] };
+  return { actionLow: Array.from(space.nvec, () => 0), actionHigh: Array.from(space.nvec, (n) => n - 1) };
 }
 
 /** What sort of failure it is; the bits of one differ from world to world. */

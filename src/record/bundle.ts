@@ -43,7 +43,7 @@ export interface EnvFacts {
   readonly finite: { readonly observation: number; readonly reward: number };
   readonly actionSize: number;
   readonly actionKind: "box" | "discrete";
-  /** Ends of a box of actions. */
+  /** Bounds of actions. */
   readonly actionLow?: readonly number[];
   readonly actionHigh?: readonly number[];
   readonly rewards: readonly string[];

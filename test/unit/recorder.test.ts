@@ -4,9 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { defineTask, makeVec, type VecOptions, type VectorEnv } from "../../src/env/index.ts";
+import { bisect } from "../../src/forensics/bisect.ts";
 import { replay } from "../../src/forensics/replay.ts";
 import { readBundle } from "../../src/record/bundle.ts";
 import { gt } from "../../src/trace/scalar.ts";
+import "../../envs/index.ts";
 import { codeOf } from "../support/lives.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "corral-recorder-"));
@@ -140,4 +142,22 @@ test("chosen worlds are recorded, with memory for them alone", async () => {
   await env.setState({ qpos: [1] }, [3]);
   await env.step(still);
   expect(env.health().notWritten).toMatchObject([{ code: "not-recorded" }]);
+});
+
+test("a discrete action that is none, written by a kernel, is named", async () => {
+  await using env = await makeVec("CartPole", { numEnvs: N, recorder: { directory } });
+  await env.reset();
+  await env.step(new Int32Array(N));
+  const { actions } = env.gpu!;
+  const { device } = (env as unknown as { batch: { gpu: { device: GPUDevice } } }).batch.gpu;
+  device.queue.writeBuffer(actions.shards[0].buffer, actions.offset + actions.stride * 4, Int32Array.of(9));
+  await env.step(actions);
+  const found = await bisect(readBundle(env.health().bundles[0]));
+  expect(found).toMatchObject({
+    id: 4,
+    step: 2,
+    status: ["BAD_CTRL"],
+    blame: { stage: "action", text: "action[0]", value: 9 },
+  });
+  expect(found.causes[0]).toMatchObject({ name: "action-out-of-range", certainty: "certain" });
 });
