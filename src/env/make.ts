@@ -51,7 +51,7 @@ async function withTuning(env: string | Task, options: NamedOptions): Promise<Na
 export function makeVec(id: string, options: NamedOptions): Promise<VectorEnv>;
 export function makeVec<O extends object>(task: Task<O>, options: VecOptions & Partial<O>): Promise<VectorEnv>;
 export async function makeVec(env: string | Task, given: object): Promise<VectorEnv> {
-  const options = await withTuning(env, given as NamedOptions);
+  const options = await withTuning(env, (given ?? {}) as NamedOptions);
   const { settings, definition } = await define(env, options);
   const { vec } = settings;
   const batch = await placeBatch(definition.batch, vec.numEnvs, vec);

@@ -358,7 +358,7 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
   async restore(snapshot: VecSnapshot): Promise<StepResult> {
     this.gate.assertOpen("restore");
     return this.gate.exclusive("restore", async () => {
-      await putSnapshot(this.batch, snapshot.batch);
+      await putSnapshot(this.batch, (snapshot as VecSnapshot | undefined)?.batch);
       return this.arriveAt(snapshot.batch.steps, snapshot.wasReset);
     });
   }

@@ -68,7 +68,7 @@ export function planKernelsOf(planner: Planner, options: BatchOptions, context: 
 export function plan(target: string | Model, options: PlanOptions): Promise<PlanWithSavings>;
 export function plan<O extends object>(task: Task<O>, options: PlanOptions & Partial<O>): Promise<PlanWithSavings>;
 export async function plan(target: unknown, given: PlanOptions): Promise<PlanWithSavings> {
-  const { limits, ...options } = given;
+  const { limits, ...options } = given ?? {};
   return planWithSavings(await plannerOf(target as PlanTarget), options, limits && { limits });
 }
 

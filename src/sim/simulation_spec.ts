@@ -149,7 +149,7 @@ export function planKernels(model: Model, options: SimulationOptions, context: P
 
 /** Checks the options, applies those of mjOption, and tells the batch for any count of worlds. */
 export function prepare(model: Model, options: SimulationOptions) {
-  checkCount("numEnvs", options.numEnvs);
+  checkCount("numEnvs", (options as SimulationOptions | undefined)?.numEnvs as number);
   if (options.nconmax !== undefined) checkCount("nconmax", options.nconmax);
   if (options.snapshotEvery !== undefined) checkCount("snapshotEvery", options.snapshotEvery, "bad-option");
   checkOutputs(options.outputs ?? []);

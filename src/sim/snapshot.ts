@@ -65,7 +65,7 @@ export async function takeSnapshot(
  * Writes a snapshot into a batch: bit for bit where both compute in the same precision, whatever their shards and tiles.
  * Throws `bad-snapshot` where it is of another batch; then nothing is written.
  */
-export async function putSnapshot(batch: Batch, snapshot: Snapshot): Promise<void> {
+export async function putSnapshot(batch: Batch, snapshot: Snapshot | undefined): Promise<void> {
   const { plan, spec } = batch.planned;
   const layouts = layoutsOf(plan);
   checkSnapshot(batch, snapshot);
@@ -79,24 +79,29 @@ export async function putSnapshot(batch: Batch, snapshot: Snapshot): Promise<voi
 }
 
 /** Throws `bad-snapshot` where a snapshot does not fit a batch. */
-function checkSnapshot(batch: Batch, snapshot: Snapshot): void {
+function checkSnapshot(batch: Batch, snapshot: Snapshot | undefined): asserts snapshot is Snapshot {
   const { plan, spec } = batch.planned;
   const layouts = layoutsOf(plan);
   const fieldsOf = (layout: ArenaLayout | undefined) =>
     layout?.fields.map((field) => `${field.name}:${field.type}[${field.perWorld}]`).join(" ") ?? "nothing";
-  const refuse = (has: string, wants: string) => {
+  const refuse = (has: string, wants: string): never => {
     throw new CorralError(
       "bad-snapshot",
-      `the snapshot of ${snapshot.name} has ${has}; ${spec.name} has ${wants}. Use one of the same kind.`,
+      `the snapshot of ${snapshot?.name} has ${has}; ${spec.name} has ${wants}. Use one of the same kind.`,
       { snapshot: has, batch: wants },
     );
   };
 
+  if (typeof snapshot?.arenas !== "object") {
+    throw new CorralError("bad-snapshot", `this is no snapshot of ${spec.name}. Pass what its snapshot() gave.`);
+  }
   if (snapshot.numEnvs !== plan.numEnvs) refuse(`${snapshot.numEnvs} worlds`, `${plan.numEnvs}`);
   for (const [arena, { layout }] of Object.entries(snapshot.arenas)) {
     const [has, wants] = [fieldsOf(layout), fieldsOf(layouts[arena])];
     if (has !== wants) refuse(`${arena} of ${has}`, wants);
   }
+  // fields of two models may be alike
+  if (snapshot.name !== spec.name) refuse(`worlds of ${snapshot.name}`, "its own");
 }
 
 /** The part of one shard; a world's bytes do not depend on where its shard begins. */

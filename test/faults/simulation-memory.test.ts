@@ -230,6 +230,17 @@ describe.each(adapters)("simulations on the %s adapter", { timeout: 1_800_000 },
     await createBudget(gpu, { limit });
   });
 
+  test("what is no snapshot of an environment is refused", async () => {
+    await using env = await makeVec("InvertedPendulum-v5", { numEnvs: 8, device: gpu });
+    await using other = await makeVec("CartPole", { numEnvs: 8, device: "cpu" });
+    const before = (await env.reset()).observations.slice();
+    const foreign = await other.snapshot();
+    for (const snapshot of [undefined, null, {}, { batch: {} }, foreign]) {
+      await expect(env.restore(snapshot as typeof foreign)).rejects.toThrowError("[bad-snapshot]");
+    }
+    expect((await env.read()).observations).toEqual(before);
+  });
+
   test("after refused work a reset of all worlds starts over", async () => {
     const make = () => makeVec("InvertedPendulum-v5", { numEnvs: 20, device: gpu });
     const env = await make();

@@ -1,6 +1,15 @@
 /** `plan()`: what the command prints, as data, for whatever can be simulated. */
 import { describe, expect, test } from "vitest";
-import { defineTask, Discrete, loadModel, plan, planSimulation, planVec } from "../../src/index.ts";
+import {
+  createSimulation,
+  defineTask,
+  Discrete,
+  loadModel,
+  makeVec,
+  plan,
+  planSimulation,
+  planVec,
+} from "../../src/index.ts";
 import type { Scalar } from "../../src/trace/scalar.ts";
 import { loadTestModel } from "../support/mjcf.ts";
 
@@ -48,6 +57,13 @@ describe("plan()", () => {
     expect(planned.problems.map(({ code }) => code)).toEqual(["budget-exceeded"]);
     const half = await plan(target, { numEnvs: 8, budget: 0.5 });
     expect(half.budget!.source).toMatch(/^40 % of/);
+  });
+
+  test.each([undefined, null, {}])("refuses options that are %j", async (options) => {
+    await expect(plan("CartPole", options as never)).rejects.toThrowError("[bad-num-envs]");
+    await expect(makeVec("CartPole", options as never)).rejects.toThrowError("[bad-num-envs]");
+    const model = await loadTestModel("envs/hopper");
+    await expect(createSimulation(model, options as never)).rejects.toThrowError("[bad-num-envs]");
   });
 
   test.each([
