@@ -65,13 +65,15 @@ export function lineChart(chart: Chart): string {
     if (series.length > 1) parts.push(text(LEFT + 8, TOP + 14 + 16 * k, s.label, "start", "", color));
   });
 
-  for (const level of levels) {
+  levels.forEach((level, k) => {
     const at = round(y.of(level.y));
     parts.push(
       `<line x1="${LEFT}" y1="${at}" x2="${WIDTH - RIGHT}" y2="${at}" stroke="var(--level)" stroke-dasharray="6 4"/>`,
     );
-    parts.push(text(WIDTH - RIGHT - 4, at - 5, level.label, "end", "", "var(--level)"));
-  }
+    // names of levels that are near each other are told apart by their side
+    const [x1, anchor] = k % 2 === 0 ? [WIDTH - RIGHT - 4, "end"] : [LEFT + 6, "start"];
+    parts.push(text(x1, at - 5, level.label, anchor, "", "var(--level)"));
+  });
   return `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" role="img" aria-label="${escapeHtml(chart.title)}">${parts.join("")}</svg>`;
 }
 
