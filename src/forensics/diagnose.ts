@@ -37,7 +37,7 @@ const JUMP = 1000;
 const DEEP = 0.25;
 
 const n = (x: number): string =>
-  Number.isInteger(x) && Math.abs(x) < 1e6 ? String(x) : x.toPrecision(3).replace(/\.?0+(e|$)/, "$1");
+  Number.isInteger(x) && Math.abs(x) < 1e6 ? String(x) : String(Number(x.toPrecision(3)));
 
 /** Causes of a failure, the surest first. */
 export async function diagnose(scene: CrashScene, report: Report): Promise<Cause[]> {
