@@ -1,6 +1,7 @@
 // every environment of the package, registered by its id
 import { register } from "../src/env/index.ts";
 import { ant } from "./ant/task.ts";
+import { armTable } from "./arm_table/task.ts";
 import { cartpole } from "./cartpole/task.ts";
 import { halfCheetah } from "./half_cheetah/task.ts";
 import { hopper } from "./hopper/task.ts";
@@ -9,12 +10,14 @@ import { humanoidStandup } from "./humanoid_standup/task.ts";
 import { invertedDoublePendulum } from "./inverted_double_pendulum/task.ts";
 import { invertedPendulum } from "./inverted_pendulum/task.ts";
 import { pusher } from "./pusher/task.ts";
+import { quadruped } from "./quadruped/task.ts";
 import { reacher } from "./reacher/task.ts";
 import { swimmer } from "./swimmer/task.ts";
 import { walker2d } from "./walker2d/task.ts";
 
 export const tasks = [
   ant,
+  armTable,
   cartpole,
   halfCheetah,
   hopper,
@@ -23,6 +26,7 @@ export const tasks = [
   invertedDoublePendulum,
   invertedPendulum,
   pusher,
+  quadruped,
   reacher,
   swimmer,
   walker2d,

@@ -78,7 +78,7 @@ export function actingSpace<O extends object>(
   const factors = ranged ? half(-1) : perEntry("scale", scale, size);
   const offsets = ranged ? half(1) : perEntry("offset", offset, size);
   const actuation = { delay, hold, clip, scale: factors, offset: offsets };
-  return { action: given ?? scaledSpace(controls, factors, offsets, ranged), actuation };
+  return { action: given ?? scaledSpace(controls, actuation, ranged), actuation };
 }
 
 function perEntry(name: string, value: number | readonly number[] | undefined, size: number): number[] | undefined {
@@ -89,18 +89,15 @@ function perEntry(name: string, value: number | readonly number[] | undefined, s
   throw bad(name, value, `a finite number, or ${size} of them`);
 }
 
-/** The actions that make controls in their range. */
-function scaledSpace(
-  { low, high }: Range,
-  scale: number[] | undefined,
-  offset: number[] | undefined,
-  ranged: boolean,
-): Box {
+/** The actions that make controls in their range, and that are not clipped. */
+function scaledSpace({ low, high }: Range, { scale, offset, clip }: Actuation, ranged: boolean): Box {
   const shape = [low.length];
-  if (!scale && !offset) return new Box({ low, high, shape });
-  if (ranged) return new Box({ low: -1, high: 1, shape });
-  const ends = low.map((from, i) =>
-    [from, high[i]].map((end) => (end - (offset?.[i] ?? 0)) / (scale?.[i] || 1)).sort((a, b) => a - b),
-  );
-  return new Box({ low: ends.map(([from]) => from), high: ends.map(([, to]) => to), shape });
+  const [least, most] = clip ?? [-Infinity, Infinity];
+  const ends = low.map((from, i) => {
+    const all = ranged ? [-1, 1] : [from, high[i]].map((end) => (end - (offset?.[i] ?? 0)) / (scale?.[i] || 1));
+    const [a, b] = all.sort((x, y) => x - y);
+    // a range that is clipped away leaves the bounds of the clip
+    return a > most || b < least ? [least, most] : [Math.max(a, least), Math.min(b, most)];
+  });
+  return new Box({ low: ends.map(([a]) => a), high: ends.map(([, b]) => b), shape });
 }

@@ -1,4 +1,5 @@
 // the library of terms: functions that make terms of observations, rewards, conditions and starts
+export { actionTable, combinations, evenly } from "./actions.ts";
 export {
   all,
   clipped,

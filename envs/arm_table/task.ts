@@ -1,0 +1,40 @@
+/** ArmTable: an arm reaches for points, with one of 27,000 actions: 30 torques at each of three joints. */
+import { actionTable, combinations, command, defineTask, evenly, startAround, tracking } from "../../src/env/index.ts";
+
+/** Torques of each joint, N m. */
+const LEVELS = evenly(-1, 1, 30);
+
+/** Where the hand is to go (m), another place every two seconds. */
+const target = command(
+  [
+    ["-option.reach", "option.reach"],
+    ["-option.reach", "option.reach"],
+    ["0.5 - option.reach", "0.5 + option.reach"],
+  ],
+  { every: [2, 2], key: "target" },
+);
+
+export const armTable = defineTask({
+  id: "ArmTable",
+  model: new URL("./model.xml", import.meta.url),
+  frameSkip: 4,
+  maxEpisodeSteps: 250,
+  defaults: {
+    /** Targets lie in a box of this half width about the shoulder (m). */
+    reach: 0.25,
+    effort_weight: 0.01,
+  },
+  ...actionTable(combinations([LEVELS, LEVELS, LEVELS])),
+
+  observe: {
+    angles: "[sin(qpos), cos(qpos)]",
+    velocities: { value: "qvel", scale: 0.2 },
+    hand: "site_xpos(site.hand)",
+    target,
+  },
+  reward: {
+    reward_near: tracking("site_xpos(site.hand)", target, 0.15),
+    reward_effort: "-option.effort_weight * sum(square(ctrl))",
+  },
+  reset: startAround({ qpos: 0.5, qvel: 0.1 }),
+});
