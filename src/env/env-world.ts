@@ -103,7 +103,7 @@ export class EnvWorld<O extends object> {
     const { outputs, forces } = shape;
     this.spec = spec;
     this.arenas = arenas;
-    this.own = new WorldModel(shape.random);
+    this.own = new WorldModel(shape.random, model);
     const { perWorld } = this.own;
     this.w = new WorldKernel({
       model,
@@ -148,6 +148,7 @@ export class EnvWorld<O extends object> {
     this.w.state.load("task").forEach((x, i) => kept[i].set(x));
     const own = this.own.kept;
     if (own.length > 0) this.w.state.load(PER_WORLD).forEach((x, i) => own[i].set(x));
+    this.own.settle();
     const { params } = this.spec.shape;
     if (params.length > 0) this.params = slices(params, this.io("task_params").load("task_params"));
   }

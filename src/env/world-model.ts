@@ -1,7 +1,9 @@
 // the numbers of the model that a world has of its own, while its kernel is traced
-import { variable, type Variable } from "../trace/control.ts";
+import { array, variable, type Variable } from "../trace/control.ts";
+import { current } from "../trace/graph.ts";
 import { exp, log } from "../trace/math.ts";
 import { add, clamp, mul, type Scalar } from "../trace/scalar.ts";
+import type { Model } from "../model/model.ts";
 import { boundingRadius } from "../sim/colliders/near.ts";
 import { inertiaConstants, subtreeMasses } from "../sim/set_const.ts";
 import type { ModelView, PerWorld } from "../sim/view.ts";
@@ -14,17 +16,39 @@ export class WorldModel {
   readonly kept: readonly Variable[];
   readonly perWorld: PerWorld;
   private readonly plan: RandomPlan;
+  private readonly model: Model;
 
-  constructor(plan: RandomPlan) {
+  constructor(plan: RandomPlan, model: Model) {
     this.plan = plan;
+    this.model = model;
     const all = [...plan.entries, ...plan.derived];
     this.kept = all.map(({ field, index }) => variable(`${field}_${index}`, 0));
-    const perWorld = new Map<string, Map<number, () => Scalar>>();
+    const places = new Map<string, Map<number, Variable>>();
     all.forEach(({ field, index }, i) => {
-      if (!perWorld.has(field)) perWorld.set(field, new Map());
-      perWorld.get(field)!.set(index, () => this.kept[i].get());
+      if (!places.has(field)) places.set(field, new Map());
+      places.get(field)!.set(index, this.kept[i]);
     });
-    this.perWorld = perWorld;
+    this.perWorld = new Map(
+      [...places].map(([field, own]) => {
+        const length = current().unroll ? 0 : this.shared(field).length;
+        return [field, { at: (i: number) => own.get(i)?.get(), all: length > 0 ? array(field, length) : undefined }];
+      }),
+    );
+  }
+
+  /** What the MJCF has of a field; nothing for numbers that are no arrays. */
+  private shared(field: string): ArrayLike<number> {
+    const values = (this.model as unknown as Record<string, ArrayLike<number> | undefined>)[field];
+    return values ?? [];
+  }
+
+  /** Makes what was loaded or drawn readable at indices known only at run time. */
+  settle(): void {
+    for (const [field, { at, all }] of this.perWorld) {
+      if (!all) continue;
+      const shared = this.shared(field);
+      for (let i = 0; i < all.length; i++) all.set(i, at(i) ?? shared[i]);
+    }
   }
 
   /** Draws all for a new episode, and derives what depends on it. */
@@ -39,7 +63,9 @@ export class WorldModel {
         }
       });
     }
+    this.settle();
     this.derive(m);
+    this.settle();
   }
 
   private derive(m: ModelView): void {

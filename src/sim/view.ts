@@ -27,19 +27,28 @@ abstract class Rows {
   inertia = (i: Int) => this.slice(i, 10) as unknown as Inertia;
 }
 
-/** Elements of model fields, by field and flat index, that each world has its own of, read when they are asked for. */
-export type PerWorld = ReadonlyMap<string, ReadonlyMap<number, () => Scalar>>;
+/** A field of the model that each world has some elements of its own of. */
+export interface OwnValues {
+  /** The world's element at a flat index, as it is now; undefined where all worlds share it. */
+  at(index: number): Scalar | undefined;
+  /** All elements, shared ones too, for indices known only at run time. */
+  readonly all: LocalArray | undefined;
+}
+
+/** Fields with such elements, by name. */
+export type PerWorld = ReadonlyMap<string, OwnValues>;
 
 /** One array of the model. A constant index gives a number, a runtime index a table read. */
 export class Column extends Rows {
   readonly at: (index: Int) => Scalar;
 
-  constructor(name: string, data: ArrayLike<number>, type: "f32" | "i32", own?: ReadonlyMap<number, () => Scalar>) {
+  constructor(name: string, data: ArrayLike<number>, type: "f32" | "i32", own?: OwnValues) {
     super();
     const shared = table(name, data, type);
     this.at = (index) => {
       if (!own) return shared(index);
-      if (!isNode(index)) return own.get(index)?.() ?? shared(index);
+      if (!isNode(index)) return own.at(index) ?? shared(index);
+      if (own.all) return own.all.get(index);
       throw atRunTime(name);
     };
   }
@@ -49,13 +58,18 @@ const atRunTime = (name: string): CorralError =>
   new CorralError(
     "per-world-index",
     `${name} differs between worlds, and this model's kernel reads it at an index known only at run time. ` +
-      `Randomise less of it, or pass unroll: true.`,
+      `Randomise less of it.`,
     { name },
   );
 
 /** Numbers at an index, of which worlds may have their own. */
 export function scalarTable(name: string, values: readonly Scalar[]): (index: Int) => Scalar {
   if (values.every((x): x is number => !isNode(x))) return table(name, values);
+  if (!current().unroll) {
+    const all = array(name, values.length);
+    values.forEach((x, i) => all.set(i, x));
+    return (index) => (isNode(index) ? all.get(index) : values[index]);
+  }
   return (index) => {
     if (isNode(index)) throw atRunTime(name);
     return values[index];
@@ -187,7 +201,7 @@ export type DataView = { readonly [K in FieldName]: Field };
 
 export function modelView(model: Model, perWorld: PerWorld = new Map()): ModelView {
   const gravity = [param("gravity_x"), param("gravity_y"), param("gravity_z")];
-  const own = (name: string, i: number, shared: Scalar): Scalar => perWorld.get(name)?.get(i)?.() ?? shared;
+  const own = (name: string, i: number, shared: Scalar): Scalar => perWorld.get(name)?.at(i) ?? shared;
   const view: Record<string, unknown> = {
     model,
     timestep: param("timestep"),

@@ -71,6 +71,7 @@ describe("a world that draws its own numbers", () => {
     ...Object.entries(ALL).map(([name, item]): [string, Items, Partial<VecOptions>] => [name, { [name]: item }, {}]),
     ["all, Euler", ALL, {}],
     ["all, RK4", ALL, { integrator: "RK4" }],
+    ["all, rolled", ALL, { unroll: false }],
     ["all, implicitfast, elliptic", ALL, { integrator: "implicitfast", cone: "elliptic" }],
   ];
 

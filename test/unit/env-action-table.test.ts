@@ -1,3 +1,4 @@
+import "../../envs/index.ts";
 import { expect, test } from "vitest";
 import type { CorralError } from "../../src/core/errors.ts";
 import { actionTable, combinations, evenly, makeVec, planVec } from "../../src/env/index.ts";

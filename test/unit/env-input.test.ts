@@ -25,7 +25,7 @@ describe("makeVec", () => {
       '[unknown-env] no environment is called "Humanoid"; nearest: Humanoid-v5, HumanoidStandup-v5.',
     );
     expect(await make("Fetch")).toMatch(
-      /^\[unknown-env\] no environment is called "Fetch"; there are: Ant-v5, CartPole, /,
+      /^\[unknown-env\] no environment is called "Fetch"; there are: Ant-v5, ArmTable, CartPole, /,
     );
     expect(await make(3)).toMatch(/^\[unknown-env\] no environment is called 3; /);
   });
