@@ -154,7 +154,7 @@ export class Ppo implements AsyncDisposable {
   /**
    * One rollout and one update.
    * @throws CorralError closed, call-in-flight; non-finite-update where a loss, a gradient or a log standard deviation was not finite: the
-   *   parameters are those of before; what the environments throw
+   *   parameters are the last good ones; what the environments throw
    */
   iterate(): Promise<Metrics> {
     return this.#exclusive("iterate", () => this.#iterate());
@@ -177,7 +177,7 @@ export class Ppo implements AsyncDisposable {
     if (metrics.halted) {
       this.#halted = new CorralError(
         "non-finite-update",
-        `update ${this.iteration} was stopped: its ${metrics.halted} is not finite. The parameters are those of before it. ` +
+        `update ${this.iteration} was stopped: its ${metrics.halted} is not finite. The parameters are the last good ones, from before the minibatch that failed. ` +
           `Lower learningRate or maxGradNorm, or look at the environment's rewards and observations.`,
         { iteration: this.iteration, what: metrics.halted },
       );
