@@ -104,36 +104,39 @@ describe("what an environment makes is what was planned", () => {
     ["one world", { numEnvs: 1 }],
     ["same-step resets and snapshots", { numEnvs: 100, autoreset: "same-step", snapshotEvery: 2 }],
     ["three shards, few contacts", { numEnvs: 77, shards: 3, nconmax: 2 }],
+    ["a short recorder of a few worlds", { numEnvs: 50, recorder: { everySteps: 3, keep: 4, worlds: [9, 30] } }],
+    ["no recorder", { numEnvs: 50, recorder: false }],
     ["more than the staging buffers hold", { numEnvs: 9000, frameSkip: 1 }],
   ];
 
-  const ids = full ? list() : ["Ant-v5", "CartPole"];
-  test.each(ids.flatMap((id) => cases.map(([what, options]) => [id, what, options] as const)))(
-    "%s, %s",
-    async (id, _, options) => {
-      const budget = await createBudget(gpu);
-      expect([watch.liveBytes(), budget.live]).toEqual([0, 0]);
-      const env = await makeVec(id, { ...options, device: gpu });
-      try {
-        const { plan } = env;
-        expect([...watch.live].map(({ label, size }) => [label, size])).toEqual(
-          plan.buffers.map(({ label, size }) => [label, size]),
-        );
-        expect([watch.liveBytes(), budget.live]).toEqual([plan.totalBytes, plan.totalBytes]);
-        expect((await planVec(id, options, { limits: gpu.limits })).totalBytes).toBe(plan.totalBytes);
-
-        const before = { ...watch.made };
-        await env.reset();
-        for (let i = 0; i < 3; i++) await env.step(env.actionSpace.sample(0));
-        await env.restore(await env.snapshot());
-        expect(watch.made).toEqual(before);
-      } finally {
-        await env.close();
-      }
-
-      expect([watch.liveBytes(), budget.live]).toEqual([0, 0]);
-    },
+  // every environment in one way, some in every way
+  const all = full ? list() : ["Ant-v5", "CartPole"];
+  const each = list().flatMap((id) =>
+    (all.includes(id) ? cases : cases.slice(1, 2)).map((one) => [id, ...one] as const),
   );
+  test.each(each)("%s, %s", async (id, _, options) => {
+    const budget = await createBudget(gpu);
+    expect([watch.liveBytes(), budget.live]).toEqual([0, 0]);
+    const env = await makeVec(id, { ...options, device: gpu });
+    try {
+      const { plan } = env;
+      expect([...watch.live].map(({ label, size }) => [label, size])).toEqual(
+        plan.buffers.map(({ label, size }) => [label, size]),
+      );
+      expect([watch.liveBytes(), budget.live]).toEqual([plan.totalBytes, plan.totalBytes]);
+      expect((await planVec(id, options, { limits: gpu.limits })).totalBytes).toBe(plan.totalBytes);
+
+      const before = { ...watch.made };
+      await env.reset();
+      for (let i = 0; i < 3; i++) await env.step(env.actionSpace.sample(0));
+      await env.restore(await env.snapshot());
+      expect(watch.made).toEqual(before);
+    } finally {
+      await env.close();
+    }
+
+    expect([watch.liveBytes(), budget.live]).toEqual([0, 0]);
+  });
 });
 
 describe("a plan of a simulation", () => {
