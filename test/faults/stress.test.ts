@@ -32,10 +32,10 @@ describe.each(adapters)("corral stress on the %s adapter", { timeout: 300_000 },
     const folder = mkdtempSync(join(tmpdir(), "corral-stress-"));
     const html = join(folder, "report.html");
     try {
-      const args = ["--adapter", adapter, "--budget", "8MiB", "--from", "1024", "--factor", "8", "--html", html];
+      const args = ["--adapter", adapter, "--budget", "32MiB", "--from", "1024", "--factor", "8", "--html", html];
       const { code, report } = await stress(...args);
       expect([code, report.failures]).toEqual([0, []]);
-      expect(report.budget).toEqual({ limit: 8 * 2 ** 20, source: "the option" });
+      expect(report.budget).toEqual({ limit: 32 * 2 ** 20, source: "the option" });
       const [refusal] = report.refusals;
       expect(refusal).toMatchObject({
         numEnvs: 65536,
