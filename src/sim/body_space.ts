@@ -81,6 +81,7 @@ export class BodySpace implements Space {
     d: DataView,
     contacts: ContactRows,
     tree: Articulated,
+    smooth: Field,
     law: (index: Int, slot: Int) => ContactLaw,
   ) {
     this.m = m;
@@ -90,7 +91,7 @@ export class BodySpace implements Space {
     this.tree = tree;
     this.qacc = new Field("x", m.nv);
     this.search = new Field("search", m.nv);
-    this.motion = { qvel: d.cvel, qacc: this.bodies("a"), search: this.bodies("v") };
+    this.motion = { qvel: d.cvel, qacc: smooth, search: this.bodies("v") };
     this.grad = new Field("grad", m.nv);
     this.wrench = this.bodies("grad_body");
     this.diagonal = new Field("diagonal", m.nv);
@@ -102,9 +103,9 @@ export class BodySpace implements Space {
     return new Field(name, 6 * this.m.nbody, 6);
   }
 
+  /** The motions of qacc are those that the smooth solve has left. */
   place(): void {
     const { m, d, motion } = this;
-    bodyMotions(m, d, this.qacc, motion.qacc);
     bodyMotions(m, d, this.search, motion.search);
   }
 

@@ -1,5 +1,5 @@
 import { each, when } from "../trace/control.ts";
-import { add, div, eq, gt, isNode, max, mul, select, type Int } from "../trace/scalar.ts";
+import { add, div, eq, gt, isNode, max, mul, or, select, type Int } from "../trace/scalar.ts";
 import { dofCom, dofSlide, inertCom } from "../trace/spatial.ts";
 import { add3, column, MINVAL, scale3, sub3, type Vec3 } from "../trace/vector.ts";
 import { mjtJoint } from "../model/enums.ts";
@@ -66,9 +66,9 @@ function jointAxes(m: ModelView, d: DataView, j: Int): void {
       [0, 0, 1],
     ];
     axes.forEach((axis, k) => d.cdof.setRow(add(dof, k), dofSlide(axis)));
-    rotations(add(dof, 3));
   });
-  when(eq(type, mjtJoint.BALL), () => rotations(dof));
+  const free = eq(type, mjtJoint.FREE);
+  when(or(free, eq(type, mjtJoint.BALL)), () => rotations(add(dof, select(free, 3, 0, "i32"))));
   when(eq(type, mjtJoint.SLIDE), () => d.cdof.setRow(dof, dofSlide(d.xaxis.vec3(j))));
   when(eq(type, mjtJoint.HINGE), () => d.cdof.setRow(dof, dofCom(d.xaxis.vec3(j), offset)));
 }

@@ -1,5 +1,5 @@
 import { each, when } from "../trace/control.ts";
-import { add, eq, or, type Int } from "../trace/scalar.ts";
+import { add, and, eq, ge, not, or, select } from "../trace/scalar.ts";
 import { add6, crossMotion, scale6, ZERO6, type Spatial } from "../trace/spatial.ts";
 import { variable } from "../trace/control.ts";
 import { mjtJoint } from "../model/enums.ts";
@@ -25,8 +25,6 @@ export function comVel(m: ModelView, d: DataView): void {
     m.nbody,
     (i) => {
       const v = movingSpatial("cvel", d.cvel.spatial(m.body_parentid.at(i)));
-      const advance = (dof: Int) => v.set(add6(v.get(), scale6(d.cdof.spatial(dof), d.qvel.at(dof))));
-
       const first = m.body_jntadr.at(i);
       each(
         add(first, m.body_jntnum.at(i)),
@@ -34,30 +32,21 @@ export function comVel(m: ModelView, d: DataView): void {
           const type = m.jnt_type.at(j);
           const dof = m.jnt_dofadr.at(j);
 
+          const free = eq(type, mjtJoint.FREE);
+          const turns = or(free, eq(type, mjtJoint.BALL));
           // the rotations of a ball turn together: their axes move with the velocity before any of them
-          const ball = (start: Int) => {
-            for (let k = 0; k < 3; k++) {
-              d.cdof_dot.setRow(add(start, k), crossMotion(v.get(), d.cdof.spatial(add(start, k))));
-            }
-            for (let k = 0; k < 3; k++) advance(add(start, k));
-          };
-
-          when(eq(type, mjtJoint.FREE), () => {
-            for (let k = 0; k < 3; k++) {
-              d.cdof_dot.setRow(add(dof, k), ZERO6);
-              advance(add(dof, k));
-            }
-            ball(add(dof, 3));
+          const base = movingSpatial("cvel_base", v.get());
+          each(select(free, 6, select(turns, 3, 1, "i32"), "i32"), (k) => {
+            const rotates = or(not(free), ge(k, 3));
+            when(and(free, eq(k, 3)), () => base.set(v.get()));
+            const axis = d.cdof.spatial(add(dof, k));
+            const rate = crossMotion(base.get(), axis);
+            d.cdof_dot.setRow(
+              add(dof, k),
+              rate.map((x) => select(rotates, x, 0)),
+            );
+            v.set(add6(v.get(), scale6(axis, d.qvel.at(add(dof, k)))));
           });
-          when(eq(type, mjtJoint.BALL), () => ball(dof));
-          when(
-            or(eq(type, mjtJoint.FREE), eq(type, mjtJoint.BALL)),
-            () => {},
-            () => {
-              d.cdof_dot.setRow(dof, crossMotion(v.get(), d.cdof.spatial(dof)));
-              advance(dof);
-            },
-          );
         },
         { start: first },
       );

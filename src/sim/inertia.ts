@@ -98,11 +98,14 @@ export class BodyInertia implements Inertia {
   private readonly m: ModelView;
   private readonly d: DataView;
   private readonly tree: Articulated;
+  /** Spatial accelerations of the bodies of the last solve. */
+  private readonly motion: Field;
 
   constructor(m: ModelView, d: DataView) {
     this.m = m;
     this.d = d;
     this.tree = new Articulated(m, d);
+    this.motion = new Field("motion", 6 * m.nbody, 6);
   }
 
   private factor(diagonal: (dof: Int) => Scalar): void {
@@ -110,18 +113,14 @@ export class BodyInertia implements Inertia {
     this.tree.factor(diagonal);
   }
 
-  private solveTree(force: Field, x: Field): void {
-    const motion = new Field("motion", 6 * this.m.nbody, 6);
-    this.tree.solve((i) => force.at(i), x, motion);
-  }
-
   smooth(): void {
+    const { d } = this;
     this.factor(() => 0);
-    this.solveTree(this.d.qfrc_smooth, this.d.qacc_smooth);
+    this.tree.solve((i) => d.qfrc_smooth.at(i), d.qacc_smooth, this.motion);
   }
 
   space(_rows: Rows, contacts: ContactRows): Problem["space"] {
-    return (law) => new BodySpace(this.m, this.d, contacts, this.tree, law);
+    return (law) => new BodySpace(this.m, this.d, contacts, this.tree, this.motion, law);
   }
 
   entry(i: number, j: number): Scalar {
@@ -145,7 +144,7 @@ export class BodyInertia implements Inertia {
       solve: (x) => {
         const force = new Field("qfrc_implicit", m.nv);
         copyField(x, force);
-        this.solveTree(force, x);
+        this.tree.solve((i) => force.at(i), x, this.motion);
       },
     };
   }
