@@ -99,6 +99,19 @@ function rangeRows(
   return [row(below, 1), row(above, -1)];
 }
 
+/** Neighbours that are alike together, all others by themselves, in the order given. */
+function runs(ids: readonly number[], alike: (id: number) => boolean): number[][] {
+  const out: number[][] = [];
+  let open = false;
+  for (const id of ids) {
+    const joins = alike(id);
+    if (joins && open) out.at(-1)!.push(id);
+    else out.push([id]);
+    open = joins;
+  }
+  return out;
+}
+
 /** Whether one row serves both ends of a hinge's or slide's range. */
 const isPlainLimit = (model: Model, j: number): boolean =>
   model.jnt_type[j] !== mjtJoint.BALL && isWide([...model.jnt_range.subarray(2 * j, 2 * j + 2)], model.jnt_margin[j]);
@@ -110,9 +123,12 @@ function jointLimits(m: ModelView, d: DataView): Rows {
   const limited = Array.from({ length: m.njnt }, (_, j) => j).filter(
     (j) => model.jnt_limited[j] && model.jnt_type[j] !== mjtJoint.FREE,
   );
-  const alike = unrolling() ? [] : limited.filter((j) => isPlainLimit(model, j));
-  if (alike.length > 1) rows.push(limitLoop(m, d, alike));
-  for (const j of alike.length > 1 ? limited.filter((j) => !alike.includes(j)) : limited) {
+  for (const run of runs(limited, (j) => !unrolling() && isPlainLimit(model, j))) {
+    if (run.length > 1) {
+      rows.push(limitLoop(m, d, run));
+      continue;
+    }
+    const [j] = run;
     const [dof, at] = [model.jnt_dofadr[j], model.jnt_qposadr[j]];
     const spec = {
       type: mjtConstraint.LIMIT_JOINT,

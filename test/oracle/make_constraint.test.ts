@@ -18,7 +18,7 @@ describeStage("make_constraint", {
     ours.forEach((row, i) => {
       const at = `${label}: row ${i}, ${row.name}`;
       expect(difference(row.J, theirs[i].J), `${at}, J`).toBeLessThanOrEqual(bound(row.name));
-      expect(difference([row.aref], [theirs[i].aref]), `${at}, aref`).toBeLessThanOrEqual(bound(row.name));
+      expect(difference([row.aref], [theirs[i].aref]), `${at}, aref`).toBeLessThanOrEqual(boundOf("aref", precision));
       expect(Math.abs(row.D / theirs[i].D - 1), `${at}, D`).toBeLessThanOrEqual(boundOf("impedance", precision));
     });
   },

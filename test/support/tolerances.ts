@@ -68,6 +68,11 @@ export const stageBounds = {
     value: 1e-4,
     reason: "float32: aref is the sum of a velocity and a depth (1e-8 m) times stiffness (1e3 to 1e4 / s²)",
   },
+  aref32: {
+    value: 5e-4,
+    reason:
+      "float32: depths are differences of global points, known to 2e-7 m a metre from the origin, times 1e3 to 1e4 / s²",
+  },
   equality32: {
     value: 5e-4,
     reason: "float32: anchors are global points, known to 2e-7 m at a metre from the origin, times that stiffness",

@@ -1,12 +1,12 @@
 // potential and kinetic energy (mj_energyPos, mj_energyVel)
-import { variable } from "../../trace/control.ts";
-import { add, dotn, gt, lt, mul, neg, select, sqrt, square, sub, sum, type Scalar } from "../../trace/scalar.ts";
+import { each, variable } from "../../trace/control.ts";
+import { add, gt, lt, mul, neg, select, sqrt, square, sub, sum, type Scalar } from "../../trace/scalar.ts";
+import { dot6, mulInertVec } from "../../trace/spatial.ts";
 import { dot3, mulQuat, negQuat, normalizeQuat, type Quat } from "../../trace/vector.ts";
 import { mjtDisableBit, mjtJoint } from "../../model/enums.ts";
-import { isZero, jointStiffness, tendonStiffness, type Poly } from "../added.ts";
-import { SymMatrix, treePattern } from "../pattern.ts";
+import { dofArmatures, isZero, jointStiffness, tendonArmature, tendonStiffness, type Poly } from "../added.ts";
 import { ballRotation } from "../rows.ts";
-import { Field, type DataView, type ModelView } from "../view.ts";
+import type { DataView, ModelView } from "../view.ts";
 
 /** What a spring stretched by x holds (mju_polyPotential). */
 const stored = ({ linear, poly }: Poly<Scalar>, x: Scalar): Scalar =>
@@ -47,9 +47,23 @@ export function potentialEnergy(m: ModelView, d: DataView): Scalar {
   return energy.get();
 }
 
-/** Energy of motion, J. Reads M, qvel. */
+/** Energy of motion, J, armature's included. Reads cvel, cinert, qvel, ten_velocity. */
 export function kineticEnergy(m: ModelView, d: DataView): Scalar {
-  const momentum = new Field("momentum", m.nv);
-  new SymMatrix(treePattern(m.model), d.M).multiply(d.qvel, momentum);
-  return mul(0.5, dotn(momentum.all(), d.qvel.all()));
+  const twice = variable("kinetic", 0);
+  const gain = (x: Scalar) => twice.set(add(twice.get(), x));
+  each(
+    m.nbody,
+    (b) => {
+      const v = d.cvel.spatial(b);
+      gain(dot6(v, mulInertVec(d.cinert.inertia(b), v)));
+    },
+    { start: 1 },
+  );
+  const armature = dofArmatures(m);
+  each(m.nv, (i) => gain(mul(armature(i), square(d.qvel.at(i)))));
+  for (let t = 0; t < m.ntendon; t++) {
+    const own = tendonArmature(m.model, t);
+    if (own !== 0) gain(mul(own, square(d.ten_velocity.at(t))));
+  }
+  return mul(0.5, twice.get());
 }
