@@ -328,12 +328,12 @@ export class BodySpace implements Space {
     });
   }
 
-  collect(each_: Parameters<Space["collect"]>[0]): void {
+  collect(visit: Parameters<Space["collect"]>[0]): void {
     const { m, d, wrench } = this;
     const total = d.qfrc_constraint;
     each(m.nv, (i) => total.set(i, 0));
     each(m.nbody, (b) => wrench.setRow(b, ZERO6));
-    each_(
+    visit(
       (row, force) => {
         for (const { dof, value } of row.jac) total.set(dof, add(total.at(dof), mul(value, force)));
       },

@@ -5,7 +5,7 @@ import { dofArmatures, tendonArmature } from "./added.ts";
 import { copyField, SymMatrix, type Pattern } from "./pattern.ts";
 import { outerProduct } from "./arms.ts";
 import { tendonArms } from "./tendon.ts";
-import { Field, type DataView, type ModelView } from "./view.ts";
+import type { DataView, ModelView } from "./view.ts";
 
 /**
  * The joint-space inertia matrix by composite rigid bodies (mj_crb), lower triangle by rows of the tree's pattern.
@@ -51,6 +51,3 @@ export function factorM(d: DataView, pattern: Pattern): SymMatrix {
   factors.factor(d.qLDiagInv);
   return factors;
 }
-
-/** A field outside the table: scratch of one stage. */
-export const scratch = (name: string, length: number): Field => new Field(name, length);

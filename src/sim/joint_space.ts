@@ -209,10 +209,10 @@ export class JointSpace implements Space {
     each(this.nv, (i) => d.qfrc_constraint.set(i, sub(product.at(i), d.qfrc_smooth.at(i))));
   }
 
-  collect(each_: Parameters<Space["collect"]>[0]): void {
+  collect(visit: Parameters<Space["collect"]>[0]): void {
     const total = this.d.qfrc_constraint;
     each(this.nv, (i) => total.set(i, 0));
-    each_(
+    visit(
       (row, force) => {
         for (const { dof, value } of row.jac) total.set(dof, add(total.at(dof), mul(value, force)));
       },
