@@ -115,3 +115,45 @@ function orthogonal(rows: number, columns: number, random: RandomStream): Float6
   }
   return matrix;
 }
+
+/** Numbers with a name and a shape, row-major. */
+export interface NamedArray {
+  readonly shape: readonly number[];
+  readonly data: Float32Array<ArrayBuffer>;
+}
+
+/**
+ * The parameters by name, without padding, in the order and shapes of PyTorch: `policy.0.weight` [outputs, inputs],
+ * `policy.0.bias` [outputs], `value.0.weight`, ..., and `log_std` [actions] of Gaussian policies.
+ */
+export function namedParameters(nets: Networks, params: Float32Array): Record<string, NamedArray> {
+  const named: Record<string, NamedArray> = {};
+  for (const { name, inputs, outputs, n, w, b } of [...nets.policy, ...nets.value]) {
+    const weight = new Float32Array(outputs * inputs);
+    for (let o = 0; o < outputs; o++)
+      for (let i = 0; i < inputs; i++) weight[o * inputs + i] = params[4 * w + i * n + o];
+    named[`${name}.weight`] = { shape: [outputs, inputs], data: weight };
+    named[`${name}.bias`] = { shape: [outputs], data: params.slice(4 * b, 4 * b + outputs) };
+  }
+  const { at, count } = nets.logStd;
+  if (count > 0) named.log_std = { shape: [count], data: params.slice(4 * at, 4 * at + count) };
+  return named;
+}
+
+/**
+ * What observations are normalised by, by name: (observation - `normalizer.mean`) * `normalizer.inverse_std`, then clipped;
+ * with the variance and the count that they come from. `norm` is the learner's arena of that name.
+ */
+export function namedNormalizer(observations: number, norm: Float32Array): Record<string, NamedArray> {
+  const width = padTo(observations, TILE);
+  const row = (i: number, count = observations): NamedArray => ({
+    shape: [count],
+    data: norm.slice(i * width, i * width + count),
+  });
+  return {
+    "normalizer.mean": row(0),
+    "normalizer.inverse_std": row(1),
+    "normalizer.variance": row(2),
+    "normalizer.count": row(3, 1),
+  };
+}
