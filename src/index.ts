@@ -35,6 +35,7 @@ export {
   type Model,
   type OptionOverrides,
 } from "./model/model.ts";
+export { withChanges, type ModelChange } from "./model/changes.ts";
 export { createOracle, withMuJoCo, type Oracle } from "./model/oracle.ts";
 export { checkSupported, unsupportedFeatures, type UnsupportedFeature } from "./model/supported.ts";
 export { fieldShape, fieldsOf, type FieldName } from "./model/fields.ts";

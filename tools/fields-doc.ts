@@ -8,7 +8,6 @@ const GROUPS: Readonly<Record<FieldGroup, string>> = {
   state: "What MuJoCo calls the integration state (mjSTATE_INTEGRATION): all that the next step depends on.",
   derived: "Quantities of mjData that each step computes anew; in memory only where something reads them.",
   task: "What an environment keeps for each world beside the physics.",
-  record: "The ring of the flight recorder.",
 };
 
 function line({ name, type, shape, unit, doc }: FieldRow): string {

@@ -225,6 +225,10 @@ export class Watch {
       rewards: shape.terms,
       observation: shape.observation,
       trips: trips.map(({ name }) => name),
+      own: [
+        ...shape.random.entries.map(({ field, index }) => ({ field, index, derived: false })),
+        ...shape.random.derived.map(({ field, index }) => ({ field, index, derived: true })),
+      ],
       result: { ...RESULT, ...offsets, ...(needed < 0 ? {} : { contacts_needed: offsets.infos + needed }) },
     };
     const precision = this.#batch.adapter ? "gpu" : vec.device === "cpu-f64" ? "f64" : "f32";

@@ -184,7 +184,7 @@ function overflow({ bundle, moments, row, at }: CrashScene, { status }: Report):
 async function ofThePhysics(scene: CrashScene, report: Report): Promise<Cause[]> {
   const { bundle, moments, row, at } = scene;
   const out: Cause[] = [];
-  const model = modelAt(bundle, moments[at]);
+  const model = modelAt(bundle, moments[at], row);
   const h = model.opt.timestep;
   const facts = await physicsAt(bundle, moments[at], row);
   const { blame } = report;

@@ -73,7 +73,7 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
       { status: report.status },
     );
   }
-  const model = modelAt(bundle, moments[at]);
+  const model = modelAt(bundle, moments[at], row);
   const { nconmax, frameSkip } = bundle.about.env;
   const interpreter = await Interpreter.create(bundle);
   const first = stretchStart(scene);

@@ -1,5 +1,6 @@
 // what model and state say of how hard a step is: stiffness, masses, inertia, contacts, rows, as MuJoCo computes them
 import { mjtDisableBit, mjtIntegrator, mjtJoint } from "../model/enums.ts";
+import { withChanges } from "../model/changes.ts";
 import { describe, type Model } from "../model/model.ts";
 import { listen } from "../model/mujoco.ts";
 import { withMuJoCo } from "../model/oracle.ts";
@@ -7,8 +8,8 @@ import { mocapFrames } from "../sim/state.ts";
 import type { Bundle } from "../record/bundle.ts";
 import { fieldBefore, type Moment } from "./timeline.ts";
 
-/** The model of a bundle with the parameters of a step. */
-export function modelAt(bundle: Bundle, moment: Moment): Model {
+/** The model of a bundle with the parameters of a step and the numbers that a world had of its own. */
+export function modelAt(bundle: Bundle, moment: Moment, row: number): Model {
   const { opt } = bundle.model;
   // parameters are float32; where they are the model's own numbers, those
   const given = (name: string, own: number) => {
@@ -17,7 +18,14 @@ export function modelAt(bundle: Bundle, moment: Moment): Model {
   };
   const gravity = opt.gravity.map((g, k) => given(`gravity_${"xyz"[k]}`, g));
   const [timestep, tolerance] = [given("timestep", opt.timestep), given("tolerance", opt.tolerance)];
-  return { ...bundle.model, opt: { ...opt, timestep, gravity, tolerance } };
+  const model = { ...bundle.model, opt: { ...opt, timestep, gravity, tolerance } };
+
+  const values = fieldBefore(bundle, moment, row, "per_world");
+  const own = bundle.about.env.own ?? [];
+  return withChanges(
+    model,
+    own.map((number, i) => ({ ...number, value: values[i] })),
+  );
 }
 
 export interface PhysicsFacts {
@@ -32,7 +40,7 @@ export interface PhysicsFacts {
 
 /** What MuJoCo makes of the state before a step; undefined where the state is not finite. */
 export async function physicsAt(bundle: Bundle, moment: Moment, row: number): Promise<PhysicsFacts | undefined> {
-  const model = modelAt(bundle, moment);
+  const model = modelAt(bundle, moment, row);
   const read = (name: string) => fieldBefore(bundle, moment, row, name);
   const [qpos, qvel, act] = [read("qpos"), read("qvel"), read("act")];
   if (![...qpos, ...qvel, ...act, model.opt.timestep].every(Number.isFinite)) return undefined;

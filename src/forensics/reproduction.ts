@@ -36,15 +36,24 @@ export function reproductionText(bundle: Bundle, m: Minimised): string {
     enableflags: opt.enableflags,
   };
   const device = bundle.about.device.precision === "f64" ? "cpu-f64" : "cpu";
+  const changes = m.model.changes ?? [];
+  const source = `await loadModel(new URL(${JSON.stringify(`./${bundle.model.source.file}`)}, import.meta.url))`;
   const cures = m.cures.map((c) => `//   ${c.change}`);
   return [
     `// ${bundle.about.message}`,
     `// Makes control steps ${m.steps.first} to ${m.steps.last} of it again, in ${device === "cpu" ? "float32" : "float64"} on the CPU. Ends with ${m.status.join(", ")}, exit code 1.`,
     ...(cures.length > 0 ? ["// It does not occur with", ...cures] : ["// No change of options that was tried helps."]),
     `// corral ${bundle.about.corral}, MuJoCo ${bundle.about.mujoco}. Run: npx tsx reproduction.ts`,
-    'import { createSimulation, loadModel } from "corral";',
+    `import { createSimulation, loadModel${changes.length > 0 ? ", withChanges" : ""} } from "corral";`,
     "",
-    `const model = await loadModel(new URL(${JSON.stringify(`./${bundle.model.source.file}`)}, import.meta.url));`,
+    ...(changes.length > 0
+      ? [
+          "// the numbers of the model that this world had of its own",
+          `const model = withChanges(${source}, [`,
+          ...changes.map((change) => `  ${JSON.stringify(change)},`),
+          "]);",
+        ]
+      : [`const model = ${source};`]),
     `const options = ${JSON.stringify(options)};`,
     `await using sim = await createSimulation(model, { numEnvs: 1, ${m.nconmax > 0 ? `nconmax: ${m.nconmax}, ` : ""}device: ${JSON.stringify(device)}, ...options });`,
     "await sim.setState({",

@@ -31,7 +31,7 @@ export async function secondOpinion(scene: CrashScene, report: CrashFindings): P
 
   const { bundle, moments, row, at } = scene;
   const first = stretchStart(scene);
-  const model = modelAt(bundle, moments[at]);
+  const model = modelAt(bundle, moments[at], row);
   const interpreter = await Interpreter.create(bundle);
   const world = await MuJoCoWorld.create(model);
   try {

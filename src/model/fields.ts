@@ -3,7 +3,6 @@ import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import { DERIVED_FIELDS } from "./fields/derived.ts";
 import { MODEL_FIELDS } from "./fields/model.ts";
-import { RECORD_FIELDS } from "./fields/record.ts";
 import type { CapacityName, Dim, FieldRow, SizeName } from "./fields/row.ts";
 import { STATE_FIELDS } from "./fields/state.ts";
 import { TASK_FIELDS } from "./fields/task.ts";
@@ -11,7 +10,7 @@ import { TASK_FIELDS } from "./fields/task.ts";
 export { CAPACITIES, SIZES } from "./fields/row.ts";
 export type { CapacityName, Dim, FieldGroup, FieldRow, FieldType, SizeName } from "./fields/row.ts";
 
-export const FIELDS = [...MODEL_FIELDS, ...STATE_FIELDS, ...DERIVED_FIELDS, ...TASK_FIELDS, ...RECORD_FIELDS] as const;
+export const FIELDS = [...MODEL_FIELDS, ...STATE_FIELDS, ...DERIVED_FIELDS, ...TASK_FIELDS] as const;
 
 type RowOf<G extends FieldRow["group"]> = Extract<(typeof FIELDS)[number], { group: G }>;
 export type FieldName = (typeof FIELDS)[number]["name"];
@@ -19,7 +18,6 @@ export type ModelFieldName = RowOf<"model">["name"];
 export type StateFieldName = RowOf<"state">["name"];
 export type DerivedFieldName = RowOf<"derived">["name"];
 export type TaskFieldName = RowOf<"task">["name"];
-export type RecordFieldName = RowOf<"record">["name"];
 
 /** The array of a model field on the host: float64 for f32, so that constants fold exactly as MuJoCo holds them. */
 export type ModelArrays = {

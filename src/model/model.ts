@@ -4,6 +4,7 @@ import { nearest } from "../core/names.ts";
 import { fieldSize, fieldsOf, SIZES, type ModelArrays, type Sizes } from "./fields.ts";
 import { copyArray, getMuJoCo, readBools, type MjModel } from "./mujoco.ts";
 import { overrideOption, readOption, type ModelOption, type OptionOverrides } from "./options.ts";
+import type { ModelChange } from "./changes.ts";
 import { compileFile, compileSource, sourceOfXml, type ModelSource } from "./source.ts";
 
 export type { ModelOption, OptionOverrides } from "./options.ts";
@@ -54,6 +55,8 @@ export interface Model extends Sizes, ModelArrays {
   readonly source: ModelSource;
   /** What MuJoCo printed while it compiled. */
   readonly warnings: readonly string[];
+  /** Numbers that are not the source's; see `withChanges`. */
+  readonly changes?: readonly ModelChange[];
 }
 
 /** The zero-terminated text at an offset. */

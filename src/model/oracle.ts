@@ -1,5 +1,6 @@
 // MuJoCo itself, beside us: a live float64 model and data of the same source and options
 import { CorralError } from "../core/errors.ts";
+import { writeChanges } from "./changes.ts";
 import type { Model } from "./model.ts";
 import { copyArray, getMuJoCo, listen, mujocoMessage, type MainModule, type MjData, type MjModel } from "./mujoco.ts";
 import { writeOption } from "./options.ts";
@@ -72,7 +73,7 @@ export interface Oracle extends Disposable {
 }
 
 /**
- * MuJoCo's model and data, made from the source and options of a model.
+ * MuJoCo's model and data, made from the source, the options and the changed numbers of a model.
  * @throws CorralError mujoco-memory.
  */
 export async function createOracle(model: Model): Promise<Oracle> {
@@ -91,6 +92,8 @@ export async function createOracle(model: Model): Promise<Oracle> {
       { cause },
     );
   }
+  // a mass that is none is told by what becomes of the world, not by MuJoCo's warnings here
+  listen(() => writeChanges(mujoco, mjModel, mjData, model.changes ?? []));
   let live = true;
 
   function remove(): void {

@@ -5,6 +5,7 @@ import { CorralError } from "../core/errors.ts";
 import { corralVersion, packageVersion } from "../core/version.ts";
 import type { AdapterInfo } from "../gpu/device.ts";
 import type { ArenaRequest } from "../memory/request.ts";
+import type { ModelChange } from "../model/changes.ts";
 import type { Model, ModelSource } from "../model/model.ts";
 import type { Batch, BatchParam } from "../sim/batch.ts";
 import { storeTrace, loadTrace, type StoredTrace } from "../trace/store.ts";
@@ -49,6 +50,8 @@ export interface EnvFacts {
   readonly rewards: readonly string[];
   readonly observation: readonly { readonly name: string; readonly size: number }[];
   readonly trips: readonly string[];
+  /** Numbers of the model that each world has of its own, in the order of its field `per_world`. */
+  readonly own?: readonly Omit<ModelChange, "value">[];
   /** Where named numbers lie in a world's result. */
   readonly result: Readonly<Record<string, number>>;
 }

@@ -14,29 +14,31 @@ import { plantedAt, PLANTS, runPlant } from "../support/crashes.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "corral-crashes-"));
 const N = 4096;
-const WORLDS = [17, 1734, 4001];
 
 describe.each(PLANTS.map((plant, i) => ({ i, name: plant.name })))("$name", ({ i }) => {
   const plant = PLANTS[i];
   let holder: VectorEnv;
   let path: string;
+  let worlds = [17, 1734, 4001];
   beforeAll(async () => {
     // keeps the device and its compiled kernels
     holder = await makeVec("CartPole", { numEnvs: 1 });
+    worlds = (await plant.worlds?.({ numEnvs: N, seed: 1 })) ?? worlds;
   });
   afterAll(() => holder?.close());
 
   test("is recorded, and the other worlds are as without it", async () => {
     const options = { numEnvs: N, recorder: { directory } };
-    const crashed = await runPlant(i, WORLDS, true, options);
-    const twin = await runPlant(i, WORLDS, false, options);
+    const crashed = await runPlant(i, worlds, true, options);
+    const twin = await runPlant(i, worlds, false, options);
     expect(twin.health.failures).toBe(0);
     expect(crashed.others).toBe(twin.others);
+    expect(worlds).toHaveLength(3);
     const { ids, first } = crashed.health.byStatus[plant.status];
-    expect(ids).toEqual(WORLDS);
+    expect(ids).toEqual(worlds);
     expect(first.step).toBeGreaterThanOrEqual(plant.plant || plant.action ? plantedAt(i) : 1);
     [path] = crashed.health.bundles;
-    expect(readBundle(path).about.tripped.map(({ id }) => id)).toEqual(WORLDS);
+    expect(readBundle(path).about.tripped.map(({ id }) => id)).toEqual(worlds);
   });
 
   test("is executed again to the bit", async () => {
@@ -47,15 +49,15 @@ describe.each(PLANTS.map((plant, i) => ({ i, name: plant.name })))("$name", ({ i
 
   test("is explained", async () => {
     const bundle = readBundle(path);
-    const found = await bisect(bundle, {}, WORLDS[1]);
-    expect(found.id).toBe(WORLDS[1]);
+    const found = await bisect(bundle, {}, worlds[1]);
+    expect(found.id).toBe(worlds[1]);
     expect(found.status).toContain(plant.status);
     expect(found.step).toBe(bundle.about.tripped[1].step);
     expect(found.blame?.stage).toMatch(plant.stage);
     expect(found.blame?.field).toMatch(plant.field);
     expect(found.causes[0]?.name).toBe(plant.cause);
     expect(found.agrees).toBe(true);
-    const opinion = await secondOpinion(await crashScene(bundle, {}, WORLDS[1]), found);
+    const opinion = await secondOpinion(await crashScene(bundle, {}, worlds[1]), found);
     expect(opinion.verdict).toBe(plant.verdict);
   });
 });

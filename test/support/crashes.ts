@@ -13,6 +13,8 @@ export interface Plant {
   readonly plant?: (env: VectorEnv, worlds: readonly number[]) => Promise<void>;
   /** The first action of these worlds from then on; others act 0. */
   readonly action?: number;
+  /** The worlds that crash, where chance makes them. */
+  readonly worlds?: (options: VecOptions) => Promise<number[]>;
   /** The plant writes into the actions on a GPU. */
   readonly gpuOnly?: boolean;
   /** Status bits of which one is set. */
@@ -41,6 +43,15 @@ const slider = (joint: string, body = "") =>
   `<option gravity="0 0 0"/><worldbody><body name="cart"><joint name="slide" type="slide" axis="1 0 0" ${joint}/>
    <geom name="box" type="box" size=".1 .1 .1" mass="1"/>${body}</body></worldbody>
    <actuator><motor name="push" joint="slide" ctrlrange="-1 1"/></actuator>`;
+
+/** A mote that weighs 1 kg in its MJCF, and anything from there to nothing in a world. */
+const drawnMote = task(
+  "DrawnMote",
+  `<option gravity="0 0 0"/><worldbody><body name="mote"><joint name="slide" type="slide" axis="1 0 0"/>
+   <inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/></body></worldbody>
+   <actuator><motor name="push" joint="slide" ctrlrange="-1 1"/></actuator>`,
+  { randomise: { weight: { field: "body_mass", of: "mote", set: { logUniform: [1e-15, 1] } } } },
+);
 
 const nudge = (name: "qpos" | "qvel", value: number) => async (env: VectorEnv, worlds: readonly number[]) => {
   const now = await env.getState([name], worlds);
@@ -91,6 +102,22 @@ export const PLANTS: readonly Plant[] = [
          <inertial pos="0 0 0" mass="3e-15" diaginertia="3e-15 3e-15 3e-15"/></body></worldbody>
          <actuator><motor name="push" joint="slide" ctrlrange="-1 1"/></actuator>`,
       ),
+    action: 1,
+    status: "BAD_QACC",
+    stage: /factor_m|acceleration|solver/,
+    field: /qLDiagInv|qacc/,
+    cause: "zero-inertia",
+    verdict: "physics",
+  },
+  {
+    name: "zero inertia after randomisation",
+    task: () => drawnMote,
+    worlds: async (options) => {
+      await using env = await makeVec(drawnMote, options);
+      await env.reset();
+      const { weight } = await env.getState(["weight"]);
+      return [...weight.keys()].filter((w) => weight[w] < 1e-13).slice(0, 3);
+    },
     action: 1,
     status: "BAD_QACC",
     stage: /factor_m|acceleration|solver/,

@@ -113,6 +113,7 @@ export const envBounds = {
   reward64: { value: 1e-6, reason: "Gymnasium takes the control cost of float32 actions in float32" },
   derived: { value: 1e-9, reason: "relative, float64: sums in another order than MuJoCo's" },
   randomised: { value: 1e-5, reason: "float64: 50 physics steps, each to the solver's tolerance as in qvel64" },
+  drawnPath: { value: 1e-3, reason: "float32: 24 physics steps with contacts, each from where the last one ended" },
   cartpole: { value: 1e-6, reason: "float32: one step of two bodies" },
 } as const satisfies Record<string, Tolerance>;
 

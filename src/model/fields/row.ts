@@ -1,6 +1,6 @@
 // what one row of the field table says
 
-export type FieldGroup = "model" | "state" | "derived" | "task" | "record";
+export type FieldGroup = "model" | "state" | "derived" | "task";
 
 /** How a number is held on the device. On the host f32 is Float64Array in a Model, Float32Array elsewhere. */
 export type FieldType = "f32" | "i32" | "u32";
@@ -64,8 +64,8 @@ export const SIZES = [
 ] as const;
 export type SizeName = (typeof SIZES)[number];
 
-/** Sizes that a model does not have: capacities of a simulation, widths of a task, lengths of a recorder. */
-export const CAPACITIES = ["nconmax", "njmax", "nobs", "naction", "nterm", "nrecord"] as const;
+/** Sizes that a model does not have: capacities of a simulation, widths of a task. */
+export const CAPACITIES = ["nconmax", "njmax", "nobs", "naction", "nterm"] as const;
 export type CapacityName = (typeof CAPACITIES)[number];
 
 /** One row, with its literal types kept. */

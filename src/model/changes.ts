@@ -1,0 +1,86 @@
+// a model with some numbers of its arrays changed, as one world of a randomised batch has them
+import { CorralError } from "../core/errors.ts";
+import { mjtDisableBit, mjtGeom } from "./enums.ts";
+import type { Model } from "./model.ts";
+import type { MainModule, MjData, MjModel } from "./mujoco.ts";
+
+/** One number of an array of mjModel; `gravity` and `meaninertia` are numbers of its options and statistics. */
+export interface ModelChange {
+  readonly field: string;
+  readonly index: number;
+  readonly value: number;
+  /** Follows from the others: MuJoCo computes it again (mj_setConst). */
+  readonly derived: boolean;
+}
+
+function put(values: { [index: number]: number; length: number }, field: string, index: number, value: number): void {
+  if (!Number.isInteger(index) || index < 0 || index >= values.length)
+    throw new CorralError("bad-index", `${field} has ${values.length} numbers, no number ${index}.`, { field, index });
+  if (typeof value !== "number")
+    throw new CorralError("bad-value", `${field}[${index}] is ${String(value)}.`, { field });
+  values[index] = value;
+}
+
+/**
+ * The same model with other numbers. The given model stays as it is; `createOracle` gives MuJoCo the changes too. What
+ * MuJoCo derives of them (dof_invweight0, body_invweight0, body_subtreemass, ...) is not computed again here: give those
+ * numbers as well, as derived.
+ * @throws CorralError unknown-field, bad-index, bad-value
+ */
+export function withChanges(model: Model, changes: readonly ModelChange[]): Model {
+  if (changes.length === 0) return model;
+  const gravity = [...model.opt.gravity];
+  let { meaninertia } = model.stat;
+  const arrays: Record<string, Float64Array> = {};
+  for (const { field, index, value } of changes) {
+    if (field === "meaninertia") meaninertia = value;
+    else if (field === "gravity") put(gravity, field, index, value);
+    else {
+      const own = (model as unknown as Record<string, unknown>)[field];
+      if (!(own instanceof Float64Array))
+        throw new CorralError("unknown-field", `a model has no numbers called "${field}".`, { field });
+      arrays[field] ??= own.slice();
+      put(arrays[field], field, index, value);
+    }
+  }
+  return {
+    ...model,
+    ...arrays,
+    opt: { ...model.opt, gravity },
+    stat: { ...model.stat, meaninertia },
+    changes: [...(model.changes ?? []), ...changes],
+  };
+}
+
+/** Half sizes of the box about a geom in its own frame. */
+function boxAbout(type: number, [a, b, c]: ArrayLike<number> & Iterable<number>): readonly number[] {
+  switch (type) {
+    case mjtGeom.SPHERE:
+      return [a, a, a];
+    case mjtGeom.CAPSULE:
+      return [a, a, a + b];
+    case mjtGeom.CYLINDER:
+      return [a, a, b];
+    default:
+      return [a, b, c];
+  }
+}
+
+/** Makes the changes in MuJoCo's model, and what follows from them. Options are written by `writeOption`. */
+export function writeChanges(mujoco: MainModule, mj: MjModel, data: MjData, changes: readonly ModelChange[]): void {
+  if (changes.length === 0) return;
+  const arrays = mj as unknown as Record<string, Float64Array>;
+  for (const { field, index, value, derived } of changes) {
+    // radii of bounding spheres are the compiler's, not mj_setConst's
+    const isKept = !derived || field === "geom_rbound";
+    if (isKept && field !== "gravity") arrays[field][index] = value;
+    if (field !== "geom_size") continue;
+    const geom = Math.floor(index / 3);
+    const box = boxAbout(mj.geom_type[geom], arrays.geom_size.slice(3 * geom, 3 * geom + 3));
+    arrays.geom_aabb.set(box, 6 * geom + 3);
+    // the trees of boxes of bodies stay as they were compiled
+    mj.opt.disableflags |= mjtDisableBit.MIDPHASE;
+  }
+  mujoco.mj_setConst(mj, data);
+  mujoco.mj_resetData(mj, data);
+}
