@@ -58,6 +58,8 @@ const ADAPT_RATE = 32u;
 const STOP_AT_KL = 64u;
 const NORMALIZE_ADVANTAGE = 128u;
 const SQUASH = 256u;
+const FIRST_STEP = 512u;
+const RANDOM = 1024u;
 
 /// Bits of a sample's flags.
 const TERMINATED = 1u;

@@ -1,17 +1,25 @@
 // From partial gradients to new parameters: ordered sums, the norm, a judge that lets nothing bad through, Adam.
 
-@group(0) @binding(1) var<storage, read> partials: array<vec4<f32>>;
+/// Parameters that are moved together: vec4s, and where the numbers of their optimizer lie in the state (S_BETA1 to
+/// S_APPLY, from `place` on).
+struct Range {
+  at: u32,
+  count: u32,
+  place: u32,
+}
+@group(0) @binding(1) var<uniform> J: Range;
 @group(0) @binding(2) var<storage, read_write> grads: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> scratch: array<f32>;
 @group(0) @binding(4) var<storage, read_write> state: array<f32>;
 @group(0) @binding(5) var<storage, read_write> moments: array<vec4<f32>>;
 @group(0) @binding(6) var<storage, read_write> params: array<vec4<f32>>;
+@group(0) @binding(7) var<storage, read> partials: array<vec4<f32>>;
 
 /// Sums the chunks in order.
 @compute @workgroup_size(32)
 fn reduce(@builtin(global_invocation_id) gid: vec3<u32>) {
-  let i = thread_of(gid);
-  if (i >= C.total4) { return; }
+  if (thread_of(gid) >= J.count) { return; }
+  let i = J.at + thread_of(gid);
   var total = vec4<f32>(0.0);
   for (var chunk = 0u; chunk < C.chunks; chunk += 1u) { total += partials[chunk * C.total4 + i]; }
   grads[i] = total;
@@ -22,9 +30,11 @@ fn reduce(@builtin(global_invocation_id) gid: vec3<u32>) {
 fn squares(@builtin(global_invocation_id) gid: vec3<u32>) {
   let part = thread_of(gid);
   if (part >= C.sum_parts) { return; }
-  let each = (C.params4 + C.sum_parts - 1u) / C.sum_parts;
+  let each = (J.count + C.sum_parts - 1u) / C.sum_parts;
   var total = 0.0;
-  for (var i = part * each; i < min((part + 1u) * each, C.params4); i += 1u) { total += dot(grads[i], grads[i]); }
+  for (var n = part * each; n < min((part + 1u) * each, J.count); n += 1u) {
+    total += dot(grads[J.at + n], grads[J.at + n]);
+  }
   scratch[part] = total;
 }
 
@@ -98,16 +108,16 @@ fn judge() {
 /// Adam (Kingma and Ba 2015), where the judge allows it. Log standard deviations stay within their bounds.
 @compute @workgroup_size(32)
 fn adam(@builtin(global_invocation_id) gid: vec3<u32>) {
-  let i = thread_of(gid);
-  if (i >= C.params4 || state[S_APPLY] == 0.0) { return; }
-  let g = grads[i] * state[S_SCALE];
+  if (thread_of(gid) >= J.count || state[J.place + S_APPLY] == 0.0) { return; }
+  let i = J.at + thread_of(gid);
+  let g = grads[i] * state[J.place + S_SCALE];
   let m = C.beta1 * moments[2u * i] + (1.0 - C.beta1) * g;
   let v = C.beta2 * moments[2u * i + 1u] + (1.0 - C.beta2) * g * g;
   moments[2u * i] = m;
   moments[2u * i + 1u] = v;
-  let unbiased = m / (1.0 - state[S_BETA1]);
-  let spread = sqrt(v / (1.0 - state[S_BETA2])) + C.adam_eps;
-  var p = params[i] - state[S_RATE] * unbiased / spread;
+  let unbiased = m / (1.0 - state[J.place + S_BETA1]);
+  let spread = sqrt(v / (1.0 - state[J.place + S_BETA2])) + C.adam_eps;
+  var p = params[i] - state[J.place + S_RATE] * unbiased / spread;
   if (C.log_std_count > 0u && i >= C.log_std_at) {
     p = clamp(p, vec4<f32>(C.log_std_min), vec4<f32>(C.log_std_max));
   }

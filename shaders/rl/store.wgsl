@@ -1,4 +1,4 @@
-// What a control step returned, into the rollout; episodes that ended are counted.
+// What a control step returned, into the rollout or the replay; episodes that ended are counted.
 
 struct Job {
   /// Words of a world's result, and where its numbers lie.
@@ -10,6 +10,9 @@ struct Job {
   status: u32,
   length: u32,
   total: u32,
+  /// Floats of a row that is kept, and where reward and flags lie in it.
+  row: u32,
+  at: u32,
 }
 @group(0) @binding(1) var<uniform> J: Job;
 @group(0) @binding(2) var<storage, read> result: array<f32>;
@@ -28,12 +31,12 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   if (skipped) { flags = SKIPPED; }
 
   let world = C.first + row;
-  let at = (world * C.steps + C.t) * SAMPLE;
-  samples[at + 2u] = result[base + J.reward];
-  samples[at + 3u] = f32(flags);
+  let at = (world * C.steps + C.t) * J.row + J.at;
+  samples[at] = result[base + J.reward];
+  samples[at + 1u] = f32(flags);
 
   let w = world * WORLD;
-  if (C.t == 0u) {
+  if ((C.flags & FIRST_STEP) != 0u) {
     worlds[w + 3u] = 0.0;
     worlds[w + 4u] = 0.0;
     worlds[w + 5u] = 0.0;

@@ -1,12 +1,20 @@
 // the policy in an environment: the same kernels that are trained, for one world or all
 import { dispatch } from "./kernels.ts";
-import type { Bound, Learner } from "./learner.ts";
+import { Flag } from "./clock.ts";
+import type { DeviceCore } from "./device-core.ts";
+import type { Bound } from "./bind-env.ts";
 
 type Shard = Bound["shards"][number];
 
+/** A learner whose policy acts: rows that its network has room for, vec4s of their inputs, and how it runs. */
+export interface Actor extends Pick<DeviceCore, "submit"> {
+  readonly shape: { readonly rows: number; readonly k4: number };
+  forward(pass: GPUComputePassEncoder, rows: number): void;
+}
+
 /** Submits a pass for each part of the worlds that the network has room for. */
 function forParts(
-  learner: Learner,
+  learner: Actor,
   bound: Bound,
   what: string,
   values: { readonly t?: number; readonly draw?: number; readonly flags?: number },
@@ -26,7 +34,7 @@ function forParts(
  * Fills the environment's actions by the policy; with `Flag.keep` the rollout's rows of step `t` too, with
  * `Flag.bootstrap` only the values of the last observations.
  */
-export function act(learner: Learner, bound: Bound, values: { t?: number; draw?: number; flags: number }): void {
+export function act(learner: Actor, bound: Bound, values: { t?: number; draw?: number; flags: number }): void {
   const { k4 } = learner.shape;
   forParts(learner, bound, "act", values, (pass, shard, rows) => {
     dispatch(pass, shard.observe, rows * k4);
@@ -35,7 +43,9 @@ export function act(learner: Learner, bound: Bound, values: { t?: number; draw?:
   });
 }
 
-/** Puts what a control step returned into step `t` of the rollout. */
-export function store(learner: Learner, bound: Bound, t: number): void {
-  forParts(learner, bound, "store", { t, flags: 0 }, (pass, shard, rows) => dispatch(pass, shard.store, rows));
+/** Puts what a control step returned into row `t` of every world; the `first` of an update starts its counts. */
+export function store(learner: Actor, bound: Bound, t: number, first = t === 0): void {
+  forParts(learner, bound, "store", { t, flags: first ? Flag.firstStep : 0 }, (pass, shard, rows) =>
+    dispatch(pass, shard.store, rows),
+  );
 }

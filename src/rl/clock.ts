@@ -55,6 +55,8 @@ export const Flag = {
   stopAtKl: 64,
   normalizeAdvantage: 128,
   squash: 256,
+  firstStep: 512,
+  random: 1024,
 } as const;
 
 /** Words of the uniform buffer. */

@@ -1,15 +1,5 @@
 /** Every hyperparameter of PPO: flat, with its default, its bounds and what it means. The command line's flags are these. */
-import { CorralError } from "../core/errors.ts";
-import { nearest } from "../core/names.ts";
-
-interface Row {
-  readonly default: number | boolean | string | readonly number[];
-  readonly doc: string;
-  readonly min?: number;
-  readonly max?: number;
-  readonly integer?: boolean;
-  readonly oneOf?: readonly string[];
-}
+import { badOption, fillIn, type ConfigOf, type OptionRow } from "./options.ts";
 
 export const PPO_OPTIONS = {
   rolloutSteps: { default: 32, min: 1, max: 65536, integer: true, doc: "control steps of every world between updates" },
@@ -46,77 +36,24 @@ export const PPO_OPTIONS = {
   beta1: { default: 0.9, min: 0, max: 0.9999999, doc: "Adam's decay of the mean" },
   beta2: { default: 0.999, min: 0, max: 0.9999999, doc: "Adam's decay of the variance" },
   adamEpsilon: { default: 1e-5, min: 0, doc: "Adam's epsilon" },
-} as const satisfies Record<string, Row>;
+} as const satisfies Record<string, OptionRow>;
 
 export type PpoOption = keyof typeof PPO_OPTIONS;
 
-type ValueOf<T> = T extends boolean
-  ? boolean
-  : T extends number
-    ? number
-    : T extends string
-      ? string
-      : readonly number[];
-
 /** Hyperparameters by name; `PPO_OPTIONS` says what each means. */
-export type PpoConfig = { readonly [K in PpoOption]: ValueOf<(typeof PPO_OPTIONS)[K]["default"]> };
-
-const show = (value: unknown): string =>
-  Array.isArray(value) ? `[${value.join(", ")}]` : (JSON.stringify(value) ?? String(value));
-
-const bad = (name: string, value: unknown, want: string): CorralError =>
-  new CorralError("bad-option", `${name} is ${typeof value === "number" ? String(value) : show(value)}; ${want}.`, {
-    name,
-    value,
-  });
-
-/** Widest hidden layer, and most of them. */
-const MAX_WIDTH = 8192;
-const MAX_LAYERS = 16;
+export type PpoConfig = ConfigOf<typeof PPO_OPTIONS>;
 
 /**
  * Fills in defaults.
  * @throws CorralError unknown-option with the nearest names, bad-option
  */
 export function ppoConfig(given: Partial<PpoConfig> = {}): PpoConfig {
-  const names = Object.keys(PPO_OPTIONS);
-  const config: Record<string, unknown> = Object.fromEntries(
-    Object.entries(PPO_OPTIONS).map(([name, row]) => [name, row.default]),
-  );
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined) continue;
-    if (!Object.hasOwn(PPO_OPTIONS, name)) {
-      const near = nearest(name, names);
-      const hint = near.length ? `nearest: ${near.join(", ")}` : `there are: ${names.join(", ")}`;
-      throw new CorralError("unknown-option", `PPO has no option "${name}"; ${hint}.`, { name, nearest: near });
-    }
-    check(name, value, (PPO_OPTIONS as Record<string, Row>)[name]);
-    config[name] = value;
+  const made = fillIn("PPO", PPO_OPTIONS, given);
+  if (made.minLogStd > made.maxLogStd) {
+    throw badOption("minLogStd", made.minLogStd, `at most maxLogStd, ${made.maxLogStd}`);
   }
-  const made = config as PpoConfig;
-  if (made.minLogStd > made.maxLogStd) throw bad("minLogStd", made.minLogStd, `at most maxLogStd, ${made.maxLogStd}`);
   if (made.schedule === "adaptive" && !(made.targetKl > 0 && made.targetKl < Infinity)) {
-    throw bad("targetKl", made.targetKl, 'schedule "adaptive" aims at it: pass such as 0.01');
+    throw badOption("targetKl", made.targetKl, 'schedule "adaptive" aims at it: pass such as 0.01');
   }
   return made;
-}
-
-function check(name: string, value: unknown, row: Row): void {
-  const { default: usual, min = -Infinity, max = Infinity, integer, oneOf } = row;
-  if (oneOf) {
-    if (!oneOf.includes(value as string))
-      throw bad(name, value, `pass ${oneOf.map((word) => `"${word}"`).join(" or ")}`);
-  } else if (typeof usual === "boolean") {
-    if (typeof value !== "boolean") throw bad(name, value, "pass true or false");
-  } else if (typeof usual === "number") {
-    const fits = typeof value === "number" && value >= min && value <= max && (!integer || Number.isInteger(value));
-    if (!fits) throw bad(name, value, `pass ${integer ? "an integer" : "a number"} from ${min} to ${max}`);
-  } else {
-    const widths = value as readonly unknown[];
-    const fits =
-      Array.isArray(value) &&
-      widths.length <= MAX_LAYERS &&
-      widths.every((n) => Number.isInteger(n) && (n as number) >= 1 && (n as number) <= MAX_WIDTH);
-    if (!fits) throw bad(name, value, `pass up to ${MAX_LAYERS} widths from 1 to ${MAX_WIDTH}, such as [64, 64]`);
-  }
 }

@@ -43,7 +43,7 @@ const loss = (head: string): KernelSource => ({
 const optimize = (entry: string, buffers: Record<number, string>): KernelSource => ({
   files: [MATH, "rl/optimize.wgsl"],
   entry,
-  job: false,
+  job: entry !== "judge",
   buffers,
 });
 const gae = (entry: string): KernelSource => ({
@@ -87,7 +87,7 @@ export const KERNELS = {
   },
   loss_gaussian: loss("gaussian"),
   loss_categorical: loss("categorical"),
-  reduce: optimize("reduce", { 1: "partials", 2: "grads" }),
+  reduce: optimize("reduce", { 2: "grads", 7: "partials" }),
   squares: optimize("squares", { 2: "grads", 3: "scratch" }),
   judge: optimize("judge", { 2: "grads", 3: "scratch", 4: "state", 6: "params" }),
   adam: optimize("adam", { 2: "grads", 4: "state", 5: "moments", 6: "params" }),

@@ -1,18 +1,14 @@
-/** A learner's buffers and kernels on the device: what the phases of an algorithm are put together from. */
+/** The learner of PPO: networks, loss and rollout on the device, which the phases of the algorithm are put together from. */
 import { CorralError } from "../core/errors.ts";
 import type { GpuDevice } from "../gpu/device.ts";
-import { GuardedQueue } from "../gpu/guarded-queue.ts";
-import { Readback } from "../gpu/readback.ts";
-import { createBudget } from "../memory/device-budget.ts";
-import type { Plan } from "../memory/plan.ts";
-import { reserve, type Reservation } from "../memory/reserve.ts";
-import type { GpuView, GpuViews } from "../env/gpu-views.ts";
+import type { Reservation } from "../memory/reserve.ts";
 import type { VectorEnv } from "../env/vector-env.ts";
 import type { Space } from "../env/spaces.ts";
-import { JOB_BYTES, planLearner, STATE, STATISTICS4, WORLD, type EnvShape, type LearnerShape } from "./arenas.ts";
-import { Clock, type ClockField } from "./clock.ts";
+import { planLearner, SAMPLE, STATE, STATISTICS4, WORLD, type EnvShape, type LearnerShape } from "./arenas.ts";
 import type { PpoConfig } from "./config.ts";
-import { bindKernel, dispatch, type Job, type KernelName } from "./kernels.ts";
+import { bindEnv, viewsOf, type Bound } from "./bind-env.ts";
+import { DeviceCore, hold } from "./device-core.ts";
+import type { KernelName } from "./kernels.ts";
 import { ACTIVATION, initialParameters, padTo, TILE, type Layer } from "./networks.ts";
 
 /** Bounds of actions that have none. */
@@ -20,20 +16,6 @@ const UNBOUNDED = 3e38;
 const MAX_CHOICES = 32;
 /** What a run goes on from between two updates. */
 const KEPT = ["params", "moments", "norm", "state", "worlds"] as const;
-
-/** Kernels that touch an environment, for each of its shards. */
-export interface Bound {
-  readonly env: VectorEnv;
-  readonly shards: readonly {
-    readonly firstWorld: number;
-    readonly worlds: number;
-    readonly observe: Job;
-    readonly act: Job;
-    readonly store: Job;
-  }[];
-}
-
-type Values = Partial<Record<ClockField, number | readonly number[]>>;
 
 /** What the learner must know of an environment. Throws `gpu-required`, `unsupported-space`, `needs-next-step`. */
 export function envShape(env: VectorEnv): EnvShape {
@@ -69,95 +51,26 @@ export function assertBounded({ id, singleActionSpace: space }: VectorEnv): void
   );
 }
 
-/** The buffers of an environment on the GPU. Throws `gpu-required`. */
-export function viewsOf(env: VectorEnv): GpuViews {
-  if (env.gpu) return env.gpu;
-  throw new CorralError(
-    "gpu-required",
-    `${env.id} runs on ${env.deviceName}; the learner reads its buffers on a device. Make it without device: "cpu".`,
-  );
-}
-
 const alternativesOf = (space: Space): number[] =>
   space.kind === "discrete" ? [space.n] : space.kind === "multi-discrete" ? [...space.nvec] : [];
 
-export class Learner implements AsyncDisposable {
-  readonly gpu: GpuDevice;
+export class Learner extends DeviceCore {
   readonly shape: LearnerShape;
-  readonly plan: Plan;
-  readonly clock: Clock;
-  readonly #queue: GuardedQueue;
-  readonly #reservation: Reservation;
-  readonly #readback: Readback;
-  readonly #jobs = new Map<string, Job>();
   readonly #bound = new WeakMap<VectorEnv, Promise<Bound>>();
-  readonly #state = new Float32Array(STATE);
-  readonly #slots = new Map<string, number>();
 
   private constructor(gpu: GpuDevice, shape: LearnerShape, reservation: Reservation) {
-    this.gpu = gpu;
+    super(gpu, reservation, KEPT);
     this.shape = shape;
-    this.plan = reservation.plan;
-    this.clock = new Clock();
-    this.#queue = new GuardedQueue(gpu, reservation.holder);
-    this.#reservation = reservation;
-    this.#readback = new Readback(gpu, reservation.buffers("staging"));
   }
 
   /** Reserves the learner's memory in the device's budget and compiles its kernels; holds nothing where either fails. */
-  static async create(gpu: GpuDevice, shape: LearnerShape, config: PpoConfig): Promise<Learner> {
+  static create(gpu: GpuDevice, shape: LearnerShape, config: PpoConfig): Promise<Learner> {
     const plan = planLearner(shape, config, gpu.limits);
-    const reservation = await reserve(gpu, plan, await createBudget(gpu));
-    try {
+    return hold(gpu, plan, async (reservation) => {
       const learner = new Learner(gpu, shape, reservation);
       await learner.#bindNetworks();
       return learner;
-    } catch (error) {
-      await reservation.close();
-      throw error;
-    }
-  }
-
-  /** The numbers of a job; equal ones share a slot. */
-  #slot(words: readonly number[]): GPUBufferBinding {
-    const buffer = this.buffer("jobs");
-    const key = words.join();
-    let offset = this.#slots.get(key);
-    if (offset === undefined) {
-      offset = this.#slots.size * JOB_BYTES;
-      this.#slots.set(key, offset);
-      const data = new Uint32Array(JOB_BYTES / 4);
-      data.set(words);
-      this.write("jobs", data, offset);
-    }
-    return { buffer, offset, size: JOB_BYTES };
-  }
-
-  buffer(arena: string): GPUBuffer {
-    return this.#reservation.buffer(arena);
-  }
-
-  /** Queues a write of the first numbers of an arena, or of those from a byte on. */
-  write(arena: string, data: Float32Array<ArrayBuffer> | Uint32Array<ArrayBuffer>, offset = 0): void {
-    const buffer = this.buffer(arena);
-    this.#queue.run(`write ${arena}`, () => this.gpu.device.queue.writeBuffer(buffer, offset, data));
-  }
-
-  /** Reads the first numbers of an arena, after all work so far. */
-  async read<T extends Float32Array | Uint32Array>(arena: string, into: T): Promise<T> {
-    await this.#readback.read(this.buffer(arena), 0, into.byteLength, into);
-    await this.#queue.accepted(`read ${arena}`);
-    return into;
-  }
-
-  /** Reads the state that kernels keep; the array is the same each time. */
-  readState(): Promise<Float32Array> {
-    return this.read("state", this.#state);
-  }
-
-  async #bind(name: string, kernel: KernelName, words?: readonly number[]): Promise<void> {
-    const slot = words ? this.#slot(words) : undefined;
-    this.#jobs.set(name, await bindKernel(this.gpu, kernel, (arena) => this.buffer(arena), slot));
+    });
   }
 
   async #bindNetworks(): Promise<void> {
@@ -165,7 +78,7 @@ export class Learner implements AsyncDisposable {
     const { nets, work, actions4, env } = shape;
     const binds: Promise<void>[] = [];
     const bind = (name: string, kernel: KernelName, words?: readonly number[]) =>
-      binds.push(this.#bind(name, kernel, words));
+      binds.push(this.bind(name, kernel, words));
 
     // policy and value network run side by side, layer by layer
     const place = (layers: readonly Layer[], i: number): number[] => {
@@ -220,7 +133,9 @@ export class Learner implements AsyncDisposable {
     for (const name of ["returns", "advantages", "sum_worlds", "scale_rewards", "scale_advantages"] as const) {
       bind(name, name);
     }
-    for (const name of ["reduce", "squares", "judge", "adam", "sum_obs", "merge_obs"] as const) bind(name, name);
+    for (const name of ["judge", "sum_obs", "merge_obs"] as const) bind(name, name);
+    bind("reduce", "reduce", [0, shape.total4, 0]);
+    for (const name of ["squares", "adam"] as const) bind(name, name, [0, nets.params4, 0]);
     const ends = await Promise.allSettled(binds);
     for (const end of ends) if (end.status === "rejected") throw end.reason;
   }
@@ -232,56 +147,16 @@ export class Learner implements AsyncDisposable {
     return bound;
   }
 
-  async #bindEnv(env: VectorEnv): Promise<Bound> {
-    const views = viewsOf(env);
+  #bindEnv(env: VectorEnv): Promise<Bound> {
     const { nets, work, k4, actions4, env: head } = this.shape;
-    const word = (view: GpuView) => view.offset / 4;
-    const { rewards, terminated, truncated, resets, status, episodeLengths, episodeReturns } = views;
-    const result = [terminated, truncated, resets, status, episodeLengths, episodeReturns].map(word);
-    const store = this.#slot([rewards.stride / 4, word(rewards), ...result]);
     const last = nets.policy.at(-1)!;
     const valueLast = nets.value.at(-1)!;
     const outputs = [work.outputs.get(last)!, last.n / 4, work.outputs.get(valueLast)!, valueLast.n / 4];
-    const act = this.#slot(
+    const job =
       head.head === "gaussian"
         ? [...outputs, head.actions, actions4, nets.logStd.at, 4 * k4]
-        : [...outputs.map((n) => 4 * n), head.alternatives.length, 4 * actions4, startOf(env), 0, ...head.alternatives],
-    );
-    const bind = (kernel: KernelName, shard: number, job?: GPUBufferBinding) => {
-      const buffers: Record<string, GPUBuffer> = {
-        "env.obs": views.observations.shards[shard].buffer,
-        "env.action": views.actions.shards[shard].buffer,
-        "env.result": rewards.shards[shard].buffer,
-      };
-      return bindKernel(this.gpu, kernel, (arena) => buffers[arena] ?? this.buffer(arena), job);
-    };
-    const shards = views.observations.shards.map(async ({ firstWorld, worlds }, shard) => ({
-      firstWorld,
-      worlds,
-      observe: await bind("observe", shard),
-      act: await bind(`act_${head.head}`, shard, act),
-      store: await bind("store", shard, store),
-    }));
-    return { env, shards: await Promise.all(shards) };
-  }
-
-  /** Submits one pass of jobs, with the clock set before. */
-  submit(what: string, values: Values, encode: (pass: GPUComputePassEncoder) => void): void {
-    this.clock.set(values);
-    const { device } = this.gpu;
-    this.#queue.run(what, () => {
-      device.queue.writeBuffer(this.buffer("clock"), 0, this.clock.words);
-      const encoder = device.createCommandEncoder({ label: what });
-      const pass = encoder.beginComputePass({ label: what });
-      encode(pass);
-      pass.end();
-      device.queue.submit([encoder.finish()]);
-    });
-  }
-
-  /** Adds a job to a pass, for `count` invocations of each of its parts. */
-  run(pass: GPUComputePassEncoder, name: string, count: number, parts = 1): void {
-    dispatch(pass, this.#jobs.get(name)!, count, parts);
+        : [...outputs.map((n) => 4 * n), head.alternatives.length, 4 * actions4, startOf(env), 0, ...head.alternatives];
+    return bindEnv(this, env, { act: `act_${head.head}`, job, row: [SAMPLE, 2] });
   }
 
   /** Runs both networks forward over the first rows of the input. */
@@ -335,40 +210,6 @@ export class Learner implements AsyncDisposable {
     const worlds = new Uint32Array(env.numEnvs * WORLD);
     env.worldIds.forEach((id, i) => (worlds[i * WORLD] = id));
     this.write("worlds", worlds);
-  }
-
-  /** Copies what a run goes on from, as words by arena. */
-  async copy(): Promise<Record<string, Uint32Array<ArrayBuffer>>> {
-    const copies: Record<string, Uint32Array<ArrayBuffer>> = {};
-    for (const arena of KEPT) copies[arena] = await this.read(arena, new Uint32Array(this.buffer(arena).size / 4));
-    return copies;
-  }
-
-  /** Puts such a copy back. Throws `bad-snapshot` where its sizes are others; then nothing has changed. */
-  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): void {
-    for (const arena of KEPT) {
-      const [want, found] = [this.buffer(arena).size / 4, copies[arena]?.length];
-      if (found === want) continue;
-      throw new CorralError(
-        "bad-snapshot",
-        `the snapshot has ${found ?? "no"} words of ${arena}, this learner ${want}. Restore into a learner of the same environment, numEnvs and networks.`,
-        { arena, found, want },
-      );
-    }
-    for (const arena of KEPT) this.write(arena, copies[arena]);
-  }
-
-  /** Resolves once all work so far is done. Throws where the device refused any. */
-  done(): Promise<void> {
-    return this.#queue.done("wait for the learner");
-  }
-
-  close(): Promise<void> {
-    return this.#reservation.close();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 }
 

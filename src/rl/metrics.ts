@@ -1,41 +1,46 @@
 // what an update reports: the learner's state, read once per update
 
-/** One update in numbers. */
-export interface Metrics {
+/** What every algorithm tells of an update. */
+export interface UpdateMetrics {
   /** Episodes that ended in the rollout, with the means of their returns and lengths; NaN where there were none. */
   readonly episodes: number;
   readonly episodeReturn: number;
   readonly episodeLength: number;
+  /** Means over minibatches, as the next ones. */
   readonly policyLoss: number;
   readonly valueLoss: number;
   readonly entropy: number;
+  /** Before shortening, and the share of minibatches that were shortened. */
+  readonly gradNorm: number;
+  readonly gradClipped: number;
+  readonly learningRate: number;
+  /** Minibatches that changed the parameters, of those that were to. */
+  readonly applied: number;
+  readonly minibatches: number;
+  /** Steps of worlds whose status was not clean. */
+  readonly badSteps: number;
+  /** What was not finite, or undefined. */
+  readonly halted: string | undefined;
+}
+
+/** One update of PPO in numbers. `applied` is fewer than `minibatches` where targetKl stopped the update. */
+export interface Metrics extends UpdateMetrics {
   /** Approximate divergence from the policy that acted, mean over minibatches. */
   readonly kl: number;
   /** Share of samples whose ratio was beyond the clip. */
   readonly clipFraction: number;
-  /** Before shortening, mean over minibatches; and the share of minibatches that were shortened. */
-  readonly gradNorm: number;
-  readonly gradClipped: number;
   /** Share of the returns' variance that the value function explains. */
   readonly explainedVariance: number;
-  readonly learningRate: number;
   /** Mean standard deviation of actions, and how many lie at a bound; 0 for discrete actions. */
   readonly std: number;
   readonly stdAtBound: number;
-  /** Minibatches that changed the parameters; fewer than all where targetKl stopped the update. */
-  readonly applied: number;
-  readonly minibatches: number;
   /** Samples that taught something: steps that only reset a world do not. */
   readonly samples: number;
   /** Extreme values that were clipped: rewards beyond clipRewards, log ratios beyond 20. */
   readonly rewardsClipped: number;
   readonly ratiosClipped: number;
-  /** Steps of worlds whose status was not clean. */
-  readonly badSteps: number;
   /** Deviation of discounted returns, by which rewards are divided. */
   readonly rewardScale: number;
-  /** What was not finite, or undefined. */
-  readonly halted: string | undefined;
 }
 
 /** Places of the state: twin of shaders/rl/common.wgsl. */

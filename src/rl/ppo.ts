@@ -5,14 +5,16 @@
 import { CorralError } from "../core/errors.ts";
 import { Gate } from "../core/gate.ts";
 import { seedKey } from "../core/rng.ts";
-import type { VecSnapshot, VectorEnv } from "../env/vector-env.ts";
+import type { VectorEnv } from "../env/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import { act, store } from "./act.ts";
+import type { Algorithm, AlgorithmSnapshot } from "./algorithm.ts";
 import { learnerShape, planLearner, SUM_PARTS, type LearnerShape } from "./arenas.ts";
 import { Flag } from "./clock.ts";
 import { ppoConfig, type PpoConfig } from "./config.ts";
 import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
-import { assertBounded, envShape, Learner, viewsOf, type Bound } from "./learner.ts";
+import { viewsOf, type Bound } from "./bind-env.ts";
+import { assertBounded, envShape, Learner } from "./learner.ts";
 import { metricsOf, type Metrics } from "./metrics.ts";
 import { halfBits, shuffleKeys } from "./shuffle.ts";
 import { estimateAdvantages, observeMoments, trainMinibatch } from "./update.ts";
@@ -24,13 +26,7 @@ export interface PpoOptions extends Partial<PpoConfig> {
   readonly totalSteps?: number;
 }
 
-/** What a run goes on from: its counts, the learner's numbers as words, and its environments. */
-export interface PpoSnapshot {
-  readonly iteration: number;
-  readonly envSteps: number;
-  readonly learner: Readonly<Record<string, Uint32Array<ArrayBuffer>>>;
-  readonly env: VecSnapshot;
-}
+export type PpoSnapshot = AlgorithmSnapshot;
 
 /** The plan of the learner of an environment: every byte, before any is held. */
 export function planPpo(env: VectorEnv, options: PpoOptions = {}): Plan {
@@ -49,7 +45,8 @@ function settle({ seed = 0, totalSteps = 1e6, ...given }: PpoOptions) {
 }
 
 /** A learner beside its environments, which it steps. Close it before them. */
-export class Ppo implements AsyncDisposable {
+export class Ppo implements Algorithm<Metrics> {
+  readonly algo = "ppo";
   readonly env: VectorEnv;
   readonly config: PpoConfig;
   readonly seed: number | bigint;

@@ -1,0 +1,37 @@
+/** What every algorithm is to those who run it: training runs, checkpoints, evaluations. */
+import type { VecSnapshot, VectorEnv } from "../env/vector-env.ts";
+import type { Plan } from "../memory/plan.ts";
+import type { EvaluateOptions, Evaluation } from "./evaluate.ts";
+import type { UpdateMetrics } from "./metrics.ts";
+
+/** What a run goes on from: its counts, the learner's numbers as words by arena, and its environments. */
+export interface AlgorithmSnapshot {
+  readonly iteration: number;
+  readonly envSteps: number;
+  readonly learner: Readonly<Record<string, Uint32Array<ArrayBuffer>>>;
+  readonly env: VecSnapshot;
+}
+
+/** A learner beside its environments, which it steps. Close it before them. */
+export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends AsyncDisposable {
+  readonly algo: "ppo" | "sac";
+  readonly env: VectorEnv;
+  /** Every hyperparameter, flat. */
+  readonly config: object;
+  readonly seed: number | bigint;
+  /** Every byte that the learner holds. */
+  readonly plan: Plan;
+  /** Updates and env steps so far. */
+  readonly iteration: number;
+  readonly envSteps: number;
+  /** Collects, and updates the parameters with it. */
+  iterate(): Promise<M>;
+  /** Plays whole episodes in other worlds of the same environment. */
+  evaluate(env: VectorEnv, options?: EvaluateOptions): Promise<Evaluation>;
+  /** Copies all that the run goes on from, environments included, between two updates; and puts it back. */
+  snapshot(): Promise<AlgorithmSnapshot>;
+  restore(snapshot: AlgorithmSnapshot): Promise<void>;
+  /** The parameters as they are now. */
+  parameters(): Promise<Float32Array>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,65 @@
+// an environment and the kernels of a learner that read and write its buffers
+import { CorralError } from "../core/errors.ts";
+import type { GpuView, GpuViews } from "../env/gpu-views.ts";
+import type { VectorEnv } from "../env/vector-env.ts";
+import type { DeviceCore } from "./device-core.ts";
+import { bindKernel, type Job, type KernelName } from "./kernels.ts";
+
+/** Kernels that touch an environment, for each of its shards. */
+export interface Bound {
+  readonly env: VectorEnv;
+  readonly shards: readonly {
+    readonly firstWorld: number;
+    readonly worlds: number;
+    readonly observe: Job;
+    readonly act: Job;
+    readonly store: Job;
+  }[];
+}
+
+/** What a learner's policy needs of an environment. */
+export interface Binding {
+  readonly act: KernelName;
+  /** Numbers of the policy's job. */
+  readonly job: readonly number[];
+  /** Floats of a row of rewards and flags that is kept, and where the reward lies in it. */
+  readonly row: readonly [floats: number, reward: number];
+  /** The learner's names of arenas, where they are others than the kernels'. */
+  readonly arenas?: Readonly<Record<string, string>>;
+}
+
+/** The buffers of an environment on the GPU. Throws `gpu-required`. */
+export function viewsOf(env: VectorEnv): GpuViews {
+  if (env.gpu) return env.gpu;
+  throw new CorralError(
+    "gpu-required",
+    `${env.id} runs on ${env.deviceName}; the learner reads its buffers on a device. Make it without device: "cpu".`,
+  );
+}
+
+/** Binds the kernels that observe, act and store in an environment of the learner's shape. */
+export async function bindEnv(core: DeviceCore, env: VectorEnv, binding: Binding): Promise<Bound> {
+  const views = viewsOf(env);
+  const word = (view: GpuView) => view.offset / 4;
+  const { rewards, terminated, truncated, resets, status, episodeLengths, episodeReturns } = views;
+  const result = [terminated, truncated, resets, status, episodeLengths, episodeReturns].map(word);
+  const store = core.slot([rewards.stride / 4, word(rewards), ...result, ...binding.row]);
+  const act = core.slot(binding.job);
+  const bind = (kernel: KernelName, shard: number, job?: GPUBufferBinding) => {
+    const buffers: Record<string, GPUBuffer> = {
+      "env.obs": views.observations.shards[shard].buffer,
+      "env.action": views.actions.shards[shard].buffer,
+      "env.result": rewards.shards[shard].buffer,
+    };
+    const { arenas = {} } = binding;
+    return bindKernel(core.gpu, kernel, (arena) => buffers[arena] ?? core.buffer(arenas[arena] ?? arena), job);
+  };
+  const shards = views.observations.shards.map(async ({ firstWorld, worlds }, shard) => ({
+    firstWorld,
+    worlds,
+    observe: await bind("observe", shard),
+    act: await bind(binding.act, shard, act),
+    store: await bind("store", shard, store),
+  }));
+  return { env, shards: await Promise.all(shards) };
+}

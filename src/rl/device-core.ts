@@ -1,0 +1,144 @@
+/** Buffers and jobs on a device, planned and reserved: what the learner of every algorithm is made of. */
+import { CorralError } from "../core/errors.ts";
+import type { GpuDevice } from "../gpu/device.ts";
+import { GuardedQueue } from "../gpu/guarded-queue.ts";
+import { Readback } from "../gpu/readback.ts";
+import { createBudget } from "../memory/device-budget.ts";
+import type { Plan } from "../memory/plan.ts";
+import { reserve, type Reservation } from "../memory/reserve.ts";
+import { JOB_BYTES, STATE } from "./arenas.ts";
+import { Clock, type ClockField } from "./clock.ts";
+import { bindKernel, dispatch, type Job, type KernelName } from "./kernels.ts";
+
+type Values = Partial<Record<ClockField, number | readonly number[]>>;
+
+/** Reserves a plan in the device's budget and makes something of it; holds nothing where either fails. */
+export async function hold<T>(gpu: GpuDevice, plan: Plan, make: (reservation: Reservation) => Promise<T>): Promise<T> {
+  const reservation = await reserve(gpu, plan, await createBudget(gpu));
+  try {
+    return await make(reservation);
+  } catch (error) {
+    await reservation.close();
+    throw error;
+  }
+}
+
+export class DeviceCore implements AsyncDisposable {
+  readonly gpu: GpuDevice;
+  readonly plan: Plan;
+  readonly clock: Clock;
+  /** Arenas that a run goes on from between two updates. */
+  readonly #kept: readonly string[];
+  readonly #queue: GuardedQueue;
+  readonly #reservation: Reservation;
+  readonly #readback: Readback;
+  readonly #jobs = new Map<string, Job>();
+  readonly #state = new Float32Array(STATE);
+  readonly #slots = new Map<string, number>();
+
+  protected constructor(gpu: GpuDevice, reservation: Reservation, kept: readonly string[]) {
+    this.gpu = gpu;
+    this.plan = reservation.plan;
+    this.clock = new Clock();
+    this.#kept = kept;
+    this.#queue = new GuardedQueue(gpu, reservation.holder);
+    this.#reservation = reservation;
+    this.#readback = new Readback(gpu, reservation.buffers("staging"));
+  }
+
+  /** The numbers of a job; equal ones share a slot. */
+  slot(words: readonly number[]): GPUBufferBinding {
+    const buffer = this.buffer("jobs");
+    const key = words.join();
+    let offset = this.#slots.get(key);
+    if (offset === undefined) {
+      offset = this.#slots.size * JOB_BYTES;
+      this.#slots.set(key, offset);
+      const data = new Uint32Array(JOB_BYTES / 4);
+      data.set(words);
+      this.write("jobs", data, offset);
+    }
+    return { buffer, offset, size: JOB_BYTES };
+  }
+
+  buffer(arena: string): GPUBuffer {
+    return this.#reservation.buffer(arena);
+  }
+
+  /** Queues a write of the first numbers of an arena, or of those from a byte on. */
+  write(arena: string, data: Float32Array<ArrayBuffer> | Uint32Array<ArrayBuffer>, offset = 0): void {
+    const buffer = this.buffer(arena);
+    this.#queue.run(`write ${arena}`, () => this.gpu.device.queue.writeBuffer(buffer, offset, data));
+  }
+
+  /** Reads the first numbers of an arena, after all work so far. */
+  async read<T extends Float32Array | Uint32Array>(arena: string, into: T): Promise<T> {
+    await this.#readback.read(this.buffer(arena), 0, into.byteLength, into);
+    await this.#queue.accepted(`read ${arena}`);
+    return into;
+  }
+
+  /** Reads the state that kernels keep; the array is the same each time. */
+  readState(): Promise<Float32Array> {
+    return this.read("state", this.#state);
+  }
+
+  protected async bind(name: string, kernel: KernelName, words?: readonly number[]): Promise<void> {
+    const slot = words ? this.slot(words) : undefined;
+    this.#jobs.set(name, await bindKernel(this.gpu, kernel, (arena) => this.buffer(arena), slot));
+  }
+
+  /** Submits one pass of jobs, with the clock set before. */
+  submit(what: string, values: Values, encode: (pass: GPUComputePassEncoder) => void): void {
+    this.clock.set(values);
+    const { device } = this.gpu;
+    this.#queue.run(what, () => {
+      device.queue.writeBuffer(this.buffer("clock"), 0, this.clock.words);
+      const encoder = device.createCommandEncoder({ label: what });
+      const pass = encoder.beginComputePass({ label: what });
+      encode(pass);
+      pass.end();
+      device.queue.submit([encoder.finish()]);
+    });
+  }
+
+  /** Adds a job to a pass, for `count` invocations of each of its parts. */
+  run(pass: GPUComputePassEncoder, name: string, count: number, parts = 1): void {
+    dispatch(pass, this.#jobs.get(name)!, count, parts);
+  }
+
+  /** Copies what a run goes on from, as words by arena. */
+  async copy(): Promise<Record<string, Uint32Array<ArrayBuffer>>> {
+    const copies: Record<string, Uint32Array<ArrayBuffer>> = {};
+    for (const arena of this.#kept)
+      copies[arena] = await this.read(arena, new Uint32Array(this.buffer(arena).size / 4));
+    return copies;
+  }
+
+  /** Puts such a copy back. Throws `bad-snapshot` where its sizes are others; then nothing has changed. */
+  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): void {
+    for (const arena of this.#kept) {
+      const [want, found] = [this.buffer(arena).size / 4, copies[arena]?.length];
+      if (found === want) continue;
+      throw new CorralError(
+        "bad-snapshot",
+        `the snapshot has ${found ?? "no"} words of ${arena}, this learner ${want}. Restore into a learner of the same environment, numEnvs and networks.`,
+        { arena, found, want },
+      );
+    }
+    for (const arena of this.#kept) this.write(arena, copies[arena]);
+  }
+
+  /** Resolves once all work so far is done. Throws where the device refused any. */
+  done(): Promise<void> {
+    return this.#queue.done("wait for the learner");
+  }
+
+  close(): Promise<void> {
+    return this.#reservation.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
