@@ -1,15 +1,33 @@
 // going on from another moment: elsewhere, many times over, or with one world alone
 import { CorralError } from "../core/errors.ts";
+import type { Gate } from "../core/gate.ts";
 import { worldIndex, type ArenaLayout } from "../memory/layout.ts";
-import { hostRecords } from "../sim/batch.ts";
+import type { RecorderOptions } from "../record/options.ts";
+import { hostRecords, type Batch } from "../sim/batch.ts";
 import type { DeviceChoice } from "../sim/device.ts";
-import { noSnapshot, type ArenaSnapshot, type Snapshot } from "../sim/snapshot.ts";
+import {
+  noSnapshot,
+  putSnapshot,
+  takeSnapshot,
+  type ArenaSnapshot,
+  type Snapshot,
+  type SnapshotKeeper,
+} from "../sim/snapshot.ts";
+import type { Exchange } from "./exchange.ts";
 import { EPISODE } from "./layout.ts";
+import type { StepResult } from "./step-result.ts";
+import type { TaskParams } from "./task-params.ts";
+import type { Watch } from "./watch.ts";
 
 /** A copy of all that an environment's future depends on, random counters included, and of its last results. Opaque. */
 export interface VecSnapshot {
   readonly batch: Snapshot;
   readonly wasReset: boolean;
+}
+
+/** What may differ in a fork. */
+export interface ForkOptions {
+  readonly recorder?: boolean | RecorderOptions;
 }
 
 /** Ids of worlds that were not there before a fork start here. */
@@ -27,9 +45,79 @@ export abstract class TimeTravel<E extends Restorable> {
   abstract readonly worldIds: readonly number[];
   /** Makes the same environment with other options. */
   protected abstract readonly again: (changes: object) => Promise<E>;
-  abstract get lastSnapshot(): VecSnapshot | undefined;
-  abstract snapshot(): Promise<VecSnapshot>;
+  protected abstract readonly batch: Batch;
+  protected abstract readonly gate: Gate;
+  /** Arenas of a snapshot. */
+  protected abstract readonly kept: readonly string[];
+  protected abstract readonly keeper: SnapshotKeeper | undefined;
+  protected abstract readonly params: TaskParams;
+  protected abstract readonly exchange: Exchange;
+  protected abstract readonly watch: Watch;
+  protected stepCount = 0;
+  protected wasReset = false;
+  protected abstract collect(): Promise<StepResult>;
   abstract close(): Promise<void>;
+
+  /** Control steps of the batch so far; a snapshot that is put back sets it. */
+  get steps(): number {
+    return this.stepCount;
+  }
+
+  /** The last complete snapshot of `snapshotEvery`; also after the device was lost, and after `close`. */
+  get lastSnapshot(): VecSnapshot | undefined {
+    const batch = this.keeper?.last;
+    return batch && { batch, wasReset: true };
+  }
+
+  /** Copies to the host all that the future depends on, and the last results. */
+  async snapshot(): Promise<VecSnapshot> {
+    this.gate.assertOpen("take a snapshot");
+    const { batch, kept, stepCount, wasReset } = this;
+    return this.gate.exclusive("snapshot", async () => ({
+      batch: await takeSnapshot(batch, kept, stepCount),
+      wasReset,
+    }));
+  }
+
+  /**
+   * Puts a snapshot back and returns the results it was taken with: bit for bit on the same kind of device, whatever the
+   * shards.
+   * @throws CorralError bad-snapshot where it is of another environment, of other options or count of worlds; then
+   *   nothing has changed
+   */
+  async restore(snapshot: VecSnapshot): Promise<StepResult> {
+    this.gate.assertOpen("restore");
+    return this.gate.exclusive("restore", async () => {
+      await putSnapshot(this.batch, (snapshot as VecSnapshot | undefined)?.batch);
+      return this.arriveAt(snapshot.batch.steps, snapshot.wasReset);
+    });
+  }
+
+  /**
+   * Goes back to a recorded control step, on the device: from the state before it, with the actions that were recorded.
+   * What was recorded after it is forgotten. Returns the results of that step, bit for bit.
+   * @throws CorralError not-recorded, with the steps that are; then nothing has changed
+   */
+  async seek(step: number): Promise<StepResult> {
+    this.gate.assertOpen("seek");
+    this.watch.assertRecorded(step, this.stepCount);
+    return this.gate.exclusive("seek", async () => {
+      this.watch.seek(step);
+      return this.arriveAt(step, true);
+    });
+  }
+
+  /** Results of worlds that were put to control step `step`. */
+  private async arriveAt(step: number, wasReset: boolean): Promise<StepResult> {
+    await this.params.reload();
+    this.wasReset = wasReset;
+    this.stepCount = step;
+    this.watch.forget();
+    this.keeper?.restart();
+    this.keeper?.stepped(step);
+    this.exchange.expect("step");
+    return this.collect();
+  }
 
   /**
    * The same worlds on another device, going on from a snapshot; this environment is closed. By default on the process's
@@ -47,10 +135,11 @@ export abstract class TimeTravel<E extends Restorable> {
   /**
    * Another environment with `times` copies of each of some worlds, by id: many continuations of one state. The first
    * copy of a world is that world and goes on bit for bit; the others draw their next episodes as worlds of their own.
-   * This environment goes on too. Close the fork like any other.
+   * This environment goes on too. Close the fork like any other. It has the recorder of this environment, of all worlds,
+   * unless `recorder` says otherwise.
    * @throws CorralError bad-world, bad-option; what makeVec throws
    */
-  async fork(worldIds: readonly number[], times = 1): Promise<E> {
+  async fork(worldIds: readonly number[], times = 1, { recorder }: ForkOptions = {}): Promise<E> {
     if (!Number.isInteger(times) || times < 1)
       throw new CorralError("bad-option", `times is ${String(times)}; it is a whole number of at least 1.`, { times });
     const places = worldIds.map((id) => this.#placeOf(id));
@@ -73,12 +162,19 @@ export abstract class TimeTravel<E extends Restorable> {
     const ids = worldIds.flatMap((id) => Array.from({ length: times }, (_, k) => (k === 0 ? id : fresh())));
     const snapshot = await this.snapshot();
     const batch = pickWorlds(snapshot.batch, worlds, ids);
-    return this.#from({ ...snapshot, batch }, { numEnvs: worlds.length, worldIds: ids, shards: 1, recorder: true });
+    const own = this.watch.recorder?.settings;
+    const changes = {
+      numEnvs: worlds.length,
+      worldIds: ids,
+      shards: 1,
+      recorder: recorder ?? (own ? { ...own, worlds: "all" } : false),
+    };
+    return this.#from({ ...snapshot, batch }, changes);
   }
 
   /** One world alone, by id, in a batch of one: it goes on bit for bit. Throws as `fork`. */
-  extract(worldId: number): Promise<E> {
-    return this.fork([worldId]);
+  extract(worldId: number, options: ForkOptions = {}): Promise<E> {
+    return this.fork([worldId], 1, options);
   }
 
   #placeOf(id: number): number {

@@ -7,7 +7,7 @@ import type { Plan } from "../memory/plan.ts";
 import type { Model } from "../model/model.ts";
 import type { Batch } from "../sim/batch.ts";
 import { Gate } from "../core/gate.ts";
-import { putSnapshot, SnapshotKeeper, takeSnapshot } from "../sim/snapshot.ts";
+import { SnapshotKeeper } from "../sim/snapshot.ts";
 import { paramChanges, type SimParams } from "../sim/params.ts";
 import { BatchedSpace } from "./batched-space.ts";
 import { gpuViews, type GpuView, type GpuViews } from "./gpu-views.ts";
@@ -24,7 +24,7 @@ import type { Part } from "./shape.ts";
 import { Box, type Space } from "./spaces.ts";
 import type { ParamValues, TaskParams } from "./task-params.ts";
 import type { HealthReport } from "./health.ts";
-import { TimeTravel, type VecSnapshot } from "./time-travel.ts";
+import { TimeTravel } from "./time-travel.ts";
 import { Watch } from "./watch.ts";
 import { WorldState, type StateValues } from "./world-state.ts";
 
@@ -53,18 +53,16 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
   readonly model: Model;
   readonly frameSkip: number;
   private readonly spec: EnvSpec;
-  private readonly batch: Batch;
+  protected readonly batch: Batch;
   private readonly state: WorldState;
-  private readonly exchange: Exchange;
-  private readonly watch: Watch;
-  private readonly gate: Gate;
-  private readonly kept: readonly string[];
-  private readonly keeper: SnapshotKeeper | undefined;
+  protected readonly exchange: Exchange;
+  protected readonly watch: Watch;
+  protected readonly gate: Gate;
+  protected readonly kept: readonly string[];
+  protected readonly keeper: SnapshotKeeper | undefined;
   protected readonly again: (changes: object) => Promise<VectorEnv>;
-  private stepCount = 0;
-  private wasReset = false;
   private unread = 0;
-  private readonly params: TaskParams;
+  protected readonly params: TaskParams;
 
   constructor(
     spec: EnvSpec,
@@ -115,17 +113,6 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
   }
   get infos(): Infos {
     return this.exchange.infos;
-  }
-
-  /** Control steps of the batch so far; a snapshot that is put back sets it. */
-  get steps(): number {
-    return this.stepCount;
-  }
-
-  /** The last complete snapshot of `snapshotEvery`; also after the device was lost, and after `close`. */
-  get lastSnapshot(): VecSnapshot | undefined {
-    const batch = this.keeper?.last;
-    return batch && { batch, wasReset: true };
   }
 
   /** Where it runs. */
@@ -277,7 +264,7 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
     );
   }
 
-  private collect(): Promise<StepResult> {
+  protected collect(): Promise<StepResult> {
     this.unread = 0;
     return this.exchange.collect((result) => this.watch.look(result, this.stepCount));
   }
@@ -337,56 +324,6 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
   async getState<N extends string>(names: readonly N[], worlds?: readonly number[]): Promise<Record<N, Float64Array>> {
     this.gate.assertOpen("get state");
     return this.gate.exclusive("getState", () => this.state.get(names, worlds));
-  }
-
-  /** Copies to the host all that the future depends on, and the last results. */
-  async snapshot(): Promise<VecSnapshot> {
-    this.gate.assertOpen("take a snapshot");
-    const { batch, kept, stepCount, wasReset } = this;
-    return this.gate.exclusive("snapshot", async () => ({
-      batch: await takeSnapshot(batch, kept, stepCount),
-      wasReset,
-    }));
-  }
-
-  /**
-   * Puts a snapshot back and returns the results it was taken with: bit for bit on the same kind of device, whatever the
-   * shards.
-   * @throws CorralError bad-snapshot where it is of another environment, of other options or count of worlds; then
-   *   nothing has changed
-   */
-  async restore(snapshot: VecSnapshot): Promise<StepResult> {
-    this.gate.assertOpen("restore");
-    return this.gate.exclusive("restore", async () => {
-      await putSnapshot(this.batch, (snapshot as VecSnapshot | undefined)?.batch);
-      return this.arriveAt(snapshot.batch.steps, snapshot.wasReset);
-    });
-  }
-
-  /**
-   * Goes back to a recorded control step, on the device: from the state before it, with the actions that were recorded.
-   * What was recorded after it is forgotten. Returns the results of that step, bit for bit.
-   * @throws CorralError not-recorded, with the steps that are; then nothing has changed
-   */
-  async seek(step: number): Promise<StepResult> {
-    this.gate.assertOpen("seek");
-    this.watch.assertRecorded(step, this.stepCount);
-    return this.gate.exclusive("seek", async () => {
-      this.watch.seek(step);
-      return this.arriveAt(step, true);
-    });
-  }
-
-  /** Results of worlds that were put to control step `step`. */
-  private async arriveAt(step: number, wasReset: boolean): Promise<StepResult> {
-    await this.params.reload();
-    this.wasReset = wasReset;
-    this.stepCount = step;
-    this.watch.forget();
-    this.keeper?.restart();
-    this.keeper?.stepped(step);
-    this.exchange.expect("step");
-    return this.collect();
   }
 
   /** Gives all memory back, once the call in flight and reads have completed. Calling it again returns the same promise. */

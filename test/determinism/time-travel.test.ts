@@ -85,6 +85,27 @@ test("where nothing is recorded there is no way back", async () => {
   await expect(env.fork([3], 0).catch(codeOf)).resolves.toBe("bad-option");
 });
 
+test("a fork has the recorder of what it came from, unless another is asked for", async () => {
+  const arenas = (env: VectorEnv) => env.plan.arenas.map(({ name }) => name);
+  await using none = await make({ recorder: false });
+  await none.reset();
+  await using still = await none.extract(3);
+  await using own = await none.fork([3], 2, { recorder: { everySteps: 2 } });
+  expect([arenas(still), arenas(own)].map((names) => names.includes("record_state"))).toEqual([false, true]);
+
+  await using some = await make({ recorder: { worlds: [3], everySteps: 5 } });
+  await some.reset();
+  await run(some, 0, 3);
+  await using like = await some.extract(7);
+  await run(like, 3, 8);
+  // five steps to a copy, as asked of the first
+  await like.seek(4);
+  expect(like.steps).toBe(4);
+  expect(arenas(like)).not.toContain("record_places");
+  await using without = await some.extract(7, { recorder: false });
+  expect(arenas(without)).not.toContain("record_state");
+});
+
 test("bits do not depend on the recorder, the batch, the shards, what is read, or calls that look", async () => {
   const STEPS = 30;
   const watched = [5, 40, 63];
