@@ -88,6 +88,7 @@ export {
   type PpoOptions,
   type PpoSnapshot,
 } from "./rl/index.ts";
+export { exportPolicy, type Exported, type ExportFormat, type ExportOptions, type Policy } from "./export/index.ts";
 // the library of terms, and arithmetic for terms that are functions
 export * from "./env/terms/index.ts";
 export * as scalar from "./trace/scalar.ts";

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 /** What runs or is read at run time besides the emitted code. */
 const ASSETS = {
-  shaders: [".wgsl", ".wesl"],
+  shaders: [".wgsl", ".wesl", ".js", ".ts", ".html", ".md"],
   envs: [".xml", ".stl", ".obj", ".png", ".json", ".md"],
 };
 

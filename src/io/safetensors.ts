@@ -106,7 +106,7 @@ export function decodeSafetensors(bytes: Uint8Array, what: string): SafeTensors 
     if (to - from !== count * Kind.BYTES_PER_ELEMENT || start + to > bytes.length)
       throw refuse(`${name} should lie at ${from} to ${to} of ${bytes.length - start} bytes of numbers`);
     covered += to - from;
-    tensors.set(name, { shape, data: new Kind(bytes.slice(start + from, start + to).buffer) });
+    tensors.set(name, { shape, data: new Kind(new Uint8Array(bytes.subarray(start + from, start + to)).buffer) });
   }
   if (covered !== bytes.length - start)
     throw refuse(`its arrays take ${covered} of ${bytes.length - start} bytes of numbers`);

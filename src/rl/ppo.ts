@@ -17,6 +17,8 @@ import { viewsOf, type Bound } from "./bind-env.ts";
 import { assertBounded, envShape, Learner } from "./learner.ts";
 import { metricsOf, type Metrics } from "./metrics.ts";
 import { halfBits, shuffleKeys } from "./shuffle.ts";
+import { namedNormalizer, namedParameters } from "./networks.ts";
+import { policyOf, type Policy } from "./policy.ts";
 import { estimateAdvantages, observeMoments, trainMinibatch } from "./update.ts";
 
 export interface PpoOptions extends Partial<PpoConfig> {
@@ -282,6 +284,26 @@ export class Ppo implements Algorithm<Metrics> {
   parameters(): Promise<Float32Array> {
     const into = new Float32Array(4 * this.#shape.nets.params4);
     return this.#exclusive("read parameters", () => this.#learner.read("params", into));
+  }
+
+  /** The deterministic policy as it is now, as plain numbers: what `exportPolicy` writes. */
+  policy(): Promise<Policy> {
+    const { config, env } = this;
+    const { nets, env: facts } = this.#shape;
+    const { activation, squash, normalizeObservations, clipObservations } = config;
+    return this.#exclusive("read the policy", async () => {
+      const params = await this.#learner.read("params", new Float32Array(4 * nets.params4));
+      const norm = await this.#learner.read("norm", new Float32Array(this.#learner.buffer("norm").size / 4));
+      const named = { ...namedParameters(nets, params), ...namedNormalizer(facts.observations, norm) };
+      return policyOf(named, {
+        id: env.id,
+        algo: "ppo",
+        space: env.singleActionSpace,
+        activation: activation as "tanh" | "relu",
+        squash,
+        clipObservations: normalizeObservations ? clipObservations : Infinity,
+      });
+    });
   }
 
   /** Gives the learner's memory back, after the call in flight. */

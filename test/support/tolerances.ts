@@ -137,3 +137,11 @@ export const memoryGrowth: Tolerance = {
   value: 0.01,
   reason: "compilers and pools take some hundred kilobytes now and then; leaked batches of 4,000 worlds would be 20 %",
 };
+
+/** Exported policies against the kernels that were trained. */
+export const exportBounds = {
+  action: {
+    value: 2e-5,
+    reason: "relative to the action, or to 1: other orders of sums over a hundred terms, another tanh in each layer",
+  },
+} as const satisfies Record<string, Tolerance>;

@@ -20,6 +20,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   forensics: [...BELOW_ENV, "record", "env"],
   rl: ["core", "gpu", "memory"],
   io: ["core"],
+  export: ["core", "rl", "io"],
   runs: [...BELOW_ENV, "env", "forensics", "rl", "io"],
 };
 

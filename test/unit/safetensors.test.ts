@@ -17,6 +17,12 @@ describe("safetensors", () => {
     expect(Buffer.from(encodeSafetensors(Object.fromEntries(tensors), metadata)).toString("hex")).toBe(PYTHON);
   });
 
+  test("a Buffer that lies in a larger one, as file systems give them", () => {
+    const { tensors } = decodeSafetensors(Buffer.from(PYTHON, "hex"), "python");
+    expect(tensors.get("b")!.data).toEqual(new Float32Array([1, 2]));
+    expect(tensors.get("a")!.data).toEqual(new Uint8Array([7]));
+  });
+
   test("what is written is read, bit for bit, whatever the types and sizes", () => {
     const data = fc.oneof(
       fc.float32Array({ maxLength: 9 }),

@@ -1,0 +1,77 @@
+/** Leaving with a policy: ONNX, safetensors, or a folder for the browser. */
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { CorralError } from "../core/errors.ts";
+import type { Policy } from "../rl/policy.ts";
+import { policyBundle } from "./bundle.ts";
+import { encodePolicyOnnx } from "./onnx.ts";
+import { encodePolicySafetensors } from "./safetensors.ts";
+
+export const EXPORT_FORMATS = ["onnx", "safetensors", "wgsl"] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+export interface ExportOptions {
+  readonly format: ExportFormat;
+  /** A file, or for "wgsl" a folder, which is made. */
+  readonly to: string;
+}
+
+/** What was written. */
+export interface Exported {
+  readonly format: ExportFormat;
+  /** The file or folder, and each file with its bytes. */
+  readonly to: string;
+  readonly files: Readonly<Record<string, number>>;
+}
+
+/** Anything that has a policy: a learner, or the policy itself. */
+export type PolicySource = Policy | { policy(): Promise<Policy> };
+
+/**
+ * Writes the deterministic policy, with normalisation of observations and bounds of actions inside. Every file is complete
+ * when it gets its name.
+ * @throws CorralError unsupported-export, bad-option; not-empty where the folder of "wgsl" holds other things; what the
+ *   file system throws
+ */
+export async function exportPolicy(source: PolicySource, { format, to }: ExportOptions): Promise<Exported> {
+  if (!EXPORT_FORMATS.includes(format)) {
+    const known = EXPORT_FORMATS.map((name) => `"${name}"`).join(", ");
+    throw new CorralError("bad-option", `format is ${JSON.stringify(format)}; pass one of ${known}.`, { format });
+  }
+  if (typeof to !== "string" || to === "") {
+    throw new CorralError("bad-option", `to is ${JSON.stringify(to)}; pass the file to write, for "wgsl" a folder.`);
+  }
+  const policy = "policy" in source && typeof source.policy === "function" ? await source.policy() : (source as Policy);
+  if (format === "wgsl") return { format, to, files: writeFolder(to, policyBundle(policy)) };
+  const bytes = format === "onnx" ? encodePolicyOnnx(policy) : encodePolicySafetensors(policy);
+  mkdirSync(dirname(resolve(to)), { recursive: true });
+  writeWhole(to, bytes);
+  return { format, to, files: { [to]: bytes.length } };
+}
+
+function writeWhole(file: string, content: string | Uint8Array): void {
+  const partial = `${file}.${process.pid}.partial`;
+  try {
+    writeFileSync(partial, content);
+    renameSync(partial, file);
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw error;
+  }
+}
+
+function writeFolder(folder: string, files: Readonly<Record<string, string | Uint8Array>>): Record<string, number> {
+  const others = existsSync(folder) ? readdirSync(folder).filter((name) => !Object.hasOwn(files, name)) : [];
+  if (others.length > 0) {
+    throw new CorralError("not-empty", `${folder} holds ${others[0]} already. Pass a new folder.`, { folder, others });
+  }
+  mkdirSync(folder, { recursive: true });
+  const written: Record<string, number> = {};
+  for (const [name, content] of Object.entries(files)) {
+    writeWhole(join(folder, name), content);
+    written[name] = Buffer.byteLength(content);
+  }
+  return written;
+}
+
+export type { Policy } from "../rl/policy.ts";

@@ -1,0 +1,106 @@
+/**
+ * A policy as an ONNX model. In: `observation` [batch, observations], float32, as the environment gives it. Out: `action`,
+ * float32 [batch, actions] or int64 [batch] (several choices: [batch, choices]); and what the policy draws from in
+ * training: `mean` and `log_std`, or `logits`.
+ */
+import { corralVersion } from "../core/version.ts";
+import { encodeOnnx, type OnnxConstant, type OnnxNode, type OnnxValue } from "../io/onnx.ts";
+import type { Policy } from "../rl/policy.ts";
+import { factsOf, finite, isBounded } from "./facts.ts";
+
+/** Nodes and constants, as they come together. */
+class Graph {
+  readonly nodes: OnnxNode[] = [];
+  readonly constants: OnnxConstant[] = [];
+
+  constant(name: string, data: Float32Array | readonly bigint[], shape: readonly number[] = [data.length]): string {
+    const numbers = data instanceof Float32Array ? data : BigInt64Array.from(data);
+    this.constants.push({ name, shape, data: numbers });
+    return name;
+  }
+
+  node(op: string, inputs: readonly string[], output: string, attributes: OnnxNode["attributes"] = {}): string {
+    this.nodes.push({ op, inputs, outputs: [output], attributes });
+    return output;
+  }
+}
+
+export function encodePolicyOnnx(policy: Policy): Uint8Array<ArrayBuffer> {
+  const { id, observations, normalizer, layers, head } = policy;
+  const graph = new Graph();
+  const scalar = (x: number) => Float32Array.of(x);
+
+  // observations as the network knows them
+  let x = graph.node("Sub", ["observation", graph.constant("normalizer.mean", normalizer.mean)], "centred");
+  x = graph.node("Mul", [x, graph.constant("normalizer.inverse_std", normalizer.inverseStd)], "scaled");
+  if (normalizer.clip < Infinity) {
+    const ends = [-normalizer.clip, normalizer.clip].map((end, i) =>
+      graph.constant(i === 0 ? "clip.low" : "clip.high", scalar(end), []),
+    );
+    x = graph.node("Clip", [x, ...ends], "clipped");
+  }
+
+  const last = head.kind === "gaussian" ? "mean" : "logits";
+  layers.forEach(({ inputs, outputs, activation, weight, bias }, i) => {
+    const w = graph.constant(`policy.${i}.weight`, weight, [outputs, inputs]);
+    const b = graph.constant(`policy.${i}.bias`, bias);
+    const y = i === layers.length - 1 ? last : `layer_${i}`;
+    x = graph.node("Gemm", [x, w, b], y, { transB: 1 });
+    if (activation !== "none") x = graph.node(activation === "tanh" ? "Tanh" : "Relu", [x], `hidden_${i}`);
+  });
+
+  const outputs: OnnxValue[] = [];
+  if (head.kind === "gaussian") {
+    const { actions, low, high, squash, logStd } = head;
+    outputs.push({ name: "action", type: "float32", shape: ["batch", actions] });
+    outputs.push({ name: "mean", type: "float32", shape: ["batch", actions] });
+    if (squash) {
+      const half = graph.constant(
+        "half_range",
+        low.map((l, i) => (high[i] - l) / 2),
+      );
+      const middle = graph.constant(
+        "middle",
+        low.map((l, i) => l + (high[i] - l) / 2),
+      );
+      graph.node("Tanh", [x], "squashed");
+      graph.node("Mul", ["squashed", half], "stretched");
+      graph.node("Add", ["stretched", middle], "action");
+    } else if (isBounded(low, high)) {
+      graph.node("Max", [x, graph.constant("low", finite(low))], "raised");
+      graph.node("Min", ["raised", graph.constant("high", finite(high))], "action");
+    } else graph.node("Identity", [x], "action");
+    if (logStd) {
+      outputs.push({ name: "log_std", type: "float32", shape: [actions] });
+      graph.node("Identity", [graph.constant("policy.log_std", logStd)], "log_std");
+    }
+  } else {
+    const { alternatives, start, single } = head;
+    const total = alternatives.reduce((sum, n) => sum + n, 0);
+    outputs.push({ name: "action", type: "int64", shape: single ? ["batch"] : ["batch", alternatives.length] });
+    outputs.push({ name: "logits", type: "float32", shape: ["batch", total] });
+    const argmax = (from: string, to: string, keepdims: number) =>
+      graph.node("ArgMax", [from], to, { axis: 1, keepdims, select_last_index: 0 });
+    if (single) {
+      argmax(x, start === 0 ? "action" : "choice", 0);
+      if (start !== 0) graph.node("Add", ["choice", graph.constant("start", [BigInt(start)])], "action");
+    } else {
+      const sizes = graph.constant("alternatives", alternatives.map(BigInt));
+      const parts = alternatives.map((_, i) => `logits_${i}`);
+      graph.nodes.push({ op: "Split", inputs: [x, sizes], outputs: parts, attributes: { axis: 1 } });
+      const choices = parts.map((part, i) => argmax(part, `choice_${i}`, 1));
+      graph.node("Concat", choices, "action", { axis: 1 });
+    }
+  }
+  return encodeOnnx({
+    name: `${id} policy`,
+    producer: "corral",
+    version: corralVersion(),
+    doc: `The deterministic policy of ${id}: observations as the environment gives them, actions as it takes them.`,
+    inputs: [{ name: "observation", type: "float32", shape: ["batch", observations] }],
+    outputs,
+    constants: graph.constants,
+    nodes: graph.nodes,
+    metadata: factsOf(policy),
+  });
+}
