@@ -185,6 +185,7 @@ export class EnvWorld<O extends object> {
       action,
       carried: slices(spec.shape.carried, values(this.carried)),
       params: this.params,
+      values: spec.task.values,
       dt: param("dt"),
       world,
       episode,

@@ -93,6 +93,7 @@ export function shapeOf<O extends object>(traced: TracedTask<O>, model: Model, o
         before: { qpos: d.qpos.all(), qvel: d.qvel.all() },
         action: action.kind === "box" ? unknown(action.size) : Array.from({ length: action.size }, () => toI32(i)),
         params: Object.fromEntries(params.map(({ name, size }) => [name, unknown(size)])),
+        values: traced.values,
         dt: param("dt"),
         world: word,
         episode: word,

@@ -8,6 +8,7 @@ import type { DataView, ModelView } from "../sim/view.ts";
 import type { Bool, Int, Scalar } from "../trace/scalar.ts";
 import type { ActionOptions } from "./action-options.ts";
 import type { Draws } from "./draws.ts";
+import type { Value } from "./expression/value.ts";
 import type { Space } from "./spaces.ts";
 
 /** An option of a task: a number, a switch, a word, or a range [low, high] whose ends may be infinite. */
@@ -22,6 +23,13 @@ export type Update<O extends object> = (scene: Scene<O>, before: readonly Scalar
 export interface MemoryOptions {
   /** Whether it outlives episodes, until a reset that brings a seed; `update` then sees it where an episode starts too. */
   readonly persists?: boolean;
+}
+
+/** Values of a task by name. */
+export interface SharedValues<O extends object = object> {
+  readonly names: readonly string[];
+  /** Undefined where there is none of the name. */
+  read(name: string, scene: Scene<O>): Value | undefined;
 }
 
 /** One world while its kernel is traced: what the functions of a task read. */
@@ -40,6 +48,8 @@ export interface Scene<O extends object = object> {
   readonly params: Named<readonly Scalar[]>;
   /** What `carry` kept of the control step before this one, or of the reset. */
   readonly carried: Named<readonly Scalar[]>;
+  /** What the task's `values` are worth in a scene; `valueOf` reads them. */
+  readonly values: SharedValues<O>;
   /** The action as given; whole numbers (i32) where the space is discrete. */
   readonly action: readonly Scalar[];
   /** Seconds of a control step. */
@@ -182,6 +192,8 @@ export interface Task<O extends object = object> {
   readonly control?: TermSource<O>;
   /** Derived fields that the functions below read, where they cannot be found by calling them. */
   readonly outputs?: (options: O) => readonly FieldName[];
+  /** What terms share: expressions read it by its name, functions by `valueOf`. */
+  readonly values?: Named<TermSource<O>>;
   /** What to keep for the next control step, per world. */
   readonly carry?: (scene: Scene<O>) => Named<readonly Scalar[]>;
   /** Parts of the observation, in order. */

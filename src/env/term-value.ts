@@ -2,8 +2,8 @@
 import { CorralError } from "../core/errors.ts";
 import { Node } from "../trace/graph.ts";
 import { add, clamp, mul, select, sub, toF32, type Bool, type Scalar } from "../trace/scalar.ts";
-import { describeValue, evaluate, isTruth, type Value } from "./expression/index.ts";
-import type { Named, Scene, Task, Term, TermOptions, Terms, TermSource } from "./task.ts";
+import { describeValue, evaluate, isTruth, unfitName, type Value } from "./expression/index.ts";
+import type { Named, Scene, SharedValues, Task, Term, TermOptions, Terms, TermSource } from "./task.ts";
 
 type Options = TermOptions;
 const OPTION_NAMES = ["value", "noise", "clip", "scale", "weight", "history"];
@@ -89,12 +89,41 @@ export function sourceValue<O extends object>(source: TermSource<O>, scene: Scen
   } catch (error) {
     // what a function throws says in which term
     if (!(error instanceof CorralError) || String(error.details.term).startsWith(place)) throw error;
-    const [inner, text] = [error.details.term, error.message.replace(/^\[[^\]]*\] /, "")];
+    const [inner, message] = [error.details.term, error.message.replace(/^\[[^\]]*\] /, "")];
+    // the task is named once
+    const text = message.replace(/^task [^,]*, /, "in ");
     throw new CorralError(error.code, `${place}${inner === undefined ? ":" : ","} ${text}`, {
       ...error.details,
       term: place,
     });
   }
+}
+
+/** What the task's `values` are worth in a scene, by name. */
+export function sharedValues<O extends object>(task: Task<O>): SharedValues<O> {
+  const sources = new Map(Object.entries(task.values ?? {}));
+  for (const name of sources.keys()) {
+    const why = unfitName(name);
+    if (why) throw badTerm(placeOf(task, "values", name), why);
+  }
+  const open: string[] = [];
+  return {
+    names: [...sources.keys()],
+    read(name, scene) {
+      const source = sources.get(name);
+      if (source === undefined) return undefined;
+      const place = placeOf(task, "values", name);
+      if (open.includes(name)) throw badTerm(place, `it is made of itself: ${[...open, name].join(", then ")}`);
+      open.push(name);
+      try {
+        const value = sourceValue(source, scene, place);
+        // a list of one, such as a command of one number, is a number
+        return { ...value, single: value.items.length === 1 };
+      } finally {
+        open.pop();
+      }
+    },
+  };
 }
 
 function numberOf(x: unknown, place: string): Scalar {

@@ -1,10 +1,11 @@
 // a task as its kernels read it: every term a function over traced scalars
 import type { Model } from "../model/model.ts";
 import { add, clamp, div, mul, sqrt, sub, type Bool, type Scalar } from "../trace/scalar.ts";
-import type { Named, ObservationOptions, Scene, Start, Task, Term, TermOptions, Terms } from "./task.ts";
+import type { Named, ObservationOptions, Scene, SharedValues, Start, Task, Term, TermOptions, Terms } from "./task.ts";
 import {
   badTerm,
   placeOf,
+  sharedValues,
   sourceValue,
   splitTerm,
   termCondition,
@@ -17,6 +18,8 @@ import {
 export interface TracedTask<O extends object = object> {
   readonly id: string;
   readonly task: Task<O>;
+  /** What terms share. */
+  readonly values: SharedValues<O>;
   control(scene: Scene<O>): readonly Scalar[] | undefined;
   carry(scene: Scene<O>): Named<readonly Scalar[]>;
   observe(scene: Scene<O>): Named<readonly Scalar[]>;
@@ -48,6 +51,7 @@ export function tracedTask<O extends object>(
   return {
     id: task.id,
     task,
+    values: sharedValues(task),
     control: (scene) => {
       if (task.control === undefined) return undefined;
       const value = sourceValue(task.control, scene, placeOf(task, "control"));

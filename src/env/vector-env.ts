@@ -49,10 +49,10 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
   /** Buffers on the GPU; undefined on the CPU. */
   readonly gpu: GpuViews | undefined;
 
-  /** The model with the options that were given, and physics steps of a control step. */
+  /** The model with the options that were given, physics steps of a control step, and what kernels are specialised to. */
   readonly model: Model;
   readonly frameSkip: number;
-  private readonly spec: EnvSpec;
+  readonly spec: EnvSpec;
   protected readonly batch: Batch;
   private readonly state: WorldState;
   protected readonly exchange: Exchange;

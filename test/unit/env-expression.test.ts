@@ -7,9 +7,10 @@ import { add, and, div, gt, mul, sub, type Scalar } from "../../src/trace/scalar
 import { rover } from "../support/rover.ts";
 
 /** An expression on plain numbers: `action` is all it may read. */
-const number = (text: string, action: readonly number[] = []): unknown[] => [
-  ...evaluate({ text, name: "test" }, { action } as unknown as Scene).items,
-];
+const number = (text: string, action: readonly number[] = []): unknown[] => {
+  const scene = { action, values: { names: [], read: () => undefined } } as unknown as Scene;
+  return [...evaluate({ text, name: "test" }, scene).items];
+};
 
 async function refusal(task: Partial<Task<object>>): Promise<CorralError> {
   try {

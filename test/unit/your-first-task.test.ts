@@ -23,15 +23,16 @@ const corral = (...args: string[]) => node([join(ROOT, "bin/corral.js"), ...args
 
 describe("the tutorial", () => {
   test("runs", () => {
-    expect(blocks.map(({ file }) => file)).toEqual(["swing-up.mts", "run.mts"]);
-    const { stdout, stderr, status } = node([
-      "--import",
-      new URL("../../node_modules/tsx/dist/esm/index.mjs", import.meta.url).href,
-      "run.mts",
-    ]);
-    expect(stderr).toBe("");
-    expect(status).toBe(0);
-    expect(stdout).toMatch(/height \d.* ended by \[ 'max_episode_steps' \]/);
+    expect(blocks.map(({ file }) => file)).toEqual(["swing-up.mts", "run.mts", "reach.mts"]);
+    const run = (file: string) => {
+      const tsx = new URL("../../node_modules/tsx/dist/esm/index.mjs", import.meta.url).href;
+      const { stdout, stderr, status } = node(["--import", tsx, file]);
+      expect(stderr).toBe("");
+      expect(status).toBe(0);
+      return stdout;
+    };
+    expect(run("reach.mts")).toMatch(/missing Float32Array\(4\) \[/);
+    expect(run("run.mts")).toMatch(/height \d.* ended by \[ 'max_episode_steps' \]/);
   }, 120_000);
 
   test("shows the error that is thrown", async () => {

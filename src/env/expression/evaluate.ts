@@ -26,6 +26,13 @@ const NAMES: Readonly<Record<string, (s: Scene) => Value>> = {
 const SCOPES = ["option", "param", "carried", "before", ...KINDS];
 const SWIZZLES = ["xyzw", "rgba"];
 
+/** Why a task may not call a value so; undefined where it may. */
+export function unfitName(name: string): string | undefined {
+  if (!/^[A-Za-z_]\w*$/.test(name)) return "its name is none that an expression can read; use letters, digits and _";
+  const taken = name in NAMES || SCOPES.includes(name) || FUNCTIONS.has(name) || fieldOf(name) !== undefined;
+  return taken ? `${name} means something in expressions already; give it another name` : undefined;
+}
+
 class Evaluator {
   private readonly source: SourceText;
   private readonly scene: Scene;
@@ -92,13 +99,19 @@ class Evaluator {
 
   private name(part: Syntax & { kind: "name" }): Value {
     const { name } = part;
-    const found = NAMES[name]?.(this.scene) ?? this.whole(name);
+    const { values } = this.scene;
+    const found = values.read(name, this.scene) ?? NAMES[name]?.(this.scene) ?? this.whole(name);
     if (found) return found;
     if (FUNCTIONS.has(name))
       return this.fail(part, "term-shape", `${name} is a function: ${FUNCTIONS.get(name)!.usage}.`);
     if (SCOPES.includes(name))
       return this.fail(part, "term-shape", `${name} alone is no value; write ${example(name)}.`);
-    return this.unknown(part, "nothing is named", name, [...Object.keys(NAMES), ...SCOPES, ...FIELD_NAMES]);
+    return this.unknown(part, "nothing is named", name, [
+      ...values.names,
+      ...Object.keys(NAMES),
+      ...SCOPES,
+      ...FIELD_NAMES,
+    ]);
   }
 
   /** All of a field; a field of one number is a number. */

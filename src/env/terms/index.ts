@@ -33,5 +33,6 @@ export {
   upright,
   type VelocityOptions,
 } from "./pose.ts";
+export { valueOf } from "./source.ts";
 export { push, startAround, type PushOptions, type StartOptions } from "./starts.ts";
 export { command, ramp, tracking, type CommandOptions } from "./tracking.ts";
