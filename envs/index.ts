@@ -9,6 +9,7 @@ import { humanoid } from "./humanoid/task.ts";
 import { humanoidStandup } from "./humanoid_standup/task.ts";
 import { invertedDoublePendulum } from "./inverted_double_pendulum/task.ts";
 import { invertedPendulum } from "./inverted_pendulum/task.ts";
+import { pickAndPlace } from "./pick_and_place/task.ts";
 import { pusher } from "./pusher/task.ts";
 import { quadruped } from "./quadruped/task.ts";
 import { reacher } from "./reacher/task.ts";
@@ -25,6 +26,7 @@ export const tasks = [
   humanoidStandup,
   invertedDoublePendulum,
   invertedPendulum,
+  pickAndPlace,
   pusher,
   quadruped,
   reacher,

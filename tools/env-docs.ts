@@ -24,13 +24,19 @@ const value = (x: unknown): string => (Array.isArray(x) ? `[${x.join(", ")}]` : 
 /** Seconds without the rounding of the product that made them. */
 const seconds = (x: number): string => `${Number(x.toPrecision(6))} s`;
 
+const INTEGRATORS: Readonly<Record<string, string>> = {
+  RK4: "RK4",
+  IMPLICIT: "implicit",
+  IMPLICITFAST: "implicitfast",
+};
+
 function physics(model: Model): string {
   const { integrator, timestep, solver } = model.opt;
   const word = enumName(mjtSolver, solver);
   const name = word === "CG" || word === "PGS" ? word : "Newton";
   const asked = word === "PGS" ? "PGS, which corral solves as Newton" : name;
   const { nconmax } = constraintBound(model);
-  const steps = enumName(mjtIntegrator, integrator) === "RK4" ? "RK4" : "Euler";
+  const steps = INTEGRATORS[enumName(mjtIntegrator, integrator)] ?? "Euler";
   return `${steps}, ${seconds(timestep)}; ${asked}; ${plural(model.nq, "position")}, ${plural(model.nv, "velocity").replace("velocitys", "velocities")}, at most ${plural(nconmax, "contact")}`;
 }
 
@@ -54,12 +60,40 @@ function observation(parts: readonly { readonly name: string; readonly size: num
     });
 }
 
+/** Terms that are more than a function: their expressions and weights. */
+function rewards({ reward }: Task<object>): string[][] {
+  const terms = Object.entries(typeof reward === "function" ? {} : reward);
+  const rows = terms.map(([name, term]) => {
+    const split = typeof term === "object" && "value" in term;
+    const source = split ? term.value : term;
+    const text = typeof source === "string" ? `\`${source.replaceAll("|", "\\|")}\`` : "";
+    return [`\`${name}\``, split && term.weight !== undefined ? String(term.weight) : "1", text];
+  });
+  return rows.some(([, weight, text]) => weight !== "1" || text !== "") ? rows : [];
+}
+
+function randomised({ randomise }: Task<object>): string[][] {
+  return Object.entries(randomise ?? {}).map(([name, item]) => {
+    const { field, of, element, set, scale, add } = item;
+    const [how, range] = Object.entries({ set, scale, add }).find(([, d]) => d !== undefined)!;
+    const fields = [field].flat().map(String);
+    const all = [of ?? "all"].flat().map(String);
+    return [
+      `\`${name}\``,
+      `${code(fields)}${element === undefined ? "" : ` [${String(element)}]`}`,
+      code(all),
+      `${how} ${JSON.stringify(range)}`,
+    ];
+  });
+}
+
 /** The generated part of a task's page. */
 export async function envDoc(task: Task<object>): Promise<string> {
   const { settings, definition } = await defineTarget(task, { numEnvs: 1 });
   const { vec, model } = settings;
   const { shape, action } = definition.spec;
   const box = action.kind === "box";
+  const [rewardRows, random] = [rewards(task), randomised(task)];
   return [
     START,
     "",
@@ -84,7 +118,15 @@ export async function envDoc(task: Task<object>): Promise<string> {
       ],
     ),
     ...table(["Observation", "Part", "Values"], observation(shape.observation)),
-    ...(box ? table(["Action", "Joint", "Range"], actuators(model)) : []),
+    ...(rewardRows.length > 0 ? table(["Reward", "Weight", "Expression"], rewardRows) : []),
+    ...(box ? table([task.control ? "Control" : "Action", "Joint", "Range"], actuators(model)) : []),
+    ...(random.length > 0 ? table(["Randomised", "Field", "Of", "How"], random) : []),
+    ...(shape.params.length > 0
+      ? table(
+          ["Parameter", "First value"],
+          shape.params.map(({ name, initial }) => [`\`${name}\``, initial.join(", ")]),
+        )
+      : []),
     ...table(
       ["Option", "Default"],
       [

@@ -61,7 +61,7 @@ export class DemoRun {
     const runner = await Runner.create(task, batch, seed);
     try {
       const { frameSkip } = settings.vec;
-      return new DemoRun(runner, await Shadow.create(task, settings.model, frameSkip), frameSkip);
+      return new DemoRun(runner, await Shadow.create(settings.model, frameSkip), frameSkip);
     } catch (error) {
       await runner.close();
       throw error;

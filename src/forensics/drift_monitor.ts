@@ -1,7 +1,6 @@
 /** Chosen worlds of a batch beside MuJoCo in float64, a step now and then: the error before it becomes a NaN. */
 import { CorralError } from "../core/errors.ts";
-import type { StepResult, Task, VectorEnv } from "../env/index.ts";
-import { taskOf } from "../env/registry.ts";
+import type { StepResult, VectorEnv } from "../env/index.ts";
 import type { HostValues } from "../env/host-values.ts";
 import { Shadow } from "./shadow.ts";
 
@@ -12,8 +11,6 @@ export interface MonitorOptions {
   readonly everySteps?: number;
   /** Error of one control step, |x - ref| / (1 + max |ref|), beyond which a bundle is written. Default: none is. */
   readonly threshold?: number;
-  /** The task, where the environment's id is not registered. */
-  readonly task?: Task<object>;
 }
 
 /** The error of one control step of a world, from the same state. */
@@ -45,9 +42,9 @@ export class DriftMonitor implements Disposable {
     this.#options = options;
   }
 
-  /** @throws CorralError bad-option, bad-world, unknown-env where the task is not registered and not given */
+  /** @throws CorralError bad-option, bad-world */
   static async create(env: VectorEnv, options: MonitorOptions): Promise<DriftMonitor> {
-    const { worlds, everySteps = 100, threshold = Infinity, task = taskOf(env.id) } = options;
+    const { worlds, everySteps = 100, threshold = Infinity } = options;
     if (!Number.isInteger(everySteps) || everySteps < 1)
       throw new CorralError("bad-option", `everySteps is ${String(everySteps)}; it is a whole number of at least 1.`);
     if (!(threshold > 0)) throw new CorralError("bad-option", `threshold is ${threshold}; it is a positive number.`);
@@ -58,7 +55,7 @@ export class DriftMonitor implements Disposable {
         `worlds of the monitor are ${JSON.stringify(worlds)}; pass at least one from 0 to ${env.numEnvs - 1}.`,
       );
     }
-    const shadow = await Shadow.create(task, env.model, env.frameSkip);
+    const shadow = await Shadow.create(env.model, env.frameSkip);
     return new DriftMonitor(env, shadow, { ...options, everySteps });
   }
 

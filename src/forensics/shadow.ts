@@ -1,5 +1,5 @@
 // MuJoCo beside one world of an environment, control step by control step
-import type { Task, VectorEnv } from "../env/index.ts";
+import type { VectorEnv } from "../env/index.ts";
 import type { Model } from "../model/model.ts";
 import { mocapFrames } from "../sim/state.ts";
 import { distance, ONE_STEP_BOUNDS } from "./measure.ts";
@@ -22,19 +22,17 @@ const PROBES = 8;
 /** A live MuJoCo world that checks worlds of a batch. `delete()` it. */
 export class Shadow {
   readonly #world: MuJoCoWorld;
-  readonly #task: Task<object>;
   readonly #model: Model;
   readonly #frameSkip: number;
 
-  private constructor(world: MuJoCoWorld, task: Task<object>, model: Model, frameSkip: number) {
+  private constructor(world: MuJoCoWorld, model: Model, frameSkip: number) {
     this.#world = world;
-    this.#task = task;
     this.#model = model;
     this.#frameSkip = frameSkip;
   }
 
-  static async create(task: Task<object>, model: Model, frameSkip: number): Promise<Shadow> {
-    return new Shadow(await MuJoCoWorld.create(model), task, model, frameSkip);
+  static async create(model: Model, frameSkip: number): Promise<Shadow> {
+    return new Shadow(await MuJoCoWorld.create(model), model, frameSkip);
   }
 
   /** The state of a world, and the number of its episode. */
@@ -65,7 +63,7 @@ export class Shadow {
   ): Promise<ShadowCheck | undefined> {
     const after = await this.before(env, world);
     if (after.episode !== before.episode) return undefined;
-    const from = { ...before.state, ctrl: controlsOf(this.#task, action, action.length) };
+    const from = { ...before.state, ctrl: controlsOf(env.spec, action, action.length, before.state) };
     const theirs = this.#run(from);
     const qpos = distance(after.state.qpos, theirs.qpos);
     const qvel = distance(after.state.qvel, theirs.qvel);

@@ -93,7 +93,7 @@ export async function bench(task: Task<object>, options: BenchOptions): Promise<
     runners.sort((a, b) => a.env.numEnvs - b.env.numEnvs);
 
     const episodes = () => warm.meanEpisodeSteps(Math.min(maxEpisodeSteps, 1e9));
-    const controls = controlsOf(task, pool.values, pool.size);
+    const controls = controlsOf(definition.spec, pool.values, pool.size);
     const setup = { model: settings.model, frameSkip, starts, controls, phases: motion === "swing" ? PHASES : 1 };
     peers = await MuJoCoPeers.start(options.workers ?? availableParallelism(), setup);
 

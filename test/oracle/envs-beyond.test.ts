@@ -1,0 +1,51 @@
+// the environments that Gymnasium does not have: their physics beside MuJoCo, and that their tasks can be done
+import { expect, test } from "vitest";
+import { pickAndPlace } from "../../envs/pick_and_place/task.ts";
+import { makeVec } from "../../src/env/index.ts";
+import { compareWithMuJoCo } from "../../src/forensics/compare.ts";
+import { DriftMonitor } from "../../src/forensics/drift_monitor.ts";
+import { graspAction } from "../support/grasp.ts";
+import { loadTestModel } from "../support/mjcf.ts";
+
+test.each([
+  ["quadruped", 1],
+  ["arm_table", 0],
+  ["pick_and_place", 4],
+])("the physics of envs/%s are MuJoCo's", async (name, contacts) => {
+  const model = await loadTestModel(`envs/${name}`);
+  expect(model.warnings).toEqual([]);
+  const found = await compareWithMuJoCo(model, { steps: 50, envs: 2, device: "cpu-f64" });
+  expect(found.verdict).toMatchObject({ passed: true, reasons: [] });
+  expect(found.contacts.most).toBeGreaterThanOrEqual(contacts);
+});
+
+test("PickAndPlace: a cube is grasped, lifted and held at its goal, every step beside MuJoCo", async () => {
+  const [worlds, steps] = [4, 75];
+  await using env = await makeVec(pickAndPlace, {
+    numEnvs: worlds,
+    device: "cpu",
+    autoreset: "disabled",
+    recorder: false,
+  });
+  let { observations } = await env.reset({ seed: 3 });
+  using monitor = await DriftMonitor.create(env, { worlds: [0, 1], everySteps: 1 });
+  const { qpos: starts } = await env.getState(["qpos"]);
+  const [nobs, at] = [env.singleObservationSpace.size, env.singleObservationSpace.size - 3];
+  const row = (values: Float64Array, w: number) => values.subarray(14 * w, 14 * (w + 1));
+  let highest = 0;
+  for (let t = 0; t < steps; t++) {
+    const { qpos } = await env.getState(["qpos"]);
+    highest = Math.max(highest, qpos[9]);
+    const actions = Array.from({ length: worlds }, (_, w) => {
+      const goal = [0, 1, 2].map((k) => observations[w * nobs + at + k] / 5 + qpos[14 * w + 7 + k]);
+      return graspAction(t, row(qpos, w), row(starts, w), goal);
+    });
+    ({ observations } = await monitor.step(Float32Array.from(actions.flat())));
+  }
+  expect(highest).toBeGreaterThan(0.05);
+  expect([...env.infos.get("success")!.values]).toEqual([1, 1, 1, 1]);
+  expect(env.infos.get("distance")!.values.every((d) => d < 0.025)).toBe(true);
+  const { samples } = monitor.report();
+  expect(samples.length).toBe(2 * steps);
+  expect(samples.filter(({ ok }) => !ok)).toEqual([]);
+});
