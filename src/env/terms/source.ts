@@ -23,9 +23,7 @@ export function dofsOf({ model }: Scene, joints: readonly string[] | undefined):
 }
 
 /** The numbers of one of the task's `values`, for functions; expressions read it by its name. */
-export function valueOf<O extends object>(s: Scene<O>, name: string): readonly Scalar[] {
-  return numbers(name, s as unknown as Scene, name);
-}
+export const valueOf = (s: Scene, name: string): readonly Scalar[] => numbers(name, s, name);
 
 /** The numbers of a source; `name` says in messages which. */
 export function numbers(source: Source, s: Scene, name: string): readonly Scalar[] {
