@@ -81,12 +81,20 @@ export {
 export {
   Ppo,
   planPpo,
+  planSac,
   PPO_OPTIONS,
+  Sac,
+  SAC_OPTIONS,
+  type Algorithm,
   type Evaluation,
   type Metrics,
   type PpoConfig,
   type PpoOptions,
   type PpoSnapshot,
+  type SacConfig,
+  type SacMetrics,
+  type SacOptions,
+  type SacSnapshot,
 } from "./rl/index.ts";
 export { exportPolicy, type Exported, type ExportFormat, type ExportOptions, type Policy } from "./export/index.ts";
 // the library of terms, and arithmetic for terms that are functions

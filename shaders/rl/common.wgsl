@@ -46,6 +46,14 @@ struct Clock {
   adam_eps: f32,
   adaptive_min: f32,
   adaptive_max: f32,
+  /// Off-policy: the slot of the oldest row of each world's ring, rows that a sample may start at, and steps of a return.
+  ring_first: u32,
+  ring_starts: u32,
+  n_steps: u32,
+  tau: f32,
+  critic_rate: f32,
+  alpha_rate: f32,
+  target_entropy: f32,
 }
 
 /// Bits of `flags`.
@@ -73,7 +81,7 @@ const SAMPLE = 8u;
 /// lengths, a spare; eight sums.
 const WORLD = 16u;
 
-/// Places in the learner's state.
+/// Places in the learner's state. From S_REWARD_MEAN on they are those of PPO; those of SAC are in sac.wgsl.
 const S_BETA1 = 0u;
 const S_BETA2 = 1u;
 const S_RATE = 2u;

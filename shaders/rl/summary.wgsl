@@ -50,6 +50,17 @@ fn scale_rewards() {
   state[S_REWARD_SCALE] = select(1.0, 1.0 / sqrt(state[S_REWARD_VAR] + 1e-8), scaled && state[S_REWARD_VAR] > 0.0);
 }
 
+fn tell_episodes() {
+  let episodes = all_parts(2u);
+  for (var i = 0u; i < 4u; i += 1u) { state[S_EPISODES + i] = episodes[i]; }
+}
+
+/// Episodes that ended, for learners that have no advantages.
+@compute @workgroup_size(1)
+fn episodes() {
+  tell_episodes();
+}
+
 @compute @workgroup_size(1)
 fn scale_advantages() {
   let a = all_parts(0u);
@@ -65,10 +76,6 @@ fn scale_advantages() {
   // what the value function explains of the returns
   state[S_EXPLAINED] = select(0.0, 1.0 - variance / spread, spread > 0.0);
   state[S_VALID] = a.x;
-  let episodes = all_parts(2u);
-  state[S_EPISODES] = episodes.x;
-  state[S_EPISODES + 1u] = episodes.y;
-  state[S_EPISODES + 2u] = episodes.z;
-  state[S_EPISODES + 3u] = episodes.w;
+  tell_episodes();
   state[S_EPISODES + 4u] = b.y;
 }

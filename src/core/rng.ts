@@ -24,6 +24,9 @@ export const streams = {
   sampledAction: 6,
   shuffle: 7,
   initialization: 8,
+  replay: 9,
+  nextAction: 10,
+  newAction: 11,
   user: 1024,
 } as const;
 

@@ -65,6 +65,14 @@ export interface LearnerShape {
   readonly jobs: number;
 }
 
+/** Rows that a network whose rows are so wide has room for, when it learns and when it acts. */
+export function rowsOf(minibatch: number, numEnvs: number, width4: number): number {
+  const fits = Math.max(TILE, Math.floor(ACT_BYTES / (16 * width4)));
+  return padTo(Math.max(minibatch, Math.min(numEnvs, ACT_ROWS, fits)), TILE);
+}
+
+export const chunkRowsOf = (minibatch: number): number => Math.max(CHUNK_ROWS, Math.ceil(minibatch / MAX_CHUNKS));
+
 export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
   const gaussian = env.head === "gaussian";
   const nets = layOutNetworks({
@@ -78,9 +86,8 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
   const minibatch = Math.ceil(samples / Math.min(config.minibatches, samples));
   const k4 = padTo(env.observations, TILE) / 4;
   const width4 = [...nets.policy, ...nets.value].reduce((sum, { n }) => sum + n / 4, k4);
-  const fits = Math.max(TILE, Math.floor(ACT_BYTES / (16 * width4)));
-  const rows = padTo(Math.max(minibatch, Math.min(env.numEnvs, ACT_ROWS, fits)), TILE);
-  const chunkRows = Math.max(CHUNK_ROWS, Math.ceil(minibatch / MAX_CHUNKS));
+  const rows = rowsOf(minibatch, env.numEnvs, width4);
+  const chunkRows = chunkRowsOf(minibatch);
 
   let at = rows * k4;
   const outputs = new Map<Layer, number>();
@@ -110,11 +117,18 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
   };
 }
 
-const shared = (name: string, vec4s: number, remedy?: string): ArenaRequest => ({
+export const sharedArena = (name: string, vec4s: number, remedy?: string): ArenaRequest => ({
   name,
   access: "read_write",
   scope: "batch",
   fields: [{ name, group: "learner", type: "f32", shared: 4 * vec4s, ...(remedy ? { remedy } : {}) }],
+});
+
+export const uniformArena = (name: string, words: number): ArenaRequest => ({
+  name,
+  access: "uniform",
+  scope: "batch",
+  fields: [{ name, group: "learner", type: "u32", shared: words }],
 });
 
 const rows = (name: string, perWorld: number): ArenaRequest => {
@@ -122,33 +136,36 @@ const rows = (name: string, perWorld: number): ArenaRequest => {
   return { name, access: "read_write", scope: "batch", layout: "rows", fields: [field] };
 };
 
+/** The arenas that each kernel binds, as far as they are of the plan. */
+export function stagesOf(arenas: readonly ArenaRequest[]): { name: string; arenas: string[] }[] {
+  const names = arenas.map(({ name }) => name);
+  return Object.entries(KERNELS).map(([name, { buffers }]) => ({
+    name,
+    arenas: Object.values<string>(buffers).filter((arena) => names.includes(arena)),
+  }));
+}
+
 /** Plans every buffer of a learner. Needs no device. */
 export function planLearner(shape: LearnerShape, config: PpoConfig, limits?: PlanLimits): Plan {
   const { env, nets, work, k4, obs4, actions4, total4, minibatch, chunkRows } = shape;
   const { rolloutSteps } = config;
   const chunks = Math.ceil(minibatch / chunkRows);
   const smaller = "narrower hidden layers";
-  const uniform = (name: string, words: number): ArenaRequest => ({
-    name,
-    access: "uniform",
-    scope: "batch",
-    fields: [{ name, group: "learner", type: "u32", shared: words }],
-  });
   const arenas: ArenaRequest[] = [
-    shared("params", nets.params4, smaller),
-    shared("moments", 2 * nets.params4, smaller),
-    shared("grads", total4, smaller),
-    shared("partials", chunks * total4, smaller),
-    shared("work", work.size4, "more minibatches"),
-    shared("norm", 4 * k4 + 2 * actions4),
-    shared("scratch", SUM_PARTS * Math.max(3, 2 * obs4)),
-    shared("state", STATE / 4),
+    sharedArena("params", nets.params4, smaller),
+    sharedArena("moments", 2 * nets.params4, smaller),
+    sharedArena("grads", total4, smaller),
+    sharedArena("partials", chunks * total4, smaller),
+    sharedArena("work", work.size4, "more minibatches"),
+    sharedArena("norm", 4 * k4 + 2 * actions4),
+    sharedArena("scratch", SUM_PARTS * Math.max(3, 2 * obs4)),
+    sharedArena("state", STATE / 4),
     rows("rollout_obs", rolloutSteps * 4 * obs4),
     rows("rollout_actions", rolloutSteps * 4 * actions4),
     rows("samples", rolloutSteps * SAMPLE),
     { ...rows("worlds", WORLD), fields: [{ name: "worlds", group: "learner", type: "f32", perWorld: WORLD }] },
-    uniform("clock", CLOCK_WORDS),
-    uniform("jobs", (shape.jobs * JOB_BYTES) / 4),
+    uniformArena("clock", CLOCK_WORDS),
+    uniformArena("jobs", (shape.jobs * JOB_BYTES) / 4),
     {
       name: "staging",
       access: "staging",
@@ -157,10 +174,13 @@ export function planLearner(shape: LearnerShape, config: PpoConfig, limits?: Pla
       fields: [{ name: "staging", group: "staging", type: "f32", shared: Math.max(STATE, 4 * nets.params4) }],
     },
   ];
-  const stages = Object.entries(KERNELS).map(([name, { buffers }]) => ({
-    name,
-    arenas: Object.values<string>(buffers).filter((arena) => !arena.startsWith("env.")),
-  }));
   const limited = limits ? { limits } : {};
-  return planBatch({ name: `${env.id}.ppo`, numEnvs: env.numEnvs, arenas, stages, maxShards: 1, ...limited });
+  return planBatch({
+    name: `${env.id}.ppo`,
+    numEnvs: env.numEnvs,
+    arenas,
+    stages: stagesOf(arenas),
+    maxShards: 1,
+    ...limited,
+  });
 }

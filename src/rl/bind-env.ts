@@ -2,6 +2,7 @@
 import { CorralError } from "../core/errors.ts";
 import type { GpuView, GpuViews } from "../env/gpu-views.ts";
 import type { VectorEnv } from "../env/vector-env.ts";
+import { WORLD } from "./arenas.ts";
 import type { DeviceCore } from "./device-core.ts";
 import { bindKernel, type Job, type KernelName } from "./kernels.ts";
 
@@ -26,6 +27,30 @@ export interface Binding {
   readonly row: readonly [floats: number, reward: number];
   /** The learner's names of arenas, where they are others than the kernels'. */
   readonly arenas?: Readonly<Record<string, string>>;
+}
+
+/** Bounds of actions that have none. */
+export const UNBOUNDED = 3e38;
+
+/** Observations of mean 0 and deviation 1, columns that only fill up times 0; then low and high of actions, by fours. */
+export function initialNorm(env: VectorEnv, columns: number, actions: number): Float32Array<ArrayBuffer> {
+  const norm = new Float32Array(4 * columns + 2 * actions);
+  norm.fill(1, columns, columns + env.singleObservationSpace.size);
+  const space = env.singleActionSpace;
+  if (space.kind !== "box") return norm;
+  for (let i = 0; i < space.size; i++) {
+    const at = 4 * columns + 8 * (i >> 2) + (i & 3);
+    norm[at] = Math.max(-UNBOUNDED, space.low[i]);
+    norm[at + 4] = Math.min(UNBOUNDED, space.high[i]);
+  }
+  return norm;
+}
+
+/** What is kept of each world: its id, and counts that start at 0. */
+export function initialWorlds(env: VectorEnv): Uint32Array<ArrayBuffer> {
+  const worlds = new Uint32Array(env.numEnvs * WORLD);
+  env.worldIds.forEach((id, i) => (worlds[i * WORLD] = id));
+  return worlds;
 }
 
 /** The buffers of an environment on the GPU. Throws `gpu-required`. */

@@ -40,6 +40,13 @@ const WORDS = [
   ["adam_eps", "f32", 1],
   ["adaptive_min", "f32", 1],
   ["adaptive_max", "f32", 1],
+  ["ring_first", "u32", 1],
+  ["ring_starts", "u32", 1],
+  ["n_steps", "u32", 1],
+  ["tau", "f32", 1],
+  ["critic_rate", "f32", 1],
+  ["alpha_rate", "f32", 1],
+  ["target_entropy", "f32", 1],
 ] as const;
 
 export type ClockField = (typeof WORDS)[number][0];

@@ -1,6 +1,8 @@
 /** Learning on the device. */
 export { Ppo, planPpo, type PpoOptions, type PpoSnapshot } from "./ppo.ts";
+export { Sac, planSac, type SacOptions, type SacSnapshot } from "./sac.ts";
+export { SAC_OPTIONS, sacConfig, type SacConfig, type SacOption } from "./sac-config.ts";
 export type { Evaluation, EvaluateOptions } from "./evaluate.ts";
 export { PPO_OPTIONS, ppoConfig, type PpoConfig, type PpoOption } from "./config.ts";
 export type { Algorithm, AlgorithmSnapshot } from "./algorithm.ts";
-export type { Metrics, UpdateMetrics } from "./metrics.ts";
+export type { Metrics, SacMetrics, UpdateMetrics } from "./metrics.ts";

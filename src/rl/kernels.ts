@@ -53,6 +53,20 @@ const gae = (entry: string): KernelSource => ({
   buffers: { 1: "samples", 2: "worlds", 3: "state" },
 });
 
+const SQUASHED = [...RANDOM, "rl/squashed.wgsl"];
+const sac = (entry: string): KernelSource => ({
+  files: [...SQUASHED, "rl/sac.wgsl"],
+  entry,
+  job: true,
+  buffers: { ...only(entry === "load", { 2: "batch" }), 3: "work", ...only(entry.endsWith("_loss"), { 4: "state" }) },
+});
+const judge = (entry: string, buffers: Record<number, string>): KernelSource => ({
+  files: [MATH, "rl/sac_judge.wgsl"],
+  entry,
+  job: true,
+  buffers: { ...buffers, 4: "state" },
+});
+
 export const KERNELS = {
   observe: {
     files: ["rl/observe.wgsl"],
@@ -64,6 +78,11 @@ export const KERNELS = {
   gradient: { files: [], code: gradientKernel, job: true, buffers: { 3: "work", 4: "partials" } },
   act_gaussian: act("gaussian"),
   act_categorical: act("categorical"),
+  act_squashed: {
+    files: [...SQUASHED, "rl/act_squashed.wgsl"],
+    job: true,
+    buffers: { 3: "work", 4: "norm", 5: "worlds", 6: "env.action", 7: "rollout_actions" },
+  },
   store: { files: ["rl/store.wgsl"], job: true, buffers: { 2: "env.result", 3: "samples", 4: "worlds" } },
   returns: gae("returns"),
   advantages: gae("advantages"),
@@ -74,6 +93,7 @@ export const KERNELS = {
     job: false,
     buffers: { 2: "scratch", 3: "state" },
   },
+  episodes: { files: ["rl/summary.wgsl"], entry: "episodes", job: false, buffers: { 2: "scratch", 3: "state" } },
   scale_advantages: {
     files: ["rl/summary.wgsl"],
     entry: "scale_advantages",
@@ -103,6 +123,21 @@ export const KERNELS = {
     job: false,
     buffers: { 2: "rollout_obs", 3: "scratch", 4: "norm" },
   },
+  sample: {
+    files: [...RANDOM, "rl/replay.wgsl"],
+    entry: "sample",
+    job: true,
+    buffers: { 2: "replay_obs", 3: "replay_actions", 4: "replay_steps", 5: "batch" },
+  },
+  load: sac("load"),
+  next_actions: sac("next_actions"),
+  critic_loss: sac("critic_loss"),
+  new_actions: sac("new_actions"),
+  lower_value: sac("lower_value"),
+  policy_loss: sac("policy_loss"),
+  judge_critic: judge("judge_critic", { 2: "grads", 3: "scratch" }),
+  judge_policy: judge("judge_policy", { 2: "grads", 3: "scratch" }),
+  follow: judge("follow", { 5: "params" }),
 } as const satisfies Record<string, KernelSource>;
 
 export type KernelName = keyof typeof KERNELS;

@@ -4,15 +4,13 @@ import type { GpuDevice } from "../gpu/device.ts";
 import type { Reservation } from "../memory/reserve.ts";
 import type { VectorEnv } from "../env/vector-env.ts";
 import type { Space } from "../env/spaces.ts";
-import { planLearner, SAMPLE, STATE, STATISTICS4, WORLD, type EnvShape, type LearnerShape } from "./arenas.ts";
+import { planLearner, SAMPLE, STATE, STATISTICS4, type EnvShape, type LearnerShape } from "./arenas.ts";
 import type { PpoConfig } from "./config.ts";
-import { bindEnv, viewsOf, type Bound } from "./bind-env.ts";
+import { bindEnv, initialNorm, initialWorlds, UNBOUNDED, viewsOf, type Bound } from "./bind-env.ts";
 import { DeviceCore, hold } from "./device-core.ts";
 import type { KernelName } from "./kernels.ts";
-import { ACTIVATION, initialParameters, padTo, TILE, type Layer } from "./networks.ts";
+import { ACTIVATION, initialParameters, layerWords, padTo, TILE } from "./networks.ts";
 
-/** Bounds of actions that have none. */
-const UNBOUNDED = 3e38;
 const MAX_CHOICES = 32;
 /** What a run goes on from between two updates. */
 const KEPT = ["params", "moments", "norm", "state", "worlds"] as const;
@@ -42,12 +40,19 @@ export function envShape(env: VectorEnv): EnvShape {
   return { ...shape, head: "categorical", outputs: alternatives.reduce((sum, n) => sum + n, 0) };
 }
 
-/** Throws `unsupported-space` where actions are not continuous, or one has no bounds to be squashed into. */
-export function assertBounded({ id, singleActionSpace: space }: VectorEnv): void {
+/**
+ * Throws `unsupported-space` where actions are not continuous, or one has no bounds to be squashed into; `what` squashes
+ * them, `remedy` says what to do instead.
+ */
+export function assertBounded(
+  { id, singleActionSpace: space }: VectorEnv,
+  what = "squash is true",
+  remedy = "Leave it out.",
+): void {
   if (space.kind === "box" && [...space.low, ...space.high].every((x) => Math.abs(x) < UNBOUNDED)) return;
   throw new CorralError(
     "unsupported-space",
-    `squash is true, but the actions of ${id} are ${space.kind === "box" ? "without bounds" : "discrete"}. Leave it out.`,
+    `${what}, but the actions of ${id} are ${space.kind === "box" ? "without bounds" : "discrete"}. ${remedy}`,
   );
 }
 
@@ -80,18 +85,13 @@ export class Learner extends DeviceCore {
     const bind = (name: string, kernel: KernelName, words?: readonly number[]) =>
       binds.push(this.bind(name, kernel, words));
 
-    // policy and value network run side by side, layer by layer
-    const place = (layers: readonly Layer[], i: number): number[] => {
-      const { k, w, b, n } = layers[i];
-      const x = i > 0 ? work.outputs.get(layers[i - 1])! : work.x;
-      return [x, k / 4, w, b, work.outputs.get(layers[i])!, n / 4];
-    };
     // sums of columns are the gradient of a bias
     const sum = (from: number, width4: number, to: number) => [work.x, 2, 0, to, from, width4, 0, 1];
     const { policy, value, logStd } = nets;
+    // policy and value network run side by side, layer by layer
     policy.forEach((layer, i) => {
       const activation = ACTIVATION[layer.activation];
-      const both = [place(policy, i), place(value, i)];
+      const both = [layerWords(policy, i, work), layerWords(value, i, work)];
       bind(
         `forward ${i}`,
         "forward",
@@ -185,31 +185,18 @@ export class Learner extends DeviceCore {
 
   /** Parameters, optimizer and statistics as at the start of a run. */
   initialize(env: VectorEnv, seed: number | bigint, initialLogStd: number): void {
-    const { nets, env: head, k4, actions4 } = this.shape;
+    const { nets, k4, actions4 } = this.shape;
     this.write("params", initialParameters(nets, seed, initialLogStd));
     this.write("moments", new Float32Array(8 * nets.params4));
 
-    // mean 0, deviation 1; columns that only fill up are multiplied by 0
-    const norm = new Float32Array(16 * k4 + 8 * actions4);
-    norm.fill(1, 4 * k4, 4 * k4 + head.observations);
-    const space = env.singleActionSpace;
-    if (space.kind === "box") {
-      for (let i = 0; i < space.size; i++) {
-        const at = 16 * k4 + 8 * (i >> 2) + (i & 3);
-        norm[at] = Math.max(-UNBOUNDED, space.low[i]);
-        norm[at + 4] = Math.min(UNBOUNDED, space.high[i]);
-      }
-    }
-    this.write("norm", norm);
+    this.write("norm", initialNorm(env, 4 * k4, 4 * actions4));
 
     // reward scale 1, powers of Adam's decays 1
     const state = new Float32Array(STATE);
     state[0] = state[1] = state[11] = state[13] = 1;
     this.write("state", state);
 
-    const worlds = new Uint32Array(env.numEnvs * WORLD);
-    env.worldIds.forEach((id, i) => (worlds[i * WORLD] = id));
-    this.write("worlds", worlds);
+    this.write("worlds", initialWorlds(env));
   }
 }
 

@@ -90,6 +90,7 @@ export const backwardKernel = (): string => `${head}
 @group(0) @binding(3) var<storage, read_write> work: array<vec4<f32>>;
 
 fn slope(x: vec4<f32>, activation: u32) -> vec4<f32> {
+  if (activation == 0u) { return vec4<f32>(1.0); }
   if (activation == 1u) { return 1.0 - x * x; }
   return select(vec4<f32>(0.0), vec4<f32>(1.0), x > vec4<f32>(0.0));
 }

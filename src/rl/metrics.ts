@@ -44,7 +44,17 @@ export interface Metrics extends UpdateMetrics {
 }
 
 /** Places of the state: twin of shaders/rl/common.wgsl. */
-const PLACE = { rate: 2, halted: 5, rewardScale: 11, explained: 14, valid: 15, metrics: 16, episodes: 40 } as const;
+const PLACE = {
+  rate: 2,
+  halted: 5,
+  policyRate: 10,
+  logAlpha: 13,
+  rewardScale: 11,
+  explained: 14,
+  valid: 15,
+  metrics: 16,
+  episodes: 40,
+} as const;
 const REASONS = [undefined, "loss", "gradient", "log standard deviation"] as const;
 
 export function metricsOf(state: Float32Array): Metrics {
@@ -75,6 +85,47 @@ export function metricsOf(state: Float32Array): Metrics {
     ratiosClipped: state[m + 7],
     badSteps: state[e + 3],
     rewardScale: 1 / state[PLACE.rewardScale],
+    halted: REASONS[state[PLACE.halted]],
+  };
+}
+
+/** One update of SAC in numbers. `valueLoss` is of both critics; `learningRate` is the policy's. */
+export interface SacMetrics extends UpdateMetrics {
+  /** Weight of the entropy. */
+  readonly temperature: number;
+  /** Means over batches: of both critics, and of the targets that they move to. */
+  readonly value: number;
+  readonly targetValue: number;
+  /** As gradNorm, of the policy. */
+  readonly policyGradNorm: number;
+}
+
+/** Twin of shaders/rl/sac_judge.wgsl. */
+export function sacMetricsOf(state: Float32Array): SacMetrics {
+  const m = PLACE.metrics;
+  const e = PLACE.episodes;
+  const minibatches = state[m];
+  const of = (i: number, count: number) => state[m + i] / Math.max(1, count);
+  const critic = (i: number) => of(i, minibatches);
+  const policy = (i: number) => of(i, state[m + 6]);
+  const episodes = state[e];
+  return {
+    episodes,
+    episodeReturn: state[e + 1] / episodes,
+    episodeLength: state[e + 2] / episodes,
+    policyLoss: policy(7),
+    valueLoss: critic(1),
+    entropy: policy(8),
+    temperature: Math.exp(state[PLACE.logAlpha]),
+    value: critic(2),
+    targetValue: critic(3),
+    gradNorm: critic(4),
+    policyGradNorm: policy(9),
+    gradClipped: critic(5),
+    learningRate: state[PLACE.policyRate],
+    applied: minibatches,
+    minibatches,
+    badSteps: state[e + 3],
     halted: REASONS[state[PLACE.halted]],
   };
 }

@@ -45,40 +45,71 @@ export const padTo = (n: number, unit: number): number => Math.ceil(n / unit) * 
 
 export function layOutNetworks(options: NetworkOptions): Networks {
   const { observations, outputs, hidden, activation, logStds } = options;
-  let at = 0;
-
-  const network = (name: string, last: number, lastGain: number): Layer[] => {
-    const widths = [observations, ...hidden, last];
-    return widths.slice(1).map((width, i) => {
-      const isLast = i === hidden.length;
-      const [k, n] = [padTo(widths[i], TILE), padTo(width, TILE)];
-      const w = at;
-      const b = w + (k * n) / 4;
-      at = b + n / 4;
-      return {
-        name: `${name}.${i}`,
-        inputs: widths[i],
-        outputs: width,
-        k,
-        n,
-        w,
-        b,
-        activation: isLast ? ("none" as const) : activation,
-        gain: isLast ? lastGain : Math.SQRT2,
-      };
-    });
-  };
   // small first actions, as in Andrychowicz et al. 2021
-  const policy = network("policy", outputs, 0.01);
-  const value = network("value", 1, 1);
-  const logStd = { at, count: logStds };
-  return { policy, value, logStd, params4: at + padTo(logStds, TILE) / 4 };
+  const policy = layOutNetwork("policy", [observations, ...hidden, outputs], activation, 0.01, 0);
+  const value = layOutNetwork("value", [observations, ...hidden, 1], activation, 1, endOf(policy));
+  const logStd = { at: endOf(value), count: logStds };
+  return { policy, value, logStd, params4: logStd.at + padTo(logStds, TILE) / 4 };
+}
+
+/** The layers of one network, from a vec4 of the parameter vector on; its last layer has no activation. */
+export function layOutNetwork(
+  name: string,
+  widths: readonly number[],
+  activation: "tanh" | "relu",
+  lastGain: number,
+  start: number,
+): Layer[] {
+  let at = start;
+  return widths.slice(1).map((width, i) => {
+    const isLast = i === widths.length - 2;
+    const [k, n] = [padTo(widths[i], TILE), padTo(width, TILE)];
+    const w = at;
+    const b = w + (k * n) / 4;
+    at = b + n / 4;
+    return {
+      name: `${name}.${i}`,
+      inputs: widths[i],
+      outputs: width,
+      k,
+      n,
+      w,
+      b,
+      activation: isLast ? ("none" as const) : activation,
+      gain: isLast ? lastGain : Math.SQRT2,
+    };
+  });
+}
+
+/** The vec4 after a network. */
+export function endOf(layers: readonly Layer[]): number {
+  const { b, n } = layers[layers.length - 1];
+  return b + n / 4;
+}
+
+/** Where rows of a network lie in the learner's memory: its input, and the outputs of its layers. vec4s. */
+export interface Rows {
+  readonly x: number;
+  readonly outputs: ReadonlyMap<Layer, number>;
+}
+
+/** What the kernels of a layer are told: input, its width, weights, biases, output, its width. vec4s. */
+export function layerWords(layers: readonly Layer[], i: number, { x, outputs }: Rows): number[] {
+  const { k, w, b, n } = layers[i];
+  return [i > 0 ? outputs.get(layers[i - 1])! : x, k / 4, w, b, outputs.get(layers[i])!, n / 4];
 }
 
 /** The parameters at the start: orthogonal weights, zero biases. Depends on the seed alone. */
 export function initialParameters(nets: Networks, seed: number | bigint, initialLogStd: number) {
   const params = new Float32Array(nets.params4 * 4);
-  [...nets.policy, ...nets.value].forEach((layer, i) => {
+  fillWeights(params, [...nets.policy, ...nets.value], seed);
+  params.fill(initialLogStd, nets.logStd.at * 4, nets.logStd.at * 4 + nets.logStd.count);
+  return params;
+}
+
+/** Puts orthogonal weights of a seed into a parameter vector. */
+export function fillWeights(params: Float32Array, layers: readonly Layer[], seed: number | bigint): void {
+  layers.forEach((layer, i) => {
     const { inputs, outputs, n, w, gain } = layer;
     const weights = orthogonal(inputs, outputs, new RandomStream(seed, i, 0, streams.initialization));
     for (let row = 0; row < inputs; row++) {
@@ -87,8 +118,6 @@ export function initialParameters(nets: Networks, seed: number | bigint, initial
       }
     }
   });
-  params.fill(initialLogStd, nets.logStd.at * 4, nets.logStd.at * 4 + nets.logStd.count);
-  return params;
 }
 
 /** A random matrix with orthonormal rows or columns, whichever are fewer (Saxe et al. 2014). Row-major. */

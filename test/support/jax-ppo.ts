@@ -4,27 +4,43 @@ import type { Layer } from "../../src/rl/networks.ts";
 import type { MadeCase } from "./learner-case.ts";
 
 type Array = np.Array;
-type Params = Record<string, Array>;
+export type Params = Record<string, Array>;
 
 const HALF_LOG_2PI = 0.5 * Math.log(2 * Math.PI);
 
 /** Weights and biases without padding, by layer. */
-function unpack({ shape, params }: MadeCase): Params {
-  const { nets } = shape;
+export function unpackLayers(layers: readonly Layer[], params: Float32Array): Params {
   const packed: Params = {};
-  for (const { name, inputs, outputs, n, w, b } of [...nets.policy, ...nets.value]) {
+  for (const { name, inputs, outputs, n, w, b } of layers) {
     const rows = globalThis.Array.from({ length: inputs }, (_, i) => [
       ...params.subarray(4 * w + i * n, 4 * w + i * n + outputs),
     ]);
     packed[`${name}.w`] = np.array(rows);
     packed[`${name}.b`] = np.array([...params.subarray(4 * b, 4 * b + outputs)]);
   }
+  return packed;
+}
+
+/** Puts gradients where the kernels have them. */
+export async function packLayers(layers: readonly Layer[], gradients: Params, into: Float32Array): Promise<void> {
+  for (const { name, inputs, outputs, n, w, b } of layers) {
+    const weights = await gradients[`${name}.w`].data();
+    for (let i = 0; i < inputs; i++) {
+      for (let j = 0; j < outputs; j++) into[4 * w + i * n + j] = weights[i * outputs + j];
+    }
+    into.set(await gradients[`${name}.b`].data(), 4 * b);
+  }
+}
+
+function unpack({ shape, params }: MadeCase): Params {
+  const { nets } = shape;
+  const packed = unpackLayers([...nets.policy, ...nets.value], params);
   const { at, count } = nets.logStd;
   if (count > 0) packed.logStd = np.array([...params.subarray(4 * at, 4 * at + count)]);
   return packed;
 }
 
-function forward(p: Params, layers: readonly Layer[], input: Array): Array {
+export function forward(p: Params, layers: readonly Layer[], input: Array): Array {
   let x = input;
   for (const { name, activation } of layers) {
     x = np.matmul(x, p[`${name}.w`].ref).add(p[`${name}.b`].ref);
@@ -84,13 +100,7 @@ export async function jaxGradient(made: MadeCase): Promise<Float32Array> {
 
   const gradients = grad(loss)(unpack(made));
   const flat = new Float32Array(params.length);
-  for (const { name, inputs, outputs, n, w, b } of [...nets.policy, ...nets.value]) {
-    const weights = await gradients[`${name}.w`].data();
-    for (let i = 0; i < inputs; i++) {
-      for (let j = 0; j < outputs; j++) flat[4 * w + i * n + j] = weights[i * outputs + j];
-    }
-    flat.set(await gradients[`${name}.b`].data(), 4 * b);
-  }
+  await packLayers([...nets.policy, ...nets.value], gradients, flat);
   if (nets.logStd.count > 0) flat.set(await gradients.logStd.data(), 4 * nets.logStd.at);
   return flat;
 }

@@ -1,0 +1,97 @@
+// Whether a batch of soft actor-critic changes the parameters, the temperature, and the targets that follow the critics.
+
+struct Job {
+  /// Where statistics lie behind gradients, and numbers of the optimizer in the state.
+  told: u32,
+  place: u32,
+  /// vec4s of the parameters: critics, targets, and how many.
+  critics: u32,
+  targets: u32,
+  count: u32,
+}
+@group(0) @binding(1) var<uniform> J: Job;
+@group(0) @binding(2) var<storage, read> grads: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> scratch: array<f32>;
+@group(0) @binding(4) var<storage, read_write> state: array<f32>;
+@group(0) @binding(5) var<storage, read_write> params: array<vec4<f32>>;
+
+/// Places in the state: see sac.wgsl. The temperature is moved by the same Adam.
+const S_LOG_ALPHA = 13u;
+const S_ALPHA_MEAN = 14u;
+const S_ALPHA_VARIANCE = 15u;
+
+/// Reasons to halt.
+const BAD_LOSS = 1.0;
+const BAD_GRADIENT = 2.0;
+
+/// Lets a gradient through or not, and tells its norm.
+fn decide(rate: f32) -> f32 {
+  let a = grads[J.told];
+  let b = grads[J.told + 1u];
+  let count = max(a.x, 1.0);
+  var total = 0.0;
+  for (var part = 0u; part < C.sum_parts; part += 1u) { total += scratch[part]; }
+  let norm = sqrt(total) / count;
+  var halted = state[S_HALTED];
+  let loss_finite = b.z == 0.0 && is_finite(a.y) && is_finite(a.z) && is_finite(a.w);
+  if (!loss_finite && halted == 0.0) { halted = BAD_LOSS; }
+  if (!is_finite(total) && halted == 0.0) { halted = BAD_GRADIENT; }
+  state[S_HALTED] = halted;
+  let apply = halted == 0.0;
+  state[J.place + S_APPLY] = select(0.0, 1.0, apply);
+  state[J.place + S_RATE] = rate;
+  // sums became means; too long a gradient is shortened
+  state[J.place + S_SCALE] = select(1.0, C.max_grad_norm / norm, norm > C.max_grad_norm) / count;
+  if (apply) {
+    state[J.place + S_BETA1] *= C.beta1;
+    state[J.place + S_BETA2] *= C.beta2;
+  }
+  return norm;
+}
+
+@compute @workgroup_size(1)
+fn judge_critic() {
+  if ((C.flags & FIRST_MINIBATCH) != 0u) {
+    for (var i = 0u; i < 16u; i += 1u) { state[S_METRICS + i] = 0.0; }
+  }
+  let norm = decide(C.critic_rate);
+  if (state[S_HALTED] != 0.0) { return; }
+  let a = grads[J.told] / max(grads[J.told].x, 1.0);
+  state[S_METRICS] += 1.0;
+  state[S_METRICS + 1u] += a.y;
+  state[S_METRICS + 2u] += a.z;
+  state[S_METRICS + 3u] += a.w;
+  state[S_METRICS + 4u] += norm;
+  state[S_METRICS + 5u] += select(0.0, 1.0, norm > C.max_grad_norm);
+}
+
+@compute @workgroup_size(1)
+fn judge_policy() {
+  let norm = decide(C.learning_rate);
+  if (state[S_HALTED] != 0.0) { return; }
+  let a = grads[J.told] / max(grads[J.told].x, 1.0);
+  state[S_METRICS + 6u] += 1.0;
+  state[S_METRICS + 7u] += a.y;
+  state[S_METRICS + 8u] += a.z;
+  state[S_METRICS + 9u] += norm;
+
+  // the temperature rises where the entropy is below its target
+  if (C.alpha_rate > 0.0) {
+    let g = a.z - C.target_entropy;
+    let m = C.beta1 * state[S_ALPHA_MEAN] + (1.0 - C.beta1) * g;
+    let v = C.beta2 * state[S_ALPHA_VARIANCE] + (1.0 - C.beta2) * g * g;
+    state[S_ALPHA_MEAN] = m;
+    state[S_ALPHA_VARIANCE] = v;
+    let unbiased = m / (1.0 - state[J.place + S_BETA1]);
+    let spread = sqrt(v / (1.0 - state[J.place + S_BETA2])) + C.adam_eps;
+    state[S_LOG_ALPHA] -= C.alpha_rate * unbiased / spread;
+  }
+}
+
+/// Targets move a little towards the critics (Polyak averaging), where those moved.
+@compute @workgroup_size(32)
+fn follow(@builtin(global_invocation_id) gid: vec3<u32>) {
+  let i = thread_of(gid);
+  if (i >= J.count || state[J.place + S_APPLY] == 0.0) { return; }
+  params[J.targets + i] += C.tau * (params[J.critics + i] - params[J.targets + i]);
+}

@@ -1,0 +1,35 @@
+// A squashed Gaussian (Haarnoja et al. 2018, appendix C): u = mean + std * noise, action = tanh(u), in [-1, 1].
+
+struct Squashed {
+  action: f32,
+  /// std * noise, which is also the derivative of u by the log standard deviation.
+  moved: f32,
+  /// Derivatives of the action by u, and of the log standard deviation by `raw`.
+  slope: f32,
+  spread: f32,
+  log_prob: f32,
+}
+
+/// `raw` becomes a log standard deviation between its bounds, smoothly, so that its gradient does not end there.
+fn squashed(mean: f32, raw: f32, noise: f32) -> Squashed {
+  let bend = poly_tanh4(vec4<f32>(raw)).x;
+  let half_range = 0.5 * (C.log_std_max - C.log_std_min);
+  let log_std = C.log_std_min + half_range * (bend + 1.0);
+  let moved = poly_exp(log_std) * noise;
+  let u = mean + moved;
+  var s: Squashed;
+  s.moved = moved;
+  s.action = poly_tanh4(vec4<f32>(u)).x;
+  s.slope = 1.0 - s.action * s.action;
+  s.spread = half_range * (1.0 - bend * bend);
+  // log(1 - tanh^2 u) without cancellation
+  let v = -2.0 * u;
+  let log_slope = 2.0 * (0.69314718055994531 - u - (max(v, 0.0) + poly_log(1.0 + poly_exp(-abs(v)))));
+  s.log_prob = -0.5 * noise * noise - log_std - 0.91893853320467274 - log_slope;
+  return s;
+}
+
+/// The draw of one number of an action.
+fn noise_of(who: u32, stream: u32, i: u32) -> f32 {
+  return normals(philox4x32(vec4<u32>(who, C.draw, stream, i / 4u), C.seed))[i % 4u];
+}

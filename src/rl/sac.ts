@@ -1,0 +1,292 @@
+/**
+ * Soft actor-critic (Haarnoja et al. 2018, "Soft Actor-Critic Algorithms and Applications"), all of it on the device of its
+ * environments: squashed Gaussian policy, two critics and their slow targets, a temperature that steers the entropy, and a
+ * replay of everything seen.
+ */
+import { CorralError } from "../core/errors.ts";
+import { Gate } from "../core/gate.ts";
+import { seedKey } from "../core/rng.ts";
+import type { VectorEnv } from "../env/vector-env.ts";
+import type { Plan } from "../memory/plan.ts";
+import { act, store } from "./act.ts";
+import type { Algorithm, AlgorithmSnapshot } from "./algorithm.ts";
+import { SUM_PARTS } from "./arenas.ts";
+import { viewsOf, type Bound } from "./bind-env.ts";
+import { Flag } from "./clock.ts";
+import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
+import { assertBounded, envShape } from "./learner.ts";
+import { sacMetricsOf, type SacMetrics } from "./metrics.ts";
+import { ringAfter } from "./replay.ts";
+import { planSacLearner, sacShape, type SacShape } from "./sac-arenas.ts";
+import { sacConfig, type SacConfig } from "./sac-config.ts";
+import { SacLearner } from "./sac-learner.ts";
+
+export interface SacOptions extends Partial<SacConfig> {
+  /** Of the first parameters, of actions and of the samples that are replayed. Default 0. */
+  readonly seed?: number | bigint;
+}
+
+export type SacSnapshot = AlgorithmSnapshot;
+
+/** The plan of the learner of an environment: every byte, before any is held. */
+export function planSac(env: VectorEnv, options: SacOptions = {}): Plan {
+  const { shape } = settle(env, options);
+  return planSacLearner(shape, viewsOf(env).device.limits);
+}
+
+function settle(env: VectorEnv, { seed = 0, ...given }: SacOptions) {
+  seedKey(seed);
+  const config = sacConfig(given);
+  const head = envShape(env);
+  assertBounded(env, "SAC squashes actions", "Train it with PPO.");
+  return { config, seed, shape: sacShape(head, config) };
+}
+
+/** A learner beside its environments, which it steps. Close it before them. */
+export class Sac implements Algorithm<SacMetrics> {
+  readonly algo = "sac";
+  readonly env: VectorEnv;
+  readonly config: SacConfig;
+  readonly seed: number | bigint;
+  /** Every byte that the learner holds on the device. */
+  readonly plan: Plan;
+  /** Updates and env steps so far. */
+  iteration = 0;
+  envSteps = 0;
+  readonly #learner: SacLearner;
+  readonly #bound: Bound;
+  readonly #shape: SacShape;
+  readonly #gate: Gate;
+  #started = false;
+  #halted: CorralError | undefined;
+
+  private constructor(env: VectorEnv, settled: ReturnType<typeof settle>, learner: SacLearner, bound: Bound) {
+    this.env = env;
+    this.config = settled.config;
+    this.seed = settled.seed;
+    this.plan = learner.plan;
+    this.#learner = learner;
+    this.#bound = bound;
+    this.#shape = learner.shape;
+    this.#gate = new Gate(`the learner of ${env.id}`);
+  }
+
+  /**
+   * Reserves the learner's memory, the replay with it, in the budget of the environments and compiles its kernels. The
+   * environments are left as they are where this fails.
+   * @throws CorralError bad-option, unknown-option, bad-seed, gpu-required, needs-next-step, unsupported-space;
+   *   BudgetExceededError naming the learner's fields; errors of the device
+   */
+  static async create(env: VectorEnv, options: SacOptions = {}): Promise<Sac> {
+    const settled = settle(env, options);
+    const learner = await SacLearner.create(viewsOf(env).device, settled.shape);
+    try {
+      const bound = await learner.bindEnv(env);
+      learner.initialize(env, settled.seed, settled.config.initialTemperature);
+      const sac = new Sac(env, settled, learner, bound);
+      setClock(learner, settled.config, settled.seed);
+      await learner.done();
+      return sac;
+    } catch (error) {
+      await learner.close();
+      throw error;
+    }
+  }
+
+  /** Env steps of one update. */
+  get #each(): number {
+    return this.env.numEnvs * this.config.collectSteps;
+  }
+
+  /**
+   * Some control steps of every world, and some batches of the replay.
+   * @throws CorralError closed, call-in-flight; non-finite-update where a loss or a gradient was not finite: the parameters
+   *   are the last good ones; what the environments throw
+   */
+  iterate(): Promise<SacMetrics> {
+    return this.#exclusive("iterate", () => this.#iterate());
+  }
+
+  #exclusive<T>(what: string, run: () => Promise<T>): Promise<T> {
+    this.#gate.assertOpen(what);
+    return this.#gate.exclusive(what, run);
+  }
+
+  async #iterate(): Promise<SacMetrics> {
+    if (this.#halted) throw this.#halted;
+    await this.#collect();
+    this.#update();
+
+    const metrics = sacMetricsOf(await this.#learner.readState());
+    this.iteration++;
+    this.envSteps += this.#each;
+    if (metrics.halted) {
+      this.#halted = new CorralError(
+        "non-finite-update",
+        `update ${this.iteration} was stopped: its ${metrics.halted} is not finite. The parameters are the last good ones, from before the batch that failed. ` +
+          `Lower the learning rates, set maxGradNorm, or look at the environment's rewards and observations.`,
+        { iteration: this.iteration, what: metrics.halted },
+      );
+      throw this.#halted;
+    }
+    return metrics;
+  }
+
+  /** Phase 1: the policy acts in all worlds, and what comes of it goes into the replay. */
+  async #collect(): Promise<void> {
+    const { env, config, iteration } = this;
+    if (!this.#started) await env.reset();
+    this.#started = true;
+    const learner = this.#learner;
+    const flags = Flag.keep | (this.envSteps < config.learningStarts ? Flag.random : 0);
+    for (let i = 0; i < config.collectSteps; i++) {
+      const draw = iteration * config.collectSteps + i;
+      const t = draw % this.#shape.window;
+      act(learner, this.#bound, { t, draw, flags });
+      await env.step(viewsOf(env).actions, { readback: false });
+      store(learner, this.#bound, t, i === 0);
+    }
+    learner.submit("episodes", {}, (pass) => {
+      learner.run(pass, "sum_worlds", SUM_PARTS);
+      learner.run(pass, "episodes", 1);
+    });
+  }
+
+  /** Phase 2: batches of the replay, once there is enough in it. */
+  #update(): void {
+    const { config, iteration } = this;
+    const ring = ringAfter((iteration + 1) * config.collectSteps, this.#shape.capacity, config.nSteps);
+    if (ring.starts < 1 || this.envSteps + this.#each < config.learningStarts) return;
+    this.#learner.clock.set({ ring_first: ring.first, ring_starts: ring.starts });
+    for (let i = 0; i < config.gradientSteps; i++) {
+      const draw = iteration * config.gradientSteps + i;
+      const flags = i === 0 ? Flag.firstMinibatch : 0;
+      learnBatch(this.#learner, { draw, flags, samples: true, movesPolicy: draw % config.policyEvery === 0 });
+    }
+  }
+
+  /**
+   * Plays whole episodes in other worlds of the same environment, at most as many as the learner's, and returns the mean
+   * of the first episode of each. By default with the most likely actions. Does not change the learner.
+   * @throws CorralError bad-peer for other environments
+   */
+  evaluate(env: VectorEnv, options: EvaluateOptions = {}): Promise<Evaluation> {
+    return this.#exclusive("evaluate", () => this.#evaluate(env, options));
+  }
+
+  async #evaluate(env: VectorEnv, { sample = false, seed = 0 }: EvaluateOptions): Promise<Evaluation> {
+    const learner = this.#learner;
+    const bound = await learner.bindEnv(checkPeer(env, this.env));
+    const flags = sample ? 0 : Flag.deterministic;
+    // draws that no update makes
+    return firstEpisodes(env, seed, (t) => act(learner, bound, { t: 0, draw: 2 ** 31 + t, flags }));
+  }
+
+  /** Copies all that the run goes on from, replay and environments included, between two updates. */
+  snapshot(): Promise<SacSnapshot> {
+    const { iteration, envSteps } = this;
+    return this.#exclusive("snapshot", async () => ({
+      iteration,
+      envSteps,
+      learner: await this.#learner.copy(),
+      env: await this.env.snapshot(),
+    }));
+  }
+
+  /**
+   * Puts a snapshot back, of this run or of one with the same environment and options: it goes on with the same bits.
+   * @throws CorralError bad-snapshot where it does not fit
+   */
+  restore({ iteration, envSteps, learner, env }: SacSnapshot): Promise<void> {
+    return this.#exclusive("restore", async () => {
+      this.#learner.put(learner);
+      await this.env.restore(env);
+      await this.#learner.done();
+      this.iteration = iteration;
+      this.envSteps = envSteps;
+      this.#started = iteration > 0;
+      this.#halted = undefined;
+    });
+  }
+
+  /** The parameters as they are now: policy, critics, targets. */
+  parameters(): Promise<Float32Array> {
+    const into = new Float32Array(4 * this.#shape.nets.params4);
+    return this.#exclusive("read parameters", () => this.#learner.read("params", into));
+  }
+
+  /** Gives the learner's memory back, after the call in flight. */
+  close(): Promise<void> {
+    return this.#gate.close(() => this.#learner.close());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** The numbers that stay the same for a whole run. */
+export function setClock(learner: SacLearner, c: SacConfig, seed: number | bigint): void {
+  const { nets, env, obs4, k4, chunkRows, batch, window } = learner.shape;
+  learner.clock.set({
+    worlds: env.numEnvs,
+    steps: window,
+    seed: [...seedKey(seed)],
+    chunk_rows: chunkRows,
+    chunks: Math.ceil(batch / chunkRows),
+    total4: nets.total4,
+    sum_parts: SUM_PARTS,
+    obs4,
+    k4,
+    gamma: c.gamma,
+    n_steps: c.nSteps,
+    tau: c.tau,
+    learning_rate: c.learningRate,
+    critic_rate: c.criticLearningRate,
+    alpha_rate: c.temperatureLearningRate,
+    target_entropy: c.targetEntropy * env.actions,
+    max_grad_norm: c.maxGradNorm,
+    log_std_min: c.minLogStd,
+    log_std_max: c.maxLogStd,
+    clip_obs: Infinity,
+    beta1: c.beta1,
+    beta2: c.beta2,
+    adam_eps: c.adamEpsilon,
+  });
+}
+
+export interface Batch {
+  /** Number of the batch, which names its random numbers. */
+  readonly draw: number;
+  readonly flags: number;
+  /** Whether it is drawn from the ring on the device; else it is there already. */
+  readonly samples: boolean;
+  readonly movesPolicy: boolean;
+}
+
+/** One batch: critics towards the soft targets, the policy up the critics, targets after the critics. */
+export function learnBatch(learner: SacLearner, { draw, flags, samples, movesPolicy }: Batch): void {
+  const { batch: rows, row4, k4, pair4, env, nets, chunkRows } = learner.shape;
+  const chunks = Math.ceil(rows / chunkRows);
+  learner.submit("update", { rows, draw, flags }, (pass) => {
+    if (samples) learner.run(pass, "sample", rows * row4);
+    learner.run(pass, "load", rows * 4 * Math.max(k4, pair4));
+    learner.forward(pass, rows, true);
+    learner.run(pass, "next_actions", rows);
+    learner.values(pass, rows, "critics");
+    learner.run(pass, "critic_loss", rows);
+    learner.backward(pass, "critics", rows, { chunks });
+    learner.optimize(pass, "critic");
+
+    if (movesPolicy) {
+      learner.run(pass, "new_actions", rows);
+      learner.values(pass, rows, "judging");
+      learner.run(pass, "lower_value", rows);
+      learner.backward(pass, "judging", rows, { inputs: env.actions });
+      learner.run(pass, "policy_loss", rows);
+      learner.backward(pass, "policy", rows, { chunks });
+      learner.optimize(pass, "policy");
+    }
+    learner.run(pass, "follow", nets.criticsTold - nets.critics[0][0].w);
+  });
+}
