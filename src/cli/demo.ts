@@ -118,7 +118,7 @@ async function learn(env: object, seed: number, say: (line: string) => void, jso
     await using run = await TrainingRun.create(id, { seed, until, env });
     const { numEnvs } = run.settings;
     say(`An agent learns ${id} in ${numEnvs} worlds, with PPO on the same device (${formatBytes(run.bytes)} in all)\n`);
-    const { reached = false, seconds, envSteps, evaluation } = await watch(run, say, json);
+    const { reached = false, seconds, envSteps, evaluation } = await watch(run, say, new LiveLine(say, json));
     say("");
     learned.push({ id, reached, seconds, envSteps, meanReturn: evaluation.meanReturn });
   }

@@ -27,6 +27,12 @@ export class LiveLine {
     }
   }
 
+  /** Says a line that stays. */
+  note(line: string): void {
+    this.clear();
+    this.#say(line);
+  }
+
   /** Takes a line that is rewritten away. */
   clear(): void {
     if (this.#terminal) process.stdout.write("\r\u001B[K");

@@ -7,6 +7,11 @@ import { CorralError } from "../core/errors.ts";
 import { register } from "../env/registry.ts";
 import type { Task } from "../env/task.ts";
 
+const files = new Map<string, string>();
+
+/** The file that a task came from, absolute; undefined for those of corral. */
+export const taskFileOf = (id: string): string | undefined => files.get(id);
+
 const isTaskFile = (argument: string): boolean => /\.[mc]?[jt]s$/.test(argument) && !argument.startsWith("-");
 
 /** The arguments with each task file registered and replaced by its id. */
@@ -20,7 +25,7 @@ export async function withTaskFiles(args: readonly string[]): Promise<string[]> 
  * Registers the task that a file exports by default, and returns its id.
  * @throws CorralError bad-task-file, and what the file throws
  */
-async function idOfFile(path: string): Promise<string> {
+export async function idOfFile(path: string): Promise<string> {
   const refuse = (text: string) => new CorralError("bad-task-file", `${path} ${text}`, { path });
   const file = resolve(path);
   if (!existsSync(file)) throw refuse("is not there. Pass the path of a file, or the id of an environment.");
@@ -38,5 +43,6 @@ async function idOfFile(path: string): Promise<string> {
   if (typeof task !== "object" || typeof task.id !== "string" || task.model === undefined)
     throw refuse("exports no task. Write: export default defineTask({ id, model, ... }).");
   register(task as Task);
+  files.set(task.id, file);
   return task.id;
 }

@@ -1,33 +1,21 @@
 /** `corral train`: an agent learns an environment on the device. */
 
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { nearest } from "../core/names.ts";
+import { CorralError } from "../core/errors.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { taskOf } from "../env/registry.ts";
 import { PPO_OPTIONS } from "../rl/config.ts";
-import { assertNewFolder, configOf, readConfig, RunFolder } from "../runs/folder.ts";
-import { TrainingRun, type TrainOptions, type TrainProgress, type TrainResult } from "../runs/train.ts";
+import { assertNewFolder, CONFIG_FILE, readConfig, RunFolder } from "../runs/folder.ts";
+import { envConfig, flagOf, isFree, RUN_OPTIONS, SETTING_NAMES, show, trainOptions } from "../runs/options.ts";
+import { TrainingRun, type TrainListener, type TrainProgress, type TrainResult } from "../runs/train.ts";
 import { EXIT, parse, print, printJson, progress, UsageError } from "./io.ts";
 import { LiveLine } from "./live.ts";
 import { rate, sparkline } from "./table.ts";
 import { onlyArgument, overridesOf } from "./target.ts";
+import { idOfFile, taskFileOf } from "./task-file.ts";
 
 export const summary = "an agent learns an environment on the device";
-
-/** Settings of the run, beside the hyperparameters; each is a flag and a name in config files. */
-const RUN_OPTIONS = {
-  numEnvs: "worlds",
-  steps: "env steps of the whole run",
-  seed: "of start states, parameters, actions and the order of samples",
-  until: "end once an evaluation's mean return is at least this",
-  evalEvery: "updates between two evaluations",
-  evalEnvs: "worlds of an evaluation, one episode each, with the most likely actions",
-} as const;
-
-const flagOf = (name: string): string =>
-  name === "numEnvs" ? "envs" : name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-
-const show = (value: unknown): string => (Array.isArray(value) ? value.join(",") : String(value));
 
 const hyperparameters = Object.entries(PPO_OPTIONS)
   .map(([name, row]) => {
@@ -37,19 +25,25 @@ const hyperparameters = Object.entries(PPO_OPTIONS)
   .join("\n");
 
 const settings = Object.entries(RUN_OPTIONS)
-  .map(([name, doc]) => `  --${flagOf(name).padEnd(23)} ${doc}`)
+  .map(([name, { doc }]) => `  --${flagOf(name).padEnd(23)} ${doc}`)
   .join("\n");
 
 export const help = `
 Usage: corral train ENV [--envs N] [--steps M] [--seed S] [--algo ppo] [--out DIR] [--json]
+       corral train --resume DIR
 
 Trains an agent with PPO: environments, policy and learner all on the device. A line tells how it goes; DIR gets
-config.json (flat, for --config) and log.jsonl (a line for every update). Ends with an evaluation: one episode in each of
-32 other worlds, with the policy's most likely actions.
+config.json (flat, for --config), log.jsonl (a line for every update) and checkpoints (safetensors). Ends with an
+evaluation: one episode in each of 32 other worlds, with the policy's most likely actions.
+
+A run that was killed goes on with --resume to the same bits on the same device; all else comes from its config.json, and
+only steps, until, what is done every so many updates, adapter and budget may be given anew. Ctrl-C saves a checkpoint
+first. Where the device is lost, the run goes on by itself, once.
 
 ${settings}
   --algo NAME               ppo
   --out DIR                 folder of the run [runs/ENV-ppo-seedS]
+  --resume DIR              go on with the run in a folder, from its last checkpoint
   --config FILE             values by name from a flat JSON file; flags come before them
   --set NAME=VALUE          an option of the environment, as in reset_noise_scale=0.1; may be repeated
   --adapter NAME            auto (default), gpu, system or embedded
@@ -59,60 +53,126 @@ ${settings}
 PPO [default; environments have their own, which config.json tells]
 ${hyperparameters}
 
-Exit codes: 0 done, 1 --until was not reached or the update was stopped, 2 bad usage, 3 no device or no memory.
+Exit codes: 0 done, 1 --until was not reached, the update was stopped or the run was, 2 bad usage, 3 no device or no memory.
 `;
 
-const NAMES = [...Object.keys(RUN_OPTIONS), ...Object.keys(PPO_OPTIONS)];
+const OTHERS = ["algo", "out", "config", "resume", "adapter", "budget"];
 
 export async function run(args: string[]): Promise<number> {
-  const strings = [...NAMES.map(flagOf), "algo", "out", "config", "adapter", "budget"];
+  const strings = [...SETTING_NAMES.map(flagOf), ...OTHERS];
   const options = Object.fromEntries(strings.map((name) => [name, { type: "string" }])) as Record<
     string,
     { type: "string" }
   >;
   const { values, positionals } = parse(args, { ...options, set: { type: "string", multiple: true } }, 1);
   const given = values as Readonly<Record<string, string | undefined>>;
-  const fromFile = given.config === undefined ? {} : readConfig(given.config);
-  const id = taskOf(
-    positionals.length === 0 && typeof fromFile.env === "string" ? fromFile.env : onlyArgument(positionals, "ENV"),
-  ).id;
-  const algo = given.algo ?? fromFile.algo ?? "ppo";
-  if (algo !== "ppo") throw new UsageError(`--algo is '${show(algo)}': pass ppo.`);
+  const resumes = given.resume;
+  if (resumes !== undefined) assertResumable(resumes, Object.keys(values), positionals);
 
-  const fromFlags = NAMES.flatMap((name) => {
-    const text = given[flagOf(name)];
-    return text === undefined ? [] : [[name, valueOf(name, text)] as const];
-  });
-  const train = trainOptions({ ...fromFile, ...Object.fromEntries(fromFlags) });
-  const env = {
-    ...overridesOf(values.set),
-    ...(given.adapter === undefined ? {} : { adapter: given.adapter }),
-    ...(given.budget === undefined ? {} : { budget: given.budget }),
-  };
-  const folder = given.out ?? join("runs", `${id}-ppo-seed${train.seed ?? 0}`);
-  assertNewFolder(folder);
+  const file = resumes === undefined ? given.config : join(resumes, CONFIG_FILE);
+  const config = { ...(file === undefined ? {} : readConfig(file)), ...flagged(given), ...setOf(values.set) };
+  const id = await idOf(config, positionals);
+  const algo = given.algo ?? config.algo ?? "ppo";
+  if (algo !== "ppo") throw new UsageError(`--algo is '${show(algo)}': pass ppo.`);
+  const train = trainOptions(config);
+  const folder = resumes ?? given.out ?? join("runs", `${id}-ppo-seed${train.seed ?? 0}`);
+  if (resumes === undefined) assertNewFolder(folder);
 
   const say = values.json ? progress : print;
-  await using made = await TrainingRun.create(id, { ...train, env });
-  const log = new RunFolder(folder, made);
+  await using made = await TrainingRun.create(id, train);
+  const live = new LiveLine(say, values.json ?? false);
+  const note = (line: string): void => live.note(line);
+  const task = taskFileOf(id);
+  const folderOptions = { onFailure: note, ...(task === undefined ? {} : { task }) };
+  const { numEnvs, steps } = made.settings;
+  say(`${id} on ${made.env.deviceName}: ${formatCount(numEnvs)} worlds, ${formatCount(steps)} env steps of PPO`);
+  say(`memory ${formatBytes(made.bytes)}, all of it reserved; ${folder}`);
+  const log = await openFolder(made, folder, resumes !== undefined, say, folderOptions);
+  const stop = () => made.stop();
+  process.once("SIGINT", stop).once("SIGTERM", stop);
   try {
-    const { numEnvs, steps } = made.settings;
-    say(`${id} on ${made.env.deviceName}: ${formatCount(numEnvs)} worlds, ${formatCount(steps)} env steps of PPO`);
-    say(`memory ${formatBytes(made.bytes)}, all of it reserved; ${folder}`);
-    const result = await watch(made, say, values.json ?? false, (p) => log.progress(p));
+    const result = await watch(made, say, live, {
+      onProgress: (p) => log.progress(p),
+      onCheckpoint: (state) => log.checkpoint(state),
+      onEvent: (event) => {
+        log.event(event);
+        note(event.message);
+      },
+    });
     log.result(result);
     if (values.json) {
       const { returns, ...evaluation } = result.evaluation;
       const document = { ...result, evaluation: { ...evaluation, returns: [...returns] } };
-      printJson({ id, folder, bytes: made.bytes, config: configOf(made), ...document });
+      printJson({ id, folder, bytes: made.bytes, config: log.config, ...document });
     }
     return result.reached === false ? EXIT.failed : EXIT.done;
   } catch (error) {
     log.failure(error);
-    throw error;
+    if (!(error instanceof CorralError) || error.code !== "stopped") throw error;
+    throw new CorralError(
+      "stopped",
+      `${error.message.replace("[stopped] ", "")} corral train --resume ${folder} goes on.`,
+    );
   } finally {
+    process.off("SIGINT", stop).off("SIGTERM", stop);
     log.close();
   }
+}
+
+/** Opens the folder of a run: a new one, or one that it goes on from. */
+async function openFolder(
+  made: TrainingRun,
+  folder: string,
+  resumes: boolean,
+  say: (line: string) => void,
+  options: Parameters<typeof RunFolder.create>[2],
+): Promise<RunFolder> {
+  if (!resumes) return RunFolder.create(folder, made, options);
+  const { opened, notes, iteration, envSteps } = await RunFolder.resume(folder, made, options);
+  for (const line of notes) say(line);
+  const message = `goes on after update ${iteration}, ${formatCount(envSteps)} env steps`;
+  say(message);
+  opened.event({ event: "resumed", iteration, message });
+  return opened;
+}
+
+/** Throws `UsageError` where `--resume` comes with what it would change, `no-run` where there is none. */
+function assertResumable(folder: string, flags: readonly string[], positionals: readonly string[]): void {
+  if (positionals.length > 0) {
+    throw new UsageError(
+      `--resume takes the environment from ${folder}; '${positionals[0]}' is one argument too many.`,
+    );
+  }
+  const free = new Set(["resume", "json", ...[...SETTING_NAMES, "adapter", "budget"].filter(isFree).map(flagOf)]);
+  const wrong = flags.filter((flag) => !free.has(flag));
+  if (wrong.length > 0) {
+    throw new UsageError(
+      `--resume takes --${wrong.join(", --")} from ${join(folder, CONFIG_FILE)}. It can be given ${[...free].map((flag) => `--${flag}`).join(", ")}.`,
+    );
+  }
+  if (existsSync(join(folder, CONFIG_FILE))) return;
+  throw new CorralError("no-run", `${folder} holds no ${CONFIG_FILE}. Pass the folder that corral train wrote.`, {
+    folder,
+  });
+}
+
+/** The environment of the command line, or of the config. */
+async function idOf(config: Readonly<Record<string, unknown>>, positionals: readonly string[]): Promise<string> {
+  if (positionals.length > 0 || typeof config.env !== "string") return taskOf(onlyArgument(positionals, "ENV")).id;
+  return taskOf(typeof config.task === "string" ? await idOfFile(config.task) : config.env).id;
+}
+
+const setOf = (settings: readonly string[] | undefined): Record<string, unknown> =>
+  envConfig({ ...overridesOf(settings ?? []) });
+
+/** What flags say, by name. Throws `UsageError`. */
+function flagged(given: Readonly<Record<string, string | undefined>>): Record<string, unknown> {
+  const out: Record<string, unknown> = {};
+  for (const name of [...SETTING_NAMES, "adapter", "budget"]) {
+    const text = given[flagOf(name)];
+    if (text !== undefined) out[name] = name === "adapter" || name === "budget" ? text : valueOf(name, text);
+  }
+  return out;
 }
 
 /** The value that a flag's text says. Throws `UsageError`. */
@@ -136,49 +196,20 @@ function valueOf(name: string, text: string): unknown {
   return Array.isArray(usual) ? numbers : numbers[0];
 }
 
-/** Sorts values by name into those of the run and those of the learner. Throws `UsageError`. */
-function trainOptions(values: Record<string, unknown>): TrainOptions {
-  const run: Record<string, unknown> = {};
-  const config: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(values)) {
-    // these say which run it is
-    if (name === "env" || name === "algo") continue;
-    if (!NAMES.includes(name)) {
-      const near = nearest(name, NAMES);
-      throw new UsageError(
-        `"${name}" of the config file is no setting${near.length ? `; nearest: ${near.join(", ")}` : ""}.`,
-      );
-    }
-    if (Object.hasOwn(RUN_OPTIONS, name)) {
-      const least = name === "seed" ? 0 : 1;
-      const isGood =
-        name === "until" ? typeof value === "number" : Number.isSafeInteger(value) && (value as number) >= least;
-      if (!isGood) {
-        throw new UsageError(
-          `--${flagOf(name)} is '${show(value)}': pass ${name === "until" ? "a number" : `an integer of at least ${least}`}.`,
-        );
-      }
-      run[name] = value;
-    } else config[name] = value;
-  }
-  return { ...run, config };
-}
-
 /** Trains with a live line, and says at the end what came of it. */
 export async function watch(
   run: TrainingRun,
   say: (line: string) => void,
-  json: boolean,
-  onProgress: (progress: TrainProgress) => void = () => {},
+  live: LiveLine,
+  listener: TrainListener = {},
 ): Promise<TrainResult> {
-  const live = new LiveLine(say, json);
   const returns: number[] = [];
-  const result = await run.train((p) => {
-    onProgress(p);
+  const onProgress = (p: TrainProgress) => {
+    listener.onProgress?.(p);
     if (p.metrics.episodes > 0) returns.push(p.metrics.episodeReturn);
     live.show(trainLine(p), p.seconds);
-  });
-  live.end();
+  };
+  const result = await run.train({ ...listener, onProgress }).finally(() => live.end());
   if (returns.length > 0) say(`returns while it learned: ${sparkline(returns)}`);
   say(outcome(result, run.settings.until));
   return result;

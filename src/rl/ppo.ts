@@ -16,8 +16,8 @@ import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from 
 import { viewsOf, type Bound } from "./bind-env.ts";
 import { assertBounded, envShape, Learner } from "./learner.ts";
 import { metricsOf, type Metrics } from "./metrics.ts";
+import { namedNormalizer, namedParameters, type NamedArray } from "./networks.ts";
 import { halfBits, shuffleKeys } from "./shuffle.ts";
-import { namedNormalizer, namedParameters } from "./networks.ts";
 import { policyOf, type Policy } from "./policy.ts";
 import { estimateAdvantages, observeMoments, trainMinibatch } from "./update.ts";
 
@@ -278,6 +278,13 @@ export class Ppo implements Algorithm<Metrics> {
       this.#started = iteration > 0;
       this.#halted = undefined;
     });
+  }
+
+  /** The policy, the value function and the normaliser of a snapshot by name; see `namedParameters`. */
+  named({ learner }: PpoSnapshot): Record<string, NamedArray> {
+    const { nets, env } = this.#shape;
+    const floats = (arena: string) => new Float32Array(learner[arena].buffer);
+    return { ...namedParameters(nets, floats("params")), ...namedNormalizer(env.observations, floats("norm")) };
   }
 
   /** The parameters as they are now: policy, value function, log standard deviations; see `networks`. */

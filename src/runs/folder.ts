@@ -1,11 +1,21 @@
-/** The folder of a run: `config.json`, flat, with which it can be made again, and `log.jsonl`, a line for every update. */
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
+/**
+ * The folder of a run: `config.json`, flat, with which it can be made again; `log.jsonl`, a line for every update;
+ * `checkpoints`, from which it goes on. What cannot be written is told and the run goes on.
+ */
+import { closeSync, existsSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
-import type { TrainingRun, TrainProgress, TrainResult } from "./train.ts";
+import { reasonOf, writeWhole } from "../io/write-whole.ts";
+import { encodeCheckpoint, type Checkpoint } from "./checkpoint.ts";
+import { dropCheckpointsAfter, lastCheckpoint, saveCheckpoint } from "./checkpoints.ts";
+import { differences, envConfig } from "./options.ts";
+import type { RunEvent, RunState, TrainingRun, TrainProgress, TrainResult } from "./train.ts";
 
 export const CONFIG_FILE = "config.json";
 export const LOG_FILE = "log.jsonl";
+
+/** Characters of the log that wait for room on the disk; then they are dropped. */
+const MOST_WAITING = 2 ** 24;
 
 /** Infinity is no number of JSON. */
 const plain = (_: string, value: unknown): unknown =>
@@ -13,9 +23,10 @@ const plain = (_: string, value: unknown): unknown =>
 
 export const toJson = (value: unknown, space?: number): string => JSON.stringify(value, plain, space);
 
-/** The flat config of a run. */
-export function configOf(run: TrainingRun): Record<string, unknown> {
-  return { env: run.id, algo: "ppo", ...run.settings, ...run.ppo.config };
+/** The flat config of a run; `task` is the file of its task, where that is the user's own. */
+export function configOf(run: TrainingRun, task?: string): Record<string, unknown> {
+  const which = { env: run.id, ...(task === undefined ? {} : { task }), algo: "ppo" };
+  return { ...which, ...run.settings, ...run.ppo.config, ...envConfig(run.envOptions) };
 }
 
 /** Values of a flat config file, by name. Throws `bad-config`. */
@@ -45,27 +56,104 @@ export function readConfig(file: string): Record<string, unknown> {
 /** Throws `run-exists` where a folder holds a run. */
 export function assertNewFolder(folder: string): void {
   if (!existsSync(join(folder, LOG_FILE))) return;
-  throw new CorralError("run-exists", `${folder} holds a run already. Pass another --out, or remove it.`, { folder });
+  throw new CorralError(
+    "run-exists",
+    `${folder} holds a run already. Pass --resume ${folder} to go on with it, another --out, or remove it.`,
+    { folder },
+  );
 }
 
-/** The log of a run, open. Every line is written when it is told. */
+/** Bytes of a log up to an update: without what came later, without an end, without a line that was cut off. */
+function logUpTo(path: string, iteration: number): number {
+  if (!existsSync(path)) return 0;
+  const text = readFileSync(path, "utf8");
+  let kept = 0;
+  for (let end; (end = text.indexOf("\n", kept)) >= 0; kept = end + 1) {
+    let line: { readonly iteration?: number; readonly end?: boolean };
+    try {
+      line = JSON.parse(text.slice(kept, end));
+    } catch {
+      break;
+    }
+    if (line.end || (line.iteration ?? 0) > iteration) break;
+  }
+  return Buffer.byteLength(text.slice(0, kept));
+}
+
+/** What a folder is opened with, beside the run. */
+export interface FolderOptions {
+  /** The file of the task, where it is the user's own. */
+  readonly task?: string;
+  /** Is told what could not be written, once for each kind of file until it can be written again. */
+  readonly onFailure?: (message: string) => void;
+}
+
+/** The folder of a run, open. */
 export class RunFolder {
   readonly folder: string;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly #run: TrainingRun;
   readonly #log: number;
+  readonly #onFailure: (message: string) => void;
+  /** Bytes of the log that are whole lines, and lines that wait for room on the disk. */
+  #logBytes: number;
+  #waiting = "";
+  readonly #failing = new Set<string>();
 
-  /** Makes the folder and its config. Throws `run-exists`, and what the file system throws. */
-  constructor(folder: string, run: TrainingRun) {
-    assertNewFolder(folder);
+  private constructor(folder: string, run: TrainingRun, { task, onFailure }: FolderOptions, logBytes: number) {
     this.folder = folder;
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, CONFIG_FILE), `${toJson(configOf(run), 2)}\n`);
-    this.#log = openSync(join(folder, LOG_FILE), "wx");
+    this.#run = run;
+    this.#onFailure = onFailure ?? (() => {});
+    this.config = JSON.parse(toJson(configOf(run, task))) as Record<string, unknown>;
+    this.#logBytes = logBytes;
+    try {
+      mkdirSync(folder, { recursive: true });
+      writeWhole(join(folder, CONFIG_FILE), new TextEncoder().encode(`${toJson(this.config, 2)}\n`));
+      this.#log = openSync(join(folder, LOG_FILE), "a");
+      ftruncateSync(this.#log, logBytes);
+    } catch (cause) {
+      throw new CorralError(
+        "run-not-written",
+        `the run's folder ${folder} cannot be written (${reasonOf(cause)}). Free the disk, or pass another --out.`,
+        { folder, reason: reasonOf(cause) },
+        { cause },
+      );
+    }
+  }
+
+  /** Makes the folder of a new run and its config. Throws `run-exists`, `run-not-written`. */
+  static create(folder: string, run: TrainingRun, options: FolderOptions = {}): RunFolder {
+    assertNewFolder(folder);
+    return new RunFolder(folder, run, options, 0);
+  }
+
+  /**
+   * Puts a run where the last readable checkpoint of a folder left it, and cuts the log back to that. Returns the folder
+   * and what there is to say about it.
+   * @throws CorralError no-checkpoint, checkpoint-corrupt, checkpoint-newer, other-run, bad-snapshot, run-not-written
+   */
+  static async resume(folder: string, run: TrainingRun, options: FolderOptions = {}) {
+    const { checkpoint, damaged } = lastCheckpoint(folder);
+    const { about } = checkpoint;
+    const now = JSON.parse(toJson(configOf(run, options.task))) as Record<string, unknown>;
+    assertSameRun(checkpoint, now);
+    await run.resume(checkpoint.state as RunState);
+    const opened = new RunFolder(folder, run, options, logUpTo(join(folder, LOG_FILE), about.iteration));
+    dropCheckpointsAfter(folder, about.iteration);
+    const notes = damaged.map(({ message }) => message);
+    if (about.device !== run.env.deviceName)
+      notes.push(`it ran on ${about.device} before and goes on here: other bits than there`);
+    return { opened, notes, iteration: about.iteration, envSteps: about.envSteps };
   }
 
   progress({ metrics, evaluation, evaluated, ...numbers }: TrainProgress): void {
     const told =
       evaluated && evaluation ? { evalReturn: evaluation.meanReturn, evalLength: evaluation.meanLength } : {};
     this.#line({ ...numbers, ...metrics, ...told });
+  }
+
+  event(event: RunEvent): void {
+    this.#line(event);
   }
 
   result({ evaluation, ...numbers }: TrainResult): void {
@@ -79,11 +167,57 @@ export class RunFolder {
     this.#line({ end: true, error: { code, message } });
   }
 
+  /** Saves what the run goes on from. The log is on the disk before the checkpoint is. */
+  checkpoint(state: RunState): void {
+    const { iteration, envSteps } = state.snapshot;
+    const about = { device: this.#run.env.deviceName, iteration, envSteps, config: this.config };
+    const policy = this.#run.ppo.named(state.snapshot);
+    this.#write(`checkpoint of update ${iteration}`, "checkpoint", () => {
+      fsyncSync(this.#log);
+      saveCheckpoint(this.folder, iteration, encodeCheckpoint(about, state, policy));
+    });
+  }
+
   #line(values: object): void {
-    writeSync(this.#log, `${toJson(values)}\n`);
+    if (this.#waiting.length > MOST_WAITING) this.#waiting = "";
+    this.#waiting += `${toJson(values)}\n`;
+    this.#write("log", "log", () => {
+      const bytes = Buffer.from(this.#waiting);
+      try {
+        for (let at = 0; at < bytes.length;) at += writeSync(this.#log, bytes, at);
+      } catch (error) {
+        // no line that is cut off stays
+        ftruncateSync(this.#log, this.#logBytes);
+        throw error;
+      }
+      this.#logBytes += bytes.length;
+      this.#waiting = "";
+    });
+  }
+
+  #write(what: string, kind: string, write: () => void): void {
+    try {
+      write();
+      this.#failing.delete(kind);
+    } catch (error) {
+      if (!this.#failing.has(kind))
+        this.#onFailure(`the ${what} was not written to ${this.folder} (${reasonOf(error)}); the run goes on`);
+      this.#failing.add(kind);
+    }
   }
 
   close(): void {
     closeSync(this.#log);
   }
+}
+
+/** Throws `other-run` where a checkpoint is of a run with other settings. */
+function assertSameRun({ path, about }: Checkpoint, now: Readonly<Record<string, unknown>>): void {
+  const other = differences(about.config, now);
+  if (other.length === 0) return;
+  throw new CorralError(
+    "other-run",
+    `${path} is of a run with other settings: ${other.join("; ")}. Put ${CONFIG_FILE} back as it was, or start a new run.`,
+    { path, differences: other },
+  );
 }

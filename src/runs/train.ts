@@ -1,11 +1,11 @@
-/** A training run: environments, a learner, evaluations on worlds of their own, and a log. */
-import { CorralError } from "../core/errors.ts";
+/** A training run: environments, a learner, evaluations on worlds of their own, and what it goes on from. */
+import { CorralError, DeviceLostError } from "../core/errors.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import type { VectorEnv } from "../env/vector-env.ts";
 import type { PpoConfig } from "../rl/config.ts";
 import type { Evaluation } from "../rl/evaluate.ts";
 import type { Metrics } from "../rl/metrics.ts";
-import { Ppo } from "../rl/ppo.ts";
+import { Ppo, type PpoSnapshot } from "../rl/ppo.ts";
 import { runDefaults } from "./defaults.ts";
 
 export interface TrainOptions {
@@ -19,6 +19,10 @@ export interface TrainOptions {
   /** Updates between two evaluations, and the worlds of one. */
   readonly evalEvery?: number;
   readonly evalEnvs?: number;
+  /** Updates between two checkpoints; 0: only at the end. */
+  readonly checkpointEvery?: number;
+  /** Updates between two copies on the host, from which the run goes on where the device is lost; 0: none. */
+  readonly snapshotEvery?: number;
   /** Other options of the environments. */
   readonly env?: object;
 }
@@ -40,6 +44,27 @@ export interface TrainProgress {
   readonly evaluated: boolean;
 }
 
+/** All that a run goes on from, between two updates. */
+export interface RunState {
+  readonly snapshot: PpoSnapshot;
+  readonly seconds: number;
+  readonly evaluation: Evaluation | undefined;
+}
+
+/** Something that happened beside training. */
+export interface RunEvent {
+  readonly event: "resumed" | "device-lost" | "not-written";
+  readonly iteration: number;
+  readonly message: string;
+}
+
+export interface TrainListener {
+  readonly onProgress?: (progress: TrainProgress) => void;
+  /** Is given what to save, every `checkpointEvery` updates and at the end. */
+  readonly onCheckpoint?: (state: RunState) => void;
+  readonly onEvent?: (event: RunEvent) => void;
+}
+
 export interface TrainResult {
   readonly envSteps: number;
   readonly seconds: number;
@@ -51,101 +76,213 @@ export interface TrainResult {
 
 const EVAL_ENVS = 32;
 const EVAL_EVERY = 8;
+const CHECKPOINT_EVERY = 20;
+const SNAPSHOT_EVERY = 10;
 /** Start states of evaluations: none of a training seed's. */
 const EVAL_SEED = 2 ** 40;
+
+/** What is held on the device. */
+interface Held {
+  readonly env: VectorEnv;
+  readonly evalEnv: VectorEnv;
+  readonly ppo: Ppo;
+}
+
+type Settings = Required<Omit<TrainOptions, "until" | "config" | "env">> & Pick<TrainOptions, "until">;
+
+function settle(id: string, options: TrainOptions): Settings {
+  const defaults = runDefaults(id);
+  const { numEnvs = defaults.numEnvs, steps = defaults.steps, seed = 0, until } = options;
+  const { evalEvery = EVAL_EVERY, evalEnvs = Math.min(EVAL_ENVS, numEnvs) } = options;
+  const { checkpointEvery = CHECKPOINT_EVERY, snapshotEvery = SNAPSHOT_EVERY } = options;
+  if (!(steps >= 1))
+    throw new CorralError("bad-option", `steps is ${String(steps)}; pass env steps, at least 1.`, { steps });
+  const settings = { numEnvs, steps, seed, evalEvery, evalEnvs, checkpointEvery, snapshotEvery };
+  return until === undefined ? settings : { ...settings, until };
+}
+
+/** Makes environments and learner; holds nothing where one of them fails. */
+async function make(id: string, settings: Settings, config: Partial<PpoConfig>, env: object): Promise<Held> {
+  const { numEnvs, evalEnvs, seed, steps } = settings;
+  const made: AsyncDisposable[] = [];
+  const hold = async <T extends AsyncDisposable>(making: Promise<T>): Promise<T> => {
+    const one = await making;
+    made.unshift(one);
+    return one;
+  };
+  const envOf = (worlds: number) =>
+    hold(makeVec(id, { ...env, autoreset: "next-step", numEnvs: worlds, seed } as NamedOptions));
+  try {
+    const held = { env: await envOf(numEnvs), evalEnv: await envOf(evalEnvs) };
+    return { ...held, ppo: await hold(Ppo.create(held.env, { ...config, seed, totalSteps: steps })) };
+  } catch (error) {
+    for (const one of made) await one[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function release({ ppo, evalEnv, env }: Held): Promise<void> {
+  await ppo.close();
+  await evalEnv.close();
+  await env.close();
+}
 
 /** Everything of a run, ready: memory reserved, kernels compiled. Close it. */
 export class TrainingRun implements AsyncDisposable {
   readonly id: string;
-  readonly ppo: Ppo;
-  readonly env: VectorEnv;
-  readonly settings: Required<Omit<TrainOptions, "until" | "config" | "env">> & Pick<TrainOptions, "until">;
-  readonly #evalEnv: VectorEnv;
+  readonly settings: Settings;
+  /** Options of the environments that were given. */
+  readonly envOptions: object;
+  readonly #config: Partial<PpoConfig>;
+  #held: Held;
+  #evaluation: Evaluation | undefined;
+  /** Seconds and env steps before this process. */
+  #before = { seconds: 0, envSteps: 0 };
+  /** The last update that was told of, the last that was saved. */
+  #told = 0;
+  #saved = 0;
+  /** What goes on where the device is lost. */
+  #last: RunState | undefined;
+  #losses = 0;
+  #stopping = false;
 
-  private constructor(ppo: Ppo, evalEnv: VectorEnv, settings: TrainingRun["settings"]) {
-    this.id = ppo.env.id;
-    this.ppo = ppo;
-    this.env = ppo.env;
-    this.#evalEnv = evalEnv;
+  private constructor(held: Held, settings: Settings, config: Partial<PpoConfig>, envOptions: object) {
+    this.id = held.env.id;
     this.settings = settings;
+    this.envOptions = envOptions;
+    this.#config = config;
+    this.#held = held;
   }
 
   /** @throws what makeVec and Ppo.create throw; then nothing is held */
   static async create(id: string, options: TrainOptions = {}): Promise<TrainingRun> {
-    const defaults = runDefaults(id);
-    const { numEnvs = defaults.numEnvs, steps = defaults.steps, seed = 0, until } = options;
-    const { evalEvery = EVAL_EVERY, evalEnvs = Math.min(EVAL_ENVS, numEnvs) } = options;
-    if (!(steps >= 1))
-      throw new CorralError("bad-option", `steps is ${String(steps)}; pass env steps, at least 1.`, { steps });
-    const settings = { numEnvs, steps, seed, evalEvery, evalEnvs, ...(until === undefined ? {} : { until }) };
-    const held: AsyncDisposable[] = [];
-    const hold = async <T extends AsyncDisposable>(making: Promise<T>): Promise<T> => {
-      const made = await making;
-      held.unshift(made);
-      return made;
-    };
-    try {
-      const envOptions = { ...options.env, autoreset: "next-step" };
-      const env = await hold(makeVec(id, { ...envOptions, numEnvs, seed } as NamedOptions));
-      const evalEnv = await hold(makeVec(id, { ...envOptions, numEnvs: evalEnvs, seed } as NamedOptions));
-      const ppo = await hold(Ppo.create(env, { ...defaults.config, ...options.config, seed, totalSteps: steps }));
-      return new TrainingRun(ppo, evalEnv, settings);
-    } catch (error) {
-      for (const one of held) await one[Symbol.asyncDispose]();
-      throw error;
-    }
+    const settings = settle(id, options);
+    const config = { ...runDefaults(id).config, ...options.config };
+    const envOptions = options.env ?? {};
+    return new TrainingRun(await make(id, settings, config, envOptions), settings, config, envOptions);
+  }
+
+  get ppo(): Ppo {
+    return this.#held.ppo;
+  }
+
+  get env(): VectorEnv {
+    return this.#held.env;
   }
 
   /** Bytes that the run holds on the device. */
   get bytes(): number {
-    return this.env.plan.totalBytes + this.#evalEnv.plan.totalBytes + this.ppo.plan.totalBytes;
+    const { env, evalEnv, ppo } = this.#held;
+    return env.plan.totalBytes + evalEnv.plan.totalBytes + ppo.plan.totalBytes;
   }
 
-  /** Trains to the end, telling of every update. */
-  async train(onProgress: (progress: TrainProgress) => void): Promise<TrainResult> {
-    const { ppo } = this;
-    const { steps, evalEvery, until } = this.settings;
-    const begin = performance.now();
-    const seconds = () => (performance.now() - begin) / 1000;
-    let evaluation: Evaluation | undefined;
+  /** Goes on from a state of this run or of an equal one. Throws `bad-snapshot` where it does not fit. */
+  async resume(state: RunState): Promise<void> {
+    await this.#restore(state);
+    const { iteration, envSteps } = state.snapshot;
+    this.#before = { seconds: state.seconds, envSteps };
+    this.#told = this.#saved = iteration;
+  }
 
+  async #restore(state: RunState): Promise<void> {
+    await this.ppo.restore(state.snapshot);
+    this.#evaluation = state.evaluation;
+    this.#last = state;
+  }
+
+  /** Ends the run after the update under way, with a checkpoint. `train` throws `stopped`. */
+  stop(): void {
+    this.#stopping = true;
+  }
+
+  /**
+   * Trains to the end, telling of every update once. Where the device is lost for the first time the run goes on by
+   * itself on a new one, from the last copy on the host, to the same bits.
+   * @throws CorralError stopped; DeviceLostError where the device is lost again; what `Ppo.iterate` throws
+   */
+  async train(listener: TrainListener = {}): Promise<TrainResult> {
+    const begin = performance.now();
+    const seconds = () => this.#before.seconds + (performance.now() - begin) / 1000;
     for (;;) {
-      const [before, envSteps] = [seconds(), ppo.envSteps];
-      const metrics = await ppo.iterate();
-      const envStepsPerSec = (ppo.envSteps - envSteps) / (seconds() - before);
-      const isLast = ppo.envSteps >= steps;
-      const evaluated = isLast || ppo.iteration % evalEvery === 0;
-      if (evaluated) evaluation = await this.evaluate();
-      const left = Math.max(0, steps - ppo.envSteps);
-      const secondsLeft = (left / Math.max(1, ppo.envSteps)) * seconds();
-      const { iteration } = ppo;
-      onProgress({
-        envSteps: ppo.envSteps,
-        steps,
-        iteration,
-        seconds: seconds(),
-        envStepsPerSec,
-        secondsLeft,
-        metrics,
-        evaluation,
-        evaluated,
-      });
-      const reached = until === undefined ? undefined : (evaluation?.meanReturn ?? -Infinity) >= until;
-      if (evaluation && (isLast || reached)) {
-        return { envSteps: ppo.envSteps, seconds: seconds(), iterations: iteration, evaluation, reached };
+      try {
+        return await this.#updates(listener, seconds);
+      } catch (error) {
+        if (!(error instanceof DeviceLostError) || this.settings.snapshotEvery === 0 || this.#losses > 0) throw error;
+        await this.#recover(error, listener);
       }
     }
   }
 
-  /** One episode of each evaluation world, with the most likely actions. */
-  evaluate(): Promise<Evaluation> {
-    return this.ppo.evaluate(this.#evalEnv, { seed: EVAL_SEED + this.settings.seed });
+  async #updates(listener: TrainListener, seconds: () => number): Promise<TrainResult> {
+    const { steps, evalEvery, until, checkpointEvery, snapshotEvery } = this.settings;
+    const { ppo } = this;
+    const isDue = (every: number) => every > 0 && ppo.iteration % every === 0;
+    const isSolved = () => until !== undefined && (this.#evaluation?.meanReturn ?? -Infinity) >= until;
+    const atEnd = () => ppo.envSteps >= steps || isSolved();
+
+    // a run that goes on where it had ended has nothing left to do
+    for (let ended = ppo.iteration > 0 && atEnd(); !ended;) {
+      const [before, envSteps] = [seconds(), ppo.envSteps];
+      const metrics = await ppo.iterate();
+      const envStepsPerSec = (ppo.envSteps - envSteps) / (seconds() - before);
+      const evaluated = ppo.envSteps >= steps || isDue(evalEvery);
+      if (evaluated) this.#evaluation = await this.evaluate();
+      ended = ppo.envSteps >= steps || (evaluated && isSolved());
+
+      if (ppo.iteration > this.#told) {
+        this.#told = ppo.iteration;
+        const done = ppo.envSteps - this.#before.envSteps;
+        const secondsLeft = (Math.max(0, steps - ppo.envSteps) / done) * (seconds() - this.#before.seconds);
+        const where = { envSteps: ppo.envSteps, steps, iteration: ppo.iteration, seconds: seconds() };
+        listener.onProgress?.({
+          ...where,
+          envStepsPerSec,
+          secondsLeft,
+          metrics,
+          evaluation: this.#evaluation,
+          evaluated,
+        });
+      }
+
+      const saves = (ended || this.#stopping || isDue(checkpointEvery)) && ppo.iteration > this.#saved;
+      if (saves || isDue(snapshotEvery)) {
+        this.#last = { snapshot: await ppo.snapshot(), seconds: seconds(), evaluation: this.#evaluation };
+        if (saves) listener.onCheckpoint?.(this.#last);
+        if (saves) this.#saved = ppo.iteration;
+      }
+      if (this.#stopping && !ended) {
+        throw new CorralError("stopped", `the run was stopped after update ${ppo.iteration}.`, {
+          iteration: ppo.iteration,
+        });
+      }
+    }
+
+    const evaluation = (this.#evaluation ??= await this.evaluate());
+    const reached = until === undefined ? undefined : evaluation.meanReturn >= until;
+    return { envSteps: ppo.envSteps, seconds: seconds(), iterations: ppo.iteration, evaluation, reached };
   }
 
-  async close(): Promise<void> {
-    await this.ppo.close();
-    await this.#evalEnv.close();
-    await this.env.close();
+  /** The same run on a new device, where the last copy on the host left it. */
+  async #recover(loss: DeviceLostError, { onEvent }: TrainListener): Promise<void> {
+    this.#losses++;
+    await release(this.#held).catch(() => {});
+    // a device that was handed in is gone
+    const { device: _, ...env } = this.envOptions as { device?: unknown };
+    this.#held = await make(this.id, this.settings, this.#config, env);
+    if (this.#last) await this.#restore(this.#last);
+    else this.#evaluation = undefined;
+    const { iteration } = this.ppo;
+    const message = `the device was lost after update ${this.#told} (${loss.message}); the run goes on from update ${iteration} on ${this.env.deviceName}`;
+    onEvent?.({ event: "device-lost", iteration: this.#told, message });
+  }
+
+  /** One episode of each evaluation world, with the most likely actions. */
+  evaluate(): Promise<Evaluation> {
+    return this.ppo.evaluate(this.#held.evalEnv, { seed: EVAL_SEED + this.settings.seed });
+  }
+
+  close(): Promise<void> {
+    return release(this.#held);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

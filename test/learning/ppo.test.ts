@@ -9,7 +9,7 @@ test.each([
 ])("$id to $until", async ({ id, until, steps }) => {
   await using run = await TrainingRun.create(id, { seed: 1, steps, until });
   const returns: number[] = [];
-  const result = await run.train(({ metrics }) => returns.push(metrics.episodeReturn));
+  const result = await run.train({ onProgress: ({ metrics }) => returns.push(metrics.episodeReturn) });
   expect(result.reached).toBe(true);
   expect(result.envSteps).toBeLessThanOrEqual(steps);
   // it knew nothing before

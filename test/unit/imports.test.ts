@@ -21,7 +21,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   rl: ["core", "gpu", "memory"],
   io: ["core"],
   export: ["core", "rl", "io"],
-  runs: [...BELOW_ENV, "env", "forensics", "rl", "io"],
+  runs: [...BELOW_ENV, "record", "env", "forensics", "rl", "io"],
 };
 
 /** What environments may use: the doors of the folders, and the words that a task's terms are written in. */

@@ -1,0 +1,44 @@
+// files that are whole or not there, also where the process is killed or the machine stops
+import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+
+const PARTIAL = /^\..*\.partial-\d+$/;
+
+/** Writes a file beside its place, then renames it into it; both are on the disk when this returns. Throws what the file system throws; then nothing is left. */
+export function writeWhole(path: string, bytes: Uint8Array): void {
+  const partial = join(dirname(path), `.${basename(path)}.partial-${process.pid}`);
+  try {
+    const file = openSync(partial, "w");
+    try {
+      for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(partial, path);
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw error;
+  }
+  syncFolder(dirname(path));
+}
+
+/** A name is on the disk once its folder is. */
+function syncFolder(folder: string): void {
+  if (process.platform === "win32") return;
+  const opened = openSync(folder, "r");
+  try {
+    fsyncSync(opened);
+  } finally {
+    closeSync(opened);
+  }
+}
+
+/** Removes what writers that were killed left in a folder. */
+export function removePartial(folder: string): void {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder)) if (PARTIAL.test(name)) rmSync(join(folder, name), { force: true });
+}
+
+/** Why the file system refused, in a word: `ENOSPC`. */
+export const reasonOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? (error as Error).message;

@@ -1,0 +1,66 @@
+/** The checkpoints of a run: the last few, each whole or not there. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { CorralError } from "../core/errors.ts";
+import { removePartial, writeWhole } from "../io/write-whole.ts";
+import { decodeCheckpoint, type Checkpoint } from "./checkpoint.ts";
+
+export const CHECKPOINTS = "checkpoints";
+/** How many are kept: where the last cannot be read there is one before it. */
+const KEPT = 3;
+const NAME = /^update-(\d+)\.safetensors$/;
+
+const nameOf = (iteration: number): string => `update-${String(iteration).padStart(8, "0")}.safetensors`;
+
+/** Paths of a run's checkpoints, the newest first. */
+export function listCheckpoints(run: string): string[] {
+  const folder = join(run, CHECKPOINTS);
+  if (!existsSync(folder)) return [];
+  const updateOf = (name: string) => Number(NAME.exec(name)![1]);
+  const names = readdirSync(folder).filter((name) => NAME.test(name));
+  return names.sort((a, b) => updateOf(b) - updateOf(a)).map((name) => join(folder, name));
+}
+
+/** Writes one, then removes those that are too many. Returns its path. Throws what the file system throws; the others are as they were. */
+export function saveCheckpoint(run: string, iteration: number, bytes: Uint8Array): string {
+  const folder = join(run, CHECKPOINTS);
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, nameOf(iteration));
+  writeWhole(path, bytes);
+  removePartial(folder);
+  for (const old of listCheckpoints(run).slice(KEPT)) rmSync(old, { force: true });
+  return path;
+}
+
+/**
+ * The newest checkpoint of a run that can be read, and what was wrong with newer ones.
+ * @throws CorralError no-checkpoint, checkpoint-newer; checkpoint-corrupt where none can be read
+ */
+export function lastCheckpoint(run: string): {
+  readonly checkpoint: Checkpoint;
+  readonly damaged: readonly CorralError[];
+} {
+  const paths = listCheckpoints(run);
+  if (paths.length === 0) {
+    throw new CorralError(
+      "no-checkpoint",
+      `${run} holds no checkpoint. Pass the folder of a run that corral train has made; it may have ended before its first one.`,
+      { run },
+    );
+  }
+  const damaged: CorralError[] = [];
+  for (const path of paths) {
+    try {
+      return { checkpoint: decodeCheckpoint(readFileSync(path), path), damaged };
+    } catch (error) {
+      if (!(error instanceof CorralError) || error.code !== "checkpoint-corrupt") throw error;
+      damaged.push(error);
+    }
+  }
+  throw damaged[0];
+}
+
+/** Removes checkpoints that are newer than an update: they were damaged, and the run goes on from before them. */
+export function dropCheckpointsAfter(run: string, iteration: number): void {
+  for (const path of listCheckpoints(run)) if (path > join(run, CHECKPOINTS, nameOf(iteration))) rmSync(path);
+}

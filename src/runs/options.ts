@@ -1,0 +1,93 @@
+/** Settings of a run by name, beside the hyperparameters: what flags and flat config files may say. */
+import { CorralError } from "../core/errors.ts";
+import { nearest } from "../core/names.ts";
+import { PPO_OPTIONS } from "../rl/config.ts";
+import type { TrainOptions } from "./train.ts";
+
+interface Row {
+  readonly doc: string;
+  /** The least integer; left out for any number. */
+  readonly least?: number;
+}
+
+export const RUN_OPTIONS = {
+  numEnvs: { least: 1, doc: "worlds" },
+  steps: { least: 1, doc: "env steps of the whole run" },
+  seed: { least: 0, doc: "of start states, parameters, actions and the order of samples" },
+  until: { doc: "end once an evaluation's mean return is at least this" },
+  evalEvery: { least: 1, doc: "updates between two evaluations" },
+  evalEnvs: { least: 1, doc: "worlds of an evaluation, one episode each, with the most likely actions" },
+  checkpointEvery: { least: 0, doc: "updates between two checkpoints [20]; 0: only at the end" },
+  snapshotEvery: {
+    least: 0,
+    doc: "updates between two copies on the host, from which the run goes on if the device is lost [10]; 0: none",
+  },
+} as const satisfies Record<string, Row>;
+
+/** Options of the environments that have a name of their own; others are `set.NAME`. */
+const ENV_OPTIONS = ["adapter", "budget"];
+const SET = "set.";
+/** Which run it is: what learns what, and the file of the task where it is the user's own. */
+const IDENTITY = ["env", "algo", "task"];
+
+export const SETTING_NAMES = [...Object.keys(RUN_OPTIONS), ...Object.keys(PPO_OPTIONS)];
+const NAMES = [...SETTING_NAMES, ...ENV_OPTIONS, ...IDENTITY];
+
+/** What may change when a run goes on: none of it changes a bit of an update, `steps` aside, which a schedule may heed. */
+const FREE = new Set(["steps", "until", "evalEvery", "evalEnvs", "checkpointEvery", "snapshotEvery", ...ENV_OPTIONS]);
+
+export const isFree = (name: string): boolean => FREE.has(name);
+
+export const flagOf = (name: string): string =>
+  name === "numEnvs" ? "envs" : name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+export const show = (value: unknown): string => (Array.isArray(value) ? value.join(",") : String(value));
+
+/**
+ * Sorts values by name into those of the run, of the learner and of the environments.
+ * @throws CorralError bad-config with the nearest names
+ */
+export function trainOptions(values: Readonly<Record<string, unknown>>): TrainOptions {
+  const run: Record<string, unknown> = {};
+  const config: Record<string, unknown> = {};
+  const env: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(values)) {
+    if (IDENTITY.includes(name)) continue;
+    if (name.startsWith(SET)) env[name.slice(SET.length)] = value;
+    else if (ENV_OPTIONS.includes(name)) env[name] = value;
+    else if (Object.hasOwn(RUN_OPTIONS, name)) run[name] = checked(name, value);
+    else if (Object.hasOwn(PPO_OPTIONS, name)) config[name] = value;
+    else {
+      const near = nearest(name, NAMES);
+      const hint = near.length > 0 ? `nearest: ${near.join(", ")}` : "corral train --help lists them";
+      throw new CorralError("bad-config", `"${name}" of the config file is no setting; ${hint}.`, { name });
+    }
+  }
+  return { ...run, config, env };
+}
+
+function checked(name: string, value: unknown): unknown {
+  const { least }: Row = RUN_OPTIONS[name as keyof typeof RUN_OPTIONS];
+  const isGood =
+    least === undefined ? typeof value === "number" : Number.isSafeInteger(value) && (value as number) >= least;
+  if (isGood) return value;
+  const want = least === undefined ? "a number" : `an integer of at least ${least}`;
+  throw new CorralError("bad-config", `--${flagOf(name)} is '${show(value)}': pass ${want}.`, { name, value });
+}
+
+/** Options of environments as they are in a flat config. */
+export const envConfig = (env: object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(env).map(([name, value]) => [ENV_OPTIONS.includes(name) ? name : SET + name, value as unknown]),
+  );
+
+/** Settings that two configs differ in and that a run cannot change on its way, as text. */
+export function differences(
+  before: Readonly<Record<string, unknown>>,
+  now: Readonly<Record<string, unknown>>,
+): string[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(now)]);
+  return [...names]
+    .filter((name) => !isFree(name) && JSON.stringify(before[name]) !== JSON.stringify(now[name]))
+    .map((name) => `${name} was ${show(before[name] ?? "not given")} and is ${show(now[name] ?? "not given")}`);
+}

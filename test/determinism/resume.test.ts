@@ -1,0 +1,89 @@
+/** A training run that was cut off and goes on is the uninterrupted run: parameters, moments, worlds, log. */
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, describe, expect, test } from "vitest";
+import "../../envs/index.ts";
+import { lastCheckpoint, listCheckpoints } from "../../src/runs/checkpoints.ts";
+import { LOG_FILE } from "../../src/runs/folder.ts";
+import { corralInside } from "../support/cli-inside.ts";
+import { ROOT } from "../support/imports.ts";
+import { bitsOf, cutAfter, CutOff, logOf, TINY, trainInto, UPDATES, wordsOf } from "../support/runs.ts";
+
+const root = mkdtempSync(join(tmpdir(), "corral-resume-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+describe.each(["InvertedPendulum-v5", "CartPole"])("%s", (id) => {
+  test("a run that was cut off goes on to the same bits", async () => {
+    const [whole, cut] = [join(root, `whole-${id}`), join(root, `cut-${id}`)];
+    const env = { reset_noise_scale: 0.02 };
+    const options =
+      id === "CartPole" ? TINY : { ...TINY, env, config: { ...TINY.config, schedule: "adaptive", targetKl: 0.01 } };
+    await trainInto(whole, id, options);
+    await expect(trainInto(cut, id, options, cutAfter(8))).rejects.toThrow(CutOff);
+    expect(logOf(cut)).toHaveLength(8);
+
+    const { code, stdout, stderr } = await corralInside(["train", "--resume", cut]);
+    expect(code, stderr).toBe(0);
+    expect(stdout).toContain("goes on after update 5, 320 env steps");
+    expect(bitsOf(cut)).toEqual(bitsOf(whole));
+    expect(
+      bitsOf(cut)
+        .filter((line) => !line.end)
+        .map(({ iteration }) => iteration),
+    ).toEqual(Array.from({ length: UPDATES }, (_, i) => i + 1));
+    expect(logOf(cut)[5]).toMatchObject({ event: "resumed", iteration: 5 });
+    expect(wordsOf(cut)).toEqual(wordsOf(whole));
+    expect([...lastCheckpoint(cut).checkpoint.policy.keys()]).toContain("policy.0.weight");
+
+    // there is nothing left to do, and more where more is asked for
+    expect((await corralInside(["train", "--resume", cut, "--json"])).code).toBe(0);
+    expect(bitsOf(cut)).toEqual(bitsOf(whole));
+    const more = await corralInside(["train", "--resume", cut, "--steps", String(64 * (UPDATES + 1))]);
+    expect(more.code, more.stderr).toBe(0);
+    expect(logOf(cut).at(-1)).toMatchObject({ end: true, iterations: UPDATES + 1 });
+  });
+});
+
+const KILLS = 3;
+
+test("kill -9 at any moment loses at most an interval, and never the last good checkpoint", async () => {
+  const [whole, folder] = [join(root, "whole"), join(root, "killed")];
+  const updates = 100;
+  const flags = "--envs 8 --rollout-steps 8 --hidden 8 --eval-envs 2 --eval-every 500 --checkpoint-every 2".split(" ");
+  const args = ["train", "CartPole", ...flags, "--steps", String(64 * updates)];
+  expect((await corralInside([...args, "--out", whole])).code).toBe(0);
+
+  let reached = 0;
+  for (let kill = 0; kill < KILLS; kill++) {
+    const child = spawn(
+      process.execPath,
+      [join(ROOT, "bin/corral.js"), ...(kill === 0 ? [...args, "--out", folder] : ["train", "--resume", folder])],
+      { cwd: ROOT, stdio: "ignore" },
+    );
+    const ended = new Promise((resolve) => child.on("close", resolve));
+    const log = join(folder, LOG_FILE);
+    const size = () => (existsSync(log) ? statSync(log).size : 0);
+    const before = size();
+    while (size() <= before + 2000 && child.exitCode === null) await sleep(5);
+    await sleep(Math.random() * 100);
+    child.kill("SIGKILL");
+    await ended;
+
+    const logged = logOf(folder).length === 0 ? 0 : Math.max(...iterationsOf(folder));
+    const { checkpoint, damaged } = lastCheckpoint(folder);
+    expect(damaged).toEqual([]);
+    expect(checkpoint.about.iteration).toBeGreaterThanOrEqual(Math.max(reached, logged - 3));
+    expect(listCheckpoints(folder).length).toBeLessThanOrEqual(4);
+    reached = checkpoint.about.iteration;
+  }
+  expect(reached).toBeLessThan(updates);
+  expect((await corralInside(["train", "--resume", folder])).code).toBe(0);
+  expect(bitsOf(folder)).toEqual(bitsOf(whole));
+  expect(wordsOf(folder)).toEqual(wordsOf(whole));
+});
+
+/** Updates in the log of a run that was killed, whose last line may be cut off. */
+const iterationsOf = (folder: string): number[] => logOf(folder).map(({ iteration }) => iteration as number);

@@ -1,0 +1,143 @@
+/** Checkpoints on bad disks, cut off, altered, of other runs: told in words, and the run goes on where it can. */
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import "../../envs/index.ts";
+import { decodeSafetensors, encodeSafetensors } from "../../src/io/safetensors.ts";
+import { CHECKPOINTS, lastCheckpoint, listCheckpoints } from "../../src/runs/checkpoints.ts";
+import { CONFIG_FILE } from "../../src/runs/folder.ts";
+import { corralInside } from "../support/cli-inside.ts";
+import { bitsOf, TINY, trainInto, UPDATES } from "../support/runs.ts";
+
+const disk = vi.hoisted(() => ({ room: Infinity }));
+vi.mock("node:fs", async (original) => {
+  const fs = await original<typeof import("node:fs")>();
+  const writeSync = ((file: number, bytes: Uint8Array, at: number) => {
+    disk.room -= bytes.length - at;
+    if (disk.room < 0) throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+    return fs.writeSync(file, bytes, at);
+  }) as typeof fs.writeSync;
+  return { ...fs, writeSync };
+});
+
+const root = mkdtempSync(join(tmpdir(), "corral-checkpoints-"));
+const good = join(root, "good");
+beforeAll(async () => {
+  await trainInto(good, "CartPole", { ...TINY, evalEvery: 100, checkpointEvery: 4 });
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+/** A copy of the good run, to be spoilt. */
+function copyOf(name: string): string {
+  const folder = join(root, name);
+  cpSync(good, folder, { recursive: true });
+  return folder;
+}
+
+test("every cut and every altered byte is noticed", () => {
+  const folder = copyOf("cut");
+  const [last, ...older] = listCheckpoints(folder);
+  expect(older).toHaveLength(2);
+  const bytes = readFileSync(last);
+  const noticed = () => {
+    const { checkpoint, damaged } = lastCheckpoint(folder);
+    expect(damaged).toMatchObject([{ code: "checkpoint-corrupt" }]);
+    expect(checkpoint.path).toBe(older[0]);
+  };
+  for (const length of [0, 7, 8, 100, bytes.length - 1]) {
+    writeFileSync(last, bytes);
+    truncateSync(last, length);
+    noticed();
+  }
+  for (let at = 0; at < bytes.length; at += Math.ceil(bytes.length / 97)) {
+    const altered = Uint8Array.from(bytes);
+    altered[at] ^= 1 << (at % 8);
+    writeFileSync(last, altered);
+    noticed();
+  }
+});
+
+test("a damaged checkpoint: the run goes on from the one before it, and says so", async () => {
+  const folder = copyOf("damaged");
+  truncateSync(listCheckpoints(folder)[0], 1000);
+  const { code, stdout } = await corralInside(["train", "--resume", folder]);
+  expect(code).toBe(0);
+  expect(stdout).toContain("is damaged: ");
+  expect(stdout).toContain("goes on after update 8, 512 env steps");
+  expect(bitsOf(folder)).toEqual(bitsOf(good));
+
+  for (const path of listCheckpoints(folder)) truncateSync(path, 1000);
+  const { stderr, code: ended } = await corralInside(["train", "--resume", folder]);
+  expect([ended, stderr]).toEqual([2, expect.stringContaining("[checkpoint-corrupt]")]);
+});
+
+test("what does not fit is refused in words", async () => {
+  const newer = copyOf("newer");
+  const [last] = listCheckpoints(newer);
+  const { tensors, metadata } = decodeSafetensors(readFileSync(last), last);
+  writeFileSync(last, encodeSafetensors(Object.fromEntries(tensors), { ...metadata, version: "2" }));
+
+  const other = copyOf("other");
+  const config = JSON.parse(readFileSync(join(other, CONFIG_FILE), "utf8")) as object;
+  writeFileSync(
+    join(other, CONFIG_FILE),
+    JSON.stringify({ ...config, "set.sutton_barto_reward": true, learningRate: 0.5 }),
+  );
+
+  const empty = copyOf("empty");
+  rmSync(join(empty, CHECKPOINTS), { recursive: true });
+
+  const cases: [string[], string][] = [
+    [[newer], "has version 2 of the format"],
+    [[other], "learningRate was"],
+    [[empty], "[no-checkpoint]"],
+    [[join(root, "none")], "[no-run]"],
+    [[good, "CartPole"], "takes the environment from"],
+    [[good, "--seed", "4"], "takes --seed from"],
+    [[good, "--out", "x"], "takes --out from"],
+  ];
+  for (const [args, text] of cases) {
+    const { code, stderr } = await corralInside(["train", "--resume", ...args]);
+    expect(stderr, args.join(" ")).toContain(text);
+    expect(code).toBe(2);
+  }
+  expect((await corralInside(["train", "--resume", newer])).stderr).not.toContain("goes on");
+});
+
+test("a full disk: the run goes on, says what was not written, and writes the log when there is room", async () => {
+  const folder = join(root, "full");
+  const options = { ...TINY, evalEvery: 100, checkpointEvery: 4 };
+  const said = await trainInto(folder, "CartPole", options, (iteration) => {
+    if (iteration === 2) disk.room = 100;
+    if (iteration === 9) disk.room = Infinity;
+  });
+  expect(said.join("\n")).toContain("checkpoint of update 4 was not written");
+  expect(said.join("\n")).toContain("(ENOSPC); the run goes on");
+  expect(said.filter((line) => line.startsWith("the checkpoint"))).toHaveLength(1);
+  expect(said.filter((line) => line.startsWith("the log"))).toHaveLength(1);
+  expect(readdirSync(join(folder, CHECKPOINTS))).toEqual([`update-000000${UPDATES}.safetensors`]);
+  expect(bitsOf(folder)).toEqual(bitsOf(good));
+});
+
+test("a folder that cannot be written: refused at the start, told later on", async () => {
+  const file = join(root, "file");
+  writeFileSync(file, "");
+  await expect(trainInto(join(file, "run"), "CartPole")).rejects.toMatchObject({ code: "run-not-written" });
+
+  const folder = join(root, "blocked");
+  mkdirSync(folder);
+  writeFileSync(join(folder, CHECKPOINTS), "in the way");
+  const said = await trainInto(folder, "CartPole");
+  expect(said).toEqual([expect.stringContaining("the checkpoint of update 5 was not written")]);
+  expect(bitsOf(folder)).toHaveLength(UPDATES + 1);
+});
