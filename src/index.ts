@@ -106,4 +106,5 @@ export type { RecorderOptions } from "./record/options.ts";
 export { readBundle, type Bundle } from "./record/bundle.ts";
 export { replay, type ReplayReport } from "./forensics/replay.ts";
 export { bisect, type BisectReport } from "./forensics/bisect.ts";
-export { DriftMonitor, type DriftSample, type MonitorOptions } from "./forensics/drift_monitor.ts";
+export type { DriftReport, DriftSample } from "./monitor/drift.ts";
+export type { MonitorOptions } from "./monitor/options.ts";

@@ -1,5 +1,6 @@
 /** What passes between the host and the worlds of an environment: actions and requests go in, results come back. */
 import type { Plan } from "../memory/plan.ts";
+import type { DriftSample } from "../monitor/drift.ts";
 import { hostRecords, type Batch, type BatchRegion, type HostRecords } from "../sim/batch.ts";
 import type { BatchedSpace } from "./batched-space.ts";
 import { throwIfFailed } from "./failure.ts";
@@ -85,8 +86,8 @@ export class Exchange {
   }
 
   /** Says which call the results that `collect` reads next are of; `touched`: the worlds of a masked reset. */
-  expect(call: "reset" | "step", touched?: Uint8Array): void {
-    this.source = this.sourceOf(call, touched);
+  expect(call: "reset" | "step", touched?: Uint8Array, drift?: readonly DriftSample[]): void {
+    this.source = { ...this.sourceOf(call, touched), ...(drift ? { drift } : {}) };
   }
 
   /** The first world whose episode is over by the last results, or -1. */

@@ -1,4 +1,5 @@
 // what went wrong in the worlds of an environment so far
+import type { DriftReport } from "../monitor/drift.ts";
 import type { TrippedWorld } from "../record/bundle.ts";
 
 /** Failures of one kind. */
@@ -31,6 +32,8 @@ export interface HealthReport {
   readonly bundles: readonly string[];
   /** Bundles that were not written, and why. */
   readonly notWritten: readonly Missed[];
+  /** What the monitor has seen; undefined where there is none. */
+  readonly drift: DriftReport | undefined;
 }
 
 const MOST_IDS = 64;
@@ -63,7 +66,7 @@ export class Health {
     return known === undefined;
   }
 
-  report(steps: number): HealthReport {
+  report(steps: number, drift?: DriftReport): HealthReport {
     const copy = (map: ReadonlyMap<string, Open>) =>
       Object.fromEntries([...map].map(([name, c]) => [name, { ...c, ids: [...c.ids] }]));
     return {
@@ -73,6 +76,7 @@ export class Health {
       byTerm: copy(this.#byTerm),
       bundles: [...this.#bundles],
       notWritten: [...this.#notWritten.values()],
+      drift,
     };
   }
 }

@@ -1,4 +1,5 @@
 // what a call reports beside observation, reward and flags; computed when it is asked for
+import type { DriftSample } from "../monitor/drift.ts";
 import { statusNames, type StatusName } from "../sim/status.ts";
 import { RESULT, resultOffsets } from "./layout.ts";
 import { floats, type Floats, type HostRows } from "./results.ts";
@@ -32,6 +33,8 @@ export interface InfoSource {
   /** Worlds that a masked `reset` touched; undefined for all worlds. */
   touched: Uint8Array | undefined;
   call: "reset" | "step";
+  /** Checks of the drift monitor in this call. */
+  readonly drift?: readonly DriftSample[];
 }
 
 /**
@@ -151,6 +154,11 @@ export class Infos {
   /** Same-step autoreset: the infos of the steps that ended episodes; undefined where none did. */
   get final_info(): Infos | undefined {
     return this.source.finalObs && !this.final && this.ended() ? new Infos(this.source, true) : undefined;
+  }
+
+  /** Worlds of the monitor beside MuJoCo in this step; undefined where none was checked. */
+  get drift(): readonly DriftSample[] | undefined {
+    return this.source.drift;
   }
 
   /** The status word of a world: what went wrong in this step, one bit each. */

@@ -4,15 +4,20 @@ import { timed } from "../core/spans.ts";
 import { shareDevice } from "../gpu/shared-device.ts";
 import type { Plan } from "../memory/plan.ts";
 import { loadModel } from "../model/model.ts";
-import { planOf, type PlanContext, type PlannedBatch } from "../sim/batch.ts";
+import { DriftMonitor } from "../monitor/drift.ts";
+import { monitorSettings } from "../monitor/options.ts";
+import { planOf, type Batch, type PlanContext, type PlannedBatch } from "../sim/batch.ts";
 import { writePlaces } from "../record/recorder.ts";
 import { readTuning } from "../sim/tuning.ts";
 import { placeBatch, planContext } from "../sim/device.ts";
 import { defineEnv } from "./batch-spec.ts";
-import { settingsOf, worldIdsOf, type VecOptions } from "./options.ts";
+import { settingsOf, worldIdsOf, type Settings, type VecOptions } from "./options.ts";
 import { writeFirstStates } from "./first-states.ts";
 import { taskOf } from "./registry.ts";
 import type { Task } from "./task.ts";
+import type { EnvSpec } from "./kernel.ts";
+import { PER_WORLD, STATES } from "./layout.ts";
+import { ownNumbers } from "./shape.ts";
 import { TaskParams } from "./task-params.ts";
 import { VectorEnv } from "./vector-env.ts";
 
@@ -65,11 +70,23 @@ export async function makeVec(env: string | Task, given: object): Promise<Vector
     const initial = Object.fromEntries(definition.spec.shape.params.map((p) => [p.name, p.initial]));
     params.check(vec.params ?? {});
     await params.set({ ...initial, ...vec.params });
-    return new VectorEnv(definition.spec, batch, settings, params, again);
+    return new VectorEnv(definition.spec, batch, settings, params, await monitorOf(definition.spec, batch, vec), again);
   } catch (error) {
     await batch.close();
     throw error;
   }
+}
+
+async function monitorOf(spec: EnvSpec, batch: Batch, vec: Settings<object>["vec"]): Promise<DriftMonitor | undefined> {
+  const { monitor, frameSkip, device } = vec;
+  if (!monitor) return undefined;
+  const { model, shape } = spec;
+  const names = batch.planned.plan.arenas.map(({ name }) => name);
+  const arenas = [...STATES.filter((name) => names.includes(name)), "action"];
+  const precision = device === "cpu-f64" ? "f64" : "f32";
+  const of = { batch, model, frameSkip, arenas, own: ownNumbers(shape), ownField: PER_WORLD, precision } as const;
+  // a batch that was shrunk has fewer worlds than were asked for
+  return DriftMonitor.create(of, monitorSettings(monitor, batch.planned.plan.numEnvs)!);
 }
 
 /**

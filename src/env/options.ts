@@ -5,6 +5,7 @@ import { withOptions, type Model, type OptionOverrides } from "../model/model.ts
 import type { PlacementOptions } from "../sim/device.ts";
 import { unrollByDefault } from "../sim/policy.ts";
 import { Status } from "../sim/status.ts";
+import { monitorSettings, type MonitorOptions, type MonitorSettings } from "../monitor/options.ts";
 import { recorderSettings, type RecorderOptions, type RecorderSettings } from "../record/options.ts";
 import { MOST_TRIPS, type Trip } from "./trips.ts";
 import type { ActionOptions } from "./action-options.ts";
@@ -45,6 +46,8 @@ export interface VecOptions extends PlacementOptions, OptionOverrides {
   readonly copy?: boolean;
   /** What is kept of the last control steps, to write a bundle of worlds that fail. Default: see `RecorderOptions`. */
   readonly recorder?: boolean | RecorderOptions;
+  /** Worlds that run beside MuJoCo in float64, a control step of `step` now and then. Default: none. */
+  readonly monitor?: MonitorOptions;
   /** Conditions that trip the recorder beside failures, 8 at most: `{ name: "fast", when: "qvel(joint.slide) > 5" }`. */
   readonly trip?: readonly Trip[];
   /** First values of the task's parameters, other than its own; see `setParams`. */
@@ -79,6 +82,7 @@ const VEC_NAMES = [
   "reward",
   "snapshotEvery",
   "recorder",
+  "monitor",
   "trip",
   "device",
   "adapter",
@@ -104,7 +108,7 @@ export interface Settings<O extends object> {
       | "copy"
       | "trip"
     >
-  > & { readonly recorder: RecorderSettings | undefined } & Pick<
+  > & { readonly recorder: RecorderSettings | undefined; readonly monitor: MonitorSettings | undefined } & Pick<
       VecOptions,
       | "nconmax"
       | "worldIds"
@@ -255,6 +259,7 @@ function checkVec<O extends object>(
     unroll: flagOf("unroll", given.unroll ?? unrollByDefault(model)),
     copy: flagOf("copy", given.copy ?? false),
     recorder: recorderSettings(given.recorder, numEnvs),
+    monitor: monitorSettings(given.monitor, numEnvs),
     trip: checkTrips(given.trip ?? []),
     ...(nconmax === undefined ? {} : { nconmax: count("nconmax", nconmax, 2 ** 20) }),
     ...(worldIds === undefined ? {} : { worldIds: checkWorldIds(worldIds, numEnvs) }),

@@ -4,6 +4,7 @@ import { loop, param } from "../trace/control.ts";
 import { trace } from "../trace/graph.ts";
 import { toI32, toU32, type Scalar } from "../trace/scalar.ts";
 import { fieldSize, fieldsOf, type FieldName } from "../model/fields.ts";
+import type { ModelChange } from "../model/changes.ts";
 import type { Model } from "../model/model.ts";
 import { APPLIED, type AppliedForce } from "../sim/state.ts";
 import { dataView, modelView, type DataView } from "../sim/view.ts";
@@ -157,6 +158,12 @@ function early<O extends object, T>(place: string, model: Model, scene: Scene<O>
 function checkControl<O extends object>(traced: TracedTask<O>, model: Model, scene: Scene<O>): void {
   early(placeOf(traced.task, "control"), model, scene, (s) => traced.control(s));
 }
+
+/** The numbers of the model that each world has of its own, in the order in which they are kept. */
+export const ownNumbers = ({ random }: TaskShape): Omit<ModelChange, "value">[] => [
+  ...random.entries.map(({ field, index }) => ({ field, index, derived: false })),
+  ...random.derived.map(({ field, index }) => ({ field, index, derived: true })),
+];
 
 /** The forces that events apply; their sizes are checked. */
 function forcesOf<O extends object>({ task }: TracedTask<O>, model: Model, scene: Scene<O>): AppliedForce[] {

@@ -167,6 +167,7 @@ export abstract class TimeTravel<E extends Restorable> {
       numEnvs: worlds.length,
       worldIds: ids,
       shards: 1,
+      monitor: undefined,
       recorder: recorder ?? (own ? { ...own, worlds: "all" } : false),
     };
     return this.#from({ ...snapshot, batch }, changes);

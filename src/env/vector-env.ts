@@ -5,6 +5,7 @@
 import { CorralError } from "../core/errors.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { Model } from "../model/model.ts";
+import type { DriftMonitor } from "../monitor/drift.ts";
 import type { Batch } from "../sim/batch.ts";
 import { Gate } from "../core/gate.ts";
 import { SnapshotKeeper } from "../sim/snapshot.ts";
@@ -69,6 +70,7 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
     batch: Batch,
     settings: Settings<object>,
     params: TaskParams,
+    monitor: DriftMonitor | undefined,
     again: (changes: object) => Promise<VectorEnv>,
   ) {
     super();
@@ -89,7 +91,7 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
     this.observationSpace = new BatchedSpace(this.singleObservationSpace, this.numEnvs);
 
     this.exchange = new Exchange(spec, batch, vec, this.actionSpace, this.worldIds);
-    this.watch = new Watch(spec, batch, settings, this.worldIds);
+    this.watch = new Watch(spec, batch, settings, this.worldIds, monitor);
     this.state = new WorldState(batch, spec.shape);
     this.gpu = gpuViews(batch, spec.shape.nobs, spec.action);
     this.params = params;
@@ -174,8 +176,10 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
     if (!onGpu) this.exchange.takeActions(actions as HostValues);
     return this.gate.exclusive("step", async () => {
       if (!onGpu) await this.exchange.sendActions();
+      const peeks = await this.watch.beforeCheck(this.stepCount);
       this.batch.run(...this.watch.before(this.stepCount), "step");
       this.stepped(1);
+      if (peeks) this.exchange.expect("step", undefined, await this.watch.check(peeks, this.stepCount));
       if (readback) return this.collect();
       return this.keepPace();
     });
@@ -328,7 +332,10 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
 
   /** Gives all memory back, once the call in flight and reads have completed. Calling it again returns the same promise. */
   close(): Promise<void> {
-    return this.gate.close(() => this.batch.close());
+    return this.gate.close(async () => {
+      this.watch.close();
+      await this.batch.close();
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -2,6 +2,8 @@
 import { CorralError } from "../core/errors.ts";
 import { writeBundle, type BundleParts, type EnvFacts, type TrippedWorld } from "../record/bundle.ts";
 import { Recorder } from "../record/recorder.ts";
+import type { DriftMonitor, DriftSample } from "../monitor/drift.ts";
+import type { Peek } from "../monitor/peek.ts";
 import { locateWorld } from "../memory/shards.ts";
 import type { Batch } from "../sim/batch.ts";
 import { statusNames } from "../sim/status.ts";
@@ -10,14 +12,18 @@ import type { EnvSpec } from "./kernel.ts";
 import { CONTACTS_NEEDED, RESULT, resultOffsets, STATES } from "./layout.ts";
 import { NON_FINITE, OVERFLOW, type Settings } from "./options.ts";
 import type { HostRows } from "./results.ts";
+import { ownNumbers } from "./shape.ts";
 import type { Space } from "./spaces.ts";
 import { EPOCH, FIRST_TRIP, MOST_EPOCHS, MOST_TERMS } from "./trips.ts";
 
+/** Name of what trips the recorder where a world is further from MuJoCo than the monitor's threshold. */
+const DRIFT = "drift";
 /** Kinds of failures share the bundles: each kind gets a quarter of them at most. */
 const KINDS = 4;
 
 export class Watch {
   readonly recorder: Recorder | undefined;
+  readonly #monitor: DriftMonitor | undefined;
   readonly #spec: EnvSpec;
   readonly #batch: Batch;
   readonly #settings: Settings<object>;
@@ -32,12 +38,19 @@ export class Watch {
   #unread = 0;
   #epoch = 1;
 
-  constructor(spec: EnvSpec, batch: Batch, settings: Settings<object>, worldIds: readonly number[]) {
+  constructor(
+    spec: EnvSpec,
+    batch: Batch,
+    settings: Settings<object>,
+    worldIds: readonly number[],
+    monitor: DriftMonitor | undefined,
+  ) {
     const { vec } = settings;
     this.#spec = spec;
     this.#batch = batch;
     this.#settings = settings;
     this.#worldIds = worldIds;
+    this.#monitor = monitor;
     const trips = spec.trips.reduce((bits, _, i) => bits | (FIRST_TRIP << i), 0);
     this.#triggers = NON_FINITE | (vec.onOverflow === "ignore" ? 0 : OVERFLOW) | trips;
     this.#last = new Float64Array(worldIds.length);
@@ -104,7 +117,28 @@ export class Watch {
   }
 
   health(steps: number): HealthReport {
-    return this.#health.report(steps);
+    return this.#health.report(steps, this.#monitor?.report());
+  }
+
+  /** The worlds of the monitor before a step, where it checks the step. Actions are written, the step is not queued. */
+  async beforeCheck(steps: number): Promise<readonly Peek[] | undefined> {
+    return this.#monitor?.isDue(steps) ? this.#monitor.before() : undefined;
+  }
+
+  /** What the monitor says of the step that was queued since. Worlds beyond its threshold trip the recorder. */
+  async check(before: readonly Peek[], steps: number): Promise<DriftSample[]> {
+    const samples = await this.#monitor!.after(before, steps);
+    const tripped = samples
+      .filter(({ beyond }) => beyond)
+      .map(({ world }) => ({ world, id: this.#worldIds[world], names: [DRIFT], terms: [], step: steps }));
+    for (const world of tripped) this.#health.add(world, 1);
+    if (tripped.length > 0) await this.#write(tripped, steps);
+    return samples;
+  }
+
+  /** Frees what is held beside the batch. */
+  close(): void {
+    this.#monitor?.delete();
   }
 
   /** Writes a bundle of worlds that did not fail. Returns its path; undefined where it was not written. */
@@ -225,10 +259,7 @@ export class Watch {
       rewards: shape.terms,
       observation: shape.observation,
       trips: trips.map(({ name }) => name),
-      own: [
-        ...shape.random.entries.map(({ field, index }) => ({ field, index, derived: false })),
-        ...shape.random.derived.map(({ field, index }) => ({ field, index, derived: true })),
-      ],
+      own: ownNumbers(shape),
       result: { ...RESULT, ...offsets, ...(needed < 0 ? {} : { contacts_needed: offsets.infos + needed }) },
     };
     const precision = this.#batch.adapter ? "gpu" : vec.device === "cpu-f64" ? "f64" : "f32";

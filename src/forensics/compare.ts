@@ -6,8 +6,8 @@ import { unsupportedFeatures, type UnsupportedFeature } from "../model/supported
 import type { PlacementOptions } from "../sim/device.ts";
 import { createSimulation, type Simulation } from "../sim/simulation.ts";
 import { statusNames } from "../sim/status.ts";
-import { distance, spreadOf, type Spread } from "./measure.ts";
-import { MuJoCoWorld } from "./mujoco_world.ts";
+import { distance, spreadOf, type Spread } from "../monitor/measure.ts";
+import { MuJoCoWorld } from "../monitor/mujoco_world.ts";
 import { COMPARED, type Compared, oneStep, outputsOf } from "./one_step.ts";
 import { rollout, type RolloutDrift, RolloutRecorder } from "./rollout.ts";
 import { trajectory, type Divergence, type Sample } from "./trajectory.ts";

@@ -4,7 +4,8 @@ import type { Plan } from "../memory/index.ts";
 import { defineTarget } from "./describe.ts";
 import { now } from "./machine.ts";
 import { Runner } from "./runner.ts";
-import { Shadow, type ShadowCheck } from "./shadow.ts";
+import type { ShadowCheck } from "../monitor/shadow.ts";
+import { EnvShadow } from "./shadow.ts";
 
 export interface DemoOptions {
   readonly numEnvs: number;
@@ -45,9 +46,9 @@ export class DemoRun {
   readonly firstStepMs: number;
   readonly frameSkip: number;
   readonly #runner: Runner;
-  readonly #shadow: Shadow;
+  readonly #shadow: EnvShadow;
 
-  private constructor(runner: Runner, shadow: Shadow, frameSkip: number) {
+  private constructor(runner: Runner, shadow: EnvShadow, frameSkip: number) {
     this.#runner = runner;
     this.#shadow = shadow;
     this.frameSkip = frameSkip;
@@ -61,7 +62,7 @@ export class DemoRun {
     const runner = await Runner.create(task, batch, seed);
     try {
       const { frameSkip } = settings.vec;
-      return new DemoRun(runner, await Shadow.create(settings.model, frameSkip), frameSkip);
+      return new DemoRun(runner, await EnvShadow.create(settings.model, frameSkip), frameSkip);
     } catch (error) {
       await runner.close();
       throw error;

@@ -5,7 +5,8 @@ import { withOptions, type Model, type OptionOverrides } from "../model/model.ts
 import { createSimulation } from "../sim/simulation.ts";
 import { modelAt } from "./physics_facts.ts";
 import type { CrashFindings, CrashScene } from "./scene.ts";
-import { inputsIn, stretchStart, type Inputs } from "./second_opinion.ts";
+import type { Inputs } from "../monitor/inputs.ts";
+import { inputsIn, stretchStart } from "./second_opinion.ts";
 import { fieldBefore, Interpreter } from "./timeline.ts";
 
 /** A change of options that was tried. */
@@ -37,7 +38,7 @@ export interface Minimised {
 /** Control steps after the crash that a cure must last, with the last controls held. */
 const GRACE = 20;
 
-const STATE = ["qpos", "qvel", "act", "qacc_warmstart"] as const;
+const STATE = ["qpos", "qvel", "act", "qacc_warmstart", "mocap_pos", "mocap_quat"] as const;
 
 /** Options to try, kind by kind, the smaller change first. */
 function trialsOf(model: Model): [string, OptionOverrides, number][][] {

@@ -4,7 +4,6 @@ import { withChanges } from "../model/changes.ts";
 import { describe, type Model } from "../model/model.ts";
 import { listen } from "../model/mujoco.ts";
 import { withMuJoCo } from "../model/oracle.ts";
-import { mocapFrames } from "../sim/state.ts";
 import type { Bundle } from "../record/bundle.ts";
 import { fieldBefore, type Moment } from "./timeline.ts";
 
@@ -49,7 +48,7 @@ export async function physicsAt(bundle: Bundle, moment: Moment, row: number): Pr
     if (qpos.length > 0) oracle.write("qpos", qpos);
     if (qvel.length > 0) oracle.write("qvel", qvel);
     if (act.length > 0) oracle.write("act", act);
-    for (const [name, values] of Object.entries(mocapFrames(model))) oracle.write(name, values);
+    if (model.nmocap > 0) for (const name of ["mocap_pos", "mocap_quat"]) oracle.write(name, read(name));
     listen(() => mujoco.mj_forward(oracle.model, data));
     const contacts = oracle.contacts().map((c) => ({
       pair: `${describe(model, "geom", c.geom[0])} and ${describe(model, "geom", c.geom[1])}`,

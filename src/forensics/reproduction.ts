@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import type { Bundle } from "../record/bundle.ts";
 import type { Minimised } from "./minimise.ts";
-import type { Inputs } from "./second_opinion.ts";
+import type { Inputs } from "../monitor/inputs.ts";
 
 const list = (values: ArrayLike<number>): string =>
   `[${Array.from(values, (x) => (Object.is(x, -0) ? "-0" : String(x))).join(", ")}]`;

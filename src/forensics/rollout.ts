@@ -1,10 +1,10 @@
 // free-running drift: how far worlds are from MuJoCo's after many steps from one start, under the same controls
 import type { Model } from "../model/model.ts";
 import type { Simulation } from "../sim/simulation.ts";
-import { distance, spreadOf, type Spread } from "./measure.ts";
-import { diverged, type MuJoCoWorld, type WorldState } from "./mujoco_world.ts";
+import { distance, spreadOf, type Spread } from "../monitor/measure.ts";
+import { diverged, type MuJoCoWorld, type WorldState } from "../monitor/mujoco_world.ts";
 import { stateValues } from "./one_step.ts";
-import { nearbyState } from "./sensitivity.ts";
+import { nearbyState } from "../monitor/nearby.ts";
 import type { Sample } from "./trajectory.ts";
 
 /** Drift over all worlds that ran this long. */

@@ -1,8 +1,8 @@
 /** The same steps in MuJoCo's float64 beside a recording: is it the physics that blows up, or float32? */
-import { mocapFrames } from "../sim/state.ts";
 import type { CrashFindings, CrashScene } from "./scene.ts";
-import { distance } from "./measure.ts";
-import { diverged, MuJoCoWorld, type WorldState } from "./mujoco_world.ts";
+import { distance } from "../monitor/measure.ts";
+import { inputsOf, type Inputs } from "../monitor/inputs.ts";
+import { diverged, MuJoCoWorld, type WorldState } from "../monitor/mujoco_world.ts";
 import { modelAt } from "./physics_facts.ts";
 import { fieldBefore, Interpreter, resultOf, type Moment } from "./timeline.ts";
 
@@ -27,7 +27,7 @@ const PARTED = 1e-3;
 /** Runs MuJoCo from the start of the recorded episode, or of the recording, through the crash. */
 export async function secondOpinion(scene: CrashScene, report: CrashFindings): Promise<SecondOpinion> {
   const early = withoutPhysics(scene, report);
-  if (early) return { ...early, mujoco: undefined, apart: [] };
+  if (early && early.verdict !== "condition") return { ...early, mujoco: undefined, apart: [] };
 
   const { bundle, moments, row, at } = scene;
   const first = stretchStart(scene);
@@ -49,6 +49,10 @@ export async function secondOpinion(scene: CrashScene, report: CrashFindings): P
       const { nstep = bundle.about.env.frameSkip } = moment.params;
       for (let p = 1; p <= nstep; p++) {
         const field = diverged(world.step(state));
+        if (field && early) {
+          const text = `${early.text} MuJoCo blows up in control step ${moments[at].step + k - at} (${field}).`;
+          return { ...early, text, mujoco: undefined, apart };
+        }
         if (field) {
           const mujoco = { step: moments[at].step + k - at, physicsStep: p, field };
           return { verdict: "physics", text: physicsText(report, mujoco), mujoco, apart };
@@ -56,6 +60,7 @@ export async function secondOpinion(scene: CrashScene, report: CrashFindings): P
         state = world.state();
       }
     }
+    if (early) return { ...early, text: `${early.text} ${apartText(report, apart)}`, mujoco: undefined, apart };
     return { verdict: "precision", text: precisionText(report, apart, moments[first].step), mujoco: undefined, apart };
   } finally {
     world.delete();
@@ -70,11 +75,14 @@ function physicsText(report: CrashFindings, mujoco: NonNullable<SecondOpinion["m
 }
 
 function precisionText(report: CrashFindings, apart: SecondOpinion["apart"], start: number): string {
+  return `float32 only: precision. MuJoCo, from the state before control step ${start}, goes through step ${report.step} and ${GRACE} more in float64. ${apartText(report, apart)}`;
+}
+
+function apartText(report: CrashFindings, apart: SecondOpinion["apart"]): string {
   const parted = apart.find(({ qpos, qvel }) => !(qpos <= PARTED && qvel <= PARTED));
-  const where = parted
-    ? `they part by more than ${PARTED} before control step ${parted.step}`
-    : `they are still together before control step ${report.step}`;
-  return `float32 only: precision. MuJoCo, from the state before control step ${start}, goes through step ${report.step} and ${GRACE} more in float64; ${where}.`;
+  return parted
+    ? `They part by more than ${PARTED} before control step ${parted.step}.`
+    : `They are still together before control step ${report.step}.`;
 }
 
 /** Failures that no physics can be blamed for. */
@@ -104,7 +112,9 @@ function withoutPhysics(
     const text = `neither: nconmax (${bundle.about.env.nconmax}) is too small; MuJoCo has room for all contacts.`;
     return { verdict: "capacity", text };
   }
-  return { verdict: "condition", text: `neither: a condition of yours held (${tripped.names.join(", ")}).` };
+  const isTrip = tripped.names.some((name) => bundle.about.env.trips.includes(name));
+  const why = isTrip ? "a condition of yours held" : "nothing failed, it was recorded";
+  return { verdict: "condition", text: `neither: ${why} (${tripped.names.join(", ")}).` };
 }
 
 /** The first recorded step since which no call and no reset has touched the world. */
@@ -114,31 +124,12 @@ export function stretchStart({ bundle, moments, row, at }: CrashScene): number {
   return first;
 }
 
-/** What acts on a world in a control step, as the kernel makes it of the action and of events. */
-export interface Inputs {
-  readonly ctrl: Float64Array;
-  readonly qfrc_applied: Float64Array;
-  readonly xfrc_applied: Float64Array;
-  /** Added to the velocities before the step. */
-  readonly kick: Float64Array;
-}
-
-/** Runs a control step up to its physics. */
+/** What acts on a world in a control step. Nothing where it waits for its reset. */
 export function inputsIn({ bundle, row }: CrashScene, interpreter: Interpreter, moment: Moment): Inputs {
   const { nu, nv, nbody } = bundle.model;
-  let inputs: Inputs | undefined;
-  interpreter.step(moment, row, {
-    onStage: ({ stage }, read) => {
-      if (stage !== "kinematics" || inputs) return;
-      const before = fieldBefore(bundle, moment, row, "qvel");
-      inputs = {
-        ctrl: read("ctrl", nu),
-        qfrc_applied: read("qfrc_applied", nv),
-        xfrc_applied: read("xfrc_applied", 6 * nbody),
-        kick: read("qvel", nv).map((v, i) => v - before[i]),
-      };
-    },
-  });
+  const inputs = inputsOf(bundle.model, fieldBefore(bundle, moment, row, "qvel"), (onStage) =>
+    interpreter.step(moment, row, { onStage }),
+  );
   return (
     inputs ?? {
       ctrl: new Float64Array(nu),
@@ -151,15 +142,14 @@ export function inputsIn({ bundle, row }: CrashScene, interpreter: Interpreter, 
 
 function stateOf({ bundle, row }: CrashScene, moment: Moment, ctrl: Float64Array): WorldState {
   const read = (name: string) => fieldBefore(bundle, moment, row, name);
-  const { mocap_pos = [], mocap_quat = [] } = mocapFrames(bundle.model);
   return {
     time: read("time")[0] ?? 0,
     qpos: read("qpos"),
     qvel: read("qvel"),
     act: read("act"),
     qacc_warmstart: read("qacc_warmstart"),
-    mocap_pos: Float64Array.from(mocap_pos),
-    mocap_quat: Float64Array.from(mocap_quat),
+    mocap_pos: read("mocap_pos"),
+    mocap_quat: read("mocap_quat"),
     ctrl,
   };
 }

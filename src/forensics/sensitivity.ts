@@ -1,7 +1,7 @@
 // how much MuJoCo's own float64 step changes under changes that float32 cannot tell from none
-import { RandomStream, streams } from "../core/rng.ts";
-import { distance, SENSITIVITY_CHANGE, TOUCHING } from "./measure.ts";
-import { WORLD_STATE, type MuJoCoWorld, type StepResult, type WorldState } from "./mujoco_world.ts";
+import { distance, TOUCHING } from "../monitor/measure.ts";
+import type { MuJoCoWorld, StepResult } from "../monitor/mujoco_world.ts";
+import { nearbyState } from "../monitor/nearby.ts";
 import type { Sample } from "./trajectory.ts";
 
 /** Changed states that are tried. */
@@ -20,15 +20,6 @@ export interface Sensitivity {
   /** Counts over those states, and with all margins shifted by TOUCHING. */
   readonly ncon: readonly [number, number];
   readonly nefc: readonly [number, number];
-}
-
-/** A state with every number moved up or down by 1e-7 of its size, at least of 1. */
-export function nearbyState(state: WorldState, seed: number): WorldState {
-  const random = new RandomStream(seed, 0, 0, streams.user + 2);
-  let next = 0;
-  const move = (x: number) => x + (random.word(next++) & 1 ? 1 : -1) * SENSITIVITY_CHANGE * Math.max(1, Math.abs(x));
-  const moved = Object.fromEntries(WORLD_STATE.map((name) => [name, state[name].map(move)]));
-  return { ...state, ...moved };
 }
 
 /** MuJoCo's sensitivity at a sample. Where a shift of the margins makes or ends a contact or limit, that counts too. */

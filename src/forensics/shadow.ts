@@ -1,38 +1,23 @@
-// MuJoCo beside one world of an environment, control step by control step
+// MuJoCo beside one world of an environment under actions, control step by control step
 import type { VectorEnv } from "../env/index.ts";
 import type { Model } from "../model/model.ts";
+import type { WorldState } from "../monitor/mujoco_world.ts";
+import { Shadow, type ShadowCheck } from "../monitor/shadow.ts";
 import { mocapFrames } from "../sim/state.ts";
-import { distance, ONE_STEP_BOUNDS } from "./measure.ts";
-import { MuJoCoWorld, type StepResult, type WorldState } from "./mujoco_world.ts";
 import { controlsOf } from "./controls.ts";
-import { nearbyState } from "./sensitivity.ts";
 
-/** How far a world was from MuJoCo after one control step from the same state. */
-export interface ShadowCheck {
-  readonly world: number;
-  readonly qpos: number;
-  readonly qvel: number;
-  /** Within the bounds of one step for each of its physics steps, or no further than MuJoCo from a state changed by 1e-7. */
-  readonly ok: boolean;
-}
-
-/** Changed states that are tried where a world is out of bounds. */
-const PROBES = 8;
-
-/** A live MuJoCo world that checks worlds of a batch. `delete()` it. */
-export class Shadow {
-  readonly #world: MuJoCoWorld;
+/** Checks worlds of an environment. Controls come from the task; events and delays are not followed. `delete()` it. */
+export class EnvShadow {
+  readonly #shadow: Shadow;
   readonly #model: Model;
-  readonly #frameSkip: number;
 
-  private constructor(world: MuJoCoWorld, model: Model, frameSkip: number) {
-    this.#world = world;
+  private constructor(shadow: Shadow, model: Model) {
+    this.#shadow = shadow;
     this.#model = model;
-    this.#frameSkip = frameSkip;
   }
 
-  static async create(model: Model, frameSkip: number): Promise<Shadow> {
-    return new Shadow(await MuJoCoWorld.create(model), model, frameSkip);
+  static async create(model: Model, frameSkip: number): Promise<EnvShadow> {
+    return new EnvShadow(await Shadow.create(model, frameSkip), model);
   }
 
   /** The state of a world, and the number of its episode. */
@@ -58,42 +43,19 @@ export class Shadow {
   async check(
     env: VectorEnv,
     world: number,
-    before: Awaited<ReturnType<Shadow["before"]>>,
+    before: Awaited<ReturnType<EnvShadow["before"]>>,
     action: ArrayLike<number>,
   ): Promise<ShadowCheck | undefined> {
     const after = await this.before(env, world);
     if (after.episode !== before.episode) return undefined;
-    const from = { ...before.state, ctrl: controlsOf(env.spec, action, action.length, before.state) };
-    const theirs = this.#run(from);
-    const qpos = distance(after.state.qpos, theirs.qpos);
-    const qvel = distance(after.state.qvel, theirs.qvel);
-    const ok =
-      (qpos <= this.#frameSkip * ONE_STEP_BOUNDS.qposMax && qvel <= this.#frameSkip * ONE_STEP_BOUNDS.qvelMax) ||
-      this.#isExplained(from, theirs, { qpos, qvel });
-    return { world, qpos, qvel, ok };
-  }
-
-  #run(from: WorldState): StepResult {
-    let state = from;
-    let result = this.#world.step(state);
-    for (let k = 1; k < this.#frameSkip; k++) {
-      state = this.#world.state();
-      result = this.#world.step(state);
-    }
-    return result;
-  }
-
-  #isExplained(from: WorldState, theirs: StepResult, errors: { qpos: number; qvel: number }): boolean {
-    let [qpos, qvel] = [0, 0];
-    for (let k = 0; k < PROBES; k++) {
-      const probe = this.#run(nearbyState(from, k));
-      qpos = Math.max(qpos, distance(probe.qpos, theirs.qpos));
-      qvel = Math.max(qvel, distance(probe.qvel, theirs.qvel));
-    }
-    return errors.qpos <= qpos && errors.qvel <= qvel;
+    return this.#shadow.check(
+      { ...before.state, ctrl: controlsOf(env.spec, action, action.length, before.state) },
+      {},
+      after.state,
+    );
   }
 
   delete(): void {
-    this.#world.delete();
+    this.#shadow.delete();
   }
 }

@@ -1,6 +1,6 @@
 // whether a comparison passes: errors within bounds, or no larger than MuJoCo's own sensitivity
-import { ONE_STEP_BOUNDS } from "./measure.ts";
-import type { MuJoCoWorld } from "./mujoco_world.ts";
+import { ONE_STEP_BOUNDS } from "../monitor/measure.ts";
+import type { MuJoCoWorld } from "../monitor/mujoco_world.ts";
 import { sensitivityOf } from "./sensitivity.ts";
 import type { Sample } from "./trajectory.ts";
 

@@ -52,8 +52,19 @@ function checkCount(name: string, value: number, code = "bad-num-envs"): void {
   }
 }
 
+/** Crash tools of environments: a bare simulation has no control steps and no results to judge. */
+const OF_TASKS = ["recorder", "monitor", "trip", "onNonFinite", "onOverflow"];
+
 /** The model with the options of mjOption among `options` applied. */
 function overridden(model: Model, options: SimulationOptions): Model {
+  const wrong = OF_TASKS.find((name) => (options as unknown as Record<string, unknown>)[name] !== undefined);
+  if (wrong !== undefined) {
+    throw new CorralError(
+      "needs-task",
+      `a simulation has no ${wrong}; environments do. Make one of this model, makeVec(defineTask({ id, model, frameSkip, ... }), { ${wrong} }), or look at status() after a step.`,
+      { name: wrong },
+    );
+  }
   const overrides = Object.fromEntries(
     Object.entries(options).filter(([k, v]) => !PLACEMENT.has(k) && v !== undefined),
   );

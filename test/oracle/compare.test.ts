@@ -1,8 +1,8 @@
 // corral's comparison with MuJoCo: what it measures, what it excuses, what it does not
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { compareWithMuJoCo } from "../../src/forensics/compare.ts";
-import { distance, ONE_STEP_BOUNDS, spreadOf } from "../../src/forensics/measure.ts";
-import { MuJoCoWorld } from "../../src/forensics/mujoco_world.ts";
+import { distance, ONE_STEP_BOUNDS, spreadOf } from "../../src/monitor/measure.ts";
+import { MuJoCoWorld } from "../../src/monitor/mujoco_world.ts";
 import { sensitivityOf } from "../../src/forensics/sensitivity.ts";
 import { startState, trajectory, type Sample } from "../../src/forensics/trajectory.ts";
 import { Judge } from "../../src/forensics/verdict.ts";

@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { pickAndPlace } from "../../envs/pick_and_place/task.ts";
 import { makeVec } from "../../src/env/index.ts";
 import { compareWithMuJoCo } from "../../src/forensics/compare.ts";
-import { DriftMonitor } from "../../src/forensics/drift_monitor.ts";
 import { graspAction } from "../support/grasp.ts";
 import { loadTestModel } from "../support/mjcf.ts";
 
@@ -26,9 +25,9 @@ test("PickAndPlace: a cube is grasped, lifted and held at its goal, every step b
     device: "cpu",
     autoreset: "disabled",
     recorder: false,
+    monitor: { worlds: [0, 1], everySteps: 1 },
   });
   let { observations } = await env.reset({ seed: 3 });
-  using monitor = await DriftMonitor.create(env, { worlds: [0, 1], everySteps: 1 });
   const { qpos: starts } = await env.getState(["qpos"]);
   const [nobs, at] = [env.singleObservationSpace.size, env.singleObservationSpace.size - 3];
   const row = (values: Float64Array, w: number) => values.subarray(14 * w, 14 * (w + 1));
@@ -40,12 +39,10 @@ test("PickAndPlace: a cube is grasped, lifted and held at its goal, every step b
       const goal = [0, 1, 2].map((k) => observations[w * nobs + at + k] / 5 + qpos[14 * w + 7 + k]);
       return graspAction(t, row(qpos, w), row(starts, w), goal);
     });
-    ({ observations } = await monitor.step(Float32Array.from(actions.flat())));
+    ({ observations } = await env.step(Float32Array.from(actions.flat())));
   }
   expect(highest).toBeGreaterThan(0.05);
   expect([...env.infos.get("success")!.values]).toEqual([1, 1, 1, 1]);
   expect(env.infos.get("distance")!.values.every((d) => d < 0.025)).toBe(true);
-  const { samples } = monitor.report();
-  expect(samples.length).toBe(2 * steps);
-  expect(samples.filter(({ ok }) => !ok)).toEqual([]);
+  expect(env.health().drift).toMatchObject({ checks: 2 * steps, notOk: 0 });
 });

@@ -7,6 +7,8 @@ import { defineTask, makeVec, type VecOptions, type VectorEnv } from "../../src/
 import { bisect } from "../../src/forensics/bisect.ts";
 import { replay } from "../../src/forensics/replay.ts";
 import { readBundle } from "../../src/record/bundle.ts";
+import { loadModel } from "../../src/model/model.ts";
+import { planSimulation } from "../../src/sim/simulation.ts";
 import { gt } from "../../src/trace/scalar.ts";
 import "../../envs/index.ts";
 import { codeOf } from "../support/lives.ts";
@@ -160,4 +162,10 @@ test("a discrete action that is none, written by a kernel, is named", async () =
     blame: { stage: "action", text: "action[0]", value: 9 },
   });
   expect(found.causes[0]).toMatchObject({ name: "action-out-of-range", certainty: "certain" });
+});
+
+test("a simulation says what has these tools", async () => {
+  const model = await loadModel("<mujoco><worldbody/></mujoco>");
+  for (const name of ["recorder", "monitor", "trip", "onNonFinite"])
+    expect(() => planSimulation(model, { numEnvs: 1, [name]: true })).toThrow(/^\[needs-task\] .*makeVec/);
 });

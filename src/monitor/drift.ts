@@ -1,0 +1,151 @@
+/** Chosen worlds of a batch beside MuJoCo in float64, a control step now and then: the error before it becomes a NaN. */
+import type { ModelChange } from "../model/changes.ts";
+import type { Model } from "../model/model.ts";
+import type { Batch } from "../sim/batch.ts";
+import { interpret } from "../trace/interpret.ts";
+import type { Precision } from "../trace/javascript.ts";
+import { inputsOf, type Inputs } from "./inputs.ts";
+import type { WorldState } from "./mujoco_world.ts";
+import type { MonitorSettings } from "./options.ts";
+import { fieldIn, peek, type Peek } from "./peek.ts";
+import { Shadow } from "./shadow.ts";
+
+/** The error of one control step of a world, from the same state. */
+export interface DriftSample {
+  /** Control step of the batch, counted from 1. */
+  readonly step: number;
+  readonly world: number;
+  /** Distance from MuJoCo, |x - ref| / (1 + max |ref|). */
+  readonly qpos: number;
+  readonly qvel: number;
+  /** Within the bounds that single steps are held to, or no larger than MuJoCo's own change under 1e-7. */
+  readonly ok: boolean;
+  /** Larger than the threshold. */
+  readonly beyond: boolean;
+}
+
+export interface DriftReport {
+  /** Checks so far; those that were not ok, and those beyond the threshold. */
+  readonly checks: number;
+  readonly notOk: number;
+  readonly beyond: number;
+  readonly worst: DriftSample | undefined;
+  /** The last checks. */
+  readonly samples: readonly DriftSample[];
+}
+
+/** What is monitored. */
+export interface Monitored {
+  readonly batch: Batch;
+  readonly model: Model;
+  readonly frameSkip: number;
+  /** Arenas that a step starts from, and the action's. */
+  readonly arenas: readonly string[];
+  /** Numbers of the model that worlds have of their own, and the field that holds them. */
+  readonly own: readonly Omit<ModelChange, "value">[];
+  readonly ownField: string;
+  readonly precision: Precision;
+}
+
+/** Checks that are kept; the worst is kept of all. */
+const KEPT = 64;
+
+const errorOf = ({ qpos, qvel }: DriftSample): number => Math.max(qpos, qvel);
+
+export class DriftMonitor {
+  readonly settings: MonitorSettings;
+  readonly #of: Monitored;
+  readonly #shadow: Shadow;
+  #counts = { checks: 0, notOk: 0, beyond: 0 };
+  #samples: DriftSample[] = [];
+  #worst: DriftSample | undefined;
+
+  private constructor(of: Monitored, settings: MonitorSettings, shadow: Shadow) {
+    this.#of = of;
+    this.settings = settings;
+    this.#shadow = shadow;
+  }
+
+  /** Throws `mujoco-memory`. `delete()` it. */
+  static async create(of: Monitored, settings: MonitorSettings): Promise<DriftMonitor> {
+    return new DriftMonitor(of, settings, await Shadow.create(of.model, of.frameSkip));
+  }
+
+  /** Whether the step after `steps` control steps is checked. */
+  isDue(steps: number): boolean {
+    return steps % this.settings.everySteps === 0;
+  }
+
+  /** The worlds before a step whose actions are written. */
+  before(): Promise<Peek[]> {
+    return peek(this.#of.batch, this.#of.arenas, this.settings.worlds);
+  }
+
+  /** Compares the step that was made since, the batch's `step`th; worlds that it reset are left out. */
+  async after(before: readonly Peek[], step: number): Promise<DriftSample[]> {
+    const after = await peek(this.#of.batch, this.#of.arenas, this.settings.worlds);
+    const samples = before.flatMap((from, i) => this.#check(from, after[i], step) ?? []);
+    for (const sample of samples) {
+      this.#counts.checks++;
+      if (!sample.ok) this.#counts.notOk++;
+      if (sample.beyond) this.#counts.beyond++;
+      if (!this.#worst || errorOf(sample) > errorOf(this.#worst)) this.#worst = sample;
+    }
+    this.#samples = [...this.#samples, ...samples].slice(-KEPT);
+    return samples;
+  }
+
+  report(): DriftReport {
+    return { ...this.#counts, worst: this.#worst, samples: [...this.#samples] };
+  }
+
+  #check(from: Peek, to: Peek, step: number): DriftSample | undefined {
+    const episode = (p: Peek) => fieldIn(p, "episode").slice(0, 4);
+    if (!episode(from).every((x, i) => x === episode(to)[i])) return undefined;
+    const inputs = this.#inputs(from);
+    if (!inputs) return undefined;
+    const { own, ownField, batch } = this.#of;
+    const values = fieldIn(from, ownField);
+    this.#shadow.become(
+      own.map((number, i) => ({ ...number, value: values[i] })),
+      batch.params(),
+    );
+    const { ctrl, kick, ...forces } = inputs;
+    const start = this.#state(from, ctrl);
+    const state = { ...start, qvel: start.qvel.map((v, i) => v + kick[i]) };
+    const found = this.#shadow.check(state, forces, { qpos: fieldIn(to, "qpos"), qvel: fieldIn(to, "qvel") });
+    const beyond = !(Math.max(found.qpos, found.qvel) <= this.settings.threshold);
+    return { step, world: from.world, ...found, beyond };
+  }
+
+  #inputs({ buffers, lane, ...of }: Peek): Inputs | undefined {
+    const { batch, precision, model } = this.#of;
+    const { spec, traces } = batch.planned;
+    const now = batch.params();
+    const params = Float64Array.of(lane + 1, 0, ...spec.params.map(({ name }) => now[name]));
+    // the kernel writes into its buffers
+    const own = Object.fromEntries(Object.entries(buffers).map(([name, values]) => [name, values.slice()]));
+    return inputsOf(model, fieldIn({ buffers, lane, ...of }, "qvel"), (onStage) =>
+      interpret(traces.get("step")!, { buffers: own, params }, { precision, world: lane, onStage }),
+    );
+  }
+
+  #state(from: Peek, ctrl: Float64Array): WorldState {
+    const read = (name: string) => fieldIn(from, name);
+    return {
+      time: read("time")[0] ?? 0,
+      qpos: read("qpos"),
+      qvel: read("qvel"),
+      act: read("act"),
+      qacc_warmstart: read("qacc_warmstart"),
+      mocap_pos: read("mocap_pos"),
+      mocap_quat: read("mocap_quat"),
+      ctrl,
+    };
+  }
+
+  /** Frees MuJoCo's side. */
+  delete(): void {
+    this.#shadow.delete();
+  }
+}
