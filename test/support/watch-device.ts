@@ -16,6 +16,8 @@ export interface WatchedDevice {
   /** Calls that made something, by name, since the watch began. */
   readonly made: Readonly<Record<string, number>>;
   liveBytes(): number;
+  /** Times that the host mapped one of these buffers. */
+  maps(): number;
   /** Puts the device's methods back. */
   remove(): void;
 }
@@ -25,13 +27,18 @@ export function watchDevice(gpu: GpuDevice): WatchedDevice {
   const device = gpu.device as unknown as Record<string, (...args: unknown[]) => unknown>;
   const live = new Set<GPUBuffer>();
   const made: Record<string, number> = { createBuffer: 0 };
+  let maps = 0;
 
   const create = device.createBuffer;
   device.createBuffer = (...args) => {
     made.createBuffer++;
     const buffer = create.apply(gpu.device, args) as GPUBuffer;
     live.add(buffer);
-    const destroy = buffer.destroy;
+    const { destroy, mapAsync } = buffer;
+    buffer.mapAsync = (...range) => {
+      maps++;
+      return mapAsync.apply(buffer, range);
+    };
     buffer.destroy = () => {
       live.delete(buffer);
       return destroy.call(buffer);
@@ -52,6 +59,7 @@ export function watchDevice(gpu: GpuDevice): WatchedDevice {
     live,
     made,
     liveBytes: () => [...live].reduce((sum, { size }) => sum + size, 0),
+    maps: () => maps,
     remove: () => {
       for (const name of ["createBuffer", ...OTHERS]) Reflect.deleteProperty(device, name);
     },

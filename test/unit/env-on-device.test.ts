@@ -43,6 +43,26 @@ function policyOf(env: VectorEnv): (pass: GPUComputePassEncoder) => void {
   };
 }
 
+test("nothing is read back unless it is asked for", async () => {
+  const watch = watchDevice(gpu);
+  await using env = await makeVec("InvertedPendulum-v5", { numEnvs: 8, device: gpu, maxEpisodeSteps: 6 });
+  await env.reset();
+  const before = watch.maps();
+  const unread = { readback: false } as const;
+  for (let t = 0; t < 40; t++) await env.step(t % 2 ? env.gpu!.actions : new Float32Array(8), unread);
+  await env.stepOnDevice((_, step) => {
+    for (let t = 0; t < 40; t++) step();
+  });
+  await env.setParams({});
+  await env.sync();
+  expect(watch.maps()).toBe(before);
+  await env.read();
+  expect(watch.maps()).toBe(before + 1);
+  await env.step(new Float32Array(8));
+  expect(watch.maps()).toBe(before + 2);
+  watch.remove();
+});
+
 describe("stepOnDevice", () => {
   test("makes many steps of a policy in one submission, with the bits of single steps", async () => {
     const options = { numEnvs: 40, device: gpu, maxEpisodeSteps: 6 };
