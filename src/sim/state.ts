@@ -1,5 +1,5 @@
 // the arenas of a batch and how a kernel reads and writes one world's record in them
-import { load4, loop, store4, world, type Four } from "../trace/control.ts";
+import { array, load4, loop, store4, world, type Four, type LocalArray } from "../trace/control.ts";
 import { unrolling } from "../trace/graph.ts";
 import { add, div, mul, sub, type Int, type Scalar } from "../trace/scalar.ts";
 import { fieldSize, type StateFieldName } from "../model/fields.ts";
@@ -23,6 +23,12 @@ export function stateFields(model: Model, applied: boolean): StateFieldName[] {
 export function fieldRequest(name: string, group: string, perWorld: number, remedy?: string): FieldRequest {
   return { name, group, type: "f32", perWorld, ...(remedy ? { remedy } : {}) };
 }
+
+/**
+ * Fours of a field from which on a runtime loop moves them, through private arrays. A software driver takes each place
+ * that touches a buffer apart by lane, in 80 basic blocks, and compiles in time that grows with blocks times values.
+ */
+const LOOPED_FOURS = 6;
 
 /** One world's record in an arena, as a kernel sees it. */
 export class RecordIO {
@@ -55,18 +61,30 @@ export class RecordIO {
   /** Elements from `start` on, a multiple of four. */
   load(name: string, type: "f32" | "u32" = "f32", start = 0): Scalar[] {
     const field = this.field(name);
-    const out: Scalar[] = [];
-    for (let q = start / 4; q < field.worldVec4s; q++) out.push(...load4(this.layout.name, this.index(field, q), type));
-    return out.slice(0, field.perWorld - start);
+    const fours = field.worldVec4s - start / 4;
+    const read = (q: Int) => load4(this.layout.name, this.index(field, add(q, start / 4)), type);
+    const all = Array.from({ length: fours }, (_, q) => q);
+    if (fours < LOOPED_FOURS) return all.flatMap(read).slice(0, field.perWorld - start);
+
+    const passed = passage(name, fours, type);
+    loop(fours, (q) => read(q).forEach((x, k) => passed[k].set(q, x)), { label: "records" });
+    return all.flatMap((q) => passed.map((part) => part.get(q))).slice(0, field.perWorld - start);
   }
 
   /** Elements from `start` on, a multiple of four. */
   store(name: string, values: readonly Scalar[], type: "f32" | "u32" = "f32", start = 0): void {
     const field = this.field(name);
-    for (let q = start / 4; q < field.worldVec4s; q++) {
-      const four = [0, 1, 2, 3].map((k) => values[4 * q + k - start] ?? 0) as unknown as Four;
-      store4(this.layout.name, this.index(field, q), four, type);
+    const fours = field.worldVec4s - start / 4;
+    const write = (q: Int, four: Four) => store4(this.layout.name, this.index(field, add(q, start / 4)), four, type);
+    const four = (q: number) => [0, 1, 2, 3].map((k) => values[4 * q + k] ?? 0) as unknown as Four;
+    const all = Array.from({ length: fours }, (_, q) => q);
+    if (fours < LOOPED_FOURS) {
+      for (const q of all) write(q, four(q));
+      return;
     }
+    const passed = passage(name, fours, type);
+    for (const q of all) four(q).forEach((x, k) => passed[k].set(q, x));
+    loop(fours, (q) => write(q, passed.map((part) => part.get(q)) as unknown as Four), { label: "records" });
   }
 
   loadInto(target: Field): void {
@@ -104,6 +122,10 @@ export class RecordIO {
     return count * group;
   }
 }
+
+/** Private arrays that fours pass through between registers and a loop, one for each component. */
+const passage = (name: string, fours: number, type: "f32" | "u32"): LocalArray[] =>
+  [0, 1, 2, 3].map((k) => array(`${name}_${k}`, fours, type));
 
 /** Initial frames of mocap bodies, from the model. */
 export function mocapFrames(model: Model): { mocap_pos?: number[]; mocap_quat?: number[] } {
