@@ -78,6 +78,16 @@ export class DeviceCore implements AsyncDisposable {
     return into;
   }
 
+  /** Reads the first numbers of several arenas in one round trip. */
+  async readAll(
+    parts: readonly { readonly arena: string; readonly into: Float32Array | Uint32Array }[],
+  ): Promise<void> {
+    await this.#readback.readAll(
+      parts.map(({ arena, into }) => ({ buffer: this.buffer(arena), offset: 0, size: into.byteLength, into })),
+    );
+    await this.#queue.accepted("read arenas");
+  }
+
   /** Reads the state that kernels keep; the array is the same each time. */
   readState(): Promise<Float32Array> {
     return this.read("state", this.#state);
@@ -115,8 +125,8 @@ export class DeviceCore implements AsyncDisposable {
     return copies;
   }
 
-  /** Puts such a copy back. Throws `bad-snapshot` where its sizes are others; then nothing has changed. */
-  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): void {
+  /** Throws `bad-snapshot` where the sizes of a copy are others. */
+  check(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): void {
     for (const arena of this.#kept) {
       const [want, found] = [this.buffer(arena).size / 4, copies[arena]?.length];
       if (found === want) continue;
@@ -126,6 +136,11 @@ export class DeviceCore implements AsyncDisposable {
         { arena, found, want },
       );
     }
+  }
+
+  /** Puts such a copy back. Throws `bad-snapshot` where its sizes are others; then nothing has changed. */
+  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): void {
+    this.check(copies);
     for (const arena of this.#kept) this.write(arena, copies[arena]);
   }
 

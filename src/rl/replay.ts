@@ -1,13 +1,164 @@
-// which rows of a replay a sample may start at, and which one it starts at: twin of shaders/rl/replay.wgsl
+/** A replay of transitions: rows of a ring for each world, on the device, in the machine's memory or in a file. */
+import { CorralError } from "../core/errors.ts";
+import type { DeviceCore } from "./device-core.ts";
+import type { Sampler } from "./sampler.ts";
+import { STEP, type SacShape } from "./sac-arenas.ts";
 
-/** Rows of each world's ring: the slot of the oldest, and how many a return of n steps may start at, from the oldest on. */
-export interface Ring {
+/** Rows that a return of n steps may start at: the number of the oldest, and how many from there on. */
+export interface Starts {
   readonly first: number;
-  readonly starts: number;
+  readonly count: number;
 }
 
-/** The ring after so many rows. The newest n are no starts: the observation after them is not a row yet. */
-export function ringAfter(written: number, capacity: number, nSteps: number): Ring {
-  const filled = Math.min(written, capacity);
-  return { first: written > capacity ? written % capacity : 0, starts: Math.max(0, filled - nSteps) };
+/** Of rows `oldest` to `written - 1`. The newest n are no starts: the observation after them is not a row yet. */
+export function startsOf(oldest: number, written: number, nSteps: number): Starts {
+  return { first: oldest, count: Math.max(0, written - oldest - nSteps) };
+}
+
+/**
+ * Where rows lie that are not on the device. Row `number` of a world, counted from 0, lies in slot `number % capacity`; a
+ * row is `width` floats: observation, action, reward, flags.
+ */
+export interface RowStore {
+  readonly capacity: number;
+  readonly width: number;
+  /** Every byte, in memory or on disk. */
+  readonly bytes: number;
+  /** Rows of every world so far, and the oldest that is there. */
+  readonly written: number;
+  readonly oldest: number;
+  /** Writes the next rows of one world. Throws `disk-full` and what the file system throws. */
+  write(world: number, values: Float32Array): void;
+  /** Says that the next rows of all worlds are written. */
+  advance(rows: number): void;
+  /** Reads rows from one on. Throws `bad-replay` where what is there is not what was written. */
+  read(world: number, number: number, into: Float32Array): void;
+  /** What a run goes on from; and puts it back. Throws `bad-snapshot`. */
+  copy(): Record<string, Uint32Array<ArrayBuffer>>;
+  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): void;
+  close(): void;
+}
+
+/** What an algorithm asks of a replay, wherever it lies. */
+export interface Replay {
+  readonly bytes: number;
+  /** Takes the control steps that the device has just made. */
+  append(steps: number): Promise<void>;
+  starts(): Starts;
+  /** Prepares a batch; true where the device draws it itself. */
+  prepare(draw: number): boolean;
+  copy(): Record<string, Uint32Array<ArrayBuffer>>;
+  /** Puts a copy back, `written` rows having been seen. */
+  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>, written: number): void;
+  close(): void;
+}
+
+const RING = ["replay_obs", "replay_actions", "replay_steps"] as const;
+
+/** All rows on the device, where kernels write them and draw from them. */
+export class DeviceReplay implements Replay {
+  readonly bytes: number;
+  readonly #capacity: number;
+  readonly #nSteps: number;
+  #written = 0;
+
+  constructor(core: DeviceCore, { capacity }: SacShape, nSteps: number) {
+    this.bytes = RING.reduce((sum, arena) => sum + core.buffer(arena).size, 0);
+    this.#capacity = capacity;
+    this.#nSteps = nSteps;
+  }
+
+  append(steps: number): Promise<void> {
+    this.#written += steps;
+    return Promise.resolve();
+  }
+
+  starts(): Starts {
+    return startsOf(Math.max(0, this.#written - this.#capacity), this.#written, this.#nSteps);
+  }
+
+  prepare(): boolean {
+    return true;
+  }
+
+  copy(): Record<string, never> {
+    return {};
+  }
+
+  put(_copies: unknown, written: number): void {
+    this.#written = written;
+  }
+
+  close(): void {}
+}
+
+/** Rows in a store of the host: the device has those of the last update, and gets its batches written. */
+export class HostReplay implements Replay {
+  readonly #core: DeviceCore;
+  readonly #shape: SacShape;
+  readonly #store: RowStore;
+  readonly #sampler: Sampler;
+  readonly #window: readonly { readonly arena: string; readonly into: Float32Array<ArrayBuffer> }[];
+  readonly #rows: Float32Array;
+  readonly #batch: Float32Array<ArrayBuffer>;
+
+  constructor(core: DeviceCore, shape: SacShape, store: RowStore, sampler: Sampler) {
+    const { window, env, obs4, actions4, batch, row4 } = shape;
+    this.#core = core;
+    this.#shape = shape;
+    this.#store = store;
+    this.#sampler = sampler;
+    const rows = env.numEnvs * window;
+    this.#window = RING.map((arena, i) => ({
+      arena,
+      into: new Float32Array(rows * [4 * obs4, 4 * actions4, STEP][i]),
+    }));
+    this.#rows = new Float32Array(window * store.width);
+    this.#batch = new Float32Array(batch * 4 * row4);
+  }
+
+  get bytes(): number {
+    return this.#store.bytes;
+  }
+
+  async append(steps: number): Promise<void> {
+    const { window, env, obs4, actions4 } = this.#shape;
+    if (steps !== window) throw new CorralError("internal", `${steps} rows are not the ${window} of the window.`);
+    await this.#core.readAll(this.#window);
+    const [obs, actions, told] = this.#window.map(({ into }) => into);
+    const { width } = this.#store;
+    for (let world = 0; world < env.numEnvs; world++) {
+      for (let i = 0; i < window; i++) {
+        const from = world * window + i;
+        const to = i * width;
+        this.#rows.set(obs.subarray(from * 4 * obs4, from * 4 * obs4 + env.observations), to);
+        this.#rows.set(actions.subarray(from * 4 * actions4, from * 4 * actions4 + env.actions), to + env.observations);
+        this.#rows.set(told.subarray(from * STEP, (from + 1) * STEP), to + width - STEP);
+      }
+      this.#store.write(world, this.#rows);
+    }
+    this.#store.advance(steps);
+  }
+
+  starts(): Starts {
+    return startsOf(this.#store.oldest, this.#store.written, this.#sampler.nSteps);
+  }
+
+  prepare(draw: number): boolean {
+    this.#sampler.fill(draw, this.#store, this.starts(), this.#batch);
+    this.#core.write("batch", this.#batch);
+    return false;
+  }
+
+  copy(): Record<string, Uint32Array<ArrayBuffer>> {
+    return this.#store.copy();
+  }
+
+  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): void {
+    this.#store.put(copies);
+  }
+
+  close(): void {
+    this.#store.close();
+  }
 }

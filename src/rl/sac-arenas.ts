@@ -127,10 +127,10 @@ export function sacShape(env: EnvShape, config: SacConfig): SacShape {
 /** Plans every buffer of SAC's learner. Needs no device. */
 export function planSacLearner(shape: SacShape, limits?: PlanLimits): Plan {
   const { env, nets, work, k4, obs4, actions4, batch, chunkRows, window } = shape;
-  const replay = (name: string, perWorld: number): ArenaRequest => {
-    const remedy = "a smaller bufferSize";
-    const field: FieldRequest = { name, group: "replay", type: "f32", perWorld: window * perWorld, remedy };
-    return { name, access: "read_write", scope: "batch", layout: "rows", fields: [field] };
+  const replay = (name: string, floats: number): ArenaRequest => {
+    const remedy = 'a smaller bufferSize, or storage: "host"';
+    const field: FieldRequest = { name, group: "replay", type: "f32", shared: env.numEnvs * window * floats, remedy };
+    return { name, access: "read_write", scope: "batch", fields: [field] };
   };
   const smaller = "narrower hidden layers";
   const arenas: ArenaRequest[] = [

@@ -6,7 +6,7 @@ export const SAC_OPTIONS = {
   gradientSteps: { default: 1, min: 0, max: 65536, integer: true, doc: "batches that an update learns from" },
   batchSize: { default: 256, min: 1, max: 65536, integer: true, doc: "transitions of a batch" },
   bufferSize: { default: 1_000_000, min: 1, max: 2 ** 31, integer: true, doc: "transitions that the replay keeps" },
-  storage: { default: "gpu", oneOf: ["gpu"], doc: "where the replay lies" },
+  storage: { default: "gpu", oneOf: ["gpu", "host", "file"], doc: "where the replay lies" },
   learningStarts: { default: 5000, min: 0, doc: "env steps with uniform actions, before anything is learnt" },
   nSteps: { default: 1, min: 1, max: 1024, integer: true, doc: "rewards of a return before the value takes over" },
   gamma: { default: 0.99, min: 0, max: 1, doc: "discount of a control step" },

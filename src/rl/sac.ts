@@ -16,14 +16,19 @@ import { Flag } from "./clock.ts";
 import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import { assertBounded, envShape } from "./learner.ts";
 import { sacMetricsOf, type SacMetrics } from "./metrics.ts";
-import { ringAfter } from "./replay.ts";
+import { openReplay } from "./open-replay.ts";
+import type { Replay } from "./replay.ts";
 import { planSacLearner, sacShape, type SacShape } from "./sac-arenas.ts";
+import { badOption } from "./options.ts";
 import { sacConfig, type SacConfig } from "./sac-config.ts";
 import { SacLearner } from "./sac-learner.ts";
 
 export interface SacOptions extends Partial<SacConfig> {
   /** Of the first parameters, of actions and of the samples that are replayed. Default 0. */
   readonly seed?: number | bigint;
+  /** Where the replay lies with `storage: "file"`; the file must not be there, or `reuseReplay` says to go on with it. */
+  readonly replayFile?: string;
+  readonly reuseReplay?: boolean;
 }
 
 export type SacSnapshot = AlgorithmSnapshot;
@@ -34,12 +39,13 @@ export function planSac(env: VectorEnv, options: SacOptions = {}): Plan {
   return planSacLearner(shape, viewsOf(env).device.limits);
 }
 
-function settle(env: VectorEnv, { seed = 0, ...given }: SacOptions) {
+function settle(env: VectorEnv, { seed = 0, replayFile, reuseReplay = false, ...given }: SacOptions) {
   seedKey(seed);
   const config = sacConfig(given);
   const head = envShape(env);
   assertBounded(env, "SAC squashes actions", "Train it with PPO.");
-  return { config, seed, shape: sacShape(head, config) };
+  if (config.storage === "file" && !replayFile) throw badOption("replayFile", replayFile, "pass the path of a file");
+  return { config, seed, shape: sacShape(head, config), file: { path: replayFile ?? "", reuse: reuseReplay } };
 }
 
 /** A learner beside its environments, which it steps. Close it before them. */
@@ -55,18 +61,26 @@ export class Sac implements Algorithm<SacMetrics> {
   envSteps = 0;
   readonly #learner: SacLearner;
   readonly #bound: Bound;
+  readonly #replay: Replay;
   readonly #shape: SacShape;
   readonly #gate: Gate;
   #started = false;
   #halted: CorralError | undefined;
 
-  private constructor(env: VectorEnv, settled: ReturnType<typeof settle>, learner: SacLearner, bound: Bound) {
+  private constructor(
+    env: VectorEnv,
+    settled: ReturnType<typeof settle>,
+    learner: SacLearner,
+    bound: Bound,
+    replay: Replay,
+  ) {
     this.env = env;
     this.config = settled.config;
     this.seed = settled.seed;
     this.plan = learner.plan;
     this.#learner = learner;
     this.#bound = bound;
+    this.#replay = replay;
     this.#shape = learner.shape;
     this.#gate = new Gate(`the learner of ${env.id}`);
   }
@@ -75,19 +89,22 @@ export class Sac implements Algorithm<SacMetrics> {
    * Reserves the learner's memory, the replay with it, in the budget of the environments and compiles its kernels. The
    * environments are left as they are where this fails.
    * @throws CorralError bad-option, unknown-option, bad-seed, gpu-required, needs-next-step, unsupported-space;
-   *   BudgetExceededError naming the learner's fields; errors of the device
+   *   BudgetExceededError naming the learner's fields; replay-exists, disk-full, bad-replay; errors of the device
    */
   static async create(env: VectorEnv, options: SacOptions = {}): Promise<Sac> {
     const settled = settle(env, options);
     const learner = await SacLearner.create(viewsOf(env).device, settled.shape);
+    let replay: Replay | undefined;
     try {
+      replay = await openReplay(learner, settled.config, settled.seed, settled.file);
       const bound = await learner.bindEnv(env);
       learner.initialize(env, settled.seed, settled.config.initialTemperature);
-      const sac = new Sac(env, settled, learner, bound);
+      const sac = new Sac(env, settled, learner, bound, replay);
       setClock(learner, settled.config, settled.seed);
       await learner.done();
       return sac;
     } catch (error) {
+      replay?.close();
       await learner.close();
       throw error;
     }
@@ -115,6 +132,7 @@ export class Sac implements Algorithm<SacMetrics> {
   async #iterate(): Promise<SacMetrics> {
     if (this.#halted) throw this.#halted;
     await this.#collect();
+    await this.#replay.append(this.config.collectSteps);
     this.#update();
 
     const metrics = sacMetricsOf(await this.#learner.readState());
@@ -155,13 +173,14 @@ export class Sac implements Algorithm<SacMetrics> {
   /** Phase 2: batches of the replay, once there is enough in it. */
   #update(): void {
     const { config, iteration } = this;
-    const ring = ringAfter((iteration + 1) * config.collectSteps, this.#shape.capacity, config.nSteps);
-    if (ring.starts < 1 || this.envSteps + this.#each < config.learningStarts) return;
-    this.#learner.clock.set({ ring_first: ring.first, ring_starts: ring.starts });
+    const { first, count } = this.#replay.starts();
+    if (count < 1 || this.envSteps + this.#each < config.learningStarts) return;
+    this.#learner.clock.set({ ring_first: first % this.#shape.capacity, ring_starts: count });
     for (let i = 0; i < config.gradientSteps; i++) {
       const draw = iteration * config.gradientSteps + i;
       const flags = i === 0 ? Flag.firstMinibatch : 0;
-      learnBatch(this.#learner, { draw, flags, samples: true, movesPolicy: draw % config.policyEvery === 0 });
+      const samples = this.#replay.prepare(draw);
+      learnBatch(this.#learner, { draw, flags, samples, movesPolicy: draw % config.policyEvery === 0 });
     }
   }
 
@@ -188,7 +207,7 @@ export class Sac implements Algorithm<SacMetrics> {
     return this.#exclusive("snapshot", async () => ({
       iteration,
       envSteps,
-      learner: await this.#learner.copy(),
+      learner: { ...(await this.#learner.copy()), ...this.#replay.copy() },
       env: await this.env.snapshot(),
     }));
   }
@@ -199,6 +218,8 @@ export class Sac implements Algorithm<SacMetrics> {
    */
   restore({ iteration, envSteps, learner, env }: SacSnapshot): Promise<void> {
     return this.#exclusive("restore", async () => {
+      this.#learner.check(learner);
+      this.#replay.put(learner, iteration * this.config.collectSteps);
       this.#learner.put(learner);
       await this.env.restore(env);
       await this.#learner.done();
@@ -215,9 +236,20 @@ export class Sac implements Algorithm<SacMetrics> {
     return this.#exclusive("read parameters", () => this.#learner.read("params", into));
   }
 
-  /** Gives the learner's memory back, after the call in flight. */
+  /** Bytes of the replay: on the device, in memory or on disk. */
+  get replayBytes(): number {
+    return this.#replay.bytes;
+  }
+
+  /** Gives the learner's memory back, the file's handle too, after the call in flight. */
   close(): Promise<void> {
-    return this.#gate.close(() => this.#learner.close());
+    return this.#gate.close(async () => {
+      try {
+        this.#replay.close();
+      } finally {
+        await this.#learner.close();
+      }
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {
