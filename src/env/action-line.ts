@@ -2,7 +2,6 @@
 import { variable, type Variable } from "../trace/control.ts";
 import {
   add,
-  clamp,
   div,
   eq,
   mul,
@@ -16,6 +15,7 @@ import {
   type Int,
   type Scalar,
 } from "../trace/scalar.ts";
+import { clipped } from "./finite.ts";
 import type { Space } from "./spaces.ts";
 
 /** What becomes of the actions of a batch, as numbers for each entry of an action. */
@@ -70,7 +70,7 @@ export class ActionLine {
   private scaled(action: readonly Scalar[]): Scalar[] {
     const { clip, scale, offset } = this.how;
     return action.map((x, i) => {
-      const within = clip ? clamp(x, clip[0], clip[1]) : x;
+      const within = clip ? clipped(x, clip[0], clip[1]) : x;
       return add(mul(within, scale?.[i] ?? 1), offset?.[i] ?? 0);
     });
   }

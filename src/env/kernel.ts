@@ -23,8 +23,12 @@ const any = (conditions: readonly Bool[]): Bool => conditions.reduce<Bool>(or, f
 function loadAction<O extends object>(e: EnvWorld<O>): void {
   const { action: space, task } = e.spec;
   const io = e.io("action");
-  if (space.kind === "box") e.begin(io.load("action").slice(0, space.size));
-  else {
+  if (space.kind === "box") {
+    const action = io.load("action").slice(0, space.size);
+    // what acts may hide it: a bound, a table
+    e.w.flag(badBit(action, Status.BAD_CTRL));
+    e.begin(action);
+  } else {
     const numbers = io.load("action", "u32").slice(0, space.size).map(toI32);
     const [low, counts] = space.kind === "discrete" ? [space.start, [space.n]] : [0, space.nvec];
     const outside = numbers.map((a, i) => or(lt(a, low), ge(a, low + counts[i])));

@@ -1,8 +1,9 @@
 // what a task's terms are worth in a scene: expressions, functions and values become scalars of the trace
 import { CorralError } from "../core/errors.ts";
 import { Node } from "../trace/graph.ts";
-import { add, clamp, mul, select, sub, toF32, type Bool, type Scalar } from "../trace/scalar.ts";
+import { add, mul, select, sub, toF32, type Bool, type Scalar } from "../trace/scalar.ts";
 import { describeValue, evaluate, isTruth, unfitName, type Value } from "./expression/index.ts";
+import { clipped } from "./finite.ts";
 import type { Named, Scene, SharedValues, Task, Term, TermOptions, Terms, TermSource } from "./task.ts";
 
 type Options = TermOptions;
@@ -147,7 +148,7 @@ export function termNumbers<O extends object>(term: Term<O>, scene: Scene<O>, pl
     throw badTerm(place.name, "it gives an infinite number; a term is finite");
   const { noise, clip, scale, weight } = options;
   if (noise !== undefined && noise !== 0) items = noisy(items, noise, scene);
-  if (clip) items = items.map((x) => clamp(x, clip[0], clip[1]));
+  if (clip) items = items.map((x) => clipped(x, clip[0], clip[1]));
   if (Array.isArray(scale) && scale.length !== items.length)
     throw badTerm(place.name, `scale has ${scale.length} numbers; the term has ${items.length}`);
   if (scale !== undefined)

@@ -1,6 +1,7 @@
 // a task as its kernels read it: every term a function over traced scalars
 import type { Model } from "../model/model.ts";
-import { add, clamp, div, mul, sqrt, sub, type Bool, type Scalar } from "../trace/scalar.ts";
+import { add, div, isFinite32, mul, select, sqrt, sub, type Bool, type Scalar } from "../trace/scalar.ts";
+import { clipped } from "./finite.ts";
 import type { Named, ObservationOptions, Scene, SharedValues, Start, Task, Term, TermOptions, Terms } from "./task.ts";
 import {
   badTerm,
@@ -133,7 +134,7 @@ class ObservationTerm<O extends object> {
 
   private clipped(values: readonly Scalar[]): readonly Scalar[] {
     const { clip } = this.all;
-    return clip ? values.map((x) => clamp(x, clip[0], clip[1])) : values;
+    return clip ? values.map((x) => clipped(x, clip[0], clip[1])) : values;
   }
 
   /** Moments where values are normalised, then the last values, newest first. */
@@ -158,8 +159,12 @@ function welford(before: readonly Scalar[], values: readonly Scalar[]): Scalar[]
   const n = values.length;
   const count = add(before[0], 1);
   const delta = values.map((x, i) => sub(x, before[1 + i]));
-  const means = values.map((_, i) => add(before[1 + i], div(delta[i], count)));
-  const squares = values.map((x, i) => add(before[1 + n + i], mul(delta[i], sub(x, means[i]))));
+  // a value that is not finite must not spoil all those to come
+  const sound = (next: Scalar, last: Scalar) => select(isFinite32(next), next, last, "f32");
+  const means = values.map((_, i) => sound(add(before[1 + i], div(delta[i], count)), before[1 + i]));
+  const squares = values.map((x, i) =>
+    sound(add(before[1 + n + i], mul(delta[i], sub(x, means[i]))), before[1 + n + i]),
+  );
   return [count, ...means, ...squares];
 }
 

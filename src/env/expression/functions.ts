@@ -31,6 +31,7 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import { cross, mulMatTVec, mulMatVec, rotate, type Mat3, type Quat, type Vec3 } from "../../trace/vector.ts";
+import { keepingNaN, undefinedUnless } from "../finite.ts";
 import { inClosed } from "../terms/basics.ts";
 import { bool, describeValue, float, vector, type Bools, type Floats, type Value } from "./value.ts";
 
@@ -209,6 +210,12 @@ const ceil = (x: Scalar): Scalar => neg(floor(neg(x)));
 const unit = (x: Scalar): Scalar => clamp(x, 0, 1);
 const SMALLEST = 1e-12;
 
+const isWhole = (x: Scalar): boolean => typeof x === "number" && Number.isInteger(x);
+
+/** x^y; of a negative x only whole powers are numbers. */
+const power = (x: Scalar, y: Scalar): Scalar =>
+  keepingNaN(isWhole(y) ? pow : undefinedUnless((a) => ge(a, 0), pow))(x, y);
+
 /** x / |x|; zero for a vector without length. */
 const normalized = (v: readonly Scalar[]): Scalar[] => {
   const inverse = div(1, max(norm(v), SMALLEST));
@@ -231,28 +238,39 @@ const inside: ExpressionFunction = {
 /** All functions by name. */
 export const FUNCTIONS: ReadonlyMap<string, ExpressionFunction> = new Map<string, ExpressionFunction>([
   ...(
-    Object.entries({ abs, sqrt, floor, ceil, round, sign, square, exp, log, sin, cos, asin, acos, atan, tanh }) as [
+    Object.entries({ floor, ceil, round, sign, exp, sin, cos, asin, acos, atan, tanh }) as [
       string,
       (x: Scalar) => Scalar,
     ][]
-  ).map(([name, f]) => one(name, f)),
+  ).map(([name, f]) => one(name, keepingNaN(f))),
+  one("abs", abs),
+  one("sqrt", sqrt),
+  one("square", square),
+  one(
+    "log",
+    undefinedUnless((x) => gt(x, 0), log),
+  ),
   one("tan", (x) => div(sin(x), cos(x))),
   one("wrap", (x) => sub(x, mul(2 * Math.PI, floor(add(mul(x, 0.5 / Math.PI), 0.5))))),
   one("fract", (x) => sub(x, floor(x))),
-  one("saturate", unit),
+  one("saturate", keepingNaN(unit)),
   one("radians", (x) => mul(x, Math.PI / 180)),
   one("degrees", (x) => mul(x, 180 / Math.PI)),
-  two("atan2", "atan2(y, x)", atan2),
-  two("pow", "pow(x, y)", pow),
-  two("step", "step(edge, x)", (edge, x) => select(ge(x, edge), 1, 0, "f32")),
-  three("clamp", "clamp(x, low, high)", clamp),
+  two("atan2", "atan2(y, x)", keepingNaN(atan2)),
+  two("pow", "pow(x, y)", power),
+  two(
+    "step",
+    "step(edge, x)",
+    keepingNaN((edge: Scalar, x: Scalar) => select(ge(x, edge), 1, 0, "f32")),
+  ),
+  three("clamp", "clamp(x, low, high)", keepingNaN(clamp)),
   three("mix", "mix(a, b, t)", (a, b, t) => add(a, mul(sub(b, a), t))),
   three("smoothstep", "smoothstep(low, high, x)", (low, high, x) => {
-    const t = unit(div(sub(x, low), sub(high, low)));
+    const t = keepingNaN(unit)(div(sub(x, low), sub(high, low)));
     return mul(square(t), sub(3, mul(2, t)));
   }),
-  extreme("min", min),
-  extreme("max", max),
+  extreme("min", keepingNaN(min)),
+  extreme("max", keepingNaN(max)),
   folded("sum", sum),
   folded("mean", mean),
   folded("length", norm),

@@ -1,0 +1,97 @@
+/** Numbers of a task that are not finite are told of, whatever is done to them afterwards. */
+import { describe, expect, test } from "vitest";
+import { defineTask, makeVec, type VecOptions } from "../../src/env/index.ts";
+
+/** Terms that are no number where the slider is at 3; the first of each pair is what the second ones do something to. */
+const TERMS: Readonly<Record<string, string>> = {
+  root: "sqrt(1 - qpos(joint.rail))",
+  exp: "exp(-sqrt(1 - qpos(joint.rail)))",
+  tanh: "tanh(sqrt(1 - qpos(joint.rail)))",
+  sin: "sin(sqrt(1 - qpos(joint.rail)))",
+  acos: "acos(sqrt(1 - qpos(joint.rail)))",
+  least: "min(1, sqrt(1 - qpos(joint.rail)))",
+  most: "max(sqrt(1 - qpos(joint.rail)), 1)",
+  bounded: "clamp(sqrt(1 - qpos(joint.rail)), -1, 1)",
+  saturated: "saturate(sqrt(1 - qpos(joint.rail)))",
+  smooth: "smoothstep(0, 1, sqrt(1 - qpos(joint.rail)))",
+  stepped: "step(0, sqrt(1 - qpos(joint.rail)))",
+  rounded: "floor(sqrt(1 - qpos(joint.rail)))",
+  log: "log(1 - qpos(joint.rail))",
+  power: "pow(1 - qpos(joint.rail), 1.5)",
+  pole: "1 / (qpos(joint.rail) - 3)",
+};
+
+const task = (changes: object = {}) =>
+  defineTask({
+    id: "Hidden",
+    model: `<mujoco><option gravity="0 0 0"/><worldbody><body><joint name="rail" type="slide" axis="1 0 0"/>
+      <geom size=".1" mass="1"/></body></worldbody><actuator><motor joint="rail"/></actuator></mujoco>`,
+    frameSkip: 1,
+    maxEpisodeSteps: 100,
+    observe: { qpos: "qpos" },
+    reward: { none: 0 },
+    terminated: {},
+    ...changes,
+  });
+
+const still = new Float32Array(4);
+const options = (device: string | undefined): VecOptions => ({
+  numEnvs: 4,
+  recorder: false,
+  ...(device ? { device: device as "cpu" } : {}),
+});
+
+describe.each(["cpu", "cpu-f64", undefined])("on device %s", (device) => {
+  test.each(["reward", "observe"] as const)("terms of %s, clipped or not", async (group) => {
+    const clipped = Object.fromEntries(
+      Object.entries(TERMS).map(([name, value]) => [`${name}_clipped`, { value, clip: [-1, 1] }]),
+    );
+    // what tells of terms holds 24
+    for (const terms of [TERMS, clipped]) {
+      await using env = await makeVec(task({ [group]: terms }), options(device));
+      await env.reset();
+      await env.step(still);
+      expect(env.health().failures).toBe(0);
+      await env.setState({ qpos: [3] }, [2]);
+      const { rewards, observations, terminated } = await env.step(still);
+      const { byStatus, byTerm } = env.health();
+      expect(Object.keys(byStatus)).toEqual([group === "reward" ? "BAD_REWARD" : "BAD_OBS"]);
+      expect(Object.keys(byTerm)).toEqual(Object.keys(terms));
+      expect([...rewards, ...observations].every(Number.isFinite)).toBe(true);
+      expect([...terminated]).toEqual([0, 0, 1, 0]);
+    }
+  });
+
+  test("a bad observation does not spoil what normalises the next ones", async () => {
+    const observe = { root: "sqrt(1 - qpos(joint.rail))", huge: "square(square(qpos(joint.rail)))" };
+    await using env = await makeVec(task({ observe }), { ...options(device), observation: { normalize: true } });
+    await env.reset();
+    await env.step(still);
+    await env.setState({ qpos: [3, 1e7] }, [1, 2]);
+    await env.step(still);
+    const { failures } = env.health();
+    expect(failures).toBeGreaterThan(0);
+    // resets, then goes on
+    for (let t = 0; t < 4; t++) await env.step(still);
+    expect(env.health().failures).toBe(failures);
+    expect([...env.observations].every(Number.isFinite)).toBe(true);
+  });
+});
+
+test("an action that is no number, written by a kernel, is told of where it is clipped or goes into a bounded control", async () => {
+  const tasks = [
+    [task(), { action: { clip: [-1, 1] } }],
+    [task({ control: "clamp(action, -1, 1)" }), {}],
+  ] as const;
+  for (const [given, more] of tasks) {
+    await using env = await makeVec(given, { ...options(undefined), ...more } as VecOptions);
+    await env.reset();
+    await env.step(still);
+    const { actions } = env.gpu!;
+    const { device } = (env as unknown as { batch: { gpu: { device: GPUDevice } } }).batch.gpu;
+    device.queue.writeBuffer(actions.shards[0].buffer, actions.offset + actions.stride * 3, Float32Array.of(NaN));
+    const { terminated } = await env.step(actions);
+    expect([...terminated]).toEqual([0, 0, 0, 1]);
+    expect(env.health().byStatus.BAD_CTRL).toMatchObject({ count: 1, ids: [3] });
+  }
+});
