@@ -1,11 +1,12 @@
 // numbers of the model that each world draws for itself when an episode starts
 import { CorralError } from "../core/errors.ts";
-import { mjtEq, mjtGain, mjtGeom } from "../model/enums.ts";
+import { mjtBias, mjtEq, mjtGain, mjtGeom } from "../model/enums.ts";
 import { fieldShape, fieldSize } from "../model/fields.ts";
-import { describe, type Model } from "../model/model.ts";
-import { geomPairs } from "../model/pairs.ts";
-import { tendonArmature } from "../sim/added.ts";
-import { hasFluid } from "../sim/fluid.ts";
+import type { Model } from "../model/model.ts";
+import { equalityBodies, geomPairs } from "../model/pairs.ts";
+import { hasEllipsoids } from "../sim/fluid.ts";
+import { isScaled } from "../sim/muscle.ts";
+import type { Wanted } from "../sim/set_const.ts";
 import { alternatives } from "./expression/error.ts";
 import { elementsOf, fieldOf, idsOf, type Kind } from "./expression/fields.ts";
 import { placeOf } from "./term-value.ts";
@@ -30,6 +31,14 @@ const FIELDS: Readonly<Record<RandomField, { readonly least: number; readonly op
 /** Fields that inverse inertias at qpos0 depend on. */
 const INERTIAL: ReadonlySet<RandomField> = new Set<RandomField>(["body_mass", "body_inertia", "dof_armature"]);
 
+type DerivedField =
+  | "dof_invweight0"
+  | "body_subtreemass"
+  | "body_invweight0"
+  | "tendon_invweight0"
+  | "actuator_acc0"
+  | "geom_rbound";
+
 /** One number of the model with its value in the MJCF. */
 export interface Entry {
   readonly field: string;
@@ -52,8 +61,8 @@ export interface RandomPlan {
   /** Entries that are drawn, then those derived from them. */
   readonly entries: readonly Entry[];
   readonly derived: readonly Entry[];
-  /** Bodies whose inverse inertia is derived. */
-  readonly bodies: readonly number[];
+  /** Bodies, tendons and actuators of which inertias are derived. */
+  readonly wanted: Wanted;
 }
 
 const bad = (place: string, text: string, details: Record<string, unknown> = {}): CorralError =>
@@ -188,25 +197,6 @@ function picked(
 /** What else would have to change, and does not. */
 function checkModel(place: string, name: RandomField, model: Model): void {
   const refuse = (what: string) => bad(place, `${name} cannot be randomised in this model: ${what}`);
-  if (INERTIAL.has(name)) {
-    if (hasFluid(model)) throw refuse("fluid forces are computed from the masses of the MJCF");
-    if (model.neq > 0) {
-      const kind =
-        Object.entries(mjtEq)
-          .find(([, id]) => id === model.eq_type[0])?.[0]
-          .toLowerCase() ?? "equality";
-      throw refuse(`its ${kind} constraint depends on inverse inertias that are not derived in the kernel`);
-    }
-    const t = Array.from({ length: model.ntendon }, (_, i) => i).find(
-      (i) => model.tendon_limited[i] > 0 || model.tendon_frictionloss[i] > 0,
-    );
-    const heavy = Array.from({ length: model.ntendon }, (_, i) => i).find((i) => tendonArmature(model, i) !== 0);
-    if (heavy !== undefined) throw refuse(`${describe(model, "tendon", heavy)} has armature`);
-    if (model.actuator_gaintype.includes(mjtGain.MUSCLE))
-      throw refuse("its muscles are scaled by accelerations at qpos0");
-    if (t !== undefined)
-      throw refuse(`tendon_invweight0 of ${describe(model, "tendon", t)} is not derived in the kernel`);
-  }
   const muscle = model.actuator_gaintype.includes(mjtGain.MUSCLE);
   if (/^actuator_(gain|bias)prm$/.test(name) && muscle) throw refuse("its muscles' curves are computed from the MJCF");
   if (name === "actuator_gear") {
@@ -214,6 +204,8 @@ function checkModel(place: string, name: RandomField, model: Model): void {
     if ([...model.actuator_damping, ...model.actuator_armature].some((x) => x !== 0))
       throw refuse("damping or armature of its actuators goes with their gear");
   }
+  if (name === "geom_size" && hasEllipsoids(model))
+    throw refuse("what fluids do to its ellipsoids is computed from the sizes of the MJCF");
   if (name === "geom_size" && model.nwrap > 0 && Array.from(model.wrap_type).some((w) => w >= 4))
     throw refuse("tendons wrap around its geoms");
 }
@@ -258,28 +250,58 @@ function checkBounds(
   );
 }
 
+/** What inverse inertias constraints and muscles of a model take. */
+function inertiasRead(model: Model): Required<Wanted> {
+  const ids = (count: number, holds: (i: number) => boolean) =>
+    Array.from({ length: count }, (_, i) => i).filter(holds);
+  const equalities = ids(model.neq, (e) => model.eq_active0[e] > 0);
+  const touching = geomPairs(model).flatMap((p) => [p.geom1, p.geom2].map((g) => model.geom_bodyid[g]));
+  const held = equalities
+    .filter((e) => model.eq_type[e] === mjtEq.CONNECT || model.eq_type[e] === mjtEq.WELD)
+    .flatMap((e) => equalityBodies(model, e));
+  const coupled = equalities
+    .filter((e) => model.eq_type[e] === mjtEq.TENDON)
+    .flatMap((e) => [model.eq_obj1id[e], model.eq_obj2id[e]]);
+  const muscle = (types: Int32Array, prm: Float64Array, kind: number, i: number) =>
+    types[i] === kind && isScaled(prm, i);
+  return {
+    bodies: [...new Set([...touching, ...held])].filter((b) => model.body_weldid[b] !== 0).sort((a, b) => a - b),
+    tendons: ids(
+      model.ntendon,
+      (t) => model.tendon_limited[t] > 0 || model.tendon_frictionloss[t] > 0 || coupled.includes(t),
+    ),
+    actuators: ids(
+      model.nactuator,
+      (i) =>
+        muscle(model.actuator_gaintype, model.actuator_gainprm, mjtGain.MUSCLE, i) ||
+        muscle(model.actuator_biastype, model.actuator_biasprm, mjtBias.MUSCLE, i),
+    ),
+  };
+}
+
 /** Numbers that MuJoCo derives from those drawn. */
-function derivedOf(model: Model, entries: readonly Entry[]): Pick<RandomPlan, "derived" | "bodies"> {
+function derivedOf(model: Model, entries: readonly Entry[]): Pick<RandomPlan, "derived" | "wanted"> {
   const drawn = new Set(entries.map((e) => e.field));
   const derived: Entry[] = [];
-  const all = (field: "dof_invweight0" | "body_subtreemass") => {
-    for (let index = 0; index < fieldSize(model, field); index++)
-      derived.push({ field, index, nominal: model[field][index] });
+  const derive = (field: DerivedField, indices: Iterable<number>) => {
+    for (const index of indices) derived.push({ field, index, nominal: model[field][index] });
   };
-  if (drawn.has("body_mass")) all("body_subtreemass");
-  let bodies: number[] = [];
+  const every = (field: DerivedField) => Array.from({ length: fieldSize(model, field) }, (_, i) => i);
+  if (drawn.has("body_mass")) derive("body_subtreemass", every("body_subtreemass"));
+  let wanted: Wanted = {};
   if ([...INERTIAL].some((name) => drawn.has(name))) {
-    all("dof_invweight0");
+    const { bodies, tendons, actuators } = inertiasRead(model);
+    wanted = { bodies, tendons, actuators };
+    derive("dof_invweight0", every("dof_invweight0"));
     derived.push({ field: "meaninertia", index: 0, nominal: model.stat.meaninertia });
-    const touching = new Set(geomPairs(model).flatMap((p) => [p.geom1, p.geom2].map((g) => model.geom_bodyid[g])));
-    bodies = [...touching].filter((b) => model.body_weldid[b] !== 0).sort((a, b) => a - b);
-    for (const b of bodies)
-      for (const k of [0, 1])
-        derived.push({ field: "body_invweight0", index: 2 * b + k, nominal: model.body_invweight0[2 * b + k] });
+    derive(
+      "body_invweight0",
+      bodies.flatMap((b) => [2 * b, 2 * b + 1]),
+    );
+    derive("tendon_invweight0", tendons);
+    derive("actuator_acc0", actuators);
   }
-  if (drawn.has("geom_size")) {
-    const geoms = new Set(entries.filter((e) => e.field === "geom_size").map((e) => Math.floor(e.index / 3)));
-    for (const index of geoms) derived.push({ field: "geom_rbound", index, nominal: model.geom_rbound[index] });
-  }
-  return { derived, bodies };
+  if (drawn.has("geom_size"))
+    derive("geom_rbound", new Set(entries.filter((e) => e.field === "geom_size").map((e) => Math.floor(e.index / 3))));
+  return { derived, wanted };
 }

@@ -69,7 +69,7 @@ export class WorldModel {
   }
 
   private derive(m: ModelView): void {
-    const { derived, bodies } = this.plan;
+    const { derived, wanted } = this.plan;
     const start = this.plan.entries.length;
     const set = (field: string, value: (index: number) => Scalar) =>
       derived.forEach((e, i) => {
@@ -81,9 +81,11 @@ export class WorldModel {
       set("body_subtreemass", (b) => masses[b]);
     }
     if (has("dof_invweight0")) {
-      const constants = inertiaConstants(m, bodies);
+      const constants = inertiaConstants(m, wanted);
       set("dof_invweight0", (i) => constants.dof_invweight0[i]);
       set("body_invweight0", (i) => constants.body_invweight0.get(Math.floor(i / 2))![i % 2]);
+      set("tendon_invweight0", (t) => constants.tendon_invweight0.get(t)!);
+      set("actuator_acc0", (i) => constants.actuator_acc0.get(i)!);
       set("meaninertia", () => constants.meaninertia);
     }
     set("geom_rbound", (g) => boundingRadius(m.model.geom_type[g], m.geom_size.vec3(g)));

@@ -89,10 +89,10 @@ function servoForce(m: ModelView, d: DataView, i: number): Scalar {
   const [length, velocity] = [d.actuator_length.at(i), d.actuator_velocity.at(i)];
   let gain: Scalar = m.actuator_gainprm.at(10 * i);
   if (model.actuator_gaintype[i] === mjtGain.AFFINE) gain = affine(m.actuator_gainprm, 10 * i, length, velocity);
-  if (model.actuator_gaintype[i] === mjtGain.MUSCLE) ({ gain } = muscleGain(model, i, length, velocity));
+  if (model.actuator_gaintype[i] === mjtGain.MUSCLE) ({ gain } = muscleGain(m, i, length, velocity));
   let bias: Scalar = 0;
   if (model.actuator_biastype[i] === mjtBias.AFFINE) bias = affine(m.actuator_biasprm, 10 * i, length, velocity);
-  if (model.actuator_biastype[i] === mjtBias.MUSCLE) bias = muscleBias(model, i, length);
+  if (model.actuator_biastype[i] === mjtBias.MUSCLE) bias = muscleBias(m, i, length);
   return add(mul(gain, nearestSetpoint(m, d, i, actuatorInput(m, d, i))), bias);
 }
 

@@ -61,7 +61,7 @@ function actuatorEntries(m: ModelView, d: DataView, pattern: Pattern): Entry[] {
       slope = add(slope, mul(m.actuator_gainprm.at(10 * i + 2), actuatorInput(m, d, i)));
     }
     if (model.actuator_gaintype[i] === mjtGain.MUSCLE) {
-      const muscle = muscleGain(model, i, d.actuator_length.at(i), d.actuator_velocity.at(i));
+      const muscle = muscleGain(m, i, d.actuator_length.at(i), d.actuator_velocity.at(i));
       slope = add(slope, mul(muscle.slope, actuatorInput(m, d, i)));
     }
     if (slope === 0) continue;

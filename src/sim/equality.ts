@@ -105,7 +105,7 @@ function turning(a: End, b: End, scale: number): Mat3 {
 function connect(m: ModelView, d: DataView, e: number): Row[] {
   const { model } = m;
   const [a, b] = ends(m, d, e);
-  const weight = (k: number) => model.body_invweight0[2 * a.body + k] + model.body_invweight0[2 * b.body + k];
+  const weight = (k: number) => add(m.body_invweight0.at(2 * a.body + k), m.body_invweight0.at(2 * b.body + k));
   const columns = differenceJacobian(pointJacobian(m, d, a.body, a.pos), pointJacobian(m, d, b.body, b.pos));
   if (columns.length === 0) return [];
 
@@ -149,14 +149,14 @@ function coupled(m: ModelView, d: DataView, isTendon: boolean, id: number) {
     return {
       offset: sub(d.ten_length.at(id), model.tendon_length0[id]),
       arms: tendonArms(m, d, id),
-      weight: model.tendon_invweight0[id],
+      weight: m.tendon_invweight0.at(id),
     };
   }
   const [pos, dof] = [model.jnt_qposadr[id], model.jnt_dofadr[id]];
   return {
     offset: sub(d.qpos.at(pos), model.qpos0[pos]),
     arms: [{ dof, coef: 1 }] as Arm[],
-    weight: model.dof_invweight0[dof],
+    weight: m.dof_invweight0.at(dof),
   };
 }
 
@@ -175,7 +175,7 @@ function coupling(m: ModelView, d: DataView, e: number): Row[] {
     pos = sub(pos, mul(x, add(c1, mul(x, add(c2, mul(x, add(c3, mul(c4, x))))))));
     const slope = add(c1, mul(x, add(2 * c2, mul(x, add(3 * c3, mul(4 * c4, x))))));
     arms = addArms([...arms, ...second.arms.map(({ dof, coef }) => ({ dof, coef: neg(mul(slope, coef)) }))]);
-    weight += second.weight;
+    weight = add(weight, second.weight);
     if (isTendon) tendons.push({ tendon: model.eq_obj2id[e], times: neg(slope) });
   }
   const jac = arms.filter(({ coef }) => isNode(coef) || coef !== 0).map(({ dof, coef }) => ({ dof, value: coef }));

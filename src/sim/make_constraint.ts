@@ -67,7 +67,7 @@ function frictionRows(m: ModelView, d: DataView): Rows {
       pos: 0,
       solref: pick(model.tendon_solref_fri, t, 2),
       solimp: pick(model.tendon_solimp_fri, t, 5),
-      diagApprox: model.tendon_invweight0[t],
+      diagApprox: m.tendon_invweight0.at(t),
       frictionloss: model.tendon_frictionloss[t],
       tendons: [{ tendon: t, times: 1 }],
     };
@@ -162,7 +162,7 @@ function tendonLimits(m: ModelView, d: DataView): Row[] {
       margin: model.tendon_margin[t],
       solref: pick(model.tendon_solref_lim, t, 2),
       solimp: pick(model.tendon_solimp_lim, t, 5),
-      diagApprox: model.tendon_invweight0[t],
+      diagApprox: m.tendon_invweight0.at(t),
     };
     rows.push(...rangeRows(m, d, spec, d.ten_length.at(t), pick(model.tendon_range, t, 2), arms));
   }

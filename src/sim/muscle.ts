@@ -1,12 +1,17 @@
 // the muscle model: activation, gain by length and velocity, passive force (mju_muscleDynamics, _muscleGain, _muscleBias)
-import { add, and, clamp, div, ge, gt, le, max, mul, select, square, sub, type Scalar } from "../trace/scalar.ts";
+import { add, and, clamp, div, ge, gt, le, max, mul, neg, select, square, sub, type Scalar } from "../trace/scalar.ts";
 import { MINVAL } from "../trace/vector.ts";
 import type { Model } from "../model/model.ts";
+import type { ModelView } from "./view.ts";
 
 const atLeast = (x: number) => Math.max(MINVAL, x);
 
+/** A negative force asks for one that accelerates by `scale`, and so depends on masses (actuator_acc0). */
+export const isScaled = (prm: ArrayLike<number>, i: number): boolean => prm[10 * i + 2] < 0;
+
 /** Parameters of a gain or bias, and what they make of the actuator's length range. */
-function prepare(model: Model, prm: ArrayLike<number>, i: number) {
+function prepare(m: ModelView, prm: ArrayLike<number>, i: number) {
+  const { model } = m;
   const [low, high, force, scale, lmin, lmax, vmax, fpmax, fvmax] = Array.from(
     { length: 9 },
     (_, k) => prm[10 * i + k],
@@ -14,8 +19,7 @@ function prepare(model: Model, prm: ArrayLike<number>, i: number) {
   const [shortest, longest] = [model.actuator_lengthrange[2 * i], model.actuator_lengthrange[2 * i + 1]];
   const L0 = (longest - shortest) / atLeast(high - low);
   return {
-    // a negative force asks for one that accelerates by `scale`
-    force: force < 0 ? scale / atLeast(model.actuator_acc0[i]) : force,
+    force: isScaled(prm, i) ? div(scale, max(MINVAL, m.actuator_acc0.at(i))) : force,
     /** Length relative to the optimum. */
     relative: (length: Scalar): Scalar => add(low, div(sub(length, shortest), atLeast(L0))),
     speed: atLeast(L0 * vmax),
@@ -39,10 +43,10 @@ function lengthCurve(length: Scalar, lmin: number, lmax: number): Scalar {
 }
 
 /** The gain of a muscle, and its derivative by velocity (mju_muscleGain, mjd_muscleGain_vel). */
-export function muscleGain(model: Model, i: number, length: Scalar, velocity: Scalar): { gain: Scalar; slope: Scalar } {
-  const p = prepare(model, model.actuator_gainprm, i);
+export function muscleGain(m: ModelView, i: number, length: Scalar, velocity: Scalar): { gain: Scalar; slope: Scalar } {
+  const p = prepare(m, m.model.actuator_gainprm, i);
   const V = div(velocity, p.speed);
-  const strength = mul(-p.force, lengthCurve(p.relative(length), p.lmin, p.lmax));
+  const strength = mul(neg(p.force), lengthCurve(p.relative(length), p.lmin, p.lmax));
   const y = p.fvmax - 1;
   const piece = (zero: Scalar, shortening: Scalar, lengthening: Scalar, most: Scalar) =>
     select(le(V, -1), zero, select(le(V, 0), shortening, select(le(V, y), lengthening, most)));
@@ -52,14 +56,14 @@ export function muscleGain(model: Model, i: number, length: Scalar, velocity: Sc
 }
 
 /** The passive force of a muscle (mju_muscleBias). */
-export function muscleBias(model: Model, i: number, length: Scalar): Scalar {
-  const p = prepare(model, model.actuator_biasprm, i);
+export function muscleBias(m: ModelView, i: number, length: Scalar): Scalar {
+  const p = prepare(m, m.model.actuator_biasprm, i);
   const L = p.relative(length);
   const b = 0.5 * (1 + p.lmax);
   const width = atLeast(b - 1);
   const stretched = mul(0.5, square(div(sub(L, 1), width)));
   const straight = add(0.5, div(sub(L, b), width));
-  return mul(-p.force * p.fpmax, select(le(L, 1), 0, select(le(L, b), stretched, straight)));
+  return mul(mul(neg(p.force), p.fpmax), select(le(L, 1), 0, select(le(L, b), stretched, straight)));
 }
 
 /** The rate of a muscle's activation (mju_muscleDynamics). */

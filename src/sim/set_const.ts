@@ -1,13 +1,16 @@
 // numbers that MuJoCo derives from a model at qpos0, in the kernel: for worlds with masses of their own (mj_setConst)
-import { add, div, max, mul, sum, type Scalar } from "../trace/scalar.ts";
+import { add, div, max, mul, sqrt, square, sum, type Scalar } from "../trace/scalar.ts";
 import { MINVAL } from "../trace/vector.ts";
 import { mjtJoint } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
+import type { Arm } from "./arms.ts";
 import { comPos } from "./com_pos.ts";
 import { crb, factorM } from "./crb.ts";
 import { pointJacobian } from "./jac.ts";
 import { kinematics } from "./kinematics.ts";
 import { treePattern } from "./pattern.ts";
+import { tendon, tendonArms } from "./tendon.ts";
+import { moment } from "./transmission.ts";
 import { dataView, Field, type ModelView } from "./view.ts";
 
 /** Mass of each body's subtree (body_subtreemass). */
@@ -26,6 +29,16 @@ export interface InertiaConstants {
   /** Of the bodies asked for: translation, rotation. */
   readonly body_invweight0: ReadonlyMap<number, readonly [Scalar, Scalar]>;
   readonly meaninertia: Scalar;
+  /** Of the tendons and actuators asked for. */
+  readonly tendon_invweight0: ReadonlyMap<number, Scalar>;
+  readonly actuator_acc0: ReadonlyMap<number, Scalar>;
+}
+
+/** What is derived beside the numbers of dofs, by id. */
+export interface Wanted {
+  readonly bodies?: readonly number[];
+  readonly tendons?: readonly number[];
+  readonly actuators?: readonly number[];
 }
 
 /** body_simple of a body with nothing but aligned slides: MuJoCo takes its mass alone, armature left out. */
@@ -33,10 +46,16 @@ const SLIDERS = 2;
 
 const mean = (values: readonly Scalar[]): Scalar => mul(sum(values), 1 / values.length);
 
-/** Inverse inertias at qpos0 of all dofs and of some bodies, and the mean inertia. `m` has this world's masses. */
-export function inertiaConstants(m: ModelView, bodies: readonly number[]): InertiaConstants {
+/**
+ * Inverse inertias at qpos0 of all dofs, of some bodies and tendons, what accelerations unit forces of some actuators
+ * make, and the mean inertia. `m` has this world's masses.
+ */
+export function inertiaConstants(
+  m: ModelView,
+  { bodies = [], tendons = [], actuators = [] }: Wanted,
+): InertiaConstants {
   const { model, nv } = m;
-  const d = dataView(model);
+  const d = dataView(model, ["qvel"]);
   model.qpos0.forEach((x, i) => d.qpos.set(i, x));
   // mocap bodies weigh nothing where they are
   model.body_mocapid.forEach((id, b) => {
@@ -46,6 +65,7 @@ export function inertiaConstants(m: ModelView, bodies: readonly number[]): Inert
   });
   kinematics(m, d);
   comPos(m, d);
+  tendon(m, d);
   const pattern = treePattern(model);
   const M = crb(m, d, pattern);
   const diagonal = Array.from({ length: nv }, (_, i) => d.M.at(M.diagonal(i)));
@@ -61,7 +81,14 @@ export function inertiaConstants(m: ModelView, bodies: readonly number[]): Inert
   const weight = (arms: readonly (readonly [number, Scalar])[]): Scalar =>
     sum(arms.flatMap(([i, a]) => arms.map(([j, b]) => mul(mul(a, b), inverse[i][j]))));
 
+  const pairs = (arms: readonly Arm[]) => arms.map(({ dof, coef }) => [dof, coef] as const);
+  /** Accelerations of all dofs under a force along arms. */
+  const accelerations = (arms: readonly Arm[]): Scalar[] =>
+    Array.from({ length: nv }, (_, i) => sum(arms.map(({ dof, coef }) => mul(coef, inverse[i][dof]))));
+
   return {
+    tendon_invweight0: new Map(tendons.map((t) => [t, weight(pairs(tendonArms(m, d, t)))])),
+    actuator_acc0: new Map(actuators.map((i) => [i, sqrt(sum(accelerations(moment(m, d, i)).map(square)))])),
     dof_invweight0: dofWeights(
       model,
       inverse.map((row, i) => {
