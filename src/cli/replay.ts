@@ -6,8 +6,10 @@ import { writeReproduction } from "../forensics/reproduction.ts";
 import { replay, type ReplayReport } from "../forensics/replay.ts";
 import { crashScene } from "../forensics/scene.ts";
 import { secondOpinion, type SecondOpinion } from "../forensics/second_opinion.ts";
+import { isUpdateBundle } from "../runs/update-bundle.ts";
 import { readBundle } from "../record/bundle.ts";
 import { EXIT, integerOption, parse, print, printJson, UsageError } from "./io.ts";
+import { replayUpdate } from "./replay-update.ts";
 import { table } from "./table.ts";
 import { deviceOf, onlyArgument } from "./target.ts";
 
@@ -18,6 +20,9 @@ Usage: corral replay BUNDLE [--bisect] [--against mujoco] [--minimise [--out DIR
 
 Executes the recorded control steps of a bundle again and compares every bit. The bundle holds all that it takes: the
 kernel, the model, states, actions, random counters. The task's code is not needed.
+
+A bundle of an update that was stopped, which corral train writes, is executed again kernel by kernel: what became not
+finite first, in which world and step, or in which parameter.
 
   --bisect          what broke first: control step, physics step, stage, field with its MJCF name, what fed it, and why
   --against mujoco  the same steps in MuJoCo's float64: is it the physics that blows up, or float32?
@@ -47,6 +52,11 @@ export async function run(args: string[]): Promise<number> {
   if (values.against !== undefined && values.against !== "mujoco")
     throw new UsageError(`--against is '${values.against}': pass mujoco.`);
   const world = values.world === undefined ? undefined : integerOption("world", values.world, 0, 0);
+  if (isUpdateBundle(path)) {
+    const given = Object.keys(values).filter((name) => name !== "adapter" && name !== "json");
+    if (given.length === 0) return replayUpdate(path, values.adapter, values.json ?? false);
+    throw new UsageError(`${path} is of an update, not of worlds: leave out --${given.join(", --")}.`);
+  }
   const bundle = readBundle(path);
   const { tripped } = bundle.about;
   if (world !== undefined && !tripped.some(({ id }) => id === world))

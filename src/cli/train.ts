@@ -94,6 +94,7 @@ export async function run(args: string[]): Promise<number> {
     const result = await watch(made, say, live, {
       onProgress: (p) => log.progress(p),
       onCheckpoint: (state) => log.checkpoint(state),
+      onNonFinite: (evidence, error) => log.evidence(evidence, error),
       onEvent: (event) => {
         log.event(event);
         note(event.message);
@@ -178,7 +179,7 @@ function flagged(given: Readonly<Record<string, string | undefined>>): Record<st
 /** The value that a flag's text says. Throws `UsageError`. */
 function valueOf(name: string, text: string): unknown {
   const usual = (PPO_OPTIONS as Record<string, { default: unknown }>)[name]?.default;
-  if (typeof usual === "string") return text;
+  if (typeof usual === "string" || name === "onNonFiniteUpdate") return text;
   if (typeof usual === "boolean") {
     if (text !== "true" && text !== "false")
       throw new UsageError(`--${flagOf(name)} is '${text}': pass true or false.`);

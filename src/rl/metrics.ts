@@ -44,7 +44,7 @@ export interface Metrics extends UpdateMetrics {
 }
 
 /** Places of the state: twin of shaders/rl/common.wgsl. */
-const PLACE = {
+export const PLACE = {
   rate: 2,
   halted: 5,
   policyRate: 10,
@@ -55,7 +55,7 @@ const PLACE = {
   metrics: 16,
   episodes: 40,
 } as const;
-const REASONS = [undefined, "loss", "gradient", "log standard deviation"] as const;
+export const REASONS = [undefined, "loss", "gradient", "log standard deviation"] as const;
 
 export function metricsOf(state: Float32Array): Metrics {
   const m = PLACE.metrics;

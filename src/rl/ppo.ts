@@ -9,17 +9,17 @@ import type { VectorEnv } from "../env/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import { act, store } from "./act.ts";
 import type { Algorithm, AlgorithmSnapshot } from "./algorithm.ts";
-import { learnerShape, planLearner, SUM_PARTS, type LearnerShape } from "./arenas.ts";
+import { learnerShape, planLearner, type LearnerShape } from "./arenas.ts";
 import { Flag } from "./clock.ts";
 import { ppoConfig, type PpoConfig } from "./config.ts";
+import { evidenceOf, type UpdateEvidence } from "./evidence.ts";
 import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import { viewsOf, type Bound } from "./bind-env.ts";
 import { assertBounded, envShape, Learner } from "./learner.ts";
-import { metricsOf, type Metrics } from "./metrics.ts";
+import { metricsOf, PLACE, type Metrics } from "./metrics.ts";
 import { namedNormalizer, namedParameters, type NamedArray } from "./networks.ts";
-import { halfBits, shuffleKeys } from "./shuffle.ts";
 import { policyOf, type Policy } from "./policy.ts";
-import { estimateAdvantages, observeMoments, trainMinibatch } from "./update.ts";
+import { estimateAdvantages, minibatchesOf, observeMoments, settleClock, trainMinibatch } from "./update.ts";
 
 export interface PpoOptions extends Partial<PpoConfig> {
   /** Of the first parameters, of actions and of the order of samples. Default 0. */
@@ -28,7 +28,17 @@ export interface PpoOptions extends Partial<PpoConfig> {
   readonly totalSteps?: number;
 }
 
-export type PpoSnapshot = AlgorithmSnapshot;
+export interface PpoSnapshot extends AlgorithmSnapshot {
+  readonly rateScale: number;
+}
+
+/** A snapshot whose run goes on with a lower learning rate. */
+export function lowered(snapshot: PpoSnapshot, factor: number): PpoSnapshot {
+  const state = snapshot.learner.state.slice();
+  // adaptive rates go on from where they were
+  new Float32Array(state.buffer)[PLACE.rate] *= factor;
+  return { ...snapshot, rateScale: snapshot.rateScale * factor, learner: { ...snapshot.learner, state } };
+}
 
 /** The plan of the learner of an environment: every byte, before any is held. */
 export function planPpo(env: VectorEnv, options: PpoOptions = {}): Plan {
@@ -58,6 +68,8 @@ export class Ppo implements Algorithm<Metrics> {
   /** Updates and env steps so far. */
   iteration = 0;
   envSteps = 0;
+  /** Below 1 where an update that was not finite has lowered the learning rate; see `lowered`. */
+  rateScale = 1;
   readonly #learner: Learner;
   readonly #bound: Bound;
   readonly #shape: LearnerShape;
@@ -93,7 +105,7 @@ export class Ppo implements Algorithm<Metrics> {
       const bound = await learner.bindEnv(env);
       learner.initialize(env, seed, Math.min(config.maxLogStd, Math.max(config.minLogStd, config.initialLogStd)));
       const ppo = new Ppo(env, settled, learner, bound);
-      ppo.#setClock();
+      settleClock(learner, config, seed);
       await learner.done();
       return ppo;
     } catch (error) {
@@ -102,52 +114,15 @@ export class Ppo implements Algorithm<Metrics> {
     }
   }
 
-  /** The numbers that stay the same for the whole run. */
-  #setClock(): void {
-    const { config: c, seed } = this;
-    const { samples, nets, obs4, k4, total4, chunkRows } = this.#shape;
-    this.#learner.clock.set({
-      worlds: this.env.numEnvs,
-      steps: c.rolloutSteps,
-      samples,
-      seed: [...seedKey(seed)],
-      half_bits: halfBits(samples),
-      chunk_rows: chunkRows,
-      params4: nets.params4,
-      total4,
-      sum_parts: SUM_PARTS,
-      log_std_at: nets.logStd.at,
-      log_std_count: nets.logStd.count,
-      obs4,
-      k4,
-      gamma: c.gamma,
-      lambda: c.gaeLambda,
-      clip: c.clip,
-      clip_value: c.valueClip,
-      entropy_coef: c.entropyCoef,
-      value_coef: c.valueCoef,
-      max_grad_norm: c.maxGradNorm,
-      target_kl: c.targetKl,
-      log_std_min: c.minLogStd,
-      log_std_max: c.maxLogStd,
-      clip_reward: c.clipRewards,
-      clip_obs: c.normalizeObservations ? c.clipObservations : Infinity,
-      beta1: c.beta1,
-      beta2: c.beta2,
-      adam_eps: c.adamEpsilon,
-      adaptive_min: 1e-5,
-      adaptive_max: 1e-2,
-    });
-  }
-
   get #squash(): number {
     return this.config.squash ? Flag.squash : 0;
   }
 
-  /** The learning rate that the schedule gives this update; adaptive ones start from it. */
+  /** The learning rate that the schedule gives this update, times `rateScale`; adaptive ones start from it. */
   get learningRate(): number {
     const { schedule, learningRate } = this.config;
-    return schedule === "linear" ? learningRate * Math.max(0, 1 - this.envSteps / this.totalSteps) : learningRate;
+    const left = schedule === "linear" ? Math.max(0, 1 - this.envSteps / this.totalSteps) : 1;
+    return this.rateScale * (learningRate * left);
   }
 
   /**
@@ -168,9 +143,10 @@ export class Ppo implements Algorithm<Metrics> {
     await this.#collect();
     this.#estimateAdvantages();
     this.#update();
-    if (this.config.normalizeObservations) observeMoments(this.#learner);
 
     const metrics = metricsOf(await this.#learner.readState());
+    // what a stopped update was made of is left as it was
+    if (this.config.normalizeObservations && !metrics.halted) observeMoments(this.#learner);
     this.iteration++;
     this.envSteps += this.#shape.samples;
     if (metrics.halted) {
@@ -220,20 +196,8 @@ export class Ppo implements Algorithm<Metrics> {
   /** Phase 3: epochs of minibatches in shuffled order. */
   #update(): void {
     const { config, seed, iteration } = this;
-    const { samples, minibatch } = this.#shape;
-    const adapts = config.schedule === "adaptive";
-    const always =
-      (adapts ? Flag.adaptRate : 0) |
-      (!adapts && config.targetKl < Infinity && config.targetKl > 0 ? Flag.stopAtKl : 0);
     this.#learner.clock.set({ learning_rate: this.learningRate });
-    for (let epoch = 0; epoch < config.epochs; epoch++) {
-      const keys = shuffleKeys(seed, iteration, epoch);
-      for (let first = 0; first < samples; first += minibatch) {
-        const isFirst = epoch === 0 && first === 0;
-        const flags = always | (isFirst ? Flag.firstMinibatch : 0);
-        trainMinibatch(this.#learner, { first, rows: Math.min(minibatch, samples - first), keys, flags });
-      }
-    }
+    for (const part of minibatchesOf(this.#shape, config, seed, iteration)) trainMinibatch(this.#learner, part);
   }
 
   /**
@@ -253,12 +217,28 @@ export class Ppo implements Algorithm<Metrics> {
     return firstEpisodes(env, seed, (t) => act(learner, bound, { t: 0, draw: 2 ** 31 + t, flags }));
   }
 
+  /**
+   * All that it takes to execute an update again that was stopped because something was not finite: the learner as it
+   * was before the minibatch that failed, and the rollout.
+   * @throws CorralError no-evidence where none was stopped
+   */
+  evidence(): Promise<UpdateEvidence> {
+    const { config, seed, env } = this;
+    const [halted, shape] = [this.#halted, this.#shape];
+    if (!halted) throw new CorralError("no-evidence", `no update of ${env.id} was stopped; there is nothing to keep.`);
+    const iteration = this.iteration - 1;
+    return this.#exclusive("keep evidence", () =>
+      evidenceOf(this.#learner, { env: shape.env, config, seed, iteration, worldIds: [...env.worldIds] }),
+    );
+  }
+
   /** Copies all that the run goes on from, environments included, between two updates. */
   snapshot(): Promise<PpoSnapshot> {
-    const { iteration, envSteps } = this;
+    const { iteration, envSteps, rateScale } = this;
     return this.#exclusive("snapshot", async () => ({
       iteration,
       envSteps,
+      rateScale,
       learner: await this.#learner.copy(),
       env: await this.env.snapshot(),
     }));
@@ -268,13 +248,14 @@ export class Ppo implements Algorithm<Metrics> {
    * Puts a snapshot back, of this run or of one with the same environment and options: it goes on with the same bits.
    * @throws CorralError bad-snapshot where it does not fit
    */
-  restore({ iteration, envSteps, learner, env }: PpoSnapshot): Promise<void> {
+  restore({ iteration, envSteps, rateScale, learner, env }: PpoSnapshot): Promise<void> {
     return this.#exclusive("restore", async () => {
       this.#learner.put(learner);
       await this.env.restore(env);
       await this.#learner.done();
       this.iteration = iteration;
       this.envSteps = envSteps;
+      this.rateScale = rateScale;
       this.#started = iteration > 0;
       this.#halted = undefined;
     });

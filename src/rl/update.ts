@@ -1,6 +1,67 @@
 // what an update submits: advantages, a minibatch, the moments of observations
-import { SUM_PARTS } from "./arenas.ts";
+import { seedKey } from "../core/rng.ts";
+import { SUM_PARTS, type LearnerShape } from "./arenas.ts";
+import { Flag } from "./clock.ts";
+import type { PpoConfig } from "./config.ts";
 import type { Learner } from "./learner.ts";
+import { halfBits, shuffleKeys } from "./shuffle.ts";
+
+/** Tells the learner the numbers that stay the same for the whole run. */
+export function settleClock(learner: Learner, c: PpoConfig, seed: number | bigint): void {
+  const { samples, nets, obs4, k4, total4, chunkRows, env } = learner.shape;
+  learner.clock.set({
+    worlds: env.numEnvs,
+    steps: c.rolloutSteps,
+    samples,
+    seed: [...seedKey(seed)],
+    half_bits: halfBits(samples),
+    chunk_rows: chunkRows,
+    params4: nets.params4,
+    total4,
+    sum_parts: SUM_PARTS,
+    log_std_at: nets.logStd.at,
+    log_std_count: nets.logStd.count,
+    obs4,
+    k4,
+    gamma: c.gamma,
+    lambda: c.gaeLambda,
+    clip: c.clip,
+    clip_value: c.valueClip,
+    entropy_coef: c.entropyCoef,
+    value_coef: c.valueCoef,
+    max_grad_norm: c.maxGradNorm,
+    target_kl: c.targetKl,
+    log_std_min: c.minLogStd,
+    log_std_max: c.maxLogStd,
+    clip_reward: c.clipRewards,
+    clip_obs: c.normalizeObservations ? c.clipObservations : Infinity,
+    beta1: c.beta1,
+    beta2: c.beta2,
+    adam_eps: c.adamEpsilon,
+    adaptive_min: 1e-5,
+    adaptive_max: 1e-2,
+  });
+}
+
+/** The minibatches of an update, in order. */
+export function* minibatchesOf(
+  { samples, minibatch }: Pick<LearnerShape, "samples" | "minibatch">,
+  config: PpoConfig,
+  seed: number | bigint,
+  iteration: number,
+): Generator<Minibatch> {
+  const adapts = config.schedule === "adaptive";
+  const always =
+    (adapts ? Flag.adaptRate : 0) | (!adapts && config.targetKl < Infinity && config.targetKl > 0 ? Flag.stopAtKl : 0);
+  for (let epoch = 0; epoch < config.epochs; epoch++) {
+    const keys = shuffleKeys(seed, iteration, epoch);
+    for (let first = 0; first < samples; first += minibatch) {
+      const isFirst = epoch === 0 && first === 0;
+      const flags = always | (isFirst ? Flag.firstMinibatch : 0);
+      yield { first, rows: Math.min(minibatch, samples - first), keys, flags };
+    }
+  }
+}
 
 /** Which samples of the shuffled rollout, and what the judge is asked to do (`Flag`). */
 export interface Minibatch {
@@ -10,21 +71,54 @@ export interface Minibatch {
   readonly flags: number;
 }
 
-/** One minibatch: forward, loss, backward, and Adam where the judge lets it. */
-export function trainMinibatch(learner: Learner, { first, rows, keys, flags }: Minibatch): void {
-  const { nets, k4, total4, chunkRows } = learner.shape;
-  const chunks = Math.ceil(rows / chunkRows);
-  learner.submit("update", { first, rows, chunks, keys, flags }, (pass) => {
-    learner.run(pass, "gather", rows * k4);
+type Pass = GPUComputePassEncoder;
+
+const forward =
+  (learner: Learner, { rows }: Minibatch) =>
+  (pass: Pass) => {
+    learner.run(pass, "gather", rows * learner.shape.k4);
     learner.forward(pass, rows);
+  };
+
+const loss =
+  (learner: Learner, { rows }: Minibatch) =>
+  (pass: Pass) =>
     learner.run(pass, "loss", rows);
-    learner.backward(pass, rows, chunks);
-    learner.run(pass, "reduce", total4);
-    learner.run(pass, "squares", SUM_PARTS);
-    learner.run(pass, "judge", 1);
-    learner.run(pass, "adam", nets.params4);
+
+const chunksOf = (learner: Learner, { rows }: Minibatch): number => Math.ceil(rows / learner.shape.chunkRows);
+
+const backward = (learner: Learner, part: Minibatch) => (pass: Pass) => {
+  learner.backward(pass, part.rows, chunksOf(learner, part));
+  learner.run(pass, "reduce", learner.shape.total4);
+  learner.run(pass, "squares", SUM_PARTS);
+};
+
+const judge = (learner: Learner) => (pass: Pass) => {
+  learner.run(pass, "judge", 1);
+  learner.run(pass, "adam", learner.shape.nets.params4);
+};
+
+function submit(learner: Learner, part: Minibatch, encoders: readonly ((pass: Pass) => void)[]): void {
+  const { first, rows, keys, flags } = part;
+  learner.submit("update", { first, rows, chunks: chunksOf(learner, part), keys, flags }, (pass) => {
+    for (const encode of encoders) encode(pass);
   });
 }
+
+/** One minibatch: forward, loss, backward, and Adam where the judge lets it. */
+export const trainMinibatch = (learner: Learner, part: Minibatch): void =>
+  submit(learner, part, [forward(learner, part), loss(learner, part), backward(learner, part), judge(learner)]);
+
+/** Its parts, one at a time. */
+export const minibatchParts = (
+  learner: Learner,
+  part: Minibatch,
+): Record<"forward" | "loss" | "backward" | "judge", () => void> => ({
+  forward: () => submit(learner, part, [forward(learner, part)]),
+  loss: () => submit(learner, part, [loss(learner, part)]),
+  backward: () => submit(learner, part, [backward(learner, part)]),
+  judge: () => submit(learner, part, [judge(learner)]),
+});
 
 /** The scale of rewards, then advantages and returns backwards in time, then the scale of advantages. */
 export function estimateAdvantages(learner: Learner, flags: number): void {

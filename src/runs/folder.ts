@@ -8,11 +8,14 @@ import { CorralError } from "../core/errors.ts";
 import { reasonOf, writeWhole } from "../io/write-whole.ts";
 import { encodeCheckpoint, type Checkpoint } from "./checkpoint.ts";
 import { dropCheckpointsAfter, lastCheckpoint, saveCheckpoint } from "./checkpoints.ts";
+import type { UpdateEvidence } from "../rl/evidence.ts";
 import { differences, envConfig } from "./options.ts";
+import { writeUpdateBundle } from "./update-bundle.ts";
 import type { RunEvent, RunState, TrainingRun, TrainProgress, TrainResult } from "./train.ts";
 
 export const CONFIG_FILE = "config.json";
 export const LOG_FILE = "log.jsonl";
+export const BUNDLES = "bundles";
 
 /** Characters of the log that wait for room on the disk; then they are dropped. */
 const MOST_WAITING = 2 ** 24;
@@ -152,8 +155,30 @@ export class RunFolder {
     this.#line({ ...numbers, ...metrics, ...told });
   }
 
+  /** Where the run goes on from an earlier update in another way, what was written of later ones is taken back. */
   event(event: RunEvent): void {
+    if (event.event === "rate-lowered") {
+      this.#write("log", "log", () => this.#cut(event.iteration));
+      dropCheckpointsAfter(this.folder, event.iteration);
+    }
     this.#line(event);
+  }
+
+  #cut(iteration: number): void {
+    this.#logBytes = logUpTo(join(this.folder, LOG_FILE), iteration);
+    ftruncateSync(this.#log, this.#logBytes);
+  }
+
+  /** Keeps what a stopped update leaves. Returns its path. */
+  evidence(evidence: UpdateEvidence, error: CorralError): string | undefined {
+    let path: string | undefined;
+    this.#write("bundle of the stopped update", "bundle", () => {
+      path = writeUpdateBundle(join(this.folder, BUNDLES), evidence, {
+        message: error.message,
+        device: this.#run.env.deviceName,
+      });
+    });
+    return path;
   }
 
   result({ evaluation, ...numbers }: TrainResult): void {

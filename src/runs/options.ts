@@ -8,6 +8,7 @@ interface Row {
   readonly doc: string;
   /** The least integer; left out for any number. */
   readonly least?: number;
+  readonly oneOf?: readonly string[];
 }
 
 export const RUN_OPTIONS = {
@@ -22,6 +23,11 @@ export const RUN_OPTIONS = {
     least: 0,
     doc: "updates between two copies on the host, from which the run goes on if the device is lost [10]; 0: none",
   },
+  onNonFiniteUpdate: {
+    oneOf: ["throw", "lower"],
+    doc: "throw: the run ends [default]; lower: it goes on from the last copy with half the learning rate",
+  },
+  mostLowered: { least: 1, doc: "how often the learning rate is lowered at most; then the run ends [3]" },
 } as const satisfies Record<string, Row>;
 
 /** Options of the environments that have a name of their own; others are `set.NAME`. */
@@ -67,11 +73,14 @@ export function trainOptions(values: Readonly<Record<string, unknown>>): TrainOp
 }
 
 function checked(name: string, value: unknown): unknown {
-  const { least }: Row = RUN_OPTIONS[name as keyof typeof RUN_OPTIONS];
-  const isGood =
-    least === undefined ? typeof value === "number" : Number.isSafeInteger(value) && (value as number) >= least;
+  const { least, oneOf }: Row = RUN_OPTIONS[name as keyof typeof RUN_OPTIONS];
+  const isGood = oneOf
+    ? oneOf.includes(value as string)
+    : least === undefined
+      ? typeof value === "number"
+      : Number.isSafeInteger(value) && (value as number) >= least;
   if (isGood) return value;
-  const want = least === undefined ? "a number" : `an integer of at least ${least}`;
+  const want = oneOf?.join(" or ") ?? (least === undefined ? "a number" : `an integer of at least ${least}`);
   throw new CorralError("bad-config", `--${flagOf(name)} is '${show(value)}': pass ${want}.`, { name, value });
 }
 

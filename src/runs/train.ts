@@ -5,7 +5,8 @@ import type { VectorEnv } from "../env/vector-env.ts";
 import type { PpoConfig } from "../rl/config.ts";
 import type { Evaluation } from "../rl/evaluate.ts";
 import type { Metrics } from "../rl/metrics.ts";
-import { Ppo, type PpoSnapshot } from "../rl/ppo.ts";
+import type { UpdateEvidence } from "../rl/evidence.ts";
+import { lowered, Ppo, type PpoSnapshot } from "../rl/ppo.ts";
 import { runDefaults } from "./defaults.ts";
 
 export interface TrainOptions {
@@ -23,6 +24,10 @@ export interface TrainOptions {
   readonly checkpointEvery?: number;
   /** Updates between two copies on the host, from which the run goes on where the device is lost; 0: none. */
   readonly snapshotEvery?: number;
+  /** What is done where an update is not finite: end the run, or go on from the last copy with half the learning rate. */
+  readonly onNonFiniteUpdate?: "throw" | "lower";
+  /** How often it is lowered at most. */
+  readonly mostLowered?: number;
   /** Other options of the environments. */
   readonly env?: object;
 }
@@ -49,11 +54,13 @@ export interface RunState {
   readonly snapshot: PpoSnapshot;
   readonly seconds: number;
   readonly evaluation: Evaluation | undefined;
+  /** How often the learning rate was lowered. */
+  readonly lowered: number;
 }
 
 /** Something that happened beside training. */
 export interface RunEvent {
-  readonly event: "resumed" | "device-lost" | "not-written";
+  readonly event: "resumed" | "device-lost" | "rate-lowered" | "not-written";
   readonly iteration: number;
   readonly message: string;
 }
@@ -63,6 +70,8 @@ export interface TrainListener {
   /** Is given what to save, every `checkpointEvery` updates and at the end. */
   readonly onCheckpoint?: (state: RunState) => void;
   readonly onEvent?: (event: RunEvent) => void;
+  /** Is given what a stopped update leaves; returns where it was put, if it was. */
+  readonly onNonFinite?: (evidence: UpdateEvidence, error: CorralError) => string | undefined;
 }
 
 export interface TrainResult {
@@ -78,6 +87,8 @@ const EVAL_ENVS = 32;
 const EVAL_EVERY = 8;
 const CHECKPOINT_EVERY = 20;
 const SNAPSHOT_EVERY = 10;
+const MOST_LOWERED = 3;
+const LOWER = 0.5;
 /** Start states of evaluations: none of a training seed's. */
 const EVAL_SEED = 2 ** 40;
 
@@ -97,7 +108,9 @@ function settle(id: string, options: TrainOptions): Settings {
   const { checkpointEvery = CHECKPOINT_EVERY, snapshotEvery = SNAPSHOT_EVERY } = options;
   if (!(steps >= 1))
     throw new CorralError("bad-option", `steps is ${String(steps)}; pass env steps, at least 1.`, { steps });
-  const settings = { numEnvs, steps, seed, evalEvery, evalEnvs, checkpointEvery, snapshotEvery };
+  const { onNonFiniteUpdate = "throw", mostLowered = MOST_LOWERED } = options;
+  const every = { evalEvery, evalEnvs, checkpointEvery, snapshotEvery };
+  const settings = { numEnvs, steps, seed, ...every, onNonFiniteUpdate, mostLowered };
   return until === undefined ? settings : { ...settings, until };
 }
 
@@ -144,6 +157,7 @@ export class TrainingRun implements AsyncDisposable {
   /** What goes on where the device is lost. */
   #last: RunState | undefined;
   #losses = 0;
+  #lowered = 0;
   #stopping = false;
 
   private constructor(held: Held, settings: Settings, config: Partial<PpoConfig>, envOptions: object) {
@@ -187,6 +201,7 @@ export class TrainingRun implements AsyncDisposable {
   async #restore(state: RunState): Promise<void> {
     await this.ppo.restore(state.snapshot);
     this.#evaluation = state.evaluation;
+    this.#lowered = state.lowered;
     this.#last = state;
   }
 
@@ -198,15 +213,20 @@ export class TrainingRun implements AsyncDisposable {
   /**
    * Trains to the end, telling of every update once. Where the device is lost for the first time the run goes on by
    * itself on a new one, from the last copy on the host, to the same bits.
-   * @throws CorralError stopped; DeviceLostError where the device is lost again; what `Ppo.iterate` throws
+   * @throws CorralError stopped; non-finite-update; DeviceLostError where the device is lost again; what `Ppo.iterate` throws
    */
   async train(listener: TrainListener = {}): Promise<TrainResult> {
     const begin = performance.now();
     const seconds = () => this.#before.seconds + (performance.now() - begin) / 1000;
+    if (this.settings.onNonFiniteUpdate === "lower") this.#last ??= await this.#copy(0);
     for (;;) {
       try {
         return await this.#updates(listener, seconds);
       } catch (error) {
+        if (error instanceof CorralError && error.code === "non-finite-update") {
+          await this.#lower(error, listener);
+          continue;
+        }
         if (!(error instanceof DeviceLostError) || this.settings.snapshotEvery === 0 || this.#losses > 0) throw error;
         await this.#recover(error, listener);
       }
@@ -246,7 +266,7 @@ export class TrainingRun implements AsyncDisposable {
 
       const saves = (ended || this.#stopping || isDue(checkpointEvery)) && ppo.iteration > this.#saved;
       if (saves || isDue(snapshotEvery)) {
-        this.#last = { snapshot: await ppo.snapshot(), seconds: seconds(), evaluation: this.#evaluation };
+        this.#last = await this.#copy(seconds());
         if (saves) listener.onCheckpoint?.(this.#last);
         if (saves) this.#saved = ppo.iteration;
       }
@@ -260,6 +280,29 @@ export class TrainingRun implements AsyncDisposable {
     const evaluation = (this.#evaluation ??= await this.evaluate());
     const reached = until === undefined ? undefined : evaluation.meanReturn >= until;
     return { envSteps: ppo.envSteps, seconds: seconds(), iterations: ppo.iteration, evaluation, reached };
+  }
+
+  async #copy(seconds: number): Promise<RunState> {
+    return { snapshot: await this.ppo.snapshot(), seconds, evaluation: this.#evaluation, lowered: this.#lowered };
+  }
+
+  /** Keeps what a stopped update leaves, then goes on from the last copy with a lower learning rate, or throws. */
+  async #lower(error: CorralError, { onEvent, onNonFinite }: TrainListener): Promise<void> {
+    const bundle = onNonFinite?.(await this.ppo.evidence(), error);
+    const text = error.message.replace("[non-finite-update] ", "");
+    const kept = bundle === undefined ? "" : ` corral replay ${bundle} says what became so first.`;
+    const { onNonFiniteUpdate, mostLowered } = this.settings;
+    const last = this.#last;
+    if (onNonFiniteUpdate === "throw" || last === undefined || this.#lowered >= mostLowered) {
+      const often = this.#lowered > 0 ? ` The learning rate was lowered ${this.#lowered} times before.` : "";
+      throw new CorralError(error.code, `${text}${often}${kept}`, { ...error.details, bundle });
+    }
+    const state = { ...last, snapshot: lowered(last.snapshot, LOWER), lowered: this.#lowered + 1 };
+    await this.#restore(state);
+    const { iteration, rateScale } = state.snapshot;
+    this.#told = this.#saved = iteration;
+    const message = `${text}${kept} The run goes on from update ${iteration} with ${rateScale} x the learning rate.`;
+    onEvent?.({ event: "rate-lowered", iteration, message });
   }
 
   /** The same run on a new device, where the last copy on the host left it. */

@@ -26,30 +26,40 @@ export const cutAfter = (update: number) => (iteration: number) => {
   if (iteration >= update) throw new CutOff();
 };
 
-/** A run with a folder; returns what was said. */
+/** Trains a run with a folder; returns what was said. */
+export async function trainRun(
+  folder: string,
+  run: TrainingRun,
+  onUpdate?: (iteration: number) => void,
+): Promise<string[]> {
+  const said: string[] = [];
+  const log = RunFolder.create(folder, run, { onFailure: (line) => said.push(line) });
+  try {
+    const result = await run.train({
+      onProgress: (p) => {
+        log.progress(p);
+        onUpdate?.(p.iteration);
+      },
+      onCheckpoint: (state) => log.checkpoint(state),
+      onEvent: (event) => log.event(event),
+      onNonFinite: (evidence, error) => log.evidence(evidence, error),
+    });
+    log.result(result);
+  } finally {
+    log.close();
+  }
+  return said;
+}
+
+/** Makes a run and trains it with a folder. */
 export async function trainInto(
   folder: string,
   id: string,
   options = TINY,
   onUpdate?: (iteration: number) => void,
 ): Promise<string[]> {
-  const said: string[] = [];
   await using run = await TrainingRun.create(id, options);
-  const log = RunFolder.create(folder, run, { onFailure: (line) => said.push(line) });
-  try {
-    log.result(
-      await run.train({
-        onProgress: (p) => {
-          log.progress(p);
-          onUpdate?.(p.iteration);
-        },
-        onCheckpoint: (state) => log.checkpoint(state),
-      }),
-    );
-  } finally {
-    log.close();
-  }
-  return said;
+  return trainRun(folder, run, onUpdate);
 }
 
 type Line = Readonly<Record<string, unknown>>;

@@ -1,0 +1,47 @@
+// `corral replay` of an update that was stopped
+
+import { corralVersion } from "../core/version.ts";
+import { shareDevice } from "../gpu/index.ts";
+import { reexecuteUpdate, type BadQuantity } from "../rl/reexecute.ts";
+import { kernelsHash, readUpdateBundle } from "../runs/update-bundle.ts";
+import { EXIT, print, printJson } from "./io.ts";
+import { table } from "./table.ts";
+
+/** Executes it again and says what became not finite first. Returns the exit code. */
+export async function replayUpdate(path: string, adapter: string | undefined, json: boolean): Promise<number> {
+  const { about, evidence } = readUpdateBundle(path);
+  const lease = await shareDevice(adapter);
+  try {
+    const replay = await reexecuteUpdate(lease.gpu, evidence);
+    const differences = [
+      ["driver", about.device, replay.device],
+      ["corral", about.corral, corralVersion()],
+      ["kernels", about.kernels, kernelsHash()],
+    ].filter(([, recorded, here]) => recorded !== here);
+    const first = replay.bad.at(0);
+    if (json) {
+      printJson({
+        bundle: about,
+        replay: { ...replay, first: first ?? null, otherwise: differences.map(([what]) => what) },
+      });
+    } else {
+      const ended = replay.identical
+        ? `identical: the update is stopped in minibatch ${replay.minibatch + 1} of ${replay.minibatches}, by its ${replay.halted}`
+        : `NOT identical: stopped by its ${replay.halted}, recorded ${replay.recorded}; ${replay.differences.join(", ")} end otherwise`;
+      print([about.message, "", ended].join("\n"));
+      for (const [what, recorded, here] of differences) print(`  ${what}: recorded with ${recorded}, here ${here}`);
+      print(first ? `\nfirst not finite: ${describe(first)}` : "\nnothing was not finite here");
+      const rows = replay.bad.map((b) => [b.stage, b.name, b.at, String(b.value), String(b.count)]);
+      if (rows.length > 1) print(`\nall of it, in the order in which it was computed:\n${table(rows, 3)}`);
+    }
+    return replay.identical ? EXIT.done : EXIT.failed;
+  } finally {
+    lease.release();
+  }
+}
+
+function describe({ stage, name, at, value, count }: BadQuantity): string {
+  const where = at === "" ? "" : ` of ${at}`;
+  const more = count > 1 ? `, and ${count - 1} more` : "";
+  return `${name}${where} = ${value}${more} (${stage})`;
+}

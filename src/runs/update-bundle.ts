@@ -1,0 +1,85 @@
+/** Bundles of updates that were stopped because something was not finite: all that it takes to execute them again. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { CorralError } from "../core/errors.ts";
+import { decodeSafetensors, encodeSafetensors, type Tensor } from "../io/safetensors.ts";
+import { hashOf, versions, type Versions } from "../record/bundle.ts";
+import { readSealed, writeSealed } from "../record/sealed.ts";
+import type { UpdateEvidence } from "../rl/evidence.ts";
+import { kernelCode, KERNELS, type KernelName } from "../rl/kernels.ts";
+
+const KIND = "update";
+const ARENAS = "learner.safetensors";
+const MAX_BYTES = 2 ** 32;
+
+export interface UpdateBundleAbout extends Versions, Omit<UpdateEvidence, "arenas"> {
+  readonly kind: typeof KIND;
+  readonly created: string;
+  readonly message: string;
+  readonly device: string;
+  /** SHA-256 of the learner's kernels. */
+  readonly kernels: string;
+}
+
+export interface UpdateBundle {
+  readonly path: string;
+  readonly about: UpdateBundleAbout;
+  readonly evidence: UpdateEvidence;
+}
+
+/** Tells one set of kernels from another. */
+export const kernelsHash = (): string => hashOf((Object.keys(KERNELS) as KernelName[]).map(kernelCode).join("\n"));
+
+/**
+ * Writes a bundle into a folder. Returns its path.
+ * @throws CorralError bundle-too-large, bundle-not-written
+ */
+export function writeUpdateBundle(
+  directory: string,
+  { arenas, ...facts }: UpdateEvidence,
+  { message, device }: { readonly message: string; readonly device: string },
+): string {
+  const created = new Date().toISOString();
+  const about: UpdateBundleAbout = {
+    kind: KIND,
+    ...versions(),
+    created,
+    message,
+    device,
+    ...facts,
+    kernels: kernelsHash(),
+  };
+  const tensors: Record<string, Tensor> = {};
+  for (const [name, data] of Object.entries(arenas)) tensors[name] = { shape: [data.length], data };
+  const files = new Map([[ARENAS, encodeSafetensors(tensors)]]);
+  const name = `${facts.env.id}-update${facts.iteration + 1}`;
+  return writeSealed(directory, name, about as unknown as Record<string, unknown>, files, MAX_BYTES);
+}
+
+/** Whether a path is a bundle of an update. */
+export function isUpdateBundle(path: string): boolean {
+  const manifest = join(path, "manifest.json");
+  try {
+    return existsSync(manifest) && (JSON.parse(readFileSync(manifest, "utf8")) as { kind?: string }).kind === KIND;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Reads a bundle and checks every byte.
+ * @throws CorralError no-bundle, bundle-newer, bundle-corrupt
+ */
+export function readUpdateBundle(path: string): UpdateBundle {
+  const sealed = readSealed(path);
+  const about = sealed.about as unknown as UpdateBundleAbout;
+  const bytes = sealed.files.get(ARENAS);
+  if (about.kind !== KIND || bytes === undefined) {
+    throw new CorralError("bundle-corrupt", `${path} is no bundle of an update. Pass one that corral train wrote.`, {
+      path,
+    });
+  }
+  const { tensors } = decodeSafetensors(bytes, `${ARENAS} of ${path}`);
+  const arenas = Object.fromEntries([...tensors].map(([name, { data }]) => [name, data as Uint32Array<ArrayBuffer>]));
+  return { path, about, evidence: { ...about, arenas } };
+}
