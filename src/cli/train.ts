@@ -236,6 +236,7 @@ function trainLine(p: TrainProgress): string {
 function warnings({ metrics: m }: TrainProgress): string[] {
   return [
     ...(m.rewardsClipped > 0 ? [`${formatCount(m.rewardsClipped)} rewards clipped`] : []),
+    ...(m.observationsClipped > 0 ? [`${formatCount(m.observationsClipped)} observations clipped`] : []),
     ...(m.ratiosClipped > 0 ? [`${formatCount(m.ratiosClipped)} ratios clipped`] : []),
     ...(m.stdAtBound > 0 ? [`${m.stdAtBound} deviations at a bound`] : []),
     ...(m.badSteps > 0 ? [`${formatCount(m.badSteps)} bad steps`] : []),

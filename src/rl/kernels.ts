@@ -46,6 +46,12 @@ const optimize = (entry: string, buffers: Record<number, string>): KernelSource 
   job: entry !== "judge",
   buffers,
 });
+const moments = (entry: string, buffers: Record<number, string>): KernelSource => ({
+  files: [MATH, "rl/moments.wgsl"],
+  entry,
+  job: false,
+  buffers,
+});
 const gae = (entry: string): KernelSource => ({
   files: ["rl/gae.wgsl"],
   entry,
@@ -111,18 +117,10 @@ export const KERNELS = {
   squares: optimize("squares", { 2: "grads", 3: "scratch" }),
   judge: optimize("judge", { 2: "grads", 3: "scratch", 4: "state", 6: "params" }),
   adam: optimize("adam", { 2: "grads", 4: "state", 5: "moments", 6: "params" }),
-  sum_obs: {
-    files: ["rl/moments.wgsl"],
-    entry: "parts",
-    job: false,
-    buffers: { 2: "rollout_obs", 3: "scratch", 4: "norm" },
-  },
-  merge_obs: {
-    files: ["rl/moments.wgsl"],
-    entry: "merge",
-    job: false,
-    buffers: { 2: "rollout_obs", 3: "scratch", 4: "norm" },
-  },
+  sum_obs: moments("parts", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
+  merge_obs: moments("merge", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
+  count_clipped: moments("clipped", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
+  tally_clipped: moments("tally", { 3: "scratch", 5: "state" }),
   sample: {
     files: [...RANDOM, "rl/replay.wgsl"],
     entry: "sample",

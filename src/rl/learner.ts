@@ -133,7 +133,7 @@ export class Learner extends DeviceCore {
     for (const name of ["returns", "advantages", "sum_worlds", "scale_rewards", "scale_advantages"] as const) {
       bind(name, name);
     }
-    for (const name of ["judge", "sum_obs", "merge_obs"] as const) bind(name, name);
+    for (const name of ["judge", "sum_obs", "merge_obs", "count_clipped", "tally_clipped"] as const) bind(name, name);
     bind("reduce", "reduce", [0, shape.total4, 0]);
     for (const name of ["squares", "adam"] as const) bind(name, name, [0, nets.params4, 0]);
     const ends = await Promise.allSettled(binds);

@@ -36,8 +36,9 @@ export interface Metrics extends UpdateMetrics {
   readonly stdAtBound: number;
   /** Samples that taught something: steps that only reset a world do not. */
   readonly samples: number;
-  /** Extreme values that were clipped: rewards beyond clipRewards, log ratios beyond 20. */
+  /** Extreme values that were clipped: rewards beyond clipRewards, normalized observations beyond clipObservations, log ratios beyond 20. */
   readonly rewardsClipped: number;
+  readonly observationsClipped: number;
   readonly ratiosClipped: number;
   /** Deviation of discounted returns, by which rewards are divided. */
   readonly rewardScale: number;
@@ -82,6 +83,7 @@ export function metricsOf(state: Float32Array): Metrics {
     minibatches,
     samples: state[PLACE.valid],
     rewardsClipped: state[e + 4],
+    observationsClipped: state[e + 5],
     ratiosClipped: state[m + 7],
     badSteps: state[e + 3],
     rewardScale: 1 / state[PLACE.rewardScale],

@@ -19,7 +19,14 @@ import { assertBounded, envShape, Learner } from "./learner.ts";
 import { metricsOf, PLACE, type Metrics } from "./metrics.ts";
 import { namedNormalizer, namedParameters, type NamedArray } from "./networks.ts";
 import { policyOf, type Policy } from "./policy.ts";
-import { estimateAdvantages, minibatchesOf, observeMoments, settleClock, trainMinibatch } from "./update.ts";
+import {
+  countClipped,
+  estimateAdvantages,
+  minibatchesOf,
+  observeMoments,
+  settleClock,
+  trainMinibatch,
+} from "./update.ts";
 
 export interface PpoOptions extends Partial<PpoConfig> {
   /** Of the first parameters, of actions and of the order of samples. Default 0. */
@@ -141,6 +148,7 @@ export class Ppo implements Algorithm<Metrics> {
 
   async #iterate(): Promise<Metrics> {
     await this.#collect();
+    if (this.config.normalizeObservations) countClipped(this.#learner);
     this.#estimateAdvantages();
     this.#update();
 

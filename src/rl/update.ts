@@ -141,3 +141,11 @@ export function observeMoments(learner: Learner): void {
     learner.run(pass, "merge_obs", obs4);
   });
 }
+
+/** Counts the rollout's observations that were clipped, by the normalizer that it acted with. */
+export function countClipped(learner: Learner): void {
+  learner.submit("clipped", {}, (pass) => {
+    learner.run(pass, "count_clipped", SUM_PARTS * learner.shape.obs4);
+    learner.run(pass, "tally_clipped", 1);
+  });
+}

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { SAMPLE, WORLD } from "../../src/rl/arenas.ts";
 import { Flag } from "../../src/rl/clock.ts";
 import { metricsOf } from "../../src/rl/metrics.ts";
-import { estimateAdvantages, observeMoments, trainMinibatch } from "../../src/rl/update.ts";
+import { countClipped, estimateAdvantages, observeMoments, trainMinibatch } from "../../src/rl/update.ts";
 import { makeCase, sharedDevice, STEPS, WORLDS, type LearnerCase } from "../support/learner-case.ts";
 import { learnerBounds } from "../support/tolerances.ts";
 
@@ -110,6 +110,28 @@ test("the moments of observations over several rollouts", async () => {
     expect(Math.abs(norm[4 * k4 + i] * deviation - 1)).toBeLessThan(1e-3);
   });
   for (let i = env.observations; i < 4 * k4; i++) expect([norm[i], norm[4 * k4 + i]]).toEqual([0, 0]);
+});
+
+test("extreme observations are counted, and those whose squares overflow leave the normaliser as it was", async () => {
+  const { learner, shape } = await makeCase(CASE, 25);
+  await using _ = learner;
+  const { k4, obs4, samples, env } = shape;
+  const obs = new Float32Array(samples * 4 * obs4);
+  for (let s = 0; s < samples; s++) {
+    for (let i = 0; i < env.observations; i++) obs[s * 4 * obs4 + i] = Math.sin(s + i);
+  }
+  // the normaliser is of mean 0 and deviation 1, and clips at 10
+  for (const s of [0, 7, samples - 1]) obs[s * 4 * obs4 + 1] = s === 7 ? -11 : 1e25;
+  obs[3 * 4 * obs4] = 10.5;
+  learner.write("rollout_obs", obs);
+  countClipped(learner);
+  expect(metricsOf(await learner.readState()).observationsClipped).toBe(4);
+
+  observeMoments(learner);
+  const norm = await learner.read("norm", new Float32Array(16 * k4));
+  expect([norm[1], norm[4 * k4 + 1]]).toEqual([0, 1]);
+  expect(norm[0]).not.toBe(0);
+  expect(norm.every(Number.isFinite)).toBe(true);
 });
 
 test("Adam with shortened gradients and bounded log deviations", async () => {
