@@ -47,10 +47,13 @@ export function checkReset(given: ResetOptions, numEnvs: number): ResetRequest {
   }
   return {
     params,
-    mask: reset_mask === undefined ? undefined : checkMask(reset_mask, numEnvs),
+    mask: reset_mask === undefined ? undefined : partOf(checkMask(reset_mask, numEnvs)),
     keyOf: seed === undefined ? undefined : checkSeed(seed, numEnvs),
   };
 }
+
+/** A mask of all worlds is none. */
+const partOf = (mask: Uint8Array): Uint8Array | undefined => (mask.includes(0) ? mask : undefined);
 
 function checkMask(mask: unknown, numEnvs: number): Uint8Array {
   const refuse = (text: string) =>
