@@ -106,7 +106,7 @@ function drawnOf(place: string, name: string, item: Randomisation, model: Model)
 
   const fields = typeof field === "string" ? [field] : field;
   const perField = fields.map((f) => entriesOf(place, f, of, element, model));
-  for (const entry of perField.flat()) checkBounds(place, model, entry, how, range);
+  for (const entry of perField.flat()) checkBounds(place, model, entry, how, range, roundingOf(distribution));
   if (shared) return { name, how, distribution, groups: [perField.flat()] };
   // several fields of one object go together: mass and inertia
   const most = Math.max(...perField.map((list) => list.length));
@@ -228,17 +228,25 @@ function rangeOf(place: string, d: Distribution): readonly [number, number] {
   );
 }
 
+/** A few roundings of float32, of the numbers whose difference a draw is. */
+const roundings = (...terms: number[]): number => 2 ** -22 * Math.max(...terms.map(Math.abs));
+
+const roundingOf = (d: Distribution): number => ("normal" in d ? roundings(d.normal[0], 3 * d.normal[1]) : 0);
+
 function checkBounds(
   place: string,
   model: Model,
   { field, index, nominal }: Entry,
   how: Drawn["how"],
   [low, high]: readonly [number, number],
+  rounding: number,
 ): void {
   const { least, open = false } = FIELDS[field as RandomField];
   const ends = [low, high].map((x) => (how === "set" ? x : how === "add" ? nominal + x : nominal * x));
   const lowest = Math.min(...ends);
-  if (open ? lowest > least : lowest >= least) return;
+  // what is drawn in float32 may be a little less, and nothing is no mass
+  const slack = how === "add" ? rounding + roundings(nominal, low) : how === "scale" ? rounding * nominal : rounding;
+  if (open ? lowest > least + slack : lowest >= least) return;
   if (field === "dof_frictionloss" && nominal === 0)
     throw bad(
       place,

@@ -1,5 +1,6 @@
 /** Known causes of a world that broke, with the numbers that speak for each and what to change. */
-import { mjMAXVAL } from "../model/enums.ts";
+import { mjMAXVAL, mjtJoint } from "../model/enums.ts";
+import { n, type Cause } from "./cause.ts";
 import {
   massRatio,
   modelAt,
@@ -9,17 +10,10 @@ import {
   strongestDamper,
   type PhysicsFacts,
 } from "./physics_facts.ts";
+import { pushes } from "./pushes.ts";
+import { inputsIn, stretchStart } from "./second_opinion.ts";
 import { actionOf, type CrashFindings as Report, type CrashScene } from "./scene.ts";
-import { fieldBefore, resultOf } from "./timeline.ts";
-
-export interface Cause {
-  /** A stable name: "timestep-stiffness", "mass-ratio", ... */
-  readonly name: string;
-  /** Whether this is seen in the numbers of the step, or a condition of the model that makes such a failure likely. */
-  readonly certainty: "certain" | "likely" | "possible";
-  readonly text: string;
-  readonly remedy: string;
-}
+import { fieldBefore, Interpreter, resultOf } from "./timeline.ts";
 
 /** Inertia (kg, kg m^2) that a newton turns into more than mjMAXVAL. */
 const LIGHT = 1e-10;
@@ -33,11 +27,10 @@ const ROW_RATIO = 1e9;
 const TURN = 0.5;
 /** How many times larger a state that was set is than the one before. */
 const JUMP = 1000;
+/** Control steps before the crash in which a push may have begun it. */
+const LOOK_BACK = 8;
 /** Share of a geom's size that a contact is deep. */
 const DEEP = 0.25;
-
-const n = (x: number): string =>
-  Number.isInteger(x) && Math.abs(x) < 1e6 ? String(x) : String(Number(x.toPrecision(3)));
 
 /** Causes of a failure, the surest first. */
 export async function diagnose(scene: CrashScene, report: Report): Promise<Cause[]> {
@@ -60,14 +53,15 @@ function inputs({ bundle, moments, row, at }: CrashScene, { blame }: Report): Ca
       .flatMap((name) => [...fieldBefore(bundle, m, row, name)])
       .reduce((a, b) => Math.max(a, Math.abs(b)), 0);
   const wrong = action.findIndex((x) => !(Math.abs(x) <= mjMAXVAL));
+  const huge = Number.isFinite(action[wrong]);
   const outside = action.findIndex(
     (x, i) => env.actionLow !== undefined && (x < env.actionLow[i] || x > env.actionHigh![i]),
   );
   if (wrong >= 0) {
     out.push({
-      name: "action-not-finite",
+      name: huge ? "action-too-large" : "action-not-finite",
       certainty: "certain",
-      text: `action[${wrong}] is ${action[wrong]}: it came from the policy, not from the simulation.`,
+      text: `action[${wrong}] is ${n(action[wrong])}${huge ? `, and more than ${n(mjMAXVAL)} is no control to MuJoCo` : ""}: it came from the policy, not from the simulation.`,
       remedy:
         "Look at the policy's last update (loss, gradients, log-std) and at the observation it was given; clip what it puts out.",
     });
@@ -153,11 +147,17 @@ function ofTheTask({ bundle, tripped }: CrashScene, report: Report): Cause[] {
             text: `takes the square root of ${n(a.value)}`,
             remedy: "Clamp its argument at 0.",
           }
-        : {
-            name: "task-overflow",
-            text: `computes ${blame.op || "a number"} of ${blame.operands.map((o) => `${o.name} = ${n(o.value)}`).join(", ")}`,
-            remedy: "Bound its arguments.",
-          };
+        : blame.op === "bitcast_f32"
+          ? {
+              name: "out-of-domain",
+              text: "takes a logarithm or a power of a number that has none",
+              remedy: "Clamp its argument to what is above 0.",
+            }
+          : {
+              name: "task-overflow",
+              text: `computes ${blame.op || "a number"} of ${blame.operands.map((o) => `${o.name} = ${n(o.value)}`).join(", ")}`,
+              remedy: "Bound its arguments.",
+            };
   out.push({ ...how, certainty: "certain", text: `${of} ${how.text}; state and physics are finite.` });
   return out;
 }
@@ -247,16 +247,26 @@ async function ofThePhysics(scene: CrashScene, report: Report): Promise<Cause[]>
     });
   }
 
+  out.push(...(await pushed(scene)));
+
   const refs = facts?.stiffContact;
   const turn = h * largestTurn(scene);
-  if (out.every((c) => c.certainty !== "certain") && (turn > TURN || refs)) {
-    const moves = turn > TURN ? `something turns ${n(turn)} rad in one physics step` : "";
+  const slide = h * largestSlide(scene);
+  const touches = (facts?.contacts.length ?? 0) > 0 || blame?.stage === "solver";
+  const shot = touches && slide > TURN * model.stat.meansize;
+  if (out.every((c) => c.certainty !== "certain") && (turn > TURN || shot || refs)) {
+    const moves =
+      turn > TURN
+        ? `something turns ${n(turn)} rad in one physics step`
+        : shot
+          ? `something that touches moves ${n(slide)} m in one physics step, ${n(slide / model.stat.meansize)} times the mean size of a body`
+          : "";
     const soft = refs
       ? `constraints of ${refs.of} have a time constant of ${n(refs.timeconst)} s, less than two timesteps`
       : "";
     out.push({
       name: "timestep-too-large",
-      certainty: turn > TURN ? "likely" : "possible",
+      certainty: turn > TURN || shot ? "likely" : "possible",
       text: `the timestep of ${n(h)} s is too large for how fast this moves: ${[moves, soft].filter(Boolean).join("; ")}.`,
       remedy:
         "Take a smaller timestep and a larger frameSkip; `--minimise` finds how small. Or use integrator implicitfast or RK4.",
@@ -277,6 +287,21 @@ async function ofThePhysics(scene: CrashScene, report: Report): Promise<Cause[]>
   return out;
 }
 
+/** What pushed the world, in the step of the crash or a few before it. */
+async function pushed(scene: CrashScene): Promise<Cause[]> {
+  const { bundle, moments, row, at } = scene;
+  const interpreter = await Interpreter.create(bundle);
+  for (let k = at; k >= Math.max(stretchStart(scene), at - LOOK_BACK); k--) {
+    const read = (name: string) => fieldBefore(bundle, moments[k], row, name);
+    const inputs = inputsIn(scene, interpreter, moments[k]);
+    const state = { qpos: read("qpos"), qvel: read("qvel"), act: read("act") };
+    const found = await pushes(modelAt(bundle, moments[k], row), { ...state, inputs });
+    if (found.length === 0) continue;
+    return k === at ? found : found.map((c) => ({ ...c, text: `in control step ${moments[k].step}: ${c.text}` }));
+  }
+  return [];
+}
+
 function zeroInertia(facts: PhysicsFacts | undefined): Cause | undefined {
   const light = facts?.inertia;
   if (!light || light.value > LIGHT) return undefined;
@@ -288,15 +313,18 @@ function zeroInertia(facts: PhysicsFacts | undefined): Cause | undefined {
   };
 }
 
-/** The fastest rotation before the steps of the crash (rad/s). */
-function largestTurn({ bundle, moments, row, at }: CrashScene): number {
+/** The fastest rotation before the steps of the crash (rad/s), and the fastest translation (m/s). */
+const largestTurn = (scene: CrashScene): number => largestSpeed(scene, false);
+const largestSlide = (scene: CrashScene): number => largestSpeed(scene, true);
+
+function largestSpeed({ bundle, moments, row, at }: CrashScene, slides: boolean): number {
   const { model } = bundle;
   const qvel = fieldBefore(bundle, moments[at], row, "qvel");
   let most = 0;
   for (let d = 0; d < model.nv; d++) {
     const type = model.jnt_type[model.dof_jntid[d]];
-    const isSlide = type === 2 || (type === 0 && d - model.jnt_dofadr[model.dof_jntid[d]] < 3);
-    if (!isSlide) most = Math.max(most, Math.abs(qvel[d]));
+    const isFree = type === mjtJoint.FREE && d - model.jnt_dofadr[model.dof_jntid[d]] < 3;
+    if ((type === mjtJoint.SLIDE || isFree) === slides) most = Math.max(most, Math.abs(qvel[d]));
   }
   return most;
 }

@@ -89,7 +89,7 @@ export interface Spring {
   readonly omega: number;
 }
 
-/** The fastest spring of a model: joints, tendons' joints left out, and actuators that hold a position. */
+/** The fastest spring of a model: joints, tendons, and actuators that hold a position. */
 export function stiffest(model: Model): Spring | undefined {
   let best: Spring | undefined;
   const offer = (of: string, what: string, stiffness: number, inertia: number) => {
@@ -99,6 +99,15 @@ export function stiffest(model: Model): Spring | undefined {
   const inertiaOf = (joint: number) => 1 / model.dof_invweight0[model.jnt_dofadr[joint]];
   for (let j = 0; j < model.njnt; j++)
     offer(describe(model, "joint", j), "a spring of", model.jnt_stiffness[j], inertiaOf(j));
+  // a tendon that has no direction at qpos0 pulls on the lightest
+  const lightest = 1 / model.dof_invweight0.reduce((a, b) => Math.max(a, b), 0);
+  for (let t = 0; t < model.ntendon; t++)
+    offer(
+      describe(model, "tendon", t),
+      "a spring of",
+      model.tendon_stiffness[t],
+      model.tendon_invweight0[t] > 0 ? 1 / model.tendon_invweight0[t] : lightest,
+    );
   for (let u = 0; u < model.nu; u++) {
     const joint = model.actuator_trnid[2 * u];
     const [, gain] = model.actuator_biasprm.slice(10 * u, 10 * u + 2);

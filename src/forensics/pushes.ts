@@ -1,0 +1,117 @@
+// what drives a world too hard: forces, blows, gravity, and damping or stiffness of the wrong sign
+import { describe, type Model } from "../model/model.ts";
+import { listen } from "../model/mujoco.ts";
+import { withMuJoCo } from "../model/oracle.ts";
+import type { Inputs } from "../monitor/inputs.ts";
+import { n, type Cause } from "./cause.ts";
+
+/** The state before a step, and what acts in it. */
+export interface Pushed {
+  readonly qpos: Float64Array;
+  readonly qvel: Float64Array;
+  readonly act: Float64Array;
+  readonly inputs: Inputs;
+}
+
+/** Change of velocity in one physics step (m/s, rad/s) that no model is made for. */
+const BLOW = 1000;
+/** Gravity in one physics step (m/s). */
+const FALL = 10;
+
+const dofName = (model: Model, dof: number): string => describe(model, "joint", model.dof_jntid[dof]);
+const largest = (values: Float64Array): number =>
+  values.reduce((best, x, i) => (Math.abs(x) > Math.abs(values[best] ?? 0) ? i : best), 0);
+
+/** Causes that the forces of a step show. */
+export async function pushes(model: Model, pushed: Pushed): Promise<Cause[]> {
+  return [...wrongSigns(model), ...blow(model, pushed), ...gravity(model), ...(await forces(model, pushed))];
+}
+
+/** Dampers and springs that put energy in. */
+function wrongSigns(model: Model): Cause[] {
+  const found: string[] = [];
+  const look = (what: string, kind: "joint" | "tendon", values: ArrayLike<number>, of = (i: number) => i) => {
+    const at = Array.from(values).findIndex((x) => x < 0);
+    if (at >= 0) found.push(`${describe(model, kind, of(at))} has a ${what} of ${n(values[at])}`);
+  };
+  look("damping", "joint", model.dof_damping, (dof) => model.dof_jntid[dof]);
+  look("stiffness", "joint", model.jnt_stiffness);
+  look("damping", "tendon", model.tendon_damping);
+  look("stiffness", "tendon", model.tendon_stiffness);
+  if (found.length === 0) return [];
+  return [
+    {
+      name: "negative-damping",
+      certainty: "likely",
+      text: `${found.join("; ")}: a negative one puts energy in, and the motion grows without end.`,
+      remedy: "Give it the other sign; look at what randomisation may make of it.",
+    },
+  ];
+}
+
+/** A change of velocity that an event made. */
+function blow(model: Model, { inputs, qvel }: Pushed): Cause[] {
+  const { kick } = inputs;
+  const dof = largest(kick);
+  const speed = Math.abs(qvel[largest(qvel)] ?? 0);
+  if (!(Math.abs(kick[dof]) > Math.max(BLOW, speed))) return [];
+  return [
+    {
+      name: "event-blow",
+      certainty: "likely",
+      text: `an event of the task changes the velocity of ${dofName(model, dof)} by ${n(kick[dof])} before this step; the fastest before was ${n(speed)}.`,
+      remedy: "Bound what the task's events add to velocities.",
+    },
+  ];
+}
+
+function gravity({ opt }: Model): Cause[] {
+  const g = Math.hypot(...opt.gravity);
+  if (!(g * opt.timestep > FALL)) return [];
+  return [
+    {
+      name: "gravity",
+      certainty: "likely",
+      text: `gravity is ${n(g)} m/s^2: everything gains ${n(g * opt.timestep)} m/s in one physics step.`,
+      remedy: "Look at the model's gravity, at setOptions and at what randomisation may draw.",
+    },
+  ];
+}
+
+/** The largest force by what makes it, where it alone is a blow. */
+async function forces(model: Model, { qpos, qvel, act, inputs }: Pushed): Promise<Cause[]> {
+  const { ctrl, qfrc_applied, xfrc_applied, kick } = inputs;
+  const all = [...qpos, ...qvel, ...act, ...ctrl, ...qfrc_applied, ...xfrc_applied, ...kick];
+  if (!all.every(Number.isFinite) || model.nv === 0) return [];
+  const made = await withMuJoCo(model, (oracle) => {
+    const { mujoco, data, read, write } = oracle;
+    const given = { qpos, qvel: qvel.map((v, i) => v + kick[i]), act, ctrl, qfrc_applied, xfrc_applied };
+    for (const [name, values] of Object.entries(given)) if (values.length > 0) write(name, values);
+    listen(() => mujoco.mj_forward(oracle.model, data));
+    const [smooth, passive, bias, actuators] = ["smooth", "passive", "bias", "actuator"].map((f) => read(`qfrc_${f}`));
+    // forces on bodies are in none of the arrays by themselves
+    const applied = smooth.map((f, i) => f - passive[i] + bias[i] - actuators[i]);
+    return { actuators, applied };
+  });
+  const change = (values: Float64Array) => values.map((f, i) => f * model.dof_invweight0[i] * model.opt.timestep);
+  const told = {
+    actuators: {
+      name: "actuator-force",
+      who: "the actuators push",
+      remedy: "Bound the controls (ctrlrange) or forces (forcerange), or lower gain and gear.",
+    },
+    applied: {
+      name: "external-force",
+      who: "forces that are applied from outside push",
+      remedy: "Bound the force that is applied, and look for a division in what computes it.",
+    },
+  } as const;
+  return (["actuators", "applied"] as const).flatMap((source): Cause[] => {
+    const steps = change(made[source]);
+    const dof = largest(steps);
+    if (!(Math.abs(steps[dof]) > BLOW)) return [];
+    const { name, who, remedy } = told[source];
+    const text = `${who} ${dofName(model, dof)} with ${n(made[source][dof])} N (N m), which alone changes its velocity by ${n(steps[dof])} in one physics step.`;
+    return [{ name, certainty: "likely", text, remedy }];
+  });
+}
