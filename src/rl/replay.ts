@@ -39,11 +39,25 @@ export interface RowStore {
   close(): void;
 }
 
+/** Control steps of all worlds that others made, [steps, numEnvs, ...] row-major; see `Collector`. */
+export interface CollectedSteps {
+  readonly steps: number;
+  readonly numEnvs: number;
+  readonly observations: Float32Array;
+  /** In [-1, 1]. */
+  readonly actions: Float32Array;
+  readonly rewards: Float32Array;
+  readonly flags: Float32Array;
+  readonly episodes: { readonly count: number; readonly returns: number; readonly lengths: number };
+}
+
 /** What an algorithm asks of a replay, wherever it lies. */
 export interface Replay {
   readonly bytes: number;
   /** Takes the control steps that the device has just made. */
   append(steps: number): Promise<void>;
+  /** Takes steps that others made. Throws `needs-host-replay` where rows lie on the device. */
+  take(rows: CollectedSteps): void;
   starts(): Starts;
   /** Prepares a batch; true where the device draws it itself. */
   prepare(draw: number): boolean;
@@ -73,6 +87,13 @@ export class DeviceReplay implements Replay {
     return Promise.resolve();
   }
 
+  take(): never {
+    throw new CorralError(
+      "needs-host-replay",
+      'steps that were collected on the CPU go into a replay on the host. Pass storage: "host" or "file".',
+    );
+  }
+
   starts(): Starts {
     return startsOf(Math.max(0, this.#written - this.#capacity), this.#written, this.#nSteps);
   }
@@ -99,7 +120,7 @@ export class HostReplay implements Replay {
   readonly #store: RowStore;
   readonly #sampler: Sampler;
   readonly #window: readonly { readonly arena: string; readonly into: Float32Array<ArrayBuffer> }[];
-  readonly #rows: Float32Array;
+  #rows: Float32Array;
   readonly #batch: Float32Array<ArrayBuffer>;
 
   constructor(core: DeviceCore, shape: SacShape, store: RowStore, sampler: Sampler) {
@@ -125,6 +146,7 @@ export class HostReplay implements Replay {
     const { window, env, obs4, actions4 } = this.#shape;
     if (steps !== window) throw new CorralError("internal", `${steps} rows are not the ${window} of the window.`);
     await this.#core.readAll(this.#window);
+    if (this.#rows.length !== window * this.#store.width) this.#rows = new Float32Array(window * this.#store.width);
     const [obs, actions, told] = this.#window.map(({ into }) => into);
     const { width } = this.#store;
     for (let world = 0; world < env.numEnvs; world++) {
@@ -134,6 +156,24 @@ export class HostReplay implements Replay {
         this.#rows.set(obs.subarray(from * 4 * obs4, from * 4 * obs4 + env.observations), to);
         this.#rows.set(actions.subarray(from * 4 * actions4, from * 4 * actions4 + env.actions), to + env.observations);
         this.#rows.set(told.subarray(from * STEP, (from + 1) * STEP), to + width - STEP);
+      }
+      this.#store.write(world, this.#rows);
+    }
+    this.#store.advance(steps);
+  }
+
+  take({ steps, numEnvs, observations, actions, rewards, flags }: CollectedSteps): void {
+    const { observations: nobs, actions: nact } = this.#shape.env;
+    const { width } = this.#store;
+    if (this.#rows.length !== steps * width) this.#rows = new Float32Array(steps * width);
+    for (let world = 0; world < numEnvs; world++) {
+      for (let t = 0; t < steps; t++) {
+        const from = t * numEnvs + world;
+        const to = t * width;
+        this.#rows.set(observations.subarray(from * nobs, (from + 1) * nobs), to);
+        this.#rows.set(actions.subarray(from * nact, (from + 1) * nact), to + nobs);
+        this.#rows[to + nobs + nact] = rewards[from];
+        this.#rows[to + nobs + nact + 1] = flags[from];
       }
       this.#store.write(world, this.#rows);
     }

@@ -6,6 +6,7 @@
 import { CorralError } from "../core/errors.ts";
 import { Gate } from "../core/gate.ts";
 import { seedKey } from "../core/rng.ts";
+import type { Box } from "../env/spaces.ts";
 import type { VectorEnv } from "../env/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import { act, store } from "./act.ts";
@@ -14,10 +15,11 @@ import { SUM_PARTS } from "./arenas.ts";
 import { viewsOf, type Bound } from "./bind-env.ts";
 import { Flag } from "./clock.ts";
 import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
+import type { ActorSpec } from "./host-actor.ts";
 import { assertBounded, envShape } from "./learner.ts";
 import { sacMetricsOf, type SacMetrics } from "./metrics.ts";
 import { openReplay } from "./open-replay.ts";
-import type { Replay } from "./replay.ts";
+import type { CollectedSteps, Replay } from "./replay.ts";
 import { planSacLearner, sacShape, type SacShape } from "./sac-arenas.ts";
 import { badOption } from "./options.ts";
 import { sacConfig, type SacConfig } from "./sac-config.ts";
@@ -110,11 +112,6 @@ export class Sac implements Algorithm<SacMetrics> {
     }
   }
 
-  /** Env steps of one update. */
-  get #each(): number {
-    return this.env.numEnvs * this.config.collectSteps;
-  }
-
   /**
    * Some control steps of every world, and some batches of the replay.
    * @throws CorralError closed, call-in-flight; non-finite-update where a loss or a gradient was not finite: the parameters
@@ -122,6 +119,47 @@ export class Sac implements Algorithm<SacMetrics> {
    */
   iterate(): Promise<SacMetrics> {
     return this.#exclusive("iterate", () => this.#iterate());
+  }
+
+  /**
+   * As `iterate`, with control steps of as many worlds that a `Collector` made instead of the environments.
+   * @throws CorralError needs-host-replay, bad-peer where they are of other worlds; what `iterate` throws
+   */
+  iterateFrom(rows: CollectedSteps): Promise<SacMetrics> {
+    return this.#exclusive("iterate", async () => {
+      if (this.#halted) throw this.#halted;
+      const { numEnvs } = this.env;
+      if (rows.numEnvs !== numEnvs || rows.steps >= this.#shape.capacity) {
+        throw new CorralError(
+          "bad-peer",
+          `the learner takes less than ${this.#shape.capacity} steps of ${numEnvs} worlds; these are ${rows.steps} of ${rows.numEnvs}. Make the collector with its numbers: sac.collecting.`,
+        );
+      }
+      this.#replay.take(rows);
+      const { count, returns, lengths } = rows.episodes;
+      const metrics = await this.#learn(rows.steps * numEnvs);
+      return { ...metrics, episodes: count, episodeReturn: returns / count, episodeLength: lengths / count };
+    });
+  }
+
+  /** What a `Collector` must know to collect for this learner. */
+  get collecting(): {
+    readonly numEnvs: number;
+    readonly observations: number;
+    readonly seed: number | bigint;
+    readonly actor: ActorSpec;
+  } {
+    const { env, nets } = this.#shape;
+    const { low, high } = this.env.singleActionSpace as Box;
+    const { minLogStd, maxLogStd } = this.config;
+    const bounds = { low: [...low], high: [...high] };
+    const actor = { layers: nets.policy, actions: env.actions, ...bounds, minLogStd, maxLogStd };
+    return { numEnvs: this.env.numEnvs, observations: env.observations, seed: this.seed, actor };
+  }
+
+  /** Whether actions are still uniform. */
+  get explores(): boolean {
+    return this.envSteps < this.config.learningStarts;
   }
 
   #exclusive<T>(what: string, run: () => Promise<T>): Promise<T> {
@@ -133,11 +171,14 @@ export class Sac implements Algorithm<SacMetrics> {
     if (this.#halted) throw this.#halted;
     await this.#collect();
     await this.#replay.append(this.config.collectSteps);
-    this.#update();
+    return this.#learn(this.env.numEnvs * this.config.collectSteps);
+  }
 
+  async #learn(envSteps: number): Promise<SacMetrics> {
+    this.envSteps += envSteps;
+    this.#update();
     const metrics = sacMetricsOf(await this.#learner.readState());
     this.iteration++;
-    this.envSteps += this.#each;
     if (metrics.halted) {
       this.#halted = new CorralError(
         "non-finite-update",
@@ -156,7 +197,7 @@ export class Sac implements Algorithm<SacMetrics> {
     if (!this.#started) await env.reset();
     this.#started = true;
     const learner = this.#learner;
-    const flags = Flag.keep | (this.envSteps < config.learningStarts ? Flag.random : 0);
+    const flags = Flag.keep | (this.explores ? Flag.random : 0);
     for (let i = 0; i < config.collectSteps; i++) {
       const draw = iteration * config.collectSteps + i;
       const t = draw % this.#shape.window;
@@ -174,7 +215,7 @@ export class Sac implements Algorithm<SacMetrics> {
   #update(): void {
     const { config, iteration } = this;
     const { first, count } = this.#replay.starts();
-    if (count < 1 || this.envSteps + this.#each < config.learningStarts) return;
+    if (count < 1 || this.explores) return;
     this.#learner.clock.set({ ring_first: first % this.#shape.capacity, ring_starts: count });
     for (let i = 0; i < config.gradientSteps; i++) {
       const draw = iteration * config.gradientSteps + i;

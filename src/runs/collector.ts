@@ -1,0 +1,261 @@
+/**
+ * Collecting on the CPU: worlds in worker threads, stepped by the JavaScript back end and a squashed Gaussian policy. No
+ * thread makes or touches a GPU device. Two buffers: while one is learnt from, the threads fill the other.
+ */
+import type { Worker } from "node:worker_threads";
+import { availableParallelism } from "node:os";
+import { CorralError } from "../core/errors.ts";
+import { seedKey } from "../core/rng.ts";
+import { startWorker } from "../core/worker.ts";
+import { planVec, type NamedOptions } from "../env/make.ts";
+import type { Hold } from "../memory/budget.ts";
+import { hostBudget, onHost } from "../memory/host-budget.ts";
+import { planBatch, type Plan } from "../memory/plan.ts";
+import { defaultLimits } from "../memory/request.ts";
+import { actorFloats, type ActorSpec } from "../rl/host-actor.ts";
+import type { CollectAnswer, CollectRequest, CollectSetup, Episodes } from "./collect-job.ts";
+import { collectedBytes, collectedRows, type CollectedRows, type CollectedShape } from "./collected.ts";
+
+export interface CollectorOptions {
+  /** Worlds of all threads together, and control steps of each in a batch. */
+  readonly numEnvs: number;
+  readonly steps: number;
+  readonly actor: ActorSpec;
+  /** Numbers of an observation. */
+  readonly observations: number;
+  /** Default: as many as the machine has processors, at most one a world. */
+  readonly threads?: number;
+  /** Of start states and actions. Default 0. */
+  readonly seed?: number | bigint;
+  /** Other options of the environments; their device is "cpu" or "cpu-f64". */
+  readonly env?: object;
+  /** Modules that register tasks of the user's own, as URLs. */
+  readonly modules?: readonly string[];
+}
+
+/** Control steps of all worlds, complete. Its arrays stay as they are until the batch after the next one is begun. */
+export interface CollectedBatch extends CollectedRows {
+  readonly steps: number;
+  readonly numEnvs: number;
+  /** Counts the batches: the parameters of the `version`-th `start` acted. */
+  readonly version: number;
+  readonly episodes: Episodes;
+}
+
+const BUFFERS = 2;
+
+export class Collector implements AsyncDisposable {
+  readonly id: string;
+  readonly shape: CollectedShape;
+  /** Bytes of worlds and buffers, in the host's budget. */
+  readonly bytes: number;
+  readonly #workers: readonly Worker[];
+  readonly #hold: Hold;
+  readonly #params: Float32Array;
+  readonly #rows: readonly CollectedRows[];
+  readonly #waiting = new Map<
+    Worker,
+    { resolve: (answer: CollectAnswer) => void; reject: (why: CorralError) => void }
+  >();
+  #version = 0;
+  #flying: Promise<CollectedBatch> | undefined;
+  #failure: CorralError | undefined;
+  #closing: Promise<void> | undefined;
+
+  private constructor(id: string, options: CollectorOptions, hold: Hold) {
+    const { numEnvs, steps, observations, actor, seed = 0, env = {}, modules = [] } = options;
+    this.id = id;
+    this.shape = { steps, numEnvs, observations, actions: actor.actions };
+    this.bytes = hold.bytes;
+    this.#hold = hold;
+    const buffers = Array.from({ length: BUFFERS }, () => new SharedArrayBuffer(collectedBytes(this.shape)));
+    const params = new SharedArrayBuffer(4 * actorFloats(actor));
+    this.#params = new Float32Array(params);
+    this.#rows = buffers.map((buffer) => collectedRows(buffer, this.shape));
+    const workers: Worker[] = [];
+    for (const { first, worlds } of partsOf(options)) {
+      const setup: CollectSetup = { id, env, seed, first, worlds, shape: this.shape, actor, params, buffers };
+      const workerData = { ...setup, modules };
+      const worker = startWorker(new URL("../collect-worker.ts", import.meta.url), { workerData });
+      const name = `the thread of worlds ${first} to ${first + worlds - 1}`;
+      worker.on("message", (answer: CollectAnswer) => this.#answered(worker, name, answer));
+      worker.on("error", (error) => this.#fail(`${name} failed: ${error.message}`, error));
+      worker.on("exit", (code) => this.#fail(`${name} ended with code ${code}`));
+      workers.push(worker);
+    }
+    this.#workers = workers;
+  }
+
+  /**
+   * Starts the threads and makes their worlds, in the host's budget.
+   * @throws CorralError bad-option, bad-seed, unknown-env and what makeVec throws; BudgetExceededError before any thread
+   *   is started; collector-failed. Then nothing is held.
+   */
+  static async create(id: string, options: CollectorOptions): Promise<Collector> {
+    check(options);
+    const plan = await planOf(id, options);
+    const hold = await hostBudget().reserve(plan, plan.name);
+    let collector: Collector;
+    try {
+      collector = new Collector(id, options, hold);
+    } catch (error) {
+      hold.release();
+      throw error;
+    }
+    try {
+      await Promise.all(collector.#workers.map((worker) => collector.#answer(worker)));
+      return collector;
+    } catch (error) {
+      await collector.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Begins the next batch with these parameters, which are copied, or with uniform actions.
+   * @throws CorralError closed, collector-failed, collect-in-flight, bad-policy
+   */
+  start(params: Float32Array, { random = false }: { readonly random?: boolean } = {}): void {
+    this.#assertGood("collect");
+    if (this.#flying) {
+      throw new CorralError("collect-in-flight", `${this.id} is collecting already. Call take() first.`);
+    }
+    if (params.length < this.#params.length) {
+      throw new CorralError(
+        "bad-policy",
+        `the policy has ${params.length} numbers; the collector's has ${this.#params.length}. Pass parameters of the networks that it was made for.`,
+      );
+    }
+    // no thread reads them: all have answered
+    this.#params.set(params.subarray(0, this.#params.length));
+    const version = ++this.#version;
+    const buffer = version % BUFFERS;
+    const request: CollectRequest = { buffer, stamp: version, random };
+    const answers = this.#workers.map((worker) => this.#answer(worker));
+    for (const worker of this.#workers) worker.postMessage(request);
+    this.#flying = Promise.all(answers).then((all) => {
+      const episodes = all.map((answer) => (answer as { readonly episodes: Episodes }).episodes);
+      const sum = (of: (e: Episodes) => number) => episodes.reduce((total, e) => total + of(e), 0);
+      return {
+        ...this.#rows[buffer],
+        steps: this.shape.steps,
+        numEnvs: this.shape.numEnvs,
+        version,
+        episodes: { count: sum((e) => e.count), returns: sum((e) => e.returns), lengths: sum((e) => e.lengths) },
+      };
+    });
+    // who never takes it is told by the next call
+    this.#flying.catch(() => {});
+  }
+
+  /** Waits for the batch that was begun. Throws `closed`, `collector-failed`, `nothing-started`. */
+  async take(): Promise<CollectedBatch> {
+    this.#assertGood("take a batch");
+    if (!this.#flying) throw new CorralError("nothing-started", `${this.id} is not collecting. Call start() first.`);
+    const batch = await this.#flying;
+    this.#flying = undefined;
+    return batch;
+  }
+
+  /** One batch, begun and waited for: nothing is under way when it is returned. */
+  collect(params: Float32Array, options: { readonly random?: boolean } = {}): Promise<CollectedBatch> {
+    this.start(params, options);
+    return this.take();
+  }
+
+  #assertGood(what: string): void {
+    if (this.#closing) throw new CorralError("closed", `cannot ${what}: the collector of ${this.id} was closed.`);
+    if (this.#failure) throw this.#failure;
+  }
+
+  #answer(worker: Worker): Promise<CollectAnswer> {
+    return new Promise((resolve, reject) => this.#waiting.set(worker, { resolve, reject }));
+  }
+
+  #answered(worker: Worker, name: string, answer: CollectAnswer): void {
+    if ("error" in answer) this.#fail(`${name} failed: ${answer.error.message}`, answer.error);
+    else this.#waiting.get(worker)?.resolve(answer);
+    this.#waiting.delete(worker);
+  }
+
+  #fail(why: string, cause?: unknown): void {
+    if (this.#closing) return;
+    this.#failure ??= new CorralError(
+      "collector-failed",
+      `collecting ${this.id} stopped: ${why}. Close the collector and make another one.`,
+      { cause: (cause as { code?: string } | undefined)?.code },
+      { cause },
+    );
+    for (const { reject } of this.#waiting.values()) reject(this.#failure);
+    this.#waiting.clear();
+  }
+
+  /** Ends the threads, also in the middle of a batch, and gives their memory back. */
+  close(): Promise<void> {
+    this.#closing ??= (async () => {
+      const closed = new CorralError("closed", `the collector of ${this.id} was closed.`);
+      for (const { reject } of this.#waiting.values()) reject(closed);
+      this.#waiting.clear();
+      await Promise.all(this.#workers.map((worker) => worker.terminate()));
+      this.#hold.release();
+    })();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+function threadsOf({ numEnvs, threads = availableParallelism() }: CollectorOptions): number {
+  return Math.min(threads, numEnvs);
+}
+
+/** The worlds of each thread. */
+function partsOf(options: CollectorOptions): { first: number; worlds: number }[] {
+  const threads = threadsOf(options);
+  const start = (i: number) => Math.floor((i * options.numEnvs) / threads);
+  return Array.from({ length: threads }, (_, i) => ({ first: start(i), worlds: start(i + 1) - start(i) }));
+}
+
+function check(options: CollectorOptions): void {
+  const { env = {}, seed = 0, threads = 1 } = options;
+  seedKey(seed);
+  const counts = { numEnvs: options.numEnvs, steps: options.steps, threads, observations: options.observations };
+  for (const [name, value] of Object.entries(counts)) {
+    if (Number.isSafeInteger(value) && value >= 1) continue;
+    throw new CorralError("bad-option", `${name} is ${String(value)}; pass an integer of at least 1.`, { name, value });
+  }
+  const { device = "cpu" } = env as { device?: unknown };
+  if (device === "cpu" || device === "cpu-f64") return;
+  throw new CorralError("bad-option", `a collector's worlds run on the CPU; pass device: "cpu" or "cpu-f64".`, {
+    device: typeof device === "string" ? device : typeof device,
+  });
+}
+
+/** The plan of all threads' worlds and of what they share. */
+async function planOf(id: string, options: CollectorOptions): Promise<Plan> {
+  const { env = {}, numEnvs, steps, observations, actor } = options;
+  const sizes = partsOf(options).map(({ worlds }) => worlds);
+  const most = Math.max(...sizes);
+  const worlds = onHost(await planVec(id, { device: "cpu", ...env, numEnvs: most } as NamedOptions));
+  const buffer = collectedBytes({ steps, numEnvs, observations, actions: actor.actions });
+  const unlimited = Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, Infinity]));
+  const arena = (name: string, bytes: number, remedy: string) => ({
+    name,
+    access: "read_write" as const,
+    scope: "batch" as const,
+    fields: [{ name, group: "collector", type: "f32" as const, shared: Math.ceil(bytes / 4), remedy }],
+  });
+  return planBatch({
+    name: `${id}.collector`,
+    numEnvs,
+    limits: unlimited as unknown as typeof defaultLimits,
+    maxShards: 1,
+    arenas: [
+      arena("worlds", sizes.length * worlds.totalBytes, "fewer worlds"),
+      arena("rows", BUFFERS * buffer, "fewer steps"),
+      arena("params", 4 * actorFloats(actor), "narrower hidden layers"),
+    ],
+  });
+}

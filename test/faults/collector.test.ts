@@ -1,0 +1,157 @@
+/** Collecting threads: the same rows for any count of them, whole batches only, no device, and all of it given back. */
+import { readdirSync, readFileSync } from "node:fs";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import "../../envs/index.ts";
+import { hostBudget } from "../../src/memory/host-budget.ts";
+import { BudgetExceededError } from "../../src/memory/index.ts";
+import { layOutNetwork } from "../../src/rl/networks.ts";
+import type { ActorSpec } from "../../src/rl/host-actor.ts";
+import { Collector, type CollectedBatch, type CollectorOptions } from "../../src/runs/collector.ts";
+
+const ID = "InvertedPendulum-v5";
+const NO_DRIVER = { threads: 0, files: 0, drivers: 0 };
+/** Threads of one collector, and collectors at once; 64 threads under CORRAL_FULL. */
+const COUNT = process.env.CORRAL_FULL ? 64 : 3;
+
+const layers = layOutNetwork("policy", [4, 2], "relu", 1, 0);
+const actor: ActorSpec = { layers, actions: 1, low: [-3], high: [3], minLogStd: -20, maxLogStd: -19 };
+const BASE: CollectorOptions = { numEnvs: 6, steps: 25, observations: 4, actor, seed: 3, threads: 2 };
+
+/** A policy that takes the same action everywhere, which says which version it is of. */
+function saying(version: number): Float32Array {
+  const params = new Float32Array(4 * layers[0].b + 8);
+  params[4 * layers[0].b] = 0.1 * version;
+  return params;
+}
+
+function look() {
+  const maps = readFileSync("/proc/self/maps", "utf8");
+  return {
+    threads: readdirSync("/proc/self/task").length,
+    files: readdirSync("/proc/self/fd").length,
+    drivers: (maps.match(/dawn\.node|vulkan|swiftshader|lvp/gi) ?? []).length,
+  };
+}
+
+/** Threads end a little after they say so. */
+async function settled(least: ReturnType<typeof look>) {
+  for (let i = 0; i < 100 && look().threads > least.threads; i++)
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  const now = look();
+  return {
+    threads: Math.max(0, now.threads - least.threads),
+    files: Math.max(0, now.files - least.files),
+    drivers: now.drivers - least.drivers,
+  };
+}
+
+let start: ReturnType<typeof look>;
+beforeAll(async () => {
+  // MuJoCo, and the threads that Node makes at first use
+  await (await Collector.create(ID, { ...BASE, threads: 1 })).close();
+  start = look();
+});
+afterEach(async () => expect(await settled(start)).toEqual(NO_DRIVER));
+
+const copyOf = ({ observations, actions, rewards, flags, stamps }: CollectedBatch) =>
+  [observations, actions, rewards, flags, stamps].map((values) => [...values]);
+
+test(`${COUNT} threads collect what one does, and none loads a driver`, async () => {
+  const collected = async (threads: number) => {
+    await using collector = await Collector.create(ID, { ...BASE, numEnvs: Math.max(6, COUNT), threads });
+    const first = await collector.collect(saying(0), { random: true });
+    const rows = copyOf(first);
+    const second = await collector.collect(saying(1));
+    expect(look().drivers).toBe(0);
+    // batches follow one another without a gap, and a step after an end only starts the next episode
+    const width = first.numEnvs * 4;
+    expect([...second.observations.subarray(0, width)]).toEqual(rows[0].slice(-width));
+    for (let w = 0; w < first.numEnvs; w++) {
+      const flags = [...rows[3], ...second.flags].filter((_, i) => i % first.numEnvs === w);
+      flags.forEach((flag, t) => expect(flag === 4).toBe(t > 0 && [1, 2, 3].includes(flags[t - 1])));
+    }
+    expect(first.episodes.count).toBe(rows[3].filter((flag) => flag > 0 && flag < 4).length);
+    return [...rows, ...copyOf(second)];
+  };
+  expect(await collected(COUNT)).toEqual(await collected(1));
+});
+
+test("a batch is of one version, one update behind, and stays whole while the next is collected", async () => {
+  await using collector = await Collector.create(ID, BASE);
+  const seen: number[] = [];
+  collector.start(saying(1));
+  for (let update = 1; update <= 6; update++) {
+    const batch = await collector.take();
+    const params = saying(update + 1);
+    collector.start(params);
+    // what the caller does to its array afterwards is not collected with
+    params.fill(99);
+    const before = copyOf(batch);
+    const whole = () => {
+      expect(batch.stamps.every((stamp) => stamp === update)).toBe(true);
+      for (const action of batch.actions) expect(Math.abs(action - Math.tanh(0.1 * update))).toBeLessThan(1e-6);
+    };
+    whole();
+    // long enough for the threads to be through with the next batch
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    whole();
+    expect(copyOf(batch)).toEqual(before);
+    seen.push(batch.version);
+    expect(() => collector.start(params)).toThrowError("[collect-in-flight]");
+  }
+  expect(seen).toEqual([1, 2, 3, 4, 5, 6]);
+});
+
+describe("what fails is told, and holds nothing", () => {
+  const codeOf = (options: Partial<CollectorOptions>, id = ID) =>
+    Collector.create(id, { ...BASE, ...options }).then(
+      (collector) => collector.close(),
+      (error: { code: string }) => error.code,
+    );
+
+  test("options, before a thread is started", async () => {
+    expect(await codeOf({ numEnvs: 0 })).toBe("bad-option");
+    expect(await codeOf({ steps: 1.5 })).toBe("bad-option");
+    expect(await codeOf({ seed: -1 })).toBe("bad-seed");
+    expect(await codeOf({ env: { device: "gpu" } })).toBe("bad-option");
+    expect(await codeOf({ env: { no_such_option: 1 } })).toBe("unknown-option");
+    expect(await codeOf({}, "NoSuchEnvironment")).toBe("unknown-env");
+    const { live, limit, source } = hostBudget().report();
+    hostBudget().change({ limit: live + 10_000 });
+    await expect(Collector.create(ID, BASE)).rejects.toThrowError(BudgetExceededError);
+    await expect(Collector.create(ID, BASE)).rejects.toThrowError(/fewer (steps|worlds)/);
+    hostBudget().change({ limit, source });
+  });
+
+  test("a thread that cannot start, and one that ends in the middle", async () => {
+    const { live } = hostBudget();
+    expect(await codeOf({ modules: ["data:text/javascript,throw new Error('broken')"] })).toBe("collector-failed");
+    const ends =
+      "import { parentPort } from 'node:worker_threads';" +
+      "parentPort.on('message', ({ stamp }) => stamp === 2 && process.exit(3));";
+    const collector = await Collector.create(ID, {
+      ...BASE,
+      modules: [`data:text/javascript,${encodeURIComponent(ends)}`],
+    });
+    await collector.collect(saying(1));
+    await expect(collector.collect(saying(2))).rejects.toThrowError(/\[collector-failed\].*code 3/);
+    await expect((async () => collector.start(saying(3)))()).rejects.toMatchObject({ code: "collector-failed" });
+    await collector.close();
+    expect(hostBudget().live).toBe(live);
+  });
+
+  test("closing in the middle of a batch, and what comes after", async () => {
+    const { live } = hostBudget();
+    const collector = await Collector.create(ID, { ...BASE, steps: 2000 });
+    expect(hostBudget().live - live).toBe(collector.bytes);
+    await expect(collector.take()).rejects.toMatchObject({ code: "nothing-started" });
+    expect(() => collector.start(new Float32Array(3))).toThrowError("[bad-policy]");
+    collector.start(saying(1));
+    const taken = collector.take().catch((error: unknown) => error);
+    await collector.close();
+    expect(await taken).toMatchObject({ code: "closed" });
+    await collector.close();
+    expect(() => collector.start(saying(1))).toThrowError("[closed]");
+    expect(hostBudget().live).toBe(live);
+  });
+});
