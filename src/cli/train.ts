@@ -33,8 +33,8 @@ Usage: corral train ENV [--envs N] [--steps M] [--seed S] [--algo ppo] [--out DI
        corral train --resume DIR
 
 Trains an agent with PPO: environments, policy and learner all on the device. A line tells how it goes; DIR gets
-config.json (flat, for --config), log.jsonl (a line for every update) and checkpoints (safetensors). Ends with an
-evaluation: one episode in each of 32 other worlds, with the policy's most likely actions.
+config.json (flat, for --config), log.jsonl (a line for every update), TensorBoard's event files (under the names of
+Stable-Baselines3) and checkpoints (safetensors). Ends with an evaluation: one episode in each of 32 other worlds, with the policy's most likely actions.
 
 A run that was killed goes on with --resume to the same bits on the same device; all else comes from its config.json, and
 only steps, until, what is done every so many updates, adapter and budget may be given anew. Ctrl-C saves a checkpoint
@@ -133,7 +133,7 @@ async function openFolder(
   for (const line of notes) say(line);
   const message = `goes on after update ${iteration}, ${formatCount(envSteps)} env steps`;
   say(message);
-  opened.event({ event: "resumed", iteration, message });
+  opened.event({ event: "resumed", iteration, envSteps, message });
   return opened;
 }
 

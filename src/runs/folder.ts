@@ -1,15 +1,19 @@
 /**
  * The folder of a run: `config.json`, flat, with which it can be made again; `log.jsonl`, a line for every update;
- * `checkpoints`, from which it goes on. What cannot be written is told and the run goes on.
+ * TensorBoard's event files; `checkpoints`, from which it goes on. What cannot be written is told and the run goes on.
  */
-import { closeSync, existsSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
+import { AppendFile } from "../io/append-file.ts";
+import { eventFile, restartRecord, scalarsRecord, versionRecord } from "../io/tensorboard.ts";
 import { reasonOf, writeWhole } from "../io/write-whole.ts";
 import { encodeCheckpoint, type Checkpoint } from "./checkpoint.ts";
 import { dropCheckpointsAfter, lastCheckpoint, saveCheckpoint } from "./checkpoints.ts";
 import type { UpdateEvidence } from "../rl/evidence.ts";
 import { differences, envConfig } from "./options.ts";
+import { scalarsOf } from "./scalars.ts";
 import { writeUpdateBundle } from "./update-bundle.ts";
 import type { RunEvent, RunState, TrainingRun, TrainProgress, TrainResult } from "./train.ts";
 
@@ -83,6 +87,13 @@ function logUpTo(path: string, iteration: number): number {
   return Buffer.byteLength(text.slice(0, kept));
 }
 
+function newEventFile(folder: string, now: number): string {
+  for (let count = 0; ; count++) {
+    const path = join(folder, eventFile(now, hostname(), process.pid, count));
+    if (!existsSync(path)) return path;
+  }
+}
+
 /** What a folder is opened with, beside the run. */
 export interface FolderOptions {
   /** The file of the task, where it is the user's own. */
@@ -96,10 +107,10 @@ export class RunFolder {
   readonly folder: string;
   readonly config: Readonly<Record<string, unknown>>;
   readonly #run: TrainingRun;
-  readonly #log: number;
+  readonly #log: AppendFile;
+  readonly #events: AppendFile;
   readonly #onFailure: (message: string) => void;
-  /** Bytes of the log that are whole lines, and lines that wait for room on the disk. */
-  #logBytes: number;
+  /** Lines of the log that wait for room on the disk. */
   #waiting = "";
   readonly #failing = new Set<string>();
 
@@ -108,12 +119,13 @@ export class RunFolder {
     this.#run = run;
     this.#onFailure = onFailure ?? (() => {});
     this.config = JSON.parse(toJson(configOf(run, task))) as Record<string, unknown>;
-    this.#logBytes = logBytes;
+    const now = Date.now() / 1000;
     try {
       mkdirSync(folder, { recursive: true });
       writeWhole(join(folder, CONFIG_FILE), new TextEncoder().encode(`${toJson(this.config, 2)}\n`));
-      this.#log = openSync(join(folder, LOG_FILE), "a");
-      ftruncateSync(this.#log, logBytes);
+      this.#log = new AppendFile(join(folder, LOG_FILE), logBytes);
+      this.#events = new AppendFile(newEventFile(folder, now));
+      this.#events.append(versionRecord(now));
     } catch (cause) {
       throw new CorralError(
         "run-not-written",
@@ -143,30 +155,37 @@ export class RunFolder {
     await run.resume(checkpoint.state as RunState);
     const opened = new RunFolder(folder, run, options, logUpTo(join(folder, LOG_FILE), about.iteration));
     dropCheckpointsAfter(folder, about.iteration);
+    opened.#restart(about.envSteps);
     const notes = damaged.map(({ message }) => message);
     if (about.device !== run.env.deviceName)
       notes.push(`it ran on ${about.device} before and goes on here: other bits than there`);
     return { opened, notes, iteration: about.iteration, envSteps: about.envSteps };
   }
 
-  progress({ metrics, evaluation, evaluated, ...numbers }: TrainProgress): void {
+  progress(progress: TrainProgress): void {
+    const { metrics, evaluation, evaluated, ...numbers } = progress;
     const told =
       evaluated && evaluation ? { evalReturn: evaluation.meanReturn, evalLength: evaluation.meanLength } : {};
     this.#line({ ...numbers, ...metrics, ...told });
+    const scalars = scalarsRecord(Date.now() / 1000, progress.envSteps, scalarsOf(progress));
+    this.#write("TensorBoard file", "events", () => this.#events.append(scalars));
+  }
+
+  /** Tells TensorBoard that the run goes on from a step, whatever it had been told of later ones. */
+  #restart(envSteps: number): void {
+    const restart = restartRecord(Date.now() / 1000, envSteps + 1);
+    this.#write("TensorBoard file", "events", () => this.#events.append(restart));
   }
 
   /** Where the run goes on from an earlier update in another way, what was written of later ones is taken back. */
   event(event: RunEvent): void {
     if (event.event === "rate-lowered") {
-      this.#write("log", "log", () => this.#cut(event.iteration));
+      const log = join(this.folder, LOG_FILE);
+      this.#write("log", "log", () => this.#log.cut(logUpTo(log, event.iteration)));
+      this.#restart(event.envSteps);
       dropCheckpointsAfter(this.folder, event.iteration);
     }
     this.#line(event);
-  }
-
-  #cut(iteration: number): void {
-    this.#logBytes = logUpTo(join(this.folder, LOG_FILE), iteration);
-    ftruncateSync(this.#log, this.#logBytes);
   }
 
   /** Keeps what a stopped update leaves. Returns its path. */
@@ -198,7 +217,7 @@ export class RunFolder {
     const about = { device: this.#run.env.deviceName, iteration, envSteps, config: this.config };
     const policy = this.#run.ppo.named(state.snapshot);
     this.#write(`checkpoint of update ${iteration}`, "checkpoint", () => {
-      fsyncSync(this.#log);
+      this.#log.sync();
       saveCheckpoint(this.folder, iteration, encodeCheckpoint(about, state, policy));
     });
   }
@@ -207,15 +226,7 @@ export class RunFolder {
     if (this.#waiting.length > MOST_WAITING) this.#waiting = "";
     this.#waiting += `${toJson(values)}\n`;
     this.#write("log", "log", () => {
-      const bytes = Buffer.from(this.#waiting);
-      try {
-        for (let at = 0; at < bytes.length;) at += writeSync(this.#log, bytes, at);
-      } catch (error) {
-        // no line that is cut off stays
-        ftruncateSync(this.#log, this.#logBytes);
-        throw error;
-      }
-      this.#logBytes += bytes.length;
+      this.#log.append(Buffer.from(this.#waiting));
       this.#waiting = "";
     });
   }
@@ -232,7 +243,8 @@ export class RunFolder {
   }
 
   close(): void {
-    closeSync(this.#log);
+    this.#log.close();
+    this.#events.close();
   }
 }
 

@@ -60,8 +60,10 @@ export interface RunState {
 
 /** Something that happened beside training. */
 export interface RunEvent {
-  readonly event: "resumed" | "device-lost" | "rate-lowered" | "not-written";
+  readonly event: "resumed" | "device-lost" | "rate-lowered";
+  /** From where it goes on; where the device was lost, the last update that was told of. */
   readonly iteration: number;
+  readonly envSteps: number;
   readonly message: string;
 }
 
@@ -302,7 +304,7 @@ export class TrainingRun implements AsyncDisposable {
     const { iteration, rateScale } = state.snapshot;
     this.#told = this.#saved = iteration;
     const message = `${text}${kept} The run goes on from update ${iteration} with ${rateScale} x the learning rate.`;
-    onEvent?.({ event: "rate-lowered", iteration, message });
+    onEvent?.({ event: "rate-lowered", iteration, envSteps: state.snapshot.envSteps, message });
   }
 
   /** The same run on a new device, where the last copy on the host left it. */
@@ -316,7 +318,7 @@ export class TrainingRun implements AsyncDisposable {
     else this.#evaluation = undefined;
     const { iteration } = this.ppo;
     const message = `the device was lost after update ${this.#told} (${loss.message}); the run goes on from update ${iteration} on ${this.env.deviceName}`;
-    onEvent?.({ event: "device-lost", iteration: this.#told, message });
+    onEvent?.({ event: "device-lost", iteration: this.#told, envSteps: this.ppo.envSteps, message });
   }
 
   /** One episode of each evaluation world, with the most likely actions. */

@@ -59,7 +59,8 @@ export async function trainInto(
   onUpdate?: (iteration: number) => void,
 ): Promise<string[]> {
   await using run = await TrainingRun.create(id, options);
-  return trainRun(folder, run, onUpdate);
+  // the run is closed only once it has ended
+  return await trainRun(folder, run, onUpdate);
 }
 
 type Line = Readonly<Record<string, unknown>>;

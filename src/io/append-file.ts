@@ -1,0 +1,39 @@
+// a file that grows by whole pieces: what a full disk cuts off is taken back
+import { closeSync, fsyncSync, ftruncateSync, openSync, writeSync } from "node:fs";
+
+export class AppendFile {
+  readonly #file: number;
+  /** Bytes that are whole. */
+  #size: number;
+
+  /** Opens a file, or makes it, and cuts it to a size. Throws what the file system throws, as all that follows. */
+  constructor(path: string, size = 0) {
+    this.#file = openSync(path, "a");
+    this.#size = size;
+    ftruncateSync(this.#file, size);
+  }
+
+  append(bytes: Uint8Array): void {
+    try {
+      for (let at = 0; at < bytes.length;) at += writeSync(this.#file, bytes, at);
+    } catch (error) {
+      ftruncateSync(this.#file, this.#size);
+      throw error;
+    }
+    this.#size += bytes.length;
+  }
+
+  cut(size: number): void {
+    ftruncateSync(this.#file, size);
+    this.#size = size;
+  }
+
+  /** Waits until all of it is on the disk. */
+  sync(): void {
+    fsyncSync(this.#file);
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+}
