@@ -90,6 +90,7 @@ export {
   type Metrics,
   type PpoConfig,
   type PpoOptions,
+  type PpoPlan,
   type PpoSnapshot,
   type SacConfig,
   type SacMetrics,

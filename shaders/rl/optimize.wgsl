@@ -6,6 +6,7 @@ struct Range {
   at: u32,
   count: u32,
   place: u32,
+  shift: u32,
 }
 @group(0) @binding(1) var<uniform> J: Range;
 @group(0) @binding(2) var<storage, read_write> grads: array<vec4<f32>>;
@@ -15,14 +16,14 @@ struct Range {
 @group(0) @binding(6) var<storage, read_write> params: array<vec4<f32>>;
 @group(0) @binding(7) var<storage, read> partials: array<vec4<f32>>;
 
-/// Sums the chunks in order.
+/// Sums the chunks in order, to `shift` further on.
 @compute @workgroup_size(32)
 fn reduce(@builtin(global_invocation_id) gid: vec3<u32>) {
   if (thread_of(gid) >= J.count) { return; }
   let i = J.at + thread_of(gid);
   var total = vec4<f32>(0.0);
   for (var chunk = 0u; chunk < C.chunks; chunk += 1u) { total += partials[chunk * C.total4 + i]; }
-  grads[i] = total;
+  grads[J.shift + i] = total;
 }
 
 /// Squares of one part of the gradient.

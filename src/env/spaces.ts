@@ -106,11 +106,14 @@ export class Discrete {
   readonly size = 1;
   readonly n: number;
   readonly start: number;
+  /** The controls that each action stands for, where it stands for some: rows of equal length. */
+  readonly controls: readonly ArrayLike<number>[] | undefined;
 
-  constructor(n: number, start = 0) {
+  constructor(n: number, start = 0, controls?: readonly ArrayLike<number>[]) {
     checkCount("n", n, start);
     this.n = n;
     this.start = start;
+    this.controls = controls;
   }
 
   /** Flat index of the first value that is no integer of this space, or -1. */

@@ -10,6 +10,8 @@ type Shard = Bound["shards"][number];
 export interface Actor extends Pick<DeviceCore, "submit"> {
   readonly shape: { readonly rows: number; readonly k4: number };
   forward(pass: GPUComputePassEncoder, rows: number): void;
+  /** What comes between the networks and an action. */
+  choose?(pass: GPUComputePassEncoder, rows: number): void;
 }
 
 /** Submits a pass for each part of the worlds that the network has room for. */
@@ -39,6 +41,7 @@ export function act(learner: Actor, bound: Bound, values: { t?: number; draw?: n
   forParts(learner, bound, "act", values, (pass, shard, rows) => {
     dispatch(pass, shard.observe, rows * k4);
     learner.forward(pass, rows);
+    if ((values.flags & Flag.bootstrap) === 0) learner.choose?.(pass, rows);
     dispatch(pass, shard.act, rows);
   });
 }

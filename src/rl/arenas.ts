@@ -4,7 +4,8 @@ import { planBatch, type Plan } from "../memory/plan.ts";
 import { CLOCK_WORDS } from "./clock.ts";
 import type { PpoConfig } from "./config.ts";
 import { KERNELS } from "./kernels.ts";
-import { layOutNetworks, padTo, TILE, type Layer, type Networks } from "./networks.ts";
+import { embedding4, layOutNetworks, padTo, TILE, type Layer, type Networks } from "./networks.ts";
+import { HEAD_ROW, layOutHead, type HeadLayout } from "./streamed-head.ts";
 
 /** What the learner must know of an environment. */
 export interface EnvShape {
@@ -17,6 +18,8 @@ export interface EnvShape {
   /** Numbers of an action, and the alternatives of each where they are choices. */
   readonly actions: number;
   readonly alternatives: readonly number[];
+  /** What is known of each action, where something is: rows of so many numbers. */
+  readonly features?: { readonly count: number; readonly values: Float32Array<ArrayBuffer> } | undefined;
 }
 
 /** Floats of a sample and of a world (shaders/rl/common.wgsl), and of the learner's state. */
@@ -51,6 +54,8 @@ export interface LearnerShape {
   readonly env: EnvShape;
   readonly nets: Networks;
   readonly work: WorkLayout;
+  /** Where the policy's logits come in blocks. */
+  readonly head?: HeadLayout;
   readonly samples: number;
   /** Samples of a minibatch; the last may have fewer. */
   readonly minibatch: number;
@@ -61,6 +66,7 @@ export interface LearnerShape {
   readonly obs4: number;
   readonly k4: number;
   readonly actions4: number;
+  /** Of the gradient that is summed over chunks, statistics included. */
   readonly total4: number;
   readonly jobs: number;
 }
@@ -73,19 +79,29 @@ export function rowsOf(minibatch: number, numEnvs: number, width4: number): numb
 
 export const chunkRowsOf = (minibatch: number): number => Math.max(CHUNK_ROWS, Math.ceil(minibatch / MAX_CHUNKS));
 
+/** How a policy streams over its actions; undefined where it holds all logits. */
+function streamOf({ head, alternatives, outputs, features }: EnvShape, config: PpoConfig) {
+  const { actionBlock: block, actionEmbedding: dims } = config;
+  if (dims > 0) return { block, embedding: { dims, features: features!.count } };
+  return head === "categorical" && alternatives.length === 1 && outputs > block ? { block } : undefined;
+}
+
 export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
   const gaussian = env.head === "gaussian";
+  const stream = streamOf(env, config);
   const nets = layOutNetworks({
     observations: env.observations,
     outputs: env.outputs,
     hidden: config.hidden,
     activation: config.activation as "tanh" | "relu",
     logStds: gaussian ? env.actions : 0,
+    ...(stream && { stream }),
   });
   const samples = env.numEnvs * config.rolloutSteps;
   const minibatch = Math.ceil(samples / Math.min(config.minibatches, samples));
   const k4 = padTo(env.observations, TILE) / 4;
-  const width4 = [...nets.policy, ...nets.value].reduce((sum, { n }) => sum + n / 4, k4);
+  const head4 = nets.head ? (nets.head.width + nets.head.blocks[0].k + HEAD_ROW) / 4 : 0;
+  const width4 = [...nets.policy, ...nets.value].reduce((sum, { n }) => sum + n / 4, k4 + head4);
   const rows = rowsOf(minibatch, env.numEnvs, width4);
   const chunkRows = chunkRowsOf(minibatch);
 
@@ -97,11 +113,15 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
   }
   const slopes = at;
   at += (rows * padTo(nets.logStd.count, TILE)) / 4;
-  const work = { x: 0, outputs, slopes, statistics: at, size4: at + rows * STATISTICS4 };
+  const statistics = at;
+  at += rows * STATISTICS4;
+  const head = nets.head && layOutHead(nets, rows, outputs, at);
+  const work = { x: 0, outputs, slopes, statistics, size4: at + (head?.size4 ?? 0) };
 
-  // forward, backward and gradient of each layer, and a handful of others
-  const jobs = 3 * nets.policy.length + 16;
+  // forward, backward and gradient of each layer, those of a head's blocks, and a handful of others
+  const jobs = 3 * nets.value.length + 5 * (nets.head?.blocks.length ?? 0) + 20;
   return {
+    ...(head && { head }),
     env,
     nets,
     work,
@@ -112,7 +132,7 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
     obs4: padTo(env.observations, 4) / 4,
     k4,
     actions4: padTo(env.actions, 4) / 4,
-    total4: nets.params4 + STATISTICS4,
+    total4: nets.core4 + STATISTICS4,
     jobs,
   };
 }
@@ -145,6 +165,16 @@ export function stagesOf(arenas: readonly ArenaRequest[]): { name: string; arena
   }));
 }
 
+function embeddingArenas({ head }: Networks): ArenaRequest[] {
+  if (!head?.embedding) return [];
+  const remedy = "a smaller actionEmbedding";
+  return [
+    sharedArena("features", padTo(head.actions * head.embedding.features, 4) / 4),
+    sharedArena("embedding", embedding4(head), remedy),
+    sharedArena("embedding_grads", embedding4(head), remedy),
+  ];
+}
+
 /** Plans every buffer of a learner. Needs no device. */
 export function planLearner(shape: LearnerShape, config: PpoConfig, limits?: PlanLimits): Plan {
   const { env, nets, work, k4, obs4, actions4, total4, minibatch, chunkRows } = shape;
@@ -154,9 +184,10 @@ export function planLearner(shape: LearnerShape, config: PpoConfig, limits?: Pla
   const arenas: ArenaRequest[] = [
     sharedArena("params", nets.params4, smaller),
     sharedArena("moments", 2 * nets.params4, smaller),
-    sharedArena("grads", total4, smaller),
+    sharedArena("grads", nets.params4 + STATISTICS4, smaller),
     sharedArena("partials", chunks * total4, smaller),
     sharedArena("work", work.size4, "more minibatches"),
+    ...embeddingArenas(nets),
     sharedArena("norm", 4 * k4 + 2 * actions4),
     sharedArena("scratch", SUM_PARTS * Math.max(3, 2 * obs4)),
     sharedArena("state", STATE / 4),

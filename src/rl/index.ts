@@ -1,5 +1,5 @@
 /** Learning on the device. */
-export { Ppo, planPpo, type PpoOptions, type PpoSnapshot } from "./ppo.ts";
+export { Ppo, planPpo, type PpoOptions, type PpoPlan, type PpoSnapshot } from "./ppo.ts";
 export { Sac, planSac, type SacOptions, type SacSnapshot } from "./sac.ts";
 export { SAC_OPTIONS, sacConfig, type SacConfig, type SacOption } from "./sac-config.ts";
 export type { Evaluation, EvaluateOptions } from "./evaluate.ts";

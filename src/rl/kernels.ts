@@ -2,13 +2,21 @@
 import { readFileSync } from "node:fs";
 import type { GpuDevice } from "../gpu/device.ts";
 import { createBindGroup, pipelinesOf } from "../gpu/shader.ts";
-import { backwardKernel, forwardKernel, gradientKernel } from "./linear-wgsl.ts";
+import {
+  backwardKernel,
+  forwardKernel,
+  gradientKernel,
+  headBackwardKernel,
+  headGradientKernel,
+} from "./linear-wgsl.ts";
 
 /** A kernel: files of `shaders/`, then text; the entry point; arenas by binding. Binding 0 is the clock. */
 interface KernelSource {
   readonly files: readonly string[];
   readonly code?: () => string;
   readonly entry?: string;
+  /** Whether it reads the clock; where nothing is said, it does. */
+  readonly clock?: boolean;
   /** Whether binding 1 holds the numbers of the job. */
   readonly job: boolean;
   readonly buffers: Readonly<Record<number, string>>;
@@ -39,6 +47,12 @@ const loss = (head: string): KernelSource => ({
     5: "samples",
     6: "state",
   },
+});
+const head = (entry: string, files: readonly string[], buffers: Record<number, string>): KernelSource => ({
+  files: [...files, "rl/head.wgsl"],
+  entry,
+  job: true,
+  buffers: { 3: "work", ...buffers },
 });
 const optimize = (entry: string, buffers: Record<number, string>): KernelSource => ({
   files: [MATH, "rl/optimize.wgsl"],
@@ -88,6 +102,37 @@ export const KERNELS = {
     files: [...SQUASHED, "rl/act_squashed.wgsl"],
     job: true,
     buffers: { 3: "work", 4: "norm", 5: "worlds", 6: "env.action", 7: "rollout_actions" },
+  },
+  act_streamed: {
+    files: [MATH, "rl/act_streamed.wgsl"],
+    job: true,
+    buffers: { 3: "work", 5: "worlds", 6: "env.action", 7: "rollout_actions", 8: "samples" },
+  },
+  forward_embedded: { files: [MATH], code: forwardKernel, job: true, buffers: { 2: "embedding", 3: "work" } },
+  head_act: head("act", [...RANDOM, "rl/shuffle.wgsl"], { 5: "worlds" }),
+  head_loss: head("loss", [...RANDOM, "rl/shuffle.wgsl"], { 4: "rollout_actions" }),
+  head_slope: head("slope", [...RANDOM, "rl/shuffle.wgsl"], {}),
+  head_gradient: { files: [], code: headGradientKernel, job: true, buffers: { 3: "work", 4: "grads" } },
+  head_gradient_embedded: {
+    files: [],
+    code: headGradientKernel,
+    job: true,
+    buffers: { 3: "work", 4: "embedding_grads" },
+  },
+  head_backward: { files: [], code: headBackwardKernel, job: true, buffers: { 2: "params", 3: "work" } },
+  head_backward_embedded: { files: [], code: headBackwardKernel, job: true, buffers: { 2: "embedding", 3: "work" } },
+  loss_streamed: {
+    files: [MATH, "rl/shuffle.wgsl", "rl/surrogate.wgsl", "rl/loss_streamed.wgsl"],
+    job: true,
+    buffers: { 3: "work", 5: "samples", 6: "state" },
+  },
+  embed: { files: ["rl/embed.wgsl"], clock: false, job: true, buffers: { 2: "params", 3: "features", 4: "embedding" } },
+  embed_gradient: {
+    files: ["rl/embed.wgsl"],
+    entry: "gradient",
+    clock: false,
+    job: true,
+    buffers: { 3: "features", 5: "embedding_grads", 6: "grads" },
   },
   store: { files: ["rl/store.wgsl"], job: true, buffers: { 2: "env.result", 3: "samples", 4: "worlds" } },
   returns: gae("returns"),
@@ -185,7 +230,8 @@ export async function bindKernel(
 ): Promise<Job> {
   const pipeline = await compileKernel(gpu, name);
   const source: KernelSource = KERNELS[name];
-  const entries: GPUBindGroupEntry[] = [{ binding: 0, resource: { buffer: bufferOf("clock") } }];
+  const entries: GPUBindGroupEntry[] = [];
+  if (source.clock !== false) entries.push({ binding: 0, resource: { buffer: bufferOf("clock") } });
   if (source.job) entries.push({ binding: 1, resource: job! });
   for (const [binding, arena] of Object.entries(source.buffers)) {
     entries.push({ binding: Number(binding), resource: { buffer: bufferOf(arena) } });

@@ -9,6 +9,8 @@ import type { PpoConfig } from "./config.ts";
 import { bindEnv, initialNorm, initialWorlds, UNBOUNDED, viewsOf, type Bound } from "./bind-env.ts";
 import { DeviceCore, hold } from "./device-core.ts";
 import type { KernelName } from "./kernels.ts";
+import { actionFeatures } from "./action-features.ts";
+import { bindHead, descendBlocks, embedActions, foldBlocks } from "./streamed-head.ts";
 import { ACTIVATION, initialParameters, layerWords, padTo, TILE } from "./networks.ts";
 
 const MAX_CHOICES = 32;
@@ -28,7 +30,8 @@ export function envShape(env: VectorEnv): EnvShape {
   }
   const observations = singleObservationSpace.size;
   const alternatives = alternativesOf(space);
-  const shape = { id, numEnvs, observations, actions: space.size, alternatives };
+  const features = space.kind === "discrete" && space.controls ? actionFeatures(space.controls) : undefined;
+  const shape = { id, numEnvs, observations, actions: space.size, alternatives, features };
   if (space.kind === "box") return { ...shape, head: "gaussian", outputs: space.size };
   if (alternatives.length > MAX_CHOICES) {
     throw new CorralError(
@@ -56,6 +59,15 @@ export function assertBounded(
   );
 }
 
+/** Throws `unsupported-space` where actions have no embeddings: none is known of them but their number. */
+export function assertEmbeddable({ id, features }: EnvShape): void {
+  if (features) return;
+  throw new CorralError(
+    "unsupported-space",
+    `actionEmbedding makes embeddings from the controls that actions stand for; those of ${id} stand for none. Leave it at 0, or make the task with actionTable(rows).`,
+  );
+}
+
 const alternativesOf = (space: Space): number[] =>
   space.kind === "discrete" ? [space.n] : space.kind === "multi-discrete" ? [...space.nvec] : [];
 
@@ -74,6 +86,7 @@ export class Learner extends DeviceCore {
     return hold(gpu, plan, async (reservation) => {
       const learner = new Learner(gpu, shape, reservation);
       await learner.#bindNetworks();
+      if (shape.nets.head?.embedding) learner.write("features", shape.env.features!.values);
       return learner;
     });
   }
@@ -88,34 +101,33 @@ export class Learner extends DeviceCore {
     // sums of columns are the gradient of a bias
     const sum = (from: number, width4: number, to: number) => [work.x, 2, 0, to, from, width4, 0, 1];
     const { policy, value, logStd } = nets;
-    // policy and value network run side by side, layer by layer
-    policy.forEach((layer, i) => {
-      const activation = ACTIVATION[layer.activation];
-      const both = [layerWords(policy, i, work), layerWords(value, i, work)];
+    // policy and value network run side by side, layer by layer; a streamed head may leave the last to the value alone
+    value.forEach((_, i) => {
+      const both = [policy, value].filter((layers) => i < layers.length);
+      const words = both.map((layers) => layerWords(layers, i, work));
       bind(
         `forward ${i}`,
         "forward",
-        both.flatMap((words) => [...words, activation, 0]),
+        both.flatMap((layers, n) => [...words[n], ACTIVATION[layers[i].activation], 0]),
       );
-      const gradients = both.map((words) => [...words, 0, 0]);
-      if (i === policy.length - 1) {
-        gradients.push(sum(work.statistics, STATISTICS4, nets.params4));
+      const gradients = words.map((each) => [...each, 0, 0]);
+      if (i === value.length - 1) {
+        gradients.push(sum(work.statistics, STATISTICS4, nets.core4));
         if (logStd.count > 0) gradients.push(sum(work.slopes, padTo(logStd.count, TILE) / 4, logStd.at));
       }
       bind(`gradient ${i}`, "gradient", gradients.flat());
       if (i === 0) return;
-      const below = ACTIVATION[policy[i - 1].activation];
       bind(
         `backward ${i}`,
         "backward",
-        both.flatMap((words) => [...words, below, 0]),
+        both.flatMap((layers, n) => [...words[n], ACTIVATION[layers[i - 1].activation], 0]),
       );
     });
     bind("gather", "gather");
-    const last = nets.policy.at(-1)!;
-    const valueLast = nets.value.at(-1)!;
-    const outputs = [work.outputs.get(last)!, last.n / 4, work.outputs.get(valueLast)!, valueLast.n / 4];
-    if (env.head === "gaussian") {
+    const outputs = this.#outputs();
+    if (nets.head) {
+      bindHead(bind, shape, [outputs[2], outputs[3]]);
+    } else if (env.head === "gaussian") {
       const slopes4 = padTo(nets.logStd.count, TILE) / 4;
       const words = [...outputs, env.actions, actions4, nets.logStd.at, work.slopes, slopes4, work.statistics];
       bind("loss", "loss_gaussian", words);
@@ -134,7 +146,9 @@ export class Learner extends DeviceCore {
       bind(name, name);
     }
     for (const name of ["judge", "sum_obs", "merge_obs", "count_clipped", "tally_clipped"] as const) bind(name, name);
-    bind("reduce", "reduce", [0, shape.total4, 0]);
+    // of a streamed head the gradient is whole already; statistics ride behind all
+    bind("reduce", "reduce", [0, nets.core4, 0]);
+    bind("reduce statistics", "reduce", [nets.core4, STATISTICS4, 0, nets.params4 - nets.core4]);
     for (const name of ["squares", "adam"] as const) bind(name, name, [0, nets.params4, 0]);
     const ends = await Promise.allSettled(binds);
     for (const end of ends) if (end.status === "rejected") throw end.reason;
@@ -148,10 +162,13 @@ export class Learner extends DeviceCore {
   }
 
   #bindEnv(env: VectorEnv): Promise<Bound> {
-    const { nets, work, k4, actions4, env: head } = this.shape;
-    const last = nets.policy.at(-1)!;
-    const valueLast = nets.value.at(-1)!;
-    const outputs = [work.outputs.get(last)!, last.n / 4, work.outputs.get(valueLast)!, valueLast.n / 4];
+    const { nets, k4, actions4, env: head, head: streamed } = this.shape;
+    const outputs = this.#outputs();
+    if (streamed) {
+      const [, , value, value4] = outputs;
+      const job = [4 * streamed.kept, 4 * value, 4 * value4, 4 * actions4, startOf(env)];
+      return bindEnv(this, env, { act: "act_streamed", job, row: [SAMPLE, 2] });
+    }
     const job =
       head.head === "gaussian"
         ? [...outputs, head.actions, actions4, nets.logStd.at, 4 * k4]
@@ -159,11 +176,40 @@ export class Learner extends DeviceCore {
     return bindEnv(this, env, { act: `act_${head.head}`, job, row: [SAMPLE, 2] });
   }
 
+  /** Where the last layers put what they make, and vec4s of their rows: the policy's, then the value's. */
+  #outputs(): number[] {
+    const { nets, work } = this.shape;
+    const value = nets.value.at(-1)!;
+    const policy = nets.policy.at(-1);
+    return [policy ? work.outputs.get(policy)! : work.x, (policy?.n ?? 0) / 4, work.outputs.get(value)!, value.n / 4];
+  }
+
   /** Runs both networks forward over the first rows of the input. */
   forward(pass: GPUComputePassEncoder, rows: number): void {
     const { policy, value } = this.shape.nets;
     const tiles = Math.ceil(rows / TILE);
-    policy.forEach((layer, i) => this.run(pass, `forward ${i}`, (tiles * Math.max(layer.n, value[i].n)) / TILE, 2));
+    value.forEach(({ n }, i) => {
+      const parts = i < policy.length ? 2 : 1;
+      this.run(pass, `forward ${i}`, (tiles * Math.max(n, policy[i]?.n ?? 0)) / TILE, parts);
+    });
+  }
+
+  /** What comes between the networks and an action: the logits that are not held. */
+  choose(pass: GPUComputePassEncoder, rows: number): void {
+    if (!this.shape.head) return;
+    embedActions(this, pass);
+    foldBlocks(this, pass, rows, "act");
+  }
+
+  /** Derivatives of the loss of each row, in the place of what the networks put out. */
+  loss(pass: GPUComputePassEncoder, rows: number): void {
+    const { head } = this.shape;
+    if (head) {
+      embedActions(this, pass);
+      foldBlocks(this, pass, rows, "loss");
+    }
+    this.run(pass, "loss", rows);
+    if (head) descendBlocks(this, pass, rows);
   }
 
   /**
@@ -173,13 +219,14 @@ export class Learner extends DeviceCore {
   backward(pass: GPUComputePassEncoder, rows: number, chunks: number): void {
     const { policy, value, logStd } = this.shape.nets;
     const tiles = Math.ceil(rows / TILE);
-    for (let i = policy.length - 1; i >= 0; i--) {
-      const { k, n } = policy[i];
-      const isLast = i === policy.length - 1;
-      const columns = Math.max(n, value[i].n, isLast ? padTo(logStd.count, TILE) : 0) / TILE;
-      const parts = isLast ? (logStd.count > 0 ? 4 : 3) : 2;
-      this.run(pass, `gradient ${i}`, chunks * (k / TILE) * columns, parts);
-      if (i > 0) this.run(pass, `backward ${i}`, (tiles * k) / TILE, 2);
+    for (let i = value.length - 1; i >= 0; i--) {
+      const { k, n } = value[i];
+      const isLast = i === value.length - 1;
+      const columns = Math.max(n, policy[i]?.n ?? 0, isLast ? padTo(logStd.count, TILE) : 0) / TILE;
+      const networks = i < policy.length ? 2 : 1;
+      const sums = isLast ? (logStd.count > 0 ? 2 : 1) : 0;
+      this.run(pass, `gradient ${i}`, chunks * (k / TILE) * columns, networks + sums);
+      if (i > 0) this.run(pass, `backward ${i}`, (tiles * k) / TILE, networks);
     }
   }
 
@@ -188,7 +235,6 @@ export class Learner extends DeviceCore {
     const { nets, k4, actions4 } = this.shape;
     this.write("params", initialParameters(nets, seed, initialLogStd));
     this.write("moments", new Float32Array(8 * nets.params4));
-
     this.write("norm", initialNorm(env, 4 * k4, 4 * actions4));
 
     // reward scale 1, powers of Adam's decays 1

@@ -33,6 +33,24 @@ struct Linear {
 @group(0) @binding(1) var<uniform> layers: array<Linear, ${MAX_PARTS}>;
 `;
 
+/** Derivatives of earlier blocks, and where they are kept until the last. */
+const sumsSoFar = [
+  "let is_first = (L.bias_only & 1u) != 0u;",
+  "let is_last = (L.bias_only & 2u) != 0u;",
+  ...rows.flatMap((r) =>
+    quads.flatMap((q) => [
+      `var x${r}_${q} = vec4<f32>(0.0);`,
+      `if (!is_first) { x${r}_${q} = work[L.b + (row + ${r}u) * L.k4 + column + ${q}u]; }`,
+    ]),
+  ),
+];
+const keepSums = [
+  "if (!is_last) {",
+  ...rows.flatMap((r) => quads.map((q) => `  work[L.b + (row + ${r}u) * L.k4 + column + ${q}u] = x${r}_${q};`)),
+  "  return;",
+  "}",
+];
+
 const indent = (lines: readonly string[], by: string): string => lines.map((line) => by + line).join("\n");
 
 /** y = f(x W + b). */
@@ -85,7 +103,15 @@ ${indent(
 `;
 
 /** The derivative by x, of the activation that made x too, in the place of x. */
-export const backwardKernel = (): string => `${head}
+export const backwardKernel = (): string => backward(false);
+
+/**
+ * The same for a block of many outputs: derivatives are added up at `b` of the layer, and go to the place of x with the last
+ * block. `bias_only`: 1 for the first block, 2 for the last.
+ */
+export const headBackwardKernel = (): string => backward(true);
+
+const backward = (inBlocks: boolean): string => `${head}
 @group(0) @binding(2) var<storage, read> params: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> work: array<vec4<f32>>;
 
@@ -103,10 +129,7 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) gr
   let column = (thread / tiles) * ${QUADS}u;
   if (column >= L.k4) { return; }
   let row = (thread % tiles) * ${TILE}u;
-${indent(
-  rows.flatMap((r) => quads.map((q) => `var x${r}_${q} = vec4<f32>(0.0);`)),
-  "  ",
-)}
+${indent(inBlocks ? sumsSoFar : rows.flatMap((r) => quads.map((q) => `var x${r}_${q} = vec4<f32>(0.0);`)), "  ")}
   for (var n = 0u; n < L.n4; n += 1u) {
 ${indent(
   rows.map((r) => `let y${r} = work[L.y + (row + ${r}u) * L.n4 + n];`),
@@ -122,6 +145,7 @@ ${indent(
   "    ",
 )}
   }
+${indent(inBlocks ? keepSums : [], "  ")}
 ${indent(
   rows.flatMap((r) =>
     quads.flatMap((q) => [
@@ -135,7 +159,12 @@ ${indent(
 `;
 
 /** Derivatives by W and b, summed over each chunk of rows in order. */
-export const gradientKernel = (): string => `${head}
+export const gradientKernel = (): string => gradient("C.chunks", "C.chunk_rows");
+
+/** The same for a block of many outputs: over all rows, into the gradient itself. */
+export const headGradientKernel = (): string => gradient("1u", "C.rows");
+
+const gradient = (chunks: string, chunkRows: string): string => `${head}
 @group(0) @binding(3) var<storage, read> work: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> partials: array<vec4<f32>>;
 
@@ -146,7 +175,7 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) gr
   let k_tiles = L.k4 / ${QUADS}u;
   let n_tiles = L.n4 / ${QUADS}u;
   let chunk = thread / (k_tiles * n_tiles);
-  if (chunk >= C.chunks) { return; }
+  if (chunk >= ${chunks}) { return; }
   let k = ((thread / n_tiles) % k_tiles) * ${QUADS}u;
   let n = (thread % n_tiles) * ${QUADS}u;
 ${indent(
@@ -156,8 +185,8 @@ ${indent(
   ],
   "  ",
 )}
-  let end = min((chunk + 1u) * C.chunk_rows, C.rows);
-  for (var row = chunk * C.chunk_rows; row < end; row += 1u) {
+  let end = min((chunk + 1u) * ${chunkRows}, C.rows);
+  for (var row = chunk * ${chunkRows}; row < end; row += 1u) {
 ${indent(
   [
     ...quads.map((q) => `let x${q} = work[L.x + row * L.k4 + k + ${q}u];`),

@@ -1,5 +1,5 @@
 /** Multilayer perceptrons: where their numbers lie in the parameter vector and in memory, and what they start as. */
-import { RandomStream, streams } from "../core/rng.ts";
+import { philox4x32, RandomStream, seedKey, streams, uniformFromBits } from "../core/rng.ts";
 
 export type Activation = "tanh" | "relu" | "none";
 /** Codes of the kernels. */
@@ -20,13 +20,29 @@ export interface Layer {
   readonly gain: number;
 }
 
+/** Logits of many actions, in blocks of columns: the policy's last layer, cut up. */
+export interface StreamedHead {
+  readonly name: string;
+  readonly actions: number;
+  /** Columns of a block; the last one may use fewer. */
+  readonly width: number;
+  /** A layer each, one behind the other: in the parameter vector, or in a buffer of embeddings. */
+  readonly blocks: readonly Layer[];
+  /** Where weights are embeddings of actions: what is known of each, times a matrix [features, dims] that is learned. */
+  readonly embedding?: { readonly dims: number; readonly features: number; readonly at: number };
+}
+
 /** The parameter vector of a policy and a value function. Offsets and counts are vec4s. */
 export interface Networks {
+  /** Without the last layer where there is a `head`. */
   readonly policy: readonly Layer[];
   readonly value: readonly Layer[];
+  readonly head?: StreamedHead;
   /** Log standard deviations, where the policy is Gaussian. */
   readonly logStd: { readonly at: number; readonly count: number };
   readonly params4: number;
+  /** Of these, what comes before the head. */
+  readonly core4: number;
 }
 
 export interface NetworkOptions {
@@ -37,28 +53,72 @@ export interface NetworkOptions {
   readonly activation: "tanh" | "relu";
   /** Log standard deviations; 0 for policies that have none. */
   readonly logStds: number;
+  /** Outputs come in blocks of at most so many; or from embeddings of so many numbers, of actions with so many features. */
+  readonly stream?: {
+    readonly block: number;
+    readonly embedding?: { readonly dims: number; readonly features: number };
+  };
 }
+
+/** Most blocks of a head. */
+const MAX_BLOCKS = 32;
 
 /** Tiles of the kernels are 8 by 8. */
 export const TILE = 8;
 export const padTo = (n: number, unit: number): number => Math.ceil(n / unit) * unit;
 
 export function layOutNetworks(options: NetworkOptions): Networks {
-  const { observations, outputs, hidden, activation, logStds } = options;
+  const { observations, outputs, hidden, activation, logStds, stream } = options;
+  const embedding = stream?.embedding;
+  const last = stream ? embedding?.dims : outputs;
+  const widths = [observations, ...hidden, ...(last === undefined ? [] : [last])];
   // small first actions, as in Andrychowicz et al. 2021
-  const policy = layOutNetwork("policy", [observations, ...hidden, outputs], activation, 0.01, 0);
-  const value = layOutNetwork("value", [observations, ...hidden, 1], activation, 1, endOf(policy));
+  const policy =
+    last === undefined
+      ? layOutNetwork("policy", widths, activation, Math.SQRT2, 0, activation)
+      : layOutNetwork("policy", widths, activation, 0.01, 0);
+  const start = policy.length > 0 ? endOf(policy) : 0;
+  const value = layOutNetwork("value", [observations, ...hidden, 1], activation, 1, start);
   const logStd = { at: endOf(value), count: logStds };
-  return { policy, value, logStd, params4: logStd.at + padTo(logStds, TILE) / 4 };
+  const core4 = logStd.at + padTo(logStds, TILE) / 4;
+  const nets = { policy, value, logStd, params4: core4, core4 };
+  if (!stream) return nets;
+
+  const inputs = widths.at(-1)!;
+  const k = padTo(inputs, TILE);
+  const count = Math.min(MAX_BLOCKS, Math.ceil(outputs / stream.block));
+  const width = padTo(Math.ceil(outputs / count), TILE);
+  const each4 = ((k + 1) * width) / 4;
+  const name = `policy.${policy.length}`;
+  const blocks = Array.from({ length: Math.ceil(outputs / width) }, (_, i): Layer => {
+    const w = (embedding ? 0 : core4) + i * each4;
+    const own = Math.min(width, outputs - i * width);
+    const b = w + (k * width) / 4;
+    return { name: `${name}[${i}]`, inputs, outputs: own, k, n: width, w, b, activation: "none", gain: 0.01 };
+  });
+  const head = { name, actions: outputs, width, blocks, ...(embedding && { embedding: { ...embedding, at: core4 } }) };
+  const params4 = core4 + (embedding ? (embedding.features * k) / 4 : blocks.length * each4);
+  return { ...nets, head, params4 };
 }
 
-/** The layers of one network, from a vec4 of the parameter vector on; its last layer has no activation. */
+/** vec4s of the buffer that embeddings of all actions take. */
+export const embedding4 = ({ blocks, width }: StreamedHead): number => (blocks.length * (blocks[0].k + 1) * width) / 4;
+
+/** The layers whose numbers lie in the parameter vector. */
+export const layersOf = ({ policy, value, head }: Networks): Layer[] => [
+  ...policy,
+  ...value,
+  ...(head && !head.embedding ? head.blocks : []),
+];
+
+/** The layers of one network, from a vec4 of the parameter vector on. */
 export function layOutNetwork(
   name: string,
   widths: readonly number[],
   activation: "tanh" | "relu",
   lastGain: number,
   start: number,
+  lastActivation: Activation = "none",
 ): Layer[] {
   let at = start;
   return widths.slice(1).map((width, i) => {
@@ -75,7 +135,7 @@ export function layOutNetwork(
       n,
       w,
       b,
-      activation: isLast ? ("none" as const) : activation,
+      activation: isLast ? lastActivation : activation,
       gain: isLast ? lastGain : Math.SQRT2,
     };
   });
@@ -104,7 +164,34 @@ export function initialParameters(nets: Networks, seed: number | bigint, initial
   const params = new Float32Array(nets.params4 * 4);
   fillWeights(params, [...nets.policy, ...nets.value], seed);
   params.fill(initialLogStd, nets.logStd.at * 4, nets.logStd.at * 4 + nets.logStd.count);
+  if (nets.head) fillHead(params, nets.head, seed, nets.policy.length + nets.value.length);
   return params;
+}
+
+/** Numbers of a head at the start: uniform, since thousands of columns are as good as orthogonal. */
+function fillHead(params: Float32Array, head: StreamedHead, seed: number | bigint, stream: number): void {
+  const key = seedKey(seed);
+  const words = new Uint32Array(4);
+  let drawn = 0;
+  // four numbers from each draw
+  const next = (deviation: number): number => {
+    if (drawn % 4 === 0) philox4x32([stream, 0, streams.initialization, drawn / 4], key, words);
+    return (2 * uniformFromBits(words[drawn++ % 4]) - 1) * Math.sqrt(3) * deviation;
+  };
+  const { embedding, blocks } = head;
+  if (embedding) {
+    const { at, dims, features } = embedding;
+    for (let f = 0; f < features; f++) {
+      for (let d = 0; d < dims; d++) params[4 * at + f * blocks[0].k + d] = next(1 / Math.sqrt(features));
+    }
+    return;
+  }
+  for (const { inputs, outputs, n, w, gain } of blocks) {
+    for (let row = 0; row < inputs; row++) {
+      for (let column = 0; column < outputs; column++)
+        params[4 * w + row * n + column] = next(gain / Math.sqrt(inputs));
+    }
+  }
 }
 
 /** Puts orthogonal weights of a seed into a parameter vector. */
@@ -164,9 +251,36 @@ export function namedParameters(nets: Networks, params: Float32Array): Record<st
     named[`${name}.weight`] = { shape: [outputs, inputs], data: weight };
     named[`${name}.bias`] = { shape: [outputs], data: params.slice(4 * b, 4 * b + outputs) };
   }
+  if (nets.head?.embedding) {
+    const { at, dims, features } = nets.head.embedding;
+    const { k } = nets.head.blocks[0];
+    const rows = Array.from({ length: features }, (_, f) => [
+      ...params.subarray(4 * at + f * k, 4 * at + f * k + dims),
+    ]);
+    named["policy.embedding"] = { shape: [features, dims], data: Float32Array.from(rows.flat()) };
+  } else if (nets.head) Object.assign(named, joinBlocks(nets.head, params));
   const { at, count } = nets.logStd;
   if (count > 0) named.log_std = { shape: [count], data: params.slice(4 * at, 4 * at + count) };
   return named;
+}
+
+/** Rows of one layer over many blocks: [outputs, inputs]. */
+function joinBlocks({ name, actions, blocks }: StreamedHead, params: ArrayLike<number>): Record<string, NamedArray> {
+  const { inputs } = blocks[0];
+  const weight = new Float32Array(actions * inputs);
+  const bias = new Float32Array(actions);
+  let first = 0;
+  for (const { outputs, n, w, b } of blocks) {
+    for (let o = 0; o < outputs; o++) {
+      for (let i = 0; i < inputs; i++) weight[(first + o) * inputs + i] = params[4 * w + i * n + o];
+      bias[first + o] = params[4 * b + o];
+    }
+    first += outputs;
+  }
+  return {
+    [`${name}.weight`]: { shape: [actions, inputs], data: weight },
+    [`${name}.bias`]: { shape: [actions], data: bias },
+  };
 }
 
 /**

@@ -110,4 +110,34 @@ export function policyOf(named: Readonly<Record<string, NamedArray>>, facts: Pol
   return { id, algo, observations: layers[0].inputs, normalizer, layers, head, named };
 }
 
+/** Parameters whose last layer scores actions itself, where embeddings of the actions did: `features` by action. */
+export function withoutEmbedding(
+  named: Readonly<Record<string, NamedArray>>,
+  features: Float32Array | undefined,
+): Readonly<Record<string, NamedArray>> {
+  if (!Object.hasOwn(named, "policy.embedding") || !features) return named;
+  const { "policy.embedding": map, ...others } = named;
+  const [count, dims] = map.shape;
+  const actions = features.length / count;
+  const last = Object.keys(others).filter((name) => /^policy\.\d+\.weight$/.test(name)).length - 1;
+  const { shape, data: below } = others[`policy.${last}.weight`];
+  const { data: offset } = others[`policy.${last}.bias`];
+  const inputs = shape[1];
+  const weight = new Float32Array(actions * inputs);
+  const bias = new Float32Array(actions);
+  for (let a = 0; a < actions; a++) {
+    for (let d = 0; d < dims; d++) {
+      let e = 0;
+      for (let f = 0; f < count; f++) e += features[a * count + f] * map.data[f * dims + d];
+      bias[a] += e * offset[d];
+      for (let i = 0; i < inputs; i++) weight[a * inputs + i] += e * below[d * inputs + i];
+    }
+  }
+  return {
+    ...others,
+    [`policy.${last}.weight`]: { shape: [actions, inputs], data: weight },
+    [`policy.${last}.bias`]: { shape: [actions], data: bias },
+  };
+}
+
 const sizeOf = (space: Space): number => (space.kind === "discrete" ? space.n : space.size);

@@ -15,10 +15,11 @@ import { ppoConfig, type PpoConfig } from "./config.ts";
 import { evidenceOf, type UpdateEvidence } from "./evidence.ts";
 import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import { viewsOf, type Bound } from "./bind-env.ts";
-import { assertBounded, envShape, Learner } from "./learner.ts";
+import { assertBounded, assertEmbeddable, envShape, Learner } from "./learner.ts";
 import { metricsOf, PLACE, type Metrics } from "./metrics.ts";
 import { namedNormalizer, namedParameters, type NamedArray } from "./networks.ts";
-import { policyOf, type Policy } from "./policy.ts";
+import { policyOf, withoutEmbedding, type Policy } from "./policy.ts";
+import { insteadOf, type Instead } from "./streamed-head.ts";
 import {
   countClipped,
   estimateAdvantages,
@@ -47,10 +48,23 @@ export function lowered(snapshot: PpoSnapshot, factor: number): PpoSnapshot {
   return { ...snapshot, rateScale: snapshot.rateScale * factor, learner: { ...snapshot.learner, state } };
 }
 
+/** A plan, and what discrete actions would have taken as one-hot rows and whole matrices. */
+export interface PpoPlan extends Plan {
+  readonly instead: readonly Instead[];
+}
+
 /** The plan of the learner of an environment: every byte, before any is held. */
-export function planPpo(env: VectorEnv, options: PpoOptions = {}): Plan {
+export function planPpo(env: VectorEnv, options: PpoOptions = {}): PpoPlan {
   const { config } = settle(options);
-  return planLearner(learnerShape(envShape(env), config), config, viewsOf(env).device.limits);
+  const shape = shapeOf(env, config);
+  return { ...planLearner(shape, config, viewsOf(env).device.limits), instead: insteadOf(shape) };
+}
+
+function shapeOf(env: VectorEnv, config: PpoConfig): LearnerShape {
+  const facts = envShape(env);
+  if (config.squash) assertBounded(env);
+  if (config.actionEmbedding > 0) assertEmbeddable(facts);
+  return learnerShape(facts, config);
 }
 
 function settle({ seed = 0, totalSteps = 1e6, ...given }: PpoOptions) {
@@ -105,8 +119,7 @@ export class Ppo implements Algorithm<Metrics> {
   static async create(env: VectorEnv, options: PpoOptions = {}): Promise<Ppo> {
     const settled = settle(options);
     const { config, seed } = settled;
-    const shape = learnerShape(envShape(env), config);
-    if (config.squash) assertBounded(env);
+    const shape = shapeOf(env, config);
     const learner = await Learner.create(viewsOf(env).device, shape, config);
     try {
       const bound = await learner.bindEnv(env);
@@ -290,7 +303,8 @@ export class Ppo implements Algorithm<Metrics> {
     return this.#exclusive("read the policy", async () => {
       const params = await this.#learner.read("params", new Float32Array(4 * nets.params4));
       const norm = await this.#learner.read("norm", new Float32Array(this.#learner.buffer("norm").size / 4));
-      const named = { ...namedParameters(nets, params), ...namedNormalizer(facts.observations, norm) };
+      const parameters = withoutEmbedding(namedParameters(nets, params), facts.features?.values);
+      const named = { ...parameters, ...namedNormalizer(facts.observations, norm) };
       return policyOf(named, {
         id: env.id,
         algo: "ppo",

@@ -155,7 +155,11 @@ async function lookInside(learner: Learner, evidence: UpdateEvidence, part: Mini
     const count = flags.filter((x) => x !== 0).length;
     bad.push({ stage: "loss", name: "log probability under the policy", value: NaN, at: rowAt(flagged), count });
   }
-  layers([nets.policy.at(-1)!, nets.value.at(-1)!], "loss", ({ name }) => `derivative by the output of ${name}`);
+  layers(
+    [...nets.policy.slice(-1), ...nets.value.slice(-1)],
+    "loss",
+    ({ name }) => `derivative by the output of ${name}`,
+  );
   if (nets.logStd.count > 0)
     see("loss", "derivative by log_std", work.slopes, nets.logStd.count, padTo(nets.logStd.count, TILE));
 
@@ -164,7 +168,7 @@ async function lookInside(learner: Learner, evidence: UpdateEvidence, part: Mini
   for (const network of [nets.policy, nets.value]) {
     layers(network.slice(0, -1).toReversed(), "backward", ({ name }) => `derivative by the output of ${name}`);
   }
-  const grads = await learner.read("grads", new Float32Array(4 * shape.total4));
+  const grads = await learner.read("grads", new Float32Array(4 * (nets.params4 + STATISTICS4)));
   for (const [name, { data }] of Object.entries(namedParameters(nets, grads)))
     bad.push(...look("gradient", `gradient of ${name}`, data, elements));
   STATISTICS.forEach((name, i) => {

@@ -1,6 +1,6 @@
 // what an update submits: advantages, a minibatch, the moments of observations
 import { seedKey } from "../core/rng.ts";
-import { SUM_PARTS, type LearnerShape } from "./arenas.ts";
+import { STATISTICS4, SUM_PARTS, type LearnerShape } from "./arenas.ts";
 import { Flag } from "./clock.ts";
 import type { PpoConfig } from "./config.ts";
 import type { Learner } from "./learner.ts";
@@ -83,13 +83,14 @@ const forward =
 const loss =
   (learner: Learner, { rows }: Minibatch) =>
   (pass: Pass) =>
-    learner.run(pass, "loss", rows);
+    learner.loss(pass, rows);
 
 const chunksOf = (learner: Learner, { rows }: Minibatch): number => Math.ceil(rows / learner.shape.chunkRows);
 
 const backward = (learner: Learner, part: Minibatch) => (pass: Pass) => {
   learner.backward(pass, part.rows, chunksOf(learner, part));
-  learner.run(pass, "reduce", learner.shape.total4);
+  learner.run(pass, "reduce", learner.shape.nets.core4);
+  learner.run(pass, "reduce statistics", STATISTICS4);
   learner.run(pass, "squares", SUM_PARTS);
 };
 

@@ -2,7 +2,10 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import "../../envs/index.ts";
-import { makeVec } from "../../src/env/index.ts";
+import { invertedPendulum } from "../../envs/inverted_pendulum/task.ts";
+import { RandomStream, streams } from "../../src/core/rng.ts";
+import { defineTask, Discrete, makeVec, type Task } from "../../src/env/index.ts";
+import { createBuffer, Readback } from "../../src/gpu/index.ts";
 import { act, store } from "../../src/rl/act.ts";
 import { learnerShape, SAMPLE } from "../../src/rl/arenas.ts";
 import { Flag } from "../../src/rl/clock.ts";
@@ -108,4 +111,64 @@ test.each(["CartPole", "InvertedPendulum-v5"])("%s: a world alone is that world 
   const alone = await seen(id, 1, [WORLD_ID], 0);
   expect(among.some((x) => x !== 0)).toBe(true);
   expect(among).toEqual(alone);
+});
+
+/** What the policy answers to planted observations, in the first rollout step: actions, log probabilities and values. */
+async function answers(task: string | Task, observations: readonly (readonly number[])[], worldIds?: number[]) {
+  const numEnvs = observations.length;
+  const ids = worldIds ? { worldIds } : {};
+  await using env = await makeVec(task as Task, { numEnvs, seed: 5, recorder: false, ...ids });
+  const config = ppoConfig({ rolloutSteps: 2, minibatches: 2, hidden: [16, 8], actionBlock: 16 });
+  const shape = learnerShape(envShape(env), config);
+  const { device: gpu, actions } = env.gpu!;
+  await using learner = await Learner.create(gpu, shape, config);
+  learner.initialize(env, 5, 0);
+  learner.clock.set({
+    worlds: numEnvs,
+    steps: 2,
+    samples: shape.samples,
+    seed: [5, 0],
+    obs4: shape.obs4,
+    k4: shape.k4,
+  });
+  learner.clock.set({ clip_obs: 10, log_std_min: -5, log_std_max: 2 });
+  const bound = await learner.bindEnv(env);
+  const view = env.gpu!.observations;
+  const rows = new Float32Array((numEnvs * view.stride) / 4);
+  observations.forEach((row, w) => rows.set(row, (w * view.stride) / 4));
+  gpu.device.queue.writeBuffer(view.shards[0].buffer, view.offset, rows);
+
+  const staging = await createBuffer(gpu, "answers", numEnvs * actions.stride, Readback.usage);
+  const told: Uint32Array[] = [];
+  for (const [t, flags] of [0, Flag.deterministic].entries()) {
+    act(learner, bound, { t, draw: t, flags: flags | Flag.keep });
+    const sent = new Uint32Array((numEnvs * actions.stride) / 4);
+    await new Readback(gpu, [staging]).read(actions.shards[0].buffer, actions.offset, sent.byteLength, sent);
+    told.push(sent);
+  }
+  staging.destroy();
+  const samples = await learner.read("samples", new Uint32Array(numEnvs * 2 * SAMPLE));
+  return (w: number) => [
+    ...told.map((sent) => sent[(w * actions.stride) / 4]),
+    ...[0, 1].flatMap((t) => [...samples.subarray((w * 2 + t) * SAMPLE, (w * 2 + t) * SAMPLE + 2)]),
+  ];
+}
+
+const many = defineTask({ ...invertedPendulum, actionSpace: () => new Discrete(37), control: () => [0] });
+
+test.each([
+  { name: "Gaussian", task: "InvertedPendulum-v5" },
+  { name: "categorical", task: "CartPole" },
+  { name: "categorical in blocks", task: many as Task },
+])("$name: the same actions for planted inputs, alone and among 65,536", async ({ task }) => {
+  const random = new RandomStream(9, 0, 0, streams.user);
+  const observations = Array.from({ length: 65_536 }, (_, w) => [0, 1, 2, 3].map((i) => random.normal(4 * w + i)));
+  const among = await answers(task, observations);
+  const seen = new Set<string>();
+  for (const w of [0, 7, 8_191, 8_192, 40_003, 65_535]) {
+    const alone = await answers(task, [observations[w]], [w]);
+    expect(among(w)).toEqual(alone(0));
+    seen.add(among(w).join());
+  }
+  expect(seen.size).toBe(6);
 });

@@ -1,6 +1,6 @@
 /** PPO's loss written in jax-js, which differentiates it by itself: a second opinion on every gradient. */
 import { defaultDevice, grad, init, nn, numpy as np } from "@jax-js/jax";
-import type { Layer } from "../../src/rl/networks.ts";
+import { layersOf, type Layer } from "../../src/rl/networks.ts";
 import type { MadeCase } from "./learner-case.ts";
 
 type Array = np.Array;
@@ -34,7 +34,15 @@ export async function packLayers(layers: readonly Layer[], gradients: Params, in
 
 function unpack({ shape, params }: MadeCase): Params {
   const { nets } = shape;
-  const packed = unpackLayers([...nets.policy, ...nets.value], params);
+  const packed = unpackLayers(layersOf(nets), params);
+  if (nets.head?.embedding) {
+    const { at, dims, features } = nets.head.embedding;
+    const rows = globalThis.Array.from({ length: features }, (_, f) => {
+      const row = 4 * at + f * nets.head!.blocks[0].k;
+      return [...params.subarray(row, row + dims)];
+    });
+    packed.embedding = np.array(rows);
+  }
   const { at, count } = nets.logStd;
   if (count > 0) packed.logStd = np.array([...params.subarray(4 * at, 4 * at + count)]);
   return packed;
@@ -50,6 +58,22 @@ export function forward(p: Params, layers: readonly Layer[], input: Array): Arra
   return x;
 }
 
+/** What a head in blocks makes of the policy's last layer. */
+function logits(p: Params, { nets, env }: MadeCase["shape"], x: Array): Array {
+  const { head } = nets;
+  if (!head) return x;
+  if (head.embedding) {
+    const { features } = head.embedding;
+    const known = globalThis.Array.from({ length: head.actions }, (_, a) => [
+      ...env.features!.values.subarray(a * features, (a + 1) * features),
+    ]);
+    return np.matmul(x, np.matmul(np.array(known), p.embedding.ref).transpose());
+  }
+  const parts = head.blocks.map(({ name }) => np.matmul(x.ref, p[`${name}.w`].ref).add(p[`${name}.b`].ref));
+  x.dispose();
+  return np.concatenate(parts, 1);
+}
+
 /** The gradient of the summed loss, laid out as the kernels' parameters. */
 export async function jaxGradient(made: MadeCase): Promise<Float32Array> {
   await init("cpu");
@@ -61,7 +85,7 @@ export async function jaxGradient(made: MadeCase): Promise<Float32Array> {
 
   const loss = (p: Params): Array => {
     const obs = () => np.array(samples.map((s) => [...s.obs]));
-    const out = forward(p, nets.policy, obs());
+    const out = logits(p, made.shape, forward(p, nets.policy, obs()));
     const value = forward(p, nets.value, obs()).reshape([samples.length]);
     let logProb: Array = np.zeros([samples.length]);
     let entropy: Array = np.zeros([samples.length]);
@@ -100,7 +124,14 @@ export async function jaxGradient(made: MadeCase): Promise<Float32Array> {
 
   const gradients = grad(loss)(unpack(made));
   const flat = new Float32Array(params.length);
-  await packLayers([...nets.policy, ...nets.value], gradients, flat);
+  await packLayers(layersOf(nets), gradients, flat);
+  if (nets.head?.embedding) {
+    const { at, dims, features } = nets.head.embedding;
+    const map = await gradients.embedding.data();
+    for (let f = 0; f < features; f++) {
+      flat.set(map.subarray(f * dims, (f + 1) * dims), 4 * at + f * nets.head.blocks[0].k);
+    }
+  }
   if (nets.logStd.count > 0) flat.set(await gradients.logStd.data(), 4 * nets.logStd.at);
   return flat;
 }

@@ -4,15 +4,16 @@ import { openDevice, type GpuDevice } from "../../src/gpu/index.ts";
 import { learnerShape, SAMPLE, STATE, WORLD, type EnvShape, type LearnerShape } from "../../src/rl/arenas.ts";
 import { ppoConfig, type PpoConfig } from "../../src/rl/config.ts";
 import { Learner } from "../../src/rl/learner.ts";
+import { layersOf } from "../../src/rl/networks.ts";
 import { halfBits } from "../../src/rl/shuffle.ts";
-import { distribution, mlp, type RefSample } from "./ppo-reference.ts";
+import { distribution, mlp, policyOutputs, type RefSample } from "./ppo-reference.ts";
 
 export const WORLDS = 6;
 export const STEPS = 11;
 
 export interface LearnerCase {
   readonly name: string;
-  readonly env: Pick<EnvShape, "head" | "observations" | "alternatives" | "actions">;
+  readonly env: Pick<EnvShape, "head" | "observations" | "alternatives" | "actions" | "features">;
   readonly config: Partial<PpoConfig>;
 }
 
@@ -43,9 +44,17 @@ export async function makeCase({ env, config: given }: LearnerCase, seed: number
   let drawn = 0;
   const normal = () => Math.fround(random.normal(drawn++));
   const used = new Uint8Array(4 * nets.params4);
-  for (const { inputs, n, outputs: wide, w, b } of [...nets.policy, ...nets.value]) {
+  for (const { inputs, n, outputs: wide, w, b } of layersOf(nets)) {
     for (let i = 0; i < inputs; i++) used.fill(1, 4 * w + i * n, 4 * w + i * n + wide);
     used.fill(1, 4 * b, 4 * b + wide);
+  }
+  if (nets.head?.embedding) {
+    const { at, dims, features } = nets.head.embedding;
+    for (let f = 0; f < features; f++) {
+      const row = 4 * at + f * nets.head.blocks[0].k;
+      used.fill(1, row, row + dims);
+    }
+    learner.write("features", env.features!.values);
   }
   used.fill(1, 4 * nets.logStd.at, 4 * nets.logStd.at + nets.logStd.count);
   const params = Float32Array.from(used, (isUsed) => (isUsed ? 0.5 * normal() : 0));
@@ -57,7 +66,7 @@ export async function makeCase({ env, config: given }: LearnerCase, seed: number
   const samples = Array.from({ length: shape.samples }, (_, s): RefSample => {
     const obs = Array.from({ length: env.observations }, normal);
     rolloutObs.set(obs, s * 4 * obs4);
-    const out = mlp(params, nets.policy, obs);
+    const out = policyOutputs(shape, params, obs);
     const action =
       env.head === "gaussian"
         ? out.map((mean) => Math.fround(mean + normal()))

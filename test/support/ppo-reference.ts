@@ -26,6 +26,28 @@ export function mlp(params: ArrayLike<number>, layers: readonly Layer[], input: 
   return x;
 }
 
+/** What the policy puts out: through its layers, and a head in blocks where there is one. */
+export function policyOutputs(
+  { nets, env }: LearnerShape,
+  params: ArrayLike<number>,
+  obs: readonly number[],
+): number[] {
+  const x = mlp(params, nets.policy, obs);
+  const { head } = nets;
+  if (!head) return x;
+  if (!head.embedding) return head.blocks.flatMap((block) => mlp(params, [block], x));
+  const { at, dims, features } = head.embedding;
+  const map = (f: number, d: number) => params[4 * at + f * head.blocks[0].k + d];
+  const known = env.features!.values;
+  return Array.from({ length: head.actions }, (_, a) => {
+    let logit = 0;
+    for (let d = 0; d < dims; d++) {
+      for (let f = 0; f < features; f++) logit += x[d] * map(f, d) * known[a * features + f];
+    }
+    return logit;
+  });
+}
+
 export function logSoftmax(logits: readonly number[]): number[] {
   const best = Math.max(...logits);
   const total = Math.log(logits.reduce((sum, l) => sum + Math.exp(l - best), 0));
@@ -71,7 +93,7 @@ export function ppoLoss(
   const sums = { count: 0, policy: 0, value: 0, entropy: 0, kl: 0, clipped: 0 };
   for (const s of samples) {
     if (s.skipped) continue;
-    const { logProb, entropy } = distribution(shape, params, mlp(params, shape.nets.policy, s.obs), s.action);
+    const { logProb, entropy } = distribution(shape, params, policyOutputs(shape, params, s.obs), s.action);
     const [value] = mlp(params, shape.nets.value, s.obs);
     const advantage = (s.advantage - scale.mean) * scale.factor;
     const ratio = Math.exp(logProb - s.logProb);

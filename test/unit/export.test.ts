@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import "../../envs/index.ts";
 import { invertedPendulum } from "../../envs/inverted_pendulum/task.ts";
 import type * as Browser from "../../shaders/browser/policy.d.ts";
-import { defineTask, Discrete, makeVec, MultiDiscrete, type Task } from "../../src/env/index.ts";
+import { actionTable, defineTask, Discrete, evenly, makeVec, MultiDiscrete, type Task } from "../../src/env/index.ts";
 import { exportPolicy } from "../../src/export/index.ts";
 import { type GpuDevice, openDevice } from "../../src/gpu/index.ts";
 import { decodeSafetensors } from "../../src/io/safetensors.ts";
@@ -31,12 +31,16 @@ const several = defineTask({
   control,
 });
 
+const table = defineTask({ ...invertedPendulum, id: "Table", ...actionTable(evenly(-3, 3, 27).map((x) => [x])) });
+
 const CASES: { name: string; of: string | Task; options: PpoOptions }[] = [
   { name: "Gaussian", of: "InvertedPendulum-v5", options: { hidden: [24, 12] } },
   { name: "squashed", of: "InvertedPendulum-v5", options: { hidden: [16], squash: true, activation: "relu" } },
   { name: "linear", of: "InvertedPendulum-v5", options: { hidden: [], normalizeObservations: false } },
   { name: "categorical", of: "CartPole", options: { hidden: [16, 16], clipObservations: 1 } },
   { name: "a choice that starts at 3", of: discrete as Task, options: { hidden: [8] } },
+  { name: "a choice in blocks", of: table as Task, options: { hidden: [8], actionBlock: 8 } },
+  { name: "embedded actions", of: table as Task, options: { hidden: [8], actionEmbedding: 4, actionBlock: 8 } },
   { name: "several choices", of: several as Task, options: { hidden: [8] } },
 ];
 

@@ -1,5 +1,8 @@
 /** Gradients of PPO's loss through every layer and head: against finite differences in float64, and against jax-js. */
 import { afterAll, describe, expect, test } from "vitest";
+import { combinations, evenly } from "../../src/env/index.ts";
+import { actionFeatures } from "../../src/rl/action-features.ts";
+import { STATISTICS4 } from "../../src/rl/arenas.ts";
 import { trainMinibatch } from "../../src/rl/update.ts";
 import { shuffled } from "../../src/rl/shuffle.ts";
 import { jaxGradient } from "../support/jax-ppo.ts";
@@ -12,7 +15,19 @@ const gaussian = { head: "gaussian", observations: 11, actions: 3, alternatives:
 const categorical = { head: "categorical", observations: 4, actions: 1, alternatives: [5] } as const;
 const several = { head: "categorical", observations: 9, actions: 3, alternatives: [3, 2, 7] } as const;
 
+const many = { ...categorical, alternatives: [37] } as const;
+/** Actions that stand for two controls each. */
+const known = { ...many, features: actionFeatures(combinations([[-1, 0, 0.5], evenly(-2, 1, 12)]).concat([[0, 3]])) };
+
 const CASES: LearnerCase[] = [
+  { name: "streamed", env: many, config: { hidden: [12, 9], entropyCoef: 0.05, actionBlock: 8 } },
+  { name: "streamed, linear", env: many, config: { hidden: [], entropyCoef: 0.05, actionBlock: 16 } },
+  {
+    name: "embedded, in blocks",
+    env: known,
+    config: { hidden: [9], entropyCoef: 0.05, actionBlock: 8, actionEmbedding: 5 },
+  },
+  { name: "embedded, at once", env: known, config: { hidden: [], activation: "relu", actionEmbedding: 9 } },
   { name: "Gaussian, tanh", env: gaussian, config: { hidden: [13, 7], entropyCoef: 0.02 } },
   { name: "Gaussian, relu", env: gaussian, config: { hidden: [16], activation: "relu", valueClip: Infinity } },
   { name: "Gaussian, linear", env: { ...gaussian, actions: 9 }, config: { hidden: [], valueCoef: 1 } },
@@ -27,7 +42,7 @@ afterAll(async () => (await sharedDevice()).close());
 async function kernelGradient(made: MadeCase) {
   const { learner, shape } = made;
   trainMinibatch(learner, { first: 0, rows: shape.samples, keys: KEYS, flags: 0 });
-  const grads = await learner.read("grads", new Float32Array(4 * shape.total4));
+  const grads = await learner.read("grads", new Float32Array(4 * (shape.nets.params4 + STATISTICS4)));
   const at = 4 * shape.nets.params4;
   const [count, policy, value, entropy, kl, clipped] = grads.subarray(at);
   return { gradient: grads.subarray(0, at), sums: { count, policy, value, entropy, kl, clipped } };
@@ -82,7 +97,7 @@ test("minibatches of a shuffle are the whole", async () => {
     for (const s of part) seen.add(s);
     learner.write("params", made.params);
     trainMinibatch(learner, { first, rows, keys: KEYS, flags: 0 });
-    const grads = await learner.read("grads", new Float32Array(4 * shape.total4));
+    const grads = await learner.read("grads", new Float32Array(4 * (shape.nets.params4 + STATISTICS4)));
     const wanted = ppoLoss(
       shape,
       config,

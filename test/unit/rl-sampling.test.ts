@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import "../../envs/index.ts";
 import { invertedPendulum } from "../../envs/inverted_pendulum/task.ts";
-import { defineTask, makeVec, MultiDiscrete, type Task } from "../../src/env/index.ts";
+import { defineTask, Discrete, makeVec, MultiDiscrete, type Task } from "../../src/env/index.ts";
 import { createBuffer, type GpuDevice, openDevice, Readback } from "../../src/gpu/index.ts";
 import { act } from "../../src/rl/act.ts";
 import { learnerShape, SAMPLE } from "../../src/rl/arenas.ts";
 import { Flag } from "../../src/rl/clock.ts";
-import { ppoConfig } from "../../src/rl/config.ts";
+import { ppoConfig, type PpoConfig } from "../../src/rl/config.ts";
 import { envShape, Learner } from "../../src/rl/learner.ts";
 import { learnerBounds } from "../support/tolerances.ts";
 
@@ -23,15 +23,22 @@ beforeAll(async () => {
 afterAll(() => gpu.close());
 
 /** Actions and log probabilities of a policy without weights, whose outputs are `biases`. */
-async function drawn(of: string | Task, biases: readonly number[], logStd: number, flags = 0) {
+async function drawn(
+  of: string | Task,
+  biases: readonly number[],
+  logStd: number,
+  flags = 0,
+  given: Partial<PpoConfig> = {},
+) {
   await using env = await makeVec(of as Task, { numEnvs: WORLDS, device: gpu });
-  const config = ppoConfig({ rolloutSteps: DRAWS, hidden: [] });
+  const config = ppoConfig({ rolloutSteps: DRAWS, hidden: [], ...given });
   const shape = learnerShape(envShape(env), config);
   await using learner = await Learner.create(gpu, shape, config);
   learner.initialize(env, 1, logStd);
   const { nets } = shape;
   const params = new Float32Array(4 * nets.params4);
-  params.set(biases, 4 * nets.policy[0].b);
+  const last = nets.head?.blocks ?? [nets.policy[0]];
+  last.forEach(({ b, outputs }, i) => params.set(biases.slice(i * last[0].n, i * last[0].n + outputs), 4 * b));
   params.fill(logStd, 4 * nets.logStd.at, 4 * nets.logStd.at + nets.logStd.count);
   learner.write("params", params);
   learner.clock.set({ worlds: WORLDS, steps: DRAWS, samples: shape.samples, obs4: shape.obs4, k4: shape.k4 });
@@ -70,6 +77,26 @@ test("categorical: shares of alternatives", async () => {
   }
   const likely = await drawn("CartPole", logits, 0, Flag.deterministic);
   expect(new Set(likely.map(({ word }) => word))).toEqual(new Set([0]));
+});
+
+test("categorical in blocks: the same distribution and the same log probabilities as all at once", async () => {
+  const task = defineTask({ ...invertedPendulum, actionSpace: () => new Discrete(21), control: () => [0] }) as Task;
+  // large logits in blocks of their own
+  const logits = Array.from({ length: 21 }, (_, a) => Math.fround(2 * Math.sin(3 * a) + (a === 17 ? 3 : 0)));
+  const total = logits.reduce((sum, l) => sum + Math.exp(l), 0);
+  const rows = await drawn(task, logits, 0, 0, { actionBlock: 8 });
+  logits.forEach((logit, a) => {
+    const p = Math.exp(logit) / total;
+    const share = rows.filter(({ word }) => word === a).length / rows.length;
+    expect(Math.abs(share - p)).toBeLessThan(5 * Math.sqrt((p * (1 - p)) / rows.length));
+  });
+  for (const { word, logProb } of rows) {
+    expect(Math.abs(logProb - (logits[word] - Math.log(total)))).toBeLessThan(learnerBounds.logProb.value);
+  }
+  const likely = await drawn(task, logits, 0, Flag.deterministic, { actionBlock: 8 });
+  expect(new Set(likely.map(({ word }) => word))).toEqual(new Set([17]));
+  const whole = await drawn(task, logits, 0, Flag.deterministic);
+  expect(Math.abs(likely[0].logProb - whole[0].logProb)).toBeLessThan(learnerBounds.logProb.value);
 });
 
 test("several choices: each by itself, and together in the log probability", async () => {

@@ -1,6 +1,7 @@
 /** The guide's program and the example run as they are printed, with fewer steps. */
 import { execFileSync } from "node:child_process";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "../support/imports.ts";
@@ -28,4 +29,24 @@ test("docs/train-your-first-agent.md", () => {
 test("examples/ppo-minimal.ts", () => {
   const lines = run("examples/ppo-minimal.ts", "2").trim().split("\n");
   expect(lines.map((line) => line.slice(0, 9))).toEqual(["update 1:", "update 2:"]);
+});
+
+test("docs/export-a-policy.md", () => {
+  const guide = readFileSync(join(ROOT, "docs/export-a-policy.md"), "utf8");
+  const [, program] = /```ts\n([\s\S]*?)```/.exec(guide)!;
+  const folder = mkdtempSync(join(tmpdir(), "corral-export-guide-"));
+  const short = program
+    .replace('from "corral"', 'from "./src/index.ts"')
+    .replace("60_000", "2_048")
+    .replaceAll("cartpole/", `${folder}/`);
+  const file = join(ROOT, `export-guide-${process.pid}.mts`);
+  writeFileSync(file, short);
+  try {
+    const names = run(file).trim().split(" ");
+    expect(names.sort()).toEqual(readdirSync(join(folder, "web")).sort());
+    expect(readdirSync(folder).sort()).toEqual(["policy.onnx", "policy.safetensors", "web"]);
+  } finally {
+    rmSync(file);
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -22,7 +22,7 @@ export function actionTable(rows: readonly ArrayLike<number>[]) {
   const flat = rows.flatMap((row) => Array.from(row));
   return {
     actionSpace: (model: Model): Discrete => {
-      if (width === model.nu) return new Discrete(rows.length);
+      if (width === model.nu) return new Discrete(rows.length, 0, rows);
       throw new CorralError(
         "bad-action-table",
         `rows of the action table have ${width} numbers; the model has ${model.nu} controls. Give one for each.`,

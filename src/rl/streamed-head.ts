@@ -1,0 +1,118 @@
+/**
+ * A categorical policy over many actions: logits are made in blocks, used and forgotten, so that no matrix of rows times
+ * actions is ever held. Two passes: the first keeps of each row the largest logit, the sum of exponentials, the entropy's
+ * sum and the action (streaming softmax, Milakov and Gimelshein 2018); the second makes each block again, turns it into
+ * derivatives, and adds up what they mean for weights and inputs.
+ */
+import type { LearnerShape } from "./arenas.ts";
+import type { KernelName } from "./kernels.ts";
+import { ACTIVATION, padTo, TILE, type Layer, type Networks } from "./networks.ts";
+
+/** Floats that are kept of each row: twin of shaders/rl/head.wgsl. */
+export const HEAD_ROW = 8;
+
+/** Where the head keeps its rows: vec4s in `work`. */
+export interface HeadLayout {
+  /** Its inputs, and vec4s of their rows. */
+  readonly x: number;
+  readonly k4: number;
+  /** Logits of a block, derivatives by the inputs, and what is kept of each row. */
+  readonly logits: number;
+  readonly slopes: number;
+  readonly kept: number;
+  readonly size4: number;
+}
+
+/** Lays out the head behind what lies in `work` already. `outputs` says where layers put what they make. */
+export function layOutHead(nets: Networks, rows: number, outputs: ReadonlyMap<Layer, number>, at: number): HeadLayout {
+  const head = nets.head!;
+  const below = nets.policy.at(-1);
+  const k4 = head.blocks[0].k / 4;
+  const logits = at;
+  const slopes = logits + (rows * head.width) / 4;
+  const kept = slopes + rows * k4;
+  return { x: below ? outputs.get(below)! : 0, k4, logits, slopes, kept, size4: kept + (rows * HEAD_ROW) / 4 - at };
+}
+
+type Bind = (name: string, kernel: KernelName, words?: readonly number[]) => void;
+
+/** Binds every job of the head. `value`: where the value of a row lies, and vec4s of its rows. */
+export function bindHead(bind: Bind, shape: LearnerShape, value: readonly [at: number, width4: number]): void {
+  const { nets, head, work, actions4 } = shape;
+  const { blocks, width, embedding } = nets.head!;
+  const { x, k4, logits, slopes, kept } = head!;
+  const below = nets.policy.at(-1);
+  const of = embedding ? "_embedded" : "";
+  blocks.forEach(({ w, b, outputs: count }, i) => {
+    bind(`head ${i}`, `forward${of}`, [x, k4, w, b, logits, width / 4, 0, 0]);
+    const block = [logits, width / 4, kept, i, i * width, count, 4 * actions4, 0];
+    bind(`head act ${i}`, "head_act", block);
+    bind(`head loss ${i}`, "head_loss", block);
+    bind(`head slope ${i}`, "head_slope", block);
+    bind(`head gradient ${i}`, `head_gradient${of}`, [x, k4, w, b, logits, width / 4, 0, 0]);
+    if (!below) return;
+    const ends = (i === 0 ? 1 : 0) | (i === blocks.length - 1 ? 2 : 0);
+    const activation = ACTIVATION[below.activation];
+    bind(`head backward ${i}`, `head_backward${of}`, [x, k4, w, slopes, logits, width / 4, activation, ends]);
+  });
+  bind("loss", "loss_streamed", [4 * kept, 4 * value[0], 4 * value[1], 4 * work.statistics]);
+  if (!embedding) return;
+  const { at, dims, features } = embedding;
+  const words = [4 * at, dims, features, width, blocks.length, nets.head!.actions, blocks[0].k, 0];
+  bind("embed", "embed", words);
+  bind("embed gradient", "embed_gradient", words);
+}
+
+/** Runs jobs of a learner. */
+interface Runner {
+  readonly shape: LearnerShape;
+  run(pass: GPUComputePassEncoder, name: string, count: number, parts?: number): void;
+}
+
+const tilesOf = (rows: number): number => Math.ceil(rows / TILE);
+
+function makeBlock(core: Runner, pass: GPUComputePassEncoder, i: number, rows: number): void {
+  core.run(pass, `head ${i}`, (tilesOf(rows) * core.shape.nets.head!.width) / TILE);
+}
+
+/** Embeddings of all actions from the parameters as they are: before the first block of an update or a step. */
+export function embedActions(core: Runner, pass: GPUComputePassEncoder): void {
+  const { embedding, blocks, width } = core.shape.nets.head!;
+  if (embedding) core.run(pass, "embed", blocks.length * width);
+}
+
+/** Chooses an action for each row, or for the loss looks at the action of the rollout. */
+export function foldBlocks(core: Runner, pass: GPUComputePassEncoder, rows: number, how: "act" | "loss"): void {
+  core.shape.nets.head!.blocks.forEach((_, i) => {
+    makeBlock(core, pass, i, rows);
+    core.run(pass, `head ${how} ${i}`, rows);
+  });
+}
+
+/** Derivatives of the loss by weights, and by the inputs in their place. */
+export function descendBlocks(core: Runner, pass: GPUComputePassEncoder, rows: number): void {
+  const { nets } = core.shape;
+  const { blocks, width, embedding } = nets.head!;
+  blocks.forEach(({ k }, i) => {
+    makeBlock(core, pass, i, rows);
+    core.run(pass, `head slope ${i}`, (rows * width) / 4);
+    core.run(pass, `head gradient ${i}`, ((k / TILE) * width) / TILE);
+    if (nets.policy.length > 0) core.run(pass, `head backward ${i}`, (tilesOf(rows) * k) / TILE);
+  });
+  if (embedding) core.run(pass, "embed gradient", embedding.dims * embedding.features);
+}
+
+/** What other ways of holding discrete actions would take. */
+export interface Instead {
+  readonly what: string;
+  readonly bytes: number;
+}
+
+/** What one-hot actions and whole matrices of logits would have needed; nothing for continuous actions. */
+export function insteadOf({ env, samples, minibatch }: LearnerShape): Instead[] {
+  if (env.head !== "categorical") return [];
+  return [
+    { what: "one-hot actions of the rollout, in float32", bytes: 4 * samples * env.outputs },
+    { what: "logits of a whole minibatch", bytes: 4 * padTo(minibatch, TILE) * padTo(env.outputs, TILE) },
+  ];
+}
