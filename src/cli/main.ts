@@ -19,6 +19,7 @@ const COMMANDS = [
   "doctor",
   "demo",
   "train",
+  "export",
   "list",
   "plan",
   "stress",

@@ -1,8 +1,10 @@
 /** Leaving with a policy: ONNX, safetensors, or a folder for the browser. */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { CorralError } from "../core/errors.ts";
+import { writeWhole } from "../io/write-whole.ts";
 import type { Policy } from "../rl/policy.ts";
+import { policyOfRun } from "../runs/policy.ts";
 import { policyBundle } from "./bundle.ts";
 import { encodePolicyOnnx } from "./onnx.ts";
 import { encodePolicySafetensors } from "./safetensors.ts";
@@ -24,13 +26,18 @@ export interface Exported {
   readonly files: Readonly<Record<string, number>>;
 }
 
-/** Anything that has a policy: a learner, or the policy itself. */
-export type PolicySource = Policy | { policy(): Promise<Policy> };
+/** Anything that has a policy: a learner, the folder of a run, or the policy itself. */
+export type PolicySource = Policy | string | { policy(): Promise<Policy> };
+
+async function policyFrom(source: PolicySource): Promise<Policy> {
+  if (typeof source === "string") return policyOfRun(source);
+  return "policy" in source ? source.policy() : source;
+}
 
 /**
  * Writes the deterministic policy, with normalisation of observations and bounds of actions inside. Every file is complete
  * when it gets its name.
- * @throws CorralError unsupported-export, bad-option; not-empty where the folder of "wgsl" holds other things; what the
+ * @throws CorralError unsupported-export, bad-option; no-checkpoint, checkpoint-corrupt and unknown-env for folders; not-empty where the folder of "wgsl" holds other things; what the
  *   file system throws
  */
 export async function exportPolicy(source: PolicySource, { format, to }: ExportOptions): Promise<Exported> {
@@ -41,23 +48,12 @@ export async function exportPolicy(source: PolicySource, { format, to }: ExportO
   if (typeof to !== "string" || to === "") {
     throw new CorralError("bad-option", `to is ${JSON.stringify(to)}; pass the file to write, for "wgsl" a folder.`);
   }
-  const policy = "policy" in source && typeof source.policy === "function" ? await source.policy() : (source as Policy);
+  const policy = await policyFrom(source);
   if (format === "wgsl") return { format, to, files: writeFolder(to, policyBundle(policy)) };
   const bytes = format === "onnx" ? encodePolicyOnnx(policy) : encodePolicySafetensors(policy);
   mkdirSync(dirname(resolve(to)), { recursive: true });
   writeWhole(to, bytes);
   return { format, to, files: { [to]: bytes.length } };
-}
-
-function writeWhole(file: string, content: string | Uint8Array): void {
-  const partial = `${file}.${process.pid}.partial`;
-  try {
-    writeFileSync(partial, content);
-    renameSync(partial, file);
-  } catch (error) {
-    rmSync(partial, { force: true });
-    throw error;
-  }
 }
 
 function writeFolder(folder: string, files: Readonly<Record<string, string | Uint8Array>>): Record<string, number> {
@@ -68,8 +64,9 @@ function writeFolder(folder: string, files: Readonly<Record<string, string | Uin
   mkdirSync(folder, { recursive: true });
   const written: Record<string, number> = {};
   for (const [name, content] of Object.entries(files)) {
-    writeWhole(join(folder, name), content);
-    written[name] = Buffer.byteLength(content);
+    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+    writeWhole(join(folder, name), bytes);
+    written[name] = bytes.length;
   }
   return written;
 }

@@ -54,9 +54,17 @@ export function readConfig(file: string): Record<string, unknown> {
       `${file} holds no object. Pass a flat JSON file, such as a run's ${CONFIG_FILE}.`,
     );
   }
+  return withInfinities(found as Record<string, unknown>);
+}
+
+/** A flat config as JSON kept it, with its infinite numbers. */
+export function withInfinities(config: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const numbers: Record<string, number> = { Infinity, "-Infinity": -Infinity };
   return Object.fromEntries(
-    Object.entries(found).map(([name, value]) => [name, typeof value === "string" ? (numbers[value] ?? value) : value]),
+    Object.entries(config).map(([name, value]) => [
+      name,
+      typeof value === "string" ? (numbers[value] ?? value) : value,
+    ]),
   );
 }
 

@@ -21,7 +21,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   forensics: [...BELOW_ENV, "record", "monitor", "env"],
   rl: ["core", "gpu", "memory"],
   io: ["core"],
-  export: ["core", "rl", "io"],
+  export: ["core", "rl", "io", "runs"],
   runs: [...BELOW_ENV, "record", "env", "forensics", "rl", "io"],
 };
 

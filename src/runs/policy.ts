@@ -1,0 +1,44 @@
+/** The policy of a run, from its last checkpoint that can be read. */
+import { CorralError } from "../core/errors.ts";
+import { makeVec, type NamedOptions } from "../env/make.ts";
+import { actionFeatures } from "../rl/action-features.ts";
+import { ppoConfig } from "../rl/config.ts";
+import type { NamedArray } from "../rl/networks.ts";
+import { policyOf, withoutEmbedding, type Policy } from "../rl/policy.ts";
+import type { Checkpoint } from "./checkpoint.ts";
+import { lastCheckpoint } from "./checkpoints.ts";
+import { withInfinities } from "./folder.ts";
+import { trainOptions } from "./options.ts";
+
+/**
+ * Reads the policy of the folder of a run. Its environment must be known by its id; no device is opened.
+ * @throws CorralError no-checkpoint, checkpoint-corrupt, checkpoint-newer, unknown-env, bad-policy, unsupported-export
+ */
+export const policyOfRun = (run: string): Promise<Policy> => policyOfCheckpoint(lastCheckpoint(run).checkpoint);
+
+async function policyOfCheckpoint({ about, policy: tensors, path }: Checkpoint): Promise<Policy> {
+  const { env: id, algo = "ppo" } = about.config;
+  if (algo !== "ppo") {
+    throw new CorralError(
+      "unsupported-export",
+      `${path} is of ${String(algo)}; policies of ppo are exported. Train one with --algo ppo.`,
+      { algo },
+    );
+  }
+  const { config: given, env: options } = trainOptions(withInfinities(about.config));
+  const config = ppoConfig(given);
+  // what its actions are: a world on the CPU knows
+  const { adapter: _, budget: __, ...others } = (options ?? {}) as Record<string, unknown>;
+  await using env = await makeVec(String(id), { ...others, numEnvs: 1, device: "cpu" } as NamedOptions);
+  const space = env.singleActionSpace;
+  const features = space.kind === "discrete" && space.controls ? actionFeatures(space.controls).values : undefined;
+  const named = Object.fromEntries(tensors) as Record<string, NamedArray>;
+  return policyOf(withoutEmbedding(named, features), {
+    id: env.id,
+    algo,
+    space,
+    activation: config.activation as "tanh" | "relu",
+    squash: config.squash,
+    clipObservations: config.normalizeObservations ? config.clipObservations : Infinity,
+  });
+}
