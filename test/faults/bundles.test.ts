@@ -1,5 +1,5 @@
 /** Bundles on bad disks, in bad folders, cut off and altered: told in words, and the run goes on. */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   cpSync,
@@ -74,6 +74,38 @@ test("a full disk: nothing is left, and the run goes on and says what was not wr
   } finally {
     disk.room = Infinity;
   }
+});
+
+interface RealCrash {
+  readonly steps: number;
+  readonly bundles: string[];
+  readonly notWritten: object[];
+  readonly left: string[];
+}
+
+/** Runs a crash in a shell that has bounded what may be written to "$2" before. */
+function crashAfter(bound: string, shell = ["sh"]): RealCrash {
+  const program = new URL("../support/crash-into.ts", import.meta.url).pathname;
+  const script = `${bound}; exec "$0" --import tsx "$1" "$2"`;
+  const [command, ...args] = [...shell, "-c", script, process.execPath, program, mkdtempSync(join(root, "real-"))];
+  const env = { ...process.env, TSX_DISABLE_CACHE: "1" };
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: ROOT, encoding: "utf8", env });
+  if (status !== 0) throw new Error(stderr);
+  return JSON.parse(stdout) as RealCrash;
+}
+
+const SMALL_DISK = "mount -t tmpfs -o size=64k tmpfs";
+const ownDisks = (): boolean =>
+  spawnSync("unshare", ["-rm", "sh", "-c", `${SMALL_DISK} "$0"`, mkdtempSync(join(root, "probe-"))]).status === 0;
+
+test.each([
+  ["a process that may write 8 KiB to a file", "EFBIG", "ulimit -f 8", ["sh"], (): boolean => true],
+  ["a disk of 64 KiB", "ENOSPC", `${SMALL_DISK} "$2"`, ["unshare", "-rm", "sh"], ownDisks],
+] as const)("%s: %s, and the run goes on", (name, code, bound, shell, can) => {
+  if (!can()) return console.log(`skipped: ${name} needs a mount name space`);
+  const { steps, bundles, left, notWritten } = crashAfter(bound, [...shell]);
+  expect([steps, bundles, left]).toEqual([6, [], []]);
+  expect(notWritten).toMatchObject([{ code: "bundle-not-written", reason: expect.stringContaining(code), count: 1 }]);
 });
 
 test("a folder that cannot be written, and a bundle over its bound", async () => {
