@@ -1,5 +1,6 @@
 // what of a trace has an effect, and how often each value is used: shared by every back end
 import { Block, Node, type Operand, type Source, type Statement, type Trace, type VarRef } from "./graph.ts";
+import { overwritten } from "./overwritten.ts";
 
 interface Place {
   statement: Statement;
@@ -62,7 +63,17 @@ export function operandsOf(s: Statement): readonly Operand[] {
   }
 }
 
+/** What matters of a trace. Without an assignment that is overwritten, less is read, and more are overwritten. */
 export function analyse(trace: Trace): Live {
+  for (let dead: ReadonlySet<Statement> = new Set(); ;) {
+    const live = analyseWithout(dead, trace);
+    const next = overwritten(trace.root, live);
+    if (next.size === dead.size) return live;
+    dead = next;
+  }
+}
+
+function analyseWithout(dead: ReadonlySet<Statement>, trace: Trace): Live {
   const lets = new Map<Node, Place>();
   const sets = new Map<VarRef, Place[]>();
   const puts = new Map<number, Place[]>();
@@ -82,7 +93,7 @@ export function analyse(trace: Trace): Live {
     if (s.kind === "let") {
       lets.set(s.node, place);
       if (s.node.op === "load") append(loads, s.node.source as VarRef, place);
-    } else if (s.kind === "set") append(sets, s.target, place);
+    } else if (s.kind === "set" && !dead.has(s)) append(sets, s.target, place);
     else if (s.kind === "put") append(puts, s.target.id, place);
     else if (s.kind === "store") roots.push(place);
     else if (s.kind === "break") {
