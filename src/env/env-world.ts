@@ -15,7 +15,7 @@ import { EPISODE, PER_WORLD, RESULT, RESULT_WORDS } from "./layout.ts";
 import { badTask, total, type Memory, type Part, type TaskShape } from "./shape.ts";
 import type { Space } from "./spaces.ts";
 import type { Disturbance, Named, Scene, Update } from "./task.ts";
-import { evaluateEarly, needsEvaluation } from "./start-fields.ts";
+import { evaluateEarly, needsEvaluation, needsMoreThanFrames } from "./start-fields.ts";
 import type { TracedTask } from "./traced-task.ts";
 import { tripped, type Trip } from "./trips.ts";
 import { WorldModel } from "./world-model.ts";
@@ -249,8 +249,17 @@ export class EnvWorld<O extends object> {
     next.forEach((x, i) => into[i].set(select(cond, x, into[i].get(), "f32")));
   }
 
-  /** Puts the world into the start state of its next episode. `stepped`: derived fields may hold the step's. */
+  /**
+   * Starts the world's next episode, derived fields and memories included. `stepped`: derived fields may hold the step's.
+   */
   startEpisode(stepped: boolean, seed: readonly [Int, Int] = this.seed): void {
+    this.placeStart(seed);
+    stage("reset", () => this.evaluateStart(stepped));
+    this.remember();
+  }
+
+  /** Puts the world into the start state of its next episode. What depends on it is still to be evaluated. */
+  placeStart(seed: readonly [Int, Int] = this.seed): void {
     const { w, spec } = this;
     const { model } = spec;
     const { task } = spec.task;
@@ -276,10 +285,26 @@ export class EnvWorld<O extends object> {
       }
       for (const name of stateFields(model, false)) fill(w.d[name], given[name]);
       if (model.nu > 0) fill(w.d.ctrl, undefined);
+      for (const name of spec.shape.forces) fill(w.d[name], undefined);
       this.begin([]);
-      this.evaluateStart(stepped);
     });
+  }
+
+  /** The start state was evaluated as a step is: what mj_forward leaves is zero after mj_resetData. */
+  clearAfterStep(): void {
+    for (const name of this.spec.shape.outputs) if (AFTER_STEP.has(name)) fill(this.w.d[name], undefined);
+  }
+
+  /** Makes the memories of a new episode. */
+  remember(): void {
     this.carry(this.scene({ starts: true }));
+  }
+
+  /** Whether what a task reads of a start state takes so much that the code of a step had better make it. */
+  get evaluatesStart(): boolean {
+    const { shape, model } = this.spec;
+    const made = shape.startOutputs.filter((name) => fieldSize(model, name) > 0 && !AFTER_STEP.has(name));
+    return made.some(needsMoreThanFrames);
   }
 
   /** Derived fields of the start state, as mj_forward leaves them after mj_resetData. */
@@ -291,9 +316,7 @@ export class EnvWorld<O extends object> {
     if (whole) w.step(1, false);
     else evaluateEarly(w.m, w.d, made);
     // the evaluation above makes them too
-    if (stepped || whole) {
-      for (const name of outputs) if (AFTER_STEP.has(name)) fill(w.d[name], undefined);
-    }
+    if (stepped || whole) this.clearAfterStep();
   }
 
   /** Stores what the host or a learner reads of this call. */

@@ -55,7 +55,12 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
     const waits: Bool = autoreset === "same-step" ? false : ne(endedBefore, 0);
     loadAction(e);
     stage("events", () => e.disturb(not(waits)));
-    w.step(select(waits, 0, param("nstep", "i32"), "i32"));
+    // what evaluates a step evaluates a start too: the code is there once
+    const restarts = autoreset === "next-step" ? waits : false;
+    const merged = restarts !== false && e.evaluatesStart;
+    if (merged) when(restarts, () => e.placeStart());
+    w.step(select(waits, merged ? 1 : 0, param("nstep", "i32"), "i32"), merged ? not(restarts) : true);
+    if (merged) when(restarts, () => e.clearAfterStep());
     e.length.set(select(waits, e.length.get(), uadd(e.length.get(), 1)));
 
     stage("task", () => {
@@ -70,7 +75,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
         ge(e.length.get(), param("max_episode_steps", "u32")),
       ];
       e.carry(scene, not(waits));
-      if (autoreset === "next-step") when(waits, () => e.startEpisode(false));
+      when(restarts, () => (merged ? e.remember() : e.startEpisode(false)));
       const seen = flat(task.observe(e.scene({ observes: true })));
 
       // numbers that are not finite are void: they never leave the kernel

@@ -44,8 +44,9 @@ export interface TaskShape {
   readonly random: RandomPlan;
   /** Forces that its events apply. */
   readonly forces: readonly AppliedForce[];
-  /** Derived fields that the task reads. */
+  /** Derived fields that the task reads, and those of them that it reads of a start state. */
   readonly outputs: readonly FieldName[];
+  readonly startOutputs: readonly FieldName[];
 }
 
 /** Name of the limit of control steps among what can end an episode. */
@@ -58,17 +59,28 @@ export const total = (list: readonly Part[]): number => list.reduce((n, p) => n 
 
 const derived = new Set<string>(fieldsOf("derived").map((f) => f.name));
 
-/** The data, and a note of every derived field that is read. */
-function watchedData(model: Model): { d: DataView; seen: Set<FieldName> } {
+/** The data, and notes of every derived field that is read, at all and within `starting`. */
+function watchedData(model: Model) {
   const data = dataView(model, APPLIED);
   const seen = new Set<FieldName>();
-  const d = new Proxy(data, {
+  const atStart = new Set<FieldName>();
+  let depth = 0;
+  const d: DataView = new Proxy(data, {
     get(target, name) {
-      if (typeof name === "string" && derived.has(name)) seen.add(name as FieldName);
+      if (typeof name === "string" && derived.has(name)) {
+        seen.add(name as FieldName);
+        if (depth > 0) atStart.add(name as FieldName);
+      }
       return target[name as FieldName];
     },
   });
-  return { d, seen };
+  const starting = <T>(run: () => T): T => {
+    depth++;
+    const result = run();
+    depth--;
+    return result;
+  };
+  return { d, seen, atStart, starting };
 }
 
 /**
@@ -82,7 +94,7 @@ export function shapeOf<O extends object>(traced: TracedTask<O>, model: Model, o
   trace(() => {
     // in a runtime loop nothing is known, so that no value folds
     loop(1, (i) => {
-      const { d, seen } = watchedData(model);
+      const { d, seen, atStart, starting } = watchedData(model);
       const word = toU32(i);
       const unknown = (size: number) => Array.from({ length: size }, () => param("dt"));
       const memories = new Map<string, Memory>();
@@ -107,7 +119,7 @@ export function shapeOf<O extends object>(traced: TracedTask<O>, model: Model, o
           if (known) return unknown(known.size);
           // a place in the order, since the update may ask for others
           memories.set(key, { name: key, size: 0, update, persists });
-          const { length: size } = update({ ...scene, fresh: true }, undefined);
+          const { length: size } = starting(() => update({ ...scene, fresh: true }, undefined));
           memories.set(key, { name: key, size, update, persists });
           return unknown(size);
         },
@@ -116,9 +128,9 @@ export function shapeOf<O extends object>(traced: TracedTask<O>, model: Model, o
       const fresh: Scene<O> = { ...base, carried: {}, fresh: true };
       let scene = fresh;
       // a fresh world carries nothing yet
-      const first = traced.carry(fresh);
+      const first = starting(() => traced.carry(fresh));
       scene = { ...base, carried: first, fresh: false };
-      const observation = parts(traced.observe(scene));
+      const observation = starting(() => parts(traced.observe(scene)));
       const terms = Object.keys(traced.reward(scene));
       const forces = forcesOf(traced, model, scene);
       checkControl(traced, model, scene);
@@ -130,12 +142,13 @@ export function shapeOf<O extends object>(traced: TracedTask<O>, model: Model, o
         carried: parts(first),
         terms,
         infos: Object.keys(traced.info(scene)),
-        resetInfos: Object.keys(traced.resetInfo({ ...scene, fresh: true })),
+        resetInfos: starting(() => Object.keys(traced.resetInfo({ ...scene, fresh: true }))),
         terminations: Object.keys(traced.terminated(scene)),
         truncations: [...Object.keys(traced.truncated(scene)), LIMIT],
         params,
         memories: [...memories.values()],
         outputs: [...new Set([...(task.outputs?.(options) ?? []), ...seen])],
+        startOutputs: [...atStart],
       };
     });
   });

@@ -28,6 +28,9 @@ const EARLY: ReadonlySet<FieldName> = new Set(STAGES.flatMap(([, fields]) => fie
 /** Whether a field needs a whole evaluation, contacts and constraints included. */
 export const needsEvaluation = (name: FieldName): boolean => !EARLY.has(name);
 
+/** Whether a field needs more than frames: frames are short code, of which only what is read remains. */
+export const needsMoreThanFrames = (name: FieldName): boolean => !STAGES[0][1].includes(name);
+
 /** Makes fields that need no whole evaluation: all stages up to the last that makes one of them. */
 export function evaluateEarly(m: ModelView, d: DataView, names: readonly FieldName[]): void {
   const last = STAGES.findLastIndex(([, fields]) => fields.some((name) => names.includes(name)));
