@@ -1,13 +1,22 @@
 /** `corral train`: an agent learns an environment on the device. */
 
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { taskOf } from "../env/registry.ts";
-import { PPO_OPTIONS } from "../rl/config.ts";
 import { assertNewFolder, CONFIG_FILE, readConfig, RunFolder } from "../runs/folder.ts";
-import { envConfig, flagOf, isFree, RUN_OPTIONS, SETTING_NAMES, show, trainOptions } from "../runs/options.ts";
+import {
+  ALGORITHMS,
+  algorithmOf,
+  envConfig,
+  flagOf,
+  isFree,
+  RUN_OPTIONS,
+  SETTING_NAMES,
+  show,
+  trainOptions,
+} from "../runs/options.ts";
 import { TrainingRun, type TrainListener, type TrainProgress, type TrainResult } from "../runs/train.ts";
 import { EXIT, parse, print, printJson, progress, UsageError } from "./io.ts";
 import { LiveLine } from "./live.ts";
@@ -17,22 +26,23 @@ import { idOfFile, taskFileOf } from "./task-file.ts";
 
 export const summary = "an agent learns an environment on the device";
 
-const hyperparameters = Object.entries(PPO_OPTIONS)
-  .map(([name, row]) => {
-    const words = "oneOf" in row ? ` (${row.oneOf.join(", ")})` : "";
-    return `  --${flagOf(name).padEnd(23)} ${row.doc}${words} [${show(row.default)}]`;
-  })
-  .join("\n");
+const hyperparameters = (table: (typeof ALGORITHMS)[keyof typeof ALGORITHMS]): string =>
+  Object.entries(table)
+    .map(([name, row]) => {
+      const words = "oneOf" in row ? ` (${row.oneOf.join(", ")})` : "";
+      return `  --${flagOf(name).padEnd(23)} ${row.doc}${words} [${show(row.default)}]`;
+    })
+    .join("\n");
 
 const settings = Object.entries(RUN_OPTIONS)
   .map(([name, { doc }]) => `  --${flagOf(name).padEnd(23)} ${doc}`)
   .join("\n");
 
 export const help = `
-Usage: corral train ENV [--envs N] [--steps M] [--seed S] [--algo ppo] [--out DIR] [--json]
+Usage: corral train ENV [--envs N] [--steps M] [--seed S] [--algo ppo|sac] [--out DIR] [--json]
        corral train --resume DIR
 
-Trains an agent with PPO: environments, policy and learner all on the device. A line tells how it goes; DIR gets
+Trains an agent with PPO or SAC: environments, policy and learner all on the device. A line tells how it goes; DIR gets
 config.json (flat, for --config), log.jsonl (a line for every update), TensorBoard's event files (under the names of
 Stable-Baselines3) and checkpoints (safetensors). Ends with an evaluation: one episode in each of 32 other worlds, with the policy's most likely actions.
 
@@ -41,8 +51,8 @@ only steps, until, what is done every so many updates, adapter and budget may be
 first. Where the device is lost, the run goes on by itself, once.
 
 ${settings}
-  --algo NAME               ppo
-  --out DIR                 folder of the run [runs/ENV-ppo-seedS]
+  --algo NAME               ppo (default) or sac
+  --out DIR                 folder of the run [runs/ENV-ALGO-seedS]
   --resume DIR              go on with the run in a folder, from its last checkpoint
   --config FILE             values by name from a flat JSON file; flags come before them
   --set NAME=VALUE          an option of the environment, as in reset_noise_scale=0.1; may be repeated
@@ -51,7 +61,10 @@ ${settings}
   --json                    one JSON document on stdout
 
 PPO [default; environments have their own, which config.json tells]
-${hyperparameters}
+${hyperparameters(ALGORITHMS.ppo)}
+
+SAC; with --storage file its replay is DIR/replay.bin
+${hyperparameters(ALGORITHMS.sac)}
 
 Exit codes: 0 done, 1 --until was not reached, the update was stopped or the run was, 2 bad usage, 3 no device or no memory.
 `;
@@ -70,22 +83,27 @@ export async function run(args: string[]): Promise<number> {
   if (resumes !== undefined) assertResumable(resumes, Object.keys(values), positionals);
 
   const file = resumes === undefined ? given.config : join(resumes, CONFIG_FILE);
-  const config = { ...(file === undefined ? {} : readConfig(file)), ...flagged(given), ...setOf(values.set) };
+  const fromFile = file === undefined ? {} : readConfig(file);
+  const named = given.algo === undefined ? {} : { algo: given.algo };
+  const config: Record<string, unknown> = { ...fromFile, ...named };
+  const algo = algorithmOf(config);
+  Object.assign(config, flagged(given, algo), setOf(values.set));
   const id = await idOf(config, positionals);
-  const algo = given.algo ?? config.algo ?? "ppo";
-  if (algo !== "ppo") throw new UsageError(`--algo is '${show(algo)}': pass ppo.`);
   const train = trainOptions(config);
-  const folder = resumes ?? given.out ?? join("runs", `${id}-ppo-seed${train.seed ?? 0}`);
+  const folder = resumes ?? given.out ?? join("runs", `${id}-${algo}-seed${train.seed ?? 0}`);
   if (resumes === undefined) assertNewFolder(folder);
+  const replay = config.storage === "file" ? replayIn(folder, resumes !== undefined) : {};
 
   const say = values.json ? progress : print;
-  await using made = await TrainingRun.create(id, train);
+  await using made = await TrainingRun.create(id, { ...train, ...replay });
   const live = new LiveLine(say, values.json ?? false);
   const note = (line: string): void => live.note(line);
   const task = taskFileOf(id);
   const folderOptions = { onFailure: note, ...(task === undefined ? {} : { task }) };
   const { numEnvs, steps } = made.settings;
-  say(`${id} on ${made.env.deviceName}: ${formatCount(numEnvs)} worlds, ${formatCount(steps)} env steps of PPO`);
+  say(
+    `${id} on ${made.env.deviceName}: ${formatCount(numEnvs)} worlds, ${formatCount(steps)} env steps of ${algo.toUpperCase()}`,
+  );
   say(`memory ${formatBytes(made.bytes)}, all of it reserved; ${folder}`);
   const log = await openFolder(made, folder, resumes !== undefined, say, folderOptions);
   const stop = () => made.stop();
@@ -118,6 +136,12 @@ export async function run(args: string[]): Promise<number> {
     process.off("SIGINT", stop).off("SIGTERM", stop);
     log.close();
   }
+}
+
+/** Where the replay of a run lies, if it is in a file. */
+function replayIn(folder: string, resumes: boolean): { replayFile: string; reuseReplay: boolean } {
+  mkdirSync(folder, { recursive: true });
+  return { replayFile: join(folder, "replay.bin"), reuseReplay: resumes };
 }
 
 /** Opens the folder of a run: a new one, or one that it goes on from. */
@@ -167,18 +191,21 @@ const setOf = (settings: readonly string[] | undefined): Record<string, unknown>
   envConfig({ ...overridesOf(settings ?? []) });
 
 /** What flags say, by name. Throws `UsageError`. */
-function flagged(given: Readonly<Record<string, string | undefined>>): Record<string, unknown> {
+function flagged(
+  given: Readonly<Record<string, string | undefined>>,
+  algo: keyof typeof ALGORITHMS,
+): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   for (const name of [...SETTING_NAMES, "adapter", "budget"]) {
     const text = given[flagOf(name)];
-    if (text !== undefined) out[name] = name === "adapter" || name === "budget" ? text : valueOf(name, text);
+    if (text !== undefined) out[name] = name === "adapter" || name === "budget" ? text : valueOf(name, text, algo);
   }
   return out;
 }
 
 /** The value that a flag's text says. Throws `UsageError`. */
-function valueOf(name: string, text: string): unknown {
-  const usual = (PPO_OPTIONS as Record<string, { default: unknown }>)[name]?.default;
+function valueOf(name: string, text: string, algo: keyof typeof ALGORITHMS): unknown {
+  const usual = (ALGORITHMS[algo] as Record<string, { default: unknown }>)[name]?.default;
   if (typeof usual === "string" || name === "onNonFiniteUpdate") return text;
   if (typeof usual === "boolean") {
     if (text !== "true" && text !== "false")
@@ -225,7 +252,8 @@ function trainLine(p: TrainProgress): string {
     m.episodes > 0 ? `return ${m.episodeReturn.toFixed(1)} length ${m.episodeLength.toFixed(0)}` : "no episode ended",
     ...(p.evaluation ? [`evaluation ${p.evaluation.meanReturn.toFixed(1)}`] : []),
     `loss ${(m.policyLoss + m.valueLoss).toFixed(3)}`,
-    `kl ${m.kl.toFixed(4)}`,
+    ...(m.kl === undefined ? [] : [`kl ${m.kl.toFixed(4)}`]),
+    ...(m.temperature === undefined ? [] : [`temperature ${m.temperature.toFixed(3)}`]),
     `${Math.ceil(p.secondsLeft)} s left`,
     ...warnings(p),
   ];
@@ -234,12 +262,13 @@ function trainLine(p: TrainProgress): string {
 
 /** Extreme values that were clipped: visible, as they say that something is off. */
 function warnings({ metrics: m }: TrainProgress): string[] {
+  const { rewardsClipped = 0, observationsClipped = 0, ratiosClipped = 0, stdAtBound = 0, badSteps } = m;
   return [
-    ...(m.rewardsClipped > 0 ? [`${formatCount(m.rewardsClipped)} rewards clipped`] : []),
-    ...(m.observationsClipped > 0 ? [`${formatCount(m.observationsClipped)} observations clipped`] : []),
-    ...(m.ratiosClipped > 0 ? [`${formatCount(m.ratiosClipped)} ratios clipped`] : []),
-    ...(m.stdAtBound > 0 ? [`${m.stdAtBound} deviations at a bound`] : []),
-    ...(m.badSteps > 0 ? [`${formatCount(m.badSteps)} bad steps`] : []),
+    ...(rewardsClipped > 0 ? [`${formatCount(rewardsClipped)} rewards clipped`] : []),
+    ...(observationsClipped > 0 ? [`${formatCount(observationsClipped)} observations clipped`] : []),
+    ...(ratiosClipped > 0 ? [`${formatCount(ratiosClipped)} ratios clipped`] : []),
+    ...(stdAtBound > 0 ? [`${stdAtBound} deviations at a bound`] : []),
+    ...(badSteps > 0 ? [`${formatCount(badSteps)} bad steps`] : []),
   ];
 }
 

@@ -2,12 +2,16 @@
 import type { VecSnapshot, VectorEnv } from "../env/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { EvaluateOptions, Evaluation } from "./evaluate.ts";
-import type { UpdateMetrics } from "./metrics.ts";
+import type { UpdateEvidence } from "./evidence.ts";
+import { PLACE, type UpdateMetrics } from "./metrics.ts";
+import type { NamedArray } from "./networks.ts";
 
 /** What a run goes on from: its counts, the learner's numbers as words by arena, and its environments. */
 export interface AlgorithmSnapshot {
   readonly iteration: number;
   readonly envSteps: number;
+  /** Below 1 where an update that was not finite has lowered the learning rates. */
+  readonly rateScale: number;
   readonly learner: Readonly<Record<string, Uint32Array<ArrayBuffer>>>;
   readonly env: VecSnapshot;
 }
@@ -31,7 +35,19 @@ export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends Asyn
   /** Copies all that the run goes on from, environments included, between two updates; and puts it back. */
   snapshot(): Promise<AlgorithmSnapshot>;
   restore(snapshot: AlgorithmSnapshot): Promise<void>;
+  /** The parameters of a snapshot by name, as PyTorch has them. */
+  named(snapshot: AlgorithmSnapshot): Record<string, NamedArray>;
+  /** What it takes to execute a stopped update again, where the algorithm keeps that. */
+  evidence?(): Promise<UpdateEvidence>;
   /** The parameters as they are now. */
   parameters(): Promise<Float32Array>;
   close(): Promise<void>;
+}
+
+/** A snapshot whose run goes on with a lower learning rate. */
+export function lowered(snapshot: AlgorithmSnapshot, factor: number): AlgorithmSnapshot {
+  const state = snapshot.learner.state.slice();
+  // adaptive rates go on from where they were
+  new Float32Array(state.buffer)[PLACE.rate] *= factor;
+  return { ...snapshot, rateScale: snapshot.rateScale * factor, learner: { ...snapshot.learner, state } };
 }

@@ -5,4 +5,4 @@ export { SAC_OPTIONS, sacConfig, type SacConfig, type SacOption } from "./sac-co
 export type { Evaluation, EvaluateOptions } from "./evaluate.ts";
 export { PPO_OPTIONS, ppoConfig, type PpoConfig, type PpoOption } from "./config.ts";
 export type { Algorithm, AlgorithmSnapshot } from "./algorithm.ts";
-export type { Metrics, SacMetrics, UpdateMetrics } from "./metrics.ts";
+export type { AnyMetrics, Metrics, SacMetrics, UpdateMetrics } from "./metrics.ts";

@@ -102,6 +102,9 @@ export interface SacMetrics extends UpdateMetrics {
   readonly policyGradNorm: number;
 }
 
+/** What an update of any algorithm tells; numbers of one alone are undefined for the others. */
+export type AnyMetrics = UpdateMetrics & Partial<Metrics> & Partial<SacMetrics>;
+
 /** Twin of shaders/rl/sac_judge.wgsl. */
 export function sacMetricsOf(state: Float32Array): SacMetrics {
   const m = PLACE.metrics;

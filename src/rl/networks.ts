@@ -243,14 +243,7 @@ export interface NamedArray {
  * `policy.0.bias` [outputs], `value.0.weight`, ..., and `log_std` [actions] of Gaussian policies.
  */
 export function namedParameters(nets: Networks, params: Float32Array): Record<string, NamedArray> {
-  const named: Record<string, NamedArray> = {};
-  for (const { name, inputs, outputs, n, w, b } of [...nets.policy, ...nets.value]) {
-    const weight = new Float32Array(outputs * inputs);
-    for (let o = 0; o < outputs; o++)
-      for (let i = 0; i < inputs; i++) weight[o * inputs + i] = params[4 * w + i * n + o];
-    named[`${name}.weight`] = { shape: [outputs, inputs], data: weight };
-    named[`${name}.bias`] = { shape: [outputs], data: params.slice(4 * b, 4 * b + outputs) };
-  }
+  const named = namedLayers([...nets.policy, ...nets.value], params);
   if (nets.head?.embedding) {
     const { at, dims, features } = nets.head.embedding;
     const { k } = nets.head.blocks[0];
@@ -261,6 +254,19 @@ export function namedParameters(nets: Networks, params: Float32Array): Record<st
   } else if (nets.head) Object.assign(named, joinBlocks(nets.head, params));
   const { at, count } = nets.logStd;
   if (count > 0) named.log_std = { shape: [count], data: params.slice(4 * at, 4 * at + count) };
+  return named;
+}
+
+/** Weights [outputs, inputs] and biases of layers by name. */
+export function namedLayers(layers: readonly Layer[], params: Float32Array): Record<string, NamedArray> {
+  const named: Record<string, NamedArray> = {};
+  for (const { name, inputs, outputs, n, w, b } of layers) {
+    const weight = new Float32Array(outputs * inputs);
+    for (let o = 0; o < outputs; o++)
+      for (let i = 0; i < inputs; i++) weight[o * inputs + i] = params[4 * w + i * n + o];
+    named[`${name}.weight`] = { shape: [outputs, inputs], data: weight };
+    named[`${name}.bias`] = { shape: [outputs], data: params.slice(4 * b, 4 * b + outputs) };
+  }
   return named;
 }
 

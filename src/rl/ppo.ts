@@ -16,7 +16,7 @@ import { evidenceOf, type UpdateEvidence } from "./evidence.ts";
 import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import { viewsOf, type Bound } from "./bind-env.ts";
 import { assertBounded, assertEmbeddable, envShape, Learner } from "./learner.ts";
-import { metricsOf, PLACE, type Metrics } from "./metrics.ts";
+import { metricsOf, type Metrics } from "./metrics.ts";
 import { namedNormalizer, namedParameters, type NamedArray } from "./networks.ts";
 import { policyOf, withoutEmbedding, type Policy } from "./policy.ts";
 import { insteadOf, type Instead } from "./streamed-head.ts";
@@ -36,17 +36,7 @@ export interface PpoOptions extends Partial<PpoConfig> {
   readonly totalSteps?: number;
 }
 
-export interface PpoSnapshot extends AlgorithmSnapshot {
-  readonly rateScale: number;
-}
-
-/** A snapshot whose run goes on with a lower learning rate. */
-export function lowered(snapshot: PpoSnapshot, factor: number): PpoSnapshot {
-  const state = snapshot.learner.state.slice();
-  // adaptive rates go on from where they were
-  new Float32Array(state.buffer)[PLACE.rate] *= factor;
-  return { ...snapshot, rateScale: snapshot.rateScale * factor, learner: { ...snapshot.learner, state } };
-}
+export type PpoSnapshot = AlgorithmSnapshot;
 
 /** A plan, and what discrete actions would have taken as one-hot rows and whole matrices. */
 export interface PpoPlan extends Plan {

@@ -20,6 +20,7 @@ import { assertBounded, envShape } from "./learner.ts";
 import { sacMetricsOf, type SacMetrics } from "./metrics.ts";
 import { openReplay } from "./open-replay.ts";
 import type { CollectedSteps, Replay } from "./replay.ts";
+import { namedLayers, type NamedArray } from "./networks.ts";
 import { planSacLearner, sacShape, type SacShape } from "./sac-arenas.ts";
 import { badOption } from "./options.ts";
 import { sacConfig, type SacConfig } from "./sac-config.ts";
@@ -61,6 +62,8 @@ export class Sac implements Algorithm<SacMetrics> {
   /** Updates and env steps so far. */
   iteration = 0;
   envSteps = 0;
+  /** Below 1 where an update that was not finite has lowered the learning rates; see `lowered`. */
+  rateScale = 1;
   readonly #learner: SacLearner;
   readonly #bound: Bound;
   readonly #replay: Replay;
@@ -216,6 +219,8 @@ export class Sac implements Algorithm<SacMetrics> {
     const { config, iteration } = this;
     const { first, count } = this.#replay.starts();
     if (count < 1 || this.explores) return;
+    const { learningRate, criticLearningRate, rateScale } = { ...config, rateScale: this.rateScale };
+    this.#learner.clock.set({ learning_rate: rateScale * learningRate, critic_rate: rateScale * criticLearningRate });
     this.#learner.clock.set({ ring_first: first % this.#shape.capacity, ring_starts: count });
     for (let i = 0; i < config.gradientSteps; i++) {
       const draw = iteration * config.gradientSteps + i;
@@ -244,10 +249,11 @@ export class Sac implements Algorithm<SacMetrics> {
 
   /** Copies all that the run goes on from, replay and environments included, between two updates. */
   snapshot(): Promise<SacSnapshot> {
-    const { iteration, envSteps } = this;
+    const { iteration, envSteps, rateScale } = this;
     return this.#exclusive("snapshot", async () => ({
       iteration,
       envSteps,
+      rateScale,
       learner: { ...(await this.#learner.copy()), ...this.#replay.copy() },
       env: await this.env.snapshot(),
     }));
@@ -257,7 +263,7 @@ export class Sac implements Algorithm<SacMetrics> {
    * Puts a snapshot back, of this run or of one with the same environment and options: it goes on with the same bits.
    * @throws CorralError bad-snapshot where it does not fit
    */
-  restore({ iteration, envSteps, learner, env }: SacSnapshot): Promise<void> {
+  restore({ iteration, envSteps, rateScale, learner, env }: SacSnapshot): Promise<void> {
     return this.#exclusive("restore", async () => {
       this.#learner.check(learner);
       this.#replay.put(learner, iteration * this.config.collectSteps);
@@ -266,9 +272,16 @@ export class Sac implements Algorithm<SacMetrics> {
       await this.#learner.done();
       this.iteration = iteration;
       this.envSteps = envSteps;
+      this.rateScale = rateScale;
       this.#started = iteration > 0;
       this.#halted = undefined;
     });
+  }
+
+  /** Policy, critics and targets of a snapshot by name; see `namedLayers`. */
+  named({ learner }: SacSnapshot): Record<string, NamedArray> {
+    const { policy, critics, targets } = this.#shape.nets;
+    return namedLayers([policy, ...critics, ...targets].flat(), new Float32Array(learner.params.buffer));
   }
 
   /** The parameters as they are now: policy, critics, targets. */

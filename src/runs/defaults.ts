@@ -1,11 +1,16 @@
 /** What `corral train` takes for an environment where nothing else is said. */
 import type { PpoConfig } from "../rl/config.ts";
+import type { SacConfig } from "../rl/sac-config.ts";
 
-export interface RunDefaults {
+export interface RunDefaults<C = Partial<PpoConfig>> {
   readonly numEnvs: number;
   /** Env steps of the whole run. */
   readonly steps: number;
-  readonly config: Partial<PpoConfig>;
+  readonly config: C;
+  /** Updates between two evaluations, checkpoints, and copies on the host. */
+  readonly evalEvery?: number;
+  readonly checkpointEvery?: number;
+  readonly snapshotEvery?: number;
 }
 
 /** Small networks and many passes: what solves them in seconds on two processor cores. */
@@ -29,4 +34,45 @@ const BY_ID: Readonly<Record<string, RunDefaults>> = {
   "InvertedPendulum-v5": { numEnvs: 64, steps: 200_000, config: { ...SMALL, rolloutSteps: 64 } },
 };
 
-export const runDefaults = (id: string): RunDefaults => BY_ID[id] ?? LOCOMOTION;
+/** SAC: updates are short, and copies hold the replay. */
+const SAC: RunDefaults<Partial<SacConfig>> = {
+  numEnvs: 16,
+  steps: 1_000_000,
+  config: { collectSteps: 4, gradientSteps: 16, bufferSize: 200_000, learningStarts: 10_000 },
+  evalEvery: 200,
+  checkpointEvery: 2000,
+  snapshotEvery: 2000,
+};
+
+const SAC_BY_ID: Readonly<Record<string, RunDefaults<Partial<SacConfig>>>> = {
+  "InvertedPendulum-v5": {
+    numEnvs: 16,
+    steps: 60_000,
+    config: {
+      collectSteps: 4,
+      gradientSteps: 16,
+      batchSize: 128,
+      bufferSize: 60_000,
+      learningStarts: 500,
+      hidden: [64, 64],
+      tau: 0.03,
+      learningRate: 2e-3,
+      criticLearningRate: 2e-3,
+      initialTemperature: 0.3,
+      targetEntropy: -0.5,
+      nSteps: 2,
+    },
+    evalEvery: 30,
+    checkpointEvery: 200,
+    snapshotEvery: 100,
+  },
+};
+
+export function runDefaults(id: string, algo?: "ppo"): RunDefaults;
+export function runDefaults(
+  id: string,
+  algo: "ppo" | "sac" | undefined,
+): RunDefaults<Partial<PpoConfig> | Partial<SacConfig>>;
+export function runDefaults(id: string, algo: "ppo" | "sac" = "ppo") {
+  return algo === "sac" ? (SAC_BY_ID[id] ?? SAC) : (BY_ID[id] ?? LOCOMOTION);
+}

@@ -32,8 +32,8 @@ export const toJson = (value: unknown, space?: number): string => JSON.stringify
 
 /** The flat config of a run; `task` is the file of its task, where that is the user's own. */
 export function configOf(run: TrainingRun, task?: string): Record<string, unknown> {
-  const which = { env: run.id, ...(task === undefined ? {} : { task }), algo: "ppo" };
-  return { ...which, ...run.settings, ...run.ppo.config, ...envConfig(run.envOptions) };
+  const which = { env: run.id, ...(task === undefined ? {} : { task }), algo: run.algorithm.algo };
+  return { ...which, ...run.settings, ...run.algorithm.config, ...envConfig(run.envOptions) };
 }
 
 /** Values of a flat config file, by name. Throws `bad-config`. */
@@ -223,7 +223,7 @@ export class RunFolder {
   checkpoint(state: RunState): void {
     const { iteration, envSteps } = state.snapshot;
     const about = { device: this.#run.env.deviceName, iteration, envSteps, config: this.config };
-    const policy = this.#run.ppo.named(state.snapshot);
+    const policy = this.#run.algorithm.named(state.snapshot);
     this.#write(`checkpoint of update ${iteration}`, "checkpoint", () => {
       this.#log.sync();
       saveCheckpoint(this.folder, iteration, encodeCheckpoint(about, state, policy));

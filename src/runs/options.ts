@@ -2,6 +2,7 @@
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import { PPO_OPTIONS } from "../rl/config.ts";
+import { SAC_OPTIONS } from "../rl/sac-config.ts";
 import type { TrainOptions } from "./train.ts";
 
 interface Row {
@@ -36,8 +37,12 @@ const SET = "set.";
 /** Which run it is: what learns what, and the file of the task where it is the user's own. */
 const IDENTITY = ["env", "algo", "task"];
 
-export const SETTING_NAMES = [...Object.keys(RUN_OPTIONS), ...Object.keys(PPO_OPTIONS)];
-const NAMES = [...SETTING_NAMES, ...ENV_OPTIONS, ...IDENTITY];
+/** The hyperparameters of each algorithm. */
+export const ALGORITHMS = { ppo: PPO_OPTIONS, sac: SAC_OPTIONS } as const;
+
+export const SETTING_NAMES = [
+  ...new Set([RUN_OPTIONS, PPO_OPTIONS, SAC_OPTIONS].flatMap((table) => Object.keys(table))),
+];
 
 /** What may change when a run goes on: none of it changes a bit of an update, `steps` aside, which a schedule may heed. */
 const FREE = new Set(["steps", "until", "evalEvery", "evalEnvs", "checkpointEvery", "snapshotEvery", ...ENV_OPTIONS]);
@@ -54,6 +59,9 @@ export const show = (value: unknown): string => (Array.isArray(value) ? value.jo
  * @throws CorralError bad-config with the nearest names
  */
 export function trainOptions(values: Readonly<Record<string, unknown>>): TrainOptions {
+  const algo = algorithmOf(values);
+  const table = ALGORITHMS[algo];
+  const names = [...Object.keys(RUN_OPTIONS), ...Object.keys(table), ...ENV_OPTIONS, ...IDENTITY];
   const run: Record<string, unknown> = {};
   const config: Record<string, unknown> = {};
   const env: Record<string, unknown> = {};
@@ -62,14 +70,22 @@ export function trainOptions(values: Readonly<Record<string, unknown>>): TrainOp
     if (name.startsWith(SET)) env[name.slice(SET.length)] = value;
     else if (ENV_OPTIONS.includes(name)) env[name] = value;
     else if (Object.hasOwn(RUN_OPTIONS, name)) run[name] = checked(name, value);
-    else if (Object.hasOwn(PPO_OPTIONS, name)) config[name] = value;
+    else if (Object.hasOwn(table, name)) config[name] = value;
     else {
-      const near = nearest(name, NAMES);
+      const near = nearest(name, names);
       const hint = near.length > 0 ? `nearest: ${near.join(", ")}` : "corral train --help lists them";
-      throw new CorralError("bad-config", `"${name}" of the config file is no setting; ${hint}.`, { name });
+      throw new CorralError("bad-config", `"${name}" is no setting of ${algo}; ${hint}.`, { name });
     }
   }
-  return { ...run, config, env };
+  return { ...run, algo, config, env };
+}
+
+/** What learns. Throws `bad-config`. */
+export function algorithmOf({ algo = "ppo" }: Readonly<Record<string, unknown>>): keyof typeof ALGORITHMS {
+  if (typeof algo === "string" && Object.hasOwn(ALGORITHMS, algo)) return algo as keyof typeof ALGORITHMS;
+  throw new CorralError("bad-config", `--algo is '${show(algo)}': pass ${Object.keys(ALGORITHMS).join(" or ")}.`, {
+    algo,
+  });
 }
 
 function checked(name: string, value: unknown): unknown {

@@ -2,11 +2,14 @@
 import { CorralError, DeviceLostError } from "../core/errors.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import type { VectorEnv } from "../env/vector-env.ts";
+import { lowered, type Algorithm, type AlgorithmSnapshot } from "../rl/algorithm.ts";
 import type { PpoConfig } from "../rl/config.ts";
 import type { Evaluation } from "../rl/evaluate.ts";
-import type { Metrics } from "../rl/metrics.ts";
+import type { AnyMetrics } from "../rl/metrics.ts";
 import type { UpdateEvidence } from "../rl/evidence.ts";
-import { lowered, Ppo, type PpoSnapshot } from "../rl/ppo.ts";
+import { Ppo } from "../rl/ppo.ts";
+import { Sac } from "../rl/sac.ts";
+import type { SacConfig } from "../rl/sac-config.ts";
 import { runDefaults } from "./defaults.ts";
 
 export interface TrainOptions {
@@ -14,7 +17,12 @@ export interface TrainOptions {
   readonly numEnvs?: number;
   readonly steps?: number;
   readonly seed?: number;
-  readonly config?: Partial<PpoConfig>;
+  readonly config?: Partial<PpoConfig> | Partial<SacConfig>;
+  /** What learns. Default: "ppo". */
+  readonly algo?: "ppo" | "sac";
+  /** The file of a replay with `storage: "file"`, and whether to go on with one that is there. */
+  readonly replayFile?: string;
+  readonly reuseReplay?: boolean;
   /** End once an evaluation's mean return is at least this. */
   readonly until?: number;
   /** Updates between two evaluations, and the worlds of one. */
@@ -42,7 +50,7 @@ export interface TrainProgress {
   /** Over the last update. */
   readonly envStepsPerSec: number;
   readonly secondsLeft: number;
-  readonly metrics: Metrics;
+  readonly metrics: AnyMetrics;
   /** The last evaluation. */
   readonly evaluation: Evaluation | undefined;
   /** Whether it is of this update. */
@@ -51,7 +59,7 @@ export interface TrainProgress {
 
 /** All that a run goes on from, between two updates. */
 export interface RunState {
-  readonly snapshot: PpoSnapshot;
+  readonly snapshot: AlgorithmSnapshot;
   readonly seconds: number;
   readonly evaluation: Evaluation | undefined;
   /** How often the learning rate was lowered. */
@@ -98,16 +106,20 @@ const EVAL_SEED = 2 ** 40;
 interface Held {
   readonly env: VectorEnv;
   readonly evalEnv: VectorEnv;
-  readonly ppo: Ppo;
+  readonly algorithm: Algorithm;
 }
 
-type Settings = Required<Omit<TrainOptions, "until" | "config" | "env">> & Pick<TrainOptions, "until">;
+/** What the learner is made with. */
+type Learning = Pick<TrainOptions, "config" | "algo" | "replayFile" | "reuseReplay">;
+
+type Settings = Required<Omit<TrainOptions, "until" | "env" | keyof Learning>> & Pick<TrainOptions, "until">;
 
 function settle(id: string, options: TrainOptions): Settings {
-  const defaults = runDefaults(id);
+  const defaults = runDefaults(id, options.algo);
   const { numEnvs = defaults.numEnvs, steps = defaults.steps, seed = 0, until } = options;
-  const { evalEvery = EVAL_EVERY, evalEnvs = Math.min(EVAL_ENVS, numEnvs) } = options;
-  const { checkpointEvery = CHECKPOINT_EVERY, snapshotEvery = SNAPSHOT_EVERY } = options;
+  const { evalEvery = defaults.evalEvery ?? EVAL_EVERY, evalEnvs = Math.min(EVAL_ENVS, numEnvs) } = options;
+  const { checkpointEvery = defaults.checkpointEvery ?? CHECKPOINT_EVERY } = options;
+  const { snapshotEvery = defaults.snapshotEvery ?? SNAPSHOT_EVERY } = options;
   if (!(steps >= 1))
     throw new CorralError("bad-option", `steps is ${String(steps)}; pass env steps, at least 1.`, { steps });
   const { onNonFiniteUpdate = "throw", mostLowered = MOST_LOWERED } = options;
@@ -117,7 +129,7 @@ function settle(id: string, options: TrainOptions): Settings {
 }
 
 /** Makes environments and learner; holds nothing where one of them fails. */
-async function make(id: string, settings: Settings, config: Partial<PpoConfig>, env: object): Promise<Held> {
+async function make(id: string, settings: Settings, learning: Learning, env: object): Promise<Held> {
   const { numEnvs, evalEnvs, seed, steps } = settings;
   const made: AsyncDisposable[] = [];
   const hold = async <T extends AsyncDisposable>(making: Promise<T>): Promise<T> => {
@@ -129,15 +141,21 @@ async function make(id: string, settings: Settings, config: Partial<PpoConfig>, 
     hold(makeVec(id, { ...env, autoreset: "next-step", numEnvs: worlds, seed } as NamedOptions));
   try {
     const held = { env: await envOf(numEnvs), evalEnv: await envOf(evalEnvs) };
-    return { ...held, ppo: await hold(Ppo.create(held.env, { ...config, seed, totalSteps: steps })) };
+    const { algo, config, replayFile, reuseReplay } = learning;
+    const replay = { ...(replayFile === undefined ? {} : { replayFile }), reuseReplay: reuseReplay ?? false };
+    const algorithm =
+      algo === "sac"
+        ? await hold(Sac.create(held.env, { ...config, ...replay, seed }))
+        : await hold(Ppo.create(held.env, { ...(config as Partial<PpoConfig>), seed, totalSteps: steps }));
+    return { ...held, algorithm };
   } catch (error) {
     for (const one of made) await one[Symbol.asyncDispose]();
     throw error;
   }
 }
 
-async function release({ ppo, evalEnv, env }: Held): Promise<void> {
-  await ppo.close();
+async function release({ algorithm, evalEnv, env }: Held): Promise<void> {
+  await algorithm.close();
   await evalEnv.close();
   await env.close();
 }
@@ -148,7 +166,7 @@ export class TrainingRun implements AsyncDisposable {
   readonly settings: Settings;
   /** Options of the environments that were given. */
   readonly envOptions: object;
-  readonly #config: Partial<PpoConfig>;
+  readonly #learning: Learning;
   #held: Held;
   #evaluation: Evaluation | undefined;
   /** Seconds and env steps before this process. */
@@ -162,24 +180,26 @@ export class TrainingRun implements AsyncDisposable {
   #lowered = 0;
   #stopping = false;
 
-  private constructor(held: Held, settings: Settings, config: Partial<PpoConfig>, envOptions: object) {
+  private constructor(held: Held, settings: Settings, learning: Learning, envOptions: object) {
     this.id = held.env.id;
     this.settings = settings;
     this.envOptions = envOptions;
-    this.#config = config;
+    this.#learning = learning;
     this.#held = held;
   }
 
-  /** @throws what makeVec and Ppo.create throw; then nothing is held */
+  /** @throws what makeVec, Ppo.create and Sac.create throw; then nothing is held */
   static async create(id: string, options: TrainOptions = {}): Promise<TrainingRun> {
     const settings = settle(id, options);
-    const config = { ...runDefaults(id).config, ...options.config };
-    const envOptions = options.env ?? {};
-    return new TrainingRun(await make(id, settings, config, envOptions), settings, config, envOptions);
+    const config = { ...runDefaults(id, options.algo).config, ...options.config };
+    const { algo = "ppo", env: envOptions = {}, replayFile, reuseReplay } = options;
+    const replay = { ...(replayFile === undefined ? {} : { replayFile }), reuseReplay: reuseReplay ?? false };
+    const learning = { algo, config, ...replay };
+    return new TrainingRun(await make(id, settings, learning, envOptions), settings, learning, envOptions);
   }
 
-  get ppo(): Ppo {
-    return this.#held.ppo;
+  get algorithm(): Algorithm {
+    return this.#held.algorithm;
   }
 
   get env(): VectorEnv {
@@ -188,8 +208,8 @@ export class TrainingRun implements AsyncDisposable {
 
   /** Bytes that the run holds on the device. */
   get bytes(): number {
-    const { env, evalEnv, ppo } = this.#held;
-    return env.plan.totalBytes + evalEnv.plan.totalBytes + ppo.plan.totalBytes;
+    const { env, evalEnv, algorithm } = this.#held;
+    return env.plan.totalBytes + evalEnv.plan.totalBytes + algorithm.plan.totalBytes;
   }
 
   /** Goes on from a state of this run or of an equal one. Throws `bad-snapshot` where it does not fit. */
@@ -201,7 +221,7 @@ export class TrainingRun implements AsyncDisposable {
   }
 
   async #restore(state: RunState): Promise<void> {
-    await this.ppo.restore(state.snapshot);
+    await this.algorithm.restore(state.snapshot);
     this.#evaluation = state.evaluation;
     this.#lowered = state.lowered;
     this.#last = state;
@@ -215,7 +235,7 @@ export class TrainingRun implements AsyncDisposable {
   /**
    * Trains to the end, telling of every update once. Where the device is lost for the first time the run goes on by
    * itself on a new one, from the last copy on the host, to the same bits.
-   * @throws CorralError stopped; non-finite-update; DeviceLostError where the device is lost again; what `Ppo.iterate` throws
+   * @throws CorralError stopped; non-finite-update; DeviceLostError where the device is lost again; what `iterate` throws
    */
   async train(listener: TrainListener = {}): Promise<TrainResult> {
     const begin = performance.now();
@@ -237,25 +257,25 @@ export class TrainingRun implements AsyncDisposable {
 
   async #updates(listener: TrainListener, seconds: () => number): Promise<TrainResult> {
     const { steps, evalEvery, until, checkpointEvery, snapshotEvery } = this.settings;
-    const { ppo } = this;
-    const isDue = (every: number) => every > 0 && ppo.iteration % every === 0;
+    const { algorithm } = this;
+    const isDue = (every: number) => every > 0 && algorithm.iteration % every === 0;
     const isSolved = () => until !== undefined && (this.#evaluation?.meanReturn ?? -Infinity) >= until;
-    const atEnd = () => ppo.envSteps >= steps || isSolved();
+    const atEnd = () => algorithm.envSteps >= steps || isSolved();
 
     // a run that goes on where it had ended has nothing left to do
-    for (let ended = ppo.iteration > 0 && atEnd(); !ended;) {
-      const [before, envSteps] = [seconds(), ppo.envSteps];
-      const metrics = await ppo.iterate();
-      const envStepsPerSec = (ppo.envSteps - envSteps) / (seconds() - before);
-      const evaluated = ppo.envSteps >= steps || isDue(evalEvery);
+    for (let ended = algorithm.iteration > 0 && atEnd(); !ended;) {
+      const [before, envSteps] = [seconds(), algorithm.envSteps];
+      const metrics = await algorithm.iterate();
+      const envStepsPerSec = (algorithm.envSteps - envSteps) / (seconds() - before);
+      const evaluated = algorithm.envSteps >= steps || isDue(evalEvery);
       if (evaluated) this.#evaluation = await this.evaluate();
-      ended = ppo.envSteps >= steps || (evaluated && isSolved());
+      ended = algorithm.envSteps >= steps || (evaluated && isSolved());
 
-      if (ppo.iteration > this.#told) {
-        this.#told = ppo.iteration;
-        const done = ppo.envSteps - this.#before.envSteps;
-        const secondsLeft = (Math.max(0, steps - ppo.envSteps) / done) * (seconds() - this.#before.seconds);
-        const where = { envSteps: ppo.envSteps, steps, iteration: ppo.iteration, seconds: seconds() };
+      if (algorithm.iteration > this.#told) {
+        this.#told = algorithm.iteration;
+        const done = algorithm.envSteps - this.#before.envSteps;
+        const secondsLeft = (Math.max(0, steps - algorithm.envSteps) / done) * (seconds() - this.#before.seconds);
+        const where = { envSteps: algorithm.envSteps, steps, iteration: algorithm.iteration, seconds: seconds() };
         listener.onProgress?.({
           ...where,
           envStepsPerSec,
@@ -266,31 +286,32 @@ export class TrainingRun implements AsyncDisposable {
         });
       }
 
-      const saves = (ended || this.#stopping || isDue(checkpointEvery)) && ppo.iteration > this.#saved;
+      const saves = (ended || this.#stopping || isDue(checkpointEvery)) && algorithm.iteration > this.#saved;
       if (saves || isDue(snapshotEvery)) {
         this.#last = await this.#copy(seconds());
         if (saves) listener.onCheckpoint?.(this.#last);
-        if (saves) this.#saved = ppo.iteration;
+        if (saves) this.#saved = algorithm.iteration;
       }
       if (this.#stopping && !ended) {
-        throw new CorralError("stopped", `the run was stopped after update ${ppo.iteration}.`, {
-          iteration: ppo.iteration,
+        throw new CorralError("stopped", `the run was stopped after update ${algorithm.iteration}.`, {
+          iteration: algorithm.iteration,
         });
       }
     }
 
     const evaluation = (this.#evaluation ??= await this.evaluate());
     const reached = until === undefined ? undefined : evaluation.meanReturn >= until;
-    return { envSteps: ppo.envSteps, seconds: seconds(), iterations: ppo.iteration, evaluation, reached };
+    return { envSteps: algorithm.envSteps, seconds: seconds(), iterations: algorithm.iteration, evaluation, reached };
   }
 
   async #copy(seconds: number): Promise<RunState> {
-    return { snapshot: await this.ppo.snapshot(), seconds, evaluation: this.#evaluation, lowered: this.#lowered };
+    return { snapshot: await this.algorithm.snapshot(), seconds, evaluation: this.#evaluation, lowered: this.#lowered };
   }
 
   /** Keeps what a stopped update leaves, then goes on from the last copy with a lower learning rate, or throws. */
   async #lower(error: CorralError, { onEvent, onNonFinite }: TrainListener): Promise<void> {
-    const bundle = onNonFinite?.(await this.ppo.evidence(), error);
+    const evidence = await this.algorithm.evidence?.();
+    const bundle = evidence && onNonFinite?.(evidence, error);
     const text = error.message.replace("[non-finite-update] ", "");
     const kept = bundle === undefined ? "" : ` corral replay ${bundle} says what became so first.`;
     const { onNonFiniteUpdate, mostLowered } = this.settings;
@@ -313,17 +334,17 @@ export class TrainingRun implements AsyncDisposable {
     await release(this.#held).catch(() => {});
     // a device that was handed in is gone
     const { device: _, ...env } = this.envOptions as { device?: unknown };
-    this.#held = await make(this.id, this.settings, this.#config, env);
+    this.#held = await make(this.id, this.settings, { ...this.#learning, reuseReplay: true }, env);
     if (this.#last) await this.#restore(this.#last);
     else this.#evaluation = undefined;
-    const { iteration } = this.ppo;
+    const { iteration } = this.algorithm;
     const message = `the device was lost after update ${this.#told} (${loss.message}); the run goes on from update ${iteration} on ${this.env.deviceName}`;
-    onEvent?.({ event: "device-lost", iteration: this.#told, envSteps: this.ppo.envSteps, message });
+    onEvent?.({ event: "device-lost", iteration: this.#told, envSteps: this.algorithm.envSteps, message });
   }
 
   /** One episode of each evaluation world, with the most likely actions. */
   evaluate(): Promise<Evaluation> {
-    return this.ppo.evaluate(this.#held.evalEnv, { seed: EVAL_SEED + this.settings.seed });
+    return this.algorithm.evaluate(this.#held.evalEnv, { seed: EVAL_SEED + this.settings.seed });
   }
 
   close(): Promise<void> {

@@ -36,7 +36,7 @@ test("a run that diverges ends with a bundle, which is executed again to the sam
 async function spoilt(name: string, options: TrainOptions, updates: readonly number[]): Promise<string> {
   const folder = join(root, name);
   await using run = await TrainingRun.create("InvertedPendulum-v5", options);
-  const { ppo } = run;
+  const { algorithm: ppo } = run;
   const iterate = ppo.iterate.bind(ppo);
   const left = [...updates];
   ppo.iterate = async () => {

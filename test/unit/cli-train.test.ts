@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PPO_OPTIONS } from "../../src/rl/config.ts";
+import { SAC_OPTIONS } from "../../src/rl/sac-config.ts";
 import { corralInside as corral } from "../support/cli-inside.ts";
 
 let folder: string;
@@ -65,6 +66,30 @@ describe("corral train", () => {
     expect(numbers(second)).toEqual(numbers(first));
   });
 
+  test("trains with SAC, keeps its replay in the folder, and goes on from there to the same bits", async () => {
+    const sac = ["--algo", "sac", "--envs", "4", "--collect-steps", "8", "--gradient-steps", "2", "--batch-size", "16"];
+    const small = [...sac, "--hidden", "8", "--learning-starts", "64", "--buffer-size", "400", "--eval-every", "50"];
+    const train = (out: string, ...more: string[]) =>
+      corral(["train", "InvertedPendulum-v5", ...small, "--storage", "file", "--out", out, ...more]);
+    const [whole, part] = [join(folder, "sac"), join(folder, "sac-part")];
+    const ended = await train(whole, "--steps", "320");
+    expect(ended.code, ended.stderr).toBe(0);
+    for (const text of ["320 env steps of SAC", "temperature", "mean of 4 episodes"])
+      expect(ended.stdout).toContain(text);
+    const config = JSON.parse(readFileSync(join(whole, "config.json"), "utf8")) as Record<string, unknown>;
+    expect(config).toMatchObject({ env: "InvertedPendulum-v5", algo: "sac", storage: "file", maxGradNorm: "Infinity" });
+
+    expect((await train(part, "--steps", "192")).code).toBe(0);
+    const resumed = await corral(["train", "--resume", part, "--steps", "320"]);
+    expect(resumed.code, resumed.stderr).toBe(0);
+    const numbers = (run: string) =>
+      lines(run)
+        .filter((line) => "valueLoss" in line)
+        .map(({ envSteps, valueLoss, entropy, temperature }) => ({ envSteps, valueLoss, entropy, temperature }));
+    expect(numbers(part)).toEqual(numbers(whole));
+    expect(numbers(whole)).toHaveLength(10);
+  });
+
   test("fails where --until was not reached", async () => {
     const out = join(folder, "until");
     const { code, stdout } = await corral(["train", "CartPole", ...SMALL, "--until", "501", "--out", out]);
@@ -74,7 +99,8 @@ describe("corral train", () => {
 
   test("every hyperparameter is a flag that the help explains", async () => {
     const { stdout } = await corral(["train", "--help"]);
-    for (const { doc } of Object.values(PPO_OPTIONS)) expect(stdout).toContain(doc);
+    for (const { doc } of [PPO_OPTIONS, SAC_OPTIONS].flatMap((table) => Object.values(table)))
+      expect(stdout).toContain(doc);
     expect(stdout).toContain("--gae-lambda");
   });
 
@@ -84,7 +110,11 @@ describe("corral train", () => {
     const cases: [string[], number, string][] = [
       [[], 2, "ENV is missing"],
       [["CartPol"], 2, "nearest: CartPole"],
-      [["CartPole", "--algo", "dqn"], 2, "pass ppo"],
+      [["CartPole", "--algo", "dqn"], 2, "pass ppo or sac"],
+      [["CartPole", "--algo", "sac"], 2, "Train it with PPO"],
+      [["Hopper-v5", "--algo", "sac", "--epochs", "3"], 2, '"epochs" is no setting of sac'],
+      [["Hopper-v5", "--tau", "0.1"], 2, '"tau" is no setting of ppo'],
+      [["InvertedPendulum-v5", "--algo", "sac", "--storage", "tape"], 2, "storage is"],
       [["CartPole", "--hidden", "a"], 2, "pass numbers such as 64,64"],
       [["CartPole", "--hidden", "0"], 2, "hidden is [0]"],
       [["CartPole", "--gamma", "1.5"], 2, "gamma is 1.5"],
