@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { formatBytes } from "../core/units.ts";
 import { pack, unpack } from "./pack.ts";
@@ -150,6 +150,9 @@ export function readSealed(path: string): Sealed {
 
   const found = new Map<string, Uint8Array>();
   for (const [name, entry] of Object.entries(files as Record<string, FileEntry>)) {
+    // bundles come from others, and what is in one may be written elsewhere
+    if (isAbsolute(name) || name.split(/[/\\]/).includes(".."))
+      throw corrupt(path, `${name} lies outside of it`, { file: name });
     const content = read(path, name);
     if (content.length !== entry.bytes)
       throw corrupt(path, `${name} has ${content.length} bytes, ${entry.bytes} were written`, { file: name });

@@ -170,6 +170,17 @@ test("a bundle of a newer format says what to install; what is none says so", as
   expect(code).toBe(2);
 });
 
+test("a bundle that names files outside of itself is refused, though its checksums are right", () => {
+  for (const name of ["../evil", "mjcf/../../evil", "/tmp/evil", "mjcf\\..\\..\\evil"]) {
+    const path = copyOf(`outside-${name.replace(/\W/g, "_")}`);
+    const file = join(path, "manifest.json");
+    const text = readFileSync(file, "utf8").replace(/"tables\.json"/, JSON.stringify(name));
+    writeFileSync(file, text);
+    writeFileSync(join(path, "manifest.sha256"), createHash("sha256").update(text).digest("hex"));
+    expect(() => readBundle(path)).toThrow(/^\[bundle-corrupt\] .* lies outside of it/);
+  }
+});
+
 test("a writer that is killed leaves whole folders, and one that the next writer takes away", async () => {
   const directory = mkdtempSync(join(root, "killed-"));
   const script = new URL("../support/write-forever.ts", import.meta.url).pathname;
