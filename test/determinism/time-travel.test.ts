@@ -1,7 +1,5 @@
-/** Other moments of a run: forks, worlds alone, steps gone back to; and what the recorder changes: nothing. */
-import { createHash } from "node:crypto";
+/** Other moments of a run: forks, worlds alone, steps gone back to. */
 import { expect, describe, test } from "vitest";
-import fc from "fast-check";
 import { makeVec, type VectorEnv, type VecOptions } from "../../src/env/index.ts";
 import "../../envs/index.ts";
 import { codeOf } from "../support/lives.ts";
@@ -104,44 +102,4 @@ test("a fork has the recorder of what it came from, unless another is asked for"
   expect(arenas(like)).not.toContain("record_places");
   await using without = await some.extract(7, { recorder: false });
   expect(arenas(without)).not.toContain("record_state");
-});
-
-test("bits do not depend on the recorder, the batch, the shards, what is read, or calls that look", async () => {
-  const STEPS = 30;
-  const watched = [5, 40, 63];
-  const schedule = fc.record({
-    recorder: fc.constantFrom(true, false, { everySteps: 3, keep: 2 }, { worlds: [0, 2], everySteps: 5 }),
-    shards: fc.integer({ min: 1, max: 2 }),
-    more: fc.uniqueArray(fc.integer({ min: 100, max: 999 }), { minLength: 6, maxLength: 20 }),
-    unread: fc.array(fc.boolean(), { minLength: STEPS, maxLength: STEPS }),
-    travel: fc.array(fc.constantFrom("nothing", "snapshot", "seek", "health"), { minLength: STEPS, maxLength: STEPS }),
-  });
-  const hashOf = async (env: VectorEnv) => {
-    const worlds = watched.map((id) => env.worldIds.indexOf(id));
-    const state = await env.getState(["qpos", "qvel", "qacc_warmstart", "time", "episode", "episode_return"], worlds);
-    return Object.values(state)
-      .reduce((hash, values) => hash.update(values), createHash("sha256"))
-      .digest("hex");
-  };
-  await using plain = await make({ numEnvs: 3, worldIds: watched, recorder: false });
-  await plain.reset();
-  await run(plain, 0, STEPS);
-  const wanted = await hashOf(plain);
-
-  await fc.assert(
-    fc.asyncProperty(schedule, async ({ recorder, shards, more, unread, travel }) => {
-      const worldIds = [...more.slice(3), ...watched, ...more.slice(0, 3)];
-      await using env = await make({ numEnvs: worldIds.length, worldIds, recorder, shards });
-      await env.reset();
-      for (let t = 0; t < STEPS; t++) {
-        if (unread[t]) await env.step(actionsAt(env, t), { readback: false });
-        else await env.step(actionsAt(env, t));
-        if (travel[t] === "snapshot") await env.restore(await env.snapshot());
-        if (travel[t] === "health") env.health();
-        if (travel[t] === "seek") await env.seek(env.steps).catch(codeOf);
-      }
-      expect(await hashOf(env)).toBe(wanted);
-    }),
-    { numRuns: process.env.CORRAL_FULL === "1" ? 100 : 10 },
-  );
 });

@@ -171,7 +171,7 @@ test("a bundle of a newer format says what to install; what is none says so", as
 });
 
 test("a bundle that names files outside of itself is refused, though its checksums are right", () => {
-  for (const name of ["../evil", "mjcf/../../evil", "/tmp/evil", "mjcf\\..\\..\\evil"]) {
+  for (const name of ["../evil", "mjcf/../../evil", "/evil", "mjcf\\..\\..\\evil"]) {
     const path = copyOf(`outside-${name.replace(/\W/g, "_")}`);
     const file = join(path, "manifest.json");
     const text = readFileSync(file, "utf8").replace(/"tables\.json"/, JSON.stringify(name));
