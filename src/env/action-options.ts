@@ -4,6 +4,7 @@ import type { Model } from "../model/model.ts";
 import type { Actuation } from "./action-line.ts";
 import type { Settings } from "./options.ts";
 import { Box, type Space } from "./spaces.ts";
+import { badTerm, placeOf, within } from "./term-value.ts";
 import type { Task } from "./task.ts";
 
 /** What is done to actions before they act, in this order. All but `delay` and `hold` are of Box spaces. */
@@ -19,6 +20,9 @@ export interface ActionOptions {
   /** Added at last, such as the joint angles that a position actuator starts from. */
   readonly offset?: number | readonly number[];
 }
+
+const isSpace = (x: unknown): boolean =>
+  ["box", "discrete", "multi-discrete"].includes((x as Partial<Space> | null)?.kind as string);
 
 interface Range {
   readonly low: readonly number[];
@@ -58,7 +62,9 @@ export function actingSpace<O extends object>(
     throw bad("hold", hold, "a whole number of control steps, 1 to 1000");
 
   const controls = controlRange(model);
-  const given = task.actionSpace?.(model, options);
+  const place = placeOf(task, "actionSpace");
+  const given = task.actionSpace && within(place, () => task.actionSpace!(model, options));
+  if (given && !isSpace(given)) throw badTerm(place, "it returns no Box, Discrete or MultiDiscrete");
   if (given && given.kind !== "box") {
     const [name, value] = Object.entries({ clip, scale, offset }).find(([, v]) => v !== undefined) ?? [];
     if (name !== undefined) throw bad(name, value, "of Box actions only; these are whole numbers");

@@ -11,6 +11,7 @@ import { writePlaces } from "../record/recorder.ts";
 import { readTuning } from "../sim/tuning.ts";
 import { placeBatch, planContext } from "../sim/device.ts";
 import { defineEnv } from "./batch-spec.ts";
+import { checkTask } from "./check-task.ts";
 import { settingsOf, worldIdsOf, type Settings, type VecOptions } from "./options.ts";
 import { writeFirstStates } from "./first-states.ts";
 import { taskOf } from "./registry.ts";
@@ -27,6 +28,7 @@ export type NamedOptions = VecOptions & { readonly [option: string]: unknown };
 async function define<O extends object>(env: string | Task<O>, given: object = {}) {
   const isTask = typeof env === "object" && env !== null;
   const task = isTask ? env : (taskOf(env) as unknown as Task<O>);
+  checkTask(task as unknown as Task<never>);
   const settings = settingsOf(task, await timed("load", () => loadModel(task.model)), given);
   if (settings.vec.seed !== undefined) seedKey(settings.vec.seed);
   return { settings, definition: defineEnv(task, settings) };

@@ -269,7 +269,7 @@ function checkVec<O extends object>(
     ...(shards === undefined ? {} : { shards: count("shards", shards, 1024) }),
     ...group("params", given.params, {}),
     ...group("action", given.action, { ...task.action }),
-    ...group("observation", checkObservation(given.observation), { ...task.observation }),
+    ...group("observation", checkObservation(given.observation), { ...(checkObservation(task.observation) as object) }),
     ...group("reward", checkReward(given.reward), {}),
     ...((device === undefined ? {} : { device }) as Pick<PlacementOptions, "device">),
     ...((adapter === undefined ? {} : { adapter }) as Pick<PlacementOptions, "adapter">),

@@ -9,7 +9,7 @@ import { isScaled } from "../sim/muscle.ts";
 import type { Wanted } from "../sim/set_const.ts";
 import { alternatives } from "./expression/error.ts";
 import { elementsOf, fieldOf, idsOf, type Kind } from "./expression/fields.ts";
-import { placeOf } from "./term-value.ts";
+import { isPlainObject, placeOf } from "./term-value.ts";
 import type { Distribution, RandomField, Randomisation, Task } from "./task.ts";
 
 /** What a field may be: its least value, and whether it may be the least itself. */
@@ -95,6 +95,7 @@ export function randomPlan<O extends object>(task: Task<O>, model: Model): Rando
 }
 
 function drawnOf(place: string, name: string, item: Randomisation, model: Model): Drawn {
+  if (!isPlainObject(item)) throw bad(place, "it is no object; give it a field, and one of set, scale and add");
   const { field, of, element, set, scale, add, shared = false, ...unknown } = item;
   const [other] = Object.keys(unknown);
   if (other !== undefined)

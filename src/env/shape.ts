@@ -12,7 +12,7 @@ import { Draws } from "./draws.ts";
 import { randomPlan, type RandomPlan } from "./randomise.ts";
 import type { Space } from "./spaces.ts";
 import type { Disturbance, MemoryOptions, Named, Scene, Task, Update } from "./task.ts";
-import { badTerm, placeOf } from "./term-value.ts";
+import { badTerm, describeReturn, isPlainObject, placeOf, within } from "./term-value.ts";
 import type { TracedTask } from "./traced-task.ts";
 
 export interface Part {
@@ -178,19 +178,20 @@ export const ownNumbers = ({ random }: TaskShape): Omit<ModelChange, "value">[] 
   ...random.derived.map(({ field, index }) => ({ field, index, derived: true })),
 ];
 
+const DISTURBED: readonly string[] = ["qvel", ...APPLIED];
+
 /** The forces that events apply; their sizes are checked. */
 function forcesOf<O extends object>({ task }: TracedTask<O>, model: Model, scene: Scene<O>): AppliedForce[] {
   const used = new Set<AppliedForce>();
   for (const [name, event] of Object.entries(task.events ?? {})) {
     const place = placeOf(task, "events", name);
-    const given = early(place, model, scene, event);
+    const given = within(place, () => early(place, model, scene, event));
+    if (!isPlainObject(given))
+      throw badTerm(place, `it returns ${describeReturn(given)}; return { ${DISTURBED.join(", ")} }, or some of them`);
     for (const [field, values] of Object.entries(given) as [keyof Disturbance, readonly Scalar[]][]) {
-      const size = field === "qvel" || APPLIED.includes(field) ? fieldSize(model, field) : 0;
-      if (values.length !== size)
-        throw badTerm(
-          place,
-          `it gives ${values.length} numbers of ${field}; give ${size} (of qvel, qfrc_applied, xfrc_applied)`,
-        );
+      if (!DISTURBED.includes(field)) throw badTerm(place, `it gives ${field}; it may give ${DISTURBED.join(", ")}`);
+      const size = fieldSize(model, field);
+      if (values.length !== size) throw badTerm(place, `it gives ${values.length} numbers of ${field}; give ${size}`);
       if (field !== "qvel") used.add(field);
     }
   }

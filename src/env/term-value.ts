@@ -23,12 +23,25 @@ export const badTerm = (place: string, text: string, code = "bad-term"): CorralE
   new CorralError(code, `${place}: ${text}.`, { term: place });
 
 /** The terms of a group in a scene. */
-export function termsIn<O extends object>(terms: Terms<O> | undefined, scene: Scene<O>): Named<Term<O>> {
-  return typeof terms === "function" ? terms(scene) : (terms ?? {});
+export function termsIn<O extends object>(terms: Terms<O> | undefined, scene: Scene<O>, place: string): Named<Term<O>> {
+  if (typeof terms !== "function") return terms ?? {};
+  const named = within(place, () => terms(scene));
+  if (isPlainObject(named)) return named;
+  throw badTerm(place, `it returns ${describeReturn(named)}; return terms by name`);
 }
 
+/** Whether something is an object of named things, not a list, a promise or a number of the trace. */
+export const isPlainObject = (x: unknown): x is Readonly<Record<string, unknown>> =>
+  typeof x === "object" && x !== null && [Object.prototype, null].includes(Object.getPrototypeOf(x) as object | null);
+
+/** What a function returned that it should not, in words. */
+export const describeReturn = (x: unknown): string => {
+  if (x instanceof Promise) return "a promise: it may not be async";
+  return Array.isArray(x) ? "a list" : x === null || typeof x !== "object" ? String(x) : `a ${x.constructor.name}`;
+};
+
 const hasOptions = <O extends object>(term: Term<O>): term is Options & { readonly value: TermSource<O> } =>
-  typeof term === "object" && !(term instanceof Node) && !Array.isArray(term);
+  typeof term === "object" && term !== null && !(term instanceof Node) && !Array.isArray(term);
 
 /** A term apart: where its value comes from, and what is done to it. */
 export function splitTerm<O extends object>(
@@ -79,26 +92,35 @@ export function checkRange(range: unknown, name: string): void {
     });
 }
 
-/** The value of a term's source. */
-export function sourceValue<O extends object>(source: TermSource<O>, scene: Scene<O>, place: string): Value {
+/** Runs what belongs to a part of a task: what it throws says in which. */
+export function within<T>(place: string, run: () => T): T {
   try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof CorralError))
+      throw new CorralError("term-threw", `${place}: it throws ${String(error)}.`, { term: place }, { cause: error });
+    if (!String(error.details.term).startsWith(place)) throw placed(place, error);
+    throw error;
+  }
+}
+
+function placed(place: string, error: CorralError): CorralError {
+  const [inner, message] = [error.details.term, error.message.replace(/^\[[^\]]*\] /, "")];
+  // the task is named once
+  const text = message.replace(/^task [^,]*, /, "in ");
+  const details = { ...error.details, term: place };
+  return new CorralError(error.code, `${place}${inner === undefined ? ":" : ","} ${text}`, details, { cause: error });
+}
+
+/** The value of a term's source. */
+export const sourceValue = <O extends object>(source: TermSource<O>, scene: Scene<O>, place: string): Value =>
+  within(place, () => {
     const value = typeof source === "function" ? source(scene) : source;
     if (typeof value === "string") return evaluate({ text: value, name: place }, scene);
     if (Array.isArray(value)) return { kind: "float", items: value.map((x) => numberOf(x, place)), single: false };
     if (isTruth(value as Scalar)) return { kind: "bool", items: [value as Bool], single: true };
     return { kind: "float", items: [numberOf(value, place)], single: true };
-  } catch (error) {
-    // what a function throws says in which term
-    if (!(error instanceof CorralError) || String(error.details.term).startsWith(place)) throw error;
-    const [inner, message] = [error.details.term, error.message.replace(/^\[[^\]]*\] /, "")];
-    // the task is named once
-    const text = message.replace(/^task [^,]*, /, "in ");
-    throw new CorralError(error.code, `${place}${inner === undefined ? ":" : ","} ${text}`, {
-      ...error.details,
-      term: place,
-    });
-  }
-}
+  });
 
 /** What the task's `values` are worth in a scene, by name. */
 export function sharedValues<O extends object>(task: Task<O>): SharedValues<O> {
@@ -131,6 +153,7 @@ function numberOf(x: unknown, place: string): Scalar {
   if (x instanceof Node && x.type !== "bool") return toF32(x);
   if (typeof x === "number" && Number.isFinite(x)) return x;
   if (isTruth(x as Scalar)) return select(x as Bool, 1, 0, "f32");
+  if (x === undefined) throw badTerm(place, "it gives undefined. Fields are read as d.qpos.at(0), d.xpos.vec3(body)");
   throw badTerm(
     place,
     `it gives ${x === null ? "null" : typeof x === "number" ? String(x) : typeof x}, which is no finite number`,

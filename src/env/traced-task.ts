@@ -1,10 +1,13 @@
 // a task as its kernels read it: every term a function over traced scalars
 import type { Model } from "../model/model.ts";
+import { Node } from "../trace/graph.ts";
 import { add, div, isFinite32, mul, select, sqrt, sub, type Bool, type Scalar } from "../trace/scalar.ts";
 import { clipped } from "./finite.ts";
 import type { Named, ObservationOptions, Scene, SharedValues, Start, Task, Term, TermOptions, Terms } from "./task.ts";
 import {
   badTerm,
+  describeReturn,
+  isPlainObject,
   placeOf,
   sharedValues,
   sourceValue,
@@ -13,6 +16,7 @@ import {
   termNumber,
   termNumbers,
   termsIn,
+  within,
 } from "./term-value.ts";
 
 /** The functions of a task, with expressions and options of terms resolved. */
@@ -46,9 +50,13 @@ export function tracedTask<O extends object>(
 ): TracedTask<O> {
   const numbers =
     (group: string, terms: Terms<O> | undefined, takes: readonly (keyof TermOptions)[]) => (scene: Scene<O>) =>
-      each(terms, scene, (term, name) => termNumber(term, scene, { name: placeOf(task, group, name), takes }));
+      each(terms, scene, placeOf(task, group), (term, name) =>
+        termNumber(term, scene, { name: placeOf(task, group, name), takes }),
+      );
   const conditions = (group: string, terms: Terms<O> | undefined) => (scene: Scene<O>) =>
-    each(terms, scene, (term, name) => termCondition(term, scene, { name: placeOf(task, group, name), takes: [] }));
+    each(terms, scene, placeOf(task, group), (term, name) =>
+      termCondition(term, scene, { name: placeOf(task, group, name), takes: [] }),
+    );
   return {
     id: task.id,
     task,
@@ -59,16 +67,20 @@ export function tracedTask<O extends object>(
       if (value.kind === "float") return value.items;
       throw badTerm(placeOf(task, "control"), "it gives truth values; controls are numbers", "term-shape");
     },
-    carry: (scene) => task.carry?.(scene) ?? {},
+    carry: (scene) => within(placeOf(task, "carry"), () => task.carry?.(scene) ?? {}),
     observe: (scene) =>
-      each(task.observe, scene, (_, name) => new ObservationTerm(task, name, observation).values(scene)),
+      each(task.observe, scene, placeOf(task, "observe"), (_, name) =>
+        new ObservationTerm(task, name, observation).values(scene),
+      ),
     reward: numbers("reward", task.reward, REWARD),
     terminated: conditions("terminated", task.terminated),
     truncated: conditions("truncated", task.truncated),
     info: numbers("info", task.info, INFO),
     resetInfo: numbers("resetInfo", task.resetInfo, INFO),
     reset: (scene) => {
-      const start = task.reset?.(scene) ?? {};
+      const place = placeOf(task, "reset");
+      const start = task.reset ? within(place, () => task.reset!(scene)) : {};
+      checkStart(start, model, place);
       return {
         ...start,
         qpos: start.qpos ?? Array.from(model.qpos0),
@@ -78,12 +90,36 @@ export function tracedTask<O extends object>(
   };
 }
 
+/** @throws CorralError bad-term for other fields than those of a start, other sizes, and what is no finite number */
+function checkStart(start: unknown, { nq, nv, na }: Model, place: string): void {
+  const sizes: Readonly<Record<string, number>> = { qpos: nq, qvel: nv, act: na };
+  if (!isPlainObject(start))
+    throw badTerm(
+      place,
+      `it returns ${describeReturn(start)}; return { qpos, qvel, act }, or what of them is not zero`,
+    );
+  for (const [name, given] of Object.entries(start)) {
+    if (given === undefined) continue;
+    const size = sizes[name];
+    if (size === undefined) throw badTerm(place, `it returns ${name}; a start has ${Object.keys(sizes).join(", ")}`);
+    const values: readonly unknown[] =
+      Array.isArray(given) || ArrayBuffer.isView(given) ? Array.from(given as never) : [];
+    if (values.length !== size) throw badTerm(place, `it returns ${values.length} values of ${name}; return ${size}`);
+    const bad = values.findIndex((x) => !(x instanceof Node) && !Number.isFinite(x));
+    if (bad >= 0)
+      throw badTerm(place, `it returns ${String(values[bad])} for ${name}[${bad}]; a start is finite numbers`);
+  }
+}
+
 function each<O extends object, T>(
   terms: Terms<O> | undefined,
   scene: Scene<O>,
+  place: string,
   make: (term: Term<O>, name: string) => T,
 ): Named<T> {
-  return Object.fromEntries(Object.entries(termsIn(terms, scene)).map(([name, term]) => [name, make(term, name)]));
+  return Object.fromEntries(
+    Object.entries(termsIn(terms, scene, place)).map(([name, term]) => [name, make(term, name)]),
+  );
 }
 
 /** One term of an observation. What needs the steps before is kept in the world's memory. */
@@ -102,7 +138,7 @@ class ObservationTerm<O extends object> {
 
   // found again in each trace: a memory may use nothing of another trace
   private term(scene: Scene<O>): Term<O> {
-    return termsIn(this.task.observe, scene)[this.name];
+    return termsIn(this.task.observe, scene, placeOf(this.task, "observe"))[this.name];
   }
 
   private plain(scene: Scene<O>): readonly Scalar[] {

@@ -1,6 +1,6 @@
 // how many contacts and constraint rows worlds have under random actions, and the capacity that covers it
 import { makeVec, type Task, type VecOptions } from "../env/index.ts";
-import { termsIn } from "../env/term-value.ts";
+import { placeOf, termsIn } from "../env/term-value.ts";
 import { constraintBound } from "../model/pairs.ts";
 import { defineTarget } from "./describe.ts";
 
@@ -51,7 +51,11 @@ function counting(task: Task<object>): Task<object> {
   return {
     ...task,
     outputs: (options) => [...new Set([...(task.outputs?.(options) ?? []), "ncon", "nefc"] as const)],
-    info: (scene) => ({ ...termsIn(task.info, scene), [NCON]: scene.d.ncon.at(0), [NEFC]: scene.d.nefc.at(0) }),
+    info: (scene) => ({
+      ...termsIn(task.info, scene, placeOf(task, "info")),
+      [NCON]: scene.d.ncon.at(0),
+      [NEFC]: scene.d.nefc.at(0),
+    }),
   };
 }
 

@@ -74,7 +74,7 @@ export async function checkEnv(task: Task<object>, options: CheckOptions = {}): 
     differ ? "" : "all episodes start the same: is no start drawn?",
   );
   const distinct = new Set(first.starts.map(String)).size > 1 || worlds === 1;
-  say("worlds start differently", distinct || "note", distinct ? "" : "worlds of one seed observe the same start");
+  say("worlds start differently", distinct || "note", distinct ? "" : "worlds of one seed start and observe the same");
 
   const ends = [...first.ends].map(([name, n]) => `${name} ${n}`).join(", ");
   say("episodes end", first.ends.size > 0 || "note", ends || `none in ${steps} steps; pass more --steps`);
@@ -101,7 +101,13 @@ async function runOf(
   const run: Run = { observations: [], rewards: [], ended: [], starts: [], problems: new Set(), ends: new Map() };
   const start = await env.reset({ seed });
   const size = env.singleObservationSpace.size;
-  const hash = (w: number) => [...start.observations.subarray(w * size, (w + 1) * size)].join(" ");
+  // of the state too: observations may be normalised by themselves, or leave it out
+  const names = ["qpos", "qvel"].filter((name) => env.plan.fields.some((f) => f.arena === "state" && f.name === name));
+  const state = Object.values(await env.getState(names));
+  const rowOf = (x: Float64Array, w: number) =>
+    x.subarray((w * x.length) / env.numEnvs, ((w + 1) * x.length) / env.numEnvs);
+  const hash = (w: number) =>
+    [...start.observations.subarray(w * size, (w + 1) * size), ...state.flatMap((x) => [...rowOf(x, w)])].join(" ");
   run.starts.push(...Array.from({ length: env.numEnvs }, (_, w) => fingerprint(hash(w))));
   run.observations.push([...start.observations]);
   const width = env.singleActionSpace.size;

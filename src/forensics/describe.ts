@@ -1,5 +1,6 @@
 // an environment in a few words and numbers
 import { defineEnv } from "../env/batch-spec.ts";
+import { checkTask } from "../env/check-task.ts";
 import { settingsOf } from "../env/options.ts";
 import { taskOf } from "../env/registry.ts";
 import { Box } from "../env/spaces.ts";
@@ -34,6 +35,7 @@ export async function defineTarget(
   task: Task<object>,
   options: { readonly numEnvs: number; readonly [option: string]: unknown },
 ) {
+  checkTask(task as unknown as Task<never>);
   const settings = settingsOf(task, await loadModel(task.model), options);
   return { task, settings, definition: defineEnv(task, settings) };
 }

@@ -23,6 +23,16 @@ export class Node {
     this.block = block;
     this.source = source;
   }
+
+  /** JavaScript's own operators know no number here: without this, a comparison would be false throughout. */
+  [Symbol.toPrimitive](hint: string): string {
+    if (hint === "string") return `${this.op} (${this.type})`;
+    throw new CorralError(
+      "trace-operator",
+      "a number of the world is not known while its kernel is made. Instead of JavaScript's operators, Math and ?: write " +
+        "add(a, b), mul(a, b), gt(a, b), sin(a), select(condition, a, b), or an expression in quotes.",
+    );
+  }
 }
 
 export type Operand = Node | number | boolean;

@@ -46,7 +46,7 @@ test("tables that cannot be are refused", async () => {
     "[bad-action-table] row 1 of an action table is no 2 finite numbers. Give one row of controls for each action.",
   );
   await expect(makeVec(rover(actionTable([[1, 2, 3]])), { numEnvs: 1, device: "cpu" })).rejects.toThrow(
-    "[bad-action-table] rows of the action table have 3 numbers; the model has 2 controls. Give one for each.",
+    "[bad-action-table] task Rover, actionSpace: rows of the action table have 3 numbers; the model has 2 controls. Give one for each.",
   );
   await using env = await makeVec(task, { numEnvs: 1, device: "cpu" });
   await env.reset();

@@ -320,7 +320,7 @@ describe("what is refused", () => {
     [
       "what a function returns",
       { reward: { a: () => undefined as never } },
-      "[bad-term] task Rover, reward.a: it gives undefined, which is no finite number.",
+      "[bad-term] task Rover, reward.a: it gives undefined. Fields are read as d.qpos.at(0), d.xpos.vec3(body).",
     ],
     [
       "a control of what physics makes",

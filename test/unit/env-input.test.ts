@@ -278,6 +278,6 @@ test("tasks are checked when their kernels are traced", async () => {
     "[bad-task] task Countdown: it makes 1 controls; the model has 0 actuators.",
   );
   expect(await make({ reset: () => ({ qpos: [], qvel: [0] }) })).toBe(
-    "[bad-task] task Countdown: reset returns 0 values of qpos; return 1.",
+    "[bad-term] task Countdown, reset: it returns 0 values of qpos; return 1.",
   );
 });

@@ -488,7 +488,7 @@ describe("the library", () => {
     ],
     [
       { events: { wind: () => ({ qvel: [1] }) } },
-      "[bad-term] task Rover, events.wind: it gives 1 numbers of qvel; give 8 (of qvel, qfrc_applied, xfrc_applied).",
+      "[bad-term] task Rover, events.wind: it gives 1 numbers of qvel; give 8.",
     ],
     [
       { events: { wind: (s) => ({ qvel: s.d.qacc.all() }) } },

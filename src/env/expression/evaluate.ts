@@ -131,6 +131,13 @@ class Evaluator {
     if (callee.kind === "member" && callee.of.kind === "name" && callee.of.name === "before") {
       return this.before(part, { ...part, callee: { kind: "name", name: callee.name, offset: callee.offset } });
     }
+    if (
+      callee.kind === "member" &&
+      callee.of.kind === "name" &&
+      callee.of.name === "Math" &&
+      FUNCTIONS.has(callee.name)
+    )
+      return this.fail(callee, "term-shape", `write ${callee.name} without Math.`);
     if (callee.kind !== "name") return this.fail(callee, "term-shape", "this is no function.");
     const { name } = callee;
     if (fieldOf(name)) return this.rows(callee, args);

@@ -36,6 +36,9 @@ const PRECEDENCE: Readonly<Record<string, number>> = {
 };
 const COMPARISONS = new Set(["==", "!=", "<", "<=", ">", ">="]);
 
+/** Operators of other languages. */
+const WORDS: Readonly<Record<string, string>> = { and: "&&", or: "||", not: "!", is: "==" };
+
 /** Parentheses, signs and calls within one another. */
 const MAX_DEPTH = 100;
 
@@ -85,7 +88,11 @@ class Parser {
   all(): Syntax {
     if (this.ended) this.fail("the expression is empty.");
     const whole = this.choice();
-    if (!this.ended) this.fail(`${this.found()} after the end of the expression; is an operator missing?`);
+    if (!this.ended) {
+      const operator = WORDS[this.next.text];
+      const hint = operator ? `write ${operator}.` : "is an operator missing?";
+      this.fail(`${this.found()} after the end of the expression; ${hint}`);
+    }
     return whole;
   }
 
@@ -181,7 +188,12 @@ class Parser {
       return inner;
     }
     this.at--;
-    return this.fail(`there is "${text}" where a value is expected.`);
+    const power = text === "*" && this.tokens[this.at - 1]?.text === "*";
+    return this.fail(
+      power
+        ? "there is no operator **; write pow(a, b), or square(a)."
+        : `there is "${text}" where a value is expected.`,
+    );
   }
 }
 

@@ -54,6 +54,7 @@ export function tokensOf(source: SourceText): Token[] {
 function unexpected(character: string): string {
   if (character === '"' || character === "'") return "a name in quotes does not end on its line.";
   if (character === "&" || character === "|") return `"${character}" is no operator; write ${character}${character}.`;
+  if (character === "^") return '"^" is no operator; write pow(a, b), or square(a).';
   if (character === "=") return "an expression assigns nothing; write == to compare.";
   return `"${character}" has no meaning in an expression.`;
 }

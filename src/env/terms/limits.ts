@@ -20,15 +20,17 @@ import { mjtJoint } from "../../model/enums.ts";
 import { idOf } from "../../model/model.ts";
 import type { Scene } from "../task.ts";
 import { inClosed } from "./basics.ts";
-import { dofsOf, numbers, type Source } from "./source.ts";
+import { dofsOf, isNumber, needs, numbers, type Source } from "./source.ts";
 
 const any = (conditions: readonly Bool[]): Bool => conditions.reduce<Bool>(or, false);
 
 /** Whether any number of a value is outside of [low, high], of which either may be infinite. */
 export const outside =
   (value: Source, low: number, high: number) =>
-  (s: Scene): Bool =>
-    any(numbers(value, s, "outside").map((x) => not(inClosed(x, [low, high]))));
+  (s: Scene): Bool => {
+    needs(low <= high, "the range of outside", [low, high], "low and high, low <= high; either may be infinite");
+    return any(numbers(value, s, "outside").map((x) => not(inClosed(x, [low, high]))));
+  };
 
 /** Slides and hinges with limits: position and range. */
 function limitedJoints({ model, d }: Scene, joints: readonly string[] | undefined) {
@@ -75,15 +77,19 @@ export const jointLimitCost =
 /** Whether a joint moves faster than `limit` (m/s, rad/s): all joints, or those named. */
 export const velocityLimit =
   (limit: number, joints?: readonly string[]) =>
-  (s: Scene): Bool =>
-    any(dofsOf(s, joints).map((i) => gt(abs(s.d.qvel.at(i)), limit)));
+  (s: Scene): Bool => {
+    needs(isNumber(limit) && limit >= 0, "limit of velocityLimit", limit, "a number of at least 0 (m/s, rad/s)");
+    return any(dofsOf(s, joints).map((i) => gt(abs(s.d.qvel.at(i)), limit)));
+  };
 
 /** Whether the episode has lasted so long (s). */
 export const timeOut =
   (seconds: number) =>
-  (s: Scene): Bool =>
+  (s: Scene): Bool => {
+    needs(isNumber(seconds) && seconds > 0, "timeOut", seconds, "a number of seconds, above 0");
     // half a step less: the sum of steps is not exact
-    ge(mul(add(toF32(s.length), 0.5), s.dt), seconds);
+    return ge(mul(add(toF32(s.length), 0.5), s.dt), seconds);
+  };
 
 /** Whether the state is not finite. Worlds whose numbers are not finite end by themselves; this is for those that ignore it. */
 export const notFinite =

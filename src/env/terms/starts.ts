@@ -3,7 +3,7 @@ import { add, le, mul, select, sub, type Scalar } from "../../trace/scalar.ts";
 import { idOf } from "../../model/model.ts";
 import type { Disturbance, Scene, Start, StartScene } from "../task.ts";
 import { normalNoise, uniformNoise } from "./basics.ts";
-import { dofsOf } from "./source.ts";
+import { dofsOf, isNumber, needs, needsOptions, needsSpan } from "./source.ts";
 
 export interface StartOptions {
   /** Positions are moved by up to this. Default 0. */
@@ -18,8 +18,12 @@ export interface StartOptions {
 
 /** A start near qpos0 or a keyframe. */
 export const startAround =
-  ({ qpos = 0, qvel = 0, normal = false, key }: StartOptions = {}) =>
+  (options: StartOptions = {}) =>
   (s: StartScene): Start => {
+    const { qpos = 0, qvel = 0, normal = false, key } = options;
+    needsOptions("startAround", options, ["qpos", "qvel", "normal", "key"]);
+    for (const [name, scale] of Object.entries({ qpos, qvel }))
+      needs(isNumber(scale) && scale >= 0, `${name} of startAround`, scale, "a number of at least 0");
     const { model } = s;
     const id = key === undefined ? -1 : idOf(model, "key", key);
     const row = (values: Float64Array, width: number) => values.slice(id * width, (id + 1) * width);
@@ -43,9 +47,19 @@ export interface PushOptions {
 
 /** Pushes a joint, such as the free joint of a torso, at random times: its velocities jump. */
 export const push =
-  (joint: string, { every: [least, most], velocity }: PushOptions) =>
+  (joint: string, options: PushOptions) =>
   (s: Scene): Disturbance => {
+    const { every, velocity } = options;
     const dofs = dofsOf(s, [joint]);
+    needsOptions("push", options, ["every", "velocity"]);
+    needsSpan("every of push", every);
+    needs(
+      isNumber(velocity) || (Array.isArray(velocity) && velocity.length === dofs.length && velocity.every(isNumber)),
+      "velocity of push",
+      velocity,
+      `a number, or one for each of the ${dofs.length} dofs of ${joint}`,
+    );
+    const [least, most] = every;
     // half a step early: a sum of steps is not exact
     const isDue = (t: Scene, time: Scalar) => le(time, mul(t.dt, 0.5));
     const pause = (t: Scene): Scalar => add(least, mul(t.random.uniforms(1)[0], most - least));
@@ -56,7 +70,7 @@ export const push =
     const draws = s.random.uniforms(dofs.length);
     const qvel = Array<Scalar>(s.model.nv).fill(0);
     dofs.forEach((dof, i) => {
-      const most = typeof velocity === "number" ? velocity : (velocity[i] ?? 0);
+      const most = typeof velocity === "number" ? velocity : velocity[i];
       qvel[dof] = select(isDue(s, left), mul(sub(mul(2, draws[i]), 1), most), 0, "f32");
     });
     return { qvel };
