@@ -262,7 +262,6 @@ export class EnvWorld<O extends object> {
   placeStart(seed: readonly [Int, Int] = this.seed): void {
     const { w, spec } = this;
     const { model } = spec;
-    const { task } = spec.task;
     this.seed = seed;
     this.number.set(uadd(this.number.get(), 1));
     this.length.set(0);
