@@ -2,6 +2,7 @@
 
 import { parseArgs } from "node:util";
 import { CorralError } from "../core/errors.ts";
+import { nearest } from "../core/names.ts";
 
 /** Exit codes of the command line. */
 export const EXIT = { done: 0, failed: 1, usage: 2, refused: 3 } as const;
@@ -47,7 +48,9 @@ export function parse<const O extends Options>(args: string[], options: O, posit
     parsed = parseArgs({ args, options: all, allowPositionals: true, strict: true });
   } catch (error) {
     if (String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS")) {
-      throw new UsageError(`${firstSentence((error as Error).message)} See --help.`);
+      throw new UsageError(
+        `${firstSentence((error as Error).message)}${nearestFlags((error as Error).message, options)} See --help.`,
+      );
     }
     throw error;
   }
@@ -58,6 +61,13 @@ export function parse<const O extends Options>(args: string[], options: O, posit
     );
   }
   return parsed;
+}
+
+/** Flags that an unknown one may have meant. */
+function nearestFlags(message: string, options: Options): string {
+  const [, name] = /^Unknown option '--([^' =]+)/.exec(message) ?? [];
+  const near = name === undefined ? [] : nearest(name, Object.keys(options));
+  return near.length === 0 ? "" : ` (nearest: ${near.map((flag) => `--${flag}`).join(", ")})`;
 }
 
 // what follows is advice about `--`, of no use here

@@ -9,9 +9,13 @@ const TAGS: Readonly<Record<string, string>> = {
   valueLoss: "train/value_loss",
   kl: "train/approx_kl",
   clipFraction: "train/clip_fraction",
+  temperature: "train/ent_coef",
   badSteps: "rollout/bad_steps",
   episodes: "rollout/episodes",
 };
+
+/** Those that are called otherwise for SAC. */
+const OF_SAC: Readonly<Record<string, string>> = { policyLoss: "train/actor_loss", valueLoss: "train/critic_loss" };
 
 const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
@@ -22,6 +26,7 @@ export function scalarsOf({ metrics, envStepsPerSec, evaluation, evaluated }: Tr
     if (typeof value !== "number") continue;
     // Stable-Baselines3 has the loss, which is minus the entropy
     if (name === "entropy") scalars["train/entropy_loss"] = -value;
+    else if (metrics.temperature !== undefined && name in OF_SAC) scalars[OF_SAC[name]] = value;
     else scalars[TAGS[name] ?? `train/${snake(name)}`] = value;
   }
   if (evaluated && evaluation) {

@@ -8,6 +8,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import "../../envs/index.ts";
 import { lastCheckpoint, listCheckpoints } from "../../src/runs/checkpoints.ts";
 import { LOG_FILE } from "../../src/runs/folder.ts";
+import type { TrainOptions } from "../../src/runs/train.ts";
 import { corralInside } from "../support/cli-inside.ts";
 import { ROOT } from "../support/imports.ts";
 import { bitsOf, cutAfter, CutOff, logOf, TINY, trainInto, UPDATES, wordsOf } from "../support/runs.ts";
@@ -15,35 +16,53 @@ import { bitsOf, cutAfter, CutOff, logOf, TINY, trainInto, UPDATES, wordsOf } fr
 const root = mkdtempSync(join(tmpdir(), "corral-resume-"));
 afterAll(() => rmSync(root, { recursive: true }));
 
-describe.each(["InvertedPendulum-v5", "CartPole"])("%s", (id) => {
+const ADAPTIVE = {
+  ...TINY,
+  env: { reset_noise_scale: 0.02 },
+  config: { ...TINY.config, schedule: "adaptive", targetKl: 0.01 },
+};
+/** 60 updates of 4 env steps each, the first 16 of them with uniform actions. */
+const SAC: TrainOptions = {
+  algo: "sac",
+  numEnvs: 4,
+  steps: 240,
+  seed: 3,
+  evalEnvs: 2,
+  evalEvery: 40,
+  checkpointEvery: 25,
+  config: { batchSize: 16, bufferSize: 160, learningStarts: 64, hidden: [8] },
+};
+
+describe.each<[string, string, TrainOptions, number, number]>([
+  ["ppo, adaptive", "InvertedPendulum-v5", ADAPTIVE, 5, UPDATES],
+  ["ppo", "CartPole", TINY, 5, UPDATES],
+  ["sac", "InvertedPendulum-v5", SAC, 25, 60],
+])("%s", (name, id, options, from, updates) => {
   test("a run that was cut off goes on to the same bits", async () => {
-    const [whole, cut] = [join(root, `whole-${id}`), join(root, `cut-${id}`)];
-    const env = { reset_noise_scale: 0.02 };
-    const options =
-      id === "CartPole" ? TINY : { ...TINY, env, config: { ...TINY.config, schedule: "adaptive", targetKl: 0.01 } };
+    const [whole, cut] = [join(root, `whole-${name}`), join(root, `cut-${name}`)];
     await trainInto(whole, id, options);
-    await expect(trainInto(cut, id, options, cutAfter(8))).rejects.toThrow(CutOff);
-    expect(logOf(cut)).toHaveLength(8);
+    await expect(trainInto(cut, id, options, cutAfter(from + 3))).rejects.toThrow(CutOff);
+    expect(logOf(cut)).toHaveLength(from + 3);
 
     const { code, stdout, stderr } = await corralInside(["train", "--resume", cut]);
     expect(code, stderr).toBe(0);
-    expect(stdout).toContain("goes on after update 5, 320 env steps");
+    expect(stdout).toContain(`goes on after update ${from}, `);
     expect(bitsOf(cut)).toEqual(bitsOf(whole));
     expect(
       bitsOf(cut)
         .filter((line) => !line.end)
         .map(({ iteration }) => iteration),
-    ).toEqual(Array.from({ length: UPDATES }, (_, i) => i + 1));
-    expect(logOf(cut)[5]).toMatchObject({ event: "resumed", iteration: 5 });
+    ).toEqual(Array.from({ length: updates }, (_, i) => i + 1));
+    expect(logOf(cut)[from]).toMatchObject({ event: "resumed", iteration: from });
     expect(wordsOf(cut)).toEqual(wordsOf(whole));
     expect([...lastCheckpoint(cut).checkpoint.policy.keys()]).toContain("policy.0.weight");
 
     // there is nothing left to do, and more where more is asked for
     expect((await corralInside(["train", "--resume", cut, "--json"])).code).toBe(0);
     expect(bitsOf(cut)).toEqual(bitsOf(whole));
-    const more = await corralInside(["train", "--resume", cut, "--steps", String(64 * (UPDATES + 1))]);
+    const more = await corralInside(["train", "--resume", cut, "--steps", String(options.steps! + 1)]);
     expect(more.code, more.stderr).toBe(0);
-    expect(logOf(cut).at(-1)).toMatchObject({ end: true, iterations: UPDATES + 1 });
+    expect(logOf(cut).at(-1)).toMatchObject({ end: true, iterations: updates + 1 });
   });
 });
 

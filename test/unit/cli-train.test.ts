@@ -115,6 +115,8 @@ describe("corral train", () => {
       [["Hopper-v5", "--algo", "sac", "--epochs", "3"], 2, '"epochs" is no setting of sac'],
       [["Hopper-v5", "--tau", "0.1"], 2, '"tau" is no setting of ppo'],
       [["InvertedPendulum-v5", "--algo", "sac", "--storage", "tape"], 2, "storage is"],
+      [["CartPole", "--learning-rat", "0.1"], 2, "nearest: --learning-rate"],
+      [["CartPole", "--on-non-finite-update", "ignore"], 2, "pass throw or lower"],
       [["CartPole", "--hidden", "a"], 2, "pass numbers such as 64,64"],
       [["CartPole", "--hidden", "0"], 2, "hidden is [0]"],
       [["CartPole", "--gamma", "1.5"], 2, "gamma is 1.5"],
