@@ -30,7 +30,7 @@ const SAC: TrainOptions = {
   evalEnvs: 2,
   evalEvery: 40,
   checkpointEvery: 25,
-  config: { batchSize: 16, bufferSize: 160, learningStarts: 64, hidden: [8] },
+  config: { collectSteps: 1, gradientSteps: 1, batchSize: 16, bufferSize: 160, learningStarts: 64, hidden: [8] },
 };
 
 describe.each<[string, string, TrainOptions, number, number]>([
