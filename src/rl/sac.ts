@@ -20,7 +20,9 @@ import { assertBounded, envShape } from "./learner.ts";
 import { sacMetricsOf, type SacMetrics } from "./metrics.ts";
 import { openReplay } from "./open-replay.ts";
 import type { CollectedSteps, Replay } from "./replay.ts";
-import { namedLayers, type NamedArray } from "./networks.ts";
+import type { NamedArray } from "./networks.ts";
+import type { Policy } from "./policy.ts";
+import { namedSac, sacPolicyOf } from "./sac-policy.ts";
 import { planSacLearner, sacShape, type SacShape } from "./sac-arenas.ts";
 import { badOption } from "./options.ts";
 import { sacConfig, type SacConfig } from "./sac-config.ts";
@@ -278,10 +280,15 @@ export class Sac implements Algorithm<SacMetrics> {
     });
   }
 
-  /** Policy, critics and targets of a snapshot by name; see `namedLayers`. */
+  /** Policy, critics and targets of a snapshot by name; see `namedSac`. */
   named({ learner }: SacSnapshot): Record<string, NamedArray> {
-    const { policy, critics, targets } = this.#shape.nets;
-    return namedLayers([policy, ...critics, ...targets].flat(), new Float32Array(learner.params.buffer));
+    return namedSac(this.#shape, new Float32Array(learner.params.buffer));
+  }
+
+  /** The policy as plain numbers, to leave with: its most likely actions. See `exportPolicy`. */
+  async policy(): Promise<Policy> {
+    const named = namedSac(this.#shape, new Float32Array(await this.parameters()));
+    return sacPolicyOf(named, this.env.id, this.env.singleActionSpace, this.config);
   }
 
   /** The parameters as they are now: policy, critics, targets. */

@@ -5,6 +5,8 @@ import { actionFeatures } from "../rl/action-features.ts";
 import { ppoConfig } from "../rl/config.ts";
 import type { NamedArray } from "../rl/networks.ts";
 import { policyOf, withoutEmbedding, type Policy } from "../rl/policy.ts";
+import { sacConfig } from "../rl/sac-config.ts";
+import { sacPolicyOf } from "../rl/sac-policy.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { lastCheckpoint } from "./checkpoints.ts";
 import { withInfinities } from "./folder.ts";
@@ -18,21 +20,19 @@ export const policyOfRun = (run: string): Promise<Policy> => policyOfCheckpoint(
 
 async function policyOfCheckpoint({ about, policy: tensors, path }: Checkpoint): Promise<Policy> {
   const { env: id, algo = "ppo" } = about.config;
-  if (algo !== "ppo") {
-    throw new CorralError(
-      "unsupported-export",
-      `${path} is of ${String(algo)}; policies of ppo are exported. Train one with --algo ppo.`,
-      { algo },
-    );
+  if (algo !== "ppo" && algo !== "sac") {
+    const text = `${path} is of ${String(algo)}; policies of ppo and sac are exported.`;
+    throw new CorralError("unsupported-export", text, { algo });
   }
   const { config: given, env: options } = trainOptions(withInfinities(about.config));
-  const config = ppoConfig(given);
   // what its actions are: a world on the CPU knows
   const { adapter: _, budget: __, ...others } = (options ?? {}) as Record<string, unknown>;
   await using env = await makeVec(String(id), { ...others, numEnvs: 1, device: "cpu" } as NamedOptions);
   const space = env.singleActionSpace;
-  const features = space.kind === "discrete" && space.controls ? actionFeatures(space.controls).values : undefined;
   const named = Object.fromEntries(tensors) as Record<string, NamedArray>;
+  if (algo === "sac") return sacPolicyOf(named, env.id, space, sacConfig(given));
+  const config = ppoConfig(given);
+  const features = space.kind === "discrete" && space.controls ? actionFeatures(space.controls).values : undefined;
   return policyOf(withoutEmbedding(named, features), {
     id: env.id,
     algo,

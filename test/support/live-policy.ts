@@ -1,7 +1,7 @@
 /** What a learner's own kernels do: the observations of an evaluation, and the actions that they were answered with. */
 import type { GpuView, VectorEnv } from "../../src/env/index.ts";
 import { createBuffer, Readback } from "../../src/gpu/index.ts";
-import type { Ppo } from "../../src/rl/index.ts";
+import type { Algorithm } from "../../src/rl/index.ts";
 
 export interface SeenAction {
   readonly observation: Float32Array;
@@ -9,7 +9,11 @@ export interface SeenAction {
 }
 
 /** Plays an evaluation in other worlds and looks at its first steps. */
-export async function seenActions(ppo: Ppo, env: VectorEnv, steps: number): Promise<SeenAction[]> {
+export async function seenActions(
+  ppo: Pick<Algorithm, "evaluate">,
+  env: VectorEnv,
+  steps: number,
+): Promise<SeenAction[]> {
   const { device, actions: view } = env.gpu!;
   const { size: width } = env.singleObservationSpace;
   const words = view.stride / 4;

@@ -12,7 +12,7 @@ import { actionTable, defineTask, Discrete, evenly, makeVec, MultiDiscrete, type
 import { exportPolicy } from "../../src/export/index.ts";
 import { type GpuDevice, openDevice } from "../../src/gpu/index.ts";
 import { decodeSafetensors } from "../../src/io/safetensors.ts";
-import { Ppo, type PpoOptions } from "../../src/rl/index.ts";
+import { Ppo, Sac, type PpoOptions, type SacOptions } from "../../src/rl/index.ts";
 import type { Policy } from "../../src/rl/policy.ts";
 import { seenActions, type SeenAction } from "../support/live-policy.ts";
 import { exportBounds } from "../support/tolerances.ts";
@@ -33,7 +33,7 @@ const several = defineTask({
 
 const table = defineTask({ ...invertedPendulum, id: "Table", ...actionTable(evenly(-3, 3, 27).map((x) => [x])) });
 
-const CASES: { name: string; of: string | Task; options: PpoOptions }[] = [
+const CASES: { name: string; of: string | Task; options: PpoOptions | SacOptions; algo?: "sac" }[] = [
   { name: "Gaussian", of: "InvertedPendulum-v5", options: { hidden: [24, 12] } },
   { name: "squashed", of: "InvertedPendulum-v5", options: { hidden: [16], squash: true, activation: "relu" } },
   { name: "linear", of: "InvertedPendulum-v5", options: { hidden: [], normalizeObservations: false } },
@@ -41,6 +41,7 @@ const CASES: { name: string; of: string | Task; options: PpoOptions }[] = [
   { name: "a choice that starts at 3", of: discrete as Task, options: { hidden: [8] } },
   { name: "a choice in blocks", of: table as Task, options: { hidden: [8], actionBlock: 8 } },
   { name: "embedded actions", of: table as Task, options: { hidden: [8], actionEmbedding: 4, actionBlock: 8 } },
+  { name: "SAC", of: "Swimmer-v5", options: { hidden: [16, 8], bufferSize: 160, gradientSteps: 0 }, algo: "sac" },
   { name: "several choices", of: several as Task, options: { hidden: [8] } },
 ];
 
@@ -57,10 +58,18 @@ afterAll(() => {
   gpu.close();
 });
 
-async function trained<T>(of: string | Task, options: PpoOptions, use: (ppo: Ppo, seen: SeenAction[]) => Promise<T>) {
+async function trained<T>(
+  of: string | Task,
+  options: PpoOptions | SacOptions,
+  use: (learner: Ppo | Sac, seen: SeenAction[]) => Promise<T>,
+  algo?: "sac",
+) {
   await using env = await makeVec(of as Task, { numEnvs: 16, device: gpu });
   await using others = await makeVec(of as Task, { numEnvs: 6, device: gpu, maxEpisodeSteps: 12 } as never);
-  await using ppo = await Ppo.create(env, { rolloutSteps: 8, minibatches: 2, epochs: 2, ...options });
+  await using ppo =
+    algo === "sac"
+      ? await Sac.create(env, options)
+      : await Ppo.create(env, { rolloutSteps: 8, minibatches: 2, epochs: 2, ...(options as PpoOptions) });
   for (let i = 0; i < 2; i++) await ppo.iterate();
   // first policies do little: larger weights, so that actions differ
   const saved = await ppo.snapshot();
@@ -103,9 +112,9 @@ function expectAction(policy: Policy, { observation, action }: SeenAction, found
   });
 }
 
-describe.each(CASES)("$name", ({ name, of, options }) => {
+describe.each(CASES)("$name", ({ name, of, options, algo }) => {
   test("ONNX, safetensors and the browser's folder act as the learner does", async () => {
-    await trained(of, options, async (ppo, seen) => {
+    const leave = async (ppo: Ppo | Sac, seen: SeenAction[]) => {
       const policy = await ppo.policy();
       const { head } = policy;
       const actions = head.kind === "gaussian" ? head.actions : head.alternatives.length;
@@ -129,7 +138,7 @@ describe.each(CASES)("$name", ({ name, of, options }) => {
       outputs.forEach((x, i) =>
         expect(Math.abs(x - raw[i])).toBeLessThan(exportBounds.action.value * Math.max(1, Math.abs(x))),
       );
-      if (head.kind === "gaussian") expect(told.log_std.data).toEqual(head.logStd);
+      if (head.kind === "gaussian" && head.logStd) expect(told.log_std.data).toEqual(head.logStd);
       await session.release();
 
       await exportPolicy(policy, { format: "wgsl", to: at("web") });
@@ -151,10 +160,11 @@ describe.each(CASES)("$name", ({ name, of, options }) => {
       const { tensors, metadata } = decodeSafetensors(file, "policy.safetensors");
       expect(file).toEqual(readFileSync(at("web/policy.safetensors")));
       expect(tensors.get("policy.0.weight")!.shape).toEqual([policy.layers[0].outputs, policy.observations]);
-      expect([...tensors.keys()].filter((key) => key.startsWith("value."))).toEqual([]);
+      expect([...tensors.keys()].filter((key) => /^(value|q1|target1)\./.test(key))).toEqual([]);
       const plain = plainActions(tensors, metadata, seen);
       plain.forEach((row, i) => expectAction(policy, seen[i], row));
-    });
+    };
+    await trained(of, options, leave, algo);
   });
 });
 

@@ -50,3 +50,20 @@ test("docs/export-a-policy.md", () => {
     rmSync(folder, { recursive: true });
   }
 });
+
+test("docs/off-policy-and-collectors.md", () => {
+  const guide = readFileSync(join(ROOT, "docs/off-policy-and-collectors.md"), "utf8");
+  const programs = [...guide.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, program]) => program);
+  expect(programs).toHaveLength(2);
+  const outputs = programs.map((program, i) => {
+    const file = join(ROOT, `sac-guide-${i}-${process.pid}.mts`);
+    writeFileSync(file, program.replace('from "corral"', 'from "./src/index.ts"').replace("20_000", "1_280"));
+    try {
+      return run(file).trim().split("\n");
+    } finally {
+      rmSync(file);
+    }
+  });
+  expect(outputs[0].map((line) => line.split(" ")[0])).toEqual(["640", "1280", "replay:"]);
+  expect(outputs[1]).toEqual([""]);
+});
