@@ -11,7 +11,7 @@ import { loopTable, measureLoop, type Loop } from "../forensics/bench/loop.ts";
 import { benchPage } from "../forensics/bench/page.ts";
 import { busyNote, overview, peersOf, type Bench, type RateRange } from "../forensics/bench/report.ts";
 import { machineFacts, machineName } from "../forensics/machine.ts";
-import { EXIT, integerOption, parse, print, printJson, progress, UsageError } from "./io.ts";
+import { EXIT, UsageError, assertWritable, integerOption, parse, print, printJson, progress } from "./io.ts";
 import { rate, table } from "./table.ts";
 import { deviceOf, MODEL_OPTIONS, overridesOf, secondsOption, taskOfTarget } from "./target.ts";
 
@@ -131,6 +131,7 @@ export async function run(args: string[]): Promise<number> {
     batch,
     onProgress: progress,
   };
+  assertWritable("html", values.html);
   const results: Bench[] = [];
   for (const target of positionals.length > 0 ? positionals : list()) {
     const found = await bench(await taskOfTarget(target), options);

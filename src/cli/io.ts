@@ -1,5 +1,6 @@
 /** What every command does with its arguments and its output: results on stdout, progress on stderr. */
 
+import { closeSync, openSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
@@ -40,6 +41,16 @@ export interface Parsed<O extends Options> {
   readonly positionals: readonly string[];
 }
 
+/** Fails before a long run where its results could not be written to a file. Leaves the file, empty where it is new. */
+export function assertWritable(option: string, path: string | undefined): void {
+  if (path === undefined) return;
+  try {
+    closeSync(openSync(path, "a"));
+  } catch (error) {
+    throw new UsageError(`--${option} is '${path}', which cannot be written: ${(error as Error).message}.`);
+  }
+}
+
 /** `parseArgs` of node:util, strict, whose complaints become `UsageError`. `--json` is always an option. */
 export function parse<const O extends Options>(args: string[], options: O, positionals = 0): Parsed<O> {
   let parsed: Parsed<O>;
@@ -48,9 +59,11 @@ export function parse<const O extends Options>(args: string[], options: O, posit
     parsed = parseArgs({ args, options: all, allowPositionals: true, strict: true });
   } catch (error) {
     if (String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS")) {
-      throw new UsageError(
-        `${firstSentence((error as Error).message)}${nearestFlags((error as Error).message, options)} See --help.`,
-      );
+      const text = (error as Error).message;
+      const ambiguous = /^Option '(--[\w-]+)' argument is ambiguous/.exec(text)?.[1];
+      if (ambiguous)
+        throw new UsageError(`${ambiguous} is followed by no value. One that begins with '-': ${ambiguous}=VALUE.`);
+      throw new UsageError(`${firstSentence(text)}${nearestFlags(text, options)} See --help.`);
     }
     throw error;
   }

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { type StressEvent, stressHere, type StressOptions } from "../forensics/stress.ts";
 import { type StressReport, stressPage, stressReport, stressVerdict } from "../forensics/stress_report.ts";
-import { EXIT, integerOption, parse, print, printJson, progress, UsageError } from "./io.ts";
+import { EXIT, UsageError, assertWritable, integerOption, parse, print, printJson, progress } from "./io.ts";
 import { rate, table } from "./table.ts";
 import { batchOptionsOf, onlyArgument, secondsOption, taskOfTarget } from "./target.ts";
 
@@ -80,6 +80,7 @@ export async function run(args: string[]): Promise<number> {
     return EXIT.done;
   }
 
+  assertWritable("html", values.html);
   const { report, code } = await inChild(args);
   if (report === undefined) return code ?? EXIT.failed;
   if (values.html !== undefined) {

@@ -148,6 +148,8 @@ test.each([
   [["stress", "CartPol"], "nearest: CartPole"],
   [["stress", "CartPole", "--factor", "1"], "--factor is '1'"],
   [["stress", "CartPole", "--until", "never"], "--until is 'never'"],
+  [["stress", "CartPole", "--html", "test/none/page.html"], "--html is 'test/none/page.html', which cannot be written"],
+  [["stress", "CartPole", "--budget", "-1GiB"], "--budget=VALUE"],
   [["stress", "CartPole", "--budget", "2 gigs"], '[bad-bytes] budget is "2 gigs"'],
   [["stress", "CartPole", "--adapter", "embedded", "--until", "OOM"], "Pass --memory"],
 ])("%j is bad usage", async (args, text) => {
