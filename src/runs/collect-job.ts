@@ -1,5 +1,6 @@
 // the work of a collecting thread: its worlds on the CPU, stepped by the policy whose parameters it shares
 import type { MessagePort } from "node:worker_threads";
+import { CorralError } from "../core/errors.ts";
 import { seedKey } from "../core/rng.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import { HostActor, type ActorSpec } from "../rl/host-actor.ts";
@@ -44,6 +45,13 @@ export async function collectFor(port: MessagePort, setup: CollectSetup): Promis
   const worldIds = Array.from({ length: worlds }, (_, i) => first + i);
   const options = { device: "cpu", ...setup.env, numEnvs: worlds, seed: setup.seed, worldIds, autoreset: "next-step" };
   const env = await makeVec(id, options as NamedOptions);
+  const [found, actions] = [env.singleObservationSpace.size, env.singleActionSpace.size];
+  if (found !== nobs || actions !== nact || env.singleActionSpace.kind !== "box") {
+    throw new CorralError(
+      "bad-policy",
+      `${id} has ${found} observations and ${actions} ${env.singleActionSpace.kind} actions; the policy takes ${nobs} and puts out ${nact} numbers.`,
+    );
+  }
   const actor = new HostActor(spec, new Float32Array(setup.params), seedKey(setup.seed));
   const buffers = setup.buffers.map((buffer) => collectedRows(buffer, shape));
   const sent = new Float32Array(worlds * nact);

@@ -1,7 +1,8 @@
 /** SAC on the device learns from threads of the CPU, one update behind: the same bits for any count of threads. */
 import { expect, test } from "vitest";
 import "../../envs/index.ts";
-import { makeVec } from "../../src/env/index.ts";
+import { invertedPendulum } from "../../envs/inverted_pendulum/task.ts";
+import { Box, defineTask, makeVec, type Task } from "../../src/env/index.ts";
 import { act } from "../../src/rl/act.ts";
 import { Flag } from "../../src/rl/clock.ts";
 import { HostActor } from "../../src/rl/host-actor.ts";
@@ -52,7 +53,9 @@ test("SAC and a collector", async () => {
 });
 
 test("the policy of the CPU draws what the kernel draws", async () => {
-  await using env = await makeVec("HalfCheetah-v5", { numEnvs: 5, seed: 2 });
+  const space = () => new Box({ low: -2, high: [1, 2, 3, 4, 5, 6], shape: [6] });
+  const task = defineTask({ ...invertedPendulum, id: "SixActions", actionSpace: space, control: () => [0] });
+  await using env = await makeVec(task as Task, { numEnvs: 5, seed: 2 });
   const config = sacConfig({ hidden: [16, 8], bufferSize: 40 });
   await using learner = await SacLearner.create(env.gpu!.device, sacShape(envShape(env), config));
   learner.initialize(env, 2, 1);
@@ -74,10 +77,11 @@ test("the policy of the CPU draws what the kernel draws", async () => {
     act(learner, bound, { t: 0, draw: 7, flags: Flag.keep | (random ? Flag.random : 0) });
     const found = await learner.read("replay_actions", new Float32Array(5 * 8 * 8));
     for (let world = 0; world < 5; world++) {
-      actor.act(observations.subarray(world * 17, (world + 1) * 17), world, 7, random, squashed, sent);
+      actor.act(observations.subarray(world * 4, (world + 1) * 4), world, 7, random, squashed, sent);
       for (let i = 0; i < 6; i++) {
         const bound = learnerBounds.squash.value;
         expect(Math.abs(found[world * 8 * 8 + i] - squashed[i])).toBeLessThan(bound);
+        expect(sent[i]).toBeCloseTo(low[i] + ((high[i] - low[i]) * (1 + squashed[i])) / 2, 5);
       }
     }
   }

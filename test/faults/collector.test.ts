@@ -11,7 +11,7 @@ import { Collector, type CollectedBatch, type CollectorOptions } from "../../src
 const ID = "InvertedPendulum-v5";
 const NO_DRIVER = { threads: 0, files: 0, drivers: 0 };
 /** Threads of one collector. From sources each takes two seconds to start. */
-const COUNT = process.env.CORRAL_FULL ? 64 : 3;
+const COUNT = process.env.CORRAL_FULL ? 64 : 2;
 const PATIENCE = 60_000 + 5000 * COUNT;
 
 const layers = layOutNetwork("policy", [4, 2], "relu", 1, 0);
@@ -130,12 +130,15 @@ describe("what fails is told, and holds nothing", () => {
 
   test("a thread that cannot start, and one that ends in the middle", async () => {
     const { live } = hostBudget();
-    expect(await codeOf({ modules: ["data:text/javascript,throw new Error('broken')"] })).toBe("collector-failed");
+    const broken = "data:text/javascript,throw new Error('broken')";
+    expect(await codeOf({ threads: 1, modules: [broken] })).toBe("collector-failed");
+    expect(await codeOf({ threads: 1, observations: 5 })).toBe("collector-failed");
     const ends =
       "import { parentPort } from 'node:worker_threads';" +
       "parentPort.on('message', ({ stamp }) => stamp === 2 && process.exit(3));";
     const collector = await Collector.create(ID, {
       ...BASE,
+      threads: 1,
       modules: [`data:text/javascript,${encodeURIComponent(ends)}`],
     });
     await collector.collect(saying(1));
@@ -147,7 +150,7 @@ describe("what fails is told, and holds nothing", () => {
 
   test("closing in the middle of a batch, and what comes after", async () => {
     const { live } = hostBudget();
-    const collector = await Collector.create(ID, { ...BASE, steps: 2000 });
+    const collector = await Collector.create(ID, { ...BASE, threads: 1, steps: 2000 });
     expect(hostBudget().live - live).toBe(collector.bytes);
     await expect(collector.take()).rejects.toMatchObject({ code: "nothing-started" });
     expect(() => collector.start(new Float32Array(3))).toThrowError("[bad-policy]");
