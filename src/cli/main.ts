@@ -19,6 +19,7 @@ const COMMANDS = [
   "doctor",
   "demo",
   "train",
+  "play",
   "export",
   "list",
   "plan",
@@ -125,6 +126,7 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof AdapterUnavailableError || REFUSED.has(error.code)) return EXIT.refused;
   if (error instanceof GpuCreationError) return error.code === "gpu-internal" ? EXIT.failed : EXIT.refused;
   if (error instanceof DeviceLostError || error instanceof ShaderError) return EXIT.failed;
-  if (error.code === "non-finite-update" || error.code === "stopped") return EXIT.failed;
+  if (error.code === "non-finite-update" || error.code === "stopped" || error.code === "record-not-written")
+    return EXIT.failed;
   return EXIT.usage;
 }

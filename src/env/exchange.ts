@@ -116,6 +116,25 @@ export class Exchange {
     }
   }
 
+  /** Reads the actions that lie on the device, as `takeActions` takes them. */
+  async readActions(): Promise<Float32Array | Int32Array> {
+    const { shards } = this.plan;
+    const isFloat = this.spec.action.kind === "box";
+    await this.batch.readInto(
+      shards.map(({ index }) => ({ arena: "action", shard: index, into: this.actionRecords[index].f32 })),
+    );
+    const size = this.actionSpace.size / this.plan.numEnvs;
+    const stride = this.actionRecords[0].f32.length / shards[0].paddedWorlds;
+    const actions = isFloat ? new Float32Array(this.actionSpace.size) : new Int32Array(this.actionSpace.size);
+    for (const { index, firstWorld, worlds } of shards) {
+      const from = isFloat ? this.actionRecords[index].f32 : this.actionRecords[index].u32;
+      for (let local = 0; local < worlds; local++) {
+        for (let i = 0; i < size; i++) actions[(firstWorld + local) * size + i] = from[local * stride + i];
+      }
+    }
+    return actions;
+  }
+
   /** Asks for new episodes. */
   async sendRequests({ mask, keyOf }: ResetRequest): Promise<void> {
     for (const { index, firstWorld, worlds } of this.plan.shards) {

@@ -252,6 +252,12 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
     return this.gate.exclusive("read", () => this.collect());
   }
 
+  /** Reads the actions of the last step, or those that were put into `gpu.actions` since: [numEnvs, ...action]. */
+  async readActions(): Promise<Float32Array | Int32Array> {
+    this.gate.assertOpen("read actions");
+    return this.gate.exclusive("readActions", () => this.exchange.readActions());
+  }
+
   private needsReset(): CorralError {
     return new CorralError("needs-reset", `${this.id} was not reset yet. Call reset() before step().`);
   }

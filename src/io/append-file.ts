@@ -7,8 +7,8 @@ export class AppendFile {
   #size: number;
 
   /** Opens a file, or makes it, and cuts it to a size. Throws what the file system throws, as all that follows. */
-  constructor(path: string, size = 0) {
-    this.#file = openSync(path, "a");
+  constructor(path: string, size = 0, flags: "a" | "ax" = "a") {
+    this.#file = openSync(path, flags);
     this.#size = size;
     ftruncateSync(this.#file, size);
   }

@@ -126,8 +126,8 @@ export class DeviceCore implements AsyncDisposable {
   }
 
   /** Throws `bad-snapshot` where the sizes of a copy are others. */
-  check(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): void {
-    for (const arena of this.#kept) {
+  check(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>, arenas = this.#kept): void {
+    for (const arena of arenas) {
       const [want, found] = [this.buffer(arena).size / 4, copies[arena]?.length];
       if (found === want) continue;
       throw new CorralError(
@@ -139,9 +139,9 @@ export class DeviceCore implements AsyncDisposable {
   }
 
   /** Puts such a copy back. Throws `bad-snapshot` where its sizes are others; then nothing has changed. */
-  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): void {
-    this.check(copies);
-    for (const arena of this.#kept) this.write(arena, copies[arena]);
+  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>, arenas = this.#kept): void {
+    this.check(copies, arenas);
+    for (const arena of arenas) this.write(arena, copies[arena]);
   }
 
   /** Resolves once all work so far is done. Throws where the device refused any. */

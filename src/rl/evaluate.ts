@@ -1,12 +1,25 @@
 // episodes that are played to see how good a policy is
 import { CorralError } from "../core/errors.ts";
-import type { VectorEnv } from "../env/vector-env.ts";
+import type { StepResult, VectorEnv } from "../env/vector-env.ts";
 
 export interface EvaluateOptions {
   /** Draw actions as in training. */
   readonly sample?: boolean;
   /** Of the start states. */
   readonly seed?: number | bigint;
+  /** Is given every control step, before the next one. */
+  readonly onStep?: (step: PlayedStep) => void;
+}
+
+/** A control step of an evaluation. What is not copied is overwritten by the next one. */
+export interface PlayedStep {
+  /** What the policy saw, and what it did: [numEnvs, ...]. */
+  readonly observations: Float32Array | Float64Array;
+  readonly actions: Float32Array | Int32Array;
+  /** What came of it. */
+  readonly result: StepResult;
+  /** 1 where the step is of the world's first episode. */
+  readonly playing: Uint8Array;
 }
 
 /** The first episode of each world. */
@@ -22,6 +35,7 @@ export async function firstEpisodes(
   env: VectorEnv,
   seed: number | bigint,
   act: (t: number) => void,
+  onStep?: (step: PlayedStep) => void,
 ): Promise<Evaluation> {
   await env.reset({ seed });
   const open = new Uint8Array(env.numEnvs).fill(1);
@@ -29,8 +43,11 @@ export async function firstEpisodes(
   const lengths = new Uint32Array(env.numEnvs);
   for (let t = 0, left = env.numEnvs; left > 0; t++) {
     act(t);
-    const { infos } = await env.step(env.gpu!.actions);
-    const { episode } = infos;
+    const observations = onStep && env.observations.slice();
+    const actions = onStep && (await env.readActions());
+    const result = await env.step(env.gpu!.actions);
+    if (onStep) onStep({ observations: observations!, actions: actions!, result, playing: open });
+    const { episode } = result.infos;
     if (!episode) continue;
     for (let w = 0; w < env.numEnvs; w++) {
       if (episode.mask[w] === 0 || open[w] === 0) continue;

@@ -220,12 +220,12 @@ export class Ppo implements Algorithm<Metrics> {
     return this.#exclusive("evaluate", () => this.#evaluate(env, options));
   }
 
-  async #evaluate(env: VectorEnv, { sample = false, seed = 0 }: EvaluateOptions): Promise<Evaluation> {
+  async #evaluate(env: VectorEnv, { sample = false, seed = 0, onStep }: EvaluateOptions): Promise<Evaluation> {
     const learner = this.#learner;
     const bound = await learner.bindEnv(checkPeer(env, this.env));
     const flags = (sample ? 0 : Flag.deterministic) | this.#squash;
     // draws that no rollout makes
-    return firstEpisodes(env, seed, (t) => act(learner, bound, { t: 0, draw: 2 ** 31 + t, flags }));
+    return firstEpisodes(env, seed, (t) => act(learner, bound, { t: 0, draw: 2 ** 31 + t, flags }), onStep);
   }
 
   /**
@@ -277,6 +277,14 @@ export class Ppo implements Algorithm<Metrics> {
     const { nets, env } = this.#shape;
     const floats = (arena: string) => new Float32Array(learner[arena].buffer);
     return { ...namedParameters(nets, floats("params")), ...namedNormalizer(env.observations, floats("norm")) };
+  }
+
+  /** Takes the policy of a snapshot, of as many worlds as may be: to play it, not to go on. Throws `bad-snapshot`. */
+  adopt({ learner }: AlgorithmSnapshot): Promise<void> {
+    return this.#exclusive("adopt", async () => {
+      this.#learner.put(learner, ["params", "norm"]);
+      await this.#learner.done();
+    });
   }
 
   /** The parameters as they are now: policy, value function, log standard deviations; see `networks`. */

@@ -241,12 +241,12 @@ export class Sac implements Algorithm<SacMetrics> {
     return this.#exclusive("evaluate", () => this.#evaluate(env, options));
   }
 
-  async #evaluate(env: VectorEnv, { sample = false, seed = 0 }: EvaluateOptions): Promise<Evaluation> {
+  async #evaluate(env: VectorEnv, { sample = false, seed = 0, onStep }: EvaluateOptions): Promise<Evaluation> {
     const learner = this.#learner;
     const bound = await learner.bindEnv(checkPeer(env, this.env));
     const flags = sample ? 0 : Flag.deterministic;
     // draws that no update makes
-    return firstEpisodes(env, seed, (t) => act(learner, bound, { t: 0, draw: 2 ** 31 + t, flags }));
+    return firstEpisodes(env, seed, (t) => act(learner, bound, { t: 0, draw: 2 ** 31 + t, flags }), onStep);
   }
 
   /** Copies all that the run goes on from, replay and environments included, between two updates. */
@@ -289,6 +289,14 @@ export class Sac implements Algorithm<SacMetrics> {
   async policy(): Promise<Policy> {
     const named = namedSac(this.#shape, new Float32Array(await this.parameters()));
     return sacPolicyOf(named, this.env.id, this.env.singleActionSpace, this.config);
+  }
+
+  /** Takes the policy of a snapshot, of as many worlds as may be: to play it, not to go on. Throws `bad-snapshot`. */
+  adopt({ learner }: AlgorithmSnapshot): Promise<void> {
+    return this.#exclusive("adopt", async () => {
+      this.#learner.put(learner, ["params"]);
+      await this.#learner.done();
+    });
   }
 
   /** The parameters as they are now: policy, critics, targets. */

@@ -1,0 +1,74 @@
+/** `corral play`: the policy of a run in whole episodes. */
+
+import { formatCount } from "../core/units.ts";
+import { CONFIG_FILE, readConfig } from "../runs/folder.ts";
+import { play } from "../runs/play.ts";
+import { EXIT, integerOption, parse, print, printJson, progress, UsageError } from "./io.ts";
+import { join } from "node:path";
+import "../../envs/index.ts";
+import { onlyArgument } from "./target.ts";
+import { idOfFile } from "./task-file.ts";
+
+export const summary = "play the policy of a run, and record its episodes";
+
+export const help = `
+Usage: corral play DIR [--episodes N] [--seed S] [--record FILE] [--json]
+
+Plays the policy that the last checkpoint of the run in DIR holds, in whole episodes from start states of a seed, and tells
+their returns. The same seed gives the same episodes on the same device.
+
+  --episodes N      how many (32), in at most 64 worlds at a time
+  --seed S          of the start states (0)
+  --sample          draw actions as in training; by default the most likely ones are taken
+  --record FILE     write the episodes: a line of JSON each, with observations [length + 1], actions, rewards, terminated,
+                    truncated
+  --at-least R      fail where the mean return is less
+  --adapter NAME    auto (default), gpu, system or embedded
+  --budget BYTES    what environments and policy may hold together: 2GiB, or 0.5 of what is there
+  --json            one JSON document on stdout
+
+Exit codes: 0 done, 1 less than --at-least or the episodes could not be written, 2 bad usage or no readable checkpoint, 3 no
+device or no memory.
+`;
+
+export async function run(args: string[]): Promise<number> {
+  const text = { type: "string" } as const;
+  const options = {
+    episodes: text,
+    seed: text,
+    record: text,
+    adapter: text,
+    budget: text,
+    "at-least": text,
+    sample: { type: "boolean" },
+  } as const;
+  const { values, positionals } = parse(args, options, 1);
+  const folder = onlyArgument(positionals, "DIR");
+  const atLeast = values["at-least"] === undefined ? undefined : Number(values["at-least"]);
+  if (Number.isNaN(atLeast)) throw new UsageError(`--at-least is '${values["at-least"]}': pass a number.`);
+  const { task } = readConfig(join(folder, CONFIG_FILE));
+  if (typeof task === "string") await idOfFile(task);
+
+  const { adapter, budget, record } = values;
+  const played = await play(folder, {
+    episodes: integerOption("episodes", values.episodes, 32),
+    seed: integerOption("seed", values.seed, 0, 0),
+    sample: values.sample ?? false,
+    ...(record === undefined ? {} : { record }),
+    env: { ...(adapter === undefined ? {} : { adapter }), ...(budget === undefined ? {} : { budget }) },
+  });
+  const reached = atLeast === undefined ? undefined : played.meanReturn >= atLeast;
+  for (const message of played.damaged) progress(message);
+  if (values.json) printJson({ ...played, reached });
+  else {
+    const { meanReturn, stdReturn, meanLength, returns, episodes } = played;
+    print(`${played.id} on ${played.device}: ${played.checkpoint}, after ${formatCount(played.envSteps)} env steps`);
+    const [low, high] = [Math.min(...returns), Math.max(...returns)];
+    print(
+      `return ${meanReturn.toFixed(1)} +- ${stdReturn.toFixed(1)} (from ${low.toFixed(1)} to ${high.toFixed(1)}), length ${meanLength.toFixed(0)}: ${episodes} episodes`,
+    );
+    if (record !== undefined) print(`written to ${record}`);
+    if (reached === false) print(`${atLeast} NOT reached`);
+  }
+  return reached === false ? EXIT.failed : EXIT.done;
+}

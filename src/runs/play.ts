@@ -1,0 +1,202 @@
+/** Plays the policy of a run's folder in whole episodes, and keeps what happened in them. */
+import { join } from "node:path";
+import { CorralError } from "../core/errors.ts";
+import { makeVec, type NamedOptions } from "../env/make.ts";
+import { AppendFile } from "../io/append-file.ts";
+import { reasonOf } from "../io/write-whole.ts";
+import type { PpoConfig } from "../rl/config.ts";
+import type { PlayedStep } from "../rl/evaluate.ts";
+import { Ppo } from "../rl/ppo.ts";
+import type { SacConfig } from "../rl/sac-config.ts";
+import { Sac } from "../rl/sac.ts";
+import { lastCheckpoint } from "./checkpoints.ts";
+import { CONFIG_FILE, readConfig, toJson } from "./folder.ts";
+import { trainOptions } from "./options.ts";
+import type { RunState } from "./train.ts";
+
+export interface PlayOptions {
+  /** Default 32, of seed 0. */
+  readonly episodes?: number;
+  readonly seed?: number;
+  /** Draw actions as in training; by default the most likely ones are taken. */
+  readonly sample?: boolean;
+  /** A file for the episodes, a line of JSON each; it must not be there. */
+  readonly record?: string;
+  /** Options of the environments beside those of the run, such as adapter and budget. */
+  readonly env?: object;
+}
+
+export interface PlayResult {
+  readonly id: string;
+  readonly algo: string;
+  /** Where the policy comes from, and what was wrong with newer ones. */
+  readonly checkpoint: string;
+  readonly damaged: readonly string[];
+  readonly iteration: number;
+  readonly envSteps: number;
+  readonly device: string;
+  readonly episodes: number;
+  readonly meanReturn: number;
+  readonly stdReturn: number;
+  readonly meanLength: number;
+  readonly returns: readonly number[];
+  readonly lengths: readonly number[];
+  readonly record: string | undefined;
+}
+
+/** Worlds that play at the same time, at most. */
+const MOST_WORLDS = 64;
+
+/** One episode, as a recorded file has it. */
+interface Episode {
+  readonly env: string;
+  readonly seed: number;
+  readonly world: number;
+  return: number;
+  length: number;
+  terminated: boolean;
+  truncated: boolean;
+  /** length + 1 of them, the last one after the last action. */
+  readonly observations: number[][];
+  readonly actions: (number | number[])[];
+  readonly rewards: number[];
+}
+
+/** Episodes of some worlds while they are played. */
+class Episodes {
+  readonly ended: Episode[] = [];
+  readonly #open: readonly Episode[];
+  readonly #keeps: boolean;
+
+  constructor(env: string, seed: number, worlds: number, keeps: boolean) {
+    this.#keeps = keeps;
+    const blank = { return: 0, length: 0, terminated: false, truncated: false };
+    this.#open = Array.from({ length: worlds }, (_, world) => {
+      return { env, seed, world, ...blank, observations: [], actions: [], rewards: [] };
+    });
+  }
+
+  /** Takes a step of all worlds. */
+  step({ observations, actions, result, playing }: PlayedStep): void {
+    const worlds = this.#open.length;
+    const row = <T extends ArrayLike<number>>(all: T, world: number): number[] => {
+      const width = all.length / worlds;
+      return Array.from({ length: width }, (_, i) => all[world * width + i]);
+    };
+    for (const [world, episode] of this.#open.entries()) {
+      if (playing[world] === 0) continue;
+      const reward = result.rewards[world];
+      episode.return += reward;
+      episode.length++;
+      episode.terminated = result.terminated[world] !== 0;
+      episode.truncated = result.truncated[world] !== 0;
+      const ends = episode.terminated || episode.truncated;
+      if (this.#keeps) {
+        episode.observations.push(row(observations, world));
+        const action = row(actions, world);
+        episode.actions.push(actions instanceof Int32Array && action.length === 1 ? action[0] : action);
+        episode.rewards.push(reward);
+        if (ends) episode.observations.push(row(result.observations, world));
+      }
+      if (ends) this.ended.push(episode);
+    }
+  }
+}
+
+/** Opens a new file. Throws `record-exists`, `record-not-written`. */
+function openRecord(path: string): AppendFile {
+  try {
+    return new AppendFile(path, undefined, "ax");
+  } catch (cause) {
+    throw recordError(path, cause);
+  }
+}
+
+const recordError = (path: string, cause: unknown): CorralError =>
+  reasonOf(cause) === "EEXIST"
+    ? new CorralError("record-exists", `${path} is there already. Pass another --record, or remove it.`, { path })
+    : new CorralError(
+        "record-not-written",
+        `the episodes were not written to ${path} (${reasonOf(cause)}). Free the disk, or pass another --record.`,
+        { path, reason: reasonOf(cause) },
+        { cause },
+      );
+
+/**
+ * Plays the policy that the last readable checkpoint of a folder holds. Takes the memory of at most 64 worlds, however many
+ * it was trained in.
+ * @throws CorralError no-checkpoint, checkpoint-corrupt, checkpoint-newer, bad-config, bad-option, record-exists,
+ *   record-not-written; what makeVec and the learner's create throw
+ */
+export async function play(folder: string, options: PlayOptions = {}): Promise<PlayResult> {
+  const { episodes = 32, seed = 0, sample = false, record } = options;
+  if (!Number.isSafeInteger(episodes) || episodes < 1)
+    throw new CorralError("bad-option", `episodes is ${episodes}; pass an integer of at least 1.`, { episodes });
+  const { checkpoint, damaged } = lastCheckpoint(folder);
+  const { snapshot } = checkpoint.state as RunState;
+  const settings = readConfig(join(folder, CONFIG_FILE));
+  const { algo = "ppo", config, env: trained } = trainOptions(settings);
+  const id = String(settings.env);
+
+  const worlds = Math.min(episodes, MOST_WORLDS);
+  const made = { ...trained, ...options.env, numEnvs: worlds, seed, autoreset: "next-step" };
+  await using env = await makeVec(id, made as NamedOptions);
+  await using learner =
+    algo === "sac"
+      ? await Sac.create(env, smallReplay(config, worlds))
+      : await Ppo.create(env, config as Partial<PpoConfig>);
+  await learner.adopt(snapshot);
+
+  const file = record === undefined ? undefined : openRecord(record);
+  const ended: Episode[] = [];
+  try {
+    for (let round = 0; ended.length < episodes; round++) {
+      const playing = new Episodes(id, seed + round, worlds, file !== undefined);
+      await learner.evaluate(env, { seed: seed + round, sample, onStep: (step) => playing.step(step) });
+      const taken = playing.ended.toSorted((a, b) => a.world - b.world).slice(0, episodes - ended.length);
+      for (const episode of taken) {
+        if (file) append(file, record!, episode);
+        const { observations: _, actions: __, rewards: ___, ...facts } = episode;
+        ended.push({ ...facts, observations: [], actions: [], rewards: [] });
+      }
+    }
+    file?.sync();
+  } finally {
+    file?.close();
+  }
+
+  const returns = ended.map((episode) => episode.return);
+  const lengths = ended.map(({ length }) => length);
+  const mean = (values: readonly number[]) => values.reduce((sum, x) => sum + x, 0) / values.length;
+  const meanReturn = mean(returns);
+  return {
+    id,
+    algo,
+    checkpoint: checkpoint.path,
+    damaged: damaged.map(({ message }) => message),
+    iteration: checkpoint.about.iteration,
+    envSteps: checkpoint.about.envSteps,
+    device: env.deviceName,
+    episodes,
+    meanReturn,
+    stdReturn: Math.sqrt(mean(returns.map((x) => (x - meanReturn) ** 2))),
+    meanLength: mean(lengths),
+    returns,
+    lengths,
+    record,
+  };
+}
+
+function append(file: AppendFile, path: string, episode: Episode): void {
+  try {
+    file.append(Buffer.from(`${toJson(episode)}\n`));
+  } catch (cause) {
+    throw recordError(path, cause);
+  }
+}
+
+/** A learner that never learns needs a replay of a few rows. */
+function smallReplay(config: object | undefined, worlds: number): Partial<SacConfig> {
+  const { nSteps = 1, collectSteps = 1, ...rest } = (config ?? {}) as Partial<SacConfig>;
+  return { ...rest, nSteps, collectSteps, storage: "gpu", bufferSize: worlds * (nSteps + collectSteps + 8) };
+}
