@@ -4,7 +4,6 @@ import { CorralError } from "../core/errors.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import { AppendFile } from "../io/append-file.ts";
 import { reasonOf } from "../io/write-whole.ts";
-import type { PpoConfig } from "../rl/config.ts";
 import type { PlayedStep } from "../rl/evaluate.ts";
 import { Ppo } from "../rl/ppo.ts";
 import type { SacConfig } from "../rl/sac-config.ts";
@@ -79,7 +78,7 @@ class Episodes {
   /** Takes a step of all worlds. */
   step({ observations, actions, result, playing }: PlayedStep): void {
     const worlds = this.#open.length;
-    const row = <T extends ArrayLike<number>>(all: T, world: number): number[] => {
+    const row = (all: ArrayLike<number>, world: number): number[] => {
       const width = all.length / worlds;
       return Array.from({ length: width }, (_, i) => all[world * width + i]);
     };
@@ -142,9 +141,7 @@ export async function play(folder: string, options: PlayOptions = {}): Promise<P
   const made = { ...trained, ...options.env, numEnvs: worlds, seed, autoreset: "next-step" };
   await using env = await makeVec(id, made as NamedOptions);
   await using learner =
-    algo === "sac"
-      ? await Sac.create(env, smallReplay(config, worlds))
-      : await Ppo.create(env, config as Partial<PpoConfig>);
+    algo === "sac" ? await Sac.create(env, smallReplay(config, worlds)) : await Ppo.create(env, config);
   await learner.adopt(snapshot);
 
   const file = record === undefined ? undefined : openRecord(record);
