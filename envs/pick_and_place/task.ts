@@ -34,7 +34,7 @@ export const pickAndPlace = defineTask({
       [-0.15, 0.15],
       [0.02, "option.goal_height"],
     ]),
-    near: tracking("grip", "cube", 0.05),
+    near: tracking("grip", "cube", 0.03),
     placed: tracking("cube", "goal", 0.2),
     missing: "distance(cube, goal)",
   },
@@ -51,6 +51,7 @@ export const pickAndPlace = defineTask({
   },
   reward: {
     reach: { value: tracking("grip", "cube", 0.15), weight: 1 },
+    lift: { value: "near * saturate((cube.z - 0.02) / 0.05)", weight: 2 },
     carry: { value: "near * placed", weight: 4 },
     place: { value: tracking("cube", "goal", 0.03), weight: 4 },
     rate: { value: actionRateCost(), weight: -0.01 },

@@ -27,8 +27,9 @@ export interface EnvDefinition<O extends object = object> {
  * Defines an environment from its settings. Needs no device.
  * @throws CorralError unsupported-feature, bad-task, bad-space
  */
-export function defineEnv<O extends object>(task: Task<O>, settings: Settings<O>): EnvDefinition<O> {
+export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O>): EnvDefinition<O> {
   const { vec, options, model } = settings;
+  const task = vec.randomise ? { ...given, randomise: { ...given.randomise, ...vec.randomise } } : given;
   checkSupported(model);
   if (!task.actionSpace && model.nu === 0)
     throw badTask(task.id, "the model has no actuators; give the task an actionSpace and a control");

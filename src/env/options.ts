@@ -11,7 +11,7 @@ import { MOST_TRIPS, type Trip } from "./trips.ts";
 import type { ActionOptions } from "./action-options.ts";
 import type { Autoreset } from "./kernel.ts";
 import type { ParamValues } from "./task-params.ts";
-import type { ObservationOptions, OptionValue, Task } from "./task.ts";
+import type { Named, ObservationOptions, OptionValue, Randomisation, Task } from "./task.ts";
 
 /** What to do about worlds that fail: end their episode (default), reject the step as well, or only set their status. */
 export type Policy = "terminate" | "throw" | "ignore";
@@ -56,6 +56,8 @@ export interface VecOptions extends PlacementOptions, OptionOverrides {
   readonly action?: ActionOptions;
   /** What is done to the observation: normalize, clip, history. Default: nothing. */
   readonly observation?: ObservationOptions;
+  /** What worlds draw for themselves, beside or instead of what the task says, by name. */
+  readonly randomise?: Named<Randomisation>;
   /** Bounds of the reward: the sum of its terms is clipped to `clip`. Default: none. */
   readonly reward?: { readonly clip?: readonly [number, number] };
   /** Keep a snapshot on the host, taken every so many control steps: what `restoreOn` goes on from. Default: none. */
@@ -80,6 +82,7 @@ const VEC_NAMES = [
   "action",
   "observation",
   "reward",
+  "randomise",
   "snapshotEvery",
   "recorder",
   "monitor",
@@ -118,6 +121,7 @@ export interface Settings<O extends object> {
       | "action"
       | "observation"
       | "reward"
+      | "randomise"
       | keyof PlacementOptions
     >;
   readonly finite: { readonly observation: number; readonly reward: number };
@@ -271,6 +275,7 @@ function checkVec<O extends object>(
     ...group("action", given.action, { ...task.action }),
     ...group("observation", checkObservation(given.observation), { ...(checkObservation(task.observation) as object) }),
     ...group("reward", checkReward(given.reward), {}),
+    ...group("randomise", given.randomise, {}),
     ...((device === undefined ? {} : { device }) as Pick<PlacementOptions, "device">),
     ...((adapter === undefined ? {} : { adapter }) as Pick<PlacementOptions, "adapter">),
     ...((budget === undefined ? {} : { budget }) as Pick<PlacementOptions, "budget">),

@@ -1,8 +1,8 @@
 // numbers of the model that each world draws for itself when an episode starts
 import { CorralError } from "../core/errors.ts";
-import { mjtBias, mjtEq, mjtGain, mjtGeom } from "../model/enums.ts";
+import { mjtBias, mjtEq, mjtGain, mjtGeom, mjtJoint } from "../model/enums.ts";
 import { fieldShape, fieldSize } from "../model/fields.ts";
-import type { Model } from "../model/model.ts";
+import { describe, type Model } from "../model/model.ts";
 import { equalityBodies, geomPairs } from "../model/pairs.ts";
 import { hasEllipsoids } from "../sim/fluid.ts";
 import { isScaled } from "../sim/muscle.ts";
@@ -20,6 +20,7 @@ const FIELDS: Readonly<Record<RandomField, { readonly least: number; readonly op
   dof_armature: { least: 0 },
   dof_frictionloss: { least: 0, open: true },
   jnt_stiffness: { least: 0 },
+  jnt_range: { least: -Infinity },
   geom_friction: { least: 0 },
   geom_size: { least: 0, open: true },
   actuator_gear: { least: -Infinity },
@@ -177,6 +178,7 @@ function entriesOf(
 
 /** Whether a number means anything. Of objects that were not named only those are drawn that are not zero. */
 function exists(name: RandomField, { nominal, index }: Entry, model: Model, named: boolean): boolean {
+  if (name === "jnt_range") return model.jnt_limited[Math.floor(index / 2)] > 0;
   if (name === "geom_size") return nominal > 0 && model.geom_type[Math.floor(index / 3)] !== mjtGeom.PLANE;
   if (named) return true;
   if (name === "body_mass" || name === "body_inertia") return nominal > 0;
@@ -245,6 +247,7 @@ function checkBounds(
   const { least, open = false } = FIELDS[field as RandomField];
   const ends = [low, high].map((x) => (how === "set" ? x : how === "add" ? nominal + x : nominal * x));
   const lowest = Math.min(...ends);
+  if (field === "jnt_range") checkRange(place, model, index, lowest, Math.max(...ends));
   // what is drawn in float32 may be a little less, and nothing is no mass
   const slack = how === "add" ? rounding + roundings(nominal, low) : how === "scale" ? rounding * nominal : rounding;
   if (open ? lowest > least + slack : lowest >= least) return;
@@ -286,6 +289,22 @@ function inertiasRead(model: Model): Required<Wanted> {
         muscle(model.actuator_biastype, model.actuator_biasprm, mjtBias.MUSCLE, i),
     ),
   };
+}
+
+const short = (x: number): number => Number(x.toPrecision(6));
+
+/** An end of a joint's range stays on its side, so that the ends of no world cross. */
+function checkRange(place: string, model: Model, index: number, lowest: number, highest: number): void {
+  const [joint, end] = [Math.floor(index / 2), index % 2];
+  const [low, high] = model.jnt_range.subarray(2 * joint, 2 * joint + 2);
+  const margin = model.jnt_margin[joint];
+  const isBall = model.jnt_type[joint] === mjtJoint.BALL;
+  const limit = isBall ? 0 : (low + high) / 2 + (end === 0 ? -1 : 1) * margin;
+  if (end === 0 ? isBall || highest <= limit : lowest >= limit) return;
+  throw bad(
+    place,
+    `it makes the ${end === 0 ? "low" : "high"} end of ${describe(model, "joint", joint)} ${short(end === 0 ? highest : lowest)}; it stays ${end === 0 ? "at most" : "at least"} ${short(limit)}, the middle of its range`,
+  );
 }
 
 /** Numbers that MuJoCo derives from those drawn. */

@@ -109,6 +109,7 @@ export type RandomField =
   | "dof_armature"
   | "dof_frictionloss"
   | "jnt_stiffness"
+  | "jnt_range"
   | "geom_friction"
   | "geom_size"
   | "actuator_gear"

@@ -1,6 +1,6 @@
 // constraint rows other than those of contacts, in MuJoCo's order: equality, friction loss, limits (mj_makeConstraint)
 import { unrolling } from "../trace/graph.ts";
-import { lt, min, mul, neg, select, sub, type Scalar } from "../trace/scalar.ts";
+import { lt, max, min, mul, neg, select, sub, type Scalar } from "../trace/scalar.ts";
 import type { Quat } from "../trace/vector.ts";
 import { mjtConstraint, mjtDisableBit, mjtJoint } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
@@ -82,7 +82,8 @@ function rangeRows(
   d: DataView,
   spec: Omit<RowSpec, "jac" | "pos"> & { readonly margin: number },
   value: Scalar,
-  [low, high]: readonly number[],
+  [low, high]: readonly Scalar[],
+  wide: boolean,
   arms: readonly Arm[],
 ): Row[] {
   const below = sub(value, low);
@@ -95,7 +96,7 @@ function rangeRows(
       active: lt(pos, spec.margin),
       ...(spec.type === mjtConstraint.LIMIT_TENDON ? { tendons: [{ tendon: spec.id, times: sign }] } : {}),
     });
-  if (isWide([low, high], spec.margin)) return [row(min(below, above), select(lt(below, above), 1, -1))];
+  if (wide) return [row(min(below, above), select(lt(below, above), 1, -1))];
   return [row(below, 1), row(above, -1)];
 }
 
@@ -138,13 +139,13 @@ function jointLimits(m: ModelView, d: DataView): Rows {
       solimp: pick(model.jnt_solimp, j, 5),
       diagApprox: m.dof_invweight0.at(dof),
     };
-    const range = pick(model.jnt_range, j, 2);
+    const range = [m.jnt_range.at(2 * j), m.jnt_range.at(2 * j + 1)];
     if (model.jnt_type[j] === mjtJoint.BALL) {
       const { axis, angle } = ballRotation(d.qpos.run(at, 4) as unknown as Quat);
-      const pos = sub(Math.max(...range), angle);
+      const pos = sub(max(range[0], range[1]), angle);
       const jac = axis.map((x, k) => ({ dof: dof + k, value: neg(x) }));
       rows.push(makeRow(m, d, { ...spec, jac, pos, active: lt(pos, spec.margin) }));
-    } else rows.push(...rangeRows(m, d, spec, d.qpos.at(at), range, [{ dof, coef: 1 }]));
+    } else rows.push(...rangeRows(m, d, spec, d.qpos.at(at), range, isPlainLimit(model, j), [{ dof, coef: 1 }]));
   }
   return rows;
 }
@@ -164,7 +165,8 @@ function tendonLimits(m: ModelView, d: DataView): Row[] {
       solimp: pick(model.tendon_solimp_lim, t, 5),
       diagApprox: m.tendon_invweight0.at(t),
     };
-    rows.push(...rangeRows(m, d, spec, d.ten_length.at(t), pick(model.tendon_range, t, 2), arms));
+    const range = pick(model.tendon_range, t, 2);
+    rows.push(...rangeRows(m, d, spec, d.ten_length.at(t), range, isWide(range, spec.margin), arms));
   }
   return rows;
 }

@@ -59,6 +59,7 @@ const ALL: Items = {
   gear: { field: "actuator_gear", of: "left", element: 0, scale: { normal: [1, 0.1] } },
   gain: { field: "actuator_gainprm", element: 0, scale: [0.5, 1.5] },
   gravity: { field: "gravity", element: [0, 2], add: [-2, 2] },
+  limits: { field: "jnt_range", of: "hip_*", scale: [0.1, 0.3] },
 };
 
 /** Where the values of an item go in MuJoCo's model, in order. */
@@ -214,7 +215,7 @@ describe("what cannot be randomised is refused by name", () => {
     ],
     [
       { field: "qpos0", scale: [1, 2] },
-      "[bad-randomise] task Rover, randomise.item: it cannot randomise qpos0; there are: body_mass, body_inertia, dof_damping, dof_armature, dof_frictionloss, jnt_stiffness, geom_friction, geom_size, actuator_gear, actuator_gainprm, actuator_biasprm, gravity.",
+      "[bad-randomise] task Rover, randomise.item: it cannot randomise qpos0; there are: body_mass, body_inertia, dof_damping, dof_armature, dof_frictionloss, jnt_stiffness, jnt_range, geom_friction, geom_size, actuator_gear, actuator_gainprm, actuator_biasprm, ....",
     ],
     [
       { field: "body_mass", of: "torsso", scale: [1, 2] },
@@ -245,6 +246,14 @@ describe("what cannot be randomised is refused by name", () => {
       "[bad-randomise] task Rover, randomise.item: a distribution is [2,1]; it is [low, high], { logUniform: [low, high] } with low > 0, or { normal: [mean, deviation] }.",
     ],
     [
+      { field: "jnt_range", of: "hip_left", element: 0, add: [0, 2] },
+      '[bad-randomise] task Rover, randomise.item: it makes the low end of joint "hip_left" 0.952802; it stays at most 0, the middle of its range.',
+    ],
+    [
+      { field: "jnt_range", of: "root", set: [0, 1] },
+      "[bad-randomise] task Rover, randomise.item: there is no jnt_range to randomise in this model.",
+    ],
+    [
       { field: "geom_size", of: "trunk", scale: [1, 2] },
       "[bad-randomise] task Rover, randomise.item: geom_size cannot be randomised in this model: what fluids do to its ellipsoids is computed from the sizes of the MJCF.",
       PADDLES,
@@ -266,6 +275,18 @@ describe("what cannot be randomised is refused by name", () => {
     ],
   ])("%j", async (item, text, model) => {
     expect(await message(item, model)).toBe(text);
+  });
+
+  test("a batch draws beside its task, or instead of what the task draws", async () => {
+    const task = rover({ randomise: { weight: { field: "body_mass", of: "torso", set: [3, 3] } } });
+    const randomise: Items = {
+      weight: { field: "body_mass", of: "torso", set: [4, 4] },
+      limit: { field: "jnt_range", of: "hip_left", element: 1, set: [0.5, 0.5] },
+    };
+    await using env = await makeVec(task, { numEnvs: 1, device: "cpu", randomise });
+    await env.reset();
+    const { weight, limit } = await env.getState(["weight", "limit"]);
+    expect([...weight, ...limit]).toEqual([4, 0.5]);
   });
 
   test("two items for one number", async () => {

@@ -33,14 +33,14 @@ export const outside =
   };
 
 /** Slides and hinges with limits: position and range. */
-function limitedJoints({ model, d }: Scene, joints: readonly string[] | undefined) {
+function limitedJoints({ model, m, d }: Scene, joints: readonly string[] | undefined) {
   const ids = joints?.map((name) => idOf(model, "joint", name)) ?? Array.from({ length: model.njnt }, (_, j) => j);
   const hasRange = (j: number) =>
     model.jnt_limited[j] > 0 && (model.jnt_type[j] === mjtJoint.SLIDE || model.jnt_type[j] === mjtJoint.HINGE);
   return ids.filter(hasRange).map((j) => ({
     q: d.qpos.at(model.jnt_qposadr[j]),
-    low: model.jnt_range[2 * j],
-    high: model.jnt_range[2 * j + 1],
+    low: m.jnt_range.at(2 * j),
+    high: m.jnt_range.at(2 * j + 1),
   }));
 }
 
@@ -55,7 +55,7 @@ export interface JointLimitOptions {
 export const jointLimits =
   ({ joints, margin = 0 }: JointLimitOptions = {}) =>
   (s: Scene): Bool =>
-    any(limitedJoints(s, joints).map(({ q, low, high }) => or(lt(q, low - margin), gt(q, high + margin))));
+    any(limitedJoints(s, joints).map(({ q, low, high }) => or(lt(q, sub(low, margin)), gt(q, add(high, margin)))));
 
 export interface SoftLimitOptions {
   readonly joints?: readonly string[];
@@ -69,7 +69,7 @@ export const jointLimitCost =
   (s: Scene): Scalar =>
     sum(
       limitedJoints(s, joints).map(({ q, low, high }) => {
-        const [middle, reach] = [(low + high) / 2, (free * (high - low)) / 2];
+        const [middle, reach] = [mul(add(low, high), 0.5), mul(sub(high, low), free / 2)];
         return max(sub(abs(sub(q, middle)), reach), 0);
       }),
     );
