@@ -30,7 +30,7 @@ finite first, in which world and step, or in which parameter.
                     at which it does not occur, and a reproduction: one TypeScript file and the MJCF
   --out DIR         where the reproduction goes (BUNDLE-reproduction)
   --world ID        the world to look at, by id; default: the first that failed
-  --adapter NAME    auto (default), gpu, system or embedded
+  --adapter NAME    auto, gpu, system or embedded; default: the one with the driver of the recording, else auto
   --device NAME     cpu (float32) or cpu-f64 (float64) instead of the adapter it was recorded on
   --json            one JSON document on stdout
 

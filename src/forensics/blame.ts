@@ -52,6 +52,13 @@ export function placeText({ loops }: Place): { physicsStep: number; evaluation: 
   return { physicsStep: turn("steps"), evaluation: turn("rk4") };
 }
 
+/** How expressions make a NaN of what has no logarithm or power. */
+export const OUT_OF_DOMAIN = "a logarithm or a power that is none";
+const madeBy = (origin: Origin | undefined, otherwise: Blame["operands"]): Pick<Blame, "op" | "operands"> =>
+  origin?.op === "bitcast_f32"
+    ? { op: OUT_OF_DOMAIN, operands: [] }
+    : { op: origin?.op ?? "", operands: origin?.operands ?? otherwise };
+
 const sameOrigin = (a: Origin | undefined, b: Origin | undefined) => a !== undefined && a === b;
 
 /** The first field of a step that went bad; `stages` leaves out others. */
@@ -86,8 +93,7 @@ export function blame(
       element: found?.element ?? null,
       text: elementText(model, first.name, first.element),
       value: first.value,
-      op: made?.op ?? "",
-      operands: (made ?? first).operands,
+      ...madeBy(made, first.operands),
     };
   }
   if (!test) return undefined;
@@ -99,7 +105,6 @@ export function blame(
     element: null,
     text: elementText(model, test.name, undefined),
     value: test.value,
-    op: origin?.op ?? "",
-    operands: origin?.operands ?? [],
+    ...madeBy(origin, []),
   };
 }

@@ -1,5 +1,6 @@
 /** Known causes of a world that broke, with the numbers that speak for each and what to change. */
 import { mjMAXVAL, mjtJoint } from "../model/enums.ts";
+import { OUT_OF_DOMAIN } from "./blame.ts";
 import { n, type Cause } from "./cause.ts";
 import {
   massRatio,
@@ -147,7 +148,7 @@ function ofTheTask({ bundle, tripped }: CrashScene, report: Report): Cause[] {
             text: `takes the square root of ${n(a.value)}`,
             remedy: "Clamp its argument at 0.",
           }
-        : blame.op === "bitcast_f32"
+        : blame.op === OUT_OF_DOMAIN
           ? {
               name: "out-of-domain",
               text: "takes a logarithm or a power of a number that has none",

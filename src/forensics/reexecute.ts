@@ -1,6 +1,6 @@
 /** The worlds of a bundle, run again: the same kernel over the same words. */
 import { CorralError } from "../core/errors.ts";
-import { shareDevice } from "../gpu/shared-device.ts";
+import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
 import { createBudget } from "../memory/device-budget.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
 import type { ArenaRequest } from "../memory/request.ts";
@@ -79,6 +79,20 @@ const rowOf = (words: Words, worlds: number, world: number): Words => {
   return words.subarray(world * size, (world + 1) * size);
 };
 
+/** A device for a bundle: the one that is asked for, else one with the recording's driver where there is one. */
+async function leaseLike({ about }: Bundle, choice: string | undefined): Promise<DeviceLease> {
+  const lease = await shareDevice(choice);
+  const recorded = about.device.adapter;
+  const isLike = ({ gpu }: DeviceLease) => gpu.info.driver === recorded?.driver;
+  if (choice !== undefined || process.env.CORRAL_ADAPTER || !recorded || isLike(lease)) return lease;
+  const like = recorded.source === "embedded" ? "embedded" : recorded.kind === "gpu" ? "gpu" : "system";
+  // where there is none, what differs is told by the replay
+  const other = await shareDevice(like).catch(() => undefined);
+  const [taken, left] = other && isLike(other) ? [other, lease] : [lease, other];
+  left?.release();
+  return taken;
+}
+
 export class Reexecution implements AsyncDisposable {
   readonly bundle: Bundle;
   readonly batch: Batch;
@@ -98,7 +112,7 @@ export class Reexecution implements AsyncDisposable {
       const f64 = options.device ? options.device === "cpu-f64" : precision === "f64";
       return new Reexecution(bundle, new CpuBatch(planned, f64 ? "f64" : "f32"), () => {});
     }
-    const lease = await shareDevice(options.adapter);
+    const lease = await leaseLike(bundle, options.adapter);
     try {
       const budget = await createBudget(lease.gpu);
       return new Reexecution(bundle, await GpuBatch.create(lease.gpu, planned, budget), () => lease.release());

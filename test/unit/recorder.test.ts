@@ -12,6 +12,7 @@ import { planSimulation } from "../../src/sim/simulation.ts";
 import { gt } from "../../src/trace/scalar.ts";
 import "../../envs/index.ts";
 import { codeOf } from "../support/lives.ts";
+import { softwareAdapters } from "../support/software-adapters.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "corral-recorder-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -112,6 +113,13 @@ describe.each(["cpu", undefined] as const)("steps that nobody read, on device %s
     expect(bundles).toEqual([]);
     expect(notWritten).toMatchObject([{ code: "not-recorded", count: 1 }]);
   });
+});
+
+test.each(await softwareAdapters())("a bundle of the %s adapter is executed again on it, unasked", async (adapter) => {
+  await using env = await make({ device: undefined, adapter });
+  await run(env, 3, 4, () => env.step(still));
+  const report = await replay(readBundle(env.health().bundles[0]));
+  expect(report).toMatchObject({ device: env.deviceName, identical: true, differences: [] });
 });
 
 test("many steps in one submission are recorded, with the actions that kernels wrote", async () => {
