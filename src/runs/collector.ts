@@ -49,9 +49,10 @@ export class Collector implements AsyncDisposable {
   readonly shape: CollectedShape;
   /** Bytes of worlds and buffers, in the host's budget. */
   readonly bytes: number;
-  readonly #workers: readonly Worker[];
+  readonly #workers: Worker[] = [];
   readonly #hold: Hold;
   readonly #params: Float32Array;
+  readonly #buffers: readonly SharedArrayBuffer[];
   readonly #rows: readonly CollectedRows[];
   readonly #waiting = new Map<
     Worker,
@@ -63,27 +64,38 @@ export class Collector implements AsyncDisposable {
   #closing: Promise<void> | undefined;
 
   private constructor(id: string, options: CollectorOptions, hold: Hold) {
-    const { numEnvs, steps, observations, actor, seed = 0, env = {}, modules = [] } = options;
+    const { numEnvs, steps, observations, actor } = options;
     this.id = id;
     this.shape = { steps, numEnvs, observations, actions: actor.actions };
     this.bytes = hold.bytes;
     this.#hold = hold;
-    const buffers = Array.from({ length: BUFFERS }, () => new SharedArrayBuffer(collectedBytes(this.shape)));
-    const params = new SharedArrayBuffer(4 * actorFloats(actor));
-    this.#params = new Float32Array(params);
-    this.#rows = buffers.map((buffer) => collectedRows(buffer, this.shape));
-    const workers: Worker[] = [];
-    for (const { first, worlds } of partsOf(options)) {
-      const setup: CollectSetup = { id, env, seed, first, worlds, shape: this.shape, actor, params, buffers };
-      const workerData = { ...setup, modules };
-      const worker = startWorker(new URL("../collect-worker.ts", import.meta.url), { workerData });
-      const name = `the thread of worlds ${first} to ${first + worlds - 1}`;
-      worker.on("message", (answer: CollectAnswer) => this.#answered(worker, name, answer));
-      worker.on("error", (error) => this.#fail(`${name} failed: ${error.message}`, error));
-      worker.on("exit", (code) => this.#fail(`${name} ended with code ${code}`));
-      workers.push(worker);
+    this.#buffers = Array.from({ length: BUFFERS }, () => new SharedArrayBuffer(collectedBytes(this.shape)));
+    this.#params = new Float32Array(new SharedArrayBuffer(4 * actorFloats(actor)));
+    this.#rows = this.#buffers.map((buffer) => collectedRows(buffer, this.shape));
+  }
+
+  /** Starts the threads, as many at once as there are processors: each compiles MuJoCo and its kernels. */
+  async #startThreads(options: CollectorOptions): Promise<void> {
+    const parts = partsOf(options);
+    const atOnce = availableParallelism();
+    for (let at = 0; at < parts.length; at += atOnce) {
+      const started = parts.slice(at, at + atOnce).map((part) => this.#startThread(options, part));
+      await Promise.all(started.map((worker) => this.#answer(worker)));
     }
-    this.#workers = workers;
+  }
+
+  #startThread({ actor, seed = 0, env = {}, modules = [] }: CollectorOptions, { first, worlds }: Part): Worker {
+    const { id, shape } = this;
+    const params = this.#params.buffer as SharedArrayBuffer;
+    const setup: CollectSetup = { id, env, seed, first, worlds, shape, actor, params, buffers: this.#buffers };
+    const workerData = { ...setup, modules };
+    const worker = startWorker(new URL("../collect-worker.ts", import.meta.url), { workerData });
+    const name = `the thread of worlds ${first} to ${first + worlds - 1}`;
+    worker.on("message", (answer: CollectAnswer) => this.#answered(worker, name, answer));
+    worker.on("error", (error) => this.#fail(`${name} failed: ${error.message}`, error));
+    worker.on("exit", (code) => this.#fail(`${name} ended with code ${code}`));
+    this.#workers.push(worker);
+    return worker;
   }
 
   /**
@@ -103,7 +115,7 @@ export class Collector implements AsyncDisposable {
       throw error;
     }
     try {
-      await Promise.all(collector.#workers.map((worker) => collector.#answer(worker)));
+      await collector.#startThreads(options);
       return collector;
     } catch (error) {
       await collector.close();
@@ -211,8 +223,13 @@ function threadsOf({ numEnvs, threads = availableParallelism() }: CollectorOptio
   return Math.min(threads, numEnvs);
 }
 
-/** The worlds of each thread. */
-function partsOf(options: CollectorOptions): { first: number; worlds: number }[] {
+/** The worlds of a thread. */
+interface Part {
+  readonly first: number;
+  readonly worlds: number;
+}
+
+function partsOf(options: CollectorOptions): Part[] {
   const threads = threadsOf(options);
   const start = (i: number) => Math.floor((i * options.numEnvs) / threads);
   return Array.from({ length: threads }, (_, i) => ({ first: start(i), worlds: start(i + 1) - start(i) }));
