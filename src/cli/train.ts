@@ -44,7 +44,7 @@ Usage: corral train ENV [--envs N] [--steps M] [--seed S] [--algo ppo|sac] [--ou
 
 Trains an agent with PPO or SAC: environments, policy and learner all on the device. A line tells how it goes; DIR gets
 config.json (flat, for --config), log.jsonl (a line for every update), TensorBoard's event files (under the names of
-Stable-Baselines3) and checkpoints (safetensors). Ends with an evaluation: one episode in each of 32 other worlds, with the policy's most likely actions.
+Stable-Baselines3), checkpoints (safetensors) and at the end report.html. Ends with an evaluation: one episode in each of 32 other worlds, with the policy's most likely actions.
 
 A run that was killed goes on with --resume to the same bits on the same device; all else comes from its config.json, and
 only steps, until, what is done every so many updates, adapter and budget may be given anew. Ctrl-C saves a checkpoint
@@ -134,6 +134,7 @@ export async function run(args: string[]): Promise<number> {
     );
   } finally {
     process.off("SIGINT", stop).off("SIGTERM", stop);
+    log.report();
     log.close();
   }
 }

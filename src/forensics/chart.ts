@@ -15,6 +15,8 @@ export interface Chart {
   readonly levels?: readonly { readonly label: string; readonly y: number }[];
   /** How a value of the y axis is written. */
   readonly format?: (value: number) => string;
+  /** Both axes: for counts and bytes, which span magnitudes (default), or for what may be negative. */
+  readonly axes?: "logarithmic" | "linear";
 }
 
 const WIDTH = 640;
@@ -25,20 +27,22 @@ const TOP = 36;
 const BOTTOM = 48;
 const COLORS = 8;
 
-/** A chart with logarithmic axes: counts and bytes span magnitudes. Points that are not positive are left out. */
+/** More points than this are not marked one by one. */
+const MARKED = 60;
+
+/** A chart of lines. Points that its axes do not have (not finite; not positive on logarithmic ones) are left out. */
 export function lineChart(chart: Chart): string {
-  const { format = (value) => formatCount(Math.round(value)), levels = [] } = chart;
-  const series = chart.series.map((s) => ({ ...s, points: s.points.filter(([x, y]) => x > 0 && y > 0) }));
+  const { format = (value) => formatCount(Math.round(value)), levels = [], axes = "logarithmic" } = chart;
+  const linear = axes === "linear";
+  const isShown = (value: number) => Number.isFinite(value) && (linear || value > 0);
+  const series = chart.series.map((s) => ({ ...s, points: s.points.filter(([x, y]) => isShown(x) && isShown(y)) }));
   const points = series.flatMap((s) => s.points);
   if (points.length === 0) return "";
 
-  const x = scale(
-    points.map(([at]) => at),
-    2,
-    LEFT,
-    WIDTH - RIGHT,
-  );
-  const y = scale([...points.map(([, at]) => at), ...levels.map((level) => level.y)], 10, HEIGHT - BOTTOM, TOP);
+  const xs = points.map(([at]) => at);
+  const ys = [...points.map(([, at]) => at), ...levels.map((level) => level.y)];
+  const x = linear ? linearScale(xs, LEFT, WIDTH - RIGHT) : scale(xs, 2, LEFT, WIDTH - RIGHT);
+  const y = linear ? linearScale(ys, HEIGHT - BOTTOM, TOP) : scale(ys, 10, HEIGHT - BOTTOM, TOP);
   const parts = [
     text(WIDTH / 2, 20, chart.title, "middle", "title"),
     ...y.ticks.map(
@@ -57,7 +61,7 @@ export function lineChart(chart: Chart): string {
     const color = `var(--c${k % COLORS})`;
     const path = s.points.map(([px, py]) => `${round(x.of(px))},${round(y.of(py))}`).join(" ");
     parts.push(`<polyline points="${path}" fill="none" stroke="${color}" stroke-width="2"/>`);
-    for (const [px, py] of s.points) {
+    for (const [px, py] of s.points.length > MARKED ? [] : s.points) {
       parts.push(
         `<circle cx="${round(x.of(px))}" cy="${round(y.of(py))}" r="3" fill="${color}"><title>${escapeHtml(`${s.label}: ${formatCount(px)}, ${format(py)}`)}</title></circle>`,
       );
@@ -89,6 +93,19 @@ function scale(values: readonly number[], base: number, from: number, to: number
   const stride = Math.ceil((high - low) / 6);
   const ticks: number[] = [];
   for (let k = low; k <= high; k += stride) ticks.push(base ** k);
+  return { of, ticks };
+}
+
+/** A linear axis, with ticks at round numbers. */
+function linearScale(values: readonly number[], from: number, to: number) {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const span = most - least || Math.abs(most) || 1;
+  const power = 10 ** Math.floor(Math.log10(span / 5));
+  const step = power * [1, 2, 5, 10].find((factor) => span / (power * factor) <= 6)!;
+  const low = Math.floor(least / step + 1e-9) * step;
+  const high = Math.max(low + step, Math.ceil(most / step - 1e-9) * step);
+  const of = (value: number) => from + ((value - low) / (high - low)) * (to - from);
+  const ticks = Array.from({ length: Math.round((high - low) / step) + 1 }, (_, k) => low + k * step);
   return { of, ticks };
 }
 

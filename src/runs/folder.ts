@@ -1,6 +1,6 @@
 /**
  * The folder of a run: `config.json`, flat, with which it can be made again; `log.jsonl`, a line for every update;
- * TensorBoard's event files; `checkpoints`, from which it goes on. What cannot be written is told and the run goes on.
+ * TensorBoard's event files; `report.html`, its curves; `checkpoints`, from which it goes on. What cannot be written is told and the run goes on.
  */
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
@@ -13,12 +13,14 @@ import { encodeCheckpoint, type Checkpoint } from "./checkpoint.ts";
 import { dropCheckpointsAfter, lastCheckpoint, saveCheckpoint } from "./checkpoints.ts";
 import type { UpdateEvidence } from "../rl/evidence.ts";
 import { differences, envConfig } from "./options.ts";
+import { reportPage } from "./report.ts";
 import { scalarsOf } from "./scalars.ts";
 import { writeUpdateBundle } from "./update-bundle.ts";
 import type { RunEvent, RunState, TrainingRun, TrainProgress, TrainResult } from "./train.ts";
 
 export const CONFIG_FILE = "config.json";
 export const LOG_FILE = "log.jsonl";
+export const REPORT_FILE = "report.html";
 export const BUNDLES = "bundles";
 
 /** Characters of the log that wait for room on the disk; then they are dropped. */
@@ -248,6 +250,16 @@ export class RunFolder {
         this.#onFailure(`the ${what} was not written to ${this.folder} (${reasonOf(error)}); the run goes on`);
       this.#failing.add(kind);
     }
+  }
+
+  /** Writes the page with the curves of the whole run. */
+  report(): void {
+    this.#write("report", "report", () => {
+      const text = readFileSync(join(this.folder, LOG_FILE), "utf8");
+      const { deviceName } = this.#run.env;
+      const html = reportPage(text, { config: this.config, device: deviceName, memory: this.#run.memory });
+      writeWhole(join(this.folder, REPORT_FILE), new TextEncoder().encode(html));
+    });
   }
 
   close(): void {

@@ -206,10 +206,19 @@ export class TrainingRun implements AsyncDisposable {
     return this.#held.env;
   }
 
-  /** Bytes that the run holds on the device. */
-  get bytes(): number {
+  /** Bytes that the run holds on the device, by who holds them. */
+  get memory(): readonly (readonly [name: string, bytes: number])[] {
     const { env, evalEnv, algorithm } = this.#held;
-    return env.plan.totalBytes + evalEnv.plan.totalBytes + algorithm.plan.totalBytes;
+    return [
+      ["environments", env.plan.totalBytes],
+      ["evaluation", evalEnv.plan.totalBytes],
+      ["learner", algorithm.plan.totalBytes],
+    ];
+  }
+
+  /** All of them. */
+  get bytes(): number {
+    return this.memory.reduce((sum, [, bytes]) => sum + bytes, 0);
   }
 
   /** Goes on from a state of this run or of an equal one. Throws `bad-snapshot` where it does not fit. */

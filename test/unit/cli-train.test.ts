@@ -46,6 +46,7 @@ describe("corral train", () => {
     expect(log).toHaveLength(5);
     expect(log.slice(0, 4).map(({ envSteps }) => envSteps)).toEqual([64, 128, 192, 256]);
     expect(log.map((line) => "evalReturn" in line)).toEqual([false, false, true, true, false]);
+    expect(readFileSync(join(first, "report.html"), "utf8")).toContain("<h1>CartPole, PPO, seed 3</h1>");
     expect(log[4]).toMatchObject({ end: true, envSteps: 256, iterations: 4, episodes: 2 });
 
     // hidden was given, minLogStd is the default
