@@ -166,7 +166,7 @@ test.each<[string, object, string]>([
   [
     "limit",
     { terminated: { t: velocityLimit(NaN) } },
-    "[bad-term] task Rover, terminated.t: limit of velocityLimit is null; it is a number of at least 0 (m/s, rad/s).",
+    "[bad-term] task Rover, terminated.t: limit of velocityLimit is null; it is a number of at least 0 (m/s, rad/s), or an expression.",
   ],
   ["ramp", term(ramp(0, 1, 0)), "[bad-term] task Rover, reward.r: episodes of ramp is 0; it is a number above 0."],
   [
@@ -240,4 +240,17 @@ test("two commands of other ranges are drawn apart without keys", async () => {
     expect(Math.floor(observations[2 * w])).toBe(0);
     expect(Math.floor(observations[2 * w + 1])).toBe(5);
   }
+});
+
+test("limits of velocities may differ between worlds", async () => {
+  const task = rover({
+    params: { limit: 1 },
+    terminated: { fast: velocityLimit("param.limit", ["root"]) },
+    reset: () => ({ qvel: [0, 0, 1.5, 0, 0, 0, 0, 0] }),
+  });
+  await using env = await makeVec(task, { numEnvs: 2, device: "cpu", gravity: [0, 0, 0] });
+  await env.reset({ options: { params: { limit: [1, 2] } } });
+  await env.step(new Float32Array(4));
+  expect([...env.terminated]).toEqual([1, 0]);
+  expect(env.infos.endedBy(0)).toEqual(["fast"]);
 });

@@ -74,12 +74,17 @@ export const jointLimitCost =
       }),
     );
 
-/** Whether a joint moves faster than `limit` (m/s, rad/s): all joints, or those named. */
+/**
+ * Whether a joint moves faster than `limit` (m/s, rad/s): all joints, or those named. The limit may be an expression, such
+ * as "param.limit", which each world has of its own.
+ */
 export const velocityLimit =
-  (limit: number, joints?: readonly string[]) =>
+  (limit: number | string, joints?: readonly string[]) =>
   (s: Scene): Bool => {
-    needs(isNumber(limit) && limit >= 0, "limit of velocityLimit", limit, "a number of at least 0 (m/s, rad/s)");
-    return any(dofsOf(s, joints).map((i) => gt(abs(s.d.qvel.at(i)), limit)));
+    const isGiven = typeof limit === "string" || (isNumber(limit) && limit >= 0);
+    needs(isGiven, "limit of velocityLimit", limit, "a number of at least 0 (m/s, rad/s), or an expression");
+    const [most] = numbers(limit, s, "limit");
+    return any(dofsOf(s, joints).map((i) => gt(abs(s.d.qvel.at(i)), most)));
   };
 
 /** Whether the episode has lasted so long (s). */
