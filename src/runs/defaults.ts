@@ -36,7 +36,7 @@ const BY_ID: Readonly<Record<string, RunDefaults>> = {
   },
   "InvertedPendulum-v5": { numEnvs: 64, steps: 200_000, config: { ...SMALL, rolloutSteps: 64 } },
   QuadrupedVelocity: { numEnvs: 256, steps: 4_000_000, config: { ...VARIED, initialLogStd: -0.5 } },
-  PickAndPlace: { numEnvs: 512, steps: 10_000_000, config: VARIED },
+  PickAndPlace: { numEnvs: 512, steps: 6_000_000, config: VARIED },
 };
 
 /** SAC: updates are short, and copies hold the replay. */
