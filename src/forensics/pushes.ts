@@ -91,7 +91,7 @@ async function forces(model: Model, { qpos, qvel, act, inputs }: Pushed): Promis
     const [smooth, passive, bias, actuators] = ["smooth", "passive", "bias", "actuator"].map((f) => read(`qfrc_${f}`));
     // forces on bodies are in none of the arrays by themselves
     const applied = smooth.map((f, i) => f - passive[i] + bias[i] - actuators[i]);
-    return { actuators, applied };
+    return { actuators, applied, fluid: read("qfrc_fluid") };
   });
   const change = (values: Float64Array) => values.map((f, i) => f * model.dof_invweight0[i] * model.opt.timestep);
   const told = {
@@ -105,8 +105,13 @@ async function forces(model: Model, { qpos, qvel, act, inputs }: Pushed): Promis
       who: "forces that are applied from outside push",
       remedy: "Bound the force that is applied, and look for a division in what computes it.",
     },
+    fluid: {
+      name: "fluid-force",
+      who: "drag and lift push",
+      remedy: "Look at the density and viscosity of the model, or take integrator implicitfast.",
+    },
   } as const;
-  return (["actuators", "applied"] as const).flatMap((source): Cause[] => {
+  return (["actuators", "applied", "fluid"] as const).flatMap((source): Cause[] => {
     const steps = change(made[source]);
     const dof = largest(steps);
     if (!(Math.abs(steps[dof]) > BLOW)) return [];

@@ -124,6 +124,14 @@ const PLANTS: readonly Plant[] = [
     verdict: "",
   },
   {
+    name: "a fluid as dense as a star",
+    task: task(`<option density="1e15"/>${FREE}`),
+    plant: (env) => env.setState({ qvel: [5, 0, 0, 0, 1, 0, 0] }, [OURS]),
+    cause: "fluid-force",
+    stage: /passive|acceleration/,
+    verdict: "physics",
+  },
+  {
     name: "a gravity of 1e12",
     task: task(rod("", MOTOR)),
     plant: (env) => env.setOptions({ gravity: [0, 0, -1e12] }),
