@@ -3,9 +3,8 @@ import { CorralError } from "../core/errors.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
 import { createBudget } from "../memory/device-budget.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
-import type { ArenaRequest } from "../memory/request.ts";
 import {
-  arenaOf,
+  tableArenas,
   hostRecords,
   layoutsOf,
   planOf,
@@ -33,19 +32,7 @@ function plannedOf(bundle: Bundle): PlannedBatch {
   const { name, arenas, params } = bundle.about.batch;
   const numEnvs = bundle.recording.worlds.length;
   const { kernel, trace } = bundle;
-  const tables = (["f32", "i32"] as const).flatMap((type): ArenaRequest[] => {
-    const data = kernel.tables[type];
-    if (!data) return [];
-    const arena = arenaOf("step", type === "f32" ? "tables_f" : "tables_i");
-    return [
-      {
-        name: arena,
-        access: "read",
-        scope: "batch",
-        fields: [{ name: arena, group: "model", type, shared: data.length }],
-      },
-    ];
-  });
+  const tables = tableArenas("step", kernel);
   const planned = planOf({ name, numEnvs, params, arenas: [...arenas, ...tables], kernels: [] });
   return {
     ...planned,

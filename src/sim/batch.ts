@@ -5,7 +5,7 @@ import type { ArenaLayout } from "../memory/layout.ts";
 import type { AdapterInfo, GpuDevice } from "../gpu/device.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
 import type { ArenaRequest, BudgetView, PlanLimits } from "../memory/request.ts";
-import { FIXED_PARAMS, toWgsl, type WgslKernel } from "../trace/wgsl.ts";
+import { FIXED_PARAMS, TABLES, toWgsl, type WgslKernel } from "../trace/wgsl.ts";
 
 /** A number of all kernels of a batch that the host may change between runs. */
 export interface BatchParam {
@@ -126,27 +126,28 @@ function traceKernels(spec: BatchSpec, layouts: Record<string, ArenaLayout>) {
     const kernel = toWgsl(traced, { workgroupSize: WORKGROUP_SIZE, title: `${spec.name}: ${source.name}` });
     traces.set(source.name, traced);
     kernels.set(source.name, kernel);
-    for (const type of ["f32", "i32"] as const) {
-      const data = kernel.tables[type];
-      if (!data) continue;
-      const name = tableArena(source.name, type);
-      tables.push({
-        name,
-        access: "read",
-        scope: "batch",
-        fields: [{ name, group: "model", type, shared: data.length }],
-      });
-    }
+    tables.push(...tableArenas(source.name, kernel));
   }
   return { traces, kernels, tables };
+}
+
+/** Arenas for the tables that a kernel reads. */
+export function tableArenas(kernelName: string, { buffers, tables }: WgslKernel): ArenaRequest[] {
+  return (["f32", "i32"] as const).flatMap((type) => {
+    const data = tables[type];
+    if (!data) return [];
+    const name = tableArena(kernelName, type);
+    const { access } = buffers.find((b) => b.name === TABLES[type])!;
+    return [{ name, access, scope: "batch", fields: [{ name, group: "model", type, shared: data.length }] }];
+  });
 }
 
 const tableArena = (kernel: string, type: "f32" | "i32"): string => `${kernel}.tables_${type}`;
 
 /** The arena that a kernel's buffer is bound to. */
 export function arenaOf(kernel: string, buffer: string): string {
-  if (buffer === "tables_f") return tableArena(kernel, "f32");
-  if (buffer === "tables_i") return tableArena(kernel, "i32");
+  if (buffer === TABLES.f32) return tableArena(kernel, "f32");
+  if (buffer === TABLES.i32) return tableArena(kernel, "i32");
   return buffer;
 }
 

@@ -8,7 +8,7 @@ import { createBindGroup, pipelinesOf } from "../gpu/shader.ts";
 import { Uploader } from "../gpu/upload.ts";
 import type { Budget } from "../memory/budget.ts";
 import { reserve, type Reservation } from "../memory/reserve.ts";
-import { FIXED_PARAMS } from "../trace/wgsl.ts";
+import { FIXED_PARAMS, TABLES } from "../trace/wgsl.ts";
 import {
   arenaOf,
   hostRecords,
@@ -79,7 +79,7 @@ export class GpuBatch implements Batch {
         const pipeline = await pipelinesOf(gpu).compute({ label, code: kernel.code, entryPoint: "main" });
         for (const type of ["f32", "i32"] as const) {
           const data = kernel.tables[type];
-          const buffer = type === "f32" ? "tables_f" : "tables_i";
+          const buffer = TABLES[type];
           if (!data) continue;
           queue.run(`write ${name}.${buffer}`, () =>
             gpu.device.queue.writeBuffer(reservation.buffer(arenaOf(name, buffer)), 0, data),

@@ -66,9 +66,16 @@ function literal(value: number | boolean, type: Type): string {
   return value < 0 ? `(${value})` : String(value);
 }
 
-function tableRead(ref: TableRef, index: string): string {
+/** Tables that fit into this many words are uniforms: drivers gather from them without branches for each lane. */
+const UNIFORM_WORDS = 4096;
+
+/** Names of the buffers that hold the tables of a kernel. */
+export const TABLES = { f32: "tables_f", i32: "tables_i" } as const;
+
+function tableRead(ref: TableRef, index: string, isUniform: boolean): string {
   const at = ref.offset ? `${index} + ${ref.offset}` : index;
-  return ref.type === "f32" ? `bitcast<f32>(tables_f[${at}])` : `bitcast<i32>(tables_i[${at}])`;
+  const place = isUniform ? `[(${at}) >> 2u][(${at}) & 3]` : `[${at}]`;
+  return `bitcast<${ref.type}>(${TABLES[ref.type]}${place})`;
 }
 
 const dialect: Dialect = {
@@ -93,8 +100,6 @@ const dialect: Dialect = {
         return "world";
       case "param":
         return `U.${(node.source as { name: string }).name}`;
-      case "table":
-        return tableRead(node.source as TableRef, arg(0));
       case "at":
         return `${arrayName(node.source as never)}[${arg(0)}]`;
       case "load":
@@ -124,6 +129,8 @@ const dialect: Dialect = {
   },
 };
 
+const accessOf = (words: number): "uniform" | "read" => (words <= UNIFORM_WORDS ? "uniform" : "read");
+
 export interface WgslOptions {
   workgroupSize: number;
   /** Printed as the first line. */
@@ -134,10 +141,10 @@ export interface WgslOptions {
 export interface WgslKernel {
   /** Emitted when it is first read: a batch on the CPU asks for the rest alone. */
   readonly code: string;
-  buffers: { name: string; access: "read" | "read_write" }[];
+  buffers: { name: string; access: "read" | "read_write" | "uniform" }[];
   /** Uniform slots in order, four bytes each; the first two are `num_worlds` and `zero`. */
   params: { name: string; type: "f32" | "i32" | "u32"; slot: number }[];
-  /** Contents of the table buffers, or undefined where no table is read. */
+  /** Contents of the table buffers, in whole fours, or undefined where no table is read. */
   tables: { f32?: Float32Array<ArrayBuffer>; i32?: Int32Array<ArrayBuffer> };
 }
 
@@ -150,15 +157,27 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
   // what no live statement reads is not bound: pipelines with automatic layouts leave it out
   const tableData = (type: "f32" | "i32") => {
     const tables = trace.tables.filter((t) => t.type === type);
-    return tables.some((t) => live.sources.has(t)) ? tables.flatMap((t) => t.values) : [];
+    const values = tables.some((t) => live.sources.has(t)) ? tables.flatMap((t) => t.values) : [];
+    while (values.length % 4 !== 0) values.push(0);
+    return values;
   };
   const f = tableData("f32");
   const i = tableData("i32");
   const buffers: WgslKernel["buffers"] = trace.buffers
     .filter((b) => live.sources.has(b))
     .map(({ name, access }) => ({ name, access }));
-  if (f.length) buffers.push({ name: "tables_f", access: "read" });
-  if (i.length) buffers.push({ name: "tables_i", access: "read" });
+  const access = { f32: accessOf(f.length), i32: accessOf(i.length) };
+  if (f.length) buffers.push({ name: TABLES.f32, access: access.f32 });
+  if (i.length) buffers.push({ name: TABLES.i32, access: access.i32 });
+  const words: Record<string, number> = { [TABLES.f32]: f.length, [TABLES.i32]: i.length };
+  const withTables: Dialect = {
+    ...dialect,
+    expression: (node, arg) => {
+      if (node.op !== "table") return dialect.expression(node, arg);
+      const ref = node.source as TableRef;
+      return tableRead(ref, arg(0), access[ref.type] === "uniform");
+    },
+  };
 
   const params = [
     { name: "num_worlds", type: "i32" as const, slot: 0 },
@@ -166,7 +185,7 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     ...trace.params.map((p) => ({ name: p.name, type: p.type, slot: p.slot + FIXED_PARAMS.length })),
   ];
   const emit = (): string => {
-    const { lines } = emitBody(trace, dialect, live);
+    const { lines } = emitBody(trace, withTables, live);
     return [...head(), ...lines, "}", ""].join("\n");
   };
   const head = () => [
@@ -176,7 +195,10 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     "}",
     "@group(0) @binding(0) var<uniform> U: Params;",
     ...buffers.map((b, k) => {
-      const element = b.name.startsWith("tables_") ? "u32" : "vec4<u32>";
+      if (b.access === "uniform") {
+        return `@group(0) @binding(${k + 1}) var<uniform> ${b.name}: array<vec4<u32>, ${words[b.name] / 4}>;`;
+      }
+      const element = b.name in words ? "u32" : "vec4<u32>";
       return `@group(0) @binding(${k + 1}) var<storage, ${b.access}> ${b.name}: array<${element}>;`;
     }),
     "",

@@ -147,7 +147,10 @@ export async function runGpu(
   };
   const params = await upload("params", new Uint8Array(uniform.buffer), BufferUsage.UNIFORM);
   const buffers = new Map<string, GPUBuffer>();
-  for (const { name } of kernel.buffers) buffers.set(name, await upload(name, data[name], BufferUsage.STORAGE));
+  for (const { name, access } of kernel.buffers) {
+    const usage = access === "uniform" ? BufferUsage.UNIFORM : BufferUsage.STORAGE;
+    buffers.set(name, await upload(name, data[name], usage));
+  }
 
   const pipeline = await new PipelineCache(gpu).compute({ label: "test", code: kernel.code, entryPoint: "main" });
   const group = await createBindGroup(gpu, {

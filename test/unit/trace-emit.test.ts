@@ -120,7 +120,7 @@ test("rolled WGSL", async () => {
       {
       var i_7 = 0;
       loop {
-        a0_list[i_7] = t_1.x * bitcast<f32>(tables_f[i_7]);
+        a0_list[i_7] = t_1.x * bitcast<f32>(tables_f[(i_7) >> 2u][(i_7) & 3]);
       continuing { i_7++; break if i_7 >= 4 + U.zero; }
       }
       }
