@@ -16,8 +16,9 @@ import "../../envs/index.ts";
 import { decodeSafetensors, encodeSafetensors } from "../../src/io/safetensors.ts";
 import { CHECKPOINTS, lastCheckpoint, listCheckpoints } from "../../src/runs/checkpoints.ts";
 import { CONFIG_FILE } from "../../src/runs/folder.ts";
+import { TrainingRun } from "../../src/runs/train.ts";
 import { corralInside } from "../support/cli-inside.ts";
-import { bitsOf, TINY, trainInto, UPDATES } from "../support/runs.ts";
+import { bitsOf, TINY, trainInto, trainRun, UPDATES } from "../support/runs.ts";
 
 const disk = vi.hoisted(() => ({ room: Infinity }));
 vi.mock("node:fs", async (original) => {
@@ -140,4 +141,16 @@ test("a folder that cannot be written: refused at the start, told later on", asy
   const said = await trainInto(folder, "CartPole");
   expect(said).toEqual([expect.stringContaining("the checkpoint of update 5 was not written")]);
   expect(bitsOf(folder)).toHaveLength(UPDATES + 1);
+});
+
+test("a run that is stopped saves what it goes on from", async () => {
+  const folder = join(root, "stopped");
+  await using run = await TrainingRun.create("CartPole", { ...TINY, evalEvery: 100, checkpointEvery: 4 });
+  const stopped = trainRun(folder, run, (iteration) => {
+    if (iteration === 7) run.stop();
+  });
+  await expect(stopped).rejects.toMatchObject({ code: "stopped" });
+  expect(lastCheckpoint(folder).checkpoint.about.iteration).toBe(7);
+  expect((await corralInside(["train", "--resume", folder])).code).toBe(0);
+  expect(bitsOf(folder)).toEqual(bitsOf(good));
 });
