@@ -35,7 +35,7 @@ function curve(lines: readonly Line[], name: string, label = name): Series {
 
 const short = (value: number): string => String(Number(value.toPrecision(3)));
 
-/** What is drawn: a chart of some numbers of the log, left out where there are none. */
+/** What is drawn: a chart of some numbers of the log, left out where there are none or all are 0. */
 const CHARTS: readonly { title: string; y: string; curves: readonly (readonly [name: string, label: string])[] }[] = [
   {
     title: "Return",
@@ -87,7 +87,9 @@ export function reportPage(log: string, { config, device, memory }: ReportFacts)
   const [last, end] = [updates.at(-1), ends.at(-1)];
 
   const charts = CHARTS.map(({ title, y, curves }) => {
-    const series = curves.map(([name, label]) => curve(updates, name, label)).filter(({ points }) => points.length > 0);
+    const series = curves
+      .map(([name, label]) => curve(updates, name, label))
+      .filter(({ points }) => points.some(([, y]) => y !== 0));
     return lineChart({ title, x: "env steps", y, series, format: short, axes: "linear" });
   });
   const bars = [{ label: "device", parts: memory }];
