@@ -54,6 +54,12 @@ struct Clock {
   critic_rate: f32,
   alpha_rate: f32,
   target_entropy: f32,
+  /// What is shuffled: samples, or sequences of them. Of sequences: how many lie side by side, how many of those count, and
+  /// steps of each. No lanes: samples.
+  units: u32,
+  lanes: u32,
+  valid: u32,
+  unroll: u32,
 }
 
 /// Bits of `flags`.

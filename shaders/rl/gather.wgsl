@@ -11,7 +11,7 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let column = thread % C.k4;
   if (row >= C.rows) { return; }
   var value = vec4<f32>(0.0);
-  if (column < C.obs4) { value = rollout_obs[shuffled(C.first + row) * C.obs4 + column]; }
+  if (column < C.obs4) { value = rollout_obs[sample_of(row) * C.obs4 + column]; }
   let scaled = (value - norm[column]) * norm[C.k4 + column];
   work[row * C.k4 + column] = clamp(scaled, vec4<f32>(-C.clip_obs), vec4<f32>(C.clip_obs));
 }

@@ -124,7 +124,7 @@ fn loss(@builtin(global_invocation_id) gid: vec3<u32>) {
   let row = thread_of(gid);
   if (row >= C.rows) { return; }
   _ = fold(row);
-  let action = rollout_actions[shuffled(C.first + row) * J.action_words];
+  let action = rollout_actions[sample_of(row) * J.action_words];
   if (action < J.first || action >= J.first + J.count) { return; }
   let local = action - J.first;
   choose(row, action, work[J.logits + row * J.width + local / 4u][local % 4u]);

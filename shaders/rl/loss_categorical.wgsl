@@ -30,7 +30,7 @@ fn normalizer(at: u32, count: u32) -> vec2<f32> {
 fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let row = thread_of(gid);
   if (row >= C.rows) { return; }
-  let sample = shuffled(C.first + row);
+  let sample = sample_of(row);
   let logits = J.logits + row * J.logits_row;
   var log_prob = 0.0;
   var entropy = 0.0;
@@ -47,7 +47,8 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   }
   let goal = samples[sample * 2u + 1u].xy;
   let scale = vec2<f32>(state[S_ADV_MEAN], state[S_ADV_SCALE]);
-  let s = surrogate(samples[sample * 2u], goal, scale, log_prob, work[J.value + row * J.value_row]);
+  var s = surrogate(samples[sample * 2u], goal, scale, log_prob, work[J.value + row * J.value_row]);
+  if (!counts(row)) { s.weight = 0.0; }
 
   at = logits;
   for (var d = 0u; d < J.choices; d += 1u) {

@@ -24,7 +24,7 @@ struct Job {
 fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let row = thread_of(gid);
   if (row >= C.rows) { return; }
-  let sample = shuffled(C.first + row);
+  let sample = sample_of(row);
   var log_prob = 0.0;
   var entropy = 0.0;
   for (var i = 0u; i < J.actions4; i += 1u) {
@@ -38,7 +38,8 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let goal = samples[sample * 2u + 1u].xy;
   let scale = vec2<f32>(state[S_ADV_MEAN], state[S_ADV_SCALE]);
   let value = work[J.value + row * J.value4].x;
-  let s = surrogate(samples[sample * 2u], goal, scale, log_prob, value);
+  var s = surrogate(samples[sample * 2u], goal, scale, log_prob, value);
+  if (!counts(row)) { s.weight = 0.0; }
 
   for (var i = 0u; i < J.actions4; i += 1u) {
     let log_std = params[J.log_std + i];

@@ -15,7 +15,7 @@ struct Job {
 fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let row = thread_of(gid);
   if (row >= C.rows) { return; }
-  let sample = shuffled(C.first + row);
+  let sample = sample_of(row);
   let kept = J.kept + row * 8u;
   let best = work[kept];
   let total = work[kept + 1u];
@@ -25,7 +25,8 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let value = J.value + row * J.value_row;
   let goal = samples[sample * 2u + 1u].xy;
   let scale = vec2<f32>(state[S_ADV_MEAN], state[S_ADV_SCALE]);
-  let s = surrogate(samples[sample * 2u], goal, scale, log_prob, work[value]);
+  var s = surrogate(samples[sample * 2u], goal, scale, log_prob, work[value]);
+  if (!counts(row)) { s.weight = 0.0; }
 
   work[kept] = best + log_sum;
   work[kept + 1u] = s.weight * s.slope;

@@ -21,7 +21,23 @@ fn shuffled(position: u32) -> u32 {
       right = next;
     }
     x = (left << C.half_bits) | right;
-    if (x < C.samples) { break; }
+    if (x < C.units) { break; }
   }
   return x;
+}
+
+/// The sample of a row of a minibatch: one of all samples, or a step of a sequence, whose rows lie step by step. Lanes that
+/// are left over look at the first sequence.
+fn sample_of(row: u32) -> u32 {
+  let lanes = max(C.lanes, 1u);
+  let lane = row % lanes;
+  let is_sequence = C.lanes > 0u;
+  let unit = select(row, select(0u, lane, lane < C.valid), is_sequence);
+  let at = shuffled(C.first + unit);
+  return select(at, at * C.unroll + row / lanes, is_sequence);
+}
+
+/// Whether a row of a minibatch counts.
+fn counts(row: u32) -> bool {
+  return C.lanes == 0u || row % C.lanes < C.valid;
 }

@@ -10,8 +10,12 @@ type Shard = Bound["shards"][number];
 export interface Actor extends Pick<DeviceCore, "submit"> {
   readonly shape: { readonly rows: number; readonly k4: number };
   forward(pass: GPUComputePassEncoder, rows: number): void;
+  /** The same for worlds that act, where that is more: they may remember. */
+  infer?(pass: GPUComputePassEncoder, rows: number, flags: number): void;
   /** What comes between the networks and an action. */
   choose?(pass: GPUComputePassEncoder, rows: number): void;
+  /** What comes after what a step returned is stored. */
+  stored?(pass: GPUComputePassEncoder, rows: number): void;
 }
 
 /** Submits a pass for each part of the worlds that the network has room for. */
@@ -26,7 +30,7 @@ function forParts(
   for (const shard of bound.shards) {
     for (let local = 0; local < shard.worlds; local += room) {
       const rows = Math.min(room, shard.worlds - local);
-      const part = { ...values, rows, local, first: shard.firstWorld + local };
+      const part = { ...values, rows, lanes: rows, local, first: shard.firstWorld + local };
       learner.submit(what, part, (pass) => encode(pass, shard, rows));
     }
   }
@@ -40,7 +44,8 @@ export function act(learner: Actor, bound: Bound, values: { t?: number; draw?: n
   const { k4 } = learner.shape;
   forParts(learner, bound, "act", values, (pass, shard, rows) => {
     dispatch(pass, shard.observe, rows * k4);
-    learner.forward(pass, rows);
+    if (learner.infer) learner.infer(pass, rows, values.flags);
+    else learner.forward(pass, rows);
     if ((values.flags & Flag.bootstrap) === 0) learner.choose?.(pass, rows);
     dispatch(pass, shard.act, rows);
   });
@@ -48,7 +53,8 @@ export function act(learner: Actor, bound: Bound, values: { t?: number; draw?: n
 
 /** Puts what a control step returned into row `t` of every world; the `first` of an update starts its counts. */
 export function store(learner: Actor, bound: Bound, t: number, first = t === 0): void {
-  forParts(learner, bound, "store", { t, flags: first ? Flag.firstStep : 0 }, (pass, shard, rows) =>
-    dispatch(pass, shard.store, rows),
-  );
+  forParts(learner, bound, "store", { t, flags: first ? Flag.firstStep : 0 }, (pass, shard, rows) => {
+    dispatch(pass, shard.store, rows);
+    learner.stored?.(pass, rows);
+  });
 }

@@ -5,6 +5,7 @@ import { CLOCK_WORDS } from "./clock.ts";
 import type { PpoConfig } from "./config.ts";
 import { KERNELS } from "./kernels.ts";
 import { embedding4, layOutNetworks, padTo, TILE, type Layer, type Networks } from "./networks.ts";
+import { cellJobs, layOutCells, sequencesOf, type CellsLayout } from "./recurrent.ts";
 import { HEAD_ROW, layOutHead, type HeadLayout } from "./streamed-head.ts";
 
 /** What the learner must know of an environment. */
@@ -56,9 +57,14 @@ export interface LearnerShape {
   readonly work: WorkLayout;
   /** Where the policy's logits come in blocks. */
   readonly head?: HeadLayout;
+  /** Where policy and value have a memory. */
+  readonly cells?: CellsLayout;
   readonly samples: number;
   /** Samples of a minibatch; the last may have fewer. */
   readonly minibatch: number;
+  /** What is shuffled, samples or sequences of them, and how many of these a minibatch takes. */
+  readonly units: number;
+  readonly each: number;
   /** Rows that the network has room for. */
   readonly rows: number;
   readonly chunkRows: number;
@@ -96,12 +102,17 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
     activation: config.activation as "tanh" | "relu",
     logStds: gaussian ? env.actions : 0,
     ...(stream && { stream }),
+    ...(config.recurrent === "gru" && { recurrent: config.recurrentSize }),
   });
   const samples = env.numEnvs * config.rolloutSteps;
-  const minibatch = Math.ceil(samples / Math.min(config.minibatches, samples));
+  const sequences = nets.cells && sequencesOf(samples, config);
+  const units = sequences?.sequences ?? samples;
+  const each = sequences?.each ?? Math.ceil(samples / Math.min(config.minibatches, samples));
+  const minibatch = sequences ? sequences.lanes * sequences.unroll : each;
   const k4 = padTo(env.observations, TILE) / 4;
   const head4 = nets.head ? (nets.head.width + nets.head.blocks[0].k + HEAD_ROW) / 4 : 0;
-  const width4 = [...nets.policy, ...nets.value].reduce((sum, { n }) => sum + n / 4, k4 + head4);
+  const cells4 = nets.cells ? 3 * nets.cells.size : 0;
+  const width4 = [...nets.policy, ...nets.value].reduce((sum, { n }) => sum + n / 4, k4 + head4 + cells4);
   const rows = rowsOf(minibatch, env.numEnvs, width4);
   const chunkRows = chunkRowsOf(minibatch);
 
@@ -115,18 +126,23 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
   at += (rows * padTo(nets.logStd.count, TILE)) / 4;
   const statistics = at;
   at += rows * STATISTICS4;
-  const head = nets.head && layOutHead(nets, rows, outputs, at);
+  const cells = sequences && layOutCells(nets, sequences, rows, outputs, at);
+  at += cells?.size4 ?? 0;
+  const head = nets.head && layOutHead(nets, rows, inputAt(outputs, cells, nets.policy, nets.policy.length), at);
   const work = { x: 0, outputs, slopes, statistics, size4: at + (head?.size4 ?? 0) };
 
   // forward, backward and gradient of each layer, those of a head's blocks, and a handful of others
-  const jobs = 3 * nets.value.length + 5 * (nets.head?.blocks.length ?? 0) + 20;
+  const jobs = 3 * nets.value.length + 5 * (nets.head?.blocks.length ?? 0) + (cells ? cellJobs(cells) : 0) + 20;
   return {
     ...(head && { head }),
+    ...(cells && { cells }),
     env,
     nets,
     work,
     samples,
     minibatch,
+    units,
+    each,
     rows,
     chunkRows,
     obs4: padTo(env.observations, 4) / 4,
@@ -135,6 +151,20 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
     total4: nets.core4 + STATISTICS4,
     jobs,
   };
+}
+
+/** Where the input of a layer lies in `work`: a layer below, or the state of a cell. 0 for the network's own. */
+export function inputAt(
+  outputs: ReadonlyMap<Layer, number>,
+  cells: CellsLayout | undefined,
+  layers: readonly Layer[],
+  i: number,
+): number {
+  const below = layers[i - 1];
+  if (!below) return 0;
+  const at = outputs.get(below)!;
+  if (at === cells?.policy.below) return cells.policy.state;
+  return at === cells?.value.below ? cells.value.state : at;
 }
 
 export const sharedArena = (name: string, vec4s: number, remedy?: string): ArenaRequest => ({
@@ -175,6 +205,21 @@ function embeddingArenas({ head }: Networks): ArenaRequest[] {
   ];
 }
 
+/** States of worlds that act and of those that are evaluated, and those that sequences of the rollout began with. */
+function cellArenas({ nets, cells }: LearnerShape, rolloutSteps: number): ArenaRequest[] {
+  if (!nets.cells || !cells) return [];
+  const both = 2 * nets.cells.size;
+  const arena = (name: string, perWorld: number, remedy: string): ArenaRequest => ({
+    ...rows(name, perWorld),
+    fields: [{ name, group: "recurrent", type: "f32", perWorld, remedy }],
+  });
+  return [
+    arena("hidden", both, "a smaller recurrentSize"),
+    arena("eval_hidden", both, "a smaller recurrentSize"),
+    arena("rollout_hidden", (both * rolloutSteps) / cells.unroll, "a larger recurrentSteps"),
+  ];
+}
+
 /** Plans every buffer of a learner. Needs no device. */
 export function planLearner(shape: LearnerShape, config: PpoConfig, limits?: PlanLimits): Plan {
   const { env, nets, work, k4, obs4, actions4, total4, minibatch, chunkRows } = shape;
@@ -194,6 +239,7 @@ export function planLearner(shape: LearnerShape, config: PpoConfig, limits?: Pla
     rows("rollout_obs", rolloutSteps * 4 * obs4),
     rows("rollout_actions", rolloutSteps * 4 * actions4),
     rows("samples", rolloutSteps * SAMPLE),
+    ...cellArenas(shape, rolloutSteps),
     { ...rows("worlds", WORLD), fields: [{ name: "worlds", group: "learner", type: "f32", perWorld: WORLD }] },
     uniformArena("clock", CLOCK_WORDS),
     uniformArena("jobs", (shape.jobs * JOB_BYTES) / 4),

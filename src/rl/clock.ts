@@ -47,6 +47,10 @@ const WORDS = [
   ["critic_rate", "f32", 1],
   ["alpha_rate", "f32", 1],
   ["target_entropy", "f32", 1],
+  ["units", "u32", 1],
+  ["lanes", "u32", 1],
+  ["valid", "u32", 1],
+  ["unroll", "u32", 1],
 ] as const;
 
 export type ClockField = (typeof WORDS)[number][0];

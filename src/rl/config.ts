@@ -26,6 +26,25 @@ export const PPO_OPTIONS = {
   clipRewards: { default: 10, min: 0, doc: "scaled rewards are clipped to +- this" },
   hidden: { default: [64, 64], doc: "widths of the hidden layers of policy and value network" },
   activation: { default: "tanh", oneOf: ["tanh", "relu"], doc: "of the hidden layers" },
+  recurrent: {
+    default: "none",
+    oneOf: ["none", "gru"],
+    doc: "memory before the last layer of policy and value network",
+  },
+  recurrentSize: {
+    default: 64,
+    min: 8,
+    max: 1024,
+    integer: true,
+    doc: "numbers of a recurrent state, a multiple of 8",
+  },
+  recurrentSteps: {
+    default: 16,
+    min: 1,
+    max: 32,
+    integer: true,
+    doc: "control steps that derivatives go back through; rolloutSteps is a multiple of it",
+  },
   squash: {
     default: false,
     doc: "continuous actions go through tanh into their bounds, instead of being clipped to them",
@@ -68,6 +87,13 @@ export function ppoConfig(given: Partial<PpoConfig> = {}): PpoConfig {
   }
   if (made.schedule === "adaptive" && !(made.targetKl > 0 && made.targetKl < Infinity)) {
     throw badOption("targetKl", made.targetKl, 'schedule "adaptive" aims at it: pass such as 0.01');
+  }
+  if (made.recurrent !== "none") {
+    const { recurrentSize, recurrentSteps, rolloutSteps } = made;
+    if (recurrentSize % 8 !== 0) throw badOption("recurrentSize", recurrentSize, "pass a multiple of 8");
+    if (rolloutSteps % Math.min(recurrentSteps, rolloutSteps) !== 0) {
+      throw badOption("recurrentSteps", recurrentSteps, `rolloutSteps, ${rolloutSteps}, is to be a multiple of it`);
+    }
   }
   return made;
 }

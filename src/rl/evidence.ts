@@ -42,14 +42,15 @@ const ARENAS = [
 /** Copies it from a learner whose last update was stopped: what came after the failure has changed no parameter. */
 export async function evidenceOf(learner: Learner, facts: UpdateFacts): Promise<UpdateEvidence> {
   const arenas: Record<string, Uint32Array<ArrayBuffer>> = {};
-  for (const name of ARENAS) arenas[name] = await learner.read(name, new Uint32Array(learner.buffer(name).size / 4));
+  const names = learner.shape.cells ? [...ARENAS, "rollout_hidden"] : ARENAS;
+  for (const name of names) arenas[name] = await learner.read(name, new Uint32Array(learner.buffer(name).size / 4));
   const state = new Float32Array(arenas.state.buffer);
-  const { samples, minibatch } = learner.shape;
+  const { units, each } = learner.shape;
   return {
     ...facts,
     halted: REASONS[state[PLACE.halted]] ?? "nothing",
     minibatch: state[PLACE.metrics],
-    minibatches: facts.config.epochs * Math.ceil(samples / minibatch),
+    minibatches: facts.config.epochs * Math.ceil(units / each),
     learningRate: state[PLACE.rate],
     arenas,
   };

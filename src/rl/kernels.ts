@@ -8,6 +8,8 @@ import {
   gradientKernel,
   headBackwardKernel,
   headGradientKernel,
+  lanesBackwardKernel,
+  lanesForwardKernel,
 } from "./linear-wgsl.ts";
 
 /** A kernel: files of `shaders/`, then text; the entry point; arenas by binding. Binding 0 is the clock. */
@@ -53,6 +55,12 @@ const head = (entry: string, files: readonly string[], buffers: Record<number, s
   entry,
   job: true,
   buffers: { 3: "work", ...buffers },
+});
+const gru = (entry: string, buffers: Record<number, string>): KernelSource => ({
+  files: [MATH, "rl/shuffle.wgsl", "rl/gru.wgsl"],
+  entry,
+  job: true,
+  buffers,
 });
 const optimize = (entry: string, buffers: Record<number, string>): KernelSource => ({
   files: [MATH, "rl/optimize.wgsl"],
@@ -126,6 +134,16 @@ export const KERNELS = {
     job: true,
     buffers: { 3: "work", 5: "samples", 6: "state" },
   },
+  forward_lanes: { files: [MATH], code: lanesForwardKernel, job: true, buffers: { 2: "params", 3: "work" } },
+  backward_lanes: { files: [], code: lanesBackwardKernel, job: true, buffers: { 2: "params", 3: "work" } },
+  gru_enter: gru("enter", { 3: "work", 5: "rollout_hidden" }),
+  gru_step: gru("step", { 3: "work", 6: "samples" }),
+  gru_back: gru("back", { 3: "work", 6: "samples" }),
+  gru_enter_act: gru("enter_acting", { 3: "work", 4: "hidden", 5: "rollout_hidden" }),
+  gru_enter_evaluate: gru("enter_acting", { 3: "work", 4: "eval_hidden", 5: "rollout_hidden" }),
+  gru_step_act: gru("step_acting", { 3: "work", 4: "hidden" }),
+  gru_step_evaluate: gru("step_acting", { 3: "work", 4: "eval_hidden" }),
+  gru_forget: gru("forget", { 4: "hidden", 6: "samples" }),
   embed: { files: ["rl/embed.wgsl"], clock: false, job: true, buffers: { 2: "params", 3: "features", 4: "embedding" } },
   embed_gradient: {
     files: ["rl/embed.wgsl"],

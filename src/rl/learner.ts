@@ -4,14 +4,16 @@ import type { GpuDevice } from "../gpu/device.ts";
 import type { Reservation } from "../memory/reserve.ts";
 import type { VectorEnv } from "../env/vector-env.ts";
 import type { Space } from "../env/spaces.ts";
-import { planLearner, SAMPLE, STATE, STATISTICS4, type EnvShape, type LearnerShape } from "./arenas.ts";
+import { inputAt, planLearner, SAMPLE, STATE, STATISTICS4, type EnvShape, type LearnerShape } from "./arenas.ts";
 import type { PpoConfig } from "./config.ts";
 import { bindEnv, initialNorm, initialWorlds, UNBOUNDED, viewsOf, type Bound } from "./bind-env.ts";
 import { DeviceCore, hold } from "./device-core.ts";
 import type { KernelName } from "./kernels.ts";
 import { actionFeatures } from "./action-features.ts";
+import { backCells, bindCells, runCells, type ActingRows } from "./recurrent.ts";
 import { bindHead, descendBlocks, embedActions, foldBlocks } from "./streamed-head.ts";
-import { ACTIVATION, initialParameters, layerWords, padTo, TILE } from "./networks.ts";
+import { Flag } from "./clock.ts";
+import { ACTIVATION, initialParameters, padTo, TILE, type Layer } from "./networks.ts";
 
 const MAX_CHOICES = 32;
 /** What a run goes on from between two updates. */
@@ -76,7 +78,7 @@ export class Learner extends DeviceCore {
   readonly #bound = new WeakMap<VectorEnv, Promise<Bound>>();
 
   private constructor(gpu: GpuDevice, shape: LearnerShape, reservation: Reservation) {
-    super(gpu, reservation, KEPT);
+    super(gpu, reservation, shape.cells ? [...KEPT, "hidden"] : KEPT);
     this.shape = shape;
   }
 
@@ -104,7 +106,7 @@ export class Learner extends DeviceCore {
     // policy and value network run side by side, layer by layer; a streamed head may leave the last to the value alone
     value.forEach((_, i) => {
       const both = [policy, value].filter((layers) => i < layers.length);
-      const words = both.map((layers) => layerWords(layers, i, work));
+      const words = both.map((layers) => this.#wordsOf(layers, i));
       bind(
         `forward ${i}`,
         "forward",
@@ -123,6 +125,7 @@ export class Learner extends DeviceCore {
         both.flatMap((layers, n) => [...words[n], ACTIVATION[layers[i - 1].activation], 0]),
       );
     });
+    if (shape.cells) bindCells(bind, nets, shape.cells);
     bind("gather", "gather");
     const outputs = this.#outputs();
     if (nets.head) {
@@ -176,6 +179,13 @@ export class Learner extends DeviceCore {
     return bindEnv(this, env, { act: `act_${head.head}`, job, row: [SAMPLE, 2] });
   }
 
+  #wordsOf(layers: readonly Layer[], i: number): number[] {
+    const { work, cells } = this.shape;
+    const { k, w, b, n } = layers[i];
+    const x = i > 0 ? inputAt(work.outputs, cells, layers, i) : work.x;
+    return [x, k / 4, w, b, work.outputs.get(layers[i])!, n / 4];
+  }
+
   /** Where the last layers put what they make, and vec4s of their rows: the policy's, then the value's. */
   #outputs(): number[] {
     const { nets, work } = this.shape;
@@ -184,14 +194,36 @@ export class Learner extends DeviceCore {
     return [policy ? work.outputs.get(policy)! : work.x, (policy?.n ?? 0) / 4, work.outputs.get(value)!, value.n / 4];
   }
 
-  /** Runs both networks forward over the first rows of the input. */
+  /** Runs both networks forward over the first rows of the input, those of a minibatch. */
   forward(pass: GPUComputePassEncoder, rows: number): void {
-    const { policy, value } = this.shape.nets;
+    this.#forward(pass, rows);
+  }
+
+  /** Runs them for worlds that act; those of no rollout have states of their own. */
+  infer(pass: GPUComputePassEncoder, rows: number, flags: number): void {
+    this.#forward(pass, rows, { rows, who: (flags & (Flag.keep | Flag.bootstrap)) === 0 ? "evaluate" : "act" });
+  }
+
+  #forward(pass: GPUComputePassEncoder, rows: number, acting?: ActingRows): void {
+    const { nets, cells } = this.shape;
+    const { policy, value } = nets;
     const tiles = Math.ceil(rows / TILE);
-    value.forEach(({ n }, i) => {
+    value.forEach((layer, i) => {
       const parts = i < policy.length ? 2 : 1;
-      this.run(pass, `forward ${i}`, (tiles * Math.max(n, policy[i]?.n ?? 0)) / TILE, parts);
+      this.run(pass, `forward ${i}`, (tiles * Math.max(layer.n, policy[i]?.n ?? 0)) / TILE, parts);
+      if (cells && layer === nets.cells!.value.ih) runCells(this, pass, cells, acting);
     });
+  }
+
+  /** Worlds that took a new start state forget what they remembered. */
+  stored(pass: GPUComputePassEncoder, rows: number): void {
+    const { cells } = this.shape;
+    if (cells) this.run(pass, "cell forget", rows * cells.s4, 2);
+  }
+
+  /** Worlds that are evaluated remember nothing. */
+  forgetEvaluated(): void {
+    if (this.shape.cells) this.write("eval_hidden", new Float32Array(this.buffer("eval_hidden").size / 4));
   }
 
   /** What comes between the networks and an action: the logits that are not held. */
@@ -219,8 +251,10 @@ export class Learner extends DeviceCore {
   backward(pass: GPUComputePassEncoder, rows: number, chunks: number): void {
     const { policy, value, logStd } = this.shape.nets;
     const tiles = Math.ceil(rows / TILE);
+    const { cells } = this.shape;
     for (let i = value.length - 1; i >= 0; i--) {
       const { k, n } = value[i];
+      if (cells && value[i] === this.shape.nets.cells!.value.ih) backCells(this, pass, cells, chunks);
       const isLast = i === value.length - 1;
       const columns = Math.max(n, policy[i]?.n ?? 0, isLast ? padTo(logStd.count, TILE) : 0) / TILE;
       const networks = i < policy.length ? 2 : 1;

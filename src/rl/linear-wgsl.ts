@@ -54,7 +54,12 @@ const keepSums = [
 const indent = (lines: readonly string[], by: string): string => lines.map((line) => by + line).join("\n");
 
 /** y = f(x W + b). */
-export const forwardKernel = (): string => `${head}
+export const forwardKernel = (): string => forward("C.rows");
+
+/** The same for one step of sequences, whose rows are the lanes. */
+export const lanesForwardKernel = (): string => forward("C.lanes");
+
+const forward = (count: string): string => `${head}
 @group(0) @binding(2) var<storage, read> params: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> work: array<vec4<f32>>;
 
@@ -62,7 +67,7 @@ export const forwardKernel = (): string => `${head}
 fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
   let L = layers[group.z];
   let thread = thread_of(gid);
-  let tiles = (C.rows + ${TILE - 1}u) / ${TILE}u;
+  let tiles = (${count} + ${TILE - 1}u) / ${TILE}u;
   let column = (thread / tiles) * ${QUADS}u;
   if (column >= L.n4) { return; }
   let row = (thread % tiles) * ${TILE}u;
@@ -103,15 +108,18 @@ ${indent(
 `;
 
 /** The derivative by x, of the activation that made x too, in the place of x. */
-export const backwardKernel = (): string => backward(false);
+export const backwardKernel = (): string => backward(false, "C.rows");
 
 /**
  * The same for a block of many outputs: derivatives are added up at `b` of the layer, and go to the place of x with the last
  * block. `bias_only`: 1 for the first block, 2 for the last.
  */
-export const headBackwardKernel = (): string => backward(true);
+export const headBackwardKernel = (): string => backward(true, "C.rows");
 
-const backward = (inBlocks: boolean): string => `${head}
+/** The same for one step of sequences, whose rows are the lanes: added to what is there. */
+export const lanesBackwardKernel = (): string => backward(true, "C.lanes");
+
+const backward = (inBlocks: boolean, count: string): string => `${head}
 @group(0) @binding(2) var<storage, read> params: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> work: array<vec4<f32>>;
 
@@ -125,7 +133,7 @@ fn slope(x: vec4<f32>, activation: u32) -> vec4<f32> {
 fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
   let L = layers[group.z];
   let thread = thread_of(gid);
-  let tiles = (C.rows + ${TILE - 1}u) / ${TILE}u;
+  let tiles = (${count} + ${TILE - 1}u) / ${TILE}u;
   let column = (thread / tiles) * ${QUADS}u;
   if (column >= L.k4) { return; }
   let row = (thread % tiles) * ${TILE}u;

@@ -32,12 +32,20 @@ export interface StreamedHead {
   readonly embedding?: { readonly dims: number; readonly features: number; readonly at: number };
 }
 
+/** What the gates of a recurrent cell get from below, and from its state: reset, update, candidate. */
+export interface Cell {
+  readonly ih: Layer;
+  readonly hh: Layer;
+}
+
 /** The parameter vector of a policy and a value function. Offsets and counts are vec4s. */
 export interface Networks {
   /** Without the last layer where there is a `head`. */
   readonly policy: readonly Layer[];
   readonly value: readonly Layer[];
-  readonly head?: StreamedHead;
+  readonly head?: StreamedHead | undefined;
+  /** Recurrent cells before the last layers; `ih` is in `policy` and `value` too. */
+  readonly cells?: { readonly size: number; readonly policy: Cell; readonly value: Cell };
   /** Log standard deviations, where the policy is Gaussian. */
   readonly logStd: { readonly at: number; readonly count: number };
   readonly params4: number;
@@ -54,6 +62,8 @@ export interface NetworkOptions {
   /** Log standard deviations; 0 for policies that have none. */
   readonly logStds: number;
   /** Outputs come in blocks of at most so many; or from embeddings of so many numbers, of actions with so many features. */
+  /** Numbers of a recurrent state. */
+  readonly recurrent?: number;
   readonly stream?: {
     readonly block: number;
     readonly embedding?: { readonly dims: number; readonly features: number };
@@ -71,25 +81,24 @@ export function layOutNetworks(options: NetworkOptions): Networks {
   const { observations, outputs, hidden, activation, logStds, stream } = options;
   const embedding = stream?.embedding;
   const last = stream ? embedding?.dims : outputs;
-  const widths = [observations, ...hidden, ...(last === undefined ? [] : [last])];
+  const shape = { observations, hidden, activation, recurrent: options.recurrent };
   // small first actions, as in Andrychowicz et al. 2021
-  const policy =
-    last === undefined
-      ? layOutNetwork("policy", widths, activation, Math.SQRT2, 0, activation)
-      : layOutNetwork("policy", widths, activation, 0.01, 0);
-  const start = policy.length > 0 ? endOf(policy) : 0;
-  const value = layOutNetwork("value", [observations, ...hidden, 1], activation, 1, start);
-  const logStd = { at: endOf(value), count: logStds };
+  const policy = layOutWhole("policy", shape, last, 0.01, 0);
+  const value = layOutWhole("value", shape, 1, 1, policy.end);
+  const logStd = { at: value.end, count: logStds };
   const core4 = logStd.at + padTo(logStds, TILE) / 4;
-  const nets = { policy, value, logStd, params4: core4, core4 };
+  const cells = policy.cell && {
+    cells: { size: options.recurrent!, policy: policy.cell, value: value.cell! },
+  };
+  const nets = { policy: policy.layers, value: value.layers, ...cells, logStd, params4: core4, core4 };
   if (!stream) return nets;
 
-  const inputs = widths.at(-1)!;
+  const inputs = last ?? options.recurrent ?? hidden.at(-1) ?? observations;
   const k = padTo(inputs, TILE);
   const count = Math.min(MAX_BLOCKS, Math.ceil(outputs / stream.block));
   const width = padTo(Math.ceil(outputs / count), TILE);
   const each4 = ((k + 1) * width) / 4;
-  const name = `policy.${policy.length}`;
+  const name = `policy.${hidden.length + (last === undefined ? 0 : 1)}`;
   const blocks = Array.from({ length: Math.ceil(outputs / width) }, (_, i): Layer => {
     const w = (embedding ? 0 : core4) + i * each4;
     const own = Math.min(width, outputs - i * width);
@@ -101,13 +110,44 @@ export function layOutNetworks(options: NetworkOptions): Networks {
   return { ...nets, head, params4 };
 }
 
+interface WholeShape {
+  readonly observations: number;
+  readonly hidden: readonly number[];
+  readonly activation: "tanh" | "relu";
+  readonly recurrent: number | undefined;
+}
+
+/** Hidden layers, a recurrent cell where there is one, and a last layer where there is one. */
+function layOutWhole(name: string, shape: WholeShape, last: number | undefined, lastGain: number, start: number) {
+  const { observations, hidden, activation, recurrent: size } = shape;
+  const widths = [observations, ...hidden];
+  if (size === undefined) {
+    const layers =
+      last === undefined
+        ? layOutNetwork(name, widths, activation, Math.SQRT2, start, activation)
+        : layOutNetwork(name, [...widths, last], activation, lastGain, start);
+    return { layers, end: endOf(layers, start), cell: undefined };
+  }
+  const layers = layOutNetwork(name, widths, activation, Math.SQRT2, start, activation);
+  const one = (part: string, inputs: number, outputs: number, gain: number, at: number): Layer => ({
+    ...layOutNetwork(name, [inputs, outputs], activation, gain, at)[0],
+    name: `${name}.${part}`,
+  });
+  const ih = one("gru.ih", widths.at(-1)!, 3 * size, 1, endOf(layers, start));
+  const hh = one("gru.hh", size, 3 * size, 1, endOf([ih]));
+  layers.push(ih);
+  if (last !== undefined) layers.push(one(String(hidden.length), size, last, lastGain, endOf([hh])));
+  return { layers, end: endOf([last === undefined ? hh : layers.at(-1)!]), cell: { ih, hh } };
+}
+
 /** vec4s of the buffer that embeddings of all actions take. */
 export const embedding4 = ({ blocks, width }: StreamedHead): number => (blocks.length * (blocks[0].k + 1) * width) / 4;
 
 /** The layers whose numbers lie in the parameter vector. */
-export const layersOf = ({ policy, value, head }: Networks): Layer[] => [
+export const layersOf = ({ policy, value, cells, head }: Networks): Layer[] => [
   ...policy,
   ...value,
+  ...(cells ? [cells.policy.hh, cells.value.hh] : []),
   ...(head && !head.embedding ? head.blocks : []),
 ];
 
@@ -141,10 +181,10 @@ export function layOutNetwork(
   });
 }
 
-/** The vec4 after a network. */
-export function endOf(layers: readonly Layer[]): number {
-  const { b, n } = layers[layers.length - 1];
-  return b + n / 4;
+/** The vec4 after a network; `start` for one without layers. */
+export function endOf(layers: readonly Layer[], start = 0): number {
+  const last = layers.at(-1);
+  return last ? last.b + last.n / 4 : start;
 }
 
 /** Where rows of a network lie in the learner's memory: its input, and the outputs of its layers. vec4s. */
@@ -162,7 +202,7 @@ export function layerWords(layers: readonly Layer[], i: number, { x, outputs }: 
 /** The parameters at the start: orthogonal weights, zero biases. Depends on the seed alone. */
 export function initialParameters(nets: Networks, seed: number | bigint, initialLogStd: number) {
   const params = new Float32Array(nets.params4 * 4);
-  fillWeights(params, [...nets.policy, ...nets.value], seed);
+  fillWeights(params, layersOf({ ...nets, head: undefined }), seed);
   params.fill(initialLogStd, nets.logStd.at * 4, nets.logStd.at * 4 + nets.logStd.count);
   if (nets.head) fillHead(params, nets.head, seed, nets.policy.length + nets.value.length);
   return params;
@@ -243,7 +283,7 @@ export interface NamedArray {
  * `policy.0.bias` [outputs], `value.0.weight`, ..., and `log_std` [actions] of Gaussian policies.
  */
 export function namedParameters(nets: Networks, params: Float32Array): Record<string, NamedArray> {
-  const named = namedLayers([...nets.policy, ...nets.value], params);
+  const named = namedLayers(layersOf({ ...nets, head: undefined }), params);
   if (nets.head?.embedding) {
     const { at, dims, features } = nets.head.embedding;
     const { k } = nets.head.blocks[0];

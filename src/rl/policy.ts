@@ -110,6 +110,16 @@ export function policyOf(named: Readonly<Record<string, NamedArray>>, facts: Pol
   return { id, algo, observations: layers[0].inputs, normalizer, layers, head, named };
 }
 
+/** Throws `unsupported-export` for policies with a memory: a single observation does not say what they do. */
+export function assertExportable({ recurrent }: { readonly recurrent: string }): void {
+  if (recurrent === "none") return;
+  throw new CorralError(
+    "unsupported-export",
+    `the policy is recurrent (${recurrent}); policies without memory are exported. Its parameters by name are in the checkpoints of its run.`,
+    { recurrent },
+  );
+}
+
 /** Parameters whose last layer scores actions itself, where embeddings of the actions did: `features` by action. */
 export function withoutEmbedding(
   named: Readonly<Record<string, NamedArray>>,

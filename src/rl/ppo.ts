@@ -18,7 +18,7 @@ import { viewsOf, type Bound } from "./bind-env.ts";
 import { assertBounded, assertEmbeddable, envShape, Learner } from "./learner.ts";
 import { metricsOf, type Metrics } from "./metrics.ts";
 import { namedNormalizer, namedParameters, type NamedArray } from "./networks.ts";
-import { policyOf, withoutEmbedding, type Policy } from "./policy.ts";
+import { assertExportable, policyOf, withoutEmbedding, type Policy } from "./policy.ts";
 import { insteadOf, type Instead } from "./streamed-head.ts";
 import {
   countClipped,
@@ -224,6 +224,7 @@ export class Ppo implements Algorithm<Metrics> {
     const learner = this.#learner;
     const bound = await learner.bindEnv(checkPeer(env, this.env));
     const flags = (sample ? 0 : Flag.deterministic) | this.#squash;
+    learner.forgetEvaluated();
     // draws that no rollout makes
     return firstEpisodes(env, seed, (t) => act(learner, bound, { t: 0, draw: 2 ** 31 + t, flags }), onStep);
   }
@@ -298,6 +299,7 @@ export class Ppo implements Algorithm<Metrics> {
     const { config, env } = this;
     const { nets, env: facts } = this.#shape;
     const { activation, squash, normalizeObservations, clipObservations } = config;
+    assertExportable(config);
     return this.#exclusive("read the policy", async () => {
       const params = await this.#learner.read("params", new Float32Array(4 * nets.params4));
       const norm = await this.#learner.read("norm", new Float32Array(this.#learner.buffer("norm").size / 4));

@@ -115,7 +115,7 @@ const NOT_FINITE = 6;
 /** The failing minibatch, kernel by kernel. */
 async function lookInside(learner: Learner, evidence: UpdateEvidence, part: Minibatch): Promise<BadQuantity[]> {
   const { shape } = learner;
-  const { nets, work, k4, samples } = shape;
+  const { nets, work, k4, units, cells } = shape;
   const { config, worldIds, env } = evidence;
   const { rows } = part;
   const bad: BadQuantity[] = [];
@@ -124,7 +124,9 @@ async function lookInside(learner: Learner, evidence: UpdateEvidence, part: Mini
     floats = await learner.read("work", floats);
   };
   const rowAt = (row: number): string => {
-    const s = shuffled(part.first + row, samples, part.keys);
+    const unit = part.first + (cells ? row % cells.lanes : row);
+    const position = shuffled(Math.min(unit, units - 1), units, part.keys);
+    const s = cells ? position * cells.unroll + Math.floor(row / cells.lanes) : position;
     return `world ${worldIds[Math.floor(s / config.rolloutSteps)]}, step ${s % config.rolloutSteps}`;
   };
   const see = (stage: string, name: string, at4: number, width: number, stride: number) => {

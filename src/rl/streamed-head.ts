@@ -6,7 +6,7 @@
  */
 import type { LearnerShape } from "./arenas.ts";
 import type { KernelName } from "./kernels.ts";
-import { ACTIVATION, padTo, TILE, type Layer, type Networks } from "./networks.ts";
+import { ACTIVATION, padTo, TILE, type Networks } from "./networks.ts";
 
 /** Floats that are kept of each row: twin of shaders/rl/head.wgsl. */
 export const HEAD_ROW = 8;
@@ -23,15 +23,14 @@ export interface HeadLayout {
   readonly size4: number;
 }
 
-/** Lays out the head behind what lies in `work` already. `outputs` says where layers put what they make. */
-export function layOutHead(nets: Networks, rows: number, outputs: ReadonlyMap<Layer, number>, at: number): HeadLayout {
+/** Lays out the head behind what lies in `work` already. `x`: where its inputs lie. */
+export function layOutHead(nets: Networks, rows: number, x: number, at: number): HeadLayout {
   const head = nets.head!;
-  const below = nets.policy.at(-1);
   const k4 = head.blocks[0].k / 4;
   const logits = at;
   const slopes = logits + (rows * head.width) / 4;
   const kept = slopes + rows * k4;
-  return { x: below ? outputs.get(below)! : 0, k4, logits, slopes, kept, size4: kept + (rows * HEAD_ROW) / 4 - at };
+  return { x, k4, logits, slopes, kept, size4: kept + (rows * HEAD_ROW) / 4 - at };
 }
 
 type Bind = (name: string, kernel: KernelName, words?: readonly number[]) => void;

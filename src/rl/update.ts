@@ -8,13 +8,15 @@ import { halfBits, shuffleKeys } from "./shuffle.ts";
 
 /** Tells the learner the numbers that stay the same for the whole run. */
 export function settleClock(learner: Learner, c: PpoConfig, seed: number | bigint): void {
-  const { samples, nets, obs4, k4, total4, chunkRows, env } = learner.shape;
+  const { samples, nets, obs4, k4, total4, chunkRows, env, units, cells } = learner.shape;
   learner.clock.set({
     worlds: env.numEnvs,
     steps: c.rolloutSteps,
     samples,
     seed: [...seedKey(seed)],
-    half_bits: halfBits(samples),
+    units,
+    unroll: cells?.unroll ?? 1,
+    half_bits: halfBits(units),
     chunk_rows: chunkRows,
     params4: nets.params4,
     total4,
@@ -45,7 +47,7 @@ export function settleClock(learner: Learner, c: PpoConfig, seed: number | bigin
 
 /** The minibatches of an update, in order. */
 export function* minibatchesOf(
-  { samples, minibatch }: Pick<LearnerShape, "samples" | "minibatch">,
+  { units, each, minibatch, cells }: Pick<LearnerShape, "units" | "each" | "minibatch" | "cells">,
   config: PpoConfig,
   seed: number | bigint,
   iteration: number,
@@ -55,18 +57,23 @@ export function* minibatchesOf(
     (adapts ? Flag.adaptRate : 0) | (!adapts && config.targetKl < Infinity && config.targetKl > 0 ? Flag.stopAtKl : 0);
   for (let epoch = 0; epoch < config.epochs; epoch++) {
     const keys = shuffleKeys(seed, iteration, epoch);
-    for (let first = 0; first < samples; first += minibatch) {
+    for (let first = 0; first < units; first += each) {
       const isFirst = epoch === 0 && first === 0;
       const flags = always | (isFirst ? Flag.firstMinibatch : 0);
-      yield { first, rows: Math.min(minibatch, samples - first), keys, flags };
+      const valid = Math.min(each, units - first);
+      yield { first, rows: cells ? minibatch : valid, valid, keys, flags };
     }
   }
 }
 
 /** Which samples of the shuffled rollout, and what the judge is asked to do (`Flag`). */
 export interface Minibatch {
+  /** The first sample, or sequence of samples. */
   readonly first: number;
+  /** Rows of the networks. */
   readonly rows: number;
+  /** How many sequences count; the other lanes are left over. */
+  readonly valid?: number;
   readonly keys: readonly number[];
   readonly flags: number;
 }
@@ -100,8 +107,9 @@ const judge = (learner: Learner) => (pass: Pass) => {
 };
 
 function submit(learner: Learner, part: Minibatch, encoders: readonly ((pass: Pass) => void)[]): void {
-  const { first, rows, keys, flags } = part;
-  learner.submit("update", { first, rows, chunks: chunksOf(learner, part), keys, flags }, (pass) => {
+  const { first, rows, valid = rows, keys, flags } = part;
+  const lanes = learner.shape.cells?.lanes ?? 0;
+  learner.submit("update", { first, rows, lanes, valid, chunks: chunksOf(learner, part), keys, flags }, (pass) => {
     for (const encode of encoders) encode(pass);
   });
 }

@@ -58,6 +58,42 @@ export function forward(p: Params, layers: readonly Layer[], input: Array): Arra
   return x;
 }
 
+/** Policy or value network over samples that lie step by step. */
+function network(
+  p: Params,
+  { nets, cells: sizes }: MadeCase["shape"],
+  samples: MadeCase["samples"],
+  net: 0 | 1,
+): Array {
+  const layers = net === 0 ? nets.policy : nets.value;
+  const obs = np.array(samples.map((s) => [...s.obs]));
+  if (!nets.cells || !sizes) return forward(p, layers, obs);
+  const { size } = nets.cells;
+  const { ih, hh } = net === 0 ? nets.cells.policy : nets.cells.value;
+  const at = layers.indexOf(ih);
+  const below = forward(p, layers.slice(0, at + 1), obs);
+  const count = samples.length / sizes.unroll;
+  let state: Array = np.array(samples.slice(0, count).map(({ start }) => [...start![net]]));
+  const states: Array[] = [];
+  for (let t = 0; t < sizes.unroll; t++) {
+    const part = (x: Array, i: number) => x.ref.slice([], [i * size, (i + 1) * size]);
+    const x = below.ref.slice([t * count, (t + 1) * count]);
+    const h = forward(p, [hh], state.ref);
+    const reset = nn.sigmoid(part(x, 0).add(part(h, 0)));
+    const update = nn.sigmoid(part(x, 1).add(part(h, 1)));
+    const candidate = np.tanh(part(x, 2).add(reset.mul(part(h, 2))));
+    x.dispose();
+    h.dispose();
+    const next = candidate.ref.add(update.mul(state.sub(candidate)));
+    states.push(next.ref);
+    const keeps = samples.slice(t * count, (t + 1) * count).map(({ skipped }) => [skipped ? 0 : 1]);
+    state = next.mul(np.array(keeps));
+  }
+  state.dispose();
+  below.dispose();
+  return forward(p, layers.slice(at + 1), np.concatenate(states, 0));
+}
+
 /** What a head in blocks makes of the policy's last layer. */
 function logits(p: Params, { nets, env }: MadeCase["shape"], x: Array): Array {
   const { head } = nets;
@@ -79,14 +115,18 @@ export async function jaxGradient(made: MadeCase): Promise<Float32Array> {
   await init("cpu");
   defaultDevice("cpu");
   const { shape, config, scale, params } = made;
-  const samples = made.samples.filter(({ skipped }) => !skipped);
-  const { nets, env } = shape;
+  const { nets, env, cells } = shape;
+  // sequences side by side, step by step; without a memory one step of all
+  const { unroll } = cells ?? { unroll: 1 };
+  const samples = globalThis.Array.from({ length: unroll }, (_, t) =>
+    made.samples.filter((_sample, s) => s % unroll === t),
+  ).flat();
   const column = (of: (s: (typeof samples)[number]) => number) => np.array(samples.map(of));
 
   const loss = (p: Params): Array => {
-    const obs = () => np.array(samples.map((s) => [...s.obs]));
-    const out = logits(p, made.shape, forward(p, nets.policy, obs()));
-    const value = forward(p, nets.value, obs()).reshape([samples.length]);
+    const out = logits(p, made.shape, network(p, made.shape, samples, 0));
+    const value = network(p, made.shape, samples, 1).reshape([samples.length]);
+    const counts = column((s) => (s.skipped ? 0 : 1));
     let logProb: Array = np.zeros([samples.length]);
     let entropy: Array = np.zeros([samples.length]);
     if (env.head === "gaussian") {
@@ -119,7 +159,7 @@ export async function jaxGradient(made: MadeCase): Promise<Float32Array> {
     const near = old.add(np.clip(moved, -limit, limit)).sub(target.ref);
     const error = value.sub(target);
     const valueLoss = np.maximum(error.ref.mul(error), near.ref.mul(near)).mul(0.5);
-    return policyLoss.add(valueLoss.mul(config.valueCoef)).sub(entropy.mul(config.entropyCoef)).sum();
+    return policyLoss.add(valueLoss.mul(config.valueCoef)).sub(entropy.mul(config.entropyCoef)).mul(counts).sum();
   };
 
   const gradients = grad(loss)(unpack(made));

@@ -6,10 +6,10 @@ import { ppoConfig, type PpoConfig } from "../../src/rl/config.ts";
 import { Learner } from "../../src/rl/learner.ts";
 import { layersOf } from "../../src/rl/networks.ts";
 import { halfBits } from "../../src/rl/shuffle.ts";
-import { distribution, mlp, policyOutputs, type RefSample } from "./ppo-reference.ts";
+import { distribution, outputsOf, type RefSample } from "./ppo-reference.ts";
 
 export const WORLDS = 6;
-export const STEPS = 11;
+export const STEPS = 12;
 
 export interface LearnerCase {
   readonly name: string;
@@ -63,10 +63,23 @@ export async function makeCase({ env, config: given }: LearnerCase, seed: number
   const actionWords = new Uint32Array(shape.samples * 4 * actions4);
   const actionFloats = new Float32Array(actionWords.buffer);
   const records = new Float32Array(shape.samples * SAMPLE);
-  const samples = Array.from({ length: shape.samples }, (_, s): RefSample => {
+  const size = nets.cells?.size ?? 0;
+  const unroll = shape.cells?.unroll ?? 1;
+  const hidden: number[] = [];
+  const inputs = Array.from({ length: shape.samples }, (_, s) => {
     const obs = Array.from({ length: env.observations }, normal);
     rolloutObs.set(obs, s * 4 * obs4);
-    const out = policyOutputs(shape, params, obs);
+    const skipped = s % 13 === 5;
+    if (size === 0 || s % unroll > 0) return { obs, skipped };
+    const state = () => Array.from({ length: size }, () => Math.fround(0.5 * normal()));
+    const start = [state(), state()] as const;
+    hidden.push(...start[0], ...start[1]);
+    return { obs, skipped, start };
+  });
+  if (size > 0) learner.write("rollout_hidden", Float32Array.from(hidden));
+  const made = outputsOf(shape, params, inputs);
+  const samples = inputs.map((input, s): RefSample => {
+    const { out, value: v } = made[s];
     const action =
       env.head === "gaussian"
         ? out.map((mean) => Math.fround(mean + normal()))
@@ -74,11 +87,11 @@ export async function makeCase({ env, config: given }: LearnerCase, seed: number
     (env.head === "gaussian" ? actionFloats : actionWords).set(action, s * 4 * actions4);
     // as if the policy and the value function had moved since
     const logProb = Math.fround(distribution(shape, params, out, action).logProb + 0.3 * normal());
-    const value = Math.fround(mlp(params, nets.value, obs)[0] + 0.3 * normal());
-    const skipped = s % 13 === 5;
+    const value = Math.fround(v + 0.3 * normal());
+    const { skipped } = input;
     const [advantage, target] = [normal(), normal()];
     records.set([logProb, value, normal(), skipped ? 4 : 0, advantage, target], s * SAMPLE);
-    return { obs, action, logProb, value, skipped, advantage, target };
+    return { ...input, action, logProb, value, advantage, target };
   });
 
   const scale = { mean: 0.25, factor: 1.5 };
@@ -99,7 +112,9 @@ export async function makeCase({ env, config: given }: LearnerCase, seed: number
     worlds: WORLDS,
     steps: STEPS,
     samples: shape.samples,
-    half_bits: halfBits(shape.samples),
+    units: shape.units,
+    unroll: shape.cells?.unroll ?? 1,
+    half_bits: halfBits(shape.units),
     chunk_rows: shape.chunkRows,
     params4: nets.params4,
     total4: shape.total4,

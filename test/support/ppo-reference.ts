@@ -12,6 +12,8 @@ export interface RefSample {
   readonly skipped: boolean;
   readonly advantage: number;
   readonly target: number;
+  /** The states of policy and value that a sequence began with, at its first sample. */
+  readonly start?: readonly [readonly number[], readonly number[]] | undefined;
 }
 
 const HALF_LOG_2PI = 0.5 * Math.log(2 * Math.PI);
@@ -26,13 +28,43 @@ export function mlp(params: ArrayLike<number>, layers: readonly Layer[], input: 
   return x;
 }
 
-/** What the policy puts out: through its layers, and a head in blocks where there is one. */
-export function policyOutputs(
-  { nets, env }: LearnerShape,
-  params: ArrayLike<number>,
-  obs: readonly number[],
-): number[] {
-  const x = mlp(params, nets.policy, obs);
+type Input = Pick<RefSample, "obs" | "skipped" | "start">;
+
+/** What policy and value put out for each sample; samples are in order, world by world and step by step. */
+export function outputsOf(shape: LearnerShape, params: ArrayLike<number>, samples: readonly Input[]) {
+  const { cells, policy, value } = shape.nets;
+  const network = (layers: readonly Layer[], net: 0 | 1): number[][] => {
+    if (!cells) return samples.map(({ obs }) => mlp(params, layers, obs));
+    const { ih, hh } = net === 0 ? cells.policy : cells.value;
+    const [below, above] = [layers.slice(0, layers.indexOf(ih) + 1), layers.slice(layers.indexOf(ih) + 1)];
+    let state: number[] = [];
+    return samples.map(({ obs, skipped, start }) => {
+      if (start) state = [...start[net]];
+      state = gru(mlp(params, below, obs), mlp(params, [hh], state), state);
+      const out = mlp(params, above, state);
+      if (skipped) state = state.map(() => 0);
+      return out;
+    });
+  };
+  const values = network(value, 1);
+  return network(policy, 0).map((out, i) => ({ out: throughHead(shape, params, out), value: values[i][0] }));
+}
+
+const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
+
+/** A gated recurrent unit, as PyTorch's documentation defines it. */
+function gru(below: readonly number[], gates: readonly number[], state: readonly number[]): number[] {
+  const size = state.length;
+  return state.map((h, i) => {
+    const reset = sigmoid(below[i] + gates[i]);
+    const update = sigmoid(below[size + i] + gates[size + i]);
+    const candidate = Math.tanh(below[2 * size + i] + reset * gates[2 * size + i]);
+    return (1 - update) * candidate + update * h;
+  });
+}
+
+/** A head in blocks, where there is one. */
+function throughHead({ nets, env }: LearnerShape, params: ArrayLike<number>, x: number[]): number[] {
   const { head } = nets;
   if (!head) return x;
   if (!head.embedding) return head.blocks.flatMap((block) => mlp(params, [block], x));
@@ -91,10 +123,11 @@ export function ppoLoss(
   samples: readonly RefSample[],
 ) {
   const sums = { count: 0, policy: 0, value: 0, entropy: 0, kl: 0, clipped: 0 };
-  for (const s of samples) {
+  const outputs = outputsOf(shape, params, samples);
+  for (const [i, s] of samples.entries()) {
     if (s.skipped) continue;
-    const { logProb, entropy } = distribution(shape, params, policyOutputs(shape, params, s.obs), s.action);
-    const [value] = mlp(params, shape.nets.value, s.obs);
+    const { out, value } = outputs[i];
+    const { logProb, entropy } = distribution(shape, params, out, s.action);
     const advantage = (s.advantage - scale.mean) * scale.factor;
     const ratio = Math.exp(logProb - s.logProb);
     const bounded = Math.min(1 + config.clip, Math.max(1 - config.clip, ratio));

@@ -20,6 +20,28 @@ const many = { ...categorical, alternatives: [37] } as const;
 const known = { ...many, features: actionFeatures(combinations([[-1, 0, 0.5], evenly(-2, 1, 12)]).concat([[0, 3]])) };
 
 const CASES: LearnerCase[] = [
+  {
+    name: "recurrent",
+    env: gaussian,
+    config: { hidden: [6], entropyCoef: 0.02, recurrent: "gru", recurrentSize: 8, recurrentSteps: 4 },
+  },
+  {
+    name: "recurrent, whole rollouts, nothing below",
+    env: categorical,
+    config: {
+      hidden: [],
+      entropyCoef: 0.02,
+      recurrent: "gru",
+      recurrentSize: 8,
+      recurrentSteps: 12,
+      activation: "relu",
+    },
+  },
+  {
+    name: "recurrent, in blocks",
+    env: many,
+    config: { hidden: [5], recurrent: "gru", recurrentSize: 8, recurrentSteps: 3, actionBlock: 16 },
+  },
   { name: "streamed", env: many, config: { hidden: [12, 9], entropyCoef: 0.05, actionBlock: 8 } },
   { name: "streamed, linear", env: many, config: { hidden: [], entropyCoef: 0.05, actionBlock: 16 } },
   {
@@ -41,7 +63,7 @@ afterAll(async () => (await sharedDevice()).close());
 /** Gradients and statistics of the whole rollout as one minibatch, as sums. */
 async function kernelGradient(made: MadeCase) {
   const { learner, shape } = made;
-  trainMinibatch(learner, { first: 0, rows: shape.samples, keys: KEYS, flags: 0 });
+  trainMinibatch(learner, { first: 0, rows: shape.minibatch, valid: shape.each, keys: KEYS, flags: 0 });
   const grads = await learner.read("grads", new Float32Array(4 * (shape.nets.params4 + STATISTICS4)));
   const at = 4 * shape.nets.params4;
   const [count, policy, value, entropy, kl, clipped] = grads.subarray(at);
@@ -58,7 +80,7 @@ function expectClose(found: ArrayLike<number>, wanted: ArrayLike<number>): void 
 
 describe.each(CASES)("$name", (learnerCase) => {
   test("finite differences, statistics, padding", async () => {
-    const made = await makeCase(learnerCase, 7);
+    const made = await makeCase(learnerCase, 17);
     await using _ = made.learner;
     const { shape, config, scale, samples, isUsed } = made;
     const { gradient, sums } = await kernelGradient(made);
@@ -86,7 +108,10 @@ describe.each(CASES)("$name", (learnerCase) => {
 });
 
 test("minibatches of a shuffle are the whole", async () => {
-  const made = await makeCase(CASES[0], 9);
+  const made = await makeCase(
+    CASES.find(({ name }) => name === "Gaussian, tanh")!,
+    9,
+  );
   await using _ = made.learner;
   const { learner, shape, config, scale, samples } = made;
   const count = Math.ceil(shape.samples / 3);
