@@ -1,7 +1,8 @@
 /** `corral bench`: steps per second beside MuJoCo, in one run on this machine. */
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder } from "../core/make-folder.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { list } from "../env/index.ts";
 import { bench } from "../forensics/bench/bench.ts";
@@ -242,7 +243,7 @@ function describe(b: Bench): string {
 
 function folderOf(out: string, adapter: string): string {
   const folder = join(out, machineName(machineFacts(adapter)));
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   return folder;
 }
 

@@ -36,6 +36,9 @@ const COMMANDS = [
 /** Codes of errors that say: not enough of something. */
 const REFUSED = new Set(["budget-exceeded", "cache-not-writable"]);
 
+/** Codes of errors that say: what was asked rightly broke on its way. */
+const FAILED = new Set(["non-finite-update", "stopped", "record-not-written", "export-not-written"]);
+
 /** Runs `corral` with the arguments after its name. Returns the exit code: 0 done, 1 failed, 2 bad usage, 3 resource refused. */
 export async function main(args: string[]): Promise<number> {
   // a reader that has seen enough (`corral list | head`) is no failure
@@ -126,7 +129,6 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof AdapterUnavailableError || REFUSED.has(error.code)) return EXIT.refused;
   if (error instanceof GpuCreationError) return error.code === "gpu-internal" ? EXIT.failed : EXIT.refused;
   if (error instanceof DeviceLostError || error instanceof ShaderError) return EXIT.failed;
-  if (error.code === "non-finite-update" || error.code === "stopped" || error.code === "record-not-written")
-    return EXIT.failed;
+  if (FAILED.has(error.code)) return EXIT.failed;
   return EXIT.usage;
 }

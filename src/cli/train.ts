@@ -1,11 +1,11 @@
 /** `corral train`: an agent learns an environment on the device. */
 
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { taskOf } from "../env/registry.ts";
-import { assertNewFolder, CONFIG_FILE, readConfig, RunFolder } from "../runs/folder.ts";
+import { assertNewFolder, CONFIG_FILE, makeRunFolder, readConfig, RunFolder } from "../runs/folder.ts";
 import {
   ALGORITHMS,
   algorithmOf,
@@ -141,7 +141,7 @@ export async function run(args: string[]): Promise<number> {
 
 /** Where the replay of a run lies, if it is in a file. */
 function replayIn(folder: string, resumes: boolean): { replayFile: string; reuseReplay: boolean } {
-  mkdirSync(folder, { recursive: true });
+  makeRunFolder(folder);
   return { replayFile: join(folder, "replay.bin"), reuseReplay: resumes };
 }
 
@@ -206,7 +206,10 @@ function flagged(
 
 /** The value that a flag's text says. Throws `UsageError`. */
 function valueOf(name: string, text: string, algo: keyof typeof ALGORITHMS): unknown {
-  const usual = (ALGORITHMS[algo] as Record<string, { default: unknown }>)[name]?.default;
+  const table = ALGORITHMS[algo] as Record<string, { default: unknown }>;
+  // of the other algorithm: trainOptions says so
+  if (!Object.hasOwn({ ...RUN_OPTIONS, ...table }, name)) return text;
+  const usual = table[name]?.default;
   if (typeof usual === "string" || name === "onNonFiniteUpdate") return text;
   if (typeof usual === "boolean") {
     if (text !== "true" && text !== "false")

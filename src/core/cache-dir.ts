@@ -1,9 +1,10 @@
 /** Where corral keeps what can be made again: `$XDG_CACHE_HOME/corral`, else `~/.cache/corral`, else a private temporary folder. */
 
-import { accessSync, constants, mkdirSync, statSync } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { CorralError } from "./errors.ts";
+import { makeFolder } from "./make-folder.ts";
 
 /** The cache folder, created. Throws `cache-not-writable` with every folder that was tried. */
 export function cacheDir(): string {
@@ -12,7 +13,7 @@ export function cacheDir(): string {
     try {
       const folder = choose();
       if (folder === undefined) return undefined;
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      makeFolder(folder, 0o700);
       accessSync(folder, constants.W_OK | constants.X_OK);
       verify?.(folder);
       return folder;

@@ -1,8 +1,9 @@
 /** Leaving with a policy: ONNX, safetensors, or a folder for the browser. */
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { CorralError } from "../core/errors.ts";
-import { writeWhole } from "../io/write-whole.ts";
+import { makeFolder } from "../core/make-folder.ts";
+import { reasonOf, writeWhole } from "../io/write-whole.ts";
 import type { Policy } from "../rl/policy.ts";
 import { policyOfRun } from "../runs/policy.ts";
 import { policyBundle } from "./bundle.ts";
@@ -49,11 +50,28 @@ export async function exportPolicy(source: PolicySource, { format, to }: ExportO
     throw new CorralError("bad-option", `to is ${JSON.stringify(to)}; pass the file to write, for "wgsl" a folder.`);
   }
   const policy = await policyFrom(source);
-  if (format === "wgsl") return { format, to, files: writeFolder(to, policyBundle(policy)) };
+  if (format === "wgsl") {
+    const bundle = policyBundle(policy);
+    return { format, to, files: written(to, () => writeFolder(to, bundle)) };
+  }
   const bytes = format === "onnx" ? encodePolicyOnnx(policy) : encodePolicySafetensors(policy);
-  mkdirSync(dirname(resolve(to)), { recursive: true });
-  writeWhole(to, bytes);
+  written(to, () => {
+    makeFolder(dirname(resolve(to)));
+    writeWhole(to, bytes);
+  });
   return { format, to, files: { [to]: bytes.length } };
+}
+
+/** Throws `export-not-written` where the file system refuses. */
+function written<T>(to: string, write: () => T): T {
+  try {
+    return write();
+  } catch (cause) {
+    if (cause instanceof CorralError) throw cause;
+    const reason = reasonOf(cause);
+    const message = `${to} cannot be written (${reason}). Free the disk, or write to another place.`;
+    throw new CorralError("export-not-written", message, { to, reason }, { cause });
+  }
 }
 
 function writeFolder(folder: string, files: Readonly<Record<string, string | Uint8Array>>): Record<string, number> {
@@ -61,14 +79,14 @@ function writeFolder(folder: string, files: Readonly<Record<string, string | Uin
   if (others.length > 0) {
     throw new CorralError("not-empty", `${folder} holds ${others[0]} already. Pass a new folder.`, { folder, others });
   }
-  mkdirSync(folder, { recursive: true });
-  const written: Record<string, number> = {};
+  makeFolder(folder);
+  const sizes: Record<string, number> = {};
   for (const [name, content] of Object.entries(files)) {
     const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
     writeWhole(join(folder, name), bytes);
-    written[name] = bytes.length;
+    sizes[name] = bytes.length;
   }
-  return written;
+  return sizes;
 }
 
 export type { Policy } from "../rl/policy.ts";

@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import { CorralError } from "../core/errors.ts";
+import { makeFolder } from "../core/make-folder.ts";
 import { formatBytes } from "../core/units.ts";
 import { pack, unpack } from "./pack.ts";
 
@@ -85,7 +86,7 @@ export function writeSealed(
 
   const partial = join(directory, `.partial-${process.pid}-${written++}`);
   try {
-    mkdirSync(directory, { recursive: true });
+    makeFolder(directory);
     removePartial(directory);
     mkdirSync(partial);
     for (const [file, bytes] of files) {

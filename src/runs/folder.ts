@@ -2,10 +2,11 @@
  * The folder of a run: `config.json`, flat, with which it can be made again; `log.jsonl`, a line for every update;
  * TensorBoard's event files; `report.html`, its curves; `checkpoints`, from which it goes on. What cannot be written is told and the run goes on.
  */
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
+import { makeFolder } from "../core/make-folder.ts";
 import { AppendFile } from "../io/append-file.ts";
 import { eventFile, restartRecord, scalarsRecord, versionRecord } from "../io/tensorboard.ts";
 import { reasonOf, writeWhole } from "../io/write-whole.ts";
@@ -104,6 +105,23 @@ function newEventFile(folder: string, now: number): string {
   }
 }
 
+const notWritten = (folder: string, cause: unknown): CorralError =>
+  new CorralError(
+    "run-not-written",
+    `the run's folder '${folder}' cannot be written (${reasonOf(cause)}). Free the disk, or pass another --out.`,
+    { folder, reason: reasonOf(cause) },
+    { cause },
+  );
+
+/** Throws `run-not-written`. */
+export function makeRunFolder(folder: string): void {
+  try {
+    makeFolder(folder);
+  } catch (cause) {
+    throw notWritten(folder, cause);
+  }
+}
+
 /** What a folder is opened with, beside the run. */
 export interface FolderOptions {
   /** The file of the task, where it is the user's own. */
@@ -131,18 +149,13 @@ export class RunFolder {
     this.config = JSON.parse(toJson(configOf(run, task))) as Record<string, unknown>;
     const now = Date.now() / 1000;
     try {
-      mkdirSync(folder, { recursive: true });
+      makeFolder(folder);
       writeWhole(join(folder, CONFIG_FILE), new TextEncoder().encode(`${toJson(this.config, 2)}\n`));
       this.#log = new AppendFile(join(folder, LOG_FILE), logBytes);
       this.#events = new AppendFile(newEventFile(folder, now));
       this.#events.append(versionRecord(now));
     } catch (cause) {
-      throw new CorralError(
-        "run-not-written",
-        `the run's folder ${folder} cannot be written (${reasonOf(cause)}). Free the disk, or pass another --out.`,
-        { folder, reason: reasonOf(cause) },
-        { cause },
-      );
+      throw notWritten(folder, cause);
     }
   }
 

@@ -1,5 +1,5 @@
 /** `corral export` writes what the learner's own export does. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -55,6 +55,18 @@ test("bad input", async () => {
     const { code, stderr } = await corral(args);
     expect(stderr).toContain(text);
     expect(code).toBe(2);
+  }
+  const file = join(folder, "a-file");
+  writeFileSync(file, "");
+  for (const [format, to] of [
+    ["onnx", join(file, "policy.onnx")],
+    ["onnx", folder],
+    ["wgsl", file],
+    ["safetensors", join(file, "below", "policy.safetensors")],
+  ] as const) {
+    const { code, stderr } = await corral(["export", join(folder, "run"), "--format", format, "--to", to]);
+    expect(stderr, to).toContain(`[export-not-written] ${to} cannot be written`);
+    expect(code).toBe(1);
   }
   await expect(
     exportPolicy(join(folder, "none"), { format: "onnx", to: join(folder, "x.onnx") }),

@@ -108,6 +108,7 @@ describe("corral train", () => {
   test("refuses bad input before anything is made", async () => {
     const file = join(folder, "config.json");
     writeFileSync(file, JSON.stringify({ learningrate: 1 }));
+    const replayed = ["InvertedPendulum-v5", "--algo", "sac", "--storage", "file"];
     const cases: [string[], number, string][] = [
       [[], 2, "ENV is missing"],
       [["CartPol"], 2, "nearest: CartPole"],
@@ -116,6 +117,9 @@ describe("corral train", () => {
       [["Hopper-v5", "--algo", "sac", "--epochs", "3"], 2, '"epochs" is no setting of sac'],
       [["Hopper-v5", "--tau", "0.1"], 2, '"tau" is no setting of ppo'],
       [["InvertedPendulum-v5", "--algo", "sac", "--storage", "tape"], 2, "storage is"],
+      [["CartPole", "--storage", "file"], 2, '"storage" is no setting of ppo'],
+      [[...replayed, "--out", join(file, "below")], 2, "cannot be written (ENOTDIR)"],
+      [[...replayed, "--out", file], 2, "cannot be written (EEXIST)"],
       [["CartPole", "--learning-rat", "0.1"], 2, "nearest: --learning-rate"],
       [["CartPole", "--on-non-finite-update", "ignore"], 2, "pass throw or lower"],
       [["CartPole", "--hidden", "a"], 2, "pass numbers such as 64,64"],
