@@ -8,7 +8,7 @@ import { dirname } from "node:path";
 export function makeFolder(folder: string, mode = 0o777): void {
   const missing = [folder];
   for (let at = dirname(folder); !existsSync(at); at = dirname(at)) missing.push(at);
-  for (const path of missing.reverse()) {
+  for (const path of missing.toReversed()) {
     try {
       mkdirSync(path, { mode });
     } catch (error) {

@@ -107,7 +107,12 @@ export function encodeCheckpoint(
  */
 export function decodeCheckpoint(bytes: Uint8Array, path: string): Checkpoint {
   const corrupt = (why: string, cause?: unknown): CorralError =>
-    new CorralError("checkpoint-corrupt", `${path} is damaged: ${why}. Use the one before it.`, { path }, { cause });
+    new CorralError(
+      "checkpoint-corrupt",
+      `${path} is damaged: ${why.replace(/\.$/, "")}. Use the one before it.`,
+      { path },
+      { cause },
+    );
   let file;
   try {
     file = decodeSafetensors(bytes, path);

@@ -74,6 +74,7 @@ test("a damaged checkpoint: the run goes on from the one before it, and says so"
   const { code, stdout } = await corralInside(["train", "--resume", folder]);
   expect(code).toBe(0);
   expect(stdout).toContain("is damaged: ");
+  expect(stdout).not.toContain(".. Use");
   expect(stdout).toContain("goes on after update 8, 512 env steps");
   expect(bitsOf(folder)).toEqual(bitsOf(good));
 
