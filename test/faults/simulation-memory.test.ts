@@ -1,5 +1,7 @@
 /** Simulations that are refused, sharded, closed in the middle of work or made a thousand times, beside one that must not notice. */
 import { readFileSync } from "node:fs";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { formatBytes } from "../../src/core/units.ts";
 import { makeVec } from "../../src/env/index.ts";
@@ -19,8 +21,14 @@ import { watchDevice } from "../support/watch-device.ts";
 const full = process.env.CORRAL_FULL !== undefined;
 const adapters = await softwareAdapters();
 
-/** Bytes of this process that are in memory. */
-const resident = () => 1024 * Number(/VmRSS:\s+(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))?.[1]);
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+/** Bytes of this process that are in memory, without what waits to be collected. */
+function resident(): number {
+  collect();
+  return 1024 * Number(/VmRSS:\s+(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))?.[1]);
+}
 
 /** Makes the planner believe in smaller limits: a device is never granted less than WebGPU's defaults. */
 async function withLimits<T>(gpu: GpuDevice, limits: Partial<Limits>, run: () => Promise<T>): Promise<T> {
