@@ -1,6 +1,6 @@
 /** `corral train`: an agent learns an environment on the device. */
 
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
@@ -92,10 +92,16 @@ export async function run(args: string[]): Promise<number> {
   const train = trainOptions(config);
   const folder = resumes ?? given.out ?? join("runs", `${id}-${algo}-seed${train.seed ?? 0}`);
   if (resumes === undefined) assertNewFolder(folder);
-  const replay = config.storage === "file" ? replayIn(folder, resumes !== undefined) : {};
+  const replay: ReturnType<typeof replayIn> | undefined =
+    config.storage === "file" ? replayIn(folder, resumes !== undefined) : undefined;
 
   const say = values.json ? progress : print;
-  await using made = await TrainingRun.create(id, { ...train, ...replay });
+  const replayWas = replay !== undefined && existsSync(replay.replayFile);
+  await using made = await TrainingRun.create(id, { ...train, ...replay }).catch((error: unknown) => {
+    // the same command can be given again
+    if (replay !== undefined && !replayWas) rmSync(replay.replayFile, { force: true });
+    throw error;
+  });
   const live = new LiveLine(say, values.json ?? false);
   const note = (line: string): void => live.note(line);
   const task = taskFileOf(id);
@@ -139,10 +145,18 @@ export async function run(args: string[]): Promise<number> {
   }
 }
 
-/** Where the replay of a run lies, if it is in a file. */
+/** Where the replay of a run lies, if it is in a file. Throws `bad-replay` where a run has lost its own. */
 function replayIn(folder: string, resumes: boolean): { replayFile: string; reuseReplay: boolean } {
   makeRunFolder(folder);
-  return { replayFile: join(folder, "replay.bin"), reuseReplay: resumes };
+  const replayFile = join(folder, "replay.bin");
+  if (resumes && !existsSync(replayFile)) {
+    throw new CorralError(
+      "bad-replay",
+      `${replayFile} is not there, and the run does not go on without its replay. Begin another run, with another --out.`,
+      { path: replayFile },
+    );
+  }
+  return { replayFile, reuseReplay: resumes };
 }
 
 /** Opens the folder of a run: a new one, or one that it goes on from. */

@@ -288,6 +288,10 @@ const full = (path: string, what: string, cause?: unknown): CorralError =>
   );
 
 const bad = (path: string, why: string): CorralError =>
-  new CorralError("bad-replay", `${path} cannot be gone on with: ${why}. Remove it, or pass another replayFile.`, {
-    path,
-  });
+  new CorralError(
+    "bad-replay",
+    `${path} cannot be gone on with: ${why}. What it was written by does not go on without it: begin anew, with another replayFile.`,
+    {
+      path,
+    },
+  );

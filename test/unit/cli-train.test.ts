@@ -89,6 +89,16 @@ describe("corral train", () => {
         .map(({ envSteps, valueLoss, entropy, temperature }) => ({ envSteps, valueLoss, entropy, temperature }));
     expect(numbers(part)).toEqual(numbers(whole));
     expect(numbers(whole)).toHaveLength(10);
+
+    rmSync(join(part, "replay.bin"));
+    const lost = await corral(["train", "--resume", part, "--steps", "400"]);
+    expect([lost.code, lost.stderr]).toEqual([2, expect.stringContaining("does not go on without its replay")]);
+    // what could not begin leaves no replay in the way
+    const refused = join(folder, "sac-refused");
+    for (const _ of [0, 1]) {
+      const { code, stderr } = await train(refused, "--steps", "320", "--budget", "1KiB");
+      expect([code, stderr]).toEqual([3, expect.not.stringContaining("replay-exists")]);
+    }
   });
 
   test("fails where --until was not reached", async () => {

@@ -217,7 +217,7 @@ test("bad input is refused, and nothing is left behind", async () => {
     expect(existsSync(to)).toBe(false);
 
     writeFileSync(to, "a file");
-    expect(await codeOf({ format: "onnx", to: join(to, "policy.onnx") })).toBe("EEXIST");
+    expect(await codeOf({ format: "onnx", to: join(to, "policy.onnx") })).toBe("export-not-written");
     expect(readFileSync(to, "utf8")).toBe("a file");
     await ppo.close();
     expect(await codeOf({ format: "onnx", to: join(folder, "closed.onnx") })).toBe("closed");
