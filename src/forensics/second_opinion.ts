@@ -2,7 +2,7 @@
 import type { CrashFindings, CrashScene } from "./scene.ts";
 import { distance } from "../monitor/measure.ts";
 import { inputsOf, type Inputs } from "../monitor/inputs.ts";
-import { diverged, MuJoCoWorld, type WorldState } from "../monitor/mujoco_world.ts";
+import { diverged, MuJoCoWorld, worldState, type WorldState } from "../monitor/mujoco_world.ts";
 import { modelAt } from "./physics_facts.ts";
 import { fieldBefore, Interpreter, resultOf, type Moment } from "./timeline.ts";
 
@@ -141,15 +141,5 @@ export function inputsIn({ bundle, row }: CrashScene, interpreter: Interpreter, 
 }
 
 function stateOf({ bundle, row }: CrashScene, moment: Moment, ctrl: Float64Array): WorldState {
-  const read = (name: string) => fieldBefore(bundle, moment, row, name);
-  return {
-    time: read("time")[0] ?? 0,
-    qpos: read("qpos"),
-    qvel: read("qvel"),
-    act: read("act"),
-    qacc_warmstart: read("qacc_warmstart"),
-    mocap_pos: read("mocap_pos"),
-    mocap_quat: read("mocap_quat"),
-    ctrl,
-  };
+  return worldState((name) => fieldBefore(bundle, moment, row, name), ctrl);
 }

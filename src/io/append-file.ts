@@ -1,5 +1,6 @@
 // a file that grows by whole pieces: what a full disk cuts off is taken back
-import { closeSync, fsyncSync, ftruncateSync, openSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, ftruncateSync, openSync } from "node:fs";
+import { writeAll } from "../core/write-bytes.ts";
 
 export class AppendFile {
   readonly #file: number;
@@ -15,7 +16,7 @@ export class AppendFile {
 
   append(bytes: Uint8Array): void {
     try {
-      for (let at = 0; at < bytes.length;) at += writeSync(this.#file, bytes, at);
+      writeAll(this.#file, bytes);
     } catch (error) {
       ftruncateSync(this.#file, this.#size);
       throw error;

@@ -1,6 +1,7 @@
 // files that are whole or not there, also where the process is killed or the machine stops
-import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { writeSynced } from "../core/write-bytes.ts";
 
 const PARTIAL = /^\..*\.partial-\d+$/;
 
@@ -8,13 +9,7 @@ const PARTIAL = /^\..*\.partial-\d+$/;
 export function writeWhole(path: string, bytes: Uint8Array): void {
   const partial = join(dirname(path), `.${basename(path)}.partial-${process.pid}`);
   try {
-    const file = openSync(partial, "w");
-    try {
-      for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
+    writeSynced(partial, "w", bytes);
     renameSync(partial, path);
   } catch (error) {
     rmSync(partial, { force: true });
@@ -39,6 +34,3 @@ export function removePartial(folder: string): void {
   if (!existsSync(folder)) return;
   for (const name of readdirSync(folder)) if (PARTIAL.test(name)) rmSync(join(folder, name), { force: true });
 }
-
-/** Why the file system refused, in a word: `ENOSPC`. */
-export const reasonOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? (error as Error).message;

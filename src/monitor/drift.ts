@@ -5,7 +5,7 @@ import type { Batch } from "../sim/batch.ts";
 import { interpret } from "../trace/interpret.ts";
 import type { Precision } from "../trace/javascript.ts";
 import { inputsOf, type Inputs } from "./inputs.ts";
-import type { WorldState } from "./mujoco_world.ts";
+import { worldState } from "./mujoco_world.ts";
 import type { MonitorSettings } from "./options.ts";
 import { fieldIn, peek, type Peek } from "./peek.ts";
 import { Shadow } from "./shadow.ts";
@@ -111,7 +111,7 @@ export class DriftMonitor {
       batch.params(),
     );
     const { ctrl, kick, ...forces } = inputs;
-    const start = this.#state(from, ctrl);
+    const start = worldState((name) => fieldIn(from, name), ctrl);
     const state = { ...start, qvel: start.qvel.map((v, i) => v + kick[i]) };
     const found = this.#shadow.check(state, forces, { qpos: fieldIn(to, "qpos"), qvel: fieldIn(to, "qvel") });
     const beyond = !(Math.max(found.qpos, found.qvel) <= this.settings.threshold);
@@ -128,20 +128,6 @@ export class DriftMonitor {
     return inputsOf(model, fieldIn({ buffers, lane, ...of }, "qvel"), (onStage) =>
       interpret(traces.get("step")!, { buffers: own, params }, { precision, world: lane, onStage }),
     );
-  }
-
-  #state(from: Peek, ctrl: Float64Array): WorldState {
-    const read = (name: string) => fieldIn(from, name);
-    return {
-      time: read("time")[0] ?? 0,
-      qpos: read("qpos"),
-      qvel: read("qvel"),
-      act: read("act"),
-      qacc_warmstart: read("qacc_warmstart"),
-      mocap_pos: read("mocap_pos"),
-      mocap_quat: read("mocap_quat"),
-      ctrl,
-    };
   }
 
   /** Frees MuJoCo's side. */

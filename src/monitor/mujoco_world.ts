@@ -19,6 +19,20 @@ export interface WorldState {
   readonly ctrl: Float64Array;
 }
 
+/** The state whose fields `read` gives by name. */
+export function worldState(read: (name: string) => Float64Array, ctrl: Float64Array): WorldState {
+  return {
+    time: read("time")[0] ?? 0,
+    qpos: read("qpos"),
+    qvel: read("qvel"),
+    act: read("act"),
+    qacc_warmstart: read("qacc_warmstart"),
+    mocap_pos: read("mocap_pos"),
+    mocap_quat: read("mocap_quat"),
+    ctrl,
+  };
+}
+
 /** What mjData holds after a step, and is compared. */
 export interface StepResult {
   readonly qpos: Float64Array;

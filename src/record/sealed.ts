@@ -4,11 +4,11 @@
  */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
-import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { makeFolder } from "../core/make-folder.ts";
 import { formatBytes } from "../core/units.ts";
+import { reasonOf, writeSynced } from "../core/write-bytes.ts";
 import { pack, unpack } from "./pack.ts";
 
 /** Format of a bundle; a reader refuses what is newer than itself. */
@@ -29,18 +29,6 @@ export interface Sealed {
 }
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
-
-const reasonOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? (error as Error).message;
-
-function writeFile(path: string, bytes: Uint8Array): void {
-  const file = openSync(path, "wx");
-  try {
-    for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
 
 function isAlive(pid: number): boolean {
   try {
@@ -91,10 +79,14 @@ export function writeSealed(
     mkdirSync(partial);
     for (const [file, bytes] of files) {
       mkdirSync(dirname(join(partial, file)), { recursive: true });
-      writeFile(join(partial, file), bytes);
+      writeSynced(join(partial, file), "wx", bytes);
     }
-    writeFile(join(partial, "manifest.json"), manifest);
-    writeFile(join(partial, "manifest.sha256"), new TextEncoder().encode(`${sha256(manifest)}  manifest.json\n`));
+    writeSynced(join(partial, "manifest.json"), "wx", manifest);
+    writeSynced(
+      join(partial, "manifest.sha256"),
+      "wx",
+      new TextEncoder().encode(`${sha256(manifest)}  manifest.json\n`),
+    );
     let path = join(directory, name);
     for (let i = 2; existsSync(path); i++) path = join(directory, `${name}-${i}`);
     renameSync(partial, path);

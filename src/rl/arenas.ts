@@ -187,7 +187,7 @@ const rows = (name: string, perWorld: number): ArenaRequest => {
 };
 
 /** The arenas that each kernel binds, as far as they are of the plan. */
-export function stagesOf(arenas: readonly ArenaRequest[]): { name: string; arenas: string[] }[] {
+function stagesOf(arenas: readonly ArenaRequest[]): { name: string; arenas: string[] }[] {
   const names = arenas.map(({ name }) => name);
   return Object.entries(KERNELS).map(([name, { buffers }]) => ({
     name,
@@ -220,6 +220,26 @@ function cellArenas({ nets, cells }: LearnerShape, rolloutSteps: number): ArenaR
   ];
 }
 
+/** What the host reads through: the state, or so many floats of parameters. */
+export const stagingArena = (params: number): ArenaRequest => ({
+  name: "staging",
+  access: "staging",
+  scope: "batch",
+  copies: 2,
+  fields: [{ name: "staging", group: "staging", type: "f32", shared: Math.max(STATE, params) }],
+});
+
+/** The plan of a learner's arenas, all of them in one piece. */
+export function planArenas(
+  name: string,
+  numEnvs: number,
+  arenas: readonly ArenaRequest[],
+  limits: PlanLimits | undefined,
+): Plan {
+  const limited = limits ? { limits } : {};
+  return planBatch({ name, numEnvs, arenas, stages: stagesOf(arenas), maxShards: 1, ...limited });
+}
+
 /** Plans every buffer of a learner. Needs no device. */
 export function planLearner(shape: LearnerShape, config: PpoConfig, limits?: PlanLimits): Plan {
   const { env, nets, work, k4, obs4, actions4, total4, minibatch, chunkRows } = shape;
@@ -243,21 +263,7 @@ export function planLearner(shape: LearnerShape, config: PpoConfig, limits?: Pla
     { ...rows("worlds", WORLD), fields: [{ name: "worlds", group: "learner", type: "f32", perWorld: WORLD }] },
     uniformArena("clock", CLOCK_WORDS),
     uniformArena("jobs", (shape.jobs * JOB_BYTES) / 4),
-    {
-      name: "staging",
-      access: "staging",
-      scope: "batch",
-      copies: 2,
-      fields: [{ name: "staging", group: "staging", type: "f32", shared: Math.max(STATE, 4 * nets.params4) }],
-    },
+    stagingArena(4 * nets.params4),
   ];
-  const limited = limits ? { limits } : {};
-  return planBatch({
-    name: `${env.id}.ppo`,
-    numEnvs: env.numEnvs,
-    arenas,
-    stages: stagesOf(arenas),
-    maxShards: 1,
-    ...limited,
-  });
+  return planArenas(`${env.id}.ppo`, env.numEnvs, arenas, limits);
 }

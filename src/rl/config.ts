@@ -1,5 +1,5 @@
 /** Every hyperparameter of PPO: flat, with its default, its bounds and what it means. The command line's flags are these. */
-import { badOption, fillIn, type ConfigOf, type OptionRow } from "./options.ts";
+import { assertLogStds, badOption, fillIn, type ConfigOf, type OptionRow } from "./options.ts";
 
 export const PPO_OPTIONS = {
   rolloutSteps: { default: 32, min: 1, max: 65536, integer: true, doc: "control steps of every world between updates" },
@@ -82,9 +82,7 @@ export type PpoConfig = ConfigOf<typeof PPO_OPTIONS>;
  */
 export function ppoConfig(given: Partial<PpoConfig> = {}): PpoConfig {
   const made = fillIn("PPO", PPO_OPTIONS, given);
-  if (made.minLogStd > made.maxLogStd) {
-    throw badOption("minLogStd", made.minLogStd, `at most maxLogStd, ${made.maxLogStd}`);
-  }
+  assertLogStds(made);
   if (made.schedule === "adaptive" && !(made.targetKl > 0 && made.targetKl < Infinity)) {
     throw badOption("targetKl", made.targetKl, 'schedule "adaptive" aims at it: pass such as 0.01');
   }

@@ -3,21 +3,12 @@
  * number and a checksum. The whole file is written at the start, so that the disk cannot run full in the middle of a run;
  * should it, or should the process be killed, all rows but those being written are intact.
  */
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readSync,
-  statfsSync,
-  unlinkSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, statfsSync, unlinkSync } from "node:fs";
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import { CorralError } from "../core/errors.ts";
 import { formatBytes } from "../core/units.ts";
+import { writeAll } from "../core/write-bytes.ts";
 import { rowWidth, type RowsShape } from "./host-rows.ts";
 import type { RowStore } from "./replay.ts";
 
@@ -38,10 +29,6 @@ const rowBytes = (shape: RowsShape): number => STAMP + 4 * rowWidth(shape);
 
 /** Bytes of the file. */
 export const fileBytes = (shape: RowsShape): number => HEADER + shape.worlds * shape.capacity * rowBytes(shape);
-
-function writeAll(file: number, bytes: Uint8Array, position: number): void {
-  for (let done = 0; done < bytes.length;) done += writeSync(file, bytes, done, bytes.length - done, position + done);
-}
 
 export class FileRows implements RowStore {
   readonly capacity: number;

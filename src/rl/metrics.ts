@@ -58,16 +58,18 @@ export const PLACE = {
 } as const;
 export const REASONS = [undefined, "loss", "gradient", "log standard deviation"] as const;
 
+/** Of the episodes that ended. */
+function episodesOf(state: Float32Array) {
+  const [episodes, returns, lengths] = state.subarray(PLACE.episodes);
+  return { episodes, episodeReturn: returns / episodes, episodeLength: lengths / episodes };
+}
+
 export function metricsOf(state: Float32Array): Metrics {
   const m = PLACE.metrics;
-  const e = PLACE.episodes;
   const minibatches = state[m];
   const mean = (i: number) => state[m + i] / Math.max(1, minibatches);
-  const episodes = state[e];
   return {
-    episodes,
-    episodeReturn: state[e + 1] / episodes,
-    episodeLength: state[e + 2] / episodes,
+    ...episodesOf(state),
     policyLoss: mean(1),
     valueLoss: mean(2),
     entropy: mean(3),
@@ -82,10 +84,10 @@ export function metricsOf(state: Float32Array): Metrics {
     applied: state[m + 8],
     minibatches,
     samples: state[PLACE.valid],
-    rewardsClipped: state[e + 4],
-    observationsClipped: state[e + 5],
+    rewardsClipped: state[PLACE.episodes + 4],
+    observationsClipped: state[PLACE.episodes + 5],
     ratiosClipped: state[m + 7],
-    badSteps: state[e + 3],
+    badSteps: state[PLACE.episodes + 3],
     rewardScale: 1 / state[PLACE.rewardScale],
     halted: REASONS[state[PLACE.halted]],
   };
@@ -108,16 +110,12 @@ export type AnyMetrics = UpdateMetrics & Partial<Metrics> & Partial<SacMetrics>;
 /** Twin of shaders/rl/sac_judge.wgsl. */
 export function sacMetricsOf(state: Float32Array): SacMetrics {
   const m = PLACE.metrics;
-  const e = PLACE.episodes;
   const minibatches = state[m];
   const of = (i: number, count: number) => state[m + i] / Math.max(1, count);
   const critic = (i: number) => of(i, minibatches);
   const policy = (i: number) => of(i, state[m + 6]);
-  const episodes = state[e];
   return {
-    episodes,
-    episodeReturn: state[e + 1] / episodes,
-    episodeLength: state[e + 2] / episodes,
+    ...episodesOf(state),
     policyLoss: policy(7),
     valueLoss: critic(1),
     entropy: policy(8),
@@ -130,7 +128,7 @@ export function sacMetricsOf(state: Float32Array): SacMetrics {
     learningRate: state[PLACE.policyRate],
     applied: minibatches,
     minibatches,
-    badSteps: state[e + 3],
+    badSteps: state[PLACE.episodes + 3],
     halted: REASONS[state[PLACE.halted]],
   };
 }

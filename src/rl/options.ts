@@ -84,3 +84,14 @@ function check(name: string, value: unknown, row: OptionRow): void {
     if (!fits) throw badOption(name, value, `pass up to ${MAX_LAYERS} widths from 1 to ${MAX_WIDTH}, such as [64, 64]`);
   }
 }
+
+/** Throws bad-option where the bounds of the log standard deviation are the wrong way round. */
+export function assertLogStds({
+  minLogStd,
+  maxLogStd,
+}: {
+  readonly minLogStd: number;
+  readonly maxLogStd: number;
+}): void {
+  if (minLogStd > maxLogStd) throw badOption("minLogStd", minLogStd, `at most maxLogStd, ${maxLogStd}`);
+}

@@ -1,12 +1,13 @@
 /** The memory of SAC's learner, planned beside that of its environments: networks, a batch, and the replay. */
-import { planBatch, type Plan } from "../memory/plan.ts";
+import type { Plan } from "../memory/plan.ts";
 import type { ArenaRequest, FieldRequest, PlanLimits } from "../memory/request.ts";
 import {
   chunkRowsOf,
   JOB_BYTES,
   rowsOf,
   sharedArena,
-  stagesOf,
+  planArenas,
+  stagingArena,
   STATE,
   STATISTICS4,
   SUM_PARTS,
@@ -155,21 +156,7 @@ export function planSacLearner(shape: SacShape, limits?: PlanLimits): Plan {
     },
     uniformArena("clock", CLOCK_WORDS),
     uniformArena("jobs", (shape.jobs * JOB_BYTES) / 4),
-    {
-      name: "staging",
-      access: "staging",
-      scope: "batch",
-      copies: 2,
-      fields: [{ name: "staging", group: "staging", type: "f32", shared: Math.max(STATE, 4 * nets.params4) }],
-    },
+    stagingArena(4 * nets.params4),
   ];
-  const limited = limits ? { limits } : {};
-  return planBatch({
-    name: `${env.id}.sac`,
-    numEnvs: env.numEnvs,
-    arenas,
-    stages: stagesOf(arenas),
-    maxShards: 1,
-    ...limited,
-  });
+  return planArenas(`${env.id}.sac`, env.numEnvs, arenas, limits);
 }

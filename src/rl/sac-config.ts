@@ -1,5 +1,5 @@
 /** Every hyperparameter of SAC: flat, with its default, its bounds and what it means. The command line's flags are these. */
-import { badOption, fillIn, type ConfigOf, type OptionRow } from "./options.ts";
+import { assertLogStds, badOption, fillIn, type ConfigOf, type OptionRow } from "./options.ts";
 
 export const SAC_OPTIONS = {
   collectSteps: { default: 1, min: 1, max: 65536, integer: true, doc: "control steps of every world between updates" },
@@ -38,9 +38,7 @@ export type SacConfig = ConfigOf<typeof SAC_OPTIONS>;
  */
 export function sacConfig(given: Partial<SacConfig> = {}): SacConfig {
   const made = fillIn("SAC", SAC_OPTIONS, given);
-  if (made.minLogStd > made.maxLogStd) {
-    throw badOption("minLogStd", made.minLogStd, `at most maxLogStd, ${made.maxLogStd}`);
-  }
+  assertLogStds(made);
   return made;
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import { AppendFile } from "../io/append-file.ts";
-import { reasonOf } from "../io/write-whole.ts";
+import { reasonOf } from "../core/write-bytes.ts";
 import type { PlayedStep } from "../rl/evaluate.ts";
 import { Ppo } from "../rl/ppo.ts";
 import type { SacConfig } from "../rl/sac-config.ts";

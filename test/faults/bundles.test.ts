@@ -19,19 +19,11 @@ import "../../envs/index.ts";
 import { readBundle } from "../../src/record/bundle.ts";
 import { readSealed, writeSealed } from "../../src/record/sealed.ts";
 import { corralInside } from "../support/cli-inside.ts";
+import { disk } from "../support/disk.ts";
 import { ROOT } from "../support/imports.ts";
 import { codeOf } from "../support/lives.ts";
 
-const disk = vi.hoisted(() => ({ room: Infinity }));
-vi.mock("node:fs", async (original) => {
-  const fs = await original<typeof import("node:fs")>();
-  const writeSync = ((file: number, bytes: Uint8Array, at: number) => {
-    disk.room -= bytes.length - at;
-    if (disk.room < 0) throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
-    return fs.writeSync(file, bytes, at);
-  }) as typeof fs.writeSync;
-  return { ...fs, writeSync };
-});
+vi.mock("node:fs", async (original) => (await import("../support/disk.ts")).limitedDisk(original));
 
 const root = mkdtempSync(join(tmpdir(), "corral-bundles-"));
 let good: string;

@@ -18,18 +18,10 @@ import { CHECKPOINTS, lastCheckpoint, listCheckpoints } from "../../src/runs/che
 import { CONFIG_FILE } from "../../src/runs/folder.ts";
 import { TrainingRun } from "../../src/runs/train.ts";
 import { corralInside } from "../support/cli-inside.ts";
+import { disk } from "../support/disk.ts";
 import { bitsOf, TINY, trainInto, trainRun, UPDATES } from "../support/runs.ts";
 
-const disk = vi.hoisted(() => ({ room: Infinity }));
-vi.mock("node:fs", async (original) => {
-  const fs = await original<typeof import("node:fs")>();
-  const writeSync = ((file: number, bytes: Uint8Array, at: number) => {
-    disk.room -= bytes.length - at;
-    if (disk.room < 0) throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
-    return fs.writeSync(file, bytes, at);
-  }) as typeof fs.writeSync;
-  return { ...fs, writeSync };
-});
+vi.mock("node:fs", async (original) => (await import("../support/disk.ts")).limitedDisk(original));
 
 const root = mkdtempSync(join(tmpdir(), "corral-checkpoints-"));
 const good = join(root, "good");

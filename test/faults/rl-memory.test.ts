@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import "../../envs/index.ts";
 import { makeVec, type VectorEnv } from "../../src/env/index.ts";
 import { type GpuDevice, openDevice } from "../../src/gpu/index.ts";
-import { BudgetExceededError, createBudget } from "../../src/memory/index.ts";
+import { createBudget } from "../../src/memory/index.ts";
 import { Ppo, planPpo } from "../../src/rl/index.ts";
+import { assertPlanned, assertRefusedOverBudget } from "../support/learner-memory.ts";
 import { watchDevice } from "../support/watch-device.ts";
 
 const OPTIONS = { rolloutSteps: 8, minibatches: 2, epochs: 2, hidden: [16] };
@@ -23,44 +24,17 @@ afterAll(async () => {
 });
 
 test("the plan is what is made, nothing is made after that, and all of it comes back", async () => {
-  const budget = await createBudget(gpu);
-  const { live } = budget;
-  const watch = watchDevice(gpu);
   const planned = planPpo(env, OPTIONS);
-  const ppo = await Ppo.create(env, OPTIONS);
-  expect(ppo.plan.totalBytes).toBe(planned.totalBytes);
-  expect([budget.live - live, watch.liveBytes()]).toEqual([planned.totalBytes, planned.totalBytes]);
   expect(planned.fields.map(({ name }) => name)).toContain("rollout_obs");
-
-  await ppo.iterate();
-  const { ...before } = watch.made;
-  for (let i = 0; i < 3; i++) await ppo.iterate();
-  expect(watch.made).toEqual(before);
-  await ppo.close();
-  expect([budget.live, watch.liveBytes()]).toEqual([live, 0]);
-  watch.remove();
+  await assertPlanned(gpu, planned, () => Ppo.create(env, OPTIONS));
 });
 
 test("over budget it is refused by its fields, and the environments notice nothing", async () => {
-  const actions = env.actionSpace.sample(1);
-  await env.reset({ seed: 4 });
-  const wanted = [...(await env.step(actions)).observations];
-
-  await env.reset({ seed: 4 });
-  const budget = await createBudget(gpu);
-  const { limit, live } = budget;
-  await createBudget(gpu, { limit: live + 100_000 });
-  const watch = watchDevice(gpu);
-  const error = await Ppo.create(env, { ...OPTIONS, rolloutSteps: 4096 }).catch((e: unknown) => e);
-  expect(error).toBeInstanceOf(BudgetExceededError);
-  const { message, largestFields } = error as BudgetExceededError;
-  expect(message).toContain("InvertedPendulum-v5.ppo");
-  expect(message).toContain("fewer rolloutSteps");
-  expect(largestFields.map(({ arena }) => arena)).toContain("rollout_obs");
-  expect([watch.made.createBuffer, budget.live]).toEqual([0, live]);
-  watch.remove();
-  await createBudget(gpu, { limit });
-  expect([...(await env.step(actions)).observations]).toEqual(wanted);
+  await assertRefusedOverBudget(gpu, env, () => Ppo.create(env, { ...OPTIONS, rolloutSteps: 4096 }), {
+    room: 100_000,
+    says: ["InvertedPendulum-v5.ppo", "fewer rolloutSteps"],
+    arena: "rollout_obs",
+  });
 });
 
 test("one call at a time, none after close, and close after the call in flight", async () => {

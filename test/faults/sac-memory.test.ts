@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import "../../envs/index.ts";
 import { makeVec, type VectorEnv } from "../../src/env/index.ts";
 import { type GpuDevice, openDevice } from "../../src/gpu/index.ts";
-import { BudgetExceededError, createBudget } from "../../src/memory/index.ts";
+import { createBudget } from "../../src/memory/index.ts";
 import { planSac, Sac } from "../../src/rl/index.ts";
+import { assertPlanned, assertRefusedOverBudget } from "../support/learner-memory.ts";
 import { watchDevice } from "../support/watch-device.ts";
 
 const OPTIONS = { hidden: [16], batchSize: 32, bufferSize: 400, learningStarts: 0 };
@@ -23,46 +24,25 @@ afterAll(async () => {
 });
 
 test("the plan is what is made, nothing is made after that, and all of it comes back", async () => {
-  const budget = await createBudget(gpu);
-  const { live } = budget;
-  const watch = watchDevice(gpu);
   const planned = planSac(env, OPTIONS);
-  const sac = await Sac.create(env, OPTIONS);
-  expect(sac.plan.totalBytes).toBe(planned.totalBytes);
-  expect([budget.live - live, watch.liveBytes()]).toEqual([planned.totalBytes, planned.totalBytes]);
   // 400 rows of one observation (4 numbers), one action (1, padded to 4), reward and flags: nothing twice
   const bytes = Object.fromEntries(planned.fields.map((field) => [field.name, field.bytes]));
   expect([bytes.replay_obs, bytes.replay_actions, bytes.replay_steps]).toEqual([6400, 6400, 3200]);
 
-  await sac.iterate();
-  const { ...before } = watch.made;
-  for (let i = 0; i < 3; i++) expect((await sac.iterate()).minibatches).toBe(1);
-  expect(watch.made).toEqual(before);
-  await sac.close();
-  expect([budget.live, watch.liveBytes()]).toEqual([live, 0]);
-  watch.remove();
+  await assertPlanned(
+    gpu,
+    planned,
+    () => Sac.create(env, OPTIONS),
+    async (sac) => expect((await sac.iterate()).minibatches).toBe(1),
+  );
 });
 
 test("over budget it is refused by its fields, and the environments notice nothing", async () => {
-  const actions = env.actionSpace.sample(1);
-  await env.reset({ seed: 4 });
-  const wanted = [...(await env.step(actions)).observations];
-
-  await env.reset({ seed: 4 });
-  const budget = await createBudget(gpu);
-  const { limit, live } = budget;
-  await createBudget(gpu, { limit: live + 500_000 });
-  const watch = watchDevice(gpu);
-  const error = await Sac.create(env, { ...OPTIONS, bufferSize: 1_000_000 }).catch((e: unknown) => e);
-  expect(error).toBeInstanceOf(BudgetExceededError);
-  const { message, largestFields } = error as BudgetExceededError;
-  expect(message).toContain("InvertedPendulum-v5.sac");
-  expect(message).toContain("a smaller bufferSize");
-  expect(largestFields.map(({ arena }) => arena)).toContain("replay_obs");
-  expect([watch.made.createBuffer, budget.live]).toEqual([0, live]);
-  watch.remove();
-  await createBudget(gpu, { limit });
-  expect([...(await env.step(actions)).observations]).toEqual(wanted);
+  await assertRefusedOverBudget(gpu, env, () => Sac.create(env, { ...OPTIONS, bufferSize: 1_000_000 }), {
+    room: 500_000,
+    says: ["InvertedPendulum-v5.sac", "a smaller bufferSize"],
+    arena: "replay_obs",
+  });
 });
 
 test("what cannot be trained is refused before anything is made", async () => {

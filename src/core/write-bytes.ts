@@ -1,0 +1,24 @@
+// bytes to files, all of them
+import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
+
+/** Writes all bytes where the file is, or at a position of it. Throws what the file system throws. */
+export function writeAll(file: number, bytes: Uint8Array, position?: number): void {
+  for (let done = 0; done < bytes.length;) {
+    const at = position === undefined ? null : position + done;
+    done += writeSync(file, bytes, done, bytes.length - done, at);
+  }
+}
+
+/** Writes a file that is on the disk when this returns. Throws what the file system throws. */
+export function writeSynced(path: string, flags: "w" | "wx", bytes: Uint8Array): void {
+  const file = openSync(path, flags);
+  try {
+    writeAll(file, bytes);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Why the file system refused, in a word: `ENOSPC`. */
+export const reasonOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? (error as Error).message;
