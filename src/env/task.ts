@@ -58,7 +58,10 @@ export interface Scene<O extends object = object> {
   readonly world: Int;
   readonly episode: Int;
   readonly length: Int;
-  /** Whether the world was just reset; known when the kernel is traced. */
+  /**
+   * Whether the world was just reset; known when the kernel is traced, so that it is false where a step observes the start
+   * that an automatic reset made: `length` is 0 there.
+   */
   readonly fresh: boolean;
   /** Random numbers of this (seed, world, episode, control step); of the episode alone in `reset`. */
   readonly random: Draws;
