@@ -8,7 +8,7 @@ import { type GpuDevice, openDevice } from "../../src/gpu/device.ts";
 import type { Budget } from "../../src/memory/budget.ts";
 import { createBudget } from "../../src/memory/device-budget.ts";
 import { type FaultPlan, type FaultPoint, type Faults, injectFaults } from "../../src/memory/faults.ts";
-import { Bystander, codeOf, inTime, wholeEnvLife, wholeLife } from "../support/lives.ts";
+import { antLives, Bystander, codeOf, inTime, quickLives, wholeLife } from "../support/lives.ts";
 import { loadTestModel } from "../support/mjcf.ts";
 import { watchDevice, type WatchedDevice } from "../support/watch-device.ts";
 
@@ -22,96 +22,83 @@ const ALLOWED = {
   submit: ["work-refused", "readback-failed", "snapshot-failed", "none"],
 };
 
-interface Load {
-  readonly name: string;
-  /** Of the simulation beside it, which compiles quickly where it is the same. */
-  readonly model: string;
-  readonly live: (gpu: GpuDevice) => Promise<string>;
-}
+describe.each(full ? [...quickLives, ...antLives] : quickLives)(
+  "faults in the life of $name",
+  { timeout: 3_600_000 },
+  ({ name, model, live }) => {
+    let gpu: GpuDevice;
+    let budget: Budget;
+    let watch: WatchedDevice;
+    let faults: Faults;
+    let bystander: Bystander;
+    let points: Record<FaultPoint, number>;
+    let wanted: string;
 
-const simulation = (name: string): Load => ({
-  name,
-  model: name,
-  live: async (gpu) => wholeLife(await loadTestModel(name), gpu),
-});
-const environment = (name: string, model: string): Load => ({ name, model, live: (gpu) => wholeEnvLife(name, gpu) });
-const quick = [simulation("envs/inverted_pendulum"), environment("InvertedPendulum-v5", "envs/inverted_pendulum")];
-const whole = [simulation("envs/ant"), environment("Ant-v5", "envs/ant")];
+    beforeAll(async () => {
+      gpu = await openDevice({ adapter: ADAPTER });
+      watch = watchDevice(gpu);
+      budget = await createBudget(gpu);
+      bystander = await Bystander.create(await loadTestModel(model), gpu);
 
-describe.each(full ? [...quick, ...whole] : quick)("faults in the life of $name", { timeout: 3_600_000 }, (load) => {
-  const { name, live } = load;
-  let gpu: GpuDevice;
-  let budget: Budget;
-  let watch: WatchedDevice;
-  let faults: Faults;
-  let bystander: Bystander;
-  let points: Record<FaultPoint, number>;
-  let wanted: string;
+      // the first life compiles; the second one is counted
+      wanted = await live(gpu);
+      faults = injectFaults(gpu);
+      expect(await live(gpu)).toBe(wanted);
+      points = { ...faults.counts };
+    });
+    afterAll(async () => {
+      faults.remove();
+      await bystander.close();
+      budget.assertEmpty();
+      expect(watch.liveBytes()).toBe(0);
+      expect(gpu.uncaptured).toEqual([]);
+      gpu.close();
+    });
 
-  beforeAll(async () => {
-    gpu = await openDevice({ adapter: ADAPTER });
-    watch = watchDevice(gpu);
-    budget = await createBudget(gpu);
-    bystander = await Bystander.create(await loadTestModel(load.model), gpu);
+    /** Lives with one fault; the error's code, or "none" where it did no harm. */
+    async function liveWith(plan: FaultPlan): Promise<string> {
+      const what = `${plan.point} ${plan.at} (${plan.kind ?? "default"})`;
+      faults.arm(plan);
+      const life = live(gpu).then((end) => (end === wanted ? "none" : "other bits"), codeOf);
+      const code = await inTime(what, life);
+      expect(faults.fired, what).toBeGreaterThan(0);
+      faults.arm();
+      expect([what, budget.live, watch.liveBytes()]).toEqual([what, bystander.bytes, bystander.bytes]);
+      await bystander.assertUnchanged();
+      return code;
+    }
 
-    // the first life compiles; the second one is counted
-    wanted = await live(gpu);
-    faults = injectFaults(gpu);
-    expect(await live(gpu)).toBe(wanted);
-    points = { ...faults.counts };
-  });
-  afterAll(async () => {
-    faults.remove();
-    await bystander.close();
-    budget.assertEmpty();
-    expect(watch.liveBytes()).toBe(0);
-    expect(gpu.uncaptured).toEqual([]);
-    gpu.close();
-  });
+    test("a life has its points", () => {
+      console.log(`${name}: ${JSON.stringify(points)}`);
+      for (const point of ["buffer", "mapping", "submit", "await"] as const) expect(points[point]).toBeGreaterThan(3);
 
-  /** Lives with one fault; the error's code, or "none" where it did no harm. */
-  async function liveWith(plan: FaultPlan): Promise<string> {
-    const what = `${plan.point} ${plan.at} (${plan.kind ?? "default"})`;
-    faults.arm(plan);
-    const life = live(gpu).then((end) => (end === wanted ? "none" : "other bits"), codeOf);
-    const code = await inTime(what, life);
-    expect(faults.fired, what).toBeGreaterThan(0);
-    faults.arm();
-    expect([what, budget.live, watch.liveBytes()]).toEqual([what, bystander.bytes, bystander.bytes]);
-    await bystander.assertUnchanged();
-    return code;
-  }
+      // compiled before
+      expect(points.pipeline).toBe(0);
+    });
 
-  test("a life has its points", () => {
-    console.log(`${name}: ${JSON.stringify(points)}`);
-    for (const point of ["buffer", "mapping", "submit", "await"] as const) expect(points[point]).toBeGreaterThan(3);
+    test.each(["buffer", "mapping", "submit"] as const)("each %s that fails", async (point) => {
+      const codes = new Map<string, number>();
+      const kinds = point === "buffer" ? (["out-of-memory", "validation", "internal"] as const) : [undefined];
 
-    // compiled before
-    expect(points.pipeline).toBe(0);
-  });
-
-  test.each(["buffer", "mapping", "submit"] as const)("each %s that fails", async (point) => {
-    const codes = new Map<string, number>();
-    const kinds = point === "buffer" ? (["out-of-memory", "validation", "internal"] as const) : [undefined];
-
-    for (const kind of kinds) {
-      for (let at = 1; at <= points[point]; at++) {
-        const times = kind === "out-of-memory" ? Infinity : 1;
-        const code = await liveWith({ point, at, times, ...(kind ? { kind } : {}) });
-        codes.set(code, (codes.get(code) ?? 0) + 1);
+      for (const kind of kinds) {
+        for (let at = 1; at <= points[point]; at++) {
+          const times = kind === "out-of-memory" ? Infinity : 1;
+          const code = await liveWith({ point, at, times, ...(kind ? { kind } : {}) });
+          codes.set(code, (codes.get(code) ?? 0) + 1);
+        }
       }
-    }
 
-    console.log(`${name}: ${point} ${JSON.stringify([...codes])}`);
-    expect([...codes.keys()].filter((code) => !ALLOWED[point].includes(code))).toEqual([]);
-  });
+      console.log(`${name}: ${point} ${JSON.stringify([...codes])}`);
+      expect([...codes.keys()].filter((code) => !ALLOWED[point].includes(code))).toEqual([]);
+    });
 
-  test("a driver that is out of memory once is asked again", async () => {
-    for (let at = 1; at <= points.buffer; at++) {
-      expect([at, await liveWith({ point: "buffer", at, kind: "out-of-memory" })]).toEqual([at, "none"]);
-    }
-  });
-});
+    test("a driver that is out of memory once is asked again", async () => {
+      for (let at = 1; at <= points.buffer; at++) {
+        expect([at, await liveWith({ point: "buffer", at, kind: "out-of-memory" })]).toEqual([at, "none"]);
+      }
+    });
+  },
+);
 
 test("a pipeline that fails leaves nothing, and is tried again by the next", { timeout: 120_000 }, async () => {
   const model = await loadTestModel("envs/inverted_pendulum");

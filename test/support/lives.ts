@@ -7,6 +7,7 @@ import { makeVec } from "../../src/env/index.ts";
 import type { GpuDevice } from "../../src/gpu/device.ts";
 import type { Model } from "../../src/model/model.ts";
 import { createSimulation, type Simulation, type SimulationOptions, type Snapshot } from "../../src/sim/simulation.ts";
+import { loadTestModel } from "./mjcf.ts";
 
 const PATIENCE_MS = 60_000;
 
@@ -59,6 +60,28 @@ export async function wholeEnvLife(id: string, gpu: GpuDevice): Promise<string> 
   const { observations } = await env.step(env.actionSpace.sample(7, { draw: 10 }));
   return createHash("sha256").update(observations).digest("hex");
 }
+
+/** A whole life by name. Returns the hash of where it ends. */
+export interface Life {
+  readonly name: string;
+  /** Of the simulation beside it, which compiles quickly where it is the same. */
+  readonly model: string;
+  readonly live: (gpu: GpuDevice) => Promise<string>;
+}
+
+const simulation = (name: string): Life => ({
+  name,
+  model: name,
+  live: async (gpu) => wholeLife(await loadTestModel(name), gpu),
+});
+const environment = (name: string, model: string): Life => ({ name, model, live: (gpu) => wholeEnvLife(name, gpu) });
+
+/** Lives of a small model and of Ant. */
+export const quickLives = [
+  simulation("envs/inverted_pendulum"),
+  environment("InvertedPendulum-v5", "envs/inverted_pendulum"),
+];
+export const antLives = [simulation("envs/ant"), environment("Ant-v5", "envs/ant")];
 
 /** Hash of positions and velocities of all worlds. */
 export async function hashOf(simulation: Simulation): Promise<string> {
