@@ -144,6 +144,9 @@ function describeMinimised(m: Minimised, written: readonly string[]): string[] {
   const rows = m.trials.map((t) => [t.change, t.crashes ? "still fails" : "goes through"]);
   return [
     `shortest: control step${first === last ? ` ${last}` : `s ${first} to ${last}`}, of ${m.recorded} recorded, in float32 on the CPU`,
+    ...(m.bounded
+      ? ["forces that were not finite are as large as float32 goes, since no call takes such numbers"]
+      : []),
     "tried from the first of them on, and 20 control steps further:",
     table(rows, 2),
     m.cures.length > 0 ? `smallest change that helps: ${m.cures[0].change}` : "no change that was tried helps",

@@ -30,6 +30,8 @@ export interface Minimised {
   readonly recorded: number;
   /** Bits of the status word that it ends with. */
   readonly status: readonly string[];
+  /** Some of what acts was not finite; the largest float32 stands for it. */
+  readonly bounded: boolean;
   readonly trials: readonly Trial[];
   /** The first of each kind that helps, the smallest change first. */
   readonly cures: readonly Trial[];
@@ -40,10 +42,34 @@ const GRACE = 20;
 
 const STATE = ["qpos", "qvel", "act", "qacc_warmstart", "mocap_pos", "mocap_quat"] as const;
 
+/** As large as float32 goes: what stands for a force that is not finite, since no call takes such a number. */
+const LARGEST = 2 ** 128 - 2 ** 104;
+const bound = (values: Float64Array): Float64Array =>
+  values.map((x) => (Number.isFinite(x) ? x : x < 0 ? -LARGEST : LARGEST));
+const calm = (values: Float64Array): Float64Array => new Float64Array(values.length);
+
+/** What acts, with other forces and changes of velocity. */
+const withPushes = ({ ctrl, ...pushes }: Inputs, change: (values: Float64Array) => Float64Array): Inputs => ({
+  ctrl,
+  qfrc_applied: change(pushes.qfrc_applied),
+  xfrc_applied: change(pushes.xfrc_applied),
+  kick: change(pushes.kick),
+});
+const pushesOf = ({ qfrc_applied, xfrc_applied, kick }: Inputs): number[] => [
+  ...qfrc_applied,
+  ...xfrc_applied,
+  ...kick,
+];
+
+/** A change, the options that make it, and how many times as many physics steps they need. Without options: no pushes. */
+type Attempt = readonly [change: string, options: OptionOverrides, factor: number];
+const NO_PUSHES: Attempt = ["no forces and changes of velocity from events", {}, 1];
+
 /** Options to try, kind by kind, the smaller change first. */
-function trialsOf(model: Model): [string, OptionOverrides, number][][] {
+function trialsOf(model: Model, pushed: boolean): Attempt[][] {
   const { timestep, iterations, ls_iterations } = model.opt;
   return [
+    ...(pushed ? [[NO_PUSHES]] : []),
     [2, 4, 8, 16, 32, 64].map((f) => [
       `timestep ${timestep / f} (1/${f}), frameSkip x ${f}`,
       { timestep: timestep / f },
@@ -65,8 +91,7 @@ function trialsOf(model: Model): [string, OptionOverrides, number][][] {
  */
 export async function minimise(scene: CrashScene, report: CrashFindings): Promise<Minimised> {
   const { bundle, moments, row, at } = scene;
-  const isForce = report.blame?.stage === "events";
-  const isPhysics = !isForce && report.status.some((s) => /^BAD_Q|OVERFLOW$/.test(s));
+  const isPhysics = report.status.some((s) => /^BAD_Q|OVERFLOW$/.test(s));
   if (!isPhysics || ["action", "reset", "set by a call"].includes(report.blame?.stage ?? "")) {
     throw new CorralError(
       "nothing-to-minimise",
@@ -78,7 +103,9 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
   const { nconmax, frameSkip } = bundle.about.env;
   const interpreter = await Interpreter.create(bundle);
   const first = stretchStart(scene);
-  const inputs = moments.slice(first, at + 1).map((m) => inputsIn(scene, interpreter, m));
+  const acted = moments.slice(first, at + 1).map((m) => inputsIn(scene, interpreter, m));
+  const inputs = acted.map((input) => withPushes(input, bound));
+  const pushed = inputs.some((input) => pushesOf(input).some((x) => x !== 0));
   const stateAt = (k: number) =>
     Object.fromEntries(
       STATE.filter((name) => fieldSize(model, name) > 0).map((name) => [
@@ -89,12 +116,20 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
   const device = interpreter.precision === "f64" ? "cpu-f64" : "cpu";
 
   /** Status with which a run from step `k` ends, or none. */
-  const crash = async (variant: Model, k: number, factor: number, grace: number): Promise<readonly string[]> => {
+  const crash = async (
+    k: number,
+    grace: number,
+    [, options, factor]: Attempt = ["", {}, 1],
+    pushes = true,
+  ): Promise<readonly string[]> => {
+    const variant = withOptions(model, options);
     await using sim = await createSimulation(variant, { numEnvs: 1, device, ...(nconmax > 0 ? { nconmax } : {}) });
     await sim.setState(stateAt(k));
     for (let step = k; step <= at + grace; step++) {
-      await sim.setState(actsOn(inputs[Math.min(step, at) - first]));
-      const { kick } = inputs[Math.min(step, at) - first];
+      const given = inputs[Math.min(step, at) - first];
+      const input = pushes ? given : withPushes(given, calm);
+      const { kick } = input;
+      await sim.setState(actsOn(input));
       if (step <= at && kick.some((v) => v !== 0)) {
         const { qvel } = await sim.getState(["qvel"]);
         await sim.setState({ qvel: qvel.map((v, i) => v + kick[i]) });
@@ -108,8 +143,8 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
 
   // the latest start that still crashes is the shortest way to it
   let start = at;
-  let status = await crash(model, start, 1, 0);
-  while (status.length === 0 && start > first) status = await crash(model, --start, 1, 0);
+  let status = await crash(start, 0);
+  while (status.length === 0 && start > first) status = await crash(--start, 0);
   if (status.length === 0) {
     throw new CorralError(
       "not-reproduced",
@@ -118,27 +153,26 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
     );
   }
 
+  const goesThrough = async (k: number, attempt: Attempt) =>
+    (await crash(k, GRACE, attempt, attempt !== NO_PUSHES)).length === 0;
   const trials: Trial[] = [];
-  const cures: Trial[] = [];
-  for (const kind of trialsOf(model)) {
-    for (const [change, options, factor] of kind) {
-      const variant = tried(model, options);
-      if (!variant) continue;
-      const trial = { change, options, crashes: (await crash(variant, first, factor, GRACE)).length > 0 };
+  const cures: { readonly trial: Trial; readonly attempt: Attempt }[] = [];
+  for (const kind of trialsOf(model, pushed)) {
+    for (const attempt of kind) {
+      const [change, options] = attempt;
+      if (attempt !== NO_PUSHES && isSame(model, options)) continue;
+      const trial = { change, options, crashes: !(await goesThrough(first, attempt)) };
       trials.push(trial);
       if (trial.crashes) continue;
-      cures.push(trial);
+      cures.push({ trial, attempt });
       break;
     }
   }
+
   // where something helps, the latest start at which it still does: later the world is beyond help
-  const factors = new Map(trialsOf(model).flatMap((kind) => kind.map(([change, , factor]) => [change, factor])));
   const [cure] = cures;
   if (cure) {
-    const variant = tried(model, cure.options)!;
-    const holds = async (k: number) =>
-      (await crash(model, k, 1, 0)).length > 0 &&
-      (await crash(variant, k, factors.get(cure.change)!, GRACE)).length === 0;
+    const holds = async (k: number) => (await crash(k, 0)).length > 0 && (await goesThrough(k, cure.attempt));
     while (start > first && !(await holds(start))) start--;
   }
   return {
@@ -150,8 +184,9 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
     steps: { first: moments[start].step, last: moments[at].step },
     recorded: moments.length,
     status,
+    bounded: acted.some((input) => !pushesOf(input).every(Number.isFinite)),
     trials,
-    cures,
+    cures: cures.map(({ trial }) => trial),
   };
 }
 
@@ -159,9 +194,7 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
 export const actsOn = ({ ctrl, qfrc_applied, xfrc_applied }: Inputs): Record<string, Float64Array> =>
   Object.fromEntries(Object.entries({ ctrl, qfrc_applied, xfrc_applied }).filter(([, values]) => values.length > 0));
 
-/** The model with other options; undefined where that is no change. */
-function tried(model: Model, options: OptionOverrides): Model | undefined {
-  const variant = withOptions(model, options);
-  const same = JSON.stringify(variant.opt) === JSON.stringify(model.opt);
-  return same ? undefined : variant;
+/** Whether a model has these options already. */
+function isSame(model: Model, options: OptionOverrides): boolean {
+  return JSON.stringify(withOptions(model, options).opt) === JSON.stringify(model.opt);
 }

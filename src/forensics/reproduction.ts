@@ -42,6 +42,7 @@ export function reproductionText(bundle: Bundle, m: Minimised): string {
   return [
     `// ${bundle.about.message}`,
     `// Makes control steps ${m.steps.first} to ${m.steps.last} of it again, in ${device === "cpu" ? "float32" : "float64"} on the CPU. Ends with ${m.status.join(", ")}, exit code 1.`,
+    ...(m.bounded ? ["// Where a force was not finite, it is as large as float32 goes."] : []),
     ...(cures.length > 0 ? ["// It does not occur with", ...cures] : ["// No change of options that was tried helps."]),
     `// corral ${bundle.about.corral}, MuJoCo ${bundle.about.mujoco}. Run: npx tsx reproduction.ts`,
     `import { createSimulation, loadModel${changes.length > 0 ? ", withChanges" : ""} } from "corral";`,

@@ -15,7 +15,7 @@ const directory = mkdtempSync(join(tmpdir(), "corral-replay-"));
 const bundles = new Map<string, string>();
 
 beforeAll(async () => {
-  for (const name of ["stiff spring", "reward division"]) {
+  for (const name of ["stiff spring", "external force", "reward division"]) {
     const i = PLANTS.findIndex((plant) => plant.name === name);
     const { health } = await runPlant(i, [3, 9], true, { numEnvs: 16, device: "cpu", recorder: { directory } });
     bundles.set(name, health.bundles[0]);
@@ -57,18 +57,36 @@ test("in another precision it says what differs, and how far it is", async () =>
   expect(stdout).toMatch(/^drift at the end/m);
 });
 
+/** Runs a reproduction, which must fail. Returns its text. */
+async function failsAgain(folder: string): Promise<string> {
+  const file = join(folder, "reproduction.ts");
+  const text = readFileSync(file, "utf8");
+  const index = pathToFileURL(join(ROOT, "src/index.ts")).href;
+  writeFileSync(file, text.replace('from "corral"', `from ${JSON.stringify(index)}`));
+  await import(/* @vite-ignore */ pathToFileURL(file).href);
+  expect(process.exitCode).toBe(1);
+  process.exitCode = 0;
+  return text;
+}
+
 describe("--minimise", () => {
   test("finds the smallest change that helps, and writes a program that shows the failure", async () => {
     const out = join(directory, "out");
     const { code, stdout } = await corralInside(["replay", bundles.get("stiff spring")!, "--minimise", "--out", out]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^smallest change that helps: timestep 0\.000125 \(1\/16\), frameSkip x 16$/m);
-    const file = join(out, "reproduction.ts");
-    const index = pathToFileURL(join(ROOT, "src/index.ts")).href;
-    writeFileSync(file, readFileSync(file, "utf8").replace('from "corral"', `from ${JSON.stringify(index)}`));
-    await import(/* @vite-ignore */ pathToFileURL(file).href);
-    expect(process.exitCode).toBe(1);
-    process.exitCode = 0;
+    await failsAgain(out);
+  });
+
+  test("takes a force that an event makes infinite for the largest there is, and tells that it alone is to blame", async () => {
+    const out = join(directory, "force");
+    const { code, stdout } = await corralInside(["replay", bundles.get("external force")!, "--minimise", "--out", out]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^shortest: control step 16, of \d+ recorded/m);
+    expect(stdout).toMatch(/^forces that were not finite are as large as float32 goes/m);
+    expect(stdout).toMatch(/^smallest change that helps: no forces and changes of velocity from events$/m);
+    expect(stdout).toMatch(/^ {2}solver CG +still fails$/m);
+    expect(await failsAgain(out)).toContain("qfrc_applied: [3.4028234663852886e+38]");
   });
 
   test("has nothing to do where the physics is not what failed", async () => {
