@@ -7,9 +7,10 @@ import { mayOverflow } from "../sim/kernel.ts";
 import { simParams } from "../sim/params.ts";
 import { snapshotArenas } from "../sim/snapshot.ts";
 import { recordArenas } from "../record/arenas.ts";
+import { monitorArenas, monitorKernels } from "../monitor/kernels.ts";
 import { RECORD_PARAMS, recordKernels } from "../record/kernels.ts";
 import { traceReset, traceStep, type EnvSpec } from "./kernel.ts";
-import { CONTACTS_NEEDED, envArenas, KEPT, STATES } from "./layout.ts";
+import { CONTACTS_NEEDED, envArenas, KEPT, monitoredOf, STATES } from "./layout.ts";
 import { statusMasks, type Settings } from "./options.ts";
 import { actingSpace } from "./action-options.ts";
 import { badTask, shapeOf } from "./shape.ts";
@@ -68,6 +69,7 @@ export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O
   const kept = arenas.filter(({ name }) => KEPT.includes(name));
   const states = arenas.filter(({ name }) => STATES.includes(name));
   const actions = arenas.find(({ name }) => name === "action")!;
+  const monitored = monitoredOf(arenas);
   const batch = (numEnvs: number): BatchSpec => ({
     name: task.id,
     numEnvs,
@@ -75,6 +77,7 @@ export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O
     arenas: [
       ...arenas,
       ...(vec.recorder ? recordArenas(states, actions, vec.recorder) : []),
+      ...(vec.monitor ? monitorArenas(monitored, vec.monitor) : []),
       ...(vec.snapshotEvery === undefined ? [] : snapshotArenas(kept)),
     ],
     kernels: [
@@ -84,6 +87,13 @@ export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O
         ? recordKernels(
             states.map(({ name }) => name),
             vec.recorder,
+            spec.params,
+          )
+        : []),
+      ...(vec.monitor
+        ? monitorKernels(
+            monitored.map(({ name }) => name),
+            vec.monitor,
             spec.params,
           )
         : []),

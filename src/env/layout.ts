@@ -70,6 +70,10 @@ export const STATES: readonly string[] = ["state", "task_params"];
 /** Arenas that hold what an environment's future depends on, and its last results. */
 export const KEPT: readonly string[] = ["state", "obs", "result", "final_obs", "task_params"];
 
+/** Arenas that a control step depends on: what the monitor copies of a world. */
+export const monitoredOf = <A extends { readonly name: string }>(arenas: readonly A[]): A[] =>
+  [...STATES, "action"].flatMap((name) => arenas.find((arena) => arena.name === name) ?? []);
+
 const paramArena = (perWorld: number): ArenaRequest => ({
   name: "task_params",
   access: "read_write",

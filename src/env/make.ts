@@ -5,6 +5,7 @@ import { shareDevice } from "../gpu/shared-device.ts";
 import type { Plan } from "../memory/plan.ts";
 import { loadModel } from "../model/model.ts";
 import { DriftMonitor } from "../monitor/drift.ts";
+import { writeWatched } from "../monitor/kernels.ts";
 import { monitorSettings } from "../monitor/options.ts";
 import { planOf, type Batch, type PlanContext, type PlannedBatch } from "../sim/batch.ts";
 import { writePlaces } from "../record/recorder.ts";
@@ -17,7 +18,7 @@ import { writeFirstStates } from "./first-states.ts";
 import { taskOf } from "./registry.ts";
 import type { Task } from "./task.ts";
 import type { EnvSpec } from "./kernel.ts";
-import { PER_WORLD, STATES } from "./layout.ts";
+import { monitoredOf, PER_WORLD } from "./layout.ts";
 import { ownNumbers } from "./shape.ts";
 import { TaskParams } from "./task-params.ts";
 import { VectorEnv } from "./vector-env.ts";
@@ -83,12 +84,13 @@ async function monitorOf(spec: EnvSpec, batch: Batch, vec: Settings<object>["vec
   const { monitor, frameSkip, device } = vec;
   if (!monitor) return undefined;
   const { model, shape } = spec;
-  const names = batch.planned.plan.arenas.map(({ name }) => name);
-  const arenas = [...STATES.filter((name) => names.includes(name)), "action"];
+  const arenas = monitoredOf(batch.planned.plan.arenas).map(({ name }) => name);
   const precision = device === "cpu-f64" ? "f64" : "f32";
   const of = { batch, model, frameSkip, arenas, own: ownNumbers(shape), ownField: PER_WORLD, precision } as const;
   // a batch that was shrunk has fewer worlds than were asked for
-  return DriftMonitor.create(of, monitorSettings(monitor, batch.planned.plan.numEnvs)!);
+  const watched = monitorSettings(monitor, batch.planned.plan.numEnvs)!;
+  await writeWatched(batch, watched);
+  return DriftMonitor.create(of, watched);
 }
 
 /**

@@ -46,7 +46,7 @@ export interface VecOptions extends PlacementOptions, OptionOverrides {
   readonly copy?: boolean;
   /** What is kept of the last control steps, to write a bundle of worlds that fail. Default: see `RecorderOptions`. */
   readonly recorder?: boolean | RecorderOptions;
-  /** Worlds that run beside MuJoCo in float64, a control step of `step` now and then. Default: none. */
+  /** Worlds that run beside MuJoCo in float64, a control step now and then. Default: none. */
   readonly monitor?: MonitorOptions;
   /** Conditions that trip the recorder beside failures, 8 at most: `{ name: "fast", when: "qvel(joint.slide) > 5" }`. */
   readonly trip?: readonly Trip[];

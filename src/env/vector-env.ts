@@ -176,10 +176,9 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
     if (!onGpu) this.exchange.takeActions(actions as HostValues);
     return this.gate.exclusive("step", async () => {
       if (!onGpu) await this.exchange.sendActions();
-      const peeks = await this.watch.beforeCheck(this.stepCount);
-      this.batch.run(...this.watch.before(this.stepCount), "step");
+      this.batch.run(...this.watch.before(this.stepCount), "step", ...this.watch.after(this.stepCount));
       this.stepped(1);
-      if (peeks) this.exchange.expect("step", undefined, await this.watch.check(peeks, this.stepCount));
+      await this.watchDrift();
       if (readback) return this.collect();
       return this.keepPace();
     });
@@ -189,7 +188,8 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
    * Control steps in one submission, for policies that run on the GPU: `encode` is called at once, must not await, and
    * encodes into one compute pass. Its second argument encodes a control step of all worlds, which reads `gpu.actions`
    * and writes `gpu.observations` and the others; dispatches of the caller's kernels go before, between and after.
-   * Results stay on the GPU until `read()`. Bits are those of as many calls of `step`.
+   * Results stay on the GPU until `read()`. Bits are those of as many calls of `step`. Of several steps that the monitor
+   * is to check, it checks the last.
    * @throws CorralError needs-gpu on the CPU, closed, call-in-flight, needs-reset, snapshot-failed, and what `encode`
    *   throws: then no world was stepped
    */
@@ -209,8 +209,8 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
       try {
         this.batch.submit("step", (pass, run) =>
           encode(pass, () => {
-            for (const kernel of this.watch.before(this.stepCount + count)) run(kernel);
-            run("step");
+            const made = this.stepCount + count;
+            for (const kernel of [...this.watch.before(made), "step", ...this.watch.after(made)]) run(kernel);
             count++;
           }),
         );
@@ -219,6 +219,7 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
         throw error;
       }
       this.stepped(count);
+      await this.watchDrift();
       return this.keepPace();
     });
   }
@@ -229,6 +230,12 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
     this.unread += count;
     this.keeper?.stepped(this.stepCount);
     this.exchange.expect("step");
+  }
+
+  /** Looks at what the monitor's kernels have copied, where they did. */
+  private async watchDrift(): Promise<void> {
+    const drift = await this.watch.check(this.stepCount);
+    if (drift) this.exchange.expect("step", undefined, drift);
   }
 
   /** Keeps the host from running far ahead of the device. */

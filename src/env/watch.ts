@@ -3,7 +3,7 @@ import { CorralError } from "../core/errors.ts";
 import { writeBundle, type BundleParts, type EnvFacts, type TrippedWorld } from "../record/bundle.ts";
 import { Recorder } from "../record/recorder.ts";
 import type { DriftMonitor, DriftSample } from "../monitor/drift.ts";
-import type { Peek } from "../monitor/peek.ts";
+import { AFTER, BEFORE } from "../monitor/kernels.ts";
 import { locateWorld } from "../memory/shards.ts";
 import type { Batch } from "../sim/batch.ts";
 import { statusNames } from "../sim/status.ts";
@@ -37,6 +37,8 @@ export class Watch {
   /** Steps since results were last read. */
   #unread = 0;
   #epoch = 1;
+  /** The last step that the monitor's kernels have copied and nobody has looked at. */
+  #watched: number | undefined;
 
   constructor(
     spec: EnvSpec,
@@ -61,15 +63,24 @@ export class Watch {
   /** Kernels to run in the submission of the next step, before the step's own. */
   before(steps: number): string[] {
     this.#unread++;
-    return this.recorder?.before(steps) ?? [];
+    return [...(this.recorder?.before(steps) ?? []), ...(this.#monitor?.isDue(steps) ? [BEFORE] : [])];
+  }
+
+  /** Kernels to run after the step's own, `steps` control steps having been made before it. */
+  after(steps: number): string[] {
+    if (!this.#monitor?.isDue(steps)) return [];
+    this.#watched = steps + 1;
+    return [AFTER];
   }
 
   /** What to call where the steps told since were not queued. */
   mark(): () => void {
     const unread = this.#unread;
+    const watched = this.#watched;
     const undo = this.recorder?.mark();
     return () => {
       this.#unread = unread;
+      this.#watched = watched;
       undo?.();
     };
   }
@@ -120,17 +131,18 @@ export class Watch {
     return this.#health.report(steps, this.#monitor?.report());
   }
 
-  /** The worlds of the monitor before a step, where it checks the step. Actions are written, the step is not queued. */
-  async beforeCheck(steps: number): Promise<readonly Peek[] | undefined> {
-    return this.#monitor?.isDue(steps) ? this.#monitor.before() : undefined;
-  }
-
-  /** What the monitor says of the step that was queued since. Worlds beyond its threshold trip the recorder. */
-  async check(before: readonly Peek[], steps: number): Promise<DriftSample[]> {
-    const samples = await this.#monitor!.after(before, steps);
+  /**
+   * What the monitor says of the last step that was due, `steps` having been queued so far; undefined where none was.
+   * Worlds beyond its threshold trip the recorder.
+   */
+  async check(steps: number): Promise<readonly DriftSample[] | undefined> {
+    const step = this.#watched;
+    if (step === undefined) return undefined;
+    this.#watched = undefined;
+    const samples = await this.#monitor!.check(step);
     const tripped = samples
       .filter(({ beyond }) => beyond)
-      .map(({ world }) => ({ world, id: this.#worldIds[world], names: [DRIFT], terms: [], step: steps }));
+      .map(({ world }) => ({ world, id: this.#worldIds[world], names: [DRIFT], terms: [], step }));
     for (const world of tripped) this.#health.add(world, 1);
     if (tripped.length > 0) await this.#write(tripped, steps);
     return samples;

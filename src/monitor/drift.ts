@@ -76,15 +76,10 @@ export class DriftMonitor {
     return steps % this.settings.everySteps === 0;
   }
 
-  /** The worlds before a step whose actions are written. */
-  before(): Promise<Peek[]> {
-    return peek(this.#of.batch, this.#of.arenas, this.settings.worlds);
-  }
-
-  /** Compares the step that was made since, the batch's `step`th; worlds that it reset are left out. */
-  async after(before: readonly Peek[], step: number): Promise<DriftSample[]> {
-    const after = await peek(this.#of.batch, this.#of.arenas, this.settings.worlds);
-    const samples = before.flatMap((from, i) => this.#check(from, after[i], step) ?? []);
+  /** Compares the last step that was copied, the batch's `step`th; worlds that it reset are left out. */
+  async check(step: number): Promise<DriftSample[]> {
+    const peeks = await peek(this.#of.batch, this.#of.arenas, this.settings);
+    const samples = peeks.flatMap(({ before, after }) => this.#check(before, after, step) ?? []);
     for (const sample of samples) {
       this.#counts.checks++;
       if (!sample.ok) this.#counts.notOk++;

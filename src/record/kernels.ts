@@ -7,6 +7,7 @@ import { trace, type Trace } from "../trace/graph.ts";
 import { add, div, eq, ge, lt, mul, ne, not, select, sub, toI32, toU32, type Bool, type Int } from "../trace/scalar.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
 import type { BatchParam, KernelSource } from "../sim/batch.ts";
+import { copyFour, copyRecord } from "../sim/state.ts";
 import { HEAD_WORDS, PLACES, recordOf } from "./arenas.ts";
 import type { RecorderSettings } from "./options.ts";
 
@@ -68,18 +69,10 @@ class Ring {
 
   /** Copies the state of a segment into the ring, or back. */
   copyState(arena: string, segment: Int, back: boolean): void {
-    const { tileWidth, worldVec4s, sharedBytes } = this.layouts[arena];
-    const tile = div(world(), tileWidth);
-    const lane = sub(world(), mul(tile, tileWidth));
-    const base = add(add(mul(tile, worldVec4s * tileWidth), lane), sharedBytes / 16);
-    const row = mul(add(mul(this.#place, this.settings.keep), segment), worldVec4s);
-    loop(worldVec4s, (q) => copyFour(arena, add(base, mul(q, tileWidth)), recordOf(arena), add(row, q), back));
+    const layout = this.layouts[arena];
+    const row = mul(add(mul(this.#place, this.settings.keep), segment), layout.worldVec4s);
+    copyRecord(layout, world(), recordOf(arena), row, back);
   }
-}
-
-function copyFour(arena: string, at: Int, record: string, place: Int, back: boolean): void {
-  if (back) store4(arena, at, load4(record, place, "u32"), "u32");
-  else store4(record, place, load4(arena, at, "u32"), "u32");
 }
 
 /** Kernels that record the arenas `states` of a batch whose kernels have the parameters `params`. */

@@ -123,6 +123,25 @@ export class RecordIO {
   }
 }
 
+/** Copies the record of world `w` of an arena into fours of another from `row` on, or back. */
+export function copyRecord(layout: ArenaLayout, w: Int, record: string, row: Int, back = false): void {
+  const { name, tileWidth, worldVec4s, sharedBytes } = layout;
+  const isRow = layout.layout === "rows";
+  const tile = div(w, tileWidth);
+  const lane = sub(w, mul(tile, tileWidth));
+  const own = isRow ? mul(w, worldVec4s) : add(mul(tile, worldVec4s * tileWidth), lane);
+  const base = add(own, sharedBytes / 16);
+  loop(worldVec4s, (q) => {
+    copyFour(name, add(base, isRow ? q : mul(q, tileWidth)), record, add(row, q), back);
+  });
+}
+
+/** Copies four words of an arena into another, or back. */
+export function copyFour(arena: string, at: Int, record: string, place: Int, back = false): void {
+  if (back) store4(arena, at, load4(record, place, "u32"), "u32");
+  else store4(record, place, load4(arena, at, "u32"), "u32");
+}
+
 /** Private arrays that fours pass through between registers and a loop, one for each component. */
 const passage = (name: string, fours: number, type: "f32" | "u32"): LocalArray[] =>
   [0, 1, 2, 3].map((k) => array(`${name}_${k}`, fours, type));

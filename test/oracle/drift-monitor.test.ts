@@ -76,6 +76,37 @@ describe.each(["cpu", "cpu-f64", undefined] as const)("on device %s", (device) =
   });
 });
 
+test("steps in one submission on the device are watched as those of step() are", async () => {
+  const options = { device: undefined, numEnvs: 45, shards: 2, recorder: false } as const;
+  await using one = await make({ ...options, monitor: { worlds: [44, 3, 0], everySteps: 4 } });
+  await using many = await make({ ...options, monitor: { worlds: [44, 3, 0], everySteps: 4 } });
+  const actions = one.actionSpace.sample(2);
+  for (const env of [one, many]) {
+    await env.reset();
+    await env.step(actions);
+  }
+  for (let t = 0; t < 11; t++) await one.step(actions);
+
+  // steps 2 to 6, of which the fifth is due; 7; 8 to 12, of which the ninth is
+  const drift: (number[] | undefined)[] = [];
+  for (const steps of [5, 1, 5]) {
+    await many.stepOnDevice((_, step) => Array.from({ length: steps }).forEach(step));
+    drift.push((await many.read()).infos.drift?.map(({ step }) => step));
+  }
+  expect(drift).toEqual([[5, 5, 5], undefined, [9, 9, 9]]);
+  expect(many.health().drift).toEqual(one.health().drift);
+  expect(many.health().drift!.checks).toBe(9);
+
+  // of several that are due in one submission the last
+  await many.stepOnDevice((_, step) => Array.from({ length: 8 }).forEach(step));
+  expect(
+    many
+      .health()
+      .drift!.samples.map(({ step }) => step)
+      .slice(9),
+  ).toEqual([17, 17, 17]);
+});
+
 test("leaves out worlds that are reset, or wait for it", async () => {
   for (const autoreset of ["next-step", "same-step"] as const) {
     await using env = await make({ autoreset, maxEpisodeSteps: 2, monitor: { worlds: [3], everySteps: 1 } });
