@@ -1,6 +1,7 @@
 /**
  * Env steps per second simulated, with inference, and with training, in turns on one device, so that what else the
- * machine does falls on all three; with --python PATH also Stable-Baselines3's PPO on Gymnasium's environments.
+ * machine does falls on all three; with --python PATH also Stable-Baselines3's PPO on Gymnasium's environments, and our
+ * re-implementation of CleanRL's.
  * Run: npx tsx bench/learning.ts [ENV] [WORLDS] [--seconds S] [--python PATH] [--json] [--out FILE]
  * Without ENV: CartPole, HalfCheetah-v5 and Ant-v5 with the worlds that `corral train` takes, and with 1,024.
  */
@@ -45,19 +46,34 @@ async function rate(env: VectorEnv, steps: number, run: () => Promise<unknown>):
 
 type Rates = { simulated: number; inference: number; training: number };
 
-/** Stable-Baselines3 on this machine, the fastest of its ways for each kind; undefined without a Python. */
-function peerOf(id: string): (Rates & { absent?: string }) | undefined {
-  if (values.python === undefined) return undefined;
-  const script = fileURLToPath(new URL("../tools/reference/sb3_learning.py", import.meta.url));
+/** A way of a peer: so many environments; `minibatch` where it says how large its minibatches are. */
+type PeerRow = Rates & { readonly minibatch?: number };
+type Peer = Rates & { readonly name: string; readonly rows: readonly PeerRow[] };
+
+const PEERS = [
+  ["Stable-Baselines3", "sb3_learning.py"],
+  ["CleanRL's PPO, re-implemented", "cleanrl_ppo.py"],
+] as const;
+
+/** Peers on this machine, the fastest of their ways for each kind; none without a Python. */
+function peersOf(id: string): Peer[] {
+  if (values.python === undefined) return [];
+  const { python } = values;
   // Gymnasium's CartPole has the same spaces and conditions, and integrates its equations itself
   const env = id === "CartPole" ? "CartPole-v1" : id;
   const input = JSON.stringify({ env, seconds, repetitions: 3, threads: availableParallelism() });
-  const { stdout, stderr, status } = spawnSync(values.python, [script], { input, encoding: "utf8" });
-  if (status !== 0) throw new Error(`${values.python} ${script}: ${stderr}`);
-  const found = JSON.parse(stdout.trim().split("\n").at(-1)!) as { absent?: string; rows: Rates[] };
-  if (found.absent !== undefined) throw new Error(found.absent);
-  const best = (kind: keyof Rates) => Math.max(...found.rows.map((row) => row[kind]));
-  return { ...found, simulated: best("simulated"), inference: best("inference"), training: best("training") };
+  return PEERS.map(([name, file]) => {
+    const script = fileURLToPath(new URL(`../tools/reference/${file}`, import.meta.url));
+    const { stdout, stderr, status } = spawnSync(python, [script], { input, encoding: "utf8" });
+    if (status !== 0) throw new Error(`${python} ${script}: ${stderr}`);
+    const found = JSON.parse(stdout.trim().split("\n").at(-1)!) as { absent?: string; rows: PeerRow[] };
+    if (found.absent !== undefined) throw new Error(found.absent);
+    // minibatches of another size than the published one are told of, and do not count
+    const rows = found.rows.filter((row) => row.minibatch === found.rows[0].minibatch);
+    const best = (kind: keyof Rates) => Math.max(...rows.map((row) => row[kind]));
+    const rates = { simulated: best("simulated"), inference: best("inference"), training: best("training") };
+    return { name, ...found, ...rates };
+  });
 }
 
 async function measure(id: string, numEnvs: number) {
@@ -95,20 +111,23 @@ const cases = only
       [id, LARGE] as const,
     ]);
 const found = [];
-const peers = new Map<string, ReturnType<typeof peerOf>>();
+const peers = new Map<string, Peer[]>();
 const whole = (x: number) => Math.round(x).toLocaleString("en").padStart(9);
 const line = (name: string, r: Rates) =>
   `${name.padEnd(36)} ${whole(r.simulated)} ${whole(r.inference)} ${whole(r.training)}`;
 const tell = (text: string) => (values.json ? undefined : console.log(text));
 tell(`${"env steps/s".padEnd(36)} simulated inference  training`);
 for (const [id, numEnvs] of cases) {
-  if (!peers.has(id)) peers.set(id, peerOf(id));
-  const peer = peers.get(id);
+  if (!peers.has(id)) peers.set(id, peersOf(id));
+  const others = peers.get(id)!;
   const one = await measure(id, numEnvs);
   const rates = one.envStepsPerSec as Rates;
-  found.push({ ...one, ...(peer ? { peer, ratio: rates.training / peer.training } : {}) });
+  // beside the fastest of them
+  const ratio = rates.training / Math.max(...others.map((peer) => peer.training));
+  found.push({ ...one, ...(others.length > 0 ? { peers: others, ratio } : {}) });
   tell(line(`${id}, ${numEnvs} worlds, ${formatBytes(one.bytes)}`, rates));
-  if (peer) tell(`${line("  Stable-Baselines3", peer)}  training ${(rates.training / peer.training).toFixed(1)} x`);
+  for (const peer of others)
+    tell(`${line(`  ${peer.name}`, peer)}  training ${(rates.training / peer.training).toFixed(1)} x`);
 }
 const report = { machine: machineFacts(driver), load: loadavg()[0], date: new Date().toISOString(), found };
 if (values.json) console.log(JSON.stringify(report, undefined, 2));

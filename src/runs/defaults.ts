@@ -16,11 +16,11 @@ export interface RunDefaults<C = Partial<PpoConfig>> {
 /** Small networks and many passes: what solves them in seconds on two processor cores. */
 const SMALL: Partial<PpoConfig> = { hidden: [32, 32], minibatches: 4, epochs: 10, learningRate: 3e-3 };
 
-/** Few worlds and many passes: most of the time goes into the physics of useful steps. */
+/** Few worlds, and many small steps of the optimizer on each rollout: 64 samples each, as CleanRL and Stable-Baselines3. */
 const LOCOMOTION: RunDefaults = {
   numEnvs: 64,
   steps: 1_000_000,
-  config: { rolloutSteps: 64, minibatches: 16, epochs: 10, learningRate: 1e-3, initialLogStd: -0.5 },
+  config: { rolloutSteps: 64, minibatches: 64, epochs: 5, learningRate: 5e-4, initialLogStd: -0.5 },
 };
 
 /** Many worlds that start and are commanded differently: each update sees many of them. */

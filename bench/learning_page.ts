@@ -1,0 +1,145 @@
+// what several seeds learned, as a table and a chart in the README of their environment
+import { lineChart, type Series } from "../src/forensics/chart.ts";
+import { standaloneSvg } from "../src/forensics/page.ts";
+
+/** One update: env steps so far, episodes that ended in it, the mean of their returns (null: none did). */
+export interface CurvePoint {
+  readonly envSteps: number;
+  readonly episodes: number;
+  readonly episodeReturn: number | null;
+}
+
+/** A whole run of one seed. `evaluations`: [env steps, mean return of episodes with the most likely actions]. */
+export interface CurveRun {
+  readonly seed: number;
+  readonly points: readonly CurvePoint[];
+  readonly evaluations: readonly (readonly [envSteps: number, meanReturn: number])[];
+  readonly evalEpisodes: number;
+  /** Of training, evaluations included; compiling is not. */
+  readonly seconds: number;
+  readonly load: number;
+  readonly date: string;
+}
+
+/** What others publish: which environment and budget, the return, and where that is said. */
+export interface Published {
+  readonly who: string;
+  readonly value: number;
+  readonly spread?: number;
+  readonly seconds?: number;
+  readonly source: string;
+}
+
+/** Runs of one environment with one configuration. */
+export interface Curves {
+  readonly env: string;
+  readonly numEnvs: number;
+  readonly steps: number;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly machine: { readonly cpu: string; readonly cores: number; readonly driver: string };
+  readonly runs: readonly CurveRun[];
+}
+
+/** Episodes that a return is the mean of, as CleanRL and Stable-Baselines3 tell it while they train. */
+const LAST_EPISODES = 100;
+const BUDGETS = [100_000, 250_000, 500_000, 1_000_000, 3_000_000];
+
+/** The mean return of the last episodes, at least 100 where so many were, that ended by then; undefined where none did. */
+export function returnAt({ points }: CurveRun, envSteps: number): number | undefined {
+  let [episodes, sum] = [0, 0];
+  for (const point of points.toReversed()) {
+    if (point.envSteps > envSteps || point.episodeReturn === null) continue;
+    episodes += point.episodes;
+    sum += point.episodes * point.episodeReturn;
+    if (episodes >= LAST_EPISODES) break;
+  }
+  return episodes > 0 ? sum / episodes : undefined;
+}
+
+/** The last evaluation by then. */
+export const evaluationAt = ({ evaluations }: CurveRun, envSteps: number): number | undefined =>
+  evaluations.findLast(([at]) => at <= envSteps)?.[1];
+
+const whole = (value: number): string => Math.round(value).toLocaleString("en");
+const sorted = (values: readonly (number | undefined)[]): number[] =>
+  values.filter((value) => value !== undefined).toSorted((a, b) => a - b);
+
+/** Mean, least, median and most; dashes where no seed has a value. */
+export function spreadOf(values: readonly (number | undefined)[]): string[] {
+  const known = sorted(values);
+  if (known.length === 0) return ["–", "–", "–", "–"];
+  const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
+  return [mean, known[0], known[known.length >> 1], known.at(-1)!].map(whole);
+}
+
+/** Env steps that a row is told of: round budgets within the run, the end of the run as the last. */
+const budgetsOf = (steps: number): number[] => [...BUDGETS.filter((budget) => budget < steps), steps];
+
+/** A run ends with a whole rollout, a little after its budget. */
+const until = (budget: number, steps: number): number => (budget === steps ? Infinity : budget);
+
+export function curvesTable({ steps, runs }: Curves, published: readonly Published[]): string {
+  const rows = budgetsOf(steps).map((budget) => {
+    const at = until(budget, steps);
+    const seconds = budget === steps ? whole(sorted(runs.map((run) => run.seconds))[runs.length >> 1]) : "";
+    const [mean, least, median, most] = spreadOf(runs.map((run) => evaluationAt(run, at)));
+    const trained = spreadOf(runs.map((run) => returnAt(run, at)));
+    return [whole(budget), ...trained, `${mean} (${least}, ${median}, ${most})`, seconds];
+  });
+  const peers = published.map(({ who, value, spread, seconds, source }) => {
+    const mean = spread === undefined ? whole(value) : `${whole(value)} ± ${whole(spread)}`;
+    return [`[${who}](${source})`, mean, "", "", "", "", seconds === undefined ? "" : whole(seconds)];
+  });
+  const head = ["Env steps", "Return: mean", "least", "median", "most", "Evaluation: mean (least, median, most)", "s"];
+  return [
+    `| ${head.join(" | ")} |`,
+    `|---|${"---:|".repeat(head.length - 1)}`,
+    ...[...rows, ...peers].map((row) => `| ${row.join(" | ")} |`),
+  ].join("\n");
+}
+
+export function curvesChart({ env, steps, runs }: Curves, published: readonly Published[]): string {
+  const series: Series[] = runs.map((run) => ({
+    label: `seed ${run.seed}`,
+    points: run.points.flatMap(({ envSteps, episodeReturn }): [number, number][] =>
+      episodeReturn === null ? [] : [[envSteps, returnAt(run, envSteps)!]],
+    ),
+  }));
+  const levels = published.map(({ who, value }) => ({ label: `${who}: ${whole(value)}`, y: value }));
+  const title = `${env}: return of the last ${LAST_EPISODES} episodes, ${whole(steps)} env steps of PPO`;
+  return standaloneSvg(
+    lineChart({ title, x: "env steps", y: "return", series, levels, axes: "linear", format: whole }),
+  );
+}
+
+const START = "<!-- generated by bench/curves.ts from its results: do not edit -->";
+const END = "<!-- end of what bench/curves.ts generated -->";
+
+/** The part of a README that tells how its environment is learned. */
+export function curvesSection(curves: Curves, published: readonly Published[], image: string): string {
+  const { env, numEnvs, machine, runs } = curves;
+  const seeds = runs.map(({ seed }) => seed);
+  return [
+    START,
+    "",
+    "## How it is learned",
+    "",
+    `\`npx tsx bench/curves.ts ${env} --seeds ${seeds.join()}\`: PPO as \`corral train ${env}\` sets it up, ${numEnvs} worlds, on ` +
+      `${machine.cores} cores (${machine.cpu}) with ${machine.driver.split(":")[0]}. *Return* is that of the last ${LAST_EPISODES} ` +
+      `episodes, with actions drawn as in training; *evaluation* is the mean of ${runs[0].evalEpisodes} episodes with the most ` +
+      `likely actions. Seconds are the median of wall time, evaluations included, beside other work on the machine.`,
+    "",
+    curvesTable(curves, published),
+    "",
+    `![return over env steps of ${seeds.length} seeds](${image})`,
+    "",
+    END,
+  ].join("\n");
+}
+
+/** A page with that part made anew; it goes to the end of a page that has none. */
+export function withSection(page: string, section: string): string {
+  const [start, end] = [page.indexOf(START), page.indexOf(END)];
+  if (start < 0 || end < 0) return `${page.trimEnd()}\n\n${section}\n`;
+  return page.slice(0, start) + section + page.slice(end + END.length);
+}
