@@ -69,7 +69,7 @@ if (!task) throw new Error(`pass an environment: ${tasks.map((one) => one.id).jo
 
 const gpu = await openDevice();
 const machine = machineFacts(gpu.info.driver);
-await gpu.close();
+gpu.close();
 const file = fileURLToPath(new URL(`./results/${machineName(machine)}/curves/${id}.json`, import.meta.url));
 let curves = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Curves) : undefined;
 
