@@ -1,12 +1,17 @@
 // a collecting thread of its own: started by src/runs/collector.ts
 import { parentPort, workerData } from "node:worker_threads";
 import "../envs/index.ts";
+import { register } from "./env/registry.ts";
+import type { Task } from "./env/task.ts";
 import { collectFor, told, type CollectSetup } from "./runs/collect-job.ts";
 
 const { modules, ...setup } = workerData as CollectSetup & { readonly modules: readonly string[] };
 try {
-  // tasks of the user's own register themselves
-  for (const module of modules) await import(module);
+  // tasks of the user's own register themselves, or are what their file exports
+  for (const module of modules) {
+    const { default: task } = (await import(module)) as { readonly default?: Partial<Task> };
+    if (typeof task === "object" && task.id !== undefined && task.model !== undefined) register(task as Task);
+  }
   await collectFor(parentPort!, setup);
 } catch (error) {
   parentPort!.postMessage({ error: told(error) });

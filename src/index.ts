@@ -99,6 +99,7 @@ export {
 } from "./rl/index.ts";
 export { exportPolicy, type Exported, type ExportFormat, type ExportOptions, type Policy } from "./export/index.ts";
 export { Collector, type CollectedBatch, type CollectorOptions } from "./runs/collector.ts";
+export { Overlapped, type OverlappedOptions } from "./runs/overlapped.ts";
 // the library of terms, and arithmetic for terms that are functions
 export * from "./env/terms/index.ts";
 export * as scalar from "./trace/scalar.ts";

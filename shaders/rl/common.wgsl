@@ -74,6 +74,7 @@ const NORMALIZE_ADVANTAGE = 128u;
 const SQUASH = 256u;
 const FIRST_STEP = 512u;
 const RANDOM = 1024u;
+const COLLECTED = 2048u;
 
 /// Bits of a sample's flags.
 const TERMINATED = 1u;
@@ -81,7 +82,7 @@ const TRUNCATED = 2u;
 /// The world took a new start state; its action did nothing.
 const SKIPPED = 4u;
 
-/// Floats of a sample: log probability, value, reward, flags, advantage, return.
+/// Floats of a sample: log probability, value, reward, flags, advantage, return; of collected ones the value after the last.
 const SAMPLE = 8u;
 /// Floats of a world: id (bits), discounted return, last value, worlds that went bad; episodes ended, their returns and
 /// lengths, a spare; eight sums.

@@ -43,7 +43,9 @@ fn advantages(@builtin(global_invocation_id) gid: vec3<u32>) {
   if (world >= C.worlds) { return; }
   let w = world * WORLD;
   let scale = state[S_REWARD_SCALE];
-  var next_value = worlds[w + 2u];
+  // of a rollout that came from elsewhere it lies in the last sample's spare place
+  let last = (world * C.steps + C.steps - 1u) * SAMPLE;
+  var next_value = select(worlds[w + 2u], samples[last + 6u], (C.flags & COLLECTED) != 0u);
   var advantage = 0.0;
   var first = vec4<f32>(0.0);
   var second = vec4<f32>(0.0);

@@ -2,6 +2,7 @@
 
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { CorralError } from "../core/errors.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { taskOf } from "../env/registry.ts";
@@ -17,6 +18,7 @@ import {
   show,
   trainOptions,
 } from "../runs/options.ts";
+import { Overlapped } from "../runs/overlapped.ts";
 import { TrainingRun, type TrainListener, type TrainProgress, type TrainResult } from "../runs/train.ts";
 import { EXIT, parse, print, printJson, progress, UsageError } from "./io.ts";
 import { LiveLine } from "./live.ts";
@@ -96,21 +98,27 @@ export async function run(args: string[]): Promise<number> {
     config.storage === "file" ? replayIn(folder, resumes !== undefined) : undefined;
 
   const say = values.json ? progress : print;
+  const own = taskFileOf(id);
+  const modules = own === undefined ? [] : [pathToFileURL(own).href];
   const replayWas = replay !== undefined && existsSync(replay.replayFile);
-  await using made = await TrainingRun.create(id, { ...train, ...replay }).catch((error: unknown) => {
+  await using made = await TrainingRun.create(id, { ...train, ...replay, modules }).catch((error: unknown) => {
     // the same command can be given again
     if (replay !== undefined && !replayWas) rmSync(replay.replayFile, { force: true });
     throw error;
   });
   const live = new LiveLine(say, values.json ?? false);
   const note = (line: string): void => live.note(line);
-  const task = taskFileOf(id);
-  const folderOptions = { onFailure: note, ...(task === undefined ? {} : { task }) };
+  const folderOptions = { onFailure: note, ...(own === undefined ? {} : { task: own }) };
   const { numEnvs, steps } = made.settings;
   say(
     `${id} on ${made.env.deviceName}: ${formatCount(numEnvs)} worlds, ${formatCount(steps)} env steps of ${algo.toUpperCase()}`,
   );
   say(`memory ${formatBytes(made.bytes)}, all of it reserved; ${folder}`);
+  const { algorithm } = made;
+  if (algorithm instanceof Overlapped)
+    say(
+      `collects in ${made.settings.collectThreads} threads of the CPU, ${formatBytes(algorithm.collector.bytes)} on the host, one update behind`,
+    );
   const log = await openFolder(made, folder, resumes !== undefined, say, folderOptions);
   const stop = () => made.stop();
   process.once("SIGINT", stop).once("SIGTERM", stop);
@@ -224,7 +232,7 @@ function valueOf(name: string, text: string, algo: keyof typeof ALGORITHMS): unk
   // of the other algorithm: trainOptions says so
   if (!Object.hasOwn({ ...RUN_OPTIONS, ...table }, name)) return text;
   const usual = table[name]?.default;
-  if (typeof usual === "string" || name === "onNonFiniteUpdate") return text;
+  if (typeof usual === "string" || "oneOf" in (RUN_OPTIONS[name as keyof typeof RUN_OPTIONS] ?? {})) return text;
   if (typeof usual === "boolean") {
     if (text !== "true" && text !== "false")
       throw new UsageError(`--${flagOf(name)} is '${text}': pass true or false.`);

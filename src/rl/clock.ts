@@ -68,6 +68,7 @@ export const Flag = {
   squash: 256,
   firstStep: 512,
   random: 1024,
+  collected: 2048,
 } as const;
 
 /** Words of the uniform buffer. */

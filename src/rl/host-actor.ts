@@ -2,8 +2,27 @@
 import { normalsFromBits, philox4x32, streams, uniformFromBits, type PhiloxKey } from "../core/rng.ts";
 import type { Layer } from "./networks.ts";
 
+/** A policy that acts on the CPU, by the parameters that its array has at the time. */
+export interface HostActs {
+  /**
+   * Draws the action of a world: as it is kept into `kept`, as the environment takes it into `sent`, and what is told of
+   * it (log probability and value, where the policy tells them) into `told`. Uniform where `random` says so.
+   */
+  act(
+    observation: ArrayLike<number>,
+    world: number,
+    draw: number,
+    random: boolean,
+    kept: Float32Array,
+    sent: Float32Array | Int32Array,
+    told: Float32Array,
+  ): void;
+  /** What an observation is worth; 0 where the policy does not tell. */
+  value(observation: ArrayLike<number>): number;
+}
+
 /** What stays the same while the parameters change; plain data, for worker threads. */
-export interface ActorSpec {
+export interface SquashedSpec {
   readonly layers: readonly Layer[];
   readonly actions: number;
   /** Bounds of the actions that environments take. */
@@ -14,58 +33,63 @@ export interface ActorSpec {
 }
 
 /** Floats of the parameters: those of the layers, padding included, from the start of a parameter vector on. */
-export function actorFloats({ layers }: ActorSpec): number {
+export function squashedFloats({ layers }: SquashedSpec): number {
   return Math.max(...layers.map(({ b, n }) => 4 * b + n));
 }
 
-export class HostActor {
-  readonly #spec: ActorSpec;
+/** Two rows wide enough for any layer. */
+export type TwoRows = readonly [Float64Array, Float64Array];
+
+export function rowsFor(layers: readonly Layer[]): TwoRows {
+  const width = Math.max(...layers.map(({ k, n }) => Math.max(k, n)));
+  return [new Float64Array(width), new Float64Array(width)];
+}
+
+/** What layers put out for the input that lies in the first row. */
+export function forward(layers: readonly Layer[], params: Float32Array, rows: TwoRows): Float64Array {
+  let [x, y] = rows;
+  for (const { inputs, outputs, n, w, b, activation } of layers) {
+    for (let j = 0; j < outputs; j++) y[j] = params[4 * b + j];
+    for (let i = 0; i < inputs; i++) {
+      const at = 4 * w + i * n;
+      const input = x[i];
+      for (let j = 0; j < outputs; j++) y[j] += input * params[at + j];
+    }
+    if (activation === "tanh") for (let j = 0; j < outputs; j++) y[j] = Math.tanh(y[j]);
+    if (activation === "relu") for (let j = 0; j < outputs; j++) y[j] = Math.max(0, y[j]);
+    [x, y] = [y, x];
+  }
+  return x;
+}
+
+export class HostActor implements HostActs {
+  readonly #spec: SquashedSpec;
   readonly #params: Float32Array;
   readonly #key: PhiloxKey;
   readonly #words = new Uint32Array(4);
-  readonly #rows: readonly [Float64Array, Float64Array];
+  readonly #rows: TwoRows;
 
   /** Acts by the parameters that the array has at the time. */
-  constructor(spec: ActorSpec, params: Float32Array, key: PhiloxKey) {
+  constructor(spec: SquashedSpec, params: Float32Array, key: PhiloxKey) {
     this.#spec = spec;
     this.#params = params;
     this.#key = key;
-    const width = Math.max(...spec.layers.map(({ k, n }) => Math.max(k, n)));
-    this.#rows = [new Float64Array(width), new Float64Array(width)];
+    this.#rows = rowsFor(spec.layers);
   }
 
-  #forward(observation: ArrayLike<number>): Float64Array {
-    const params = this.#params;
-    let [x, y] = this.#rows;
-    for (let i = 0; i < observation.length; i++) x[i] = observation[i];
-    for (const { inputs, outputs, n, w, b, activation } of this.#spec.layers) {
-      for (let j = 0; j < outputs; j++) y[j] = params[4 * b + j];
-      for (let i = 0; i < inputs; i++) {
-        const at = 4 * w + i * n;
-        const input = x[i];
-        for (let j = 0; j < outputs; j++) y[j] += input * params[at + j];
-      }
-      if (activation === "tanh") for (let j = 0; j < outputs; j++) y[j] = Math.tanh(y[j]);
-      if (activation === "relu") for (let j = 0; j < outputs; j++) y[j] = Math.max(0, y[j]);
-      [x, y] = [y, x];
-    }
-    return x;
-  }
-
-  /**
-   * Draws the action of a world: in [-1, 1] into `squashed`, and between its bounds into `sent`. Uniform where `random`
-   * says so.
-   */
+  /** Into `squashed` in [-1, 1], between its bounds into `sent`. */
   act(
     observation: ArrayLike<number>,
     world: number,
     draw: number,
     random: boolean,
     squashed: Float32Array,
-    sent: Float32Array,
+    sent: Float32Array | Int32Array,
   ): void {
     const { actions, low, high, minLogStd, maxLogStd } = this.#spec;
-    const out = random ? undefined : this.#forward(observation);
+    const [x] = this.#rows;
+    for (let i = 0; i < observation.length; i++) x[i] = observation[i];
+    const out = random ? undefined : forward(this.#spec.layers, this.#params, this.#rows);
     for (let i = 0; i < actions; i++) {
       if (i % 4 === 0) philox4x32([world, draw, streams.policy, i / 4], this.#key, this.#words);
       let action: number;
@@ -78,5 +102,9 @@ export class HostActor {
       squashed[i] = action;
       sent[i] = low[i] + (high[i] - low[i]) * (0.5 + 0.5 * squashed[i]);
     }
+  }
+
+  value(): number {
+    return 0;
   }
 }

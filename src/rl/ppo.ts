@@ -15,6 +15,8 @@ import { ppoConfig, type PpoConfig } from "./config.ts";
 import { evidenceOf, type UpdateEvidence } from "./evidence.ts";
 import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import { viewsOf, type Bound } from "./bind-env.ts";
+import { ppoActorSpec } from "./host-ppo-actor.ts";
+import { Intake, intakeBytes, type ToldSteps } from "./intake.ts";
 import { assertBounded, assertEmbeddable, envShape, Learner } from "./learner.ts";
 import { metricsOf, type Metrics } from "./metrics.ts";
 import { namedNormalizer, namedParameters, type NamedArray } from "./networks.ts";
@@ -87,6 +89,7 @@ export class Ppo implements Algorithm<Metrics> {
   readonly #gate: Gate;
   #started = false;
   #halted: CorralError | undefined;
+  #intake: Intake | undefined;
 
   private constructor(env: VectorEnv, settled: ReturnType<typeof settle>, learner: Learner, bound: Bound) {
     this.env = env;
@@ -149,10 +152,56 @@ export class Ppo implements Algorithm<Metrics> {
     return this.#gate.exclusive(what, run);
   }
 
+  /**
+   * As `iterate`, with a rollout that a `Collector` made instead of the environments, by the parameters of some update
+   * before: what it told of its actions is what ratios and advantages are taken from.
+   * @throws CorralError bad-peer where it is of other worlds or steps; what `iterate` throws
+   */
+  iterateFrom(rows: ToldSteps): Promise<Metrics> {
+    return this.#exclusive("iterate", async () => {
+      if (this.#halted) throw this.#halted;
+      const { steps, numEnvs } = this.collecting;
+      if (rows.numEnvs !== numEnvs || rows.steps !== steps) {
+        throw new CorralError(
+          "bad-peer",
+          `the learner takes ${steps} steps of ${numEnvs} worlds; these are ${rows.steps} of ${rows.numEnvs}. Make the collector with its numbers: ppo.collecting.`,
+        );
+      }
+      this.#intake ??= new Intake(this.#learner);
+      this.#intake.send(rows);
+      const { count, returns, lengths, badSteps = 0 } = rows.episodes;
+      const metrics = await this.#learn(Flag.collected);
+      return { ...metrics, badSteps, episodes: count, episodeReturn: returns / count, episodeLength: lengths / count };
+    });
+  }
+
+  /** What a `Collector` must know to collect for this learner. Throws `unsupported-collector`. */
+  get collecting() {
+    const { env, config, seed } = this;
+    const { numEnvs, observations } = this.#shape.env;
+    const actor = ppoActorSpec(this.#shape, config, env.singleActionSpace);
+    return { numEnvs, steps: config.rolloutSteps, observations, seed, actor, sendBytes: intakeBytes(this.#shape) };
+  }
+
+  /** What its threads act by, as it is now: the parameters, then the normaliser. */
+  actingParameters(): Promise<Float32Array> {
+    return this.#exclusive("read parameters", async () => {
+      const { normAt, normRow } = this.collecting.actor;
+      const all = new Float32Array(normAt + 2 * normRow);
+      await this.#learner.read("params", all.subarray(0, normAt));
+      await this.#learner.read("norm", all.subarray(normAt));
+      return all;
+    });
+  }
+
   async #iterate(): Promise<Metrics> {
     await this.#collect();
+    return this.#learn();
+  }
+
+  async #learn(flags = 0): Promise<Metrics> {
     if (this.config.normalizeObservations) countClipped(this.#learner);
-    this.#estimateAdvantages();
+    this.#estimateAdvantages(flags);
     this.#update();
 
     const metrics = metricsOf(await this.#learner.readState());
@@ -198,9 +247,10 @@ export class Ppo implements Algorithm<Metrics> {
   }
 
   /** Phase 2: the scale of rewards, then advantages and returns backwards in time. */
-  #estimateAdvantages(): void {
+  #estimateAdvantages(more: number): void {
     const { normalizeRewards, normalizeAdvantages } = this.config;
-    const flags = (normalizeRewards ? Flag.scaleReward : 0) | (normalizeAdvantages ? Flag.normalizeAdvantage : 0);
+    const flags =
+      more | (normalizeRewards ? Flag.scaleReward : 0) | (normalizeAdvantages ? Flag.normalizeAdvantage : 0);
     estimateAdvantages(this.#learner, flags);
   }
 

@@ -48,7 +48,12 @@ export interface CollectedSteps {
   readonly actions: Float32Array;
   readonly rewards: Float32Array;
   readonly flags: Float32Array;
-  readonly episodes: { readonly count: number; readonly returns: number; readonly lengths: number };
+  readonly episodes: {
+    readonly count: number;
+    readonly returns: number;
+    readonly lengths: number;
+    readonly badSteps?: number;
+  };
 }
 
 /** What an algorithm asks of a replay, wherever it lies. */

@@ -15,7 +15,7 @@ import { SUM_PARTS } from "./arenas.ts";
 import { viewsOf, type Bound } from "./bind-env.ts";
 import { Flag } from "./clock.ts";
 import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
-import type { ActorSpec } from "./host-actor.ts";
+import type { SquashedSpec } from "./host-actor.ts";
 import { assertBounded, envShape } from "./learner.ts";
 import { sacMetricsOf, type SacMetrics } from "./metrics.ts";
 import { openReplay } from "./open-replay.ts";
@@ -152,7 +152,7 @@ export class Sac implements Algorithm<SacMetrics> {
     readonly numEnvs: number;
     readonly observations: number;
     readonly seed: number | bigint;
-    readonly actor: ActorSpec;
+    readonly actor: SquashedSpec;
   } {
     const { env, nets } = this.#shape;
     const { low, high } = this.env.singleActionSpace as Box;

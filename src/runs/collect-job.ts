@@ -3,7 +3,8 @@ import type { MessagePort } from "node:worker_threads";
 import { CorralError } from "../core/errors.ts";
 import { seedKey } from "../core/rng.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
-import { HostActor, type ActorSpec } from "../rl/host-actor.ts";
+import type { VecSnapshot } from "../env/vector-env.ts";
+import { makeActor, type ActorSpec } from "../rl/host-ppo-actor.ts";
 import { collectedRows, type CollectedShape } from "./collected.ts";
 
 /** What a thread is started with. */
@@ -26,42 +27,61 @@ export interface CollectRequest {
   readonly random: boolean;
 }
 
-/** Episodes that ended meanwhile: how many, with the sums of their returns and lengths. */
+/** Asks for what the thread's worlds go on from, or puts it back. */
+export type StateRequest = { readonly snapshot: true } | { readonly restore: ThreadState };
+
+/** What a thread goes on from between two batches. */
+export interface ThreadState {
+  readonly env: VecSnapshot;
+  readonly observations: Float32Array;
+  readonly over: Uint8Array;
+  readonly step: number;
+}
+
+/** Episodes that ended meanwhile: how many, with the sums of their returns and lengths; and steps whose status was not clean. */
 export interface Episodes {
   readonly count: number;
   readonly returns: number;
   readonly lengths: number;
+  readonly badSteps: number;
 }
 
 export type CollectAnswer =
   | { readonly ready: true }
   | { readonly episodes: Episodes }
+  | { readonly state: ThreadState }
   | { readonly error: { readonly code: string; readonly message: string } };
 
 /** Makes the worlds, then answers requests. Throws what the environment throws. */
 export async function collectFor(port: MessagePort, setup: CollectSetup): Promise<void> {
   const { id, first, worlds, shape, actor: spec } = setup;
-  const { steps, numEnvs, observations: nobs, actions: nact } = shape;
+  const { steps, numEnvs, observations: nobs, actions: nact, told: ntold } = shape;
   const worldIds = Array.from({ length: worlds }, (_, i) => first + i);
   const options = { device: "cpu", ...setup.env, numEnvs: worlds, seed: setup.seed, worldIds, autoreset: "next-step" };
   const env = await makeVec(id, options as NamedOptions);
-  const [found, actions] = [env.singleObservationSpace.size, env.singleActionSpace.size];
-  if (found !== nobs || actions !== nact || env.singleActionSpace.kind !== "box") {
+  const [found, actions, { kind }] = [
+    env.singleObservationSpace.size,
+    env.singleActionSpace.size,
+    env.singleActionSpace,
+  ];
+  const isDiscrete = "head" in spec && spec.head === "categorical";
+  if (found !== nobs || actions !== nact || (kind !== "box") !== isDiscrete) {
     throw new CorralError(
       "bad-policy",
-      `${id} has ${found} observations and ${actions} ${env.singleActionSpace.kind} actions; the policy takes ${nobs} and puts out ${nact} numbers.`,
+      `${id} has ${found} observations and ${actions} ${kind} actions; the policy takes ${nobs} and puts out ${nact} ${isDiscrete ? "choices" : "numbers"}.`,
     );
   }
-  const actor = new HostActor(spec, new Float32Array(setup.params), seedKey(setup.seed));
+  const actor = makeActor(spec, new Float32Array(setup.params), seedKey(setup.seed));
   const buffers = setup.buffers.map((buffer) => collectedRows(buffer, shape));
-  const sent = new Float32Array(worlds * nact);
+  const sent = isDiscrete ? new Int32Array(worlds * nact) : new Float32Array(worlds * nact);
   const over = new Uint8Array(worlds);
-  let { observations } = await env.reset();
+  const { observations: start } = await env.reset();
+  let observations: ArrayLike<number> & { subarray(from: number, to: number): ArrayLike<number> } = start;
   let step = 0;
 
   const collect = async ({ buffer, stamp, random }: CollectRequest): Promise<Episodes> => {
     const rows = buffers[buffer];
-    let [count, returns, lengths] = [0, 0, 0];
+    let [count, returns, lengths, badSteps] = [0, 0, 0, 0];
     const keep = (t: number) => {
       const at = (t * numEnvs + first) * nobs;
       rows.observations.set(observations.subarray(0, worlds * nobs), at);
@@ -69,10 +89,11 @@ export async function collectFor(port: MessagePort, setup: CollectSetup): Promis
     for (let t = 0; t < steps; t++, step++) {
       keep(t);
       for (let w = 0; w < worlds; w++) {
-        const at = (t * numEnvs + first + w) * nact;
-        const squashed = rows.actions.subarray(at, at + nact);
+        const row = t * numEnvs + first + w;
+        const kept = rows.actions.subarray(row * nact, (row + 1) * nact);
+        const told = rows.told.subarray(row * ntold, (row + 1) * ntold);
         const seen = observations.subarray(w * nobs, (w + 1) * nobs);
-        actor.act(seen, first + w, step, random, squashed, sent.subarray(w * nact, (w + 1) * nact));
+        actor.act(seen, first + w, step, random, kept, sent.subarray(w * nact, (w + 1) * nact), told);
       }
       const result = await env.step(sent);
       observations = result.observations;
@@ -84,6 +105,7 @@ export async function collectFor(port: MessagePort, setup: CollectSetup): Promis
         rows.flags[at] = over[w] ? 4 : ends;
         rows.stamps[at] = stamp;
         over[w] = ends > 0 ? 1 : 0;
+        if (result.infos.status(w) !== 0) badSteps++;
         if (!episode || episode.mask[w] === 0) continue;
         count++;
         returns += episode.r[w];
@@ -91,15 +113,31 @@ export async function collectFor(port: MessagePort, setup: CollectSetup): Promis
       }
     }
     keep(steps);
-    return { count, returns, lengths };
+    for (let w = 0; w < (ntold > 0 ? worlds : 0); w++) {
+      rows.told[(steps * numEnvs + first + w) * ntold + 1] = actor.value(
+        observations.subarray(w * nobs, (w + 1) * nobs),
+      );
+    }
+    return { count, returns, lengths, badSteps };
+  };
+
+  const answerTo = async (request: CollectRequest | StateRequest): Promise<CollectAnswer> => {
+    if ("buffer" in request) return { episodes: await collect(request) };
+    if ("snapshot" in request) {
+      const seen = Float32Array.from(observations);
+      return { state: { env: await env.snapshot(), observations: seen, over: over.slice(), step } };
+    }
+    const { restore } = request;
+    await env.restore(restore.env);
+    observations = restore.observations;
+    over.set(restore.over);
+    step = restore.step;
+    return { ready: true };
   };
 
   const answer = (message: CollectAnswer) => port.postMessage(message);
-  port.on("message", (request: CollectRequest) => {
-    collect(request).then(
-      (episodes) => answer({ episodes }),
-      (error: unknown) => answer({ error: told(error) }),
-    );
+  port.on("message", (request: CollectRequest | StateRequest) => {
+    answerTo(request).then(answer, (error: unknown) => answer({ error: told(error) }));
   });
   answer({ ready: true });
 }

@@ -12,8 +12,15 @@ import type { Hold } from "../memory/budget.ts";
 import { hostBudget, onHost } from "../memory/host-budget.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
 import { defaultLimits } from "../memory/request.ts";
-import { actorFloats, type ActorSpec } from "../rl/host-actor.ts";
-import type { CollectAnswer, CollectRequest, CollectSetup, Episodes } from "./collect-job.ts";
+import { actorFloats, toldBy, type ActorSpec } from "../rl/host-ppo-actor.ts";
+import type {
+  CollectAnswer,
+  CollectRequest,
+  CollectSetup,
+  Episodes,
+  StateRequest,
+  ThreadState,
+} from "./collect-job.ts";
 import { collectedBytes, collectedRows, type CollectedRows, type CollectedShape } from "./collected.ts";
 
 export interface CollectorOptions {
@@ -29,8 +36,17 @@ export interface CollectorOptions {
   readonly seed?: number | bigint;
   /** Other options of the environments; their device is "cpu" or "cpu-f64". */
   readonly env?: object;
+  /** Bytes of host memory that the learner sends batches through; they are planned with the rest. */
+  readonly sendBytes?: number;
   /** Modules that register tasks of the user's own, as URLs. */
   readonly modules?: readonly string[];
+}
+
+/** All that a collector goes on from, plain data: the batch that is not taken yet, and the worlds of each thread after it. */
+export interface CollectorSnapshot {
+  readonly version: number;
+  readonly batch: { readonly words: Uint32Array<ArrayBuffer>; readonly episodes: Episodes } | null;
+  readonly threads: readonly ThreadState[];
 }
 
 /** Control steps of all worlds, complete. Its arrays stay as they are until the batch after the next one is begun. */
@@ -64,13 +80,12 @@ export class Collector implements AsyncDisposable {
   #closing: Promise<void> | undefined;
 
   private constructor(id: string, options: CollectorOptions, hold: Hold) {
-    const { numEnvs, steps, observations, actor } = options;
     this.id = id;
-    this.shape = { steps, numEnvs, observations, actions: actor.actions };
+    this.shape = shapeOf(options);
     this.bytes = hold.bytes;
     this.#hold = hold;
     this.#buffers = Array.from({ length: BUFFERS }, () => new SharedArrayBuffer(collectedBytes(this.shape)));
-    this.#params = new Float32Array(new SharedArrayBuffer(4 * actorFloats(actor)));
+    this.#params = new Float32Array(new SharedArrayBuffer(4 * actorFloats(options.actor)));
     this.#rows = this.#buffers.map((buffer) => collectedRows(buffer, this.shape));
   }
 
@@ -143,21 +158,66 @@ export class Collector implements AsyncDisposable {
     const version = ++this.#version;
     const buffer = version % BUFFERS;
     const request: CollectRequest = { buffer, stamp: version, random };
-    const answers = this.#workers.map((worker) => this.#answer(worker));
-    for (const worker of this.#workers) worker.postMessage(request);
-    this.#flying = Promise.all(answers).then((all) => {
+    this.#flying = this.#ask(() => request).then((all) => {
       const episodes = all.map((answer) => (answer as { readonly episodes: Episodes }).episodes);
-      const sum = (of: (e: Episodes) => number) => episodes.reduce((total, e) => total + of(e), 0);
-      return {
-        ...this.#rows[buffer],
-        steps: this.shape.steps,
-        numEnvs: this.shape.numEnvs,
-        version,
-        episodes: { count: sum((e) => e.count), returns: sum((e) => e.returns), lengths: sum((e) => e.lengths) },
-      };
+      const sum = (of: keyof Episodes) => episodes.reduce((total, each) => total + each[of], 0);
+      return this.#batchOf(version, {
+        count: sum("count"),
+        returns: sum("returns"),
+        lengths: sum("lengths"),
+        badSteps: sum("badSteps"),
+      });
     });
     // who never takes it is told by the next call
     this.#flying.catch(() => {});
+  }
+
+  #batchOf(version: number, episodes: Episodes): CollectedBatch {
+    const { steps, numEnvs } = this.shape;
+    return { ...this.#rows[version % BUFFERS], steps, numEnvs, version, episodes };
+  }
+
+  /** Asks every thread, and waits for all answers. */
+  #ask(request: (thread: number) => CollectRequest | StateRequest): Promise<CollectAnswer[]> {
+    const answers = this.#workers.map((worker) => this.#answer(worker));
+    this.#workers.forEach((worker, i) => worker.postMessage(request(i)));
+    return Promise.all(answers);
+  }
+
+  /** Copies what it goes on from, after the batch that is under way, which can still be taken. Throws `closed`, `collector-failed`. */
+  async snapshot(): Promise<CollectorSnapshot> {
+    this.#assertGood("take a snapshot");
+    const batch = await this.#flying;
+    const states = await this.#ask(() => ({ snapshot: true }));
+    const rows = new Uint32Array(this.#buffers[this.#version % BUFFERS]).slice();
+    return {
+      version: this.#version,
+      batch: batch ? { words: rows, episodes: batch.episodes } : null,
+      threads: states.map((answer) => (answer as { readonly state: ThreadState }).state),
+    };
+  }
+
+  /**
+   * Puts a snapshot back, of a collector with the same options and as many threads: the next batch is the same to the
+   * bit. One that was under way is dropped.
+   * @throws CorralError bad-snapshot, closed, collector-failed
+   */
+  async restore({ version, batch, threads }: CollectorSnapshot): Promise<void> {
+    this.#assertGood("restore");
+    const words = this.#buffers[0].byteLength / 4;
+    if (threads.length !== this.#workers.length || (batch && batch.words.length !== words)) {
+      throw new CorralError(
+        "bad-snapshot",
+        `the snapshot is of a collector with ${threads.length} threads and ${batch?.words.length ?? 0} words of a batch; this one has ${this.#workers.length} and ${words}. Make it with the same options.`,
+      );
+    }
+    await this.#flying;
+    await this.#ask((thread) => ({ restore: threads[thread] }));
+    this.#version = version;
+    this.#flying = undefined;
+    if (!batch) return;
+    new Uint32Array(this.#buffers[version % BUFFERS]).set(batch.words);
+    this.#flying = Promise.resolve(this.#batchOf(version, batch.episodes));
   }
 
   /** Waits for the batch that was begun. Throws `closed`, `collector-failed`, `nothing-started`. */
@@ -219,6 +279,14 @@ export class Collector implements AsyncDisposable {
   }
 }
 
+const shapeOf = ({ steps, numEnvs, observations, actor }: CollectorOptions): CollectedShape => ({
+  steps,
+  numEnvs,
+  observations,
+  actions: actor.actions,
+  told: toldBy(actor),
+});
+
 function threadsOf({ numEnvs, threads = availableParallelism() }: CollectorOptions): number {
   return Math.min(threads, numEnvs);
 }
@@ -252,11 +320,11 @@ function check(options: CollectorOptions): void {
 
 /** The plan of all threads' worlds and of what they share. */
 async function planOf(id: string, options: CollectorOptions): Promise<Plan> {
-  const { env = {}, numEnvs, steps, observations, actor } = options;
+  const { env = {}, numEnvs, actor, sendBytes = 0 } = options;
   const sizes = partsOf(options).map(({ worlds }) => worlds);
   const most = Math.max(...sizes);
   const worlds = onHost(await planVec(id, { device: "cpu", ...env, numEnvs: most } as NamedOptions));
-  const buffer = collectedBytes({ steps, numEnvs, observations, actions: actor.actions });
+  const buffer = collectedBytes(shapeOf(options));
   const unlimited = Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, Infinity]));
   const arena = (name: string, bytes: number, remedy: string) => ({
     name,
@@ -272,6 +340,7 @@ async function planOf(id: string, options: CollectorOptions): Promise<Plan> {
     arenas: [
       arena("worlds", sizes.length * worlds.totalBytes, "fewer worlds"),
       arena("rows", BUFFERS * buffer, "fewer steps"),
+      ...(sendBytes > 0 ? [arena("sending", sendBytes, "fewer steps")] : []),
       arena("params", 4 * actorFloats(actor), "narrower hidden layers"),
     ],
   });

@@ -28,6 +28,11 @@ export const RUN_OPTIONS = {
     oneOf: ["throw", "lower"],
     doc: "throw: the run ends [default]; lower: it goes on from the last copy with half the learning rate",
   },
+  collect: {
+    oneOf: ["device", "async"],
+    doc: "device: step worlds there, in step with learning [default]; async: step them in threads of the CPU meanwhile, by the policy of one update before",
+  },
+  collectThreads: { least: 1, doc: "threads of --collect async [one for each processor]" },
   mostLowered: { least: 1, doc: "how often the learning rate is lowered at most; then the run ends [3]" },
 } as const satisfies Record<string, Row>;
 

@@ -1,4 +1,5 @@
 /** A training run: environments, a learner, evaluations on worlds of their own, and what it goes on from. */
+import { availableParallelism } from "node:os";
 import { CorralError, DeviceLostError } from "../core/errors.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import type { VectorEnv } from "../env/vector-env.ts";
@@ -10,7 +11,9 @@ import type { UpdateEvidence } from "../rl/evidence.ts";
 import { Ppo } from "../rl/ppo.ts";
 import { Sac } from "../rl/sac.ts";
 import type { SacConfig } from "../rl/sac-config.ts";
+import { badOption } from "../rl/options.ts";
 import { runDefaults } from "./defaults.ts";
+import { Overlapped } from "./overlapped.ts";
 
 export interface TrainOptions {
   /** Worlds, env steps and hyperparameters; by default those of `runDefaults`. */
@@ -36,6 +39,12 @@ export interface TrainOptions {
   readonly onNonFiniteUpdate?: "throw" | "lower";
   /** How often it is lowered at most. */
   readonly mostLowered?: number;
+  /** Where worlds are stepped: on the device (default), or in threads of the CPU, one update behind. */
+  readonly collect?: "device" | "async";
+  /** How many threads then. Default: as many as the machine has processors, at most one a world. */
+  readonly collectThreads?: number;
+  /** Modules that register tasks of the user's own there, as URLs. */
+  readonly modules?: readonly string[];
   /** Other options of the environments. */
   readonly env?: object;
 }
@@ -110,9 +119,11 @@ interface Held {
 }
 
 /** What the learner is made with. */
-type Learning = Pick<TrainOptions, "config" | "algo" | "replayFile" | "reuseReplay">;
+type Learning = Pick<TrainOptions, "config" | "algo" | "replayFile" | "reuseReplay" | "modules">;
 
-type Settings = Required<Omit<TrainOptions, "until" | "env" | keyof Learning>> & Pick<TrainOptions, "until">;
+/** Settings that runs may be without. */
+type Optional = "until" | "collect" | "collectThreads";
+type Settings = Required<Omit<TrainOptions, Optional | "env" | keyof Learning>> & Pick<TrainOptions, Optional>;
 
 function settle(id: string, options: TrainOptions): Settings {
   const defaults = runDefaults(id, options.algo);
@@ -124,8 +135,20 @@ function settle(id: string, options: TrainOptions): Settings {
     throw new CorralError("bad-option", `steps is ${String(steps)}; pass env steps, at least 1.`, { steps });
   const { onNonFiniteUpdate = "throw", mostLowered = MOST_LOWERED } = options;
   const every = { evalEvery, evalEnvs, checkpointEvery, snapshotEvery };
-  const settings = { numEnvs, steps, seed, ...every, onNonFiniteUpdate, mostLowered };
-  return until === undefined ? settings : { ...settings, until };
+  const { collect = "device", collectThreads = Math.min(availableParallelism(), numEnvs) } = options;
+  if (collect === "device" && options.collectThreads !== undefined)
+    throw badOption("collectThreads", collectThreads, 'threads collect with collect: "async" alone; leave it out');
+  return {
+    numEnvs,
+    steps,
+    seed,
+    ...every,
+    onNonFiniteUpdate,
+    mostLowered,
+    ...(until === undefined ? {} : { until }),
+    // copies hold the worlds of each thread
+    ...(collect === "device" ? {} : { collect, collectThreads }),
+  };
 }
 
 /** Makes environments and learner; holds nothing where one of them fails. */
@@ -141,13 +164,16 @@ async function make(id: string, settings: Settings, learning: Learning, env: obj
     hold(makeVec(id, { ...env, autoreset: "next-step", numEnvs: worlds, seed } as NamedOptions));
   try {
     const held = { env: await envOf(numEnvs), evalEnv: await envOf(evalEnvs) };
-    const { algo, config, replayFile, reuseReplay } = learning;
+    const { algo, config, replayFile, reuseReplay, modules = [] } = learning;
     const replay = { ...(replayFile === undefined ? {} : { replayFile }), reuseReplay: reuseReplay ?? false };
     const algorithm =
       algo === "sac"
         ? await hold(Sac.create(held.env, { ...config, ...replay, seed }))
         : await hold(Ppo.create(held.env, { ...(config as Partial<PpoConfig>), seed, totalSteps: steps }));
-    return { ...held, algorithm };
+    if (settings.collect !== "async") return { ...held, algorithm };
+    const { adapter: _a, device: _d, budget: _b, ...others } = env as Record<string, unknown>;
+    const options = { env: others, modules, threads: settings.collectThreads! };
+    return { ...held, algorithm: await hold(Overlapped.create(algorithm, options)) };
   } catch (error) {
     for (const one of made) await one[Symbol.asyncDispose]();
     throw error;
@@ -194,7 +220,7 @@ export class TrainingRun implements AsyncDisposable {
     const config = { ...runDefaults(id, options.algo).config, ...options.config };
     const { algo = "ppo", env: envOptions = {}, replayFile, reuseReplay } = options;
     const replay = { ...(replayFile === undefined ? {} : { replayFile }), reuseReplay: reuseReplay ?? false };
-    const learning = { algo, config, ...replay };
+    const learning = { algo, config, ...replay, modules: options.modules ?? [] };
     return new TrainingRun(await make(id, settings, learning, envOptions), settings, learning, envOptions);
   }
 

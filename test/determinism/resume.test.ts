@@ -37,6 +37,7 @@ describe.each<[string, string, TrainOptions, number, number]>([
   ["ppo, adaptive", "InvertedPendulum-v5", ADAPTIVE, 5, UPDATES],
   ["ppo", "CartPole", TINY, 5, UPDATES],
   ["sac", "InvertedPendulum-v5", SAC, 25, 60],
+  ["ppo, async", "InvertedPendulum-v5", { ...TINY, collect: "async", collectThreads: 1 }, 5, UPDATES],
 ])("%s", (name, id, options, from, updates) => {
   test("a run that was cut off goes on to the same bits", async () => {
     const [whole, cut] = [join(root, `whole-${name}`), join(root, `cut-${name}`)];

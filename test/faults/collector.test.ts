@@ -5,7 +5,7 @@ import "../../envs/index.ts";
 import { hostBudget } from "../../src/memory/host-budget.ts";
 import { BudgetExceededError } from "../../src/memory/index.ts";
 import { layOutNetwork } from "../../src/rl/networks.ts";
-import type { ActorSpec } from "../../src/rl/host-actor.ts";
+import type { SquashedSpec } from "../../src/rl/host-actor.ts";
 import { Collector, type CollectedBatch, type CollectorOptions } from "../../src/runs/collector.ts";
 
 const ID = "InvertedPendulum-v5";
@@ -15,7 +15,7 @@ const COUNT = process.env.CORRAL_FULL ? 64 : 2;
 const PATIENCE = 60_000 + 5000 * COUNT;
 
 const layers = layOutNetwork("policy", [4, 2], "relu", 1, 0);
-const actor: ActorSpec = { layers, actions: 1, low: [-3], high: [3], minLogStd: -20, maxLogStd: -19 };
+const actor: SquashedSpec = { layers, actions: 1, low: [-3], high: [3], minLogStd: -20, maxLogStd: -19 };
 const BASE: CollectorOptions = { numEnvs: 6, steps: 25, observations: 4, actor, seed: 3, threads: 2 };
 
 /** A policy that takes the same action everywhere, which says which version it is of. */

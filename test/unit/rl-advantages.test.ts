@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { SAMPLE, WORLD } from "../../src/rl/arenas.ts";
 import { Flag } from "../../src/rl/clock.ts";
+import { Intake, type ToldSteps } from "../../src/rl/intake.ts";
 import { metricsOf } from "../../src/rl/metrics.ts";
 import { countClipped, estimateAdvantages, observeMoments, trainMinibatch } from "../../src/rl/update.ts";
 import { makeCase, sharedDevice, STEPS, WORLDS, type LearnerCase } from "../support/learner-case.ts";
@@ -26,8 +27,38 @@ function story(world: number): number[] {
   return flags.map((f, t) => (t > 0 && flags[t - 1] !== 0 ? SKIPPED : f));
 }
 
+/** The same rollout as a collector hands it over: step after step. */
+function rowsOf(records: Float32Array, worlds: Float32Array): ToldSteps {
+  const { observations, actions } = CASE.env;
+  const column = (at: number) =>
+    Float32Array.from({ length: STEPS * WORLDS }, (_, i) => {
+      const [t, w] = [Math.floor(i / WORLDS), i % WORLDS];
+      return records[(w * STEPS + t) * SAMPLE + at];
+    });
+  const [logProbs, values] = [column(0), column(1)];
+  const told = Float32Array.from({ length: 2 * (STEPS + 1) * WORLDS }, (_, i) => {
+    const row = i >> 1;
+    if (row >= STEPS * WORLDS) return worlds[(row - STEPS * WORLDS) * WORLD + 2];
+    return (i % 2 === 0 ? logProbs : values)[row];
+  });
+  return {
+    steps: STEPS,
+    numEnvs: WORLDS,
+    observations: new Float32Array((STEPS + 1) * WORLDS * observations),
+    actions: new Float32Array(STEPS * WORLDS * actions),
+    rewards: column(2),
+    flags: column(3),
+    told,
+    episodes: { count: 0, returns: 0, lengths: 0 },
+  };
+}
+
 describe("advantages and returns", () => {
-  test.each([true, false])("rewards scaled: %s", async (scaled) => {
+  test.each([
+    { scaled: true, collected: false },
+    { scaled: false, collected: false },
+    { scaled: true, collected: true },
+  ])("%o", async ({ scaled, collected }) => {
     const { learner, config } = await makeCase(CASE, 21);
     await using _ = learner;
     const records = await learner.read("samples", new Float32Array(WORLDS * STEPS * SAMPLE));
@@ -37,9 +68,17 @@ describe("advantages and returns", () => {
       worlds[w * WORLD + 1] = 0.1 * w;
       worlds[w * WORLD + 2] = 0.5 - 0.2 * w;
     }
-    learner.write("samples", new Float32Array(records));
     learner.write("worlds", new Float32Array(worlds));
-    estimateAdvantages(learner, (scaled ? Flag.scaleReward : 0) | Flag.normalizeAdvantage);
+    if (collected) new Intake(learner).send(rowsOf(records, worlds));
+    else learner.write("samples", new Float32Array(records));
+    const flags = (scaled ? Flag.scaleReward : 0) | (collected ? Flag.collected : 0);
+    // what the worlds' last values were has no say then
+    if (collected)
+      learner.write(
+        "worlds",
+        worlds.map((x, i) => (i % WORLD === 2 ? 77 : x)),
+      );
+    estimateAdvantages(learner, flags | Flag.normalizeAdvantage);
     const found = await learner.read("samples", new Float32Array(records.length));
     const state = await learner.readState();
 

@@ -1,0 +1,50 @@
+// rollouts that a collector made, into the learner's memory: its rows, world after world
+import { SAMPLE, type LearnerShape } from "./arenas.ts";
+import type { Learner } from "./learner.ts";
+import type { CollectedSteps } from "./replay.ts";
+
+/** Control steps with what the policy told of them, [steps + 1, numEnvs, 2]: log probability and value. */
+export interface ToldSteps extends CollectedSteps {
+  readonly told: Float32Array;
+}
+
+/** Sends rollouts; holds one on the host, which `intakeBytes` counts. */
+export class Intake {
+  readonly #learner: Learner;
+  readonly #observations: Float32Array<ArrayBuffer>;
+  readonly #actions: Float32Array<ArrayBuffer>;
+  readonly #samples: Float32Array<ArrayBuffer>;
+
+  constructor(learner: Learner) {
+    const { samples, obs4, actions4 } = learner.shape;
+    this.#learner = learner;
+    this.#observations = new Float32Array(samples * 4 * obs4);
+    this.#actions = new Float32Array(samples * 4 * actions4);
+    this.#samples = new Float32Array(samples * SAMPLE);
+  }
+
+  /** Writes a rollout where the kernels look for it. */
+  send({ steps, numEnvs, observations, actions, rewards, flags, told }: ToldSteps): void {
+    const { env, obs4, actions4 } = this.#learner.shape;
+    const { observations: nobs, actions: nact } = env;
+    // choices are integers on the device
+    const into = env.head === "gaussian" ? this.#actions : new Uint32Array(this.#actions.buffer);
+    for (let world = 0; world < numEnvs; world++) {
+      for (let t = 0; t < steps; t++) {
+        const [from, to] = [t * numEnvs + world, world * steps + t];
+        this.#observations.set(observations.subarray(from * nobs, (from + 1) * nobs), to * 4 * obs4);
+        into.set(actions.subarray(from * nact, (from + 1) * nact), to * 4 * actions4);
+        const [logProb, value] = told.subarray(2 * from);
+        const last = t === steps - 1 ? told[2 * (from + numEnvs) + 1] : 0;
+        this.#samples.set([logProb, value, rewards[from], flags[from], 0, 0, last], to * SAMPLE);
+      }
+    }
+    this.#learner.write("rollout_obs", this.#observations);
+    this.#learner.write("rollout_actions", this.#actions);
+    this.#learner.write("samples", this.#samples);
+  }
+}
+
+/** Bytes that an `Intake` holds on the host. */
+export const intakeBytes = ({ samples, obs4, actions4 }: LearnerShape): number =>
+  4 * samples * (4 * obs4 + 4 * actions4 + SAMPLE);

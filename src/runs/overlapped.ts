@@ -1,0 +1,124 @@
+/**
+ * Collecting and learning at once: threads of the CPU collect rollout k + 1 by the parameters of update k - 1 while the
+ * device learns from rollout k. Every batch from the second on is exactly one update behind, whatever the speed of either,
+ * so the same seed gives the same bits.
+ */
+import type { VectorEnv } from "../env/vector-env.ts";
+import type { Plan } from "../memory/plan.ts";
+import type { Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
+import type { EvaluateOptions, Evaluation } from "../rl/evaluate.ts";
+import type { UpdateEvidence } from "../rl/evidence.ts";
+import type { AnyMetrics } from "../rl/metrics.ts";
+import type { NamedArray } from "../rl/networks.ts";
+import type { Ppo } from "../rl/ppo.ts";
+import type { Sac } from "../rl/sac.ts";
+import { Collector, type CollectorOptions, type CollectorSnapshot } from "./collector.ts";
+
+interface OverlappedSnapshot extends AlgorithmSnapshot {
+  readonly collector: CollectorSnapshot;
+}
+
+export type OverlappedOptions = Pick<CollectorOptions, "threads" | "modules" | "env">;
+
+/** A learner and its collector. Closes both. */
+export class Overlapped implements Algorithm<AnyMetrics> {
+  readonly learner: Ppo | Sac;
+  readonly collector: Collector;
+  /** What acts in the batch after the one under way. */
+  #params: Float32Array | undefined;
+  #flies = false;
+
+  private constructor(learner: Ppo | Sac, collector: Collector) {
+    this.learner = learner;
+    this.collector = collector;
+  }
+
+  /**
+   * Starts the threads. The learner is closed with the result, and left as it is where this fails.
+   * @throws CorralError unsupported-collector; what Collector.create throws
+   */
+  static async create(learner: Ppo | Sac, options: OverlappedOptions): Promise<Overlapped> {
+    const steps = learner.algo === "sac" ? { steps: learner.config.collectSteps } : {};
+    const collecting = { ...learner.collecting, ...steps } as CollectorOptions;
+    return new Overlapped(learner, await Collector.create(learner.env.id, { ...collecting, ...options }));
+  }
+
+  get algo(): "ppo" | "sac" {
+    return this.learner.algo;
+  }
+  get env(): VectorEnv {
+    return this.learner.env;
+  }
+  get config(): object {
+    return this.learner.config;
+  }
+  get seed(): number | bigint {
+    return this.learner.seed;
+  }
+  get plan(): Plan {
+    return this.learner.plan;
+  }
+  get iteration(): number {
+    return this.learner.iteration;
+  }
+  get envSteps(): number {
+    return this.learner.envSteps;
+  }
+
+  /** Starts the next batch by the parameters as they are, which were read after the last update. */
+  async #start(): Promise<void> {
+    const { learner } = this;
+    this.#params ??= await (learner.algo === "ppo" ? learner.actingParameters() : learner.parameters());
+    this.collector.start(this.#params, { random: learner.algo === "sac" && learner.explores });
+    this.#flies = true;
+  }
+
+  async iterate(): Promise<AnyMetrics> {
+    const { learner, collector } = this;
+    if (!this.#flies) await this.#start();
+    const batch = await collector.take();
+    await this.#start();
+    const metrics = await learner.iterateFrom(batch);
+    this.#params = undefined;
+    return metrics;
+  }
+
+  evaluate(env: VectorEnv, options?: EvaluateOptions): Promise<Evaluation> {
+    return this.learner.evaluate(env, options);
+  }
+
+  /** Waits for the batch under way, which is part of it. */
+  async snapshot(): Promise<OverlappedSnapshot> {
+    return { ...(await this.learner.snapshot()), collector: await this.collector.snapshot() };
+  }
+
+  async restore(snapshot: AlgorithmSnapshot): Promise<void> {
+    const { collector } = snapshot as OverlappedSnapshot;
+    await this.collector.restore(collector);
+    await this.learner.restore(snapshot);
+    this.#params = undefined;
+    this.#flies = collector.batch !== null;
+  }
+
+  adopt(snapshot: AlgorithmSnapshot): Promise<void> {
+    return this.learner.adopt(snapshot);
+  }
+  named(snapshot: AlgorithmSnapshot): Record<string, NamedArray> {
+    return this.learner.named(snapshot);
+  }
+  evidence(): Promise<UpdateEvidence> {
+    return (this.learner as Algorithm).evidence!();
+  }
+  parameters(): Promise<Float32Array> {
+    return this.learner.parameters();
+  }
+
+  async close(): Promise<void> {
+    await this.collector.close();
+    await this.learner.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
