@@ -1,5 +1,6 @@
 // horizontal bars of parts as SVG: where time and bytes go
-import { escapeHtml } from "./chart.ts";
+import { legend } from "./legend.ts";
+import { escapeHtml } from "./page.ts";
 
 /** One bar: parts by name, in order. */
 export interface Bar {
@@ -12,7 +13,6 @@ const LEFT = 96;
 const RIGHT = 90;
 const TOP = 34;
 const THICK = 24;
-const LINE = 18;
 const COLORS = 8;
 
 /** Bars from one zero on, their parts in colours told below. Parts that are not positive are left out. */
@@ -43,15 +43,7 @@ export function barChart(title: string, bars: readonly Bar[], format: (value: nu
     out.push(`<text x="${(x + 6).toFixed(1)}" y="${y + 16}">${escapeHtml(format(sums[k]))}</text>`);
   });
 
-  // the legend, as many a line as fit
-  let x = LEFT;
-  let y = TOP + bars.length * (THICK + 8) + 16;
-  for (const name of names) {
-    const width = 24 + 7 * name.length;
-    if (x + width > WIDTH) [x, y] = [LEFT, y + LINE];
-    out.push(`<rect x="${x}" y="${y - 10}" width="11" height="11" fill="${color(name)}"/>`);
-    out.push(`<text x="${x + 16}" y="${y}">${escapeHtml(name)}</text>`);
-    x += width;
-  }
-  return `<svg viewBox="0 0 ${WIDTH} ${y + 12}" width="${WIDTH}" role="img" aria-label="${escapeHtml(title)}">${out.join("")}</svg>`;
+  const items = names.map((name) => ({ label: name, color: color(name) }));
+  const { svg, bottom } = legend(items, LEFT, TOP + bars.length * (THICK + 8) + 16, WIDTH);
+  return `<svg viewBox="0 0 ${WIDTH} ${bottom}" width="${WIDTH}" role="img" aria-label="${escapeHtml(title)}">${out.join("")}${svg}</svg>`;
 }

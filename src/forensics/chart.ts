@@ -1,5 +1,7 @@
 // line charts as SVG, for reports that are read without a network
 import { formatCount } from "../core/units.ts";
+import { legend } from "./legend.ts";
+import { escapeHtml } from "./page.ts";
 
 export interface Series {
   readonly label: string;
@@ -22,10 +24,12 @@ export interface Chart {
 const WIDTH = 640;
 const HEIGHT = 300;
 const LEFT = 96;
-const RIGHT = 16;
+// the last number of the x axis stands half beyond it
+const RIGHT = 36;
 const TOP = 36;
 const BOTTOM = 48;
 const COLORS = 8;
+const seriesColor = (k: number) => `var(--c${k % COLORS})`;
 
 /** More points than this are not marked one by one. */
 const MARKED = 60;
@@ -43,6 +47,8 @@ export function lineChart(chart: Chart): string {
   const ys = [...points.map(([, at]) => at), ...levels.map((level) => level.y)];
   const x = linear ? linearScale(xs, LEFT, WIDTH - RIGHT) : scale(xs, 2, LEFT, WIDTH - RIGHT);
   const y = linear ? linearScale(ys, HEIGHT - BOTTOM, TOP) : scale(ys, 10, HEIGHT - BOTTOM, TOP);
+  // a level alone is a bound; several are told apart
+  const levelColor = (k: number) => (levels.length === 1 ? "var(--level)" : seriesColor(series.length + k));
   const parts = [
     text(WIDTH / 2, 20, chart.title, "middle", "title"),
     ...y.ticks.map(
@@ -58,7 +64,7 @@ export function lineChart(chart: Chart): string {
   ];
 
   series.forEach((s, k) => {
-    const color = `var(--c${k % COLORS})`;
+    const color = seriesColor(k);
     const path = s.points.map(([px, py]) => `${round(x.of(px))},${round(y.of(py))}`).join(" ");
     parts.push(`<polyline points="${path}" fill="none" stroke="${color}" stroke-width="2"/>`);
     for (const [px, py] of s.points.length > MARKED ? [] : s.points) {
@@ -66,23 +72,21 @@ export function lineChart(chart: Chart): string {
         `<circle cx="${round(x.of(px))}" cy="${round(y.of(py))}" r="3" fill="${color}"><title>${escapeHtml(`${s.label}: ${formatCount(px)}, ${format(py)}`)}</title></circle>`,
       );
     }
-    if (series.length > 1) parts.push(text(LEFT + 8, TOP + 14 + 16 * k, s.label, "start", "", color));
   });
 
-  levels.forEach((level, k) => {
+  for (const [k, level] of levels.entries()) {
     const at = round(y.of(level.y));
     parts.push(
-      `<line x1="${LEFT}" y1="${at}" x2="${WIDTH - RIGHT}" y2="${at}" stroke="var(--level)" stroke-dasharray="6 4"/>`,
+      `<line x1="${LEFT}" y1="${at}" x2="${WIDTH - RIGHT}" y2="${at}" stroke="${levelColor(k)}" stroke-dasharray="6 4"/>`,
     );
-    // names of levels that are near each other are told apart by their side
-    const [x1, anchor] = k % 2 === 0 ? [WIDTH - RIGHT - 4, "end"] : [LEFT + 6, "start"];
-    parts.push(text(x1, at - 5, level.label, anchor, "", "var(--level)"));
-  });
-  return `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" role="img" aria-label="${escapeHtml(chart.title)}">${parts.join("")}</svg>`;
+  }
+  const items = [
+    ...(series.length > 1 ? series.map(({ label }, k) => ({ label, color: seriesColor(k) })) : []),
+    ...levels.map(({ label }, k) => ({ label, color: levelColor(k), dashed: true })),
+  ];
+  const { svg, bottom } = items.length > 0 ? legend(items, LEFT, HEIGHT + 14, WIDTH) : { svg: "", bottom: HEIGHT };
+  return `<svg viewBox="0 0 ${WIDTH} ${bottom}" width="${WIDTH}" role="img" aria-label="${escapeHtml(chart.title)}">${parts.join("")}${svg}</svg>`;
 }
-
-export const escapeHtml = (text: string): string =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
 /** A logarithmic axis from pixel `from` to pixel `to`, with ticks at powers of `base`, seven at most. */
 function scale(values: readonly number[], base: number, from: number, to: number) {

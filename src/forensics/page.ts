@@ -1,6 +1,4 @@
 // reports as pages that are read without a network, on light and on dark screens
-import { escapeHtml } from "./chart.ts";
-
 const COLORS = `
 :root{color-scheme:light dark;--text:#222;--back:#fff;--grid:#d4d4d4;--level:#b91c1c;
 --c0:#2563a8;--c1:#c05a1c;--c2:#3a8a4d;--c3:#8a4da8;--c4:#a88a1c;--c5:#4a9aa0;--c6:#a0405f;--c7:#777}
@@ -10,10 +8,14 @@ const COLORS = `
 const STYLE = `${COLORS}
 body{font:15px/1.45 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color:var(--text);background:var(--back)}
 table{border-collapse:collapse;margin:1rem 0;display:block;overflow-x:auto}
-td,th{padding:.25rem .6rem;border-bottom:1px solid var(--grid);text-align:right;vertical-align:top}
+td,th{padding:.25rem .6rem;border-bottom:1px solid var(--grid);text-align:right;vertical-align:bottom;font-variant-numeric:tabular-nums}
+td{white-space:nowrap}td.text{white-space:normal}
 td.text,th.text{text-align:left}
 svg{max-width:100%;height:auto;font:12px system-ui,sans-serif}svg text{fill:var(--text)}
 .charts{display:flex;flex-wrap:wrap;gap:1rem}.note{color:var(--level)}`;
+
+export const escapeHtml = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
 /** A page of its own; `body` is HTML. */
 export const page = (title: string, body: string): string => `<!doctype html>

@@ -1,7 +1,7 @@
 // what a stress run found: collected from its process, judged, and written as a page
 import { formatBytes, formatCount } from "../core/units.ts";
-import { escapeHtml, lineChart } from "./chart.ts";
-import { htmlTable, page } from "./page.ts";
+import { lineChart } from "./chart.ts";
+import { escapeHtml, htmlTable, page } from "./page.ts";
 import type { StressEvent, StressRefusal, StressRow, StressStart } from "./stress.ts";
 
 /** How the process of a run ended before it was done. */

@@ -1,8 +1,8 @@
 /** The page of a run: how it learned, how fast, in what memory, and what happened on the way. */
 import { formatBytes, formatCount } from "../core/units.ts";
 import { barChart } from "../forensics/bars.ts";
-import { escapeHtml, lineChart, type Series } from "../forensics/chart.ts";
-import { htmlTable, page } from "../forensics/page.ts";
+import { lineChart, type Series } from "../forensics/chart.ts";
+import { escapeHtml, htmlTable, page } from "../forensics/page.ts";
 
 /** What the log does not say. */
 export interface ReportFacts {

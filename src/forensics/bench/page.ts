@@ -1,8 +1,8 @@
 // what benchmarks found, as a page: a table of all environments, then charts of each
 import { formatBytes, formatCount } from "../../core/units.ts";
 import { barChart } from "../bars.ts";
-import { escapeHtml, lineChart } from "../chart.ts";
-import { htmlTable, page } from "../page.ts";
+import { lineChart } from "../chart.ts";
+import { escapeHtml, htmlTable, page } from "../page.ts";
 import type { FirstStep } from "./first_step.ts";
 import { loopTable, type Loop } from "./loop.ts";
 import { busyNote, overview, peersOf, type Bench } from "./report.ts";
