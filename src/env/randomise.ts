@@ -16,6 +16,7 @@ import type { Distribution, RandomField, Randomisation, Task } from "./task.ts";
 const FIELDS: Readonly<Record<RandomField, { readonly least: number; readonly open?: boolean }>> = {
   body_mass: { least: 0, open: true },
   body_inertia: { least: 0, open: true },
+  body_ipos: { least: -Infinity },
   dof_damping: { least: 0 },
   dof_armature: { least: 0 },
   dof_frictionloss: { least: 0, open: true },
@@ -30,7 +31,12 @@ const FIELDS: Readonly<Record<RandomField, { readonly least: number; readonly op
 };
 
 /** Fields that inverse inertias at qpos0 depend on. */
-const INERTIAL: ReadonlySet<RandomField> = new Set<RandomField>(["body_mass", "body_inertia", "dof_armature"]);
+const INERTIAL: ReadonlySet<RandomField> = new Set<RandomField>([
+  "body_mass",
+  "body_inertia",
+  "body_ipos",
+  "dof_armature",
+]);
 
 type DerivedField =
   | "dof_invweight0"
@@ -173,6 +179,7 @@ function entriesOf(
     .map((index) => ({ field: name, index, nominal: values[index] }));
   const chosen = picked(place, name, all, width, only).filter((e) => exists(name, e, model, of !== undefined));
   if (chosen.length === 0) throw bad(place, `there is no ${name} to randomise in this model`);
+  if (name === "body_ipos") checkCentres(place, chosen, model);
   return chosen;
 }
 
@@ -182,6 +189,7 @@ function exists(name: RandomField, { nominal, index }: Entry, model: Model, name
   if (name === "geom_size") return nominal > 0 && model.geom_type[Math.floor(index / 3)] !== mjtGeom.PLANE;
   if (named) return true;
   if (name === "body_mass" || name === "body_inertia") return nominal > 0;
+  if (name === "body_ipos") return model.body_mass[Math.floor(index / 3)] > 0;
   return name === "geom_friction" || nominal !== 0;
 }
 
@@ -211,6 +219,19 @@ function checkModel(place: string, name: RandomField, model: Model): void {
     throw refuse("what fluids do to its ellipsoids is computed from the sizes of the MJCF");
   if (name === "geom_size" && model.nwrap > 0 && Array.from(model.wrap_type).some((w) => w >= 4))
     throw refuse("tendons wrap around its geoms");
+}
+
+/**
+ * MuJoCo compiles a lone body whose dofs lie along its principal axes with a diagonal mass matrix, which leaves no room
+ * for a centre of mass elsewhere.
+ */
+function checkCentres(place: string, entries: readonly Entry[], model: Model): void {
+  const body = entries.map(({ index }) => Math.floor(index / 3)).find((b) => model.body_simple[b] > 0);
+  if (body === undefined) return;
+  throw bad(
+    place,
+    `body_ipos of ${describe(model, "body", body)} cannot be randomised: MuJoCo has compiled it as a simple body, whose inertia is diagonal in its dofs. Give it an <inertial> in the MJCF whose pos is a little (1e-4 m) off the body's origin`,
+  );
 }
 
 /** The least and the most that a distribution gives. */

@@ -108,6 +108,7 @@ export type Distribution =
 export type RandomField =
   | "body_mass"
   | "body_inertia"
+  | "body_ipos"
   | "dof_damping"
   | "dof_armature"
   | "dof_frictionloss"

@@ -66,12 +66,28 @@ function boxAbout(type: number, [a, b, c]: ArrayLike<number> & Iterable<number>)
   }
 }
 
+/** mjtSameFrame: a frame of its own, and that of the body's inertia. */
+const SameFrame = { none: 0, inertia: 2 } as const;
+
+/** The frame of a body's inertia is no longer that of the body, or of what is fixed to it. */
+function ownFrame(mj: MjModel, body: number): void {
+  const frames = mj as unknown as Record<string, { [index: number]: number; readonly length: number }>;
+  frames.body_sameframe[body] = SameFrame.none;
+  for (const kind of ["geom", "site"] as const) {
+    const bodies = frames[`${kind}_bodyid`];
+    const same = frames[`${kind}_sameframe`];
+    for (let i = 0; i < bodies.length; i++)
+      if (bodies[i] === body && same[i] === SameFrame.inertia) same[i] = SameFrame.none;
+  }
+}
+
 /** Makes the changes in MuJoCo's model, and what follows from them. Options are written by `writeOption`. */
 export function writeChanges(mujoco: MainModule, mj: MjModel, data: MjData, changes: readonly ModelChange[]): void {
   if (changes.length === 0) return;
   const arrays = mj as unknown as Record<string, Float64Array>;
   for (const { field, index, value, derived } of changes) {
     // radii of bounding spheres are the compiler's, not mj_setConst's
+    if (field === "body_ipos") ownFrame(mj, Math.floor(index / 3));
     const isKept = !derived || field === "geom_rbound";
     if (isKept && field !== "gravity") arrays[field][index] = value;
     if (field !== "geom_size") continue;

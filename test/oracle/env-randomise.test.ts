@@ -211,11 +211,11 @@ describe("what cannot be randomised is refused by name", () => {
   test.each<[object, string, string?]>([
     [
       { field: "body_mas", scale: [1, 2] },
-      "[bad-randomise] task Rover, randomise.item: it cannot randomise body_mas; nearest: body_mass.",
+      "[bad-randomise] task Rover, randomise.item: it cannot randomise body_mas; nearest: body_mass, body_ipos.",
     ],
     [
       { field: "qpos0", scale: [1, 2] },
-      "[bad-randomise] task Rover, randomise.item: it cannot randomise qpos0; there are: body_mass, body_inertia, dof_damping, dof_armature, dof_frictionloss, jnt_stiffness, jnt_range, geom_friction, geom_size, actuator_gear, actuator_gainprm, actuator_biasprm, ....",
+      "[bad-randomise] task Rover, randomise.item: it cannot randomise qpos0; there are: body_mass, body_inertia, body_ipos, dof_damping, dof_armature, dof_frictionloss, jnt_stiffness, jnt_range, geom_friction, geom_size, actuator_gear, actuator_gainprm, ....",
     ],
     [
       { field: "body_mass", of: "torsso", scale: [1, 2] },
@@ -267,6 +267,14 @@ describe("what cannot be randomised is refused by name", () => {
       { field: "actuator_gainprm", scale: [1, 2] },
       "[bad-randomise] task Rover, randomise.item: actuator_gainprm cannot be randomised in this model: its muscles' curves are computed from the MJCF.",
       MUSCLE,
+    ],
+    [
+      { field: "body_ipos", of: "crate", add: [-0.01, 0.01] },
+      '[bad-randomise] task Rover, randomise.item: body_ipos of body "crate" cannot be randomised: MuJoCo has compiled it as a simple body, whose inertia is diagonal in its dofs. Give it an <inertial> in the MJCF whose pos is a little (1e-4 m) off the body\'s origin.',
+      ROVER.replace(
+        "</worldbody>",
+        '<body name="crate" pos="2 0 1"><freejoint/><geom type="box" size=".1 .1 .1"/></body></worldbody>',
+      ),
     ],
     [
       { field: "actuator_gear", scale: [1, 2] },
