@@ -26,6 +26,9 @@ const LOCOMOTION: RunDefaults = {
 /** Many worlds that start and are commanded differently: each update sees many of them. */
 const VARIED: Partial<PpoConfig> = { rolloutSteps: 32, minibatches: 8, epochs: 5, learningRate: 1e-3 };
 
+/** Legs that fall at once: half the samples, twice the updates. */
+const FALLING: RunDefaults = { ...LOCOMOTION, config: { ...LOCOMOTION.config, rolloutSteps: 32, minibatches: 32 } };
+
 const BY_ID: Readonly<Record<string, RunDefaults>> = {
   CartPole: { numEnvs: 64, steps: 200_000, config: { ...SMALL, rolloutSteps: 32 } },
   // a score of embeddings instead of 27,000 rows of weights: less memory, and a tenth of the time
@@ -35,6 +38,8 @@ const BY_ID: Readonly<Record<string, RunDefaults>> = {
     config: { rolloutSteps: 32, minibatches: 4, epochs: 4, learningRate: 3e-3, actionEmbedding: 8 },
   },
   "InvertedPendulum-v5": { numEnvs: 64, steps: 200_000, config: { ...SMALL, rolloutSteps: 64 } },
+  "Hopper-v5": FALLING,
+  "Walker2d-v5": FALLING,
   QuadrupedVelocity: { numEnvs: 256, steps: 4_000_000, config: { ...VARIED, initialLogStd: -0.5 } },
   PickAndPlace: { numEnvs: 512, steps: 6_000_000, config: VARIED },
 };
