@@ -12,9 +12,10 @@ import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual, parseArgs } from "node:util";
 import { tasks } from "../envs/index.ts";
 import { machineFacts, machineName } from "../src/forensics/machine.ts";
+import { computeWithoutThreads } from "../src/gpu/driver-threads.ts";
 import { openDevice } from "../src/gpu/index.ts";
 import { ppoConfig } from "../src/rl/config.ts";
-import { runDefaults } from "../src/runs/defaults.ts";
+import { isShort, runDefaults } from "../src/runs/defaults.ts";
 import { toJson } from "../src/runs/folder.ts";
 import { TrainingRun } from "../src/runs/train.ts";
 import {
@@ -29,14 +30,18 @@ import {
 const CLEANRL = "https://docs.cleanrl.dev/rl-algorithms/ppo/#experiment-results_5";
 const ZOO = "https://github.com/DLR-RM/rl-baselines3-zoo/blob/master/benchmark.md";
 const cleanrl = (env: string, value: number, spread: number, minutes: number): Published => ({
-  who: `CleanRL, ${env}, 1 M`,
+  who: "CleanRL",
+  what: `${env}, 1 M`,
+  kind: "return",
   value,
   spread,
   seconds: 60 * minutes,
   source: CLEANRL,
 });
 const zoo = (env: string, value: number, spread: number): Published => ({
-  who: `RL Zoo (Stable-Baselines3, tuned, one run), ${env}, 1 M`,
+  who: "RL Zoo",
+  what: `Stable-Baselines3 with tuned hyperparameters, one run, ${env}, 1 M`,
+  kind: "evaluation",
   value,
   spread,
   source: ZOO,
@@ -67,6 +72,7 @@ const [id] = positionals;
 const task = tasks.find((one) => one.id === id);
 if (!task) throw new Error(`pass an environment: ${tasks.map((one) => one.id).join(", ")}`);
 
+if (isShort(id, {})) computeWithoutThreads();
 const gpu = await openDevice();
 const machine = machineFacts(gpu.info.driver);
 gpu.close();

@@ -10,9 +10,10 @@ import { writeFileSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { machineFacts } from "../src/forensics/machine.ts";
+import { computeWithoutThreads } from "../src/gpu/driver-threads.ts";
+import { machineFacts, type MachineFacts } from "../src/forensics/machine.ts";
 import { formatBytes, makeVec, Ppo, type VectorEnv } from "../src/index.ts";
-import { runDefaults } from "../src/runs/defaults.ts";
+import { isShort, runDefaults } from "../src/runs/defaults.ts";
 
 const { values, positionals } = parseArgs({
   options: {
@@ -76,7 +77,21 @@ function peersOf(id: string): Peer[] {
   });
 }
 
+/** One case in a process of its own: how many threads a driver takes is settled once in a process. */
+function measureApart(id: string, numEnvs: number): Found {
+  const args = [fileURLToPath(import.meta.url), id, String(numEnvs), "--json", "--seconds", values.seconds];
+  const child = spawnSync(process.execPath, [...process.execArgv, ...args], { encoding: "utf8" });
+  if (child.status !== 0) throw new Error(`${id}, ${numEnvs} worlds: ${child.stderr}`);
+  const { found, machine } = JSON.parse(child.stdout) as { found: [Found]; machine: MachineFacts };
+  driver = machine.driver;
+  return found[0];
+}
+
+type Found = Awaited<ReturnType<typeof measure>>;
+
 async function measure(id: string, numEnvs: number) {
+  const withoutThreads = isShort(id, { numEnvs });
+  if (withoutThreads) computeWithoutThreads();
   await using env = await makeVec(id, { numEnvs, seed: 0 });
   await using ppo = await Ppo.create(env, { ...runDefaults(id).config, seed: 0, schedule: "constant" });
   const { rolloutSteps, epochs, minibatches, hidden } = ppo.config;
@@ -97,6 +112,7 @@ async function measure(id: string, numEnvs: number) {
   return {
     id,
     numEnvs,
+    withoutThreads,
     config: { rolloutSteps, epochs, minibatches, hidden },
     bytes: env.plan.totalBytes + ppo.plan.totalBytes,
     envStepsPerSec: Object.fromEntries(Object.entries(rates).map(([kind, list]) => [kind, median(list)])),
@@ -120,7 +136,7 @@ tell(`${"env steps/s".padEnd(36)} simulated inference  training`);
 for (const [id, numEnvs] of cases) {
   if (!peers.has(id)) peers.set(id, peersOf(id));
   const others = peers.get(id)!;
-  const one = await measure(id, numEnvs);
+  const one = only ? await measure(id, numEnvs) : measureApart(id, numEnvs);
   const rates = one.envStepsPerSec as Rates;
   // beside the fastest of them
   const ratio = rates.training / Math.max(...others.map((peer) => peer.training));

@@ -21,9 +21,12 @@ export interface CurveRun {
   readonly date: string;
 }
 
-/** What others publish: which environment and budget, the return, and where that is said. */
+/** What others publish: who, on which environment and budget, the return, and where that is said. */
 export interface Published {
   readonly who: string;
+  readonly what: string;
+  /** Of episodes while training, or evaluated. */
+  readonly kind: "return" | "evaluation";
   readonly value: number;
   readonly spread?: number;
   readonly seconds?: number;
@@ -86,9 +89,18 @@ export function curvesTable({ steps, runs }: Curves, published: readonly Publish
     const trained = spreadOf(runs.map((run) => returnAt(run, at)));
     return [whole(budget), ...trained, `${mean} (${least}, ${median}, ${most})`, seconds];
   });
-  const peers = published.map(({ who, value, spread, seconds, source }) => {
+  const peers = published.map(({ who, what, kind, value, spread, seconds, source }) => {
     const mean = spread === undefined ? whole(value) : `${whole(value)} ± ${whole(spread)}`;
-    return [`[${who}](${source})`, mean, "", "", "", "", seconds === undefined ? "" : whole(seconds)];
+    const [trained, evaluated] = kind === "return" ? [mean, ""] : ["", mean];
+    return [
+      `[${who}](${source}), ${what}`,
+      trained,
+      "",
+      "",
+      "",
+      evaluated,
+      seconds === undefined ? "" : whole(seconds),
+    ];
   });
   const head = ["Env steps", "Return: mean", "least", "median", "most", "Evaluation: mean (least, median, most)", "s"];
   return [
@@ -102,10 +114,11 @@ export function curvesChart({ env, steps, runs }: Curves, published: readonly Pu
   const series: Series[] = runs.map((run) => ({
     label: `seed ${run.seed}`,
     points: run.points.flatMap(({ envSteps, episodeReturn }): [number, number][] =>
-      episodeReturn === null ? [] : [[envSteps, returnAt(run, envSteps)!]],
+      // the last rollout goes a little beyond the budget
+      episodeReturn === null ? [] : [[Math.min(envSteps, steps), returnAt(run, envSteps)!]],
     ),
   }));
-  const levels = published.map(({ who, value }) => ({ label: `${who}: ${whole(value)}`, y: value }));
+  const levels = published.map(({ who, kind, value }) => ({ label: `${who}, ${kind}: ${whole(value)}`, y: value }));
   const title = `${env}: return of the last ${LAST_EPISODES} episodes, ${whole(steps)} env steps of PPO`;
   return standaloneSvg(
     lineChart({ title, x: "env steps", y: "return", series, levels, axes: "linear", format: whole }),

@@ -6,6 +6,8 @@ import { pathToFileURL } from "node:url";
 import { CorralError } from "../core/errors.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { taskOf } from "../env/registry.ts";
+import { computeWithoutThreads } from "../gpu/driver-threads.ts";
+import { isShort } from "../runs/defaults.ts";
 import { assertNewFolder, CONFIG_FILE, makeRunFolder, readConfig, RunFolder } from "../runs/folder.ts";
 import {
   ALGORITHMS,
@@ -100,6 +102,7 @@ export async function run(args: string[]): Promise<number> {
   const say = values.json ? progress : print;
   const own = taskFileOf(id);
   const modules = own === undefined ? [] : [pathToFileURL(own).href];
+  if (isShort(id, train)) computeWithoutThreads();
   const replayWas = replay !== undefined && existsSync(replay.replayFile);
   await using made = await TrainingRun.create(id, { ...train, ...replay, modules }).catch((error: unknown) => {
     // the same command can be given again

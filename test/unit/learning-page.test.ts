@@ -36,7 +36,15 @@ const curves: Curves = {
   machine: { cpu: "cpu", cores: 2, driver: "llvmpipe: Mesa" },
   runs: [run(0, 1), run(1, 3), run(2, 2)],
 };
-const peer = { who: "Peer", value: 33, spread: 4, seconds: 60, source: "https://example.org" };
+const peer = {
+  who: "Peer",
+  what: "Reach, 1 M",
+  kind: "return" as const,
+  value: 33,
+  spread: 4,
+  seconds: 60,
+  source: "https://example.org",
+};
 
 test("a return is the mean of the last hundred episodes that ended by then", () => {
   const one = run(0, 1);
@@ -57,7 +65,7 @@ test("a section has a row for each budget, the end of the run and each peer, and
   const section = curvesSection(curves, [peer], "learning.svg");
   expect(section).toContain("| 100,000 | 20 | 10 | 20 | 30 | – (–, –, –) |  |");
   expect(section).toContain("| 200,000 | 80 | 40 | 80 | 120 | 100 (50, 100, 150) | 20 |");
-  expect(section).toContain("| [Peer](https://example.org) | 33 ± 4 |  |  |  |  | 60 |");
+  expect(section).toContain("| [Peer](https://example.org), Reach, 1 M | 33 ± 4 |  |  |  |  | 60 |");
   const page = withSection("# Reach\n", section);
   expect(withSection(page, section)).toBe(page);
   expect(withSection(page, "new")).toBe("# Reach\n\nnew\n");
@@ -67,5 +75,5 @@ test("a chart is a file of its own, with a curve for each seed and a level for e
   const chart = curvesChart(curves, [peer]);
   expect(chart).toMatch(/^<svg xmlns="[^"]+"[^>]*><style>/);
   expect(chart.match(/<polyline/g)).toHaveLength(3);
-  expect(chart).toContain("Peer: 33");
+  expect(chart).toContain("Peer, return: 33");
 });
