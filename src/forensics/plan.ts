@@ -1,6 +1,7 @@
 // every byte of a batch before anything is allocated, and what other options would save
 import { existsSync } from "node:fs";
 import { defineEnv } from "../env/batch-spec.ts";
+import { checkTask } from "../env/check-task.ts";
 import { settingsOf, type VecOptions } from "../env/options.ts";
 import { taskOf } from "../env/registry.ts";
 import type { Task } from "../env/task.ts";
@@ -46,6 +47,7 @@ export async function plannerOf(target: PlanTarget): Promise<Planner> {
   if (typeof target === "object" && !("observe" in target)) return ofModel(target);
 
   const task: Task = typeof target === "string" ? taskOf(target) : target;
+  checkTask(task as unknown as Task<never>);
   const model = await loadModel(task.model);
   const specOf = (options: BatchOptions) => defineEnv(task, settingsOf(task, model, options)).batch(options.numEnvs);
   return { defaults: task.defaults, specOf };

@@ -33,6 +33,8 @@ const SOFTWARE_NAMES = ["llvmpipe", "SwiftShader", "Microsoft Basic Render"];
 const NONE_ACCEPTED = "Dawn accepts none of the installed drivers";
 
 const CHOICES: readonly AdapterChoice[] = ["auto", "gpu", "system", "embedded", "null"];
+/** Those that compute. */
+const OFFERED = CHOICES.filter((choice) => choice !== "null");
 
 /** The choice to use: the option, else `CORRAL_ADAPTER`, else `auto`. Throws `adapter-unknown`. */
 export function adapterChoice(option?: string): AdapterChoice {
@@ -40,7 +42,7 @@ export function adapterChoice(option?: string): AdapterChoice {
   const name = given === "swiftshader" ? "embedded" : given;
   if ((CHOICES as readonly string[]).includes(name)) return name as AdapterChoice;
   const where = option === undefined ? "CORRAL_ADAPTER" : "adapter";
-  throw new CorralError("adapter-unknown", `${where} is '${given}'. Use one of ${CHOICES.join(", ")}.`);
+  throw new CorralError("adapter-unknown", `${where} is '${given}'. Use one of ${OFFERED.join(", ")}.`);
 }
 
 /** Opens an adapter. Throws `AdapterUnavailableError` (`adapter-unavailable`) with every reason and a remedy. */

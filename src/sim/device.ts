@@ -4,7 +4,7 @@ import { assertDevice, type GpuDevice } from "../gpu/device.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
 import { createBudget, plannedBudget } from "../memory/device-budget.ts";
 import { timed } from "../core/spans.ts";
-import type { Budget, Hold } from "../memory/budget.ts";
+import { Budget, type Hold } from "../memory/budget.ts";
 import { BudgetExceededError, LimitExceededError } from "../memory/errors.ts";
 import { heldBy, hostBudget, onHost } from "../memory/host-budget.ts";
 import { refusalOf } from "../memory/plan.ts";
@@ -41,9 +41,19 @@ export interface PlacementOptions {
 export function planContext(options: PlacementOptions, numEnvs: number, context: PlanContext = {}): PlanContext {
   return {
     ...minShardsOf(options, numEnvs),
-    ...(options.budget === undefined ? {} : { budget: plannedBudget(options.budget) }),
+    ...(options.budget === undefined ? {} : { budget: plannedBudget(limitOf(options.budget)) }),
     ...context,
   };
+}
+
+/** Throws `bad-bytes` for a budget itself, which is its device's and is in force without being passed. */
+function limitOf(limit: string | number): string | number {
+  if (!((limit as unknown) instanceof Budget)) return limit;
+  throw new CorralError(
+    "bad-bytes",
+    `budget is a Budget; the option takes bytes such as "2GiB". What createBudget(device) gives counts every batch of its device: pass that device, and leave budget out.`,
+    { what: "budget" },
+  );
 }
 
 function minShardsOf({ shards }: PlacementOptions, numEnvs: number): Pick<PlanContext, "minShards"> {
@@ -100,7 +110,7 @@ export async function placeBatch(
 async function withLimit<T>(budget: Budget, limit: string | number | undefined, run: () => Promise<T>): Promise<T> {
   if (limit === undefined) return run();
   const { limit: before, source } = budget;
-  budget.change({ limit });
+  budget.change({ limit: limitOf(limit) });
   const changed = budget.limit;
 
   try {

@@ -54,7 +54,7 @@ describe("corral", () => {
     const plain = await corral(["doctor", "--adapter", "vulkan"]);
     expect([plain.code, plain.stderr]).toEqual([
       2,
-      "[adapter-unknown] adapter is 'vulkan'. Use one of auto, gpu, system, embedded, null.\n",
+      "[adapter-unknown] adapter is 'vulkan'. Use one of auto, gpu, system, embedded.\n",
     ]);
     expect((await corral(["doctor", "--adapter", "vulkan"], { CORRAL_DEBUG: "1" })).stderr).toContain("    at ");
   });

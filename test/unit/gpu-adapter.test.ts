@@ -37,7 +37,7 @@ describe("choice of the adapter", () => {
 
   test("what is no choice is refused with the choices, and with where it was said", () => {
     expect(() => adapterChoice("vulkan")).toThrow(
-      "[adapter-unknown] adapter is 'vulkan'. Use one of auto, gpu, system, embedded, null.",
+      "[adapter-unknown] adapter is 'vulkan'. Use one of auto, gpu, system, embedded.",
     );
     vi.stubEnv("CORRAL_ADAPTER", "llvmpipe");
     expect(() => adapterChoice()).toThrow("[adapter-unknown] CORRAL_ADAPTER is 'llvmpipe'.");
