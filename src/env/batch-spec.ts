@@ -25,10 +25,10 @@ export interface EnvDefinition<O extends object = object> {
 }
 
 /**
- * Defines an environment from its settings. Needs no device.
+ * Defines an environment from its settings. Needs no device. `monitorBytes`: what a monitor takes of the host.
  * @throws CorralError unsupported-feature, bad-task, bad-space
  */
-export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O>): EnvDefinition<O> {
+export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O>, monitorBytes = 0): EnvDefinition<O> {
   const { vec, options, model } = settings;
   const task = vec.randomise ? { ...given, randomise: { ...given.randomise, ...vec.randomise } } : given;
   checkSupported(model);
@@ -74,6 +74,7 @@ export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O
     name: task.id,
     numEnvs,
     params,
+    host: vec.monitor ? [{ name: "the monitor's MuJoCo", bytes: monitorBytes }] : [],
     arenas: [
       ...arenas,
       ...(vec.recorder ? recordArenas(states, actions, vec.recorder) : []),

@@ -4,6 +4,7 @@ import { timed } from "../core/spans.ts";
 import { shareDevice } from "../gpu/shared-device.ts";
 import type { Plan } from "../memory/plan.ts";
 import { loadModel } from "../model/model.ts";
+import { oracleBytes } from "../model/oracle.ts";
 import { DriftMonitor } from "../monitor/drift.ts";
 import { writeWatched } from "../monitor/kernels.ts";
 import { monitorSettings } from "../monitor/options.ts";
@@ -32,7 +33,8 @@ async function define<O extends object>(env: string | Task<O>, given: object = {
   checkTask(task as unknown as Task<never>);
   const settings = settingsOf(task, await timed("load", () => loadModel(task.model)), given);
   if (settings.vec.seed !== undefined) seedKey(settings.vec.seed);
-  return { settings, definition: defineEnv(task, settings) };
+  const monitorBytes = settings.vec.monitor ? await oracleBytes(settings.model) : 0;
+  return { settings, definition: defineEnv(task, settings, monitorBytes) };
 }
 
 /** Options with `tuned` turned into the form of kernels that was measured for the model on the adapter, if one was. */

@@ -7,6 +7,7 @@ import { taskOf } from "../env/registry.ts";
 import type { Task } from "../env/task.ts";
 import type { Plan, PlanLimits } from "../memory/index.ts";
 import { loadModel, type Model } from "../model/model.ts";
+import { oracleBytes } from "../model/oracle.ts";
 import { planArenas, planOf, type BatchSpec, type PlanContext, type PlannedBatch } from "../sim/batch.ts";
 import { planContext, type PlacementOptions } from "../sim/device.ts";
 import { prepare, type SimulationOptions } from "../sim/simulation_spec.ts";
@@ -49,7 +50,9 @@ export async function plannerOf(target: PlanTarget): Promise<Planner> {
   const task: Task = typeof target === "string" ? taskOf(target) : target;
   checkTask(task as unknown as Task<never>);
   const model = await loadModel(task.model);
-  const specOf = (options: BatchOptions) => defineEnv(task, settingsOf(task, model, options)).batch(options.numEnvs);
+  const monitorBytes = await oracleBytes(model);
+  const specOf = (options: BatchOptions) =>
+    defineEnv(task, settingsOf(task, model, options), monitorBytes).batch(options.numEnvs);
   return { defaults: task.defaults, specOf };
 }
 

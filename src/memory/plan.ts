@@ -7,7 +7,7 @@ import type { ArenaLayout } from "./layout.ts";
 import { bufferBytes, fieldBytes, layoutArena } from "./layout.ts";
 import type { Problem } from "./problems.ts";
 import { budgetProblems, limitProblems } from "./problems.ts";
-import type { BudgetView, PlanRequest } from "./request.ts";
+import type { BudgetView, HostBytes, PlanRequest } from "./request.ts";
 import { checkRequest } from "./request.ts";
 import type { Shard } from "./shards.ts";
 import { splitWorlds } from "./shards.ts";
@@ -60,6 +60,8 @@ export interface Plan {
   /** Bytes of buffers that the host maps, part of the total. */
   readonly stagingBytes: number;
   readonly totalBytes: number;
+  /** What the process takes beside the total, where it is known. */
+  readonly host: readonly HostBytes[];
   readonly budget: BudgetView | null;
   /** The largest numEnvs that fits budget and limits, and what ends it there. */
   readonly largestNumEnvs: number;
@@ -103,6 +105,7 @@ export function planBatch(request: PlanRequest): Plan {
     sharedBytesPerShard: cost.perShard,
     stagingBytes: stagingBytes(arenas, tiles * tileWidth, count),
     totalBytes: totalBytes(cost, tiles),
+    host: checked.host,
     budget,
     largestNumEnvs: fit.tiles * tileWidth,
     bound: fit.bound ?? budgetBound,

@@ -64,6 +64,12 @@ export const defaultLimits: PlanLimits = {
   maxUniformBuffersPerShaderStage: 12,
 };
 
+/** Bytes of the process that a batch takes beside what its device holds, and what for. */
+export interface HostBytes {
+  readonly name: string;
+  readonly bytes: number;
+}
+
 /** What may be used and what is in use, in bytes. A `Budget` is one. */
 export interface BudgetView {
   readonly limit: number;
@@ -90,6 +96,8 @@ export interface PlanRequest {
   readonly maxShards?: number;
   /** What one dispatch or one index reaches, in worlds. Default: no bound. */
   readonly maxWorldsPerShard?: number;
+  /** What the process takes beside the plan's bytes. Default: nothing. */
+  readonly host?: readonly HostBytes[];
 }
 
 /** World ids are u32. */
@@ -173,6 +181,7 @@ export function checkRequest(request: PlanRequest): CheckedRequest {
     minShards,
     maxShards,
     maxWorldsPerShard,
+    host: request.host ?? [],
   };
 }
 

@@ -45,6 +45,8 @@ function summary(plan: Plan): string[] {
     ["total", formatBytesExactly(plan.totalBytes)],
   );
 
+  for (const { name, bytes } of plan.host) lines.push(["on the host", `${formatBytes(bytes)} for ${name}`]);
+
   if (plan.budget !== null) {
     const { limit, live, source } = plan.budget;
     lines.push(["budget", `${formatBytes(limit)} from ${source}, ${formatBytes(live)} held by others`]);

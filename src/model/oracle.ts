@@ -132,6 +132,10 @@ export async function createOracle(model: Model): Promise<Oracle> {
   };
 }
 
+/** Bytes that an oracle of the model takes: mjModel and mjData, its arena included. */
+export const oracleBytes = (model: Model): Promise<number> =>
+  withMuJoCo(model, ({ model: mj, data }) => mj.nbuffer + data.nbuffer + data.narena);
+
 /** Runs a function with an oracle and deletes it afterwards, whatever happens. */
 export async function withMuJoCo<T>(model: Model, use: (oracle: Oracle) => T | Promise<T>): Promise<T> {
   const oracle = await createOracle(model);

@@ -4,7 +4,7 @@ import type { Trace } from "../trace/graph.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
 import type { AdapterInfo, GpuDevice } from "../gpu/device.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
-import type { ArenaRequest, BudgetView, PlanLimits } from "../memory/request.ts";
+import type { ArenaRequest, BudgetView, HostBytes, PlanLimits } from "../memory/request.ts";
 import { FIXED_PARAMS, TABLES, toWgsl, type WgslKernel } from "../trace/wgsl.ts";
 
 /** A number of all kernels of a batch that the host may change between runs. */
@@ -27,6 +27,8 @@ export interface BatchSpec {
   readonly arenas: readonly ArenaRequest[];
   readonly params: readonly BatchParam[];
   readonly kernels: readonly KernelSource[];
+  /** What the process takes beside the arenas. */
+  readonly host?: readonly HostBytes[];
 }
 
 /** What the plan depends on besides the spec. */
@@ -78,11 +80,11 @@ function fixedArenas(spec: BatchSpec): ArenaRequest[] {
 
 /** The plan of a batch without the constants of its kernels, a few hundred bytes: nothing is traced for it. */
 export function planArenas(spec: BatchSpec, context: PlanContext = {}): Plan {
-  const { name, numEnvs } = spec;
+  const { name, numEnvs, host = [] } = spec;
   const arenas = fixedArenas(spec);
   const bound = arenas.filter((a) => a.access === "read" || a.access === "read_write").map((a) => a.name);
   const stages = [{ name: "kernels", arenas: bound }];
-  return planBatch({ name, numEnvs, tileWidth: DEFAULT_TILE_WIDTH, ...context, arenas, stages });
+  return planBatch({ name, numEnvs, tileWidth: DEFAULT_TILE_WIDTH, ...context, arenas, stages, host });
 }
 
 /**
@@ -90,7 +92,7 @@ export function planArenas(spec: BatchSpec, context: PlanContext = {}): Plan {
  * count of worlds, are taken over: what they address does not depend on it.
  */
 export function planOf(spec: BatchSpec, context: PlanContext = {}, known?: PlannedBatch): PlannedBatch {
-  const { name, numEnvs } = spec;
+  const { name, numEnvs, host = [] } = spec;
   const layouts = layoutsOf(planArenas(spec, context));
 
   const { traces, kernels, tables } =
@@ -100,7 +102,7 @@ export function planOf(spec: BatchSpec, context: PlanContext = {}, known?: Plann
     name: kernel.name,
     arenas: kernels.get(kernel.name)!.buffers.map((b) => arenaOf(kernel.name, b.name)),
   }));
-  const plan = planBatch({ name, numEnvs, tileWidth: DEFAULT_TILE_WIDTH, ...context, arenas, stages });
+  const plan = planBatch({ name, numEnvs, tileWidth: DEFAULT_TILE_WIDTH, ...context, arenas, stages, host });
   return { spec, traces, kernels, tables, plan };
 }
 

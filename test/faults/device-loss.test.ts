@@ -9,6 +9,7 @@ import { type GpuDevice, openDevice } from "../../src/gpu/device.ts";
 import { createBudget } from "../../src/memory/device-budget.ts";
 import { type FaultPoint, injectFaults } from "../../src/memory/faults.ts";
 import { createSimulation, type Simulation } from "../../src/sim/simulation.ts";
+import { collect } from "../support/collect.ts";
 import { antLives, Bystander, codeOf, hashOf, inTime, lifeOptions, type Life, quickLives } from "../support/lives.ts";
 import { loadTestModel } from "../support/mjcf.ts";
 import { softwareAdapters } from "../support/software-adapters.ts";
@@ -124,6 +125,8 @@ test.each(cases)(
         expect(gpu.uncaptured).toEqual([]);
         faults.remove();
         gpu.close();
+        // V8 knows nothing of the tens of megabytes of a device
+        collect();
       }
     }
 

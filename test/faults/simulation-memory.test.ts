@@ -1,7 +1,5 @@
 /** Simulations that are refused, sharded, closed in the middle of work or made a thousand times, beside one that must not notice. */
 import { readFileSync } from "node:fs";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { formatBytes } from "../../src/core/units.ts";
 import { makeVec } from "../../src/env/index.ts";
@@ -13,6 +11,7 @@ import { BudgetExceededError, LimitExceededError } from "../../src/memory/errors
 import { injectFaults } from "../../src/memory/faults.ts";
 import type { Model } from "../../src/model/model.ts";
 import { createSimulation, type Simulation } from "../../src/sim/simulation.ts";
+import { collect } from "../support/collect.ts";
 import { Bystander, codeOf, hashOf } from "../support/lives.ts";
 import { loadTestModel } from "../support/mjcf.ts";
 import { softwareAdapters } from "../support/software-adapters.ts";
@@ -20,9 +19,6 @@ import { watchDevice } from "../support/watch-device.ts";
 
 const full = process.env.CORRAL_FULL !== undefined;
 const adapters = await softwareAdapters();
-
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
 
 /** Bytes of this process that are in memory, without what waits to be collected. */
 function resident(): number {

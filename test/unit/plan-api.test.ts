@@ -9,9 +9,13 @@ import {
   plan,
   planSimulation,
   planVec,
+  type PlanOptions,
 } from "../../src/index.ts";
+import { Budget } from "../../src/memory/budget.ts";
+import { withMuJoCo } from "../../src/model/oracle.ts";
 import type { Scalar } from "../../src/trace/scalar.ts";
 import { loadTestModel } from "../support/mjcf.ts";
+import { rover } from "../support/rover.ts";
 
 describe("plan()", () => {
   test("takes an id, a model, or the path of one", async () => {
@@ -68,10 +72,33 @@ describe("plan()", () => {
 
   test.each([
     [{ numEnvs: 8, budget: "2 gigs" }, "[bad-bytes]"],
+    [{ numEnvs: 8, budget: new Budget({ limit: "1GiB" }) }, "[bad-bytes] budget is a Budget; the option takes bytes"],
     [{ numEnvs: 8, shards: 2 }, "[bad-option] shards is 2; 8 worlds are in 1 to 1 shards"],
     [{ numEnvs: 0 }, "[bad-num-envs]"],
     [{ numEnvs: 8, nonsense: 1 }, '[unknown-option] CartPole has no option "nonsense"'],
   ])("refuses %j", async (options, text) => {
-    await expect(plan("CartPole", options)).rejects.toThrowError(text);
+    await expect(plan("CartPole", options as PlanOptions)).rejects.toThrowError(text);
+    if ("budget" in options) {
+      await expect(makeVec("CartPole", { ...options, device: "cpu" } as never)).rejects.toThrowError(text);
+    }
+  });
+
+  test("has the memory of MuJoCo itself where worlds are monitored", async () => {
+    const monitored = { numEnvs: 8, monitor: { worlds: [0] } };
+    const { host } = await plan("CartPole", monitored);
+    const { bytes } = await withMuJoCo(await loadTestModel("envs/cartpole"), ({ model, data }) => ({
+      bytes: model.nbuffer + data.nbuffer + data.narena,
+    }));
+    expect(bytes).toBeGreaterThan(2 ** 16);
+    expect(host).toEqual([{ name: "the monitor's MuJoCo", bytes }]);
+    expect((await planVec("CartPole", monitored)).host).toEqual(host);
+    expect((await planVec("CartPole", { numEnvs: 8 })).host).toEqual([]);
+  });
+
+  test("refuses a task of another form as makeVec does", async () => {
+    const task = rover({ actionSpace: new Discrete(3) as never });
+    const text = "[bad-task] task Rover: actionSpace is a Discrete; it is a function.";
+    await expect(plan(task, { numEnvs: 8 })).rejects.toThrowError(text);
+    await expect(makeVec(task, { numEnvs: 8, device: "cpu" })).rejects.toThrowError(text);
   });
 });
