@@ -63,24 +63,25 @@ export function operandsOf(s: Statement): readonly Operand[] {
   }
 }
 
-/** What matters of a trace. Without an assignment that is overwritten, less is read, and more are overwritten. */
-export function analyse(trace: Trace): Live {
-  for (let dead: ReadonlySet<Statement> = new Set(); ;) {
-    const live = analyseWithout(dead, trace);
-    const next = overwritten(trace.root, live);
-    if (next.size === dead.size) return live;
-    dead = next;
-  }
+/** What a trace holds, in program order. */
+interface Survey {
+  /** By node id. */
+  readonly lets: readonly (Place | undefined)[];
+  readonly sets: ReadonlyMap<VarRef, readonly Place[]>;
+  readonly puts: ReadonlyMap<number, readonly Place[]>;
+  readonly loads: ReadonlyMap<VarRef, readonly Place[]>;
+  /** By loop. */
+  readonly breaks: ReadonlyMap<Place, readonly Place[]>;
+  readonly stores: readonly Place[];
 }
 
-function analyseWithout(dead: ReadonlySet<Statement>, trace: Trace): Live {
-  const lets = new Map<Node, Place>();
+function survey(trace: Trace): Survey {
+  const lets = Array.from<Place | undefined>({ length: trace.nodes });
   const sets = new Map<VarRef, Place[]>();
   const puts = new Map<number, Place[]>();
   const loads = new Map<VarRef, Place[]>();
   const breaks = new Map<Place, Place[]>();
-  const places = new Map<Statement, Place>();
-  const roots: Place[] = [];
+  const stores: Place[] = [];
   const append = <K>(map: Map<K, Place[]>, key: K, place: Place) => {
     const list = map.get(key);
     if (list) list.push(place);
@@ -89,24 +90,39 @@ function analyseWithout(dead: ReadonlySet<Statement>, trace: Trace): Live {
 
   walk(trace.root, undefined, (place) => {
     const s = place.statement;
-    places.set(s, place);
     if (s.kind === "let") {
-      lets.set(s.node, place);
+      lets[s.node.id] = place;
       if (s.node.op === "load") append(loads, s.node.source as VarRef, place);
-    } else if (s.kind === "set" && !dead.has(s)) append(sets, s.target, place);
+    } else if (s.kind === "set") append(sets, s.target, place);
     else if (s.kind === "put") append(puts, s.target.id, place);
-    else if (s.kind === "store") roots.push(place);
+    else if (s.kind === "store") stores.push(place);
     else if (s.kind === "break") {
       let up = place.parent;
       while (up && up.statement.kind !== "loop") up = up.parent;
       if (up) append(breaks, up, place);
     }
   });
+  return { lets, sets, puts, loads, breaks, stores };
+}
+
+/** What matters of a trace. Without an assignment that is overwritten, less is read, and more are overwritten. */
+export function analyse(trace: Trace): Live {
+  const surveyed = survey(trace);
+  for (let dead: ReadonlySet<Statement> = new Set(); ;) {
+    const live = analyseWithout(dead, surveyed);
+    const next = overwritten(trace.root, live);
+    if (next.size === dead.size) return live;
+    dead = next;
+  }
+}
+
+function analyseWithout(dead: ReadonlySet<Statement>, { lets, sets, puts, loads, breaks, stores }: Survey): Live {
+  const writesOf = (ref: VarRef) => (sets.get(ref) ?? []).filter(({ statement }) => !dead.has(statement));
 
   // a variable assigned once, before and around all its reads, is its value
   const values = new Map<VarRef, Operand>();
   for (const [ref, reads] of loads) {
-    const writes = sets.get(ref) ?? [];
+    const writes = writesOf(ref);
     if (writes.length !== 1) continue;
     const [write] = writes;
     // a constant would make constant expressions, which compilers evaluate and refuse (1 / 0)
@@ -125,7 +141,9 @@ function analyseWithout(dead: ReadonlySet<Statement>, trace: Trace): Live {
   };
 
   const live = new Set<Statement>();
-  const uses = new Map<Node, { count: number; block: Block }>();
+  // by node id: how often each is used, and where first
+  const counts = new Uint32Array(lets.length);
+  const users = Array.from<Block | undefined>({ length: lets.length });
   const sources = new Set<Source>();
   const liveVars = new Set<VarRef>();
   const liveArrays = new Set<number>();
@@ -139,15 +157,12 @@ function analyseWithout(dead: ReadonlySet<Statement>, trace: Trace): Live {
   const use = (a: Operand, block: Block) => {
     const node = resolve(a);
     if (!(node instanceof Node)) return;
-    const seen = uses.get(node);
-    if (seen) seen.count++;
-    else {
-      uses.set(node, { count: 1, block });
-      mark(lets.get(node));
-    }
+    if (counts[node.id]++ > 0) return;
+    users[node.id] = block;
+    mark(lets[node.id]);
   };
 
-  roots.forEach(mark);
+  stores.forEach(mark);
   for (let place = work.pop(); place; place = work.pop()) {
     const s = place.statement;
     mark(place.parent);
@@ -157,21 +172,21 @@ function analyseWithout(dead: ReadonlySet<Statement>, trace: Trace): Live {
     if (s.kind === "loop") breaks.get(place)?.forEach(mark);
     if (s.kind === "let" && s.node.op === "load") {
       const ref = s.node.source as VarRef;
+      if (!liveVars.has(ref)) writesOf(ref).forEach(mark);
       liveVars.add(ref);
-      sets.get(ref)?.forEach(mark);
     }
     if (s.kind === "let" && s.node.op === "at") {
       const { id } = s.node.source as { id: number };
+      if (!liveArrays.has(id)) puts.get(id)?.forEach(mark);
       liveArrays.add(id);
-      puts.get(id)?.forEach(mark);
     }
   }
 
   return {
     isLive: (s) => live.has(s),
     resolve,
-    uses: (n) => uses.get(n)?.count ?? 0,
-    userBlock: (n) => (uses.get(n)?.count === 1 ? uses.get(n)!.block : undefined),
+    uses: (n) => counts[n.id],
+    userBlock: (n) => (counts[n.id] === 1 ? users[n.id] : undefined),
     sources,
     liveVars,
     liveArrays,
