@@ -98,8 +98,11 @@ export class Runner {
     return 1 - this.#episodes / this.#worldSteps;
   }
 
-  /** Puts the worlds into states that random actions lead to, at different times of their episodes. */
-  async warmUp(maxEpisodeSteps: number, seconds: number): Promise<void> {
+  /**
+   * Puts the worlds into states that random actions lead to, at different times of their episodes. Whether it made all
+   * steps that this takes in a few times `seconds`.
+   */
+  async warmUp(maxEpisodeSteps: number, seconds = Infinity): Promise<boolean> {
     if (Number.isFinite(maxEpisodeSteps)) {
       const random = new RandomStream(0, 0, 0, streams.user);
       const lengths = Float64Array.from({ length: this.env.numEnvs }, (_, w) => random.integer(w, maxEpisodeSteps));
@@ -112,6 +115,7 @@ export class Runner {
       steps++;
     }
     this.pace((now() - begin) / steps);
+    return steps === WARM_STEPS;
   }
 
   /** Puts the worlds into states of another runner's, which is warm, over and over. */

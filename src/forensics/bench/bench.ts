@@ -46,8 +46,10 @@ export interface BenchOptions {
   readonly onProgress?: (text: string) => void;
 }
 
-/** Start states that MuJoCo's worlds draw from. */
+/** States that MuJoCo's worlds draw from. */
 const STARTS = 64;
+/** Worlds that go ahead of others whose steps take long. */
+const SCOUTS = 32;
 /** The batch that is warmed up is the largest of at most so many worlds; others go on from its states. */
 const WARM_WORLDS = 1024;
 
@@ -77,8 +79,20 @@ export async function bench(task: Task<object>, options: BenchOptions): Promise<
     };
     const counts = [...options.numEnvs].sort((a, b) => a - b);
     const warm = await make(counts.findLast((n) => n <= WARM_WORLDS) ?? counts[0]);
-    const starts = await startsOf(warm);
-    await warm.warmUp(maxEpisodeSteps, seconds);
+    await warm.env.reset();
+    const starts = await statesOf(warm);
+    if (!(await warm.warmUp(maxEpisodeSteps, seconds))) {
+      // steps take so long that fewer worlds go ahead
+      progress(`${task.id}: warming up ${SCOUTS} worlds`);
+      const scout = await Runner.create(task, { ...batch, numEnvs: SCOUTS }, seed, pool);
+      try {
+        await scout.warmUp(maxEpisodeSteps);
+        await warm.continueFrom(scout);
+      } finally {
+        await scout.close();
+      }
+    }
+    const midst = await statesOf(warm);
 
     let refused: Refusal | undefined;
     for (const count of counts.filter((n) => n !== warm.env.numEnvs)) {
@@ -94,7 +108,14 @@ export async function bench(task: Task<object>, options: BenchOptions): Promise<
 
     const episodes = () => warm.meanEpisodeSteps(Math.min(maxEpisodeSteps, 1e9));
     const controls = controlsOf(definition.spec, pool.values, pool.size);
-    const setup = { model: settings.model, frameSkip, starts, controls, phases: motion === "swing" ? PHASES : 1 };
+    const setup = {
+      model: settings.model,
+      frameSkip,
+      starts,
+      midst,
+      controls,
+      phases: motion === "swing" ? PHASES : 1,
+    };
     peers = await MuJoCoPeers.start(options.workers ?? availableParallelism(), setup);
 
     const ours: Series[] = runners.map(() => ({ physics: [], env: [] }));
@@ -186,9 +207,8 @@ function assertClean(lease: DeviceLease | undefined): void {
     throw new CorralError("bench-gpu-errors", `the device reported an error while it was measured: ${error.message}`);
 }
 
-/** States that the environment's own resets make, rows of qpos and qvel. */
-async function startsOf({ env }: Runner): Promise<Float64Array> {
-  await env.reset();
+/** States of some worlds as they are now, rows of qpos and qvel. */
+async function statesOf({ env }: Runner): Promise<Float64Array> {
   const worlds = Array.from({ length: Math.min(STARTS, env.numEnvs) }, (_, w) => w);
   const names = ["qpos", "qvel"].filter((name) => env.plan.fields.some((f) => f.arena === "state" && f.name === name));
   const state = await env.getState(names, worlds);

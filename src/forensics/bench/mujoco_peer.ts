@@ -14,6 +14,8 @@ export interface PeerSetup {
   readonly frameSkip: number;
   /** Start states, rows of qpos and qvel. */
   readonly starts: Float64Array;
+  /** States in the midst of episodes, which worlds begin with, rows of qpos and qvel. */
+  readonly midst: Float64Array;
   /** Controls to draw from, rows of ctrl. */
   readonly controls: Float64Array;
   /** So many rows belong together and follow each other; 1: every row is drawn. */

@@ -5,13 +5,13 @@ import { now } from "../machine.ts";
 import type { PeerRequest, PeerResult, PeerSetup } from "./mujoco_peer.ts";
 
 const setup = workerData as PeerSetup;
-const { model, frameSkip, starts, controls, phases } = setup;
+const { model, frameSkip, starts, midst, controls, phases } = setup;
 const oracle = await createOracle(model);
 const { mujoco, model: m, data: d } = oracle;
 const { nq, nv, nu } = model;
 
 let seed = setup.seed;
-let age = 0;
+let age: number | undefined;
 let group = 0;
 
 /** A cheap random integer below n; the quality of random controls does not matter here. */
@@ -20,12 +20,12 @@ function draw(n: number): number {
   return Math.floor((seed / 2 ** 32) * n);
 }
 
-function restart(): void {
+/** Puts the world into one of some states. */
+function restart(states: Float64Array): void {
   mujoco.mj_resetData(m, d);
-  const start = draw(starts.length / (nq + nv)) * (nq + nv);
-  if (nq > 0) oracle.write("qpos", starts.subarray(start, start + nq));
-  if (nv > 0) oracle.write("qvel", starts.subarray(start + nq, start + nq + nv));
-  age = 0;
+  const start = draw(states.length / (nq + nv)) * (nq + nv);
+  if (nq > 0) oracle.write("qpos", states.subarray(start, start + nq));
+  if (nv > 0) oracle.write("qvel", states.subarray(start + nq, start + nq + nv));
   group = phases * draw(controls.length / nu / phases);
 }
 
@@ -35,8 +35,12 @@ function run({ seconds, episodeSteps }: PeerRequest): PeerResult {
   let controlSteps = 0;
   let contacts = 0;
   let elapsed = 0;
+  age ??= draw(episodeSteps);
   do {
-    if (age >= episodeSteps) restart();
+    if (age >= episodeSteps) {
+      restart(starts);
+      age = 0;
+    }
     if (nu > 0) {
       const row = nu * (phases === 1 ? draw(controls.length / nu) : group + (age % phases));
       const ctrl = d.ctrl as Float64Array;
@@ -51,6 +55,6 @@ function run({ seconds, episodeSteps }: PeerRequest): PeerResult {
   return { controlSteps, seconds: elapsed, meanContacts: contacts / controlSteps };
 }
 
-restart();
+restart(midst);
 parentPort!.on("message", (request: PeerRequest) => parentPort!.postMessage(run(request)));
 parentPort!.postMessage("ready");

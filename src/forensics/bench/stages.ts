@@ -11,12 +11,12 @@ import { createBudget } from "../../memory/device-budget.ts";
 import { worldIndex, type ArenaLayout } from "../../memory/layout.ts";
 import { fieldSize, fieldsOf } from "../../model/fields.ts";
 import type { Model } from "../../model/model.ts";
-import { constraintBound } from "../../model/pairs.ts";
 import { hostRecords, planOf, type BatchSpec } from "../../sim/batch.ts";
 import { forward, type StageReached } from "../../sim/forward.ts";
 import { GpuBatch } from "../../sim/gpu_batch.ts";
 import { WorldKernel } from "../../sim/kernel.ts";
 import { simParams } from "../../sim/params.ts";
+import { defaultContacts } from "../../sim/policy.ts";
 import { fieldRequest, RecordIO, stateFields } from "../../sim/state.ts";
 import type { DataView } from "../../sim/view.ts";
 import { variable } from "../../trace/control.ts";
@@ -114,7 +114,7 @@ function fill(
 
 function specOf(model: Model, numEnvs: number, unroll: boolean): BatchSpec {
   const params = simParams(model);
-  const nconmax = constraintBound(model).nconmax;
+  const nconmax = defaultContacts(model, unroll);
   const fields = stateFields(model, false).map((name) => fieldRequest(name, "state", fieldSize(model, name)));
   return {
     name: `${model.name || "model"} by stage`,
