@@ -1,16 +1,18 @@
 // the constraint solver's space over bodies: no matrix over dofs, for models with many
-import { breakIf, each, loop, variable, when } from "../trace/control.ts";
+import { breakIf, each, flag, loop, variable, when } from "../trace/control.ts";
 import {
   add,
   and,
   div,
   dotn,
   eq,
+  ge,
   gt,
   max,
   mul,
   neg,
   not,
+  or,
   select,
   sub,
   type Bool,
@@ -18,20 +20,23 @@ import {
   type Scalar,
 } from "../trace/scalar.ts";
 import { current } from "../trace/graph.ts";
-import { add6, dot6, mulInertVec, scale6, spatial, sub6, ZERO6, type Spatial } from "../trace/spatial.ts";
+import { add6, dot6, mulInertVec, scale6, spatial, ZERO6, type Spatial } from "../trace/spatial.ts";
 import { cross, row as matRow, sub3 } from "../trace/vector.ts";
 import { addOuter, Articulated, bodyMotions, dofForces, SYM6 } from "./articulated.ts";
 import type { ContactLaw } from "./cone.ts";
 import type { ContactRows } from "./contact_rows.ts";
 import { dotFields } from "./pattern.ts";
-import { rowDot, type Row, type RowLaw } from "./rows.ts";
+import type { Row, RowLaw } from "./rows.ts";
 import type { Along, ContactAt, Space } from "./space.ts";
+import { rowTie, TiedContacts, type Tie } from "./ties.ts";
 import { Field, type DataView, type ModelView } from "./view.ts";
 
 /** Turns of the inner conjugate gradient, and how far below its start it ends. */
 const INNER_ITERATIONS = 60;
 const INNER_TOLERANCE = { exact: 1e-20, float32: 1e-10 };
 const TINY = 1e-30;
+/** Dofs and bodies up to which the trees are walked in line: an access at a constant index costs a fiftieth. */
+const MAX_IN_LINE = 160;
 
 /** A contact's frame and the arms of its two bodies about their trees' centres of mass. */
 interface BodyContact extends ContactAt {
@@ -215,103 +220,127 @@ export class BodySpace implements Space {
   }
 
   direction(): void {
-    const { search, motion, grad, wrench, tree } = this;
-    tree.factor((i) => this.diagonal.at(i));
-    if (this.couplings.length === 0 && !this.contacts.anyTied) {
-      // forces against the gradient
-      negate(wrench);
-      tree.solve((i) => neg(grad.at(i)), search, motion.search, wrench);
-      negate(wrench);
+    const { m, search, motion, grad, wrench, tree, contacts } = this;
+    const inLine = m.nv + m.nbody <= MAX_IN_LINE;
+    tree.factor((i) => this.diagonal.at(i), inLine);
+    if (this.couplings.length === 0 && !contacts.anyTied) {
+      const against = (b: Int) => scale6(wrench.spatial(b), -1);
+      tree.solve((i) => neg(grad.at(i)), search, motion.search, against, inLine);
       return;
     }
-    this.conjugateGradients();
+    this.solveTied(inLine);
   }
 
-  /** H search = -gradient, by conjugate gradients preconditioned by the trees. */
-  private conjugateGradients(): void {
+  /**
+   * H search = -gradient with ties. Let A be the trees' Hessian, C and W the Jacobians and Hessians of the ties. Then
+   * e = C search fulfils (1 + C A⁻¹ Cᵀ W) e = -C A⁻¹ gradient: conjugate gradients in the inner product of W, over as
+   * many numbers as the ties have. Each turn is one solve of the trees; one more gives the search direction.
+   */
+  private solveTied(inLine: boolean): void {
     const { m, search, motion, grad, wrench, tree } = this;
-    const { nv, nbody } = m;
-    const dofs = (name: string) => new Field(name, nv);
-    // residual, preconditioned residual, direction, and the trees' Hessian times it, over dofs and over bodies
-    const [r, z, p, Ap] = [dofs("r"), dofs("z"), dofs("p"), dofs("Ap")];
-    const [rb, zb, pb, Apb, Cpb] = ["r_body", "z_body", "p_body", "Ap_body", "Cp_body"].map((n) => this.bodies(n));
-    const Cp = dofs("Cp");
-    each(nv, (i) => {
-      r.set(i, neg(grad.at(i)));
-      search.set(i, 0);
-      for (const f of [p, Ap]) f.set(i, 0);
+    const pushed = this.bodies("tie_wrench");
+    const pushedDofs = this.couplings.length > 0 ? new Field("tie_force", m.nv) : undefined;
+    const clear = () => {
+      each(m.nbody, (b) => pushed.setRow(b, ZERO6));
+      if (pushedDofs) each(m.nv, (i) => pushedDofs.set(i, 0));
+    };
+    const rows = this.couplings.map(({ row, law }) => rowTie(row, law, search, pushedDofs!));
+    const tied = new TiedContacts<BodyContact>(this.contacts, {
+      contact: (slot) => this.contact(slot),
+      along: (at) => this.relative(motion.search, at.first, at.second),
+      push: (at, f) => this.push(pushed, at, f, 1),
+      law: this.law,
     });
-    each(nbody, (b) => {
-      rb.setRow(b, scale6(wrench.spatial(b), -1));
-      for (const f of [motion.search, pb, Apb]) f.setRow(b, ZERO6);
-    });
+    if (this.contacts.anyTied) tied.find(this.tied);
+    const eachTie = (body: (tie: Tie) => void) => {
+      rows.forEach(body);
+      if (this.contacts.anyTied) tied.each(body);
+    };
+
     const tolerance = current().exact ? INNER_TOLERANCE.exact : INNER_TOLERANCE.float32;
-    const last = variable("rz", 0);
-    const start = variable("rz0", 0);
+    const start = variable("rr0", 0);
+    const rr = variable("rr", 0);
+    const beta = variable("beta", 0);
+    const total = variable("sum", 0);
+    // part of the gradient that a solve takes: all of it first and last, none in between
+    const share = variable("share", -1);
+    const last = flag("last", false);
+    const done = flag("solved", false);
+    clear();
     loop(
-      INNER_ITERATIONS,
+      INNER_ITERATIONS + 2,
       (k) => {
-        tree.solve((i) => r.at(i), z, zb, rb);
-        const rz = add(dotFields(r, z), dotRows(rb, zb));
-        start.set(select(eq(k, 0), rz, start.get()));
-        breakIf(not(gt(rz, max(mul(tolerance, start.get()), TINY))));
-        const beta = select(gt(k, 0), div(rz, max(last.get(), TINY)), 0);
-        last.set(rz);
-        each(nv, (i) => {
-          p.set(i, add(z.at(i), mul(beta, p.at(i))));
-          Ap.set(i, add(r.at(i), mul(beta, Ap.at(i))));
-          Cp.set(i, 0);
-        });
-        each(nbody, (b) => {
-          pb.setRow(b, add6(zb.spatial(b), scale6(pb.spatial(b), beta)));
-          Apb.setRow(b, add6(rb.spatial(b), scale6(Apb.spatial(b), beta)));
-          Cpb.setRow(b, ZERO6);
-        });
-        const tied = this.addTied(p, pb, Cp, Cpb);
-        const curvature = add(add(dotFields(p, Ap), dotRows(pb, Apb)), tied);
-        // a direction without curvature can only be rounding
-        breakIf(not(gt(curvature, mul(TINY, rz))));
-        const alpha = div(rz, curvature);
-        each(nv, (i) => {
-          search.set(i, add(search.at(i), mul(alpha, p.at(i))));
-          r.set(i, sub(r.at(i), mul(alpha, add(Ap.at(i), Cp.at(i)))));
-        });
-        each(nbody, (b) => {
-          const { search: v } = motion;
-          v.setRow(b, add6(v.spatial(b), scale6(pb.spatial(b), alpha)));
-          rb.setRow(b, sub6(rb.spatial(b), scale6(add6(Apb.spatial(b), Cpb.spatial(b)), alpha)));
-        });
+        breakIf(done.get());
+        const force = (i: Int) => add(mul(share.get(), grad.at(i)), pushedDofs ? pushedDofs.at(i) : 0);
+        const onBody = (b: Int) => add6(scale6(wrench.spatial(b), share.get()), pushed.spatial(b));
+        tree.solve(force, search, motion.search, onBody, inLine);
+        const first = eq(k, 0);
+        total.set(0);
+        when(
+          first,
+          () =>
+            eachTie((t) => {
+              const r = t.along();
+              const g = t.weigh(r);
+              t.set("r", r);
+              t.set("g", g);
+              for (const name of ["l", "p", "f"] as const)
+                t.set(
+                  name,
+                  r.map(() => 0),
+                );
+              total.set(add(total.get(), dotn(r, g)));
+            }),
+          () => {
+            // q = (1 + C A⁻¹ Cᵀ W) p
+            eachTie((t) => {
+              const s = t.along();
+              const q = t.get("p").map((p, c) => add(p, s[c]));
+              t.set("q", q);
+              total.set(add(total.get(), dotn(t.get("f"), q)));
+            });
+            const alpha = div(rr.get(), max(total.get(), TINY));
+            total.set(0);
+            eachTie((t) => {
+              const [q, f, l] = [t.get("q"), t.get("f"), t.get("l")];
+              const r = t.get("r").map((x, c) => sub(x, mul(alpha, q[c])));
+              const g = t.weigh(r);
+              t.set(
+                "l",
+                l.map((x, c) => add(x, mul(alpha, f[c]))),
+              );
+              t.set("r", r);
+              t.set("g", g);
+              total.set(add(total.get(), dotn(r, g)));
+            });
+          },
+        );
+        done.set(last.get());
+        start.set(select(first, total.get(), start.get()));
+        // nothing ties: the trees' own solution is it
+        done.set(or(done.get(), and(first, not(gt(total.get(), TINY)))));
+        const near = not(gt(total.get(), max(mul(tolerance, start.get()), TINY)));
+        last.set(or(near, ge(k, INNER_ITERATIONS)));
+        beta.set(select(first, 0, div(total.get(), max(rr.get(), TINY))));
+        rr.set(total.get());
+        share.set(select(last.get(), -1, 0));
+        clear();
+        when(not(done.get()), () =>
+          eachTie((t) => {
+            const next = (x: "r" | "g", was: "p" | "f") => {
+              const old = t.get(was);
+              return t.get(x).map((v, c) => add(v, mul(beta.get(), old[c])));
+            };
+            const f = next("g", "f");
+            t.set("p", next("r", "p"));
+            t.set("f", f);
+            const l = t.get("l");
+            t.push(f.map((x, c) => select(last.get(), neg(l[c]), x)));
+          }),
+        );
       },
       { label: "inner" },
     );
-  }
-
-  /** C p of rows and contacts that tie bodies together, and pᵀ C p. */
-  private addTied(p: Field, pb: Field, Cp: Field, Cpb: Field): Scalar {
-    const total = variable("pCp", 0);
-    for (const { row, law } of this.couplings) {
-      const along = rowDot(row, (i) => p.at(i));
-      const f = mul(law.slope, along);
-      total.set(add(total.get(), mul(f, along)));
-      for (const { dof, value } of row.jac) Cp.set(dof, add(Cp.at(dof), mul(value, f)));
-    }
-    if (!this.contacts.anyTied) return total.get();
-    this.contacts.slots.each((index, slot) => {
-      when(this.tied(slot), () => {
-        const at = this.contact(slot);
-        const along = this.relative(pb, at.first, at.second);
-        const law = this.law(index, slot);
-        const f = along.map((_, i) =>
-          dotn(
-            along.map((__, j) => law.hessian(i, j)),
-            along,
-          ),
-        );
-        total.set(add(total.get(), dotn(f, along)));
-        this.push(Cpb, at, f, 1);
-      });
-    });
-    return total.get();
   }
 
   slope(): Scalar {
@@ -360,8 +389,6 @@ function stiffness(law: ContactLaw, rows: readonly Spatial[]): Scalar[] {
 function axpy(a: Field, scale: Scalar, b: Field): void {
   each(a.rows, (i) => a.setRow(i, add6(a.spatial(i), scale6(b.spatial(i), scale))));
 }
-
-const negate = (a: Field): void => each(a.rows, (i) => a.setRow(i, scale6(a.spatial(i), -1)));
 
 /** The sum over bodies of the inner products of spatial vectors. */
 function dotRows(a: Field, b: Field): Scalar {

@@ -1,12 +1,16 @@
-// narrow phase in one runtime loop over all pairs, contacts in a pool: for rolled kernels
+// narrow phase in one runtime loop over the pairs that come near, contacts in a pool: for rolled kernels
 import { array, loop, table, variable, when, type LocalArray } from "../trace/control.ts";
-import { add, and, eq, lt, min, ne, select, sub, type Bool, type Int, type Scalar } from "../trace/scalar.ts";
+import { add, and, eq, lt, min, mul, ne, select, sub, type Bool, type Int, type Scalar } from "../trace/scalar.ts";
 import type { Vec3 } from "../trace/vector.ts";
 import type { GeomPair } from "../model/pairs.ts";
 import type { ContactSlots } from "./collision.ts";
-import { colliders, defaultTangent, makeFrame, near, type Candidate, type ColliderName } from "./colliders/index.ts";
+import { eachNearPair, halves } from "./broad_phase.ts";
+import { colliders, defaultTangent, makeFrame, type Candidate, type ColliderName } from "./colliders/index.ts";
 import { slotValues } from "./slots.ts";
 import type { DataView, ModelView } from "./view.ts";
+
+/** More than there are types of geoms. */
+const TYPES = 8;
 
 /** Contacts of a world in the order of their pairs; the first `nconmax` of them are kept. */
 export function pooledCollision(
@@ -50,34 +54,33 @@ export function pooledCollision(
     });
   };
 
+  const typeOf = (g: number) => m.model.geom_type[g];
   const column = (name: string, of: (p: GeomPair) => number, type: "f32" | "i32" = "f32") =>
     table(`pair_${name}`, pairs.map(of), type);
-  const geoms = [column("geom1", (p) => p.geom1, "i32"), column("geom2", (p) => p.geom2, "i32")];
+  const both = halves(
+    "pair_geoms",
+    pairs.flatMap((p) => [p.geom1, p.geom2]),
+  );
+  const geoms = [0, 1].map((end) => (k: Int) => both(add(mul(k, 2), end)));
   const margin = column("margin", (p) => p.margin);
   const gap = column("gap", (p) => p.gap);
-  const kind = column("collider", (p) => names.indexOf(colliderOf(p)), "i32");
+  // by the types of the two geoms: there are few of them
+  const kinds: number[] = Array(TYPES * TYPES).fill(-1);
+  for (const p of pairs) kinds[TYPES * typeOf(p.geom1) + typeOf(p.geom2)] = names.indexOf(colliderOf(p));
+  const kind = table("pair_collider", kinds, "i32");
 
-  loop(
-    pairs.length,
-    (k) => {
-      const reach = { margin: margin(k), gap: gap(k) };
-      const [g1, g2] = geoms.map((g) => g(k));
-      const look = add(reach.margin, reach.gap);
-      const is = kind(k);
-      names.forEach((name, index) => {
-        when(eq(is, index), () => {
-          const shape = (g: Int) => ({ pos: d.geom_xpos.vec3(g), mat: d.geom_xmat.mat3(g), size: m.geom_size.vec3(g) });
-          const [a, b] = [shape(g1), shape(g2)];
-          const plane = name.startsWith("plane-");
-          const bound = (g: Int) => m.geom_rbound.at(g);
-          when(near({ ...a, rbound: plane ? 0 : bound(g1) }, { ...b, rbound: bound(g2) }, look), () => {
-            for (const c of colliders[name].collide(a, b, look)) keep(k, reach, c);
-          });
-        });
+  const shape = (g: Int) => ({ pos: d.geom_xpos.vec3(g), mat: d.geom_xmat.mat3(g), size: m.geom_size.vec3(g) });
+  eachNearPair(m, d, pairs, (k) => {
+    const reach = { margin: margin(k), gap: gap(k) };
+    const [g1, g2] = geoms.map((g) => g(k));
+    const is = kind(add(mul(m.geom_type.at(g1), TYPES), m.geom_type.at(g2)));
+    names.forEach((name, index) => {
+      when(eq(is, index), () => {
+        const [a, b] = [shape(g1), shape(g2)];
+        for (const c of colliders[name].collide(a, b, add(reach.margin, reach.gap))) keep(k, reach, c);
       });
-    },
-    { label: "pairs" },
-  );
+    });
+  });
 
   const kept = min(count.get(), capacity);
   const overflow: Bool = capacity < pairs.reduce((n, p) => n + p.ncon, 0) ? ne(sub(count.get(), kept), 0) : false;
@@ -92,6 +95,12 @@ export function pooledCollision(
     table(name, of, type = "f32") {
       const values = pairs.map(of);
       if (values.every((v) => v === values[0])) return () => values[0];
+      for (const end of [0, 1] as const) {
+        const perGeom = byGeom(pairs, values, end, m.ngeom);
+        if (!perGeom) continue;
+        const read = table(name, perGeom, type);
+        return (slot) => read(geoms[end](pairAt.get(slot)));
+      }
       const read = slotValues(name, values, type);
       return (slot) => read(pairAt.get(slot));
     },
@@ -102,4 +111,20 @@ export function pooledCollision(
       if (capacity > 0) loop(kept, (i) => body(i, i), { label: "contacts" });
     },
   };
+}
+
+/** Values of pairs by one of their geoms, where it alone decides: there are fewer geoms than pairs. */
+function byGeom(
+  pairs: readonly GeomPair[],
+  values: readonly Scalar[],
+  end: 0 | 1,
+  ngeom: number,
+): number[] | undefined {
+  const found = Array<number | undefined>(ngeom);
+  for (const [k, pair] of pairs.entries()) {
+    const [geom, value] = [end === 0 ? pair.geom1 : pair.geom2, values[k]];
+    if (typeof value !== "number" || (found[geom] ?? value) !== value) return undefined;
+    found[geom] = value;
+  }
+  return Array.from(found, (x) => x ?? 0);
 }

@@ -6,10 +6,10 @@ import { rowDofs } from "./make_constraint.ts";
 import { coupledPattern } from "./pattern.ts";
 
 /**
- * Products of one factorisation beyond which straight-line code takes minutes to compile on a software driver. Dense
- * matrices of 30 dofs have 4,500; the rolled form does not factor a matrix over dofs.
+ * Products of one factorisation beyond which straight-line code takes long to compile on a software driver. Dense
+ * matrices of 31 dofs have 4,960; the rolled form does not factor a matrix over dofs.
  */
-const MAX_FACTOR_PRODUCTS = 4400;
+const MAX_FACTOR_PRODUCTS = 5000;
 /** Bodies beyond which the smooth dynamics alone are too long. */
 const MAX_BODIES = 80;
 /** Dofs in a line beyond which what depends on what is too deep: registers run out, and compiling takes a minute. */

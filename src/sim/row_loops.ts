@@ -1,6 +1,6 @@
 // rows of hinges and slides in runtime loops, for rolled kernels: limits and friction loss
-import { each, table } from "../trace/control.ts";
-import { div, lt, min, mul, neg, select, sub, type Int, type Scalar } from "../trace/scalar.ts";
+import { array, each, table, variable, when } from "../trace/control.ts";
+import { add, div, lt, min, mul, neg, select, sub, type Int, type Scalar } from "../trace/scalar.ts";
 import { mjtConstraint } from "../model/enums.ts";
 import {
   compliance,
@@ -45,6 +45,8 @@ export function limitLoop(m: ModelView, d: DataView, joints: readonly number[]):
   const sign = new Field("limit_sign", joints.length);
   const stiff = new Field("limit_D", joints.length);
   const aref = new Field("limit_aref", joints.length);
+  const list = array("limit_active", joints.length, "i32");
+  const active = variable("limits", 0, "i32");
   const column = columns("limit", joints);
   const of = (name: string, f: (j: number) => Scalar, type: "f32" | "i32" = "f32") =>
     column(name, (k) => f(joints[k]), type);
@@ -68,12 +70,18 @@ export function limitLoop(m: ModelView, d: DataView, joints: readonly number[]):
     const vel = mul(toward, d.qvel.at(dof(k)));
     pos.set(k, nearer);
     sign.set(k, toward);
-    stiff.set(k, select(lt(distance, 0), div(1, regularizer(imp, diag(k))), 0));
+    const isActive = lt(distance, 0);
+    stiff.set(k, select(isActive, div(1, regularizer(imp, diag(k))), 0));
+    when(isActive, () => {
+      list.set(active.get(), k);
+      active.set(add(active.get(), 1));
+    });
     aref.set(k, sub(neg(mul(B, vel)), mul(mul(K, imp), distance)));
   });
 
   return {
     count: joints.length,
+    active: { count: active.get(), place: (i) => list.get(i) },
     at: (k): Row => ({
       kind: "limit",
       type: mjtConstraint.LIMIT_JOINT,

@@ -51,16 +51,21 @@ export interface Row {
 export interface RowLoop {
   readonly count: number;
   at(k: Int): Row;
+  /** The rows that exist in this state, where others may not: how many, and the place of each. */
+  readonly active?: { readonly count: Int; place(i: Int): Int };
 }
 
 /** The rows of a world, in line or in loops. */
 export type Rows = readonly (Row | RowLoop)[];
 
-/** Runs `body` for each row, in a runtime loop where rows are in one. */
+/** Runs `body` for each row, in a runtime loop where rows are in one; that leaves out rows that do not exist now. */
 export function eachRow(rows: Rows, body: (row: Row) => void): void {
   for (const r of rows) {
-    if ("count" in r) loop(r.count, (k) => body(r.at(k)), { label: "rows" });
-    else body(r);
+    if (!("count" in r)) body(r);
+    else {
+      const { count, place } = r.active ?? { count: r.count, place: (k: Int) => k };
+      loop(count, (k) => body(r.at(place(k))), { label: "rows" });
+    }
   }
 }
 

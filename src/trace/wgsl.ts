@@ -66,8 +66,8 @@ function literal(value: number | boolean, type: Type): string {
   return value < 0 ? `(${value})` : String(value);
 }
 
-/** Tables that fit into this many words are uniforms: drivers gather from them without branches for each lane. */
-const UNIFORM_WORDS = 4096;
+/** Tables that fit into the 64 KiB that every adapter allows are uniforms: drivers gather without branches for each lane. */
+const UNIFORM_WORDS = 16384;
 
 /** Names of the buffers that hold the tables of a kernel. */
 export const TABLES = { f32: "tables_f", i32: "tables_i" } as const;

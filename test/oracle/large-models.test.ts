@@ -32,6 +32,30 @@ test.each([
   expect(contacts).toMatchObject({ equal: 20 });
 });
 
+/** Bodies of several geoms between two planes, with explicit pairs, one of them twice, and margins of all sizes. */
+const MIXED = `<mujoco><option timestep="0.002"/><worldbody>
+  <geom name="floor" type="plane" size="5 5 0.1" margin="0.01"/>
+  <geom name="wall" type="plane" size="5 5 0.1" pos="-0.25 0 0" euler="0 90 0" gap="0.002"/>
+  <body pos="-0.1 0 0.075"><freejoint/><geom name="a" size="0.08" margin="0.02"/><geom type="capsule" size="0.04" fromto="0 0 0 0.2 0 0"/></body>
+  <body pos="0 0.05 0.19"><freejoint/><geom name="b" type="capsule" size="0.05" fromto="-0.1 0 0 0.1 0 0"/><geom size="0.06" pos="0.1 0 0"/></body>
+  <body pos="0.1 0.02 0.29"><freejoint/><geom name="c" type="box" size="0.06 0.05 0.04"/><geom size="0.05" pos="0 0.08 0" condim="1"/></body>
+</worldbody><contact>
+  <pair geom1="a" geom2="b" condim="1" margin="0.01"/><pair geom1="b" geom2="a" condim="3"/><pair geom1="floor" geom2="c" condim="4"/>
+</contact></mujoco>`;
+
+test("finds contacts of mixed geoms in MuJoCo's order, and solves what they tie", async () => {
+  const model = await loadModel(MIXED);
+  const { verdict, contacts } = await compareWithMuJoCo(model, {
+    device: "cpu-f64",
+    steps: 100,
+    envs: 1,
+    unroll: false,
+  });
+  expect(verdict.reasons).toEqual([]);
+  expect(contacts.equal).toBe(100);
+  expect(contacts.most).toBeGreaterThan(4);
+});
+
 test("keeps a pool of contacts that no candidate count makes larger", async () => {
   const model = await loadModel(chain(40, 10));
   expect(constraintBound(model).nconmax).toBeGreaterThan(1000);
