@@ -44,7 +44,6 @@ const BY_ID: Readonly<Record<string, RunDefaults>> = {
   "Ant-v5": { ...LOCOMOTION, short: true },
   "Hopper-v5": { ...FALLING, short: true },
   "Walker2d-v5": { ...FALLING, short: true },
-  "Humanoid-v5": FALLING,
   QuadrupedVelocity: { numEnvs: 256, steps: 4_000_000, config: { ...VARIED, initialLogStd: -0.5 } },
   PickAndPlace: { numEnvs: 512, steps: 6_000_000, config: VARIED },
 };
