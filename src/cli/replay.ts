@@ -1,10 +1,11 @@
 /** `corral replay`: the last steps of worlds that failed, executed again and explained. */
 
+import { CorralError } from "../core/errors.ts";
 import { bisect, type BisectReport } from "../forensics/bisect.ts";
 import { minimise, type Minimised } from "../forensics/minimise.ts";
 import { writeReproduction } from "../forensics/reproduction.ts";
 import { replay, type ReplayReport } from "../forensics/replay.ts";
-import { crashScene } from "../forensics/scene.ts";
+import { crashScene, type CrashScene } from "../forensics/scene.ts";
 import { secondOpinion, type SecondOpinion } from "../forensics/second_opinion.ts";
 import { isUpdateBundle } from "../runs/update-bundle.ts";
 import { readBundle } from "../record/bundle.ts";
@@ -68,7 +69,8 @@ export async function run(args: string[]): Promise<number> {
   const found = looks ? await bisect(bundle, where, world) : undefined;
   const scene = looks ? await crashScene(bundle, where, world) : undefined;
   const opinion = values.against && scene ? await secondOpinion(scene, found!) : undefined;
-  const minimised = values.minimise && scene ? await minimise(scene, found!) : undefined;
+  // what the rest has to say is told where there is nothing to minimise
+  const [minimised, refusal] = values.minimise && scene ? await reduced(scene, found!) : [];
   const folder = values.out ?? `${path.replace(/[/\\]+$/, "")}-reproduction`;
   const written = minimised ? writeReproduction(folder, bundle, minimised) : [];
   if (values.json) {
@@ -86,8 +88,18 @@ export async function run(args: string[]): Promise<number> {
     if (minimised) parts.push(describeMinimised(minimised, written));
     print(parts.map((lines) => lines.join("\n")).join("\n\n"));
   }
+  if (refusal) throw refusal;
   return report.identical ? EXIT.done : EXIT.failed;
 }
+
+const reduced = (scene: CrashScene, found: BisectReport): Promise<[Minimised?, CorralError?]> =>
+  minimise(scene, found).then(
+    (minimised) => [minimised],
+    (error: unknown) => {
+      if (error instanceof CorralError) return [undefined, error];
+      throw error;
+    },
+  );
 
 function describeReplay(r: ReplayReport): string[] {
   const differences = r.differences.map(

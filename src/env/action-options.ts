@@ -1,5 +1,6 @@
 // the space of a task's actions, and what a batch does to them before they act
 import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
 import type { Model } from "../model/model.ts";
 import type { Actuation } from "./action-line.ts";
 import type { Settings } from "./options.ts";
@@ -38,7 +39,7 @@ function controlRange(model: Model): Range {
 }
 
 const bad = (name: string, value: unknown, want: string): CorralError =>
-  new CorralError("bad-option", `action.${name} is ${JSON.stringify(value)}; it is ${want}.`, { name, value });
+  new CorralError("bad-option", `action.${name} is ${show(value)}; it is ${want}.`, { name, value });
 
 /**
  * The space that actions are given in, and what becomes of them.

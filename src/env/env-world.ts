@@ -1,7 +1,7 @@
 // one world of an environment while its kernel is traced: its record, its scene, the start of its episodes
 import { param, stage, variable, type Variable } from "../trace/control.ts";
 import type { Type } from "../trace/graph.ts";
-import { add, select, sum, toF32, uadd, type Bool, type Int, type Scalar } from "../trace/scalar.ts";
+import { add, ne, select, sum, toF32, uadd, type Bool, type Int, type Scalar } from "../trace/scalar.ts";
 import { streams } from "../core/rng.ts";
 import { fieldSize, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
@@ -45,6 +45,14 @@ export interface EnvSpec<O extends object = object> {
   /** What becomes of an action before it acts, and the bounds of a reward. */
   readonly actuation: Actuation;
   readonly rewardClip: readonly [number, number] | undefined;
+}
+
+/** What is stored of a call: the first words of a result, and the task's numbers after them. */
+type Head = Partial<Record<keyof typeof RESULT, Scalar>>;
+interface Numbers {
+  readonly terms: readonly Scalar[];
+  readonly sums: readonly Scalar[];
+  readonly infos: readonly Scalar[];
 }
 
 export type Layouts = Readonly<Record<string, ArenaLayout>>;
@@ -314,13 +322,20 @@ export class EnvWorld<O extends object> {
   }
 
   /** Stores what the host or a learner reads of this call. */
-  storeResult(
-    head: Partial<Record<keyof typeof RESULT, Scalar>>,
-    numbers: { terms: readonly Scalar[]; sums: readonly Scalar[]; infos: readonly Scalar[] },
-  ): void {
-    const words: Scalar[] = Array(RESULT_WORDS).fill(0);
+  storeResult(head: Head, numbers: Numbers): void {
     const now = { status: head.status ?? 0, badTerms: head.bad_terms ?? 0, steps: "status" in head ? 1 : 0 };
-    const all = { ...head, ...tripped(this.io("result").load("result"), now) };
+    this.storeWords({ ...head, ...tripped(this.io("result").load("result"), now) }, numbers);
+  }
+
+  /** The same of a start that the host asked for: no step, so what tripped since the host last read stays. */
+  storeStart(head: Head, numbers: Numbers): void {
+    const kept = tripped(this.io("result").load("result"), { status: 0, badTerms: 0, steps: 0 });
+    const bad_terms = select(ne(head.status ?? 0, 0), head.bad_terms ?? 0, kept.bad_terms ?? 0, "f32");
+    this.storeWords({ ...head, ...kept, bad_terms }, numbers);
+  }
+
+  private storeWords(all: Head, numbers: Numbers): void {
+    const words: Scalar[] = Array(RESULT_WORDS).fill(0);
     for (const [name, value] of Object.entries(all)) words[RESULT[name as keyof typeof RESULT]] = toF32(value);
     const { terms, sums, infos } = numbers;
     const resetInfos = Object.values(this.spec.task.resetInfo(this.scene({ fresh: true })));

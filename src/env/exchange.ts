@@ -156,7 +156,7 @@ export class Exchange {
    * before a failure is thrown.
    * @throws CorralError non-finite and overflow where the policies say "throw"
    */
-  async collect(look: (result: HostRows) => Promise<void>): Promise<StepResult> {
+  async collect(look: (result: HostRows, infos: Infos) => Promise<void>): Promise<StepResult> {
     await this.batch.readInto(this.reads);
     if (this.copy) this.renew();
     if (this.observations !== this.obs.data) this.obs.compact(this.observations);
@@ -167,7 +167,7 @@ export class Exchange {
       await this.batch.readInto(this.finalObs.regions);
     }
     this.infos = new Infos(this.source);
-    await look(this.result);
+    await look(this.result, this.infos);
     if (this.throws !== 0) this.assertStatus();
     const { observations, rewards, terminated, truncated, infos } = this;
     return { observations, rewards, terminated, truncated, infos };

@@ -161,9 +161,9 @@ export class Infos {
     return this.source.drift;
   }
 
-  /** The status word of a world: what went wrong in this step, one bit each. */
+  /** The status word of a world: what went wrong in this step or reset, one bit each. */
   status(world: number): number {
-    return this.source.call === "step" ? this.word(world, RESULT.status) : 0;
+    return this.isTouched(world) ? this.word(world, RESULT.status) : 0;
   }
 
   /** Names of the bits set in a world's status word. */

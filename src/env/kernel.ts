@@ -4,10 +4,27 @@
  */
 import { param, stage, when } from "../trace/control.ts";
 import { trace, type Trace } from "../trace/graph.ts";
-import { add, and, band, bor, clamp, ge, lt, ne, not, or, select, sum, toF32, toI32, uadd } from "../trace/scalar.ts";
+import {
+  add,
+  and,
+  band,
+  bor,
+  clamp,
+  eq,
+  ge,
+  lt,
+  ne,
+  not,
+  or,
+  select,
+  sum,
+  toF32,
+  toI32,
+  uadd,
+} from "../trace/scalar.ts";
 import type { Bool, Int, Scalar } from "../trace/scalar.ts";
 import { RecordIO } from "../sim/state.ts";
-import { badBit, Status } from "../sim/status.ts";
+import { badBit, badFieldBit, Status } from "../sim/status.ts";
 import { EnvWorld, flat, type EnvSpec, type Layouts } from "./env-world.ts";
 import { Ask, Ended } from "./layout.ts";
 import { badTask } from "./shape.ts";
@@ -83,8 +100,11 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
       w.flag(badBit([...raw.terms, total], Status.BAD_REWARD));
       w.flag(badBit(seen, Status.BAD_OBS));
       w.flag(tripBits(spec.trips, scene));
-      const status = select(waits, 0, w.status.get(), "u32");
-      const isVoid = holds(status, spec.voids);
+      // of a world that waits only what it observes counts: its start, or what it ended as
+      const judged = select(waits, band(w.status.get(), Status.BAD_OBS), w.status.get(), "u32");
+      const isVoid = holds(judged, spec.voids);
+      const isTold = restarts === false ? not(waits) : or(not(waits), isStateFinite(e));
+      const status = select(isTold, judged, 0, "u32");
       const usable = (x: Scalar, instead = 0) => select(isVoid, instead, x);
       const obs = seen.map((x) => usable(x, spec.finite.observation));
       const stepped = not(waits);
@@ -112,7 +132,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
         episode_length: e.length.get(),
         episode_return: e.return.get(),
         ended_by: sum(causes),
-        bad_terms: badTerms(spec.shape, raw.terms, seen),
+        bad_terms: badTerms(spec.shape, raw.terms.map(counted), seen),
       };
       const numbers = {
         terms,
@@ -125,7 +145,10 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
           e.io("final_obs").store("final_obs", obs);
           e.startEpisode(true);
         });
-        e.io("obs").store("obs", flat(task.observe(e.scene({ observes: true }))));
+        const start = judgeStart(e, flat(task.observe(e.scene({ observes: true }))));
+        e.io("obs").store("obs", start.obs);
+        head.status = bor(status, start.status);
+        head.bad_terms = select(ne(status, 0), head.bad_terms, start.badTerms, "f32");
       } else {
         if (autoreset === "disabled") e.ended.set(ended);
         else e.ended.set(select(waits, 0, ended));
@@ -136,6 +159,24 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
     e.store();
   };
   return trace(body, { unroll, exact, params });
+}
+
+/** A start whose state is bad is told of by the step that follows, which is recorded with what led to it. */
+const isStateFinite = <O extends object>({ w: { d } }: EnvWorld<O>): Bool =>
+  eq(bor(badFieldBit(d.qpos, 1), badFieldBit(d.qvel, 1)), 0);
+
+/** What a start shows: void where it is not finite, with the bit and the parts that say so. */
+function judgeStart<O extends object>(e: EnvWorld<O>, seen: readonly Scalar[]) {
+  const { shape, finite, voids } = e.spec;
+  const bad = badBit(seen, Status.BAD_OBS);
+  const isVoid = holds(bad, voids);
+  const terms = badTerms(
+    shape,
+    shape.terms.map(() => 0),
+    seen,
+  );
+  const obs = seen.map((x) => select(isVoid, finite.observation, x));
+  return { status: select(isStateFinite(e), bad, 0, "u32"), obs, badTerms: terms };
 }
 
 const holds = (word: Int, bits: number): Bool => (bits === 0 ? false : ne(band(word, bits), 0));
@@ -154,10 +195,14 @@ export function traceReset<O extends object>(spec: EnvSpec<O>, arenas: Layouts):
       e.number.set(select(seeded, 0xffffffff, e.number.get(), "u32"));
       e.forgets = seeded;
       e.startEpisode(false, [select(seeded, low, oldLow), select(seeded, high, oldHigh)]);
-      e.io("obs").store("obs", flat(task.observe(e.scene({ fresh: true, observes: true }))));
+      const start = judgeStart(e, flat(task.observe(e.scene({ fresh: true, observes: true }))));
+      e.io("obs").store("obs", start.obs);
       const zeros = (names: readonly string[]) => names.map(() => 0);
       const { terms, infos } = spec.shape;
-      e.storeResult({ reset: 1 }, { terms: zeros(terms), sums: zeros(terms), infos: zeros(infos) });
+      e.storeStart(
+        { reset: 1, status: toF32(start.status), bad_terms: start.badTerms },
+        { terms: zeros(terms), sums: zeros(terms), infos: zeros(infos) },
+      );
       e.store();
     });
   };

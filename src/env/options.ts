@@ -1,5 +1,6 @@
 // options of an environment: those of the batch, those of mjOption, and those of its task
 import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
 import { nearest } from "../core/names.ts";
 import { withOptions, type Model, type OptionOverrides } from "../model/model.ts";
 import type { PlacementOptions } from "../sim/device.ts";
@@ -133,13 +134,6 @@ const snake = (name: string): string => name.replace(/[A-Z]/g, (c) => `_${c.toLo
 
 const bad = (name: string, value: unknown, want: string, code = "bad-option"): CorralError =>
   new CorralError(code, `${name} is ${show(value)}; ${want}.`, { name, value });
-
-const show = (value: unknown): string =>
-  typeof value === "string" || Array.isArray(value)
-    ? JSON.stringify(value)
-    : typeof value === "bigint"
-      ? `${value}n`
-      : String(value);
 
 /**
  * Sorts out the options given for a task. Names may be written as here or with underscores, as in Gymnasium.
@@ -290,6 +284,9 @@ function checkTrips(value: unknown): readonly Trip[] {
   const isTrip = (t: Partial<Trip> | null) =>
     typeof t?.name === "string" && ["string", "function"].includes(typeof t.when);
   const names = trips.map((t) => t?.name);
+  const taken = names.find((name) => name && Object.hasOwn(Status, name));
+  if (taken !== undefined)
+    throw bad("trip", taken, "that is the name of a bit of the status word; name the condition otherwise");
   if (!trips.every(isTrip) || new Set(names).size < names.length) throw bad("trip", value, want);
   return trips as readonly Trip[];
 }

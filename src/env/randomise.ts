@@ -1,5 +1,6 @@
 // numbers of the model that each world draws for itself when an episode starts
 import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
 import { mjtBias, mjtEq, mjtGain, mjtGeom, mjtJoint } from "../model/enums.ts";
 import { fieldShape, fieldSize } from "../model/fields.ts";
 import { describe, type Model } from "../model/model.ts";
@@ -248,7 +249,7 @@ function rangeOf(place: string, d: Distribution): readonly [number, number] {
   }
   throw bad(
     place,
-    `a distribution is ${JSON.stringify(d)}; it is [low, high], { logUniform: [low, high] } with low > 0, or { normal: [mean, deviation] }`,
+    `a distribution is ${show(d)}; it is [low, high], { logUniform: [low, high] } with low > 0, or { normal: [mean, deviation] }`,
   );
 }
 

@@ -1,5 +1,6 @@
 // a reset as the host asks for it: which worlds, and which seeds
 import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
 import { seedKey, type PhiloxKey } from "../core/rng.ts";
 import type { ParamValues } from "./task-params.ts";
 
@@ -33,6 +34,12 @@ export interface ResetRequest {
  * @throws CorralError bad-seed, bad-reset-mask, unknown-option
  */
 export function checkReset(given: ResetOptions, numEnvs: number): ResetRequest {
+  const isObject = (x: unknown) => typeof x === "object" && x !== null;
+  const [name, value] = isObject(given) ? ["options", given.options ?? {}] : ["what reset takes", given];
+  if (!isObject(value)) {
+    const text = `${name} is ${show(value)}; reset takes { seed, options: { mask, params } }.`;
+    throw new CorralError("bad-option", text, { value });
+  }
   const { seed, options = {}, ...rest } = given;
   const { mask, reset_mask = mask, params = {}, ...others } = options;
   const unknown = [...Object.keys(rest), ...Object.keys(others)][0];

@@ -1,5 +1,6 @@
 // names and sizes of a task, found by tracing its functions once
 import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
 import { loop, param } from "../trace/control.ts";
 import { trace } from "../trace/graph.ts";
 import { toI32, toU32, type Scalar } from "../trace/scalar.ts";
@@ -202,7 +203,7 @@ function paramParts<O extends object>(task: Task<O>): TaskShape["params"] {
   return Object.entries(task.params ?? {}).map(([name, value]) => {
     const initial = typeof value === "number" ? [value] : Array.from(value);
     if (initial.length === 0 || !initial.every(Number.isFinite))
-      throw badTask(task.id, `its parameter ${name} is ${JSON.stringify(value)}; give it a finite number, or several`);
+      throw badTask(task.id, `its parameter ${name} is ${show(value)}; give it a finite number, or several`);
     return { name, size: initial.length, initial };
   });
 }

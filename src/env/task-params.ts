@@ -1,5 +1,6 @@
 // parameters of a task: numbers of each world that the host changes between steps
 import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
 import { nearest } from "../core/names.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
 import { locateWorld } from "../memory/shards.ts";
@@ -52,6 +53,12 @@ export class TaskParams {
    */
   check(values: ParamValues, worlds?: readonly number[]): void {
     const { plan } = this.batch.planned;
+    if (typeof values !== "object" || values === null)
+      throw new CorralError("bad-value", `parameters are ${show(values)}; pass values by name: { name: 1 }.`, {
+        values,
+      });
+    if (worlds !== undefined && !Array.isArray(worlds))
+      throw new CorralError("bad-world", `worlds are ${show(worlds)}; pass a list of worlds.`, { worlds });
     for (const world of worlds ?? []) locateWorld(plan, world);
     const count = worlds?.length ?? plan.numEnvs;
     for (const [name, given] of Object.entries(values)) {
@@ -68,7 +75,7 @@ export class TaskParams {
         (x: unknown) => typeof x !== "number" || !Number.isFinite(Math.fround(x)),
       );
       if (bad >= 0)
-        throw new CorralError("bad-value", `${name}[${bad}] is ${String(list[bad])}; it must be finite.`, {
+        throw new CorralError("bad-value", `${name}[${bad}] is ${show(list[bad])}; it must be finite.`, {
           name,
           index: bad,
         });

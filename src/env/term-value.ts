@@ -1,5 +1,6 @@
 // what a task's terms are worth in a scene: expressions, functions and values become scalars of the trace
 import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
 import { Node } from "../trace/graph.ts";
 import { add, mul, select, sub, toF32, type Bool, type Scalar } from "../trace/scalar.ts";
 import { describeValue, evaluate, isTruth, unfitName, type Value } from "./expression/index.ts";
@@ -87,7 +88,7 @@ export function checkRange(range: unknown, name: string): void {
     range.every((x) => typeof x === "number" && Number.isFinite(x)) &&
     range[0] <= range[1];
   if (!ok)
-    throw new CorralError("bad-term", `${name} is ${JSON.stringify(range)}; it is [low, high], finite, low <= high.`, {
+    throw new CorralError("bad-term", `${name} is ${show(range)}; it is [low, high], finite, low <= high.`, {
       term: name,
     });
 }

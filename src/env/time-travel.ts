@@ -1,5 +1,6 @@
 // going on from another moment: elsewhere, many times over, or with one world alone
 import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
 import type { Gate } from "../core/gate.ts";
 import { worldIndex, type ArenaLayout } from "../memory/layout.ts";
 import type { RecorderOptions } from "../record/options.ts";
@@ -142,6 +143,8 @@ export abstract class TimeTravel<E extends Restorable> {
   async fork(worldIds: readonly number[], times = 1, { recorder }: ForkOptions = {}): Promise<E> {
     if (!Number.isInteger(times) || times < 1)
       throw new CorralError("bad-option", `times is ${String(times)}; it is a whole number of at least 1.`, { times });
+    if (!Array.isArray(worldIds))
+      throw new CorralError("bad-world", `fork takes a list of ids of worlds; it got ${show(worldIds)}.`, { worldIds });
     const places = worldIds.map((id) => this.#placeOf(id));
     if (places.length === 0 || new Set(places).size < places.length) {
       throw new CorralError(

@@ -153,7 +153,7 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
       this.wasReset = true;
       this.keeper?.stepped(this.stepCount);
       this.exchange.expect("reset", request.mask);
-      return this.collect();
+      return this.collect(true);
     });
   }
 
@@ -281,9 +281,12 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
     );
   }
 
-  protected collect(): Promise<StepResult> {
+  protected collect(starts = false): Promise<StepResult> {
     this.unread = 0;
-    return this.exchange.collect((result) => this.watch.look(result, this.stepCount));
+    return this.exchange.collect(async (result, infos) => {
+      await this.watch.look(result, this.stepCount);
+      if (starts) this.watch.lookAtStarts(result, infos.worldsWithStatus(), this.stepCount);
+    });
   }
 
   /** What went wrong in worlds so far: counts by status and by term, first and last occurrence, bundles. */

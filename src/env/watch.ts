@@ -191,6 +191,20 @@ export class Watch {
     if (tripped.length > 0) await this.#write(tripped, steps);
   }
 
+  /** Counts worlds whose start, made by a call of `reset` after so many steps, cannot be observed. */
+  lookAtStarts(result: HostRows, worlds: readonly number[], steps: number): void {
+    const failed = worlds.map((world) => {
+      const row = result.data.subarray(world * result.stride, (world + 1) * result.stride);
+      return { ...this.#describe(world, row, steps), names: statusNames(row[RESULT.status]), step: steps };
+    });
+    for (const world of failed) this.#health.add(world, 1);
+    if (failed.length === 0) return;
+    const more = failed.length > 1 ? ` and ${failed.length - 1} more worlds` : "";
+    const [{ world, id, terms }] = failed;
+    const message = `${this.#spec.task.id}: the start of world ${world} (id ${id})${more} cannot be observed: ${terms.join(", ")} is not finite.`;
+    this.#missed(steps, "not-recorded", "what a call of reset makes is not recorded", message);
+  }
+
   #describe(world: number, row: ArrayLike<number>, firstStep: number): TrippedWorld {
     const { shape, trips } = this.#spec;
     const bits = row[RESULT.trip_status];

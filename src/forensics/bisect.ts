@@ -5,7 +5,7 @@ import type { Bundle, TrippedWorld } from "../record/bundle.ts";
 import { blame, type Blame } from "./blame.ts";
 import type { Cause } from "./cause.ts";
 import { diagnose } from "./diagnose.ts";
-import { elementText } from "./names.ts";
+import { elementText, isField } from "./names.ts";
 import { physicsAt } from "./physics_facts.ts";
 import { Reexecution, type ReexecuteOptions } from "./reexecute.ts";
 import { actionOf, crashScene, type CrashFindings, type CrashScene } from "./scene.ts";
@@ -83,10 +83,11 @@ const entered = (stage: string, field: string, element: number, text: string, va
   operands: [],
 });
 
-/** Numbers that the task alone makes go by the names of its terms. */
+/** Numbers that the task alone makes, of a step or of the start after it, go by the names of its terms. */
 function named({ terms }: TrippedWorld, found: Blame | undefined): Blame | undefined {
-  if (found?.stage !== "task" || terms.length === 0) return found;
-  return { ...found, field: terms[0], text: terms.map((t) => `"${t}"`).join(", ") };
+  const isOfTask = found?.stage === "task" || (found?.stage === "reset" && !isField(found.field));
+  if (!isOfTask || terms.length === 0) return found;
+  return { ...found, stage: "task", field: terms[0], text: terms.map((t) => `"${t}"`).join(", ") };
 }
 
 /** Contacts beyond their places: what touches, by MuJoCo, before the step and after it. */

@@ -1,5 +1,5 @@
 /** Known causes of a world that broke, with the numbers that speak for each and what to change. */
-import { mjMAXVAL, mjtJoint } from "../model/enums.ts";
+import { mjMAXVAL, mjMINVAL, mjtJoint } from "../model/enums.ts";
 import { OUT_OF_DOMAIN } from "./blame.ts";
 import { n, type Cause } from "./cause.ts";
 import {
@@ -107,7 +107,7 @@ function inputs({ bundle, moments, row, at }: CrashScene, { blame }: Report): Ca
     out.push({
       name: "external-force",
       certainty: "certain",
-      text: `${what} is ${i < 0 ? blame!.value : values[i]}: an external force that no physics can follow.`,
+      text: `${what} is ${n(i < 0 ? blame!.value : values[i])}: an external force that no physics can follow.`,
       remedy: "Bound the force that is applied, and look for a division in what computes it.",
     });
   }
@@ -214,6 +214,16 @@ async function ofThePhysics(scene: CrashScene, report: Report): Promise<Cause[]>
     });
   }
 
+  const stiff = facts?.stiffestRow;
+  if (stiff && stiff.overshoot > UNSTABLE) {
+    out.push({
+      name: "constraint-stiffness",
+      certainty: "likely",
+      text: `the timestep is too large for solref of ${stiff.of}: its stiffness of ${n(stiff.stiffness)} and damping of ${n(stiff.damping)} change what they correct ${n(stiff.overshoot)}-fold in one physics step of ${n(h)} s; beyond ${UNSTABLE} it overshoots further each time.`,
+      remedy: `Take softer solref: a time constant of at least ${n(2 * h)} (two timesteps), or a smaller timestep.`,
+    });
+  }
+
   const masses = massRatio(model);
   if (masses.ratio > MASS_RATIO) {
     out.push({
@@ -309,7 +319,7 @@ function zeroInertia(facts: PhysicsFacts | undefined): Cause | undefined {
   return {
     name: "zero-inertia",
     certainty: "certain",
-    text: `${light.of} moves an inertia of ${n(light.value)}: any force gives it an infinite acceleration.`,
+    text: `${light.of} moves an inertia of ${light.value > mjMINVAL ? n(light.value) : `${n(mjMINVAL)} or less`}: any force gives it an infinite acceleration.`,
     remedy: "Give the moving bodies mass and inertia, or the joint armature; bound what randomisation may draw.",
   };
 }

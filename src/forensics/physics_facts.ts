@@ -1,9 +1,9 @@
 // what model and state say of how hard a step is: stiffness, masses, inertia, contacts, rows, as MuJoCo computes them
-import { mjtDisableBit, mjtIntegrator, mjtJoint } from "../model/enums.ts";
+import { mjtConstraint, mjtDisableBit, mjtIntegrator, mjtJoint } from "../model/enums.ts";
 import { withChanges } from "../model/changes.ts";
-import { describe, type Model } from "../model/model.ts";
+import { describe, type Model, type ObjectKind } from "../model/model.ts";
 import { listen } from "../model/mujoco.ts";
-import { withMuJoCo } from "../model/oracle.ts";
+import { withMuJoCo, type Oracle } from "../model/oracle.ts";
 import type { Bundle } from "../record/bundle.ts";
 import { fieldBefore, type Moment } from "./timeline.ts";
 
@@ -35,6 +35,16 @@ export interface PhysicsFacts {
   readonly inertia: { readonly of: string; readonly value: number } | undefined;
   /** A constraint whose time constant is below two timesteps. */
   readonly stiffContact: { readonly of: string; readonly timeconst: number } | undefined;
+  /** The constraint that overshoots most in a timestep h: h (B + h K / 2) times its impedance; stable below 2. */
+  readonly stiffestRow: StiffRow | undefined;
+}
+
+export interface StiffRow {
+  readonly of: string;
+  /** 1/s^2 and 1/s, as solref gives them. */
+  readonly stiffness: number;
+  readonly damping: number;
+  readonly overshoot: number;
 }
 
 /** What MuJoCo makes of the state before a step; undefined where the state is not finite. */
@@ -63,8 +73,34 @@ export async function physicsAt(bundle: Bundle, moment: Moment, row: number): Pr
       rows: data.nefc > 0 ? oracle.read("efc_D").slice(0, data.nefc) : new Float64Array(),
       inertia: smallestInertia(model, oracle.read("qLDiagInv")),
       stiffContact: stiff && { of: stiff.pair, timeconst: stiff.timeconst },
+      stiffestRow: stiffestRow(model, oracle, contacts),
     };
   });
+}
+
+/** Of the rows that pull a position back; friction has none. */
+function stiffestRow(model: Model, oracle: Oracle, contacts: readonly { readonly pair: string }[]) {
+  const h = model.opt.timestep;
+  const { nefc } = oracle.data;
+  if (nefc === 0) return undefined;
+  const [gains, types, ids] = ["efc_KBIP", "efc_type", "efc_id"].map((name) => oracle.read(name));
+  let best: StiffRow | undefined;
+  for (let row = 0; row < nefc; row++) {
+    const [stiffness, damping, impedance] = gains.slice(4 * row, 4 * row + 3);
+    const overshoot = h * (damping + (h * stiffness) / 2) * impedance;
+    if (!(stiffness > 0) || !(overshoot > (best?.overshoot ?? 0))) continue;
+    const { EQUALITY, LIMIT_JOINT, LIMIT_TENDON } = mjtConstraint;
+    const kinds: Partial<Record<number, ObjectKind>> = {
+      [EQUALITY]: "equality",
+      [LIMIT_JOINT]: "joint",
+      [LIMIT_TENDON]: "tendon",
+    };
+    const kind = kinds[types[row]];
+    const name = kind ? describe(model, kind, ids[row]) : `the contact of ${contacts[ids[row]]?.pair}`;
+    const of = kind && kind !== "equality" ? `the limit of ${name}` : name;
+    best = { of, stiffness, damping, overshoot };
+  }
+  return best;
 }
 
 function sizeOf(model: Model, geom: number): number {

@@ -44,7 +44,7 @@ export function reproductionText(bundle: Bundle, m: Minimised): string {
     `// Makes control steps ${m.steps.first} to ${m.steps.last} of it again, in ${device === "cpu" ? "float32" : "float64"} on the CPU. Ends with ${m.status.join(", ")}, exit code 1.`,
     ...(m.bounded ? ["// Where a force was not finite, it is as large as float32 goes."] : []),
     ...(cures.length > 0 ? ["// It does not occur with", ...cures] : ["// No change of options that was tried helps."]),
-    `// corral ${bundle.about.corral}, MuJoCo ${bundle.about.mujoco}. Run: npx tsx reproduction.ts`,
+    `// corral ${bundle.about.corral}, MuJoCo ${bundle.about.mujoco}. Run: npx tsx reproduction.mts`,
     `import { createSimulation, loadModel${changes.length > 0 ? ", withChanges" : ""} } from "corral";`,
     "",
     ...(changes.length > 0
@@ -83,7 +83,7 @@ export function reproductionText(bundle: Bundle, m: Minimised): string {
 export function writeReproduction(folder: string, bundle: Bundle, minimised: Minimised): string[] {
   const { file, xml, assets } = bundle.model.source;
   const files: [string, string | Uint8Array][] = [
-    ["reproduction.ts", reproductionText(bundle, minimised)],
+    ["reproduction.mts", reproductionText(bundle, minimised)],
     [file, xml],
     ...Object.entries(assets),
   ];

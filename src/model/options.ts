@@ -1,5 +1,6 @@
 // mjOption: read, written and overridden by MuJoCo's names
 import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
 import { nearest } from "../core/names.ts";
 import { mjtCone, mjtIntegrator, mjtJacobian, mjtSolver } from "./enums.ts";
 import type { MjModel } from "./mujoco.ts";
@@ -87,7 +88,7 @@ export function writeOption(model: MjModel, option: ModelOption): void {
 }
 
 function bad(name: string, value: unknown, want: string): CorralError {
-  return new CorralError("bad-option", `option ${name} is ${JSON.stringify(value) ?? String(value)}; ${want}.`, {
+  return new CorralError("bad-option", `option ${name} is ${show(value)}; ${want}.`, {
     name,
     value,
   });

@@ -1,5 +1,6 @@
 // options of the drift monitor, checked
 import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
 
 /** Worlds that run beside MuJoCo in float64, a control step now and then. */
 export interface MonitorOptions {
@@ -23,7 +24,7 @@ const EVERY_STEPS = 100;
 const MOST_WORLDS = 64;
 
 const bad = (name: string, value: unknown, want: string) =>
-  new CorralError("bad-option", `monitor${name && `.${name}`} is ${JSON.stringify(value) ?? String(value)}; ${want}.`, {
+  new CorralError("bad-option", `monitor${name && `.${name}`} is ${show(value)}; ${want}.`, {
     name,
     value,
   });

@@ -1,6 +1,7 @@
 // options of the flight recorder, checked
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
 import { parseBytes } from "../core/units.ts";
 
 /** What is kept of a run, and where it goes when a world fails. */
@@ -37,14 +38,10 @@ export const EVERY_STEPS = 16;
 const NAMES = ["everySteps", "keep", "worlds", "directory", "maxBundles", "maxWorlds", "maxBytes"];
 
 const bad = (name: string, value: unknown, want: string) =>
-  new CorralError(
-    "bad-option",
-    `recorder${name && `.${name}`} is ${JSON.stringify(value) ?? String(value)}; ${want}.`,
-    {
-      name,
-      value,
-    },
-  );
+  new CorralError("bad-option", `recorder${name && `.${name}`} is ${show(value)}; ${want}.`, {
+    name,
+    value,
+  });
 
 /** The recorder's settings; undefined where it is off. Throws `bad-option`. */
 export function recorderSettings(given: unknown, numEnvs: number): RecorderSettings | undefined {

@@ -81,6 +81,7 @@ test("where nothing is recorded there is no way back", async () => {
   await expect(env.fork([99]).catch(codeOf)).resolves.toBe("bad-world");
   await expect(env.fork([3, 3]).catch(codeOf)).resolves.toBe("bad-world");
   await expect(env.fork([3], 0).catch(codeOf)).resolves.toBe("bad-option");
+  await expect(env.fork("3" as never).catch(codeOf)).resolves.toBe("bad-world");
 });
 
 test("a fork has the recorder of what it came from, unless another is asked for", async () => {

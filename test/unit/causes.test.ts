@@ -90,6 +90,16 @@ const PLANTS: readonly Plant[] = [
     verdict: "input",
   },
   {
+    name: "an equality that is too stiff",
+    task: task(
+      `<option gravity="0 0 0"/>${rod("", MOTOR, ARM)}<equality><joint name="lock" joint1="elbow" solref="-1e9 -1"/></equality>`,
+    ),
+    plant: (env) => env.setState({ qpos: [0, 0.3] }, [OURS]),
+    cause: "constraint-stiffness",
+    stage: /rne|solver|acceleration/,
+    verdict: "physics",
+  },
+  {
     name: "a tendon of no length",
     task: task(
       `<worldbody><site name="a" pos="0 0 1"/><body name="b" pos="0 0 1"><joint name="s" type="slide" axis="0 0 1"/>

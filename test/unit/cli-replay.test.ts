@@ -59,7 +59,7 @@ test("in another precision it says what differs, and how far it is", async () =>
 
 /** Runs a reproduction, which must fail. Returns its text. */
 async function failsAgain(folder: string): Promise<string> {
-  const file = join(folder, "reproduction.ts");
+  const file = join(folder, "reproduction.mts");
   const text = readFileSync(file, "utf8");
   const index = pathToFileURL(join(ROOT, "src/index.ts")).href;
   writeFileSync(file, text.replace('from "corral"', `from ${JSON.stringify(index)}`));
@@ -90,8 +90,10 @@ describe("--minimise", () => {
   });
 
   test("has nothing to do where the physics is not what failed", async () => {
-    const { code, stderr } = await corralInside(["replay", bundles.get("reward division")!, "--minimise"]);
+    const path = bundles.get("reward division")!;
+    const { code, stdout, stderr } = await corralInside(["replay", path, "--bisect", "--minimise"]);
     expect([code, stderr]).toEqual([2, expect.stringMatching(/^\[nothing-to-minimise\]/m)]);
+    expect(stdout).toMatch(/^certain: reward term .* by 0/m);
   });
 });
 

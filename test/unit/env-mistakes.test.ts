@@ -166,7 +166,7 @@ test.each<[string, object, string]>([
   [
     "limit",
     { terminated: { t: velocityLimit(NaN) } },
-    "[bad-term] task Rover, terminated.t: limit of velocityLimit is null; it is a number of at least 0 (m/s, rad/s), or an expression.",
+    "[bad-term] task Rover, terminated.t: limit of velocityLimit is NaN; it is a number of at least 0 (m/s, rad/s), or an expression.",
   ],
   ["ramp", term(ramp(0, 1, 0)), "[bad-term] task Rover, reward.r: episodes of ramp is 0; it is a number above 0."],
   [

@@ -95,3 +95,38 @@ test("an action that is no number, written by a kernel, is told of where it is c
     expect(env.health().byStatus.BAD_CTRL).toMatchObject({ count: 1, ids: [3] });
   }
 });
+
+describe.each(["next-step", "same-step", "disabled"] as const)("a start that cannot be observed, %s", (autoreset) => {
+  const gone = {
+    params: { goal: 1 },
+    maxEpisodeSteps: 2,
+    // of the start alone
+    observe: { qpos: "qpos", missing: "1 / (param.goal + (time > 0 ? 1 : 0))" },
+  };
+
+  test.each(["cpu", undefined])("is void, told and nobody else's, on %s", async (device) => {
+    await using env = await makeVec(task(gone), { ...options(device), autoreset });
+    await env.reset({ seed: 1 });
+    await env.setParams({ goal: 0 }, [2]);
+    for (let t = 0; t < 2; t++) await env.step(still);
+    const { observations, infos } =
+      autoreset === "disabled" ? await env.reset() : autoreset === "same-step" ? env : await env.step(still);
+    expect([...observations]).toEqual([0, 1, 0, 1, 0, 0, 0, 1]);
+    expect([0, 1, 2, 3].map((world) => infos.statusNames(world))).toEqual([[], [], ["BAD_OBS"], []]);
+    const { failures, byTerm } = env.health();
+    expect({ failures, ids: byTerm.missing.ids }).toEqual({ failures: 1, ids: [2] });
+    // the episode goes on
+    const next = await env.step(still);
+    expect([...next.observations]).toEqual([0, 0.5, 0, 0.5, 0, 1, 0, 0.5]);
+    expect(env.health().failures).toBe(1);
+  });
+});
+
+test("a start that cannot be observed throws where failures are to, and stays where they are ignored", async () => {
+  const gone = task({ params: { zero: 0 }, observe: { missing: "1 / param.zero" } });
+  await using strict = await makeVec(gone, { ...options("cpu"), onNonFinite: "throw" });
+  await expect(strict.reset()).rejects.toThrow(/^\[non-finite\] world 0 .* and 3 more worlds .*BAD_OBS/);
+  await using lax = await makeVec(gone, { ...options("cpu"), onNonFinite: "ignore" });
+  expect([...(await lax.reset()).observations]).toEqual([Infinity, Infinity, Infinity, Infinity]);
+  expect(lax.health().failures).toBe(4);
+});

@@ -273,7 +273,10 @@ describe("parameters of a task", () => {
     [{ sped: 1 }, undefined, '[unknown-param] the task has no parameter "sped"; nearest: speed.'],
     [{ speed: [1, 2, 3] }, undefined, "[bad-shape] speed has 3 values; pass 1, or 2 worlds of 1: 2."],
     [{ speed: NaN }, undefined, "[bad-value] speed[0] is NaN; it must be finite."],
+    [{ speed: "1" }, undefined, '[bad-value] speed[0] is "1"; it must be finite.'],
+    [null as never, undefined, "[bad-value] parameters are null; pass values by name: { name: 1 }."],
     [{ speed: 1 }, [5], "[bad-world]"],
+    [{ speed: 1 }, "0" as never, '[bad-world] worlds are "0"; pass a list of worlds.'],
   ])("%j is refused", async (values, worlds, text) => {
     await using env = await make(task);
     await env.reset();

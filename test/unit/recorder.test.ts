@@ -90,6 +90,7 @@ describe("conditions of the user", () => {
       ]),
     ).toBe("bad-option");
     expect(await code(Array.from({ length: 9 }, (_, i) => ({ name: `${i}`, when: "qpos > 1" })))).toBe("bad-option");
+    expect(await code([{ name: "BAD_QPOS", when: "qpos > 1" }])).toBe("bad-option");
     expect(await code([{ name: "a", when: "qpso > 1" }])).not.toBe("made");
   });
 });

@@ -4,6 +4,7 @@ import { idOf } from "../../model/model.ts";
 import type { Scene, TermSource } from "../task.ts";
 import { sourceValue } from "../term-value.ts";
 import { CorralError } from "../../core/errors.ts";
+import { show } from "../../core/show.ts";
 import { bodyId } from "../bodies.ts";
 import { alternatives } from "../expression/error.ts";
 
@@ -32,7 +33,7 @@ export const valueOf = (s: Scene, name: string): readonly Scalar[] => numbers(na
  * @throws CorralError bad-term
  */
 export function needs(holds: boolean, what: string, given: unknown, form: string): void {
-  if (!holds) throw new CorralError("bad-term", `${what} is ${JSON.stringify(given) ?? String(given)}; it is ${form}.`);
+  if (!holds) throw new CorralError("bad-term", `${what} is ${show(given)}; it is ${form}.`);
 }
 
 export const isNumber = (x: unknown): x is number => typeof x === "number" && Number.isFinite(x);
