@@ -37,7 +37,12 @@ export class Box {
   readonly low: Float32Array;
   readonly high: Float32Array;
 
-  constructor({ low, high, shape }: BoxOptions) {
+  constructor(options: BoxOptions) {
+    if (typeof options !== "object" || options === null)
+      throw badSpace(
+        `Box got ${String(options)}. Pass { low, high, shape }, such as { low: -1, high: 1, shape: [3] }.`,
+      );
+    const { low, high, shape } = options;
     const bounds = [low, high].find((bound) => typeof bound !== "number") as ArrayLike<number>;
     this.shape = checkShape(shape ?? [bounds?.length ?? 1]);
     this.size = this.shape.reduce((product, length) => product * length, 1);

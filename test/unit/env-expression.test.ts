@@ -187,6 +187,20 @@ describe("what is refused", () => {
   ^`,
     ],
     [
+      "what every object of JavaScript has",
+      { reward: { r: "param.__proto__" } },
+      `[unknown-name] task Rover, reward.r, line 1, column 7: the task has no parameter named "__proto__"; there are none.
+  param.__proto__
+        ^`,
+    ],
+    [
+      "a name of other letters",
+      { observe: { a: "xpos(body.плечо)" } },
+      `[term-syntax] task Rover, observe.a, line 1, column 11: "п" is no letter of a plain name; quote it, as in body["п..."].
+  xpos(body.плечо)
+            ^`,
+    ],
+    [
       "a field that is not there",
       { observe: { a: "qpos + qvell" } },
       `[unknown-name] task Rover, observe.a, line 1, column 8: nothing is named "qvell"; nearest: qvel, cvel.

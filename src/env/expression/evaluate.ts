@@ -9,6 +9,10 @@ import { parseExpression, type Syntax } from "./parse.ts";
 import { bool, describeValue, float, vector, type Value } from "./value.ts";
 
 /** Names that stand for themselves. */
+/** An entry by a name that a user wrote: not what every object has, as "constructor". */
+const own = <T>(entries: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(entries, name) ? entries[name] : undefined;
+
 const NAMES: Readonly<Record<string, (s: Scene) => Value>> = {
   action: (s) => vector(s.action),
   dt: (s) => float(s.dt),
@@ -29,7 +33,8 @@ const SWIZZLES = ["xyzw", "rgba"];
 /** Why a task may not call a value so; undefined where it may. */
 export function unfitName(name: string): string | undefined {
   if (!/^[A-Za-z_]\w*$/.test(name)) return "its name is none that an expression can read; use letters, digits and _";
-  const taken = name in NAMES || SCOPES.includes(name) || FUNCTIONS.has(name) || fieldOf(name) !== undefined;
+  const taken =
+    Object.hasOwn(NAMES, name) || SCOPES.includes(name) || FUNCTIONS.has(name) || fieldOf(name) !== undefined;
   return taken ? `${name} means something in expressions already; give it another name` : undefined;
 }
 
@@ -100,7 +105,7 @@ class Evaluator {
   private name(part: Syntax & { kind: "name" }): Value {
     const { name } = part;
     const { values } = this.scene;
-    const found = values.read(name, this.scene) ?? NAMES[name]?.(this.scene) ?? this.whole(name);
+    const found = values.read(name, this.scene) ?? own(NAMES, name)?.(this.scene) ?? this.whole(name);
     if (found) return found;
     if (FUNCTIONS.has(name))
       return this.fail(part, "term-shape", `${name} is a function: ${FUNCTIONS.get(name)!.usage}.`);
@@ -233,14 +238,14 @@ class Evaluator {
     what: string,
     values: Readonly<Record<string, readonly Scalar[]>>,
   ): Value {
-    const items = values[part.name];
+    const items = own(values, part.name);
     if (!items) return this.unknown(part, what, part.name, Object.keys(values));
     return items.length === 1 ? float(items[0]) : vector(items);
   }
 
   private option(part: Syntax & { kind: "member" }): Value {
     const options = this.options();
-    if (!(part.name in options))
+    if (!Object.hasOwn(options, part.name))
       return this.unknown(part, "the task has no option named", part.name, Object.keys(options));
     const value = options[part.name];
     if (typeof value === "number") return float(value);

@@ -45,7 +45,7 @@ export function tokensOf(source: SourceText): Token[] {
     } else if (name) take("name", name);
     else if (quoted) take("string", quoted, quoted[1] ?? quoted[2]);
     else if (symbol) take("symbol", symbol);
-    else throw errorAt(source, at, "term-syntax", unexpected(text[at]));
+    else throw errorAt(source, at, "term-syntax", unexpected(String.fromCodePoint(text.codePointAt(at)!)));
   }
   tokens.push({ kind: "end", text: "", offset: text.length });
   return tokens;
@@ -56,5 +56,7 @@ function unexpected(character: string): string {
   if (character === "&" || character === "|") return `"${character}" is no operator; write ${character}${character}.`;
   if (character === "^") return '"^" is no operator; write pow(a, b), or square(a).';
   if (character === "=") return "an expression assigns nothing; write == to compare.";
+  if (/\p{L}/u.test(character))
+    return `"${character}" is no letter of a plain name; quote it, as in body["${character}..."].`;
   return `"${character}" has no meaning in an expression.`;
 }
