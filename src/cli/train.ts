@@ -94,7 +94,7 @@ export async function run(args: string[]): Promise<number> {
   Object.assign(config, flagged(given, algo), setOf(values.set));
   const id = await idOf(config, positionals);
   const train = trainOptions(config);
-  const folder = resumes ?? given.out ?? join("runs", `${id}-${algo}-seed${train.seed ?? 0}`);
+  const folder = resumes ?? given.out ?? join("runs", `${id.replace(/[^\w.-]/g, "_")}-${algo}-seed${train.seed ?? 0}`);
   if (resumes === undefined) assertNewFolder(folder);
   const replay: ReturnType<typeof replayIn> | undefined =
     config.storage === "file" ? replayIn(folder, resumes !== undefined) : undefined;

@@ -27,6 +27,9 @@ export function register<O extends object>(task: Task<O>): void {
 /** Ids of all registered environments, sorted. */
 export const list = (): string[] => [...tasks.keys()].sort();
 
+/** Whether an environment has this id. */
+export const isRegistered = (id: string): boolean => tasks.has(id);
+
 /**
  * The task of an environment.
  * @throws CorralError unknown-env, with the nearest ids

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { defineEnv } from "../env/batch-spec.ts";
 import { checkTask } from "../env/check-task.ts";
 import { settingsOf, type VecOptions } from "../env/options.ts";
-import { taskOf } from "../env/registry.ts";
+import { isRegistered, taskOf } from "../env/registry.ts";
 import type { Task } from "../env/task.ts";
 import type { Plan, PlanLimits } from "../memory/index.ts";
 import { loadModel, type Model } from "../model/model.ts";
@@ -39,6 +39,7 @@ export interface Planner {
 
 /** Is the text the path of a model rather than the id of an environment? */
 export function isModelPath(target: string): boolean {
+  if (isRegistered(target)) return false;
   return /\.(xml|mjcf|urdf)$/i.test(target) || /[/\\]/.test(target) || existsSync(target);
 }
 

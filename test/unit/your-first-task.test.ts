@@ -66,7 +66,7 @@ describe("corral new-task and check-env", () => {
     const bad = corral("check-env", "./odd.mts");
     expect(bad.stderr).toContain("[trace-non-finite] task odd, observe.bad");
     expect(bad.status).toBe(2);
-    writeFileSync(join(folder, "odd2.mts"), task.replace(/bad: .*? \},/, "},"));
+    writeFileSync(join(folder, "odd2.mts"), task.replace(/bad: .*? \},/, "},").replace('"odd"', '"my/odd.xml"'));
     const failed = corral("check-env", "./odd2.mts");
     expect(failed.stdout).toContain("FAIL  rewards are finite");
     expect(failed.status).toBe(1);
