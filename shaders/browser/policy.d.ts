@@ -4,6 +4,8 @@ export interface PolicyDescription {
   /** Numbers of an observation and of an action. */
   readonly observations: number;
   readonly actions: number;
+  /** Numbers that the policy remembers of a row; 0 where it does not. */
+  readonly hidden?: number;
   /** Whether actions are numbers within bounds, or integers. */
   readonly kind: "box" | "discrete";
 }
@@ -27,9 +29,13 @@ export class Policy {
   /** Rows of observations and of actions on the device. */
   readonly observations: GPUBuffer;
   readonly actions: GPUBuffer;
+  /** What each row remembers, where the policy does. */
+  readonly hidden?: GPUBuffer;
   /** Adds the policy to a compute pass: from `observations` to `actions`, without a copy to the host. */
   encode(pass: GPUComputePassEncoder, rows?: number): void;
   /** Actions for rows of observations, as the environment gives them. One call at a time. */
   act(observations: ArrayLike<number>): Promise<Float32Array | Int32Array>;
+  /** Forgets what rows remember, all of them or some: call it where episodes begin. */
+  forget(rows?: readonly number[]): void;
   close(): void;
 }

@@ -33,7 +33,7 @@ export class Policy {
   }
 
   constructor(device, description, pipeline, weights, rows) {
-    const { observations, actions } = description;
+    const { observations, actions, hidden = 0 } = description;
     const { STORAGE, COPY_DST, COPY_SRC, MAP_READ } = {
       MAP_READ: 1,
       COPY_SRC: 4,
@@ -55,7 +55,9 @@ export class Policy {
     this.observations = buffer("policy.observations", 4 * rows * observations, STORAGE | COPY_DST | COPY_SRC);
     this.actions = buffer("policy.actions", 4 * rows * actions, STORAGE | COPY_SRC | COPY_DST);
     this.staging = buffer("policy.staging", 4 * rows * actions, MAP_READ | COPY_DST);
-    const bound = [this.weights, this.observations, this.actions];
+    /** What each row remembers, where the policy does; zeros at first. */
+    this.hidden = hidden > 0 ? buffer("policy.hidden", 4 * rows * hidden, STORAGE | COPY_DST | COPY_SRC) : undefined;
+    const bound = [this.weights, this.observations, this.actions, ...(this.hidden ? [this.hidden] : [])];
     this.group = device.createBindGroup({
       layout: pipeline.getBindGroupLayout(0),
       entries: bound.map((one, binding) => ({ binding, resource: { buffer: one } })),
@@ -71,7 +73,17 @@ export class Policy {
     pass.dispatchWorkgroups(Math.min(rows, 65535), Math.ceil(rows / 65535));
   }
 
-  /** Actions for rows of observations. One call at a time. */
+  /** Forgets what rows remember, all of them or some: call it where episodes begin. */
+  forget(rows = Array.from({ length: this.rows }, (_, row) => row)) {
+    const { hidden = 0 } = this.description;
+    if (!this.hidden) return;
+    for (const row of rows) {
+      if (!(row >= 0 && row < this.rows)) throw new RangeError(`row is ${row}; this policy has room for ${this.rows}`);
+      this.device.queue.writeBuffer(this.hidden, 4 * row * hidden, new Float32Array(hidden));
+    }
+  }
+
+  /** Actions for rows of observations. One call at a time; a policy that remembers takes a step of each row. */
   async act(observations) {
     const { device, description } = this;
     const rows = observations.length / description.observations;
@@ -95,6 +107,6 @@ export class Policy {
   }
 
   close() {
-    for (const buffer of [this.weights, this.observations, this.actions, this.staging]) buffer.destroy();
+    for (const buffer of [this.weights, this.observations, this.actions, this.staging, this.hidden]) buffer?.destroy();
   }
 }

@@ -1,5 +1,5 @@
 /** `corral export`: the policy of a run, for ONNX runtimes, for anything that reads arrays, or for browsers. */
-import { formatBytes } from "../core/units.ts";
+import { formatBytes, formatCount } from "../core/units.ts";
 import { EXPORT_FORMATS, exportPolicy, type ExportFormat } from "../export/index.ts";
 import { lastCheckpoint } from "../runs/checkpoints.ts";
 import { EXIT, parse, print, printJson, UsageError } from "./io.ts";
@@ -11,13 +11,15 @@ export const summary = "write the policy of a run as ONNX, safetensors, or WGSL 
 export const help = `
 Usage: corral export DIR --format FORMAT [--to PATH] [--json]
 
-Writes the policy of the run in DIR, as its last checkpoint has it: the deterministic one, with normalisation of
-observations and bounds of actions inside. Opens no device.
+Writes the policy of the run in DIR, as its last checkpoint has it: the deterministic one, with
+normalisation of observations and bounds of actions inside. Opens no device.
 
   --format onnx          one file, for every ONNX runtime
-  --format safetensors   one file, parameters under PyTorch's names, with what observations are normalised by
+  --format safetensors   one file, parameters under PyTorch's names, with what observations are
+                         normalised by
   --format wgsl          a folder: a kernel, its weights, and what runs them on navigator.gpu
-  --to PATH              file or folder to write [DIR/policy.onnx, DIR/policy.safetensors, DIR/policy-web]
+  --to PATH              file or folder to write
+                         [DIR/policy.onnx, DIR/policy.safetensors, DIR/policy-web]
   --json                 one JSON document on stdout
 
 Exit codes: 0 done, 1 what could not be written, 2 bad usage, no checkpoint, a policy that the format cannot hold.
@@ -42,6 +44,9 @@ export async function run(args: string[]): Promise<number> {
   const exported = await exportPolicy(folder, { format, to: values.to ?? `${folder}/${NAMES[format]}` });
   const bytes = Object.values(exported.files).reduce((sum, size) => sum + size, 0);
   if (values.json) printJson({ ...exported, bytes, env: config.env, iteration, envSteps });
-  else print(`${exported.to}: ${formatBytes(bytes)}, the policy of ${String(config.env)} after ${envSteps} env steps`);
+  else
+    print(
+      `${exported.to}: ${formatBytes(bytes)}, the policy of ${String(config.env)} after ${formatCount(envSteps)} env steps`,
+    );
   return EXIT.done;
 }

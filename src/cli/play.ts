@@ -1,7 +1,7 @@
 /** `corral play`: the policy of a run in whole episodes. */
 
-import { formatCount } from "../core/units.ts";
-import { CONFIG_FILE, readConfig } from "../runs/folder.ts";
+import { countOf, formatCount } from "../core/units.ts";
+import { assertRun, CONFIG_FILE, readConfig } from "../runs/folder.ts";
 import { play } from "../runs/play.ts";
 import { EXIT, integerOption, parse, print, printJson, progress, UsageError } from "./io.ts";
 import { join } from "node:path";
@@ -14,21 +14,21 @@ export const summary = "play the policy of a run, and record its episodes";
 export const help = `
 Usage: corral play DIR [--episodes N] [--seed S] [--record FILE] [--json]
 
-Plays the policy that the last checkpoint of the run in DIR holds, in whole episodes from start states of a seed, and tells
-their returns. The same seed gives the same episodes on the same device.
+Plays the policy that the last checkpoint of the run in DIR holds, in whole episodes from start
+states of a seed, and tells their returns. The same seed gives the same episodes on the same device.
 
   --episodes N      how many (32), in at most 64 worlds at a time
   --seed S          of the start states (0)
   --sample          draw actions as in training; by default the most likely ones are taken
-  --record FILE     write the episodes: a line of JSON each, with observations [length + 1], actions, rewards, terminated,
-                    truncated
+  --record FILE     write the episodes: a line of JSON each, with observations [length + 1],
+                    actions, rewards, terminated, truncated
   --at-least R      fail where the mean return is less
   --adapter NAME    auto (default), gpu, system or embedded
   --budget BYTES    what environments and policy may hold together: 2GiB, or 0.5 of what is there
   --json            one JSON document on stdout
 
-Exit codes: 0 done, 1 less than --at-least or the episodes could not be written, 2 bad usage or no readable checkpoint, 3 no
-device or no memory.
+Exit codes: 0 done, 1 less than --at-least or the episodes could not be written, 2 bad usage or no
+readable checkpoint, 3 no device or no memory.
 `;
 
 export async function run(args: string[]): Promise<number> {
@@ -46,6 +46,7 @@ export async function run(args: string[]): Promise<number> {
   const folder = onlyArgument(positionals, "DIR");
   const atLeast = values["at-least"] === undefined ? undefined : Number(values["at-least"]);
   if (Number.isNaN(atLeast)) throw new UsageError(`--at-least is '${values["at-least"]}': pass a number.`);
+  assertRun(folder);
   const { task } = readConfig(join(folder, CONFIG_FILE));
   if (typeof task === "string") await idOfFile(task);
 
@@ -65,7 +66,7 @@ export async function run(args: string[]): Promise<number> {
     print(`${played.id} on ${played.device}: ${played.checkpoint}, after ${formatCount(played.envSteps)} env steps`);
     const [low, high] = [Math.min(...returns), Math.max(...returns)];
     print(
-      `return ${meanReturn.toFixed(1)} +- ${stdReturn.toFixed(1)} (from ${low.toFixed(1)} to ${high.toFixed(1)}), length ${meanLength.toFixed(0)}: ${episodes} episodes`,
+      `return ${meanReturn.toFixed(1)} +- ${stdReturn.toFixed(1)} (from ${low.toFixed(1)} to ${high.toFixed(1)}), length ${meanLength.toFixed(0)}: ${countOf(episodes, "episode")}`,
     );
     if (record !== undefined) print(`written to ${record}`);
     if (reached === false) print(`${atLeast} NOT reached`);

@@ -3,6 +3,7 @@
 import { corralVersion } from "../core/version.ts";
 import { shareDevice } from "../gpu/index.ts";
 import { reexecuteUpdate, type BadQuantity } from "../rl/reexecute.ts";
+import { reexecuteBatch } from "../rl/sac-reexecute.ts";
 import { kernelsHash, readUpdateBundle } from "../runs/update-bundle.ts";
 import { EXIT, print, printJson } from "./io.ts";
 import { table } from "./table.ts";
@@ -12,7 +13,8 @@ export async function replayUpdate(path: string, adapter: string | undefined, js
   const { about, evidence } = readUpdateBundle(path);
   const lease = await shareDevice(adapter);
   try {
-    const replay = await reexecuteUpdate(lease.gpu, evidence);
+    const replay =
+      "half" in evidence ? await reexecuteBatch(lease.gpu, evidence) : await reexecuteUpdate(lease.gpu, evidence);
     const differences = [
       ["driver", about.device, replay.device],
       ["corral", about.corral, corralVersion()],

@@ -1,14 +1,22 @@
 /** `corral train`: an agent learns an environment on the device. */
 
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CorralError } from "../core/errors.ts";
-import { formatBytes, formatCount } from "../core/units.ts";
+import { countOf, formatBytes, formatCount } from "../core/units.ts";
 import { taskOf } from "../env/registry.ts";
 import { computeWithoutThreads } from "../gpu/driver-threads.ts";
 import { isShort } from "../runs/defaults.ts";
-import { assertNewFolder, CONFIG_FILE, makeRunFolder, readConfig, RunFolder } from "../runs/folder.ts";
+import {
+  assertNewFolder,
+  assertRun,
+  CONFIG_FILE,
+  makeRunFolder,
+  notWritten,
+  readConfig,
+  RunFolder,
+} from "../runs/folder.ts";
 import {
   ALGORITHMS,
   algorithmOf,
@@ -20,6 +28,7 @@ import {
   show,
   trainOptions,
 } from "../runs/options.ts";
+import { lockRun, type RunLock } from "../runs/lock.ts";
 import { Overlapped } from "../runs/overlapped.ts";
 import { TrainingRun, type TrainListener, type TrainProgress, type TrainResult } from "../runs/train.ts";
 import { EXIT, parse, print, printJson, progress, UsageError } from "./io.ts";
@@ -30,38 +39,58 @@ import { idOfFile, taskFileOf } from "./task-file.ts";
 
 export const summary = "an agent learns an environment on the device";
 
+/** Columns of a terminal, and where what a flag means begins. */
+const COLUMNS = 100;
+const INDENT = 28;
+
+/** A flag and what it means, in lines that fit. */
+function flagLines(name: string, text: string): string {
+  const lines = [`  --${flagOf(name)}`.padEnd(INDENT - 1)];
+  for (const word of text.split(" ")) {
+    if (lines.at(-1)!.length + 1 + word.length > COLUMNS) lines.push(" ".repeat(INDENT - 1));
+    lines.push(`${lines.pop()} ${word}`);
+  }
+  return lines.join("\n");
+}
+
 const hyperparameters = (table: (typeof ALGORITHMS)[keyof typeof ALGORITHMS]): string =>
   Object.entries(table)
     .map(([name, row]) => {
       const words = "oneOf" in row ? ` (${row.oneOf.join(", ")})` : "";
-      return `  --${flagOf(name).padEnd(23)} ${row.doc}${words} [${show(row.default)}]`;
+      return flagLines(name, `${row.doc}${words} [${show(row.default)}]`);
     })
     .join("\n");
 
 const settings = Object.entries(RUN_OPTIONS)
-  .map(([name, { doc }]) => `  --${flagOf(name).padEnd(23)} ${doc}`)
+  .map(([name, { doc }]) => flagLines(name, doc))
   .join("\n");
 
 export const help = `
 Usage: corral train ENV [--envs N] [--steps M] [--seed S] [--algo ppo|sac] [--out DIR] [--json]
        corral train --resume DIR
 
-Trains an agent with PPO or SAC: environments, policy and learner all on the device. A line tells how it goes; DIR gets
-config.json (flat, for --config), log.jsonl (a line for every update), TensorBoard's event files (under the names of
-Stable-Baselines3), checkpoints (safetensors) and at the end report.html. Ends with an evaluation: one episode in each of 32 other worlds, with the policy's most likely actions.
+Trains an agent with PPO or SAC: environments, policy and learner all on the device. A line tells
+how it goes; DIR gets config.json (flat, for --config), log.jsonl (a line for every update),
+TensorBoard's event files (under the names of Stable-Baselines3), checkpoints (safetensors) and at
+the end report.html. Ends with an evaluation, with the policy's most likely actions: one episode in
+each of 32 other worlds, or of as many as train where those are fewer.
 
-A run that was killed goes on with --resume to the same bits on the same device; all else comes from its config.json, and
-only steps, until, what is done every so many updates, adapter and budget may be given anew. Ctrl-C saves a checkpoint
-first. Where the device is lost, the run goes on by itself, once.
+A run that was killed goes on with --resume to the same bits on the same device; all else comes from
+its config.json, and only steps, until, what is done every so many updates, adapter and budget may
+be given anew. One that was killed before its first checkpoint is started again by the same command.
+One process at a time trains in DIR. Ctrl-C saves a checkpoint first. Where the device is lost, the
+run goes on by itself, once.
 
 ${settings}
   --algo NAME               ppo (default) or sac
   --out DIR                 folder of the run [runs/ENV-ALGO-seedS]
   --resume DIR              go on with the run in a folder, from its last checkpoint
   --config FILE             values by name from a flat JSON file; flags come before them
-  --set NAME=VALUE          an option of the environment, as in reset_noise_scale=0.1; may be repeated
+  --set NAME=VALUE          an option of the environment, as in reset_noise_scale=0.1; may be
+                            repeated
   --adapter NAME            auto (default), gpu, system or embedded
-  --budget BYTES            what environments and learner may hold together: 2GiB, or 0.5 of what is there
+  --budget BYTES            what environments and learner may hold together: 2GiB, or 0.5 of what is
+                            there
   --json                    one JSON document on stdout
 
 PPO [default; environments have their own, which config.json tells]
@@ -70,7 +99,8 @@ ${hyperparameters(ALGORITHMS.ppo)}
 SAC; with --storage file its replay is DIR/replay.bin
 ${hyperparameters(ALGORITHMS.sac)}
 
-Exit codes: 0 done, 1 --until was not reached, the update was stopped or the run was, 2 bad usage, 3 no device or no memory.
+Exit codes: 0 done, 1 --until was not reached, the update was stopped or the run was, 2 bad usage,
+3 no device or no memory.
 `;
 
 const OTHERS = ["algo", "out", "config", "resume", "adapter", "budget"];
@@ -96,8 +126,11 @@ export async function run(args: string[]): Promise<number> {
   const train = trainOptions(config);
   const folder = resumes ?? given.out ?? join("runs", `${id.replace(/[^\w.-]/g, "_")}-${algo}-seed${train.seed ?? 0}`);
   if (resumes === undefined) assertNewFolder(folder);
+  using held = holdFolder(folder);
+  // what was checked before may have changed until now
+  if (resumes === undefined) assertNewFolder(folder);
   const replay: ReturnType<typeof replayIn> | undefined =
-    config.storage === "file" ? replayIn(folder, resumes !== undefined) : undefined;
+    config.storage === "file" ? replayIn(folder, resumes !== undefined, held.tookOver) : undefined;
 
   const say = values.json ? progress : print;
   const own = taskFileOf(id);
@@ -156,10 +189,31 @@ export async function run(args: string[]): Promise<number> {
   }
 }
 
-/** Where the replay of a run lies, if it is in a file. Throws `bad-replay` where a run has lost its own. */
-function replayIn(folder: string, resumes: boolean): { replayFile: string; reuseReplay: boolean } {
+/** Makes the folder of a run and holds it; where nothing comes of the run, an empty one is removed again. */
+function holdFolder(folder: string): RunLock {
+  const isNew = !existsSync(folder);
   makeRunFolder(folder);
+  const lock = ((): RunLock => {
+    try {
+      return lockRun(folder);
+    } catch (error) {
+      throw error instanceof CorralError ? error : notWritten(folder, error);
+    }
+  })();
+  return {
+    tookOver: lock.tookOver,
+    [Symbol.dispose]: () => {
+      lock[Symbol.dispose]();
+      if (isNew && readdirSync(folder).length === 0) rmdirSync(folder);
+    },
+  };
+}
+
+/** Where the replay of a run lies, if it is in a file. Throws `bad-replay` where a run has lost its own. */
+function replayIn(folder: string, resumes: boolean, tookOver: boolean): { replayFile: string; reuseReplay: boolean } {
   const replayFile = join(folder, "replay.bin");
+  // that of a run which was killed before its first checkpoint is of no use
+  if (!resumes && (tookOver || existsSync(join(folder, CONFIG_FILE)))) rmSync(replayFile, { force: true });
   if (resumes && !existsSync(replayFile)) {
     throw new CorralError(
       "bad-replay",
@@ -201,10 +255,7 @@ function assertResumable(folder: string, flags: readonly string[], positionals: 
       `--resume takes --${wrong.join(", --")} from ${join(folder, CONFIG_FILE)}. It can be given ${[...free].map((flag) => `--${flag}`).join(", ")}.`,
     );
   }
-  if (existsSync(join(folder, CONFIG_FILE))) return;
-  throw new CorralError("no-run", `${folder} holds no ${CONFIG_FILE}. Pass the folder that corral train wrote.`, {
-    folder,
-  });
+  assertRun(folder);
 }
 
 /** The environment of the command line, or of the config. */
@@ -303,7 +354,7 @@ function warnings({ metrics: m }: TrainProgress): string[] {
 
 function outcome({ envSteps, seconds, evaluation, reached }: TrainResult, until: number | undefined): string {
   const { meanReturn, meanLength, episodes } = evaluation;
-  const end = `return ${meanReturn.toFixed(1)}, length ${meanLength.toFixed(0)} (mean of ${episodes} episodes)`;
+  const end = `return ${meanReturn.toFixed(1)}, length ${meanLength.toFixed(0)} (mean of ${countOf(episodes, "episode")})`;
   const took = `after ${formatCount(envSteps)} env steps in ${seconds.toFixed(1)} s`;
   const goal = reached === undefined ? "" : reached ? `: ${until} reached` : `: ${until} NOT reached`;
   return `${end} ${took}${goal}`;

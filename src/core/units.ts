@@ -64,6 +64,9 @@ export function formatCount(count: number): string {
   return grouped(String(count));
 }
 
+/** A count with what is counted: `1 episode`, `1,000 episodes`. */
+export const countOf = (count: number, one: string): string => `${formatCount(count)} ${one}${count === 1 ? "" : "s"}`;
+
 function fromNumber(number: number, given: Bytes, what: string, whole?: number): number {
   if (!Number.isFinite(number) || number < 0) throw badBytes(given, what, "it is not a size");
   if (number > 0 && number < 1) return ofWhole(number, given, what, whole);

@@ -12,10 +12,11 @@ const textOf = (name: string): string =>
 
 /** The files by name. Throws `unsupported-export`. */
 export function policyBundle(policy: Policy): Record<string, string | Uint8Array<ArrayBuffer>> {
-  const { id, algo, observations, head } = policy;
+  const { id, algo, observations, cell, head } = policy;
   const actions = head.kind === "gaussian" ? head.actions : head.alternatives.length;
   const places = weightPlaces(policy);
-  const description = { env: id, algo, observations, actions, kind: head.kind === "gaussian" ? "box" : "discrete" };
+  const kind = head.kind === "gaussian" ? "box" : "discrete";
+  const description = { env: id, algo, observations, actions, hidden: cell?.size ?? 0, kind };
   return {
     "policy.wgsl": policyKernel(policy, (name) => places.get(name)!),
     "policy.safetensors": encodePolicySafetensors(policy),

@@ -3,7 +3,7 @@ import { corralVersion } from "../core/version.ts";
 import type { Policy } from "../rl/policy.ts";
 
 /** Facts as texts, for the metadata of a file. */
-export function factsOf({ id, algo, observations, normalizer, layers, head }: Policy): Record<string, string> {
+export function factsOf({ id, algo, observations, normalizer, layers, cell, head }: Policy): Record<string, string> {
   return {
     producer: "corral",
     version: corralVersion(),
@@ -12,6 +12,7 @@ export function factsOf({ id, algo, observations, normalizer, layers, head }: Po
     observations: String(observations),
     layers: layers.map(({ outputs }) => outputs).join(","),
     activation: layers.length > 1 ? layers[0].activation : "none",
+    ...(cell ? { recurrent: "gru", recurrent_size: String(cell.size) } : {}),
     clip_observations: String(normalizer.clip),
     head: head.kind,
     ...(head.kind === "gaussian"

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { makeFolder } from "../core/make-folder.ts";
-import { reasonOf } from "../core/write-bytes.ts";
+import { reasonOf, remedyOf } from "../core/write-bytes.ts";
 import { writeWhole } from "../io/write-whole.ts";
 import type { Policy } from "../rl/policy.ts";
 import { policyOfRun } from "../runs/policy.ts";
@@ -70,7 +70,7 @@ function written<T>(to: string, write: () => T): T {
   } catch (cause) {
     if (cause instanceof CorralError) throw cause;
     const reason = reasonOf(cause);
-    const message = `${to} cannot be written (${reason}). Free the disk, or write to another place.`;
+    const message = `${to} cannot be written (${reason}). ${remedyOf(cause, "write to another place")}`;
     throw new CorralError("export-not-written", message, { to, reason }, { cause });
   }
 }

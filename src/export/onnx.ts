@@ -1,11 +1,12 @@
 /**
  * A policy as an ONNX model. In: `observation` [batch, observations], float32, as the environment gives it. Out: `action`,
  * float32 [batch, actions] or int64 [batch] (several choices: [batch, choices]); and what the policy draws from in
- * training: `mean` and `log_std`, or `logits`.
+ * training: `mean` and `log_std`, or `logits`. A policy with a memory takes `hidden` [batch, size] too, zeros where an
+ * episode begins, and gives `next_hidden` for the next call.
  */
 import { corralVersion } from "../core/version.ts";
 import { encodeOnnx, type OnnxConstant, type OnnxNode, type OnnxValue } from "../io/onnx.ts";
-import type { Policy } from "../rl/policy.ts";
+import type { Policy, PolicyCell } from "../rl/policy.ts";
 import { factsOf, finite, isBounded } from "./facts.ts";
 
 /** Nodes and constants, as they come together. */
@@ -25,8 +26,31 @@ class Graph {
   }
 }
 
+/** A step of the cell, from `hidden` to `next_hidden`. */
+function remember(graph: Graph, cell: PolicyCell, from: string): string {
+  const { size, inputs, inputWeight, inputBias, stateWeight, stateBias } = cell;
+  const sizes = graph.constant("gru.sizes", Array<bigint>(3).fill(BigInt(size)));
+  const gates = (part: "ih" | "hh", x: string, weight: Float32Array, bias: Float32Array, width: number): string[] => {
+    const w = graph.constant(`policy.gru.${part}.weight`, weight, [3 * size, width]);
+    const b = graph.constant(`policy.gru.${part}.bias`, bias);
+    const y = graph.node("Gemm", [x, w, b], `gates_${part}`, { transB: 1 });
+    const outputs = ["reset", "update", "candidate"].map((name) => `${name}_${part}`);
+    graph.nodes.push({ op: "Split", inputs: [y, sizes], outputs, attributes: { axis: 1 } });
+    return outputs;
+  };
+  const below = gates("ih", from, inputWeight, inputBias, inputs);
+  const state = gates("hh", "hidden", stateWeight, stateBias, size);
+  const gate = (i: number, name: string) =>
+    graph.node("Sigmoid", [graph.node("Add", [below[i], state[i]], `${name}_sum`)], name);
+  const [reset, update] = [gate(0, "reset"), gate(1, "update")];
+  const inner = graph.node("Mul", [reset, state[2]], "candidate_inner");
+  const candidate = graph.node("Tanh", [graph.node("Add", [below[2], inner], "candidate_sum")], "candidate");
+  const change = graph.node("Mul", [update, graph.node("Sub", ["hidden", candidate], "change")], "kept");
+  return graph.node("Add", [candidate, change], "next_hidden");
+}
+
 export function encodePolicyOnnx(policy: Policy): Uint8Array<ArrayBuffer> {
-  const { id, observations, normalizer, layers, head } = policy;
+  const { id, observations, normalizer, layers, cell, head } = policy;
   const graph = new Graph();
   const scalar = (x: number) => Float32Array.of(x);
 
@@ -42,6 +66,7 @@ export function encodePolicyOnnx(policy: Policy): Uint8Array<ArrayBuffer> {
 
   const last = head.kind === "gaussian" ? "mean" : "logits";
   layers.forEach(({ inputs, outputs, activation, weight, bias }, i) => {
+    if (cell && i === layers.length - 1) x = remember(graph, cell, x);
     const w = graph.constant(`policy.${i}.weight`, weight, [outputs, inputs]);
     const b = graph.constant(`policy.${i}.bias`, bias);
     const y = i === layers.length - 1 ? last : `layer_${i}`;
@@ -92,13 +117,14 @@ export function encodePolicyOnnx(policy: Policy): Uint8Array<ArrayBuffer> {
       graph.node("Concat", choices, "action", { axis: 1 });
     }
   }
+  const states = (name: string): OnnxValue[] => (cell ? [{ name, type: "float32", shape: ["batch", cell.size] }] : []);
   return encodeOnnx({
     name: `${id} policy`,
     producer: "corral",
     version: corralVersion(),
     doc: `The deterministic policy of ${id}: observations as the environment gives them, actions as it takes them.`,
-    inputs: [{ name: "observation", type: "float32", shape: ["batch", observations] }],
-    outputs,
+    inputs: [{ name: "observation", type: "float32", shape: ["batch", observations] }, ...states("hidden")],
+    outputs: [...outputs, ...states("next_hidden")],
     constants: graph.constants,
     nodes: graph.nodes,
     metadata: factsOf(policy),

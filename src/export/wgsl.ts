@@ -23,24 +23,28 @@ const list = (type: string, values: readonly string[]): string =>
 
 /** `placeOf`: where an array of `policy.named` begins in the buffer of weights, in floats. Throws `unsupported-export`. */
 export function policyKernel(policy: Policy, placeOf: (name: string) => number): string {
-  const { id, observations, normalizer, layers, head } = policy;
-  const width = Math.max(observations, ...layers.slice(0, -1).map(({ outputs }) => outputs));
-  if (width > MAX_WIDTH) {
+  const { id, observations, normalizer, layers, cell, head } = policy;
+  const state = cell?.size ?? 0;
+  const width = Math.max(observations, state, ...layers.slice(0, -1).map(({ outputs }) => outputs));
+  if (width + state / 2 > MAX_WIDTH) {
     throw new CorralError(
       "unsupported-export",
-      `a layer of the policy is ${width} wide; the WGSL kernel keeps at most ${MAX_WIDTH} numbers in workgroup memory. Export to ONNX or safetensors.`,
+      `a layer of the policy is ${width} wide${state > 0 ? ` and its memory ${state}` : ""}; the WGSL kernel keeps at most ${MAX_WIDTH} numbers of each row in workgroup memory. Export to ONNX or safetensors.`,
       { width, limit: MAX_WIDTH },
     );
   }
-  const dense = (i: number, from: string): string => `
-fn layer_${i}(o: u32) -> f32 {
-  var y = weights[${placeOf(`policy.${i}.bias`)}u + o];
-  let w = ${placeOf(`policy.${i}.weight`)}u + o * ${layers[i].inputs}u;
-  for (var k = 0u; k < ${layers[i].inputs}u; k += 1u) { y = fma(${from}[k], weights[w + k], y); }
+  const dense = (fn: string, name: string, inputs: number, from: string): string => `
+fn ${fn}(o: u32) -> f32 {
+  var y = weights[${placeOf(`${name}.bias`)}u + o];
+  let w = ${placeOf(`${name}.weight`)}u + o * ${inputs}u;
+  for (var k = 0u; k < ${inputs}u; k += 1u) { y = fma(${from}[k], weights[w + k], y); }
   return y;
 }
 `;
   const rows = ["even", "odd"];
+  // the cell stands between the last two layers
+  const last = layers.length - 1;
+  const rowOf = (i: number): string => rows[(cell && i === last ? i + 1 : i) % 2];
   const hidden = layers.slice(0, -1).map(({ outputs, activation }, i) => {
     const value = activation === "tanh" ? "poly_tanh4(vec4<f32>(y)).x" : activation === "relu" ? "max(y, 0.0)" : "y";
     return `  for (var o = lane; o < ${outputs}u; o += LANES) {
@@ -50,20 +54,20 @@ fn layer_${i}(o: u32) -> f32 {
   workgroupBarrier();`;
   });
 
-  const last = layers.length - 1;
   return `// The policy of ${id}, trained with ${policy.algo}: one workgroup for each row. Made by corral; see README.md beside it.
 
 @group(0) @binding(0) var<storage, read> weights: array<f32>;
 @group(0) @binding(1) var<storage, read> observations: array<f32>;
 @group(0) @binding(2) var<storage, read_write> actions: array<${head.kind === "gaussian" ? "f32" : "i32"}>;
-
+${cell ? `/// What each row remembers; zeros where an episode begins.\n@group(0) @binding(3) var<storage, read_write> hidden: array<f32>;\nvar<workgroup> before: array<f32, ${state}>;\n` : ""}
 const LANES = ${LANES}u;
 const OBSERVATIONS = ${observations}u;
 var<workgroup> even: array<f32, ${width}>;
 var<workgroup> odd: array<f32, ${width}>;
 
 ${readFileSync(new URL("../../shaders/lib/math.wgsl", import.meta.url), "utf8")}
-${layers.map((_, i) => dense(i, rows[i % 2])).join("")}
+${layers.map(({ inputs }, i) => dense(`layer_${i}`, `policy.${i}`, inputs, rowOf(i))).join("")}
+${cell ? dense("gate_below", "policy.gru.ih", cell.inputs, rows[last % 2]) + dense("gate_state", "policy.gru.hh", state, "before") : ""}
 ${head.kind === "gaussian" ? gaussianHead(head, last) : categoricalHead(head, last)}
 @compute @workgroup_size(${LANES})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
@@ -76,10 +80,28 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   }
   workgroupBarrier();
 ${hidden.join("\n")}
+${cell ? cellStep(state, rows[(last + 1) % 2]) : ""}
   choose(row, lane);
 }
 `;
 }
+
+/** A step of the cell: gates as in shaders/rl/gru.wgsl. */
+const cellStep = (
+  size: number,
+  to: string,
+): string => `  for (var k = lane; k < ${size}u; k += LANES) { before[k] = hidden[row * ${size}u + k]; }
+  workgroupBarrier();
+  for (var o = lane; o < ${size}u; o += LANES) {
+    let sums = vec4<f32>(gate_below(o) + gate_state(o), gate_below(${size}u + o) + gate_state(${size}u + o), 0.0, 0.0);
+    let gates = 0.5 + 0.5 * poly_tanh4(0.5 * sums);
+    let inner = fma(gates.x, gate_state(${2 * size}u + o), gate_below(${2 * size}u + o));
+    let candidate = poly_tanh4(vec4<f32>(inner)).x;
+    let next = fma(gates.y, before[o] - candidate, candidate);
+    ${to}[o] = next;
+    hidden[row * ${size}u + o] = next;
+  }
+  workgroupBarrier();`;
 
 function gaussianHead(head: Extract<Policy["head"], { kind: "gaussian" }>, last: number): string {
   const { actions, squash } = head;

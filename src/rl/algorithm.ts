@@ -2,7 +2,7 @@
 import type { VecSnapshot, VectorEnv } from "../env/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { EvaluateOptions, Evaluation } from "./evaluate.ts";
-import type { UpdateEvidence } from "./evidence.ts";
+import type { AnyEvidence } from "./evidence.ts";
 import { PLACE, type UpdateMetrics } from "./metrics.ts";
 import type { NamedArray } from "./networks.ts";
 
@@ -39,8 +39,8 @@ export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends Asyn
   adopt(snapshot: AlgorithmSnapshot): Promise<void>;
   /** The parameters of a snapshot by name, as PyTorch has them. */
   named(snapshot: AlgorithmSnapshot): Record<string, NamedArray>;
-  /** What it takes to execute a stopped update again, where the algorithm keeps that. */
-  evidence?(): Promise<UpdateEvidence>;
+  /** What it takes to execute a stopped update again, after `non-finite-update`. Throws `no-evidence`. */
+  evidence(): Promise<AnyEvidence>;
   /** The parameters as they are now. */
   parameters(): Promise<Float32Array>;
   close(): Promise<void>;

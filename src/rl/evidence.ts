@@ -3,6 +3,7 @@ import type { EnvShape } from "./arenas.ts";
 import type { PpoConfig } from "./config.ts";
 import type { Learner } from "./learner.ts";
 import { PLACE, REASONS } from "./metrics.ts";
+import type { BatchEvidence } from "./sac-evidence.ts";
 
 /** Which update it was. */
 export interface UpdateFacts {
@@ -38,6 +39,9 @@ const ARENAS = [
   "grads",
   "state",
 ] as const;
+
+/** What a stopped update leaves, of either algorithm. */
+export type AnyEvidence = UpdateEvidence | BatchEvidence;
 
 /** Copies it from a learner whose last update was stopped: what came after the failure has changed no parameter. */
 export async function evidenceOf(learner: Learner, facts: UpdateFacts): Promise<UpdateEvidence> {

@@ -8,7 +8,7 @@ import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import { CorralError } from "../core/errors.ts";
 import { formatBytes } from "../core/units.ts";
-import { writeAll } from "../core/write-bytes.ts";
+import { FULL, writeAll } from "../core/write-bytes.ts";
 import { rowWidth, type RowsShape } from "./host-rows.ts";
 import type { RowStore } from "./replay.ts";
 
@@ -263,8 +263,7 @@ function readAll(file: number, bytes: Uint8Array, position: number): void {
   }
 }
 
-const isFull = (error: unknown): boolean =>
-  ["ENOSPC", "EDQUOT", "EFBIG"].includes((error as NodeJS.ErrnoException).code ?? "");
+const isFull = (error: unknown): boolean => FULL.has((error as NodeJS.ErrnoException).code ?? "");
 
 const full = (path: string, what: string, cause?: unknown): CorralError =>
   new CorralError(

@@ -12,6 +12,20 @@ export interface PolicyLayer {
   readonly bias: Float32Array;
 }
 
+/**
+ * A gated recurrent unit between the hidden layers and the last one, gates in the order and form of PyTorch's GRU: reset,
+ * update, candidate. An episode begins with a state of zeros.
+ */
+export interface PolicyCell {
+  readonly size: number;
+  readonly inputs: number;
+  /** [3 size, inputs], [3 size], [3 size, size], [3 size]. */
+  readonly inputWeight: Float32Array;
+  readonly inputBias: Float32Array;
+  readonly stateWeight: Float32Array;
+  readonly stateBias: Float32Array;
+}
+
 /** What becomes of the last layer's outputs: bounded numbers, or the likeliest alternative of each choice. */
 export type PolicyHead =
   | {
@@ -35,8 +49,8 @@ export type PolicyHead =
     };
 
 /**
- * The deterministic policy: x = clip((observation - mean) * inverseStd, -clip, clip) through the layers into the head.
- * Recurrent policies have none of these (`unsupported-export`).
+ * The deterministic policy: x = clip((observation - mean) * inverseStd, -clip, clip) through the layers into the head,
+ * through the cell before the last layer where it has one.
  */
 export interface Policy {
   /** The environment that it was trained in, and how. */
@@ -45,6 +59,7 @@ export interface Policy {
   readonly observations: number;
   readonly normalizer: { readonly mean: Float32Array; readonly inverseStd: Float32Array; readonly clip: number };
   readonly layers: readonly PolicyLayer[];
+  readonly cell: PolicyCell | undefined;
   readonly head: PolicyHead;
   /** Where the numbers come from, by their names in checkpoints. */
   readonly named: Readonly<Record<string, NamedArray>>;
@@ -78,6 +93,7 @@ export function policyOf(named: Readonly<Record<string, NamedArray>>, facts: Pol
       bias: take(`policy.${i}.bias`).data,
     };
   });
+  const cell = Object.hasOwn(named, "policy.gru.ih.weight") ? cellOf(take) : undefined;
   const wanted = space.kind === "multi-discrete" ? space.nvec.reduce((a, b) => a + b, 0) : sizeOf(space);
   const outputs = layers.at(-1)!.outputs;
   if (wanted !== outputs) {
@@ -107,17 +123,22 @@ export function policyOf(named: Readonly<Record<string, NamedArray>>, facts: Pol
           start: space.kind === "discrete" ? space.start : 0,
           single: space.kind === "discrete",
         };
-  return { id, algo, observations: layers[0].inputs, normalizer, layers, head, named };
+  // a policy without hidden layers sees its observations in the cell
+  const observations = layers.length > 1 || !cell ? layers[0].inputs : cell.inputs;
+  return { id, algo, observations, normalizer, layers, cell, head, named };
 }
 
-/** Throws `unsupported-export` for policies with a memory: a single observation does not say what they do. */
-export function assertExportable({ recurrent }: { readonly recurrent: string }): void {
-  if (recurrent === "none") return;
-  throw new CorralError(
-    "unsupported-export",
-    `the policy is recurrent (${recurrent}); policies without memory are exported. Its parameters by name are in the checkpoints of its run.`,
-    { recurrent },
-  );
+function cellOf(take: (name: string) => NamedArray): PolicyCell {
+  const [input, state] = ["policy.gru.ih", "policy.gru.hh"];
+  const { shape } = take(`${input}.weight`);
+  return {
+    size: shape[0] / 3,
+    inputs: shape[1],
+    inputWeight: take(`${input}.weight`).data,
+    inputBias: take(`${input}.bias`).data,
+    stateWeight: take(`${state}.weight`).data,
+    stateBias: take(`${state}.bias`).data,
+  };
 }
 
 /** Parameters whose last layer scores actions itself, where embeddings of the actions did: `features` by action. */

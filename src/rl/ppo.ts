@@ -20,7 +20,7 @@ import { Intake, intakeBytes, type ToldSteps } from "./intake.ts";
 import { assertBounded, assertEmbeddable, envShape, Learner } from "./learner.ts";
 import { metricsOf, type Metrics } from "./metrics.ts";
 import { namedNormalizer, namedParameters, type NamedArray } from "./networks.ts";
-import { assertExportable, policyOf, withoutEmbedding, type Policy } from "./policy.ts";
+import { policyOf, withoutEmbedding, type Policy } from "./policy.ts";
 import { insteadOf, type Instead } from "./streamed-head.ts";
 import {
   countClipped,
@@ -349,7 +349,6 @@ export class Ppo implements Algorithm<Metrics> {
     const { config, env } = this;
     const { nets, env: facts } = this.#shape;
     const { activation, squash, normalizeObservations, clipObservations } = config;
-    assertExportable(config);
     return this.#exclusive("read the policy", async () => {
       const params = await this.#learner.read("params", new Float32Array(4 * nets.params4));
       const norm = await this.#learner.read("norm", new Float32Array(this.#learner.buffer("norm").size / 4));

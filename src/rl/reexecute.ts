@@ -34,10 +34,17 @@ export interface UpdateReplay {
   readonly differences: readonly string[];
 }
 
-type Place = (i: number) => string;
+export type Place = (i: number) => string;
 
 /** What is not finite among numbers, `stride` a row of which the first `width` count. */
-function look(stage: string, name: string, data: Float32Array, place: Place, width = 1, stride = width): BadQuantity[] {
+export function look(
+  stage: string,
+  name: string,
+  data: Float32Array,
+  place: Place,
+  width = 1,
+  stride = width,
+): BadQuantity[] {
   let first = -1;
   let count = 0;
   for (let row = 0; row * stride < data.length; row++) {
@@ -52,11 +59,11 @@ function look(stage: string, name: string, data: Float32Array, place: Place, wid
   return [{ stage, name, value: data[first], at: place(index), count }];
 }
 
-const elements: Place = (i) => `[${i}]`;
-const floatsOf = (words: Uint32Array<ArrayBuffer>): Float32Array => new Float32Array(words.buffer);
+export const elements: Place = (i) => `[${i}]`;
+export const floatsOf = (words: Uint32Array<ArrayBuffer>): Float32Array => new Float32Array(words.buffer);
 
 /** Adam's two means come in turns of four. */
-function momentsOf(words: Uint32Array<ArrayBuffer>, which: 0 | 1): Float32Array {
+export function momentsOf(words: Uint32Array<ArrayBuffer>, which: 0 | 1): Float32Array {
   const all = floatsOf(words);
   return Float32Array.from({ length: all.length / 2 }, (_, i) => all[8 * (i >> 2) + 4 * which + (i & 3)]);
 }

@@ -187,14 +187,22 @@ export class SacLearner extends DeviceCore {
     }
   }
 
+  /** vec4s that have gradients. */
+  #countOf(name: "critic" | "policy"): number {
+    const { policyTold, criticsTold, critics } = this.shape.nets;
+    return name === "policy" ? policyTold : criticsTold - critics[0][0].w;
+  }
+
+  /** Sums the gradients of the critics or the policy, and their squares. */
+  sum(pass: GPUComputePassEncoder, name: "critic" | "policy"): void {
+    this.run(pass, `${name} reduce`, this.#countOf(name) + STATISTICS4);
+    this.run(pass, `${name} squares`, SUM_PARTS);
+  }
+
   /** Moves the critics, or the policy and the temperature, by their gradients, where the judge lets them. */
   optimize(pass: GPUComputePassEncoder, name: "critic" | "policy"): void {
-    const { policyTold, criticsTold, critics } = this.shape.nets;
-    const count = name === "policy" ? policyTold : criticsTold - critics[0][0].w;
-    this.run(pass, `${name} reduce`, count + STATISTICS4);
-    this.run(pass, `${name} squares`, SUM_PARTS);
     this.run(pass, `${name} judge`, 1);
-    this.run(pass, `${name} adam`, count);
+    this.run(pass, `${name} adam`, this.#countOf(name));
   }
 
   /** Parameters, optimizers and temperature as at the start of a run; targets are their critics. */

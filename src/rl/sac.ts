@@ -26,6 +26,8 @@ import { namedSac, sacPolicyOf } from "./sac-policy.ts";
 import { planSacLearner, sacShape, type SacShape } from "./sac-arenas.ts";
 import { badOption } from "./options.ts";
 import { sacConfig, type SacConfig } from "./sac-config.ts";
+import { learnBatch, sampleBatch, setClock } from "./sac-batch.ts";
+import { batchEvidence, stoppedAt, type BatchEvidence } from "./sac-evidence.ts";
 import { SacLearner } from "./sac-learner.ts";
 
 export interface SacOptions extends Partial<SacConfig> {
@@ -73,6 +75,7 @@ export class Sac implements Algorithm<SacMetrics> {
   readonly #gate: Gate;
   #started = false;
   #halted: CorralError | undefined;
+  #stopped: ReturnType<typeof stoppedAt> | undefined;
 
   private constructor(
     env: VectorEnv,
@@ -182,9 +185,12 @@ export class Sac implements Algorithm<SacMetrics> {
   async #learn(envSteps: number): Promise<SacMetrics> {
     this.envSteps += envSteps;
     this.#update();
-    const metrics = sacMetricsOf(await this.#learner.readState());
+    const state = await this.#learner.readState();
+    const metrics = sacMetricsOf(state);
     this.iteration++;
     if (metrics.halted) {
+      const { gradientSteps, policyEvery } = this.config;
+      this.#stopped = stoppedAt(state, (this.iteration - 1) * gradientSteps, policyEvery);
       this.#halted = new CorralError(
         "non-finite-update",
         `update ${this.iteration} was stopped: its ${metrics.halted} is not finite. The parameters are the last good ones, from before the batch that failed. ` +
@@ -249,6 +255,35 @@ export class Sac implements Algorithm<SacMetrics> {
     return firstEpisodes(env, seed, (t) => act(learner, bound, { t: 0, draw: 2 ** 31 + t, flags }), onStep);
   }
 
+  /**
+   * All that it takes to execute the batch again in which an update was stopped because something was not finite.
+   * @throws CorralError no-evidence where none was stopped
+   */
+  evidence(): Promise<BatchEvidence> {
+    const { config, seed, env, rateScale } = this;
+    const [stopped, shape] = [this.#stopped, this.#shape];
+    if (!this.#halted || !stopped)
+      throw new CorralError("no-evidence", `no update of ${env.id} was stopped; there is nothing to keep.`);
+    const iteration = this.iteration - 1;
+    const draw = iteration * config.gradientSteps + stopped.minibatch;
+    return this.#exclusive("keep evidence", () => {
+      if (this.#replay.prepare(draw)) sampleBatch(this.#learner, draw);
+      return batchEvidence(this.#learner, {
+        algo: "sac",
+        env: shape.env,
+        config,
+        seed,
+        iteration,
+        worldIds: [...env.worldIds],
+        ...stopped,
+        draw,
+        minibatches: config.gradientSteps,
+        learningRate: rateScale * config.learningRate,
+        criticLearningRate: rateScale * config.criticLearningRate,
+      });
+    });
+  }
+
   /** Copies all that the run goes on from, replay and environments included, between two updates. */
   snapshot(): Promise<SacSnapshot> {
     const { iteration, envSteps, rateScale } = this;
@@ -276,7 +311,7 @@ export class Sac implements Algorithm<SacMetrics> {
       this.envSteps = envSteps;
       this.rateScale = rateScale;
       this.#started = iteration > 0;
-      this.#halted = undefined;
+      this.#halted = this.#stopped = undefined;
     });
   }
 
@@ -324,70 +359,4 @@ export class Sac implements Algorithm<SacMetrics> {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
-
-/** The numbers that stay the same for a whole run. */
-export function setClock(learner: SacLearner, c: SacConfig, seed: number | bigint): void {
-  const { nets, env, obs4, k4, chunkRows, batch, window } = learner.shape;
-  learner.clock.set({
-    worlds: env.numEnvs,
-    steps: window,
-    seed: [...seedKey(seed)],
-    chunk_rows: chunkRows,
-    chunks: Math.ceil(batch / chunkRows),
-    total4: nets.total4,
-    sum_parts: SUM_PARTS,
-    obs4,
-    k4,
-    gamma: c.gamma,
-    n_steps: c.nSteps,
-    tau: c.tau,
-    learning_rate: c.learningRate,
-    critic_rate: c.criticLearningRate,
-    alpha_rate: c.temperatureLearningRate,
-    target_entropy: c.targetEntropy * env.actions,
-    max_grad_norm: c.maxGradNorm,
-    log_std_min: c.minLogStd,
-    log_std_max: c.maxLogStd,
-    clip_obs: Infinity,
-    beta1: c.beta1,
-    beta2: c.beta2,
-    adam_eps: c.adamEpsilon,
-  });
-}
-
-export interface Batch {
-  /** Number of the batch, which names its random numbers. */
-  readonly draw: number;
-  readonly flags: number;
-  /** Whether it is drawn from the ring on the device; else it is there already. */
-  readonly samples: boolean;
-  readonly movesPolicy: boolean;
-}
-
-/** One batch: critics towards the soft targets, the policy up the critics, targets after the critics. */
-export function learnBatch(learner: SacLearner, { draw, flags, samples, movesPolicy }: Batch): void {
-  const { batch: rows, row4, k4, pair4, env, nets, chunkRows } = learner.shape;
-  const chunks = Math.ceil(rows / chunkRows);
-  learner.submit("update", { rows, draw, flags }, (pass) => {
-    if (samples) learner.run(pass, "sample", rows * row4);
-    learner.run(pass, "load", rows * 4 * Math.max(k4, pair4));
-    learner.forward(pass, rows, true);
-    learner.run(pass, "next_actions", rows);
-    learner.values(pass, rows, "critics");
-    learner.run(pass, "critic_loss", rows);
-    learner.backward(pass, "critics", rows, { chunks });
-    learner.optimize(pass, "critic");
-
-    if (movesPolicy) {
-      learner.run(pass, "new_actions", rows);
-      learner.values(pass, rows, "judging");
-      learner.run(pass, "lower_value", rows);
-      learner.backward(pass, "judging", rows, { inputs: env.actions });
-      learner.run(pass, "policy_loss", rows);
-      learner.backward(pass, "policy", rows, { chunks });
-      learner.optimize(pass, "policy");
-    }
-    learner.run(pass, "follow", nets.criticsTold - nets.critics[0][0].w);
-  });
 }

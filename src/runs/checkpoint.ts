@@ -38,6 +38,9 @@ interface Place {
   readonly as: keyof typeof VIEWS;
 }
 
+/** The remedy where there is one before it. */
+export const USE_BEFORE = " Use the one before it.";
+
 const STATE = "state";
 const NO_HASH = "0".repeat(64);
 const hashField = (hash: string): string => `"sha256":"${hash}"`;
@@ -109,7 +112,7 @@ export function decodeCheckpoint(bytes: Uint8Array, path: string): Checkpoint {
   const corrupt = (why: string, cause?: unknown): CorralError =>
     new CorralError(
       "checkpoint-corrupt",
-      `${path} is damaged: ${why.replace(/\.$/, "")}. Use the one before it.`,
+      `${path} is damaged: ${why.replace(/\.$/, "")}.${USE_BEFORE}`,
       { path },
       { cause },
     );

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:f
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { removePartial, writeWhole } from "../io/write-whole.ts";
-import { decodeCheckpoint, type Checkpoint } from "./checkpoint.ts";
+import { decodeCheckpoint, USE_BEFORE, type Checkpoint } from "./checkpoint.ts";
 
 export const CHECKPOINTS = "checkpoints";
 /** How many are kept: where the last cannot be read there is one before it. */
@@ -57,7 +57,12 @@ export function lastCheckpoint(run: string): {
       damaged.push(error);
     }
   }
-  throw damaged[0];
+  const [{ message, details }] = damaged;
+  const what = message.replace("[checkpoint-corrupt] ", "").replace(USE_BEFORE, "");
+  const rest = damaged.length === 1 ? "It is the only one" : `So are the ${damaged.length - 1} before it`;
+  throw new CorralError("checkpoint-corrupt", `${what} ${rest}: start the run again, with another --out.`, details, {
+    cause: damaged[0],
+  });
 }
 
 /** Removes checkpoints that are newer than an update: they were damaged, and the run goes on from before them. */

@@ -2,18 +2,18 @@
  * The folder of a run: `config.json`, flat, with which it can be made again; `log.jsonl`, a line for every update;
  * TensorBoard's event files; `report.html`, its curves; `checkpoints`, from which it goes on. What cannot be written is told and the run goes on.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { makeFolder } from "../core/make-folder.ts";
 import { AppendFile } from "../io/append-file.ts";
 import { eventFile, restartRecord, scalarsRecord, versionRecord } from "../io/tensorboard.ts";
-import { reasonOf } from "../core/write-bytes.ts";
+import { reasonOf, remedyOf } from "../core/write-bytes.ts";
 import { writeWhole } from "../io/write-whole.ts";
 import { encodeCheckpoint, type Checkpoint } from "./checkpoint.ts";
-import { dropCheckpointsAfter, lastCheckpoint, saveCheckpoint } from "./checkpoints.ts";
-import type { UpdateEvidence } from "../rl/evidence.ts";
+import { dropCheckpointsAfter, lastCheckpoint, listCheckpoints, saveCheckpoint } from "./checkpoints.ts";
+import type { AnyEvidence } from "../rl/evidence.ts";
 import { differences, envConfig } from "./options.ts";
 import { reportPage } from "./report.ts";
 import { scalarsOf } from "./scalars.ts";
@@ -38,6 +38,14 @@ export const toJson = (value: unknown, space?: number): string => JSON.stringify
 export function configOf(run: TrainingRun, task?: string): Record<string, unknown> {
   const which = { env: run.id, ...(task === undefined ? {} : { task }), algo: run.algorithm.algo };
   return { ...which, ...run.settings, ...run.algorithm.config, ...envConfig(run.envOptions) };
+}
+
+/** Throws `no-run` where a folder holds none. */
+export function assertRun(folder: string): void {
+  if (existsSync(join(folder, CONFIG_FILE))) return;
+  throw new CorralError("no-run", `${folder} holds no ${CONFIG_FILE}. Pass the folder that corral train wrote.`, {
+    folder,
+  });
 }
 
 /** Values of a flat config file, by name. Throws `bad-config`. */
@@ -72,9 +80,10 @@ export function withInfinities(config: Readonly<Record<string, unknown>>): Recor
   );
 }
 
-/** Throws `run-exists` where a folder holds a run. */
+/** Throws `run-exists` where a folder holds a run that has saved something; one that has not is started again. */
 export function assertNewFolder(folder: string): void {
-  if (!existsSync(join(folder, LOG_FILE))) return;
+  const isRun = existsSync(join(folder, CONFIG_FILE));
+  if (!existsSync(join(folder, LOG_FILE)) || (isRun && listCheckpoints(folder).length === 0)) return;
   throw new CorralError(
     "run-exists",
     `${folder} holds a run already. Pass --resume ${folder} to go on with it, another --out, or remove it.`,
@@ -106,10 +115,17 @@ function newEventFile(folder: string, now: number): string {
   }
 }
 
-const notWritten = (folder: string, cause: unknown): CorralError =>
+/** Removes the curves of a run that is started again. */
+function dropEventFiles(folder: string): void {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder))
+    if (name.startsWith("events.out.tfevents.")) rmSync(join(folder, name), { force: true });
+}
+
+export const notWritten = (folder: string, cause: unknown): CorralError =>
   new CorralError(
     "run-not-written",
-    `the run's folder '${folder}' cannot be written (${reasonOf(cause)}). Free the disk, or pass another --out.`,
+    `the run's folder '${folder}' cannot be written (${reasonOf(cause)}). ${remedyOf(cause, "pass another --out")}`,
     { folder, reason: reasonOf(cause) },
     { cause },
   );
@@ -163,6 +179,7 @@ export class RunFolder {
   /** Makes the folder of a new run and its config. Throws `run-exists`, `run-not-written`. */
   static create(folder: string, run: TrainingRun, options: FolderOptions = {}): RunFolder {
     assertNewFolder(folder);
+    dropEventFiles(folder);
     return new RunFolder(folder, run, options, 0);
   }
 
@@ -213,7 +230,7 @@ export class RunFolder {
   }
 
   /** Keeps what a stopped update leaves. Returns its path. */
-  evidence(evidence: UpdateEvidence, error: CorralError): string | undefined {
+  evidence(evidence: AnyEvidence, error: CorralError): string | undefined {
     let path: string | undefined;
     this.#write("bundle of the stopped update", "bundle", () => {
       path = writeUpdateBundle(join(this.folder, BUNDLES), evidence, {
@@ -283,7 +300,7 @@ export class RunFolder {
 }
 
 /** Throws `other-run` where a checkpoint is of a run with other settings. */
-function assertSameRun({ path, about }: Checkpoint, now: Readonly<Record<string, unknown>>): void {
+export function assertSameRun({ path, about }: Checkpoint, now: Readonly<Record<string, unknown>>): void {
   const other = differences(about.config, now);
   if (other.length === 0) return;
   throw new CorralError(

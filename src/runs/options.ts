@@ -32,7 +32,7 @@ export const RUN_OPTIONS = {
     oneOf: ["device", "async"],
     doc: "device: step worlds there, in step with learning [default]; async: step them in threads of the CPU meanwhile, by the policy of one update before",
   },
-  collectThreads: { least: 1, doc: "threads of --collect async [one for each processor]" },
+  collectThreads: { least: 1, doc: "threads of --collect async [one for each processor but one]" },
   mostLowered: { least: 1, doc: "how often the learning rate is lowered at most; then the run ends [3]" },
 } as const satisfies Record<string, Row>;
 

@@ -7,7 +7,7 @@ import type { VectorEnv } from "../env/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
 import type { EvaluateOptions, Evaluation } from "../rl/evaluate.ts";
-import type { UpdateEvidence } from "../rl/evidence.ts";
+import type { AnyEvidence } from "../rl/evidence.ts";
 import type { AnyMetrics } from "../rl/metrics.ts";
 import type { NamedArray } from "../rl/networks.ts";
 import type { Ppo } from "../rl/ppo.ts";
@@ -106,8 +106,8 @@ export class Overlapped implements Algorithm<AnyMetrics> {
   named(snapshot: AlgorithmSnapshot): Record<string, NamedArray> {
     return this.learner.named(snapshot);
   }
-  evidence(): Promise<UpdateEvidence> {
-    return (this.learner as Algorithm).evidence!();
+  evidence(): Promise<AnyEvidence> {
+    return this.learner.evidence();
   }
   parameters(): Promise<Float32Array> {
     return this.learner.parameters();

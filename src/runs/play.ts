@@ -3,13 +3,15 @@ import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import { AppendFile } from "../io/append-file.ts";
-import { reasonOf } from "../core/write-bytes.ts";
+import { reasonOf, remedyOf } from "../core/write-bytes.ts";
 import type { PlayedStep } from "../rl/evaluate.ts";
 import { Ppo } from "../rl/ppo.ts";
 import type { SacConfig } from "../rl/sac-config.ts";
 import { Sac } from "../rl/sac.ts";
+import type { NamedArray } from "../rl/networks.ts";
+import type { Checkpoint } from "./checkpoint.ts";
 import { lastCheckpoint } from "./checkpoints.ts";
-import { CONFIG_FILE, readConfig, toJson } from "./folder.ts";
+import { assertRun, assertSameRun, CONFIG_FILE, readConfig, toJson } from "./folder.ts";
 import { trainOptions } from "./options.ts";
 import type { RunState } from "./train.ts";
 
@@ -116,7 +118,7 @@ const recordError = (path: string, cause: unknown): CorralError =>
     ? new CorralError("record-exists", `${path} is there already. Pass another --record, or remove it.`, { path })
     : new CorralError(
         "record-not-written",
-        `the episodes were not written to ${path} (${reasonOf(cause)}). Free the disk, or pass another --record.`,
+        `the episodes were not written to ${path} (${reasonOf(cause)}). ${remedyOf(cause, "pass another --record")}`,
         { path, reason: reasonOf(cause) },
         { cause },
       );
@@ -124,16 +126,18 @@ const recordError = (path: string, cause: unknown): CorralError =>
 /**
  * Plays the policy that the last readable checkpoint of a folder holds. Takes the memory of at most 64 worlds, however many
  * it was trained in.
- * @throws CorralError no-checkpoint, checkpoint-corrupt, checkpoint-newer, bad-config, bad-option, record-exists,
+ * @throws CorralError no-run, no-checkpoint, checkpoint-corrupt, checkpoint-newer, other-run, bad-config, bad-option, record-exists,
  *   record-not-written; what makeVec and the learner's create throw
  */
 export async function play(folder: string, options: PlayOptions = {}): Promise<PlayResult> {
   const { episodes = 32, seed = 0, sample = false, record } = options;
   if (!Number.isSafeInteger(episodes) || episodes < 1)
     throw new CorralError("bad-option", `episodes is ${episodes}; pass an integer of at least 1.`, { episodes });
+  assertRun(folder);
   const { checkpoint, damaged } = lastCheckpoint(folder);
   const { snapshot } = checkpoint.state as RunState;
   const settings = readConfig(join(folder, CONFIG_FILE));
+  assertSameRun(checkpoint, JSON.parse(toJson(settings)) as Record<string, unknown>);
   const { algo = "ppo", config, env: trained } = trainOptions(settings);
   const id = String(settings.env);
 
@@ -142,6 +146,7 @@ export async function play(folder: string, options: PlayOptions = {}): Promise<P
   await using env = await makeVec(id, made as NamedOptions);
   await using learner =
     algo === "sac" ? await Sac.create(env, smallReplay(config, worlds)) : await Ppo.create(env, config);
+  assertFits(checkpoint, id, learner.named(snapshot));
   await learner.adopt(snapshot);
 
   const file = record === undefined ? undefined : openRecord(record);
@@ -189,6 +194,23 @@ function append(file: AppendFile, path: string, episode: Episode): void {
     file.append(Buffer.from(`${toJson(episode)}\n`));
   } catch (cause) {
     throw recordError(path, cause);
+  }
+}
+
+/**
+ * Throws `other-run` where the policy is of other sizes than those of the environment now: the settings are the same, so the
+ * environment has changed since.
+ */
+function assertFits({ path, policy }: Checkpoint, id: string, now: Readonly<Record<string, NamedArray>>): void {
+  const sizes = (shape: readonly number[] | undefined): string => (shape ? `[${shape.join(", ")}]` : "not there");
+  for (const [name, { shape }] of Object.entries(now)) {
+    const [was, is] = [sizes(policy.get(name)?.shape), sizes(shape)];
+    if (was === is) continue;
+    throw new CorralError(
+      "other-run",
+      `${path} does not fit ${id} as it is now: ${name} is ${was} there and would be ${is} here. Put the task back as it was, or start a new run.`,
+      { path, name, was, is },
+    );
   }
 }
 

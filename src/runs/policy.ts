@@ -4,7 +4,7 @@ import { makeVec, type NamedOptions } from "../env/make.ts";
 import { actionFeatures } from "../rl/action-features.ts";
 import { ppoConfig } from "../rl/config.ts";
 import type { NamedArray } from "../rl/networks.ts";
-import { assertExportable, policyOf, withoutEmbedding, type Policy } from "../rl/policy.ts";
+import { policyOf, withoutEmbedding, type Policy } from "../rl/policy.ts";
 import { sacConfig } from "../rl/sac-config.ts";
 import { sacPolicyOf } from "../rl/sac-policy.ts";
 import type { Checkpoint } from "./checkpoint.ts";
@@ -32,7 +32,6 @@ async function policyOfCheckpoint({ about, policy: tensors, path }: Checkpoint):
   const named = Object.fromEntries(tensors) as Record<string, NamedArray>;
   if (algo === "sac") return sacPolicyOf(named, env.id, space, sacConfig(given));
   const config = ppoConfig(given);
-  assertExportable(config);
   const features = space.kind === "discrete" && space.controls ? actionFeatures(space.controls).values : undefined;
   return policyOf(withoutEmbedding(named, features), {
     id: env.id,

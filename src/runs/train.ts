@@ -7,7 +7,7 @@ import { lowered, type Algorithm, type AlgorithmSnapshot } from "../rl/algorithm
 import type { PpoConfig } from "../rl/config.ts";
 import type { Evaluation } from "../rl/evaluate.ts";
 import type { AnyMetrics } from "../rl/metrics.ts";
-import type { UpdateEvidence } from "../rl/evidence.ts";
+import type { AnyEvidence } from "../rl/evidence.ts";
 import { Ppo } from "../rl/ppo.ts";
 import { Sac } from "../rl/sac.ts";
 import type { SacConfig } from "../rl/sac-config.ts";
@@ -41,7 +41,7 @@ export interface TrainOptions {
   readonly mostLowered?: number;
   /** Where worlds are stepped: on the device (default), or in threads of the CPU, one update behind. */
   readonly collect?: "device" | "async";
-  /** How many threads then. Default: as many as the machine has processors, at most one a world. */
+  /** How many threads then. Default: as many as the machine has processors but one, at most one a world. */
   readonly collectThreads?: number;
   /** Modules that register tasks of the user's own there, as URLs. */
   readonly modules?: readonly string[];
@@ -90,7 +90,7 @@ export interface TrainListener {
   readonly onCheckpoint?: (state: RunState) => void;
   readonly onEvent?: (event: RunEvent) => void;
   /** Is given what a stopped update leaves; returns where it was put, if it was. */
-  readonly onNonFinite?: (evidence: UpdateEvidence, error: CorralError) => string | undefined;
+  readonly onNonFinite?: (evidence: AnyEvidence, error: CorralError) => string | undefined;
 }
 
 export interface TrainResult {
@@ -125,6 +125,9 @@ type Learning = Pick<TrainOptions, "config" | "algo" | "replayFile" | "reuseRepl
 type Optional = "until" | "collect" | "collectThreads";
 type Settings = Required<Omit<TrainOptions, Optional | "env" | keyof Learning>> & Pick<TrainOptions, Optional>;
 
+/** One processor is left to what learns. */
+const defaultThreads = (numEnvs: number): number => Math.max(1, Math.min(availableParallelism() - 1, numEnvs));
+
 function settle(id: string, options: TrainOptions): Settings {
   const defaults = runDefaults(id, options.algo);
   const { numEnvs = defaults.numEnvs, steps = defaults.steps, seed = 0, until } = options;
@@ -135,7 +138,7 @@ function settle(id: string, options: TrainOptions): Settings {
     throw new CorralError("bad-option", `steps is ${String(steps)}; pass env steps, at least 1.`, { steps });
   const { onNonFiniteUpdate = "throw", mostLowered = MOST_LOWERED } = options;
   const every = { evalEvery, evalEnvs, checkpointEvery, snapshotEvery };
-  const { collect = "device", collectThreads = Math.min(availableParallelism(), numEnvs) } = options;
+  const { collect = "device", collectThreads = defaultThreads(numEnvs) } = options;
   if (collect === "device" && options.collectThreads !== undefined)
     throw badOption("collectThreads", collectThreads, 'threads collect with collect: "async" alone; leave it out');
   return {
@@ -345,8 +348,7 @@ export class TrainingRun implements AsyncDisposable {
 
   /** Keeps what a stopped update leaves, then goes on from the last copy with a lower learning rate, or throws. */
   async #lower(error: CorralError, { onEvent, onNonFinite }: TrainListener): Promise<void> {
-    const evidence = await this.algorithm.evidence?.();
-    const bundle = evidence && onNonFinite?.(evidence, error);
+    const bundle = onNonFinite?.(await this.algorithm.evidence(), error);
     const text = error.message.replace("[non-finite-update] ", "");
     const kept = bundle === undefined ? "" : ` corral replay ${bundle} says what became so first.`;
     const { onNonFiniteUpdate, mostLowered } = this.settings;

@@ -5,14 +5,17 @@ import { CorralError } from "../core/errors.ts";
 import { decodeSafetensors, encodeSafetensors, type Tensor } from "../io/safetensors.ts";
 import { hashOf, versions, type Versions } from "../record/bundle.ts";
 import { readSealed, writeSealed } from "../record/sealed.ts";
-import type { UpdateEvidence } from "../rl/evidence.ts";
+import type { AnyEvidence, UpdateEvidence } from "../rl/evidence.ts";
+import type { BatchEvidence } from "../rl/sac-evidence.ts";
 import { kernelCode, KERNELS, type KernelName } from "../rl/kernels.ts";
 
 const KIND = "update";
 const ARENAS = "learner.safetensors";
 const MAX_BYTES = 2 ** 32;
 
-export interface UpdateBundleAbout extends Versions, Omit<UpdateEvidence, "arenas"> {
+type Facts = Omit<UpdateEvidence, "arenas"> | Omit<BatchEvidence, "arenas">;
+
+interface Sealed extends Versions {
   readonly kind: typeof KIND;
   readonly created: string;
   readonly message: string;
@@ -21,10 +24,13 @@ export interface UpdateBundleAbout extends Versions, Omit<UpdateEvidence, "arena
   readonly kernels: string;
 }
 
+/** What a bundle says of itself. */
+export type UpdateBundleAbout = Sealed & Facts;
+
 export interface UpdateBundle {
   readonly path: string;
   readonly about: UpdateBundleAbout;
-  readonly evidence: UpdateEvidence;
+  readonly evidence: AnyEvidence;
 }
 
 /** Tells one set of kernels from another. */
@@ -36,11 +42,11 @@ export const kernelsHash = (): string => hashOf((Object.keys(KERNELS) as KernelN
  */
 export function writeUpdateBundle(
   directory: string,
-  { arenas, ...facts }: UpdateEvidence,
+  { arenas, ...facts }: AnyEvidence,
   { message, device }: { readonly message: string; readonly device: string },
 ): string {
   const created = new Date().toISOString();
-  const about: UpdateBundleAbout = {
+  const about = {
     kind: KIND,
     ...versions(),
     created,
@@ -53,7 +59,7 @@ export function writeUpdateBundle(
   for (const [name, data] of Object.entries(arenas)) tensors[name] = { shape: [data.length], data };
   const files = new Map([[ARENAS, encodeSafetensors(tensors)]]);
   const name = `${facts.env.id}-update${facts.iteration + 1}`;
-  return writeSealed(directory, name, about as unknown as Record<string, unknown>, files, MAX_BYTES);
+  return writeSealed(directory, name, about, files, MAX_BYTES);
 }
 
 /** Whether a path is a bundle of an update. */

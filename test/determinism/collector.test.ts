@@ -8,7 +8,7 @@ import { Flag } from "../../src/rl/clock.ts";
 import { HostActor } from "../../src/rl/host-actor.ts";
 import { envShape } from "../../src/rl/learner.ts";
 import { Sac } from "../../src/rl/index.ts";
-import { setClock } from "../../src/rl/sac.ts";
+import { setClock } from "../../src/rl/sac-batch.ts";
 import { sacShape } from "../../src/rl/sac-arenas.ts";
 import { sacConfig } from "../../src/rl/sac-config.ts";
 import { SacLearner } from "../../src/rl/sac-learner.ts";

@@ -73,6 +73,8 @@ test("a damaged checkpoint: the run goes on from the one before it, and says so"
   for (const path of listCheckpoints(folder)) truncateSync(path, 1000);
   const { stderr, code: ended } = await corralInside(["train", "--resume", folder]);
   expect([ended, stderr]).toEqual([2, expect.stringContaining("[checkpoint-corrupt]")]);
+  expect(stderr).toContain("So are the 2 before it: start the run again, with another --out.");
+  expect(stderr).not.toContain("Use the one before it");
 });
 
 test("what does not fit is refused in words", async () => {

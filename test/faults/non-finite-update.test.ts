@@ -2,9 +2,18 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import "../../envs/index.ts";
+import { Flag } from "../../src/rl/clock.ts";
+import { learnBatch } from "../../src/rl/sac-batch.ts";
+import { batchEvidence, stoppedAt } from "../../src/rl/sac-evidence.ts";
+import { reexecuteBatch } from "../../src/rl/sac-reexecute.ts";
+import { sharedDevice } from "../support/learner-case.ts";
+import { DRAW, makeSac, SEED } from "../support/sac-case.ts";
+import { envShape } from "../../src/rl/learner.ts";
 import { TILE } from "../../src/rl/networks.ts";
+import { sacShape } from "../../src/rl/sac-arenas.ts";
+import type { SacConfig } from "../../src/rl/sac-config.ts";
 import { BUNDLES } from "../../src/runs/folder.ts";
 import { TrainingRun, type TrainOptions } from "../../src/runs/train.ts";
 import { corralInside } from "../support/cli-inside.ts";
@@ -85,4 +94,85 @@ test("it is lowered so often, then the run ends", async () => {
     code: "non-finite-update",
     message: expect.stringContaining("lowered 1 times before"),
   });
+});
+
+describe.each([
+  ["gpu", "q1.1.weight"],
+  ["host", "policy.1.weight"],
+])("SAC, its replay in %s, %s spoilt", (storage, name) => {
+  test("leaves a bundle of the batch, which is executed again to the same bits", async () => {
+    const folder = join(root, `sac-${storage}`);
+    const sizes = { collectSteps: 4, gradientSteps: 3, batchSize: 16, bufferSize: 400, learningStarts: 32 };
+    await using run = await TrainingRun.create("InvertedPendulum-v5", {
+      algo: "sac",
+      numEnvs: 4,
+      steps: 400,
+      seed: 3,
+      evalEnvs: 2,
+      config: { ...sizes, hidden: [8], storage },
+    });
+    const { algorithm: sac } = run;
+    const iterate = sac.iterate.bind(sac);
+    sac.iterate = async () => {
+      if (sac.iteration === 5) {
+        const { learner, ...rest } = await sac.snapshot();
+        const params = learner.params.slice();
+        const { policy, critics } = sacShape(envShape(sac.env), sac.config as SacConfig).nets;
+        const layer = [policy, ...critics].flat().find((one) => `${one.name}.weight` === name)!;
+        new Float32Array(params.buffer)[4 * layer.w] = NaN;
+        await sac.restore({ ...rest, learner: { ...learner, params } });
+      }
+      return iterate();
+    };
+    await expect(trainRun(folder, run)).rejects.toMatchObject({ code: "non-finite-update" });
+    const [path] = bundlesOf(folder);
+    const { code, stdout, stderr } = await corralInside(["replay", path, "--json"]);
+    expect(code, stderr + stdout).toBe(0);
+    const { bundle, replay } = JSON.parse(stdout) as { bundle: object; replay: object };
+    expect(bundle).toMatchObject({ algo: "sac", iteration: 5, half: "critics", minibatch: 0, minibatches: 3 });
+    const first = { stage: "what the batch began with", name };
+    expect(replay).toMatchObject({ identical: true, recorded: "loss", halted: "loss", first });
+    expect((await corralInside(["replay", path])).stdout).toContain("stopped in minibatch 1 of 3, by its loss");
+  });
+});
+
+test("SAC: a policy that overflows after the critics have moved", async () => {
+  const made = await makeSac({ name: "relu", observations: 5, actions: 2, config: { hidden: [9] } }, 3);
+  await using _ = made.learner;
+  const { learner, shape, config, params } = made;
+  // a huge weight, of a number that the next observations do not have
+  const [first] = shape.nets.policy;
+  for (let o = 0; o < first.outputs; o++) params[4 * first.w + o] = 1e38;
+  learner.write("params", params);
+  const batch = await learner.read("batch", new Float32Array(learner.buffer("batch").size / 4));
+  for (let row = 0; row < config.batchSize; row++) {
+    batch[row * 4 * shape.row4] = 1;
+    batch[row * 4 * shape.row4 + 4 * shape.obs4] = 0;
+  }
+  learner.write("batch", batch);
+  learnBatch(learner, { draw: DRAW, flags: Flag.firstMinibatch, samples: false, movesPolicy: true });
+  const stopped = stoppedAt(await learner.readState(), DRAW, 1);
+  expect(stopped).toEqual({ half: "policy", minibatch: 0 });
+  const { learningRate, criticLearningRate } = config;
+  const evidence = await batchEvidence(learner, {
+    algo: "sac",
+    env: shape.env,
+    config,
+    seed: SEED,
+    iteration: 0,
+    worldIds: [0, 1, 2],
+    draw: DRAW,
+    ...stopped,
+    minibatches: 1,
+    learningRate,
+    criticLearningRate,
+  });
+  expect(["loss", "gradient"]).toContain(evidence.halted);
+  const replay = await reexecuteBatch(await sharedDevice(), evidence);
+  expect(replay).toMatchObject({ identical: true, halted: evidence.halted });
+  expect(["forward", "loss", "backward", "gradient"]).toContain(replay.bad[0].stage);
+  // earlier batches of the update were whole, and moved the policy or did not
+  const state = Object.assign(new Float32Array(64), { 16: 3, 22: 2 });
+  expect(stoppedAt(state, 0, 2)).toEqual({ half: "critics", minibatch: 3 });
+  expect(stoppedAt(state, 0, 1)).toEqual({ half: "policy", minibatch: 2 });
 });

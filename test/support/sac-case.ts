@@ -1,7 +1,7 @@
 /** A learner of SAC without environments, over a batch made up from a seed; and its losses in plain float64. */
 import { RandomStream, streams } from "../../src/core/rng.ts";
 import type { Layer } from "../../src/rl/networks.ts";
-import { setClock } from "../../src/rl/sac.ts";
+import { setClock } from "../../src/rl/sac-batch.ts";
 import { sacShape, type SacShape } from "../../src/rl/sac-arenas.ts";
 import { sacConfig, type SacConfig } from "../../src/rl/sac-config.ts";
 import { LOG_ALPHA, SacLearner } from "../../src/rl/sac-learner.ts";

@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import "../../envs/index.ts";
-import { makeVec } from "../../src/env/index.ts";
+import { cartpole } from "../../envs/cartpole/task.ts";
+import { makeVec, register, type Scene, type Task } from "../../src/env/index.ts";
 import { corralInside as corral } from "../support/cli-inside.ts";
 import { TINY, trainInto } from "../support/runs.ts";
 
@@ -83,7 +84,7 @@ test("plays continuous actions of SAC, without its replay", async () => {
 test("refuses in words", async () => {
   const cases: [string[], number, string][] = [
     [[], 2, "DIR is missing"],
-    [[join(root, "none")], 2, "cannot be read"],
+    [[join(root, "none")], 2, "[no-run]"],
     [[run, "--episodes", "0"], 2, "at least 1"],
     [[run, "--record", join(root, "episodes.jsonl")], 2, "[record-exists]"],
     [[run, "--record", join(root, "none/episodes.jsonl")], 1, "[record-not-written]"],
@@ -96,4 +97,29 @@ test("refuses in words", async () => {
     expect(ended.code, args.join(" ")).toBe(code);
   }
   expect((await corral(["play", run, "--episodes", "1", "--at-least", "501"])).code).toBe(1);
+});
+
+test("folders that hold no run, and runs whose settings or environment are others now", async () => {
+  const none = await corral(["play", join(root, "none")]);
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("[no-run]")]);
+  const one = await corral(["play", run, "--episodes", "1"]);
+  expect(one.stdout).toContain(": 1 episode\n");
+
+  const other = join(root, "other");
+  cpSync(run, other, { recursive: true });
+  const config = JSON.parse(readFileSync(join(other, "config.json"), "utf8")) as object;
+  writeFileSync(join(other, "config.json"), JSON.stringify({ ...config, hidden: [16] }));
+  const settings = await corral(["play", other]);
+  expect([settings.code, settings.stderr]).toEqual([2, expect.stringContaining("[other-run]")]);
+  expect(settings.stderr).toContain("hidden was 8 and is 16");
+
+  // a task whose observations have changed since
+  const task = { ...cartpole, id: "Mine" };
+  register(task as unknown as Task);
+  const trained = join(root, "mine");
+  await trainInto(trained, "Mine", TINY);
+  Object.assign(task, { observe: ({ d }: Scene) => ({ all: [d.qpos.at(0)] }) });
+  const worlds = await corral(["play", trained]);
+  expect([worlds.code, worlds.stderr]).toEqual([2, expect.stringContaining("[other-run]")]);
+  expect(worlds.stderr).toContain("does not fit Mine as it is now");
 });

@@ -111,7 +111,8 @@ describe("corral train", () => {
   test("every hyperparameter is a flag that the help explains", async () => {
     const { stdout } = await corral(["train", "--help"]);
     for (const { doc } of [PPO_OPTIONS, SAC_OPTIONS].flatMap((table) => Object.values(table)))
-      expect(stdout).toContain(doc);
+      expect(stdout.replace(/\s+/g, " ")).toContain(doc);
+    for (const line of stdout.split("\n")) expect(line.length, line).toBeLessThanOrEqual(100);
     expect(stdout).toContain("--gae-lambda");
   });
 

@@ -9,7 +9,7 @@ import { Flag } from "../../src/rl/clock.ts";
 import { HostRows } from "../../src/rl/host-rows.ts";
 import { envShape } from "../../src/rl/learner.ts";
 import { startsOf } from "../../src/rl/replay.ts";
-import { setClock } from "../../src/rl/sac.ts";
+import { setClock } from "../../src/rl/sac-batch.ts";
 import { sacShape } from "../../src/rl/sac-arenas.ts";
 import { sacConfig } from "../../src/rl/sac-config.ts";
 import { SacLearner } from "../../src/rl/sac-learner.ts";

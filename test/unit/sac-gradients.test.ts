@@ -1,6 +1,6 @@
 /** Gradients of SAC's losses through every layer: against finite differences in float64, and against jax-js. */
 import { afterAll, describe, expect, test } from "vitest";
-import { learnBatch } from "../../src/rl/sac.ts";
+import { learnBatch } from "../../src/rl/sac-batch.ts";
 import { STATE } from "../../src/rl/arenas.ts";
 import { Flag } from "../../src/rl/clock.ts";
 import { LOG_ALPHA } from "../../src/rl/sac-learner.ts";

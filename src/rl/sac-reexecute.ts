@@ -1,0 +1,148 @@
+/** A stopped batch of SAC once more, stage by stage: what became not finite first, and whether the bits are the recorded ones. */
+import type { GpuDevice } from "../gpu/device.ts";
+import { STATISTICS4, SUM_PARTS } from "./arenas.ts";
+import { PLACE, REASONS } from "./metrics.ts";
+import { namedLayers, type Layer, type NamedArray, type Rows } from "./networks.ts";
+import { elements, floatsOf, look, momentsOf, type BadQuantity, type Place, type UpdateReplay } from "./reexecute.ts";
+import { halves, setClock } from "./sac-batch.ts";
+import { sacShape, type SacShape } from "./sac-arenas.ts";
+import { sacConfig } from "./sac-config.ts";
+import type { BatchEvidence } from "./sac-evidence.ts";
+import { LOG_ALPHA, SacLearner } from "./sac-learner.ts";
+
+const transition: Place = (row) => `transition ${row}`;
+const inRows =
+  (width: number): Place =>
+  (i) =>
+    `transition ${Math.floor(i / width)} [${i % width}]`;
+
+/** What the batch began with, in the order in which it depends on each other. */
+function inputs({ nets, env, obs4, actions4, row4, batch }: SacShape, { arenas }: BatchEvidence): BadQuantity[] {
+  const stage = "what the batch began with";
+  const rows = floatsOf(arenas.batch).subarray(0, batch * 4 * row4);
+  const part = (name: string, at: number, width: number) =>
+    look(stage, name, rows.subarray(at), width === 1 ? transition : inRows(width), width, 4 * row4);
+  const { observations, actions } = env;
+  const notes = 8 * obs4 + 4 * actions4;
+  const { policy, critics, targets } = nets;
+  const named = (prefix: string, arrays: Record<string, NamedArray>) =>
+    Object.entries(arrays).flatMap(([name, { data }]) => look(stage, prefix + name, data, elements));
+  const learning = [policy, ...critics].flat();
+  return [
+    ...part("observation", 0, observations),
+    ...part("next observation", 4 * obs4, observations),
+    ...part("action", 8 * obs4, actions),
+    ...part("return", notes, 1),
+    ...part("discount", notes + 1, 1),
+    ...named("", namedLayers([...learning, ...targets.flat()], floatsOf(arenas.params))),
+    ...named("Adam's mean of ", namedLayers(learning, momentsOf(arenas.moments, 0))),
+    ...named("Adam's variance of ", namedLayers(learning, momentsOf(arenas.moments, 1))),
+    ...look(stage, "log temperature", floatsOf(arenas.state).subarray(LOG_ALPHA, LOG_ALPHA + 1), () => ""),
+  ];
+}
+
+/** Statistics of a transition, as `tell` of shaders/rl/sac.wgsl has them. */
+const STATISTICS = {
+  critics: ["weight", "critic loss", "value", "target value"],
+  policy: ["weight", "policy loss", "entropy"],
+} as const;
+const NOT_FINITE = 6;
+
+/** The half that failed, stage by stage. */
+async function lookInside(learner: SacLearner, { half, draw }: BatchEvidence): Promise<BadQuantity[]> {
+  const { nets, work, batch: rows } = learner.shape;
+  const bad: BadQuantity[] = [];
+  let floats = new Float32Array(4 * work.size4);
+  const read = async () => {
+    floats = await learner.read("work", floats);
+  };
+  const see = (stage: string, name: string, at: number, width: number, stride: number) =>
+    bad.push(...look(stage, name, floats.subarray(at, at + rows * stride), inRows(width), width, stride));
+  const layers = (stage: string, what: string, network: readonly Layer[], { outputs }: Rows) => {
+    for (const layer of network)
+      see(stage, `${what} of ${layer.name}`, 4 * outputs.get(layer)!, layer.outputs, layer.n);
+  };
+  const critics = (stage: string, what: string, which: (layers: readonly Layer[]) => readonly Layer[]) =>
+    nets.critics.forEach((network, i) => layers(stage, what, which(network), work.critics[i]));
+
+  const run = halves(learner, draw)[half];
+  run.prepare();
+  await read();
+  layers("forward", "output", nets.policy, work.policy);
+  if (half === "critics") layers("forward", "output at the next observation", nets.policy, work.nextPolicy);
+
+  run.forward();
+  await read();
+  const logProbs = floats.subarray(4 * work.notes, 4 * (work.notes + rows)).filter((_, i) => i % 4 === 3);
+  bad.push(...look("forward", "log probability of the policy's action", logProbs, transition));
+  if (half === "critics") nets.targets.forEach((net, i) => layers("forward", "output", net, work.targets[i]));
+  // the policy's half has gone back through the critics to the actions already
+  const below = (network: readonly Layer[]) => network.slice(0, -1).toReversed();
+  if (half === "critics") critics("forward", "output", (network) => network);
+  else critics("forward", "derivative by the output", below);
+
+  run.loss();
+  await read();
+  const statistics = floats.subarray(4 * work.statistics, 4 * (work.statistics + rows * STATISTICS4));
+  const column = (at: number) => statistics.filter((_, k) => k % (4 * STATISTICS4) === at);
+  STATISTICS[half].forEach((name, i) => bad.push(...look("loss", name, column(i), transition)));
+  const flagged = column(NOT_FINITE).findIndex((x) => x !== 0);
+  if (flagged >= 0 && bad.length === 0)
+    bad.push({ stage: "loss", name: "loss", value: NaN, at: transition(flagged), count: 1 });
+  const last = (network: readonly Layer[]) => network.slice(-1);
+  if (half === "critics") critics("loss", "derivative by the output", last);
+  else layers("loss", "derivative by the output", last(nets.policy), work.policy);
+
+  run.backward();
+  await read();
+  if (half === "critics") critics("backward", "derivative by the output", below);
+  else layers("backward", "derivative by the output", below(nets.policy), work.policy);
+  const grads = await learner.read("grads", new Float32Array(4 * nets.total4));
+  const learning = half === "critics" ? nets.critics.flat() : nets.policy;
+  for (const [name, { data }] of Object.entries(namedLayers(learning, grads)))
+    bad.push(...look("gradient", `gradient of ${name}`, data, elements));
+  const squares = await learner.read("scratch", new Float32Array(SUM_PARTS));
+  const total = Float32Array.of(squares.reduce((sum, x) => Math.fround(sum + x), 0));
+  bad.push(...look("gradient", "squared length of the gradient", total, () => ""));
+
+  run.judge();
+  return bad;
+}
+
+/**
+ * Executes the half of a batch that was stopped again.
+ * @throws CorralError bad-option for a config that this version does not know; BudgetExceededError; errors of the device
+ */
+export async function reexecuteBatch(gpu: GpuDevice, evidence: BatchEvidence): Promise<UpdateReplay> {
+  // its transitions are there: no room for a replay is needed
+  const config = sacConfig({ ...evidence.config, storage: "host" });
+  const shape = sacShape(evidence.env, config);
+  await using learner = await SacLearner.create(gpu, shape);
+  setClock(learner, config, evidence.seed);
+  learner.clock.set({ learning_rate: evidence.learningRate, critic_rate: evidence.criticLearningRate });
+
+  const before = evidence.arenas.state.slice();
+  before[PLACE.halted] = 0;
+  for (const [name, words] of Object.entries({ ...evidence.arenas, state: before })) learner.write(name, words);
+  const bad = [...inputs(shape, evidence), ...(await lookInside(learner, evidence))];
+  await learner.done();
+
+  const differences: string[] = [];
+  for (const name of ["params", "moments", "grads", "state"]) {
+    const recorded = evidence.arenas[name];
+    const now = await learner.read(name, new Uint32Array(recorded.length));
+    if (now.some((word, i) => word !== recorded[i])) differences.push(name);
+  }
+  const { halted, minibatch, minibatches } = evidence;
+  const state = await learner.readState();
+  return {
+    identical: differences.length === 0,
+    device: gpu.info.driver,
+    recorded: halted,
+    halted: REASONS[state[PLACE.halted]] ?? "nothing",
+    minibatch,
+    minibatches,
+    bad,
+    differences,
+  };
+}
