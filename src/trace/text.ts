@@ -9,14 +9,29 @@ export interface Dialect {
   literal(value: number | boolean, type: Type): string;
   expression(node: Node, arg: (i: number) => string): string;
   constant(name: string, node: Node, expression: string): string;
-  /**
-   * Lines around the body of a loop over [start, bound). `nonempty`: the body certainly runs once. A SIMD driver runs
-   * a body whose exit test comes first once more with no lane in it, so WGSL tests at the end.
-   */
-  loop(index: string, start: string, bound: string, nonempty: boolean): { head: string[]; tail: string[] };
+  /** Lines around the body of a loop over [start, bound). */
+  loop(index: string, start: string, bound: string, kind: LoopKind): { head: string[]; tail: string[] };
   set(name: string, value: string): string;
   put(array: string, index: string, value: string): string;
   store(s: Extract<Statement, { kind: "store" }>, index: string, values: string[]): string[];
+}
+
+/** What is known of a loop: its body certainly runs once (`nonempty`), and costs next to nothing where no lane is in it. */
+export type LoopKind = "any" | "nonempty" | "light";
+
+/** A body of at most this many statements is light. */
+const LIGHT = 64;
+
+/** Statements of a block that run where no lane is in it: branches, and what follows a `break`, are then skipped. */
+function weight(block: Block, live: Live): number {
+  let sum = 0;
+  for (const s of block.statements) {
+    if (s.kind === "stage" || !live.isLive(s)) continue;
+    if (s.kind === "break") break;
+    sum += s.kind === "loop" ? 1 + weight(s.block, live) : 1;
+    if (sum > LIGHT) break;
+  }
+  return sum;
 }
 
 /** Expressions deeper than this get a name of their own: compilers recurse over nesting. */
@@ -44,28 +59,29 @@ export interface Emitted {
 /** Emits the live statements of a trace's root block as lines of text. */
 export function emitBody(trace: Trace, dialect: Dialect, live: Live = analyse(trace)): Emitted {
   const indent = "  ";
-  const names = new Map<Node, string>();
+  // by node id
+  const names: (string | undefined)[] = [];
   const taken = new Set([...trace.vars.map(varName), ...trace.arrays.map(arrayName)]);
   for (const { name } of [...trace.buffers, ...trace.params]) taken.add(name);
   const lines: string[] = [];
-  const inlined = new Map<Node, { text: string; depth: number }>();
+  const inlined: ({ text: string; depth: number } | undefined)[] = [];
 
   const nameOf = (node: Node): string => {
-    let name = names.get(node);
+    let name = names[node.id];
     if (!name) {
       const base = identifier(node.name ?? "t");
       // no word of either language ends so
       name = NUMBERED.test(base) && !taken.has(base) ? base : `${base}_${node.id}`;
       while (taken.has(name)) name += "x";
       taken.add(name);
-      names.set(node, name);
+      names[node.id] = name;
     }
     return name;
   };
   const write = (a: Operand, type: Type): { text: string; depth: number } => {
     const value = live.resolve(a);
     if (!(value instanceof Node)) return { text: dialect.literal(value, type), depth: 0 };
-    return inlined.get(value) ?? { text: nameOf(value), depth: 0 };
+    return inlined[value.id] ?? { text: nameOf(value), depth: 0 };
   };
   const text = (a: Operand, type: Type) => {
     const t = write(a, type).text;
@@ -95,7 +111,7 @@ export function emitBody(trace: Trace, dialect: Dialect, live: Live = analyse(tr
               ? dialect.vectors
               : ALWAYS_INLINE.has(node.op) ||
                 (!ORDERED.has(node.op) && live.userBlock(node) === block && depth < MAX_DEPTH);
-          if (inline) inlined.set(node, { text: expression, depth: depth + 1 });
+          if (inline) inlined[node.id] = { text: expression, depth: depth + 1 };
           else {
             const bare = matching(expression) ? expression.slice(1, -1) : expression;
             lines.push(pad + dialect.constant(nameOf(node), node, bare));
@@ -131,8 +147,14 @@ export function emitBody(trace: Trace, dialect: Dialect, live: Live = analyse(tr
           // a constant bound was compared with a constant start when the loop was traced
           const known = !(s.start instanceof Node);
           const nonempty = known && bound instanceof Node && bound.op === "hide";
+          const light = nonempty && weight(s.block, live) <= LIGHT;
           const index = nameOf(s.index);
-          const { head, tail } = dialect.loop(index, text(s.start, "i32"), text(s.bound, "i32"), nonempty);
+          const { head, tail } = dialect.loop(
+            index,
+            text(s.start, "i32"),
+            text(s.bound, "i32"),
+            light ? "light" : nonempty ? "nonempty" : "any",
+          );
           for (const line of head) lines.push(pad + line);
           emitBlock(s.block, pad + indent);
           for (const line of tail) lines.push(pad + line);

@@ -116,10 +116,15 @@ const dialect: Dialect = {
     }
   },
   constant: (name, _node, expression) => `let ${name} = ${expression};`,
-  loop: (i, start, bound, nonempty) => ({
-    head: [nonempty ? "{" : `if (${start} < ${bound}) {`, `var ${i} = ${start};`, "loop {"],
-    tail: [`continuing { ${i}++; break if ${i} >= ${bound}; }`, "}", "}"],
-  }),
+  loop(i, start, bound, kind) {
+    // drivers simplify loops that test first in fewer rounds
+    if (kind === "light") return { head: [`for (var ${i} = ${start}; ${i} < ${bound}; ${i}++) {`], tail: ["}"] };
+    // a SIMD driver runs a body whose exit test comes first once more with no lane in it: this one is tested at its end
+    return {
+      head: [kind === "nonempty" ? "{" : `if (${start} < ${bound}) {`, `var ${i} = ${start};`, "loop {"],
+      tail: [`continuing { ${i}++; break if ${i} >= ${bound}; }`, "}", "}"],
+    };
+  },
   set: (name, value) => `${name} = ${value};`,
   put: (name, index, value) => `${name}[${index}] = ${value};`,
   store: (s, index, values) => {

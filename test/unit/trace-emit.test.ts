@@ -76,9 +76,7 @@ test("straight-line WGSL", async () => {
       a0_list[1] = t_1.x * 2.0;
       a0_list[2] = t_1.x * 4.0;
       a0_list[3] = t_1.x * 8.0;
-      {
-      var i_10 = 0;
-      loop {
+      for (var i_10 = 0; i_10 < 4 + U.zero; i_10++) {
         let t_11 = v1_done;
         if (t_11) { break; }
         if (!(t_11)) {
@@ -90,8 +88,6 @@ test("straight-line WGSL", async () => {
             v1_done = (bitcast<u32>(t_12) & 2139095040u) != 2139095040u;
           }
         }
-      continuing { i_10++; break if i_10 >= 4 + U.zero; }
-      }
       }
 
       // write
@@ -117,16 +113,10 @@ test("rolled WGSL", async () => {
       v1_done = false;
 
       // loop
-      {
-      var i_7 = 0;
-      loop {
+      for (var i_7 = 0; i_7 < 4 + U.zero; i_7++) {
         a0_list[i_7] = t_1.x * bitcast<f32>(tables_f[(i_7) >> 2u][(i_7) & 3]);
-      continuing { i_7++; break if i_7 >= 4 + U.zero; }
       }
-      }
-      {
-      var i_10 = 0;
-      loop {
+      for (var i_10 = 0; i_10 < 4 + U.zero; i_10++) {
         let t_11 = v1_done;
         if (t_11) { break; }
         if (!(t_11)) {
@@ -138,8 +128,6 @@ test("rolled WGSL", async () => {
             v1_done = (bitcast<u32>(t_12) & 2139095040u) != 2139095040u;
           }
         }
-      continuing { i_10++; break if i_10 >= 4 + U.zero; }
-      }
       }
 
       // write
@@ -149,6 +137,26 @@ test("rolled WGSL", async () => {
     "
   `);
   await compileOnNull(wgsl(made), "everything", ["main"]);
+});
+
+test("loops whose body is light test first; others at their end", () => {
+  /** A loop whose body has so many statements, of which those after the first may be left out. */
+  const looped = (statements: number, leaves: boolean, bound?: t.Int) => () => {
+    const sum = variable("sum", 0);
+    loop(bound ?? 4, (i) => {
+      if (leaves) breakIf(t.gt(i, 2));
+      for (let k = 0; k < statements; k++) when(t.gt(i, k), () => sum.set(t.add(sum.get(), t.toF32(i))));
+    });
+    out(sum.get());
+  };
+  const testsFirst = (program: () => void) => body(trace(program)).includes("for (");
+  expect(testsFirst(looped(8, false))).toBe(true);
+  expect(testsFirst(looped(80, false))).toBe(false);
+  expect(testsFirst(looped(80, true))).toBe(true);
+  // no turn at all may be needed
+  const none = () => looped(8, false, param("count", "i32"))();
+  expect(testsFirst(none)).toBe(false);
+  expect(body(trace(none))).toContain("if (0 < U.count) {");
 });
 
 test("JavaScript in float32", () => {
