@@ -2,7 +2,8 @@
 import type { GpuDevice } from "../gpu/device.ts";
 import { learnerShape, SAMPLE, STATISTICS4, SUM_PARTS, type LearnerShape } from "./arenas.ts";
 import { ppoConfig } from "./config.ts";
-import type { UpdateEvidence } from "./evidence.ts";
+import type { DeviceCore } from "./device-core.ts";
+import type { AnyEvidence, UpdateEvidence } from "./evidence.ts";
 import { Learner } from "./learner.ts";
 import { PLACE, REASONS } from "./metrics.ts";
 import { namedNormalizer, namedParameters, padTo, TILE, type Layer } from "./networks.ts";
@@ -214,17 +215,25 @@ export async function reexecuteUpdate(gpu: GpuDevice, evidence: UpdateEvidence):
   }
   await learner.done();
 
+  // the learner is closed only once it is read
+  return await outcomeOf(learner, evidence, bad);
+}
+
+/** Whether a learner ended as it was recorded, bit for bit. */
+export async function outcomeOf(
+  core: DeviceCore,
+  { arenas, halted, minibatch, minibatches }: Pick<AnyEvidence, "arenas" | "halted" | "minibatch" | "minibatches">,
+  bad: readonly BadQuantity[],
+): Promise<UpdateReplay> {
   const differences: string[] = [];
   for (const name of ["params", "moments", "grads", "state"]) {
-    const recorded = evidence.arenas[name];
-    const now = await learner.read(name, new Uint32Array(recorded.length));
-    if (now.some((word, i) => word !== recorded[i])) differences.push(name);
+    const now = await core.read(name, new Uint32Array(arenas[name].length));
+    if (now.some((word, i) => word !== arenas[name][i])) differences.push(name);
   }
-  const { halted, minibatch, minibatches } = evidence;
-  const state = await learner.readState();
+  const state = await core.readState();
   return {
     identical: differences.length === 0,
-    device: gpu.info.driver,
+    device: core.gpu.info.driver,
     recorded: halted,
     halted: REASONS[state[PLACE.halted]] ?? "nothing",
     minibatch,

@@ -74,6 +74,13 @@ export interface Replay {
 
 const RING = ["replay_obs", "replay_actions", "replay_steps"] as const;
 
+/** The error of steps that come from the host for a replay on the device. */
+export const needsHostReplay = (): CorralError =>
+  new CorralError(
+    "needs-host-replay",
+    'steps that were collected on the CPU go into a replay on the host. Pass storage: "host" or "file".',
+  );
+
 /** All rows on the device, where kernels write them and draw from them. */
 export class DeviceReplay implements Replay {
   readonly bytes: number;
@@ -93,10 +100,7 @@ export class DeviceReplay implements Replay {
   }
 
   take(): never {
-    throw new CorralError(
-      "needs-host-replay",
-      'steps that were collected on the CPU go into a replay on the host. Pass storage: "host" or "file".',
-    );
+    throw needsHostReplay();
   }
 
   starts(): Starts {

@@ -1,9 +1,18 @@
 /** A stopped batch of SAC once more, stage by stage: what became not finite first, and whether the bits are the recorded ones. */
 import type { GpuDevice } from "../gpu/device.ts";
 import { STATISTICS4, SUM_PARTS } from "./arenas.ts";
-import { PLACE, REASONS } from "./metrics.ts";
+import { PLACE } from "./metrics.ts";
 import { namedLayers, type Layer, type NamedArray, type Rows } from "./networks.ts";
-import { elements, floatsOf, look, momentsOf, type BadQuantity, type Place, type UpdateReplay } from "./reexecute.ts";
+import {
+  elements,
+  floatsOf,
+  look,
+  momentsOf,
+  outcomeOf,
+  type BadQuantity,
+  type Place,
+  type UpdateReplay,
+} from "./reexecute.ts";
 import { halves, setClock } from "./sac-batch.ts";
 import { sacShape, type SacShape } from "./sac-arenas.ts";
 import { sacConfig } from "./sac-config.ts";
@@ -127,22 +136,6 @@ export async function reexecuteBatch(gpu: GpuDevice, evidence: BatchEvidence): P
   const bad = [...inputs(shape, evidence), ...(await lookInside(learner, evidence))];
   await learner.done();
 
-  const differences: string[] = [];
-  for (const name of ["params", "moments", "grads", "state"]) {
-    const recorded = evidence.arenas[name];
-    const now = await learner.read(name, new Uint32Array(recorded.length));
-    if (now.some((word, i) => word !== recorded[i])) differences.push(name);
-  }
-  const { halted, minibatch, minibatches } = evidence;
-  const state = await learner.readState();
-  return {
-    identical: differences.length === 0,
-    device: gpu.info.driver,
-    recorded: halted,
-    halted: REASONS[state[PLACE.halted]] ?? "nothing",
-    minibatch,
-    minibatches,
-    bad,
-    differences,
-  };
+  // the learner is closed only once it is read
+  return await outcomeOf(learner, evidence, bad);
 }

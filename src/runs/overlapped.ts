@@ -11,6 +11,7 @@ import type { AnyEvidence } from "../rl/evidence.ts";
 import type { AnyMetrics } from "../rl/metrics.ts";
 import type { NamedArray } from "../rl/networks.ts";
 import type { Ppo } from "../rl/ppo.ts";
+import { needsHostReplay } from "../rl/replay.ts";
 import type { Sac } from "../rl/sac.ts";
 import { Collector, type CollectorOptions, type CollectorSnapshot } from "./collector.ts";
 
@@ -35,9 +36,10 @@ export class Overlapped implements Algorithm<AnyMetrics> {
 
   /**
    * Starts the threads. The learner is closed with the result, and left as it is where this fails.
-   * @throws CorralError unsupported-collector; what Collector.create throws
+   * @throws CorralError unsupported-collector, needs-host-replay; what Collector.create throws
    */
-  static async create(learner: Ppo | Sac, options: OverlappedOptions): Promise<Overlapped> {
+  static async create(learner: Ppo | Sac, options: OverlappedOptions = {}): Promise<Overlapped> {
+    if (learner.algo === "sac" && learner.config.storage === "gpu") throw needsHostReplay();
     const steps = learner.algo === "sac" ? { steps: learner.config.collectSteps } : {};
     const collecting = { ...learner.collecting, ...steps } as CollectorOptions;
     return new Overlapped(learner, await Collector.create(learner.env.id, { ...collecting, ...options }));

@@ -10,7 +10,7 @@ import { learnerShape } from "../../src/rl/arenas.ts";
 import { Flag } from "../../src/rl/clock.ts";
 import { ppoConfig } from "../../src/rl/config.ts";
 import { HostPpoActor, ppoActorSpec } from "../../src/rl/host-ppo-actor.ts";
-import { Ppo } from "../../src/rl/index.ts";
+import { Ppo, Sac } from "../../src/rl/index.ts";
 import type { ToldSteps } from "../../src/rl/intake.ts";
 import { envShape, Learner } from "../../src/rl/learner.ts";
 import { settleClock } from "../../src/rl/update.ts";
@@ -142,7 +142,9 @@ test("every rollout is of one version, exactly one update behind, and the same b
 test("what threads cannot act as is refused, and rollouts of other sizes are", async () => {
   await using env = await makeVec(ID, { numEnvs: WORLDS, seed: 4 });
   await using recurrent = await Ppo.create(env, { ...OPTIONS, recurrent: "gru", recurrentSize: 8, recurrentSteps: 4 });
-  await expect(Overlapped.create(recurrent, {})).rejects.toMatchObject({ code: "unsupported-collector" });
+  await expect(Overlapped.create(recurrent)).rejects.toMatchObject({ code: "unsupported-collector" });
+  await using sac = await Sac.create(env, { hidden: [8], bufferSize: 400 });
+  await expect(Overlapped.create(sac)).rejects.toMatchObject({ code: "needs-host-replay" });
   await using ppo = await Ppo.create(env, OPTIONS);
   const none = new Float32Array(0);
   const rows = { steps: 1, numEnvs: 6, episodes: { count: 0, returns: 0, lengths: 0 }, told: none };
