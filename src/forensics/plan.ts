@@ -43,10 +43,13 @@ export function isModelPath(target: string): boolean {
   return /\.(xml|mjcf|urdf)$/i.test(target) || /[/\\]/.test(target) || existsSync(target);
 }
 
-/** @throws CorralError unknown-env; what loadModel throws */
+const isModel = (target: PlanTarget | null): target is Model =>
+  typeof target === "object" && target !== null && "qpos0" in target;
+
+/** @throws CorralError unknown-env, bad-task; what loadModel throws */
 export async function plannerOf(target: PlanTarget): Promise<Planner> {
   if (typeof target === "string" && isModelPath(target)) return ofModel(await loadModel(target));
-  if (typeof target === "object" && !("observe" in target)) return ofModel(target);
+  if (isModel(target)) return ofModel(target);
 
   const task: Task = typeof target === "string" ? taskOf(target) : target;
   checkTask(task as unknown as Task<never>);
@@ -54,7 +57,7 @@ export async function plannerOf(target: PlanTarget): Promise<Planner> {
   const monitorBytes = await oracleBytes(model);
   const specOf = (options: BatchOptions) =>
     defineEnv(task, settingsOf(task, model, options), monitorBytes).batch(options.numEnvs);
-  return { defaults: task.defaults, specOf };
+  return { defaults: task.defaults ?? {}, specOf };
 }
 
 function ofModel(model: Model): Planner {

@@ -95,6 +95,15 @@ describe("plan()", () => {
     expect((await planVec("CartPole", { numEnvs: 8 })).host).toEqual([]);
   });
 
+  test("takes a task without options of its own", async () => {
+    const { savings } = await plan(rover(), { numEnvs: 8 });
+    expect(savings.map(({ change }) => change)).toContain("recorder=false");
+  });
+
+  test.each([null, 7, {}])("refuses the target %j", async (target) => {
+    await expect(plan(target as never, { numEnvs: 8 })).rejects.toThrowError("[bad-task]");
+  });
+
   test("refuses a task of another form as makeVec does", async () => {
     const task = rover({ actionSpace: new Discrete(3) as never });
     const text = "[bad-task] task Rover: actionSpace is a Discrete; it is a function.";
