@@ -103,15 +103,10 @@ function bent(m: ModelView, d: DataView, { sites, geom, side }: Stretch): { leng
   };
 }
 
-/** How far a side site is from the axis or centre of the geom, where both are on one body. */
+/** How far a side site is from the centre of the geom, where both are on one body. */
 function sideDistance({ model }: ModelView, geom: number, site: number): { distance?: number } {
   if (model.geom_bodyid[geom] !== model.site_bodyid[site]) return {};
-  const offset = [0, 1, 2].map((k) => model.site_pos[3 * site + k] - model.geom_pos[3 * geom + k]);
-  if (model.geom_type[geom] === mjtGeom.SPHERE) return { distance: Math.hypot(...offset) };
-  const [w, x, y, z] = Array.from(model.geom_quat.subarray(4 * geom, 4 * geom + 4));
-  const axis = [2 * (x * z + w * y), 2 * (y * z - w * x), w * w - x * x - y * y + z * z];
-  const height = offset.reduce((s, o, k) => s + o * axis[k], 0);
-  return { distance: Math.sqrt(Math.max(0, offset.reduce((s, o) => s + o * o, 0) - height * height)) };
+  return { distance: Math.hypot(...[0, 1, 2].map((k) => model.site_pos[3 * site + k] - model.geom_pos[3 * geom + k])) };
 }
 
 /** Length of a spatial tendon, and the points it pulls at. Reads site_xpos, geom_xpos, geom_xmat. */

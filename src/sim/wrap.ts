@@ -231,7 +231,7 @@ export function wrap(geom: WrapGeom, x0: Vec3, x1: Vec3, side: { pos: Vec3; dist
   return { wraps: and(arc.wraps, not(near)), from: global(from), to: global(to), length };
 }
 
-/** Through the inside where the side point is nearer to the axis than the surface, else around the outside. */
+/** Through the inside where the side point is nearer to the centre than the radius, else around the outside. */
 function wrapArc(
   geom: WrapGeom,
   d0: Vec2,
@@ -242,13 +242,10 @@ function wrapArc(
 ): Arc {
   const { radius } = geom;
   if (!side) return wrapCircle(d0, d1, undefined, radius);
-  const s = flat(local(side.pos));
-  const outward = scale2(unit2(s), radius);
+  const point = local(side.pos);
+  const outward = scale2(unit2(flat(point)), radius);
   // a side point that never leaves its place decides when the kernel is traced
-  if (side.distance !== undefined && side.distance < radius) return wrapInside(d0, d1, radius);
-  if (side.distance !== undefined && !geom.isSphere) return wrapCircle(d0, d1, outward, radius);
-
-  const isInside = lt(norm2(s), radius);
+  const isInside: Bool = lt(side.distance ?? norm3(point), radius);
   if (!isNode(isInside)) return isInside ? wrapInside(d0, d1, radius) : wrapCircle(d0, d1, outward, radius);
   const out = ["from_x", "from_y", "to_x", "to_y", "length"].map((name) => variable(`wrap_${name}`, 0));
   const wraps = flag("wraps", false);
