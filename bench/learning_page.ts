@@ -72,7 +72,8 @@ export function spreadOf(values: readonly (number | undefined)[]): string[] {
   const known = sorted(values);
   if (known.length === 0) return ["–", "–", "–", "–"];
   const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
-  return [mean, known[0], known[known.length >> 1], known.at(-1)!].map(whole);
+  const median = (known[(known.length - 1) >> 1] + known[known.length >> 1]) / 2;
+  return [mean, known[0], median, known.at(-1)!].map(whole);
 }
 
 /** Env steps that a row is told of: round budgets within the run, the end of the run as the last. */

@@ -58,6 +58,7 @@ test("a return is the mean of the last hundred episodes that ended by then", () 
 
 test("spreads leave out seeds without a value", () => {
   expect(spreadOf([4, undefined, 1, 2.4])).toEqual(["2", "1", "2", "4"]);
+  expect(spreadOf([4, 1])).toEqual(["3", "1", "3", "4"]);
   expect(spreadOf([undefined])).toEqual(["–", "–", "–", "–"]);
 });
 
