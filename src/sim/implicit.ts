@@ -2,8 +2,9 @@
 import { add, div, mul, sub, type Scalar } from "../trace/scalar.ts";
 import { add6, crossForce, crossMotion, dot6, mulInertVec, scale6, ZERO6, type Spatial } from "../trace/spatial.ts";
 import { mjtJoint } from "../model/enums.ts";
+import type { Model } from "../model/model.ts";
 import { derivativeEntries } from "./derivative.ts";
-import type { SymMatrix } from "./pattern.ts";
+import { coupledPattern, type SymMatrix } from "./pattern.ts";
 import type { DataView, Field, ModelView } from "./view.ts";
 
 /** Entries of a square matrix that are not zero, by row and column. */
@@ -67,10 +68,18 @@ function biasColumn(m: ModelView, d: DataView, k: number): Map<number, Scalar> {
   return column;
 }
 
+/** Each dof with its ancestors. */
+function chains({ nv, dof_parentid }: Model): number[][] {
+  const out: number[][] = [];
+  for (let i = 0; i < nv; i++) out.push([...(out[dof_parentid[i]] ?? []), i]);
+  return out;
+}
+
 /** M - h d(qfrc_smooth)/d(qvel), over pairs of dofs of which one is the other's ancestor. */
 function implicitMatrix(m: ModelView, d: DataView, M: SymMatrix): Matrix {
   const rows: Matrix = Array.from({ length: m.nv }, () => new Map<number, Scalar>());
-  const { pattern } = M;
+  // M leaves out what a body whose axes are those of its inertia has none of; derivatives have it
+  const pattern = coupledPattern(m.model, chains(m.model));
   const derivative = new Map<number, Scalar>();
   for (const { entry, value } of derivativeEntries(m, d, pattern) ?? []) {
     const before = derivative.get(entry);
@@ -79,7 +88,8 @@ function implicitMatrix(m: ModelView, d: DataView, M: SymMatrix): Matrix {
   pattern.rows.forEach((columns, i) => {
     for (const j of columns) {
       const e = pattern.index(i, j);
-      const value = sub(M.entries.at(e), mul(m.timestep, derivative.get(e) ?? 0));
+      const own = M.pattern.has(i, j) ? M.entries.at(M.pattern.index(i, j)) : 0;
+      const value = sub(own, mul(m.timestep, derivative.get(e) ?? 0));
       rows[i].set(j, value);
       rows[j].set(i, value);
     }
