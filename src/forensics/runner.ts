@@ -102,7 +102,7 @@ export class Runner {
    * Puts the worlds into states that random actions lead to, at different times of their episodes. Whether it made all
    * steps that this takes in a few times `seconds`.
    */
-  async warmUp(maxEpisodeSteps: number, seconds = Infinity): Promise<boolean> {
+  async warmUp(maxEpisodeSteps: number, seconds: number): Promise<boolean> {
     if (Number.isFinite(maxEpisodeSteps)) {
       const random = new RandomStream(0, 0, 0, streams.user);
       const lengths = Float64Array.from({ length: this.env.numEnvs }, (_, w) => random.integer(w, maxEpisodeSteps));

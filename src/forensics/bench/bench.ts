@@ -50,6 +50,8 @@ export interface BenchOptions {
 const STARTS = 64;
 /** Worlds that go ahead of others whose steps take long. */
 const SCOUTS = 32;
+/** They have so many times as long. */
+const SCOUT_SHARE = 10;
 /** The batch that is warmed up is the largest of at most so many worlds; others go on from its states. */
 const WARM_WORLDS = 1024;
 
@@ -81,12 +83,12 @@ export async function bench(task: Task<object>, options: BenchOptions): Promise<
     const warm = await make(counts.findLast((n) => n <= WARM_WORLDS) ?? counts[0]);
     await warm.env.reset();
     const starts = await statesOf(warm);
-    if (!(await warm.warmUp(maxEpisodeSteps, seconds))) {
+    if (!(await warm.warmUp(maxEpisodeSteps, seconds)) && warm.env.numEnvs > SCOUTS) {
       // steps take so long that fewer worlds go ahead
       progress(`${task.id}: warming up ${SCOUTS} worlds`);
       const scout = await Runner.create(task, { ...batch, numEnvs: SCOUTS }, seed, pool);
       try {
-        await scout.warmUp(maxEpisodeSteps);
+        await scout.warmUp(maxEpisodeSteps, SCOUT_SHARE * seconds);
         await warm.continueFrom(scout);
       } finally {
         await scout.close();
