@@ -340,6 +340,11 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
     this.watch.changed();
   }
 
+  /** Names that `getState` and `setState` take: the physics, what was randomised, and what the task keeps. */
+  get stateNames(): readonly string[] {
+    return this.state.names;
+  }
+
   /** Reads what `setState` sets, and `episode`, of all worlds or of chosen ones, after all steps so far. */
   async getState<N extends string>(names: readonly N[], worlds?: readonly number[]): Promise<Record<N, Float64Array>> {
     this.gate.assertOpen("get state");

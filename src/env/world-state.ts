@@ -47,6 +47,11 @@ export class WorldState {
     }
   }
 
+  /** Names that `get` and `set` take. */
+  get names(): string[] {
+    return [...this.slots.keys()];
+  }
+
   /** What each item of `randomise` has drawn, by its name, in the order of its objects. */
   private drawnSlots(field: FieldLayout, shape: TaskShape): void {
     let start = 0;
@@ -60,10 +65,10 @@ export class WorldState {
   private slot(name: string): Slot {
     const slot = this.slots.get(name);
     if (slot) return slot;
-    const near = nearest(name, [...this.slots.keys()]);
+    const near = nearest(name, this.names);
     throw new CorralError(
       "unknown-field",
-      `this environment keeps no "${name}"; ${near.length ? `nearest: ${near.join(", ")}` : `it keeps ${[...this.slots.keys()].join(", ")}`}.`,
+      `this environment keeps no "${name}"; ${near.length ? `nearest: ${near.join(", ")}` : `it keeps ${this.names.join(", ")}`}.`,
       { name, nearest: near },
     );
   }

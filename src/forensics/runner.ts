@@ -120,9 +120,8 @@ export class Runner {
 
   /** Puts the worlds into states of another runner's, which is warm, over and over. */
   async continueFrom(other: Runner): Promise<void> {
-    const { fields } = this.env.plan;
-    const kept = fields.filter(({ arena, name }) => arena === "state" && name !== "episode" && name !== "task");
-    const names = [...kept.map(({ name }) => name), "episode_length", "episode_return"];
+    // the number of an episode stays: random draws are keyed by it
+    const names = this.env.stateNames.filter((name) => name !== "episode");
     const from = await other.env.getState(names);
     const tiled = names.map((name) => {
       const values = from[name];

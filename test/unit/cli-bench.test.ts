@@ -106,6 +106,11 @@ describe("corral bench", () => {
     expect((await corral(["bench", "CartPole", ...swing])).stderr).toContain("cannot swing");
   });
 
+  test("goes on in larger batches from worlds that have models and memories of their own", async () => {
+    const { code, stderr } = await corral(["bench", "QuadrupedVelocity", "--envs", "2,4", ...QUICK]);
+    expect(code, stderr).toBe(0);
+  });
+
   test("times the loop from the host", async () => {
     const { code, stdout, stderr } = await corral(["bench", "--loop", "--envs", "1,4", ...QUICK, "--json"]);
     expect(code, stderr).toBe(0);
