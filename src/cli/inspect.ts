@@ -35,7 +35,8 @@ export async function run(args: string[]): Promise<number> {
   } as const;
   const { values, positionals } = parse(args, options, 1);
   const target = onlyArgument(positionals, "MODEL_OR_ENV");
-  const planned = planKernelsOf(await plannerOf(target), { ...batchOptionsOf(values), numEnvs: 1 });
+  const batch = { ...batchOptionsOf(values), numEnvs: 1 };
+  const planned = planKernelsOf(await plannerOf(target, batch), batch);
   const found = inspect(planned, values.kernel, values.stage);
   if (values.json) printJson({ ...found, stage: values.stage ?? null });
   else print(values.cost ? costs(found) : found.wgsl);

@@ -64,7 +64,7 @@ export async function run(args: string[]): Promise<number> {
   };
 
   const options = { ...batchOptionsOf(values), numEnvs };
-  const { savings, ...plan } = await planWithSavings(await plannerOf(target), options, context);
+  const { savings, ...plan } = await planWithSavings(await plannerOf(target, options), options, context);
   const measured = steps === undefined ? undefined : await measure(target, steps, worlds, values);
 
   if (values.json) printJson({ ...plan, savings, ...(measured ? { measured } : {}) });

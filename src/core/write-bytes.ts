@@ -23,9 +23,9 @@ export function writeSynced(path: string, flags: "w" | "wx", bytes: Uint8Array):
 /** Why the file system refused, in a word: `ENOSPC`. */
 export const reasonOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? (error as Error).message;
 
-/** Why a disk takes no more. */
-export const FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+/** Whether a disk took no more. */
+export const isFull = (error: unknown): boolean => ["ENOSPC", "EDQUOT", "EFBIG"].includes(reasonOf(error));
 
 /** What to do where the file system refused: a full disk wants room, anything else another place. */
 export const remedyOf = (error: unknown, place: string): string =>
-  FULL.has(reasonOf(error)) ? `Free the disk, or ${place}.` : `${place[0].toUpperCase()}${place.slice(1)}.`;
+  isFull(error) ? `Free the disk, or ${place}.` : `${place[0].toUpperCase()}${place.slice(1)}.`;

@@ -47,14 +47,14 @@ const isModel = (target: PlanTarget | null): target is Model =>
   typeof target === "object" && target !== null && "qpos0" in target;
 
 /** @throws CorralError unknown-env, bad-task; what loadModel throws */
-export async function plannerOf(target: PlanTarget): Promise<Planner> {
+export async function plannerOf(target: PlanTarget, { monitor }: BatchOptions): Promise<Planner> {
   if (typeof target === "string" && isModelPath(target)) return ofModel(await loadModel(target));
   if (isModel(target)) return ofModel(target);
 
   const task: Task = typeof target === "string" ? taskOf(target) : target;
   checkTask(task as unknown as Task<never>);
   const model = await loadModel(task.model);
-  const monitorBytes = await oracleBytes(model);
+  const monitorBytes = monitor ? await oracleBytes(model) : 0;
   const specOf = (options: BatchOptions) =>
     defineEnv(task, settingsOf(task, model, options), monitorBytes).batch(options.numEnvs);
   return { defaults: task.defaults ?? {}, specOf };
@@ -78,7 +78,7 @@ export function plan(target: string | Model, options: PlanOptions): Promise<Plan
 export function plan<O extends object>(task: Task<O>, options: PlanOptions & Partial<O>): Promise<PlanWithSavings>;
 export async function plan(target: unknown, given: PlanOptions): Promise<PlanWithSavings> {
   const { limits, ...options } = given ?? {};
-  return planWithSavings(await plannerOf(target as PlanTarget), options, limits && { limits });
+  return planWithSavings(await plannerOf(target as PlanTarget, options), options, limits && { limits });
 }
 
 /** A plan with its savings. */

@@ -8,7 +8,7 @@ import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import { CorralError } from "../core/errors.ts";
 import { formatBytes } from "../core/units.ts";
-import { FULL, writeAll } from "../core/write-bytes.ts";
+import { isFull, writeAll } from "../core/write-bytes.ts";
 import { rowWidth, type RowsShape } from "./host-rows.ts";
 import type { RowStore } from "./replay.ts";
 
@@ -262,8 +262,6 @@ function readAll(file: number, bytes: Uint8Array, position: number): void {
     done += now;
   }
 }
-
-const isFull = (error: unknown): boolean => FULL.has((error as NodeJS.ErrnoException).code ?? "");
 
 const full = (path: string, what: string, cause?: unknown): CorralError =>
   new CorralError(

@@ -62,18 +62,42 @@ export function forward(layers: readonly Layer[], params: Float32Array, rows: Tw
   return x;
 }
 
+/** The random numbers of actions, asked for in order: four come at once. */
+export class ActionDraws {
+  readonly #key: PhiloxKey;
+  readonly #words = new Uint32Array(4);
+
+  constructor(key: PhiloxKey) {
+    this.#key = key;
+  }
+
+  #draw(world: number, draw: number, i: number): Uint32Array {
+    if (i % 4 === 0) philox4x32([world, draw, streams.policy, i / 4], this.#key, this.#words);
+    return this.#words;
+  }
+
+  normal(world: number, draw: number, i: number): number {
+    const words = this.#draw(world, draw, i);
+    const pair = i % 4 < 2 ? 0 : 2;
+    return normalsFromBits(words[pair], words[pair + 1])[i % 2];
+  }
+
+  uniform(world: number, draw: number, i: number): number {
+    return uniformFromBits(this.#draw(world, draw, i)[i % 4]);
+  }
+}
+
 export class HostActor implements HostActs {
   readonly #spec: SquashedSpec;
   readonly #params: Float32Array;
-  readonly #key: PhiloxKey;
-  readonly #words = new Uint32Array(4);
+  readonly #draws: ActionDraws;
   readonly #rows: TwoRows;
 
   /** Acts by the parameters that the array has at the time. */
   constructor(spec: SquashedSpec, params: Float32Array, key: PhiloxKey) {
     this.#spec = spec;
     this.#params = params;
-    this.#key = key;
+    this.#draws = new ActionDraws(key);
     this.#rows = rowsFor(spec.layers);
   }
 
@@ -91,14 +115,12 @@ export class HostActor implements HostActs {
     for (let i = 0; i < observation.length; i++) x[i] = observation[i];
     const out = random ? undefined : forward(this.#spec.layers, this.#params, this.#rows);
     for (let i = 0; i < actions; i++) {
-      if (i % 4 === 0) philox4x32([world, draw, streams.policy, i / 4], this.#key, this.#words);
       let action: number;
       if (out) {
-        const pair = i % 4 < 2 ? 0 : 2;
-        const noise = normalsFromBits(this.#words[pair], this.#words[pair + 1])[i % 2];
+        const noise = this.#draws.normal(world, draw, i);
         const logStd = minLogStd + 0.5 * (maxLogStd - minLogStd) * (Math.tanh(out[actions + i]) + 1);
         action = Math.tanh(out[i] + Math.exp(logStd) * noise);
-      } else action = 2 * uniformFromBits(this.#words[i % 4]) - 1;
+      } else action = 2 * this.#draws.uniform(world, draw, i) - 1;
       squashed[i] = action;
       sent[i] = low[i] + (high[i] - low[i]) * (0.5 + 0.5 * squashed[i]);
     }

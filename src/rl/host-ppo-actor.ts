@@ -1,10 +1,11 @@
 // a policy of PPO on the CPU: what act_gaussian.wgsl and act_categorical.wgsl draw, with the same numbers but for rounding
 import { CorralError } from "../core/errors.ts";
-import { normalsFromBits, philox4x32, streams, uniformFromBits, type PhiloxKey } from "../core/rng.ts";
+import type { PhiloxKey } from "../core/rng.ts";
 import type { Space } from "../env/spaces.ts";
 import type { LearnerShape } from "./arenas.ts";
 import type { PpoConfig } from "./config.ts";
 import {
+  ActionDraws,
   forward,
   HostActor,
   rowsFor,
@@ -87,15 +88,14 @@ const HALF_LOG_TWO_PI = 0.5 * Math.log(2 * Math.PI);
 export class HostPpoActor implements HostActs {
   readonly #spec: PpoActorSpec;
   readonly #params: Float32Array;
-  readonly #key: PhiloxKey;
-  readonly #words = new Uint32Array(4);
+  readonly #draws: ActionDraws;
   readonly #rows: TwoRows;
 
   /** Acts by the parameters that the array has at the time. */
   constructor(spec: PpoActorSpec, params: Float32Array, key: PhiloxKey) {
     this.#spec = spec;
     this.#params = params;
-    this.#key = key;
+    this.#draws = new ActionDraws(key);
     this.#rows = rowsFor([...spec.policy, ...spec.value]);
   }
 
@@ -129,12 +129,6 @@ export class HostPpoActor implements HostActs {
     told[0] = draws.call(this, out, world, draw, kept, sent);
   }
 
-  /** Words of the draw of a number. */
-  #draw(world: number, draw: number, i: number): Uint32Array {
-    if (i % 4 === 0) philox4x32([world, draw, streams.policy, i / 4], this.#key, this.#words);
-    return this.#words;
-  }
-
   #gaussian(
     out: Float64Array,
     world: number,
@@ -145,9 +139,7 @@ export class HostPpoActor implements HostActs {
     const { actions, low, high, squash, minLogStd, maxLogStd, logStdAt } = this.#spec;
     let logProb = 0;
     for (let i = 0; i < actions; i++) {
-      const words = this.#draw(world, draw, i);
-      const pair = i % 4 < 2 ? 0 : 2;
-      const z = normalsFromBits(words[pair], words[pair + 1])[i % 2];
+      const z = this.#draws.normal(world, draw, i);
       const logStd = Math.max(minLogStd, Math.min(maxLogStd, this.#params[logStdAt + i]));
       kept[i] = out[i] + Math.exp(logStd) * z;
       logProb -= 0.5 * z * z + logStd + HALF_LOG_TWO_PI;
@@ -174,7 +166,7 @@ export class HostPpoActor implements HostActs {
       for (let a = 0; a < count; a++) best = Math.max(best, out[at + a]);
       let total = 0;
       for (let a = 0; a < count; a++) total += Math.exp(out[at + a] - best);
-      const goal = uniformFromBits(this.#draw(world, draw, i)[i % 4]) * total;
+      const goal = this.#draws.uniform(world, draw, i) * total;
       let choice = 0;
       for (let passed = Math.exp(out[at] - best); choice < count - 1 && goal >= passed;) {
         choice++;

@@ -8,11 +8,11 @@ import { chosen, FUNCTIONS, negated, OPERATORS, Unfit } from "./functions.ts";
 import { parseExpression, type Syntax } from "./parse.ts";
 import { bool, describeValue, float, vector, type Value } from "./value.ts";
 
-/** Names that stand for themselves. */
 /** An entry by a name that a user wrote: not what every object has, as "constructor". */
 const own = <T>(entries: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(entries, name) ? entries[name] : undefined;
 
+/** Names that stand for themselves. */
 const NAMES: Readonly<Record<string, (s: Scene) => Value>> = {
   action: (s) => vector(s.action),
   dt: (s) => float(s.dt),

@@ -212,7 +212,7 @@ function assertClean(lease: DeviceLease | undefined): void {
 /** States of some worlds as they are now, rows of qpos and qvel. */
 async function statesOf({ env }: Runner): Promise<Float64Array> {
   const worlds = Array.from({ length: Math.min(STARTS, env.numEnvs) }, (_, w) => w);
-  const names = ["qpos", "qvel"].filter((name) => env.plan.fields.some((f) => f.arena === "state" && f.name === name));
+  const names = ["qpos", "qvel"].filter((name) => env.stateNames.includes(name));
   const state = await env.getState(names, worlds);
   const [qpos, qvel] = [state.qpos ?? new Float64Array(), state.qvel ?? new Float64Array()];
   const [nq, nv] = [qpos.length / worlds.length, qvel.length / worlds.length];
