@@ -1,20 +1,21 @@
 /** `corral tune`: measures which form of a model's kernels is fastest here, and keeps the choice. */
 
 import { formatCount } from "../core/units.ts";
-import { tune } from "../forensics/tune.ts";
+import { formName, tune } from "../forensics/tune.ts";
 import { EXIT, integerOption, parse, print, printJson, progress } from "./io.ts";
 import { rate, table } from "./table.ts";
 import { MODEL_OPTIONS, onlyArgument, overridesOf, secondsOption, taskOfTarget } from "./target.ts";
 
-export const summary = "measures which form of a model's kernels is fastest here, and keeps the choice";
+export const summary = "measures which form of a model's kernels and which workgroups are fastest here";
 
 export const help = `
 Usage: corral tune ENV_OR_MODEL [--envs N] [--json]
 
-Measures straight-line and rolled kernels of an environment or a model (path of an MJCF file) by turns on this adapter, and
-keeps the choice in the cache folder, by the model's files and options, the driver and corral's version. makeVec takes it
-with tuned: true, and corral bench with --set tuned=true; without, the form is decided by the model alone, so that results
-have the same bits on every run. The default stays unless the other form is at least 10 % faster.
+Measures straight-line and rolled kernels of an environment or a model (path of an MJCF file) on this adapter, and then
+workgroups of 8, 64 and 128 worlds beside the usual 32, each by turns with the best so far. Keeps the choice in the cache
+folder, by the model's files and options, the driver and corral's version. makeVec takes it with tuned: true, and corral
+bench with --set tuned=true; without, the model alone decides, so that results have the same bits on every run. What was
+chosen so far stays unless another is at least 10 % faster.
 
   --envs N          worlds (1024)
   --seconds S       seconds of each measurement (0.5)
@@ -44,15 +45,15 @@ export async function run(args: string[]): Promise<number> {
     return EXIT.done;
   }
 
-  const form = (unroll: boolean) => (unroll ? "straight-line" : "rolled");
-  const rows = found.rows.map((r) => [
-    form(r.unroll),
+  const rows = found.rows.map((r, i) => [
+    formName(r),
     rate(r.physicsStepsPerSec),
+    `${r.ratio.toFixed(2)} x`,
     `${(r.firstStepMs / 1000).toFixed(2)} s`,
-    [r.unroll === found.byDefault ? "default" : "", r.unroll === found.chosen ? "chosen" : ""].join(" ").trim(),
+    [i === 0 ? "default" : "", formName(r) === formName(found.chosen) ? "chosen" : ""].join(" ").trim(),
   ]);
   print(`${found.name} on ${found.adapter}, ${formatCount(numEnvs)} worlds\n`);
-  print(table([["kernels", "physics steps/s", "first step", ""], ...rows]));
+  print(table([["kernels", "physics steps/s", "of the best before", "first step", ""], ...rows]));
   print(
     found.file === null ? "\nthe cache folder cannot be written: the choice is not kept" : `\nkept in ${found.file}`,
   );

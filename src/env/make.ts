@@ -37,7 +37,7 @@ async function define<O extends object>(env: string | Task<O>, given: object = {
   return { settings, definition: defineEnv(task, settings, monitorBytes) };
 }
 
-/** Options with `tuned` turned into the form of kernels that was measured for the model on the adapter, if one was. */
+/** Options with `tuned` turned into what was measured for the model's kernels on the adapter, if anything was. */
 async function withTuning(env: string | Task, options: NamedOptions): Promise<NamedOptions> {
   if (options?.tuned !== true) return options;
   const { tuned: _, ...others } = options;
@@ -46,7 +46,7 @@ async function withTuning(env: string | Task, options: NamedOptions): Promise<Na
   const lease = others.device ? undefined : await shareDevice(others.adapter);
   try {
     const found = readTuning(settings.model, (others.device ?? lease!.gpu).info.driver);
-    return { ...others, ...found };
+    return { ...found, ...others };
   } finally {
     lease?.release();
   }

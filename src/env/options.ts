@@ -41,7 +41,7 @@ export interface VecOptions extends PlacementOptions, OptionOverrides {
   readonly finite?: { readonly observation?: number; readonly reward?: number };
   /** Straight-line kernels, or kernels with runtime loops. Default: by the size of the model. */
   readonly unroll?: boolean;
-  /** Take the form of kernels that `corral tune` found fastest on this adapter, if it did. Default false. */
+  /** Take the form and workgroups of kernels that `corral tune` found fastest on this adapter, if it did. Default false. */
   readonly tuned?: boolean;
   /** New arrays with each step, instead of arrays that the next step overwrites. Default false. */
   readonly copy?: boolean;
@@ -93,6 +93,7 @@ const VEC_NAMES = [
   "budget",
   "onOverBudget",
   "shards",
+  "workgroupSize",
 ] as const satisfies readonly (keyof VecOptions)[];
 
 type VecName = (typeof VEC_NAMES)[number];
@@ -236,6 +237,7 @@ function checkVec<O extends object>(
     budget,
     onOverBudget,
     shards,
+    workgroupSize,
     frameSkip = task.frameSkip,
     maxEpisodeSteps = task.maxEpisodeSteps,
   } = given;
@@ -265,6 +267,7 @@ function checkVec<O extends object>(
       ? {}
       : { snapshotEvery: count("snapshotEvery", given.snapshotEvery, MAX_STEPS) }),
     ...(shards === undefined ? {} : { shards: count("shards", shards, 1024) }),
+    ...((workgroupSize === undefined ? {} : { workgroupSize }) as Pick<PlacementOptions, "workgroupSize">),
     ...group("params", given.params, {}),
     ...group("action", given.action, { ...task.action }),
     ...group("observation", checkObservation(given.observation), { ...(checkObservation(task.observation) as object) }),

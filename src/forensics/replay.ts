@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import { kernelHashes, programOf, versions, type Bundle, type Versions } from "../record/bundle.ts";
 import type { Words } from "../record/recorder.ts";
 import { toWgsl } from "../trace/wgsl.ts";
-import { WORKGROUP_SIZE } from "../sim/batch.ts";
 import { numbersOf, Reexecution, segmentsOf, wordsLike, type ReexecuteOptions } from "./reexecute.ts";
 
 /** Something that is not as it was when the bundle was written. */
@@ -124,6 +123,7 @@ function compare(bundle: Bundle, run: Reexecution, arena: string, recorded: Word
 /** What is not as it was: what runs, where, and the kernel that this version emits of the recorded program. */
 function differences(bundle: Bundle, run: Reexecution): Difference[] {
   const { about, trace } = bundle;
+  const { workgroupSize } = bundle.kernel;
   const out: Difference[] = [];
   const tell = (what: Difference["what"], recorded: string, here: string) => {
     if (recorded !== here) out.push({ what, recorded, here });
@@ -134,7 +134,7 @@ function differences(bundle: Bundle, run: Reexecution): Difference[] {
   for (const name of Object.keys(now) as (keyof Versions)[]) tell(name, about[name], now[name]);
   if (about.device.precision === "gpu") {
     const title = `${about.batch.name}: step`;
-    const kernel = toWgsl(trace, { workgroupSize: WORKGROUP_SIZE, title });
+    const kernel = toWgsl(trace, { workgroupSize, title });
     tell("shader", about.shader, kernelHashes(kernel, programOf(trace), "gpu").shader);
   }
   return out;

@@ -7,7 +7,7 @@ import type { AdapterInfo } from "../gpu/device.ts";
 import type { ArenaRequest } from "../memory/request.ts";
 import type { ModelChange } from "../model/changes.ts";
 import type { Model, ModelSource } from "../model/model.ts";
-import type { Batch, BatchParam } from "../sim/batch.ts";
+import { DEFAULT_WORKGROUP_SIZE, type Batch, type BatchParam } from "../sim/batch.ts";
 import { storeTrace, loadTrace, type StoredTrace } from "../trace/store.ts";
 import type { Trace } from "../trace/graph.ts";
 import type { WgslKernel } from "../trace/wgsl.ts";
@@ -85,7 +85,7 @@ export interface BundleAbout extends Versions {
     readonly name: string;
     readonly arenas: readonly ArenaRequest[];
     readonly params: readonly BatchParam[];
-    readonly kernel: Pick<WgslKernel, "buffers" | "params">;
+    readonly kernel: Pick<WgslKernel, "buffers" | "params"> & { readonly workgroupSize?: number };
   };
   /** SHA-256 of the WGSL of the step kernel; of its program where it ran as JavaScript. */
   readonly shader: string;
@@ -179,7 +179,7 @@ export function writeBundle(
       // what the recorder and snapshots keep is no part of a step
       arenas: spec.arenas.filter(({ access, fields }) => access.startsWith("read") && fields[0].group !== "record"),
       params: spec.params,
-      kernel: { buffers: kernel.buffers, params: kernel.params },
+      kernel: { buffers: kernel.buffers, workgroupSize: kernel.workgroupSize, params: kernel.params },
     },
     ...kernelHashes(kernel, program, precision),
     model: { file: source.file, name: model.name },
@@ -218,7 +218,13 @@ export function readBundle(path: string): Bundle {
     path,
     about,
     model: { ...(unzipped("model.json.gz") as Omit<Model, "source">), source },
-    kernel: { ...about.batch.kernel, code, tables: unpack(file("tables.json"), "tables.json") as WgslKernel["tables"] },
+    kernel: {
+      ...about.batch.kernel,
+      // older bundles do not say
+      workgroupSize: about.batch.kernel.workgroupSize ?? DEFAULT_WORKGROUP_SIZE,
+      code,
+      tables: unpack(file("tables.json"), "tables.json") as WgslKernel["tables"],
+    },
     trace: loadTrace(unzipped("program.json.gz") as StoredTrace),
     recording: unzipped("records.json.gz") as Recording,
   };

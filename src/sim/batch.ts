@@ -36,6 +36,8 @@ export interface PlanContext {
   readonly limits?: PlanLimits;
   readonly budget?: BudgetView;
   readonly tileWidth?: number;
+  /** Invocations a workgroup, a world each; which count is fastest is a matter of the adapter. */
+  readonly workgroupSize?: number;
   /** At least this many shards; more than one is for tests of their equality. */
   readonly minShards?: number;
 }
@@ -50,8 +52,8 @@ export interface PlannedBatch {
   readonly plan: Plan;
 }
 
-/** Invocations a workgroup: one world each. */
-export const WORKGROUP_SIZE = 32;
+/** Invocations a workgroup unless told otherwise. */
+export const DEFAULT_WORKGROUP_SIZE = 32;
 /** Worlds a tile: the SIMD width of CPU drivers. */
 export const DEFAULT_TILE_WIDTH = 8;
 /** Arenas that copy others are called after them, with this at the end; they are read while kernels run. */
@@ -96,7 +98,9 @@ export function planOf(spec: BatchSpec, context: PlanContext = {}, known?: Plann
   const layouts = layoutsOf(planArenas(spec, context));
 
   const { traces, kernels, tables } =
-    known && sameLayouts(known, layouts) ? known : timed("trace", () => traceKernels(spec, layouts));
+    known && sameLayouts(known, layouts)
+      ? known
+      : timed("trace", () => traceKernels(spec, layouts, context.workgroupSize));
   const arenas = [...fixedArenas(spec), ...tables];
   const stages = spec.kernels.map((kernel) => ({
     name: kernel.name,
@@ -119,13 +123,17 @@ function sameLayouts(known: PlannedBatch, layouts: Record<string, ArenaLayout>):
 }
 
 /** The kernels of a batch, and arenas for the tables that they read. */
-function traceKernels(spec: BatchSpec, layouts: Record<string, ArenaLayout>) {
+function traceKernels(
+  spec: BatchSpec,
+  layouts: Record<string, ArenaLayout>,
+  workgroupSize: number = DEFAULT_WORKGROUP_SIZE,
+) {
   const traces = new Map<string, Trace>();
   const kernels = new Map<string, WgslKernel>();
   const tables: ArenaRequest[] = [];
   for (const source of spec.kernels) {
     const traced = source.trace(layouts);
-    const kernel = toWgsl(traced, { workgroupSize: WORKGROUP_SIZE, title: `${spec.name}: ${source.name}` });
+    const kernel = toWgsl(traced, { workgroupSize, title: `${spec.name}: ${source.name}` });
     traces.set(source.name, traced);
     kernels.set(source.name, kernel);
     tables.push(...tableArenas(source.name, kernel));

@@ -1,5 +1,6 @@
 // where a batch runs: a GPU device, or the CPU without any
 import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
 import { assertDevice, type GpuDevice } from "../gpu/device.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
 import { createBudget, plannedBudget } from "../memory/device-budget.ts";
@@ -32,7 +33,12 @@ export interface PlacementOptions {
   readonly onOverBudget?: "throw" | "shrink";
   /** At least this many shards. */
   readonly shards?: number;
+  /** Worlds a workgroup of the GPU, one of WORKGROUP_SIZES. Default 32; `corral tune` measures which is fastest. */
+  readonly workgroupSize?: number;
 }
+
+/** What every WebGPU device can run. */
+export const WORKGROUP_SIZES: readonly number[] = [8, 16, 32, 64, 128, 256];
 
 /**
  * What the plan of a batch depends on: `context`, and the budget and shards of the options where it does not say.
@@ -40,7 +46,7 @@ export interface PlacementOptions {
  */
 export function planContext(options: PlacementOptions, numEnvs: number, context: PlanContext = {}): PlanContext {
   return {
-    ...minShardsOf(options, numEnvs),
+    ...shapeOf(options, numEnvs),
     ...(options.budget === undefined ? {} : { budget: plannedBudget(limitOf(options.budget)) }),
     ...context,
   };
@@ -54,6 +60,20 @@ function limitOf(limit: string | number): string | number {
     `budget is a Budget; the option takes bytes such as "2GiB". What createBudget(device) gives counts every batch of its device: pass that device, and leave budget out.`,
     { what: "budget" },
   );
+}
+
+/** What the options say of shards and workgroups. Throws `bad-option`. */
+function shapeOf(options: PlacementOptions, numEnvs: number): Pick<PlanContext, "minShards" | "workgroupSize"> {
+  const { workgroupSize } = options;
+  if (workgroupSize === undefined) return minShardsOf(options, numEnvs);
+  if (!WORKGROUP_SIZES.includes(workgroupSize)) {
+    throw new CorralError(
+      "bad-option",
+      `workgroupSize is ${show(workgroupSize)}; it is one of ${WORKGROUP_SIZES.join(", ")}, which every WebGPU device can run.`,
+      { workgroupSize },
+    );
+  }
+  return { ...minShardsOf(options, numEnvs), workgroupSize };
 }
 
 function minShardsOf({ shards }: PlacementOptions, numEnvs: number): Pick<PlanContext, "minShards"> {
@@ -74,7 +94,7 @@ export async function placeBatch(
   options: PlacementOptions,
 ): Promise<Batch> {
   const { device, onOverBudget = "throw" } = options;
-  const minShards = minShardsOf(options, numEnvs);
+  const shape = shapeOf(options, numEnvs);
   if (onOverBudget !== "throw" && onOverBudget !== "shrink") {
     throw new CorralError("bad-option", `onOverBudget is "${String(onOverBudget)}"; pass "throw" or "shrink".`, {
       onOverBudget,
@@ -83,7 +103,7 @@ export async function placeBatch(
   if (device === "cpu" || device === "cpu-f64") {
     const budget = hostBudget();
     return withLimit(budget, options.budget, () =>
-      placeFitting(specFor, numEnvs, minShards, onOverBudget, async (planned) => {
+      placeFitting(specFor, numEnvs, shape, onOverBudget, async (planned) => {
         const hold = await budget.reserve(onHost(planned.plan), planned.plan.name);
         return holding(() => new CpuBatch(planned, device === "cpu" ? "f32" : "f64"), hold);
       }),
@@ -95,7 +115,7 @@ export async function placeBatch(
   try {
     const budget = await createBudget(gpu);
     return await withLimit(budget, options.budget, () =>
-      placeFitting(specFor, numEnvs, { ...minShards, limits: gpu.limits }, onOverBudget, async (planned) => {
+      placeFitting(specFor, numEnvs, { ...shape, limits: gpu.limits }, onOverBudget, async (planned) => {
         const batch = await GpuBatch.create(gpu, planned, budget);
         return lease ? leased(batch, lease) : batch;
       }),

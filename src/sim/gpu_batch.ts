@@ -13,7 +13,6 @@ import {
   arenaOf,
   hostRecords,
   SHADOW,
-  WORKGROUP_SIZE,
   type Batch,
   type BatchRegion,
   type EncodePass,
@@ -26,6 +25,7 @@ const MAX_GROUPS = 65535;
 
 interface Ready {
   readonly pipeline: GPUComputePipeline;
+  readonly workgroupSize: number;
   /** One a shard. */
   readonly groups: readonly GPUBindGroup[];
 }
@@ -98,7 +98,7 @@ export class GpuBatch implements Batch {
             ],
           }),
         );
-        kernels.set(name, { pipeline, groups: await Promise.all(groups) });
+        kernels.set(name, { pipeline, workgroupSize: kernel.workgroupSize, groups: await Promise.all(groups) });
       });
       // all have ended before the first failure is told: nothing touches the buffers after they are gone
       const ended = await timed("compile", () => Promise.allSettled(made));
@@ -192,10 +192,10 @@ export class GpuBatch implements Batch {
   }
 
   private encode(pass: GPUComputePassEncoder, name: string): void {
-    const { pipeline, groups } = this.kernels.get(name)!;
+    const { pipeline, workgroupSize, groups } = this.kernels.get(name)!;
     pass.setPipeline(pipeline);
     for (const { index, worlds } of this.planned.plan.shards) {
-      const count = Math.ceil(worlds / WORKGROUP_SIZE);
+      const count = Math.ceil(worlds / workgroupSize);
       pass.setBindGroup(0, groups[index]);
       pass.dispatchWorkgroups(Math.min(count, MAX_GROUPS), Math.ceil(count / MAX_GROUPS));
     }

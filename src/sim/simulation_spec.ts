@@ -42,6 +42,7 @@ const PLACEMENT = new Set([
   "budget",
   "onOverBudget",
   "shards",
+  "workgroupSize",
 ]);
 
 function checkCount(name: string, value: number, code = "bad-num-envs"): void {

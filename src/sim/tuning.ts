@@ -8,12 +8,18 @@ import { join } from "node:path";
 import { cacheDir } from "../core/cache-dir.ts";
 import { corralVersion } from "../core/version.ts";
 import type { Model } from "../model/model.ts";
+import { WORKGROUP_SIZES } from "./device.ts";
 
 /** What is chosen by measuring. */
 export interface Tuning {
   /** Straight-line code, or runtime loops. */
   readonly unroll: boolean;
+  /** Worlds a workgroup. */
+  readonly workgroupSize: number;
 }
+
+const isTuning = (found: Partial<Tuning> | null): found is Tuning =>
+  typeof found?.unroll === "boolean" && WORKGROUP_SIZES.includes(found.workgroupSize!);
 
 /** Of what a choice is: the model's files and options, the driver with its version, and corral's version. */
 function tuningKey(model: Model, driver: string): string {
@@ -31,7 +37,7 @@ const fileOf = (model: Model, driver: string): string =>
 export function readTuning(model: Model, driver: string): Tuning | undefined {
   try {
     const found = JSON.parse(readFileSync(fileOf(model, driver), "utf8")) as Partial<Tuning> | null;
-    return typeof found?.unroll === "boolean" ? { unroll: found.unroll } : undefined;
+    return isTuning(found) ? { unroll: found.unroll, workgroupSize: found.workgroupSize } : undefined;
   } catch {
     return undefined;
   }

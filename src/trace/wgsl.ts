@@ -147,6 +147,8 @@ export interface WgslKernel {
   /** Emitted when it is first read: a batch on the CPU asks for the rest alone. */
   readonly code: string;
   buffers: { name: string; access: "read" | "read_write" | "uniform" }[];
+  /** Invocations a workgroup. */
+  workgroupSize: number;
   /** Uniform slots in order, four bytes each; the first two are `num_worlds` and `zero`. */
   params: { name: string; type: "f32" | "i32" | "u32"; slot: number }[];
   /** Contents of the table buffers, in whole fours, or undefined where no table is read. */
@@ -222,6 +224,7 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
       return (code ??= emit());
     },
     buffers,
+    workgroupSize: options.workgroupSize,
     params,
     tables: {
       ...(f.length ? { f32: new Float32Array(f) } : {}),

@@ -79,9 +79,9 @@ describe.each(adapters)("simulations on the %s adapter", { timeout: 1_800_000 },
     await bystander.assertUnchanged();
   });
 
-  test("in several shards, asked for or needed, step to the same bits as in one", async () => {
+  test("in several shards, asked for or needed, and in any workgroups, step to the same bits", async () => {
     const load = await loadTestModel(full || adapter === "system" ? "envs/hopper" : "envs/inverted_pendulum");
-    const run = async (options: { shards?: number }) => {
+    const run = async (options: { shards?: number; workgroupSize?: number }) => {
       await using simulation = await createSimulation(load, { numEnvs: 100, device: gpu, ...options });
       const ctrl = Array.from({ length: 100 * load.nu }, (_, i) => Math.sin(i));
       await simulation.setState({ ctrl });
@@ -92,6 +92,8 @@ describe.each(adapters)("simulations on the %s adapter", { timeout: 1_800_000 },
     const one = await run({});
     expect(one.shards).toBe(1);
     expect(await run({ shards: 3 })).toEqual({ shards: 3, hash: one.hash });
+    expect(await run({ workgroupSize: 8 })).toEqual(one);
+    expect(await run({ shards: 3, workgroupSize: 64 })).toEqual({ shards: 3, hash: one.hash });
     const needed = await withLimits(gpu, { maxStorageBufferBindingSize: 2 ** 13 }, () => run({}));
     expect(needed.shards).toBeGreaterThan(1);
     expect(needed.hash).toBe(one.hash);
@@ -285,7 +287,14 @@ describe.each(adapters)("simulations on the %s adapter", { timeout: 1_800_000 },
     expect((await createBudget(gpu)).report()).toEqual(before);
   });
 
-  const bad = [{ onOverBudget: "maybe" }, { snapshotEvery: 0 }, { shards: 0 }, { shards: 9 }, { shards: 1.5 }];
+  const bad = [
+    { onOverBudget: "maybe" },
+    { snapshotEvery: 0 },
+    { shards: 0 },
+    { shards: 9 },
+    { shards: 1.5 },
+    { workgroupSize: 12 },
+  ];
   const none = [{ device: "gpu" }, { device: null }, { device: {} }];
   test.each([...bad, ...none])("option %o is refused", async (option) => {
     const options = { numEnvs: 8, device: gpu, ...option } as Parameters<typeof createSimulation>[1];
