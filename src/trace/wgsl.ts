@@ -33,8 +33,9 @@ const INFIX: Record<string, string> = {
   ge: ">=",
   eq: "==",
   ne: "!=",
-  and: "&&",
-  or: "||",
+  // bitwise: "&&" and "||" branch, and a branch costs software drivers far more than a comparison (docs/decisions/0013)
+  and: "&",
+  or: "|",
   band: "&",
   bor: "|",
   bxor: "^",

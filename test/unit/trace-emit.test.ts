@@ -159,6 +159,22 @@ test("loops whose body is light test first; others at their end", () => {
   expect(body(trace(none))).toContain("if (0 < U.count) {");
 });
 
+test("conjunctions of comparisons do not branch", async () => {
+  const made = trace(() => {
+    const [x, y, z] = load4("state", world());
+    out(t.select(t.or(t.and(t.lt(x, y), t.not(t.lt(y, z))), t.eq(x, z)), 1, 0, "f32"));
+  });
+  expect(body(made)).toMatchInlineSnapshot(`
+    "  let t_0 = world;
+      let t_1 = bitcast<vec4<f32>>(state[t_0]);
+      let t_12 = select(0.0, 1.0, (((t_1.x < t_1.y) & (!(t_1.y < t_1.z))) | (t_1.x == t_1.z)));
+      out[t_0] = bitcast<vec4<u32>>(vec4<f32>(t_12, 0.0, 0.0, 0.0));
+    }
+    "
+  `);
+  await compileOnNull(wgsl(made), "conjunctions", ["main"]);
+});
+
 test("JavaScript in float32", () => {
   expect(javascript(trace(everything, { unroll: false }))).toMatchInlineSnapshot(`
     ""use strict";
