@@ -1,5 +1,5 @@
 #!/bin/sh
-# corral on the GPU of this machine: correctness first, then the benchmark. Results go to ./corral-results.
+# corral on the GPU of this machine: correctness first, then the benchmark, then tuning. Results go to ./corral-results.
 # usage: run.sh [--software] [--quick] [--out FOLDER] [ENV_OR_MODEL ...]
 set -u
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
@@ -83,6 +83,17 @@ else
   done
 fi
 corral bench --loop --out "$out" || failed=1
+
+echo "== tuning"
+rm -f "$out/tune.txt"
+[ $# -eq 0 ] && set -- HalfCheetah-v5 Ant-v5 Humanoid-v5
+worlds=65536
+[ -n "$software" ] && worlds=1024
+for target in "$@"; do
+  # shellcheck disable=SC2086
+  corral tune "$target" --envs "$worlds" ${quick:+--seconds 0.05 --repetitions 1} >>"$out/tune.txt" || failed=1
+done
+cat "$out/tune.txt"
 rm -rf "$lacking"
 echo "results: $out"
 exit "${failed:-0}"
