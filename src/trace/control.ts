@@ -24,6 +24,7 @@ function inBlock(isLoop: boolean, fn: () => void): Block {
     fn();
   } finally {
     t.block = block.parent!;
+    block.ended = true;
   }
   return block;
 }
@@ -120,11 +121,6 @@ function assertType(name: string, type: Type, value: Operand): void {
   }
 }
 
-function insideLoop(): boolean {
-  for (let b: Block | undefined = current().block; b; b = b.parent) if (b.isLoop) return true;
-  return false;
-}
-
 /**
  * Declares a mutable scalar of the traced program. Without an initial value it is zero at the start of the kernel, and
  * where it is declared in a runtime loop keeps its value from one iteration to the next.
@@ -133,7 +129,7 @@ export function variable(name: string, initial?: Scalar, type: Type = "f32"): Va
   const t = current();
   const ref: VarRef = { kind: "var", id: t.vars.length, name, type, block: t.block };
   t.vars.push(ref);
-  if (!insideLoop()) t.block.known.set(ref, type === "bool" ? false : 0);
+  if (!t.block.isInLoop) t.block.known.set(ref, type === "bool" ? false : 0);
 
   const set = (value: Scalar) => {
     assertType(name, type, value);

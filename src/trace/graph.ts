@@ -1,5 +1,6 @@
 // the traced program: expressions in static single assignment, in blocks with structured control flow
 import { CorralError } from "../core/errors.ts";
+import { Expressions } from "./expressions.ts";
 
 export type Type = "f32" | "i32" | "u32" | "bool";
 
@@ -100,18 +101,25 @@ export type Statement =
 /** A straight run of statements; nested blocks belong to `when` and `loop` statements. */
 export class Block {
   readonly parent: Block | undefined;
+  /** The outermost block of the trace. */
+  readonly root: Block;
   readonly statements: Statement[] = [];
-  readonly expressions = new Map<string, Node>();
+  /** Whether all of it is recorded: its values cannot be used any more. */
+  ended = false;
   /** Values of variables known here: what was last assigned or loaded. */
   readonly known = new Map<VarRef, Operand>();
   /** Variables assigned in this block or below it. */
   readonly assigned = new Set<VarRef>();
   /** A loop body does not know what a variable held before: a later iteration may have changed it. */
   readonly isLoop: boolean;
+  /** Whether it is the body of a loop, or within one. */
+  readonly isInLoop: boolean;
 
   constructor(parent: Block | undefined, isLoop: boolean) {
     this.parent = parent;
+    this.root = parent?.root ?? this;
     this.isLoop = isLoop;
+    this.isInLoop = isLoop || (parent?.isInLoop ?? false);
   }
 }
 
@@ -128,6 +136,7 @@ export interface TraceOptions {
 export class Trace {
   readonly root = new Block(undefined, false);
   block: Block = this.root;
+  readonly expressions = new Expressions();
   readonly vars: VarRef[] = [];
   readonly arrays: ArrayRef[] = [];
   readonly tables: TableRef[] = [];
@@ -229,49 +238,29 @@ export function nested(kind: "each" | "loop", fn: () => void): void {
   }
 }
 
+/** Whether values of a block can be used here: it is this trace's, and has not ended. */
+const isVisible = (block: Block, t: Trace): boolean => !block.ended && block.root === t.root;
+
 /** Refuses operands that do not exist here: made inside a branch or loop that has ended, or in another trace. */
 export function assertVisible(operands: readonly Operand[]): void {
+  const t = current();
   for (const a of operands) {
-    if (!(a instanceof Node)) continue;
-    let block: Block | undefined = current().block;
-    while (block && block !== a.block) block = block.parent;
-    if (!block) {
-      throw new CorralError(
-        "trace-scope",
-        `a value (${a.name ?? a.op}) is used outside the branch, loop or trace it was made in. Carry it out in a variable().`,
-      );
-    }
+    if (!(a instanceof Node) || isVisible(a.block, t)) continue;
+    throw new CorralError(
+      "trace-scope",
+      `a value (${a.name ?? a.op}) is used outside the branch, loop or trace it was made in. Carry it out in a variable().`,
+    );
   }
 }
-
-/** What tells one source of a kind from another. */
-function sourceKey(source: Source | undefined): string {
-  if (!source) return "";
-  switch (source.kind) {
-    case "table":
-      return `table${source.offset}`;
-    case "var":
-    case "array":
-      return source.kind + source.id;
-    case "buffer":
-    case "param":
-      return source.kind + source.name;
-  }
-}
-
-const operandKey = (a: Operand) => (a instanceof Node ? `%${a.id}` : Object.is(a, -0) ? "-0" : String(a));
 
 /** Records a pure expression, sharing an equal one that is visible from here. */
 export function pure(op: string, type: Type, args: readonly Operand[], source?: Source): Node {
   const t = current();
-  const key = `${op}:${type}:${sourceKey(source)}(${args.map(operandKey).join()})`;
-  for (let b: Block | undefined = t.block; b; b = b.parent) {
-    const found = b.expressions.get(key);
-    if (found) return found;
-  }
+  const found = t.expressions.find(op, type, args, source);
+  if (found && !found.block.ended) return found;
   assertVisible(args);
   const node = new Node(t.nodes++, op, type, args, t.block, source);
-  t.block.expressions.set(key, node);
+  t.expressions.keep(node);
   t.block.statements.push({ kind: "let", node });
   return node;
 }

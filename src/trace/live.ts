@@ -1,13 +1,12 @@
 // what of a trace has an effect, and how often each value is used: shared by every back end
 import { Block, Node, type Operand, type Source, type Statement, type Trace, type VarRef } from "./graph.ts";
-import { overwritten } from "./overwritten.ts";
+import { overwritten, sketch } from "./overwritten.ts";
 
+/** A statement that is not a `let`, and where it is; `order` counts all statements of the program. */
 interface Place {
-  statement: Statement;
-  block: Block;
-  order: number;
-  /** The `when` or `loop` statement that holds this block, if any. */
-  parent: Place | undefined;
+  readonly statement: Statement;
+  readonly block: Block;
+  readonly order: number;
 }
 
 /** The part of a trace that matters, with single-assignment variables replaced by their values. */
@@ -22,19 +21,6 @@ export interface Live {
   sources: ReadonlySet<Source>;
   liveVars: ReadonlySet<VarRef>;
   liveArrays: ReadonlySet<number>;
-}
-
-function walk(block: Block, parent: Place | undefined, visit: (p: Place) => void, counter = { n: 0 }) {
-  for (const statement of block.statements) {
-    const place = { statement, block, order: counter.n++, parent };
-    visit(place);
-    if (statement.kind === "when") {
-      walk(statement.then, place, visit, counter);
-      walk(statement.otherwise, place, visit, counter);
-    } else if (statement.kind === "loop") {
-      walk(statement.block, place, visit, counter);
-    }
-  }
 }
 
 function isWithin(inner: Block, outer: Block): boolean {
@@ -65,88 +51,108 @@ export function operandsOf(s: Statement): readonly Operand[] {
 
 /** What a trace holds, in program order. */
 interface Survey {
-  /** By node id. */
-  readonly lets: readonly (Place | undefined)[];
+  /** Where each `let` is, by the id of its node. */
+  readonly orders: Int32Array;
+  /** Room for the block that first uses each node, by id. */
+  readonly users: (Block | undefined)[];
   readonly sets: ReadonlyMap<VarRef, readonly Place[]>;
   readonly puts: ReadonlyMap<number, readonly Place[]>;
-  readonly loads: ReadonlyMap<VarRef, readonly Place[]>;
+  readonly loads: ReadonlyMap<VarRef, readonly Node[]>;
   /** By loop. */
-  readonly breaks: ReadonlyMap<Place, readonly Place[]>;
+  readonly breaks: ReadonlyMap<Statement, readonly Place[]>;
   readonly stores: readonly Place[];
+  /** The `when` or `loop` that holds each block but the outermost. */
+  readonly owners: ReadonlyMap<Block, Place>;
 }
 
 function survey(trace: Trace): Survey {
-  const lets = Array.from<Place | undefined>({ length: trace.nodes });
+  const orders = new Int32Array(trace.nodes).fill(-1);
   const sets = new Map<VarRef, Place[]>();
   const puts = new Map<number, Place[]>();
-  const loads = new Map<VarRef, Place[]>();
-  const breaks = new Map<Place, Place[]>();
+  const loads = new Map<VarRef, Node[]>();
+  const breaks = new Map<Statement, Place[]>();
   const stores: Place[] = [];
-  const append = <K>(map: Map<K, Place[]>, key: K, place: Place) => {
-    const list = map.get(key);
-    if (list) list.push(place);
-    else map.set(key, [place]);
-  };
+  const owners = new Map<Block, Place>();
+  let order = 0;
 
-  walk(trace.root, undefined, (place) => {
-    const s = place.statement;
-    if (s.kind === "let") {
-      lets[s.node.id] = place;
-      if (s.node.op === "load") append(loads, s.node.source as VarRef, place);
-    } else if (s.kind === "set") append(sets, s.target, place);
-    else if (s.kind === "put") append(puts, s.target.id, place);
-    else if (s.kind === "store") stores.push(place);
-    else if (s.kind === "break") {
-      let up = place.parent;
-      while (up && up.statement.kind !== "loop") up = up.parent;
-      if (up) append(breaks, up, place);
+  const walk = (block: Block, loop: Statement | undefined): void => {
+    for (const s of block.statements) {
+      order++;
+      if (s.kind === "let") {
+        orders[s.node.id] = order;
+        if (s.node.op === "load") append(loads, s.node.source as VarRef, s.node);
+        continue;
+      }
+      if (s.kind === "stage") continue;
+      const place = { statement: s, block, order };
+      if (s.kind === "set") append(sets, s.target, place);
+      else if (s.kind === "put") append(puts, s.target.id, place);
+      else if (s.kind === "store") stores.push(place);
+      else if (s.kind === "break") append(breaks, loop!, place);
+      else {
+        for (const inner of s.kind === "when" ? [s.then, s.otherwise] : [s.block]) {
+          owners.set(inner, place);
+          walk(inner, s.kind === "loop" ? s : loop);
+        }
+      }
     }
-  });
-  return { lets, sets, puts, loads, breaks, stores };
+  };
+  walk(trace.root, undefined);
+  const users = Array.from<Block | undefined>({ length: trace.nodes });
+  return { orders, users, sets, puts, loads, breaks, stores, owners };
+}
+
+function append<K, T>(map: Map<K, T[]>, key: K, value: T): void {
+  const list = map.get(key);
+  if (list) list.push(value);
+  else map.set(key, [value]);
 }
 
 /** What matters of a trace. Without an assignment that is overwritten, less is read, and more are overwritten. */
 export function analyse(trace: Trace): Live {
   const surveyed = survey(trace);
+  const assignments = sketch(trace.root);
   for (let dead: ReadonlySet<Statement> = new Set(); ;) {
     const live = analyseWithout(dead, surveyed);
-    const next = overwritten(trace.root, live);
+    const next = overwritten(assignments, live);
     if (next.size === dead.size) return live;
     dead = next;
   }
 }
 
-function analyseWithout(dead: ReadonlySet<Statement>, { lets, sets, puts, loads, breaks, stores }: Survey): Live {
+function analyseWithout(dead: ReadonlySet<Statement>, surveyed: Survey): Live {
+  const { orders, users, sets, puts, loads, breaks, stores, owners } = surveyed;
   const writesOf = (ref: VarRef) => (sets.get(ref) ?? []).filter(({ statement }) => !dead.has(statement));
 
   // a variable assigned once, before and around all its reads, is its value
-  const values = new Map<VarRef, Operand>();
+  const values = new Map<Operand, Operand>();
   for (const [ref, reads] of loads) {
     const writes = writesOf(ref);
     if (writes.length !== 1) continue;
     const [write] = writes;
+    const { value } = write.statement as { value: Operand };
     // a constant would make constant expressions, which compilers evaluate and refuse (1 / 0)
-    if (!((write.statement as { value: Operand }).value instanceof Node)) continue;
-    const dominated = reads.every((r) => r.order > write.order && isWithin(r.block, write.block));
-    if (dominated) values.set(ref, (write.statement as { value: Operand }).value);
+    if (!(value instanceof Node)) continue;
+    const dominated = reads.every((r) => orders[r.id] > write.order && isWithin(r.block, write.block));
+    if (dominated) for (const read of reads) values.set(read, value);
   }
   const resolve = (a: Operand): Operand => {
     let at = a;
     while (at instanceof Node && at.op === "load") {
-      const value = values.get(at.source as VarRef);
+      const value = values.get(at);
       if (value === undefined) break;
       at = value;
     }
     return at;
   };
 
+  // how often each node is used, by id
+  const counts = new Uint32Array(orders.length);
   const live = new Set<Statement>();
-  // by node id: how often each is used, and where first
-  const counts = new Uint32Array(lets.length);
-  const users = Array.from<Block | undefined>({ length: lets.length });
   const sources = new Set<Source>();
   const liveVars = new Set<VarRef>();
   const liveArrays = new Set<number>();
+  const nodes: Node[] = [];
   const work: Place[] = [];
   const mark = (place: Place | undefined) => {
     if (place && !live.has(place.statement)) {
@@ -159,31 +165,42 @@ function analyseWithout(dead: ReadonlySet<Statement>, { lets, sets, puts, loads,
     if (!(node instanceof Node)) return;
     if (counts[node.id]++ > 0) return;
     users[node.id] = block;
-    mark(lets[node.id]);
+    // an index has no statement of its own
+    if (orders[node.id] >= 0) nodes.push(node);
   };
-
-  stores.forEach(mark);
-  for (let place = work.pop(); place; place = work.pop()) {
-    const s = place.statement;
-    mark(place.parent);
-    for (const a of operandsOf(s)) use(a, place.block);
-    if (s.kind === "store") sources.add(s.target);
-    if (s.kind === "let" && s.node.source) sources.add(s.node.source);
-    if (s.kind === "loop") breaks.get(place)?.forEach(mark);
-    if (s.kind === "let" && s.node.op === "load") {
-      const ref = s.node.source as VarRef;
+  const read = (node: Node) => {
+    mark(owners.get(node.block));
+    for (const a of node.args) use(a, node.block);
+    const { source } = node;
+    if (!source) return;
+    sources.add(source);
+    if (node.op === "load") {
+      const ref = source as VarRef;
       if (!liveVars.has(ref)) writesOf(ref).forEach(mark);
       liveVars.add(ref);
-    }
-    if (s.kind === "let" && s.node.op === "at") {
-      const { id } = s.node.source as { id: number };
+    } else if (node.op === "at") {
+      const { id } = source as { id: number };
       if (!liveArrays.has(id)) puts.get(id)?.forEach(mark);
       liveArrays.add(id);
     }
+  };
+  const perform = ({ statement, block }: Place) => {
+    mark(owners.get(block));
+    for (const a of operandsOf(statement)) use(a, block);
+    if (statement.kind === "store") sources.add(statement.target);
+    if (statement.kind === "loop") breaks.get(statement)?.forEach(mark);
+  };
+
+  stores.forEach(mark);
+  while (work.length + nodes.length > 0) {
+    const node = nodes.pop();
+    if (node) read(node);
+    else perform(work.pop()!);
   }
 
   return {
-    isLive: (s) => live.has(s),
+    // a `let` lives where its value is used
+    isLive: (s) => (s.kind === "let" ? counts[s.node.id] > 0 : live.has(s)),
     resolve,
     uses: (n) => counts[n.id],
     userBlock: (n) => (counts[n.id] === 1 ? users[n.id] : undefined),

@@ -3,55 +3,54 @@ import type { Block, Statement, VarRef } from "./graph.ts";
 
 type IsLive = { isLive(statement: Statement): boolean };
 
-type Assignment = Extract<Statement, { kind: "set" }>;
+/** What of a block matters here: reads and assignments of variables, and what may skip some of them. */
+type Step = Statement | { readonly kind: "blocks"; readonly loops: boolean; readonly blocks: readonly Sketch[] };
+type Sketch = readonly Step[];
 
-const readBy = (s: Statement, live: IsLive): VarRef | undefined =>
-  s.kind === "let" && s.node.op === "load" && live.isLive(s) ? (s.node.source as VarRef) : undefined;
-
-/** What a block, with those nested in it, may do to what comes after it. */
-interface Effect {
-  readonly reads: ReadonlySet<VarRef>;
-  /** Whether it may leave the loop around it. */
-  readonly leaves: boolean;
+/** The steps of a block and of those nested in it. */
+export function sketch(block: Block): Sketch {
+  const steps: Step[] = [];
+  for (const s of block.statements) {
+    if (s.kind === "let" ? s.node.op === "load" : s.kind === "set" || s.kind === "break") steps.push(s);
+    else if (s.kind === "when") {
+      steps.push({ kind: "blocks", loops: false, blocks: [sketch(s.then), sketch(s.otherwise)] });
+    } else if (s.kind === "loop") steps.push({ kind: "blocks", loops: true, blocks: [sketch(s.block)] });
+  }
+  return steps;
 }
 
 /** The assignments of a block and those nested in it that are overwritten before anything live reads them. */
-export function overwritten(root: Block, live: IsLive): ReadonlySet<Statement> {
+export function overwritten(root: Sketch, live: IsLive): ReadonlySet<Statement> {
   const dead = new Set<Statement>();
-  const visit = (block: Block): Effect => {
-    const reads = new Set<VarRef>();
+  // the last assignment of each variable that nothing has read since, in the blocks around this point, innermost last
+  const unread: Map<VarRef, Statement>[] = [];
+  /** Whether a block may leave the loop around it. */
+  const visit = (steps: Sketch): boolean => {
     let leaves = false;
-    // the last assignment of each variable that nothing has read since
-    const unread = new Map<VarRef, Assignment>();
-    for (const s of block.statements) {
-      const read = readBy(s, live);
-      if (read) {
-        reads.add(read);
-        unread.delete(read);
+    const own = new Map<VarRef, Statement>();
+    unread.push(own);
+    for (const s of steps) {
+      if (s.kind === "let") {
+        const ref = s.node.source as VarRef;
+        if (live.isLive(s)) for (const block of unread) block.delete(ref);
       } else if (s.kind === "set") {
-        const before = unread.get(s.target);
+        const before = own.get(s.target);
         if (before) dead.add(before);
-        unread.set(s.target, s);
+        own.set(s.target, s);
       } else if (s.kind === "break") {
         leaves = true;
-        unread.clear();
-      } else if (s.kind === "when" || s.kind === "loop") {
-        const blocks = s.kind === "when" ? [s.then, s.otherwise] : [s.block];
-        const effects = blocks.map(visit);
+        own.clear();
+      } else if (s.kind === "blocks") {
+        const leave = s.blocks.map(visit).some(Boolean);
         // the breaks of a loop end itself
-        if (s.kind === "when" && effects.some((e) => e.leaves)) {
+        if (leave && !s.loops) {
           leaves = true;
-          unread.clear();
-        }
-        for (const e of effects) {
-          for (const ref of e.reads) {
-            reads.add(ref);
-            unread.delete(ref);
-          }
+          own.clear();
         }
       }
     }
-    return { reads, leaves };
+    unread.pop();
+    return leaves;
   };
   visit(root);
   return dead;

@@ -60,11 +60,11 @@ export interface Emitted {
 export function emitBody(trace: Trace, dialect: Dialect, live: Live = analyse(trace)): Emitted {
   const indent = "  ";
   // by node id
-  const names: (string | undefined)[] = [];
+  const names = Array.from<string | undefined>({ length: trace.nodes });
+  const inlined = Array.from<{ text: string; depth: number } | undefined>({ length: trace.nodes });
   const taken = new Set([...trace.vars.map(varName), ...trace.arrays.map(arrayName)]);
   for (const { name } of [...trace.buffers, ...trace.params]) taken.add(name);
   const lines: string[] = [];
-  const inlined: ({ text: string; depth: number } | undefined)[] = [];
 
   const nameOf = (node: Node): string => {
     let name = names[node.id];

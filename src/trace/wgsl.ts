@@ -22,43 +22,47 @@ export function f32Literal(x: number): string {
   return String(f);
 }
 
-const INFIX: Record<string, string> = {
-  add: "+",
-  sub: "-",
-  mul: "*",
-  div: "/",
-  lt: "<",
-  le: "<=",
-  gt: ">",
-  ge: ">=",
-  eq: "==",
-  ne: "!=",
-  // bitwise: "&&" and "||" branch, and a branch costs software drivers far more than a comparison (docs/decisions/0013)
-  and: "&",
-  or: "|",
-  band: "&",
-  bor: "|",
-  bxor: "^",
-  shl: "<<",
-  shr: ">>",
-  uadd: "+",
-  umul: "*",
-};
+const INFIX = new Map(
+  Object.entries({
+    add: "+",
+    sub: "-",
+    mul: "*",
+    div: "/",
+    lt: "<",
+    le: "<=",
+    gt: ">",
+    ge: ">=",
+    eq: "==",
+    ne: "!=",
+    // bitwise: "&&" and "||" branch, and a branch costs software drivers far more than a comparison (docs/decisions/0013)
+    and: "&",
+    or: "|",
+    band: "&",
+    bor: "|",
+    bxor: "^",
+    shl: "<<",
+    shr: ">>",
+    uadd: "+",
+    umul: "*",
+  }),
+);
 
-const CALL: Record<string, string> = {
-  abs: "abs",
-  sqrt: "sqrt",
-  floor: "floor",
-  round: "round",
-  sign: "sign",
-  min: "min",
-  max: "max",
-  f32: "f32",
-  i32: "i32",
-  u32: "u32",
-  bitcast_u32: "bitcast<u32>",
-  bitcast_f32: "bitcast<f32>",
-};
+const CALL = new Map(
+  Object.entries({
+    abs: "abs",
+    sqrt: "sqrt",
+    floor: "floor",
+    round: "round",
+    sign: "sign",
+    min: "min",
+    max: "max",
+    f32: "f32",
+    i32: "i32",
+    u32: "u32",
+    bitcast_u32: "bitcast<u32>",
+    bitcast_f32: "bitcast<f32>",
+  }),
+);
 
 function literal(value: number | boolean, type: Type): string {
   if (typeof value === "boolean") return String(value);
@@ -84,8 +88,10 @@ const dialect: Dialect = {
   literal,
   expression(node: Node, arg) {
     const { op } = node;
-    if (op in INFIX) return `(${arg(0)} ${INFIX[op]} ${arg(1)})`;
-    if (op in CALL) return `${CALL[op]}(${node.args.map((_, i) => arg(i)).join(", ")})`;
+    const infix = INFIX.get(op);
+    if (infix) return `(${arg(0)} ${infix} ${arg(1)})`;
+    const call = CALL.get(op);
+    if (call) return `${call}(${node.args.map((_, i) => arg(i)).join(", ")})`;
     switch (op) {
       case "neg":
         return `(-${arg(0)})`;
