@@ -73,3 +73,8 @@ fn poly_tanh4(x: vec4<f32>) -> vec4<f32> {
 fn is_finite(x: f32) -> bool {
   return ((bitcast<u32>(x) >> 23u) & 255u) != 255u;
 }
+
+/// A result, or the argument where that is NaN: max and clamp may return the other operand. By bits, as above.
+fn keep_nan4(x: vec4<f32>, result: vec4<f32>) -> vec4<f32> {
+  return select(result, x, (bitcast<vec4<u32>>(x) & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u));
+}

@@ -1,12 +1,12 @@
 // From partial gradients to new parameters: ordered sums, the norm, a judge that lets nothing bad through, Adam.
 
 /// Parameters that are moved together: vec4s, and where the numbers of their optimizer lie in the state (S_BETA1 to
-/// S_APPLY, from `place` on).
+/// S_APPLY, from `place` on). Other: how much further on sums go, where statistics or what follows lies.
 struct Range {
   at: u32,
   count: u32,
   place: u32,
-  shift: u32,
+  other: u32,
 }
 @group(0) @binding(1) var<uniform> J: Range;
 @group(0) @binding(2) var<storage, read_write> grads: array<vec4<f32>>;
@@ -16,27 +16,36 @@ struct Range {
 @group(0) @binding(6) var<storage, read_write> params: array<vec4<f32>>;
 @group(0) @binding(7) var<storage, read> partials: array<vec4<f32>>;
 
-/// Sums the chunks in order, to `shift` further on.
+/// Sums the chunks in order, to `other` further on.
 @compute @workgroup_size(32)
 fn reduce(@builtin(global_invocation_id) gid: vec3<u32>) {
   if (thread_of(gid) >= J.count) { return; }
   let i = J.at + thread_of(gid);
   var total = vec4<f32>(0.0);
   for (var chunk = 0u; chunk < C.chunks; chunk += 1u) { total += partials[chunk * C.total4 + i]; }
-  grads[J.shift + i] = total;
+  grads[J.other + i] = total;
 }
 
-/// Squares of one part of the gradient.
-@compute @workgroup_size(32)
-fn squares(@builtin(global_invocation_id) gid: vec3<u32>) {
-  let part = thread_of(gid);
-  if (part >= C.sum_parts) { return; }
-  let each = (J.count + C.sum_parts - 1u) / C.sum_parts;
-  var total = 0.0;
+/// Parts that the gradient is cut into, one for each invocation of a judge.
+const PARTS = 128u;
+var<workgroup> squares: array<f32, PARTS>;
+
+/// The squared length of the gradient, in the first invocation; 0 in others.
+fn squared_length(part: u32) -> f32 {
+  let each = (J.count + PARTS - 1u) / PARTS;
+  var own = 0.0;
   for (var n = part * each; n < min((part + 1u) * each, J.count); n += 1u) {
-    total += dot(grads[J.at + n], grads[J.at + n]);
+    let g = grads[J.at + n];
+    own += dot(g, g);
   }
-  scratch[part] = total;
+  squares[part] = own;
+  scratch[part] = own;
+  workgroupBarrier();
+  var total = 0.0;
+  if (part == 0u) {
+    for (var i = 0u; i < PARTS; i += 1u) { total += squares[i]; }
+  }
+  return total;
 }
 
 /// Reasons to halt.
@@ -45,8 +54,10 @@ const BAD_GRADIENT = 2.0;
 const BAD_LOG_STD = 3.0;
 
 /// Decides whether this minibatch changes the parameters, and by what scale of its gradient.
-@compute @workgroup_size(1)
-fn judge() {
+@compute @workgroup_size(PARTS)
+fn judge(@builtin(local_invocation_index) part: u32) {
+  let total = squared_length(part);
+  if (part > 0u) { return; }
   if ((C.flags & FIRST_MINIBATCH) != 0u) {
     state[S_STOPPED] = 0.0;
     for (var i = 0u; i < 16u; i += 1u) { state[S_METRICS + i] = 0.0; }
@@ -57,8 +68,6 @@ fn judge() {
   let a = grads[C.params4];
   let b = grads[C.params4 + 1u];
   let count = max(a.x, 1.0);
-  var total = 0.0;
-  for (var part = 0u; part < C.sum_parts; part += 1u) { total += scratch[part]; }
   let norm = sqrt(total) / count;
   let kl = b.x / count;
 
@@ -106,21 +115,29 @@ fn judge() {
   }
 }
 
+/// vec4s that an invocation of Adam moves: twin of ADAM_EACH.
+const EACH = 4u;
+
 /// Adam (Kingma and Ba 2015), where the judge allows it. Log standard deviations stay within their bounds.
 @compute @workgroup_size(32)
 fn adam(@builtin(global_invocation_id) gid: vec3<u32>) {
-  if (thread_of(gid) >= J.count || state[J.place + S_APPLY] == 0.0) { return; }
-  let i = J.at + thread_of(gid);
-  let g = grads[i] * state[J.place + S_SCALE];
-  let m = C.beta1 * moments[2u * i] + (1.0 - C.beta1) * g;
-  let v = C.beta2 * moments[2u * i + 1u] + (1.0 - C.beta2) * g * g;
-  moments[2u * i] = m;
-  moments[2u * i + 1u] = v;
-  let unbiased = m / (1.0 - state[J.place + S_BETA1]);
-  let spread = sqrt(v / (1.0 - state[J.place + S_BETA2])) + C.adam_eps;
-  var p = params[i] - state[J.place + S_RATE] * unbiased / spread;
-  if (C.log_std_count > 0u && i >= C.log_std_at) {
-    p = clamp(p, vec4<f32>(C.log_std_min), vec4<f32>(C.log_std_max));
+  if (state[J.place + S_APPLY] == 0.0) { return; }
+  let scale = state[J.place + S_SCALE];
+  let rate = state[J.place + S_RATE] / (1.0 - state[J.place + S_BETA1]);
+  let unbias = 1.0 / (1.0 - state[J.place + S_BETA2]);
+  let stride = (J.count + EACH - 1u) / EACH;
+  if (thread_of(gid) >= stride) { return; }
+  for (var n = thread_of(gid); n < J.count; n += stride) {
+    let i = J.at + n;
+    let g = grads[i] * scale;
+    let m = C.beta1 * moments[2u * i] + (1.0 - C.beta1) * g;
+    let v = C.beta2 * moments[2u * i + 1u] + (1.0 - C.beta2) * g * g;
+    moments[2u * i] = m;
+    moments[2u * i + 1u] = v;
+    var p = params[i] - rate * m / (sqrt(v * unbias) + C.adam_eps);
+    if (C.log_std_count > 0u && i >= C.log_std_at) {
+      p = clamp(p, vec4<f32>(C.log_std_min), vec4<f32>(C.log_std_max));
+    }
+    params[i] = p;
   }
-  params[i] = p;
 }

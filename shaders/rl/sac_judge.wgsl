@@ -1,36 +1,17 @@
 // Whether a batch of soft actor-critic changes the parameters, the temperature, and the targets that follow the critics.
-
-struct Job {
-  /// Where statistics lie behind gradients, and numbers of the optimizer in the state.
-  told: u32,
-  place: u32,
-  /// vec4s of the parameters: critics, targets, and how many.
-  critics: u32,
-  targets: u32,
-  count: u32,
-}
-@group(0) @binding(1) var<uniform> J: Job;
-@group(0) @binding(2) var<storage, read> grads: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> scratch: array<f32>;
-@group(0) @binding(4) var<storage, read_write> state: array<f32>;
-@group(0) @binding(5) var<storage, read_write> params: array<vec4<f32>>;
+// Beside optimize.wgsl, whose range it takes: `other` is where statistics lie behind the gradients of that range, and where
+// the parameters lie that follow it.
 
 /// Places in the state: see sac.wgsl. The temperature is moved by the same Adam.
 const S_LOG_ALPHA = 13u;
 const S_ALPHA_MEAN = 14u;
 const S_ALPHA_VARIANCE = 15u;
 
-/// Reasons to halt.
-const BAD_LOSS = 1.0;
-const BAD_GRADIENT = 2.0;
-
 /// Lets a gradient through or not, and tells its norm.
-fn decide(rate: f32) -> f32 {
-  let a = grads[J.told];
-  let b = grads[J.told + 1u];
+fn decide(total: f32, rate: f32) -> f32 {
+  let a = grads[J.other];
+  let b = grads[J.other + 1u];
   let count = max(a.x, 1.0);
-  var total = 0.0;
-  for (var part = 0u; part < C.sum_parts; part += 1u) { total += scratch[part]; }
   let norm = sqrt(total) / count;
   var halted = state[S_HALTED];
   let loss_finite = b.z == 0.0 && is_finite(a.y) && is_finite(a.z) && is_finite(a.w);
@@ -49,14 +30,16 @@ fn decide(rate: f32) -> f32 {
   return norm;
 }
 
-@compute @workgroup_size(1)
-fn judge_critic() {
+@compute @workgroup_size(PARTS)
+fn judge_critic(@builtin(local_invocation_index) part: u32) {
+  let total = squared_length(part);
+  if (part > 0u) { return; }
   if ((C.flags & FIRST_MINIBATCH) != 0u) {
     for (var i = 0u; i < 16u; i += 1u) { state[S_METRICS + i] = 0.0; }
   }
-  let norm = decide(C.critic_rate);
+  let norm = decide(total, C.critic_rate);
   if (state[S_HALTED] != 0.0) { return; }
-  let a = grads[J.told] / max(grads[J.told].x, 1.0);
+  let a = grads[J.other] / max(grads[J.other].x, 1.0);
   state[S_METRICS] += 1.0;
   state[S_METRICS + 1u] += a.y;
   state[S_METRICS + 2u] += a.z;
@@ -65,11 +48,13 @@ fn judge_critic() {
   state[S_METRICS + 5u] += select(0.0, 1.0, norm > C.max_grad_norm);
 }
 
-@compute @workgroup_size(1)
-fn judge_policy() {
-  let norm = decide(C.learning_rate);
+@compute @workgroup_size(PARTS)
+fn judge_policy(@builtin(local_invocation_index) part: u32) {
+  let total = squared_length(part);
+  if (part > 0u) { return; }
+  let norm = decide(total, C.learning_rate);
   if (state[S_HALTED] != 0.0) { return; }
-  let a = grads[J.told] / max(grads[J.told].x, 1.0);
+  let a = grads[J.other] / max(grads[J.other].x, 1.0);
   state[S_METRICS + 6u] += 1.0;
   state[S_METRICS + 7u] += a.y;
   state[S_METRICS + 8u] += a.z;
@@ -93,5 +78,5 @@ fn judge_policy() {
 fn follow(@builtin(global_invocation_id) gid: vec3<u32>) {
   let i = thread_of(gid);
   if (i >= J.count || state[J.place + S_APPLY] == 0.0) { return; }
-  params[J.targets + i] += C.tau * (params[J.critics + i] - params[J.targets + i]);
+  params[J.other + i] += C.tau * (params[J.at + i] - params[J.other + i]);
 }

@@ -29,6 +29,8 @@ export const WORLD = 16;
 export const STATE = 64;
 /** Parts that sums over all worlds, samples or parameters are cut into. */
 export const SUM_PARTS = 128;
+/** vec4s of parameters that an invocation of Adam moves. */
+export const ADAM_EACH = 4;
 /** Bytes of a job's numbers, as WebGPU aligns them, and most jobs of a learner. */
 export const JOB_BYTES = 256;
 /** Statistics of a minibatch ride behind the gradients. */
@@ -68,6 +70,8 @@ export interface LearnerShape {
   /** Rows that the network has room for. */
   readonly rows: number;
   readonly chunkRows: number;
+  /** Chunks of a minibatch; of one, sums are the gradient itself. */
+  readonly chunks: number;
   /** vec4s of an observation in the environment, of one in the network, of an action. */
   readonly obs4: number;
   readonly k4: number;
@@ -145,6 +149,7 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
     each,
     rows,
     chunkRows,
+    chunks: Math.ceil(minibatch / chunkRows),
     obs4: padTo(env.observations, 4) / 4,
     k4,
     actions4: padTo(env.actions, 4) / 4,
@@ -242,15 +247,14 @@ export function planArenas(
 
 /** Plans every buffer of a learner. Needs no device. */
 export function planLearner(shape: LearnerShape, config: PpoConfig, limits?: PlanLimits): Plan {
-  const { env, nets, work, k4, obs4, actions4, total4, minibatch, chunkRows } = shape;
+  const { env, nets, work, k4, obs4, actions4, total4, chunks } = shape;
   const { rolloutSteps } = config;
-  const chunks = Math.ceil(minibatch / chunkRows);
   const smaller = "narrower hidden layers";
   const arenas: ArenaRequest[] = [
     sharedArena("params", nets.params4, smaller),
     sharedArena("moments", 2 * nets.params4, smaller),
     sharedArena("grads", nets.params4 + STATISTICS4, smaller),
-    sharedArena("partials", chunks * total4, smaller),
+    ...(chunks > 1 ? [sharedArena("partials", chunks * total4, smaller)] : []),
     sharedArena("work", work.size4, "more minibatches"),
     ...embeddingArenas(nets),
     sharedArena("norm", 4 * k4 + 2 * actions4),

@@ -8,7 +8,8 @@ import type { Plan } from "../memory/plan.ts";
 import { reserve, type Reservation } from "../memory/reserve.ts";
 import { JOB_BYTES, STATE } from "./arenas.ts";
 import { Clock, type ClockField } from "./clock.ts";
-import { bindKernel, dispatch, type Job, type KernelName } from "./kernels.ts";
+import { bindKernel, dispatch, sharingOf, type Job, type KernelName } from "./kernels.ts";
+import { rowGroups, weightGroups, type Sharing } from "./linear-wgsl.ts";
 
 type Values = Partial<Record<ClockField, number | readonly number[]>>;
 
@@ -27,6 +28,7 @@ export class DeviceCore implements AsyncDisposable {
   readonly gpu: GpuDevice;
   readonly plan: Plan;
   readonly clock: Clock;
+  readonly #sharing: Sharing;
   /** Arenas that a run goes on from between two updates. */
   readonly #kept: readonly string[];
   readonly #queue: GuardedQueue;
@@ -40,6 +42,7 @@ export class DeviceCore implements AsyncDisposable {
     this.gpu = gpu;
     this.plan = reservation.plan;
     this.clock = new Clock();
+    this.#sharing = sharingOf(gpu);
     this.#kept = kept;
     this.#queue = new GuardedQueue(gpu, reservation.holder);
     this.#reservation = reservation;
@@ -115,6 +118,21 @@ export class DeviceCore implements AsyncDisposable {
   /** Adds a job to a pass, for `count` invocations of each of its parts. */
   run(pass: GPUComputePassEncoder, name: string, count: number, parts = 1): void {
     dispatch(pass, this.#jobs.get(name)!, count, parts);
+  }
+
+  /** The same for a dense layer, forward to `width` outputs of so many rows, or backward to `width` inputs. */
+  runRows(pass: GPUComputePassEncoder, name: string, rows: number, width: number, parts = 1): void {
+    dispatch(pass, this.#jobs.get(name)!, rowGroups(this.#sharing, rows, width), parts);
+  }
+
+  /** The same for the gradient of a layer's weights [k, n], over so many chunks of rows. */
+  runWeights(
+    pass: GPUComputePassEncoder,
+    name: string,
+    { chunks, k, n }: { readonly chunks: number; readonly k: number; readonly n: number },
+    parts = 1,
+  ): void {
+    dispatch(pass, this.#jobs.get(name)!, weightGroups(this.#sharing, chunks, k, n), parts);
   }
 
   /** Copies what a run goes on from, as words by arena. */

@@ -7,15 +7,17 @@ import {
   forwardKernel,
   gradientKernel,
   headBackwardKernel,
-  headGradientKernel,
   lanesBackwardKernel,
   lanesForwardKernel,
+  LANES,
+  wholeGradientKernel,
+  type Sharing,
 } from "./linear-wgsl.ts";
 
 /** A kernel: files of `shaders/`, then text; the entry point; arenas by binding. Binding 0 is the clock. */
 interface KernelSource {
   readonly files: readonly string[];
-  readonly code?: () => string;
+  readonly code?: (sharing: Sharing) => string;
   readonly entry?: string;
   /** Whether it reads the clock; where nothing is said, it does. */
   readonly clock?: boolean;
@@ -65,7 +67,7 @@ const gru = (entry: string, buffers: Record<number, string>): KernelSource => ({
 const optimize = (entry: string, buffers: Record<number, string>): KernelSource => ({
   files: [MATH, "rl/optimize.wgsl"],
   entry,
-  job: entry !== "judge",
+  job: true,
   buffers,
 });
 const moments = (entry: string, buffers: Record<number, string>): KernelSource => ({
@@ -89,7 +91,7 @@ const sac = (entry: string): KernelSource => ({
   buffers: { ...only(entry === "load", { 2: "batch" }), 3: "work", ...only(entry.endsWith("_loss"), { 4: "state" }) },
 });
 const judge = (entry: string, buffers: Record<number, string>): KernelSource => ({
-  files: [MATH, "rl/sac_judge.wgsl"],
+  files: [MATH, "rl/optimize.wgsl", "rl/sac_judge.wgsl"],
   entry,
   job: true,
   buffers: { ...buffers, 4: "state" },
@@ -104,6 +106,7 @@ export const KERNELS = {
   forward: { files: [MATH], code: forwardKernel, job: true, buffers: { 2: "params", 3: "work" } },
   backward: { files: [], code: backwardKernel, job: true, buffers: { 2: "params", 3: "work" } },
   gradient: { files: [], code: gradientKernel, job: true, buffers: { 3: "work", 4: "partials" } },
+  gradient_whole: { files: [], code: wholeGradientKernel, job: true, buffers: { 3: "work", 4: "grads" } },
   act_gaussian: act("gaussian"),
   act_categorical: act("categorical"),
   act_squashed: {
@@ -120,10 +123,9 @@ export const KERNELS = {
   head_act: head("act", [...RANDOM, "rl/shuffle.wgsl"], { 5: "worlds" }),
   head_loss: head("loss", [...RANDOM, "rl/shuffle.wgsl"], { 4: "rollout_actions" }),
   head_slope: head("slope", [...RANDOM, "rl/shuffle.wgsl"], {}),
-  head_gradient: { files: [], code: headGradientKernel, job: true, buffers: { 3: "work", 4: "grads" } },
-  head_gradient_embedded: {
+  gradient_embedded: {
     files: [],
-    code: headGradientKernel,
+    code: wholeGradientKernel,
     job: true,
     buffers: { 3: "work", 4: "embedding_grads" },
   },
@@ -177,7 +179,6 @@ export const KERNELS = {
   loss_gaussian: loss("gaussian"),
   loss_categorical: loss("categorical"),
   reduce: optimize("reduce", { 2: "grads", 7: "partials" }),
-  squares: optimize("squares", { 2: "grads", 3: "scratch" }),
   judge: optimize("judge", { 2: "grads", 3: "scratch", 4: "state", 6: "params" }),
   adam: optimize("adam", { 2: "grads", 4: "state", 5: "moments", 6: "params" }),
   sum_obs: moments("parts", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
@@ -198,7 +199,7 @@ export const KERNELS = {
   policy_loss: sac("policy_loss"),
   judge_critic: judge("judge_critic", { 2: "grads", 3: "scratch" }),
   judge_policy: judge("judge_policy", { 2: "grads", 3: "scratch" }),
-  follow: judge("follow", { 5: "params" }),
+  follow: judge("follow", { 6: "params" }),
 } as const satisfies Record<string, KernelSource>;
 
 export type KernelName = keyof typeof KERNELS;
@@ -212,10 +213,17 @@ function textOf(file: string): string {
   return text;
 }
 
+/** Whether kernels may share loads among lanes: where every subgroup has 8. */
+export function sharingOf({ features, info }: Pick<GpuDevice, "features" | "info">): Sharing {
+  const { subgroupMinSize: least, subgroupMaxSize: most } = info;
+  return features.has("subgroups") && least === LANES && most === LANES ? "lanes" : "none";
+}
+
 /** The WGSL of a kernel. */
-export function kernelCode(name: KernelName): string {
+export function kernelCode(name: KernelName, sharing: Sharing = "none"): string {
   const { files, code }: KernelSource = KERNELS[name];
-  return ["rl/common.wgsl", ...files].map(textOf).join("\n") + (code?.() ?? "");
+  const enable = code && sharing === "lanes" ? "enable subgroups;\n" : "";
+  return enable + ["rl/common.wgsl", ...files].map(textOf).join("\n") + (code?.(sharing) ?? "");
 }
 
 /** The name of a kernel's entry point. */
@@ -236,7 +244,11 @@ export interface Job {
 
 /** Compiles a kernel; equal ones on a device share one pipeline. */
 export function compileKernel(gpu: GpuDevice, name: KernelName): Promise<GPUComputePipeline> {
-  return pipelinesOf(gpu).compute({ label: `rl.${name}`, code: kernelCode(name), entryPoint: entryOf(name) });
+  return pipelinesOf(gpu).compute({
+    label: `rl.${name}`,
+    code: kernelCode(name, sharingOf(gpu)),
+    entryPoint: entryOf(name),
+  });
 }
 
 /** Binds a kernel: `bufferOf` knows arenas by name, `job` is where its numbers lie in the uniform buffer. */
@@ -259,10 +271,16 @@ export async function bindKernel(
   return { pipeline, group };
 }
 
-/** Adds one run of a job to a pass, for `count` invocations of each of its parts. */
-export function dispatch(pass: GPUComputePassEncoder, { pipeline, group }: Job, count: number, parts = 1): void {
-  const groups = Math.ceil(count / WORKGROUP);
+/** Adds one run of a job to a pass, for `count` invocations of each of its parts, or for so many workgroups by so many. */
+export function dispatch(
+  pass: GPUComputePassEncoder,
+  { pipeline, group }: Job,
+  count: number | readonly [x: number, y: number],
+  parts = 1,
+): void {
   pass.setPipeline(pipeline);
   pass.setBindGroup(0, group);
+  if (typeof count !== "number") return pass.dispatchWorkgroups(...count, parts);
+  const groups = Math.ceil(count / WORKGROUP);
   pass.dispatchWorkgroups(Math.min(groups, MAX_GROUPS), Math.ceil(groups / MAX_GROUPS), parts);
 }

@@ -95,12 +95,14 @@ export class Learner extends DeviceCore {
 
   async #bindNetworks(): Promise<void> {
     const { shape } = this;
-    const { nets, work, actions4, env } = shape;
+    const { nets, work, actions4, env, chunks } = shape;
     const binds: Promise<void>[] = [];
     const bind = (name: string, kernel: KernelName, words?: readonly number[]) =>
       binds.push(this.bind(name, kernel, words));
 
-    // sums of columns are the gradient of a bias
+    // sums of columns are the gradient of a bias; statistics ride behind all gradients
+    const [gradient, told] =
+      chunks > 1 ? (["gradient", nets.core4] as const) : (["gradient_whole", nets.params4] as const);
     const sum = (from: number, width4: number, to: number) => [work.x, 2, 0, to, from, width4, 0, 1];
     const { policy, value, logStd } = nets;
     // policy and value network run side by side, layer by layer; a streamed head may leave the last to the value alone
@@ -114,10 +116,10 @@ export class Learner extends DeviceCore {
       );
       const gradients = words.map((each) => [...each, 0, 0]);
       if (i === value.length - 1) {
-        gradients.push(sum(work.statistics, STATISTICS4, nets.core4));
+        gradients.push(sum(work.statistics, STATISTICS4, told));
         if (logStd.count > 0) gradients.push(sum(work.slopes, padTo(logStd.count, TILE) / 4, logStd.at));
       }
-      bind(`gradient ${i}`, "gradient", gradients.flat());
+      bind(`gradient ${i}`, gradient, gradients.flat());
       if (i === 0) return;
       bind(
         `backward ${i}`,
@@ -125,7 +127,7 @@ export class Learner extends DeviceCore {
         both.flatMap((layers, n) => [...words[n], ACTIVATION[layers[i - 1].activation], 0]),
       );
     });
-    if (shape.cells) bindCells(bind, nets, shape.cells);
+    if (shape.cells) bindCells(bind, nets, shape.cells, gradient);
     bind("gather", "gather");
     const outputs = this.#outputs();
     if (nets.head) {
@@ -148,11 +150,13 @@ export class Learner extends DeviceCore {
     for (const name of ["returns", "advantages", "sum_worlds", "scale_rewards", "scale_advantages"] as const) {
       bind(name, name);
     }
-    for (const name of ["judge", "sum_obs", "merge_obs", "count_clipped", "tally_clipped"] as const) bind(name, name);
-    // of a streamed head the gradient is whole already; statistics ride behind all
-    bind("reduce", "reduce", [0, nets.core4, 0]);
-    bind("reduce statistics", "reduce", [nets.core4, STATISTICS4, 0, nets.params4 - nets.core4]);
-    for (const name of ["squares", "adam"] as const) bind(name, name, [0, nets.params4, 0]);
+    for (const name of ["sum_obs", "merge_obs", "count_clipped", "tally_clipped"] as const) bind(name, name);
+    if (chunks > 1) {
+      // of a streamed head the gradient is whole already
+      bind("reduce", "reduce", [0, nets.core4, 0]);
+      bind("reduce statistics", "reduce", [nets.core4, STATISTICS4, 0, nets.params4 - nets.core4]);
+    }
+    for (const name of ["judge", "adam"] as const) bind(name, name, [0, nets.params4, 0]);
     const ends = await Promise.allSettled(binds);
     for (const end of ends) if (end.status === "rejected") throw end.reason;
   }
@@ -207,10 +211,9 @@ export class Learner extends DeviceCore {
   #forward(pass: GPUComputePassEncoder, rows: number, acting?: ActingRows): void {
     const { nets, cells } = this.shape;
     const { policy, value } = nets;
-    const tiles = Math.ceil(rows / TILE);
     value.forEach((layer, i) => {
       const parts = i < policy.length ? 2 : 1;
-      this.run(pass, `forward ${i}`, (tiles * Math.max(layer.n, policy[i]?.n ?? 0)) / TILE, parts);
+      this.runRows(pass, `forward ${i}`, rows, Math.max(layer.n, policy[i]?.n ?? 0), parts);
       if (cells && layer === nets.cells!.value.ih) runCells(this, pass, cells, acting);
     });
   }
@@ -250,18 +253,25 @@ export class Learner extends DeviceCore {
    */
   backward(pass: GPUComputePassEncoder, rows: number, chunks: number): void {
     const { policy, value, logStd } = this.shape.nets;
-    const tiles = Math.ceil(rows / TILE);
     const { cells } = this.shape;
     for (let i = value.length - 1; i >= 0; i--) {
       const { k, n } = value[i];
       if (cells && value[i] === this.shape.nets.cells!.value.ih) backCells(this, pass, cells, chunks);
       const isLast = i === value.length - 1;
-      const columns = Math.max(n, policy[i]?.n ?? 0, isLast ? padTo(logStd.count, TILE) : 0) / TILE;
+      const columns = Math.max(n, policy[i]?.n ?? 0, isLast ? padTo(logStd.count, TILE) : 0);
       const networks = i < policy.length ? 2 : 1;
       const sums = isLast ? (logStd.count > 0 ? 2 : 1) : 0;
-      this.run(pass, `gradient ${i}`, chunks * (k / TILE) * columns, networks + sums);
-      if (i > 0) this.run(pass, `backward ${i}`, (tiles * k) / TILE, networks);
+      this.runWeights(pass, `gradient ${i}`, { chunks, k, n: columns }, networks + sums);
+      if (i > 0) this.runRows(pass, `backward ${i}`, rows, k, networks);
     }
+  }
+
+  /** Sums the chunks of gradients, where there are several. */
+  sum(pass: GPUComputePassEncoder): void {
+    const { chunks, nets } = this.shape;
+    if (chunks === 1) return;
+    this.run(pass, "reduce", nets.core4);
+    this.run(pass, "reduce statistics", STATISTICS4);
   }
 
   /** Parameters, optimizer and statistics as at the start of a run. */

@@ -1,6 +1,10 @@
 /**
- * Kernels of a dense layer, emitted for tiles of 8 by 8 held in registers, without shared memory: what ran fastest on the
- * software driver. Shapes are read from a uniform, so each is compiled once for networks of any width.
+ * Kernels of a dense layer, emitted for tiles held in registers, without shared memory: what ran fastest on the software
+ * driver. Shapes are read from a uniform, so each is compiled once for networks of any width.
+ *
+ * On that driver a load costs as much as dozens of products, whether lanes ask for one address or for eight. Where
+ * subgroups have 8 lanes, each lane therefore loads a part of what all of them need, and hands it to the others. Elsewhere
+ * each loads all that it needs, which caches of a GPU answer.
  *
  * Products and sums are written as fma: the software driver does not fuse them by itself, and takes half as long again.
  *
@@ -11,9 +15,18 @@ import { TILE } from "./networks.ts";
 /** Layers that one dispatch may run side by side. */
 export const MAX_PARTS = 4;
 
+/** Lanes that hand loads to each other, where a device has such subgroups. */
+export const LANES = 8;
+
+/** How the kernels of a device share loads: among the 8 lanes of a subgroup, or not. */
+export type Sharing = "lanes" | "none";
+
+/** Rows of a tile: fewer where loads are shared, so that 64 rows fill two workgroups. */
+export const tileRows = (sharing: Sharing): number => (sharing === "lanes" ? 4 : TILE);
+
 const QUADS = TILE / 4;
-const rows = Array.from({ length: TILE }, (_, i) => i);
-const quads = Array.from({ length: QUADS }, (_, i) => i);
+const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
+const quads = upTo(QUADS);
 const XYZW = ["x", "y", "z", "w"] as const;
 
 const head = `
@@ -33,93 +46,121 @@ struct Linear {
 @group(0) @binding(1) var<uniform> layers: array<Linear, ${MAX_PARTS}>;
 `;
 
-/** Derivatives of earlier blocks, and where they are kept until the last. */
-const sumsSoFar = [
-  "let is_first = (L.bias_only & 1u) != 0u;",
-  "let is_last = (L.bias_only & 2u) != 0u;",
-  ...rows.flatMap((r) =>
-    quads.flatMap((q) => [
-      `var x${r}_${q} = vec4<f32>(0.0);`,
-      `if (!is_first) { x${r}_${q} = work[L.b + (row + ${r}u) * L.k4 + column + ${q}u]; }`,
-    ]),
-  ),
-];
-const keepSums = [
-  "if (!is_last) {",
-  ...rows.flatMap((r) => quads.map((q) => `  work[L.b + (row + ${r}u) * L.k4 + column + ${q}u] = x${r}_${q};`)),
-  "  return;",
-  "}",
-];
-
 const indent = (lines: readonly string[], by: string): string => lines.map((line) => by + line).join("\n");
 
-/** y = f(x W + b). */
-export const forwardKernel = (): string => forward("C.rows");
-
-/** The same for one step of sequences, whose rows are the lanes. */
-export const lanesForwardKernel = (): string => forward("C.lanes");
-
-const forward = (count: string): string => `${head}
-@group(0) @binding(2) var<storage, read> params: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read_write> work: array<vec4<f32>>;
-
+/** The start of a kernel whose lanes take tiles of rows, and whose workgroups or lanes take 8 columns of `width`. */
+function tilesOfRows(sharing: Sharing, count: string, width: string): string {
+  const each = tileRows(sharing);
+  const tiles = `let tiles = (${count} + ${each - 1}u) / ${each}u;`;
+  if (sharing === "none") {
+    return `
 @compute @workgroup_size(32)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
   let L = layers[group.z];
   let thread = thread_of(gid);
-  let tiles = (${count} + ${TILE - 1}u) / ${TILE}u;
+  ${tiles}
   let column = (thread / tiles) * ${QUADS}u;
-  if (column >= L.n4) { return; }
-  let row = (thread % tiles) * ${TILE}u;
+  if (column >= ${width}) { return; }
+  let row = (thread % tiles) * ${each}u;
+  let is_inside = true;`;
+  }
+  return `
+@compute @workgroup_size(${LANES})
+fn main(
+  @builtin(local_invocation_index) index: u32,
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(subgroup_invocation_id) lane: u32,
+) {
+  let L = layers[group.z];
+  ${tiles}
+  let column = group.y * ${QUADS}u;
+  if (column >= ${width}) { return; }
+  // lanes beyond the last row load for the others, and store nothing
+  let tile = group.x * ${LANES}u + index;
+  let is_inside = tile < tiles;
+  let row = min(tile, tiles - 1u) * ${each}u;`;
+}
+
+/** y = f(x W + b). */
+export const forwardKernel = (sharing: Sharing): string => forward(sharing, "C.rows");
+
+/** The same for one step of sequences, whose rows are the lanes. */
+export const lanesForwardKernel = (sharing: Sharing): string => forward(sharing, "C.lanes");
+
+function forward(sharing: Sharing, count: string): string {
+  const rows = upTo(tileRows(sharing));
+  const isShared = sharing === "lanes";
+  // of the 8 vec4s of weights for four inputs and eight columns, each lane loads one
+  const weight = (j: number, q: number): string =>
+    isShared ? `subgroupBroadcast(mine, ${QUADS * j + q}u)` : `params[L.w + (4u * k + ${j}u) * L.n4 + column + ${q}u]`;
+  return `${head}
+@group(0) @binding(2) var<storage, read> params: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> work: array<vec4<f32>>;
+
+fn activated(x: vec4<f32>, activation: u32) -> vec4<f32> {
+  if (activation == 1u) { return keep_nan4(x, poly_tanh4(x)); }
+  if (activation == 2u) { return keep_nan4(x, max(x, vec4<f32>(0.0))); }
+  return x;
+}
+${tilesOfRows(sharing, count, "L.n4")}
 ${indent(
-  rows.flatMap((r) => quads.map((q) => `var y${r}_${q} = params[L.b + column + ${q}u];`)),
+  [
+    ...rows.flatMap((r) => quads.map((q) => `var y${r}_${q} = params[L.b + column + ${q}u];`)),
+    ...rows.map((r) => `let at${r} = L.x + (row + ${r}u) * L.k4;`),
+    ...(isShared ? [`let own = L.w + (lane / ${QUADS}u) * L.n4 + column + lane % ${QUADS}u;`] : []),
+  ],
   "  ",
 )}
   for (var k = 0u; k < L.k4; k += 1u) {
 ${indent(
-  rows.map((r) => `let x${r} = work[L.x + (row + ${r}u) * L.k4 + k];`),
-  "    ",
-)}
-${indent(
-  XYZW.flatMap((c, j) => [
-    ...quads.map((q) => `let w${c}${q} = params[L.w + (4u * k + ${j}u) * L.n4 + column + ${q}u];`),
-    ...rows.flatMap((r) => quads.map((q) => `y${r}_${q} = fma(vec4<f32>(x${r}.${c}), w${c}${q}, y${r}_${q});`)),
-  ]),
-  "    ",
-)}
-  }
-  if (L.activation == 1u) {
-${indent(
-  rows.flatMap((r) => quads.map((q) => `y${r}_${q} = poly_tanh4(y${r}_${q});`)),
+  [
+    ...(isShared ? ["let mine = params[own + 4u * k * L.n4];"] : []),
+    ...rows.map((r) => `let x${r} = work[at${r} + k];`),
+    ...XYZW.flatMap((c, j) => [
+      ...quads.map((q) => `let w${c}${q} = ${weight(j, q)};`),
+      ...rows.flatMap((r) => quads.map((q) => `y${r}_${q} = fma(vec4<f32>(x${r}.${c}), w${c}${q}, y${r}_${q});`)),
+    ]),
+  ],
   "    ",
 )}
   }
-  if (L.activation == 2u) {
+  if (!is_inside) { return; }
 ${indent(
-  rows.flatMap((r) => quads.map((q) => `y${r}_${q} = max(y${r}_${q}, vec4<f32>(0.0));`)),
-  "    ",
-)}
-  }
-${indent(
-  rows.flatMap((r) => quads.map((q) => `work[L.y + (row + ${r}u) * L.n4 + column + ${q}u] = y${r}_${q};`)),
+  rows.flatMap((r) =>
+    quads.map((q) => `work[L.y + (row + ${r}u) * L.n4 + column + ${q}u] = activated(y${r}_${q}, L.activation);`),
+  ),
   "  ",
 )}
 }
 `;
+}
 
 /** The derivative by x, of the activation that made x too, in the place of x. */
-export const backwardKernel = (): string => backward(false, "C.rows");
+export const backwardKernel = (sharing: Sharing): string => backward(sharing, false, "C.rows");
 
 /**
  * The same for a block of many outputs: derivatives are added up at `b` of the layer, and go to the place of x with the last
  * block. `bias_only`: 1 for the first block, 2 for the last.
  */
-export const headBackwardKernel = (): string => backward(true, "C.rows");
+export const headBackwardKernel = (sharing: Sharing): string => backward(sharing, true, "C.rows");
 
 /** The same for one step of sequences, whose rows are the lanes: added to what is there. */
-export const lanesBackwardKernel = (): string => backward(true, "C.lanes");
+export const lanesBackwardKernel = (sharing: Sharing): string => backward(sharing, true, "C.lanes");
 
-const backward = (inBlocks: boolean, count: string): string => `${head}
+function backward(sharing: Sharing, inBlocks: boolean, count: string): string {
+  const rows = upTo(tileRows(sharing));
+  const isShared = sharing === "lanes";
+  const each = (line: (r: number, q: number) => string[]) => rows.flatMap((r) => quads.flatMap((q) => line(r, q)));
+  // one vec4 for each of the eight columns, of which each lane loads one
+  const weight = (j: number): string =>
+    isShared ? `subgroupBroadcast(mine, ${j}u)` : `params[L.w + (4u * column + ${j}u) * L.n4 + n]`;
+  // derivatives of earlier blocks, and where they are kept until the last
+  const sums = each((r, q) => [
+    `var x${r}_${q} = vec4<f32>(0.0);`,
+    ...(inBlocks ? [`if (!is_first) { x${r}_${q} = work[L.b + (row + ${r}u) * L.k4 + column + ${q}u]; }`] : []),
+  ]);
+  const keep = each((r, q) => [`  work[L.b + (row + ${r}u) * L.k4 + column + ${q}u] = x${r}_${q};`]);
+  return `${head}
 @group(0) @binding(2) var<storage, read> params: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> work: array<vec4<f32>>;
 
@@ -128,54 +169,60 @@ fn slope(x: vec4<f32>, activation: u32) -> vec4<f32> {
   if (activation == 1u) { return 1.0 - x * x; }
   return select(vec4<f32>(0.0), vec4<f32>(1.0), x > vec4<f32>(0.0));
 }
-
-@compute @workgroup_size(32)
-fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-  let L = layers[group.z];
-  let thread = thread_of(gid);
-  let tiles = (${count} + ${TILE - 1}u) / ${TILE}u;
-  let column = (thread / tiles) * ${QUADS}u;
-  if (column >= L.k4) { return; }
-  let row = (thread % tiles) * ${TILE}u;
-${indent(inBlocks ? sumsSoFar : rows.flatMap((r) => quads.map((q) => `var x${r}_${q} = vec4<f32>(0.0);`)), "  ")}
+${tilesOfRows(sharing, count, "L.k4")}
+${indent(
+  [
+    ...(inBlocks ? ["let is_first = (L.bias_only & 1u) != 0u;", "let is_last = (L.bias_only & 2u) != 0u;"] : []),
+    ...sums,
+    ...rows.map((r) => `let at${r} = L.y + (row + ${r}u) * L.n4;`),
+    ...(isShared ? ["let own = L.w + (4u * column + lane) * L.n4;"] : []),
+  ],
+  "  ",
+)}
   for (var n = 0u; n < L.n4; n += 1u) {
 ${indent(
-  rows.map((r) => `let y${r} = work[L.y + (row + ${r}u) * L.n4 + n];`),
-  "    ",
-)}
-${indent(
-  quads.flatMap((q) =>
-    XYZW.flatMap((c, j) => [
-      `let w${q}${c} = params[L.w + (4u * (column + ${q}u) + ${j}u) * L.n4 + n];`,
-      ...rows.map((r) => `x${r}_${q}.${c} += dot(y${r}, w${q}${c});`),
-    ]),
-  ),
+  [
+    ...(isShared ? ["let mine = params[own + n];"] : []),
+    ...rows.map((r) => `let y${r} = work[at${r} + n];`),
+    ...quads.flatMap((q) =>
+      XYZW.flatMap((c, j) => [
+        `let w${q}${c} = ${weight(4 * q + j)};`,
+        ...rows.map((r) => {
+          const sum = `x${r}_${q}.${c}`;
+          return `${sum} = ${XYZW.reduce((inner, i) => `fma(y${r}.${i}, w${q}${c}.${i}, ${inner})`, sum)};`;
+        }),
+      ]),
+    ),
+  ],
   "    ",
 )}
   }
-${indent(inBlocks ? keepSums : [], "  ")}
+  if (!is_inside) { return; }
+${indent(inBlocks ? ["if (!is_last) {", ...keep, "  return;", "}"] : [], "  ")}
 ${indent(
-  rows.flatMap((r) =>
-    quads.flatMap((q) => [
-      `let at${r}_${q} = L.x + (row + ${r}u) * L.k4 + column + ${q}u;`,
-      `work[at${r}_${q}] = x${r}_${q} * slope(work[at${r}_${q}], L.activation);`,
-    ]),
-  ),
+  each((r, q) => [
+    `let to${r}_${q} = L.x + (row + ${r}u) * L.k4 + column + ${q}u;`,
+    `work[to${r}_${q}] = x${r}_${q} * slope(work[to${r}_${q}], L.activation);`,
+  ]),
   "  ",
 )}
 }
 `;
+}
 
 /** Derivatives by W and b, summed over each chunk of rows in order. */
-export const gradientKernel = (): string => gradient("C.chunks", "C.chunk_rows");
+export const gradientKernel = (sharing: Sharing): string => gradient(sharing, "C.chunks", "C.chunk_rows");
 
-/** The same for a block of many outputs: over all rows, into the gradient itself. */
-export const headGradientKernel = (): string => gradient("1u", "C.rows");
+/** The same over all rows, into the gradient itself. */
+export const wholeGradientKernel = (sharing: Sharing): string => gradient(sharing, "1u", "C.rows");
 
-const gradient = (chunks: string, chunkRows: string): string => `${head}
+const gradient = (sharing: Sharing, chunks: string, chunkRows: string): string => `${head}
 @group(0) @binding(3) var<storage, read> work: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> partials: array<vec4<f32>>;
+${sharing === "lanes" ? sharedGradient(chunks, chunkRows) : ownGradient(chunks, chunkRows)}`;
 
+/** Each invocation a tile of 8 inputs by 8 outputs. */
+const ownGradient = (chunks: string, chunkRows: string): string => `
 @compute @workgroup_size(32)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
   let L = layers[group.z];
@@ -188,7 +235,7 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) gr
   let n = (thread % n_tiles) * ${QUADS}u;
 ${indent(
   [
-    ...rows.flatMap((r) => quads.map((q) => `var w${r}_${q} = vec4<f32>(0.0);`)),
+    ...upTo(TILE).flatMap((i) => quads.map((q) => `var w${i}_${q} = vec4<f32>(0.0);`)),
     ...quads.map((q) => `var b${q} = vec4<f32>(0.0);`),
   ],
   "  ",
@@ -199,8 +246,8 @@ ${indent(
   [
     ...quads.map((q) => `let x${q} = work[L.x + row * L.k4 + k + ${q}u];`),
     ...quads.map((q) => `let y${q} = work[L.y + row * L.n4 + n + ${q}u];`),
-    ...rows.flatMap((r) =>
-      quads.map((q) => `w${r}_${q} = fma(vec4<f32>(x${r >> 2}.${XYZW[r & 3]}), y${q}, w${r}_${q});`),
+    ...upTo(TILE).flatMap((i) =>
+      quads.map((q) => `w${i}_${q} = fma(vec4<f32>(x${i >> 2}.${XYZW[i & 3]}), y${q}, w${i}_${q});`),
     ),
     ...quads.map((q) => `b${q} += y${q};`),
   ],
@@ -210,7 +257,9 @@ ${indent(
   let base = chunk * C.total4;
   if (L.bias_only == 0u) {
 ${indent(
-  rows.flatMap((r) => quads.map((q) => `partials[base + L.w + (4u * k + ${r}u) * L.n4 + n + ${q}u] = w${r}_${q};`)),
+  upTo(TILE).flatMap((i) =>
+    quads.map((q) => `partials[base + L.w + (4u * k + ${i}u) * L.n4 + n + ${q}u] = w${i}_${q};`),
+  ),
   "    ",
 )}
   }
@@ -222,3 +271,80 @@ ${indent(
   }
 }
 `;
+
+/** Rows that lanes load the derivatives of at a time, one vec4 each. */
+const TURN = LANES / QUADS;
+
+/** Each lane four inputs of its own by 8 outputs that all lanes share. */
+const sharedGradient = (chunks: string, chunkRows: string): string => `
+@compute @workgroup_size(${LANES})
+fn main(
+  @builtin(local_invocation_index) index: u32,
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(subgroup_invocation_id) lane: u32,
+) {
+  let L = layers[group.z];
+  let k_groups = (L.k4 + ${LANES - 1}u) / ${LANES}u;
+  let chunk = group.x / k_groups;
+  let n = group.y * ${QUADS}u;
+  if (chunk >= ${chunks} || n >= L.n4) { return; }
+  let k = (group.x % k_groups) * ${LANES}u + index;
+  let x_at = L.x + min(k, L.k4 - 1u);
+  let own = L.y + n + lane % ${QUADS}u;
+  let ahead = lane / ${QUADS}u;
+${indent(
+  XYZW.flatMap((c) => quads.map((q) => `var w${c}${q} = vec4<f32>(0.0);`)),
+  "  ",
+)}
+  var sums = vec4<f32>(0.0);
+  let end = min((chunk + 1u) * ${chunkRows}, C.rows);
+  for (var row = chunk * ${chunkRows}; row < end; row += ${TURN}u) {
+    // rows beyond the end: derivatives 0, by the inputs of the last
+    let mine = select(vec4<f32>(0.0), work[own + min(row + ahead, end - 1u) * L.n4], row + ahead < end);
+    sums += mine;
+${indent(
+  upTo(TURN).flatMap((r) => [
+    `let x${r} = work[x_at + min(row + ${r}u, end - 1u) * L.k4];`,
+    ...quads.flatMap((q) => [
+      `let y${r}_${q} = subgroupBroadcast(mine, ${QUADS * r + q}u);`,
+      ...XYZW.map((c) => `w${c}${q} = fma(vec4<f32>(x${r}.${c}), y${r}_${q}, w${c}${q});`),
+    ]),
+  ]),
+  "    ",
+)}
+  }
+${indent(
+  quads.map((q) => {
+    const parts = upTo(TURN).map((r) => `subgroupBroadcast(sums, ${QUADS * r + q}u)`);
+    return `let b${q} = ${parts.join(" + ")};`;
+  }),
+  "  ",
+)}
+  let base = chunk * C.total4;
+  if (L.bias_only == 0u && k < L.k4) {
+${indent(
+  XYZW.flatMap((c, i) => quads.map((q) => `partials[base + L.w + (4u * k + ${i}u) * L.n4 + n + ${q}u] = w${c}${q};`)),
+  "    ",
+)}
+  }
+  if (k == 0u) {
+${indent(
+  quads.map((q) => `partials[base + L.b + n + ${q}u] = b${q};`),
+  "    ",
+)}
+  }
+}
+`;
+
+/** Workgroups for so many rows by `width` outputs or inputs. */
+export function rowGroups(sharing: Sharing, rows: number, width: number): number | [number, number] {
+  const tiles = Math.ceil(rows / tileRows(sharing));
+  const columns = width / TILE;
+  return sharing === "lanes" ? [Math.ceil(tiles / LANES), columns] : tiles * columns;
+}
+
+/** Workgroups for the weights [k, n] of a layer. */
+export function weightGroups(sharing: Sharing, chunks: number, k: number, n: number): number | [number, number] {
+  if (sharing === "lanes") return [chunks * Math.ceil(k / 4 / LANES), n / TILE];
+  return chunks * (k / TILE) * (n / TILE);
+}

@@ -4,6 +4,7 @@
  * acting, so history costs two states for each world and sequence, whatever the length of episodes.
  */
 import type { PpoConfig } from "./config.ts";
+import type { DeviceCore } from "./device-core.ts";
 import type { KernelName } from "./kernels.ts";
 import { padTo, TILE, type Layer, type Networks } from "./networks.ts";
 
@@ -66,7 +67,12 @@ export function layOutCells(
 type Bind = (name: string, kernel: KernelName, words?: readonly number[]) => void;
 
 /** Binds every job of the cells. */
-export function bindCells(bind: Bind, { cells }: Networks, layout: CellsLayout): void {
+export function bindCells(
+  bind: Bind,
+  { cells }: Networks,
+  layout: CellsLayout,
+  gradient: "gradient" | "gradient_whole",
+): void {
   const { s4, unroll, lanes } = layout;
   const both = [
     { hh: cells!.policy.hh, at: layout.policy },
@@ -92,7 +98,7 @@ export function bindCells(bind: Bind, { cells }: Networks, layout: CellsLayout):
   bind("cell enter", "gru_enter", ofStep(0));
   bind(
     "cell gradient",
-    "gradient",
+    gradient,
     both.flatMap(({ hh, at }) => [at.before, s4, hh.w, hh.b, at.gates, g4, 0, 0]),
   );
   for (const who of ["act", "evaluate"] as const) {
@@ -106,15 +112,12 @@ export function bindCells(bind: Bind, { cells }: Networks, layout: CellsLayout):
 export const cellJobs = ({ unroll }: CellsLayout): number => 4 * unroll + 4;
 
 /** Runs jobs of a learner. */
-interface Runner {
-  run(pass: GPUComputePassEncoder, name: string, count: number, parts?: number): void;
-}
+type Runner = Pick<DeviceCore, "run" | "runRows" | "runWeights">;
 
 /** From what the gates get from below to states: of the worlds that act, or of all sequences of a minibatch. */
 export function runCells(core: Runner, pass: GPUComputePassEncoder, layout: CellsLayout, acting?: ActingRows): void {
   const { s4, unroll, lanes } = layout;
-  const tiles = Math.ceil((acting?.rows ?? lanes) / TILE);
-  const gates = (t: number) => core.run(pass, `cell gates ${t}`, tiles * ((3 * s4 * 4) / TILE), 2);
+  const gates = (t: number) => core.runRows(pass, `cell gates ${t}`, acting?.rows ?? lanes, 12 * s4, 2);
   if (acting) {
     core.run(pass, `cell enter ${acting.who}`, acting.rows * s4, 2);
     gates(0);
@@ -137,10 +140,9 @@ export interface ActingRows {
 /** From derivatives by states to those by what the gates got, back in time; then those by the weights between states. */
 export function backCells(core: Runner, pass: GPUComputePassEncoder, layout: CellsLayout, chunks: number): void {
   const { s4, unroll, lanes } = layout;
-  const quads = (4 * s4) / TILE;
   for (let t = unroll - 1; t >= 0; t--) {
     core.run(pass, `cell back ${t}`, lanes * s4, 2);
-    if (t > 0) core.run(pass, `cell carry ${t}`, (lanes / TILE) * quads, 2);
+    if (t > 0) core.runRows(pass, `cell carry ${t}`, lanes, 4 * s4, 2);
   }
-  core.run(pass, "cell gradient", chunks * quads * 3 * quads, 2);
+  core.runWeights(pass, "cell gradient", { chunks, k: 4 * s4, n: 12 * s4 }, 2);
 }

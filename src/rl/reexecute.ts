@@ -185,11 +185,10 @@ async function lookInside(learner: Learner, evidence: UpdateEvidence, part: Mini
     const at = 4 * nets.params4 + i;
     bad.push(...look("gradient", `sum of ${name}`, grads.subarray(at, at + 1), () => ""));
   });
+  run.judge();
   const squares = await learner.read("scratch", new Float32Array(SUM_PARTS));
   const total = Float32Array.of(squares.reduce((sum, x) => Math.fround(sum + x), 0));
   bad.push(...look("gradient", "squared length of the gradient", total, () => ""));
-
-  run.judge();
   return bad;
 }
 

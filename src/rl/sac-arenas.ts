@@ -52,6 +52,8 @@ export interface SacShape {
   /** Rows that the networks have room for. */
   readonly rows: number;
   readonly chunkRows: number;
+  /** Chunks of a batch; of one, sums are the gradient itself. */
+  readonly chunks: number;
   /** vec4s of an observation in the environment and in the policy, of a pair in the critics, of an action, of a sample. */
   readonly obs4: number;
   readonly k4: number;
@@ -114,6 +116,7 @@ export function sacShape(env: EnvShape, config: SacConfig): SacShape {
     batch: config.batchSize,
     rows,
     chunkRows: chunkRowsOf(config.batchSize),
+    chunks: Math.ceil(config.batchSize / chunkRowsOf(config.batchSize)),
     obs4,
     k4,
     pair4,
@@ -127,7 +130,7 @@ export function sacShape(env: EnvShape, config: SacConfig): SacShape {
 
 /** Plans every buffer of SAC's learner. Needs no device. */
 export function planSacLearner(shape: SacShape, limits?: PlanLimits): Plan {
-  const { env, nets, work, k4, obs4, actions4, batch, chunkRows, window } = shape;
+  const { env, nets, work, k4, obs4, actions4, batch, chunks, window } = shape;
   const replay = (name: string, floats: number): ArenaRequest => {
     const remedy = 'a smaller bufferSize, or storage: "host"';
     const field: FieldRequest = { name, group: "replay", type: "f32", shared: env.numEnvs * window * floats, remedy };
@@ -138,7 +141,7 @@ export function planSacLearner(shape: SacShape, limits?: PlanLimits): Plan {
     sharedArena("params", nets.params4, smaller),
     sharedArena("moments", 2 * nets.total4, smaller),
     sharedArena("grads", nets.total4, smaller),
-    sharedArena("partials", Math.ceil(batch / chunkRows) * nets.total4, smaller),
+    ...(chunks > 1 ? [sharedArena("partials", chunks * nets.total4, smaller)] : []),
     sharedArena("work", work.size4, "a smaller batchSize"),
     sharedArena("batch", batch * shape.row4, "a smaller batchSize"),
     sharedArena("norm", 4 * k4 + 2 * actions4),

@@ -6,13 +6,13 @@ import type { SacLearner } from "./sac-learner.ts";
 
 /** The numbers that stay the same for a whole run. */
 export function setClock(learner: SacLearner, c: SacConfig, seed: number | bigint): void {
-  const { nets, env, obs4, k4, chunkRows, batch, window } = learner.shape;
+  const { nets, env, obs4, k4, chunkRows, chunks, window } = learner.shape;
   learner.clock.set({
     worlds: env.numEnvs,
     steps: window,
     seed: [...seedKey(seed)],
     chunk_rows: chunkRows,
-    chunks: Math.ceil(batch / chunkRows),
+    chunks,
     total4: nets.total4,
     sum_parts: SUM_PARTS,
     obs4,
@@ -59,8 +59,7 @@ const prepare =
 
 /** The stages of each half, after `prepare`. */
 function stagesOf(learner: SacLearner): Record<Half, Record<"forward" | "loss" | "backward" | "judge", Encode>> {
-  const { batch: rows, env, chunkRows } = learner.shape;
-  const chunks = Math.ceil(rows / chunkRows);
+  const { batch: rows, env, chunks } = learner.shape;
   return {
     critics: {
       forward: (pass) => {

@@ -2,7 +2,7 @@
 import type { GpuDevice } from "../gpu/device.ts";
 import type { Reservation } from "../memory/reserve.ts";
 import type { VectorEnv } from "../env/vector-env.ts";
-import { STATE, STATISTICS4, SUM_PARTS } from "./arenas.ts";
+import { ADAM_EACH, STATE, STATISTICS4 } from "./arenas.ts";
 import { bindEnv, initialNorm, initialWorlds, type Bound } from "./bind-env.ts";
 import { DeviceCore, hold } from "./device-core.ts";
 import type { KernelName } from "./kernels.ts";
@@ -38,7 +38,7 @@ export class SacLearner extends DeviceCore {
   }
 
   async #bindAll(): Promise<void> {
-    const { nets, work, actions4, row4 } = this.shape;
+    const { nets, work, actions4, row4, chunks } = this.shape;
     const binds: Promise<void>[] = [];
     const bind = (name: string, kernel: KernelName, words?: readonly number[]) =>
       binds.push(this.bind(name, kernel, words));
@@ -61,7 +61,7 @@ export class SacLearner extends DeviceCore {
         const words = runs.map(([layers, rows]) => [...layerWords(layers, i, rows), 0, 0]);
         // sums of columns are the gradient of a bias
         if (i === runs[0][0].length - 1) words.push([runs[0][1].x, 2, 0, told, work.statistics, STATISTICS4, 0, 1]);
-        bind(`${name} gradient ${i}`, "gradient", words.flat());
+        bind(`${name} gradient ${i}`, chunks > 1 ? "gradient" : "gradient_whole", words.flat());
       });
     const runs = (layers: readonly (readonly Layer[])[], rows: readonly Rows[]): Run[] =>
       layers.map((one, i) => [one, rows[i]]);
@@ -90,12 +90,11 @@ export class SacLearner extends DeviceCore {
       { name: "policy", at: 0, count: nets.policyTold, told: nets.policyTold, place: POLICY_PLACE },
     ] as const;
     for (const { name, at, count, told, place } of groups) {
-      bind(`${name} reduce`, "reduce", [at, count + STATISTICS4, place]);
-      bind(`${name} squares`, "squares", [at, count, place]);
+      if (chunks > 1) bind(`${name} reduce`, "reduce", [at, count + STATISTICS4, place]);
       bind(`${name} adam`, "adam", [at, count, place]);
-      bind(`${name} judge`, `judge_${name}`, [told, place, first, nets.targets[0][0].w, count]);
+      bind(`${name} judge`, `judge_${name}`, [at, count, place, told]);
     }
-    bind("follow", "follow", [nets.criticsTold, 0, first, nets.targets[0][0].w, count]);
+    bind("follow", "follow", [first, count, 0, nets.targets[0][0].w]);
     bind("sum_worlds", "sum_worlds");
     bind("episodes", "episodes");
     const ends = await Promise.allSettled(binds);
@@ -150,8 +149,7 @@ export class SacLearner extends DeviceCore {
   }
 
   #forward(pass: GPUComputePassEncoder, name: string, layers: readonly Layer[], rows: number, parts: number): void {
-    const tiles = Math.ceil(rows / TILE);
-    layers.forEach(({ n }, i) => this.run(pass, `${name} forward ${i}`, (tiles * n) / TILE, parts));
+    layers.forEach(({ n }, i) => this.runRows(pass, `${name} forward ${i}`, rows, n, parts));
   }
 
   /** Runs the policy over the first rows of its input; `next` too, over next observations. */
@@ -177,13 +175,12 @@ export class SacLearner extends DeviceCore {
     const { nets } = this.shape;
     const layers = name === "policy" ? nets.policy : nets.critics[0];
     const parts = name === "policy" ? 1 : 2;
-    const tiles = Math.ceil(rows / TILE);
     for (let i = layers.length - 1; i >= 0; i--) {
       const { k, n } = layers[i];
       const more = i === layers.length - 1 ? 1 : 0;
-      if (chunks > 0) this.run(pass, `${name} gradient ${i}`, chunks * (k / TILE) * (n / TILE), parts + more);
+      if (chunks > 0) this.runWeights(pass, `${name} gradient ${i}`, { chunks, k, n }, parts + more);
       const width = i > 0 ? k : padTo(inputs, TILE);
-      if (width > 0) this.run(pass, `${name} backward ${i}`, (tiles * width) / TILE, parts);
+      if (width > 0) this.runRows(pass, `${name} backward ${i}`, rows, width, parts);
     }
   }
 
@@ -193,16 +190,15 @@ export class SacLearner extends DeviceCore {
     return name === "policy" ? policyTold : criticsTold - critics[0][0].w;
   }
 
-  /** Sums the gradients of the critics or the policy, and their squares. */
+  /** Sums the chunks of gradients of the critics or the policy, where there are several. */
   sum(pass: GPUComputePassEncoder, name: "critic" | "policy"): void {
-    this.run(pass, `${name} reduce`, this.#countOf(name) + STATISTICS4);
-    this.run(pass, `${name} squares`, SUM_PARTS);
+    if (this.shape.chunks > 1) this.run(pass, `${name} reduce`, this.#countOf(name) + STATISTICS4);
   }
 
   /** Moves the critics, or the policy and the temperature, by their gradients, where the judge lets them. */
   optimize(pass: GPUComputePassEncoder, name: "critic" | "policy"): void {
     this.run(pass, `${name} judge`, 1);
-    this.run(pass, `${name} adam`, this.#countOf(name));
+    this.run(pass, `${name} adam`, Math.ceil(this.#countOf(name) / ADAM_EACH));
   }
 
   /** Parameters, optimizers and temperature as at the start of a run; targets are their critics. */

@@ -5,6 +5,7 @@
  * derivatives, and adds up what they mean for weights and inputs.
  */
 import type { LearnerShape } from "./arenas.ts";
+import type { DeviceCore } from "./device-core.ts";
 import type { KernelName } from "./kernels.ts";
 import { ACTIVATION, padTo, TILE, type Networks } from "./networks.ts";
 
@@ -48,7 +49,16 @@ export function bindHead(bind: Bind, shape: LearnerShape, value: readonly [at: n
     bind(`head act ${i}`, "head_act", block);
     bind(`head loss ${i}`, "head_loss", block);
     bind(`head slope ${i}`, "head_slope", block);
-    bind(`head gradient ${i}`, `head_gradient${of}`, [x, k4, w, b, logits, width / 4, 0, 0]);
+    bind(`head gradient ${i}`, embedding ? "gradient_embedded" : "gradient_whole", [
+      x,
+      k4,
+      w,
+      b,
+      logits,
+      width / 4,
+      0,
+      0,
+    ]);
     if (!below) return;
     const ends = (i === 0 ? 1 : 0) | (i === blocks.length - 1 ? 2 : 0);
     const activation = ACTIVATION[below.activation];
@@ -63,15 +73,12 @@ export function bindHead(bind: Bind, shape: LearnerShape, value: readonly [at: n
 }
 
 /** Runs jobs of a learner. */
-interface Runner {
+interface Runner extends Pick<DeviceCore, "run" | "runRows" | "runWeights"> {
   readonly shape: LearnerShape;
-  run(pass: GPUComputePassEncoder, name: string, count: number, parts?: number): void;
 }
 
-const tilesOf = (rows: number): number => Math.ceil(rows / TILE);
-
 function makeBlock(core: Runner, pass: GPUComputePassEncoder, i: number, rows: number): void {
-  core.run(pass, `head ${i}`, (tilesOf(rows) * core.shape.nets.head!.width) / TILE);
+  core.runRows(pass, `head ${i}`, rows, core.shape.nets.head!.width);
 }
 
 /** Embeddings of all actions from the parameters as they are: before the first block of an update or a step. */
@@ -95,8 +102,8 @@ export function descendBlocks(core: Runner, pass: GPUComputePassEncoder, rows: n
   blocks.forEach(({ k }, i) => {
     makeBlock(core, pass, i, rows);
     core.run(pass, `head slope ${i}`, (rows * width) / 4);
-    core.run(pass, `head gradient ${i}`, ((k / TILE) * width) / TILE);
-    if (nets.policy.length > 0) core.run(pass, `head backward ${i}`, (tilesOf(rows) * k) / TILE);
+    core.runWeights(pass, `head gradient ${i}`, { chunks: 1, k, n: width });
+    if (nets.policy.length > 0) core.runRows(pass, `head backward ${i}`, rows, k);
   });
   if (embedding) core.run(pass, "embed gradient", embedding.dims * embedding.features);
 }

@@ -1,6 +1,6 @@
 // what an update submits: advantages, a minibatch, the moments of observations
 import { seedKey } from "../core/rng.ts";
-import { STATISTICS4, SUM_PARTS, type LearnerShape } from "./arenas.ts";
+import { ADAM_EACH, SUM_PARTS, type LearnerShape } from "./arenas.ts";
 import { Flag } from "./clock.ts";
 import type { PpoConfig } from "./config.ts";
 import type { Learner } from "./learner.ts";
@@ -96,14 +96,12 @@ const chunksOf = (learner: Learner, { rows }: Minibatch): number => Math.ceil(ro
 
 const backward = (learner: Learner, part: Minibatch) => (pass: Pass) => {
   learner.backward(pass, part.rows, chunksOf(learner, part));
-  learner.run(pass, "reduce", learner.shape.nets.core4);
-  learner.run(pass, "reduce statistics", STATISTICS4);
-  learner.run(pass, "squares", SUM_PARTS);
+  learner.sum(pass);
 };
 
 const judge = (learner: Learner) => (pass: Pass) => {
   learner.run(pass, "judge", 1);
-  learner.run(pass, "adam", learner.shape.nets.params4);
+  learner.run(pass, "adam", Math.ceil(learner.shape.nets.params4 / ADAM_EACH));
 };
 
 function submit(learner: Learner, part: Minibatch, encoders: readonly ((pass: Pass) => void)[]): void {

@@ -34,7 +34,10 @@ export interface UpdateBundle {
 }
 
 /** Tells one set of kernels from another. */
-export const kernelsHash = (): string => hashOf((Object.keys(KERNELS) as KernelName[]).map(kernelCode).join("\n"));
+export function kernelsHash(): string {
+  const names = Object.keys(KERNELS) as KernelName[];
+  return hashOf(names.flatMap((name) => [kernelCode(name), kernelCode(name, "lanes")]).join("\n"));
+}
 
 /**
  * Writes a bundle into a folder. Returns its path.

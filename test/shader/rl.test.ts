@@ -8,6 +8,7 @@ const MAX_BUFFERS = 8;
 
 test.each(Object.keys(KERNELS) as KernelName[])("%s", async (name) => {
   const kernel = KERNELS[name];
-  await compileOnNull(kernelCode(name), name, [entryOf(name)]);
+  for (const sharing of ["none", "lanes"] as const)
+    await compileOnNull(kernelCode(name, sharing), name, [entryOf(name)]);
   expect(Object.keys(kernel.buffers).length).toBeLessThanOrEqual(MAX_BUFFERS);
 });
