@@ -23,10 +23,11 @@ export async function withTaskFiles(args: readonly string[]): Promise<string[]> 
 
 /**
  * Registers the task that a file exports by default, and returns its id.
- * @throws CorralError bad-task-file, and what the file throws
+ * @throws CorralError bad-task-file, and those that the file throws
  */
 export async function idOfFile(path: string): Promise<string> {
-  const refuse = (text: string) => new CorralError("bad-task-file", `${path} ${text}`, { path });
+  const refuse = (text: string, cause?: unknown) =>
+    new CorralError("bad-task-file", `${path} ${text}`, { path }, { cause });
   const file = resolve(path);
   if (!existsSync(file)) throw refuse("is not there. Pass the path of a file, or the id of an environment.");
   let module: { readonly default?: Partial<Task> };
@@ -36,13 +37,29 @@ export async function idOfFile(path: string): Promise<string> {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ERR_REQUIRE_CYCLE_MODULE" || code === "ERR_REQUIRE_ASYNC_MODULE")
       throw refuse('is CommonJS to Node. Name it .mts, or put "type": "module" into the package.json beside it.');
-    if (code !== "ERR_UNKNOWN_FILE_EXTENSION") throw error;
-    throw refuse("is TypeScript, which this Node does not read. Compile it, or use Node 22.18 or newer.");
+    if (code === "ERR_UNKNOWN_FILE_EXTENSION")
+      throw refuse("is TypeScript, which this Node does not read. Compile it, or use Node 22.18 or newer.");
+    if (error instanceof CorralError) throw error;
+    throw refuse(`cannot be loaded: ${whyOf(error, file)}. Mend it there.`, error);
   }
-  const task = module.default;
-  if (typeof task !== "object" || typeof task.id !== "string" || task.model === undefined)
+  const task: Partial<Task> | null | undefined = module.default;
+  if (typeof task !== "object" || task === null || typeof task.id !== "string" || task.model === undefined)
     throw refuse("exports no task. Write: export default defineTask({ id, model, ... }).");
   register(task as Task);
   files.set(task.id, file);
   return task.id;
+}
+
+/** What an error of a file says, and the line of it that was reached, where the text does not name it. */
+function whyOf(error: unknown, file: string): string {
+  const { message, stack = "" } = error instanceof Error ? error : new Error(String(error));
+  // a compiler of TypeScript says on a line of its own where the mistake is
+  const text = message
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .slice(0, 2)
+    .join(" ")
+    .replace(/\.$/, "");
+  const [, line] = new RegExp(`${file.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}(:\\d+:\\d+)`).exec(stack) ?? [];
+  return line === undefined || text.includes(line) ? text : `${text} (line ${line.slice(1).split(":")[0]})`;
 }

@@ -353,8 +353,9 @@ function warnings({ metrics: m }: TrainProgress): string[] {
 }
 
 function outcome({ envSteps, seconds, evaluation, reached }: TrainResult, until: number | undefined): string {
-  const { meanReturn, meanLength, episodes } = evaluation;
-  const end = `return ${meanReturn.toFixed(1)}, length ${meanLength.toFixed(0)} (mean of ${countOf(episodes, "episode")})`;
+  const { meanReturn, meanLength, episodes, cut } = evaluation;
+  const were = cut > 0 ? `, ${formatCount(cut)} cut` : "";
+  const end = `return ${meanReturn.toFixed(1)}, length ${meanLength.toFixed(0)} (mean of ${countOf(episodes, "episode")}${were})`;
   const took = `after ${formatCount(envSteps)} env steps in ${seconds.toFixed(1)} s`;
   const goal = reached === undefined ? "" : reached ? `: ${until} reached` : `: ${until} NOT reached`;
   return `${end} ${took}${goal}`;

@@ -24,7 +24,7 @@ export function throwIfFailed({ infos, throws, worldIds, step, nconmax }: StepFa
   const more = worlds.length > 1 ? ` and ${worlds.length - 1} more worlds` : "";
   const at = step(first);
   const what = `world ${first} (id ${worldIds[first]})${more} failed in step ${at} of its episode: ${names.join(", ")}`;
-  const needed = infos.get(CONTACTS_NEEDED)?.values;
+  const needed = infos.has(CONTACTS_NEEDED) ? infos.get(CONTACTS_NEEDED)?.values : undefined;
   if (names.every((name) => name.endsWith("OVERFLOW")) && needed) {
     const most = worlds.reduce((n, world) => Math.max(n, needed[world]), 0);
     const details = { worlds, names, nconmax, needed: worlds.map((world) => needed[world]), step: at };

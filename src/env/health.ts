@@ -26,7 +26,7 @@ export interface HealthReport {
   readonly failures: number;
   /** By bit of the status word and name of a condition of `trip`. */
   readonly byStatus: Readonly<Record<string, FailureCount>>;
-  /** By term of the reward and part of the observation that was not finite. */
+  /** By term of the reward, part of the observation and info that was not finite. */
   readonly byTerm: Readonly<Record<string, FailureCount>>;
   /** Bundles that were written, the last ones of a restarted run not among them. */
   readonly bundles: readonly string[];

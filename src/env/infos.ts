@@ -1,4 +1,6 @@
 // what a call reports beside observation, reward and flags; computed when it is asked for
+import { CorralError } from "../core/errors.ts";
+import { nearest } from "../core/names.ts";
 import type { DriftSample } from "../monitor/drift.ts";
 import { statusNames, type StatusName } from "../sim/status.ts";
 import { RESULT, resultOffsets } from "./layout.ts";
@@ -79,13 +81,39 @@ export class Infos {
 
   /** Names of all numbers that some world has in this call. */
   names(): string[] {
-    const { terms, infos, resetInfos } = this.source.shape;
-    return [...new Set([...terms, ...infos, ...resetInfos])].filter((name) => this.get(name) !== undefined);
+    return this.known().filter((name) => this.get(name) !== undefined);
   }
 
-  /** The numbers of a name with their mask; undefined where no world has any in this call. */
+  private known(): string[] {
+    const { terms, infos, resetInfos } = this.source.shape;
+    return [...new Set([...terms, ...infos, ...resetInfos])];
+  }
+
+  /** Whether the task reports numbers of a name, in some call. */
+  has(name: string): boolean {
+    return this.known().includes(name);
+  }
+
+  private assertKnown(name: string): void {
+    if (this.has(name)) return;
+    const known = this.known();
+    const near = nearest(name, known);
+    const hint = near.length > 0 ? `nearest: ${near.join(", ")}` : `there are: ${known.join(", ") || "none"}`;
+    throw new CorralError("unknown-name", `the task reports no number named "${name}"; ${hint}.`, {
+      name,
+      nearest: near,
+    });
+  }
+
+  /**
+   * The numbers of a name with their mask; undefined where no world has any in this call.
+   * @throws CorralError unknown-name with the nearest names, where the task reports nothing of the name
+   */
   get(name: string): InfoColumn | undefined {
-    if (!this.cache.has(name)) this.cache.set(name, this.column(name));
+    if (!this.cache.has(name)) {
+      this.assertKnown(name);
+      this.cache.set(name, this.column(name));
+    }
     return this.cache.get(name);
   }
 

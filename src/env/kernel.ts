@@ -82,9 +82,10 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
 
     stage("task", () => {
       const scene = e.scene();
+      const told = Object.values(task.info(scene)).map(toF32);
       const raw = {
         terms: Object.values(task.reward(scene)).map(toF32),
-        infos: [...Object.values(task.info(scene)), ...(w.needed ? [w.needed.get()] : [])].map(toF32),
+        infos: [...told, ...(w.needed ? [toF32(w.needed.get())] : [])],
       };
       const terminations = Object.values(task.terminated(scene));
       const truncations = [
@@ -99,6 +100,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
       const total = sum(raw.terms);
       w.flag(badBit([...raw.terms, total], Status.BAD_REWARD));
       w.flag(badBit(seen, Status.BAD_OBS));
+      w.flag(badBit(told, Status.BAD_INFO));
       w.flag(tripBits(spec.trips, scene));
       // of a world that waits only what it observes counts: its start, or what it ended as
       const judged = select(waits, band(w.status.get(), Status.BAD_OBS), w.status.get(), "u32");
@@ -132,7 +134,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
         episode_length: e.length.get(),
         episode_return: e.return.get(),
         ended_by: sum(causes),
-        bad_terms: badTerms(spec.shape, raw.terms.map(counted), seen),
+        bad_terms: badTerms(spec.shape, raw.terms.map(counted), seen, told.map(counted)),
       };
       const numbers = {
         terms,

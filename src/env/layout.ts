@@ -30,7 +30,7 @@ export const RESULT = {
   trip_status: 8,
   trip_at: 9,
   trips: 10,
-  /** Bits of the terms of the reward, then the parts of the observation, that were not finite in that first step. */
+  /** Bits of the terms of the reward, then the parts of the observation, then infos, that were not finite in that first step. */
   bad_terms: 11,
   /** What the host had read, and steps since. */
   epoch: 12,

@@ -160,7 +160,7 @@ export function settingsOf<O extends object>(task: Task<O>, model: Model, given:
       const near = nearest(name, [...VEC_NAMES, ...Object.keys(defaults), ...Object.keys(model.opt)]);
       const hint = near.length
         ? `; nearest: ${near.join(", ")}`
-        : ` of its own but ${Object.keys(defaults).join(", ") || "none"}`;
+        : `; its own are ${Object.keys(defaults).join(", ") || "none"}`;
       throw new CorralError("unknown-option", `${task.id} has no option "${name}"${hint}.`, { name, nearest: near });
     }
     take(value);

@@ -33,11 +33,16 @@ export function tripBits<O extends object>(trips: readonly Trip<O>[], scene: Sce
 export const EPOCH = "epoch";
 export const MOST_EPOCHS = 2 ** 24;
 
-/** Bits of the terms of the reward, then of the parts of the observation, that are not finite. */
-export function badTerms(shape: TaskShape, terms: readonly Scalar[], observation: readonly Scalar[]): Scalar {
+/** Bits of the terms of the reward, then of the parts of the observation, then of the infos, that are not finite. */
+export function badTerms(
+  shape: TaskShape,
+  terms: readonly Scalar[],
+  observation: readonly Scalar[],
+  infos: readonly Scalar[] = [],
+): Scalar {
   let at = 0;
   const parts = shape.observation.map(({ size }) => observation.slice(at, (at += size)));
-  const groups = [...terms.map((x) => [x]), ...parts].slice(0, MOST_TERMS);
+  const groups = [...terms.map((x) => [x]), ...parts, ...infos.map((x) => [x])].slice(0, MOST_TERMS);
   return toF32(groups.map((values, i) => badBit(values, 2 ** i)).reduce<Int>(bor, 0));
 }
 

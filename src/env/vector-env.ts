@@ -53,6 +53,8 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
   /** The model with the options that were given, physics steps of a control step, and what kernels are specialised to. */
   readonly model: Model;
   readonly frameSkip: number;
+  /** Control steps after which an episode is truncated; Infinity for no limit. */
+  readonly maxEpisodeSteps: number;
   readonly spec: EnvSpec;
   protected readonly batch: Batch;
   private readonly state: WorldState;
@@ -84,6 +86,7 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
     this.numEnvs = this.plan.numEnvs;
     this.autoreset = vec.autoreset;
     this.frameSkip = vec.frameSkip;
+    this.maxEpisodeSteps = vec.maxEpisodeSteps;
     this.worldIds = worldIdsOf(vec, this.numEnvs);
     this.singleActionSpace = spec.action;
     this.singleObservationSpace = new Box({ low: -Infinity, high: Infinity, shape: [spec.shape.nobs] });

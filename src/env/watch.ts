@@ -208,7 +208,7 @@ export class Watch {
   #describe(world: number, row: ArrayLike<number>, firstStep: number): TrippedWorld {
     const { shape, trips } = this.#spec;
     const bits = row[RESULT.trip_status];
-    const parts = [...shape.terms, ...shape.observation.map(({ name }) => name)];
+    const parts = [...shape.terms, ...shape.observation.map(({ name }) => name), ...shape.infos];
     const terms = parts.filter((_, i) => i < MOST_TERMS && Math.floor(row[RESULT.bad_terms] / 2 ** i) % 2 === 1);
     return {
       world,

@@ -55,6 +55,10 @@ export function initialWorlds(env: VectorEnv): Uint32Array<ArrayBuffer> {
 
 /** The buffers of an environment on the GPU. Throws `gpu-required`. */
 export function viewsOf(env: VectorEnv): GpuViews {
+  if (typeof (env as Partial<VectorEnv> | undefined)?.numEnvs !== "number") {
+    const what = (env as unknown) instanceof Promise ? "a promise, not awaited" : "none that makeVec made";
+    throw new CorralError("bad-env", `the environment is ${what}. Pass what \`await makeVec(...)\` returns.`);
+  }
   if (env.gpu) return env.gpu;
   throw new CorralError(
     "gpu-required",

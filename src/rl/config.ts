@@ -17,7 +17,7 @@ export const PPO_OPTIONS = {
   valueClip: { default: 0.2, min: 0, doc: "the same for values, in units of scaled returns; Infinity for none" },
   entropyCoef: { default: 0, min: 0, doc: "weight of the entropy bonus" },
   valueCoef: { default: 0.5, min: 0, doc: "weight of the value loss" },
-  maxGradNorm: { default: 0.5, min: 0, doc: "longer gradients are shortened to this" },
+  maxGradNorm: { default: 0.5, min: 1e-9, doc: "longer gradients are shortened to this; Infinity for none" },
   targetKl: { default: Infinity, min: 0, doc: "an update stops at 1.5 x this divergence; adaptive rates aim at it" },
   normalizeAdvantages: { default: true, doc: "advantages of a rollout to mean 0 and deviation 1" },
   normalizeObservations: { default: true, doc: "observations by their running mean and deviation" },
@@ -68,7 +68,7 @@ export const PPO_OPTIONS = {
   maxLogStd: { default: 2, doc: "its upper bound" },
   beta1: { default: 0.9, min: 0, max: 0.9999999, doc: "Adam's decay of the mean" },
   beta2: { default: 0.999, min: 0, max: 0.9999999, doc: "Adam's decay of the variance" },
-  adamEpsilon: { default: 1e-5, min: 0, doc: "Adam's epsilon" },
+  adamEpsilon: { default: 1e-5, min: 1e-15, doc: "Adam's epsilon" },
 } as const satisfies Record<string, OptionRow>;
 
 export type PpoOption = keyof typeof PPO_OPTIONS;

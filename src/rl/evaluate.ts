@@ -20,6 +20,8 @@ export interface PlayedStep {
   readonly result: StepResult;
   /** 1 where the step is of the world's first episode. */
   readonly playing: Uint8Array;
+  /** Whether the evaluation stops here: episodes that go on are cut. */
+  readonly cuts: boolean;
 }
 
 /** The first episode of each world. */
@@ -28,7 +30,12 @@ export interface Evaluation {
   readonly meanReturn: number;
   readonly meanLength: number;
   readonly returns: Float64Array;
+  /** Episodes that were cut after `ENDLESS_STEPS`, in environments without a limit of control steps. */
+  readonly cut: number;
 }
+
+/** Control steps after which an evaluation cuts episodes that have no limit of their own. */
+export const ENDLESS_STEPS = 1000;
 
 /** Plays until the first episode of each world has ended; `act` fills the actions on the device. */
 export async function firstEpisodes(
@@ -41,16 +48,21 @@ export async function firstEpisodes(
   const open = new Uint8Array(env.numEnvs).fill(1);
   const returns = new Float64Array(env.numEnvs);
   const lengths = new Uint32Array(env.numEnvs);
-  for (let t = 0, left = env.numEnvs; left > 0; t++) {
+  const most = env.maxEpisodeSteps < Infinity ? Infinity : ENDLESS_STEPS;
+  let left = env.numEnvs;
+  for (let t = 0; left > 0 && t < most; t++) {
     act(t);
     const observations = onStep && env.observations.slice();
     const actions = onStep && (await env.readActions());
     const result = await env.step(env.gpu!.actions);
-    if (onStep) onStep({ observations: observations!, actions: actions!, result, playing: open });
+    const cuts = t === most - 1;
+    if (onStep) onStep({ observations: observations!, actions: actions!, result, playing: open, cuts });
     const { episode } = result.infos;
-    if (!episode) continue;
     for (let w = 0; w < env.numEnvs; w++) {
-      if (episode.mask[w] === 0 || open[w] === 0) continue;
+      if (open[w] === 0) continue;
+      returns[w] += result.rewards[w];
+      lengths[w] = t + 1;
+      if (!episode || episode.mask[w] === 0) continue;
       open[w] = 0;
       left--;
       returns[w] = episode.r[w];
@@ -58,7 +70,7 @@ export async function firstEpisodes(
     }
   }
   const mean = (of: Iterable<number>) => [...of].reduce((sum, x) => sum + x, 0) / env.numEnvs;
-  return { episodes: env.numEnvs, meanReturn: mean(returns), meanLength: mean(lengths), returns };
+  return { episodes: env.numEnvs, meanReturn: mean(returns), meanLength: mean(lengths), returns, cut: left };
 }
 
 /** The environment, if a learner of another one can act in it. Throws `bad-peer`. */

@@ -8,7 +8,7 @@ import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import { CorralError } from "../core/errors.ts";
 import { formatBytes } from "../core/units.ts";
-import { isFull, writeAll } from "../core/write-bytes.ts";
+import { isFull, reasonOf, remedyOf, writeAll } from "../core/write-bytes.ts";
 import { rowWidth, type RowsShape } from "./host-rows.ts";
 import type { RowStore } from "./replay.ts";
 
@@ -57,7 +57,7 @@ export class FileRows implements RowStore {
 
   /**
    * Makes the file, all of it, or opens one and checks every row.
-   * @throws CorralError replay-exists; disk-full before anything is made, or with what was made removed; bad-replay for a
+   * @throws CorralError replay-exists; replay-not-written where the file cannot be made or opened; disk-full before anything is made, or with what was made removed; bad-replay for a
    *   file of another shape or with rows that are not what was written
    */
   static open(path: string, shape: RowsShape, { reuse = false, writeAt }: FileRowsOptions = {}): FileRows {
@@ -69,7 +69,7 @@ export class FileRows implements RowStore {
         { path },
       );
     }
-    const file = exists ? openSync(path, "r+") : create(path, shape, writeAt ?? writeAll);
+    const file = exists ? made(path, () => openSync(path, "r+")) : create(path, shape, writeAt ?? writeAll);
     try {
       const rows = new FileRows(path, file, shape, writeAt);
       if (exists) rows.#check(shape);
@@ -236,10 +236,11 @@ function headerText(shape: RowsShape): string {
 
 function create(path: string, shape: RowsShape, writeAt: NonNullable<FileRowsOptions["writeAt"]>): number {
   const bytes = fileBytes(shape);
-  const { bavail, bsize } = statfsSync(dirname(path));
-  if (bytes > bavail * bsize) throw full(path, `${formatBytes(bytes)}, and ${formatBytes(bavail * bsize)} are free`);
-
-  const file = openSync(path, "wx+");
+  const file = made(path, () => {
+    const { bavail, bsize } = statfsSync(dirname(path));
+    if (bytes > bavail * bsize) throw full(path, `${formatBytes(bytes)}, and ${formatBytes(bavail * bsize)} are free`);
+    return openSync(path, "wx+");
+  });
   try {
     const header = new Uint8Array(HEADER);
     header.set(Buffer.from(headerText(shape)));
@@ -252,6 +253,21 @@ function create(path: string, shape: RowsShape, writeAt: NonNullable<FileRowsOpt
     closeSync(file);
     unlinkSync(path);
     throw isFull(error) ? full(path, formatBytes(bytes), error) : error;
+  }
+}
+
+/** What the file system makes of a path. Throws `replay-not-written`, and errors that are corral's own. */
+function made<T>(path: string, make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof CorralError) throw error;
+    throw new CorralError(
+      "replay-not-written",
+      `${path} cannot be written (${reasonOf(error)}). ${remedyOf(error, "pass another replayFile, in a folder that is there")}`,
+      { path, reason: reasonOf(error) },
+      { cause: error },
+    );
   }
 }
 

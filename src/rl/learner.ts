@@ -21,8 +21,8 @@ const KEPT = ["params", "moments", "norm", "state", "worlds"] as const;
 
 /** What the learner must know of an environment. Throws `gpu-required`, `unsupported-space`, `needs-next-step`. */
 export function envShape(env: VectorEnv): EnvShape {
-  const { id, numEnvs, singleActionSpace: space, singleObservationSpace } = env;
   viewsOf(env);
+  const { id, numEnvs, singleActionSpace: space, singleObservationSpace } = env;
   if (env.autoreset !== "next-step") {
     throw new CorralError(
       "needs-next-step",

@@ -35,6 +35,12 @@ export const badOption = (name: string, value: unknown, want: string): CorralErr
     value,
   });
 
+/** Options as they were given. Throws `bad-option` where they are no object. */
+export function optionsOf<T extends object>(given: T): T {
+  if (typeof given === "object" && (given as T | null) !== null) return given;
+  throw badOption("options", given, "pass an object, such as { seed: 1 }, or leave it out");
+}
+
 /** Widest hidden layer, and most of them. */
 const MAX_WIDTH = 8192;
 const MAX_LAYERS = 16;

@@ -20,6 +20,7 @@ import { Intake, intakeBytes, type ToldSteps } from "./intake.ts";
 import { assertBounded, assertEmbeddable, envShape, Learner } from "./learner.ts";
 import { metricsOf, type Metrics } from "./metrics.ts";
 import { namedNormalizer, namedParameters, type NamedArray } from "./networks.ts";
+import { optionsOf } from "./options.ts";
 import { policyOf, withoutEmbedding, type Policy } from "./policy.ts";
 import { insteadOf, type Instead } from "./streamed-head.ts";
 import {
@@ -59,7 +60,8 @@ function shapeOf(env: VectorEnv, config: PpoConfig): LearnerShape {
   return learnerShape(facts, config);
 }
 
-function settle({ seed = 0, totalSteps = 1e6, ...given }: PpoOptions) {
+function settle(options: PpoOptions) {
+  const { seed = 0, totalSteps = 1e6, ...given } = optionsOf(options);
   seedKey(seed);
   if (!(totalSteps >= 1)) {
     throw new CorralError("bad-option", `totalSteps is ${String(totalSteps)}; pass env steps, at least 1.`, {
@@ -147,7 +149,7 @@ export class Ppo implements Algorithm<Metrics> {
     return this.#exclusive("iterate", () => this.#iterate());
   }
 
-  #exclusive<T>(what: string, run: () => Promise<T>): Promise<T> {
+  async #exclusive<T>(what: string, run: () => Promise<T>): Promise<T> {
     this.#gate.assertOpen(what);
     return this.#gate.exclusive(what, run);
   }

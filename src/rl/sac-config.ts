@@ -17,14 +17,14 @@ export const SAC_OPTIONS = {
   temperatureLearningRate: { default: 1e-3, min: 0, doc: "the same for the temperature; 0 keeps it as it starts" },
   initialTemperature: { default: 1, min: 1e-6, max: 1e6, doc: "weight of the entropy at the start" },
   targetEntropy: { default: -1, doc: "what the temperature steers entropy to, in nats per number of an action" },
-  maxGradNorm: { default: Infinity, min: 0, doc: "longer gradients are shortened to this" },
+  maxGradNorm: { default: Infinity, min: 1e-9, doc: "longer gradients are shortened to this; Infinity for none" },
   hidden: { default: [256, 256], doc: "widths of the hidden layers of policy and critics" },
   activation: { default: "relu", oneOf: ["tanh", "relu"], doc: "of the hidden layers" },
   minLogStd: { default: -5, doc: "lower bound of the log standard deviation before squashing" },
   maxLogStd: { default: 2, doc: "its upper bound" },
   beta1: { default: 0.9, min: 0, max: 0.9999999, doc: "Adam's decay of the mean" },
   beta2: { default: 0.999, min: 0, max: 0.9999999, doc: "Adam's decay of the variance" },
-  adamEpsilon: { default: 1e-8, min: 0, doc: "Adam's epsilon" },
+  adamEpsilon: { default: 1e-8, min: 1e-15, doc: "Adam's epsilon" },
 } as const satisfies Record<string, OptionRow>;
 
 export type SacOption = keyof typeof SAC_OPTIONS;

@@ -24,7 +24,7 @@ import type { NamedArray } from "./networks.ts";
 import type { Policy } from "./policy.ts";
 import { namedSac, sacPolicyOf } from "./sac-policy.ts";
 import { planSacLearner, sacShape, type SacShape } from "./sac-arenas.ts";
-import { badOption } from "./options.ts";
+import { badOption, optionsOf } from "./options.ts";
 import { sacConfig, type SacConfig } from "./sac-config.ts";
 import { learnBatch, sampleBatch, setClock } from "./sac-batch.ts";
 import { batchEvidence, stoppedAt, type BatchEvidence } from "./sac-evidence.ts";
@@ -46,7 +46,8 @@ export function planSac(env: VectorEnv, options: SacOptions = {}): Plan {
   return planSacLearner(shape, viewsOf(env).device.limits);
 }
 
-function settle(env: VectorEnv, { seed = 0, replayFile, reuseReplay = false, ...given }: SacOptions) {
+function settle(env: VectorEnv, options: SacOptions) {
+  const { seed = 0, replayFile, reuseReplay = false, ...given } = optionsOf(options);
   seedKey(seed);
   const config = sacConfig(given);
   const head = envShape(env);
@@ -99,7 +100,7 @@ export class Sac implements Algorithm<SacMetrics> {
    * Reserves the learner's memory, the replay with it, in the budget of the environments and compiles its kernels. The
    * environments are left as they are where this fails.
    * @throws CorralError bad-option, unknown-option, bad-seed, gpu-required, needs-next-step, unsupported-space;
-   *   BudgetExceededError naming the learner's fields; replay-exists, disk-full, bad-replay; errors of the device
+   *   BudgetExceededError naming the learner's fields; replay-exists, replay-not-written, disk-full, bad-replay; errors of the device
    */
   static async create(env: VectorEnv, options: SacOptions = {}): Promise<Sac> {
     const settled = settle(env, options);
@@ -170,7 +171,7 @@ export class Sac implements Algorithm<SacMetrics> {
     return this.envSteps < this.config.learningStarts;
   }
 
-  #exclusive<T>(what: string, run: () => Promise<T>): Promise<T> {
+  async #exclusive<T>(what: string, run: () => Promise<T>): Promise<T> {
     this.#gate.assertOpen(what);
     return this.#gate.exclusive(what, run);
   }

@@ -43,7 +43,8 @@ export function configOf(run: TrainingRun, task?: string): Record<string, unknow
 /** Throws `no-run` where a folder holds none. */
 export function assertRun(folder: string): void {
   if (existsSync(join(folder, CONFIG_FILE))) return;
-  throw new CorralError("no-run", `${folder} holds no ${CONFIG_FILE}. Pass the folder that corral train wrote.`, {
+  const what = existsSync(folder) ? `${folder} holds no run: no ${CONFIG_FILE} is in it` : `${folder} is not there`;
+  throw new CorralError("no-run", `${what}. Pass the folder of a run, which corral train names as it begins.`, {
     folder,
   });
 }

@@ -78,7 +78,7 @@ class Episodes {
   }
 
   /** Takes a step of all worlds. */
-  step({ observations, actions, result, playing }: PlayedStep): void {
+  step({ observations, actions, result, playing, cuts }: PlayedStep): void {
     const worlds = this.#open.length;
     const row = (all: ArrayLike<number>, world: number): number[] => {
       const width = all.length / worlds;
@@ -90,7 +90,7 @@ class Episodes {
       episode.return += reward;
       episode.length++;
       episode.terminated = result.terminated[world] !== 0;
-      episode.truncated = result.truncated[world] !== 0;
+      episode.truncated = result.truncated[world] !== 0 || (cuts && !episode.terminated);
       const ends = episode.terminated || episode.truncated;
       if (this.#keeps) {
         episode.observations.push(row(observations, world));

@@ -132,6 +132,8 @@ function settle(id: string, options: TrainOptions): Settings {
   const defaults = runDefaults(id, options.algo);
   const { numEnvs = defaults.numEnvs, steps = defaults.steps, seed = 0, until } = options;
   const { evalEvery = defaults.evalEvery ?? EVAL_EVERY, evalEnvs = Math.min(EVAL_ENVS, numEnvs) } = options;
+  if (evalEnvs > numEnvs)
+    throw badOption("evalEnvs", evalEnvs, `the learner has room for ${numEnvs} worlds, numEnvs: pass at most as many`);
   const { checkpointEvery = defaults.checkpointEvery ?? CHECKPOINT_EVERY } = options;
   const { snapshotEvery = defaults.snapshotEvery ?? SNAPSHOT_EVERY } = options;
   if (!(steps >= 1))

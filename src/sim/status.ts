@@ -27,6 +27,8 @@ export const Status = {
   CONTACT_OVERFLOW: 1 << 6,
   CONSTRAINT_OVERFLOW: 1 << 7,
   SOLVER_NOT_CONVERGED: 1 << 8,
+  /** A number that a task reports beside its reward; it harms nothing else. */
+  BAD_INFO: 1 << 9,
 } as const;
 
 export type StatusName = keyof typeof Status;

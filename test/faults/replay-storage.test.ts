@@ -75,6 +75,14 @@ describe("a file", () => {
     expect(statSync(path).size).toBe(fileBytes(SHAPE));
   });
 
+  test("that cannot be made is told", () => {
+    const open = openFiles();
+    const none = () => FileRows.open(join(folder, "none/rows"), SHAPE);
+    expect(none).toThrow(/^\[replay-not-written\] .*none\/rows cannot be written \(ENOENT\)\. Pass another replayFile/);
+    expect(() => FileRows.open(folder, SHAPE, { reuse: true })).toThrow(/^\[replay-not-written\] .*\(EISDIR\)/);
+    expect(openFiles()).toBe(open);
+  });
+
   test("that is there is not taken unasked; another shape, damage and a cut are told", () => {
     const rows = FileRows.open(fresh(), SHAPE);
     fill(rows, 10);

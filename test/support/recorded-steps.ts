@@ -63,7 +63,7 @@ async function compare(env: VectorEnv, steps: readonly RecordedStep[]): Promise<
     const width = values.length / steps.length;
     return Array.prototype.slice.call(values, world * width, (world + 1) * width) as number[];
   };
-  const info = (name: string, world: number) => infos.get(name)?.values[world] ?? NaN;
+  const info = (name: string, world: number) => (infos.has(name) ? infos.get(name) : undefined)?.values[world] ?? NaN;
   return steps.map((step, world) => {
     const names = Object.keys(step.after).filter((name) => name.startsWith("info."));
     return {

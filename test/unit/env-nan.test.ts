@@ -62,6 +62,20 @@ describe.each(["cpu", "cpu-f64", undefined])("on device %s", (device) => {
     }
   });
 
+  test("infos are told, and change nothing else", async () => {
+    const info = { fine: "qpos(joint.rail)", root: TERMS.root };
+    await using env = await makeVec(task({ reward: { at: "qpos(joint.rail)" }, info }), options(device));
+    await env.reset();
+    await env.setState({ qpos: [3] }, [2]);
+    const { rewards, terminated, infos } = await env.step(still);
+    expect(infos.worldsWithStatus().map((w) => [w, infos.statusNames(w)])).toEqual([[2, ["BAD_INFO"]]]);
+    expect([...infos.get("root")!.values].map(Number.isNaN)).toEqual([false, false, true, false]);
+    expect([rewards[2], ...terminated]).toEqual([3, 0, 0, 0, 0]);
+    expect(Object.keys(env.health().byTerm)).toEqual(["root"]);
+    expect(() => infos.get("rot")).toThrow('[unknown-name] the task reports no number named "rot"; nearest: root.');
+    expect(() => infos.get("zzzzzz")).toThrow("there are: at, fine, root.");
+  });
+
   test("a bad observation does not spoil what normalises the next ones", async () => {
     const observe = { root: "sqrt(1 - qpos(joint.rail))", huge: "square(square(qpos(joint.rail)))" };
     await using env = await makeVec(task({ observe }), { ...options(device), observation: { normalize: true } });

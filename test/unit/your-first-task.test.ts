@@ -23,7 +23,7 @@ const corral = (...args: string[]) => node([join(ROOT, "bin/corral.js"), ...args
 
 describe("the tutorial", () => {
   test("runs", () => {
-    expect(blocks.map(({ file }) => file)).toEqual(["swing-up.mts", "run.mts", "reach.mts"]);
+    expect(blocks.map(({ file }) => file)).toEqual(["swing-up.mts", "run.mts", "reach.mts", "choices.mts"]);
     const run = (file: string) => {
       const tsx = new URL("../../node_modules/tsx/dist/esm/index.mjs", import.meta.url).href;
       const { stdout, stderr, status } = node(["--import", tsx, file]);
@@ -32,6 +32,7 @@ describe("the tutorial", () => {
       return stdout;
     };
     expect(run("reach.mts")).toMatch(/missing Float32Array\(4\) \[/);
+    expect(run("choices.mts")).toBe("three Discrete(3)\ntwo MultiDiscrete([2, 5])\n");
     expect(run("run.mts")).toMatch(/height \d.* ended by \[ 'max_episode_steps' \]/);
   }, 120_000);
 
@@ -76,6 +77,19 @@ describe("corral new-task and check-env", () => {
     writeFileSync(join(folder, "none.mts"), "export const task = 1;");
     expect(corral("check-env", "./none.mts").stderr).toContain("[bad-task-file] ./none.mts exports no task.");
     expect(corral("check-env", "./missing.mts").stderr).toContain("[bad-task-file] ./missing.mts is not there.");
+    const mistakes: [string, string, string][] = [
+      ["nothing.mts", "export default null;", "exports no task"],
+      ["throws.mts", "\nthrow new Error('mine');", "throws.mts cannot be loaded: mine (line 2). Mend it there."],
+      ["syntax.mts", "export default {;", "syntax.mts cannot be loaded: Transform failed with 1 error: "],
+      ["import.mts", 'import "./none-such.mjs";', "import.mts cannot be loaded: Cannot find module"],
+    ];
+    for (const [file, code, said] of mistakes) {
+      writeFileSync(join(folder, file), code);
+      const { stderr, status } = corral("check-env", `./${file}`);
+      expect(stderr).toMatch(/^\[bad-task-file\] [^\n]*\n$/);
+      expect(stderr).toContain(said);
+      expect(status).toBe(2);
+    }
     expect(corral("new-task", "1x").stderr).toContain("'1x' is no name of a task");
   }, 60_000);
 });
