@@ -1,6 +1,6 @@
 // narrow phase in one runtime loop over the pairs that come near, contacts in a pool: for rolled kernels
 import { array, loop, table, variable, when, type LocalArray } from "../trace/control.ts";
-import { add, and, eq, lt, min, mul, ne, select, sub, type Bool, type Int, type Scalar } from "../trace/scalar.ts";
+import { add, eq, lt, min, mul, ne, select, sub, type Bool, type Int, type Scalar } from "../trace/scalar.ts";
 import type { Vec3 } from "../trace/vector.ts";
 import type { GeomPair } from "../model/pairs.ts";
 import type { ContactSlots } from "./collision.ts";
@@ -11,6 +11,8 @@ import type { DataView, ModelView } from "./view.ts";
 
 /** More than there are types of geoms. */
 const TYPES = 8;
+/** The distance of a candidate that does not exist. */
+const NOWHERE = 1e30;
 
 /** Contacts of a world in the order of their pairs; the first `nconmax` of them are kept. */
 export function pooledCollision(
@@ -28,26 +30,40 @@ export function pooledCollision(
   const names = [...new Set(pairs.map(colliderOf))];
   const leans = names.some((name) => colliders[name].leans);
   const dist = array("con_dist", size);
-  const vector = (name: string) => [0, 1, 2].map((k) => array(`con_${name}${k}`, size));
-  const [pos, normal, tangent] = ["pos", "normal", "tangent"].map(vector);
+  const vector = (name: string, length: number) => [0, 1, 2].map((k) => array(`${name}${k}`, length));
+  const [pos, normal, tangent] = ["con_pos", "con_normal", "con_tangent"].map((name) => vector(name, size));
   const pairAt = array("con_pair", size, "i32");
   const count = variable("contacts", 0, "i32");
   const found = variable("ncon", 0, "i32");
   const gaps = pairs.some((p) => p.gap > 0);
 
-  const keep = (k: Int, reach: { margin: Scalar; gap: Scalar }, c: Candidate) => {
-    const put = (to: readonly LocalArray[], at: Int, v: Vec3) => v.forEach((x, i) => to[i].set(at, x));
-    if (gaps) {
-      const seen = and(c.exists, lt(c.dist, add(reach.margin, reach.gap)));
-      found.set(add(found.get(), select(seen, 1, 0, "i32")));
-    }
-    when(and(c.exists, lt(c.dist, reach.margin)), () => {
+  // the candidates of one pair: whatever collider found them, they are kept in one place
+  const most = Math.max(...names.map((name) => colliders[name].slots));
+  const candidate = {
+    dist: array("candidate_dist", most),
+    pos: vector("candidate_pos", most),
+    normal: vector("candidate_normal", most),
+    tangent: vector("candidate_tangent", most),
+  };
+  const candidates = variable("candidates", 0, "i32");
+  const put = (to: readonly LocalArray[], at: Int, v: Vec3) => v.forEach((x, i) => to[i].set(at, x));
+  const at = (fields: readonly LocalArray[], i: Int) => fields.map((f) => f.get(i)) as unknown as Vec3;
+  const propose = (c: Candidate, i: number) => {
+    candidate.dist.set(i, select(c.exists, c.dist, NOWHERE));
+    put(candidate.pos, i, c.pos);
+    put(candidate.normal, i, c.normal);
+    if (leans) put(candidate.tangent, i, c.tangent ?? defaultTangent(c.normal));
+  };
+  const keep = (k: Int, reach: { margin: Scalar; gap: Scalar }, i: Int) => {
+    const near = candidate.dist.get(i);
+    if (gaps) found.set(add(found.get(), select(lt(near, add(reach.margin, reach.gap)), 1, 0, "i32")));
+    when(lt(near, reach.margin), () => {
       const n = count.get();
       when(lt(n, capacity), () => {
-        dist.set(n, c.dist);
-        put(pos, n, c.pos);
-        put(normal, n, c.normal);
-        if (leans) put(tangent, n, c.tangent ?? defaultTangent(c.normal));
+        dist.set(n, near);
+        put(pos, n, at(candidate.pos, i));
+        put(normal, n, at(candidate.normal, i));
+        if (leans) put(tangent, n, at(candidate.tangent, i));
         pairAt.set(n, k);
       });
       count.set(add(n, 1));
@@ -74,17 +90,19 @@ export function pooledCollision(
     const reach = { margin: margin(k), gap: gap(k) };
     const [g1, g2] = geoms.map((g) => g(k));
     const is = kind(add(mul(m.geom_type.at(g1), TYPES), m.geom_type.at(g2)));
+    const [a, b] = [shape(g1), shape(g2)];
     names.forEach((name, index) => {
       when(eq(is, index), () => {
-        const [a, b] = [shape(g1), shape(g2)];
-        for (const c of colliders[name].collide(a, b, add(reach.margin, reach.gap))) keep(k, reach, c);
+        const all = colliders[name].collide(a, b, add(reach.margin, reach.gap));
+        all.forEach(propose);
+        candidates.set(all.length);
       });
     });
+    loop(candidates.get(), (i) => keep(k, reach, i), { label: "candidates" });
   });
 
   const kept = min(count.get(), capacity);
   const overflow: Bool = capacity < pairs.reduce((n, p) => n + p.ncon, 0) ? ne(sub(count.get(), kept), 0) : false;
-  const at = (fields: readonly LocalArray[], slot: Int) => fields.map((f) => f.get(slot)) as unknown as Vec3;
   return {
     pairs,
     nslot: capacity,

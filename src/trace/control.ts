@@ -37,6 +37,9 @@ function forget(inner: Block): void {
     // hides what an outer block knew too
     parent.known.set(ref, UNKNOWN);
   }
+  for (const [ref, { written }] of inner.elements) {
+    if (written) parent.elements.set(ref, { values: new Map(), written });
+  }
 }
 
 const UNKNOWN = Symbol("unknown") as unknown as Operand;
@@ -46,6 +49,17 @@ function knownValue(ref: VarRef): Operand | undefined {
     const value = b.known.get(ref);
     if (value !== undefined) return value === UNKNOWN ? undefined : value;
     if (b.isLoop) return undefined;
+  }
+  return undefined;
+}
+
+/** An element that was read or written before and is still what it was. */
+function knownElement(ref: ArrayRef, index: Node): Operand | undefined {
+  for (let b: Block | undefined = current().block; b; b = b.parent) {
+    const known = b.elements.get(ref);
+    const value = known?.values.get(index);
+    if (value !== undefined) return value;
+    if (known?.written || b.isLoop) return undefined;
   }
   return undefined;
 }
@@ -175,11 +189,24 @@ export function array(name: string, length: number, type: Type = "f32"): LocalAr
   };
   return {
     length,
-    get: (index) => impure("at", type, [check(index)], ref),
+    // drivers take an access at an index of the run apart by lane, and find no two of them equal
+    get: (index) => {
+      if (!isNode(index)) return impure("at", type, [check(index)], ref);
+      const before = knownElement(ref, index);
+      if (before !== undefined) return before as Scalar;
+      const value = impure("at", type, [index], ref);
+      const { elements } = current().block;
+      const known = elements.get(ref) ?? { values: new Map(), written: false };
+      known.values.set(index, value);
+      elements.set(ref, known);
+      return value;
+    },
     set: (index, value) => {
       assertType(name, type, value);
       assertVisible([index, value]);
-      current().block.statements.push({ kind: "put", target: ref, index: check(index), value });
+      const { block } = current();
+      block.statements.push({ kind: "put", target: ref, index: check(index), value });
+      block.elements.set(ref, { values: new Map(isNode(index) ? [[index, value]] : []), written: true });
     },
   };
 }

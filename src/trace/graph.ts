@@ -98,6 +98,13 @@ export type Statement =
   | { kind: "break"; cond: Operand }
   | { kind: "stage"; name: string };
 
+/** Elements of an array at indices of the run, as they were last read or written. */
+export interface Elements {
+  readonly values: Map<Node, Operand>;
+  /** Whether the block has written to the array: then blocks around it know nothing of it. */
+  readonly written: boolean;
+}
+
 /** A straight run of statements; nested blocks belong to `when` and `loop` statements. */
 export class Block {
   readonly parent: Block | undefined;
@@ -110,6 +117,8 @@ export class Block {
   readonly known = new Map<VarRef, Operand>();
   /** Variables assigned in this block or below it. */
   readonly assigned = new Set<VarRef>();
+  /** Elements of arrays known here. */
+  readonly elements = new Map<ArrayRef, Elements>();
   /** A loop body does not know what a variable held before: a later iteration may have changed it. */
   readonly isLoop: boolean;
   /** Whether it is the body of a loop, or within one. */

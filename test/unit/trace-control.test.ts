@@ -180,6 +180,55 @@ describe("variables", () => {
   });
 });
 
+describe("elements of arrays", () => {
+  test("are known until something may have written to the array", () => {
+    inTrace(() => {
+      const a = array("a", 4);
+      const [i, j, x] = [param("i", "i32"), param("j", "i32"), param("x")];
+      const first = a.get(i);
+      expect(a.get(i)).toBe(first);
+      expect(a.get(j)).not.toBe(first);
+      when(lt(x, 0), () => expect(a.get(i)).toBe(first));
+      loop(3, () => expect(a.get(i)).not.toBe(first));
+      a.set(j, x);
+      expect(a.get(j)).toBe(x);
+      expect(a.get(i)).not.toBe(first);
+      const second = a.get(i);
+      when(
+        lt(x, 0),
+        () => a.set(0, 1),
+        () => expect(a.get(i)).toBe(second),
+      );
+      expect(a.get(i)).not.toBe(second);
+      expect(a.get(j)).not.toBe(x);
+    });
+  });
+
+  test("are what they were where indices meet", () => {
+    const fn = ([x, y]: Scalar[]) => {
+      const a = array("a", 3);
+      const [i, j] = [toI32(x), toI32(y)];
+      a.set(i, 5);
+      const before = a.get(i);
+      a.set(j, 7);
+      when(gt(y, 1), () => a.set(i, 9));
+      return [before, a.get(i), a.get(j)];
+    };
+    const rows = [
+      [0, 0],
+      [0, 1],
+      [2, 2],
+      [1, 2],
+    ];
+    expect(run(3, fn, rows)).toEqual([
+      [5, 7, 7],
+      [5, 5, 7],
+      [5, 9, 9],
+      [5, 9, 7],
+    ]);
+  });
+});
+
 describe("loops", () => {
   test("each gives the same unrolled and rolled", () => {
     const fn = ([x]: Scalar[]) => {
