@@ -1,40 +1,18 @@
 // the constraint solver's space over bodies: no matrix over dofs, for models with many
-import { breakIf, each, flag, loop, variable, when } from "../trace/control.ts";
-import {
-  add,
-  and,
-  div,
-  dotn,
-  eq,
-  ge,
-  gt,
-  max,
-  mul,
-  neg,
-  not,
-  or,
-  select,
-  sub,
-  type Bool,
-  type Int,
-  type Scalar,
-} from "../trace/scalar.ts";
-import { current } from "../trace/graph.ts";
+import { breakIf, each, loop, variable, when, type Variable } from "../trace/control.ts";
+import { add, and, eq, ge, mul, neg, not, or, select, sub, type Bool, type Int, type Scalar } from "../trace/scalar.ts";
 import { add6, dot6, mulInertVec, scale6, spatial, ZERO6, type Spatial } from "../trace/spatial.ts";
 import { cross, row as matRow, sub3 } from "../trace/vector.ts";
 import { addOuter, Articulated, bodyMotions, dofForces, SYM6 } from "./articulated.ts";
 import type { ContactLaw } from "./cone.ts";
 import type { ContactRows } from "./contact_rows.ts";
-import { dotFields } from "./pattern.ts";
+import { copyField, dotFields } from "./pattern.ts";
+import { FEW_ITERATIONS } from "./problem.ts";
 import type { Row, RowLaw } from "./rows.ts";
-import type { Along, ContactAt, Space } from "./space.ts";
-import { rowTie, TiedContacts, type Tie } from "./ties.ts";
+import type { Along, ContactAt, Space, Turns } from "./space.ts";
+import { rowTie, solveTied, TiedContacts } from "./ties.ts";
 import { Field, type DataView, type ModelView } from "./view.ts";
 
-/** Turns of the inner conjugate gradient, and how far below its start it ends. */
-const INNER_ITERATIONS = 60;
-const INNER_TOLERANCE = { exact: 1e-20, float32: 1e-10 };
-const TINY = 1e-30;
 /** Dofs and bodies up to which the trees are walked in line: an access at a constant index costs a fiftieth. */
 const MAX_IN_LINE = 160;
 
@@ -52,8 +30,17 @@ interface Side {
 /** What a row or contact that ties bodies together adds to the Hessian beside the trees. */
 interface Coupling {
   readonly row: Row;
-  readonly law: RowLaw;
+  readonly slope: Variable;
 }
+
+/** What is implicit in the velocities: -h dF/dv of each dof, and the accelerations with it. */
+export interface ImplicitDofs {
+  readonly diagonal: Field;
+  readonly qacc: Field;
+}
+
+/** What a turn solves. */
+const TURN = { SMOOTH: 0, NEWTON: 1, IMPLICIT: 2, END: 3 } as const;
 
 /**
  * Newton without a Hessian over dofs. A vector over dofs comes with the motions it gives the bodies, and a gradient is
@@ -68,6 +55,7 @@ export class BodySpace implements Space {
   private readonly d: DataView;
   private readonly contacts: ContactRows;
   private readonly law: (index: Int, slot: Int) => ContactLaw;
+  private readonly implicit: ImplicitDofs | undefined;
   private readonly tree: Articulated;
   /** Motions of the bodies for qacc and search. */
   private readonly motion: Readonly<Record<Along, Field>>;
@@ -85,18 +73,18 @@ export class BodySpace implements Space {
     m: ModelView,
     d: DataView,
     contacts: ContactRows,
-    tree: Articulated,
-    smooth: Field,
     law: (index: Int, slot: Int) => ContactLaw,
+    implicit: ImplicitDofs | undefined,
   ) {
     this.m = m;
     this.d = d;
     this.contacts = contacts;
     this.law = law;
-    this.tree = tree;
+    this.implicit = implicit;
+    this.tree = new Articulated(m, d);
     this.qacc = new Field("x", m.nv);
     this.search = new Field("search", m.nv);
-    this.motion = { qvel: d.cvel, qacc: smooth, search: this.bodies("v") };
+    this.motion = { qvel: d.cvel, qacc: this.bodies("motion"), search: this.bodies("v") };
     this.grad = new Field("grad", m.nv);
     this.wrench = this.bodies("grad_body");
     this.diagonal = new Field("diagonal", m.nv);
@@ -178,23 +166,43 @@ export class BodySpace implements Space {
     axpy(motion.qacc, alpha, motion.search);
   }
 
-  begin(): void {
-    const { m, d, grad, qacc, motion, wrench, diagonal } = this;
+  /** `forced`: what is implicit starts from the forces, not from the momentum of qacc. */
+  private begin(isSmooth: Bool, isImplicit: Bool, forced: boolean): void {
+    const { m, d, grad, qacc, motion, wrench, diagonal, implicit } = this;
     this.couplings = [];
+    // qacc is not known before the first solve
+    const known = forced ? not(or(isSmooth, isImplicit)) : not(isSmooth);
+    const sign = select(isImplicit, -1, 1);
     each(m.nv, (i) => {
-      grad.set(i, sub(mul(this.tree.armature(i), qacc.at(i)), d.qfrc_smooth.at(i)));
-      diagonal.set(i, 0);
+      const inertial = select(known, mul(sign, mul(this.tree.armature(i), qacc.at(i))), 0);
+      const force = forced ? select(isImplicit, d.qfrc_constraint.at(i), 0) : 0;
+      const given = add(d.qfrc_smooth.at(i), force);
+      grad.set(i, sub(inertial, forced ? given : select(isImplicit, 0, given)));
+      diagonal.set(i, implicit ? select(isImplicit, implicit.diagonal.at(i), 0) : 0);
     });
     wrench.setRow(0, ZERO6);
-    each(m.nbody, (b) => wrench.setRow(b, mulInertVec(d.cinert.inertia(b), motion.qacc.spatial(b))), { start: 1 });
+    each(
+      m.nbody,
+      (b) => {
+        const momentum = mulInertVec(d.cinert.inertia(b), motion.qacc.spatial(b));
+        wrench.setRow(
+          b,
+          momentum.map((x) => select(known, mul(sign, x), 0)),
+        );
+      },
+      { start: 1 },
+    );
     this.tree.clear();
   }
 
   addRow(row: Row, law: RowLaw): void {
     const { grad, diagonal } = this;
     for (const { dof, value } of row.jac) grad.set(dof, sub(grad.at(dof), mul(value, law.force)));
-    if (row.jac.length > 1) this.couplings.push({ row, law });
-    else {
+    if (row.jac.length > 1) {
+      const slope = variable("tie_slope");
+      slope.set(law.slope);
+      this.couplings.push({ row, slope });
+    } else {
       const [{ dof, value }] = row.jac;
       diagonal.set(dof, add(diagonal.at(dof), mul(mul(value, value), law.slope)));
     }
@@ -219,7 +227,43 @@ export class BodySpace implements Space {
     }
   }
 
-  direction(): void {
+  /**
+   * The turns of one evaluation, all of them solves of the same trees: without constraints from rest, which gives
+   * qacc_smooth; Newton's iterations; with what is implicit, from the momentum of qacc. The code of a solve is long.
+   */
+  iterate({ iterations, done, start, assemble, improve, settle }: Turns): void {
+    const { m, d, search, motion, implicit } = this;
+    const turn = variable("turn", TURN.SMOOTH, "i32");
+    const last = implicit ? TURN.IMPLICIT : TURN.END;
+    loop(
+      iterations + 2,
+      (k) => {
+        const now = turn.get();
+        const is = (kind: number): Bool => eq(now, kind);
+        breakIf(is(TURN.END));
+        // far from the minimum, forces are not what qacc would need
+        const forced = implicit !== undefined && m.opt.iterations < FEW_ITERATIONS;
+        if (forced) when(is(TURN.IMPLICIT), settle);
+        this.begin(is(TURN.SMOOTH), implicit ? is(TURN.IMPLICIT) : false, forced);
+        when(is(TURN.NEWTON), assemble);
+        this.direction(is(TURN.NEWTON));
+        when(is(TURN.SMOOTH), () => {
+          copyField(search, d.qacc_smooth);
+          copyField(motion.search, motion.qacc);
+          start();
+        });
+        when(is(TURN.NEWTON), () => improve(sub(k, 1)));
+        if (implicit) when(is(TURN.IMPLICIT), () => copyField(search, implicit.qacc));
+        const over = or(done.get(), ge(k, iterations));
+        const next = select(over, last, TURN.NEWTON, "i32");
+        turn.set(select(is(TURN.IMPLICIT), TURN.END, next, "i32"));
+      },
+      { label: "turns" },
+    );
+    if (!(implicit && m.opt.iterations < FEW_ITERATIONS)) settle();
+  }
+
+  private direction(isNewton: Bool): void {
     const { m, search, motion, grad, wrench, tree, contacts } = this;
     const inLine = m.nv + m.nbody <= MAX_IN_LINE;
     tree.factor((i) => this.diagonal.at(i), inLine);
@@ -228,119 +272,33 @@ export class BodySpace implements Space {
       tree.solve((i) => neg(grad.at(i)), search, motion.search, against, inLine);
       return;
     }
-    this.solveTied(inLine);
-  }
-
-  /**
-   * H search = -gradient with ties. Let A be the trees' Hessian, C and W the Jacobians and Hessians of the ties. Then
-   * e = C search fulfils (1 + C A⁻¹ Cᵀ W) e = -C A⁻¹ gradient: conjugate gradients in the inner product of W, over as
-   * many numbers as the ties have. Each turn is one solve of the trees; one more gives the search direction.
-   */
-  private solveTied(inLine: boolean): void {
-    const { m, search, motion, grad, wrench, tree } = this;
     const pushed = this.bodies("tie_wrench");
     const pushedDofs = this.couplings.length > 0 ? new Field("tie_force", m.nv) : undefined;
-    const clear = () => {
-      each(m.nbody, (b) => pushed.setRow(b, ZERO6));
-      if (pushedDofs) each(m.nv, (i) => pushedDofs.set(i, 0));
-    };
-    const rows = this.couplings.map(({ row, law }) => rowTie(row, law, search, pushedDofs!));
-    const tied = new TiedContacts<BodyContact>(this.contacts, {
+    const rows = this.couplings.map(({ row, slope }) =>
+      rowTie(row, select(isNewton, slope.get(), 0), search, pushedDofs!),
+    );
+    const tied = new TiedContacts<BodyContact>(contacts, {
       contact: (slot) => this.contact(slot),
       along: (at) => this.relative(motion.search, at.first, at.second),
       push: (at, f) => this.push(pushed, at, f, 1),
       law: this.law,
     });
-    if (this.contacts.anyTied) tied.find(this.tied);
-    const eachTie = (body: (tie: Tie) => void) => {
-      rows.forEach(body);
-      if (this.contacts.anyTied) tied.each(body);
-    };
-
-    const tolerance = current().exact ? INNER_TOLERANCE.exact : INNER_TOLERANCE.float32;
-    const start = variable("rr0", 0);
-    const rr = variable("rr", 0);
-    const beta = variable("beta", 0);
-    const total = variable("sum", 0);
-    // part of the gradient that a solve takes: all of it first and last, none in between
-    const share = variable("share", -1);
-    const last = flag("last", false);
-    const done = flag("solved", false);
-    clear();
-    loop(
-      INNER_ITERATIONS + 2,
-      (k) => {
-        breakIf(done.get());
-        const force = (i: Int) => add(mul(share.get(), grad.at(i)), pushedDofs ? pushedDofs.at(i) : 0);
-        const onBody = (b: Int) => add6(scale6(wrench.spatial(b), share.get()), pushed.spatial(b));
-        tree.solve(force, search, motion.search, onBody, inLine);
-        const first = eq(k, 0);
-        total.set(0);
-        when(
-          first,
-          () =>
-            eachTie((t) => {
-              const r = t.along();
-              const g = t.weigh(r);
-              t.set("r", r);
-              t.set("g", g);
-              for (const name of ["l", "p", "f"] as const)
-                t.set(
-                  name,
-                  r.map(() => 0),
-                );
-              total.set(add(total.get(), dotn(r, g)));
-            }),
-          () => {
-            // q = (1 + C A⁻¹ Cᵀ W) p
-            eachTie((t) => {
-              const s = t.along();
-              const q = t.get("p").map((p, c) => add(p, s[c]));
-              t.set("q", q);
-              total.set(add(total.get(), dotn(t.get("f"), q)));
-            });
-            const alpha = div(rr.get(), max(total.get(), TINY));
-            total.set(0);
-            eachTie((t) => {
-              const [q, f, l] = [t.get("q"), t.get("f"), t.get("l")];
-              const r = t.get("r").map((x, c) => sub(x, mul(alpha, q[c])));
-              const g = t.weigh(r);
-              t.set(
-                "l",
-                l.map((x, c) => add(x, mul(alpha, f[c]))),
-              );
-              t.set("r", r);
-              t.set("g", g);
-              total.set(add(total.get(), dotn(r, g)));
-            });
-          },
-        );
-        done.set(last.get());
-        start.set(select(first, total.get(), start.get()));
-        // nothing ties: the trees' own solution is it
-        done.set(or(done.get(), and(first, not(gt(total.get(), TINY)))));
-        const near = not(gt(total.get(), max(mul(tolerance, start.get()), TINY)));
-        last.set(or(near, ge(k, INNER_ITERATIONS)));
-        beta.set(select(first, 0, div(total.get(), max(rr.get(), TINY))));
-        rr.set(total.get());
-        share.set(select(last.get(), -1, 0));
-        clear();
-        when(not(done.get()), () =>
-          eachTie((t) => {
-            const next = (x: "r" | "g", was: "p" | "f") => {
-              const old = t.get(was);
-              return t.get(x).map((v, c) => add(v, mul(beta.get(), old[c])));
-            };
-            const f = next("g", "f");
-            t.set("p", next("r", "p"));
-            t.set("f", f);
-            const l = t.get("l");
-            t.push(f.map((x, c) => select(last.get(), neg(l[c]), x)));
-          }),
-        );
+    if (contacts.anyTied) tied.find(isNewton, this.tied);
+    solveTied({
+      each(body) {
+        rows.forEach(body);
+        if (contacts.anyTied) tied.each(body);
       },
-      { label: "inner" },
-    );
+      clear() {
+        each(m.nbody, (b) => pushed.setRow(b, ZERO6));
+        if (pushedDofs) each(m.nv, (i) => pushedDofs.set(i, 0));
+      },
+      solve(share) {
+        const force = (i: Int) => add(mul(share, grad.at(i)), pushedDofs ? pushedDofs.at(i) : 0);
+        const onBody = (b: Int) => add6(scale6(wrench.spatial(b), share), pushed.spatial(b));
+        tree.solve(force, search, motion.search, onBody, inLine);
+      },
+    });
   }
 
   slope(): Scalar {
@@ -348,7 +306,9 @@ export class BodySpace implements Space {
   }
 
   residual(): void {
-    const { m, d, qacc, wrench, motion } = this;
+    const { m, d, qacc, motion } = this;
+    // of its own: nothing of this is left where nothing reads qfrc_constraint
+    const wrench = this.bodies("momentum");
     wrench.setRow(0, ZERO6);
     each(m.nbody, (b) => wrench.setRow(b, mulInertVec(d.cinert.inertia(b), motion.qacc.spatial(b))), { start: 1 });
     dofForces(m, d, wrench, (i, force) => {
@@ -358,8 +318,9 @@ export class BodySpace implements Space {
   }
 
   collect(visit: Parameters<Space["collect"]>[0]): void {
-    const { m, d, wrench } = this;
+    const { m, d } = this;
     const total = d.qfrc_constraint;
+    const wrench = this.bodies("constraint");
     each(m.nv, (i) => total.set(i, 0));
     each(m.nbody, (b) => wrench.setRow(b, ZERO6));
     visit(

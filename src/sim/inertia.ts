@@ -1,13 +1,12 @@
 // how a model's inertia is held: as a mass matrix and its factors, or as articulated bodies
 import { each } from "../trace/control.ts";
-import { add, mul, type Int, type Scalar } from "../trace/scalar.ts";
+import { add, mul, type Scalar } from "../trace/scalar.ts";
 import { dot6, mulInertVec } from "../trace/spatial.ts";
 import { mjtIntegrator, mjtSolver } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
 import { geomPairs } from "../model/pairs.ts";
 import { dofArmature } from "./added.ts";
-import { Articulated } from "./articulated.ts";
-import { BodySpace } from "./body_space.ts";
+import { BodySpace, type ImplicitDofs } from "./body_space.ts";
 import { pairDofs, type ContactRows } from "./contact_rows.ts";
 import { crb, factorM } from "./crb.ts";
 import { couplesDofs, derivativeEntries } from "./derivative.ts";
@@ -20,16 +19,17 @@ import { Field, type DataView, type ModelView } from "./view.ts";
 
 /** What stages ask of the inertia. */
 export interface Inertia {
-  /** qacc_smooth = M⁻¹ qfrc_smooth. */
+  /** qacc_smooth = M⁻¹ qfrc_smooth, where the solver does not. */
   smooth(): void;
   /** The space in which the constraint solver works. */
   space(rows: Rows, contacts: ContactRows): Problem["space"];
   /** Entry (i, j) of M within the dofs of one body, j <= i. */
   entry(i: number, j: number): Scalar;
   /**
-   * x = (M - h dF/dv)⁻¹ x, where the velocity derivatives have any entries; else undefined, and x is as it was.
+   * (M - h dF/dv)⁻¹ force, for force = qfrc_smooth + qfrc_constraint, which may be overwritten; undefined where the
+   * velocity derivatives have no entries.
    */
-  implicit(): { solve(x: Field): void } | undefined;
+  implicit(): { accelerations(force: Field): Field } | undefined;
 }
 
 /** Sparsity of the solver's Hessian: M, and the dofs that one row or contact couples. */
@@ -70,9 +70,11 @@ export class JointInertia implements Inertia {
     return pattern.has(i, j) ? entries.at(pattern.index(i, j)) : 0;
   }
 
-  implicit(): { solve(x: Field): void } | undefined {
+  implicit(): ReturnType<Inertia["implicit"]> {
     const { m, d, M } = this;
-    if (m.opt.integrator === mjtIntegrator.IMPLICIT) return { solve: (x) => implicitAccelerations(m, d, M, x) };
+    if (m.opt.integrator === mjtIntegrator.IMPLICIT) {
+      return { accelerations: (force) => implicitAccelerations(m, d, M, force) };
+    }
     const entries = derivativeEntries(m, d, M.pattern);
     if (!entries) return undefined;
     const H = new SymMatrix(M.pattern, new Field("qH", M.pattern.nnz));
@@ -83,7 +85,12 @@ export class JointInertia implements Inertia {
     }
     const diaginv = new Field("qHDiagInv", m.nv);
     H.factor(diaginv);
-    return { solve: (x) => H.solve(diaginv, x) };
+    return {
+      accelerations(force) {
+        H.solve(diaginv, force);
+        return force;
+      },
+    };
   }
 }
 
@@ -93,34 +100,34 @@ export function solvesByBodies(model: Model): boolean {
   return (newton || model.opt.iterations >= FEW_ITERATIONS) && !couplesDofs(model);
 }
 
-/** No matrix: articulated bodies. */
+/** No matrix: articulated bodies. The solver's turns solve for qacc_smooth, and for what is implicit. */
 export class BodyInertia implements Inertia {
   private readonly m: ModelView;
   private readonly d: DataView;
-  private readonly tree: Articulated;
-  /** Spatial accelerations of the bodies of the last solve. */
-  private readonly motion: Field;
+  private implicitly: ImplicitDofs | undefined;
 
   constructor(m: ModelView, d: DataView) {
     this.m = m;
     this.d = d;
-    this.tree = new Articulated(m, d);
-    this.motion = new Field("motion", 6 * m.nbody, 6);
   }
 
-  private factor(diagonal: (dof: Int) => Scalar): void {
-    this.tree.clear();
-    this.tree.factor(diagonal);
-  }
-
-  smooth(): void {
-    const { d } = this;
-    this.factor(() => 0);
-    this.tree.solve((i) => d.qfrc_smooth.at(i), d.qacc_smooth, this.motion);
-  }
+  smooth(): void {}
 
   space(_rows: Rows, contacts: ContactRows): Problem["space"] {
-    return (law) => new BodySpace(this.m, this.d, contacts, this.tree, this.motion, law);
+    this.implicitly = this.m.opt.integrator === mjtIntegrator.RK4 ? undefined : this.implicitDofs();
+    return (law) => new BodySpace(this.m, this.d, contacts, law, this.implicitly);
+  }
+
+  private implicitDofs(): ImplicitDofs | undefined {
+    const { m, d } = this;
+    const entries = derivativeEntries(m, d, diagonalPattern(m.nv));
+    if (!entries) return undefined;
+    const diagonal = new Field("qH_diagonal", m.nv);
+    each(m.nv, (i) => diagonal.set(i, 0));
+    for (const { entry, value } of entries) {
+      diagonal.set(entry, add(diagonal.at(entry), mul(mul(m.timestep, -1), value)));
+    }
+    return { diagonal, qacc: new Field("qacc_implicit", m.nv) };
   }
 
   entry(i: number, j: number): Scalar {
@@ -130,23 +137,9 @@ export class BodyInertia implements Inertia {
     return add(dot6(d.cdof.spatial(j), momentum), i === j ? dofArmature(m, i) : 0);
   }
 
-  implicit(): { solve(x: Field): void } | undefined {
-    const { m, d } = this;
-    const entries = derivativeEntries(m, d, diagonalPattern(m.nv));
-    if (!entries) return undefined;
-    const diagonal = new Field("qH_diagonal", m.nv);
-    each(m.nv, (i) => diagonal.set(i, 0));
-    for (const { entry, value } of entries) {
-      diagonal.set(entry, add(diagonal.at(entry), mul(mul(m.timestep, -1), value)));
-    }
-    this.factor((i) => diagonal.at(i));
-    return {
-      solve: (x) => {
-        const force = new Field("qfrc_implicit", m.nv);
-        copyField(x, force);
-        this.tree.solve((i) => force.at(i), x, this.motion);
-      },
-    };
+  implicit(): ReturnType<Inertia["implicit"]> {
+    const solved = this.implicitly;
+    return solved && { accelerations: () => solved.qacc };
   }
 }
 

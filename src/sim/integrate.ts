@@ -45,10 +45,10 @@ export function integratePos(m: ModelView, from: Field, to: Field, velocity: (do
 function implicitAcceleration(m: ModelView, d: DataView, inertia: Inertia): Field {
   const implicit = inertia.implicit();
   if (!implicit) return d.qacc;
-  const qacc = new Field("qacc_implicit", m.nv);
-  each(m.nv, (i) => qacc.set(i, add(d.qfrc_smooth.at(i), d.qfrc_constraint.at(i))));
-  const free = freeBodyAccelerations(m, d, inertia, qacc);
-  implicit.solve(qacc);
+  const force = new Field("qacc_implicit", m.nv);
+  each(m.nv, (i) => force.set(i, add(d.qfrc_smooth.at(i), d.qfrc_constraint.at(i))));
+  const free = freeBodyAccelerations(m, d, inertia, force);
+  const qacc = implicit.accelerations(force);
   for (const [dof, value] of free) qacc.set(dof, value);
   return qacc;
 }

@@ -1,5 +1,5 @@
 // the constraint solver's space over dofs: M, its factors, and a sparse Hessian
-import { array, each, variable } from "../trace/control.ts";
+import { array, breakIf, each, loop, variable } from "../trace/control.ts";
 import { unrolling } from "../trace/graph.ts";
 import { add, div, dotn, le, max, mul, neg, or, select, sub, sum, type Int, type Scalar } from "../trace/scalar.ts";
 import { mjtSolver } from "../model/enums.ts";
@@ -7,7 +7,7 @@ import type { ContactLaw } from "./cone.ts";
 import type { ContactRows } from "./contact_rows.ts";
 import { copyField, dotFields, SymMatrix, type Pattern } from "./pattern.ts";
 import type { Row, RowLaw } from "./rows.ts";
-import type { ContactAt, Space } from "./space.ts";
+import type { ContactAt, Space, Turns } from "./space.ts";
 import { Field, type DataView, type ModelView } from "./view.ts";
 
 type Jacobian = readonly (readonly Scalar[])[];
@@ -78,7 +78,23 @@ export class JointSpace implements Space {
     each(this.nv, (i) => this.qacc.set(i, add(this.qacc.at(i), mul(alpha, this.search.at(i)))));
   }
 
-  begin(): void {
+  iterate({ iterations, done, start, assemble, improve, settle }: Turns): void {
+    start();
+    loop(
+      iterations,
+      (iteration) => {
+        breakIf(done.get());
+        this.begin();
+        assemble();
+        this.direction(iteration);
+        improve(iteration);
+      },
+      { label: "iterations" },
+    );
+    settle();
+  }
+
+  private begin(): void {
     const { M, H, grad, product, d } = this;
     if (this.newton) {
       each(H.pattern.nnz, (e) => H.entries.set(e, 0));
@@ -158,7 +174,7 @@ export class JointSpace implements Space {
     });
   }
 
-  direction(iteration: Int): void {
+  private direction(iteration: Int): void {
     if (!this.newton) {
       this.conjugate(iteration);
       return;

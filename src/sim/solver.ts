@@ -1,4 +1,4 @@
-import { breakIf, each, flag, loop, variable } from "../trace/control.ts";
+import { each, flag, variable } from "../trace/control.ts";
 import { current } from "../trace/graph.ts";
 import {
   abs,
@@ -37,7 +37,21 @@ import {
   type Solution,
 } from "./problem.ts";
 import { eachRow, listRows, rowDot, rowLaw, type Row, type RowLaw } from "./rows.ts";
+import type { Turns } from "./space.ts";
 import type { DataView, ModelView } from "./view.ts";
+
+/** The turns of a model without rows and contacts: qacc_smooth is the minimum. */
+const UNCONSTRAINED: Turns = {
+  iterations: 0,
+  done: { get: () => true },
+  start() {},
+  assemble() {},
+  improve() {},
+  settle() {},
+};
+const contactFree = (): never => {
+  throw new Error("a model without contacts has no law of one");
+};
 
 /**
  * Accelerations under constraints: the minimum of MuJoCo's convex cost (mj_fwdConstraint, mj_solPrimal).
@@ -48,6 +62,7 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
   const { nv } = m;
   const { rows, contacts } = p;
   if (rows.length === 0 && contacts.slots.nslot === 0) {
+    p.space(contactFree).iterate(UNCONSTRAINED);
     each(nv, (i) => {
       d.qacc.set(i, d.qacc_smooth.at(i));
       d.qfrc_constraint.set(i, 0);
@@ -76,21 +91,14 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
     return { law: rowLaw(row, add(jar, mul(a, step))), step };
   };
 
-  startingPoint();
   const niter = variable("niter", 0, "i32");
-  loop(
-    Math.max(1, m.opt.iterations),
-    (iteration) => {
-      breakIf(done.get());
-      assemble();
-      niter.set(add(iteration, 1));
-      space.direction(iteration);
-      lineSearch();
-      space.advance(alpha.get());
-    },
-    { label: "iterations" },
-  );
-
+  const iterations = Math.max(1, m.opt.iterations);
+  const improve = (iteration: Int): void => {
+    lineSearch();
+    space.advance(alpha.get());
+    niter.set(add(iteration, 1));
+  };
+  space.iterate({ iterations, done, start: startingPoint, assemble, improve, settle });
   return finish();
 
   /** Picks the better of the two known points and sets jar there: jar_smooth + alpha * (jar_warm - jar_smooth). */
@@ -135,7 +143,6 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
 
   /** Gradient and Hessian of the cost at qacc; moves the contacts' jar there. */
   function assemble(): void {
-    space.begin();
     eachRow(rows, (row) => space.addRow(row, rowAt(row, 0).law));
     state.each((c, slot) => {
       const jar = state.at(c, alpha.get());
@@ -229,9 +236,8 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
     return and(le(decrement, noise.get()), ge(decrement, mul(0.5, last)));
   }
 
-  function finish(): Solution {
-    each(nv, (i) => d.qacc.set(i, qacc.at(i)));
-    const contactForce = (c: Int, slot: Int) => state.law(m, c, slot, state.at(c, alpha.get())).force;
+  /** qfrc_constraint. */
+  function settle(): void {
     if (m.opt.iterations >= FEW_ITERATIONS) space.residual();
     else {
       space.collect((row, contact) => {
@@ -239,6 +245,14 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
         state.each((c, slot) => contact(slot, contactForce(c, slot)));
       });
     }
+  }
+
+  function contactForce(c: Int, slot: Int): readonly Scalar[] {
+    return state.law(m, c, slot, state.at(c, alpha.get())).force;
+  }
+
+  function finish(): Solution {
+    each(nv, (i) => d.qacc.set(i, qacc.at(i)));
     const list = listRows(rows);
     return {
       rowForce: (r) => rowAt(list[r], 0).law.force,

@@ -1,5 +1,5 @@
 // how the constraint solver holds its vectors and inverts its Hessian
-import type { Int, Scalar } from "../trace/scalar.ts";
+import type { Bool, Int, Scalar } from "../trace/scalar.ts";
 import type { ContactLaw } from "./cone.ts";
 import type { Row, RowLaw } from "./rows.ts";
 import type { Field } from "./view.ts";
@@ -13,6 +13,21 @@ export interface ContactAt {
   times(x: Along): Scalar[];
 }
 
+/** What the solver does in its turns. */
+export interface Turns {
+  /** Newton's iterations at most. */
+  readonly iterations: number;
+  readonly done: { get(): Bool };
+  /** From qacc_smooth to the better of the two known points. */
+  start(): void;
+  /** Adds rows and contacts to gradient and Hessian of the quadratic part. */
+  assemble(): void;
+  /** Line search and step, along `search`. */
+  improve(iteration: Int): void;
+  /** qfrc_constraint. */
+  settle(): void;
+}
+
 /**
  * The quadratic part of the cost, 1/2 (qacc - qacc_smooth)ᵀ M (qacc - qacc_smooth), and what rows and contacts add to
  * its gradient and Hessian. Joint space holds matrices over dofs; body space holds none.
@@ -20,6 +35,8 @@ export interface ContactAt {
 export interface Space {
   readonly qacc: Field;
   readonly search: Field;
+  /** Runs the turns: each sets `search` from gradient and Hessian at qacc. Leaves qfrc_constraint settled. */
+  iterate(turns: Turns): void;
   /** The solver has set `qacc` to qacc_smooth, and `search`. */
   place(): void;
   contact(slot: Int): ContactAt;
@@ -27,12 +44,8 @@ export interface Space {
   curvature(): Scalar;
   /** qacc += alpha * search. */
   advance(alpha: Scalar): void;
-  /** Gradient and Hessian at qacc, of the quadratic part alone. */
-  begin(): void;
   addRow(row: Row, law: RowLaw): void;
   addContact(index: Int, slot: Int, law: ContactLaw, at: ContactAt): void;
-  /** Sets `search` from gradient and Hessian. */
-  direction(iteration: Int): void;
   /** gradientᵀ search. */
   slope(): Scalar;
   /** qfrc_constraint = M qacc - qfrc_smooth, which at the minimum is the force of the constraints. */
