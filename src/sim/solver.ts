@@ -27,7 +27,7 @@ import { mjtDisableBit, mjtSolver } from "../model/enums.ts";
 import { changed, contactLaw, curvature } from "./cone.ts";
 import { ContactState } from "./contact_state.ts";
 import { primalSearch, safeguardedNewton } from "./line_search.ts";
-import { dotFields } from "./pattern.ts";
+import { copyField, dotFields } from "./pattern.ts";
 import {
   FEW_ITERATIONS,
   FLOAT32_NOISE,
@@ -41,10 +41,9 @@ import type { Turns } from "./space.ts";
 import type { DataView, ModelView } from "./view.ts";
 
 /** The turns of a model without rows and contacts: qacc_smooth is the minimum. */
-const UNCONSTRAINED: Turns = {
+const UNCONSTRAINED: Omit<Turns, "start"> = {
   iterations: 0,
   done: { get: () => true },
-  start() {},
   assemble() {},
   improve() {},
   settle() {},
@@ -62,7 +61,8 @@ export function solve(m: ModelView, d: DataView, p: Problem): Solution {
   const { nv } = m;
   const { rows, contacts } = p;
   if (rows.length === 0 && contacts.slots.nslot === 0) {
-    p.space(contactFree).iterate(UNCONSTRAINED);
+    const space = p.space(contactFree);
+    space.iterate({ ...UNCONSTRAINED, start: () => copyField(d.qacc_smooth, space.qacc) });
     each(nv, (i) => {
       d.qacc.set(i, d.qacc_smooth.at(i));
       d.qfrc_constraint.set(i, 0);
