@@ -61,7 +61,17 @@ async function withTuning(env: string | Task, options: NamedOptions): Promise<Na
 export function makeVec(id: string, options: NamedOptions): Promise<VectorEnv>;
 export function makeVec<O extends object>(task: Task<O>, options: VecOptions & Partial<O>): Promise<VectorEnv>;
 export async function makeVec(env: string | Task, given: object): Promise<VectorEnv> {
-  const options = await withTuning(env, (given ?? {}) as NamedOptions);
+  const options = (given ?? {}) as NamedOptions;
+  // the device opens while MuJoCo loads; why it does not open is told where it is asked for
+  const early = options.device === undefined ? shareDevice(options.adapter).catch(() => undefined) : undefined;
+  try {
+    return await make(env, await withTuning(env, options));
+  } finally {
+    (await early)?.release();
+  }
+}
+
+async function make(env: string | Task, options: NamedOptions): Promise<VectorEnv> {
   const { settings, definition } = await define(env, options);
   const { vec } = settings;
   const batch = await placeBatch(definition.batch, vec.numEnvs, vec);

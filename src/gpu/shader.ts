@@ -20,8 +20,14 @@ export interface ShaderMessage {
   readonly column: number;
 }
 
-/** Compiles WGSL. Throws `ShaderError` (`shader-compile`) with the compiler's messages and the lines around them. */
-export async function compileShader(gpu: GpuDevice, label: string, code: string): Promise<GPUShaderModule> {
+/** A module at once, and the compiler's judgement of it later. */
+interface Compiled {
+  readonly module: GPUShaderModule;
+  /** Rejects with `ShaderError` (`shader-compile`), or where the device is gone. */
+  readonly checked: Promise<void>;
+}
+
+function startModule(gpu: GpuDevice, label: string, code: string): Compiled {
   const { device } = gpu;
   gpu.assertUsable(`compile shader '${label}'`);
 
@@ -29,16 +35,25 @@ export async function compileShader(gpu: GpuDevice, label: string, code: string)
   device.pushErrorScope("validation");
   const module = device.createShaderModule({ label, code });
   const scope = device.popErrorScope();
-  const [info, error] = await waitFor(Promise.all([module.getCompilationInfo(), scope]));
-  gpu.assertUsable(`compile shader '${label}'`);
+  const check = async () => {
+    const [info, error] = await waitFor(Promise.all([module.getCompilationInfo(), scope]));
+    gpu.assertUsable(`compile shader '${label}'`);
+    const messages = info.messages.map(({ type, message, lineNum, linePos }) => ({
+      type,
+      message,
+      line: lineNum,
+      column: linePos,
+    }));
+    if (error || messages.some(({ type }) => type === "error"))
+      throw shaderError(label, code, messages, error?.message);
+  };
+  return { module, checked: check() };
+}
 
-  const messages = info.messages.map(({ type, message, lineNum, linePos }) => ({
-    type,
-    message,
-    line: lineNum,
-    column: linePos,
-  }));
-  if (error || messages.some(({ type }) => type === "error")) throw shaderError(label, code, messages, error?.message);
+/** Compiles WGSL. Throws `ShaderError` (`shader-compile`) with the compiler's messages and the lines around them. */
+export async function compileShader(gpu: GpuDevice, label: string, code: string): Promise<GPUShaderModule> {
+  const { module, checked } = startModule(gpu, label, code);
+  await checked;
   return module;
 }
 
@@ -81,7 +96,7 @@ export interface PipelineRequest {
 /** Compute pipelines of one device, each made once: equal code, entry point, constants and layout share one. */
 export class PipelineCache {
   readonly #gpu: GpuDevice;
-  readonly #modules = new Map<string, Promise<GPUShaderModule>>();
+  readonly #modules = new Map<string, Compiled>();
   readonly #pipelines = new Map<string, Promise<GPUComputePipeline>>();
   readonly #layouts = new WeakMap<GPUPipelineLayout, number>();
   #layoutCount = 0;
@@ -103,29 +118,37 @@ export class PipelineCache {
     return remember(this.#pipelines, key, () => this.#make(request, hash));
   }
 
+  /** The driver's work starts before this returns: the caller may keep the thread busy with the next kernel. */
   async #make(request: PipelineRequest, hash: string): Promise<GPUComputePipeline> {
     const gpu = this.#gpu;
     const { label, code, entryPoint } = request;
-    const module = await remember(this.#modules, hash, () => compileShader(gpu, label, code));
-    try {
-      const made = gpu.device.createComputePipelineAsync({
-        label,
-        layout: request.layout ?? "auto",
-        compute: { module, entryPoint, constants: { ...request.constants } },
-      });
-      const pipeline = await waitFor(made);
-      gpu.assertUsable(`compile pipeline '${label}'`);
-      return pipeline;
-    } catch (cause) {
-      gpu.assertUsable(`compile pipeline '${label}'`);
-      const why = (cause as Error).message.trim();
-      throw new ShaderError(
-        "pipeline",
-        `pipeline '${label}' (${entryPoint}) was refused: ${why}`,
-        { label, code },
-        { cause },
-      );
-    }
+    const { module, checked } = this.#module(request, hash);
+    const made = gpu.device.createComputePipelineAsync({
+      label,
+      layout: request.layout ?? "auto",
+      compute: { module, entryPoint, constants: { ...request.constants } },
+    });
+    const [check, pipeline] = await waitFor(Promise.allSettled([checked, made]));
+    if (check.status === "rejected") throw check.reason;
+    gpu.assertUsable(`compile pipeline '${label}'`);
+    if (pipeline.status === "fulfilled") return pipeline.value;
+    const cause = pipeline.reason as Error;
+    const why = cause.message.trim();
+    throw new ShaderError(
+      "pipeline",
+      `pipeline '${label}' (${entryPoint}) was refused: ${why}`,
+      { label, code },
+      { cause },
+    );
+  }
+
+  #module({ label, code }: PipelineRequest, hash: string): Compiled {
+    const known = this.#modules.get(hash);
+    if (known) return known;
+    const made = startModule(this.#gpu, label, code);
+    this.#modules.set(hash, made);
+    made.checked.catch(() => this.#modules.delete(hash));
+    return made;
   }
 
   #layoutKey(layout: PipelineRequest["layout"]): number {

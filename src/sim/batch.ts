@@ -89,18 +89,29 @@ export function planArenas(spec: BatchSpec, context: PlanContext = {}): Plan {
   return planBatch({ name, numEnvs, tileWidth: DEFAULT_TILE_WIDTH, ...context, arenas, stages, host });
 }
 
-/**
- * Traces the kernels and plans every buffer of a batch. Needs no device. Kernels of `known`, the same batch with another
- * count of worlds, are taken over: what they address does not depend on it.
- */
-export function planOf(spec: BatchSpec, context: PlanContext = {}, known?: PlannedBatch): PlannedBatch {
+/** How to plan. */
+export interface PlanHelp {
+  /** The same batch with another count of worlds: its kernels are taken over, what they address does not depend on it. */
+  readonly known?: PlannedBatch;
+  /** Told of each kernel before the next is traced, and of the plan without the constants of the kernels. */
+  readonly traced?: (name: string, kernel: WgslKernel, plan: Plan) => void;
+}
+
+/** Traces the kernels and plans every buffer of a batch. Needs no device. */
+export function planOf(
+  spec: BatchSpec,
+  context: PlanContext = {},
+  { known, traced = () => {} }: PlanHelp = {},
+): PlannedBatch {
   const { name, numEnvs, host = [] } = spec;
-  const layouts = layoutsOf(planArenas(spec, context));
+  const bare = planArenas(spec, context);
+  const layouts = layoutsOf(bare);
+  const tell = (kernel: string, made: WgslKernel) => traced(kernel, made, bare);
 
   const { traces, kernels, tables } =
     known && sameLayouts(known, layouts)
       ? known
-      : timed("trace", () => traceKernels(spec, layouts, context.workgroupSize));
+      : timed("trace", () => traceKernels(spec, layouts, tell, context.workgroupSize));
   const arenas = [...fixedArenas(spec), ...tables];
   const stages = spec.kernels.map((kernel) => ({
     name: kernel.name,
@@ -126,6 +137,7 @@ function sameLayouts(known: PlannedBatch, layouts: Record<string, ArenaLayout>):
 function traceKernels(
   spec: BatchSpec,
   layouts: Record<string, ArenaLayout>,
+  tell: (name: string, kernel: WgslKernel) => void,
   workgroupSize: number = DEFAULT_WORKGROUP_SIZE,
 ) {
   const traces = new Map<string, Trace>();
@@ -137,6 +149,7 @@ function traceKernels(
     traces.set(source.name, traced);
     kernels.set(source.name, kernel);
     tables.push(...tableArenas(source.name, kernel));
+    tell(source.name, kernel);
   }
   return { traces, kernels, tables };
 }

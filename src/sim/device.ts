@@ -9,16 +9,18 @@ import { Budget, type Hold } from "../memory/budget.ts";
 import { BudgetExceededError, LimitExceededError } from "../memory/errors.ts";
 import { heldBy, hostBudget, onHost } from "../memory/host-budget.ts";
 import { refusalOf } from "../memory/plan.ts";
+import type { WgslKernel } from "../trace/wgsl.ts";
 import {
   DEFAULT_TILE_WIDTH,
   planOf,
   type Batch,
   type BatchSpec,
   type PlanContext,
+  type PlanHelp,
   type PlannedBatch,
 } from "./batch.ts";
 import { CpuBatch } from "./cpu_batch.ts";
-import { GpuBatch } from "./gpu_batch.ts";
+import { compileKernel, GpuBatch } from "./gpu_batch.ts";
 
 /** Where to run: an open device; "cpu" (JavaScript, float32) or "cpu-f64"; by default the process's shared device. */
 export type DeviceChoice = GpuDevice | "cpu" | "cpu-f64";
@@ -114,11 +116,21 @@ export async function placeBatch(
   const gpu = device ?? lease!.gpu;
   try {
     const budget = await createBudget(gpu);
+    const started = new Map<WgslKernel, Promise<GPUComputePipeline>>();
+    const make = async (planned: PlannedBatch) => {
+      const batch = await GpuBatch.create(gpu, planned, budget, started);
+      return lease ? leased(batch, lease) : batch;
+    };
+    // the driver has a core to itself while the other kernels are traced; a batch that is refused is not worth it
+    const traced: PlanHelp["traced"] = (name, kernel, plan) => {
+      if (plan.problems.length > 0 || plan.totalBytes > budget.free) return;
+      const pipeline = compileKernel(gpu, plan.name, name, kernel);
+      // told when the batch waits for it
+      pipeline.catch(() => {});
+      started.set(kernel, pipeline);
+    };
     return await withLimit(budget, options.budget, () =>
-      placeFitting(specFor, numEnvs, { ...shape, limits: gpu.limits }, onOverBudget, async (planned) => {
-        const batch = await GpuBatch.create(gpu, planned, budget);
-        return lease ? leased(batch, lease) : batch;
-      }),
+      placeFitting(specFor, numEnvs, { ...shape, limits: gpu.limits }, onOverBudget, make, { traced }),
     );
   } catch (error) {
     lease?.release();
@@ -149,8 +161,9 @@ async function placeFitting(
   context: PlanContext,
   onOverBudget: "throw" | "shrink",
   make: (planned: PlannedBatch) => Promise<Batch>,
+  help: PlanHelp = {},
 ): Promise<Batch> {
-  let planned = planOf(specFor(numEnvs), context);
+  let planned = planOf(specFor(numEnvs), context, help);
 
   for (;;) {
     try {
@@ -177,7 +190,7 @@ function shrunk(
   if (fits < 1 || fits >= numEnvs) throw refusal;
 
   const minShards = Math.min(context.minShards ?? 1, fits / tileWidth);
-  const smaller = planOf(specFor(fits), { ...context, minShards }, planned);
+  const smaller = planOf(specFor(fits), { ...context, minShards }, { known: planned });
   process.emitWarning(`${name}: ${numEnvs} worlds do not fit (${problems[0].text}); made ${fits}.`, {
     code: "corral-shrunk",
   });

@@ -8,7 +8,7 @@ import { createBindGroup, pipelinesOf } from "../gpu/shader.ts";
 import { Uploader } from "../gpu/upload.ts";
 import type { Budget } from "../memory/budget.ts";
 import { reserve, type Reservation } from "../memory/reserve.ts";
-import { FIXED_PARAMS, TABLES } from "../trace/wgsl.ts";
+import { FIXED_PARAMS, TABLES, type WgslKernel } from "../trace/wgsl.ts";
 import {
   arenaOf,
   hostRecords,
@@ -28,6 +28,19 @@ interface Ready {
   readonly workgroupSize: number;
   /** One a shard. */
   readonly groups: readonly GPUBindGroup[];
+}
+
+/** Pipelines that are being compiled, before there is a batch. */
+export type Started = ReadonlyMap<WgslKernel, Promise<GPUComputePipeline>>;
+
+/** Starts to compile a kernel of the batch `batch`; what fails is told by the promise. */
+export function compileKernel(
+  gpu: GpuDevice,
+  batch: string,
+  name: string,
+  { code }: WgslKernel,
+): Promise<GPUComputePipeline> {
+  return pipelinesOf(gpu).compute({ label: `${batch}.${name}`, code, entryPoint: "main" });
 }
 
 export class GpuBatch implements Batch {
@@ -69,14 +82,14 @@ export class GpuBatch implements Batch {
   }
 
   /** Reserves the memory of the plan and compiles its kernels; holds nothing where either fails. */
-  static async create(gpu: GpuDevice, planned: PlannedBatch, budget: Budget): Promise<GpuBatch> {
+  static async create(gpu: GpuDevice, planned: PlannedBatch, budget: Budget, started?: Started): Promise<GpuBatch> {
     const reservation = await reserve(gpu, planned.plan, budget, planned.spec.name);
     try {
       const queue = new GuardedQueue(gpu, planned.spec.name);
       const kernels = new Map<string, Ready>();
       const made = [...planned.kernels].map(async ([name, kernel]) => {
         const label = `${planned.spec.name}.${name}`;
-        const pipeline = await pipelinesOf(gpu).compute({ label, code: kernel.code, entryPoint: "main" });
+        const pipeline = await (started?.get(kernel) ?? compileKernel(gpu, planned.spec.name, name, kernel));
         for (const type of ["f32", "i32"] as const) {
           const data = kernel.tables[type];
           const buffer = TABLES[type];

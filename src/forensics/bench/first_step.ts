@@ -9,13 +9,13 @@ import { makeVec, type Task, type VecOptions } from "../../env/index.ts";
 
 /** Milliseconds of each phase; what is left of `total` is small things between them. */
 export interface FirstStep {
-  /** MuJoCo's start and the compilation of the MJCF. */
+  /** MuJoCo's start and the compilation of the MJCF, while the device opens. */
   readonly load: number;
-  /** The device is opened. */
+  /** What is left of the device's opening then. */
   readonly device: number;
-  /** The stages are traced and emitted as WGSL. */
+  /** The stages are traced and emitted as WGSL, which Dawn parses; its threads translate the first while the rest is traced. */
   readonly trace: number;
-  /** Dawn checks and translates the WGSL, all kernels at once; some drivers compile here. */
+  /** What is left of the translation, all kernels at once; some drivers compile here. */
   readonly compile: number;
   /** The first dispatch; the others compile here. */
   readonly firstRun: number;
