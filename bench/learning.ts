@@ -1,23 +1,22 @@
 /**
- * Env steps per second simulated, with inference, and with training, in turns on one device, so that what else the
- * machine does falls on all three; with --python PATH also Stable-Baselines3's PPO on Gymnasium's environments, and our
- * re-implementation of CleanRL's.
+ * Env steps per second simulated, with inference, and with training; with --python PATH also Stable-Baselines3's PPO on
+ * Gymnasium's environments, and our re-implementation of CleanRL's. Each side is a process that waits until it is asked:
+ * all are measured in turns, so that what else the machine does falls on every one.
  * Run: npx tsx bench/learning.ts [ENV] [WORLDS] [--seconds S] [--python PATH] [--json] [--out FILE]
- * Without ENV: CartPole, HalfCheetah-v5 and Ant-v5 with the worlds that `corral train` takes, and with 1,024.
+ * Without ENV: CartPole, HalfCheetah-v5 and Ant-v5. Without WORLDS: those that `corral train` takes, and 1,024.
  */
-import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { computeWithoutThreads } from "../src/gpu/driver-threads.ts";
-import { machineFacts, type MachineFacts } from "../src/forensics/machine.ts";
-import { formatBytes, makeVec, Ppo, type VectorEnv } from "../src/index.ts";
-import { isShort, runDefaults } from "../src/runs/defaults.ts";
+import type { MachineFacts } from "../src/forensics/machine.ts";
+import { formatBytes } from "../src/index.ts";
+import { runDefaults } from "../src/runs/defaults.ts";
+import { Side } from "./sides.ts";
 
 const { values, positionals } = parseArgs({
   options: {
-    seconds: { type: "string", default: "1" },
+    seconds: { type: "string", default: "0.7" },
     json: { type: "boolean" },
     python: { type: "string" },
     out: { type: "string" },
@@ -26,125 +25,115 @@ const { values, positionals } = parseArgs({
 });
 const [only, worlds] = positionals;
 const seconds = Number(values.seconds);
-const ROUNDS = 5;
 const LARGE = 1024;
-
-let driver = "";
-
-const median = (list: readonly number[]) => list.toSorted((a, b) => a - b)[list.length >> 1];
-
-/** Control steps of all worlds per second, times the worlds. */
-async function rate(env: VectorEnv, steps: number, run: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  let done = 0;
-  do {
-    await run();
-    done += steps;
-  } while (performance.now() - start < 1000 * seconds);
-  await env.read();
-  return (1000 * done * env.numEnvs) / (performance.now() - start);
-}
-
-type Rates = { simulated: number; inference: number; training: number };
-
-/** A way of a peer: so many environments; `minibatch` where it says how large its minibatches are. */
-type PeerRow = Rates & { readonly minibatch?: number };
-type Peer = Rates & { readonly name: string; readonly rows: readonly PeerRow[] };
-
+const KINDS = ["simulated", "inference", "training"] as const;
+/** Turns, and seconds after which an environment gets no more than the least. */
+const MOST_ROUNDS = 5;
+const LEAST_ROUNDS = 3;
+const ENOUGH = 45;
 const PEERS = [
   ["Stable-Baselines3", "sb3_learning.py"],
   ["CleanRL's PPO, re-implemented", "cleanrl_ppo.py"],
 ] as const;
 
+type Kind = (typeof KINDS)[number];
+type Rates = Record<Kind, number>;
+
+interface OwnFacts {
+  readonly machine: MachineFacts;
+  readonly withoutThreads: boolean;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly bytes: number;
+}
+interface PeerFacts {
+  readonly absent?: string;
+  /** The ways that were tried, each for a moment. */
+  readonly rows: readonly object[];
+}
+
+const median = (list: readonly number[]) => list.toSorted((a, b) => a - b)[list.length >> 1];
+const progress = (text: string) => process.stderr.write(`${text}\n`);
+const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));
+
+function startOwn(id: string, numEnvs: number): Promise<Side<OwnFacts>> {
+  const args = [...process.execArgv, pathOf("learning_side.ts")];
+  return Side.start(`${id}, ${numEnvs} worlds`, process.execPath, args, { id, numEnvs, seconds });
+}
+
 /** Peers on this machine, the fastest of their ways for each kind; none without a Python. */
-function peersOf(id: string): Peer[] {
+async function startPeers(id: string): Promise<Side<PeerFacts>[]> {
   if (values.python === undefined) return [];
-  const { python } = values;
   // Gymnasium's CartPole has the same spaces and conditions, and integrates its equations itself
-  const env = id === "CartPole" ? "CartPole-v1" : id;
-  const input = JSON.stringify({ env, seconds, repetitions: 3, threads: availableParallelism() });
-  return PEERS.map(([name, file]) => {
-    const script = fileURLToPath(new URL(`../tools/reference/${file}`, import.meta.url));
-    const { stdout, stderr, status } = spawnSync(python, [script], { input, encoding: "utf8" });
-    if (status !== 0) throw new Error(`${python} ${script}: ${stderr}`);
-    const found = JSON.parse(stdout.trim().split("\n").at(-1)!) as { absent?: string; rows: PeerRow[] };
-    if (found.absent !== undefined) throw new Error(found.absent);
-    // minibatches of another size than the published one are told of, and do not count
-    const rows = found.rows.filter((row) => row.minibatch === found.rows[0].minibatch);
-    const best = (kind: keyof Rates) => Math.max(...rows.map((row) => row[kind]));
-    const rates = { simulated: best("simulated"), inference: best("inference"), training: best("training") };
-    return { name, ...found, ...rates };
+  const setup = { env: id === "CartPole" ? "CartPole-v1" : id, seconds, threads: availableParallelism() };
+  const sides: Side<PeerFacts>[] = [];
+  for (const [name, file] of PEERS) {
+    progress(`${id}: tries the ways of ${name}`);
+    const side = await Side.start<PeerFacts>(name, values.python, [pathOf(`../tools/reference/${file}`)], setup);
+    if (side.facts.absent !== undefined) throw new Error(side.facts.absent);
+    sides.push(side);
+  }
+  return sides;
+}
+
+/** The rates of all sides, round by round. */
+async function inTurns(id: string, sides: readonly Side<unknown>[]): Promise<Rates[][]> {
+  const rounds: Rates[][] = [];
+  const start = performance.now();
+  while (rounds.length < MOST_ROUNDS) {
+    if (rounds.length >= LEAST_ROUNDS && performance.now() - start > 1000 * ENOUGH) break;
+    const round: Rates[] = [];
+    for (const side of sides) {
+      const [simulated, inference, training] = [
+        await side.ask(KINDS[0]),
+        await side.ask(KINDS[1]),
+        await side.ask(KINDS[2]),
+      ];
+      round.push({ simulated, inference, training });
+    }
+    rounds.push(round);
+    const told = round.map(({ training }, i) => `${sides[i].name} ${Math.round(training)}`);
+    progress(`${id}: round ${rounds.length}, training: ${told.join("; ")}`);
+  }
+  return rounds;
+}
+
+async function measure(id: string, counts: readonly number[]) {
+  const own: Side<OwnFacts>[] = [];
+  for (const count of counts) own.push(await startOwn(id, count));
+  const peers = await startPeers(id);
+  const rounds = await inTurns(id, [...own, ...peers]);
+  for (const side of [...own, ...peers]) await side.close();
+  const over = (side: number, of: (list: number[]) => number) =>
+    Object.fromEntries(KINDS.map((kind) => [kind, of(rounds.map((round) => round[side][kind]))])) as Rates;
+  const others = peers.map(({ name, facts }, i) => ({ name, ...facts, ...over(own.length + i, median) }));
+  return own.map(({ facts }, i) => {
+    const { machine, ...rest } = facts;
+    // beside the fastest of them, round by round
+    const ratios = rounds.map((r) => r[i].training / Math.max(...r.slice(own.length).map(({ training }) => training)));
+    const beside = others.length > 0 ? { peers: others, ratio: median(ratios), leastRatio: Math.min(...ratios) } : {};
+    const rates = { envStepsPerSec: over(i, median), best: over(i, (list) => Math.max(...list)) };
+    return { machine, one: { id, numEnvs: counts[i], ...rest, rounds: rounds.length, ...rates, ...beside } };
   });
 }
 
-/** One case in a process of its own: how many threads a driver takes is settled once in a process. */
-function measureApart(id: string, numEnvs: number): Found {
-  const args = [fileURLToPath(import.meta.url), id, String(numEnvs), "--json", "--seconds", values.seconds];
-  const child = spawnSync(process.execPath, [...process.execArgv, ...args], { encoding: "utf8" });
-  if (child.status !== 0) throw new Error(`${id}, ${numEnvs} worlds: ${child.stderr}`);
-  const { found, machine } = JSON.parse(child.stdout) as { found: [Found]; machine: MachineFacts };
-  driver = machine.driver;
-  return found[0];
-}
-
-type Found = Awaited<ReturnType<typeof measure>>;
-
-async function measure(id: string, numEnvs: number) {
-  const withoutThreads = isShort(id, { numEnvs });
-  if (withoutThreads) computeWithoutThreads();
-  await using env = await makeVec(id, { numEnvs, seed: 0 });
-  await using ppo = await Ppo.create(env, { ...runDefaults(id).config, seed: 0, schedule: "constant" });
-  const { rolloutSteps, epochs, minibatches, hidden } = ppo.config;
-  const actions = env.actionSpace.sample(0);
-  const kinds = {
-    simulated: async () => {
-      for (let t = 0; t < rolloutSteps; t++) await env.step(actions, { readback: false });
-    },
-    inference: () => ppo.collect(),
-    training: () => ppo.iterate(),
-  };
-  driver = env.deviceName;
-  await ppo.iterate();
-  const rates: Record<string, number[]> = { simulated: [], inference: [], training: [] };
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const [kind, run] of Object.entries(kinds)) rates[kind].push(await rate(env, rolloutSteps, run));
-  }
-  return {
-    id,
-    numEnvs,
-    withoutThreads,
-    config: { rolloutSteps, epochs, minibatches, hidden },
-    bytes: env.plan.totalBytes + ppo.plan.totalBytes,
-    envStepsPerSec: Object.fromEntries(Object.entries(rates).map(([kind, list]) => [kind, median(list)])),
-    best: Object.fromEntries(Object.entries(rates).map(([kind, list]) => [kind, Math.max(...list)])),
-  };
-}
-
-const cases = only
-  ? [[only, Number(worlds ?? runDefaults(only).numEnvs)] as const]
-  : ["CartPole", "HalfCheetah-v5", "Ant-v5"].flatMap((id) => [
-      [id, runDefaults(id).numEnvs] as const,
-      [id, LARGE] as const,
-    ]);
-const found = [];
-const peers = new Map<string, Peer[]>();
 const whole = (x: number) => Math.round(x).toLocaleString("en").padStart(9);
 const line = (name: string, r: Rates) =>
   `${name.padEnd(36)} ${whole(r.simulated)} ${whole(r.inference)} ${whole(r.training)}`;
 const tell = (text: string) => (values.json ? undefined : console.log(text));
+
+const found = [];
+let machine: MachineFacts | undefined;
 tell(`${"env steps/s".padEnd(36)} simulated inference  training`);
-for (const [id, numEnvs] of cases) {
-  if (!peers.has(id)) peers.set(id, peersOf(id));
-  const others = peers.get(id)!;
-  const one = only ? await measure(id, numEnvs) : measureApart(id, numEnvs);
-  const rates = one.envStepsPerSec as Rates;
-  // beside the fastest of them
-  const ratio = rates.training / Math.max(...others.map((peer) => peer.training));
-  found.push({ ...one, ...(others.length > 0 ? { peers: others, ratio } : {}) });
-  tell(line(`${id}, ${numEnvs} worlds, ${formatBytes(one.bytes)}`, rates));
-  for (const peer of others)
-    tell(`${line(`  ${peer.name}`, peer)}  training ${(rates.training / peer.training).toFixed(1)} x`);
+for (const id of only ? [only] : ["CartPole", "HalfCheetah-v5", "Ant-v5"]) {
+  const counts = worlds ? [Number(worlds)] : [runDefaults(id).numEnvs, LARGE];
+  for (const { machine: facts, one } of await measure(id, counts)) {
+    machine ??= facts;
+    found.push(one);
+    tell(line(`${id}, ${one.numEnvs} worlds, ${formatBytes(one.bytes)}`, one.envStepsPerSec));
+    for (const peer of one.peers ?? [])
+      tell(`${line(`  ${peer.name}`, peer)}  training ${(one.envStepsPerSec.training / peer.training).toFixed(1)} x`);
+  }
 }
-const report = { machine: machineFacts(driver), load: loadavg()[0], date: new Date().toISOString(), found };
+const report = { machine, load: loadavg()[0], date: new Date().toISOString(), found };
 if (values.json) console.log(JSON.stringify(report, undefined, 2));
 if (values.out) writeFileSync(values.out, `${JSON.stringify(report, undefined, 2)}\n`);

@@ -6,17 +6,19 @@ Hyperparameters and preprocessing are those that https://docs.cleanrl.dev/rl-alg
 of 64 x 64, orthogonal weights, Adam with epsilon 1e-5 and a linearly falling rate, GAE, clipped surrogate and value loss;
 for continuous actions also actions clipped to their bounds, observations and rewards normalized and clipped to 10.
 
-Reads one JSON document on stdin: {"env": id, "seconds": s, "repetitions": n, "threads": t}, and prints one: env steps/s
-simulated, with inference, and with training, for CleanRL's own number of environments and for 8, in one process and in
-eight, with minibatches of the published size. The row whose "minibatch" is larger keeps CleanRL's number of minibatches
-with 8 environments instead, as its --num-envs does: fewer gradient steps for as many samples. With {"train": steps,
-"seed": n} it trains instead and prints the returns of episodes over env steps.
+Reads {"env": id, "seconds": s, "threads": t}, then what peer_rates.py says. Its ways: CleanRL's own number of environments,
+and 8, in one process and in eight, with minibatches of the published size; a rollout has the published number of samples in
+all. The row that does not count keeps CleanRL's number of minibatches with 8 environments instead, as its --num-envs does:
+larger ones, and fewer gradient steps for as many samples. With {"train": steps, "seed": n} it trains instead and prints the
+returns of episodes over env steps.
 """
 
 import json
 import statistics
 import sys
 import time
+
+from peer_rates import serve
 
 CONTINUOUS = {"envs": 1, "steps": 2048, "minibatches": 32, "epochs": 10, "rate": 3e-4, "entropy": 0.0}
 DISCRETE = {"envs": 4, "steps": 128, "minibatches": 4, "epochs": 4, "rate": 2.5e-4, "entropy": 0.01}
@@ -44,7 +46,7 @@ def make_envs(env_id, count, processes):
 class Ppo:
     """Environments, networks and a rollout; `update` is one iteration."""
 
-    def __init__(self, env_id, seed=0, count=None, processes=False, minibatches=None, total=1_000_000):
+    def __init__(self, env_id, seed=0, count=None, processes=False, minibatches=None, steps=None, total=1_000_000):
         import gymnasium as gym
         import numpy as np
         import torch
@@ -54,12 +56,13 @@ class Ppo:
         torch.manual_seed(seed)
         np.random.seed(seed)
         self.continuous = isinstance(gym.make(env_id).action_space, gym.spaces.Box)
-        self.setup = CONTINUOUS if self.continuous else DISCRETE
+        published = CONTINUOUS if self.continuous else DISCRETE
+        self.setup = {**published, "steps": steps or published["steps"]}
         self.count = count or self.setup["envs"]
         self.envs = make_envs(env_id, self.count, processes)
         samples = self.count * self.setup["steps"]
-        published = self.setup["envs"] * self.setup["steps"] // self.setup["minibatches"]
-        self.minibatch = samples // minibatches if minibatches else published
+        size = published["envs"] * published["steps"] // published["minibatches"]
+        self.minibatch = samples // minibatches if minibatches else size
         self.total, self.done_steps, self.returns = total, 0, []
 
         observations = int(np.prod(self.envs.single_observation_space.shape))
@@ -161,7 +164,7 @@ class Ppo:
         return self.done_steps - before
 
 
-def rates(setup, **how):
+def way(setup, **how):
     ppo = Ppo(setup["env"], **how)
     actions = ppo.envs.action_space.sample()
 
@@ -173,18 +176,7 @@ def rates(setup, **how):
         ppo.observation = ppo.torch.as_tensor(ppo.act()[3], dtype=ppo.torch.float32)
         return ppo.count
 
-    found = {}
-    for name, run in [("simulated", simulated), ("inference", inference), ("training", ppo.update)]:
-        run()
-        repeated = []
-        for _ in range(setup["repetitions"]):
-            start, done = time.perf_counter(), 0
-            while time.perf_counter() - start < setup["seconds"] or done == 0:
-                done += run()
-            repeated.append(done / (time.perf_counter() - start))
-        found[name] = statistics.median(repeated)
-    ppo.envs.close()
-    return {"environments": ppo.count, "minibatch": ppo.minibatch, **found}
+    return {"simulated": simulated, "inference": inference, "training": ppo.update}, ppo.envs.close
 
 
 def train(setup):
@@ -205,7 +197,7 @@ def main():
         print(json.dumps({"absent": f"not measured: {sys.executable} cannot import {error.name or error}; pip install torch 'gymnasium[mujoco]'"}))
         return
 
-    setup = json.load(sys.stdin)
+    setup = json.loads(sys.stdin.readline())
     versions = {m.__name__: m.__version__ for m in (gymnasium, torch)}
     about = {"what": "corral's re-implementation with CleanRL's published hyperparameters", "versions": versions, "env": setup["env"]}
     # of a network this small more threads only wait for each other: CleanRL's own benchmark uses one too
@@ -213,13 +205,25 @@ def main():
     if "train" in setup:
         print(json.dumps({**about, **train(setup)}))
         return
-    # the last keeps the number of minibatches instead of their size
-    rows = [{"processes": False, **rates(setup)}]
-    for processes in (False, True):
-        rows.append({"processes": processes, **rates(setup, count=8, processes=processes)})
-    wide = CONTINUOUS if rows[0]["environments"] == CONTINUOUS["envs"] else DISCRETE
-    rows.append({"processes": False, **rates(setup, count=8, minibatches=wide["minibatches"])})
-    print(json.dumps({**about, "threads": setup["threads"], "rows": rows}))
+    continuous = isinstance(gymnasium.make(setup["env"]).action_space, gymnasium.spaces.Box)
+    published = CONTINUOUS if continuous else DISCRETE
+    own, minibatch = published["envs"], published["envs"] * published["steps"] // published["minibatches"]
+    # samples of a rollout stay as they are; of larger minibatches there are as many, on rollouts that are longer by as much
+    steps = own * published["steps"] // 8
+    ways = [
+        ({"environments": own, "processes": False}, {}),
+        ({"environments": 8, "processes": False}, {"count": 8, "steps": steps}),
+        ({"environments": 8, "processes": True}, {"count": 8, "steps": steps, "processes": True}),
+        ({"environments": 8, "processes": False}, {"count": 8, "minibatches": published["minibatches"]}),
+    ]
+    described = [
+        (
+            {**row, "minibatch": 8 * published["steps"] // how["minibatches"] if "minibatches" in how else minibatch, "counts": "minibatches" not in how},
+            lambda how=how: way(setup, **how),
+        )
+        for row, how in ways
+    ]
+    serve(about, described, setup)
 
 
 if __name__ == "__main__":
