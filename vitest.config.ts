@@ -15,6 +15,8 @@ export default defineConfig(({ mode }) => ({
     env: {
       // crashes that tests plant are no one's
       CORRAL_BUNDLES: join(tmpdir(), `corral-test-bundles-${process.pid}`),
+      // models are compiled by MuJoCo, not remembered
+      CORRAL_MODEL_CACHE: "off",
       ...(mode === "full" ? { CORRAL_FULL: "1" } : {}),
     },
   },

@@ -2,10 +2,11 @@
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import { fieldSize, fieldsOf, SIZES, type ModelArrays, type Sizes } from "./fields.ts";
-import { copyArray, getMuJoCo, readBools, type MjModel } from "./mujoco.ts";
+import { keepModel, modelKey, readKept, watched, type ModelKey } from "./kept.ts";
+import { copyArray, getMuJoCo, isMuJoCoLoaded, readBools, type MjModel } from "./mujoco.ts";
 import { overrideOption, readOption, type ModelOption, type OptionOverrides } from "./options.ts";
 import type { ModelChange } from "./changes.ts";
-import { compileFile, compileSource, sourceOfXml, type ModelSource } from "./source.ts";
+import { compileFile, compileSource, readModelFile, sourceOfXml, type ModelFile, type ModelSource } from "./source.ts";
 
 export type { ModelOption, OptionOverrides } from "./options.ts";
 export type { ModelSource } from "./source.ts";
@@ -132,7 +133,6 @@ export async function loadModel(pathOrXml: string | URL, options: LoadOptions = 
   if (typeof pathOrXml !== "string" && !(pathOrXml instanceof URL)) {
     throw new CorralError("bad-option", `a model is a path, a file: URL or XML text, not ${typeof pathOrXml}.`);
   }
-  const mujoco = await getMuJoCo();
   const isXml = typeof pathOrXml === "string" && /^\uFEFF?\s*</.test(pathOrXml);
   if (typeof pathOrXml === "string" && pathOrXml.trim() === "") {
     throw new CorralError("empty-file", `the model is an empty string. Pass a path or XML text.`);
@@ -140,16 +140,34 @@ export async function loadModel(pathOrXml: string | URL, options: LoadOptions = 
   if (!isXml && options.assets) {
     throw new CorralError("bad-option", `assets go with an XML string; the files of a path are read from disk.`);
   }
-  const source = isXml ? sourceOfXml(pathOrXml, options.assets ?? {}) : undefined;
-  const compiled = source
-    ? { ...compileSource(mujoco, source, "the XML text"), source }
-    : compileFile(mujoco, pathOrXml);
+  const given = isXml ? sourceOfXml(pathOrXml, options.assets ?? {}) : readModelFile(pathOrXml);
+  // once MuJoCo runs, to compile is as quick as to look
+  const key = isMuJoCoLoaded() ? undefined : keyOf(given);
+  const kept = key && readKept(key);
+  if (kept) return kept;
+
+  const mujoco = await getMuJoCo();
+  const compiled =
+    "host" in given
+      ? compileFile(mujoco, given, (tree) => (key ? watched(tree, key) : tree))
+      : { ...compileSource(mujoco, given, "the XML text"), source: given };
   try {
-    return readModel(compiled.model, compiled.source, compiled.messages);
+    const model = readModel(compiled.model, compiled.source, compiled.messages);
+    if (key) keepModel(key, model);
+    return model;
   } finally {
     compiled.model.delete();
   }
 }
+
+const keyOf = (given: ModelFile | ModelSource): ModelKey | undefined =>
+  "host" in given
+    ? modelKey(given.host, { xml: given.bytes })
+    : modelKey("", { xml: given.xml, file: given.file, ...prefixed(given.assets) });
+
+/** Assets by names that nothing else has. */
+const prefixed = (assets: ModelSource["assets"]): Record<string, Uint8Array> =>
+  Object.fromEntries(Object.entries(assets).map(([path, content]) => [`asset ${path}`, content]));
 
 /**
  * The same model with other options (mjOption): timestep, gravity, integrator, cone, solver, iterations, tolerance, ...

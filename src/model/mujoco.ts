@@ -40,6 +40,9 @@ export function getMuJoCo(): Promise<MainModule> {
   return module;
 }
 
+/** Whether MuJoCo was started in this thread. */
+export const isMuJoCoLoaded = (): boolean => module !== undefined;
+
 function refused(cause: Error): never {
   module = undefined;
   const [why] = cause.message.split("\n");

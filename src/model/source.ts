@@ -127,11 +127,17 @@ function commonFolder(paths: readonly string[]): string {
     .join("");
 }
 
-/**
- * Compiles a file of this machine, and returns the source made of exactly the files MuJoCo read. Delete the model.
- * @throws CorralError missing-file, is-directory, unreadable-file, empty-file, not-utf8, model-compile.
- */
-export function compileFile(mujoco: MainModule, path: string | URL) {
+/** The XML of a file of this machine, before MuJoCo sees it. */
+export interface ModelFile {
+  /** As the user wrote it. */
+  readonly name: string;
+  readonly host: string;
+  readonly bytes: Uint8Array;
+  readonly xml: string;
+}
+
+/** @throws CorralError bad-option, missing-file, is-directory, unreadable-file, empty-file, not-utf8 */
+export function readModelFile(path: string | URL): ModelFile {
   if (typeof path !== "string" && path.protocol !== "file:") {
     throw new CorralError("bad-option", `${path.href} is no file: URL. Load it and pass its XML text.`, {
       path: path.href,
@@ -151,15 +157,25 @@ export function compileFile(mujoco: MainModule, path: string | URL) {
     throw new CorralError("is-directory", `"${name}" is no file. Pass the XML file inside it.`, { file: host });
   }
 
-  const file = treePath(host);
-  const seen = new Map<string, Uint8Array>();
+  let bytes: Uint8Array;
   try {
-    seen.set(file, new Uint8Array(readFileSync(host)));
+    bytes = new Uint8Array(readFileSync(host));
   } catch (cause) {
     throw new CorralError("unreadable-file", `"${name}" cannot be read: ${String(cause)}`, { file: host }, { cause });
   }
-  const xml = decode(seen.get(file)!, name);
-  const compiled = compileTree(mujoco, hostTree(seen), file, name);
+  return { name, host, bytes, xml: decode(bytes, name) };
+}
+
+/**
+ * Compiles a file of this machine, and returns the source made of exactly the files MuJoCo read. Delete the model.
+ * `watch`: the files as MuJoCo sees them.
+ * @throws CorralError missing-file for a file that the XML names; mujoco-memory, model-compile.
+ */
+export function compileFile(mujoco: MainModule, given: ModelFile, watch: (tree: FileTree) => FileTree) {
+  const { name, host, bytes, xml } = given;
+  const file = treePath(host);
+  const seen = new Map([[file, bytes]]);
+  const compiled = compileTree(mujoco, watch(hostTree(seen)), file, name);
 
   const folder = commonFolder([...seen.keys()]);
   const assets: Record<string, Uint8Array> = {};

@@ -1,4 +1,4 @@
-// the time from nothing to the first step, in processes of their own: with the driver's cache empty, then filled
+// the time from nothing to the first step, in processes of their own: with the caches empty, then filled
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { makeVec, type Task, type VecOptions } from "../../env/index.ts";
 
 /** Milliseconds of each phase; what is left of `total` is small things between them. */
 export interface FirstStep {
-  /** MuJoCo's start and the compilation of the MJCF, while the device opens. */
+  /** MuJoCo's start and the compilation of the MJCF, while the device opens; warm, a look into the cache. */
   readonly load: number;
   /** What is left of the device's opening then. */
   readonly device: number;
@@ -49,7 +49,7 @@ export async function firstStepHere(task: Task<object>, options: VecOptions): Pr
 
 /**
  * Runs `command` (this program and arguments that end in `firstStepHere`, its result printed as JSON) twice with a new
- * folder for the driver's cache.
+ * folder for the caches of the driver and of compiled models.
  * @throws CorralError first-step where a process fails
  */
 export async function firstSteps(command: readonly string[], numEnvs: number): Promise<FirstSteps> {
@@ -60,6 +60,7 @@ export async function firstSteps(command: readonly string[], numEnvs: number): P
     MESA_SHADER_CACHE_DISABLE: "false",
     __GL_SHADER_DISK_CACHE: "1",
     __GL_SHADER_DISK_CACHE_PATH: folder,
+    CORRAL_MODEL_CACHE: join(folder, "models"),
   };
   try {
     const cold = await runChild(command, env);
