@@ -33,10 +33,12 @@ export const SUM_PARTS = 128;
 export const ADAM_EACH = 4;
 /** Bytes of a job's numbers, as WebGPU aligns them, and most jobs of a learner. */
 export const JOB_BYTES = 256;
-/** Statistics of a minibatch ride behind the gradients. */
+/** Statistics of a minibatch ride behind the gradients: their sums are the bias of a layer of this size. */
 export const STATISTICS4 = 2;
+export const SUMS = { k: TILE, n: 4 * STATISTICS4 } as const;
 
-/** Rows that a chunk of a gradient sums at least, and most chunks. */
+/** Rows of a minibatch that is summed at once; of larger ones, rows that a chunk sums at least, and most chunks. */
+const WHOLE_ROWS = 512;
 const CHUNK_ROWS = 128;
 const MAX_CHUNKS = 32;
 /** Worlds that act in one run of the network, where minibatches are smaller: at most so many, in at most so many bytes. */
@@ -87,7 +89,8 @@ export function rowsOf(minibatch: number, numEnvs: number, width4: number): numb
   return padTo(Math.max(minibatch, Math.min(numEnvs, ACT_ROWS, fits)), TILE);
 }
 
-export const chunkRowsOf = (minibatch: number): number => Math.max(CHUNK_ROWS, Math.ceil(minibatch / MAX_CHUNKS));
+export const chunkRowsOf = (minibatch: number): number =>
+  minibatch <= WHOLE_ROWS ? WHOLE_ROWS : Math.max(CHUNK_ROWS, Math.ceil(minibatch / MAX_CHUNKS));
 
 /** How a policy streams over its actions; undefined where it holds all logits. */
 function streamOf({ head, alternatives, outputs, features }: EnvShape, config: PpoConfig) {

@@ -9,7 +9,7 @@ import { reserve, type Reservation } from "../memory/reserve.ts";
 import { JOB_BYTES, STATE } from "./arenas.ts";
 import { Clock, type ClockField } from "./clock.ts";
 import { bindKernel, dispatch, sharingOf, type Job, type KernelName } from "./kernels.ts";
-import { rowGroups, weightGroups, type Sharing } from "./linear-wgsl.ts";
+import { rowGroups, weightGroups, type Sharing, type Weights } from "./linear-wgsl.ts";
 
 type Values = Partial<Record<ClockField, number | readonly number[]>>;
 
@@ -125,14 +125,9 @@ export class DeviceCore implements AsyncDisposable {
     dispatch(pass, this.#jobs.get(name)!, rowGroups(this.#sharing, rows, width), parts);
   }
 
-  /** The same for the gradient of a layer's weights [k, n], over so many chunks of rows. */
-  runWeights(
-    pass: GPUComputePassEncoder,
-    name: string,
-    { chunks, k, n }: { readonly chunks: number; readonly k: number; readonly n: number },
-    parts = 1,
-  ): void {
-    dispatch(pass, this.#jobs.get(name)!, weightGroups(this.#sharing, chunks, k, n), parts);
+  /** The same for the gradient of the weights of layers side by side, over so many chunks of rows. */
+  runWeights(pass: GPUComputePassEncoder, name: string, chunks: number, layers: readonly Weights[]): void {
+    dispatch(pass, this.#jobs.get(name)!, weightGroups(this.#sharing, chunks, layers), layers.length);
   }
 
   /** Copies what a run goes on from, as words by arena. */

@@ -4,7 +4,7 @@ import type { GpuDevice } from "../gpu/device.ts";
 import type { Reservation } from "../memory/reserve.ts";
 import type { VectorEnv } from "../env/vector-env.ts";
 import type { Space } from "../env/spaces.ts";
-import { inputAt, planLearner, SAMPLE, STATE, STATISTICS4, type EnvShape, type LearnerShape } from "./arenas.ts";
+import { inputAt, planLearner, SAMPLE, STATE, STATISTICS4, SUMS, type EnvShape, type LearnerShape } from "./arenas.ts";
 import type { PpoConfig } from "./config.ts";
 import { bindEnv, initialNorm, initialWorlds, UNBOUNDED, viewsOf, type Bound } from "./bind-env.ts";
 import { DeviceCore, hold } from "./device-core.ts";
@@ -255,14 +255,12 @@ export class Learner extends DeviceCore {
     const { policy, value, logStd } = this.shape.nets;
     const { cells } = this.shape;
     for (let i = value.length - 1; i >= 0; i--) {
-      const { k, n } = value[i];
       if (cells && value[i] === this.shape.nets.cells!.value.ih) backCells(this, pass, cells, chunks);
-      const isLast = i === value.length - 1;
-      const columns = Math.max(n, policy[i]?.n ?? 0, isLast ? padTo(logStd.count, TILE) : 0);
-      const networks = i < policy.length ? 2 : 1;
-      const sums = isLast ? (logStd.count > 0 ? 2 : 1) : 0;
-      this.runWeights(pass, `gradient ${i}`, { chunks, k, n: columns }, networks + sums);
-      if (i > 0) this.runRows(pass, `backward ${i}`, rows, k, networks);
+      const networks = [policy, value].filter((layers) => i < layers.length).map((layers) => layers[i]);
+      const deviations = logStd.count > 0 ? [{ k: TILE, n: padTo(logStd.count, TILE) }] : [];
+      const sums = i === value.length - 1 ? [SUMS, ...deviations] : [];
+      this.runWeights(pass, `gradient ${i}`, chunks, [...networks, ...sums]);
+      if (i > 0) this.runRows(pass, `backward ${i}`, rows, value[i].k, networks.length);
     }
   }
 

@@ -272,10 +272,13 @@ ${indent(
 }
 `;
 
-/** Rows that lanes load the derivatives of at a time, one vec4 each. */
+/** Rows that lanes load at a time, one vec4 each. */
 const TURN = LANES / QUADS;
 
-/** Each lane four inputs of its own by 8 outputs that all lanes share. */
+/**
+ * Each lane four inputs of its own by 8 outputs that all lanes share, or the other way round, `turned`, where that leaves
+ * fewer lanes idle.
+ */
 const sharedGradient = (chunks: string, chunkRows: string): string => `
 @compute @workgroup_size(${LANES})
 fn main(
@@ -284,27 +287,32 @@ fn main(
   @builtin(subgroup_invocation_id) lane: u32,
 ) {
   let L = layers[group.z];
-  let k_groups = (L.k4 + ${LANES - 1}u) / ${LANES}u;
-  let chunk = group.x / k_groups;
-  let n = group.y * ${QUADS}u;
-  if (chunk >= ${chunks} || n >= L.n4) { return; }
-  let k = (group.x % k_groups) * ${LANES}u + index;
-  let x_at = L.x + min(k, L.k4 - 1u);
-  let own = L.y + n + lane % ${QUADS}u;
+  let turned = ((L.k4 + ${LANES - 1}u) / ${LANES}u) * L.n4 > ((L.n4 + ${LANES - 1}u) / ${LANES}u) * L.k4;
+  let own4 = select(L.k4, L.n4, turned);
+  let other4 = select(L.n4, L.k4, turned);
+  let groups = (own4 + ${LANES - 1}u) / ${LANES}u;
+  let chunk = group.x / groups;
+  let other = group.y * ${QUADS}u;
+  if (chunk >= ${chunks} || other >= other4) { return; }
+  let own = (group.x % groups) * ${LANES}u + index;
+  let own_at = select(L.x, L.y, turned) + min(own, own4 - 1u);
+  let other_at = select(L.y, L.x, turned) + other + lane % ${QUADS}u;
   let ahead = lane / ${QUADS}u;
 ${indent(
   XYZW.flatMap((c) => quads.map((q) => `var w${c}${q} = vec4<f32>(0.0);`)),
   "  ",
 )}
-  var sums = vec4<f32>(0.0);
+  var own_sum = vec4<f32>(0.0);
+  var other_sums = vec4<f32>(0.0);
   let end = min((chunk + 1u) * ${chunkRows}, C.rows);
   for (var row = chunk * ${chunkRows}; row < end; row += ${TURN}u) {
-    // rows beyond the end: derivatives 0, by the inputs of the last
-    let mine = select(vec4<f32>(0.0), work[own + min(row + ahead, end - 1u) * L.n4], row + ahead < end);
-    sums += mine;
+    // rows beyond the end: the last, times 0
+    let mine = select(vec4<f32>(0.0), work[other_at + min(row + ahead, end - 1u) * other4], row + ahead < end);
+    other_sums += mine;
 ${indent(
   upTo(TURN).flatMap((r) => [
-    `let x${r} = work[x_at + min(row + ${r}u, end - 1u) * L.k4];`,
+    `let x${r} = work[own_at + min(row + ${r}u, end - 1u) * own4];`,
+    `own_sum += select(vec4<f32>(0.0), x${r}, row + ${r}u < end);`,
     ...quads.flatMap((q) => [
       `let y${r}_${q} = subgroupBroadcast(mine, ${QUADS * r + q}u);`,
       ...XYZW.map((c) => `w${c}${q} = fma(vec4<f32>(x${r}.${c}), y${r}_${q}, w${c}${q});`),
@@ -315,21 +323,31 @@ ${indent(
   }
 ${indent(
   quads.map((q) => {
-    const parts = upTo(TURN).map((r) => `subgroupBroadcast(sums, ${QUADS * r + q}u)`);
+    const parts = upTo(TURN).map((r) => `subgroupBroadcast(other_sums, ${QUADS * r + q}u)`);
     return `let b${q} = ${parts.join(" + ")};`;
   }),
   "  ",
 )}
   let base = chunk * C.total4;
-  if (L.bias_only == 0u && k < L.k4) {
+  let w_at = base + L.w + select(4u * own * L.n4 + other, 4u * other * L.n4 + own, turned);
+  let w_next = select(1u, 4u * L.n4, turned);
+  if (L.bias_only == 0u && own < own4) {
 ${indent(
-  XYZW.flatMap((c, i) => quads.map((q) => `partials[base + L.w + (4u * k + ${i}u) * L.n4 + n + ${q}u] = w${c}${q};`)),
+  XYZW.flatMap((c, i) =>
+    quads.map((q) => {
+      const column = XYZW.map((row) => `w${row}${q}.${c}`).join(", ");
+      return `partials[w_at + ${i}u * L.n4 + ${q}u * w_next] = select(w${c}${q}, vec4<f32>(${column}), turned);`;
+    }),
+  ),
   "    ",
 )}
   }
-  if (k == 0u) {
+  if (turned && other == 0u && own < own4) {
+    partials[base + L.b + own] = own_sum;
+  }
+  if (!turned && own == 0u) {
 ${indent(
-  quads.map((q) => `partials[base + L.b + n + ${q}u] = b${q};`),
+  quads.map((q) => `partials[base + L.b + other + ${q}u] = b${q};`),
   "    ",
 )}
   }
@@ -343,8 +361,18 @@ export function rowGroups(sharing: Sharing, rows: number, width: number): number
   return sharing === "lanes" ? [Math.ceil(tiles / LANES), columns] : tiles * columns;
 }
 
-/** Workgroups for the weights [k, n] of a layer. */
-export function weightGroups(sharing: Sharing, chunks: number, k: number, n: number): number | [number, number] {
-  if (sharing === "lanes") return [chunks * Math.ceil(k / 4 / LANES), n / TILE];
-  return chunks * (k / TILE) * (n / TILE);
+/** Weights [k, n] of a layer. */
+export interface Weights {
+  readonly k: number;
+  readonly n: number;
+}
+
+/** Workgroups for the weights of layers side by side. */
+export function weightGroups(sharing: Sharing, chunks: number, layers: readonly Weights[]): number | [number, number] {
+  if (sharing === "none") return chunks * Math.max(...layers.map(({ k, n }) => (k / TILE) * (n / TILE)));
+  const groups = (width: number) => Math.ceil(width / 4 / LANES);
+  // as the kernel turns them
+  const sizes = layers.map(({ k, n }) => (groups(k) * n > groups(n) * k ? [n, k] : [k, n]));
+  const most = (of: (size: readonly number[]) => number) => Math.max(...sizes.map(of));
+  return [chunks * most(([own]) => groups(own)), most(([, other]) => other / TILE)];
 }

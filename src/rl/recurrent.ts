@@ -144,5 +144,6 @@ export function backCells(core: Runner, pass: GPUComputePassEncoder, layout: Cel
     core.run(pass, `cell back ${t}`, lanes * s4, 2);
     if (t > 0) core.runRows(pass, `cell carry ${t}`, lanes, 4 * s4, 2);
   }
-  core.runWeights(pass, "cell gradient", { chunks, k: 4 * s4, n: 12 * s4 }, 2);
+  const weights = { k: 4 * s4, n: 12 * s4 };
+  core.runWeights(pass, "cell gradient", chunks, [weights, weights]);
 }

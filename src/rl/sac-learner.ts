@@ -2,7 +2,7 @@
 import type { GpuDevice } from "../gpu/device.ts";
 import type { Reservation } from "../memory/reserve.ts";
 import type { VectorEnv } from "../env/vector-env.ts";
-import { ADAM_EACH, STATE, STATISTICS4 } from "./arenas.ts";
+import { ADAM_EACH, STATE, STATISTICS4, SUMS } from "./arenas.ts";
 import { bindEnv, initialNorm, initialWorlds, type Bound } from "./bind-env.ts";
 import { DeviceCore, hold } from "./device-core.ts";
 import type { KernelName } from "./kernels.ts";
@@ -176,9 +176,10 @@ export class SacLearner extends DeviceCore {
     const layers = name === "policy" ? nets.policy : nets.critics[0];
     const parts = name === "policy" ? 1 : 2;
     for (let i = layers.length - 1; i >= 0; i--) {
-      const { k, n } = layers[i];
-      const more = i === layers.length - 1 ? 1 : 0;
-      if (chunks > 0) this.runWeights(pass, `${name} gradient ${i}`, { chunks, k, n }, parts + more);
+      const { k } = layers[i];
+      const sums = i === layers.length - 1 ? [SUMS] : [];
+      const learned = Array.from({ length: parts }, () => layers[i]);
+      if (chunks > 0) this.runWeights(pass, `${name} gradient ${i}`, chunks, [...learned, ...sums]);
       const width = i > 0 ? k : padTo(inputs, TILE);
       if (width > 0) this.runRows(pass, `${name} backward ${i}`, rows, width, parts);
     }

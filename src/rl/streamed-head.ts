@@ -102,7 +102,7 @@ export function descendBlocks(core: Runner, pass: GPUComputePassEncoder, rows: n
   blocks.forEach(({ k }, i) => {
     makeBlock(core, pass, i, rows);
     core.run(pass, `head slope ${i}`, (rows * width) / 4);
-    core.runWeights(pass, `head gradient ${i}`, { chunks: 1, k, n: width });
+    core.runWeights(pass, `head gradient ${i}`, 1, [{ k, n: width }]);
     if (nets.policy.length > 0) core.runRows(pass, `head backward ${i}`, rows, k);
   });
   if (embedding) core.run(pass, "embed gradient", embedding.dims * embedding.features);

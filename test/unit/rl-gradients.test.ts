@@ -55,6 +55,7 @@ const CASES: LearnerCase[] = [
   { name: "Gaussian, linear", env: { ...gaussian, actions: 9 }, config: { hidden: [], valueCoef: 1 } },
   { name: "categorical, tanh", env: categorical, config: { hidden: [8, 8], entropyCoef: 0.05 } },
   { name: "categorical, relu", env: categorical, config: { hidden: [5, 9, 6], activation: "relu", clip: 0.05 } },
+  { name: "summed in chunks", env: categorical, config: { hidden: [5], entropyCoef: 0.02, rolloutSteps: 101 } },
   { name: "several choices", env: several, config: { hidden: [10], entropyCoef: 0.03 } },
 ];
 
@@ -83,6 +84,7 @@ describe.each(CASES)("$name", (learnerCase) => {
     const made = await makeCase(learnerCase, 17);
     await using _ = made.learner;
     const { shape, config, scale, samples, isUsed } = made;
+    expect(shape.chunks > 1, "more rows than are summed at once").toBe(learnerCase.name === "summed in chunks");
     const { gradient, sums } = await kernelGradient(made);
     const params = Float64Array.from(made.params);
     const loss = (p: Float64Array) => ppoLoss(shape, config, scale, p, samples);
