@@ -14,7 +14,7 @@ export const PPO_OPTIONS = {
   gamma: { default: 0.99, min: 0, max: 1, doc: "discount of a control step" },
   gaeLambda: { default: 0.95, min: 0, max: 1, doc: "lambda of generalized advantage estimation" },
   clip: { default: 0.2, min: 0, doc: "probability ratios beyond 1 +- this are not followed" },
-  valueClip: { default: 0.2, min: 0, doc: "the same for values, in units of scaled returns; Infinity for none" },
+  valueClip: { default: 1, min: 0, doc: "the same for values, in units of scaled returns; Infinity for none" },
   entropyCoef: { default: 0, min: 0, doc: "weight of the entropy bonus" },
   valueCoef: { default: 0.5, min: 0, doc: "weight of the value loss" },
   maxGradNorm: { default: 0.5, min: 1e-9, doc: "longer gradients are shortened to this; Infinity for none" },
