@@ -22,7 +22,7 @@ struct Cell {
 @group(0) @binding(6) var<storage, read> samples: array<f32>;
 
 fn sigmoid4(x: vec4<f32>) -> vec4<f32> {
-  return 0.5 + 0.5 * poly_tanh4(0.5 * x);
+  return keep_nan4(x, 0.5 + 0.5 * poly_tanh4(0.5 * x));
 }
 
 struct Gates {
@@ -40,7 +40,8 @@ fn gates_of(c: Cell, row: u32, q: u32) -> Gates {
   g.reset = sigmoid4(work[x] + work[h]);
   g.update = sigmoid4(work[x + c.s4] + work[h + c.s4]);
   g.inner = work[h + 2u * c.s4];
-  g.candidate = poly_tanh4(fma(g.reset, g.inner, work[x + 2u * c.s4]));
+  let candidate = fma(g.reset, g.inner, work[x + 2u * c.s4]);
+  g.candidate = keep_nan4(candidate, poly_tanh4(candidate));
   return g;
 }
 

@@ -18,6 +18,11 @@ function literal(x: number): string {
   return /[.e]/.test(text) ? text : `${text}.0`;
 }
 
+const tanh = (x: string): string => `poly_tanh4(vec4<f32>(${x})).x`;
+
+/** A result, or the argument where that is NaN, so that weights that went bad are seen. */
+const keepNan = (x: string, result: string): string => `keep_nan4(vec4<f32>(${x}), vec4<f32>(${result})).x`;
+
 const list = (type: string, values: readonly string[]): string =>
   `array<${type}, ${values.length}>(${values.join(", ")})`;
 
@@ -46,7 +51,8 @@ fn ${fn}(o: u32) -> f32 {
   const last = layers.length - 1;
   const rowOf = (i: number): string => rows[(cell && i === last ? i + 1 : i) % 2];
   const hidden = layers.slice(0, -1).map(({ outputs, activation }, i) => {
-    const value = activation === "tanh" ? "poly_tanh4(vec4<f32>(y)).x" : activation === "relu" ? "max(y, 0.0)" : "y";
+    const value =
+      activation === "tanh" ? keepNan("y", tanh("y")) : activation === "relu" ? keepNan("y", "max(y, 0.0)") : "y";
     return `  for (var o = lane; o < ${outputs}u; o += LANES) {
     let y = layer_${i}(o);
     ${rows[(i + 1) % 2]}[o] = ${value};
@@ -94,9 +100,9 @@ const cellStep = (
   workgroupBarrier();
   for (var o = lane; o < ${size}u; o += LANES) {
     let sums = vec4<f32>(gate_below(o) + gate_state(o), gate_below(${size}u + o) + gate_state(${size}u + o), 0.0, 0.0);
-    let gates = 0.5 + 0.5 * poly_tanh4(0.5 * sums);
+    let gates = keep_nan4(sums, 0.5 + 0.5 * poly_tanh4(0.5 * sums));
     let inner = fma(gates.x, gate_state(${2 * size}u + o), gate_below(${2 * size}u + o));
-    let candidate = poly_tanh4(vec4<f32>(inner)).x;
+    let candidate = ${keepNan("inner", tanh("inner"))};
     let next = fma(gates.y, before[o] - candidate, candidate);
     ${to}[o] = next;
     hidden[row * ${size}u + o] = next;
@@ -106,7 +112,7 @@ const cellStep = (
 function gaussianHead(head: Extract<Policy["head"], { kind: "gaussian" }>, last: number): string {
   const { actions, squash } = head;
   const [low, high] = [head.low, head.high].map((bounds) => [...finite(bounds)].map(literal));
-  const sent = squash ? "low + (high - low) * (0.5 + 0.5 * poly_tanh4(vec4<f32>(mean)).x)" : "clamp(mean, low, high)";
+  const sent = squash ? `low + (high - low) * (0.5 + 0.5 * ${tanh("mean")})` : "clamp(mean, low, high)";
   return `const LOW = ${list("f32", low)};
 const HIGH = ${list("f32", high)};
 
@@ -115,7 +121,7 @@ fn choose(row: u32, lane: u32) {
     let mean = layer_${last}(o);
     let low = LOW[o];
     let high = HIGH[o];
-    actions[row * ${actions}u + o] = ${sent};
+    actions[row * ${actions}u + o] = ${keepNan("mean", sent)};
   }
 }
 `;

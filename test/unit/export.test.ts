@@ -155,6 +155,18 @@ describe.each(CASES)("$name", ({ name, of, options, algo }) => {
       await expect(made.act([1])).rejects.toThrow("no whole rows");
       made.close();
 
+      // a NaN of a weight reaches the actions
+      if (head.kind === "gaussian") {
+        const spoilt = await BrowserPolicy.create(gpu.device, {
+          description: JSON.parse(readFileSync(at("web/policy.json"), "utf8")) as Browser.PolicyDescription,
+          wgsl: readFileSync(at("web/policy.wgsl"), "utf8"),
+          weights: withNan(readFileSync(at("web/policy.safetensors")), "policy.0.weight"),
+          rows: 1,
+        });
+        expect([...(await spoilt.act(seen[3].observation))].every(Number.isNaN)).toBe(true);
+        spoilt.close();
+      }
+
       await exportPolicy(ppo, { format: "safetensors", to: at("policy.safetensors") });
       const file = readFileSync(at("policy.safetensors"));
       const { tensors, metadata } = decodeSafetensors(file, "policy.safetensors");
@@ -167,6 +179,19 @@ describe.each(CASES)("$name", ({ name, of, options, algo }) => {
     await trained(of, options, leave, algo);
   });
 });
+
+/** A safetensors file with NaN for the first number of an array. */
+function withNan(file: Uint8Array, name: string): ArrayBuffer {
+  const bytes = new Uint8Array(file);
+  const view = new DataView(bytes.buffer);
+  const headerBytes = Number(view.getBigUint64(0, true));
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + headerBytes))) as Record<
+    string,
+    { data_offsets: [number, number] }
+  >;
+  view.setFloat32(8 + headerBytes + header[name].data_offsets[0], NaN, true);
+  return bytes.buffer;
+}
 
 /** What a reader of the file makes of it, with nothing but names and metadata. */
 function plainActions(
