@@ -36,8 +36,10 @@ export class JointSpace implements Space {
   private readonly factors: SymMatrix;
   private readonly H: SymMatrix;
   private readonly Hdiaginv: Field;
-  /** M times a vector. */
+  /** M search. */
   private readonly product: Field;
+  /** M (qacc - qacc_smooth), which grows by what is advanced along: M is multiplied once an iteration. */
+  private readonly pull: Field;
   private readonly grad: Field;
   /** Gradients of the previous iteration (CG). */
   private readonly gradOld: Field;
@@ -53,7 +55,8 @@ export class JointSpace implements Space {
     this.factors = factors;
     this.qacc = vector("x");
     this.search = vector("search");
-    this.product = vector("Mx");
+    this.product = vector("Msearch");
+    this.pull = vector("pull");
     this.grad = vector("grad");
     this.H = new SymMatrix(this.newton ? hessian : M.pattern, new Field("H", this.newton ? hessian.nnz : 0));
     this.Hdiaginv = vector("Hdiaginv");
@@ -61,7 +64,9 @@ export class JointSpace implements Space {
     this.MgradOld = vector("Mgrad_old");
   }
 
-  place(): void {}
+  place(): void {
+    each(this.nv, (i) => this.pull.set(i, 0));
+  }
 
   contact(slot: Int): JointContact {
     const J = this.contacts.jacobian(slot);
@@ -75,7 +80,11 @@ export class JointSpace implements Space {
   }
 
   advance(alpha: Scalar): void {
-    each(this.nv, (i) => this.qacc.set(i, add(this.qacc.at(i), mul(alpha, this.search.at(i)))));
+    const { qacc, search, pull, product } = this;
+    each(this.nv, (i) => {
+      qacc.set(i, add(qacc.at(i), mul(alpha, search.at(i))));
+      pull.set(i, add(pull.at(i), mul(alpha, product.at(i))));
+    });
   }
 
   iterate({ iterations, done, start, assemble, improve, settle }: Turns): void {
@@ -95,7 +104,7 @@ export class JointSpace implements Space {
   }
 
   private begin(): void {
-    const { M, H, grad, product, d } = this;
+    const { M, H } = this;
     if (this.newton) {
       each(H.pattern.nnz, (e) => H.entries.set(e, 0));
       // the pattern of M is part of that of H
@@ -103,8 +112,7 @@ export class JointSpace implements Space {
         for (const j of M.pattern.rows[i]) H.entries.set(H.pattern.index(i, j), M.entries.at(M.pattern.index(i, j)));
       }
     }
-    M.multiply(this.qacc, product);
-    each(this.nv, (i) => grad.set(i, sub(product.at(i), d.qfrc_smooth.at(i))));
+    copyField(this.pull, this.grad);
   }
 
   addRow(row: Row, law: RowLaw): void {
@@ -220,9 +228,7 @@ export class JointSpace implements Space {
   }
 
   residual(): void {
-    const { d, product } = this;
-    this.M.multiply(this.qacc, product);
-    each(this.nv, (i) => d.qfrc_constraint.set(i, sub(product.at(i), d.qfrc_smooth.at(i))));
+    copyField(this.pull, this.d.qfrc_constraint);
   }
 
   collect(visit: Parameters<Space["collect"]>[0]): void {

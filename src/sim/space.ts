@@ -42,7 +42,7 @@ export interface Space {
   contact(slot: Int): ContactAt;
   /** searchᵀ M search. */
   curvature(): Scalar;
-  /** qacc += alpha * search. */
+  /** qacc += alpha * search, after `curvature` was asked for. */
   advance(alpha: Scalar): void;
   addRow(row: Row, law: RowLaw): void;
   addContact(index: Int, slot: Int, law: ContactLaw, at: ContactAt): void;
