@@ -30,7 +30,7 @@ const KINDS = ["simulated", "inference", "training"] as const;
 /** Turns, and seconds after which an environment gets no more than the least. */
 const MOST_ROUNDS = 5;
 const LEAST_ROUNDS = 3;
-const ENOUGH = 45;
+const ENOUGH = 35;
 const PEERS = [
   ["Stable-Baselines3", "sb3_learning.py"],
   ["CleanRL's PPO, re-implemented", "cleanrl_ppo.py"],
