@@ -15,23 +15,23 @@ export interface RunDefaults<C = Partial<PpoConfig>> {
   readonly snapshotEvery?: number;
 }
 
-/** What the published curves were made with. Tasks of other scales learn faster with the default: decision 0014. */
-const PUBLISHED: Partial<PpoConfig> = { valueClip: 0.2 };
+/** Legs that fall, and what was published with it: others learn faster with the default (decision 0014). */
+const CLOSE: Partial<PpoConfig> = { valueClip: 0.2 };
 
 /** Small networks and many passes: what solves them in seconds on two processor cores. */
-const SMALL: Partial<PpoConfig> = { ...PUBLISHED, hidden: [32, 32], minibatches: 4, epochs: 10, learningRate: 3e-3 };
+const SMALL: Partial<PpoConfig> = { ...CLOSE, hidden: [32, 32], minibatches: 4, epochs: 10, learningRate: 3e-3 };
 
 /** Few worlds, and many small steps of the optimizer on each rollout: 64 samples each, as CleanRL and Stable-Baselines3. */
-const OTHERS: RunDefaults = {
+const USUAL: RunDefaults = {
   numEnvs: 64,
   steps: 1_000_000,
   config: { rolloutSteps: 64, minibatches: 64, epochs: 5, learningRate: 5e-4, initialLogStd: -0.5 },
 };
 
-const LOCOMOTION: RunDefaults = { ...OTHERS, config: { ...PUBLISHED, ...OTHERS.config } };
+const LOCOMOTION: RunDefaults = { ...USUAL, config: { ...CLOSE, ...USUAL.config } };
 
 /** Many worlds that start and are commanded differently: each update sees many of them. */
-const VARIED: Partial<PpoConfig> = { ...PUBLISHED, rolloutSteps: 32, minibatches: 8, epochs: 5, learningRate: 1e-3 };
+const VARIED: Partial<PpoConfig> = { ...CLOSE, rolloutSteps: 32, minibatches: 8, epochs: 5, learningRate: 1e-3 };
 
 /** Legs that fall at once: half the samples, twice the updates. */
 const FALLING: RunDefaults = { ...LOCOMOTION, config: { ...LOCOMOTION.config, rolloutSteps: 32, minibatches: 32 } };
@@ -42,10 +42,10 @@ const BY_ID: Readonly<Record<string, RunDefaults>> = {
   ArmTable: {
     numEnvs: 64,
     steps: 200_000,
-    config: { ...PUBLISHED, rolloutSteps: 32, minibatches: 4, epochs: 4, learningRate: 3e-3, actionEmbedding: 8 },
+    config: { ...CLOSE, rolloutSteps: 32, minibatches: 4, epochs: 4, learningRate: 3e-3, actionEmbedding: 8 },
   },
   "InvertedPendulum-v5": { numEnvs: 64, steps: 200_000, short: true, config: { ...SMALL, rolloutSteps: 64 } },
-  "HalfCheetah-v5": { ...LOCOMOTION, short: true },
+  "HalfCheetah-v5": { ...USUAL, short: true },
   "Ant-v5": { ...LOCOMOTION, short: true },
   "Humanoid-v5": LOCOMOTION,
   "Hopper-v5": { ...FALLING, short: true },
@@ -94,7 +94,7 @@ export function runDefaults(
   algo: "ppo" | "sac" | undefined,
 ): RunDefaults<Partial<PpoConfig> | Partial<SacConfig>>;
 export function runDefaults(id: string, algo: "ppo" | "sac" = "ppo") {
-  return algo === "sac" ? (SAC_BY_ID[id] ?? SAC) : (BY_ID[id] ?? OTHERS);
+  return algo === "sac" ? (SAC_BY_ID[id] ?? SAC) : (BY_ID[id] ?? USUAL);
 }
 
 /** Whether a run with so many worlds has the short dispatches that its defaults were measured with. */
