@@ -254,7 +254,7 @@ export class Collector implements AsyncDisposable {
     if (this.#closing) return;
     this.#failure ??= new CorralError(
       "collector-failed",
-      `collecting ${this.id} stopped: ${why}. Close the collector and make another one.`,
+      `collecting ${this.id} stopped: ${why.replace(/\.$/, "")}. Close the collector and make another one.`,
       { cause: (cause as { code?: string } | undefined)?.code },
       { cause },
     );
@@ -265,7 +265,7 @@ export class Collector implements AsyncDisposable {
   /** Ends the threads, also in the middle of a batch, and gives their memory back. */
   close(): Promise<void> {
     this.#closing ??= (async () => {
-      const closed = new CorralError("closed", `the collector of ${this.id} was closed.`);
+      const closed = new CorralError("closed", `the collector of ${this.id} was closed. Make another one.`);
       for (const { reject } of this.#waiting.values()) reject(closed);
       this.#waiting.clear();
       await Promise.all(this.#workers.map((worker) => worker.terminate()));

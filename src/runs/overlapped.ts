@@ -3,6 +3,7 @@
  * device learns from rollout k. Every batch from the second on is exactly one update behind, whatever the speed of either,
  * so the same seed gives the same bits.
  */
+import { Gate } from "../core/gate.ts";
 import type { VectorEnv } from "../env/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
@@ -28,8 +29,10 @@ export class Overlapped implements Algorithm<AnyMetrics> {
   /** What acts in the batch after the one under way. */
   #params: Float32Array | undefined;
   #flies = false;
+  readonly #gate: Gate;
 
   private constructor(learner: Ppo | Sac, collector: Collector) {
+    this.#gate = new Gate(`the learner of ${learner.env.id}`);
     this.learner = learner;
     this.collector = collector;
   }
@@ -75,7 +78,13 @@ export class Overlapped implements Algorithm<AnyMetrics> {
     this.#flies = true;
   }
 
+  /** @throws CorralError closed, call-in-flight, collector-failed; what `iterateFrom` throws */
   async iterate(): Promise<AnyMetrics> {
+    this.#gate.assertOpen("iterate");
+    return this.#gate.exclusive("iterate", () => this.#iterate());
+  }
+
+  async #iterate(): Promise<AnyMetrics> {
     const { learner, collector } = this;
     if (!this.#flies) await this.#start();
     const batch = await collector.take();
@@ -115,9 +124,12 @@ export class Overlapped implements Algorithm<AnyMetrics> {
     return this.learner.parameters();
   }
 
-  async close(): Promise<void> {
-    await this.collector.close();
-    await this.learner.close();
+  /** Ends the threads and gives all memory back, after the update in flight. */
+  close(): Promise<void> {
+    return this.#gate.close(async () => {
+      await this.collector.close();
+      await this.learner.close();
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

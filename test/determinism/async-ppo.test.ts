@@ -139,6 +139,17 @@ test("every rollout is of one version, exactly one update behind, and the same b
   expect((await learnt(1, true)).params).toEqual(params);
 });
 
+test("one update at a time, none after close, and close after the update in flight", async () => {
+  await using env = await makeVec(ID, { numEnvs: WORLDS, seed: 4 });
+  const both = await Overlapped.create(await Ppo.create(env, OPTIONS), { threads: 1 });
+  const first = both.iterate();
+  await expect(both.iterate()).rejects.toMatchObject({ code: "call-in-flight" });
+  const closing = both.close();
+  expect((await first).minibatches).toBe(4);
+  await closing;
+  await expect(both.iterate()).rejects.toMatchObject({ code: "closed" });
+});
+
 test("what threads cannot act as is refused, and rollouts of other sizes are", async () => {
   await using env = await makeVec(ID, { numEnvs: WORLDS, seed: 4 });
   await using recurrent = await Ppo.create(env, { ...OPTIONS, recurrent: "gru", recurrentSize: 8, recurrentSteps: 4 });
