@@ -1,5 +1,5 @@
 // back end: a trace as a WGSL compute kernel, one invocation a world
-import type { Node, TableRef, Trace, Type } from "./graph.ts";
+import type { ArrayRef, Node, TableRef, Trace, Type } from "./graph.ts";
 import { analyse } from "./live.ts";
 import { exactOnly } from "./math.ts";
 import { arrayName, emitBody, varName, type Dialect } from "./text.ts";
@@ -141,6 +141,33 @@ const dialect: Dialect = {
   },
 };
 
+/** Elements of arrays that are zeroed in one basic block. */
+const ZEROED = 512;
+
+/**
+ * Declares private arrays. SwiftShader writes their zeros element by element into one basic block, and looks for common
+ * subexpressions in time quadratic in its length. A write at an index known at run time ends a block there.
+ */
+function declared(arrays: readonly ArrayRef[]): string[] {
+  const lines: string[] = [];
+  const many = arrays.reduce((sum, a) => sum + a.length, 0) > ZEROED;
+  let length = 0;
+  let longest = arrays[0];
+  for (const a of arrays) {
+    const type = `array<${a.type}, ${a.length}>`;
+    if (length > 0 && length + a.length > ZEROED) {
+      lines.push(`  ${arrayName(longest)}[U.zero] = ${literal(longest.type === "bool" ? false : 0, longest.type)};`);
+      length = 0;
+      longest = a;
+    }
+    // an initial value is written where it stands, no value at the start of the kernel
+    lines.push(many ? `  var ${arrayName(a)} = ${type}();` : `  var ${arrayName(a)}: ${type};`);
+    length += a.length;
+    if (a.length > longest.length) longest = a;
+  }
+  return lines;
+}
+
 const accessOf = (words: number): "uniform" | "read" => (words <= UNIFORM_WORDS ? "uniform" : "read");
 
 export interface WgslOptions {
@@ -221,9 +248,7 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     `  let world = i32(gid.x + gid.y * ${65535 * options.workgroupSize}u);`,
     "  if (world >= U.num_worlds) { return; }",
     ...trace.vars.filter((v) => live.liveVars.has(v)).map((v) => `  var ${varName(v)}: ${v.type};`),
-    ...trace.arrays
-      .filter((a) => live.liveArrays.has(a.id))
-      .map((a) => `  var ${arrayName(a)}: array<${a.type}, ${a.length}>;`),
+    ...declared(trace.arrays.filter((a) => live.liveArrays.has(a.id))),
   ];
   let code: string | undefined;
   return {

@@ -175,6 +175,27 @@ test("conjunctions of comparisons do not branch", async () => {
   await compileOnNull(wgsl(made), "conjunctions", ["main"]);
 });
 
+test("a write at run time parts the zeros of many elements", async () => {
+  const lengths = [300, 1, 300, 200];
+  const made = trace(() => {
+    const [put, got] = load4("state", world()).map(t.toI32);
+    const lists = lengths.map((length, k) => array(`list${k}`, length, k === 2 ? "i32" : "f32"));
+    lists.forEach((list, k) => list.set(put, k));
+    out(...lists.map((list) => t.toF32(list.get(got))));
+  });
+  const zeros = body(made)
+    .split("\n")
+    .filter((line) => /var |U.zero/.test(line));
+  expect(zeros.map((line) => line.trim())).toEqual([
+    "var a0_list0 = array<f32, 300>();",
+    "var a1_list1 = array<f32, 1>();",
+    "a0_list0[U.zero] = 0.0;",
+    "var a2_list2 = array<i32, 300>();",
+    "var a3_list3 = array<f32, 200>();",
+  ]);
+  await compileOnNull(wgsl(made), "arrays", ["main"]);
+});
+
 test("JavaScript in float32", () => {
   expect(javascript(trace(everything, { unroll: false }))).toMatchInlineSnapshot(`
     ""use strict";
