@@ -108,25 +108,39 @@ function append<K, T>(map: Map<K, T[]>, key: K, value: T): void {
   else map.set(key, [value]);
 }
 
-/** What matters of a trace. Without an assignment that is overwritten, less is read, and more are overwritten. */
+/**
+ * What matters of a trace. Without an assignment that is overwritten, and loads that nothing asks for, less is read, and
+ * more are overwritten.
+ */
 export function analyse(trace: Trace): Live {
   const surveyed = survey(trace);
   const assignments = sketch(trace.root);
-  for (let dead: ReadonlySet<Statement> = new Set(); ;) {
-    const live = analyseWithout(dead, surveyed);
+  let dead: ReadonlySet<Statement> = new Set();
+  for (let asked: Uint8Array | undefined; ;) {
+    const reached = new Uint8Array(trace.nodes);
+    const live = analyseWithout(dead, asked, surveyed, reached);
     const next = overwritten(assignments, live);
-    if (next.size === dead.size) return live;
+    const isSettled = next.size === dead.size && asked?.every((was, id) => was === reached[id]);
+    if (isSettled) return live;
     dead = next;
+    asked = reached;
   }
 }
 
-function analyseWithout(dead: ReadonlySet<Statement>, surveyed: Survey): Live {
+/** `asked`: loads that may matter, by node id, default all; `reached` is set for those of them that do. */
+function analyseWithout(
+  dead: ReadonlySet<Statement>,
+  asked: Uint8Array | undefined,
+  surveyed: Survey,
+  reached: Uint8Array,
+): Live {
   const { orders, users, sets, puts, loads, breaks, stores, owners } = surveyed;
   const writesOf = (ref: VarRef) => (sets.get(ref) ?? []).filter(({ statement }) => !dead.has(statement));
 
   // a variable assigned once, before and around all its reads, is its value
   const values = new Map<Operand, Operand>();
-  for (const [ref, reads] of loads) {
+  for (const [ref, all] of loads) {
+    const reads = asked ? all.filter(({ id }) => asked[id] > 0) : all;
     const writes = writesOf(ref);
     if (writes.length !== 1) continue;
     const [write] = writes;
@@ -139,6 +153,7 @@ function analyseWithout(dead: ReadonlySet<Statement>, surveyed: Survey): Live {
   const resolve = (a: Operand): Operand => {
     let at = a;
     while (at instanceof Node && at.op === "load") {
+      reached[at.id] = 1;
       const value = values.get(at);
       if (value === undefined) break;
       at = value;
