@@ -101,8 +101,9 @@ function checked(name: string, value: unknown): unknown {
       ? typeof value === "number"
       : Number.isSafeInteger(value) && (value as number) >= least;
   if (isGood) return value;
-  const want = oneOf?.join(" or ") ?? (least === undefined ? "a number" : `an integer of at least ${least}`);
-  throw new CorralError("bad-config", `--${flagOf(name)} is '${show(value)}': pass ${want}.`, { name, value });
+  const want = oneOf?.join(" or ") ?? (least === undefined ? "a number" : `an integer from ${least} to 2^53 - 1`);
+  const text = !oneOf && typeof value === "string" ? ", not text" : "";
+  throw new CorralError("bad-config", `--${flagOf(name)} is '${show(value)}': pass ${want}${text}.`, { name, value });
 }
 
 /** Options of environments as they are in a flat config. */

@@ -119,6 +119,8 @@ describe("corral train", () => {
   test("refuses bad input before anything is made", async () => {
     const file = join(folder, "config.json");
     writeFileSync(file, JSON.stringify({ learningrate: 1 }));
+    const texts = join(folder, "texts.json");
+    writeFileSync(texts, JSON.stringify({ steps: "100" }));
     const replayed = ["InvertedPendulum-v5", "--algo", "sac", "--storage", "file"];
     const cases: [string[], number, string][] = [
       [[], 2, "ENV is missing"],
@@ -137,12 +139,14 @@ describe("corral train", () => {
       [["CartPole", "--hidden", "0"], 2, "hidden is [0]"],
       [["CartPole", "--gamma", "1.5"], 2, "gamma is 1.5"],
       [["CartPole", "--normalize-rewards", "yes"], 2, "pass true or false"],
-      [["CartPole", "--steps", "0"], 2, "at least 1"],
-      [["CartPole", "--steps", "1e400"], 2, "at least 1"],
+      [["CartPole", "--steps", "0"], 2, "from 1 to 2^53 - 1"],
+      [["CartPole", "--steps", "1e400"], 2, "from 1 to"],
       [["CartPole", "--schedule", "cosine"], 2, "adaptive"],
       [["CartPole", "--schedule", "adaptive"], 2, "targetKl is Infinity"],
       [["CartPole", "--config", file], 2, "nearest: learningRate"],
       [["CartPole", "--config", join(folder, "none.json")], 2, "cannot be read"],
+      [["CartPole", "--config", texts], 2, "--steps is '100': pass an integer from 1 to 2^53 - 1, not text."],
+      [["CartPole", "--eval-envs", "65"], 2, "evalEnvs is 65; the learner has room for 64 worlds"],
       [["CartPole", "--budget", "1KiB"], 3, "budget"],
       [["CartPole", "--out", join(folder, "first")], 2, "holds a run already"],
     ];
