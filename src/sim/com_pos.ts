@@ -1,8 +1,9 @@
 import { each, when } from "../trace/control.ts";
-import { add, div, eq, gt, isNode, max, mul, or, select, type Int } from "../trace/scalar.ts";
+import { add, div, gt, isNode, max, mul, or, select, type Int } from "../trace/scalar.ts";
 import { dofCom, dofSlide, inertCom } from "../trace/spatial.ts";
 import { add3, column, MINVAL, scale3, sub3, type Vec3 } from "../trace/vector.ts";
 import { mjtJoint } from "../model/enums.ts";
+import { isJoint } from "./kinematics.ts";
 import type { DataView, ModelView } from "./view.ts";
 
 /**
@@ -59,7 +60,7 @@ function jointAxes(m: ModelView, d: DataView, j: Int): void {
     for (let k = 0; k < 3; k++) d.cdof.setRow(add(first, k), dofCom(column(mat, k), offset));
   };
 
-  when(eq(type, mjtJoint.FREE), () => {
+  when(isJoint(m, type, mjtJoint.FREE), () => {
     const axes: Vec3[] = [
       [1, 0, 0],
       [0, 1, 0],
@@ -67,8 +68,8 @@ function jointAxes(m: ModelView, d: DataView, j: Int): void {
     ];
     axes.forEach((axis, k) => d.cdof.setRow(add(dof, k), dofSlide(axis)));
   });
-  const free = eq(type, mjtJoint.FREE);
-  when(or(free, eq(type, mjtJoint.BALL)), () => rotations(add(dof, select(free, 3, 0, "i32"))));
-  when(eq(type, mjtJoint.SLIDE), () => d.cdof.setRow(dof, dofSlide(d.xaxis.vec3(j))));
-  when(eq(type, mjtJoint.HINGE), () => d.cdof.setRow(dof, dofCom(d.xaxis.vec3(j), offset)));
+  const free = isJoint(m, type, mjtJoint.FREE);
+  when(or(free, isJoint(m, type, mjtJoint.BALL)), () => rotations(add(dof, select(free, 3, 0, "i32"))));
+  when(isJoint(m, type, mjtJoint.SLIDE), () => d.cdof.setRow(dof, dofSlide(d.xaxis.vec3(j))));
+  when(isJoint(m, type, mjtJoint.HINGE), () => d.cdof.setRow(dof, dofCom(d.xaxis.vec3(j), offset)));
 }

@@ -3,6 +3,7 @@ import { add, and, eq, ge, not, or, select } from "../trace/scalar.ts";
 import { add6, crossMotion, scale6, ZERO6, type Spatial } from "../trace/spatial.ts";
 import { variable } from "../trace/control.ts";
 import { mjtJoint } from "../model/enums.ts";
+import { isJoint } from "./kinematics.ts";
 import type { DataView, ModelView } from "./view.ts";
 
 /** A spatial vector that grows dof by dof. */
@@ -32,8 +33,8 @@ export function comVel(m: ModelView, d: DataView): void {
           const type = m.jnt_type.at(j);
           const dof = m.jnt_dofadr.at(j);
 
-          const free = eq(type, mjtJoint.FREE);
-          const turns = or(free, eq(type, mjtJoint.BALL));
+          const free = isJoint(m, type, mjtJoint.FREE);
+          const turns = or(free, isJoint(m, type, mjtJoint.BALL));
           // the rotations of a ball turn together: their axes move with the velocity before any of them
           const base = movingSpatial("cvel_base", v.get());
           each(select(free, 6, select(turns, 3, 1, "i32"), "i32"), (k) => {

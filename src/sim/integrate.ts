@@ -3,7 +3,7 @@ import { add, eq, mul, select, type Int, type Scalar } from "../trace/scalar.ts"
 import { mulQuat, normalize3, normalizeQuat, type Quat, type Vec3 } from "../trace/vector.ts";
 import { mjtDisableBit, mjtIntegrator, mjtJoint } from "../model/enums.ts";
 import { actuatorDisabled, nearestSetpoint, nextActivation } from "./actuation.ts";
-import { axisAngle } from "./kinematics.ts";
+import { axisAngle, isJoint } from "./kinematics.ts";
 import { copyField } from "./pattern.ts";
 import type { Inertia } from "./inertia.ts";
 import { freeBodyAccelerations } from "./free_body.ts";
@@ -28,13 +28,13 @@ export function integratePos(m: ModelView, from: Field, to: Field, velocity: (do
       next.forEach((x, k) => to.set(add(q, k), x));
     };
 
-    when(eq(type, mjtJoint.FREE), () => {
+    when(isJoint(m, type, mjtJoint.FREE), () => {
       for (let k = 0; k < 3; k++) move(add(pos, k), add(dof, k));
       turn(add(pos, 3), add(dof, 3));
     });
-    when(eq(type, mjtJoint.BALL), () => turn(pos, dof));
-    when(eq(type, mjtJoint.SLIDE), () => move(pos, dof));
-    when(eq(type, mjtJoint.HINGE), () => move(pos, dof));
+    when(isJoint(m, type, mjtJoint.BALL), () => turn(pos, dof));
+    when(isJoint(m, type, mjtJoint.SLIDE), () => move(pos, dof));
+    when(isJoint(m, type, mjtJoint.HINGE), () => move(pos, dof));
   });
 }
 

@@ -1,5 +1,5 @@
 import { each, variable, when } from "../trace/control.ts";
-import { add, eq, mul, sub, type Int, type Scalar } from "../trace/scalar.ts";
+import { add, eq, mul, sub, type Bool, type Int, type Scalar } from "../trace/scalar.ts";
 import { sincos } from "../trace/math.ts";
 import {
   add3,
@@ -14,6 +14,10 @@ import {
 } from "../trace/vector.ts";
 import { mjtJoint } from "../model/enums.ts";
 import type { DataView, ModelView } from "./view.ts";
+
+/** Whether a joint is of a kind; known where a model has none of that kind. */
+export const isJoint = ({ model }: ModelView, type: Int, kind: number): Bool =>
+  model.jnt_type.includes(kind) ? eq(type, kind) : false;
 
 /** A frame that joints move, one after the other. */
 function movingFrame() {
@@ -98,7 +102,7 @@ function bodyFrame(m: ModelView, d: DataView, i: Int): void {
       const adr = m.jnt_qposadr.at(j);
 
       when(
-        eq(type, mjtJoint.FREE),
+        isJoint(m, type, mjtJoint.FREE),
         () => {
           const pos = d.qpos.run(adr, 3) as unknown as Vec3;
           frame.set(pos, normalizeQuat(d.qpos.run(add(adr, 3), 4) as unknown as Quat));
@@ -111,7 +115,7 @@ function bodyFrame(m: ModelView, d: DataView, i: Int): void {
           d.xanchor.setRow(j, anchor);
           d.xaxis.setRow(j, axis);
 
-          when(eq(type, mjtJoint.SLIDE), () => {
+          when(isJoint(m, type, mjtJoint.SLIDE), () => {
             const moved = sub(d.qpos.at(adr), m.qpos0.at(adr));
             frame.set(addScaled3(frame.pos, moved, axis), frame.quat);
           });
@@ -120,10 +124,10 @@ function bodyFrame(m: ModelView, d: DataView, i: Int): void {
             const quat = mulQuat(frame.quat, local);
             frame.set(sub3(anchor, rotate(quat, m.jnt_pos.vec3(j))), quat);
           };
-          when(eq(type, mjtJoint.HINGE), () => {
+          when(isJoint(m, type, mjtJoint.HINGE), () => {
             turn(axisAngle(m.jnt_axis.vec3(j), sub(d.qpos.at(adr), m.qpos0.at(adr))));
           });
-          when(eq(type, mjtJoint.BALL), () => {
+          when(isJoint(m, type, mjtJoint.BALL), () => {
             turn(normalizeQuat(d.qpos.run(adr, 4) as unknown as Quat));
           });
         },

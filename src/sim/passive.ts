@@ -1,7 +1,6 @@
 import { each, table, when } from "../trace/control.ts";
 import {
   add,
-  eq,
   gt,
   lt,
   mul,
@@ -23,6 +22,7 @@ import { aboutTree, alongDofs } from "./body_forces.ts";
 import { fluid, hasFluid } from "./fluid.ts";
 import { ballRotation } from "./rows.ts";
 import { tendonArms } from "./tendon.ts";
+import { isJoint } from "./kinematics.ts";
 import { Field, type DataView, type ModelView } from "./view.ts";
 
 /**
@@ -83,13 +83,13 @@ function springs(m: ModelView, d: DataView): void {
       scale3(axis, mul(factor([angle]), angle)).forEach((f, c) => pull(add(v, c), f));
     };
     when(ne(isSpring(j), 0), () => {
-      when(eq(type, mjtJoint.FREE), () => {
+      when(isJoint(m, type, mjtJoint.FREE), () => {
         const offsets = [0, 1, 2].map((c) => offset(add(pos, c)));
         offsets.forEach((x, c) => pull(add(dof, c), mul(factor(offsets), x)));
         turned(add(pos, 3), add(dof, 3));
       });
-      when(eq(type, mjtJoint.BALL), () => turned(pos, dof));
-      when(or(eq(type, mjtJoint.SLIDE), eq(type, mjtJoint.HINGE)), () => {
+      when(isJoint(m, type, mjtJoint.BALL), () => turned(pos, dof));
+      when(or(isJoint(m, type, mjtJoint.SLIDE), isJoint(m, type, mjtJoint.HINGE)), () => {
         const x = offset(pos);
         pull(dof, mul(neg(polyForce(k, x, false)), x));
       });
