@@ -4,13 +4,13 @@
  * another program, is not there.
  */
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Deserializer, Serializer } from "node:v8";
 import { cacheDir } from "../core/cache-dir.ts";
-import { makeFolder } from "../core/make-folder.ts";
+import { writeCached } from "../core/cached-file.ts";
 import { corralVersion } from "../core/version.ts";
 import { hostTree, type FileTree } from "./files.ts";
 import type { Model } from "./model.ts";
@@ -114,12 +114,8 @@ export function keepModel({ file, answers }: ModelKey, model: Model): void {
     writer.writeValue({ answers, model });
     const body = writer.releaseBuffer();
     if (body.length > MOST_BYTES) return;
+    writeCached(file, Buffer.concat([Buffer.from(digest(body), "latin1"), body]));
     const folder = dirname(file);
-    makeFolder(folder, 0o700);
-    // whole or not at all, beside other processes
-    const part = `${file}.${process.pid}`;
-    writeFileSync(part, Buffer.concat([Buffer.from(digest(body), "latin1"), body]));
-    renameSync(part, file);
     const others = readdirSync(folder).map((name) => join(folder, name));
     const newest = others.map((path) => ({ path, at: statSync(path).mtimeMs })).sort((a, b) => b.at - a.at);
     for (const { path } of newest.slice(MOST)) rmSync(path, { force: true });

@@ -48,6 +48,16 @@ struct Linear {
 
 const indent = (lines: readonly string[], by: string): string => lines.map((line) => by + line).join("\n");
 
+/** The entry point of a kernel whose lanes hand loads to each other. */
+const LANES_MAIN = `
+@compute @workgroup_size(${LANES})
+fn main(
+  @builtin(local_invocation_index) index: u32,
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(subgroup_invocation_id) lane: u32,
+) {
+  let L = layers[group.z];`;
+
 /** The start of a kernel whose lanes take tiles of rows, and whose workgroups or lanes take 8 columns of `width`. */
 function tilesOfRows(sharing: Sharing, count: string, width: string): string {
   const each = tileRows(sharing);
@@ -64,14 +74,7 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) gr
   let row = (thread % tiles) * ${each}u;
   let is_inside = true;`;
   }
-  return `
-@compute @workgroup_size(${LANES})
-fn main(
-  @builtin(local_invocation_index) index: u32,
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(subgroup_invocation_id) lane: u32,
-) {
-  let L = layers[group.z];
+  return `${LANES_MAIN}
   ${tiles}
   let column = group.y * ${QUADS}u;
   if (column >= ${width}) { return; }
@@ -279,14 +282,7 @@ const TURN = LANES / QUADS;
  * Each lane four inputs of its own by 8 outputs that all lanes share, or the other way round, `turned`, where that leaves
  * fewer lanes idle.
  */
-const sharedGradient = (chunks: string, chunkRows: string): string => `
-@compute @workgroup_size(${LANES})
-fn main(
-  @builtin(local_invocation_index) index: u32,
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(subgroup_invocation_id) lane: u32,
-) {
-  let L = layers[group.z];
+const sharedGradient = (chunks: string, chunkRows: string): string => `${LANES_MAIN}
   let turned = ((L.k4 + ${LANES - 1}u) / ${LANES}u) * L.n4 > ((L.n4 + ${LANES - 1}u) / ${LANES}u) * L.k4;
   let own4 = select(L.k4, L.n4, turned);
   let other4 = select(L.n4, L.k4, turned);

@@ -3,9 +3,10 @@
  * writing never fail a run: what cannot be read is not there, and the policy of the model decides.
  */
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cacheDir } from "../core/cache-dir.ts";
+import { writeCached } from "../core/cached-file.ts";
 import { corralVersion } from "../core/version.ts";
 import type { Model } from "../model/model.ts";
 import { WORKGROUP_SIZES } from "./device.ts";
@@ -47,10 +48,7 @@ export function readTuning(model: Model, driver: string): Tuning | undefined {
 export function writeTuning(model: Model, driver: string, tuning: Tuning): string | undefined {
   try {
     const file = fileOf(model, driver);
-    mkdirSync(join(cacheDir(), "tuning"), { recursive: true, mode: 0o700 });
-    // whole or not at all, beside other processes
-    writeFileSync(`${file}.${process.pid}`, `${JSON.stringify(tuning)}\n`);
-    renameSync(`${file}.${process.pid}`, file);
+    writeCached(file, `${JSON.stringify(tuning)}\n`);
     return file;
   } catch {
     return undefined;
