@@ -11,7 +11,7 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual, parseArgs } from "node:util";
 import { tasks } from "../envs/index.ts";
-import { machineFacts, machineName } from "../src/forensics/machine.ts";
+import { machineFacts, machineName } from "../src/bench/machine.ts";
 import { computeWithoutThreads } from "../src/gpu/driver-threads.ts";
 import { openDevice } from "../src/gpu/index.ts";
 import { ppoConfig } from "../src/rl/config.ts";

@@ -9,7 +9,7 @@ import { writeFileSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import type { MachineFacts } from "../src/forensics/machine.ts";
+import type { MachineFacts } from "../src/bench/machine.ts";
 import { formatBytes } from "../src/index.ts";
 import { runDefaults } from "../src/runs/defaults.ts";
 import { Side } from "./sides.ts";

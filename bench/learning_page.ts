@@ -1,6 +1,6 @@
 // what several seeds learned, as a table and a chart in the README of their environment
-import { lineChart, type Series } from "../src/forensics/chart.ts";
-import { standaloneSvg } from "../src/forensics/page.ts";
+import { lineChart, type Series } from "../src/report/chart.ts";
+import { standaloneSvg } from "../src/report/page.ts";
 
 /** One update: env steps so far, episodes that ended in it, the mean of their returns (null: none did). */
 export interface CurvePoint {

@@ -1,6 +1,6 @@
 /** Corral's side of bench/learning.ts: one environment with so many worlds, measured when asked. See sides.ts. */
 import { createInterface } from "node:readline";
-import { machineFacts } from "../src/forensics/machine.ts";
+import { machineFacts } from "../src/bench/machine.ts";
 import { computeWithoutThreads } from "../src/gpu/driver-threads.ts";
 import { makeVec, Ppo } from "../src/index.ts";
 import { isShort, runDefaults } from "../src/runs/defaults.ts";

@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { createBudget, CorralError, formatBytes, makeVec, openDevice, type VectorEnv } from "../src/index.ts";
-import { machineFacts, machineName } from "../src/forensics/machine.ts";
-import { trendOf, type Trend } from "../src/forensics/trend.ts";
+import { machineFacts, machineName } from "../src/bench/machine.ts";
+import { trendOf, type Trend } from "../src/bench/trend.ts";
 
 const HELP = `Usage: npm run test:soak -- [--minutes 30] [--adapter NAME] [--env InvertedPendulum-v5] [--out FOLDER] [--uncollected]
 

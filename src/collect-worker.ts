@@ -2,7 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import "../envs/index.ts";
 import { register } from "./env/registry.ts";
-import type { Task } from "./env/task.ts";
+import type { Task } from "./env/task/task.ts";
 import { collectFor, told, type CollectSetup } from "./runs/collect-job.ts";
 
 const { modules, ...setup } = workerData as CollectSetup & { readonly modules: readonly string[] };

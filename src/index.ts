@@ -24,7 +24,7 @@ export {
   type PressureEvent,
   type PressureListener,
 } from "./memory/index.ts";
-export { plan, type PlanOptions, type PlanWithSavings } from "./forensics/plan.ts";
+export { plan, type PlanOptions, type PlanWithSavings } from "./sizing/plan.ts";
 
 export {
   idOf,
@@ -47,9 +47,9 @@ export {
   type SimulationOptions,
   type StateArrays,
   type StateValues,
-} from "./sim/simulation.ts";
-export type { Snapshot } from "./sim/simulation.ts";
-export { Status, statusNames, type StatusName } from "./sim/status.ts";
+} from "./batch/simulation.ts";
+export type { Snapshot } from "./batch/simulation.ts";
+export { Status, statusNames, type StatusName } from "./physics/status.ts";
 
 export {
   Box,
@@ -101,13 +101,13 @@ export { exportPolicy, type Exported, type ExportFormat, type ExportOptions, typ
 export { Collector, type CollectedBatch, type CollectorOptions } from "./runs/collector.ts";
 export { Overlapped, type OverlappedOptions } from "./runs/overlapped.ts";
 // the library of terms, and arithmetic for terms that are functions
-export * from "./env/terms/index.ts";
+export * from "./env/task/terms/index.ts";
 export * as scalar from "./trace/scalar.ts";
 export * as functions from "./trace/math.ts";
 
 export type { RecorderOptions } from "./record/options.ts";
 export { readBundle, type Bundle } from "./record/bundle.ts";
-export { replay, type ReplayReport } from "./forensics/replay.ts";
-export { bisect, type BisectReport } from "./forensics/bisect.ts";
+export { replay, type ReplayReport } from "./crash/replay.ts";
+export { bisect, type BisectReport } from "./crash/bisect.ts";
 export type { DriftReport, DriftSample } from "./monitor/drift.ts";
 export type { MonitorOptions } from "./monitor/options.ts";

@@ -1,7 +1,7 @@
 /** `corral check-env`: holds an environment, or a task of your own, to what the library promises of any. */
 
 import "../../envs/index.ts";
-import { checkEnv, type EnvCheck } from "../forensics/check_env.ts";
+import { checkEnv, type EnvCheck } from "../env/check-env.ts";
 import { EXIT, integerOption, parse, print, printJson } from "./io.ts";
 import { deviceOf, onlyArgument, overridesOf, taskOfTarget } from "./target.ts";
 

@@ -1,6 +1,6 @@
 /** `corral compare`: one step of many states, in corral and in MuJoCo, side by side. */
 
-import { compareWithMuJoCo, type Comparison, type CountAgreement } from "../forensics/compare.ts";
+import { compareWithMuJoCo, type Comparison, type CountAgreement } from "../compare/compare.ts";
 import { ONE_STEP_BOUNDS, type Spread } from "../monitor/measure.ts";
 import { EXIT, integerOption, parse, print, printJson, progress } from "./io.ts";
 import { table } from "./table.ts";

@@ -1,7 +1,7 @@
 /** `corral inspect`: the emitted WGSL for reading, and what its stages cost. */
 
-import { inspect, type Inspection } from "../forensics/inspect.ts";
-import { planKernelsOf, plannerOf } from "../forensics/plan.ts";
+import { inspect, type Inspection } from "../batch/inspect.ts";
+import { planKernelsOf, plannerOf } from "../sizing/plan.ts";
 import { EXIT, parse, print, printJson } from "./io.ts";
 import { table } from "./table.ts";
 import { batchOptionsOf, MODEL_OPTIONS, onlyArgument } from "./target.ts";

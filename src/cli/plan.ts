@@ -3,12 +3,12 @@
 import { readFileSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
-import { type Capacity, type CountSpread, measureCapacity } from "../forensics/capacity.ts";
-import { plannerOf, planWithSavings } from "../forensics/plan.ts";
-import type { Saving } from "../forensics/savings.ts";
+import { type Capacity, type CountSpread, measureCapacity } from "../sizing/capacity.ts";
+import { plannerOf, planWithSavings } from "../sizing/plan.ts";
+import type { Saving } from "../sizing/savings.ts";
 import { openDevice } from "../gpu/device.ts";
 import { defaultLimits, type Plan, type PlanLimits, plannedBudget, planTable } from "../memory/index.ts";
-import type { PlanContext } from "../sim/batch.ts";
+import type { PlanContext } from "../batch/batch.ts";
 import { EXIT, integerOption, parse, print, printJson, progress, UsageError } from "./io.ts";
 import { table } from "./table.ts";
 import { batchOptionsOf, deviceOf, MODEL_OPTIONS, onlyArgument, taskOfTarget } from "./target.ts";

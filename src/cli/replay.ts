@@ -1,12 +1,12 @@
 /** `corral replay`: the last steps of worlds that failed, executed again and explained. */
 
 import { CorralError } from "../core/errors.ts";
-import { bisect, type BisectReport } from "../forensics/bisect.ts";
-import { minimise, type Minimised } from "../forensics/minimise.ts";
-import { writeReproduction } from "../forensics/reproduction.ts";
-import { replay, type ReplayReport } from "../forensics/replay.ts";
-import { crashScene, type CrashScene } from "../forensics/scene.ts";
-import { secondOpinion, type SecondOpinion } from "../forensics/second_opinion.ts";
+import { bisect, type BisectReport } from "../crash/bisect.ts";
+import { minimise, type Minimised } from "../crash/minimise.ts";
+import { writeReproduction } from "../crash/reproduction.ts";
+import { replay, type ReplayReport } from "../crash/replay.ts";
+import { crashScene, type CrashScene } from "../crash/scene.ts";
+import { secondOpinion, type SecondOpinion } from "../crash/second-opinion.ts";
 import { isUpdateBundle } from "../runs/update-bundle.ts";
 import { readBundle } from "../record/bundle.ts";
 import { EXIT, integerOption, parse, print, printJson, UsageError } from "./io.ts";

@@ -3,8 +3,8 @@
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { formatBytes, formatCount } from "../core/units.ts";
-import { type StressEvent, stressHere, type StressOptions } from "../forensics/stress.ts";
-import { type StressReport, stressPage, stressReport, stressVerdict } from "../forensics/stress_report.ts";
+import { type StressEvent, stressHere, type StressOptions } from "../sizing/stress.ts";
+import { type StressReport, stressPage, stressReport, stressVerdict } from "../sizing/stress-report.ts";
 import { EXIT, UsageError, assertWritable, integerOption, parse, print, printJson, progress } from "./io.ts";
 import { rate, table } from "./table.ts";
 import { batchOptionsOf, onlyArgument, secondsOption, taskOfTarget } from "./target.ts";

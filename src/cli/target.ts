@@ -2,9 +2,9 @@
 
 import "../../envs/index.ts";
 import { taskOf } from "../env/registry.ts";
-import type { Task } from "../env/task.ts";
-import { isModelPath } from "../forensics/plan.ts";
-import { plainTask } from "../forensics/plain_task.ts";
+import type { Task } from "../env/task/task.ts";
+import { isModelPath } from "../sizing/plan.ts";
+import { plainTask } from "../env/plain-task.ts";
 import { loadModel, withOptions, type Model, type OptionOverrides } from "../model/model.ts";
 import { UsageError } from "./io.ts";
 

@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CorralError } from "../core/errors.ts";
 import { register } from "../env/registry.ts";
-import type { Task } from "../env/task.ts";
+import type { Task } from "../env/task/task.ts";
 
 const files = new Map<string, string>();
 

@@ -1,13 +1,13 @@
 // the face of the environment layer; tasks need no more than this and src/trace
-export { bodyId } from "./bodies.ts";
-export { Draws } from "./draws.ts";
-export { Infos } from "./infos.ts";
-export type { Autoreset } from "./kernel.ts";
+export { bodyId } from "./task/bodies.ts";
+export { Draws } from "./kernel/draws.ts";
+export { Infos } from "./host/infos.ts";
+export type { Autoreset } from "./kernel/env-kernel.ts";
 export { makeVec, planVec, planVecKernels, type NamedOptions } from "./make.ts";
-export type { Policy, VecOptions } from "./options.ts";
+export type { Policy, VecOptions } from "./host/options.ts";
 export { list, register } from "./registry.ts";
-export { BatchedSpace } from "./batched-space.ts";
-export { Box, Discrete, MultiDiscrete, type Space } from "./spaces.ts";
+export { BatchedSpace } from "./host/batched-space.ts";
+export { Box, Discrete, MultiDiscrete, type Space } from "./task/spaces.ts";
 export {
   defineTask,
   type Distribution,
@@ -26,9 +26,9 @@ export {
   type Terms,
   type TermSource,
   type TermValue,
-} from "./task.ts";
-export type { ActionOptions } from "./action-options.ts";
-export * from "./terms/index.ts";
-export type { GpuView, GpuViews } from "./gpu-views.ts";
-export { VectorEnv, type StepResult, type VecSnapshot } from "./vector-env.ts";
-export type { HealthReport } from "./health.ts";
+} from "./task/task.ts";
+export type { ActionOptions } from "./task/action-options.ts";
+export * from "./task/terms/index.ts";
+export type { GpuView, GpuViews } from "./host/gpu-views.ts";
+export { VectorEnv, type StepResult, type VecSnapshot } from "./host/vector-env.ts";
+export type { HealthReport } from "./host/health.ts";

@@ -1,7 +1,7 @@
 // environments by name
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
-import type { Task } from "./task.ts";
+import type { Task } from "./task/task.ts";
 
 // tasks of all option types together
 type AnyTask = Task<never>;

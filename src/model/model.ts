@@ -2,7 +2,7 @@
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import { fieldSize, fieldsOf, SIZES, type ModelArrays, type Sizes } from "./fields.ts";
-import { keepModel, modelKey, readKept, watched, type ModelKey } from "./kept.ts";
+import { keepModel, modelKey, readKept, watched, type ModelKey } from "./model-cache.ts";
 import { copyArray, getMuJoCo, isMuJoCoLoaded, readBools, type MjModel } from "./mujoco.ts";
 import { overrideOption, readOption, type ModelOption, type OptionOverrides } from "./options.ts";
 import type { ModelChange } from "./changes.ts";

@@ -1,7 +1,7 @@
 /** Chosen worlds of a batch beside MuJoCo in float64, a control step now and then: the error before it becomes a NaN. */
 import type { ModelChange } from "../model/changes.ts";
 import type { Model } from "../model/model.ts";
-import type { Batch } from "../sim/batch.ts";
+import type { Batch } from "../batch/batch.ts";
 import { interpret } from "../trace/interpret.ts";
 import type { Precision } from "../trace/javascript.ts";
 import { inputsOf, type Inputs } from "./inputs.ts";

@@ -1,7 +1,7 @@
 // the numbers of the worlds that are watched, as the monitor's kernels copied them
 import { worldIndex, type ArenaLayout } from "../memory/layout.ts";
 import { locateWorld } from "../memory/shards.ts";
-import { layoutsOf, type Batch } from "../sim/batch.ts";
+import { layoutsOf, type Batch } from "../batch/batch.ts";
 import { ROWS, rowWords, watchedIn } from "./kernels.ts";
 import type { MonitorSettings } from "./options.ts";
 

@@ -7,7 +7,7 @@ import type { AdapterInfo } from "../gpu/device.ts";
 import type { ArenaRequest } from "../memory/request.ts";
 import type { ModelChange } from "../model/changes.ts";
 import type { Model, ModelSource } from "../model/model.ts";
-import { DEFAULT_WORKGROUP_SIZE, type Batch, type BatchParam } from "../sim/batch.ts";
+import { DEFAULT_WORKGROUP_SIZE, type Batch, type BatchParam } from "../batch/batch.ts";
 import { storeTrace, loadTrace, type StoredTrace } from "../trace/store.ts";
 import type { Trace } from "../trace/graph.ts";
 import type { WgslKernel } from "../trace/wgsl.ts";

@@ -6,8 +6,8 @@ import { load4, loop, param, store4, when, world } from "../trace/control.ts";
 import { trace, type Trace } from "../trace/graph.ts";
 import { add, div, eq, ge, lt, mul, ne, not, select, sub, toI32, toU32, type Bool, type Int } from "../trace/scalar.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
-import type { BatchParam, KernelSource } from "../sim/batch.ts";
-import { copyFour, copyRecord } from "../sim/state.ts";
+import type { BatchParam, KernelSource } from "../batch/batch.ts";
+import { copyFour, copyRecord } from "../batch/record-io.ts";
 import { HEAD_WORDS, PLACES, recordOf } from "./arenas.ts";
 import type { RecorderSettings } from "./options.ts";
 

@@ -4,7 +4,7 @@
  */
 import { worldIndex, type ArenaLayout } from "../memory/layout.ts";
 import { locateWorld } from "../memory/shards.ts";
-import { hostRecords, layoutsOf, type Batch, type BatchRegion } from "../sim/batch.ts";
+import { hostRecords, layoutsOf, type Batch, type BatchRegion } from "../batch/batch.ts";
 import { HEAD_WORDS, PLACES, recordOf, wordsOf } from "./arenas.ts";
 import type { RecorderSettings } from "./options.ts";
 

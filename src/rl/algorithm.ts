@@ -1,5 +1,5 @@
 /** What every algorithm is to those who run it: training runs, checkpoints, evaluations. */
-import type { VecSnapshot, VectorEnv } from "../env/vector-env.ts";
+import type { VecSnapshot, VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { EvaluateOptions, Evaluation } from "./evaluate.ts";
 import type { AnyEvidence } from "./evidence.ts";

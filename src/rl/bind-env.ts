@@ -1,7 +1,7 @@
 // an environment and the kernels of a learner that read and write its buffers
 import { CorralError } from "../core/errors.ts";
-import type { GpuView, GpuViews } from "../env/gpu-views.ts";
-import type { VectorEnv } from "../env/vector-env.ts";
+import type { GpuView, GpuViews } from "../env/host/gpu-views.ts";
+import type { VectorEnv } from "../env/host/vector-env.ts";
 import { WORLD } from "./arenas.ts";
 import type { DeviceCore } from "./device-core.ts";
 import { bindKernel, type Job, type KernelName } from "./kernels.ts";

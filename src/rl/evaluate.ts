@@ -1,6 +1,6 @@
 // episodes that are played to see how good a policy is
 import { CorralError } from "../core/errors.ts";
-import type { StepResult, VectorEnv } from "../env/vector-env.ts";
+import type { StepResult, VectorEnv } from "../env/host/vector-env.ts";
 
 export interface EvaluateOptions {
   /** Draw actions as in training. */

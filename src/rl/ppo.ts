@@ -5,7 +5,7 @@
 import { CorralError } from "../core/errors.ts";
 import { Gate } from "../core/gate.ts";
 import { seedKey } from "../core/rng.ts";
-import type { VectorEnv } from "../env/vector-env.ts";
+import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import { act, store } from "./act.ts";
 import type { Algorithm, AlgorithmSnapshot } from "./algorithm.ts";

@@ -1,7 +1,7 @@
 /** The learner of SAC: policy, critics, targets and losses on the device, which the phases of the algorithm are put together from. */
 import type { GpuDevice } from "../gpu/device.ts";
 import type { Reservation } from "../memory/reserve.ts";
-import type { VectorEnv } from "../env/vector-env.ts";
+import type { VectorEnv } from "../env/host/vector-env.ts";
 import { ADAM_EACH, STATE, STATISTICS4, SUMS } from "./arenas.ts";
 import { bindEnv, initialNorm, initialWorlds, type Bound } from "./bind-env.ts";
 import { DeviceCore, hold } from "./device-core.ts";

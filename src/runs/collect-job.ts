@@ -3,7 +3,7 @@ import type { MessagePort } from "node:worker_threads";
 import { CorralError } from "../core/errors.ts";
 import { seedKey } from "../core/rng.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
-import type { VecSnapshot } from "../env/vector-env.ts";
+import type { VecSnapshot } from "../env/host/vector-env.ts";
 import { makeActor, type ActorSpec } from "../rl/host-ppo-actor.ts";
 import { collectedRows, type CollectedShape } from "./collected.ts";
 

@@ -4,7 +4,7 @@
  * so the same seed gives the same bits.
  */
 import { Gate } from "../core/gate.ts";
-import type { VectorEnv } from "../env/vector-env.ts";
+import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
 import type { EvaluateOptions, Evaluation } from "../rl/evaluate.ts";

@@ -1,8 +1,8 @@
 /** The page of a run: how it learned, how fast, in what memory, and what happened on the way. */
 import { formatBytes, formatCount } from "../core/units.ts";
-import { barChart } from "../forensics/bars.ts";
-import { lineChart, type Series } from "../forensics/chart.ts";
-import { escapeHtml, htmlTable, page } from "../forensics/page.ts";
+import { barChart } from "../report/bars.ts";
+import { lineChart, type Series } from "../report/chart.ts";
+import { escapeHtml, htmlTable, page } from "../report/page.ts";
 
 /** What the log does not say. */
 export interface ReportFacts {

@@ -2,7 +2,7 @@
 import { availableParallelism } from "node:os";
 import { CorralError, DeviceLostError } from "../core/errors.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
-import type { VectorEnv } from "../env/vector-env.ts";
+import type { VectorEnv } from "../env/host/vector-env.ts";
 import { lowered, type Algorithm, type AlgorithmSnapshot } from "../rl/algorithm.ts";
 import type { PpoConfig } from "../rl/config.ts";
 import type { Evaluation } from "../rl/evaluate.ts";

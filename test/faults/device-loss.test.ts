@@ -8,7 +8,7 @@ import { makeVec, type VectorEnv } from "../../src/env/index.ts";
 import { type GpuDevice, openDevice } from "../../src/gpu/device.ts";
 import { createBudget } from "../../src/memory/device-budget.ts";
 import { type FaultPoint, injectFaults } from "../../src/memory/faults.ts";
-import { createSimulation, type Simulation } from "../../src/sim/simulation.ts";
+import { createSimulation, type Simulation } from "../../src/batch/simulation.ts";
 import { collect } from "../support/collect.ts";
 import { antLives, Bystander, codeOf, hashOf, inTime, lifeOptions, type Life, quickLives } from "../support/lives.ts";
 import { loadTestModel } from "../support/mjcf.ts";

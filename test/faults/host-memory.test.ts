@@ -4,7 +4,7 @@ import "../../envs/index.ts";
 import { makeVec } from "../../src/env/index.ts";
 import { BudgetExceededError } from "../../src/memory/errors.ts";
 import { hostBudget } from "../../src/memory/host-budget.ts";
-import { createSimulation } from "../../src/sim/simulation.ts";
+import { createSimulation } from "../../src/batch/simulation.ts";
 import { loadTestModel } from "../support/mjcf.ts";
 
 const ID = "InvertedPendulum-v5";

@@ -10,7 +10,7 @@ import { createBudget } from "../../src/memory/device-budget.ts";
 import { BudgetExceededError, LimitExceededError } from "../../src/memory/errors.ts";
 import { injectFaults } from "../../src/memory/faults.ts";
 import type { Model } from "../../src/model/model.ts";
-import { createSimulation, type Simulation } from "../../src/sim/simulation.ts";
+import { createSimulation, type Simulation } from "../../src/batch/simulation.ts";
 import { collect } from "../support/collect.ts";
 import { Bystander, codeOf, hashOf } from "../support/lives.ts";
 import { loadTestModel } from "../support/mjcf.ts";

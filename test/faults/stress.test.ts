@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { StressEvent, StressRefusal, StressRow } from "../../src/forensics/stress.ts";
-import { type StressReport, stressPage, stressReport, stressVerdict } from "../../src/forensics/stress_report.ts";
+import type { StressEvent, StressRefusal, StressRow } from "../../src/sizing/stress.ts";
+import { type StressReport, stressPage, stressReport, stressVerdict } from "../../src/sizing/stress-report.ts";
 import { corral } from "../support/cli.ts";
 import { softwareAdapters } from "../support/software-adapters.ts";
 

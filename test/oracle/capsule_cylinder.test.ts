@@ -4,7 +4,7 @@
  * slightly curved surface.
  */
 import { describe, expect, test } from "vitest";
-import { makeFrame } from "../../src/sim/colliders/index.ts";
+import { makeFrame } from "../../src/physics/collision/colliders/index.ts";
 import type { Precision } from "../../src/trace/javascript.ts";
 import { nudge, randomPoses, randomSizes } from "../support/collider-poses.ts";
 import { ColliderScene, runCollider, traceCollider, type Contact, type Pose } from "../support/collider-scene.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { ColliderName } from "../../src/sim/colliders/index.ts";
+import type { ColliderName } from "../../src/physics/collision/colliders/index.ts";
 import type { Precision } from "../../src/trace/javascript.ts";
 import { EXACT_KINDS, alignedPoses, nudge, randomPoses, randomSizes } from "../support/collider-poses.ts";
 import { ColliderScene, runCollider, traceCollider, type Contact, type Pose } from "../support/collider-scene.ts";

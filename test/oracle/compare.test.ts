@@ -1,11 +1,11 @@
 // corral's comparison with MuJoCo: what it measures, what it excuses, what it does not
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { compareWithMuJoCo } from "../../src/forensics/compare.ts";
+import { compareWithMuJoCo } from "../../src/compare/compare.ts";
 import { distance, ONE_STEP_BOUNDS, spreadOf } from "../../src/monitor/measure.ts";
 import { MuJoCoWorld } from "../../src/monitor/mujoco_world.ts";
-import { sensitivityOf } from "../../src/forensics/sensitivity.ts";
-import { startState, trajectory, type Sample } from "../../src/forensics/trajectory.ts";
-import { Judge } from "../../src/forensics/verdict.ts";
+import { sensitivityOf } from "../../src/compare/sensitivity.ts";
+import { startState, trajectory, type Sample } from "../../src/compare/trajectory.ts";
+import { Judge } from "../../src/compare/verdict.ts";
 import { loadModel, type Model } from "../../src/model/model.ts";
 import { loadTestModel } from "../support/mjcf.ts";
 import { softwareAdapters } from "../support/software-adapters.ts";

@@ -1,7 +1,7 @@
 // inertias of a world's own in models with equality constraints, tendons, muscles and fluids, against MuJoCo's
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { randomPlan } from "../../src/env/randomise.ts";
+import { randomPlan } from "../../src/env/task/randomise.ts";
 import { Box, defineTask, makeVec, type Randomisation, type Task, type VecOptions } from "../../src/env/index.ts";
 import { createOracle } from "../../src/model/oracle.ts";
 import { envBounds } from "../support/tolerances.ts";

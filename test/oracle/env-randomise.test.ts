@@ -2,13 +2,13 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { CorralError } from "../../src/core/errors.ts";
-import { randomPlan } from "../../src/env/randomise.ts";
+import { randomPlan } from "../../src/env/task/randomise.ts";
 import { makeVec, type Randomisation, type VecOptions } from "../../src/env/index.ts";
 import { loadModel, type Model } from "../../src/model/model.ts";
 import { createOracle, type Oracle } from "../../src/model/oracle.ts";
 import { unsupportedFeatures } from "../../src/model/supported.ts";
-import { inertiaConstants, subtreeMasses } from "../../src/sim/set_const.ts";
-import { modelView } from "../../src/sim/view.ts";
+import { inertiaConstants, subtreeMasses } from "../../src/physics/set_const.ts";
+import { modelView } from "../../src/physics/view.ts";
 import { Node, trace } from "../../src/trace/graph.ts";
 import { ROVER, rover } from "../support/rover.ts";
 import { envBounds } from "../support/tolerances.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { pickAndPlace } from "../../envs/pick_and_place/task.ts";
 import { makeVec } from "../../src/env/index.ts";
-import { compareWithMuJoCo } from "../../src/forensics/compare.ts";
+import { compareWithMuJoCo } from "../../src/compare/compare.ts";
 import { graspAction } from "../support/grasp.ts";
 import { loadTestModel } from "../support/mjcf.ts";
 

@@ -1,11 +1,11 @@
 /** Models beyond straight-line code: solved by bodies, one step of each state against MuJoCo in float64. */
 import { expect, test } from "vitest";
-import { compareWithMuJoCo } from "../../src/forensics/compare.ts";
+import { compareWithMuJoCo } from "../../src/compare/compare.ts";
 import { loadModel } from "../../src/model/model.ts";
 import { constraintBound } from "../../src/model/pairs.ts";
-import { solvesByBodies } from "../../src/sim/inertia.ts";
-import { defaultContacts, unrollByDefault } from "../../src/sim/policy.ts";
-import { planSimulation } from "../../src/sim/simulation.ts";
+import { solvesByBodies } from "../../src/physics/smooth/inertia.ts";
+import { defaultContacts, unrollByDefault } from "../../src/batch/kernel-form.ts";
+import { planSimulation } from "../../src/batch/simulation.ts";
 
 /** A chain of hinges that hangs from the world over a floor, and balls that it can sweep away. */
 function chain(links: number, balls: number, self = true): string {

@@ -1,6 +1,6 @@
 // one mj_step of every model, integrator and solver
 import { describe, expect, test } from "vitest";
-import { compareWithMuJoCo } from "../../src/forensics/compare.ts";
+import { compareWithMuJoCo } from "../../src/compare/compare.ts";
 import {
   boundOf,
   describeHow,

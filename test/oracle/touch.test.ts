@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { mjtGeom } from "../../src/model/enums.ts";
 import { getMuJoCo } from "../../src/model/mujoco.ts";
-import { rayMeets } from "../../src/sim/sensor/touch.ts";
+import { rayMeets } from "../../src/physics/sensor/touch.ts";
 import type { Vec3 } from "../../src/trace/vector.ts";
 import { select } from "../../src/trace/scalar.ts";
 import { createRandom } from "../support/mjcf-random.ts";

@@ -1,6 +1,6 @@
 /** Two geoms at poses of the test's choice: their contacts by MuJoCo and by our colliders. */
 import { getMuJoCo, type MainModule, type MjData, type MjModel } from "../../src/model/mujoco.ts";
-import { colliders, makeFrame, type ColliderName, type Shape } from "../../src/sim/colliders/index.ts";
+import { colliders, makeFrame, type ColliderName, type Shape } from "../../src/physics/collision/colliders/index.ts";
 import type { Precision } from "../../src/trace/javascript.ts";
 import { and, lt, select } from "../../src/trace/scalar.ts";
 import type { Scalar } from "../../src/trace/scalar.ts";

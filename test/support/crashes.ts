@@ -1,9 +1,9 @@
 /** Crashes, planted in a few worlds of a batch at one step: what is planted, and what must be found. */
 import { createHash } from "node:crypto";
-import type { HealthReport } from "../../src/env/health.ts";
+import type { HealthReport } from "../../src/env/host/health.ts";
 import { defineTask, makeVec, type Task, type VectorEnv, type VecOptions } from "../../src/env/index.ts";
 import { div, eq, mul, select, sqrt, square, sub, type Scalar } from "../../src/trace/scalar.ts";
-import type { SecondOpinion } from "../../src/forensics/second_opinion.ts";
+import type { SecondOpinion } from "../../src/crash/second-opinion.ts";
 
 export interface Plant {
   readonly name: string;

@@ -6,7 +6,12 @@ import { CorralError } from "../../src/core/errors.ts";
 import { makeVec } from "../../src/env/index.ts";
 import type { GpuDevice } from "../../src/gpu/device.ts";
 import type { Model } from "../../src/model/model.ts";
-import { createSimulation, type Simulation, type SimulationOptions, type Snapshot } from "../../src/sim/simulation.ts";
+import {
+  createSimulation,
+  type Simulation,
+  type SimulationOptions,
+  type Snapshot,
+} from "../../src/batch/simulation.ts";
 import { loadTestModel } from "./mjcf.ts";
 
 const PATIENCE_MS = 60_000;

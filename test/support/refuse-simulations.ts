@@ -10,7 +10,7 @@ import { CorralError } from "../../src/core/errors.ts";
 import { openDevice } from "../../src/gpu/device.ts";
 import { memoryInfo } from "../../src/gpu/memory-info.ts";
 import { createBudget } from "../../src/memory/device-budget.ts";
-import { createSimulation, type Simulation } from "../../src/sim/simulation.ts";
+import { createSimulation, type Simulation } from "../../src/batch/simulation.ts";
 import { loadTestModel } from "./mjcf.ts";
 
 const ROOM = 2 ** 30;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { planVec } from "../../src/env/index.ts";
-import type { Bench } from "../../src/forensics/bench/report.ts";
+import type { Bench } from "../../src/bench/report.ts";
 import { corralInside as corral } from "../support/cli-inside.ts";
 
 let folder: string;

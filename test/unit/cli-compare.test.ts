@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Comparison } from "../../src/forensics/compare.ts";
+import type { Comparison } from "../../src/compare/compare.ts";
 import { corral as corralProcess } from "../support/cli.ts";
 import { corralInside as corral } from "../support/cli-inside.ts";
 import { softwareAdapters } from "../support/software-adapters.ts";

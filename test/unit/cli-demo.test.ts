@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { DemoProgress } from "../../src/forensics/demo.ts";
+import type { DemoProgress } from "../../src/bench/demo.ts";
 import { corralInside as corral } from "../support/cli-inside.ts";
 
 describe("corral demo", () => {

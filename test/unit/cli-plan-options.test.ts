@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Capacity, spreadOf } from "../../src/forensics/capacity.ts";
-import { candidatesOf, type Saving } from "../../src/forensics/savings.ts";
+import { type Capacity, spreadOf } from "../../src/sizing/capacity.ts";
+import { candidatesOf, type Saving } from "../../src/sizing/savings.ts";
 import { defaultLimits, type Plan } from "../../src/memory/index.ts";
 import { corral } from "../support/cli.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { EnvSummary } from "../../src/forensics/describe.ts";
-import type { Inspection } from "../../src/forensics/inspect.ts";
+import type { EnvSummary } from "../../src/env/host/describe.ts";
+import type { Inspection } from "../../src/batch/inspect.ts";
 import type { Plan } from "../../src/memory/index.ts";
 import { tasks } from "../../envs/index.ts";
 import { corralInside as corral } from "../support/cli-inside.ts";

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 
 import { compileOnNull, type GpuDevice, openDevice } from "../../src/gpu/index.ts";
-import { colliders, type ColliderName } from "../../src/sim/colliders/index.ts";
+import { colliders, type ColliderName } from "../../src/physics/collision/colliders/index.ts";
 import { EXACT_KINDS, randomPoses, randomSizes } from "../support/collider-poses.ts";
 import { framesOf, slotsOf, traceCollider } from "../support/collider-scene.ts";
 import { createRandom } from "../support/mjcf-random.ts";

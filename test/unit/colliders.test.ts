@@ -1,8 +1,14 @@
 /** What must hold of every contact, whatever MuJoCo says: no oracle here. */
 import { describe, expect, test } from "vitest";
 
-import { boundingRadius, colliderName, colliders, makeFrame, near } from "../../src/sim/colliders/index.ts";
-import type { ColliderName, Shape } from "../../src/sim/colliders/index.ts";
+import {
+  boundingRadius,
+  colliderName,
+  colliders,
+  makeFrame,
+  near,
+} from "../../src/physics/collision/colliders/index.ts";
+import type { ColliderName, Shape } from "../../src/physics/collision/colliders/index.ts";
 import { costOf } from "../../src/trace/cost.ts";
 import { select } from "../../src/trace/scalar.ts";
 import type { Mat3, Vec3 } from "../../src/trace/vector.ts";

@@ -1,7 +1,7 @@
 /** Fewer places for contacts than there are contacts: which worlds, how many were needed, and nobody else touched. */
 import { expect, test } from "vitest";
 import { loadModel } from "../../src/model/model.ts";
-import { createSimulation } from "../../src/sim/simulation.ts";
+import { createSimulation } from "../../src/batch/simulation.ts";
 
 // two balls over a floor, and a third high above it
 const BALLS = `<mujoco><option timestep="0.002"/><worldbody><geom type="plane" size="5 5 0.1"/>

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CorralError } from "../../src/core/errors.ts";
 import { makeVec, type Scene, type Task, type VectorEnv } from "../../src/env/index.ts";
-import { evaluate } from "../../src/env/expression/index.ts";
+import { evaluate } from "../../src/env/task/expression/index.ts";
 import { add, and, div, gt, mul, sub, type Scalar } from "../../src/trace/scalar.ts";
 import { rover } from "../support/rover.ts";
 

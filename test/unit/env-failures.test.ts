@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { defineTask, Discrete, makeVec, uniformNoise, type VecOptions, type VectorEnv } from "../../src/env/index.ts";
 import { div, sub } from "../../src/trace/scalar.ts";
 import "../../envs/index.ts";
-import { Status } from "../../src/sim/status.ts";
+import { Status } from "../../src/physics/status.ts";
 
 const devices = ["cpu", undefined] as const;
 const on = (device: "cpu" | undefined) => (device ? { device } : {});

@@ -5,7 +5,7 @@ import { cycleIn, importsOf, repositoryFiles, ROOT } from "../support/imports.ts
 
 const LONGEST_FILE = 400;
 
-const BELOW_ENV = ["core", "gpu", "memory", "model", "trace", "sim"];
+const BELOW_ENV = ["core", "gpu", "memory", "model", "trace", "physics", "batch"];
 
 /** Which folders of `src` a folder may import, itself aside. The public API and the command line stand above all. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
@@ -14,15 +14,20 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   memory: ["core", "gpu"],
   model: ["core", "memory"],
   trace: ["core"],
-  sim: ["core", "gpu", "memory", "model", "trace"],
+  physics: ["core", "model", "trace"],
+  batch: ["core", "gpu", "memory", "model", "trace", "physics"],
   record: BELOW_ENV,
   monitor: BELOW_ENV,
   env: [...BELOW_ENV, "record", "monitor"],
-  forensics: [...BELOW_ENV, "record", "monitor", "env"],
+  report: ["core"],
+  crash: [...BELOW_ENV, "record", "monitor"],
+  compare: [...BELOW_ENV, "monitor", "env"],
+  bench: [...BELOW_ENV, "monitor", "env", "compare", "report"],
+  sizing: [...BELOW_ENV, "record", "env", "bench", "report"],
   rl: ["core", "gpu", "memory"],
   io: ["core"],
   export: ["core", "rl", "io", "runs"],
-  runs: [...BELOW_ENV, "record", "env", "forensics", "rl", "io"],
+  runs: [...BELOW_ENV, "record", "env", "crash", "report", "bench", "sizing", "rl", "io"],
 };
 
 /** What environments may use: the doors of the folders, and the words that a task's terms are written in. */

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, test, vi } from "vitest";
-import { keepModel, modelKey, readKept, watched, type ModelKey } from "../../src/model/kept.ts";
+import { keepModel, modelKey, readKept, watched, type ModelKey } from "../../src/model/model-cache.ts";
 import { loadModel, type Model } from "../../src/model/model.ts";
 import { getMuJoCo } from "../../src/model/mujoco.ts";
 import { compileFile, readModelFile } from "../../src/model/source.ts";

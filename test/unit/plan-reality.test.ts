@@ -8,7 +8,7 @@ import { createBudget } from "../../src/memory/device-budget.ts";
 import { BudgetExceededError } from "../../src/memory/errors.ts";
 import { defaultLimits } from "../../src/memory/request.ts";
 import { loadModel, type Model } from "../../src/model/model.ts";
-import { createSimulation, planSimulation, type SimulationOptions } from "../../src/sim/simulation.ts";
+import { createSimulation, planSimulation, type SimulationOptions } from "../../src/batch/simulation.ts";
 import { ENV_MODELS, loadTestModel } from "../support/mjcf.ts";
 import { createMjcf } from "../support/random-mjcf.ts";
 import { watchDevice, type WatchedDevice } from "../support/watch-device.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { lineChart } from "../../src/forensics/chart.ts";
+import { lineChart } from "../../src/report/chart.ts";
 import { reportPage } from "../../src/runs/report.ts";
 
 const line = (values: object): string => JSON.stringify(values);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { trendOf } from "../../src/forensics/trend.ts";
+import { trendOf } from "../../src/bench/trend.ts";
 
 const minutes = Array.from({ length: 60 }, (_, i) => i / 2);
 const wobble = minutes.map((_, i) => ((i * 7) % 5) - 2);

@@ -1,6 +1,6 @@
 """Throughput of native MuJoCo (C, float64) on this machine: the peer that `corral bench --python PATH` measures.
 
-Reads one JSON document on stdin, as src/forensics/bench/python_peer.ts writes it: the model, its options, start states,
+Reads one JSON document on stdin, as src/bench/python-peer.ts writes it: the model, its options, start states,
 controls, physics steps for which a control is held, control steps of an episode. Worlds start from the start states,
 take the controls, and start over after an episode, in the thread pool of mujoco.rollout. Prints one JSON document.
 """

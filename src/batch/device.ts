@@ -1,0 +1,218 @@
+// where a batch runs: a GPU device, or the CPU without any
+import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
+import { assertDevice, type GpuDevice } from "../gpu/device.ts";
+import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
+import { createBudget, plannedBudget } from "../memory/device-budget.ts";
+import { timed } from "../core/spans.ts";
+import { Budget, type Hold } from "../memory/budget.ts";
+import { BudgetExceededError, LimitExceededError } from "../memory/errors.ts";
+import { heldBy, hostBudget, onHost } from "../memory/host-budget.ts";
+import { refusalOf } from "../memory/plan.ts";
+import type { WgslKernel } from "../trace/wgsl.ts";
+import {
+  DEFAULT_TILE_WIDTH,
+  planOf,
+  type Batch,
+  type BatchSpec,
+  type PlanContext,
+  type PlanHelp,
+  type PlannedBatch,
+} from "./batch.ts";
+import { CpuBatch } from "./cpu-batch.ts";
+import { compileKernel, GpuBatch } from "./gpu-batch.ts";
+
+/** Where to run: an open device; "cpu" (JavaScript, float32) or "cpu-f64"; by default the process's shared device. */
+export type DeviceChoice = GpuDevice | "cpu" | "cpu-f64";
+
+export interface PlacementOptions {
+  readonly device?: DeviceChoice;
+  /** Adapter of the shared device: auto, gpu, system, embedded. */
+  readonly adapter?: string;
+  /** Bytes that all batches of the device may hold: "2GiB", 0.5 of what is available, or a number. */
+  readonly budget?: string | number;
+  /** What to do where the batch does not fit: refuse, or take the largest count of worlds that does. */
+  readonly onOverBudget?: "throw" | "shrink";
+  /** At least this many shards. */
+  readonly shards?: number;
+  /** Worlds a workgroup of the GPU, one of WORKGROUP_SIZES. Default 32; `corral tune` measures which is fastest. */
+  readonly workgroupSize?: number;
+}
+
+/** What every WebGPU device can run. */
+export const WORKGROUP_SIZES: readonly number[] = [8, 16, 32, 64, 128, 256];
+
+/**
+ * What the plan of a batch depends on: `context`, and the budget and shards of the options where it does not say.
+ * @throws CorralError bad-bytes, bad-option
+ */
+export function planContext(options: PlacementOptions, numEnvs: number, context: PlanContext = {}): PlanContext {
+  return {
+    ...shapeOf(options, numEnvs),
+    ...(options.budget === undefined ? {} : { budget: plannedBudget(limitOf(options.budget)) }),
+    ...context,
+  };
+}
+
+/** Throws `bad-bytes` for a budget itself, which is its device's and is in force without being passed. */
+function limitOf(limit: string | number): string | number {
+  if (!((limit as unknown) instanceof Budget)) return limit;
+  throw new CorralError(
+    "bad-bytes",
+    `budget is a Budget; the option takes bytes such as "2GiB". What createBudget(device) gives counts every batch of its device: pass that device, and leave budget out.`,
+    { what: "budget" },
+  );
+}
+
+/** What the options say of shards and workgroups. Throws `bad-option`. */
+function shapeOf(options: PlacementOptions, numEnvs: number): Pick<PlanContext, "minShards" | "workgroupSize"> {
+  const { workgroupSize } = options;
+  if (workgroupSize === undefined) return minShardsOf(options, numEnvs);
+  if (!WORKGROUP_SIZES.includes(workgroupSize)) {
+    throw new CorralError(
+      "bad-option",
+      `workgroupSize is ${show(workgroupSize)}; it is one of ${WORKGROUP_SIZES.join(", ")}, which every WebGPU device can run.`,
+      { workgroupSize },
+    );
+  }
+  return { ...minShardsOf(options, numEnvs), workgroupSize };
+}
+
+function minShardsOf({ shards }: PlacementOptions, numEnvs: number): Pick<PlanContext, "minShards"> {
+  if (shards === undefined) return {};
+  const most = Math.ceil(numEnvs / DEFAULT_TILE_WIDTH);
+  if (Number.isInteger(shards) && shards >= 1 && shards <= most) return { minShards: shards };
+  throw new CorralError(
+    "bad-option",
+    `shards is ${String(shards)}; ${numEnvs} worlds are in 1 to ${most} shards, of at least ${DEFAULT_TILE_WIDTH} worlds each. Pass such a count.`,
+    { shards, most },
+  );
+}
+
+/** Makes a batch where the options say. Nothing is held where it fails, and the budget is what it was. */
+export async function placeBatch(
+  specFor: (numEnvs: number) => BatchSpec,
+  numEnvs: number,
+  options: PlacementOptions,
+): Promise<Batch> {
+  const { device, onOverBudget = "throw" } = options;
+  const shape = shapeOf(options, numEnvs);
+  if (onOverBudget !== "throw" && onOverBudget !== "shrink") {
+    throw new CorralError("bad-option", `onOverBudget is "${String(onOverBudget)}"; pass "throw" or "shrink".`, {
+      onOverBudget,
+    });
+  }
+  if (device === "cpu" || device === "cpu-f64") {
+    const budget = hostBudget();
+    return withLimit(budget, options.budget, () =>
+      placeFitting(specFor, numEnvs, shape, onOverBudget, async (planned) => {
+        const hold = await budget.reserve(onHost(planned.plan), planned.plan.name);
+        return holding(() => new CpuBatch(planned, device === "cpu" ? "f32" : "f64"), hold);
+      }),
+    );
+  }
+  if (device !== undefined) assertDevice(device);
+  const lease = device ? undefined : await timed("device", () => shareDevice(options.adapter));
+  const gpu = device ?? lease!.gpu;
+  try {
+    const budget = await createBudget(gpu);
+    const started = new Map<WgslKernel, Promise<GPUComputePipeline>>();
+    const make = async (planned: PlannedBatch) => {
+      const batch = await GpuBatch.create(gpu, planned, budget, started);
+      return lease ? leased(batch, lease) : batch;
+    };
+    // the driver has a core to itself while the other kernels are traced; a batch that is refused is not worth it
+    const traced: PlanHelp["traced"] = (name, kernel, plan) => {
+      if (plan.problems.length > 0 || plan.totalBytes > budget.free) return;
+      const pipeline = compileKernel(gpu, plan.name, name, kernel);
+      // told when the batch waits for it
+      pipeline.catch(() => {});
+      started.set(kernel, pipeline);
+    };
+    return await withLimit(budget, options.budget, () =>
+      placeFitting(specFor, numEnvs, { ...shape, limits: gpu.limits }, onOverBudget, make, { traced }),
+    );
+  } catch (error) {
+    lease?.release();
+    throw error;
+  }
+}
+
+/** Changes a budget's limit where one is given, and back where what follows fails. */
+async function withLimit<T>(budget: Budget, limit: string | number | undefined, run: () => Promise<T>): Promise<T> {
+  if (limit === undefined) return run();
+  const { limit: before, source } = budget;
+  budget.change({ limit: limitOf(limit) });
+  const changed = budget.limit;
+
+  try {
+    return await run();
+  } catch (error) {
+    // others may have changed it meanwhile, or hold more than it was
+    if (budget.limit === changed && budget.live <= before) budget.change({ limit: before, source });
+    throw error;
+  }
+}
+
+/** Makes a batch, or where the options say so the largest that fits. */
+async function placeFitting(
+  specFor: (numEnvs: number) => BatchSpec,
+  numEnvs: number,
+  context: PlanContext,
+  onOverBudget: "throw" | "shrink",
+  make: (planned: PlannedBatch) => Promise<Batch>,
+  help: PlanHelp = {},
+): Promise<Batch> {
+  let planned = planOf(specFor(numEnvs), context, help);
+
+  for (;;) {
+    try {
+      // what the budget says is known only when it is asked: its listeners may make room
+      if (planned.plan.problems.length) throw refusalOf(planned.plan);
+      return await make(planned);
+    } catch (error) {
+      if (onOverBudget === "throw") throw error;
+      planned = shrunk(planned, specFor, context, error);
+    }
+  }
+}
+
+/** The largest batch that fits where a larger one was refused. Throws the refusal where none does. */
+function shrunk(
+  planned: PlannedBatch,
+  specFor: (numEnvs: number) => BatchSpec,
+  context: PlanContext,
+  refusal: unknown,
+): PlannedBatch {
+  if (!(refusal instanceof BudgetExceededError || refusal instanceof LimitExceededError)) throw refusal;
+  const { name, numEnvs, shrunkFrom } = planned.plan;
+  const { largestNumEnvs: fits, tileWidth, problems } = refusal.plan;
+  if (fits < 1 || fits >= numEnvs) throw refusal;
+
+  const minShards = Math.min(context.minShards ?? 1, fits / tileWidth);
+  const smaller = planOf(specFor(fits), { ...context, minShards }, { known: planned });
+  process.emitWarning(`${name}: ${numEnvs} worlds do not fit (${problems[0].text}); made ${fits}.`, {
+    code: "corral-shrunk",
+  });
+  return { ...smaller, plan: { ...smaller.plan, shrunkFrom: shrunkFrom ?? numEnvs } };
+}
+
+/** A batch on the CPU that holds bytes of the budget; none where it cannot be made. */
+function holding(make: () => CpuBatch, hold: Hold): Batch {
+  try {
+    return heldBy(make(), hold);
+  } catch (error) {
+    hold.release();
+    throw error;
+  }
+}
+
+/** A batch that gives its share of the device back when it closes. */
+function leased(batch: GpuBatch, lease: DeviceLease): Batch {
+  const close = batch.close.bind(batch);
+  batch.close = async () => {
+    await close();
+    lease.release();
+  };
+  return batch;
+}

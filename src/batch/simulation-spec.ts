@@ -1,0 +1,171 @@
+// what a simulation is made of: its options, its arenas, its kernel, before any device
+import { CorralError } from "../core/errors.ts";
+import { nearest } from "../core/names.ts";
+import { fieldSize, fieldsOf, type FieldName } from "../model/fields.ts";
+import { withOptions, type Model, type OptionOverrides } from "../model/model.ts";
+import { checkSupported } from "../model/supported.ts";
+import type { Plan } from "../memory/plan.ts";
+import type { ArenaRequest } from "../memory/request.ts";
+import { planOf, type BatchSpec, type PlanContext, type PlannedBatch } from "./batch.ts";
+import { planContext, type PlacementOptions } from "./device.ts";
+import { mayOverflow, traceSimulation } from "./kernel.ts";
+import { simParams } from "./params.ts";
+import { defaultContacts, unrollByDefault } from "./kernel-form.ts";
+import { snapshotArenas } from "./snapshot.ts";
+import { fieldRequest, stateFields } from "./record-io.ts";
+
+/** Options of a simulation. Those of mjOption override the model's. */
+export interface SimulationOptions extends OptionOverrides, PlacementOptions {
+  /** Worlds. */
+  readonly numEnvs: number;
+  /** Contacts that a world may have at once; default: all that its candidate pairs can make. */
+  readonly nconmax?: number;
+  /** Derived fields that can be read after a step: "xpos", "sensordata", "ncon", ... Default: none. */
+  readonly outputs?: readonly FieldName[];
+  /** Keep qfrc_applied and xfrc_applied per world (default true). */
+  readonly applied?: boolean;
+  /** Straight-line kernels, or kernels with runtime loops: slower, smaller. Default: by the size of the model. */
+  readonly unroll?: boolean;
+  /** Keep a snapshot on the host, taken every so many steps: what `restoreOn` goes on from. Default: none. */
+  readonly snapshotEvery?: number;
+}
+
+const PLACEMENT = new Set([
+  "numEnvs",
+  "nconmax",
+  "outputs",
+  "applied",
+  "unroll",
+  "snapshotEvery",
+  "device",
+  "adapter",
+  "budget",
+  "onOverBudget",
+  "shards",
+  "workgroupSize",
+]);
+
+function checkCount(name: string, value: number, code = "bad-num-envs"): void {
+  if (!Number.isInteger(value) || value < 1) {
+    throw new CorralError(code, `${name} is ${String(value)}; it is a positive integer. Pass at least 1.`, {
+      [name]: value,
+    });
+  }
+}
+
+/** Crash tools of environments: a bare simulation has no control steps and no results to judge. */
+const OF_TASKS = ["recorder", "monitor", "trip", "onNonFinite", "onOverflow"];
+
+/** The model with the options of mjOption among `options` applied. */
+function overridden(model: Model, options: SimulationOptions): Model {
+  const wrong = OF_TASKS.find((name) => (options as unknown as Record<string, unknown>)[name] !== undefined);
+  if (wrong !== undefined) {
+    throw new CorralError(
+      "needs-task",
+      `a simulation has no ${wrong}; environments do. Make one of this model, makeVec(defineTask({ id, model, frameSkip, ... }), { ${wrong} }), or look at status() after a step.`,
+      { name: wrong },
+    );
+  }
+  const overrides = Object.fromEntries(
+    Object.entries(options).filter(([k, v]) => !PLACEMENT.has(k) && v !== undefined),
+  );
+  return Object.keys(overrides).length ? withOptions(model, overrides) : model;
+}
+
+/** Whether a derived field of this name can be read: contact and constraint arrays stay in registers. */
+export const readableOutput = (name: string): boolean => !/^(cam_|contact_|efc_|n[efl]$)/.test(name);
+
+function checkOutputs(outputs: readonly string[]): void {
+  const known = fieldsOf("derived").map((f) => f.name as string);
+  for (const name of outputs) {
+    if (known.includes(name) && readableOutput(name)) continue;
+    const near = nearest(name, known);
+    throw new CorralError(
+      "unknown-field",
+      `outputs names "${name}", which is no derived field that can be read` +
+        (near.length ? `; nearest: ${near.join(", ")}.` : "."),
+      { name },
+    );
+  }
+}
+
+/** The batch behind a simulation, for any count of worlds. */
+function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: number) => BatchSpec {
+  const applied = options.applied ?? true;
+  const outputs = options.outputs ?? [];
+  const unroll = options.unroll ?? unrollByDefault(model);
+  const nconmax = options.nconmax ?? defaultContacts(model, unroll);
+  const base = {
+    model,
+    nconmax,
+    applied,
+    outputs,
+    unroll,
+    exact: options.device === "cpu-f64",
+  };
+  const size = (name: FieldName) => fieldSize(model, name);
+  const params = simParams(model);
+  const state: ArenaRequest[] = [
+    {
+      name: "state",
+      access: "read_write",
+      fields: stateFields(model, applied).map((n) => fieldRequest(n, "state", size(n))),
+    },
+    ...(model.nu > 0
+      ? [{ name: "control", access: "read_write" as const, fields: [fieldRequest("ctrl", "state", model.nu)] }]
+      : []),
+  ];
+  const names = params.map((p) => ({ name: p.name, type: p.type }));
+  return (numEnvs) => ({
+    name: model.name || "simulation",
+    numEnvs,
+    params,
+    arenas: [
+      ...state,
+      {
+        name: "derived",
+        access: "read_write",
+        fields: [
+          ...outputs.filter((n) => size(n) > 0).map((n) => fieldRequest(n, "derived", size(n), "fewer outputs")),
+          { name: "status", group: "task", type: "u32", perWorld: mayOverflow(base) ? 2 : 1 },
+        ],
+      },
+      ...(options.snapshotEvery === undefined ? [] : snapshotArenas(state)),
+    ],
+    kernels: [
+      {
+        name: "step",
+        trace: (arenas) =>
+          traceSimulation(
+            { ...base, state: arenas.state, params: names },
+            { control: arenas.control, derived: arenas.derived },
+          ),
+      },
+    ],
+  });
+}
+
+/**
+ * The bytes of a simulation, field by field, without a device.
+ * @throws what createSimulation throws for its arguments
+ */
+export function planSimulation(model: Model, options: SimulationOptions, context: PlanContext = {}): Plan {
+  return planKernels(model, options, context).plan;
+}
+
+/** The traced kernels and the plan of a simulation, without a device. */
+export function planKernels(model: Model, options: SimulationOptions, context: PlanContext = {}): PlannedBatch {
+  const { specFor } = prepare(model, options);
+  return planOf(specFor(options.numEnvs), planContext(options, options.numEnvs, context));
+}
+
+/** Checks the options, applies those of mjOption, and tells the batch for any count of worlds. */
+export function prepare(model: Model, options: SimulationOptions) {
+  checkCount("numEnvs", (options as SimulationOptions | undefined)?.numEnvs as number);
+  if (options.nconmax !== undefined) checkCount("nconmax", options.nconmax);
+  if (options.snapshotEvery !== undefined) checkCount("snapshotEvery", options.snapshotEvery, "bad-option");
+  checkOutputs(options.outputs ?? []);
+  const m = overridden(model, options);
+  checkSupported(m);
+  return { model: m, specFor: simulationSpec(m, options) };
+}

@@ -1,0 +1,183 @@
+// one step of many worlds beside MuJoCo's own float64 step from the same states
+import { CorralError } from "../core/errors.ts";
+import { fieldSize } from "../model/fields.ts";
+import type { Model } from "../model/model.ts";
+import { unsupportedFeatures, type UnsupportedFeature } from "../model/supported.ts";
+import type { PlacementOptions } from "../batch/device.ts";
+import { createSimulation, type Simulation } from "../batch/simulation.ts";
+import { statusNames } from "../physics/status.ts";
+import { distance, spreadOf, type Spread } from "../monitor/measure.ts";
+import { MuJoCoWorld } from "../monitor/mujoco_world.ts";
+import { COMPARED, type Compared, oneStep, outputsOf } from "./one-step.ts";
+import { rollout, type RolloutDrift, RolloutRecorder } from "./rollout.ts";
+import { trajectory, type Divergence, type Sample } from "./trajectory.ts";
+import { Judge, type Verdict } from "./verdict.ts";
+
+export interface CompareOptions extends Pick<PlacementOptions, "device" | "adapter" | "budget"> {
+  /** Steps of each world (default 200). */
+  readonly steps?: number;
+  /** Independent worlds (default 4). */
+  readonly envs?: number;
+  readonly seed?: number;
+  /** Also let the worlds run freely from MuJoCo's start states, and report how they drift. */
+  readonly rollout?: boolean;
+  /** Straight-line kernels (default) or kernels with runtime loops. */
+  readonly unroll?: boolean;
+  readonly onProgress?: (text: string) => void;
+}
+
+/** Steps of which a count agrees, or differs only because something is within 1e-6 of touching. */
+export interface CountAgreement {
+  readonly equal: number;
+  readonly touching: number;
+  readonly total: number;
+  /** The most that MuJoCo had in a step, so that a reader sees whether there was anything to compare. */
+  readonly most: number;
+}
+
+export interface Comparison {
+  readonly model: string;
+  /** The driver; null where the model was refused. */
+  readonly adapter: string | null;
+  readonly steps: number;
+  readonly envs: number;
+  readonly seed: number;
+  /** Distances of one step by field, in the measure max |x - ref| / (1 + max |ref|); act and sensordata where there are any. */
+  readonly oneStep: { readonly [F in Compared]?: Spread };
+  readonly contacts: CountAgreement;
+  readonly rows: CountAgreement;
+  /** Status bits that were set, with how many steps set them. */
+  readonly status: Readonly<Record<string, number>>;
+  /** Worlds that MuJoCo itself could not step further; they were started over. */
+  readonly diverged: readonly Divergence[];
+  readonly rollout?: readonly RolloutDrift[];
+  readonly verdict: Verdict;
+  /** Features that this release does not simulate; nothing was compared where there are any. */
+  readonly unsupported: readonly string[];
+  readonly unsupportedElements: readonly UnsupportedFeature[];
+}
+
+/** Samples compared in one batch: enough to fill any driver, few enough to hold. */
+const CHUNK = 1024;
+
+const none: CountAgreement = { equal: 0, touching: 0, total: 0, most: 0 };
+
+function checkCount(name: string, value: number): void {
+  if (Number.isInteger(value) && value >= 1 && value <= 1e9) return;
+  throw new CorralError("bad-option", `${name} is ${String(value)}; it is an integer from 1 to 1e9.`, {
+    [name]: value,
+  });
+}
+
+/**
+ * Steps worlds in MuJoCo under random controls and repeats each single step from the same state in a batch.
+ * A model that is not supported is reported, not thrown.
+ * @throws CorralError bad-option, bad-seed, mujoco-diverged where MuJoCo cannot step the model at all; errors of
+ *   createSimulation
+ */
+export async function compareWithMuJoCo(model: Model, options: CompareOptions = {}): Promise<Comparison> {
+  const { steps = 200, envs = 4, seed = 0 } = options;
+  checkCount("steps", steps);
+  checkCount("envs", envs);
+  const asked = { model: model.name, steps, envs, seed };
+
+  const features = unsupportedFeatures(model);
+  if (features.length > 0) {
+    return {
+      ...asked,
+      adapter: null,
+      oneStep: {},
+      contacts: none,
+      rows: none,
+      status: {},
+      diverged: [],
+      verdict: {
+        passed: false,
+        reasons: [`${features.length} unsupported features`],
+        beyond: 0,
+        explained: 0,
+        worst: [],
+      },
+      unsupported: features.map((f) => f.feature),
+      unsupportedElements: features,
+    };
+  }
+
+  const world = await MuJoCoWorld.create(model);
+  try {
+    const chunk = Math.max(envs, Math.min(CHUNK, steps * envs));
+    options.onProgress?.(`compiling kernels for ${chunk} worlds`);
+    await using simulation = await createSimulation(model, {
+      numEnvs: chunk,
+      applied: false,
+      outputs: outputsOf(model),
+      ...(options.device === undefined ? {} : { device: options.device }),
+      ...(options.adapter === undefined ? {} : { adapter: options.adapter }),
+      ...(options.budget === undefined ? {} : { budget: options.budget }),
+      ...(options.unroll === undefined ? {} : { unroll: options.unroll }),
+    });
+    const compared = await compareSteps(model, world, simulation, { ...options, steps, envs, seed });
+    return { ...asked, adapter: simulation.deviceName, ...compared, unsupported: [], unsupportedElements: [] };
+  } finally {
+    world.delete();
+  }
+}
+
+async function compareSteps(
+  model: Model,
+  world: MuJoCoWorld,
+  simulation: Simulation,
+  options: CompareOptions & { steps: number; envs: number; seed: number },
+) {
+  const judge = new Judge(world);
+  const errors: Record<Compared, number[]> = { qpos: [], qvel: [], qacc: [], act: [], sensordata: [] };
+  const status: Record<string, number> = {};
+  const diverged: Divergence[] = [];
+  const recorder = options.rollout ? new RolloutRecorder(options.steps) : undefined;
+
+  const finish = async (samples: readonly Sample[]): Promise<void> => {
+    const ours = await oneStep(
+      model,
+      simulation,
+      samples.map((s) => s.from),
+    );
+    samples.forEach((sample, i) => {
+      const found = Object.fromEntries(
+        COMPARED.map((name) => [name, distance(ours[name], sample.result[name], i * sample.result[name].length)]),
+      ) as Record<Compared, number>;
+      for (const name of COMPARED) errors[name].push(found[name]);
+      for (const bit of statusNames(ours.status[i])) status[bit] = (status[bit] ?? 0) + 1;
+      judge.add(sample, found, { ncon: ours.ncon[i], nefc: ours.nefc[i] });
+    });
+    options.onProgress?.(`${errors.qpos.length} of ${options.steps * options.envs} steps compared`);
+  };
+
+  let waiting: Sample[] = [];
+  for (const sample of trajectory(model, world, { ...options, onDivergence: (d) => diverged.push(d) })) {
+    recorder?.add(sample);
+    waiting.push(sample);
+    if (waiting.length < simulation.numEnvs) continue;
+    await finish(waiting);
+    waiting = [];
+  }
+  if (waiting.length > 0) await finish(waiting);
+  if (errors.qpos.length === 0) {
+    const [{ env, step, field }] = diverged;
+    throw new CorralError(
+      "mujoco-diverged",
+      `MuJoCo itself finds bad numbers in ${field} at step ${step} of world ${env}, whatever the start. Use a smaller timestep: --set timestep=...`,
+      { diverged },
+    );
+  }
+
+  const spreads = COMPARED.filter((name) => fieldSize(model, name) > 0).map((name) => [name, spreadOf(errors[name])]);
+  return {
+    oneStep: Object.fromEntries(spreads) as Comparison["oneStep"],
+    contacts: judge.contacts,
+    rows: judge.rows,
+    status,
+    diverged,
+    ...(recorder ? { rollout: await rollout(world, simulation, recorder) } : {}),
+    verdict: judge.verdict(status),
+  };
+}

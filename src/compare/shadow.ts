@@ -1,0 +1,61 @@
+// MuJoCo beside one world of an environment under actions, control step by control step
+import type { VectorEnv } from "../env/index.ts";
+import type { Model } from "../model/model.ts";
+import type { WorldState } from "../monitor/mujoco_world.ts";
+import { Shadow, type ShadowCheck } from "../monitor/shadow.ts";
+import { mocapFrames } from "../batch/record-io.ts";
+import { controlsOf } from "./task-controls.ts";
+
+/** Checks worlds of an environment. Controls come from the task; events and delays are not followed. `delete()` it. */
+export class EnvShadow {
+  readonly #shadow: Shadow;
+  readonly #model: Model;
+
+  private constructor(shadow: Shadow, model: Model) {
+    this.#shadow = shadow;
+    this.#model = model;
+  }
+
+  static async create(model: Model, frameSkip: number): Promise<EnvShadow> {
+    return new EnvShadow(await Shadow.create(model, frameSkip), model);
+  }
+
+  /** The state of a world, and the number of its episode. */
+  async before(env: VectorEnv, world: number): Promise<{ state: Omit<WorldState, "ctrl">; episode: number }> {
+    const kept = new Set(env.plan.fields.filter((f) => f.arena === "state").map((f) => f.name));
+    const names = ["qpos", "qvel", "act", "qacc_warmstart"].filter((name) => kept.has(name));
+    const { time, episode, ...read } = await env.getState(["time", "episode", ...names], [world]);
+    const none = new Float64Array();
+    const { mocap_pos = [], mocap_quat = [] } = mocapFrames(this.#model);
+    const state = {
+      time: time[0],
+      qpos: read.qpos ?? none,
+      qvel: read.qvel ?? none,
+      act: read.act ?? none,
+      qacc_warmstart: read.qacc_warmstart ?? none,
+      mocap_pos: Float64Array.from(mocap_pos),
+      mocap_quat: Float64Array.from(mocap_quat),
+    };
+    return { state, episode: episode[0] };
+  }
+
+  /** Makes the same control step in MuJoCo. Undefined where the step was a reset. */
+  async check(
+    env: VectorEnv,
+    world: number,
+    before: Awaited<ReturnType<EnvShadow["before"]>>,
+    action: ArrayLike<number>,
+  ): Promise<ShadowCheck | undefined> {
+    const after = await this.before(env, world);
+    if (after.episode !== before.episode) return undefined;
+    return this.#shadow.check(
+      { ...before.state, ctrl: controlsOf(env.spec, action, action.length, before.state) },
+      {},
+      after.state,
+    );
+  }
+
+  delete(): void {
+    this.#shadow.delete();
+  }
+}

@@ -1,0 +1,156 @@
+/** Where a recorded world broke first: control step, physics step, stage, field, and why. */
+import { mjMAXVAL } from "../model/enums.ts";
+import { Status, statusNames } from "../physics/status.ts";
+import type { Bundle, TrippedWorld } from "../record/bundle.ts";
+import { blame, type Blame } from "./blame.ts";
+import type { Cause } from "./cause.ts";
+import { diagnose } from "./diagnose.ts";
+import { elementText, isField } from "./element-names.ts";
+import { physicsAt } from "./physics-facts.ts";
+import { Reexecution, type ReexecuteOptions } from "./reexecute.ts";
+import { actionOf, crashScene, type CrashFindings, type CrashScene } from "./scene.ts";
+import { fieldBefore, Interpreter, resultOf } from "./timeline.ts";
+
+export interface BisectReport extends CrashFindings {
+  readonly causes: readonly Cause[];
+}
+
+const PHYSICAL =
+  Status.BAD_QPOS | Status.BAD_QVEL | Status.BAD_QACC | Status.CONTACT_OVERFLOW | Status.CONSTRAINT_OVERFLOW;
+const OVERFLOW = Status.CONTACT_OVERFLOW | Status.CONSTRAINT_OVERFLOW;
+const HISTORY = 8;
+
+const isBad = (x: number) => !(Math.abs(x) <= mjMAXVAL);
+const most = (values: ArrayLike<number>) =>
+  Array.from(values).reduce((m, x) => (Number.isNaN(x) || Number.isNaN(m) ? Number.NaN : Math.max(m, Math.abs(x))), 0);
+
+/** Finds what broke first in a world of a bundle, by default its first. */
+export async function bisect(bundle: Bundle, options: ReexecuteOptions = {}, world?: number): Promise<BisectReport> {
+  const scene = await crashScene(bundle, options, world);
+  const { tripped, row, moments, at } = scene;
+  const moment = moments[at];
+  const { model } = bundle;
+  const status = resultOf(bundle, moment, row, "status") || bitsOf(tripped);
+  const interpreter = await Interpreter.create(bundle);
+  const interpretation = interpreter.step(moment, row, { bound: mjMAXVAL });
+  const physics = status & PHYSICAL ? (s: string) => s !== "reset" && s !== "task" : undefined;
+  const isOverflow = (status & ~OVERFLOW) === 0 && status !== 0;
+  const found =
+    badAction(scene) ??
+    badStart(scene, interpreter) ??
+    (isOverflow ? await overflown(scene) : named(tripped, blame(model, interpretation, physics)));
+  const device = await devicePhysicsStep(scene, options);
+  const history = moments.slice(Math.max(0, at - HISTORY + 1), at + 1).map((m) => ({
+    step: m.step,
+    qpos: most(fieldBefore(bundle, m, row, "qpos")),
+    qvel: most(fieldBefore(bundle, m, row, "qvel")),
+  }));
+  const report = {
+    world: tripped.world,
+    id: tripped.id,
+    step: moment.step,
+    episodeStep: resultOf(bundle, moment, row, "episode_length"),
+    status: [...statusNames(status), ...tripped.names.filter((name) => bundle.about.env.trips.includes(name))],
+    terms: tripped.terms,
+    blame: found,
+    devicePhysicsStep: device,
+    agrees:
+      !(status & PHYSICAL) ||
+      found === undefined ||
+      found.physicsStep === 0 ||
+      found.physicsStep === device ||
+      isRangeOnly(found),
+    history,
+  };
+  return { ...report, causes: await diagnose(scene, report) };
+}
+
+/** A field that is huge before the state is: the device tests the state alone. */
+const isRangeOnly = ({ value, field }: Blame) => Number.isFinite(value) && !["qpos", "qvel", "qacc"].includes(field);
+
+const bitsOf = ({ names }: TrippedWorld): number =>
+  names.reduce((bits, name) => bits | (Status[name as keyof typeof Status] ?? 0), 0);
+
+const entered = (stage: string, field: string, element: number, text: string, value: number): Blame => ({
+  physicsStep: 0,
+  evaluation: 0,
+  stage,
+  field,
+  element,
+  text,
+  value,
+  op: "load",
+  operands: [],
+});
+
+/** Numbers that the task alone makes, of a step or of the start after it, go by the names of its terms. */
+function named({ terms }: TrippedWorld, found: Blame | undefined): Blame | undefined {
+  const isOfTask = found?.stage === "task" || (found?.stage === "reset" && !isField(found.field));
+  if (!isOfTask || terms.length === 0) return found;
+  return { ...found, stage: "task", field: terms[0], text: terms.map((t) => `"${t}"`).join(", ") };
+}
+
+/** Contacts beyond their places: what touches, by MuJoCo, before the step and after it. */
+async function overflown({ bundle, moments, row, at }: CrashScene): Promise<Blame> {
+  const facts = await Promise.all(
+    [moments[at], moments[at + 1]].map((m) => (m ? physicsAt(bundle, m, row) : Promise.resolve(undefined))),
+  );
+  const most = facts.reduce((a, b) => ((b?.contacts.length ?? 0) > (a?.contacts.length ?? 0) ? b : a), facts[0]);
+  const pairs = [...new Set(most?.contacts.map((c) => c.pair))];
+  const { contacts_needed } = bundle.about.env.result;
+  const needed = contacts_needed === undefined ? 0 : resultOf(bundle, moments[at], row, "contacts_needed");
+  const text = pairs.length > 0 ? `contact (${pairs.slice(0, 4).join("; ")})` : "contact";
+  return { ...entered("collision", "contact", 0, text, needed), op: "" };
+}
+
+/** An action that is no number, or none of the space. */
+function badAction({ bundle, moments, row, at }: CrashScene): Blame | undefined {
+  const { env } = bundle.about;
+  const values = actionOf(bundle, moments[at], row);
+  const element = values.findIndex((x, i) => {
+    if (env.actionKind === "box") return isBad(x);
+    return x < (env.actionLow?.[i] ?? -Infinity) || x > (env.actionHigh?.[i] ?? Infinity);
+  });
+  if (element < 0) return undefined;
+  return entered("action", "action", element, `action[${element}]`, values[element]);
+}
+
+/** A state that was bad before the step began: from a reset, or set by a call. */
+function badStart(scene: CrashScene, interpreter: Interpreter): Blame | undefined {
+  const { bundle, moments, row, at } = scene;
+  const { model } = bundle;
+  for (const name of ["qpos", "qvel", "act"] as const) {
+    const values = fieldBefore(bundle, moments[at], row, name);
+    const element = values.findIndex(isBad);
+    if (element < 0) continue;
+    const [episode] = [fieldBefore(bundle, moments[at], row, "episode")];
+    const isFresh = episode[4] === 0;
+    const text = elementText(model, name, element);
+    if (!isFresh) return entered("set by a call", name, element, text, values[element]);
+    // the step that reset the world may be recorded too
+    const before = moments[at - 1];
+    const made =
+      before && !moments[at].cut
+        ? blame(model, interpreter.step(before, row, { bound: mjMAXVAL }), (s) => s === "reset")
+        : undefined;
+    return made ? { ...made, stage: "reset" } : entered("reset", name, element, text, values[element]);
+  }
+  return undefined;
+}
+
+/** The first physics step after which the device itself finds the world bad. */
+async function devicePhysicsStep({ bundle, moments, row, at }: CrashScene, options: ReexecuteOptions): Promise<number> {
+  const moment = moments[at];
+  const { nstep = bundle.about.env.frameSkip } = moment.params;
+  await using run = await Reexecution.create(bundle, options);
+  for (let k = 1; k <= nstep; k++) {
+    await run.put(moment.before, { ...moment.params, nstep: k });
+    await run.step({ start: 0, steps: 1, cut: false, params: {}, states: {}, actions: moment.actions }, 0);
+    const results = { ...moment, results: new Float64Array() };
+    const words = await run.read("result");
+    const values = words instanceof Float64Array ? words : new Float32Array(words.buffer);
+    const status = resultOf(bundle, { ...results, results: Float64Array.from(values) }, row, "status");
+    if (status & PHYSICAL) return k;
+  }
+  return 0;
+}

@@ -1,0 +1,200 @@
+/** The shortest way to a crash of the physics, and the smallest changes of options at which it does not occur. */
+import { CorralError } from "../core/errors.ts";
+import { fieldSize } from "../model/fields.ts";
+import { withOptions, type Model, type OptionOverrides } from "../model/model.ts";
+import { createSimulation } from "../batch/simulation.ts";
+import { modelAt } from "./physics-facts.ts";
+import type { CrashFindings, CrashScene } from "./scene.ts";
+import type { Inputs } from "../monitor/inputs.ts";
+import { inputsIn, stretchStart } from "./second-opinion.ts";
+import { fieldBefore, Interpreter } from "./timeline.ts";
+
+/** A change of options that was tried. */
+export interface Trial {
+  readonly change: string;
+  readonly options: OptionOverrides;
+  readonly crashes: boolean;
+}
+
+export interface Minimised {
+  /** The model with the options of the step. */
+  readonly model: Model;
+  readonly nconmax: number;
+  /** Where the reproduction starts, by MuJoCo's names. */
+  readonly state: Readonly<Record<string, Float64Array>>;
+  /** What acts in each control step, and physics steps in each. */
+  readonly inputs: readonly Inputs[];
+  readonly frameSkip: number;
+  /** Control steps of the batch that it makes. */
+  readonly steps: { readonly first: number; readonly last: number };
+  readonly recorded: number;
+  /** Bits of the status word that it ends with. */
+  readonly status: readonly string[];
+  /** Some of what acts was not finite; the largest float32 stands for it. */
+  readonly bounded: boolean;
+  readonly trials: readonly Trial[];
+  /** The first of each kind that helps, the smallest change first. */
+  readonly cures: readonly Trial[];
+}
+
+/** Control steps after the crash that a cure must last, with the last controls held. */
+const GRACE = 20;
+
+const STATE = ["qpos", "qvel", "act", "qacc_warmstart", "mocap_pos", "mocap_quat"] as const;
+
+/** As large as float32 goes: what stands for a force that is not finite, since no call takes such a number. */
+const LARGEST = 2 ** 128 - 2 ** 104;
+const bound = (values: Float64Array): Float64Array =>
+  values.map((x) => (Number.isFinite(x) ? x : x < 0 ? -LARGEST : LARGEST));
+const calm = (values: Float64Array): Float64Array => new Float64Array(values.length);
+
+/** What acts, with other forces and changes of velocity. */
+const withPushes = ({ ctrl, ...pushes }: Inputs, change: (values: Float64Array) => Float64Array): Inputs => ({
+  ctrl,
+  qfrc_applied: change(pushes.qfrc_applied),
+  xfrc_applied: change(pushes.xfrc_applied),
+  kick: change(pushes.kick),
+});
+const pushesOf = ({ qfrc_applied, xfrc_applied, kick }: Inputs): number[] => [
+  ...qfrc_applied,
+  ...xfrc_applied,
+  ...kick,
+];
+
+/** A change, the options that make it, and how many times as many physics steps they need. Without options: no pushes. */
+type Attempt = readonly [change: string, options: OptionOverrides, factor: number];
+const NO_PUSHES: Attempt = ["no forces and changes of velocity from events", {}, 1];
+
+/** Options to try, kind by kind, the smaller change first. */
+function trialsOf(model: Model, pushed: boolean): Attempt[][] {
+  const { timestep, iterations, ls_iterations } = model.opt;
+  return [
+    ...(pushed ? [[NO_PUSHES]] : []),
+    [2, 4, 8, 16, 32, 64].map((f) => [
+      `timestep ${timestep / f} (1/${f}), frameSkip x ${f}`,
+      { timestep: timestep / f },
+      f,
+    ]),
+    [2, 4, 8].map((f) => [
+      `iterations ${Math.max(1, iterations * f)}, ls_iterations ${Math.max(1, ls_iterations * f)}`,
+      { iterations: Math.max(1, iterations * f), ls_iterations: Math.max(1, ls_iterations * f) },
+      1,
+    ]),
+    (["Newton", "CG"] as const).map((solver) => [`solver ${solver}`, { solver }, 1]),
+    (["implicitfast", "RK4", "Euler"] as const).map((integrator) => [`integrator ${integrator}`, { integrator }, 1]),
+  ];
+}
+
+/**
+ * Reduces a crash of the physics. Runs on the CPU, in the precision that is closest to the recording's.
+ * @throws CorralError nothing-to-minimise where the physics is not what failed, not-reproduced where the CPU goes through
+ */
+export async function minimise(scene: CrashScene, report: CrashFindings): Promise<Minimised> {
+  const { bundle, moments, row, at } = scene;
+  const isPhysics = report.status.some((s) => /^BAD_Q|OVERFLOW$/.test(s));
+  if (!isPhysics || ["action", "reset", "set by a call"].includes(report.blame?.stage ?? "")) {
+    throw new CorralError(
+      "nothing-to-minimise",
+      `the physics is not what failed (${report.status.join(", ")}${report.blame ? `; first bad: ${report.blame.text}` : ""}). The bundle is the smallest reproduction: one control step of it shows the failure.`,
+      { status: report.status },
+    );
+  }
+  const model = modelAt(bundle, moments[at], row);
+  const { nconmax, frameSkip } = bundle.about.env;
+  const interpreter = await Interpreter.create(bundle);
+  const first = stretchStart(scene);
+  const acted = moments.slice(first, at + 1).map((m) => inputsIn(scene, interpreter, m));
+  const inputs = acted.map((input) => withPushes(input, bound));
+  const pushed = inputs.some((input) => pushesOf(input).some((x) => x !== 0));
+  const stateAt = (k: number) =>
+    Object.fromEntries(
+      STATE.filter((name) => fieldSize(model, name) > 0).map((name) => [
+        name,
+        fieldBefore(bundle, moments[k], row, name),
+      ]),
+    );
+  const device = interpreter.precision === "f64" ? "cpu-f64" : "cpu";
+
+  /** Status with which a run from step `k` ends, or none. */
+  const crash = async (
+    k: number,
+    grace: number,
+    [, options, factor]: Attempt = ["", {}, 1],
+    pushes = true,
+  ): Promise<readonly string[]> => {
+    const variant = withOptions(model, options);
+    await using sim = await createSimulation(variant, { numEnvs: 1, device, ...(nconmax > 0 ? { nconmax } : {}) });
+    await sim.setState(stateAt(k));
+    for (let step = k; step <= at + grace; step++) {
+      const given = inputs[Math.min(step, at) - first];
+      const input = pushes ? given : withPushes(given, calm);
+      const { kick } = input;
+      await sim.setState(actsOn(input));
+      if (step <= at && kick.some((v) => v !== 0)) {
+        const { qvel } = await sim.getState(["qvel"]);
+        await sim.setState({ qvel: qvel.map((v, i) => v + kick[i]) });
+      }
+      sim.step(frameSkip * factor);
+      const [bad] = await sim.status();
+      if (bad) return bad.names;
+    }
+    return [];
+  };
+
+  // the latest start that still crashes is the shortest way to it
+  let start = at;
+  let status = await crash(start, 0);
+  while (status.length === 0 && start > first) status = await crash(--start, 0);
+  if (status.length === 0) {
+    throw new CorralError(
+      "not-reproduced",
+      `on the CPU in float32 the world goes through control step ${report.step}: the failure hangs on the device's rounding. Replay it there; --against mujoco tells whether the physics is to blame.`,
+      { step: report.step },
+    );
+  }
+
+  const goesThrough = async (k: number, attempt: Attempt) =>
+    (await crash(k, GRACE, attempt, attempt !== NO_PUSHES)).length === 0;
+  const trials: Trial[] = [];
+  const cures: { readonly trial: Trial; readonly attempt: Attempt }[] = [];
+  for (const kind of trialsOf(model, pushed)) {
+    for (const attempt of kind) {
+      const [change, options] = attempt;
+      if (attempt !== NO_PUSHES && isSame(model, options)) continue;
+      const trial = { change, options, crashes: !(await goesThrough(first, attempt)) };
+      trials.push(trial);
+      if (trial.crashes) continue;
+      cures.push({ trial, attempt });
+      break;
+    }
+  }
+
+  // where something helps, the latest start at which it still does: later the world is beyond help
+  const [cure] = cures;
+  if (cure) {
+    const holds = async (k: number) => (await crash(k, 0)).length > 0 && (await goesThrough(k, cure.attempt));
+    while (start > first && !(await holds(start))) start--;
+  }
+  return {
+    model,
+    nconmax,
+    state: stateAt(start),
+    inputs: inputs.slice(start - first),
+    frameSkip,
+    steps: { first: moments[start].step, last: moments[at].step },
+    recorded: moments.length,
+    status,
+    bounded: acted.some((input) => !pushesOf(input).every(Number.isFinite)),
+    trials,
+    cures: cures.map(({ trial }) => trial),
+  };
+}
+
+/** Controls and forces as `setState` takes them; those that the model has none of are left out. */
+export const actsOn = ({ ctrl, qfrc_applied, xfrc_applied }: Inputs): Record<string, Float64Array> =>
+  Object.fromEntries(Object.entries({ ctrl, qfrc_applied, xfrc_applied }).filter(([, values]) => values.length > 0));
+
+/** Whether a model has these options already. */
+function isSame(model: Model, options: OptionOverrides): boolean {
+  return JSON.stringify(withOptions(model, options).opt) === JSON.stringify(model.opt);
+}

@@ -1,0 +1,186 @@
+/** The worlds of a bundle, run again: the same kernel over the same words. */
+import { CorralError } from "../core/errors.ts";
+import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
+import { createBudget } from "../memory/device-budget.ts";
+import type { ArenaLayout } from "../memory/layout.ts";
+import {
+  tableArenas,
+  hostRecords,
+  layoutsOf,
+  planOf,
+  type Batch,
+  type HostRecords,
+  type PlannedBatch,
+} from "../batch/batch.ts";
+import { CpuBatch } from "../batch/cpu-batch.ts";
+import { GpuBatch } from "../batch/gpu-batch.ts";
+import type { Trace } from "../trace/graph.ts";
+import type { WgslKernel } from "../trace/wgsl.ts";
+import { wordsOf } from "../record/arenas.ts";
+import type { Bundle } from "../record/bundle.ts";
+import { packedIndex, packedWords, type Segment, type Words } from "../record/recorder.ts";
+
+export interface ReexecuteOptions {
+  /** Adapter for a bundle that was recorded on one: auto (default), gpu, system, embedded. */
+  readonly adapter?: string;
+  /** Run on the CPU in another precision than the recording: "cpu" (float32) or "cpu-f64". */
+  readonly device?: "cpu" | "cpu-f64";
+}
+
+/** A kernel and its arenas for another count of worlds. */
+function plannedOf(bundle: Bundle): PlannedBatch {
+  const { name, arenas, params } = bundle.about.batch;
+  const numEnvs = bundle.recording.worlds.length;
+  const { kernel, trace } = bundle;
+  const tables = tableArenas("step", kernel);
+  const planned = planOf({ name, numEnvs, params, arenas: [...arenas, ...tables], kernels: [] });
+  return {
+    ...planned,
+    traces: new Map<string, Trace>([["step", trace]]),
+    kernels: new Map<string, WgslKernel>([["step", kernel]]),
+  };
+}
+
+/** Decodes words of a device: floats, and counts as they are. */
+export function numbersOf(layout: ArenaLayout, words: Words): Float64Array {
+  if (words instanceof Float64Array) return words;
+  const floats = new Float32Array(words.buffer, words.byteOffset, words.length);
+  const types = layout.fields.flatMap((f) => Array.from({ length: f.perWorld }, () => f.type));
+  return Float64Array.from(words, (w, i) => (types[i % types.length] === "f32" ? floats[i] : w));
+}
+
+/** Numbers as words of the kind that `like` are. */
+export function wordsLike(layout: ArenaLayout, words: Words, like: Words): Words {
+  if (words instanceof Float64Array === like instanceof Float64Array) return words;
+  const numbers = numbersOf(layout, words);
+  if (like instanceof Float64Array) return numbers;
+  const types = layout.fields.flatMap((f) => Array.from({ length: f.perWorld }, () => f.type));
+  const floats = Float32Array.from(numbers);
+  const bits = new Uint32Array(floats.buffer);
+  return Uint32Array.from(numbers, (x, i) => (types[i % types.length] === "f32" ? bits[i] : x));
+}
+
+/** Rows of some worlds, [worlds, words of a world], cut out or all. */
+const rowOf = (words: Words, worlds: number, world: number): Words => {
+  const size = words.length / worlds;
+  return words.subarray(world * size, (world + 1) * size);
+};
+
+/** A device for a bundle: the one that is asked for, else one with the recording's driver where there is one. */
+async function leaseLike({ about }: Bundle, choice: string | undefined): Promise<DeviceLease> {
+  const lease = await shareDevice(choice);
+  const recorded = about.device.adapter;
+  const isLike = ({ gpu }: DeviceLease) => gpu.info.driver === recorded?.driver;
+  if (choice !== undefined || process.env.CORRAL_ADAPTER || !recorded || isLike(lease)) return lease;
+  const like = recorded.source === "embedded" ? "embedded" : recorded.kind === "gpu" ? "gpu" : "system";
+  // where there is none, what differs is told by the replay
+  const other = await shareDevice(like).catch(() => undefined);
+  const [taken, left] = other && isLike(other) ? [other, lease] : [lease, other];
+  left?.release();
+  return taken;
+}
+
+export class Reexecution implements AsyncDisposable {
+  readonly bundle: Bundle;
+  readonly batch: Batch;
+  readonly #release: () => void;
+
+  private constructor(bundle: Bundle, batch: Batch, release: () => void) {
+    this.bundle = bundle;
+    this.batch = batch;
+    this.#release = release;
+  }
+
+  /** Makes a batch of the worlds of a bundle. Throws what a device and its memory throw. */
+  static async create(bundle: Bundle, options: ReexecuteOptions = {}): Promise<Reexecution> {
+    const planned = plannedOf(bundle);
+    const { precision } = bundle.about.device;
+    if (precision !== "gpu" || options.device) {
+      const f64 = options.device ? options.device === "cpu-f64" : precision === "f64";
+      return new Reexecution(bundle, new CpuBatch(planned, f64 ? "f64" : "f32"), () => {});
+    }
+    const lease = await leaseLike(bundle, options.adapter);
+    try {
+      const budget = await createBudget(lease.gpu);
+      return new Reexecution(bundle, await GpuBatch.create(lease.gpu, planned, budget), () => lease.release());
+    } catch (error) {
+      lease.release();
+      throw error;
+    }
+  }
+
+  get worlds(): number {
+    return this.bundle.recording.worlds.length;
+  }
+
+  layout(arena: string): ArenaLayout {
+    return layoutsOf(this.batch.planned.plan)[arena];
+  }
+
+  /** Records in the batch's own words: bits of float32 on a GPU, numbers on the CPU. */
+  #converted(layout: ArenaLayout, words: Words): Words {
+    return this.batch.adapter ? words : numbersOf(layout, words);
+  }
+
+  #records(arena: string): HostRecords {
+    const layout = this.layout(arena);
+    const { paddedWorlds } = this.batch.planned.plan.shards[0];
+    return hostRecords(wordsOf(layout) * paddedWorlds, this.batch.adapter === undefined);
+  }
+
+  /** Puts all worlds into states, [worlds, words of a world] by arena. */
+  async put(states: Readonly<Record<string, Words>>, params: Segment["params"]): Promise<void> {
+    const { paddedWorlds } = this.batch.planned.plan.shards[0];
+    for (const [name, value] of Object.entries(params)) this.batch.setParam(name, value);
+    for (const [arena, given] of Object.entries(states)) {
+      const layout = this.layout(arena);
+      const words = this.#converted(layout, given);
+      const records = this.#records(arena);
+      for (let world = 0; world < this.worlds; world++) {
+        const row = rowOf(words, this.worlds, world);
+        packedIndex(layout, paddedWorlds, world).forEach((at, k) => (records.u32[at] = row[k]));
+      }
+      await this.batch.write(arena, 0, records);
+    }
+  }
+
+  /** Makes control step `step` of a segment. */
+  async step(segment: Segment, step: number): Promise<void> {
+    const words = segment.actions.length / segment.steps;
+    const records = this.#records("action");
+    const layout = this.layout("action");
+    records.u32.set(this.#converted(layout, segment.actions.subarray(step * words, (step + 1) * words)));
+    await this.batch.write("action", 0, records);
+    this.batch.run("step");
+  }
+
+  /** Words of all worlds in an arena, as a recording has them. */
+  async read(arena: string): Promise<Words> {
+    const layout = this.layout(arena);
+    const { paddedWorlds } = this.batch.planned.plan.shards[0];
+    const { u32 } = await this.batch.read(arena, 0);
+    const isRows = layout.layout === "rows";
+    const size = isRows ? wordsOf(layout) : packedWords(layout);
+    const out = this.batch.adapter ? new Uint32Array(size * this.worlds) : new Float64Array(size * this.worlds);
+    for (let world = 0; world < this.worlds; world++) {
+      packedIndex(layout, paddedWorlds, world).forEach((at, k) => (out[world * size + k] = u32[at]));
+    }
+    return out;
+  }
+
+  async close(): Promise<void> {
+    await this.batch.close();
+    this.#release();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** The segments of a bundle. Throws `bundle-corrupt` where there is none. */
+export function segmentsOf(bundle: Bundle): readonly Segment[] {
+  const { segments, worlds } = bundle.recording;
+  if (segments.length > 0 && worlds.length > 0) return segments;
+  throw new CorralError("bundle-corrupt", `${bundle.path} records no step.`, { path: bundle.path });
+}

@@ -1,0 +1,145 @@
+/** The same steps in MuJoCo's float64 beside a recording: is it the physics that blows up, or float32? */
+import type { CrashFindings, CrashScene } from "./scene.ts";
+import { distance } from "../monitor/measure.ts";
+import { inputsOf, type Inputs } from "../monitor/inputs.ts";
+import { diverged, MuJoCoWorld, worldState, type WorldState } from "../monitor/mujoco_world.ts";
+import { modelAt } from "./physics-facts.ts";
+import { fieldBefore, Interpreter, resultOf, type Moment } from "./timeline.ts";
+
+export interface SecondOpinion {
+  /**
+   * physics: MuJoCo blows up too. precision: float32 alone does. input: what came in was bad before any physics. task: a
+   * term of reward or observation. capacity: contacts beyond nconmax. condition: one of the user's.
+   */
+  readonly verdict: "physics" | "precision" | "input" | "task" | "capacity" | "condition";
+  readonly text: string;
+  /** Control step of the batch in which MuJoCo diverged, and the field. */
+  readonly mujoco: { readonly step: number; readonly physicsStep: number; readonly field: string } | undefined;
+  /** Distance from MuJoCo before each control step, |x - ref| / (1 + max |ref|), both from the first of these states. */
+  readonly apart: readonly { readonly step: number; readonly qpos: number; readonly qvel: number }[];
+}
+
+/** Control steps that MuJoCo gets beyond ours to blow up, with the last controls held: rounding moves the moment. */
+const GRACE = 100;
+/** Distance at which the two are said to part. */
+const PARTED = 1e-3;
+
+/** Runs MuJoCo from the start of the recorded episode, or of the recording, through the crash. */
+export async function secondOpinion(scene: CrashScene, report: CrashFindings): Promise<SecondOpinion> {
+  const early = withoutPhysics(scene, report);
+  if (early && early.verdict !== "condition") return { ...early, mujoco: undefined, apart: [] };
+
+  const { bundle, moments, row, at } = scene;
+  const first = stretchStart(scene);
+  const model = modelAt(bundle, moments[at], row);
+  const interpreter = await Interpreter.create(bundle);
+  const world = await MuJoCoWorld.create(model);
+  try {
+    let state = stateOf(scene, moments[first], new Float64Array(model.nu));
+    const apart: { step: number; qpos: number; qvel: number }[] = [];
+    for (let k = first; k <= at + GRACE; k++) {
+      const moment = moments[Math.min(k, at)];
+      if (k <= at) {
+        const [qpos, qvel] = [fieldBefore(bundle, moment, row, "qpos"), fieldBefore(bundle, moment, row, "qvel")];
+        apart.push({ step: moment.step, qpos: distance(qpos, state.qpos), qvel: distance(qvel, state.qvel) });
+        const { ctrl, kick, ...forces } = inputsIn(scene, interpreter, moment);
+        state = { ...state, ctrl, qvel: state.qvel.map((v, i) => v + kick[i]) };
+        for (const [name, values] of Object.entries(forces)) if (values.length > 0) world.oracle.write(name, values);
+      }
+      const { nstep = bundle.about.env.frameSkip } = moment.params;
+      for (let p = 1; p <= nstep; p++) {
+        const field = diverged(world.step(state));
+        if (field && early) {
+          const text = `${early.text} MuJoCo blows up in control step ${moments[at].step + k - at} (${field}).`;
+          return { ...early, text, mujoco: undefined, apart };
+        }
+        if (field) {
+          const mujoco = { step: moments[at].step + k - at, physicsStep: p, field };
+          return { verdict: "physics", text: physicsText(report, mujoco), mujoco, apart };
+        }
+        state = world.state();
+      }
+    }
+    if (early) return { ...early, text: `${early.text} ${apartText(report, apart)}`, mujoco: undefined, apart };
+    return { verdict: "precision", text: precisionText(report, apart, moments[first].step), mujoco: undefined, apart };
+  } finally {
+    world.delete();
+  }
+}
+
+function physicsText(report: CrashFindings, mujoco: NonNullable<SecondOpinion["mujoco"]>): string {
+  const later = mujoco.step - report.step;
+  const when =
+    later === 0 ? "in the same control step" : `${Math.abs(later)} control steps ${later > 0 ? "later" : "earlier"}`;
+  return `MuJoCo blows up too: the physics. In float64 ${mujoco.field} diverges in control step ${mujoco.step}, physics step ${mujoco.physicsStep}: ${when}.`;
+}
+
+function precisionText(report: CrashFindings, apart: SecondOpinion["apart"], start: number): string {
+  return `float32 only: precision. MuJoCo, from the state before control step ${start}, goes through step ${report.step} and ${GRACE} more in float64. ${apartText(report, apart)}`;
+}
+
+function apartText(report: CrashFindings, apart: SecondOpinion["apart"]): string {
+  const parted = apart.find(({ qpos, qvel }) => !(qpos <= PARTED && qvel <= PARTED));
+  return parted
+    ? `They part by more than ${PARTED} before control step ${parted.step}.`
+    : `They are still together before control step ${report.step}.`;
+}
+
+/** Failures that no physics can be blamed for. */
+function withoutPhysics(
+  { bundle, tripped }: CrashScene,
+  report: CrashFindings,
+): Pick<SecondOpinion, "verdict" | "text"> | undefined {
+  const { blame, status } = report;
+  if (blame && ["action", "reset", "set by a call"].includes(blame.stage)) {
+    const text = `neither: ${blame.text} was ${blame.value} before any physics (${blame.stage}). MuJoCo is given the same bad number.`;
+    return { verdict: "input", text };
+  }
+  if (status.some((s) => ["BAD_QPOS", "BAD_QVEL", "BAD_QACC"].includes(s))) return undefined;
+  if (status.includes("BAD_CTRL")) {
+    return {
+      verdict: "input",
+      text: `neither: a control is not finite before any physics${blame ? ` (${blame.text})` : ""}.`,
+    };
+  }
+  if (status.includes("BAD_REWARD") || status.includes("BAD_OBS")) {
+    return {
+      verdict: "task",
+      text: `neither: state and physics are finite, ${report.terms.join(", ")} of the task is not.`,
+    };
+  }
+  if (status.some((s) => s.endsWith("_OVERFLOW"))) {
+    const text = `neither: nconmax (${bundle.about.env.nconmax}) is too small; MuJoCo has room for all contacts.`;
+    return { verdict: "capacity", text };
+  }
+  const isTrip = tripped.names.some((name) => bundle.about.env.trips.includes(name));
+  const why = isTrip ? "a condition of yours held" : "nothing failed, it was recorded";
+  return { verdict: "condition", text: `neither: ${why} (${tripped.names.join(", ")}).` };
+}
+
+/** The first recorded step since which no call and no reset has touched the world. */
+export function stretchStart({ bundle, moments, row, at }: CrashScene): number {
+  let first = at;
+  while (first > 0 && !moments[first].cut && resultOf(bundle, moments[first - 1], row, "reset") === 0) first--;
+  return first;
+}
+
+/** What acts on a world in a control step. Nothing where it waits for its reset. */
+export function inputsIn({ bundle, row }: CrashScene, interpreter: Interpreter, moment: Moment): Inputs {
+  const { nu, nv, nbody } = bundle.model;
+  const inputs = inputsOf(bundle.model, fieldBefore(bundle, moment, row, "qvel"), (onStage) =>
+    interpreter.step(moment, row, { onStage }),
+  );
+  return (
+    inputs ?? {
+      ctrl: new Float64Array(nu),
+      qfrc_applied: new Float64Array(nv),
+      xfrc_applied: new Float64Array(6 * nbody),
+      kick: new Float64Array(nv),
+    }
+  );
+}
+
+function stateOf({ bundle, row }: CrashScene, moment: Moment, ctrl: Float64Array): WorldState {
+  return worldState((name) => fieldBefore(bundle, moment, row, name), ctrl);
+}

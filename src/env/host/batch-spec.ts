@@ -1,0 +1,104 @@
+// an environment as a batch: its arenas, parameters and kernels, before any device
+import type { ArenaLayout } from "../../memory/layout.ts";
+import { checkSupported } from "../../model/supported.ts";
+import type { BatchParam, BatchSpec } from "../../batch/batch.ts";
+import { defaultContacts } from "../../batch/kernel-form.ts";
+import { mayOverflow } from "../../batch/kernel.ts";
+import { simParams } from "../../batch/params.ts";
+import { snapshotArenas } from "../../batch/snapshot.ts";
+import { recordArenas } from "../../record/arenas.ts";
+import { monitorArenas, monitorKernels } from "../../monitor/kernels.ts";
+import { RECORD_PARAMS, recordKernels } from "../../record/kernels.ts";
+import { traceReset, traceStep, type EnvSpec } from "../kernel/env-kernel.ts";
+import { CONTACTS_NEEDED, envArenas, KEPT, monitoredOf, STATES } from "../kernel/layout.ts";
+import { statusMasks, type Settings } from "./options.ts";
+import { actingSpace } from "../task/action-options.ts";
+import { badTask, shapeOf } from "../task/shape.ts";
+import type { Task } from "../task/task.ts";
+import { EPOCH } from "../kernel/trips.ts";
+import { tracedTask } from "../task/traced-task.ts";
+
+/** What an environment is made of: what its kernels are specialised to, and the batch of any count of worlds. */
+export interface EnvDefinition<O extends object = object> {
+  readonly spec: EnvSpec<O>;
+  readonly batch: (numEnvs: number) => BatchSpec;
+}
+
+/**
+ * Defines an environment from its settings. Needs no device. `monitorBytes`: what a monitor takes of the host.
+ * @throws CorralError unsupported-feature, bad-task, bad-space
+ */
+export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O>, monitorBytes = 0): EnvDefinition<O> {
+  const { vec, options, model } = settings;
+  const task = vec.randomise ? { ...given, randomise: { ...given.randomise, ...vec.randomise } } : given;
+  checkSupported(model);
+  if (!task.actionSpace && model.nu === 0)
+    throw badTask(task.id, "the model has no actuators; give the task an actionSpace and a control");
+  const { action, actuation } = actingSpace(task, settings);
+  const traced = tracedTask(task, model, vec.observation);
+  const nconmax = vec.nconmax ?? defaultContacts(model, vec.unroll);
+  const named = shapeOf(traced, model, options, action);
+  const shape = mayOverflow({ model, nconmax }) ? { ...named, infos: [...named.infos, CONTACTS_NEEDED] } : named;
+  const params: BatchParam[] = [
+    ...simParams(model).map((p) => (p.name === "nstep" ? { ...p, initial: vec.frameSkip } : p)),
+    { name: "dt", type: "f32", initial: model.opt.timestep * vec.frameSkip },
+    { name: "max_episode_steps", type: "u32", initial: Math.min(vec.maxEpisodeSteps, 0xffffffff) },
+    { name: EPOCH, type: "u32", initial: 1 },
+    ...(vec.recorder ? RECORD_PARAMS : []),
+  ];
+  const { voids, ends } = statusMasks(vec);
+  const spec: EnvSpec<O> = {
+    task: traced,
+    options,
+    model,
+    shape,
+    action,
+    autoreset: vec.autoreset,
+    voids,
+    ends,
+    finite: settings.finite,
+    nconmax,
+    trips: vec.trip,
+    unroll: vec.unroll,
+    exact: vec.device === "cpu-f64",
+    params: params.map(({ name, type }) => ({ name, type })),
+    actuation,
+    rewardClip: vec.reward?.clip,
+  };
+  const arenas = envArenas({ model, shape, action, actuation, finalObs: vec.autoreset === "same-step" });
+  const kept = arenas.filter(({ name }) => KEPT.includes(name));
+  const states = arenas.filter(({ name }) => STATES.includes(name));
+  const actions = arenas.find(({ name }) => name === "action")!;
+  const monitored = monitoredOf(arenas);
+  const batch = (numEnvs: number): BatchSpec => ({
+    name: task.id,
+    numEnvs,
+    params,
+    host: vec.monitor ? [{ name: "the monitor's MuJoCo", bytes: monitorBytes }] : [],
+    arenas: [
+      ...arenas,
+      ...(vec.recorder ? recordArenas(states, actions, vec.recorder) : []),
+      ...(vec.monitor ? monitorArenas(monitored, vec.monitor) : []),
+      ...(vec.snapshotEvery === undefined ? [] : snapshotArenas(kept)),
+    ],
+    kernels: [
+      { name: "step", trace: (arenas: Readonly<Record<string, ArenaLayout>>) => traceStep(spec, arenas) },
+      { name: "reset", trace: (arenas: Readonly<Record<string, ArenaLayout>>) => traceReset(spec, arenas) },
+      ...(vec.recorder
+        ? recordKernels(
+            states.map(({ name }) => name),
+            vec.recorder,
+            spec.params,
+          )
+        : []),
+      ...(vec.monitor
+        ? monitorKernels(
+            monitored.map(({ name }) => name),
+            vec.monitor,
+            spec.params,
+          )
+        : []),
+    ],
+  });
+  return { spec, batch };
+}

@@ -1,0 +1,368 @@
+/**
+ * Many worlds of an environment, stepped together, with Gymnasium's vector contract. One kernel run and one read are one
+ * control step of all worlds. After construction nothing is allocated on the GPU, and nothing grows on the host.
+ */
+import { CorralError } from "../../core/errors.ts";
+import type { Plan } from "../../memory/plan.ts";
+import type { Model } from "../../model/model.ts";
+import type { DriftMonitor } from "../../monitor/drift.ts";
+import type { Batch } from "../../batch/batch.ts";
+import { Gate } from "../../core/gate.ts";
+import { SnapshotKeeper } from "../../batch/snapshot.ts";
+import { paramChanges, type SimParams } from "../../batch/params.ts";
+import { BatchedSpace } from "./batched-space.ts";
+import { gpuViews, type GpuView, type GpuViews } from "./gpu-views.ts";
+import { Exchange } from "./exchange.ts";
+import type { StepResult } from "./step-result.ts";
+import type { HostValues } from "./host-values.ts";
+import type { Infos } from "./infos.ts";
+import type { Autoreset, EnvSpec } from "../kernel/env-kernel.ts";
+import { KEPT } from "../kernel/layout.ts";
+import { worldIdsOf, type Settings } from "./options.ts";
+import { checkReset, maskedFirst, type ResetOptions } from "./reset-request.ts";
+import type { Floats } from "./results.ts";
+import type { Part } from "../task/shape.ts";
+import { Box, type Space } from "../task/spaces.ts";
+import type { ParamValues, TaskParams } from "./task-params.ts";
+import type { HealthReport } from "./health.ts";
+import { TimeTravel } from "./time-travel.ts";
+import { Watch } from "./watch.ts";
+import { WorldState, type StateValues } from "./world-state.ts";
+
+export type { StepResult } from "./step-result.ts";
+export type { VecSnapshot } from "./time-travel.ts";
+
+/** Unread steps that may be under way before `step` waits for the device. */
+const MAX_UNREAD = 32;
+
+export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable {
+  readonly id: string;
+  readonly numEnvs: number;
+  readonly autoreset: Autoreset;
+  readonly singleActionSpace: Space;
+  readonly singleObservationSpace: Box;
+  readonly actionSpace: BatchedSpace;
+  readonly observationSpace: BatchedSpace<Box>;
+  /** Stable id of each world. */
+  readonly worldIds: readonly number[];
+  /** Every byte that this environment holds. */
+  readonly plan: Plan;
+  /** Buffers on the GPU; undefined on the CPU. */
+  readonly gpu: GpuViews | undefined;
+
+  /** The model with the options that were given, physics steps of a control step, and what kernels are specialised to. */
+  readonly model: Model;
+  readonly frameSkip: number;
+  /** Control steps after which an episode is truncated; Infinity for no limit. */
+  readonly maxEpisodeSteps: number;
+  readonly spec: EnvSpec;
+  protected readonly batch: Batch;
+  private readonly state: WorldState;
+  protected readonly exchange: Exchange;
+  protected readonly watch: Watch;
+  protected readonly gate: Gate;
+  protected readonly kept: readonly string[];
+  protected readonly keeper: SnapshotKeeper | undefined;
+  protected readonly again: (changes: object) => Promise<VectorEnv>;
+  private unread = 0;
+  protected readonly params: TaskParams;
+
+  constructor(
+    spec: EnvSpec,
+    batch: Batch,
+    settings: Settings<object>,
+    params: TaskParams,
+    monitor: DriftMonitor | undefined,
+    again: (changes: object) => Promise<VectorEnv>,
+  ) {
+    super();
+    const { vec } = settings;
+    this.spec = spec;
+    this.model = spec.model;
+    this.batch = batch;
+    this.plan = batch.planned.plan;
+    this.id = spec.task.id;
+    this.gate = new Gate(this.id);
+    this.numEnvs = this.plan.numEnvs;
+    this.autoreset = vec.autoreset;
+    this.frameSkip = vec.frameSkip;
+    this.maxEpisodeSteps = vec.maxEpisodeSteps;
+    this.worldIds = worldIdsOf(vec, this.numEnvs);
+    this.singleActionSpace = spec.action;
+    this.singleObservationSpace = new Box({ low: -Infinity, high: Infinity, shape: [spec.shape.nobs] });
+    this.actionSpace = new BatchedSpace(spec.action, this.numEnvs);
+    this.observationSpace = new BatchedSpace(this.singleObservationSpace, this.numEnvs);
+
+    this.exchange = new Exchange(spec, batch, vec, this.actionSpace, this.worldIds);
+    this.watch = new Watch(spec, batch, settings, this.worldIds, monitor);
+    this.state = new WorldState(batch, spec.shape);
+    this.gpu = gpuViews(batch, spec.shape.nobs, spec.action);
+    this.params = params;
+    this.again = again;
+    this.kept = this.plan.arenas.map(({ name }) => name).filter((name) => KEPT.includes(name));
+    if (vec.snapshotEvery !== undefined) this.keeper = new SnapshotKeeper(batch, this.kept, vec.snapshotEvery);
+  }
+
+  /** Results of the last call that read them; see `StepResult`. */
+  get observations(): Floats {
+    return this.exchange.observations;
+  }
+  get rewards(): Floats {
+    return this.exchange.rewards;
+  }
+  get terminated(): Uint8Array {
+    return this.exchange.terminated;
+  }
+  get truncated(): Uint8Array {
+    return this.exchange.truncated;
+  }
+  get infos(): Infos {
+    return this.exchange.infos;
+  }
+
+  /** Where it runs. */
+  get deviceName(): string {
+    return this.batch.deviceName;
+  }
+
+  /** Names of the terms of the reward, and of the parts of the observation with their sizes. */
+  get terms(): { readonly rewards: readonly string[]; readonly observation: readonly Part[] } {
+    return { rewards: this.spec.shape.terms, observation: this.spec.shape.observation };
+  }
+
+  /** The traced kernels, for inspection. */
+  get kernels(): Batch["planned"]["kernels"] {
+    return this.batch.planned.kernels;
+  }
+
+  /**
+   * Starts new episodes: in all worlds, or in those of a mask. The other rows of the results stay.
+   * @throws CorralError closed, call-in-flight, bad-seed, bad-reset-mask, unknown-option, and for `params` what
+   *   `setParams` throws; then nothing has changed
+   */
+  async reset(options: ResetOptions = {}): Promise<StepResult> {
+    this.gate.assertOpen("reset");
+    const request = checkReset(options, this.numEnvs);
+    if (request.mask && !this.wasReset) throw maskedFirst(this.id);
+    const worlds = request.mask && [...request.mask.keys()].filter((w) => request.mask![w]);
+    this.params.check(request.params, worlds);
+    return this.gate.exclusive("reset", async () => {
+      // all worlds start anew, so nothing is left of work that the device refused
+      if (!request.mask) this.batch.forgive();
+      await this.params.set(request.params, worlds);
+      await this.exchange.sendRequests(request);
+      this.watch.changed();
+      this.batch.run("reset");
+      this.wasReset = true;
+      this.keeper?.stepped(this.stepCount);
+      this.exchange.expect("reset", request.mask);
+      return this.collect(true);
+    });
+  }
+
+  /**
+   * One control step of every world. `actions`: [numEnvs, ...action], row-major; or `env.gpu.actions`, for what another
+   * kernel has put there. With `readback: false` nothing comes back: results stay on the GPU until `read()`.
+   * @throws CorralError bad-action, closed, call-in-flight, needs-reset, snapshot-failed: then no world was stepped;
+   *   non-finite and overflow where the policies say "throw"
+   */
+  step(actions: HostValues | GpuView, options: { readonly readback: false }): Promise<undefined>;
+  step(actions: HostValues | GpuView, options?: { readonly readback?: true }): Promise<StepResult>;
+  async step(
+    actions: HostValues | GpuView,
+    { readback = true }: { readonly readback?: boolean } = {},
+  ): Promise<StepResult | undefined> {
+    this.gate.assertOpen("step");
+    this.assertSteppable();
+    this.keeper?.check();
+    const onGpu = this.gpu !== undefined && actions === this.gpu.actions;
+    if (!onGpu) this.exchange.takeActions(actions as HostValues);
+    return this.gate.exclusive("step", async () => {
+      if (!onGpu) await this.exchange.sendActions();
+      this.batch.run(...this.watch.before(this.stepCount), "step", ...this.watch.after(this.stepCount));
+      this.stepped(1);
+      await this.watchDrift();
+      if (readback) return this.collect();
+      return this.keepPace();
+    });
+  }
+
+  /**
+   * Control steps in one submission, for policies that run on the GPU: `encode` is called at once, must not await, and
+   * encodes into one compute pass. Its second argument encodes a control step of all worlds, which reads `gpu.actions`
+   * and writes `gpu.observations` and the others; dispatches of the caller's kernels go before, between and after.
+   * Results stay on the GPU until `read()`. Bits are those of as many calls of `step`. Of several steps that the monitor
+   * is to check, it checks the last.
+   * @throws CorralError needs-gpu on the CPU, closed, call-in-flight, needs-reset, snapshot-failed, and what `encode`
+   *   throws: then no world was stepped
+   */
+  async stepOnDevice(encode: (pass: GPUComputePassEncoder, step: () => void) => void): Promise<void> {
+    this.gate.assertOpen("step");
+    this.assertSteppable();
+    this.keeper?.check();
+    return this.gate.exclusive("stepOnDevice", async () => {
+      if (!this.batch.submit) {
+        throw new CorralError(
+          "needs-gpu",
+          `${this.id} runs on ${this.deviceName}, which has no GPU passes. Use step().`,
+        );
+      }
+      let count = 0;
+      const undo = this.watch.mark();
+      try {
+        this.batch.submit("step", (pass, run) =>
+          encode(pass, () => {
+            const made = this.stepCount + count;
+            for (const kernel of [...this.watch.before(made), "step", ...this.watch.after(made)]) run(kernel);
+            count++;
+          }),
+        );
+      } catch (error) {
+        undo();
+        throw error;
+      }
+      this.stepped(count);
+      await this.watchDrift();
+      return this.keepPace();
+    });
+  }
+
+  /** Counts steps that were queued just now. */
+  private stepped(count: number): void {
+    this.stepCount += count;
+    this.unread += count;
+    this.keeper?.stepped(this.stepCount);
+    this.exchange.expect("step");
+  }
+
+  /** Looks at what the monitor's kernels have copied, where they did. */
+  private async watchDrift(): Promise<void> {
+    const drift = await this.watch.check(this.stepCount);
+    if (drift) this.exchange.expect("step", undefined, drift);
+  }
+
+  /** Keeps the host from running far ahead of the device. */
+  private async keepPace(): Promise<undefined> {
+    if (this.unread < MAX_UNREAD) return;
+    await this.batch.sync();
+    this.unread = 0;
+  }
+
+  /** Resolves when the device has made all steps so far; reads nothing. */
+  async sync(): Promise<void> {
+    this.gate.assertOpen("wait");
+    await this.gate.exclusive("sync", () => this.batch.sync());
+    this.unread = 0;
+  }
+
+  /** Reads the results of the last step or reset. */
+  async read(): Promise<StepResult> {
+    this.gate.assertOpen("read");
+    if (!this.wasReset) throw this.needsReset();
+    return this.gate.exclusive("read", () => this.collect());
+  }
+
+  /** Reads the actions of the last step, or those that were put into `gpu.actions` since: [numEnvs, ...action]. */
+  async readActions(): Promise<Float32Array | Int32Array> {
+    this.gate.assertOpen("read actions");
+    return this.gate.exclusive("readActions", () => this.exchange.readActions());
+  }
+
+  private needsReset(): CorralError {
+    return new CorralError("needs-reset", `${this.id} was not reset yet. Call reset() before step().`);
+  }
+
+  private assertSteppable(): void {
+    if (!this.wasReset) throw this.needsReset();
+    if (this.autoreset !== "disabled") return;
+    const over = this.exchange.firstOver();
+    if (over < 0) return;
+    throw new CorralError(
+      "needs-reset",
+      `the episode of world ${over} is over and autoreset is disabled; no world was stepped. Call reset({ options: { mask } }) first.`,
+      { world: over },
+    );
+  }
+
+  protected collect(starts = false): Promise<StepResult> {
+    this.unread = 0;
+    return this.exchange.collect(async (result, infos) => {
+      await this.watch.look(result, this.stepCount);
+      if (starts) this.watch.lookAtStarts(result, infos.worldsWithStatus(), this.stepCount);
+    });
+  }
+
+  /** What went wrong in worlds so far: counts by status and by term, first and last occurrence, bundles. */
+  health(): HealthReport {
+    return this.watch.health(this.stepCount);
+  }
+
+  /** Writes a bundle of some worlds as they are now, for a reason; as `health` tells, or undefined where it was not. */
+  record(worlds: readonly number[], reason: string): Promise<string | undefined> {
+    this.gate.assertOpen("record");
+    return this.gate.exclusive("record", () => this.watch.record(worlds, reason, this.stepCount));
+  }
+
+  /** Changes numbers that kernels take as parameters: timestep, gravity, tolerance, ls_tolerance. */
+  setOptions(change: Partial<SimParams>): void {
+    this.gate.assertOpen("change options");
+    this.watch.changed();
+    for (const [name, value] of paramChanges(change)) {
+      this.batch.setParam(name, value);
+      if (name === "timestep") this.batch.setParam("dt", value * this.frameSkip);
+    }
+  }
+
+  /**
+   * Sets parameters of the task, of all worlds or of chosen ones, from the next step or reset on: one value for all of
+   * them, or one for each, row-major [worlds, size].
+   * @throws CorralError unknown-param, bad-shape, bad-value, bad-world; then nothing has changed
+   */
+  async setParams(values: ParamValues, worlds?: readonly number[]): Promise<void> {
+    this.gate.assertOpen("set parameters");
+    this.params.check(values, worlds);
+    await this.gate.exclusive("setParams", async () => {
+      await this.params.set(values, worlds);
+      this.watch.changed();
+    });
+  }
+
+  /** A parameter of the task, [numEnvs, size]. Throws unknown-param. */
+  getParam(name: string): Float64Array {
+    return this.params.get(name);
+  }
+
+  /**
+   * Sets the state of all worlds or of chosen ones, by name: qpos, qvel, act, time, qacc_warmstart, what the task
+   * carries, episode_length, episode_return. Values are row-major [worlds, size]. Observations follow with the next step.
+   * @throws CorralError unknown-field, bad-shape, bad-value, bad-world; then nothing has changed
+   */
+  async setState(values: StateValues, worlds?: readonly number[]): Promise<void> {
+    this.gate.assertOpen("set state");
+    await this.gate.exclusive("setState", () => this.state.set(values, worlds));
+    this.watch.changed();
+  }
+
+  /** Names that `getState` and `setState` take: the physics, what was randomised, and what the task keeps. */
+  get stateNames(): readonly string[] {
+    return this.state.names;
+  }
+
+  /** Reads what `setState` sets, and `episode`, of all worlds or of chosen ones, after all steps so far. */
+  async getState<N extends string>(names: readonly N[], worlds?: readonly number[]): Promise<Record<N, Float64Array>> {
+    this.gate.assertOpen("get state");
+    return this.gate.exclusive("getState", () => this.state.get(names, worlds));
+  }
+
+  /** Gives all memory back, once the call in flight and reads have completed. Calling it again returns the same promise. */
+  close(): Promise<void> {
+    return this.gate.close(async () => {
+      this.watch.close();
+      await this.batch.close();
+    });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

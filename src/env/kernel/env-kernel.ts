@@ -1,0 +1,212 @@
+/**
+ * The two kernels of an environment. `step`: load, physics steps, judge (finite, observe, reward, terminate, truncate),
+ * autoreset, store, one invocation a world and one run a control step. `reset`: new episodes where the host asks.
+ */
+import { param, stage, when } from "../../trace/control.ts";
+import { trace, type Trace } from "../../trace/graph.ts";
+import {
+  add,
+  and,
+  band,
+  bor,
+  clamp,
+  eq,
+  ge,
+  lt,
+  ne,
+  not,
+  or,
+  select,
+  sum,
+  toF32,
+  toI32,
+  uadd,
+} from "../../trace/scalar.ts";
+import type { Bool, Int, Scalar } from "../../trace/scalar.ts";
+import { RecordIO } from "../../batch/record-io.ts";
+import { badBit, badFieldBit, Status } from "../../physics/status.ts";
+import { EnvWorld, flat, type EnvSpec, type Layouts } from "./env-world.ts";
+import { Ask, Ended } from "./layout.ts";
+import { badTask } from "../task/shape.ts";
+import { badTerms, tripBits } from "./trips.ts";
+
+export type { Autoreset, EnvSpec } from "./env-world.ts";
+
+const bit = (cond: Bool, value: number): Int => select(cond, value, 0, "u32");
+const number01 = (cond: Bool): Scalar => select(cond, 1, 0, "f32");
+const any = (conditions: readonly Bool[]): Bool => conditions.reduce<Bool>(or, false);
+
+/** Loads the action; one out of a discrete space sets BAD_CTRL (the host refuses those, a kernel may write them). */
+function loadAction<O extends object>(e: EnvWorld<O>): void {
+  const { action: space, task } = e.spec;
+  const io = e.io("action");
+  if (space.kind === "box") {
+    const action = io.load("action").slice(0, space.size);
+    // what acts may hide it: a bound, a table
+    e.w.flag(badBit(action, Status.BAD_CTRL));
+    e.begin(action);
+  } else {
+    const numbers = io.load("action", "u32").slice(0, space.size).map(toI32);
+    const [low, counts] = space.kind === "discrete" ? [space.start, [space.n]] : [0, space.nvec];
+    const outside = numbers.map((a, i) => or(lt(a, low), ge(a, low + counts[i])));
+    e.w.flag(bit(any(outside), Status.BAD_CTRL));
+    e.begin(numbers);
+  }
+  const action = e.actions.next(e.scene().action, e.length.get());
+  const ctrl = task.control(e.scene({ action })) ?? action;
+  const { nu } = e.spec.model;
+  if (ctrl.length !== nu) throw badTask(task.id, `it makes ${ctrl.length} controls; the model has ${nu} actuators`);
+  if (nu > 0) e.w.setCtrl(ctrl);
+}
+
+/** One control step of each world. */
+export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): Trace {
+  const { autoreset, task, params, unroll, exact } = spec;
+  const body = () => {
+    const e = new EnvWorld(spec, arenas);
+    const { w } = e;
+    stage("load episode", () => e.loadEpisode());
+    w.load();
+    const endedBefore = e.ended.get();
+    // a world whose episode is over waits for its reset
+    const waits: Bool = autoreset === "same-step" ? false : ne(endedBefore, 0);
+    loadAction(e);
+    stage("events", () => e.disturb(not(waits)));
+    // what evaluates a step evaluates a start too: the code is there once
+    const restarts = autoreset === "next-step" ? waits : false;
+    const merged = restarts !== false && e.evaluatesStart;
+    if (merged) when(restarts, () => e.placeStart());
+    w.step(select(waits, merged ? 1 : 0, param("nstep", "i32"), "i32"), merged ? not(restarts) : true);
+    if (merged) when(restarts, () => e.clearAfterStep());
+    e.length.set(select(waits, e.length.get(), uadd(e.length.get(), 1)));
+
+    stage("task", () => {
+      const scene = e.scene();
+      const told = Object.values(task.info(scene)).map(toF32);
+      const raw = {
+        terms: Object.values(task.reward(scene)).map(toF32),
+        infos: [...told, ...(w.needed ? [toF32(w.needed.get())] : [])],
+      };
+      const terminations = Object.values(task.terminated(scene));
+      const truncations = [
+        ...Object.values(task.truncated(scene)),
+        ge(e.length.get(), param("max_episode_steps", "u32")),
+      ];
+      e.carry(scene, not(waits));
+      when(restarts, () => (merged ? e.remember() : e.startEpisode(false)));
+      const seen = flat(task.observe(e.scene({ observes: true })));
+
+      // numbers that are not finite are void: they never leave the kernel
+      const total = sum(raw.terms);
+      w.flag(badBit([...raw.terms, total], Status.BAD_REWARD));
+      w.flag(badBit(seen, Status.BAD_OBS));
+      w.flag(badBit(told, Status.BAD_INFO));
+      w.flag(tripBits(spec.trips, scene));
+      // of a world that waits only what it observes counts: its start, or what it ended as
+      const judged = select(waits, band(w.status.get(), Status.BAD_OBS), w.status.get(), "u32");
+      const isVoid = holds(judged, spec.voids);
+      const isTold = restarts === false ? not(waits) : or(not(waits), isStateFinite(e));
+      const status = select(isTold, judged, 0, "u32");
+      const usable = (x: Scalar, instead = 0) => select(isVoid, instead, x);
+      const obs = seen.map((x) => usable(x, spec.finite.observation));
+      const stepped = not(waits);
+      const counted = (x: Scalar) => select(waits, 0, x);
+      const [low, high] = spec.rewardClip ?? [];
+      const bounded = low === undefined || high === undefined ? total : clamp(total, low, high);
+      const reward = counted(usable(bounded, spec.finite.reward));
+
+      const terminated = and(stepped, or(any(terminations), holds(status, spec.voids | spec.ends)));
+      const truncated = and(stepped, any(truncations));
+      const endedNow = bor(bit(terminated, Ended.terminated), bit(truncated, Ended.truncated));
+      // with autoreset disabled a world that waits stays as it ended
+      const ended = autoreset === "disabled" ? select(waits, endedBefore, endedNow) : endedNow;
+      const terms = raw.terms.map((x) => counted(usable(x)));
+      e.return.set(add(e.return.get(), reward));
+      e.sums.forEach((sum, i) => sum.set(add(sum.get(), terms[i])));
+      const resets = autoreset === "next-step" ? waits : autoreset === "same-step" ? ne(ended, 0) : false;
+      const causes = [...terminations, ...truncations].map((c, i) => select(and(stepped, c), 2 ** i, 0, "f32"));
+      const head = {
+        reward,
+        terminated: number01(holds(ended, Ended.terminated)),
+        truncated: number01(holds(ended, Ended.truncated)),
+        reset: number01(resets),
+        status,
+        episode_length: e.length.get(),
+        episode_return: e.return.get(),
+        ended_by: sum(causes),
+        bad_terms: badTerms(spec.shape, raw.terms.map(counted), seen, told.map(counted)),
+      };
+      const numbers = {
+        terms,
+        sums: e.sums.map((sum) => sum.get()),
+        infos: raw.infos.map((x) => counted(usable(x))),
+      };
+
+      if (autoreset === "same-step") {
+        when(resets, () => {
+          e.io("final_obs").store("final_obs", obs);
+          e.startEpisode(true);
+        });
+        const start = judgeStart(e, flat(task.observe(e.scene({ observes: true }))));
+        e.io("obs").store("obs", start.obs);
+        head.status = bor(status, start.status);
+        head.bad_terms = select(ne(status, 0), head.bad_terms, start.badTerms, "f32");
+      } else {
+        if (autoreset === "disabled") e.ended.set(ended);
+        else e.ended.set(select(waits, 0, ended));
+        e.io("obs").store("obs", obs);
+      }
+      e.storeResult(head, numbers);
+    });
+    e.store();
+  };
+  return trace(body, { unroll, exact, params });
+}
+
+/** A start whose state is bad is told of by the step that follows, which is recorded with what led to it. */
+const isStateFinite = <O extends object>({ w: { d } }: EnvWorld<O>): Bool =>
+  eq(bor(badFieldBit(d.qpos, 1), badFieldBit(d.qvel, 1)), 0);
+
+/** What a start shows: void where it is not finite, with the bit and the parts that say so. */
+function judgeStart<O extends object>(e: EnvWorld<O>, seen: readonly Scalar[]) {
+  const { shape, finite, voids } = e.spec;
+  const bad = badBit(seen, Status.BAD_OBS);
+  const isVoid = holds(bad, voids);
+  const terms = badTerms(
+    shape,
+    shape.terms.map(() => 0),
+    seen,
+  );
+  const obs = seen.map((x) => select(isVoid, finite.observation, x));
+  return { status: select(isStateFinite(e), bad, 0, "u32"), obs, badTerms: terms };
+}
+
+const holds = (word: Int, bits: number): Bool => (bits === 0 ? false : ne(band(word, bits), 0));
+
+/** A new episode of each world that the host asks for; other worlds keep everything. */
+export function traceReset<O extends object>(spec: EnvSpec<O>, arenas: Layouts): Trace {
+  const { task, params, unroll, exact } = spec;
+  const body = () => {
+    const [ask, low, high] = new RecordIO(arenas.request).load("request", "u32");
+    when(ne(band(ask, Ask.reset), 0), () => {
+      const e = new EnvWorld(spec, arenas);
+      e.loadEpisode();
+      const seeded = ne(band(ask, Ask.seed), 0);
+      const [oldLow, oldHigh] = e.seed;
+      // the first episode of a seed is number 0
+      e.number.set(select(seeded, 0xffffffff, e.number.get(), "u32"));
+      e.forgets = seeded;
+      e.startEpisode(false, [select(seeded, low, oldLow), select(seeded, high, oldHigh)]);
+      const start = judgeStart(e, flat(task.observe(e.scene({ fresh: true, observes: true }))));
+      e.io("obs").store("obs", start.obs);
+      const zeros = (names: readonly string[]) => names.map(() => 0);
+      const { terms, infos } = spec.shape;
+      e.storeStart(
+        { reset: 1, status: toF32(start.status), bad_terms: start.badTerms },
+        { terms: zeros(terms), sums: zeros(terms), infos: zeros(infos) },
+      );
+      e.store();
+    });
+  };
+  return trace(body, { unroll, exact, params });
+}

@@ -1,0 +1,349 @@
+// one world of an environment while its kernel is traced: its record, its scene, the start of its episodes
+import { param, stage, variable, type Variable } from "../../trace/control.ts";
+import type { Type } from "../../trace/graph.ts";
+import { add, ne, select, sum, toF32, uadd, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
+import { streams } from "../../core/rng.ts";
+import { fieldSize, type FieldName } from "../../model/fields.ts";
+import type { Model } from "../../model/model.ts";
+import type { ArenaLayout } from "../../memory/layout.ts";
+import { WorldKernel, type KernelSpec } from "../../batch/kernel.ts";
+import { mocapFrames, RecordIO, stateFields } from "../../batch/record-io.ts";
+import type { Field } from "../../physics/view.ts";
+import { ActionLine, type Actuation } from "./action-line.ts";
+import { Draws } from "./draws.ts";
+import { EPISODE, PER_WORLD, RESULT, RESULT_WORDS } from "./layout.ts";
+import { badTask, total, type Memory, type Part, type TaskShape } from "../task/shape.ts";
+import type { Space } from "../task/spaces.ts";
+import type { Disturbance, Named, Scene, Update } from "../task/task.ts";
+import { evaluateEarly, needsEvaluation, needsMoreThanFrames } from "./start-fields.ts";
+import type { TracedTask } from "../task/traced-task.ts";
+import { tripped, type Trip } from "./trips.ts";
+import { WorldModel } from "./world-model.ts";
+
+/** What happens to worlds whose episode has ended. */
+export type Autoreset = "next-step" | "same-step" | "disabled";
+
+/** What an environment's kernels are specialised to. */
+export interface EnvSpec<O extends object = object> {
+  readonly task: TracedTask<O>;
+  readonly options: O;
+  readonly model: Model;
+  readonly shape: TaskShape;
+  readonly action: Space;
+  readonly autoreset: Autoreset;
+  /** Bits of the status word that make a world's numbers void, and bits that only end its episode. */
+  readonly voids: number;
+  readonly ends: number;
+  /** What stands in for the numbers of a void step. */
+  readonly finite: { readonly observation: number; readonly reward: number };
+  readonly nconmax: number;
+  /** Conditions of the user that trip the recorder. */
+  readonly trips: readonly Trip<O>[];
+  readonly unroll: boolean;
+  readonly exact: boolean;
+  readonly params: KernelSpec["params"];
+  /** What becomes of an action before it acts, and the bounds of a reward. */
+  readonly actuation: Actuation;
+  readonly rewardClip: readonly [number, number] | undefined;
+}
+
+/** What is stored of a call: the first words of a result, and the task's numbers after them. */
+type Head = Partial<Record<keyof typeof RESULT, Scalar>>;
+interface Numbers {
+  readonly terms: readonly Scalar[];
+  readonly sums: readonly Scalar[];
+  readonly infos: readonly Scalar[];
+}
+
+export type Layouts = Readonly<Record<string, ArenaLayout>>;
+
+/** Derived fields that are zero after a reset (mj_forward leaves them). */
+const AFTER_STEP: ReadonlySet<FieldName> = new Set<FieldName>(["cacc", "cfrc_int", "cfrc_ext"]);
+
+const values = (variables: readonly Variable[]): Scalar[] => variables.map((v) => v.get());
+export const flat = (named: Named<readonly Scalar[]>): Scalar[] => Object.values(named).flat().map(toF32);
+
+/** Named runs of numbers, one after the other. */
+function slices(parts: readonly Part[], numbers: readonly Scalar[]): Named<readonly Scalar[]> {
+  let at = 0;
+  return Object.fromEntries(parts.map(({ name, size }) => [name, numbers.slice(at, (at += size))]));
+}
+
+/** When a scene is: where an episode starts, whether its memories are made, or were made already. */
+interface SceneKind {
+  readonly fresh?: boolean;
+  readonly starts?: boolean;
+  readonly observes?: boolean;
+  /** Of its random numbers. */
+  readonly stream?: number;
+  readonly action?: readonly Scalar[];
+}
+
+/** One world of an environment while its kernel is traced. */
+export class EnvWorld<O extends object> {
+  readonly spec: EnvSpec<O>;
+  readonly w: WorldKernel;
+  readonly arenas: Layouts;
+  /** The state before the step and the action; of a new episode its start, and zeros. */
+  private readonly before: { readonly qpos: Variable[]; readonly qvel: Variable[] };
+  private readonly action: Variable[];
+  /** Low and high word. */
+  seed: readonly [Int, Int] = [0, 0];
+  private world: Int = 0;
+  readonly number = variable("episode", 0, "u32");
+  readonly length = variable("length", 0, "u32");
+  /** How the episode has ended (u32). */
+  readonly ended = variable("ended", 0, "u32");
+  readonly return = variable("return", 0);
+  /** Sum of each term of the reward in this episode. */
+  readonly sums: readonly Variable[];
+  readonly actions: ActionLine;
+  /** The numbers of the model that it has of its own. */
+  private readonly own: WorldModel;
+  private readonly carried: readonly Variable[];
+  private readonly memories: ReadonlyMap<string, Memory & { readonly kept: readonly Variable[] }>;
+  private params: Named<readonly Scalar[]> = {};
+  /** Whether memories that persist are forgotten: a reset that brings a seed. */
+  forgets: Bool = false;
+
+  constructor(spec: EnvSpec<O>, arenas: Layouts) {
+    const { model, nconmax, unroll, exact, params, shape, action } = spec;
+    const { outputs, forces } = shape;
+    this.spec = spec;
+    this.arenas = arenas;
+    this.own = new WorldModel(shape.random, model);
+    const { perWorld } = this.own;
+    this.w = new WorldKernel({
+      model,
+      nconmax,
+      unroll,
+      exact,
+      params,
+      applied: false,
+      forces,
+      outputs,
+      perWorld,
+      state: arenas.state,
+    });
+    const variables = (name: string, count: number, type: Type = "f32") =>
+      Array.from({ length: count }, (_, i) => variable(`${name}_${i}`, 0, type));
+    this.sums = variables("sum", shape.terms.length);
+    this.carried = variables("carried", total(shape.carried));
+    this.memories = new Map(shape.memories.map((m) => [m.name, { ...m, kept: variables("memory", m.size) }]));
+    this.actions = new ActionLine(spec.actuation, action);
+    this.before = { qpos: variables("qpos_before", model.nq), qvel: variables("qvel_before", model.nv) };
+    this.action = variables("action", action.size, action.kind === "box" ? "f32" : "i32");
+  }
+
+  /** All that the field `task` keeps, in order. */
+  private get kept(): Variable[] {
+    const memories = [...this.memories.values()].flatMap((m) => m.kept);
+    return [this.return, ...this.sums, ...this.carried, ...memories, ...this.actions.kept];
+  }
+
+  io(arena: string): RecordIO {
+    return new RecordIO(this.arenas[arena]);
+  }
+
+  loadEpisode(): void {
+    const words = this.w.state.load("episode", "u32");
+    this.seed = [words[EPISODE.seedLow], words[EPISODE.seedHigh]];
+    this.world = words[EPISODE.world];
+    this.number.set(words[EPISODE.number]);
+    this.length.set(words[EPISODE.length]);
+    this.ended.set(words[EPISODE.ended]);
+    const { kept } = this;
+    this.w.state.load("task").forEach((x, i) => kept[i].set(x));
+    const own = this.own.kept;
+    if (own.length > 0) this.w.state.load(PER_WORLD).forEach((x, i) => own[i].set(x));
+    this.own.settle();
+    const { params } = this.spec.shape;
+    if (params.length > 0) this.params = slices(params, this.io("task_params").load("task_params"));
+  }
+
+  /** The state is now the one before the step. */
+  begin(action: readonly Scalar[]): void {
+    const { qpos, qvel } = this.w.d;
+    this.before.qpos.forEach((v, i) => v.set(qpos.at(i)));
+    this.before.qvel.forEach((v, i) => v.set(qvel.at(i)));
+    this.action.forEach((v, i) => v.set(action[i] ?? 0));
+  }
+
+  store(): void {
+    this.w.store();
+    stage("bookkeeping", () => {
+      const words = [...this.seed, this.world, this.number.get(), this.length.get(), this.ended.get()];
+      this.w.state.store("episode", words, "u32");
+      this.w.state.store("task", values(this.kept));
+      if (this.own.kept.length > 0) this.w.state.store(PER_WORLD, values(this.own.kept));
+    });
+  }
+
+  /** The world as the task sees it now; `starts`: while an episode starts, when memories are made. */
+  scene({ fresh, starts, observes, stream = streams.user, action = values(this.action) }: SceneKind = {}): Scene<O> {
+    const { w, spec, seed, world } = this;
+    const [episode, length] = [this.number.get(), this.length.get()];
+    const made = new Map<string, readonly Scalar[]>();
+    const scene: Scene<O> = {
+      model: spec.model,
+      options: spec.options,
+      m: w.m,
+      d: w.d,
+      before: { qpos: values(this.before.qpos), qvel: values(this.before.qvel) },
+      action,
+      carried: slices(spec.shape.carried, values(this.carried)),
+      params: this.params,
+      values: spec.task.values,
+      dt: param("dt"),
+      world,
+      episode,
+      length,
+      fresh: fresh === true || starts === true,
+      random: new Draws(seed, world, episode, stream, length),
+      noise: new Draws(seed, world, episode, streams.observationNoise, length),
+      previous: (key, now) => scene.memory(key, (s) => now(s)),
+      memory: (key, update) => (starts ? scene.updated(key, update) : values(this.memoryOf(key).kept)),
+      updated: (key, update) => {
+        const { kept } = this.memoryOf(key);
+        // observations come after the update
+        if (observes) return values(kept);
+        const next = made.get(key) ?? update(scene, starts ? this.persistent(key) : values(kept));
+        made.set(key, next);
+        return next;
+      },
+    };
+    return scene;
+  }
+
+  private memoryOf(key: string) {
+    const memory = this.memories.get(key);
+    if (memory) return memory;
+    throw badTask(
+      this.spec.task.id,
+      `its memory "${key}" was not asked for when it was traced first; ask for it each time`,
+    );
+  }
+
+  /** What a memory that persists has where an episode starts. */
+  private persistent(key: string): readonly Scalar[] | undefined {
+    const { persists, kept } = this.memoryOf(key);
+    return persists ? values(kept).map((x) => select(this.forgets, 0, x, "f32")) : undefined;
+  }
+
+  /** Applies what happens to the world in this step, where it makes one. */
+  disturb(moves: Bool): void {
+    const { w, spec } = this;
+    const events = Object.values(spec.task.task.events ?? {});
+    if (events.length === 0) return;
+    const scene = this.scene({ stream: streams.event });
+    const all = events.map((event) => event(scene));
+    const total = (name: keyof Disturbance, i: number) => sum(all.map((given) => given[name]?.[i] ?? 0));
+    for (const name of spec.shape.forces) for (let i = 0; i < w.d[name].length; i++) w.d[name].set(i, total(name, i));
+    for (let i = 0; i < spec.model.nv; i++)
+      w.d.qvel.set(i, add(w.d.qvel.at(i), select(moves, total("qvel", i), 0, "f32")));
+  }
+
+  /** Keeps what the task carries to the next step; where `cond` does not hold, what it was. */
+  carry(scene: Scene<O>, cond: Bool = true): void {
+    const { task } = this.spec;
+    const carried = flat(task.carry(scene));
+    const memories = [...this.memories.values()].map(({ name, size, update }) => {
+      const next = scene.updated(name, update as unknown as Update<O>);
+      if (next.length === size) return next.map(toF32);
+      throw badTask(task.id, `its memory "${name}" has ${next.length} values after ${size}; it keeps its size`);
+    });
+    const next = [...carried, ...memories.flat()];
+    const into = [...this.carried, ...[...this.memories.values()].flatMap((m) => m.kept)];
+    next.forEach((x, i) => into[i].set(select(cond, x, into[i].get(), "f32")));
+  }
+
+  /**
+   * Starts the world's next episode, derived fields and memories included. `stepped`: derived fields may hold the step's.
+   */
+  startEpisode(stepped: boolean, seed: readonly [Int, Int] = this.seed): void {
+    this.placeStart(seed);
+    stage("reset", () => this.evaluateStart(stepped));
+    this.remember();
+  }
+
+  /** Puts the world into the start state of its next episode. What depends on it is still to be evaluated. */
+  placeStart(seed: readonly [Int, Int] = this.seed): void {
+    const { w, spec } = this;
+    const { model } = spec;
+    this.seed = seed;
+    this.number.set(uadd(this.number.get(), 1));
+    this.length.set(0);
+    this.ended.set(0);
+    this.return.set(0);
+    for (const sum of this.sums) sum.set(0);
+
+    if (this.own.kept.length > 0) {
+      const random = new Draws(seed, this.world, this.number.get(), streams.randomization);
+      stage("randomise", () => this.own.draw(random, w.m));
+    }
+    stage("reset", () => {
+      const random = new Draws(this.seed, this.world, this.number.get(), streams.reset);
+      const start = spec.task.reset({ ...this.scene({ fresh: true }), random });
+      const given: Partial<Record<FieldName, readonly Scalar[]>> = { ...start, ...mocapFrames(model) };
+      for (const name of stateFields(model, false)) fill(w.d[name], given[name]);
+      if (model.nu > 0) fill(w.d.ctrl, undefined);
+      for (const name of spec.shape.forces) fill(w.d[name], undefined);
+      this.begin([]);
+    });
+  }
+
+  /** The start state was evaluated as a step is: what mj_forward leaves is zero after mj_resetData. */
+  clearAfterStep(): void {
+    for (const name of this.spec.shape.outputs) if (AFTER_STEP.has(name)) fill(this.w.d[name], undefined);
+  }
+
+  /** Makes the memories of a new episode. */
+  remember(): void {
+    this.carry(this.scene({ starts: true }));
+  }
+
+  /** Whether what a task reads of a start state takes so much that the code of a step had better make it. */
+  get evaluatesStart(): boolean {
+    const { shape, model } = this.spec;
+    const made = shape.startOutputs.filter((name) => fieldSize(model, name) > 0 && !AFTER_STEP.has(name));
+    return made.some(needsMoreThanFrames);
+  }
+
+  /** Derived fields of the start state, as mj_forward leaves them after mj_resetData. */
+  private evaluateStart(stepped: boolean): void {
+    const { w, spec } = this;
+    const outputs = spec.shape.outputs.filter((name) => fieldSize(spec.model, name) > 0);
+    const made = outputs.filter((name) => !AFTER_STEP.has(name));
+    const whole = made.some(needsEvaluation);
+    if (whole) w.step(1, false);
+    else evaluateEarly(w.m, w.d, made);
+    // the evaluation above makes them too
+    if (stepped || whole) this.clearAfterStep();
+  }
+
+  /** Stores what the host or a learner reads of this call. */
+  storeResult(head: Head, numbers: Numbers): void {
+    const now = { status: head.status ?? 0, badTerms: head.bad_terms ?? 0, steps: "status" in head ? 1 : 0 };
+    this.storeWords({ ...head, ...tripped(this.io("result").load("result"), now) }, numbers);
+  }
+
+  /** The same of a start that the host asked for: no step, so what tripped since the host last read stays. */
+  storeStart(head: Head, numbers: Numbers): void {
+    const kept = tripped(this.io("result").load("result"), { status: 0, badTerms: 0, steps: 0 });
+    const bad_terms = select(ne(head.status ?? 0, 0), head.bad_terms ?? 0, kept.bad_terms ?? 0, "f32");
+    this.storeWords({ ...head, ...kept, bad_terms }, numbers);
+  }
+
+  private storeWords(all: Head, numbers: Numbers): void {
+    const words: Scalar[] = Array(RESULT_WORDS).fill(0);
+    for (const [name, value] of Object.entries(all)) words[RESULT[name as keyof typeof RESULT]] = toF32(value);
+    const { terms, sums, infos } = numbers;
+    const resetInfos = Object.values(this.spec.task.resetInfo(this.scene({ fresh: true })));
+    this.io("result").store("result", [...words, ...terms, ...infos, ...sums, ...resetInfos].map(toF32));
+  }
+}
+
+/** Sets all of a field, to zero where there are no values. */
+function fill(field: Field, values: readonly Scalar[] | undefined): void {
+  for (let i = 0; i < field.length; i++) field.set(i, values?.[i] ?? 0);
+}

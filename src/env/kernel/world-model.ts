@@ -1,0 +1,107 @@
+// the numbers of the model that a world has of its own, while its kernel is traced
+import { array, variable, type Variable } from "../../trace/control.ts";
+import { current } from "../../trace/graph.ts";
+import { exp, log } from "../../trace/math.ts";
+import { add, clamp, mul, type Scalar } from "../../trace/scalar.ts";
+import type { Model } from "../../model/model.ts";
+import { boundingRadius } from "../../physics/collision/colliders/near.ts";
+import { inertiaConstants, subtreeMasses } from "../../physics/set_const.ts";
+import type { ModelView, PerWorld } from "../../physics/view.ts";
+import type { Draws } from "./draws.ts";
+import type { RandomPlan } from "../task/randomise.ts";
+import type { Distribution } from "../task/task.ts";
+
+export class WorldModel {
+  /** All that is kept of the world: what is drawn, then what is derived. */
+  readonly kept: readonly Variable[];
+  readonly perWorld: PerWorld;
+  private readonly plan: RandomPlan;
+  private readonly model: Model;
+
+  constructor(plan: RandomPlan, model: Model) {
+    this.plan = plan;
+    this.model = model;
+    const all = [...plan.entries, ...plan.derived];
+    this.kept = all.map(({ field, index }) => variable(`${field}_${index}`, 0));
+    const places = new Map<string, Map<number, Variable>>();
+    all.forEach(({ field, index }, i) => {
+      if (!places.has(field)) places.set(field, new Map());
+      places.get(field)!.set(index, this.kept[i]);
+    });
+    this.perWorld = new Map(
+      [...places].map(([field, own]) => {
+        const length = current().unroll ? 0 : this.shared(field).length;
+        return [field, { at: (i: number) => own.get(i)?.get(), all: length > 0 ? array(field, length) : undefined }];
+      }),
+    );
+  }
+
+  /** What the MJCF has of a field; nothing for numbers that are no arrays. */
+  private shared(field: string): ArrayLike<number> {
+    const values = (this.model as unknown as Record<string, ArrayLike<number> | undefined>)[field];
+    return values ?? [];
+  }
+
+  /** Makes what was loaded or drawn readable at indices known only at run time. */
+  settle(): void {
+    for (const [field, { at, all }] of this.perWorld) {
+      if (!all) continue;
+      const shared = this.shared(field);
+      for (let i = 0; i < all.length; i++) all.set(i, at(i) ?? shared[i]);
+    }
+  }
+
+  /** Draws all for a new episode, and derives what depends on it. */
+  draw(random: Draws, m: ModelView): void {
+    let at = 0;
+    for (const { how, distribution, groups } of this.plan.drawn) {
+      const draws = drawn(distribution, groups.length, random);
+      groups.forEach((group, i) => {
+        for (const { nominal } of group) {
+          const x = draws[i];
+          this.kept[at++].set(how === "set" ? x : how === "add" ? add(nominal, x) : mul(nominal, x));
+        }
+      });
+    }
+    this.settle();
+    this.derive(m);
+    this.settle();
+  }
+
+  private derive(m: ModelView): void {
+    const { derived, wanted } = this.plan;
+    const start = this.plan.entries.length;
+    const set = (field: string, value: (index: number) => Scalar) =>
+      derived.forEach((e, i) => {
+        if (e.field === field) this.kept[start + i].set(value(e.index));
+      });
+    const has = (field: string) => derived.some((e) => e.field === field);
+    if (has("body_subtreemass")) {
+      const masses = subtreeMasses(m);
+      set("body_subtreemass", (b) => masses[b]);
+    }
+    if (has("dof_invweight0")) {
+      const constants = inertiaConstants(m, wanted);
+      set("dof_invweight0", (i) => constants.dof_invweight0[i]);
+      set("body_invweight0", (i) => constants.body_invweight0.get(Math.floor(i / 2))![i % 2]);
+      set("tendon_invweight0", (t) => constants.tendon_invweight0.get(t)!);
+      set("actuator_acc0", (i) => constants.actuator_acc0.get(i)!);
+      set("meaninertia", () => constants.meaninertia);
+    }
+    set("geom_rbound", (g) => boundingRadius(m.model.geom_type[g], m.geom_size.vec3(g)));
+  }
+}
+
+function drawn(d: Distribution, count: number, random: Draws): Scalar[] {
+  if ("normal" in d) {
+    const [mean, deviation] = d.normal;
+    // a tail that no bound was checked for
+    return random.normals(count).map((n) => add(mean, mul(clamp(n, -3, 3), deviation)));
+  }
+  if ("logUniform" in d) {
+    const [low, high] = d.logUniform.map((x) => log(x) as number);
+    return random.uniforms(count).map((u) => exp(add(low, mul(u, high - low))));
+  }
+  const [low, high] = d;
+  return random.uniforms(count).map((u) => add(low, mul(u, high - low)));
+}

@@ -1,0 +1,110 @@
+// the space of a task's actions, and what a batch does to them before they act
+import { CorralError } from "../../core/errors.ts";
+import { show } from "../../core/show.ts";
+import type { Model } from "../../model/model.ts";
+import type { Actuation } from "../kernel/action-line.ts";
+import type { Settings } from "../host/options.ts";
+import { Box, type Space } from "./spaces.ts";
+import { badTerm, placeOf, within } from "./term-value.ts";
+import type { Task } from "./task.ts";
+
+/** What is done to actions before they act, in this order. All but `delay` and `hold` are of Box spaces. */
+export interface ActionOptions {
+  /** Control steps that an action waits before it acts. Default 0. */
+  readonly delay?: number;
+  /** Control steps that an action acts for. Default 1. */
+  readonly hold?: number;
+  /** Clipped to [low, high]. */
+  readonly clip?: readonly [number, number];
+  /** A factor, or one for each entry; "ctrlrange" takes actions in [-1, 1] to the range of the controls. */
+  readonly scale?: number | readonly number[] | "ctrlrange";
+  /** Added at last, such as the joint angles that a position actuator starts from. */
+  readonly offset?: number | readonly number[];
+}
+
+const isSpace = (x: unknown): boolean =>
+  ["box", "discrete", "multi-discrete"].includes((x as Partial<Space> | null)?.kind as string);
+
+interface Range {
+  readonly low: readonly number[];
+  readonly high: readonly number[];
+}
+
+/** actuator_ctrlrange of each control; unbounded where an actuator has none. */
+function controlRange(model: Model): Range {
+  const end = (i: number, k: number) =>
+    model.actuator_ctrllimited[i] ? model.actuator_ctrlrange[2 * i + k] : k ? Infinity : -Infinity;
+  const bounds = (k: number) => Array.from({ length: model.nu }, (_, i) => end(i, k));
+  return { low: bounds(0), high: bounds(1) };
+}
+
+const bad = (name: string, value: unknown, want: string): CorralError =>
+  new CorralError("bad-option", `action.${name} is ${show(value)}; it is ${want}.`, { name, value });
+
+/**
+ * The space that actions are given in, and what becomes of them.
+ * @throws CorralError bad-option, bad-space
+ */
+export function actingSpace<O extends object>(
+  task: Task<O>,
+  { vec, model, options }: Settings<O>,
+): { action: Space; actuation: Actuation } {
+  const { delay = 0, hold = 1, clip, scale, offset, ...unknown } = vec.action ?? {};
+  const [other] = Object.keys(unknown);
+  if (other !== undefined)
+    throw bad(
+      other,
+      (unknown as Record<string, unknown>)[other],
+      "no option; there are delay, hold, clip, scale, offset",
+    );
+  if (!Number.isInteger(delay) || delay < 0 || delay > 1000)
+    throw bad("delay", delay, "a whole number of control steps, 0 to 1000");
+  if (!Number.isInteger(hold) || hold < 1 || hold > 1000)
+    throw bad("hold", hold, "a whole number of control steps, 1 to 1000");
+
+  const controls = controlRange(model);
+  const place = placeOf(task, "actionSpace");
+  const given = task.actionSpace && within(place, () => task.actionSpace!(model, options));
+  if (given && !isSpace(given)) throw badTerm(place, "it returns no Box, Discrete or MultiDiscrete");
+  if (given && given.kind !== "box") {
+    const [name, value] = Object.entries({ clip, scale, offset }).find(([, v]) => v !== undefined) ?? [];
+    if (name !== undefined) throw bad(name, value, "of Box actions only; these are whole numbers");
+    return { action: given, actuation: { delay, hold, clip: undefined, scale: undefined, offset: undefined } };
+  }
+  if (clip !== undefined && !(clip.length === 2 && clip.every(Number.isFinite) && clip[0] <= clip[1]))
+    throw bad("clip", clip, "[low, high], finite, low <= high");
+
+  const size = given?.size ?? model.nu;
+  const ranged = scale === "ctrlrange";
+  if (
+    ranged &&
+    (offset !== undefined || !controls.low.every((x, i) => Number.isFinite(x) && Number.isFinite(controls.high[i])))
+  )
+    throw bad("scale", scale, "for actuators that all have a ctrlrange, and without an offset");
+  const half = (sign: number) => Array.from(controls.low, (low, i) => (controls.high[i] + sign * low) / 2);
+  const factors = ranged ? half(-1) : perEntry("scale", scale, size);
+  const offsets = ranged ? half(1) : perEntry("offset", offset, size);
+  const actuation = { delay, hold, clip, scale: factors, offset: offsets };
+  return { action: given ?? scaledSpace(controls, actuation, ranged), actuation };
+}
+
+function perEntry(name: string, value: number | readonly number[] | undefined, size: number): number[] | undefined {
+  if (value === undefined) return undefined;
+  const list: readonly unknown[] =
+    typeof value === "number" ? Array<number>(size).fill(value) : Array.isArray(value) ? value : [];
+  if (list.length === size && list.every((x) => Number.isFinite(x))) return [...(list as number[])];
+  throw bad(name, value, `a finite number, or ${size} of them`);
+}
+
+/** The actions that make controls in their range, and that are not clipped. */
+function scaledSpace({ low, high }: Range, { scale, offset, clip }: Actuation, ranged: boolean): Box {
+  const shape = [low.length];
+  const [least, most] = clip ?? [-Infinity, Infinity];
+  const ends = low.map((from, i) => {
+    const all = ranged ? [-1, 1] : [from, high[i]].map((end) => (end - (offset?.[i] ?? 0)) / (scale?.[i] || 1));
+    const [a, b] = all.sort((x, y) => x - y);
+    // a range that is clipped away leaves the bounds of the clip
+    return a > most || b < least ? [least, most] : [Math.max(a, least), Math.min(b, most)];
+  });
+  return new Box({ low: ends.map(([a]) => a), high: ends.map(([, b]) => b), shape });
+}

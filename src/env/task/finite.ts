@@ -1,0 +1,38 @@
+// numbers of a task that are not finite stay so: drivers lose a NaN in minima, bounds and bits, and the checks with it
+import {
+  bitcastF32,
+  bitcastU32,
+  band,
+  bor,
+  clamp,
+  ge,
+  isFinite32,
+  isNode,
+  select,
+  type Bool,
+  type Scalar,
+} from "../../trace/scalar.ts";
+
+const INFINITY_BITS = 0x7f800000;
+const NAN_BITS = 0x7fc00000;
+
+const isNaN32 = (x: Scalar): Bool => ge(band(bitcastU32(x), 0x7fffffff), INFINITY_BITS + 1);
+
+/** x in [low, high]; where it is not finite, x itself. */
+export const clipped = (x: Scalar, low: number, high: number): Scalar =>
+  select(isFinite32(x), clamp(x, low, high), x, "f32");
+
+/** The same function, and NaN where an argument is NaN. */
+export const keepingNaN =
+  <A extends readonly Scalar[]>(f: (...args: A) => Scalar) =>
+  (...args: A): Scalar =>
+    args.reduce((y, x) => (isNode(x) ? select(isNaN32(x), x, y, "f32") : y), f(...args));
+
+/** The same function of x, and NaN where its first argument is not in the domain. */
+export const undefinedUnless =
+  <A extends readonly [Scalar, ...Scalar[]]>(inDomain: (x: Scalar) => Bool, f: (...args: A) => Scalar) =>
+  (...args: A): Scalar => {
+    const [x] = args;
+    const y = f(...args);
+    return isNode(x) ? select(inDomain(x), y, bitcastF32(bor(bitcastU32(x), NAN_BITS)), "f32") : y;
+  };

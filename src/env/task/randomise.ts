@@ -1,0 +1,357 @@
+// numbers of the model that each world draws for itself when an episode starts
+import { CorralError } from "../../core/errors.ts";
+import { show } from "../../core/show.ts";
+import { mjtBias, mjtEq, mjtGain, mjtGeom, mjtJoint } from "../../model/enums.ts";
+import { fieldShape, fieldSize } from "../../model/fields.ts";
+import { describe, type Model } from "../../model/model.ts";
+import { equalityBodies, geomPairs } from "../../model/pairs.ts";
+import { hasEllipsoids } from "../../physics/smooth/fluid.ts";
+import { isScaled } from "../../physics/actuator/muscle.ts";
+import type { Wanted } from "../../physics/set_const.ts";
+import { alternatives } from "./expression/error.ts";
+import { elementsOf, fieldOf, idsOf, type Kind } from "./expression/fields.ts";
+import { isPlainObject, placeOf } from "./term-value.ts";
+import type { Distribution, RandomField, Randomisation, Task } from "./task.ts";
+
+/** What a field may be: its least value, and whether it may be the least itself. */
+const FIELDS: Readonly<Record<RandomField, { readonly least: number; readonly open?: boolean }>> = {
+  body_mass: { least: 0, open: true },
+  body_inertia: { least: 0, open: true },
+  body_ipos: { least: -Infinity },
+  dof_damping: { least: 0 },
+  dof_armature: { least: 0 },
+  dof_frictionloss: { least: 0, open: true },
+  jnt_stiffness: { least: 0 },
+  jnt_range: { least: -Infinity },
+  geom_friction: { least: 0 },
+  geom_size: { least: 0, open: true },
+  actuator_gear: { least: -Infinity },
+  actuator_gainprm: { least: -Infinity },
+  actuator_biasprm: { least: -Infinity },
+  gravity: { least: -Infinity },
+};
+
+/** Fields that inverse inertias at qpos0 depend on. */
+const INERTIAL: ReadonlySet<RandomField> = new Set<RandomField>([
+  "body_mass",
+  "body_inertia",
+  "body_ipos",
+  "dof_armature",
+]);
+
+type DerivedField =
+  | "dof_invweight0"
+  | "body_subtreemass"
+  | "body_invweight0"
+  | "tendon_invweight0"
+  | "actuator_acc0"
+  | "geom_rbound";
+
+/** One number of the model with its value in the MJCF. */
+export interface Entry {
+  readonly field: string;
+  readonly index: number;
+  readonly nominal: number;
+}
+
+/** What one item of `randomise` does: draws, and the numbers that go with each draw. */
+export interface Drawn {
+  readonly name: string;
+  readonly how: "set" | "scale" | "add";
+  readonly distribution: Distribution;
+  /** Entries that share a draw are together. */
+  readonly groups: readonly (readonly Entry[])[];
+}
+
+/** All that worlds have of their own. */
+export interface RandomPlan {
+  readonly drawn: readonly Drawn[];
+  /** Entries that are drawn, then those derived from them. */
+  readonly entries: readonly Entry[];
+  readonly derived: readonly Entry[];
+  /** Bodies, tendons and actuators of which inertias are derived. */
+  readonly wanted: Wanted;
+}
+
+const bad = (place: string, text: string, details: Record<string, unknown> = {}): CorralError =>
+  new CorralError("bad-randomise", `${place}: ${text}.`, { term: place, ...details });
+
+/**
+ * Resolves what a task randomises.
+ * @throws CorralError bad-randomise, unknown-name
+ */
+export function randomPlan<O extends object>(task: Task<O>, model: Model): RandomPlan {
+  const drawn = Object.entries(task.randomise ?? {}).map(([name, item]) =>
+    drawnOf(placeOf(task, "randomise", name), name, item, model),
+  );
+  const entries: Entry[] = [];
+  const owner = new Map<string, string>();
+  for (const item of drawn) {
+    for (const entry of item.groups.flat()) {
+      const key = `${entry.field}[${entry.index}]`;
+      const other = owner.get(key);
+      if (other !== undefined)
+        throw bad(
+          placeOf(task, "randomise", item.name),
+          `it draws ${key}, which ${other} draws too; leave it to one of them`,
+        );
+      owner.set(key, item.name);
+      entries.push(entry);
+    }
+  }
+  return { drawn, entries, ...derivedOf(model, entries) };
+}
+
+function drawnOf(place: string, name: string, item: Randomisation, model: Model): Drawn {
+  if (!isPlainObject(item)) throw bad(place, "it is no object; give it a field, and one of set, scale and add");
+  const { field, of, element, set, scale, add, shared = false, ...unknown } = item;
+  const [other] = Object.keys(unknown);
+  if (other !== undefined)
+    throw bad(place, `it has no option "${other}"; it takes field, of, element, set, scale, add, shared`);
+  const ways = Object.entries({ set, scale, add }).filter(([, d]) => d !== undefined);
+  if (ways.length !== 1) throw bad(place, `it has ${ways.length || "none"} of set, scale and add; give one`);
+  const [how, distribution] = ways[0] as ["set" | "scale" | "add", Distribution];
+  const range = rangeOf(place, distribution);
+
+  const fields = typeof field === "string" ? [field] : field;
+  const perField = fields.map((f) => entriesOf(place, f, of, element, model));
+  for (const entry of perField.flat()) checkBounds(place, model, entry, how, range, roundingOf(distribution));
+  if (shared) return { name, how, distribution, groups: [perField.flat()] };
+  // several fields of one object go together: mass and inertia
+  const most = Math.max(...perField.map((list) => list.length));
+  if (fields.length === 1) return { name, how, distribution, groups: perField[0].map((e) => [e]) };
+  const rows = perField.map((list) => list.length / Math.min(...perField.map((l) => l.length)));
+  if (!rows.every(Number.isInteger))
+    throw bad(place, `its fields have ${most} and other counts of numbers; pass shared: true`);
+  const count = Math.min(...perField.map((l) => l.length));
+  return {
+    name,
+    how,
+    distribution,
+    groups: Array.from({ length: count }, (_, i) =>
+      perField.flatMap((list, f) => list.slice(i * rows[f], (i + 1) * rows[f])),
+    ),
+  };
+}
+
+function entriesOf(
+  place: string,
+  name: RandomField,
+  of: Randomisation["of"],
+  element: Randomisation["element"],
+  model: Model,
+): Entry[] {
+  if (!(name in FIELDS)) {
+    const { hint, nearest } = alternatives(name, Object.keys(FIELDS));
+    throw bad(place, `it cannot randomise ${name}; ${hint}`, { nearest });
+  }
+  checkModel(place, name, model);
+  const only = element === undefined ? undefined : typeof element === "number" ? [element] : element;
+  if (name === "gravity") {
+    if (of !== undefined) throw bad(place, "gravity is of no object; leave out `of`");
+    const all = [0, 1, 2].map((index) => ({ field: name, index, nominal: model.opt.gravity[index] }));
+    return picked(place, name, all, 3, only);
+  }
+  const field = fieldOf(name)!;
+  const kind = field.kind as Kind;
+  const names = of === undefined ? ["*"] : typeof of === "object" ? of : [of];
+  const ids = names.flatMap((n) => {
+    if (n === "*") return Array.from({ length: model.names[kind].length }, (_, id) => id);
+    const found =
+      typeof n === "number" ? [n].filter((id) => id >= 0 && id < model.names[kind].length) : idsOf(model, kind, n);
+    if (found.length > 0) return found;
+    const { hint, nearest } = alternatives(
+      String(n),
+      model.names[kind].filter((x) => x !== ""),
+    );
+    throw new CorralError("unknown-name", `${place}: the model has no ${kind} named "${n}"; ${hint}.`, {
+      term: place,
+      nearest,
+    });
+  });
+  const values = model[name];
+  const width = fieldShape(model, name)
+    .slice(1)
+    .reduce((n, k) => n * k, 1);
+  // the world's mass is none, and stays none
+  const moving = ids.filter((id) => kind !== "body" || id > 0);
+  const all = moving
+    .flatMap((id) => elementsOf(model, field, id))
+    .map((index) => ({ field: name, index, nominal: values[index] }));
+  const chosen = picked(place, name, all, width, only).filter((e) => exists(name, e, model, of !== undefined));
+  if (chosen.length === 0) throw bad(place, `there is no ${name} to randomise in this model`);
+  if (name === "body_ipos") checkCentres(place, chosen, model);
+  return chosen;
+}
+
+/** Whether a number means anything. Of objects that were not named only those are drawn that are not zero. */
+function exists(name: RandomField, { nominal, index }: Entry, model: Model, named: boolean): boolean {
+  if (name === "jnt_range") return model.jnt_limited[Math.floor(index / 2)] > 0;
+  if (name === "geom_size") return nominal > 0 && model.geom_type[Math.floor(index / 3)] !== mjtGeom.PLANE;
+  if (named) return true;
+  if (name === "body_mass" || name === "body_inertia") return nominal > 0;
+  if (name === "body_ipos") return model.body_mass[Math.floor(index / 3)] > 0;
+  return name === "geom_friction" || nominal !== 0;
+}
+
+function picked(
+  place: string,
+  name: string,
+  all: readonly Entry[],
+  width: number,
+  only: readonly number[] | undefined,
+): Entry[] {
+  const wrong = only?.find((k) => !Number.isInteger(k) || k < 0 || k >= width);
+  if (wrong !== undefined) throw bad(place, `element is ${wrong}; ${name} has elements 0 to ${width - 1}`);
+  return all.filter((e) => !only || only.includes(e.index % width));
+}
+
+/** What else would have to change, and does not. */
+function checkModel(place: string, name: RandomField, model: Model): void {
+  const refuse = (what: string) => bad(place, `${name} cannot be randomised in this model: ${what}`);
+  const muscle = model.actuator_gaintype.includes(mjtGain.MUSCLE);
+  if (/^actuator_(gain|bias)prm$/.test(name) && muscle) throw refuse("its muscles' curves are computed from the MJCF");
+  if (name === "actuator_gear") {
+    if (muscle) throw refuse("the length ranges of its muscles go with their gear");
+    if ([...model.actuator_damping, ...model.actuator_armature].some((x) => x !== 0))
+      throw refuse("damping or armature of its actuators goes with their gear");
+  }
+  if (name === "geom_size" && hasEllipsoids(model))
+    throw refuse("what fluids do to its ellipsoids is computed from the sizes of the MJCF");
+  if (name === "geom_size" && model.nwrap > 0 && Array.from(model.wrap_type).some((w) => w >= 4))
+    throw refuse("tendons wrap around its geoms");
+}
+
+/**
+ * MuJoCo compiles a lone body whose dofs lie along its principal axes with a diagonal mass matrix, which leaves no room
+ * for a centre of mass elsewhere.
+ */
+function checkCentres(place: string, entries: readonly Entry[], model: Model): void {
+  const body = entries.map(({ index }) => Math.floor(index / 3)).find((b) => model.body_simple[b] > 0);
+  if (body === undefined) return;
+  throw bad(
+    place,
+    `body_ipos of ${describe(model, "body", body)} cannot be randomised: MuJoCo has compiled it as a simple body, whose inertia is diagonal in its dofs. Give it an <inertial> in the MJCF whose pos is a little (1e-4 m) off the body's origin`,
+  );
+}
+
+/** The least and the most that a distribution gives. */
+function rangeOf(place: string, d: Distribution): readonly [number, number] {
+  const isRange = (x: unknown): x is readonly [number, number] =>
+    Array.isArray(x) && x.length === 2 && x.every((v) => Number.isFinite(v)) && x[0] <= x[1];
+  if (isRange(d)) return d;
+  if (typeof d === "object" && !Array.isArray(d)) {
+    if ("logUniform" in d && isRange(d.logUniform) && d.logUniform[0] > 0) return d.logUniform;
+    if ("normal" in d && d.normal.length === 2 && d.normal.every(Number.isFinite) && d.normal[1] >= 0) {
+      const [mean, deviation] = d.normal;
+      return [mean - 3 * deviation, mean + 3 * deviation];
+    }
+  }
+  throw bad(
+    place,
+    `a distribution is ${show(d)}; it is [low, high], { logUniform: [low, high] } with low > 0, or { normal: [mean, deviation] }`,
+  );
+}
+
+/** A few roundings of float32, of the numbers whose difference a draw is. */
+const roundings = (...terms: number[]): number => 2 ** -22 * Math.max(...terms.map(Math.abs));
+
+const roundingOf = (d: Distribution): number => ("normal" in d ? roundings(d.normal[0], 3 * d.normal[1]) : 0);
+
+function checkBounds(
+  place: string,
+  model: Model,
+  { field, index, nominal }: Entry,
+  how: Drawn["how"],
+  [low, high]: readonly [number, number],
+  rounding: number,
+): void {
+  const { least, open = false } = FIELDS[field as RandomField];
+  const ends = [low, high].map((x) => (how === "set" ? x : how === "add" ? nominal + x : nominal * x));
+  const lowest = Math.min(...ends);
+  if (field === "jnt_range") checkRange(place, model, index, lowest, Math.max(...ends));
+  // what is drawn in float32 may be a little less, and nothing is no mass
+  const slack = how === "add" ? rounding + roundings(nominal, low) : how === "scale" ? rounding * nominal : rounding;
+  if (open ? lowest > least + slack : lowest >= least) return;
+  if (field === "dof_frictionloss" && nominal === 0)
+    throw bad(
+      place,
+      `${field}[${index}] is 0 in the MJCF, so that it has no constraint row; give it a small one there`,
+    );
+  throw bad(
+    place,
+    `it makes ${field}[${index}] as low as ${lowest}; it stays ${open ? "above" : "at least"} ${least} (${model.name || "the model"} has ${nominal})`,
+  );
+}
+
+/** What inverse inertias constraints and muscles of a model take. */
+function inertiasRead(model: Model): Required<Wanted> {
+  const ids = (count: number, holds: (i: number) => boolean) =>
+    Array.from({ length: count }, (_, i) => i).filter(holds);
+  const equalities = ids(model.neq, (e) => model.eq_active0[e] > 0);
+  const touching = geomPairs(model).flatMap((p) => [p.geom1, p.geom2].map((g) => model.geom_bodyid[g]));
+  const held = equalities
+    .filter((e) => model.eq_type[e] === mjtEq.CONNECT || model.eq_type[e] === mjtEq.WELD)
+    .flatMap((e) => equalityBodies(model, e));
+  const coupled = equalities
+    .filter((e) => model.eq_type[e] === mjtEq.TENDON)
+    .flatMap((e) => [model.eq_obj1id[e], model.eq_obj2id[e]]);
+  const muscle = (types: Int32Array, prm: Float64Array, kind: number, i: number) =>
+    types[i] === kind && isScaled(prm, i);
+  return {
+    bodies: [...new Set([...touching, ...held])].filter((b) => model.body_weldid[b] !== 0).sort((a, b) => a - b),
+    tendons: ids(
+      model.ntendon,
+      (t) => model.tendon_limited[t] > 0 || model.tendon_frictionloss[t] > 0 || coupled.includes(t),
+    ),
+    actuators: ids(
+      model.nactuator,
+      (i) =>
+        muscle(model.actuator_gaintype, model.actuator_gainprm, mjtGain.MUSCLE, i) ||
+        muscle(model.actuator_biastype, model.actuator_biasprm, mjtBias.MUSCLE, i),
+    ),
+  };
+}
+
+const short = (x: number): number => Number(x.toPrecision(6));
+
+/** An end of a joint's range stays on its side, so that the ends of no world cross. */
+function checkRange(place: string, model: Model, index: number, lowest: number, highest: number): void {
+  const [joint, end] = [Math.floor(index / 2), index % 2];
+  const [low, high] = model.jnt_range.subarray(2 * joint, 2 * joint + 2);
+  const margin = model.jnt_margin[joint];
+  const isBall = model.jnt_type[joint] === mjtJoint.BALL;
+  const limit = isBall ? 0 : (low + high) / 2 + (end === 0 ? -1 : 1) * margin;
+  if (end === 0 ? isBall || highest <= limit : lowest >= limit) return;
+  throw bad(
+    place,
+    `it makes the ${end === 0 ? "low" : "high"} end of ${describe(model, "joint", joint)} ${short(end === 0 ? highest : lowest)}; it stays ${end === 0 ? "at most" : "at least"} ${short(limit)}, the middle of its range`,
+  );
+}
+
+/** Numbers that MuJoCo derives from those drawn. */
+function derivedOf(model: Model, entries: readonly Entry[]): Pick<RandomPlan, "derived" | "wanted"> {
+  const drawn = new Set(entries.map((e) => e.field));
+  const derived: Entry[] = [];
+  const derive = (field: DerivedField, indices: Iterable<number>) => {
+    for (const index of indices) derived.push({ field, index, nominal: model[field][index] });
+  };
+  const every = (field: DerivedField) => Array.from({ length: fieldSize(model, field) }, (_, i) => i);
+  if (drawn.has("body_mass")) derive("body_subtreemass", every("body_subtreemass"));
+  let wanted: Wanted = {};
+  if ([...INERTIAL].some((name) => drawn.has(name))) {
+    const { bodies, tendons, actuators } = inertiasRead(model);
+    wanted = { bodies, tendons, actuators };
+    derive("dof_invweight0", every("dof_invweight0"));
+    derived.push({ field: "meaninertia", index: 0, nominal: model.stat.meaninertia });
+    derive(
+      "body_invweight0",
+      bodies.flatMap((b) => [2 * b, 2 * b + 1]),
+    );
+    derive("tendon_invweight0", tendons);
+    derive("actuator_acc0", actuators);
+  }
+  if (drawn.has("geom_size"))
+    derive("geom_rbound", new Set(entries.filter((e) => e.field === "geom_size").map((e) => Math.floor(e.index / 3))));
+  return { derived, wanted };
+}

@@ -1,0 +1,225 @@
+/**
+ * What an environment adds to a model: a task is data, expressions and named functions over traced scalars, the same that
+ * the physics is written in. All of a control step, physics and task, becomes one kernel, which also runs on the CPU.
+ */
+import type { FieldName } from "../../model/fields.ts";
+import type { Model } from "../../model/model.ts";
+import type { DataView, ModelView } from "../../physics/view.ts";
+import type { Bool, Int, Scalar } from "../../trace/scalar.ts";
+import type { ActionOptions } from "./action-options.ts";
+import type { Draws } from "../kernel/draws.ts";
+import type { Value } from "./expression/value.ts";
+import type { Space } from "./spaces.ts";
+
+/** An option of a task: a number, a switch, a word, or a range [low, high] whose ends may be infinite. */
+export type OptionValue = number | boolean | string | readonly [number, number];
+
+/** Values by name; their order is that of the source text. */
+export type Named<T> = { readonly [name: string]: T };
+
+/** What is drawn or kept from control step to control step, by key. */
+export type Update<O extends object> = (scene: Scene<O>, before: readonly Scalar[] | undefined) => readonly Scalar[];
+
+export interface MemoryOptions {
+  /** Whether it outlives episodes, until a reset that brings a seed; `update` then sees it where an episode starts too. */
+  readonly persists?: boolean;
+}
+
+/** Values of a task by name. */
+export interface SharedValues<O extends object = object> {
+  readonly names: readonly string[];
+  /** Undefined where there is none of the name. */
+  read(name: string, scene: Scene<O>): Value | undefined;
+}
+
+/** One world while its kernel is traced: what the functions of a task read. */
+export interface Scene<O extends object = object> {
+  readonly model: Model;
+  readonly options: O;
+  readonly m: ModelView;
+  /**
+   * The data after the control step, or at the start of the episode where the world was just reset. Derived fields are of
+   * the last evaluation inside of the step, as MuJoCo leaves them; `cfrc_ext` and the like are zero after a reset.
+   */
+  readonly d: DataView;
+  /** State before the control step. */
+  readonly before: { readonly qpos: readonly Scalar[]; readonly qvel: readonly Scalar[] };
+  /** Parameters of the task, which the host may change between steps, for each world. */
+  readonly params: Named<readonly Scalar[]>;
+  /** What `carry` kept of the control step before this one, or of the reset. */
+  readonly carried: Named<readonly Scalar[]>;
+  /** What the task's `values` are worth in a scene; `valueOf` reads them. */
+  readonly values: SharedValues<O>;
+  /** The action as given; whole numbers (i32) where the space is discrete. */
+  readonly action: readonly Scalar[];
+  /** Seconds of a control step. */
+  readonly dt: Scalar;
+  /** Stable id of the world, number of the episode, control steps in it so far (u32). */
+  readonly world: Int;
+  readonly episode: Int;
+  readonly length: Int;
+  /**
+   * Whether the world was just reset; known when the kernel is traced, so that it is false where a step observes the start
+   * that an automatic reset made: `length` is 0 there.
+   */
+  readonly fresh: boolean;
+  /** Random numbers of this (seed, world, episode, control step); of the episode alone in `reset`. */
+  readonly random: Draws;
+  /** Random numbers of the noise of observations. */
+  readonly noise: Draws;
+  /**
+   * A value that a world keeps, by a key of its own: returns what the last control step left. `update` makes the next one
+   * at the end of the step, and the first one (without `before`) where an episode starts. It is called in other traces
+   * too, so it may use nothing of a scene but its own. In observations the value is the updated one.
+   */
+  memory(key: string, update: Update<O>, options?: MemoryOptions): readonly Scalar[];
+  /** The same value as this step's `update` makes it; in observations no other than `memory`. */
+  updated(key: string, update: Update<O>, options?: MemoryOptions): readonly Scalar[];
+  /** What `now` was at the end of the control step before; at the start of an episode what it is there. */
+  previous(key: string, now: (scene: Scene<O>) => readonly Scalar[]): readonly Scalar[];
+}
+
+/** The scene of a reset. */
+export type StartScene<O extends object = object> = Scene<O>;
+
+/** The state that an episode starts in. What is left out is zero; positions are those of qpos0. */
+export interface Start {
+  readonly qpos?: readonly Scalar[];
+  readonly qvel?: readonly Scalar[];
+  readonly act?: readonly Scalar[];
+}
+
+/** What acts on a world in a control step, beside its actuators. Numbers that are left out are zero. */
+export interface Disturbance {
+  /** Added to the velocities before the step. */
+  readonly qvel?: readonly Scalar[];
+  /** Forces throughout the step: generalized ones (nv), and on each body (nbody times force and torque, 6). */
+  readonly qfrc_applied?: readonly Scalar[];
+  readonly xfrc_applied?: readonly Scalar[];
+}
+
+/** Uniform in [low, high), log-uniform, or normal within three deviations of its mean. */
+export type Distribution =
+  | readonly [number, number]
+  | { readonly logUniform: readonly [number, number] }
+  | { readonly normal: readonly [number, number] };
+
+/** Fields of the model that worlds may draw for themselves, and `gravity`. */
+export type RandomField =
+  | "body_mass"
+  | "body_inertia"
+  | "body_ipos"
+  | "dof_damping"
+  | "dof_armature"
+  | "dof_frictionloss"
+  | "jnt_stiffness"
+  | "jnt_range"
+  | "geom_friction"
+  | "geom_size"
+  | "actuator_gear"
+  | "actuator_gainprm"
+  | "actuator_biasprm"
+  | "gravity";
+
+/** Numbers of the model that each world draws anew with each episode: one of `set`, `scale` and `add`. */
+export interface Randomisation {
+  /** The field; several, such as mass and inertia, get the same draw for each object. */
+  readonly field: RandomField | readonly RandomField[];
+  /** Names of the objects, patterns with * among them, or ids. Default: all that have such a number. */
+  readonly of?: string | number | readonly (string | number)[];
+  /** Which numbers of each object. Default: all. */
+  readonly element?: number | readonly number[];
+  readonly set?: Distribution;
+  readonly scale?: Distribution;
+  readonly add?: Distribution;
+  /** One draw for all of them. Default: one for each. */
+  readonly shared?: boolean;
+}
+
+/** What a term is worth: numbers, truth values, or an expression ("qvel(joint.slider) / dt"), or a function of these. */
+export type TermValue = Scalar | Bool | string | readonly Scalar[];
+export type TermSource<O extends object> = TermValue | ((scene: Scene<O>) => TermValue);
+
+/** What is done to the value of a term, in this order. */
+export interface TermOptions {
+  /** Observations: noise that is added, normal of a standard deviation, or uniform in [low, high). */
+  readonly noise?: number | { readonly uniform: readonly [number, number] };
+  /** Clipped to [low, high]. */
+  readonly clip?: readonly [number, number];
+  readonly scale?: number | readonly number[];
+  /** Factor of a term of the reward. */
+  readonly weight?: number;
+  /** Observations: the last so many values, newest first. At the start of an episode all are the first one. */
+  readonly history?: number;
+}
+
+/** A term, plain or with what is done to it. */
+export type Term<O extends object> = TermSource<O> | (TermOptions & { readonly value: TermSource<O> });
+/** Terms by name, or a function that returns them. */
+export type Terms<O extends object> = Named<Term<O>> | ((scene: Scene<O>) => Named<Term<O>>);
+
+/** What is done to all of an observation, after what its terms say of themselves. */
+export interface ObservationOptions {
+  /** Each number less its mean, over its standard deviation, of all that this world has observed since it was seeded. */
+  readonly normalize?: boolean;
+  /** Clipped to [low, high], after it is normalised. */
+  readonly clip?: readonly [number, number];
+  /** The last so many values of each term that names no history itself. */
+  readonly history?: number;
+}
+
+/**
+ * A task. Terms are expressions, functions or values; they are read while kernels are traced, so names and sizes come
+ * from what they return, and functions must return the same names each time.
+ */
+export interface Task<O extends object = object> {
+  /** Name of the environment: "Ant-v5". */
+  readonly id: string;
+  /** The MJCF: a file, or XML text. */
+  readonly model: URL | string;
+  /** Physics steps of a control step. */
+  readonly frameSkip: number;
+  /** Control steps after which an episode is truncated; Infinity for no limit. */
+  readonly maxEpisodeSteps: number;
+  /** Every option of the task with its default. */
+  readonly defaults?: O;
+  /** Throws for options that do not fit the model. */
+  readonly check?: (options: O, model: Model) => void;
+  /** Default: a Box of actuator_ctrlrange. */
+  readonly actionSpace?: (model: Model, options: O) => Space;
+  /** Parameters that the host may change between steps (`setParams`), for each world, with their first values. */
+  readonly params?: Named<number | readonly number[]>;
+  /** What is done to actions before they act; options of the batch override it. */
+  readonly action?: ActionOptions;
+  /** What is done to the observation; options of the batch override it. */
+  readonly observation?: ObservationOptions;
+  /** Controls of an action. Default: the action itself. */
+  readonly control?: TermSource<O>;
+  /** Derived fields that the functions below read, where they cannot be found by calling them. */
+  readonly outputs?: (options: O) => readonly FieldName[];
+  /** What terms share: expressions read it by its name, functions by `valueOf`. */
+  readonly values?: Named<TermSource<O>>;
+  /** What to keep for the next control step, per world. */
+  readonly carry?: (scene: Scene<O>) => Named<readonly Scalar[]>;
+  /** Parts of the observation, in order. */
+  readonly observe: Terms<O>;
+  /** Terms of the reward; their sum is the reward. */
+  readonly reward: Terms<O>;
+  /** Conditions that end an episode. */
+  readonly terminated?: Terms<O>;
+  /** Conditions that cut an episode short, beside the limit of control steps. */
+  readonly truncated?: Terms<O>;
+  /** Numbers reported beside the terms of the reward. */
+  readonly info?: Terms<O>;
+  /** Numbers reported of a reset. */
+  readonly resetInfo?: Terms<O>;
+  /** What each world has of its own in the model. Numbers that MuJoCo derives from them are derived anew. */
+  readonly randomise?: Named<Randomisation>;
+  /** What happens to worlds before the physics of a step: pushes, wind. All that is named acts at once. */
+  readonly events?: Named<(scene: Scene<O>) => Disturbance>;
+  /** The start of an episode. Default: the model's initial state. */
+  readonly reset?: (scene: StartScene<O>) => Start;
+}
+
+/** Types a task by its defaults; returns it as it is. */
+export const defineTask = <O extends object>(task: Task<O>): Task<O> => task;

@@ -1,0 +1,49 @@
+// discrete actions that stand for rows of controls
+import { CorralError } from "../../../core/errors.ts";
+import { table } from "../../../trace/control.ts";
+import { add, clamp, isNode, mul, type Scalar } from "../../../trace/scalar.ts";
+import type { Model } from "../../../model/model.ts";
+import { Discrete } from "../spaces.ts";
+import type { Scene } from "../task.ts";
+
+/**
+ * A Discrete action space whose ids stand for rows of controls, to be spread into a task: `...actionTable(rows)`. The
+ * table lies once in a buffer on the device, which the plan shows; actions stay ids of four bytes.
+ * @throws CorralError bad-action-table
+ */
+export function actionTable(rows: readonly ArrayLike<number>[]) {
+  const width = rows[0]?.length ?? 0;
+  const bad = rows.findIndex((row) => row.length !== width || !Array.prototype.every.call(row, Number.isFinite));
+  if (width === 0 || bad >= 0) {
+    const what =
+      width === 0 ? "an action table is empty" : `row ${bad} of an action table is no ${width} finite numbers`;
+    throw new CorralError("bad-action-table", `${what}. Give one row of controls for each action.`, { row: bad });
+  }
+  const flat = rows.flatMap((row) => Array.from(row));
+  return {
+    actionSpace: (model: Model): Discrete => {
+      if (width === model.nu) return new Discrete(rows.length, 0, rows);
+      throw new CorralError(
+        "bad-action-table",
+        `rows of the action table have ${width} numbers; the model has ${model.nu} controls. Give one for each.`,
+        { width, nu: model.nu },
+      );
+    },
+    control: ({ action: [id] }: Scene): readonly Scalar[] => {
+      const at = table("action_table", flat);
+      const start = mul(id, width);
+      // an id that a kernel wrote may be anything: its world says BAD_CTRL, and nothing beyond the table is read
+      const inside = isNode(start) ? clamp(start, 0, flat.length - width) : start;
+      return Array.from({ length: width }, (_, k) => at(add(inside, k)));
+    },
+  };
+}
+
+/** All combinations of levels, the last changing fastest: 30 levels of three joints are 27,000 actions. */
+export function combinations(levels: readonly (readonly number[])[]): number[][] {
+  return levels.reduce<number[][]>((rows, list) => rows.flatMap((row) => list.map((x) => [...row, x])), [[]]);
+}
+
+/** Numbers from one end to the other, both included. */
+export const evenly = (from: number, to: number, count: number): number[] =>
+  Array.from({ length: count }, (_, i) => from + ((to - from) * i) / Math.max(1, count - 1));

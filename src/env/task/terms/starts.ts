@@ -1,0 +1,77 @@
+// how episodes start, and what happens to worlds in them
+import { add, le, mul, select, sub, type Scalar } from "../../../trace/scalar.ts";
+import { idOf } from "../../../model/model.ts";
+import type { Disturbance, Scene, Start, StartScene } from "../task.ts";
+import { normalNoise, uniformNoise } from "./basics.ts";
+import { dofsOf, isNumber, needs, needsOptions, needsSpan } from "./source.ts";
+
+export interface StartOptions {
+  /** Positions are moved by up to this. Default 0. */
+  readonly qpos?: number;
+  /** Velocities are up to this. Default 0. */
+  readonly qvel?: number;
+  /** Normal noise of these standard deviations, rather than uniform. Default false. */
+  readonly normal?: boolean;
+  /** The keyframe to start from. Default: qpos0. */
+  readonly key?: string;
+}
+
+/** A start near qpos0 or a keyframe. */
+export const startAround =
+  (options: StartOptions = {}) =>
+  (s: StartScene): Start => {
+    const { qpos = 0, qvel = 0, normal = false, key } = options;
+    needsOptions("startAround", options, ["qpos", "qvel", "normal", "key"]);
+    for (const [name, scale] of Object.entries({ qpos, qvel }))
+      needs(isNumber(scale) && scale >= 0, `${name} of startAround`, scale, "a number of at least 0");
+    const { model } = s;
+    const id = key === undefined ? -1 : idOf(model, "key", key);
+    const row = (values: Float64Array, width: number) => values.slice(id * width, (id + 1) * width);
+    const noisy = (centre: ArrayLike<number>, scale: number): Scalar[] => {
+      if (scale === 0) return Array.from(centre);
+      if (!normal) return uniformNoise(s, centre, scale);
+      return normalNoise(s, centre.length, scale).map((x, i) => add(x, centre[i]));
+    };
+    return {
+      qpos: noisy(id < 0 ? model.qpos0 : row(model.key_qpos, model.nq), qpos),
+      qvel: noisy(id < 0 ? new Float64Array(model.nv) : row(model.key_qvel, model.nv), qvel),
+    };
+  };
+
+export interface PushOptions {
+  /** Seconds between pushes: [least, most]. */
+  readonly every: readonly [number, number];
+  /** Each velocity of the joint is changed by up to this (m/s, rad/s): one number, or one for each dof. */
+  readonly velocity: number | readonly number[];
+}
+
+/** Pushes a joint, such as the free joint of a torso, at random times: its velocities jump. */
+export const push =
+  (joint: string, options: PushOptions) =>
+  (s: Scene): Disturbance => {
+    const { every, velocity } = options;
+    const dofs = dofsOf(s, [joint]);
+    needsOptions("push", options, ["every", "velocity"]);
+    needsSpan("every of push", every);
+    needs(
+      isNumber(velocity) || (Array.isArray(velocity) && velocity.length === dofs.length && velocity.every(isNumber)),
+      "velocity of push",
+      velocity,
+      `a number, or one for each of the ${dofs.length} dofs of ${joint}`,
+    );
+    const [least, most] = every;
+    // half a step early: a sum of steps is not exact
+    const isDue = (t: Scene, time: Scalar) => le(time, mul(t.dt, 0.5));
+    const pause = (t: Scene): Scalar => add(least, mul(t.random.uniforms(1)[0], most - least));
+    const [left] = s.memory(`push of ${joint}`, (t, before) => {
+      if (!before) return [pause(t)];
+      return [select(isDue(t, before[0]), pause(t), sub(before[0], t.dt), "f32")];
+    });
+    const draws = s.random.uniforms(dofs.length);
+    const qvel = Array<Scalar>(s.model.nv).fill(0);
+    dofs.forEach((dof, i) => {
+      const most = typeof velocity === "number" ? velocity : velocity[i];
+      qvel[dof] = select(isDue(s, left), mul(sub(mul(2, draws[i]), 1), most), 0, "f32");
+    });
+    return { qvel };
+  };

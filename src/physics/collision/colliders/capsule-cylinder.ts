@@ -1,0 +1,284 @@
+// a capsule and a cylinder, which MuJoCo leaves to its general convex collider
+import { array, loop, table, variable, when } from "../../../trace/control.ts";
+import {
+  abs,
+  add,
+  and,
+  clamp,
+  div,
+  eq,
+  gt,
+  le,
+  lt,
+  max,
+  min,
+  mul,
+  neg,
+  or,
+  select,
+  sqrt,
+  square,
+  sub,
+  toF32,
+  type Bool,
+  type Scalar,
+} from "../../../trace/scalar.ts";
+import {
+  add3,
+  addScaled3,
+  column,
+  cross,
+  dot3,
+  mulMatTVec,
+  mulMatVec,
+  norm3,
+  normalize3,
+  row,
+  scale3,
+  select3,
+  sub3,
+  MINVAL,
+  ZERO3,
+  type Mat3,
+  type Vec3,
+} from "../../../trace/vector.ts";
+import { makeFrame } from "./frame.ts";
+import { boundingRadius } from "./near.ts";
+import { mjtGeom } from "../../../model/enums.ts";
+import type { Candidate, Collider, Shape } from "./types.ts";
+
+/** Halvings of the segment: more than float64 can tell. */
+const HALVINGS = 56;
+/** Directions tried for a segment inside. */
+const SLANTS = 24;
+/** The capsule's axis counts as inside of the cylinder below this distance, m: its direction is lost in rounding. */
+const INSIDE = 1e-5;
+/** How far MuJoCo turns the geoms against each other to find further contacts (rad), and what it calls distinct. */
+const TURN = 1e-3;
+const DISTINCT = 1e-3;
+
+/** What a capsule's segment meets: in the cylinder's frame, from a point of the segment to its surface. */
+interface Meeting {
+  /** From the surface of the cylinder to the segment, m; negative where the segment is inside. */
+  distance: Scalar;
+  /** Unit, out of the cylinder towards the segment. */
+  out: Vec3;
+  /** The point of the segment. */
+  point: Vec3;
+}
+
+/** The nearest points of a segment and a cylinder that it does not enter: the distance is convex along it. */
+function outside(center: Vec3, axis: Vec3, half: Scalar, radius: Scalar, height: Scalar): Meeting {
+  const offset = (p: Vec3): Vec3 => {
+    const rho = sqrt(add(square(p[0]), square(p[1])));
+    const beyond = div(max(sub(rho, radius), 0), max(rho, MINVAL));
+    return [mul(p[0], beyond), mul(p[1], beyond), sub(p[2], clamp(p[2], neg(height), height))];
+  };
+  const [low, high] = [variable("low", neg(half)), variable("high", half)];
+  loop(HALVINGS, () => {
+    const middle = mul(0.5, add(low.get(), high.get()));
+    const rising = gt(dot3(offset(addScaled3(center, middle, axis)), axis), 0);
+    high.set(select(rising, middle, high.get()));
+    low.set(select(rising, low.get(), middle));
+  });
+  const point = addScaled3(center, mul(0.5, add(low.get(), high.get())), axis);
+  const away = offset(point);
+  const distance = norm3(away);
+  return { distance, out: scale3(away, div(1, max(distance, MINVAL))), point };
+}
+
+/** The shortest way out for a segment inside: over a cap, sideways, or across the segment over the rim. */
+function inside(center: Vec3, axis: Vec3, half: Scalar, radius: Scalar, height: Scalar): Meeting {
+  const end = (t: Scalar) => addScaled3(center, t, axis);
+  const rise = mul(half, axis[2]);
+  const reach = abs(rise);
+  const up = gt(center[2], 0);
+  const cap: Meeting = {
+    distance: sub(sub(abs(center[2]), reach), height),
+    out: [0, 0, select(up, 1, -1)],
+    point: end(select(lt(mul(select(up, 1, -1), rise), 0), half, neg(half))),
+  };
+
+  // seen along the cylinder's axis: from that axis to the nearest point of the segment
+  const across2 = add(square(axis[0]), square(axis[1]));
+  const along = div(neg(add(mul(center[0], axis[0]), mul(center[1], axis[1]))), max(across2, MINVAL));
+  const point = end(clamp(along, neg(half), half));
+  const rho = sqrt(add(square(point[0]), square(point[1])));
+  const onAxis = lt(rho, INSIDE);
+  const flat = sqrt(max(across2, MINVAL));
+  const aside: Vec3 = [neg(div(axis[1], flat)), div(axis[0], flat), 0];
+  const radial: Vec3 = [div(point[0], max(rho, MINVAL)), div(point[1], max(rho, MINVAL)), 0];
+  const upright = lt(across2, INSIDE);
+  const side: Meeting = {
+    distance: sub(rho, radius),
+    out: select3(onAxis, select3(upright, [1, 0, 0], aside), radial),
+    point,
+  };
+  const flush = choose(gt(cap.distance, side.distance), cap, side);
+  const slanted = overRim(center, axis, half, radius, height);
+  return choose(gt(slanted.distance, flush.distance), slanted, flush);
+}
+
+/**
+ * The shortest way out among directions across the segment. With x the sine of such a direction's angle from the level
+ * one, the depth is R sqrt(1 - (s x)²) + H s x - |c1| sqrt(1 - x²) - |c2| x, which may have two minima.
+ */
+function overRim(center: Vec3, axis: Vec3, half: Scalar, radius: Scalar, height: Scalar): Meeting {
+  const s = sqrt(max(add(square(axis[0]), square(axis[1])), MINVAL));
+  const level: Vec3 = [neg(div(axis[1], s)), div(axis[0], s), 0];
+  const steep = cross(axis, level);
+  const [c1, c2] = [dot3(center, level), dot3(center, steep)];
+  const cosine = (x: Scalar) => sqrt(max(sub(1, square(x)), 0));
+  const depth = (x: Scalar) => {
+    const round = mul(radius, cosine(mul(s, x)));
+    const lever = add(mul(abs(c1), cosine(x)), mul(abs(c2), x));
+    return sub(add(round, mul(mul(height, s), x)), lever);
+  };
+
+  // the best of some, then halves of what is around it
+  const [best, least] = [variable("slant", 0), variable("slant_depth", depth(0))];
+  loop(SLANTS, (i) => {
+    const x = mul(toF32(add(i, 1)), 1 / SLANTS);
+    const here = depth(x);
+    const less = lt(here, least.get());
+    best.set(select(less, x, best.get()));
+    least.set(select(less, here, least.get()));
+  });
+  const [low, high] = [
+    variable("low", max(sub(best.get(), 1 / SLANTS), 0)),
+    variable("high", min(add(best.get(), 1 / SLANTS), 1)),
+  ];
+  // its slope says more of where it ends than the depth does
+  const slope = (x: Scalar) => {
+    const over = (y: Scalar) => div(y, max(cosine(y), MINVAL));
+    const lever = sub(mul(abs(c1), over(x)), abs(c2));
+    return add(sub(mul(height, s), mul(mul(radius, s), over(mul(s, x)))), lever);
+  };
+  loop(HALVINGS, () => {
+    const middle = mul(0.5, add(low.get(), high.get()));
+    const rising = gt(slope(middle), 0);
+    high.set(select(rising, middle, high.get()));
+    low.set(select(rising, low.get(), middle));
+  });
+
+  const x = mul(0.5, add(low.get(), high.get()));
+  const signed = (value: Scalar, by: Scalar) => select(lt(by, 0), neg(value), value);
+  // the cosine of nearly one has few digits in float32
+  const { unit: out } = normalize3(add3(scale3(level, signed(cosine(x), c1)), scale3(steep, signed(x, c2))));
+  // where the rim is met
+  const across = sqrt(max(add(square(out[0]), square(out[1])), MINVAL));
+  const rim: Vec3 = [div(mul(radius, out[0]), across), div(mul(radius, out[1]), across), signed(height, out[2])];
+  const along = clamp(dot3(sub3(rim, center), axis), neg(half), half);
+  // a level direction is the sideways one, which knows its point better
+  const distance = select(gt(x, INSIDE), neg(depth(x)), neg(add(radius, height)));
+  return { distance, out, point: addScaled3(center, along, axis) };
+}
+
+const choose = (c: Bool, a: Meeting, b: Meeting): Meeting => ({
+  distance: select(c, a.distance, b.distance),
+  out: select3(c, a.out, b.out),
+  point: select3(c, a.point, b.point),
+});
+
+/** The nearest points of a capsule and a cylinder as a contact. */
+function nearest(capsule: Shape, cylinder: Shape): Candidate {
+  const [round, half] = capsule.size;
+  const [radius, height] = cylinder.size;
+  const center = mulMatTVec(cylinder.mat, sub3(capsule.pos, cylinder.pos));
+  const axis = mulMatTVec(cylinder.mat, column(capsule.mat, 2));
+  const free = outside(center, axis, half, radius, height);
+  const distance = variable("distance", free.distance);
+  const [out, point] = [vector("out", free.out), vector("point", free.point)];
+  when(le(free.distance, INSIDE), () => {
+    const held = inside(center, axis, half, radius, height);
+    distance.set(held.distance);
+    out.set(held.out);
+    point.set(held.point);
+  });
+
+  // halfway from the capsule's surface, `round` towards the cylinder, to the cylinder's
+  const middle = addScaled3(point.get(), mul(-0.5, add(distance.get(), round)), out.get());
+  return {
+    dist: sub(distance.get(), round),
+    pos: add3(cylinder.pos, mulMatVec(cylinder.mat, middle)),
+    normal: mulMatVec(cylinder.mat, scale3(out.get(), -1)),
+    exists: true,
+  };
+}
+
+/** A shape turned about a point by an angle of this sine; `shift` is one minus its cosine. */
+function turned(s: Shape, about: Vec3, axis: Vec3, sine: Scalar, shift: Scalar): Shape {
+  const turn = (v: Vec3): Vec3 => {
+    const once = cross(axis, v);
+    return add3(v, add3(scale3(once, sine), scale3(cross(axis, once), shift)));
+  };
+  const columns = [0, 1, 2].map((k) => turn(column(s.mat, k)));
+  const mat = [0, 1, 2].flatMap((i) => columns.map((c) => c[i])) as unknown as Mat3;
+  return { pos: add3(about, turn(sub3(s.pos, about))), mat, size: s.size };
+}
+
+/**
+ * The nearest points of the capsule's segment and the cylinder, and those after turning the geoms against each other by
+ * little, four times, where they are others (mjc_Convex). MuJoCo searches them to ccd_tolerance, 1e-6 m by default; these
+ * are exact.
+ */
+export const capsuleCylinder: Collider = (a, b, margin) => {
+  const SLOTS = 5;
+  const kept = [0, 1, 2].map((k) => array(`position${k}`, SLOTS));
+  const normals = [0, 1, 2].map((k) => array(`normal${k}`, SLOTS));
+  const found = array("found", SLOTS);
+  const first = { dist: variable("first"), pos: vector("first_pos"), t1: vector("first_t1"), t2: vector("first_t2") };
+  const tolerance = mul(
+    DISTINCT,
+    min(boundingRadius(mjtGeom.CAPSULE, a.size), boundingRadius(mjtGeom.CYLINDER, b.size)),
+  );
+  // the first is not turned
+  const angles = [0, -TURN, TURN, -TURN, TURN];
+  const sines = table("capsule_cylinder_sine", angles.map(Math.sin));
+  const shifts = table(
+    "capsule_cylinder_shift",
+    angles.map((x) => 1 - Math.cos(x)),
+  );
+  for (let k = 0; k < SLOTS; k++) found.set(k, 0);
+
+  loop(SLOTS, (k) => {
+    const about = first.pos.get();
+    const axis = select3(le(k, 2), first.t1.get(), first.t2.get());
+    const [sine, shift] = [sines(k), shifts(k)];
+    const c = nearest(turned(a, about, axis, sine, shift), turned(b, about, axis, neg(sine), shift));
+
+    let exists: Bool = lt(c.dist, margin);
+    const isFirst = eq(k, 0);
+    for (let i = 0; i < SLOTS; i++) {
+      const earlier = [0, 1, 2].map((x) => kept[x].get(i)) as unknown as Vec3;
+      const apart = gt(norm3(sub3(c.pos, earlier)), tolerance);
+      exists = and(exists, or(apart, eq(found.get(i), 0)));
+    }
+    exists = and(exists, or(isFirst, eq(found.get(0), 1)));
+    c.pos.forEach((x, i) => kept[i].set(k, x));
+    c.normal.forEach((x, i) => normals[i].set(k, x));
+    found.set(k, select(exists, 1, 0));
+
+    // what the turns start from
+    const frame = makeFrame(c.normal);
+    first.dist.set(select(isFirst, c.dist, first.dist.get()));
+    first.pos.set(select3(isFirst, c.pos, first.pos.get()));
+    first.t1.set(select3(isFirst, row(frame, 1), first.t1.get()));
+    first.t2.set(select3(isFirst, row(frame, 2), first.t2.get()));
+  });
+
+  return Array.from({ length: SLOTS }, (_, k) => ({
+    dist: first.dist.get(),
+    pos: [0, 1, 2].map((i) => kept[i].get(k)) as unknown as Vec3,
+    normal: [0, 1, 2].map((i) => normals[i].get(k)) as unknown as Vec3,
+    exists: eq(found.get(k), 1),
+  }));
+};
+
+function vector(name: string, initial: Vec3 = ZERO3) {
+  const parts = initial.map((x, k) => variable(`${name}${k}`, x));
+  return {
+    get: () => parts.map((v) => v.get()) as unknown as Vec3,
+    set: (v: Vec3) => v.forEach((x, k) => parts[k].set(x)),
+  };
+}

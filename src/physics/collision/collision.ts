@@ -1,0 +1,285 @@
+import { array, breakIf, loop, table, variable, when } from "../../trace/control.ts";
+import { unrolling } from "../../trace/graph.ts";
+import {
+  add,
+  and,
+  band,
+  bor,
+  div,
+  eq,
+  firstTrailingBit,
+  isNode,
+  lt,
+  mul,
+  ne,
+  select,
+  shl,
+  sub,
+  toU32,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../trace/scalar.ts";
+import type { Mat3, Vec3 } from "../../trace/vector.ts";
+import type { GeomPair } from "../../model/pairs.ts";
+import {
+  colliderName,
+  colliders,
+  defaultTangent,
+  makeFrame,
+  near,
+  type Candidate,
+  type ColliderName,
+  type Shape,
+} from "./colliders/index.ts";
+import { pooledCollision } from "./contact-pool.ts";
+import { copyField } from "../smooth/sparsity.ts";
+import { SlotField, slotValues } from "./contact-slots.ts";
+import { Field, type DataView, type ModelView } from "../view.ts";
+
+/** Pairs of one kind beyond this are tested in a runtime loop over those that come near, rather than in line. */
+const MAX_INLINE_PAIRS = 6;
+
+/** Contacts of a world: candidates in fixed slots, the active ones as a list of slots in MuJoCo's order. */
+export interface ContactSlots {
+  readonly pairs: readonly GeomPair[];
+  /** A number of the pair that a slot belongs to. */
+  table(name: string, of: (pair: GeomPair) => Scalar, type?: "f32" | "i32"): (slot: Int) => Scalar;
+  readonly nslot: number;
+  readonly nconmax: number;
+  /** Contacts nearer than margin + gap (mjData.ncon). */
+  readonly ncon: Int;
+  /** Contacts that make constraint rows, at most nconmax. */
+  readonly count: Int;
+  /** Whether more than nconmax contacts made rows. */
+  readonly overflow: Bool;
+  dist(slot: Int): Scalar;
+  pos(slot: Int): Vec3;
+  frame(slot: Int): Mat3;
+  /** Runs `body` for each active contact, in a runtime loop. */
+  each(body: (index: Int, slot: Int) => void): void;
+}
+
+/** The collider of a pair; pairs without one are refused before anything is traced. */
+const colliderOf = (m: ModelView, p: GeomPair): ColliderName =>
+  colliderName(m.model.geom_type[p.geom1], m.model.geom_type[p.geom2])!;
+
+/**
+ * Narrow phase over the candidate pairs (mj_collision). Reads geom_xpos, geom_xmat; the contacts stay in registers
+ * and private arrays.
+ */
+export function collision(m: ModelView, d: DataView, pairs: readonly GeomPair[], nconmax: number): ContactSlots {
+  if (!unrolling() && pairs.length > 0) return pooledCollision(m, d, pairs, nconmax, (p) => colliderOf(m, p));
+  const pairOf: number[] = [];
+  const firstSlot = pairs.map((p, k) => {
+    const first = pairOf.length;
+    for (let i = 0; i < p.ncon; i++) pairOf.push(k);
+    return first;
+  });
+  const nslot = pairOf.length;
+  const dist = new SlotField("con_dist", nslot);
+  const pos = [0, 1, 2].map((c) => new SlotField(`con_pos${c}`, nslot));
+  const normal = [0, 1, 2].map((c) => new SlotField(`con_normal${c}`, nslot));
+  const tangent = [0, 1, 2].map((c) => new SlotField(`con_tangent${c}`, nslot));
+  const words = Array.from({ length: Math.ceil(nslot / 32) }, (_, w) => variable(`active${w}`, 0, "u32"));
+  const gaps = pairs.some((p) => p.gap > 0);
+  // frames are built where they are read; a tangent is kept only where some collider chooses one
+  const leaning = pairs.some((p) => colliders[colliderOf(m, p)].leans);
+  const detected = variable("ncon", 0, "i32");
+
+  /** Keeps a candidate in its slot, known when the kernel is traced or only at run time. */
+  const keep = (pair: { margin: Scalar; gap: Scalar }, slot: Int, c: Candidate) => {
+    dist.set(slot, c.dist);
+    c.pos.forEach((x, k) => pos[k].set(slot, x));
+    c.normal.forEach((x, k) => normal[k].set(slot, x));
+    if (leaning) (c.tangent ?? defaultTangent(c.normal)).forEach((x, k) => tangent[k].set(slot, x));
+    const active = and(c.exists, lt(c.dist, pair.margin));
+    if (isNode(slot)) {
+      const bit = shl(1, band(toU32(slot), 31));
+      words.forEach((w, k) => {
+        const here = words.length === 1 ? active : and(active, eq(div(slot, 32), k));
+        w.set(bor(w.get(), select(here, bit, 0, "u32")));
+      });
+    } else {
+      const w = words[slot >> 5];
+      w.set(bor(w.get(), select(active, (1 << (slot & 31)) >>> 0, 0, "u32")));
+    }
+    if (gaps) {
+      const found = and(c.exists, lt(c.dist, add(pair.margin, pair.gap)));
+      detected.set(add(detected.get(), select(found, 1, 0, "i32")));
+    }
+  };
+
+  const shape = (g: number): Shape => ({
+    pos: d.geom_xpos.vec3(g),
+    mat: d.geom_xmat.mat3(g),
+    size: m.geom_size.vec3(g),
+  });
+  const test = (k: number) => {
+    const p = pairs[k];
+    const { collide } = colliders[colliderOf(m, p)];
+    collide(shape(p.geom1), shape(p.geom2), p.margin + p.gap).forEach((c, i) => keep(p, firstSlot[k] + i, c));
+  };
+
+  const groups = new Map<ColliderName, number[]>();
+  pairs.forEach((p, k) => {
+    const name = colliderOf(m, p);
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name)!.push(k);
+  });
+  let shapes: RuntimeShapes | undefined;
+  for (const [name, members] of groups) {
+    const many = members.length > (colliders[name].long ? 1 : MAX_INLINE_PAIRS);
+    if (name.startsWith("plane-") || (!colliders[name].costly && !many)) members.forEach(test);
+    else if (!many) {
+      for (const k of members) when(nearPair(m, d, pairs[k]), () => test(k));
+    } else {
+      shapes ??= runtimeShapes(m, d);
+      testLater(m, d, pairs, members, name, firstSlot, shapes, keep);
+    }
+  }
+
+  return activeList(m, {
+    pairs,
+    pairOf,
+    nslot,
+    nconmax,
+    dist,
+    pos,
+    normal,
+    tangent: leaning ? tangent : undefined,
+    words,
+    detected: gaps ? detected.get() : undefined,
+  });
+}
+
+/** Whether the bounding spheres of a pair, or a sphere and a plane, come within reach. */
+function nearPair(m: ModelView, d: DataView, p: GeomPair): Bool {
+  return near(
+    { pos: d.geom_xpos.vec3(p.geom1), mat: d.geom_xmat.mat3(p.geom1), rbound: m.geom_rbound.at(p.geom1) },
+    { pos: d.geom_xpos.vec3(p.geom2), mat: d.geom_xmat.mat3(p.geom2), rbound: m.geom_rbound.at(p.geom2) },
+    p.margin + p.gap,
+  );
+}
+
+interface RuntimeShapes {
+  at(geom: Int): Shape;
+}
+
+/** Copies of the geoms' frames that a runtime index can read. */
+function runtimeShapes(m: ModelView, d: DataView): RuntimeShapes {
+  const readable = (from: Field): Field => {
+    const copy = new Field(from.name, from.length, from.width, true);
+    copyField(from, copy);
+    return copy;
+  };
+  const xpos = readable(d.geom_xpos);
+  const xmat = readable(d.geom_xmat);
+  return { at: (g) => ({ pos: xpos.vec3(g), mat: xmat.mat3(g), size: m.geom_size.vec3(g) }) };
+}
+
+/** Tests the pairs of one collider that come near in a runtime loop: the reach of each is tested in line first. */
+function testLater(
+  m: ModelView,
+  d: DataView,
+  pairs: readonly GeomPair[],
+  members: readonly number[],
+  name: ColliderName,
+  firstSlot: readonly number[],
+  shapes: RuntimeShapes,
+  keep: (pair: { margin: Scalar; gap: Scalar }, slot: Int, c: Candidate) => void,
+): void {
+  const column = (label: string, of: (k: number) => number, type: "f32" | "i32") =>
+    table(`${name}_${label}`, members.map(of), type);
+  const geom1 = column("geom1", (k) => pairs[k].geom1, "i32");
+  const geom2 = column("geom2", (k) => pairs[k].geom2, "i32");
+  const slot = column("slot", (k) => firstSlot[k], "i32");
+  const margin = column("margin", (k) => pairs[k].margin, "f32");
+  const gap = column("gap", (k) => pairs[k].gap, "f32");
+
+  // one collider serves all words of the bit set: its code is long
+  const count = Math.ceil(members.length / 32);
+  const words = array(`${name}_near`, count, "u32");
+  for (let w = 0; w < count; w++) {
+    let bits: Int = 0;
+    members.slice(32 * w, 32 * w + 32).forEach((k, i) => {
+      bits = bor(bits, select(nearPair(m, d, pairs[k]), (1 << i) >>> 0, 0, "u32"));
+    });
+    words.set(w, bits);
+  }
+  loop(count, (w) => {
+    const word = variable("near", words.get(w), "u32");
+    loop(32, () => {
+      const bits = word.get();
+      breakIf(eq(bits, 0));
+      const i = add(firstTrailingBit(bits), mul(w, 32));
+      word.set(band(bits, sub(bits, 1)));
+      const params = { margin: margin(i), gap: gap(i) };
+      const candidates = colliders[name].collide(
+        shapes.at(geom1(i)),
+        shapes.at(geom2(i)),
+        add(params.margin, params.gap),
+      );
+      candidates.forEach((c, k) => keep(params, add(slot(i), k), c));
+    });
+  });
+}
+
+interface Found {
+  pairs: readonly GeomPair[];
+  pairOf: readonly number[];
+  nslot: number;
+  nconmax: number;
+  dist: SlotField;
+  pos: SlotField[];
+  normal: SlotField[];
+  tangent: SlotField[] | undefined;
+  words: { get(): Int; set(v: Int): void }[];
+  detected: Int | undefined;
+}
+
+/** The active slots in ascending order, as a list that runtime loops walk. */
+function activeList(m: ModelView, f: Found): ContactSlots {
+  const { nslot, nconmax, words } = f;
+  const count = variable("contacts", 0, "i32");
+  const overflow = variable("overflow", 0, "i32");
+  const list = array("con_slot", Math.max(1, Math.min(nslot, nconmax)), "i32");
+  words.forEach((w, k) => {
+    loop(32, () => {
+      const bits = w.get();
+      breakIf(eq(bits, 0));
+      const n = count.get();
+      const take = () => {
+        list.set(n, add(firstTrailingBit(bits), 32 * k));
+        count.set(add(n, 1));
+      };
+      if (nslot <= nconmax) take();
+      else when(lt(n, nconmax), take, () => overflow.set(add(overflow.get(), 1)));
+      w.set(band(bits, sub(bits, 1)));
+    });
+  });
+  const at = (fields: SlotField[], slot: Int) => fields.map((x) => x.get(slot)) as unknown as Vec3;
+  const total = nslot ? count.get() : 0;
+  const dropped = nslot > nconmax ? overflow.get() : 0;
+  return {
+    pairs: f.pairs,
+    table: (name, of, type) =>
+      slotValues(
+        name,
+        f.pairOf.map((k) => of(f.pairs[k])),
+        type,
+      ),
+    nslot,
+    nconmax: Math.min(nslot, nconmax),
+    ncon: f.detected ?? add(total, dropped),
+    count: total,
+    overflow: dropped === 0 ? false : ne(dropped, 0),
+    dist: (s) => f.dist.get(s),
+    pos: (s) => at(f.pos, s),
+    frame: (s) => makeFrame(at(f.normal, s), f.tangent && at(f.tangent, s)),
+    each: (body) => {
+      if (nslot === 0) return;
+      loop(total, (i) => body(i, list.get(i)), { label: "contacts" });
+    },
+  };
+}

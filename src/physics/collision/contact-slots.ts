@@ -1,0 +1,55 @@
+// contact slots: every contact that a pair of geoms may make has a fixed place
+import { array, table, type LocalArray } from "../../trace/control.ts";
+import { isNode, type Int, type Scalar } from "../../trace/scalar.ts";
+import { current, type Block } from "../../trace/graph.ts";
+
+/** A quantity of each slot: written where a pair is tested, read at a slot index known only at run time. */
+export class SlotField {
+  private readonly values: LocalArray;
+  private common: Scalar | undefined;
+  private differs = false;
+
+  constructor(name: string, count: number) {
+    this.values = array(name, count);
+  }
+
+  set(slot: Int, value: Scalar): void {
+    this.values.set(slot, value);
+    if (this.common === undefined) this.common = value;
+    else if (this.common !== value) this.differs = true;
+  }
+
+  /** The value at a slot; one that all slots share needs no memory. */
+  get(slot: Int): Scalar {
+    const { common } = this;
+    if (!this.differs && common !== undefined && visible(common)) return common;
+    return this.values.get(slot);
+  }
+}
+
+/** Whether a value was computed in a block that encloses the current one. */
+function visible(value: Scalar): boolean {
+  if (!isNode(value)) return true;
+  for (let b: Block | undefined = current().block; b; b = b.parent) if (b === value.block) return true;
+  return false;
+}
+
+/** A number of each slot, that some worlds may have their own of. */
+export function slotValues(
+  name: string,
+  values: readonly Scalar[],
+  type: "f32" | "i32" = "f32",
+): (slot: Int) => Scalar {
+  if (values.every((v): v is number => !isNode(v))) return slotTable(name, values, type);
+  const field = new SlotField(name, values.length);
+  values.forEach((v, slot) => field.set(slot, v));
+  return (slot) => field.get(slot);
+}
+
+/** A constant of each slot. */
+export function slotTable(name: string, values: readonly number[], type: "f32" | "i32" = "f32"): (slot: Int) => Scalar {
+  if (values.length === 0) return () => 0;
+  const at = table(name, values, type);
+  const same = values.every((v) => v === values[0]);
+  return same ? () => values[0] : at;
+}

@@ -1,0 +1,165 @@
+// the force law of one contact in its own frame: pyramidal and elliptic friction cones
+import {
+  add,
+  and,
+  dotn,
+  div,
+  eq,
+  ge,
+  gt,
+  le,
+  lt,
+  max,
+  mul,
+  neg,
+  not,
+  or,
+  select,
+  sqrt,
+  square,
+  sub,
+  sum,
+  type Bool,
+  type Scalar,
+} from "../../trace/scalar.ts";
+import { MINVAL } from "../../trace/vector.ts";
+import { mjtCone } from "../../model/enums.ts";
+
+/** Force, slope and cost of a contact at jar = J qacc - aref in the contact frame. */
+export interface ContactLaw {
+  /** Wrench along normal, tangents, torsion, roll: -d cost / d jar. */
+  readonly force: readonly Scalar[];
+  /** d² cost / d jar²: entry (i, j), symmetric. */
+  readonly hessian: (i: number, j: number) => Scalar;
+  readonly cost: Scalar;
+  /** Which pieces of a piecewise quadratic cost hold here. */
+  readonly pieces: readonly Bool[];
+  /** Whether the cost is not quadratic here, so that a Newton step is not exact. */
+  readonly curved: Bool;
+}
+
+/** Parameters of one contact's cone. */
+export interface ConeParams {
+  /** Largest condim of all contacts: dimensions that are carried. */
+  readonly dim: number;
+  /** This contact's condim, where contacts differ. */
+  readonly condim: Scalar;
+  /** Friction coefficient of each direction after the normal. */
+  readonly friction: readonly Scalar[];
+  /** 1 / R of each direction after the normal, relative to that of the normal (elliptic). */
+  readonly tangentD: readonly Scalar[];
+  /** Friction of the regularised cone (mjContact.mu, elliptic). */
+  readonly mu: Scalar;
+}
+
+/** The law of a contact (mj_constraintUpdate). `D`: 1 / R of the normal (elliptic) or of each edge (pyramidal). */
+export function contactLaw(cone: number, p: ConeParams, D: Scalar, jar: readonly Scalar[]): ContactLaw {
+  return cone === mjtCone.PYRAMIDAL || p.dim === 1 ? pyramidal(p, D, jar) : elliptic(p, D, jar);
+}
+
+/** Edges normal ± mu_k tangent_k; a frictionless contact has the normal alone. */
+function pyramidal(p: ConeParams, D: Scalar, jar: readonly Scalar[]): ContactLaw {
+  const force: Scalar[] = Array(p.dim).fill(0);
+  const diagonal: Scalar[] = Array(p.dim).fill(0);
+  const coupling: Scalar[] = Array(p.dim).fill(0);
+  const pieces: Bool[] = [];
+  let cost: Scalar = 0;
+
+  // one edge: value along it, where it exists, and its part of direction k
+  const edge = (x: Scalar, exists: Bool, k: number, mu: Scalar) => {
+    const active = and(exists, lt(x, 0));
+    const w = select(active, D, 0);
+    const f = neg(mul(w, x));
+    pieces.push(active);
+    cost = sub(cost, mul(0.5, mul(f, x)));
+    force[0] = add(force[0], f);
+    diagonal[0] = add(diagonal[0], w);
+    if (k === 0) return;
+    force[k] = add(force[k], mul(mu, f));
+    coupling[k] = add(coupling[k], mul(mu, w));
+    diagonal[k] = add(diagonal[k], mul(square(mu), w));
+  };
+
+  edge(jar[0], eq(p.condim, 1), 0, 0);
+  for (let k = 1; k < p.dim; k++) {
+    const exists = gt(p.condim, k);
+    const mu = p.friction[k - 1];
+    const side = mul(mu, jar[k]);
+    edge(add(jar[0], side), exists, k, mu);
+    edge(sub(jar[0], side), exists, k, neg(mu));
+  }
+
+  const hessian = (i: number, j: number): Scalar =>
+    i === j ? diagonal[i] : i === 0 ? coupling[j] : j === 0 ? coupling[i] : 0;
+  return { force, hessian, cost, pieces, curved: false };
+}
+
+/** The regularised elliptic cone: satisfied above it, quadratic below its polar, a cone between. */
+function elliptic(p: ConeParams, D: Scalar, jar: readonly Scalar[]): ContactLaw {
+  const { mu } = p;
+  const exists = (k: number): Bool => gt(p.condim, k);
+  const u = jar.map((x, k) => (k === 0 ? mul(x, mu) : select(exists(k), mul(x, p.friction[k - 1]), 0)));
+  const N = u[0];
+  const T = sqrt(sum(u.slice(1).map(square)));
+  const frictionless = eq(p.condim, 1);
+  const noTangent = le(T, 0);
+
+  const top = or(ge(N, mul(mu, T)), and(noTangent, ge(N, 0)));
+  const bottom = and(not(top), or(le(add(mul(mu, N), T), 0), noTangent));
+  const middle = and(not(top), not(bottom));
+
+  const quadratic = (k: number) => (k === 0 ? D : select(exists(k), mul(D, p.tangentD[k - 1]), 0));
+  const Dm = div(D, mul(square(mu), add(1, square(mu))));
+  const NmT = sub(N, mul(mu, T));
+  const inverseT = div(1, max(T, MINVAL));
+  const factor = (k: number) => (k === 0 ? mu : select(exists(k), p.friction[k - 1], 0));
+
+  // a frictionless contact is quadratic below zero
+  const isTop = select3(frictionless, ge(jar[0], 0), top);
+  const isMiddle = and(middle, not(frictionless));
+  const coneForce = neg(mul(mul(Dm, NmT), mu));
+  const force = jar.map((x, k) => {
+    const flat = neg(mul(quadratic(k), x));
+    const curved = k === 0 ? coneForce : neg(mul(mul(coneForce, inverseT), mul(u[k], factor(k))));
+    return select(isTop, 0, select(isMiddle, curved, flat));
+  });
+  const flatCost = mul(0.5, sum(jar.map((x, k) => mul(quadratic(k), square(x)))));
+  const cost = select(isTop, 0, select(isMiddle, mul(0.5, mul(Dm, square(NmT))), flatCost));
+
+  const along = mul(mu, inverseT);
+  const bend = mul(mul(mu, N), mul(inverseT, square(inverseT)));
+  const trace = sub(square(mu), mul(mul(mu, N), inverseT));
+  const hessian = (a: number, b: number): Scalar => {
+    const [i, j] = a <= b ? [a, b] : [b, a];
+    let cone: Scalar;
+    if (j === 0) cone = 1;
+    else if (i === 0) cone = neg(mul(along, u[j]));
+    else cone = add(mul(bend, mul(u[i], u[j])), i === j ? trace : 0);
+    const curved = mul(Dm, mul(mul(factor(i), factor(j)), cone));
+    const flat = i === j ? quadratic(i) : 0;
+    return select(isTop, 0, select(isMiddle, curved, flat));
+  };
+  return { force, hessian, cost, pieces: [isTop], curved: isMiddle };
+}
+
+const select3 = (c: Bool, a: Bool, b: Bool): Bool => or(and(c, a), and(not(c), b));
+
+/** Curvature of the cost along a direction: vᵀ H v. */
+export function curvature(law: ContactLaw, v: readonly Scalar[]): Scalar {
+  return dotn(
+    v,
+    v.map((_, i) =>
+      dotn(
+        v.map((_, j) => law.hessian(i, j)),
+        v,
+      ),
+    ),
+  );
+}
+
+/** Whether any piece of a force law differs. */
+export function changed(a: readonly Bool[], b: readonly Bool[]): Bool {
+  return a.reduce<Bool>((any, x, k) => or(any, differ(x, b[k])), false);
+}
+
+const differ = (a: Bool, b: Bool): Bool => or(and(a, not(b)), and(not(a), b));

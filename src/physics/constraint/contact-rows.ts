@@ -1,0 +1,223 @@
+// constraint rows of contacts: Jacobians rebuilt from the contact point where they are needed, never stored
+import {
+  add,
+  band,
+  div,
+  isNode,
+  max,
+  mul,
+  ne,
+  select,
+  square,
+  sub,
+  toU32,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../trace/scalar.ts";
+import { unrolling } from "../../trace/graph.ts";
+import { cross, dot3, row as matRow, sub3, type Vec3 } from "../../trace/vector.ts";
+import { rotational, translational } from "../../trace/spatial.ts";
+import { mjMINMU, mjtCone, mjtEnableBit } from "../../model/enums.ts";
+import type { Model } from "../../model/model.ts";
+import type { GeomPair } from "../../model/pairs.ts";
+import type { ContactSlots } from "../collision/collision.ts";
+import type { ConeParams } from "./cone.ts";
+import { compliance, impedance, impedanceCurves, references, regularizer } from "./impedance.ts";
+import type { DataView, ModelView } from "../view.ts";
+
+/** The dofs that move a body, ascending. */
+export function bodyDofs(model: Model, body: number): number[] {
+  let b = body;
+  while (b > 0 && model.body_dofnum[b] === 0) b = model.body_parentid[b];
+  const dofs: number[] = [];
+  if (b === 0) return dofs;
+  for (let i = model.body_dofadr[b] + model.body_dofnum[b] - 1; i >= 0; i = model.dof_parentid[i]) dofs.unshift(i);
+  return dofs;
+}
+
+/** The dofs that change the distance of a pair, with the sign of each: dofs common to both bodies cancel. */
+export function pairDofs(model: Model, pair: GeomPair): Map<number, 1 | -1> {
+  const first = bodyDofs(model, model.geom_bodyid[pair.geom1]);
+  const second = bodyDofs(model, model.geom_bodyid[pair.geom2]);
+  const out = new Map<number, 1 | -1>();
+  for (const i of second) if (!first.includes(i)) out.set(i, 1);
+  for (const i of first) if (!second.includes(i)) out.set(i, -1);
+  return out;
+}
+
+/** What one contact contributes, at a runtime slot: Jacobian rows over all dofs, parameters of its cone. */
+export interface ContactRows {
+  /** Largest condim. */
+  readonly dim: number;
+  readonly slots: ContactSlots;
+  /** The body of the contact's first or second geom, and whether any dof moves it. */
+  body(slot: Int, which: 0 | 1): Int;
+  moves(slot: Int, which: 0 | 1): Bool;
+  /** Whether two bodies that move can touch. */
+  readonly anyTied: boolean;
+  /** Rows of the contact's Jacobian: dim rows of nv entries, zero where a dof is known not to matter. */
+  jacobian(slot: Int): readonly (readonly Scalar[])[];
+  cone(slot: Int): ConeParams;
+  /** Impedance and 1 / R of the first row: they vary with penetration. */
+  stiffness(slot: Int): { impedance: Scalar; D: Scalar };
+  /** Reference accelerations of the contact's directions, given velocities along them. */
+  aref(slot: Int, impedance: Scalar, vel: readonly Scalar[]): Scalar[];
+}
+
+/** Friction of a pair: folded by the pair finder, and mixed here where a geom has its own in each world. */
+function pairFriction(m: ModelView, p: GeomPair): readonly Scalar[] {
+  const { model } = m;
+  if (p.ipair >= 0 || model.opt.enableflags & mjtEnableBit.OVERRIDE) return p.friction;
+  const [a, b] = [p.geom1, p.geom2].map((g) => [0, 0, 1, 2, 2].map((k) => m.geom_friction.at(3 * g + k)));
+  if (![...a, ...b].some(isNode)) return p.friction;
+  const [first, second] = [model.geom_priority[p.geom1], model.geom_priority[p.geom2]];
+  const mixed = first === second ? a.map((x, k) => max(x, b[k])) : first > second ? a : b;
+  return mixed.map((x) => max(x, mjMINMU));
+}
+
+/** Numbers of each slot that only the pair decides, folded where all slots agree. */
+function slotParams(m: ModelView, slots: ContactSlots) {
+  const { pairs } = slots;
+  const { model } = m;
+  const of = (name: string, f: (p: GeomPair) => Scalar, type: "f32" | "i32" = "f32") =>
+    slots.table(`con_${name}`, f, type);
+  const normal = pairs.map((p) => compliance(p.solref, p.solimp));
+  const tangent = pairs.map((p) => {
+    const own = p.solreffriction[0] !== 0 || p.solreffriction[1] !== 0;
+    return compliance(own ? p.solreffriction : p.solref, p.solimp);
+  });
+  const place = new Map(pairs.map((p, k) => [p, k]));
+  const column = (suffix: string) => (name: string, f: (pair: number) => number) =>
+    of(`${name}${suffix}`, (p) => f(place.get(p)!));
+  const weight = (p: GeomPair) =>
+    add(m.body_invweight0.at(2 * model.geom_bodyid[p.geom1]), m.body_invweight0.at(2 * model.geom_bodyid[p.geom2]));
+  const frictions = new Map(pairs.map((p) => [p, pairFriction(m, p)]));
+  const friction = (p: GeomPair, k: number): Scalar => frictions.get(p)![k];
+  const impratio = Math.max(1e-15, m.opt.impratio);
+  const pyramidal = m.opt.cone === mjtCone.PYRAMIDAL;
+  // R of the first row in terms of (1 - d) / d; all edges of a pyramid share 2 mu² of it
+  const diag = (p: GeomPair) => {
+    const tran = weight(p);
+    if (p.condim === 1 || !pyramidal) return tran;
+    const squared = square(friction(p, 0));
+    return mul(mul(tran, add(1, squared)), mul(squared, 2 / impratio));
+  };
+  return {
+    condim: of("condim", (p) => p.condim),
+    friction: [0, 1, 2, 3, 4].map((k) => of(`friction${k}`, (p) => friction(p, k))),
+    margin: of("margin", (p) => p.margin),
+    diag: of("diag", diag),
+    // R of the tangents against that of the normal (elliptic)
+    tangentD: [0, 1, 2, 3, 4].map((k) =>
+      of(`tangentD${k}`, (p) => div(mul(impratio, square(friction(p, k))), square(friction(p, 0)))),
+    ),
+    mu: of("mu", (p) => div(friction(p, 0), Math.sqrt(impratio))),
+    curve: impedanceCurves(column(""), (k) => normal[k]),
+    normal: references(m, column("_normal"), normal),
+    tangent: references(m, column("_tangent"), tangent),
+  };
+}
+
+/** +1, -1 or 0 for each dof at a slot, from bit masks; constants where all slots agree. */
+function dofSigns(m: ModelView, slots: ContactSlots): (slot: Int) => Scalar[] {
+  const signs = new Map(slots.pairs.map((p) => [p, pairDofs(m.model, p)]));
+  const words = Math.ceil(m.nv / 31);
+  const mask = (sign: 1 | -1, w: number) =>
+    slots.table(
+      `con_dofs${sign}_${w}`,
+      (p) => {
+        let bits = 0;
+        for (let b = 0; b < 31; b++) if (signs.get(p)!.get(31 * w + b) === sign) bits |= 1 << b;
+        return bits;
+      },
+      "i32",
+    );
+  const plus = Array.from({ length: words }, (_, w) => mask(1, w));
+  const minus = Array.from({ length: words }, (_, w) => mask(-1, w));
+  return (slot) => {
+    const bits = (masks: ((s: Int) => Int)[]) => masks.map((f) => f(slot)).map((x) => (isNode(x) ? toU32(x) : x));
+    const [p, n] = [bits(plus), bits(minus)];
+    return Array.from({ length: m.nv }, (_, i) => {
+      const seen = new Set([...signs.values()].map((s) => s.get(i) ?? 0));
+      if (seen.size === 1) return [...seen][0];
+      const test = (masks: Int[]) => ne(band(masks[Math.floor(i / 31)], (1 << (i % 31)) >>> 0), 0);
+      const positive = seen.has(1) ? select(test(p), 1, 0) : 0;
+      return seen.has(-1) ? select(test(n), -1, positive) : positive;
+    });
+  };
+}
+
+/** What Jacobians over dofs are built from. */
+function jointMotions(m: ModelView, d: DataView, slots: ContactSlots) {
+  const cdof = Array.from({ length: m.nv }, (_, i) => d.cdof.spatial(i));
+  const root = Array.from({ length: m.nv }, (_, i) => m.model.body_rootid[m.model.dof_bodyid[i]]);
+  const com = new Map<number, Vec3>([...new Set(root)].map((b) => [b, d.subtree_com.vec3(b)]));
+  return { cdof, root, com, signsAt: dofSigns(m, slots) };
+}
+
+/** Contact rows of a model over its slots (mj_instantiateContact). Reads cdof, subtree_com. */
+export function contactRows(m: ModelView, d: DataView, slots: ContactSlots): ContactRows {
+  const { model } = m;
+  const dim = Math.max(0, ...slots.pairs.map((p) => p.condim));
+  const params = slotParams(m, slots);
+  // read once, before any loop over contacts: constants among them fold there
+  const joint = unrolling() ? jointMotions(m, d, slots) : undefined;
+  const bodyOf = (p: GeomPair, which: 0 | 1) => model.geom_bodyid[which === 0 ? p.geom1 : p.geom2];
+  const isMoving = (p: GeomPair, which: 0 | 1) => bodyDofs(model, bodyOf(p, which)).length > 0;
+  const sides = ([0, 1] as const).map((which) => ({
+    body: slots.table(`con_body${which + 1}`, (p) => bodyOf(p, which), "i32"),
+    moves: slots.table(`con_moves${which + 1}`, (p) => Number(isMoving(p, which)), "i32"),
+  }));
+
+  return {
+    dim,
+    slots,
+    body: (slot, which) => sides[which].body(slot),
+    moves: (slot, which) => {
+      const moves = sides[which].moves(slot);
+      return isNode(moves) ? ne(moves, 0) : moves !== 0;
+    },
+    anyTied: slots.pairs.some((p) => isMoving(p, 0) && isMoving(p, 1)),
+    jacobian(slot) {
+      const { cdof, root, com, signsAt } = joint ?? jointMotions(m, d, slots);
+      const frame = slots.frame(slot);
+      const axes = [0, 1, 2].map((k) => matRow(frame, k));
+      const pos = slots.pos(slot);
+      const offset = new Map([...com].map(([b, c]) => [b, sub3(pos, c)]));
+      const signs = signsAt(slot);
+      const rows: Scalar[][] = Array.from({ length: dim }, () => []);
+      for (let i = 0; i < m.nv; i++) {
+        const sign = signs[i];
+        const w = rotational(cdof[i]);
+        // velocity of the contact point for a unit rate of dof i
+        const u = translational(cdof[i]).map((x, k) => add(x, cross(w, offset.get(root[i])!)[k])) as unknown as Vec3;
+        for (let k = 0; k < dim; k++) {
+          const value = k < 3 ? dot3(axes[k], u) : dot3(axes[k - 3], w);
+          rows[k].push(sign === 0 ? 0 : mul(sign, value));
+        }
+      }
+      return rows;
+    },
+    cone: (slot) => ({
+      dim,
+      condim: params.condim(slot),
+      friction: params.friction.slice(0, Math.max(0, dim - 1)).map((f) => f(slot)),
+      tangentD: params.tangentD.slice(0, Math.max(0, dim - 1)).map((f) => f(slot)),
+      mu: params.mu(slot),
+    }),
+    stiffness(slot) {
+      const imp = impedance(params.curve(slot), sub(slots.dist(slot), params.margin(slot)));
+      return { impedance: imp, D: div(1, regularizer(imp, params.diag(slot))) };
+    },
+    aref(slot, imp, vel) {
+      const normal = params.normal(slot);
+      const tangent = m.opt.cone === mjtCone.PYRAMIDAL ? normal : params.tangent(slot);
+      return vel.map((v, k) => {
+        if (k > 0) return mul(-1, mul(tangent.B, v));
+        const distance = sub(slots.dist(slot), params.margin(slot));
+        return mul(-1, add(mul(normal.B, v), mul(mul(normal.K, imp), distance)));
+      });
+    },
+  };
+}

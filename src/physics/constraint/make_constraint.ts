@@ -1,0 +1,172 @@
+// constraint rows other than those of contacts, in MuJoCo's order: equality, friction loss, limits (mj_makeConstraint)
+import { unrolling } from "../../trace/graph.ts";
+import { lt, max, min, mul, neg, select, sub, type Scalar } from "../../trace/scalar.ts";
+import type { Quat } from "../../trace/vector.ts";
+import { mjtConstraint, mjtDisableBit, mjtJoint } from "../../model/enums.ts";
+import type { Model } from "../../model/model.ts";
+import { equalityDofs, equalityRows } from "./equality.ts";
+import { frictionLoop, isWide, limitLoop } from "./row-loops.ts";
+import { ballRotation, makeRow, type Row, type RowLoop, type Rows, type RowSpec } from "./rows.ts";
+import type { Arm } from "../tendon/moment-arms.ts";
+import { tendonArms, tendonDofs } from "../tendon/tendon.ts";
+import type { DataView, ModelView } from "../view.ts";
+
+/** The rows of a model. Reads what `equalityRows` does. */
+export function constraintRows(m: ModelView, d: DataView): Rows {
+  const on = (bit: number) => (m.opt.disableflags & (bit | mjtDisableBit.CONSTRAINT)) === 0;
+  return [
+    ...(on(mjtDisableBit.EQUALITY) ? equalityRows(m, d) : []),
+    ...(on(mjtDisableBit.FRICTIONLOSS) ? frictionRows(m, d) : []),
+    ...(on(mjtDisableBit.LIMIT) ? [...jointLimits(m, d), ...tendonLimits(m, d)] : []),
+  ];
+}
+
+/** The dofs that each constraint couples which is not a contact and has more than one, known from the model alone. */
+export function rowDofs(model: Model): number[][] {
+  const equalities = Array.from({ length: model.neq }, (_, e) => e).filter((e) => model.eq_active0[e]);
+  const limited = Array.from({ length: model.ntendon }, (_, t) => t).filter(
+    (t) => model.tendon_limited[t] || model.tendon_frictionloss[t] > 0,
+  );
+  return [...equalities.map((e) => equalityDofs(model, e)), ...limited.map((t) => tendonDofs(model, t))];
+}
+
+const pick = (values: ArrayLike<number>, i: number, width: number) =>
+  Array.from({ length: width }, (_, k) => values[i * width + k]);
+
+const jacOf = (arms: readonly Arm[], scale: Scalar = 1): Row["jac"] =>
+  arms.map(({ dof, coef }) => ({ dof, value: mul(scale, coef) }));
+
+/** Friction loss of dofs and tendons (mj_instantiateFriction). */
+function frictionRows(m: ModelView, d: DataView): Rows {
+  const { model } = m;
+  const rows: (Row | RowLoop)[] = [];
+  const dofs = Array.from({ length: m.nv }, (_, i) => i).filter((i) => model.dof_frictionloss[i] !== 0);
+  if (!unrolling() && dofs.length > 1) rows.push(frictionLoop(m, d, dofs));
+  else
+    for (const i of dofs) {
+      const spec = {
+        type: mjtConstraint.FRICTION_DOF,
+        id: i,
+        jac: [{ dof: i, value: 1 }],
+        pos: 0,
+        solref: pick(model.dof_solref, i, 2),
+        solimp: pick(model.dof_solimp, i, 5),
+        diagApprox: m.dof_invweight0.at(i),
+        frictionloss: m.dof_frictionloss.at(i),
+      };
+      rows.push(makeRow(m, d, spec));
+    }
+  for (let t = 0; t < m.ntendon; t++) {
+    if (!(model.tendon_frictionloss[t] > 0)) continue;
+    const jac = jacOf(tendonArms(m, d, t));
+    if (jac.length === 0) continue;
+    const spec = {
+      type: mjtConstraint.FRICTION_TENDON,
+      id: t,
+      jac,
+      pos: 0,
+      solref: pick(model.tendon_solref_fri, t, 2),
+      solimp: pick(model.tendon_solimp_fri, t, 5),
+      diagApprox: m.tendon_invweight0.at(t),
+      frictionloss: model.tendon_frictionloss[t],
+      tendons: [{ tendon: t, times: 1 }],
+    };
+    rows.push(makeRow(m, d, spec));
+  }
+  return rows;
+}
+
+/** Both ends of the range of a scalar: one row where only the nearer end can be active. */
+function rangeRows(
+  m: ModelView,
+  d: DataView,
+  spec: Omit<RowSpec, "jac" | "pos"> & { readonly margin: number },
+  value: Scalar,
+  [low, high]: readonly Scalar[],
+  wide: boolean,
+  arms: readonly Arm[],
+): Row[] {
+  const below = sub(value, low);
+  const above = sub(high, value);
+  const row = (pos: Scalar, sign: Scalar) =>
+    makeRow(m, d, {
+      ...spec,
+      jac: jacOf(arms, sign),
+      pos,
+      active: lt(pos, spec.margin),
+      ...(spec.type === mjtConstraint.LIMIT_TENDON ? { tendons: [{ tendon: spec.id, times: sign }] } : {}),
+    });
+  if (wide) return [row(min(below, above), select(lt(below, above), 1, -1))];
+  return [row(below, 1), row(above, -1)];
+}
+
+/** Neighbours that are alike together, all others by themselves, in the order given. */
+function runs(ids: readonly number[], alike: (id: number) => boolean): number[][] {
+  const out: number[][] = [];
+  let open = false;
+  for (const id of ids) {
+    const joins = alike(id);
+    if (joins && open) out.at(-1)!.push(id);
+    else out.push([id]);
+    open = joins;
+  }
+  return out;
+}
+
+/** Whether one row serves both ends of a hinge's or slide's range. */
+const isPlainLimit = (model: Model, j: number): boolean =>
+  model.jnt_type[j] !== mjtJoint.BALL && isWide([...model.jnt_range.subarray(2 * j, 2 * j + 2)], model.jnt_margin[j]);
+
+/** Limits of joints (mj_instantiateLimit). */
+function jointLimits(m: ModelView, d: DataView): Rows {
+  const { model } = m;
+  const rows: (Row | RowLoop)[] = [];
+  const limited = Array.from({ length: m.njnt }, (_, j) => j).filter(
+    (j) => model.jnt_limited[j] && model.jnt_type[j] !== mjtJoint.FREE,
+  );
+  for (const run of runs(limited, (j) => !unrolling() && isPlainLimit(model, j))) {
+    if (run.length > 1) {
+      rows.push(limitLoop(m, d, run));
+      continue;
+    }
+    const [j] = run;
+    const [dof, at] = [model.jnt_dofadr[j], model.jnt_qposadr[j]];
+    const spec = {
+      type: mjtConstraint.LIMIT_JOINT,
+      id: j,
+      margin: model.jnt_margin[j],
+      solref: pick(model.jnt_solref, j, 2),
+      solimp: pick(model.jnt_solimp, j, 5),
+      diagApprox: m.dof_invweight0.at(dof),
+    };
+    const range = [m.jnt_range.at(2 * j), m.jnt_range.at(2 * j + 1)];
+    if (model.jnt_type[j] === mjtJoint.BALL) {
+      const { axis, angle } = ballRotation(d.qpos.run(at, 4) as unknown as Quat);
+      const pos = sub(max(range[0], range[1]), angle);
+      const jac = axis.map((x, k) => ({ dof: dof + k, value: neg(x) }));
+      rows.push(makeRow(m, d, { ...spec, jac, pos, active: lt(pos, spec.margin) }));
+    } else rows.push(...rangeRows(m, d, spec, d.qpos.at(at), range, isPlainLimit(model, j), [{ dof, coef: 1 }]));
+  }
+  return rows;
+}
+
+/** Limits of tendons (mj_instantiateLimit). */
+function tendonLimits(m: ModelView, d: DataView): Row[] {
+  const { model } = m;
+  const rows: Row[] = [];
+  for (let t = 0; t < m.ntendon; t++) {
+    const arms = tendonArms(m, d, t);
+    if (!model.tendon_limited[t] || arms.length === 0) continue;
+    const spec = {
+      type: mjtConstraint.LIMIT_TENDON,
+      id: t,
+      margin: model.tendon_margin[t],
+      solref: pick(model.tendon_solref_lim, t, 2),
+      solimp: pick(model.tendon_solimp_lim, t, 5),
+      diagApprox: m.tendon_invweight0.at(t),
+    };
+    const range = pick(model.tendon_range, t, 2);
+    rows.push(...rangeRows(m, d, spec, d.ten_length.at(t), range, isWide(range, spec.margin), arms));
+  }
+  return rows;
+}

@@ -1,0 +1,22 @@
+// how many contacts and constraint rows a world has
+import { variable } from "../../trace/control.ts";
+import { add, select, type Int } from "../../trace/scalar.ts";
+import { mjtCone } from "../../model/enums.ts";
+import type { Evaluation } from "../forward.ts";
+import { eachRow } from "./rows.ts";
+import type { ModelView } from "../view.ts";
+
+/** Rows of the constraint Jacobian: friction loss, active limits, active contacts (mjData.nefc). */
+export function nefc(m: ModelView, e: Evaluation): Int {
+  const total = variable("nefc", 0, "i32");
+  eachRow(e.rows, (row) => total.set(add(total.get(), select(row.active, 1, 0, "i32"))));
+  if (e.slots.nslot === 0) return total.get();
+  const pyramidal = m.opt.cone === mjtCone.PYRAMIDAL;
+  const rowsOf = e.slots.table(
+    "con_rows",
+    ({ condim }) => (condim === 1 ? 1 : pyramidal ? 2 * (condim - 1) : condim),
+    "i32",
+  );
+  e.slots.each((_, slot) => total.set(add(total.get(), rowsOf(slot))));
+  return total.get();
+}

@@ -1,0 +1,183 @@
+// constraint rows of one dimension, whatever makes them: their parameters and their force law
+import {
+  add,
+  and,
+  div,
+  ge,
+  le,
+  lt,
+  max,
+  min,
+  mul,
+  neg,
+  or,
+  select,
+  sub,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../trace/scalar.ts";
+import { loop } from "../../trace/control.ts";
+import { atan2 } from "../../trace/math.ts";
+import { normalize3, normalizeQuat, scale3, type Quat, type Vec3 } from "../../trace/vector.ts";
+import { mjtConstraint } from "../../model/enums.ts";
+import { compliance, impedance, impedanceNumbers, reference, regularizer } from "./impedance.ts";
+import type { DataView, ModelView } from "../view.ts";
+
+/** One row of efc_J with its parameters. Its dofs are known when the kernel is traced. */
+export interface Row {
+  /** Which force law: both ways, both ways up to a bound, or one way. */
+  readonly kind: "equality" | "friction" | "limit";
+  /** mjtConstraint (efc_type). */
+  readonly type: number;
+  /** The equality constraint, dof, joint or tendon (efc_id). */
+  readonly id: number;
+  readonly jac: readonly { readonly dof: Int; readonly value: Scalar }[];
+  /** Whether the row exists in this state; an absent row has D = 0. */
+  readonly active: Bool;
+  /** 1 / R (efc_D), 0 while absent. */
+  readonly D: Scalar;
+  readonly R: Scalar;
+  readonly aref: Scalar;
+  readonly frictionloss: Scalar;
+  /** Violation of an equality, or distance to a limit, and where it begins to act (efc_pos, efc_margin). */
+  readonly pos: Scalar;
+  readonly margin: Scalar;
+  /** The tendons whose Jacobians make up the row, and how often each. */
+  readonly tendons: readonly { readonly tendon: number; readonly times: Scalar }[];
+}
+
+/** Rows of like joints in a runtime loop. */
+export interface RowLoop {
+  readonly count: number;
+  at(k: Int): Row;
+  /** The rows that exist in this state, where others may not: how many, and the place of each. */
+  readonly active?: { readonly count: Int; place(i: Int): Int };
+}
+
+/** The rows of a world, in line or in loops. */
+export type Rows = readonly (Row | RowLoop)[];
+
+/** Runs `body` for each row, in a runtime loop where rows are in one; that leaves out rows that do not exist now. */
+export function eachRow(rows: Rows, body: (row: Row) => void): void {
+  for (const r of rows) {
+    if (!("count" in r)) body(r);
+    else {
+      const { count, place } = r.active ?? { count: r.count, place: (k: Int) => k };
+      loop(count, (k) => body(r.at(place(k))), { label: "rows" });
+    }
+  }
+}
+
+/** Every row, at constant places. */
+export const listRows = (rows: Rows): Row[] =>
+  rows.flatMap((r) => ("count" in r ? Array.from({ length: r.count }, (_, k) => r.at(k)) : [r]));
+
+/** J x of a row. */
+export function rowDot(row: Row, x: (dof: Int) => Scalar): Scalar {
+  return row.jac.reduce<Scalar>((s, { dof, value }) => add(s, mul(value, x(dof))), 0);
+}
+
+/** What a row is made from. */
+export interface RowSpec {
+  type: number;
+  id: number;
+  jac: Row["jac"];
+  pos: Scalar;
+  /** Default: 0. */
+  margin?: number;
+  /** Default: always. */
+  active?: Bool;
+  solref: ArrayLike<number>;
+  solimp: ArrayLike<number>;
+  diagApprox: Scalar;
+  frictionloss?: Scalar;
+  /** The violation that the impedance goes by, where rows of one constraint share it. Default: pos. */
+  violation?: Scalar;
+  tendons?: Row["tendons"];
+  /** The rate of the Jacobian times qvel, where MuJoCo takes it into account. */
+  bias?: Scalar;
+}
+
+const kindOf = (type: number): Row["kind"] => {
+  if (type === mjtConstraint.EQUALITY) return "equality";
+  return type === mjtConstraint.FRICTION_DOF || type === mjtConstraint.FRICTION_TENDON ? "friction" : "limit";
+};
+
+/** A row with its impedance and reference acceleration (mj_makeImpedance, mj_referenceConstraint). Reads qvel. */
+export function makeRow(m: ModelView, d: DataView, s: RowSpec): Row {
+  const c = compliance(s.solref, s.solimp);
+  const { margin = 0, active = true } = s;
+  const kind = kindOf(s.type);
+  const distance = sub(s.pos, margin);
+  const imp = impedance(impedanceNumbers(c), s.violation ?? distance);
+  const { K, B } = reference(m, c);
+  const R = regularizer(imp, s.diagApprox);
+  const vel = s.jac.reduce<Scalar>((v, { dof, value }) => add(v, mul(value, d.qvel.at(dof))), 0);
+  // friction rows have no position to return to
+  const spring = kind === "friction" ? 0 : mul(mul(K, imp), distance);
+  return {
+    kind,
+    type: s.type,
+    id: s.id,
+    jac: s.jac,
+    active,
+    D: select(active, div(1, R), 0),
+    R,
+    aref: sub(neg(add(mul(B, vel), spring)), s.bias ?? 0),
+    frictionloss: s.frictionloss ?? 0,
+    pos: s.pos,
+    margin,
+    tendons: s.tendons ?? [],
+  };
+}
+
+/** Axis and angle in [0, pi] of a rotation (mju_quat2Vel with dt = 1). */
+export function ballRotation(q: Quat): { axis: Vec3; angle: Scalar } {
+  const [w, x, y, z] = normalizeQuat(q);
+  const { unit, length } = normalize3([x, y, z]);
+  // the shorter way round: w and -w are the same rotation
+  const angle = mul(2, atan2(length, select(lt(w, 0), neg(w), w)));
+  return { axis: scale3(unit, select(lt(w, 0), -1, 1)), angle };
+}
+
+/** Force of a row at jar = J qacc - aref (mj_constraintUpdate), the slope of -force, and its cost. */
+export interface RowLaw {
+  readonly force: Scalar;
+  /** D where the row is in its quadratic zone, else 0. */
+  readonly slope: Scalar;
+  readonly cost: Scalar;
+  /** Which linear piece of the force law this is. */
+  readonly pieces: readonly Bool[];
+}
+
+export function rowLaw(row: Row, jar: Scalar): RowLaw {
+  const { D, R, frictionloss: loss } = row;
+  if (row.kind === "equality") {
+    const force = neg(mul(D, jar));
+    return { force, slope: D, cost: mul(-0.5, mul(force, jar)), pieces: [] };
+  }
+  if (row.kind === "limit") {
+    const pushing = lt(jar, 0);
+    const x = min(jar, 0);
+    const force = neg(mul(D, x));
+    return {
+      force,
+      slope: select(pushing, D, 0),
+      cost: mul(0.5, neg(mul(force, x))),
+      pieces: [and(pushing, row.active)],
+    };
+  }
+  const bound = mul(R, loss);
+  const negative = le(jar, neg(bound));
+  const positive = ge(jar, bound);
+  const flat = or(negative, positive);
+  const force = max(min(neg(mul(D, jar)), loss), neg(loss));
+  const linear = sub(mul(loss, max(jar, neg(jar))), mul(mul(0.5, loss), bound));
+  return {
+    force,
+    slope: select(flat, 0, D),
+    cost: select(flat, linear, mul(0.5, mul(D, mul(jar, jar)))),
+    pieces: [negative, positive],
+  };
+}

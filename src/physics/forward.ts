@@ -1,0 +1,97 @@
+// the pipeline of one evaluation: only the order of the stages (mj_forward)
+import { stage } from "../trace/control.ts";
+import type { Spatial } from "../trace/spatial.ts";
+import { geomPairs, type GeomPair } from "../model/pairs.ts";
+import { unrolling } from "../trace/graph.ts";
+import { acceleration } from "./smooth/acceleration.ts";
+import { actuation } from "./actuator/actuation.ts";
+import { collision, type ContactSlots } from "./collision/collision.ts";
+import { comPos } from "./smooth/com_pos.ts";
+import { comVel } from "./smooth/com_vel.ts";
+import type { ConstraintForces, Contacts } from "./constraint/constraint-forces.ts";
+import { contactRows } from "./constraint/contact-rows.ts";
+import { BodyInertia, jointInertia, solvesByBodies, type Inertia } from "./smooth/inertia.ts";
+import { kinematics } from "./smooth/kinematics.ts";
+import { passive } from "./smooth/passive.ts";
+import { rne } from "./smooth/rne.ts";
+import { constraintRows } from "./constraint/make_constraint.ts";
+import type { Rows } from "./constraint/rows.ts";
+import type { Solution } from "./solver/problem.ts";
+import { solve } from "./solver/solver.ts";
+import { tendon } from "./tendon/tendon.ts";
+import { transmission } from "./actuator/transmission.ts";
+import type { DataView, ModelView } from "./view.ts";
+
+/** What an evaluation leaves besides the fields of the data. */
+export interface Evaluation {
+  readonly inertia: Inertia;
+  readonly slots: ContactSlots;
+  readonly rows: Rows;
+  readonly solution: Solution;
+  /** What stages after the solver read of constraints. */
+  readonly forces: ConstraintForces;
+}
+
+/** Told when stages have been traced, for whoever measures them; `slots` once there are contacts. */
+export type StageReached = (name: string, slots?: ContactSlots) => void;
+
+/** Evaluates qacc and all that it depends on from qpos, qvel, act, ctrl, applied forces. */
+export function forward(
+  m: ModelView,
+  d: DataView,
+  options: { readonly nconmax: number; readonly reached?: StageReached },
+): Evaluation {
+  const byBodies = !unrolling() && solvesByBodies(m.model);
+  const { reached = () => {} } = options;
+
+  stage("kinematics", () => kinematics(m, d));
+  stage("com_pos", () => comPos(m, d));
+  stage("tendon", () => tendon(m, d));
+  const inertia = byBodies ? new BodyInertia(m, d) : jointInertia(m, d, stage);
+  reached("factor_m");
+  const slots = stage("collision", () => collision(m, d, geomPairs(m.model), options.nconmax));
+  reached("collision", slots);
+  stage("transmission", () => transmission(m, d));
+
+  stage("com_vel", () => comVel(m, d));
+  stage("passive", () => passive(m, d));
+  stage("rne", () => rne(m, d));
+
+  stage("actuation", () => actuation(m, d));
+  stage("acceleration", () => acceleration(m, d, inertia));
+  reached("acceleration", slots);
+  const { rows, contacts } = stage("make_constraint", () => ({
+    rows: constraintRows(m, d),
+    contacts: contactRows(m, d, slots),
+  }));
+  const solution = stage("solver", () => solve(m, d, { rows, contacts, space: inertia.space(rows, contacts) }));
+  reached("solver", slots);
+  const forces = { contacts: contactViews(m, slots, solution), rows, rowForce: solution.rowForce };
+  return { inertia, slots, rows, solution, forces };
+}
+
+/** The active contacts as later stages see them. */
+function contactViews(m: ModelView, slots: ContactSlots, solution: Solution): Contacts {
+  const of = (name: string, f: (pair: GeomPair) => number) => slots.table(`con_${name}`, f, "i32");
+  const geom1 = of("geom1", (p) => p.geom1);
+  const geom2 = of("geom2", (p) => p.geom2);
+  const body1 = of("body1", (p) => m.model.geom_bodyid[p.geom1]);
+  const body2 = of("body2", (p) => m.model.geom_bodyid[p.geom2]);
+  return {
+    each: (body) =>
+      slots.each((index, slot) => {
+        const force = [...solution.contactForce(index, slot)];
+        while (force.length < 6) force.push(0);
+        body({
+          dist: slots.dist(slot),
+          pos: slots.pos(slot),
+          frame: slots.frame(slot),
+          force: force as unknown as Spatial,
+          geom1: geom1(slot),
+          geom2: geom2(slot),
+          body1: body1(slot),
+          body2: body2(slot),
+        });
+      }),
+  };
+}

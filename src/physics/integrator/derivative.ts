@@ -1,0 +1,106 @@
+import { add, ge, le, mul, neg, or, select, type Bool, type Scalar } from "../../trace/scalar.ts";
+import { mjtBias, mjtDisableBit, mjtGain, mjtIntegrator, mjtJoint, mjtTrn } from "../../model/enums.ts";
+import type { Model } from "../../model/model.ts";
+import { dofDamping, isZero, polySlope, tendonArmature, tendonDamping } from "../smooth/damping.ts";
+import { actuatorDisabled, actuatorInput } from "../actuator/actuation.ts";
+import { fluidEntries, hasFluid } from "../smooth/fluid.ts";
+import { muscleGain } from "../actuator/muscle.ts";
+import type { Pattern } from "../smooth/sparsity.ts";
+import { outerProduct, type Entry } from "../tendon/moment-arms.ts";
+import { tendonArms } from "../tendon/tendon.ts";
+import { moment } from "../actuator/transmission.ts";
+import type { DataView, ModelView } from "../view.ts";
+
+/**
+ * Entries of d(qfrc_passive + qfrc_actuator)/d(qvel) on the mass matrix's pattern, undefined where there are none.
+ * Euler takes joint damping alone; implicitfast (mjd_smooth_vel without the bias forces) takes actuators,
+ * fluid forces on boxes and tendons too.
+ */
+export function derivativeEntries(m: ModelView, d: DataView, pattern: Pattern): Entry[] | undefined {
+  const { model } = m;
+  const off = (bit: number) => (m.opt.disableflags & bit) !== 0;
+  const fast = m.opt.integrator === mjtIntegrator.IMPLICITFAST || m.opt.integrator === mjtIntegrator.IMPLICIT;
+  const entries: Entry[] = [];
+
+  const damped = !off(mjtDisableBit.DAMPER) && (fast || !off(mjtDisableBit.EULERDAMP));
+  for (let i = 0; i < m.nv; i++) {
+    const damping = dofDamping(m, i);
+    if (damped && !isZero(damping)) {
+      entries.push({ entry: pattern.index(i, i), value: neg(polySlope(damping, d.qvel.at(i), true)) });
+    }
+  }
+  if (fast) {
+    if (!off(mjtDisableBit.ACTUATION)) entries.push(...actuatorEntries(m, d, pattern));
+    if (hasFluid(model)) entries.push(...fluidEntries(m, d, pattern));
+    if (damped) entries.push(...tendonEntries(m, d, pattern));
+    return entries.length || hasDofs(m) ? entries : undefined;
+  }
+  return entries.length ? entries : undefined;
+}
+
+const hasDofs = (m: ModelView): boolean => m.nv > 0;
+
+/** Damping of tendons. */
+function tendonEntries(m: ModelView, d: DataView, pattern: Pattern): Entry[] {
+  return Array.from({ length: m.ntendon }, (_, t) => t).flatMap((t) => {
+    const damping = tendonDamping(m.model, t);
+    if (isZero(damping)) return [];
+    return outerProduct(tendonArms(m, d, t), neg(polySlope(damping, d.ten_velocity.at(t), true)), pattern);
+  });
+}
+
+/** momentᵀ (d force / d velocity) moment of each actuator. */
+function actuatorEntries(m: ModelView, d: DataView, pattern: Pattern): Entry[] {
+  const { model } = m;
+  const entries: Entry[] = [];
+  for (let i = 0; i < model.nactuator; i++) {
+    if (actuatorDisabled(model, i)) continue;
+    let slope: Scalar = 0;
+    if (model.actuator_biastype[i] === mjtBias.AFFINE) slope = m.actuator_biasprm.at(10 * i + 2);
+    if (model.actuator_gaintype[i] === mjtGain.AFFINE) {
+      slope = add(slope, mul(m.actuator_gainprm.at(10 * i + 2), actuatorInput(m, d, i)));
+    }
+    if (model.actuator_gaintype[i] === mjtGain.MUSCLE) {
+      const muscle = muscleGain(m, i, d.actuator_length.at(i), d.actuator_velocity.at(i));
+      slope = add(slope, mul(muscle.slope, actuatorInput(m, d, i)));
+    }
+    if (slope === 0) continue;
+    // a saturated force does not depend on velocity
+    if (model.actuator_forcelimited[i]) slope = select(saturated(m, d, i), 0, slope);
+    entries.push(...outerProduct(moment(m, d, i), slope, pattern));
+  }
+  return entries;
+}
+
+function saturated(m: ModelView, d: DataView, i: number): Bool {
+  const [low, high] = [m.model.actuator_forcerange[2 * i], m.model.actuator_forcerange[2 * i + 1]];
+  const force = d.actuator_force.at(i);
+  return or(le(force, low), ge(force, high));
+}
+
+/**
+ * Whether tendons, actuators or a fluid couple dofs beyond what bodies do: in M (armature of tendons), or in the velocity
+ * derivatives of implicitfast and implicit. Known from the model alone.
+ */
+export function couplesDofs(model: Model): boolean {
+  const tendons = Array.from({ length: model.ntendon }, (_, t) => t);
+  if (tendons.some((t) => tendonArmature(model, t) !== 0)) return true;
+  if (model.opt.integrator === mjtIntegrator.IMPLICIT) return true;
+  if (model.opt.integrator !== mjtIntegrator.IMPLICITFAST) return false;
+  if (tendons.some((t) => !isZero(tendonDamping(model, t)))) return true;
+  // the drag of a fluid on a body depends on all dofs that move it
+  if (model.opt.density > 0 || model.opt.viscosity > 0) return true;
+  return Array.from({ length: model.nactuator }, (_, i) => i).some((i) => {
+    const joint = model.actuator_trntype[i] === mjtTrn.JOINT || model.actuator_trntype[i] === mjtTrn.JOINTINPARENT;
+    const type = joint ? model.jnt_type[model.actuator_trnid[2 * i]] : mjtJoint.FREE;
+    if (type === mjtJoint.HINGE || type === mjtJoint.SLIDE) return false;
+    // forces that do not depend on velocity
+    const gain = model.actuator_gaintype[i];
+    const bias = model.actuator_biastype[i];
+    const steady = (kind: boolean, slope: number) => kind && slope === 0;
+    return !(
+      (gain === mjtGain.FIXED || steady(gain === mjtGain.AFFINE, model.actuator_gainprm[10 * i + 2])) &&
+      (bias === mjtBias.NONE || steady(bias === mjtBias.AFFINE, model.actuator_biasprm[10 * i + 2]))
+    );
+  });
+}

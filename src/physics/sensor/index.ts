@@ -1,0 +1,214 @@
+// sensors, each by the stage of the pipeline that it reads (mj_sensorPos, mj_sensorVel, mj_sensorAcc)
+import { add, clamp, min, mul, select, sub, type Scalar } from "../../trace/scalar.ts";
+import { forceAt, rotational, translational } from "../../trace/spatial.ts";
+import {
+  column,
+  cross,
+  mulMatTVec,
+  mulQuat,
+  negQuat,
+  normalizeQuat,
+  sub3,
+  MINVAL,
+  type Quat,
+  type Vec3,
+} from "../../trace/vector.ts";
+import { mjtConstraint, mjtDataType, mjtObj, mjtSensor, mjtTrn } from "../../model/enums.ts";
+import type { ConstraintForces } from "../constraint/constraint-forces.ts";
+import { listRows } from "../constraint/rows.ts";
+import { rnePostConstraint } from "../smooth/rne_post.ts";
+import type { DataView, ModelView } from "../view.ts";
+import { attached, inAxes, objectAcceleration, objectVelocity, type Attached } from "./frames.ts";
+import { contactSensor } from "./contact.ts";
+import { geomDistance } from "./distance.ts";
+import { kineticEnergy, potentialEnergy } from "./energy.ts";
+import { insideSite } from "./inside.ts";
+import { subtreeVelocity } from "./subtree.ts";
+import { touch } from "./touch.ts";
+
+const S = mjtSensor;
+/** Sensors that read accelerations or forces of bodies. */
+const POST: ReadonlySet<number> = new Set([S.ACCELEROMETER, S.FORCE, S.TORQUE, S.FRAMELINACC, S.FRAMEANGACC]);
+/** Sensors without a cutoff, or that use it in another way. */
+const UNCUT: ReadonlySet<number> = new Set([S.CONTACT, S.GEOMFROMTO]);
+const SUBTREE: ReadonlySet<number> = new Set([S.SUBTREELINVEL, S.SUBTREEANGMOM]);
+
+/** All sensors of the model. Writes sensordata. */
+export function sensors(m: ModelView, d: DataView, input: ConstraintForces): void {
+  const types = Array.from(m.model.sensor_type);
+  if (types.some((t) => POST.has(t))) rnePostConstraint(m, d, input);
+  if (types.some((t) => SUBTREE.has(t))) subtreeVelocity(m, d);
+  for (let i = 0; i < m.nsensor; i++) {
+    const values = cutOff(m, i, sensor(m, d, input, i));
+    values.forEach((x, k) => d.sensordata.set(m.model.sensor_adr[i] + k, x));
+  }
+}
+
+function cutOff(m: ModelView, i: number, values: readonly Scalar[]): readonly Scalar[] {
+  const cutoff = m.model.sensor_cutoff[i];
+  if (cutoff <= 0 || UNCUT.has(m.model.sensor_type[i])) return values;
+  const type = m.model.sensor_datatype[i];
+  if (type === mjtDataType.REAL) return values.map((x) => clamp(x, -cutoff, cutoff));
+  return type === mjtDataType.POSITIVE ? values.map((x) => min(x, cutoff)) : values;
+}
+
+function sensor(m: ModelView, d: DataView, input: ConstraintForces, i: number): readonly Scalar[] {
+  const { model } = m;
+  const id = model.sensor_objid[i];
+  const type = model.sensor_type[i];
+  const at = (objType: number = model.sensor_objtype[i]) => attached(m, d, objType, id);
+  const dof = () => model.jnt_dofadr[id];
+
+  switch (type) {
+    case S.JOINTPOS:
+      return [d.qpos.at(model.jnt_qposadr[id])];
+    case S.JOINTVEL:
+      return [d.qvel.at(dof())];
+    case S.TENDONPOS:
+      return [d.ten_length.at(id)];
+    case S.TENDONVEL:
+      return [d.ten_velocity.at(id)];
+    case S.ACTUATORPOS:
+      return [d.actuator_length.at(id)];
+    case S.ACTUATORVEL:
+      return [d.actuator_velocity.at(id)];
+    case S.ACTUATORFRC:
+      return [d.actuator_force.at(id)];
+    case S.JOINTACTFRC:
+      return [d.qfrc_actuator.at(dof())];
+    case S.BALLQUAT:
+      return normalizeQuat(d.qpos.run(model.jnt_qposadr[id], 4) as unknown as Quat);
+    case S.BALLANGVEL:
+      return d.qvel.run(dof(), 3);
+    case S.JOINTLIMITPOS:
+    case S.JOINTLIMITVEL:
+    case S.JOINTLIMITFRC:
+      return [limit(d, input, mjtConstraint.LIMIT_JOINT, type - S.JOINTLIMITPOS, id)];
+    case S.TENDONLIMITPOS:
+    case S.TENDONLIMITVEL:
+    case S.TENDONLIMITFRC:
+      return [limit(d, input, mjtConstraint.LIMIT_TENDON, type - S.TENDONLIMITPOS, id)];
+    case S.TENDONACTFRC:
+      return [tendonActuatorForce(m, d, id)];
+    case S.MAGNETOMETER:
+      return mulMatTVec(at(mjtObj.SITE).mat, m.opt.magnetic as unknown as Vec3);
+    case S.INSIDESITE:
+      return [select(insideSite(m, d, model.sensor_refid[i], insidePoint(m, d, i)), 1, 0)];
+    case S.CONTACT:
+      return contactSensor(m, d, input.contacts, i);
+    case S.GEOMDIST:
+    case S.GEOMNORMAL:
+    case S.GEOMFROMTO:
+      return geomDistance(m, d, i);
+    case S.E_POTENTIAL:
+      return [potentialEnergy(m, d)];
+    case S.E_KINETIC:
+      return [kineticEnergy(m, d)];
+    case S.SUBTREECOM:
+      return d.subtree_com.vec3(id);
+    case S.SUBTREELINVEL:
+      return d.subtree_linvel.vec3(id);
+    case S.SUBTREEANGMOM:
+      return d.subtree_angmom.vec3(id);
+    case S.CLOCK:
+      return [d.time.at(0)];
+    case S.TOUCH:
+      return [touch(m, d, input.contacts, id)];
+    case S.GYRO:
+    case S.VELOCIMETER: {
+      const site = at(mjtObj.SITE);
+      const v = inAxes(objectVelocity(m, d, site), site.mat);
+      return type === S.GYRO ? rotational(v) : translational(v);
+    }
+    case S.ACCELEROMETER: {
+      const site = at(mjtObj.SITE);
+      return translational(inAxes(objectAcceleration(m, d, site), site.mat));
+    }
+    case S.FORCE:
+    case S.TORQUE: {
+      const site = at(mjtObj.SITE);
+      const com = d.subtree_com.vec3(model.body_rootid[site.body]);
+      const f = inAxes(forceAt(d.cfrc_int.spatial(site.body), site.pos, com), site.mat);
+      return type === S.FORCE ? translational(f) : rotational(f);
+    }
+    case S.FRAMELINACC:
+      return translational(objectAcceleration(m, d, at()));
+    case S.FRAMEANGACC:
+      return rotational(objectAcceleration(m, d, at()));
+    default:
+      return frameSensor(m, d, type, at(), reference(m, d, i));
+  }
+}
+
+/** The frame that a sensor is relative to, if any. */
+function reference(m: ModelView, d: DataView, i: number): Attached | undefined {
+  const id = m.model.sensor_refid[i];
+  return id < 0 ? undefined : attached(m, d, m.model.sensor_reftype[i], id);
+}
+
+function frameSensor(
+  m: ModelView,
+  d: DataView,
+  type: number,
+  o: Attached,
+  ref: Attached | undefined,
+): readonly Scalar[] {
+  const inRef = (v: Vec3): Vec3 => (ref ? mulMatTVec(ref.mat, v) : v);
+  switch (type) {
+    case S.FRAMEPOS:
+      return ref ? inRef(sub3(o.pos, ref.pos)) : o.pos;
+    case S.FRAMEQUAT:
+      return ref ? mulQuat(negQuat(ref.quat), o.quat) : o.quat;
+    case S.FRAMEXAXIS:
+      return inRef(column(o.mat, 0));
+    case S.FRAMEYAXIS:
+      return inRef(column(o.mat, 1));
+    case S.FRAMEZAXIS:
+      return inRef(column(o.mat, 2));
+  }
+  const v = objectVelocity(m, d, o);
+  const own = type === S.FRAMELINVEL ? translational(v) : rotational(v);
+  if (!ref) return own;
+  const w = objectVelocity(m, d, ref);
+  if (type !== S.FRAMELINVEL) return inRef(sub3(rotational(v), rotational(w)));
+  // the reference turns under the object
+  const turn = cross(sub3(o.pos, ref.pos), rotational(w));
+  return inRef(sub3(own, translational(w)).map((x, k) => add(x, turn[k])) as unknown as Vec3);
+}
+
+/** The point of an insidesite sensor: of a body without mass of its own, the centre of mass of what hangs on it. */
+function insidePoint(m: ModelView, d: DataView, i: number): Vec3 {
+  const { model } = m;
+  const [type, id] = [model.sensor_objtype[i], model.sensor_objid[i]];
+  const massless =
+    type === mjtObj.BODY && id > 0 && model.body_mass[id] < MINVAL && model.body_subtreemass[id] >= MINVAL;
+  return massless ? d.subtree_com.vec3(id) : attached(m, d, type, id).pos;
+}
+
+/** What all actuators on a tendon pull with. */
+function tendonActuatorForce({ model, nactuator }: ModelView, d: DataView, tendon: number): Scalar {
+  let force: Scalar = 0;
+  for (let i = 0; i < nactuator; i++) {
+    const pulls = model.actuator_trntype[i] === mjtTrn.TENDON && model.actuator_trnid[2 * i] === tendon;
+    if (pulls) force = add(force, d.actuator_force.at(i));
+  }
+  return force;
+}
+
+/**
+ * Distance past the margin (0), velocity (1) or force (2) of the first active limit row of a joint or tendon, 0 where
+ * none is active.
+ */
+function limit(d: DataView, input: ConstraintForces, rowType: number, what: number, id: number): Scalar {
+  let value: Scalar = 0;
+  // last to first, so that the first active row wins
+  const rows = listRows(input.rows);
+  for (let r = rows.length - 1; r >= 0; r--) {
+    const row = rows[r];
+    if (row.type !== rowType || row.id !== id) continue;
+    const vel = row.jac.reduce<Scalar>((v, e) => add(v, mul(e.value, d.qvel.at(e.dof))), 0);
+    const own = [sub(row.pos, row.margin), vel, input.rowForce(r)][what];
+    value = select(row.active, own, value);
+  }
+  return value;
+}

@@ -1,0 +1,125 @@
+// numbers that MuJoCo derives from a model at qpos0, in the kernel: for worlds with masses of their own (mj_setConst)
+import { add, div, max, mul, sqrt, square, sum, type Scalar } from "../trace/scalar.ts";
+import { MINVAL } from "../trace/vector.ts";
+import { mjtJoint } from "../model/enums.ts";
+import type { Model } from "../model/model.ts";
+import type { Arm } from "./tendon/moment-arms.ts";
+import { comPos } from "./smooth/com_pos.ts";
+import { crb, factorM } from "./smooth/crb.ts";
+import { pointJacobian } from "./smooth/jac.ts";
+import { kinematics } from "./smooth/kinematics.ts";
+import { treePattern } from "./smooth/sparsity.ts";
+import { tendon, tendonArms } from "./tendon/tendon.ts";
+import { moment } from "./actuator/transmission.ts";
+import { dataView, Field, type ModelView } from "./view.ts";
+
+/** Mass of each body's subtree (body_subtreemass). */
+export function subtreeMasses(m: ModelView): Scalar[] {
+  const mass = Array.from({ length: m.nbody }, (_, b) => m.body_mass.at(b));
+  for (let b = m.nbody - 1; b > 0; b--) {
+    const parent = m.model.body_parentid[b];
+    mass[parent] = add(mass[parent], mass[b]);
+  }
+  return mass;
+}
+
+/** Derived numbers, by name of the field and flat index. */
+export interface InertiaConstants {
+  readonly dof_invweight0: readonly Scalar[];
+  /** Of the bodies asked for: translation, rotation. */
+  readonly body_invweight0: ReadonlyMap<number, readonly [Scalar, Scalar]>;
+  readonly meaninertia: Scalar;
+  /** Of the tendons and actuators asked for. */
+  readonly tendon_invweight0: ReadonlyMap<number, Scalar>;
+  readonly actuator_acc0: ReadonlyMap<number, Scalar>;
+}
+
+/** What is derived beside the numbers of dofs, by id. */
+export interface Wanted {
+  readonly bodies?: readonly number[];
+  readonly tendons?: readonly number[];
+  readonly actuators?: readonly number[];
+}
+
+/** body_simple of a body with nothing but aligned slides: MuJoCo takes its mass alone, armature left out. */
+const SLIDERS = 2;
+
+const mean = (values: readonly Scalar[]): Scalar => mul(sum(values), 1 / values.length);
+
+/**
+ * Inverse inertias at qpos0 of all dofs, of some bodies and tendons, what accelerations unit forces of some actuators
+ * make, and the mean inertia. `m` has this world's masses.
+ */
+export function inertiaConstants(
+  m: ModelView,
+  { bodies = [], tendons = [], actuators = [] }: Wanted,
+): InertiaConstants {
+  const { model, nv } = m;
+  const d = dataView(model, ["qvel"]);
+  model.qpos0.forEach((x, i) => d.qpos.set(i, x));
+  // mocap bodies weigh nothing where they are
+  model.body_mocapid.forEach((id, b) => {
+    if (id < 0) return;
+    d.mocap_pos.setRow(id, Array.from(model.body_pos.subarray(3 * b, 3 * b + 3)));
+    d.mocap_quat.setRow(id, Array.from(model.body_quat.subarray(4 * b, 4 * b + 4)));
+  });
+  kinematics(m, d);
+  comPos(m, d);
+  tendon(m, d);
+  const pattern = treePattern(model);
+  const M = crb(m, d, pattern);
+  const diagonal = Array.from({ length: nv }, (_, i) => d.M.at(M.diagonal(i)));
+  const factors = factorM(d, pattern);
+
+  // M^-1 row by row: x' M^-1 x is then a sum of products
+  const inverse = Array.from({ length: nv }, (_, i) => {
+    const x = new Field("unit", nv);
+    for (let k = 0; k < nv; k++) x.set(k, k === i ? 1 : 0);
+    factors.solve(d.qLDiagInv, x);
+    return x.all();
+  });
+  const weight = (arms: readonly (readonly [number, Scalar])[]): Scalar =>
+    sum(arms.flatMap(([i, a]) => arms.map(([j, b]) => mul(mul(a, b), inverse[i][j]))));
+
+  const pairs = (arms: readonly Arm[]) => arms.map(({ dof, coef }) => [dof, coef] as const);
+  /** Accelerations of all dofs under a force along arms. */
+  const accelerations = (arms: readonly Arm[]): Scalar[] =>
+    Array.from({ length: nv }, (_, i) => sum(arms.map(({ dof, coef }) => mul(coef, inverse[i][dof]))));
+
+  return {
+    tendon_invweight0: new Map(tendons.map((t) => [t, weight(pairs(tendonArms(m, d, t)))])),
+    actuator_acc0: new Map(actuators.map((i) => [i, sqrt(sum(accelerations(moment(m, d, i)).map(square)))])),
+    dof_invweight0: dofWeights(
+      model,
+      inverse.map((row, i) => {
+        const body = model.dof_bodyid[i];
+        return model.body_simple[body] === SLIDERS ? div(1, m.body_mass.at(body)) : row[i];
+      }),
+    ),
+    body_invweight0: new Map(
+      bodies.map((b) => {
+        const columns = pointJacobian(m, d, b, d.xipos.vec3(b));
+        if (columns.length === 0) return [b, [0, 0]] as const;
+        if (model.body_simple[b] === SLIDERS) return [b, [div(1, m.body_mass.at(b)), 0]] as const;
+        const along = (of: "trans" | "rot") =>
+          mean([0, 1, 2].map((k) => weight(columns.map((c) => [c.dof, c[of][k]] as const))));
+        return [b, [max(along("trans"), MINVAL), max(along("rot"), MINVAL)]] as const;
+      }),
+    ),
+    meaninertia: nv === 0 ? 1 : div(sum(diagonal), nv),
+  };
+}
+
+/** Dofs of one free or ball joint share the mean of their three. */
+function dofWeights(model: Model, diagonal: readonly Scalar[]): Scalar[] {
+  const out = [...diagonal];
+  for (let j = 0; j < model.njnt; j++) {
+    const groups = { [mjtJoint.FREE]: 2, [mjtJoint.BALL]: 1 }[model.jnt_type[j]] ?? 0;
+    for (let g = 0; g < groups; g++) {
+      const start = model.jnt_dofadr[j] + 3 * g;
+      const shared = mean(diagonal.slice(start, start + 3));
+      for (let k = 0; k < 3; k++) out[start + k] = shared;
+    }
+  }
+  return out;
+}

@@ -1,0 +1,53 @@
+import { each } from "../../trace/control.ts";
+import { add, eq, select, sub } from "../../trace/scalar.ts";
+import { addInertia, dot6, mulInertVec } from "../../trace/spatial.ts";
+import { dofArmatures, tendonArmature } from "./damping.ts";
+import { copyField, SymMatrix, type Pattern } from "./sparsity.ts";
+import { outerProduct } from "../tendon/moment-arms.ts";
+import { tendonArms } from "../tendon/tendon.ts";
+import type { DataView, ModelView } from "../view.ts";
+
+/**
+ * The joint-space inertia matrix by composite rigid bodies (mj_crb), lower triangle by rows of the tree's pattern.
+ * Reads cinert, cdof, ten_J; writes crb, M.
+ */
+export function crb(m: ModelView, d: DataView, pattern: Pattern): SymMatrix {
+  copyField(d.cinert, d.crb);
+  each(m.nbody - 1, (up) => {
+    const i = sub(m.nbody - 1, up);
+    const parent = m.body_parentid.at(i);
+    d.crb.setRow(parent, addInertia(d.crb.inertia(parent), d.crb.inertia(i)));
+  });
+
+  const M = new SymMatrix(pattern, d.M);
+  const armatures = dofArmatures(m);
+  each(m.nv, (i) => {
+    const momentum = mulInertVec(d.crb.inertia(m.dof_bodyid.at(i)), d.cdof.spatial(i));
+    M.row(i, (entry, j) => {
+      const armature = select(eq(i, j), armatures(i), 0);
+      d.M.set(entry, add(dot6(d.cdof.spatial(j), momentum), armature));
+    });
+  });
+  addTendonArmature(m, d, M);
+  return M;
+}
+
+/** M += armature ten_Jᵀ ten_J on M's pattern (mj_tendonArmature). Reads ten_J. */
+function addTendonArmature(m: ModelView, d: DataView, M: SymMatrix): void {
+  for (let t = 0; t < m.ntendon; t++) {
+    const armature = tendonArmature(m.model, t);
+    if (armature !== 0) {
+      for (const { entry, value } of outerProduct(tendonArms(m, d, t), armature, M.pattern)) {
+        d.M.set(entry, add(d.M.at(entry), value));
+      }
+    }
+  }
+}
+
+/** Sparse LᵀDL factors of M (mj_factorM). Reads M; writes qLD, qLDiagInv. */
+export function factorM(d: DataView, pattern: Pattern): SymMatrix {
+  copyField(d.M, d.qLD);
+  const factors = new SymMatrix(pattern, d.qLD);
+  factors.factor(d.qLDiagInv);
+  return factors;
+}

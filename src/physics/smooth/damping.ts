@@ -1,0 +1,88 @@
+// damping and armature of dofs and tendons, with what actuators add to them, and polynomial springs and dampers
+import { abs, add, add as plus, mul, type Int, type Scalar } from "../../trace/scalar.ts";
+import { mjtTrn } from "../../model/enums.ts";
+import type { Model } from "../../model/model.ts";
+import { scalarTable, type ModelView } from "../view.ts";
+
+/** A coefficient that grows with what it multiplies: linear + poly0 x + poly1 x². */
+export interface Poly<T extends Scalar = number> {
+  readonly linear: T;
+  readonly poly: readonly [T, T];
+}
+
+const polyOf = <T extends Scalar>(linear: T, poly: ArrayLike<number>, i: number): Poly<T | number> => ({
+  linear,
+  poly: [poly[2 * i], poly[2 * i + 1]],
+});
+
+export const isZero = ({ linear, poly }: Poly<Scalar>): boolean => linear === 0 && poly[0] === 0 && poly[1] === 0;
+
+/** The coefficient at x; one that is odd takes |x| (mju_polyForce). */
+export function polyForce({ linear, poly }: Poly<Scalar>, x: Scalar, odd: boolean): Scalar {
+  const size = odd && poly[0] !== 0 ? abs(x) : x;
+  return add(linear, add(mul(poly[0], size), mul(poly[1], mul(x, x))));
+}
+
+/** The derivative of x times that coefficient (mjd_xPolyForce). */
+export const polySlope = ({ linear, poly }: Poly<Scalar>, x: Scalar, odd: boolean): Scalar =>
+  polyForce({ linear, poly: [mul(2, poly[0]), mul(3, poly[1])] }, x, odd);
+
+/** The actuators on a joint or tendon (mj_actuatorDamping, mj_actuatorArmature). */
+function actuatorsOf(model: Model, isTendon: boolean, id: number): number[] {
+  const types: readonly number[] = isTendon ? [mjtTrn.TENDON] : [mjtTrn.JOINT, mjtTrn.JOINTINPARENT];
+  return Array.from({ length: model.nactuator }, (_, i) => i).filter(
+    (i) => types.includes(model.actuator_trntype[i]) && model.actuator_trnid[2 * i] === id,
+  );
+}
+
+const gear2 = (model: Model, i: number): number => model.actuator_gear[6 * i] ** 2;
+
+function withActuators<T extends Scalar>(model: Model, own: Poly<T>, isTendon: boolean, id: number): Poly<T> {
+  const add = (a: T, b: number): T => (b === 0 ? a : (plus(a, b) as T));
+  return actuatorsOf(model, isTendon, id).reduce<Poly<T>>((sum, i) => {
+    const added = polyOf(model.actuator_damping[i], model.actuator_dampingpoly, i);
+    return {
+      linear: add(sum.linear, added.linear * gear2(model, i)),
+      poly: [add(sum.poly[0], added.poly[0] * gear2(model, i)), add(sum.poly[1], added.poly[1] * gear2(model, i))],
+    };
+  }, own);
+}
+
+const addedArmature = (model: Model, isTendon: boolean, id: number): number =>
+  actuatorsOf(model, isTendon, id).reduce((sum, i) => sum + model.actuator_armature[i] * gear2(model, i), 0);
+
+/** Rows of coefficients, at constant or runtime indices. */
+export function polyTable(name: string, rows: readonly Poly<Scalar>[]): (i: Int) => Poly<Scalar> {
+  const part = (suffix: string, of: (p: Poly<Scalar>) => Scalar) => scalarTable(`${name}${suffix}`, rows.map(of));
+  const [linear, first, second] = [
+    part("", (p) => p.linear),
+    part("_1", (p) => p.poly[0]),
+    part("_2", (p) => p.poly[1]),
+  ];
+  return (i) => ({ linear: linear(i), poly: [first(i), second(i)] });
+}
+
+export const dofDamping = ({ model, dof_damping: own }: ModelView, dof: number): Poly<Scalar> =>
+  withActuators<Scalar>(model, polyOf(own.at(dof), model.dof_dampingpoly, dof), false, model.dof_jntid[dof]);
+
+export const tendonDamping = (model: Model, t: number): Poly =>
+  withActuators(model, polyOf(model.tendon_damping[t], model.tendon_dampingpoly, t), true, t);
+
+export const jointStiffness = ({ model, jnt_stiffness: own }: ModelView, j: number): Poly<Scalar> =>
+  polyOf<Scalar>(own.at(j), model.jnt_stiffnesspoly, j);
+
+export const tendonStiffness = (model: Model, t: number): Poly =>
+  polyOf(model.tendon_stiffness[t], model.tendon_stiffnesspoly, t);
+
+export const dofArmature = ({ model, dof_armature: own }: ModelView, dof: number): Scalar =>
+  plus(own.at(dof), addedArmature(model, false, model.dof_jntid[dof]));
+
+/** The armature of each dof, at constant or runtime indices. */
+export const dofArmatures = (m: ModelView): ((dof: Int) => Scalar) =>
+  scalarTable(
+    "dof_armature",
+    Array.from({ length: m.nv }, (_, i) => dofArmature(m, i)),
+  );
+
+export const tendonArmature = (model: Model, t: number): number =>
+  model.tendon_armature[t] + addedArmature(model, true, t);

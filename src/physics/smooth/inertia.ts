@@ -1,0 +1,166 @@
+// how a model's inertia is held: as a mass matrix and its factors, or as articulated bodies
+import { each } from "../../trace/control.ts";
+import { add, mul, type Scalar } from "../../trace/scalar.ts";
+import { dot6, mulInertVec } from "../../trace/spatial.ts";
+import { mjtIntegrator, mjtSolver } from "../../model/enums.ts";
+import type { Model } from "../../model/model.ts";
+import { geomPairs } from "../../model/pairs.ts";
+import { dofArmature } from "./damping.ts";
+import { BodySpace, type ImplicitDofs } from "../solver/body-space.ts";
+import { pairDofs, type ContactRows } from "../constraint/contact-rows.ts";
+import { crb, factorM } from "./crb.ts";
+import { couplesDofs, derivativeEntries } from "../integrator/derivative.ts";
+import { implicitAccelerations } from "../integrator/implicit.ts";
+import { JointSpace } from "../solver/joint-space.ts";
+import { copyField, coupledPattern, SymMatrix, treePattern, type Pattern } from "./sparsity.ts";
+import { FEW_ITERATIONS, type Problem } from "../solver/problem.ts";
+import { listRows, type Rows } from "../constraint/rows.ts";
+import { Field, type DataView, type ModelView } from "../view.ts";
+
+/** What stages ask of the inertia. */
+export interface Inertia {
+  /** qacc_smooth = M⁻¹ qfrc_smooth, where the solver does not. */
+  smooth(): void;
+  /** The space in which the constraint solver works. */
+  space(rows: Rows, contacts: ContactRows): Problem["space"];
+  /** Entry (i, j) of M within the dofs of one body, j <= i. */
+  entry(i: number, j: number): Scalar;
+  /**
+   * (M - h dF/dv)⁻¹ force, for force = qfrc_smooth + qfrc_constraint, which may be overwritten; undefined where the
+   * velocity derivatives have no entries.
+   */
+  implicit(): { accelerations(force: Field): Field } | undefined;
+}
+
+/** Sparsity of the solver's Hessian: M, and the dofs that one row or contact couples. */
+export function hessianPattern(model: Model, rows: Rows): Pattern {
+  const groups = [
+    ...listRows(rows).map((r) => r.jac.map((e) => e.dof as number)),
+    ...geomPairs(model).map((p) => [...pairDofs(model, p).keys()]),
+  ];
+  return coupledPattern(model, groups);
+}
+
+/** M by composite bodies (mj_crb) and its sparse factors (mj_factorM). */
+export class JointInertia implements Inertia {
+  private readonly m: ModelView;
+  private readonly d: DataView;
+  readonly M: SymMatrix;
+  readonly factors: SymMatrix;
+
+  constructor(m: ModelView, d: DataView, M: SymMatrix, factors: SymMatrix) {
+    this.m = m;
+    this.d = d;
+    this.M = M;
+    this.factors = factors;
+  }
+
+  smooth(): void {
+    copyField(this.d.qfrc_smooth, this.d.qacc_smooth);
+    this.factors.solve(this.d.qLDiagInv, this.d.qacc_smooth);
+  }
+
+  space(rows: Rows, contacts: ContactRows): Problem["space"] {
+    const { m, d, M, factors } = this;
+    return () => new JointSpace(m, d, contacts, { M, factors, hessian: hessianPattern(m.model, rows) });
+  }
+
+  entry(i: number, j: number): Scalar {
+    const { pattern, entries } = this.M;
+    return pattern.has(i, j) ? entries.at(pattern.index(i, j)) : 0;
+  }
+
+  implicit(): ReturnType<Inertia["implicit"]> {
+    const { m, d, M } = this;
+    if (m.opt.integrator === mjtIntegrator.IMPLICIT) {
+      return { accelerations: (force) => implicitAccelerations(m, d, M, force) };
+    }
+    const entries = derivativeEntries(m, d, M.pattern);
+    if (!entries) return undefined;
+    const H = new SymMatrix(M.pattern, new Field("qH", M.pattern.nnz));
+    copyField(M.entries, H.entries);
+    // H = M - h dF/dv
+    for (const { entry, value } of entries) {
+      H.entries.set(entry, add(H.entries.at(entry), mul(mul(m.timestep, -1), value)));
+    }
+    const diaginv = new Field("qHDiagInv", m.nv);
+    H.factor(diaginv);
+    return {
+      accelerations(force) {
+        H.solve(diaginv, force);
+        return force;
+      },
+    };
+  }
+}
+
+/** Whether rolled kernels solve by bodies: what joint space alone can do is left to it. */
+export function solvesByBodies(model: Model): boolean {
+  const newton = model.opt.solver !== mjtSolver.CG;
+  return (newton || model.opt.iterations >= FEW_ITERATIONS) && !couplesDofs(model);
+}
+
+/** No matrix: articulated bodies. The solver's turns solve for qacc_smooth, and for what is implicit. */
+export class BodyInertia implements Inertia {
+  private readonly m: ModelView;
+  private readonly d: DataView;
+  private implicitly: ImplicitDofs | undefined;
+
+  constructor(m: ModelView, d: DataView) {
+    this.m = m;
+    this.d = d;
+  }
+
+  smooth(): void {}
+
+  space(_rows: Rows, contacts: ContactRows): Problem["space"] {
+    this.implicitly = this.m.opt.integrator === mjtIntegrator.RK4 ? undefined : this.implicitDofs();
+    return (law) => new BodySpace(this.m, this.d, contacts, law, this.implicitly);
+  }
+
+  private implicitDofs(): ImplicitDofs | undefined {
+    const { m, d } = this;
+    const entries = derivativeEntries(m, d, diagonalPattern(m.nv));
+    if (!entries) return undefined;
+    const diagonal = new Field("qH_diagonal", m.nv);
+    each(m.nv, (i) => diagonal.set(i, 0));
+    for (const { entry, value } of entries) {
+      diagonal.set(entry, add(diagonal.at(entry), mul(mul(m.timestep, -1), value)));
+    }
+    return { diagonal, qacc: new Field("qacc_implicit", m.nv) };
+  }
+
+  entry(i: number, j: number): Scalar {
+    const { m, d } = this;
+    const body = m.model.dof_bodyid[i];
+    const momentum = mulInertVec(d.cinert.inertia(body), d.cdof.spatial(i));
+    return add(dot6(d.cdof.spatial(j), momentum), i === j ? dofArmature(m, i) : 0);
+  }
+
+  implicit(): ReturnType<Inertia["implicit"]> {
+    const solved = this.implicitly;
+    return solved && { accelerations: () => solved.qacc };
+  }
+}
+
+/** The pattern of a diagonal matrix. */
+const diagonalPattern = (n: number): Pattern => ({
+  n,
+  nnz: n,
+  rows: [],
+  rowadr: [],
+  index: (i) => i,
+  has: (i, j) => i === j,
+});
+
+/** M and its factors, made as stages of their own. */
+export function jointInertia(
+  m: ModelView,
+  d: DataView,
+  stage: (name: string, fn: () => SymMatrix) => SymMatrix,
+): JointInertia {
+  const pattern = treePattern(m.model);
+  const M = stage("crb", () => crb(m, d, pattern));
+  const factors = stage("factor_m", () => factorM(d, pattern));
+  return new JointInertia(m, d, M, factors);
+}

@@ -1,0 +1,114 @@
+import { each } from "../../trace/control.ts";
+import { unrolling } from "../../trace/graph.ts";
+import { add, eq, isNode, select, sub, type Int, type Scalar } from "../../trace/scalar.ts";
+import {
+  add6,
+  crossForce,
+  forceAt,
+  mulInertVec,
+  scale6,
+  spatial,
+  sub6,
+  ZERO6,
+  type Spatial,
+} from "../../trace/spatial.ts";
+import { mulMatTVec, type Vec3 } from "../../trace/vector.ts";
+import { geomPairs } from "../../model/pairs.ts";
+import { movingSpatial } from "./com_vel.ts";
+import type { ConstraintForces } from "../constraint/constraint-forces.ts";
+import { holdingForces } from "../constraint/equality.ts";
+import { worldAcceleration } from "./rne.ts";
+import { tendonPulls } from "../tendon/tension.ts";
+import type { DataView, ModelView } from "../view.ts";
+
+/**
+ * Accelerations of bodies and the forces on them once qacc is known (mj_rnePostConstraint).
+ * Reads cdof, cdof_dot, cvel, cinert, qvel, qacc, xfrc_applied, constraint forces; writes cacc, cfrc_ext, cfrc_int.
+ */
+export function rnePostConstraint(m: ModelView, d: DataView, forces: ConstraintForces): void {
+  externalForces(m, d, forces);
+
+  d.cacc.setRow(0, worldAcceleration(m));
+  d.cfrc_int.setRow(0, ZERO6);
+  each(
+    m.nbody,
+    (i) => {
+      const a = movingSpatial("cacc", d.cacc.spatial(m.body_parentid.at(i)));
+      const first = m.body_dofadr.at(i);
+      each(
+        add(first, m.body_dofnum.at(i)),
+        (dof) => {
+          const bias = scale6(d.cdof_dot.spatial(dof), d.qvel.at(dof));
+          a.set(add6(a.get(), add6(bias, scale6(d.cdof.spatial(dof), d.qacc.at(dof)))));
+        },
+        { start: first },
+      );
+      d.cacc.setRow(i, a.get());
+
+      const inertia = d.cinert.inertia(i);
+      const v = d.cvel.spatial(i);
+      const body = add6(mulInertVec(inertia, a.get()), crossForce(v, mulInertVec(inertia, v)));
+      d.cfrc_int.setRow(i, sub6(body, d.cfrc_ext.spatial(i)));
+    },
+    { start: 1 },
+  );
+  each(m.nbody - 1, (up) => {
+    const i = sub(m.nbody - 1, up);
+    const parent = m.body_parentid.at(i);
+    d.cfrc_int.setRow(parent, add6(d.cfrc_int.spatial(parent), d.cfrc_int.spatial(i)));
+  });
+}
+
+/** Wrenches on each body that are applied or come from contacts, connects, welds and spatial tendons, about its tree's centre of mass. */
+function externalForces(m: ModelView, d: DataView, forces: ConstraintForces): void {
+  const { model } = m;
+  const com = (b: number): Vec3 => d.subtree_com.vec3(model.body_rootid[b]);
+  for (let b = 0; b < m.nbody; b++) {
+    const applied = d.xfrc_applied.spatial(b);
+    const wrench = [...applied.slice(3), ...applied.slice(0, 3)] as unknown as Spatial;
+    const none = b === 0 || wrench.every((x) => x === 0);
+    d.cfrc_ext.setRow(b, none ? ZERO6 : forceAt(wrench, com(b), d.xipos.vec3(b)));
+  }
+
+  const touching = bodiesInContact(m);
+  forces.contacts.each(({ pos, frame, force, body1, body2 }) => {
+    const [normal, turn] = [force.slice(0, 3), force.slice(3)] as unknown as [Vec3, Vec3];
+    const wrench = spatial(mulMatTVec(frame, turn), mulMatTVec(frame, normal));
+    const push = (b: Int, about: Spatial, sign: Scalar) => {
+      d.cfrc_ext.setRow(b, add6(d.cfrc_ext.spatial(b), scale6(about, sign)));
+    };
+    if (!unrolling()) {
+      // arrays take the body's index as it comes
+      const about = (b: Int) => forceAt(wrench, d.subtree_com.vec3(m.body_rootid.at(b)), pos);
+      push(body1, about(body1), -1);
+      push(body2, about(body2), 1);
+      return;
+    }
+    // the wrench about each tree's centre is computed once
+    const about = new Map<number, Spatial>();
+    for (const b of touching) {
+      const root = model.body_rootid[b];
+      if (!about.has(root)) about.set(root, forceAt(wrench, d.subtree_com.vec3(root), pos));
+      const sign = share(b, body1, body2);
+      if (sign !== 0) push(b, about.get(root)!, sign);
+    }
+  });
+  for (const { body, pos, wrench } of [...holdingForces(m, d, forces), ...tendonPulls(m, d, forces)]) {
+    d.cfrc_ext.setRow(body, add6(d.cfrc_ext.spatial(body), forceAt(wrench, com(body), pos)));
+  }
+  d.cfrc_ext.setRow(0, ZERO6);
+}
+
+/** +1 where the contact pushes body `b`, -1 where it pushes back on it, 0 where it is elsewhere. */
+function share(b: number, body1: Int, body2: Int): Scalar {
+  const back = isNode(body1) ? select(eq(body1, b), -1, 0) : body1 === b ? -1 : 0;
+  const push = isNode(body2) ? select(eq(body2, b), 1, 0) : body2 === b ? 1 : 0;
+  return add(back, push);
+}
+
+/** Bodies but the world that contacts can push. */
+function bodiesInContact(m: ModelView): number[] {
+  const bodies = new Set(geomPairs(m.model).flatMap((p) => [p.geom1, p.geom2].map((g) => m.model.geom_bodyid[g])));
+  bodies.delete(0);
+  return [...bodies].sort((a, b) => a - b);
+}

@@ -1,0 +1,197 @@
+// sparsity of symmetric matrices over dofs, known when a kernel is traced
+import { each, table, variable } from "../../trace/control.ts";
+import { add, div, isNode, mul, sub, type Int, type Scalar } from "../../trace/scalar.ts";
+import type { Field } from "../view.ts";
+
+/**
+ * The lower triangle of a symmetric matrix in compressed rows, the diagonal last in each row. Closed under the
+ * fill-in of the LᵀDL factorisation from the last row up.
+ */
+export interface Pattern {
+  readonly n: number;
+  readonly nnz: number;
+  /** Columns of each row, ascending; the last one is the row itself. */
+  readonly rows: readonly (readonly number[])[];
+  /** First entry of each row. */
+  readonly rowadr: readonly number[];
+  /** Index of entry (i, j), in either order. */
+  index(i: number, j: number): number;
+  has(i: number, j: number): boolean;
+}
+
+function makePattern(n: number, sets: Set<number>[]): Pattern {
+  // factoring row k couples all its columns with one another
+  for (let k = n - 1; k >= 0; k--) {
+    const columns = [...sets[k]];
+    for (const i of columns) for (const j of columns) if (j < i) sets[i].add(j);
+  }
+  const rows = sets.map((s, i) => [...s].sort((a, b) => a - b).concat(i));
+  const rowadr: number[] = [];
+  const where = new Map<number, number>();
+  let nnz = 0;
+  rows.forEach((columns, i) => {
+    rowadr.push(nnz);
+    for (const j of columns) where.set(i * n + j, nnz++);
+  });
+  const key = (i: number, j: number) => (i >= j ? i * n + j : j * n + i);
+  return {
+    n,
+    nnz,
+    rows,
+    rowadr,
+    index: (i, j) => where.get(key(i, j))!,
+    has: (i, j) => where.has(key(i, j)),
+  };
+}
+
+/** What the patterns need of a model. */
+interface Tree {
+  readonly nv: number;
+  readonly M_rownnz: ArrayLike<number>;
+  readonly M_rowadr: ArrayLike<number>;
+  readonly M_colind: ArrayLike<number>;
+}
+
+/** The pattern of the mass matrix, MuJoCo's own: each dof with its ancestors. No fill-in arises. */
+export const treePattern = (m: Tree): Pattern => makePattern(m.nv, treeSets(m));
+
+function treeSets(m: Tree): Set<number>[] {
+  return Array.from({ length: m.nv }, (_, i) => {
+    const start = m.M_rowadr[i];
+    return new Set(Array.from({ length: m.M_rownnz[i] - 1 }, (_, k) => m.M_colind[start + k]));
+  });
+}
+
+/** The pattern of M plus terms that couple all dofs of each group. */
+export function coupledPattern(m: Tree, groups: readonly (readonly number[])[]): Pattern {
+  const sets = treeSets(m);
+  for (const group of groups) {
+    for (const i of group) for (const j of group) if (j < i) sets[i].add(j);
+  }
+  return makePattern(m.nv, sets);
+}
+
+/** A symmetric matrix over a pattern: entries in a field, rows addressed by constants or by tables. */
+export class SymMatrix {
+  readonly pattern: Pattern;
+  readonly entries: Field;
+  private readonly rowadr: (i: Int) => Int;
+  private readonly length: (i: Int) => Int;
+  readonly column: (entry: Int) => Int;
+  private readonly update: (at: Int) => Int;
+  private readonly updateadr: (k: Int) => Int;
+
+  constructor(pattern: Pattern, entries: Field) {
+    this.pattern = pattern;
+    this.entries = entries;
+    this.rowadr = table("rowadr", pattern.rowadr, "i32");
+    this.length = table(
+      "rownnz",
+      pattern.rows.map((r) => r.length - 1),
+      "i32",
+    );
+    this.column = table("colind", pattern.rows.flat(), "i32");
+    // targets of the outer products of the factorisation, row by row
+    const update: number[] = [];
+    const updateadr: number[] = [];
+    for (const columns of pattern.rows) {
+      updateadr.push(update.length);
+      for (let a = 0; a < columns.length - 1; a++) {
+        for (let b = 0; b <= a; b++) update.push(pattern.index(columns[a], columns[b]));
+      }
+    }
+    this.update = table("factor_update", update, "i32");
+    this.updateadr = table("factor_updateadr", updateadr, "i32");
+  }
+
+  diagonal(i: Int): Int {
+    return add(this.rowadr(i), this.length(i));
+  }
+
+  /** Runs `body` for each entry (i, j), j <= i, of row i. */
+  row(i: Int, body: (entry: Int, column: Int) => void): void {
+    const start = this.rowadr(i);
+    each(add(this.diagonal(i), 1), (e) => body(e, this.column(e)), { start });
+  }
+
+  /**
+   * Factors in place into LᵀDL, unit L (mj_factorI): rows then hold L off the diagonal; `diaginv` takes 1 / D.
+   */
+  factor(diaginv: Field): void {
+    const { n } = this.pattern;
+    const h = this.entries;
+    each(n, (up) => {
+      const k = sub(n - 1, up);
+      const start = this.rowadr(k);
+      const inverse = div(1, h.at(this.diagonal(k)));
+      diaginv.set(k, inverse);
+      const target = this.updateadr(k);
+      each(this.length(k), (a) => {
+        const scale = mul(h.at(add(start, a)), inverse);
+        const first = add(target, triangle(a));
+        each(add(a, 1), (b) => {
+          const t = this.update(add(first, b));
+          h.set(t, sub(h.at(t), mul(scale, h.at(add(start, b)))));
+        });
+      });
+      each(this.length(k), (a) => {
+        const e = add(start, a);
+        h.set(e, mul(h.at(e), inverse));
+      });
+    });
+  }
+
+  /** Solves in place with the factors (mj_solveLD). */
+  solve(diaginv: Field, x: Field): void {
+    const { n } = this.pattern;
+    const l = this.entries;
+    each(n, (up) => {
+      const k = sub(n - 1, up);
+      const start = this.rowadr(k);
+      each(this.length(k), (a) => {
+        const e = add(start, a);
+        const j = this.column(e);
+        x.set(j, sub(x.at(j), mul(l.at(e), x.at(k))));
+      });
+    });
+    each(n, (k) => x.set(k, mul(x.at(k), diaginv.at(k))));
+    each(n, (k) => {
+      const start = this.rowadr(k);
+      each(this.length(k), (a) => {
+        const e = add(start, a);
+        x.set(k, sub(x.at(k), mul(l.at(e), x.at(this.column(e)))));
+      });
+    });
+  }
+
+  /** y = A x, with the entries of A as they are. */
+  multiply(x: Field, y: Field): void {
+    const { n } = this.pattern;
+    each(n, (i) => y.set(i, mul(this.entries.at(this.diagonal(i)), x.at(i))));
+    each(n, (i) => {
+      const start = this.rowadr(i);
+      each(this.length(i), (a) => {
+        const e = add(start, a);
+        const j = this.column(e);
+        const value = this.entries.at(e);
+        y.set(i, add(y.at(i), mul(value, x.at(j))));
+        y.set(j, add(y.at(j), mul(value, x.at(i))));
+      });
+    });
+  }
+}
+
+/** 0 + 1 + ... + a */
+const triangle = (a: Int): Int => (isNode(a) ? div(mul(a, add(a, 1)), 2) : (a * (a + 1)) / 2);
+
+/** Copies a field row by row. */
+export function copyField(from: Field, to: Field): void {
+  each(to.rows, (i: Int) => to.setRow(i, from.slice(i, to.width)));
+}
+
+/** The inner product of two fields. */
+export function dotFields(a: Field, b: Field): Scalar {
+  const total = variable("dot", 0);
+  each(a.length, (i) => total.set(add(total.get(), mul(a.at(i), b.at(i)))));
+  return total.get();
+}

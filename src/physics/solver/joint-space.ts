@@ -1,0 +1,244 @@
+// the constraint solver's space over dofs: M, its factors, and a sparse Hessian
+import { array, breakIf, each, loop, variable } from "../../trace/control.ts";
+import { unrolling } from "../../trace/graph.ts";
+import { add, div, dotn, le, max, mul, neg, or, select, sub, sum, type Int, type Scalar } from "../../trace/scalar.ts";
+import { mjtSolver } from "../../model/enums.ts";
+import type { ContactLaw } from "../constraint/cone.ts";
+import type { ContactRows } from "../constraint/contact-rows.ts";
+import { copyField, dotFields, SymMatrix, type Pattern } from "../smooth/sparsity.ts";
+import type { Row, RowLaw } from "../constraint/rows.ts";
+import type { ContactAt, Space, Turns } from "./space.ts";
+import { Field, type DataView, type ModelView } from "../view.ts";
+
+type Jacobian = readonly (readonly Scalar[])[];
+
+/** Matrices that the space works with. */
+export interface JointMatrices {
+  readonly M: SymMatrix;
+  readonly factors: SymMatrix;
+  /** The pattern of M + Jᵀ D J over all rows that may ever be active. */
+  readonly hessian: Pattern;
+}
+
+interface JointContact extends ContactAt {
+  readonly J: Jacobian;
+}
+
+/** Newton by a sparse LᵀDL of the Hessian, or CG preconditioned by M. */
+export class JointSpace implements Space {
+  readonly qacc: Field;
+  readonly search: Field;
+  private readonly d: DataView;
+  private readonly nv: number;
+  private readonly newton: boolean;
+  private readonly contacts: ContactRows;
+  private readonly M: SymMatrix;
+  private readonly factors: SymMatrix;
+  private readonly H: SymMatrix;
+  private readonly Hdiaginv: Field;
+  /** M search. */
+  private readonly product: Field;
+  /** M (qacc - qacc_smooth), which grows by what is advanced along: M is multiplied once an iteration. */
+  private readonly pull: Field;
+  private readonly grad: Field;
+  /** Gradients of the previous iteration (CG). */
+  private readonly gradOld: Field;
+  private readonly MgradOld: Field;
+
+  constructor(m: ModelView, d: DataView, contacts: ContactRows, { M, factors, hessian }: JointMatrices) {
+    const vector = (name: string) => new Field(name, m.nv);
+    this.d = d;
+    this.nv = m.nv;
+    this.newton = m.opt.solver !== mjtSolver.CG;
+    this.contacts = contacts;
+    this.M = M;
+    this.factors = factors;
+    this.qacc = vector("x");
+    this.search = vector("search");
+    this.product = vector("Msearch");
+    this.pull = vector("pull");
+    this.grad = vector("grad");
+    this.H = new SymMatrix(this.newton ? hessian : M.pattern, new Field("H", this.newton ? hessian.nnz : 0));
+    this.Hdiaginv = vector("Hdiaginv");
+    this.gradOld = vector("grad_old");
+    this.MgradOld = vector("Mgrad_old");
+  }
+
+  place(): void {
+    each(this.nv, (i) => this.pull.set(i, 0));
+  }
+
+  contact(slot: Int): JointContact {
+    const J = this.contacts.jacobian(slot);
+    const vectors = { qvel: this.d.qvel, qacc: this.qacc, search: this.search };
+    return { J, times: (x) => J.map((row) => dotn(row, vectors[x].all())) };
+  }
+
+  curvature(): Scalar {
+    this.M.multiply(this.search, this.product);
+    return dotFields(this.search, this.product);
+  }
+
+  advance(alpha: Scalar): void {
+    const { qacc, search, pull, product } = this;
+    each(this.nv, (i) => {
+      qacc.set(i, add(qacc.at(i), mul(alpha, search.at(i))));
+      pull.set(i, add(pull.at(i), mul(alpha, product.at(i))));
+    });
+  }
+
+  iterate({ iterations, done, start, assemble, improve, settle }: Turns): void {
+    start();
+    loop(
+      iterations,
+      (iteration) => {
+        breakIf(done.get());
+        this.begin();
+        assemble();
+        this.direction(iteration);
+        improve(iteration);
+      },
+      { label: "iterations" },
+    );
+    settle();
+  }
+
+  private begin(): void {
+    const { M, H } = this;
+    if (this.newton) {
+      each(H.pattern.nnz, (e) => H.entries.set(e, 0));
+      // the pattern of M is part of that of H
+      for (let i = 0; i < this.nv; i++) {
+        for (const j of M.pattern.rows[i]) H.entries.set(H.pattern.index(i, j), M.entries.at(M.pattern.index(i, j)));
+      }
+    }
+    copyField(this.pull, this.grad);
+  }
+
+  addRow(row: Row, law: RowLaw): void {
+    const { H, grad } = this;
+    for (const { dof, value } of row.jac) grad.set(dof, sub(grad.at(dof), mul(value, law.force)));
+    if (!this.newton) return;
+    row.jac.forEach((a, i) => {
+      for (const b of row.jac.slice(0, i + 1)) {
+        // a row of one dof may come from a runtime loop
+        const e = a === b ? H.diagonal(a.dof) : H.pattern.index(a.dof as number, b.dof as number);
+        H.entries.set(e, add(H.entries.at(e), mul(mul(a.value, b.value), law.slope)));
+      }
+    });
+  }
+
+  addContact(_index: Int, _slot: Int, law: ContactLaw, { J }: JointContact): void {
+    this.push(this.grad, J, law.force, -1);
+    if (this.newton) this.addHessian(law, J);
+  }
+
+  /** x += sign Jᵀ f */
+  private push(x: Field, J: Jacobian, force: readonly Scalar[], sign: 1 | -1): void {
+    for (let i = 0; i < this.nv; i++) {
+      const f = dotn(
+        force,
+        J.map((row) => row[i]),
+      );
+      x.set(i, sign === 1 ? add(x.at(i), f) : sub(x.at(i), f));
+    }
+  }
+
+  /** H += Jᵀ W J over the entries that this Jacobian can touch. */
+  private addHessian(law: ContactLaw, J: Jacobian): void {
+    const { H, nv } = this;
+    const WJ = J.map((_, a) =>
+      Array.from({ length: nv }, (_, i) => sum(J.map((row, b) => mul(law.hessian(a, b), row[i])))),
+    );
+    if (unrolling()) {
+      H.pattern.rows.forEach((columns, i) => {
+        for (const j of columns) {
+          const e = H.pattern.index(i, j);
+          const value = dotn(
+            J.map((row) => row[i]),
+            WJ.map((row) => row[j]),
+          );
+          if (value !== 0) H.entries.set(e, add(H.entries.at(e), value));
+        }
+      });
+      return;
+    }
+    const copy = (name: string, rows: Jacobian) =>
+      rows.map((row, k) => {
+        const a = array(`${name}${k}`, nv);
+        row.forEach((x, i) => a.set(i, x));
+        return a;
+      });
+    const left = copy("J", J);
+    const right = copy("WJ", WJ);
+    each(nv, (i) => {
+      H.row(i, (e, j) => {
+        const value = dotn(
+          left.map((a) => a.get(i)),
+          right.map((a) => a.get(j)),
+        );
+        H.entries.set(e, add(H.entries.at(e), value));
+      });
+    });
+  }
+
+  private direction(iteration: Int): void {
+    if (!this.newton) {
+      this.conjugate(iteration);
+      return;
+    }
+    this.H.factor(this.Hdiaginv);
+    each(this.nv, (i) => this.search.set(i, neg(this.grad.at(i))));
+    this.H.solve(this.Hdiaginv, this.search);
+  }
+
+  /** Hager-Zhang direction, preconditioned by M (mj_solPrimal). */
+  private conjugate(iteration: Int): void {
+    const { nv, grad, gradOld, MgradOld, search } = this;
+    const Mgrad = new Field("Mgrad", nv);
+    copyField(grad, Mgrad);
+    this.factors.solve(this.d.qLDiagInv, Mgrad);
+    const dot = (a: (i: Int) => Scalar, b: (i: Int) => Scalar): Scalar => {
+      const s = variable("dot", 0);
+      each(nv, (i) => s.set(add(s.get(), mul(a(i), b(i)))));
+      return s.get();
+    };
+    const first = le(iteration, 0);
+    const y = (i: Int) => sub(grad.at(i), gradOld.at(i));
+    const My = (i: Int) => sub(Mgrad.at(i), MgradOld.at(i));
+    const direction = (i: Int) => search.at(i);
+    const dy = dot(direction, y);
+    const tiny = 1e-30;
+    const inverse = div(1, max(dy, tiny));
+    const yMy = dot(y, My);
+    const yMg = dot(y, (i) => Mgrad.at(i));
+    const dg = dot(direction, (i) => grad.at(i));
+    const hz = mul(sub(yMg, mul(mul(2, mul(yMy, inverse)), dg)), inverse);
+    const beta = select(or(first, le(dy, tiny)), 0, hz);
+    each(nv, (i) => {
+      const next = sub(mul(beta, search.at(i)), Mgrad.at(i));
+      gradOld.set(i, grad.at(i));
+      MgradOld.set(i, Mgrad.at(i));
+      search.set(i, next);
+    });
+  }
+
+  slope(): Scalar {
+    return dotFields(this.grad, this.search);
+  }
+
+  residual(): void {
+    copyField(this.pull, this.d.qfrc_constraint);
+  }
+
+  collect(visit: Parameters<Space["collect"]>[0]): void {
+    const total = this.d.qfrc_constraint;
+    each(this.nv, (i) => total.set(i, 0));
+    visit(
+      (row, force) => {
+        for (const { dof, value } of row.jac) total.set(dof, add(total.at(dof), mul(value, force)));
+      },
+      (slot, force) => this.push(total, this.contacts.jacobian(slot), force, 1),
+    );
+  }
+}

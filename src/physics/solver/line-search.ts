@@ -1,0 +1,198 @@
+// the minimum of the cost along a search direction
+import { breakIf, flag, loop, variable, when } from "../../trace/control.ts";
+import {
+  abs,
+  add,
+  and,
+  div,
+  eq,
+  ge,
+  gt,
+  le,
+  lt,
+  max,
+  mul,
+  neg,
+  not,
+  or,
+  select,
+  sub,
+  type Bool,
+  type Scalar,
+} from "../../trace/scalar.ts";
+
+type Register = { get(): Scalar; set(value: Scalar): void };
+
+/** The cost along the search direction: `evaluate` sets the others for the point it is given. */
+export interface Line {
+  /** Slope at the start of the direction. */
+  readonly slope0: Scalar;
+  readonly evaluate: (alpha: Scalar) => void;
+  readonly slope: Register;
+  readonly curve: Register;
+  /** Cost beyond that at the start. */
+  readonly cost: Register;
+  /** The point; on entry one Newton step from the start, and evaluated. */
+  readonly alpha: Register;
+}
+
+/** Curvatures below this are rounding. */
+const TINY = 1e-30;
+const newtonPoint = (a: Scalar, slope: Scalar, curve: Scalar) => sub(a, div(slope, max(curve, TINY)));
+
+/** Newton's method within brackets, until `isDone` or the slope is `good`. */
+export function safeguardedNewton(line: Line, iterations: number, good: Scalar, isDone: () => Bool): void {
+  const { slope, curve, alpha } = line;
+  const low = variable("low", 0);
+  const high = variable("high", 1e30);
+  loop(
+    Math.max(1, iterations),
+    () => {
+      breakIf(or(isDone(), le(abs(slope.get()), good)));
+      const a = alpha.get();
+      const short = lt(slope.get(), 0);
+      low.set(select(short, a, low.get()));
+      high.set(select(short, high.get(), a));
+      const next = newtonPoint(a, slope.get(), curve.get());
+      const inside = and(gt(next, low.get()), lt(next, high.get()));
+      const middle = select(lt(high.get(), 1e29), mul(0.5, add(low.get(), high.get())), mul(2, add(low.get(), 1)));
+      alpha.set(select(inside, next, middle));
+      line.evaluate(alpha.get());
+    },
+    { label: "linesearch" },
+  );
+}
+
+/** A point of the search that is kept. */
+class Point {
+  private readonly parts: readonly Register[];
+
+  constructor(name: string, values: readonly Scalar[]) {
+    this.parts = ["alpha", "slope", "curve", "cost"].map((part, i) => variable(`${name}_${part}`, values[i]));
+  }
+  get alpha(): Scalar {
+    return this.parts[0].get();
+  }
+  get slope(): Scalar {
+    return this.parts[1].get();
+  }
+  get cost(): Scalar {
+    return this.parts[3].get();
+  }
+  /** One Newton step from here. */
+  get next(): Scalar {
+    return newtonPoint(this.alpha, this.slope, this.parts[2].get());
+  }
+  /** Takes over what another point, or the line's last evaluation, holds. */
+  take(from: Point | readonly Scalar[], cond: Bool = true): void {
+    const values = from instanceof Point ? from.parts.map((p) => p.get()) : from;
+    this.parts.forEach((p, i) => p.set(select(cond, values[i], p.get())));
+  }
+}
+
+/** Whether `c` lies on the same side of the minimum as `p` and nearer to it (updateBracket). */
+const isNearer = (p: Point, c: Point): Bool =>
+  or(
+    and(and(lt(p.slope, 0), lt(c.slope, 0)), lt(p.slope, c.slope)),
+    and(and(gt(p.slope, 0), gt(c.slope, 0)), gt(p.slope, c.slope)),
+  );
+
+/**
+ * MuJoCo's own search (PrimalSearch), for models whose ls_iterations end it before the minimum: where it ends is then
+ * part of the result. Sets alpha, to 0 where nothing improves.
+ */
+export function primalSearch(line: Line, iterations: number, good: Scalar, isDone: () => Bool): void {
+  const { slope, curve, cost, alpha } = line;
+  const here = () => [alpha.get(), slope.get(), curve.get(), cost.get()];
+  const p1 = new Point("p1", here());
+  const p2 = new Point("p2", [0, line.slope0, 1, 0]);
+  const next1 = new Point("next1", here());
+  const next2 = new Point("next2", here());
+  const mid = new Point("mid", here());
+
+  // evaluations so far: at the start and one step from it
+  const count = variable("ls_count", 2, "i32");
+  const forward = lt(slope.get(), 0);
+  const isGood = (p: Point) => lt(abs(p.slope), good);
+  const found = flag("ls_found", or(isDone(), and(isGood(p1), lt(p1.cost, 0))));
+  const finish = (cond: Bool, at: Scalar) => {
+    const now = and(cond, not(found.get()));
+    alpha.set(select(now, at, alpha.get()));
+    found.set(or(found.get(), now));
+  };
+
+  // what is evaluated next: 0 steps along one side, 1 the first bracket, 2 its middle, 3 and 4 Newton points of its ends
+  const phase = variable("ls_phase", 0, "i32");
+  const pending2 = flag("ls_pending", false);
+  const is = (k: number): Bool => eq(phase.get(), k);
+
+  loop(
+    iterations + 4,
+    () => {
+      breakIf(found.get());
+      const spent = ge(count.get(), iterations);
+      finish(and(is(0), spent), p1.alpha);
+      // neither end converged: the better one that improves
+      const first = and(le(p1.cost, p2.cost), lt(p1.cost, 0));
+      const second = and(le(p2.cost, p1.cost), lt(p2.cost, 0));
+      finish(and(is(2), spent), select(first, p1.alpha, select(second, p2.alpha, 0)));
+      breakIf(found.get());
+
+      const aside = and(is(0), select2(forward, le(p1.slope, neg(good)), ge(p1.slope, good)));
+      p2.take(p1, aside);
+      next2.take(p1, and(is(0), not(aside)));
+      phase.set(select(and(is(0), not(aside)), 1, phase.get(), "i32"));
+
+      const target = select(is(2), mul(0.5, add(p1.alpha, p2.alpha)), select(is(4), p2.next, p1.next));
+      alpha.set(target);
+      line.evaluate(target);
+      count.set(add(count.get(), 1));
+
+      const was = phase.get();
+      when(eq(was, 0), () => {
+        p1.take(here());
+        finish(and(isGood(p1), lt(p1.cost, 0)), p1.alpha);
+      });
+      when(or(eq(was, 1), eq(was, 3)), () => {
+        next1.take(here());
+        phase.set(select(and(eq(was, 3), pending2.get()), 4, 2, "i32"));
+      });
+      when(eq(was, 4), () => {
+        next2.take(here());
+        phase.set(2);
+      });
+      when(eq(was, 2), () => {
+        mid.take(here());
+        const candidates = [next1, next2, mid];
+        // the best of those that have converged
+        const best = variable("ls_best", 0);
+        const any = flag("ls_any", false);
+        const at = variable("ls_at", 0);
+        for (const c of candidates) {
+          const better = and(isGood(c), or(not(any.get()), lt(c.cost, best.get())));
+          best.set(select(better, c.cost, best.get()));
+          at.set(select(better, c.alpha, at.get()));
+          any.set(or(any.get(), better));
+        }
+        finish(any.get(), at.get());
+
+        const updates = [p1, p2].map((p, k) => {
+          const moved = flag(`ls_moved${k}`, false);
+          for (const c of candidates) {
+            const nearer = isNearer(p, c);
+            p.take(c, nearer);
+            moved.set(or(moved.get(), nearer));
+          }
+          return moved.get();
+        });
+        // nothing nearer: as exact as numbers are
+        finish(and(not(updates[0]), not(updates[1])), mid.alpha);
+        pending2.set(updates[1]);
+        phase.set(select(updates[0], 3, 4, "i32"));
+      });
+    },
+    { label: "linesearch" },
+  );
+}
+
+const select2 = (c: Bool, a: Bool, b: Bool): Bool => or(and(c, a), and(not(c), b));

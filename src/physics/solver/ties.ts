@@ -1,0 +1,214 @@
+// what ties moving bodies to one another in the solver's Hessian, beside the trees
+import { array, breakIf, flag, loop, variable, when, type LocalArray } from "../../trace/control.ts";
+import { current } from "../../trace/graph.ts";
+import {
+  add,
+  and,
+  div,
+  dotn,
+  eq,
+  ge,
+  gt,
+  max,
+  mul,
+  neg,
+  not,
+  or,
+  select,
+  sub,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../trace/scalar.ts";
+import type { ContactLaw } from "../constraint/cone.ts";
+import type { ContactRows } from "../constraint/contact-rows.ts";
+import { rowDot, type Row } from "../constraint/rows.ts";
+import type { Field } from "../view.ts";
+
+/** Turns of the inner conjugate gradient, and how far below its start it ends. */
+const INNER_ITERATIONS = 60;
+const INNER_TOLERANCE = { exact: 1e-20, float32: 1e-10 };
+const TINY = 1e-30;
+/** Numbers that the inner iteration keeps of each tie: as many vectors as names. */
+type Kept = "l" | "r" | "g" | "p" | "f" | "q";
+const KEPT: readonly Kept[] = ["l", "r", "g", "p", "f", "q"];
+
+/** A row or contact that ties bodies together, while a pass stands at it. */
+export interface Tie {
+  get(name: Kept): Scalar[];
+  set(name: Kept, values: readonly Scalar[]): void;
+  /** C x, of what the last solve has left. */
+  along(): Scalar[];
+  /** Adds Cᵀ f to what the next solve takes. */
+  push(f: readonly Scalar[]): void;
+  /** W x, with the tie's own Hessian. */
+  weigh(x: readonly Scalar[]): Scalar[];
+}
+
+/** How contacts act on bodies. */
+interface ContactSide<At> {
+  contact(slot: Int): At;
+  along(at: At): Scalar[];
+  push(at: At, f: readonly Scalar[]): void;
+  law(index: Int, slot: Int): ContactLaw;
+}
+
+/** The contacts that tie bodies, as a list, and vectors over them. */
+export class TiedContacts<At> {
+  private readonly contacts: ContactRows;
+  private readonly side: ContactSide<At>;
+  private readonly list: { readonly index: LocalArray; readonly slot: LocalArray };
+  private readonly kept: Readonly<Record<Kept, readonly LocalArray[]>>;
+  private readonly count = variable("ties", 0, "i32");
+
+  constructor(contacts: ContactRows, side: ContactSide<At>) {
+    const n = Math.max(1, contacts.slots.nconmax);
+    this.contacts = contacts;
+    this.side = side;
+    this.list = { index: array("tie_index", n, "i32"), slot: array("tie_slot", n, "i32") };
+    const vector = (name: Kept) => Array.from({ length: contacts.dim }, (_, k) => array(`tie_${name}${k}`, n));
+    this.kept = Object.fromEntries(KEPT.map((name) => [name, vector(name)])) as never;
+  }
+
+  /** Lists those contacts, where there are any to `count`; before any pass. */
+  find(counts: Bool, isTied: (slot: Int) => Bool): void {
+    const { list, count } = this;
+    count.set(0);
+    when(counts, () => {
+      this.contacts.slots.each((index, slot) => {
+        when(isTied(slot), () => {
+          list.index.set(count.get(), index);
+          list.slot.set(count.get(), slot);
+          count.set(add(count.get(), 1));
+        });
+      });
+    });
+  }
+
+  each(body: (tie: Tie) => void): void {
+    const { list, kept, side } = this;
+    const { dim } = this.contacts;
+    loop(
+      this.count.get(),
+      (t) => {
+        const slot = list.slot.get(t);
+        // read where a pass needs it
+        let at: At | undefined;
+        const here = () => (at ??= side.contact(slot));
+        body({
+          get: (name) => kept[name].map((a) => a.get(t)),
+          set: (name, values) => values.forEach((x, k) => kept[name][k].set(t, x)),
+          along: () => side.along(here()),
+          push: (f) => side.push(here(), f),
+          weigh: (x) => {
+            const law = side.law(list.index.get(t), slot);
+            return Array.from({ length: dim }, (_, i) =>
+              dotn(
+                x.map((__, j) => law.hessian(i, j)),
+                x,
+              ),
+            );
+          },
+        });
+      },
+      { label: "ties" },
+    );
+  }
+}
+
+/** A row over several dofs: its numbers are in registers. `slope`: its Hessian. */
+export function rowTie(row: Row, slope: Scalar, x: Field, force: Field): Tie {
+  const kept = Object.fromEntries(KEPT.map((name) => [name, variable(`row_${name}`, 0)]));
+  return {
+    get: (name) => [kept[name].get()],
+    set: (name, [value]) => kept[name].set(value),
+    along: () => [rowDot(row, (i) => x.at(i))],
+    push: ([f]) => {
+      for (const { dof, value } of row.jac) force.set(dof, add(force.at(dof), mul(value, f)));
+    },
+    weigh: ([v]) => [mul(slope, v)],
+  };
+}
+
+/** What the inner iteration works with. */
+interface TiedSystem {
+  each(body: (tie: Tie) => void): void;
+  /** Takes back what was pushed. */
+  clear(): void;
+  /** Solves the trees for a share of the gradient beside what was pushed. */
+  solve(share: Scalar): void;
+}
+
+/**
+ * H search = -gradient with ties. Let A be the trees' Hessian, C and W the Jacobians and Hessians of the ties. Then
+ * e = C search fulfils (1 + C A⁻¹ Cᵀ W) e = -C A⁻¹ gradient: conjugate gradients in the inner product of W, over as
+ * many numbers as the ties have. Each turn is one solve of the trees; one more gives the search direction. Every pass is
+ * written once: the first turn, which has no direction yet, takes the residual for one.
+ */
+export function solveTied({ each, clear, solve }: TiedSystem): void {
+  const tolerance = current().exact ? INNER_TOLERANCE.exact : INNER_TOLERANCE.float32;
+  const start = variable("rr0", 0);
+  const rr = variable("rr", 0);
+  const beta = variable("beta", 0);
+  const total = variable("sum", 0);
+  // part of the gradient that a solve takes: all of it first and last, none in between
+  const share = variable("share", -1);
+  const last = flag("last", false);
+  const done = flag("solved", false);
+  loop(
+    INNER_ITERATIONS + 2,
+    (k) => {
+      breakIf(done.get());
+      const first = eq(k, 0);
+      const later = not(first);
+      clear();
+      when(later, () =>
+        each((t) => {
+          // nothing before the first direction
+          const next = (x: "r" | "g", was: "p" | "f") => {
+            const old = t.get(was);
+            return t.get(x).map((v, c) => add(v, select(gt(k, 1), mul(beta.get(), old[c]), 0)));
+          };
+          const f = next("g", "f");
+          t.set("p", next("r", "p"));
+          t.set("f", f);
+          const l = t.get("l");
+          t.push(f.map((x, c) => select(last.get(), neg(l[c]), x)));
+        }),
+      );
+      solve(share.get());
+      // q = (1 + C A⁻¹ Cᵀ W) p
+      total.set(0);
+      each((t) => {
+        const p = t.get("p");
+        const q = t.along().map((s, c) => add(s, select(later, p[c], 0)));
+        t.set("q", q);
+        total.set(add(total.get(), dotn(t.get("f"), q)));
+      });
+      const alpha = div(rr.get(), max(total.get(), TINY));
+      total.set(0);
+      each((t) => {
+        const [q, f, l] = [t.get("q"), t.get("f"), t.get("l")];
+        const r = t.get("r").map((x, c) => select(later, sub(x, mul(alpha, q[c])), q[c]));
+        const g = t.weigh(r);
+        t.set(
+          "l",
+          l.map((x, c) => select(later, add(x, mul(alpha, f[c])), 0)),
+        );
+        t.set("r", r);
+        t.set("g", g);
+        total.set(add(total.get(), dotn(r, g)));
+      });
+      done.set(last.get());
+      start.set(select(first, total.get(), start.get()));
+      // nothing ties: the trees' own solution is it
+      done.set(or(done.get(), and(first, not(gt(total.get(), TINY)))));
+      const near = not(gt(total.get(), max(mul(tolerance, start.get()), TINY)));
+      last.set(or(near, ge(k, INNER_ITERATIONS)));
+      beta.set(div(total.get(), max(rr.get(), TINY)));
+      rr.set(total.get());
+      share.set(select(last.get(), -1, 0));
+    },
+    { label: "inner" },
+  );
+}

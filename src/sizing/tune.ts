@@ -1,0 +1,121 @@
+// which form and which workgroups of a model's kernels are fastest on an adapter, by a short measurement
+import type { Task, VecOptions } from "../env/index.ts";
+import { shareDevice } from "../gpu/shared-device.ts";
+import { DEFAULT_WORKGROUP_SIZE } from "../batch/batch.ts";
+import { unrollByDefault } from "../batch/kernel-form.ts";
+import { writeTuning, type Tuning } from "../batch/tuning.ts";
+import { ActionPool } from "../bench/actions.ts";
+import { defineTarget } from "../env/host/describe.ts";
+import { Runner } from "../bench/runner.ts";
+
+export interface TuneOptions {
+  readonly numEnvs: number;
+  /** Seconds of each measurement. */
+  readonly seconds: number;
+  readonly repetitions: number;
+  readonly batch?: Omit<VecOptions, "numEnvs" | "unroll" | "workgroupSize">;
+  readonly onProgress?: (text: string) => void;
+}
+
+export interface TuneRow extends Tuning {
+  /** The fastest of the repetitions: what else runs only slows them. */
+  readonly physicsStepsPerSec: number;
+  /** How often as fast as what was chosen so far, which was measured by turns with it; 1 for the default. */
+  readonly ratio: number;
+  /** From the call that makes it to its first results. */
+  readonly firstStepMs: number;
+}
+
+export interface Tuned {
+  readonly name: string;
+  readonly adapter: string;
+  readonly rows: readonly TuneRow[];
+  readonly byDefault: Tuning;
+  readonly chosen: Tuning;
+  /** Where the choice is kept; null where the cache folder cannot be written. */
+  readonly file: string | null;
+}
+
+/** Each is another compile, which takes seconds for large models: few, far apart. */
+const SIZES: readonly number[] = [8, 64, 128];
+/** What was chosen so far stays unless another is faster by this: measurements are noisy. */
+const WORTH = 1.1;
+
+export const formName = ({ unroll, workgroupSize }: Tuning): string =>
+  `${unroll ? "straight-line" : "rolled"}, ${workgroupSize} a workgroup`;
+
+/**
+ * Measures straight-line and rolled kernels, then sizes of the workgroups of the faster, each by turns with the best so
+ * far, and keeps the choice, which `tuned: true` takes.
+ * @throws what makeVec throws
+ */
+export async function tune(task: Task<object>, options: TuneOptions): Promise<Tuned> {
+  const { numEnvs, seconds, repetitions, batch = {}, onProgress = () => {} } = options;
+  const { settings, definition } = await defineTarget(task, { ...batch, numEnvs: 1 });
+  const { model, vec } = settings;
+  const pool = new ActionPool(definition.spec.action, 0);
+  const lease = await shareDevice(batch.adapter);
+  const runners = new Set<Runner>();
+  const make = async (form: Tuning): Promise<Runner> => {
+    onProgress(`${task.id}: making ${numEnvs} worlds, ${formName(form)}`);
+    const runner = await Runner.create(task, { ...batch, ...form, numEnvs }, 0, pool);
+    runners.add(runner);
+    return runner;
+  };
+  const close = async (runner: Runner): Promise<void> => {
+    runners.delete(runner);
+    await runner.close();
+  };
+  const rateOf = async (runner: Runner): Promise<number> => {
+    const { controlSteps, seconds: took } = await runner.withoutResults(seconds);
+    await runner.assertHealthy();
+    return (controlSteps * numEnvs * vec.frameSkip) / took;
+  };
+
+  try {
+    const byDefault: Tuning = { unroll: unrollByDefault(model), workgroupSize: DEFAULT_WORKGROUP_SIZE };
+    let chosen = byDefault;
+    let best = await make(byDefault);
+    await best.warmUp(vec.maxEpisodeSteps, seconds);
+    await best.actOnDevice(lease.gpu, pool);
+    const rows: TuneRow[] = [];
+
+    const challenge = async (form: Tuning): Promise<void> => {
+      const other = await make(form);
+      await other.continueFrom(best);
+      await other.actOnDevice(lease.gpu, pool);
+      let [own, theirs] = [0, 0];
+      for (let r = 0; r < repetitions; r++) {
+        own = Math.max(own, await rateOf(best));
+        theirs = Math.max(theirs, await rateOf(other));
+      }
+      const row = (f: Tuning, runner: Runner, rate: number, ratio: number): TuneRow => ({
+        ...f,
+        physicsStepsPerSec: rate,
+        ratio,
+        firstStepMs: runner.firstStepMs,
+      });
+      if (rows.length === 0) rows.push(row(byDefault, best, own, 1));
+      rows.push(row(form, other, theirs, theirs / own));
+      const isBetter = theirs > WORTH * own;
+      await close(isBetter ? best : other);
+      if (isBetter) [best, chosen] = [other, form];
+    };
+    await challenge({ ...byDefault, unroll: !byDefault.unroll });
+    const { unroll } = chosen;
+    for (const workgroupSize of SIZES) await challenge({ unroll, workgroupSize });
+
+    const { driver } = lease.gpu.info;
+    return {
+      name: task.id,
+      adapter: driver,
+      rows,
+      byDefault,
+      chosen,
+      file: writeTuning(model, driver, chosen) ?? null,
+    };
+  } finally {
+    for (const runner of runners) await runner.close();
+    lease.release();
+  }
+}
