@@ -1,6 +1,6 @@
 /** Runs a bundle again and tells whether every bit is the same, or else what differs and how far. */
 import { createHash } from "node:crypto";
-import { kernelHashes, programOf, versions, type Bundle, type Versions } from "../record/bundle.ts";
+import { HOST_WORDS, kernelHashes, programOf, versions, type Bundle, type Versions } from "../record/bundle.ts";
 import type { Words } from "../record/recorder.ts";
 import { toWgsl } from "../trace/wgsl.ts";
 import { numbersOf, Reexecution, segmentsOf, wordsLike, type ReexecuteOptions } from "./reexecute.ts";
@@ -37,9 +37,6 @@ export interface ReplayReport {
   readonly first: Drift | undefined;
   readonly drift: Readonly<Record<string, number>>;
 }
-
-/** Words of a result that tell what the host had read: not part of what a world does. */
-const HOST_WORDS = ["trip_status", "trip_at", "trips", "bad_terms", "epoch", "unread"];
 
 /** Runs the worlds of a bundle over all recorded control steps. */
 export async function replay(bundle: Bundle, options: ReexecuteOptions = {}): Promise<ReplayReport> {

@@ -11,7 +11,7 @@ import { LOG_FILE } from "../../src/runs/folder.ts";
 import type { TrainOptions } from "../../src/runs/train.ts";
 import { corralInside } from "../support/cli-inside.ts";
 import { ROOT } from "../support/imports.ts";
-import { bitsOf, cutAfter, CutOff, logOf, TINY, trainInto, UPDATES, wordsOf } from "../support/runs.ts";
+import { bitsOf, cutAfter, CutOff, logOf, stateOf, TINY, trainInto, UPDATES, wordsOf } from "../support/runs.ts";
 
 const root = mkdtempSync(join(tmpdir(), "corral-resume-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -56,6 +56,7 @@ describe.each<[string, string, TrainOptions, number, number]>([
     ).toEqual(Array.from({ length: updates }, (_, i) => i + 1));
     expect(logOf(cut)[from]).toMatchObject({ event: "resumed", iteration: from });
     expect(wordsOf(cut)).toEqual(wordsOf(whole));
+    expect(stateOf(cut)).toEqual(stateOf(whole));
     expect([...lastCheckpoint(cut).checkpoint.policy.keys()]).toContain("policy.0.weight");
 
     // there is nothing left to do, and more where more is asked for

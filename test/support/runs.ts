@@ -79,10 +79,16 @@ export const bitsOf = (folder: string): Line[] =>
     .filter((line) => !("event" in line))
     .map((line) => Object.fromEntries(Object.entries(line).filter(([name]) => !TIMES.has(name))));
 
+/** All that a run's last checkpoint holds, times aside. */
+export function stateOf(folder: string): object {
+  const { seconds: _, ...state } = lastCheckpoint(folder).checkpoint.state as RunState;
+  return state;
+}
+
 /** What a run's last checkpoint holds of learner and worlds, as words. */
 export function wordsOf(folder: string): Record<string, Uint32Array> {
   const { snapshot } = lastCheckpoint(folder).checkpoint.state as RunState;
-  const worlds = Object.entries(snapshot.env.batch.arenas).filter(([name]) => name !== "result");
+  const worlds = Object.entries(snapshot.env.batch.arenas);
   return {
     ...snapshot.learner,
     ...Object.fromEntries(worlds.map(([name, { records }]) => [name, records.u32 as Uint32Array])),

@@ -3,6 +3,7 @@ import { CorralError } from "../../core/errors.ts";
 import { show } from "../../core/show.ts";
 import type { Gate } from "../../core/gate.ts";
 import { worldIndex, type ArenaLayout } from "../../memory/layout.ts";
+import { HOST_WORDS } from "../../record/bundle.ts";
 import type { RecorderOptions } from "../../record/options.ts";
 import { hostRecords, type Batch } from "../../batch/batch.ts";
 import type { DeviceChoice } from "../../batch/device.ts";
@@ -15,9 +16,10 @@ import {
   type SnapshotKeeper,
 } from "../../batch/snapshot.ts";
 import type { Exchange } from "./exchange.ts";
-import { EPISODE } from "../kernel/layout.ts";
+import { EPISODE, RESULT } from "../kernel/layout.ts";
 import type { StepResult } from "./step-result.ts";
 import type { TaskParams } from "./task-params.ts";
+import { EPOCH } from "../kernel/trips.ts";
 import type { Watch } from "./watch.ts";
 
 /** A copy of all that an environment's future depends on, random counters included, and of its last results. Opaque. */
@@ -67,7 +69,7 @@ export abstract class TimeTravel<E extends Restorable> {
   /** The last complete snapshot of `snapshotEvery`; also after the device was lost, and after `close`. */
   get lastSnapshot(): VecSnapshot | undefined {
     const batch = this.keeper?.last;
-    return batch && { batch, wasReset: true };
+    return batch && { batch: withoutReads(batch), wasReset: true };
   }
 
   /** Copies to the host all that the future depends on, and the last results. */
@@ -75,7 +77,7 @@ export abstract class TimeTravel<E extends Restorable> {
     this.gate.assertOpen("take a snapshot");
     const { batch, kept, stepCount, wasReset } = this;
     return this.gate.exclusive("snapshot", async () => ({
-      batch: await takeSnapshot(batch, kept, stepCount),
+      batch: withoutReads(await takeSnapshot(batch, kept, stepCount)),
       wasReset,
     }));
   }
@@ -199,6 +201,17 @@ export abstract class TimeTravel<E extends Restorable> {
     }
     return other;
   }
+}
+
+/** A snapshot whose bits do not depend on when the host has read results. */
+function withoutReads(snapshot: Snapshot): Snapshot {
+  const { [EPOCH]: _, ...params } = snapshot.params;
+  const { layout, records } = snapshot.arenas.result;
+  const [field] = layout.fields;
+  const worlds = paddedTo(layout, snapshot.numEnvs);
+  for (let world = 0; world < worlds; world++)
+    for (const name of HOST_WORDS) records.f32[worldIndex(layout, field, worlds, world, RESULT[name])] = 0;
+  return { ...snapshot, params };
 }
 
 const paddedTo = (layout: ArenaLayout, worlds: number) => layout.tileWidth * Math.ceil(worlds / layout.tileWidth);

@@ -14,7 +14,7 @@ import { NON_FINITE, OVERFLOW, type Settings } from "./options.ts";
 import type { HostRows } from "./results.ts";
 import { ownNumbers } from "../task/shape.ts";
 import type { Space } from "../task/spaces.ts";
-import { EPOCH, FIRST_TRIP, MOST_EPOCHS, MOST_TERMS } from "../kernel/trips.ts";
+import { EPOCH, FIRST_TRIP, MOST_TERMS, nextEpoch } from "../kernel/trips.ts";
 
 /** Name of what trips the recorder where a world is further from MuJoCo than the monitor's threshold. */
 const DRIFT = "drift";
@@ -120,7 +120,7 @@ export class Watch {
   /** What a snapshot brought is no news. */
   forget(): void {
     // a step must not find its own epoch in what was put back
-    this.#epoch = (this.#batch.params()[EPOCH] + 1) % MOST_EPOCHS;
+    this.#epoch = nextEpoch(this.#batch.params()[EPOCH]);
     this.#batch.setParam(EPOCH, this.#epoch);
     this.#unread = 0;
     this.#last.fill(0);
@@ -173,7 +173,7 @@ export class Watch {
     const unread = this.#unread;
     this.#unread = 0;
     if (unread === 0) return;
-    this.#epoch = (this.#epoch + 1) % MOST_EPOCHS;
+    this.#epoch = nextEpoch(this.#epoch);
     this.#batch.setParam(EPOCH, this.#epoch);
     const { data, stride, numEnvs } = result;
     const tripped: TrippedWorld[] = [];

@@ -29,9 +29,12 @@ export function tripBits<O extends object>(trips: readonly Trip<O>[], scene: Sce
   return bits.reduce<Int>(bor, 0);
 }
 
-/** Parameter of the kernels that changes whenever the host has read results. Floats count as far as this. */
+/** Parameter of the kernels that changes whenever the host has read results; never 0, which results of a snapshot have. */
 export const EPOCH = "epoch";
-export const MOST_EPOCHS = 2 ** 24;
+/** Floats count as far as this. */
+const MOST_EPOCHS = 2 ** 24;
+
+export const nextEpoch = (epoch: number): number => 1 + (epoch % (MOST_EPOCHS - 1));
 
 /** Bits of the terms of the reward, then of the parts of the observation, then of the infos, that are not finite. */
 export function badTerms(
