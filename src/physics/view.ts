@@ -1,6 +1,6 @@
 // how stages see the model (constants or table reads) and the data (registers or indexed arrays)
 import { array, param, table, variable, type LocalArray, type Variable } from "../trace/control.ts";
-import { current, type Node } from "../trace/graph.ts";
+import { current, type TraceNode } from "../trace/graph.ts";
 import { add, isNode, mul, type Int, type Scalar } from "../trace/scalar.ts";
 import type { Spatial, Inertia } from "../trace/spatial.ts";
 import type { Mat3, Quat, Vec3 } from "../trace/vector.ts";
@@ -186,10 +186,10 @@ export const ADJUSTABLE = ["timestep", "gravity_x", "gravity_y", "gravity_z", "t
 export type ModelView = {
   readonly [K in keyof Model]: Model[K] extends Float64Array | Int32Array | Uint8Array ? Column : Model[K];
 } & {
-  readonly timestep: Node;
+  readonly timestep: TraceNode;
   readonly gravity: Vec3;
-  readonly tolerance: Node;
-  readonly ls_tolerance: Node;
+  readonly tolerance: TraceNode;
+  readonly ls_tolerance: TraceNode;
   /** stat.meaninertia, which goes with the masses. */
   readonly meaninertia: Scalar;
   /** The model itself, for decisions taken at trace time. */

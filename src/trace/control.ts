@@ -6,7 +6,7 @@ import {
   current,
   impure,
   nested,
-  Node,
+  TraceNode,
   pure,
   type ArrayRef,
   type Operand,
@@ -54,7 +54,7 @@ function knownValue(ref: VarRef): Operand | undefined {
 }
 
 /** An element that was read or written before and is still what it was. */
-function knownElement(ref: ArrayRef, index: Node): Operand | undefined {
+function knownElement(ref: ArrayRef, index: TraceNode): Operand | undefined {
   for (let b: Block | undefined = current().block; b; b = b.parent) {
     const known = b.elements.get(ref);
     const value = known?.values.get(index);
@@ -86,9 +86,9 @@ export function loop(bound: Int, body: (index: Int) => void, options: { start?: 
   if (!isNode(bound) && !isNode(start) && bound <= start) return;
   assertVisible([start, bound]);
   const hidden = isNode(bound) ? bound : pure("hide", "i32", [bound]);
-  let index!: Node;
+  let index!: TraceNode;
   const block = inBlock(true, () => {
-    index = new Node(t.nodes++, "index", "i32", [], t.block);
+    index = new TraceNode(t.nodes++, "index", "i32", [], t.block);
     nested("loop", () => body(index));
   });
   forget(block);
@@ -229,14 +229,14 @@ export function table(name: string, values: ArrayLike<number>, type: "f32" | "i3
 }
 
 /** A number the host may change between dispatches. */
-export function param(name: string, type: "f32" | "i32" | "u32" = "f32"): Node {
+export function param(name: string, type: "f32" | "i32" | "u32" = "f32"): TraceNode {
   return pure("param", type, [], current().param(name, type));
 }
 
 export type Four = readonly [Scalar, Scalar, Scalar, Scalar];
 
 /** The index of this invocation's world within its shard (i32). */
-export const world = (): Node => pure("world", "i32", []);
+export const world = (): TraceNode => pure("world", "i32", []);
 
 /** Reads four consecutive values of a buffer; `index` counts in fours. */
 export function load4(

@@ -1,5 +1,5 @@
 // back end: what a trace costs, for the plan and the tuner
-import { Block, Node, type Trace } from "./graph.ts";
+import { Block, TraceNode, type Trace } from "./graph.ts";
 import { analyse } from "./live.ts";
 
 /** Static counts of one kernel; loops count their body once. */
@@ -41,14 +41,14 @@ export function costOf(trace: Trace): Cost {
         const { op } = s.node;
         if (op === "load4") cost.loads++;
         else if (op === "at") {
-          if (s.node.args[0] instanceof Node) cost.indexed++;
+          if (s.node.args[0] instanceof TraceNode) cost.indexed++;
         } else if (!FREE.has(op)) {
           cost.operations[op] = (cost.operations[op] ?? 0) + 1;
           cost.arithmetic++;
           cost.stages[stageName] = (cost.stages[stageName] ?? 0) + 1;
         }
       } else if (s.kind === "store") cost.stores++;
-      else if (s.kind === "put" && s.index instanceof Node) cost.indexed++;
+      else if (s.kind === "put" && s.index instanceof TraceNode) cost.indexed++;
       else if (s.kind === "when") {
         cost.branches++;
         visit(s.then);

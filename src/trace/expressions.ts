@@ -1,5 +1,5 @@
 // pure expressions by content, so that equal ones are recorded once
-import type { Node, Operand, Source, Type } from "./graph.ts";
+import type { TraceNode, Operand, Source, Type } from "./graph.ts";
 
 const number = new Float64Array(1);
 const words = new Uint32Array(number.buffer);
@@ -27,7 +27,7 @@ function hashOf(op: string, type: Type, args: readonly Operand[], source: Source
   return (h ^ (h >>> 13)) >>> 0;
 }
 
-function isSame(n: Node, op: string, type: Type, args: readonly Operand[], source: Source | undefined): boolean {
+function isSame(n: TraceNode, op: string, type: Type, args: readonly Operand[], source: Source | undefined): boolean {
   if (n.op !== op || n.type !== type || n.source !== source || n.args.length !== args.length) return false;
   // 0 and -0 differ, as do 1 and true
   for (let i = 0; i < args.length; i++) if (!Object.is(n.args[i], args[i])) return false;
@@ -39,7 +39,7 @@ function isSame(n: Node, op: string, type: Type, args: readonly Operand[], sourc
  * expressions the newest is the only one that can be visible.
  */
 export class Expressions {
-  private readonly nodes: Node[] = [];
+  private readonly nodes: TraceNode[] = [];
   /** Place in `nodes`, from 1; 0 where nothing is. */
   private slots = new Uint32Array(1 << 12);
   private hashes = new Uint32Array(1 << 12);
@@ -48,7 +48,7 @@ export class Expressions {
   private hash = 0;
 
   /** The newest expression of this content. */
-  find(op: string, type: Type, args: readonly Operand[], source: Source | undefined): Node | undefined {
+  find(op: string, type: Type, args: readonly Operand[], source: Source | undefined): TraceNode | undefined {
     const { nodes, slots, hashes } = this;
     const mask = slots.length - 1;
     const hash = hashOf(op, type, args, source);
@@ -62,7 +62,7 @@ export class Expressions {
   }
 
   /** Keeps an expression, in place of an equal one, after `find` was asked for it. */
-  keep(node: Node): void {
+  keep(node: TraceNode): void {
     const { nodes, slots, hashes, at } = this;
     if (slots[at]) {
       nodes[slots[at] - 1] = node;

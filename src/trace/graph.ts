@@ -5,7 +5,7 @@ import { Expressions } from "./expressions.ts";
 export type Type = "f32" | "i32" | "u32" | "bool";
 
 /** An expression of the traced program. Values are immutable; program order is the order of creation. */
-export class Node {
+export class TraceNode {
   readonly id: number;
   readonly op: string;
   readonly type: Type;
@@ -36,7 +36,7 @@ export class Node {
   }
 }
 
-export type Operand = Node | number | boolean;
+export type Operand = TraceNode | number | boolean;
 
 /** A mutable scalar of the traced program. */
 export interface VarRef {
@@ -83,7 +83,7 @@ export interface ParamRef {
 export type Source = VarRef | ArrayRef | TableRef | BufferRef | ParamRef;
 
 export type Statement =
-  | { kind: "let"; node: Node }
+  | { kind: "let"; node: TraceNode }
   | { kind: "set"; target: VarRef; value: Operand }
   | { kind: "put"; target: ArrayRef; index: Operand; value: Operand }
   | {
@@ -93,14 +93,14 @@ export type Statement =
       values: readonly Operand[];
       type: "f32" | "u32";
     }
-  | { kind: "when"; cond: Node; then: Block; otherwise: Block }
-  | { kind: "loop"; index: Node; start: Operand; bound: Operand; block: Block; label: string }
+  | { kind: "when"; cond: TraceNode; then: Block; otherwise: Block }
+  | { kind: "loop"; index: TraceNode; start: Operand; bound: Operand; block: Block; label: string }
   | { kind: "break"; cond: Operand }
   | { kind: "stage"; name: string };
 
 /** Elements of an array at indices of the run, as they were last read or written. */
 export interface Elements {
-  readonly values: Map<Node, Operand>;
+  readonly values: Map<TraceNode, Operand>;
   /** Whether the block has written to the array: then blocks around it know nothing of it. */
   readonly written: boolean;
 }
@@ -254,7 +254,7 @@ const isVisible = (block: Block, t: Trace): boolean => !block.ended && block.roo
 export function assertVisible(operands: readonly Operand[]): void {
   const t = current();
   for (const a of operands) {
-    if (!(a instanceof Node) || isVisible(a.block, t)) continue;
+    if (!(a instanceof TraceNode) || isVisible(a.block, t)) continue;
     throw new CorralError(
       "trace-scope",
       `a value (${a.name ?? a.op}) is used outside the branch, loop or trace it was made in. Carry it out in a variable().`,
@@ -263,22 +263,22 @@ export function assertVisible(operands: readonly Operand[]): void {
 }
 
 /** Records a pure expression, sharing an equal one that is visible from here. */
-export function pure(op: string, type: Type, args: readonly Operand[], source?: Source): Node {
+export function pure(op: string, type: Type, args: readonly Operand[], source?: Source): TraceNode {
   const t = current();
   const found = t.expressions.find(op, type, args, source);
   if (found && !found.block.ended) return found;
   assertVisible(args);
-  const node = new Node(t.nodes++, op, type, args, t.block, source);
+  const node = new TraceNode(t.nodes++, op, type, args, t.block, source);
   t.expressions.keep(node);
   t.block.statements.push({ kind: "let", node });
   return node;
 }
 
 /** Records an expression whose value depends on when it is evaluated (a load); never shared. */
-export function impure(op: string, type: Type, args: readonly Operand[], source?: Source): Node {
+export function impure(op: string, type: Type, args: readonly Operand[], source?: Source): TraceNode {
   const t = current();
   assertVisible(args);
-  const node = new Node(t.nodes++, op, type, args, t.block, source);
+  const node = new TraceNode(t.nodes++, op, type, args, t.block, source);
   t.block.statements.push({ kind: "let", node });
   return node;
 }

@@ -2,7 +2,7 @@
  * Back end: a trace evaluated operation by operation, in float32 or float64, that knows of every number which is not
  * finite where it came from: the operation that made it of finite ones, or the buffer that held it.
  */
-import { Block, Node, type Operand, type Statement, type TableRef, type Trace, type Type } from "./graph.ts";
+import { Block, TraceNode, type Operand, type Statement, type TableRef, type Trace, type Type } from "./graph.ts";
 import type { JsBindings, Precision } from "./javascript.ts";
 import { hostMath } from "./math.ts";
 import { operation } from "./operations.ts";
@@ -86,18 +86,18 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
   const place = (): Place => ({ stage, loops: loops.map((l) => ({ ...l })) });
   const isBad = (x: number) => !(Math.abs(x) <= bound) || !Number.isFinite(x);
   const nameOf = (a: Operand): string => {
-    if (!(a instanceof Node)) return "constant";
+    if (!(a instanceof TraceNode)) return "constant";
     const { source } = a;
     if (a.name !== undefined) return a.name;
-    if (a.op === "component") return `${((a.args[0] as Node).source as { name: string }).name}[]`;
+    if (a.op === "component") return `${((a.args[0] as TraceNode).source as { name: string }).name}[]`;
     if (source && "name" in source) return source.name;
     return a.op;
   };
   const valuesOf = (node: Operand): Origin["operands"] =>
-    node instanceof Node
-      ? node.args.map((a) => ({ name: nameOf(a), value: a instanceof Node ? V[a.id] : Number(a) }))
+    node instanceof TraceNode
+      ? node.args.map((a) => ({ name: nameOf(a), value: a instanceof TraceNode ? V[a.id] : Number(a) }))
       : [];
-  const born = (node: Node, value: number, name = nameOf(node), op = node.op): number =>
+  const born = (node: TraceNode, value: number, name = nameOf(node), op = node.op): number =>
     origins.push({ ...place(), op, name, value, operands: valuesOf(node) });
   const originOf = (o: number): Origin | undefined => (o > 0 ? origins[o - 1] : undefined);
 
@@ -110,13 +110,13 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
   };
 
   /** Type of an operand that is a constant: that of what it stands beside. */
-  const typeBeside = (node: Node): Type => {
-    const sibling = node.args.find((a) => a instanceof Node && a.type !== "bool");
-    return sibling instanceof Node ? sibling.type : node.type;
+  const typeBeside = (node: TraceNode): Type => {
+    const sibling = node.args.find((a) => a instanceof TraceNode && a.type !== "bool");
+    return sibling instanceof TraceNode ? sibling.type : node.type;
   };
-  const slotOf = (a: Operand, type: Type): number => (a instanceof Node ? a.id : constant(a, type));
+  const slotOf = (a: Operand, type: Type): number => (a instanceof TraceNode ? a.id : constant(a, type));
 
-  const compileLet = (node: Node): (() => void) => {
+  const compileLet = (node: TraceNode): (() => void) => {
     const { id, op, type, source } = node;
     const isFloat = type === "f32";
     if (op === "load") {
@@ -156,7 +156,7 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
       return () => void (V[id] = 4 * V[index]);
     }
     if (op === "component") {
-      const from = node.args[0] as Node;
+      const from = node.args[0] as TraceNode;
       const { name } = from.source as { name: string };
       const part = node.args[1] as number;
       return () => {
@@ -167,7 +167,7 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
     }
 
     const types = node.args.map((a, i) => {
-      if (a instanceof Node) return a.type;
+      if (a instanceof TraceNode) return a.type;
       if (op === "select") return i === 0 ? "bool" : type;
       if (op === "shl" || op === "shr") return "u32";
       if (op === "hide") return "i32";
@@ -187,7 +187,7 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
       const bits = operation(op, type, types[0], round);
       return () => {
         const x = V[a];
-        if (isBad(x) && of instanceof Node && findings.length < MOST)
+        if (isBad(x) && of instanceof TraceNode && findings.length < MOST)
           findings.push({ ...place(), name: nameOf(of), value: x, origin: originOf(O[a]) });
         V[id] = bits(x, 0);
       };

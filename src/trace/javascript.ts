@@ -1,5 +1,5 @@
 // back end: a trace as a JavaScript function, in float64 or in float32
-import { Node, type Operand, type TableRef, type Trace, type Type } from "./graph.ts";
+import { TraceNode, type Operand, type TableRef, type Trace, type Type } from "./graph.ts";
 import { exactOnly, hostMath } from "./math.ts";
 import { arrayName, emitBody, varName, type Dialect } from "./text.ts";
 import { FIXED_PARAMS } from "./wgsl.ts";
@@ -25,7 +25,7 @@ function literal(value: number | boolean, type: Type): string {
   return value < 0 || Object.is(value, -0) ? `(${value})` : String(value);
 }
 
-const isFloat = (a: Operand): boolean => a instanceof Node && a.type === "f32";
+const isFloat = (a: Operand): boolean => a instanceof TraceNode && a.type === "f32";
 
 /** A name or a number as it is, anything else in parentheses. */
 const operand = (e: string): string => (/^\w+$/.test(e) ? e : `(${e})`);
@@ -36,7 +36,7 @@ function makeDialect(precision: Precision): Dialect {
     vectors: false,
     literal: (value, type) =>
       literal(precision === "f32" && type === "f32" && typeof value === "number" ? Math.fround(value) : value, type),
-    expression(node: Node, arg) {
+    expression(node: TraceNode, arg) {
       const { op, type } = node;
       // the host's numbers are float64
       const roundFloat = (e: string) => (type === "f32" ? round(e) : e);
@@ -103,7 +103,7 @@ function makeDialect(precision: Precision): Dialect {
           // components read the buffer; this is the index of the first
           return `(${arg(0)} * 4)`;
         case "component": {
-          const { name } = (node.args[0] as Node).source as { name: string };
+          const { name } = (node.args[0] as TraceNode).source as { name: string };
           return roundFloat(`B_${name}[${arg(0)} + ${node.args[1] as number}]`);
         }
         default:

@@ -1,5 +1,5 @@
 // what of a trace has an effect, and how often each value is used: shared by every back end
-import { Block, Node, type Operand, type Source, type Statement, type Trace, type VarRef } from "./graph.ts";
+import { Block, TraceNode, type Operand, type Source, type Statement, type Trace, type VarRef } from "./graph.ts";
 import { overwritten, sketch } from "./overwritten.ts";
 
 /** A statement that is not a `let`, and where it is; `order` counts all statements of the program. */
@@ -14,9 +14,9 @@ export interface Live {
   isLive(statement: Statement): boolean;
   /** Follows loads of variables that were assigned once, a node, to that node. */
   resolve(a: Operand): Operand;
-  uses(node: Node): number;
+  uses(node: TraceNode): number;
   /** The block of the only statement or expression that uses a node, if there is just one. */
-  userBlock(node: Node): Block | undefined;
+  userBlock(node: TraceNode): Block | undefined;
   /** Buffers, tables and parameters that live statements touch. */
   sources: ReadonlySet<Source>;
   liveVars: ReadonlySet<VarRef>;
@@ -57,7 +57,7 @@ interface Survey {
   readonly users: (Block | undefined)[];
   readonly sets: ReadonlyMap<VarRef, readonly Place[]>;
   readonly puts: ReadonlyMap<number, readonly Place[]>;
-  readonly loads: ReadonlyMap<VarRef, readonly Node[]>;
+  readonly loads: ReadonlyMap<VarRef, readonly TraceNode[]>;
   /** By loop. */
   readonly breaks: ReadonlyMap<Statement, readonly Place[]>;
   readonly stores: readonly Place[];
@@ -69,7 +69,7 @@ function survey(trace: Trace): Survey {
   const orders = new Int32Array(trace.nodes).fill(-1);
   const sets = new Map<VarRef, Place[]>();
   const puts = new Map<number, Place[]>();
-  const loads = new Map<VarRef, Node[]>();
+  const loads = new Map<VarRef, TraceNode[]>();
   const breaks = new Map<Statement, Place[]>();
   const stores: Place[] = [];
   const owners = new Map<Block, Place>();
@@ -146,13 +146,13 @@ function analyseWithout(
     const [write] = writes;
     const { value } = write.statement as { value: Operand };
     // a constant would make constant expressions, which compilers evaluate and refuse (1 / 0)
-    if (!(value instanceof Node)) continue;
+    if (!(value instanceof TraceNode)) continue;
     const dominated = reads.every((r) => orders[r.id] > write.order && isWithin(r.block, write.block));
     if (dominated) for (const read of reads) values.set(read, value);
   }
   const resolve = (a: Operand): Operand => {
     let at = a;
-    while (at instanceof Node && at.op === "load") {
+    while (at instanceof TraceNode && at.op === "load") {
       reached[at.id] = 1;
       const value = values.get(at);
       if (value === undefined) break;
@@ -167,7 +167,7 @@ function analyseWithout(
   const sources = new Set<Source>();
   const liveVars = new Set<VarRef>();
   const liveArrays = new Set<number>();
-  const nodes: Node[] = [];
+  const nodes: TraceNode[] = [];
   const work: Place[] = [];
   const mark = (place: Place | undefined) => {
     if (place && !live.has(place.statement)) {
@@ -177,13 +177,13 @@ function analyseWithout(
   };
   const use = (a: Operand, block: Block) => {
     const node = resolve(a);
-    if (!(node instanceof Node)) return;
+    if (!(node instanceof TraceNode)) return;
     if (counts[node.id]++ > 0) return;
     users[node.id] = block;
     // an index has no statement of its own
     if (orders[node.id] >= 0) nodes.push(node);
   };
-  const read = (node: Node) => {
+  const read = (node: TraceNode) => {
     mark(owners.get(node.block));
     for (const a of node.args) use(a, node.block);
     const { source } = node;

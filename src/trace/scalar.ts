@@ -1,20 +1,20 @@
 // arithmetic on scalars that are numbers (folded, float64) or nodes of the current trace
 import { CorralError } from "../core/errors.ts";
-import { Node, pure, type Operand, type Type } from "./graph.ts";
+import { TraceNode, pure, type Operand, type Type } from "./graph.ts";
 
 /** A float: a number known at trace time, or a value of the traced program (f32 in a kernel). */
-export type Scalar = number | Node;
+export type Scalar = number | TraceNode;
 /** An integer index or count (i32), or flags (u32). */
-export type Int = number | Node;
-export type Bool = boolean | Node;
+export type Int = number | TraceNode;
+export type Bool = boolean | TraceNode;
 
-export const isNode = (x: unknown): x is Node => x instanceof Node;
-export const isConst = (x: Operand): x is number | boolean => !(x instanceof Node);
+export const isNode = (x: unknown): x is TraceNode => x instanceof TraceNode;
+export const isConst = (x: Operand): x is number | boolean => !(x instanceof TraceNode);
 
 /** The common type of two operands: numbers take that of the node beside them. */
 function typeOf(a: Operand, b: Operand = 0): Type {
-  const type = a instanceof Node ? a.type : b instanceof Node ? b.type : "f32";
-  if (b instanceof Node && b.type !== type) {
+  const type = a instanceof TraceNode ? a.type : b instanceof TraceNode ? b.type : "f32";
+  if (b instanceof TraceNode && b.type !== type) {
     throw new CorralError(
       "trace-type",
       `an operation mixes ${type} and ${b.type}. Convert one with toF32, toI32 or toU32.`,
@@ -35,8 +35,8 @@ function finite(x: number, op: string): number {
 
 /** Orders the operands of a commutative operation so that equal expressions meet. */
 function ordered(a: Operand, b: Operand): [Operand, Operand] {
-  if (!(a instanceof Node)) return [b, a];
-  if (b instanceof Node && b.id < a.id) return [b, a];
+  if (!(a instanceof TraceNode)) return [b, a];
+  if (b instanceof TraceNode && b.id < a.id) return [b, a];
   return [a, b];
 }
 

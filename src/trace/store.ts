@@ -2,7 +2,7 @@
 import { CorralError } from "../core/errors.ts";
 import {
   Block,
-  Node,
+  TraceNode,
   Trace,
   type ArrayRef,
   type Operand,
@@ -52,7 +52,7 @@ export function storeTrace(trace: Trace): StoredTrace {
   const known = new Set<number>();
   const asStored = (a: Operand): StoredOperand => {
     const value = live.resolve(a);
-    return value instanceof Node ? [value.id] : value;
+    return value instanceof TraceNode ? [value.id] : value;
   };
 
   // names of fields stay on variables that were replaced by their values
@@ -60,7 +60,7 @@ export function storeTrace(trace: Trace): StoredTrace {
     if (s.kind === "stage") return true;
     if (s.kind === "set") {
       const value = live.resolve(s.value);
-      return live.isLive(s) || !(value instanceof Node) || known.has(value.id);
+      return live.isLive(s) || !(value instanceof TraceNode) || known.has(value.id);
     }
     return live.isLive(s);
   };
@@ -122,7 +122,7 @@ export function loadTrace(stored: StoredTrace): Trace {
   const vars = stored.vars.map(([name, type], id): VarRef => ({ kind: "var", id, name, type, block: trace.root }));
   trace.vars.push(...vars);
 
-  const nodes = new Map<number, Node>();
+  const nodes = new Map<number, TraceNode>();
   const operand = (a: StoredOperand): Operand => (Array.isArray(a) ? there(nodes.get(a[0] as number)) : (a as Operand));
   const lists = { var: vars, array: arrays, table: trace.tables, buffer: trace.buffers, param: trace.params };
   const blocks: Block[] = [];
@@ -139,7 +139,7 @@ export function loadTrace(stored: StoredTrace): Trace {
       case "let": {
         const [, id, op, type, args, source, name] = s;
         const from = source === 0 ? undefined : there(lists[source[0]][source[1]]);
-        const node = new Node(id, op, type, args.map(operand), into, from);
+        const node = new TraceNode(id, op, type, args.map(operand), into, from);
         if (name !== 0) node.name = name;
         nodes.set(id, node);
         trace.nodes = Math.max(trace.nodes, id + 1);
@@ -158,14 +158,14 @@ export function loadTrace(stored: StoredTrace): Trace {
           type: s[4],
         };
       case "when": {
-        const cond = operand(s[1]) as Node;
+        const cond = operand(s[1]) as TraceNode;
         return { kind: "when", cond, then: nested(into, false, s[2]), otherwise: nested(into, false, s[3]) };
       }
       case "loop": {
         const [, id, start, bound, body, label] = s;
         const block = new Block(into, true);
         const [from, to] = [operand(start), operand(bound)];
-        const index = new Node(id, "index", "i32", [], block);
+        const index = new TraceNode(id, "index", "i32", [], block);
         nodes.set(id, index);
         trace.nodes = Math.max(trace.nodes, id + 1);
         return { kind: "loop", index, start: from, bound: to, block: fill(block, body), label };

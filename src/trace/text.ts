@@ -1,5 +1,5 @@
 // the part of emission that WGSL and JavaScript share: names, inlining, blocks
-import { Block, Node, type Operand, type Statement, type Trace, type Type } from "./graph.ts";
+import { Block, TraceNode, type Operand, type Statement, type Trace, type Type } from "./graph.ts";
 import { analyse, type Live } from "./live.ts";
 
 /** How one language writes each construct. */
@@ -7,8 +7,8 @@ export interface Dialect {
   /** Whether a component of a load is a value (WGSL), or itself the read of the buffer (JavaScript). */
   readonly vectors: boolean;
   literal(value: number | boolean, type: Type): string;
-  expression(node: Node, arg: (i: number) => string): string;
-  constant(name: string, node: Node, expression: string): string;
+  expression(node: TraceNode, arg: (i: number) => string): string;
+  constant(name: string, node: TraceNode, expression: string): string;
   /** Lines around the body of a loop over [start, bound). */
   loop(index: string, start: string, bound: string, kind: LoopKind): { head: string[]; tail: string[] };
   set(name: string, value: string): string;
@@ -41,14 +41,14 @@ const ALWAYS_INLINE = new Set(["param", "hide"]);
 const ORDERED = new Set(["load", "at", "load4"]);
 
 /** The type an operand's literal takes beside its siblings. */
-function literalType(node: Node, i: number): Type {
+function literalType(node: TraceNode, i: number): Type {
   if (node.op === "select") return i === 0 ? "bool" : node.type;
   if (node.op === "table" || node.op === "at" || node.op === "load4" || node.op === "component" || node.op === "hide") {
     return "i32";
   }
   if (node.op === "shl" || node.op === "shr") return "u32";
-  const sibling = node.args.find((a) => a instanceof Node);
-  return sibling instanceof Node ? sibling.type : node.type;
+  const sibling = node.args.find((a) => a instanceof TraceNode);
+  return sibling instanceof TraceNode ? sibling.type : node.type;
 }
 
 export interface Emitted {
@@ -66,7 +66,7 @@ export function emitBody(trace: Trace, dialect: Dialect, live: Live = analyse(tr
   for (const { name } of [...trace.buffers, ...trace.params]) taken.add(name);
   const lines: string[] = [];
 
-  const nameOf = (node: Node): string => {
+  const nameOf = (node: TraceNode): string => {
     let name = names[node.id];
     if (!name) {
       const base = identifier(node.name ?? "t");
@@ -80,7 +80,7 @@ export function emitBody(trace: Trace, dialect: Dialect, live: Live = analyse(tr
   };
   const write = (a: Operand, type: Type): { text: string; depth: number } => {
     const value = live.resolve(a);
-    if (!(value instanceof Node)) return { text: dialect.literal(value, type), depth: 0 };
+    if (!(value instanceof TraceNode)) return { text: dialect.literal(value, type), depth: 0 };
     return inlined[value.id] ?? { text: nameOf(value), depth: 0 };
   };
   const text = (a: Operand, type: Type) => {
@@ -145,8 +145,8 @@ export function emitBody(trace: Trace, dialect: Dialect, live: Live = analyse(tr
           s.index.name ??= "i";
           const bound = live.resolve(s.bound);
           // a constant bound was compared with a constant start when the loop was traced
-          const known = !(s.start instanceof Node);
-          const nonempty = known && bound instanceof Node && bound.op === "hide";
+          const known = !(s.start instanceof TraceNode);
+          const nonempty = known && bound instanceof TraceNode && bound.op === "hide";
           const light = nonempty && weight(s.block, live) <= LIGHT;
           const index = nameOf(s.index);
           const { head, tail } = dialect.loop(

@@ -1,5 +1,5 @@
 // back end: a trace as a WGSL compute kernel, one invocation a world
-import type { ArrayRef, Node, TableRef, Trace, Type } from "./graph.ts";
+import type { ArrayRef, TraceNode, TableRef, Trace, Type } from "./graph.ts";
 import { analyse } from "./live.ts";
 import { exactOnly } from "./math.ts";
 import { arrayName, emitBody, varName, type Dialect } from "./text.ts";
@@ -86,7 +86,7 @@ function tableRead(ref: TableRef, index: string, isUniform: boolean): string {
 const dialect: Dialect = {
   vectors: true,
   literal,
-  expression(node: Node, arg) {
+  expression(node: TraceNode, arg) {
     const { op } = node;
     const infix = INFIX.get(op);
     if (infix) return `(${arg(0)} ${infix} ${arg(1)})`;

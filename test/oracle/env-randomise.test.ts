@@ -9,7 +9,7 @@ import { createOracle, type Oracle } from "../../src/model/oracle.ts";
 import { unsupportedFeatures } from "../../src/model/supported.ts";
 import { inertiaConstants, subtreeMasses } from "../../src/physics/set_const.ts";
 import { modelView } from "../../src/physics/view.ts";
-import { Node, trace } from "../../src/trace/graph.ts";
+import { TraceNode, trace } from "../../src/trace/graph.ts";
 import { ROVER, rover } from "../support/rover.ts";
 import { envBounds } from "../support/tolerances.ts";
 
@@ -31,7 +31,7 @@ describe("numbers derived at qpos0", () => {
       const { dof_invweight0, body_invweight0, meaninertia } = constants;
       const close = (got: unknown, want: number, what: string) => {
         // what wraps inside of a cylinder is found by a loop, not known here
-        if (got instanceof Node) return;
+        if (got instanceof TraceNode) return;
         expect(Math.abs((got as number) - want), what).toBeLessThanOrEqual(
           envBounds.derived.value * Math.max(1e-6, Math.abs(want)),
         );

@@ -1,20 +1,20 @@
 /** What the tracer computes and simplifies while it records, and what it refuses. */
 import { describe, expect, test } from "vitest";
 import { param } from "../../src/trace/control.ts";
-import { Node, trace } from "../../src/trace/graph.ts";
+import { TraceNode, trace } from "../../src/trace/graph.ts";
 import * as t from "../../src/trace/scalar.ts";
 
 /** Runs `fn` with float, integer, unsigned and boolean values that are not known. */
-function record(fn: (v: { x: Node; y: Node; i: Node; u: Node; b: Node }) => void): void {
+function record(fn: (v: { x: TraceNode; y: TraceNode; i: TraceNode; u: TraceNode; b: TraceNode }) => void): void {
   trace(() => {
     const [x, y, i, u] = [param("x"), param("y"), param("i", "i32"), param("u", "u32")];
-    fn({ x, y, i, u, b: t.lt(x, 0) as Node });
+    fn({ x, y, i, u, b: t.lt(x, 0) as TraceNode });
   });
 }
 
 /** An expression as text: `(add x 1)`. */
 function show(a: unknown): string {
-  if (!(a instanceof Node)) return String(a);
+  if (!(a instanceof TraceNode)) return String(a);
   if (a.op === "param") return (a.source as { name: string }).name;
   return `(${[a.op, ...a.args.map(show)].join(" ")})`;
 }
@@ -134,10 +134,10 @@ test("logic with what is known", () => {
 test("types follow the operands", () => {
   record(({ x, i, u, b }) => {
     const types = [t.add(x, 1), t.add(i, 1), t.add(1, u), t.lt(i, 1), t.select(b, i, 0), t.select(b, 1, 0, "u32")];
-    expect(types.map((n) => (n as Node).type)).toEqual(["f32", "i32", "u32", "bool", "i32", "u32"]);
-    expect([t.toF32(i), t.toI32(x), t.toU32(i), t.bitcastU32(x), t.bitcastF32(u)].map((n) => (n as Node).type)).toEqual(
-      ["f32", "i32", "u32", "u32", "f32"],
-    );
+    expect(types.map((n) => (n as TraceNode).type)).toEqual(["f32", "i32", "u32", "bool", "i32", "u32"]);
+    expect(
+      [t.toF32(i), t.toI32(x), t.toU32(i), t.bitcastU32(x), t.bitcastF32(u)].map((n) => (n as TraceNode).type),
+    ).toEqual(["f32", "i32", "u32", "u32", "f32"]);
     expect(t.toF32(x)).toBe(x);
   });
 });
@@ -153,7 +153,7 @@ describe("refusals", () => {
   });
 
   test("operations on nodes outside a trace", () => {
-    let outside!: Node;
+    let outside!: TraceNode;
     record(({ x }) => {
       outside = x;
     });

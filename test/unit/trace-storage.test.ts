@@ -1,7 +1,7 @@
 /** Arrays, tables, buffers and integers of the tracer, by what programs compute and by what is refused. */
 import { describe, expect, test } from "vitest";
 import { array, flag, load4, param, store4, table, variable } from "../../src/trace/control.ts";
-import { type Node, trace } from "../../src/trace/graph.ts";
+import { type TraceNode, trace } from "../../src/trace/graph.ts";
 import { add, lt, mul, not, sub, toF32, toI32, type Scalar } from "../../src/trace/scalar.ts";
 import { runBoth as run } from "../support/trace-runner.ts";
 
@@ -93,7 +93,7 @@ test("types of what is assigned", () => {
     expect(variable("w", i, "i32").get()).toBe(i);
     const done = flag("done", false);
     done.set(lt(i, 3));
-    expect((not(done.get()) as Node).type).toBe("bool");
+    expect((not(done.get()) as TraceNode).type).toBe("bool");
   });
 });
 

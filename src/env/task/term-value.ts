@@ -1,7 +1,7 @@
 // what a task's terms are worth in a scene: expressions, functions and values become scalars of the trace
 import { CorralError } from "../../core/errors.ts";
 import { show } from "../../core/show.ts";
-import { Node } from "../../trace/graph.ts";
+import { TraceNode } from "../../trace/graph.ts";
 import { add, mul, select, sub, toF32, type Bool, type Scalar } from "../../trace/scalar.ts";
 import { describeValue, evaluate, isTruth, unfitName, type Value } from "./expression/index.ts";
 import { clipped } from "./finite.ts";
@@ -42,7 +42,7 @@ export const describeReturn = (x: unknown): string => {
 };
 
 const hasOptions = <O extends object>(term: Term<O>): term is Options & { readonly value: TermSource<O> } =>
-  typeof term === "object" && term !== null && !(term instanceof Node) && !Array.isArray(term);
+  typeof term === "object" && term !== null && !(term instanceof TraceNode) && !Array.isArray(term);
 
 /** A term apart: where its value comes from, and what is done to it. */
 export function splitTerm<O extends object>(
@@ -151,7 +151,7 @@ export function sharedValues<O extends object>(task: Task<O>): SharedValues<O> {
 }
 
 function numberOf(x: unknown, place: string): Scalar {
-  if (x instanceof Node && x.type !== "bool") return toF32(x);
+  if (x instanceof TraceNode && x.type !== "bool") return toF32(x);
   if (typeof x === "number" && Number.isFinite(x)) return x;
   if (isTruth(x as Scalar)) return select(x as Bool, 1, 0, "f32");
   if (x === undefined) throw badTerm(place, "it gives undefined. Fields are read as d.qpos.at(0), d.xpos.vec3(body)");

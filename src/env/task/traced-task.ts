@@ -1,6 +1,6 @@
 // a task as its kernels read it: every term a function over traced scalars
 import type { Model } from "../../model/model.ts";
-import { Node } from "../../trace/graph.ts";
+import { TraceNode } from "../../trace/graph.ts";
 import { add, div, isFinite32, mul, select, sqrt, sub, type Bool, type Scalar } from "../../trace/scalar.ts";
 import { clipped } from "./finite.ts";
 import type { Named, ObservationOptions, Scene, SharedValues, Start, Task, Term, TermOptions, Terms } from "./task.ts";
@@ -105,7 +105,7 @@ function checkStart(start: unknown, { nq, nv, na }: Model, place: string): void 
     const values: readonly unknown[] =
       Array.isArray(given) || ArrayBuffer.isView(given) ? Array.from(given as never) : [];
     if (values.length !== size) throw badTerm(place, `it returns ${values.length} values of ${name}; return ${size}`);
-    const bad = values.findIndex((x) => !(x instanceof Node) && !Number.isFinite(x));
+    const bad = values.findIndex((x) => !(x instanceof TraceNode) && !Number.isFinite(x));
     if (bad >= 0)
       throw badTerm(place, `it returns ${String(values[bad])} for ${name}[${bad}]; a start is finite numbers`);
   }

@@ -1,6 +1,6 @@
 // what a part of an expression is worth: floats or truths, one or several
 import { toF32, type Bool, type Scalar } from "../../../trace/scalar.ts";
-import { Node } from "../../../trace/graph.ts";
+import { TraceNode } from "../../../trace/graph.ts";
 
 /** Values while a kernel is traced. `single`: a scalar rather than a vector of one. */
 export type Value =
@@ -11,7 +11,7 @@ export type Floats = Extract<Value, { kind: "float" }>;
 export type Bools = Extract<Value, { kind: "bool" }>;
 
 export const isTruth = (x: Scalar | Bool): x is Bool =>
-  typeof x === "boolean" || (x instanceof Node && x.type === "bool");
+  typeof x === "boolean" || (x instanceof TraceNode && x.type === "bool");
 
 export const float = (x: Scalar): Floats => ({ kind: "float", items: [toF32(x)], single: true });
 export const vector = (items: readonly Scalar[]): Floats => ({ kind: "float", items: items.map(toF32), single: false });
