@@ -17,7 +17,7 @@ import { badFieldBit, badStateBit, Status } from "../physics/status.ts";
 import { step } from "../physics/step.ts";
 import { tendonJacobian } from "../physics/tendon/tendon.ts";
 import { actuatorMoment } from "../physics/actuator/transmission.ts";
-import { dataView, modelView, type DataView, type ModelView, type PerWorld } from "../physics/view.ts";
+import { worldData, modelView, type WorldData, type ModelView, type PerWorld } from "../physics/view.ts";
 
 /** What a kernel is specialised to. */
 export interface KernelSpec {
@@ -52,7 +52,7 @@ export const mayOverflow = ({ model, nconmax }: Pick<KernelSpec, "model" | "ncon
 /** One world between load and store, while a kernel is traced. */
 export class WorldKernel {
   readonly m: ModelView;
-  readonly d: DataView;
+  readonly d: WorldData;
   readonly state: RecordIO;
   /** Bits of the status word so far (u32). */
   readonly status: Variable;
@@ -63,7 +63,7 @@ export class WorldKernel {
   constructor(spec: KernelSpec) {
     this.spec = spec;
     this.m = modelView(spec.model, spec.perWorld);
-    this.d = dataView(
+    this.d = worldData(
       spec.model,
       spec.applied ? [] : APPLIED.filter((name) => !spec.forces?.includes(name as AppliedForce)),
     );

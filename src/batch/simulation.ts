@@ -7,7 +7,7 @@ import { locateWorld } from "../memory/shards.ts";
 import type { Plan } from "../memory/plan.ts";
 import { hostRecords, layoutsOf, type Batch, type BatchRegion, type HostRecords } from "./batch.ts";
 import { placeBatch, type DeviceChoice } from "./device.ts";
-import { Gate } from "../core/gate.ts";
+import { CallMutex } from "../core/call-mutex.ts";
 import { paramChanges, type SimParams } from "./params.ts";
 import { putField, takeField } from "./host-records.ts";
 import { prepare, type SimulationOptions } from "./simulation-spec.ts";
@@ -64,7 +64,7 @@ export class Simulation implements AsyncDisposable {
   /** Arenas that hold what the future depends on. */
   private readonly kept: readonly string[];
   private readonly keeper: SnapshotKeeper | undefined;
-  private readonly gate = new Gate("the simulation");
+  private readonly mutex = new CallMutex("the simulation");
   private stepCount = 0;
 
   constructor(model: Model, batch: Batch, recipe: Recipe) {
@@ -96,10 +96,10 @@ export class Simulation implements AsyncDisposable {
 
   /** Puts all worlds into the model's initial state: qpos0, all else zero. */
   async reset(): Promise<void> {
-    this.gate.assertOpen("reset");
+    this.mutex.assertOpen("reset");
     this.batch.forgive();
     const initial: Partial<Record<string, ArrayLike<number>>> = { qpos: this.model.qpos0, ...mocapFrames(this.model) };
-    await this.gate.exclusive("reset", () => this.fill(initial));
+    await this.mutex.exclusive("reset", () => this.fill(initial));
     this.startAt(0);
   }
 
@@ -135,13 +135,13 @@ export class Simulation implements AsyncDisposable {
 
   /** Changes options that are parameters of the kernels: timestep, gravity, tolerance, ls_tolerance. */
   setOptions(change: Partial<SimParams>): void {
-    this.gate.assertOpen("change options");
+    this.mutex.assertOpen("change options");
     for (const [name, value] of paramChanges(change)) this.batch.setParam(name, value);
   }
 
   /** Queues `nstep` physics steps of `timestep` each for every world (mj_step). */
   step(nstep = 1): void {
-    this.gate.assertOpen("step");
+    this.mutex.assertOpen("step");
     if (!Number.isInteger(nstep) || nstep < 1) {
       throw new CorralError("bad-option", `nstep is ${String(nstep)}; it is a positive integer.`, { nstep });
     }
@@ -154,7 +154,7 @@ export class Simulation implements AsyncDisposable {
 
   /** Queues an evaluation of the derived fields at the current state (mj_forward). */
   forward(): void {
-    this.gate.assertOpen("forward");
+    this.mutex.assertOpen("forward");
     this.batch.setParam("nstep", 0);
     this.batch.run("step");
   }
@@ -164,7 +164,7 @@ export class Simulation implements AsyncDisposable {
    * @throws CorralError work-refused, snapshot-failed; DeviceLostError
    */
   async sync(): Promise<void> {
-    this.gate.assertOpen("sync");
+    this.mutex.assertOpen("sync");
     await this.batch.sync();
     await this.keeper?.settled();
   }
@@ -195,7 +195,7 @@ export class Simulation implements AsyncDisposable {
    * @throws CorralError unknown-field, bad-shape, bad-world, bad-value
    */
   async setState(values: StateValues, worlds?: readonly number[]): Promise<void> {
-    this.gate.assertOpen("set state");
+    this.mutex.assertOpen("set state");
     const list = this.worldList(worlds);
     const byArena = new Map<string, [string, ArrayLike<number>][]>();
     for (const [name, data] of Object.entries(values)) {
@@ -223,7 +223,7 @@ export class Simulation implements AsyncDisposable {
     }
 
     // a step between the read and the write would be undone
-    await this.gate.exclusive("setState", () => this.writeFields(byArena, list));
+    await this.mutex.exclusive("setState", () => this.writeFields(byArena, list));
   }
 
   private async writeFields(
@@ -256,7 +256,7 @@ export class Simulation implements AsyncDisposable {
     names: readonly N[],
     worlds?: readonly number[],
   ): Promise<Record<N, Float64Array>> {
-    this.gate.assertOpen("get state");
+    this.mutex.assertOpen("get state");
     const list = this.worldList(worlds);
     const places = list.map((world) => locateWorld(this.plan, world));
 
@@ -289,7 +289,7 @@ export class Simulation implements AsyncDisposable {
    * also how many were needed. No other world is touched by what goes wrong in one.
    */
   async status(): Promise<WorldStatus[]> {
-    this.gate.assertOpen("read the status");
+    this.mutex.assertOpen("read the status");
     const records = await this.readArenas(
       ["derived"],
       this.plan.shards.map(({ index }) => index),
@@ -319,7 +319,7 @@ export class Simulation implements AsyncDisposable {
 
   /** Copies all that the future depends on to the host: state, controls, options that change between steps. */
   async snapshot(): Promise<Snapshot> {
-    this.gate.assertOpen("take a snapshot");
+    this.mutex.assertOpen("take a snapshot");
     return takeSnapshot(this.batch, this.kept, this.stepCount);
   }
 
@@ -328,8 +328,8 @@ export class Simulation implements AsyncDisposable {
    * @throws CorralError bad-snapshot; then nothing has changed
    */
   async restore(snapshot: Snapshot): Promise<void> {
-    this.gate.assertOpen("restore");
-    await this.gate.exclusive("restore", () => putSnapshot(this.batch, snapshot));
+    this.mutex.assertOpen("restore");
+    await this.mutex.exclusive("restore", () => putSnapshot(this.batch, snapshot));
     this.startAt(snapshot.steps);
   }
 
@@ -366,7 +366,7 @@ export class Simulation implements AsyncDisposable {
 
   /** Gives all memory back, once the call in flight and reads have completed. Calling it again returns the same promise. */
   close(): Promise<void> {
-    return this.gate.close(() => this.batch.close());
+    return this.mutex.close(() => this.batch.close());
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -18,7 +18,7 @@ import { WorldKernel } from "../batch/kernel.ts";
 import { simParams } from "../batch/params.ts";
 import { defaultContacts } from "../batch/kernel-form.ts";
 import { fieldRequest, RecordIO, stateFields } from "../batch/record-io.ts";
-import type { DataView } from "../physics/view.ts";
+import type { WorldData } from "../physics/view.ts";
 import { variable } from "../trace/control.ts";
 import { trace, type Trace } from "../trace/graph.ts";
 import { add, type Scalar } from "../trace/scalar.ts";
@@ -170,7 +170,7 @@ function sumUntil(cut: Cut, w: WorldKernel, nconmax: number, take: (x: Scalar) =
 }
 
 /** All numbers of the data; those that no stage has set are zeros, which fold away. */
-function computed(model: Model, d: DataView): Scalar[] {
+function computed(model: Model, d: WorldData): Scalar[] {
   const names = [...stateFields(model, false), ...fieldsOf("derived").map((f) => f.name)];
   return names.flatMap((name) => {
     try {

@@ -4,7 +4,7 @@ import { ActionLine } from "../env/kernel/action-line.ts";
 import type { EnvSpec } from "../env/kernel/env-kernel.ts";
 import type { Scene } from "../env/index.ts";
 import type { Model } from "../model/model.ts";
-import { dataView, modelView } from "../physics/view.ts";
+import { worldData, modelView } from "../physics/view.ts";
 import { trace } from "../trace/graph.ts";
 import type { Scalar } from "../trace/scalar.ts";
 
@@ -63,7 +63,7 @@ export function controlsOf(
 
 /** Data of which the state is known. */
 function numbersView(model: Model, { qpos = model.qpos0, qvel = [], act = [] }: ControlState) {
-  const d = dataView(model);
+  const d = worldData(model);
   for (let i = 0; i < model.nq; i++) d.qpos.set(i, qpos[i]);
   for (let i = 0; i < model.nv; i++) d.qvel.set(i, qvel[i] ?? 0);
   for (let i = 0; i < model.na; i++) d.act.set(i, act[i] ?? 0);

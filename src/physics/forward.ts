@@ -20,7 +20,7 @@ import type { Solution } from "./solver/problem.ts";
 import { solve } from "./solver/solver.ts";
 import { tendon } from "./tendon/tendon.ts";
 import { transmission } from "./actuator/transmission.ts";
-import type { DataView, ModelView } from "./view.ts";
+import type { WorldData, ModelView } from "./view.ts";
 
 /** What an evaluation leaves besides the fields of the data. */
 export interface Evaluation {
@@ -38,7 +38,7 @@ export type StageReached = (name: string, slots?: ContactSlots) => void;
 /** Evaluates qacc and all that it depends on from qpos, qvel, act, ctrl, applied forces. */
 export function forward(
   m: ModelView,
-  d: DataView,
+  d: WorldData,
   options: { readonly nconmax: number; readonly reached?: StageReached },
 ): Evaluation {
   const byBodies = !unrolling() && solvesByBodies(m.model);

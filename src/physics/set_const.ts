@@ -11,7 +11,7 @@ import { kinematics } from "./smooth/kinematics.ts";
 import { treePattern } from "./smooth/sparsity.ts";
 import { tendon, tendonArms } from "./tendon/tendon.ts";
 import { moment } from "./actuator/transmission.ts";
-import { dataView, Field, type ModelView } from "./view.ts";
+import { worldData, Field, type ModelView } from "./view.ts";
 
 /** Mass of each body's subtree (body_subtreemass). */
 export function subtreeMasses(m: ModelView): Scalar[] {
@@ -55,7 +55,7 @@ export function inertiaConstants(
   { bodies = [], tendons = [], actuators = [] }: Wanted,
 ): InertiaConstants {
   const { model, nv } = m;
-  const d = dataView(model, ["qvel"]);
+  const d = worldData(model, ["qvel"]);
   model.qpos0.forEach((x, i) => d.qpos.set(i, x));
   // mocap bodies weigh nothing where they are
   model.body_mocapid.forEach((id, b) => {

@@ -4,7 +4,7 @@ import { add, eq, mul, not, select, type Bool, type Int } from "../trace/scalar.
 import { forward, type Evaluation } from "./forward.ts";
 import { advance, advanceActivations, choose, integratePos, RK4, usesRK4 } from "./integrator/integrate.ts";
 import { copyField } from "./smooth/sparsity.ts";
-import { Field, type DataView, type ModelView } from "./view.ts";
+import { Field, type WorldData, type ModelView } from "./view.ts";
 
 export interface StepOptions {
   readonly nconmax: number;
@@ -17,7 +17,7 @@ export interface StepOptions {
 }
 
 /** Advances the state by one `timestep`. */
-export function step(m: ModelView, d: DataView, options: StepOptions): void {
+export function step(m: ModelView, d: WorldData, options: StepOptions): void {
   if (usesRK4(m)) rungeKutta(m, d, options);
   else {
     const evaluation = forward(m, d, options);
@@ -33,7 +33,7 @@ const onlyWhen = (cond: Bool, body: (() => void) | undefined): void => {
 };
 
 /** Fourth-order Runge-Kutta (mj_RungeKutta): four evaluations in a runtime loop. */
-function rungeKutta(m: ModelView, d: DataView, options: StepOptions): void {
+function rungeKutta(m: ModelView, d: WorldData, options: StepOptions): void {
   const keep = (f: Field) => {
     const copy = new Field(`${f.name}_0`, f.length);
     copyField(f, copy);

@@ -197,7 +197,7 @@ export type ModelView = {
 };
 
 /** What stages read and write: one field for each row of the field table, made when first used. */
-export type DataView = { readonly [K in FieldName]: Field };
+export type WorldData = { readonly [K in FieldName]: Field };
 
 export function modelView(model: Model, perWorld: PerWorld = new Map()): ModelView {
   const gravity = [param("gravity_x"), param("gravity_y"), param("gravity_z")];
@@ -224,9 +224,9 @@ export function modelView(model: Model, perWorld: PerWorld = new Map()): ModelVi
 }
 
 /** The data of one world. Fields named in `zero` are zero throughout: what depends on them folds away. */
-export function dataView(model: Model, zero: readonly FieldName[] = []): DataView {
+export function worldData(model: Model, zero: readonly FieldName[] = []): WorldData {
   const fields = new Map<string, Field>(zero.map((name) => [name, new ZeroField(name, fieldSize(model, name))]));
-  return new Proxy({} as DataView, {
+  return new Proxy({} as WorldData, {
     get(_, name) {
       if (typeof name !== "string") return undefined;
       let field = fields.get(name);

@@ -3,7 +3,7 @@
  * or gradient passes through the host, which reads 64 numbers per update.
  */
 import { CorralError } from "../core/errors.ts";
-import { Gate } from "../core/gate.ts";
+import { CallMutex } from "../core/call-mutex.ts";
 import { seedKey } from "../core/rng.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
@@ -88,7 +88,7 @@ export class Ppo implements Algorithm<Metrics> {
   readonly #learner: Learner;
   readonly #bound: Bound;
   readonly #shape: LearnerShape;
-  readonly #gate: Gate;
+  readonly #mutex: CallMutex;
   #started = false;
   #halted: CorralError | undefined;
   #intake: Intake | undefined;
@@ -102,7 +102,7 @@ export class Ppo implements Algorithm<Metrics> {
     this.#learner = learner;
     this.#bound = bound;
     this.#shape = learner.shape;
-    this.#gate = new Gate(`the learner of ${env.id}`);
+    this.#mutex = new CallMutex(`the learner of ${env.id}`);
   }
 
   /**
@@ -146,12 +146,7 @@ export class Ppo implements Algorithm<Metrics> {
    *   parameters are the last good ones; what the environments throw
    */
   iterate(): Promise<Metrics> {
-    return this.#exclusive("iterate", () => this.#iterate());
-  }
-
-  async #exclusive<T>(what: string, run: () => Promise<T>): Promise<T> {
-    this.#gate.assertOpen(what);
-    return this.#gate.exclusive(what, run);
+    return this.#mutex.exclusive("iterate", () => this.#iterate());
   }
 
   /**
@@ -160,7 +155,7 @@ export class Ppo implements Algorithm<Metrics> {
    * @throws CorralError bad-peer where it is of other worlds or steps; what `iterate` throws
    */
   iterateFrom(rows: ToldSteps): Promise<Metrics> {
-    return this.#exclusive("iterate", async () => {
+    return this.#mutex.exclusive("iterate", async () => {
       if (this.#halted) throw this.#halted;
       const { steps, numEnvs } = this.collecting;
       if (rows.numEnvs !== numEnvs || rows.steps !== steps) {
@@ -187,7 +182,7 @@ export class Ppo implements Algorithm<Metrics> {
 
   /** What its threads act by, as it is now: the parameters, then the normaliser. */
   actingParameters(): Promise<Float32Array> {
-    return this.#exclusive("read parameters", async () => {
+    return this.#mutex.exclusive("read parameters", async () => {
       const { normAt, normRow } = this.collecting.actor;
       const all = new Float32Array(normAt + 2 * normRow);
       await this.#learner.read("params", all.subarray(0, normAt));
@@ -228,7 +223,7 @@ export class Ppo implements Algorithm<Metrics> {
    * learning, with the same draws each time.
    */
   collect(): Promise<void> {
-    return this.#exclusive("collect", () => this.#collect());
+    return this.#mutex.exclusive("collect", () => this.#collect());
   }
 
   async #collect(): Promise<void> {
@@ -269,7 +264,7 @@ export class Ppo implements Algorithm<Metrics> {
    * @throws CorralError bad-peer for other environments
    */
   evaluate(env: VectorEnv, options: EvaluateOptions = {}): Promise<Evaluation> {
-    return this.#exclusive("evaluate", () => this.#evaluate(env, options));
+    return this.#mutex.exclusive("evaluate", () => this.#evaluate(env, options));
   }
 
   async #evaluate(env: VectorEnv, { sample = false, seed = 0, onStep }: EvaluateOptions): Promise<Evaluation> {
@@ -291,7 +286,7 @@ export class Ppo implements Algorithm<Metrics> {
     const [halted, shape] = [this.#halted, this.#shape];
     if (!halted) throw new CorralError("no-evidence", `no update of ${env.id} was stopped; there is nothing to keep.`);
     const iteration = this.iteration - 1;
-    return this.#exclusive("keep evidence", () =>
+    return this.#mutex.exclusive("keep evidence", () =>
       evidenceOf(this.#learner, { env: shape.env, config, seed, iteration, worldIds: [...env.worldIds] }),
     );
   }
@@ -299,7 +294,7 @@ export class Ppo implements Algorithm<Metrics> {
   /** Copies all that the run goes on from, environments included, between two updates. */
   snapshot(): Promise<PpoSnapshot> {
     const { iteration, envSteps, rateScale } = this;
-    return this.#exclusive("snapshot", async () => ({
+    return this.#mutex.exclusive("snapshot", async () => ({
       iteration,
       envSteps,
       rateScale,
@@ -313,7 +308,7 @@ export class Ppo implements Algorithm<Metrics> {
    * @throws CorralError bad-snapshot where it does not fit
    */
   restore({ iteration, envSteps, rateScale, learner, env }: PpoSnapshot): Promise<void> {
-    return this.#exclusive("restore", async () => {
+    return this.#mutex.exclusive("restore", async () => {
       this.#learner.put(learner);
       await this.env.restore(env);
       await this.#learner.done();
@@ -334,7 +329,7 @@ export class Ppo implements Algorithm<Metrics> {
 
   /** Takes the policy of a snapshot, of as many worlds as may be: to play it, not to go on. Throws `bad-snapshot`. */
   adopt({ learner }: AlgorithmSnapshot): Promise<void> {
-    return this.#exclusive("adopt", async () => {
+    return this.#mutex.exclusive("adopt", async () => {
       this.#learner.put(learner, ["params", "norm"]);
       await this.#learner.done();
     });
@@ -343,7 +338,7 @@ export class Ppo implements Algorithm<Metrics> {
   /** The parameters as they are now: policy, value function, log standard deviations; see `networks`. */
   parameters(): Promise<Float32Array> {
     const into = new Float32Array(4 * this.#shape.nets.params4);
-    return this.#exclusive("read parameters", () => this.#learner.read("params", into));
+    return this.#mutex.exclusive("read parameters", () => this.#learner.read("params", into));
   }
 
   /** The deterministic policy as it is now, as plain numbers: what `exportPolicy` writes. */
@@ -351,7 +346,7 @@ export class Ppo implements Algorithm<Metrics> {
     const { config, env } = this;
     const { nets, env: facts } = this.#shape;
     const { activation, squash, normalizeObservations, clipObservations } = config;
-    return this.#exclusive("read the policy", async () => {
+    return this.#mutex.exclusive("read the policy", async () => {
       const params = await this.#learner.read("params", new Float32Array(4 * nets.params4));
       const norm = await this.#learner.read("norm", new Float32Array(this.#learner.buffer("norm").size / 4));
       const parameters = withoutEmbedding(namedParameters(nets, params), facts.features?.values);
@@ -369,7 +364,7 @@ export class Ppo implements Algorithm<Metrics> {
 
   /** Gives the learner's memory back, after the call in flight. */
   close(): Promise<void> {
-    return this.#gate.close(() => this.#learner.close());
+    return this.#mutex.close(() => this.#learner.close());
   }
 
   [Symbol.asyncDispose](): Promise<void> {

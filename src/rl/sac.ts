@@ -4,7 +4,7 @@
  * replay of everything seen.
  */
 import { CorralError } from "../core/errors.ts";
-import { Gate } from "../core/gate.ts";
+import { CallMutex } from "../core/call-mutex.ts";
 import { seedKey } from "../core/rng.ts";
 import type { Box } from "../env/task/spaces.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
@@ -73,7 +73,7 @@ export class Sac implements Algorithm<SacMetrics> {
   readonly #bound: Bound;
   readonly #replay: Replay;
   readonly #shape: SacShape;
-  readonly #gate: Gate;
+  readonly #mutex: CallMutex;
   #started = false;
   #halted: CorralError | undefined;
   #stopped: ReturnType<typeof stoppedAt> | undefined;
@@ -93,7 +93,7 @@ export class Sac implements Algorithm<SacMetrics> {
     this.#bound = bound;
     this.#replay = replay;
     this.#shape = learner.shape;
-    this.#gate = new Gate(`the learner of ${env.id}`);
+    this.#mutex = new CallMutex(`the learner of ${env.id}`);
   }
 
   /**
@@ -127,7 +127,7 @@ export class Sac implements Algorithm<SacMetrics> {
    *   are the last good ones; what the environments throw
    */
   iterate(): Promise<SacMetrics> {
-    return this.#exclusive("iterate", () => this.#iterate());
+    return this.#mutex.exclusive("iterate", () => this.#iterate());
   }
 
   /**
@@ -135,7 +135,7 @@ export class Sac implements Algorithm<SacMetrics> {
    * @throws CorralError needs-host-replay, bad-peer where they are of other worlds; what `iterate` throws
    */
   iterateFrom(rows: CollectedSteps): Promise<SacMetrics> {
-    return this.#exclusive("iterate", async () => {
+    return this.#mutex.exclusive("iterate", async () => {
       if (this.#halted) throw this.#halted;
       const { numEnvs } = this.env;
       if (rows.numEnvs !== numEnvs || rows.steps >= this.#shape.capacity) {
@@ -169,11 +169,6 @@ export class Sac implements Algorithm<SacMetrics> {
   /** Whether actions are still uniform. */
   get explores(): boolean {
     return this.envSteps < this.config.learningStarts;
-  }
-
-  async #exclusive<T>(what: string, run: () => Promise<T>): Promise<T> {
-    this.#gate.assertOpen(what);
-    return this.#gate.exclusive(what, run);
   }
 
   async #iterate(): Promise<SacMetrics> {
@@ -245,7 +240,7 @@ export class Sac implements Algorithm<SacMetrics> {
    * @throws CorralError bad-peer for other environments
    */
   evaluate(env: VectorEnv, options: EvaluateOptions = {}): Promise<Evaluation> {
-    return this.#exclusive("evaluate", () => this.#evaluate(env, options));
+    return this.#mutex.exclusive("evaluate", () => this.#evaluate(env, options));
   }
 
   async #evaluate(env: VectorEnv, { sample = false, seed = 0, onStep }: EvaluateOptions): Promise<Evaluation> {
@@ -267,7 +262,7 @@ export class Sac implements Algorithm<SacMetrics> {
       throw new CorralError("no-evidence", `no update of ${env.id} was stopped; there is nothing to keep.`);
     const iteration = this.iteration - 1;
     const draw = iteration * config.gradientSteps + stopped.minibatch;
-    return this.#exclusive("keep evidence", () => {
+    return this.#mutex.exclusive("keep evidence", () => {
       if (this.#replay.prepare(draw)) sampleBatch(this.#learner, draw);
       return batchEvidence(this.#learner, {
         algo: "sac",
@@ -288,7 +283,7 @@ export class Sac implements Algorithm<SacMetrics> {
   /** Copies all that the run goes on from, replay and environments included, between two updates. */
   snapshot(): Promise<SacSnapshot> {
     const { iteration, envSteps, rateScale } = this;
-    return this.#exclusive("snapshot", async () => ({
+    return this.#mutex.exclusive("snapshot", async () => ({
       iteration,
       envSteps,
       rateScale,
@@ -302,7 +297,7 @@ export class Sac implements Algorithm<SacMetrics> {
    * @throws CorralError bad-snapshot where it does not fit
    */
   restore({ iteration, envSteps, rateScale, learner, env }: SacSnapshot): Promise<void> {
-    return this.#exclusive("restore", async () => {
+    return this.#mutex.exclusive("restore", async () => {
       this.#learner.check(learner);
       this.#replay.put(learner, iteration * this.config.collectSteps);
       this.#learner.put(learner);
@@ -329,7 +324,7 @@ export class Sac implements Algorithm<SacMetrics> {
 
   /** Takes the policy of a snapshot, of as many worlds as may be: to play it, not to go on. Throws `bad-snapshot`. */
   adopt({ learner }: AlgorithmSnapshot): Promise<void> {
-    return this.#exclusive("adopt", async () => {
+    return this.#mutex.exclusive("adopt", async () => {
       this.#learner.put(learner, ["params"]);
       await this.#learner.done();
     });
@@ -338,7 +333,7 @@ export class Sac implements Algorithm<SacMetrics> {
   /** The parameters as they are now: policy, critics, targets. */
   parameters(): Promise<Float32Array> {
     const into = new Float32Array(4 * this.#shape.nets.params4);
-    return this.#exclusive("read parameters", () => this.#learner.read("params", into));
+    return this.#mutex.exclusive("read parameters", () => this.#learner.read("params", into));
   }
 
   /** Bytes of the replay: on the device, in memory or on disk. */
@@ -348,7 +343,7 @@ export class Sac implements Algorithm<SacMetrics> {
 
   /** Gives the learner's memory back, the file's handle too, after the call in flight. */
   close(): Promise<void> {
-    return this.#gate.close(async () => {
+    return this.#mutex.close(async () => {
       try {
         this.#replay.close();
       } finally {

@@ -3,7 +3,7 @@
  * device learns from rollout k. Every batch from the second on is exactly one update behind, whatever the speed of either,
  * so the same seed gives the same bits.
  */
-import { Gate } from "../core/gate.ts";
+import { CallMutex } from "../core/call-mutex.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
@@ -29,10 +29,10 @@ export class Overlapped implements Algorithm<AnyMetrics> {
   /** What acts in the batch after the one under way. */
   #params: Float32Array | undefined;
   #flies = false;
-  readonly #gate: Gate;
+  readonly #mutex: CallMutex;
 
   private constructor(learner: Ppo | Sac, collector: Collector) {
-    this.#gate = new Gate(`the learner of ${learner.env.id}`);
+    this.#mutex = new CallMutex(`the learner of ${learner.env.id}`);
     this.learner = learner;
     this.collector = collector;
   }
@@ -80,8 +80,7 @@ export class Overlapped implements Algorithm<AnyMetrics> {
 
   /** @throws CorralError closed, call-in-flight, collector-failed; what `iterateFrom` throws */
   async iterate(): Promise<AnyMetrics> {
-    this.#gate.assertOpen("iterate");
-    return this.#gate.exclusive("iterate", () => this.#iterate());
+    return this.#mutex.exclusive("iterate", () => this.#iterate());
   }
 
   async #iterate(): Promise<AnyMetrics> {
@@ -126,7 +125,7 @@ export class Overlapped implements Algorithm<AnyMetrics> {
 
   /** Ends the threads and gives all memory back, after the update in flight. */
   close(): Promise<void> {
-    return this.#gate.close(async () => {
+    return this.#mutex.close(async () => {
       await this.collector.close();
       await this.learner.close();
     });

@@ -29,7 +29,7 @@ import { solve } from "../../src/physics/solver/solver.ts";
 import { step } from "../../src/physics/step.ts";
 import { tendon, tendonJacobian } from "../../src/physics/tendon/tendon.ts";
 import { actuatorMoment, moment, transmission } from "../../src/physics/actuator/transmission.ts";
-import type { DataView, ModelView } from "../../src/physics/view.ts";
+import type { WorldData, ModelView } from "../../src/physics/view.ts";
 import type { Truth } from "./fixture.ts";
 import { outputList, type Outputs, type Stage } from "./stages.ts";
 
@@ -46,10 +46,11 @@ export const STATE: readonly FieldName[] = [
   "mocap_quat",
 ];
 
-const M = (m: ModelView, d: DataView) => new SymMatrix(treePattern(m.model), d.M);
-const inertia = (m: ModelView, d: DataView) =>
+const M = (m: ModelView, d: WorldData) => new SymMatrix(treePattern(m.model), d.M);
+const inertia = (m: ModelView, d: WorldData) =>
   new JointInertia(m, d, M(m, d), new SymMatrix(treePattern(m.model), d.qLD));
-const contactsOf = (m: ModelView, d: DataView) => collision(m, d, geomPairs(m.model), constraintBound(m.model).nconmax);
+const contactsOf = (m: ModelView, d: WorldData) =>
+  collision(m, d, geomPairs(m.model), constraintBound(m.model).nconmax);
 
 /** The active contacts: how many, and of each its pair and the numbers that `each` names. */
 function listContacts(
@@ -88,7 +89,7 @@ function rowOutputs(m: ModelView, rows: readonly Row[]): Outputs {
   };
 }
 
-function listBlocks(m: ModelView, d: DataView, rows: ContactRows): Outputs {
+function listBlocks(m: ModelView, d: WorldData, rows: ContactRows): Outputs {
   const { dim, slots } = rows;
   const vel = (slot: Int) =>
     rows.jacobian(slot).map((J) => J.reduce<Scalar>((s, x, i) => add(s, mul(x, d.qvel.at(i))), 0));
@@ -182,7 +183,7 @@ function givenRowForces(m: ModelView, rows: readonly Row[], given: (name: string
 }
 
 /** MuJoCo's forces of constraints, as our stages see them. */
-function forcesFrom(m: ModelView, d: DataView, given: (name: string) => readonly Scalar[]): ConstraintForces {
+function forcesFrom(m: ModelView, d: WorldData, given: (name: string) => readonly Scalar[]): ConstraintForces {
   const rows = listRows(constraintRows(m, d));
   const forces = givenRowForces(m, rows, given);
   return { contacts: contactsFrom(m, given("contacts")), rows, rowForce: (r) => forces[r] };
@@ -215,7 +216,7 @@ const CONSTRAINT: readonly FieldName[] = [
   "ten_J",
 ];
 
-function integrated(m: ModelView, d: DataView): void {
+function integrated(m: ModelView, d: WorldData): void {
   advance(m, d, inertia(m, d));
 }
 

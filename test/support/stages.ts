@@ -6,7 +6,7 @@ import type { Precision } from "../../src/trace/javascript.ts";
 import { fieldSize, fieldsOf, type FieldName } from "../../src/model/fields.ts";
 import type { Model } from "../../src/model/model.ts";
 import { simParams } from "../../src/batch/params.ts";
-import { dataView, modelView, type DataView, type ModelView } from "../../src/physics/view.ts";
+import { worldData, modelView, type WorldData, type ModelView } from "../../src/physics/view.ts";
 import type { GpuDevice } from "../../src/gpu/index.ts";
 import type { Values } from "./fixture.ts";
 import { runGpu, runJs, type TestProgram } from "./trace-runner.ts";
@@ -21,7 +21,7 @@ export interface Stage {
   readonly writes: readonly FieldName[];
   /** Inputs that are no fields of the table, by name. */
   readonly extra?: (model: Model) => Readonly<Record<string, number>>;
-  readonly run: (m: ModelView, d: DataView, extra: (name: string) => readonly Scalar[]) => Outputs | void;
+  readonly run: (m: ModelView, d: WorldData, extra: (name: string) => readonly Scalar[]) => Outputs | void;
 }
 
 export interface How {
@@ -62,7 +62,7 @@ function traceStage(model: Model, stage: Stage, unroll: boolean, exact: boolean)
       let at = 0;
       for (const [name, size] of sizes) given.set(name, values.slice(at, (at += size)));
 
-      const [m, d] = [modelView(model), dataView(model)];
+      const [m, d] = [modelView(model), worldData(model)];
       const [bad] = given.get("bad")!;
       for (const name of FIELDS) {
         const size = fieldSize(model, name);

@@ -1,7 +1,7 @@
 // going on from another moment: elsewhere, many times over, or with one world alone
 import { CorralError } from "../../core/errors.ts";
 import { show } from "../../core/show.ts";
-import type { Gate } from "../../core/gate.ts";
+import type { CallMutex } from "../../core/call-mutex.ts";
 import { worldIndex, type ArenaLayout } from "../../memory/layout.ts";
 import { HOST_WORDS } from "../../record/bundle.ts";
 import type { RecorderOptions } from "../../record/options.ts";
@@ -49,7 +49,7 @@ export abstract class TimeTravel<E extends Restorable> {
   /** Makes the same environment with other options. */
   protected abstract readonly again: (changes: object) => Promise<E>;
   protected abstract readonly batch: Batch;
-  protected abstract readonly gate: Gate;
+  protected abstract readonly mutex: CallMutex;
   /** Arenas of a snapshot. */
   protected abstract readonly kept: readonly string[];
   protected abstract readonly keeper: SnapshotKeeper | undefined;
@@ -74,9 +74,9 @@ export abstract class TimeTravel<E extends Restorable> {
 
   /** Copies to the host all that the future depends on, and the last results. */
   async snapshot(): Promise<VecSnapshot> {
-    this.gate.assertOpen("take a snapshot");
+    this.mutex.assertOpen("take a snapshot");
     const { batch, kept, stepCount, wasReset } = this;
-    return this.gate.exclusive("snapshot", async () => ({
+    return this.mutex.exclusive("snapshot", async () => ({
       batch: withoutReads(await takeSnapshot(batch, kept, stepCount)),
       wasReset,
     }));
@@ -89,8 +89,8 @@ export abstract class TimeTravel<E extends Restorable> {
    *   nothing has changed
    */
   async restore(snapshot: VecSnapshot): Promise<StepResult> {
-    this.gate.assertOpen("restore");
-    return this.gate.exclusive("restore", async () => {
+    this.mutex.assertOpen("restore");
+    return this.mutex.exclusive("restore", async () => {
       await putSnapshot(this.batch, (snapshot as VecSnapshot | undefined)?.batch);
       return this.arriveAt(snapshot.batch.steps, snapshot.wasReset);
     });
@@ -102,9 +102,9 @@ export abstract class TimeTravel<E extends Restorable> {
    * @throws CorralError not-recorded, with the steps that are; then nothing has changed
    */
   async seek(step: number): Promise<StepResult> {
-    this.gate.assertOpen("seek");
+    this.mutex.assertOpen("seek");
     this.watch.assertRecorded(step, this.stepCount);
-    return this.gate.exclusive("seek", async () => {
+    return this.mutex.exclusive("seek", async () => {
       this.watch.seek(step);
       return this.arriveAt(step, true);
     });

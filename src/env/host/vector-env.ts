@@ -7,7 +7,7 @@ import type { Plan } from "../../memory/plan.ts";
 import type { Model } from "../../model/model.ts";
 import type { DriftMonitor } from "../../monitor/drift.ts";
 import type { Batch } from "../../batch/batch.ts";
-import { Gate } from "../../core/gate.ts";
+import { CallMutex } from "../../core/call-mutex.ts";
 import { SnapshotKeeper } from "../../batch/snapshot.ts";
 import { paramChanges, type SimParams } from "../../batch/params.ts";
 import { BatchedSpace } from "./batched-space.ts";
@@ -60,7 +60,7 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
   private readonly state: WorldState;
   protected readonly exchange: Exchange;
   protected readonly watch: Watch;
-  protected readonly gate: Gate;
+  protected readonly mutex: CallMutex;
   protected readonly kept: readonly string[];
   protected readonly keeper: SnapshotKeeper | undefined;
   protected readonly again: (changes: object) => Promise<VectorEnv>;
@@ -82,7 +82,7 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
     this.batch = batch;
     this.plan = batch.planned.plan;
     this.id = spec.task.id;
-    this.gate = new Gate(this.id);
+    this.mutex = new CallMutex(this.id);
     this.numEnvs = this.plan.numEnvs;
     this.autoreset = vec.autoreset;
     this.frameSkip = vec.frameSkip;
@@ -141,12 +141,11 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
    *   `setParams` throws; then nothing has changed
    */
   async reset(options: ResetOptions = {}): Promise<StepResult> {
-    this.gate.assertOpen("reset");
-    const request = checkReset(options, this.numEnvs);
-    if (request.mask && !this.wasReset) throw maskedFirst(this.id);
-    const worlds = request.mask && [...request.mask.keys()].filter((w) => request.mask![w]);
-    this.params.check(request.params, worlds);
-    return this.gate.exclusive("reset", async () => {
+    return this.mutex.exclusive("reset", async () => {
+      const request = checkReset(options, this.numEnvs);
+      if (request.mask && !this.wasReset) throw maskedFirst(this.id);
+      const worlds = request.mask && [...request.mask.keys()].filter((w) => request.mask![w]);
+      this.params.check(request.params, worlds);
       // all worlds start anew, so nothing is left of work that the device refused
       if (!request.mask) this.batch.forgive();
       await this.params.set(request.params, worlds);
@@ -172,13 +171,13 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
     actions: HostValues | GpuView,
     { readback = true }: { readonly readback?: boolean } = {},
   ): Promise<StepResult | undefined> {
-    this.gate.assertOpen("step");
-    this.assertSteppable();
-    this.keeper?.check();
-    const onGpu = this.gpu !== undefined && actions === this.gpu.actions;
-    if (!onGpu) this.exchange.takeActions(actions as HostValues);
-    return this.gate.exclusive("step", async () => {
-      if (!onGpu) await this.exchange.sendActions();
+    return this.mutex.exclusive("step", async () => {
+      this.assertSteppable();
+      const onGpu = this.gpu !== undefined && actions === this.gpu.actions;
+      if (!onGpu) {
+        this.exchange.takeActions(actions as HostValues);
+        await this.exchange.sendActions();
+      }
       this.batch.run(...this.watch.before(this.stepCount), "step", ...this.watch.after(this.stepCount));
       this.stepped(1);
       await this.watchDrift();
@@ -197,10 +196,8 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
    *   throws: then no world was stepped
    */
   async stepOnDevice(encode: (pass: GPUComputePassEncoder, step: () => void) => void): Promise<void> {
-    this.gate.assertOpen("step");
-    this.assertSteppable();
-    this.keeper?.check();
-    return this.gate.exclusive("stepOnDevice", async () => {
+    return this.mutex.exclusive("stepOnDevice", async () => {
+      this.assertSteppable();
       if (!this.batch.submit) {
         throw new CorralError(
           "needs-gpu",
@@ -250,22 +247,21 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
 
   /** Resolves when the device has made all steps so far; reads nothing. */
   async sync(): Promise<void> {
-    this.gate.assertOpen("wait");
-    await this.gate.exclusive("sync", () => this.batch.sync());
+    await this.mutex.exclusive("sync", () => this.batch.sync());
     this.unread = 0;
   }
 
   /** Reads the results of the last step or reset. */
   async read(): Promise<StepResult> {
-    this.gate.assertOpen("read");
-    if (!this.wasReset) throw this.needsReset();
-    return this.gate.exclusive("read", () => this.collect());
+    return this.mutex.exclusive("read", async () => {
+      if (!this.wasReset) throw this.needsReset();
+      return this.collect();
+    });
   }
 
   /** Reads the actions of the last step, or those that were put into `gpu.actions` since: [numEnvs, ...action]. */
   async readActions(): Promise<Float32Array | Int32Array> {
-    this.gate.assertOpen("read actions");
-    return this.gate.exclusive("readActions", () => this.exchange.readActions());
+    return this.mutex.exclusive("readActions", () => this.exchange.readActions());
   }
 
   private needsReset(): CorralError {
@@ -274,6 +270,7 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
 
   private assertSteppable(): void {
     if (!this.wasReset) throw this.needsReset();
+    this.keeper?.check();
     if (this.autoreset !== "disabled") return;
     const over = this.exchange.firstOver();
     if (over < 0) return;
@@ -299,13 +296,12 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
 
   /** Writes a bundle of some worlds as they are now, for a reason; as `health` tells, or undefined where it was not. */
   record(worlds: readonly number[], reason: string): Promise<string | undefined> {
-    this.gate.assertOpen("record");
-    return this.gate.exclusive("record", () => this.watch.record(worlds, reason, this.stepCount));
+    return this.mutex.exclusive("record", () => this.watch.record(worlds, reason, this.stepCount));
   }
 
   /** Changes numbers that kernels take as parameters: timestep, gravity, tolerance, ls_tolerance. */
   setOptions(change: Partial<SimParams>): void {
-    this.gate.assertOpen("change options");
+    this.mutex.assertOpen("setOptions");
     this.watch.changed();
     for (const [name, value] of paramChanges(change)) {
       this.batch.setParam(name, value);
@@ -319,9 +315,8 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
    * @throws CorralError unknown-param, bad-shape, bad-value, bad-world; then nothing has changed
    */
   async setParams(values: ParamValues, worlds?: readonly number[]): Promise<void> {
-    this.gate.assertOpen("set parameters");
-    this.params.check(values, worlds);
-    await this.gate.exclusive("setParams", async () => {
+    await this.mutex.exclusive("setParams", async () => {
+      this.params.check(values, worlds);
       await this.params.set(values, worlds);
       this.watch.changed();
     });
@@ -338,8 +333,7 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
    * @throws CorralError unknown-field, bad-shape, bad-value, bad-world; then nothing has changed
    */
   async setState(values: StateValues, worlds?: readonly number[]): Promise<void> {
-    this.gate.assertOpen("set state");
-    await this.gate.exclusive("setState", () => this.state.set(values, worlds));
+    await this.mutex.exclusive("setState", () => this.state.set(values, worlds));
     this.watch.changed();
   }
 
@@ -350,13 +344,12 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
 
   /** Reads what `setState` sets, and `episode`, of all worlds or of chosen ones, after all steps so far. */
   async getState<N extends string>(names: readonly N[], worlds?: readonly number[]): Promise<Record<N, Float64Array>> {
-    this.gate.assertOpen("get state");
-    return this.gate.exclusive("getState", () => this.state.get(names, worlds));
+    return this.mutex.exclusive("getState", () => this.state.get(names, worlds));
   }
 
   /** Gives all memory back, once the call in flight and reads have completed. Calling it again returns the same promise. */
   close(): Promise<void> {
-    return this.gate.close(async () => {
+    return this.mutex.close(async () => {
       this.watch.close();
       await this.batch.close();
     });

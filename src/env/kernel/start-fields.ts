@@ -6,11 +6,11 @@ import { kinematics } from "../../physics/smooth/kinematics.ts";
 import { passive } from "../../physics/smooth/passive.ts";
 import { tendon } from "../../physics/tendon/tendon.ts";
 import { transmission } from "../../physics/actuator/transmission.ts";
-import type { DataView, ModelView } from "../../physics/view.ts";
+import type { WorldData, ModelView } from "../../physics/view.ts";
 import type { FieldName } from "../../model/fields.ts";
 
 /** Stages before any contact or constraint, in order, with the fields that they make. */
-const STAGES: readonly (readonly [(m: ModelView, d: DataView) => void, readonly FieldName[]])[] = [
+const STAGES: readonly (readonly [(m: ModelView, d: WorldData) => void, readonly FieldName[]])[] = [
   [
     kinematics,
     ["xpos", "xquat", "xmat", "xipos", "ximat", "xanchor", "xaxis", "geom_xpos", "geom_xmat", "site_xpos", "site_xmat"],
@@ -32,7 +32,7 @@ export const needsEvaluation = (name: FieldName): boolean => !EARLY.has(name);
 export const needsMoreThanFrames = (name: FieldName): boolean => !STAGES[0][1].includes(name);
 
 /** Makes fields that need no whole evaluation: all stages up to the last that makes one of them. */
-export function evaluateEarly(m: ModelView, d: DataView, names: readonly FieldName[]): void {
+export function evaluateEarly(m: ModelView, d: WorldData, names: readonly FieldName[]): void {
   const last = STAGES.findLastIndex(([, fields]) => fields.some((name) => names.includes(name)));
   for (const [stage] of STAGES.slice(0, last + 1)) stage(m, d);
 }

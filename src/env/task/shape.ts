@@ -8,7 +8,7 @@ import { fieldSize, fieldsOf, type FieldName } from "../../model/fields.ts";
 import type { ModelChange } from "../../model/changes.ts";
 import type { Model } from "../../model/model.ts";
 import { APPLIED, type AppliedForce } from "../../batch/record-io.ts";
-import { dataView, modelView, type DataView } from "../../physics/view.ts";
+import { worldData, modelView, type WorldData } from "../../physics/view.ts";
 import { Draws } from "../kernel/draws.ts";
 import { randomPlan, type RandomPlan } from "./randomise.ts";
 import type { Space } from "./spaces.ts";
@@ -62,11 +62,11 @@ const derived = new Set<string>(fieldsOf("derived").map((f) => f.name));
 
 /** The data, and notes of every derived field that is read, at all and within `starting`. */
 function watchedData(model: Model) {
-  const data = dataView(model, APPLIED);
+  const data = worldData(model, APPLIED);
   const seen = new Set<FieldName>();
   const atStart = new Set<FieldName>();
   let depth = 0;
-  const d: DataView = new Proxy(data, {
+  const d: WorldData = new Proxy(data, {
     get(target, name) {
       if (typeof name === "string" && derived.has(name)) {
         seen.add(name as FieldName);

@@ -4,7 +4,7 @@
  */
 import type { FieldName } from "../../model/fields.ts";
 import type { Model } from "../../model/model.ts";
-import type { DataView, ModelView } from "../../physics/view.ts";
+import type { WorldData, ModelView } from "../../physics/view.ts";
 import type { Bool, Int, Scalar } from "../../trace/scalar.ts";
 import type { ActionOptions } from "./action-options.ts";
 import type { Draws } from "../kernel/draws.ts";
@@ -41,7 +41,7 @@ export interface Scene<O extends object = object> {
    * The data after the control step, or at the start of the episode where the world was just reset. Derived fields are of
    * the last evaluation inside of the step, as MuJoCo leaves them; `cfrc_ext` and the like are zero after a reset.
    */
-  readonly d: DataView;
+  readonly d: WorldData;
   /** State before the control step. */
   readonly before: { readonly qpos: readonly Scalar[]; readonly qvel: readonly Scalar[] };
   /** Parameters of the task, which the host may change between steps, for each world. */

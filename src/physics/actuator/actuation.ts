@@ -6,7 +6,7 @@ import type { Model } from "../../model/model.ts";
 import { muscleBias, muscleGain, muscleRate } from "./muscle.ts";
 import { hasGravcomp } from "../smooth/passive.ts";
 import { moment } from "./transmission.ts";
-import type { Column, DataView, ModelView } from "../view.ts";
+import type { Column, WorldData, ModelView } from "../view.ts";
 
 /** gain or bias: prm0 + prm1 length + prm2 velocity. */
 function affine(prm: Column, start: number, length: Scalar, velocity: Scalar): Scalar {
@@ -14,7 +14,7 @@ function affine(prm: Column, start: number, length: Scalar, velocity: Scalar): S
 }
 
 /** The control of an actuator within its range. */
-function control(m: ModelView, d: DataView, i: number): Scalar {
+function control(m: ModelView, d: WorldData, i: number): Scalar {
   const { model } = m;
   const limited = model.actuator_ctrllimited[i] && !(m.opt.disableflags & mjtDisableBit.CLAMPCTRL);
   const ctrl = d.ctrl.at(i);
@@ -44,7 +44,7 @@ function setpointPeriod(model: Model, i: number): number {
 }
 
 /** The setpoint nearest to the actuator's length among those that mean the same (wrapSetpoint). */
-export function nearestSetpoint(m: ModelView, d: DataView, i: number, setpoint: Scalar): Scalar {
+export function nearestSetpoint(m: ModelView, d: WorldData, i: number, setpoint: Scalar): Scalar {
   const period = setpointPeriod(m.model, i);
   if (period === 0) return setpoint;
   const error = sub(setpoint, d.actuator_length.at(i));
@@ -52,7 +52,7 @@ export function nearestSetpoint(m: ModelView, d: DataView, i: number, setpoint: 
 }
 
 /** Rate of change of an activation. */
-function activationRate(m: ModelView, d: DataView, i: number, act: number): Scalar {
+function activationRate(m: ModelView, d: WorldData, i: number, act: number): Scalar {
   const ctrl = control(m, d, i);
   if (m.model.actuator_dyntype[i] === mjtDyn.INTEGRATOR) return ctrl;
   if (m.model.actuator_dyntype[i] === mjtDyn.MUSCLE) return muscleRate(m.model, i, ctrl, d.act.at(act));
@@ -60,7 +60,7 @@ function activationRate(m: ModelView, d: DataView, i: number, act: number): Scal
 }
 
 /** Activation `act` of actuator `i` one time step on at the given rate (mj_nextActivation). */
-export function nextActivation(m: ModelView, d: DataView, i: number, act: number, rate: Scalar): Scalar {
+export function nextActivation(m: ModelView, d: WorldData, i: number, act: number, rate: Scalar): Scalar {
   const { model } = m;
   let next: Scalar;
   if (model.actuator_dyntype[i] === mjtDyn.FILTEREXACT) {
@@ -77,14 +77,14 @@ export function nextActivation(m: ModelView, d: DataView, i: number, act: number
 const lastActivation = (m: ModelView, i: number): number => m.model.actuator_actadr[i] + m.model.actuator_actnum[i] - 1;
 
 /** What the gain of an actuator multiplies: its control or its last activation. Reads act_dot. */
-export function actuatorInput(m: ModelView, d: DataView, i: number): Scalar {
+export function actuatorInput(m: ModelView, d: WorldData, i: number): Scalar {
   if (m.model.actuator_dyntype[i] === mjtDyn.NONE) return control(m, d, i);
   const act = lastActivation(m, i);
   return m.model.actuator_actearly[i] ? nextActivation(m, d, i, act, d.act_dot.at(act)) : d.act.at(act);
 }
 
 /** The force of an actuator before its range: gain times input plus bias. */
-function servoForce(m: ModelView, d: DataView, i: number): Scalar {
+function servoForce(m: ModelView, d: WorldData, i: number): Scalar {
   const { model } = m;
   const [length, velocity] = [d.actuator_length.at(i), d.actuator_velocity.at(i)];
   let gain: Scalar = m.actuator_gainprm.at(10 * i);
@@ -97,7 +97,7 @@ function servoForce(m: ModelView, d: DataView, i: number): Scalar {
 }
 
 /** Scales the forces on each tendon so that their sum stays within tendon_actfrcrange. */
-function limitTendonForces(m: ModelView, d: DataView): void {
+function limitTendonForces(m: ModelView, d: WorldData): void {
   const { model } = m;
   for (let t = 0; t < m.ntendon; t++) {
     if (!model.tendon_actfrclimited[t]) continue;
@@ -117,7 +117,7 @@ function limitTendonForces(m: ModelView, d: DataView): void {
  * Actuator forces (mj_fwdActuation). Reads ctrl, act, actuator_length, actuator_velocity, qfrc_gravcomp; writes
  * act_dot, actuator_force, qfrc_actuator.
  */
-export function actuation(m: ModelView, d: DataView): void {
+export function actuation(m: ModelView, d: WorldData): void {
   const { model } = m;
   for (let i = 0; i < m.nv; i++) d.qfrc_actuator.set(i, 0);
   for (let i = 0; i < m.na; i++) d.act_dot.set(i, 0);

@@ -21,7 +21,7 @@ import { differenceJacobian, pointJacobian } from "../smooth/jac.ts";
 import { ballRotation } from "../constraint/rows.ts";
 import { addArms, type Arm } from "../tendon/moment-arms.ts";
 import { tendonArms } from "../tendon/tendon.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 const gearOf = (m: ModelView, i: number): Vec3[] => {
   const g = Array.from({ length: 6 }, (_, k) => m.actuator_gear.at(6 * i + k));
@@ -29,7 +29,7 @@ const gearOf = (m: ModelView, i: number): Vec3[] => {
 };
 
 /** The nonzero row of actuator_moment, and the length, of one actuator (mj_transmission). */
-function transmit(m: ModelView, d: DataView, i: number): { arms: Arm[]; length: Scalar } {
+function transmit(m: ModelView, d: WorldData, i: number): { arms: Arm[]; length: Scalar } {
   const { model } = m;
   const id = model.actuator_trnid[2 * i];
   const [gear, turn] = gearOf(m, i);
@@ -63,7 +63,7 @@ function transmit(m: ModelView, d: DataView, i: number): { arms: Arm[]; length: 
 }
 
 /** A force and torque on a site in its own axes, or between it and a reference site in that one's. */
-function transmitSite(m: ModelView, d: DataView, i: number): { arms: Arm[]; length: Scalar } {
+function transmitSite(m: ModelView, d: WorldData, i: number): { arms: Arm[]; length: Scalar } {
   const { model } = m;
   const [site, ref] = [model.actuator_trnid[2 * i], model.actuator_trnid[2 * i + 1]];
   const gear = gearOf(m, i);
@@ -89,7 +89,7 @@ function transmitSite(m: ModelView, d: DataView, i: number): { arms: Arm[]; leng
 }
 
 /** A rod from a crank's pin to a slider on an axis: the pin is a site, the slider moves along another's z. */
-function transmitCrank(m: ModelView, d: DataView, i: number): { arms: Arm[]; length: Scalar } {
+function transmitCrank(m: ModelView, d: WorldData, i: number): { arms: Arm[]; length: Scalar } {
   const { model } = m;
   const [pin, slider] = [model.actuator_trnid[2 * i], model.actuator_trnid[2 * i + 1]];
   const [gear] = gearOf(m, i);
@@ -118,7 +118,7 @@ function transmitCrank(m: ModelView, d: DataView, i: number): { arms: Arm[]; len
 }
 
 /** The dofs that an actuator moves, those with no arm left out. */
-export function moment(m: ModelView, d: DataView, i: number): Arm[] {
+export function moment(m: ModelView, d: WorldData, i: number): Arm[] {
   return transmit(m, d, i).arms.filter((a) => a.coef !== 0);
 }
 
@@ -126,7 +126,7 @@ export function moment(m: ModelView, d: DataView, i: number): Arm[] {
  * Lengths and velocities of actuators (mj_transmission). Reads qpos, qvel, ten_length, ten_J, site_xpos,
  * site_xmat, xquat, cdof, subtree_com; writes actuator_length, _velocity.
  */
-export function transmission(m: ModelView, d: DataView): void {
+export function transmission(m: ModelView, d: WorldData): void {
   const off = (m.opt.disableflags & mjtDisableBit.ACTUATION) !== 0;
   for (let i = 0; i < m.nactuator; i++) {
     const { arms, length } = transmit(m, d, i);
@@ -139,7 +139,7 @@ export function transmission(m: ModelView, d: DataView): void {
 }
 
 /** The rows of the moment in MuJoCo's sparse form, dofs ascending: those of sites without zeros. Writes actuator_moment. */
-export function actuatorMoment(m: ModelView, d: DataView): void {
+export function actuatorMoment(m: ModelView, d: WorldData): void {
   const { length } = d.actuator_moment;
   if (length === 0) return;
   const compressed: readonly number[] = [mjtTrn.SITE, mjtTrn.SLIDERCRANK];

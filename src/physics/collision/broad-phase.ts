@@ -19,7 +19,7 @@ import {
 import { mjtGeom } from "../../model/enums.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import { near, type Bounds } from "./colliders/index.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /** Bits of a word. */
 const WORD = 32;
@@ -84,7 +84,7 @@ function gridsOf(m: ModelView, pairs: readonly GeomPair[]): { planes: boolean; g
  * order of the pairs. A runtime loop takes one geom after the other and tests all others in line: values at constant
  * indices cost a fiftieth of those at runtime indices. Reads geom_xpos, geom_xmat.
  */
-export function eachNearPair(m: ModelView, d: DataView, pairs: readonly GeomPair[], body: (pair: Int) => void): void {
+export function eachNearPair(m: ModelView, d: WorldData, pairs: readonly GeomPair[], body: (pair: Int) => void): void {
   // one bound for all: colliders tell exactly
   const look = Math.max(...pairs.map((p) => p.margin + p.gap));
   const count = Math.ceil(pairs.length / WORD);

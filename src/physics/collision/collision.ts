@@ -35,7 +35,7 @@ import {
 import { pooledCollision } from "./contact-pool.ts";
 import { copyField } from "../smooth/sparsity.ts";
 import { SlotField, slotValues } from "./contact-slots.ts";
-import { Field, type DataView, type ModelView } from "../view.ts";
+import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /** Pairs of one kind beyond this are tested in a runtime loop over those that come near, rather than in line. */
 const MAX_INLINE_PAIRS = 6;
@@ -68,7 +68,7 @@ const colliderOf = (m: ModelView, p: GeomPair): ColliderName =>
  * Narrow phase over the candidate pairs (mj_collision). Reads geom_xpos, geom_xmat; the contacts stay in registers
  * and private arrays.
  */
-export function collision(m: ModelView, d: DataView, pairs: readonly GeomPair[], nconmax: number): ContactSlots {
+export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[], nconmax: number): ContactSlots {
   if (!unrolling() && pairs.length > 0) return pooledCollision(m, d, pairs, nconmax, (p) => colliderOf(m, p));
   const pairOf: number[] = [];
   const firstSlot = pairs.map((p, k) => {
@@ -154,7 +154,7 @@ export function collision(m: ModelView, d: DataView, pairs: readonly GeomPair[],
 }
 
 /** Whether the bounding spheres of a pair, or a sphere and a plane, come within reach. */
-function nearPair(m: ModelView, d: DataView, p: GeomPair): Bool {
+function nearPair(m: ModelView, d: WorldData, p: GeomPair): Bool {
   return near(
     { pos: d.geom_xpos.vec3(p.geom1), mat: d.geom_xmat.mat3(p.geom1), rbound: m.geom_rbound.at(p.geom1) },
     { pos: d.geom_xpos.vec3(p.geom2), mat: d.geom_xmat.mat3(p.geom2), rbound: m.geom_rbound.at(p.geom2) },
@@ -167,7 +167,7 @@ interface RuntimeShapes {
 }
 
 /** Copies of the geoms' frames that a runtime index can read. */
-function runtimeShapes(m: ModelView, d: DataView): RuntimeShapes {
+function runtimeShapes(m: ModelView, d: WorldData): RuntimeShapes {
   const readable = (from: Field): Field => {
     const copy = new Field(from.name, from.length, from.width, true);
     copyField(from, copy);
@@ -181,7 +181,7 @@ function runtimeShapes(m: ModelView, d: DataView): RuntimeShapes {
 /** Tests the pairs of one collider that come near in a runtime loop: the reach of each is tested in line first. */
 function testLater(
   m: ModelView,
-  d: DataView,
+  d: WorldData,
   pairs: readonly GeomPair[],
   members: readonly number[],
   name: ColliderName,

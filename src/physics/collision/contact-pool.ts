@@ -7,7 +7,7 @@ import type { ContactSlots } from "./collision.ts";
 import { eachNearPair, halves } from "./broad-phase.ts";
 import { colliders, defaultTangent, makeFrame, type Candidate, type ColliderName } from "./colliders/index.ts";
 import { slotValues } from "./contact-slots.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /** More than there are types of geoms. */
 const TYPES = 8;
@@ -17,7 +17,7 @@ const NOWHERE = 1e30;
 /** Contacts of a world in the order of their pairs; the first `nconmax` of them are kept. */
 export function pooledCollision(
   m: ModelView,
-  d: DataView,
+  d: WorldData,
   pairs: readonly GeomPair[],
   nconmax: number,
   colliderOf: (p: GeomPair) => ColliderName,

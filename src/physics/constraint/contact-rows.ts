@@ -24,7 +24,7 @@ import type { GeomPair } from "../../model/pairs.ts";
 import type { ContactSlots } from "../collision/collision.ts";
 import type { ConeParams } from "./cone.ts";
 import { compliance, impedance, impedanceCurves, references, regularizer } from "./impedance.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /** The dofs that move a body, ascending. */
 export function bodyDofs(model: Model, body: number): number[] {
@@ -149,7 +149,7 @@ function dofSigns(m: ModelView, slots: ContactSlots): (slot: Int) => Scalar[] {
 }
 
 /** What Jacobians over dofs are built from. */
-function jointMotions(m: ModelView, d: DataView, slots: ContactSlots) {
+function jointMotions(m: ModelView, d: WorldData, slots: ContactSlots) {
   const cdof = Array.from({ length: m.nv }, (_, i) => d.cdof.spatial(i));
   const root = Array.from({ length: m.nv }, (_, i) => m.model.body_rootid[m.model.dof_bodyid[i]]);
   const com = new Map<number, Vec3>([...new Set(root)].map((b) => [b, d.subtree_com.vec3(b)]));
@@ -157,7 +157,7 @@ function jointMotions(m: ModelView, d: DataView, slots: ContactSlots) {
 }
 
 /** Contact rows of a model over its slots (mj_instantiateContact). Reads cdof, subtree_com. */
-export function contactRows(m: ModelView, d: DataView, slots: ContactSlots): ContactRows {
+export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): ContactRows {
   const { model } = m;
   const dim = Math.max(0, ...slots.pairs.map((p) => p.condim));
   const params = slotParams(m, slots);

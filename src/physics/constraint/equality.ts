@@ -26,7 +26,7 @@ import { biasAcceleration, differenceJacobian, pointJacobian } from "../smooth/j
 import { listRows, makeRow, type Row, type RowSpec } from "./rows.ts";
 import { addArms, type Arm } from "../tendon/moment-arms.ts";
 import { tendonArms, tendonDofs } from "../tendon/tendon.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 const NDATA = 11;
 const TORQUE_SCALE = 10;
@@ -48,7 +48,7 @@ const dataOf = (model: Model, e: number): number[] => Array.from(model.eq_data.s
 /** The rows of one constraint: solver parameters are its own. */
 function rowsOf(
   m: ModelView,
-  d: DataView,
+  d: WorldData,
   e: number,
   parts: readonly Pick<RowSpec, "jac" | "pos" | "diagApprox" | "bias" | "tendons">[],
   violation?: Scalar,
@@ -65,7 +65,7 @@ function rowsOf(
 }
 
 /** The two ends of a connect or weld (mj_equalityAnchors). Reads xpos, xquat, xmat, site_xpos. */
-function ends(m: ModelView, d: DataView, e: number): [End, End] {
+function ends(m: ModelView, d: WorldData, e: number): [End, End] {
   const { model } = m;
   const data = dataOf(model, e);
   const ids = [model.eq_obj1id[e], model.eq_obj2id[e]];
@@ -102,7 +102,7 @@ function turning(a: End, b: End, scale: number): Mat3 {
 }
 
 /** Three rows that hold two points together, with three more for a weld that hold two frames parallel. */
-function connect(m: ModelView, d: DataView, e: number): Row[] {
+function connect(m: ModelView, d: WorldData, e: number): Row[] {
   const { model } = m;
   const [a, b] = ends(m, d, e);
   const weight = (k: number) => add(m.body_invweight0.at(2 * a.body + k), m.body_invweight0.at(2 * b.body + k));
@@ -143,7 +143,7 @@ function connect(m: ModelView, d: DataView, e: number): Row[] {
 const length = (x: readonly Scalar[]): Scalar => sqrt(sum(x.map(square)));
 
 /** A joint or tendon of a coupling: how far it is from its reference, and the dofs that move it. */
-function coupled(m: ModelView, d: DataView, isTendon: boolean, id: number) {
+function coupled(m: ModelView, d: WorldData, isTendon: boolean, id: number) {
   const { model } = m;
   if (isTendon) {
     return {
@@ -161,7 +161,7 @@ function coupled(m: ModelView, d: DataView, isTendon: boolean, id: number) {
 }
 
 /** One row that holds a joint or tendon to a quartic polynomial of another, or to a constant. */
-function coupling(m: ModelView, d: DataView, e: number): Row[] {
+function coupling(m: ModelView, d: WorldData, e: number): Row[] {
   const { model } = m;
   const isTendon = model.eq_type[e] === mjtEq.TENDON;
   const [c0, c1, c2, c3, c4] = dataOf(model, e);
@@ -193,7 +193,7 @@ export function equalityDofs(model: Model, e: number): number[] {
  * The rows of equality constraints that are active at the start, in MuJoCo's order. Reads qpos, qvel, xpos, xquat, xmat,
  * site_xpos, cdof, cdof_dot, cvel, subtree_com, ten_length, ten_J.
  */
-export function equalityRows(m: ModelView, d: DataView): Row[] {
+export function equalityRows(m: ModelView, d: WorldData): Row[] {
   const { model } = m;
   return Array.from({ length: model.neq }, (_, e) => e)
     .filter((e) => model.eq_active0[e] !== 0)
@@ -203,7 +203,7 @@ export function equalityRows(m: ModelView, d: DataView): Row[] {
 /** The forces of connects and welds on the bodies they hold, each with the point where it acts, global. */
 export function holdingForces(
   m: ModelView,
-  d: DataView,
+  d: WorldData,
   forces: ConstraintForces,
 ): { body: number; pos: Vec3; wrench: Spatial }[] {
   const rows = listRows(forces.rows);

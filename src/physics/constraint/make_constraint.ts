@@ -9,10 +9,10 @@ import { frictionLoop, isWide, limitLoop } from "./row-loops.ts";
 import { ballRotation, makeRow, type Row, type RowLoop, type Rows, type RowSpec } from "./rows.ts";
 import type { Arm } from "../tendon/moment-arms.ts";
 import { tendonArms, tendonDofs } from "../tendon/tendon.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /** The rows of a model. Reads what `equalityRows` does. */
-export function constraintRows(m: ModelView, d: DataView): Rows {
+export function constraintRows(m: ModelView, d: WorldData): Rows {
   const on = (bit: number) => (m.opt.disableflags & (bit | mjtDisableBit.CONSTRAINT)) === 0;
   return [
     ...(on(mjtDisableBit.EQUALITY) ? equalityRows(m, d) : []),
@@ -37,7 +37,7 @@ const jacOf = (arms: readonly Arm[], scale: Scalar = 1): Row["jac"] =>
   arms.map(({ dof, coef }) => ({ dof, value: mul(scale, coef) }));
 
 /** Friction loss of dofs and tendons (mj_instantiateFriction). */
-function frictionRows(m: ModelView, d: DataView): Rows {
+function frictionRows(m: ModelView, d: WorldData): Rows {
   const { model } = m;
   const rows: (Row | RowLoop)[] = [];
   const dofs = Array.from({ length: m.nv }, (_, i) => i).filter((i) => model.dof_frictionloss[i] !== 0);
@@ -79,7 +79,7 @@ function frictionRows(m: ModelView, d: DataView): Rows {
 /** Both ends of the range of a scalar: one row where only the nearer end can be active. */
 function rangeRows(
   m: ModelView,
-  d: DataView,
+  d: WorldData,
   spec: Omit<RowSpec, "jac" | "pos"> & { readonly margin: number },
   value: Scalar,
   [low, high]: readonly Scalar[],
@@ -118,7 +118,7 @@ const isPlainLimit = (model: Model, j: number): boolean =>
   model.jnt_type[j] !== mjtJoint.BALL && isWide([...model.jnt_range.subarray(2 * j, 2 * j + 2)], model.jnt_margin[j]);
 
 /** Limits of joints (mj_instantiateLimit). */
-function jointLimits(m: ModelView, d: DataView): Rows {
+function jointLimits(m: ModelView, d: WorldData): Rows {
   const { model } = m;
   const rows: (Row | RowLoop)[] = [];
   const limited = Array.from({ length: m.njnt }, (_, j) => j).filter(
@@ -151,7 +151,7 @@ function jointLimits(m: ModelView, d: DataView): Rows {
 }
 
 /** Limits of tendons (mj_instantiateLimit). */
-function tendonLimits(m: ModelView, d: DataView): Row[] {
+function tendonLimits(m: ModelView, d: WorldData): Row[] {
   const { model } = m;
   const rows: Row[] = [];
   for (let t = 0; t < m.ntendon; t++) {

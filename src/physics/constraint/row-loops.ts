@@ -12,7 +12,7 @@ import {
   type Compliance,
 } from "./impedance.ts";
 import type { Row, RowLoop } from "./rows.ts";
-import { Field, scalarTable, type DataView, type ModelView } from "../view.ts";
+import { Field, scalarTable, type WorldData, type ModelView } from "../view.ts";
 
 type Columns = (name: string, of: (place: number) => Scalar, type?: "f32" | "i32") => (place: Int) => Scalar;
 
@@ -39,7 +39,7 @@ const compliances = (ids: readonly number[], solref: ArrayLike<number>, solimp: 
 export const isWide = (range: readonly number[], margin: number): boolean => range[1] - range[0] >= 2 * margin;
 
 /** Limits of hinges and slides with wide ranges (mj_instantiateLimit). Reads qpos, qvel. */
-export function limitLoop(m: ModelView, d: DataView, joints: readonly number[]): RowLoop {
+export function limitLoop(m: ModelView, d: WorldData, joints: readonly number[]): RowLoop {
   const { model } = m;
   const pos = new Field("limit_pos", joints.length);
   const sign = new Field("limit_sign", joints.length);
@@ -102,7 +102,7 @@ export function limitLoop(m: ModelView, d: DataView, joints: readonly number[]):
 const idOf = (ids: readonly number[], k: Int): number => (typeof k === "number" ? ids[k] : -1);
 
 /** Friction loss of dofs (mj_instantiateFriction). Reads qvel. */
-export function frictionLoop(m: ModelView, d: DataView, dofs: readonly number[]): RowLoop {
+export function frictionLoop(m: ModelView, d: WorldData, dofs: readonly number[]): RowLoop {
   const { model } = m;
   const column = columns("loss", dofs);
   const kinds = compliances(dofs, model.dof_solref, model.dof_solimp);

@@ -22,7 +22,7 @@ import { atan2 } from "../../trace/math.ts";
 import { normalize3, normalizeQuat, scale3, type Quat, type Vec3 } from "../../trace/vector.ts";
 import { mjtConstraint } from "../../model/enums.ts";
 import { compliance, impedance, impedanceNumbers, reference, regularizer } from "./impedance.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /** One row of efc_J with its parameters. Its dofs are known when the kernel is traced. */
 export interface Row {
@@ -105,7 +105,7 @@ const kindOf = (type: number): Row["kind"] => {
 };
 
 /** A row with its impedance and reference acceleration (mj_makeImpedance, mj_referenceConstraint). Reads qvel. */
-export function makeRow(m: ModelView, d: DataView, s: RowSpec): Row {
+export function makeRow(m: ModelView, d: WorldData, s: RowSpec): Row {
   const c = compliance(s.solref, s.solimp);
   const { margin = 0, active = true } = s;
   const kind = kindOf(s.type);

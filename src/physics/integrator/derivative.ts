@@ -9,14 +9,14 @@ import type { Pattern } from "../smooth/sparsity.ts";
 import { outerProduct, type Entry } from "../tendon/moment-arms.ts";
 import { tendonArms } from "../tendon/tendon.ts";
 import { moment } from "../actuator/transmission.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /**
  * Entries of d(qfrc_passive + qfrc_actuator)/d(qvel) on the mass matrix's pattern, undefined where there are none.
  * Euler takes joint damping alone; implicitfast (mjd_smooth_vel without the bias forces) takes actuators,
  * fluid forces on boxes and tendons too.
  */
-export function derivativeEntries(m: ModelView, d: DataView, pattern: Pattern): Entry[] | undefined {
+export function derivativeEntries(m: ModelView, d: WorldData, pattern: Pattern): Entry[] | undefined {
   const { model } = m;
   const off = (bit: number) => (m.opt.disableflags & bit) !== 0;
   const fast = m.opt.integrator === mjtIntegrator.IMPLICITFAST || m.opt.integrator === mjtIntegrator.IMPLICIT;
@@ -41,7 +41,7 @@ export function derivativeEntries(m: ModelView, d: DataView, pattern: Pattern): 
 const hasDofs = (m: ModelView): boolean => m.nv > 0;
 
 /** Damping of tendons. */
-function tendonEntries(m: ModelView, d: DataView, pattern: Pattern): Entry[] {
+function tendonEntries(m: ModelView, d: WorldData, pattern: Pattern): Entry[] {
   return Array.from({ length: m.ntendon }, (_, t) => t).flatMap((t) => {
     const damping = tendonDamping(m.model, t);
     if (isZero(damping)) return [];
@@ -50,7 +50,7 @@ function tendonEntries(m: ModelView, d: DataView, pattern: Pattern): Entry[] {
 }
 
 /** momentᵀ (d force / d velocity) moment of each actuator. */
-function actuatorEntries(m: ModelView, d: DataView, pattern: Pattern): Entry[] {
+function actuatorEntries(m: ModelView, d: WorldData, pattern: Pattern): Entry[] {
   const { model } = m;
   const entries: Entry[] = [];
   for (let i = 0; i < model.nactuator; i++) {
@@ -72,7 +72,7 @@ function actuatorEntries(m: ModelView, d: DataView, pattern: Pattern): Entry[] {
   return entries;
 }
 
-function saturated(m: ModelView, d: DataView, i: number): Bool {
+function saturated(m: ModelView, d: WorldData, i: number): Bool {
   const [low, high] = [m.model.actuator_forcerange[2 * i], m.model.actuator_forcerange[2 * i + 1]];
   const force = d.actuator_force.at(i);
   return or(le(force, low), ge(force, high));

@@ -6,7 +6,7 @@ import type { Model } from "../../model/model.ts";
 import { derivativeEntries } from "./derivative.ts";
 import type { Inertia } from "../smooth/inertia.ts";
 import type { Pattern } from "../smooth/sparsity.ts";
-import type { DataView, Field, ModelView } from "../view.ts";
+import type { WorldData, Field, ModelView } from "../view.ts";
 
 /** Bodies with a free joint and nothing attached (mj_isFreeBody), where the integrator treats them apart. */
 function freeBodies(model: Model): number[] {
@@ -44,7 +44,7 @@ function biasDerivative(m: ModelView, b: number, w: Vec3): { force: Mat3; torque
 }
 
 /** M - h (d qfrc_smooth / d qvel) of a free body's six dofs (mjd_freeMhat). */
-function freeBlock(m: ModelView, d: DataView, inertia: Inertia, b: number): Scalar[][] {
+function freeBlock(m: ModelView, d: WorldData, inertia: Inertia, b: number): Scalar[][] {
   const { model } = m;
   const first = model.body_dofadr[b];
   const A = Array.from({ length: 6 }, (_, i) =>
@@ -108,7 +108,7 @@ function solveDense(A: Scalar[][], b: readonly Scalar[]): Scalar[] {
 /**
  * The implicit accelerations of free bodies by themselves, as pairs of dof and value, under `force`. Reads M, qvel, xmat.
  */
-export function freeBodyAccelerations(m: ModelView, d: DataView, inertia: Inertia, force: Field): [number, Scalar][] {
+export function freeBodyAccelerations(m: ModelView, d: WorldData, inertia: Inertia, force: Field): [number, Scalar][] {
   return freeBodies(m.model).flatMap((b) => {
     const first = m.model.body_dofadr[b];
     const x = solveDense(freeBlock(m, d, inertia, b), force.run(first, 6));

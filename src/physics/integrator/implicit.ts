@@ -5,7 +5,7 @@ import { mjtJoint } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { derivativeEntries } from "./derivative.ts";
 import { coupledPattern, type SymMatrix } from "../smooth/sparsity.ts";
-import type { DataView, Field, ModelView } from "../view.ts";
+import type { WorldData, Field, ModelView } from "../view.ts";
 
 /** Entries of a square matrix that are not zero, by row and column. */
 type Matrix = Map<number, Scalar>[];
@@ -14,7 +14,7 @@ type Matrix = Map<number, Scalar>[];
  * Column `k` of d(qfrc_bias)/d(qvel) (mjd_rne_vel): the recursion of mj_rne, differentiated by one velocity. Reads cdof,
  * cdof_dot, cvel, cinert, qvel.
  */
-function biasColumn(m: ModelView, d: DataView, k: number): Map<number, Scalar> {
+function biasColumn(m: ModelView, d: WorldData, k: number): Map<number, Scalar> {
   const { model } = m;
   const owner = model.dof_bodyid[k];
   const velocity = new Map<number, Spatial>();
@@ -76,7 +76,7 @@ function chains({ nv, dof_parentid }: Model): number[][] {
 }
 
 /** M - h d(qfrc_smooth)/d(qvel), over pairs of dofs of which one is the other's ancestor. */
-function implicitMatrix(m: ModelView, d: DataView, M: SymMatrix): Matrix {
+function implicitMatrix(m: ModelView, d: WorldData, M: SymMatrix): Matrix {
   const rows: Matrix = Array.from({ length: m.nv }, () => new Map<number, Scalar>());
   // M leaves out what a body whose axes are those of its inertia has none of; derivatives have it
   const pattern = coupledPattern(m.model, chains(m.model));
@@ -104,7 +104,7 @@ function implicitMatrix(m: ModelView, d: DataView, M: SymMatrix): Matrix {
 }
 
 /** Accelerations of the integrator `implicit`: (M - h dF/dv)⁻¹ (qfrc_smooth + qfrc_constraint) (mj_implicit). */
-export function implicitAccelerations(m: ModelView, d: DataView, M: SymMatrix, force: Field): Field {
+export function implicitAccelerations(m: ModelView, d: WorldData, M: SymMatrix, force: Field): Field {
   const { nv } = m;
   const rows = implicitMatrix(m, d, M);
   const x = force;

@@ -7,7 +7,7 @@ import { axisAngle, isJoint } from "../smooth/kinematics.ts";
 import { copyField } from "../smooth/sparsity.ts";
 import type { Inertia } from "../smooth/inertia.ts";
 import { freeBodyAccelerations } from "./free-body.ts";
-import { Field, type DataView, type ModelView } from "../view.ts";
+import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /** A quaternion turned by an angular velocity for a time (mju_quatIntegrate). */
 export function quatIntegrate(q: Quat, velocity: Vec3, time: Scalar): Quat {
@@ -42,7 +42,7 @@ export function integratePos(m: ModelView, from: Field, to: Field, velocity: (do
  * Accelerations for the velocity update: implicit in joint damping (Euler) or in the velocity derivatives of passive
  * and actuator forces (implicitfast), and of the bias forces too (implicit). Reads M, qacc, qfrc_smooth, qfrc_constraint.
  */
-function implicitAcceleration(m: ModelView, d: DataView, inertia: Inertia): Field {
+function implicitAcceleration(m: ModelView, d: WorldData, inertia: Inertia): Field {
   const implicit = inertia.implicit();
   if (!implicit) return d.qacc;
   const force = new Field("qacc_implicit", m.nv);
@@ -54,7 +54,7 @@ function implicitAcceleration(m: ModelView, d: DataView, inertia: Inertia): Fiel
 }
 
 /** Semi-implicit step: velocities, then positions with the new velocities (mj_Euler, mj_implicit, mj_advance). */
-export function advance(m: ModelView, d: DataView, inertia: Inertia): void {
+export function advance(m: ModelView, d: WorldData, inertia: Inertia): void {
   const qacc = implicitAcceleration(m, d, inertia);
   advanceActivations(m, d, (i) => d.act_dot.at(i));
   each(m.nv, (i) => d.qvel.set(i, add(d.qvel.at(i), mul(m.timestep, qacc.at(i)))));
@@ -64,7 +64,7 @@ export function advance(m: ModelView, d: DataView, inertia: Inertia): void {
 }
 
 /** Activations of all actuators, one step on (mj_nextActivation). */
-export function advanceActivations(m: ModelView, d: DataView, rate: (act: Int) => Scalar): void {
+export function advanceActivations(m: ModelView, d: WorldData, rate: (act: Int) => Scalar): void {
   if (m.na === 0 || m.opt.disableflags & mjtDisableBit.ACTUATION) return;
   for (let i = 0; i < m.model.nactuator; i++) {
     const adr = m.model.actuator_actadr[i];

@@ -24,7 +24,7 @@ import { cross, mulMatTVec, neg3, row, sub3, MINVAL, type Vec3 } from "../../tra
 import { mjtObj } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import type { Contacts, ContactView } from "../constraint/constraint-forces.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 import { insideSite } from "./inside.ts";
 
 /** Widths of found, force, torque, dist, pos, normal, tangent. */
@@ -56,7 +56,7 @@ function members(model: Model, type: number, id: number): number[] {
 }
 
 /** Which contacts match, and which of them are seen from the other side (matchContact). */
-function matcher(m: ModelView, d: DataView, i: number): (c: ContactView) => { matches: Bool; flips: Bool } {
+function matcher(m: ModelView, d: WorldData, i: number): (c: ContactView) => { matches: Bool; flips: Bool } {
   const { model } = m;
   const [type1, id1] = [model.sensor_objtype[i], model.sensor_objid[i]];
   const [type2, id2] = [model.sensor_reftype[i], model.sensor_refid[i]];
@@ -89,7 +89,7 @@ function fields(c: ContactView, flips: Bool): readonly (readonly Scalar[])[] {
 }
 
 /** The values of a contact sensor. */
-export function contactSensor(m: ModelView, d: DataView, contacts: Contacts, i: number): Scalar[] {
+export function contactSensor(m: ModelView, d: WorldData, contacts: Contacts, i: number): Scalar[] {
   const { model } = m;
   const [spec, reduce] = [model.sensor_intprm[3 * i], model.sensor_intprm[3 * i + 1]];
   const wanted = WIDTHS.map((_, k) => (spec & (1 << k)) !== 0);

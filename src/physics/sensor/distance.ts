@@ -4,10 +4,10 @@ import { addScaled3, normalize3, select3, sub3, ZERO3, type Vec3 } from "../../t
 import { mjtSensor } from "../../model/enums.ts";
 import { distancePairs } from "../../model/pairs.ts";
 import { colliderName, colliders } from "../collision/colliders/index.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /** Distance up to the sensor's cutoff, the direction from the first geom to the second, or the segment between them. */
-export function geomDistance(m: ModelView, d: DataView, i: number): readonly Scalar[] {
+export function geomDistance(m: ModelView, d: WorldData, i: number): readonly Scalar[] {
   const { model } = m;
   const cutoff = model.sensor_cutoff[i];
   let dist: Scalar = cutoff;

@@ -6,14 +6,14 @@ import { dot3, mulQuat, negQuat, normalizeQuat, type Quat } from "../../trace/ve
 import { mjtDisableBit, mjtJoint } from "../../model/enums.ts";
 import { dofArmatures, isZero, jointStiffness, tendonArmature, tendonStiffness, type Poly } from "../smooth/damping.ts";
 import { ballRotation } from "../constraint/rows.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /** What a spring stretched by x holds (mju_polyPotential). */
 const stored = ({ linear, poly }: Poly<Scalar>, x: Scalar): Scalar =>
   mul(square(x), add(mul(0.5, linear), mul(x, add(mul(poly[0], 1 / 3), mul(mul(poly[1], 0.25), x)))));
 
 /** Energy of gravity and springs, J. Reads qpos, xipos, ten_length. */
-export function potentialEnergy(m: ModelView, d: DataView): Scalar {
+export function potentialEnergy(m: ModelView, d: WorldData): Scalar {
   const { model } = m;
   const off = (bit: number) => (m.opt.disableflags & bit) !== 0;
   const energy = variable("potential", 0);
@@ -48,7 +48,7 @@ export function potentialEnergy(m: ModelView, d: DataView): Scalar {
 }
 
 /** Energy of motion, J, armature's included. Reads cvel, cinert, qvel, ten_velocity. */
-export function kineticEnergy(m: ModelView, d: DataView): Scalar {
+export function kineticEnergy(m: ModelView, d: WorldData): Scalar {
   const twice = variable("kinetic", 0);
   const gain = (x: Scalar) => twice.set(add(twice.get(), x));
   each(

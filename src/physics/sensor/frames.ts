@@ -3,7 +3,7 @@ import { add } from "../../trace/scalar.ts";
 import { motionAt, rotational, translational, ZERO6, type Spatial } from "../../trace/spatial.ts";
 import { cross, mulMatTVec, mulQuat, type Mat3, type Quat, type Vec3 } from "../../trace/vector.ts";
 import { mjtObj } from "../../model/enums.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /** Something with a frame: a body's inertial (BODY) or own frame (XBODY), a geom, a site. */
 export interface Attached {
@@ -13,7 +13,7 @@ export interface Attached {
   readonly quat: Quat;
 }
 
-export function attached(m: ModelView, d: DataView, type: number, id: number): Attached {
+export function attached(m: ModelView, d: WorldData, type: number, id: number): Attached {
   const own = (body: number) => d.xquat.quat(body);
   switch (type) {
     case mjtObj.BODY:
@@ -46,7 +46,7 @@ export function attached(m: ModelView, d: DataView, type: number, id: number): A
   }
 }
 
-const centre = (m: ModelView, d: DataView, body: number): Vec3 => d.subtree_com.vec3(m.model.body_rootid[body]);
+const centre = (m: ModelView, d: WorldData, body: number): Vec3 => d.subtree_com.vec3(m.model.body_rootid[body]);
 
 /** Both halves of a spatial vector in the axes of `mat`. */
 export const inAxes = (s: Spatial, mat: Mat3): Spatial => [
@@ -55,11 +55,11 @@ export const inAxes = (s: Spatial, mat: Mat3): Spatial => [
 ];
 
 /** Velocity at the object's origin, global axes (mj_objectVelocity). */
-export const objectVelocity = (m: ModelView, d: DataView, o: Attached): Spatial =>
+export const objectVelocity = (m: ModelView, d: WorldData, o: Attached): Spatial =>
   motionAt(d.cvel.spatial(o.body), o.pos, centre(m, d, o.body));
 
 /** Acceleration at the object's origin, global axes, gravity included (mj_objectAcceleration). Reads cacc. */
-export function objectAcceleration(m: ModelView, d: DataView, o: Attached): Spatial {
+export function objectAcceleration(m: ModelView, d: WorldData, o: Attached): Spatial {
   // bodies that cannot move
   if (m.model.body_dofnum[m.model.body_weldid[o.body]] === 0) return ZERO6;
   const a = motionAt(d.cacc.spatial(o.body), o.pos, centre(m, d, o.body));

@@ -17,7 +17,7 @@ import { mjtConstraint, mjtDataType, mjtObj, mjtSensor, mjtTrn } from "../../mod
 import type { ConstraintForces } from "../constraint/constraint-forces.ts";
 import { listRows } from "../constraint/rows.ts";
 import { rnePostConstraint } from "../smooth/rne_post.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 import { attached, inAxes, objectAcceleration, objectVelocity, type Attached } from "./frames.ts";
 import { contactSensor } from "./contact.ts";
 import { geomDistance } from "./distance.ts";
@@ -34,7 +34,7 @@ const UNCUT: ReadonlySet<number> = new Set([S.CONTACT, S.GEOMFROMTO]);
 const SUBTREE: ReadonlySet<number> = new Set([S.SUBTREELINVEL, S.SUBTREEANGMOM]);
 
 /** All sensors of the model. Writes sensordata. */
-export function sensors(m: ModelView, d: DataView, input: ConstraintForces): void {
+export function sensors(m: ModelView, d: WorldData, input: ConstraintForces): void {
   const types = Array.from(m.model.sensor_type);
   if (types.some((t) => POST.has(t))) rnePostConstraint(m, d, input);
   if (types.some((t) => SUBTREE.has(t))) subtreeVelocity(m, d);
@@ -52,7 +52,7 @@ function cutOff(m: ModelView, i: number, values: readonly Scalar[]): readonly Sc
   return type === mjtDataType.POSITIVE ? values.map((x) => min(x, cutoff)) : values;
 }
 
-function sensor(m: ModelView, d: DataView, input: ConstraintForces, i: number): readonly Scalar[] {
+function sensor(m: ModelView, d: WorldData, input: ConstraintForces, i: number): readonly Scalar[] {
   const { model } = m;
   const id = model.sensor_objid[i];
   const type = model.sensor_type[i];
@@ -141,14 +141,14 @@ function sensor(m: ModelView, d: DataView, input: ConstraintForces, i: number): 
 }
 
 /** The frame that a sensor is relative to, if any. */
-function reference(m: ModelView, d: DataView, i: number): Attached | undefined {
+function reference(m: ModelView, d: WorldData, i: number): Attached | undefined {
   const id = m.model.sensor_refid[i];
   return id < 0 ? undefined : attached(m, d, m.model.sensor_reftype[i], id);
 }
 
 function frameSensor(
   m: ModelView,
-  d: DataView,
+  d: WorldData,
   type: number,
   o: Attached,
   ref: Attached | undefined,
@@ -177,7 +177,7 @@ function frameSensor(
 }
 
 /** The point of an insidesite sensor: of a body without mass of its own, the centre of mass of what hangs on it. */
-function insidePoint(m: ModelView, d: DataView, i: number): Vec3 {
+function insidePoint(m: ModelView, d: WorldData, i: number): Vec3 {
   const { model } = m;
   const [type, id] = [model.sensor_objtype[i], model.sensor_objid[i]];
   const massless =
@@ -186,7 +186,7 @@ function insidePoint(m: ModelView, d: DataView, i: number): Vec3 {
 }
 
 /** What all actuators on a tendon pull with. */
-function tendonActuatorForce({ model, nactuator }: ModelView, d: DataView, tendon: number): Scalar {
+function tendonActuatorForce({ model, nactuator }: ModelView, d: WorldData, tendon: number): Scalar {
   let force: Scalar = 0;
   for (let i = 0; i < nactuator; i++) {
     const pulls = model.actuator_trntype[i] === mjtTrn.TENDON && model.actuator_trnid[2 * i] === tendon;
@@ -199,7 +199,7 @@ function tendonActuatorForce({ model, nactuator }: ModelView, d: DataView, tendo
  * Distance past the margin (0), velocity (1) or force (2) of the first active limit row of a joint or tendon, 0 where
  * none is active.
  */
-function limit(d: DataView, input: ConstraintForces, rowType: number, what: number, id: number): Scalar {
+function limit(d: WorldData, input: ConstraintForces, rowType: number, what: number, id: number): Scalar {
   let value: Scalar = 0;
   // last to first, so that the first active row wins
   const rows = listRows(input.rows);

@@ -2,9 +2,9 @@
 import { abs, add, and, clamp, div, lt, square, sub, sum, type Bool } from "../../trace/scalar.ts";
 import { mulMatTVec, sub3, type Vec3 } from "../../trace/vector.ts";
 import { mjtGeom } from "../../model/enums.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
-export function insideSite(m: ModelView, d: DataView, site: number, point: Vec3): Bool {
+export function insideSite(m: ModelView, d: WorldData, site: number, point: Vec3): Bool {
   const { model } = m;
   const [a, b, c] = Array.from(model.site_size.subarray(3 * site, 3 * site + 3));
   const local = mulMatTVec(d.site_xmat.mat3(site), sub3(point, d.site_xpos.vec3(site)));

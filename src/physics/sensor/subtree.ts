@@ -2,11 +2,11 @@ import { div, max, mul, type Scalar } from "../../trace/scalar.ts";
 import { rotational, translational } from "../../trace/spatial.ts";
 import { add3, cross, mulMatTVec, mulMatVec, scale3, sub3, MINVAL, type Vec3 } from "../../trace/vector.ts";
 import { mjtObj } from "../../model/enums.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 import { attached, objectVelocity } from "./frames.ts";
 
 /** Velocities of subtree centres and angular momenta about them (mj_subtreeVel). Writes subtree_linvel, subtree_angmom. */
-export function subtreeVelocity(m: ModelView, d: DataView): void {
+export function subtreeVelocity(m: ModelView, d: WorldData): void {
   const { model } = m;
   const velocities = Array.from({ length: m.nbody }, (_, b) => objectVelocity(m, d, attached(m, d, mjtObj.BODY, b)));
 

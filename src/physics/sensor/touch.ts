@@ -26,7 +26,7 @@ import { variable } from "../../trace/control.ts";
 import { dot3, mulMatTVec, neg3, row, select3, sub3, type Vec3 } from "../../trace/vector.ts";
 import { mjtGeom } from "../../model/enums.ts";
 import type { Contacts } from "../constraint/constraint-forces.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /** The times in which a ray p + t v is inside an unbounded quadric a t² + 2 b t + c <= 0; empty where hi < lo. */
 function inside(a: Scalar, b: Scalar, c: Scalar): { lo: Scalar; hi: Scalar } {
@@ -87,7 +87,7 @@ export function rayMeets(type: number, size: readonly number[], p: Vec3, v: Vec3
 }
 
 /** The touch sensor of a site (mjSENS_TOUCH), N. */
-export function touch(m: ModelView, d: DataView, contacts: Contacts, site: number): Scalar {
+export function touch(m: ModelView, d: WorldData, contacts: Contacts, site: number): Scalar {
   const { model } = m;
   const body = model.site_bodyid[site];
   const size = Array.from({ length: 3 }, (_, k) => model.site_size[3 * site + k]);

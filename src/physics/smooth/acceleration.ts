@@ -6,13 +6,13 @@ import { add3, cross, sub3 } from "../../trace/vector.ts";
 import { dofForces } from "./articulated.ts";
 import { pointJacobian } from "./jac.ts";
 import type { Inertia } from "./inertia.ts";
-import { Field, type DataView, type ModelView } from "../view.ts";
+import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /**
  * Forces and accelerations without constraints (mj_fwdAcceleration, mj_xfrcAccumulate).
  * Reads qfrc_passive, qfrc_bias, qfrc_actuator, qfrc_applied, xfrc_applied; writes qfrc_smooth, qacc_smooth.
  */
-export function acceleration(m: ModelView, d: DataView, inertia: Inertia): void {
+export function acceleration(m: ModelView, d: WorldData, inertia: Inertia): void {
   each(m.nv, (i: Int) => {
     const inner = sub(d.qfrc_passive.at(i), d.qfrc_bias.at(i));
     d.qfrc_smooth.set(i, add(inner, add(d.qfrc_applied.at(i), d.qfrc_actuator.at(i))));
@@ -24,7 +24,7 @@ export function acceleration(m: ModelView, d: DataView, inertia: Inertia): void 
 }
 
 /** A force and torque at a body's centre of mass, on each dof that moves it. */
-function appliedInLine(m: ModelView, d: DataView): void {
+function appliedInLine(m: ModelView, d: WorldData): void {
   for (let body = 1; body < m.nbody; body++) {
     const applied = d.xfrc_applied.spatial(body);
     if (applied.every((x: Scalar) => x === 0)) continue;
@@ -37,7 +37,7 @@ function appliedInLine(m: ModelView, d: DataView): void {
 }
 
 /** The same, summed up the trees. */
-function appliedInLoops(m: ModelView, d: DataView): void {
+function appliedInLoops(m: ModelView, d: WorldData): void {
   const wrench = new Field("xfrc_body", 6 * m.nbody, 6);
   each(m.nbody, (body) => {
     const applied = d.xfrc_applied.spatial(body);

@@ -4,7 +4,7 @@ import { add, div, dotn, isNode, mul, neg, sub, type Int, type Scalar } from "..
 import { add6, dot6, scale6, ZERO6, type Inertia, type Spatial } from "../../trace/spatial.ts";
 import { dofArmatures } from "./damping.ts";
 import { movingSpatial } from "./com_vel.ts";
-import { Field, type DataView, type ModelView } from "../view.ts";
+import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /** A symmetric 6 x 6 matrix: its upper triangle, row by row. */
 export type Sym6 = readonly Scalar[];
@@ -66,7 +66,7 @@ function eachDof(m: ModelView, body: Int, descending: boolean, visit: (dof: Int)
 }
 
 /** Spatial velocities of all bodies for velocities `x` of the dofs, about the trees' centres of mass. */
-export function bodyMotions(m: ModelView, d: DataView, x: Field, motion: Field): void {
+export function bodyMotions(m: ModelView, d: WorldData, x: Field, motion: Field): void {
   motion.setRow(0, ZERO6);
   eachBodyDown(m, (i, parent) => {
     const v = movingSpatial("v", motion.spatial(parent));
@@ -76,7 +76,7 @@ export function bodyMotions(m: ModelView, d: DataView, x: Field, motion: Field):
 }
 
 /** The force on each dof of spatial forces on the bodies, handed to `put`. `wrench` is summed up the trees in place. */
-export function dofForces(m: ModelView, d: DataView, wrench: Field, put: (dof: Int, force: Scalar) => void): void {
+export function dofForces(m: ModelView, d: WorldData, wrench: Field, put: (dof: Int, force: Scalar) => void): void {
   eachBodyUp(m, (i, parent) => {
     eachDof(m, i, true, (dof) => put(dof, dot6(d.cdof.spatial(dof), wrench.spatial(i))));
     wrench.setRow(parent, add6(wrench.spatial(parent), wrench.spatial(i)));
@@ -90,7 +90,7 @@ export function dofForces(m: ModelView, d: DataView, wrench: Field, put: (dof: I
  */
 export class Articulated {
   private readonly m: ModelView;
-  private readonly d: DataView;
+  private readonly d: WorldData;
   /** Articulated inertia times motion axis, and 1 / its part along the axis, by dof. */
   private readonly U: Field;
   private readonly Dinv: Field;
@@ -99,7 +99,7 @@ export class Articulated {
   private readonly bias: Field;
   readonly armature: (dof: Int) => Scalar;
 
-  constructor(m: ModelView, d: DataView, name = "") {
+  constructor(m: ModelView, d: WorldData, name = "") {
     this.m = m;
     this.d = d;
     this.U = new Field(`${name}U`, 6 * m.nv, 6);

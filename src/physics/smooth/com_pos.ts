@@ -4,13 +4,13 @@ import { dofCom, dofSlide, inertCom } from "../../trace/spatial.ts";
 import { add3, column, MINVAL, scale3, sub3, type Vec3 } from "../../trace/vector.ts";
 import { mjtJoint } from "../../model/enums.ts";
 import { isJoint } from "./kinematics.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /**
  * Centres of mass of the kinematic trees, inertias and motion axes about them (mj_comPos).
  * Reads xipos, ximat, xmat, xanchor, xaxis; writes subtree_com, cinert, cdof.
  */
-export function comPos(m: ModelView, d: DataView): void {
+export function comPos(m: ModelView, d: WorldData): void {
   subtreeCom(m, d);
 
   d.cinert.setRow(0, Array(10).fill(0));
@@ -26,7 +26,7 @@ export function comPos(m: ModelView, d: DataView): void {
   each(m.njnt, (j) => jointAxes(m, d, j));
 }
 
-function subtreeCom(m: ModelView, d: DataView): void {
+function subtreeCom(m: ModelView, d: WorldData): void {
   each(m.nbody, (i) => {
     d.subtree_com.setRow(i, scale3(d.xipos.vec3(i), m.body_mass.at(i)));
   });
@@ -50,7 +50,7 @@ function subtreeCom(m: ModelView, d: DataView): void {
 }
 
 /** Motion axes of one joint's dofs about the centre of mass of its tree. */
-function jointAxes(m: ModelView, d: DataView, j: Int): void {
+function jointAxes(m: ModelView, d: WorldData, j: Int): void {
   const type = m.jnt_type.at(j);
   const dof = m.jnt_dofadr.at(j);
   const body = m.jnt_bodyid.at(j);

@@ -4,7 +4,7 @@ import { add6, crossMotion, scale6, ZERO6, type Spatial } from "../../trace/spat
 import { variable } from "../../trace/control.ts";
 import { mjtJoint } from "../../model/enums.ts";
 import { isJoint } from "./kinematics.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /** A spatial vector that grows dof by dof. */
 export function movingSpatial(name: string, initial: Spatial) {
@@ -19,7 +19,7 @@ export function movingSpatial(name: string, initial: Spatial) {
  * Body velocities and the rates of the motion axes, about the trees' centres of mass (mj_comVel).
  * Reads cdof, qvel; writes cvel, cdof_dot.
  */
-export function comVel(m: ModelView, d: DataView): void {
+export function comVel(m: ModelView, d: WorldData): void {
   d.cvel.setRow(0, ZERO6);
 
   each(

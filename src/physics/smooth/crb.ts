@@ -5,13 +5,13 @@ import { dofArmatures, tendonArmature } from "./damping.ts";
 import { copyField, SymMatrix, type Pattern } from "./sparsity.ts";
 import { outerProduct } from "../tendon/moment-arms.ts";
 import { tendonArms } from "../tendon/tendon.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /**
  * The joint-space inertia matrix by composite rigid bodies (mj_crb), lower triangle by rows of the tree's pattern.
  * Reads cinert, cdof, ten_J; writes crb, M.
  */
-export function crb(m: ModelView, d: DataView, pattern: Pattern): SymMatrix {
+export function crb(m: ModelView, d: WorldData, pattern: Pattern): SymMatrix {
   copyField(d.cinert, d.crb);
   each(m.nbody - 1, (up) => {
     const i = sub(m.nbody - 1, up);
@@ -33,7 +33,7 @@ export function crb(m: ModelView, d: DataView, pattern: Pattern): SymMatrix {
 }
 
 /** M += armature ten_Jᵀ ten_J on M's pattern (mj_tendonArmature). Reads ten_J. */
-function addTendonArmature(m: ModelView, d: DataView, M: SymMatrix): void {
+function addTendonArmature(m: ModelView, d: WorldData, M: SymMatrix): void {
   for (let t = 0; t < m.ntendon; t++) {
     const armature = tendonArmature(m.model, t);
     if (armature !== 0) {
@@ -45,7 +45,7 @@ function addTendonArmature(m: ModelView, d: DataView, M: SymMatrix): void {
 }
 
 /** Sparse LᵀDL factors of M (mj_factorM). Reads M; writes qLD, qLDiagInv. */
-export function factorM(d: DataView, pattern: Pattern): SymMatrix {
+export function factorM(d: WorldData, pattern: Pattern): SymMatrix {
   copyField(d.M, d.qLD);
   const factors = new SymMatrix(pattern, d.qLD);
   factors.factor(d.qLDiagInv);

@@ -20,7 +20,7 @@ import { aboutTree, alongDofs } from "./body-forces.ts";
 import { pointJacobian } from "./jac.ts";
 import type { Pattern } from "./sparsity.ts";
 import { outerProduct, type Entry } from "../tendon/moment-arms.ts";
-import { Column, Field, type DataView, type ModelView } from "../view.ts";
+import { Column, Field, type WorldData, type ModelView } from "../view.ts";
 
 /** Numbers of geom_fluid for each geom. */
 const NFLUID = 12;
@@ -45,7 +45,7 @@ export function boxBodies(model: Model): boolean[] {
 }
 
 /** Angular and linear velocity relative to the medium of a frame that a body carries, in that frame. */
-export function localVelocity(m: ModelView, d: DataView, body: Int, pos: Vec3, mat: Mat3): [Vec3, Vec3] {
+export function localVelocity(m: ModelView, d: WorldData, body: Int, pos: Vec3, mat: Mat3): [Vec3, Vec3] {
   const v = motionAt(d.cvel.spatial(body), pos, d.subtree_com.vec3(m.body_rootid.at(body)));
   const wind = m.opt.wind as unknown as Vec3;
   return [mulMatTVec(mat, rotational(v)), mulMatTVec(mat, sub3(translational(v), wind))];
@@ -80,7 +80,7 @@ export function boxDrag(m: ModelView, box: Vec3): { linear: Spatial; quadratic: 
 }
 
 /** Torque and force on a body as on the box of its inertia, global (mj_inertiaBoxFluidModel). */
-function boxForce(m: ModelView, d: DataView, body: Int): Spatial {
+function boxForce(m: ModelView, d: WorldData, body: Int): Spatial {
   const [pos, mat] = [d.xipos.vec3(body), d.ximat.mat3(body)];
   const velocity = localVelocity(m, d, body, pos, mat).flat();
   const { linear, quadratic } = boxDrag(m, inertiaBox(m, body));
@@ -154,7 +154,7 @@ function ellipsoidForce(model: Model, g: number, w: Vec3, v: Vec3): [Vec3, Vec3]
  * Forces of the medium in joint space: on each body as on a box of its inertia, or on its geoms as on ellipsoids.
  * Reads xipos, ximat, geom_xpos, geom_xmat, subtree_com, cvel, cdof; writes qfrc_fluid.
  */
-export function fluid(m: ModelView, d: DataView): void {
+export function fluid(m: ModelView, d: WorldData): void {
   const { model } = m;
   const forces = new Field("fluid_force", 6 * m.nbody);
   const isBox = new Column("body_fluid_box", Int32Array.from(boxBodies(model), Number), "i32");
@@ -178,7 +178,7 @@ export function fluid(m: ModelView, d: DataView): void {
  * Entries of d(qfrc_fluid)/d(qvel) of the boxes (mjd_inertiaBoxFluid): each drag along its axis, on the pattern of M.
  * Reads xipos, ximat, subtree_com, cvel, cdof.
  */
-export function fluidEntries(m: ModelView, d: DataView, pattern: Pattern): Entry[] {
+export function fluidEntries(m: ModelView, d: WorldData, pattern: Pattern): Entry[] {
   const isBox = boxBodies(m.model);
   return Array.from({ length: m.nbody }, (_, b) => b)
     .filter((b) => isBox[b])

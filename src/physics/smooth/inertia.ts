@@ -15,7 +15,7 @@ import { JointSpace } from "../solver/joint-space.ts";
 import { copyField, coupledPattern, SymMatrix, treePattern, type Pattern } from "./sparsity.ts";
 import { FEW_ITERATIONS, type Problem } from "../solver/problem.ts";
 import { listRows, type Rows } from "../constraint/rows.ts";
-import { Field, type DataView, type ModelView } from "../view.ts";
+import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /** What stages ask of the inertia. */
 export interface Inertia {
@@ -44,11 +44,11 @@ export function hessianPattern(model: Model, rows: Rows): Pattern {
 /** M by composite bodies (mj_crb) and its sparse factors (mj_factorM). */
 export class JointInertia implements Inertia {
   private readonly m: ModelView;
-  private readonly d: DataView;
+  private readonly d: WorldData;
   readonly M: SymMatrix;
   readonly factors: SymMatrix;
 
-  constructor(m: ModelView, d: DataView, M: SymMatrix, factors: SymMatrix) {
+  constructor(m: ModelView, d: WorldData, M: SymMatrix, factors: SymMatrix) {
     this.m = m;
     this.d = d;
     this.M = M;
@@ -103,10 +103,10 @@ export function solvesByBodies(model: Model): boolean {
 /** No matrix: articulated bodies. The solver's turns solve for qacc_smooth, and for what is implicit. */
 export class BodyInertia implements Inertia {
   private readonly m: ModelView;
-  private readonly d: DataView;
+  private readonly d: WorldData;
   private implicitly: ImplicitDofs | undefined;
 
-  constructor(m: ModelView, d: DataView) {
+  constructor(m: ModelView, d: WorldData) {
     this.m = m;
     this.d = d;
   }
@@ -156,7 +156,7 @@ const diagonalPattern = (n: number): Pattern => ({
 /** M and its factors, made as stages of their own. */
 export function jointInertia(
   m: ModelView,
-  d: DataView,
+  d: WorldData,
   stage: (name: string, fn: () => SymMatrix) => SymMatrix,
 ): JointInertia {
   const pattern = treePattern(m.model);

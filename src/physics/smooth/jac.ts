@@ -2,7 +2,7 @@
 import { add6, motionAt, rotational, scale6, translational, ZERO6, type Spatial } from "../../trace/spatial.ts";
 import { add3, cross, neg3, sub3, type Vec3 } from "../../trace/vector.ts";
 import { bodyDofs } from "../constraint/contact-rows.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /** Velocity of a point and angular velocity of its body per unit rate of one dof, global. */
 export interface JacColumn {
@@ -11,14 +11,14 @@ export interface JacColumn {
   readonly rot: Vec3;
 }
 
-const comOf = (m: ModelView, d: DataView, body: number): Vec3 => d.subtree_com.vec3(m.model.body_rootid[body]);
+const comOf = (m: ModelView, d: WorldData, body: number): Vec3 => d.subtree_com.vec3(m.model.body_rootid[body]);
 
 /** A motion about the centre of mass of a body's tree, expressed at a global point. */
-export const motionAtPoint = (m: ModelView, d: DataView, motion: Spatial, body: number, point: Vec3): Spatial =>
+export const motionAtPoint = (m: ModelView, d: WorldData, motion: Spatial, body: number, point: Vec3): Spatial =>
   motionAt(motion, point, comOf(m, d, body));
 
 /** Columns of the Jacobian of a global point on a body, dofs ascending (mj_jac). Reads cdof, subtree_com. */
-export function pointJacobian(m: ModelView, d: DataView, body: number, point: Vec3): JacColumn[] {
+export function pointJacobian(m: ModelView, d: WorldData, body: number, point: Vec3): JacColumn[] {
   return bodyDofs(m.model, body).map((dof) => {
     const motion = motionAtPoint(m, d, d.cdof.spatial(dof), body, point);
     return { dof, trans: translational(motion), rot: rotational(motion) };
@@ -39,7 +39,7 @@ export function differenceJacobian(first: readonly JacColumn[], second: readonly
  * Acceleration of a point and angular acceleration of its body while all joint accelerations are zero: the rate of the
  * Jacobian times qvel (mj_jacDot). Reads cdof_dot, qvel, cvel, subtree_com.
  */
-export function biasAcceleration(m: ModelView, d: DataView, body: number, point: Vec3): { trans: Vec3; rot: Vec3 } {
+export function biasAcceleration(m: ModelView, d: WorldData, body: number, point: Vec3): { trans: Vec3; rot: Vec3 } {
   let sum: Spatial = ZERO6;
   for (const dof of bodyDofs(m.model, body)) sum = add6(sum, scale6(d.cdof_dot.spatial(dof), d.qvel.at(dof)));
   const bias = motionAtPoint(m, d, sum, body, point);

@@ -13,7 +13,7 @@ import {
   type Vec3,
 } from "../../trace/vector.ts";
 import { mjtJoint } from "../../model/enums.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /** Whether a joint is of a kind; known where a model has none of that kind. */
 export const isJoint = ({ model }: ModelView, type: Int, kind: number): Bool =>
@@ -45,7 +45,7 @@ export function axisAngle(axis: Vec3, angle: Scalar): Quat {
  * Global frames of bodies, inertial frames, geoms, sites, joint anchors and axes (mj_kinematics).
  * Reads qpos, mocap_pos, mocap_quat; writes xpos, xquat, xmat, xipos, ximat, xanchor, xaxis, geom_x*, site_x*.
  */
-export function kinematics(m: ModelView, d: DataView): void {
+export function kinematics(m: ModelView, d: WorldData): void {
   d.xpos.setRow(0, [0, 0, 0]);
   d.xquat.setRow(0, [1, 0, 0, 0]);
   d.xmat.setRow(0, [1, 0, 0, 0, 1, 0, 0, 0, 1]);
@@ -66,9 +66,9 @@ function attach(
   bodyid: (i: Int) => Int,
   pos: (i: Int) => Vec3,
   quat: (i: Int) => Quat,
-  xpos: DataView["geom_xpos"],
-  xmat: DataView["geom_xmat"],
-  d: DataView,
+  xpos: WorldData["geom_xpos"],
+  xmat: WorldData["geom_xmat"],
+  d: WorldData,
 ): void {
   each(count, (i) => {
     const body = bodyid(i);
@@ -78,7 +78,7 @@ function attach(
   });
 }
 
-function bodyFrame(m: ModelView, d: DataView, i: Int): void {
+function bodyFrame(m: ModelView, d: WorldData, i: Int): void {
   const parent = m.body_parentid.at(i);
   const frame = movingFrame();
   const mocap = m.body_mocapid.at(i);

@@ -23,14 +23,14 @@ import { fluid, hasFluid } from "./fluid.ts";
 import { ballRotation } from "../constraint/rows.ts";
 import { tendonArms } from "../tendon/tendon.ts";
 import { isJoint } from "./kinematics.ts";
-import { Field, type DataView, type ModelView } from "../view.ts";
+import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /**
  * Spring, damper, gravity compensation and fluid forces (mj_passive); actuators carry the gravity compensation where
  * jnt_actgravcomp says so. Reads qpos, qvel, ten_length, ten_velocity, xipos, subtree_com, cdof, and what `fluid` reads;
  * writes qfrc_spring, qfrc_damper, qfrc_gravcomp, qfrc_fluid, qfrc_passive.
  */
-export function passive(m: ModelView, d: DataView): void {
+export function passive(m: ModelView, d: WorldData): void {
   const off = (bit: number) => (m.opt.disableflags & bit) !== 0;
   each(m.nv, (i) => {
     d.qfrc_spring.set(i, 0);
@@ -57,7 +57,7 @@ export function hasGravcomp(m: ModelView): boolean {
   return m.model.ngravcomp > 0 && !(m.opt.disableflags & mjtDisableBit.GRAVITY);
 }
 
-function springs(m: ModelView, d: DataView): void {
+function springs(m: ModelView, d: WorldData): void {
   const pull = (dof: Int, force: Scalar) => d.qfrc_spring.set(dof, add(d.qfrc_spring.at(dof), force));
 
   const joints = Array.from({ length: m.njnt }, (_, j) => jointStiffness(m, j));
@@ -103,7 +103,7 @@ function springs(m: ModelView, d: DataView): void {
 }
 
 /** The force of a tendon's spring along it: none between the two rest lengths. Reads ten_length. */
-export function tendonSpring({ model }: ModelView, d: DataView, t: number): Scalar {
+export function tendonSpring({ model }: ModelView, d: WorldData, t: number): Scalar {
   const k = tendonStiffness(model, t);
   if (isZero(k) || model.opt.disableflags & mjtDisableBit.SPRING) return 0;
   const [low, high] = [model.tendon_lengthspring[2 * t], model.tendon_lengthspring[2 * t + 1]];
@@ -113,14 +113,14 @@ export function tendonSpring({ model }: ModelView, d: DataView, t: number): Scal
 }
 
 /** The force of a tendon's damper along it. Reads ten_velocity. */
-export function tendonDamper({ model }: ModelView, d: DataView, t: number): Scalar {
+export function tendonDamper({ model }: ModelView, d: WorldData, t: number): Scalar {
   const b = tendonDamping(model, t);
   if (isZero(b) || model.opt.disableflags & mjtDisableBit.DAMPER) return 0;
   const v = d.ten_velocity.at(t);
   return neg(mul(polyForce(b, v, true), v));
 }
 
-function dampers(m: ModelView, d: DataView): void {
+function dampers(m: ModelView, d: WorldData): void {
   const damping = polyTable(
     "dof_damping",
     Array.from({ length: m.nv }, (_, i) => dofDamping(m, i)),
@@ -141,7 +141,7 @@ function dampers(m: ModelView, d: DataView): void {
 const norm = (x: readonly Scalar[]): Scalar => (x.length === 1 ? x[0] : sqrt(sum(x.map(square))));
 
 /** A force on each body that holds part of its weight, summed up the trees and taken along each dof. */
-function gravityCompensation(m: ModelView, d: DataView): void {
+function gravityCompensation(m: ModelView, d: WorldData): void {
   const lift = new Field("gravcomp", 6 * m.nbody, 6);
   each(m.nbody, (b) => {
     const force = scale3(m.gravity, neg(mul(m.body_gravcomp.at(b), m.body_mass.at(b))));

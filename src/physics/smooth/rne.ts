@@ -7,7 +7,7 @@ import { tendonArmature } from "./damping.ts";
 import { movingSpatial } from "./com_vel.ts";
 import { spatialTendonBias } from "../tendon/spatial-tendon.ts";
 import { isFixed, tendonArms } from "../tendon/tendon.ts";
-import { Field, type DataView, type ModelView } from "../view.ts";
+import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /** Spatial acceleration of the world frame: gravity as an upward acceleration. */
 export function worldAcceleration(m: ModelView): Spatial {
@@ -18,7 +18,7 @@ export function worldAcceleration(m: ModelView): Spatial {
  * Bias forces by recursive Newton-Euler without joint accelerations (mj_rne, flg_acc = 0).
  * Reads cdof, cdof_dot, cvel, cinert, qvel; writes qfrc_bias.
  */
-export function rne(m: ModelView, d: DataView): void {
+export function rne(m: ModelView, d: WorldData): void {
   // without joint accelerations: not the cacc and cfrc_int that sensors read
   const cacc = new Field("cacc_bias", 6 * m.nbody, 6);
   const cfrc = new Field("cfrc_bias", 6 * m.nbody, 6);
@@ -59,7 +59,7 @@ export function rne(m: ModelView, d: DataView): void {
 }
 
 /** What the armature of spatial tendons adds, whose arms change as they move (mj_tendonBias). */
-function addTendonBias(m: ModelView, d: DataView): void {
+function addTendonBias(m: ModelView, d: WorldData): void {
   for (let t = 0; t < m.ntendon; t++) {
     const armature = tendonArmature(m.model, t);
     if (armature === 0 || isFixed(m.model, t)) continue;

@@ -19,13 +19,13 @@ import type { ConstraintForces } from "../constraint/constraint-forces.ts";
 import { holdingForces } from "../constraint/equality.ts";
 import { worldAcceleration } from "./rne.ts";
 import { tendonPulls } from "../tendon/tension.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /**
  * Accelerations of bodies and the forces on them once qacc is known (mj_rnePostConstraint).
  * Reads cdof, cdof_dot, cvel, cinert, qvel, qacc, xfrc_applied, constraint forces; writes cacc, cfrc_ext, cfrc_int.
  */
-export function rnePostConstraint(m: ModelView, d: DataView, forces: ConstraintForces): void {
+export function rnePostConstraint(m: ModelView, d: WorldData, forces: ConstraintForces): void {
   externalForces(m, d, forces);
 
   d.cacc.setRow(0, worldAcceleration(m));
@@ -60,7 +60,7 @@ export function rnePostConstraint(m: ModelView, d: DataView, forces: ConstraintF
 }
 
 /** Wrenches on each body that are applied or come from contacts, connects, welds and spatial tendons, about its tree's centre of mass. */
-function externalForces(m: ModelView, d: DataView, forces: ConstraintForces): void {
+function externalForces(m: ModelView, d: WorldData, forces: ConstraintForces): void {
   const { model } = m;
   const com = (b: number): Vec3 => d.subtree_com.vec3(model.body_rootid[b]);
   for (let b = 0; b < m.nbody; b++) {

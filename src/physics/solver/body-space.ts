@@ -25,7 +25,7 @@ import { FEW_ITERATIONS } from "./problem.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
 import type { Along, ContactAt, Space, Turns } from "./space.ts";
 import { rowTie, solveTied, TiedContacts } from "./ties.ts";
-import { Field, type DataView, type ModelView } from "../view.ts";
+import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /** Dofs and bodies up to which the trees are walked in line: an access at a constant index costs a fiftieth. */
 const MAX_IN_LINE = 160;
@@ -66,7 +66,7 @@ export class BodySpace implements Space {
   readonly qacc: Field;
   readonly search: Field;
   private readonly m: ModelView;
-  private readonly d: DataView;
+  private readonly d: WorldData;
   private readonly contacts: ContactRows;
   private readonly law: (index: Int, slot: Int) => ContactLaw;
   private readonly implicit: ImplicitDofs | undefined;
@@ -85,7 +85,7 @@ export class BodySpace implements Space {
 
   constructor(
     m: ModelView,
-    d: DataView,
+    d: WorldData,
     contacts: ContactRows,
     law: (index: Int, slot: Int) => ContactLaw,
     implicit: ImplicitDofs | undefined,

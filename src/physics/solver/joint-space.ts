@@ -8,7 +8,7 @@ import type { ContactRows } from "../constraint/contact-rows.ts";
 import { copyField, dotFields, SymMatrix, type Pattern } from "../smooth/sparsity.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
 import type { ContactAt, Space, Turns } from "./space.ts";
-import { Field, type DataView, type ModelView } from "../view.ts";
+import { Field, type WorldData, type ModelView } from "../view.ts";
 
 type Jacobian = readonly (readonly Scalar[])[];
 
@@ -28,7 +28,7 @@ interface JointContact extends ContactAt {
 export class JointSpace implements Space {
   readonly qacc: Field;
   readonly search: Field;
-  private readonly d: DataView;
+  private readonly d: WorldData;
   private readonly nv: number;
   private readonly newton: boolean;
   private readonly contacts: ContactRows;
@@ -45,7 +45,7 @@ export class JointSpace implements Space {
   private readonly gradOld: Field;
   private readonly MgradOld: Field;
 
-  constructor(m: ModelView, d: DataView, contacts: ContactRows, { M, factors, hessian }: JointMatrices) {
+  constructor(m: ModelView, d: WorldData, contacts: ContactRows, { M, factors, hessian }: JointMatrices) {
     const vector = (name: string) => new Field(name, m.nv);
     this.d = d;
     this.nv = m.nv;

@@ -38,7 +38,7 @@ import {
 } from "./problem.ts";
 import { eachRow, listRows, rowDot, rowLaw, type Row, type RowLaw } from "../constraint/rows.ts";
 import type { Turns } from "./space.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /** The turns of a model without rows and contacts: qacc_smooth is the minimum. */
 const UNCONSTRAINED: Omit<Turns, "start"> = {
@@ -57,7 +57,7 @@ const contactFree = (): never => {
  * Newton with exact line search, or CG preconditioned by M. Starts from the better of qacc_smooth and
  * qacc_warmstart. Reads qfrc_smooth, qacc_smooth, qacc_warmstart, qvel; writes qacc, qfrc_constraint.
  */
-export function solve(m: ModelView, d: DataView, p: Problem): Solution {
+export function solve(m: ModelView, d: WorldData, p: Problem): Solution {
   const { nv } = m;
   const { rows, contacts } = p;
   if (rows.length === 0 && contacts.slots.nslot === 0) {

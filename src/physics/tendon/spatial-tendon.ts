@@ -5,7 +5,7 @@ import { mjtGeom, mjtWrap } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { biasAcceleration, motionAtPoint, pointJacobian } from "../smooth/jac.ts";
 import { addArms, type Arm } from "./moment-arms.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 import { translational } from "../../trace/spatial.ts";
 import { wrap } from "./wrap.ts";
 
@@ -49,7 +49,7 @@ interface Pull {
 }
 
 /** A straight stretch: its length, and the points it pulls at. */
-function straight(m: ModelView, d: DataView, { sites }: Stretch): { length: Scalar; pulls: Pull[] } {
+function straight(m: ModelView, d: WorldData, { sites }: Stretch): { length: Scalar; pulls: Pull[] } {
   const [a, b] = sites.map((s) => d.site_xpos.vec3(s));
   const [bodyA, bodyB] = sites.map((s) => m.model.site_bodyid[s]);
   const { unit, length } = normalize3(sub3(b, a));
@@ -65,7 +65,7 @@ function straight(m: ModelView, d: DataView, { sites }: Stretch): { length: Scal
 }
 
 /** A stretch that may bend around a geom. */
-function bent(m: ModelView, d: DataView, { sites, geom, side }: Stretch): { length: Scalar; pulls: Pull[] } {
+function bent(m: ModelView, d: WorldData, { sites, geom, side }: Stretch): { length: Scalar; pulls: Pull[] } {
   const { model } = m;
   const g = geom!;
   const [a, b] = sites.map((s) => d.site_xpos.vec3(s));
@@ -110,7 +110,7 @@ function sideDistance({ model }: ModelView, geom: number, site: number): { dista
 }
 
 /** Length of a spatial tendon, and the points it pulls at. Reads site_xpos, geom_xpos, geom_xmat. */
-export function spatialTendon(m: ModelView, d: DataView, t: number): { length: Scalar; pulls: Pull[] } {
+export function spatialTendon(m: ModelView, d: WorldData, t: number): { length: Scalar; pulls: Pull[] } {
   let length: Scalar = 0;
   const pulls: Pull[] = [];
   for (const stretch of stretches(m.model, t)) {
@@ -122,7 +122,7 @@ export function spatialTendon(m: ModelView, d: DataView, t: number): { length: S
 }
 
 /** What those points' velocities make of the dofs' (the row of ten_J). Reads cdof, subtree_com. */
-export const pullArms = (m: ModelView, d: DataView, pulls: readonly Pull[]): Arm[] =>
+export const pullArms = (m: ModelView, d: WorldData, pulls: readonly Pull[]): Arm[] =>
   addArms(
     pulls.flatMap(({ body, pos, pull }) =>
       pointJacobian(m, d, body, pos).map(({ dof, trans }) => ({ dof, coef: dot3(pull, trans) })),
@@ -133,7 +133,7 @@ export const pullArms = (m: ModelView, d: DataView, pulls: readonly Pull[]): Arm
  * The rate of a spatial tendon's Jacobian times qvel (mj_tendonDot), along straight stretches. Reads site_xpos, cvel,
  * cdof_dot, qvel, subtree_com.
  */
-export function spatialTendonBias(m: ModelView, d: DataView, t: number): Scalar {
+export function spatialTendonBias(m: ModelView, d: WorldData, t: number): Scalar {
   let rate: Scalar = 0;
   for (const { sites, share } of stretches(m.model, t)) {
     const bodies = sites.map((s) => m.model.site_bodyid[s]);

@@ -3,7 +3,7 @@ import { mjtWrap } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { addArms, type Arm } from "./moment-arms.ts";
 import { pullArms, spatialTendon } from "./spatial-tendon.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /** Whether a tendon is a weighted sum of joint positions rather than a path in space. */
 export const isFixed = (model: Model, t: number): boolean => model.wrap_type[model.tendon_adr[t]] === mjtWrap.JOINT;
@@ -23,7 +23,7 @@ export function tendonDofs(model: Model, t: number): number[] {
 }
 
 /** The row of a tendon's Jacobian, dofs ascending: constants of a fixed one, ten_J of a spatial one. */
-export function tendonArms(m: ModelView, d: DataView, t: number): Arm[] {
+export function tendonArms(m: ModelView, d: WorldData, t: number): Arm[] {
   const { model } = m;
   if (isFixed(model, t)) {
     return addArms(tendonJoints(model, t).map(({ joint, coef }) => ({ dof: model.jnt_dofadr[joint], coef })));
@@ -35,7 +35,7 @@ export function tendonArms(m: ModelView, d: DataView, t: number): Arm[] {
  * Lengths and velocities of tendons, and the Jacobians of spatial ones (mj_tendon). Reads qpos, qvel, site_xpos,
  * geom_xpos, geom_xmat, cdof, subtree_com; writes ten_length, ten_velocity, ten_J.
  */
-export function tendon(m: ModelView, d: DataView): void {
+export function tendon(m: ModelView, d: WorldData): void {
   const { model } = m;
   for (let t = 0; t < m.ntendon; t++) {
     let length: Scalar = 0;
@@ -57,7 +57,7 @@ export function tendon(m: ModelView, d: DataView): void {
 }
 
 /** The Jacobians of fixed tendons, which are constant (ten_J of mj_tendon). Writes ten_J. */
-export function tendonJacobian(m: ModelView, d: DataView): void {
+export function tendonJacobian(m: ModelView, d: WorldData): void {
   for (let t = 0; t < m.ntendon; t++) {
     if (!isFixed(m.model, t)) continue;
     tendonArms(m, d, t).forEach(({ coef }, k) => d.ten_J.set(m.model.ten_J_rowadr[t] + k, coef));

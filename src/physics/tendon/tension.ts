@@ -9,10 +9,10 @@ import { tendonDamper, tendonSpring } from "../smooth/passive.ts";
 import { listRows } from "../constraint/rows.ts";
 import { spatialTendon, spatialTendonBias } from "./spatial-tendon.ts";
 import { isFixed, tendonArms } from "./tendon.ts";
-import type { DataView, ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /** The force along a tendon: of its spring and damper, actuators, constraints, and the inertia of its armature. */
-function tension(m: ModelView, d: DataView, t: number, { rows, rowForce }: ConstraintForces): Scalar {
+function tension(m: ModelView, d: WorldData, t: number, { rows, rowForce }: ConstraintForces): Scalar {
   const { model } = m;
   let force = add(tendonSpring(m, d, t), tendonDamper(m, d, t));
   for (let i = 0; i < m.nactuator; i++) {
@@ -34,7 +34,7 @@ function tension(m: ModelView, d: DataView, t: number, { rows, rowForce }: Const
 /** What spatial tendons pull on each body with, and where, global. Reads what `tension` does, and ten_J, qacc. */
 export function tendonPulls(
   m: ModelView,
-  d: DataView,
+  d: WorldData,
   forces: ConstraintForces,
 ): { body: number; pos: Vec3; wrench: Spatial }[] {
   return Array.from({ length: m.ntendon }, (_, t) => t)

@@ -1,7 +1,7 @@
 // one call at a time, none after close, and close after the call that is in flight
 import { CorralError } from "./errors.ts";
 
-export class Gate {
+export class CallMutex {
   readonly #name: string;
   #busy: string | undefined;
   #running: Promise<unknown> = Promise.resolve();
@@ -23,8 +23,12 @@ export class Gate {
     });
   }
 
-  /** Runs a call that no other may come between. */
-  exclusive<T>(what: string, run: () => Promise<T>): Promise<T> {
+  /**
+   * Runs a call that no other may come between; `run` starts at once.
+   * @throws CorralError closed, call-in-flight
+   */
+  async exclusive<T>(what: string, run: () => Promise<T>): Promise<T> {
+    this.assertOpen(what);
     this.#busy = what;
     const running = (async () => run())().finally(() => {
       this.#busy = undefined;
