@@ -60,6 +60,7 @@ struct Clock {
   lanes: u32,
   valid: u32,
   unroll: u32,
+  weight_decay: f32,
 }
 
 /// Bits of `flags`.

@@ -118,13 +118,15 @@ fn judge(@builtin(local_invocation_index) part: u32) {
 /// vec4s that an invocation of Adam moves: twin of ADAM_EACH.
 const EACH = 4u;
 
-/// Adam (Kingma and Ba 2015), where the judge allows it. Log standard deviations stay within their bounds.
+/// Adam (Kingma and Ba 2015), where the judge allows it, with decay of weights that is decoupled from the gradient (AdamW,
+/// Loshchilov and Hutter 2019). Log standard deviations do not decay and stay within their bounds.
 @compute @workgroup_size(32)
 fn adam(@builtin(global_invocation_id) gid: vec3<u32>) {
   if (state[J.place + S_APPLY] == 0.0) { return; }
   let scale = state[J.place + S_SCALE];
   let rate = state[J.place + S_RATE] / (1.0 - state[J.place + S_BETA1]);
   let unbias = 1.0 / (1.0 - state[J.place + S_BETA2]);
+  let decay = state[J.place + S_RATE] * C.weight_decay;
   let stride = (J.count + EACH - 1u) / EACH;
   if (thread_of(gid) >= stride) { return; }
   for (var n = thread_of(gid); n < J.count; n += stride) {
@@ -134,8 +136,9 @@ fn adam(@builtin(global_invocation_id) gid: vec3<u32>) {
     let v = C.beta2 * moments[2u * i + 1u] + (1.0 - C.beta2) * g * g;
     moments[2u * i] = m;
     moments[2u * i + 1u] = v;
-    var p = params[i] - rate * m / (sqrt(v * unbias) + C.adam_eps);
-    if (C.log_std_count > 0u && i >= C.log_std_at) {
+    let is_weight = C.log_std_count == 0u || i < C.log_std_at;
+    var p = params[i] * select(1.0, 1.0 - decay, is_weight) - rate * m / (sqrt(v * unbias) + C.adam_eps);
+    if (!is_weight) {
       p = clamp(p, vec4<f32>(C.log_std_min), vec4<f32>(C.log_std_max));
     }
     params[i] = p;

@@ -51,6 +51,7 @@ const WORDS = [
   ["lanes", "u32", 1],
   ["valid", "u32", 1],
   ["unroll", "u32", 1],
+  ["weight_decay", "f32", 1],
 ] as const;
 
 export type ClockField = (typeof WORDS)[number][0];

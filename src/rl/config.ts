@@ -1,5 +1,5 @@
 /** Every hyperparameter of PPO: flat, with its default, its bounds and what it means. The command line's flags are these. */
-import { assertLogStds, badOption, fillIn, type ConfigOf, type OptionRow } from "./options.ts";
+import { assertLogStds, badOption, fillIn, WEIGHT_DECAY, type ConfigOf, type OptionRow } from "./options.ts";
 
 export const PPO_OPTIONS = {
   rolloutSteps: { default: 32, min: 1, max: 65536, integer: true, doc: "control steps of every world between updates" },
@@ -69,6 +69,7 @@ export const PPO_OPTIONS = {
   beta1: { default: 0.9, min: 0, max: 0.9999999, doc: "Adam's decay of the mean" },
   beta2: { default: 0.999, min: 0, max: 0.9999999, doc: "Adam's decay of the variance" },
   adamEpsilon: { default: 1e-5, min: 1e-15, doc: "Adam's epsilon" },
+  weightDecay: WEIGHT_DECAY,
 } as const satisfies Record<string, OptionRow>;
 
 export type PpoOption = keyof typeof PPO_OPTIONS;

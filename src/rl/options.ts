@@ -12,6 +12,14 @@ export interface OptionRow {
   readonly oneOf?: readonly string[];
 }
 
+/** Of every algorithm: AdamW. */
+export const WEIGHT_DECAY = {
+  default: 0,
+  min: 0,
+  max: 1,
+  doc: "part of weights and biases that each step of Adam takes off, times the learning rate (AdamW); log standard deviations and the temperature keep theirs",
+} as const satisfies OptionRow;
+
 type ValueOf<T> = T extends boolean
   ? boolean
   : T extends number

@@ -31,6 +31,7 @@ export function setClock(learner: SacLearner, c: SacConfig, seed: number | bigin
     beta1: c.beta1,
     beta2: c.beta2,
     adam_eps: c.adamEpsilon,
+    weight_decay: c.weightDecay,
   });
 }
 

@@ -40,6 +40,7 @@ export function settleClock(learner: Learner, c: PpoConfig, seed: number | bigin
     beta1: c.beta1,
     beta2: c.beta2,
     adam_eps: c.adamEpsilon,
+    weight_decay: c.weightDecay,
     adaptive_min: 1e-5,
     adaptive_max: 1e-2,
   });

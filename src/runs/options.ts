@@ -117,8 +117,12 @@ export function differences(
   before: Readonly<Record<string, unknown>>,
   now: Readonly<Record<string, unknown>>,
 ): string[] {
+  // a hyperparameter that an older version did not know had its default
+  const table: Readonly<Record<string, { readonly default: unknown }>> = ALGORITHMS[algorithmOf(now)];
+  const textOf = (value: unknown) => JSON.stringify(value);
+  const isSame = (name: string) => textOf(before[name] ?? table[name]?.default) === textOf(now[name]);
   const names = new Set([...Object.keys(before), ...Object.keys(now)]);
   return [...names]
-    .filter((name) => !isFree(name) && JSON.stringify(before[name]) !== JSON.stringify(now[name]))
+    .filter((name) => !isFree(name) && !isSame(name))
     .map((name) => `${name} was ${show(before[name] ?? "not given")} and is ${show(now[name] ?? "not given")}`);
 }

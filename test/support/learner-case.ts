@@ -138,6 +138,7 @@ export async function makeCase({ env, config: given }: LearnerCase, seed: number
     beta1: config.beta1,
     beta2: config.beta2,
     adam_eps: config.adamEpsilon,
+    weight_decay: config.weightDecay,
   });
   return { learner, shape, config, params, samples, scale, isUsed: (i) => used[i] === 1 };
 }

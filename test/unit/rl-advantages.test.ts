@@ -173,36 +173,42 @@ test("extreme observations are counted, and those whose squares overflow leave t
   expect(norm.every(Number.isFinite)).toBe(true);
 });
 
-test("Adam with shortened gradients and bounded log deviations", async () => {
-  const { learner, shape, config, params } = await makeCase(
-    { ...CASE, config: { ...CASE.config, learningRate: 0.05, maxGradNorm: 0.1, minLogStd: -0.2, maxLogStd: 0.2 } },
-    23,
-  );
-  await using _ = learner;
-  const { params4, logStd } = shape.nets;
-  const p = Float64Array.from(params);
-  const [m, v] = [new Float64Array(p.length), new Float64Array(p.length)];
-  for (let step = 1; step <= 5; step++) {
-    const flags = step === 1 ? Flag.firstMinibatch : 0;
-    trainMinibatch(learner, { first: 0, rows: shape.samples, keys: [1, 2, 3, 4], flags });
-    const grads = await learner.read("grads", new Float32Array(4 * shape.total4));
-    const count = grads[4 * params4];
-    const g = Array.from(grads.subarray(0, 4 * params4), (x) => x / count);
-    const norm = Math.hypot(...g);
-    const factor = Math.min(1, config.maxGradNorm / norm);
-    g.forEach((x, i) => {
-      m[i] = config.beta1 * m[i] + (1 - config.beta1) * x * factor;
-      v[i] = config.beta2 * v[i] + (1 - config.beta2) * (x * factor) ** 2;
-      const unbiased = m[i] / (1 - config.beta1 ** step);
-      p[i] -= (config.learningRate * unbiased) / (Math.sqrt(v[i] / (1 - config.beta2 ** step)) + config.adamEpsilon);
-      const isLogStd = i >= 4 * logStd.at && i < 4 * logStd.at + logStd.count;
-      if (isLogStd) p[i] = Math.min(config.maxLogStd, Math.max(config.minLogStd, p[i]));
-    });
-    const found = await learner.read("params", new Float32Array(p.length));
-    found.forEach((x, i) => expect(Math.abs(x - p[i])).toBeLessThan(learnerBounds.adam.value));
-  }
-  expect(metricsOf(await learner.readState())).toMatchObject({ minibatches: 5, applied: 5, gradClipped: 1 });
-});
+test.each([0, 0.3])(
+  "Adam with shortened gradients, bounded log deviations and weight decay %s",
+  async (weightDecay) => {
+    const bounds = { maxGradNorm: 0.1, minLogStd: -0.2, maxLogStd: 0.2 };
+    const { learner, shape, config, params } = await makeCase(
+      { ...CASE, config: { ...CASE.config, learningRate: 0.05, ...bounds, weightDecay } },
+      23,
+    );
+    await using _ = learner;
+    const { params4, logStd } = shape.nets;
+    const p = Float64Array.from(params);
+    const [m, v] = [new Float64Array(p.length), new Float64Array(p.length)];
+    for (let step = 1; step <= 5; step++) {
+      const flags = step === 1 ? Flag.firstMinibatch : 0;
+      trainMinibatch(learner, { first: 0, rows: shape.samples, keys: [1, 2, 3, 4], flags });
+      const grads = await learner.read("grads", new Float32Array(4 * shape.total4));
+      const count = grads[4 * params4];
+      const g = Array.from(grads.subarray(0, 4 * params4), (x) => x / count);
+      const norm = Math.hypot(...g);
+      const factor = Math.min(1, config.maxGradNorm / norm);
+      g.forEach((x, i) => {
+        m[i] = config.beta1 * m[i] + (1 - config.beta1) * x * factor;
+        v[i] = config.beta2 * v[i] + (1 - config.beta2) * (x * factor) ** 2;
+        const unbiased = m[i] / (1 - config.beta1 ** step);
+        const isLogStd = i >= 4 * logStd.at && i < 4 * logStd.at + logStd.count;
+        // torch.optim.AdamW: the parameter decays, then Adam moves it
+        if (!isLogStd) p[i] *= 1 - config.learningRate * weightDecay;
+        p[i] -= (config.learningRate * unbiased) / (Math.sqrt(v[i] / (1 - config.beta2 ** step)) + config.adamEpsilon);
+        if (isLogStd) p[i] = Math.min(config.maxLogStd, Math.max(config.minLogStd, p[i]));
+      });
+      const found = await learner.read("params", new Float32Array(p.length));
+      found.forEach((x, i) => expect(Math.abs(x - p[i])).toBeLessThan(learnerBounds.adam.value));
+    }
+    expect(metricsOf(await learner.readState())).toMatchObject({ minibatches: 5, applied: 5, gradClipped: 1 });
+  },
+);
 
 test("an update stops at 1.5 times targetKl", async () => {
   const { learner, shape, params } = await makeCase(CASE, 24);

@@ -96,13 +96,14 @@ describe.each(CASES)("$name", (sacCase) => {
   });
 });
 
-test("Adam moves critics, then the policy under the new critics, the temperature, and targets a part of the way", async () => {
+test("AdamW moves critics, then the policy under the new critics, the temperature, and targets a part of the way", async () => {
   const config = {
     hidden: [6],
     tau: 0.25,
     learningRate: 0.01,
     criticLearningRate: 0.02,
     temperatureLearningRate: 0.05,
+    weightDecay: 0.4,
   };
   const made = await makeSac({ name: "", observations: 3, actions: 2, config: { ...config, targetEntropy: -1.5 } }, 6);
   await using _ = made.learner;
@@ -118,7 +119,7 @@ test("Adam moves critics, then the policy under the new critics, the temperature
   const count = sacLosses(made, params, goals).count;
   const moved = (i: number, rate: number) => {
     const g = grads[i] / count;
-    return params[i] - (rate * g) / (Math.abs(g) + adamEpsilon);
+    return params[i] * (1 - rate * config.weightDecay) - (rate * g) / (Math.abs(g) + adamEpsilon);
   };
   const bound = learnerBounds.adam.value;
   const [first, end] = [4 * nets.critics[0][0].w, 4 * nets.criticsTold];
