@@ -1,17 +1,47 @@
+import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { embeddedUnsupported } from "./src/gpu/embedded.ts";
+import { isSoftware } from "./src/gpu/adapter.ts";
+import { missingVulkan } from "./src/gpu/loader.ts";
+import { probeSystem } from "./src/gpu/probe.ts";
+import { repositoryFiles } from "./test/support/imports.ts";
+import { PATIENCE_MS } from "./test/support/patience.ts";
+
+const FULL_PATIENCE_MS = 3_600_000;
+
+/** The driver that npm installs is the one under test: Vulkan's loader finds no other. */
+const EMBEDDED_ALONE = { VK_DRIVER_FILES: "none", VK_ICD_FILENAMES: "none", CORRAL_TEST_ADAPTERS: "embedded" };
+
+/** The tests that look at drivers: they run once more with the system's, where it has one. */
+const ofDrivers = () =>
+  repositoryFiles("test").filter(
+    (file) => /gpu|doctor/.test(file) || readFileSync(file, "utf8").includes("softwareAdapters()"),
+  );
+
+/** Who chooses an adapter tests that one alone; elsewhere than on linux-x64 there is none but the system's. */
+async function projects() {
+  if (process.env.CORRAL_ADAPTER || embeddedUnsupported() !== undefined) return undefined;
+  const include = ["test/**/*.test.ts"];
+  const embedded = { extends: true, test: { name: "embedded", include, env: EMBEDDED_ALONE } } as const;
+  const names = missingVulkan() === undefined ? (await probeSystem()).adapters : [];
+  if (!names.some(isSoftware)) return [embedded];
+  const env = { CORRAL_TEST_ADAPTERS: "system" };
+  return [embedded, { extends: true, test: { name: "system", include: ofDrivers(), env } } as const];
+}
 
 // `--mode full` also runs the tests that take long: they look at CORRAL_FULL
-export default defineConfig(({ mode }) => ({
+export default defineConfig(async ({ mode }) => ({
   test: {
     include: ["test/**/*.test.ts"],
+    projects: await projects(),
     // a driver that crashes takes one file down, not the run
     pool: "forks",
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    teardownTimeout: 10_000,
+    testTimeout: mode === "full" ? FULL_PATIENCE_MS : PATIENCE_MS,
+    hookTimeout: PATIENCE_MS,
+    teardownTimeout: PATIENCE_MS,
     env: {
       // crashes that tests plant are no one's
       CORRAL_BUNDLES: join(tmpdir(), `corral-test-bundles-${process.pid}`),

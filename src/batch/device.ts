@@ -28,7 +28,7 @@ export type DeviceChoice = GpuDevice | "cpu" | "cpu-f64";
 export interface PlacementOptions {
   readonly device?: DeviceChoice;
   /** Adapter of the shared device: auto, gpu, system, embedded. */
-  readonly adapter?: string;
+  readonly adapter?: string | number;
   /** Bytes that all batches of the device may hold: "2GiB", 0.5 of what is available, or a number. */
   readonly budget?: string | number;
   /** What to do where the batch does not fit: refuse, or take the largest count of worlds that does. */

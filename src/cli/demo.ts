@@ -39,7 +39,7 @@ or two.
   --envs N         worlds of each environment (2048)
   --seconds S      seconds of each environment (12)
   --seed N         seed of starts and actions (0)
-  --adapter NAME   auto (default), gpu, system or embedded
+  --adapter NAME   auto (default), gpu, system, embedded, or an index or name of corral doctor
   --device NAME    cpu (float32) or cpu-f64 (float64) instead of an adapter
   --json           one JSON document on stdout
 

@@ -10,14 +10,15 @@ export const summary = "what this machine offers, what corral uses, what would m
 export const help = `
 Usage: corral doctor [--adapter NAME] [--install-software-adapter] [--json]
 
-Opens a device as every other command would and prints the adapters, driver, limits, features, the default memory
-budget and where it came from, and what to install for more speed.
+Opens a device as every other command would and prints the adapters with their indices, driver, limits, features, the
+default memory budget and where it came from, and what to install for more speed.
 
-  --adapter NAME               auto (default), gpu, system, embedded or null; CORRAL_ADAPTER does the same everywhere
+  --adapter NAME               auto (default), gpu, system, embedded or null, or one of the adapters listed, by its index
+                               or a part of its name; CORRAL_ADAPTER does the same everywhere
   --install-software-adapter   install a software driver (SwiftShader) into the cache: no root, no GPU, linux-x64 only
   --json                       one JSON document on stdout
 
-Dawn's two warnings that a limit was "artificially reduced" are harmless.
+Warnings of the driver are shown where they explain a failure; CORRAL_DEBUG=1 shows all of them.
 Exit codes: 0 a device can be opened, 2 bad usage, 3 no device can be opened.
 `;
 
@@ -45,6 +46,9 @@ function describe(diagnosis: Diagnosis): string {
     "Adapters",
     ...ways.map(({ way, state, detail }) => `  ${way.padEnd(9)} ${state.padEnd(7)} ${detail}`),
   ];
+  const chosen = diagnosis.adapters.map(({ index, name }) => `  ${index}  ${name}`);
+  if (chosen.length > 0)
+    lines.push("", "To choose one: --adapter or CORRAL_ADAPTER with its index or a part of its name", ...chosen);
   const mesa = drivers.filter((driver) => driver.mesa !== undefined);
   if (mesa.length > 0)
     lines.push("", `Vulkan drivers installed: ${mesa.map((d) => `${d.name} (Mesa ${d.mesa})`).join(", ")}`);

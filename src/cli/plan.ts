@@ -30,7 +30,7 @@ are those that every WebGPU device has, and most have more.
   --measure STEPS   also steps worlds with random actions, counts their contacts and constraint rows, and says what
                     nconmax covers them with a margin; runs on a device
   --worlds N        worlds to measure (64)
-  --adapter NAME    adapter to measure on: auto (default), gpu, system or embedded
+  --adapter NAME    adapter to measure on: auto (default), gpu, system, embedded, or an index or name of corral doctor
   --device NAME     cpu: measure without an adapter
   --rolled          kernels with runtime loops instead of straight-line code
   --set NAME=VALUE  overrides an option: integrator=RK4, snapshotEvery=100; may be repeated

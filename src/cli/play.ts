@@ -24,7 +24,7 @@ Where a task has no limit of control steps, episodes are cut after 1,000.
   --record FILE     write the episodes: a line of JSON each, with observations [length + 1],
                     actions, rewards, terminated, truncated
   --at-least R      fail where the mean return is less
-  --adapter NAME    auto (default), gpu, system or embedded
+  --adapter NAME    auto (default), gpu, system, embedded, or an index or name of corral doctor
   --budget BYTES    what environments and policy may hold together: 2GiB, or 0.5 of what is there
   --json            one JSON document on stdout
 

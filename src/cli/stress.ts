@@ -30,7 +30,7 @@ process of its own, so that this one outlives whatever a driver does.
   --seed N          seed of starts and actions (0)
   --set NAME=VALUE  overrides an option: integrator=Euler, nconmax=8; may be repeated
   --rolled          kernels with runtime loops instead of straight-line code
-  --adapter NAME    auto (default), gpu, system or embedded
+  --adapter NAME    auto (default), gpu, system, embedded, or an index or name of corral doctor
   --html FILE       also writes a page with charts
   --json            one JSON document on stdout
 

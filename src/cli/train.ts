@@ -88,7 +88,7 @@ ${settings}
   --config FILE             values by name from a flat JSON file; flags come before them
   --set NAME=VALUE          an option of the environment, as in reset_noise_scale=0.1; may be
                             repeated
-  --adapter NAME            auto (default), gpu, system or embedded
+  --adapter NAME            auto (default), gpu, system, embedded, or an index or name of corral doctor
   --budget BYTES            what environments and learner may hold together: 2GiB, or 0.5 of what is
                             there
   --json                    one JSON document on stdout

@@ -21,7 +21,7 @@ chosen so far stays unless another is at least 10 % faster.
   --seconds S       seconds of each measurement (0.5)
   --repetitions N   measurements of each (3)
   --set NAME=VALUE  overrides an option: integrator=Euler; may be repeated
-  --adapter NAME    auto (default), gpu, system or embedded
+  --adapter NAME    auto (default), gpu, system, embedded, or an index or name of corral doctor
   --json            one JSON document on stdout
 
 Exit codes: 0 done, 1 a measurement is worth nothing, 2 bad usage, 3 no device or no memory.

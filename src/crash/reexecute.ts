@@ -22,7 +22,7 @@ import { packedIndex, packedWords, type Segment, type Words } from "../record/re
 
 export interface ReexecuteOptions {
   /** Adapter for a bundle that was recorded on one: auto (default), gpu, system, embedded. */
-  readonly adapter?: string;
+  readonly adapter?: string | number;
   /** Run on the CPU in another precision than the recording: "cpu" (float32) or "cpu-f64". */
   readonly device?: "cpu" | "cpu-f64";
 }
@@ -67,7 +67,7 @@ const rowOf = (words: Words, worlds: number, world: number): Words => {
 };
 
 /** A device for a bundle: the one that is asked for, else one with the recording's driver where there is one. */
-async function leaseLike({ about }: Bundle, choice: string | undefined): Promise<DeviceLease> {
+async function leaseLike({ about }: Bundle, choice: string | number | undefined): Promise<DeviceLease> {
   const lease = await shareDevice(choice);
   const recorded = about.device.adapter;
   const isLike = ({ gpu }: DeviceLease) => gpu.info.driver === recorded?.driver;

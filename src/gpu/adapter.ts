@@ -1,10 +1,10 @@
-/** Chooses an adapter: a real GPU, else the system's software driver, else the embedded one. */
+/** Chooses an adapter: by name or index, or the first of a real GPU, the system's software driver, the embedded one. */
 
 import { AdapterUnavailableError, CorralError } from "../core/errors.ts";
-import { dawnInstance } from "./dawn.ts";
-import { embeddedDriver, embeddedUnsupported } from "./embedded.ts";
+import { dawnInstance, requestAdapter } from "./dawn.ts";
+import { cachedEmbeddedDriver, embeddedDriver, embeddedUnsupported, packagedArchive } from "./embedded.ts";
 import { probeSystem } from "./probe.ts";
-import { driverManifests, missingSystemLoader, pinLibrary, withDriver } from "./loader.ts";
+import { missingSystemLoader, missingVulkan, pinLibrary, withDriver } from "./loader.ts";
 
 /** `auto` tries `gpu`, `system`, `embedded` in this order; `system` is the system's software driver; `null` only compiles. */
 export type AdapterChoice = "auto" | "gpu" | "system" | "embedded" | "null";
@@ -36,18 +36,22 @@ const CHOICES: readonly AdapterChoice[] = ["auto", "gpu", "system", "embedded", 
 /** Those that compute. */
 const OFFERED = CHOICES.filter((choice) => choice !== "null");
 
-/** The choice to use: the option, else `CORRAL_ADAPTER`, else `auto`. Throws `adapter-unknown`. */
-export function adapterChoice(option?: string): AdapterChoice {
-  const given = option ?? (process.env.CORRAL_ADAPTER || "auto");
-  const name = given === "swiftshader" ? "embedded" : given;
-  if ((CHOICES as readonly string[]).includes(name)) return name as AdapterChoice;
-  const where = option === undefined ? "CORRAL_ADAPTER" : "adapter";
-  throw new CorralError("adapter-unknown", `${where} is '${given}'. Use one of ${OFFERED.join(", ")}.`);
+/** What is asked for: a way to an adapter, or an adapter by its index or a part of its name. */
+export function adapterChoice(option?: string | number): string {
+  const given = String(option ?? (process.env.CORRAL_ADAPTER || "auto")).trim();
+  return given === "swiftshader" ? "embedded" : given;
 }
 
-/** Opens an adapter. Throws `AdapterUnavailableError` (`adapter-unavailable`) with every reason and a remedy. */
-export async function openAdapter(option?: string): Promise<OpenAdapter> {
+const isWay = (choice: string): choice is AdapterChoice => (CHOICES as readonly string[]).includes(choice);
+
+/**
+ * Opens the adapter that is asked for by the option, else by `CORRAL_ADAPTER`, else `auto`.
+ * @throws AdapterUnavailableError adapter-unavailable, with every reason and a remedy
+ * @throws CorralError adapter-unknown, with the list of adapters
+ */
+export async function openAdapter(option?: string | number): Promise<OpenAdapter> {
   const choice = adapterChoice(option);
+  if (!isWay(choice)) return openNamed(choice, option === undefined ? "CORRAL_ADAPTER" : "adapter");
   const refusals: Refusal[] = [];
   const opened = await tryAdapters(choice, refusals);
   if (opened) return { ...opened, refusals };
@@ -68,6 +72,79 @@ async function exactly(refusal: Refusal): Promise<Refusal> {
   return { ...refusal, reason: `${NONE_ACCEPTED} (${complaints.join("; ") || "it does not say why"})` };
 }
 
+/** An adapter that can be asked for by its index or by a part of its name. */
+export interface ListedAdapter {
+  readonly index: number;
+  readonly name: string;
+  readonly source: Exclude<AdapterSource, "null">;
+}
+
+// Dawn lists what there is when asked for what there is not
+const NO_ADAPTER = "adapter=no adapter is called this";
+
+/** The names in the error of an instance that was asked for an adapter that is not there. */
+export const namesIn = (error: unknown): string[] =>
+  [...String(error).matchAll(/name: '(.*)'/g)].map(([, name]) => name);
+
+async function systemAdapters(): Promise<string[]> {
+  if (missingVulkan() !== undefined) return [];
+  const instance = await dawnInstance("system", [NO_ADAPTER]);
+  return namesIn(await requestAdapter(instance).catch((error: unknown) => error));
+}
+
+/** Every adapter of this machine: the system's (`names`, if they are known already) in its order, then the embedded one. */
+export async function listAdapters(names?: readonly string[]): Promise<ListedAdapter[]> {
+  const system = names ?? (await systemAdapters());
+  const list: ListedAdapter[] = system.map((name, index) => ({ index, name, source: "system" }));
+  const embedded = embeddedUnsupported() === undefined && (cachedEmbeddedDriver() ?? packagedArchive()) !== undefined;
+  if (embedded) list.push({ index: list.length, name: "SwiftShader (embedded)", source: "embedded" });
+  return list;
+}
+
+async function openNamed(choice: string, where: string): Promise<OpenAdapter> {
+  const list = await listAdapters();
+  const adapter = chooseAdapter(list, choice, where);
+  const refusals: Refusal[] = [];
+  const found = adapter.source === "embedded" ? await tryEmbedded(refusals) : await tryNamed(adapter.name);
+  if (found) return { ...found, refusals };
+  throw new AdapterUnavailableError(
+    "adapter-unavailable",
+    `adapter ${adapter.index}, ${adapter.name}, does not open (${refusals[0]?.reason ?? NONE_ACCEPTED}). ` +
+      `Pass another: ${inWords(list)}.`,
+    { choice, refusals },
+  );
+}
+
+const inWords = (list: readonly ListedAdapter[]): string =>
+  list.map(({ index, name }) => `${index} ${name}`).join(", ") || "none";
+
+/** The one adapter of a list that an index or a part of a name (upper or lower case) means. Throws `adapter-unknown`. */
+export function chooseAdapter(list: readonly ListedAdapter[], choice: string, where = "adapter"): ListedAdapter {
+  const refuse = (text: string) =>
+    new CorralError("adapter-unknown", `${where} is '${choice}': ${text}`, { choice, adapters: list });
+  const wanted = choice.toLowerCase();
+  const meant = /^\d+$/.test(choice)
+    ? list.filter(({ index }) => index === Number(choice))
+    : list.filter(({ name }) => wanted !== "" && name.toLowerCase().includes(wanted));
+  if (meant.length === 0) {
+    throw refuse(
+      `no adapter has that ${/^\d+$/.test(choice) ? "index" : "name"}. Adapters: ${inWords(list)}. ` +
+        `Use an index, a part of a name, or one of ${OFFERED.join(", ")}.`,
+    );
+  }
+  const [adapter] = meant;
+  if (meant.some(({ name }) => name !== adapter.name))
+    throw refuse(`several adapters have it in their names: ${inWords(meant)}. Use an index, or more of the name.`);
+
+  // a name is all that Dawn chooses by
+  const first = list.find(({ name }) => name === adapter.name)!;
+  if (first.index === adapter.index) return adapter;
+  throw refuse(
+    `adapter ${first.index} has the same name, ${adapter.name}, and is always opened in its place. Hide that one from ` +
+      `this process, as VK_DRIVER_FILES, VK_LOADER_DEVICE_ID_FILTER or a container's NVIDIA_VISIBLE_DEVICES do.`,
+  );
+}
+
 async function tryAdapters(choice: AdapterChoice, refusals: Refusal[]): Promise<Found | undefined> {
   if (choice === "null") return openNull();
   if (choice !== "embedded") {
@@ -80,7 +157,7 @@ async function tryAdapters(choice: AdapterChoice, refusals: Refusal[]): Promise<
 
 async function openNull(): Promise<Found> {
   const instance = await dawnInstance("null", ["backend=null"]);
-  const adapter = await instance.requestAdapter();
+  const adapter = await requestAdapter(instance);
   if (!adapter) throw new AdapterUnavailableError("adapter-unavailable", "Dawn has no null backend. Reinstall webgpu.");
   return { adapter, source: "null" };
 }
@@ -94,7 +171,7 @@ async function trySystem(choice: AdapterChoice, refusals: Refusal[]): Promise<Fo
   }
 
   const instance = await dawnInstance("system");
-  const adapter = await instance.requestAdapter({ powerPreference: "high-performance" });
+  const adapter = await requestAdapter(instance, { powerPreference: "high-performance" });
   if (!adapter) {
     refuse(NONE_ACCEPTED);
     return undefined;
@@ -112,23 +189,22 @@ async function trySystem(choice: AdapterChoice, refusals: Refusal[]): Promise<Fo
   return { adapter, source: "system" };
 }
 
+/** Whether a driver of this name computes on the CPU. */
+export const isSoftware = (name: string): boolean => SOFTWARE_NAMES.some((part) => name.includes(part));
+
 /** Dawn prefers a GPU and offers others by name only. */
 async function trySoftwareByName(): Promise<Found | undefined> {
   for (const name of SOFTWARE_NAMES) {
-    const instance = await dawnInstance("system", [`adapter=${name}`]);
-    const adapter = await instance.requestAdapter().catch(() => null);
-    if (adapter) return { adapter, source: "system" };
+    const found = await tryNamed(name);
+    if (found) return found;
   }
   return undefined;
 }
 
-/** Why the system cannot have a Vulkan adapter at all, or undefined. */
-export function missingVulkan(): string | undefined {
-  if (process.platform !== "linux") return undefined;
-  const loader = missingSystemLoader();
-  if (loader) return `no Vulkan loader (${loader})`;
-  if (driverManifests().length === 0) return "the Vulkan loader is installed, but no driver is";
-  return undefined;
+async function tryNamed(name: string): Promise<Found | undefined> {
+  const instance = await dawnInstance("system", [`adapter=${name}`]);
+  const adapter = await requestAdapter(instance).catch(() => null);
+  return adapter ? { adapter, source: "system" } : undefined;
 }
 
 async function tryEmbedded(refusals: Refusal[]): Promise<Found | undefined> {
@@ -142,9 +218,9 @@ async function tryEmbedded(refusals: Refusal[]): Promise<Found | undefined> {
 
     // the loader reads its variables when the adapters are listed, which happens inside this call
     const instance = await dawnInstance("embedded");
-    const adapter = await withDriver(driver.manifest, () => instance.requestAdapter());
+    const adapter = await withDriver(driver.manifest, () => requestAdapter(instance));
     if (adapter) return { adapter, source: "embedded" };
-    refuse("Dawn does not accept the embedded driver; its warnings are on stderr");
+    refuse("Dawn does not accept the embedded driver; CORRAL_DEBUG=1 shows what it says");
   } catch (error) {
     if (!(error instanceof CorralError)) throw error;
     refuse(error.message.replace(/^\[[a-z-]+\] /, ""));

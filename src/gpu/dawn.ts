@@ -2,6 +2,7 @@
 
 import { tmpdir } from "node:os";
 import { AdapterUnavailableError } from "../core/errors.ts";
+import { withQuietStderr } from "./quiet.ts";
 
 interface Dawn {
   create(flags: string[]): GPU;
@@ -17,6 +18,9 @@ let loading: Promise<Dawn> | undefined;
  * Dawn aborts the process. Kept ones do not hold Node open and cost nothing while idle.
  */
 const instances = new Map<string, GPU>();
+
+/** Those that know their adapters: Dawn lists them, and prints what it thinks of them, inside the first request. */
+const listed = new WeakSet<GPU>();
 
 async function load(): Promise<Dawn> {
   // without it the Vulkan loader and Mesa complain on stderr
@@ -47,4 +51,11 @@ export async function dawnInstance(driver: string, flags: readonly string[] = []
   let instance = instances.get(key);
   if (!instance) instances.set(key, (instance = dawn.create([...FLAGS, ...flags])));
   return instance;
+}
+
+/** The first of an instance's adapters, or null; what Dawn prints of drivers meanwhile is kept from stderr. */
+export function requestAdapter(instance: GPU, options?: GPURequestAdapterOptions): Promise<GPUAdapter | null> {
+  if (listed.has(instance)) return instance.requestAdapter(options);
+  listed.add(instance);
+  return withQuietStderr(() => instance.requestAdapter(options));
 }

@@ -6,8 +6,11 @@ import { type Limits, readLimits, requestedLimits } from "./limits.ts";
 
 /** What to open. `adapter` and `limits` are checked before anything is opened. */
 export interface GpuDeviceOptions {
-  /** `auto` (default), `gpu`, `system`, `embedded` or `null`; without it the variable `CORRAL_ADAPTER` decides. */
-  adapter?: string;
+  /**
+   * `auto` (default), `gpu`, `system`, `embedded` or `null`; or one of the adapters that `corral doctor` lists, by its
+   * index or a part of its name. Without it the variable `CORRAL_ADAPTER` decides.
+   */
+  adapter?: string | number;
   /** Name of the device in Dawn's messages. */
   label?: string;
   /** Limits below the adapter's own maxima, in bytes or counts. */

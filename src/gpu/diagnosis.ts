@@ -3,10 +3,11 @@
 import { cpus, totalmem } from "node:os";
 import { basename } from "node:path";
 import { CorralError } from "../core/errors.ts";
-import { adapterChoice, missingVulkan } from "./adapter.ts";
+import { adapterChoice, type ListedAdapter, listAdapters } from "./adapter.ts";
 import { type AdapterInfo, type GpuDevice, openDevice } from "./device.ts";
 import { cachedEmbeddedDriver, embeddedUnsupported, packagedArchive } from "./embedded.ts";
 import type { Limits } from "./limits.ts";
+import { missingVulkan } from "./loader.ts";
 import { type MemoryInfo, memoryInfo } from "./memory-info.ts";
 import { installedDrivers, probeSystem, type SystemProbe } from "./probe.ts";
 
@@ -32,6 +33,8 @@ export interface Diagnosis {
   readonly choice: string;
   readonly ways: readonly Way[];
   readonly drivers: readonly NamedDriver[];
+  /** What `adapter` and `CORRAL_ADAPTER` choose from, by index or a part of the name. */
+  readonly adapters: readonly ListedAdapter[];
   /** The adapter that was opened, absent when none could be. */
   readonly used?: AdapterInfo;
   readonly limits?: Limits;
@@ -56,13 +59,14 @@ export async function diagnose(option?: string): Promise<Diagnosis> {
     choice,
     ways,
     drivers,
+    adapters: await listAdapters(probe.adapters),
   };
 
   let gpu: GpuDevice;
   try {
     gpu = await openDevice({ adapter: choice });
   } catch (error) {
-    if (!(error instanceof CorralError)) throw error;
+    if (!(error instanceof CorralError) || error.code === "adapter-unknown") throw error;
     return { ...common, features: [], error: error.message, advice: advice(ways, drivers, probe) };
   }
   try {

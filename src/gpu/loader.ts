@@ -1,6 +1,6 @@
 /** What Linux has of Vulkan: the loader library, the drivers' manifests, and how to pin another loader. */
 
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { constants, homedir } from "node:os";
 import { delimiter, join } from "node:path";
 
@@ -31,6 +31,16 @@ let systemLoader: { missing: string | undefined } | undefined;
 export function missingSystemLoader(): string | undefined {
   systemLoader ??= { missing: pinLibrary("libvulkan.so.1") };
   return systemLoader.missing;
+}
+
+/** Why the system cannot have a Vulkan adapter at all, or undefined. */
+export function missingVulkan(): string | undefined {
+  if (process.platform !== "linux") return undefined;
+  const loader = missingSystemLoader();
+  if (loader) return `no Vulkan loader (${loader})`;
+  if (!driverManifests().some((manifest) => existsSync(manifest)))
+    return "the Vulkan loader is installed, but no driver is";
+  return undefined;
 }
 
 /** Manifests (`*.json`) of the installed Vulkan drivers, from the folders that the loader searches. */

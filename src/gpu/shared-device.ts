@@ -18,12 +18,12 @@ interface Shared {
 const shared = new Map<string, Shared>();
 
 /**
- * A share of the process's device for an adapter (`auto`, `gpu`, `system`, `embedded`, `null`; default `CORRAL_ADAPTER`).
+ * A share of the process's device for an adapter (a way, an index or a part of a name, as `openDevice` takes them).
  * A device that was lost or closed is not handed out again. Throws what `openDevice` throws.
  */
-export async function shareDevice(adapter?: string): Promise<DeviceLease> {
+export async function shareDevice(adapter?: string | number): Promise<DeviceLease> {
   const key = adapterChoice(adapter);
-  const entry = shared.get(key) ?? { opening: openDevice({ adapter: key }), leases: 0 };
+  const entry = shared.get(key) ?? { opening: openDevice(adapter === undefined ? {} : { adapter }), leases: 0 };
   shared.set(key, entry);
 
   // counted before the wait, so that a release in the meantime does not close it

@@ -13,7 +13,7 @@ import { Runner } from "../bench/runner.ts";
 
 export interface StressOptions {
   /** auto, gpu, system, embedded. */
-  readonly adapter?: string;
+  readonly adapter?: string | number;
   /** What all batches together may hold; default: the device's own budget. */
   readonly budget?: Bytes;
   /** Each count of worlds is this many times the one before. Default 2. */

@@ -123,7 +123,7 @@ describe("Ant", () => {
     expect(mixed).toEqual(short);
   });
 
-  test("in a batch of 4,096", { timeout: 900_000 }, async () => {
+  test("in a batch of 4,096", async () => {
     const many = await run({ numEnvs: 4096 }, WATCHED, full ? STEPS : SHORT);
     expect(many).toEqual(full ? reference : short);
   });

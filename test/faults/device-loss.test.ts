@@ -37,7 +37,7 @@ async function lose(gpu: GpuDevice): Promise<void> {
   await gpu.lost;
 }
 
-describe.each(adapters)("a device lost on the %s adapter", { timeout: 3_600_000 }, (adapter) => {
+describe.each(adapters)("a device lost on the %s adapter", (adapter) => {
   const open = () => openDevice({ adapter });
 
   test("is told by every call, and everything closes", async () => {
@@ -86,7 +86,6 @@ const cases = adapters.flatMap((adapter) => lives.map((life) => ({ adapter, ...l
 
 test.each(cases)(
   "a loss at any point of the life of $name on the $adapter adapter leaves nothing, and others go on elsewhere",
-  { timeout: 3_600_000 },
   async ({ adapter, ...life }) => {
     const model = await loadTestModel(life.model);
     using home = await openDevice({ adapter });
@@ -137,7 +136,7 @@ test.each(cases)(
   },
 );
 
-describe.each(adapters)("going on elsewhere, on the %s adapter", { timeout: 600_000 }, (adapter) => {
+describe.each(adapters)("going on elsewhere, on the %s adapter", (adapter) => {
   const open = () => openDevice({ adapter });
   // the embedded driver takes long to compile contacts
   const name = full ? "envs/ant" : adapter === "embedded" ? "envs/inverted_pendulum" : "envs/hopper";

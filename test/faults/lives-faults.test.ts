@@ -24,7 +24,6 @@ const ALLOWED = {
 
 describe.each(full ? [...quickLives, ...antLives] : quickLives)(
   "faults in the life of $name",
-  { timeout: 3_600_000 },
   ({ name, model, live }) => {
     let gpu: GpuDevice;
     let budget: Budget;
@@ -100,7 +99,7 @@ describe.each(full ? [...quickLives, ...antLives] : quickLives)(
   },
 );
 
-test("a pipeline that fails leaves nothing, and is tried again by the next", { timeout: 120_000 }, async () => {
+test("a pipeline that fails leaves nothing, and is tried again by the next", async () => {
   const model = await loadTestModel("envs/inverted_pendulum");
   using gpu = await openDevice({ adapter: ADAPTER });
   const budget = await createBudget(gpu);

@@ -44,7 +44,7 @@ function hasPrlimit(): boolean {
 
 const bounded = hasPrlimit();
 
-describe.runIf(bounded)("a process with a bounded address space", { timeout: 120_000 }, () => {
+describe.runIf(bounded)("a process with a bounded address space", () => {
   test.each(full ? adapters : adapters.slice(0, 1))(
     "on the %s adapter is stopped by the budget, and never dies",
     async (adapter) => {
@@ -72,7 +72,7 @@ describe.runIf(bounded)("a process with a bounded address space", { timeout: 120
 
 const group = makeControlGroup(2 ** 30);
 
-describe.runIf(group)("a process in a control group with a memory limit", { timeout: 120_000 }, () => {
+describe.runIf(group)("a process in a control group with a memory limit", () => {
   test("is stopped by the budget, and never dies", async () => {
     try {
       const result = await refuse(adapters[0], "budget", group!.folder);

@@ -37,7 +37,7 @@ async function withLimits<T>(gpu: GpuDevice, limits: Partial<Limits>, run: () =>
   }
 }
 
-describe.each(adapters)("simulations on the %s adapter", { timeout: 1_800_000 }, (adapter) => {
+describe.each(adapters)("simulations on the %s adapter", (adapter) => {
   let model: Model;
   let gpu: GpuDevice;
   let bystander: Bystander;

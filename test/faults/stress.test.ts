@@ -27,7 +27,7 @@ function hasPrlimit(): boolean {
   }
 }
 
-describe.each(adapters)("corral stress on the %s adapter", { timeout: 300_000 }, (adapter) => {
+describe.each(adapters)("corral stress on the %s adapter", (adapter) => {
   test("raises worlds until the budget refuses, then makes the most that fit", async () => {
     const folder = mkdtempSync(join(tmpdir(), "corral-stress-"));
     const html = join(folder, "report.html");

@@ -137,13 +137,9 @@ describe.each(IDS)("%s", (id) => {
     }
   });
 
-  test.each(singleCasesOf(id))(
-    "%s in float32",
-    async (name, recorded) => {
-      const steps = await run(id, recorded, full || (STANDARD.test(name) && !LARGE.has(id)) ? undefined : "cpu");
-      expect(flagsOf(steps)).toEqual(expectedFlagsOf(steps));
-      await expectFloat32(id, recorded, steps);
-    },
-    180_000,
-  );
+  test.each(singleCasesOf(id))("%s in float32", async (name, recorded) => {
+    const steps = await run(id, recorded, full || (STANDARD.test(name) && !LARGE.has(id)) ? undefined : "cpu");
+    expect(flagsOf(steps)).toEqual(expectedFlagsOf(steps));
+    await expectFloat32(id, recorded, steps);
+  });
 });

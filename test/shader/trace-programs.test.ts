@@ -24,7 +24,7 @@ describe.each(await softwareAdapters())("on the %s adapter", (adapter) => {
   });
   afterAll(() => gpu.close());
 
-  test.each([true, false])("random programs, unroll: %s", { timeout: 600_000 }, async (unroll) => {
+  test.each([true, false])("random programs, unroll: %s", async (unroll) => {
     await fc.assert(
       fc.asyncProperty(programs(), fc.nat(63), async (body, seed) => {
         const p = program(INPUTS, OUTPUTS, (x) => runTraced(body, x), { unroll });
@@ -36,7 +36,7 @@ describe.each(await softwareAdapters())("on the %s adapter", (adapter) => {
     );
   });
 
-  test("expressions within rounding of float64", { timeout: 600_000 }, async () => {
+  test("expressions within rounding of float64", async () => {
     await fc.assert(
       fc.asyncProperty(sums, fc.array(sumInputs, { minLength: 1, maxLength: 40 }), async (e, rows) => {
         const p = program(SUM_INPUTS, 1, (nodes) => [traceSum(e, nodes)]);

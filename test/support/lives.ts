@@ -13,8 +13,7 @@ import {
   type Snapshot,
 } from "../../src/batch/simulation.ts";
 import { loadTestModel } from "./mjcf.ts";
-
-const PATIENCE_MS = 60_000;
+import { PATIENCE_MS } from "./patience.ts";
 
 export const lifeOptions = {
   numEnvs: 20,

@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { AdapterUnavailableError, CorralError } from "../../src/core/errors.ts";
-import { adapterChoice } from "../../src/gpu/adapter.ts";
+import { adapterChoice, chooseAdapter, listAdapters } from "../../src/gpu/adapter.ts";
 import { openDevice } from "../../src/gpu/device.ts";
 import { cachedEmbeddedDriver, embeddedDriver, embeddedUnsupported } from "../../src/gpu/embedded.ts";
 import { requestedLimits, readLimits } from "../../src/gpu/limits.ts";
 import { driverManifests, pinLibrary, withDriver } from "../../src/gpu/loader.ts";
+import { shareDevice } from "../../src/gpu/shared-device.ts";
 import { complaintsIn, probeSystem } from "../../src/gpu/probe.ts";
 import { filesFromTar } from "../../src/gpu/untar.ts";
 import { ROOT } from "../support/imports.ts";
@@ -35,12 +36,46 @@ describe("choice of the adapter", () => {
     expect(adapterChoice()).toBe("auto");
   });
 
-  test("what is no choice is refused with the choices, and with where it was said", () => {
-    expect(() => adapterChoice("vulkan")).toThrow(
-      "[adapter-unknown] adapter is 'vulkan'. Use one of auto, gpu, system, embedded.",
+  test("what is no choice is refused with the adapters, and with where it was said", async () => {
+    const list = (await listAdapters()).map(({ index, name }) => `${index} ${name}`).join(", ") || "none";
+    const rest = `Adapters: ${list}. Use an index, a part of a name, or one of auto, gpu, system, embedded.`;
+    await expect(openDevice({ adapter: "no such" })).rejects.toThrow(
+      `[adapter-unknown] adapter is 'no such': no adapter has that name. ${rest}`,
     );
-    vi.stubEnv("CORRAL_ADAPTER", "llvmpipe");
-    expect(() => adapterChoice()).toThrow("[adapter-unknown] CORRAL_ADAPTER is 'llvmpipe'.");
+    await expect(openDevice({ adapter: 99 })).rejects.toThrow(
+      `[adapter-unknown] adapter is '99': no adapter has that index. ${rest}`,
+    );
+    vi.stubEnv("CORRAL_ADAPTER", "other");
+    await expect(openDevice()).rejects.toThrow(
+      "[adapter-unknown] CORRAL_ADAPTER is 'other': no adapter has that name.",
+    );
+    await expect(shareDevice()).rejects.toThrow(
+      "[adapter-unknown] CORRAL_ADAPTER is 'other': no adapter has that name.",
+    );
+  });
+
+  test("one of several is meant by its index or a part of its name alone", () => {
+    const names = ["NVIDIA H200", "NVIDIA T4", "AMD Radeon", "NVIDIA T4"];
+    const list = names.map((name, index) => ({ index, name, source: "system" as const }));
+    const chosen = (choice: string) => chooseAdapter(list, choice).index;
+    expect(["0", "h200", "radeon", "2", "1", "T4"].map(chosen)).toEqual([0, 0, 2, 2, 1, 1]);
+    expect(() => chosen("nvidia")).toThrow(
+      "several adapters have it in their names: 0 NVIDIA H200, 1 NVIDIA T4, 3 NVIDIA T4. Use an index",
+    );
+    expect(() => chosen("3")).toThrow(
+      "adapter 1 has the same name, NVIDIA T4, and is always opened in its place. Hide",
+    );
+    expect(() => chosen("")).toThrow("no adapter has that name");
+    expect(() => chosen("-1")).toThrow("no adapter has that name");
+  });
+
+  test("each adapter of this machine opens by its index and by its name", async () => {
+    for (const { index, name, source } of await listAdapters()) {
+      for (const adapter of [index, String(index), name.slice(0, 6).toUpperCase()]) {
+        using gpu = await openDevice({ adapter });
+        expect([gpu.info.source, gpu.info.driver.slice(0, 6)]).toEqual([source, name.slice(0, 6)]);
+      }
+    }
   });
 
   test("the null adapter opens without any driver", async () => {

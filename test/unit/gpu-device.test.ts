@@ -13,6 +13,7 @@ import {
   waitFor,
 } from "../../src/gpu/index.ts";
 import { ROOT } from "../support/imports.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
 
 const STORAGE = BufferUsage.STORAGE | BufferUsage.COPY_SRC | BufferUsage.COPY_DST;
 
@@ -279,5 +280,9 @@ describe("the end of the process", () => {
 /** Runs a script in a process of its own, after a line of shell. */
 function limited(script: string, before = "true") {
   const command = `${before}; exec "$0" --expose-gc --import tsx --input-type=module --eval "$1"`;
-  return spawnSync("bash", ["-c", command, process.execPath, script], { cwd: ROOT, encoding: "utf8", timeout: 50_000 });
+  return spawnSync("bash", ["-c", command, process.execPath, script], {
+    cwd: ROOT,
+    encoding: "utf8",
+    timeout: PATIENCE_MS,
+  });
 }

@@ -42,3 +42,11 @@ test("no test is focused", () => {
   const focused = tests.filter(({ text }) => /\b(test|it|describe)\.only\b/.test(text)).map(({ file }) => file);
   expect(focused).toEqual([]);
 });
+
+test("no test has a limit of time of its own: vitest's is one that no slow machine meets", () => {
+  const limits = /\btimeout: *[\d(]|\}, *\d[\d_]{3,}\);|^ +\d[\d_]{4,},\n *\);/m;
+  const limited = files.filter(
+    ({ file, text }) => file.startsWith("test/") && file.endsWith(".ts") && limits.test(text),
+  );
+  expect(limited.map(({ file }) => file)).toEqual([]);
+});

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "../support/imports.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
 
 const text = readFileSync(join(ROOT, "docs/your-first-task.md"), "utf8");
 const blocks = [...text.matchAll(/```ts file=(\S+)\n([\s\S]*?)```/g)].map(([, file, code]) => ({ file, code }));
@@ -18,7 +19,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const node = (args: string[], cwd = folder) =>
-  spawnSync(process.execPath, args, { cwd, encoding: "utf8", timeout: 120_000 });
+  spawnSync(process.execPath, args, { cwd, encoding: "utf8", timeout: PATIENCE_MS });
 const corral = (...args: string[]) => node([join(ROOT, "bin/corral.js"), ...args]);
 
 describe("the tutorial", () => {
@@ -34,7 +35,7 @@ describe("the tutorial", () => {
     expect(run("reach.mts")).toMatch(/missing Float32Array\(4\) \[/);
     expect(run("choices.mts")).toBe("three Discrete(3)\ntwo MultiDiscrete([2, 5])\n");
     expect(run("run.mts")).toMatch(/height \d.* ended by \[ 'max_episode_steps' \]/);
-  }, 120_000);
+  });
 
   test("shows the error that is thrown", async () => {
     const { makeVec } = await import("../../src/env/index.ts");
@@ -57,7 +58,7 @@ describe("corral new-task and check-env", () => {
     expect(results.length).toBeGreaterThan(10);
     expect(corral("plan", "./hold.mts", "--envs", "10").stdout).toContain("per_world");
     expect(corral("new-task", "hold").stderr).toMatch(/is there already/);
-  }, 120_000);
+  });
 
   test("what a task does wrong is told", () => {
     const task = `import { defineTask, scalar } from ${library};
@@ -71,7 +72,7 @@ describe("corral new-task and check-env", () => {
     const failed = corral("check-env", "./odd2.mts");
     expect(failed.stdout).toContain("FAIL  rewards are finite");
     expect(failed.status).toBe(1);
-  }, 120_000);
+  });
 
   test("files that are no tasks are refused", () => {
     writeFileSync(join(folder, "none.mts"), "export const task = 1;");
@@ -91,5 +92,5 @@ describe("corral new-task and check-env", () => {
       expect(status).toBe(2);
     }
     expect(corral("new-task", "1x").stderr).toContain("'1x' is no name of a task");
-  }, 60_000);
+  });
 });

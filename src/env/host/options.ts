@@ -246,8 +246,8 @@ function checkVec<O extends object>(
   const numEnvs = count("numEnvs", given.numEnvs, 2 ** 32, "bad-num-envs");
   if (given.tuned !== undefined) flagOf("tuned", given.tuned);
   if (onOverBudget !== undefined) oneOf("onOverBudget", onOverBudget, ["throw", "shrink"]);
-  if (adapter !== undefined && typeof adapter !== "string")
-    throw bad("adapter", adapter, 'it is a string, such as "gpu"');
+  if (adapter !== undefined && typeof adapter !== "string" && !Number.isInteger(adapter))
+    throw bad("adapter", adapter, 'it is a string, such as "gpu", or the index of an adapter');
   return {
     numEnvs,
     seed: seed as number | bigint,
