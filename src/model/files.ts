@@ -1,10 +1,12 @@
 // the files MuJoCo reads while it compiles a model, shown to its file system without copying folders into it
-import { readFileSync, statSync, type Stats } from "node:fs";
+import { accessSync, constants, readFileSync, statSync, type Stats } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import type { MainModule } from "./mujoco.ts";
 
 /** A read-only tree. Paths use "/" and start without one. */
 export interface FileTree {
+  /** Bytes of a file, without reading it; undefined where there is none that may be read. */
+  size(path: string): number | undefined;
   read(path: string): Uint8Array | undefined;
   isDirectory(path: string): boolean;
 }
@@ -21,8 +23,10 @@ export function statOf(path: string): Stats | undefined {
 /** Assets in memory, keyed by path. */
 export function memoryTree(assets: Readonly<Record<string, Uint8Array>>): FileTree {
   const paths = Object.keys(assets);
+  const read = (path: string) => (Object.hasOwn(assets, path) ? assets[path] : undefined);
   return {
-    read: (path) => (Object.hasOwn(assets, path) ? assets[path] : undefined),
+    size: (path) => read(path)?.length,
+    read,
     isDirectory: (path) => path === "" || paths.some((p) => p.startsWith(`${path}/`)),
   };
 }
@@ -33,6 +37,17 @@ export function hostTree(seen: Map<string, Uint8Array>): FileTree {
   const toHost = (path: string) => (isAbsolute(path) ? path : resolve("/", path));
   const stat = (path: string) => statOf(toHost(path));
   return {
+    size(path) {
+      const file = stat(path);
+      if (!file?.isFile()) return undefined;
+      try {
+        accessSync(toHost(path), constants.R_OK);
+        return file.size;
+      } catch {
+        // a file that may not be read is missing to MuJoCo, which names it
+        return undefined;
+      }
+    },
     read(path) {
       const known = seen.get(path);
       if (known) return known;
@@ -42,7 +57,6 @@ export function hostTree(seen: Map<string, Uint8Array>): FileTree {
         seen.set(path, bytes);
         return bytes;
       } catch {
-        // a file that may not be read is missing to MuJoCo, which names it
         return undefined;
       }
     },
@@ -55,7 +69,7 @@ interface FsNode {
   id: number;
   mode: number;
   path: string;
-  bytes?: Uint8Array;
+  size?: number;
   node_ops: object;
   stream_ops: object;
 }
@@ -74,10 +88,10 @@ let mounts = 0;
 function fileSystem(fs: MainModule["FS"], tree: FileTree) {
   const fail = (errno: number) => new fs.ErrnoError(errno);
 
-  function node(parent: FsNode | null, name: string, path: string, bytes?: Uint8Array): FsNode {
-    const made: FsNode = fs.createNode(parent, name, bytes ? FILE : DIRECTORY, 0);
+  function node(parent: FsNode | null, name: string, path: string, size?: number): FsNode {
+    const made: FsNode = fs.createNode(parent, name, size === undefined ? DIRECTORY : FILE, 0);
     made.path = path;
-    made.bytes = bytes;
+    made.size = size;
     made.node_ops = nodeOps;
     made.stream_ops = streamOps;
     return made;
@@ -87,9 +101,11 @@ function fileSystem(fs: MainModule["FS"], tree: FileTree) {
   const nodeOps = {
     lookup(parent: FsNode, name: string): FsNode {
       const path = parent.path === "" ? name : `${parent.path}/${name}`;
-      const bytes = tree.isDirectory(path) ? undefined : tree.read(path);
-      if (!bytes && !tree.isDirectory(path)) throw fail(ENOENT);
-      return node(parent, name, path, bytes);
+      const isDirectory = tree.isDirectory(path);
+      // the program looks at many files that it never reads
+      const size = isDirectory ? undefined : tree.size(path);
+      if (size === undefined && !isDirectory) throw fail(ENOENT);
+      return node(parent, name, path, size);
     },
     getattr: (of: FsNode) => ({
       dev: 1,
@@ -99,7 +115,7 @@ function fileSystem(fs: MainModule["FS"], tree: FileTree) {
       uid: 0,
       gid: 0,
       rdev: 0,
-      size: of.bytes?.length ?? 0,
+      size: of.size ?? 0,
       atime: epoch,
       mtime: epoch,
       ctime: epoch,
@@ -109,13 +125,14 @@ function fileSystem(fs: MainModule["FS"], tree: FileTree) {
   };
   const streamOps = {
     read(stream: FsStream, buffer: Uint8Array, offset: number, length: number, position: number): number {
-      const bytes = stream.node.bytes ?? new Uint8Array();
+      const bytes = tree.read(stream.node.path);
+      if (!bytes) throw fail(ENOENT);
       const part = bytes.subarray(position, position + length);
       buffer.set(part, offset);
       return part.length;
     },
     llseek(stream: FsStream, offset: number, whence: number): number {
-      const from = [0, stream.position, stream.node.bytes?.length ?? 0][whence] ?? 0;
+      const from = [0, stream.position, stream.node.size ?? 0][whence] ?? 0;
       if (from + offset < 0) throw fail(EINVAL);
       return from + offset;
     },

@@ -66,8 +66,14 @@ export function modelKey(where: string, contents: Readonly<Record<string, Uint8A
 /** A tree that keeps what is asked of it. */
 export function watched(tree: FileTree, { answers }: ModelKey): FileTree {
   return {
+    size(path) {
+      const size = tree.size(path);
+      if (size === undefined) answers.files.set(path, "");
+      return size;
+    },
     read(path) {
       const bytes = tree.read(path);
+      if (bytes && answers.files.has(path)) return bytes;
       answers.files.set(path, bytes ? digest(bytes) : "");
       return bytes;
     },

@@ -7,9 +7,11 @@ import { copyArray, getMuJoCo, isMuJoCoLoaded, readBools, type MjModel } from ".
 import { overrideOption, readOption, type ModelOption, type OptionOverrides } from "./options.ts";
 import type { ModelChange } from "./changes.ts";
 import { compileFile, compileSource, readModelFile, sourceOfXml, type ModelFile, type ModelSource } from "./source.ts";
+import type { LeftOut } from "./visuals.ts";
 
 export type { ModelOption, OptionOverrides } from "./options.ts";
 export type { ModelSource } from "./source.ts";
+export type { LeftOut } from "./visuals.ts";
 
 /** Kinds of named objects, with the array of mjModel that holds their names. */
 const NAMED = {
@@ -56,6 +58,8 @@ export interface Model extends Sizes, ModelArrays {
   readonly source: ModelSource;
   /** What MuJoCo printed while it compiled. */
   readonly warnings: readonly string[];
+  /** What can only be looked at, and was left out; undefined where the whole file was compiled. */
+  readonly leftOut?: LeftOut;
   /** Numbers that are not the source's; see `withChanges`. */
   readonly changes?: readonly ModelChange[];
 }
@@ -86,7 +90,7 @@ function readStatistic(model: MjModel): ModelStatistic {
 }
 
 /** Copies an mjModel into plain data. */
-function readModel(model: MjModel, source: ModelSource, warnings: readonly string[]): Model {
+function readModel(model: MjModel, source: ModelSource, warnings: readonly string[], leftOut?: LeftOut): Model {
   const sizes: Partial<Record<keyof Sizes, number>> = {};
   for (const name of SIZES) sizes[name] = model[name];
 
@@ -115,12 +119,19 @@ function readModel(model: MjModel, source: ModelSource, warnings: readonly strin
     names: readNames(model),
     source,
     warnings,
+    ...(leftOut ? { leftOut } : {}),
   };
 }
 
 export interface LoadOptions {
   /** Files that an XML string names (includes, meshes), by path. */
   readonly assets?: Readonly<Record<string, Uint8Array | string>>;
+  /**
+   * Keep what can only be looked at: geoms of meshes that touch nothing and weigh nothing their body needs, the meshes
+   * that only they use, textures and skins. Default false: they are left out before MuJoCo compiles the model, and their
+   * files are not read.
+   */
+  readonly visuals?: boolean;
 }
 
 /**
@@ -140,19 +151,20 @@ export async function loadModel(pathOrXml: string | URL, options: LoadOptions = 
   if (!isXml && options.assets) {
     throw new CorralError("bad-option", `assets go with an XML string; the files of a path are read from disk.`);
   }
-  const given = isXml ? sourceOfXml(pathOrXml, options.assets ?? {}) : readModelFile(pathOrXml);
+  const { visuals = false } = options;
+  const given = isXml ? sourceOfXml(pathOrXml, options.assets ?? {}, visuals) : readModelFile(pathOrXml);
   // once MuJoCo runs, to compile is as quick as to look
-  const key = isMuJoCoLoaded() ? undefined : keyOf(given);
+  const key = isMuJoCoLoaded() ? undefined : keyOf(given, visuals);
   const kept = key && readKept(key);
   if (kept) return kept;
 
   const mujoco = await getMuJoCo();
   const compiled =
     "host" in given
-      ? compileFile(mujoco, given, (tree) => (key ? watched(tree, key) : tree))
+      ? compileFile(mujoco, given, (tree) => (key ? watched(tree, key) : tree), visuals)
       : { ...compileSource(mujoco, given, "the XML text"), source: given };
   try {
-    const model = readModel(compiled.model, compiled.source, compiled.messages);
+    const model = readModel(compiled.model, compiled.source, compiled.messages, compiled.leftOut);
     if (key) keepModel(key, model);
     return model;
   } finally {
@@ -160,10 +172,10 @@ export async function loadModel(pathOrXml: string | URL, options: LoadOptions = 
   }
 }
 
-const keyOf = (given: ModelFile | ModelSource): ModelKey | undefined =>
+const keyOf = (given: ModelFile | ModelSource, visuals: boolean): ModelKey | undefined =>
   "host" in given
-    ? modelKey(given.host, { xml: given.bytes })
-    : modelKey("", { xml: given.xml, file: given.file, ...prefixed(given.assets) });
+    ? modelKey(given.host, { xml: given.bytes, visuals: String(visuals) })
+    : modelKey("", { xml: given.xml, visuals: String(visuals), file: given.file, ...prefixed(given.assets) });
 
 /** Assets by names that nothing else has. */
 const prefixed = (assets: ModelSource["assets"]): Record<string, Uint8Array> =>
@@ -189,13 +201,21 @@ export function describe(model: Model, kind: ObjectKind, id: number): string {
   return name === "" ? `${kind} ${id}` : `${kind} "${name}"`;
 }
 
+/** What to say of a name whose object was left out when the model was loaded; undefined for any other name. */
+export function leftOutText({ leftOut }: Model, kind: ObjectKind, name: string): string | undefined {
+  if ((kind !== "geom" && kind !== "mesh") || name === "" || !leftOut?.[kind].includes(name)) return undefined;
+  return `${kind} "${name}" can only be looked at, and was left out when the model was loaded. Keep it: await loadModel(path, { visuals: true }).`;
+}
+
 /**
  * The id of a named object.
- * @throws CorralError unknown-name, with the nearest names.
+ * @throws CorralError unknown-name, with the nearest names; left-out
  */
 export function idOf(model: Model, kind: ObjectKind, name: string): number {
   const id = name === "" ? -1 : model.names[kind].indexOf(name);
   if (id >= 0) return id;
+  const leftOut = leftOutText(model, kind, name);
+  if (leftOut !== undefined) throw new CorralError("left-out", leftOut, { kind, name });
   const known = model.names[kind].filter((n) => n !== "");
   const near = nearest(name, known);
   const hint = near.length

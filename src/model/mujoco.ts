@@ -2,7 +2,7 @@
 import load, { type MainModule, type MjModel } from "@mujoco/mujoco";
 import { CorralError } from "../core/errors.ts";
 
-export type { MainModule, MjData, MjModel } from "@mujoco/mujoco";
+export type { MainModule, MjData, MjModel, MjSpec, MjsElement, MjsGeom } from "@mujoco/mujoco";
 
 /** The release whose semantics and memory layout this code follows; its patches are welcome. */
 export const MUJOCO_VERSION = "3.14";

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { CorralError } from "../core/errors.ts";
 import { hostTree, memoryTree, statOf, withTree, type FileTree } from "./files.ts";
 import { dropMuJoCo, listen, mujocoMessage, type MainModule, type MjModel } from "./mujoco.ts";
+import { leaveOutVisuals, type LeftOut } from "./visuals.ts";
 
 /** Everything MuJoCo needs to compile a model. Plain data: it can be cloned, stored and sent to a worker. */
 export interface ModelSource {
@@ -13,6 +14,8 @@ export interface ModelSource {
   readonly file: string;
   /** Includes, meshes and other files, by path relative to the same root. */
   readonly assets: Readonly<Record<string, Uint8Array>>;
+  /** Whether what can only be looked at is compiled too. */
+  readonly visuals?: true;
 }
 
 /** Replaces MuJoCo's place for our files by what the user wrote. */
@@ -45,13 +48,61 @@ function compileError(error: unknown, text: string, name: string): CorralError {
   return new CorralError("model-compile", `MuJoCo cannot compile ${name}: ${text}`, details, { cause: error });
 }
 
+/** What MuJoCo made of a file. Delete the model. */
+interface Compiled {
+  readonly model: MjModel;
+  /** What it printed. */
+  readonly messages: readonly string[];
+  /** What was left out; undefined where the whole file was compiled. */
+  readonly leftOut?: LeftOut;
+}
+
+/** A file that MuJoCo is to compile, in a tree. */
+interface Compilation {
+  readonly tree: FileTree;
+  readonly file: string;
+  /** As the user knows it. */
+  readonly name: string;
+  readonly xml: string;
+  readonly visuals?: boolean;
+}
+
+/** Compiles a file without what can only be looked at. Throws what MuJoCo throws. */
+function compileReduced(mujoco: MainModule, root: string, { file, xml }: Compilation) {
+  const folder = `${root}/${file}`.replace(/[/][^/]*$/, "");
+  const before = mujoco.FS.cwd();
+  mujoco.FS.chdir(folder);
+  const vfs = new mujoco.MjVFS();
+  try {
+    const spec = mujoco.parseXMLString(xml, vfs);
+    try {
+      const leftOut = leaveOutVisuals(mujoco, spec);
+      // MuJoCo keeps meshes by their path: a relative one may be another model's
+      spec.modelfiledir = `${folder}/`;
+      return { model: mujoco.mj_compile(spec, vfs), leftOut };
+    } finally {
+      spec.delete();
+    }
+  } finally {
+    mujoco.FS.chdir(before);
+    vfs.delete();
+  }
+}
+
 /**
- * Lets MuJoCo compile a file of a tree. Delete the result.
+ * Lets MuJoCo compile a file of a tree.
  * @throws CorralError missing-file for a file that the XML names; mujoco-memory; model-compile with MuJoCo's own text.
  */
-function compileTree(mujoco: MainModule, tree: FileTree, file: string, name: string) {
+function compileTree(mujoco: MainModule, given: Compilation): Compiled {
+  const { tree, file, name, visuals = false } = given;
   return withTree(mujoco, tree, (root) => {
     try {
+      const reduced = visuals ? undefined : listen(() => reducedOrNone(mujoco, root, given));
+      if (reduced?.result) {
+        const { model, leftOut } = reduced.result;
+        const messages = reduced.messages.map((m) => withoutRoot(m, root));
+        return { model, messages, leftOut };
+      }
       const { result, messages } = listen<MjModel>(() => mujoco.MjModel.from_xml_path(`${root}/${file}`));
       return { model: result, messages: messages.map((m) => withoutRoot(m, root)) };
     } catch (error) {
@@ -63,14 +114,21 @@ function compileTree(mujoco: MainModule, tree: FileTree, file: string, name: str
   });
 }
 
+/** The same, or undefined where MuJoCo refuses: what it says of the whole file is what the user is told. */
+function reducedOrNone(mujoco: MainModule, root: string, given: Compilation) {
+  try {
+    return compileReduced(mujoco, root, given);
+  } catch (error) {
+    if (error instanceof WebAssembly.RuntimeError) throw error;
+    return undefined;
+  }
+}
+
 /** Compiles a source. Delete the returned model. */
-export function compileSource(
-  mujoco: MainModule,
-  source: ModelSource,
-  name = source.file,
-): { model: MjModel; messages: string[] } {
-  const assets = { ...source.assets, [source.file]: new TextEncoder().encode(source.xml) };
-  return compileTree(mujoco, memoryTree(assets), source.file, name);
+export function compileSource(mujoco: MainModule, source: ModelSource, name = source.file): Compiled {
+  const { xml, file, visuals } = source;
+  const assets = { ...source.assets, [file]: new TextEncoder().encode(xml) };
+  return compileTree(mujoco, { tree: memoryTree(assets), file, name, xml, visuals });
 }
 
 /** Text of the XML, checked before MuJoCo sees it. */
@@ -99,7 +157,11 @@ function decode(bytes: Uint8Array, name: string): string {
 }
 
 /** A source from an XML string and the files it names. */
-export function sourceOfXml(xml: string, assets: Readonly<Record<string, Uint8Array | string>>): ModelSource {
+export function sourceOfXml(
+  xml: string,
+  assets: Readonly<Record<string, Uint8Array | string>>,
+  visuals = false,
+): ModelSource {
   const text = decode(new TextEncoder().encode(xml), "the XML string");
   const encoded: Record<string, Uint8Array> = {};
   for (const [path, content] of Object.entries(assets)) {
@@ -109,7 +171,7 @@ export function sourceOfXml(xml: string, assets: Readonly<Record<string, Uint8Ar
   }
   let file = "model.xml";
   while (Object.hasOwn(encoded, file)) file = `_${file}`;
-  return { xml: text, file, assets: encoded };
+  return { xml: text, file, assets: encoded, ...(visuals ? { visuals } : {}) };
 }
 
 /** Path with "/" and no leading one, as the trees want it. */
@@ -171,14 +233,20 @@ export function readModelFile(path: string | URL): ModelFile {
  * `watch`: the files as MuJoCo sees them.
  * @throws CorralError missing-file for a file that the XML names; mujoco-memory, model-compile.
  */
-export function compileFile(mujoco: MainModule, given: ModelFile, watch: (tree: FileTree) => FileTree) {
+export function compileFile(
+  mujoco: MainModule,
+  given: ModelFile,
+  watch: (tree: FileTree) => FileTree,
+  visuals = false,
+): Compiled & { readonly source: ModelSource } {
   const { name, host, bytes, xml } = given;
   const file = treePath(host);
   const seen = new Map([[file, bytes]]);
-  const compiled = compileTree(mujoco, watch(hostTree(seen)), file, name);
+  const compiled = compileTree(mujoco, { tree: watch(hostTree(seen)), file, name, xml, visuals });
 
   const folder = commonFolder([...seen.keys()]);
   const assets: Record<string, Uint8Array> = {};
   for (const [at, content] of seen) if (at !== file) assets[at.slice(folder.length)] = content;
-  return { ...compiled, source: { xml, file: file.slice(folder.length), assets } satisfies ModelSource };
+  const source = { xml, file: file.slice(folder.length), assets, ...(visuals ? { visuals } : {}) };
+  return { ...compiled, source };
 }

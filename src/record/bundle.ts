@@ -215,12 +215,14 @@ export function readBundle(path: string): Bundle {
     if (name.startsWith("mjcf/") && name !== `mjcf/${about.model.file}`) assets[name.slice(5)] = bytes;
   }
   const xml = new TextDecoder().decode(file(`mjcf/${about.model.file}`));
-  const source: ModelSource = { xml, file: about.model.file, assets };
+  const compiled = unzipped("model.json.gz") as Omit<Model, "source">;
+  const whole = compiled.leftOut === undefined;
+  const source: ModelSource = { xml, file: about.model.file, assets, ...(whole ? { visuals: true } : {}) };
   const code = about.device.precision === "gpu" ? new TextDecoder().decode(file("step.wgsl")) : "";
   return {
     path,
     about,
-    model: { ...(unzipped("model.json.gz") as Omit<Model, "source">), source },
+    model: { ...compiled, source },
     kernel: {
       ...about.batch.kernel,
       // older bundles do not say

@@ -179,7 +179,11 @@ describe("loading", () => {
     ["model-compile", `<mujoco><option speed="3"/></mujoco>`, "unrecognized attribute: 'speed'"],
     ["model-compile", `<mujoco><worldbody><body><freejoint/></body></worldbody></mujoco>`, "mass and inertia"],
     ["missing-file", `<mujoco><include file="away.xml"/></mujoco>`, "away.xml"],
-    ["missing-file", `<mujoco><asset><mesh file="away.stl"/></asset></mujoco>`, "away.stl"],
+    [
+      "missing-file",
+      `<mujoco><asset><mesh name="m" file="away.stl"/></asset><worldbody><geom type="mesh" mesh="m"/></worldbody></mujoco>`,
+      "away.stl",
+    ],
   ])("%s: %s", async (code, xml, text) => {
     const error = await refusal(code, loadModel(xml));
     expect(error.message).toContain(text);

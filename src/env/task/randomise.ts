@@ -3,7 +3,7 @@ import { CorralError } from "../../core/errors.ts";
 import { show } from "../../core/show.ts";
 import { mjtBias, mjtEq, mjtGain, mjtGeom, mjtJoint } from "../../model/enums.ts";
 import { fieldShape, fieldSize } from "../../model/fields.ts";
-import { describe, type Model } from "../../model/model.ts";
+import { describe, leftOutText, type Model } from "../../model/model.ts";
 import { equalityBodies, geomPairs } from "../../model/pairs.ts";
 import { hasEllipsoids } from "../../physics/smooth/fluid.ts";
 import { isScaled } from "../../physics/actuator/muscle.ts";
@@ -160,6 +160,8 @@ function entriesOf(
     const found =
       typeof n === "number" ? [n].filter((id) => id >= 0 && id < model.names[kind].length) : idsOf(model, kind, n);
     if (found.length > 0) return found;
+    const leftOut = leftOutText(model, kind, String(n));
+    if (leftOut !== undefined) throw new CorralError("left-out", `${place}: ${leftOut}`, { term: place });
     const { hint, nearest } = alternatives(
       String(n),
       model.names[kind].filter((x) => x !== ""),

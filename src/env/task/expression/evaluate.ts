@@ -1,5 +1,6 @@
 // an expression as values of the kernel that is being traced
 import { CorralError } from "../../../core/errors.ts";
+import { leftOutText } from "../../../model/model.ts";
 import type { Scalar } from "../../../trace/scalar.ts";
 import type { Scene } from "../task.ts";
 import { alternatives, errorAt, type SourceText } from "./error.ts";
@@ -208,6 +209,8 @@ class Evaluator {
     const { model } = this.scene;
     const ids = idsOf(model, kind, name);
     if (ids.length > 0) return ids;
+    const leftOut = leftOutText(model, kind, name);
+    if (leftOut !== undefined) return this.fail(at, "left-out", leftOut, { name });
     const known = model.names[kind].filter((n) => n !== "");
     return this.unknown(at, `the model has no ${kind} named`, name, known);
   }
