@@ -36,112 +36,96 @@ export interface ForkOptions {
 /** Ids of worlds that were not there before a fork start here. */
 const FORKED_IDS = 2 ** 31;
 
-/** An environment that can be made again and put into a state. */
+/** Where an environment is in time. */
+export interface Progress {
+  /** Control steps of the batch so far. */
+  steps: number;
+  wasReset: boolean;
+}
+
+/** What going to another moment takes of an environment. */
+export interface TravelParts<E> {
+  readonly id: string;
+  readonly worldIds: readonly number[];
+  readonly progress: Progress;
+  readonly batch: Batch;
+  readonly mutex: CallMutex;
+  /** Arenas of a snapshot. */
+  readonly kept: readonly string[];
+  readonly keeper: SnapshotKeeper | undefined;
+  readonly params: TaskParams;
+  readonly exchange: Exchange;
+  readonly watch: Watch;
+  readonly collect: () => Promise<StepResult>;
+  readonly close: () => Promise<void>;
+  /** Makes the same environment with other options. */
+  readonly again: (changes: object) => Promise<E>;
+}
+
+/** An environment that can be put into a state. */
 interface Restorable {
   restore(snapshot: VecSnapshot): Promise<unknown>;
   close(): Promise<void>;
 }
 
-export abstract class TimeTravel<E extends Restorable> {
-  abstract readonly id: string;
-  abstract readonly numEnvs: number;
-  abstract readonly worldIds: readonly number[];
-  /** Makes the same environment with other options. */
-  protected abstract readonly again: (changes: object) => Promise<E>;
-  protected abstract readonly batch: Batch;
-  protected abstract readonly mutex: CallMutex;
-  /** Arenas of a snapshot. */
-  protected abstract readonly kept: readonly string[];
-  protected abstract readonly keeper: SnapshotKeeper | undefined;
-  protected abstract readonly params: TaskParams;
-  protected abstract readonly exchange: Exchange;
-  protected abstract readonly watch: Watch;
-  protected stepCount = 0;
-  protected wasReset = false;
-  protected abstract collect(): Promise<StepResult>;
-  abstract close(): Promise<void>;
+/** Snapshots, forks and recorded steps of one environment; `VectorEnv` says what each does. */
+export class TimeTravel<E extends Restorable> {
+  readonly #of: TravelParts<E>;
 
-  /** Control steps of the batch so far; a snapshot that is put back sets it. */
-  get steps(): number {
-    return this.stepCount;
+  constructor(parts: TravelParts<E>) {
+    this.#of = parts;
   }
 
-  /** The last complete snapshot of `snapshotEvery`; also after the device was lost, and after `close`. */
   get lastSnapshot(): VecSnapshot | undefined {
-    const batch = this.keeper?.last;
+    const batch = this.#of.keeper?.last;
     return batch && { batch: withoutReads(batch), wasReset: true };
   }
 
-  /** Copies to the host all that the future depends on, and the last results. */
   async snapshot(): Promise<VecSnapshot> {
-    this.mutex.assertOpen("take a snapshot");
-    const { batch, kept, stepCount, wasReset } = this;
-    return this.mutex.exclusive("snapshot", async () => ({
-      batch: withoutReads(await takeSnapshot(batch, kept, stepCount)),
-      wasReset,
-    }));
-  }
-
-  /**
-   * Puts a snapshot back and returns the results it was taken with: bit for bit on the same kind of device, whatever the
-   * shards.
-   * @throws CorralError bad-snapshot where it is of another environment, of other options or count of worlds; then
-   *   nothing has changed
-   */
-  async restore(snapshot: VecSnapshot): Promise<StepResult> {
-    this.mutex.assertOpen("restore");
-    return this.mutex.exclusive("restore", async () => {
-      await putSnapshot(this.batch, (snapshot as VecSnapshot | undefined)?.batch);
-      return this.arriveAt(snapshot.batch.steps, snapshot.wasReset);
+    const { batch, kept, progress, mutex } = this.#of;
+    return mutex.exclusive("snapshot", async () => {
+      const { steps, wasReset } = progress;
+      return { batch: withoutReads(await takeSnapshot(batch, kept, steps)), wasReset };
     });
   }
 
-  /**
-   * Goes back to a recorded control step, on the device: from the state before it, with the actions that were recorded.
-   * What was recorded after it is forgotten. Returns the results of that step, bit for bit.
-   * @throws CorralError not-recorded, with the steps that are; then nothing has changed
-   */
+  async restore(snapshot: VecSnapshot): Promise<StepResult> {
+    return this.#of.mutex.exclusive("restore", async () => {
+      await putSnapshot(this.#of.batch, (snapshot as VecSnapshot | undefined)?.batch);
+      return this.#arriveAt(snapshot.batch.steps, snapshot.wasReset);
+    });
+  }
+
   async seek(step: number): Promise<StepResult> {
-    this.mutex.assertOpen("seek");
-    this.watch.assertRecorded(step, this.stepCount);
-    return this.mutex.exclusive("seek", async () => {
-      this.watch.seek(step);
-      return this.arriveAt(step, true);
+    const { mutex, watch, progress } = this.#of;
+    return mutex.exclusive("seek", async () => {
+      watch.assertRecorded(step, progress.steps);
+      watch.seek(step);
+      return this.#arriveAt(step, true);
     });
   }
 
   /** Results of worlds that were put to control step `step`. */
-  private async arriveAt(step: number, wasReset: boolean): Promise<StepResult> {
-    await this.params.reload();
-    this.wasReset = wasReset;
-    this.stepCount = step;
-    this.watch.forget();
-    this.keeper?.restart();
-    this.keeper?.stepped(step);
-    this.exchange.expect("step");
-    return this.collect();
+  async #arriveAt(step: number, wasReset: boolean): Promise<StepResult> {
+    const { params, progress, watch, keeper, exchange, collect } = this.#of;
+    await params.reload();
+    progress.wasReset = wasReset;
+    progress.steps = step;
+    watch.forget();
+    keeper?.restart();
+    keeper?.stepped(step);
+    exchange.expect("step");
+    return collect();
   }
 
-  /**
-   * The same worlds on another device, going on from a snapshot; this environment is closed. By default on the process's
-   * shared device, which is a new one where the last was lost, and from the last snapshot. The new one has the results
-   * of the snapshot; on the same kind of device the worlds go on bit for bit.
-   * @throws CorralError no-snapshot, bad-snapshot; what makeVec throws: then this one is left as it is
-   */
   async restoreOn(device?: DeviceChoice, snapshot = this.lastSnapshot): Promise<E> {
-    if (snapshot === undefined) throw noSnapshot(this.id);
-    const other = await this.#from(snapshot, { numEnvs: this.numEnvs, worldIds: this.worldIds, device });
-    await this.close();
+    if (snapshot === undefined) throw noSnapshot(this.#of.id);
+    const { worldIds, close } = this.#of;
+    const other = await this.#from(snapshot, { numEnvs: worldIds.length, worldIds, device });
+    await close();
     return other;
   }
 
-  /**
-   * Another environment with `times` copies of each of some worlds, by id: many continuations of one state. The first
-   * copy of a world is that world and goes on bit for bit; the others draw their next episodes as worlds of their own.
-   * This environment goes on too. Close the fork like any other. It has the recorder of this environment, of all worlds,
-   * unless `recorder` says otherwise.
-   * @throws CorralError bad-world, bad-option; what makeVec throws
-   */
   async fork(worldIds: readonly number[], times = 1, { recorder }: ForkOptions = {}): Promise<E> {
     if (!Number.isInteger(times) || times < 1)
       throw new CorralError("bad-option", `times is ${String(times)}; it is a whole number of at least 1.`, { times });
@@ -157,7 +141,7 @@ export abstract class TimeTravel<E extends Restorable> {
         },
       );
     }
-    const taken = new Set(this.worldIds);
+    const taken = new Set(this.#of.worldIds);
     let next = FORKED_IDS;
     const fresh = () => {
       while (taken.has(next)) next++;
@@ -167,7 +151,7 @@ export abstract class TimeTravel<E extends Restorable> {
     const ids = worldIds.flatMap((id) => Array.from({ length: times }, (_, k) => (k === 0 ? id : fresh())));
     const snapshot = await this.snapshot();
     const batch = pickWorlds(snapshot.batch, worlds, ids);
-    const own = this.watch.recorder?.settings;
+    const own = this.#of.watch.recorder?.settings;
     const changes = {
       numEnvs: worlds.length,
       worldIds: ids,
@@ -178,21 +162,16 @@ export abstract class TimeTravel<E extends Restorable> {
     return this.#from({ ...snapshot, batch }, changes);
   }
 
-  /** One world alone, by id, in a batch of one: it goes on bit for bit. Throws as `fork`. */
-  extract(worldId: number, options: ForkOptions = {}): Promise<E> {
-    return this.fork([worldId], 1, options);
-  }
-
   #placeOf(id: number): number {
-    const place = this.worldIds.indexOf(id);
+    const place = this.#of.worldIds.indexOf(id);
     if (place >= 0) return place;
-    throw new CorralError("bad-world", `no world of ${this.id} has the id ${String(id)}. Pass ids of worldIds.`, {
+    throw new CorralError("bad-world", `no world of ${this.#of.id} has the id ${String(id)}. Pass ids of worldIds.`, {
       id,
     });
   }
 
   async #from(snapshot: VecSnapshot, changes: object): Promise<E> {
-    const other = await this.again(changes);
+    const other = await this.#of.again(changes);
     try {
       await other.restore(snapshot);
     } catch (error) {

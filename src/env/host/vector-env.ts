@@ -25,17 +25,16 @@ import type { Part } from "../task/shape.ts";
 import { Box, type Space } from "../task/spaces.ts";
 import type { ParamValues, TaskParams } from "./task-params.ts";
 import type { HealthReport } from "./health.ts";
-import { TimeTravel } from "./time-travel.ts";
+import { Stepper } from "./stepper.ts";
+import { TimeTravel, type ForkOptions, type Progress, type VecSnapshot } from "./time-travel.ts";
+import type { DeviceChoice } from "../../batch/device.ts";
 import { Watch } from "./watch.ts";
 import { WorldState, type StateValues } from "./world-state.ts";
 
 export type { StepResult } from "./step-result.ts";
 export type { VecSnapshot } from "./time-travel.ts";
 
-/** Unread steps that may be under way before `step` waits for the device. */
-const MAX_UNREAD = 32;
-
-export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable {
+export class VectorEnv implements AsyncDisposable {
   readonly id: string;
   readonly numEnvs: number;
   readonly autoreset: Autoreset;
@@ -56,16 +55,16 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
   /** Control steps after which an episode is truncated; Infinity for no limit. */
   readonly maxEpisodeSteps: number;
   readonly spec: EnvSpec;
-  protected readonly batch: Batch;
+  private readonly batch: Batch;
   private readonly state: WorldState;
-  protected readonly exchange: Exchange;
-  protected readonly watch: Watch;
-  protected readonly mutex: CallMutex;
-  protected readonly kept: readonly string[];
-  protected readonly keeper: SnapshotKeeper | undefined;
-  protected readonly again: (changes: object) => Promise<VectorEnv>;
-  private unread = 0;
-  protected readonly params: TaskParams;
+  private readonly exchange: Exchange;
+  private readonly watch: Watch;
+  private readonly mutex: CallMutex;
+  private readonly keeper: SnapshotKeeper | undefined;
+  private readonly params: TaskParams;
+  private readonly travel: TimeTravel<VectorEnv>;
+  private readonly progress: Progress = { steps: 0, wasReset: false };
+  private readonly stepper: Stepper;
 
   constructor(
     spec: EnvSpec,
@@ -75,7 +74,6 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
     monitor: DriftMonitor | undefined,
     again: (changes: object) => Promise<VectorEnv>,
   ) {
-    super();
     const { vec } = settings;
     this.spec = spec;
     this.model = spec.model;
@@ -98,9 +96,15 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
     this.state = new WorldState(batch, spec.shape);
     this.gpu = gpuViews(batch, spec.shape.nobs, spec.action);
     this.params = params;
-    this.again = again;
-    this.kept = this.plan.arenas.map(({ name }) => name).filter((name) => KEPT.includes(name));
-    if (vec.snapshotEvery !== undefined) this.keeper = new SnapshotKeeper(batch, this.kept, vec.snapshotEvery);
+
+    const kept = this.plan.arenas.map(({ name }) => name).filter((name) => KEPT.includes(name));
+    if (vec.snapshotEvery !== undefined) this.keeper = new SnapshotKeeper(batch, kept, vec.snapshotEvery);
+    const { id, worldIds, progress, mutex, keeper, exchange, watch } = this;
+    const collect = () => this.collect();
+    const close = () => this.close();
+    this.stepper = new Stepper(batch, watch, exchange, keeper, progress);
+    const shared = { id, worldIds, progress, batch, mutex, kept, keeper, params, exchange, watch };
+    this.travel = new TimeTravel({ ...shared, collect, close, again });
   }
 
   /** Results of the last call that read them; see `StepResult`. */
@@ -143,7 +147,7 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
   async reset(options: ResetOptions = {}): Promise<StepResult> {
     return this.mutex.exclusive("reset", async () => {
       const request = checkReset(options, this.numEnvs);
-      if (request.mask && !this.wasReset) throw maskedFirst(this.id);
+      if (request.mask && !this.progress.wasReset) throw maskedFirst(this.id);
       const worlds = request.mask && [...request.mask.keys()].filter((w) => request.mask![w]);
       this.params.check(request.params, worlds);
       // all worlds start anew, so nothing is left of work that the device refused
@@ -152,8 +156,8 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
       await this.exchange.sendRequests(request);
       this.watch.changed();
       this.batch.run("reset");
-      this.wasReset = true;
-      this.keeper?.stepped(this.stepCount);
+      this.progress.wasReset = true;
+      this.keeper?.stepped(this.progress.steps);
       this.exchange.expect("reset", request.mask);
       return this.collect(true);
     });
@@ -178,11 +182,9 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
         this.exchange.takeActions(actions as HostValues);
         await this.exchange.sendActions();
       }
-      this.batch.run(...this.watch.before(this.stepCount), "step", ...this.watch.after(this.stepCount));
-      this.stepped(1);
-      await this.watchDrift();
+      await this.stepper.step();
       if (readback) return this.collect();
-      return this.keepPace();
+      return this.stepper.keepPace();
     });
   }
 
@@ -198,63 +200,20 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
   async stepOnDevice(encode: (pass: GPUComputePassEncoder, step: () => void) => void): Promise<void> {
     return this.mutex.exclusive("stepOnDevice", async () => {
       this.assertSteppable();
-      if (!this.batch.submit) {
-        throw new CorralError(
-          "needs-gpu",
-          `${this.id} runs on ${this.deviceName}, which has no GPU passes. Use step().`,
-        );
-      }
-      let count = 0;
-      const undo = this.watch.mark();
-      try {
-        this.batch.submit("step", (pass, run) =>
-          encode(pass, () => {
-            const made = this.stepCount + count;
-            for (const kernel of [...this.watch.before(made), "step", ...this.watch.after(made)]) run(kernel);
-            count++;
-          }),
-        );
-      } catch (error) {
-        undo();
-        throw error;
-      }
-      this.stepped(count);
-      await this.watchDrift();
-      return this.keepPace();
+      await this.stepper.encode(this.id, encode);
+      return this.stepper.keepPace();
     });
-  }
-
-  /** Counts steps that were queued just now. */
-  private stepped(count: number): void {
-    this.stepCount += count;
-    this.unread += count;
-    this.keeper?.stepped(this.stepCount);
-    this.exchange.expect("step");
-  }
-
-  /** Looks at what the monitor's kernels have copied, where they did. */
-  private async watchDrift(): Promise<void> {
-    const drift = await this.watch.check(this.stepCount);
-    if (drift) this.exchange.expect("step", undefined, drift);
-  }
-
-  /** Keeps the host from running far ahead of the device. */
-  private async keepPace(): Promise<undefined> {
-    if (this.unread < MAX_UNREAD) return;
-    await this.batch.sync();
-    this.unread = 0;
   }
 
   /** Resolves when the device has made all steps so far; reads nothing. */
   async sync(): Promise<void> {
-    await this.mutex.exclusive("sync", () => this.batch.sync());
-    this.unread = 0;
+    return this.mutex.exclusive("sync", () => this.stepper.sync());
   }
 
   /** Reads the results of the last step or reset. */
   async read(): Promise<StepResult> {
     return this.mutex.exclusive("read", async () => {
-      if (!this.wasReset) throw this.needsReset();
+      if (!this.progress.wasReset) throw this.needsReset();
       return this.collect();
     });
   }
@@ -269,7 +228,7 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
   }
 
   private assertSteppable(): void {
-    if (!this.wasReset) throw this.needsReset();
+    if (!this.progress.wasReset) throw this.needsReset();
     this.keeper?.check();
     if (this.autoreset !== "disabled") return;
     const over = this.exchange.firstOver();
@@ -281,22 +240,22 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
     );
   }
 
-  protected collect(starts = false): Promise<StepResult> {
-    this.unread = 0;
+  private collect(starts = false): Promise<StepResult> {
+    this.stepper.wasRead();
     return this.exchange.collect(async (result, infos) => {
-      await this.watch.look(result, this.stepCount);
-      if (starts) this.watch.lookAtStarts(result, infos.worldsWithStatus(), this.stepCount);
+      await this.watch.look(result, this.progress.steps);
+      if (starts) this.watch.lookAtStarts(result, infos.worldsWithStatus(), this.progress.steps);
     });
   }
 
   /** What went wrong in worlds so far: counts by status and by term, first and last occurrence, bundles. */
   health(): HealthReport {
-    return this.watch.health(this.stepCount);
+    return this.watch.health(this.progress.steps);
   }
 
   /** Writes a bundle of some worlds as they are now, for a reason; as `health` tells, or undefined where it was not. */
   record(worlds: readonly number[], reason: string): Promise<string | undefined> {
-    return this.mutex.exclusive("record", () => this.watch.record(worlds, reason, this.stepCount));
+    return this.mutex.exclusive("record", () => this.watch.record(worlds, reason, this.progress.steps));
   }
 
   /** Changes numbers that kernels take as parameters: timestep, gravity, tolerance, ls_tolerance. */
@@ -345,6 +304,66 @@ export class VectorEnv extends TimeTravel<VectorEnv> implements AsyncDisposable 
   /** Reads what `setState` sets, and `episode`, of all worlds or of chosen ones, after all steps so far. */
   async getState<N extends string>(names: readonly N[], worlds?: readonly number[]): Promise<Record<N, Float64Array>> {
     return this.mutex.exclusive("getState", () => this.state.get(names, worlds));
+  }
+
+  /** Control steps of the batch so far; a snapshot that is put back sets it. */
+  get steps(): number {
+    return this.progress.steps;
+  }
+
+  /** The last complete snapshot of `snapshotEvery`; also after the device was lost, and after `close`. */
+  get lastSnapshot(): VecSnapshot | undefined {
+    return this.travel.lastSnapshot;
+  }
+
+  /** Copies to the host all that the future depends on, and the last results. */
+  snapshot(): Promise<VecSnapshot> {
+    return this.travel.snapshot();
+  }
+
+  /**
+   * Puts a snapshot back and returns the results it was taken with: bit for bit on the same kind of device, whatever the
+   * shards.
+   * @throws CorralError bad-snapshot where it is of another environment, of other options or count of worlds; then
+   *   nothing has changed
+   */
+  restore(snapshot: VecSnapshot): Promise<StepResult> {
+    return this.travel.restore(snapshot);
+  }
+
+  /**
+   * Goes back to a recorded control step, on the device: from the state before it, with the actions that were recorded.
+   * What was recorded after it is forgotten. Returns the results of that step, bit for bit.
+   * @throws CorralError not-recorded, with the steps that are; then nothing has changed
+   */
+  seek(step: number): Promise<StepResult> {
+    return this.travel.seek(step);
+  }
+
+  /**
+   * The same worlds on another device, going on from a snapshot; this environment is closed. By default on the process's
+   * shared device, which is a new one where the last was lost, and from the last snapshot. The new one has the results
+   * of the snapshot; on the same kind of device the worlds go on bit for bit.
+   * @throws CorralError no-snapshot, bad-snapshot; what makeVec throws: then this one is left as it is
+   */
+  restoreOn(device?: DeviceChoice, snapshot?: VecSnapshot): Promise<VectorEnv> {
+    return this.travel.restoreOn(device, snapshot);
+  }
+
+  /**
+   * Another environment with `times` copies of each of some worlds, by id: many continuations of one state. The first
+   * copy of a world is that world and goes on bit for bit; the others draw their next episodes as worlds of their own.
+   * This environment goes on too. Close the fork like any other. It has the recorder of this environment, of all worlds,
+   * unless `recorder` says otherwise.
+   * @throws CorralError bad-world, bad-option; what makeVec throws
+   */
+  fork(worldIds: readonly number[], times?: number, options?: ForkOptions): Promise<VectorEnv> {
+    return this.travel.fork(worldIds, times, options);
+  }
+
+  /** One world alone, by id, in a batch of one: it goes on bit for bit. Throws as `fork`. */
+  extract(worldId: number, options?: ForkOptions): Promise<VectorEnv> {
+    return this.travel.fork([worldId], 1, options);
   }
 
   /** Gives all memory back, once the call in flight and reads have completed. Calling it again returns the same promise. */
