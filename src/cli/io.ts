@@ -99,6 +99,32 @@ export function integerOption(name: string, text: string | undefined, fallback: 
   return value;
 }
 
+type Lost = (error: NodeJS.ErrnoException) => void;
+
+// a reader that has seen enough (`corral list | head`) is no failure
+let lost: Lost = (error) => {
+  if (error.code === "EPIPE") process.exit(EXIT.done);
+  throw error;
+};
+let isGuarded = false;
+
+/** Whether whoever read the output is gone: a pipe that was closed, a terminal that was hung up. */
+export const isGone = ({ code }: NodeJS.ErrnoException): boolean => code === "EPIPE" || code === "EIO";
+
+/** Hears of output that cannot be written. */
+export function guardOutput(): void {
+  if (isGuarded) return;
+  isGuarded = true;
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => lost(error));
+  // there is nowhere left to tell
+  process.stderr.on("error", () => {});
+}
+
+/** From now on output that cannot be written is dropped, and `act` is told of each error; by default the process ends. */
+export function onLostOutput(act: Lost): void {
+  lost = act;
+}
+
 /** A line of the result, on stdout. */
 export function print(text = ""): void {
   process.stdout.write(`${text}\n`);

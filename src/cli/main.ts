@@ -12,7 +12,7 @@ import {
 import { nearest } from "../core/names.ts";
 import { corralVersion } from "../core/version.ts";
 import { withTaskFiles } from "./task-file.ts";
-import { type Command, EXIT, print, printJson, progress, UsageError } from "./io.ts";
+import { type Command, EXIT, guardOutput, print, printJson, progress, UsageError } from "./io.ts";
 
 /** The commands in the order of the list; each is a file of this folder. */
 const COMMANDS = [
@@ -41,11 +41,7 @@ const FAILED = new Set(["non-finite-update", "stopped", "record-not-written", "e
 
 /** Runs `corral` with the arguments after its name. Returns the exit code: 0 done, 1 failed, 2 bad usage, 3 resource refused. */
 export async function main(args: string[]): Promise<number> {
-  // a reader that has seen enough (`corral list | head`) is no failure
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit(EXIT.done);
-    throw error;
-  });
+  guardOutput();
   try {
     return await dispatch(args);
   } catch (error) {

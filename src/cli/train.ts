@@ -31,7 +31,8 @@ import {
 import { lockRun, type RunLock } from "../runs/lock.ts";
 import { Overlapped } from "../runs/overlapped.ts";
 import { TrainingRun, type TrainListener, type TrainProgress, type TrainResult } from "../runs/train.ts";
-import { EXIT, parse, print, printJson, progress, UsageError } from "./io.ts";
+import { EXIT, isGone, onLostOutput, parse, print, printJson, progress, UsageError } from "./io.ts";
+import { reasonOf } from "../core/write-bytes.ts";
 import { LiveLine } from "./live.ts";
 import { rate, sparkline } from "./table.ts";
 import { onlyArgument, overridesOf } from "./target.ts";
@@ -78,8 +79,7 @@ each of 32 other worlds, or of as many as train where those are fewer.
 A run that was killed goes on with --resume to the same bits on the same device; all else comes from
 its config.json, and only steps, until, what is done every so many updates, adapter and budget may
 be given anew. One that was killed before its first checkpoint is started again by the same command.
-One process at a time trains in DIR. Ctrl-C saves a checkpoint first. Where the device is lost, the
-run goes on by itself, once.
+One process at a time trains in DIR. Where the device is lost, the run goes on by itself, once.
 
 ${settings}
   --algo NAME               ppo (default) or sac
@@ -99,8 +99,12 @@ ${hyperparameters(ALGORITHMS.ppo)}
 SAC; with --storage file its replay is DIR/replay.bin
 ${hyperparameters(ALGORITHMS.sac)}
 
-Exit codes: 0 done, 1 --until was not reached, the update was stopped or the run was, 2 bad usage,
-3 no device or no memory.
+Ctrl-C, SIGTERM, SIGHUP (a terminal that was closed) and a closed pipe on stdout (| head) stop a
+run after the update under way, with a checkpoint. Where the disk is full the run goes on, and
+tries again at the next checkpoint.
+
+Exit codes: 0 done, 1 --until was not reached, the update was stopped or the run was, or its end
+could not be saved, 2 bad usage, 3 no device or no memory.
 `;
 
 const OTHERS = ["algo", "out", "config", "resume", "adapter", "budget"];
@@ -142,6 +146,11 @@ export async function run(args: string[]): Promise<number> {
     if (replay !== undefined && !replayWas) rmSync(replay.replayFile, { force: true });
     throw error;
   });
+  let lost: NodeJS.ErrnoException | undefined;
+  onLostOutput((error) => {
+    lost ??= error;
+    if (isGone(error)) made.stop();
+  });
   const live = new LiveLine(say, values.json ?? false);
   const note = (line: string): void => live.note(line);
   const folderOptions = { onFailure: note, ...(own === undefined ? {} : { task: own }) };
@@ -157,9 +166,10 @@ export async function run(args: string[]): Promise<number> {
     );
   const log = await openFolder(made, folder, resumes !== undefined, say, folderOptions);
   const stop = () => made.stop();
-  process.once("SIGINT", stop).once("SIGTERM", stop);
+  for (const signal of STOPS) process.once(signal, stop);
+  let result: TrainResult;
   try {
-    const result = await watch(made, say, live, {
+    result = await watch(made, say, live, {
       onProgress: (p) => log.progress(p),
       onCheckpoint: (state) => log.checkpoint(state),
       onNonFinite: (evidence, error) => log.evidence(evidence, error),
@@ -169,25 +179,35 @@ export async function run(args: string[]): Promise<number> {
       },
     });
     log.result(result);
-    if (values.json) {
-      const { returns, ...evaluation } = result.evaluation;
-      const document = { ...result, evaluation: { ...evaluation, returns: [...returns] } };
-      printJson({ id, folder, bytes: made.bytes, config: log.config, ...document });
-    }
-    return result.reached === false ? EXIT.failed : EXIT.done;
   } catch (error) {
     log.failure(error);
     if (!(error instanceof CorralError) || error.code !== "stopped") throw error;
-    throw new CorralError(
-      "stopped",
-      `${error.message.replace("[stopped] ", "")} corral train --resume ${folder} goes on.`,
-    );
+    const why = lost ? ` Its output could not be written (${reasonOf(lost)}).` : "";
+    throw new CorralError("stopped", `${error.message.replace("[stopped] ", "")}${why}${notSaved(log)} ${log.goesOn}`);
   } finally {
-    process.off("SIGINT", stop).off("SIGTERM", stop);
+    for (const signal of STOPS) process.off(signal, stop);
     log.report();
     log.close();
   }
+
+  if (values.json) {
+    const { returns, ...evaluation } = result.evaluation;
+    const document = { ...result, evaluation: { ...evaluation, returns: [...returns] } };
+    printJson({ id, folder, bytes: made.bytes, config: log.config, ...document, notWritten: log.missing });
+  }
+  if (log.missing.length > 0) progress(`[run-not-saved] the run has ended.${notSaved(log)} ${log.goesOn}`);
+  // errors of what was printed last are told a moment later
+  await new Promise((resolve) => setImmediate(resolve));
+  if (lost && !isGone(lost))
+    progress(`[output-not-written] stdout took no more (${reasonOf(lost)}); the run is in ${folder}.`);
+  return result.reached === false || log.missing.length > 0 || lost ? EXIT.failed : EXIT.done;
 }
+
+/** What ends a run after the update under way, saved. */
+const STOPS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+const notSaved = ({ missing, folder }: RunFolder): string =>
+  missing.length === 0 ? "" : ` Not written to ${folder}: ${missing.join(", ")}. Free the disk, then go on.`;
 
 /** Makes the folder of a run and holds it; where nothing comes of the run, an empty one is removed again. */
 function holdFolder(folder: string): RunLock {

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
+import { isFull } from "../core/write-bytes.ts";
 import { removePartial, writeWhole } from "../io/write-whole.ts";
 import { decodeCheckpoint, USE_BEFORE, type Checkpoint } from "./checkpoint.ts";
 
@@ -21,14 +22,26 @@ export function listCheckpoints(run: string): string[] {
   return names.sort((a, b) => updateOf(b) - updateOf(a)).map((name) => join(folder, name));
 }
 
-/** Writes one, then removes those that are too many. Returns its path. Throws what the file system throws; the others are as they were. */
+/**
+ * Writes one, then removes those that are too many; where the disk is full, all but the newest make room for it. Returns
+ * its path. Throws what the file system throws; the newest of the others is as it was.
+ */
 export function saveCheckpoint(run: string, iteration: number, bytes: Uint8Array): string {
   const folder = join(run, CHECKPOINTS);
   mkdirSync(folder, { recursive: true });
   const path = join(folder, nameOf(iteration));
-  writeWhole(path, bytes);
+  const keep = (count: number): void => {
+    for (const old of listCheckpoints(run).slice(count)) rmSync(old, { force: true });
+  };
   removePartial(folder);
-  for (const old of listCheckpoints(run).slice(KEPT)) rmSync(old, { force: true });
+  try {
+    writeWhole(path, bytes);
+  } catch (error) {
+    if (!isFull(error)) throw error;
+    keep(1);
+    writeWhole(path, bytes);
+  }
+  keep(KEPT);
   return path;
 }
 

@@ -158,7 +158,9 @@ export class RunFolder {
   readonly #onFailure: (message: string) => void;
   /** Lines of the log that wait for room on the disk. */
   #waiting = "";
-  readonly #failing = new Set<string>();
+  /** What could not be written by its kind, until it can. */
+  readonly #missing = new Map<string, string>();
+  #saved: number | undefined;
 
   private constructor(folder: string, run: TrainingRun, { task, onFailure }: FolderOptions, logBytes: number) {
     this.folder = folder;
@@ -197,6 +199,7 @@ export class RunFolder {
     await run.resume(checkpoint.state as RunState);
     const opened = new RunFolder(folder, run, options, logUpTo(join(folder, LOG_FILE), about.iteration));
     dropCheckpointsAfter(folder, about.iteration);
+    opened.#saved = about.iteration;
     opened.#restart(about.envSteps);
     const notes = damaged.map(({ message }) => message);
     if (about.device !== run.env.deviceName)
@@ -261,7 +264,20 @@ export class RunFolder {
     this.#write(`checkpoint of update ${iteration}`, "checkpoint", () => {
       this.#log.sync();
       saveCheckpoint(this.folder, iteration, encodeCheckpoint(about, state, policy));
+      this.#saved = iteration;
     });
+  }
+
+  /** What could not be written and is not there, with the reason of each. */
+  get missing(): readonly string[] {
+    return [...this.#missing.values()];
+  }
+
+  /** How the run goes on from what was saved, as a sentence. */
+  get goesOn(): string {
+    return this.#saved === undefined
+      ? "Nothing was saved: give the same command again."
+      : `corral train --resume ${this.folder} goes on after update ${this.#saved}.`;
   }
 
   #line(values: object): void {
@@ -276,11 +292,11 @@ export class RunFolder {
   #write(what: string, kind: string, write: () => void): void {
     try {
       write();
-      this.#failing.delete(kind);
+      this.#missing.delete(kind);
     } catch (error) {
-      if (!this.#failing.has(kind))
+      if (!this.#missing.has(kind))
         this.#onFailure(`the ${what} was not written to ${this.folder} (${reasonOf(error)}); the run goes on`);
-      this.#failing.add(kind);
+      this.#missing.set(kind, `the ${what} (${reasonOf(error)})`);
     }
   }
 

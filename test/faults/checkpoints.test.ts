@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -14,7 +15,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import "../../envs/index.ts";
 import { decodeSafetensors, encodeSafetensors } from "../../src/io/safetensors.ts";
-import { CHECKPOINTS, lastCheckpoint, listCheckpoints } from "../../src/runs/checkpoints.ts";
+import { CHECKPOINTS, lastCheckpoint, listCheckpoints, saveCheckpoint } from "../../src/runs/checkpoints.ts";
 import { CONFIG_FILE } from "../../src/runs/folder.ts";
 import { TrainingRun } from "../../src/runs/train.ts";
 import { corralInside } from "../support/cli-inside.ts";
@@ -123,6 +124,50 @@ test("a full disk: the run goes on, says what was not written, and writes the lo
   expect(said.filter((line) => line.startsWith("the log"))).toHaveLength(1);
   expect(readdirSync(join(folder, CHECKPOINTS))).toEqual([`update-000000${UPDATES}.safetensors`]);
   expect(bitsOf(folder)).toEqual(bitsOf(good));
+});
+
+test("a full disk at the end: the code tells, and what was saved or the same command goes on", async () => {
+  const folder = join(root, "full-at-end");
+  const train = "train CartPole --envs 8 --rollout-steps 8 --hidden 8 --minibatches 2 --epochs 2".split(" ");
+  train.push(..."--eval-envs 2 --eval-every 100 --checkpoint-every 4 --seed 3 --steps 768 --out".split(" "), folder);
+  // enough for config and log, not for a checkpoint
+  const size = statSync(listCheckpoints(good)[0]).size;
+  disk.room = size;
+  const { code, stdout, stderr } = await corralInside(train);
+  expect(code, stderr).toBe(1);
+  expect(stdout).toContain("mean of 2 episodes");
+  expect(stderr).toContain("[run-not-saved] the run has ended. Not written to");
+  expect(stderr).toContain(`the checkpoint of update ${UPDATES} (ENOSPC)`);
+  expect(stderr).toContain("Nothing was saved: give the same command again.");
+
+  disk.room = Infinity;
+  expect((await corralInside([...train, "--json"])).code).toBe(0);
+  expect(bitsOf(folder)).toEqual(bitsOf(good));
+
+  // with --json too, and with a checkpoint to go on from
+  for (const path of listCheckpoints(folder).slice(1)) rmSync(path);
+  disk.room = size / 2;
+  const more = await corralInside(["train", "--resume", folder, "--steps", "1024", "--json"]);
+  disk.room = Infinity;
+  expect(more.code).toBe(1);
+  expect(JSON.parse(more.stdout)).toMatchObject({
+    notWritten: expect.arrayContaining(["the checkpoint of update 16 (ENOSPC)"]),
+  });
+  expect(more.stderr).toContain(`corral train --resume ${folder} goes on after update ${UPDATES}.`);
+});
+
+test("where the disk is full, older checkpoints make room for the newest", () => {
+  const folder = copyOf("room");
+  const [newest, ...older] = listCheckpoints(folder);
+  expect(older).toHaveLength(2);
+  const bytes = readFileSync(newest);
+  disk.room = bytes.length - 1;
+  saveCheckpoint(folder, 100, bytes);
+  expect(listCheckpoints(folder)).toEqual([expect.stringContaining("00000100"), newest]);
+  disk.room = 0;
+  expect(() => saveCheckpoint(folder, 104, Buffer.concat([bytes, bytes, bytes]))).toThrow("ENOSPC");
+  disk.room = Infinity;
+  expect(listCheckpoints(folder)).toEqual([expect.stringContaining("00000100")]);
 });
 
 test("a folder that cannot be written: refused at the start, told later on", async () => {

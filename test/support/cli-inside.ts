@@ -15,14 +15,9 @@ export async function corralInside(args: readonly string[]): Promise<CliRun> {
     };
     return () => void (stream.write = write);
   });
-  const listeners = process.stdout.listeners("error");
   try {
     return { code: await main([...args]), ...printed };
   } finally {
     for (const undo of restore) undo();
-    // each run adds one
-    for (const added of process.stdout.listeners("error")) {
-      if (!listeners.includes(added)) process.stdout.off("error", added as (error: Error) => void);
-    }
   }
 }
