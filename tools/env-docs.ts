@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { tasks } from "../envs/index.ts";
 import type { Task } from "../src/env/index.ts";
-import { defineTarget } from "../src/env/host/describe.ts";
+import { defineTarget } from "../src/env/describe.ts";
 import { enumName, mjtIntegrator, mjtSolver, mjtTrn } from "../src/model/enums.ts";
 import { nameOf, type Model } from "../src/model/model.ts";
 import { constraintBound } from "../src/model/pairs.ts";

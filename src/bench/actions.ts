@@ -1,7 +1,7 @@
 // the actions of a benchmark: rows drawn once, which batches, kernels and peers take from
 import { CorralError } from "../core/errors.ts";
 import { RandomStream, streams } from "../core/rng.ts";
-import type { Space } from "../env/task/spaces.ts";
+import type { Space } from "../env/space/spaces.ts";
 
 /** Random: every action is drawn anew. Swing: each actuator follows a sine of its own phase, as legs do. */
 export type Motion = "random" | "swing";

@@ -5,7 +5,7 @@ import type { Task, VecOptions } from "../env/index.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
 import { BudgetExceededError, LimitExceededError } from "../memory/index.ts";
 import { controlsOf } from "../compare/task-controls.ts";
-import { defineTarget } from "../env/host/describe.ts";
+import { defineTarget } from "../env/describe.ts";
 import { machineFacts } from "./machine.ts";
 import { Runner, type Measured } from "./runner.ts";
 import { ActionPool, PHASES, type Motion } from "./actions.ts";

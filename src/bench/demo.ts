@@ -1,7 +1,7 @@
 // environments under random actions for a while, with one world checked against MuJoCo as they run
 import type { Task } from "../env/index.ts";
 import type { Plan } from "../memory/index.ts";
-import { defineTarget } from "../env/host/describe.ts";
+import { defineTarget } from "../env/describe.ts";
 import { now } from "./machine.ts";
 import { Runner } from "./runner.ts";
 import type { ShadowCheck } from "../monitor/shadow.ts";

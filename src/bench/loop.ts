@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 import type { Task, VecOptions } from "../env/index.ts";
 import { shareDevice } from "../gpu/shared-device.ts";
 import { formatCount } from "../core/units.ts";
-import { defineTarget } from "../env/host/describe.ts";
+import { defineTarget } from "../env/describe.ts";
 import { now } from "./machine.ts";
 import { Runner } from "./runner.ts";
 import { ActionPool } from "./actions.ts";

@@ -5,7 +5,11 @@ import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Model } from "../model/model.ts";
-import type { Absent } from "./report.ts";
+
+/** A peer that was not measured, and what to do about it. */
+export interface Absent {
+  readonly absent: string;
+}
 
 /** What is measured, and with which Python. */
 export interface PythonSetup {

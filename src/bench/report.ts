@@ -4,7 +4,7 @@ import type { MachineFacts } from "./machine.ts";
 import type { Runner } from "./runner.ts";
 import type { Motion } from "./actions.ts";
 import type { FirstSteps } from "./first-step.ts";
-import type { JaxPeer, NativePeer } from "./python-peer.ts";
+import type { Absent, JaxPeer, NativePeer } from "./python-peer.ts";
 import type { Stages } from "./stages.ts";
 
 /** The slowest and the fastest of several measurements. */
@@ -70,11 +70,6 @@ export interface Refusal {
   readonly numEnvs: number;
   readonly code: string;
   readonly largest: number;
-}
-
-/** A peer that was not measured, and what to do about it. */
-export interface Absent {
-  readonly absent: string;
 }
 
 export interface Bench {

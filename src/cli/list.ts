@@ -3,7 +3,7 @@
 import "../../envs/index.ts";
 import { formatBytes } from "../core/units.ts";
 import { list } from "../env/index.ts";
-import { describeEnv, type EnvSummary } from "../env/host/describe.ts";
+import { describeEnv, type EnvSummary } from "../env/describe.ts";
 import { EXIT, parse, print, printJson } from "./io.ts";
 import { table } from "./table.ts";
 

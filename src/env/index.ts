@@ -1,13 +1,13 @@
 // the face of the environment layer; tasks need no more than this and src/trace
 export { bodyId } from "./task/bodies.ts";
-export { Draws } from "./kernel/draws.ts";
+export { Draws } from "./task/draws.ts";
 export { Infos } from "./host/infos.ts";
 export type { Autoreset } from "./kernel/env-kernel.ts";
 export { makeVec, planVec, planVecKernels, type NamedOptions } from "./make.ts";
 export type { Policy, VecOptions } from "./host/options.ts";
 export { list, register } from "./registry.ts";
-export { BatchedSpace } from "./host/batched-space.ts";
-export { Box, Discrete, MultiDiscrete, type Space } from "./task/spaces.ts";
+export { BatchedSpace } from "./space/batched-space.ts";
+export { Box, Discrete, MultiDiscrete, type Space } from "./space/spaces.ts";
 export {
   defineTask,
   type Distribution,
@@ -17,6 +17,7 @@ export {
   type OptionValue,
   type RandomField,
   type Randomisation,
+  type ActionOptions,
   type Scene,
   type Start,
   type StartScene,
@@ -27,7 +28,7 @@ export {
   type TermSource,
   type TermValue,
 } from "./task/task.ts";
-export type { ActionOptions } from "./task/action-options.ts";
+
 export * from "./task/terms/index.ts";
 export type { GpuView, GpuViews } from "./host/gpu-views.ts";
 export { VectorEnv, type StepResult, type VecSnapshot } from "./host/vector-env.ts";

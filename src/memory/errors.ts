@@ -1,7 +1,7 @@
 /** Refusals of memory: each carries the plan, its table and what would help. */
 import { CorralError } from "../core/errors.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
-import type { FieldPlan, Plan } from "./plan.ts";
+import type { FieldPlan, Plan } from "./plan-types.ts";
 import { planTable } from "./table.ts";
 
 /** A holder's bytes, for the remedy that names who could give some back. */

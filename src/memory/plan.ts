@@ -1,77 +1,19 @@
 /** The plan: every byte of a batch, computed before the first allocation. Pure, plain data, JSON as it is. */
 import { CorralError } from "../core/errors.ts";
-import type { Bound, Cost } from "./cost.ts";
+import type { Bound } from "./cost.ts";
 import { costOf, largestFit, shardsOf, totalBytes } from "./cost.ts";
 import { BudgetExceededError, LimitExceededError } from "./errors.ts";
 import type { ArenaLayout } from "./layout.ts";
 import { bufferBytes, fieldBytes, layoutArena } from "./layout.ts";
-import type { Problem } from "./problems.ts";
+import type { BufferPlan, FieldPlan, Plan } from "./plan-types.ts";
 import { budgetProblems, limitProblems } from "./problems.ts";
-import type { BudgetView, HostBytes, PlanRequest } from "./request.ts";
+import type { PlanRequest } from "./request.ts";
 import { checkRequest } from "./request.ts";
 import type { Shard } from "./shards.ts";
 import { splitWorlds } from "./shards.ts";
 import { usageOf } from "./usage.ts";
 
-/** One buffer that a reservation makes; `shard` is null for a buffer of the whole batch. Size in bytes. */
-export interface BufferPlan {
-  readonly label: string;
-  readonly arena: string;
-  readonly shard: number | null;
-  readonly copy: number;
-  readonly size: number;
-  readonly usage: number;
-}
-
-/** A field's bytes over the whole batch, padding, shards and copies included. Fields add up to the total. */
-export interface FieldPlan {
-  readonly arena: string;
-  readonly name: string;
-  readonly group: string;
-  readonly type: string;
-  readonly perWorld: number;
-  readonly shared: number;
-  readonly bytesPerWorld: number;
-  readonly bytes: number;
-  readonly remedy: string | null;
-}
-
-/** What one shard's own buffers take. */
-export interface ShardPlan extends Shard {
-  readonly bytes: number;
-}
-
-export interface Plan {
-  readonly name: string;
-  readonly numEnvs: number;
-  /** What was asked for, where `onOverBudget: "shrink"` made it less. */
-  readonly shrunkFrom: number | null;
-  readonly tileWidth: number;
-  readonly arenas: readonly ArenaLayout[];
-  readonly fields: readonly FieldPlan[];
-  /** Shards and buffers; both empty where the limits allow no split. */
-  readonly shards: readonly ShardPlan[];
-  readonly buffers: readonly BufferPlan[];
-  /** Bytes that one more world costs, padding of its tile and windows that are not full yet left out. */
-  readonly bytesPerWorld: number;
-  /** Bytes of what is shared: once for the batch (windows left out), and again in each shard. */
-  readonly sharedBytes: number;
-  readonly sharedBytesPerShard: number;
-  /** Bytes of buffers that the host maps, part of the total. */
-  readonly stagingBytes: number;
-  readonly totalBytes: number;
-  /** What the process takes beside the total, where it is known. */
-  readonly host: readonly HostBytes[];
-  readonly budget: BudgetView | null;
-  /** The largest numEnvs that fits budget and limits, and what ends it there. */
-  readonly largestNumEnvs: number;
-  readonly bound: Bound;
-  /** The most worlds of one shard, and what ends it there. */
-  readonly largestShard: number;
-  readonly shardBound: Bound;
-  readonly problems: readonly Problem[];
-  readonly cost: Cost;
-}
+export type { BufferPlan, FieldPlan, Plan, ShardPlan } from "./plan-types.ts";
 
 /**
  * Plans a batch. Over budget or over a limit it still answers, with `problems`. Needs no device; a million worlds take

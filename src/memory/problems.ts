@@ -2,14 +2,8 @@
 import { formatBytes, formatBytesExactly, formatCount } from "../core/units.ts";
 import { bindingLimits } from "./cost.ts";
 import { bufferBytes } from "./layout.ts";
-import type { Plan } from "./plan.ts";
+import type { Plan, Problem } from "./plan-types.ts";
 import type { CheckedRequest } from "./request.ts";
-
-/** One reason, with the code of the error that it becomes. */
-export interface Problem {
-  readonly code: "budget-exceeded" | "limit-exceeded";
-  readonly text: string;
-}
 
 type PlanFacts = Omit<Plan, "problems">;
 

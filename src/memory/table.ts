@@ -1,7 +1,7 @@
 /** The plan as text, for people. */
 import { formatBytes, formatBytesExactly, formatCount } from "../core/units.ts";
 import type { Bound } from "./cost.ts";
-import type { Plan } from "./plan.ts";
+import type { Plan } from "./plan-types.ts";
 
 /** The plan as a table: each field, the sums, the budget, and how far the batch could grow. */
 export function planTable(plan: Plan): string {

@@ -1,7 +1,7 @@
 // a policy of PPO on the CPU: what act_gaussian.wgsl and act_categorical.wgsl draw, with the same numbers but for rounding
 import { CorralError } from "../core/errors.ts";
 import type { PhiloxKey } from "../core/rng.ts";
-import type { Space } from "../env/task/spaces.ts";
+import type { Space } from "../env/space/spaces.ts";
 import type { LearnerShape } from "./arenas.ts";
 import type { PpoConfig } from "./config.ts";
 import {

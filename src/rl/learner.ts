@@ -3,7 +3,7 @@ import { CorralError } from "../core/errors.ts";
 import type { GpuDevice } from "../gpu/device.ts";
 import type { Reservation } from "../memory/reserve.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
-import type { Space } from "../env/task/spaces.ts";
+import type { Space } from "../env/space/spaces.ts";
 import { inputAt, planLearner, SAMPLE, STATE, STATISTICS4, SUMS, type EnvShape, type LearnerShape } from "./arenas.ts";
 import type { PpoConfig } from "./config.ts";
 import { bindEnv, initialNorm, initialWorlds, UNBOUNDED, viewsOf, type Bound } from "./bind-env.ts";

@@ -1,5 +1,5 @@
 /** A policy as plain numbers: what remains of a learner when it is left behind. */
-import type { Space } from "../env/task/spaces.ts";
+import type { Space } from "../env/space/spaces.ts";
 import { CorralError } from "../core/errors.ts";
 import type { NamedArray } from "./networks.ts";
 

@@ -1,5 +1,5 @@
 // the networks of SAC by name, and its policy as plain numbers
-import type { Space } from "../env/task/spaces.ts";
+import type { Space } from "../env/space/spaces.ts";
 import { namedLayers, type NamedArray } from "./networks.ts";
 import { policyOf, type Policy } from "./policy.ts";
 import type { SacShape } from "./sac-arenas.ts";

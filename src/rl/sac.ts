@@ -6,7 +6,7 @@
 import { CorralError } from "../core/errors.ts";
 import { CallMutex } from "../core/call-mutex.ts";
 import { seedKey } from "../core/rng.ts";
-import type { Box } from "../env/task/spaces.ts";
+import type { Box } from "../env/space/spaces.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import { act, store } from "./act.ts";

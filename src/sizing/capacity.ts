@@ -2,7 +2,7 @@
 import { makeVec, type Task, type VecOptions } from "../env/index.ts";
 import { placeOf, termsIn } from "../env/task/term-value.ts";
 import { constraintBound } from "../model/pairs.ts";
-import { defineTarget } from "../env/host/describe.ts";
+import { defineTarget } from "../env/describe.ts";
 
 export interface CapacityOptions {
   /** Control steps of each world. */

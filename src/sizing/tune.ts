@@ -5,7 +5,7 @@ import { DEFAULT_WORKGROUP_SIZE } from "../batch/batch.ts";
 import { unrollByDefault } from "../batch/kernel-form.ts";
 import { writeTuning, type Tuning } from "../batch/tuning.ts";
 import { ActionPool } from "../bench/actions.ts";
-import { defineTarget } from "../env/host/describe.ts";
+import { defineTarget } from "../env/describe.ts";
 import { Runner } from "../bench/runner.ts";
 
 export interface TuneOptions {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { EnvSummary } from "../../src/env/host/describe.ts";
+import type { EnvSummary } from "../../src/env/describe.ts";
 import type { Inspection } from "../../src/batch/inspect.ts";
 import type { Plan } from "../../src/memory/index.ts";
 import { tasks } from "../../envs/index.ts";

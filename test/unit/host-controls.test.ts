@@ -4,7 +4,7 @@ import { armTable } from "../../envs/arm_table/task.ts";
 import { pickAndPlace } from "../../envs/pick_and_place/task.ts";
 import { quadruped } from "../../envs/quadruped/task.ts";
 import { controlsOf } from "../../src/compare/task-controls.ts";
-import { defineTarget } from "../../src/env/host/describe.ts";
+import { defineTarget } from "../../src/env/describe.ts";
 import type { Task } from "../../src/env/index.ts";
 import { rover } from "../support/rover.ts";
 

@@ -33,6 +33,11 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 /** What environments may use: the doors of the folders, and the words that a task's terms are written in. */
 const PUBLIC = /^src\/(index|[^/]+\/index|trace\/(scalar|vector|math))\.ts$/;
 
+/** The rooms of a folder, each of which may import those before it and itself; files beside the rooms import them all. */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  env: ["space", "task", "kernel", "host"],
+};
+
 /** Edges that may carry types only. */
 const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = { rl: ["env"] };
 
@@ -65,6 +70,21 @@ describe("imports", () => {
         if (!inside || other === layer) continue;
         const allowed = [...(LAYERS[layer] ?? []), ...(typesOnly ? (TYPES_ONLY[layer] ?? []) : [])];
         if (other === undefined || !allowed.includes(other)) wrong.push(`${file} imports ${to}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test("inside a folder with rooms imports go down too", () => {
+    const wrong: string[] = [];
+    for (const [folder, rooms] of Object.entries(ROOMS)) {
+      const roomOf = (path: string) => new RegExp(`^src/${folder}/([^/]+)/`).exec(path)?.[1];
+      const inside = sources.filter((file) => file.startsWith(`src/${folder}/`) && roomOf(file) !== undefined);
+      expect(new Set(inside.map(roomOf))).toEqual(new Set(rooms));
+      for (const { from, to } of inside.flatMap(importsOf)) {
+        if (!to.startsWith(`src/${folder}/`)) continue;
+        const up = rooms.indexOf(roomOf(to) ?? "") > rooms.indexOf(roomOf(from)!);
+        if (up || roomOf(to) === undefined) wrong.push(`${from} imports ${to}`);
       }
     }
     expect(wrong).toEqual([]);

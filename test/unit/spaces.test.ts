@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { CorralError } from "../../src/core/errors.ts";
-import { BatchedSpace } from "../../src/env/host/batched-space.ts";
-import type { HostValues } from "../../src/env/host/host-values.ts";
-import { Box, Discrete, MultiDiscrete } from "../../src/env/task/spaces.ts";
+import { BatchedSpace } from "../../src/env/space/batched-space.ts";
+import type { HostValues } from "../../src/env/space/host-values.ts";
+import { Box, Discrete, MultiDiscrete } from "../../src/env/space/spaces.ts";
 
 const box = new Box({ low: -1, high: 1, shape: [3] });
 

@@ -2,9 +2,9 @@
 import type { Plan } from "../../memory/plan.ts";
 import type { DriftSample } from "../../monitor/drift.ts";
 import { hostRecords, type Batch, type BatchRegion, type HostRecords } from "../../batch/batch.ts";
-import type { BatchedSpace } from "./batched-space.ts";
+import type { BatchedSpace } from "../space/batched-space.ts";
 import { throwIfFailed } from "./failure.ts";
-import type { HostValues } from "./host-values.ts";
+import type { HostValues } from "../space/host-values.ts";
 import { Infos, type InfoSource } from "./infos.ts";
 import type { EnvSpec } from "../kernel/env-kernel.ts";
 import { Ask, REQUEST_WORDS, RESULT, resultOffsets } from "../kernel/layout.ts";

@@ -2,7 +2,7 @@
 import type { GpuDevice } from "../../gpu/device.ts";
 import type { Batch } from "../../batch/batch.ts";
 import { RESULT } from "../kernel/layout.ts";
-import type { Space } from "../task/spaces.ts";
+import type { Space } from "../space/spaces.ts";
 
 /** Numbers of all worlds in GPU buffers: world w of a shard has `length` numbers from byte `offset + w * stride`. */
 export interface GpuView {

@@ -9,10 +9,10 @@ import { Status } from "../../physics/status.ts";
 import { monitorSettings, type MonitorOptions, type MonitorSettings } from "../../monitor/options.ts";
 import { recorderSettings, type RecorderOptions, type RecorderSettings } from "../../record/options.ts";
 import { MOST_TRIPS, type Trip } from "../kernel/trips.ts";
-import type { ActionOptions } from "../task/action-options.ts";
+
 import type { Autoreset } from "../kernel/env-kernel.ts";
 import type { ParamValues } from "./task-params.ts";
-import type { Named, ObservationOptions, OptionValue, Randomisation, Task } from "../task/task.ts";
+import type { ActionOptions, Named, ObservationOptions, OptionValue, Randomisation, Task } from "../task/task.ts";
 
 /** What to do about worlds that fail: end their episode (default), reject the step as well, or only set their status. */
 export type Policy = "terminate" | "throw" | "ignore";

@@ -13,7 +13,7 @@ import { CONTACTS_NEEDED, RESULT, resultOffsets, STATES } from "../kernel/layout
 import { NON_FINITE, OVERFLOW, type Settings } from "./options.ts";
 import type { HostRows } from "./results.ts";
 import { ownNumbers } from "../task/shape.ts";
-import type { Space } from "../task/spaces.ts";
+import type { Space } from "../space/spaces.ts";
 import { EPOCH, FIRST_TRIP, MOST_TERMS, nextEpoch } from "../kernel/trips.ts";
 
 /** Name of what trips the recorder where a world is further from MuJoCo than the monitor's threshold. */

@@ -1,4 +1,5 @@
 // what becomes of an action before it acts: delay, hold, clip, scale
+import type { Actuation } from "../task/action-options.ts";
 import { variable, type Variable } from "../../trace/control.ts";
 import {
   add,
@@ -16,19 +17,7 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import { clipped } from "../task/finite.ts";
-import type { Space } from "../task/spaces.ts";
-
-/** What becomes of the actions of a batch, as numbers for each entry of an action. */
-export interface Actuation {
-  /** Control steps that an action waits before it acts. Until so many were given, the first of an episode acts. */
-  readonly delay: number;
-  /** Control steps that an action acts for; those given in between are passed over. */
-  readonly hold: number;
-  /** Bounds of an action; then it is multiplied, and the offset added. */
-  readonly clip: readonly [number, number] | undefined;
-  readonly scale: readonly number[] | undefined;
-  readonly offset: readonly number[] | undefined;
-}
+import type { Space } from "../space/spaces.ts";
 
 /** Numbers that a world keeps of the actions before. */
 export const actionWords = ({ delay, hold }: Actuation, size: number): number => (delay + (hold > 1 ? 1 : 0)) * size;

@@ -3,8 +3,9 @@ import type { Model } from "../../model/model.ts";
 import { fieldSize } from "../../model/fields.ts";
 import type { ArenaRequest } from "../../memory/request.ts";
 import { fieldRequest, stateFields } from "../../batch/record-io.ts";
-import { actionWords, type Actuation } from "./action-line.ts";
-import type { Space } from "../task/spaces.ts";
+import { actionWords } from "./action-line.ts";
+import type { Actuation } from "../task/action-options.ts";
+import type { Space } from "../space/spaces.ts";
 import { total, type TaskShape } from "../task/shape.ts";
 
 /** Words of the `episode` field of a world's state (u32). */

@@ -7,7 +7,7 @@ import type { Model } from "../../model/model.ts";
 import { boundingRadius } from "../../physics/collision/colliders/near.ts";
 import { inertiaConstants, subtreeMasses } from "../../physics/set_const.ts";
 import type { ModelView, PerWorld } from "../../physics/view.ts";
-import type { Draws } from "./draws.ts";
+import type { Draws } from "../task/draws.ts";
 import type { RandomPlan } from "../task/randomise.ts";
 import type { Distribution } from "../task/task.ts";
 

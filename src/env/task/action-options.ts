@@ -2,24 +2,20 @@
 import { CorralError } from "../../core/errors.ts";
 import { show } from "../../core/show.ts";
 import type { Model } from "../../model/model.ts";
-import type { Actuation } from "../kernel/action-line.ts";
-import type { Settings } from "../host/options.ts";
-import { Box, type Space } from "./spaces.ts";
+import { Box, type Space } from "../space/spaces.ts";
 import { badTerm, placeOf, within } from "./term-value.ts";
-import type { Task } from "./task.ts";
+import type { ActionOptions, Task } from "./task.ts";
 
-/** What is done to actions before they act, in this order. All but `delay` and `hold` are of Box spaces. */
-export interface ActionOptions {
-  /** Control steps that an action waits before it acts. Default 0. */
-  readonly delay?: number;
-  /** Control steps that an action acts for. Default 1. */
-  readonly hold?: number;
-  /** Clipped to [low, high]. */
-  readonly clip?: readonly [number, number];
-  /** A factor, or one for each entry; "ctrlrange" takes actions in [-1, 1] to the range of the controls. */
-  readonly scale?: number | readonly number[] | "ctrlrange";
-  /** Added at last, such as the joint angles that a position actuator starts from. */
-  readonly offset?: number | readonly number[];
+/** What becomes of the actions of a batch, as numbers for each entry of an action. */
+export interface Actuation {
+  /** Control steps that an action waits before it acts. Until so many were given, the first of an episode acts. */
+  readonly delay: number;
+  /** Control steps that an action acts for; those given in between are passed over. */
+  readonly hold: number;
+  /** Bounds of an action; then it is multiplied, and the offset added. */
+  readonly clip: readonly [number, number] | undefined;
+  readonly scale: readonly number[] | undefined;
+  readonly offset: readonly number[] | undefined;
 }
 
 const isSpace = (x: unknown): boolean =>
@@ -47,7 +43,11 @@ const bad = (name: string, value: unknown, want: string): CorralError =>
  */
 export function actingSpace<O extends object>(
   task: Task<O>,
-  { vec, model, options }: Settings<O>,
+  {
+    vec,
+    model,
+    options,
+  }: { readonly vec: { readonly action?: ActionOptions }; readonly model: Model; readonly options: O },
 ): { action: Space; actuation: Actuation } {
   const { delay = 0, hold = 1, clip, scale, offset, ...unknown } = vec.action ?? {};
   const [other] = Object.keys(unknown);

@@ -6,10 +6,9 @@ import type { FieldName } from "../../model/fields.ts";
 import type { Model } from "../../model/model.ts";
 import type { WorldData, ModelView } from "../../physics/view.ts";
 import type { Bool, Int, Scalar } from "../../trace/scalar.ts";
-import type { ActionOptions } from "./action-options.ts";
-import type { Draws } from "../kernel/draws.ts";
+import type { Draws } from "./draws.ts";
 import type { Value } from "./expression/value.ts";
-import type { Space } from "./spaces.ts";
+import type { Space } from "../space/spaces.ts";
 
 /** An option of a task: a number, a switch, a word, or a range [low, high] whose ends may be infinite. */
 export type OptionValue = number | boolean | string | readonly [number, number];
@@ -157,6 +156,20 @@ export interface TermOptions {
 export type Term<O extends object> = TermSource<O> | (TermOptions & { readonly value: TermSource<O> });
 /** Terms by name, or a function that returns them. */
 export type Terms<O extends object> = Named<Term<O>> | ((scene: Scene<O>) => Named<Term<O>>);
+
+/** What is done to actions before they act, in this order. All but `delay` and `hold` are of Box spaces. */
+export interface ActionOptions {
+  /** Control steps that an action waits before it acts. Default 0. */
+  readonly delay?: number;
+  /** Control steps that an action acts for. Default 1. */
+  readonly hold?: number;
+  /** Clipped to [low, high]. */
+  readonly clip?: readonly [number, number];
+  /** A factor, or one for each entry; "ctrlrange" takes actions in [-1, 1] to the range of the controls. */
+  readonly scale?: number | readonly number[] | "ctrlrange";
+  /** Added at last, such as the joint angles that a position actuator starts from. */
+  readonly offset?: number | readonly number[];
+}
 
 /** What is done to all of an observation, after what its terms say of themselves. */
 export interface ObservationOptions {

@@ -3,7 +3,7 @@ import { CorralError } from "../../../core/errors.ts";
 import { table } from "../../../trace/control.ts";
 import { add, clamp, isNode, mul, type Scalar } from "../../../trace/scalar.ts";
 import type { Model } from "../../../model/model.ts";
-import { Discrete } from "../spaces.ts";
+import { Discrete } from "../../space/spaces.ts";
 import type { Scene } from "../task.ts";
 
 /**

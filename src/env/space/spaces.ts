@@ -7,7 +7,7 @@
  */
 import { CorralError } from "../../core/errors.ts";
 import { RandomStream, streams } from "../../core/rng.ts";
-import { isInside } from "../host/host-values.ts";
+import { isInside } from "./host-values.ts";
 
 export type Space = Box | Discrete | MultiDiscrete;
 export type SpaceValues = Float32Array | Int32Array;

@@ -1,12 +1,12 @@
 // an environment in a few words and numbers
-import { defineEnv } from "./batch-spec.ts";
-import { checkTask } from "../task/check-task.ts";
-import { settingsOf } from "./options.ts";
-import { taskOf } from "../registry.ts";
-import { Box } from "../task/spaces.ts";
-import type { Task } from "../task/task.ts";
-import { loadModel } from "../../model/model.ts";
-import { planArenas } from "../../batch/batch.ts";
+import { defineEnv } from "./host/batch-spec.ts";
+import { checkTask } from "./task/check-task.ts";
+import { settingsOf } from "./host/options.ts";
+import { taskOf } from "./registry.ts";
+import { Box } from "./space/spaces.ts";
+import type { Task } from "./task/task.ts";
+import { loadModel } from "../model/model.ts";
+import { planArenas } from "../batch/batch.ts";
 
 export interface EnvSummary {
   readonly id: string;

@@ -1,6 +1,6 @@
 import { RandomStream, streams } from "../../core/rng.ts";
 import { checkValues, type HostValues, isInside } from "./host-values.ts";
-import { badSpace, type SampleOptions, type Space, type SpaceValues, type ValuesOf } from "../task/spaces.ts";
+import { badSpace, type SampleOptions, type Space, type SpaceValues, type ValuesOf } from "./spaces.ts";
 
 export interface BatchSampleOptions extends SampleOptions {
   /** Stable id of each world, so that a world draws the same values in any batch. Default 0 to numEnvs - 1. */
