@@ -1,6 +1,7 @@
 // back end: what a trace costs, for the plan and the tuner
 import { Block, TraceNode, type Trace } from "./graph.ts";
 import { analyse } from "./live.ts";
+import { isComputed, OPERATIONS, type Op } from "./operations.ts";
 
 /** Static counts of one kernel; loops count their body once. */
 export interface Cost {
@@ -18,7 +19,8 @@ export interface Cost {
   stages: Record<string, number>;
 }
 
-const FREE = new Set(["load", "param", "component", "hide", "world", "index"]);
+/** Arithmetic operations that a value counts as. */
+const weightOf = (op: Op): number => (isComputed(op) ? OPERATIONS[op].cost : op === "table" ? 1 : 0);
 
 export function costOf(trace: Trace): Cost {
   const live = analyse(trace);
@@ -42,7 +44,7 @@ export function costOf(trace: Trace): Cost {
         if (op === "load4") cost.loads++;
         else if (op === "at") {
           if (s.node.args[0] instanceof TraceNode) cost.indexed++;
-        } else if (!FREE.has(op)) {
+        } else if (weightOf(op) > 0) {
           cost.operations[op] = (cost.operations[op] ?? 0) + 1;
           cost.arithmetic++;
           cost.stages[stageName] = (cost.stages[stageName] ?? 0) + 1;

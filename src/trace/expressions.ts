@@ -1,5 +1,5 @@
 // pure expressions by content, so that equal ones are recorded once
-import type { TraceNode, Operand, Source, Type } from "./graph.ts";
+import type { Op, TraceNode, Operand, Source, Type } from "./graph.ts";
 
 const number = new Float64Array(1);
 const words = new Uint32Array(number.buffer);
@@ -13,7 +13,7 @@ function codeOf(word: string): number {
   return codes.size - 1;
 }
 
-function hashOf(op: string, type: Type, args: readonly Operand[], source: Source | undefined): number {
+function hashOf(op: Op, type: Type, args: readonly Operand[], source: Source | undefined): number {
   let h = codeOf(op) * 31 + codeOf(type);
   if (source) h = h * 31 + codeOf(source.kind) + ("id" in source ? source.id : 0);
   for (const a of args) {
@@ -27,7 +27,7 @@ function hashOf(op: string, type: Type, args: readonly Operand[], source: Source
   return (h ^ (h >>> 13)) >>> 0;
 }
 
-function isSame(n: TraceNode, op: string, type: Type, args: readonly Operand[], source: Source | undefined): boolean {
+function isSame(n: TraceNode, op: Op, type: Type, args: readonly Operand[], source: Source | undefined): boolean {
   if (n.op !== op || n.type !== type || n.source !== source || n.args.length !== args.length) return false;
   // 0 and -0 differ, as do 1 and true
   for (let i = 0; i < args.length; i++) if (!Object.is(n.args[i], args[i])) return false;
@@ -48,7 +48,7 @@ export class Expressions {
   private hash = 0;
 
   /** The newest expression of this content. */
-  find(op: string, type: Type, args: readonly Operand[], source: Source | undefined): TraceNode | undefined {
+  find(op: Op, type: Type, args: readonly Operand[], source: Source | undefined): TraceNode | undefined {
     const { nodes, slots, hashes } = this;
     const mask = slots.length - 1;
     const hash = hashOf(op, type, args, source);

@@ -1,13 +1,14 @@
 // the traced program: expressions in static single assignment, in blocks with structured control flow
 import { CorralError } from "../core/errors.ts";
 import { Expressions } from "./expressions.ts";
+import { OPERATIONS, READS, isComputed, type Op, type Type } from "./operations.ts";
 
-export type Type = "f32" | "i32" | "u32" | "bool";
+export type { Op, Type } from "./operations.ts";
 
 /** An expression of the traced program. Values are immutable; program order is the order of creation. */
 export class TraceNode {
   readonly id: number;
-  readonly op: string;
+  readonly op: Op;
   readonly type: Type;
   readonly args: readonly Operand[];
   readonly block: Block;
@@ -16,7 +17,7 @@ export class TraceNode {
   /** A readable name for the emitted code, from the first field it was assigned to. */
   name: string | undefined;
 
-  constructor(id: number, op: string, type: Type, args: readonly Operand[], block: Block, source?: Source) {
+  constructor(id: number, op: Op, type: Type, args: readonly Operand[], block: Block, source?: Source) {
     this.id = id;
     this.op = op;
     this.type = type;
@@ -37,6 +38,17 @@ export class TraceNode {
 }
 
 export type Operand = TraceNode | number | boolean;
+
+/** The type of an operand, which a constant there takes. */
+export function operandType(node: TraceNode, i: number): Type {
+  const { op } = node;
+  const [operands, result] = isComputed(op) ? [OPERATIONS[op].operands, OPERATIONS[op].result] : [READS[op], undefined];
+  const declared: Type | "same" = operands[i];
+  if (declared !== "same") return declared;
+  if (result === "same") return node.type;
+  const traced = node.args.find((a) => a instanceof TraceNode);
+  return traced instanceof TraceNode ? traced.type : node.type;
+}
 
 /** A mutable scalar of the traced program. */
 export interface VarRef {
@@ -263,7 +275,7 @@ export function assertVisible(operands: readonly Operand[]): void {
 }
 
 /** Records a pure expression, sharing an equal one that is visible from here. */
-export function pure(op: string, type: Type, args: readonly Operand[], source?: Source): TraceNode {
+export function pure(op: Op, type: Type, args: readonly Operand[], source?: Source): TraceNode {
   const t = current();
   const found = t.expressions.find(op, type, args, source);
   if (found && !found.block.ended) return found;
@@ -275,7 +287,7 @@ export function pure(op: string, type: Type, args: readonly Operand[], source?: 
 }
 
 /** Records an expression whose value depends on when it is evaluated (a load); never shared. */
-export function impure(op: string, type: Type, args: readonly Operand[], source?: Source): TraceNode {
+export function impure(op: Op, type: Type, args: readonly Operand[], source?: Source): TraceNode {
   const t = current();
   assertVisible(args);
   const node = new TraceNode(t.nodes++, op, type, args, t.block, source);

@@ -2,10 +2,19 @@
  * Back end: a trace evaluated operation by operation, in float32 or float64, that knows of every number which is not
  * finite where it came from: the operation that made it of finite ones, or the buffer that held it.
  */
-import { Block, TraceNode, type Operand, type Statement, type TableRef, type Trace, type Type } from "./graph.ts";
+import {
+  Block,
+  operandType,
+  TraceNode,
+  type Operand,
+  type Statement,
+  type TableRef,
+  type Trace,
+  type Type,
+} from "./graph.ts";
 import type { JsBindings, Precision } from "./javascript.ts";
-import { hostMath } from "./math.ts";
-import { operation } from "./operations.ts";
+import { meaningOf } from "./operations.ts";
+import { unnamed } from "./text.ts";
 import { FIXED_PARAMS } from "./wgsl.ts";
 
 /** Where the program is: the stage, and the loops around it, outermost first. */
@@ -109,11 +118,6 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
     assignments.push({ ...place(), name, element, value, origin: originOf(o), operands: valuesOf(node) });
   };
 
-  /** Type of an operand that is a constant: that of what it stands beside. */
-  const typeBeside = (node: TraceNode): Type => {
-    const sibling = node.args.find((a) => a instanceof TraceNode && a.type !== "bool");
-    return sibling instanceof TraceNode ? sibling.type : node.type;
-  };
   const slotOf = (a: Operand, type: Type): number => (a instanceof TraceNode ? a.id : constant(a, type));
 
   const compileLet = (node: TraceNode): (() => void) => {
@@ -166,13 +170,9 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
       };
     }
 
-    const types = node.args.map((a, i) => {
-      if (a instanceof TraceNode) return a.type;
-      if (op === "select") return i === 0 ? "bool" : type;
-      if (op === "shl" || op === "shr") return "u32";
-      if (op === "hide") return "i32";
-      return typeBeside(node);
-    });
+    if (op === "index") return unnamed();
+
+    const types = node.args.map((_, i) => operandType(node, i));
     const args = node.args.map((a, i) => slotOf(a, types[i]));
     const [a, b, c] = args;
     if (op === "select") {
@@ -184,26 +184,19 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
     }
     if (op === "bitcast_u32") {
       const of = node.args[0];
-      const bits = operation(op, type, types[0], round);
+      const bits = meaningOf(op, type, types[0], round);
       return () => {
         const x = V[a];
         if (isBad(x) && of instanceof TraceNode && findings.length < MOST)
           findings.push({ ...place(), name: nameOf(of), value: x, origin: originOf(O[a]) });
-        V[id] = bits(x, 0);
+        V[id] = bits(x, 0, 0);
       };
     }
-    if (op.startsWith("math_")) {
-      const call = hostMath[op.slice(5) as keyof typeof hostMath];
-      return () => {
-        V[id] = call(...args.map((k) => V[k]));
-        O[id] = Number.isFinite(V[id]) ? 0 : O[a] || born(node, V[id]);
-      };
-    }
-    const apply = operation(op, type, types[0] ?? type, round);
+    const apply = meaningOf(op, type, types[0], round);
     const second = b ?? a;
-    if (!isFloat) return () => void (V[id] = apply(V[a], V[second]));
+    if (!isFloat) return () => void (V[id] = apply(V[a], V[second], 0));
     return () => {
-      const x = apply(V[a], V[second]);
+      const x = apply(V[a], V[second], 0);
       V[id] = x;
       // finite numbers have no origin
       O[id] =

@@ -8,8 +8,8 @@
  * Arguments outside a function's domain are clamped to it, so that numbers, kernels and the oracle agree: no function
  * returns an infinity. A NaN gives an unspecified value.
  */
-import { CorralError } from "../core/errors.ts";
 import { current, pure } from "./graph.ts";
+import { EXP_MAX, EXP_MIN, hostMath, MIN_NORMAL, type HostFunction } from "./host-math.ts";
 import {
   abs,
   add,
@@ -44,38 +44,7 @@ import {
   type Scalar,
 } from "./scalar.ts";
 
-/** The smallest normal float32: smaller values are flushed to zero by some adapters. */
-const MIN_NORMAL = 2 ** -126;
-/** Arguments of exp: below, the result is 0; above, it stays at 2.4e38, half a binade below the largest float. */
-const EXP_MIN = -87.3125;
-const EXP_MAX = 88.375;
-
-export type HostFunction = "sin" | "cos" | "exp" | "log" | "pow" | "atan2" | "acos" | "asin" | "tanh";
-
-/** What the functions mean, on numbers. */
-export const hostMath: Record<HostFunction, (...x: number[]) => number> = {
-  sin: Math.sin,
-  cos: Math.cos,
-  exp: (x: number) => (x < EXP_MIN ? 0 : Math.exp(Math.min(x, EXP_MAX))),
-  log: (x: number) => Math.log(Math.max(x, MIN_NORMAL)),
-  pow: (x: number, y: number): number => {
-    if (x <= 0 && y > 0) return 0;
-    const exponent = y * hostMath.log(x);
-    return exponent < EXP_MIN || exponent > EXP_MAX || x <= 0 ? hostMath.exp(exponent) : x ** y;
-  },
-  // zeros have no sign here
-  atan2: (y: number, x: number) => Math.atan2(y + 0, x + 0),
-  acos: (x: number) => Math.acos(Math.min(Math.max(x, -1), 1)),
-  asin: (x: number) => Math.asin(Math.min(Math.max(x, -1), 1)),
-  tanh: Math.tanh,
-};
-
-/** The refusal of a back end that has no such functions. */
-export const exactOnly = (backEnd: string): CorralError =>
-  new CorralError(
-    "trace-exact",
-    `a trace recorded with exact: true calls the host's float64 functions, which ${backEnd} lacks. Record it without exact.`,
-  );
+export { hostMath, type HostFunction } from "./host-math.ts";
 
 /** Folds numbers, records a call in an exact trace, and expands to arithmetic in any other. */
 function evaluate(name: HostFunction, args: Scalar[], expand: () => Scalar): Scalar {

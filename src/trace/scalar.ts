@@ -1,6 +1,7 @@
 // arithmetic on scalars that are numbers (folded, float64) or nodes of the current trace
 import { CorralError } from "../core/errors.ts";
 import { TraceNode, pure, type Operand, type Type } from "./graph.ts";
+import { helpers, OPERATIONS, type Computed } from "./operations.ts";
 
 /** A float: a number known at trace time, or a value of the traced program (f32 in a kernel). */
 export type Scalar = number | TraceNode;
@@ -108,19 +109,19 @@ export const sum = (terms: readonly Scalar[]): Scalar => terms.reduce<Scalar>(ad
 export const square = (a: Scalar): Scalar => mul(a, a);
 
 const unary =
-  (op: string, fold: (a: number) => number) =>
+  (op: Computed) =>
   (a: Scalar): Scalar =>
-    isNode(a) ? pure(op, a.type, [a]) : finite(fold(a), op);
+    isNode(a) ? pure(op, a.type, [a]) : finite(fold(op, a), op);
 
-export const abs = unary("abs", Math.abs);
-export const sqrt = unary("sqrt", Math.sqrt);
-export const floor = unary("floor", Math.floor);
+/** What an operation gives of numbers known when it is traced. */
+const fold = (op: Computed, a: number, b = 0): number => OPERATIONS[op].meaning(a, b, 0);
+
+export const abs = unary("abs");
+export const sqrt = unary("sqrt");
+export const floor = unary("floor");
 /** Rounds to the nearest integer, ties to even. */
-export const round = unary("round", (a) => {
-  const r = Math.round(a);
-  return Math.abs(a % 1) === 0.5 && r % 2 !== 0 ? r - 1 : r;
-});
-export const sign = unary("sign", Math.sign);
+export const round = unary("round");
+export const sign = unary("sign");
 
 export function min(a: Scalar, b: Scalar): Scalar {
   if (!isNode(a) && !isNode(b)) return Math.min(a, b);
@@ -135,19 +136,19 @@ export function max(a: Scalar, b: Scalar): Scalar {
 export const clamp = (x: Scalar, low: Scalar, high: Scalar): Scalar => min(max(x, low), high);
 
 const compare =
-  (op: string, fold: (a: number, b: number) => boolean) =>
+  (op: Computed) =>
   (a: Scalar, b: Scalar): Bool => {
-    if (!isNode(a) && !isNode(b)) return fold(a, b);
+    if (!isNode(a) && !isNode(b)) return fold(op, a, b) !== 0;
     typeOf(a, b);
     return pure(op, "bool", [a, b]);
   };
 
-export const lt = compare("lt", (a, b) => a < b);
-export const le = compare("le", (a, b) => a <= b);
-export const gt = compare("gt", (a, b) => a > b);
-export const ge = compare("ge", (a, b) => a >= b);
-export const eq = compare("eq", (a, b) => a === b);
-export const ne = compare("ne", (a, b) => a !== b);
+export const lt = compare("lt");
+export const le = compare("le");
+export const gt = compare("gt");
+export const ge = compare("ge");
+export const eq = compare("eq");
+export const ne = compare("ne");
 
 export function and(a: Bool, b: Bool): Bool {
   if (a === false || b === false) return false;
@@ -177,35 +178,29 @@ export function select(cond: Bool, ifTrue: Scalar, ifFalse: Scalar, type: Type =
 }
 
 const convert =
-  (op: string, type: Type, fold: (a: number) => number) =>
+  (type: "f32" | "i32" | "u32", ofNumber: (a: number) => number) =>
   (a: Int | Scalar): Int =>
-    isNode(a) ? (a.type === type ? a : pure(op, type, [a])) : fold(a);
+    isNode(a) ? (a.type === type ? a : pure(type, type, [a])) : ofNumber(a);
 
 /** Conversions. Floats are truncated and saturate at run time; integers, and numbers taken as such, wrap. */
-export const toF32 = convert("f32", "f32", (a) => a);
-export const toI32 = convert("i32", "i32", Math.trunc);
-export const toU32 = convert("u32", "u32", (a) => Math.trunc(a) >>> 0);
-
-const bits = new DataView(new ArrayBuffer(4));
+export const toF32 = convert("f32", (a) => a);
+export const toI32 = convert("i32", Math.trunc);
+export const toU32 = convert("u32", (a) => Math.trunc(a) >>> 0);
 
 /** The bit pattern of a float (u32). */
 export function bitcastU32(a: Scalar): Int {
-  if (isNode(a)) return pure("bitcast_u32", "u32", [a]);
-  bits.setFloat32(0, a);
-  return bits.getUint32(0);
+  return isNode(a) ? pure("bitcast_u32", "u32", [a]) : helpers.bitsOf(a);
 }
 
 /** The float with this bit pattern. */
 export function bitcastF32(a: Int): Scalar {
-  if (isNode(a)) return pure("bitcast_f32", "f32", [a]);
-  bits.setUint32(0, a);
-  return bits.getFloat32(0);
+  return isNode(a) ? pure("bitcast_f32", "f32", [a]) : helpers.floatOf(a);
 }
 
 const bitwise =
-  (op: string, fold: (a: number, b: number) => number) =>
+  (op: Computed) =>
   (a: Int, b: Int): Int => {
-    if (!isNode(a) && !isNode(b)) return fold(a, b) >>> 0;
+    if (!isNode(a) && !isNode(b)) return fold(op, a, b) >>> 0;
     const type = typeOf(a, b);
     if (type !== "u32")
       throw new CorralError("trace-type", `${op} takes u32 and was given ${type}. Convert it with toU32.`);
@@ -213,18 +208,18 @@ const bitwise =
   };
 
 /** Bit operations on u32. */
-export const band = bitwise("band", (a, b) => a & b);
-export const bor = bitwise("bor", (a, b) => a | b);
-export const bxor = bitwise("bxor", (a, b) => a ^ b);
-export const shl = bitwise("shl", (a, b) => a << b);
-export const shr = bitwise("shr", (a, b) => a >>> b);
+export const band = bitwise("band");
+export const bor = bitwise("bor");
+export const bxor = bitwise("bxor");
+export const shl = bitwise("shl");
+export const shr = bitwise("shr");
 /** Sum and product of u32, modulo 2^32. */
-export const uadd = bitwise("uadd", (a, b) => a + b);
-export const umul = bitwise("umul", (a, b) => Math.imul(a, b));
+export const uadd = bitwise("uadd");
+export const umul = bitwise("umul");
 
 /** Index of the lowest set bit of a u32 that is not zero (i32). */
 export function firstTrailingBit(a: Int): Int {
-  return isNode(a) ? pure("ctz", "i32", [a]) : 31 - Math.clz32(a & -a);
+  return isNode(a) ? pure("ctz", "i32", [a]) : fold("ctz", a);
 }
 
 /** Whether a float is neither infinite nor NaN, by its exponent bits: a compiler may assume NaN away. */

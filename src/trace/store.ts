@@ -12,6 +12,7 @@ import {
   type VarRef,
 } from "./graph.ts";
 import { analyse } from "./live.ts";
+import { isOp } from "./operations.ts";
 
 /** A number, a truth value, or the id of a node in brackets. */
 type StoredOperand = number | boolean | readonly [number];
@@ -138,6 +139,7 @@ export function loadTrace(stored: StoredTrace): Trace {
     switch (s[0]) {
       case "let": {
         const [, id, op, type, args, source, name] = s;
+        if (!isOp(op)) throw new CorralError("bad-trace", `a stored program has an operation "${op}", which is none.`);
         const from = source === 0 ? undefined : there(lists[source[0]][source[1]]);
         const node = new TraceNode(id, op, type, args.map(operand), into, from);
         if (name !== 0) node.name = name;

@@ -1,5 +1,14 @@
 // the part of emission that WGSL and JavaScript share: names, inlining, blocks
-import { Block, TraceNode, type Operand, type Statement, type Trace, type Type } from "./graph.ts";
+import {
+  Block,
+  operandType,
+  TraceNode,
+  type Op,
+  type Operand,
+  type Statement,
+  type Trace,
+  type Type,
+} from "./graph.ts";
 import { analyse, type Live } from "./live.ts";
 
 /** How one language writes each construct. */
@@ -37,19 +46,8 @@ function weight(block: Block, live: Live): number {
 /** Expressions deeper than this get a name of their own: compilers recurse over nesting. */
 const MAX_DEPTH = 5;
 
-const ALWAYS_INLINE = new Set(["param", "hide"]);
-const ORDERED = new Set(["load", "at", "load4"]);
-
-/** The type an operand's literal takes beside its siblings. */
-function literalType(node: TraceNode, i: number): Type {
-  if (node.op === "select") return i === 0 ? "bool" : node.type;
-  if (node.op === "table" || node.op === "at" || node.op === "load4" || node.op === "component" || node.op === "hide") {
-    return "i32";
-  }
-  if (node.op === "shl" || node.op === "shr") return "u32";
-  const sibling = node.args.find((a) => a instanceof TraceNode);
-  return sibling instanceof TraceNode ? sibling.type : node.type;
-}
+const ALWAYS_INLINE: ReadonlySet<Op> = new Set<Op>(["param", "hide"]);
+const ORDERED: ReadonlySet<Op> = new Set<Op>(["load", "at", "load4"]);
 
 export interface Emitted {
   lines: string[];
@@ -102,7 +100,9 @@ export function emitBody(trace: Trace, dialect: Dialect, live: Live = analyse(tr
           if (live.resolve(node) !== node) break;
           let depth = 0;
           const expression = dialect.expression(node, (i) => {
-            const arg = write(node.args[i], literalType(node, i));
+            // tables of operations ask for as many operands as any has
+            if (i >= node.args.length) return "";
+            const arg = write(node.args[i], operandType(node, i));
             depth = Math.max(depth, arg.depth);
             return arg.text;
           });
@@ -186,6 +186,11 @@ function matching(t: string): boolean {
     else if (t[i] === ")" && --depth === 0) return i === t.length - 1;
   }
   return false;
+}
+
+/** The counter of a loop has its name when the loop is written. */
+export function unnamed(): never {
+  throw new Error("the counter of a loop is a name, not an expression");
 }
 
 const NUMBERED = /_\d+$/;

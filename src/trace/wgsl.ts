@@ -1,8 +1,8 @@
 // back end: a trace as a WGSL compute kernel, one invocation a world
-import type { ArrayRef, TraceNode, TableRef, Trace, Type } from "./graph.ts";
+import type { ArrayRef, TraceNode, TableRef, Trace, Type, VarRef } from "./graph.ts";
 import { analyse } from "./live.ts";
-import { exactOnly } from "./math.ts";
-import { arrayName, emitBody, varName, type Dialect } from "./text.ts";
+import { isComputed, OPERATIONS, type Read } from "./operations.ts";
+import { arrayName, emitBody, unnamed, varName, type Dialect } from "./text.ts";
 
 /** Largest f32; a literal above it is an error, even one that would round to it. */
 const MAX = 3.4028234663852886e38;
@@ -21,48 +21,6 @@ export function f32Literal(x: number): string {
   }
   return String(f);
 }
-
-const INFIX = new Map(
-  Object.entries({
-    add: "+",
-    sub: "-",
-    mul: "*",
-    div: "/",
-    lt: "<",
-    le: "<=",
-    gt: ">",
-    ge: ">=",
-    eq: "==",
-    ne: "!=",
-    // bitwise: "&&" and "||" branch, and a branch costs software drivers far more than a comparison (docs/decisions/0013)
-    and: "&",
-    or: "|",
-    band: "&",
-    bor: "|",
-    bxor: "^",
-    shl: "<<",
-    shr: ">>",
-    uadd: "+",
-    umul: "*",
-  }),
-);
-
-const CALL = new Map(
-  Object.entries({
-    abs: "abs",
-    sqrt: "sqrt",
-    floor: "floor",
-    round: "round",
-    sign: "sign",
-    min: "min",
-    max: "max",
-    f32: "f32",
-    i32: "i32",
-    u32: "u32",
-    bitcast_u32: "bitcast<u32>",
-    bitcast_f32: "bitcast<f32>",
-  }),
-);
 
 function literal(value: number | boolean, type: Type): string {
   if (typeof value === "boolean") return String(value);
@@ -83,45 +41,33 @@ function tableRead(ref: TableRef, index: string, isUniform: boolean): string {
   return `bitcast<${ref.type}>(${TABLES[ref.type]}${place})`;
 }
 
-const dialect: Dialect = {
+type Tables = Readonly<Record<"f32" | "i32", "uniform" | "read">>;
+
+const sourceName = (node: TraceNode): string => (node.source as { name: string }).name;
+
+/** How each read is written; `tables` says how those of floats and of integers are bound. */
+const READ: Readonly<Record<Read, (node: TraceNode, arg: (i: number) => string, tables: Tables) => string>> = {
+  load: (node) => varName(node.source as VarRef),
+  at: (node, arg) => `${arrayName(node.source as ArrayRef)}[${arg(0)}]`,
+  table: (node, arg, tables) => {
+    const ref = node.source as TableRef;
+    return tableRead(ref, arg(0), tables[ref.type] === "uniform");
+  },
+  param: (node) => `U.${sourceName(node)}`,
+  load4: (node, arg) => {
+    const read = `${sourceName(node)}[${arg(0)}]`;
+    return node.type === "f32" ? `bitcast<vec4<f32>>(${read})` : read;
+  },
+  component: (node, arg) => `${arg(0)}.${"xyzw"[node.args[1] as number]}`,
+  world: () => "world",
+  index: unnamed,
+};
+
+const dialectOf = (tables: Tables): Dialect => ({
   vectors: true,
   literal,
-  expression(node: TraceNode, arg) {
-    const { op } = node;
-    const infix = INFIX.get(op);
-    if (infix) return `(${arg(0)} ${infix} ${arg(1)})`;
-    const call = CALL.get(op);
-    if (call) return `${call}(${node.args.map((_, i) => arg(i)).join(", ")})`;
-    switch (op) {
-      case "neg":
-        return `(-${arg(0)})`;
-      case "not":
-        return `(!${arg(0)})`;
-      case "select":
-        return `select(${arg(2)}, ${arg(1)}, ${arg(0)})`;
-      case "ctz":
-        return `i32(firstTrailingBit(${arg(0)}))`;
-      case "hide":
-        return `(${arg(0)} + U.zero)`;
-      case "world":
-        return "world";
-      case "param":
-        return `U.${(node.source as { name: string }).name}`;
-      case "at":
-        return `${arrayName(node.source as never)}[${arg(0)}]`;
-      case "load":
-        return varName(node.source as never);
-      case "load4": {
-        const read = `${(node.source as { name: string }).name}[${arg(0)}]`;
-        return node.type === "f32" ? `bitcast<vec4<f32>>(${read})` : read;
-      }
-      case "component":
-        return `${arg(0)}.${"xyzw"[node.args[1] as number]}`;
-      default:
-        if (op.startsWith("math_")) throw exactOnly("WGSL");
-        throw new Error(`no WGSL for ${op}`);
-    }
-  },
+  expression: (node, arg) =>
+    isComputed(node.op) ? OPERATIONS[node.op].wgsl(arg(0), arg(1), arg(2)) : READ[node.op](node, arg, tables),
   constant: (name, _node, expression) => `let ${name} = ${expression};`,
   loop(i, start, bound, kind) {
     // drivers simplify loops that test first in fewer rounds
@@ -139,7 +85,7 @@ const dialect: Dialect = {
     const value = s.type === "f32" ? `bitcast<vec4<u32>>(vec4<f32>(${four}))` : `vec4<u32>(${four})`;
     return [`${s.target.name}[${index}] = ${value};`];
   },
-};
+});
 
 /** Elements of arrays that are zeroed in one basic block. */
 const ZEROED = 512;
@@ -211,22 +157,13 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
   if (f.length) buffers.push({ name: TABLES.f32, access: access.f32 });
   if (i.length) buffers.push({ name: TABLES.i32, access: access.i32 });
   const words: Record<string, number> = { [TABLES.f32]: f.length, [TABLES.i32]: i.length };
-  const withTables: Dialect = {
-    ...dialect,
-    expression: (node, arg) => {
-      if (node.op !== "table") return dialect.expression(node, arg);
-      const ref = node.source as TableRef;
-      return tableRead(ref, arg(0), access[ref.type] === "uniform");
-    },
-  };
-
   const params = [
     { name: "num_worlds", type: "i32" as const, slot: 0 },
     { name: "zero", type: "i32" as const, slot: 1 },
     ...trace.params.map((p) => ({ name: p.name, type: p.type, slot: p.slot + FIXED_PARAMS.length })),
   ];
   const emit = (): string => {
-    const { lines } = emitBody(trace, withTables, live);
+    const { lines } = emitBody(trace, dialectOf(access), live);
     return [...head(), ...lines, "}", ""].join("\n");
   };
   const head = () => [
