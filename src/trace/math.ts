@@ -5,11 +5,12 @@
  * bounds in float32 that tests hold over the whole range. In a trace recorded with `exact: true` they become calls of
  * the host's functions instead, which only the float64 JavaScript back end can run: the oracle of the tests.
  *
- * Arguments outside a function's domain are clamped to it, so that numbers, kernels and the oracle agree: no function
- * returns an infinity. A NaN gives an unspecified value.
+ * Arguments outside a function's domain are clamped to it, so that numbers, kernels and the oracle agree; exp and pow
+ * overflow to infinity as float32 does, and give 0 for what is below its normal numbers. A NaN gives NaN on the CPU; on
+ * a GPU its value is unspecified.
  */
 import { current, pure } from "./graph.ts";
-import { EXP_MAX, EXP_MIN, hostMath, MIN_NORMAL, type HostFunction } from "./host-math.ts";
+import { EXP_MIN, hostMath, MAX_FLOAT, MIN_NORMAL, type HostFunction } from "./host-math.ts";
 import {
   abs,
   add,
@@ -19,7 +20,7 @@ import {
   bor,
   clamp,
   div,
-  and,
+  finite,
   ge,
   gt,
   isNode,
@@ -44,11 +45,11 @@ import {
   type Scalar,
 } from "./scalar.ts";
 
-export { hostMath, type HostFunction } from "./host-math.ts";
+export { EXP_MAX, EXP_MIN, hostMath, type HostFunction } from "./host-math.ts";
 
 /** Folds numbers, records a call in an exact trace, and expands to arithmetic in any other. */
 function evaluate(name: HostFunction, args: Scalar[], expand: () => Scalar): Scalar {
-  if (!args.some(isNode)) return hostMath[name](...(args as number[]));
+  if (!args.some(isNode)) return finite(hostMath[name](...(args as number[])), name);
   return current().exact ? pure(`math_${name}`, "f32", args) : expand();
 }
 
@@ -126,49 +127,72 @@ export function cos(x: Scalar): Scalar {
   return evaluate("cos", [x], () => sincos(x)[1]);
 }
 
-/** e^x, relative error <= 3e-7; 0 below x = -87.3125, and no more than e^88.375 (2.4e38). */
+/** Where exp is clamped to: infinite in float32. */
+const EXP_TOP = 89;
+
+/** e^x, relative error <= 3e-7; infinite above x = 88.72283 (3.4e38), 0 below -87.33654, where no normal float32 is. */
 export function exp(x: Scalar): Scalar {
   return evaluate("exp", [x], () => {
-    const bounded = clamp(x, EXP_MIN, EXP_MAX);
+    const bounded = clamp(x, EXP_MIN, EXP_TOP);
     const k = round(mul(bounded, Math.LOG2E));
     const r = sub(sub(bounded, mul(k, LN2_1)), mul(k, LN2_2));
     const e = add(add(mul(square(r), polynomial(r, EXP)), r), 1);
-    const scale = bitcastF32(shl(toU32(toI32(add(k, 127))), 23));
-    return select(lt(x, EXP_MIN), 0, mul(e, scale));
+    // 2^128 is no float32
+    const most = min(k, 127);
+    const scale = bitcastF32(shl(toU32(toI32(add(most, 127))), 23));
+    return select(lt(x, EXP_MIN), 0, mul(select(gt(k, most), add(e, e), e), scale));
   });
 }
 
-/** Natural logarithm, relative error <= 3e-7; of anything below 2^-126, zero and negatives included, -87.3. */
+/** Natural logarithm, relative error <= 3e-7; of infinity infinite; of anything below 2^-126, negatives too, -87.3. */
 export function log(x: Scalar): Scalar {
-  return evaluate("log", [x], () => {
-    // x = m 2^e, sqrt(1/2) <= m < sqrt(2)
-    const bits = bitcastU32(max(x, MIN_NORMAL));
-    const half = bitcastF32(bor(band(bits, 0x007fffff), 0x3f000000));
-    const low = lt(half, Math.SQRT1_2);
-    const m = select(low, add(half, half), half);
-    const e = sub(toF32(toI32(shr(bits, 23))), select(low, 127, 126));
+  return evaluate("log", [x], () => select(le(x, MAX_FLOAT), expandedLog(x), x));
+}
 
-    const f = sub(m, 1);
-    const z = square(f);
-    const small = add(mul(mul(f, z), polynomial(f, LOG)), mul(e, LN2_2));
-    return add(add(sub(small, mul(z, 0.5)), f), mul(e, LN2_1));
-  });
+/** The same of numbers that are never infinite or NaN. */
+export const logOfFinite = (x: Scalar): Scalar => evaluate("log", [x], () => expandedLog(x));
+
+function expandedLog(x: Scalar): Scalar {
+  // x = m 2^e, sqrt(1/2) <= m < sqrt(2)
+  const bits = bitcastU32(max(x, MIN_NORMAL));
+  const half = bitcastF32(bor(band(bits, 0x007fffff), 0x3f000000));
+  const low = lt(half, Math.SQRT1_2);
+  const m = select(low, add(half, half), half);
+  const e = sub(toF32(toI32(shr(bits, 23))), select(low, 127, 126));
+
+  const f = sub(m, 1);
+  const z = square(f);
+  const small = add(mul(mul(f, z), polynomial(f, LOG)), mul(e, LN2_2));
+  return add(add(sub(small, mul(z, 0.5)), f), mul(e, LN2_1));
 }
 
 /**
- * x^y for x >= 0, relative error <= 3e-7 + 2e-7 |y log(x)|, with the bounds of `exp` and `log`; 0^0 is 1. Whole
- * exponents up to 8 and square roots, known at trace time, are products and roots.
+ * x^y for x >= 0, relative error <= 3e-7 + 2e-7 |y log(x)|, with the overflow and underflow of `exp`; 0^0 is 1, and 0 to
+ * a negative power infinite. Whole powers known at trace time are those of negative x too; up to 8 they are products, as
+ * 0.5 is a root.
  */
 export function pow(x: Scalar, y: Scalar): Scalar {
-  if (isNode(x) && !isNode(y)) {
+  if (!isNode(y)) {
     if (y === 0) return 1;
-    if (y === 0.5) return sqrt(max(x, 0));
-    if (Number.isInteger(y) && y > 0 && y <= 8) return wholePower(x, y);
+    if (Number.isInteger(y)) {
+      if (isNode(x)) return integerPower(x, y);
+      if (x < 0) return finite(x ** y, "pow");
+    }
+    if (y === 0.5 && isNode(x)) return sqrt(max(x, 0));
   }
-  return evaluate("pow", [x, y], () => {
-    const power = exp(mul(y, log(x)));
-    return select(and(le(x, 0), gt(y, 0)), 0, power);
-  });
+  return positivePower(x, y);
+}
+
+/** Stands for the infinite logarithms of 0 and infinity, which times 0 would be no number. */
+const LARGE = 1e36;
+
+const positivePower = (x: Scalar, y: Scalar): Scalar =>
+  evaluate("pow", [x, y], () => exp(mul(y, min(select(le(x, 0), -LARGE, log(x), "f32"), LARGE))));
+
+function integerPower(x: Scalar, n: number): Scalar {
+  if (Math.abs(n) <= 8) return n > 0 ? wholePower(x, n) : wholePower(div(1, x), -n);
+  const size = positivePower(abs(x), n);
+  return n % 2 === 0 ? size : select(lt(x, 0), neg(size), size);
 }
 
 function wholePower(x: Scalar, n: number): Scalar {

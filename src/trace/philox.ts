@@ -2,7 +2,7 @@
  * Counter-based random numbers as traced arithmetic: the twin of `src/core/rng.ts`, word for word. Words and uniforms
  * are equal to the host's to the bit; normals as far as `log` and `sincos` are (1e-6).
  */
-import { log, sincos } from "./math.ts";
+import { logOfFinite, sincos } from "./math.ts";
 import { band, bxor, mul, shr, sqrt, toF32, toU32, uadd, umul, type Int, type Scalar } from "./scalar.ts";
 
 /** Four u32: (world id, episode, stream, block). */
@@ -54,7 +54,7 @@ export const integerFromBits = (bits: Int, n: Int): Int => mulHigh(bits, n);
 
 /** Two standard normal draws from two u32 (Box-Muller). */
 export function normalPair(first: Int, second: Int): [Scalar, Scalar] {
-  const radius = sqrt(mul(log(positiveUniform01(first)), -2));
+  const radius = sqrt(mul(logOfFinite(positiveUniform01(first)), -2));
   const [sine, cosine] = sincos(mul(uniform01(second), 2 * Math.PI));
   return [mul(radius, cosine), mul(radius, sine)];
 }

@@ -24,7 +24,8 @@ function typeOf(a: Operand, b: Operand = 0): Type {
   return type;
 }
 
-function finite(x: number, op: string): number {
+/** What folding gives, if a kernel can hold it. */
+export function finite(x: number, op: string): number {
   if (!Number.isFinite(x)) {
     throw new CorralError(
       "trace-non-finite",
