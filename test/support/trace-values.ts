@@ -10,25 +10,32 @@ const KEPT = 4;
 export const VALUE_OUTPUTS = 4 * KEPT;
 
 const EDGES = [
-  ...[
-    0,
-    -0,
-    1,
-    -1,
-    0.5,
-    -0.5,
-    1.5,
-    2.5,
-    -2.5,
-    2 ** -126,
-    2 ** -127,
-    2 ** -149,
-    -(2 ** -149),
-    2 ** 24,
-    2 ** 31,
-    -(2 ** 31),
-  ],
-  ...[2 ** 32, 2 ** 127, 3.4028234663852886e38, -3.4028234663852886e38, 1e-30, 88.7, -87.4, Infinity, -Infinity, NaN],
+  0,
+  -0,
+  1,
+  -1,
+  0.5,
+  -0.5,
+  1.5,
+  2.5,
+  -2.5,
+  2 ** -126,
+  2 ** -127,
+  2 ** -149,
+  -(2 ** -149),
+  2 ** 24,
+  2 ** 31,
+  -(2 ** 31),
+  2 ** 32,
+  2 ** 127,
+  34028234663852886e22,
+  -34028234663852886e22,
+  1e-30,
+  88.7,
+  -87.4,
+  Infinity,
+  -Infinity,
+  NaN,
 ].map(Math.fround);
 
 /** A float32 of any kind, edges often. */
@@ -110,7 +117,7 @@ export function traceValues(program: ValueProgram, inputs: readonly t.Scalar[]):
     const [kind, make] = STEPS[step];
     const made = make((from) => {
       const pool = pools[from];
-      return pool[picks[at++ % picks.length] % pool.length] as never;
+      return pool[picks[at++ % picks.length] % pool.length];
     });
     if (t.isNode(made)) (pools[kind] as Operand[]).push(made);
   }
