@@ -170,7 +170,7 @@ export function byTable(trace: Trace, inputs: readonly number[]): Stored[] {
     const given = args.map((a, i) => of(a, operandType(s.node, i)));
     const from = operandType(s.node, 0);
     const [x, y, z] = given.map((g) => g.value);
-    const value = Number(meaningOf(op, type, from, Math.fround)(x, y, z));
+    const value = meaningOf(op, type, from, Math.fround)(x, y, z);
     const chosen = op === "select" ? [given[0], x ? given[1] : given[2]] : given;
     const isFloat = type === "f32" && from === "f32";
     const sums = chosen.some((g) => g.sum);
