@@ -10,18 +10,16 @@ struct Squashed {
   log_prob: f32,
 }
 
-/// `raw` becomes a log standard deviation between its bounds, smoothly, so that its gradient does not end there.
+/// `raw` clamped to its bounds is the log standard deviation; one that is not finite stays so, for the loss to tell of.
 fn squashed(mean: f32, raw: f32, noise: f32) -> Squashed {
-  let bend = poly_tanh4(vec4<f32>(raw)).x;
-  let half_range = 0.5 * (C.log_std_max - C.log_std_min);
-  let log_std = C.log_std_min + half_range * (bend + 1.0);
+  let log_std = select(raw, clamp(raw, C.log_std_min, C.log_std_max), is_finite(raw));
   let moved = poly_exp(log_std) * noise;
   let u = mean + moved;
   var s: Squashed;
   s.moved = moved;
   s.action = poly_tanh4(vec4<f32>(u)).x;
   s.slope = 1.0 - s.action * s.action;
-  s.spread = half_range * (1.0 - bend * bend);
+  s.spread = select(0.0, 1.0, raw >= C.log_std_min && raw <= C.log_std_max);
   // log(1 - tanh^2 u) without cancellation
   let v = -2.0 * u;
   let log_slope = 2.0 * (0.69314718055994531 - u - (max(v, 0.0) + poly_log(1.0 + poly_exp(-abs(v)))));

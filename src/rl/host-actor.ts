@@ -118,7 +118,7 @@ export class HostActor implements HostActs {
       let action: number;
       if (out) {
         const noise = this.#draws.normal(world, draw, i);
-        const logStd = minLogStd + 0.5 * (maxLogStd - minLogStd) * (Math.tanh(out[actions + i]) + 1);
+        const logStd = Math.min(maxLogStd, Math.max(minLogStd, out[actions + i]));
         action = Math.tanh(out[i] + Math.exp(logStd) * noise);
       } else action = 2 * this.#draws.uniform(world, draw, i) - 1;
       squashed[i] = action;

@@ -208,16 +208,21 @@ export function initialParameters(nets: Networks, seed: number | bigint, initial
   return params;
 }
 
-/** Numbers of a head at the start: uniform, since thousands of columns are as good as orthogonal. */
-function fillHead(params: Float32Array, head: StreamedHead, seed: number | bigint, stream: number): void {
+/** Uniform numbers in [-1, 1), one after another: four from each draw. */
+function uniforms(seed: number | bigint, stream: number): () => number {
   const key = seedKey(seed);
   const words = new Uint32Array(4);
   let drawn = 0;
-  // four numbers from each draw
-  const next = (deviation: number): number => {
+  return () => {
     if (drawn % 4 === 0) philox4x32([stream, 0, streams.initialization, drawn / 4], key, words);
-    return (2 * uniformFromBits(words[drawn++ % 4]) - 1) * Math.sqrt(3) * deviation;
+    return 2 * uniformFromBits(words[drawn++ % 4]) - 1;
   };
+}
+
+/** Numbers of a head at the start: uniform, since thousands of columns are as good as orthogonal. */
+function fillHead(params: Float32Array, head: StreamedHead, seed: number | bigint, stream: number): void {
+  const uniform = uniforms(seed, stream);
+  const next = (deviation: number): number => uniform() * Math.sqrt(3) * deviation;
   const { embedding, blocks } = head;
   if (embedding) {
     const { at, dims, features } = embedding;
@@ -232,6 +237,17 @@ function fillHead(params: Float32Array, head: StreamedHead, seed: number | bigin
         params[4 * w + row * n + column] = next(gain / Math.sqrt(inputs));
     }
   }
+}
+
+/** Uniform weights and biases of a seed, at most 1 / sqrt(inputs): the start of PyTorch's `nn.Linear`. */
+export function fillUniform(params: Float32Array, layers: readonly Layer[], seed: number | bigint): void {
+  layers.forEach(({ inputs, outputs, n, w, b }, i) => {
+    const uniform = uniforms(seed, i);
+    const bound = 1 / Math.sqrt(inputs);
+    for (let row = 0; row < inputs; row++)
+      for (let column = 0; column < outputs; column++) params[4 * w + row * n + column] = bound * uniform();
+    for (let column = 0; column < outputs; column++) params[4 * b + column] = bound * uniform();
+  });
 }
 
 /** Puts orthogonal weights of a seed into a parameter vector. */

@@ -20,7 +20,7 @@ export const SAC_OPTIONS = {
   maxGradNorm: { default: Infinity, min: 1e-9, doc: "longer gradients are shortened to this; Infinity for none" },
   hidden: { default: [256, 256], doc: "widths of the hidden layers of policy and critics" },
   activation: { default: "relu", oneOf: ["tanh", "relu"], doc: "of the hidden layers" },
-  minLogStd: { default: -5, doc: "lower bound of the log standard deviation before squashing" },
+  minLogStd: { default: -20, doc: "lower bound of the log standard deviation before squashing" },
   maxLogStd: { default: 2, doc: "its upper bound" },
   beta1: { default: 0.9, min: 0, max: 0.9999999, doc: "Adam's decay of the mean" },
   beta2: { default: 0.999, min: 0, max: 0.9999999, doc: "Adam's decay of the variance" },

@@ -6,7 +6,7 @@ import { ADAM_EACH, STATE, STATISTICS4, SUMS } from "./arenas.ts";
 import { bindEnv, initialNorm, initialWorlds, type Bound } from "./bind-env.ts";
 import { DeviceCore, hold } from "./device-core.ts";
 import type { KernelName } from "./kernels.ts";
-import { ACTIVATION, fillWeights, layerWords, padTo, TILE, type Layer, type Rows } from "./networks.ts";
+import { ACTIVATION, fillUniform, layerWords, padTo, TILE, type Layer, type Rows } from "./networks.ts";
 import { planSacLearner, STEP, type SacShape } from "./sac-arenas.ts";
 
 /** What a run goes on from between two updates. */
@@ -206,7 +206,7 @@ export class SacLearner extends DeviceCore {
   initialize(env: VectorEnv, seed: number | bigint, temperature: number): void {
     const { nets, k4, actions4 } = this.shape;
     const params = new Float32Array(4 * nets.params4);
-    fillWeights(params, [...nets.policy, ...nets.critics.flat()], seed);
+    fillUniform(params, [...nets.policy, ...nets.critics.flat()], seed);
     params.copyWithin(4 * nets.total4, 4 * nets.critics[0][0].w, 4 * nets.criticsTold);
     this.write("params", params);
     this.write("moments", new Float32Array(8 * nets.total4));

@@ -40,6 +40,20 @@ export interface SacOptions extends Partial<SacConfig> {
 
 export type SacSnapshot = AlgorithmSnapshot;
 
+/** What the numbers of a snapshot mean: in 1, which told no format, log standard deviations were bent by tanh, not clamped. */
+const FORMAT = 2;
+
+/** Throws `bad-snapshot`. */
+function assertFormat({ format }: AlgorithmSnapshot["learner"]): void {
+  const found = format?.[0] ?? 1;
+  if (found === FORMAT) return;
+  throw new CorralError(
+    "bad-snapshot",
+    `the snapshot has format ${found} of SAC, this corral reads ${FORMAT}: log standard deviations mean something else there. Use the corral that wrote it, or train anew.`,
+    { found, want: FORMAT },
+  );
+}
+
 /** The plan of the learner of an environment: every byte, before any is held. */
 export function planSac(env: VectorEnv, options: SacOptions = {}): Plan {
   const { shape } = settle(env, options);
@@ -287,7 +301,7 @@ export class Sac implements Algorithm<SacMetrics> {
       iteration,
       envSteps,
       rateScale,
-      learner: { ...(await this.#learner.copy()), ...this.#replay.copy() },
+      learner: { format: Uint32Array.of(FORMAT), ...(await this.#learner.copy()), ...this.#replay.copy() },
       env: await this.env.snapshot(),
     }));
   }
@@ -298,6 +312,7 @@ export class Sac implements Algorithm<SacMetrics> {
    */
   restore({ iteration, envSteps, rateScale, learner, env }: SacSnapshot): Promise<void> {
     return this.#mutex.exclusive("restore", async () => {
+      assertFormat(learner);
       this.#learner.check(learner);
       this.#replay.put(learner, iteration * this.config.collectSteps);
       this.#learner.put(learner);
@@ -325,6 +340,7 @@ export class Sac implements Algorithm<SacMetrics> {
   /** Takes the policy of a snapshot, of as many worlds as may be: to play it, not to go on. Throws `bad-snapshot`. */
   adopt({ learner }: AlgorithmSnapshot): Promise<void> {
     return this.#mutex.exclusive("adopt", async () => {
+      assertFormat(learner);
       this.#learner.put(learner, ["params"]);
       await this.#learner.done();
     });

@@ -37,8 +37,7 @@ export async function jaxGradients(made: MadeSac): Promise<Float32Array> {
     );
     const mean = out.ref.slice([], [0, actions]);
     const raw = out.slice([], [actions, 2 * actions]);
-    const range = 0.5 * (config.maxLogStd - config.minLogStd);
-    const logStd = np.tanh(raw).add(1).mul(range).add(config.minLogStd);
+    const logStd = np.clip(raw, config.minLogStd, config.maxLogStd);
     const noise = () => matrix((row) => row.newNoise);
     const u = mean.add(np.exp(logStd.ref).mul(noise()));
     const logSlope = u.ref

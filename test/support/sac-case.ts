@@ -107,7 +107,7 @@ export function squashedAction(
   const { minLogStd, maxLogStd } = config;
   let logProb = 0;
   const action = noise.map((z, i) => {
-    const logStd = minLogStd + 0.5 * (maxLogStd - minLogStd) * (Math.tanh(out[noise.length + i]) + 1);
+    const logStd = Math.min(maxLogStd, Math.max(minLogStd, out[noise.length + i]));
     const u = out[i] + Math.exp(logStd) * z;
     // 1 - tanh^2 u = 1 / cosh^2 u
     logProb += -0.5 * z * z - logStd - HALF_LOG_2PI + 2 * Math.log(Math.cosh(u));
