@@ -14,6 +14,7 @@ import { sensors } from "../physics/sensor/index.ts";
 import { subtreeVelocity } from "../physics/sensor/subtree.ts";
 import { APPLIED, RecordIO, stateFields, type AppliedForce } from "./record-io.ts";
 import { badFieldBit, badStateBit, Status } from "../physics/status.ts";
+import { runStage } from "../physics/stages.ts";
 import { step } from "../physics/step.ts";
 import { tendonJacobian } from "../physics/tendon/tendon.ts";
 import { actuatorMoment } from "../physics/actuator/transmission.ts";
@@ -121,7 +122,7 @@ export class WorldKernel {
   }
 
   private observe(e: Evaluation, now: Bool): void {
-    stage("sensor", () => when(now, () => sensors(this.m, this.d, e.forces)));
+    runStage("sensor", () => when(now, () => sensors(this.m, this.d, e.forces)));
   }
 
   /** What is read after the last evaluation; each evaluation overwrites it. */
@@ -132,12 +133,12 @@ export class WorldKernel {
     if (this.wants("solver_niter")) d.solver_niter.set(0, toF32(e.solution.niter));
     // articulated bodies need no M: made where it is read
     if (!(e.inertia instanceof JointInertia) && MATRICES.some((name) => this.wants(name)))
-      jointInertia(this.m, d, stage);
+      jointInertia(this.m, d, runStage);
     if (this.wants("ten_J")) tendonJacobian(this.m, d);
     if (this.wants("actuator_moment")) actuatorMoment(this.m, d);
     if (this.wants("subtree_linvel") || this.wants("subtree_angmom")) subtreeVelocity(this.m, d);
     if (this.spec.outputs.some((name) => POST_CONSTRAINT.has(name))) {
-      stage("rne_post", () => rnePostConstraint(this.m, d, e.forces));
+      runStage("rne_post", () => rnePostConstraint(this.m, d, e.forces));
     }
     if (e.slots.overflow !== false) {
       this.flag(select(e.slots.overflow, Status.CONTACT_OVERFLOW, 0, "u32"));

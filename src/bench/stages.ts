@@ -12,7 +12,9 @@ import { worldIndex, type ArenaLayout } from "../memory/layout.ts";
 import { fieldSize, fieldsOf } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
 import { hostRecords, planOf, type BatchSpec } from "../batch/batch.ts";
-import { forward, type StageReached } from "../physics/forward.ts";
+import type { ContactSlots } from "../physics/collision/collision.ts";
+import { forward } from "../physics/forward.ts";
+import type { StageName } from "../physics/stages.ts";
 import { GpuBatch } from "../batch/gpu-batch.ts";
 import { WorldKernel } from "../batch/kernel.ts";
 import { simParams } from "../batch/params.ts";
@@ -38,7 +40,7 @@ const CUTS = [
   ["collision", "collision"],
   ["acceleration", "velocities, forces"],
   ["solver", "constraints, solver"],
-] as const;
+] as const satisfies readonly (readonly ["load" | StageName, string])[];
 
 type Cut = (typeof CUTS)[number][0];
 
@@ -152,8 +154,7 @@ function specOf(model: Model, numEnvs: number, unroll: boolean): BatchSpec {
 
 /** Traces an evaluation up to a stage, and what sums up all that it has computed so far. */
 function sumUntil(cut: Cut, w: WorldKernel, nconmax: number, take: (x: Scalar) => void): void {
-  const reached: StageReached = (name, slots) => {
-    if (name !== cut) return;
+  const end = (slots?: ContactSlots): never => {
     for (const x of computed(w.m.model, w.d)) take(x);
     slots?.each((_, slot) => {
       take(slots.dist(slot));
@@ -162,8 +163,8 @@ function sumUntil(cut: Cut, w: WorldKernel, nconmax: number, take: (x: Scalar) =
     throw new Reached();
   };
   try {
-    if (cut === "load") reached("load");
-    forward(w.m, w.d, { nconmax, reached });
+    if (cut === "load") end();
+    forward(w.m, w.d, { nconmax, reached: (name, slots) => name === cut && end(slots) });
   } catch (error) {
     if (!(error instanceof Reached)) throw error;
   }

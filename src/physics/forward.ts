@@ -1,5 +1,4 @@
 // the pipeline of one evaluation: only the order of the stages (mj_forward)
-import { stage } from "../trace/control.ts";
 import type { Spatial } from "../trace/spatial.ts";
 import { geomPairs, type GeomPair } from "../model/pairs.ts";
 import { unrolling } from "../trace/graph.ts";
@@ -20,6 +19,7 @@ import type { Solution } from "./solver/problem.ts";
 import { solve } from "./solver/solver.ts";
 import { tendon } from "./tendon/tendon.ts";
 import { transmission } from "./actuator/transmission.ts";
+import { runStage, type StageName } from "./stages.ts";
 import type { WorldData, ModelView } from "./view.ts";
 
 /** What an evaluation leaves besides the fields of the data. */
@@ -33,7 +33,7 @@ export interface Evaluation {
 }
 
 /** Told when stages have been traced, for whoever measures them; `slots` once there are contacts. */
-export type StageReached = (name: string, slots?: ContactSlots) => void;
+export type StageReached = (name: StageName, slots?: ContactSlots) => void;
 
 /** Evaluates qacc and all that it depends on from qpos, qvel, act, ctrl, applied forces. */
 export function forward(
@@ -44,27 +44,27 @@ export function forward(
   const byBodies = !unrolling() && solvesByBodies(m.model);
   const { reached = () => {} } = options;
 
-  stage("kinematics", () => kinematics(m, d));
-  stage("com_pos", () => comPos(m, d));
-  stage("tendon", () => tendon(m, d));
-  const inertia = byBodies ? new BodyInertia(m, d) : jointInertia(m, d, stage);
+  runStage("kinematics", () => kinematics(m, d));
+  runStage("com_pos", () => comPos(m, d));
+  runStage("tendon", () => tendon(m, d));
+  const inertia = byBodies ? new BodyInertia(m, d) : jointInertia(m, d, runStage);
   reached("factor_m");
-  const slots = stage("collision", () => collision(m, d, geomPairs(m.model), options.nconmax));
+  const slots = runStage("collision", () => collision(m, d, geomPairs(m.model), options.nconmax));
   reached("collision", slots);
-  stage("transmission", () => transmission(m, d));
+  runStage("transmission", () => transmission(m, d));
 
-  stage("com_vel", () => comVel(m, d));
-  stage("passive", () => passive(m, d));
-  stage("rne", () => rne(m, d));
+  runStage("com_vel", () => comVel(m, d));
+  runStage("passive", () => passive(m, d));
+  runStage("rne", () => rne(m, d));
 
-  stage("actuation", () => actuation(m, d));
-  stage("acceleration", () => acceleration(m, d, inertia));
+  runStage("actuation", () => actuation(m, d));
+  runStage("acceleration", () => acceleration(m, d, inertia));
   reached("acceleration", slots);
-  const { rows, contacts } = stage("make_constraint", () => ({
+  const { rows, contacts } = runStage("make_constraint", () => ({
     rows: constraintRows(m, d),
     contacts: contactRows(m, d, slots),
   }));
-  const solution = stage("solver", () => solve(m, d, { rows, contacts, space: inertia.space(rows, contacts) }));
+  const solution = runStage("solver", () => solve(m, d, { rows, contacts, space: inertia.space(rows, contacts) }));
   reached("solver", slots);
   const forces = { contacts: contactViews(m, slots, solution), rows, rowForce: solution.rowForce };
   return { inertia, slots, rows, solution, forces };

@@ -1,9 +1,10 @@
 // one physics step: evaluate, integrate (mj_step)
-import { breakIf, each, loop, stage, when } from "../trace/control.ts";
+import { breakIf, each, loop, when } from "../trace/control.ts";
 import { add, eq, mul, not, select, type Bool, type Int } from "../trace/scalar.ts";
 import { forward, type Evaluation } from "./forward.ts";
 import { advance, advanceActivations, choose, integratePos, RK4, usesRK4 } from "./integrator/integrate.ts";
 import { copyField } from "./smooth/sparsity.ts";
+import { runStage } from "./stages.ts";
 import { Field, type WorldData, type ModelView } from "./view.ts";
 
 export interface StepOptions {
@@ -23,7 +24,7 @@ export function step(m: ModelView, d: WorldData, options: StepOptions): void {
     const evaluation = forward(m, d, options);
     options.observe?.(evaluation);
     options.after?.(evaluation);
-    stage("integrate", () => when(options.moves ?? true, () => advance(m, d, evaluation.inertia)));
+    runStage("integrate", () => when(options.moves ?? true, () => advance(m, d, evaluation.inertia)));
   }
 }
 
@@ -52,7 +53,7 @@ function rungeKutta(m: ModelView, d: WorldData, options: StepOptions): void {
       options.after?.(evaluation);
       breakIf(not(moves));
 
-      stage("integrate", () => {
+      runStage("integrate", () => {
         const weight = choose(RK4.weight, k);
         const ahead = choose(RK4.ahead, k);
         const last = eq(k, 3);

@@ -7,6 +7,7 @@ import type { Mat3, Quat, Vec3 } from "../trace/vector.ts";
 import { CorralError } from "../core/errors.ts";
 import { fieldShape, fieldSize, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
+import { assertDeclared } from "./stages.ts";
 
 /** Reads of flat data in rows; `i` counts rows of the accessor's width. */
 abstract class Rows {
@@ -169,6 +170,26 @@ export class Field extends Rows {
   }
 }
 
+/** A field of the data, whose stages say what they touch. */
+class DataField extends Field {
+  override at(index: Int): Scalar {
+    assertDeclared("reads", this.name);
+    return super.at(index);
+  }
+  override set(index: Int, value: Scalar): void {
+    assertDeclared("writes", this.name);
+    super.set(index, value);
+  }
+  override slice(i: Int, width: number): Scalar[] {
+    assertDeclared("reads", this.name);
+    return super.slice(i, width);
+  }
+  override setRow(i: Int, values: readonly Scalar[]): void {
+    assertDeclared("writes", this.name);
+    super.setRow(i, values);
+  }
+}
+
 /** A field that is zero and stays so. */
 class ZeroField extends Field {
   override at(): Scalar {
@@ -232,7 +253,7 @@ export function worldData(model: Model, zero: readonly FieldName[] = []): WorldD
       let field = fields.get(name);
       if (!field) {
         const shape = fieldShape(model, name as FieldName);
-        field = new Field(name, fieldSize(model, name as FieldName), shape.length > 1 ? shape.at(-1) : 1);
+        field = new DataField(name, fieldSize(model, name as FieldName), shape.length > 1 ? shape.at(-1) : 1);
         fields.set(name, field);
       }
       return field;

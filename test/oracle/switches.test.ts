@@ -5,7 +5,8 @@ import { withMuJoCo } from "../../src/model/oracle.ts";
 import { drawState, truthAt, type Fixture } from "../support/fixture.ts";
 
 import { boundOf, describeHow, fieldDifference, HOWS, inputsOf, type StageChecks } from "../support/oracle-suite.ts";
-import { stageOf, type StageName } from "../support/stage-table.ts";
+import type { StageName } from "../../src/physics/stages.ts";
+import { stageOf } from "../support/stage-table.ts";
 import { evaluate } from "../support/stages.ts";
 
 interface Parts {

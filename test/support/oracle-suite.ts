@@ -8,7 +8,8 @@ import type { Precision } from "../../src/trace/javascript.ts";
 import { fixture, type Fixture, type ModelChoice, type Truth } from "./fixture.ts";
 import { ENV_MODELS, TEST_MODELS } from "./mjcf.ts";
 import { createMjcf } from "./random-mjcf.ts";
-import { packContacts, packForces, stageOf, type StageName } from "./stage-table.ts";
+import type { StageName } from "../../src/physics/stages.ts";
+import { packContacts, packForces, stageOf } from "./stage-table.ts";
 import { evaluate, type How, type Stage } from "./stages.ts";
 import { stageBounds } from "./tolerances.ts";
 

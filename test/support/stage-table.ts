@@ -13,7 +13,8 @@ import { comVel } from "../../src/physics/smooth/com_vel.ts";
 import type { ConstraintForces, Contacts } from "../../src/physics/constraint/constraint-forces.ts";
 import { contactRows, type ContactRows } from "../../src/physics/constraint/contact-rows.ts";
 import { nefc } from "../../src/physics/constraint/nefc.ts";
-import { crb, factorM } from "../../src/physics/smooth/crb.ts";
+import { crb } from "../../src/physics/smooth/crb.ts";
+import { factorM } from "../../src/physics/smooth/factor_m.ts";
 import { forward, type Evaluation } from "../../src/physics/forward.ts";
 import { JointInertia, jointInertia } from "../../src/physics/smooth/inertia.ts";
 import { advance } from "../../src/physics/integrator/integrate.ts";
@@ -30,6 +31,7 @@ import { step } from "../../src/physics/step.ts";
 import { tendon, tendonJacobian } from "../../src/physics/tendon/tendon.ts";
 import { actuatorMoment, moment, transmission } from "../../src/physics/actuator/transmission.ts";
 import type { WorldData, ModelView } from "../../src/physics/view.ts";
+import { STAGES, type StageName } from "../../src/physics/stages.ts";
 import type { Truth } from "./fixture.ts";
 import { outputList, type Outputs, type Stage } from "./stages.ts";
 
@@ -189,78 +191,32 @@ function forcesFrom(m: ModelView, d: WorldData, given: (name: string) => readonl
   return { contacts: contactsFrom(m, given("contacts")), rows, rowForce: (r) => forces[r] };
 }
 
-const JOINTS: readonly FieldName[] = ["qpos", "qvel"];
-/** What the arms of actuators depend on, beside qpos. */
-const TRANSMISSION: readonly FieldName[] = [
-  "ten_length",
-  "ten_J",
-  "site_xpos",
-  "site_xmat",
-  "xquat",
-  "cdof",
-  "subtree_com",
-];
-const FRAMES: readonly FieldName[] = ["geom_xpos", "geom_xmat"];
-const CONSTRAINT: readonly FieldName[] = [
-  ...JOINTS,
-  ...FRAMES,
-  "xpos",
-  "xquat",
-  "xmat",
-  "site_xpos",
-  "cdof",
-  "cdof_dot",
-  "cvel",
-  "subtree_com",
-  "ten_length",
-  "ten_J",
-];
-
 function integrated(m: ModelView, d: WorldData): void {
   advance(m, d, inertia(m, d));
 }
 
-/** Every stage by MuJoCo's name, in order. */
-export const STAGES = {
+/** How a test runs a stage: what goes in beside its fields, and what comes out. */
+type Run = Pick<Stage, "extra" | "run">;
+
+/** Every stage. */
+const RUNS: Readonly<Record<StageName, Run>> = {
   kinematics: {
-    reads: ["qpos", "mocap_pos", "mocap_quat"],
-    writes: [
-      "xpos",
-      "xquat",
-      "xmat",
-      "xipos",
-      "ximat",
-      "xanchor",
-      "xaxis",
-      "geom_xpos",
-      "geom_xmat",
-      "site_xpos",
-      "site_xmat",
-    ],
     run: kinematics,
   },
   com_pos: {
-    reads: ["xipos", "ximat", "xmat", "xanchor", "xaxis"],
-    writes: ["subtree_com", "cinert", "cdof"],
     run: comPos,
   },
   tendon: {
-    reads: [...JOINTS, ...FRAMES, "site_xpos", "cdof", "subtree_com"],
-    writes: ["ten_length", "ten_velocity", "ten_J"],
     run(m, d) {
       tendon(m, d);
       tendonJacobian(m, d);
     },
   },
   crb: {
-    reads: ["cinert", "cdof", "ten_J"],
-    writes: ["crb", "M"],
     run: (m, d) => void crb(m, d, treePattern(m.model)),
   },
-  factor_m: { reads: ["M"], writes: ["qLD", "qLDiagInv"], run: (m, d) => void factorM(d, treePattern(m.model)) },
+  factor_m: { run: (m, d) => void factorM(d, treePattern(m.model)) },
   collision: {
-    reads: FRAMES,
-    writes: [],
     run(m, d) {
       const slots = contactsOf(m, d);
       return listContacts(slots, {
@@ -271,8 +227,6 @@ export const STAGES = {
     },
   },
   transmission: {
-    reads: [...JOINTS, ...TRANSMISSION],
-    writes: ["actuator_length", "actuator_velocity", "actuator_moment"],
     run(m, d) {
       transmission(m, d);
       actuatorMoment(m, d);
@@ -282,61 +236,26 @@ export const STAGES = {
       return { moment: dense };
     },
   },
-  com_vel: { reads: ["cdof", "qvel"], writes: ["cvel", "cdof_dot"], run: comVel },
+  com_vel: { run: comVel },
   passive: {
-    reads: [
-      ...JOINTS,
-      "ten_length",
-      "ten_velocity",
-      "ten_J",
-      "xipos",
-      "ximat",
-      "geom_xpos",
-      "geom_xmat",
-      "subtree_com",
-      "cdof",
-      "cvel",
-    ],
-    writes: ["qfrc_spring", "qfrc_damper", "qfrc_gravcomp", "qfrc_fluid", "qfrc_passive"],
     run: passive,
   },
   rne: {
-    reads: ["cdof", "cdof_dot", "cvel", "cinert", "qvel", "site_xpos", "subtree_com", "ten_J"],
-    writes: ["qfrc_bias"],
     run: rne,
   },
   actuation: {
-    reads: ["qpos", "ctrl", "act", "actuator_length", "actuator_velocity", "qfrc_gravcomp", ...TRANSMISSION],
-    writes: ["act_dot", "actuator_force", "qfrc_actuator"],
     run: actuation,
   },
   acceleration: {
-    reads: [
-      "qfrc_passive",
-      "qfrc_bias",
-      "qfrc_actuator",
-      "qfrc_applied",
-      "xfrc_applied",
-      "xipos",
-      "subtree_com",
-      "cdof",
-      "qLD",
-      "qLDiagInv",
-    ],
-    writes: ["qfrc_smooth", "qacc_smooth"],
     run: (m, d) => acceleration(m, d, inertia(m, d)),
   },
   make_constraint: {
-    reads: CONSTRAINT,
-    writes: [],
     run: (m, d) => ({
       ...rowOutputs(m, listRows(constraintRows(m, d))),
       ...listBlocks(m, d, contactRows(m, d, contactsOf(m, d))),
     }),
   },
   solver: {
-    reads: [...CONSTRAINT, "M", "qLD", "qLDiagInv", "qfrc_smooth", "qacc_smooth", "qacc_warmstart"],
-    writes: ["qacc", "qfrc_constraint"],
     run(m, d) {
       const rows = constraintRows(m, d);
       const contacts = contactRows(m, d, contactsOf(m, d));
@@ -352,79 +271,21 @@ export const STAGES = {
     },
   },
   integrate: {
-    reads: [
-      "time",
-      "qpos",
-      "qvel",
-      "act",
-      "ctrl",
-      "act_dot",
-      "actuator_length",
-      "actuator_force",
-      "qacc",
-      "qfrc_smooth",
-      "qfrc_constraint",
-      "M",
-      "xmat",
-      "xipos",
-      "ximat",
-      "subtree_com",
-      "cvel",
-      "cdof_dot",
-      "cinert",
-      "ten_velocity",
-      "actuator_velocity",
-      ...TRANSMISSION.filter((name) => name !== "subtree_com"),
-    ],
-    writes: ["time", "qpos", "qvel", "act", "qacc_warmstart"],
     run: integrated,
   },
   rne_post: {
-    reads: [...CONSTRAINT, "cinert", "qacc", "xfrc_applied", "xipos", "ten_velocity", "actuator_force"],
     extra: (model) => ({ ...givenContacts(model), ...givenForces(model) }),
-    writes: ["cacc", "cfrc_ext", "cfrc_int"],
     run: (m, d, extra) => rnePostConstraint(m, d, forcesFrom(m, d, extra)),
   },
   sensor: {
-    reads: [
-      "time",
-      ...JOINTS,
-      "qacc",
-      "xfrc_applied",
-      "xpos",
-      "xquat",
-      "xmat",
-      "xipos",
-      "ximat",
-      "geom_xpos",
-      "geom_xmat",
-      "site_xpos",
-      "site_xmat",
-      "subtree_com",
-      "cdof",
-      "cdof_dot",
-      "cvel",
-      "cinert",
-      "M",
-      "ten_J",
-      "ten_length",
-      "ten_velocity",
-      "actuator_length",
-      "actuator_velocity",
-      "actuator_force",
-      "qfrc_actuator",
-    ],
     extra: (model) => ({ ...givenContacts(model), ...givenForces(model) }),
-    writes: ["sensordata"],
     run(m, d, extra) {
       sensors(m, d, forcesFrom(m, d, extra));
     },
   },
-} as const satisfies Record<string, Omit<Stage, "name">>;
+};
 
-export type StageName = keyof typeof STAGES;
-
-export const stageOf = (name: StageName): Stage => ({ name, ...STAGES[name] });
+export const stageOf = (name: StageName): Stage => ({ name, ...STAGES[name], ...RUNS[name] });
 
 /** What mj_forward leaves, by the whole pipeline. */
 export function forwardStage(writes: readonly FieldName[]): Stage {

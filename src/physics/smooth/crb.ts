@@ -43,11 +43,3 @@ function addTendonArmature(m: ModelView, d: WorldData, M: SymMatrix): void {
     }
   }
 }
-
-/** Sparse LᵀDL factors of M (mj_factorM). Reads M; writes qLD, qLDiagInv. */
-export function factorM(d: WorldData, pattern: Pattern): SymMatrix {
-  copyField(d.M, d.qLD);
-  const factors = new SymMatrix(pattern, d.qLD);
-  factors.factor(d.qLDiagInv);
-  return factors;
-}

@@ -8,7 +8,8 @@ import { geomPairs } from "../../model/pairs.ts";
 import { dofArmature } from "./damping.ts";
 import { BodySpace, type ImplicitDofs } from "../solver/body-space.ts";
 import { pairDofs, type ContactRows } from "../constraint/contact-rows.ts";
-import { crb, factorM } from "./crb.ts";
+import { crb } from "./crb.ts";
+import { factorM } from "./factor_m.ts";
 import { couplesDofs, derivativeEntries } from "../integrator/derivative.ts";
 import { implicitAccelerations } from "../integrator/implicit.ts";
 import { JointSpace } from "../solver/joint-space.ts";
@@ -157,7 +158,7 @@ const diagonalPattern = (n: number): Pattern => ({
 export function jointInertia(
   m: ModelView,
   d: WorldData,
-  stage: (name: string, fn: () => SymMatrix) => SymMatrix,
+  stage: (name: "crb" | "factor_m", fn: () => SymMatrix) => SymMatrix,
 ): JointInertia {
   const pattern = treePattern(m.model);
   const M = stage("crb", () => crb(m, d, pattern));

@@ -1,0 +1,10 @@
+import type { WorldData } from "../view.ts";
+import { copyField, SymMatrix, type Pattern } from "./sparsity.ts";
+
+/** Sparse LᵀDL factors of M (mj_factorM). Reads M; writes qLD, qLDiagInv. */
+export function factorM(d: WorldData, pattern: Pattern): SymMatrix {
+  copyField(d.M, d.qLD);
+  const factors = new SymMatrix(pattern, d.qLD);
+  factors.factor(d.qLDiagInv);
+  return factors;
+}
