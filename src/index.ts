@@ -100,6 +100,14 @@ export {
 export { exportPolicy, type Exported, type ExportFormat, type ExportOptions, type Policy } from "./export/index.ts";
 export { Collector, type CollectedBatch, type CollectorOptions } from "./runs/collector.ts";
 export { Overlapped, type OverlappedOptions } from "./runs/overlapped.ts";
+export { planRun, type RunContext, type RunPlan } from "./runs/plan.ts";
+export {
+  TrainingRun,
+  type TrainListener,
+  type TrainOptions,
+  type TrainProgress,
+  type TrainResult,
+} from "./runs/train.ts";
 // the library of terms, and arithmetic for terms that are functions
 export * from "./env/task/terms/index.ts";
 export * as scalar from "./trace/scalar.ts";

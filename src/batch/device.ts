@@ -139,7 +139,11 @@ export async function placeBatch(
 }
 
 /** Changes a budget's limit where one is given, and back where what follows fails. */
-async function withLimit<T>(budget: Budget, limit: string | number | undefined, run: () => Promise<T>): Promise<T> {
+export async function withLimit<T>(
+  budget: Budget,
+  limit: string | number | undefined,
+  run: () => Promise<T>,
+): Promise<T> {
   if (limit === undefined) return run();
   const { limit: before, source } = budget;
   budget.change({ limit: limitOf(limit) });

@@ -7,22 +7,32 @@ import { type Capacity, type CountSpread, measureCapacity } from "../sizing/capa
 import { plannerOf, planWithSavings } from "../sizing/plan.ts";
 import type { Saving } from "../sizing/savings.ts";
 import { openDevice } from "../gpu/device.ts";
-import { defaultLimits, type Plan, type PlanLimits, plannedBudget, planTable } from "../memory/index.ts";
+import { defaultLimits, type Plan, type PlanLimits, plannedBudget, planTable, boundText } from "../memory/index.ts";
 import type { PlanContext } from "../batch/batch.ts";
 import { EXIT, integerOption, parse, print, printJson, progress, UsageError } from "./io.ts";
+import { taskOf } from "../env/registry.ts";
+import { trainOptions } from "../runs/options.ts";
+import { planRun, type RunPlan } from "../runs/plan.ts";
 import { table } from "./table.ts";
 import { batchOptionsOf, deviceOf, MODEL_OPTIONS, onlyArgument, taskOfTarget } from "./target.ts";
+import { settingsOf, TRAIN_FLAGS } from "./train-flags.ts";
 
 export const summary = "every byte of a batch before anything is allocated";
 
 export const help = `
 Usage: corral plan MODEL_OR_ENV --envs N [--budget BYTES] [--adapter-limits auto|FILE] [--measure STEPS] [--json]
+       corral plan ENV --train [--algo ppo|sac] [--envs N] [--budget BYTES] [flags of corral train] [--json]
 
 Prints what a batch of N worlds of a model (path of an MJCF file) or an environment holds: bytes by field, by world and
 by shard, what ends its growth, the most worlds that fit, and what other options would save. Needs no device: the limits
 are those that every WebGPU device has, and most have more.
 
+With --train a whole training run: environments, the worlds of evaluations and the learner together, what lies on the
+host beside them, and how many worlds can train. It takes the flags of corral train, of which it heeds what has to do
+with memory (--envs, --eval-envs, --hidden, --rollout-steps, --buffer-size, --config FILE, ...).
+
   --envs N          worlds
+  --train           plan a training run
   --budget BYTES    what may be used: 2GiB, 512MB, or a part of this machine's free memory: 0.5, 50%
   --adapter-limits WHAT
                     limits to plan with: auto, those of this machine's adapter; or a file with them, as
@@ -46,11 +56,22 @@ const OPTIONS = {
   envs: { type: "string" },
   measure: { type: "string" },
   worlds: { type: "string" },
+  ...TRAIN_FLAGS,
+  train: { type: "boolean" },
 } as const;
+
+/** Flags that only a training run has, and those that it has not. */
+const OWN = ["envs", "set", "adapter", "budget"];
+const OF_BATCHES = ["measure", "worlds", "device", "rolled"];
 
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(args, OPTIONS, 1);
   const target = onlyArgument(positionals, "MODEL_OR_ENV");
+  const wrong = values.train ? OF_BATCHES : Object.keys(TRAIN_FLAGS).filter((flag) => !OWN.includes(flag));
+  const extra = wrong.find((flag) => flag in values);
+  if (extra !== undefined)
+    throw new UsageError(`--${extra} is given ${values.train ? "with" : "without"} --train. Leave it out.`);
+  if (values.train) return planTraining(target, values);
   if (values.envs === undefined)
     throw new UsageError("--envs is missing: pass the number of worlds, as in --envs 4096.");
   const numEnvs = integerOption("envs", values.envs, 1);
@@ -70,6 +91,36 @@ export async function run(args: string[]): Promise<number> {
   if (values.json) printJson({ ...plan, savings, ...(measured ? { measured } : {}) });
   else print(describe(plan, savings, measured));
   return plan.problems.length === 0 ? EXIT.done : EXIT.refused;
+}
+
+/** Plans a training run. */
+async function planTraining(
+  target: string,
+  values: { readonly json?: boolean; readonly set?: string[]; readonly [flag: string]: unknown },
+): Promise<number> {
+  const given = values as unknown as Readonly<Record<string, string | undefined>>;
+  const { config } = settingsOf(given, values.set, given.config);
+  const limits = given["adapter-limits"];
+  const context = limits === undefined ? {} : { limits: await limitsOf(limits, given.adapter) };
+  const plan = await planRun(taskOf(target).id, trainOptions(config), context);
+  if (values.json)
+    printJson({
+      ...plan,
+      parts: plan.parts.map(({ name, plan: { numEnvs, totalBytes } }) => ({ name, numEnvs, totalBytes })),
+    });
+  else print(describeRun(plan));
+  return plan.problems.length === 0 ? EXIT.done : EXIT.refused;
+}
+
+function describeRun(plan: RunPlan): string {
+  const rows = plan.parts.map(({ name, plan: { numEnvs, totalBytes } }) => [
+    name,
+    formatCount(numEnvs),
+    formatBytes(totalBytes),
+  ]);
+  const parts = table([["", "worlds", "bytes"], ...rows, ["together", "", formatBytes(plan.totalBytes)]]);
+  const { largestNumEnvs: most, bound } = plan;
+  return [planTable(plan), parts, `At most ${formatCount(most)} worlds train (${boundText(bound)}).`].join("\n\n");
 }
 
 async function measure(

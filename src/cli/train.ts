@@ -8,26 +8,8 @@ import { countOf, formatBytes, formatCount } from "../core/units.ts";
 import { taskOf } from "../env/registry.ts";
 import { computeWithoutThreads } from "../gpu/driver-threads.ts";
 import { isShort } from "../runs/defaults.ts";
-import {
-  assertNewFolder,
-  assertRun,
-  CONFIG_FILE,
-  makeRunFolder,
-  notWritten,
-  readConfig,
-  RunFolder,
-} from "../runs/folder.ts";
-import {
-  ALGORITHMS,
-  algorithmOf,
-  envConfig,
-  flagOf,
-  isFree,
-  RUN_OPTIONS,
-  SETTING_NAMES,
-  show,
-  trainOptions,
-} from "../runs/options.ts";
+import { assertNewFolder, assertRun, CONFIG_FILE, makeRunFolder, notWritten, RunFolder } from "../runs/folder.ts";
+import { ALGORITHMS, flagOf, isFree, RUN_OPTIONS, SETTING_NAMES, show, trainOptions } from "../runs/options.ts";
 import { lockRun, type RunLock } from "../runs/lock.ts";
 import { Overlapped } from "../runs/overlapped.ts";
 import { TrainingRun, type TrainListener, type TrainProgress, type TrainResult } from "../runs/train.ts";
@@ -35,8 +17,9 @@ import { EXIT, isGone, onLostOutput, parse, print, printJson, progress, UsageErr
 import { reasonOf } from "../core/write-bytes.ts";
 import { LiveLine } from "./live.ts";
 import { rate, sparkline } from "./table.ts";
-import { onlyArgument, overridesOf } from "./target.ts";
+import { onlyArgument } from "./target.ts";
 import { idOfFile, taskFileOf } from "./task-file.ts";
+import { flags, settingsOf, TRAIN_FLAGS } from "./train-flags.ts";
 
 export const summary = "an agent learns an environment on the device";
 
@@ -88,9 +71,10 @@ ${settings}
   --config FILE             values by name from a flat JSON file; flags come before them
   --set NAME=VALUE          an option of the environment, as in reset_noise_scale=0.1; may be
                             repeated
-  --adapter NAME            auto (default), gpu, system, embedded, or an index or name of corral doctor
-  --budget BYTES            what environments and learner may hold together: 2GiB, or 0.5 of what is
-                            there
+  --adapter NAME            auto (default), gpu, system, embedded, or an index or name of corral
+                            doctor
+  --budget BYTES            what environments, evaluation and learner may hold together: 2GiB, or
+                            0.5 of what is there; corral plan ENV --train says what they take
   --json                    one JSON document on stdout
 
 PPO [default; environments have their own, which config.json tells]
@@ -107,25 +91,17 @@ Exit codes: 0 done, 1 --until was not reached, the update was stopped or the run
 could not be saved, 2 bad usage, 3 no device or no memory.
 `;
 
-const OTHERS = ["algo", "out", "config", "resume", "adapter", "budget"];
-
 export async function run(args: string[]): Promise<number> {
-  const strings = [...SETTING_NAMES.map(flagOf), ...OTHERS];
-  const options = Object.fromEntries(strings.map((name) => [name, { type: "string" }])) as Record<
-    string,
-    { type: "string" }
-  >;
-  const { values, positionals } = parse(args, { ...options, set: { type: "string", multiple: true } }, 1);
+  const { values, positionals } = parse(args, { ...TRAIN_FLAGS, ...flags("out", "resume") }, 1);
   const given = values as Readonly<Record<string, string | undefined>>;
   const resumes = given.resume;
   if (resumes !== undefined) assertResumable(resumes, Object.keys(values), positionals);
 
-  const file = resumes === undefined ? given.config : join(resumes, CONFIG_FILE);
-  const fromFile = file === undefined ? {} : readConfig(file);
-  const named = given.algo === undefined ? {} : { algo: given.algo };
-  const config: Record<string, unknown> = { ...fromFile, ...named };
-  const algo = algorithmOf(config);
-  Object.assign(config, flagged(given, algo), setOf(values.set));
+  const { config, algo } = settingsOf(
+    given,
+    values.set,
+    resumes === undefined ? given.config : join(resumes, CONFIG_FILE),
+  );
   const id = await idOf(config, positionals);
   const train = trainOptions(config);
   const folder = resumes ?? given.out ?? join("runs", `${id.replace(/[^\w.-]/g, "_")}-${algo}-seed${train.seed ?? 0}`);
@@ -141,16 +117,28 @@ export async function run(args: string[]): Promise<number> {
   const modules = own === undefined ? [] : [pathToFileURL(own).href];
   if (isShort(id, train)) computeWithoutThreads();
   const replayWas = replay !== undefined && existsSync(replay.replayFile);
-  await using made = await TrainingRun.create(id, { ...train, ...replay, modules }).catch((error: unknown) => {
-    // the same command can be given again
-    if (replay !== undefined && !replayWas) rmSync(replay.replayFile, { force: true });
-    throw error;
-  });
+  let running: TrainingRun | undefined;
   let lost: NodeJS.ErrnoException | undefined;
   onLostOutput((error) => {
     lost ??= error;
-    if (isGone(error)) made.stop();
+    if (isGone(error)) running?.stop();
   });
+  const fewer: string[] = [];
+  const onShrink = (message: string): void => {
+    fewer.push(message);
+    say(message);
+  };
+  // a run that goes on has the worlds that it had
+  const fitting = { onOverBudget: resumes === undefined ? ("shrink" as const) : ("throw" as const), onShrink };
+  await using made = await TrainingRun.create(id, { ...fitting, ...train, ...replay, modules }).catch(
+    (error: unknown) => {
+      // the same command can be given again
+      if (replay !== undefined && !replayWas) rmSync(replay.replayFile, { force: true });
+      throw error;
+    },
+  );
+  running = made;
+  if (lost && isGone(lost)) made.stop();
   const live = new LiveLine(say, values.json ?? false);
   const note = (line: string): void => live.note(line);
   const folderOptions = { onFailure: note, ...(own === undefined ? {} : { task: own }) };
@@ -165,6 +153,7 @@ export async function run(args: string[]): Promise<number> {
       `collects in ${made.settings.collectThreads} threads of the CPU, ${formatBytes(algorithm.collector.bytes)} on the host, one update behind`,
     );
   const log = await openFolder(made, folder, resumes !== undefined, say, folderOptions);
+  for (const message of fewer) log.event({ event: "fewer-worlds", iteration: 0, envSteps: 0, message });
   const stop = () => made.stop();
   for (const signal of STOPS) process.once(signal, stop);
   let result: TrainResult;
@@ -282,46 +271,6 @@ function assertResumable(folder: string, flags: readonly string[], positionals: 
 async function idOf(config: Readonly<Record<string, unknown>>, positionals: readonly string[]): Promise<string> {
   if (positionals.length > 0 || typeof config.env !== "string") return taskOf(onlyArgument(positionals, "ENV")).id;
   return taskOf(typeof config.task === "string" ? await idOfFile(config.task) : config.env).id;
-}
-
-const setOf = (settings: readonly string[] | undefined): Record<string, unknown> =>
-  envConfig({ ...overridesOf(settings ?? []) });
-
-/** What flags say, by name. Throws `UsageError`. */
-function flagged(
-  given: Readonly<Record<string, string | undefined>>,
-  algo: keyof typeof ALGORITHMS,
-): Record<string, unknown> {
-  const out: Record<string, unknown> = {};
-  for (const name of [...SETTING_NAMES, "adapter", "budget"]) {
-    const text = given[flagOf(name)];
-    if (text !== undefined) out[name] = name === "adapter" || name === "budget" ? text : valueOf(name, text, algo);
-  }
-  return out;
-}
-
-/** The value that a flag's text says. Throws `UsageError`. */
-function valueOf(name: string, text: string, algo: keyof typeof ALGORITHMS): unknown {
-  const table = ALGORITHMS[algo] as Record<string, { default: unknown }>;
-  // of the other algorithm: trainOptions says so
-  if (!Object.hasOwn({ ...RUN_OPTIONS, ...table }, name)) return text;
-  const usual = table[name]?.default;
-  if (typeof usual === "string" || "oneOf" in (RUN_OPTIONS[name as keyof typeof RUN_OPTIONS] ?? {})) return text;
-  if (typeof usual === "boolean") {
-    if (text !== "true" && text !== "false")
-      throw new UsageError(`--${flagOf(name)} is '${text}': pass true or false.`);
-    return text === "true";
-  }
-  const numbers =
-    text === "" && Array.isArray(usual)
-      ? []
-      : text.split(",").map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
-  if (numbers.some(Number.isNaN) || (!Array.isArray(usual) && numbers.length !== 1)) {
-    throw new UsageError(
-      `--${flagOf(name)} is '${text}': pass ${Array.isArray(usual) ? "numbers such as 64,64" : "a number"}.`,
-    );
-  }
-  return Array.isArray(usual) ? numbers : numbers[0];
 }
 
 /** Trains with a live line, and says at the end what came of it. */

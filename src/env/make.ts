@@ -27,7 +27,8 @@ import { VectorEnv } from "./host/vector-env.ts";
 /** Options of an environment that is named: those of every environment, and those of its task. */
 export type NamedOptions = VecOptions & { readonly [option: string]: unknown };
 
-async function define<O extends object>(env: string | Task<O>, given: object = {}) {
+/** An environment before any device: its options, and its batch for any count of worlds. Throws what makeVec throws for its arguments. */
+export async function defineVec<O extends object>(env: string | Task<O>, given: object = {}) {
   const isTask = typeof env === "object" && env !== null;
   const task = isTask ? env : (taskOf(env) as unknown as Task<O>);
   checkTask(task as unknown as Task<never>);
@@ -42,7 +43,7 @@ async function withTuning(env: string | Task, options: NamedOptions): Promise<Na
   if (options?.tuned !== true) return options;
   const { tuned: _, ...others } = options;
   if (others.unroll !== undefined || typeof others.device === "string") return others;
-  const { settings } = await define(env, others);
+  const { settings } = await defineVec(env, others);
   const lease = others.device ? undefined : await shareDevice(others.adapter);
   try {
     const found = readTuning(settings.model, (others.device ?? lease!.gpu).info.driver);
@@ -72,7 +73,7 @@ export async function makeVec(env: string | Task, given: object): Promise<Vector
 }
 
 async function make(env: string | Task, options: NamedOptions): Promise<VectorEnv> {
-  const { settings, definition } = await define(env, options);
+  const { settings, definition } = await defineVec(env, options);
   const { vec } = settings;
   const batch = await placeBatch(definition.batch, vec.numEnvs, vec);
   try {
@@ -125,7 +126,7 @@ export async function planVecKernels<O extends object>(
   options: VecOptions & object,
   context: PlanContext = {},
 ): Promise<PlannedBatch> {
-  const { settings, definition } = await define(env, options);
+  const { settings, definition } = await defineVec(env, options);
   const { vec } = settings;
   return planOf(definition.batch(vec.numEnvs), planContext(vec, vec.numEnvs, context));
 }

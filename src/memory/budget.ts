@@ -151,11 +151,7 @@ export class Budget implements BudgetView {
    */
   async reserve(plan: Plan, holder: string): Promise<Hold> {
     const bytes = plan.totalBytes;
-
-    // what was released counts as held until the driver has it back
-    await this.settle();
-    await this.#tell(bytes, holder);
-    await this.settle();
+    await this.makeRoom(bytes, holder);
 
     // from here to the grant nothing waits: two that ask at once cannot both be given the same bytes
     if (bytes > this.free) {
@@ -179,6 +175,15 @@ export class Budget implements BudgetView {
       account.reservations--;
     };
     return { holder, bytes, release };
+  }
+
+  /** Tells listeners of what a holder will ask for, and waits for what they and others give back. Returns what is free then. */
+  async makeRoom(bytes: number, holder: string): Promise<number> {
+    // what was released counts as held until the driver has it back
+    await this.settle();
+    await this.#tell(bytes, holder);
+    await this.settle();
+    return this.free;
   }
 
   /** Who holds what. */

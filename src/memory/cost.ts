@@ -7,9 +7,9 @@ import type { ArenaLayout } from "./layout.ts";
 import type { CheckedRequest, PlanLimits } from "./request.ts";
 import { MAX_WORLDS } from "./request.ts";
 
-/** Which limit ends the growth, its value, and the arena that meets it. */
+/** Which limit, or the size of a replay, ends the growth, its value, and the arena that meets it. */
 export interface Bound {
-  readonly limit: "budget" | "maxShards" | "maxWorldsPerShard" | "worldIds" | keyof PlanLimits;
+  readonly limit: "budget" | "maxShards" | "maxWorldsPerShard" | "worldIds" | "bufferSize" | keyof PlanLimits;
   readonly value: number;
   readonly arena: string | null;
 }

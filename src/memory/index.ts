@@ -28,4 +28,4 @@ export {
 export { reportMetrics, reportText } from "./report.ts";
 export { Reservation, reserve } from "./reserve.ts";
 export { locateWorld, type Shard, type WorldPlace } from "./shards.ts";
-export { planTable } from "./table.ts";
+export { boundText, planTable } from "./table.ts";

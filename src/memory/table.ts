@@ -62,9 +62,9 @@ function summary(plan: Plan): string[] {
   return lines.map(([name, text]) => `${name.padEnd(width)}  ${text}`);
 }
 
-function boundText(bound: Bound): string {
+export function boundText(bound: Bound): string {
   const arena = bound.arena === null ? "" : ` of arena ${bound.arena}`;
-  const bytes = bound.limit === "budget" || bound.limit.endsWith("Size");
+  const bytes = bound.limit === "budget" || /^max.*Size$/.test(bound.limit);
   return `${bound.limit}${arena}: ${bytes ? formatBytes(bound.value) : formatCount(bound.value)}`;
 }
 

@@ -6,7 +6,7 @@ import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Space } from "../env/space/spaces.ts";
 import { inputAt, planLearner, SAMPLE, STATE, STATISTICS4, SUMS, type EnvShape, type LearnerShape } from "./arenas.ts";
 import type { PpoConfig } from "./config.ts";
-import { bindEnv, initialNorm, initialWorlds, UNBOUNDED, viewsOf, type Bound } from "./bind-env.ts";
+import { bindEnv, initialNorm, initialWorlds, UNBOUNDED, type Bound } from "./bind-env.ts";
 import { DeviceCore, hold } from "./device-core.ts";
 import type { KernelName } from "./kernels.ts";
 import { actionFeatures } from "./action-features.ts";
@@ -19,9 +19,13 @@ const MAX_CHOICES = 32;
 /** What a run goes on from between two updates. */
 const KEPT = ["params", "moments", "norm", "state", "worlds"] as const;
 
-/** What the learner must know of an environment. Throws `gpu-required`, `unsupported-space`, `needs-next-step`. */
-export function envShape(env: VectorEnv): EnvShape {
-  viewsOf(env);
+/** What a learner is planned by: environments, or ones that are only planned themselves. */
+export interface PlannedEnv extends Pick<VectorEnv, "id" | "numEnvs" | "autoreset" | "singleActionSpace"> {
+  readonly singleObservationSpace: { readonly size: number };
+}
+
+/** What the learner must know of an environment. Throws `unsupported-space`, `needs-next-step`. */
+export function envShape(env: PlannedEnv): EnvShape {
   const { id, numEnvs, singleActionSpace: space, singleObservationSpace } = env;
   if (env.autoreset !== "next-step") {
     throw new CorralError(
@@ -50,7 +54,7 @@ export function envShape(env: VectorEnv): EnvShape {
  * them, `remedy` says what to do instead.
  */
 export function assertBounded(
-  { id, singleActionSpace: space }: VectorEnv,
+  { id, singleActionSpace: space }: PlannedEnv,
   what = "squash is true",
   remedy = "Leave it out.",
 ): void {

@@ -6,6 +6,7 @@ import { CorralError } from "../core/errors.ts";
 import { CallMutex } from "../core/call-mutex.ts";
 import { seedKey } from "../core/rng.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
+import type { Space } from "../env/space/spaces.ts";
 import type { Plan } from "../memory/plan.ts";
 import { act, store } from "./act.ts";
 import type { Algorithm, AlgorithmSnapshot } from "./algorithm.ts";
@@ -17,7 +18,7 @@ import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from 
 import { viewsOf, type Bound } from "./bind-env.ts";
 import { ppoActorSpec } from "./host-ppo-actor.ts";
 import { Intake, intakeBytes, type ToldSteps } from "./intake.ts";
-import { assertBounded, assertEmbeddable, envShape, Learner } from "./learner.ts";
+import { assertBounded, assertEmbeddable, envShape, Learner, type PlannedEnv } from "./learner.ts";
 import { metricsOf, type Metrics } from "./metrics.ts";
 import { namedNormalizer, namedParameters, type NamedArray } from "./networks.ts";
 import { optionsOf } from "./options.ts";
@@ -48,19 +49,23 @@ export interface PpoPlan extends Plan {
 
 /** The plan of the learner of an environment: every byte, before any is held. */
 export function planPpo(env: VectorEnv, options: PpoOptions = {}): PpoPlan {
-  const { config } = settle(options);
-  const shape = shapeOf(env, config);
-  return { ...planLearner(shape, config, viewsOf(env).device.limits), instead: insteadOf(shape) };
+  const { limits } = viewsOf(env).device;
+  const { config, shape } = settlePpo(env, options);
+  return { ...planLearner(shape, config, limits), instead: insteadOf(shape) };
 }
 
-function shapeOf(env: VectorEnv, config: PpoConfig): LearnerShape {
+function shapeOf(env: PlannedEnv, config: PpoConfig): LearnerShape {
   const facts = envShape(env);
   if (config.squash) assertBounded(env);
   if (config.actionEmbedding > 0) assertEmbeddable(facts);
   return learnerShape(facts, config);
 }
 
-function settle(options: PpoOptions) {
+/**
+ * A learner before any device: its options with their defaults, and all sizes.
+ * @throws CorralError bad-option, unknown-option, bad-seed, needs-next-step, unsupported-space
+ */
+export function settlePpo(env: PlannedEnv, options: PpoOptions = {}) {
   const { seed = 0, totalSteps = 1e6, ...given } = optionsOf(options);
   seedKey(seed);
   if (!(totalSteps >= 1)) {
@@ -68,7 +73,15 @@ function settle(options: PpoOptions) {
       totalSteps,
     });
   }
-  return { config: ppoConfig(given), seed, totalSteps };
+  const config = ppoConfig(given);
+  return { config, seed, totalSteps, shape: shapeOf(env, config) };
+}
+
+/** What a `Collector` must know to collect for a learner. Throws `unsupported-collector`. */
+export function ppoCollecting(shape: LearnerShape, config: PpoConfig, space: Space) {
+  const { numEnvs, observations } = shape.env;
+  const actor = ppoActorSpec(shape, config, space);
+  return { numEnvs, steps: config.rolloutSteps, observations, actor, sendBytes: intakeBytes(shape) };
 }
 
 /** A learner beside its environments, which it steps. Close it before them. */
@@ -93,7 +106,7 @@ export class Ppo implements Algorithm<Metrics> {
   #halted: CorralError | undefined;
   #intake: Intake | undefined;
 
-  private constructor(env: VectorEnv, settled: ReturnType<typeof settle>, learner: Learner, bound: Bound) {
+  private constructor(env: VectorEnv, settled: ReturnType<typeof settlePpo>, learner: Learner, bound: Bound) {
     this.env = env;
     this.config = settled.config;
     this.seed = settled.seed;
@@ -112,10 +125,10 @@ export class Ppo implements Algorithm<Metrics> {
    *   BudgetExceededError naming the learner's fields; errors of the device
    */
   static async create(env: VectorEnv, options: PpoOptions = {}): Promise<Ppo> {
-    const settled = settle(options);
-    const { config, seed } = settled;
-    const shape = shapeOf(env, config);
-    const learner = await Learner.create(viewsOf(env).device, shape, config);
+    const { device } = viewsOf(env);
+    const settled = settlePpo(env, options);
+    const { config, seed, shape } = settled;
+    const learner = await Learner.create(device, shape, config);
     try {
       const bound = await learner.bindEnv(env);
       learner.initialize(env, seed, Math.min(config.maxLogStd, Math.max(config.minLogStd, config.initialLogStd)));
@@ -175,9 +188,7 @@ export class Ppo implements Algorithm<Metrics> {
   /** What a `Collector` must know to collect for this learner. Throws `unsupported-collector`. */
   get collecting() {
     const { env, config, seed } = this;
-    const { numEnvs, observations } = this.#shape.env;
-    const actor = ppoActorSpec(this.#shape, config, env.singleActionSpace);
-    return { numEnvs, steps: config.rolloutSteps, observations, seed, actor, sendBytes: intakeBytes(this.#shape) };
+    return { ...ppoCollecting(this.#shape, config, env.singleActionSpace), seed };
   }
 
   /** What its threads act by, as it is now: the parameters, then the normaliser. */

@@ -6,7 +6,7 @@
 import { CorralError } from "../core/errors.ts";
 import { CallMutex } from "../core/call-mutex.ts";
 import { seedKey } from "../core/rng.ts";
-import type { Box } from "../env/space/spaces.ts";
+import type { Box, Space } from "../env/space/spaces.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import { act, store } from "./act.ts";
@@ -16,7 +16,7 @@ import { viewsOf, type Bound } from "./bind-env.ts";
 import { Flag } from "./clock.ts";
 import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import type { SquashedSpec } from "./host-actor.ts";
-import { assertBounded, envShape } from "./learner.ts";
+import { assertBounded, envShape, type PlannedEnv } from "./learner.ts";
 import { sacMetricsOf, type SacMetrics } from "./metrics.ts";
 import { openReplay } from "./open-replay.ts";
 import type { CollectedSteps, Replay } from "./replay.ts";
@@ -56,11 +56,15 @@ function assertFormat({ format }: AlgorithmSnapshot["learner"]): void {
 
 /** The plan of the learner of an environment: every byte, before any is held. */
 export function planSac(env: VectorEnv, options: SacOptions = {}): Plan {
-  const { shape } = settle(env, options);
-  return planSacLearner(shape, viewsOf(env).device.limits);
+  const { limits } = viewsOf(env).device;
+  return planSacLearner(settleSac(env, options).shape, limits);
 }
 
-function settle(env: VectorEnv, options: SacOptions) {
+/**
+ * A learner before any device: its options with their defaults, and all sizes.
+ * @throws CorralError bad-option, unknown-option, bad-seed, needs-next-step, unsupported-space
+ */
+export function settleSac(env: PlannedEnv, options: SacOptions = {}) {
   const { seed = 0, replayFile, reuseReplay = false, ...given } = optionsOf(options);
   seedKey(seed);
   const config = sacConfig(given);
@@ -68,6 +72,14 @@ function settle(env: VectorEnv, options: SacOptions) {
   assertBounded(env, "SAC squashes actions", "Train it with PPO.");
   if (config.storage === "file" && !replayFile) throw badOption("replayFile", replayFile, "pass the path of a file");
   return { config, seed, shape: sacShape(head, config), file: { path: replayFile ?? "", reuse: reuseReplay } };
+}
+
+/** What a `Collector` must know to collect for a learner. */
+export function sacCollecting({ env, nets }: SacShape, { minLogStd, maxLogStd }: SacConfig, space: Space) {
+  const { low, high } = space as Box;
+  const bounds = { low: [...low], high: [...high] };
+  const actor: SquashedSpec = { layers: nets.policy, actions: env.actions, ...bounds, minLogStd, maxLogStd };
+  return { numEnvs: env.numEnvs, observations: env.observations, actor };
 }
 
 /** A learner beside its environments, which it steps. Close it before them. */
@@ -94,7 +106,7 @@ export class Sac implements Algorithm<SacMetrics> {
 
   private constructor(
     env: VectorEnv,
-    settled: ReturnType<typeof settle>,
+    settled: ReturnType<typeof settleSac>,
     learner: SacLearner,
     bound: Bound,
     replay: Replay,
@@ -117,8 +129,9 @@ export class Sac implements Algorithm<SacMetrics> {
    *   BudgetExceededError naming the learner's fields; replay-exists, replay-not-written, disk-full, bad-replay; errors of the device
    */
   static async create(env: VectorEnv, options: SacOptions = {}): Promise<Sac> {
-    const settled = settle(env, options);
-    const learner = await SacLearner.create(viewsOf(env).device, settled.shape);
+    const { device } = viewsOf(env);
+    const settled = settleSac(env, options);
+    const learner = await SacLearner.create(device, settled.shape);
     let replay: Replay | undefined;
     try {
       replay = await openReplay(learner, settled.config, settled.seed, settled.file);
@@ -172,12 +185,7 @@ export class Sac implements Algorithm<SacMetrics> {
     readonly seed: number | bigint;
     readonly actor: SquashedSpec;
   } {
-    const { env, nets } = this.#shape;
-    const { low, high } = this.env.singleActionSpace as Box;
-    const { minLogStd, maxLogStd } = this.config;
-    const bounds = { low: [...low], high: [...high] };
-    const actor = { layers: nets.policy, actions: env.actions, ...bounds, minLogStd, maxLogStd };
-    return { numEnvs: this.env.numEnvs, observations: env.observations, seed: this.seed, actor };
+    return { ...sacCollecting(this.#shape, this.config, this.env.singleActionSpace), seed: this.seed };
   }
 
   /** Whether actions are still uniform. */

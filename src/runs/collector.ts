@@ -120,7 +120,7 @@ export class Collector implements AsyncDisposable {
    */
   static async create(id: string, options: CollectorOptions): Promise<Collector> {
     check(options);
-    const plan = await planOf(id, options);
+    const plan = await planCollector(id, options);
     const hold = await hostBudget().reserve(plan, plan.name);
     let collector: Collector;
     try {
@@ -319,7 +319,7 @@ function check(options: CollectorOptions): void {
 }
 
 /** The plan of all threads' worlds and of what they share. */
-async function planOf(id: string, options: CollectorOptions): Promise<Plan> {
+export async function planCollector(id: string, options: CollectorOptions): Promise<Plan> {
   const { env = {}, numEnvs, actor, sendBytes = 0 } = options;
   const sizes = partsOf(options).map(({ worlds }) => worlds);
   const most = Math.max(...sizes);

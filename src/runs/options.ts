@@ -3,7 +3,7 @@ import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import { PPO_OPTIONS } from "../rl/config.ts";
 import { SAC_OPTIONS } from "../rl/sac-config.ts";
-import type { TrainOptions } from "./train.ts";
+import type { TrainOptions } from "./settings.ts";
 
 interface Row {
   readonly doc: string;
@@ -27,6 +27,10 @@ export const RUN_OPTIONS = {
   onNonFiniteUpdate: {
     oneOf: ["throw", "lower"],
     doc: "throw: the run ends [default]; lower: it goes on from the last copy with half the learning rate",
+  },
+  onOverBudget: {
+    oneOf: ["shrink", "throw"],
+    doc: "where environments, evaluation and learner do not fit together: train the most worlds that do, and say so [default], or refuse",
   },
   collect: {
     oneOf: ["device", "async"],

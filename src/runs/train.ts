@@ -1,5 +1,4 @@
 /** A training run: environments, a learner, evaluations on worlds of their own, and what it goes on from. */
-import { availableParallelism } from "node:os";
 import { CorralError, DeviceLostError } from "../core/errors.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
@@ -10,44 +9,13 @@ import type { AnyMetrics } from "../rl/metrics.ts";
 import type { AnyEvidence } from "../rl/evidence.ts";
 import { Ppo } from "../rl/ppo.ts";
 import { Sac } from "../rl/sac.ts";
-import type { SacConfig } from "../rl/sac-config.ts";
-import { badOption } from "../rl/options.ts";
 import { runDefaults } from "./defaults.ts";
+import { makeFitting } from "./fit.ts";
+import { withShards } from "./plan.ts";
 import { Overlapped } from "./overlapped.ts";
+import { collectorEnv, settle, type Learning, type Settings, type TrainOptions } from "./settings.ts";
 
-export interface TrainOptions {
-  /** Worlds, env steps and hyperparameters; by default those of `runDefaults`. */
-  readonly numEnvs?: number;
-  readonly steps?: number;
-  readonly seed?: number;
-  readonly config?: Partial<PpoConfig> | Partial<SacConfig>;
-  /** What learns. Default: "ppo". */
-  readonly algo?: "ppo" | "sac";
-  /** The file of a replay with `storage: "file"`, and whether to go on with one that is there. */
-  readonly replayFile?: string;
-  readonly reuseReplay?: boolean;
-  /** End once an evaluation's mean return is at least this. */
-  readonly until?: number;
-  /** Updates between two evaluations, and the worlds of one. */
-  readonly evalEvery?: number;
-  readonly evalEnvs?: number;
-  /** Updates between two checkpoints; 0: only at the end. */
-  readonly checkpointEvery?: number;
-  /** Updates between two copies on the host, from which the run goes on where the device is lost; 0: none. */
-  readonly snapshotEvery?: number;
-  /** What is done where an update is not finite: end the run, or go on from the last copy with half the learning rate. */
-  readonly onNonFiniteUpdate?: "throw" | "lower";
-  /** How often it is lowered at most. */
-  readonly mostLowered?: number;
-  /** Where worlds are stepped: on the device (default), or in threads of the CPU, one update behind. */
-  readonly collect?: "device" | "async";
-  /** How many threads then. Default: as many as the machine has processors but one, at most one a world. */
-  readonly collectThreads?: number;
-  /** Modules that register tasks of the user's own there, as URLs. */
-  readonly modules?: readonly string[];
-  /** Other options of the environments. */
-  readonly env?: object;
-}
+export type { TrainOptions } from "./settings.ts";
 
 /** Where a run is. */
 export interface TrainProgress {
@@ -77,7 +45,7 @@ export interface RunState {
 
 /** Something that happened beside training. */
 export interface RunEvent {
-  readonly event: "resumed" | "device-lost" | "rate-lowered";
+  readonly event: "resumed" | "device-lost" | "rate-lowered" | "fewer-worlds";
   /** From where it goes on; where the device was lost, the last update that was told of. */
   readonly iteration: number;
   readonly envSteps: number;
@@ -102,11 +70,6 @@ export interface TrainResult {
   readonly reached: boolean | undefined;
 }
 
-const EVAL_ENVS = 32;
-const EVAL_EVERY = 8;
-const CHECKPOINT_EVERY = 20;
-const SNAPSHOT_EVERY = 10;
-const MOST_LOWERED = 3;
 const LOWER = 0.5;
 /** Start states of evaluations: none of a training seed's. */
 const EVAL_SEED = 2 ** 40;
@@ -116,44 +79,6 @@ interface Held {
   readonly env: VectorEnv;
   readonly evalEnv: VectorEnv;
   readonly algorithm: Algorithm;
-}
-
-/** What the learner is made with. */
-type Learning = Pick<TrainOptions, "config" | "algo" | "replayFile" | "reuseReplay" | "modules">;
-
-/** Settings that runs may be without. */
-type Optional = "until" | "collect" | "collectThreads";
-type Settings = Required<Omit<TrainOptions, Optional | "env" | keyof Learning>> & Pick<TrainOptions, Optional>;
-
-/** One processor is left to what learns. */
-const defaultThreads = (numEnvs: number): number => Math.max(1, Math.min(availableParallelism() - 1, numEnvs));
-
-function settle(id: string, options: TrainOptions): Settings {
-  const defaults = runDefaults(id, options.algo);
-  const { numEnvs = defaults.numEnvs, steps = defaults.steps, seed = 0, until } = options;
-  const { evalEvery = defaults.evalEvery ?? EVAL_EVERY, evalEnvs = Math.min(EVAL_ENVS, numEnvs) } = options;
-  if (evalEnvs > numEnvs)
-    throw badOption("evalEnvs", evalEnvs, `the learner has room for ${numEnvs} worlds, numEnvs: pass at most as many`);
-  const { checkpointEvery = defaults.checkpointEvery ?? CHECKPOINT_EVERY } = options;
-  const { snapshotEvery = defaults.snapshotEvery ?? SNAPSHOT_EVERY } = options;
-  if (!(steps >= 1))
-    throw new CorralError("bad-option", `steps is ${String(steps)}; pass env steps, at least 1.`, { steps });
-  const { onNonFiniteUpdate = "throw", mostLowered = MOST_LOWERED } = options;
-  const every = { evalEvery, evalEnvs, checkpointEvery, snapshotEvery };
-  const { collect = "device", collectThreads = defaultThreads(numEnvs) } = options;
-  if (collect === "device" && options.collectThreads !== undefined)
-    throw badOption("collectThreads", collectThreads, 'threads collect with collect: "async" alone; leave it out');
-  return {
-    numEnvs,
-    steps,
-    seed,
-    ...every,
-    onNonFiniteUpdate,
-    mostLowered,
-    ...(until === undefined ? {} : { until }),
-    // copies hold the worlds of each thread
-    ...(collect === "device" ? {} : { collect, collectThreads }),
-  };
 }
 
 /** Makes environments and learner; holds nothing where one of them fails. */
@@ -166,7 +91,7 @@ async function make(id: string, settings: Settings, learning: Learning, env: obj
     return one;
   };
   const envOf = (worlds: number) =>
-    hold(makeVec(id, { ...env, autoreset: "next-step", numEnvs: worlds, seed } as NamedOptions));
+    hold(makeVec(id, { ...withShards(env, worlds), autoreset: "next-step", numEnvs: worlds, seed } as NamedOptions));
   try {
     const held = { env: await envOf(numEnvs), evalEnv: await envOf(evalEnvs) };
     const { algo, config, replayFile, reuseReplay, modules = [] } = learning;
@@ -176,8 +101,7 @@ async function make(id: string, settings: Settings, learning: Learning, env: obj
         ? await hold(Sac.create(held.env, { ...config, ...replay, seed }))
         : await hold(Ppo.create(held.env, { ...(config as Partial<PpoConfig>), seed, totalSteps: steps }));
     if (settings.collect !== "async") return { ...held, algorithm };
-    const { adapter: _a, device: _d, budget: _b, ...others } = env as Record<string, unknown>;
-    const options = { env: others, modules, threads: settings.collectThreads! };
+    const options = { env: collectorEnv(env), modules, threads: settings.collectThreads! };
     return { ...held, algorithm: await hold(Overlapped.create(algorithm, options)) };
   } catch (error) {
     for (const one of made) await one[Symbol.asyncDispose]();
@@ -219,14 +143,21 @@ export class TrainingRun implements AsyncDisposable {
     this.#held = held;
   }
 
-  /** @throws what makeVec, Ppo.create and Sac.create throw; then nothing is held */
-  static async create(id: string, options: TrainOptions = {}): Promise<TrainingRun> {
-    const settings = settle(id, options);
-    const config = { ...runDefaults(id, options.algo).config, ...options.config };
-    const { algo = "ppo", env: envOptions = {}, replayFile, reuseReplay } = options;
-    const replay = { ...(replayFile === undefined ? {} : { replayFile }), reuseReplay: reuseReplay ?? false };
-    const learning = { algo, config, ...replay, modules: options.modules ?? [] };
-    return new TrainingRun(await make(id, settings, learning, envOptions), settings, learning, envOptions);
+  /**
+   * Makes environments, evaluation and learner, planned as one in the device's budget; with `onOverBudget: "shrink"` of
+   * the most worlds that fit.
+   * @throws BudgetExceededError, LimitExceededError with the plan of the whole run, before anything is allocated; what
+   *   makeVec, Ppo.create and Sac.create throw; then nothing is held
+   */
+  static create(id: string, options: TrainOptions = {}): Promise<TrainingRun> {
+    return makeFitting(id, options, async (fitting) => {
+      const settings = settle(id, fitting);
+      const { algo = "ppo", env = {}, replayFile, reuseReplay, modules = [] } = fitting;
+      const config = { ...runDefaults(id, algo).config, ...fitting.config };
+      const replay = { ...(replayFile === undefined ? {} : { replayFile }), reuseReplay: reuseReplay ?? false };
+      const learning = { algo, config, ...replay, modules };
+      return new TrainingRun(await make(id, settings, learning, env), settings, learning, env);
+    });
   }
 
   get algorithm(): Algorithm {

@@ -1,0 +1,63 @@
+// flags of training runs, for the commands that run and that plan them
+import { ALGORITHMS, algorithmOf, envConfig, flagOf, RUN_OPTIONS, SETTING_NAMES } from "../runs/options.ts";
+import { readConfig } from "../runs/folder.ts";
+import { UsageError } from "./io.ts";
+import { overridesOf } from "./target.ts";
+
+/** Flags with a value. */
+export const flags = (...names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, { type: "string" }])) as Record<string, { type: "string" }>;
+
+/** Every setting of a run, and what it is told of its environments. */
+export const TRAIN_FLAGS = {
+  ...flags(...SETTING_NAMES.map(flagOf), "algo", "config", "adapter", "budget"),
+  set: { type: "string", multiple: true },
+} as const;
+
+type Given = Readonly<Record<string, string | undefined>>;
+
+/** Settings by name: those of a file, then those of flags. Throws `UsageError`, `bad-config`. */
+export function settingsOf(given: Given, set: readonly string[] | undefined, file: string | undefined) {
+  const named = given.algo === undefined ? {} : { algo: given.algo };
+  const config: Record<string, unknown> = { ...(file === undefined ? {} : readConfig(file)), ...named };
+  const algo = algorithmOf(config);
+  Object.assign(config, flagged(given, algo), envConfig({ ...overridesOf(set ?? []) }));
+  return { config, algo };
+}
+
+/** What flags say, by name. Throws `UsageError`. */
+function flagged(
+  given: Readonly<Record<string, string | undefined>>,
+  algo: keyof typeof ALGORITHMS,
+): Record<string, unknown> {
+  const out: Record<string, unknown> = {};
+  for (const name of [...SETTING_NAMES, "adapter", "budget"]) {
+    const text = given[flagOf(name)];
+    if (text !== undefined) out[name] = name === "adapter" || name === "budget" ? text : valueOf(name, text, algo);
+  }
+  return out;
+}
+
+/** The value that a flag's text says. Throws `UsageError`. */
+function valueOf(name: string, text: string, algo: keyof typeof ALGORITHMS): unknown {
+  const table = ALGORITHMS[algo] as Record<string, { default: unknown }>;
+  // of the other algorithm: trainOptions says so
+  if (!Object.hasOwn({ ...RUN_OPTIONS, ...table }, name)) return text;
+  const usual = table[name]?.default;
+  if (typeof usual === "string" || "oneOf" in (RUN_OPTIONS[name as keyof typeof RUN_OPTIONS] ?? {})) return text;
+  if (typeof usual === "boolean") {
+    if (text !== "true" && text !== "false")
+      throw new UsageError(`--${flagOf(name)} is '${text}': pass true or false.`);
+    return text === "true";
+  }
+  const numbers =
+    text === "" && Array.isArray(usual)
+      ? []
+      : text.split(",").map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
+  if (numbers.some(Number.isNaN) || (!Array.isArray(usual) && numbers.length !== 1)) {
+    throw new UsageError(
+      `--${flagOf(name)} is '${text}': pass ${Array.isArray(usual) ? "numbers such as 64,64" : "a number"}.`,
+    );
+  }
+  return Array.isArray(usual) ? numbers : numbers[0];
+}

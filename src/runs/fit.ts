@@ -1,0 +1,93 @@
+// a training run that fits its device's budget as a whole, or fewer worlds of it
+import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
+import { formatBytes, formatCount } from "../core/units.ts";
+import { withLimit, type PlacementOptions } from "../batch/device.ts";
+import type { GpuDevice } from "../gpu/device.ts";
+import { shareDevice } from "../gpu/shared-device.ts";
+import type { Budget } from "../memory/budget.ts";
+import { createBudget } from "../memory/device-budget.ts";
+import { AllocationRefusedError, BudgetExceededError } from "../memory/errors.ts";
+import { refusalOf } from "../memory/plan.ts";
+import { bytesOf, RunPlanner } from "./plan.ts";
+import { evalEnvsOf, settle, type TrainOptions } from "./settings.ts";
+
+/** More than the constants of any kernels take: they are traced early only where it comes to them. */
+const KERNEL_CONSTANTS = 2 ** 26;
+
+/**
+ * Makes something of a run's options: as they are where all of the run fits its device's budget and limits, else with the
+ * most worlds that do where the options say "shrink". Listeners of the budget are told first, and may make room.
+ * @throws CorralError bad-option; BudgetExceededError and LimitExceededError with the plan of the run, before anything is
+ *   allocated; what `make` throws
+ */
+export async function makeFitting<T>(
+  id: string,
+  { onOverBudget: asked, onShrink, ...given }: TrainOptions,
+  make: (options: TrainOptions) => Promise<T>,
+): Promise<T> {
+  const { onOverBudget: ofEnv, ...env } = (given.env ?? {}) as PlacementOptions;
+  const options: TrainOptions = { ...given, env };
+  const onOverBudget = asked ?? ofEnv ?? "throw";
+  if (onOverBudget !== "throw" && onOverBudget !== "shrink") {
+    throw new CorralError("bad-option", `onOverBudget is ${show(onOverBudget)}; pass "throw" or "shrink".`, {
+      onOverBudget,
+    });
+  }
+  const { device, adapter, budget: limit } = env;
+  // worlds on the CPU are refused by the learner
+  if (typeof device === "string") return make(options);
+
+  const shrink = (numEnvs: number, why: string): TrainOptions => {
+    const { numEnvs: before } = settle(id, options);
+    const text = `${id}: ${formatCount(before)} worlds do not fit (${why}); ${formatCount(numEnvs)} train.`;
+    if (onShrink) onShrink(text);
+    else process.emitWarning(text, { code: "corral-shrunk" });
+    return { ...options, numEnvs, evalEnvs: evalEnvsOf(options, numEnvs) };
+  };
+  const lease = device ? undefined : await shareDevice(adapter);
+  const gpu = device ?? lease!.gpu;
+  try {
+    const budget = await createBudget(gpu);
+    return await withLimit(budget, limit, async () => {
+      let now = (await fewer(id, options, gpu, budget, onOverBudget, shrink)) ?? options;
+      for (;;) {
+        try {
+          return await make(now);
+        } catch (error) {
+          // the driver may have less than the budget
+          const { numEnvs } = settle(id, now);
+          if (onOverBudget === "throw" || !(error instanceof AllocationRefusedError) || numEnvs === 1) throw error;
+          now = shrink(Math.floor(numEnvs / 2), `the driver refused ${formatBytes(Number(error.details.size))}`);
+        }
+      }
+    });
+  } finally {
+    lease?.release();
+  }
+}
+
+/** Options with fewer worlds where the run does not fit; undefined where it does. */
+async function fewer(
+  id: string,
+  options: TrainOptions,
+  gpu: GpuDevice,
+  budget: Budget,
+  onOverBudget: "throw" | "shrink",
+  shrink: (numEnvs: number, why: string) => TrainOptions,
+): Promise<TrainOptions | undefined> {
+  const planner = await RunPlanner.create(id, options, gpu.limits);
+  const { numEnvs } = settle(id, options);
+  const rough = planner.parts(numEnvs, false);
+  const free = await budget.makeRoom(bytesOf(rough), `training ${id}`);
+  if (rough.every(({ plan }) => plan.problems.length === 0) && bytesOf(rough) + KERNEL_CONSTANTS <= free)
+    return undefined;
+
+  const plan = planner.plan(numEnvs, { limit: budget.limit, live: budget.live, source: budget.source });
+  if (plan.problems.length === 0) return undefined;
+  const { largestNumEnvs } = plan;
+  if (onOverBudget === "shrink" && largestNumEnvs > 0 && largestNumEnvs < numEnvs)
+    return shrink(largestNumEnvs, plan.problems[0].text);
+  const refusal = refusalOf(plan);
+  throw refusal instanceof BudgetExceededError ? new BudgetExceededError(plan, budget.report().holders) : refusal;
+}

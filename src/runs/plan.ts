@@ -1,0 +1,238 @@
+/** A training run planned as one: environments, evaluation and learner on the device, what lies on the host beside them. */
+import { CorralError } from "../core/errors.ts";
+import { formatBytes } from "../core/units.ts";
+import { planArenas, planOf, type PlanContext, type PlannedBatch } from "../batch/batch.ts";
+import { planContext } from "../batch/device.ts";
+import { defineVec } from "../env/make.ts";
+import { largestFit, type Bound } from "../memory/cost.ts";
+import { plannedBudget } from "../memory/device-budget.ts";
+import type { Plan } from "../memory/plan.ts";
+import { defaultLimits, type BudgetView, type HostBytes, type PlanLimits } from "../memory/request.ts";
+import { planLearner, type EnvShape } from "../rl/arenas.ts";
+import { fileBytes } from "../rl/file-rows.ts";
+import { planHostRows } from "../rl/host-rows.ts";
+import type { PlannedEnv } from "../rl/learner.ts";
+import { ppoCollecting, settlePpo } from "../rl/ppo.ts";
+import { planSacLearner } from "../rl/sac-arenas.ts";
+import { sacCollecting, settleSac } from "../rl/sac.ts";
+import { planCollector, type CollectorOptions } from "./collector.ts";
+import { runDefaults } from "./defaults.ts";
+import { collectorEnv, evalEnvsOf, settle, type Settings, type TrainOptions } from "./settings.ts";
+
+/** Who holds bytes of the device. */
+export interface RunPart {
+  readonly name: "environments" | "evaluation" | "learner";
+  readonly plan: Plan;
+}
+
+/** The plan of a run: `numEnvs` train, `fields` and bytes are of all parts, `largestNumEnvs` is the most that can train. */
+export interface RunPlan extends Plan {
+  readonly algo: "ppo" | "sac";
+  readonly evalEnvs: number;
+  readonly parts: readonly RunPart[];
+}
+
+/** What a run is planned with. */
+export interface RunContext {
+  /** Default: what every WebGPU device has. */
+  readonly limits?: PlanLimits;
+  /** Default: the budget of the options, or none. */
+  readonly budget?: BudgetView;
+}
+
+type Defined = Awaited<ReturnType<typeof defineVec>>;
+
+/** Plans a run for any count of worlds; the model is loaded and the kernels are traced once. */
+export class RunPlanner {
+  readonly id: string;
+  readonly #options: TrainOptions;
+  readonly #limits: PlanLimits;
+  readonly #settings: Settings;
+  readonly #defined: Defined;
+  #known: PlannedBatch | undefined;
+
+  private constructor(id: string, options: TrainOptions, limits: PlanLimits, defined: Defined) {
+    this.id = id;
+    this.#options = options;
+    this.#limits = limits;
+    this.#settings = settle(id, options);
+    this.#defined = defined;
+  }
+
+  /** @throws what makeVec throws for its arguments */
+  static async create(id: string, options: TrainOptions, limits = defaultLimits): Promise<RunPlanner> {
+    const { numEnvs, seed } = settle(id, options);
+    const { budget: _, ...env } = (options.env ?? {}) as Record<string, unknown>;
+    const defined = await defineVec(id, { ...env, autoreset: "next-step", numEnvs, seed });
+    return new RunPlanner(id, options, limits, defined);
+  }
+
+  /** The parts with so many worlds. Not `exact`: without the constants of kernels, which are traced for them. */
+  parts(numEnvs: number, exact = true): RunPart[] {
+    const evalEnvs = evalEnvsOf(this.#options, numEnvs);
+    return [
+      { name: "environments", plan: this.#batch(numEnvs, exact) },
+      { name: "evaluation", plan: this.#batch(evalEnvs, exact) },
+      { name: "learner", plan: this.#learner(numEnvs) },
+    ];
+  }
+
+  #batch(numEnvs: number, exact: boolean): Plan {
+    const { settings, definition } = this.#defined;
+    const context: PlanContext = planContext(withShards(settings.vec, numEnvs), numEnvs, { limits: this.#limits });
+    const spec = definition.batch(numEnvs);
+    if (!exact) return planArenas(spec, context);
+    const planned = planOf(spec, context, this.#known ? { known: this.#known } : {});
+    this.#known ??= planned;
+    return planned.plan;
+  }
+
+  #env(numEnvs: number): PlannedEnv {
+    const { spec } = this.#defined.definition;
+    const spaces = { singleActionSpace: spec.action, singleObservationSpace: { size: spec.shape.nobs } };
+    return { id: spec.task.id, numEnvs, autoreset: spec.autoreset, ...spaces };
+  }
+
+  #config(): object {
+    const { algo, config } = this.#options;
+    return { ...runDefaults(this.id, algo).config, ...config };
+  }
+
+  #learner(numEnvs: number): Plan {
+    const env = this.#env(numEnvs);
+    if (this.#options.algo === "sac")
+      return planSacLearner(settleSac(env, { ...this.#config(), replayFile: "planned" }).shape, this.#limits);
+    const { shape, config } = settlePpo(env, this.#config());
+    return planLearner(shape, config, this.#limits);
+  }
+
+  /** What lies on the host beside the device. */
+  async host(numEnvs: number): Promise<HostBytes[]> {
+    const env = this.#env(numEnvs);
+    if (this.#options.algo !== "sac") {
+      const { shape, config } = settlePpo(env, this.#config());
+      return this.#collector(() => ppoCollecting(shape, config, env.singleActionSpace));
+    }
+    const { shape, config } = settleSac(env, { ...this.#config(), replayFile: "planned" });
+    const { capacity } = shape;
+    const rows = { id: this.id, worlds: numEnvs, capacity, ...sizesOf(shape.env) };
+    const replay = {
+      gpu: [],
+      host: [{ name: "the replay", bytes: planHostRows(rows).totalBytes }],
+      file: [{ name: "the replay, on the disk", bytes: fileBytes(rows) }],
+    };
+    const steps = config.collectSteps;
+    const collector = this.#collector(() => ({ ...sacCollecting(shape, config, env.singleActionSpace), steps }));
+    return [...replay[config.storage as "gpu" | "host" | "file"], ...(await collector)];
+  }
+
+  async #collector(collecting: () => CollectorOptions): Promise<HostBytes[]> {
+    const { collect, collectThreads: threads = 1 } = this.#settings;
+    if (collect !== "async") return [];
+    const plan = await planCollector(this.id, { ...collecting(), threads, env: collectorEnv(this.#options.env) });
+    return [{ name: "worlds that collect", bytes: plan.totalBytes }];
+  }
+
+  /** The most worlds that train within a budget, or within the limits alone, and what ends it there. */
+  largest(budget: BudgetView | undefined): Pick<Plan, "largestNumEnvs" | "bound"> {
+    const free = budget ? budget.limit - budget.live : Infinity;
+    const byBudget = { limit: "budget", value: budget?.limit ?? 0, arena: null } as const;
+    const [{ plan }] = this.parts(1);
+    const alone = largestFit(plan.cost, free);
+    let [fits, above] = [0, alone.tiles * plan.tileWidth + 1];
+    let end = alone.bound ?? byBudget;
+    while (fits + 1 < above) {
+      const middle = Math.floor((fits + above) / 2);
+      const bound = this.#boundOf(middle, free);
+      if (bound === undefined) fits = middle;
+      else [above, end] = [middle, bound === "budget" ? byBudget : bound];
+    }
+    return { largestNumEnvs: fits, bound: end };
+  }
+
+  /** What so many worlds are too many for; undefined where they fit. */
+  #boundOf(numEnvs: number, free: number): Bound | "budget" | undefined {
+    try {
+      const parts = this.parts(numEnvs);
+      const over = parts.find(({ plan }) => plan.problems.length > 0);
+      if (over) return over.plan.bound;
+      return bytesOf(parts) > free ? "budget" : undefined;
+    } catch (error) {
+      // a replay of so many worlds has too few rows of each
+      if (!(error instanceof CorralError) || error.details.name !== "bufferSize") throw error;
+      return { limit: "bufferSize", value: Number(error.details.value), arena: null };
+    }
+  }
+
+  /** The plan of a run with so many worlds, against a budget. */
+  plan(numEnvs: number, budget?: BudgetView, host: readonly HostBytes[] = []): RunPlan {
+    const parts = this.parts(numEnvs);
+    const [{ plan: env }, , { plan: learner }] = parts;
+    const { algo = "ppo" } = this.#options;
+    const sum = (of: (plan: Plan) => number) => parts.reduce((total, { plan }) => total + of(plan), 0);
+    const totalBytes = bytesOf(parts);
+    const end = this.largest(budget);
+    return {
+      ...env,
+      ...end,
+      name: `training ${this.id} with ${algo.toUpperCase()}`,
+      numEnvs,
+      algo,
+      evalEnvs: evalEnvsOf(this.#options, numEnvs),
+      parts,
+      fields: parts.flatMap(({ name, plan }) => plan.fields.map((f) => ({ ...f, arena: `${name}.${f.arena}` }))),
+      buffers: parts.flatMap(({ plan }) => plan.buffers),
+      bytesPerWorld: env.bytesPerWorld + learner.bytesPerWorld,
+      sharedBytes: sum((plan) => plan.sharedBytes),
+      sharedBytesPerShard: sum((plan) => plan.sharedBytesPerShard),
+      stagingBytes: sum((plan) => plan.stagingBytes),
+      totalBytes,
+      host: [...env.host, ...host],
+      budget: budget ?? null,
+      problems: problemsOf(parts, totalBytes, budget, end.largestNumEnvs),
+    };
+  }
+}
+
+const sizesOf = ({ observations, actions }: EnvShape) => ({ observations, actions });
+
+/** Bytes of all parts on the device. */
+export const bytesOf = (parts: readonly RunPart[]): number => parts.reduce((sum, { plan }) => sum + plan.totalBytes, 0);
+
+/** The shards of the options, as many as so many worlds can have. */
+export function withShards<O extends { readonly shards?: number }>(options: O, numEnvs: number): O {
+  const { shards } = options;
+  return shards === undefined ? options : { ...options, shards: Math.min(shards, Math.ceil(numEnvs / TILE)) };
+}
+/** Worlds of the smallest shard. */
+const TILE = 8;
+
+function problemsOf(
+  parts: readonly RunPart[],
+  totalBytes: number,
+  budget: BudgetView | undefined,
+  largest: number,
+): Plan["problems"] {
+  // a part alone would fit with other counts than the run does
+  const remedy = largest > 0 ? `Pass numEnvs: ${largest}.` : "No count of worlds fits.";
+  const limits = parts.flatMap(({ plan }) => plan.problems);
+  const problems = limits.map(({ code, text }) => ({
+    code,
+    text: text.replace(/(Pass numEnvs: \d+|Make the arena smaller)\.$/, remedy),
+  }));
+  if (!budget || totalBytes <= budget.limit - budget.live) return problems;
+  const text = `${formatBytes(totalBytes)} needed, ${formatBytes(budget.limit - budget.live)} free`;
+  return [...problems, { code: "budget-exceeded", text }];
+}
+
+/**
+ * Every byte of a training run and the most worlds that can train, without a device.
+ * @throws CorralError what makeVec and the learner's create throw for their arguments; bad-bytes
+ */
+export async function planRun(id: string, options: TrainOptions = {}, context: RunContext = {}): Promise<RunPlan> {
+  const planner = await RunPlanner.create(id, options, context.limits);
+  const { numEnvs } = settle(id, options);
+  const { budget } = (options.env ?? {}) as { readonly budget?: string | number };
+  const view = context.budget ?? (budget === undefined ? undefined : plannedBudget(budget));
+  return planner.plan(numEnvs, view, await planner.host(numEnvs));
+}
