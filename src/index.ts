@@ -114,7 +114,8 @@ export * as scalar from "./trace/scalar.ts";
 export * as functions from "./trace/math.ts";
 
 export type { RecorderOptions } from "./record/options.ts";
-export { readBundle, type Bundle } from "./record/bundle.ts";
+export type { Bundle } from "./record/bundle.ts";
+export { readBundle } from "./record/read-bundle.ts";
 export { replay, type ReplayReport } from "./crash/replay.ts";
 export { bisect, type BisectReport } from "./crash/bisect.ts";
 export type { DriftReport, DriftSample } from "./monitor/drift.ts";

@@ -14,7 +14,8 @@ export class CpuBatch implements Batch {
   private readonly buffers: Map<string, Float64Array>[] = [];
   private readonly values: Float64Array[] = [];
 
-  constructor(planned: PlannedBatch, precision: Precision) {
+  /** `onTurns` is called every few thousand turns of loops, and may throw. */
+  constructor(planned: PlannedBatch, precision: Precision, onTurns?: () => void) {
     this.planned = planned;
     this.precision = precision;
     this.deviceName = `cpu (JavaScript ${precision})`;
@@ -34,7 +35,11 @@ export class CpuBatch implements Batch {
       this.kernels.set(
         name,
         plan.shards.map((_, s) =>
-          toJavaScript(traced, precision, { buffers: Object.fromEntries(this.buffers[s]), params: this.values[s] }),
+          toJavaScript(traced, precision, {
+            buffers: Object.fromEntries(this.buffers[s]),
+            params: this.values[s],
+            ...(onTurns === undefined ? {} : { onTurns }),
+          }),
         ),
       );
     }

@@ -1,5 +1,6 @@
 // where a batch runs: a GPU device, or the CPU without any
 import { CorralError } from "../core/errors.ts";
+import { printable } from "../core/show.ts";
 import { show } from "../core/show.ts";
 import { assertDevice, type GpuDevice } from "../gpu/device.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
@@ -195,7 +196,7 @@ function shrunk(
 
   const minShards = Math.min(context.minShards ?? 1, fits / tileWidth);
   const smaller = planOf(specFor(fits), { ...context, minShards }, { known: planned });
-  process.emitWarning(`${name}: ${numEnvs} worlds do not fit (${problems[0].text}); made ${fits}.`, {
+  process.emitWarning(`${printable(name)}: ${numEnvs} worlds do not fit (${problems[0].text}); made ${fits}.`, {
     code: "corral-shrunk",
   });
   return { ...smaller, plan: { ...smaller.plan, shrunkFrom: shrunkFrom ?? numEnvs } };

@@ -1,9 +1,10 @@
-/** What every command does with its arguments and its output: results on stdout, progress on stderr. */
+/** What every command does with its arguments and its output: results on stdout, progress on stderr, all of it printable. */
 
 import { closeSync, openSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
+import { printable, printableJson } from "../core/show.ts";
 
 /** Exit codes of the command line. */
 export const EXIT = { done: 0, failed: 1, usage: 2, refused: 3 } as const;
@@ -127,15 +128,15 @@ export function onLostOutput(act: Lost): void {
 
 /** A line of the result, on stdout. */
 export function print(text = ""): void {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${printable(text)}\n`);
 }
 
 /** The one JSON document of `--json`, on stdout. */
 export function printJson(document: unknown): void {
-  process.stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
+  process.stdout.write(`${printableJson(JSON.stringify(document, undefined, 2))}\n`);
 }
 
 /** A line of progress, on stderr. */
 export function progress(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${printable(text)}\n`);
 }

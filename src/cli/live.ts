@@ -1,4 +1,5 @@
 // a line that tells how something goes: rewritten on a terminal, printed now and then elsewhere
+import { printable } from "../core/show.ts";
 
 /** Seconds between two lines where lines cannot be rewritten. */
 const LINE_SECONDS = 2;
@@ -19,7 +20,7 @@ export class LiveLine {
     this.#last = line;
     if (this.#terminal) {
       const width = Math.max(20, (process.stdout.columns ?? 120) - 1);
-      process.stdout.write(`\r\u001B[K${line.slice(0, width)}`);
+      process.stdout.write(`\r\u001B[K${printable(line).slice(0, width)}`);
     } else if (seconds - this.#printed >= LINE_SECONDS) {
       this.#printed = seconds;
       this.#say(line);

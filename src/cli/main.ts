@@ -37,7 +37,14 @@ const COMMANDS = [
 const REFUSED = new Set(["budget-exceeded", "cache-not-writable"]);
 
 /** Codes of errors that say: what was asked rightly broke on its way. */
-const FAILED = new Set(["non-finite-update", "stopped", "record-not-written", "export-not-written"]);
+const FAILED = new Set([
+  "non-finite-update",
+  "stopped",
+  "record-not-written",
+  "export-not-written",
+  "replay-endless",
+  "replay-stuck",
+]);
 
 /** Runs `corral` with the arguments after its name. Returns the exit code: 0 done, 1 failed, 2 bad usage, 3 resource refused. */
 export async function main(args: string[]): Promise<number> {
@@ -116,6 +123,8 @@ function report(error: unknown, json: boolean): number {
   progress(!known || debug ? ((error as Error)?.stack ?? message) : message);
   if (known && debug && Object.keys(error.details).length > 0) progress(JSON.stringify(error.details, undefined, 2));
   if (json) printJson({ error: { code: known ? error.code : "internal", message } });
+  // a device that does not answer would keep the process
+  if (known && error.code === "replay-stuck") process.exit(exitCodeOf(error));
   return exitCodeOf(error);
 }
 

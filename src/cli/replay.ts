@@ -8,7 +8,7 @@ import { replay, type ReplayReport } from "../crash/replay.ts";
 import { crashScene, type CrashScene } from "../crash/scene.ts";
 import { secondOpinion, type SecondOpinion } from "../crash/second-opinion.ts";
 import { isUpdateBundle } from "../runs/update-bundle.ts";
-import { readBundle } from "../record/bundle.ts";
+import { readBundle } from "../record/read-bundle.ts";
 import { EXIT, integerOption, parse, print, printJson, UsageError } from "./io.ts";
 import { replayUpdate } from "./replay-update.ts";
 import { table } from "./table.ts";
@@ -33,7 +33,13 @@ finite first, in which world and step, or in which parameter.
   --world ID        the world to look at, by id; default: the first that failed
   --adapter NAME    auto, gpu, system or embedded; default: the one with the driver of the recording, else auto
   --device NAME     cpu (float32) or cpu-f64 (float64) instead of the adapter it was recorded on
+  --recorded-kernel run the kernel of the bundle as it is where this version emits another of its program: the bits of the
+                    version that wrote it. Only for a bundle whose writer you trust
+  --seconds N       give up after so many [600]: a bundle may hold a loop without end
   --json            one JSON document on stdout
+
+A bundle is data. Whatever its format does not define is refused before anything of it runs; the code that runs is emitted
+here of its program.
 
 Exit codes: 0 done and identical, 1 the bits differ, 2 bad usage or no readable bundle, 3 no device.
 `;
@@ -47,6 +53,8 @@ export async function run(args: string[]): Promise<number> {
     minimise: { type: "boolean" },
     out: { type: "string" },
     world: { type: "string" },
+    "recorded-kernel": { type: "boolean" },
+    seconds: { type: "string" },
   } as const;
   const { values, positionals } = parse(args, options, 1);
   const path = onlyArgument(positionals, "BUNDLE");
@@ -63,7 +71,12 @@ export async function run(args: string[]): Promise<number> {
   if (world !== undefined && !tripped.some(({ id }) => id === world))
     throw new UsageError(`--world is ${world}: the bundle holds ${tripped.map(({ id }) => id).join(", ")}.`);
 
-  const where = { ...(values.adapter === undefined ? {} : { adapter: values.adapter }), ...deviceOf(values.device) };
+  const where = {
+    ...(values.adapter === undefined ? {} : { adapter: values.adapter }),
+    ...(values.seconds === undefined ? {} : { seconds: integerOption("seconds", values.seconds, 1) }),
+    recordedKernel: values["recorded-kernel"] ?? false,
+    ...deviceOf(values.device),
+  };
   const report = await replay(bundle, where);
   const looks = values.bisect || values.against !== undefined || values.minimise;
   const found = looks ? await bisect(bundle, where, world) : undefined;

@@ -1,3 +1,5 @@
+import { printable } from "./show.ts";
+
 /**
  * An error with a stable code. Its message states the value, the bound and the remedy, printed as `[code] text`.
  * Every live object is as it was before the call that threw it.
@@ -7,7 +9,8 @@ export class CorralError extends Error {
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(code: string, text: string, details: Record<string, unknown> = {}, options?: ErrorOptions) {
-    super(`[${code}] ${text}`, options);
+    // names in it may come from anyone's file, and it ends on a terminal
+    super(`[${code}] ${printable(text)}`, options);
     this.name = new.target.name;
     this.code = code;
     this.details = details;

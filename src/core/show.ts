@@ -1,4 +1,4 @@
-// values as error texts show them
+// values and texts as errors and terminals show them
 
 const MOST_TEXT = 200;
 const DEEPEST = 4;
@@ -22,3 +22,22 @@ function written(value: unknown, depth: number): string {
   const entries = Object.entries(value).map(([key, x]) => `${JSON.stringify(key)}:${of(x)}`);
   return `{${entries.join(",")}}`;
 }
+
+/** What a terminal takes for a command, or reads backwards: control characters, and marks that turn text around. */
+const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+const hex = (c: string, digits: number): string => c.charCodeAt(0).toString(16).padStart(digits, "0");
+
+/**
+ * Text that only shows on a terminal, whoever wrote it: what would move the cursor, change colours or hide is written out.
+ * Ends of lines and tabs stay.
+ */
+export const printable = (text: string): string =>
+  text.replace(UNSEEN, (c) => (c === "\n" || c === "\t" ? c : c <= "\u00ff" ? `\\x${hex(c, 2)}` : `\\u${hex(c, 4)}`));
+
+/** Text that stays in its line, whatever ends a line in WGSL or JavaScript. */
+export const oneLine = (text: string): string => text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "?");
+
+/** JSON text that only shows on a terminal, and reads the same. */
+export const printableJson = (json: string): string =>
+  json.replace(UNSEEN, (c) => (c === "\n" || c === "\t" ? c : `\\u${hex(c, 4)}`));

@@ -31,7 +31,10 @@ export async function bisect(bundle: Bundle, options: ReexecuteOptions = {}, wor
   const moment = moments[at];
   const { model } = bundle;
   const status = resultOf(bundle, moment, row, "status") || bitsOf(tripped);
-  const interpreter = await Interpreter.create(bundle);
+  const interpreter = await Interpreter.create(
+    bundle,
+    options.seconds === undefined ? {} : { seconds: options.seconds },
+  );
   const interpretation = interpreter.step(moment, row, { bound: mjMAXVAL });
   const physics = status & PHYSICAL ? (s: string) => s !== "reset" && s !== "task" : undefined;
   const isOverflow = (status & ~OVERFLOW) === 0 && status !== 0;

@@ -18,6 +18,7 @@ import type { Trace } from "../trace/graph.ts";
 import type { WgslKernel } from "../trace/wgsl.ts";
 import { wordsOf } from "../record/arenas.ts";
 import type { Bundle } from "../record/bundle.ts";
+import { emittedKernel } from "../record/read-bundle.ts";
 import { packedIndex, packedWords, type Segment, type Words } from "../record/recorder.ts";
 
 export interface ReexecuteOptions {
@@ -25,13 +26,70 @@ export interface ReexecuteOptions {
   readonly adapter?: string | number;
   /** Run on the CPU in another precision than the recording: "cpu" (float32) or "cpu-f64". */
   readonly device?: "cpu" | "cpu-f64";
+  /**
+   * Run the kernel of the bundle as it is, also where this corral emits another of its program: the bits of another
+   * version, of a bundle whose writer is trusted. Default: only where it is word for word what is emitted here.
+   */
+  readonly recordedKernel?: boolean;
+  /** Seconds that the steps may take before `replay-endless` is thrown: a program may hold a loop without end. Default 600. */
+  readonly seconds?: number;
+}
+
+const SECONDS = 600;
+/** Control steps on a device between two looks at whether it still answers. */
+const STEPS_PER_SYNC = 16;
+
+/** A step that a device never ends. */
+const DEVICE_STUCK = "replay-stuck";
+
+/** When to give a bundle up. */
+class Deadline {
+  readonly #bundle: Bundle;
+  readonly #seconds: number;
+  readonly #end: number;
+
+  constructor(bundle: Bundle, seconds: number) {
+    this.#bundle = bundle;
+    this.#seconds = seconds;
+    this.#end = performance.now() + 1000 * seconds;
+  }
+
+  #error(): CorralError {
+    const { path } = this.#bundle;
+    return new CorralError(
+      "replay-endless",
+      `${path} has run for ${this.#seconds} seconds. Its program may never end; where you trust its writer, allow more: --seconds.`,
+      { path, seconds: this.#seconds },
+    );
+  }
+
+  /** Throws `replay-endless` when it has passed. */
+  check = (): void => {
+    if (performance.now() > this.#end) throw this.#error();
+  };
+
+  /** What a device is asked for, or `replay-endless`. */
+  async within<T>(asked: Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const passed = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(this.#error()), Math.max(0, this.#end - performance.now()));
+    });
+    try {
+      return await Promise.race([asked, passed]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
 }
 
 /** A kernel and its arenas for another count of worlds. */
-function plannedOf(bundle: Bundle): PlannedBatch {
+function plannedOf(bundle: Bundle, { recordedKernel = false }: ReexecuteOptions): PlannedBatch {
   const { name, arenas, params } = bundle.about.batch;
   const numEnvs = bundle.recording.worlds.length;
-  const { kernel, trace } = bundle;
+  const { trace, about } = bundle;
+  // the text of a kernel cannot be checked as a program can
+  const isOnDevice = about.device.precision === "gpu";
+  const kernel = isOnDevice && !recordedKernel ? emittedKernel(bundle) : bundle.kernel;
   const tables = tableArenas("step", kernel);
   const planned = planOf({ name, numEnvs, params, arenas: [...arenas, ...tables], kernels: [] });
   return {
@@ -84,25 +142,32 @@ export class Reexecution implements AsyncDisposable {
   readonly bundle: Bundle;
   readonly batch: Batch;
   readonly #release: () => void;
+  readonly #deadline: Deadline;
+  #steps = 0;
+  /** Whether the device does not answer. */
+  #isStuck = false;
 
-  private constructor(bundle: Bundle, batch: Batch, release: () => void) {
+  private constructor(bundle: Bundle, batch: Batch, deadline: Deadline, release: () => void) {
     this.bundle = bundle;
     this.batch = batch;
+    this.#deadline = deadline;
     this.#release = release;
   }
 
   /** Makes a batch of the worlds of a bundle. Throws what a device and its memory throw. */
   static async create(bundle: Bundle, options: ReexecuteOptions = {}): Promise<Reexecution> {
-    const planned = plannedOf(bundle);
+    const planned = plannedOf(bundle, options);
+    const deadline = new Deadline(bundle, options.seconds ?? SECONDS);
     const { precision } = bundle.about.device;
     if (precision !== "gpu" || options.device) {
       const f64 = options.device ? options.device === "cpu-f64" : precision === "f64";
-      return new Reexecution(bundle, new CpuBatch(planned, f64 ? "f64" : "f32"), () => {});
+      return new Reexecution(bundle, new CpuBatch(planned, f64 ? "f64" : "f32", deadline.check), deadline, () => {});
     }
     const lease = await leaseLike(bundle, options.adapter);
     try {
       const budget = await createBudget(lease.gpu);
-      return new Reexecution(bundle, await GpuBatch.create(lease.gpu, planned, budget), () => lease.release());
+      const batch = await GpuBatch.create(lease.gpu, planned, budget);
+      return new Reexecution(bundle, batch, deadline, () => lease.release());
     } catch (error) {
       lease.release();
       throw error;
@@ -140,7 +205,7 @@ export class Reexecution implements AsyncDisposable {
         const row = rowOf(words, this.worlds, world);
         packedIndex(layout, paddedWorlds, world).forEach((at, k) => (records.u32[at] = row[k]));
       }
-      await this.batch.write(arena, 0, records);
+      await this.#within(this.batch.write(arena, 0, records));
     }
   }
 
@@ -150,15 +215,34 @@ export class Reexecution implements AsyncDisposable {
     const records = this.#records("action");
     const layout = this.layout("action");
     records.u32.set(this.#converted(layout, segment.actions.subarray(step * words, (step + 1) * words)));
-    await this.batch.write("action", 0, records);
+    await this.#within(this.batch.write("action", 0, records));
+    this.#deadline.check();
     this.batch.run("step");
+    if (++this.#steps % STEPS_PER_SYNC === 0) await this.#within(this.batch.sync());
+  }
+
+  /** Throws `replay-endless` where a device does not answer in time. */
+  async #within<T>(asked: Promise<T>): Promise<T> {
+    try {
+      return await this.#deadline.within(asked);
+    } catch (error) {
+      const isLate = error instanceof CorralError && error.code === "replay-endless";
+      if (!isLate || !this.batch.adapter) throw error;
+      this.#isStuck = true;
+      throw new CorralError(DEVICE_STUCK, error.message.replace(/^\[[\w-]+\] /, ""), error.details, { cause: error });
+    }
+  }
+
+  /** Calls through loops of a program that another runs: throws `replay-endless` when time is over. */
+  get onTurns(): () => void {
+    return this.#deadline.check;
   }
 
   /** Words of all worlds in an arena, as a recording has them. */
   async read(arena: string): Promise<Words> {
     const layout = this.layout(arena);
     const { paddedWorlds } = this.batch.planned.plan.shards[0];
-    const { u32 } = await this.batch.read(arena, 0);
+    const { u32 } = await this.#within(this.batch.read(arena, 0));
     const isRows = layout.layout === "rows";
     const size = isRows ? wordsOf(layout) : packedWords(layout);
     const out = this.batch.adapter ? new Uint32Array(size * this.worlds) : new Float64Array(size * this.worlds);
@@ -169,6 +253,8 @@ export class Reexecution implements AsyncDisposable {
   }
 
   async close(): Promise<void> {
+    // a device that does not answer would not close either
+    if (this.#isStuck && this.batch.adapter) return;
     await this.batch.close();
     this.#release();
   }

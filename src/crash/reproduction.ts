@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CorralError } from "../core/errors.ts";
+import { oneLine } from "../core/show.ts";
 import type { Bundle } from "../record/bundle.ts";
 import type { Minimised } from "./minimise.ts";
 import type { Inputs } from "../monitor/inputs.ts";
@@ -20,6 +21,9 @@ function inputText(input: Inputs): string {
   return `{ ${text} } as { [name: string]: number[] | undefined }`;
 }
 
+/** Folder of the model beside the program: what a stranger called his files would else take the place of the program, or of the package that it imports. */
+const MODEL_FOLDER = "mjcf";
+
 /** The text of the program. */
 export function reproductionText(bundle: Bundle, m: Minimised): string {
   const { opt } = m.model;
@@ -37,11 +41,11 @@ export function reproductionText(bundle: Bundle, m: Minimised): string {
   };
   const device = bundle.about.device.precision === "f64" ? "cpu-f64" : "cpu";
   const changes = m.model.changes ?? [];
-  const source = `await loadModel(new URL(${JSON.stringify(`./${bundle.model.source.file}`)}, import.meta.url))`;
-  const cures = m.cures.map((c) => `//   ${c.change}`);
+  const source = `await loadModel(new URL(${JSON.stringify(`./${MODEL_FOLDER}/${bundle.model.source.file}`)}, import.meta.url))`;
+  const cures = m.cures.map((c) => `//   ${oneLine(c.change)}`);
   return [
-    `// ${bundle.about.message}`,
-    `// Makes control steps ${m.steps.first} to ${m.steps.last} of it again, in ${device === "cpu" ? "float32" : "float64"} on the CPU. Ends with ${m.status.join(", ")}, exit code 1.`,
+    `// ${oneLine(bundle.about.message)}`,
+    `// Makes control steps ${m.steps.first} to ${m.steps.last} of it again, in ${device === "cpu" ? "float32" : "float64"} on the CPU. Ends with ${oneLine(m.status.join(", "))}, exit code 1.`,
     ...(m.bounded ? ["// Where a force was not finite, it is as large as float32 goes."] : []),
     ...(cures.length > 0 ? ["// It does not occur with", ...cures] : ["// No change of options that was tried helps."]),
     `// corral ${bundle.about.corral}, MuJoCo ${bundle.about.mujoco}. Run: npx tsx reproduction.mts`,
@@ -84,8 +88,10 @@ export function writeReproduction(folder: string, bundle: Bundle, minimised: Min
   const { file, xml, assets } = bundle.model.source;
   const files: [string, string | Uint8Array][] = [
     ["reproduction.mts", reproductionText(bundle, minimised)],
-    [file, xml],
-    ...Object.entries(assets),
+    ...Object.entries({ [file]: xml, ...assets }).map(([name, content]): [string, string | Uint8Array] => [
+      join(MODEL_FOLDER, name),
+      content,
+    ]),
   ];
   try {
     return files.map(([name, content]) => {

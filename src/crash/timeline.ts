@@ -81,10 +81,10 @@ export class Interpreter {
     this.#run = run;
   }
 
-  static async create(bundle: Bundle): Promise<Interpreter> {
+  static async create(bundle: Bundle, options: Pick<ReexecuteOptions, "seconds"> = {}): Promise<Interpreter> {
     // the layout of a batch on the CPU, whatever the recording ran on
     const device = bundle.about.device.precision === "f64" ? "cpu-f64" : "cpu";
-    return new Interpreter(bundle, await Reexecution.create(bundle, { device }));
+    return new Interpreter(bundle, await Reexecution.create(bundle, { ...options, device }));
   }
 
   /** The precision that comes closest to the recording's. */
@@ -111,6 +111,11 @@ export class Interpreter {
       0,
       ...spec.params.map(({ name, initial }) => moment.params[name] ?? initial),
     );
-    return interpret(this.#bundle.trace, { buffers, params }, { precision: this.precision, world: row, ...options });
+    const { onTurns } = this.#run;
+    return interpret(
+      this.#bundle.trace,
+      { buffers, params, onTurns },
+      { precision: this.precision, world: row, ...options },
+    );
   }
 }

@@ -14,7 +14,7 @@ export type { ModelSource } from "./source.ts";
 export type { LeftOut } from "./visuals.ts";
 
 /** Kinds of named objects, with the array of mjModel that holds their names. */
-const NAMED = {
+export const NAMED = {
   body: ["nbody", "name_bodyadr"],
   joint: ["njnt", "name_jntadr"],
   geom: ["ngeom", "name_geomadr"],

@@ -1,6 +1,7 @@
 // MuJoCo's WebAssembly build: loaded once, and read without its traps
 import load, { type MainModule, type MjModel } from "@mujoco/mujoco";
 import { CorralError } from "../core/errors.ts";
+import { printable } from "../core/show.ts";
 
 export type { MainModule, MjData, MjModel, MjSpec, MjsElement, MjsGeom } from "@mujoco/mujoco";
 
@@ -14,7 +15,7 @@ let heard: string[] | undefined;
 // MuJoCo speaks through print; stdout must stay free for results
 function hear(text: string): void {
   if (heard) heard.push(text);
-  else process.stderr.write(`mujoco: ${text}\n`);
+  else process.stderr.write(`mujoco: ${printable(text)}\n`);
 }
 
 /**

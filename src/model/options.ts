@@ -61,6 +61,9 @@ export type OptionOverrides = {
 } & { readonly [V in VectorName]?: readonly number[] };
 
 const scalarNames = Object.keys(SCALARS) as ScalarName[];
+/** The names of mjOption, and how many numbers its vectors have. */
+export const OPTION_SCALARS: readonly string[] = scalarNames;
+export const OPTION_VECTORS: Readonly<Record<string, number>> = VECTORS;
 const vectorNames = Object.keys(VECTORS) as VectorName[];
 
 /** Copies the options out of an mjModel. */

@@ -1,19 +1,18 @@
-/** Bundles: all that it takes to execute the last steps of some worlds again, on another machine and without the task. */
+/** Bundles: all that it takes to execute the last steps of some worlds again, on another machine and without the task; read-bundle.ts reads them. */
 import { createHash } from "node:crypto";
-import { gunzipSync, gzipSync } from "node:zlib";
-import { CorralError } from "../core/errors.ts";
+import { gzipSync } from "node:zlib";
 import { corralVersion, packageVersion } from "../core/version.ts";
 import type { AdapterInfo } from "../gpu/device.ts";
 import type { ArenaRequest } from "../memory/request.ts";
 import type { ModelChange } from "../model/changes.ts";
-import type { Model, ModelSource } from "../model/model.ts";
-import { DEFAULT_WORKGROUP_SIZE, type Batch, type BatchParam } from "../batch/batch.ts";
-import { storeTrace, loadTrace, type StoredTrace } from "../trace/store.ts";
+import type { Model } from "../model/model.ts";
+import type { Batch, BatchParam } from "../batch/batch.ts";
+import { storeTrace } from "../trace/store.ts";
 import type { Trace } from "../trace/graph.ts";
 import type { WgslKernel } from "../trace/wgsl.ts";
-import { pack, unpack } from "./pack.ts";
+import { pack } from "./pack.ts";
 import type { Recording } from "./recorder.ts";
-import { readSealed, writeSealed } from "./sealed.ts";
+import { writeSealed } from "./sealed.ts";
 
 /** A world that tripped the recorder. */
 export interface TrippedWorld {
@@ -188,49 +187,4 @@ export function writeBundle(
     model: { file: source.file, name: model.name },
   };
   return writeSealed(directory, name, about as unknown as Record<string, unknown>, files, maxBytes);
-}
-
-/**
- * Reads a bundle and checks every byte.
- * @throws CorralError no-bundle, bundle-newer, bundle-corrupt
- */
-export function readBundle(path: string): Bundle {
-  const sealed = readSealed(path);
-  const about = sealed.about as unknown as BundleAbout;
-  const file = (name: string): Uint8Array => {
-    const bytes = sealed.files.get(name);
-    if (bytes !== undefined) return bytes;
-    throw new CorralError(
-      "bundle-corrupt",
-      `${path} has no ${name}. Copy the bundle again from where it was written.`,
-      {
-        path,
-        file: name,
-      },
-    );
-  };
-  const unzipped = (name: string) => unpack(gunzipSync(file(name)), name);
-  const assets: Record<string, Uint8Array> = {};
-  for (const [name, bytes] of sealed.files) {
-    if (name.startsWith("mjcf/") && name !== `mjcf/${about.model.file}`) assets[name.slice(5)] = bytes;
-  }
-  const xml = new TextDecoder().decode(file(`mjcf/${about.model.file}`));
-  const compiled = unzipped("model.json.gz") as Omit<Model, "source">;
-  const whole = compiled.leftOut === undefined;
-  const source: ModelSource = { xml, file: about.model.file, assets, ...(whole ? { visuals: true } : {}) };
-  const code = about.device.precision === "gpu" ? new TextDecoder().decode(file("step.wgsl")) : "";
-  return {
-    path,
-    about,
-    model: { ...compiled, source },
-    kernel: {
-      ...about.batch.kernel,
-      // older bundles do not say
-      workgroupSize: about.batch.kernel.workgroupSize ?? DEFAULT_WORKGROUP_SIZE,
-      code,
-      tables: unpack(file("tables.json"), "tables.json") as WgslKernel["tables"],
-    },
-    trace: loadTrace(unzipped("program.json.gz") as StoredTrace),
-    recording: unzipped("records.json.gz") as Recording,
-  };
 }

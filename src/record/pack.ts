@@ -1,5 +1,6 @@
 // plain data as JSON that keeps what JSON loses: typed arrays, NaN, infinities, -0, big integers
 import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
 
 const ARRAYS = {
   f32: Float32Array,
@@ -27,12 +28,13 @@ function replace(value: unknown): unknown {
 }
 
 function revive(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || !(MARK in value)) return value;
-  const { [MARK]: kind, of } = value as unknown as { [MARK]: string; of: string };
-  if (kind === "n") return BigInt(of);
-  if (kind === "x") return Number(of);
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, MARK)) return value;
+  const { [MARK]: kind, of } = value as unknown as { [MARK]: unknown; of: unknown };
+  if (typeof of !== "string") throw new Error("numbers that are no text");
+  if (kind === "n" && /^-?\d{1,40}$/.test(of)) return BigInt(of);
+  if (kind === "x" && ["NaN", "Infinity", "-Infinity", "-0"].includes(of)) return Number(of);
+  if (typeof kind !== "string" || !Object.hasOwn(ARRAYS, kind)) throw new Error(`no numbers of kind ${show(kind)}`);
   const bytes = Uint8Array.from(Buffer.from(of, "base64"));
-  if (!Object.hasOwn(ARRAYS, kind)) throw new Error(`no numbers of kind ${kind}`);
   return new ARRAYS[kind as Kind](bytes.buffer);
 }
 

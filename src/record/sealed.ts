@@ -3,10 +3,13 @@
  * every file in `manifest.json`, and that of the manifest in `manifest.sha256`.
  */
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
-import { dirname, isAbsolute, join } from "node:path";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { makeFolder } from "../core/make-folder.ts";
+import { readBytes } from "../core/read-bytes.ts";
+import { integer, Mismatch, object, record, text } from "../core/schema.ts";
+import { show } from "../core/show.ts";
 import { formatBytes } from "../core/units.ts";
 import { reasonOf, writeSynced } from "../core/write-bytes.ts";
 import { pack, unpack } from "./pack.ts";
@@ -106,7 +109,8 @@ export function writeSealed(
   }
 }
 
-const corrupt = (path: string, text: string, details: object = {}): CorralError =>
+/** A bundle that is not what was written. */
+export const corrupt = (path: string, text: string, details: object = {}): CorralError =>
   new CorralError("bundle-corrupt", `${path}: ${text}. Copy the bundle again from where it was written.`, {
     path,
     ...details,
@@ -126,26 +130,26 @@ export function readSealed(path: string): Sealed {
         : "it is no folder";
     throw new CorralError("no-bundle", `${path} is no bundle: ${what}. Pass the folder that corral wrote.`, { path });
   }
-  const bytes = read(path, "manifest.json");
-  const manifest = unpack(bytes, file) as Record<string, unknown>;
-  const { format, version, files, ...about } = manifest ?? {};
+  const bytes = read(path, "manifest.json", MOST_MANIFEST);
+  const manifest = unpack(bytes, file);
+  const { format, version, files, ...about } = (typeof manifest === "object" ? manifest : {}) as Record<
+    string,
+    unknown
+  >;
   if (format !== FORMAT) throw new CorralError("no-bundle", `${file} is not that of a corral bundle.`, { path });
   // a newer format may be sealed in another way: that is told first
-  if (typeof version !== "number" || version > BUNDLE_VERSION) {
+  if (typeof version !== "number" || !(version <= BUNDLE_VERSION)) {
     throw new CorralError(
       "bundle-newer",
-      `${path} has format ${String(version)}, this corral reads ${BUNDLE_VERSION} and older. Install the corral that wrote it (${String(about.corral)}) or a newer one.`,
+      `${path} has format ${show(version)}, this corral reads ${BUNDLE_VERSION} and older. Install the corral that wrote it (${show(about.corral)}) or a newer one.`,
       { path, version, reads: BUNDLE_VERSION },
     );
   }
-  const [seal] = new TextDecoder().decode(read(path, "manifest.sha256")).split(" ");
+  const [seal] = new TextDecoder().decode(read(path, "manifest.sha256", 256)).split(" ");
   if (seal !== sha256(bytes)) throw corrupt(path, "manifest.json does not have the checksum in manifest.sha256");
 
   const found = new Map<string, Uint8Array>();
-  for (const [name, entry] of Object.entries(files as Record<string, FileEntry>)) {
-    // bundles come from others, and what is in one may be written elsewhere
-    if (isAbsolute(name) || name.split(/[/\\]/).includes(".."))
-      throw corrupt(path, `${name} lies outside of it`, { file: name });
+  for (const [name, entry] of Object.entries(entriesOf(path, files))) {
     const content = read(path, name);
     if (content.length !== entry.bytes)
       throw corrupt(path, `${name} has ${content.length} bytes, ${entry.bytes} were written`, { file: name });
@@ -156,9 +160,30 @@ export function readSealed(path: string): Sealed {
   return { path, about, files: found };
 }
 
-function read(path: string, name: string): Uint8Array {
+/** Bytes of a manifest at most. */
+const MOST_MANIFEST = 2 ** 26;
+
+const entryKind = object<FileEntry>({ bytes: integer(0), sha256: text(64) });
+
+/** Whether a path stays within its folder, on every system: bundles come from others, and what is in one may be written elsewhere. */
+const isInside = (name: string): boolean =>
+  !/^[/\\]|[\\:*?"<>|\p{C}]/u.test(name) && !name.split("/").some((part) => /^\.\.?$/.test(part)) && name !== "";
+
+function entriesOf(path: string, files: unknown): Readonly<Record<string, FileEntry>> {
   try {
-    return readFileSync(join(path, name));
+    const entries = record(text(1024), entryKind).read(files, ["files"]);
+    for (const name of Object.keys(entries))
+      if (!isInside(name)) throw corrupt(path, `${show(name)} lies outside of it`, { file: name });
+    return entries;
+  } catch (error) {
+    if (error instanceof Mismatch) throw corrupt(path, error.message);
+    throw error;
+  }
+}
+
+function read(path: string, name: string, most?: number): Uint8Array {
+  try {
+    return readBytes(join(path, name), most);
   } catch (error) {
     throw corrupt(path, `${name} cannot be read (${reasonOf(error)})`, { file: name });
   }

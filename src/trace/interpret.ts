@@ -263,11 +263,14 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
         const body = compileBlock(s.block);
         const { id } = s.index;
         return () => {
+          const { onTurns } = bindings;
+          let turns = 0;
           const here = { label: s.label, index: 0 };
           loops.push(here);
           const end = V[to];
           for (let i = V[from]; i < end; i++) {
             V[id] = here.index = i;
+            if (onTurns && (turns++ & 255) === 0) onTurns();
             if (body()) break;
           }
           loops.pop();

@@ -1,4 +1,6 @@
 // back end: a trace as a JavaScript function, in float64 or in float32
+import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
 import {
   operandType,
   type ArrayRef,
@@ -17,8 +19,24 @@ import { FIXED_PARAMS } from "./wgsl.ts";
 
 export type Precision = "f64" | "f32";
 
+const badTrace = (what: string, found: unknown): CorralError =>
+  new CorralError("bad-trace", `${what} of a program is ${show(found)}, of which no code is made.`);
+
+/** A name that stands in the code as it is: whatever else it held would run. */
+const named = (name: string): string => {
+  if (/^[A-Za-z_]\w*$/.test(name)) return name;
+  throw badTrace("a name", name);
+};
+
+/** A whole number that stands in the code as it is. */
+const whole = (value: unknown): number => {
+  if (Number.isSafeInteger(value)) return value as number;
+  throw badTrace("a number", value);
+};
+
 function literal(value: number | boolean, type: Type): string {
   if (typeof value === "boolean") return String(value);
+  if (typeof value !== "number") throw badTrace("a constant", value);
   if (type === "u32") return String(value >>> 0);
   return value < 0 || Object.is(value, -0) ? `(${value})` : String(value);
 }
@@ -32,14 +50,14 @@ const READ: Readonly<Record<Read, (node: TraceNode, arg: (i: number) => string) 
   at: (node, arg) => `${arrayName(node.source as ArrayRef)}[${arg(0)}]`,
   table: (node, arg) => {
     const { type, offset } = node.source as TableRef;
-    return `T_${type}[${arg(0)} + ${offset}]`;
+    return `T_${named(type)}[${arg(0)} + ${whole(offset)}]`;
   },
-  param: (node) => `P[${(node.source as ParamRef).slot + FIXED_PARAMS.length}]`,
+  param: (node) => `P[${whole((node.source as ParamRef).slot + FIXED_PARAMS.length)}]`,
   // components read the buffer; this is the index of the first
   load4: (_, arg) => `(${arg(0)} * 4)`,
   component: (node, arg) => {
     const { name } = (node.args[0] as TraceNode).source as BufferRef;
-    return `B_${name}[${arg(0)} + ${node.args[1] as number}]`;
+    return `B_${named(name)}[${arg(0)} + ${whole(node.args[1])}]`;
   },
   world: () => "world",
   index: unnamed,
@@ -48,7 +66,7 @@ const READ: Readonly<Record<Read, (node: TraceNode, arg: (i: number) => string) 
 /** Reads of what the host wrote, in float64. */
 const HOSTS: ReadonlySet<Op> = new Set<Op>(["param", "component"]);
 
-function makeDialect(precision: Precision): Dialect {
+function makeDialect(precision: Precision, counts: boolean): Dialect {
   const rounded = (e: string) => (precision === "f32" ? `fround(${e})` : e);
   return {
     vectors: false,
@@ -70,12 +88,15 @@ function makeDialect(precision: Precision): Dialect {
     },
     constant: (name, _node, expression) => `const ${name} = ${expression};`,
     loop: (i, start, bound) => ({
-      head: [`for (let ${i} = ${start}; ${i} < ${operand(bound)}; ${i}++) {`],
+      head: [
+        `for (let ${i} = ${start}; ${i} < ${operand(bound)}; ${i}++) {`,
+        ...(counts ? ["if ((turns = (turns + 1) & 4095) === 0) onTurns();"] : []),
+      ],
       tail: ["}"],
     }),
     set: (name, value) => `${name} = ${value};`,
     put: (name, index, value) => `${name}[${index}] = ${value};`,
-    store: (s, index, values) => values.map((v, c) => `B_${s.target.name}[(${index}) * 4 + ${c}] = ${v};`),
+    store: (s, index, values) => values.map((v, c) => `B_${named(s.target.name)}[(${index}) * 4 + ${c}] = ${v};`),
   };
 }
 
@@ -89,11 +110,13 @@ export interface JsBindings {
   buffers: Record<string, Float64Array>;
   /** Uniform slots: `num_worlds`, `zero`, then the trace's parameters in order. */
   params: Float64Array;
+  /** Called every few thousand turns of loops: throws where a program that may never end has run long enough. */
+  readonly onTurns?: () => void;
 }
 
 /** Compiles a trace to JavaScript over the given buffers. */
 export function toJavaScript(trace: Trace, precision: Precision, bindings: JsBindings): JsKernel {
-  const { lines, live } = emitBody(trace, makeDialect(precision));
+  const { lines, live } = emitBody(trace, makeDialect(precision, bindings.onTurns !== undefined));
   const arrays = trace.arrays.filter((a) => live.liveArrays.has(a.id));
   const values = (type: "f32" | "i32") => {
     const list = trace.tables.filter((t) => t.type === type).flatMap((t) => t.values);
@@ -102,8 +125,9 @@ export function toJavaScript(trace: Trace, precision: Precision, bindings: JsBin
   const source = [
     '"use strict";',
     "const { fround } = Math;",
-    ...trace.buffers.map((b) => `const B_${b.name} = B.${b.name};`),
-    ...arrays.map((a) => `const ${arrayName(a)} = new Float64Array(${a.length});`),
+    "let turns = 0;",
+    ...trace.buffers.map(({ name }) => `const B_${named(name)} = B.${name};`),
+    ...arrays.map((a) => `const ${arrayName(a)} = new Float64Array(${whole(a.length)});`),
     "return function kernel(world) {",
     ...arrays.map((a) => `  ${arrayName(a)}.fill(0);`),
     ...trace.vars
@@ -112,15 +136,16 @@ export function toJavaScript(trace: Trace, precision: Precision, bindings: JsBin
     ...lines,
     "};",
   ].join("\n");
-  // the source is made of names and numbers of the trace alone
+  // the source is made of checked names and numbers of the trace alone
   // oxlint-disable-next-line typescript/no-implied-eval
-  const make = new Function("M", "B", "P", "T_f32", "T_i32", ...Object.keys(helpers), source);
+  const make = new Function("M", "B", "P", "T_f32", "T_i32", "onTurns", ...Object.keys(helpers), source);
   const run = make(
     hostMath,
     bindings.buffers,
     bindings.params,
     Float64Array.from(values("f32")),
     Int32Array.from(values("i32")),
+    bindings.onTurns,
     ...Object.values(helpers),
   ) as (world: number) => void;
   return { run, source };

@@ -1,4 +1,5 @@
 // the part of emission that WGSL and JavaScript share: names, inlining, blocks
+import { oneLine } from "../core/show.ts";
 import {
   Block,
   operandType,
@@ -90,7 +91,7 @@ export function emitBody(trace: Trace, dialect: Dialect, live: Live = analyse(tr
     for (let at = from; at < block.statements.length; at++) {
       const s = block.statements[at];
       if (s.kind === "stage") {
-        lines.push("", `${pad}// ${s.name}`);
+        lines.push("", `${pad}// ${oneLine(s.name)}`);
         continue;
       }
       if (!live.isLive(s)) continue;

@@ -1,4 +1,5 @@
 // back end: a trace as a WGSL compute kernel, one invocation a world
+import { oneLine } from "../core/show.ts";
 import type { ArrayRef, TraceNode, TableRef, Trace, Type, VarRef } from "./graph.ts";
 import { analyse } from "./live.ts";
 import { isComputed, OPERATIONS, type Read } from "./operations.ts";
@@ -167,7 +168,7 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     return [...head(), ...lines, "}", ""].join("\n");
   };
   const head = () => [
-    `// ${options.title ?? "kernel"}`,
+    `// ${oneLine(options.title ?? "kernel")}`,
     "struct Params {",
     ...params.map((p) => `  ${p.name}: ${p.type},`),
     "}",

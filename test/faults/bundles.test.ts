@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { makeVec, type VectorEnv } from "../../src/env/index.ts";
 import "../../envs/index.ts";
-import { readBundle } from "../../src/record/bundle.ts";
+import { readBundle } from "../../src/record/read-bundle.ts";
 import { readSealed, writeSealed } from "../../src/record/sealed.ts";
 import { corralInside } from "../support/cli-inside.ts";
 import { disk } from "../support/disk.ts";

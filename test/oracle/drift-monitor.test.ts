@@ -9,7 +9,7 @@ import { bisect } from "../../src/crash/bisect.ts";
 import { replay } from "../../src/crash/replay.ts";
 import { crashScene } from "../../src/crash/scene.ts";
 import { secondOpinion } from "../../src/crash/second-opinion.ts";
-import { readBundle } from "../../src/record/bundle.ts";
+import { readBundle } from "../../src/record/read-bundle.ts";
 import { eq, select, toF32, type Scalar } from "../../src/trace/scalar.ts";
 import { codeOf } from "../support/lives.ts";
 import { rover } from "../support/rover.ts";

@@ -14,7 +14,7 @@ import { secondOpinion } from "../../src/crash/second-opinion.ts";
 import { loadModel } from "../../src/model/model.ts";
 import { withChanges } from "../../src/model/changes.ts";
 import { withMuJoCo } from "../../src/model/oracle.ts";
-import { readBundle } from "../../src/record/bundle.ts";
+import { readBundle } from "../../src/record/read-bundle.ts";
 import { eq, select } from "../../src/trace/scalar.ts";
 import { ROOT } from "../support/imports.ts";
 import { codeOf } from "../support/lives.ts";

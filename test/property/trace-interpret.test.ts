@@ -8,7 +8,8 @@ import { array, loop, stage, variable } from "../../src/trace/control.ts";
 import type { Trace } from "../../src/trace/graph.ts";
 import { interpret, type Interpretation } from "../../src/trace/interpret.ts";
 import { div, eq, mul, select, sqrt, sub, bitcastU32, toF32, band, add, type Scalar } from "../../src/trace/scalar.ts";
-import { loadTrace, storeTrace, type StoredTrace } from "../../src/trace/store.ts";
+import { loadTrace } from "../../src/trace/load.ts";
+import { storeTrace } from "../../src/trace/store.ts";
 import { toWgsl } from "../../src/trace/wgsl.ts";
 import { INPUTS, MEMORY, OUTPUTS, programs, runTraced } from "../support/trace-programs.ts";
 import { program, runJs } from "../support/trace-runner.ts";
@@ -16,7 +17,7 @@ import { program, runJs } from "../support/trace-runner.ts";
 const full = process.env.CORRAL_FULL !== undefined;
 const inputs = fc.array(fc.integer({ min: -32, max: 31 }), { minLength: INPUTS, maxLength: INPUTS });
 const rows = fc.array(inputs, { minLength: 1, maxLength: 4 });
-const stored = (made: Trace) => loadTrace(unpack(pack(storeTrace(made)), "the program") as StoredTrace);
+const stored = (made: Trace) => loadTrace(unpack(pack(storeTrace(made)), "the program"));
 const code = (made: Trace) => toWgsl(made, { workgroupSize: 32, title: "test" }).code;
 
 describe.each([true, false])("unrolled: %s", (unroll) => {

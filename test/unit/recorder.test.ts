@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { defineTask, makeVec, type VecOptions, type VectorEnv } from "../../src/env/index.ts";
 import { bisect } from "../../src/crash/bisect.ts";
 import { replay } from "../../src/crash/replay.ts";
-import { readBundle } from "../../src/record/bundle.ts";
+import { readBundle } from "../../src/record/read-bundle.ts";
 import { loadModel } from "../../src/model/model.ts";
 import { planSimulation } from "../../src/batch/simulation.ts";
 import { gt } from "../../src/trace/scalar.ts";

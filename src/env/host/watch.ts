@@ -1,5 +1,6 @@
 /** Watches the worlds of an environment: counts what goes wrong, and has bundles written of it. */
 import { CorralError } from "../../core/errors.ts";
+import { printable } from "../../core/show.ts";
 import { writeBundle, type BundleParts, type EnvFacts, type TrippedWorld } from "../../record/bundle.ts";
 import { Recorder } from "../../record/recorder.ts";
 import type { DriftMonitor, DriftSample } from "../../monitor/drift.ts";
@@ -313,4 +314,5 @@ function describeTrip(id: string, tripped: readonly TrippedWorld[], first: Tripp
   return `${id}: world ${first.world} (id ${first.id})${more} tripped in control step ${first.step}: ${first.names.join(", ")}${terms}.`;
 }
 
-const warn = (code: string, text: string): void => process.emitWarning(text, { type: "CorralWarning", code });
+const warn = (code: string, text: string): void =>
+  process.emitWarning(printable(text), { type: "CorralWarning", code });

@@ -1,0 +1,178 @@
+// a compiled model out of a file: sizes, arrays and ids that belong together, checked before anything walks along them
+import {
+  anyNumber,
+  boolean,
+  integer,
+  list,
+  Mismatch,
+  numbers,
+  object,
+  optional,
+  text,
+  type Kind,
+  type Path,
+} from "../core/schema.ts";
+import { fieldsOf, fieldSize, SIZES, type ModelArrays, type Sizes } from "./fields.ts";
+import { NAMED, type Model, type ModelStatistic, type ObjectKind } from "./model.ts";
+import type { LeftOut } from "./visuals.ts";
+import type { ModelChange } from "./changes.ts";
+import { OPTION_SCALARS, OPTION_VECTORS, type ModelOption } from "./options.ts";
+
+/** A model beside its source, which lies in files of its own. */
+export type CompiledModel = Omit<Model, "source">;
+
+type Size = keyof Sizes;
+type Ints = keyof ModelArrays;
+
+/** Elements of the largest array. */
+const MOST = 2 ** 28;
+
+const ARRAY = { f32: Float64Array, i32: Int32Array, u32: Uint8Array } as const;
+
+/** Where entries start and how many there are, of an array of a size. */
+const SPANS: readonly (readonly [start: Ints, count: Ints, of: Size])[] = [
+  ["body_jntadr", "body_jntnum", "njnt"],
+  ["body_dofadr", "body_dofnum", "nv"],
+  ["body_geomadr", "body_geomnum", "ngeom"],
+  ["tree_bodyadr", "tree_bodynum", "nbody"],
+  ["tree_dofadr", "tree_dofnum", "nv"],
+  ["tendon_adr", "tendon_num", "nwrap"],
+  ["ten_J_rowadr", "ten_J_rownnz", "nJten"],
+  ["actuator_ctrladr", "actuator_ctrlnum", "nu"],
+  ["actuator_outadr", "actuator_outnum", "nout"],
+  ["actuator_actadr", "actuator_actnum", "na"],
+  ["sensor_adr", "sensor_dim", "nsensordata"],
+  ["numeric_adr", "numeric_size", "nnumericdata"],
+  ["B_rowadr", "B_rownnz", "nB"],
+  ["M_rowadr", "M_rownnz", "nC"],
+  ["D_rowadr", "D_rownnz", "nD"],
+];
+
+/** Ids of objects, below a size; at least `least`, which is -1 where there may be none. */
+const IDS: readonly (readonly [name: Ints, of: Size, least: number])[] = [
+  ["body_mocapid", "nmocap", -1],
+  ["body_treeid", "ntree", -1],
+  ["jnt_bodyid", "nbody", 0],
+  ["jnt_qposadr", "nq", 0],
+  ["jnt_dofadr", "nv", 0],
+  ["jnt_actuatorid", "nactuator", -1],
+  ["dof_bodyid", "nbody", 0],
+  ["dof_jntid", "njnt", 0],
+  ["dof_treeid", "ntree", 0],
+  ["geom_bodyid", "nbody", 0],
+  ["site_bodyid", "nbody", 0],
+  ["cam_bodyid", "nbody", 0],
+  ["pair_geom1", "ngeom", 0],
+  ["pair_geom2", "ngeom", 0],
+  ["tendon_actuatorid", "nactuator", -1],
+  ["ten_J_colind", "nv", 0],
+  ["B_colind", "nv", 0],
+  ["M_colind", "nv", 0],
+  ["D_colind", "nv", 0],
+];
+
+/** Parents, which come before their children: a walk up a tree ends. */
+const PARENTS: readonly (readonly [name: Ints, least: number])[] = [
+  ["body_parentid", 0],
+  ["dof_parentid", -1],
+];
+
+/** Numbers of qpos and of qvel that a joint of each type has. */
+const JOINT_WIDTHS = [
+  [7, 6],
+  [4, 3],
+  [1, 1],
+  [1, 1],
+] as const;
+
+const optionKind: Kind<ModelOption> = object<ModelOption>(
+  Object.fromEntries([
+    ...OPTION_SCALARS.map((name) => [name, anyNumber]),
+    ...Object.entries(OPTION_VECTORS).map(([name, length]) => [name, list(anyNumber, { min: length, max: length })]),
+  ]) as never,
+);
+
+const statKind: Kind<ModelStatistic> = object<ModelStatistic>({
+  meaninertia: anyNumber,
+  meanmass: anyNumber,
+  meansize: anyNumber,
+  extent: anyNumber,
+  center: list(anyNumber, { min: 3, max: 3 }),
+});
+
+/** A number of a model that is not its source's; `value` may be left out where a world's record holds it. */
+export const changeKind: Kind<Omit<ModelChange, "value">> = object<Omit<ModelChange, "value">>({
+  field: text(64),
+  index: integer(0, MOST),
+  derived: boolean,
+});
+
+const sizeKinds = Object.fromEntries(SIZES.map((name) => [name, integer(0, MOST)])) as Record<Size, Kind<number>>;
+const name = text();
+
+/**
+ * Reads a compiled model: every array has the length that the sizes say, every id is of something that is there.
+ * Throws `Mismatch`.
+ */
+export const modelKind: Kind<CompiledModel> = {
+  want: "a compiled model",
+  read(value, path) {
+    // sizes first: what they say of arrays is held against the arrays themselves
+    const sizes = object<Sizes>(sizeKinds).read(pick(value, SIZES, path), path);
+    const arrays = fieldsOf("model").map(
+      (f) => [f.name, numbers([ARRAY[f.type]] as never, fieldSize(sizes, f.name))] as const,
+    );
+    const kinds = Object.entries(NAMED).map(
+      ([kind, [count]]) => [kind, list(name, { min: sizes[count], max: sizes[count] })] as const,
+    );
+    const read = object<CompiledModel>({
+      ...sizeKinds,
+      ...(Object.fromEntries(arrays) as unknown as { [K in Ints]: Kind<ModelArrays[K]> }),
+      name,
+      opt: optionKind,
+      stat: statKind,
+      names: object<Model["names"]>(Object.fromEntries(kinds) as { [K in ObjectKind]: Kind<readonly string[]> }),
+      warnings: list(text(65_536)),
+      leftOut: optional(object<LeftOut>({ geom: list(name), mesh: list(name) })),
+      changes: optional(
+        list(object<ModelChange>({ field: text(64), index: integer(0, MOST), value: anyNumber, derived: boolean })),
+      ),
+    }).read(value, path);
+    checkIds(read, path);
+    return read;
+  },
+};
+
+function pick(value: unknown, names: readonly string[], path: Path): Record<string, unknown> {
+  if (typeof value !== "object" || value === null) throw new Mismatch(path, value, "an object");
+  return Object.fromEntries(names.map((key) => [key, (value as Record<string, unknown>)[key]]));
+}
+
+function checkIds(model: CompiledModel, path: Path): void {
+  const bad = (field: Ints, i: number, want: string): Mismatch =>
+    new Mismatch([...path, field, i], model[field][i], want);
+  const each = (field: Ints, isGood: (x: number, i: number) => boolean, want: string) => {
+    const i = model[field].findIndex((x, at) => !isGood(x, at));
+    if (i >= 0) throw bad(field, i, want);
+  };
+  for (const [field, of, least] of IDS)
+    each(field, (x) => x >= least && x < model[of], `an id below ${of}, ${model[of]}`);
+  for (const [field, least] of PARENTS)
+    each(field, (x, i) => x >= least && x < Math.max(i, least + 1), "the id of a parent");
+  each("body_rootid", (x, i) => x >= 0 && x <= i, "the id of an ancestor");
+  each("body_weldid", (x, i) => x >= 0 && x <= i, "the id of an ancestor");
+  each("jnt_type", (x) => x >= 0 && x < JOINT_WIDTHS.length, "an mjtJoint");
+  for (const [start, count, of] of SPANS) {
+    each(count, (x) => x >= 0 && x <= model[of], `a count of at most ${of}, ${model[of]}`);
+    each(
+      start,
+      (x, i) => model[count][i] === 0 || (x >= 0 && x + model[count][i] <= model[of]),
+      `a place in ${of}, ${model[of]}`,
+    );
+  }
+  model.jnt_type.forEach((type, i) => {
+    const [q, v] = JOINT_WIDTHS[type];
+    if (model.jnt_qposadr[i] + q > model.nq) throw bad("jnt_qposadr", i, `a place in nq, ${model.nq}`);
+    if (model.jnt_dofadr[i] + v > model.nv) throw bad("jnt_dofadr", i, `a place in nv, ${model.nv}`);
+  });
+}
