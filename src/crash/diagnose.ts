@@ -123,7 +123,8 @@ function ofTheTask({ bundle, tripped }: CrashScene, report: Report): Cause[] {
   const out: Cause[] = [];
   const { env } = bundle.about;
   for (const name of tripped.names.filter((t) => env.trips.includes(t))) {
-    const text = `the condition "${name}" of \`trip\` held.`;
+    const how = terms.includes(name) ? "compares what is not a number" : "held";
+    const text = `the condition "${name}" of \`trip\` ${how}.`;
     out.push({
       name: "condition",
       certainty: "certain",
@@ -133,7 +134,10 @@ function ofTheTask({ bundle, tripped }: CrashScene, report: Report): Cause[] {
   }
   const isPhysics = status.some((s) => ["BAD_QPOS", "BAD_QVEL", "BAD_QACC", "BAD_CTRL"].includes(s));
   if (isPhysics || terms.length === 0 || blame?.stage !== "task") return out;
-  const of = terms.map((t) => (env.rewards.includes(t) ? `reward term "${t}"` : `observation "${t}"`)).join(", ");
+  const observed = env.observation.map(({ name }) => name);
+  const kind = (t: string) =>
+    env.rewards.includes(t) ? "reward term" : observed.includes(t) ? "observation" : "condition";
+  const of = terms.map((t) => `${kind(t)} "${t}"`).join(", ");
   const [a, b] = blame.operands;
   const how =
     blame.op === "div" && b?.value === 0

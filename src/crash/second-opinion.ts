@@ -102,7 +102,7 @@ function withoutPhysics(
       text: `neither: a control is not finite before any physics${blame ? ` (${blame.text})` : ""}.`,
     };
   }
-  if (status.includes("BAD_REWARD") || status.includes("BAD_OBS")) {
+  if (status.some((s) => ["BAD_REWARD", "BAD_OBS", "BAD_CONDITION"].includes(s))) {
     return {
       verdict: "task",
       text: `neither: state and physics are finite, ${report.terms.join(", ")} of the task is not.`,

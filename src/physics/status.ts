@@ -29,6 +29,8 @@ export const Status = {
   SOLVER_NOT_CONVERGED: 1 << 8,
   /** A number that a task reports beside its reward; it harms nothing else. */
   BAD_INFO: 1 << 9,
+  /** A condition that ends an episode compares what is not a number. */
+  BAD_CONDITION: 1 << 10,
 } as const;
 
 export type StatusName = keyof typeof Status;

@@ -232,6 +232,11 @@ describe("what is refused", () => {
       "[term-shape] task Rover, terminated.a: it gives one number; it is one condition. Compare, as in x > 0.",
     ],
     [
+      "a condition for a number",
+      { reward: { a: "qpos[2] > 1" } },
+      "[term-shape] task Rover, reward.a: it gives one truth value; it is a number. Choose one, as in x > 0 ? 1 : 0.",
+    ],
+    [
       "several conditions for one",
       { terminated: { a: "qpos > 0" } },
       "[term-shape] task Rover, terminated.a: it gives 9 truth values; it is one condition. Join them with any(...) or all(...).",

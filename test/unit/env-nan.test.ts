@@ -1,6 +1,7 @@
 /** Numbers of a task that are not finite are told of, whatever is done to them afterwards. */
 import { describe, expect, test } from "vitest";
-import { defineTask, makeVec, type VecOptions } from "../../src/env/index.ts";
+import { defineTask, makeVec, type Scene, type VecOptions } from "../../src/env/index.ts";
+import { gt, sqrt, sub } from "../../src/trace/scalar.ts";
 
 /** Terms that are no number where the slider is at 3; the first of each pair is what the second ones do something to. */
 const TERMS: Readonly<Record<string, string>> = {
@@ -74,6 +75,62 @@ describe.each(["cpu", "cpu-f64", undefined])("on device %s", (device) => {
     expect(Object.keys(env.health().byTerm)).toEqual(["root"]);
     expect(() => infos.get("rot")).toThrow('[unknown-name] the task reports no number named "rot"; nearest: root.');
     expect(() => infos.get("zzzzzz")).toThrow("there are: at, fine, root.");
+  });
+
+  const ROOT = "sqrt(1 - qpos(joint.rail))";
+
+  test.each(["terminated", "truncated"] as const)(
+    "a condition of %s that compares no number is told",
+    async (group) => {
+      const conditions = {
+        far: `${ROOT} > 2`,
+        either: `qpos(joint.rail) > 100 || !(${ROOT} < 2)`,
+        written: (s: Scene) => gt(sqrt(sub(1, s.d.qpos.at(0))), 2),
+        // decided without it
+        guarded: `qpos(joint.rail) < 1 && ${ROOT} > 2`,
+        open: `!(qpos(joint.rail) > 1 || ${ROOT} < 2)`,
+        finite: `isfinite(${ROOT}) && ${ROOT} > 2`,
+      };
+      await using env = await makeVec(task({ [group]: conditions }), options(device));
+      await env.reset();
+      await env.step(still);
+      expect(env.health().failures).toBe(0);
+      await env.setState({ qpos: [3] }, [2]);
+      const { terminated, infos } = await env.step(still);
+      const { byStatus, byTerm } = env.health();
+      expect(infos.statusNames(2)).toEqual(["BAD_CONDITION"]);
+      expect(Object.keys(byStatus)).toEqual(["BAD_CONDITION"]);
+      expect(Object.keys(byTerm)).toEqual(["far", "either", "written"]);
+      expect([...terminated]).toEqual([0, 0, 1, 0]);
+    },
+  );
+
+  test("a condition of trip that compares no number trips, and changes nothing else", async () => {
+    const trip = [
+      { name: "far", when: `${ROOT} > 2` },
+      { name: "fast", when: "qvel(joint.rail) > 2" },
+    ];
+    await using env = await makeVec(task(), { ...options(device), trip });
+    await env.reset();
+    await env.setState({ qpos: [3] }, [2]);
+    const { terminated } = await env.step(still);
+    const { byStatus, byTerm } = env.health();
+    expect([Object.keys(byStatus), Object.keys(byTerm), ...terminated]).toEqual([["far"], ["far"], 0, 0, 0, 0]);
+  });
+
+  test("a number that such a condition decides is not finite", async () => {
+    const given = task({
+      reward: { choice: `${ROOT} > 2 ? 1 : 0`, guarded: `qpos(joint.rail) < 1 ? ${ROOT} : 0` },
+      observe: { qpos: "qpos", choice: `${ROOT} > 2 ? 1 : 0` },
+      info: { near: `${ROOT} > 2` },
+    });
+    await using env = await makeVec(given, options(device));
+    await env.reset();
+    await env.setState({ qpos: [3] }, [2]);
+    await env.step(still);
+    const { byStatus, byTerm } = env.health();
+    expect(Object.keys(byStatus)).toEqual(["BAD_REWARD", "BAD_OBS", "BAD_INFO"]);
+    expect(Object.keys(byTerm)).toEqual(["choice", "near"]);
   });
 
   test("a bad observation does not spoil what normalises the next ones", async () => {

@@ -357,7 +357,13 @@ function checkFinite(value: unknown): { observation: number; reward: number } {
 }
 
 export const NON_FINITE =
-  Status.BAD_QPOS | Status.BAD_QVEL | Status.BAD_QACC | Status.BAD_CTRL | Status.BAD_REWARD | Status.BAD_OBS;
+  Status.BAD_QPOS |
+  Status.BAD_QVEL |
+  Status.BAD_QACC |
+  Status.BAD_CTRL |
+  Status.BAD_REWARD |
+  Status.BAD_OBS |
+  Status.BAD_CONDITION;
 export const OVERFLOW = Status.CONTACT_OVERFLOW | Status.CONSTRAINT_OVERFLOW;
 
 /** Bits of the status word by what the policies do about them. */

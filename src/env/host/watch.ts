@@ -15,7 +15,7 @@ import { NON_FINITE, OVERFLOW, type Settings } from "./options.ts";
 import type { HostRows } from "./results.ts";
 import { ownNumbers } from "../task/shape.ts";
 import type { Space } from "../space/spaces.ts";
-import { EPOCH, FIRST_TRIP, MOST_TERMS, nextEpoch } from "../kernel/trips.ts";
+import { EPOCH, FIRST_TRIP, judgedTerms, MOST_TERMS, nextEpoch } from "../kernel/trips.ts";
 
 /** Name of what trips the recorder where a world is further from MuJoCo than the monitor's threshold. */
 const DRIFT = "drift";
@@ -209,7 +209,7 @@ export class Watch {
   #describe(world: number, row: ArrayLike<number>, firstStep: number): TrippedWorld {
     const { shape, trips } = this.#spec;
     const bits = row[RESULT.trip_status];
-    const parts = [...shape.terms, ...shape.observation.map(({ name }) => name), ...shape.infos];
+    const parts = judgedTerms(shape, trips);
     const terms = parts.filter((_, i) => i < MOST_TERMS && Math.floor(row[RESULT.bad_terms] / 2 ** i) % 2 === 1);
     return {
       world,

@@ -25,6 +25,7 @@ import {
 import type { Bool, Int, Scalar } from "../../trace/scalar.ts";
 import { RecordIO } from "../../batch/record-io.ts";
 import { badBit, badFieldBit, Status } from "../../physics/status.ts";
+import { doubt } from "../task/doubt.ts";
 import { EnvWorld, flat, type EnvSpec, type Layouts } from "./env-world.ts";
 import { Ask, Ended } from "./layout.ts";
 import { badTask } from "../task/shape.ts";
@@ -88,10 +89,9 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
         infos: [...told, ...(w.needed ? [toF32(w.needed.get())] : [])],
       };
       const terminations = Object.values(task.terminated(scene));
-      const truncations = [
-        ...Object.values(task.truncated(scene)),
-        ge(e.length.get(), param("max_episode_steps", "u32")),
-      ];
+      const truncated = Object.values(task.truncated(scene));
+      const truncations = [...truncated, ge(e.length.get(), param("max_episode_steps", "u32"))];
+      const doubts = [...terminations, ...truncated].map((cond) => doubt(cond));
       e.carry(scene, not(waits));
       when(restarts, () => (merged ? e.remember() : e.startEpisode(false)));
       const seen = flat(task.observe(e.scene({ observes: true })));
@@ -101,7 +101,9 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
       w.flag(badBit([...raw.terms, total], Status.BAD_REWARD));
       w.flag(badBit(seen, Status.BAD_OBS));
       w.flag(badBit(told, Status.BAD_INFO));
-      w.flag(tripBits(spec.trips, scene));
+      w.flag(bit(any(doubts), Status.BAD_CONDITION));
+      const trips = tripBits(spec.trips, scene);
+      w.flag(trips.bits);
       // of a world that waits only what it observes counts: its start, or what it ended as
       const judged = select(waits, band(w.status.get(), Status.BAD_OBS), w.status.get(), "u32");
       const isVoid = holds(judged, spec.voids);
@@ -116,8 +118,8 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
       const reward = counted(usable(bounded, spec.finite.reward));
 
       const terminated = and(stepped, or(any(terminations), holds(status, spec.voids | spec.ends)));
-      const truncated = and(stepped, any(truncations));
-      const endedNow = bor(bit(terminated, Ended.terminated), bit(truncated, Ended.truncated));
+      const isTruncated = and(stepped, any(truncations));
+      const endedNow = bor(bit(terminated, Ended.terminated), bit(isTruncated, Ended.truncated));
       // with autoreset disabled a world that waits stays as it ended
       const ended = autoreset === "disabled" ? select(waits, endedBefore, endedNow) : endedNow;
       const terms = raw.terms.map((x) => counted(usable(x)));
@@ -134,7 +136,13 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
         episode_length: e.length.get(),
         episode_return: e.return.get(),
         ended_by: sum(causes),
-        bad_terms: badTerms(spec.shape, raw.terms.map(counted), seen, told.map(counted)),
+        bad_terms: badTerms(
+          spec.shape,
+          raw.terms.map(counted),
+          seen,
+          told.map(counted),
+          [...doubts, ...trips.doubts].map((cond) => and(stepped, cond)),
+        ),
       };
       const numbers = {
         terms,

@@ -1,9 +1,10 @@
 // what trips the recorder: bits of failures and of the user's conditions, kept until the host has read them
 import { param } from "../../trace/control.ts";
-import { add, bor, eq, ne, select, toF32, toU32, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
+import { add, bor, eq, ne, or, select, toF32, toU32, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { badBit } from "../../physics/status.ts";
 import { RESULT } from "./layout.ts";
-import type { TaskShape } from "../task/shape.ts";
+import { doubt } from "../task/doubt.ts";
+import { LIMIT, type TaskShape } from "../task/shape.ts";
 import type { Scene, TermSource } from "../task/task.ts";
 import { termCondition } from "../task/term-value.ts";
 
@@ -20,14 +21,23 @@ export const MOST_TRIPS = 8;
 /** Terms and parts that are told apart: bits of a float. */
 export const MOST_TERMS = 24;
 
-/** Bits of the conditions that hold. */
-export function tripBits<O extends object>(trips: readonly Trip<O>[], scene: Scene<O>): Int {
-  const bits = trips.map(({ name, when }, i) => {
-    const holds: Bool = termCondition(when, scene, { name: `trip "${name}"`, takes: [] });
-    return select(holds, FIRST_TRIP << i, 0, "u32");
-  });
-  return bits.reduce<Int>(bor, 0);
+/** Bits of the conditions that hold, or that compare what is not a number; which do that. */
+export function tripBits<O extends object>(trips: readonly Trip<O>[], scene: Scene<O>): { bits: Int; doubts: Bool[] } {
+  const holds = trips.map(({ name, when }) => termCondition(when, scene, { name: `trip "${name}"`, takes: [] }));
+  const doubts = holds.map((cond) => doubt(cond));
+  const bits = holds.map((cond, i) => select(or(cond, doubts[i]), FIRST_TRIP << i, 0, "u32"));
+  return { bits: bits.reduce<Int>(bor, 0), doubts };
 }
+
+/** What a bit of `badTerms` names, in order. */
+export const judgedTerms = (shape: TaskShape, trips: readonly Trip[]): string[] => [
+  ...shape.terms,
+  ...shape.observation.map(({ name }) => name),
+  ...shape.infos,
+  ...shape.terminations,
+  ...shape.truncations.filter((name) => name !== LIMIT),
+  ...trips.map(({ name }) => name),
+];
 
 /** Parameter of the kernels that changes whenever the host has read results; never 0, which results of a snapshot have. */
 export const EPOCH = "epoch";
@@ -36,17 +46,22 @@ const MOST_EPOCHS = 2 ** 24;
 
 export const nextEpoch = (epoch: number): number => 1 + (epoch % (MOST_EPOCHS - 1));
 
-/** Bits of the terms of the reward, then of the parts of the observation, then of the infos, that are not finite. */
+/** Bits of what is not finite, and of the conditions that are in doubt. */
 export function badTerms(
   shape: TaskShape,
   terms: readonly Scalar[],
   observation: readonly Scalar[],
   infos: readonly Scalar[] = [],
+  doubts: readonly Bool[] = [],
 ): Scalar {
   let at = 0;
   const parts = shape.observation.map(({ size }) => observation.slice(at, (at += size)));
   const groups = [...terms.map((x) => [x]), ...parts, ...infos.map((x) => [x])].slice(0, MOST_TERMS);
-  return toF32(groups.map((values, i) => badBit(values, 2 ** i)).reduce<Int>(bor, 0));
+  const bad = groups.map((values, i) => badBit(values, 2 ** i));
+  const doubtful = doubts
+    .slice(0, MOST_TERMS - groups.length)
+    .map((cond, i) => select(cond, 2 ** (groups.length + i), 0, "u32"));
+  return toF32([...bad, ...doubtful].reduce<Int>(bor, 0));
 }
 
 /** What went wrong since the host last read, with this call; `last` is the result before it. */

@@ -16,7 +16,8 @@ import {
 const INFINITY_BITS = 0x7f800000;
 const NAN_BITS = 0x7fc00000;
 
-const isNaN32 = (x: Scalar): Bool => ge(band(bitcastU32(x), 0x7fffffff), INFINITY_BITS + 1);
+/** Whether a float is NaN, by its bits: drivers assume it away. */
+export const isNaN32 = (x: Scalar): Bool => ge(band(bitcastU32(x), 0x7fffffff), INFINITY_BITS + 1);
 
 /** x in [low, high]; where it is not finite, x itself. */
 export const clipped = (x: Scalar, low: number, high: number): Scalar =>

@@ -4,6 +4,7 @@ import { show } from "../../core/show.ts";
 import { TraceNode } from "../../trace/graph.ts";
 import { add, mul, select, sub, toF32, type Bool, type Scalar } from "../../trace/scalar.ts";
 import { describeValue, evaluate, isTruth, unfitName, type Value } from "./expression/index.ts";
+import { decided } from "./doubt.ts";
 import { clipped } from "./finite.ts";
 import type { Named, Scene, SharedValues, Task, Term, TermOptions, Terms, TermSource } from "./task.ts";
 
@@ -15,6 +16,8 @@ export interface TermPlace {
   readonly name: string;
   /** What a group of terms takes: options that mean nothing there are refused. */
   readonly takes: readonly (keyof TermOptions)[];
+  /** Whether a condition is refused. */
+  readonly onlyNumbers?: boolean;
 }
 
 export const placeOf = (task: Pick<Task, "id">, group: string, name?: string): string =>
@@ -161,13 +164,18 @@ function numberOf(x: unknown, place: string): Scalar {
   );
 }
 
-const asFloats = (value: Value): readonly Scalar[] =>
-  value.kind === "float" ? value.items.map(toF32) : value.items.map((x) => select(x, 1, 0, "f32"));
+/** The numbers of a value: of what is observed or reported, a condition is 1 or 0. */
+function numbersOf(value: Value, { name, onlyNumbers }: TermPlace): readonly Scalar[] {
+  if (value.kind === "float") return value.items.map(toF32);
+  if (!onlyNumbers) return value.items.map((x) => decided(x, select(x, 1, 0, "f32")));
+  const text = `it gives ${describeValue(value)}; it is a number. Choose one, as in x > 0 ? 1 : 0`;
+  throw badTerm(name, text, "term-shape");
+}
 
 /** The numbers of a term: noise, clip, scale and weight applied. */
 export function termNumbers<O extends object>(term: Term<O>, scene: Scene<O>, place: TermPlace): readonly Scalar[] {
   const { source, options } = splitTerm(term, place);
-  let items = asFloats(sourceValue(source, scene, place.name));
+  let items = numbersOf(sourceValue(source, scene, place.name), place);
   if (items.some((x) => typeof x === "number" && !Number.isFinite(x)))
     throw badTerm(place.name, "it gives an infinite number; a term is finite");
   const { noise, clip, scale, weight } = options;

@@ -49,9 +49,10 @@ export function tracedTask<O extends object>(
   observation: ObservationOptions = {},
 ): TracedTask<O> {
   const numbers =
-    (group: string, terms: Terms<O> | undefined, takes: readonly (keyof TermOptions)[]) => (scene: Scene<O>) =>
+    (group: string, terms: Terms<O> | undefined, takes: readonly (keyof TermOptions)[], onlyNumbers = false) =>
+    (scene: Scene<O>) =>
       each(terms, scene, placeOf(task, group), (term, name) =>
-        termNumber(term, scene, { name: placeOf(task, group, name), takes }),
+        termNumber(term, scene, { name: placeOf(task, group, name), takes, onlyNumbers }),
       );
   const conditions = (group: string, terms: Terms<O> | undefined) => (scene: Scene<O>) =>
     each(terms, scene, placeOf(task, group), (term, name) =>
@@ -72,7 +73,7 @@ export function tracedTask<O extends object>(
       each(task.observe, scene, placeOf(task, "observe"), (_, name) =>
         new ObservationTerm(task, name, observation).values(scene),
       ),
-    reward: numbers("reward", task.reward, REWARD),
+    reward: numbers("reward", task.reward, REWARD, true),
     terminated: conditions("terminated", task.terminated),
     truncated: conditions("truncated", task.truncated),
     info: numbers("info", task.info, INFO),

@@ -31,6 +31,7 @@ import {
   type Scalar,
 } from "../../../trace/scalar.ts";
 import { cross, mulMatTVec, mulMatVec, rotate, type Mat3, type Quat, type Vec3 } from "../../../trace/vector.ts";
+import { decided } from "../doubt.ts";
 import { keepingNaN, undefinedUnless } from "../finite.ts";
 import { inClosed } from "../terms/basics.ts";
 import { bool, describeValue, float, vector, type Bools, type Floats, type Value } from "./value.ts";
@@ -104,7 +105,7 @@ export function chosen(cond: Value, yes: Value, no: Value): Value {
   const { width, single } = widened([cond, yes, no]);
   const pick = (i: number) => {
     const [c, a, b] = [entry(cond, i), entry<Scalar | Bool>(yes, i), entry<Scalar | Bool>(no, i)];
-    if (yes.kind === "float") return select(c, a as Scalar, b as Scalar, "f32");
+    if (yes.kind === "float") return decided(c, select(c, a as Scalar, b as Scalar, "f32"));
     return or(and(c, a as Bool), and(not(c), b as Bool));
   };
   const items = Array.from({ length: width }, (_, i) => pick(i));
