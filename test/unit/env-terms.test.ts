@@ -60,7 +60,10 @@ const info = (env: VectorEnv, name: string, world = 0) => env.infos.get(name)!.v
 describe("what is done to terms", () => {
   test("noise, then clip, then scale, then weight", async () => {
     await using env = await make({
-      reward: { a: { value: "3.0", clip: [0, 2], scale: 5, weight: -0.5 }, b: { value: "action[0] > 0 ? 1 : 0", weight: 4 } },
+      reward: {
+        a: { value: "3.0", clip: [0, 2], scale: 5, weight: -0.5 },
+        b: { value: "action[0] > 0 ? 1 : 0", weight: 4 },
+      },
       observe: { a: { value: "vec2(3, -3)", clip: [-2, 2], scale: [1, 10] }, b: "1 > 0" },
     });
     await env.reset();

@@ -5,8 +5,11 @@ import { isNaN32 } from "./finite.ts";
 
 /** Positions and velocities: the status word tells of those that are not finite. */
 const STATE = /^(qpos|qvel)(_\d+)?$/;
-const isState = ({ source, name }: TraceNode): boolean =>
-  STATE.test((source && "name" in source ? source.name : name) ?? "");
+function isState(node: TraceNode): boolean {
+  const { op, source, name } = node;
+  if ((op === "abs" || op === "neg") && node.args[0] instanceof TraceNode) return isState(node.args[0]);
+  return STATE.test((source && "name" in source ? source.name : name) ?? "");
+}
 
 /** The floats that a comparison compares. */
 function comparedBy(node: TraceNode): readonly TraceNode[] {
