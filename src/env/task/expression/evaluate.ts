@@ -83,14 +83,10 @@ class Evaluator {
         return this.at(part, "a list", () => FUNCTIONS.get("vec")!.apply(part.items.map((x) => this.value(x))));
       case "unary":
         return this.at(part, part.op, () => negated(part.op, this.value(part.operand)));
-      case "binary": {
-        const args = [this.value(part.left), this.value(part.right)];
-        return this.at(part, part.op, () => OPERATORS[part.op](args));
-      }
-      case "choice": {
-        const [cond, yes, no] = [part.cond, part.yes, part.no].map((x) => this.value(x));
-        return this.at(part, "a choice", () => chosen(cond, yes, no));
-      }
+      case "binary":
+        return this.binary(part);
+      case "choice":
+        return this.choice(part);
       case "name":
         return this.name(part);
       case "call":
@@ -101,6 +97,31 @@ class Evaluator {
       case "slice":
         return this.elements(part);
     }
+  }
+
+  // sums lean to the left and choices to the right, however long: neither is a matter of the stack
+  private binary(whole: Syntax & { kind: "binary" }): Value {
+    const parts: (Syntax & { kind: "binary" })[] = [whole];
+    for (let { left } = whole; left.kind === "binary"; left = left.left) parts.push(left);
+    let value = this.value(parts[parts.length - 1].left);
+    for (const part of parts.toReversed()) {
+      const args = [value, this.value(part.right)];
+      value = this.at(part, part.op, () => OPERATORS[part.op](args));
+    }
+    return value;
+  }
+
+  private choice(whole: Syntax & { kind: "choice" }): Value {
+    const parts: (Syntax & { kind: "choice" })[] = [whole];
+    for (let { no } = whole; no.kind === "choice"; no = no.no) parts.push(no);
+    const sides = parts.map(({ cond, yes }) => [this.value(cond), this.value(yes)]);
+    let value = this.value(parts[parts.length - 1].no);
+    parts.toReversed().forEach((part, i) => {
+      const [cond, yes] = sides[sides.length - 1 - i];
+      const no = value;
+      value = this.at(part, "a choice", () => chosen(cond, yes, no));
+    });
+    return value;
   }
 
   private name(part: Syntax & { kind: "name" }): Value {
@@ -315,10 +336,25 @@ class Evaluator {
     const now = this.value(part);
     if (now.kind !== "float") return this.fail(place, "term-shape", "before tells numbers only.");
     const { source } = this;
-    const key = `before ${JSON.stringify(part, (k, v: unknown) => (k === "offset" ? undefined : v))}`;
+    const key = `before ${textOf(part)}`;
     const items = this.scene.previous(key, (s) => new Evaluator(source, s).value(part).items as readonly Scalar[]);
     return { ...now, items };
   }
+}
+
+/** What a part says, wherever it stands. */
+function textOf(part: Syntax): string {
+  const words: string[] = [];
+  const open: unknown[] = [part];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next !== "object" || next === null) words.push(String(next));
+    else {
+      const entries = Object.entries(next).filter(([name]) => name !== "offset");
+      open.push(")", ...entries.flat().toReversed(), "(");
+    }
+  }
+  return words.join(" ");
 }
 
 const sample = (model: Scene["model"], kind: Kind): string => model.names[kind].find((n) => /^\w+$/.test(n)) ?? "NAME";

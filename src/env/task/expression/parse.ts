@@ -97,12 +97,24 @@ class Parser {
   }
 
   private choice(): Syntax {
-    const cond = this.binary(1);
-    const { offset } = this.next;
-    if (!this.skip("?")) return cond;
-    const yes = this.choice();
-    this.need(":", "between the two values of a choice");
-    return { kind: "choice", cond, yes, no: this.choice(), offset };
+    // one choice after another: the next stands where the last says no
+    const before: { cond: Syntax; yes: Syntax; offset: number }[] = [];
+    for (;;) {
+      const cond = this.binary(1);
+      const { offset } = this.next;
+      if (!this.skip("?")) return before.reduceRight((no, c): Syntax => ({ kind: "choice", ...c, no }), cond);
+      const yes = this.nested(() => this.choice());
+      this.need(":", "between the two values of a choice");
+      before.push({ cond, yes, offset });
+    }
+  }
+
+  /** Reads what stands within something else. */
+  private nested(read: () => Syntax): Syntax {
+    if (++this.depth > MAX_DEPTH) this.fail(`the expression is nested more than ${MAX_DEPTH} deep; split it.`);
+    const part = read();
+    this.depth--;
+    return part;
   }
 
   private binary(least: number): Syntax {
@@ -120,23 +132,18 @@ class Parser {
   }
 
   private unary(): Syntax {
-    const { offset, text: op } = this.next;
-    if (++this.depth > MAX_DEPTH) this.fail(`the expression is nested more than ${MAX_DEPTH} deep; split it.`);
-    const sign = this.is("-") || this.is("!");
-    if (sign) this.at++;
-    const part: Syntax = sign
-      ? { kind: "unary", op, operand: this.unary(), offset }
-      : this.skip("+")
-        ? this.unary()
-        : this.postfix(this.primary());
-    this.depth--;
-    return part;
+    return this.nested(() => {
+      const { offset, text: op } = this.next;
+      if (this.skip("-") || this.skip("!")) return { kind: "unary", op, operand: this.unary(), offset };
+      return this.skip("+") ? this.unary() : this.postfix(this.primary());
+    });
   }
 
   private postfix(start: Syntax): Syntax {
     let part = start;
-    for (;;) {
+    for (let length = 0; ; length++) {
       const { offset } = this.next;
+      if (length > MAX_DEPTH) this.fail(`there are more than ${MAX_DEPTH} of these one after another; split it.`);
       if (this.skip("(")) part = { kind: "call", callee: part, args: this.list(")"), offset: part.offset };
       else if (this.skip(".")) {
         const name = this.next;
