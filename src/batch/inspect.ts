@@ -2,6 +2,7 @@
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import type { PlannedBatch } from "./batch.ts";
+import { STAGES, type StageRow } from "../physics/stages.ts";
 import { costOf, type Cost } from "../trace/cost.ts";
 
 /** A marked part of a kernel's text. */
@@ -30,6 +31,8 @@ export interface Inspection {
   readonly stages: readonly string[];
   readonly wgsl: string;
   readonly cost: Cost;
+  /** What the stage that was asked for declares, where it is one of the physics. */
+  readonly declared: StageRow | undefined;
 }
 
 function unknown(what: string, name: string, known: readonly string[]): CorralError {
@@ -57,5 +60,6 @@ export function inspect(planned: PlannedBatch, kernel = "step", stage?: string):
           .filter((p) => p.name === stage)
           .map((p) => p.text)
           .join("\n\n");
-  return { name: planned.spec.name, kernel, kernels, stages, wgsl, cost: costOf(traced) };
+  const declared = (STAGES as Readonly<Record<string, StageRow>>)[stage ?? ""];
+  return { name: planned.spec.name, kernel, kernels, stages, wgsl, cost: costOf(traced), declared };
 }

@@ -39,8 +39,20 @@ export async function run(args: string[]): Promise<number> {
   const planned = planKernelsOf(await plannerOf(target, batch), batch);
   const found = inspect(planned, values.kernel, values.stage);
   if (values.json) printJson({ ...found, stage: values.stage ?? null });
-  else print(values.cost ? costs(found) : found.wgsl);
+  else if (values.cost) print(costs(found));
+  else print([...declaration(found), found.wgsl].join("\n"));
   return EXIT.done;
+}
+
+/** What a stage computes, reads and writes, as comments above its text. */
+function declaration({ declared }: Inspection): string[] {
+  if (!declared) return [];
+  const list = (what: string, names: readonly string[]) => (names.length > 0 ? [`// ${what} ${names.join(", ")}`] : []);
+  return [
+    `// ${declared.doc}`,
+    ...list("reads", [...new Set(declared.reads)]),
+    ...list("writes", [...declared.writes, ...(declared.sometimes ?? [])]),
+  ];
 }
 
 function costs({ name, kernel, cost, wgsl }: Inspection): string {

@@ -99,7 +99,7 @@ async function planTraining(
   values: { readonly json?: boolean; readonly set?: string[]; readonly [flag: string]: unknown },
 ): Promise<number> {
   const given = values as unknown as Readonly<Record<string, string | undefined>>;
-  const { config } = settingsOf(given, values.set, given.config);
+  const { config } = settingsOf(given, values.set, given.config, [target]);
   const limits = given["adapter-limits"];
   const context = limits === undefined ? {} : { limits: await limitsOf(limits, given.adapter) };
   const plan = await planRun(taskOf(target).id, trainOptions(config), context);

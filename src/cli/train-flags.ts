@@ -1,6 +1,7 @@
 // flags of training runs, for the commands that run and that plan them
 import { ALGORITHMS, algorithmOf, envConfig, flagOf, RUN_OPTIONS, SETTING_NAMES } from "../runs/options.ts";
 import { readConfig } from "../runs/folder.ts";
+import { assertAlgo, readStart } from "../runs/start.ts";
 import { UsageError } from "./io.ts";
 import { overridesOf } from "./target.ts";
 
@@ -10,16 +11,28 @@ export const flags = (...names: readonly string[]) =>
 
 /** Every setting of a run, and what it is told of its environments. */
 export const TRAIN_FLAGS = {
-  ...flags(...SETTING_NAMES.map(flagOf), "algo", "config", "adapter", "budget"),
+  ...flags(...SETTING_NAMES.map(flagOf), "algo", "config", "from", "adapter", "budget"),
   set: { type: "string", multiple: true },
 } as const;
 
 type Given = Readonly<Record<string, string | undefined>>;
 
-/** Settings by name: those of a file, then those of flags. Throws `UsageError`, `bad-config`. */
-export function settingsOf(given: Given, set: readonly string[] | undefined, file: string | undefined) {
-  const named = given.algo === undefined ? {} : { algo: given.algo };
-  const config: Record<string, unknown> = { ...(file === undefined ? {} : readConfig(file)), ...named };
+/**
+ * Settings by name: those of a file, or where no environment is named of the run that is started from, then those of
+ * flags. Throws `UsageError`, `bad-config`, what `readStart` throws.
+ */
+export function settingsOf(
+  given: Given,
+  set: readonly string[] | undefined,
+  file: string | undefined,
+  positionals: readonly string[],
+) {
+  const start = given.from === undefined ? undefined : readStart(given.from);
+  const base = file !== undefined ? readConfig(file) : positionals.length === 0 ? start?.config : undefined;
+  const config: Record<string, unknown> = { ...base, ...(start && { from: start.path }) };
+  if (given.algo !== undefined) config.algo = given.algo;
+  if (start && given.algo !== undefined) assertAlgo(start, given.algo);
+  config.algo ??= typeof config.from === "string" ? (start ?? readStart(config.from)).config.algo : undefined;
   const algo = algorithmOf(config);
   Object.assign(config, flagged(given, algo), envConfig({ ...overridesOf(set ?? []) }));
   return { config, algo };

@@ -51,6 +51,7 @@ const settings = Object.entries(RUN_OPTIONS)
 
 export const help = `
 Usage: corral train ENV [--envs N] [--steps M] [--seed S] [--algo ppo|sac] [--out DIR] [--json]
+       corral train [ENV] --from DIR [--envs N] [--set NAME=VALUE] [--out DIR]
        corral train --resume DIR
 
 Trains an agent with PPO or SAC: environments, policy and learner all on the device. A line tells
@@ -64,7 +65,14 @@ its config.json, and only steps, until, what is done every so many updates, adap
 be given anew. One that was killed before its first checkpoint is started again by the same command.
 One process at a time trains in DIR. Where the device is lost, the run goes on by itself, once.
 
+With --from another run has learnt already: policy, value function and normalisers (with SAC critics
+and temperature) are taken from its last checkpoint, or from the one that is named, and so are the
+algorithm and the shape of the networks. Worlds, parameters of the task, rewards and hyperparameters
+may be others; env steps and optimizers begin anew. Without ENV all that is not given comes from that
+run's config. What does not fit is refused by name.
+
 ${settings}
+  --from DIR                start from what another run has learnt: its folder, or a checkpoint
   --algo NAME               ppo (default) or sac
   --out DIR                 folder of the run [runs/ENV-ALGO-seedS]
   --resume DIR              go on with the run in a folder, from its last checkpoint
@@ -101,6 +109,7 @@ export async function run(args: string[]): Promise<number> {
     given,
     values.set,
     resumes === undefined ? given.config : join(resumes, CONFIG_FILE),
+    positionals,
   );
   const id = await idOf(config, positionals);
   const train = trainOptions(config);
@@ -130,19 +139,24 @@ export async function run(args: string[]): Promise<number> {
   };
   // a run that goes on has the worlds that it had
   const fitting = { onOverBudget: resumes === undefined ? ("shrink" as const) : ("throw" as const), onShrink };
-  await using made = await TrainingRun.create(id, { ...fitting, ...train, ...replay, modules }).catch(
-    (error: unknown) => {
-      // the same command can be given again
-      if (replay !== undefined && !replayWas) rmSync(replay.replayFile, { force: true });
-      throw error;
-    },
-  );
+  await using made = await TrainingRun.create(id, {
+    ...fitting,
+    ...train,
+    ...replay,
+    modules,
+    resumes: resumes !== undefined,
+  }).catch((error: unknown) => {
+    // the same command can be given again
+    if (replay !== undefined && !replayWas) rmSync(replay.replayFile, { force: true });
+    throw error;
+  });
   running = made;
   if (lost && isGone(lost)) made.stop();
   const live = new LiveLine(say, values.json ?? false);
   const note = (line: string): void => live.note(line);
   const folderOptions = { onFailure: note, ...(own === undefined ? {} : { task: own }) };
-  const { numEnvs, steps } = made.settings;
+  const { numEnvs, steps, from } = made.settings;
+  if (from !== undefined && resumes === undefined) say(`starts from ${from}`);
   say(
     `${id} on ${made.env.deviceName}: ${formatCount(numEnvs)} worlds, ${formatCount(steps)} env steps of ${algo.toUpperCase()}`,
   );

@@ -35,7 +35,7 @@ export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends Asyn
   /** Copies all that the run goes on from, environments included, between two updates; and puts it back. */
   snapshot(): Promise<AlgorithmSnapshot>;
   restore(snapshot: AlgorithmSnapshot): Promise<void>;
-  /** Takes only the policy of a snapshot, of as many worlds as may be: to play it, not to go on. */
+  /** Takes what a snapshot has learnt, from as many worlds as may be: to play it, or to start from it. Worlds, counts and optimizers stay. */
   adopt(snapshot: AlgorithmSnapshot): Promise<void>;
   /** The parameters of a snapshot by name, as PyTorch has them. */
   named(snapshot: AlgorithmSnapshot): Record<string, NamedArray>;

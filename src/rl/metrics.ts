@@ -48,6 +48,7 @@ export interface Metrics extends UpdateMetrics {
 export const PLACE = {
   rate: 2,
   halted: 5,
+  rewardMean: 8,
   policyRate: 10,
   logAlpha: 13,
   rewardScale: 11,

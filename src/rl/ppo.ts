@@ -19,7 +19,7 @@ import { viewsOf, type Bound } from "./bind-env.ts";
 import { ppoActorSpec } from "./host-ppo-actor.ts";
 import { Intake, intakeBytes, type ToldSteps } from "./intake.ts";
 import { assertBounded, assertEmbeddable, envShape, Learner, type PlannedEnv } from "./learner.ts";
-import { metricsOf, type Metrics } from "./metrics.ts";
+import { metricsOf, PLACE, type Metrics } from "./metrics.ts";
 import { namedNormalizer, namedParameters, type NamedArray } from "./networks.ts";
 import { optionsOf } from "./options.ts";
 import { policyOf, withoutEmbedding, type Policy } from "./policy.ts";
@@ -338,10 +338,18 @@ export class Ppo implements Algorithm<Metrics> {
     return { ...namedParameters(nets, floats("params")), ...namedNormalizer(env.observations, floats("norm")) };
   }
 
-  /** Takes the policy of a snapshot, of as many worlds as may be: to play it, not to go on. Throws `bad-snapshot`. */
+  /** Takes what a snapshot has learnt, policy, value function and normalisers, from as many worlds as may be; worlds, counts and Adam's means stay. Throws `bad-snapshot`. */
   adopt({ learner }: AlgorithmSnapshot): Promise<void> {
     return this.#mutex.exclusive("adopt", async () => {
-      this.#learner.put(learner, ["params", "norm"]);
+      this.#learner.check(learner, ["params", "norm", "state"]);
+      // behind the columns of observations lie the bounds of actions, which are the environment's own
+      const norm = new Float32Array(learner.norm.buffer).subarray(0, 16 * this.#shape.k4);
+      const state = (await this.#learner.readState()).slice();
+      const [first, end] = [PLACE.rewardMean, PLACE.rewardScale + 1];
+      state.set(new Float32Array(learner.state.buffer).subarray(first, end), first);
+      this.#learner.put(learner, ["params"]);
+      this.#learner.write("norm", norm);
+      this.#learner.write("state", state);
       await this.#learner.done();
     });
   }

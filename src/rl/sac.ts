@@ -28,7 +28,7 @@ import { badOption, optionsOf } from "./options.ts";
 import { sacConfig, type SacConfig } from "./sac-config.ts";
 import { learnBatch, sampleBatch, setClock } from "./sac-batch.ts";
 import { batchEvidence, stoppedAt, type BatchEvidence } from "./sac-evidence.ts";
-import { SacLearner } from "./sac-learner.ts";
+import { LOG_ALPHA, SacLearner } from "./sac-learner.ts";
 
 export interface SacOptions extends Partial<SacConfig> {
   /** Of the first parameters, of actions and of the samples that are replayed. Default 0. */
@@ -345,11 +345,15 @@ export class Sac implements Algorithm<SacMetrics> {
     return sacPolicyOf(named, this.env.id, this.env.singleActionSpace, this.config);
   }
 
-  /** Takes the policy of a snapshot, of as many worlds as may be: to play it, not to go on. Throws `bad-snapshot`. */
+  /** Takes what a snapshot has learnt, policy, critics and temperature, from as many worlds as may be; worlds, counts and Adam's means stay. Throws `bad-snapshot`. */
   adopt({ learner }: AlgorithmSnapshot): Promise<void> {
     return this.#mutex.exclusive("adopt", async () => {
       assertFormat(learner);
+      this.#learner.check(learner, ["params", "state"]);
+      const state = (await this.#learner.readState()).slice();
+      state[LOG_ALPHA] = new Float32Array(learner.state.buffer)[LOG_ALPHA];
       this.#learner.put(learner, ["params"]);
+      this.#learner.write("state", state);
       await this.#learner.done();
     });
   }

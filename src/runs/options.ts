@@ -44,7 +44,7 @@ export const RUN_OPTIONS = {
 const ENV_OPTIONS = ["adapter", "budget"];
 const SET = "set.";
 /** Which run it is: what learns what, and the file of the task where it is the user's own. */
-const IDENTITY = ["env", "algo", "task"];
+const IDENTITY = ["env", "algo", "task", "from"];
 
 /** The hyperparameters of each algorithm. */
 export const ALGORITHMS = { ppo: PPO_OPTIONS, sac: SAC_OPTIONS } as const;
@@ -86,7 +86,13 @@ export function trainOptions(values: Readonly<Record<string, unknown>>): TrainOp
       throw new CorralError("bad-config", `"${name}" is no setting of ${algo}; ${hint}.`, { name });
     }
   }
-  return { ...run, algo, config, env };
+  return { ...run, ...fromOf(values), algo, config, env };
+}
+
+function fromOf({ from }: Readonly<Record<string, unknown>>): { readonly from?: string } {
+  if (from === undefined) return {};
+  if (typeof from === "string") return { from };
+  throw new CorralError("bad-config", `"from" is ${show(from)}: pass the folder of a run, or one of its checkpoints.`);
 }
 
 /** What learns. Throws `bad-config`. */

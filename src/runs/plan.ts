@@ -17,6 +17,7 @@ import { planSacLearner } from "../rl/sac-arenas.ts";
 import { sacCollecting, settleSac } from "../rl/sac.ts";
 import { planCollector, type CollectorOptions } from "./collector.ts";
 import { runDefaults } from "./defaults.ts";
+import { readStart, startingFrom } from "./start.ts";
 import { collectorEnv, evalEnvsOf, settle, type Settings, type TrainOptions } from "./settings.ts";
 
 /** Who holds bytes of the device. */
@@ -229,7 +230,8 @@ function problemsOf(
  * Every byte of a training run and the most worlds that can train, without a device.
  * @throws CorralError what makeVec and the learner's create throw for their arguments; bad-bytes
  */
-export async function planRun(id: string, options: TrainOptions = {}, context: RunContext = {}): Promise<RunPlan> {
+export async function planRun(id: string, given: TrainOptions = {}, context: RunContext = {}): Promise<RunPlan> {
+  const options = given.from === undefined ? given : startingFrom(readStart(given.from), given);
   const planner = await RunPlanner.create(id, options, context.limits);
   const { numEnvs } = settle(id, options);
   const { budget } = (options.env ?? {}) as { readonly budget?: string | number };

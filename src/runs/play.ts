@@ -13,6 +13,7 @@ import type { Checkpoint } from "./checkpoint.ts";
 import { lastCheckpoint } from "./checkpoints.ts";
 import { assertRun, assertSameRun, CONFIG_FILE, readConfig, toJson } from "./folder.ts";
 import { trainOptions } from "./options.ts";
+import { firstOther } from "./start.ts";
 import type { RunState } from "./train.ts";
 
 export interface PlayOptions {
@@ -201,17 +202,16 @@ function append(file: AppendFile, path: string, episode: Episode): void {
  * Throws `other-run` where the policy is of other sizes than those of the environment now: the settings are the same, so the
  * environment has changed since.
  */
-function assertFits({ path, policy }: Checkpoint, id: string, now: Readonly<Record<string, NamedArray>>): void {
-  const sizes = (shape: readonly number[] | undefined): string => (shape ? `[${shape.join(", ")}]` : "not there");
-  for (const [name, { shape }] of Object.entries(now)) {
-    const [was, is] = [sizes(policy.get(name)?.shape), sizes(shape)];
-    if (was === is) continue;
-    throw new CorralError(
-      "other-run",
-      `${path} does not fit ${id} as it is now: ${name} is ${was} there and would be ${is} here. Put the task back as it was, or start a new run.`,
-      { path, name, was, is },
-    );
-  }
+function assertFits(checkpoint: Checkpoint, id: string, now: Readonly<Record<string, NamedArray>>): void {
+  const other = firstOther(checkpoint, now);
+  if (other === undefined) return;
+  const { path } = checkpoint;
+  const { name, was, is } = other;
+  throw new CorralError(
+    "other-run",
+    `${path} does not fit ${id} as it is now: ${name} is ${was} there and would be ${is} here. Put the task back as it was, or start a new run.`,
+    { path, ...other },
+  );
 }
 
 /** A learner that never learns needs a replay of a few rows. */

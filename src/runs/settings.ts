@@ -36,6 +36,10 @@ export interface TrainOptions {
   readonly collectThreads?: number;
   /** Modules that register tasks of the user's own there, as URLs. */
   readonly modules?: readonly string[];
+  /** The folder of another run, or one of its checkpoints: policy, value function and normalisers are taken from there. */
+  readonly from?: string;
+  /** `resume` follows: nothing is taken from `from` again. */
+  readonly resumes?: boolean;
   /** Where environments, evaluation and learner together do not fit: refuse (default), or train fewer worlds. */
   readonly onOverBudget?: "throw" | "shrink";
   /** Is told of fewer worlds. Default: a warning of the process. */
@@ -54,9 +58,9 @@ const MOST_LOWERED = 3;
 export type Learning = Pick<TrainOptions, "config" | "algo" | "replayFile" | "reuseReplay" | "modules">;
 
 /** Settings that runs may be without. */
-type Optional = "until" | "collect" | "collectThreads";
+type Optional = "until" | "collect" | "collectThreads" | "from";
 /** Settings that a run has no more once it fits. */
-type Fitting = "onOverBudget" | "onShrink";
+type Fitting = "onOverBudget" | "onShrink" | "resumes";
 export type Settings = Required<Omit<TrainOptions, Optional | Fitting | "env" | keyof Learning>> &
   Pick<TrainOptions, Optional>;
 
@@ -97,6 +101,7 @@ export function settle(id: string, options: TrainOptions): Settings {
     onNonFiniteUpdate,
     mostLowered,
     ...(until === undefined ? {} : { until }),
+    ...(options.from === undefined ? {} : { from: options.from }),
     // copies hold the worlds of each thread
     ...(collect === "device" ? {} : { collect, collectThreads }),
   };

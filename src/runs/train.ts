@@ -13,6 +13,7 @@ import { runDefaults } from "./defaults.ts";
 import { makeFitting } from "./fit.ts";
 import { withShards } from "./plan.ts";
 import { Overlapped } from "./overlapped.ts";
+import { adoptStart, readStart, startingFrom, type Start } from "./start.ts";
 import { collectorEnv, settle, type Learning, type Settings, type TrainOptions } from "./settings.ts";
 
 export type { TrainOptions } from "./settings.ts";
@@ -81,8 +82,11 @@ interface Held {
   readonly algorithm: Algorithm;
 }
 
+/** What the learner is made with, and what it starts from. */
+type Made = Learning & { readonly start?: Start | undefined };
+
 /** Makes environments and learner; holds nothing where one of them fails. */
-async function make(id: string, settings: Settings, learning: Learning, env: object): Promise<Held> {
+async function make(id: string, settings: Settings, learning: Made, env: object): Promise<Held> {
   const { numEnvs, evalEnvs, seed, steps } = settings;
   const made: AsyncDisposable[] = [];
   const hold = async <T extends AsyncDisposable>(making: Promise<T>): Promise<T> => {
@@ -100,6 +104,7 @@ async function make(id: string, settings: Settings, learning: Learning, env: obj
       algo === "sac"
         ? await hold(Sac.create(held.env, { ...config, ...replay, seed }))
         : await hold(Ppo.create(held.env, { ...(config as Partial<PpoConfig>), seed, totalSteps: steps }));
+    if (learning.start) await adoptStart(algorithm, learning.start);
     if (settings.collect !== "async") return { ...held, algorithm };
     const options = { env: collectorEnv(env), modules, threads: settings.collectThreads! };
     return { ...held, algorithm: await hold(Overlapped.create(algorithm, options)) };
@@ -121,7 +126,7 @@ export class TrainingRun implements AsyncDisposable {
   readonly settings: Settings;
   /** Options of the environments that were given. */
   readonly envOptions: object;
-  readonly #learning: Learning;
+  readonly #learning: Made;
   #held: Held;
   #evaluation: Evaluation | undefined;
   /** Seconds and env steps before this process. */
@@ -135,7 +140,7 @@ export class TrainingRun implements AsyncDisposable {
   #lowered = 0;
   #stopping = false;
 
-  private constructor(held: Held, settings: Settings, learning: Learning, envOptions: object) {
+  private constructor(held: Held, settings: Settings, learning: Made, envOptions: object) {
     this.id = held.env.id;
     this.settings = settings;
     this.envOptions = envOptions;
@@ -145,17 +150,20 @@ export class TrainingRun implements AsyncDisposable {
 
   /**
    * Makes environments, evaluation and learner, planned as one in the device's budget; with `onOverBudget: "shrink"` of
-   * the most worlds that fit.
+   * the most worlds that fit. With `from` it starts from what another run has learnt.
    * @throws BudgetExceededError, LimitExceededError with the plan of the whole run, before anything is allocated; what
-   *   makeVec, Ppo.create and Sac.create throw; then nothing is held
+   *   makeVec, Ppo.create and Sac.create throw; no-run, no-checkpoint, checkpoint-corrupt, does-not-fit for `from`; then
+   *   nothing is held
    */
-  static create(id: string, options: TrainOptions = {}): Promise<TrainingRun> {
-    return makeFitting(id, options, async (fitting) => {
+  static async create(id: string, given: TrainOptions = {}): Promise<TrainingRun> {
+    const start = given.from === undefined || given.resumes ? undefined : readStart(given.from);
+    const options = start ? startingFrom(start, given) : given;
+    return await makeFitting(id, options, async (fitting) => {
       const settings = settle(id, fitting);
       const { algo = "ppo", env = {}, replayFile, reuseReplay, modules = [] } = fitting;
       const config = { ...runDefaults(id, algo).config, ...fitting.config };
       const replay = { ...(replayFile === undefined ? {} : { replayFile }), reuseReplay: reuseReplay ?? false };
-      const learning = { algo, config, ...replay, modules };
+      const learning = { algo, config, ...replay, modules, start };
       return new TrainingRun(await make(id, settings, learning, env), settings, learning, env);
     });
   }

@@ -1,0 +1,88 @@
+/** What a run starts from: policy, value function and normalisers of another run, with other worlds, tasks and settings. */
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { CorralError } from "../core/errors.ts";
+import type { Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
+import type { NamedArray } from "../rl/networks.ts";
+import { decodeCheckpoint, type Checkpoint } from "./checkpoint.ts";
+import { lastCheckpoint } from "./checkpoints.ts";
+import { assertRun, withInfinities } from "./folder.ts";
+import { ALGORITHMS, show } from "./options.ts";
+import type { TrainOptions } from "./settings.ts";
+import type { RunState } from "./train.ts";
+
+/** Settings that say what the numbers of a policy mean: a run takes them from where it starts, where it is told no other. */
+const MEANING = ["hidden", "activation", "recurrent", "recurrentSize", "squash", "actionBlock", "actionEmbedding"];
+const NORMALISED = "normalizeObservations";
+
+/** A checkpoint to start from. */
+export interface Start {
+  /** The file. */
+  readonly path: string;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly checkpoint: Checkpoint;
+}
+
+/**
+ * Reads the last readable checkpoint of a run's folder, or one checkpoint.
+ * @throws CorralError no-run, no-checkpoint, checkpoint-corrupt, checkpoint-newer
+ */
+export function readStart(from: string): Start {
+  const isFile = existsSync(from) && statSync(from).isFile();
+  if (!isFile) assertRun(from);
+  const checkpoint = isFile ? decodeCheckpoint(readFileSync(from), from) : lastCheckpoint(from).checkpoint;
+  return { path: checkpoint.path, config: withInfinities(checkpoint.about.config), checkpoint };
+}
+
+const doesNotFit = ({ path }: Start, why: string, details: object): CorralError =>
+  new CorralError("does-not-fit", `a run cannot start from ${path}: ${why}.`, { path, ...details });
+
+/** Throws `does-not-fit` where something else learns. */
+export function assertAlgo(start: Start, algo: string): asserts algo is "ppo" | "sac" {
+  const { algo: was } = start.config;
+  if (algo !== was) throw doesNotFit(start, `it was trained with ${show(was)}, not ${algo}`, { algo: was });
+}
+
+/**
+ * Options of a run that starts there: the algorithm and the shape of networks are its own where nothing is said.
+ * @throws CorralError does-not-fit for what is said otherwise
+ */
+export function startingFrom(start: Start, options: TrainOptions): TrainOptions {
+  const { algo = start.config.algo as "ppo" | "sac" } = options;
+  assertAlgo(start, algo);
+  const given = (options.config ?? {}) as Readonly<Record<string, unknown>>;
+  const table: object = ALGORITHMS[algo];
+  const config: Record<string, unknown> = { ...given };
+  for (const name of [...MEANING, NORMALISED]) {
+    if (!Object.hasOwn(table, name) || start.config[name] === undefined) continue;
+    const [there, here] = [start.config[name], given[name] ?? start.config[name]];
+    if (show(there) !== show(here))
+      throw doesNotFit(start, `${name} is ${show(there)} there and ${show(here)} here. Leave it out`, { name });
+    config[name] = there;
+  }
+  return { ...options, algo, config, from: start.path };
+}
+
+/** Takes over what was learnt. Throws `does-not-fit` with the first array whose shape is another. */
+export async function adoptStart(algorithm: Algorithm, start: Start): Promise<void> {
+  const { snapshot } = start.checkpoint.state as RunState;
+  const other = firstOther(start.checkpoint, algorithm.named(snapshot));
+  if (other) {
+    const { name, was, is } = other;
+    const why = `${name} is ${was} there and would be ${is} for ${algorithm.env.id} here`;
+    throw doesNotFit(start, `${why}: observations, actions and hidden layers must be as many`, other);
+  }
+  await algorithm.adopt(snapshot satisfies AlgorithmSnapshot);
+}
+
+/** The first array of a policy whose shape is another now. */
+export function firstOther(
+  { policy }: Checkpoint,
+  now: Readonly<Record<string, NamedArray>>,
+): { readonly name: string; readonly was: string; readonly is: string } | undefined {
+  const sizes = (shape: readonly number[] | undefined): string => (shape ? `[${shape.join(", ")}]` : "not there");
+  for (const name of new Set([...Object.keys(now), ...policy.keys()])) {
+    const [was, is] = [sizes(policy.get(name)?.shape), sizes(now[name]?.shape)];
+    if (was !== is) return { name, was, is };
+  }
+  return undefined;
+}
