@@ -17,25 +17,26 @@ const EMBEDDED_ALONE = { VK_DRIVER_FILES: "none", VK_ICD_FILENAMES: "none", CORR
 /** The tests that look at drivers: they run once more with the system's, where it has one. */
 const ofDrivers = () =>
   repositoryFiles("test").filter(
-    (file) => /gpu|doctor/.test(file) || readFileSync(file, "utf8").includes("softwareAdapters()"),
+    (file) =>
+      file.endsWith(".test.ts") &&
+      (/gpu|doctor/.test(file) || readFileSync(file, "utf8").includes("softwareAdapters()")),
   );
 
 /** Who chooses an adapter tests that one alone; elsewhere than on linux-x64 there is none but the system's. */
 async function projects() {
-  if (process.env.CORRAL_ADAPTER || embeddedUnsupported() !== undefined) return undefined;
   const include = ["test/**/*.test.ts"];
+  if (process.env.CORRAL_ADAPTER || embeddedUnsupported() !== undefined) return { include };
   const embedded = { extends: true, test: { name: "embedded", include, env: EMBEDDED_ALONE } } as const;
   const names = missingVulkan() === undefined ? (await probeSystem()).adapters : [];
-  if (!names.some(isSoftware)) return [embedded];
+  if (!names.some(isSoftware)) return { projects: [embedded] };
   const env = { CORRAL_TEST_ADAPTERS: "system" };
-  return [embedded, { extends: true, test: { name: "system", include: ofDrivers(), env } } as const];
+  return { projects: [embedded, { extends: true, test: { name: "system", include: ofDrivers(), env } } as const] };
 }
 
 // `--mode full` also runs the tests that take long: they look at CORRAL_FULL
 export default defineConfig(async ({ mode }) => ({
   test: {
-    include: ["test/**/*.test.ts"],
-    projects: await projects(),
+    ...(await projects()),
     // a driver that crashes takes one file down, not the run
     pool: "forks",
     maxWorkers: 2,

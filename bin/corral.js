@@ -1,17 +1,37 @@
 #!/usr/bin/env node
-// the sources through tsx in a clone, what was built from them in an installed package
+// the project's own copy where it has one; the sources through tsx in a clone, what was built from them in a package
 
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
-const source = new URL("../src/cli/main.ts", import.meta.url);
-const cloned = existsSync(source);
-if (cloned) {
-  if (!existsSync(new URL("../node_modules/tsx", import.meta.url))) {
-    process.stderr.write("corral: the dependencies are not installed. Run: npm run setup\n");
-    process.exit(1);
+const root = realpathSync(fileURLToPath(new URL("..", import.meta.url)));
+
+// tasks import the copy of their project, and two copies in one process do not understand each other
+function projectCopy() {
+  try {
+    const found = createRequire(join(process.cwd(), "corral")).resolve("corral/package.json");
+    const bin = join(dirname(realpathSync(found)), "bin", "corral.js");
+    return dirname(dirname(bin)) !== root && existsSync(bin) ? bin : undefined;
+  } catch {
+    return undefined;
   }
-  const { register } = await import("tsx/esm/api");
-  register();
 }
-const { main } = await import(cloned ? source : new URL("../dist/src/cli/main.js", import.meta.url));
-process.exitCode = await main(process.argv.slice(2));
+
+const other = projectCopy();
+if (other !== undefined) await import(pathToFileURL(other).href);
+else {
+  const source = new URL("../src/cli/main.ts", import.meta.url);
+  const cloned = existsSync(source);
+  if (cloned) {
+    if (!existsSync(new URL("../node_modules/tsx", import.meta.url))) {
+      process.stderr.write("corral: the dependencies are not installed. Run: npm run setup\n");
+      process.exit(1);
+    }
+    const { register } = await import("tsx/esm/api");
+    register();
+  }
+  const { main } = await import(cloned ? source : new URL("../dist/src/cli/main.js", import.meta.url));
+  process.exitCode = await main(process.argv.slice(2));
+}

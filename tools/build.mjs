@@ -1,7 +1,7 @@
 /** Builds dist/: the emitted JavaScript and types, with shaders and environment models at the places the sources see them. */
 
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, extname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 /** What runs or is read at run time besides the emitted code. */
 const ASSETS = {
   shaders: [".wgsl", ".wesl", ".js", ".ts", ".html", ".md"],
-  envs: [".xml", ".stl", ".obj", ".png", ".json", ".md"],
+  envs: [".xml", ".stl", ".obj", ".png", ".json"],
 };
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -28,4 +28,19 @@ for (const [folder, endings] of Object.entries(ASSETS)) {
     const file = join(entry.parentPath, entry.name);
     cpSync(file, join(dist, relative(root, file)));
   }
+}
+
+// what the types name, for projects that do not list it: TypeScript has WebGPU in its DOM since version 6
+const TYPES = {
+  "index.d.ts": ['lib="dom"', 'lib="esnext.disposable"'],
+  "before-6.d.ts": ['lib="dom"', 'lib="esnext.disposable"', 'types="@webgpu/types"'],
+};
+mkdirSync(join(dist, "types"));
+for (const [name, references] of Object.entries(TYPES)) {
+  const lines = [
+    ...references.map((reference) => `/// <reference ${reference} />`),
+    'export * from "../src/index.js";',
+    "",
+  ];
+  writeFileSync(join(dist, "types", name), lines.join("\n"));
 }

@@ -79,11 +79,13 @@ function checkOutputs(outputs: readonly string[]): void {
   const known = fieldsOf("derived").map((f) => f.name as string);
   for (const name of outputs) {
     if (known.includes(name) && readableOutput(name)) continue;
-    const near = nearest(name, known);
+    const near = nearest(name, known.filter(readableOutput));
+    const why = known.includes(name)
+      ? "which stays in registers while a step is made"
+      : "which is no derived field that can be read";
     throw new CorralError(
       "unknown-field",
-      `outputs names "${name}", which is no derived field that can be read` +
-        (near.length ? `; nearest: ${near.join(", ")}.` : "."),
+      `outputs names "${name}", ${why}` + (near.length ? `; nearest that can be read: ${near.join(", ")}.` : "."),
       { name },
     );
   }

@@ -1,4 +1,6 @@
 // many worlds of one model, stepped together
+import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
+import { formatBytes } from "../core/units.ts";
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import { field, fieldSize, type FieldName } from "../model/fields.ts";
@@ -362,6 +364,22 @@ export class Simulation implements AsyncDisposable {
   /** The traced kernels, for inspection. */
   get kernels(): Batch["planned"]["kernels"] {
     return this.batch.planned.kernels;
+  }
+
+  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
+    return printFacts(
+      "Simulation",
+      {
+        model: this.model.name,
+        numEnvs: this.numEnvs,
+        steps: this.steps,
+        outputs: this.outputs,
+        device: this.deviceName,
+        memory: formatBytes(this.plan.totalBytes),
+      },
+      options,
+      inspect,
+    );
   }
 
   /** Gives all memory back, once the call in flight and reads have completed. Calling it again returns the same promise. */

@@ -1,8 +1,9 @@
 /** `corral new-task`: writes a task that runs, to be changed into your own. */
 
 import { existsSync, writeFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { readsTypeScript } from "../core/typescript.ts";
 import { EXIT, parse, print, printJson, UsageError } from "./io.ts";
 import { onlyArgument } from "./target.ts";
 
@@ -12,7 +13,8 @@ export const help = `
 Usage: corral new-task NAME [--json]
 
 Writes NAME.mts into the current folder: a small model, what is observed, rewarded and ends an episode, each in a line.
-Change it into your own. It does not overwrite a file.
+Change it into your own. It does not overwrite a file. Where TypeScript cannot be read (Node older than 22.18 without tsx)
+it writes NAME.mjs.
 
   --json   one JSON document on stdout
 
@@ -24,13 +26,20 @@ export async function run(args: string[]): Promise<number> {
   const name = onlyArgument(positionals, "NAME");
   if (!/^[A-Za-z][\w-]{0,63}$/.test(name))
     throw new UsageError(`'${name}' is no name of a task: use letters, digits, - and _, a letter first.`);
-  const file = resolve(`${name}.mts`);
+  const typed = readsTypeScript(resolve(`${name}.mts`));
+  const file = resolve(`${name}.${typed ? "mts" : "mjs"}`);
   if (existsSync(file)) throw new UsageError(`${file} is there already. Choose another name, or move it.`);
   writeFileSync(file, template(name, library(dirname(file))));
   if (values.json) printJson({ file });
   else {
     print(`Wrote ${file}`);
-    print(`Next: corral check-env ./${name}.mts`);
+    if (!typed) {
+      print(
+        `JavaScript, since Node ${process.versions.node} reads no TypeScript: with npm install --save-dev tsx, or Node ` +
+          `22.18 or newer, you can name it ${name}.mts.`,
+      );
+    }
+    print(`Next: corral check-env ./${basename(file)}`);
   }
   return EXIT.done;
 }

@@ -2,8 +2,8 @@
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { CorralError } from "../core/errors.ts";
+import { importModule } from "../core/typescript.ts";
 import { register } from "../env/registry.ts";
 import type { Task } from "../env/task/task.ts";
 
@@ -32,17 +32,25 @@ export async function idOfFile(path: string): Promise<string> {
   if (!existsSync(file)) throw refuse("is not there. Pass the path of a file, or the id of an environment.");
   let module: { readonly default?: Partial<Task> };
   try {
-    module = (await import(pathToFileURL(file).href)) as typeof module;
+    module = await importModule(file);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ERR_REQUIRE_CYCLE_MODULE" || code === "ERR_REQUIRE_ASYNC_MODULE")
       throw refuse('is CommonJS to Node. Name it .mts, or put "type": "module" into the package.json beside it.');
     if (code === "ERR_UNKNOWN_FILE_EXTENSION")
-      throw refuse("is TypeScript, which this Node does not read. Compile it, or use Node 22.18 or newer.");
+      throw refuse(
+        `is TypeScript, which Node ${process.versions.node} does not read. Run npm install --save-dev tsx beside it, ` +
+          "use Node 22.18 or newer, or write it as JavaScript (.mjs).",
+      );
     if (error instanceof CorralError) throw error;
     throw refuse(`cannot be loaded: ${whyOf(error, file)}. Mend it there.`, error);
   }
-  const task: Partial<Task> | null | undefined = module.default;
+  const task: Partial<Task> | (() => unknown) | null | undefined = module.default;
+  if (typeof task === "function")
+    throw refuse(
+      "exports a function by default, and a task is an object. Write: export default defineTask({ id, model, ... }), " +
+        "or call the function there.",
+    );
   if (typeof task !== "object" || task === null || typeof task.id !== "string" || task.model === undefined)
     throw refuse("exports no task. Write: export default defineTask({ id, model, ... }).");
   register(task as Task);

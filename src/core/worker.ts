@@ -1,9 +1,8 @@
 /** Starts worker threads from a module of this package, whether it runs as TypeScript source or as emitted JavaScript. */
 
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Worker, type WorkerOptions } from "node:worker_threads";
+import { tsxOf } from "./typescript.ts";
 
 /**
  * A worker thread that runs `module` (a `file:` URL, as `new URL("./job.ts", import.meta.url)`).
@@ -17,8 +16,7 @@ export function startWorker(module: URL, options: WorkerOptions = {}): Worker {
   }
 
   // a loader that the main thread registered is not inherited by its workers
-  const require = createRequire(import.meta.url);
-  const tsx = join(dirname(require.resolve("tsx/package.json")), "dist", "esm", "api", "index.mjs");
+  const tsx = tsxOf(import.meta.url)!;
   const start =
     `import(${JSON.stringify(pathToFileURL(tsx).href)})` +
     `.then(({ register }) => { register(); return import(${JSON.stringify(module.href)}); })`;

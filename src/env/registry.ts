@@ -1,6 +1,7 @@
 // environments by name
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
+import { show } from "../core/show.ts";
 import type { Task } from "./task/task.ts";
 
 // tasks of all option types together
@@ -37,7 +38,14 @@ export const isRegistered = (id: string): boolean => tasks.has(id);
 export function taskOf(id: string): Task<object> {
   const task = tasks.get(id);
   if (task) return task as unknown as Task<object>;
-  const near = typeof id === "string" ? nearest(id, list()) : [];
+  if (typeof id !== "string") {
+    const made = typeof id === "function" ? ". If it makes a task, call it" : "";
+    throw new CorralError(
+      "unknown-env",
+      `the environment is ${show(id)}; pass the id of one, or a task as defineTask({ id, model, ... }) returns it${made}.`,
+    );
+  }
+  const near = nearest(id, list());
   const hint = near.length
     ? `nearest: ${near.join(", ")}`
     : `there are: ${list().join(", ") || "none; import their tasks"}`;

@@ -1,5 +1,6 @@
 /** A WebGPU device with its adapter's facts, granted limits and features, and an honest end. */
 
+import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { CorralError, DeviceLostError } from "../core/errors.ts";
 import { type AdapterSource, type OpenAdapter, openAdapter, type Refusal } from "./adapter.ts";
 import { type Limits, readLimits, requestedLimits } from "./limits.ts";
@@ -58,6 +59,22 @@ export class GpuDevice {
   readonly uncaptured: GPUError[] = [];
   #closed = false;
   #lostInfo: GPUDeviceLostInfo | undefined;
+
+  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
+    return printFacts(
+      "GpuDevice",
+      {
+        driver: this.info.driver,
+        kind: this.info.kind,
+        source: this.info.source,
+        features: [...this.features],
+        isClosed: this.isClosed,
+        isLost: this.isLost,
+      },
+      options,
+      inspect,
+    );
+  }
 
   constructor(device: GPUDevice, opened: OpenAdapter, info: AdapterInfo, limits: Limits = readLimits(device.limits)) {
     this.device = device;

@@ -1,4 +1,5 @@
 /** One budget for everything that lives on a device: who holds what, and a word before it runs out. */
+import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import type { Bytes } from "../core/units.ts";
@@ -88,6 +89,20 @@ export class Budget implements BudgetView {
     this.#source = options.source ?? "the option";
     this.#warnAt = checkWatermarks(options.warnAt === undefined ? 0.9 : options.warnAt);
     if (options.onPressure) this.#listeners.add(options.onPressure);
+  }
+
+  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
+    return printFacts(
+      "Budget",
+      {
+        limit: formatBytes(this.limit),
+        live: formatBytes(this.live),
+        free: formatBytes(this.free),
+        source: this.source,
+      },
+      options,
+      inspect,
+    );
   }
 
   /** Bytes that may be held. */

@@ -9,6 +9,7 @@ import type { BufferPlan, FieldPlan, Plan } from "./plan-types.ts";
 import { budgetProblems, limitProblems } from "./problems.ts";
 import type { PlanRequest } from "./request.ts";
 import { checkRequest } from "./request.ts";
+import { printable } from "./table.ts";
 import type { Shard } from "./shards.ts";
 import { splitWorlds } from "./shards.ts";
 import { usageOf } from "./usage.ts";
@@ -55,7 +56,7 @@ export function planBatch(request: PlanRequest): Plan {
     shardBound: cost.shardBound,
     cost,
   };
-  return { ...facts, problems: [...limitProblems(checked, facts, tiles), ...budgetProblems(facts)] };
+  return printable({ ...facts, problems: [...limitProblems(checked, facts, tiles), ...budgetProblems(facts)] });
 }
 
 /**
@@ -74,7 +75,7 @@ export function fitPlan(request: PlanRequest, onOverBudget: "throw" | "shrink" =
   if (onOverBudget === "shrink" && largestNumEnvs > 0 && largestNumEnvs < numEnvs) {
     const minShards = Math.min(plan.cost.minShards, largestNumEnvs / plan.tileWidth);
     const smaller = planBatch({ ...request, minShards, numEnvs: largestNumEnvs });
-    if (smaller.problems.length === 0) return { ...smaller, shrunkFrom: numEnvs };
+    if (smaller.problems.length === 0) return printable({ ...smaller, shrunkFrom: numEnvs });
   }
 
   throw refusalOf(plan);

@@ -1,4 +1,5 @@
 /** The plan as text, for people. */
+import { withPrint } from "../core/inspect.ts";
 import { formatBytes, formatBytesExactly, formatCount } from "../core/units.ts";
 import type { Bound } from "./cost.ts";
 import type { Plan } from "./plan-types.ts";
@@ -18,6 +19,10 @@ export function planTable(plan: Plan): string {
   const header = ["arena", "field", "group", "type", "per world", "shared", "bytes/world", "bytes"];
   return [title(plan), "", ...align([header, ...rows]), "", ...summary(plan)].join("\n");
 }
+
+/** A plan that prints as its table, and inside of other things as its first line. */
+export const printable = <T extends Plan>(plan: T): T =>
+  withPrint(plan, (of, depth) => (depth >= 2 ? planTable(of) : `Plan { ${title(of)} }`));
 
 function title(plan: Plan): string {
   const shards = plan.shards.length === 1 ? "1 shard" : `${formatCount(plan.shards.length)} shards`;

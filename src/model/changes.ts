@@ -1,7 +1,7 @@
 // a model with some numbers of its arrays changed, as one world of a randomised batch has them
 import { CorralError } from "../core/errors.ts";
 import { mjtDisableBit, mjtGeom } from "./enums.ts";
-import type { Model } from "./model.ts";
+import { type Model, printableModel } from "./model.ts";
 import type { MainModule, MjData, MjModel } from "./mujoco.ts";
 
 /** One number of an array of mjModel; `gravity` and `meaninertia` are numbers of its options and statistics. */
@@ -43,13 +43,13 @@ export function withChanges(model: Model, changes: readonly ModelChange[]): Mode
       put(arrays[field], field, index, value);
     }
   }
-  return {
+  return printableModel({
     ...model,
     ...arrays,
     opt: { ...model.opt, gravity },
     stat: { ...model.stat, meaninertia },
     changes: [...(model.changes ?? []), ...changes],
-  };
+  });
 }
 
 /** Half sizes of the box about a geom in its own frame. */

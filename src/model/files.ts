@@ -1,5 +1,5 @@
 // the files MuJoCo reads while it compiles a model, shown to its file system without copying folders into it
-import { accessSync, constants, readFileSync, statSync, type Stats } from "node:fs";
+import { accessSync, constants, readFileSync, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import type { MainModule } from "./mujoco.ts";
 
@@ -11,8 +11,15 @@ export interface FileTree {
   isDirectory(path: string): boolean;
 }
 
+/** What is asked of a path; the published types name none of Node's. */
+export interface PathStat {
+  readonly size: number;
+  isFile(): boolean;
+  isDirectory(): boolean;
+}
+
 /** What lies at a path of this machine; undefined also for a path that cannot be one. */
-export function statOf(path: string): Stats | undefined {
+export function statOf(path: string): PathStat | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch {

@@ -1,5 +1,6 @@
 // what MuJoCo compiled, as plain data
 import { CorralError } from "../core/errors.ts";
+import { withPrint } from "../core/inspect.ts";
 import { nearest } from "../core/names.ts";
 import { fieldSize, fieldsOf, SIZES, type ModelArrays, type Sizes } from "./fields.ts";
 import { keepModel, modelKey, readKept, watched, type ModelKey } from "./model-cache.ts";
@@ -62,6 +63,16 @@ export interface Model extends Sizes, ModelArrays {
   readonly leftOut?: LeftOut;
   /** Numbers that are not the source's; see `withChanges`. */
   readonly changes?: readonly ModelChange[];
+}
+
+const SIZES_SHOWN = ["nq", "nv", "nu", "nbody", "njnt", "ngeom", "nsite", "ntendon", "neq", "nsensor"] as const;
+
+/** A model that prints as its name, sizes and time step. */
+export function printableModel(model: Model): Model {
+  return withPrint(model, ({ name, opt, ...of }) => {
+    const sizes = SIZES_SHOWN.filter((size) => of[size] > 0).map((size) => `${size}: ${of[size]}`);
+    return `Model { ${[`name: ${JSON.stringify(name)}`, ...sizes, `timestep: ${opt.timestep}`].join(", ")} }`;
+  });
 }
 
 /** The zero-terminated text at an offset. */
@@ -156,7 +167,7 @@ export async function loadModel(pathOrXml: string | URL, options: LoadOptions = 
   // once MuJoCo runs, to compile is as quick as to look
   const key = isMuJoCoLoaded() ? undefined : keyOf(given, visuals);
   const kept = key && readKept(key);
-  if (kept) return kept;
+  if (kept) return printableModel(kept);
 
   const mujoco = await getMuJoCo();
   const compiled =
@@ -166,7 +177,7 @@ export async function loadModel(pathOrXml: string | URL, options: LoadOptions = 
   try {
     const model = readModel(compiled.model, compiled.source, compiled.messages, compiled.leftOut);
     if (key) keepModel(key, model);
-    return model;
+    return printableModel(model);
   } finally {
     compiled.model.delete();
   }
@@ -187,7 +198,7 @@ const prefixed = (assets: ModelSource["assets"]): Record<string, Uint8Array> =>
  * @throws CorralError bad-option, unknown-option.
  */
 export function withOptions(model: Model, overrides: OptionOverrides): Model {
-  return { ...model, opt: overrideOption(model.opt, overrides) };
+  return printableModel({ ...model, opt: overrideOption(model.opt, overrides) });
 }
 
 /** The name of an object, "" where it has none. */

@@ -5,6 +5,11 @@ import { printable } from "../core/show.ts";
 
 export type { MainModule, MjData, MjModel, MjSpec, MjsElement, MjsGeom } from "@mujoco/mujoco";
 
+declare global {
+  /** Named, and not declared, by the types of MuJoCo's bindings. */
+  interface Arguments extends IArguments {}
+}
+
 /** The release whose semantics and memory layout this code follows; its patches are welcome. */
 export const MUJOCO_VERSION = "3.14";
 

@@ -2,6 +2,8 @@
  * Proximal policy optimization (Schulman et al. 2017), all of it on the device of its environments: no observation, action
  * or gradient passes through the host, which reads 64 numbers per update.
  */
+import { printLearner } from "./printed.ts";
+import { INSPECT, type Inspect } from "../core/inspect.ts";
 import { CorralError } from "../core/errors.ts";
 import { CallMutex } from "../core/call-mutex.ts";
 import { seedKey } from "../core/rng.ts";
@@ -116,6 +118,10 @@ export class Ppo implements Algorithm<Metrics> {
     this.#bound = bound;
     this.#shape = learner.shape;
     this.#mutex = new CallMutex(`the learner of ${env.id}`);
+  }
+
+  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
+    return printLearner("Ppo", this, options, inspect);
   }
 
   /**

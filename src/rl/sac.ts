@@ -3,6 +3,8 @@
  * environments: squashed Gaussian policy, two critics and their slow targets, a temperature that steers the entropy, and a
  * replay of everything seen.
  */
+import { printLearner } from "./printed.ts";
+import { INSPECT, type Inspect } from "../core/inspect.ts";
 import { CorralError } from "../core/errors.ts";
 import { CallMutex } from "../core/call-mutex.ts";
 import { seedKey } from "../core/rng.ts";
@@ -120,6 +122,10 @@ export class Sac implements Algorithm<SacMetrics> {
     this.#replay = replay;
     this.#shape = learner.shape;
     this.#mutex = new CallMutex(`the learner of ${env.id}`);
+  }
+
+  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
+    return printLearner("Sac", this, options, inspect);
   }
 
   /**

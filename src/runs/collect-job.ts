@@ -1,5 +1,4 @@
 // the work of a collecting thread: its worlds on the CPU, stepped by the policy whose parameters it shares
-import type { MessagePort } from "node:worker_threads";
 import { CorralError } from "../core/errors.ts";
 import { seedKey } from "../core/rng.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
@@ -52,8 +51,14 @@ export type CollectAnswer =
   | { readonly state: ThreadState }
   | { readonly error: { readonly code: string; readonly message: string } };
 
+/** What is used of a thread's message port; the published types name none of Node's. */
+interface CollectPort {
+  postMessage(message: CollectAnswer): void;
+  on(event: "message", listener: (request: any) => void): unknown;
+}
+
 /** Makes the worlds, then answers requests. Throws what the environment throws. */
-export async function collectFor(port: MessagePort, setup: CollectSetup): Promise<void> {
+export async function collectFor(port: CollectPort, setup: CollectSetup): Promise<void> {
   const { id, first, worlds, shape, actor: spec } = setup;
   const { steps, numEnvs, observations: nobs, actions: nact, told: ntold } = shape;
   const worldIds = Array.from({ length: worlds }, (_, i) => first + i);

@@ -2,6 +2,8 @@
  * Collecting on the CPU: worlds in worker threads, stepped by the JavaScript back end and a squashed Gaussian policy. No
  * thread makes or touches a GPU device. Two buffers: while one is learnt from, the threads fill the other.
  */
+import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
+import { formatBytes } from "../core/units.ts";
 import type { Worker } from "node:worker_threads";
 import { availableParallelism } from "node:os";
 import { CorralError } from "../core/errors.ts";
@@ -78,6 +80,15 @@ export class Collector implements AsyncDisposable {
   #flying: Promise<CollectedBatch> | undefined;
   #failure: CorralError | undefined;
   #closing: Promise<void> | undefined;
+
+  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
+    return printFacts(
+      "Collector",
+      { id: this.id, shape: this.shape, memory: formatBytes(this.bytes) },
+      options,
+      inspect,
+    );
+  }
 
   private constructor(id: string, options: CollectorOptions, hold: Hold) {
     this.id = id;

@@ -6,6 +6,7 @@ import { settingsOf, type VecOptions } from "../env/host/options.ts";
 import { isRegistered, taskOf } from "../env/registry.ts";
 import type { Task } from "../env/task/task.ts";
 import type { Plan, PlanLimits } from "../memory/index.ts";
+import { printable } from "../memory/table.ts";
 import { loadModel, type Model } from "../model/model.ts";
 import { oracleBytes } from "../model/oracle.ts";
 import { planArenas, planOf, type BatchSpec, type PlanContext, type PlannedBatch } from "../batch/batch.ts";
@@ -99,5 +100,5 @@ export async function planWithSavings(
   const savings = savingsOf(whole, candidates, (changes) => {
     return planKernelsOf(planner, { ...options, ...changes }, context).plan;
   });
-  return { ...whole, savings };
+  return printable({ ...whole, savings });
 }

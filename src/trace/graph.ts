@@ -1,4 +1,5 @@
 // the traced program: expressions in static single assignment, in blocks with structured control flow
+import { otherCopyError } from "../core/copies.ts";
 import { CorralError } from "../core/errors.ts";
 import { Expressions } from "./expressions.ts";
 import { OPERATIONS, READS, isComputed, type Op, type Type } from "./operations.ts";
@@ -29,10 +30,13 @@ export class TraceNode {
   /** JavaScript's own operators know no number here: without this, a comparison would be false throughout. */
   [Symbol.toPrimitive](hint: string): string {
     if (hint === "string") return `${this.op} (${this.type})`;
-    throw new CorralError(
-      "trace-operator",
-      "a number of the world is not known while its kernel is made. Instead of JavaScript's operators, Math and ?: write " +
-        "add(a, b), mul(a, b), gt(a, b), sin(a), select(condition, a, b), or an expression in quotes.",
+    throw (
+      otherCopyError() ??
+      new CorralError(
+        "trace-operator",
+        "a number of the world is not known while its kernel is made. Instead of JavaScript's operators, Math and ?: write " +
+          "add(a, b), mul(a, b), gt(a, b), sin(a), select(condition, a, b), or an expression in quotes.",
+      )
     );
   }
 }

@@ -1,5 +1,6 @@
 // what a call reports beside observation, reward and flags; computed when it is asked for
 import { CorralError } from "../../core/errors.ts";
+import { INSPECT, type Inspect, printFacts } from "../../core/inspect.ts";
 import { nearest } from "../../core/names.ts";
 import type { DriftSample } from "../../monitor/drift.ts";
 import { statusNames, type StatusName } from "../../physics/status.ts";
@@ -211,5 +212,20 @@ export class Infos {
     const bits = this.source.call === "step" ? this.word(world, RESULT.ended_by) : 0;
     const { terminations, truncations } = this.source.shape;
     return [...terminations, ...truncations].filter((_, i) => Math.floor(bits / 2 ** i) % 2 === 1);
+  }
+
+  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
+    return printFacts("Infos", this.facts(), options, inspect);
+  }
+
+  /** What a call reports, by name: the numbers of all worlds, and which worlds have a status word. */
+  private facts(): object {
+    const columns = this.names().map((name) => [name, this.get(name)!.values]);
+    const { episode, final_obs, final_info, drift } = this;
+    const status: Record<string, number[]> = {};
+    for (const world of this.worldsWithStatus())
+      for (const name of this.statusNames(world)) (status[name] ??= []).push(world);
+    const some = Object.keys(status).length > 0;
+    return { ...Object.fromEntries(columns), episode, final_obs, final_info, drift, ...(some ? { status } : {}) };
   }
 }

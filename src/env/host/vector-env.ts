@@ -2,6 +2,8 @@
  * Many worlds of an environment, stepped together, with Gymnasium's vector contract. One kernel run and one read are one
  * control step of all worlds. After construction nothing is allocated on the GPU, and nothing grows on the host.
  */
+import { INSPECT, type Inspect, printFacts } from "../../core/inspect.ts";
+import { formatBytes } from "../../core/units.ts";
 import { CorralError } from "../../core/errors.ts";
 import type { Plan } from "../../memory/plan.ts";
 import type { Model } from "../../model/model.ts";
@@ -364,6 +366,24 @@ export class VectorEnv implements AsyncDisposable {
   /** One world alone, by id, in a batch of one: it goes on bit for bit. Throws as `fork`. */
   extract(worldId: number, options?: ForkOptions): Promise<VectorEnv> {
     return this.travel.fork([worldId], 1, options);
+  }
+
+  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
+    return printFacts(
+      "VectorEnv",
+      {
+        id: this.id,
+        numEnvs: this.numEnvs,
+        action: String(this.singleActionSpace),
+        observation: `${this.singleObservationSpace.size} numbers`,
+        maxEpisodeSteps: this.maxEpisodeSteps,
+        steps: this.progress.steps,
+        device: this.deviceName,
+        memory: formatBytes(this.plan.totalBytes),
+      },
+      options,
+      inspect,
+    );
   }
 
   /** Gives all memory back, once the call in flight and reads have completed. Calling it again returns the same promise. */
