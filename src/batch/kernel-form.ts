@@ -1,6 +1,7 @@
 // which form a model's kernels take: straight-line code, or runtime loops over tables
 import { constraintBound, geomPairs } from "../model/pairs.ts";
 import type { Model } from "../model/model.ts";
+import { MAX_POOL } from "../physics/collision/collision.ts";
 import { pairDofs } from "../physics/constraint/contact-rows.ts";
 import { rowDofs } from "../physics/constraint/make_constraint.ts";
 import { coupledPattern } from "../physics/smooth/sparsity.ts";
@@ -24,11 +25,7 @@ export function unrollByDefault(model: Model): boolean {
   return products <= MAX_FACTOR_PRODUCTS;
 }
 
-/** Contacts that rolled kernels keep at once unless told otherwise: large scenes have thousands of candidates. */
-const MAX_POOL = 256;
-
-/** Room for contacts where none is asked for: all that the candidate pairs can make, or a pool of rolled kernels. */
-export function defaultContacts(model: Model, unroll: boolean): number {
-  const { nconmax } = constraintBound(model);
-  return unroll ? nconmax : Math.min(nconmax, MAX_POOL);
+/** Room for contacts where none is asked for: all that the candidate pairs can make, or the most that a pool keeps. */
+export function defaultContacts(model: Model): number {
+  return Math.min(constraintBound(model).nconmax, MAX_POOL);
 }

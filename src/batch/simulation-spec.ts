@@ -18,7 +18,7 @@ import { fieldRequest, stateFields } from "./record-io.ts";
 export interface SimulationOptions extends OptionOverrides, PlacementOptions {
   /** Worlds. */
   readonly numEnvs: number;
-  /** Contacts that a world may have at once; default: all that its candidate pairs can make. */
+  /** Contacts that a world may have at once; default: all that its candidate pairs can make, 256 at most. */
   readonly nconmax?: number;
   /** Derived fields that can be read after a step: "xpos", "sensordata", "ncon", ... Default: none. */
   readonly outputs?: readonly FieldName[];
@@ -96,7 +96,7 @@ function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: num
   const applied = options.applied ?? true;
   const outputs = options.outputs ?? [];
   const unroll = options.unroll ?? unrollByDefault(model);
-  const nconmax = options.nconmax ?? defaultContacts(model, unroll);
+  const nconmax = options.nconmax ?? defaultContacts(model);
   const base = {
     model,
     nconmax,

@@ -116,7 +116,7 @@ function fill(
 
 function specOf(model: Model, numEnvs: number, unroll: boolean): BatchSpec {
   const params = simParams(model);
-  const nconmax = defaultContacts(model, unroll);
+  const nconmax = defaultContacts(model);
   const fields = stateFields(model, false).map((name) => fieldRequest(name, "state", fieldSize(model, name)));
   return {
     name: `${model.name || "model"} by stage`,

@@ -1,5 +1,6 @@
 /** What a command works on: the path of an MJCF file, or the id of an environment. */
 
+import { basename } from "node:path";
 import "../../envs/index.ts";
 import { taskOf } from "../env/registry.ts";
 import type { Task } from "../env/task/task.ts";
@@ -38,8 +39,21 @@ export function overridesOf(settings: readonly string[] = []): OptionOverrides {
 
 /** The model of a file or of an environment, with `--set` applied. Throws what `loadModel` and `withOptions` throw. */
 export async function modelOf(target: string, settings?: readonly string[]): Promise<Model> {
-  const model = await loadModel(isModelPath(target) ? target : taskOf(target).model);
-  return withOptions(model, overridesOf(settings));
+  return withOptions(await loaded(isModelPath(target) ? target : taskOf(target).model), overridesOf(settings));
+}
+
+/** Geoms beyond which a user is told what is going on: MuJoCo and the tracer take seconds. */
+const MANY_GEOMS = 500;
+
+async function loaded(path: string | URL): Promise<Model> {
+  const model = await loadModel(path);
+  if (model.ngeom > MANY_GEOMS) {
+    const [bodies, geoms] = [model.nbody - 1, model.ngeom].map((n) => n.toLocaleString("en"));
+    process.stderr.write(
+      `${basename(String(path))}: ${bodies} bodies, ${geoms} geoms; tracing its kernels takes seconds\n`,
+    );
+  }
+  return model;
 }
 
 /** The options of a batch that `--set` and `--rolled` say; without `--rolled` the size of the model decides. */
@@ -64,5 +78,5 @@ export function deviceOf(text: string | undefined): { device: "cpu" | "cpu-f64" 
 
 /** The task of an environment, or the plain task of a model. */
 export async function taskOfTarget(target: string): Promise<Task<object>> {
-  return isModelPath(target) ? plainTask(await loadModel(target), target) : taskOf(target);
+  return isModelPath(target) ? plainTask(await loaded(target), target) : taskOf(target);
 }

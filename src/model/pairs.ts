@@ -1,5 +1,6 @@
 // geom pairs that can touch, in the order in which MuJoCo makes their contacts (mj_collision)
 import { mjMINMU, mjMINVAL, mjtCone, mjtDisableBit, mjtEnableBit, mjtEq, mjtGeom, mjtJoint, mjtObj } from "./enums.ts";
+import { CorralError } from "../core/errors.ts";
 import type { Model } from "./model.ts";
 
 /** A pair of geoms that can touch, with the combined parameters of its contacts. */
@@ -169,12 +170,61 @@ function pairsOfBodies(model: Model, b1: number, b2: number, merged: ReadonlySet
   return out;
 }
 
+const noContacts = (model: Model) => isSet(model, mjtDisableBit.CONSTRAINT | mjtDisableBit.CONTACT);
+
+/** How many pairs of geoms may touch, counted without making them; counts on to a little more than `most` at least. */
+export function countPairs(model: Model, most = Infinity): number {
+  if (noContacts(model)) return 0;
+  const { body_geomadr: adr, body_geomnum: num, geom_contype: type, geom_conaffinity: affinity } = model;
+  const excluded = new Set(model.exclude_signature);
+  let count = model.npair;
+  for (let b1 = 0; b1 < model.nbody && count <= most; b1++) {
+    if (num[b1] === 0) continue;
+    for (let b2 = b1 + 1; b2 < model.nbody; b2++) {
+      if (num[b2] === 0 || !bodiesMatch(model, b1, b2) || excluded.has((b1 << 16) + b2)) continue;
+      for (let g1 = adr[b1]; g1 < adr[b1] + num[b1]; g1++) {
+        for (let g2 = adr[b2]; g2 < adr[b2] + num[b2]; g2++) {
+          const matches = (type[g1] & affinity[g2]) !== 0 || (type[g2] & affinity[g1]) !== 0;
+          if (matches && hasCollider(model, g1, g2)) count++;
+        }
+      }
+    }
+  }
+  return count;
+}
+
+/** Pairs of geoms beyond which kernels would neither be compiled nor run in a time that anybody waits for. */
+export const MAX_PAIRS = 1 << 16;
+
+/** Throws `too-many-pairs` before anything is done with each of them. */
+function checkPairs(model: Model): void {
+  if (countPairs(model, MAX_PAIRS) <= MAX_PAIRS) return;
+  const name = model.name === "" ? "the model" : `model "${model.name}"`;
+  throw new CorralError(
+    "too-many-pairs",
+    `more than ${MAX_PAIRS} pairs among the ${model.ngeom} geoms of ${name} may touch, and each world tests all of them; ${MAX_PAIRS} are the most. Give geoms that never meet contype and conaffinity bits that do not match, exclude pairs of bodies, or put fewer bodies into one world and more worlds into the batch.`,
+    { most: MAX_PAIRS, ngeom: model.ngeom },
+  );
+}
+
+const known = new WeakMap<Model, readonly GeomPair[]>();
+
 /**
  * All geom pairs whose contacts a step may make, in MuJoCo's contact order: by the signature of the two bodies,
  * explicit pairs first, then by geom. Empty where contacts are disabled.
+ * @throws CorralError too-many-pairs
  */
-export function geomPairs(model: Model): GeomPair[] {
-  if (isSet(model, mjtDisableBit.CONSTRAINT | mjtDisableBit.CONTACT)) return [];
+export function geomPairs(model: Model): readonly GeomPair[] {
+  let pairs = known.get(model);
+  if (pairs) return pairs;
+  checkPairs(model);
+  pairs = makePairs(model);
+  known.set(model, pairs);
+  return pairs;
+}
+
+function makePairs(model: Model): GeomPair[] {
+  if (noContacts(model)) return [];
 
   const out: GeomPair[] = [];
   let next = 0;
@@ -195,7 +245,8 @@ export function geomPairs(model: Model): GeomPair[] {
       if (!bodiesMatch(model, b1, b2)) continue;
       const signature = (b1 << 16) + b2;
       const merged = takeExplicit(signature);
-      if (!excluded.has(signature)) out.push(...pairsOfBodies(model, b1, b2, merged));
+      if (excluded.has(signature)) continue;
+      for (const pair of pairsOfBodies(model, b1, b2, merged)) out.push(pair);
     }
   }
   takeExplicit(Infinity);

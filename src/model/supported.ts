@@ -280,7 +280,7 @@ function line({ feature, elements }: UnsupportedFeature): string {
 
 /**
  * Refuses a model that this release does not simulate.
- * @throws CorralError unsupported-feature, with every feature in details.features.
+ * @throws CorralError too-many-pairs; unsupported-feature, with every feature in details.features.
  */
 export function checkSupported(model: Model): void {
   const features = unsupportedFeatures(model);

@@ -56,10 +56,38 @@ test("finds contacts of mixed geoms in MuJoCo's order, and solves what they tie"
   expect(contacts.most).toBeGreaterThan(4);
 });
 
+/** Fingers of mixed geoms that close on each other and a ball: many candidates, few dofs in a line. */
+const HAND = `<mujoco><option timestep="0.002" cone="elliptic"/><default><geom margin="0.02"/></default><worldbody>
+  <geom type="plane" size="5 5 0.1" pos="0 0 -0.05"/>
+  <body pos="0.03 0.02 0.05"><freejoint/><geom size="0.04" condim="4"/><geom type="box" size="0.03 0.03 0.03" pos="0.03 0 0"/></body>
+  ${[0, 1, 2, 3, 4]
+    .map(
+      (
+        f,
+      ) => `<body pos="${(0.05 * Math.cos(f)).toFixed(3)} ${(0.05 * Math.sin(f)).toFixed(3)} 0.02" euler="0 0 ${57.3 * f}">
+    <geom type="box" size="0.02 0.01 0.01"/><geom type="capsule" size="0.01" fromto="0 0 0 0.03 0 0.02"/>
+    <joint axis="0 1 0" range="-60 60" damping="0.02" armature="0.001"/>
+    <body pos="0.03 0 0.02"><joint axis="0 1 0" range="-80 10" damping="0.02" armature="0.001" springref="-60" stiffness="0.3"/>
+      <geom type="capsule" size="0.01" fromto="0 0 0 0 0 0.06"/><geom size="0.015" pos="0 0 0.03" margin="0.002"/>
+      <geom type="box" size="0.01 0.01 0.02" pos="0.005 0 0.05"/></body></body>`,
+    )
+    .join("")}
+</worldbody></mujoco>`;
+
+test("straight-line kernels of many candidates keep contacts in a pool, in MuJoCo's order", async () => {
+  const model = await loadModel(HAND);
+  expect(constraintBound(model).nconmax).toBeGreaterThan(256);
+  expect(unrollByDefault(model)).toBe(true);
+  const { verdict, contacts } = await compareWithMuJoCo(model, { device: "cpu-f64", steps: 60, envs: 1 });
+  expect(verdict.reasons).toEqual([]);
+  expect(contacts.equal).toBe(60);
+  expect(contacts.most).toBeGreaterThan(8);
+});
+
 test("keeps a pool of contacts that no candidate count makes larger", async () => {
   const model = await loadModel(chain(40, 10));
   expect(constraintBound(model).nconmax).toBeGreaterThan(1000);
-  expect(defaultContacts(model, false)).toBe(256);
+  expect(defaultContacts(model)).toBe(256);
   const bytes = (nconmax?: number) => planSimulation(model, { numEnvs: 1, ...(nconmax ? { nconmax } : {}) }).totalBytes;
   expect(bytes()).toBe(bytes(4));
 });

@@ -36,7 +36,7 @@ export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O
     throw badTask(task.id, "the model has no actuators; give the task an actionSpace and a control");
   const { action, actuation } = actingSpace(task, settings);
   const traced = tracedTask(task, model, vec.observation);
-  const nconmax = vec.nconmax ?? defaultContacts(model, vec.unroll);
+  const nconmax = vec.nconmax ?? defaultContacts(model);
   const named = shapeOf(traced, model, options, action);
   const shape = mayOverflow({ model, nconmax }) ? { ...named, infos: [...named.infos, CONTACTS_NEEDED] } : named;
   const params: BatchParam[] = [

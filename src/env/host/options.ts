@@ -31,7 +31,7 @@ export interface VecOptions extends PlacementOptions, OptionOverrides {
   readonly frameSkip?: number;
   /** Control steps after which an episode is truncated; Infinity for no limit. */
   readonly maxEpisodeSteps?: number;
-  /** Contacts that a world may have at once; default: all that its candidate pairs can make. */
+  /** Contacts that a world may have at once; default: all that its candidate pairs can make, 256 at most. */
   readonly nconmax?: number;
   /** What to do about contacts beyond `nconmax`. */
   readonly onOverflow?: Policy;

@@ -1,4 +1,4 @@
-// which pairs of geoms come near, in rolled kernels: one geom against all others in line
+// which pairs of geoms come near: one geom against all others in line
 import { array, breakIf, each, loop, table, variable, when } from "../../trace/control.ts";
 import {
   add,
@@ -19,10 +19,17 @@ import {
 import { mjtGeom } from "../../model/enums.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import { near, type Bounds } from "./colliders/index.ts";
-import type { WorldData, ModelView } from "../view.ts";
+import type { Mat3, Vec3 } from "../../trace/vector.ts";
+import type { ModelView } from "../view.ts";
 
 /** Bits of a word. */
 const WORD = 32;
+
+/** Frames of geoms, at indices known when the kernel is traced or only at run time. */
+export interface GeomFrames {
+  pos(geom: Int): Vec3;
+  mat(geom: Int): Mat3;
+}
 
 /** Pairs by their first geom in `rows`, and the other in `columns`; index -1 where two do not make a pair. */
 interface Grid {
@@ -35,7 +42,7 @@ const ascending = (ids: readonly number[]): number[] => [...new Set(ids)].sort((
 
 /** A table of whole numbers, two a word where they fit: tables that are small are read faster. */
 export function halves(name: string, values: readonly number[]): (index: Int) => Int {
-  if (Math.max(...values) > 0xffff) return table(name, values, "i32");
+  if (values.some((x) => x > 0xffff)) return table(name, values, "i32");
   const words = Array.from({ length: Math.ceil(values.length / 2) }, (_, i) =>
     [0, 1].reduce((word, half) => word | (((values[2 * i + half] ?? 0) & 0xffff) << (16 * half)), 0),
   );
@@ -58,7 +65,9 @@ function gridOf(pairs: readonly GeomPair[], members: readonly number[], planes: 
   const columns = ascending(ends.map(([, b]) => b));
   const words = Math.ceil(columns.length / WORD);
   const index: number[] = Array(rows.length * words * WORD).fill(-1);
-  ends.forEach(([a, b], i) => (index[rows.indexOf(a) * words * WORD + columns.indexOf(b)] = members[i]));
+  const places = (ids: readonly number[]) => new Map(ids.map((g, place) => [g, place]));
+  const [rowOf, columnOf] = [places(rows), places(columns)];
+  ends.forEach(([a, b], i) => (index[rowOf.get(a)! * words * WORD + columnOf.get(b)!] = members[i]));
   return { rows, columns, index };
 }
 
@@ -71,7 +80,9 @@ function gridsOf(m: ModelView, pairs: readonly GeomPair[]): { planes: boolean; g
     const times = seen.get(ends) ?? 0;
     seen.set(ends, times + 1);
     const key = `${m.model.geom_type[geom1] === mjtGeom.PLANE} ${times}`;
-    groups.set(key, [...(groups.get(key) ?? []), k]);
+    const group = groups.get(key);
+    if (group) group.push(k);
+    else groups.set(key, [k]);
   });
   return [...groups].map(([key, members]) => {
     const planes = key.startsWith("true");
@@ -84,9 +95,14 @@ function gridsOf(m: ModelView, pairs: readonly GeomPair[]): { planes: boolean; g
  * order of the pairs. A runtime loop takes one geom after the other and tests all others in line: values at constant
  * indices cost a fiftieth of those at runtime indices. Reads geom_xpos, geom_xmat.
  */
-export function eachNearPair(m: ModelView, d: WorldData, pairs: readonly GeomPair[], body: (pair: Int) => void): void {
+export function eachNearPair(
+  m: ModelView,
+  frames: GeomFrames,
+  pairs: readonly GeomPair[],
+  body: (pair: Int) => void,
+): void {
   // one bound for all: colliders tell exactly
-  const look = Math.max(...pairs.map((p) => p.margin + p.gap));
+  const look = pairs.reduce((most, p) => Math.max(most, p.margin + p.gap), -Infinity);
   const count = Math.ceil(pairs.length / WORD);
   const found = array("near", count, "u32");
   each(count, (w) => found.set(w, 0));
@@ -95,8 +111,8 @@ export function eachNearPair(m: ModelView, d: WorldData, pairs: readonly GeomPai
     const { rows, columns, index } = grid;
     const words = Math.ceil(columns.length / WORD);
     const bounds = (g: Int): Bounds => ({
-      pos: d.geom_xpos.vec3(g),
-      mat: planes ? d.geom_xmat.mat3(g) : [1, 0, 0, 0, 1, 0, 0, 0, 1],
+      pos: frames.pos(g),
+      mat: planes ? frames.mat(g) : [1, 0, 0, 0, 1, 0, 0, 0, 1],
       rbound: m.geom_rbound.at(g),
     });
     const geom = table("near_geom", rows, "i32");

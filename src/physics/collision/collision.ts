@@ -32,6 +32,7 @@ import {
   type ColliderName,
   type Shape,
 } from "./colliders/index.ts";
+import type { GeomFrames } from "./broad-phase.ts";
 import { pooledCollision } from "./contact-pool.ts";
 import { copyField } from "../smooth/sparsity.ts";
 import { SlotField, slotValues } from "./contact-slots.ts";
@@ -60,6 +61,12 @@ export interface ContactSlots {
   each(body: (index: Int, slot: Int) => void): void;
 }
 
+/**
+ * Contacts that a world keeps at once unless told otherwise, and candidates beyond which they are a pool rather than slots
+ * of their own: drivers compile an array in time that grows with the square of its length.
+ */
+export const MAX_POOL = 256;
+
 /** The collider of a pair; pairs without one are refused before anything is traced. */
 const colliderOf = (m: ModelView, p: GeomPair): ColliderName =>
   colliderName(m.model.geom_type[p.geom1], m.model.geom_type[p.geom2])!;
@@ -69,7 +76,9 @@ const colliderOf = (m: ModelView, p: GeomPair): ColliderName =>
  * and private arrays.
  */
 export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[], nconmax: number): ContactSlots {
-  if (!unrolling() && pairs.length > 0) return pooledCollision(m, d, pairs, nconmax, (p) => colliderOf(m, p));
+  const candidates = pairs.reduce((n, p) => n + p.ncon, 0);
+  if (pairs.length > 0 && (!unrolling() || candidates > MAX_POOL))
+    return pooledCollision(m, pairs, nconmax, (p) => colliderOf(m, p), framesOf(m, d));
   const pairOf: number[] = [];
   const firstSlot = pairs.map((p, k) => {
     const first = pairOf.length;
@@ -127,15 +136,15 @@ export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[]
     if (!groups.has(name)) groups.set(name, []);
     groups.get(name)!.push(k);
   });
-  let shapes: RuntimeShapes | undefined;
+  let frames: GeomFrames | undefined;
   for (const [name, members] of groups) {
     const many = members.length > (colliders[name].long ? 1 : MAX_INLINE_PAIRS);
     if (name.startsWith("plane-") || (!colliders[name].costly && !many)) members.forEach(test);
     else if (!many) {
       for (const k of members) when(nearPair(m, d, pairs[k]), () => test(k));
     } else {
-      shapes ??= runtimeShapes(m, d);
-      testLater(m, d, pairs, members, name, firstSlot, shapes, keep);
+      frames ??= framesOf(m, d);
+      testLater(m, d, pairs, members, name, firstSlot, frames, keep);
     }
   }
 
@@ -162,20 +171,18 @@ function nearPair(m: ModelView, d: WorldData, p: GeomPair): Bool {
   );
 }
 
-interface RuntimeShapes {
-  at(geom: Int): Shape;
-}
-
-/** Copies of the geoms' frames that a runtime index can read. */
-function runtimeShapes(m: ModelView, d: WorldData): RuntimeShapes {
-  const readable = (from: Field): Field => {
-    const copy = new Field(from.name, from.length, from.width, true);
-    copyField(from, copy);
+/** Frames of geoms; straight-line code copies them to where a runtime index can read them. */
+function framesOf(m: ModelView, d: WorldData): GeomFrames {
+  const from = { xpos: d.geom_xpos, xmat: d.geom_xmat };
+  if (!unrolling()) return { pos: (g) => from.xpos.vec3(g), mat: (g) => from.xmat.mat3(g) };
+  const readable = (field: Field): Field => {
+    const copy = new Field(field.name, field.length, field.width, true);
+    copyField(field, copy);
     return copy;
   };
-  const xpos = readable(d.geom_xpos);
-  const xmat = readable(d.geom_xmat);
-  return { at: (g) => ({ pos: xpos.vec3(g), mat: xmat.mat3(g), size: m.geom_size.vec3(g) }) };
+  const copies = { xpos: readable(d.geom_xpos), xmat: readable(d.geom_xmat) };
+  const of = (g: Int) => (isNode(g) ? copies : from);
+  return { pos: (g) => of(g).xpos.vec3(g), mat: (g) => of(g).xmat.mat3(g) };
 }
 
 /** Tests the pairs of one collider that come near in a runtime loop: the reach of each is tested in line first. */
@@ -186,11 +193,12 @@ function testLater(
   members: readonly number[],
   name: ColliderName,
   firstSlot: readonly number[],
-  shapes: RuntimeShapes,
+  frames: GeomFrames,
   keep: (pair: { margin: Scalar; gap: Scalar }, slot: Int, c: Candidate) => void,
 ): void {
   const column = (label: string, of: (k: number) => number, type: "f32" | "i32") =>
     table(`${name}_${label}`, members.map(of), type);
+  const shape = (g: Int): Shape => ({ pos: frames.pos(g), mat: frames.mat(g), size: m.geom_size.vec3(g) });
   const geom1 = column("geom1", (k) => pairs[k].geom1, "i32");
   const geom2 = column("geom2", (k) => pairs[k].geom2, "i32");
   const slot = column("slot", (k) => firstSlot[k], "i32");
@@ -215,11 +223,7 @@ function testLater(
       const i = add(firstTrailingBit(bits), mul(w, 32));
       word.set(band(bits, sub(bits, 1)));
       const params = { margin: margin(i), gap: gap(i) };
-      const candidates = colliders[name].collide(
-        shapes.at(geom1(i)),
-        shapes.at(geom2(i)),
-        add(params.margin, params.gap),
-      );
+      const candidates = colliders[name].collide(shape(geom1(i)), shape(geom2(i)), add(params.margin, params.gap));
       candidates.forEach((c, k) => keep(params, add(slot(i), k), c));
     });
   });

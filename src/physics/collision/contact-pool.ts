@@ -1,13 +1,13 @@
-// narrow phase in one runtime loop over the pairs that come near, contacts in a pool: for rolled kernels
+// narrow phase in one runtime loop over the pairs that come near, contacts in a pool
 import { array, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
 import { add, eq, lt, min, mul, ne, select, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { Vec3 } from "../../trace/vector.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import type { ContactSlots } from "./collision.ts";
-import { eachNearPair, halves } from "./broad-phase.ts";
+import { eachNearPair, halves, type GeomFrames } from "./broad-phase.ts";
 import { colliders, defaultTangent, makeFrame, type Candidate, type ColliderName } from "./colliders/index.ts";
 import { slotValues } from "./contact-slots.ts";
-import type { WorldData, ModelView } from "../view.ts";
+import type { ModelView } from "../view.ts";
 
 /** More than there are types of geoms. */
 const TYPES = 8;
@@ -17,10 +17,10 @@ const NOWHERE = 1e30;
 /** Contacts of a world in the order of their pairs; the first `nconmax` of them are kept. */
 export function pooledCollision(
   m: ModelView,
-  d: WorldData,
   pairs: readonly GeomPair[],
   nconmax: number,
   colliderOf: (p: GeomPair) => ColliderName,
+  frames: GeomFrames,
 ): ContactSlots {
   const capacity = Math.min(
     nconmax,
@@ -85,8 +85,8 @@ export function pooledCollision(
   for (const p of pairs) kinds[TYPES * typeOf(p.geom1) + typeOf(p.geom2)] = names.indexOf(colliderOf(p));
   const kind = table("pair_collider", kinds, "i32");
 
-  const shape = (g: Int) => ({ pos: d.geom_xpos.vec3(g), mat: d.geom_xmat.mat3(g), size: m.geom_size.vec3(g) });
-  eachNearPair(m, d, pairs, (k) => {
+  const shape = (g: Int) => ({ pos: frames.pos(g), mat: frames.mat(g), size: m.geom_size.vec3(g) });
+  eachNearPair(m, frames, pairs, (k) => {
     const reach = { margin: margin(k), gap: gap(k) };
     const [g1, g2] = geoms.map((g) => g(k));
     const is = kind(add(mul(m.geom_type.at(g1), TYPES), m.geom_type.at(g2)));
