@@ -3,6 +3,7 @@ import { loop, param, stage, variable, when, type Variable } from "../trace/cont
 import { trace, type Trace } from "../trace/graph.ts";
 import { bor, eq, gt, max, select, sub, toF32, toU32, type Bool, type Int } from "../trace/scalar.ts";
 import { fieldSize, type FieldName } from "../model/fields.ts";
+import { remembersEnergy } from "../model/energy.ts";
 import type { Model } from "../model/model.ts";
 import { constraintBound } from "../model/pairs.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
@@ -10,6 +11,7 @@ import { nefc } from "../physics/constraint/nefc.ts";
 import type { Evaluation } from "../physics/forward.ts";
 import { JointInertia, jointInertia } from "../physics/smooth/inertia.ts";
 import { rnePostConstraint } from "../physics/smooth/rne_post.ts";
+import { keepEnergy } from "../physics/sensor/energy.ts";
 import { sensors } from "../physics/sensor/index.ts";
 import { subtreeVelocity } from "../physics/sensor/subtree.ts";
 import { APPLIED, RecordIO, stateFields, type AppliedForce } from "./record-io.ts";
@@ -128,6 +130,7 @@ export class WorldKernel {
   /** What is read after the last evaluation; each evaluation overwrites it. */
   private keep(e: Evaluation): void {
     const { d } = this;
+    if (remembersEnergy(this.spec.model)) stage("sensor", () => keepEnergy(this.m, d));
     if (this.wants("ncon")) d.ncon.set(0, toF32(e.slots.ncon));
     if (this.wants("nefc")) d.nefc.set(0, toF32(nefc(this.m, e)));
     if (this.wants("solver_niter")) d.solver_niter.set(0, toF32(e.solution.niter));

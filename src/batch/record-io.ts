@@ -3,20 +3,31 @@ import { array, load4, loop, store4, world, type Four, type LocalArray } from ".
 import { unrolling } from "../trace/graph.ts";
 import { add, div, mul, sub, type Int, type Scalar } from "../trace/scalar.ts";
 import { fieldSize, type StateFieldName } from "../model/fields.ts";
+import { remembersEnergy } from "../model/energy.ts";
 import type { Model } from "../model/model.ts";
 import type { ArenaLayout, FieldLayout } from "../memory/layout.ts";
 import type { FieldRequest } from "../memory/request.ts";
 import type { Field } from "../physics/view.ts";
 
 /** State fields that every batch keeps from step to step. */
-const KEPT: readonly StateFieldName[] = ["time", "qpos", "qvel", "act", "qacc_warmstart", "mocap_pos", "mocap_quat"];
+const KEPT: readonly StateFieldName[] = [
+  "time",
+  "qpos",
+  "qvel",
+  "act",
+  "qacc_warmstart",
+  "mocap_pos",
+  "mocap_quat",
+  "energy_vel",
+];
 /** State fields that are zero unless a batch asks for them. */
 export const APPLIED: readonly StateFieldName[] = ["qfrc_applied", "xfrc_applied"];
 export type AppliedForce = "qfrc_applied" | "xfrc_applied";
 
 /** The state fields of a batch, those without elements left out. */
 export function stateFields(model: Model, applied: boolean): StateFieldName[] {
-  return [...KEPT, ...(applied ? APPLIED : [])].filter((name) => fieldSize(model, name) > 0);
+  const has = (name: StateFieldName) => (name === "energy_vel" ? remembersEnergy(model) : fieldSize(model, name) > 0);
+  return [...KEPT, ...(applied ? APPLIED : [])].filter(has);
 }
 
 /** The request of one field, for the plan. */

@@ -20,7 +20,7 @@ export type Ours = Record<Compared | "ncon" | "nefc" | "status", Float64Array>;
 /** One step of the first worlds of a batch from states, a world each. */
 export async function oneStep(model: Model, simulation: Simulation, states: readonly WorldState[]): Promise<Ours> {
   const worlds = states.map((_, i) => i);
-  await simulation.setState(stateValues(model, states), worlds);
+  await simulation.setState(stateValues(states), worlds);
   simulation.step(1);
   const names = [...COMPARED, "ncon", "nefc", "status"] as const;
   const read = await simulation.getState(
@@ -35,10 +35,10 @@ export async function oneStep(model: Model, simulation: Simulation, states: read
 }
 
 /** States of worlds as setState takes them. */
-export function stateValues(model: Model, states: readonly WorldState[]): StateValues {
+export function stateValues(states: readonly WorldState[]): StateValues {
   const all: Record<string, Float64Array> = { time: Float64Array.from(states, (s) => s.time) };
-  for (const name of [...WORLD_STATE, "ctrl"] as const) {
-    const size = fieldSize(model, name);
+  for (const name of [...WORLD_STATE, "energy_vel", "ctrl"] as const) {
+    const size = states[0]?.[name].length ?? 0;
     if (size === 0) continue;
     all[name] = new Float64Array(size * states.length);
     states.forEach((s, i) => all[name].set(s[name], i * size));

@@ -84,13 +84,7 @@ export async function rollout(
 async function runOurs(simulation: Simulation, runs: readonly Run[], found: Found): Promise<void> {
   const { model } = simulation;
   const worlds = runs.map((_, i) => i);
-  await simulation.setState(
-    stateValues(
-      model,
-      runs.map((r) => r.start),
-    ),
-    worlds,
-  );
+  await simulation.setState(stateValues(runs.map((r) => r.start)), worlds);
   const last = Math.max(0, ...found.keys());
   for (let step = 0; step < last; step++) {
     if (model.nu > 0) await simulation.setState({ ctrl: controlsOf(model, runs, step) }, worlds);

@@ -35,6 +35,7 @@ export class EnvShadow {
       qacc_warmstart: read.qacc_warmstart ?? none,
       mocap_pos: Float64Array.from(mocap_pos),
       mocap_quat: Float64Array.from(mocap_quat),
+      energy_vel: none,
     };
     return { state, episode: episode[0] };
   }

@@ -1,6 +1,7 @@
 // worlds in MuJoCo under random controls, step by step: what one-step comparisons start from
 import { RandomStream, streams } from "../core/rng.ts";
 import { mjtJoint } from "../model/enums.ts";
+import { remembersEnergy } from "../model/energy.ts";
 import type { Model } from "../model/model.ts";
 import { diverged, type MuJoCoWorld, type StepResult, type WorldState } from "../monitor/mujoco_world.ts";
 
@@ -46,6 +47,9 @@ class Draws {
   }
 }
 
+/** No evaluation has left a kinetic energy; empty where no sensor would read it. */
+const noEnergy = (model: Model): Float64Array => new Float64Array(remembersEnergy(model) ? 2 : 0);
+
 /** Where the worlds start: the model's own state, or one of its keyframes, by turns. */
 function base(model: Model, env: number): WorldState {
   const key = model.nkey > 0 ? (env % (model.nkey + 1)) - 1 : -1;
@@ -59,6 +63,7 @@ function base(model: Model, env: number): WorldState {
       qacc_warmstart: new Float64Array(model.nv),
       mocap_pos: part(model.key_mpos, 3 * model.nmocap),
       mocap_quat: part(model.key_mquat, 4 * model.nmocap),
+      energy_vel: noEnergy(model),
       ctrl: part(model.key_ctrl, model.nu),
     };
   }
@@ -78,6 +83,7 @@ function base(model: Model, env: number): WorldState {
     qacc_warmstart: new Float64Array(model.nv),
     mocap_pos,
     mocap_quat,
+    energy_vel: noEnergy(model),
     ctrl: new Float64Array(model.nu),
   };
 }

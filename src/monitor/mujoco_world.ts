@@ -1,5 +1,6 @@
 // one world in MuJoCo, float64: state in, one step, results out
 import { mjMAXVAL, mjtDisableBit } from "../model/enums.ts";
+import { remembersEnergy } from "../model/energy.ts";
 import { withOptions, type Model } from "../model/model.ts";
 import { listen } from "../model/mujoco.ts";
 import { createOracle, type Oracle } from "../model/oracle.ts";
@@ -16,6 +17,8 @@ export interface WorldState {
   readonly qacc_warmstart: Float64Array;
   readonly mocap_pos: Float64Array;
   readonly mocap_quat: Float64Array;
+  /** Kinetic energy of the evaluation before and whether there was one; empty where no sensor remembers it. */
+  readonly energy_vel: Float64Array;
   readonly ctrl: Float64Array;
 }
 
@@ -29,6 +32,7 @@ export function worldState(read: (name: string) => Float64Array, ctrl: Float64Ar
     qacc_warmstart: read("qacc_warmstart"),
     mocap_pos: read("mocap_pos"),
     mocap_quat: read("mocap_quat"),
+    energy_vel: read("energy_vel"),
     ctrl,
   };
 }
@@ -48,14 +52,17 @@ export interface StepResult {
 export class MuJoCoWorld {
   readonly oracle: Oracle;
 
-  private constructor(oracle: Oracle) {
+  readonly #remembers: boolean;
+
+  private constructor(oracle: Oracle, remembers: boolean) {
     this.oracle = oracle;
+    this.#remembers = remembers;
   }
 
   /** MuJoCo with its automatic reset off: a world that diverges must be seen, not started over. */
   static async create(model: Model): Promise<MuJoCoWorld> {
     const disableflags = model.opt.disableflags | mjtDisableBit.AUTORESET;
-    return new MuJoCoWorld(await createOracle(withOptions(model, { disableflags })));
+    return new MuJoCoWorld(await createOracle(withOptions(model, { disableflags })), remembersEnergy(model));
   }
 
   load(state: WorldState): void {
@@ -63,13 +70,18 @@ export class MuJoCoWorld {
     data.time = state.time;
     for (const name of WORLD_STATE) if (state[name].length > 0) this.oracle.write(name, state[name]);
     if (state.ctrl.length > 0) this.oracle.write("ctrl", state.ctrl);
+    if (state.energy_vel.length === 0) return;
+    const [energy, isKnown] = state.energy_vel;
+    data.energy[1] = energy;
+    data.flg_energyvel = isKnown !== 0;
   }
 
   /** The state after a step, with the controls it was made with. */
   state(): WorldState {
     const { data, read } = this.oracle;
     const fields = Object.fromEntries([...WORLD_STATE, "ctrl"].map((name) => [name, read(name)]));
-    return { time: data.time, ...fields } as WorldState;
+    const energy_vel = this.#remembers ? [read("energy")[1], Number(data.flg_energyvel)] : [];
+    return { time: data.time, ...fields, energy_vel: Float64Array.from(energy_vel) } as WorldState;
   }
 
   /** One step (mj_step) from a state. */

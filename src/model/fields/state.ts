@@ -13,5 +13,12 @@ export const STATE_FIELDS = group("state", [
   row("eq_active", "u32", ["neq"], "", "is the equality constraint active"),
   row("mocap_pos", "f32", ["nmocap", 3], "m", "positions of mocap bodies"),
   row("mocap_quat", "f32", ["nmocap", 4], "", "orientations of mocap bodies"),
+  row(
+    "energy_vel",
+    "f32",
+    [2],
+    "J",
+    "kinetic energy of the evaluation before, and 1 where there was one (energy flag)",
+  ),
   row("userdata", "f32", ["nuserdata"], "", "user data, not touched by the engine"),
 ]);

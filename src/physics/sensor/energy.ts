@@ -1,6 +1,6 @@
 // potential and kinetic energy (mj_energyPos, mj_energyVel)
 import { each, variable } from "../../trace/control.ts";
-import { add, gt, lt, mul, neg, select, sqrt, square, sub, sum, type Scalar } from "../../trace/scalar.ts";
+import { add, eq, gt, lt, mul, neg, select, sqrt, square, sub, sum, type Scalar } from "../../trace/scalar.ts";
 import { dot6, mulInertVec } from "../../trace/spatial.ts";
 import { dot3, mulQuat, negQuat, normalizeQuat, type Quat } from "../../trace/vector.ts";
 import { mjtDisableBit, mjtJoint } from "../../model/enums.ts";
@@ -66,4 +66,14 @@ export function kineticEnergy(m: ModelView, d: WorldData): Scalar {
     if (own !== 0) gain(mul(own, square(d.ten_velocity.at(t))));
   }
   return mul(0.5, twice.get());
+}
+
+/** What an e_kinetic sensor reads with the energy flag: the energy of the evaluation before. Reads energy_vel. */
+export const rememberedEnergy = (m: ModelView, d: WorldData): Scalar =>
+  select(eq(d.energy_vel.at(1), 0), kineticEnergy(m, d), d.energy_vel.at(0));
+
+/** Keeps the kinetic energy of this evaluation for the next one's sensors. Writes energy_vel. */
+export function keepEnergy(m: ModelView, d: WorldData): void {
+  d.energy_vel.set(0, kineticEnergy(m, d));
+  d.energy_vel.set(1, 1);
 }

@@ -13,6 +13,7 @@ import {
   type Quat,
   type Vec3,
 } from "../../trace/vector.ts";
+import { remembersEnergy } from "../../model/energy.ts";
 import { mjtConstraint, mjtDataType, mjtObj, mjtSensor, mjtTrn } from "../../model/enums.ts";
 import type { ConstraintForces } from "../constraint/constraint-forces.ts";
 import { listRows } from "../constraint/rows.ts";
@@ -21,7 +22,7 @@ import type { WorldData, ModelView } from "../view.ts";
 import { attached, inAxes, objectAcceleration, objectVelocity, type Attached } from "./frames.ts";
 import { contactSensor } from "./contact.ts";
 import { geomDistance } from "./distance.ts";
-import { kineticEnergy, potentialEnergy } from "./energy.ts";
+import { kineticEnergy, potentialEnergy, rememberedEnergy } from "./energy.ts";
 import { insideSite } from "./inside.ts";
 import { subtreeVelocity } from "./subtree.ts";
 import { touch } from "./touch.ts";
@@ -103,7 +104,7 @@ function sensor(m: ModelView, d: WorldData, input: ConstraintForces, i: number):
     case S.E_POTENTIAL:
       return [potentialEnergy(m, d)];
     case S.E_KINETIC:
-      return [kineticEnergy(m, d)];
+      return [remembersEnergy(model) ? rememberedEnergy(m, d) : kineticEnergy(m, d)];
     case S.SUBTREECOM:
       return d.subtree_com.vec3(id);
     case S.SUBTREELINVEL:
