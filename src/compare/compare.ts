@@ -9,6 +9,7 @@ import { statusNames } from "../physics/status.ts";
 import { distance, spreadOf, type Spread } from "../monitor/measure.ts";
 import { MuJoCoWorld } from "../monitor/mujoco_world.ts";
 import { COMPARED, type Compared, oneStep, outputsOf } from "./one-step.ts";
+import { distances } from "./quantities.ts";
 import { rollout, type RolloutDrift, RolloutRecorder } from "./rollout.ts";
 import { trajectory, type Divergence, type Sample } from "./trajectory.ts";
 import { Judge, type Verdict } from "./verdict.ts";
@@ -46,6 +47,13 @@ export interface Comparison {
   readonly oneStep: { readonly [F in Compared]?: Spread };
   readonly contacts: CountAgreement;
   readonly rows: CountAgreement;
+  /** Iterations of the solver over all steps. */
+  readonly niter: { readonly corral: Spread; readonly mujoco: Spread };
+  /**
+   * Whether corral's float64 (`cpu-f64`) is within the bounds in the worst steps, of MuJoCo or of MuJoCo run to its end:
+   * then float32 is what is unexplained. Null where none was beyond, or the comparison is of float64; `note` says why where it could not be asked.
+   */
+  readonly float64: { readonly agrees: boolean | null; readonly note: string | null } | null;
   /** Status bits that were set, with how many steps set them. */
   readonly status: Readonly<Record<string, number>>;
   /** Worlds that MuJoCo itself could not step further; they were started over. */
@@ -89,6 +97,8 @@ export async function compareWithMuJoCo(model: Model, options: CompareOptions = 
       oneStep: {},
       contacts: none,
       rows: none,
+      niter: { corral: spreadOf([]), mujoco: spreadOf([]) },
+      float64: null,
       status: {},
       diverged: [],
       verdict: {
@@ -96,6 +106,7 @@ export async function compareWithMuJoCo(model: Model, options: CompareOptions = 
         reasons: [`${features.length} unsupported features`],
         beyond: 0,
         explained: 0,
+        because: {},
         worst: [],
       },
       unsupported: features.map((f) => f.feature),
@@ -107,15 +118,7 @@ export async function compareWithMuJoCo(model: Model, options: CompareOptions = 
   try {
     const chunk = Math.max(envs, Math.min(CHUNK, steps * envs));
     options.onProgress?.(`compiling kernels for ${chunk} worlds`);
-    await using simulation = await createSimulation(model, {
-      numEnvs: chunk,
-      applied: false,
-      outputs: outputsOf(model),
-      ...(options.device === undefined ? {} : { device: options.device }),
-      ...(options.adapter === undefined ? {} : { adapter: options.adapter }),
-      ...(options.budget === undefined ? {} : { budget: options.budget }),
-      ...(options.unroll === undefined ? {} : { unroll: options.unroll }),
-    });
+    await using simulation = await simulationOf(model, chunk, options);
     const compared = await compareSteps(model, world, simulation, { ...options, steps, envs, seed });
     return { ...asked, adapter: simulation.deviceName, ...compared, unsupported: [], unsupportedElements: [] };
   } finally {
@@ -123,14 +126,40 @@ export async function compareWithMuJoCo(model: Model, options: CompareOptions = 
   }
 }
 
+const simulationOf = (model: Model, numEnvs: number, options: CompareOptions): Promise<Simulation> =>
+  createSimulation(model, {
+    numEnvs,
+    applied: false,
+    outputs: outputsOf(model),
+    ...(options.device === undefined ? {} : { device: options.device }),
+    ...(options.adapter === undefined ? {} : { adapter: options.adapter }),
+    ...(options.budget === undefined ? {} : { budget: options.budget }),
+    ...(options.unroll === undefined ? {} : { unroll: options.unroll }),
+  });
+
 async function compareSteps(
   model: Model,
   world: MuJoCoWorld,
   simulation: Simulation,
   options: CompareOptions & { steps: number; envs: number; seed: number },
 ) {
-  const judge = new Judge(world);
+  const judge = await Judge.create(model, world);
+  try {
+    return await judged(model, world, simulation, judge, options);
+  } finally {
+    judge.delete();
+  }
+}
+
+async function judged(
+  model: Model,
+  world: MuJoCoWorld,
+  simulation: Simulation,
+  judge: Judge,
+  options: CompareOptions & { steps: number; envs: number; seed: number },
+) {
   const errors: Record<Compared, number[]> = { qpos: [], qvel: [], qacc: [], act: [], sensordata: [] };
+  const niter: { corral: number[]; mujoco: number[] } = { corral: [], mujoco: [] };
   const status: Record<string, number> = {};
   const diverged: Divergence[] = [];
   const recorder = options.rollout ? new RolloutRecorder(options.steps) : undefined;
@@ -142,12 +171,11 @@ async function compareSteps(
       samples.map((s) => s.from),
     );
     samples.forEach((sample, i) => {
-      const found = Object.fromEntries(
-        COMPARED.map((name) => [name, distance(ours[name], sample.result[name], i * sample.result[name].length)]),
-      ) as Record<Compared, number>;
-      for (const name of COMPARED) errors[name].push(found[name]);
-      for (const bit of statusNames(ours.status[i])) status[bit] = (status[bit] ?? 0) + 1;
-      judge.add(sample, found, { ncon: ours.ncon[i], nefc: ours.nefc[i] });
+      for (const name of COMPARED) errors[name].push(distance(ours[i][name], sample.result[name]));
+      for (const bit of statusNames(ours[i].status)) status[bit] = (status[bit] ?? 0) + 1;
+      niter.corral.push(ours[i].niter);
+      niter.mujoco.push(sample.result.niter);
+      judge.add(sample, ours[i]);
     });
     options.onProgress?.(`${errors.qpos.length} of ${options.steps * options.envs} steps compared`);
   };
@@ -176,8 +204,40 @@ async function compareSteps(
     contacts: judge.contacts,
     rows: judge.rows,
     status,
+    niter: { corral: spreadOf(niter.corral), mujoco: spreadOf(niter.mujoco) },
     diverged,
     ...(recorder ? { rollout: await rollout(world, simulation, recorder) } : {}),
-    verdict: judge.verdict(status),
+    ...(await secondLook(model, judge, status, options)),
   };
+}
+
+/** The verdict, with the worst steps made again in corral's float64 where the comparison is of float32. */
+async function secondLook(
+  model: Model,
+  judge: Judge,
+  status: Readonly<Record<string, number>>,
+  options: CompareOptions,
+): Promise<Pick<Comparison, "verdict" | "float64">> {
+  const worst = judge.worst();
+  if (worst.length === 0 || options.device === "cpu-f64") return { verdict: judge.verdict(status), float64: null };
+  options.onProgress?.(`repeating the worst ${worst.length} in float64`);
+  const { adapter: _, budget: __, ...rest } = options;
+  try {
+    await using simulation = await simulationOf(model, worst.length, { ...rest, device: "cpu-f64" });
+    const ours = await oneStep(
+      model,
+      simulation,
+      worst.map(({ sample }) => sample.from),
+    );
+    const found = worst.map(({ sample, quantity }, i) => distances([quantity], ours[i], sample.result)[0]);
+    const agrees = worst.every(({ quantity, end }, i) => {
+      const [toEnd] = end ? distances([quantity], ours[i], end) : [Infinity];
+      return Math.min(found[i], toEnd) <= quantity.tail;
+    });
+    return { verdict: judge.verdict(status, found), float64: { agrees, note: null } };
+  } catch (error) {
+    // a model too large for the CPU's back end is compared all the same
+    const note = error instanceof Error ? error.message : String(error);
+    return { verdict: judge.verdict(status), float64: { agrees: null, note } };
+  }
 }

@@ -2,36 +2,50 @@
 import { fieldSize, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
 import type { Simulation, StateValues } from "../batch/simulation.ts";
-import { WORLD_STATE, type WorldState } from "../monitor/mujoco_world.ts";
+import { WORLD_STATE, type StepResult, type WorldState } from "../monitor/mujoco_world.ts";
 
 /** Fields whose distances are reported. */
 export const COMPARED = ["qpos", "qvel", "qacc", "act", "sensordata"] as const;
 export type Compared = (typeof COMPARED)[number];
 
-/** Derived fields that are compared. */
+/** Derived fields that are compared, or told. */
 export function outputsOf(model: Model): FieldName[] {
-  const wanted: FieldName[] = ["qacc", "sensordata", "ncon", "nefc"];
+  const wanted: FieldName[] = ["qacc", "sensordata", "ncon", "nefc", "solver_niter"];
   return wanted.filter((name) => fieldSize(model, name) > 0);
 }
 
-/** Values of all worlds, row-major; empty where the model has none. */
-export type Ours = Record<Compared | "ncon" | "nefc" | "status", Float64Array>;
+export interface OneStep extends StepResult {
+  /** The world's status word. */
+  readonly status: number;
+}
 
 /** One step of the first worlds of a batch from states, a world each. */
-export async function oneStep(model: Model, simulation: Simulation, states: readonly WorldState[]): Promise<Ours> {
+export async function oneStep(model: Model, simulation: Simulation, states: readonly WorldState[]): Promise<OneStep[]> {
   const worlds = states.map((_, i) => i);
   await simulation.setState(stateValues(states), worlds);
   simulation.step(1);
-  const names = [...COMPARED, "ncon", "nefc", "status"] as const;
+  const names = [...COMPARED, "ncon", "nefc", "solver_niter", "status"] as const;
   const read = await simulation.getState(
     names.filter((name) => fieldSize(model, name) > 0),
     worlds,
   );
-  const empty = new Float64Array();
-  // with fewer places for contacts than there may be, a second word tells how many were needed
-  const words = read.status.length / states.length;
-  const status = read.status.filter((_, i) => i % words === 0);
-  return Object.fromEntries(names.map((name) => [name, name === "status" ? status : (read[name] ?? empty)])) as Ours;
+  // with fewer places for contacts than there may be, a second word of the status tells how many were needed
+  const rowOf = (name: (typeof names)[number], i: number) => {
+    const values = read[name] ?? new Float64Array();
+    const size = values.length / worlds.length;
+    return values.subarray(i * size, (i + 1) * size);
+  };
+  return worlds.map((i) => ({
+    qpos: rowOf("qpos", i),
+    qvel: rowOf("qvel", i),
+    act: rowOf("act", i),
+    qacc: rowOf("qacc", i),
+    sensordata: rowOf("sensordata", i),
+    ncon: rowOf("ncon", i)[0],
+    nefc: rowOf("nefc", i)[0],
+    niter: rowOf("solver_niter", i)[0],
+    status: rowOf("status", i)[0],
+  }));
 }
 
 /** States of worlds as setState takes them. */

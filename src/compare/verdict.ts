@@ -1,37 +1,49 @@
-// whether a comparison passes: errors within bounds, or no larger than MuJoCo's own sensitivity
-import { ONE_STEP_BOUNDS } from "../monitor/measure.ts";
-import type { MuJoCoWorld } from "../monitor/mujoco_world.ts";
-import { sensitivityOf } from "./sensitivity.ts";
+// whether a comparison passes: errors within bounds, or no larger than what MuJoCo itself leaves open at that state
+import type { Model } from "../model/model.ts";
+import { MuJoCoWorld, type StepResult } from "../monitor/mujoco_world.ts";
+import { documentedIn, toTheEnd } from "./documented.ts";
+import { distances, quantitiesOf, type Quantity } from "./quantities.ts";
+import { isExcused, sensitivityOf, type Sensitivity } from "./sensitivity.ts";
 import type { Sample } from "./trajectory.ts";
 
 /** A step whose error is beyond a bound. */
 export interface Beyond {
   readonly env: number;
   readonly step: number;
-  readonly field: "qpos" | "qvel";
+  /** `qvel`, or `sensor "imu"`. */
+  readonly field: string;
   readonly error: number;
   /** MuJoCo's own distance under a change of its state by 1e-7, or under a contact that comes or goes within 1e-6. */
   readonly mujocoSensitivity: number;
-  /** Is the error no larger than that? */
+  /**
+   * How far MuJoCo stopped from its own result at this state, where a documented difference may show: PGS and CG that
+   * stop before the minimum, contacts of capsule and cylinder that are searched. Null where there is none.
+   */
+  readonly leftover: number | null;
+  /** The error beside MuJoCo run to its end; null where there is no documented difference. */
+  readonly beyondLeftover: number | null;
+  /** Iterations of the solver. */
+  readonly niter: { readonly corral: number; readonly mujoco: number };
+  /** What accounts for the error: "sensitivity", the names of documented differences, or null where nothing does. */
+  readonly because: string | null;
   readonly explained: boolean;
+  /** The error of the same step in corral's float64 (`cpu-f64`); null where that was not asked. */
+  readonly float64: number | null;
 }
 
 export interface Verdict {
   readonly passed: boolean;
   /** Why it did not pass, in words. */
   readonly reasons: readonly string[];
-  /** Steps beyond a bound, and how many of them MuJoCo's own sensitivity explains. */
+  /** Errors beyond a bound, and how many of them are accounted for, by what. */
   readonly beyond: number;
   readonly explained: number;
+  readonly because: Readonly<Record<string, number>>;
   /** The worst of them, unexplained ones first. */
   readonly worst: readonly Beyond[];
 }
 
-/** How many times its bound an error is. */
-const excess = ({ field, error }: Beyond): number =>
-  error / (field === "qpos" ? ONE_STEP_BOUNDS.qposMax : ONE_STEP_BOUNDS.qvelMax);
-
-/** Steps named in a verdict. */
+/** Errors named in a verdict. */
 const NAMED = 10;
 
 interface Counts {
@@ -41,52 +53,121 @@ interface Counts {
   most: number;
 }
 
-/** Sorts samples into those within bounds, those that MuJoCo's sensitivity explains, and the others. */
+interface Found extends Beyond {
+  readonly sample: Sample;
+  readonly quantity: Quantity;
+  /** MuJoCo's result when it does not stop short. */
+  readonly end: StepResult | undefined;
+}
+
+/** How many times its bound an error is. */
+const excess = ({ error, quantity }: Found): number => error / quantity.max;
+
+/** What MuJoCo computes at a state when it does not stop short. */
+interface End {
+  readonly result: StepResult;
+  readonly sensitivity: Sensitivity;
+}
+
+/** Sorts samples into those within bounds, those that MuJoCo's own step accounts for, and the others. `delete()` it. */
 export class Judge {
   readonly contacts: Counts = { equal: 0, touching: 0, total: 0, most: 0 };
   readonly rows: Counts = { equal: 0, touching: 0, total: 0, most: 0 };
+  readonly quantities: readonly Quantity[];
   readonly #world: MuJoCoWorld;
-  readonly #beyond: Beyond[] = [];
+  readonly #end: MuJoCoWorld | undefined;
+  readonly #documented: string;
+  /** Whether corral too goes towards the end step by step: then it may stop short of it, nearer than MuJoCo. */
+  readonly #isSearch: boolean;
+  readonly #found: Found[] = [];
 
-  constructor(world: MuJoCoWorld) {
+  private constructor(model: Model, world: MuJoCoWorld, end: MuJoCoWorld | undefined) {
+    this.quantities = quantitiesOf(model);
     this.#world = world;
+    this.#end = end;
+    const documented = documentedIn(model);
+    this.#documented = documented.join(", ");
+    this.#isSearch = documented.some((name) => name !== "PGS");
   }
 
-  add(sample: Sample, errors: { qpos: number; qvel: number }, counts: { ncon: number; nefc: number }): void {
-    const { qposMax, qvelP99 } = ONE_STEP_BOUNDS;
+  static async create(model: Model, world: MuJoCoWorld): Promise<Judge> {
+    const exact = toTheEnd(model);
+    return new Judge(model, world, exact && (await MuJoCoWorld.create(exact)));
+  }
+
+  /** Judges our result of the step that a sample is. */
+  add(sample: Sample, ours: StepResult): void {
+    const { quantities } = this;
     const { ncon, nefc } = sample.result;
-    const differs = counts.ncon !== ncon || counts.nefc !== nefc;
-    const isBeyond = errors.qpos > qposMax || errors.qvel > qvelP99;
-    const sensitivity = differs || isBeyond ? sensitivityOf(this.#world, sample) : undefined;
+    const errors = distances(quantities, ours, sample.result);
+    const isBeyond = errors.map((error, q) => !(error <= quantities[q].tail));
+    const looks = ours.ncon !== ncon || ours.nefc !== nefc || isBeyond.includes(true);
+    const sensitivity = looks ? sensitivityOf(this.#world, sample, quantities) : undefined;
+    const isOpen = (q: number) => isBeyond[q] && !isExcused(errors[q], sensitivity!.distances[q]);
+    const countsOpen = !inRange(ours.ncon, ncon, sensitivity?.ncon) || !inRange(ours.nefc, nefc, sensitivity?.nefc);
+    const end = looks && (countsOpen || quantities.some((_, q) => isOpen(q))) ? this.#toTheEnd(sample) : undefined;
 
-    countIn(this.contacts, counts.ncon, ncon, sensitivity?.ncon);
-    countIn(this.rows, counts.nefc, nefc, sensitivity?.nefc);
+    countIn(this.contacts, ours.ncon, ncon, [sensitivity?.ncon, end?.sensitivity.ncon]);
+    countIn(this.rows, ours.nefc, nefc, [sensitivity?.nefc, end?.sensitivity.nefc]);
     if (!sensitivity) return;
-    for (const [field, bound] of [
-      ["qpos", qposMax],
-      ["qvel", qvelP99],
-    ] as const) {
-      const error = errors[field];
-      if (error <= bound) continue;
-      const mujocoSensitivity = sensitivity[field];
-      const explained = error <= mujocoSensitivity;
-      this.#beyond.push({ env: sample.env, step: sample.step, field, error, mujocoSensitivity, explained });
-    }
+    const leftovers = end && distances(quantities, sample.result, end.result);
+    const toEnd = end && distances(quantities, ours, end.result);
+    quantities.forEach((quantity, q) => {
+      if (!isBeyond[q]) return;
+      const isNear = () =>
+        toEnd !== undefined &&
+        (toEnd[q] <= quantity.tail ||
+          isExcused(toEnd[q], end!.sensitivity.distances[q]) ||
+          (this.#isSearch && toEnd[q] <= leftovers![q]));
+      const because = !isOpen(q) ? "sensitivity" : isNear() ? this.#documented : null;
+      this.#found.push({
+        env: sample.env,
+        step: sample.step,
+        field: quantity.name,
+        error: errors[q],
+        mujocoSensitivity: sensitivity.distances[q],
+        leftover: leftovers?.[q] ?? null,
+        beyondLeftover: toEnd?.[q] ?? null,
+        niter: { corral: ours.niter, mujoco: sample.result.niter },
+        because,
+        explained: because !== null,
+        float64: null,
+        sample,
+        quantity,
+        end: end?.result,
+      });
+    });
   }
 
-  verdict(status: Readonly<Record<string, number>>): Verdict {
-    const { qposMax, qvelP99, qvelMax } = ONE_STEP_BOUNDS;
-    const open = this.#beyond.filter((b) => !b.explained);
-    const worst = (field: Beyond["field"]) => Math.max(0, ...open.filter((b) => b.field === field).map((b) => b.error));
-    const reasons: string[] = [];
+  #toTheEnd(sample: Sample): End | undefined {
+    const world = this.#end;
+    if (!world) return undefined;
+    const result = world.step(sample.from);
+    return { result, sensitivity: sensitivityOf(world, { from: sample.from, result }, this.quantities) };
+  }
 
-    if (worst("qpos") > qposMax) reasons.push(`qpos is off by ${worst("qpos").toExponential(2)}, bound ${qposMax}`);
-    if (worst("qvel") > qvelMax) reasons.push(`qvel is off by ${worst("qvel").toExponential(2)}, bound ${qvelMax}`);
-    const tail = open.filter((b) => b.field === "qvel").length;
-    if (tail > 0.01 * this.contacts.total) {
-      reasons.push(`qvel is off by more than ${qvelP99} in ${tail} of ${this.contacts.total} steps, more than 1 %`);
+  /** The worst errors, unexplained ones first, with their samples. */
+  worst(): readonly Found[] {
+    const sorted = [...this.#found].sort((a, b) => Number(a.explained) - Number(b.explained) || excess(b) - excess(a));
+    return sorted.slice(0, NAMED);
+  }
+
+  /** `float64`: errors of the worst in corral's float64, in their order. */
+  verdict(status: Readonly<Record<string, number>>, float64: readonly number[] = []): Verdict {
+    const found = this.#found;
+    const open = found.filter((b) => !b.explained);
+    const { total } = this.contacts;
+    const reasons: string[] = [];
+    for (const quantity of this.quantities) {
+      const { name, max, tail } = quantity;
+      const off = open.filter((b) => b.quantity === quantity);
+      const worst = Math.max(0, ...off.map((b) => b.error));
+      if (worst > max) reasons.push(`${name} is off by ${worst.toExponential(2)}, bound ${max}`);
+      if (tail < max && off.length > 0.01 * total) {
+        reasons.push(`${name} is off by more than ${tail} in ${off.length} of ${total} steps, more than 1 %`);
+      }
     }
-    for (const [what, { equal, touching, total }] of [
+    for (const [what, { equal, touching }] of [
       ["contacts", this.contacts],
       ["rows", this.rows],
     ] as const) {
@@ -95,20 +176,38 @@ export class Judge {
     }
     for (const [bit, steps] of Object.entries(status)) reasons.push(`${bit} is set in ${steps} steps`);
 
-    const sorted = [...this.#beyond].sort((a, b) => Number(a.explained) - Number(b.explained) || excess(b) - excess(a));
+    const because: Record<string, number> = {};
+    for (const { because: why } of found) if (why !== null) because[why] = (because[why] ?? 0) + 1;
     return {
       passed: reasons.length === 0,
       reasons,
-      beyond: this.#beyond.length,
-      explained: this.#beyond.length - open.length,
-      worst: sorted.slice(0, NAMED),
+      beyond: found.length,
+      explained: found.length - open.length,
+      because,
+      worst: this.worst().map(({ sample: _, quantity: __, end: ___, ...b }, i) => ({
+        ...b,
+        float64: float64[i] ?? null,
+      })),
     };
+  }
+
+  /** Frees MuJoCo's second world. */
+  delete(): void {
+    this.#end?.delete();
   }
 }
 
-function countIn(counts: Counts, ours: number, theirs: number, range?: readonly [number, number]): void {
+const inRange = (ours: number, theirs: number, range: readonly [number, number] | undefined): boolean =>
+  ours === theirs || (range !== undefined && ours >= range[0] && ours <= range[1]);
+
+function countIn(
+  counts: Counts,
+  ours: number,
+  theirs: number,
+  ranges: readonly (readonly [number, number] | undefined)[],
+): void {
   counts.total++;
   counts.most = Math.max(counts.most, theirs);
   if (ours === theirs) counts.equal++;
-  else if (range && ours >= range[0] && ours <= range[1]) counts.touching++;
+  else if (ranges.some((range) => range !== undefined && inRange(ours, theirs, range))) counts.touching++;
 }

@@ -7,6 +7,9 @@ export const ONE_STEP_BOUNDS = {
   /** Velocities carry the solver's forces, whose conditioning multiplies roundings. */
   qvelP99: 1e-4,
   qvelMax: 1e-3,
+  /** Accelerations are changes of velocity divided by the timestep, and their roundings too. */
+  qaccP99: 1e-3,
+  qaccMax: 1e-2,
 } as const;
 
 /** Contacts and limits that are this near to touching (m, rad) may be active in one result and not in the other. */
@@ -14,6 +17,12 @@ export const TOUCHING = 1e-6;
 
 /** A change that float32 can hardly tell from none: a little more than one rounding (6e-8). */
 export const SENSITIVITY_CHANGE = 1e-7;
+
+/**
+ * How many times MuJoCo's own change an error may be. Eight random changes find less than the largest there is: of a
+ * response to n numbers alike, each moved up or down, they find about 1.9 / sqrt(n) of it: half of it at n = 14.
+ */
+export const SENSITIVITY_MARGIN = 2;
 
 /** Median, 99th percentile and maximum of distances. */
 export interface Spread {

@@ -46,6 +46,8 @@ export interface StepResult {
   readonly sensordata: Float64Array;
   readonly ncon: number;
   readonly nefc: number;
+  /** Iterations of the solver, of the island that took most. */
+  readonly niter: number;
 }
 
 /** MuJoCo's side of a comparison. `delete()` it. */
@@ -98,6 +100,7 @@ export class MuJoCoWorld {
       sensordata: read("sensordata"),
       ncon: data.ncon,
       nefc: data.nefc,
+      niter: Math.max(...(data.solver_niter as Int32Array)),
     };
   }
 

@@ -1,7 +1,7 @@
 /** MuJoCo in float64 beside a world: the same control step from the same state. */
 import { writeChanges, type ModelChange } from "../model/changes.ts";
 import type { Model } from "../model/model.ts";
-import { distance, ONE_STEP_BOUNDS } from "./measure.ts";
+import { distance, ONE_STEP_BOUNDS, SENSITIVITY_MARGIN } from "./measure.ts";
 import { MuJoCoWorld, type StepResult, type WorldState } from "./mujoco_world.ts";
 import { nearbyState } from "./nearby.ts";
 
@@ -71,7 +71,7 @@ export class Shadow {
       qpos = Math.max(qpos, distance(probe.qpos, theirs.qpos));
       qvel = Math.max(qvel, distance(probe.qvel, theirs.qvel));
     }
-    return errors.qpos <= qpos && errors.qvel <= qvel;
+    return errors.qpos <= SENSITIVITY_MARGIN * qpos && errors.qvel <= SENSITIVITY_MARGIN * qvel;
   }
 
   delete(): void {

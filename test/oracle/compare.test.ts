@@ -1,8 +1,11 @@
 // corral's comparison with MuJoCo: what it measures, what it excuses, what it does not
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { compareWithMuJoCo } from "../../src/compare/compare.ts";
-import { distance, ONE_STEP_BOUNDS, spreadOf } from "../../src/monitor/measure.ts";
-import { MuJoCoWorld } from "../../src/monitor/mujoco_world.ts";
+import { distance, ONE_STEP_BOUNDS, SENSITIVITY_MARGIN, spreadOf } from "../../src/monitor/measure.ts";
+import { MuJoCoWorld, type StepResult } from "../../src/monitor/mujoco_world.ts";
+import { documentedIn } from "../../src/compare/documented.ts";
+import type { Compared } from "../../src/compare/one-step.ts";
+import { quantitiesOf } from "../../src/compare/quantities.ts";
 import { sensitivityOf } from "../../src/compare/sensitivity.ts";
 import { startState, trajectory, type Sample } from "../../src/compare/trajectory.ts";
 import { Judge } from "../../src/compare/verdict.ts";
@@ -69,11 +72,16 @@ describe("trajectories", () => {
 describe("judgement", () => {
   let model: Model;
   let world: MuJoCoWorld;
+  let judge: Judge;
   beforeAll(async () => {
     // a ball 1 m above the floor, falling freely
     model = await loadModel(`
-      <mujoco><worldbody><geom type="plane" size="5 5 1"/><body pos="0 0 1"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>`);
+      <mujoco><worldbody><geom type="plane" size="5 5 1"/><body pos="0 0 1"><freejoint/><geom size="0.1"/><site name="s"/></body></worldbody>
+      <sensor><framepos name="place" objtype="site" objname="s"/><accelerometer name="imu" site="s"/></sensor></mujoco>`);
     world = await MuJoCoWorld.create(model);
+  });
+  beforeEach(async () => {
+    judge = await Judge.create(model, world);
   });
   afterAll(() => world.delete());
 
@@ -83,33 +91,56 @@ describe("judgement", () => {
     const from = { ...start, qpos: Float64Array.of(0, 0, 0.1 + gap, 1, 0, 0, 0), qvel: new Float64Array(6) };
     return { env: 0, step: 0, episode: 0, from, result: world.step(from) };
   }
-  const counts = ({ result }: Sample) => ({ ncon: result.ncon, nefc: result.nefc });
+
+  /** The sample's own result, a number of a field of it off by so much in the measure of distance. */
+  function off({ result }: Sample, errors: Partial<Record<Compared, number>>, at = 0): StepResult {
+    const moved = Object.entries(errors).map(([name, error]) => {
+      const values = result[name as Compared].slice();
+      const size = 1 + Math.max(...values.map(Math.abs));
+      values[at] += error * size;
+      return [name, values];
+    });
+    return { ...result, ...Object.fromEntries(moved) };
+  }
 
   test("errors within the bounds pass, larger ones that MuJoCo does not share fail", () => {
-    const judge = new Judge(world);
     const sample = ballAt(1);
-    judge.add(sample, { qpos: ONE_STEP_BOUNDS.qposMax, qvel: ONE_STEP_BOUNDS.qvelP99 }, counts(sample));
+    judge.add(sample, off(sample, { qpos: 0.99 * ONE_STEP_BOUNDS.qposMax, qvel: 0.99 * ONE_STEP_BOUNDS.qvelP99 }));
     expect(judge.verdict({})).toMatchObject({ passed: true, beyond: 0 });
-    judge.add(sample, { qpos: 2e-5, qvel: 0 }, counts(sample));
+    judge.add(sample, off(sample, { qpos: 2e-5 }));
     expect(judge.verdict({})).toMatchObject({
       passed: false,
       beyond: 1,
       explained: 0,
       reasons: ["qpos is off by 2.00e-5, bound 0.00001"],
+      worst: [{ field: "qpos", because: null, leftover: null, niter: { corral: 0, mujoco: 0 }, float64: null }],
     });
   });
 
-  test("velocities may be off by the smaller bound in one of a hundred steps", () => {
-    const judge = new Judge(world);
+  test("accelerations and each sensor, by the stage it reads, are judged too", () => {
     const sample = ballAt(1);
-    for (let i = 0; i < 99; i++) judge.add(sample, { qpos: 0, qvel: 0 }, counts(sample));
-    judge.add(sample, { qpos: 0, qvel: 5e-4 }, counts(sample));
+    judge.add(sample, off(sample, { qacc: 0.02 }, 2));
+    judge.add(sample, off(sample, { sensordata: 2e-5 }, 2));
+    judge.add(sample, off(sample, { sensordata: 0.02 }, 3));
+    const { reasons, worst } = judge.verdict({});
+    expect(reasons.filter((r) => r.includes("bound"))).toEqual([
+      expect.stringMatching(/^qacc is off by 2.0.e-2, bound 0.01$/),
+      expect.stringMatching(/^sensor "place" is off by .*, bound 0.00001$/),
+      expect.stringMatching(/^sensor "imu" is off by .*, bound 0.01$/),
+    ]);
+    expect(worst.map(({ field }) => field).sort()).toEqual(["qacc", 'sensor "imu"', 'sensor "place"']);
+  });
+
+  test("velocities may be off by the smaller bound in one of a hundred steps", () => {
+    const sample = ballAt(1);
+    for (let i = 0; i < 99; i++) judge.add(sample, sample.result);
+    judge.add(sample, off(sample, { qvel: 5e-4 }));
     expect(judge.verdict({}).passed).toBe(true);
-    judge.add(sample, { qpos: 0, qvel: 5e-4 }, counts(sample));
+    judge.add(sample, off(sample, { qvel: 5e-4 }));
     expect(judge.verdict({}).reasons).toEqual(["qvel is off by more than 0.0001 in 2 of 101 steps, more than 1 %"]);
   });
 
-  test("a contact may be there or not within 1e-6 of touching, and nowhere else", () => {
+  test("a contact may be there or not within 1e-6 of touching, and nowhere else", async () => {
     for (const [gap, touches] of [
       [5e-7, true],
       [-5e-7, true],
@@ -119,25 +150,77 @@ describe("judgement", () => {
       const sample = ballAt(gap);
       const has = sample.result.ncon;
       expect(has).toBe(gap < 0 ? 1 : 0);
-      const judge = new Judge(world);
-      judge.add(sample, { qpos: 0, qvel: 0 }, { ncon: 1 - has, nefc: has === 1 ? 0 : 4 });
-      expect(judge.contacts).toMatchObject({ equal: 0, touching: touches ? 1 : 0, total: 1 });
-      expect(judge.rows).toMatchObject({ equal: 0, touching: touches ? 1 : 0, total: 1 });
-      expect(judge.verdict({}).passed).toBe(touches);
+      const other = await Judge.create(model, world);
+      other.add(sample, { ...sample.result, ncon: 1 - has, nefc: has === 1 ? 0 : 4 });
+      expect(other.contacts).toMatchObject({ equal: 0, touching: touches ? 1 : 0, total: 1 });
+      expect(other.rows).toMatchObject({ equal: 0, touching: touches ? 1 : 0, total: 1 });
+      expect(other.verdict({}).passed).toBe(touches);
     }
   });
 
+  const falling = (gap: number): Sample => {
+    const sample = ballAt(gap);
+    const from = { ...sample.from, qvel: Float64Array.of(0, 0, -1, 0, 0, 0) };
+    return { ...sample, from, result: world.step(from) };
+  };
+
   test("what such a contact does is MuJoCo's own sensitivity, and leaves the model as it was", () => {
     const sample = ballAt(5e-7);
-    const falling = { ...sample.from, qvel: Float64Array.of(0, 0, -1, 0, 0, 0) };
-    const { qvel } = sensitivityOf(world, { ...sample, from: falling, result: world.step(falling) });
-    expect(qvel).toBeGreaterThan(0.01);
+    const qvelOf = (s: Sample) => sensitivityOf(world, s, quantitiesOf(model)).distances[1];
+    expect(qvelOf(falling(5e-7))).toBeGreaterThan(0.01);
     expect(world.step(sample.from)).toEqual(sample.result);
-    expect(sensitivityOf(world, ballAt(1)).qvel).toBeLessThan(1e-6);
+    expect(qvelOf(ballAt(1))).toBeLessThan(1e-6);
+  });
+
+  test("an error up to twice that sensitivity is excused, a larger one is not", () => {
+    const sample = falling(5e-7);
+    const sensitivity = sensitivityOf(world, sample, quantitiesOf(model)).distances[1];
+    for (const [times, because] of [
+      [1.000001, "sensitivity"],
+      [0.99 * SENSITIVITY_MARGIN, "sensitivity"],
+      [1.01 * SENSITIVITY_MARGIN, null],
+    ] as const) {
+      judge.add(sample, off(sample, { qvel: times * sensitivity }));
+      expect(judge.verdict({}).worst.some((b) => b.because === because && b.field === "qvel")).toBe(true);
+    }
+    expect(judge.verdict({})).toMatchObject({ beyond: 3, explained: 2, because: { sensitivity: 2 } });
   });
 
   test("a status bit fails the comparison", () => {
-    expect(new Judge(world).verdict({ BAD_QACC: 3 }).reasons).toEqual(["BAD_QACC is set in 3 steps"]);
+    expect(judge.verdict({ BAD_QACC: 3 }).reasons).toEqual(["BAD_QACC is set in 3 steps"]);
+  });
+});
+
+describe("documented differences", () => {
+  test("are known by the model", async () => {
+    const of = async (name: string) => documentedIn(await loadTestModel(name));
+    expect(await of("solver_PGS")).toEqual(["PGS"]);
+    expect(await of("solver_CG")).toEqual(["CG"]);
+    expect(await of("envs/pusher")).toContain("capsule with cylinder");
+    expect(await of("envs/hopper")).toEqual([]);
+  });
+
+  test("a PGS that stops far from its minimum is measured at that state, and accounts for no other error", async () => {
+    const model = await loadTestModel("compare/pgs_stuck");
+    const found = await compareWithMuJoCo(model, { steps: 60, envs: 3, seed: 1, device: "cpu-f64" });
+    expect(found.verdict).toMatchObject({ passed: true, reasons: [] });
+    const { because, beyond, worst } = found.verdict;
+    expect(beyond).toBeGreaterThan(0);
+    expect(because).toEqual({ PGS: beyond });
+    // far beyond what any rounding does, and none of it ours
+    expect(Math.max(...worst.map((b) => b.leftover!))).toBeGreaterThan(1e-3);
+    expect(Math.max(...worst.map((b) => b.beyondLeftover!))).toBeLessThan(1e-9);
+
+    const world = await MuJoCoWorld.create(model);
+    const judge = await Judge.create(model, world);
+    const env = worst[0].env;
+    const samples = [...trajectory(model, world, { steps: 60, envs: env + 1, seed: 1 })];
+    const sample = samples.find((s) => s.env === env && s.step === worst[0].step)!;
+    const wrong = sample.result.qvel.map((v) => v + 1);
+    judge.add(sample, { ...sample.result, qvel: wrong });
+    expect(judge.verdict({})).toMatchObject({ passed: false, because: {} });
+    judge.delete();
+    world.delete();
   });
 });
 

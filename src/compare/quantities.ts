@@ -1,0 +1,63 @@
+// what of a step is judged, and how far each may be from MuJoCo's
+import { fieldSize } from "../model/fields.ts";
+import { mjtStage } from "../model/enums.ts";
+import { describe, type Model } from "../model/model.ts";
+import { distance, ONE_STEP_BOUNDS as B } from "../monitor/measure.ts";
+import { COMPARED, type Compared } from "./one-step.ts";
+
+/** Values of a step by field. */
+export type StepValues = Readonly<Record<Compared, ArrayLike<number>>>;
+
+/** Distance that 1 % of the steps may pass, and that none may. */
+interface Bounds {
+  readonly tail: number;
+  readonly max: number;
+}
+
+/** A field, or one sensor of `sensordata`. */
+export interface Quantity extends Bounds {
+  readonly field: Compared;
+  /** As a reader finds it: `qvel`, `sensor "imu"`. */
+  readonly name: string;
+  readonly start: number;
+  readonly length: number;
+}
+
+const POSITION = { tail: B.qposMax, max: B.qposMax };
+const VELOCITY = { tail: B.qvelP99, max: B.qvelMax };
+const ACCELERATION = { tail: B.qaccP99, max: B.qaccMax };
+
+const OF_FIELD = { qpos: POSITION, qvel: VELOCITY, qacc: ACCELERATION, act: POSITION } as const;
+const OF_STAGE: Readonly<Record<number, Bounds>> = {
+  [mjtStage.POS]: POSITION,
+  [mjtStage.VEL]: VELOCITY,
+  [mjtStage.ACC]: ACCELERATION,
+};
+
+/** All that is judged of a model: its fields, and each sensor by the stage that it reads. */
+export function quantitiesOf(model: Model): Quantity[] {
+  const fields = COMPARED.filter((field) => field !== "sensordata").map((field) => ({
+    field,
+    name: field,
+    start: 0,
+    length: fieldSize(model, field),
+    ...OF_FIELD[field],
+  }));
+  const sensors = Array.from({ length: model.nsensor }, (_, i) => ({
+    field: "sensordata" as const,
+    name: describe(model, "sensor", i),
+    start: model.sensor_adr[i],
+    length: model.sensor_dim[i],
+    ...(OF_STAGE[model.sensor_needstage[i]] ?? ACCELERATION),
+  }));
+  return [...fields, ...sensors].filter(({ length }) => length > 0);
+}
+
+/** Distances of all quantities between two results of a step. */
+export const distances = (quantities: readonly Quantity[], ours: StepValues, theirs: StepValues): number[] =>
+  quantities.map(({ field, start, length }) =>
+    distance(slice(ours[field], start, length), slice(theirs[field], start, length)),
+  );
+
+const slice = (values: ArrayLike<number>, start: number, length: number): ArrayLike<number> =>
+  start === 0 && values.length === length ? values : Float64Array.from({ length }, (_, i) => values[start + i]);
