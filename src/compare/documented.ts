@@ -1,38 +1,29 @@
 // where corral differs from MuJoCo as documented: MuJoCo stops short of a result that corral computes to its end
 import { mjtGeom, mjtSolver } from "../model/enums.ts";
-import { withOptions, type Model, type OptionOverrides } from "../model/model.ts";
-import { geomPairs } from "../model/pairs.ts";
+import { withOptions, type Model } from "../model/model.ts";
+import { geomPairs, type GeomPair } from "../model/pairs.ts";
 
 /** Documented differences, by the names that FEATURES.md has. */
-export type Documented = "PGS" | "CG" | "capsule with cylinder";
+export type Documented = "PGS" | "CG" | "Newton" | "capsule with cylinder";
 
-/** Steps that end both of MuJoCo's loops at what float64 resolves. */
-const TO_THE_END: OptionOverrides = { solver: "Newton", iterations: 200, ls_iterations: 200, tolerance: 1e-14 };
-/** Its search of contacts, likewise. */
-const SEARCHED: OptionOverrides = { ccd_tolerance: 1e-12, ccd_iterations: 500 };
+const SOLVERS = { [mjtSolver.PGS]: "PGS", [mjtSolver.CG]: "CG", [mjtSolver.NEWTON]: "Newton" } as const;
 
-/** Which documented differences steps of a model may show. */
+/** Which documented differences steps of a model may show: its solver's, which stops at a tolerance, and searched contacts. */
 export function documentedIn(model: Model): Documented[] {
-  const found: Documented[] = [];
-  if (model.opt.solver === mjtSolver.PGS) found.push("PGS");
-  if (model.opt.solver === mjtSolver.CG) found.push("CG");
-  const types = ({ geom1, geom2 }: { geom1: number; geom2: number }) =>
-    [model.geom_type[geom1], model.geom_type[geom2]].sort((a, b) => a - b);
-  const isSearched = (pair: { geom1: number; geom2: number }) => {
-    const [a, b] = types(pair);
-    return a === mjtGeom.CAPSULE && b === mjtGeom.CYLINDER;
+  const solver = SOLVERS[model.opt.solver as keyof typeof SOLVERS];
+  const isSearched = ({ geom1, geom2 }: GeomPair) => {
+    const types = [model.geom_type[geom1], model.geom_type[geom2]];
+    return types.includes(mjtGeom.CAPSULE) && types.includes(mjtGeom.CYLINDER);
   };
-  if (geomPairs(model).some(isSearched)) found.push("capsule with cylinder");
-  return found;
+  return geomPairs(model).some(isSearched) ? [solver, "capsule with cylinder"] : [solver];
 }
 
-/** The model whose steps MuJoCo computes to the end; undefined where it does so anyway. */
-export function toTheEnd(model: Model): Model | undefined {
-  const found = documentedIn(model);
-  if (found.length === 0) return undefined;
-  const isSolver = found.includes("PGS") || found.includes("CG");
-  return withOptions(model, {
-    ...(isSolver ? TO_THE_END : {}),
-    ...(found.includes("capsule with cylinder") ? SEARCHED : {}),
+/** The model whose steps MuJoCo computes to what float64 resolves. */
+export const toTheEnd = (model: Model): Model =>
+  withOptions(model, {
+    solver: "Newton",
+    iterations: 200,
+    ls_iterations: 200,
+    tolerance: 1e-14,
+    ...(documentedIn(model).includes("capsule with cylinder") ? { ccd_tolerance: 1e-12, ccd_iterations: 500 } : {}),
   });
-}

@@ -16,11 +16,11 @@ export interface Beyond {
   /** MuJoCo's own distance under a change of its state by 1e-7, or under a contact that comes or goes within 1e-6. */
   readonly mujocoSensitivity: number;
   /**
-   * How far MuJoCo stopped from its own result at this state, where a documented difference may show: PGS and CG that
-   * stop before the minimum, contacts of capsule and cylinder that are searched. Null where there is none.
+   * How far MuJoCo stopped from its own result at this state: a solver that ends at its tolerance, contacts of capsule
+   * and cylinder that are searched. Null where the sensitivity alone accounts for the error.
    */
   readonly leftover: number | null;
-  /** The error beside MuJoCo run to its end; null where there is no documented difference. */
+  /** The error beside MuJoCo run to its end, likewise. */
   readonly beyondLeftover: number | null;
   /** Iterations of the solver. */
   readonly niter: { readonly corral: number; readonly mujoco: number };
@@ -75,24 +75,23 @@ export class Judge {
   readonly rows: Counts = { equal: 0, touching: 0, total: 0, most: 0 };
   readonly quantities: readonly Quantity[];
   readonly #world: MuJoCoWorld;
-  readonly #end: MuJoCoWorld | undefined;
+  readonly #end: MuJoCoWorld;
   readonly #documented: string;
   /** Whether corral too goes towards the end step by step: then it may stop short of it, nearer than MuJoCo. */
   readonly #isSearch: boolean;
   readonly #found: Found[] = [];
 
-  private constructor(model: Model, world: MuJoCoWorld, end: MuJoCoWorld | undefined) {
+  private constructor(model: Model, world: MuJoCoWorld, end: MuJoCoWorld) {
     this.quantities = quantitiesOf(model);
     this.#world = world;
     this.#end = end;
     const documented = documentedIn(model);
     this.#documented = documented.join(", ");
-    this.#isSearch = documented.some((name) => name !== "PGS");
+    this.#isSearch = documented.includes("CG") || documented.includes("capsule with cylinder");
   }
 
   static async create(model: Model, world: MuJoCoWorld): Promise<Judge> {
-    const exact = toTheEnd(model);
-    return new Judge(model, world, exact && (await MuJoCoWorld.create(exact)));
+    return new Judge(model, world, await MuJoCoWorld.create(toTheEnd(model)));
   }
 
   /** Judges our result of the step that a sample is. */
@@ -139,9 +138,8 @@ export class Judge {
     });
   }
 
-  #toTheEnd(sample: Sample): End | undefined {
+  #toTheEnd(sample: Sample): End {
     const world = this.#end;
-    if (!world) return undefined;
     const result = world.step(sample.from);
     return { result, sensitivity: sensitivityOf(world, { from: sample.from, result }, this.quantities) };
   }
@@ -193,7 +191,7 @@ export class Judge {
 
   /** Frees MuJoCo's second world. */
   delete(): void {
-    this.#end?.delete();
+    this.#end.delete();
   }
 }
 
