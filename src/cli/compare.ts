@@ -25,8 +25,9 @@ median, 99th percentile and maximum over all steps.
   --rolled          kernels with runtime loops instead of straight-line code
   --json            one JSON document on stdout
 
-Bounds: qpos and act ${B.qposMax} at most; qvel ${B.qvelP99} in 99 % of the steps and ${B.qvelMax} at most; qacc ${B.qaccP99} and ${B.qaccMax};
-each sensor as the stage it reads: positions as qpos, velocities as qvel, accelerations and forces as qacc. Contacts and
+Bounds: qpos and act ${B.qposMax} at most; qvel ${B.qvelP99} in 99 % of the steps and ${B.qvelMax} at most; qacc likewise, relative to
+the accelerations that cancel in it (qacc_smooth, efc_aref); each sensor by the stage it reads: positions as qpos, velocities
+as qvel, accelerations and forces ${B.forceP99} and ${B.forceMax}. Contacts and
 rows equal in number, unless something is within 1e-6 of touching. A step beyond them is accounted for where MuJoCo's own
 result changes half as much under a change of its state by 1e-7 (eight random changes find about half of the largest), or
 where a documented difference does it at that very state: MuJoCo's solver, or its search of the contacts of a capsule with

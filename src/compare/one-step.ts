@@ -14,7 +14,7 @@ export function outputsOf(model: Model): FieldName[] {
   return wanted.filter((name) => fieldSize(model, name) > 0);
 }
 
-export interface OneStep extends StepResult {
+export interface OneStep extends Omit<StepResult, "wanted"> {
   /** The world's status word. */
   readonly status: number;
 }

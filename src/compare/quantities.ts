@@ -3,6 +3,7 @@ import { fieldSize } from "../model/fields.ts";
 import { mjtStage } from "../model/enums.ts";
 import { describe, type Model } from "../model/model.ts";
 import { distance, ONE_STEP_BOUNDS as B } from "../monitor/measure.ts";
+import type { StepResult } from "../monitor/mujoco_world.ts";
 import { COMPARED, type Compared } from "./one-step.ts";
 
 /** Values of a step by field. */
@@ -25,13 +26,14 @@ export interface Quantity extends Bounds {
 
 const POSITION = { tail: B.qposMax, max: B.qposMax };
 const VELOCITY = { tail: B.qvelP99, max: B.qvelMax };
-const ACCELERATION = { tail: B.qaccP99, max: B.qaccMax };
+const FORCE = { tail: B.forceP99, max: B.forceMax };
 
-const OF_FIELD = { qpos: POSITION, qvel: VELOCITY, qacc: ACCELERATION, act: POSITION } as const;
+// accelerations in the size of what cancels in them
+const OF_FIELD = { qpos: POSITION, qvel: VELOCITY, qacc: VELOCITY, act: POSITION } as const;
 const OF_STAGE: Readonly<Record<number, Bounds>> = {
   [mjtStage.POS]: POSITION,
   [mjtStage.VEL]: VELOCITY,
-  [mjtStage.ACC]: ACCELERATION,
+  [mjtStage.ACC]: FORCE,
 };
 
 /** All that is judged of a model: its fields, and each sensor by the stage that it reads. */
@@ -48,16 +50,14 @@ export function quantitiesOf(model: Model): Quantity[] {
     name: describe(model, "sensor", i),
     start: model.sensor_adr[i],
     length: model.sensor_dim[i],
-    ...(OF_STAGE[model.sensor_needstage[i]] ?? ACCELERATION),
+    ...(OF_STAGE[model.sensor_needstage[i]] ?? FORCE),
   }));
   return [...fields, ...sensors].filter(({ length }) => length > 0);
 }
 
-/** Distances of all quantities between two results of a step. */
-export const distances = (quantities: readonly Quantity[], ours: StepValues, theirs: StepValues): number[] =>
-  quantities.map(({ field, start, length }) =>
-    distance(slice(ours[field], start, length), slice(theirs[field], start, length)),
-  );
-
-const slice = (values: ArrayLike<number>, start: number, length: number): ArrayLike<number> =>
-  start === 0 && values.length === length ? values : Float64Array.from({ length }, (_, i) => values[start + i]);
+/** Distances of all quantities of a step from MuJoCo's. */
+export const distances = (quantities: readonly Quantity[], ours: StepValues, theirs: StepResult): number[] =>
+  quantities.map(({ field, start, length }) => {
+    const cut = (values: ArrayLike<number>) => Array.prototype.slice.call(values, start, start + length) as number[];
+    return distance(cut(ours[field]), cut(theirs[field]), 0, field === "qacc" ? theirs.wanted : 0);
+  });

@@ -2,6 +2,7 @@
 import type { Model } from "../model/model.ts";
 import { MuJoCoWorld, type StepResult } from "../monitor/mujoco_world.ts";
 import { documentedIn, toTheEnd } from "./documented.ts";
+import type { OneStep } from "./one-step.ts";
 import { distances, quantitiesOf, type Quantity } from "./quantities.ts";
 import { isExcused, sensitivityOf, type Sensitivity } from "./sensitivity.ts";
 import type { Sample } from "./trajectory.ts";
@@ -95,7 +96,7 @@ export class Judge {
   }
 
   /** Judges our result of the step that a sample is. */
-  add(sample: Sample, ours: StepResult): void {
+  add(sample: Sample, ours: Omit<OneStep, "status">): void {
     const { quantities } = this;
     const { ncon, nefc } = sample.result;
     const errors = distances(quantities, ours, sample.result);

@@ -7,9 +7,9 @@ export const ONE_STEP_BOUNDS = {
   /** Velocities carry the solver's forces, whose conditioning multiplies roundings. */
   qvelP99: 1e-4,
   qvelMax: 1e-3,
-  /** Accelerations are changes of velocity divided by the timestep, and their roundings too. */
-  qaccP99: 1e-3,
-  qaccMax: 1e-2,
+  /** Sensors of accelerations and forces: differences of larger ones, whose size is not known. */
+  forceP99: 1e-3,
+  forceMax: 1e-2,
 } as const;
 
 /** Contacts and limits that are this near to touching (m, rad) may be active in one result and not in the other. */
@@ -31,10 +31,13 @@ export interface Spread {
   readonly max: number;
 }
 
-/** max |x - ref| / (1 + max |ref|) over `ref.length` values from `start` in `x`; infinite where a value is not finite. */
-export function distance(x: ArrayLike<number>, ref: ArrayLike<number>, start = 0): number {
+/**
+ * max |x - ref| / (1 + max |ref|) over `ref.length` values from `start` in `x`; infinite where a value is not finite.
+ * `terms`: a size to go by where the values are sums of larger terms.
+ */
+export function distance(x: ArrayLike<number>, ref: ArrayLike<number>, start = 0, terms = 0): number {
   let error = 0;
-  let size = 0;
+  let size = terms;
   for (let i = 0; i < ref.length; i++) {
     const difference = Math.abs(x[start + i] - ref[i]);
     if (!Number.isFinite(difference)) return Infinity;

@@ -48,7 +48,11 @@ export interface StepResult {
   readonly nefc: number;
   /** Iterations of the solver, of the island that took most. */
   readonly niter: number;
+  /** The largest acceleration that smooth forces or constraints want (qacc_smooth, efc_aref): what cancels in qacc. */
+  readonly wanted: number;
 }
+
+const largest = (values: Float64Array): number => values.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
 
 /** MuJoCo's side of a comparison. `delete()` it. */
 export class MuJoCoWorld {
@@ -101,6 +105,10 @@ export class MuJoCoWorld {
       ncon: data.ncon,
       nefc: data.nefc,
       niter: Math.max(...(data.solver_niter as Int32Array)),
+      wanted: Math.max(
+        largest(read("qacc_smooth")),
+        data.nefc > 0 ? largest(read("efc_aref").subarray(0, data.nefc)) : 0,
+      ),
     };
   }
 

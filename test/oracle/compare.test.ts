@@ -96,7 +96,7 @@ describe("judgement", () => {
   function off({ result }: Sample, errors: Partial<Record<Compared, number>>, at = 0): StepResult {
     const moved = Object.entries(errors).map(([name, error]) => {
       const values = result[name as Compared].slice();
-      const size = 1 + Math.max(...values.map(Math.abs));
+      const size = 1 + Math.max(name === "qacc" ? result.wanted : 0, ...values.map(Math.abs));
       values[at] += error * size;
       return [name, values];
     });
@@ -119,12 +119,12 @@ describe("judgement", () => {
 
   test("accelerations and each sensor, by the stage it reads, are judged too", () => {
     const sample = ballAt(1);
-    judge.add(sample, off(sample, { qacc: 0.02 }, 2));
+    judge.add(sample, off(sample, { qacc: 2e-3 }, 2));
     judge.add(sample, off(sample, { sensordata: 2e-5 }, 2));
     judge.add(sample, off(sample, { sensordata: 0.02 }, 3));
     const { reasons, worst } = judge.verdict({});
     expect(reasons.filter((r) => r.includes("bound"))).toEqual([
-      expect.stringMatching(/^qacc is off by 2.0.e-2, bound 0.01$/),
+      expect.stringMatching(/^qacc is off by 2.00e-3, bound 0.001$/),
       expect.stringMatching(/^sensor "place" is off by .*, bound 0.00001$/),
       expect.stringMatching(/^sensor "imu" is off by .*, bound 0.01$/),
     ]);
