@@ -130,7 +130,7 @@ export class WorldKernel {
   /** What is read after the last evaluation; each evaluation overwrites it. */
   private keep(e: Evaluation): void {
     const { d } = this;
-    if (remembersEnergy(this.spec.model)) stage("sensor", () => keepEnergy(this.m, d));
+    if (remembersEnergy(this.spec.model)) runStage("sensor", () => keepEnergy(this.m, d));
     if (this.wants("ncon")) d.ncon.set(0, toF32(e.slots.ncon));
     if (this.wants("nefc")) d.nefc.set(0, toF32(nefc(this.m, e)));
     if (this.wants("solver_niter")) d.solver_niter.set(0, toF32(e.solution.niter));

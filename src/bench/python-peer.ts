@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { packageVersion } from "../core/version.ts";
 import type { Model } from "../model/model.ts";
 
 /** A peer that was not measured, and what to do about it. */
@@ -59,8 +60,9 @@ export interface JaxPeer {
   }[];
 }
 
-const NO_PYTHON =
-  "not measured: pass --python PATH of a Python with MuJoCo (pip install mujoco numpy); it is a peer only, corral needs none";
+/** The MuJoCo that compiles models and runs as WebAssembly: the native peer must be of the same version. */
+const PINNED = packageVersion("@mujoco/mujoco");
+const NO_PYTHON = `not measured: pass --python PATH of a Python with MuJoCo (pip install mujoco==${PINNED} numpy); it is a peer only, corral needs none`;
 const NO_GPU = "not measured: MJX and Brax are compared on an NVIDIA GPU only";
 
 export async function nativePeer(
@@ -70,8 +72,15 @@ export async function nativePeer(
   if (setup === undefined) return { absent: NO_PYTHON };
   progress("native MuJoCo, mujoco.rollout");
   const threads = [...new Set([1, availableParallelism()])];
-  return (await runScript("native_rollout.py", setup, { threads })) as NativePeer | Absent;
+  const found = (await runScript("native_rollout.py", setup, { threads, mujoco: PINNED })) as NativePeer | Absent;
+  if ("absent" in found || minor(found.mujoco) === minor(PINNED)) return found;
+  return {
+    absent: `not measured: ${setup.python} has MuJoCo ${found.mujoco}, the WebAssembly is ${PINNED}; pip install mujoco==${PINNED}`,
+  };
 }
+
+/** Patches compute the same. */
+const minor = (version: string): string => version.split(".").slice(0, 2).join(".");
 
 export async function jaxPeer(
   setup: PythonSetup | undefined,
@@ -79,7 +88,8 @@ export async function jaxPeer(
   progress: (text: string) => void,
 ): Promise<JaxPeer | Absent> {
   if (!onGpu) return { absent: NO_GPU };
-  if (setup === undefined) return { absent: NO_PYTHON.replace("mujoco numpy", "'jax[cuda12]' mujoco-mjx brax") };
+  if (setup === undefined)
+    return { absent: NO_PYTHON.replace(`mujoco==${PINNED} numpy`, "'jax[cuda12]' mujoco-mjx brax") };
   progress("MJX and Brax, where JAX has the GPU");
   return (await runScript("jax_rollout.py", setup, {})) as JaxPeer | Absent;
 }

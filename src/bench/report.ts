@@ -216,7 +216,7 @@ export function peersOf({ mujoco: { workers1, workersN }, native }: Bench): Name
     })),
     ...("absent" in native ? [] : native.rows).map((p) => ({
       ...p,
-      what: `MuJoCo native, ${plural(p.threads, "thread")}`,
+      what: `MuJoCo ${(native as NativePeer).mujoco} native, ${plural(p.threads, "thread")}`,
     })),
   ];
 }
@@ -225,6 +225,10 @@ const rounded = (perSecond: number): string => {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(perSecond)) - 2);
   return formatCount(Math.round(perSecond / unit) * unit);
 };
+
+/** The versions of native MuJoCo that were measured. */
+const versionsOf = (benches: readonly Bench[]): string =>
+  [...new Set(benches.flatMap(({ native }) => ("absent" in native ? [] : [native.mujoco])))].join(", ");
 
 /** A header, and one row an environment: its fastest batch beside MuJoCo on all cores. */
 export function overview(benches: readonly Bench[]): string[][] {
@@ -237,7 +241,7 @@ export function overview(benches: readonly Bench[]): string[][] {
     "WASM all cores",
     "ratio",
     ...(cpu ? ["for equal processor time"] : []),
-    ...(native ? ["native all cores", "ratio"] : []),
+    ...(native ? [`native ${versionsOf(benches)}, all cores`, "ratio"] : []),
   ];
   const rows = benches.map((b) => {
     const best = b.rows.find((r) => r.numEnvs === b.ratio.numEnvs)!;

@@ -283,7 +283,7 @@ function saveOverview(folder: string, results: readonly Bench[], loop: Loop | un
     `# ${machine.cpu}, ${machine.cores} cores, ${machine.driver}`,
     "",
     `Node ${machine.node}, ${formatBytes(machine.memory)} memory; ${settings.repetitions} measurements of ${settings.seconds} s each, by turns; medians of the fastest batch.`,
-    "Physics steps stay on the device, env steps bring all results to the host. WASM is MuJoCo's WebAssembly, one world a worker thread; native is mujoco.rollout.",
+    "Physics steps stay on the device, env steps bring all results to the host. WASM is MuJoCo's WebAssembly, one world a worker thread; native is mujoco.rollout of the version that its column names, the same as the WebAssembly's.",
     "",
     row(header),
     row(header.map((_, i) => (i === 0 ? "---" : "---:"))),

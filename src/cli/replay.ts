@@ -5,7 +5,7 @@ import { bisect, type BisectReport } from "../crash/bisect.ts";
 import { minimise, type Minimised } from "../crash/minimise.ts";
 import { writeReproduction } from "../crash/reproduction.ts";
 import { replay, type ReplayReport } from "../crash/replay.ts";
-import { crashScene, type CrashScene } from "../crash/scene.ts";
+import { crashScene, trippedWorld, type CrashScene } from "../crash/scene.ts";
 import { secondOpinion, type SecondOpinion } from "../crash/second-opinion.ts";
 import { isUpdateBundle } from "../runs/update-bundle.ts";
 import { readBundle } from "../record/read-bundle.ts";
@@ -67,9 +67,7 @@ export async function run(args: string[]): Promise<number> {
     throw new UsageError(`${path} is of an update, not of worlds: leave out --${given.join(", --")}.`);
   }
   const bundle = readBundle(path);
-  const { tripped } = bundle.about;
-  if (world !== undefined && !tripped.some(({ id }) => id === world))
-    throw new UsageError(`--world is ${world}: the bundle holds ${tripped.map(({ id }) => id).join(", ")}.`);
+  trippedWorld(bundle, world);
 
   const where = {
     ...(values.adapter === undefined ? {} : { adapter: values.adapter }),
@@ -148,7 +146,11 @@ function describeBisect(b: BisectReport): string[] {
     const fed = blame.operands.map((o) => `${o.name} = ${shown(o.value)}`).join(", ");
     if (fed !== "") lines.push(`  fed by         ${blame.op ? `${blame.op} of ` : ""}${fed}`);
   }
-  if (!b.agrees) {
+  if (b.deviceOnly) {
+    lines.push(
+      "  note           only the device fails: on the CPU in float32 every number of this step is as it should be",
+    );
+  } else if (!b.agrees) {
     const device = b.devicePhysicsStep > 0 ? `after physics step ${b.devicePhysicsStep}` : "after none";
     lines.push(`  note           this is the step on the CPU in float32; the device calls the world bad ${device}`);
   }

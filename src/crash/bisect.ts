@@ -2,7 +2,7 @@
 import { mjMAXVAL } from "../model/enums.ts";
 import { Status, statusNames } from "../physics/status.ts";
 import type { Bundle, TrippedWorld } from "../record/bundle.ts";
-import { blame, type Blame } from "./blame.ts";
+import { blame, blameTask, REWARD_SUM, type Blame } from "./blame.ts";
 import type { Cause } from "./cause.ts";
 import { diagnose } from "./diagnose.ts";
 import { elementText, isField } from "./element-names.ts";
@@ -17,6 +17,9 @@ export interface BisectReport extends CrashFindings {
 
 const PHYSICAL =
   Status.BAD_QPOS | Status.BAD_QVEL | Status.BAD_QACC | Status.CONTACT_OVERFLOW | Status.CONSTRAINT_OVERFLOW;
+const TASK = Status.BAD_REWARD | Status.BAD_OBS | Status.BAD_INFO | Status.BAD_CONDITION;
+/** Bits of numbers that a step computes. */
+const MADE = PHYSICAL | TASK | Status.BAD_CTRL;
 const OVERFLOW = Status.CONTACT_OVERFLOW | Status.CONSTRAINT_OVERFLOW;
 const HISTORY = 8;
 
@@ -24,9 +27,12 @@ const isBad = (x: number) => !(Math.abs(x) <= mjMAXVAL);
 const most = (values: ArrayLike<number>) =>
   Array.from(values).reduce((m, x) => (Number.isNaN(x) || Number.isNaN(m) ? Number.NaN : Math.max(m, Math.abs(x))), 0);
 
-/** Finds what broke first in a world of a bundle, by default its first. */
-export async function bisect(bundle: Bundle, options: ReexecuteOptions = {}, world?: number): Promise<BisectReport> {
-  const scene = await crashScene(bundle, options, world);
+/**
+ * Finds what broke first in a world of a bundle, by its id; by default its first.
+ * @throws CorralError unknown-world
+ */
+export async function bisect(bundle: Bundle, options: ReexecuteOptions = {}, id?: number): Promise<BisectReport> {
+  const scene = await crashScene(bundle, options, id);
   const { tripped, row, moments, at } = scene;
   const moment = moments[at];
   const { model } = bundle;
@@ -36,12 +42,18 @@ export async function bisect(bundle: Bundle, options: ReexecuteOptions = {}, wor
     options.seconds === undefined ? {} : { seconds: options.seconds },
   );
   const interpretation = interpreter.step(moment, row, { bound: mjMAXVAL });
-  const physics = status & PHYSICAL ? (s: string) => s !== "reset" && s !== "task" : undefined;
+  const physics = status & PHYSICAL ? (s: string) => !["reset", "task", "judge"].includes(s) : undefined;
+  const isOfTask = (status & TASK) !== 0 && (status & (PHYSICAL | Status.BAD_CTRL)) === 0;
   const isOverflow = (status & ~OVERFLOW) === 0 && status !== 0;
   const found =
     badAction(scene) ??
     badStart(scene, interpreter) ??
-    (isOverflow ? await overflown(scene) : named(tripped, blame(model, interpretation, physics)));
+    (isOverflow
+      ? await overflown(scene)
+      : isOfTask
+        ? named(scene, blameTask(interpretation))
+        : blame(model, interpretation, physics));
+  const onDevice = found === undefined && (status & MADE) !== 0;
   const device = await devicePhysicsStep(scene, options);
   const history = moments.slice(Math.max(0, at - HISTORY + 1), at + 1).map((m) => ({
     step: m.step,
@@ -57,12 +69,10 @@ export async function bisect(bundle: Bundle, options: ReexecuteOptions = {}, wor
     terms: tripped.terms,
     blame: found,
     devicePhysicsStep: device,
+    deviceOnly: onDevice,
     agrees:
-      !(status & PHYSICAL) ||
-      found === undefined ||
-      found.physicsStep === 0 ||
-      found.physicsStep === device ||
-      isRangeOnly(found),
+      (!(status & PHYSICAL) && !onDevice) ||
+      (found !== undefined && (found.physicsStep === 0 || found.physicsStep === device || isRangeOnly(found))),
     history,
   };
   return { ...report, causes: await diagnose(scene, report) };
@@ -87,10 +97,12 @@ const entered = (stage: string, field: string, element: number, text: string, va
 });
 
 /** Numbers that the task alone makes, of a step or of the start after it, go by the names of its terms. */
-function named({ terms }: TrippedWorld, found: Blame | undefined): Blame | undefined {
-  const isOfTask = found?.stage === "task" || (found?.stage === "reset" && !isField(found.field));
-  if (!isOfTask || terms.length === 0) return found;
-  return { ...found, stage: "task", field: terms[0], text: terms.map((t) => `"${t}"`).join(", ") };
+function named({ bundle, tripped: { terms } }: CrashScene, found: Blame | undefined): Blame | undefined {
+  const quoted = (names: readonly string[]) => names.map((t) => `"${t}"`).join(", ");
+  if (found?.field === REWARD_SUM && terms.length === 0)
+    return { ...found, text: `the sum of the reward's terms ${quoted(bundle.about.env.rewards)}` };
+  if (!found || terms.length === 0 || isField(found.field)) return found;
+  return { ...found, stage: "task", field: terms[0], text: quoted(terms) };
 }
 
 /** Contacts beyond their places: what touches, by MuJoCo, before the step and after it. */

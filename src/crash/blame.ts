@@ -56,10 +56,34 @@ export function placeText({ loops }: Place): { physicsStep: number; evaluation: 
 export const OUT_OF_DOMAIN = "a logarithm or a power that is none";
 const madeBy = (origin: Origin | undefined, otherwise: Blame["operands"]): Pick<Blame, "op" | "operands"> =>
   origin?.op === "bitcast_f32"
-    ? { op: OUT_OF_DOMAIN, operands: [] }
+    ? { op: OUT_OF_DOMAIN, operands: origin.operands }
     : { op: origin?.op ?? "", operands: origin?.operands ?? otherwise };
 
 const sameOrigin = (a: Origin | undefined, b: Origin | undefined) => a !== undefined && a === b;
+
+/** The stage that judges the numbers of a task, and what its blame is called where their sum alone is not finite. */
+const JUDGE = "judge";
+export const REWARD_SUM = "reward";
+
+/** What made the first number of the task that was judged not to be finite. Undefined where all were finite. */
+export function blameTask({ findings }: Interpretation): Blame | undefined {
+  const bad = findings.filter((f) => !Number.isFinite(f.value));
+  // what a normaliser, a clip or a memory tested before is none of it
+  const test = bad.find((f) => f.stage === JUDGE) ?? bad[0];
+  if (!test) return undefined;
+  const made = test.origin ?? test;
+  const isSum = made.stage === JUDGE;
+  const name = isSum ? REWARD_SUM : test.name;
+  return {
+    ...placeText(made),
+    stage: isSum ? "task" : made.stage,
+    field: name,
+    element: null,
+    text: name,
+    value: test.value,
+    ...madeBy(test.origin, []),
+  };
+}
 
 /** The first field of a step that went bad; `stages` leaves out others. */
 export function blame(

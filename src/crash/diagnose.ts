@@ -1,6 +1,6 @@
 /** Known causes of a world that broke, with the numbers that speak for each and what to change. */
 import { mjMAXVAL, mjMINVAL, mjtJoint } from "../model/enums.ts";
-import { OUT_OF_DOMAIN } from "./blame.ts";
+import { OUT_OF_DOMAIN, REWARD_SUM } from "./blame.ts";
 import { n, type Cause } from "./cause.ts";
 import {
   massRatio,
@@ -35,12 +35,32 @@ const DEEP = 0.25;
 
 /** Causes of a failure, the surest first. */
 export async function diagnose(scene: CrashScene, report: Report): Promise<Cause[]> {
-  const causes = [...inputs(scene, report), ...ofTheTask(scene, report), ...overflow(scene, report)];
+  const causes = [
+    ...ofTheDevice(report),
+    ...inputs(scene, report),
+    ...ofTheTask(scene, report),
+    ...overflow(scene, report),
+  ];
   const isPhysics = report.status.some((s) => ["BAD_QPOS", "BAD_QVEL", "BAD_QACC"].includes(s));
   const isInput = report.blame && ["action", "reset", "set by a call", "events"].includes(report.blame.stage);
   if (isPhysics && !isInput) causes.push(...(await ofThePhysics(scene, report)));
   const order = ["certain", "likely", "possible"];
   return causes.sort((a, b) => order.indexOf(a.certainty) - order.indexOf(b.certainty));
+}
+
+/** A failure that the same program on the CPU does not show. */
+function ofTheDevice({ deviceOnly, terms, step, status }: Report): Cause[] {
+  if (!deviceOnly) return [];
+  const where = terms.length > 0 ? ` (${terms.join(", ")})` : "";
+  return [
+    {
+      name: "device-only",
+      certainty: "certain",
+      text: `only the device fails in control step ${step}: ${status.join(", ")}${where}. On the CPU in float32 every number of that step is finite and within its range, so the failure hangs on how this device rounds.`,
+      remedy:
+        "Look for differences of nearly equal numbers, for numbers below 1e-38 (some devices take them for 0) and above 1e38 in what is named, and leave a margin there; compare with --device cpu-f64.",
+    },
+  ];
 }
 
 /** Bad numbers that came in: actions, states, parameters, forces. */
@@ -133,12 +153,23 @@ function ofTheTask({ bundle, tripped }: CrashScene, report: Report): Cause[] {
     });
   }
   const isPhysics = status.some((s) => ["BAD_QPOS", "BAD_QVEL", "BAD_QACC", "BAD_CTRL"].includes(s));
-  if (isPhysics || terms.length === 0 || blame?.stage !== "task") return out;
+  if (isPhysics || blame?.stage !== "task") return out;
+  const [a, b] = blame.operands;
+  if (blame.field === REWARD_SUM && terms.length === 0) {
+    const made = [a, b].map((o) => n(o?.value ?? Number.NaN)).join(" + ");
+    out.push({
+      name: "reward-overflow",
+      certainty: "certain",
+      text: `${blame.text} is ${made}, beyond the largest float32 (3.4e38); each term by itself is finite, and so are state and physics.`,
+      remedy: "Bound the terms (clip, saturate, 1 / (1 + x)), or lower their weights.",
+    });
+    return out;
+  }
+  if (terms.length === 0) return out;
   const observed = env.observation.map(({ name }) => name);
   const kind = (t: string) =>
     env.rewards.includes(t) ? "reward term" : observed.includes(t) ? "observation" : "condition";
   const of = terms.map((t) => `${kind(t)} "${t}"`).join(", ");
-  const [a, b] = blame.operands;
   const how =
     blame.op === "div" && b?.value === 0
       ? {
@@ -155,7 +186,7 @@ function ofTheTask({ bundle, tripped }: CrashScene, report: Report): Cause[] {
         : blame.op === OUT_OF_DOMAIN
           ? {
               name: "out-of-domain",
-              text: "takes a logarithm or a power of a number that has none",
+              text: `takes a logarithm or a power of ${a ? n(a.value) : "a number"}, which has none`,
               remedy: "Clamp its argument to what is above 0.",
             }
           : {

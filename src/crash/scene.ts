@@ -1,4 +1,5 @@
 // the step of a recording in which a world broke
+import { CorralError } from "../core/errors.ts";
 import type { Bundle, TrippedWorld } from "../record/bundle.ts";
 import type { Blame } from "./blame.ts";
 import type { ReexecuteOptions } from "./reexecute.ts";
@@ -18,6 +19,8 @@ export interface CrashFindings {
   readonly blame: Blame | undefined;
   /** First physics step after which the device calls the world bad; 0 where none is. */
   readonly devicePhysicsStep: number;
+  /** The device alone fails: in the step on the CPU, in float32, every number is as it should be. */
+  readonly deviceOnly: boolean;
   /** Whether the CPU, which looks into the step, sees the world break in the same physics step as the device. */
   readonly agrees: boolean;
   /** Largest |qpos| and |qvel| before each of the last control steps. */
@@ -35,10 +38,26 @@ export interface CrashScene {
   readonly at: number;
 }
 
-/** Finds the step in which a world of a bundle broke. */
-export async function crashScene(bundle: Bundle, options: ReexecuteOptions = {}, world?: number): Promise<CrashScene> {
-  const { tripped: all } = bundle.about;
-  const tripped = all.find((t) => t.world === world || t.id === world) ?? all[0];
+/**
+ * The world of a bundle that is meant: by its id, which stays the same whatever its place in a batch; the first that
+ * failed without one.
+ * @throws CorralError unknown-world where the bundle holds no such world, or several
+ */
+export function trippedWorld(bundle: Bundle, id?: number): TrippedWorld {
+  const { tripped } = bundle.about;
+  const found = id === undefined ? tripped.slice(0, 1) : tripped.filter((t) => t.id === id);
+  if (found.length === 1) return found[0];
+  const held = tripped.map((t) => (t.id === t.world ? `${t.id}` : `${t.id} (place ${t.world})`)).join(", ");
+  const many = found.length > 1 ? `${found.length} worlds` : "no world";
+  throw new CorralError("unknown-world", `${bundle.path} holds ${many} of id ${id}; its ids are ${held}.`, { id });
+}
+
+/**
+ * Finds the step in which a world of a bundle broke.
+ * @throws CorralError unknown-world
+ */
+export async function crashScene(bundle: Bundle, options: ReexecuteOptions = {}, id?: number): Promise<CrashScene> {
+  const tripped = trippedWorld(bundle, id);
   const row = bundle.recording.worlds.indexOf(tripped.world);
   const moments = await timelineOf(bundle, options);
   const failed = moments.findIndex((m) => resultOf(bundle, m, row, "status") !== 0 && m.step >= tripped.step);

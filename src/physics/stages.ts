@@ -106,7 +106,19 @@ export const STAGES = {
   },
   solver: {
     doc: "accelerations and forces under constraints (mj_fwdConstraint)",
-    reads: [...ROWS, ...ARMS, "act", "cinert", "M", ...FACTORS, "qfrc_smooth", "qacc_smooth", "qacc_warmstart"],
+    reads: [
+      ...ROWS,
+      ...ARMS,
+      "act",
+      "cinert",
+      "M",
+      ...FACTORS,
+      // the implicit terms of articulated bodies, which saturated actuators have none of
+      "actuator_force",
+      "qfrc_smooth",
+      "qacc_smooth",
+      "qacc_warmstart",
+    ],
     writes: ["qacc", "qfrc_constraint"],
     // articulated bodies solve for it in the turns of the solver
     sometimes: ["qacc_smooth"],
@@ -126,6 +138,7 @@ export const STAGES = {
       ...MOTION,
       ...TENDONS,
       "time",
+      "energy_vel",
       "qacc",
       "xfrc_applied",
       "cinert",
@@ -136,7 +149,8 @@ export const STAGES = {
       "qfrc_actuator",
     ],
     writes: ["sensordata"],
-    sometimes: ["cacc", "cfrc_int", "cfrc_ext", "subtree_linvel", "subtree_angmom"],
+    // energies are kept for the sensors of the next evaluation
+    sometimes: ["cacc", "cfrc_int", "cfrc_ext", "subtree_linvel", "subtree_angmom", "energy_vel"],
   },
   integrate: {
     doc: "the state one time step later (mj_Euler, mj_RungeKutta, mj_implicit)",

@@ -260,7 +260,11 @@ export function store4(name: string, index: Int, values: Four, type: "f32" | "u3
 
 /** Marks the start of a pipeline stage in the emitted code. */
 export function stage<T>(name: string, fn: () => T): T {
-  const t = current();
-  t.block.statements.push({ kind: "stage", name });
+  markStage(name);
   return fn();
+}
+
+/** The same for all that follows. */
+export function markStage(name: string): void {
+  current().block.statements.push({ kind: "stage", name });
 }

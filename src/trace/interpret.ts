@@ -102,12 +102,17 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
     if (source && "name" in source) return source.name;
     return a.op;
   };
+  /** Of a float made of bits: the operation that made bits of a float before. */
+  const floatBehind = (node: TraceNode): TraceNode => {
+    const from = node.args.find((a) => a instanceof TraceNode);
+    return from === undefined || from.type === "f32" ? node : floatBehind(from);
+  };
   const valuesOf = (node: Operand): Origin["operands"] =>
     node instanceof TraceNode
       ? node.args.map((a) => ({ name: nameOf(a), value: a instanceof TraceNode ? V[a.id] : Number(a) }))
       : [];
   const born = (node: TraceNode, value: number, name = nameOf(node), op = node.op): number =>
-    origins.push({ ...place(), op, name, value, operands: valuesOf(node) });
+    origins.push({ ...place(), op, name, value, operands: valuesOf(op === "bitcast_f32" ? floatBehind(node) : node) });
   const originOf = (o: number): Origin | undefined => (o > 0 ? origins[o - 1] : undefined);
 
   const assigned = (name: string, element: number | undefined, value: number, node: Operand, o: number) => {

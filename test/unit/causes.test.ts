@@ -54,6 +54,8 @@ interface Plant {
   readonly cause: string;
   readonly stage: RegExp;
   readonly verdict: string;
+  /** What is told of the cause. */
+  readonly text?: RegExp;
 }
 
 const PLANTS: readonly Plant[] = [
@@ -156,10 +158,53 @@ const PLANTS: readonly Plant[] = [
     cause: "out-of-domain",
     stage: /task/,
     verdict: "task",
+    text: /"log" takes a logarithm or a power of -1\.\d+, which has none/,
+  },
+  {
+    name: "a root by pow of a negative number",
+    task: task(rod("", MOTOR), { reward: { root: "pow(1 - qpos(joint.hinge), 0.5)" } }),
+    plant: (env) => env.setState({ qpos: [2] }, [OURS]),
+    cause: "out-of-domain",
+    stage: /task/,
+    verdict: "task",
+    text: /"root" takes a logarithm or a power of -1\.\d+, which has none/,
+  },
+  {
+    name: "a sum of rewards, each of them finite",
+    task: task(rod("", MOTOR), { reward: { up: "1.5e38 * qpos(joint.hinge)", on: "1.4e38 * qpos(joint.hinge)" } }),
+    plant: (env) => env.setState({ qpos: [1.6] }, [OURS]),
+    cause: "reward-overflow",
+    stage: /task/,
+    verdict: "task",
+    text: /the sum of the reward's terms "up", "on" is \d\.\d+e\+38 \+ \d\.\d+e\+38, beyond/,
+  },
+  {
+    name: "an observation that its normaliser divides by next to nothing",
+    task: task(rod("", MOTOR), {
+      observe: { near: "3e36 * qpos(joint.hinge)", qvel: "qvel" },
+      observation: { normalize: true },
+    }),
+    plant: (env) => env.setState({ qpos: [50] }, [OURS]),
+    cause: "task-overflow",
+    stage: /task/,
+    verdict: "task",
+    text: /observation "near" computes div of sub = \d\.\d+e\+34, sqrt = 0\.0001/,
+  },
+  {
+    name: "an observation by 0, behind a normaliser and its clip",
+    task: task(rod("", MOTOR), {
+      observe: { near: "1 / max(0, 1 - qpos(joint.hinge))", qvel: "qvel" },
+      observation: { normalize: true, clip: [-10, 10] },
+    }),
+    plant: (env) => env.setState({ qpos: [3] }, [OURS]),
+    cause: "division-by-zero",
+    stage: /task/,
+    verdict: "task",
+    text: /observation "near" divides 1 by 0/,
   },
 ];
 
-describe.each(PLANTS)("$name", ({ task: given, plant, action, cause, stage, verdict }) => {
+describe.each(PLANTS)("$name", ({ task: given, plant, action, cause, stage, verdict, text }) => {
   test("is told", async () => {
     await using env = await makeVec(given, { numEnvs: 6, seed: 1, device: "cpu", recorder: { directory } });
     await env.reset();
@@ -176,8 +221,33 @@ describe.each(PLANTS)("$name", ({ task: given, plant, action, cause, stage, verd
     expect(found.agrees).toBe(true);
     expect(found.causes.map(({ name }) => name)).toContain(cause);
     expect(found.causes[0].name).not.toBe("unknown");
+    expect(found.deviceOnly).toBe(false);
+    if (text) expect(found.causes.map((c) => c.text)).toContainEqual(expect.stringMatching(text));
     if (verdict !== "") expect(await secondOpinion(await crashScene(bundle), found)).toMatchObject({ verdict });
   });
+});
+
+test("what the device alone makes not finite is said to be so", async () => {
+  // negative in float64, 0 in float32: float64 stands for a device that rounds in another way than what is interpreted
+  const given = task(rod("", MOTOR), { observe: { near: "sqrt(1 - (1 + 1e-9 * max(0, qpos)))" } });
+  await using env = await makeVec(given, {
+    numEnvs: 6,
+    seed: 1,
+    device: "cpu",
+    recorder: { directory },
+    trip: [{ name: "high", when: "qpos(joint.hinge) > 1" }],
+  });
+  await env.reset();
+  for (let t = 1; t <= 8 && env.health().bundles.length === 0; t++) {
+    if (t === PLANTED) await env.setState({ qpos: [2] }, [OURS]);
+    await env.step(new Float32Array(env.actionSpace.size));
+  }
+  const bundle = readBundle(env.health().bundles[0]);
+  expect(await bisect(bundle)).toMatchObject({ deviceOnly: false, agrees: true });
+  const found = await bisect(bundle, { device: "cpu-f64" });
+  expect(found).toMatchObject({ deviceOnly: true, agrees: false, blame: undefined });
+  expect(found.causes[0]).toMatchObject({ name: "device-only", certainty: "certain" });
+  expect(found.causes[0].text).toMatch(/only the device fails in control step 5: BAD_OBS/);
 });
 
 test("masses that float32 may make nothing of are refused", async () => {

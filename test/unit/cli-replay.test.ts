@@ -49,6 +49,22 @@ test("one JSON document, of the world that is asked for", async () => {
   expect(found.against.verdict).toBe("task");
 });
 
+test("--world is the id of a world, not its place", async () => {
+  // the ids of the two that crash are each other's places
+  const worldIds = Array.from({ length: 16 }, (_, place) => 15 - place);
+  const i = PLANTS.findIndex((plant) => plant.name === "stiff spring");
+  const options = { numEnvs: 16, device: "cpu", recorder: { directory }, worldIds } as const;
+  const [path] = (await runPlant(i, [3, 12], true, options)).health.bundles;
+  for (const id of [3, 12]) {
+    const { stdout } = await corralInside(["replay", path, "--bisect", "--world", `${id}`, "--json"]);
+    const found = JSON.parse(stdout) as { bisect: BisectReport };
+    expect(found.bisect).toMatchObject({ id, world: 15 - id });
+  }
+  const { code, stderr } = await corralInside(["replay", path, "--bisect", "--world", "4"]);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/\[unknown-world\].* holds no world of id 4; its ids are 12 \(place 3\), 3 \(place 12\)\./);
+});
+
 test("in another precision it says what differs, and how far it is", async () => {
   const { code, stdout } = await corralInside(["replay", bundles.get("stiff spring")!, "--device", "cpu-f64"]);
   expect(code).toBe(1);

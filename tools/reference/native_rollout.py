@@ -17,10 +17,14 @@ def main():
         import numpy as np
         from mujoco import rollout
     except ImportError as error:
-        print(json.dumps({"absent": f"not measured: {sys.executable} cannot import {error.name or error}; pip install mujoco numpy"}))
+        print(json.dumps({"absent": f"not measured: {sys.executable} cannot import {error.name or error}; pip install mujoco==3.14.0 numpy"}))
         return
 
     setup = json.load(sys.stdin)
+    if mujoco.__version__.split(".")[:2] != setup["mujoco"].split(".")[:2]:
+        # told by whoever asked
+        print(json.dumps({"mujoco": mujoco.__version__, "rows": []}))
+        return
     model = mujoco.MjModel.from_xml_path(setup["model"])
     for name, value in setup["option"].items():
         if hasattr(model.opt, name):

@@ -2,7 +2,7 @@
  * The two kernels of an environment. `step`: load, physics steps, judge (finite, observe, reward, terminate, truncate),
  * autoreset, store, one invocation a world and one run a control step. `reset`: new episodes where the host asks.
  */
-import { param, stage, when } from "../../trace/control.ts";
+import { markStage, param, stage, when } from "../../trace/control.ts";
 import { trace, type Trace } from "../../trace/graph.ts";
 import {
   add,
@@ -96,7 +96,8 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
       when(restarts, () => (merged ? e.remember() : e.startEpisode(false)));
       const seen = flat(task.observe(e.scene({ observes: true })));
 
-      // numbers that are not finite are void: they never leave the kernel
+      // numbers that are not finite are void: they never leave the kernel; --bisect looks here for those that were judged
+      markStage("judge");
       const total = sum(raw.terms);
       w.flag(badBit([...raw.terms, total], Status.BAD_REWARD));
       w.flag(badBit(seen, Status.BAD_OBS));
