@@ -221,9 +221,11 @@ async function secondLook(
   const worst = judge.worst();
   if (worst.length === 0 || options.device === "cpu-f64") return { verdict: judge.verdict(status), float64: null };
   options.onProgress?.(`repeating the worst ${worst.length} in float64`);
-  const { adapter: _, budget: __, ...rest } = options;
   try {
-    await using simulation = await simulationOf(model, worst.length, { ...rest, device: "cpu-f64" });
+    await using simulation = await simulationOf(model, worst.length, {
+      device: "cpu-f64",
+      ...(options.unroll === undefined ? {} : { unroll: options.unroll }),
+    });
     const ours = await oneStep(
       model,
       simulation,
