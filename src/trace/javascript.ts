@@ -44,9 +44,14 @@ function literal(value: number | boolean, type: Type): string {
 /** A name or a number as it is, anything else in parentheses. */
 const operand = (e: string): string => (/^\w+$/.test(e) ? e : `(${e})`);
 
+/** Local variables of a kernel: their frame has to fit onto a thread's stack, 984 KiB by default. What is more is in arrays. */
+const MOST_LOCALS = 40_000;
+
+const variable = (v: VarRef): string => (v.id < MOST_LOCALS / 2 ? varName(v) : `W[${v.id}]`);
+
 /** How each read is written. */
 const READ: Readonly<Record<Read, (node: TraceNode, arg: (i: number) => string) => string>> = {
-  load: (node) => varName(node.source as VarRef),
+  load: (node) => variable(node.source as VarRef),
   at: (node, arg) => `${arrayName(node.source as ArrayRef)}[${arg(0)}]`,
   table: (node, arg) => {
     const { type, offset } = node.source as TableRef;
@@ -86,7 +91,8 @@ function makeDialect(precision: Precision, counts: boolean): Dialect {
       if (type === "i32") return `(${e} | 0)`;
       return type === "u32" ? `(${e} >>> 0)` : rounded(e);
     },
-    constant: (name, _node, expression) => `const ${name} = ${expression};`,
+    place: (count) => (count < MOST_LOCALS / 2 ? undefined : `V[${count}]`),
+    constant: (name, _node, expression) => `${name.startsWith("V[") ? "" : "const "}${name} = ${expression};`,
     loop: (i, start, bound) => ({
       head: [
         `for (let ${i} = ${start}; ${i} < ${operand(bound)}; ${i}++) {`,
@@ -94,7 +100,7 @@ function makeDialect(precision: Precision, counts: boolean): Dialect {
       ],
       tail: ["}"],
     }),
-    set: (name, value) => `${name} = ${value};`,
+    set: (target, value) => `${variable(target)} = ${value};`,
     put: (name, index, value) => `${name}[${index}] = ${value};`,
     store: (s, index, values) => values.map((v, c) => `B_${named(s.target.name)}[(${index}) * 4 + ${c}] = ${v};`),
   };
@@ -122,16 +128,22 @@ export function toJavaScript(trace: Trace, precision: Precision, bindings: JsBin
     const list = trace.tables.filter((t) => t.type === type).flatMap((t) => t.values);
     return precision === "f32" && type === "f32" ? list.map(Math.fround) : list;
   };
+  const large = Math.max(trace.nodes, trace.vars.length) >= MOST_LOCALS / 2;
   const source = [
     '"use strict";',
     "const { fround } = Math;",
     "let turns = 0;",
     ...trace.buffers.map(({ name }) => `const B_${named(name)} = B.${name};`),
+    // large kernels alone have these
+    ...(large
+      ? [`const V = new Float64Array(${trace.nodes});`, `const W = new Float64Array(${trace.vars.length});`]
+      : []),
     ...arrays.map((a) => `const ${arrayName(a)} = new Float64Array(${whole(a.length)});`),
     "return function kernel(world) {",
+    ...(large ? ["  W.fill(0);"] : []),
     ...arrays.map((a) => `  ${arrayName(a)}.fill(0);`),
     ...trace.vars
-      .filter((v) => live.liveVars.has(v))
+      .filter((v) => live.liveVars.has(v) && variable(v) === varName(v))
       .map((v) => `  let ${varName(v)} = ${v.type === "bool" ? "false" : "0"};`),
     ...lines,
     "};",

@@ -9,6 +9,7 @@ import {
   type Statement,
   type Trace,
   type Type,
+  type VarRef,
 } from "./graph.ts";
 import { analyse, type Live } from "./live.ts";
 
@@ -21,7 +22,9 @@ export interface Dialect {
   constant(name: string, node: TraceNode, expression: string): string;
   /** Lines around the body of a loop over [start, bound). */
   loop(index: string, start: string, bound: string, kind: LoopKind): { head: string[]; tail: string[] };
-  set(name: string, value: string): string;
+  /** How a value that is named is called, `count` having been named before; undefined: by a name of its own. */
+  place?(count: number): string | undefined;
+  set(target: VarRef, value: string): string;
   put(array: string, index: string, value: string): string;
   store(s: Extract<Statement, { kind: "store" }>, index: string, values: string[]): string[];
 }
@@ -65,8 +68,11 @@ export function emitBody(trace: Trace, dialect: Dialect, live: Live = analyse(tr
   for (const { name } of [...trace.buffers, ...trace.params]) taken.add(name);
   const lines: string[] = [];
 
+  let placed = 0;
   const nameOf = (node: TraceNode): string => {
-    let name = names[node.id];
+    // the counter of a loop is declared where the loop is
+    const place = node.op === "index" ? undefined : dialect.place;
+    let name = (names[node.id] ??= place?.(placed++));
     if (!name) {
       const base = identifier(node.name ?? "t");
       // no word of either language ends so
@@ -121,7 +127,7 @@ export function emitBody(trace: Trace, dialect: Dialect, live: Live = analyse(tr
         }
         case "set":
           if (live.liveVars.has(s.target)) {
-            lines.push(pad + dialect.set(varName(s.target), text(s.value, s.target.type)));
+            lines.push(pad + dialect.set(s.target, text(s.value, s.target.type)));
           }
           break;
         case "put":

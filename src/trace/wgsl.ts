@@ -79,7 +79,7 @@ const dialectOf = (tables: Tables): Dialect => ({
       tail: [`continuing { ${i}++; break if ${i} >= ${bound}; }`, "}", "}"],
     };
   },
-  set: (name, value) => `${name} = ${value};`,
+  set: (target, value) => `${varName(target)} = ${value};`,
   put: (name, index, value) => `${name}[${index}] = ${value};`,
   store: (s, index, values) => {
     const four = values.join(", ");

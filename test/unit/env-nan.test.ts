@@ -201,3 +201,17 @@ test("a start that cannot be observed throws where failures are to, and stays wh
   expect([...(await lax.reset()).observations]).toEqual([Infinity, Infinity, Infinity, Infinity]);
   expect(lax.health().failures).toBe(4);
 });
+
+test("terms as long as 20,000 operators are evaluated", async () => {
+  const all = (make: (i: number) => string, between: string) =>
+    Array.from({ length: 20_000 }, (_, i) => make(i)).join(between);
+  const long = task({
+    reward: { sum: all(() => "qpos[0]", " + "), choice: `${all((i) => `qpos[0] > ${20_000 - i} ? ${i}`, " : ")} : 7` },
+    terminated: { never: all((i) => `qpos[0] > ${i}`, " && ") },
+  });
+  await using env = await makeVec(long, options("cpu"));
+  await env.reset();
+  await env.setState({ qpos: [0.5] }, [2]);
+  const { rewards, terminated } = await env.step(still);
+  expect([...rewards, ...terminated]).toEqual([7, 7, 10_007, 7, 0, 0, 0, 0]);
+});

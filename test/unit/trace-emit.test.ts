@@ -200,6 +200,7 @@ test("JavaScript in float32", () => {
   expect(javascript(trace(everything, { unroll: false }))).toMatchInlineSnapshot(`
     ""use strict";
     const { fround } = Math;
+    let turns = 0;
     const B_state = B.state;
     const B_out = B.out;
     const a0_list = new Float64Array(4);
@@ -441,4 +442,17 @@ test("host numbers are rounded where a float32 kernel reads them", () => {
   const params = { timestep: 0.1, count: 16777217 };
   expect(runJs(p, "f32", [[0.2]], { params })).toEqual([[Math.fround(0.2), Math.fround(0.1), 16777216]]);
   expect(runJs(p, "f64", [[0.2]], { params })).toEqual([[0.2, 0.1, 16777217]]);
+});
+
+test("a kernel of more values than a thread's stack holds runs in JavaScript", () => {
+  const count = 130_000;
+  const p = program(1, 2, ([x]) => {
+    // used twice, so that each has a name; in a branch, so that variables stay
+    const values = Array.from({ length: count }, (_, i) => t.add(x, i));
+    const last = variable("last", 0);
+    when(t.gt(x, 0), () => last.set(values[count - 1]));
+    return [values.reduce<t.Scalar>((sum, v) => t.add(sum, t.mul(v, v)), 0), last.get()];
+  });
+  const squares = (count * (count + 1) * (2 * count + 1)) / 6;
+  expect(runJs(p, "f64", [[1]])).toEqual([[squares, count]]);
 });
