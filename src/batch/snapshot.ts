@@ -84,6 +84,9 @@ function checkSnapshot(batch: Batch, snapshot: Snapshot | undefined): asserts sn
   const layouts = layoutsOf(plan);
   const fieldsOf = (layout: ArenaLayout | undefined) =>
     layout?.fields.map((field) => `${field.name}:${field.type}[${field.perWorld}]`).join(" ") ?? "nothing";
+  // tiles may be others, and what each field is for may be worded otherwise
+  const placesOf = ({ layout, sharedBytes, bytesPerWorld, worldVec4s, fields }: ArenaLayout) =>
+    JSON.stringify([layout, sharedBytes, bytesPerWorld, worldVec4s, fields.map((f) => ({ ...f, remedy: "" }))]);
   const refuse = (has: string, wants: string): never => {
     throw new CorralError(
       "bad-snapshot",
@@ -92,13 +95,21 @@ function checkSnapshot(batch: Batch, snapshot: Snapshot | undefined): asserts sn
     );
   };
 
-  if (typeof snapshot?.arenas !== "object") {
+  if (typeof snapshot?.arenas !== "object" || snapshot.arenas === null) {
     throw new CorralError("bad-snapshot", `this is no snapshot of ${spec.name}. Pass what its snapshot() gave.`);
   }
   if (snapshot.numEnvs !== plan.numEnvs) refuse(`${snapshot.numEnvs} worlds`, `${plan.numEnvs}`);
-  for (const [arena, { layout }] of Object.entries(snapshot.arenas)) {
-    const [has, wants] = [fieldsOf(layout), fieldsOf(layouts[arena])];
-    if (has !== wants) refuse(`${arena} of ${has}`, wants);
+  for (const [arena, { layout, records }] of Object.entries(snapshot.arenas)) {
+    const wanted = Object.hasOwn(layouts, arena) ? layouts[arena] : undefined;
+    const [has, wants] = [fieldsOf(layout), fieldsOf(wanted)];
+    if (wanted === undefined || has !== wants) return refuse(`${arena} of ${has}`, wants);
+    if (placesOf(layout) !== placesOf(wanted)) refuse(`${arena} laid out in another way`, "its own layout");
+    const { tileWidth } = layout;
+    const isTile = [4, 8, 16, 32, 64, 128, 256].includes(tileWidth);
+    if (!isTile) refuse(`tiles of ${tileWidth} worlds`, "a power of two from 4 to 256");
+    const words = bytesOf(layout, Math.ceil(plan.numEnvs / tileWidth) * tileWidth) / 4;
+    const [f32, u32] = [records.f32.length, records.u32.length];
+    if (f32 !== words || u32 !== words) refuse(`${f32} numbers and ${u32} words of ${arena}`, `${words} of each`);
   }
   // fields of two models may be alike
   if (snapshot.name !== spec.name) refuse(`worlds of ${snapshot.name}`, "its own");

@@ -337,8 +337,9 @@ export class Ppo implements Algorithm<Metrics> {
     });
   }
 
-  /** The policy, the value function and the normaliser of a snapshot by name; see `namedParameters`. */
+  /** The policy, the value function and the normaliser of a snapshot by name; see `namedParameters`. Throws `bad-snapshot`. */
   named({ learner }: PpoSnapshot): Record<string, NamedArray> {
+    this.#learner.check(learner, ["params", "norm"]);
     const { nets, env } = this.#shape;
     const floats = (arena: string) => new Float32Array(learner[arena].buffer);
     return { ...namedParameters(nets, floats("params")), ...namedNormalizer(env.observations, floats("norm")) };

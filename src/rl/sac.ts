@@ -342,6 +342,7 @@ export class Sac implements Algorithm<SacMetrics> {
 
   /** Policy, critics and targets of a snapshot by name; see `namedSac`. */
   named({ learner }: SacSnapshot): Record<string, NamedArray> {
+    this.#learner.check(learner, ["params"]);
     return namedSac(this.#shape, new Float32Array(learner.params.buffer));
   }
 

@@ -6,7 +6,10 @@ import { createHash } from "node:crypto";
 import { CorralError } from "../core/errors.ts";
 import { corralVersion } from "../core/version.ts";
 import { decodeSafetensors, encodeSafetensors, type Tensor, type TensorData } from "../io/safetensors.ts";
+import { show } from "../core/show.ts";
 import { pack, unpack } from "../record/pack.ts";
+import { aboutKind, readPart, stateKind } from "./checkpoint-format.ts";
+import type { RunState } from "./train.ts";
 
 const FORMAT = "corral-checkpoint";
 /** Version of the format; a reader refuses what is newer than itself. */
@@ -25,7 +28,7 @@ export interface Checkpoint {
   readonly path: string;
   readonly about: CheckpointAbout;
   /** What was saved, plain data with typed arrays. */
-  readonly state: unknown;
+  readonly state: RunState;
   /** The policy by name. */
   readonly policy: ReadonlyMap<string, Tensor>;
 }
@@ -69,12 +72,15 @@ function takeArrays(
   );
 }
 
-/** Puts them back. */
+/** Puts them back. Throws where one is not there, or no whole number of what it should be. */
 function putArrays(value: unknown, tensors: ReadonlyMap<string, Tensor>): unknown {
   if (typeof value !== "object" || value === null) return value;
-  if ("$array" in value) {
+  if (ArrayBuffer.isView(value)) return value;
+  if (Object.hasOwn(value, "$array")) {
     const { $array, as } = value as Place;
-    return new VIEWS[as](tensors.get($array)!.data.buffer as ArrayBuffer);
+    const found = tensors.get($array)?.data;
+    if (found === undefined || !Object.hasOwn(VIEWS, as)) throw new Error(`it has no array ${show($array)}`);
+    return new VIEWS[as](found.buffer as ArrayBuffer);
   }
   if (Array.isArray(value)) return value.map((each) => putArrays(each, tensors));
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, putArrays(each, tensors)]));
@@ -128,7 +134,7 @@ export function decodeCheckpoint(bytes: Uint8Array, path: string): Checkpoint {
       path,
     });
   }
-  if (Number(metadata.version) > CHECKPOINT_VERSION) {
+  if (!(Number(metadata.version) <= CHECKPOINT_VERSION)) {
     throw new CorralError(
       "checkpoint-newer",
       `${path} has version ${metadata.version} of the format; this corral ${corralVersion()} reads ${CHECKPOINT_VERSION}. Use a newer corral.`,
@@ -148,6 +154,13 @@ export function decodeCheckpoint(bytes: Uint8Array, path: string): Checkpoint {
   if (at < 0 || hash.digest("hex") !== sha256) throw corrupt("its checksum is another");
 
   const policy = new Map([...tensors].filter(([name]) => !name.startsWith(`${STATE}.`)));
-  const read = (name: string) => unpack(new TextEncoder().encode(metadata[name]), `${name} of ${path}`);
-  return { path, about: read("about") as CheckpointAbout, state: putArrays(read("state"), tensors), policy };
+  const read = (name: string): unknown => {
+    try {
+      return putArrays(unpack(new TextEncoder().encode(metadata[name] ?? ""), name), tensors);
+    } catch (error) {
+      throw corrupt((error as Error).message.replace(/^\[[\w-]+\] /, ""), error);
+    }
+  };
+  const about = readPart(aboutKind, read("about"), "about", corrupt);
+  return { path, about, state: readPart(stateKind, read("state"), "state", corrupt), policy };
 }

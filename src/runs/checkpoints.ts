@@ -1,8 +1,9 @@
 /** The checkpoints of a run: the last few, each whole or not there. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
-import { isFull } from "../core/write-bytes.ts";
+import { readBytes } from "../core/read-bytes.ts";
+import { isFull, reasonOf } from "../core/write-bytes.ts";
 import { removePartial, writeWhole } from "../io/write-whole.ts";
 import { decodeCheckpoint, USE_BEFORE, type Checkpoint } from "./checkpoint.ts";
 
@@ -64,7 +65,7 @@ export function lastCheckpoint(run: string): {
   const damaged: CorralError[] = [];
   for (const path of paths) {
     try {
-      return { checkpoint: decodeCheckpoint(readFileSync(path), path), damaged };
+      return { checkpoint: readCheckpoint(path), damaged };
     } catch (error) {
       if (!(error instanceof CorralError) || error.code !== "checkpoint-corrupt") throw error;
       damaged.push(error);
@@ -76,6 +77,19 @@ export function lastCheckpoint(run: string): {
   throw new CorralError("checkpoint-corrupt", `${what} ${rest}: start the run again, with another --out.`, details, {
     cause: damaged[0],
   });
+}
+
+/** Reads one checkpoint. Throws `checkpoint-corrupt`, `checkpoint-newer`. */
+export const readCheckpoint = (path: string): Checkpoint => decodeCheckpoint(read(path), path);
+
+/** The bytes of a checkpoint. Throws `checkpoint-corrupt`. */
+function read(path: string): Uint8Array {
+  try {
+    return readBytes(path);
+  } catch (cause) {
+    const text = `${path} cannot be read (${reasonOf(cause)}).${USE_BEFORE}`;
+    throw new CorralError("checkpoint-corrupt", text, { path }, { cause });
+  }
 }
 
 /** Removes checkpoints that are newer than an update: they were damaged, and the run goes on from before them. */

@@ -196,7 +196,7 @@ export class RunFolder {
     const { about } = checkpoint;
     const now = JSON.parse(toJson(configOf(run, options.task))) as Record<string, unknown>;
     assertSameRun(checkpoint, now);
-    await run.resume(checkpoint.state as RunState);
+    await run.resume(checkpoint.state);
     const opened = new RunFolder(folder, run, options, logUpTo(join(folder, LOG_FILE), about.iteration));
     dropCheckpointsAfter(folder, about.iteration);
     opened.#saved = about.iteration;

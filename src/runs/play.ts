@@ -14,7 +14,6 @@ import { lastCheckpoint } from "./checkpoints.ts";
 import { assertRun, assertSameRun, CONFIG_FILE, readConfig, toJson } from "./folder.ts";
 import { trainOptions } from "./options.ts";
 import { firstOther } from "./start.ts";
-import type { RunState } from "./train.ts";
 
 export interface PlayOptions {
   /** Default 32, of seed 0. */
@@ -136,7 +135,7 @@ export async function play(folder: string, options: PlayOptions = {}): Promise<P
     throw new CorralError("bad-option", `episodes is ${episodes}; pass an integer of at least 1.`, { episodes });
   assertRun(folder);
   const { checkpoint, damaged } = lastCheckpoint(folder);
-  const { snapshot } = checkpoint.state as RunState;
+  const { snapshot } = checkpoint.state;
   const settings = readConfig(join(folder, CONFIG_FILE));
   assertSameRun(checkpoint, JSON.parse(toJson(settings)) as Record<string, unknown>);
   const { algo = "ppo", config, env: trained } = trainOptions(settings);

@@ -1,14 +1,13 @@
 /** What a run starts from: policy, value function and normalisers of another run, with other worlds, tasks and settings. */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
 import type { Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
 import type { NamedArray } from "../rl/networks.ts";
-import { decodeCheckpoint, type Checkpoint } from "./checkpoint.ts";
-import { lastCheckpoint } from "./checkpoints.ts";
+import type { Checkpoint } from "./checkpoint.ts";
+import { lastCheckpoint, readCheckpoint } from "./checkpoints.ts";
 import { assertRun, withInfinities } from "./folder.ts";
 import { ALGORITHMS, show } from "./options.ts";
 import type { TrainOptions } from "./settings.ts";
-import type { RunState } from "./train.ts";
 
 /** Settings that say what the numbers of a policy mean: a run takes them from where it starts, where it is told no other. */
 const MEANING = ["hidden", "activation", "recurrent", "recurrentSize", "squash", "actionBlock", "actionEmbedding"];
@@ -29,7 +28,7 @@ export interface Start {
 export function readStart(from: string): Start {
   const isFile = existsSync(from) && statSync(from).isFile();
   if (!isFile) assertRun(from);
-  const checkpoint = isFile ? decodeCheckpoint(readFileSync(from), from) : lastCheckpoint(from).checkpoint;
+  const checkpoint = isFile ? readCheckpoint(from) : lastCheckpoint(from).checkpoint;
   return { path: checkpoint.path, config: withInfinities(checkpoint.about.config), checkpoint };
 }
 
@@ -64,7 +63,7 @@ export function startingFrom(start: Start, options: TrainOptions): TrainOptions 
 
 /** Takes over what was learnt. Throws `does-not-fit` with the first array whose shape is another. */
 export async function adoptStart(algorithm: Algorithm, start: Start): Promise<void> {
-  const { snapshot } = start.checkpoint.state as RunState;
+  const { snapshot } = start.checkpoint.state;
   const other = firstOther(start.checkpoint, algorithm.named(snapshot));
   if (other) {
     const { name, was, is } = other;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { lastCheckpoint } from "../../src/runs/checkpoints.ts";
 import { LOG_FILE, RunFolder } from "../../src/runs/folder.ts";
-import { TrainingRun, type RunState, type TrainOptions } from "../../src/runs/train.ts";
+import { TrainingRun, type TrainOptions } from "../../src/runs/train.ts";
 
 /** 12 updates of 64 env steps each. */
 export const UPDATES = 12;
@@ -81,13 +81,13 @@ export const bitsOf = (folder: string): Line[] =>
 
 /** All that a run's last checkpoint holds, times aside. */
 export function stateOf(folder: string): object {
-  const { seconds: _, ...state } = lastCheckpoint(folder).checkpoint.state as RunState;
+  const { seconds: _, ...state } = lastCheckpoint(folder).checkpoint.state;
   return state;
 }
 
 /** What a run's last checkpoint holds of learner and worlds, as words. */
 export function wordsOf(folder: string): Record<string, Uint32Array> {
-  const { snapshot } = lastCheckpoint(folder).checkpoint.state as RunState;
+  const { snapshot } = lastCheckpoint(folder).checkpoint.state;
   const worlds = Object.entries(snapshot.env.batch.arenas);
   return {
     ...snapshot.learner,

@@ -8,7 +8,7 @@ import { PLACE } from "../../src/rl/metrics.ts";
 import { LOG_ALPHA } from "../../src/rl/sac-learner.ts";
 import { lastCheckpoint } from "../../src/runs/checkpoints.ts";
 import { planRun } from "../../src/runs/plan.ts";
-import { TrainingRun, type RunState, type TrainOptions } from "../../src/runs/train.ts";
+import { TrainingRun, type TrainOptions } from "../../src/runs/train.ts";
 import { corralInside as corral } from "../support/cli-inside.ts";
 import { bitsOf, TINY, trainInto } from "../support/runs.ts";
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(root, { recursive: true }));
 
 const learnt = (folder: string): Record<string, Uint32Array> =>
-  (lastCheckpoint(folder).checkpoint.state as RunState).snapshot.learner;
+  lastCheckpoint(folder).checkpoint.state.snapshot.learner;
 const configOf = (folder: string) =>
   JSON.parse(readFileSync(join(folder, "config.json"), "utf8")) as Record<string, unknown>;
 
