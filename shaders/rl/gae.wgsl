@@ -13,28 +13,43 @@ fn sums(w: u32, first: vec4<f32>, second: vec4<f32>) {
   }
 }
 
+/// Rewards so many deviations of returns so far large are left out of their statistics, where they are rare.
+const HUGE = 1e6;
+
+/// Sums of discounted returns around the mean so far: without huge rewards and how many those are, then with them.
 @compute @workgroup_size(32)
 fn returns(@builtin(global_invocation_id) gid: vec3<u32>) {
   let world = thread_of(gid);
   if (world >= C.worlds) { return; }
   let w = world * WORLD;
   let start = state[S_REWARD_MEAN];
+  let limit = HUGE * max(1.0, sqrt(state[S_REWARD_VAR]));
   var g = worlds[w + 1u];
+  var g_all = g;
   var count = 0.0;
-  var total = 0.0;
-  var squares = 0.0;
+  var huge = 0.0;
+  var total = vec2<f32>(0.0);
+  var squares = vec2<f32>(0.0);
   for (var t = 0u; t < C.steps; t += 1u) {
     let at = (world * C.steps + t) * SAMPLE;
     let flags = u32(samples[at + 3u]);
     if ((flags & SKIPPED) != 0u) { continue; }
-    g = g * C.gamma + samples[at + 2u];
+    let reward = samples[at + 2u];
+    let is_huge = !(abs(reward) <= limit);
+    g = g * C.gamma + select(reward, 0.0, is_huge);
+    g_all = g_all * C.gamma + reward;
     count += 1.0;
-    total += g - start;
-    squares += (g - start) * (g - start);
-    if ((flags & (TERMINATED | TRUNCATED)) != 0u) { g = 0.0; }
+    huge += select(0.0, 1.0, is_huge);
+    let around = vec2<f32>(g, g_all) - start;
+    total += around;
+    squares += around * around;
+    if ((flags & (TERMINATED | TRUNCATED)) != 0u) {
+      g = 0.0;
+      g_all = 0.0;
+    }
   }
   worlds[w + 1u] = g;
-  sums(w, vec4<f32>(count, total, squares, 0.0), vec4<f32>(0.0));
+  sums(w, vec4<f32>(count, total.x, squares.x, huge), vec4<f32>(total.y, squares.y, 0.0, 0.0));
 }
 
 @compute @workgroup_size(32)
@@ -60,8 +75,10 @@ fn advantages(@builtin(global_invocation_id) gid: vec3<u32>) {
       samples[at + 5u] = value;
       continue;
     }
-    let scaled = samples[at + 2u] * scale;
-    let reward = clamp(scaled, -C.clip_reward, C.clip_reward);
+    let given = samples[at + 2u];
+    let scaled = given * scale;
+    // what is not finite stays so, for the loss to tell of
+    let reward = select(given, clamp(scaled, -C.clip_reward, C.clip_reward), is_finite(given));
     let goes_on = (flags & (TERMINATED | TRUNCATED)) == 0u;
     let bootstrap = select(next_value, 0.0, (flags & TERMINATED) != 0u);
     let delta = reward + C.gamma * bootstrap - value;

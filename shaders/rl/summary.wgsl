@@ -31,10 +31,17 @@ fn all_parts(which: u32) -> vec4<f32> {
   return total;
 }
 
-/// The running mean and variance of discounted returns, merged as in Chan et al. (1979), shifted by the mean.
+/// The running mean and variance of discounted returns, merged as in Chan et al. (1979), shifted by the mean. Huge rewards
+/// do not move them where at most one in so many is; nor does a rollout whose squares overflow. State counts what was left out.
+const RARE = 100.0;
 @compute @workgroup_size(1)
 fn scale_rewards() {
-  let total = all_parts(0u);
+  let sums = all_parts(0u);
+  let all_sums = all_parts(1u);
+  let is_rare = sums.w <= max(1.0, sums.x / RARE);
+  let total = select(vec4<f32>(sums.x, all_sums.xy, 0.0), sums, is_rare);
+  let scaled = (C.flags & SCALE_REWARD) != 0u;
+  var left_out = total.w;
   let count = state[S_REWARD_COUNT];
   let mean = state[S_REWARD_MEAN];
   let now = total.x;
@@ -42,11 +49,17 @@ fn scale_rewards() {
     let shift = total.y / now;
     let spread = max(total.z / now - shift * shift, 0.0);
     let all = count + now;
-    state[S_REWARD_VAR] = (state[S_REWARD_VAR] * count + spread * now) / all + shift * shift * (count / all) * (now / all);
-    state[S_REWARD_MEAN] = mean + shift * (now / all);
-    state[S_REWARD_COUNT] = all;
+    let variance = (state[S_REWARD_VAR] * count + spread * now) / all + shift * shift * (count / all) * (now / all);
+    let next_mean = mean + shift * (now / all);
+    if (is_finite(variance) && is_finite(next_mean)) {
+      state[S_REWARD_VAR] = variance;
+      state[S_REWARD_MEAN] = next_mean;
+      state[S_REWARD_COUNT] = all;
+    } else {
+      left_out = now;
+    }
   }
-  let scaled = (C.flags & SCALE_REWARD) != 0u;
+  state[S_EPISODES + 6u] = select(0.0, left_out, scaled);
   state[S_REWARD_SCALE] = select(1.0, 1.0 / sqrt(state[S_REWARD_VAR] + 1e-8), scaled && state[S_REWARD_VAR] > 0.0);
 }
 

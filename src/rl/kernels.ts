@@ -77,7 +77,7 @@ const moments = (entry: string, buffers: Record<number, string>): KernelSource =
   buffers,
 });
 const gae = (entry: string): KernelSource => ({
-  files: ["rl/gae.wgsl"],
+  files: [MATH, "rl/gae.wgsl"],
   entry,
   job: false,
   buffers: { 1: "samples", 2: "worlds", 3: "state" },
@@ -157,16 +157,16 @@ export const KERNELS = {
   store: { files: ["rl/store.wgsl"], job: true, buffers: { 2: "env.result", 3: "samples", 4: "worlds" } },
   returns: gae("returns"),
   advantages: gae("advantages"),
-  sum_worlds: { files: ["rl/summary.wgsl"], entry: "parts", job: false, buffers: { 1: "worlds", 2: "scratch" } },
+  sum_worlds: { files: [MATH, "rl/summary.wgsl"], entry: "parts", job: false, buffers: { 1: "worlds", 2: "scratch" } },
   scale_rewards: {
-    files: ["rl/summary.wgsl"],
+    files: [MATH, "rl/summary.wgsl"],
     entry: "scale_rewards",
     job: false,
     buffers: { 2: "scratch", 3: "state" },
   },
-  episodes: { files: ["rl/summary.wgsl"], entry: "episodes", job: false, buffers: { 2: "scratch", 3: "state" } },
+  episodes: { files: [MATH, "rl/summary.wgsl"], entry: "episodes", job: false, buffers: { 2: "scratch", 3: "state" } },
   scale_advantages: {
-    files: ["rl/summary.wgsl"],
+    files: [MATH, "rl/summary.wgsl"],
     entry: "scale_advantages",
     job: false,
     buffers: { 2: "scratch", 3: "state" },

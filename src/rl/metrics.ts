@@ -38,6 +38,8 @@ export interface Metrics extends UpdateMetrics {
   readonly samples: number;
   /** Extreme values that were clipped: rewards beyond clipRewards, normalized observations beyond clipObservations, log ratios beyond 20. */
   readonly rewardsClipped: number;
+  /** Rewards too large, or not finite, that the deviation of returns was not moved by. */
+  readonly rewardsLeftOut: number;
   readonly observationsClipped: number;
   readonly ratiosClipped: number;
   /** Deviation of discounted returns, by which rewards are divided. */
@@ -86,6 +88,7 @@ export function metricsOf(state: Float32Array): Metrics {
     minibatches,
     samples: state[PLACE.valid],
     rewardsClipped: state[PLACE.episodes + 4],
+    rewardsLeftOut: state[PLACE.episodes + 6],
     observationsClipped: state[PLACE.episodes + 5],
     ratiosClipped: state[m + 7],
     badSteps: state[PLACE.episodes + 3],

@@ -68,6 +68,7 @@ const CHARTS: readonly { title: string; y: string; curves: readonly (readonly [n
 /** Counts of what was clipped or went wrong, over the whole run. */
 const COUNTS: readonly (readonly [name: string, label: string])[] = [
   ["rewardsClipped", "rewards clipped"],
+  ["rewardsLeftOut", "rewards too large for their normalisation"],
   ["observationsClipped", "observations clipped"],
   ["ratiosClipped", "probability ratios clipped"],
   ["badSteps", "steps of worlds that failed"],

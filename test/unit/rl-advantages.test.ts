@@ -124,6 +124,54 @@ describe("advantages and returns", () => {
   });
 });
 
+/** Rollouts with rewards of these, where others are small; what the normaliser is after each, and what is told. */
+async function scales(rollouts: readonly (readonly number[])[]) {
+  const { learner } = await makeCase(CASE, 26);
+  await using _ = learner;
+  const records = await learner.read("samples", new Float32Array(WORLDS * STEPS * SAMPLE));
+  const told: { scale: number; leftOut: number }[] = [];
+  for (const huge of rollouts) {
+    const now = records.slice();
+    for (let i = 0; i < WORLDS * STEPS; i++) {
+      now[i * SAMPLE + 2] = huge[i] ?? Math.sin(i);
+      now[i * SAMPLE + 3] = 0;
+    }
+    learner.write("samples", now);
+    estimateAdvantages(learner, Flag.scaleReward);
+    const { rewardScale, rewardsLeftOut } = metricsOf(await learner.readState());
+    told.push({ scale: rewardScale, leftOut: rewardsLeftOut });
+  }
+  return told;
+}
+
+describe("huge rewards and the normaliser", () => {
+  test.each([1e18, -1e18, 1e38, Infinity])("one of %s is left out, and told", async (reward) => {
+    const none = await scales([[0], [0], []]);
+    const first = await scales([[reward], [0], []]);
+    const later = await scales([[0], [reward], []]);
+    expect(first.map(({ leftOut }) => leftOut)).toEqual([1, 0, 0]);
+    expect(later.map(({ leftOut }) => leftOut)).toEqual([0, 1, 0]);
+    expect(none.map(({ leftOut }) => leftOut)).toEqual([0, 0, 0]);
+    // as if it had been nothing
+    expect([first, later].map((rows) => rows.map(({ scale }) => scale))).toEqual(
+      [none, none].map((rows) => rows.map(({ scale }) => scale)),
+    );
+  });
+
+  test("all of them set the scale; where their squares overflow it stays, and all are told", async () => {
+    const all = (reward: number) => Array.from({ length: WORLDS * STEPS }, (_, i) => reward * Math.sin(i));
+    const [{ scale: usual }] = await scales([[]]);
+    const [{ scale, leftOut }] = await scales([all(1e8)]);
+    expect(leftOut).toBe(0);
+    expect(scale / (1e8 * usual)).toBeCloseTo(1, 4);
+    const [, over, after] = await scales([[], all(1e25), []]);
+    expect(over).toEqual({ scale: usual, leftOut: WORLDS * STEPS });
+    expect(after.leftOut).toBe(0);
+    expect(after.scale / usual).toBeGreaterThan(0.5);
+    expect(after.scale / usual).toBeLessThan(2);
+  });
+});
+
 test("the moments of observations over several rollouts", async () => {
   const { learner, shape } = await makeCase(CASE, 22);
   await using _ = learner;
