@@ -52,12 +52,110 @@ fn squared_length(part: u32) -> f32 {
 const BAD_LOSS = 1.0;
 const BAD_GRADIENT = 2.0;
 const BAD_LOG_STD = 3.0;
+const BAD_STEP = 4.0;
+
+/// One step of Adam (Kingma and Ba 2015) with decay of weights that is decoupled from the gradient (AdamW, Loshchilov and
+/// Hutter 2019), as the judge has set it.
+struct Adam {
+  scale: f32,
+  rate: f32,
+  unbias: f32,
+  decay: f32,
+}
+
+fn adam_of(place: u32) -> Adam {
+  let rate = state[place + S_RATE];
+  return Adam(
+    state[place + S_SCALE],
+    rate / (1.0 - state[place + S_BETA1]),
+    1.0 / (1.0 - state[place + S_BETA2]),
+    rate * C.weight_decay,
+  );
+}
+
+/// Where four parameters go, and their means of the gradient and its square.
+struct Moved {
+  p: vec4<f32>,
+  m: vec4<f32>,
+  v: vec4<f32>,
+}
+
+fn is_weight(i: u32) -> bool {
+  return C.log_std_count == 0u || i < C.log_std_at;
+}
+
+fn moved(i: u32, by: Adam) -> Moved {
+  let g = grads[i] * by.scale;
+  let m = C.beta1 * moments[2u * i] + (1.0 - C.beta1) * g;
+  let v = C.beta2 * moments[2u * i + 1u] + (1.0 - C.beta2) * g * g;
+  let kept = select(1.0, 1.0 - by.decay, is_weight(i));
+  return Moved(params[i] * kept - by.rate * m / (sqrt(v * by.unbias) + C.adam_eps), m, v);
+}
+
+/// Rates below which no step leaves the finite numbers: Adam's steps are at most some thousand times as long.
+const SAFE_RATE = 1e6;
+var<workgroup> looks: u32;
+
+/// Whether the step that the first invocation has set up would write what is not finite; called by a whole workgroup.
+/// Looks at every parameter only where the rates leave any doubt.
+fn is_bad_step(part: u32) -> bool {
+  if (part == 0u) {
+    let by = adam_of(J.place);
+    let is_safe = abs(by.rate) <= SAFE_RATE && by.decay <= 2.0 && C.beta2 >= C.beta1 * C.beta1;
+    looks = select(0u, 1u, state[J.place + S_APPLY] != 0.0 && !is_safe);
+  }
+  storageBarrier();
+  if (workgroupUniformLoad(&looks) == 0u) { return false; }
+  let by = adam_of(J.place);
+  var bad = 0.0;
+  for (var n = part; n < J.count; n += PARTS) {
+    let p = moved(J.at + n, by).p;
+    for (var i = 0u; i < 4u; i += 1u) { bad += select(1.0, 0.0, is_finite(p[i])); }
+  }
+  squares[part] = bad;
+  workgroupBarrier();
+  var total = 0.0;
+  for (var i = 0u; i < PARTS; i += 1u) { total += squares[i]; }
+  return total > 0.0;
+}
+
+/// Numbers of an optimizer, to be put back where its step is not made.
+fn optimizer_of(place: u32) -> vec3<f32> {
+  return vec3<f32>(state[place + S_BETA1], state[place + S_BETA2], state[place + S_RATE]);
+}
+
+fn take_back(place: u32, before: vec3<f32>) {
+  state[place + S_BETA1] = before.x;
+  state[place + S_BETA2] = before.y;
+  state[place + S_RATE] = before.z;
+  state[place + S_APPLY] = 0.0;
+  state[S_HALTED] = BAD_STEP;
+}
 
 /// Decides whether this minibatch changes the parameters, and by what scale of its gradient.
 @compute @workgroup_size(PARTS)
 fn judge(@builtin(local_invocation_index) part: u32) {
   let total = squared_length(part);
+  let before = optimizer_of(0u);
+  workgroupBarrier();
+  var told = Told();
+  if (part == 0u) { told = decide(total); }
+  let is_bad = is_bad_step(part);
   if (part > 0u) { return; }
+  if (is_bad) { take_back(0u, before); }
+  if (state[S_HALTED] == 0.0) { tell(told); }
+}
+
+/// What a minibatch tells of itself.
+struct Told {
+  count: f32,
+  norm: f32,
+  kl: f32,
+  spread: f32,
+  bounded: f32,
+}
+
+fn decide(total: f32) -> Told {
   if ((C.flags & FIRST_MINIBATCH) != 0u) {
     state[S_STOPPED] = 0.0;
     for (var i = 0u; i < 16u; i += 1u) { state[S_METRICS + i] = 0.0; }
@@ -98,49 +196,41 @@ fn judge(@builtin(local_invocation_index) part: u32) {
   }
   // sums became means; too long a gradient is shortened
   state[S_SCALE] = select(1.0, C.max_grad_norm / norm, norm > C.max_grad_norm) / count;
+  return Told(count, norm, kl, spread, bounded);
+}
 
-  if (halted == 0.0) {
-    state[S_METRICS] += 1.0;
-    state[S_METRICS + 1u] += a.y / count;
-    state[S_METRICS + 2u] += a.z / count;
-    state[S_METRICS + 3u] += a.w / count;
-    state[S_METRICS + 4u] += kl;
-    state[S_METRICS + 5u] += b.y / count;
-    state[S_METRICS + 6u] += norm;
-    state[S_METRICS + 7u] += b.w;
-    state[S_METRICS + 8u] += select(0.0, 1.0, apply);
-    state[S_METRICS + 9u] += select(0.0, 1.0, norm > C.max_grad_norm);
-    state[S_METRICS + 10u] = spread;
-    state[S_METRICS + 11u] = bounded;
-  }
+fn tell(told: Told) {
+  let a = grads[C.params4];
+  let b = grads[C.params4 + 1u];
+  state[S_METRICS] += 1.0;
+  state[S_METRICS + 1u] += a.y / told.count;
+  state[S_METRICS + 2u] += a.z / told.count;
+  state[S_METRICS + 3u] += a.w / told.count;
+  state[S_METRICS + 4u] += told.kl;
+  state[S_METRICS + 5u] += b.y / told.count;
+  state[S_METRICS + 6u] += told.norm;
+  state[S_METRICS + 7u] += b.w;
+  state[S_METRICS + 8u] += state[S_APPLY];
+  state[S_METRICS + 9u] += select(0.0, 1.0, told.norm > C.max_grad_norm);
+  state[S_METRICS + 10u] = told.spread;
+  state[S_METRICS + 11u] = told.bounded;
 }
 
 /// vec4s that an invocation of Adam moves: twin of ADAM_EACH.
 const EACH = 4u;
 
-/// Adam (Kingma and Ba 2015), where the judge allows it, with decay of weights that is decoupled from the gradient (AdamW,
-/// Loshchilov and Hutter 2019). Log standard deviations do not decay and stay within their bounds.
+/// Moves the parameters, where the judge allows it. Log standard deviations do not decay and stay within their bounds.
 @compute @workgroup_size(32)
 fn adam(@builtin(global_invocation_id) gid: vec3<u32>) {
   if (state[J.place + S_APPLY] == 0.0) { return; }
-  let scale = state[J.place + S_SCALE];
-  let rate = state[J.place + S_RATE] / (1.0 - state[J.place + S_BETA1]);
-  let unbias = 1.0 / (1.0 - state[J.place + S_BETA2]);
-  let decay = state[J.place + S_RATE] * C.weight_decay;
+  let by = adam_of(J.place);
   let stride = (J.count + EACH - 1u) / EACH;
   if (thread_of(gid) >= stride) { return; }
   for (var n = thread_of(gid); n < J.count; n += stride) {
     let i = J.at + n;
-    let g = grads[i] * scale;
-    let m = C.beta1 * moments[2u * i] + (1.0 - C.beta1) * g;
-    let v = C.beta2 * moments[2u * i + 1u] + (1.0 - C.beta2) * g * g;
-    moments[2u * i] = m;
-    moments[2u * i + 1u] = v;
-    let is_weight = C.log_std_count == 0u || i < C.log_std_at;
-    var p = params[i] * select(1.0, 1.0 - decay, is_weight) - rate * m / (sqrt(v * unbias) + C.adam_eps);
-    if (!is_weight) {
-      p = clamp(p, vec4<f32>(C.log_std_min), vec4<f32>(C.log_std_max));
-    }
-    params[i] = p;
+    let next = moved(i, by);
+    moments[2u * i] = next.m;
+    moments[2u * i + 1u] = next.v;
+    params[i] = select(clamp(next.p, vec4<f32>(C.log_std_min), vec4<f32>(C.log_std_max)), next.p, is_weight(i));
   }
 }

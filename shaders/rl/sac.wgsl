@@ -92,6 +92,11 @@ fn tell(row: u32, a: vec4<f32>, b: vec4<f32>) {
   }
 }
 
+/// The lower of two values; not finite where either is not, which `min` need not be.
+fn lower_of(a: f32, b: f32) -> f32 {
+  return select(a + b, min(a, b), is_finite(a) && is_finite(b));
+}
+
 /// Half the squared distance of both critics from the soft target (equations 5 and 6).
 @compute @workgroup_size(32)
 fn critic_loss(@builtin(global_invocation_id) gid: vec3<u32>) {
@@ -101,7 +106,7 @@ fn critic_loss(@builtin(global_invocation_id) gid: vec3<u32>) {
   let at = row * J.value_row;
   let weight = work[note + 2u];
   let alpha = poly_exp(state[S_LOG_ALPHA]);
-  let next_value = min(work[J.target1 + at], work[J.target2 + at]) - alpha * work[note + 3u];
+  let next_value = lower_of(work[J.target1 + at], work[J.target2 + at]) - alpha * work[note + 3u];
   // the value after an end is not asked for, whatever it is
   let discount = work[note + 1u];
   let goal = work[note] + select(0.0, discount * next_value, discount != 0.0);
@@ -146,7 +151,7 @@ fn lower_value(@builtin(global_invocation_id) gid: vec3<u32>) {
   let at = row * J.value_row;
   let weight = work[note + 2u];
   let first = work[J.q1 + at] <= work[J.q2 + at];
-  work[note] = select(work[J.q2 + at], work[J.q1 + at], first);
+  work[note] = lower_of(work[J.q1 + at], work[J.q2 + at]);
   leave(J.q1 + at, J.value_row, select(0.0, -weight, first));
   leave(J.q2 + at, J.value_row, select(-weight, 0.0, first));
 }

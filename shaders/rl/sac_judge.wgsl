@@ -8,7 +8,7 @@ const S_ALPHA_MEAN = 14u;
 const S_ALPHA_VARIANCE = 15u;
 
 /// Lets a gradient through or not, and tells its norm.
-fn decide(total: f32, rate: f32) -> f32 {
+fn settle(total: f32, rate: f32) -> f32 {
   let a = grads[J.other];
   let b = grads[J.other + 1u];
   let count = max(a.x, 1.0);
@@ -33,11 +33,18 @@ fn decide(total: f32, rate: f32) -> f32 {
 @compute @workgroup_size(PARTS)
 fn judge_critic(@builtin(local_invocation_index) part: u32) {
   let total = squared_length(part);
-  if (part > 0u) { return; }
-  if ((C.flags & FIRST_MINIBATCH) != 0u) {
-    for (var i = 0u; i < 16u; i += 1u) { state[S_METRICS + i] = 0.0; }
+  let before = optimizer_of(J.place);
+  workgroupBarrier();
+  var norm = 0.0;
+  if (part == 0u) {
+    if ((C.flags & FIRST_MINIBATCH) != 0u) {
+      for (var i = 0u; i < 16u; i += 1u) { state[S_METRICS + i] = 0.0; }
+    }
+    norm = settle(total, C.critic_rate);
   }
-  let norm = decide(total, C.critic_rate);
+  let is_bad = is_bad_step(part);
+  if (part > 0u) { return; }
+  if (is_bad) { take_back(J.place, before); }
   if (state[S_HALTED] != 0.0) { return; }
   let a = grads[J.other] / max(grads[J.other].x, 1.0);
   state[S_METRICS] += 1.0;
@@ -51,26 +58,36 @@ fn judge_critic(@builtin(local_invocation_index) part: u32) {
 @compute @workgroup_size(PARTS)
 fn judge_policy(@builtin(local_invocation_index) part: u32) {
   let total = squared_length(part);
+  let before = optimizer_of(J.place);
+  workgroupBarrier();
+  var norm = 0.0;
+  if (part == 0u) { norm = settle(total, C.learning_rate); }
+  let is_bad = is_bad_step(part);
   if (part > 0u) { return; }
-  let norm = decide(total, C.learning_rate);
-  if (state[S_HALTED] != 0.0) { return; }
   let a = grads[J.other] / max(grads[J.other].x, 1.0);
+  let next = next_temperature(a.z);
+  if (state[J.place + S_APPLY] != 0.0 && (is_bad || !is_finite(next.x))) { take_back(J.place, before); }
+  if (state[S_HALTED] != 0.0) { return; }
   state[S_METRICS + 6u] += 1.0;
   state[S_METRICS + 7u] += a.y;
   state[S_METRICS + 8u] += a.z;
   state[S_METRICS + 9u] += norm;
 
-  // the temperature rises where the entropy is below its target
-  if (C.alpha_rate > 0.0) {
-    let g = a.z - C.target_entropy;
-    let m = C.beta1 * state[S_ALPHA_MEAN] + (1.0 - C.beta1) * g;
-    let v = C.beta2 * state[S_ALPHA_VARIANCE] + (1.0 - C.beta2) * g * g;
-    state[S_ALPHA_MEAN] = m;
-    state[S_ALPHA_VARIANCE] = v;
-    let unbiased = m / (1.0 - state[J.place + S_BETA1]);
-    let spread = sqrt(v / (1.0 - state[J.place + S_BETA2])) + C.adam_eps;
-    state[S_LOG_ALPHA] -= C.alpha_rate * unbiased / spread;
-  }
+  state[S_LOG_ALPHA] = next.x;
+  state[S_ALPHA_MEAN] = next.y;
+  state[S_ALPHA_VARIANCE] = next.z;
+}
+
+/// The log temperature after Adam's step, and the means of its gradient: it rises where the entropy is below its target.
+fn next_temperature(entropy: f32) -> vec3<f32> {
+  let now = vec3<f32>(state[S_LOG_ALPHA], state[S_ALPHA_MEAN], state[S_ALPHA_VARIANCE]);
+  if (C.alpha_rate <= 0.0) { return now; }
+  let g = entropy - C.target_entropy;
+  let m = C.beta1 * now.y + (1.0 - C.beta1) * g;
+  let v = C.beta2 * now.z + (1.0 - C.beta2) * g * g;
+  let unbiased = m / (1.0 - state[J.place + S_BETA1]);
+  let spread = sqrt(v / (1.0 - state[J.place + S_BETA2])) + C.adam_eps;
+  return vec3<f32>(now.x - C.alpha_rate * unbiased / spread, m, v);
 }
 
 /// Targets move a little towards the critics (Polyak averaging), where those moved.

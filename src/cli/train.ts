@@ -325,7 +325,14 @@ function trainLine(p: TrainProgress): string {
 
 /** Extreme values that were clipped: visible, as they say that something is off. */
 function warnings({ metrics: m }: TrainProgress): string[] {
-  const { rewardsClipped = 0, rewardsLeftOut = 0, observationsClipped = 0, ratiosClipped = 0, stdAtBound = 0, badSteps } = m;
+  const {
+    rewardsClipped = 0,
+    rewardsLeftOut = 0,
+    observationsClipped = 0,
+    ratiosClipped = 0,
+    stdAtBound = 0,
+    badSteps,
+  } = m;
   return [
     ...(rewardsClipped > 0 ? [`${formatCount(rewardsClipped)} rewards clipped`] : []),
     ...(rewardsLeftOut > 0 ? [`${formatCount(rewardsLeftOut)} rewards too large for their normalisation`] : []),

@@ -179,7 +179,7 @@ export const KERNELS = {
   loss_gaussian: loss("gaussian"),
   loss_categorical: loss("categorical"),
   reduce: optimize("reduce", { 2: "grads", 7: "partials" }),
-  judge: optimize("judge", { 2: "grads", 3: "scratch", 4: "state", 6: "params" }),
+  judge: optimize("judge", { 2: "grads", 3: "scratch", 4: "state", 5: "moments", 6: "params" }),
   adam: optimize("adam", { 2: "grads", 4: "state", 5: "moments", 6: "params" }),
   sum_obs: moments("parts", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
   merge_obs: moments("merge", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
@@ -197,8 +197,8 @@ export const KERNELS = {
   new_actions: sac("new_actions"),
   lower_value: sac("lower_value"),
   policy_loss: sac("policy_loss"),
-  judge_critic: judge("judge_critic", { 2: "grads", 3: "scratch" }),
-  judge_policy: judge("judge_policy", { 2: "grads", 3: "scratch" }),
+  judge_critic: judge("judge_critic", { 2: "grads", 3: "scratch", 5: "moments", 6: "params" }),
+  judge_policy: judge("judge_policy", { 2: "grads", 3: "scratch", 5: "moments", 6: "params" }),
   follow: judge("follow", { 6: "params" }),
 } as const satisfies Record<string, KernelSource>;
 

@@ -49,6 +49,7 @@ export interface Metrics extends UpdateMetrics {
 /** Places of the state: twin of shaders/rl/common.wgsl. */
 export const PLACE = {
   rate: 2,
+  scale: 3,
   halted: 5,
   rewardMean: 8,
   policyRate: 10,
@@ -59,7 +60,7 @@ export const PLACE = {
   metrics: 16,
   episodes: 40,
 } as const;
-export const REASONS = [undefined, "loss", "gradient", "log standard deviation"] as const;
+export const REASONS = [undefined, "loss", "gradient", "log standard deviation", "step of Adam"] as const;
 
 /** Of the episodes that ended. */
 function episodesOf(state: Float32Array) {

@@ -12,7 +12,7 @@ import { minibatchesOf, minibatchParts, settleClock, trainMinibatch, type Miniba
 
 /** Numbers of one quantity that are not finite. */
 export interface BadQuantity {
-  /** Part of the update: what it began with, forward, loss, backward, gradient. */
+  /** Part of the update: what it began with, forward, loss, backward, gradient, step. */
   readonly stage: string;
   readonly name: string;
   /** The first of them, where it lies, and how many there are. */
@@ -67,6 +67,34 @@ export const floatsOf = (words: Uint32Array<ArrayBuffer>): Float32Array => new F
 export function momentsOf(words: Uint32Array<ArrayBuffer>, which: 0 | 1): Float32Array {
   const all = floatsOf(words);
   return Float32Array.from({ length: all.length / 2 }, (_, i) => all[8 * (i >> 2) + 4 * which + (i & 3)]);
+}
+
+/** Where Adam would move parameters that the judge has looked at, in float32: `place` is that of its optimizer in the state. */
+export async function stepOf(
+  core: DeviceCore,
+  { params, moments, grads }: Readonly<Record<"params" | "moments" | "grads", Float32Array>>,
+  place: number,
+  {
+    rate,
+    beta1,
+    beta2,
+    adamEpsilon,
+    weightDecay,
+  }: Readonly<Record<"rate" | "beta1" | "beta2" | "adamEpsilon" | "weightDecay", number>>,
+): Promise<Float32Array> {
+  const state = (await core.readState()).subarray(place);
+  const f = Math.fround;
+  const scale = state[PLACE.scale];
+  const by = f(rate / f(1 - f(state[0] * f(beta1))));
+  const unbias = f(1 / f(1 - f(state[1] * f(beta2))));
+  const kept = f(1 - f(rate * weightDecay));
+  return params.map((p, i) => {
+    const at = 8 * (i >> 2) + (i & 3);
+    const g = f(grads[i] * scale);
+    const m = f(beta1 * moments[at] + (1 - beta1) * g);
+    const v = f(beta2 * moments[at + 4] + (1 - beta2) * f(g * g));
+    return f(p * kept) - f(f(by * m) / f(Math.sqrt(f(v * unbias)) + adamEpsilon));
+  });
 }
 
 /** What the update began with, in the order in which it depends on each other. */
@@ -189,6 +217,13 @@ async function lookInside(learner: Learner, evidence: UpdateEvidence, part: Mini
   const squares = await learner.read("scratch", new Float32Array(SUM_PARTS));
   const total = Float32Array.of(squares.reduce((sum, x) => Math.fround(sum + x), 0));
   bad.push(...look("gradient", "squared length of the gradient", total, () => ""));
+  if (bad.length === 0) {
+    const { params, moments } = evidence.arenas;
+    const before = { params: floatsOf(params), moments: floatsOf(moments), grads };
+    const step = await stepOf(learner, before, 0, { ...config, rate: evidence.learningRate });
+    for (const [name, { data }] of Object.entries(namedParameters(nets, step)))
+      bad.push(...look("step", `next ${name}`, data, elements));
+  }
   return bad;
 }
 

@@ -13,7 +13,7 @@ import { planSacLearner, STEP, type SacShape } from "./sac-arenas.ts";
 const KEPT = ["params", "moments", "state", "worlds"] as const;
 const RING = ["replay_obs", "replay_actions", "replay_steps"] as const;
 /** Where the policy's optimizer and the temperature lie in the state: twins of shaders/rl/sac.wgsl. */
-const POLICY_PLACE = 8;
+export const POLICY_PLACE = 8;
 export const LOG_ALPHA = 13;
 
 /** A network and one of the places that it runs at. */

@@ -9,6 +9,7 @@ import {
   look,
   momentsOf,
   outcomeOf,
+  stepOf,
   type BadQuantity,
   type Place,
   type UpdateReplay,
@@ -17,7 +18,7 @@ import { halves, setClock } from "./sac-batch.ts";
 import { sacShape, type SacShape } from "./sac-arenas.ts";
 import { sacConfig } from "./sac-config.ts";
 import type { BatchEvidence } from "./sac-evidence.ts";
-import { LOG_ALPHA, SacLearner } from "./sac-learner.ts";
+import { LOG_ALPHA, POLICY_PLACE, SacLearner } from "./sac-learner.ts";
 
 const transition: Place = (row) => `transition ${row}`;
 const inRows =
@@ -58,7 +59,8 @@ const STATISTICS = {
 const NOT_FINITE = 6;
 
 /** The half that failed, stage by stage. */
-async function lookInside(learner: SacLearner, { half, draw }: BatchEvidence): Promise<BadQuantity[]> {
+async function lookInside(learner: SacLearner, evidence: BatchEvidence): Promise<BadQuantity[]> {
+  const { half, draw } = evidence;
   const { nets, work, batch: rows } = learner.shape;
   const bad: BadQuantity[] = [];
   let floats = new Float32Array(4 * work.size4);
@@ -114,6 +116,14 @@ async function lookInside(learner: SacLearner, { half, draw }: BatchEvidence): P
   const squares = await learner.read("scratch", new Float32Array(SUM_PARTS));
   const total = Float32Array.of(squares.reduce((sum, x) => Math.fround(sum + x), 0));
   bad.push(...look("gradient", "squared length of the gradient", total, () => ""));
+  if (bad.length === 0) {
+    const { params, moments } = evidence.arenas;
+    const before = { params: floatsOf(params).subarray(0, grads.length), moments: floatsOf(moments), grads };
+    const rate = half === "critics" ? evidence.criticLearningRate : evidence.learningRate;
+    const step = await stepOf(learner, before, half === "critics" ? 0 : POLICY_PLACE, { ...evidence.config, rate });
+    for (const [name, { data }] of Object.entries(namedLayers(learning, step)))
+      bad.push(...look("step", `next ${name}`, data, elements));
+  }
   return bad;
 }
 

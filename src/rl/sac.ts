@@ -45,6 +45,13 @@ export type SacSnapshot = AlgorithmSnapshot;
 /** What the numbers of a snapshot mean: in 1, which told no format, log standard deviations were bent by tanh, not clamped. */
 const FORMAT = 2;
 
+/** What is kept where a half of a batch was stopped. */
+const KEPT_AT = {
+  critics: "The parameters are the last good ones, from before the batch that failed.",
+  policy:
+    "The parameters are the last good ones: the critics' after the batch that failed, the policy's from before it.",
+} as const;
+
 /** Throws `bad-snapshot`. */
 function assertFormat({ format }: AlgorithmSnapshot["learner"]): void {
   const found = format?.[0] ?? 1;
@@ -217,7 +224,7 @@ export class Sac implements Algorithm<SacMetrics> {
       this.#stopped = stoppedAt(state, (this.iteration - 1) * gradientSteps, policyEvery);
       this.#halted = new CorralError(
         "non-finite-update",
-        `update ${this.iteration} was stopped: its ${metrics.halted} is not finite. The parameters are the last good ones, from before the batch that failed. ` +
+        `update ${this.iteration} was stopped: its ${metrics.halted} is not finite. ${KEPT_AT[this.#stopped.half]} ` +
           `Lower the learning rates, set maxGradNorm, or look at the environment's rewards and observations.`,
         { iteration: this.iteration, what: metrics.halted },
       );

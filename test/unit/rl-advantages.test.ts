@@ -258,6 +258,26 @@ test.each([0, 0.3])(
   },
 );
 
+test.each([
+  ["a rate", { learningRate: 3e38 }],
+  ["decay", { learningRate: 1e30, weightDecay: 1 }],
+])("%s that would write infinity changes no parameter", async (_name, config) => {
+  const { learner, shape, params } = await makeCase({ ...CASE, config: { ...CASE.config, ...config } }, 23);
+  await using _ = learner;
+  // a number that no output depends on: only its decay moves it
+  const idle = 4 * shape.nets.policy[0].b + 7;
+  params[idle] = 1e20;
+  learner.write("params", new Float32Array(params));
+  learner.clock.set({ learning_rate: config.learningRate });
+  const train = (flags: number) =>
+    trainMinibatch(learner, { first: 0, rows: shape.samples, keys: [1, 2, 3, 4], flags });
+  train(Flag.firstMinibatch);
+  expect(metricsOf(await learner.readState())).toMatchObject({ minibatches: 0, halted: "step of Adam" });
+  expect(await learner.read("params", new Float32Array(params.length))).toEqual(new Float32Array(params));
+  const moments = await learner.read("moments", new Float32Array(8 * shape.nets.params4));
+  expect(moments.every((x) => x === 0)).toBe(true);
+});
+
 test("an update stops at 1.5 times targetKl", async () => {
   const { learner, shape, params } = await makeCase(CASE, 24);
   await using _ = learner;

@@ -143,6 +143,40 @@ test("AdamW moves critics, then the policy under the new critics, the temperatur
   expect(state[LOG_ALPHA] - made.logAlpha).toBeCloseTo(tooLow ? 0.05 : -0.05, 5);
 });
 
+test.each(["target1", "target2"])("a NaN in %s stops the batch before it touches a parameter", async (name) => {
+  const made = await makeSac({ ...CASES[0], config: { hidden: [6] } }, 7);
+  await using _ = made.learner;
+  const { learner, shape, params } = made;
+  const layers = shape.nets.targets[name === "target1" ? 0 : 1];
+  params[4 * layers[0].w] = NaN;
+  learner.write("params", params);
+  await kernelGradients(made);
+  expect(sacMetricsOf(await learner.readState()).halted).toBe("loss");
+  expect(await learner.read("params", new Float32Array(params.length))).toEqual(params);
+});
+
+const FAR = { hidden: [6], learningRate: 3e38, criticLearningRate: 1e-3 };
+test.each([
+  ["critics", { ...FAR, learningRate: 1e-3, criticLearningRate: 3e38 }],
+  ["policy", FAR],
+  ["temperature", { ...FAR, learningRate: 1e-3, temperatureLearningRate: 3e38 }],
+] as const)("a step of the %s to what is not finite is not made, nor any part of it", async (what, config) => {
+  const made = await makeSac({ ...CASES[0], config }, 7);
+  await using _ = made.learner;
+  const { learner, shape, params } = made;
+  await kernelGradients(made);
+  const state = await learner.readState();
+  expect(sacMetricsOf(state).halted).toBe("step of Adam");
+  expect(state[LOG_ALPHA]).toBe(made.logAlpha);
+  const found = await learner.read("params", new Float32Array(params.length));
+  const policy = 4 * shape.nets.policyTold;
+  expect(found.subarray(0, policy)).toEqual(params.subarray(0, policy));
+  if (what === "critics") expect(found).toEqual(params);
+  expect(found.every(Number.isFinite)).toBe(true);
+  const moments = await learner.read("moments", new Float32Array(8 * shape.nets.total4));
+  expect(moments.subarray(0, 2 * policy).every((x) => x === 0)).toBe(true);
+});
+
 test.each(["reward", "observation"])(
   "a %s that is not finite stops the batch before it touches a parameter",
   async (what) => {
