@@ -27,7 +27,7 @@ describe("makeVec", () => {
     expect(await make("Fetch")).toMatch(
       /^\[unknown-env\] no environment is called "Fetch"; there are: Ant-v5, ArmTable, CartPole, /,
     );
-    expect(await make(3)).toMatch(/^\[unknown-env\] no environment is called 3; /);
+    expect(await make(3)).toMatch(/^\[unknown-env\] the environment is 3; pass the id of one, or a task/);
   });
 
   test("refuses another task of a known id", () => {
