@@ -40,15 +40,15 @@ export interface Line {
 const TINY = 1e-30;
 const newtonPoint = (a: Scalar, slope: Scalar, curve: Scalar) => sub(a, div(slope, max(curve, TINY)));
 
-/** Newton's method within brackets, until `isDone` or the slope is `good`. */
-export function safeguardedNewton(line: Line, iterations: number, good: Scalar, isDone: () => Bool): void {
+/** Newton's method within brackets, until the slope is `good`; not at all where the point given is `exact`. */
+export function safeguardedNewton(line: Line, iterations: number, good: Scalar, exact: Bool): void {
   const { slope, curve, alpha } = line;
   const low = variable("low", 0);
   const high = variable("high", 1e30);
   loop(
     Math.max(1, iterations),
     () => {
-      breakIf(or(isDone(), le(abs(slope.get()), good)));
+      breakIf(or(exact, le(abs(slope.get()), good)));
       const a = alpha.get();
       const short = lt(slope.get(), 0);
       low.set(select(short, a, low.get()));
@@ -101,7 +101,7 @@ const isNearer = (p: Point, c: Point): Bool =>
  * MuJoCo's own search (PrimalSearch), for models whose ls_iterations end it before the minimum: where it ends is then
  * part of the result. Sets alpha, to 0 where nothing improves.
  */
-export function primalSearch(line: Line, iterations: number, good: Scalar, isDone: () => Bool): void {
+export function primalSearch(line: Line, iterations: number, good: Scalar, exact: Bool): void {
   const { slope, curve, cost, alpha } = line;
   const here = () => [alpha.get(), slope.get(), curve.get(), cost.get()];
   const p1 = new Point("p1", here());
@@ -114,7 +114,7 @@ export function primalSearch(line: Line, iterations: number, good: Scalar, isDon
   const count = variable("ls_count", 2, "i32");
   const forward = lt(slope.get(), 0);
   const isGood = (p: Point) => lt(abs(p.slope), good);
-  const found = flag("ls_found", or(isDone(), and(isGood(p1), lt(p1.cost, 0))));
+  const found = flag("ls_found", or(exact, and(isGood(p1), lt(p1.cost, 0))));
   const finish = (cond: Bool, at: Scalar) => {
     const now = and(cond, not(found.get()));
     alpha.set(select(now, at, alpha.get()));
