@@ -14,15 +14,16 @@ import {
   not,
   or,
   select,
+  sqrt,
   square,
   sub,
   sum,
   type Bool,
   type Scalar,
 } from "../../../trace/scalar.ts";
-import { addScaled3, column, mulMatTVec, sub3, type Vec3 } from "../../../trace/vector.ts";
+import { addScaled3, column, MINVAL, mulMatTVec, sub3, type Vec3 } from "../../../trace/vector.ts";
 import { nearestFeature, type Feature, type Segment } from "./segment-box.ts";
-import { ballBox } from "./sphere-box.ts";
+import { ballBox, depthsBelow } from "./sphere-box.ts";
 import type { Collider } from "./types.ts";
 
 /**
@@ -102,6 +103,21 @@ function secondPoint(s: Segment, size: Vec3, nearest: Feature): { exists: Bool; 
 }
 
 /**
+ * Depths of the point of a segment nearest to an edge that it crosses inside the box. Across the edge they are as the
+ * segment's slopes, the other way round: what decides between two faces is then not the rounding of positions.
+ */
+function depthsAtEdge(s: Segment, local: Vec3, size: Vec3, { isFace, side }: Feature): Vec3 {
+  const depths = depthsBelow(local, size);
+  const across = side.map((x) => ne(x, 0));
+  const isEdge = and(not(isFace), ne(sum(across.map((x) => select(x, 1, 0))), 3));
+  const over = (values: readonly Scalar[]) => values.map((x, k) => select(across[k], x, 0));
+  const slopes = over(s.axis.map(abs));
+  const total = sum(slopes);
+  const scale = sqrt(div(sum(over(depths).map(square)), max(sum(slopes.map(square)), MINVAL)));
+  return depths.map((x, k) => select(and(isEdge, across[k]), mul(scale, sub(total, slopes[k])), x)) as unknown as Vec3;
+}
+
+/**
  * The point of the capsule's segment nearest to the box, and a second one where the segment lies along a face or an
  * edge, each as a sphere against the box (mjc_CapsuleBox).
  */
@@ -118,9 +134,11 @@ export const capsuleBox: Collider = (a, b, margin) => {
   const nearest = nearestFeature(segment, b.size, none);
   const second = secondPoint(segment, b.size, nearest);
 
-  const sphere = (along: Scalar, exists: Bool) => ({
-    ...ballBox(addScaled3(a.pos, along, axis), addScaled3(segment.center, along, segment.axis), radius, b),
+  const localAt = (along: Scalar) => addScaled3(segment.center, along, segment.axis);
+  const sphere = (along: Scalar, exists: Bool, depths?: Vec3) => ({
+    ...ballBox(addScaled3(a.pos, along, axis), localAt(along), radius, b, depths),
     exists,
   });
-  return [sphere(nearest.along, nearest.found), sphere(second.along, and(nearest.found, second.exists))];
+  const depths = depthsAtEdge(segment, localAt(nearest.along), b.size, nearest);
+  return [sphere(nearest.along, nearest.found, depths), sphere(second.along, and(nearest.found, second.exists))];
 };

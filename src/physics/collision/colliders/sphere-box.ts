@@ -29,8 +29,21 @@ import {
 } from "../../../trace/vector.ts";
 import { MINVAL2, type Candidate, type Collider, type Shape } from "./types.ts";
 
-/** A sphere at `center` (global) and `local` (the same point in the box's frame) against a box. */
-export function ballBox(center: Vec3, local: Vec3, radius: Scalar, box: Shape): Candidate {
+/** How deep a point lies below the faces of a box, by axis. */
+export const depthsBelow = (local: Vec3, size: Vec3): Vec3 =>
+  local.map((x, k) => sub(size[k], abs(x))) as unknown as Vec3;
+
+/**
+ * A sphere at `center` (global) and `local` (the same point in the box's frame) against a box. `depths`: those of the
+ * point, where they are known better than the point is.
+ */
+export function ballBox(
+  center: Vec3,
+  local: Vec3,
+  radius: Scalar,
+  box: Shape,
+  depths = depthsBelow(local, box.size),
+): Candidate {
   const { size } = box;
   const nearest = local.map((x, k) => clamp(x, neg(size[k]), size[k])) as unknown as Vec3;
   const toBox = sub3(nearest, local);
@@ -39,7 +52,7 @@ export function ballBox(center: Vec3, local: Vec3, radius: Scalar, box: Shape): 
   const distance = sqrt(distance2);
 
   // inside, the way out is through the nearest face, the first of those equally near
-  const [dx, dy, dz] = local.map((x, k) => sub(size[k], abs(x)));
+  const [dx, dy, dz] = depths;
   const byX = le(dx, min(dy, dz));
   const byY = and(not(byX), le(dy, dz));
   const byZ = not(le(min(dx, dy), dz));
