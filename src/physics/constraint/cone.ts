@@ -50,11 +50,23 @@ export interface ConeParams {
   readonly tangentD: readonly Scalar[];
   /** Friction of the regularised cone (mjContact.mu, elliptic). */
   readonly mu: Scalar;
+  /** The part of D that each direction after the normal has, where numbers resolve no more of it; 1 by default. */
+  readonly share?: readonly Scalar[];
 }
 
 /** The law of a contact (mj_constraintUpdate). `D`: 1 / R of the normal (elliptic) or of each edge (pyramidal). */
 export function contactLaw(cone: number, p: ConeParams, D: Scalar, jar: readonly Scalar[]): ContactLaw {
-  return cone === mjtCone.PYRAMIDAL || p.dim === 1 ? pyramidal(p, D, jar) : elliptic(p, D, jar);
+  return cone === mjtCone.PYRAMIDAL || p.dim === 1 ? pyramidal(p, D, jar) : elliptic(narrowed(p), D, jar);
+}
+
+/** An elliptic cone's D along a tangent goes by the square of its friction. */
+function narrowed(p: ConeParams): ConeParams {
+  if (!p.share) return p;
+  return {
+    ...p,
+    friction: p.friction.map((f, k) => mul(f, sqrt(p.share![k]))),
+    tangentD: p.tangentD.map((t, k) => mul(t, p.share![k])),
+  };
 }
 
 /** Edges normal ± mu_k tangent_k; a frictionless contact has the normal alone. */
@@ -68,7 +80,7 @@ function pyramidal(p: ConeParams, D: Scalar, jar: readonly Scalar[]): ContactLaw
   // one edge: value along it, where it exists, and its part of direction k
   const edge = (x: Scalar, exists: Bool, k: number, mu: Scalar) => {
     const active = and(exists, lt(x, 0));
-    const w = select(active, D, 0);
+    const w = select(active, p.share && k > 0 ? mul(D, p.share[k - 1]) : D, 0);
     const f = neg(mul(w, x));
     pieces.push(active);
     cost = sub(cost, mul(0.5, mul(f, x)));

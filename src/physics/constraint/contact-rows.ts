@@ -3,10 +3,14 @@ import {
   add,
   band,
   div,
+  gt,
   isNode,
+  eq,
   max,
+  min,
   mul,
   ne,
+  or,
   select,
   square,
   sub,
@@ -23,8 +27,19 @@ import type { Model } from "../../model/model.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import type { ContactSlots } from "../collision/collision.ts";
 import type { ConeParams } from "./cone.ts";
-import { compliance, impedance, impedanceCurves, references, regularizer } from "./impedance.ts";
+import {
+  compliance,
+  resolvedCompliance,
+  impedance,
+  impedanceCurves,
+  leastCompliance,
+  references,
+  regularizer,
+} from "./impedance.ts";
 import type { WorldData, ModelView } from "../view.ts";
+
+/** Below the mobility of anything that moves: keeps a quotient finite in float32. */
+const MINVAL2 = 1e-30;
 
 /** The dofs that move a body, ascending. */
 export function bodyDofs(model: Model, body: number): number[] {
@@ -61,6 +76,13 @@ export interface ContactRows {
   cone(slot: Int): ConeParams;
   /** Impedance and 1 / R of the first row: they vary with penetration. */
   stiffness(slot: Int): { impedance: Scalar; D: Scalar };
+  /**
+   * What numbers resolve of D, given J M⁻¹ Jᵀ of the contact's directions: of the first row, and the share of it that the
+   * directions after the normal have.
+   */
+  resolved(slot: Int, D: Scalar, mobility: readonly Scalar[]): { D: Scalar; share: readonly Scalar[] };
+  /** Whether R of some pair may be less than float32 resolves: then `resolved` is wanted. */
+  readonly anyStiff: boolean;
   /** Reference accelerations of the contact's directions, given velocities along them. */
   aref(slot: Int, impedance: Scalar, vel: readonly Scalar[]): Scalar[];
 }
@@ -74,6 +96,32 @@ function pairFriction(m: ModelView, p: GeomPair): readonly Scalar[] {
   const [first, second] = [model.geom_priority[p.geom1], model.geom_priority[p.geom2]];
   const mixed = first === second ? a.map((x, k) => max(x, b[k])) : first > second ? a : b;
   return mixed.map((x) => max(x, mjMINMU));
+}
+
+/** How far from its body's centre of mass a geom reaches. */
+function reach(model: Model, geom: number): number {
+  const body = model.geom_bodyid[geom];
+  const offset = [0, 1, 2].map((k) => model.geom_pos[3 * geom + k] - model.body_ipos[3 * body + k]);
+  return Math.hypot(...offset) + model.geom_rbound[geom];
+}
+
+/**
+ * Whether R of a pair's contacts may be less than float32 resolves: by the least that its diagApprox allows, against the
+ * largest J M⁻¹ Jᵀ of a point of its geoms, as far as the inverse weights of bodies tell.
+ */
+function isStiff(model: Model, p: GeomPair): boolean {
+  const weight = (k: number) =>
+    [p.geom1, p.geom2].map((g) => model.body_invweight0[2 * model.geom_bodyid[g] + k] * (k ? reach(model, g) ** 2 : 1));
+  const total = (k: number) => weight(k).reduce((a, b) => a + b);
+  // weights are the means over three axes
+  const most = 3 * (total(0) + total(1));
+  const mu2 = p.friction[0] ** 2;
+  const impratio = Math.max(1e-15, model.opt.impratio);
+  const pyramidal = model.opt.cone === mjtCone.PYRAMIDAL && p.condim > 1;
+  const tangents = p.friction.map((f) => (impratio * f * f) / mu2);
+  const diag = pyramidal ? (total(0) * (1 + mu2) * 2 * mu2) / impratio : total(0);
+  const edges = pyramidal ? 1 + Math.max(...p.friction) ** 2 : Math.max(1, ...(p.condim > 1 ? tangents : []));
+  return leastCompliance(compliance(p.solref, p.solimp)) * diag < resolvedCompliance() * most * edges;
 }
 
 /** Numbers of each slot that only the pair decides, folded where all slots agree. */
@@ -156,6 +204,34 @@ function jointMotions(m: ModelView, d: WorldData, slots: ContactSlots) {
   return { cdof, root, com, signsAt: dofSigns(m, slots) };
 }
 
+/**
+ * D of a contact as far as numbers resolve it. The edges of a pyramid are rows of their own. So are the directions of an
+ * elliptic cone whose normal no dof moves: the normal force, and the friction it allows, are then as good as infinite.
+ * Otherwise the cone keeps its shape, and its stiffest direction decides.
+ */
+function resolvedStiffness(
+  pyramidal: boolean,
+  p: ConeParams,
+  D: Scalar,
+  [normal, ...others]: readonly Scalar[],
+): { D: Scalar; share: readonly Scalar[] } {
+  const most = (mobility: Scalar) => div(1, max(mul(resolvedCompliance(), mobility), MINVAL2));
+  const share = (mobility: Scalar) => min(1, div(most(mobility), D));
+  if (pyramidal) {
+    const alone = or(eq(p.condim, 1), false);
+    return {
+      D: select(alone, min(D, most(normal)), D),
+      share: others.map((x, k) => share(add(normal, mul(square(p.friction[k]), x)))),
+    };
+  }
+  const rows = others.map((x, k) => select(gt(p.condim, k + 1), mul(p.tangentD[k], x), 0));
+  const isFree = gt(normal, 0);
+  return {
+    D: select(isFree, min(D, most(rows.reduce((a, b) => max(a, b), normal))), D),
+    share: rows.map((x) => select(isFree, 1, share(x))),
+  };
+}
+
 /** Contact rows of a model over its slots (mj_instantiateContact). Reads cdof, subtree_com. */
 export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): ContactRows {
   const { model } = m;
@@ -206,9 +282,13 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
       tangentD: params.tangentD.slice(0, Math.max(0, dim - 1)).map((f) => f(slot)),
       mu: params.mu(slot),
     }),
+    anyStiff: slots.pairs.some((p) => isStiff(model, p)),
     stiffness(slot) {
       const imp = impedance(params.curve(slot), sub(slots.dist(slot), params.margin(slot)));
       return { impedance: imp, D: div(1, regularizer(imp, params.diag(slot))) };
+    },
+    resolved(slot, D, mobility) {
+      return resolvedStiffness(m.opt.cone === mjtCone.PYRAMIDAL || dim === 1, this.cone(slot), D, mobility);
     },
     aref(slot, imp, vel) {
       const normal = params.normal(slot);

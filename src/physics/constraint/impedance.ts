@@ -16,6 +16,7 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import { pow } from "../../trace/math.ts";
+import { current } from "../../trace/graph.ts";
 import { MINVAL } from "../../trace/vector.ts";
 import { mjtDisableBit } from "../../model/enums.ts";
 import type { ModelView } from "../view.ts";
@@ -142,5 +143,17 @@ export function references(
   };
 }
 
-/** R = (1 - d) / d * diagApprox, at least mjMINVAL. */
-export const regularizer = (d: Scalar, diagApprox: Scalar): Scalar => max(mul(div(sub(1, d), d), diagApprox), MINVAL);
+/** R = (1 - d) / d * diagApprox, at least mjMINVAL, and at least `least`. */
+export const regularizer = (d: Scalar, diagApprox: Scalar, least: Scalar = MINVAL): Scalar =>
+  max(mul(div(sub(1, d), d), diagApprox), least === MINVAL ? MINVAL : max(least, MINVAL));
+
+/** The least (1 - d) / d of a compliance. */
+export const leastCompliance = ({ dmin, dmax }: Compliance): number =>
+  (1 - Math.max(dmin, dmax)) / Math.max(dmin, dmax);
+
+/**
+ * The least R that numbers resolve, relative to J M⁻¹ Jᵀ. MuJoCo's R follows from diagApprox, which may be wrong by any
+ * factor: 0 for a body that turns about its centre of mass. With a smaller R the Hessian loses M to rounding; with this
+ * one a constraint yields by that part of what is asked of it.
+ */
+export const resolvedCompliance = (): number => (current().exact ? 1e-12 : 4e-6);

@@ -21,7 +21,7 @@ import { loop } from "../../trace/control.ts";
 import { atan2 } from "../../trace/math.ts";
 import { normalize3, normalizeQuat, scale3, type Quat, type Vec3 } from "../../trace/vector.ts";
 import { mjtConstraint } from "../../model/enums.ts";
-import { compliance, impedance, impedanceNumbers, reference, regularizer } from "./impedance.ts";
+import { compliance, impedance, impedanceNumbers, reference, regularizer, resolvedCompliance } from "./impedance.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
 /** One row of efc_J with its parameters. Its dofs are known when the kernel is traced. */
@@ -104,6 +104,15 @@ const kindOf = (type: number): Row["kind"] => {
   return type === mjtConstraint.FRICTION_DOF || type === mjtConstraint.FRICTION_TENDON ? "friction" : "limit";
 };
 
+/** The least R of a row that numbers resolve; that of one dof has an exact diagApprox. */
+function leastR(m: ModelView, s: RowSpec): Scalar | undefined {
+  if (s.jac.length === 1) return undefined;
+  return mul(
+    resolvedCompliance(),
+    s.jac.reduce<Scalar>((sum, { dof, value }) => add(sum, mul(m.dof_invweight0.at(dof), mul(value, value))), 0),
+  );
+}
+
 /** A row with its impedance and reference acceleration (mj_makeImpedance, mj_referenceConstraint). Reads qvel. */
 export function makeRow(m: ModelView, d: WorldData, s: RowSpec): Row {
   const c = compliance(s.solref, s.solimp);
@@ -112,7 +121,7 @@ export function makeRow(m: ModelView, d: WorldData, s: RowSpec): Row {
   const distance = sub(s.pos, margin);
   const imp = impedance(impedanceNumbers(c), s.violation ?? distance);
   const { K, B } = reference(m, c);
-  const R = regularizer(imp, s.diagApprox);
+  const R = regularizer(imp, s.diagApprox, leastR(m, s));
   const vel = s.jac.reduce<Scalar>((v, { dof, value }) => add(v, mul(value, d.qvel.at(dof))), 0);
   // friction rows have no position to return to
   const spring = kind === "friction" ? 0 : mul(mul(K, imp), distance);

@@ -57,7 +57,7 @@ export function eachBodyDown(m: ModelView, body: (i: Int, parent: Int) => void, 
 }
 
 /** The dofs of a body, ascending or descending. */
-function eachDof(m: ModelView, body: Int, descending: boolean, visit: (dof: Int) => void): void {
+export function eachDof(m: ModelView, body: Int, descending: boolean, visit: (dof: Int) => void): void {
   const first = m.body_dofadr.at(body);
   const count = m.body_dofnum.at(body);
   if (typeof count === "number" && count <= 0) return;

@@ -7,6 +7,8 @@ import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { copyField, dotFields, SymMatrix, type Pattern } from "../smooth/sparsity.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
+import { sub3 } from "../../trace/vector.ts";
+import { Mobility } from "./mobility.ts";
 import type { ContactAt, Space, Turns } from "./space.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 
@@ -28,6 +30,7 @@ interface JointContact extends ContactAt {
 export class JointSpace implements Space {
   readonly qacc: Field;
   readonly search: Field;
+  private readonly m: ModelView;
   private readonly d: WorldData;
   private readonly nv: number;
   private readonly newton: boolean;
@@ -47,6 +50,7 @@ export class JointSpace implements Space {
 
   constructor(m: ModelView, d: WorldData, contacts: ContactRows, { M, factors, hessian }: JointMatrices) {
     const vector = (name: string) => new Field(name, m.nv);
+    this.m = m;
     this.d = d;
     this.nv = m.nv;
     this.newton = m.opt.solver !== mjtSolver.CG;
@@ -71,7 +75,24 @@ export class JointSpace implements Space {
   contact(slot: Int): JointContact {
     const J = this.contacts.jacobian(slot);
     const vectors = { qvel: this.d.qvel, qacc: this.qacc, search: this.search };
-    return { J, times: (x) => J.map((row) => dotn(row, vectors[x].all())) };
+    return {
+      J,
+      times: (x) => J.map((row) => dotn(row, vectors[x].all())),
+      mobility: () => this.mobility(slot, J),
+    };
+  }
+
+  private mobility(slot: Int, J: Jacobian): Scalar[] {
+    const { m, d } = this;
+    const pos = this.contacts.slots.pos(slot);
+    const mobility = new Mobility(m, J.length, pos);
+    for (let i = 0; i < m.nv; i++) {
+      const column = J.map((row) => row[i]);
+      if (column.every((x) => x === 0)) continue;
+      const root = m.model.body_rootid[m.model.dof_bodyid[i]];
+      mobility.add(i, d.cdof.spatial(i), column, sub3(pos, d.subtree_com.vec3(root)));
+    }
+    return mobility.get();
   }
 
   curvature(): Scalar {

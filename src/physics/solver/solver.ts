@@ -24,7 +24,7 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import { mjtDisableBit, mjtSolver } from "../../model/enums.ts";
-import { changed, contactLaw, curvature } from "../constraint/cone.ts";
+import { changed, curvature } from "../constraint/cone.ts";
 import { ContactState } from "./contact-state.ts";
 import { primalSearch, safeguardedNewton } from "./line-search.ts";
 import { copyField, dotFields } from "../smooth/sparsity.ts";
@@ -74,12 +74,12 @@ export function solve(m: ModelView, d: WorldData, p: Problem): Solution {
   const scale = div(1, mul(m.meaninertia, Math.max(1, nv)));
   const tolerance = current().exact ? m.tolerance : max(m.tolerance, FLOAT32_TOLERANCE);
   const state = new ContactState(contacts);
-  const space = p.space((c, slot) => state.law(m, c, slot, state.jarOf(c)));
+  const space = p.space((c, slot) => state.felt(m, c, slot, state.jarOf(c)));
   const { qacc, search } = space;
   const alpha = variable("alpha");
   const done = flag("done", false);
   const noise = variable("noise", 0);
-  const lastDecrement = variable("last_decrement", 0);
+  const lastDecrement = variable("last_decrement", 1e30);
 
   /** Row law at the point `a` along the search direction. */
   const rowAt = (row: Row, a: Scalar) => {
@@ -117,16 +117,17 @@ export function solve(m: ModelView, d: WorldData, p: Problem): Solution {
     });
     state.each((c, slot) => {
       const at = space.contact(slot);
-      const cone = contacts.cone(slot);
-      const { impedance, D } = contacts.stiffness(slot);
-      const aref = contacts.aref(slot, impedance, at.times("qvel"));
-      const jar = at.times("qacc").map((x, k) => sub(x, aref[k]));
-      const step = warm ? at.times("search") : jar.map(() => 0);
+      const { impedance, D: given } = contacts.stiffness(slot);
+      const D = contacts.anyStiff ? state.resolve(c, slot, given, at.mobility()) : given;
+      const aref = contacts.aref(slot, impedance, state.moving(c, at.times("qvel")));
+      const jar = state.moving(c, at.times("qacc")).map((x, k) => sub(x, aref[k]));
+      const step = warm ? state.moving(c, at.times("search")) : jar.map(() => 0);
       state.start(c, D, jar, step);
-      costSmooth.set(add(costSmooth.get(), contactLaw(m.opt.cone, cone, D, jar).cost));
+      const cost = (x: readonly Scalar[]) => state.felt(m, c, slot, x, D).cost;
+      costSmooth.set(add(costSmooth.get(), cost(jar)));
       if (!warm) return;
       const warmJar = jar.map((x, k) => add(x, step[k]));
-      costWarm.set(add(costWarm.get(), contactLaw(m.opt.cone, cone, D, warmJar).cost));
+      costWarm.set(add(costWarm.get(), cost(warmJar)));
     });
     // nothing pushes at the smooth acceleration: it is the minimum
     done.set(le(costSmooth.get(), 0));
@@ -147,7 +148,7 @@ export function solve(m: ModelView, d: WorldData, p: Problem): Solution {
     state.each((c, slot) => {
       const jar = state.at(c, alpha.get());
       state.setJar(c, jar);
-      space.addContact(c, slot, state.law(m, c, slot, jar), space.contact(slot));
+      space.addContact(c, slot, state.felt(m, c, slot, jar), space.contact(slot));
     });
   }
 
@@ -183,10 +184,10 @@ export function solve(m: ModelView, d: WorldData, p: Problem): Solution {
         moved.set(or(moved.get(), changed(before.pieces, law.pieces)));
       });
       state.each((c, slot) => {
-        if (first) state.setStep(c, space.contact(slot).times("search"));
+        if (first) state.setStep(c, state.moving(c, space.contact(slot).times("search")));
         const step = state.stepOf(c);
-        const before = state.law(m, c, slot, state.at(c, 0));
-        const law = state.law(m, c, slot, state.at(c, a));
+        const before = state.felt(m, c, slot, state.at(c, 0));
+        const law = state.felt(m, c, slot, state.at(c, a));
         slope.set(
           sub(
             slope.get(),
@@ -212,7 +213,8 @@ export function solve(m: ModelView, d: WorldData, p: Problem): Solution {
     const decrement = mul(mul(0.5, scale), mul(neg(slope0), alpha.get()));
     const exact = newton ? not(moved.get()) : false;
     done.set(or(or(exact, le(decrement, tolerance)), or(stalls(decrement), not(isFinite32(slope0)))));
-    const settled = () => or(not(moved.get()), done.get());
+    // the first guess only: a later point may lie on the pieces of the start and still be far from the minimum
+    const settled = or(not(moved.get()), done.get());
     const line = { slope0, evaluate: (a: Scalar) => evaluate(a, false), slope, curve, cost, alpha };
     const least = mul(slopeReduction(m), abs(slope0));
     if (truncated) {
@@ -242,13 +244,13 @@ export function solve(m: ModelView, d: WorldData, p: Problem): Solution {
     else {
       space.collect((row, contact) => {
         eachRow(rows, (r) => row(r, rowAt(r, 0).law.force));
-        state.each((c, slot) => contact(slot, contactForce(c, slot)));
+        state.each((c, slot) => contact(slot, state.moving(c, contactForce(c, slot))));
       });
     }
   }
 
   function contactForce(c: Int, slot: Int): readonly Scalar[] {
-    return state.law(m, c, slot, state.at(c, alpha.get())).force;
+    return state.wrench(m, c, slot, state.at(c, alpha.get()));
   }
 
   function finish(): Solution {
