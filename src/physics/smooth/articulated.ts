@@ -1,6 +1,20 @@
 // accelerations under forces without the mass matrix: articulated bodies
-import { each, variable, type Variable } from "../../trace/control.ts";
-import { add, div, dotn, isNode, mul, neg, sub, type Int, type Scalar } from "../../trace/scalar.ts";
+import { breakIf, each, loop, variable, type Variable } from "../../trace/control.ts";
+import {
+  add,
+  div,
+  dotn,
+  eq,
+  gt,
+  isNode,
+  mul,
+  neg,
+  select,
+  sub,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../trace/scalar.ts";
 import { add6, dot6, scale6, ZERO6, type Inertia, type Spatial } from "../../trace/spatial.ts";
 import { dofArmatures } from "./damping.ts";
 import { movingSpatial } from "./com_vel.ts";
@@ -57,12 +71,36 @@ export function eachBodyDown(m: ModelView, body: (i: Int, parent: Int) => void, 
 }
 
 /** The dofs of a body, ascending or descending. */
-export function eachDof(m: ModelView, body: Int, descending: boolean, visit: (dof: Int) => void): void {
+function eachDof(m: ModelView, body: Int, descending: boolean, visit: (dof: Int) => void): void {
   const first = m.body_dofadr.at(body);
   const count = m.body_dofnum.at(body);
   if (typeof count === "number" && count <= 0) return;
   const last = sub(add(first, count), 1);
   pass(!isNode(body), count, (k) => visit(descending ? sub(last, k) : add(first, k)));
+}
+
+/** The dofs that move one of two bodies against the other, and whose they are: what moves both alike is left out. */
+export function eachDofBetween(
+  m: ModelView,
+  first: Int,
+  second: Int,
+  visit: (dof: Int, body: Int, ofFirst: Bool) => void,
+): void {
+  const [a, b] = [first, second].map((body, k) => variable(`end${k}`, body, "i32"));
+  loop(
+    m.nbody,
+    () => {
+      breakIf(eq(a.get(), b.get()));
+      // parents have smaller ids
+      const ofFirst = gt(a.get(), b.get());
+      const body = select(ofFirst, a.get(), b.get(), "i32");
+      eachDof(m, body, true, (dof) => visit(dof, body, ofFirst));
+      const parent = m.body_parentid.at(body);
+      a.set(select(ofFirst, parent, a.get(), "i32"));
+      b.set(select(ofFirst, b.get(), parent, "i32"));
+    },
+    { label: "path" },
+  );
 }
 
 /** Spatial velocities of all bodies for velocities `x` of the dofs, about the trees' centres of mass. */

@@ -5,7 +5,6 @@ import {
   and,
   eq,
   ge,
-  gt,
   mul,
   neg,
   not,
@@ -18,7 +17,7 @@ import {
 } from "../../trace/scalar.ts";
 import { add6, dot6, mulInertVec, scale6, spatial, ZERO6, type Spatial } from "../../trace/spatial.ts";
 import { cross, row as matRow, sub3 } from "../../trace/vector.ts";
-import { addOuter, Articulated, bodyMotions, dofForces, eachDof, SYM6 } from "../smooth/articulated.ts";
+import { addOuter, Articulated, bodyMotions, dofForces, eachDofBetween, SYM6 } from "../smooth/articulated.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { copyField, dotFields } from "../smooth/sparsity.ts";
@@ -147,35 +146,14 @@ export class BodySpace implements Space {
     const { m, d, contacts } = this;
     const pos = contacts.slots.pos(slot);
     const mobility = new Mobility(m, contacts.dim, pos);
-    const ends = ([0, 1] as const).map((which) => variable(`end${which}`, contacts.body(slot, which), "i32"));
-    const [a, b] = ends;
-    loop(
-      m.nbody,
-      () => {
-        breakIf(eq(a.get(), b.get()));
-        // parents have smaller ids
-        const upFirst = gt(a.get(), b.get());
-        const body = select(upFirst, a.get(), b.get(), "i32");
-        const parent = m.body_parentid.at(body);
-        const arm = sub3(pos, d.subtree_com.vec3(m.body_rootid.at(body)));
-        const rows = (first ?? second)!.rows.map(
-          (r, k) =>
-            r.map((x, c) => (first && second ? select(upFirst, x, second.rows[k][c]) : x)) as unknown as Spatial,
-        );
-        eachDof(m, body, true, (dof) => {
-          const axis = d.cdof.spatial(dof);
-          mobility.add(
-            dof,
-            axis,
-            rows.map((r) => dot6(r, axis)),
-            arm,
-          );
-        });
-        a.set(select(upFirst, parent, a.get(), "i32"));
-        b.set(select(upFirst, b.get(), parent, "i32"));
-      },
-      { label: "path" },
-    );
+    eachDofBetween(m, contacts.body(slot, 0), contacts.body(slot, 1), (dof, body, ofFirst) => {
+      const axis = d.cdof.spatial(dof);
+      const rows = (first ?? second)!.rows.map((r, k) =>
+        first && second ? r.map((x, c) => select(ofFirst, x, second.rows[k][c])) : r,
+      );
+      const J = rows.map((r) => dot6(r as unknown as Spatial, axis));
+      mobility.add(dof, axis, J, sub3(pos, d.subtree_com.vec3(m.body_rootid.at(body))));
+    });
     return mobility.get();
   }
 
