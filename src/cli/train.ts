@@ -68,8 +68,8 @@ One process at a time trains in DIR. Where the device is lost, the run goes on b
 With --from another run has learnt already: policy, value function and normalisers (with SAC critics
 and temperature) are taken from its last checkpoint, or from the one that is named, and so are the
 algorithm and the shape of the networks. Worlds, parameters of the task, rewards and hyperparameters
-may be others; env steps and optimizers begin anew. Without ENV all that is not given comes from that
-run's config. What does not fit is refused by name.
+may be others; env steps and optimizers begin anew. Without ENV all that is not given comes from
+that run's config. What does not fit is refused by name.
 
 ${settings}
   --from DIR                start from what another run has learnt: its folder, or a checkpoint
