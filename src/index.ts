@@ -49,6 +49,7 @@ export {
   type StateValues,
 } from "./batch/simulation.ts";
 export type { Snapshot } from "./batch/simulation.ts";
+export type { JointLimit, JointLimits, LimitEnd } from "./model/limits.ts";
 export { Status, statusNames, type StatusName } from "./physics/status.ts";
 
 export {

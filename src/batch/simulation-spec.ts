@@ -3,6 +3,7 @@ import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import { fieldSize, fieldsOf, type FieldName } from "../model/fields.ts";
 import { withOptions, type Model, type OptionOverrides } from "../model/model.ts";
+import { withLimits, type JointLimits } from "../model/limits.ts";
 import { checkSupported } from "../model/supported.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { ArenaRequest } from "../memory/request.ts";
@@ -20,6 +21,8 @@ export interface SimulationOptions extends OptionOverrides, PlacementOptions {
   readonly numEnvs: number;
   /** Contacts that a world may have at once; default: all that its candidate pairs can make, 256 at most. */
   readonly nconmax?: number;
+  /** Ranges and speeds of joints beside the MJCF's, by name or pattern: `{ "hip_*": { range: [-1, 1], velocity: 20 } }`. */
+  readonly limits?: JointLimits;
   /** Derived fields that can be read after a step: "xpos", "sensordata", "ncon", ... Default: none. */
   readonly outputs?: readonly FieldName[];
   /** Keep qfrc_applied and xfrc_applied per world (default true). */
@@ -33,6 +36,7 @@ export interface SimulationOptions extends OptionOverrides, PlacementOptions {
 const PLACEMENT = new Set([
   "numEnvs",
   "nconmax",
+  "limits",
   "outputs",
   "applied",
   "unroll",
@@ -161,13 +165,27 @@ export function planKernels(model: Model, options: SimulationOptions, context: P
   return planOf(specFor(options.numEnvs), planContext(options, options.numEnvs, context));
 }
 
+/** The model with its limits. Throws `needs-task` for what only an episode can do. */
+function limited(model: Model, limits: JointLimits | undefined): Model {
+  const { model: m, drawn, terminate } = withLimits(model, limits);
+  const [what] = [drawn.length > 0 && "an end of a range that worlds draw", terminate.length > 0 && "terminate"].filter(
+    Boolean,
+  );
+  if (!what) return m;
+  throw new CorralError(
+    "needs-task",
+    `limits has ${what}; a simulation has no episodes, environments do. Give numbers, or makeVec(defineTask({ id, model, frameSkip, ... }), { limits }).`,
+    {},
+  );
+}
+
 /** Checks the options, applies those of mjOption, and tells the batch for any count of worlds. */
 export function prepare(model: Model, options: SimulationOptions) {
   checkCount("numEnvs", (options as SimulationOptions | undefined)?.numEnvs as number);
   if (options.nconmax !== undefined) checkCount("nconmax", options.nconmax);
   if (options.snapshotEvery !== undefined) checkCount("snapshotEvery", options.snapshotEvery, "bad-option");
   checkOutputs(options.outputs ?? []);
-  const m = overridden(model, options);
+  const m = limited(overridden(model, options), options.limits);
   checkSupported(m);
   return { model: m, specFor: simulationSpec(m, options) };
 }

@@ -17,6 +17,12 @@ function distance(a: string, b: string): number {
   return rows[a.length][b.length];
 }
 
+/** Whether a name fits a pattern, in which * stands for any text. */
+export function fits(name: string, pattern: string): boolean {
+  const parts = pattern.split("*").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`, "s").test(name);
+}
+
 /** The candidates that are most like a name, best first, at most three; empty where nothing is alike. */
 export function nearest(name: string, candidates: readonly string[]): string[] {
   const wanted = name.toLowerCase();

@@ -2,7 +2,7 @@
 import { CorralError } from "../core/errors.ts";
 import { mjtDisableBit, mjtGeom } from "./enums.ts";
 import { type Model, printableModel } from "./model.ts";
-import type { MainModule, MjData, MjModel } from "./mujoco.ts";
+import { writeBool, type MainModule, type MjData, type MjModel } from "./mujoco.ts";
 
 /** One number of an array of mjModel; `gravity` and `meaninertia` are numbers of its options and statistics. */
 export interface ModelChange {
@@ -31,15 +31,15 @@ export function withChanges(model: Model, changes: readonly ModelChange[]): Mode
   if (changes.length === 0) return model;
   const gravity = [...model.opt.gravity];
   let { meaninertia } = model.stat;
-  const arrays: Record<string, Float64Array> = {};
+  const arrays: Record<string, Float64Array | Uint8Array> = {};
   for (const { field, index, value } of changes) {
     if (field === "meaninertia") meaninertia = value;
     else if (field === "gravity") put(gravity, field, index, value);
     else {
       const own = (model as unknown as Record<string, unknown>)[field];
-      if (!(own instanceof Float64Array))
+      if (!(own instanceof Float64Array) && field !== "jnt_limited")
         throw new CorralError("unknown-field", `a model has no numbers called "${field}".`, { field });
-      arrays[field] ??= own.slice();
+      arrays[field] ??= (own as Float64Array | Uint8Array).slice();
       put(arrays[field], field, index, value);
     }
   }
@@ -89,7 +89,8 @@ export function writeChanges(mujoco: MainModule, mj: MjModel, data: MjData, chan
     // radii of bounding spheres are the compiler's, not mj_setConst's
     if (field === "body_ipos") ownFrame(mj, Math.floor(index / 3));
     const isKept = !derived || field === "geom_rbound";
-    if (isKept && field !== "gravity") arrays[field][index] = value;
+    if (field === "jnt_limited") writeBool(mj, field, index, value);
+    else if (isKept && field !== "gravity") arrays[field][index] = value;
     if (field !== "geom_size") continue;
     const geom = Math.floor(index / 3);
     const box = boxAbout(mj.geom_type[geom], arrays.geom_size.slice(3 * geom, 3 * geom + 3));

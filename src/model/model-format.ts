@@ -13,7 +13,7 @@ import {
   type Path,
 } from "../core/schema.ts";
 import { fieldsOf, fieldSize, SIZES, type ModelArrays, type Sizes } from "./fields.ts";
-import { NAMED, type Model, type ModelStatistic, type ObjectKind } from "./model.ts";
+import { NAMED, type Model, type ModelStatistic, type SpeedLimit, type ObjectKind } from "./model.ts";
 import type { LeftOut } from "./visuals.ts";
 import type { ModelChange } from "./changes.ts";
 import { OPTION_SCALARS, OPTION_VECTORS, type ModelOption } from "./options.ts";
@@ -134,6 +134,7 @@ export const modelKind: Kind<CompiledModel> = {
       names: object<Model["names"]>(Object.fromEntries(kinds) as { [K in ObjectKind]: Kind<readonly string[]> }),
       warnings: list(text(65_536)),
       leftOut: optional(object<LeftOut>({ geom: list(name), mesh: list(name) })),
+      speedLimits: optional(list(object<SpeedLimit>({ dof: integer(0, Math.max(0, sizes.nv - 1)), limit: anyNumber }))),
       changes: optional(
         list(object<ModelChange>({ field: text(64), index: integer(0, MOST), value: anyNumber, derived: boolean })),
       ),

@@ -36,6 +36,12 @@ export const NAMED = {
 /** What can be looked up by name. */
 export type ObjectKind = keyof typeof NAMED;
 
+/** The most speed of a dof (m/s, rad/s). */
+export interface SpeedLimit {
+  readonly dof: number;
+  readonly limit: number;
+}
+
 /** mjStatistic: numbers of the whole model at qpos0. */
 export interface ModelStatistic {
   readonly meaninertia: number;
@@ -61,6 +67,8 @@ export interface Model extends Sizes, ModelArrays {
   readonly warnings: readonly string[];
   /** What can only be looked at, and was left out; undefined where the whole file was compiled. */
   readonly leftOut?: LeftOut;
+  /** Speeds that dofs of slides and hinges are held below (m/s, rad/s); see `withLimits`. MuJoCo has no such limit. */
+  readonly speedLimits?: readonly SpeedLimit[];
   /** Numbers that are not the source's; see `withChanges`. */
   readonly changes?: readonly ModelChange[];
 }

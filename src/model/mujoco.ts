@@ -126,26 +126,41 @@ const BOOL_RUNS = [
 /** The bool arrays of mjModel that readBools returns. */
 export type BoolName = (typeof BOOL_RUNS)[number]["bools"][number];
 
+// mj_makeModel aligns every array to 64 bytes
+const align = (offset: number) => Math.ceil(offset / 64) * 64;
+
+/** Where the bools of a run lie in MuJoCo's memory, and where the next array does. */
+function placesOf(
+  model: MjModel,
+  run: (typeof BOOL_RUNS)[number],
+): { at: Partial<Record<BoolName, number>>; end: number } {
+  const before = (model as unknown as Record<string, View>)[run.before];
+  const at: Partial<Record<BoolName, number>> = {};
+  let end = align(before.byteOffset + before.byteLength);
+  for (const name of run.bools) {
+    at[name] = end;
+    end = align(end + model[run.count]);
+  }
+  return { at, end };
+}
+
 /**
  * Reads the bool arrays of an mjModel, which the package's own getters cannot.
  * @throws CorralError mujoco-layout where the neighbours do not lie as the header says.
  */
 export function readBools(model: MjModel): Record<BoolName, Uint8Array> {
-  // mj_makeModel aligns every array to 64 bytes
-  const align = (offset: number) => Math.ceil(offset / 64) * 64;
-  const at = model as unknown as Record<string, View>;
+  const views = model as unknown as Record<string, View>;
   const memory = (model.buffer as Uint8Array).buffer;
   const out = {} as Record<BoolName, Uint8Array>;
 
   for (const run of BOOL_RUNS) {
-    const count = model[run.count];
-    let offset = align(at[run.before].byteOffset + at[run.before].byteLength);
+    const { at, end } = placesOf(model, run);
     for (const name of run.bools) {
-      out[name] = new Uint8Array(memory.slice(offset, offset + count));
-      offset = align(offset + count);
+      const start = at[name]!;
+      out[name] = new Uint8Array(memory.slice(start, start + model[run.count]));
     }
     const sane = run.bools.every((name) => out[name].every((x) => x <= 1));
-    if (offset !== at[run.after].byteOffset || !sane) {
+    if (end !== views[run.after].byteOffset || !sane) {
       throw new CorralError(
         "mujoco-layout",
         `${run.bools.join(", ")} do not lie between ${run.before} and ${run.after} in this build of MuJoCo. Install @mujoco/mujoco@${MUJOCO_VERSION}.`,
@@ -154,4 +169,11 @@ export function readBools(model: MjModel): Record<BoolName, Uint8Array> {
     }
   }
   return out;
+}
+
+/** Writes one element of a bool array of an mjModel whose layout `readBools` has accepted. */
+export function writeBool(model: MjModel, name: BoolName, index: number, value: number): void {
+  const run = BOOL_RUNS.find(({ bools }) => (bools as readonly BoolName[]).includes(name))!;
+  const memory = (model.buffer as Uint8Array).buffer;
+  new Uint8Array(memory)[placesOf(model, run).at[name]! + index] = value;
 }

@@ -298,6 +298,7 @@ export function constraintBound(model: Model, pairs: readonly GeomPair[] = geomP
   let nl = 0;
   if (!off(mjtDisableBit.LIMIT)) {
     for (let j = 0; j < model.njnt; j++) nl += limitRows(model, j);
+    nl += model.speedLimits?.length ?? 0;
     for (let t = 0; t < model.ntendon; t++) {
       if (model.tendon_limited[t]) nl += rangeRows(model.tendon_range, model.tendon_margin, t);
     }

@@ -1,5 +1,6 @@
 // an environment as a batch: its arenas, parameters and kernels, before any device
 import type { ArenaLayout } from "../../memory/layout.ts";
+import { describe } from "../../model/model.ts";
 import { checkSupported } from "../../model/supported.ts";
 import type { BatchParam, BatchSpec } from "../../batch/batch.ts";
 import { defaultContacts } from "../../batch/kernel-form.ts";
@@ -14,9 +15,34 @@ import { CONTACTS_NEEDED, envArenas, KEPT, monitoredOf, STATES } from "../kernel
 import { statusMasks, type Settings } from "./options.ts";
 import { actingSpace } from "../task/action-options.ts";
 import { badTask, shapeOf } from "../task/shape.ts";
-import type { Task } from "../task/task.ts";
+import type { Randomisation, Task, Term } from "../task/task.ts";
+import { velocityLimit } from "../task/terms/limits.ts";
 import { EPOCH } from "../kernel/trips.ts";
 import { tracedTask } from "../task/traced-task.ts";
+
+/** The task with what the options say of worlds' own numbers, and with what limits leave to it. */
+function limitedTask<O extends object>(task: Task<O>, { vec, model, limits }: Settings<O>): Task<O> {
+  const { drawn, terminate } = limits;
+  const ends = drawn.map(({ joint, end, between }): [string, Randomisation] => [
+    `${end === 0 ? "low" : "high"} end of ${describe(model, "joint", joint)}`,
+    { field: "jnt_range", of: joint, element: end, set: between },
+  ]);
+  const randomise = { ...task.randomise, ...vec.randomise, ...Object.fromEntries(ends) };
+  const own = Object.keys(randomise).length > 0 ? { ...task, randomise } : task;
+  if (terminate.length === 0) return own;
+  const tooFast = ({ joint, limit }: (typeof terminate)[number]): [string, Term<O>] => [
+    `speed of ${describe(model, "joint", joint)}`,
+    velocityLimit(limit, [joint]),
+  ];
+  const terms = task.terminated;
+  return {
+    ...own,
+    terminated: (scene) => ({
+      ...(typeof terms === "function" ? terms(scene) : terms),
+      ...Object.fromEntries(terminate.map(tooFast)),
+    }),
+  };
+}
 
 /** What an environment is made of: what its kernels are specialised to, and the batch of any count of worlds. */
 export interface EnvDefinition<O extends object = object> {
@@ -30,7 +56,7 @@ export interface EnvDefinition<O extends object = object> {
  */
 export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O>, monitorBytes = 0): EnvDefinition<O> {
   const { vec, options, model } = settings;
-  const task = vec.randomise ? { ...given, randomise: { ...given.randomise, ...vec.randomise } } : given;
+  const task = limitedTask(given, settings);
   checkSupported(model);
   if (!task.actionSpace && model.nu === 0)
     throw badTask(task.id, "the model has no actuators; give the task an actionSpace and a control");

@@ -3,6 +3,7 @@ import { CorralError } from "../../core/errors.ts";
 import { show } from "../../core/show.ts";
 import { nearest } from "../../core/names.ts";
 import { withOptions, type Model, type OptionOverrides } from "../../model/model.ts";
+import { withLimits, type JointLimits, type Limited } from "../../model/limits.ts";
 import type { PlacementOptions } from "../../batch/device.ts";
 import { unrollByDefault } from "../../batch/kernel-form.ts";
 import { Status } from "../../physics/status.ts";
@@ -57,6 +58,11 @@ export interface VecOptions extends PlacementOptions, OptionOverrides {
   readonly action?: ActionOptions;
   /** What is done to the observation: normalize, clip, history. Default: nothing. */
   readonly observation?: ObservationOptions;
+  /**
+   * Ranges and speeds of joints beside the MJCF's, by name or pattern, for joints that have none too:
+   * `{ "hip_*": { range: [-1, 1], velocity: 20 } }`. Beside or instead of what the task says.
+   */
+  readonly limits?: JointLimits;
   /** What worlds draw for themselves, beside or instead of what the task says, by name. */
   readonly randomise?: Named<Randomisation>;
   /** Bounds of the reward: the sum of its terms is clipped to `clip`. Default: none. */
@@ -84,6 +90,7 @@ const VEC_NAMES = [
   "observation",
   "reward",
   "randomise",
+  "limits",
   "snapshotEvery",
   "recorder",
   "monitor",
@@ -129,6 +136,8 @@ export interface Settings<O extends object> {
   readonly finite: { readonly observation: number; readonly reward: number };
   readonly options: O;
   readonly model: Model;
+  /** What limits leave to the task: ends of ranges that worlds draw, and speeds that end episodes. */
+  readonly limits: Omit<Limited, "model">;
 }
 
 const snake = (name: string): string => name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`);
@@ -168,14 +177,27 @@ export function settingsOf<O extends object>(task: Task<O>, model: Model, given:
 
   const options: Record<string, OptionValue> = { ...defaults };
   for (const [name, value] of Object.entries(own)) options[name] = checkOption(name, value, defaults[name]);
-  const overridden = Object.keys(mj).length ? withOptions(model, mj) : model;
+  const { model: overridden, ...limits } = withLimits(
+    Object.keys(mj).length ? withOptions(model, mj) : model,
+    limitsOf(task, vec.limits),
+  );
   task.check?.(options as O, overridden);
   return {
     vec: checkVec(task, overridden, vec),
     finite: checkFinite(vec.finite),
     options: options as O,
     model: overridden,
+    limits,
   };
+}
+
+/** The task's limits, then those given. */
+function limitsOf({ limits }: { readonly limits?: JointLimits }, given: unknown): JointLimits | undefined {
+  if (given === undefined) return limits;
+  if (typeof given !== "object" || given === null || Array.isArray(given))
+    throw bad("limits", given, "it is an object of joints or patterns");
+  const left = Object.entries(limits ?? {}).filter(([pattern]) => !Object.hasOwn(given, pattern));
+  return { ...Object.fromEntries(left), ...given };
 }
 
 /** A task's option has the form of its default; one whose default is an object's id may also be its name. */

@@ -25,6 +25,7 @@ const GROUPS: Readonly<Record<keyof Task, Form>> = {
   defaults: "values",
   check: "function",
   actionSpace: "function",
+  limits: "objects",
   params: "objects",
   action: "objects",
   observation: "objects",

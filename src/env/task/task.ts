@@ -3,6 +3,7 @@
  * the physics is written in. All of a control step, physics and task, becomes one kernel, which also runs on the CPU.
  */
 import type { FieldName } from "../../model/fields.ts";
+import type { JointLimits } from "../../model/limits.ts";
 import type { Model } from "../../model/model.ts";
 import type { WorldData, ModelView } from "../../physics/view.ts";
 import type { Bool, Int, Scalar } from "../../trace/scalar.ts";
@@ -200,6 +201,8 @@ export interface Task<O extends object = object> {
   readonly check?: (options: O, model: Model) => void;
   /** Default: a Box of actuator_ctrlrange. */
   readonly actionSpace?: (model: Model, options: O) => Space;
+  /** Ranges and speeds of joints beside the MJCF's, by name or pattern; options of the batch override it. */
+  readonly limits?: JointLimits;
   /** Parameters that the host may change between steps (`setParams`), for each world, with their first values. */
   readonly params?: Named<number | readonly number[]>;
   /** What is done to actions before they act; options of the batch override it. */

@@ -1,6 +1,6 @@
 // constraint rows other than those of contacts, in MuJoCo's order: equality, friction loss, limits (mj_makeConstraint)
 import { unrolling } from "../../trace/graph.ts";
-import { lt, max, min, mul, neg, select, sub, type Scalar } from "../../trace/scalar.ts";
+import { abs, div, gt, lt, max, min, mul, neg, select, sub, type Scalar } from "../../trace/scalar.ts";
 import type { Quat } from "../../trace/vector.ts";
 import { mjtConstraint, mjtDisableBit, mjtJoint } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
@@ -17,7 +17,7 @@ export function constraintRows(m: ModelView, d: WorldData): Rows {
   return [
     ...(on(mjtDisableBit.EQUALITY) ? equalityRows(m, d) : []),
     ...(on(mjtDisableBit.FRICTIONLOSS) ? frictionRows(m, d) : []),
-    ...(on(mjtDisableBit.LIMIT) ? [...jointLimits(m, d), ...tendonLimits(m, d)] : []),
+    ...(on(mjtDisableBit.LIMIT) ? [...jointLimits(m, d), ...tendonLimits(m, d), ...speedLimits(m, d)] : []),
   ];
 }
 
@@ -169,4 +169,32 @@ function tendonLimits(m: ModelView, d: WorldData): Row[] {
     rows.push(...rangeRows(m, d, spec, d.ten_length.at(t), range, isWide(range, spec.margin), arms));
   }
   return rows;
+}
+
+/** The sensor of a joint's limit reads rows of its id: these are none of them. */
+const NO_ID = -1;
+
+/** Impedance of a limit of speed: what pushes gains a hundredth of a step's free acceleration. */
+const SPEED_SOLIMP = [0.99, 0.99, 0.001, 0.5, 2];
+
+/**
+ * Speeds of slides and hinges: a row that pushes against motion beyond the limit, and whose reference takes the excess
+ * away in one time step. MuJoCo has no such constraint.
+ */
+function speedLimits(m: ModelView, d: WorldData): Row[] {
+  return (m.model.speedLimits ?? []).map(({ dof, limit }) => {
+    const v = d.qvel.at(dof);
+    const excess = sub(abs(v), limit);
+    const row = makeRow(m, d, {
+      type: mjtConstraint.LIMIT_JOINT,
+      id: NO_ID,
+      jac: [{ dof, value: select(lt(v, 0), 1, -1) }],
+      pos: 0,
+      active: gt(excess, 0),
+      solref: pick(m.model.jnt_solref, m.model.dof_jntid[dof], 2),
+      solimp: SPEED_SOLIMP,
+      diagApprox: m.dof_invweight0.at(dof),
+    });
+    return { ...row, aref: div(excess, m.timestep) };
+  });
 }

@@ -1,5 +1,6 @@
 // fields of MuJoCo as expressions read them: whole, or the rows of named objects
 import { field, fieldsOf, fieldShape, type FieldName, type FieldRow } from "../../../model/fields.ts";
+import { fits } from "../../../core/names.ts";
 import { mjtJoint } from "../../../model/enums.ts";
 import type { Model, ObjectKind } from "../../../model/model.ts";
 import { readableOutput } from "../../../batch/simulation-spec.ts";
@@ -99,13 +100,7 @@ function widen(rows: readonly number[], model: Model, name: FieldName): number[]
 export function idsOf(model: Model, kind: Kind, name: string): number[] {
   const names = model.names[kind];
   if (!name.includes("*")) return name === "" ? [] : names.flatMap((n, id) => (n === name ? [id] : []));
-  const pattern = new RegExp(
-    `^${name
-      .split("*")
-      .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"))
-      .join(".*")}$`,
-  );
-  return names.flatMap((n, id) => (n !== "" && pattern.test(n) ? [id] : []));
+  return names.flatMap((n, id) => (n !== "" && fits(n, name) ? [id] : []));
 }
 
 /** How many objects of a kind there are. */

@@ -75,11 +75,11 @@ export const jointLimitCost =
     );
 
 /**
- * Whether a joint moves faster than `limit` (m/s, rad/s): all joints, or those named. The limit may be an expression, such
+ * Whether a joint moves faster than `limit` (m/s, rad/s): all joints, or those named or given by id. The limit may be an expression, such
  * as "param.limit", which each world has of its own.
  */
 export const velocityLimit =
-  (limit: number | string, joints?: readonly string[]) =>
+  (limit: number | string, joints?: readonly (string | number)[]) =>
   (s: Scene): Bool => {
     const isGiven = typeof limit === "string" || (isNumber(limit) && limit >= 0);
     needs(isGiven, "limit of velocityLimit", limit, "a number of at least 0 (m/s, rad/s), or an expression");

@@ -17,10 +17,10 @@ export type Source = TermSource<object>;
 export const body = (s: Scene, name: Body): number => bodyId(s.model, "body", name);
 
 /** The dofs of joints by name; of all joints where none is named. */
-export function dofsOf({ model }: Scene, joints: readonly string[] | undefined): number[] {
+export function dofsOf({ model }: Scene, joints: readonly (string | number)[] | undefined): number[] {
   if (!joints) return Array.from({ length: model.nv }, (_, i) => i);
   return joints.flatMap((name) => {
-    const joint = idOf(model, "joint", name);
+    const joint = typeof name === "number" ? name : idOf(model, "joint", name);
     return Array.from({ length: model.nv }, (_, i) => i).filter((i) => model.dof_jntid[i] === joint);
   });
 }
