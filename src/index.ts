@@ -119,5 +119,6 @@ export type { Bundle } from "./record/bundle.ts";
 export { readBundle } from "./record/read-bundle.ts";
 export { replay, type ReplayReport } from "./crash/replay.ts";
 export { bisect, type BisectReport } from "./crash/bisect.ts";
+export { checkModel, type ModelFinding, type ModelReport } from "./crash/check-model.ts";
 export type { DriftReport, DriftSample } from "./monitor/drift.ts";
 export type { MonitorOptions } from "./monitor/options.ts";

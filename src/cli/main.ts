@@ -27,6 +27,7 @@ const COMMANDS = [
   "bench",
   "tune",
   "compare",
+  "check-model",
   "inspect",
   "replay",
   "check-env",

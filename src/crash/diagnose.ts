@@ -1,37 +1,20 @@
 /** Known causes of a world that broke, with the numbers that speak for each and what to change. */
-import { mjMAXVAL, mjMINVAL, mjtJoint } from "../model/enums.ts";
+import { mjMAXVAL, mjtJoint } from "../model/enums.ts";
 import { OUT_OF_DOMAIN, REWARD_SUM } from "./blame.ts";
 import { n, type Cause } from "./cause.ts";
-import {
-  massRatio,
-  modelAt,
-  physicsAt,
-  rowSpread,
-  stiffest,
-  strongestDamper,
-  type PhysicsFacts,
-} from "./physics-facts.ts";
+import { DEEP, hazards } from "./hazards.ts";
+import { modelAt, physicsAt } from "./physics-facts.ts";
 import { pushes } from "./pushes.ts";
 import { inputsIn, stretchStart } from "./second-opinion.ts";
 import { actionOf, type CrashFindings as Report, type CrashScene } from "./scene.ts";
 import { fieldBefore, Interpreter, resultOf } from "./timeline.ts";
 
-/** Inertia (kg, kg m^2) that a newton turns into more than mjMAXVAL. */
-const LIGHT = 1e-10;
-/** h * omega beyond which an explicit spring gains energy; and beyond which it is inaccurate. */
-const UNSTABLE = 2;
-const STIFF = 0.5;
-/** Ratio of masses, and of rows of constraints, that leaves float32 few digits. */
-const MASS_RATIO = 1e5;
-const ROW_RATIO = 1e9;
 /** Radians or body sizes of motion in one physics step that no integrator follows. */
 const TURN = 0.5;
 /** How many times larger a state that was set is than the one before. */
 const JUMP = 1000;
 /** Control steps before the crash in which a push may have begun it. */
 const LOOK_BACK = 8;
-/** Share of a geom's size that a contact is deep. */
-const DEEP = 0.25;
 
 /** Causes of a failure, the surest first. */
 export async function diagnose(scene: CrashScene, report: Report): Promise<Cause[]> {
@@ -225,60 +208,7 @@ async function ofThePhysics(scene: CrashScene, report: Report): Promise<Cause[]>
   const facts = await physicsAt(bundle, moments[at], row);
   const { blame } = report;
 
-  const light = zeroInertia(facts);
-  if (light) out.push(light);
-
-  const spring = stiffest(model);
-  if (spring && h * spring.omega > STIFF) {
-    const most = UNSTABLE / spring.omega;
-    out.push({
-      name: "timestep-stiffness",
-      certainty: h * spring.omega > UNSTABLE ? "certain" : "possible",
-      text: `the timestep is too large for the stiffness of ${spring.of}: ${spring.what} ${n(spring.stiffness)} on an inertia of ${n(spring.inertia)} swings at ${n(spring.omega)} rad/s, so timestep * omega is ${n(h * spring.omega)}; explicit integration gains energy beyond ${UNSTABLE}.`,
-      remedy: `Take a timestep below ${n(most / 4)} (${n(most)} is the limit), or lower the stiffness, or add armature.`,
-    });
-  }
-
-  const damper = strongestDamper(model);
-  if (damper && h * damper.rate > UNSTABLE) {
-    out.push({
-      name: "timestep-damping",
-      certainty: "likely",
-      text: `the timestep is too large for the damping of ${damper.of}: ${n(damper.damping)} on an inertia of ${n(damper.inertia)} decays at ${n(damper.rate)} per second, so timestep * rate is ${n(h * damper.rate)}; this integrator, which takes damping explicitly, overshoots beyond ${UNSTABLE}.`,
-      remedy: `Take a timestep below ${n(1 / damper.rate)}, or integrator Euler or implicitfast, which take joint damping implicitly.`,
-    });
-  }
-
-  const stiff = facts?.stiffestRow;
-  if (stiff && stiff.overshoot > UNSTABLE) {
-    out.push({
-      name: "constraint-stiffness",
-      certainty: "likely",
-      text: `the timestep is too large for solref of ${stiff.of}: its stiffness of ${n(stiff.stiffness)} and damping of ${n(stiff.damping)} change what they correct ${n(stiff.overshoot)}-fold in one physics step of ${n(h)} s; beyond ${UNSTABLE} it overshoots further each time.`,
-      remedy: `Take softer solref: a time constant of at least ${n(2 * h)} (two timesteps), or a smaller timestep.`,
-    });
-  }
-
-  const masses = massRatio(model);
-  if (masses.ratio > MASS_RATIO) {
-    out.push({
-      name: "mass-ratio",
-      certainty: "likely",
-      text: `${masses.heavy} weighs ${n(masses.most)} kg and ${masses.light} ${n(masses.least)} kg: a ratio of ${n(masses.ratio)}, of which float32 keeps ${masses.ratio > 1e7 ? "no digit" : "few digits"}.`,
-      remedy:
-        "Bring the masses within a factor of 10,000, weld the light body to its parent, or add armature to its joints.",
-    });
-  }
-
-  const rows = facts && rowSpread(facts);
-  if (rows && rows.ratio > ROW_RATIO) {
-    out.push({
-      name: "constraint-conditioning",
-      certainty: "possible",
-      text: `the constraint rows are badly conditioned: their diagonals span a factor of ${n(rows.ratio)} (${n(rows.least)} to ${n(rows.most)}).`,
-      remedy: "Soften solref and solimp (solimp's dmax below 0.99), even out the masses, or raise impratio less.",
-    });
-  }
+  out.push(...hazards(model, facts));
 
   const deep = facts?.contacts.filter((c) => -c.dist > DEEP * c.size).sort((a, b) => a.dist - b.dist)[0];
   if (deep) {
@@ -346,17 +276,6 @@ async function pushed(scene: CrashScene): Promise<Cause[]> {
     return k === at ? found : found.map((c) => ({ ...c, text: `in control step ${moments[k].step}: ${c.text}` }));
   }
   return [];
-}
-
-function zeroInertia(facts: PhysicsFacts | undefined): Cause | undefined {
-  const light = facts?.inertia;
-  if (!light || light.value > LIGHT) return undefined;
-  return {
-    name: "zero-inertia",
-    certainty: "certain",
-    text: `${light.of} moves an inertia of ${light.value > mjMINVAL ? n(light.value) : `${n(mjMINVAL)} or less`}: any force gives it an infinite acceleration.`,
-    remedy: "Give the moving bodies mass and inertia, or the joint armature; bound what randomisation may draw.",
-  };
 }
 
 /** The fastest rotation before the steps of the crash (rad/s), and the fastest translation (m/s). */

@@ -2,6 +2,7 @@
 import { mjtConstraint, mjtDisableBit, mjtIntegrator, mjtJoint } from "../model/enums.ts";
 import { withChanges } from "../model/changes.ts";
 import { describe, type Model, type ObjectKind } from "../model/model.ts";
+import { geomPairs } from "../model/pairs.ts";
 import { listen } from "../model/mujoco.ts";
 import { withMuJoCo, type Oracle } from "../model/oracle.ts";
 import type { Bundle } from "../record/bundle.ts";
@@ -27,8 +28,17 @@ export function modelAt(bundle: Bundle, moment: Moment, row: number): Model {
   );
 }
 
+export interface ContactFacts {
+  readonly pair: string;
+  readonly dist: number;
+  /** Of the smaller geom (m). */
+  readonly size: number;
+  /** How fast the contact alone pushes the two apart in the end (m/s). */
+  readonly speed: number;
+}
+
 export interface PhysicsFacts {
-  readonly contacts: readonly { readonly pair: string; readonly dist: number; readonly size: number }[];
+  readonly contacts: readonly ContactFacts[];
   /** Inverse of the constraint rows' regularised inertia (efc_D). */
   readonly rows: Float64Array;
   /** The smallest diagonal of the factored inertia. */
@@ -47,24 +57,42 @@ export interface StiffRow {
   readonly overshoot: number;
 }
 
+/** A state of the physics; mocap frames are the model's own where they are not given. */
+export interface PhysicsState {
+  readonly qpos: Float64Array;
+  readonly qvel: Float64Array;
+  readonly act: Float64Array;
+  readonly mocap_pos?: Float64Array;
+  readonly mocap_quat?: Float64Array;
+}
+
 /** What MuJoCo makes of the state before a step; undefined where the state is not finite. */
 export async function physicsAt(bundle: Bundle, moment: Moment, row: number): Promise<PhysicsFacts | undefined> {
   const model = modelAt(bundle, moment, row);
   const read = (name: string) => fieldBefore(bundle, moment, row, name);
-  const [qpos, qvel, act] = [read("qpos"), read("qvel"), read("act")];
-  if (![...qpos, ...qvel, ...act, model.opt.timestep].every(Number.isFinite)) return undefined;
+  const mocap = model.nmocap > 0 ? { mocap_pos: read("mocap_pos"), mocap_quat: read("mocap_quat") } : {};
+  return physicsOf(model, { qpos: read("qpos"), qvel: read("qvel"), act: read("act"), ...mocap });
+}
+
+/** What MuJoCo makes of a state of a model; undefined where the state is not finite. `look` reads more of it. */
+export async function physicsOf(
+  model: Model,
+  state: PhysicsState,
+  look: (oracle: Oracle) => void = () => {},
+): Promise<PhysicsFacts | undefined> {
+  const fields = Object.entries(state) as [string, Float64Array][];
+  if (![...fields.flatMap(([, values]) => [...values]), model.opt.timestep].every(Number.isFinite)) return undefined;
   return withMuJoCo(model, (oracle) => {
     const { mujoco, data } = oracle;
-    if (qpos.length > 0) oracle.write("qpos", qpos);
-    if (qvel.length > 0) oracle.write("qvel", qvel);
-    if (act.length > 0) oracle.write("act", act);
-    if (model.nmocap > 0) for (const name of ["mocap_pos", "mocap_quat"]) oracle.write(name, read(name));
+    for (const [name, values] of fields) if (values.length > 0) oracle.write(name, values);
     listen(() => mujoco.mj_forward(oracle.model, data));
+    look(oracle);
     const contacts = oracle.contacts().map((c) => ({
       pair: `${describe(model, "geom", c.geom[0])} and ${describe(model, "geom", c.geom[1])}`,
       dist: c.dist,
       size: Math.min(...c.geom.map((g) => sizeOf(model, g))),
       timeconst: c.solref[0],
+      speed: Math.max(0, -c.dist) * Math.sqrt(gainsOf(model, c.solref, c.solimp[1]).stiffness),
     }));
     const h = model.opt.timestep;
     const stiff = contacts.find((c) => c.timeconst > 0 && c.timeconst < 2 * h);
@@ -99,6 +127,45 @@ function stiffestRow(model: Model, oracle: Oracle, contacts: readonly { readonly
     const name = kind ? describe(model, kind, ids[row]) : `the contact of ${contacts[ids[row]]?.pair}`;
     const of = kind && kind !== "equality" ? `the limit of ${name}` : name;
     best = { of, stiffness, damping, overshoot };
+  }
+  return best;
+}
+
+/** Stiffness (1/s^2) and damping (1/s) that solref stands for at an impedance. */
+function gainsOf(model: Model, { 0: a, 1: b }: ArrayLike<number>, impedance: number) {
+  // negative: stiffness and damping themselves; positive: time constant and damping ratio
+  if (!(a > 0)) return { stiffness: -a / impedance ** 2, damping: -b / impedance };
+  const isSafe = !(model.opt.disableflags & mjtDisableBit.REFSAFE);
+  const time = isSafe ? Math.max(a, 2 * model.opt.timestep) : a;
+  return { stiffness: 1 / (impedance * time * b) ** 2, damping: 2 / (impedance * time) };
+}
+
+/** The stiffest of all constraints that the model may have, at any state, by solref and solimp alone. */
+export function stiffestReference(model: Model): StiffRow | undefined {
+  const h = model.opt.timestep;
+  let best: StiffRow | undefined;
+  const offer = (of: string, solref: ArrayLike<number>, impedance: number) => {
+    const { stiffness, damping } = gainsOf(model, solref, impedance);
+    const overshoot = h * (damping + (h * stiffness) / 2) * impedance;
+    if (overshoot > (best?.overshoot ?? 0)) best = { of, stiffness, damping, overshoot };
+  };
+  const rowsOf = (values: Float64Array, i: number, width: number) => values.subarray(i * width, (i + 1) * width);
+  for (const { geom1, geom2, solref, solimp } of geomPairs(model)) {
+    const of = `the contact of ${describe(model, "geom", geom1)} and ${describe(model, "geom", geom2)}`;
+    offer(of, solref, solimp[1]);
+  }
+  for (let j = 0; j < model.njnt; j++) {
+    if (model.jnt_limited[j])
+      offer(`the limit of ${describe(model, "joint", j)}`, rowsOf(model.jnt_solref, j, 2), model.jnt_solimp[5 * j + 1]);
+  }
+  for (let t = 0; t < model.ntendon; t++) {
+    if (!model.tendon_limited[t]) continue;
+    const of = `the limit of ${describe(model, "tendon", t)}`;
+    offer(of, rowsOf(model.tendon_solref_lim, t, 2), model.tendon_solimp_lim[5 * t + 1]);
+  }
+  for (let e = 0; e < model.neq; e++) {
+    if (model.eq_active0[e])
+      offer(describe(model, "equality", e), rowsOf(model.eq_solref, e, 2), model.eq_solimp[5 * e + 1]);
   }
   return best;
 }
@@ -145,40 +212,83 @@ export function stiffest(model: Model): Spring | undefined {
       model.tendon_invweight0[t] > 0 ? 1 / model.tendon_invweight0[t] : lightest,
     );
   for (let u = 0; u < model.nu; u++) {
-    const joint = model.actuator_trnid[2 * u];
+    const joint = heldJoint(model, u);
     const [, gain] = model.actuator_biasprm.slice(10 * u, 10 * u + 2);
-    // trntype 0 is a joint
-    const holds = model.actuator_trntype[u] === 0 && joint >= 0 && model.jnt_type[joint] >= mjtJoint.SLIDE;
-    if (!holds || !(gain < 0)) continue;
+    if (joint === undefined || !(gain < 0)) continue;
     const gear = model.actuator_gear[6 * u];
     offer(describe(model, "actuator", u), "a position gain of", -gain * gear * gear, inertiaOf(joint));
   }
   return best;
 }
 
-/** The strongest damper that the integrator takes explicitly. */
-export function strongestDamper(model: Model) {
+export interface Damper {
+  readonly of: string;
+  readonly damping: number;
+  readonly inertia: number;
+  /** Per second. */
+  readonly rate: number;
+  /** Integrators that take it implicitly. */
+  readonly implicit: string;
+}
+
+/** The strongest damper that the integrator takes explicitly: of joints, and of actuators by their velocity. */
+export function strongestDamper(model: Model): Damper | undefined {
   const { integrator, disableflags } = model.opt;
-  const isImplicit =
-    integrator !== mjtIntegrator.RK4 && !(disableflags & (mjtDisableBit.EULERDAMP | mjtDisableBit.DAMPER));
-  if (isImplicit) return undefined;
-  let best: { of: string; damping: number; inertia: number; rate: number } | undefined;
-  for (let d = 0; d < model.nv; d++) {
-    const [damping, inertia] = [model.dof_damping[d], 1 / model.dof_invweight0[d]];
+  const { RK4, EULER } = mjtIntegrator;
+  let best: Damper | undefined;
+  const offer = (of: string, damping: number, dof: number, implicit: string) => {
+    const inertia = 1 / model.dof_invweight0[dof];
     const rate = damping / inertia;
-    if (rate > (best?.rate ?? 0)) best = { of: describe(model, "joint", model.dof_jntid[d]), damping, inertia, rate };
+    if (rate > (best?.rate ?? 0)) best = { of, damping, inertia, rate, implicit };
+  };
+  const isOff = (disableflags & mjtDisableBit.DAMPER) !== 0;
+  if (!isOff && (integrator === RK4 || (integrator === EULER && disableflags & mjtDisableBit.EULERDAMP))) {
+    for (let d = 0; d < model.nv; d++)
+      offer(describe(model, "joint", model.dof_jntid[d]), model.dof_damping[d], d, "Euler, implicitfast");
+  }
+  if (integrator === RK4 || integrator === EULER) {
+    for (let u = 0; u < model.nu; u++) {
+      const joint = heldJoint(model, u);
+      if (joint === undefined) continue;
+      const gear = model.actuator_gear[6 * u];
+      const damping = -model.actuator_biasprm[10 * u + 2] * gear * gear;
+      offer(describe(model, "actuator", u), damping, model.jnt_dofadr[joint], "implicitfast, implicit");
+    }
   }
   return best;
 }
 
-/** Heaviest and lightest of the bodies that move. */
+/** The slide or hinge that an actuator moves by itself; trntype 0 is a joint. */
+function heldJoint(model: Model, u: number): number | undefined {
+  const joint = model.actuator_trnid[2 * u];
+  const isJoint = model.actuator_trntype[u] === 0 && joint >= 0 && model.jnt_type[joint] >= mjtJoint.SLIDE;
+  return isJoint ? joint : undefined;
+}
+
+/** The most uneven masses of bodies that act on each other: of one tree, or of a pair of geoms that may touch. */
 export function massRatio(model: Model) {
   let [heavy, light] = [-1, -1];
+  const ratioOf = (a: number, b: number) => model.body_mass[a] / model.body_mass[b];
+  const offer = (a: number, b: number) => {
+    const [more, less] = model.body_mass[a] >= model.body_mass[b] ? [a, b] : [b, a];
+    if (!(model.body_mass[less] > 0)) return;
+    if (heavy < 0 || ratioOf(more, less) > ratioOf(heavy, light)) [heavy, light] = [more, less];
+  };
+  const moves = (b: number) => model.body_weldid[b] !== 0 && model.body_mass[b] > 0;
+  const ends = new Map<number, { most: number; least: number }>();
   for (let b = 1; b < model.nbody; b++) {
-    const mass = model.body_mass[b];
-    if (!(mass > 0) || model.body_weldid[b] === 0) continue;
-    if (heavy < 0 || mass > model.body_mass[heavy]) heavy = b;
-    if (light < 0 || mass < model.body_mass[light]) light = b;
+    if (!moves(b)) continue;
+    const tree = model.body_rootid[b];
+    const { most, least } = ends.get(tree) ?? { most: b, least: b };
+    ends.set(tree, {
+      most: model.body_mass[b] > model.body_mass[most] ? b : most,
+      least: model.body_mass[b] < model.body_mass[least] ? b : least,
+    });
+  }
+  for (const { most, least } of ends.values()) offer(most, least);
+  for (const { geom1, geom2 } of geomPairs(model)) {
+    const bodies = [geom1, geom2].map((g) => model.geom_bodyid[g]);
+    if (bodies.every(moves)) offer(bodies[0], bodies[1]);
   }
   const [most, least] = [model.body_mass[heavy] ?? 1, model.body_mass[light] ?? 1];
   return {

@@ -27,14 +27,11 @@ const largest = (values: Float64Array): number =>
 
 /** Causes that the forces of a step show. */
 export async function pushes(model: Model, pushed: Pushed): Promise<Cause[]> {
-  return [
-    ...wrongSigns(model),
-    ...blow(model, pushed),
-    ...gravity(model),
-    ...fluid(model),
-    ...(await forces(model, pushed)),
-  ];
+  return [...blow(model, pushed), ...driven(model), ...(await forces(model, pushed))];
 }
+
+/** What drives every step of a model too hard. */
+export const driven = (model: Model): Cause[] => [...wrongSigns(model), ...gravity(model), ...fluid(model)];
 
 /** Dampers and springs that put energy in. */
 function wrongSigns(model: Model): Cause[] {
@@ -103,7 +100,7 @@ function fluid({ opt }: Model): Cause[] {
 }
 
 /** The largest force by what makes it, where it alone is a blow. */
-async function forces(model: Model, { qpos, qvel, act, inputs }: Pushed): Promise<Cause[]> {
+export async function forces(model: Model, { qpos, qvel, act, inputs }: Pushed): Promise<Cause[]> {
   const { ctrl, qfrc_applied, xfrc_applied, kick } = inputs;
   const all = [...qpos, ...qvel, ...act, ...ctrl, ...qfrc_applied, ...xfrc_applied, ...kick];
   if (!all.every(Number.isFinite) || model.nv === 0) return [];
