@@ -1,11 +1,11 @@
 /** `corral replay`: the last steps of worlds that failed, executed again and explained. */
 
 import { CorralError } from "../core/errors.ts";
-import { bisect, type BisectReport } from "../crash/bisect.ts";
+import { explain, type BisectReport } from "../crash/bisect.ts";
 import { minimise, type Minimised } from "../crash/minimise.ts";
 import { writeReproduction } from "../crash/reproduction.ts";
 import { replay, type ReplayReport } from "../crash/replay.ts";
-import { crashScene, trippedWorld, type CrashScene } from "../crash/scene.ts";
+import { examine, trippedWorld, type CrashScene } from "../crash/scene.ts";
 import { secondOpinion, type SecondOpinion } from "../crash/second-opinion.ts";
 import { isUpdateBundle } from "../runs/update-bundle.ts";
 import { readBundle } from "../record/read-bundle.ts";
@@ -75,10 +75,11 @@ export async function run(args: string[]): Promise<number> {
     recordedKernel: values["recorded-kernel"] ?? false,
     ...deviceOf(values.device),
   };
-  const report = await replay(bundle, where);
   const looks = values.bisect || values.against !== undefined || values.minimise;
-  const found = looks ? await bisect(bundle, where, world) : undefined;
-  const scene = looks ? await crashScene(bundle, where, world) : undefined;
+  const { report, scene } = looks
+    ? await examine(bundle, where, world)
+    : { report: await replay(bundle, where), scene: undefined };
+  const found = scene && (await explain(scene));
   const opinion = values.against && scene ? await secondOpinion(scene, found!) : undefined;
   // what the rest has to say is told where there is nothing to minimise
   const [minimised, refusal] = values.minimise && scene ? await reduced(scene, found!) : [];

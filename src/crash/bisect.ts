@@ -7,16 +7,14 @@ import type { Cause } from "./cause.ts";
 import { diagnose } from "./diagnose.ts";
 import { elementText, isField } from "./element-names.ts";
 import { physicsAt } from "./physics-facts.ts";
-import { Reexecution, type ReexecuteOptions } from "./reexecute.ts";
-import { actionOf, crashScene, type CrashFindings, type CrashScene } from "./scene.ts";
-import { fieldBefore, Interpreter, resultOf } from "./timeline.ts";
+import type { ReexecuteOptions } from "./reexecute.ts";
+import { actionOf, crashScene, PHYSICAL, type CrashFindings, type CrashScene } from "./scene.ts";
+import { fieldBefore, resultOf } from "./timeline.ts";
 
 export interface BisectReport extends CrashFindings {
   readonly causes: readonly Cause[];
 }
 
-const PHYSICAL =
-  Status.BAD_QPOS | Status.BAD_QVEL | Status.BAD_QACC | Status.CONTACT_OVERFLOW | Status.CONSTRAINT_OVERFLOW;
 const TASK = Status.BAD_REWARD | Status.BAD_OBS | Status.BAD_INFO | Status.BAD_CONDITION;
 /** Bits of numbers that a step computes. */
 const MADE = PHYSICAL | TASK | Status.BAD_CTRL;
@@ -32,29 +30,28 @@ const most = (values: ArrayLike<number>) =>
  * @throws CorralError unknown-world
  */
 export async function bisect(bundle: Bundle, options: ReexecuteOptions = {}, id?: number): Promise<BisectReport> {
-  const scene = await crashScene(bundle, options, id);
-  const { tripped, row, moments, at } = scene;
+  return explain(await crashScene(bundle, options, id));
+}
+
+/** The same of a bundle that was executed already. */
+export async function explain(scene: CrashScene): Promise<BisectReport> {
+  const { bundle, tripped, row, moments, at, interpreter, devicePhysicsStep: device } = scene;
   const moment = moments[at];
   const { model } = bundle;
   const status = resultOf(bundle, moment, row, "status") || bitsOf(tripped);
-  const interpreter = await Interpreter.create(
-    bundle,
-    options.seconds === undefined ? {} : { seconds: options.seconds },
-  );
   const interpretation = interpreter.step(moment, row, { bound: mjMAXVAL });
   const physics = status & PHYSICAL ? (s: string) => !["reset", "task", "judge"].includes(s) : undefined;
   const isOfTask = (status & TASK) !== 0 && (status & (PHYSICAL | Status.BAD_CTRL)) === 0;
   const isOverflow = (status & ~OVERFLOW) === 0 && status !== 0;
   const found =
     badAction(scene) ??
-    badStart(scene, interpreter) ??
+    badStart(scene) ??
     (isOverflow
       ? await overflown(scene)
       : isOfTask
         ? named(scene, blameTask(interpretation))
         : blame(model, interpretation, physics));
   const onDevice = found === undefined && (status & MADE) !== 0;
-  const device = await devicePhysicsStep(scene, options);
   const history = moments.slice(Math.max(0, at - HISTORY + 1), at + 1).map((m) => ({
     step: m.step,
     qpos: most(fieldBefore(bundle, m, row, "qpos")),
@@ -131,8 +128,8 @@ function badAction({ bundle, moments, row, at }: CrashScene): Blame | undefined 
 }
 
 /** A state that was bad before the step began: from a reset, or set by a call. */
-function badStart(scene: CrashScene, interpreter: Interpreter): Blame | undefined {
-  const { bundle, moments, row, at } = scene;
+function badStart(scene: CrashScene): Blame | undefined {
+  const { bundle, moments, row, at, interpreter } = scene;
   const { model } = bundle;
   for (const name of ["qpos", "qvel", "act"] as const) {
     const values = fieldBefore(bundle, moments[at], row, name);
@@ -151,21 +148,4 @@ function badStart(scene: CrashScene, interpreter: Interpreter): Blame | undefine
     return made ? { ...made, stage: "reset" } : entered("reset", name, element, text, values[element]);
   }
   return undefined;
-}
-
-/** The first physics step after which the device itself finds the world bad. */
-async function devicePhysicsStep({ bundle, moments, row, at }: CrashScene, options: ReexecuteOptions): Promise<number> {
-  const moment = moments[at];
-  const { nstep = bundle.about.env.frameSkip } = moment.params;
-  await using run = await Reexecution.create(bundle, options);
-  for (let k = 1; k <= nstep; k++) {
-    await run.put(moment.before, { ...moment.params, nstep: k });
-    await run.step({ start: 0, steps: 1, cut: false, params: {}, states: {}, actions: moment.actions }, 0);
-    const results = { ...moment, results: new Float64Array() };
-    const words = await run.read("result");
-    const values = words instanceof Float64Array ? words : new Float32Array(words.buffer);
-    const status = resultOf(bundle, { ...results, results: Float64Array.from(values) }, row, "status");
-    if (status & PHYSICAL) return k;
-  }
-  return 0;
 }

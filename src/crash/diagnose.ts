@@ -7,7 +7,7 @@ import { modelAt, physicsAt } from "./physics-facts.ts";
 import { pushes } from "./pushes.ts";
 import { inputsIn, stretchStart } from "./second-opinion.ts";
 import { actionOf, type CrashFindings as Report, type CrashScene } from "./scene.ts";
-import { fieldBefore, Interpreter, resultOf } from "./timeline.ts";
+import { fieldBefore, resultOf } from "./timeline.ts";
 
 /** Radians or body sizes of motion in one physics step that no integrator follows. */
 const TURN = 0.5;
@@ -266,10 +266,9 @@ async function ofThePhysics(scene: CrashScene, report: Report): Promise<Cause[]>
 /** What pushed the world, in the step of the crash or a few before it. */
 async function pushed(scene: CrashScene): Promise<Cause[]> {
   const { bundle, moments, row, at } = scene;
-  const interpreter = await Interpreter.create(bundle);
   for (let k = at; k >= Math.max(stretchStart(scene), at - LOOK_BACK); k--) {
     const read = (name: string) => fieldBefore(bundle, moments[k], row, name);
-    const inputs = inputsIn(scene, interpreter, moments[k]);
+    const inputs = inputsIn(scene, moments[k]);
     const state = { qpos: read("qpos"), qvel: read("qvel"), act: read("act") };
     const found = await pushes(modelAt(bundle, moments[k], row), { ...state, inputs });
     if (found.length === 0) continue;

@@ -7,7 +7,7 @@ import { modelAt } from "./physics-facts.ts";
 import type { CrashFindings, CrashScene } from "./scene.ts";
 import type { Inputs } from "../monitor/inputs.ts";
 import { inputsIn, stretchStart } from "./second-opinion.ts";
-import { fieldBefore, Interpreter } from "./timeline.ts";
+import { fieldBefore } from "./timeline.ts";
 
 /** A change of options that was tried. */
 export interface Trial {
@@ -101,9 +101,8 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
   }
   const model = modelAt(bundle, moments[at], row);
   const { nconmax, frameSkip } = bundle.about.env;
-  const interpreter = await Interpreter.create(bundle);
   const first = stretchStart(scene);
-  const acted = moments.slice(first, at + 1).map((m) => inputsIn(scene, interpreter, m));
+  const acted = moments.slice(first, at + 1).map((m) => inputsIn(scene, m));
   const inputs = acted.map((input) => withPushes(input, bound));
   const pushed = inputs.some((input) => pushesOf(input).some((x) => x !== 0));
   const stateAt = (k: number) =>
@@ -113,7 +112,7 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
         fieldBefore(bundle, moments[k], row, name),
       ]),
     );
-  const device = interpreter.precision === "f64" ? "cpu-f64" : "cpu";
+  const device = scene.interpreter.precision === "f64" ? "cpu-f64" : "cpu";
 
   /** Status with which a run from step `k` ends, or none. */
   const crash = async (

@@ -43,12 +43,12 @@ const STEPS_PER_SYNC = 16;
 const DEVICE_STUCK = "replay-stuck";
 
 /** When to give a bundle up. */
-class Deadline {
+export class Deadline {
   readonly #bundle: Bundle;
   readonly #seconds: number;
   readonly #end: number;
 
-  constructor(bundle: Bundle, seconds: number) {
+  constructor(bundle: Bundle, seconds = SECONDS) {
     this.#bundle = bundle;
     this.#seconds = seconds;
     this.#end = performance.now() + 1000 * seconds;
@@ -82,19 +82,19 @@ class Deadline {
   }
 }
 
-/** A kernel and its arenas for another count of worlds. */
-function plannedOf(bundle: Bundle, { recordedKernel = false }: ReexecuteOptions): PlannedBatch {
+/** The kernel that runs: its text cannot be checked as a program can, so it is emitted anew unless it is trusted. */
+const kernelOf = (bundle: Bundle, { recordedKernel = false }: ReexecuteOptions): WgslKernel =>
+  bundle.about.device.precision === "gpu" && !recordedKernel ? emittedKernel(bundle) : bundle.kernel;
+
+/** A kernel and its arenas for the worlds of a bundle. */
+export function plannedOf(bundle: Bundle, kernel: WgslKernel): PlannedBatch {
   const { name, arenas, params } = bundle.about.batch;
   const numEnvs = bundle.recording.worlds.length;
-  const { trace, about } = bundle;
-  // the text of a kernel cannot be checked as a program can
-  const isOnDevice = about.device.precision === "gpu";
-  const kernel = isOnDevice && !recordedKernel ? emittedKernel(bundle) : bundle.kernel;
   const tables = tableArenas("step", kernel);
   const planned = planOf({ name, numEnvs, params, arenas: [...arenas, ...tables], kernels: [] });
   return {
     ...planned,
-    traces: new Map<string, Trace>([["step", trace]]),
+    traces: new Map<string, Trace>([["step", bundle.trace]]),
     kernels: new Map<string, WgslKernel>([["step", kernel]]),
   };
 }
@@ -156,8 +156,8 @@ export class Reexecution implements AsyncDisposable {
 
   /** Makes a batch of the worlds of a bundle. Throws what a device and its memory throw. */
   static async create(bundle: Bundle, options: ReexecuteOptions = {}): Promise<Reexecution> {
-    const planned = plannedOf(bundle, options);
-    const deadline = new Deadline(bundle, options.seconds ?? SECONDS);
+    const planned = plannedOf(bundle, kernelOf(bundle, options));
+    const deadline = new Deadline(bundle, options.seconds);
     const { precision } = bundle.about.device;
     if (precision !== "gpu" || options.device) {
       const f64 = options.device ? options.device === "cpu-f64" : precision === "f64";
@@ -231,11 +231,6 @@ export class Reexecution implements AsyncDisposable {
       this.#isStuck = true;
       throw new CorralError(DEVICE_STUCK, error.message.replace(/^\[[\w-]+\] /, ""), error.details, { cause: error });
     }
-  }
-
-  /** Calls through loops of a program that another runs: throws `replay-endless` when time is over. */
-  get onTurns(): () => void {
-    return this.#deadline.check;
   }
 
   /** Words of all worlds in an arena, as a recording has them. */

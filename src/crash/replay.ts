@@ -4,6 +4,7 @@ import { HOST_WORDS, kernelHashes, programOf, versions, type Bundle, type Versio
 import type { Words } from "../record/recorder.ts";
 import { toWgsl } from "../trace/wgsl.ts";
 import { numbersOf, Reexecution, segmentsOf, wordsLike, type ReexecuteOptions } from "./reexecute.ts";
+import type { Moment } from "./timeline.ts";
 
 /** Something that is not as it was when the bundle was written. */
 export interface Difference {
@@ -40,26 +41,39 @@ export interface ReplayReport {
 
 /** Runs the worlds of a bundle over all recorded control steps. */
 export async function replay(bundle: Bundle, options: ReexecuteOptions = {}): Promise<ReplayReport> {
-  const { about, recording } = bundle;
   await using run = await Reexecution.create(bundle, options);
+  return await executed(run);
+}
+
+/** Makes all recorded control steps and compares every bit; `keep` is given each of them. */
+export async function executed(run: Reexecution, keep?: (moment: Moment) => void): Promise<ReplayReport> {
+  const { bundle } = run;
+  const { about, recording } = bundle;
   const readLike = async (arena: string, like: Words) => wordsLike(run.layout(arena), await run.read(arena), like);
   let steps = 0;
   let first: Drift | undefined;
   for (const [i, segment] of segmentsOf(bundle).entries()) {
-    if (i > 0 && !segment.cut) {
-      for (const arena of Object.keys(segment.states))
-        first ??= compare(
-          bundle,
-          run,
-          arena,
-          segment.states[arena],
-          await readLike(arena, segment.states[arena]),
-          segment.start,
-        ).first;
+    const isPut = i === 0 || segment.cut;
+    if (!isPut) {
+      for (const [arena, words] of Object.entries(segment.states))
+        first ??= compare(bundle, run, arena, words, await readLike(arena, words), segment.start).first;
     }
     // what a call changed between the steps is part of the recording
-    if (i === 0 || segment.cut) await run.put(segment.states, segment.params);
-    for (let step = 0; step < segment.steps; step++, steps++) await run.step(segment, step);
+    if (isPut) await run.put(segment.states, segment.params);
+    const stride = segment.actions.length / segment.steps;
+    for (let k = 0; k < segment.steps; k++, steps++) {
+      const before: Record<string, Words> = {};
+      if (keep) for (const arena of Object.keys(segment.states)) before[arena] = await run.read(arena);
+      await run.step(segment, k);
+      keep?.({
+        step: segment.start + k + 1,
+        before,
+        actions: segment.actions.subarray(k * stride, (k + 1) * stride),
+        params: segment.params,
+        cut: isPut && k === 0,
+        results: numbersOf(run.layout("result"), await run.read("result")),
+      });
+    }
   }
 
   const drift: Record<string, number> = {};
@@ -74,10 +88,9 @@ export async function replay(bundle: Bundle, options: ReexecuteOptions = {}): Pr
     Object.assign(drift, compared.drift);
   }
   const [hash, recordedHash] = [here.digest("hex"), recorded.digest("hex")];
-  const identical = hash === recordedHash && first === undefined;
   return {
     path: bundle.path,
-    identical,
+    identical: hash === recordedHash && first === undefined,
     steps,
     hash,
     recordedHash,

@@ -1,9 +1,12 @@
 // the step of a recording in which a world broke
 import { CorralError } from "../core/errors.ts";
+import { Status } from "../physics/status.ts";
 import type { Bundle, TrippedWorld } from "../record/bundle.ts";
 import type { Blame } from "./blame.ts";
-import type { ReexecuteOptions } from "./reexecute.ts";
-import { resultOf, timelineOf, type Moment } from "./timeline.ts";
+import { Interpreter } from "./interpreter.ts";
+import { numbersOf, Reexecution, type ReexecuteOptions } from "./reexecute.ts";
+import { executed, type ReplayReport } from "./replay.ts";
+import { resultOf, type Moment } from "./timeline.ts";
 
 /** Where a world broke. */
 export interface CrashFindings {
@@ -36,7 +39,14 @@ export interface CrashScene {
   readonly moments: readonly Moment[];
   /** Place of the step in which it broke, in `moments`. */
   readonly at: number;
+  readonly devicePhysicsStep: number;
+  /** Looks into steps of it. */
+  readonly interpreter: Interpreter;
 }
+
+/** Bits of the status word that the physics sets. */
+export const PHYSICAL =
+  Status.BAD_QPOS | Status.BAD_QVEL | Status.BAD_QACC | Status.CONTACT_OVERFLOW | Status.CONSTRAINT_OVERFLOW;
 
 /**
  * The world of a bundle that is meant: by its id, which stays the same whatever its place in a batch; the first that
@@ -52,17 +62,44 @@ export function trippedWorld(bundle: Bundle, id?: number): TrippedWorld {
   throw new CorralError("unknown-world", `${bundle.path} holds ${many} of id ${id}; its ids are ${held}.`, { id });
 }
 
+/** A bundle that was executed again, once: whether every bit is the same, and where a world broke. */
+export interface Examined {
+  readonly report: ReplayReport;
+  readonly scene: CrashScene;
+}
+
 /**
- * Finds the step in which a world of a bundle broke.
- * @throws CorralError unknown-world
+ * Executes a bundle again and finds the step in which a world broke.
+ * @throws CorralError unknown-world, replay-endless
  */
-export async function crashScene(bundle: Bundle, options: ReexecuteOptions = {}, id?: number): Promise<CrashScene> {
+export async function examine(bundle: Bundle, options: ReexecuteOptions = {}, id?: number): Promise<Examined> {
   const tripped = trippedWorld(bundle, id);
+  await using run = await Reexecution.create(bundle, options);
+  const moments: Moment[] = [];
+  const report = await executed(run, (moment) => moments.push(moment));
   const row = bundle.recording.worlds.indexOf(tripped.world);
-  const moments = await timelineOf(bundle, options);
   const failed = moments.findIndex((m) => resultOf(bundle, m, row, "status") !== 0 && m.step >= tripped.step);
-  const at = failed >= 0 ? failed : moments.findIndex((m) => m.step === tripped.step);
-  return { bundle, tripped, row, moments, at: at >= 0 ? at : moments.length - 1 };
+  const named = failed >= 0 ? failed : moments.findIndex((m) => m.step === tripped.step);
+  const at = named >= 0 ? named : moments.length - 1;
+  const devicePhysicsStep = await physicsStepOf(run, moments[at], row);
+  const interpreter = new Interpreter(bundle, options);
+  return { report, scene: { bundle, tripped, row, moments, at, devicePhysicsStep, interpreter } };
+}
+
+/** Where a world of a bundle broke, without what else a replay tells. */
+export const crashScene = async (...of: Parameters<typeof examine>): Promise<CrashScene> =>
+  (await examine(...of)).scene;
+
+/** The first physics step after which the device itself finds a world bad; 0 where it finds none. */
+async function physicsStepOf(run: Reexecution, moment: Moment, row: number): Promise<number> {
+  const { nstep = run.bundle.about.env.frameSkip } = moment.params;
+  for (let k = 1; k <= nstep; k++) {
+    await run.put(moment.before, { ...moment.params, nstep: k });
+    await run.step({ start: 0, steps: 1, cut: false, params: {}, states: {}, actions: moment.actions }, 0);
+    const results = numbersOf(run.layout("result"), await run.read("result"));
+    if (resultOf(run.bundle, { ...moment, results }, row, "status") & PHYSICAL) return k;
+  }
+  return 0;
 }
 
 /** The action of a step, in the numbers of its space. */

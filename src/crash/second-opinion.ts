@@ -1,10 +1,10 @@
 /** The same steps in MuJoCo's float64 beside a recording: is it the physics that blows up, or float32? */
 import type { CrashFindings, CrashScene } from "./scene.ts";
 import { distance } from "../monitor/measure.ts";
-import { inputsOf, type Inputs } from "../monitor/inputs.ts";
+import { inputsOf, PHYSICS_BEGINS, type Inputs } from "../monitor/inputs.ts";
 import { diverged, MuJoCoWorld, worldState, type WorldState } from "../monitor/mujoco_world.ts";
 import { modelAt } from "./physics-facts.ts";
-import { fieldBefore, Interpreter, resultOf, type Moment } from "./timeline.ts";
+import { fieldBefore, resultOf, type Moment } from "./timeline.ts";
 
 export interface SecondOpinion {
   /**
@@ -32,7 +32,6 @@ export async function secondOpinion(scene: CrashScene, report: CrashFindings): P
   const { bundle, moments, row, at } = scene;
   const first = stretchStart(scene);
   const model = modelAt(bundle, moments[at], row);
-  const interpreter = await Interpreter.create(bundle);
   const world = await MuJoCoWorld.create(model);
   try {
     let state = stateOf(scene, moments[first], new Float64Array(model.nu));
@@ -42,7 +41,7 @@ export async function secondOpinion(scene: CrashScene, report: CrashFindings): P
       if (k <= at) {
         const [qpos, qvel] = [fieldBefore(bundle, moment, row, "qpos"), fieldBefore(bundle, moment, row, "qvel")];
         apart.push({ step: moment.step, qpos: distance(qpos, state.qpos), qvel: distance(qvel, state.qvel) });
-        const { ctrl, kick, ...forces } = inputsIn(scene, interpreter, moment);
+        const { ctrl, kick, ...forces } = inputsIn(scene, moment);
         state = { ...state, ctrl, qvel: state.qvel.map((v, i) => v + kick[i]) };
         for (const [name, values] of Object.entries(forces)) if (values.length > 0) world.oracle.write(name, values);
       }
@@ -125,11 +124,10 @@ export function stretchStart({ bundle, moments, row, at }: CrashScene): number {
 }
 
 /** What acts on a world in a control step. Nothing where it waits for its reset. */
-export function inputsIn({ bundle, row }: CrashScene, interpreter: Interpreter, moment: Moment): Inputs {
+export function inputsIn({ bundle, row, interpreter }: CrashScene, moment: Moment): Inputs {
   const { nu, nv, nbody } = bundle.model;
-  const inputs = inputsOf(bundle.model, fieldBefore(bundle, moment, row, "qvel"), (onStage) =>
-    interpreter.step(moment, row, { onStage }),
-  );
+  const seen = interpreter.step(moment, row, { until: PHYSICS_BEGINS });
+  const inputs = inputsOf(bundle.model, fieldBefore(bundle, moment, row, "qvel"), seen);
   return (
     inputs ?? {
       ctrl: new Float64Array(nu),

@@ -4,7 +4,7 @@ import type { Model } from "../model/model.ts";
 import type { Batch } from "../batch/batch.ts";
 import { interpret } from "../trace/interpret.ts";
 import type { Precision } from "../trace/javascript.ts";
-import { inputsOf, type Inputs } from "./inputs.ts";
+import { inputsOf, PHYSICS_BEGINS, type Inputs } from "./inputs.ts";
 import { worldState } from "./mujoco_world.ts";
 import type { MonitorSettings } from "./options.ts";
 import { fieldIn, peek, type Peek } from "./peek.ts";
@@ -120,9 +120,9 @@ export class DriftMonitor {
     const params = Float64Array.of(lane + 1, 0, ...spec.params.map(({ name }) => now[name]));
     // the kernel writes into its buffers
     const own = Object.fromEntries(Object.entries(buffers).map(([name, values]) => [name, values.slice()]));
-    return inputsOf(model, fieldIn({ buffers, lane, ...of }, "qvel"), (onStage) =>
-      interpret(traces.get("step")!, { buffers: own, params }, { precision, world: lane, onStage }),
-    );
+    const until = { precision, world: lane, until: PHYSICS_BEGINS };
+    const seen = interpret(traces.get("step")!, { buffers: own, params }, until);
+    return inputsOf(model, fieldIn({ buffers, lane, ...of }, "qvel"), seen);
   }
 
   /** Frees MuJoCo's side. */

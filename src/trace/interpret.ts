@@ -51,6 +51,10 @@ export interface Interpretation {
   readonly findings: readonly Finding[];
   /** The first bad number of each variable or element, in order. */
   readonly assignments: readonly Assignment[];
+  /** Whether it came to the stage of `until`. */
+  readonly stopped: boolean;
+  /** The values of a field at the end, by the name of its variables or array. */
+  readonly read: (field: string, length: number) => Float64Array;
 }
 
 export interface InterpretOptions {
@@ -58,8 +62,8 @@ export interface InterpretOptions {
   readonly world?: number;
   /** Numbers larger than this count as bad too. Default: none. */
   readonly bound?: number;
-  /** Called where a stage begins; `read` gives the values of a field by the name of its variables or array. */
-  readonly onStage?: (place: Place, read: (field: string, length: number) => Float64Array) => void;
+  /** The stage at whose beginning the program is left. */
+  readonly until?: string;
 }
 
 /** Findings and assignments that are kept. */
@@ -67,7 +71,7 @@ const MOST = 4096;
 
 /** Runs a trace for one world. */
 export function interpret(trace: Trace, bindings: JsBindings, options: InterpretOptions): Interpretation {
-  const { precision, world = 0, bound = Infinity, onStage } = options;
+  const { precision, world = 0, bound = Infinity, until } = options;
   const round = precision === "f32" ? Math.fround : (x: number) => x;
   const constants: number[] = [];
   const slots = new Map<string, number>();
@@ -88,6 +92,7 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
   const seen = new Set<string>();
   const loops: { label: string; index: number }[] = [];
   let stage = "entry";
+  let stopped = false;
   // made when all constants are known
   let V = new Float64Array();
   let O = new Int32Array();
@@ -218,8 +223,7 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
       case "stage":
         return () => {
           stage = s.name;
-          onStage?.(place(), readField);
-          return false;
+          return (stopped ||= s.name === until);
         };
       case "let": {
         const run = compileLet(s.node);
@@ -279,7 +283,7 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
             if (body()) break;
           }
           loops.pop();
-          return false;
+          return stopped;
         };
       }
       case "break": {
@@ -297,7 +301,7 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
   };
 
   const byName = new Map(trace.vars.map((v) => [v.name, v.id]));
-  const readField = (field: string, length: number): Float64Array => {
+  const read = (field: string, length: number): Float64Array => {
     const whole = trace.arrays.find((a) => a.name === field && a.length === length);
     if (whole) return arrays[whole.id].slice();
     return Float64Array.from({ length }, (_, i) => vars[byName.get(`${field}_${i}`) ?? -1] ?? 0);
@@ -308,5 +312,5 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
   V.set(constants, trace.nodes);
   O = new Int32Array(V.length);
   run();
-  return { findings, assignments };
+  return { findings, assignments, stopped, read };
 }

@@ -3,8 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { BisectReport } from "../../src/crash/bisect.ts";
+import { Reexecution } from "../../src/crash/reexecute.ts";
 import type { ReplayReport } from "../../src/crash/replay.ts";
 import type { SecondOpinion } from "../../src/crash/second-opinion.ts";
 import { corralInside } from "../support/cli-inside.ts";
@@ -63,6 +64,14 @@ test("--world is the id of a world, not its place", async () => {
   const { code, stderr } = await corralInside(["replay", path, "--bisect", "--world", "4"]);
   expect(code).toBe(2);
   expect(stderr).toMatch(/\[unknown-world\].* holds no world of id 4; its ids are 12 \(place 3\), 3 \(place 12\)\./);
+});
+
+test("a bundle is executed once, whatever is asked of it", async () => {
+  const create = vi.spyOn(Reexecution, "create");
+  const args = ["replay", bundles.get("stiff spring")!, "--bisect", "--against", "mujoco", "--minimise"];
+  expect((await corralInside([...args, "--out", join(directory, "once")])).code).toBe(0);
+  expect(create).toHaveBeenCalledTimes(1);
+  create.mockRestore();
 });
 
 test("in another precision it says what differs, and how far it is", async () => {

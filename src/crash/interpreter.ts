@@ -1,0 +1,46 @@
+// the program of a bundle over one step of one world, operation by operation; no batch is made for it
+import { layoutsOf } from "../batch/batch.ts";
+import type { Bundle } from "../record/bundle.ts";
+import { packedIndex } from "../record/recorder.ts";
+import { interpret, type InterpretOptions, type Interpretation } from "../trace/interpret.ts";
+import type { Precision } from "../trace/javascript.ts";
+import { Deadline, numbersOf, plannedOf, type ReexecuteOptions } from "./reexecute.ts";
+import type { Moment } from "./timeline.ts";
+
+export class Interpreter {
+  readonly #bundle: Bundle;
+  readonly #planned: ReturnType<typeof plannedOf>;
+  readonly #deadline: Deadline;
+
+  constructor(bundle: Bundle, options: Pick<ReexecuteOptions, "seconds"> = {}) {
+    this.#bundle = bundle;
+    this.#planned = plannedOf(bundle, bundle.kernel);
+    this.#deadline = new Deadline(bundle, options.seconds);
+  }
+
+  /** The precision that comes closest to the recording's. */
+  get precision(): Precision {
+    return this.#bundle.about.device.precision === "f64" ? "f64" : "f32";
+  }
+
+  /** @throws CorralError replay-endless */
+  step(moment: Moment, row: number, options: Partial<InterpretOptions> = {}): Interpretation {
+    const { plan, spec } = this.#planned;
+    const layouts = layoutsOf(plan);
+    const [{ paddedWorlds }] = plan.shards;
+    const worlds = this.#bundle.recording.worlds.length;
+    const buffers: Record<string, Float64Array> = {};
+    for (const { name } of spec.arenas) {
+      const layout = layouts[name];
+      buffers[name] = new Float64Array((layout.sharedBytes + layout.bytesPerWorld * paddedWorlds) / 4);
+      const given = name === "action" ? moment.actions : moment.before[name];
+      if (!given) continue;
+      const numbers = numbersOf(layout, given);
+      const size = numbers.length / worlds;
+      packedIndex(layout, paddedWorlds, row).forEach((at, k) => (buffers[name][at] = numbers[row * size + k]));
+    }
+    const given = spec.params.map(({ name, initial }) => moment.params[name] ?? initial);
+    const bindings = { buffers, params: Float64Array.of(worlds, 0, ...given), onTurns: this.#deadline.check };
+    return interpret(this.#bundle.trace, bindings, { precision: this.precision, world: row, ...options });
+  }
+}
