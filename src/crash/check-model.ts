@@ -35,7 +35,7 @@ const NAMED = 4;
 const FAST = 5;
 const LEAP = 1;
 /** Positions beyond a range that no rounding of a model file makes (m, rad). */
-const OUTSIDE = 1e-3;
+const OUTSIDE = 0.01;
 const ORDER = ["certain", "likely", "possible"];
 
 /**

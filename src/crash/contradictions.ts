@@ -8,6 +8,8 @@ import { n, type Cause } from "./cause.ts";
 const UNMENDED = 1e-3;
 /** Part of the violation that such a residual is at least: curvature leaves less. */
 const MOST_OF_IT = 0.1;
+/** Products of a factorisation beyond which it would take seconds. */
+const MOST_PRODUCTS = 5e8;
 /** Samples of the range of a joint that another one follows. */
 const SAMPLES = 65;
 
@@ -71,7 +73,8 @@ export function unmendable(model: Model, oracle: Oracle): Cause[] {
   const rows = Array.from({ length: nefc }, (_, i) => i).filter(
     (i) => types[i] === EQUALITY || (types[i] === LIMIT_JOINT && positions[i] < 0),
   );
-  if (!rows.some((i) => types[i] === EQUALITY)) return [];
+  const products = rows.length * nv * Math.min(rows.length, nv);
+  if (!rows.some((i) => types[i] === EQUALITY) || products > MOST_PRODUCTS) return [];
 
   // what each dof changes of the rows' positions
   const columns = columnsOf(oracle, nv, rows);
