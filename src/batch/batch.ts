@@ -1,4 +1,5 @@
 // a batch: kernels over arenas of world records, on a GPU device or on the CPU
+import type { FloatPrecision } from "../core/float32.ts";
 import { timed } from "../core/spans.ts";
 import type { Trace } from "../trace/graph.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
@@ -196,6 +197,8 @@ export interface Batch extends AsyncDisposable {
   readonly planned: PlannedBatch;
   /** Where it runs, in words. */
   readonly deviceName: string;
+  /** How it holds floats. */
+  readonly precision: FloatPrecision;
   /** The adapter; undefined on the CPU. */
   readonly adapter: AdapterInfo | undefined;
   /** The device; undefined on the CPU. */

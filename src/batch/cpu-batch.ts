@@ -8,7 +8,7 @@ export class CpuBatch implements Batch {
   readonly planned: PlannedBatch;
   readonly deviceName: string;
   readonly gpu = undefined;
-  private readonly precision: Precision;
+  readonly precision: Precision;
   private readonly kernels = new Map<string, JsKernel[]>();
   readonly adapter = undefined;
   private readonly buffers: Map<string, Float64Array>[] = [];

@@ -125,6 +125,8 @@ export class GpuBatch implements Batch {
     }
   }
 
+  readonly precision = "f32";
+
   get deviceName(): string {
     return this.gpu.info.driver;
   }

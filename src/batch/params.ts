@@ -1,5 +1,6 @@
 // the numbers of a batch that may change between steps without a new kernel
 import { CorralError } from "../core/errors.ts";
+import { isHeld, type FloatPrecision } from "../core/float32.ts";
 import type { Model } from "../model/model.ts";
 import type { BatchParam } from "./batch.ts";
 
@@ -32,16 +33,20 @@ export function simParams(model: Model): BatchParam[] {
  * Checks a change of parameters and lists the slots it sets.
  * @throws CorralError bad-option
  */
-export function paramChanges(change: Partial<SimParams>): [string, number][] {
+export function paramChanges(change: Partial<SimParams>, precision: FloatPrecision): [string, number][] {
   const out: [string, number][] = [];
   for (const [name, value] of Object.entries(change)) {
     if (value === undefined) continue;
     if (name === "gravity") {
       const g = value as readonly number[];
-      if (!Array.isArray(g) || g.length !== 3 || !g.every(Number.isFinite)) {
-        throw new CorralError("bad-option", `gravity is ${String(value)}; it is three finite numbers, m/s^2.`, {
-          value,
-        });
+      if (!Array.isArray(g) || g.length !== 3 || !g.every((x) => isHeld(x as number, precision))) {
+        throw new CorralError(
+          "bad-option",
+          `gravity is ${String(value)}; it is three finite numbers of ${precision === "f32" ? "float32" : "float64"}, m/s^2.`,
+          {
+            value,
+          },
+        );
       }
       ["gravity_x", "gravity_y", "gravity_z"].forEach((slot, i) => out.push([slot, g[i]]));
       continue;
@@ -56,10 +61,12 @@ export function paramChanges(change: Partial<SimParams>): [string, number][] {
     }
     const number = value as number;
     const low = name === "timestep" ? Number.MIN_VALUE : 0;
-    if (typeof number !== "number" || !Number.isFinite(number) || number < low) {
+    // what float32 rounds to zero is no timestep
+    const held = precision === "f32" ? Math.fround(number) : number;
+    if (typeof number !== "number" || !Number.isFinite(held) || held < low) {
       throw new CorralError(
         "bad-option",
-        `${name} is ${String(value)}; it is a ${low ? "positive" : "non-negative"} number.`,
+        `${name} is ${String(value)}; it is a ${low ? "positive" : "non-negative"} number of ${precision === "f32" ? "float32" : "float64"}.`,
         { name, value },
       );
     }

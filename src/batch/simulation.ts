@@ -2,6 +2,7 @@
 import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { formatBytes } from "../core/units.ts";
 import { CorralError } from "../core/errors.ts";
+import { firstNotHeld, heldText } from "../core/float32.ts";
 import { nearest } from "../core/names.ts";
 import { field, fieldSize, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
@@ -138,7 +139,7 @@ export class Simulation implements AsyncDisposable {
   /** Changes options that are parameters of the kernels: timestep, gravity, tolerance, ls_tolerance. */
   setOptions(change: Partial<SimParams>): void {
     this.mutex.assertOpen("change options");
-    for (const [name, value] of paramChanges(change)) this.batch.setParam(name, value);
+    for (const [name, value] of paramChanges(change, this.batch.precision)) this.batch.setParam(name, value);
   }
 
   /** Queues `nstep` physics steps of `timestep` each for every world (mj_step). */
@@ -213,11 +214,12 @@ export class Simulation implements AsyncDisposable {
           { name, length: data.length, expected: size * list.length },
         );
       }
-      const bad = Array.prototype.findIndex.call(data, (x: number) => !Number.isFinite(x));
+      const { precision } = this.batch;
+      const bad = firstNotHeld(data, precision);
       if (bad >= 0) {
         throw new CorralError(
           "bad-value",
-          `${name}[${bad % size}] of world ${list[Math.floor(bad / size)]} is ${data[bad]}; it must be finite.`,
+          `${name}[${bad % size}] of world ${list[Math.floor(bad / size)]} is ${data[bad]}; it must be ${heldText(data[bad], precision)}.`,
           { name, world: list[Math.floor(bad / size)] },
         );
       }

@@ -161,7 +161,7 @@ export function readSealed(path: string): Sealed {
 }
 
 /** Bytes of a manifest at most. */
-const MOST_MANIFEST = 2 ** 26;
+export const MOST_MANIFEST = 2 ** 26;
 
 const entryKind = object<FileEntry>({ bytes: integer(0), sha256: text(64) });
 

@@ -1,12 +1,14 @@
 /** Bundles of updates that were stopped because something was not finite: all that it takes to execute them again. */
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
+import { readBytes } from "../core/read-bytes.ts";
+import { Mismatch } from "../core/schema.ts";
 import { decodeSafetensors, encodeSafetensors, type Tensor } from "../io/safetensors.ts";
 import { hashOf, versions, type Versions } from "../record/bundle.ts";
-import { readSealed, writeSealed } from "../record/sealed.ts";
+import { corrupt, MOST_MANIFEST, readSealed, writeSealed } from "../record/sealed.ts";
 import type { AnyEvidence, UpdateEvidence } from "../rl/evidence.ts";
 import type { BatchEvidence } from "../rl/sac-evidence.ts";
+import { readEvidence } from "./update-format.ts";
 import { kernelCode, KERNELS, type KernelName } from "../rl/kernels.ts";
 
 const KIND = "update";
@@ -69,7 +71,8 @@ export function writeUpdateBundle(
 export function isUpdateBundle(path: string): boolean {
   const manifest = join(path, "manifest.json");
   try {
-    return existsSync(manifest) && (JSON.parse(readFileSync(manifest, "utf8")) as { kind?: string }).kind === KIND;
+    const found = JSON.parse(new TextDecoder().decode(readBytes(manifest, MOST_MANIFEST))) as { kind?: string } | null;
+    return found?.kind === KIND;
   } catch {
     return false;
   }
@@ -81,14 +84,19 @@ export function isUpdateBundle(path: string): boolean {
  */
 export function readUpdateBundle(path: string): UpdateBundle {
   const sealed = readSealed(path);
-  const about = sealed.about as unknown as UpdateBundleAbout;
   const bytes = sealed.files.get(ARENAS);
-  if (about.kind !== KIND || bytes === undefined) {
+  if (sealed.about.kind !== KIND || bytes === undefined) {
     throw new CorralError("bundle-corrupt", `${path} is no bundle of an update. Pass one that corral train wrote.`, {
       path,
     });
   }
-  const { tensors } = decodeSafetensors(bytes, `${ARENAS} of ${path}`);
-  const arenas = Object.fromEntries([...tensors].map(([name, { data }]) => [name, data as Uint32Array<ArrayBuffer>]));
-  return { path, about, evidence: { ...about, arenas } };
+  try {
+    const { tensors } = decodeSafetensors(bytes, ARENAS);
+    const arenas = Object.fromEntries([...tensors].map(([name, { data }]) => [name, data as Uint32Array<ArrayBuffer>]));
+    return { path, ...readEvidence(sealed.about, arenas) };
+  } catch (error) {
+    const isKnown = error instanceof CorralError && /^(bad-|unknown-)/.test(error.code);
+    if (!(error instanceof Mismatch) && !isKnown) throw error;
+    throw corrupt(path, error.message.replace(/^\[[\w-]+\] /, "").replace(/\.$/, ""));
+  }
 }

@@ -11,11 +11,15 @@ import { decodeSafetensors, encodeSafetensors } from "../../src/io/safetensors.t
 import { FileRows } from "../../src/rl/file-rows.ts";
 import { decodeCheckpoint } from "../../src/runs/checkpoint.ts";
 import { listCheckpoints } from "../../src/runs/checkpoints.ts";
-import { CONFIG_FILE, readConfig } from "../../src/runs/folder.ts";
+import { shareDevice } from "../../src/gpu/shared-device.ts";
+import { reexecuteUpdate } from "../../src/rl/reexecute.ts";
+import { readUpdateBundle } from "../../src/runs/update-bundle.ts";
+import { BUNDLES, CONFIG_FILE, readConfig } from "../../src/runs/folder.ts";
 import { trainOptions } from "../../src/runs/options.ts";
 import { play } from "../../src/runs/play.ts";
 import { policyOfRun } from "../../src/runs/policy.ts";
 import { TrainingRun } from "../../src/runs/train.ts";
+import { sealManifest } from "../support/crafted-bundle.ts";
 import { byteChange, change, mutate, mutateBytes, MUTANTS, RAN } from "../support/mutants.ts";
 import { TINY, trainInto } from "../support/runs.ts";
 
@@ -184,4 +188,39 @@ test("files of a replay", async () => {
     { numRuns: MUTANTS },
   );
   rmSync(path);
+});
+
+test("bundles of updates", async () => {
+  const folder = join(root, "updates");
+  const options = {
+    ...TINY,
+    steps: 128,
+    config: { ...TINY.config, learningRate: 1e30, schedule: "constant" },
+  } as const;
+  await trainInto(folder, "CartPole", options).catch(() => {});
+  const bundles = join(folder, BUNDLES);
+  const [name] = readdirSync(bundles);
+  const from = join(bundles, name);
+  expect(readUpdateBundle(from).evidence.minibatches).toBeGreaterThan(0);
+  const text = readFileSync(join(from, "manifest.json"), "utf8");
+  const to = join(bundles, "mutant");
+  cpSync(from, to, { recursive: true });
+  const lease = await shareDevice();
+  let used = 0;
+  try {
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 2 }), async (changes) => {
+        const all = { about: JSON.parse(text) as unknown };
+        for (const how of changes) mutate(all, how);
+        sealManifest(to, JSON.stringify(all.about) ?? "");
+        await only(async () => {
+          const { evidence } = readUpdateBundle(to);
+          if (used++ < USED && !("half" in evidence)) await reexecuteUpdate(lease.gpu, evidence);
+        });
+      }),
+      { numRuns: MUTANTS },
+    );
+  } finally {
+    lease.release();
+  }
 });

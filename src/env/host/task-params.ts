@@ -1,5 +1,6 @@
 // parameters of a task: numbers of each world that the host changes between steps
 import { CorralError } from "../../core/errors.ts";
+import { firstNotHeld, heldText } from "../../core/float32.ts";
 import { show } from "../../core/show.ts";
 import { nearest } from "../../core/names.ts";
 import type { ArenaLayout } from "../../memory/layout.ts";
@@ -70,15 +71,17 @@ export class TaskParams {
         const want = size === size * count ? `${size}` : `${size}, or ${count} worlds of ${size}: ${size * count}`;
         throw new CorralError("bad-shape", `${name} has ${length ?? "no"} values; pass ${want}.`, { name });
       }
-      const bad = Array.prototype.findIndex.call(
-        list,
-        (x: unknown) => typeof x !== "number" || !Number.isFinite(Math.fround(x)),
-      );
+      const { precision } = this.batch;
+      const bad = firstNotHeld(list, precision);
       if (bad >= 0)
-        throw new CorralError("bad-value", `${name}[${bad}] is ${show(list[bad])}; it must be finite.`, {
-          name,
-          index: bad,
-        });
+        throw new CorralError(
+          "bad-value",
+          `${name}[${bad}] is ${show(list[bad])}; it must be ${heldText(list[bad], precision)}.`,
+          {
+            name,
+            index: bad,
+          },
+        );
     }
   }
 

@@ -264,7 +264,7 @@ export class VectorEnv implements AsyncDisposable {
   setOptions(change: Partial<SimParams>): void {
     this.mutex.assertOpen("setOptions");
     this.watch.changed();
-    for (const [name, value] of paramChanges(change)) {
+    for (const [name, value] of paramChanges(change, this.batch.precision)) {
       this.batch.setParam(name, value);
       if (name === "timestep") this.batch.setParam("dt", value * this.frameSkip);
     }

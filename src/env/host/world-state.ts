@@ -1,5 +1,6 @@
 // the state of chosen worlds, in and out by name: the physics, and what the task keeps
 import { CorralError } from "../../core/errors.ts";
+import { firstNotHeld, heldText } from "../../core/float32.ts";
 import { nearest } from "../../core/names.ts";
 import { worldIndex, type ArenaLayout, type FieldLayout } from "../../memory/layout.ts";
 import type { Plan } from "../../memory/plan.ts";
@@ -119,15 +120,16 @@ export class WorldState {
           { name },
         );
       }
-      const bad = Array.prototype.findIndex.call(
-        data,
-        (x: number) => !Number.isFinite(x) || (words && !(x >= 0 && x < 2 ** 32 && Number.isInteger(x))),
-      );
+      const { precision } = this.batch;
+      const isWord = (x: number) => x >= 0 && x < 2 ** 32 && Number.isInteger(x);
+      const bad = words
+        ? Array.prototype.findIndex.call(data, (x: number) => !isWord(x))
+        : firstNotHeld(data, precision);
       if (bad >= 0) {
         const world = list[Math.floor(bad / size)];
         throw new CorralError(
           "bad-value",
-          `${name}[${bad % size}] of world ${world} is ${data[bad]}; it must be ${words ? "a whole number of 32 bits" : "finite"}.`,
+          `${name}[${bad % size}] of world ${world} is ${data[bad]}; it must be ${words ? "a whole number of 32 bits" : heldText(data[bad], precision)}.`,
           { name, world },
         );
       }

@@ -1,0 +1,159 @@
+// what a bundle of an update may hold: its manifest, its config, and arenas as long as the learner's own
+import { CorralError } from "../core/errors.ts";
+import { formatBytes } from "../core/units.ts";
+import {
+  anyNumber,
+  integer,
+  list,
+  Mismatch,
+  numbers,
+  object,
+  oneOf,
+  optional,
+  plain,
+  record,
+  text,
+  type Kind,
+} from "../core/schema.ts";
+import { learnerShape, planLearner, type EnvShape } from "../rl/arenas.ts";
+import type { Plan } from "../memory/plan.ts";
+import { ppoConfig, type PpoConfig } from "../rl/config.ts";
+import type { AnyEvidence, UpdateEvidence } from "../rl/evidence.ts";
+import { planSacLearner, sacShape } from "../rl/sac-arenas.ts";
+import { sacConfig, type SacConfig } from "../rl/sac-config.ts";
+import type { BatchEvidence } from "../rl/sac-evidence.ts";
+import type { UpdateBundleAbout } from "./update-bundle.ts";
+
+/** Bytes of a learner whose bundle is small, and for each byte of the arenas that it holds. */
+const SMALL_LEARNER = 2 ** 28;
+const LEARNER_RATIO = 64;
+
+const count = integer(0);
+const id = integer(0, 2 ** 32 - 1);
+const version = text(64, /^[\w .+@-]*$/, "a version");
+const words = text(65_536);
+const seed: Kind<number | bigint> = {
+  want: "a seed of 64 bits",
+  read: (value, path) =>
+    typeof value === "bigint" && value >= 0n && value < 2n ** 64n ? value : count.read(value, path),
+};
+
+const featuresKind = object<NonNullable<EnvShape["features"]>>({
+  count: integer(1, 2 ** 16),
+  values: numbers([Float32Array]),
+});
+
+const envKind: Kind<EnvShape> = object<EnvShape>({
+  id: text(),
+  numEnvs: integer(1, 2 ** 24),
+  observations: integer(1, 2 ** 20),
+  head: oneOf("gaussian", "categorical"),
+  outputs: integer(1, 2 ** 20),
+  actions: integer(1, 2 ** 20),
+  alternatives: list(integer(1, 2 ** 20), { max: 2 ** 20 }),
+  features: optional(featuresKind),
+});
+
+/** Hyperparameters by name; the table of the algorithm says what each may be. */
+const configKind = record(text(64, /^\w+$/, "the name of a hyperparameter"), plain(2));
+
+const aboutFields = {
+  kind: oneOf("update"),
+  corral: version,
+  mujoco: version,
+  webgpu: version,
+  node: version,
+  platform: version,
+  created: text(64),
+  message: words,
+  device: text(),
+  kernels: text(64),
+  env: envKind,
+  seed,
+  iteration: count,
+  worldIds: list(id),
+  minibatch: integer(0, 2 ** 24),
+  minibatches: integer(1, 2 ** 24),
+  learningRate: anyNumber,
+  halted: text(64),
+} as const;
+
+type PpoAbout = Extract<UpdateBundleAbout, Omit<UpdateEvidence, "arenas">>;
+type SacAbout = Extract<UpdateBundleAbout, Omit<BatchEvidence, "arenas">>;
+
+const ppoKind: Kind<PpoAbout> = object<PpoAbout>({
+  ...aboutFields,
+  config: configKind as unknown as Kind<PpoConfig>,
+});
+
+const sacKind: Kind<SacAbout> = object<SacAbout>({
+  ...aboutFields,
+  algo: oneOf("sac"),
+  config: configKind as unknown as Kind<SacConfig>,
+  half: oneOf("critics", "policy"),
+  draw: count,
+  criticLearningRate: anyNumber,
+});
+
+/**
+ * The facts of a bundle of an update, held against its arenas.
+ * Throws `Mismatch`, and `bad-option` or `unknown-option` for a config that this version does not know.
+ */
+export function readEvidence(
+  given: Readonly<Record<string, unknown>>,
+  arenas: AnyEvidence["arenas"],
+): { readonly about: UpdateBundleAbout; readonly evidence: AnyEvidence } {
+  const isSac = Object.hasOwn(given, "algo");
+  const about = (isSac ? sacKind : ppoKind).read(given, []);
+  const { env, worldIds, minibatch, minibatches } = about;
+  if (worldIds.length !== env.numEnvs) throw new Mismatch(["worldIds"], worldIds, `the ids of ${env.numEnvs} worlds`);
+  if (minibatch > minibatches) throw new Mismatch(["minibatch"], minibatch, `at most ${minibatches}`);
+  for (const [name, data] of Object.entries(arenas))
+    if (!(data instanceof Uint32Array)) throw new Mismatch(["arenas", name], data, "words");
+
+  const config = isSac ? sacConfig(about.config) : ppoConfig(about.config);
+  const plan = planned(env, config, isSac);
+  const sizes = new Map(plan.buffers.map(({ arena, size }) => [arena, size / 4]));
+  const held = Object.values(arenas).reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const most = SMALL_LEARNER + LEARNER_RATIO * held;
+  if (plan.totalBytes > most)
+    throw new Mismatch(
+      ["env"],
+      env.id,
+      `a learner of at most ${formatBytes(most)}, and not ${formatBytes(plan.totalBytes)}`,
+    );
+  for (const name of isSac ? SAC_ARENAS : PPO_ARENAS)
+    if (!Object.hasOwn(arenas, name)) throw new Mismatch(["arenas", name], undefined, "what a learner began with");
+  for (const [name, { length }] of Object.entries(arenas))
+    if (sizes.get(name) !== length)
+      throw new Mismatch(["arenas", name, "length"], length, `${sizes.get(name) ?? 0} words`);
+  return { about, evidence: { ...about, config, arenas } as AnyEvidence };
+}
+
+/** Arenas that are executed and compared. */
+const BOTH = ["params", "moments", "norm", "grads", "state"] as const;
+const PPO_ARENAS = [...BOTH, "worlds", "rollout_obs", "rollout_actions", "samples"];
+const SAC_ARENAS = [...BOTH, "batch"];
+
+/** What such a learner would hold. Throws `Mismatch` for one that no plan can be made of. */
+function planned(env: EnvShape, config: PpoConfig | SacConfig, isSac: boolean): Plan {
+  const limits = ANY_LIMITS;
+  try {
+    if (isSac) return planSacLearner(sacShape(env, config as SacConfig), limits);
+    return planLearner(learnerShape(env, config as PpoConfig), config as PpoConfig, limits);
+  } catch (error) {
+    // sizes that no device has
+    if (error instanceof CorralError || error instanceof RangeError || error instanceof TypeError)
+      throw new Mismatch(["env"], env.id, `what a learner can be made of (${error.message})`);
+    throw error;
+  }
+}
+
+/** Limits that no learner of a bundle reaches. */
+const ANY_LIMITS = {
+  maxBufferSize: 2 ** 40,
+  maxStorageBufferBindingSize: 2 ** 40,
+  maxUniformBufferBindingSize: 2 ** 40,
+  maxStorageBuffersPerShaderStage: 64,
+  maxUniformBuffersPerShaderStage: 64,
+};
