@@ -2,7 +2,7 @@
 
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeFolder } from "../core/make-folder.ts";
+import { makeOutputFolder } from "../core/make-folder.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { list } from "../env/index.ts";
 import { bench } from "../bench/bench.ts";
@@ -12,7 +12,17 @@ import { loopTable, measureLoop, type Loop } from "../bench/loop.ts";
 import { benchPage } from "../bench/page.ts";
 import { busyNote, overview, peersOf, type Bench, type RateRange } from "../bench/report.ts";
 import { machineFacts, machineName } from "../bench/machine.ts";
-import { EXIT, UsageError, assertWritable, integerOption, parse, print, printJson, progress } from "./io.ts";
+import {
+  makeOutput,
+  EXIT,
+  UsageError,
+  assertWritable,
+  integerOption,
+  parse,
+  print,
+  printJson,
+  progress,
+} from "./io.ts";
 import { rate, table } from "./table.ts";
 import { deviceOf, MODEL_OPTIONS, overridesOf, secondsOption, taskOfTarget } from "./target.ts";
 
@@ -106,6 +116,7 @@ export async function run(args: string[]): Promise<number> {
     printJson(await firstStepHere(await taskOfTarget(positionals[0]), { ...batch, numEnvs: numEnvs[0] }));
     return EXIT.done;
   }
+  makeOutput("out", values.out);
   const loopOf = async (target: string, counts: readonly number[]) => {
     progress(`${target}: the loop`);
     const loop = await measureLoop(await taskOfTarget(target), counts, length, batch);
@@ -243,7 +254,7 @@ function describe(b: Bench): string {
 
 function folderOf(out: string, adapter: string): string {
   const folder = join(out, machineName(machineFacts(adapter)));
-  makeFolder(folder);
+  makeOutputFolder(folder);
   return folder;
 }
 

@@ -1,10 +1,12 @@
 /** `corral export`: the policy of a run, for ONNX runtimes, for anything that reads arrays, or for browsers. */
 import { formatBytes, formatCount } from "../core/units.ts";
+import { join } from "node:path";
+import { CONFIG_FILE } from "../runs/folder.ts";
 import { EXPORT_FORMATS, exportPolicy, type ExportFormat } from "../export/index.ts";
 import { lastCheckpoint } from "../runs/checkpoints.ts";
 import { EXIT, parse, print, printJson, UsageError } from "./io.ts";
 import { onlyArgument } from "./target.ts";
-import { idOfFile } from "./task-file.ts";
+import { idOfNamed } from "./task-file.ts";
 
 export const summary = "write the policy of a run as ONNX, safetensors, or WGSL for a browser";
 
@@ -40,7 +42,7 @@ export async function run(args: string[]): Promise<number> {
     throw new UsageError(`--format is ${values.format ? `'${values.format}'` : "missing"}: pass one of ${known}.`);
   }
   const { config, iteration, envSteps } = lastCheckpoint(folder).checkpoint.about;
-  if (typeof config.task === "string") await idOfFile(config.task);
+  if (typeof config.task === "string") await idOfNamed(config.task, join(folder, CONFIG_FILE));
   const exported = await exportPolicy(folder, { format, to: values.to ?? `${folder}/${NAMES[format]}` });
   const bytes = Object.values(exported.files).reduce((sum, size) => sum + size, 0);
   if (values.json) printJson({ ...exported, bytes, env: config.env, iteration, envSteps });

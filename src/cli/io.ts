@@ -3,7 +3,9 @@
 import { closeSync, openSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { CorralError } from "../core/errors.ts";
+import { makeOutputFolder } from "../core/make-folder.ts";
 import { nearest } from "../core/names.ts";
+import { reasonOf } from "../core/write-bytes.ts";
 import { printable, printableJson } from "../core/show.ts";
 
 /** Exit codes of the command line. */
@@ -49,6 +51,18 @@ export function assertWritable(option: string, path: string | undefined): void {
     closeSync(openSync(path, "a"));
   } catch (error) {
     throw new UsageError(`--${option} is '${path}', which cannot be written: ${(error as Error).message}.`);
+  }
+}
+
+/** Makes the folder of an option before a long run that fills it. Throws `UsageError`. */
+export function makeOutput(option: string, folder: string | undefined): void {
+  if (folder === undefined) return;
+  try {
+    makeOutputFolder(folder);
+  } catch (error) {
+    throw new UsageError(
+      `--${option} is '${folder}', which cannot be written: ${reasonOf(error)}. Pass another folder.`,
+    );
   }
 }
 

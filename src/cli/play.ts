@@ -7,7 +7,7 @@ import { EXIT, integerOption, parse, print, printJson, progress, UsageError } fr
 import { join } from "node:path";
 import "../../envs/index.ts";
 import { onlyArgument } from "./target.ts";
-import { idOfFile } from "./task-file.ts";
+import { idOfNamed } from "./task-file.ts";
 
 export const summary = "play the policy of a run, and record its episodes";
 
@@ -49,7 +49,7 @@ export async function run(args: string[]): Promise<number> {
   if (Number.isNaN(atLeast)) throw new UsageError(`--at-least is '${values["at-least"]}': pass a number.`);
   assertRun(folder);
   const { task } = readConfig(join(folder, CONFIG_FILE));
-  if (typeof task === "string") await idOfFile(task);
+  if (typeof task === "string") await idOfNamed(task, join(folder, CONFIG_FILE));
 
   const { adapter, budget, record } = values;
   const played = await play(folder, {

@@ -1,7 +1,7 @@
 /** Tasks in files of the user's own: where a command takes the id of an environment, it takes such a file too. */
 
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { importModule } from "../core/typescript.ts";
 import { register } from "../env/registry.ts";
@@ -56,6 +56,32 @@ export async function idOfFile(path: string): Promise<string> {
   register(task as Task);
   files.set(task.id, file);
   return task.id;
+}
+
+/**
+ * Registers the task of which a run's config or checkpoint says the file, and returns its id. A task is a program: a folder
+ * from elsewhere must not bring one along, so the file is that of an absolute path, and lies elsewhere.
+ * @throws CorralError task-not-followed; what `idOfFile` throws
+ */
+export async function idOfNamed(task: string, by: string): Promise<string> {
+  const why = !isAbsolute(task)
+    ? "is no absolute path"
+    : isWithin(dirname(resolve(by)), task)
+      ? "lies beside it"
+      : undefined;
+  if (why === undefined) return idOfFile(task);
+  throw new CorralError(
+    "task-not-followed",
+    `${by} names the task file ${task}, which ${why}: a folder from elsewhere could bring its own program along. Where you trust it, give the file on the command line (corral train FILE --config ...), or put its absolute path, outside of that folder, into the config.`,
+    { task, by },
+  );
+}
+
+/** Whether a path lies in a folder, links followed. */
+function isWithin(folder: string, path: string): boolean {
+  const real = (p: string) => (existsSync(p) ? realpathSync(p) : p);
+  const place = relative(real(folder), real(path));
+  return !isAbsolute(place) && place.split(/[/\\]/)[0] !== "..";
 }
 
 /** What an error of a file says, and the line of it that was reached, where the text does not name it. */

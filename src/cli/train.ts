@@ -18,7 +18,7 @@ import { reasonOf } from "../core/write-bytes.ts";
 import { LiveLine } from "./live.ts";
 import { rate, sparkline } from "./table.ts";
 import { onlyArgument } from "./target.ts";
-import { idOfFile, taskFileOf } from "./task-file.ts";
+import { idOfNamed, taskFileOf } from "./task-file.ts";
 import { flags, settingsOf, TRAIN_FLAGS } from "./train-flags.ts";
 
 export const summary = "an agent learns an environment on the device";
@@ -111,7 +111,8 @@ export async function run(args: string[]): Promise<number> {
     resumes === undefined ? given.config : join(resumes, CONFIG_FILE),
     positionals,
   );
-  const id = await idOf(config, positionals);
+  const namedBy = resumes === undefined ? (given.config ?? given.from ?? "the config") : join(resumes, CONFIG_FILE);
+  const id = await idOf(config, positionals, namedBy);
   const train = trainOptions(config);
   const folder = resumes ?? given.out ?? join("runs", `${id.replace(/[^\w.-]/g, "_")}-${algo}-seed${train.seed ?? 0}`);
   if (resumes === undefined) assertNewFolder(folder);
@@ -282,9 +283,13 @@ function assertResumable(folder: string, flags: readonly string[], positionals: 
 }
 
 /** The environment of the command line, or of the config. */
-async function idOf(config: Readonly<Record<string, unknown>>, positionals: readonly string[]): Promise<string> {
+async function idOf(
+  config: Readonly<Record<string, unknown>>,
+  positionals: readonly string[],
+  by: string,
+): Promise<string> {
   if (positionals.length > 0 || typeof config.env !== "string") return taskOf(onlyArgument(positionals, "ENV")).id;
-  return taskOf(typeof config.task === "string" ? await idOfFile(config.task) : config.env).id;
+  return taskOf(typeof config.task === "string" ? await idOfNamed(config.task, by) : config.env).id;
 }
 
 /** Trains with a live line, and says at the end what came of it. */

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, isAbsolute, relative, resolve } from "node:path";
 
 /**
  * Makes a folder and those above it that are missing. Throws what the file system throws.
@@ -15,4 +15,21 @@ export function makeFolder(folder: string, mode = 0o777): void {
       if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw error;
     }
   }
+}
+
+/** Throws an error whose code says so where there is no folder for a file that a command was asked to write. */
+export function assertFolderOf(file: string): void {
+  const folder = dirname(resolve(file));
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
+  throw Object.assign(new Error(`there is no folder ${folder}`), { code: `there is no folder ${folder}` });
+}
+
+/**
+ * Makes a folder that a command was asked to fill. Those above it are made within the working folder alone: elsewhere a
+ * name that is not there is a mistake. Throws an error whose code says so, and what the file system throws.
+ */
+export function makeOutputFolder(folder: string): void {
+  const within = relative(process.cwd(), dirname(resolve(folder)));
+  if (isAbsolute(within) || within.split(/[/\\]/)[0] === "..") assertFolderOf(folder);
+  makeFolder(folder);
 }

@@ -2,7 +2,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CorralError } from "../core/errors.ts";
+import { makeOutputFolder } from "../core/make-folder.ts";
 import { oneLine } from "../core/show.ts";
+import { reasonOf } from "../core/write-bytes.ts";
 import type { Bundle } from "../record/bundle.ts";
 import type { Minimised } from "./minimise.ts";
 import type { Inputs } from "../monitor/inputs.ts";
@@ -94,6 +96,7 @@ export function writeReproduction(folder: string, bundle: Bundle, minimised: Min
     ]),
   ];
   try {
+    makeOutputFolder(folder);
     return files.map(([name, content]) => {
       const path = join(folder, name);
       mkdirSync(dirname(path), { recursive: true });
@@ -103,7 +106,7 @@ export function writeReproduction(folder: string, bundle: Bundle, minimised: Min
   } catch (cause) {
     throw new CorralError(
       "reproduction-not-written",
-      `the reproduction was not written to ${folder} (${(cause as Error).message}). Pass --out, a folder that can be written.`,
+      `the reproduction was not written to ${folder} (${reasonOf(cause)}). Pass --out, a folder that can be written.`,
       { folder },
       { cause },
     );

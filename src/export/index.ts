@@ -1,8 +1,8 @@
 /** Leaving with a policy: ONNX, safetensors, or a folder for the browser. */
 import { existsSync, readdirSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
-import { makeFolder } from "../core/make-folder.ts";
+import { assertFolderOf, makeOutputFolder } from "../core/make-folder.ts";
 import { reasonOf, remedyOf } from "../core/write-bytes.ts";
 import { writeWhole } from "../io/write-whole.ts";
 import type { Policy } from "../rl/policy.ts";
@@ -57,7 +57,7 @@ export async function exportPolicy(source: PolicySource, { format, to }: ExportO
   }
   const bytes = format === "onnx" ? encodePolicyOnnx(policy) : encodePolicySafetensors(policy);
   written(to, () => {
-    makeFolder(dirname(resolve(to)));
+    assertFolderOf(to);
     writeWhole(to, bytes);
   });
   return { format, to, files: { [to]: bytes.length } };
@@ -80,7 +80,7 @@ function writeFolder(folder: string, files: Readonly<Record<string, string | Uin
   if (others.length > 0) {
     throw new CorralError("not-empty", `${folder} holds ${others[0]} already. Pass a new folder.`, { folder, others });
   }
-  makeFolder(folder);
+  makeOutputFolder(folder);
   const sizes: Record<string, number> = {};
   for (const [name, content] of Object.entries(files)) {
     const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;

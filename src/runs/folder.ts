@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
-import { makeFolder } from "../core/make-folder.ts";
+import { makeFolder, makeOutputFolder } from "../core/make-folder.ts";
 import { AppendFile } from "../io/append-file.ts";
 import { eventFile, restartRecord, scalarsRecord, versionRecord } from "../io/tensorboard.ts";
 import { reasonOf, remedyOf } from "../core/write-bytes.ts";
@@ -134,7 +134,7 @@ export const notWritten = (folder: string, cause: unknown): CorralError =>
 /** Throws `run-not-written`. */
 export function makeRunFolder(folder: string): void {
   try {
-    makeFolder(folder);
+    makeOutputFolder(folder);
   } catch (cause) {
     throw notWritten(folder, cause);
   }

@@ -27,7 +27,7 @@ test("each format, from the last checkpoint", async () => {
   expect(stdout).toContain("the policy of InvertedPendulum-v5 after 128 env steps");
   expect(readFileSync(join(run, "policy.onnx")).includes("InvertedPendulum-v5")).toBe(true);
 
-  const to = join(folder, "deep", "policy.safetensors");
+  const to = join(folder, "policy.safetensors");
   const told = await corral(["export", run, "--format", "safetensors", "--to", to, "--json"]);
   expect(JSON.parse(told.stdout)).toMatchObject({
     format: "safetensors",
