@@ -26,6 +26,8 @@ for (const [folder, endings] of Object.entries(ASSETS)) {
   for (const entry of readdirSync(from, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || !endings.includes(extname(entry.name))) continue;
     const file = join(entry.parentPath, entry.name);
+    // only to be read
+    if (relative(join(root, "shaders"), file).startsWith("emitted")) continue;
     cpSync(file, join(dist, relative(root, file)));
   }
 }
