@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CorralError } from "../core/errors.ts";
+import { assertCopies } from "./copies.ts";
 import { hostTree, memoryTree, statOf, withTree, type FileTree } from "./files.ts";
 import { dropMuJoCo, listen, mujocoMessage, type MainModule, type MjModel } from "./mujoco.ts";
 import { leaveOutVisuals, type LeftOut } from "./visuals.ts";
@@ -153,6 +154,7 @@ function decode(bytes: Uint8Array, name: string): string {
   if (text.trim() === "") {
     throw new CorralError("empty-file", `${name} holds only white space; a model needs at least <mujoco/>.`, { name });
   }
+  assertCopies(text, name);
   return text;
 }
 
