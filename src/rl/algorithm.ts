@@ -32,9 +32,10 @@ export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends Asyn
   iterate(): Promise<M>;
   /** Plays whole episodes in other worlds of the same environment. */
   evaluate(env: VectorEnv, options?: EvaluateOptions): Promise<Evaluation>;
-  /** Copies all that the run goes on from, environments included, between two updates; and puts it back. */
+  /** Copies all that the run goes on from, environments included, between two updates. */
   snapshot(): Promise<AlgorithmSnapshot>;
-  restore(snapshot: AlgorithmSnapshot): Promise<void>;
+  /** Puts it back. Says what is gone of it, where something is: the run goes on to other bits then. */
+  restore(snapshot: AlgorithmSnapshot): Promise<string | undefined>;
   /** Takes what a snapshot has learnt, from as many worlds as may be: to play it, or to start from it. Worlds, counts and optimizers stay. */
   adopt(snapshot: AlgorithmSnapshot): Promise<void>;
   /** The parameters of a snapshot by name, as PyTorch has them. */

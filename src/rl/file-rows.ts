@@ -10,19 +10,25 @@ import { CorralError } from "../core/errors.ts";
 import { formatBytes } from "../core/units.ts";
 import { isFull, reasonOf, remedyOf, writeAll } from "../core/write-bytes.ts";
 import { rowWidth, type RowsShape } from "./host-rows.ts";
-import type { RowStore } from "./replay.ts";
+import { SKIPPED, TRUNCATED, type RowStore } from "./replay.ts";
+import { bad, DAMAGED, EMPTY, Slots } from "./row-slots.ts";
 
 const MAGIC = "corral replay 1";
 const HEADER = 4096;
 /** Bytes before the floats of a row: its number and 1, and the checksum of all else. */
 const STAMP = 8;
 const BLOCK = 2 ** 20;
+const PAGE = 4096;
 
 export interface FileRowsOptions {
   /** Whether to go on with a file that is there; by default that is refused. */
   readonly reuse?: boolean;
   /** Writes at a place in the file; tests give one that fails. */
   readonly writeAt?: (file: number, bytes: Uint8Array, position: number) => void;
+  /** Brings what was written to the disk; tests give one that only looks. */
+  readonly sync?: (file: number) => void;
+  /** Tell of damage only where the file is gone on with without a snapshot, which may not need those rows. */
+  readonly defer?: boolean;
 }
 
 const rowBytes = (shape: RowsShape): number => STAMP + 4 * rowWidth(shape);
@@ -39,12 +45,16 @@ export class FileRows implements RowStore {
   readonly #file: number;
   readonly #rowBytes: number;
   readonly #writeAt: NonNullable<FileRowsOptions["writeAt"]>;
+  readonly #sync: NonNullable<FileRowsOptions["sync"]>;
   #buffer = new Uint8Array(0);
   #written = 0;
   /** Of all worlds: a write that was cut short has taken the oldest rows of some. */
   #oldest = 0;
+  /** What was there when the file was opened, until rows are written; and what is wrong with it unless a snapshot is put back. */
+  #found: Slots | undefined;
+  #damage: CorralError | undefined;
 
-  private constructor(path: string, file: number, shape: RowsShape, writeAt: FileRowsOptions["writeAt"]) {
+  private constructor(path: string, file: number, shape: RowsShape, { writeAt, sync }: FileRowsOptions) {
     this.path = path;
     this.#file = file;
     this.#worlds = shape.worlds;
@@ -53,6 +63,7 @@ export class FileRows implements RowStore {
     this.#rowBytes = rowBytes(shape);
     this.bytes = fileBytes(shape);
     this.#writeAt = writeAt ?? writeAll;
+    this.#sync = sync ?? fsyncSync;
   }
 
   /**
@@ -60,7 +71,8 @@ export class FileRows implements RowStore {
    * @throws CorralError replay-exists; replay-not-written where the file cannot be made or opened; disk-full before anything is made, or with what was made removed; bad-replay for a
    *   file of another shape or with rows that are not what was written
    */
-  static open(path: string, shape: RowsShape, { reuse = false, writeAt }: FileRowsOptions = {}): FileRows {
+  static open(path: string, shape: RowsShape, options: FileRowsOptions = {}): FileRows {
+    const { reuse = false, writeAt, defer = false } = options;
     const exists = existsSync(path);
     if (exists && !reuse) {
       throw new CorralError(
@@ -71,8 +83,8 @@ export class FileRows implements RowStore {
     }
     const file = exists ? made(path, () => openSync(path, "r+")) : create(path, shape, writeAt ?? writeAll);
     try {
-      const rows = new FileRows(path, file, shape, writeAt);
-      if (exists) rows.#check(shape);
+      const rows = new FileRows(path, file, shape, options);
+      if (exists) rows.#check(shape, defer);
       return rows;
     } catch (error) {
       closeSync(file);
@@ -108,6 +120,13 @@ export class FileRows implements RowStore {
   }
 
   write(world: number, values: Float32Array): void {
+    this.#assertWhole();
+    this.#oldest = Math.max(this.#oldest, this.#written + values.length / this.width - this.capacity);
+    this.#store(world, this.#written, values);
+  }
+
+  /** Rows of a world from a number on. */
+  #store(world: number, number: number, values: Float32Array): void {
     const rows = values.length / this.width;
     const bytes = this.#room(rows);
     for (let i = 0; i < rows; i++) {
@@ -115,16 +134,15 @@ export class FileRows implements RowStore {
       const floats = values.subarray(i * this.width, (i + 1) * this.width);
       row.set(new Uint8Array(floats.buffer, floats.byteOffset, floats.byteLength), STAMP);
       const head = new DataView(row.buffer, row.byteOffset);
-      head.setUint32(0, this.#written + i + 1, true);
+      head.setUint32(0, number + i + 1, true);
       head.setUint32(4, checksum(row, world), true);
     }
-    this.#oldest = Math.max(this.#oldest, this.#written + rows - this.capacity);
-    for (const [done, now] of this.#runs(this.#written, rows)) {
+    for (const [done, now] of this.#runs(number, rows)) {
       const part = bytes.subarray(done * this.#rowBytes, (done + now) * this.#rowBytes);
       try {
-        this.#writeAt(this.#file, part, this.#position(world, this.#written + done));
+        this.#writeAt(this.#file, part, this.#position(world, number + done));
       } catch (error) {
-        throw isFull(error) ? full(this.path, `row ${this.#written + done} of world ${world}`, error) : error;
+        throw isFull(error) ? full(this.path, `row ${number + done} of world ${world}`, error) : error;
       }
     }
   }
@@ -148,8 +166,8 @@ export class FileRows implements RowStore {
     }
   }
 
-  /** Looks at the header and every row, and finds how many there are. */
-  #check(shape: RowsShape): void {
+  /** Looks at the header, at every row, and finds how many there are. */
+  #check(shape: RowsShape, defer: boolean): void {
     const { size } = fstatSync(this.#file);
     const header = new Uint8Array(HEADER);
     if (size >= HEADER) readAll(this.#file, header, 0);
@@ -160,47 +178,100 @@ export class FileRows implements RowStore {
     }
     if (size !== this.bytes) throw bad(this.path, `it has ${size} bytes, not ${this.bytes}: it was cut short`);
 
-    const { capacity } = this;
-    const bytes = this.#room(capacity);
-    this.#written = Infinity;
-    for (let world = 0; world < this.#worlds; world++) {
+    const found = this.#scan();
+    [this.#written, this.#oldest] = [found.written, found.oldestBefore(found.written)];
+    const damage = found.damage();
+    if (damage !== undefined && !defer) throw damage;
+    [this.#found, this.#damage] = [found, damage];
+  }
+
+  /** What the slots of each world hold. */
+  #scan(): Slots {
+    const bytes = new Uint8Array(this.capacity * this.#rowBytes);
+    const worlds = Array.from({ length: this.#worlds }, (_, world) => {
       readAll(this.#file, bytes, this.#position(world, 0));
-      const numbers = Array.from({ length: capacity }, (_, slot) =>
+      return Float64Array.from({ length: this.capacity }, (_, slot) =>
         numberOf(bytes.subarray(slot * this.#rowBytes, (slot + 1) * this.#rowBytes), world),
       );
-      const count = numbers.reduce((most, n) => Math.max(most, n), EMPTY) + 1;
-      // only a row that was being written may be damaged; the one that it replaced is gone
-      const damaged = numbers.findIndex((n, slot) => n === DAMAGED && slot !== count % capacity);
-      if (damaged >= 0) throw bad(this.path, `the row in slot ${damaged} of world ${world} is damaged`);
-      let oldest = count;
-      while (oldest > 0 && numbers[(oldest - 1) % capacity] === oldest - 1) oldest--;
-      this.#written = Math.min(this.#written, count);
-      this.#oldest = Math.max(this.#oldest, oldest);
-    }
+    });
+    return new Slots(this.path, this.capacity, worlds);
   }
 
-  /** The rows stay in the file; a snapshot knows how many there were. */
+  /** The rows stay in the file, on the disk from now on; a snapshot knows which there were. */
   copy(): Record<string, Uint32Array<ArrayBuffer>> {
-    return { replay_written: new Uint32Array([this.#written]) };
+    this.#assertWhole();
+    made(this.path, () => this.#sync(this.#file));
+    return { replay_written: Uint32Array.of(this.#written), replay_oldest: Uint32Array.of(this.#oldest) };
   }
 
-  /** Forgets the rows that were written since. Older ones that those replaced stay lost. */
-  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): void {
-    const written = copies.replay_written?.[0];
-    if (written !== undefined && written <= this.#written && written >= this.oldest) {
-      // emptied, so that a file which is opened later does not go on with them
-      const empty = new Uint8Array(this.#rowBytes);
-      for (let world = 0; world < this.#worlds; world++) {
-        for (let n = written; n < this.#written; n++) this.#writeAt(this.#file, empty, this.#position(world, n));
-      }
-      this.#written = written;
-      return;
+  /**
+   * Goes back to a snapshot. Rows that were written since are forgotten, while half of the snapshot's are there still; else
+   * those in the file are gone on with. Says so where rows of the snapshot are gone.
+   */
+  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): string | undefined {
+    const end = copies.replay_written?.[0];
+    const found = this.#found ?? this.#scan();
+    if (end === undefined || end > found.written) {
+      throw new CorralError(
+        "bad-snapshot",
+        `the snapshot was taken at row ${end ?? "?"}; ${this.path} has rows up to ${found.written}. Open the file that the run wrote: replayFile, with reuseReplay: true.`,
+        { written: end, path: this.path },
+      );
     }
-    throw new CorralError(
-      "bad-snapshot",
-      `the snapshot was taken at row ${written ?? "?"}; ${this.path} has rows ${this.oldest} to ${this.#written}. Open the file that the run wrote: replayFile, with reuseReplay: true.`,
-      { written, path: this.path },
+    // rows that share a page of the disk with the newest, or are cut by its end
+    const ahead = Math.min(Math.ceil(PAGE / this.#rowBytes), Math.floor(this.capacity / 2));
+    const damage = found.damage(end, ahead);
+    if (damage !== undefined) throw damage;
+
+    const first = copies.replay_oldest?.[0] ?? Math.max(0, end - this.capacity);
+    const had = end - first;
+    const left = end - Math.max(first, found.oldestBefore(end));
+    const goesBack = 2 * left >= had;
+    this.#written = goesBack ? end : found.written;
+    this.#oldest = found.oldestBefore(this.#written);
+    // so that a file which is opened later does not go on with them
+    this.#empty(found);
+    if (!goesBack) this.#break();
+    [this.#found, this.#damage] = [undefined, undefined];
+    if (left === had) return undefined;
+    const gone = `${had - left} of the ${had} transitions of each world that the replay had then are gone`;
+    return goesBack
+      ? `${gone}: rows written later had taken their places`
+      : `${gone}; it goes on with the ${this.#written - this.#oldest} that were written last`;
+  }
+
+  /** Empties slots that hold no row before `written`. */
+  #empty({ worlds }: Slots): void {
+    const empty = new Uint8Array(this.#rowBytes);
+    worlds.forEach((numbers, world) =>
+      numbers.forEach((number, slot) => {
+        if (number >= this.#written || number === DAMAGED)
+          this.#writeAt(this.#file, empty, this.#position(world, slot));
+      }),
     );
+  }
+
+  /** Ends all episodes at the newest row, which what comes next does not follow: no sample starts there. */
+  #break(): void {
+    const row = new Float32Array(this.width);
+    const last = this.#written - 1;
+    for (let world = 0; world < this.#worlds; world++) {
+      for (const [number, flag] of [
+        [last - 1, TRUNCATED],
+        [last, SKIPPED],
+      ] as const) {
+        if (number < this.#oldest) continue;
+        this.read(world, number, row);
+        if (number === last || row[this.width - 1] === 0) row[this.width - 1] = flag;
+        this.#store(world, number, row);
+      }
+    }
+  }
+
+  /** Throws `bad-replay` where a file was opened with damage, and is to be gone on with as it is. */
+  #assertWhole(): void {
+    if (this.#damage) throw this.#damage;
+    this.#found = undefined;
   }
 
   close(): void {
@@ -211,10 +282,6 @@ export class FileRows implements RowStore {
     }
   }
 }
-
-/** A row that was never written, and one that is not what was written. */
-const EMPTY = -1;
-const DAMAGED = -2;
 
 function checksum(row: Uint8Array, world: number): number {
   return crc32(row.subarray(STAMP), crc32(row.subarray(0, 4), world));
@@ -285,13 +352,4 @@ const full = (path: string, what: string, cause?: unknown): CorralError =>
     `the disk has no room for ${what} in ${path}. What was written before is intact. Free some space, or pass a smaller bufferSize or another replayFile.`,
     { path },
     { cause },
-  );
-
-const bad = (path: string, why: string): CorralError =>
-  new CorralError(
-    "bad-replay",
-    `${path} cannot be gone on with: ${why}. What it was written by does not go on without it: begin anew, with another replayFile.`,
-    {
-      path,
-    },
   );

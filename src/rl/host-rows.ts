@@ -118,7 +118,7 @@ export class HostRows implements RowStore {
     return copies;
   }
 
-  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): void {
+  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): undefined {
     this.#chunks.forEach((chunk, i) => {
       if (copies[`replay_rows_${i}`]?.length === chunk.length && copies.replay_written?.length === 1) return;
       throw new CorralError(

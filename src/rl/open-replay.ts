@@ -18,7 +18,8 @@ export async function openReplay(
   const { id, numEnvs: worlds, observations, actions } = shape.env;
   if (storage === "gpu") return new DeviceReplay(learner, shape, nSteps);
   const rows = { id, worlds, capacity: shape.capacity, observations, actions };
-  const store = storage === "host" ? await HostRows.create(rows) : FileRows.open(file.path, rows, file);
+  const store =
+    storage === "host" ? await HostRows.create(rows) : FileRows.open(file.path, rows, { ...file, defer: true });
   const sampler = new Sampler({
     worlds,
     batch: shape.batch,

@@ -324,7 +324,7 @@ export class Ppo implements Algorithm<Metrics> {
    * Puts a snapshot back, of this run or of one with the same environment and options: it goes on with the same bits.
    * @throws CorralError bad-snapshot where it does not fit
    */
-  restore({ iteration, envSteps, rateScale, learner, env }: PpoSnapshot): Promise<void> {
+  restore({ iteration, envSteps, rateScale, learner, env }: PpoSnapshot): Promise<string | undefined> {
     return this.#mutex.exclusive("restore", async () => {
       this.#learner.put(learner);
       await this.env.restore(env);
@@ -334,6 +334,7 @@ export class Ppo implements Algorithm<Metrics> {
       this.rateScale = rateScale;
       this.#started = iteration > 0;
       this.#halted = undefined;
+      return undefined;
     });
   }
 

@@ -33,9 +33,9 @@ export interface RowStore {
   advance(rows: number): void;
   /** Reads rows from one on. Throws `bad-replay` where what is there is not what was written. */
   read(world: number, number: number, into: Float32Array): void;
-  /** What a run goes on from; and puts it back. Throws `bad-snapshot`. */
+  /** What a run goes on from; and puts it back, saying what is gone of it. Throws `bad-snapshot`, `bad-replay`. */
   copy(): Record<string, Uint32Array<ArrayBuffer>>;
-  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): void;
+  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): string | undefined;
   close(): void;
 }
 
@@ -67,10 +67,15 @@ export interface Replay {
   /** Prepares a batch; true where the device draws it itself. */
   prepare(draw: number): boolean;
   copy(): Record<string, Uint32Array<ArrayBuffer>>;
-  /** Puts a copy back, `written` rows having been seen. */
-  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>, written: number): void;
+  /** Puts a copy back, `written` rows having been seen; says what is gone of it. */
+  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>, written: number): string | undefined;
   close(): void;
 }
+
+/** Bits of a row's flags: twins of shaders/rl/common.wgsl. */
+export const TERMINATED = 1;
+export const TRUNCATED = 2;
+export const SKIPPED = 4;
 
 const RING = ["replay_obs", "replay_actions", "replay_steps"] as const;
 
@@ -115,7 +120,7 @@ export class DeviceReplay implements Replay {
     return {};
   }
 
-  put(_copies: unknown, written: number): void {
+  put(_copies: unknown, written: number): undefined {
     this.#written = written;
   }
 
@@ -203,8 +208,8 @@ export class HostReplay implements Replay {
     return this.#store.copy();
   }
 
-  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): void {
-    this.#store.put(copies);
+  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): string | undefined {
+    return this.#store.put(copies);
   }
 
   close(): void {

@@ -34,6 +34,13 @@ export interface BatchEvidence extends BatchFacts {
 
 const ARENAS = ["params", "moments", "norm", "batch", "grads", "state"] as const;
 
+/** What is kept where a half of a batch was stopped. */
+export const KEPT_AT = {
+  critics: "The parameters are the last good ones, from before the batch that failed.",
+  policy:
+    "The parameters are the last good ones: the critics' after the batch that failed, the policy's from before it.",
+} as const;
+
 /** Where an update was stopped: batches that were whole, and whether the next one failed in its policy. */
 export function stoppedAt(
   state: Float32Array,

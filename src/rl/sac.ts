@@ -29,7 +29,7 @@ import { planSacLearner, sacShape, type SacShape } from "./sac-arenas.ts";
 import { badOption, optionsOf } from "./options.ts";
 import { sacConfig, type SacConfig } from "./sac-config.ts";
 import { learnBatch, sampleBatch, setClock } from "./sac-batch.ts";
-import { batchEvidence, stoppedAt, type BatchEvidence } from "./sac-evidence.ts";
+import { batchEvidence, KEPT_AT, stoppedAt, type BatchEvidence } from "./sac-evidence.ts";
 import { LOG_ALPHA, SacLearner } from "./sac-learner.ts";
 
 export interface SacOptions extends Partial<SacConfig> {
@@ -44,13 +44,6 @@ export type SacSnapshot = AlgorithmSnapshot;
 
 /** What the numbers of a snapshot mean: in 1, which told no format, log standard deviations were bent by tanh, not clamped. */
 const FORMAT = 2;
-
-/** What is kept where a half of a batch was stopped. */
-const KEPT_AT = {
-  critics: "The parameters are the last good ones, from before the batch that failed.",
-  policy:
-    "The parameters are the last good ones: the critics' after the batch that failed, the policy's from before it.",
-} as const;
 
 /** Throws `bad-snapshot`. */
 function assertFormat({ format }: AlgorithmSnapshot["learner"]): void {
@@ -328,14 +321,15 @@ export class Sac implements Algorithm<SacMetrics> {
   }
 
   /**
-   * Puts a snapshot back, of this run or of one with the same environment and options: it goes on with the same bits.
-   * @throws CorralError bad-snapshot where it does not fit
+   * Puts a snapshot back, of this run or of one with the same environment and options: it goes on with the same bits, but
+   * where rows of a replay in a file are gone: then it says how many.
+   * @throws CorralError bad-snapshot where it does not fit; bad-replay
    */
-  restore({ iteration, envSteps, rateScale, learner, env }: SacSnapshot): Promise<void> {
+  restore({ iteration, envSteps, rateScale, learner, env }: SacSnapshot): Promise<string | undefined> {
     return this.#mutex.exclusive("restore", async () => {
       assertFormat(learner);
       this.#learner.check(learner);
-      this.#replay.put(learner, iteration * this.config.collectSteps);
+      const gone = this.#replay.put(learner, iteration * this.config.collectSteps);
       this.#learner.put(learner);
       await this.env.restore(env);
       await this.#learner.done();
@@ -344,6 +338,7 @@ export class Sac implements Algorithm<SacMetrics> {
       this.rateScale = rateScale;
       this.#started = iteration > 0;
       this.#halted = this.#stopped = undefined;
+      return gone;
     });
   }
 

@@ -1,12 +1,9 @@
 // batches of a replay on the host: twin of shaders/rl/replay.wgsl, to the bit but for rounding of returns of several steps
 import { integerFromBits, philox4x32, streams, type PhiloxKey } from "../core/rng.ts";
-import type { RowStore, Starts } from "./replay.ts";
+import { SKIPPED, TERMINATED, type RowStore, type Starts } from "./replay.ts";
 
 /** Draws until one starts at a row whose action did something. */
 const TRIES = 32;
-/** Bits of a row's flags: twins of shaders/rl/common.wgsl. */
-const TERMINATED = 1;
-const SKIPPED = 4;
 
 export interface SamplerOptions {
   readonly worlds: number;

@@ -47,14 +47,17 @@ export function saveCheckpoint(run: string, iteration: number, bytes: Uint8Array
 }
 
 /**
- * The newest checkpoint of a run that can be read, and what was wrong with newer ones.
+ * The newest checkpoint of a run that can be read, and what was wrong with newer ones; `but` are paths to leave out.
  * @throws CorralError no-checkpoint, checkpoint-newer; checkpoint-corrupt where none can be read
  */
-export function lastCheckpoint(run: string): {
+export function lastCheckpoint(
+  run: string,
+  but: readonly string[] = [],
+): {
   readonly checkpoint: Checkpoint;
   readonly damaged: readonly CorralError[];
 } {
-  const paths = listCheckpoints(run);
+  const paths = listCheckpoints(run).filter((path) => !but.includes(path));
   if (paths.length === 0) {
     throw new CorralError(
       "no-checkpoint",

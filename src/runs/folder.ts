@@ -148,6 +148,28 @@ export interface FolderOptions {
   readonly onFailure?: (message: string) => void;
 }
 
+/**
+ * Puts a run where the newest checkpoint left it that can be read and whose rows are in the replay's file, and returns it
+ * with what there is to say. Throws what the newest one throws where none serves.
+ */
+async function resumeLast(folder: string, run: TrainingRun, config: Record<string, unknown>) {
+  const refused: { readonly path: string; readonly error: CorralError }[] = [];
+  for (;;) {
+    const paths = refused.map(({ path }) => path);
+    if (refused.length > 0 && listCheckpoints(folder).every((path) => paths.includes(path))) throw refused[0].error;
+    const { checkpoint, damaged } = lastCheckpoint(folder, paths);
+    assertSameRun(checkpoint, config);
+    try {
+      const said = await run.resume(checkpoint.state);
+      const errors = [...damaged, ...refused.map(({ error }) => error)];
+      return { checkpoint, notes: [...errors.map(({ message }) => message), ...said] };
+    } catch (error) {
+      if (!(error instanceof CorralError) || !["bad-snapshot", "bad-replay"].includes(error.code)) throw error;
+      refused.push({ path: checkpoint.path, error });
+    }
+  }
+}
+
 /** The folder of a run, open. */
 export class RunFolder {
   readonly folder: string;
@@ -192,16 +214,13 @@ export class RunFolder {
    * @throws CorralError no-checkpoint, checkpoint-corrupt, checkpoint-newer, other-run, bad-snapshot, run-not-written
    */
   static async resume(folder: string, run: TrainingRun, options: FolderOptions = {}) {
-    const { checkpoint, damaged } = lastCheckpoint(folder);
-    const { about } = checkpoint;
     const now = JSON.parse(toJson(configOf(run, options.task))) as Record<string, unknown>;
-    assertSameRun(checkpoint, now);
-    await run.resume(checkpoint.state);
+    const { checkpoint, notes } = await resumeLast(folder, run, now);
+    const { about } = checkpoint;
     const opened = new RunFolder(folder, run, options, logUpTo(join(folder, LOG_FILE), about.iteration));
     dropCheckpointsAfter(folder, about.iteration);
     opened.#saved = about.iteration;
     opened.#restart(about.envSteps);
-    const notes = damaged.map(({ message }) => message);
     if (about.device !== run.env.deviceName)
       notes.push(`it ran on ${about.device} before and goes on here: other bits than there`);
     return { opened, notes, iteration: about.iteration, envSteps: about.envSteps };

@@ -102,12 +102,13 @@ export class Overlapped implements Algorithm<AnyMetrics> {
     return { ...(await this.learner.snapshot()), collector: await this.collector.snapshot() };
   }
 
-  async restore(snapshot: AlgorithmSnapshot): Promise<void> {
+  async restore(snapshot: AlgorithmSnapshot): Promise<string | undefined> {
     const { collector } = snapshot as OverlappedSnapshot;
     await this.collector.restore(collector);
-    await this.learner.restore(snapshot);
+    const gone = await this.learner.restore(snapshot);
     this.#params = undefined;
     this.#flies = collector.batch !== null;
+    return gone;
   }
 
   adopt(snapshot: AlgorithmSnapshot): Promise<void> {

@@ -191,19 +191,24 @@ export class TrainingRun implements AsyncDisposable {
     return this.memory.reduce((sum, [, bytes]) => sum + bytes, 0);
   }
 
-  /** Goes on from a state of this run or of an equal one. Throws `bad-snapshot` where it does not fit. */
-  async resume(state: RunState): Promise<void> {
-    await this.#restore(state);
+  /**
+   * Goes on from a state of this run or of an equal one. Returns what there is to say of it.
+   * @throws CorralError bad-snapshot where it does not fit; bad-replay
+   */
+  async resume(state: RunState): Promise<readonly string[]> {
+    const gone = await this.#restore(state);
     const { iteration, envSteps } = state.snapshot;
     this.#before = { seconds: state.seconds, envSteps };
     this.#told = this.#saved = iteration;
+    return gone === undefined ? [] : [`${gone}. It goes on to other bits`];
   }
 
-  async #restore(state: RunState): Promise<void> {
-    await this.algorithm.restore(state.snapshot);
+  async #restore(state: RunState): Promise<string | undefined> {
+    const gone = await this.algorithm.restore(state.snapshot);
     this.#evaluation = state.evaluation;
     this.#lowered = state.lowered;
     this.#last = state;
+    return gone;
   }
 
   /** Ends the run after the update under way, with a checkpoint. `train` throws `stopped`. */
@@ -313,10 +318,11 @@ export class TrainingRun implements AsyncDisposable {
     // a device that was handed in is gone
     const { device: _, ...env } = this.envOptions as { device?: unknown };
     this.#held = await make(this.id, this.settings, { ...this.#learning, reuseReplay: true }, env);
-    if (this.#last) await this.#restore(this.#last);
-    else this.#evaluation = undefined;
+    const gone = this.#last && (await this.#restore(this.#last));
+    if (!this.#last) this.#evaluation = undefined;
+    const lost = gone === undefined ? "" : `; ${gone}: its bits are others`;
     const { iteration } = this.algorithm;
-    const message = `the device was lost after update ${this.#told} (${loss.message}); the run goes on from update ${iteration} on ${this.env.deviceName}`;
+    const message = `the device was lost after update ${this.#told} (${loss.message}); the run goes on from update ${iteration} on ${this.env.deviceName}${lost}`;
     onEvent?.({ event: "device-lost", iteration: this.#told, envSteps: this.algorithm.envSteps, message });
   }
 

@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import "../../envs/index.ts";
 import { makeVec, type VectorEnv } from "../../src/env/index.ts";
@@ -186,7 +187,106 @@ describe("a file", () => {
     expectRows(again, 5, 9);
     fill(again, 5);
     expectRows(again, 7, 14);
-    expect(() => again.put({ replay_written: Uint32Array.of(6) })).toThrowError("[bad-snapshot]");
+    // of another file
+    expect(() => again.put({ replay_written: Uint32Array.of(15) })).toThrowError("[bad-snapshot]");
+    again.close();
+  });
+
+  test("a snapshot says how many of its rows are gone", () => {
+    const rows = FileRows.open(fresh(), SHAPE);
+    fill(rows, 9);
+    const saved = rows.copy();
+    expect(rows.put(saved)).toBeUndefined();
+    fill(rows, 3);
+    expect(rows.put(saved)).toMatch(/^3 of the 7 transitions of each world .* are gone: rows written later/);
+    // where nothing was overwritten, nothing is
+    rows.close();
+    const few = FileRows.open(fresh(), SHAPE);
+    fill(few, 4);
+    const early = few.copy();
+    fill(few, 3);
+    expect(few.put(early)).toBeUndefined();
+    expectRows(few, 0, 4);
+    few.close();
+  });
+
+  test.each([5, 7, 30])("killed %i rows after a snapshot, it goes on with what was written last", (more) => {
+    const rows = FileRows.open(fresh(), SHAPE);
+    fill(rows, 9);
+    const saved = rows.copy();
+    fill(rows, more);
+    rows.close();
+    const again = reopen();
+    expect(again.put(saved)).toMatch(
+      /of the 7 transitions of each world .* gone; it goes on with the 7 that were written last/,
+    );
+    expect([again.oldest, again.written]).toEqual([2 + more, 9 + more]);
+    // nothing leads from the last row to the one that comes next
+    const flagsOf = (number: number) => {
+      const row = new Float32Array(WIDTH);
+      again.read(1, number, row);
+      return row[WIDTH - 1];
+    };
+    expect(flagsOf(8 + more)).toBe(4);
+    // these rows have flags already, which stay
+    expect(flagsOf(7 + more)).toBe(rowsOf(1, 7 + more, 1)[WIDTH - 1]);
+    fill(again, 1);
+    expect(again.written).toBe(10 + more);
+    again.close();
+  });
+
+  test("a power cut after a snapshot: whatever of the rows since is on the disk, all of the snapshot's are", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 12 }),
+        fc.integer({ min: 0, max: 3 }),
+        fc.infiniteStream(fc.nat(29)),
+        (before, after, draws) => {
+          let [synced, unsynced] = [Buffer.alloc(0), [] as { bytes: Uint8Array; position: number }[]];
+          const writeAt = (file: number, bytes: Uint8Array, position: number) => {
+            writeSync(file, bytes, 0, bytes.length, position);
+            unsynced.push({ bytes: bytes.slice(), position });
+          };
+          const sync = () => {
+            synced = readFileSync(path);
+            unsynced = [];
+          };
+          const rows = FileRows.open(fresh(), SHAPE, { writeAt, sync });
+          fill(rows, before);
+          const saved = rows.copy();
+          fill(rows, after);
+          rows.close();
+          // of each write since, a part
+          for (const { bytes, position } of unsynced) {
+            const kept = draws.next().value;
+            if (kept % 3 > 0) Buffer.from(bytes).copy(synced, position, 0, kept % 3 === 1 ? bytes.length : kept);
+          }
+          writeFileSync(path, synced);
+
+          const again = FileRows.open(path, SHAPE, { reuse: true, defer: true });
+          const gone = again.put(saved);
+          const had = Math.min(before, SHAPE.capacity);
+          expect(gone === undefined).toBe(again.written - again.oldest === had && again.written === before);
+          if (again.written === before) expectRows(again, again.oldest, before);
+          expect(again.written - again.oldest).toBeGreaterThanOrEqual(Math.floor(had / 2));
+          again.close();
+          rmSync(path);
+        },
+      ),
+    );
+  });
+
+  test("damage of what a snapshot needs is told when it is put back, and without one before anything is done", () => {
+    const rows = FileRows.open(fresh(), SHAPE);
+    fill(rows, 6);
+    const saved = rows.copy();
+    rows.close();
+    const bytes = readFileSync(path);
+    bytes[4096 + 28 * 4 + 13] ^= 4;
+    writeFileSync(path, bytes);
+    const again = FileRows.open(path, SHAPE, { reuse: true, defer: true });
+    expect(() => again.put(saved)).toThrowError("[bad-replay]");
+    expect(() => again.write(0, rowsOf(0, 6, 1))).toThrowError("[bad-replay]");
     again.close();
   });
 });
