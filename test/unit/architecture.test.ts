@@ -1,0 +1,22 @@
+// the map of the house names files that exist
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { repositoryFiles, ROOT } from "../support/imports.ts";
+
+test.each(["docs/architecture.md", "CONTRIBUTING.md", "shaders/README.md"])("every path in %s exists", (page) => {
+  const text = readFileSync(join(ROOT, page), "utf8");
+  const paths = [...text.matchAll(/\b(?:src|test|shaders|envs|tools|bench|docs)\/[\w./-]*\w/g)].map(([path]) => path);
+  const missing = paths.filter((path) => !/NAME|PAIR/.test(path) && !existsSync(join(ROOT, path)));
+  expect(paths.length).toBeGreaterThan(4);
+  expect(missing).toEqual([]);
+});
+
+test("every folder of src is in the map", () => {
+  const map = readFileSync(join(ROOT, "docs/architecture.md"), "utf8");
+  const listed = [...map.matchAll(/`(src\/\w+)`/g)].map(([, folder]) => folder);
+  const folders = new Set(repositoryFiles("src").flatMap((file) => /^src\/(\w+)\//.exec(file)?.[1] ?? []));
+  expect(folders.size).toBeGreaterThan(10);
+  const missing = [...folders].filter((name) => !listed.includes(`src/${name}`));
+  expect(missing).toEqual([]);
+});
