@@ -15,6 +15,8 @@ export interface Cost {
   indexed: number;
   branches: number;
   loops: number;
+  /** Squares of the lengths of private arrays, summed. */
+  squares: number;
   /** Arithmetic operations after each stage mark. */
   stages: Record<string, number>;
 }
@@ -32,8 +34,11 @@ export function costOf(trace: Trace): Cost {
     indexed: 0,
     branches: 0,
     loops: 0,
+    squares: 0,
     stages: {},
   };
+  for (const source of live.sources)
+    if ("length" in source && source.kind === "array") cost.squares += source.length ** 2;
   let stageName = "entry";
   const visit = (block: Block): void => {
     for (const s of block.statements) {
