@@ -81,8 +81,12 @@ function describe(c: Comparison): string {
   ];
   if (c.diverged.length > 0) {
     const [first] = c.diverged;
+    const left = c.diverged.reduce((sum, d) => sum + d.left, 0);
     lines.push(
-      `MuJoCo itself diverged ${times(c.diverged.length)}, first in ${first.field} at step ${first.step} of world ${first.env}; such worlds were started over`,
+      `MuJoCo itself diverged ${times(c.diverged.length)}, first in ${first.field} at step ${first.step} of world ${first.env}; such worlds were started over` +
+        (left > 0
+          ? `, and the ${left} steps before in which something moved more than 1 m or rad at once are left out`
+          : ""),
     );
   }
   if (c.rollout) lines.push("", ...drift(c));

@@ -31,7 +31,18 @@ export interface Divergence {
   readonly env: number;
   readonly step: number;
   readonly field: "qpos" | "qvel" | "qacc";
+  /** Steps before it that are left out: from the one on in which something moves by more than RUNAWAY. */
+  readonly left: number;
 }
+
+/** Motion in one physics step (m, rad) of worlds that MuJoCo is losing: no step from there is anybody's reference. */
+const RUNAWAY = 1;
+
+/** Steps that a world which runs away is followed after its last. */
+const FATE = 200;
+
+const isRunaway = ({ opt: { timestep } }: Model, { qvel }: WorldState): boolean =>
+  qvel.some((v) => !(Math.abs(v) * timestep <= RUNAWAY));
 
 /** Draws numbers of one stream one after the other. */
 class Draws {
@@ -172,12 +183,20 @@ export function* trajectory(model: Model, world: MuJoCoWorld, options: Trajector
     let step = 0;
     let state = startState(model, seed, env);
     let controls = new RandomControls(model, seed, env, episode);
-    for (let made = 0; made < steps && badStarts < MAX_BAD_STARTS;) {
+    // what a divergence may follow
+    let held: Sample[] = [];
+    let made = 0;
+    let ahead = 0;
+    // a world that runs away at the end is followed to see whether MuJoCo loses it
+    const isOpen = () => made < steps || (held.length > 0 && ahead < FATE);
+    while (isOpen() && badStarts < MAX_BAD_STARTS) {
       const from: WorldState = { ...state, ctrl: controls.at(step) };
       const result = world.step(from);
       const field = diverged(result);
       if (field) {
-        options.onDivergence?.({ env, step, field });
+        options.onDivergence?.({ env, step, field, left: held.length });
+        held = [];
+        if (made === steps) break;
         if (step === 0) badStarts++;
         episode++;
         step = 0;
@@ -186,9 +205,17 @@ export function* trajectory(model: Model, world: MuJoCoWorld, options: Trajector
         continue;
       }
       state = world.state();
-      yield { env, step, episode, from, result };
+      if (made === steps) {
+        ahead++;
+        step++;
+        continue;
+      }
+      const sample = { env, step, episode, from, result };
+      if (held.length > 0 || isRunaway(model, from)) held.push(sample);
+      else yield sample;
       step++;
       made++;
     }
+    yield* held;
   }
 }

@@ -7,7 +7,7 @@ import { documentedIn } from "../../src/compare/documented.ts";
 import type { Compared } from "../../src/compare/one-step.ts";
 import { quantitiesOf } from "../../src/compare/quantities.ts";
 import { sensitivityOf } from "../../src/compare/sensitivity.ts";
-import { startState, trajectory, type Sample } from "../../src/compare/trajectory.ts";
+import { startState, trajectory, type Divergence, type Sample } from "../../src/compare/trajectory.ts";
 import { Judge } from "../../src/compare/verdict.ts";
 import { loadModel, type Model } from "../../src/model/model.ts";
 import { loadTestModel } from "../support/mjcf.ts";
@@ -66,6 +66,40 @@ describe("trajectories", () => {
     expect(samples[18].from.qpos).toEqual(samples[17].result.qpos);
     expect(samples[30]).toMatchObject({ env: 1, step: 0 });
     world.delete();
+  });
+});
+
+describe("worlds that MuJoCo loses", () => {
+  // pulled apart ever faster
+  const slide = (stiffness: number) =>
+    loadModel(`<mujoco><option timestep="0.01"/><worldbody><body><joint type="slide" stiffness="${stiffness}"/>
+      <geom size="0.1" mass="1"/></body></worldbody></mujoco>`);
+
+  async function stepsOf(model: Model, steps: number) {
+    const world = await MuJoCoWorld.create(model);
+    const diverged: Divergence[] = [];
+    const samples = [...trajectory(model, world, { steps, envs: 2, seed: 1, onDivergence: (d) => diverged.push(d) })];
+    world.delete();
+    return { samples, diverged, left: diverged.reduce((sum, d) => sum + d.left, 0) };
+  }
+  const speed = ({ from }: Sample) => Math.abs(from.qvel[0]);
+
+  test("are compared until they run away, also where the last steps are asked for", async () => {
+    const { samples, diverged, left } = await stepsOf(await slide(-1e6), 12);
+    expect(diverged.length).toBeGreaterThan(1);
+    expect(left).toBeGreaterThan(0);
+    expect(samples.length + left).toBe(24);
+    expect(samples.length).toBeGreaterThan(0);
+    expect(Math.max(...samples.map(speed))).toBeLessThanOrEqual(100);
+  });
+
+  test("a world that is fast and stays is compared", async () => {
+    const model = await loadModel(`<mujoco><option gravity="0 0 -1e6" timestep="0.001"/><worldbody><body>
+      <joint type="slide" axis="0 0 1"/><geom size="0.1" mass="1"/></body></worldbody></mujoco>`);
+    const { samples, diverged } = await stepsOf(model, 20);
+    expect(diverged).toEqual([]);
+    expect(samples).toHaveLength(40);
+    expect(Math.max(...samples.map(speed))).toBeGreaterThan(1000);
   });
 });
 
@@ -202,7 +236,7 @@ describe("documented differences", () => {
 
   test("a PGS that stops far from its minimum is measured at that state, and accounts for no other error", async () => {
     const model = await loadTestModel("compare/pgs_stuck");
-    const found = await compareWithMuJoCo(model, { steps: 60, envs: 3, seed: 1, device: "cpu-f64" });
+    const found = await compareWithMuJoCo(model, { steps: 100, envs: 2, seed: 1, device: "cpu-f64" });
     expect(found.verdict).toMatchObject({ passed: true, reasons: [] });
     const { because, beyond, worst } = found.verdict;
     expect(beyond).toBeGreaterThan(0);
@@ -214,7 +248,7 @@ describe("documented differences", () => {
     const world = await MuJoCoWorld.create(model);
     const judge = await Judge.create(model, world);
     const env = worst[0].env;
-    const samples = [...trajectory(model, world, { steps: 60, envs: env + 1, seed: 1 })];
+    const samples = [...trajectory(model, world, { steps: 100, envs: env + 1, seed: 1 })];
     const sample = samples.find((s) => s.env === env && s.step === worst[0].step)!;
     const wrong = sample.result.qvel.map((v) => v + 1);
     judge.add(sample, { ...sample.result, qvel: wrong });

@@ -127,7 +127,8 @@ describe("corral compare", () => {
     const { diverged, contacts } = JSON.parse(stdout) as Comparison;
     expect(diverged.length).toBeGreaterThan(0);
     expect(diverged[0]).toMatchObject({ env: 0, step: expect.any(Number), field: expect.stringMatching(/^q/) });
-    expect(contacts.total).toBe(40);
+    expect(contacts.total).toBeGreaterThan(0);
+    expect(contacts.total + diverged.reduce((sum, { left }) => sum + left, 0)).toBe(40);
     expect((await corral(args)).stdout).toMatch(
       /MuJoCo itself diverged \d+ times, first in q\w+ at step \d+ of world 0/,
     );
