@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { interpret } from "../../src/trace/interpret.ts";
 import * as t from "../../src/trace/scalar.ts";
-import { program, runJs, type TestProgram } from "../support/trace-runner.ts";
+import { program, runJs, runWasm, type TestProgram } from "../support/trace-runner.ts";
 import {
   byTable,
   traceValues,
@@ -22,12 +22,13 @@ const interpreted = (p: TestProgram, precision: "f32" | "f64", rows: number[][])
     for (let world = 0; world < count; world++) interpret(traced, bindings, { precision: precise, world });
   });
 
-test("JavaScript and the interpreter compute what the table says", () => {
+test("JavaScript, WebAssembly and the interpreter compute what the table says", () => {
   fc.assert(
-    fc.property(valuePrograms, fc.array(valueInputs, { minLength: 1, maxLength: 4 }), (p, rows) => {
+    fc.property(valuePrograms, fc.array(valueInputs, { minLength: 1, maxLength: 9 }), (p, rows) => {
       const kernel = made(p);
       const wanted = rows.map((row) => byTable(kernel.trace, row).map(({ value }) => value));
       expect(runJs(kernel, "f32", rows)).toEqual(wanted);
+      expect(runWasm(kernel, rows)).toEqual(wanted);
       expect(interpreted(kernel, "f32", rows)).toEqual(wanted);
       expect(interpreted(kernel, "f64", rows)).toEqual(runJs(kernel, "f64", rows));
     }),
@@ -35,9 +36,10 @@ test("JavaScript and the interpreter compute what the table says", () => {
   );
 });
 
-describe.each(["JavaScript", "the interpreter"])("in %s", (backEnd) => {
+describe.each(["JavaScript", "WebAssembly", "the interpreter"])("in %s", (backEnd) => {
   const run = (fn: (x: t.Scalar[]) => t.Scalar[], rows: number[][]): number[][] => {
     const p = program(rows[0].length, 1, fn);
+    if (backEnd === "WebAssembly") return runWasm(p, rows);
     return backEnd === "JavaScript" ? runJs(p, "f32", rows) : interpreted(p, "f32", rows);
   };
   const column = (fn: (x: t.Scalar[]) => t.Scalar, rows: number[][]) => run((x) => [fn(x)], rows).map(([y]) => y);

@@ -4,7 +4,8 @@ import { load4, store4, world } from "../../src/trace/control.ts";
 import { add, mul, type Scalar } from "../../src/trace/scalar.ts";
 import { trace, type Trace, type TraceOptions } from "../../src/trace/graph.ts";
 import { toJavaScript, type JsBindings, type Precision } from "../../src/trace/javascript.ts";
-import { toWgsl, type WgslKernel } from "../../src/trace/wgsl.ts";
+import { MOST_PAGES, toWasm } from "../../src/trace/wasm/index.ts";
+import { FIXED_PARAMS, toWgsl, type WgslKernel } from "../../src/trace/wgsl.ts";
 import {
   BufferUsage,
   createBindGroup,
@@ -88,6 +89,49 @@ export function runJs(
   run(p.trace, precision, { buffers: { inputs, outputs, memory }, params }, rows.length);
   return rows.map((_, i) => Array.from(outputs.subarray(i * fours(p.outputs) * 4).subarray(0, p.outputs)));
 }
+
+const PAGE = 65536;
+
+/** Runs a trace as WebAssembly over buffers of numbers: those that hold integers are named. */
+export const asWasm =
+  (integers: readonly string[]): CpuRun =>
+  (made, precision, { buffers, params }, worlds) => {
+    assert.equal(precision, "f32");
+    const kernel = toWasm(made);
+    const up = (bytes: number) => Math.ceil(bytes / 16) * 16;
+    let at = up(kernel.frameBytes) + up(4 * kernel.pool.length);
+    const places = kernel.buffers.map((name) => {
+      const place = at;
+      at += up(4 * buffers[name].length);
+      return place;
+    });
+    const memory = new WebAssembly.Memory({ initial: Math.ceil(at / PAGE), maximum: MOST_PAGES, shared: true });
+    const [words, floats] = [new Uint32Array(memory.buffer), new Float32Array(memory.buffer)];
+    const view = (name: string) => (integers.includes(name) ? words : floats);
+    const pool = up(kernel.frameBytes);
+    words.set(kernel.pool, pool / 4);
+    places.forEach((place, i) => {
+      words[i] = place;
+      view(kernel.buffers[i]).set(buffers[kernel.buffers[i]], place / 4);
+    });
+    made.params.forEach((p, i) => {
+      (p.type === "f32" ? floats : words)[kernel.params / 4 + i] = params[FIXED_PARAMS.length + i];
+    });
+    const module = new WebAssembly.Module(kernel.module);
+    const { run } = new WebAssembly.Instance(module, { corral: { memory } }).exports as {
+      run: (...x: number[]) => void;
+    };
+    run(0, worlds, worlds - 1, 0, pool);
+    kernel.buffers.forEach((name, i) => {
+      buffers[name].set(view(name).subarray(places[i] / 4, places[i] / 4 + buffers[name].length));
+    });
+  };
+
+/** What a program stores in WebAssembly. */
+export const runWasm = (p: TestProgram, rows: ArrayLike<number>[], options: RunOptions = {}): number[][] => {
+  const integers = [...(p.kind === "u32" ? ["inputs"] : []), ...(p.outputKind === "u32" ? ["outputs"] : [])];
+  return runJs(p, "f32", rows, options, asWasm(integers));
+};
 
 /** What `fn` computes from each row in float64. Throws where straight-line code and runtime loops differ. */
 export function runBoth(

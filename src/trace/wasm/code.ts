@@ -1,0 +1,131 @@
+// the body of a function: instructions, and locals that are used again when their values have ended
+import { CorralError } from "../../core/errors.ts";
+import { Bytes, I32, V128 } from "./bytes.ts";
+import { Op32, Simd, type Op32Name, type SimdName } from "./opcodes.ts";
+
+/** V8 takes 50,000; parameters are among them. */
+const MOST_LOCALS = 49_000;
+
+type Kind = "vector" | "scalar";
+
+/** Instructions of one function, whose first locals are its parameters. */
+export class Code {
+  readonly bytes = new Bytes();
+  /** How deep in blocks this place is, for branches. */
+  depth = 0;
+  private readonly kinds: Kind[] = [];
+  private readonly free: Record<Kind, number[]> = { vector: [], scalar: [] };
+  private readonly parameters: number;
+
+  constructor(parameters: number) {
+    this.parameters = parameters;
+  }
+
+  /** A local that nothing else uses until it is freed. */
+  local(kind: Kind): number {
+    const again = this.free[kind].pop();
+    if (again !== undefined) return again;
+    if (this.kinds.length >= MOST_LOCALS)
+      throw new CorralError(
+        "wasm-locals",
+        `the kernel needs more than ${MOST_LOCALS} values at once, which WebAssembly cannot hold. Pass unroll: false.`,
+      );
+    this.kinds.push(kind);
+    return this.parameters + this.kinds.length - 1;
+  }
+
+  release(...locals: number[]): void {
+    for (const local of locals) this.free[this.kinds[local - this.parameters]].push(local);
+  }
+
+  op(...names: Op32Name[]): this {
+    for (const name of names) this.bytes.byte(Op32[name]);
+    return this;
+  }
+
+  simd(name: SimdName): this {
+    this.bytes.byte(0xfd).unsigned(Simd[name]);
+    return this;
+  }
+
+  get(local: number): this {
+    return this.at("local.get", local);
+  }
+
+  set(local: number): this {
+    return this.at("local.set", local);
+  }
+
+  tee(local: number): this {
+    return this.at("local.tee", local);
+  }
+
+  private at(name: Op32Name, index: number): this {
+    this.bytes.byte(Op32[name]).unsigned(index);
+    return this;
+  }
+
+  int(value: number): this {
+    this.bytes.byte(Op32["i32.const"]).signed(value);
+    return this;
+  }
+
+  /** A 32-bit integer from an address on the stack. */
+  loadInt(offset: number): this {
+    this.bytes.byte(Op32["i32.load"]).unsigned(2).unsigned(offset);
+    return this;
+  }
+
+  /** A read or a write of a vector, or of a word of it, at an address on the stack. */
+  memory(name: SimdName, offset: number, lane?: number): this {
+    this.simd(name).bytes.unsigned(2).unsigned(offset);
+    if (lane !== undefined) this.bytes.byte(lane);
+    return this;
+  }
+
+  constant(words: readonly number[]): this {
+    this.simd("v128.const");
+    for (const word of words) this.bytes.word(word);
+    return this;
+  }
+
+  /** Words of the two vectors on the stack: 0 to 3 of the first, 4 to 7 of the second. */
+  shuffle(words: readonly number[]): this {
+    this.simd("i8x16.shuffle");
+    for (const word of words) for (let k = 0; k < 4; k++) this.bytes.byte(4 * word + k);
+    return this;
+  }
+
+  lane(name: "i32x4.extract_lane" | "i32x4.replace_lane", lane: number): this {
+    this.simd(name).bytes.byte(lane);
+    return this;
+  }
+
+  /** Opens a block without results; returns its depth, for `branch`. */
+  open(name: "block" | "loop" | "if"): number {
+    this.bytes.byte(Op32[name], 0x40);
+    return ++this.depth;
+  }
+
+  close(): void {
+    this.op("end");
+    this.depth--;
+  }
+
+  branch(name: "br" | "br_if", depth: number): this {
+    return this.at(name, this.depth - depth);
+  }
+
+  /** The function with its locals, as the code section has it. */
+  body(): Bytes {
+    const runs: { kind: Kind; count: number }[] = [];
+    for (const kind of this.kinds) {
+      const last = runs.at(-1);
+      if (last?.kind === kind) last.count++;
+      else runs.push({ kind, count: 1 });
+    }
+    const out = new Bytes().unsigned(runs.length);
+    for (const { kind, count } of runs) out.unsigned(count).byte(kind === "vector" ? V128 : I32);
+    return out.append(this.bytes.all).byte(Op32.end);
+  }
+}

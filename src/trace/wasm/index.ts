@@ -1,0 +1,70 @@
+// back end: a trace as a WebAssembly SIMD module, four worlds a vector; bit for bit what JavaScript computes in float32
+import type { Trace } from "../graph.ts";
+import { analyse, type Live } from "../live.ts";
+import { Bytes, I32, MAGIC, Section } from "./bytes.ts";
+import { Emitter, PARAMETERS } from "./emitter.ts";
+import { MemoryMap } from "./memory-map.ts";
+import { Op32 } from "./opcodes.ts";
+
+/** A kernel as a module, and the memory that it wants; addresses are multiples of 16. */
+export interface WasmKernel {
+  /** Imports the memory `corral.memory` (shared), exports `run(from, to, last, frame, pool)`: worlds [from, to), from a multiple of 4. */
+  readonly module: Uint8Array<ArrayBuffer>;
+  /** Buffers in the order of their addresses, with which a frame begins. */
+  readonly buffers: readonly string[];
+  /** Offset in a frame of the parameters, four bytes each, in the order of the trace. */
+  readonly params: number;
+  /** Bytes of a frame, one for each thread. */
+  readonly frameBytes: number;
+  /** Tables and constants. */
+  readonly pool: Int32Array<ArrayBuffer>;
+}
+
+/** Pages of 64 KiB that a memory may have. */
+export const MOST_PAGES = 65536;
+
+/**
+ * Emits a trace as a WebAssembly module.
+ * @throws CorralError trace-exact, wasm-locals
+ */
+export function toWasm(trace: Trace, live: Live = analyse(trace)): WasmKernel {
+  const map = new MemoryMap(trace, live);
+  const { code } = new Emitter(trace, live, map);
+  const types = (...lists: number[]) =>
+    lists.reduce(
+      (out, count) => out.byte(0x60).unsigned(count).append(new Uint8Array(count).fill(I32)).unsigned(0),
+      new Bytes().unsigned(lists.length),
+    );
+  const sections: readonly (readonly [number, Bytes])[] = [
+    [Section.type, types(PARAMETERS, PARAMETERS + 1)],
+    // a shared memory has a maximum
+    [Section.import, new Bytes().unsigned(1).name("corral").name("memory").byte(2, 3).unsigned(1).unsigned(MOST_PAGES)],
+    [Section.function, new Bytes().unsigned(2).unsigned(0).unsigned(1)],
+    [Section.export, new Bytes().unsigned(1).name("run").byte(0).unsigned(1)],
+    [Section.code, new Bytes().unsigned(2).sized(code.body()).sized(runBody())],
+  ];
+  const module = new Bytes().byte(...MAGIC);
+  for (const [id, section] of sections) module.byte(id).sized(section);
+  return {
+    module: module.all.slice(),
+    buffers: map.buffers,
+    params: map.params,
+    frameBytes: map.arrays.to,
+    pool: map.pool,
+  };
+}
+
+/** run(from, to, last, frame, pool): the function, four worlds at a time. */
+function runBody(): Bytes {
+  const [from, to, last, frame, pool] = [0, 1, 2, 3, 4];
+  const out = new Bytes().unsigned(0);
+  const get = (...locals: number[]) => locals.forEach((local) => out.byte(Op32["local.get"]).unsigned(local));
+  out.byte(Op32.loop, 0x40);
+  get(from, last, frame, pool);
+  out.byte(Op32.call).unsigned(0);
+  get(from);
+  out.byte(Op32["i32.const"]).signed(4).byte(Op32["i32.add"], Op32["local.tee"]).unsigned(from);
+  get(to);
+  out.byte(Op32["i32.lt_s"], Op32.br_if).unsigned(0);
+  return out.byte(Op32.end, Op32.end);
+}

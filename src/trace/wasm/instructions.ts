@@ -1,0 +1,252 @@
+// the column of WebAssembly in the table of operations: how each is computed of vectors of four worlds
+import { operandType, type TraceNode, type Type } from "../graph.ts";
+import { exactOnly, type Computed } from "../operations.ts";
+import type { Code } from "./code.ts";
+import type { Op32Name, SimdName } from "./opcodes.ts";
+
+/** What an instruction is emitted with. Truth is a mask: all bits of a lane, or none. */
+export interface Operands {
+  readonly code: Code;
+  readonly node: TraceNode;
+  /** Pushes an operand as a vector. */
+  push(i: number): void;
+  /** Pushes one number in all lanes. */
+  splat(value: number, type: Type): void;
+  /** Pushes an operand as an integer where it is the same in all lanes. */
+  isUniform(i: number): boolean;
+  pushScalar(i: number): void;
+}
+
+/** One instruction, by the type of the operands; or several. */
+type Vectors = Partial<Record<Type, SimdName>> | ((o: Operands) => void);
+
+const floats = (name: SimdName): Vectors => ({ f32: name });
+const words = (name: SimdName): Vectors => ({ u32: name });
+const masks = (name: SimdName): Vectors => ({ bool: name });
+
+/** The same instruction of floats, signed and unsigned integers. */
+type Instruction<P extends string> = SimdName extends infer N ? (N extends `${P}.${infer I}` ? I : never) : never;
+const numbers = (float: Instruction<"f32x4">, signed: Instruction<"i32x4">, unsigned = signed): Vectors => ({
+  f32: `f32x4.${float}` as SimdName,
+  i32: `i32x4.${signed}` as SimdName,
+  u32: `i32x4.${unsigned}` as SimdName,
+});
+const compared = (name: "lt" | "le" | "gt" | "ge"): Vectors => numbers(name, `${name}_s`, `${name}_u`);
+
+function host(): never {
+  throw exactOnly("WebAssembly");
+}
+
+/** Computes lane by lane what vectors have no instruction for. */
+function byLanes({ code, push }: Operands, lane: (x: () => void, y: () => void) => void): void {
+  const [x, y, out] = [code.local("vector"), code.local("vector"), code.local("vector")];
+  push(0);
+  code.set(x);
+  push(1);
+  code.set(y).get(x).set(out);
+  for (let k = 0; k < 4; k++) {
+    code.get(out);
+    lane(
+      () => code.get(x).lane("i32x4.extract_lane", k),
+      () => code.get(y).lane("i32x4.extract_lane", k),
+    );
+    code.lane("i32x4.replace_lane", k).set(out);
+  }
+  code.get(out).release(x, y, out);
+}
+
+const shift =
+  (vector: SimdName, scalar: Op32Name) =>
+  (o: Operands): void => {
+    if (!o.isUniform(1)) {
+      return byLanes(o, (x, y) => {
+        x();
+        y();
+        o.code.op(scalar);
+      });
+    }
+    o.push(0);
+    o.pushScalar(1);
+    o.code.simd(vector);
+  };
+
+/** x / y; x where y is 0, and no trap at the least integer by -1. */
+function quotient(o: Operands): void {
+  const { code, node } = o;
+  if (node.type === "f32") {
+    o.push(0);
+    o.push(1);
+    code.simd("f32x4.div");
+    return;
+  }
+  const [a, b] = [code.local("scalar"), code.local("scalar")];
+  byLanes(o, (x, y) => {
+    x();
+    code.set(a);
+    y();
+    code.set(b);
+    const result = code.local("scalar");
+    code.get(a).set(result).get(b);
+    code.open("if");
+    if (node.type === "i32") {
+      code.get(b).int(-1).op("i32.eq");
+      code.open("if");
+      code.int(0).get(a).op("i32.sub").set(result);
+      code.op("else");
+      code.get(a).get(b).op("i32.div_s").set(result);
+      code.close();
+    } else code.get(a).get(b).op("i32.div_u").set(result);
+    code.close();
+    code.get(result).release(result);
+  });
+  code.release(a, b);
+}
+
+function select(o: Operands): void {
+  o.push(1);
+  o.push(2);
+  o.push(0);
+  o.code.simd("v128.bitselect");
+}
+
+/** 1, -1, or the number itself: a zero or NaN. */
+function sign({ code, push, splat }: Operands): void {
+  const x = code.local("vector");
+  push(0);
+  code.set(x);
+  splat(1, "f32");
+  splat(-1, "f32");
+  code.get(x).get(x);
+  splat(0, "f32");
+  code.simd("f32x4.lt").simd("v128.bitselect").get(x);
+  splat(0, "f32");
+  code.simd("f32x4.gt").simd("v128.bitselect").release(x);
+}
+
+/** The lowest bit is a power of two: its exponent as a float; -1 for 0. */
+function lowestBit({ code, push, splat }: Operands): void {
+  const x = code.local("vector");
+  push(0);
+  code.tee(x).get(x).simd("i32x4.neg").simd("v128.and").tee(x);
+  code.simd("f32x4.convert_i32x4_u").int(23).simd("i32x4.shr_u");
+  splat(127, "i32");
+  code.simd("i32x4.sub");
+  splat(-1, "i32");
+  code.get(x);
+  splat(0, "i32");
+  code.simd("i32x4.ne").simd("v128.bitselect").release(x);
+}
+
+/** Truth as 1 or 0, integers as they are, floats by an instruction. */
+const integer =
+  (of: SimdName) =>
+  ({ code, node, push, splat }: Operands): void => {
+    const from = operandType(node, 0);
+    push(0);
+    if (from === "f32") code.simd(of);
+    if (from !== "bool") return;
+    splat(1, "i32");
+    code.simd("v128.and");
+  };
+
+function float({ code, node, push, splat }: Operands): void {
+  const from = operandType(node, 0);
+  push(0);
+  if (from === "i32") code.simd("f32x4.convert_i32x4_s");
+  if (from === "u32") code.simd("f32x4.convert_i32x4_u");
+  if (from !== "bool") return;
+  splat(1, "f32");
+  code.simd("v128.and");
+}
+
+const same = ({ push }: Operands): void => push(0);
+
+export const VECTORS: Readonly<Record<Computed, Vectors>> = {
+  add: numbers("add", "add"),
+  sub: numbers("sub", "sub"),
+  mul: numbers("mul", "mul"),
+  div: quotient,
+  neg: numbers("neg", "neg"),
+  abs: { f32: "f32x4.abs", i32: "i32x4.abs" },
+  sqrt: floats("f32x4.sqrt"),
+  floor: floats("f32x4.floor"),
+  round: floats("f32x4.nearest"),
+  sign,
+  // as Math.min and Math.max: NaN of NaN, -0 below 0
+  min: numbers("min", "min_s", "min_u"),
+  max: numbers("max", "max_s", "max_u"),
+
+  lt: compared("lt"),
+  le: compared("le"),
+  gt: compared("gt"),
+  ge: compared("ge"),
+  eq: numbers("eq", "eq"),
+  ne: numbers("ne", "ne"),
+  and: masks("v128.and"),
+  or: masks("v128.or"),
+  not: masks("v128.not"),
+  select,
+
+  band: words("v128.and"),
+  bor: words("v128.or"),
+  bxor: words("v128.xor"),
+  shl: shift("i32x4.shl", "i32.shl"),
+  shr: shift("i32x4.shr_u", "i32.shr_u"),
+  uadd: words("i32x4.add"),
+  umul: words("i32x4.mul"),
+  ctz: lowestBit,
+
+  f32: float,
+  i32: integer("i32x4.trunc_sat_f32x4_s"),
+  u32: integer("i32x4.trunc_sat_f32x4_u"),
+  bitcast_u32: same,
+  bitcast_f32: same,
+  hide: same,
+
+  math_sin: host,
+  math_cos: host,
+  math_exp: host,
+  math_log: host,
+  math_pow: host,
+  math_atan2: host,
+  math_acos: host,
+  math_asin: host,
+  math_tanh: host,
+};
+
+/** Emits an operation on vectors. */
+export function emitVectors(op: Computed, o: Operands): void {
+  const how = VECTORS[op];
+  if (typeof how === "function") return how(o);
+  const name = how[operandType(o.node, 0)];
+  if (name === undefined) throw new Error(`no instruction for ${op} of ${operandType(o.node, 0)}`);
+  o.node.args.forEach((_, i) => o.push(i));
+  o.code.simd(name);
+}
+
+/** Integers that are the same in all lanes stay outside of vectors: indices, bounds, and what decides on them. */
+export const SCALARS: Partial<Record<Computed, (unsigned: boolean) => readonly Op32Name[]>> = {
+  add: () => ["i32.add"],
+  sub: () => ["i32.sub"],
+  mul: () => ["i32.mul"],
+  uadd: () => ["i32.add"],
+  umul: () => ["i32.mul"],
+  band: () => ["i32.and"],
+  bor: () => ["i32.or"],
+  bxor: () => ["i32.xor"],
+  shl: () => ["i32.shl"],
+  shr: () => ["i32.shr_u"],
+  lt: (unsigned) => [unsigned ? "i32.lt_u" : "i32.lt_s"],
+  le: (unsigned) => [unsigned ? "i32.le_u" : "i32.le_s"],
+  gt: (unsigned) => [unsigned ? "i32.gt_u" : "i32.gt_s"],
+  ge: (unsigned) => [unsigned ? "i32.ge_u" : "i32.ge_s"],
+  eq: () => ["i32.eq"],
+  ne: () => ["i32.ne"],
+  and: () => ["i32.and"],
+  or: () => ["i32.or"],
+  not: () => ["i32.eqz"],
+  // between integers
+  i32: () => [],
+  u32: () => [],
+  hide: () => [],
+};

@@ -1,0 +1,63 @@
+/** WebAssembly gives the bits of JavaScript in float32: random programs, and the kernels of environments. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import "../../envs/index.ts";
+import { planVecKernels } from "../../src/env/index.ts";
+import { array, breakIf, loop, variable } from "../../src/trace/control.ts";
+import * as math from "../../src/trace/math.ts";
+import * as t from "../../src/trace/scalar.ts";
+import { toWasm } from "../../src/trace/wasm/index.ts";
+import { INPUTS, MEMORY, OUTPUTS, programs, runTraced } from "../support/trace-programs.ts";
+import { program, runJs, runWasm } from "../support/trace-runner.ts";
+
+const full = process.env.CORRAL_FULL !== undefined;
+const inputs = fc.array(fc.integer({ min: -32, max: 31 }), { minLength: INPUTS, maxLength: INPUTS });
+const rows = fc.array(inputs, { minLength: 1, maxLength: 9 });
+
+describe.each([true, false])("unrolled: %s", (unroll) => {
+  test("random programs, in which worlds part", () => {
+    fc.assert(
+      fc.property(programs(), rows, (body, worlds) => {
+        const p = program(INPUTS, OUTPUTS, (x) => runTraced(body, x), { unroll });
+        expect(runWasm(p, worlds, { memory: MEMORY })).toEqual(runJs(p, "f32", worlds, { memory: MEMORY }));
+      }),
+      { numRuns: full ? 10_000 : 500 },
+    );
+  });
+});
+
+test("a sum of 20,000 terms needs no stack", () => {
+  const p = program(1, 1, ([x]) => [Array.from({ length: 20_000 }, (_, i) => t.mul(x, i)).reduce(t.add)]);
+  expect(runWasm(p, [[2], [3]])).toEqual(runJs(p, "f32", [[2], [3]]));
+});
+
+test("worlds leave a loop one by one, and index arrays each for itself", () => {
+  const p = program(2, 2, ([n, x]) => {
+    const list = array("list", 5);
+    const sum = variable("sum", 0);
+    loop(t.toI32(n), (i) => {
+      list.set(t.toI32(t.sub(4, t.toF32(i))), t.mul(x, t.toF32(i)));
+      breakIf(t.gt(sum.get(), 5));
+      sum.set(t.add(sum.get(), x));
+    });
+    return [sum.get(), list.get(t.toI32(x))];
+  });
+  const worlds = [0, 1, 2, 3, 4, 5, 3].map((n, i) => [n, i % 5]);
+  expect(runWasm(p, worlds)).toEqual(runJs(p, "f32", worlds));
+});
+
+test("kernels of environments are valid modules", async () => {
+  for (const id of full
+    ? ["HalfCheetah-v5", "Ant-v5", "Humanoid-v5", "PickAndPlace"]
+    : ["CartPole", "HalfCheetah-v5"]) {
+    const { traces } = await planVecKernels(id, { numEnvs: 1 });
+    for (const made of traces.values()) expect(WebAssembly.validate(toWasm(made).module)).toBe(true);
+  }
+});
+
+test("a trace of the host's functions is refused", () => {
+  const p = program(1, 1, ([x]) => [math.sin(x)], { exact: true });
+  expect(() => toWasm(p.trace)).toThrow(
+    "[trace-exact] a trace recorded with exact: true calls the host's float64 functions, which WebAssembly lacks.",
+  );
+});
