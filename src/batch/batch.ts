@@ -203,6 +203,8 @@ export interface Batch extends AsyncDisposable {
   readonly adapter: AdapterInfo | undefined;
   /** The device; undefined on the CPU. */
   readonly gpu: GpuDevice | undefined;
+  /** Whether it holds float64 numbers, integers too (JavaScript on the CPU), rather than words of 32 bits. */
+  readonly doubles: boolean;
   setParam(name: string, value: number): void;
   /** Queues runs of kernels over all worlds, one after the other, in one submission. */
   run(...kernels: string[]): void;

@@ -8,6 +8,7 @@ export class CpuBatch implements Batch {
   readonly planned: PlannedBatch;
   readonly deviceName: string;
   readonly gpu = undefined;
+  readonly doubles = true;
   readonly precision: Precision;
   private readonly kernels = new Map<string, JsKernel[]>();
   readonly adapter = undefined;

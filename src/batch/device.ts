@@ -8,7 +8,7 @@ import { createBudget, plannedBudget } from "../memory/device-budget.ts";
 import { timed } from "../core/spans.ts";
 import { Budget, type Hold } from "../memory/budget.ts";
 import { BudgetExceededError, LimitExceededError } from "../memory/errors.ts";
-import { heldBy, hostBudget, onHost } from "../memory/host-budget.ts";
+import { heldBy, hostBudget, inWasm, onHost } from "../memory/host-budget.ts";
 import { refusalOf } from "../memory/plan.ts";
 import type { WgslKernel } from "../trace/wgsl.ts";
 import {
@@ -22,9 +22,14 @@ import {
 } from "./batch.ts";
 import { CpuBatch } from "./cpu-batch.ts";
 import { compileKernel, GpuBatch } from "./gpu-batch.ts";
+import { mapWasm, WasmBatch } from "./wasm-batch.ts";
 
-/** Where to run: an open device; "cpu" (JavaScript, float32) or "cpu-f64"; by default the process's shared device. */
-export type DeviceChoice = GpuDevice | "cpu" | "cpu-f64";
+/** Devices without an adapter: WebAssembly, and JavaScript in float32 or float64. */
+export const HOST_DEVICES = ["wasm", "cpu", "cpu-f64"] as const;
+export type HostDevice = (typeof HOST_DEVICES)[number];
+
+/** Where to run: an open device; on the CPU without an adapter; by default the process's shared device. */
+export type DeviceChoice = GpuDevice | HostDevice;
 
 export interface PlacementOptions {
   readonly device?: DeviceChoice;
@@ -103,10 +108,15 @@ export async function placeBatch(
       onOverBudget,
     });
   }
-  if (device === "cpu" || device === "cpu-f64") {
+  if (device === "wasm" || device === "cpu" || device === "cpu-f64") {
     const budget = hostBudget();
     return withLimit(budget, options.budget, () =>
-      placeFitting(specFor, numEnvs, shape, onOverBudget, async (planned) => {
+      placeFitting(specFor, numEnvs, shape, onOverBudget, async (planned): Promise<Batch> => {
+        if (device === "wasm") {
+          const map = mapWasm(planned);
+          const hold = await budget.reserve(inWasm(planned.plan, map.bytes), planned.plan.name);
+          return holding(() => new WasmBatch(planned, map), hold);
+        }
         const hold = await budget.reserve(onHost(planned.plan), planned.plan.name);
         return holding(() => new CpuBatch(planned, device === "cpu" ? "f32" : "f64"), hold);
       }),
@@ -203,7 +213,7 @@ function shrunk(
 }
 
 /** A batch on the CPU that holds bytes of the budget; none where it cannot be made. */
-function holding(make: () => CpuBatch, hold: Hold): Batch {
+function holding(make: () => CpuBatch | WasmBatch, hold: Hold): Batch {
   try {
     return heldBy(make(), hold);
   } catch (error) {

@@ -46,6 +46,7 @@ export function compileKernel(
 export class GpuBatch implements Batch {
   readonly planned: PlannedBatch;
   readonly gpu: GpuDevice;
+  readonly doubles = false;
   private readonly reservation: Reservation;
   private readonly kernels: ReadonlyMap<string, Ready>;
   private readonly readback: Readback;

@@ -318,7 +318,7 @@ export class Simulation implements AsyncDisposable {
   }
 
   private recordsFor(length: number): HostRecords {
-    return hostRecords(length, this.batch.buffer("state", 0) === undefined);
+    return hostRecords(length, this.batch.doubles);
   }
 
   /** Copies all that the future depends on to the host: state, controls, options that change between steps. */

@@ -30,8 +30,6 @@ export interface Snapshot {
   readonly params: Readonly<Record<string, number>>;
 }
 
-const isDouble = (batch: Batch): boolean => batch.buffer(batch.planned.spec.arenas[0].name, 0) === undefined;
-
 const bytesOf = (layout: ArenaLayout, worlds: number): number => layout.bytesPerWorld * worlds;
 
 /** Reads arenas of a batch as they are after everything queued so far. Nothing may be queued until it resolves. */
@@ -49,7 +47,7 @@ export async function takeSnapshot(
 
   for (const arena of arenas) {
     const layout = layoutsOf(plan)[arena];
-    const records = hostRecords(bytesOf(layout, worlds) / 4, isDouble(batch));
+    const records = hostRecords(bytesOf(layout, worlds) / 4, batch.doubles);
     copies[arena] = { layout, records };
     for (const shard of plan.shards) {
       const into = slice(layout, shard, records).f32;
@@ -73,7 +71,7 @@ export async function putSnapshot(batch: Batch, snapshot: Snapshot | undefined):
   batch.forgive();
   for (const { name } of spec.params) if (name in snapshot.params) batch.setParam(name, snapshot.params[name]);
   for (const [arena, copy] of Object.entries(snapshot.arenas)) {
-    const { layout, records } = converted(copy, layouts[arena], plan.numEnvs, isDouble(batch));
+    const { layout, records } = converted(copy, layouts[arena], plan.numEnvs, batch.doubles);
     for (const shard of plan.shards) await batch.write(arena, shard.index, slice(layout, shard, records));
   }
 }

@@ -52,7 +52,7 @@ Everything is measured by turns; medians are reported, and ratios of the fastest
   --loop            the cost of a control step in microseconds for 1, 64, 1024 and 16384 worlds, instead
   --set NAME=VALUE  overrides an option: integrator=Euler, frameSkip=1; may be repeated
   --adapter NAME    auto (default), gpu, system, embedded, or an index or name of corral doctor
-  --device NAME     cpu (float32) or cpu-f64 (float64) instead of an adapter
+  --device NAME     wasm, cpu (JavaScript, float32) or cpu-f64 (float64) instead of an adapter
   --rolled          kernels with runtime loops instead of straight-line code
   --out FOLDER      also writes FOLDER/<machine>/<name>.json, a table and report.html
   --report FOLDER   the table and the page again from the documents of FOLDER, measured in pieces; nothing is measured

@@ -21,7 +21,7 @@ median, 99th percentile and maximum over all steps.
   --rollout         also let the worlds run freely and report how they drift, beside MuJoCo from a state changed by 1e-7
   --set NAME=VALUE  overrides an option of the model: timestep=0.001, integrator=RK4, gravity=0,0,-1.6; may be repeated
   --adapter NAME    auto (default), gpu, system, embedded, or an index or name of corral doctor
-  --device NAME     cpu (float32) or cpu-f64 (float64) instead of an adapter
+  --device NAME     wasm, cpu (JavaScript, float32) or cpu-f64 (float64) instead of an adapter
   --rolled          kernels with runtime loops instead of straight-line code
   --json            one JSON document on stdout
 

@@ -40,7 +40,7 @@ or two.
   --seconds S      seconds of each environment (12)
   --seed N         seed of starts and actions (0)
   --adapter NAME   auto (default), gpu, system, embedded, or an index or name of corral doctor
-  --device NAME    cpu (float32) or cpu-f64 (float64) instead of an adapter
+  --device NAME    wasm, cpu (JavaScript, float32) or cpu-f64 (float64) instead of an adapter
   --json           one JSON document on stdout
 
 Exit codes: 0 done, 1 a world is further from MuJoCo than float32 explains or an agent did not learn, 2 bad usage, 3 no

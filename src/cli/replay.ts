@@ -69,11 +69,14 @@ export async function run(args: string[]): Promise<number> {
   const bundle = readBundle(path);
   trippedWorld(bundle, world);
 
+  const device = deviceOf(values.device)?.device;
+  if (device === "wasm")
+    throw new UsageError("--device wasm executes no bundles yet: pass cpu, which gives the bits of wasm.");
   const where = {
     ...(values.adapter === undefined ? {} : { adapter: values.adapter }),
     ...(values.seconds === undefined ? {} : { seconds: integerOption("seconds", values.seconds, 1) }),
     recordedKernel: values["recorded-kernel"] ?? false,
-    ...deviceOf(values.device),
+    ...(device === undefined ? {} : { device }),
   };
   const looks = values.bisect || values.against !== undefined || values.minimise;
   const { report, scene } = looks

@@ -2,6 +2,7 @@
 
 import { basename } from "node:path";
 import "../../envs/index.ts";
+import { HOST_DEVICES, type HostDevice } from "../batch/device.ts";
 import { taskOf } from "../env/registry.ts";
 import type { Task } from "../env/task/task.ts";
 import { isModelPath } from "../sizing/plan.ts";
@@ -70,10 +71,11 @@ export function secondsOption(name: string, text: string | undefined, fallback: 
 }
 
 /** Where `--device` says to run; undefined: on an adapter. Throws `UsageError`. */
-export function deviceOf(text: string | undefined): { device: "cpu" | "cpu-f64" } | undefined {
+export function deviceOf(text: string | undefined): { device: HostDevice } | undefined {
   if (text === undefined) return undefined;
-  if (text === "cpu" || text === "cpu-f64") return { device: text };
-  throw new UsageError(`--device is '${text}': pass cpu or cpu-f64, or leave it out to run on an adapter.`);
+  const device = HOST_DEVICES.find((name) => name === text);
+  if (device) return { device };
+  throw new UsageError(`--device is '${text}': pass ${HOST_DEVICES.join(", ")}, or leave it out to run on an adapter.`);
 }
 
 /** The task of an environment, or the plain task of a model. */

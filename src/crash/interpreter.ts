@@ -4,7 +4,8 @@ import type { Bundle } from "../record/bundle.ts";
 import { packedIndex } from "../record/recorder.ts";
 import { interpret, type InterpretOptions, type Interpretation } from "../trace/interpret.ts";
 import type { Precision } from "../trace/javascript.ts";
-import { Deadline, numbersOf, plannedOf, type ReexecuteOptions } from "./reexecute.ts";
+import { numbersOf } from "../record/words.ts";
+import { Deadline, plannedOf, type ReexecuteOptions } from "./reexecute.ts";
 import type { Moment } from "./timeline.ts";
 
 export class Interpreter {

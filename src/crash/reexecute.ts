@@ -17,6 +17,7 @@ import { GpuBatch } from "../batch/gpu-batch.ts";
 import type { Trace } from "../trace/graph.ts";
 import type { WgslKernel } from "../trace/wgsl.ts";
 import { wordsOf } from "../record/arenas.ts";
+import { numbersOf } from "../record/words.ts";
 import type { Bundle } from "../record/bundle.ts";
 import { emittedKernel } from "../record/read-bundle.ts";
 import { packedIndex, packedWords, type Segment, type Words } from "../record/recorder.ts";
@@ -99,14 +100,6 @@ export function plannedOf(bundle: Bundle, kernel: WgslKernel): PlannedBatch {
   };
 }
 
-/** Decodes words of a device: floats, and counts as they are. */
-export function numbersOf(layout: ArenaLayout, words: Words): Float64Array {
-  if (words instanceof Float64Array) return words;
-  const floats = new Float32Array(words.buffer, words.byteOffset, words.length);
-  const types = layout.fields.flatMap((f) => Array.from({ length: f.perWorld }, () => f.type));
-  return Float64Array.from(words, (w, i) => (types[i % types.length] === "f32" ? floats[i] : w));
-}
-
 /** Numbers as words of the kind that `like` are. */
 export function wordsLike(layout: ArenaLayout, words: Words, like: Words): Words {
   if (words instanceof Float64Array === like instanceof Float64Array) return words;
@@ -184,13 +177,13 @@ export class Reexecution implements AsyncDisposable {
 
   /** Records in the batch's own words: bits of float32 on a GPU, numbers on the CPU. */
   #converted(layout: ArenaLayout, words: Words): Words {
-    return this.batch.adapter ? words : numbersOf(layout, words);
+    return this.batch.doubles ? numbersOf(layout, words) : words;
   }
 
   #records(arena: string): HostRecords {
     const layout = this.layout(arena);
     const { paddedWorlds } = this.batch.planned.plan.shards[0];
-    return hostRecords(wordsOf(layout) * paddedWorlds, this.batch.adapter === undefined);
+    return hostRecords(wordsOf(layout) * paddedWorlds, this.batch.doubles);
   }
 
   /** Puts all worlds into states, [worlds, words of a world] by arena. */
@@ -240,7 +233,7 @@ export class Reexecution implements AsyncDisposable {
     const { u32 } = await this.#within(this.batch.read(arena, 0));
     const isRows = layout.layout === "rows";
     const size = isRows ? wordsOf(layout) : packedWords(layout);
-    const out = this.batch.adapter ? new Uint32Array(size * this.worlds) : new Float64Array(size * this.worlds);
+    const out = this.batch.doubles ? new Float64Array(size * this.worlds) : new Uint32Array(size * this.worlds);
     for (let world = 0; world < this.worlds; world++) {
       packedIndex(layout, paddedWorlds, world).forEach((at, k) => (out[world * size + k] = u32[at]));
     }

@@ -3,7 +3,8 @@ import { createHash } from "node:crypto";
 import { HOST_WORDS, kernelHashes, programOf, versions, type Bundle, type Versions } from "../record/bundle.ts";
 import type { Words } from "../record/recorder.ts";
 import { toWgsl } from "../trace/wgsl.ts";
-import { numbersOf, Reexecution, segmentsOf, wordsLike, type ReexecuteOptions } from "./reexecute.ts";
+import { numbersOf } from "../record/words.ts";
+import { Reexecution, segmentsOf, wordsLike, type ReexecuteOptions } from "./reexecute.ts";
 import type { Moment } from "./timeline.ts";
 
 /** Something that is not as it was when the bundle was written. */

@@ -4,7 +4,8 @@ import { Status } from "../physics/status.ts";
 import type { Bundle, TrippedWorld } from "../record/bundle.ts";
 import type { Blame } from "./blame.ts";
 import { Interpreter } from "./interpreter.ts";
-import { numbersOf, Reexecution, type ReexecuteOptions } from "./reexecute.ts";
+import { numbersOf } from "../record/words.ts";
+import { Reexecution, type ReexecuteOptions } from "./reexecute.ts";
 import { executed, type ReplayReport } from "./replay.ts";
 import { resultOf, type Moment } from "./timeline.ts";
 

@@ -152,7 +152,9 @@ export function assertDevice(gpu: unknown): asserts gpu is GpuDevice {
   if (device !== undefined && info !== undefined) return;
   const shown =
     typeof gpu === "string" ? JSON.stringify(gpu) : typeof gpu === "object" && gpu ? "another object" : String(gpu);
-  throw new CorralError("bad-option", `device is ${shown}; pass an open device, "cpu" or "cpu-f64".`, { device: gpu });
+  throw new CorralError("bad-option", `device is ${shown}; pass an open device, "wasm", "cpu" or "cpu-f64".`, {
+    device: gpu,
+  });
 }
 
 /**

@@ -18,10 +18,19 @@ export function hostBudget(): Budget {
 const WIDER = 2;
 
 /** What a batch of a plan holds on the CPU: wider numbers, and nothing staged. */
-export function onHost(plan: Plan): Plan {
+export const onHost = (plan: Plan): Plan => unstaged(plan, WIDER);
+
+/** What a batch of a plan holds in the memory of WebAssembly, `bytes` in all: words, tables and private arrays. */
+export function inWasm(plan: Plan, bytes: number): Plan {
+  const held = unstaged(plan, 1);
+  const own = Math.max(0, bytes - held.totalBytes);
+  return { ...held, totalBytes: held.totalBytes + own, cost: { ...held.cost, once: held.cost.once + own } };
+}
+
+function unstaged(plan: Plan, width: number): Plan {
   const { cost } = plan;
   const staged = new Set(plan.arenas.filter((a) => a.access === "staging" || a.access === "upload").map((a) => a.name));
-  const wider = (bytes: number) => WIDER * bytes;
+  const wider = (bytes: number) => width * bytes;
   return {
     ...plan,
     fields: plan.fields

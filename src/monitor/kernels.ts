@@ -76,7 +76,7 @@ export const watchedIn = (batch: Batch, shard: number, { worlds }: MonitorSettin
 /** Tells the device which worlds are watched. */
 export async function writeWatched(batch: Batch, settings: MonitorSettings): Promise<void> {
   for (const { index } of batch.planned.plan.shards) {
-    const records = hostRecords(ENTRY * settings.worlds.length, batch.adapter === undefined);
+    const records = hostRecords(ENTRY * settings.worlds.length, batch.doubles);
     watchedIn(batch, index, settings).forEach((w, place) => {
       records.u32[ENTRY * place] = locateWorld(batch.planned.plan, w).local + 1;
     });

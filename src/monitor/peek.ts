@@ -26,7 +26,7 @@ export async function peek(
   const words = rowWords(layoutsOf(plan), arenas);
   const rows = settings.worlds.map((world) => {
     const { shard } = locateWorld(plan, world);
-    const into = batch.adapter ? new Uint32Array(2 * words) : new Float64Array(2 * words);
+    const into = batch.doubles ? new Float64Array(2 * words) : new Uint32Array(2 * words);
     const start = 2 * words * watchedIn(batch, shard, settings).indexOf(world);
     return { world, region: { arena: ROWS, shard, start, into } };
   });

@@ -5,6 +5,7 @@
 import { worldIndex, type ArenaLayout } from "../memory/layout.ts";
 import { locateWorld } from "../memory/shards.ts";
 import { hostRecords, layoutsOf, type Batch, type BatchRegion } from "../batch/batch.ts";
+import { numbersOf } from "./words.ts";
 import { HEAD_WORDS, PLACES, recordOf, wordsOf } from "./arenas.ts";
 import type { RecorderSettings } from "./options.ts";
 
@@ -58,7 +59,7 @@ export async function writePlaces(batch: Batch, { worlds }: RecorderSettings): P
   const { plan } = batch.planned;
   const words = wordsOf(layoutsOf(plan)[PLACES]);
   for (const { index, firstWorld, worlds: count, paddedWorlds } of plan.shards) {
-    const records = hostRecords(words * paddedWorlds, batch.adapter === undefined);
+    const records = hostRecords(words * paddedWorlds, batch.doubles);
     worlds.forEach((world, place) => {
       if (world >= firstWorld && world < firstWorld + count) records.u32[words * (world - firstWorld)] = place + 1;
     });
@@ -167,11 +168,29 @@ export class Recorder {
       states: Object.fromEntries(this.#states.map((arena) => [arena, this.#state(arena, rings[arena], place)])),
       actions: this.#actions(rings.action, worlds.length, place, info.steps),
     }));
-    return { worlds, segments, end };
+    const { doubles, adapter } = this.#batch;
+    // what no adapter recorded is kept as numbers: any CPU executes it again
+    return doubles || adapter ? { worlds, segments, end } : this.#decoded({ worlds, segments, end });
+  }
+
+  #decoded({ worlds, segments, end }: Recording): Recording {
+    const decode = (states: Readonly<Record<string, Words>>) =>
+      Object.fromEntries(
+        Object.entries(states).map(([arena, words]) => [arena, numbersOf(this.#layouts[arena], words)]),
+      );
+    return {
+      worlds,
+      segments: segments.map((s) => ({
+        ...s,
+        states: decode(s.states),
+        actions: numbersOf(this.#layouts.action, s.actions),
+      })),
+      end: decode(end),
+    };
   }
 
   #words(length: number): Words {
-    return this.#batch.adapter === undefined ? new Float64Array(length) : new Uint32Array(length);
+    return this.#batch.doubles ? new Float64Array(length) : new Uint32Array(length);
   }
 
   #joined(rows: readonly (readonly number[])[]): Words {

@@ -11,6 +11,7 @@ import { seedKey } from "../core/rng.ts";
 import { startWorker } from "../core/worker.ts";
 import { planVec, type NamedOptions } from "../env/make.ts";
 import type { Hold } from "../memory/budget.ts";
+import { HOST_DEVICES } from "../batch/device.ts";
 import { hostBudget, onHost } from "../memory/host-budget.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
 import { defaultLimits } from "../memory/request.ts";
@@ -36,7 +37,7 @@ export interface CollectorOptions {
   readonly threads?: number;
   /** Of start states and actions. Default 0. */
   readonly seed?: number | bigint;
-  /** Other options of the environments; their device is "cpu" or "cpu-f64". */
+  /** Other options of the environments; their device is one without an adapter. */
   readonly env?: object;
   /** Bytes of host memory that the learner sends batches through; they are planned with the rest. */
   readonly sendBytes?: number;
@@ -323,8 +324,8 @@ function check(options: CollectorOptions): void {
     throw new CorralError("bad-option", `${name} is ${String(value)}; pass an integer of at least 1.`, { name, value });
   }
   const { device = "cpu" } = env as { device?: unknown };
-  if (device === "cpu" || device === "cpu-f64") return;
-  throw new CorralError("bad-option", `a collector's worlds run on the CPU; pass device: "cpu" or "cpu-f64".`, {
+  if (HOST_DEVICES.some((name) => name === device)) return;
+  throw new CorralError("bad-option", `a collector's worlds run on the CPU; pass device: ${HOST_DEVICES.join(", ")}.`, {
     device: typeof device === "string" ? device : typeof device,
   });
 }

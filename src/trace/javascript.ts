@@ -86,7 +86,10 @@ function makeDialect(precision: Precision, counts: boolean): Dialect {
       if (precision === "f32" && op.startsWith("math_")) throw exactOnly("float32 JavaScript");
       const row = rowOf(op);
       const { javascript } = operandType(node, 0) === "f32" ? row : (row.integers ?? row);
-      const e = javascript(arg(0), arg(1), arg(2));
+      // truth in an array is 1 or 0
+      const isEqual = (op === "eq" || op === "ne") && operandType(node, 0) === "bool";
+      const at = (i: number) => (isEqual ? `Number(${arg(i)})` : arg(i));
+      const e = javascript(at(0), at(1), arg(2));
       if (!isRounded(row, type)) return e;
       if (type === "i32") return `(${e} | 0)`;
       return type === "u32" ? `(${e} >>> 0)` : rounded(e);

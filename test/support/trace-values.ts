@@ -82,6 +82,7 @@ const STEPS: readonly (readonly [Kind, Make])[] = [
   ...[t.lt, t.le, t.gt, t.ge, t.eq, t.ne].flatMap((fn) =>
     [f2(fn), i2(fn), u2(fn)].map((make) => ["b", make] as [Kind, Make]),
   ),
+  ...[t.eq, t.ne].map((fn) => ["b", b2(fn as never)] as [Kind, Make]),
   ...[t.and, t.or].map((fn) => ["b", b2(fn)] as [Kind, Make]),
   ["b", (pick) => t.not(pick("b"))],
   ["f", (pick) => t.select(pick("b"), pick("f"), pick("f"), "f32")],

@@ -77,8 +77,9 @@ export class Exchange {
 
   private recordsOf(arena: string): HostRecords[] {
     const { bytesPerWorld } = this.plan.arenas.find((a) => a.name === arena)!;
-    const onCpu = this.batch.buffer(arena, 0) === undefined;
-    return this.plan.shards.map(({ paddedWorlds }) => hostRecords((bytesPerWorld / 4) * paddedWorlds, onCpu));
+    return this.plan.shards.map(({ paddedWorlds }) =>
+      hostRecords((bytesPerWorld / 4) * paddedWorlds, this.batch.doubles),
+    );
   }
 
   private sourceOf(call: "reset" | "step", touched?: Uint8Array): InfoSource {

@@ -15,7 +15,7 @@ export async function writeFirstStates(
   const { plan } = batch.planned;
   const layout = layoutsOf(plan).state;
   const { tileWidth, bytesPerWorld } = layout;
-  const onCpu = batch.buffer("state", 0) === undefined;
+  const onCpu = batch.doubles;
   const most = tileWidth * Math.ceil(PIECE_BYTES / bytesPerWorld / tileWidth);
   const [low, high] = seedKey(seed);
 

@@ -31,7 +31,7 @@ export class TaskParams {
     this.row = new Float64Array(this.width);
     if (!this.layout) return;
     const words = this.layout.bytesPerWorld / 4;
-    const onCpu = batch.buffer(ARENA, 0) === undefined;
+    const onCpu = batch.doubles;
     for (const { paddedWorlds } of batch.planned.plan.shards)
       this.records.push(hostRecords(words * paddedWorlds, onCpu));
   }

@@ -169,8 +169,11 @@ export class Emitter {
         return;
       case "at":
         return this.element(args[0], node.source as ArrayRef);
-      default:
-        throw new Error(`${op} is no vector`);
+      case "world":
+      case "index":
+      case "load4":
+      case "component":
+        throw new Error(`${op} is not written where it is used`);
     }
   }
 

@@ -26,7 +26,7 @@ const masks = (name: SimdName): Vectors => ({ bool: name });
 
 /** The same instruction of floats, signed and unsigned integers. */
 type Instruction<P extends string> = SimdName extends infer N ? (N extends `${P}.${infer I}` ? I : never) : never;
-const numbers = (float: Instruction<"f32x4">, signed: Instruction<"i32x4">, unsigned = signed): Vectors => ({
+const numbers = (float: Instruction<"f32x4">, signed: Instruction<"i32x4">, unsigned = signed) => ({
   f32: `f32x4.${float}` as SimdName,
   i32: `i32x4.${signed}` as SimdName,
   u32: `i32x4.${unsigned}` as SimdName,
@@ -180,8 +180,8 @@ export const VECTORS: Readonly<Record<Computed, Vectors>> = {
   le: compared("le"),
   gt: compared("gt"),
   ge: compared("ge"),
-  eq: numbers("eq", "eq"),
-  ne: numbers("ne", "ne"),
+  eq: { ...numbers("eq", "eq"), bool: "i32x4.eq" },
+  ne: { ...numbers("ne", "ne"), bool: "i32x4.ne" },
   and: masks("v128.and"),
   or: masks("v128.or"),
   not: masks("v128.not"),

@@ -121,6 +121,7 @@ export class Survey {
         return this.use(s.bound);
       case "break":
         return this.use(s.cond);
+      case "stage":
     }
   }
 

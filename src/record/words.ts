@@ -1,0 +1,11 @@
+// words of a device as numbers
+import type { ArenaLayout } from "../memory/layout.ts";
+import type { Words } from "./recorder.ts";
+
+/** Decodes words of a device: floats, and counts as they are. */
+export function numbersOf(layout: ArenaLayout, words: Words): Float64Array {
+  if (words instanceof Float64Array) return words;
+  const floats = new Float32Array(words.buffer, words.byteOffset, words.length);
+  const types = layout.fields.flatMap((f) => Array.from({ length: f.perWorld }, () => f.type));
+  return Float64Array.from(words, (w, i) => (types[i % types.length] === "f32" ? floats[i] : w));
+}
