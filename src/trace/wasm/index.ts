@@ -2,9 +2,10 @@
 import type { Trace } from "../graph.ts";
 import { analyse, type Live } from "../live.ts";
 import { Bytes, I32, MAGIC, Section } from "./bytes.ts";
-import { Emitter, PARAMETERS } from "./emitter.ts";
+import { Emitter } from "./emitter.ts";
 import { MemoryMap } from "./memory-map.ts";
 import { Op32 } from "./opcodes.ts";
+import { PARAMETERS } from "./values.ts";
 
 /** A kernel as a module, and the memory that it wants; addresses are multiples of 16. */
 export interface WasmKernel {

@@ -1,0 +1,204 @@
+// values of a program as vectors of four worlds: what is pushed for an operand, and the locals that values have
+import {
+  operandType,
+  TraceNode,
+  type ArrayRef,
+  type Operand,
+  type ParamRef,
+  type TableRef,
+  type Trace,
+  type Type,
+  type VarRef,
+} from "../graph.ts";
+import type { Live } from "../live.ts";
+import { isComputed, type Computed } from "../operations.ts";
+import { Code } from "./code.ts";
+import { emitVectors, SCALARS } from "./instructions.ts";
+import { bitsOf, VECTOR, type MemoryMap } from "./memory-map.ts";
+import { Survey } from "./survey.ts";
+
+/** Parameters of the function: the first world, the last of the shard, where the frame and the pool are. */
+const [FIRST, LAST, POOL] = [0, 1, 3];
+export const FRAME = 2;
+export const PARAMETERS = 4;
+
+/** Lanes that take part; without a mask all do. */
+export interface Lanes {
+  readonly mask: number | undefined;
+  readonly outer: Lanes | undefined;
+}
+
+/** Writes expressions; statements are written by what extends it. */
+export class Values {
+  readonly code = new Code(PARAMETERS);
+  protected readonly live: Live;
+  protected readonly map: MemoryMap;
+  protected readonly survey: Survey;
+  /** By node; -1 where it has none. */
+  protected readonly locals: Int32Array;
+  protected readonly variables = new Map<VarRef, number>();
+  protected readonly worlds: number;
+  protected lanes: Lanes = { mask: undefined, outer: undefined };
+  /** Values by the statement that uses them last, of the blocks around this place. */
+  protected ends = new Map<number, TraceNode[]>();
+
+  constructor(trace: Trace, live: Live, map: MemoryMap) {
+    this.live = live;
+    this.map = map;
+    this.survey = new Survey(trace, live);
+    this.locals = new Int32Array(trace.nodes).fill(-1);
+    const { code } = this;
+    for (const v of trace.vars) if (live.liveVars.has(v)) this.variables.set(v, code.local("vector"));
+    this.worlds = code.local("vector");
+
+    const { from, to } = map.arrays;
+    if (to > from) {
+      code
+        .get(FRAME)
+        .int(from)
+        .op("i32.add")
+        .int(0)
+        .int(to - from);
+      // memory.fill
+      code.bytes.byte(0xfc, 0x0b, 0);
+    }
+    // lanes beyond the last world do again what its lane does
+    code.get(FIRST).simd("i32x4.splat").constant([0, 1, 2, 3]).simd("i32x4.add");
+    code.get(LAST).simd("i32x4.splat").simd("i32x4.min_s").set(this.worlds);
+  }
+
+  protected resolved(a: Operand): Operand {
+    return this.live.resolve(a);
+  }
+
+  protected splat(value: number | boolean, type: Type): void {
+    const bits = type === "bool" ? (value ? -1 : 0) : type === "f32" ? bitsOf(Number(value)) : Number(value) | 0;
+    if (bits === 0 || bits === -1) this.code.constant([bits, bits, bits, bits]);
+    else this.code.get(POOL).memory("v128.load32_splat", this.map.constant(bits));
+  }
+
+  /** Pushes an operand as a vector. */
+  protected push(a: Operand, type: Type): void {
+    const { code } = this;
+    const node = this.resolved(a);
+    if (!(node instanceof TraceNode)) return this.splat(node, typeof node === "boolean" ? "bool" : type);
+    if (node.op === "world") code.get(this.worlds);
+    else if (this.survey.isUniform(node)) {
+      if (node.type === "bool") code.int(0);
+      this.pushScalar(node);
+      if (node.type === "bool") code.op("i32.sub");
+      code.simd("i32x4.splat");
+    } else if (this.survey.isInlined(node)) this.vector(node);
+    else code.get(this.locals[node.id]);
+  }
+
+  /** Pushes an integer or a condition that all lanes share. */
+  protected pushScalar(a: Operand): void {
+    const node = this.resolved(a);
+    if (!(node instanceof TraceNode)) this.code.int(Number(node));
+    else if (this.survey.isInlined(node)) this.scalar(node);
+    else this.code.get(this.locals[node.id]);
+  }
+
+  protected scalar(node: TraceNode): void {
+    const { code, map } = this;
+    const { op, args } = node;
+    if (op === "param") {
+      code.get(FRAME).loadInt(map.param(node.source as ParamRef));
+    } else if (op === "table") {
+      code.get(POOL);
+      this.offset(args[0], 4);
+      code.op("i32.add").loadInt(map.table(node.source as TableRef));
+    } else {
+      args.forEach((a) => this.pushScalar(a));
+      const names = SCALARS[op as Computed]!(operandType(node, 0) === "u32");
+      code.op(...names);
+    }
+  }
+
+  /** Pushes a shared index times the bytes of what it counts. */
+  protected offset(index: Operand, bytes: 4 | 16): void {
+    this.pushScalar(index);
+    this.code.int(Math.log2(bytes)).op("i32.shl");
+  }
+
+  protected vector(node: TraceNode): void {
+    const { code, map } = this;
+    const { op, args } = node;
+    if (isComputed(op)) {
+      return emitVectors(op, {
+        code,
+        node,
+        push: (i) => this.push(args[i], operandType(node, i)),
+        splat: (value, type) => this.splat(value, type),
+        isUniform: (i) => this.survey.isUniform(args[i]),
+        pushScalar: (i) => this.pushScalar(args[i]),
+      });
+    }
+    switch (op) {
+      case "param":
+        code.get(FRAME).memory("v128.load32_splat", map.param(node.source as ParamRef));
+        return;
+      case "table": {
+        const ref = node.source as TableRef;
+        if (!this.survey.isUniform(args[0]))
+          return this.gather(args[0], ref.values.length - 1, 4, POOL, map.table(ref), 0);
+        code.get(POOL);
+        this.offset(args[0], 4);
+        code.op("i32.add").memory("v128.load32_splat", map.table(ref));
+        return;
+      }
+      case "load":
+        code.get(this.variables.get(node.source as VarRef)!);
+        return;
+      case "at":
+        return this.element(args[0], node.source as ArrayRef);
+      case "world":
+      case "index":
+      case "load4":
+      case "component":
+        throw new Error(`${op} is not written where it is used`);
+    }
+  }
+
+  protected element(index: Operand, ref: ArrayRef): void {
+    const { code, map } = this;
+    if (!this.survey.isUniform(index)) return this.gather(index, ref.length, VECTOR, FRAME, map.array(ref), 4);
+    code.get(FRAME);
+    this.offset(index, VECTOR);
+    code.op("i32.add").memory("v128.load", map.array(ref));
+  }
+
+  /** Words at an index of each lane, at most `most`; those of a lane `stride` bytes after those of the lane before. */
+  protected gather(index: Operand, most: number, bytes: 4 | 16, base: number, offset: number, stride: number): void {
+    const { code } = this;
+    const [at, out] = [code.local("vector"), code.local("vector")];
+    this.push(index, "i32");
+    this.splat(most, "i32");
+    code.simd("i32x4.min_u").int(Math.log2(bytes)).simd("i32x4.shl").set(at);
+    for (let k = 0; k < 4; k++) {
+      code.get(base).get(at).lane("i32x4.extract_lane", k).op("i32.add");
+      if (k === 0) code.memory("v128.load32_zero", offset);
+      else code.get(out).memory("v128.load32_lane", offset + k * stride, k);
+      code.set(out);
+    }
+    code.get(out).release(at, out);
+  }
+
+  /** Gives a value that was just pushed a local, until its last use. */
+  protected keep(node: TraceNode, kind: "vector" | "scalar"): void {
+    const local = this.code.local(kind);
+    this.locals[node.id] = local;
+    this.code.set(local);
+    const last = this.survey.lastUse(node);
+    if (last < 0) return this.drop(node);
+    const known = this.ends.get(last);
+    if (known) known.push(node);
+    else this.ends.set(last, [node]);
+  }
+
+  protected drop(node: TraceNode): void {
+    if (this.locals[node.id] >= 0) this.code.release(this.locals[node.id]);
+    this.locals[node.id] = -1;
+  }
+}
