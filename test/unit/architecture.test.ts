@@ -20,3 +20,8 @@ test("every folder of src is in the map", () => {
   const missing = [...folders].filter((name) => !listed.includes(`src/${name}`));
   expect(missing).toEqual([]);
 });
+
+test("the folders of test/unit are those of src", () => {
+  const folders = new Set(repositoryFiles("test/unit").flatMap((file) => /^test\/unit\/(\w+)\//.exec(file)?.[1] ?? []));
+  expect([...folders].filter((name) => !existsSync(join(ROOT, "src", name)))).toEqual([]);
+});

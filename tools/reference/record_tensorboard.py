@@ -1,4 +1,4 @@
-"""What test/unit/tensorboard.test.ts compares with: records of Python's tensorboard, as hexadecimal digits.
+"""What test/unit/io/tensorboard.test.ts compares with: records of Python's tensorboard, as hexadecimal digits.
 
 With a folder as argument: what tensorboard reads of the event files in it, a line for every tag.
 """

@@ -1,0 +1,32 @@
+// native MuJoCo as a peer: of the WebAssembly's version, or not measured
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { nativePeer, type PythonSetup } from "../../../src/bench/python-peer.ts";
+import { packageVersion } from "../../../src/core/version.ts";
+import { loadTestModel } from "../../support/mjcf.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "corral-native-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A "Python" whose native MuJoCo is of a version. */
+async function pythonWith(mujoco: string): Promise<PythonSetup> {
+  const python = join(folder, `python-${mujoco}`);
+  writeFileSync(python, `#!/bin/sh\ncat >/dev/null\necho '{"mujoco": "${mujoco}", "rows": []}'\n`);
+  chmodSync(python, 0o755);
+  const none = new Float64Array();
+  const counts = { frameSkip: 1, phases: 1, episodeSteps: 1, seconds: 1, repetitions: 1, seed: 0 };
+  return { python, env: "x", model: await loadTestModel("joint_hinge"), starts: none, controls: none, ...counts };
+}
+
+test.skipIf(process.platform === "win32")("another version is not measured, and says which to install", async () => {
+  const pinned = packageVersion("@mujoco/mujoco");
+  expect(await nativePeer(await pythonWith(pinned), () => {})).toEqual({ mujoco: pinned, rows: [] });
+  expect(await nativePeer(await pythonWith("2.3.7"), () => {})).toEqual({
+    absent: expect.stringContaining(`has MuJoCo 2.3.7, the WebAssembly is ${pinned}; pip install mujoco==${pinned}`),
+  });
+  expect(await nativePeer(undefined, () => {})).toEqual({
+    absent: expect.stringContaining(`pip install mujoco==${pinned} numpy`),
+  });
+});

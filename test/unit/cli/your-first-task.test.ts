@@ -1,0 +1,96 @@
+// the tutorial, run as it stands
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ROOT } from "../../support/imports.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
+
+const text = readFileSync(join(ROOT, "docs/your-first-task.md"), "utf8");
+const blocks = [...text.matchAll(/```ts file=(\S+)\n([\s\S]*?)```/g)].map(([, file, code]) => ({ file, code }));
+const library = JSON.stringify(new URL("../../../src/index.ts", import.meta.url).href);
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "corral-tutorial-"));
+  for (const { file, code } of blocks) writeFileSync(join(folder, file), code.replace('"corral"', library));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const node = (args: string[], cwd = folder) =>
+  spawnSync(process.execPath, args, { cwd, encoding: "utf8", timeout: PATIENCE_MS });
+const corral = (...args: string[]) => node([join(ROOT, "bin/corral.js"), ...args]);
+
+describe("the tutorial", () => {
+  test("runs", () => {
+    expect(blocks.map(({ file }) => file)).toEqual(["swing-up.mts", "run.mts", "reach.mts", "choices.mts"]);
+    const run = (file: string) => {
+      const tsx = new URL("../../../node_modules/tsx/dist/esm/index.mjs", import.meta.url).href;
+      const { stdout, stderr, status } = node(["--import", tsx, file]);
+      expect(stderr).toBe("");
+      expect(status).toBe(0);
+      return stdout;
+    };
+    expect(run("reach.mts")).toMatch(/missing Float32Array\(4\) \[/);
+    expect(run("choices.mts")).toBe("three Discrete(3)\ntwo MultiDiscrete([2, 5])\n");
+    expect(run("run.mts")).toMatch(/height \d.* ended by \[ 'max_episode_steps' \]/);
+  });
+
+  test("shows the error that is thrown", async () => {
+    const { makeVec } = await import("../../../src/env/index.ts");
+    const { default: task } = (await import(join(folder, "swing-up.mts"))) as { default: { reward: object } };
+    const reward = { height: "exp(-square(site_xpos(site.tipp).z - param.goal) / 0.1)" };
+    const wrong = makeVec({ ...task, reward } as never, { numEnvs: 1, device: "cpu" } as never);
+    const shown = /```text\n([\s\S]*?)\n```/.exec(text)![1];
+    await expect(wrong).rejects.toThrow(shown);
+  });
+});
+
+describe("corral new-task and check-env", () => {
+  test("what is written passes the checks, and is a target of other commands", () => {
+    expect(corral("new-task", "hold").status).toBe(0);
+    expect(readFileSync(join(folder, "hold.mts"), "utf8").split("\n").length).toBeLessThan(45);
+    const checked = corral("check-env", "./hold.mts", "--steps", "60", "--json");
+    const { passed, results } = JSON.parse(checked.stdout) as { passed: boolean; results: { ok: unknown }[] };
+    expect(checked.status).toBe(0);
+    expect(passed).toBe(true);
+    expect(results.length).toBeGreaterThan(10);
+    expect(corral("plan", "./hold.mts", "--envs", "10").stdout).toContain("per_world");
+    expect(corral("new-task", "hold").stderr).toMatch(/is there already/);
+  });
+
+  test("what a task does wrong is told", () => {
+    const task = `import { defineTask, scalar } from ${library};
+      export default defineTask({ id: "odd", model: "<mujoco><worldbody><body><joint type='slide' name='x'/><geom size='1'/></body></worldbody><actuator><motor joint='x'/></actuator></mujoco>",
+        frameSkip: 1, maxEpisodeSteps: 20, observe: { x: "qpos", bad: (s) => scalar.div(1, scalar.sub(s.d.qpos.at(0), s.d.qpos.at(0))) }, reward: { log: "1 / (episode_length - 5)" } });`;
+    writeFileSync(join(folder, "odd.mts"), task);
+    const bad = corral("check-env", "./odd.mts");
+    expect(bad.stderr).toContain("[trace-non-finite] task odd, observe.bad");
+    expect(bad.status).toBe(2);
+    writeFileSync(join(folder, "odd2.mts"), task.replace(/bad: .*? \},/, "},").replace('"odd"', '"my/odd.xml"'));
+    const failed = corral("check-env", "./odd2.mts");
+    expect(failed.stdout).toContain("FAIL  rewards are finite");
+    expect(failed.status).toBe(1);
+  });
+
+  test("files that are no tasks are refused", () => {
+    writeFileSync(join(folder, "none.mts"), "export const task = 1;");
+    expect(corral("check-env", "./none.mts").stderr).toContain("[bad-task-file] ./none.mts exports no task.");
+    expect(corral("check-env", "./missing.mts").stderr).toContain("[bad-task-file] ./missing.mts is not there.");
+    const mistakes: [string, string, string][] = [
+      ["nothing.mts", "export default null;", "exports no task"],
+      ["throws.mts", "\nthrow new Error('mine');", "throws.mts cannot be loaded: mine (line 2). Mend it there."],
+      ["syntax.mts", "export default {;", "syntax.mts cannot be loaded: Transform failed with 1 error: "],
+      ["import.mts", 'import "./none-such.mjs";', "import.mts cannot be loaded: Cannot find module"],
+    ];
+    for (const [file, code, said] of mistakes) {
+      writeFileSync(join(folder, file), code);
+      const { stderr, status } = corral("check-env", `./${file}`);
+      expect(stderr).toMatch(/^\[bad-task-file\] [^\n]*\n$/);
+      expect(stderr).toContain(said);
+      expect(status).toBe(2);
+    }
+    expect(corral("new-task", "1x").stderr).toContain("'1x' is no name of a task");
+  });
+});

@@ -1,0 +1,228 @@
+// `corral check-model`: quiet on good models, telling on planted faults
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import "../../../envs/index.ts";
+import { checkModel, type ModelReport } from "../../../src/crash/check-model.ts";
+import { list, taskOf } from "../../../src/env/registry.ts";
+import { loadModel } from "../../../src/model/model.ts";
+import { corralInside } from "../../support/cli-inside.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "corral-check-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const rod = (joint: string, actuator: string, more = "") =>
+  `<worldbody><body name="rod"><joint name="hinge" axis="0 1 0" ${joint}/>
+   <geom name="rod" type="capsule" size=".02" fromto="0 0 0 .3 0 0"/>${more}</body></worldbody><actuator>${actuator}</actuator>`;
+const MOTOR = '<motor name="m" joint="hinge" ctrlrange="-1 1"/>';
+const ELBOW = `<body name="arm" pos=".3 0 0"><joint name="elbow" axis="0 1 0" range="-1 1" limited="true"/>
+  <geom name="arm" type="capsule" size=".02" fromto="0 0 0 .3 0 0"/></body>`;
+const balls = (more: string, first = "0 0 0", second = "1 0 0") => `<worldbody>
+  <body name="a" pos="${first}"><freejoint/><geom name="a" size=".1" ${more}/></body>
+  <body name="b" pos="${second}"><freejoint/><geom name="b" size=".1"/></body></worldbody>`;
+
+/** What is planted, and what is told of it. */
+const PLANTS: readonly (readonly [
+  name: string,
+  xml: string,
+  finding: string,
+  text: RegExp,
+  grade: "hurts" | "note",
+])[] = [
+  [
+    "a stiff spring",
+    rod('stiffness="1e6"', MOTOR),
+    "timestep-stiffness",
+    /joint "hinge".*Take|"hinge": a spring of/,
+    "hurts",
+  ],
+  [
+    "a servo that is damped beyond the timestep",
+    rod("", '<position name="servo" joint="hinge" kp="10" kv="1000"/>'),
+    "timestep-damping",
+    /actuator "servo": 1000 on an inertia/,
+    "hurts",
+  ],
+  [
+    "damping that RK4 takes explicitly",
+    `<option integrator="RK4"/>${rod('damping="100"', MOTOR)}`,
+    "timestep-damping",
+    /joint "hinge": 100/,
+    "hurts",
+  ],
+  [
+    "a contact of a solref that nothing follows, not touching yet",
+    balls('solref="-1e9 -1"'),
+    "constraint-stiffness",
+    /solref of the contact of geom "a" and geom "b"/,
+    "hurts",
+  ],
+  [
+    "a feather against an anvil",
+    balls('mass="1e7"').replace('name="b" size', 'name="b" mass="1e-3" size'),
+    "mass-ratio",
+    /body "a" weighs/,
+    "hurts",
+  ],
+  [
+    "an inertia of nothing",
+    '<worldbody><body><joint name="s" type="slide"/><inertial pos="0 0 0" mass="1e-14" diaginertia="1e-14 1e-14 1e-14"/></body></worldbody>',
+    "zero-inertia",
+    /joint "s" moves an inertia of/,
+    "hurts",
+  ],
+  [
+    "an equality beyond a range",
+    `${rod("", MOTOR, ELBOW)}<equality><joint name="lock" joint1="elbow" polycoef="2 0 0 0 0"/></equality>`,
+    "contradiction",
+    /equality "lock" holds joint "elbow" at 2, and its range is \[-1, 1\]/,
+    "hurts",
+  ],
+  [
+    "an equality that follows a joint out of a range",
+    `${rod('range="3 4" limited="true" ref="3.5"', MOTOR, ELBOW)}<equality><joint name="lock" joint1="elbow" joint2="hinge" polycoef="3 0.1 0 0 0"/></equality>`,
+    "contradiction",
+    /at 2\.95 to 3\.05, wherever joint "hinge" is in its range/,
+    "hurts",
+  ],
+  [
+    "two equalities that hold a joint at two places",
+    `${rod("", MOTOR)}<equality><joint name="one" joint1="hinge" polycoef="0.2 0 0 0 0"/><joint name="two" joint1="hinge" polycoef="-0.2 0 0 0 0"/></equality>`,
+    "contradiction",
+    /equality "one" and equality "two" cannot hold together/,
+    "hurts",
+  ],
+  [
+    "welds that hold a body at two places",
+    `<worldbody><body name="a"><freejoint/><geom size=".1"/></body></worldbody><equality>
+     <weld name="one" body1="a" relpose="0 0 0 1 0 0 0"/><weld name="two" body1="a" relpose="0.5 0 0 1 0 0 0"/></equality>`,
+    "contradiction",
+    /equality "one" and equality "two"/,
+    "hurts",
+  ],
+  [
+    "balls inside each other",
+    balls("", "0 0 0", "0.01 0 0"),
+    "initial-penetration",
+    /geom "a" and geom "b" overlap by 0\.19 m at qpos0/,
+    "hurts",
+  ],
+  [
+    "damping of the wrong sign",
+    rod('damping="-5"', MOTOR),
+    "negative-damping",
+    /joint "hinge" has a damping of -5/,
+    "hurts",
+  ],
+  [
+    "a gear of 1e9",
+    rod("", '<motor joint="hinge" gear="1e9"/>'),
+    "actuator-force",
+    /the actuators push joint "hinge"/,
+    "hurts",
+  ],
+  ["a gravity of 1e6", `<option gravity="0 0 -1e6"/>${rod("", MOTOR)}`, "gravity", /gravity is 1000000/, "hurts"],
+  [
+    "an arm that never reaches a wall",
+    rod("", MOTOR, ELBOW).replace("<worldbody>", '<worldbody><geom name="wall" type="box" size=".1 1 1" pos="5 0 0"/>'),
+    "never-touch",
+    /2 of 2 pairs of geoms can never touch.*geom "(rod|arm)" and geom "wall"/,
+    "note",
+  ],
+  [
+    "an arm that never reaches the floor",
+    rod("", MOTOR, ELBOW).replace(
+      "<worldbody>",
+      '<worldbody><geom name="floor" type="plane" size="5 5 .1" pos="0 0 -1"/>',
+    ),
+    "never-touch",
+    /geom "floor" and geom "rod"/,
+    "note",
+  ],
+  [
+    "a joint that starts outside its range",
+    rod('range="1 2" limited="true"', MOTOR),
+    "start-outside-range",
+    /at qpos0 joint "hinge" is at 0, its range is \[1, 2\]/,
+    "note",
+  ],
+];
+
+const check = async (xml: string): Promise<ModelReport> =>
+  checkModel(await loadModel(`<mujoco><compiler angle="radian"/>${xml}</mujoco>`));
+
+describe("planted faults", () => {
+  test.each(PLANTS)("%s", async (_, xml, name, text, grade) => {
+    const { findings } = await check(xml);
+    const found = findings.find((f) => f.name === name);
+    expect(findings.map((f) => f.name)).toContain(name);
+    expect(found).toMatchObject({ grade });
+    expect(found!.text).toMatch(text);
+    expect(found!.remedy).not.toBe("");
+  });
+});
+
+describe("good models", () => {
+  test.each(list())("nothing hurts in %s", async (id) => {
+    const { findings, hurting } = await checkModel(await loadModel(taskOf(id).model));
+    expect(findings.filter((f) => f.grade === "hurts")).toEqual([]);
+    expect(hurting).toBe(0);
+  });
+
+  const reference = new URL("../../../../shared/reference/", import.meta.url);
+  const files = ["gymnasium", "mujoco_warp"].flatMap((set) => {
+    const at = new URL(`${set}/`, reference);
+    return existsSync(at)
+      ? readdirSync(at)
+          .filter((f) => f.endsWith(".xml"))
+          .map((f) => new URL(f, at))
+      : [];
+  });
+  test.skipIf(files.length === 0)("nothing hurts in the reference models", async () => {
+    for (const file of files) {
+      const { findings } = await checkModel(await loadModel(file));
+      expect([file.pathname, findings.filter((f) => f.grade === "hurts")]).toEqual([file.pathname, []]);
+    }
+  });
+
+  test("a closed chain, a servo within the timestep and far pairs that swing are no findings", async () => {
+    const { findings } = await check(
+      `${rod("", '<position joint="hinge" kp="10" kv="1"/>', ELBOW)}<equality><connect body1="arm" anchor=".3 0 0" body2="world"/></equality>`,
+    );
+    expect(findings).toEqual([]);
+  });
+});
+
+describe("cost", () => {
+  test("counts pairs, places and rows by geom, and operations by sensor", async () => {
+    const { cost } = await check(
+      `${balls("")}<sensor><framepos objtype="body" objname="a"/><framepos objtype="body" objname="b"/><subtreeangmom body="a"/></sensor>`,
+    );
+    expect(cost.geoms).toEqual([
+      { geom: 'geom "a"', pairs: 1, contacts: 1, rows: 4 },
+      { geom: 'geom "b"', pairs: 1, contacts: 1, rows: 4 },
+    ]);
+    expect(cost.operations).toBeGreaterThan(100);
+    expect(cost.sensors).toHaveLength(3);
+    expect(cost.sensors[0].sensor).toBe("sensor 2");
+    expect(cost.sensors[1].operations).toBe(cost.sensors[2].operations);
+  });
+});
+
+describe("the command", () => {
+  test("exit codes tell what was found", async () => {
+    const file = join(folder, "stiff.xml");
+    writeFileSync(file, `<mujoco>${rod('stiffness="1e6"', MOTOR)}</mujoco>`);
+    const hurt = await corralInside(["check-model", file]);
+    expect(hurt.code).toBe(1);
+    expect(hurt.stdout).toMatch(/: 1 finding that will hurt$/m);
+    expect(hurt.stdout).toMatch(/^certain: the timestep is too large for the stiffness of joint "hinge"/m);
+    const mended = await corralInside(["check-model", file, "--set", "timestep=1e-5", "--json"]);
+    expect(mended.code).toBe(0);
+    expect(JSON.parse(mended.stdout)).toMatchObject({ model: file, timestep: 1e-5, findings: [], hurting: 0 });
+    expect((await corralInside(["check-model", "Ant-v5"])).stdout).toMatch(/1 note\n/);
+    for (const args of [[], [join(folder, "none.xml")], [file, "--device", "cpu"]])
+      expect((await corralInside(["check-model", ...args])).code).toBe(2);
+  });
+});

@@ -1,0 +1,285 @@
+/** What environments refuse, in which words, and that nothing has changed then. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { list, makeVec, planVec, register, type VectorEnv } from "../../../src/env/index.ts";
+import { tasks } from "../../../envs/index.ts";
+import { countdown } from "../../support/countdown.ts";
+
+const message = async (run: () => unknown): Promise<string> => {
+  try {
+    await run();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return "nothing was thrown";
+};
+
+describe("makeVec", () => {
+  const make = (id: unknown, options: object = {}) =>
+    message(() => makeVec(id as string, { numEnvs: 2, device: "cpu", ...options }));
+
+  test("knows its environments, and the nearest names of others", async () => {
+    expect(list()).toEqual(tasks.map(({ id }) => id).sort());
+    expect(await make("Ant-v4")).toBe('[unknown-env] no environment is called "Ant-v4"; nearest: Ant-v5.');
+    expect(await make("CartPole-v1")).toBe('[unknown-env] no environment is called "CartPole-v1"; nearest: CartPole.');
+    expect(await make("Humanoid")).toBe(
+      '[unknown-env] no environment is called "Humanoid"; nearest: Humanoid-v5, HumanoidStandup-v5.',
+    );
+    expect(await make("Fetch")).toMatch(
+      /^\[unknown-env\] no environment is called "Fetch"; there are: Ant-v5, ArmTable, CartPole, /,
+    );
+    expect(await make(3)).toMatch(/^\[unknown-env\] the environment is 3; pass the id of one, or a task/);
+  });
+
+  test("refuses another task of a known id", () => {
+    expect(() => register(countdown([], "Ant-v5"))).toThrow(
+      "[duplicate-env] an environment Ant-v5 is registered already. Give this one another id.",
+    );
+  });
+
+  test.each([
+    [{ numEnvs: 0 }, "[bad-num-envs] numEnvs is 0; it is a whole number from 1 to 4294967296."],
+    [{ numEnvs: -3 }, "[bad-num-envs] numEnvs is -3; it is a whole number from 1 to 4294967296."],
+    [{ numEnvs: 1.5 }, "[bad-num-envs] numEnvs is 1.5; it is a whole number from 1 to 4294967296."],
+    [{ numEnvs: "4" }, '[bad-num-envs] numEnvs is "4"; it is a whole number from 1 to 4294967296.'],
+    [{ numEnvs: undefined }, "[bad-num-envs] numEnvs is undefined; it is the number of worlds. Pass at least 1."],
+    [
+      { seed: -1 },
+      "[bad-seed] seed is -1; a seed is an integer from 0 to 2^53 - 1 or a bigint from 0 to 2^64 - 1. Pass such as seed: 0.",
+    ],
+    [
+      { seed: 0.5 },
+      "[bad-seed] seed is 0.5; a seed is an integer from 0 to 2^53 - 1 or a bigint from 0 to 2^64 - 1. Pass such as seed: 0.",
+    ],
+    [{ autoreset: "always" }, '[bad-option] autoreset is "always"; it is one of "next-step", "same-step", "disabled".'],
+    [{ frameSkip: 0 }, "[bad-option] frameSkip is 0; it is a whole number from 1 to 1000000."],
+    [{ maxEpisodeSteps: 2.5 }, "[bad-option] maxEpisodeSteps is 2.5; it is a whole number from 1 to 16777216."],
+    [
+      { worldIds: [1] },
+      "[bad-world-ids] worldIds has 1 ids; there are 2 worlds. Pass 2 different whole numbers from 0 to 4294967295.",
+    ],
+    [
+      { worldIds: [1, 1] },
+      "[bad-world-ids] worldIds has 1 twice. Pass 2 different whole numbers from 0 to 4294967295.",
+    ],
+    [{ worldIds: [1, -1] }, "[bad-world-ids] worldIds has -1. Pass 2 different whole numbers from 0 to 4294967295."],
+    [{ onNonFinite: "warn" }, '[bad-option] onNonFinite is "warn"; it is one of "terminate", "throw", "ignore".'],
+    [{ finite: { reward: NaN } }, "[bad-option] finite.reward is NaN; it is a finite number."],
+    [{ device: "tpu" }, '[bad-option] device is "tpu"; pass an open device, "wasm", "cpu" or "cpu-f64".'],
+    [{ timestep: -0.1 }, "[bad-option] option timestep is -0.1; it must be greater than 0."],
+    [{ nenvs: 3 }, '[unknown-option] Hopper-v5 has no option "nenvs"; nearest: numEnvs.'],
+    [
+      { ctrl_cost_wieght: 1 },
+      '[unknown-option] Hopper-v5 has no option "ctrl_cost_wieght"; nearest: ctrl_cost_weight.',
+    ],
+    [{ ctrl_cost_weight: "1" }, '[bad-option] ctrl_cost_weight is "1"; it is a finite number.'],
+    [
+      { healthy_z_range: [2, 1] },
+      "[bad-option] healthy_z_range is [2,1]; it is a range [low, high] with low <= high; an end may be infinite.",
+    ],
+    [{ terminate_when_unhealthy: 1 }, "[bad-option] terminate_when_unhealthy is 1; it is true or false."],
+  ])("refuses %j", async (options, text) => {
+    expect(await make("Hopper-v5", options)).toBe(text);
+  });
+
+  test("refuses bodies that Ant has not", async () => {
+    expect(await make("Ant-v5", { main_body: "torsoo" })).toBe(
+      '[unknown-name] the model has no body named "torsoo"; nearest: torso.',
+    );
+    expect(await make("Ant-v5", { main_body: 14 })).toBe(
+      "[bad-option] main_body is 14; the model has bodies 0 to 13. Pass one of these, or a name.",
+    );
+  });
+
+  test("takes options with underscores or in camel case", async () => {
+    const plan = await planVec("Ant-v5", {
+      num_envs: 3,
+      numEnvs: 3,
+      frame_skip: 2,
+      ctrlCostWeight: 1,
+      includeCfrcExtInObservation: false,
+    } as never);
+    expect(plan.numEnvs).toBe(3);
+    expect(plan.fields.find((f) => f.name === "obs")!.perWorld).toBe(28);
+  });
+});
+
+describe("an environment", () => {
+  let env: VectorEnv;
+  let before: unknown;
+  const state = async () => [await env.getState(["qpos", "qvel", "time", "episode"]), [...env.observations]];
+
+  beforeAll(async () => {
+    env = await makeVec("Hopper-v5", { numEnvs: 2, device: "cpu" });
+  });
+  afterAll(() => env.close());
+
+  test("is reset before it steps", async () => {
+    expect(await message(() => env.step([0, 0, 0, 0, 0, 0]))).toBe(
+      "[needs-reset] Hopper-v5 was not reset yet. Call reset() before step().",
+    );
+    expect(await message(() => env.reset({ options: { mask: [true, false] } }))).toBe(
+      "[needs-reset] Hopper-v5 was not reset yet, so its first reset is of all worlds. Call reset() without a mask.",
+    );
+    await env.reset();
+    before = await state();
+  });
+
+  test.each([
+    [
+      [0, 0, 0],
+      "[bad-action] actions have 3 values; Box(-1, 1, [3], float32) takes float32 values of shape [2, 3]. Pass a Float32Array of 6 values.",
+    ],
+    [
+      [0, 0, 0, 0, 0, NaN],
+      "[bad-action] world 1, entry 2 of the action is NaN; it must be a finite float32. Pass such a value; no world was stepped.",
+    ],
+    [
+      [0, Infinity, 0, 0, 0, 0],
+      "[bad-action] world 0, entry 1 of the action is Infinity; it must be a finite float32. Pass such a value; no world was stepped.",
+    ],
+    [
+      [
+        [0, 0, 0],
+        [0, 0],
+      ],
+      "[bad-action] the action of world 1 has 2 entries; Box(-1, 1, [3], float32) takes float32 values of shape [2, 3]. Pass a Float32Array of 6 values.",
+    ],
+    [
+      new Int32Array(6),
+      "[bad-action] actions are of type Int32Array; Box(-1, 1, [3], float32) takes float32 values of shape [2, 3]. Pass a Float32Array of 6 values.",
+    ],
+    [
+      undefined,
+      "[bad-action] actions are undefined; Box(-1, 1, [3], float32) takes float32 values of shape [2, 3]. Pass a Float32Array of 6 values.",
+    ],
+  ])("refuses the actions %j", async (actions, text) => {
+    expect(await message(() => env.step(actions as never))).toBe(text);
+    expect(await state()).toEqual(before);
+  });
+
+  test.each([
+    [
+      { seed: -1 },
+      "[bad-seed] seed is -1; a seed is an integer from 0 to 2^53 - 1 or a bigint from 0 to 2^64 - 1. Pass such as seed: 0.",
+    ],
+    [{ seed: [1] }, "[bad-seed] seed has 1 entries; there are 2 worlds. Pass one seed, or 2."],
+    [
+      { seed: [1, "2"] },
+      '[bad-seed] seed is "2"; a seed is an integer from 0 to 2^53 - 1 or a bigint from 0 to 2^64 - 1. Pass such as seed: 0.',
+    ],
+    [null, "[bad-option] what reset takes is null; reset takes { seed, options: { mask, params } }."],
+    [{ options: 3 }, "[bad-option] options is 3; reset takes { seed, options: { mask, params } }."],
+    [
+      { options: { mask: [true] } },
+      "[bad-reset-mask] the reset mask has 1 entries; there are 2 worlds. Pass 2 booleans, at least one of them true.",
+    ],
+    [
+      { options: { mask: [1, 0] } },
+      "[bad-reset-mask] entry 0 of the reset mask is 1. Pass 2 booleans, at least one of them true.",
+    ],
+    [
+      { options: { mask: [false, false] } },
+      "[bad-reset-mask] the reset mask marks no world. Pass 2 booleans, at least one of them true.",
+    ],
+    [
+      { options: { low: 1 } },
+      '[unknown-option] reset has no option "low". It takes { seed, options: { mask, params } }.',
+    ],
+  ])("refuses the reset %j", async (options, text) => {
+    expect(await message(() => env.reset(options as never))).toBe(text);
+    expect(await state()).toEqual(before);
+  });
+
+  test.each([
+    [{ qpoos: [0] }, '[unknown-field] this environment keeps no "qpoos"; nearest: qpos.'],
+    [{ qpos: [0] }, "[bad-shape] qpos has 1 values; 2 worlds of 6 need 12."],
+    [{ qvel: [...Array(11).fill(0), NaN] }, "[bad-value] qvel[5] of world 1 is NaN; it must be finite."],
+    [
+      { qvel: Array(12).fill(1), episode_length: [0, -1] },
+      "[bad-value] episode_length[0] of world 1 is -1; it must be a whole number of 32 bits.",
+    ],
+  ])("refuses the state %j", async (values, text) => {
+    expect(await message(() => env.setState(values as never))).toBe(text);
+    expect(await state()).toEqual(before);
+  });
+
+  test("refuses a call while another is under way", async () => {
+    const actions = new Float32Array(6);
+    const step = env.step(actions);
+    expect(await message(() => env.step(actions))).toBe(
+      "[call-in-flight] cannot step: step has not resolved yet. Await it first.",
+    );
+    await step;
+    await env.step(actions);
+  });
+
+  test("refuses snapshots of others", async () => {
+    await using other = await makeVec("Hopper-v5", { numEnvs: 3, device: "cpu" });
+    await other.reset();
+    const snapshot = await other.snapshot();
+    expect(await message(() => env.restore(snapshot))).toMatch(
+      /^\[bad-snapshot\] the snapshot of Hopper-v5 has 3 worlds; Hopper-v5 has 2\./,
+    );
+  });
+
+  test("refuses everything once it is closed", async () => {
+    const other = await makeVec("CartPole", { numEnvs: 1, device: "cpu" });
+    await other.reset();
+    await other.close();
+    await other.close();
+    for (const call of [
+      () => other.step([0]),
+      () => other.reset(),
+      () => other.read(),
+      () => other.snapshot(),
+      () => other.getState(["qpos"]),
+    ]) {
+      expect(await message(call)).toMatch(/^\[closed\] cannot .*: CartPole was closed\. Make another one\.$/);
+    }
+  });
+});
+
+test("with autoreset disabled a world that is done is reset before the next step", async () => {
+  const plans = [
+    { terminate_at: 2, truncate_at: null },
+    { terminate_at: null, truncate_at: null },
+  ];
+  await using env = await makeVec(countdown(plans), { numEnvs: 2, autoreset: "disabled", device: "cpu" });
+  await env.reset();
+  await env.step([0, 0]);
+  const { infos } = await env.step([0, 0]);
+  expect([infos.endedBy(0), infos.endedBy(1)]).toEqual([["terminate_at"], []]);
+  expect(await message(() => env.step([0, 0]))).toBe(
+    "[needs-reset] the episode of world 0 is over and autoreset is disabled; no world was stepped. Call reset({ options: { mask } }) first.",
+  );
+  expect([...(await env.read()).observations]).toEqual([0, 2, 0, 2]);
+
+  // without readback the host cannot know: worlds that are done stand still
+  await env.reset();
+  for (let i = 0; i < 5; i++) await env.step([0, 0], { readback: false });
+  const { observations, terminated, rewards } = await env.read();
+  expect([...observations]).toEqual([1, 2, 1, 5]);
+  expect([...terminated]).toEqual([1, 0]);
+  expect([...rewards]).toEqual([0, 15]);
+});
+
+test("tasks are checked when their kernels are traced", async () => {
+  const task = countdown([{ terminate_at: null, truncate_at: null }]);
+  const make = (change: object) =>
+    message(() => makeVec({ ...task, ...change } as typeof task, { numEnvs: 1, device: "cpu" }));
+  expect(await make({ actionSpace: undefined })).toBe(
+    "[bad-task] task Countdown: the model has no actuators; give the task an actionSpace and a control.",
+  );
+  expect(await make({ observe: () => ({}) })).toBe(
+    "[bad-task] task Countdown: its observation is empty; return at least one value.",
+  );
+  expect(await make({ info: () => ({ count: 0 }) })).toBe(
+    "[bad-task] task Countdown: it names count twice; give each its own name.",
+  );
+  expect(await make({ control: () => [0] })).toBe(
+    "[bad-task] task Countdown: it makes 1 controls; the model has 0 actuators.",
+  );
+  expect(await make({ reset: () => ({ qpos: [], qvel: [0] }) })).toBe(
+    "[bad-term] task Countdown, reset: it returns 0 values of qpos; return 1.",
+  );
+});

@@ -1,0 +1,108 @@
+/** Start states: Gymnasium's distributions, drawn by (seed, world id, episode) and nothing else. */
+import { describe, expect, test } from "vitest";
+import { RandomStream, streams } from "../../../src/core/rng.ts";
+import { makeVec } from "../../../src/env/index.ts";
+import "../../../envs/index.ts";
+
+const devices = ["cpu", undefined] as const;
+const on = (device: "cpu" | undefined) => (device ? { device } : {});
+
+describe.each(devices)("on device %s", (device) => {
+  test("Ant starts as the host's twin of the generator says", async () => {
+    const scale = 0.1;
+    await using env = await makeVec("Ant-v5", { numEnvs: 5, seed: 7, ...on(device) });
+    for (let episode = 0; episode < 2; episode++) {
+      await env.reset();
+      const { qpos, qvel, qacc_warmstart, time } = await env.getState(["qpos", "qvel", "qacc_warmstart", "time"]);
+      const qpos0 = [0, 0, 0.75, 1, ...Array<number>(11).fill(0)];
+      for (let world = 0; world < 5; world++) {
+        const random = new RandomStream(7, world, episode, streams.reset);
+        qpos0.forEach((x, i) => {
+          expect(qpos[15 * world + i]).toBeCloseTo(x + scale * (2 * random.uniform(i) - 1), 6);
+        });
+        // velocities take the blocks of four words after those of positions
+        for (let i = 0; i < 14; i++) expect(qvel[14 * world + i]).toBeCloseTo(scale * random.normal(16 + i), 5);
+      }
+      expect(Math.max(...qacc_warmstart.map(Math.abs), ...time)).toBe(0);
+    }
+  });
+
+  test("a seed names episodes, a list of seeds names them world by world", async () => {
+    await using env = await makeVec("CartPole", { numEnvs: 3, seed: 3, ...on(device) });
+    const start = async (options?: Parameters<typeof env.reset>[0]) => [...(await env.reset(options)).observations];
+    const first = await start();
+    const second = await start();
+    expect(second).not.toEqual(first);
+    expect(await start({ seed: 3 })).toEqual(first);
+    expect(await start()).toEqual(second);
+
+    const other = await start({ seed: 4 });
+    const mixed = await start({ seed: [3, 4, 3n] });
+    expect(mixed).toEqual([...first.slice(0, 4), ...other.slice(4, 8), ...first.slice(8)]);
+    expect((await env.getState(["episode"])).episode).toEqual(Float64Array.of(0, 0, 0));
+  });
+
+  test("a mask resets its worlds alone, and a seed with it reseeds them alone", async () => {
+    await using env = await makeVec("CartPole", { numEnvs: 3, seed: 3, ...on(device) });
+    const first = [...(await env.reset()).observations];
+    await env.step([1, 1, 1]);
+    const stepped = [...env.observations];
+    const { observations, infos } = await env.reset({ options: { mask: [false, true, false] } });
+    const after = [...observations];
+    expect([...after.slice(0, 4), ...after.slice(8)]).toEqual([...stepped.slice(0, 4), ...stepped.slice(8)]);
+    expect(after.slice(4, 8)).not.toEqual(first.slice(4, 8));
+    expect(infos.episode).toBeUndefined();
+    expect((await env.getState(["episode", "episode_length"])).episode_length).toEqual(Float64Array.of(1, 0, 1));
+    const again = [...(await env.reset({ seed: 3, options: { reset_mask: Uint8Array.of(0, 1, 0) } })).observations];
+    expect(again.slice(4, 8)).toEqual(first.slice(4, 8));
+  });
+
+  test("world ids choose the worlds", async () => {
+    const ids = [1734, 0, 4294967295, 3];
+    await using all = await makeVec("Hopper-v5", { numEnvs: 2000, seed: 1, ...on(device) });
+    await using some = await makeVec("Hopper-v5", { numEnvs: 4, seed: 1, worldIds: ids, ...on(device) });
+    const many = (await all.reset()).observations;
+    const few = (await some.reset()).observations;
+    const row = (values: ArrayLike<number>, world: number) =>
+      Array.prototype.slice.call(values, 11 * world, 11 * world + 11);
+    for (const k of [0, 1, 3]) expect(row(few, k)).toEqual(row(many, ids[k]));
+  });
+});
+
+test("noise has Gymnasium's bounds and moments", async () => {
+  const numEnvs = 4000;
+  const moments = (values: readonly number[]) => {
+    const mean = values.reduce((a, b) => a + b) / values.length;
+    return { mean, deviation: Math.sqrt(values.reduce((a, b) => a + (b - mean) ** 2, 0) / values.length) };
+  };
+  // deviations of five standard errors
+  const close = (got: number, wanted: number, scale: number) =>
+    expect(Math.abs(got - wanted)).toBeLessThan((5 * scale) / Math.sqrt(numEnvs));
+
+  for (const [id, scale, velocities] of [
+    ["HalfCheetah-v5", 0.1, "normal"],
+    ["Walker2d-v5", 0.005, "uniform"],
+  ] as const) {
+    await using env = await makeVec(id, { numEnvs, device: "cpu" });
+    await env.reset();
+    const { qpos, qvel } = await env.getState(["qpos", "qvel"]);
+    const qpos0 = id === "Walker2d-v5" ? [0, 1.25, 0, 0, 0, 0, 0, 0, 0] : Array<number>(9).fill(0);
+    for (let i = 0; i < 9; i++) {
+      const column = (values: Float64Array, offset = 0) =>
+        Array.from({ length: numEnvs }, (_, w) => values[9 * w + i] - offset);
+      const [q, v] = [column(qpos, qpos0[i]), column(qvel)];
+      for (const x of velocities === "uniform" ? [q, v] : [q]) {
+        const { mean, deviation } = moments(x);
+        close(mean, 0, scale / Math.sqrt(3));
+        close(deviation, scale / Math.sqrt(3), scale / 2);
+        expect(Math.min(...x)).toBeGreaterThanOrEqual(-scale * (1 + 1e-4));
+        expect(Math.max(...x)).toBeLessThan(scale * (1 + 1e-4));
+      }
+      if (velocities === "uniform") continue;
+      const { mean, deviation } = moments(v);
+      close(mean, 0, scale);
+      close(deviation, scale, scale);
+      expect(Math.max(...v.map(Math.abs))).toBeGreaterThan(3 * scale);
+    }
+  }
+});

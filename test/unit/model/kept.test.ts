@@ -1,0 +1,135 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeEach, expect, test, vi } from "vitest";
+import { keepModel, modelKey, readKept, watched, type ModelKey } from "../../../src/model/model-cache.ts";
+import { loadModel, type Model } from "../../../src/model/model.ts";
+import { getMuJoCo } from "../../../src/model/mujoco.ts";
+import { compileFile, readModelFile } from "../../../src/model/source.ts";
+
+const root = mkdtempSync(join(tmpdir(), "corral-kept-"));
+const cache = join(root, "cache");
+const folder = join(root, "model");
+const file = join(folder, "main.xml");
+const part = join(folder, "part.xml");
+
+const BODY = `<mujocoinclude><body name="ball"><freejoint/><geom size="0.1"/></body></mujocoinclude>`;
+
+beforeEach(() => {
+  vi.stubEnv("CORRAL_MODEL_CACHE", cache);
+  rmSync(cache, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(file, `<mujoco model="kept"><worldbody><include file="part.xml"/></worldbody></mujoco>`);
+  writeFileSync(part, BODY);
+});
+
+afterAll(() => {
+  vi.unstubAllEnvs();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const keyOfFile = (): ModelKey => modelKey(file, { xml: readFileSync(file) })!;
+
+/** What a process does that finds nothing. */
+async function keep(): Promise<Model> {
+  const key = keyOfFile();
+  expect(readKept(key)).toBeUndefined();
+  compileFile(await getMuJoCo(), readModelFile(file), (tree) => watched(tree, key)).model.delete();
+  const model = await loadModel(file);
+  keepModel(key, model);
+  return model;
+}
+
+test("a kept model is the one that was compiled, with arrays of its own", async () => {
+  const model = await keep();
+  const kept = readKept(keyOfFile())!;
+  expect(kept).toEqual(model);
+  expect(kept.body_pos.buffer.byteLength).toBe(model.body_pos.byteLength);
+  expect(kept.source.assets["part.xml"]).toBeInstanceOf(Uint8Array);
+});
+
+test("other files, and other sources, are another model", async () => {
+  await keep();
+  const changed: [string, () => void][] = [
+    ["its XML", () => writeFileSync(file, readFileSync(file, "utf8").replace("kept", "cept"))],
+    ["a file that it includes", () => writeFileSync(part, BODY.replace("0.1", "0.2"))],
+    ["an included file that is gone", () => rmSync(part)],
+    ["an included file that is a folder", () => (rmSync(part), mkdirSync(part))],
+  ];
+  for (const [what, change] of changed) {
+    change();
+    expect(readKept(keyOfFile()), what).toBeUndefined();
+    rmSync(folder, { recursive: true });
+    mkdirSync(folder);
+    writeFileSync(file, `<mujoco model="kept"><worldbody><include file="part.xml"/></worldbody></mujoco>`);
+    writeFileSync(part, BODY);
+    expect(readKept(keyOfFile()), `${what}, as it was`).toBeDefined();
+  }
+  const xml = "<mujoco/>";
+  const keys = [
+    modelKey("", { xml }),
+    modelKey("a", { xml }),
+    modelKey("", { xml, "asset a": "b" }),
+    modelKey("", { xml, "asset ab": "" }),
+  ].map((key) => key!.file);
+  expect(new Set(keys).size).toBe(keys.length);
+});
+
+test("a damaged file is as if it were not there", async () => {
+  await keep();
+  const { file: at } = keyOfFile();
+  const whole = readFileSync(at);
+  const damaged = [
+    whole.subarray(0, 0),
+    whole.subarray(0, 70),
+    whole.subarray(0, whole.length - 1),
+    Buffer.from(whole.map((b, i) => (i === 400 ? b ^ 1 : b))),
+    Buffer.from(whole.map((b, i) => (i === 3 ? b ^ 1 : b))),
+  ];
+  for (const bytes of damaged) {
+    writeFileSync(at, bytes);
+    expect(readKept(keyOfFile())).toBeUndefined();
+  }
+  writeFileSync(at, whole);
+  expect(readKept(keyOfFile())).toBeDefined();
+});
+
+test("the oldest go where there are many, and nothing fails where nothing can be written", async () => {
+  const model = await keep();
+  for (let i = 0; i < 80; i++) {
+    writeFileSync(join(cache, `old${i}`), "");
+    utimesSync(join(cache, `old${i}`), i, i);
+  }
+  keepModel(keyOfFile(), model);
+  const names = readdirSync(cache);
+  expect(names).toHaveLength(64);
+  expect(names).toContain("old79");
+  expect(names).not.toContain("old16");
+  expect(readKept(keyOfFile())).toBeDefined();
+
+  vi.stubEnv("CORRAL_MODEL_CACHE", "off");
+  expect(modelKey(file, {})).toBeUndefined();
+  vi.stubEnv("CORRAL_MODEL_CACHE", "/proc/nothing");
+  keepModel(modelKey(file, {})!, model);
+  expect(readKept(modelKey(file, {})!)).toBeUndefined();
+});
+
+test("a process that finds its model does not start MuJoCo", () => {
+  const source = (path: string) => JSON.stringify(new URL(`../../../src/model/${path}.ts`, import.meta.url).href);
+  const script = `
+    const { loadModel } = await import(${source("model")});
+    const { isMuJoCoLoaded } = await import(${source("mujoco")});
+    const { nq, name } = await loadModel(${JSON.stringify(file)});
+    console.log(JSON.stringify([nq, name, isMuJoCoLoaded()]));`;
+  const run = () => {
+    const { stdout, stderr } = spawnSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", script], {
+      encoding: "utf8",
+      cwd: process.cwd(),
+    });
+    expect(stderr).toBe("");
+    return JSON.parse(stdout) as unknown;
+  };
+  expect(run()).toEqual([7, "kept", true]);
+  expect(run()).toEqual([7, "kept", false]);
+});

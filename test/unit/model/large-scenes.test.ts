@@ -1,0 +1,46 @@
+// models of thousands of geoms: a plan or a refusal, never a wait or a stack that runs over
+import { expect, test } from "vitest";
+import { planSimulation } from "../../../src/batch/simulation.ts";
+import { loadModel, type Model } from "../../../src/model/model.ts";
+import { constraintBound, countPairs, geomPairs, MAX_PAIRS } from "../../../src/model/pairs.ts";
+import { unsupportedFeatures } from "../../../src/model/supported.ts";
+import { loadTestModel, TEST_MODELS } from "../../support/mjcf.ts";
+
+/** Free balls over a plane; `bits` of the balls. */
+const balls = (count: number, bits = ""): Promise<Model> => {
+  const ball = (i: number) =>
+    `<body pos="${i % 10} ${Math.floor(i / 10) % 10} ${1 + Math.floor(i / 100)}"><freejoint/><geom size="0.1" ${bits}/></body>`;
+  return loadModel(`<mujoco><size memory="300M"/><worldbody><geom type="plane" size="5 5 0.1"/>
+    ${Array.from({ length: count }, (_, i) => ball(i)).join("")}</worldbody></mujoco>`);
+};
+
+test("counted pairs are those that are made, explicit ones too", async () => {
+  for (const name of TEST_MODELS) {
+    const model = await loadTestModel(name);
+    const explicit = geomPairs(model).filter((p) => p.ipair >= 0).length;
+    expect([name, countPairs(model) - model.npair >= geomPairs(model).length - explicit]).toEqual([name, true]);
+    if (model.npair === 0) expect([name, countPairs(model)]).toEqual([name, geomPairs(model).length]);
+  }
+});
+
+test("more pairs than any world could test are refused, whatever is asked of the model", async () => {
+  const model = await balls(1200);
+  expect(countPairs(model)).toBe((1200 * 1201) / 2);
+  for (const call of [
+    () => planSimulation(model, { numEnvs: 8 }),
+    () => unsupportedFeatures(model),
+    () => constraintBound(model),
+    () => geomPairs(model),
+  ])
+    expect(call).toThrow(/\[too-many-pairs\] more than 65536 pairs among the 1201 geoms .* contype and conaffinity/);
+});
+
+test("as many as are allowed have a plan", async () => {
+  const model = await balls(150);
+  expect(geomPairs(model).length).toBe((150 * 151) / 2);
+  expect(geomPairs(model)).toBe(geomPairs(model));
+  expect(geomPairs(model).length).toBeLessThan(MAX_PAIRS);
+  expect(planSimulation(model, { numEnvs: 8 }).totalBytes).toBeGreaterThan(0);
+  const apart = await balls(1000, `contype="0"`);
+  expect(planSimulation(apart, { numEnvs: 8 }).totalBytes).toBeGreaterThan(0);
+});

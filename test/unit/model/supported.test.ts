@@ -1,0 +1,144 @@
+import { describe, expect, test } from "vitest";
+import { CorralError } from "../../../src/core/errors.ts";
+import { loadModel } from "../../../src/model/model.ts";
+import { checkSupported, unsupportedFeatures } from "../../../src/model/supported.ts";
+import { ENV_MODELS, loadTestModel, TEST_MODELS } from "../../support/mjcf.ts";
+import { createMjcf } from "../../support/random-mjcf.ts";
+
+/** A model of a hinge "j" on body "b", with more elements put into it. */
+function wrap(more: { option?: string; world?: string; joint?: string; body?: string; rest?: string }): string {
+  return `<mujoco>${more.option ?? ""}<worldbody>${more.world ?? ""}
+    <body name="b" pos="0 0 1"><joint name="j" axis="0 1 0" ${more.joint ?? ""}/><geom name="g" size="0.1"/>
+    <site name="s"/>${more.body ?? ""}</body></worldbody>${more.rest ?? ""}</mujoco>`;
+}
+
+const REFUSED: readonly [string, string, string][] = [
+  ["integrator discrete", wrap({ option: `<option integrator="discrete"/>` }), "option"],
+  ["noslip_iterations", wrap({ option: `<option noslip_iterations="3"/>` }), "option"],
+  [
+    "disable flag multiccd with capsule-cylinder",
+    wrap({
+      option: `<option><flag multiccd="disable"/></option>`,
+      world: `<geom name="w" type="cylinder" size="1 1"/>`,
+      body: `<geom name="x" type="capsule" size="1 1"/>`,
+    }),
+    `geom "x" with geom "w"`,
+  ],
+  [
+    "fluidshape ellipsoid with integrator implicitfast",
+    wrap({
+      option: `<option density="1.2" integrator="implicitfast"/>`,
+      world: `<body><joint/><geom size="1" fluidshape="ellipsoid" contype="0" conaffinity="0"/></body>`,
+    }),
+    "option",
+  ],
+  ["enable flag sleep", wrap({ option: `<option><flag sleep="enable"/></option>` }), "option"],
+  [
+    "collision ellipsoid-box",
+    wrap({ world: `<geom name="x" type="box" size="1 1 1"/>`, body: `<geom name="w" type="ellipsoid" size="1 1 1"/>` }),
+    `geom "w" with geom "x"`,
+  ],
+  [
+    "collision cylinder-cylinder",
+    wrap({ world: `<geom name="w" type="cylinder" size="1 1"/>`, body: `<geom name="x" type="cylinder" size="1 1"/>` }),
+    `geom "w" with geom "x"`,
+  ],
+  ["adhesion", wrap({ world: `<geom name="w" size="1" adhesion="3"/>` }), `geom "w"`],
+  ["surfacevel", wrap({ world: `<geom name="w" size="1" surfacevel="1 0 0 0 0 0"/>` }), `geom "w"`],
+  [
+    "transmission body",
+    wrap({ rest: `<actuator><adhesion name="m" body="b" ctrlrange="0 1"/></actuator>` }),
+    `actuator "m"`,
+  ],
+  [
+    "actuator gaintype pid",
+    wrap({ rest: `<actuator><pid name="m" joint="j" kp="1" input="pos"/></actuator>` }),
+    `actuator "m"`,
+  ],
+  [
+    "actuator delay",
+    wrap({ rest: `<actuator><motor name="m" joint="j" delay="0.01" nsample="5"/></actuator>` }),
+    `actuator "m"`,
+  ],
+  ["sensor rangefinder", wrap({ rest: `<sensor><rangefinder name="x" site="s"/></sensor>` }), `sensor "x"`],
+  ["sensor rangefinder", wrap({ rest: `<sensor><rangefinder name="x" site="s"/></sensor>` }), `sensor "x"`],
+  [
+    "sensor delay",
+    wrap({ rest: `<sensor><jointpos name="x" joint="j" delay="0.01" nsample="5"/></sensor>` }),
+    `sensor "x"`,
+  ],
+  [
+    "sensor on a camera frame",
+    wrap({ world: `<camera name="c"/>`, rest: `<sensor><framepos name="x" objtype="camera" objname="c"/></sensor>` }),
+    `sensor "x"`,
+  ],
+  [
+    "disable flag sensor",
+    wrap({ option: `<option><flag sensor="disable"/></option>`, rest: `<sensor><clock/></sensor>` }),
+    "option",
+  ],
+];
+
+describe("unsupported features are refused", () => {
+  test.each(REFUSED)("%s", async (feature, xml, element) => {
+    const features = unsupportedFeatures(await loadModel(xml));
+    expect(features.map((f) => f.feature)).toContain(feature);
+    expect(features.find((f) => f.feature === feature)!.elements).toContain(element);
+  });
+
+  test("all in one error, each with its elements", async () => {
+    const model = await loadModel(
+      wrap({
+        option: `<option noslip_iterations="3"><flag sleep="enable"/></option>`,
+        rest: `<actuator><pid name="m" joint="j" kp="1" input="pos"/></actuator><sensor>${`<rangefinder site="s"/>`.repeat(7)}</sensor>`,
+      }),
+    );
+    let error: unknown;
+    try {
+      checkSupported(model);
+    } catch (e) {
+      error = e;
+    }
+    expect(error).toBeInstanceOf(CorralError);
+    const { code, message, details } = error as CorralError;
+    expect(code).toBe("unsupported-feature");
+    expect(details.features).toEqual([
+      "noslip_iterations",
+      "enable flag sleep",
+      "actuator gaintype pid",
+      "sensor rangefinder",
+    ]);
+    expect(message).toContain(`actuator gaintype pid: actuator "m"`);
+    expect(message).toContain("sensor rangefinder: sensor 0, sensor 1, sensor 2, sensor 3, sensor 4 and 2 more");
+  });
+});
+
+const ACCEPTED: readonly [string, string][] = [
+  ["a visual mesh-like geom", wrap({ world: `<geom type="ellipsoid" size="1 1 1" contype="0" conaffinity="0"/>` })],
+  ["wind without density", wrap({ option: `<option wind="1 0 0"/>` })],
+  ["energy", wrap({ option: `<option><flag energy="enable" fwdinv="enable" invdiscrete="enable"/></option>` })],
+  [
+    "islands off",
+    wrap({
+      option: `<option><flag island="disable" midphase="disable" nativeccd="disable" multiccd="disable" autoreset="disable"/></option>`,
+    }),
+  ],
+  ["no world at all", `<mujoco/>`],
+];
+
+describe("supported models pass", () => {
+  test.each(ACCEPTED)("%s", async (_, xml) => {
+    expect(unsupportedFeatures(await loadModel(xml))).toEqual([]);
+  });
+
+  test.each([...TEST_MODELS, ...ENV_MODELS.map((n) => `envs/${n}`)])("%s", async (name) => {
+    expect(unsupportedFeatures(await loadTestModel(name))).toEqual([]);
+  });
+
+  test("random models, seeds 0 to 99", async () => {
+    for (let seed = 0; seed < 100; seed++) {
+      const model = await loadModel(createMjcf(seed));
+      expect([seed, unsupportedFeatures(model), model.warnings]).toEqual([seed, [], []]);
+    }
+  });
+});

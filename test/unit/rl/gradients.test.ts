@@ -1,0 +1,142 @@
+/** Gradients of PPO's loss through every layer and head: against finite differences in float64, and against jax-js. */
+import { afterAll, describe, expect, test } from "vitest";
+import { combinations, evenly } from "../../../src/env/index.ts";
+import { actionFeatures } from "../../../src/rl/action-features.ts";
+import { STATISTICS4 } from "../../../src/rl/arenas.ts";
+import { trainMinibatch } from "../../../src/rl/update.ts";
+import { shuffled } from "../../../src/rl/shuffle.ts";
+import { jaxGradient } from "../../support/jax-ppo.ts";
+import { makeCase, sharedDevice, type LearnerCase, type MadeCase } from "../../support/learner-case.ts";
+import { differences, ppoLoss } from "../../support/ppo-reference.ts";
+import { learnerBounds } from "../../support/tolerances.ts";
+
+const KEYS = [11, 22, 33, 44];
+const gaussian = { head: "gaussian", observations: 11, actions: 3, alternatives: [] } as const;
+const categorical = { head: "categorical", observations: 4, actions: 1, alternatives: [5] } as const;
+const several = { head: "categorical", observations: 9, actions: 3, alternatives: [3, 2, 7] } as const;
+
+const many = { ...categorical, alternatives: [37] } as const;
+/** Actions that stand for two controls each. */
+const known = { ...many, features: actionFeatures(combinations([[-1, 0, 0.5], evenly(-2, 1, 12)]).concat([[0, 3]])) };
+
+const CASES: LearnerCase[] = [
+  {
+    name: "recurrent",
+    env: gaussian,
+    config: { hidden: [6], entropyCoef: 0.02, recurrent: "gru", recurrentSize: 8, recurrentSteps: 4 },
+  },
+  {
+    name: "recurrent, whole rollouts, nothing below",
+    env: categorical,
+    config: {
+      hidden: [],
+      entropyCoef: 0.02,
+      recurrent: "gru",
+      recurrentSize: 8,
+      recurrentSteps: 12,
+      activation: "relu",
+    },
+  },
+  {
+    name: "recurrent, in blocks",
+    env: many,
+    config: { hidden: [5], recurrent: "gru", recurrentSize: 8, recurrentSteps: 3, actionBlock: 16 },
+  },
+  { name: "streamed", env: many, config: { hidden: [12, 9], entropyCoef: 0.05, actionBlock: 8 } },
+  { name: "streamed, linear", env: many, config: { hidden: [], entropyCoef: 0.05, actionBlock: 16 } },
+  {
+    name: "embedded, in blocks",
+    env: known,
+    config: { hidden: [9], entropyCoef: 0.05, actionBlock: 8, actionEmbedding: 5 },
+  },
+  { name: "embedded, at once", env: known, config: { hidden: [], activation: "relu", actionEmbedding: 9 } },
+  { name: "Gaussian, tanh", env: gaussian, config: { hidden: [13, 7], entropyCoef: 0.02 } },
+  { name: "Gaussian, relu", env: gaussian, config: { hidden: [16], activation: "relu", valueClip: Infinity } },
+  { name: "Gaussian, linear", env: { ...gaussian, actions: 9 }, config: { hidden: [], valueCoef: 1 } },
+  { name: "categorical, tanh", env: categorical, config: { hidden: [8, 8], entropyCoef: 0.05 } },
+  { name: "categorical, relu", env: categorical, config: { hidden: [5, 9, 6], activation: "relu", clip: 0.05 } },
+  { name: "summed in chunks", env: categorical, config: { hidden: [5], entropyCoef: 0.02, rolloutSteps: 101 } },
+  { name: "several choices", env: several, config: { hidden: [10], entropyCoef: 0.03 } },
+];
+
+afterAll(async () => (await sharedDevice()).close());
+
+/** Gradients and statistics of the whole rollout as one minibatch, as sums. */
+async function kernelGradient(made: MadeCase) {
+  const { learner, shape } = made;
+  trainMinibatch(learner, { first: 0, rows: shape.minibatch, valid: shape.each, keys: KEYS, flags: 0 });
+  const grads = await learner.read("grads", new Float32Array(4 * (shape.nets.params4 + STATISTICS4)));
+  const at = 4 * shape.nets.params4;
+  const [count, policy, value, entropy, kl, clipped] = grads.subarray(at);
+  return { gradient: grads.subarray(0, at), sums: { count, policy, value, entropy, kl, clipped } };
+}
+
+function expectClose(found: ArrayLike<number>, wanted: ArrayLike<number>): void {
+  let size = 0;
+  for (let i = 0; i < wanted.length; i++) size = Math.max(size, Math.abs(wanted[i]));
+  let worst = 0;
+  for (let i = 0; i < wanted.length; i++) worst = Math.max(worst, Math.abs(found[i] - wanted[i]) / size);
+  expect(worst).toBeLessThan(learnerBounds.gradient.value);
+}
+
+describe.each(CASES)("$name", (learnerCase) => {
+  test("finite differences, statistics, padding", async () => {
+    const made = await makeCase(learnerCase, 17);
+    await using _ = made.learner;
+    const { shape, config, scale, samples, isUsed } = made;
+    expect(shape.chunks > 1, "more rows than are summed at once").toBe(learnerCase.name === "summed in chunks");
+    const { gradient, sums } = await kernelGradient(made);
+    const params = Float64Array.from(made.params);
+    const loss = (p: Float64Array) => ppoLoss(shape, config, scale, p, samples);
+
+    expectClose(
+      gradient,
+      differences(params, isUsed, (p) => loss(p).total),
+    );
+    const wanted = loss(params);
+    for (const [name, sum] of Object.entries(sums)) {
+      const want = wanted[name as keyof typeof sums];
+      expect(Math.abs(sum - want), name).toBeLessThan(learnerBounds.gradient.value * Math.max(1, Math.abs(want)));
+    }
+    gradient.forEach((g, i) => isUsed(i) || expect(g).toBe(0));
+  });
+
+  test("jax-js", async () => {
+    const made = await makeCase(learnerCase, 8);
+    await using _ = made.learner;
+    const { gradient } = await kernelGradient(made);
+    expectClose(gradient, await jaxGradient(made));
+  });
+});
+
+test("minibatches of a shuffle are the whole", async () => {
+  const made = await makeCase(
+    CASES.find(({ name }) => name === "Gaussian, tanh")!,
+    9,
+  );
+  await using _ = made.learner;
+  const { learner, shape, config, scale, samples } = made;
+  const count = Math.ceil(shape.samples / 3);
+  const seen = new Set<number>();
+  for (let first = 0; first < shape.samples; first += count) {
+    const rows = Math.min(count, shape.samples - first);
+    const part = Array.from({ length: rows }, (_unused, i) => shuffled(first + i, shape.samples, KEYS));
+    for (const s of part) seen.add(s);
+    learner.write("params", made.params);
+    trainMinibatch(learner, { first, rows, keys: KEYS, flags: 0 });
+    const grads = await learner.read("grads", new Float32Array(4 * (shape.nets.params4 + STATISTICS4)));
+    const wanted = ppoLoss(
+      shape,
+      config,
+      scale,
+      made.params,
+      part.map((s) => samples[s]),
+    );
+    const at = 4 * shape.nets.params4;
+    expect(grads[at]).toBe(wanted.count);
+    expect(Math.abs(grads[at + 1] - wanted.policy)).toBeLessThan(
+      learnerBounds.gradient.value * Math.max(1, Math.abs(wanted.policy)),
+    );
+  }
+  expect(seen.size).toBe(shape.samples);
+});

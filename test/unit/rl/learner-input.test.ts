@@ -1,0 +1,82 @@
+/** Learners of tasks that nobody thought of, and what they cannot take. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { defineTask, makeVec, startAround, type VectorEnv } from "../../../src/env/index.ts";
+import { Ppo, Sac } from "../../../src/rl/index.ts";
+import { ENDLESS_STEPS } from "../../../src/rl/evaluate.ts";
+import { TrainingRun } from "../../../src/runs/train.ts";
+
+/** A point on a rail, whose reward is where it is. */
+const point = defineTask({
+  id: "Point",
+  model: `<mujoco><option timestep="0.01" gravity="0 0 0"/><worldbody><body><joint name="rail" type="slide" axis="1 0 0"/>
+    <geom size=".1" mass="1"/></body></worldbody><actuator><motor joint="rail" ctrlrange="-1 1"/></actuator></mujoco>`,
+  frameSkip: 1,
+  maxEpisodeSteps: Infinity,
+  observe: { qpos: "qpos", qvel: "qvel" },
+  reward: { near: "-square(qpos(joint.rail))" },
+  terminated: { far: "qpos(joint.rail) > 5" },
+  reset: startAround({ qpos: 0.5, qvel: 0.1 }),
+});
+const SMALL = { hidden: [8], rolloutSteps: 4, minibatches: 1, epochs: 1 };
+
+let env: VectorEnv;
+beforeAll(async () => void (env = await makeVec(point, { numEnvs: 3, seed: 1 })));
+afterAll(() => env.close());
+
+describe("an environment without a limit of control steps", () => {
+  test("is evaluated all the same: episodes that nothing ends are cut", async () => {
+    await using ppo = await Ppo.create(env, SMALL);
+    const [sums, seen] = [
+      [0, 0, 0],
+      [0, 0, 0],
+    ];
+    let cuts = 0;
+    const evaluation = await ppo.evaluate(env, {
+      seed: 1,
+      onStep: (step) => {
+        for (let w = 0; w < 3; w++) {
+          if (step.playing[w] === 0) continue;
+          seen[w]++;
+          sums[w] += step.result.rewards[w];
+        }
+        cuts += Number(step.cuts);
+      },
+    });
+    expect(evaluation.cut).toBe(seen.filter((steps) => steps === ENDLESS_STEPS).length);
+    expect(cuts).toBe(Number(evaluation.cut > 0));
+    expect(evaluation.meanLength).toBeCloseTo((seen[0] + seen[1] + seen[2]) / 3, 9);
+    expect([...evaluation.returns]).toEqual(sums);
+  });
+});
+
+describe("refused", () => {
+  const codeOf = (made: Promise<AsyncDisposable>) =>
+    made.then(
+      (one) => one[Symbol.asyncDispose](),
+      ({ message }: Error) => message,
+    );
+
+  test.each([Ppo, Sac])("what is no environment, and options that are none: %o", async (Learner) => {
+    const create = (env: unknown, options?: unknown) => codeOf(Learner.create(env as VectorEnv, options as object));
+    expect(await create(Promise.resolve(env))).toMatch(/^\[bad-env\] the environment is a promise, not awaited\. Pass/);
+    expect(await create(undefined)).toMatch(/^\[bad-env\] the environment is none that makeVec made/);
+    expect(await create({})).toMatch(/^\[bad-env\]/);
+    expect(await create(env, null)).toMatch(/^\[bad-option\] options is null; pass an object/);
+    expect(await create(env, { adamEpsilon: 0 })).toMatch(/^\[bad-option\] adamEpsilon is 0/);
+    expect(await create(env, { maxGradNorm: 0 })).toMatch(/^\[bad-option\] maxGradNorm is 0/);
+  });
+
+  test("more worlds of an evaluation than train, before anything is made", async () => {
+    const made = codeOf(TrainingRun.create("CartPole", { numEnvs: 3, evalEnvs: 9 }));
+    expect(await made).toMatch(/^\[bad-option\] evalEnvs is 9; the learner has room for 3 worlds/);
+  });
+
+  test("calls at the wrong time reject, and do not throw", async () => {
+    const ppo = await Ppo.create(env, SMALL);
+    const first = ppo.iterate();
+    await expect(ppo.iterate()).rejects.toMatchObject({ code: "call-in-flight" });
+    expect((await first).minibatches).toBe(1);
+    await ppo.close();
+    await expect(ppo.iterate()).rejects.toMatchObject({ code: "closed" });
+  });
+});

@@ -1,0 +1,194 @@
+/** Policies that remember: planned, the same bits after a snapshot, evaluated beside, the same in every export. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import * as ort from "onnxruntime-web";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import "../../../envs/index.ts";
+import { makeVec, type VectorEnv } from "../../../src/env/index.ts";
+import { exportPolicy } from "../../../src/export/index.ts";
+import { type GpuDevice, openDevice } from "../../../src/gpu/index.ts";
+import type * as Browser from "../../../shaders/browser/policy.d.ts";
+import { decodeSafetensors } from "../../../src/io/safetensors.ts";
+import { Ppo, planPpo } from "../../../src/rl/index.ts";
+import { seenActions } from "../../support/live-policy.ts";
+import { exportBounds } from "../../support/tolerances.ts";
+
+const OPTIONS = {
+  seed: 3,
+  rolloutSteps: 8,
+  minibatches: 2,
+  epochs: 2,
+  hidden: [8],
+  recurrent: "gru",
+  recurrentSize: 8,
+  recurrentSteps: 4,
+} as const;
+
+let gpu: GpuDevice;
+beforeAll(async () => {
+  gpu = await openDevice();
+});
+afterAll(() => gpu.close());
+
+const make = (numEnvs = 16): Promise<VectorEnv> => makeVec("CartPole", { numEnvs, seed: 3, device: gpu });
+
+test("history is planned: states of worlds, and one of each sequence", async () => {
+  await using env = await make();
+  const bytesOf = (options: object) =>
+    Object.fromEntries(planPpo(env, { ...OPTIONS, ...options }).fields.map(({ name, bytes }) => [name, bytes]));
+  // policy's and value's, 8 numbers each
+  expect(bytesOf({})).toMatchObject({ hidden: 16 * 16 * 4, eval_hidden: 16 * 16 * 4, rollout_hidden: 16 * 2 * 16 * 4 });
+  expect(bytesOf({ recurrentSteps: 2 }).rollout_hidden).toBe(16 * 4 * 16 * 4);
+  expect(bytesOf({ recurrent: "none" })).not.toHaveProperty("hidden");
+});
+
+test("a snapshot goes on with the same bits, and an evaluation changes nothing", async () => {
+  await using env = await make();
+  await using others = await make(5);
+  await using ppo = await Ppo.create(env, OPTIONS);
+  for (let i = 0; i < 3; i++) await ppo.iterate();
+  const saved = await ppo.snapshot();
+  const first = await ppo.evaluate(others);
+  for (let i = 0; i < 3; i++) await ppo.iterate();
+  const wanted = await ppo.parameters();
+  expect(wanted.every(Number.isFinite)).toBe(true);
+
+  await using second = await make();
+  await using again = await Ppo.create(second, OPTIONS);
+  await again.iterate();
+  await again.restore(saved);
+  expect(await again.evaluate(others)).toEqual(first);
+  for (let i = 0; i < 3; i++) await again.iterate();
+  expect(await again.parameters()).toEqual(wanted);
+});
+
+test("what cannot be is refused", async () => {
+  await using env = await make(4);
+  const codeOf = (options: object) =>
+    Ppo.create(env, { ...OPTIONS, ...options }).then(
+      (ppo) => ppo.close(),
+      (error: { code: string }) => error.code,
+    );
+  expect(await codeOf({ recurrentSize: 12 })).toBe("bad-option");
+  expect(await codeOf({ recurrentSteps: 3 })).toBe("bad-option");
+  expect(await codeOf({ recurrent: "lstm" })).toBe("bad-option");
+});
+
+const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
+
+/** A step in float64, from the names of a safetensors file alone: what the last layer puts out, and the next state. */
+function plainStep(
+  { tensors, metadata }: ReturnType<typeof decodeSafetensors>,
+  observation: Float32Array,
+  state: readonly number[],
+) {
+  const numbers = (name: string) => tensors.get(name)!.data;
+  const clip = Number(metadata.clip_observations);
+  const dense = (name: string, x: readonly number[]) =>
+    Array.from(numbers(`${name}.bias`), (b, o) =>
+      x.reduce((sum, xi, i) => sum + xi * numbers(`${name}.weight`)[o * x.length + i], b),
+    );
+  const depth = metadata.layers.split(",").length;
+  let x = [...observation].map((v, i) => {
+    const scaled = (v - numbers("normalizer.mean")[i]) * numbers("normalizer.inverse_std")[i];
+    return Math.min(clip, Math.max(-clip, scaled));
+  });
+  for (let layer = 0; layer < depth - 1; layer++) x = dense(`policy.${layer}`, x).map(Math.tanh);
+  const [below, own] = [dense("policy.gru.ih", x), dense("policy.gru.hh", state)];
+  const size = Number(metadata.recurrent_size);
+  const next = state.map((h, i) => {
+    const [reset, update] = [0, size].map((at) => sigmoid(below[at + i] + own[at + i]));
+    const candidate = Math.tanh(below[2 * size + i] + reset * own[2 * size + i]);
+    return (1 - update) * candidate + update * h;
+  });
+  return { out: dense(`policy.${depth - 1}`, next), next };
+}
+
+describe.each([
+  ["InvertedPendulum-v5", [12]],
+  ["CartPole", []],
+])("%s, hidden layers %o", (id, hidden) => {
+  test("leaves with its memory: every format acts as the learner does, over sequences with resets", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "corral-gru-"));
+    await using env = await makeVec(id, { numEnvs: 8, seed: 3, device: gpu });
+    await using others = await makeVec(id, { numEnvs: 5, seed: 9, device: gpu });
+    await using ppo = await Ppo.create(env, { ...OPTIONS, hidden });
+    await ppo.iterate();
+    // larger weights than at the start, so that actions differ and the memory counts
+    const saved = await ppo.snapshot();
+    const params = new Float32Array(saved.learner.params.buffer).map((x) => 4 * x);
+    await ppo.restore({ ...saved, learner: { ...saved.learner, params: new Uint32Array(params.buffer) } });
+    try {
+      const policy = await ppo.policy();
+      const rows = others.numEnvs;
+      const size = policy.cell!.size;
+      await exportPolicy(ppo, { format: "onnx", to: join(folder, "policy.onnx") });
+      await exportPolicy(ppo, { format: "safetensors", to: join(folder, "policy.safetensors") });
+      await exportPolicy(ppo, { format: "wgsl", to: join(folder, "web") });
+      ort.env.wasm.numThreads = 1;
+      const session = await ort.InferenceSession.create(readFileSync(join(folder, "policy.onnx")));
+      const file = decodeSafetensors(readFileSync(join(folder, "policy.safetensors")), "policy");
+      const web = (name: string) => join(folder, "web", name);
+      const { Policy: BrowserPolicy } = (await import(pathToFileURL(web("policy.js")).href)) as typeof Browser;
+      const browser = await BrowserPolicy.create(gpu.device, {
+        description: JSON.parse(readFileSync(web("policy.json"), "utf8")) as Browser.PolicyDescription,
+        wgsl: readFileSync(web("policy.wgsl"), "utf8"),
+        weights: new Uint8Array(readFileSync(web("policy.safetensors"))).buffer,
+        rows,
+      });
+      const bound = (x: number) => exportBounds.action.value * Math.max(1, Math.abs(x));
+      let differ = 0;
+
+      // two sequences, each from nothing
+      for (const seed of [0, 1]) {
+        const seen = await seenActions({ evaluate: (worlds) => ppo.evaluate(worlds, { seed }) }, others, 12);
+        expect(seen.length).toBeGreaterThan(4 * rows);
+        browser.forget();
+        let state = new Float32Array(rows * size);
+        let plain = Array.from({ length: rows }, () => Array<number>(size).fill(0));
+        for (let at = 0; at < seen.length; at += rows) {
+          const now = seen.slice(at, at + rows);
+          const observations = Float32Array.from(now.flatMap(({ observation }) => [...observation]));
+          const told = await session.run({
+            observation: new ort.Tensor("float32", observations, [rows, policy.observations]),
+            hidden: new ort.Tensor("float32", state, [rows, size]),
+          });
+          const raw = told[policy.head.kind === "gaussian" ? "mean" : "logits"].data as Float32Array;
+          const acted = await browser.act(observations);
+          const steps = now.map(({ observation }, row) => plainStep(file, observation, plain[row]));
+          const width = steps[0].out.length;
+          const forgetful = plainStep(file, now[0].observation, Array<number>(size).fill(0));
+          if (at > 0 && Math.abs(forgetful.out[0] - steps[0].out[0]) > 1e-3) differ++;
+          steps.forEach(({ out }, row) => {
+            out.forEach((x, i) => expect(Math.abs(x - raw[row * width + i])).toBeLessThan(bound(x)));
+            const [want] = now[row].action;
+            const found = [Number(told.action.data[row]), acted[row]];
+            if (policy.head.kind === "gaussian")
+              for (const x of found) expect(Math.abs(x - want)).toBeLessThan(bound(x));
+            else
+              for (const x of found) expect(Math.abs(out[x] - out[want])).toBeLessThan(x === want ? 1 : bound(out[x]));
+          });
+          state = told.next_hidden.data as Float32Array<ArrayBuffer>;
+          plain = steps.map(({ next }) => next);
+        }
+        // the last observation once more: a row that has forgotten acts as at the start, the others do not notice
+        const observations = Float32Array.from(seen.slice(-rows).flatMap(({ observation }) => [...observation]));
+        const kept = await browser.act(observations);
+        browser.forget();
+        const fresh = await browser.act(observations);
+        browser.forget([1]);
+        const mixed = await browser.act(observations);
+        expect(mixed[1]).toBe(fresh[1]);
+        expect(kept).toHaveLength(rows);
+      }
+      expect(differ).toBeGreaterThan(0);
+      expect(() => browser.forget([rows])).toThrow("room for");
+      browser.close();
+      await session.release();
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

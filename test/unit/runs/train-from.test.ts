@@ -1,0 +1,135 @@
+/** Runs that grow: each starts from what another has learnt, with other worlds and parameters of the task. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import "../../../envs/index.ts";
+import { PLACE } from "../../../src/rl/metrics.ts";
+import { LOG_ALPHA } from "../../../src/rl/sac-learner.ts";
+import { lastCheckpoint } from "../../../src/runs/checkpoints.ts";
+import { planRun } from "../../../src/runs/plan.ts";
+import { TrainingRun, type TrainOptions } from "../../../src/runs/train.ts";
+import { corralInside as corral } from "../../support/cli-inside.ts";
+import { bitsOf, TINY, trainInto } from "../../support/runs.ts";
+
+const root = mkdtempSync(join(tmpdir(), "corral-from-"));
+const [ppo, sac] = [join(root, "ppo"), join(root, "sac")];
+const SAC: TrainOptions = {
+  algo: "sac",
+  numEnvs: 4,
+  steps: 80,
+  evalEnvs: 2,
+  config: { batchSize: 16, bufferSize: 400, learningStarts: 32, hidden: [8] },
+};
+beforeAll(async () => {
+  await trainInto(ppo, "InvertedPendulum-v5", { ...TINY, evalEvery: 100 });
+  await trainInto(sac, "InvertedPendulum-v5", SAC);
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+const learnt = (folder: string): Record<string, Uint32Array> =>
+  lastCheckpoint(folder).checkpoint.state.snapshot.learner;
+const configOf = (folder: string) =>
+  JSON.parse(readFileSync(join(folder, "config.json"), "utf8")) as Record<string, unknown>;
+
+describe("what a run starts from", () => {
+  test("PPO: policy, value and both normalisers; optimizer, counts and bounds of actions are its own", async () => {
+    const options: TrainOptions = { ...TINY, numEnvs: 24, config: { learningRate: 1e-4 }, from: ppo };
+    await using run = await TrainingRun.create("InvertedPendulum-v5", options);
+    const { learner, iteration, envSteps } = await run.algorithm.snapshot();
+    const was = learnt(ppo);
+    expect([iteration, envSteps]).toEqual([0, 0]);
+    expect(learner.params).toEqual(was.params);
+    expect(learner.norm).toEqual(was.norm);
+    expect(learner.moments.every((word) => word === 0)).toBe(true);
+    const [first, end] = [PLACE.rewardMean, PLACE.rewardScale + 1];
+    expect(learner.state.subarray(first, end)).toEqual(was.state.subarray(first, end));
+    expect(new Float32Array(learner.state.buffer)[PLACE.rewardScale]).not.toBe(1);
+    // its hidden layers are that run's
+    expect(run.algorithm.config).toMatchObject({ hidden: [8], learningRate: 1e-4 });
+    expect(run.settings.from).toContain("update-00000012.safetensors");
+    expect((await planRun("InvertedPendulum-v5", options)).totalBytes).toBe(run.bytes);
+  });
+
+  test("SAC: policy, critics, targets and temperature, into another replay", async () => {
+    await using run = await TrainingRun.create("InvertedPendulum-v5", {
+      numEnvs: 7,
+      config: { bufferSize: 700 },
+      from: sac,
+    });
+    const { learner } = await run.algorithm.snapshot();
+    expect(run.algorithm.algo).toBe("sac");
+    expect(learner.params).toEqual(learnt(sac).params);
+    expect(learner.state[LOG_ALPHA]).toBe(learnt(sac).state[LOG_ALPHA]);
+    await run.algorithm.iterate();
+  });
+
+  test("collecting threads act by it from the first rollout on", async () => {
+    const options: TrainOptions = { ...TINY, config: {}, from: ppo, collect: "async", collectThreads: 1 };
+    await using run = await TrainingRun.create("InvertedPendulum-v5", { ...options, evalEnvs: 2 });
+    const { episodeLength } = await run.algorithm.iterate();
+    expect(episodeLength).not.toBe(0);
+  });
+
+  test.each<[string, string, TrainOptions, string]>([
+    ["another task", "CartPole", { from: "ppo" }, "policy.1.weight is [1, 8] there and would be [2, 8] for CartPole"],
+    [
+      "other observations",
+      "Hopper-v5",
+      { from: "ppo" },
+      "policy.0.weight is [8, 4] there and would be [8, 11] for Hopper-v5",
+    ],
+    ["other layers", "InvertedPendulum-v5", { from: "ppo", config: { hidden: [9] } }, "hidden is 8 there and 9 here"],
+    [
+      "another activation",
+      "InvertedPendulum-v5",
+      { from: "ppo", config: { activation: "relu" } },
+      "activation is tanh there",
+    ],
+    ["another algorithm", "InvertedPendulum-v5", { from: "sac", algo: "ppo" }, "it was trained with sac, not ppo"],
+  ])("%s is refused by name", async (_, id, options, text) => {
+    const started = TrainingRun.create(id, { numEnvs: 8, ...options, from: join(root, options.from!) });
+    await expect(started).rejects.toMatchObject({ code: "does-not-fit", message: expect.stringContaining(text) });
+  });
+});
+
+test("corral train --from: more worlds and another task's parameters; made again, killed and gone on to the same bits", async () => {
+  const first = join(root, "first");
+  const flags = "--envs 16 --steps 512 --set reset_noise_scale=0.05 --eval-envs 2".split(" ");
+  const run = await corral(["train", "--from", ppo, ...flags, "--out", first]);
+  expect(run.code, run.stderr).toBe(0);
+  expect(run.stdout).toContain(`starts from ${join(ppo, "checkpoints", "update-00000012.safetensors")}`);
+  expect(run.stdout).toContain("16 worlds, 512 env steps of PPO");
+  // what was not given is that run's
+  expect(configOf(first)).toMatchObject({
+    env: "InvertedPendulum-v5",
+    seed: 3,
+    hidden: [8],
+    "set.reset_noise_scale": 0.05,
+  });
+
+  const again = join(root, "again");
+  expect((await corral(["train", "--config", join(first, "config.json"), "--out", again])).code).toBe(0);
+  expect(bitsOf(again)).toEqual(bitsOf(first));
+
+  // a run with an environment of its own has that one's defaults; it goes on without the run that it started from
+  const other = join(root, "other");
+  const named = ["train", "InvertedPendulum-v5", "--from", sac, "--steps", "64", "--envs", "4", "--out", other];
+  const small = "--batch-size 16 --buffer-size 400 --learning-starts 32 --hidden 8 --eval-envs 2".split(" ");
+  const grown = await corral([...named, ...small]);
+  expect(grown.code, grown.stderr).toBe(0);
+  expect(configOf(other)).toMatchObject({ algo: "sac", gradientSteps: 16 });
+  rmSync(sac, { recursive: true });
+  const more = await corral(["train", "--resume", other, "--steps", "128"]);
+  expect(more.code, more.stderr).toBe(0);
+});
+
+test.each([
+  [["--from", "nowhere"], "[no-run]"],
+  [["CartPole", "--from", "ppo"], "[does-not-fit]"],
+  [["--from", "ppo", "--algo", "sac"], "[does-not-fit]"],
+])("corral train %s: %s", async (args, text) => {
+  const out = join(root, "refused");
+  const { code, stderr } = await corral(["train", ...args.map((a) => (a === "ppo" ? ppo : a)), "--out", out]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(text)]);
+});
