@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { type Capacity, type CountSpread, measureCapacity } from "../sizing/capacity.ts";
-import { plannerOf, planWithSavings } from "../sizing/plan.ts";
+import { isModelPath, plannerOf, planWithSavings } from "../sizing/plan.ts";
 import type { Saving } from "../sizing/savings.ts";
 import { openDevice } from "../gpu/device.ts";
 import { defaultLimits, type Plan, type PlanLimits, plannedBudget, planTable, boundText } from "../memory/index.ts";
@@ -14,7 +14,7 @@ import { taskOf } from "../env/registry.ts";
 import { trainOptions } from "../runs/options.ts";
 import { planRun, type RunPlan } from "../runs/plan.ts";
 import { table } from "./table.ts";
-import { batchOptionsOf, deviceOf, MODEL_OPTIONS, onlyArgument, taskOfTarget } from "./target.ts";
+import { batchOptionsOf, deviceOf, MODEL_OPTIONS, modelOf, onlyArgument, taskOfTarget } from "./target.ts";
 import { settingsOf, TRAIN_FLAGS } from "./train-flags.ts";
 
 export const summary = "every byte of a batch before anything is allocated";
@@ -64,6 +64,9 @@ const OPTIONS = {
 const OWN = ["envs", "set", "adapter", "budget"];
 const OF_BATCHES = ["measure", "worlds", "device", "rolled"];
 
+/** The model of a path, told of where it is large; the id of an environment as it is. */
+const planned = async (target: string) => (isModelPath(target) ? modelOf(target) : target);
+
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(args, OPTIONS, 1);
   const target = onlyArgument(positionals, "MODEL_OR_ENV");
@@ -85,7 +88,7 @@ export async function run(args: string[]): Promise<number> {
   };
 
   const options = { ...batchOptionsOf(values), numEnvs };
-  const { savings, ...plan } = await planWithSavings(await plannerOf(target, options), options, context);
+  const { savings, ...plan } = await planWithSavings(await plannerOf(await planned(target), options), options, context);
   const measured = steps === undefined ? undefined : await measure(target, steps, worlds, values);
 
   if (values.json) printJson({ ...plan, savings, ...(measured ? { measured } : {}) });

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { EnvSummary } from "../../../src/env/describe.ts";
 import type { Inspection } from "../../../src/batch/inspect.ts";
@@ -30,6 +33,20 @@ describe("corral plan", () => {
     const plan = JSON.parse(stdout) as Plan;
     expect(plan).toMatchObject({ name: "CartPole", numEnvs: 64, problems: [], budget: null });
     expect(plan.fields.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(plan.totalBytes);
+  });
+
+  test("says that a scene of many geoms takes a while", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "corral-plan-"));
+    const geoms = Array.from(
+      { length: 600 },
+      (_, i) => `<geom size="0.1" pos="${i} 0 0" contype="0" conaffinity="0"/>`,
+    );
+    const model = `<mujoco><worldbody>${geoms.join("")}<body><joint/><geom size="0.1"/></body></worldbody></mujoco>`;
+    writeFileSync(join(folder, "many.xml"), model);
+    const { code, stderr } = await corral(["plan", join(folder, "many.xml"), "--envs", "8"]);
+    rmSync(folder, { recursive: true });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^many\.xml: 1 bodies, 601 geoms; tracing its kernels takes seconds$/m);
   });
 
   test("plans a model as a table; what does not fit is exit code 3, with the table", async () => {
