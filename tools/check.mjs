@@ -1,4 +1,4 @@
-/** `npm run check`: formatting, lint, types and tests, all of them even when one fails. Exit code 0 when all passed. */
+/** `npm run check`: formatting, lint, types, what nothing uses, and tests, all of them even when one fails. Exit code 0 when all passed. */
 
 import { spawnSync } from "node:child_process";
 import { delimiter, dirname, join } from "node:path";
@@ -11,6 +11,7 @@ const STEPS = [
   { name: "lint", command: "oxlint", args: ["--type-aware"], remedy: "see above" },
   { name: "types", command: "tsc", args: [], remedy: "see above" },
   { name: "published types", command: "tsc", args: ["-p", "tsconfig.build.json", "--noEmit"], remedy: "see above" },
+  { name: "unused", command: "knip", args: ["--no-progress"], remedy: "delete it, or say in knip.json why it stays" },
   { name: "tests", command: "vitest", args: ["run"], remedy: "see above" },
 ];
 

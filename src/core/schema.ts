@@ -161,24 +161,6 @@ export function nullable<T>(of: Kind<T>): Kind<T | null> {
   return { want: `${of.want}, or null`, read: (value, path) => (value === null ? null : of.read(value, path)) };
 }
 
-/** Either of two. */
-export function either<A, B>(a: Kind<A>, b: Kind<B>): Kind<A | B> {
-  const want = `${a.want}, or ${b.want}`;
-  return {
-    want,
-    read(value, path) {
-      for (const each of [a, b]) {
-        try {
-          return each.read(value, path);
-        } catch (error) {
-          if (!(error instanceof Mismatch)) throw error;
-        }
-      }
-      throw new Mismatch(path, value, want);
-    },
-  };
-}
-
 /** A typed array of one of some types, of any length or of one. */
 export function numbers<T extends ArrayBufferView>(
   types: readonly (new (length: number) => T)[],

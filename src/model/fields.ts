@@ -7,7 +7,7 @@ import type { CapacityName, Dim, FieldRow, SizeName } from "./fields/row.ts";
 import { STATE_FIELDS } from "./fields/state.ts";
 import { TASK_FIELDS } from "./fields/task.ts";
 
-export { CAPACITIES, SIZES } from "./fields/row.ts";
+export { SIZES } from "./fields/row.ts";
 export type { CapacityName, Dim, FieldGroup, FieldRow, FieldType, SizeName } from "./fields/row.ts";
 
 export const FIELDS = [...MODEL_FIELDS, ...STATE_FIELDS, ...DERIVED_FIELDS, ...TASK_FIELDS] as const;

@@ -200,9 +200,6 @@ class ZeroField extends Field {
   }
 }
 
-/** The numbers of mjOption that may change between steps without a new kernel. */
-export const ADJUSTABLE = ["timestep", "gravity_x", "gravity_y", "gravity_z", "tolerance", "ls_tolerance"] as const;
-
 /** What stages read of the model: arrays as columns, sizes as numbers, adjustable options as parameters. */
 export type ModelView = {
   readonly [K in keyof Model]: Model[K] extends Float64Array | Int32Array | Uint8Array ? Column : Model[K];

@@ -21,8 +21,16 @@ import type { ArenaSnapshot, Snapshot } from "../batch/snapshot.ts";
 import type { VecSnapshot } from "../env/host/time-travel.ts";
 import type { ArenaLayout, FieldLayout } from "../memory/layout.ts";
 import type { Evaluation } from "../rl/evaluate.ts";
-import type { CheckpointAbout } from "./checkpoint.ts";
 import type { RunState } from "./train.ts";
+
+/** What run a checkpoint is of, and where it was. */
+export interface CheckpointAbout {
+  readonly corral: string;
+  readonly device: string;
+  readonly iteration: number;
+  readonly envSteps: number;
+  readonly config: Readonly<Record<string, unknown>>;
+}
 
 const count = integer(0);
 const name = text();

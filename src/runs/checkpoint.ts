@@ -8,21 +8,12 @@ import { corralVersion } from "../core/version.ts";
 import { decodeSafetensors, encodeSafetensors, type Tensor, type TensorData } from "../io/safetensors.ts";
 import { show } from "../core/show.ts";
 import { pack, unpack } from "../record/pack.ts";
-import { aboutKind, readPart, stateKind } from "./checkpoint-format.ts";
+import { aboutKind, readPart, stateKind, type CheckpointAbout } from "./checkpoint-format.ts";
 import type { RunState } from "./train.ts";
 
 const FORMAT = "corral-checkpoint";
 /** Version of the format; a reader refuses what is newer than itself. */
 export const CHECKPOINT_VERSION = 1;
-
-/** What run a checkpoint is of, and where it was. */
-export interface CheckpointAbout {
-  readonly corral: string;
-  readonly device: string;
-  readonly iteration: number;
-  readonly envSteps: number;
-  readonly config: Readonly<Record<string, unknown>>;
-}
 
 export interface Checkpoint {
   readonly path: string;

@@ -4,30 +4,14 @@ import { CorralError } from "../core/errors.ts";
 import { readBytes } from "../core/read-bytes.ts";
 import { Mismatch } from "../core/schema.ts";
 import { decodeSafetensors, encodeSafetensors, type Tensor } from "../io/safetensors.ts";
-import { hashOf, versions, type Versions } from "../record/bundle.ts";
+import { hashOf, versions } from "../record/bundle.ts";
 import { corrupt, MOST_MANIFEST, readSealed, writeSealed } from "../record/sealed.ts";
-import type { AnyEvidence, UpdateEvidence } from "../rl/evidence.ts";
-import type { BatchEvidence } from "../rl/sac-evidence.ts";
-import { readEvidence } from "./update-format.ts";
+import type { AnyEvidence } from "../rl/evidence.ts";
+import { KIND, readEvidence, type UpdateBundleAbout } from "./update-format.ts";
 import { kernelCode, KERNELS, type KernelName } from "../rl/kernels.ts";
 
-const KIND = "update";
 const ARENAS = "learner.safetensors";
 const MAX_BYTES = 2 ** 32;
-
-type Facts = Omit<UpdateEvidence, "arenas"> | Omit<BatchEvidence, "arenas">;
-
-interface Sealed extends Versions {
-  readonly kind: typeof KIND;
-  readonly created: string;
-  readonly message: string;
-  readonly device: string;
-  /** SHA-256 of the learner's kernels. */
-  readonly kernels: string;
-}
-
-/** What a bundle says of itself. */
-export type UpdateBundleAbout = Sealed & Facts;
 
 export interface UpdateBundle {
   readonly path: string;

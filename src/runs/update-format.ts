@@ -22,7 +22,23 @@ import type { AnyEvidence, UpdateEvidence } from "../rl/evidence.ts";
 import { planSacLearner, sacShape } from "../rl/sac-arenas.ts";
 import { sacConfig, type SacConfig } from "../rl/sac-config.ts";
 import type { BatchEvidence } from "../rl/sac-evidence.ts";
-import type { UpdateBundleAbout } from "./update-bundle.ts";
+import type { Versions } from "../record/bundle.ts";
+
+export const KIND = "update";
+
+type Facts = Omit<UpdateEvidence, "arenas"> | Omit<BatchEvidence, "arenas">;
+
+interface Sealed extends Versions {
+  readonly kind: typeof KIND;
+  readonly created: string;
+  readonly message: string;
+  readonly device: string;
+  /** SHA-256 of the learner's kernels. */
+  readonly kernels: string;
+}
+
+/** What a bundle says of itself. */
+export type UpdateBundleAbout = Sealed & Facts;
 
 /** Bytes of a learner whose bundle is small, and for each byte of the arenas that it holds. */
 const SMALL_LEARNER = 2 ** 28;
@@ -58,7 +74,7 @@ const envKind: Kind<EnvShape> = object<EnvShape>({
 const configKind = record(text(64, /^\w+$/, "the name of a hyperparameter"), plain(2));
 
 const aboutFields = {
-  kind: oneOf("update"),
+  kind: oneOf(KIND),
   corral: version,
   mujoco: version,
   webgpu: version,

@@ -8,7 +8,6 @@ export type Spatial = readonly [Scalar, Scalar, Scalar, Scalar, Scalar, Scalar];
 export type Inertia = readonly [Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar];
 
 export const ZERO6: Spatial = [0, 0, 0, 0, 0, 0];
-export const ZERO10: Inertia = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 export const rotational = (s: Spatial): Vec3 => [s[0], s[1], s[2]];
 export const translational = (s: Spatial): Vec3 => [s[3], s[4], s[5]];
 export const spatial = (r: Vec3, t: Vec3): Spatial => [...r, ...t];

@@ -24,7 +24,6 @@ export type Mat3 = readonly [Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Sca
 /** MuJoCo's mjMINVAL: the smallest divisor. */
 export const MINVAL = 1e-15;
 
-export const vec3 = (x: Scalar, y: Scalar, z: Scalar): Vec3 => [x, y, z];
 export const ZERO3: Vec3 = [0, 0, 0];
 export const add3 = (a: Vec3, b: Vec3): Vec3 => [add(a[0], b[0]), add(a[1], b[1]), add(a[2], b[2])];
 export const sub3 = (a: Vec3, b: Vec3): Vec3 => [sub(a[0], b[0]), sub(a[1], b[1]), sub(a[2], b[2])];
