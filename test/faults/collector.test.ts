@@ -76,6 +76,14 @@ test(`${COUNT} threads collect what one does, and none loads a driver`, async ()
   expect(await collected(COUNT)).toEqual(await collected(1));
 });
 
+test("on the device wasm they collect what they do in JavaScript", async () => {
+  const collected = async (device: "wasm" | "cpu") => {
+    await using collector = await Collector.create(ID, { ...BASE, env: { device } });
+    return copyOf(await collector.collect(saying(0), { random: true }));
+  };
+  expect(await collected("wasm")).toEqual(await collected("cpu"));
+});
+
 test("a batch is of one version, one update behind, and stays whole while the next is collected", async () => {
   await using collector = await Collector.create(ID, BASE);
   const seen: number[] = [];
