@@ -21,6 +21,7 @@ import type { ArenaSnapshot, Snapshot } from "../batch/snapshot.ts";
 import type { VecSnapshot } from "../env/host/time-travel.ts";
 import type { ArenaLayout, FieldLayout } from "../memory/layout.ts";
 import type { Evaluation } from "../rl/evaluate.ts";
+import { MOST_SEEN, type Seen } from "./growth.ts";
 import type { RunState } from "./train.ts";
 
 /** What run a checkpoint is of, and where it was. */
@@ -108,6 +109,13 @@ const collectorKind = object({
 
 type Learnt = RunState["snapshot"] & { readonly collector?: unknown };
 
+const seenKind: Kind<Seen> = object<Seen>({
+  values: list(real(0), { max: MOST_SEEN }),
+  stride: integer(1),
+  count,
+  warned: boolean,
+});
+
 /** What a run goes on from. */
 export const stateKind: Kind<RunState> = object<RunState>({
   snapshot: object<Learnt>({
@@ -121,6 +129,7 @@ export const stateKind: Kind<RunState> = object<RunState>({
   seconds: real(0),
   evaluation: optional(evaluationKind),
   lowered: count,
+  growth: optional(record(identifier, seenKind, { max: 64 })),
 });
 
 /** Reads a part of a checkpoint. Throws what `refuse` makes of what is wrong with it. */

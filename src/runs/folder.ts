@@ -264,7 +264,7 @@ export class RunFolder {
     return path;
   }
 
-  result({ evaluation, ...numbers }: TrainResult): void {
+  result({ evaluation, warnings: _w, ...numbers }: TrainResult): void {
     const { returns: _, ...means } = evaluation;
     this.#line({ end: true, ...numbers, ...means });
   }

@@ -10,6 +10,7 @@ import type { AnyEvidence } from "../rl/evidence.ts";
 import { Ppo } from "../rl/ppo.ts";
 import { Sac } from "../rl/sac.ts";
 import { runDefaults } from "./defaults.ts";
+import { GrowthWatch, growthText, type GrowthState } from "./growth.ts";
 import { makeFitting } from "./fit.ts";
 import { withShards } from "./plan.ts";
 import { Overlapped } from "./overlapped.ts";
@@ -42,11 +43,13 @@ export interface RunState {
   readonly evaluation: Evaluation | undefined;
   /** How often the learning rate was lowered. */
   readonly lowered: number;
+  /** What was usual of losses, values and gradients, and what was warned of. */
+  readonly growth?: GrowthState;
 }
 
 /** Something that happened beside training. */
 export interface RunEvent {
-  readonly event: "resumed" | "device-lost" | "rate-lowered" | "fewer-worlds";
+  readonly event: "resumed" | "device-lost" | "rate-lowered" | "fewer-worlds" | "growing";
   /** From where it goes on; where the device was lost, the last update that was told of. */
   readonly iteration: number;
   readonly envSteps: number;
@@ -69,6 +72,8 @@ export interface TrainResult {
   readonly evaluation: Evaluation;
   /** Whether `until` was reached; undefined where it was not given. */
   readonly reached: boolean | undefined;
+  /** What a user should know of, in words: losses, values or gradients that grew by orders of magnitude. */
+  readonly warnings: readonly string[];
 }
 
 const LOWER = 0.5;
@@ -138,6 +143,8 @@ export class TrainingRun implements AsyncDisposable {
   #last: RunState | undefined;
   #losses = 0;
   #lowered = 0;
+  readonly #growth = new GrowthWatch();
+  readonly #warnings: string[] = [];
   #stopping = false;
 
   private constructor(held: Held, settings: Settings, learning: Made, envOptions: object) {
@@ -207,6 +214,7 @@ export class TrainingRun implements AsyncDisposable {
     const gone = await this.algorithm.restore(state.snapshot);
     this.#evaluation = state.evaluation;
     this.#lowered = state.lowered;
+    this.#growth.put(state.growth);
     this.#last = state;
     return gone;
   }
@@ -250,6 +258,7 @@ export class TrainingRun implements AsyncDisposable {
     for (let ended = algorithm.iteration > 0 && atEnd(); !ended;) {
       const [before, envSteps] = [seconds(), algorithm.envSteps];
       const metrics = await algorithm.iterate();
+      const grown = this.#growth.look(metrics);
       const envStepsPerSec = (algorithm.envSteps - envSteps) / (seconds() - before);
       const evaluated = algorithm.envSteps >= steps || isDue(evalEvery);
       if (evaluated) this.#evaluation = await this.evaluate();
@@ -268,6 +277,7 @@ export class TrainingRun implements AsyncDisposable {
           evaluation: this.#evaluation,
           evaluated,
         });
+        for (const one of grown) this.#warn(growthText(one, algorithm.iteration), listener);
       }
 
       const saves = (ended || this.#stopping || isDue(checkpointEvery)) && algorithm.iteration > this.#saved;
@@ -285,11 +295,27 @@ export class TrainingRun implements AsyncDisposable {
 
     const evaluation = (this.#evaluation ??= await this.evaluate());
     const reached = until === undefined ? undefined : evaluation.meanReturn >= until;
-    return { envSteps: algorithm.envSteps, seconds: seconds(), iterations: algorithm.iteration, evaluation, reached };
+    const warnings = [...this.#warnings];
+    return {
+      envSteps: algorithm.envSteps,
+      seconds: seconds(),
+      iterations: algorithm.iteration,
+      evaluation,
+      reached,
+      warnings,
+    };
+  }
+
+  #warn(message: string, { onEvent }: TrainListener): void {
+    this.#warnings.push(message);
+    const { iteration, envSteps } = this.algorithm;
+    onEvent?.({ event: "growing", iteration, envSteps, message });
   }
 
   async #copy(seconds: number): Promise<RunState> {
-    return { snapshot: await this.algorithm.snapshot(), seconds, evaluation: this.#evaluation, lowered: this.#lowered };
+    const snapshot = await this.algorithm.snapshot();
+    const growth = this.#growth.copy();
+    return { snapshot, seconds, evaluation: this.#evaluation, lowered: this.#lowered, growth };
   }
 
   /** Keeps what a stopped update leaves, then goes on from the last copy with a lower learning rate, or throws. */
