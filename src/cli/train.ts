@@ -20,6 +20,7 @@ import { rate, sparkline } from "./table.ts";
 import { onlyArgument } from "./target.ts";
 import { idOfNamed, taskFileOf } from "./task-file.ts";
 import { flags, settingsOf, TRAIN_FLAGS } from "./train-flags.ts";
+import { stagesOf, trainStages, type RunEnd, type RunRequest } from "./train-stages.ts";
 
 export const summary = "an agent learns an environment on the device";
 
@@ -67,9 +68,11 @@ One process at a time trains in DIR. Where the device is lost, the run goes on b
 
 With --from another run has learnt already: policy, value function and normalisers (with SAC critics
 and temperature) are taken from its last checkpoint, or from the one that is named, and so are the
-algorithm and the shape of the networks. Worlds, parameters of the task, rewards and hyperparameters
-may be others; env steps and optimizers begin anew. Without ENV all that is not given comes from
-that run's config. What does not fit is refused by name.
+algorithm and the shape of the networks. Worlds, parameters of the task, rewards and
+hyperparameters may be others; env steps and optimizers begin anew. Without ENV all that is not
+given comes from that run's config. What does not fit is refused by name. A config file may have "stages", a list of
+objects: runs in DIR/stage-1, DIR/stage-2, ... with the settings of each beside those of the file,
+each from the one before it; one that does not reach its until is the last.
 
 ${settings}
   --from DIR                start from what another run has learnt: its folder, or a checkpoint
@@ -105,24 +108,43 @@ export async function run(args: string[]): Promise<number> {
   const resumes = given.resume;
   if (resumes !== undefined) assertResumable(resumes, Object.keys(values), positionals);
 
-  const { config, algo } = settingsOf(
+  const { config } = settingsOf(
     given,
     values.set,
     resumes === undefined ? given.config : join(resumes, CONFIG_FILE),
     positionals,
   );
+  const json = values.json ?? false;
+  const say = json ? progress : print;
   const namedBy = resumes === undefined ? (given.config ?? given.from ?? "the config") : join(resumes, CONFIG_FILE);
-  const id = await idOf(config, positionals, namedBy);
+  const idFor = (of: RunRequest["config"]) => idOf(of, positionals, namedBy);
+  const train = async (request: RunRequest) => trainOne(request, await idFor(request.config), say, json);
+  const folder = resumes ?? given.out ?? join("runs", nameOf(config, await idFor(config)));
+  const request = { config, folder, resumes: resumes !== undefined };
+  const stages = stagesOf(config);
+  const { code, document } = await (stages ? trainStages(request, stages, say, train) : train(request));
+  if (json) printJson(document);
+  return code;
+}
+
+const nameOf = ({ algo = "ppo", seed = 0 }: Readonly<Record<string, unknown>>, id: string): string =>
+  `${id.replace(/[^\w.-]/g, "_")}-${show(algo)}-seed${show(seed)}`;
+
+/** One run from beginning to end. */
+async function trainOne(
+  { config, folder, resumes }: RunRequest,
+  id: string,
+  say: (line: string) => void,
+  json: boolean,
+): Promise<RunEnd> {
   const train = trainOptions(config);
-  const folder = resumes ?? given.out ?? join("runs", `${id.replace(/[^\w.-]/g, "_")}-${algo}-seed${train.seed ?? 0}`);
-  if (resumes === undefined) assertNewFolder(folder);
+  if (!resumes) assertNewFolder(folder);
   using held = holdFolder(folder);
   // what was checked before may have changed until now
-  if (resumes === undefined) assertNewFolder(folder);
+  if (!resumes) assertNewFolder(folder);
   const replay: ReturnType<typeof replayIn> | undefined =
-    config.storage === "file" ? replayIn(folder, resumes !== undefined, held.tookOver) : undefined;
+    config.storage === "file" ? replayIn(folder, resumes, held.tookOver) : undefined;
 
-  const say = values.json ? progress : print;
   const own = taskFileOf(id);
   const modules = own === undefined ? [] : [pathToFileURL(own).href];
   if (isShort(id, train)) computeWithoutThreads();
@@ -139,7 +161,7 @@ export async function run(args: string[]): Promise<number> {
     say(message);
   };
   // a run that goes on has the worlds that it had
-  const fitting = { onOverBudget: resumes === undefined ? ("shrink" as const) : ("throw" as const), onShrink };
+  const fitting = { onOverBudget: resumes ? ("throw" as const) : ("shrink" as const), onShrink };
   await using made = await TrainingRun.create(id, {
     ...fitting,
     ...train,
@@ -153,13 +175,13 @@ export async function run(args: string[]): Promise<number> {
   });
   running = made;
   if (lost && isGone(lost)) made.stop();
-  const live = new LiveLine(say, values.json ?? false);
+  const live = new LiveLine(say, json);
   const note = (line: string): void => live.note(line);
   const folderOptions = { onFailure: note, ...(own === undefined ? {} : { task: own }) };
   const { numEnvs, steps, from } = made.settings;
-  if (from !== undefined && resumes === undefined) say(`starts from ${from}`);
+  if (from !== undefined && !resumes) say(`starts from ${from}`);
   say(
-    `${id} on ${made.env.deviceName}: ${formatCount(numEnvs)} worlds, ${formatCount(steps)} env steps of ${algo.toUpperCase()}`,
+    `${id} on ${made.env.deviceName}: ${formatCount(numEnvs)} worlds, ${formatCount(steps)} env steps of ${made.algorithm.algo.toUpperCase()}`,
   );
   say(`memory ${formatBytes(made.bytes)}, all of it reserved; ${folder}`);
   const { algorithm } = made;
@@ -167,7 +189,7 @@ export async function run(args: string[]): Promise<number> {
     say(
       `collects in ${made.settings.collectThreads} threads of the CPU, ${formatBytes(algorithm.collector.bytes)} on the host, one update behind`,
     );
-  const log = await openFolder(made, folder, resumes !== undefined, say, folderOptions);
+  const log = await openFolder(made, folder, resumes, say, folderOptions);
   for (const message of fewer) log.event({ event: "fewer-worlds", iteration: 0, envSteps: 0, message });
   const stop = () => made.stop();
   for (const signal of STOPS) process.once(signal, stop);
@@ -194,17 +216,17 @@ export async function run(args: string[]): Promise<number> {
     log.close();
   }
 
-  if (values.json) {
-    const { returns, ...evaluation } = result.evaluation;
-    const document = { ...result, evaluation: { ...evaluation, returns: [...returns] } };
-    printJson({ id, folder, bytes: made.bytes, config: log.config, ...document, notWritten: log.missing });
-  }
   if (log.missing.length > 0) progress(`[run-not-saved] the run has ended.${notSaved(log)} ${log.goesOn}`);
   // errors of what was printed last are told a moment later
   await new Promise((resolve) => setImmediate(resolve));
   if (lost && !isGone(lost))
     progress(`[output-not-written] stdout took no more (${reasonOf(lost)}); the run is in ${folder}.`);
-  return result.reached === false || log.missing.length > 0 || lost ? EXIT.failed : EXIT.done;
+  const { returns, ...evaluation } = result.evaluation;
+  const end = { ...result, evaluation: { ...evaluation, returns: [...returns] } };
+  return {
+    code: result.reached === false || log.missing.length > 0 || lost ? EXIT.failed : EXIT.done,
+    document: { id, folder, bytes: made.bytes, config: log.config, ...end, notWritten: log.missing },
+  };
 }
 
 /** What ends a run after the update under way, saved. */

@@ -1,5 +1,5 @@
 /** Runs that grow: each starts from what another has learnt, with other worlds and parameters of the task. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -122,6 +122,37 @@ test("corral train --from: more worlds and another task's parameters; made again
   rmSync(sac, { recursive: true });
   const more = await corral(["train", "--resume", other, "--steps", "128"]);
   expect(more.code, more.stderr).toBe(0);
+});
+
+test("stages in one config: each from the one before, gone on where they ended, refused before the first begins", async () => {
+  const [config, bad, out] = ["stages.json", "bad.json", "stages"].map((name) => join(root, name));
+  const base = { env: "InvertedPendulum-v5", evalEnvs: 2, hidden: [8], rolloutSteps: 8, minibatches: 2, steps: 128 };
+  const stages = [
+    { numEnvs: 4, "set.reset_noise_scale": 0.001 },
+    { numEnvs: 16, "set.reset_noise_scale": 0.02 },
+  ];
+  writeFileSync(bad, JSON.stringify({ ...base, stages: [...stages, { gama: 0.9 }] }));
+  const refused = await corral(["train", "--config", bad, "--out", out]);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('"gama" is no setting of ppo')]);
+  expect(existsSync(out)).toBe(false);
+
+  writeFileSync(config, JSON.stringify({ ...base, stages }));
+  const { code, stdout, stderr } = await corral(["train", "--config", config, "--out", out, "--json"]);
+  expect(code, stderr).toBe(0);
+  const ends = (JSON.parse(stdout) as { stages: { folder: string }[] }).stages;
+  const [first, second] = ends.map(({ folder }) => folder);
+  expect([first, second]).toEqual([join(out, "stage-1"), join(out, "stage-2")]);
+  expect(configOf(first)).toMatchObject({ numEnvs: 4, "set.reset_noise_scale": 0.001 });
+  const { path } = lastCheckpoint(first).checkpoint;
+  expect(configOf(second)).toMatchObject({ numEnvs: 16, "set.reset_noise_scale": 0.02, from: path });
+
+  expect((await corral(["train", "--config", config, "--out", out])).stderr).toContain("[run-exists]");
+  const bits = bitsOf(second);
+  rmSync(second, { recursive: true });
+  const again = await corral(["train", "--resume", out]);
+  expect(again.code, again.stderr).toBe(0);
+  expect(again.stdout).not.toContain("stage 1 of 2");
+  expect(bitsOf(second)).toEqual(bits);
 });
 
 test.each([
