@@ -5,19 +5,18 @@ import { DERIVED_FIELDS } from "./fields/derived.ts";
 import { MODEL_FIELDS } from "./fields/model.ts";
 import type { CapacityName, Dim, FieldRow, SizeName } from "./fields/row.ts";
 import { STATE_FIELDS } from "./fields/state.ts";
-import { TASK_FIELDS } from "./fields/task.ts";
+import { WORLD_FIELDS } from "./fields/world.ts";
 
 export { SIZES } from "./fields/row.ts";
 export type { CapacityName, Dim, FieldGroup, FieldRow, FieldType, SizeName } from "./fields/row.ts";
 
-export const FIELDS = [...MODEL_FIELDS, ...STATE_FIELDS, ...DERIVED_FIELDS, ...TASK_FIELDS] as const;
+export const FIELDS = [...MODEL_FIELDS, ...STATE_FIELDS, ...DERIVED_FIELDS, ...WORLD_FIELDS] as const;
 
 type RowOf<G extends FieldRow["group"]> = Extract<(typeof FIELDS)[number], { group: G }>;
 export type FieldName = (typeof FIELDS)[number]["name"];
 export type ModelFieldName = RowOf<"model">["name"];
 export type StateFieldName = RowOf<"state">["name"];
 export type DerivedFieldName = RowOf<"derived">["name"];
-export type TaskFieldName = RowOf<"task">["name"];
 
 /** The array of a model field on the host: float64 for f32, so that constants fold exactly as MuJoCo holds them. */
 export type ModelArrays = {

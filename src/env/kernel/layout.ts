@@ -8,36 +8,49 @@ import type { Actuation } from "../task/action-options.ts";
 import type { Space } from "../space/spaces.ts";
 import { total, type TaskShape } from "../task/shape.ts";
 
-/** Words of the `episode` field of a world's state (u32). */
-export const EPISODE = { seedLow: 0, seedHigh: 1, world: 2, number: 3, length: 4, ended: 5 } as const;
-export const EPISODE_WORDS = 6;
+/** Words of the `episode` field of a world's state (u32), in order, and what each is. */
+export const EPISODE_DOCS = {
+  seedLow: "low word of the seed that keys the random numbers",
+  seedHigh: "its high word",
+  world: "stable id of the world",
+  number: "episodes before this one",
+  length: "control steps of the episode so far",
+  ended: "how it ended, 0 while it goes on: bits terminated 1, truncated 2",
+} as const;
+export const EPISODE = places(EPISODE_DOCS);
+export const EPISODE_WORDS = Object.keys(EPISODE).length;
 
-/** Bits of the word `ended`: how the episode ended, 0 while it goes on. */
+/** Bits of the word `ended`. */
 export const Ended = { terminated: 1, truncated: 2 } as const;
 
-/** First words of a world's result; all are floats, also counts and flags. The terms follow, then infos, sums of terms, reset infos. */
-export const RESULT = {
-  reward: 0,
-  terminated: 1,
-  truncated: 2,
-  /** 1 where this call put the world into a new episode. */
-  reset: 3,
-  status: 4,
-  episode_length: 5,
-  episode_return: 6,
-  /** Bits of the conditions that held: terminations, then truncations, in the task's order. */
-  ended_by: 7,
-  /** Since the host last read: status bits of all steps, the first step that had any (from 0), how many had. */
-  trip_status: 8,
-  trip_at: 9,
-  trips: 10,
-  /** Bits of the terms of the reward, then the parts of the observation, then infos, that were not finite in that first step. */
-  bad_terms: 11,
-  /** What the host had read, and steps since. */
-  epoch: 12,
-  unread: 13,
+/** First words of a world's result, in order, and what each is; all are floats, also counts and flags. */
+export const RESULT_DOCS = {
+  reward: "reward of the control step",
+  terminated: "1 where the task ended the episode",
+  truncated: "1 where the limit of control steps did",
+  reset: "1 where this call put the world into a new episode",
+  status: "bits of what went wrong in the step",
+  episode_length: "control steps of the episode",
+  episode_return: "sum of its rewards",
+  ended_by: "bits of the conditions that held: terminations, then truncations, in the task's order",
+  trip_status: "status bits of all steps since the host last read",
+  trip_at: "the first of these steps that had any, from 0",
+  trips: "how many had",
+  bad_terms:
+    "bits of reward terms, then parts of the observation, then infos, that were not finite in the first of them",
+  epoch: "what the host had read",
+  unread: "steps since",
 } as const;
-export const RESULT_WORDS = 14;
+export const RESULT = places(RESULT_DOCS);
+export const RESULT_WORDS = Object.keys(RESULT).length;
+
+/** What follows the first words of a result, in order; see `resultOffsets`. */
+export const RESULT_TAIL = "terms of the reward, infos, sums of the terms over the episode, infos of resets";
+
+/** The place of each name. */
+function places<K extends string>(docs: Readonly<Record<K, string>>): Readonly<Record<K, number>> {
+  return Object.fromEntries(Object.keys(docs).map((name, i) => [name, i])) as Record<K, number>;
+}
 
 /** Info of worlds that may have more contacts than they have room for: most contacts of an evaluation in the step. */
 export const CONTACTS_NEEDED = "contacts_needed";

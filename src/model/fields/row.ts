@@ -1,11 +1,11 @@
 // what one row of the field table says
 
-export type FieldGroup = "model" | "state" | "derived" | "task";
+export type FieldGroup = "model" | "state" | "derived" | "world";
 
 /** How a number is held on the device. On the host f32 is Float64Array in a Model, Float32Array elsewhere. */
 export type FieldType = "f32" | "i32" | "u32";
 
-/** One dimension: a literal, a size of the model, or a capacity of the simulation (nconmax, njmax, nobs, ...). */
+/** One dimension: a literal, a size of the model, or a capacity of the simulation (nconmax, njmax). */
 export type Dim = number | SizeName | CapacityName;
 
 export interface FieldRow {
@@ -64,8 +64,8 @@ export const SIZES = [
 ] as const;
 export type SizeName = (typeof SIZES)[number];
 
-/** Sizes that a model does not have: capacities of a simulation, widths of a task. */
-export const CAPACITIES = ["nconmax", "njmax", "nobs", "naction", "nterm"] as const;
+/** Sizes that a model does not have: capacities of a simulation. */
+export const CAPACITIES = ["nconmax", "njmax"] as const;
 export type CapacityName = (typeof CAPACITIES)[number];
 
 /** One row, with its literal types kept. */
