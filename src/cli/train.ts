@@ -70,9 +70,9 @@ With --from another run has learnt already: policy, value function and normalise
 and temperature) are taken from its last checkpoint, or from the one that is named, and so are the
 algorithm and the shape of the networks. Worlds, parameters of the task, rewards and
 hyperparameters may be others; env steps and optimizers begin anew. Without ENV all that is not
-given comes from that run's config. What does not fit is refused by name. A config file may have "stages", a list of
-objects: runs in DIR/stage-1, DIR/stage-2, ... with the settings of each beside those of the file,
-each from the one before it; one that does not reach its until is the last.
+given comes from that run's config. What does not fit is refused by name. A config file may have
+"stages", a list of objects: runs in DIR/stage-1, DIR/stage-2, ... with the settings of each beside
+those of the file, each from the one before it; one that does not reach its until is the last.
 
 ${settings}
   --from DIR                start from what another run has learnt: its folder, or a checkpoint
@@ -167,7 +167,7 @@ async function trainOne(
     ...train,
     ...replay,
     modules,
-    resumes: resumes !== undefined,
+    resumes,
   }).catch((error: unknown) => {
     // the same command can be given again
     if (replay !== undefined && !replayWas) rmSync(replay.replayFile, { force: true });

@@ -40,6 +40,8 @@ export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends Asyn
   adopt(snapshot: AlgorithmSnapshot): Promise<void>;
   /** The parameters of a snapshot by name, as PyTorch has them. */
   named(snapshot: AlgorithmSnapshot): Record<string, NamedArray>;
+  /** Shapes of the same, by name. */
+  shapes(): Readonly<Record<string, readonly number[]>>;
   /** What it takes to execute a stopped update again, after `non-finite-update`. Throws `no-evidence`. */
   evidence(): Promise<AnyEvidence>;
   /** The parameters as they are now. */

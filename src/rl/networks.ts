@@ -294,6 +294,10 @@ export interface NamedArray {
   readonly data: Float32Array<ArrayBuffer>;
 }
 
+/** Shapes of arrays, by name. */
+export const shapesOf = (named: Readonly<Record<string, NamedArray>>): Readonly<Record<string, readonly number[]>> =>
+  Object.fromEntries(Object.entries(named).map(([name, { shape }]) => [name, shape]));
+
 /**
  * The parameters by name, without padding, in the order and shapes of PyTorch: `policy.0.weight` [outputs, inputs],
  * `policy.0.bias` [outputs], `value.0.weight`, ..., and `log_std` [actions] of Gaussian policies.

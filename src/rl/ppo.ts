@@ -22,7 +22,7 @@ import { ppoActorSpec } from "./host-ppo-actor.ts";
 import { Intake, intakeBytes, type ToldSteps } from "./intake.ts";
 import { assertBounded, assertEmbeddable, envShape, Learner, type PlannedEnv } from "./learner.ts";
 import { metricsOf, PLACE, type Metrics } from "./metrics.ts";
-import { namedNormalizer, namedParameters, type NamedArray } from "./networks.ts";
+import { namedNormalizer, namedParameters, shapesOf, type NamedArray } from "./networks.ts";
 import { optionsOf } from "./options.ts";
 import { policyOf, withoutEmbedding, type Policy } from "./policy.ts";
 import { insteadOf, type Instead } from "./streamed-head.ts";
@@ -341,9 +341,16 @@ export class Ppo implements Algorithm<Metrics> {
   /** The policy, the value function and the normaliser of a snapshot by name; see `namedParameters`. Throws `bad-snapshot`. */
   named({ learner }: PpoSnapshot): Record<string, NamedArray> {
     this.#learner.check(learner, ["params", "norm"]);
+    return this.#named((arena) => new Float32Array(learner[arena].buffer));
+  }
+
+  #named(floats: (arena: string) => Float32Array): Record<string, NamedArray> {
     const { nets, env } = this.#shape;
-    const floats = (arena: string) => new Float32Array(learner[arena].buffer);
     return { ...namedParameters(nets, floats("params")), ...namedNormalizer(env.observations, floats("norm")) };
+  }
+
+  shapes(): Readonly<Record<string, readonly number[]>> {
+    return shapesOf(this.#named((arena) => new Float32Array(this.#learner.buffer(arena).size / 4)));
   }
 
   /** Takes what a snapshot has learnt, policy, value function and normalisers, from as many worlds as may be; worlds, counts and Adam's means stay. Throws `bad-snapshot`. */

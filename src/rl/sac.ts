@@ -22,7 +22,7 @@ import { assertBounded, envShape, type PlannedEnv } from "./learner.ts";
 import { sacMetricsOf, type SacMetrics } from "./metrics.ts";
 import { openReplay } from "./open-replay.ts";
 import type { CollectedSteps, Replay } from "./replay.ts";
-import type { NamedArray } from "./networks.ts";
+import { shapesOf, type NamedArray } from "./networks.ts";
 import type { Policy } from "./policy.ts";
 import { namedSac, sacPolicyOf } from "./sac-policy.ts";
 import { planSacLearner, sacShape, type SacShape } from "./sac-arenas.ts";
@@ -346,6 +346,10 @@ export class Sac implements Algorithm<SacMetrics> {
   named({ learner }: SacSnapshot): Record<string, NamedArray> {
     this.#learner.check(learner, ["params"]);
     return namedSac(this.#shape, new Float32Array(learner.params.buffer));
+  }
+
+  shapes(): Readonly<Record<string, readonly number[]>> {
+    return shapesOf(namedSac(this.#shape, new Float32Array(4 * this.#shape.nets.params4)));
   }
 
   /** The policy as plain numbers, to leave with: its most likely actions. See `exportPolicy`. */

@@ -117,6 +117,9 @@ export class Overlapped implements Algorithm<AnyMetrics> {
   named(snapshot: AlgorithmSnapshot): Record<string, NamedArray> {
     return this.learner.named(snapshot);
   }
+  shapes(): Readonly<Record<string, readonly number[]>> {
+    return this.learner.shapes();
+  }
   evidence(): Promise<AnyEvidence> {
     return this.learner.evidence();
   }

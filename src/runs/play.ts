@@ -8,7 +8,7 @@ import type { PlayedStep } from "../rl/evaluate.ts";
 import { Ppo } from "../rl/ppo.ts";
 import type { SacConfig } from "../rl/sac-config.ts";
 import { Sac } from "../rl/sac.ts";
-import type { NamedArray } from "../rl/networks.ts";
+import type { Algorithm } from "../rl/algorithm.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { lastCheckpoint } from "./checkpoints.ts";
 import { assertRun, assertSameRun, CONFIG_FILE, readConfig, toJson } from "./folder.ts";
@@ -146,7 +146,7 @@ export async function play(folder: string, options: PlayOptions = {}): Promise<P
   await using env = await makeVec(id, made as NamedOptions);
   await using learner =
     algo === "sac" ? await Sac.create(env, smallReplay(config, worlds)) : await Ppo.create(env, config);
-  assertFits(checkpoint, id, learner.named(snapshot));
+  assertFits(checkpoint, id, learner.shapes());
   await learner.adopt(snapshot);
 
   const file = record === undefined ? undefined : openRecord(record);
@@ -201,7 +201,7 @@ function append(file: AppendFile, path: string, episode: Episode): void {
  * Throws `other-run` where the policy is of other sizes than those of the environment now: the settings are the same, so the
  * environment has changed since.
  */
-function assertFits(checkpoint: Checkpoint, id: string, now: Readonly<Record<string, NamedArray>>): void {
+function assertFits(checkpoint: Checkpoint, id: string, now: ReturnType<Algorithm["shapes"]>): void {
   const other = firstOther(checkpoint, now);
   if (other === undefined) return;
   const { path } = checkpoint;

@@ -2,7 +2,6 @@
 import { existsSync, statSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
 import type { Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
-import type { NamedArray } from "../rl/networks.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { lastCheckpoint, readCheckpoint } from "./checkpoints.ts";
 import { assertRun, withInfinities } from "./folder.ts";
@@ -64,7 +63,7 @@ export function startingFrom(start: Start, options: TrainOptions): TrainOptions 
 /** Takes over what was learnt. Throws `does-not-fit` with the first array whose shape is another. */
 export async function adoptStart(algorithm: Algorithm, start: Start): Promise<void> {
   const { snapshot } = start.checkpoint.state;
-  const other = firstOther(start.checkpoint, algorithm.named(snapshot));
+  const other = firstOther(start.checkpoint, algorithm.shapes());
   if (other) {
     const { name, was, is } = other;
     const why = `${name} is ${was} there and would be ${is} for ${algorithm.env.id} here`;
@@ -76,11 +75,11 @@ export async function adoptStart(algorithm: Algorithm, start: Start): Promise<vo
 /** The first array of a policy whose shape is another now. */
 export function firstOther(
   { policy }: Checkpoint,
-  now: Readonly<Record<string, NamedArray>>,
+  now: ReturnType<Algorithm["shapes"]>,
 ): { readonly name: string; readonly was: string; readonly is: string } | undefined {
   const sizes = (shape: readonly number[] | undefined): string => (shape ? `[${shape.join(", ")}]` : "not there");
   for (const name of new Set([...Object.keys(now), ...policy.keys()])) {
-    const [was, is] = [sizes(policy.get(name)?.shape), sizes(now[name]?.shape)];
+    const [was, is] = [sizes(policy.get(name)?.shape), sizes(now[name])];
     if (was !== is) return { name, was, is };
   }
   return undefined;
