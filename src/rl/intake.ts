@@ -1,5 +1,8 @@
 // rollouts that a collector made, into the learner's memory: its rows, world after world
+import type { Space } from "../env/space/spaces.ts";
 import { SAMPLE, type LearnerShape } from "./arenas.ts";
+import type { PpoConfig } from "./config.ts";
+import { ppoActorSpec } from "./host-ppo-actor.ts";
 import type { Learner } from "./learner.ts";
 import type { CollectedSteps } from "./replay.ts";
 
@@ -48,3 +51,10 @@ export class Intake {
 /** Bytes that an `Intake` holds on the host. */
 export const intakeBytes = ({ samples, obs4, actions4 }: LearnerShape): number =>
   4 * samples * (4 * obs4 + 4 * actions4 + SAMPLE);
+
+/** What a `Collector` must know to collect for a learner. Throws `unsupported-collector`. */
+export function ppoCollecting(shape: LearnerShape, config: PpoConfig, space: Space) {
+  const { numEnvs, observations } = shape.env;
+  const actor = ppoActorSpec(shape, config, space);
+  return { numEnvs, steps: config.rolloutSteps, observations, actor, sendBytes: intakeBytes(shape) };
+}

@@ -8,7 +8,6 @@ import { CorralError } from "../core/errors.ts";
 import { CallMutex } from "../core/call-mutex.ts";
 import { seedKey } from "../core/rng.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
-import type { Space } from "../env/space/spaces.ts";
 import type { Plan } from "../memory/plan.ts";
 import { act, store } from "./act.ts";
 import type { Algorithm, AlgorithmSnapshot } from "./algorithm.ts";
@@ -18,8 +17,7 @@ import { ppoConfig, type PpoConfig } from "./config.ts";
 import { evidenceOf, type UpdateEvidence } from "./evidence.ts";
 import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import { viewsOf, type Bound } from "./bind-env.ts";
-import { ppoActorSpec } from "./host-ppo-actor.ts";
-import { Intake, intakeBytes, type ToldSteps } from "./intake.ts";
+import { Intake, ppoCollecting, type ToldSteps } from "./intake.ts";
 import { assertBounded, assertEmbeddable, envShape, Learner, type PlannedEnv } from "./learner.ts";
 import { metricsOf, PLACE, type Metrics } from "./metrics.ts";
 import { namedNormalizer, namedParameters, shapesOf, type NamedArray } from "./networks.ts";
@@ -77,13 +75,6 @@ export function settlePpo(env: PlannedEnv, options: PpoOptions = {}) {
   }
   const config = ppoConfig(given);
   return { config, seed, totalSteps, shape: shapeOf(env, config) };
-}
-
-/** What a `Collector` must know to collect for a learner. Throws `unsupported-collector`. */
-export function ppoCollecting(shape: LearnerShape, config: PpoConfig, space: Space) {
-  const { numEnvs, observations } = shape.env;
-  const actor = ppoActorSpec(shape, config, space);
-  return { numEnvs, steps: config.rolloutSteps, observations, actor, sendBytes: intakeBytes(shape) };
 }
 
 /** A learner beside its environments, which it steps. Close it before them. */
