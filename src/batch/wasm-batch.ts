@@ -20,7 +20,7 @@ interface Placed {
 }
 
 /** Where everything of a batch lies in its memory. */
-export interface WasmMap {
+interface WasmMap {
   /** By arena, the address and the bytes of each shard. */
   readonly arenas: ReadonlyMap<string, readonly { readonly at: number; readonly bytes: number }[]>;
   readonly kernels: readonly Placed[];

@@ -17,7 +17,7 @@ export type Type = "f32" | "i32" | "u32" | "bool";
 type Meaning = (x: number, y: number, z: number) => number;
 type Text = (x: string, y: string, z: string) => string;
 
-export interface Operation {
+interface Operation {
   /** What it takes; "same" is one type for all of them. */
   readonly operands: readonly (Type | "same")[];
   /** What it gives; "same" is the type of those operands. */

@@ -5,7 +5,7 @@ import type { Code } from "./code.ts";
 import type { Op32Name, SimdName } from "./opcodes.ts";
 
 /** What an instruction is emitted with. Truth is a mask: all bits of a lane, or none. */
-export interface Operands {
+interface Operands {
   readonly code: Code;
   readonly node: TraceNode;
   /** Pushes an operand as a vector. */
@@ -161,7 +161,7 @@ function float({ code, node, push, splat }: Operands): void {
 
 const same = ({ push }: Operands): void => push(0);
 
-export const VECTORS: Readonly<Record<Computed, Vectors>> = {
+const VECTORS: Readonly<Record<Computed, Vectors>> = {
   add: numbers("add", "add"),
   sub: numbers("sub", "sub"),
   mul: numbers("mul", "mul"),
