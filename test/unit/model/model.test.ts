@@ -34,7 +34,7 @@ function thrown(call: () => unknown): CorralError {
 
 const TET = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
 const INCLUDE = `<mujocoinclude><asset><mesh name="tet" file="tet.obj"/></asset></mujocoinclude>`;
-const MAIN = `<mujoco model="mesh"><compiler meshdir="../../meshes"/><include file="parts/inc.xml"/>
+const MAIN = `<mujoco model="mesh"><compiler meshdir="../meshes"/><include file="parts/inc.xml"/>
   <worldbody><body><freejoint/><geom type="mesh" mesh="tet"/></body></worldbody></mujoco>`;
 
 let folder: string;
@@ -140,7 +140,7 @@ describe("loading", () => {
 
   test("assets go with a text", async () => {
     const assets = { "./parts/inc.xml": INCLUDE, "meshes/tet.obj": new TextEncoder().encode(TET) };
-    const model = await loadModel(MAIN.replace("../../meshes", "meshes"), { assets });
+    const model = await loadModel(MAIN.replace("../meshes", "meshes"), { assets });
     expect(model.nmesh).toBe(1);
     assets["meshes/tet.obj"].fill(0);
     await withMuJoCo(model, (oracle) => expect(oracle.model.nmesh).toBe(1));

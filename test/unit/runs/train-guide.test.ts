@@ -1,6 +1,6 @@
 /** The guides' commands and programs and the example run as they are printed, with fewer steps. */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -14,6 +14,7 @@ const run = (file: string, ...args: string[]): string =>
 
 test("the guide's commands, one after the other: train, the same again, go on, play", async () => {
   const folder = mkdtempSync(join(tmpdir(), "corral-guide-"));
+  mkdirSync(join(folder, "runs"));
   const blocks = [...guide.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block]) => block.split("\n"));
   const commands = blocks.filter((line) => line.startsWith("npx corral ")).map((line) => line.replace(/\s+#.*/, ""));
   const done: string[] = [];
