@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import "../../envs/index.ts";
-import { createSimulation } from "../../src/batch/simulation.ts";
-import { replay } from "../../src/crash/replay.ts";
-import { defineTask, makeVec, type VectorEnv } from "../../src/env/index.ts";
-import { loadModel } from "../../src/model/model.ts";
-import { readBundle } from "../../src/record/read-bundle.ts";
+import "../../../envs/index.ts";
+import { createSimulation } from "../../../src/batch/simulation.ts";
+import { replay } from "../../../src/crash/replay.ts";
+import { defineTask, makeVec, type VectorEnv } from "../../../src/env/index.ts";
+import { loadModel } from "../../../src/model/model.ts";
+import { readBundle } from "../../../src/record/read-bundle.ts";
 
 const full = process.env.CORRAL_FULL !== undefined;
 const MUJOCO = ["HalfCheetah", "Ant", "Humanoid", "HumanoidStandup", "Walker2d", "Swimmer", "Reacher", "Pusher"]
