@@ -169,7 +169,7 @@ fn policy_loss(@builtin(global_invocation_id) gid: vec3<u32>) {
     let noise = noise_of(row, STREAM_NEW_ACTION, i);
     let s = squashed(work[out + i], work[out + J.actions + i], noise);
     let by_action = work[J.pair + row * J.pair_row + i] + work[J.other_pair + row * J.pair_row + i];
-    let by_u = weight * alpha * 2.0 * s.action + by_action * s.slope;
+    let by_u = (weight * alpha * 2.0 * s.action / (s.slope + SATURATED) + by_action) * s.slope;
     work[out + i] = by_u;
     work[out + J.actions + i] = (by_u * s.moved - weight * alpha) * s.spread;
   }

@@ -10,6 +10,10 @@ struct Squashed {
   log_prob: f32,
 }
 
+/// Slopes of tanh below this cost no more probability: saturated actions are left alone. Without it they are pulled back
+/// ever harder, and learning is slower (decision 0020).
+const SATURATED = 1e-6;
+
 /// `raw` clamped to its bounds is the log standard deviation; one that is not finite stays so, for the loss to tell of.
 fn squashed(mean: f32, raw: f32, noise: f32) -> Squashed {
   let log_std = select(raw, clamp(raw, C.log_std_min, C.log_std_max), is_finite(raw));
@@ -18,12 +22,11 @@ fn squashed(mean: f32, raw: f32, noise: f32) -> Squashed {
   var s: Squashed;
   s.moved = moved;
   s.action = poly_tanh4(vec4<f32>(u)).x;
-  s.slope = 1.0 - s.action * s.action;
+  // 1 - tanh^2 u without cancellation
+  let e = poly_exp(-2.0 * abs(u));
+  s.slope = 4.0 * e / ((1.0 + e) * (1.0 + e));
   s.spread = select(0.0, 1.0, raw >= C.log_std_min && raw <= C.log_std_max);
-  // log(1 - tanh^2 u) without cancellation
-  let v = -2.0 * u;
-  let log_slope = 2.0 * (0.69314718055994531 - u - (max(v, 0.0) + poly_log(1.0 + poly_exp(-abs(v)))));
-  s.log_prob = -0.5 * noise * noise - log_std - 0.91893853320467274 - log_slope;
+  s.log_prob = -0.5 * noise * noise - log_std - 0.91893853320467274 - poly_log(s.slope + SATURATED);
   return s;
 }
 

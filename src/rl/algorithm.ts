@@ -49,7 +49,17 @@ export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends Asyn
   close(): Promise<void>;
 }
 
-/** A snapshot whose run goes on with a lower learning rate. */
+/**
+ * The seed of what a learner draws: its own, and another wherever its rates were lowered. A run that goes on from before a
+ * bad update does not meet the same rows again.
+ */
+export function drawSeed(seed: number | bigint, rateScale: number): number | bigint {
+  if (rateScale === 1) return seed;
+  const [bits] = new Uint32Array(Float32Array.of(rateScale).buffer);
+  return BigInt(seed) ^ (BigInt(bits) << 32n);
+}
+
+/** A snapshot whose run goes on with a lower learning rate, and with other draws: see `drawSeed`. */
 export function lowered(snapshot: AlgorithmSnapshot, factor: number): AlgorithmSnapshot {
   const state = snapshot.learner.state.slice();
   // adaptive rates go on from where they were

@@ -7,6 +7,8 @@ export interface EvaluateOptions {
   readonly sample?: boolean;
   /** Of the start states. */
   readonly seed?: number | bigint;
+  /** Number of the first draw of actions; one a control step. Evaluations that share none draw independently. Default 0. */
+  readonly firstDraw?: number;
   /** Is given every control step, before the next one. */
   readonly onStep?: (step: PlayedStep) => void;
 }

@@ -4,7 +4,17 @@ import type { GpuDevice } from "../gpu/device.ts";
 import type { Reservation } from "../memory/reserve.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Space } from "../env/space/spaces.ts";
-import { inputAt, planLearner, SAMPLE, STATE, STATISTICS4, SUMS, type EnvShape, type LearnerShape } from "./arenas.ts";
+import {
+  inputAt,
+  learnerShape,
+  planLearner,
+  SAMPLE,
+  STATE,
+  STATISTICS4,
+  SUMS,
+  type EnvShape,
+  type LearnerShape,
+} from "./arenas.ts";
 import type { PpoConfig } from "./config.ts";
 import { bindEnv, initialNorm, initialWorlds, UNBOUNDED, type Bound } from "./bind-env.ts";
 import { DeviceCore, hold } from "./device-core.ts";
@@ -294,3 +304,11 @@ export class Learner extends DeviceCore {
 
 const startOf = (env: VectorEnv): number =>
   env.singleActionSpace.kind === "discrete" ? env.singleActionSpace.start : 0;
+
+/** The sizes of the learner of an environment. Throws what its policy cannot do there. */
+export function shapeOf(env: PlannedEnv, config: PpoConfig): LearnerShape {
+  const facts = envShape(env);
+  if (config.squash) assertBounded(env);
+  if (config.actionEmbedding > 0) assertEmbeddable(facts);
+  return learnerShape(facts, config);
+}

@@ -10,15 +10,15 @@ import { seedKey } from "../core/rng.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import { act, store } from "./act.ts";
-import type { Algorithm, AlgorithmSnapshot } from "./algorithm.ts";
-import { learnerShape, planLearner, type LearnerShape } from "./arenas.ts";
+import { drawSeed, type Algorithm, type AlgorithmSnapshot } from "./algorithm.ts";
+import { planLearner, type LearnerShape } from "./arenas.ts";
 import { Flag } from "./clock.ts";
 import { ppoConfig, type PpoConfig } from "./config.ts";
 import { evidenceOf, type UpdateEvidence } from "./evidence.ts";
 import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import { viewsOf, type Bound } from "./bind-env.ts";
 import { Intake, ppoCollecting, type ToldSteps } from "./intake.ts";
-import { assertBounded, assertEmbeddable, envShape, Learner, type PlannedEnv } from "./learner.ts";
+import { Learner, shapeOf, type PlannedEnv } from "./learner.ts";
 import { metricsOf, PLACE, type Metrics } from "./metrics.ts";
 import { namedNormalizer, namedParameters, shapesOf, type NamedArray } from "./networks.ts";
 import { optionsOf } from "./options.ts";
@@ -52,13 +52,6 @@ export function planPpo(env: VectorEnv, options: PpoOptions = {}): PpoPlan {
   const { limits } = viewsOf(env).device;
   const { config, shape } = settlePpo(env, options);
   return { ...planLearner(shape, config, limits), instead: insteadOf(shape) };
-}
-
-function shapeOf(env: PlannedEnv, config: PpoConfig): LearnerShape {
-  const facts = envShape(env);
-  if (config.squash) assertBounded(env);
-  if (config.actionEmbedding > 0) assertEmbeddable(facts);
-  return learnerShape(facts, config);
 }
 
 /**
@@ -261,7 +254,8 @@ export class Ppo implements Algorithm<Metrics> {
 
   /** Phase 3: epochs of minibatches in shuffled order. */
   #update(): void {
-    const { config, seed, iteration } = this;
+    const { config, iteration } = this;
+    const seed = drawSeed(this.seed, this.rateScale);
     this.#learner.clock.set({ learning_rate: this.learningRate });
     for (const part of minibatchesOf(this.#shape, config, seed, iteration)) trainMinibatch(this.#learner, part);
   }
@@ -275,13 +269,16 @@ export class Ppo implements Algorithm<Metrics> {
     return this.#mutex.exclusive("evaluate", () => this.#evaluate(env, options));
   }
 
-  async #evaluate(env: VectorEnv, { sample = false, seed = 0, onStep }: EvaluateOptions): Promise<Evaluation> {
+  async #evaluate(
+    env: VectorEnv,
+    { sample = false, seed = 0, firstDraw = 0, onStep }: EvaluateOptions,
+  ): Promise<Evaluation> {
     const learner = this.#learner;
     const bound = await learner.bindEnv(checkPeer(env, this.env));
     const flags = (sample ? 0 : Flag.deterministic) | this.#squash;
     learner.forgetEvaluated();
     // draws that no rollout makes
-    return firstEpisodes(env, seed, (t) => act(learner, bound, { t: 0, draw: 2 ** 31 + t, flags }), onStep);
+    return firstEpisodes(env, seed, (t) => act(learner, bound, { t: 0, draw: 2 ** 31 + firstDraw + t, flags }), onStep);
   }
 
   /**
@@ -290,7 +287,8 @@ export class Ppo implements Algorithm<Metrics> {
    * @throws CorralError no-evidence where none was stopped
    */
   evidence(): Promise<UpdateEvidence> {
-    const { config, seed, env } = this;
+    const { config, env } = this;
+    const seed = drawSeed(this.seed, this.rateScale);
     const [halted, shape] = [this.#halted, this.#shape];
     if (!halted) throw new CorralError("no-evidence", `no update of ${env.id} was stopped; there is nothing to keep.`);
     const iteration = this.iteration - 1;
@@ -323,6 +321,7 @@ export class Ppo implements Algorithm<Metrics> {
       this.iteration = iteration;
       this.envSteps = envSteps;
       this.rateScale = rateScale;
+      this.#learner.clock.set({ seed: seedKey(drawSeed(this.seed, rateScale)) });
       this.#started = iteration > 0;
       this.#halted = undefined;
       return undefined;

@@ -1,5 +1,6 @@
 /** A replay of transitions: rows of a ring for each world, on the device, in the machine's memory or in a file. */
 import { CorralError } from "../core/errors.ts";
+import type { PhiloxKey } from "../core/rng.ts";
 import type { DeviceCore } from "./device-core.ts";
 import type { Sampler } from "./sampler.ts";
 import { STEP, type SacShape } from "./sac-arenas.ts";
@@ -64,6 +65,8 @@ export interface Replay {
   /** Takes steps that others made. Throws `needs-host-replay` where rows lie on the device. */
   take(rows: CollectedSteps): void;
   starts(): Starts;
+  /** Draws by another key from now on, where it draws itself. */
+  drawBy(key: PhiloxKey): void;
   /** Prepares a batch; true where the device draws it itself. */
   prepare(draw: number): boolean;
   copy(): Record<string, Uint32Array<ArrayBuffer>>;
@@ -111,6 +114,8 @@ export class DeviceReplay implements Replay {
   starts(): Starts {
     return startsOf(Math.max(0, this.#written - this.#capacity), this.#written, this.#nSteps);
   }
+
+  drawBy(): void {}
 
   prepare(): boolean {
     return true;
@@ -196,6 +201,10 @@ export class HostReplay implements Replay {
 
   starts(): Starts {
     return startsOf(this.#store.oldest, this.#store.written, this.#sampler.nSteps);
+  }
+
+  drawBy(key: PhiloxKey): void {
+    this.#sampler.key = key;
   }
 
   prepare(draw: number): boolean {

@@ -1,5 +1,7 @@
 // the networks of SAC by name, and its policy as plain numbers
+import { CorralError } from "../core/errors.ts";
 import type { Space } from "../env/space/spaces.ts";
+import type { AlgorithmSnapshot } from "./algorithm.ts";
 import { namedLayers, type NamedArray } from "./networks.ts";
 import { policyOf, type Policy } from "./policy.ts";
 import type { SacShape } from "./sac-arenas.ts";
@@ -51,4 +53,18 @@ export function sacPolicyOf(
     squash: true,
     clipObservations: Infinity,
   });
+}
+
+/** What the numbers of a snapshot mean: in 1, which told no format, log standard deviations were bent by tanh, not clamped. */
+export const FORMAT = 2;
+
+/** Throws `bad-snapshot`. */
+export function assertFormat({ format }: AlgorithmSnapshot["learner"]): void {
+  const found = format?.[0] ?? 1;
+  if (found === FORMAT) return;
+  throw new CorralError(
+    "bad-snapshot",
+    `the snapshot has format ${found} of SAC, this corral reads ${FORMAT}: log standard deviations mean something else there. Use the corral that wrote it, or train anew.`,
+    { found, want: FORMAT },
+  );
 }

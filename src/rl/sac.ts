@@ -12,7 +12,7 @@ import type { Box, Space } from "../env/space/spaces.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import { act, store } from "./act.ts";
-import type { Algorithm, AlgorithmSnapshot } from "./algorithm.ts";
+import { drawSeed, type Algorithm, type AlgorithmSnapshot } from "./algorithm.ts";
 import { SUM_PARTS } from "./arenas.ts";
 import { viewsOf, type Bound } from "./bind-env.ts";
 import { Flag } from "./clock.ts";
@@ -24,7 +24,7 @@ import { openReplay } from "./open-replay.ts";
 import type { CollectedSteps, Replay } from "./replay.ts";
 import { shapesOf, type NamedArray } from "./networks.ts";
 import type { Policy } from "./policy.ts";
-import { namedSac, sacPolicyOf } from "./sac-policy.ts";
+import { assertFormat, FORMAT, namedSac, sacPolicyOf } from "./sac-policy.ts";
 import { planSacLearner, sacShape, type SacShape } from "./sac-arenas.ts";
 import { badOption, optionsOf } from "./options.ts";
 import { sacConfig, type SacConfig } from "./sac-config.ts";
@@ -41,20 +41,6 @@ export interface SacOptions extends Partial<SacConfig> {
 }
 
 export type SacSnapshot = AlgorithmSnapshot;
-
-/** What the numbers of a snapshot mean: in 1, which told no format, log standard deviations were bent by tanh, not clamped. */
-const FORMAT = 2;
-
-/** Throws `bad-snapshot`. */
-function assertFormat({ format }: AlgorithmSnapshot["learner"]): void {
-  const found = format?.[0] ?? 1;
-  if (found === FORMAT) return;
-  throw new CorralError(
-    "bad-snapshot",
-    `the snapshot has format ${found} of SAC, this corral reads ${FORMAT}: log standard deviations mean something else there. Use the corral that wrote it, or train anew.`,
-    { found, want: FORMAT },
-  );
-}
 
 /** The plan of the learner of an environment: every byte, before any is held. */
 export function planSac(env: VectorEnv, options: SacOptions = {}): Plan {
@@ -271,12 +257,15 @@ export class Sac implements Algorithm<SacMetrics> {
     return this.#mutex.exclusive("evaluate", () => this.#evaluate(env, options));
   }
 
-  async #evaluate(env: VectorEnv, { sample = false, seed = 0, onStep }: EvaluateOptions): Promise<Evaluation> {
+  async #evaluate(
+    env: VectorEnv,
+    { sample = false, seed = 0, firstDraw = 0, onStep }: EvaluateOptions,
+  ): Promise<Evaluation> {
     const learner = this.#learner;
     const bound = await learner.bindEnv(checkPeer(env, this.env));
     const flags = sample ? 0 : Flag.deterministic;
     // draws that no update makes
-    return firstEpisodes(env, seed, (t) => act(learner, bound, { t: 0, draw: 2 ** 31 + t, flags }), onStep);
+    return firstEpisodes(env, seed, (t) => act(learner, bound, { t: 0, draw: 2 ** 31 + firstDraw + t, flags }), onStep);
   }
 
   /**
@@ -284,7 +273,8 @@ export class Sac implements Algorithm<SacMetrics> {
    * @throws CorralError no-evidence where none was stopped
    */
   evidence(): Promise<BatchEvidence> {
-    const { config, seed, env, rateScale } = this;
+    const { config, env, rateScale } = this;
+    const seed = drawSeed(this.seed, rateScale);
     const [stopped, shape] = [this.#stopped, this.#shape];
     if (!this.#halted || !stopped)
       throw new CorralError("no-evidence", `no update of ${env.id} was stopped; there is nothing to keep.`);
@@ -336,6 +326,9 @@ export class Sac implements Algorithm<SacMetrics> {
       this.iteration = iteration;
       this.envSteps = envSteps;
       this.rateScale = rateScale;
+      const key = seedKey(drawSeed(this.seed, rateScale));
+      this.#learner.clock.set({ seed: key });
+      this.#replay.drawBy(key);
       this.#started = iteration > 0;
       this.#halted = this.#stopped = undefined;
       return gone;

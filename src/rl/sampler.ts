@@ -21,6 +21,7 @@ export interface SamplerOptions {
 
 export class Sampler {
   readonly nSteps: number;
+  key: PhiloxKey;
   readonly #options: SamplerOptions;
   readonly #words = new Uint32Array(4);
   #rows = new Float32Array(0);
@@ -28,6 +29,7 @@ export class Sampler {
   constructor(options: SamplerOptions) {
     this.#options = options;
     this.nSteps = options.nSteps;
+    this.key = options.key;
   }
 
   /** Fills a batch with observation, next observation, action, rewards, what the next value counts, and weight. */
@@ -53,9 +55,9 @@ export class Sampler {
 
   /** Reads rows from where a sample starts; its weight is 0 where every draw met a row that only reset its world. */
   #start(row: number, draw: number, store: RowStore, starts: Starts): number {
-    const { worlds, key } = this.#options;
+    const { worlds } = this.#options;
     for (let i = 0; i < TRIES; i++) {
-      philox4x32([row, draw, streams.replay, i], key, this.#words);
+      philox4x32([row, draw, streams.replay, i], this.key, this.#words);
       const world = integerFromBits(this.#words[0], worlds);
       const number = starts.first + integerFromBits(this.#words[1], starts.count);
       store.read(world, number, this.#rows);

@@ -152,9 +152,15 @@ export async function play(folder: string, options: PlayOptions = {}): Promise<P
   const file = record === undefined ? undefined : openRecord(record);
   const ended: Episode[] = [];
   try {
-    for (let round = 0; ended.length < episodes; round++) {
+    for (let [round, firstDraw] = [0, 0]; ended.length < episodes; round++) {
       const playing = new Episodes(id, seed + round, worlds, file !== undefined);
-      await learner.evaluate(env, { seed: seed + round, sample, onStep: (step) => playing.step(step) });
+      let steps = 0;
+      const onStep = (step: PlayedStep) => {
+        playing.step(step);
+        steps++;
+      };
+      await learner.evaluate(env, { seed: seed + round, sample, firstDraw, onStep });
+      firstDraw += steps;
       const taken = playing.ended.toSorted((a, b) => a.world - b.world).slice(0, episodes - ended.length);
       for (const episode of taken) {
         if (file) append(file, record!, episode);

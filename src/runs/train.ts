@@ -333,7 +333,7 @@ export class TrainingRun implements AsyncDisposable {
     await this.#restore(state);
     const { iteration, rateScale } = state.snapshot;
     this.#told = this.#saved = iteration;
-    const message = `${text}${kept} The run goes on from update ${iteration} with ${rateScale} x the learning rate.`;
+    const message = `${text}${kept} The run goes on from update ${iteration} with ${rateScale} x the learning rate and other draws.`;
     onEvent?.({ event: "rate-lowered", iteration, envSteps: state.snapshot.envSteps, message });
   }
 

@@ -1,7 +1,7 @@
 /** SAC's losses written in jax-js, which differentiates them by itself: a second opinion on every gradient. */
 import { defaultDevice, grad, init, nn, numpy as np } from "@jax-js/jax";
 import { forward, packLayers, unpackLayers, type Params } from "./jax-ppo.ts";
-import { softTarget, type MadeSac, type RefRow } from "./sac-case.ts";
+import { SATURATED, softTarget, type MadeSac, type RefRow } from "./sac-case.ts";
 
 const HALF_LOG_2PI = 0.5 * Math.log(2 * Math.PI);
 
@@ -40,11 +40,12 @@ export async function jaxGradients(made: MadeSac): Promise<Float32Array> {
     const logStd = np.clip(raw, config.minLogStd, config.maxLogStd);
     const noise = () => matrix((row) => row.newNoise);
     const u = mean.add(np.exp(logStd.ref).mul(noise()));
-    const logSlope = u.ref
+    const exact = u.ref
       .add(nn.softplus(u.ref.mul(-2)))
       .neg()
       .add(Math.log(2))
       .mul(2);
+    const logSlope = np.log(np.exp(exact).add(SATURATED));
     const z = noise();
     const logProb = z.ref.mul(z).mul(-0.5).sub(logStd).sub(HALF_LOG_2PI).sub(logSlope).sum(1);
     const pair = np.concatenate([np.tanh(u), matrix((row) => row.obs)], 1);

@@ -92,6 +92,8 @@ export async function makeSac({ observations, actions, config: given }: SacCase,
   return { learner, shape, config, params, rows, logAlpha, isUsed: (i) => used[i] === 1 };
 }
 
+/** As Stable-Baselines3 has it. */
+export const SATURATED = 1e-6;
 const HALF_LOG_2PI = 0.5 * Math.log(2 * Math.PI);
 type Numbers = ArrayLike<number>;
 
@@ -110,7 +112,7 @@ export function squashedAction(
     const logStd = Math.min(maxLogStd, Math.max(minLogStd, out[noise.length + i]));
     const u = out[i] + Math.exp(logStd) * z;
     // 1 - tanh^2 u = 1 / cosh^2 u
-    logProb += -0.5 * z * z - logStd - HALF_LOG_2PI + 2 * Math.log(Math.cosh(u));
+    logProb += -0.5 * z * z - logStd - HALF_LOG_2PI - Math.log(1 / Math.cosh(u) ** 2 + SATURATED);
     return Math.tanh(u);
   });
   return { action, logProb };
