@@ -18,7 +18,7 @@ export interface BisectReport extends CrashFindings {
 const TASK = Status.BAD_REWARD | Status.BAD_OBS | Status.BAD_INFO | Status.BAD_CONDITION;
 /** Bits of numbers that a step computes. */
 const MADE = PHYSICAL | TASK | Status.BAD_CTRL;
-const OVERFLOW = Status.CONTACT_OVERFLOW | Status.CONSTRAINT_OVERFLOW;
+const OVERFLOW = Status.CONTACT_OVERFLOW;
 const HISTORY = 8;
 
 const isBad = (x: number) => !(Math.abs(x) <= mjMAXVAL);

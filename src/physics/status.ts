@@ -25,8 +25,7 @@ export const Status = {
   BAD_REWARD: 1 << 4,
   BAD_OBS: 1 << 5,
   CONTACT_OVERFLOW: 1 << 6,
-  CONSTRAINT_OVERFLOW: 1 << 7,
-  SOLVER_NOT_CONVERGED: 1 << 8,
+  // bits 7 and 8 are free: nothing that they once stood for can happen unseen (docs/decisions/0015)
   /** A number that a task reports beside its reward; it harms nothing else. */
   BAD_INFO: 1 << 9,
   /** A condition that ends an episode compares what is not a number. */

@@ -40,7 +40,6 @@ async function compare(f: Fixture, how: How): Promise<void> {
 
     for (const field of SMOOTH) check(field, boundOf("forward_smooth", precision));
     expect(isTouching(truth, result), `${label}: contacts and rows`).toBe(false);
-    expect(result.converged[0], `${label}: converged`).toBe(1);
     for (const field of CONSTRAINED) check(field, constrainedBound("forward", precision, truth));
   });
 }

@@ -266,7 +266,6 @@ const RUNS: Readonly<Record<StageName, Run>> = {
         row_force: listRows(rows).map((_, r) => solution.rowForce(r)),
         ...listContacts(contacts.slots, contacts.dim ? { force } : {}),
         niter: [solution.niter],
-        converged: [select(solution.converged, 1, 0, "f32")],
       };
     },
   },
@@ -303,7 +302,6 @@ export function forwardStage(writes: readonly FieldName[]): Stage {
         ncon: [e.slots.ncon],
         nefc: [nefc(m, e)],
         niter: [e.solution.niter],
-        converged: [select(e.solution.converged, 1, 0, "f32")],
       };
     },
   };

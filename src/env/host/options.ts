@@ -386,7 +386,7 @@ export const NON_FINITE =
   Status.BAD_REWARD |
   Status.BAD_OBS |
   Status.BAD_CONDITION;
-export const OVERFLOW = Status.CONTACT_OVERFLOW | Status.CONSTRAINT_OVERFLOW;
+export const OVERFLOW = Status.CONTACT_OVERFLOW;
 
 /** Bits of the status word by what the policies do about them. */
 export function statusMasks(vec: { onNonFinite: Policy; onOverflow: Policy }) {

@@ -22,7 +22,6 @@ export interface Solution {
   /** Wrench of a contact in its frame. */
   contactForce(index: Int, slot: Int): readonly Scalar[];
   readonly niter: Int;
-  readonly converged: Bool;
 }
 
 /** Iterations below which the result may be far from the minimum: the way there is then part of it. */

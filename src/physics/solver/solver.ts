@@ -67,7 +67,7 @@ export function solve(m: ModelView, d: WorldData, p: Problem): Solution {
       d.qacc.set(i, d.qacc_smooth.at(i));
       d.qfrc_constraint.set(i, 0);
     });
-    return { rowForce: () => 0, contactForce: () => [], niter: 0, converged: true };
+    return { rowForce: () => 0, contactForce: () => [], niter: 0 };
   }
 
   const newton = m.opt.solver !== mjtSolver.CG;
@@ -260,7 +260,6 @@ export function solve(m: ModelView, d: WorldData, p: Problem): Solution {
       rowForce: (r) => rowAt(list[r], 0).law.force,
       contactForce,
       niter: niter.get(),
-      converged: done.get(),
     };
   }
 }
