@@ -46,8 +46,7 @@ export interface CrashScene {
 }
 
 /** Bits of the status word that the physics sets. */
-export const PHYSICAL =
-  Status.BAD_QPOS | Status.BAD_QVEL | Status.BAD_QACC | Status.CONTACT_OVERFLOW;
+export const PHYSICAL = Status.BAD_QPOS | Status.BAD_QVEL | Status.BAD_QACC | Status.CONTACT_OVERFLOW;
 
 /**
  * The world of a bundle that is meant: by its id, which stays the same whatever its place in a batch; the first that
