@@ -1,6 +1,6 @@
 // what the constraint solver minimises, what it leaves, and how far float32 can go
 import { current } from "../../trace/graph.ts";
-import type { Bool, Int, Scalar } from "../../trace/scalar.ts";
+import type { Int, Scalar } from "../../trace/scalar.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { Rows } from "../constraint/rows.ts";
