@@ -167,6 +167,8 @@ export interface PeerCurves {
   readonly config: Readonly<Record<string, unknown>>;
   readonly machine: Curves["machine"];
   readonly runs: readonly CurveRun[];
+  /** What has changed since corral's runs, which are made anew with the next one. */
+  readonly note?: string;
   readonly peer: {
     readonly who: string;
     readonly versions: Readonly<Record<string, string>>;
@@ -211,7 +213,7 @@ export function peerSection(curves: PeerCurves, image: string): string {
         .map(([name, version]) => `${name} ${version}`)
         .join(", ")}) with the same settings: one ` +
       `world, one batch an env step, ${told.join(", ")}. On ${machine.cores} cores (${machine.cpu}) with ` +
-      `${machine.driver.split(":")[0]}; seconds are wall time beside other work on the machine.`,
+      `${machine.driver.split(":")[0]}; seconds are wall time beside other work on the machine.${curves.note === undefined ? "" : ` ${curves.note}`}`,
     "",
     `| ${head.join(" | ")} |`,
     `|---|${"---:|".repeat(head.length - 1)}`,

@@ -111,6 +111,12 @@ function trainPeer(python: string, seed: number): { versions: Record<string, str
 const tell = (who: string, { seed, evaluations, seconds }: CurveRun) =>
   console.log(`${id} seed ${seed}, ${who}: evaluation ${evaluations.at(-1)?.[1]} after ${Math.round(seconds)} s`);
 
+// runs of before a change are no part of those to come
+if (curves.note !== undefined && !values.page) {
+  const { note: _, ...rest } = curves;
+  curves = { ...rest, runs: [] };
+}
+
 for (const seed of values.page ? [] : values.seeds.split(",").map(Number)) {
   if (!curves.runs.some((run) => run.seed === seed)) {
     const run = await train(seed);
