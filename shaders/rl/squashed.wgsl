@@ -26,7 +26,9 @@ fn squashed(mean: f32, raw: f32, noise: f32) -> Squashed {
   let e = poly_exp(-2.0 * abs(u));
   s.slope = 4.0 * e / ((1.0 + e) * (1.0 + e));
   s.spread = select(0.0, 1.0, raw >= C.log_std_min && raw <= C.log_std_max);
-  s.log_prob = -0.5 * noise * noise - log_std - 0.91893853320467274 - poly_log(s.slope + SATURATED);
+  let log_prob = -0.5 * noise * noise - log_std - 0.91893853320467274 - poly_log(s.slope + SATURATED);
+  // tanh of infinity is finite: the loss is to tell
+  s.log_prob = select(u, log_prob, is_finite(u));
   return s;
 }
 

@@ -56,7 +56,8 @@ export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends Asyn
 export function drawSeed(seed: number | bigint, rateScale: number): number | bigint {
   if (rateScale === 1) return seed;
   const [bits] = new Uint32Array(Float32Array.of(rateScale).buffer);
-  return BigInt(seed) ^ (BigInt(bits) << 32n);
+  const more = (bits >>> 12) * 2 ** 32;
+  return typeof seed === "number" ? (seed + more) % 2 ** 53 : BigInt.asUintN(64, seed + BigInt(more));
 }
 
 /** A snapshot whose run goes on with a lower learning rate, and with other draws: see `drawSeed`. */

@@ -146,7 +146,7 @@ test("SAC: a policy that overflows after the critics have moved", async () => {
   learner.write("params", params);
   const batch = await learner.read("batch", new Float32Array(learner.buffer("batch").size / 4));
   for (let row = 0; row < config.batchSize; row++) {
-    batch[row * 4 * shape.row4] = 1;
+    batch[row * 4 * shape.row4] = 10;
     batch[row * 4 * shape.row4 + 4 * shape.obs4] = 0;
   }
   learner.write("batch", batch);
