@@ -10,10 +10,10 @@ export class CpuBatch implements Batch {
   readonly gpu = undefined;
   readonly doubles = true;
   readonly precision: Precision;
-  private readonly kernels = new Map<string, JsKernel[]>();
+  readonly #kernels = new Map<string, JsKernel[]>();
   readonly adapter = undefined;
-  private readonly buffers: Map<string, Float64Array>[] = [];
-  private readonly values: Float64Array[] = [];
+  readonly #buffers: Map<string, Float64Array>[] = [];
+  readonly #values: Float64Array[] = [];
 
   /** `onTurns` is called every few thousand turns of loops, and may throw. */
   constructor(planned: PlannedBatch, precision: Precision, onTurns?: () => void) {
@@ -28,17 +28,17 @@ export class CpuBatch implements Batch {
         const bytes = a.sharedBytes + a.bytesPerWorld * shard.paddedWorlds;
         buffers.set(a.name, new Float64Array(bytes / 4));
       }
-      this.buffers.push(buffers);
-      this.values.push(new Float64Array(FIXED_PARAMS.length + spec.params.length));
+      this.#buffers.push(buffers);
+      this.#values.push(new Float64Array(FIXED_PARAMS.length + spec.params.length));
     }
     for (const p of spec.params) this.setParam(p.name, p.initial);
     for (const [name, traced] of traces) {
-      this.kernels.set(
+      this.#kernels.set(
         name,
         plan.shards.map((_, s) =>
           toJavaScript(traced, precision, {
-            buffers: Object.fromEntries(this.buffers[s]),
-            params: this.values[s],
+            buffers: Object.fromEntries(this.#buffers[s]),
+            params: this.#values[s],
             ...(onTurns === undefined ? {} : { onTurns }),
           }),
         ),
@@ -46,13 +46,13 @@ export class CpuBatch implements Batch {
     }
   }
 
-  private gone(): CorralError {
+  #gone(): CorralError {
     return new CorralError("closed", `${this.planned.spec.name} is closed; its arrays are gone. Make another one.`);
   }
 
-  private arrayOf(arena: string, shard: number): Float64Array {
-    const found = this.buffers[shard]?.get(arena);
-    if (found === undefined) throw this.gone();
+  #arrayOf(arena: string, shard: number): Float64Array {
+    const found = this.#buffers[shard]?.get(arena);
+    if (found === undefined) throw this.#gone();
     return found;
   }
 
@@ -60,13 +60,13 @@ export class CpuBatch implements Batch {
     const at = this.planned.spec.params.findIndex((p) => p.name === name);
     if (at < 0) throw new CorralError("unknown-param", `${this.planned.spec.name} has no parameter ${name}.`);
     const rounded = this.precision === "f32" ? Math.fround(value) : value;
-    for (const p of this.values) p[FIXED_PARAMS.length + at] = rounded;
+    for (const p of this.#values) p[FIXED_PARAMS.length + at] = rounded;
   }
 
   run(...names: string[]): void {
     for (const name of names) {
-      const kernels = this.kernels.get(name);
-      if (kernels === undefined) throw this.gone();
+      const kernels = this.#kernels.get(name);
+      if (kernels === undefined) throw this.#gone();
       for (const { index, worlds } of this.planned.plan.shards) {
         const { run } = kernels[index];
         for (let w = 0; w < worlds; w++) run(w);
@@ -75,22 +75,22 @@ export class CpuBatch implements Batch {
   }
 
   copy(from: string, to: string): void {
-    for (const buffers of this.buffers) buffers.get(to)!.set(buffers.get(from)!);
+    for (const buffers of this.#buffers) buffers.get(to)!.set(buffers.get(from)!);
   }
 
   params(): Record<string, number> {
     const { params } = this.planned.spec;
-    return Object.fromEntries(params.map((p, i) => [p.name, this.values[0][FIXED_PARAMS.length + i]]));
+    return Object.fromEntries(params.map((p, i) => [p.name, this.#values[0][FIXED_PARAMS.length + i]]));
   }
 
   forgive(): void {}
 
   async write(arena: string, shard: number, data: HostRecords, start = 0): Promise<void> {
-    this.arrayOf(arena, shard).set(data.f32, start);
+    this.#arrayOf(arena, shard).set(data.f32, start);
   }
 
   async read(arena: string, shard: number): Promise<HostRecords> {
-    const values = this.arrayOf(arena, shard);
+    const values = this.#arrayOf(arena, shard);
     const out = hostRecords(values.length, true);
     (out.f32 as Float64Array).set(values);
     return out;
@@ -98,7 +98,7 @@ export class CpuBatch implements Batch {
 
   async readInto(regions: readonly BatchRegion[]): Promise<void> {
     for (const { arena, shard, into, start = 0 } of regions) {
-      into.set(this.arrayOf(arena, shard).subarray(start, start + into.length));
+      into.set(this.#arrayOf(arena, shard).subarray(start, start + into.length));
     }
   }
 
@@ -108,8 +108,8 @@ export class CpuBatch implements Batch {
 
   /** Drops the arrays: what still knows the batch keeps no memory. */
   async close(): Promise<void> {
-    this.buffers.length = 0;
-    this.kernels.clear();
+    this.#buffers.length = 0;
+    this.#kernels.clear();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -47,18 +47,18 @@ export class GpuBatch implements Batch {
   readonly planned: PlannedBatch;
   readonly gpu: GpuDevice;
   readonly doubles = false;
-  private readonly reservation: Reservation;
-  private readonly kernels: ReadonlyMap<string, Ready>;
-  private readonly readback: Readback;
+  readonly #reservation: Reservation;
+  readonly #kernels: ReadonlyMap<string, Ready>;
+  readonly #readback: Readback;
   /** For arenas that are read while kernels run. */
-  private readonly shadows: Readback | undefined;
-  private readonly queue: GuardedQueue;
-  private readonly uploader: Uploader;
+  readonly #shadows: Readback | undefined;
+  readonly #queue: GuardedQueue;
+  readonly #uploader: Uploader;
   /** Reads that are under way. */
-  private readonly reading = new Set<Promise<unknown>>();
-  private readonly words: Uint32Array<ArrayBuffer>;
-  private readonly slots: ReadonlyMap<string, { at: number; type: "f32" | "i32" | "u32" }>;
-  private paramsChanged = true;
+  readonly #reading = new Set<Promise<unknown>>();
+  readonly #words: Uint32Array<ArrayBuffer>;
+  readonly #slots: ReadonlyMap<string, { at: number; type: "f32" | "i32" | "u32" }>;
+  #paramsChanged = true;
 
   private constructor(
     gpu: GpuDevice,
@@ -69,16 +69,16 @@ export class GpuBatch implements Batch {
   ) {
     this.gpu = gpu;
     this.planned = planned;
-    this.reservation = reservation;
-    this.kernels = kernels;
-    this.queue = queue;
-    this.uploader = new Uploader(gpu, queue);
-    this.readback = new Readback(gpu, reservation.buffers("staging"));
+    this.#reservation = reservation;
+    this.#kernels = kernels;
+    this.#queue = queue;
+    this.#uploader = new Uploader(gpu, queue);
+    this.#readback = new Readback(gpu, reservation.buffers("staging"));
     const shadows = planned.plan.arenas.some(({ name }) => name === `staging${SHADOW}`);
-    if (shadows) this.shadows = new Readback(gpu, reservation.buffers(`staging${SHADOW}`));
+    if (shadows) this.#shadows = new Readback(gpu, reservation.buffers(`staging${SHADOW}`));
     const { params } = planned.spec;
-    this.words = new Uint32Array(FIXED_PARAMS.length + params.length);
-    this.slots = new Map(params.map((p, i) => [p.name, { at: FIXED_PARAMS.length + i, type: p.type }]));
+    this.#words = new Uint32Array(FIXED_PARAMS.length + params.length);
+    this.#slots = new Map(params.map((p, i) => [p.name, { at: FIXED_PARAMS.length + i, type: p.type }]));
     for (const p of params) this.setParam(p.name, p.initial);
   }
 
@@ -118,7 +118,7 @@ export class GpuBatch implements Batch {
       const ended = await timed("compile", () => Promise.allSettled(made));
       for (const end of ended) if (end.status === "rejected") throw end.reason;
       const batch = new GpuBatch(gpu, planned, reservation, kernels, queue);
-      await timed("first run", () => batch.warmUp());
+      await timed("first run", () => batch.#warmUp());
       return batch;
     } catch (error) {
       await reservation.close();
@@ -140,11 +140,11 @@ export class GpuBatch implements Batch {
    * Some drivers compile at the first dispatch. Parameters are not written yet: a count of no worlds makes one that
    * does nothing, and moves that into the construction.
    */
-  private async warmUp(): Promise<void> {
-    this.queue.run("warm up", () => {
+  async #warmUp(): Promise<void> {
+    this.#queue.run("warm up", () => {
       const encoder = this.gpu.device.createCommandEncoder({ label: "warm-up" });
       const pass = encoder.beginComputePass({ label: "warm-up" });
-      for (const { pipeline, groups } of this.kernels.values()) {
+      for (const { pipeline, groups } of this.#kernels.values()) {
         pass.setPipeline(pipeline);
         pass.setBindGroup(0, groups[0]);
         pass.dispatchWorkgroups(1);
@@ -156,34 +156,34 @@ export class GpuBatch implements Batch {
   }
 
   setParam(name: string, value: number): void {
-    const slot = this.slots.get(name);
+    const slot = this.#slots.get(name);
     if (!slot) throw new CorralError("unknown-param", `${this.planned.spec.name} has no parameter ${name}.`);
     this.gpu.assertUsable(`set ${name}`);
-    if (slot.type === "f32") new Float32Array(this.words.buffer)[slot.at] = value;
-    else this.words[slot.at] = value;
-    this.paramsChanged = true;
+    if (slot.type === "f32") new Float32Array(this.#words.buffer)[slot.at] = value;
+    else this.#words[slot.at] = value;
+    this.#paramsChanged = true;
   }
 
   params(): Record<string, number> {
-    const floats = new Float32Array(this.words.buffer);
+    const floats = new Float32Array(this.#words.buffer);
     const value = ({ at, type }: { at: number; type: string }) =>
-      type === "f32" ? floats[at] : type === "i32" ? this.words[at] | 0 : this.words[at];
-    return Object.fromEntries([...this.slots].map(([name, slot]) => [name, value(slot)]));
+      type === "f32" ? floats[at] : type === "i32" ? this.#words[at] | 0 : this.#words[at];
+    return Object.fromEntries([...this.#slots].map(([name, slot]) => [name, value(slot)]));
   }
 
-  private flushParams(): void {
-    if (!this.paramsChanged) return;
-    this.paramsChanged = false;
+  #flushParams(): void {
+    if (!this.#paramsChanged) return;
+    this.#paramsChanged = false;
     for (const { index, worlds } of this.planned.plan.shards) {
-      this.words[0] = worlds;
-      this.gpu.device.queue.writeBuffer(this.reservation.buffer("params", index), 0, this.words);
+      this.#words[0] = worlds;
+      this.gpu.device.queue.writeBuffer(this.#reservation.buffer("params", index), 0, this.#words);
     }
   }
 
   /** Throws `call-in-flight` where a read or a write goes in pieces: what is queued now would come between. */
-  private assertQueued(what: string): void {
-    if (!this.readback.isWaiting && !this.uploader.isWaiting) return;
-    const pending = this.readback.isWaiting ? "read" : "write";
+  #assertQueued(what: string): void {
+    if (!this.#readback.isWaiting && !this.#uploader.isWaiting) return;
+    const pending = this.#readback.isWaiting ? "read" : "write";
     throw new CorralError(
       "call-in-flight",
       `cannot ${what}: a ${pending} in several pieces has not resolved yet. Await it first.`,
@@ -196,19 +196,19 @@ export class GpuBatch implements Batch {
   }
 
   submit(what: string, encode: EncodePass, timestampWrites?: GPUComputePassTimestampWrites): void {
-    this.assertQueued(what);
-    this.queue.run(what, () => {
-      this.flushParams();
+    this.#assertQueued(what);
+    this.#queue.run(what, () => {
+      this.#flushParams();
       const encoder = this.gpu.device.createCommandEncoder({ label: what });
       const pass = encoder.beginComputePass({ label: what, ...(timestampWrites ? { timestampWrites } : {}) });
-      encode(pass, (name) => this.encode(pass, name));
+      encode(pass, (name) => this.#encode(pass, name));
       pass.end();
       this.gpu.device.queue.submit([encoder.finish()]);
     });
   }
 
-  private encode(pass: GPUComputePassEncoder, name: string): void {
-    const { pipeline, workgroupSize, groups } = this.kernels.get(name)!;
+  #encode(pass: GPUComputePassEncoder, name: string): void {
+    const { pipeline, workgroupSize, groups } = this.#kernels.get(name)!;
     pass.setPipeline(pipeline);
     for (const { index, worlds } of this.planned.plan.shards) {
       const count = Math.ceil(worlds / workgroupSize);
@@ -218,56 +218,56 @@ export class GpuBatch implements Batch {
   }
 
   copy(from: string, to: string): void {
-    if (this.uploader.isWaiting) this.assertQueued(`copy ${from}`);
-    this.queue.run(`copy ${from} to ${to}`, () => {
+    if (this.#uploader.isWaiting) this.#assertQueued(`copy ${from}`);
+    this.#queue.run(`copy ${from} to ${to}`, () => {
       const encoder = this.gpu.device.createCommandEncoder({ label: `copy ${from}` });
       for (const { index } of this.planned.plan.shards) {
-        const source = this.reservation.buffer(from, index);
-        encoder.copyBufferToBuffer(source, 0, this.reservation.buffer(to, index), 0, source.size);
+        const source = this.#reservation.buffer(from, index);
+        encoder.copyBufferToBuffer(source, 0, this.#reservation.buffer(to, index), 0, source.size);
       }
       this.gpu.device.queue.submit([encoder.finish()]);
     });
   }
 
   async write(arena: string, shard: number, data: HostRecords, start = 0): Promise<void> {
-    if (this.readback.isWaiting) this.assertQueued(`write ${arena}`);
-    const buffer = this.reservation.buffer(arena, shard);
-    await this.uploader.write(`write ${arena}`, buffer, 4 * start, data.u32 as Uint32Array<ArrayBuffer>);
+    if (this.#readback.isWaiting) this.#assertQueued(`write ${arena}`);
+    const buffer = this.#reservation.buffer(arena, shard);
+    await this.#uploader.write(`write ${arena}`, buffer, 4 * start, data.u32 as Uint32Array<ArrayBuffer>);
   }
 
   forgive(): void {
-    this.queue.forget();
-    this.paramsChanged = true;
+    this.#queue.forget();
+    this.#paramsChanged = true;
   }
 
   async read(arena: string, shard: number): Promise<HostRecords> {
-    const buffer = this.reservation.buffer(arena, shard);
+    const buffer = this.#reservation.buffer(arena, shard);
     const into = hostRecords(buffer.size / 4, false);
-    await this.reads(this.readback, [{ buffer, offset: 0, size: buffer.size, into: into.u32 }]);
+    await this.#reads(this.#readback, [{ buffer, offset: 0, size: buffer.size, into: into.u32 }]);
     return into;
   }
 
   /** What was refused before the copy makes the bytes worthless, so that is asked for too. */
-  private async reads(readback: Readback, regions: readonly ReadRegion[]): Promise<void> {
-    const mark = this.uploader.mark();
+  async #reads(readback: Readback, regions: readonly ReadRegion[]): Promise<void> {
+    const mark = this.#uploader.mark();
     const read = readback.readAll(regions);
-    this.reading.add(read);
+    this.#reading.add(read);
     try {
       await read;
     } finally {
-      this.reading.delete(read);
+      this.#reading.delete(read);
     }
-    await this.queue.accepted("read");
-    this.uploader.arrived(mark);
+    await this.#queue.accepted("read");
+    this.#uploader.arrived(mark);
   }
 
   readInto(regions: readonly BatchRegion[]): Promise<void> {
-    const { shadows } = this;
-    const readback = shadows && regions.every(({ arena }) => arena.endsWith(SHADOW)) ? shadows : this.readback;
-    return this.reads(
+    const shadows = this.#shadows;
+    const readback = shadows && regions.every(({ arena }) => arena.endsWith(SHADOW)) ? shadows : this.#readback;
+    return this.#reads(
       readback,
       regions.map(({ arena, shard, into, start = 0 }) => ({
-        buffer: this.reservation.buffer(arena, shard),
+        buffer: this.#reservation.buffer(arena, shard),
         offset: 4 * start,
         size: into.byteLength,
         into,
@@ -276,19 +276,19 @@ export class GpuBatch implements Batch {
   }
 
   buffer(arena: string, shard: number): GPUBuffer {
-    return this.reservation.buffer(arena, shard);
+    return this.#reservation.buffer(arena, shard);
   }
 
   async sync(): Promise<void> {
-    await this.uploader.settled();
-    const mark = this.uploader.mark();
-    await this.queue.done("wait for the device");
-    this.uploader.arrived(mark);
+    await this.#uploader.settled();
+    const mark = this.#uploader.mark();
+    await this.#queue.done("wait for the device");
+    this.#uploader.arrived(mark);
   }
 
   close(): Promise<void> {
     // reads and writes under way complete first
-    return this.reservation.close(Promise.allSettled([...this.reading, this.uploader.settled()]));
+    return this.#reservation.close(Promise.allSettled([...this.#reading, this.#uploader.settled()]));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -61,10 +61,10 @@ export class WorldKernel {
   readonly status: Variable;
   /** Contacts that an evaluation found, at most so far (i32); undefined where nconmax is room for all. */
   readonly needed: Variable | undefined;
-  private readonly spec: KernelSpec;
+  readonly #spec: KernelSpec;
 
   constructor(spec: KernelSpec) {
-    this.spec = spec;
+    this.#spec = spec;
     this.m = modelView(spec.model, spec.perWorld);
     this.d = worldData(
       spec.model,
@@ -78,14 +78,14 @@ export class WorldKernel {
   /** Reads the state fields. */
   load(): void {
     stage("load", () => {
-      for (const name of stateFields(this.spec.model, this.spec.applied)) this.state.loadInto(this.d[name]);
+      for (const name of stateFields(this.#spec.model, this.#spec.applied)) this.state.loadInto(this.d[name]);
     });
   }
 
   /** Writes the state fields. */
   store(): void {
     stage("store", () => {
-      for (const name of stateFields(this.spec.model, this.spec.applied)) this.state.storeFrom(this.d[name]);
+      for (const name of stateFields(this.#spec.model, this.#spec.applied)) this.state.storeFrom(this.d[name]);
     });
   }
 
@@ -108,39 +108,39 @@ export class WorldKernel {
       count,
       (i) => {
         step(this.m, this.d, {
-          nconmax: this.spec.nconmax,
+          nconmax: this.#spec.nconmax,
           moves,
-          ...(this.wants("sensordata") ? { observe: (e) => this.observe(e, eq(i, last)) } : {}),
-          after: (e) => this.keep(e),
+          ...(this.#wants("sensordata") ? { observe: (e) => this.#observe(e, eq(i, last)) } : {}),
+          after: (e) => this.#keep(e),
         });
       },
       { label: "steps" },
     );
-    stage("check", () => this.check());
+    stage("check", () => this.#check());
   }
 
-  private wants(name: FieldName): boolean {
-    return this.spec.outputs.includes(name);
+  #wants(name: FieldName): boolean {
+    return this.#spec.outputs.includes(name);
   }
 
-  private observe(e: Evaluation, now: Bool): void {
+  #observe(e: Evaluation, now: Bool): void {
     runStage("sensor", () => when(now, () => sensors(this.m, this.d, e.forces)));
   }
 
   /** What is read after the last evaluation; each evaluation overwrites it. */
-  private keep(e: Evaluation): void {
+  #keep(e: Evaluation): void {
     const { d } = this;
-    if (remembersEnergy(this.spec.model)) runStage("sensor", () => keepEnergy(this.m, d));
-    if (this.wants("ncon")) d.ncon.set(0, toF32(e.slots.ncon));
-    if (this.wants("nefc")) d.nefc.set(0, toF32(nefc(this.m, e)));
-    if (this.wants("solver_niter")) d.solver_niter.set(0, toF32(e.solution.niter));
+    if (remembersEnergy(this.#spec.model)) runStage("sensor", () => keepEnergy(this.m, d));
+    if (this.#wants("ncon")) d.ncon.set(0, toF32(e.slots.ncon));
+    if (this.#wants("nefc")) d.nefc.set(0, toF32(nefc(this.m, e)));
+    if (this.#wants("solver_niter")) d.solver_niter.set(0, toF32(e.solution.niter));
     // articulated bodies need no M: made where it is read
-    if (!(e.inertia instanceof JointInertia) && MATRICES.some((name) => this.wants(name)))
+    if (!(e.inertia instanceof JointInertia) && MATRICES.some((name) => this.#wants(name)))
       jointInertia(this.m, d, runStage);
-    if (this.wants("ten_J")) tendonJacobian(this.m, d);
-    if (this.wants("actuator_moment")) actuatorMoment(this.m, d);
-    if (this.wants("subtree_linvel") || this.wants("subtree_angmom")) subtreeVelocity(this.m, d);
-    if (this.spec.outputs.some((name) => POST_CONSTRAINT.has(name))) {
+    if (this.#wants("ten_J")) tendonJacobian(this.m, d);
+    if (this.#wants("actuator_moment")) actuatorMoment(this.m, d);
+    if (this.#wants("subtree_linvel") || this.#wants("subtree_angmom")) subtreeVelocity(this.m, d);
+    if (this.#spec.outputs.some((name) => POST_CONSTRAINT.has(name))) {
       runStage("rne_post", () => rnePostConstraint(this.m, d, e.forces));
     }
     if (e.slots.overflow !== false) {
@@ -150,7 +150,7 @@ export class WorldKernel {
   }
 
   /** Flags state that is not finite or beyond mjMAXVAL (mj_checkPos, mj_checkVel, mj_checkAcc). */
-  private check(): void {
+  #check(): void {
     this.flag(badFieldBit(this.d.qpos, Status.BAD_QPOS));
     this.flag(badFieldBit(this.d.qvel, Status.BAD_QVEL));
     this.flag(badFieldBit(this.d.qacc, Status.BAD_QACC));

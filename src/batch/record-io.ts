@@ -43,22 +43,22 @@ const LOOPED_FOURS = 6;
 
 /** One world's record in an arena, as a kernel sees it. */
 export class RecordIO {
-  private readonly layout: ArenaLayout;
+  readonly #layout: ArenaLayout;
 
   constructor(layout: ArenaLayout) {
-    this.layout = layout;
+    this.#layout = layout;
   }
 
-  private field(name: string): FieldLayout {
-    return this.layout.fields.find((f) => f.name === name)!;
+  #field(name: string): FieldLayout {
+    return this.#layout.fields.find((f) => f.name === name)!;
   }
 
   /** Index, in fours, of quad `quad` of a field of this invocation's world. */
-  private index(field: FieldLayout, quad: Int): Int {
-    const { tileWidth, worldVec4s, sharedBytes } = this.layout;
+  #index(field: FieldLayout, quad: Int): Int {
+    const { tileWidth, worldVec4s, sharedBytes } = this.#layout;
     const w = world();
     // rows: one field, padded to whole fours
-    if (this.layout.layout === "rows") return add(mul(w, field.perWorld / 4), add(quad, sharedBytes / 16));
+    if (this.#layout.layout === "rows") return add(mul(w, field.perWorld / 4), add(quad, sharedBytes / 16));
     const tile = div(w, tileWidth);
     const lane = sub(w, mul(tile, tileWidth));
     const base = add(mul(tile, worldVec4s * tileWidth), lane);
@@ -66,14 +66,14 @@ export class RecordIO {
   }
 
   has(name: string): boolean {
-    return this.layout.fields.some((f) => f.name === name);
+    return this.#layout.fields.some((f) => f.name === name);
   }
 
   /** Elements from `start` on, a multiple of four. */
   load(name: string, type: "f32" | "u32" = "f32", start = 0): Scalar[] {
-    const field = this.field(name);
+    const field = this.#field(name);
     const fours = field.worldVec4s - start / 4;
-    const read = (q: Int) => load4(this.layout.name, this.index(field, add(q, start / 4)), type);
+    const read = (q: Int) => load4(this.#layout.name, this.#index(field, add(q, start / 4)), type);
     const all = Array.from({ length: fours }, (_, q) => q);
     if (fours < LOOPED_FOURS) return all.flatMap(read).slice(0, field.perWorld - start);
 
@@ -84,9 +84,9 @@ export class RecordIO {
 
   /** Elements from `start` on, a multiple of four. */
   store(name: string, values: readonly Scalar[], type: "f32" | "u32" = "f32", start = 0): void {
-    const field = this.field(name);
+    const field = this.#field(name);
     const fours = field.worldVec4s - start / 4;
-    const write = (q: Int, four: Four) => store4(this.layout.name, this.index(field, add(q, start / 4)), four, type);
+    const write = (q: Int, four: Four) => store4(this.#layout.name, this.#index(field, add(q, start / 4)), four, type);
     const four = (q: number) => [0, 1, 2, 3].map((k) => values[4 * q + k] ?? 0) as unknown as Four;
     const all = Array.from({ length: fours }, (_, q) => q);
     if (fours < LOOPED_FOURS) {
@@ -100,8 +100,8 @@ export class RecordIO {
 
   loadInto(target: Field): void {
     if (target.length === 0) return;
-    const start = this.eachGroup(target, (quads, rows) => {
-      const values = quads.flatMap((q) => load4(this.layout.name, this.index(this.field(target.name), q)));
+    const start = this.#eachGroup(target, (quads, rows) => {
+      const values = quads.flatMap((q) => load4(this.#layout.name, this.#index(this.#field(target.name), q)));
       rows.forEach((row, k) => target.setRow(row, values.slice(k * target.width, (k + 1) * target.width)));
     });
     if (start < target.length) this.load(target.name, "f32", start).forEach((x, i) => target.set(start + i, x));
@@ -109,11 +109,11 @@ export class RecordIO {
 
   storeFrom(source: Field): void {
     if (source.length === 0) return;
-    const start = this.eachGroup(source, (quads, rows) => {
+    const start = this.#eachGroup(source, (quads, rows) => {
       const values = rows.flatMap((row) => source.slice(row, source.width));
       quads.forEach((q, k) => {
         const four = values.slice(4 * k, 4 * k + 4) as unknown as Four;
-        store4(this.layout.name, this.index(this.field(source.name), q), four);
+        store4(this.#layout.name, this.#index(this.#field(source.name), q), four);
       });
     });
     if (start < source.length) this.store(source.name, source.all().slice(start), "f32", start);
@@ -123,7 +123,7 @@ export class RecordIO {
    * Runs `body` in a runtime loop over as many whole fours as make up whole rows, where kernels are rolled: compiling
    * takes long for each place that touches a buffer. Returns how many elements that covers.
    */
-  private eachGroup(f: Field, body: (quads: Int[], rows: Int[]) => void): number {
+  #eachGroup(f: Field, body: (quads: Int[], rows: Int[]) => void): number {
     if (unrolling()) return 0;
     const group = lcm(f.width, 4);
     const count = Math.floor(f.length / group);

@@ -61,60 +61,60 @@ export class Simulation implements AsyncDisposable {
   readonly numEnvs: number;
   /** Every byte that this simulation holds. */
   readonly plan: Plan;
-  private readonly batch: Batch;
-  private readonly recipe: Recipe;
-  private readonly outputs: readonly FieldName[];
+  readonly #batch: Batch;
+  readonly #recipe: Recipe;
+  readonly #outputs: readonly FieldName[];
   /** Arenas that hold what the future depends on. */
-  private readonly kept: readonly string[];
-  private readonly keeper: SnapshotKeeper | undefined;
-  private readonly mutex = new CallMutex("the simulation");
-  private stepCount = 0;
+  readonly #kept: readonly string[];
+  readonly #keeper: SnapshotKeeper | undefined;
+  readonly #mutex = new CallMutex("the simulation");
+  #stepCount = 0;
 
   constructor(model: Model, batch: Batch, recipe: Recipe) {
     const { outputs = [], snapshotEvery } = recipe.options;
     this.model = model;
-    this.batch = batch;
-    this.recipe = recipe;
-    this.outputs = outputs;
+    this.#batch = batch;
+    this.#recipe = recipe;
+    this.#outputs = outputs;
     this.plan = batch.planned.plan;
     this.numEnvs = this.plan.numEnvs;
-    this.kept = model.nu > 0 ? ["state", "control"] : ["state"];
-    if (snapshotEvery !== undefined) this.keeper = new SnapshotKeeper(batch, this.kept, snapshotEvery);
+    this.#kept = model.nu > 0 ? ["state", "control"] : ["state"];
+    if (snapshotEvery !== undefined) this.#keeper = new SnapshotKeeper(batch, this.#kept, snapshotEvery);
   }
 
   /** Physics steps of each world since the simulation was made or reset; a snapshot that is put back sets it. */
   get steps(): number {
-    return this.stepCount;
+    return this.#stepCount;
   }
 
   /** The last complete snapshot of `snapshotEvery`; also after the device was lost, and after `close`. */
   get lastSnapshot(): Snapshot | undefined {
-    return this.keeper?.last;
+    return this.#keeper?.last;
   }
 
   /** Where it runs, in words. */
   get deviceName(): string {
-    return this.batch.deviceName;
+    return this.#batch.deviceName;
   }
 
   /** Puts all worlds into the model's initial state: qpos0, all else zero. */
   async reset(): Promise<void> {
-    this.mutex.assertOpen("reset");
-    this.batch.forgive();
+    this.#mutex.assertOpen("reset");
+    this.#batch.forgive();
     const initial: Partial<Record<string, ArrayLike<number>>> = { qpos: this.model.qpos0, ...mocapFrames(this.model) };
-    await this.mutex.exclusive("reset", () => this.fill(initial));
-    this.startAt(0);
+    await this.#mutex.exclusive("reset", () => this.#fill(initial));
+    this.#startAt(0);
   }
 
   /** Writes the same values into all worlds, all else zero. */
-  private async fill(values: Partial<Record<string, ArrayLike<number>>>): Promise<void> {
-    for (const arena of this.kept) {
+  async #fill(values: Partial<Record<string, ArrayLike<number>>>): Promise<void> {
+    for (const arena of this.#kept) {
       const layout = layoutsOf(this.plan)[arena];
       const [{ paddedWorlds: most }] = this.plan.shards;
       const { tileWidth, bytesPerWorld } = layout;
       const worlds = Math.min(most, tileWidth * Math.ceil(FILL_BYTES / bytesPerWorld / tileWidth));
       const piece = { index: 0, firstWorld: 0, worlds, paddedWorlds: worlds };
-      const records = this.recordsFor((bytesPerWorld / 4) * worlds);
+      const records = this.#recordsFor((bytesPerWorld / 4) * worlds);
       for (const { name } of layout.fields) {
         const given = values[name];
         if (given) for (let w = 0; w < worlds; w++) putField(layout, name, piece, w, records, given, 0);
@@ -124,42 +124,42 @@ export class Simulation implements AsyncDisposable {
         for (let world = 0; world < paddedWorlds; world += worlds) {
           const end = (bytesPerWorld / 4) * Math.min(worlds, paddedWorlds - world);
           const part = { f32: records.f32.subarray(0, end), u32: records.u32.subarray(0, end) };
-          await this.batch.write(arena, index, part, (bytesPerWorld / 4) * world);
+          await this.#batch.write(arena, index, part, (bytesPerWorld / 4) * world);
         }
       }
     }
   }
 
-  private startAt(steps: number): void {
-    this.stepCount = steps;
-    this.keeper?.restart();
-    this.keeper?.stepped(steps);
+  #startAt(steps: number): void {
+    this.#stepCount = steps;
+    this.#keeper?.restart();
+    this.#keeper?.stepped(steps);
   }
 
   /** Changes options that are parameters of the kernels: timestep, gravity, tolerance, ls_tolerance. */
   setOptions(change: Partial<SimParams>): void {
-    this.mutex.assertOpen("change options");
-    for (const [name, value] of paramChanges(change, this.batch.precision)) this.batch.setParam(name, value);
+    this.#mutex.assertOpen("change options");
+    for (const [name, value] of paramChanges(change, this.#batch.precision)) this.#batch.setParam(name, value);
   }
 
   /** Queues `nstep` physics steps of `timestep` each for every world (mj_step). */
   step(nstep = 1): void {
-    this.mutex.assertOpen("step");
+    this.#mutex.assertOpen("step");
     if (!Number.isInteger(nstep) || nstep < 1) {
       throw new CorralError("bad-option", `nstep is ${String(nstep)}; it is a positive integer.`, { nstep });
     }
-    this.keeper?.check();
-    this.batch.setParam("nstep", nstep);
-    this.batch.run("step");
-    this.stepCount += nstep;
-    this.keeper?.stepped(this.stepCount);
+    this.#keeper?.check();
+    this.#batch.setParam("nstep", nstep);
+    this.#batch.run("step");
+    this.#stepCount += nstep;
+    this.#keeper?.stepped(this.#stepCount);
   }
 
   /** Queues an evaluation of the derived fields at the current state (mj_forward). */
   forward(): void {
-    this.mutex.assertOpen("forward");
-    this.batch.setParam("nstep", 0);
-    this.batch.run("step");
+    this.#mutex.assertOpen("forward");
+    this.#batch.setParam("nstep", 0);
+    this.#batch.run("step");
   }
 
   /**
@@ -167,17 +167,17 @@ export class Simulation implements AsyncDisposable {
    * @throws CorralError work-refused, snapshot-failed; DeviceLostError
    */
   async sync(): Promise<void> {
-    this.mutex.assertOpen("sync");
-    await this.batch.sync();
-    await this.keeper?.settled();
+    this.#mutex.assertOpen("sync");
+    await this.#batch.sync();
+    await this.#keeper?.settled();
   }
 
-  private worldList(worlds: readonly number[] | undefined): readonly number[] {
+  #worldList(worlds: readonly number[] | undefined): readonly number[] {
     if (worlds) for (const w of worlds) locateWorld(this.plan, w);
     return worlds ?? Array.from({ length: this.numEnvs }, (_, i) => i);
   }
 
-  private arenaOf(name: string): string {
+  #arenaOf(name: string): string {
     const layouts = layoutsOf(this.plan);
     for (const arena of ["state", "control", "derived"]) {
       if (layouts[arena]?.fields.some((f) => f.name === name)) return arena;
@@ -198,12 +198,12 @@ export class Simulation implements AsyncDisposable {
    * @throws CorralError unknown-field, bad-shape, bad-world, bad-value
    */
   async setState(values: StateValues, worlds?: readonly number[]): Promise<void> {
-    this.mutex.assertOpen("set state");
-    const list = this.worldList(worlds);
+    this.#mutex.assertOpen("set state");
+    const list = this.#worldList(worlds);
     const byArena = new Map<string, [string, ArrayLike<number>][]>();
     for (const [name, data] of Object.entries(values)) {
       if (!data) continue;
-      const arena = this.arenaOf(name);
+      const arena = this.#arenaOf(name);
       if (arena === "derived")
         throw new CorralError("unknown-field", `${name} is derived; only state fields can be set.`, { name });
       const size = fieldSize(this.model, field(name as FieldName).name as FieldName);
@@ -214,7 +214,7 @@ export class Simulation implements AsyncDisposable {
           { name, length: data.length, expected: size * list.length },
         );
       }
-      const { precision } = this.batch;
+      const { precision } = this.#batch;
       const bad = firstNotHeld(data, precision);
       if (bad >= 0) {
         throw new CorralError(
@@ -227,10 +227,10 @@ export class Simulation implements AsyncDisposable {
     }
 
     // a step between the read and the write would be undone
-    await this.mutex.exclusive("setState", () => this.writeFields(byArena, list));
+    await this.#mutex.exclusive("setState", () => this.#writeFields(byArena, list));
   }
 
-  private async writeFields(
+  async #writeFields(
     byArena: ReadonlyMap<string, readonly [string, ArrayLike<number>][]>,
     list: readonly number[],
   ): Promise<void> {
@@ -239,7 +239,7 @@ export class Simulation implements AsyncDisposable {
       const touched = new Map<number, HostRecords>();
       for (const w of list) {
         const { shard } = locateWorld(this.plan, w);
-        if (!touched.has(shard)) touched.set(shard, await this.batch.read(arena, shard));
+        if (!touched.has(shard)) touched.set(shard, await this.#batch.read(arena, shard));
       }
       list.forEach((w, i) => {
         const { shard, local } = locateWorld(this.plan, w);
@@ -248,7 +248,7 @@ export class Simulation implements AsyncDisposable {
           putField(layout, name, this.plan.shards[shard], local, touched.get(shard)!, data, i * size);
         }
       });
-      for (const [shard, records] of touched) await this.batch.write(arena, shard, records);
+      for (const [shard, records] of touched) await this.#batch.write(arena, shard, records);
     }
   }
 
@@ -260,15 +260,15 @@ export class Simulation implements AsyncDisposable {
     names: readonly N[],
     worlds?: readonly number[],
   ): Promise<Record<N, Float64Array>> {
-    this.mutex.assertOpen("get state");
-    const list = this.worldList(worlds);
+    this.#mutex.assertOpen("get state");
+    const list = this.#worldList(worlds);
     const places = list.map((world) => locateWorld(this.plan, world));
 
     // the model has none of some: no kernel holds them, and there is nothing to read
-    const known = (name: FieldName) => this.outputs.includes(name) || field(name).group === "state";
+    const known = (name: FieldName) => this.#outputs.includes(name) || field(name).group === "state";
     const empty = (name: FieldName) => known(name) && fieldSize(this.model, name) === 0;
-    const arenas = new Map(names.filter((name) => !empty(name)).map((name) => [name, this.arenaOf(name)]));
-    const records = await this.readArenas(
+    const arenas = new Map(names.filter((name) => !empty(name)).map((name) => [name, this.#arenaOf(name)]));
+    const records = await this.#readArenas(
       [...new Set(arenas.values())],
       [...new Set(places.map(({ shard }) => shard))],
     );
@@ -293,8 +293,8 @@ export class Simulation implements AsyncDisposable {
    * also how many were needed. No other world is touched by what goes wrong in one.
    */
   async status(): Promise<WorldStatus[]> {
-    this.mutex.assertOpen("read the status");
-    const records = await this.readArenas(
+    this.#mutex.assertOpen("read the status");
+    const records = await this.#readArenas(
       ["derived"],
       this.plan.shards.map(({ index }) => index),
     );
@@ -302,29 +302,29 @@ export class Simulation implements AsyncDisposable {
   }
 
   /** Reads arenas of some shards, all as they are now: in one call, so that nothing that is queued later gets between. */
-  private async readArenas(arenas: readonly string[], shards: readonly number[]): Promise<Map<string, HostRecords>> {
+  async #readArenas(arenas: readonly string[], shards: readonly number[]): Promise<Map<string, HostRecords>> {
     const records = new Map<string, HostRecords>();
     const regions: BatchRegion[] = [];
     for (const arena of arenas) {
       const { bytesPerWorld } = layoutsOf(this.plan)[arena];
       for (const shard of shards) {
-        const into = this.recordsFor((bytesPerWorld / 4) * this.plan.shards[shard].paddedWorlds);
+        const into = this.#recordsFor((bytesPerWorld / 4) * this.plan.shards[shard].paddedWorlds);
         records.set(`${arena} ${shard}`, into);
         regions.push({ arena, shard, into: into.f32 });
       }
     }
-    await this.batch.readInto(regions);
+    await this.#batch.readInto(regions);
     return records;
   }
 
-  private recordsFor(length: number): HostRecords {
-    return hostRecords(length, this.batch.doubles);
+  #recordsFor(length: number): HostRecords {
+    return hostRecords(length, this.#batch.doubles);
   }
 
   /** Copies all that the future depends on to the host: state, controls, options that change between steps. */
   async snapshot(): Promise<Snapshot> {
-    this.mutex.assertOpen("take a snapshot");
-    return takeSnapshot(this.batch, this.kept, this.stepCount);
+    this.#mutex.assertOpen("take a snapshot");
+    return takeSnapshot(this.#batch, this.#kept, this.#stepCount);
   }
 
   /**
@@ -332,9 +332,9 @@ export class Simulation implements AsyncDisposable {
    * @throws CorralError bad-snapshot; then nothing has changed
    */
   async restore(snapshot: Snapshot): Promise<void> {
-    this.mutex.assertOpen("restore");
-    await this.mutex.exclusive("restore", () => putSnapshot(this.batch, snapshot));
-    this.startAt(snapshot.steps);
+    this.#mutex.assertOpen("restore");
+    await this.#mutex.exclusive("restore", () => putSnapshot(this.#batch, snapshot));
+    this.#startAt(snapshot.steps);
   }
 
   /**
@@ -345,7 +345,7 @@ export class Simulation implements AsyncDisposable {
    */
   async restoreOn(device?: DeviceChoice, snapshot = this.lastSnapshot): Promise<Simulation> {
     if (snapshot === undefined) throw noSnapshot(this.plan.name);
-    const { model, options } = this.recipe;
+    const { model, options } = this.#recipe;
     const other = await createSimulation(model, { ...options, numEnvs: this.numEnvs, device });
     try {
       await other.restore(snapshot);
@@ -360,12 +360,12 @@ export class Simulation implements AsyncDisposable {
 
   /** Names of the derived fields that can be read. */
   get outputNames(): readonly FieldName[] {
-    return this.outputs;
+    return this.#outputs;
   }
 
   /** The traced kernels, for inspection. */
   get kernels(): Batch["planned"]["kernels"] {
-    return this.batch.planned.kernels;
+    return this.#batch.planned.kernels;
   }
 
   [INSPECT](_depth: number, options: object, inspect: Inspect): string {
@@ -375,7 +375,7 @@ export class Simulation implements AsyncDisposable {
         model: this.model.name,
         numEnvs: this.numEnvs,
         steps: this.steps,
-        outputs: this.outputs,
+        outputs: this.#outputs,
         device: this.deviceName,
         memory: formatBytes(this.plan.totalBytes),
       },
@@ -386,7 +386,7 @@ export class Simulation implements AsyncDisposable {
 
   /** Gives all memory back, once the call in flight and reads have completed. Calling it again returns the same promise. */
   close(): Promise<void> {
-    return this.mutex.close(() => this.batch.close());
+    return this.#mutex.close(() => this.#batch.close());
   }
 
   [Symbol.asyncDispose](): Promise<void> {

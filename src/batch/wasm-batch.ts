@@ -76,95 +76,95 @@ export class WasmBatch implements Batch {
   readonly adapter = undefined;
   readonly doubles = false;
   readonly precision = "f32";
-  private map: WasmMap | undefined;
-  private words: Uint32Array<ArrayBufferLike>;
-  private readonly runs = new Map<string, Run>();
-  private readonly values: Uint32Array<ArrayBuffer>;
-  private paramsChanged = true;
+  #map: WasmMap | undefined;
+  #words: Uint32Array<ArrayBufferLike>;
+  readonly #runs = new Map<string, Run>();
+  readonly #values: Uint32Array<ArrayBuffer>;
+  #paramsChanged = true;
 
   constructor(planned: PlannedBatch, map: WasmMap) {
     const { spec } = planned;
     this.planned = planned;
-    this.map = map;
+    this.#map = map;
     const pages = map.bytes / PAGE_BYTES;
     const memory = new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
-    this.words = new Uint32Array(memory.buffer);
-    this.values = new Uint32Array(spec.params.length);
+    this.#words = new Uint32Array(memory.buffer);
+    this.#values = new Uint32Array(spec.params.length);
     for (const { name, initial } of spec.params) this.setParam(name, initial);
     for (const { name, kernel, pool, frames } of map.kernels) {
-      this.words.set(kernel.pool, pool / 4);
+      this.#words.set(kernel.pool, pool / 4);
       frames.forEach((frame, shard) => {
-        this.words.set(
+        this.#words.set(
           kernel.buffers.map((buffer) => map.arenas.get(buffer)![shard].at),
           frame / 4,
         );
       });
       const module = new WebAssembly.Module(kernel.module);
-      this.runs.set(name, new WebAssembly.Instance(module, { corral: { memory } }).exports.run as unknown as Run);
+      this.#runs.set(name, new WebAssembly.Instance(module, { corral: { memory } }).exports.run as unknown as Run);
     }
   }
 
-  private gone(): CorralError {
+  #gone(): CorralError {
     return new CorralError("closed", `${this.planned.spec.name} is closed; its memory is gone. Make another one.`);
   }
 
-  private arenaOf(arena: string, shard: number): Uint32Array {
-    const found = this.map?.arenas.get(arena)?.[shard];
-    if (found === undefined) throw this.gone();
-    return this.words.subarray(found.at / 4, (found.at + found.bytes) / 4);
+  #arenaOf(arena: string, shard: number): Uint32Array {
+    const found = this.#map?.arenas.get(arena)?.[shard];
+    if (found === undefined) throw this.#gone();
+    return this.#words.subarray(found.at / 4, (found.at + found.bytes) / 4);
   }
 
   setParam(name: string, value: number): void {
     const { spec } = this.planned;
     const at = spec.params.findIndex((p) => p.name === name);
     if (at < 0) throw new CorralError("unknown-param", `${spec.name} has no parameter ${name}.`);
-    if (spec.params[at].type === "f32") new Float32Array(this.values.buffer)[at] = value;
-    else this.values[at] = value;
-    this.paramsChanged = true;
+    if (spec.params[at].type === "f32") new Float32Array(this.#values.buffer)[at] = value;
+    else this.#values[at] = value;
+    this.#paramsChanged = true;
   }
 
   params(): Record<string, number> {
     const { params } = this.planned.spec;
     const views = {
-      f32: new Float32Array(this.values.buffer),
-      i32: new Int32Array(this.values.buffer),
-      u32: this.values,
+      f32: new Float32Array(this.#values.buffer),
+      i32: new Int32Array(this.#values.buffer),
+      u32: this.#values,
     };
     return Object.fromEntries(params.map(({ name, type }, i) => [name, views[type][i]]));
   }
 
   run(...names: string[]): void {
-    if (this.map === undefined) throw this.gone();
-    if (this.paramsChanged) this.writeParams(this.map);
+    if (this.#map === undefined) throw this.#gone();
+    if (this.#paramsChanged) this.#writeParams(this.#map);
     for (const name of names) {
-      const run = this.runs.get(name);
-      const placed = this.map.kernels.find((k) => k.name === name);
-      if (run === undefined || placed === undefined) throw this.gone();
+      const run = this.#runs.get(name);
+      const placed = this.#map.kernels.find((k) => k.name === name);
+      if (run === undefined || placed === undefined) throw this.#gone();
       for (const { index, worlds } of this.planned.plan.shards) {
         run(0, worlds, worlds - 1, placed.frames[index], placed.pool);
       }
     }
   }
 
-  private writeParams({ kernels }: WasmMap): void {
+  #writeParams({ kernels }: WasmMap): void {
     for (const { kernel, frames } of kernels) {
-      for (const frame of frames) this.words.set(this.values, (frame + kernel.params) / 4);
+      for (const frame of frames) this.#words.set(this.#values, (frame + kernel.params) / 4);
     }
-    this.paramsChanged = false;
+    this.#paramsChanged = false;
   }
 
   copy(from: string, to: string): void {
-    for (const { index } of this.planned.plan.shards) this.arenaOf(to, index).set(this.arenaOf(from, index));
+    for (const { index } of this.planned.plan.shards) this.#arenaOf(to, index).set(this.#arenaOf(from, index));
   }
 
   forgive(): void {}
 
   async write(arena: string, shard: number, data: HostRecords, start = 0): Promise<void> {
-    this.arenaOf(arena, shard).set(data.u32, start);
+    this.#arenaOf(arena, shard).set(data.u32, start);
   }
 
   async read(arena: string, shard: number): Promise<HostRecords> {
-    const words = this.arenaOf(arena, shard);
+    const words = this.#arenaOf(arena, shard);
     const out = hostRecords(words.length, false);
     out.u32.set(words);
     return out;
@@ -172,7 +172,7 @@ export class WasmBatch implements Batch {
 
   async readInto(regions: readonly BatchRegion[]): Promise<void> {
     for (const { arena, shard, into, start = 0 } of regions) {
-      const words = this.arenaOf(arena, shard).subarray(start, start + into.length);
+      const words = this.#arenaOf(arena, shard).subarray(start, start + into.length);
       new Uint32Array(into.buffer, into.byteOffset, into.length).set(words);
     }
   }
@@ -183,9 +183,9 @@ export class WasmBatch implements Batch {
 
   /** Drops the memory: what still knows the batch keeps none. */
   async close(): Promise<void> {
-    this.map = undefined;
-    this.words = new Uint32Array();
-    this.runs.clear();
+    this.#map = undefined;
+    this.#words = new Uint32Array();
+    this.#runs.clear();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

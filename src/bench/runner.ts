@@ -114,7 +114,7 @@ export class Runner {
       await this.step();
       steps++;
     }
-    this.pace((now() - begin) / steps);
+    this.#pace((now() - begin) / steps);
     return steps === WARM_STEPS;
   }
 
@@ -134,11 +134,11 @@ export class Runner {
     await this.step();
     const begin = now();
     await this.step();
-    this.pace(now() - begin);
+    this.#pace(now() - begin);
   }
 
   /** Looks at the clock as often as it pays for control steps of so many seconds. */
-  private pace(secondsPerStep: number): void {
+  #pace(secondsPerStep: number): void {
     this.#burst = Math.min(MAX_BURST, Math.max(1, Math.round(BURST_SECONDS / secondsPerStep)));
   }
 

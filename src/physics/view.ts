@@ -86,8 +86,8 @@ export class Field extends Rows {
   readonly length: number;
   /** Numbers of a row: 3 for positions, 6 for spatial vectors, 1 for flat fields. */
   readonly width: number;
-  private registers: (Variable | undefined)[] = [];
-  private readonly components: readonly LocalArray[];
+  #registers: (Variable | undefined)[] = [];
+  readonly #components: readonly LocalArray[];
 
   /** `indexed`: whether rows are read at runtime indices. Default: as the policy of the kernel says. */
   constructor(name: string, length: number, width = 1, indexed = !current().unroll) {
@@ -95,33 +95,33 @@ export class Field extends Rows {
     this.name = name;
     this.length = length;
     this.width = width;
-    this.components =
+    this.#components =
       indexed && length > 0
         ? Array.from({ length: width }, (_, k) => array(width === 1 ? name : `${name}_${k}`, length / width))
         : [];
   }
 
-  private register(index: number): Variable {
-    return (this.registers[index] ??= variable(`${this.name}_${index}`));
+  #register(index: number): Variable {
+    return (this.#registers[index] ??= variable(`${this.name}_${index}`));
   }
 
   /** The component and the row of a flat index; at run time only rows as wide as the field's can be addressed. */
-  private place(index: Int): { component: LocalArray; row: Int } {
+  #place(index: Int): { component: LocalArray; row: Int } {
     if (!isNode(index)) {
-      return { component: this.components[index % this.width], row: Math.floor(index / this.width) };
+      return { component: this.#components[index % this.width], row: Math.floor(index / this.width) };
     }
-    if (this.width === 1) return { component: this.components[0], row: index };
-    throw this.badIndex(`has rows of ${this.width} and was read at a flat runtime index. Read whole rows`);
+    if (this.width === 1) return { component: this.#components[0], row: index };
+    throw this.#badIndex(`has rows of ${this.width} and was read at a flat runtime index. Read whole rows`);
   }
 
-  private badIndex(what: string): CorralError {
+  #badIndex(what: string): CorralError {
     return new CorralError("trace-index", `${this.name} ${what}.`, { name: this.name });
   }
 
-  private check(index: Int): void {
+  #check(index: Int): void {
     if (isNode(index)) {
-      if (this.components.length > 0) return;
-      throw this.badIndex("is in registers and was read at a runtime index. Use an array() of its own");
+      if (this.#components.length > 0) return;
+      throw this.#badIndex("is in registers and was read at a runtime index. Use an array() of its own");
     }
     if (!(index >= 0 && index < this.length)) {
       throw new CorralError("trace-index", `${this.name}[${index}] is outside its ${this.length} elements.`);
@@ -129,30 +129,30 @@ export class Field extends Rows {
   }
 
   at(index: Int): Scalar {
-    this.check(index);
-    if (this.components.length === 0) return this.register(index as number).get();
-    const { component, row } = this.place(index);
+    this.#check(index);
+    if (this.#components.length === 0) return this.#register(index as number).get();
+    const { component, row } = this.#place(index);
     return component.get(row);
   }
 
   set(index: Int, value: Scalar): void {
-    this.check(index);
-    if (this.components.length === 0) return this.register(index as number).set(value);
-    const { component, row } = this.place(index);
+    this.#check(index);
+    if (this.#components.length === 0) return this.#register(index as number).set(value);
+    const { component, row } = this.#place(index);
     component.set(row, value);
   }
 
   override slice(i: Int, width: number): Scalar[] {
-    if (!isNode(i) || this.components.length === 0 || this.width === 1) return super.slice(i, width);
-    if (width !== this.width) throw this.badIndex(`has rows of ${this.width} and was read in rows of ${width}`);
-    return this.components.map((c) => c.get(i));
+    if (!isNode(i) || this.#components.length === 0 || this.width === 1) return super.slice(i, width);
+    if (width !== this.width) throw this.#badIndex(`has rows of ${this.width} and was read in rows of ${width}`);
+    return this.#components.map((c) => c.get(i));
   }
 
   /** Sets row `i`; the width is that of `values`. */
   setRow(i: Int, values: readonly Scalar[]): void {
-    if (isNode(i) && this.components.length > 0 && this.width > 1) {
-      if (values.length !== this.width) throw this.badIndex(`has rows of ${this.width} and is given ${values.length}`);
-      values.forEach((v, k) => this.components[k].set(i, v));
+    if (isNode(i) && this.#components.length > 0 && this.width > 1) {
+      if (values.length !== this.width) throw this.#badIndex(`has rows of ${this.width} and is given ${values.length}`);
+      values.forEach((v, k) => this.#components[k].set(i, v));
       return;
     }
     const start = mul(i, values.length);

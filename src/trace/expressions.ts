@@ -39,52 +39,52 @@ function isSame(n: TraceNode, op: Op, type: Type, args: readonly Operand[], sour
  * expressions the newest is the only one that can be visible.
  */
 export class Expressions {
-  private readonly nodes: TraceNode[] = [];
+  readonly #nodes: TraceNode[] = [];
   /** Place in `nodes`, from 1; 0 where nothing is. */
-  private slots = new Uint32Array(1 << 12);
-  private hashes = new Uint32Array(1 << 12);
+  #slots = new Uint32Array(1 << 12);
+  #hashes = new Uint32Array(1 << 12);
   /** The place that `find` ended at. */
-  private at = 0;
-  private hash = 0;
+  #at = 0;
+  #hash = 0;
 
   /** The newest expression of this content. */
   find(op: Op, type: Type, args: readonly Operand[], source: Source | undefined): TraceNode | undefined {
-    const { nodes, slots, hashes } = this;
+    const [nodes, slots, hashes] = [this.#nodes, this.#slots, this.#hashes];
     const mask = slots.length - 1;
     const hash = hashOf(op, type, args, source);
     let at = hash & mask;
     while (slots[at] && !(hashes[at] === hash && isSame(nodes[slots[at] - 1], op, type, args, source))) {
       at = (at + 1) & mask;
     }
-    this.at = at;
-    this.hash = hash;
+    this.#at = at;
+    this.#hash = hash;
     return slots[at] ? nodes[slots[at] - 1] : undefined;
   }
 
   /** Keeps an expression, in place of an equal one, after `find` was asked for it. */
   keep(node: TraceNode): void {
-    const { nodes, slots, hashes, at } = this;
+    const [nodes, slots, hashes, at] = [this.#nodes, this.#slots, this.#hashes, this.#at];
     if (slots[at]) {
       nodes[slots[at] - 1] = node;
       return;
     }
     nodes.push(node);
     slots[at] = nodes.length;
-    hashes[at] = this.hash;
-    if (nodes.length * 2 > slots.length) this.grow();
+    hashes[at] = this.#hash;
+    if (nodes.length * 2 > slots.length) this.#grow();
   }
 
-  private grow(): void {
-    const { slots, hashes } = this;
+  #grow(): void {
+    const [slots, hashes] = [this.#slots, this.#hashes];
     const mask = slots.length * 4 - 1;
-    this.slots = new Uint32Array(mask + 1);
-    this.hashes = new Uint32Array(mask + 1);
+    this.#slots = new Uint32Array(mask + 1);
+    this.#hashes = new Uint32Array(mask + 1);
     for (let i = 0; i < slots.length; i++) {
       if (!slots[i]) continue;
       let at = hashes[i] & mask;
-      while (this.slots[at]) at = (at + 1) & mask;
-      this.slots[at] = slots[i];
-      this.hashes[at] = hashes[i];
+      while (this.#slots[at]) at = (at + 1) & mask;
+      this.#slots[at] = slots[i];
+      this.#hashes[at] = hashes[i];
     }
   }
 }

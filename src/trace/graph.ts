@@ -174,8 +174,8 @@ export class Trace {
   nodes = 0;
   /** The loops of the program around this point, innermost last: `each` whether unrolled or not, and `loop`. */
   readonly nest: ("each" | "loop")[] = [];
-  private tableKeys = new Map<string, TableRef>();
-  private tableSize = { f32: 0, i32: 0 };
+  #tableKeys = new Map<string, TableRef>();
+  #tableSize = { f32: 0, i32: 0 };
 
   constructor(options: TraceOptions = {}) {
     this.unroll = options.unroll ?? true;
@@ -185,11 +185,11 @@ export class Trace {
 
   table(type: "f32" | "i32", name: string, values: readonly number[]): TableRef {
     const key = type + values.join(",");
-    let ref = this.tableKeys.get(key);
+    let ref = this.#tableKeys.get(key);
     if (!ref) {
-      ref = { kind: "table", type, name, offset: this.tableSize[type], values: [...values] };
-      this.tableSize[type] += values.length;
-      this.tableKeys.set(key, ref);
+      ref = { kind: "table", type, name, offset: this.#tableSize[type], values: [...values] };
+      this.#tableSize[type] += values.length;
+      this.#tableKeys.set(key, ref);
       this.tables.push(ref);
     }
     return ref;

@@ -21,23 +21,23 @@ export class Exchange {
   truncated: Uint8Array;
   infos: Infos;
 
-  private readonly spec: EnvSpec;
-  private readonly batch: Batch;
-  private readonly plan: Plan;
-  private readonly actionSpace: BatchedSpace;
-  private readonly worldIds: readonly number[];
-  private readonly copy: boolean;
-  private readonly throws: number;
-  private readonly double: boolean;
-  private readonly obs: HostRows;
-  private readonly result: HostRows;
-  private readonly finalObs: HostRows | undefined;
-  private readonly reads: readonly BatchRegion[];
-  private readonly actionValues: Float32Array | Int32Array;
-  private readonly actionRecords: readonly HostRecords[];
-  private readonly requestRecords: readonly HostRecords[];
+  readonly #spec: EnvSpec;
+  readonly #batch: Batch;
+  readonly #plan: Plan;
+  readonly #actionSpace: BatchedSpace;
+  readonly #worldIds: readonly number[];
+  readonly #copy: boolean;
+  readonly #throws: number;
+  readonly #double: boolean;
+  readonly #obs: HostRows;
+  readonly #result: HostRows;
+  readonly #finalObs: HostRows | undefined;
+  readonly #reads: readonly BatchRegion[];
+  readonly #actionValues: Float32Array | Int32Array;
+  readonly #actionRecords: readonly HostRecords[];
+  readonly #requestRecords: readonly HostRecords[];
   /** What the last unread call was. */
-  private source: InfoSource;
+  #source: InfoSource;
 
   constructor(
     spec: EnvSpec,
@@ -49,46 +49,46 @@ export class Exchange {
     const { plan } = batch.planned;
     const { numEnvs } = plan;
     const double = vec.device === "cpu-f64";
-    this.spec = spec;
-    this.batch = batch;
-    this.plan = plan;
-    this.actionSpace = actionSpace;
-    this.worldIds = worldIds;
-    this.copy = vec.copy;
-    this.throws = statusMasks(vec).throws;
-    this.double = double;
-    this.obs = new HostRows(plan, "obs", spec.shape.nobs, double);
-    this.result = new HostRows(plan, "result", resultOffsets(spec.shape).words, double);
-    this.finalObs =
+    this.#spec = spec;
+    this.#batch = batch;
+    this.#plan = plan;
+    this.#actionSpace = actionSpace;
+    this.#worldIds = worldIds;
+    this.#copy = vec.copy;
+    this.#throws = statusMasks(vec).throws;
+    this.#double = double;
+    this.#obs = new HostRows(plan, "obs", spec.shape.nobs, double);
+    this.#result = new HostRows(plan, "result", resultOffsets(spec.shape).words, double);
+    this.#finalObs =
       vec.autoreset === "same-step" ? new HostRows(plan, "final_obs", spec.shape.nobs, double) : undefined;
-    this.reads = [...this.obs.regions, ...this.result.regions];
-    this.actionValues =
+    this.#reads = [...this.#obs.regions, ...this.#result.regions];
+    this.#actionValues =
       spec.action.kind === "box" ? new Float32Array(actionSpace.size) : new Int32Array(actionSpace.size);
-    this.actionRecords = this.recordsOf("action");
-    this.requestRecords = this.recordsOf("request");
+    this.#actionRecords = this.#recordsOf("action");
+    this.#requestRecords = this.#recordsOf("request");
 
-    this.observations = this.obs.stride === this.obs.used ? this.obs.data : floats(numEnvs * this.obs.used, double);
+    this.observations = this.#obs.stride === this.#obs.used ? this.#obs.data : floats(numEnvs * this.#obs.used, double);
     this.rewards = floats(numEnvs, double);
     this.terminated = new Uint8Array(numEnvs);
     this.truncated = new Uint8Array(numEnvs);
-    this.source = this.sourceOf("reset");
-    this.infos = new Infos(this.source);
+    this.#source = this.#sourceOf("reset");
+    this.infos = new Infos(this.#source);
   }
 
-  private recordsOf(arena: string): HostRecords[] {
-    const { bytesPerWorld } = this.plan.arenas.find((a) => a.name === arena)!;
-    return this.plan.shards.map(({ paddedWorlds }) =>
-      hostRecords((bytesPerWorld / 4) * paddedWorlds, this.batch.doubles),
+  #recordsOf(arena: string): HostRecords[] {
+    const { bytesPerWorld } = this.#plan.arenas.find((a) => a.name === arena)!;
+    return this.#plan.shards.map(({ paddedWorlds }) =>
+      hostRecords((bytesPerWorld / 4) * paddedWorlds, this.#batch.doubles),
     );
   }
 
-  private sourceOf(call: "reset" | "step", touched?: Uint8Array): InfoSource {
-    return { result: this.result, finalObs: this.finalObs, shape: this.spec.shape, touched, call };
+  #sourceOf(call: "reset" | "step", touched?: Uint8Array): InfoSource {
+    return { result: this.#result, finalObs: this.#finalObs, shape: this.#spec.shape, touched, call };
   }
 
   /** Says which call the results that `collect` reads next are of; `touched`: the worlds of a masked reset. */
   expect(call: "reset" | "step", touched?: Uint8Array, drift?: readonly DriftSample[]): void {
-    this.source = { ...this.sourceOf(call, touched), ...(drift ? { drift } : {}) };
+    this.#source = { ...this.#sourceOf(call, touched), ...(drift ? { drift } : {}) };
   }
 
   /** The first world whose episode is over by the last results, or -1. */
@@ -98,37 +98,37 @@ export class Exchange {
 
   /** @throws CorralError bad-action; then nothing has changed */
   takeActions(actions: HostValues): void {
-    this.actionSpace.write(actions, this.actionValues);
+    this.#actionSpace.write(actions, this.#actionValues);
   }
 
   /** Writes what `takeActions` took. */
   async sendActions(): Promise<void> {
-    const size = this.actionSpace.size / this.plan.numEnvs;
-    const stride = this.actionRecords[0].f32.length / this.plan.shards[0].paddedWorlds;
-    const isFloat = this.spec.action.kind === "box";
-    for (const { index, firstWorld, worlds } of this.plan.shards) {
-      const records = this.actionRecords[index];
+    const size = this.#actionSpace.size / this.#plan.numEnvs;
+    const stride = this.#actionRecords[0].f32.length / this.#plan.shards[0].paddedWorlds;
+    const isFloat = this.#spec.action.kind === "box";
+    for (const { index, firstWorld, worlds } of this.#plan.shards) {
+      const records = this.#actionRecords[index];
       const into = isFloat ? records.f32 : records.u32;
       for (let local = 0; local < worlds; local++) {
         const from = (firstWorld + local) * size;
-        for (let i = 0; i < size; i++) into[local * stride + i] = this.actionValues[from + i];
+        for (let i = 0; i < size; i++) into[local * stride + i] = this.#actionValues[from + i];
       }
-      await this.batch.write("action", index, records);
+      await this.#batch.write("action", index, records);
     }
   }
 
   /** Reads the actions that lie on the device, as `takeActions` takes them. */
   async readActions(): Promise<Float32Array | Int32Array> {
-    const { shards } = this.plan;
-    const isFloat = this.spec.action.kind === "box";
-    await this.batch.readInto(
-      shards.map(({ index }) => ({ arena: "action", shard: index, into: this.actionRecords[index].f32 })),
+    const { shards } = this.#plan;
+    const isFloat = this.#spec.action.kind === "box";
+    await this.#batch.readInto(
+      shards.map(({ index }) => ({ arena: "action", shard: index, into: this.#actionRecords[index].f32 })),
     );
-    const size = this.actionSpace.size / this.plan.numEnvs;
-    const stride = this.actionRecords[0].f32.length / shards[0].paddedWorlds;
-    const actions = isFloat ? new Float32Array(this.actionSpace.size) : new Int32Array(this.actionSpace.size);
+    const size = this.#actionSpace.size / this.#plan.numEnvs;
+    const stride = this.#actionRecords[0].f32.length / shards[0].paddedWorlds;
+    const actions = isFloat ? new Float32Array(this.#actionSpace.size) : new Int32Array(this.#actionSpace.size);
     for (const { index, firstWorld, worlds } of shards) {
-      const from = isFloat ? this.actionRecords[index].f32 : this.actionRecords[index].u32;
+      const from = isFloat ? this.#actionRecords[index].f32 : this.#actionRecords[index].u32;
       for (let local = 0; local < worlds; local++) {
         for (let i = 0; i < size; i++) actions[(firstWorld + local) * size + i] = from[local * stride + i];
       }
@@ -138,8 +138,8 @@ export class Exchange {
 
   /** Asks for new episodes. */
   async sendRequests({ mask, keyOf }: ResetRequest): Promise<void> {
-    for (const { index, firstWorld, worlds } of this.plan.shards) {
-      const { u32 } = this.requestRecords[index];
+    for (const { index, firstWorld, worlds } of this.#plan.shards) {
+      const { u32 } = this.#requestRecords[index];
       u32.fill(0);
       for (let local = 0; local < worlds; local++) {
         const world = firstWorld + local;
@@ -148,7 +148,7 @@ export class Exchange {
         u32[at] = keyOf ? Ask.reset | Ask.seed : Ask.reset;
         if (keyOf) [u32[at + 1], u32[at + 2]] = keyOf(world);
       }
-      await this.batch.write("request", index, this.requestRecords[index]);
+      await this.#batch.write("request", index, this.#requestRecords[index]);
     }
   }
 
@@ -158,32 +158,33 @@ export class Exchange {
    * @throws CorralError non-finite and overflow where the policies say "throw"
    */
   async collect(look: (result: HostRows, infos: Infos) => Promise<void>): Promise<StepResult> {
-    await this.batch.readInto(this.reads);
-    if (this.copy) this.renew();
-    if (this.observations !== this.obs.data) this.obs.compact(this.observations);
-    this.result.column(RESULT.reward, this.rewards);
-    this.result.column(RESULT.terminated, this.terminated);
-    this.result.column(RESULT.truncated, this.truncated);
-    if (this.finalObs && this.source.call === "step" && this.terminated.some((t, w) => t + this.truncated[w] > 0)) {
-      await this.batch.readInto(this.finalObs.regions);
+    await this.#batch.readInto(this.#reads);
+    if (this.#copy) this.#renew();
+    if (this.observations !== this.#obs.data) this.#obs.compact(this.observations);
+    this.#result.column(RESULT.reward, this.rewards);
+    this.#result.column(RESULT.terminated, this.terminated);
+    this.#result.column(RESULT.truncated, this.truncated);
+    if (this.#finalObs && this.#source.call === "step" && this.terminated.some((t, w) => t + this.truncated[w] > 0)) {
+      await this.#batch.readInto(this.#finalObs.regions);
     }
-    this.infos = new Infos(this.source);
-    await look(this.result, this.infos);
-    if (this.throws !== 0) this.assertStatus();
+    this.infos = new Infos(this.#source);
+    await look(this.#result, this.infos);
+    if (this.#throws !== 0) this.#assertStatus();
     const { observations, rewards, terminated, truncated, infos } = this;
     return { observations, rewards, terminated, truncated, infos };
   }
 
-  private renew(): void {
-    this.observations = floats(this.plan.numEnvs * this.obs.used, this.double);
-    this.rewards = floats(this.plan.numEnvs, this.double);
-    this.terminated = new Uint8Array(this.plan.numEnvs);
-    this.truncated = new Uint8Array(this.plan.numEnvs);
+  #renew(): void {
+    this.observations = floats(this.#plan.numEnvs * this.#obs.used, this.#double);
+    this.rewards = floats(this.#plan.numEnvs, this.#double);
+    this.terminated = new Uint8Array(this.#plan.numEnvs);
+    this.truncated = new Uint8Array(this.#plan.numEnvs);
   }
 
-  private assertStatus(): void {
-    const { infos, throws, worldIds, spec } = this;
-    const step = (world: number) => this.result.data[world * this.result.stride + RESULT.episode_length];
+  #assertStatus(): void {
+    const { infos } = this;
+    const [throws, worldIds, spec] = [this.#throws, this.#worldIds, this.#spec];
+    const step = (world: number) => this.#result.data[world * this.#result.stride + RESULT.episode_length];
     throwIfFailed({ infos, throws, worldIds, step, nconmax: spec.nconmax });
   }
 }

@@ -46,58 +46,60 @@ export interface InfoSource {
  * call; take copies of what is to last.
  */
 export class Infos {
-  private readonly source: InfoSource;
+  readonly #source: InfoSource;
   /** Those of the steps that ended episodes, rather than of the call. */
-  private readonly final: boolean;
-  private readonly cache = new Map<string, InfoColumn | undefined>();
+  readonly #final: boolean;
+  readonly #cache = new Map<string, InfoColumn | undefined>();
 
   constructor(source: InfoSource, final = false) {
-    this.source = source;
-    this.final = final;
+    this.#source = source;
+    this.#final = final;
   }
 
-  private word(world: number, word: number): number {
-    const { data, stride } = this.source.result;
+  #word(world: number, word: number): number {
+    const { data, stride } = this.#source.result;
     return data[world * stride + word];
   }
 
-  private isTouched(world: number): boolean {
-    return this.source.touched?.[world] !== 0;
+  #isTouched(world: number): boolean {
+    return this.#source.touched?.[world] !== 0;
   }
 
-  private hasEnded(world: number): boolean {
-    return this.source.call === "step" && this.word(world, RESULT.terminated) + this.word(world, RESULT.truncated) > 0;
+  #hasEnded(world: number): boolean {
+    return (
+      this.#source.call === "step" && this.#word(world, RESULT.terminated) + this.#word(world, RESULT.truncated) > 0
+    );
   }
 
   /** Whether a world's numbers here are those of a step, of a reset, or none. */
-  private kindOf(world: number): "step" | "reset" | "none" {
-    if (!this.isTouched(world)) return "none";
-    if (this.final) return this.hasEnded(world) ? "step" : "none";
-    return this.word(world, RESULT.reset) > 0 ? "reset" : "step";
+  #kindOf(world: number): "step" | "reset" | "none" {
+    if (!this.#isTouched(world)) return "none";
+    if (this.#final) return this.#hasEnded(world) ? "step" : "none";
+    return this.#word(world, RESULT.reset) > 0 ? "reset" : "step";
   }
 
-  private get numEnvs(): number {
-    return this.source.result.numEnvs;
+  get #numEnvs(): number {
+    return this.#source.result.numEnvs;
   }
 
   /** Names of all numbers that some world has in this call. */
   names(): string[] {
-    return this.known().filter((name) => this.get(name) !== undefined);
+    return this.#known().filter((name) => this.get(name) !== undefined);
   }
 
-  private known(): string[] {
-    const { terms, infos, resetInfos } = this.source.shape;
+  #known(): string[] {
+    const { terms, infos, resetInfos } = this.#source.shape;
     return [...new Set([...terms, ...infos, ...resetInfos])];
   }
 
   /** Whether the task reports numbers of a name, in some call. */
   has(name: string): boolean {
-    return this.known().includes(name);
+    return this.#known().includes(name);
   }
 
-  private assertKnown(name: string): void {
+  #assertKnown(name: string): void {
     if (this.has(name)) return;
-    const known = this.known();
+    const known = this.#known();
     const near = nearest(name, known);
     const hint = near.length > 0 ? `nearest: ${near.join(", ")}` : `there are: ${known.join(", ") || "none"}`;
     throw new CorralError("unknown-name", `the task reports no number named "${name}"; ${hint}.`, {
@@ -111,15 +113,15 @@ export class Infos {
    * @throws CorralError unknown-name with the nearest names, where the task reports nothing of the name
    */
   get(name: string): InfoColumn | undefined {
-    if (!this.cache.has(name)) {
-      this.assertKnown(name);
-      this.cache.set(name, this.column(name));
+    if (!this.#cache.has(name)) {
+      this.#assertKnown(name);
+      this.#cache.set(name, this.#column(name));
     }
-    return this.cache.get(name);
+    return this.#cache.get(name);
   }
 
-  private column(name: string): InfoColumn | undefined {
-    const { shape, result } = this.source;
+  #column(name: string): InfoColumn | undefined {
+    const { shape, result } = this.#source;
     const offsets = resultOffsets(shape);
     const step = [...shape.terms, ...shape.infos].indexOf(name);
     const reset = shape.resetInfos.indexOf(name);
@@ -128,40 +130,40 @@ export class Infos {
       reset: reset < 0 ? -1 : offsets.resetInfos + reset,
       none: -1,
     };
-    const values = floats(this.numEnvs, result.data instanceof Float64Array);
-    const mask = new Uint8Array(this.numEnvs);
+    const values = floats(this.#numEnvs, result.data instanceof Float64Array);
+    const mask = new Uint8Array(this.#numEnvs);
     let some = false;
-    for (let world = 0; world < this.numEnvs; world++) {
-      const word = at[this.kindOf(world)];
+    for (let world = 0; world < this.#numEnvs; world++) {
+      const word = at[this.#kindOf(world)];
       if (word < 0) continue;
-      values[world] = this.word(world, word);
+      values[world] = this.#word(world, word);
       mask[world] = 1;
       some = true;
     }
     return some ? { values, mask } : undefined;
   }
 
-  private ended(): Uint8Array | undefined {
-    const mask = Uint8Array.from({ length: this.numEnvs }, (_, world) => Number(this.hasEnded(world)));
+  #ended(): Uint8Array | undefined {
+    const mask = Uint8Array.from({ length: this.#numEnvs }, (_, world) => Number(this.#hasEnded(world)));
     return mask.includes(1) ? mask : undefined;
   }
 
   /** Return, length and terms of the episodes that ended in this call; undefined where none did. */
   get episode(): EpisodeInfo | undefined {
-    const mask = this.ended();
-    if (!mask || this.final) return undefined;
-    const { shape, result } = this.source;
+    const mask = this.#ended();
+    if (!mask || this.#final) return undefined;
+    const { shape, result } = this.#source;
     const { sums } = resultOffsets(shape);
-    const column = () => floats(this.numEnvs, result.data instanceof Float64Array);
+    const column = () => floats(this.#numEnvs, result.data instanceof Float64Array);
     const r = column();
-    const l = new Uint32Array(this.numEnvs);
+    const l = new Uint32Array(this.#numEnvs);
     const terms = Object.fromEntries(shape.terms.map((name) => [name, column()]));
     mask.forEach((ended, world) => {
       if (!ended) return;
-      r[world] = this.word(world, RESULT.episode_return);
-      l[world] = this.word(world, RESULT.episode_length);
+      r[world] = this.#word(world, RESULT.episode_return);
+      l[world] = this.#word(world, RESULT.episode_length);
       shape.terms.forEach((name, i) => {
-        terms[name][world] = this.word(world, sums + i);
+        terms[name][world] = this.#word(world, sums + i);
       });
     });
     return { r, l, terms, mask };
@@ -169,11 +171,11 @@ export class Infos {
 
   /** Same-step autoreset: the last observations of the episodes that ended; undefined where none did. */
   get final_obs(): FinalObservations | undefined {
-    const { finalObs } = this.source;
-    const mask = finalObs && !this.final ? this.ended() : undefined;
+    const { finalObs } = this.#source;
+    const mask = finalObs && !this.#final ? this.#ended() : undefined;
     if (!finalObs || !mask) return undefined;
     const { used, stride, data } = finalObs;
-    const values = floats(this.numEnvs * used, data instanceof Float64Array);
+    const values = floats(this.#numEnvs * used, data instanceof Float64Array);
     mask.forEach((ended, world) => {
       if (ended) values.set(data.subarray(world * stride, world * stride + used), world * used);
     });
@@ -182,17 +184,17 @@ export class Infos {
 
   /** Same-step autoreset: the infos of the steps that ended episodes; undefined where none did. */
   get final_info(): Infos | undefined {
-    return this.source.finalObs && !this.final && this.ended() ? new Infos(this.source, true) : undefined;
+    return this.#source.finalObs && !this.#final && this.#ended() ? new Infos(this.#source, true) : undefined;
   }
 
   /** Worlds of the monitor beside MuJoCo in this step; undefined where none was checked. */
   get drift(): readonly DriftSample[] | undefined {
-    return this.source.drift;
+    return this.#source.drift;
   }
 
   /** The status word of a world: what went wrong in this step or reset, one bit each. */
   status(world: number): number {
-    return this.isTouched(world) ? this.word(world, RESULT.status) : 0;
+    return this.#isTouched(world) ? this.#word(world, RESULT.status) : 0;
   }
 
   /** Names of the bits set in a world's status word. */
@@ -203,23 +205,23 @@ export class Infos {
   /** Worlds whose status word has one of these bits (all bits by default). */
   worldsWithStatus(bits = 0xffffffff): number[] {
     const out: number[] = [];
-    for (let world = 0; world < this.numEnvs; world++) if (this.status(world) & bits) out.push(world);
+    for (let world = 0; world < this.#numEnvs; world++) if (this.status(world) & bits) out.push(world);
     return out;
   }
 
   /** The conditions that held at the end of a world's step: the task's names, and "max_episode_steps". */
   endedBy(world: number): string[] {
-    const bits = this.source.call === "step" ? this.word(world, RESULT.ended_by) : 0;
-    const { terminations, truncations } = this.source.shape;
+    const bits = this.#source.call === "step" ? this.#word(world, RESULT.ended_by) : 0;
+    const { terminations, truncations } = this.#source.shape;
     return [...terminations, ...truncations].filter((_, i) => Math.floor(bits / 2 ** i) % 2 === 1);
   }
 
   [INSPECT](_depth: number, options: object, inspect: Inspect): string {
-    return printFacts("Infos", this.facts(), options, inspect);
+    return printFacts("Infos", this.#facts(), options, inspect);
   }
 
   /** What a call reports, by name: the numbers of all worlds, and which worlds have a status word. */
-  private facts(): object {
+  #facts(): object {
     const columns = this.names().map((name) => [name, this.get(name)!.values]);
     const { episode, final_obs, final_info, drift } = this;
     const status: Record<string, number[]> = {};

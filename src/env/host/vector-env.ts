@@ -57,16 +57,16 @@ export class VectorEnv implements AsyncDisposable {
   /** Control steps after which an episode is truncated; Infinity for no limit. */
   readonly maxEpisodeSteps: number;
   readonly spec: EnvSpec;
-  private readonly batch: Batch;
-  private readonly state: WorldState;
-  private readonly exchange: Exchange;
-  private readonly watch: Watch;
-  private readonly mutex: CallMutex;
-  private readonly keeper: SnapshotKeeper | undefined;
-  private readonly params: TaskParams;
-  private readonly travel: TimeTravel<VectorEnv>;
-  private readonly progress: Progress = { steps: 0, wasReset: false };
-  private readonly stepper: Stepper;
+  readonly #batch: Batch;
+  readonly #state: WorldState;
+  readonly #exchange: Exchange;
+  readonly #watch: Watch;
+  readonly #mutex: CallMutex;
+  readonly #keeper: SnapshotKeeper | undefined;
+  readonly #params: TaskParams;
+  readonly #travel: TimeTravel<VectorEnv>;
+  readonly #progress: Progress = { steps: 0, wasReset: false };
+  readonly #stepper: Stepper;
 
   constructor(
     spec: EnvSpec,
@@ -79,10 +79,10 @@ export class VectorEnv implements AsyncDisposable {
     const { vec } = settings;
     this.spec = spec;
     this.model = spec.model;
-    this.batch = batch;
+    this.#batch = batch;
     this.plan = batch.planned.plan;
     this.id = spec.task.id;
-    this.mutex = new CallMutex(this.id);
+    this.#mutex = new CallMutex(this.id);
     this.numEnvs = this.plan.numEnvs;
     this.autoreset = vec.autoreset;
     this.frameSkip = vec.frameSkip;
@@ -93,42 +93,49 @@ export class VectorEnv implements AsyncDisposable {
     this.actionSpace = new BatchedSpace(spec.action, this.numEnvs);
     this.observationSpace = new BatchedSpace(this.singleObservationSpace, this.numEnvs);
 
-    this.exchange = new Exchange(spec, batch, vec, this.actionSpace, this.worldIds);
-    this.watch = new Watch(spec, batch, settings, this.worldIds, monitor);
-    this.state = new WorldState(batch, spec.shape);
+    this.#exchange = new Exchange(spec, batch, vec, this.actionSpace, this.worldIds);
+    this.#watch = new Watch(spec, batch, settings, this.worldIds, monitor);
+    this.#state = new WorldState(batch, spec.shape);
     this.gpu = gpuViews(batch, spec.shape.nobs, spec.action);
-    this.params = params;
+    this.#params = params;
 
     const kept = this.plan.arenas.map(({ name }) => name).filter((name) => KEPT.includes(name));
-    if (vec.snapshotEvery !== undefined) this.keeper = new SnapshotKeeper(batch, kept, vec.snapshotEvery);
-    const { id, worldIds, progress, mutex, keeper, exchange, watch } = this;
-    const collect = () => this.collect();
+    if (vec.snapshotEvery !== undefined) this.#keeper = new SnapshotKeeper(batch, kept, vec.snapshotEvery);
+    const { id, worldIds } = this;
+    const [progress, mutex, keeper, exchange, watch] = [
+      this.#progress,
+      this.#mutex,
+      this.#keeper,
+      this.#exchange,
+      this.#watch,
+    ];
+    const collect = () => this.#collect();
     const close = () => this.close();
-    this.stepper = new Stepper(batch, watch, exchange, keeper, progress);
+    this.#stepper = new Stepper(batch, watch, exchange, keeper, progress);
     const shared = { id, worldIds, progress, batch, mutex, kept, keeper, params, exchange, watch };
-    this.travel = new TimeTravel({ ...shared, collect, close, again });
+    this.#travel = new TimeTravel({ ...shared, collect, close, again });
   }
 
   /** Results of the last call that read them; see `StepResult`. */
   get observations(): Floats {
-    return this.exchange.observations;
+    return this.#exchange.observations;
   }
   get rewards(): Floats {
-    return this.exchange.rewards;
+    return this.#exchange.rewards;
   }
   get terminated(): Uint8Array {
-    return this.exchange.terminated;
+    return this.#exchange.terminated;
   }
   get truncated(): Uint8Array {
-    return this.exchange.truncated;
+    return this.#exchange.truncated;
   }
   get infos(): Infos {
-    return this.exchange.infos;
+    return this.#exchange.infos;
   }
 
   /** Where it runs. */
   get deviceName(): string {
-    return this.batch.deviceName;
+    return this.#batch.deviceName;
   }
 
   /** Names of the terms of the reward, and of the parts of the observation with their sizes. */
@@ -138,7 +145,7 @@ export class VectorEnv implements AsyncDisposable {
 
   /** The traced kernels, for inspection. */
   get kernels(): Batch["planned"]["kernels"] {
-    return this.batch.planned.kernels;
+    return this.#batch.planned.kernels;
   }
 
   /**
@@ -147,21 +154,21 @@ export class VectorEnv implements AsyncDisposable {
    *   `setParams` throws; then nothing has changed
    */
   async reset(options: ResetOptions = {}): Promise<StepResult> {
-    return this.mutex.exclusive("reset", async () => {
+    return this.#mutex.exclusive("reset", async () => {
       const request = checkReset(options, this.numEnvs);
-      if (request.mask && !this.progress.wasReset) throw maskedFirst(this.id);
+      if (request.mask && !this.#progress.wasReset) throw maskedFirst(this.id);
       const worlds = request.mask && [...request.mask.keys()].filter((w) => request.mask![w]);
-      this.params.check(request.params, worlds);
+      this.#params.check(request.params, worlds);
       // all worlds start anew, so nothing is left of work that the device refused
-      if (!request.mask) this.batch.forgive();
-      await this.params.set(request.params, worlds);
-      await this.exchange.sendRequests(request);
-      this.watch.changed();
-      this.batch.run("reset");
-      this.progress.wasReset = true;
-      this.keeper?.stepped(this.progress.steps);
-      this.exchange.expect("reset", request.mask);
-      return this.collect(true);
+      if (!request.mask) this.#batch.forgive();
+      await this.#params.set(request.params, worlds);
+      await this.#exchange.sendRequests(request);
+      this.#watch.changed();
+      this.#batch.run("reset");
+      this.#progress.wasReset = true;
+      this.#keeper?.stepped(this.#progress.steps);
+      this.#exchange.expect("reset", request.mask);
+      return this.#collect(true);
     });
   }
 
@@ -177,16 +184,16 @@ export class VectorEnv implements AsyncDisposable {
     actions: HostValues | GpuView,
     { readback = true }: { readonly readback?: boolean } = {},
   ): Promise<StepResult | undefined> {
-    return this.mutex.exclusive("step", async () => {
-      this.assertSteppable();
+    return this.#mutex.exclusive("step", async () => {
+      this.#assertSteppable();
       const onGpu = this.gpu !== undefined && actions === this.gpu.actions;
       if (!onGpu) {
-        this.exchange.takeActions(actions as HostValues);
-        await this.exchange.sendActions();
+        this.#exchange.takeActions(actions as HostValues);
+        await this.#exchange.sendActions();
       }
-      await this.stepper.step();
-      if (readback) return this.collect();
-      return this.stepper.keepPace();
+      await this.#stepper.step();
+      if (readback) return this.#collect();
+      return this.#stepper.keepPace();
     });
   }
 
@@ -200,40 +207,40 @@ export class VectorEnv implements AsyncDisposable {
    *   throws: then no world was stepped
    */
   async stepOnDevice(encode: (pass: GPUComputePassEncoder, step: () => void) => void): Promise<void> {
-    return this.mutex.exclusive("stepOnDevice", async () => {
-      this.assertSteppable();
-      await this.stepper.encode(this.id, encode);
-      return this.stepper.keepPace();
+    return this.#mutex.exclusive("stepOnDevice", async () => {
+      this.#assertSteppable();
+      await this.#stepper.encode(this.id, encode);
+      return this.#stepper.keepPace();
     });
   }
 
   /** Resolves when the device has made all steps so far; reads nothing. */
   async sync(): Promise<void> {
-    return this.mutex.exclusive("sync", () => this.stepper.sync());
+    return this.#mutex.exclusive("sync", () => this.#stepper.sync());
   }
 
   /** Reads the results of the last step or reset. */
   async read(): Promise<StepResult> {
-    return this.mutex.exclusive("read", async () => {
-      if (!this.progress.wasReset) throw this.needsReset();
-      return this.collect();
+    return this.#mutex.exclusive("read", async () => {
+      if (!this.#progress.wasReset) throw this.#needsReset();
+      return this.#collect();
     });
   }
 
   /** Reads the actions of the last step, or those that were put into `gpu.actions` since: [numEnvs, ...action]. */
   async readActions(): Promise<Float32Array | Int32Array> {
-    return this.mutex.exclusive("readActions", () => this.exchange.readActions());
+    return this.#mutex.exclusive("readActions", () => this.#exchange.readActions());
   }
 
-  private needsReset(): CorralError {
+  #needsReset(): CorralError {
     return new CorralError("needs-reset", `${this.id} was not reset yet. Call reset() before step().`);
   }
 
-  private assertSteppable(): void {
-    if (!this.progress.wasReset) throw this.needsReset();
-    this.keeper?.check();
+  #assertSteppable(): void {
+    if (!this.#progress.wasReset) throw this.#needsReset();
+    this.#keeper?.check();
     if (this.autoreset !== "disabled") return;
-    const over = this.exchange.firstOver();
+    const over = this.#exchange.firstOver();
     if (over < 0) return;
     throw new CorralError(
       "needs-reset",
@@ -242,31 +249,31 @@ export class VectorEnv implements AsyncDisposable {
     );
   }
 
-  private collect(starts = false): Promise<StepResult> {
-    this.stepper.wasRead();
-    return this.exchange.collect(async (result, infos) => {
-      await this.watch.look(result, this.progress.steps);
-      if (starts) this.watch.lookAtStarts(result, infos.worldsWithStatus(), this.progress.steps);
+  #collect(starts = false): Promise<StepResult> {
+    this.#stepper.wasRead();
+    return this.#exchange.collect(async (result, infos) => {
+      await this.#watch.look(result, this.#progress.steps);
+      if (starts) this.#watch.lookAtStarts(result, infos.worldsWithStatus(), this.#progress.steps);
     });
   }
 
   /** What went wrong in worlds so far: counts by status and by term, first and last occurrence, bundles. */
   health(): HealthReport {
-    return this.watch.health(this.progress.steps);
+    return this.#watch.health(this.#progress.steps);
   }
 
   /** Writes a bundle of some worlds as they are now, for a reason; as `health` tells, or undefined where it was not. */
   record(worlds: readonly number[], reason: string): Promise<string | undefined> {
-    return this.mutex.exclusive("record", () => this.watch.record(worlds, reason, this.progress.steps));
+    return this.#mutex.exclusive("record", () => this.#watch.record(worlds, reason, this.#progress.steps));
   }
 
   /** Changes numbers that kernels take as parameters: timestep, gravity, tolerance, ls_tolerance. */
   setOptions(change: Partial<SimParams>): void {
-    this.mutex.assertOpen("setOptions");
-    this.watch.changed();
-    for (const [name, value] of paramChanges(change, this.batch.precision)) {
-      this.batch.setParam(name, value);
-      if (name === "timestep") this.batch.setParam("dt", value * this.frameSkip);
+    this.#mutex.assertOpen("setOptions");
+    this.#watch.changed();
+    for (const [name, value] of paramChanges(change, this.#batch.precision)) {
+      this.#batch.setParam(name, value);
+      if (name === "timestep") this.#batch.setParam("dt", value * this.frameSkip);
     }
   }
 
@@ -276,16 +283,16 @@ export class VectorEnv implements AsyncDisposable {
    * @throws CorralError unknown-param, bad-shape, bad-value, bad-world; then nothing has changed
    */
   async setParams(values: ParamValues, worlds?: readonly number[]): Promise<void> {
-    await this.mutex.exclusive("setParams", async () => {
-      this.params.check(values, worlds);
-      await this.params.set(values, worlds);
-      this.watch.changed();
+    await this.#mutex.exclusive("setParams", async () => {
+      this.#params.check(values, worlds);
+      await this.#params.set(values, worlds);
+      this.#watch.changed();
     });
   }
 
   /** A parameter of the task, [numEnvs, size]. Throws unknown-param. */
   getParam(name: string): Float64Array {
-    return this.params.get(name);
+    return this.#params.get(name);
   }
 
   /**
@@ -294,33 +301,33 @@ export class VectorEnv implements AsyncDisposable {
    * @throws CorralError unknown-field, bad-shape, bad-value, bad-world; then nothing has changed
    */
   async setState(values: StateValues, worlds?: readonly number[]): Promise<void> {
-    await this.mutex.exclusive("setState", () => this.state.set(values, worlds));
-    this.watch.changed();
+    await this.#mutex.exclusive("setState", () => this.#state.set(values, worlds));
+    this.#watch.changed();
   }
 
   /** Names that `getState` and `setState` take: the physics, what was randomised, and what the task keeps. */
   get stateNames(): readonly string[] {
-    return this.state.names;
+    return this.#state.names;
   }
 
   /** Reads what `setState` sets, and `episode`, of all worlds or of chosen ones, after all steps so far. */
   async getState<N extends string>(names: readonly N[], worlds?: readonly number[]): Promise<Record<N, Float64Array>> {
-    return this.mutex.exclusive("getState", () => this.state.get(names, worlds));
+    return this.#mutex.exclusive("getState", () => this.#state.get(names, worlds));
   }
 
   /** Control steps of the batch so far; a snapshot that is put back sets it. */
   get steps(): number {
-    return this.progress.steps;
+    return this.#progress.steps;
   }
 
   /** The last complete snapshot of `snapshotEvery`; also after the device was lost, and after `close`. */
   get lastSnapshot(): VecSnapshot | undefined {
-    return this.travel.lastSnapshot;
+    return this.#travel.lastSnapshot;
   }
 
   /** Copies to the host all that the future depends on, and the last results. */
   snapshot(): Promise<VecSnapshot> {
-    return this.travel.snapshot();
+    return this.#travel.snapshot();
   }
 
   /**
@@ -330,7 +337,7 @@ export class VectorEnv implements AsyncDisposable {
    *   nothing has changed
    */
   restore(snapshot: VecSnapshot): Promise<StepResult> {
-    return this.travel.restore(snapshot);
+    return this.#travel.restore(snapshot);
   }
 
   /**
@@ -339,7 +346,7 @@ export class VectorEnv implements AsyncDisposable {
    * @throws CorralError not-recorded, with the steps that are; then nothing has changed
    */
   seek(step: number): Promise<StepResult> {
-    return this.travel.seek(step);
+    return this.#travel.seek(step);
   }
 
   /**
@@ -349,7 +356,7 @@ export class VectorEnv implements AsyncDisposable {
    * @throws CorralError no-snapshot, bad-snapshot; what makeVec throws: then this one is left as it is
    */
   restoreOn(device?: DeviceChoice, snapshot?: VecSnapshot): Promise<VectorEnv> {
-    return this.travel.restoreOn(device, snapshot);
+    return this.#travel.restoreOn(device, snapshot);
   }
 
   /**
@@ -360,12 +367,12 @@ export class VectorEnv implements AsyncDisposable {
    * @throws CorralError bad-world, bad-option; what makeVec throws
    */
   fork(worldIds: readonly number[], times?: number, options?: ForkOptions): Promise<VectorEnv> {
-    return this.travel.fork(worldIds, times, options);
+    return this.#travel.fork(worldIds, times, options);
   }
 
   /** One world alone, by id, in a batch of one: it goes on bit for bit. Throws as `fork`. */
   extract(worldId: number, options?: ForkOptions): Promise<VectorEnv> {
-    return this.travel.fork([worldId], 1, options);
+    return this.#travel.fork([worldId], 1, options);
   }
 
   [INSPECT](_depth: number, options: object, inspect: Inspect): string {
@@ -377,7 +384,7 @@ export class VectorEnv implements AsyncDisposable {
         action: String(this.singleActionSpace),
         observation: `${this.singleObservationSpace.size} numbers`,
         maxEpisodeSteps: this.maxEpisodeSteps,
-        steps: this.progress.steps,
+        steps: this.#progress.steps,
         device: this.deviceName,
         memory: formatBytes(this.plan.totalBytes),
       },
@@ -388,9 +395,9 @@ export class VectorEnv implements AsyncDisposable {
 
   /** Gives all memory back, once the call in flight and reads have completed. Calling it again returns the same promise. */
   close(): Promise<void> {
-    return this.mutex.close(async () => {
-      this.watch.close();
-      await this.batch.close();
+    return this.#mutex.close(async () => {
+      this.#watch.close();
+      await this.#batch.close();
     });
   }
 

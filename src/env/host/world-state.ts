@@ -22,49 +22,49 @@ export type StateValues = { readonly [name: string]: ArrayLike<number> | undefin
 
 /** Reads and writes the `state` arena of an environment's batch. */
 export class WorldState {
-  private readonly batch: Batch;
-  private readonly plan: Plan;
-  private readonly layout: ArenaLayout;
-  private readonly slots = new Map<string, Slot>();
+  readonly #batch: Batch;
+  readonly #plan: Plan;
+  readonly #layout: ArenaLayout;
+  readonly #slots = new Map<string, Slot>();
 
   constructor(batch: Batch, shape: TaskShape) {
-    this.batch = batch;
-    this.plan = batch.planned.plan;
-    this.layout = this.plan.arenas.find((a) => a.name === "state")!;
-    const task = this.layout.fields.find((f) => f.name === "task")!;
-    const episode = this.layout.fields.find((f) => f.name === "episode")!;
-    for (const field of this.layout.fields) {
-      if (field.name === PER_WORLD) this.drawnSlots(field, shape);
+    this.#batch = batch;
+    this.#plan = batch.planned.plan;
+    this.#layout = this.#plan.arenas.find((a) => a.name === "state")!;
+    const task = this.#layout.fields.find((f) => f.name === "task")!;
+    const episode = this.#layout.fields.find((f) => f.name === "episode")!;
+    for (const field of this.#layout.fields) {
+      if (field.name === PER_WORLD) this.#drawnSlots(field, shape);
       else if (field !== task && field !== episode)
-        this.slots.set(field.name, { field, start: 0, size: field.perWorld, words: false });
+        this.#slots.set(field.name, { field, start: 0, size: field.perWorld, words: false });
     }
-    this.slots.set("episode", { field: episode, start: EPISODE.number, size: 1, words: true });
-    this.slots.set("episode_length", { field: episode, start: EPISODE.length, size: 1, words: true });
-    this.slots.set("episode_return", { field: task, start: 0, size: 1, words: false });
+    this.#slots.set("episode", { field: episode, start: EPISODE.number, size: 1, words: true });
+    this.#slots.set("episode_length", { field: episode, start: EPISODE.length, size: 1, words: true });
+    this.#slots.set("episode_return", { field: task, start: 0, size: 1, words: false });
     let start = taskOffsets(shape).carried;
     for (const { name, size } of shape.carried) {
-      this.slots.set(name, { field: task, start, size, words: false });
+      this.#slots.set(name, { field: task, start, size, words: false });
       start += size;
     }
   }
 
   /** Names that `get` and `set` take. */
   get names(): string[] {
-    return [...this.slots.keys()];
+    return [...this.#slots.keys()];
   }
 
   /** What each item of `randomise` has drawn, by its name, in the order of its objects. */
-  private drawnSlots(field: FieldLayout, shape: TaskShape): void {
+  #drawnSlots(field: FieldLayout, shape: TaskShape): void {
     let start = 0;
     for (const { name, groups } of shape.random.drawn) {
       const size = groups.flat().length;
-      this.slots.set(name, { field, start, size, words: false });
+      this.#slots.set(name, { field, start, size, words: false });
       start += size;
     }
   }
 
-  private slot(name: string): Slot {
-    const slot = this.slots.get(name);
+  #slot(name: string): Slot {
+    const slot = this.#slots.get(name);
     if (slot) return slot;
     const near = nearest(name, this.names);
     throw new CorralError(
@@ -74,32 +74,32 @@ export class WorldState {
     );
   }
 
-  private worldList(worlds: readonly number[] | undefined): readonly number[] {
-    for (const w of worlds ?? []) locateWorld(this.plan, w);
-    return worlds ?? Array.from({ length: this.plan.numEnvs }, (_, i) => i);
+  #worldList(worlds: readonly number[] | undefined): readonly number[] {
+    for (const w of worlds ?? []) locateWorld(this.#plan, w);
+    return worlds ?? Array.from({ length: this.#plan.numEnvs }, (_, i) => i);
   }
 
-  private async records(list: readonly number[]): Promise<Map<number, HostRecords>> {
+  async #records(list: readonly number[]): Promise<Map<number, HostRecords>> {
     const out = new Map<number, HostRecords>();
     for (const w of list) {
-      const { shard } = locateWorld(this.plan, w);
-      if (!out.has(shard)) out.set(shard, await this.batch.read("state", shard));
+      const { shard } = locateWorld(this.#plan, w);
+      if (!out.has(shard)) out.set(shard, await this.#batch.read("state", shard));
     }
     return out;
   }
 
-  private visit(
+  #visit(
     list: readonly number[],
     slot: Slot,
     records: Map<number, HostRecords>,
     each: (into: { [i: number]: number }, at: number, i: number) => void,
   ) {
     list.forEach((world, row) => {
-      const { shard, local } = locateWorld(this.plan, world);
+      const { shard, local } = locateWorld(this.#plan, world);
       const record = records.get(shard)!;
-      const { paddedWorlds } = this.plan.shards[shard];
+      const { paddedWorlds } = this.#plan.shards[shard];
       for (let e = 0; e < slot.size; e++) {
-        const at = worldIndex(this.layout, slot.field, paddedWorlds, local, slot.start + e);
+        const at = worldIndex(this.#layout, slot.field, paddedWorlds, local, slot.start + e);
         each(slot.words ? record.u32 : record.f32, at, row * slot.size + e);
       }
     });
@@ -107,12 +107,12 @@ export class WorldState {
 
   /** @throws CorralError unknown-field, bad-shape, bad-value, bad-world; then nothing has changed */
   async set(values: StateValues, worlds?: readonly number[]): Promise<void> {
-    const list = this.worldList(worlds);
+    const list = this.#worldList(worlds);
     const given = Object.entries(values).filter(
       (entry): entry is [string, ArrayLike<number>] => entry[1] !== undefined,
     );
     for (const [name, data] of given) {
-      const { size, words } = this.slot(name);
+      const { size, words } = this.#slot(name);
       if (data.length !== size * list.length) {
         throw new CorralError(
           "bad-shape",
@@ -120,7 +120,7 @@ export class WorldState {
           { name },
         );
       }
-      const { precision } = this.batch;
+      const { precision } = this.#batch;
       const isWord = (x: number) => x >= 0 && x < 2 ** 32 && Number.isInteger(x);
       const bad = words
         ? Array.prototype.findIndex.call(data, (x: number) => !isWord(x))
@@ -134,24 +134,24 @@ export class WorldState {
         );
       }
     }
-    const records = await this.records(list);
+    const records = await this.#records(list);
     for (const [name, data] of given) {
-      this.visit(list, this.slot(name), records, (into, at, i) => {
+      this.#visit(list, this.#slot(name), records, (into, at, i) => {
         into[at] = data[i];
       });
     }
-    for (const [shard, record] of records) await this.batch.write("state", shard, record);
+    for (const [shard, record] of records) await this.#batch.write("state", shard, record);
   }
 
   /** @throws CorralError unknown-field, bad-world */
   async get<N extends string>(names: readonly N[], worlds?: readonly number[]): Promise<Record<N, Float64Array>> {
-    const list = this.worldList(worlds);
-    const slots = names.map((name) => this.slot(name));
-    const records = await this.records(list);
+    const list = this.#worldList(worlds);
+    const slots = names.map((name) => this.#slot(name));
+    const records = await this.#records(list);
     const out = {} as Record<N, Float64Array>;
     names.forEach((name, k) => {
       const values = new Float64Array(slots[k].size * list.length);
-      this.visit(list, slots[k], records, (from, at, i) => {
+      this.#visit(list, slots[k], records, (from, at, i) => {
         values[i] = from[at];
       });
       out[name] = values;

@@ -26,19 +26,19 @@ export const actionWords = ({ delay, hold }: Actuation, size: number): number =>
 export class ActionLine {
   /** Actions that wait, newest first, then the one that is held. */
   readonly kept: readonly Variable[];
-  private readonly how: Actuation;
-  private readonly space: Space;
+  readonly #how: Actuation;
+  readonly #space: Space;
 
   constructor(how: Actuation, space: Space) {
-    this.how = how;
-    this.space = space;
+    this.#how = how;
+    this.#space = space;
     this.kept = Array.from({ length: actionWords(how, space.size) }, (_, i) => variable(`waiting_${i}`, 0));
   }
 
   /** The action that acts in this step. `length`: control steps of the episode so far (u32). */
   next(given: readonly Scalar[], length: Int): readonly Scalar[] {
-    const { delay, hold } = this.how;
-    const { size } = this.space;
+    const { delay, hold } = this.#how;
+    const { size } = this.#space;
     const first = eq(length, 0);
     let acting = given.map(toF32);
     if (delay > 0) {
@@ -53,11 +53,11 @@ export class ActionLine {
       acting = acting.map((x, i) => select(takes, x, held[i].get()));
       acting.forEach((x, i) => held[i].set(x));
     }
-    return this.space.kind === "box" ? this.scaled(acting) : acting.map(toI32);
+    return this.#space.kind === "box" ? this.#scaled(acting) : acting.map(toI32);
   }
 
-  private scaled(action: readonly Scalar[]): Scalar[] {
-    const { clip, scale, offset } = this.how;
+  #scaled(action: readonly Scalar[]): Scalar[] {
+    const { clip, scale, offset } = this.#how;
     return action.map((x, i) => {
       const within = clip ? clipped(x, clip[0], clip[1]) : x;
       return add(mul(within, scale?.[i] ?? 1), offset?.[i] ?? 0);

@@ -86,11 +86,11 @@ export class EnvWorld<O extends object> {
   readonly w: WorldKernel;
   readonly arenas: Layouts;
   /** The state before the step and the action; of a new episode its start, and zeros. */
-  private readonly before: { readonly qpos: Variable[]; readonly qvel: Variable[] };
-  private readonly action: Variable[];
+  readonly #before: { readonly qpos: Variable[]; readonly qvel: Variable[] };
+  readonly #action: Variable[];
   /** Low and high word. */
   seed: readonly [Int, Int] = [0, 0];
-  private world: Int = 0;
+  #world: Int = 0;
   readonly number = variable("episode", 0, "u32");
   readonly length = variable("length", 0, "u32");
   /** How the episode has ended (u32). */
@@ -100,10 +100,10 @@ export class EnvWorld<O extends object> {
   readonly sums: readonly Variable[];
   readonly actions: ActionLine;
   /** The numbers of the model that it has of its own. */
-  private readonly own: WorldModel;
-  private readonly carried: readonly Variable[];
-  private readonly memories: ReadonlyMap<string, Memory & { readonly kept: readonly Variable[] }>;
-  private params: Named<readonly Scalar[]> = {};
+  readonly #own: WorldModel;
+  readonly #carried: readonly Variable[];
+  readonly #memories: ReadonlyMap<string, Memory & { readonly kept: readonly Variable[] }>;
+  #params: Named<readonly Scalar[]> = {};
   /** Whether memories that persist are forgotten: a reset that brings a seed. */
   forgets: Bool = false;
 
@@ -112,8 +112,8 @@ export class EnvWorld<O extends object> {
     const { outputs, forces } = shape;
     this.spec = spec;
     this.arenas = arenas;
-    this.own = new WorldModel(shape.random, model);
-    const { perWorld } = this.own;
+    this.#own = new WorldModel(shape.random, model);
+    const { perWorld } = this.#own;
     this.w = new WorldKernel({
       model,
       nconmax,
@@ -129,17 +129,17 @@ export class EnvWorld<O extends object> {
     const variables = (name: string, count: number, type: Type = "f32") =>
       Array.from({ length: count }, (_, i) => variable(`${name}_${i}`, 0, type));
     this.sums = variables("sum", shape.terms.length);
-    this.carried = variables("carried", total(shape.carried));
-    this.memories = new Map(shape.memories.map((m) => [m.name, { ...m, kept: variables("memory", m.size) }]));
+    this.#carried = variables("carried", total(shape.carried));
+    this.#memories = new Map(shape.memories.map((m) => [m.name, { ...m, kept: variables("memory", m.size) }]));
     this.actions = new ActionLine(spec.actuation, action);
-    this.before = { qpos: variables("qpos_before", model.nq), qvel: variables("qvel_before", model.nv) };
-    this.action = variables("action", action.size, action.kind === "box" ? "f32" : "i32");
+    this.#before = { qpos: variables("qpos_before", model.nq), qvel: variables("qvel_before", model.nv) };
+    this.#action = variables("action", action.size, action.kind === "box" ? "f32" : "i32");
   }
 
   /** All that the field `task` keeps, in order. */
-  private get kept(): Variable[] {
-    const memories = [...this.memories.values()].flatMap((m) => m.kept);
-    return [this.return, ...this.sums, ...this.carried, ...memories, ...this.actions.kept];
+  get #kept(): Variable[] {
+    const memories = [...this.#memories.values()].flatMap((m) => m.kept);
+    return [this.return, ...this.sums, ...this.#carried, ...memories, ...this.actions.kept];
   }
 
   io(arena: string): RecordIO {
@@ -149,40 +149,41 @@ export class EnvWorld<O extends object> {
   loadEpisode(): void {
     const words = this.w.state.load("episode", "u32");
     this.seed = [words[EPISODE.seedLow], words[EPISODE.seedHigh]];
-    this.world = words[EPISODE.world];
+    this.#world = words[EPISODE.world];
     this.number.set(words[EPISODE.number]);
     this.length.set(words[EPISODE.length]);
     this.ended.set(words[EPISODE.ended]);
-    const { kept } = this;
+    const kept = this.#kept;
     this.w.state.load("task").forEach((x, i) => kept[i].set(x));
-    const own = this.own.kept;
+    const own = this.#own.kept;
     if (own.length > 0) this.w.state.load(PER_WORLD).forEach((x, i) => own[i].set(x));
-    this.own.settle();
+    this.#own.settle();
     const { params } = this.spec.shape;
-    if (params.length > 0) this.params = slices(params, this.io("task_params").load("task_params"));
+    if (params.length > 0) this.#params = slices(params, this.io("task_params").load("task_params"));
   }
 
   /** The state is now the one before the step. */
   begin(action: readonly Scalar[]): void {
     const { qpos, qvel } = this.w.d;
-    this.before.qpos.forEach((v, i) => v.set(qpos.at(i)));
-    this.before.qvel.forEach((v, i) => v.set(qvel.at(i)));
-    this.action.forEach((v, i) => v.set(action[i] ?? 0));
+    this.#before.qpos.forEach((v, i) => v.set(qpos.at(i)));
+    this.#before.qvel.forEach((v, i) => v.set(qvel.at(i)));
+    this.#action.forEach((v, i) => v.set(action[i] ?? 0));
   }
 
   store(): void {
     this.w.store();
     stage("bookkeeping", () => {
-      const words = [...this.seed, this.world, this.number.get(), this.length.get(), this.ended.get()];
+      const words = [...this.seed, this.#world, this.number.get(), this.length.get(), this.ended.get()];
       this.w.state.store("episode", words, "u32");
-      this.w.state.store("task", values(this.kept));
-      if (this.own.kept.length > 0) this.w.state.store(PER_WORLD, values(this.own.kept));
+      this.w.state.store("task", values(this.#kept));
+      if (this.#own.kept.length > 0) this.w.state.store(PER_WORLD, values(this.#own.kept));
     });
   }
 
   /** The world as the task sees it now; `starts`: while an episode starts, when memories are made. */
-  scene({ fresh, starts, observes, stream = streams.user, action = values(this.action) }: SceneKind = {}): Scene<O> {
-    const { w, spec, seed, world } = this;
+  scene({ fresh, starts, observes, stream = streams.user, action = values(this.#action) }: SceneKind = {}): Scene<O> {
+    const { w, spec, seed } = this;
+    const world = this.#world;
     const [episode, length] = [this.number.get(), this.length.get()];
     const made = new Map<string, readonly Scalar[]>();
     const scene: Scene<O> = {
@@ -190,10 +191,10 @@ export class EnvWorld<O extends object> {
       options: spec.options,
       m: w.m,
       d: w.d,
-      before: { qpos: values(this.before.qpos), qvel: values(this.before.qvel) },
+      before: { qpos: values(this.#before.qpos), qvel: values(this.#before.qvel) },
       action,
-      carried: slices(spec.shape.carried, values(this.carried)),
-      params: this.params,
+      carried: slices(spec.shape.carried, values(this.#carried)),
+      params: this.#params,
       values: spec.task.values,
       dt: param("dt"),
       world,
@@ -203,12 +204,12 @@ export class EnvWorld<O extends object> {
       random: new Draws(seed, world, episode, stream, length),
       noise: new Draws(seed, world, episode, streams.observationNoise, length),
       previous: (key, now) => scene.memory(key, (s) => now(s)),
-      memory: (key, update) => (starts ? scene.updated(key, update) : values(this.memoryOf(key).kept)),
+      memory: (key, update) => (starts ? scene.updated(key, update) : values(this.#memoryOf(key).kept)),
       updated: (key, update) => {
-        const { kept } = this.memoryOf(key);
+        const { kept } = this.#memoryOf(key);
         // observations come after the update
         if (observes) return values(kept);
-        const next = made.get(key) ?? update(scene, starts ? this.persistent(key) : values(kept));
+        const next = made.get(key) ?? update(scene, starts ? this.#persistent(key) : values(kept));
         made.set(key, next);
         return next;
       },
@@ -216,8 +217,8 @@ export class EnvWorld<O extends object> {
     return scene;
   }
 
-  private memoryOf(key: string) {
-    const memory = this.memories.get(key);
+  #memoryOf(key: string) {
+    const memory = this.#memories.get(key);
     if (memory) return memory;
     throw badTask(
       this.spec.task.id,
@@ -226,8 +227,8 @@ export class EnvWorld<O extends object> {
   }
 
   /** What a memory that persists has where an episode starts. */
-  private persistent(key: string): readonly Scalar[] | undefined {
-    const { persists, kept } = this.memoryOf(key);
+  #persistent(key: string): readonly Scalar[] | undefined {
+    const { persists, kept } = this.#memoryOf(key);
     return persists ? values(kept).map((x) => select(this.forgets, 0, x, "f32")) : undefined;
   }
 
@@ -248,13 +249,13 @@ export class EnvWorld<O extends object> {
   carry(scene: Scene<O>, cond: Bool = true): void {
     const { task } = this.spec;
     const carried = flat(task.carry(scene));
-    const memories = [...this.memories.values()].map(({ name, size, update }) => {
+    const memories = [...this.#memories.values()].map(({ name, size, update }) => {
       const next = scene.updated(name, update as unknown as Update<O>);
       if (next.length === size) return next.map(toF32);
       throw badTask(task.id, `its memory "${name}" has ${next.length} values after ${size}; it keeps its size`);
     });
     const next = [...carried, ...memories.flat()];
-    const into = [...this.carried, ...[...this.memories.values()].flatMap((m) => m.kept)];
+    const into = [...this.#carried, ...[...this.#memories.values()].flatMap((m) => m.kept)];
     next.forEach((x, i) => into[i].set(select(cond, x, into[i].get(), "f32")));
   }
 
@@ -263,7 +264,7 @@ export class EnvWorld<O extends object> {
    */
   startEpisode(stepped: boolean, seed: readonly [Int, Int] = this.seed): void {
     this.placeStart(seed);
-    stage("reset", () => this.evaluateStart(stepped));
+    stage("reset", () => this.#evaluateStart(stepped));
     this.remember();
   }
 
@@ -278,12 +279,12 @@ export class EnvWorld<O extends object> {
     this.return.set(0);
     for (const sum of this.sums) sum.set(0);
 
-    if (this.own.kept.length > 0) {
-      const random = new Draws(seed, this.world, this.number.get(), streams.randomization);
-      stage("randomise", () => this.own.draw(random, w.m));
+    if (this.#own.kept.length > 0) {
+      const random = new Draws(seed, this.#world, this.number.get(), streams.randomization);
+      stage("randomise", () => this.#own.draw(random, w.m));
     }
     stage("reset", () => {
-      const random = new Draws(this.seed, this.world, this.number.get(), streams.reset);
+      const random = new Draws(this.seed, this.#world, this.number.get(), streams.reset);
       const start = spec.task.reset({ ...this.scene({ fresh: true }), random });
       const given: Partial<Record<FieldName, readonly Scalar[]>> = { ...start, ...mocapFrames(model) };
       for (const name of stateFields(model, false)) fill(w.d[name], given[name]);
@@ -311,7 +312,7 @@ export class EnvWorld<O extends object> {
   }
 
   /** Derived fields of the start state, as mj_forward leaves them after mj_resetData. */
-  private evaluateStart(stepped: boolean): void {
+  #evaluateStart(stepped: boolean): void {
     const { w, spec } = this;
     const outputs = spec.shape.outputs.filter((name) => fieldSize(spec.model, name) > 0);
     const made = outputs.filter((name) => !AFTER_STEP.has(name));
@@ -325,17 +326,17 @@ export class EnvWorld<O extends object> {
   /** Stores what the host or a learner reads of this call. */
   storeResult(head: Head, numbers: Numbers): void {
     const now = { status: head.status ?? 0, badTerms: head.bad_terms ?? 0, steps: "status" in head ? 1 : 0 };
-    this.storeWords({ ...head, ...tripped(this.io("result").load("result"), now) }, numbers);
+    this.#storeWords({ ...head, ...tripped(this.io("result").load("result"), now) }, numbers);
   }
 
   /** The same of a start that the host asked for: no step, so what tripped since the host last read stays. */
   storeStart(head: Head, numbers: Numbers): void {
     const kept = tripped(this.io("result").load("result"), { status: 0, badTerms: 0, steps: 0 });
     const bad_terms = select(ne(head.status ?? 0, 0), head.bad_terms ?? 0, kept.bad_terms ?? 0, "f32");
-    this.storeWords({ ...head, ...kept, bad_terms }, numbers);
+    this.#storeWords({ ...head, ...kept, bad_terms }, numbers);
   }
 
-  private storeWords(all: Head, numbers: Numbers): void {
+  #storeWords(all: Head, numbers: Numbers): void {
     const words: Scalar[] = Array(RESULT_WORDS).fill(0);
     for (const [name, value] of Object.entries(all)) words[RESULT[name as keyof typeof RESULT]] = toF32(value);
     const { terms, sums, infos } = numbers;

@@ -15,12 +15,12 @@ export class WorldModel {
   /** All that is kept of the world: what is drawn, then what is derived. */
   readonly kept: readonly Variable[];
   readonly perWorld: PerWorld;
-  private readonly plan: RandomPlan;
-  private readonly model: Model;
+  readonly #plan: RandomPlan;
+  readonly #model: Model;
 
   constructor(plan: RandomPlan, model: Model) {
-    this.plan = plan;
-    this.model = model;
+    this.#plan = plan;
+    this.#model = model;
     const all = [...plan.entries, ...plan.derived];
     this.kept = all.map(({ field, index }) => variable(`${field}_${index}`, 0));
     const places = new Map<string, Map<number, Variable>>();
@@ -30,15 +30,15 @@ export class WorldModel {
     });
     this.perWorld = new Map(
       [...places].map(([field, own]) => {
-        const length = current().unroll ? 0 : this.shared(field).length;
+        const length = current().unroll ? 0 : this.#shared(field).length;
         return [field, { at: (i: number) => own.get(i)?.get(), all: length > 0 ? array(field, length) : undefined }];
       }),
     );
   }
 
   /** What the MJCF has of a field; nothing for numbers that are no arrays. */
-  private shared(field: string): ArrayLike<number> {
-    const values = (this.model as unknown as Record<string, ArrayLike<number> | undefined>)[field];
+  #shared(field: string): ArrayLike<number> {
+    const values = (this.#model as unknown as Record<string, ArrayLike<number> | undefined>)[field];
     return values ?? [];
   }
 
@@ -46,7 +46,7 @@ export class WorldModel {
   settle(): void {
     for (const [field, { at, all }] of this.perWorld) {
       if (!all) continue;
-      const shared = this.shared(field);
+      const shared = this.#shared(field);
       for (let i = 0; i < all.length; i++) all.set(i, at(i) ?? shared[i]);
     }
   }
@@ -54,7 +54,7 @@ export class WorldModel {
   /** Draws all for a new episode, and derives what depends on it. */
   draw(random: Draws, m: ModelView): void {
     let at = 0;
-    for (const { how, distribution, groups } of this.plan.drawn) {
+    for (const { how, distribution, groups } of this.#plan.drawn) {
       const draws = drawn(distribution, groups.length, random);
       groups.forEach((group, i) => {
         for (const { nominal } of group) {
@@ -64,13 +64,13 @@ export class WorldModel {
       });
     }
     this.settle();
-    this.derive(m);
+    this.#derive(m);
     this.settle();
   }
 
-  private derive(m: ModelView): void {
-    const { derived, wanted } = this.plan;
-    const start = this.plan.entries.length;
+  #derive(m: ModelView): void {
+    const { derived, wanted } = this.#plan;
+    const start = this.#plan.entries.length;
     const set = (field: string, value: (index: number) => Scalar) =>
       derived.forEach((e, i) => {
         if (e.field === field) this.kept[start + i].set(value(e.index));

@@ -13,38 +13,38 @@ const STEP_BLOCKS = 2 ** STEP_BITS;
  * what `RandomStream` of `core/rng.ts` gives at words 4 * block and on.
  */
 export class Draws {
-  private readonly key: Key;
-  private readonly world: Int;
-  private readonly episode: Int;
-  private readonly stream: number;
-  private readonly step: Int;
-  private blocks = 0;
+  readonly #key: Key;
+  readonly #world: Int;
+  readonly #episode: Int;
+  readonly #stream: number;
+  readonly #step: Int;
+  #blocks = 0;
 
   /** `step`: numbers of another control step are others. */
   constructor(key: Key, world: Int, episode: Int, stream: number, step: Int = 0) {
-    this.key = key;
-    this.world = world;
-    this.episode = episode;
-    this.stream = stream;
-    this.step = step;
+    this.#key = key;
+    this.#world = world;
+    this.#episode = episode;
+    this.#stream = stream;
+    this.#step = step;
   }
 
   /** `count` random words (u32). */
   words(count: number): Int[] {
-    const first = this.blocks;
+    const first = this.#blocks;
     const blocks = Math.ceil(count / 4);
-    this.blocks += blocks;
-    if (this.blocks > STEP_BLOCKS && isNode(this.step)) {
+    this.#blocks += blocks;
+    if (this.#blocks > STEP_BLOCKS && isNode(this.#step)) {
       throw new CorralError(
         "bad-task",
-        `a control step draws ${4 * this.blocks} random words for one purpose; it has ${4 * STEP_BLOCKS}. Draw fewer.`,
+        `a control step draws ${4 * this.#blocks} random words for one purpose; it has ${4 * STEP_BLOCKS}. Draw fewer.`,
       );
     }
     const words = array("random", 4 * blocks, "u32");
     // a loop, since ten rounds are many operations and resets are rare
     loop(blocks, (i) => {
-      const block = uadd(shl(toU32(this.step), STEP_BITS), toU32(add(i, first)));
-      const four = philox4x32([this.world, this.episode, this.stream, block], this.key);
+      const block = uadd(shl(toU32(this.#step), STEP_BITS), toU32(add(i, first)));
+      const four = philox4x32([this.#world, this.#episode, this.#stream, block], this.#key);
       four.forEach((word, k) => words.set(add(i4(i), k), word));
     });
     return Array.from({ length: count }, (_, i) => words.get(i));

@@ -125,33 +125,33 @@ function each<O extends object, T>(
 
 /** One term of an observation. What needs the steps before is kept in the world's memory. */
 class ObservationTerm<O extends object> {
-  private readonly task: Task<O>;
-  private readonly name: string;
-  private readonly place: { readonly name: string; readonly takes: readonly (keyof TermOptions)[] };
-  private readonly all: ObservationOptions;
+  readonly #task: Task<O>;
+  readonly #name: string;
+  readonly #place: { readonly name: string; readonly takes: readonly (keyof TermOptions)[] };
+  readonly #all: ObservationOptions;
 
   constructor(task: Task<O>, name: string, all: ObservationOptions) {
-    this.task = task;
-    this.name = name;
-    this.place = { name: placeOf(task, "observe", name), takes: OBSERVATION };
-    this.all = all;
+    this.#task = task;
+    this.#name = name;
+    this.#place = { name: placeOf(task, "observe", name), takes: OBSERVATION };
+    this.#all = all;
   }
 
   // found again in each trace: a memory may use nothing of another trace
-  private term(scene: Scene<O>): Term<O> {
-    return termsIn(this.task.observe, scene, placeOf(this.task, "observe"))[this.name];
+  #term(scene: Scene<O>): Term<O> {
+    return termsIn(this.#task.observe, scene, placeOf(this.#task, "observe"))[this.#name];
   }
 
-  private plain(scene: Scene<O>): readonly Scalar[] {
-    return termNumbers(this.term(scene), scene, this.place);
+  #plain(scene: Scene<O>): readonly Scalar[] {
+    return termNumbers(this.#term(scene), scene, this.#place);
   }
 
   values(scene: Scene<O>): readonly Scalar[] {
-    const { normalize = false } = this.all;
-    const history = splitTerm(this.term(scene), this.place).options.history ?? this.all.history ?? 1;
-    const key = `observe.${this.name}`;
+    const { normalize = false } = this.#all;
+    const history = splitTerm(this.#term(scene), this.#place).options.history ?? this.#all.history ?? 1;
+    const key = `observe.${this.#name}`;
     if (history > 1 || normalize) {
-      const kept = scene.memory(key, (s, before) => this.next(s, before, history, normalize), { persists: normalize });
+      const kept = scene.memory(key, (s, before) => this.#next(s, before, history, normalize), { persists: normalize });
       // moments come first: 1 + 2 n numbers before history * n
       return normalize ? kept.slice(1 + (2 * (kept.length - 1)) / (2 + history)) : kept;
     }
@@ -165,22 +165,22 @@ class ObservationTerm<O extends object> {
         return scene.previous(name, now);
       },
     };
-    const now = this.clipped(this.plain(watched));
-    return looksBack ? scene.memory(key, (s) => this.clipped(this.plain(s))) : now;
+    const now = this.#clipped(this.#plain(watched));
+    return looksBack ? scene.memory(key, (s) => this.#clipped(this.#plain(s))) : now;
   }
 
-  private clipped(values: readonly Scalar[]): readonly Scalar[] {
-    const { clip } = this.all;
+  #clipped(values: readonly Scalar[]): readonly Scalar[] {
+    const { clip } = this.#all;
     return clip ? values.map((x) => clipped(x, clip[0], clip[1])) : values;
   }
 
   /** Moments where values are normalised, then the last values, newest first. */
-  private next(scene: Scene<O>, before: readonly Scalar[] | undefined, history: number, normalize: boolean): Scalar[] {
-    const values = this.plain(scene);
+  #next(scene: Scene<O>, before: readonly Scalar[] | undefined, history: number, normalize: boolean): Scalar[] {
+    const values = this.#plain(scene);
     const n = values.length;
     const size = normalize ? 1 + 2 * n : 0;
     const moments = normalize ? welford(before?.slice(0, size) ?? Array<Scalar>(size).fill(0), values) : [];
-    const now = this.clipped(normalize ? standardized(values, moments) : values);
+    const now = this.#clipped(normalize ? standardized(values, moments) : values);
     const past =
       before && !scene.fresh
         ? before.slice(size, size + (history - 1) * n)

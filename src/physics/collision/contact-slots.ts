@@ -5,25 +5,25 @@ import { current, type Block } from "../../trace/graph.ts";
 
 /** A quantity of each slot: written where a pair is tested, read at a slot index known only at run time. */
 export class SlotField {
-  private readonly values: LocalArray;
-  private common: Scalar | undefined;
-  private differs = false;
+  readonly #values: LocalArray;
+  #common: Scalar | undefined;
+  #differs = false;
 
   constructor(name: string, count: number) {
-    this.values = array(name, count);
+    this.#values = array(name, count);
   }
 
   set(slot: Int, value: Scalar): void {
-    this.values.set(slot, value);
-    if (this.common === undefined) this.common = value;
-    else if (this.common !== value) this.differs = true;
+    this.#values.set(slot, value);
+    if (this.#common === undefined) this.#common = value;
+    else if (this.#common !== value) this.#differs = true;
   }
 
   /** The value at a slot; one that all slots share needs no memory. */
   get(slot: Int): Scalar {
-    const { common } = this;
-    if (!this.differs && common !== undefined && visible(common)) return common;
-    return this.values.get(slot);
+    const common = this.#common;
+    if (!this.#differs && common !== undefined && visible(common)) return common;
+    return this.#values.get(slot);
   }
 }
 

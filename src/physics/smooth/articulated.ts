@@ -127,36 +127,36 @@ export function dofForces(m: ModelView, d: WorldData, wrench: Field, put: (dof: 
  * grow with the number of bodies, where a factorisation of M grows with the cube of a chain's length.
  */
 export class Articulated {
-  private readonly m: ModelView;
-  private readonly d: WorldData;
+  readonly #m: ModelView;
+  readonly #d: WorldData;
   /** Articulated inertia times motion axis, and 1 / its part along the axis, by dof. */
-  private readonly U: Field;
-  private readonly Dinv: Field;
+  readonly #U: Field;
+  readonly #Dinv: Field;
   /** What bodies take over from their children: inertias, bias forces. */
-  private readonly inertia: Field;
-  private readonly bias: Field;
+  readonly #inertia: Field;
+  readonly #bias: Field;
   readonly armature: (dof: Int) => Scalar;
 
   constructor(m: ModelView, d: WorldData, name = "") {
-    this.m = m;
-    this.d = d;
-    this.U = new Field(`${name}U`, 6 * m.nv, 6);
-    this.Dinv = new Field(`${name}Dinv`, m.nv);
-    this.inertia = new Field(`${name}IA`, SYM6 * m.nbody, SYM6);
+    this.#m = m;
+    this.#d = d;
+    this.#U = new Field(`${name}U`, 6 * m.nv, 6);
+    this.#Dinv = new Field(`${name}Dinv`, m.nv);
+    this.#inertia = new Field(`${name}IA`, SYM6 * m.nbody, SYM6);
     this.armature = dofArmatures(m);
-    this.bias = new Field(`${name}pA`, 6 * m.nbody, 6);
+    this.#bias = new Field(`${name}pA`, 6 * m.nbody, 6);
   }
 
   /** Sets the stiffness of all bodies to zero. */
   clear(): void {
-    const { m, inertia } = this;
+    const [m, inertia] = [this.#m, this.#inertia];
     each(m.nbody, (i) => inertia.setRow(i, Array(SYM6).fill(0)));
   }
 
   /** Adds to the stiffness of a body, about its tree's centre of mass. */
   stiffen(body: Int, K: Sym6): void {
-    const was = this.inertia.slice(body, SYM6);
-    this.inertia.setRow(
+    const was = this.#inertia.slice(body, SYM6);
+    this.#inertia.setRow(
       body,
       K.map((x, k) => add(was[k], x)),
     );
@@ -164,7 +164,7 @@ export class Articulated {
 
   /** Factors; `clear` comes before, and the stiffness is used up. */
   factor(diagonal: (dof: Int) => Scalar, inLine = false): void {
-    const { m, d, U, Dinv, inertia } = this;
+    const [m, d, U, Dinv, inertia] = [this.#m, this.#d, this.#U, this.#Dinv, this.#inertia];
     const sums = new Sums(inertia, inLine);
     const up = (i: Int, parent: Int) => {
       const own = spatialInertia(d.cinert.inertia(i));
@@ -199,7 +199,7 @@ export class Articulated {
     wrench: (body: Int) => Spatial = () => ZERO6,
     inLine = false,
   ): void {
-    const { m, d, U, Dinv, bias } = this;
+    const [m, d, U, Dinv, bias] = [this.#m, this.#d, this.#U, this.#Dinv, this.#bias];
     const sums = new Sums(bias, inLine);
     const against = (i: Int) => scale6(wrench(i), -1);
     if (!inLine) each(m.nbody, (i) => bias.setRow(i, against(i)));
@@ -233,24 +233,24 @@ export class Articulated {
 
 /** What bodies take over from their children: in the rows of a field, or in line in registers. */
 class Sums {
-  private readonly rows: Field;
-  private readonly inLine: boolean;
-  private readonly known = new Map<Int, readonly Scalar[]>();
+  readonly #rows: Field;
+  readonly #inLine: boolean;
+  readonly #known = new Map<Int, readonly Scalar[]>();
 
   constructor(rows: Field, inLine: boolean) {
-    this.rows = rows;
-    this.inLine = inLine;
+    this.#rows = rows;
+    this.#inLine = inLine;
   }
 
   at(body: Int): readonly Scalar[] {
-    const { rows, known, inLine } = this;
+    const [rows, known, inLine] = [this.#rows, this.#known, this.#inLine];
     return inLine ? (known.get(body) ?? Array<Scalar>(rows.width).fill(0)) : rows.slice(body, rows.width);
   }
 
   add(body: Int, values: readonly Scalar[]): void {
     const was = this.at(body);
     const sum = values.map((x, k) => add(was[k], x));
-    if (this.inLine) this.known.set(body, sum);
-    else this.rows.setRow(body, sum);
+    if (this.#inLine) this.#known.set(body, sum);
+    else this.#rows.setRow(body, sum);
   }
 }

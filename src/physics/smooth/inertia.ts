@@ -44,25 +44,26 @@ export function hessianPattern(model: Model, rows: Rows): Pattern {
 
 /** M by composite bodies (mj_crb) and its sparse factors (mj_factorM). */
 export class JointInertia implements Inertia {
-  private readonly m: ModelView;
-  private readonly d: WorldData;
+  readonly #m: ModelView;
+  readonly #d: WorldData;
   readonly M: SymMatrix;
   readonly factors: SymMatrix;
 
   constructor(m: ModelView, d: WorldData, M: SymMatrix, factors: SymMatrix) {
-    this.m = m;
-    this.d = d;
+    this.#m = m;
+    this.#d = d;
     this.M = M;
     this.factors = factors;
   }
 
   smooth(): void {
-    copyField(this.d.qfrc_smooth, this.d.qacc_smooth);
-    this.factors.solve(this.d.qLDiagInv, this.d.qacc_smooth);
+    copyField(this.#d.qfrc_smooth, this.#d.qacc_smooth);
+    this.factors.solve(this.#d.qLDiagInv, this.#d.qacc_smooth);
   }
 
   space(rows: Rows, contacts: ContactRows): Problem["space"] {
-    const { m, d, M, factors } = this;
+    const { M, factors } = this;
+    const [m, d] = [this.#m, this.#d];
     return () => new JointSpace(m, d, contacts, { M, factors, hessian: hessianPattern(m.model, rows) });
   }
 
@@ -72,7 +73,8 @@ export class JointInertia implements Inertia {
   }
 
   implicit(): ReturnType<Inertia["implicit"]> {
-    const { m, d, M } = this;
+    const { M } = this;
+    const [m, d] = [this.#m, this.#d];
     if (m.opt.integrator === mjtIntegrator.IMPLICIT) {
       return { accelerations: (force) => implicitAccelerations(m, d, M, force) };
     }
@@ -103,24 +105,24 @@ export function solvesByBodies(model: Model): boolean {
 
 /** No matrix: articulated bodies. The solver's turns solve for qacc_smooth, and for what is implicit. */
 export class BodyInertia implements Inertia {
-  private readonly m: ModelView;
-  private readonly d: WorldData;
-  private implicitly: ImplicitDofs | undefined;
+  readonly #m: ModelView;
+  readonly #d: WorldData;
+  #implicitly: ImplicitDofs | undefined;
 
   constructor(m: ModelView, d: WorldData) {
-    this.m = m;
-    this.d = d;
+    this.#m = m;
+    this.#d = d;
   }
 
   smooth(): void {}
 
   space(_rows: Rows, contacts: ContactRows): Problem["space"] {
-    this.implicitly = this.m.opt.integrator === mjtIntegrator.RK4 ? undefined : this.implicitDofs();
-    return (law) => new BodySpace(this.m, this.d, contacts, law, this.implicitly);
+    this.#implicitly = this.#m.opt.integrator === mjtIntegrator.RK4 ? undefined : this.#implicitDofs();
+    return (law) => new BodySpace(this.#m, this.#d, contacts, law, this.#implicitly);
   }
 
-  private implicitDofs(): ImplicitDofs | undefined {
-    const { m, d } = this;
+  #implicitDofs(): ImplicitDofs | undefined {
+    const [m, d] = [this.#m, this.#d];
     const entries = derivativeEntries(m, d, diagonalPattern(m.nv));
     if (!entries) return undefined;
     const diagonal = new Field("qH_diagonal", m.nv);
@@ -132,14 +134,14 @@ export class BodyInertia implements Inertia {
   }
 
   entry(i: number, j: number): Scalar {
-    const { m, d } = this;
+    const [m, d] = [this.#m, this.#d];
     const body = m.model.dof_bodyid[i];
     const momentum = mulInertVec(d.cinert.inertia(body), d.cdof.spatial(i));
     return add(dot6(d.cdof.spatial(j), momentum), i === j ? dofArmature(m, i) : 0);
   }
 
   implicit(): ReturnType<Inertia["implicit"]> {
-    const solved = this.implicitly;
+    const solved = this.#implicitly;
     return solved && { accelerations: () => solved.qacc };
   }
 }

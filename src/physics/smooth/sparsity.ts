@@ -75,17 +75,17 @@ export function coupledPattern(m: Tree, groups: readonly (readonly number[])[]):
 export class SymMatrix {
   readonly pattern: Pattern;
   readonly entries: Field;
-  private readonly rowadr: (i: Int) => Int;
-  private readonly length: (i: Int) => Int;
+  readonly #rowadr: (i: Int) => Int;
+  readonly #length: (i: Int) => Int;
   readonly column: (entry: Int) => Int;
-  private readonly update: (at: Int) => Int;
-  private readonly updateadr: (k: Int) => Int;
+  readonly #update: (at: Int) => Int;
+  readonly #updateadr: (k: Int) => Int;
 
   constructor(pattern: Pattern, entries: Field) {
     this.pattern = pattern;
     this.entries = entries;
-    this.rowadr = table("rowadr", pattern.rowadr, "i32");
-    this.length = table(
+    this.#rowadr = table("rowadr", pattern.rowadr, "i32");
+    this.#length = table(
       "rownnz",
       pattern.rows.map((r) => r.length - 1),
       "i32",
@@ -100,17 +100,17 @@ export class SymMatrix {
         for (let b = 0; b <= a; b++) update.push(pattern.index(columns[a], columns[b]));
       }
     }
-    this.update = table("factor_update", update, "i32");
-    this.updateadr = table("factor_updateadr", updateadr, "i32");
+    this.#update = table("factor_update", update, "i32");
+    this.#updateadr = table("factor_updateadr", updateadr, "i32");
   }
 
   diagonal(i: Int): Int {
-    return add(this.rowadr(i), this.length(i));
+    return add(this.#rowadr(i), this.#length(i));
   }
 
   /** Runs `body` for each entry (i, j), j <= i, of row i. */
   row(i: Int, body: (entry: Int, column: Int) => void): void {
-    const start = this.rowadr(i);
+    const start = this.#rowadr(i);
     each(add(this.diagonal(i), 1), (e) => body(e, this.column(e)), { start });
   }
 
@@ -122,19 +122,19 @@ export class SymMatrix {
     const h = this.entries;
     each(n, (up) => {
       const k = sub(n - 1, up);
-      const start = this.rowadr(k);
+      const start = this.#rowadr(k);
       const inverse = div(1, h.at(this.diagonal(k)));
       diaginv.set(k, inverse);
-      const target = this.updateadr(k);
-      each(this.length(k), (a) => {
+      const target = this.#updateadr(k);
+      each(this.#length(k), (a) => {
         const scale = mul(h.at(add(start, a)), inverse);
         const first = add(target, triangle(a));
         each(add(a, 1), (b) => {
-          const t = this.update(add(first, b));
+          const t = this.#update(add(first, b));
           h.set(t, sub(h.at(t), mul(scale, h.at(add(start, b)))));
         });
       });
-      each(this.length(k), (a) => {
+      each(this.#length(k), (a) => {
         const e = add(start, a);
         h.set(e, mul(h.at(e), inverse));
       });
@@ -147,8 +147,8 @@ export class SymMatrix {
     const l = this.entries;
     each(n, (up) => {
       const k = sub(n - 1, up);
-      const start = this.rowadr(k);
-      each(this.length(k), (a) => {
+      const start = this.#rowadr(k);
+      each(this.#length(k), (a) => {
         const e = add(start, a);
         const j = this.column(e);
         x.set(j, sub(x.at(j), mul(l.at(e), x.at(k))));
@@ -156,8 +156,8 @@ export class SymMatrix {
     });
     each(n, (k) => x.set(k, mul(x.at(k), diaginv.at(k))));
     each(n, (k) => {
-      const start = this.rowadr(k);
-      each(this.length(k), (a) => {
+      const start = this.#rowadr(k);
+      each(this.#length(k), (a) => {
         const e = add(start, a);
         x.set(k, sub(x.at(k), mul(l.at(e), x.at(this.column(e)))));
       });
@@ -169,8 +169,8 @@ export class SymMatrix {
     const { n } = this.pattern;
     each(n, (i) => y.set(i, mul(this.entries.at(this.diagonal(i)), x.at(i))));
     each(n, (i) => {
-      const start = this.rowadr(i);
-      each(this.length(i), (a) => {
+      const start = this.#rowadr(i);
+      each(this.#length(i), (a) => {
         const e = add(start, a);
         const j = this.column(e);
         const value = this.entries.at(e);

@@ -66,23 +66,23 @@ const TURN = { SMOOTH: 0, NEWTON: 1, IMPLICIT: 2, END: 3 } as const;
 export class BodySpace implements Space {
   readonly qacc: Field;
   readonly search: Field;
-  private readonly m: ModelView;
-  private readonly d: WorldData;
-  private readonly contacts: ContactRows;
-  private readonly law: (index: Int, slot: Int) => ContactLaw;
-  private readonly implicit: ImplicitDofs | undefined;
-  private readonly tree: Articulated;
+  readonly #m: ModelView;
+  readonly #d: WorldData;
+  readonly #contacts: ContactRows;
+  readonly #law: (index: Int, slot: Int) => ContactLaw;
+  readonly #implicit: ImplicitDofs | undefined;
+  readonly #tree: Articulated;
   /** Motions of the bodies for qacc and search. */
-  private readonly motion: Readonly<Record<Along, Field>>;
+  readonly #motion: Readonly<Record<Along, Field>>;
   /** The gradient: forces on dofs, forces on bodies. */
-  private readonly grad: Field;
-  private readonly wrench: Field;
+  readonly #grad: Field;
+  readonly #wrench: Field;
   /** What rows add to the Hessian's diagonal. */
-  private readonly diagonal: Field;
+  readonly #diagonal: Field;
   /** Rows over several dofs, in this pass. */
-  private couplings: Coupling[] = [];
+  #couplings: Coupling[] = [];
   /** Whether geoms of two moving bodies can touch, by slot. */
-  private readonly tied: (slot: Int) => Bool;
+  readonly #tied: (slot: Int) => Bool;
 
   constructor(
     m: ModelView,
@@ -91,34 +91,34 @@ export class BodySpace implements Space {
     law: (index: Int, slot: Int) => ContactLaw,
     implicit: ImplicitDofs | undefined,
   ) {
-    this.m = m;
-    this.d = d;
-    this.contacts = contacts;
-    this.law = law;
-    this.implicit = implicit;
-    this.tree = new Articulated(m, d);
+    this.#m = m;
+    this.#d = d;
+    this.#contacts = contacts;
+    this.#law = law;
+    this.#implicit = implicit;
+    this.#tree = new Articulated(m, d);
     this.qacc = new Field("x", m.nv);
     this.search = new Field("search", m.nv);
-    this.motion = { qvel: d.cvel, qacc: this.bodies("motion"), search: this.bodies("v") };
-    this.grad = new Field("grad", m.nv);
-    this.wrench = this.bodies("grad_body");
-    this.diagonal = new Field("diagonal", m.nv);
+    this.#motion = { qvel: d.cvel, qacc: this.#bodies("motion"), search: this.#bodies("v") };
+    this.#grad = new Field("grad", m.nv);
+    this.#wrench = this.#bodies("grad_body");
+    this.#diagonal = new Field("diagonal", m.nv);
     const { moves } = contacts;
-    this.tied = (slot) => and(moves(slot, 0), moves(slot, 1));
+    this.#tied = (slot) => and(moves(slot, 0), moves(slot, 1));
   }
 
-  private bodies(name: string): Field {
-    return new Field(name, 6 * this.m.nbody, 6);
+  #bodies(name: string): Field {
+    return new Field(name, 6 * this.#m.nbody, 6);
   }
 
   /** The motions of qacc are those that the smooth solve has left. */
   place(): void {
-    const { m, d, motion } = this;
+    const [m, d, motion] = [this.#m, this.#d, this.#motion];
     bodyMotions(m, d, this.search, motion.search);
   }
 
   contact(slot: Int): BodyContact {
-    const { contacts, m, d, motion } = this;
+    const [contacts, m, d, motion] = [this.#contacts, this.#m, this.#d, this.#motion];
     const { frame, pos } = contacts.slots;
     const f = frame(slot);
     const axes = [0, 1, 2].map((k) => matRow(f, k));
@@ -136,14 +136,14 @@ export class BodySpace implements Space {
     return {
       first,
       second,
-      times: (x) => this.relative(motion[x], first, second),
-      mobility: () => this.mobility(slot, first, second),
+      times: (x) => this.#relative(motion[x], first, second),
+      mobility: () => this.#mobility(slot, first, second),
     };
   }
 
   /** Over the dofs between the two bodies: what moves both alike moves neither against the other. */
-  private mobility(slot: Int, first: Side | undefined, second: Side | undefined): Scalar[] {
-    const { m, d, contacts } = this;
+  #mobility(slot: Int, first: Side | undefined, second: Side | undefined): Scalar[] {
+    const [m, d, contacts] = [this.#m, this.#d, this.#contacts];
     const pos = contacts.slots.pos(slot);
     const mobility = new Mobility(m, contacts.dim, pos);
     eachDofBetween(m, contacts.body(slot, 0), contacts.body(slot, 1), (dof, body, ofFirst) => {
@@ -158,16 +158,16 @@ export class BodySpace implements Space {
   }
 
   /** J x of a contact from the motions of its bodies. */
-  private relative(motion: Field, first: Side | undefined, second: Side | undefined): Scalar[] {
+  #relative(motion: Field, first: Side | undefined, second: Side | undefined): Scalar[] {
     const of = (s: Side | undefined) => (s ? motion.spatial(s.body) : undefined);
     const [a, b] = [of(first), of(second)];
-    return Array.from({ length: this.contacts.dim }, (_, k) =>
+    return Array.from({ length: this.#contacts.dim }, (_, k) =>
       sub(b ? dot6(second!.rows[k], b) : 0, a ? dot6(first!.rows[k], a) : 0),
     );
   }
 
   /** wrench += Jᵀ f of a contact, times `sign`. */
-  private push(wrench: Field, at: BodyContact, force: readonly Scalar[], sign: 1 | -1): void {
+  #push(wrench: Field, at: BodyContact, force: readonly Scalar[], sign: 1 | -1): void {
     const add1 = (s: Side | undefined, own: 1 | -1) => {
       if (!s) return;
       const total = s.rows.reduce<Spatial>((sum, r, k) => add6(sum, scale6(r, force[k])), ZERO6);
@@ -178,9 +178,10 @@ export class BodySpace implements Space {
   }
 
   curvature(): Scalar {
-    const { m, d, search, motion } = this;
+    const { search } = this;
+    const [m, d, motion] = [this.#m, this.#d, this.#motion];
     const total = variable("curvature", 0);
-    each(m.nv, (i) => total.set(add(total.get(), mul(this.tree.armature(i), mul(search.at(i), search.at(i))))));
+    each(m.nv, (i) => total.set(add(total.get(), mul(this.#tree.armature(i), mul(search.at(i), search.at(i))))));
     each(
       m.nbody,
       (b) => {
@@ -193,20 +194,30 @@ export class BodySpace implements Space {
   }
 
   advance(alpha: Scalar): void {
-    const { m, qacc, search, motion } = this;
+    const { qacc, search } = this;
+    const [m, motion] = [this.#m, this.#motion];
     each(m.nv, (i) => qacc.set(i, add(qacc.at(i), mul(alpha, search.at(i)))));
     axpy(motion.qacc, alpha, motion.search);
   }
 
   /** `forced`: what is implicit starts from the forces, not from the momentum of qacc. */
-  private begin(isSmooth: Bool, isImplicit: Bool, forced: boolean): void {
-    const { m, d, grad, qacc, motion, wrench, diagonal, implicit } = this;
-    this.couplings = [];
+  #begin(isSmooth: Bool, isImplicit: Bool, forced: boolean): void {
+    const { qacc } = this;
+    const [m, d, grad, motion, wrench, diagonal, implicit] = [
+      this.#m,
+      this.#d,
+      this.#grad,
+      this.#motion,
+      this.#wrench,
+      this.#diagonal,
+      this.#implicit,
+    ];
+    this.#couplings = [];
     // qacc is not known before the first solve
     const known = forced ? not(or(isSmooth, isImplicit)) : not(isSmooth);
     const sign = select(isImplicit, -1, 1);
     each(m.nv, (i) => {
-      const inertial = select(known, mul(sign, mul(this.tree.armature(i), qacc.at(i))), 0);
+      const inertial = select(known, mul(sign, mul(this.#tree.armature(i), qacc.at(i))), 0);
       const force = forced ? select(isImplicit, d.qfrc_constraint.at(i), 0) : 0;
       const given = add(d.qfrc_smooth.at(i), force);
       grad.set(i, sub(inertial, forced ? given : select(isImplicit, 0, given)));
@@ -224,16 +235,16 @@ export class BodySpace implements Space {
       },
       { start: 1 },
     );
-    this.tree.clear();
+    this.#tree.clear();
   }
 
   addRow(row: Row, law: RowLaw): void {
-    const { grad, diagonal } = this;
+    const [grad, diagonal] = [this.#grad, this.#diagonal];
     for (const { dof, value } of row.jac) grad.set(dof, sub(grad.at(dof), mul(value, law.force)));
     if (row.jac.length > 1) {
       const slope = variable("tie_slope");
       slope.set(law.slope);
-      this.couplings.push({ row, slope });
+      this.#couplings.push({ row, slope });
     } else {
       const [{ dof, value }] = row.jac;
       diagonal.set(dof, add(diagonal.at(dof), mul(mul(value, value), law.slope)));
@@ -241,16 +252,16 @@ export class BodySpace implements Space {
   }
 
   addContact(_index: Int, slot: Int, law: ContactLaw, at: BodyContact): void {
-    this.push(this.wrench, at, law.force, -1);
+    this.#push(this.#wrench, at, law.force, -1);
     const stiffen = (s: Side | undefined) => {
-      if (s) this.tree.stiffen(s.body, stiffness(law, s.rows));
+      if (s) this.#tree.stiffen(s.body, stiffness(law, s.rows));
     };
     // a body against the world; where both may move, that is seen at run time
     if (!at.first) stiffen(at.second);
     else if (!at.second) stiffen(at.first);
     else {
-      when(not(this.tied(slot)), () => {
-        const moves = this.contacts.moves(slot, 1);
+      when(not(this.#tied(slot)), () => {
+        const moves = this.#contacts.moves(slot, 1);
         const rows = at.second!.rows.map(
           (r, k) => r.map((x, c) => select(moves, x, at.first!.rows[k][c])) as unknown as Spatial,
         );
@@ -264,7 +275,8 @@ export class BodySpace implements Space {
    * qacc_smooth; Newton's iterations; with what is implicit, from the momentum of qacc. The code of a solve is long.
    */
   iterate({ iterations, done, start, assemble, improve, settle }: Turns): void {
-    const { m, d, search, motion, implicit } = this;
+    const { search } = this;
+    const [m, d, motion, implicit] = [this.#m, this.#d, this.#motion, this.#implicit];
     const turn = variable("turn", TURN.SMOOTH, "i32");
     const last = implicit ? TURN.IMPLICIT : TURN.END;
     loop(
@@ -276,9 +288,9 @@ export class BodySpace implements Space {
         // far from the minimum, forces are not what qacc would need
         const forced = implicit !== undefined && m.opt.iterations < FEW_ITERATIONS;
         if (forced) when(is(TURN.IMPLICIT), settle);
-        this.begin(is(TURN.SMOOTH), implicit ? is(TURN.IMPLICIT) : false, forced);
+        this.#begin(is(TURN.SMOOTH), implicit ? is(TURN.IMPLICIT) : false, forced);
         when(is(TURN.NEWTON), assemble);
-        this.direction(is(TURN.NEWTON));
+        this.#direction(is(TURN.NEWTON));
         when(is(TURN.SMOOTH), () => {
           copyField(search, d.qacc_smooth);
           copyField(motion.search, motion.qacc);
@@ -295,27 +307,35 @@ export class BodySpace implements Space {
     if (!(implicit && m.opt.iterations < FEW_ITERATIONS)) settle();
   }
 
-  private direction(isNewton: Bool): void {
-    const { m, search, motion, grad, wrench, tree, contacts } = this;
+  #direction(isNewton: Bool): void {
+    const { search } = this;
+    const [m, motion, grad, wrench, tree, contacts] = [
+      this.#m,
+      this.#motion,
+      this.#grad,
+      this.#wrench,
+      this.#tree,
+      this.#contacts,
+    ];
     const inLine = m.nv + m.nbody <= MAX_IN_LINE;
-    tree.factor((i) => this.diagonal.at(i), inLine);
-    if (this.couplings.length === 0 && !contacts.anyTied) {
+    tree.factor((i) => this.#diagonal.at(i), inLine);
+    if (this.#couplings.length === 0 && !contacts.anyTied) {
       const against = (b: Int) => scale6(wrench.spatial(b), -1);
       tree.solve((i) => neg(grad.at(i)), search, motion.search, against, inLine);
       return;
     }
-    const pushed = this.bodies("tie_wrench");
-    const pushedDofs = this.couplings.length > 0 ? new Field("tie_force", m.nv) : undefined;
-    const rows = this.couplings.map(({ row, slope }) =>
+    const pushed = this.#bodies("tie_wrench");
+    const pushedDofs = this.#couplings.length > 0 ? new Field("tie_force", m.nv) : undefined;
+    const rows = this.#couplings.map(({ row, slope }) =>
       rowTie(row, select(isNewton, slope.get(), 0), search, pushedDofs!),
     );
     const tied = new TiedContacts<BodyContact>(contacts, {
       contact: (slot) => this.contact(slot),
-      along: (at) => this.relative(motion.search, at.first, at.second),
-      push: (at, f) => this.push(pushed, at, f, 1),
-      law: this.law,
+      along: (at) => this.#relative(motion.search, at.first, at.second),
+      push: (at, f) => this.#push(pushed, at, f, 1),
+      law: this.#law,
     });
-    if (contacts.anyTied) tied.find(isNewton, this.tied);
+    if (contacts.anyTied) tied.find(isNewton, this.#tied);
     solveTied({
       each(body) {
         rows.forEach(body);
@@ -334,32 +354,33 @@ export class BodySpace implements Space {
   }
 
   slope(): Scalar {
-    return add(dotFields(this.grad, this.search), dotRows(this.wrench, this.motion.search));
+    return add(dotFields(this.#grad, this.search), dotRows(this.#wrench, this.#motion.search));
   }
 
   residual(): void {
-    const { m, d, qacc, motion } = this;
+    const { qacc } = this;
+    const [m, d, motion] = [this.#m, this.#d, this.#motion];
     // of its own: nothing of this is left where nothing reads qfrc_constraint
-    const wrench = this.bodies("momentum");
+    const wrench = this.#bodies("momentum");
     wrench.setRow(0, ZERO6);
     each(m.nbody, (b) => wrench.setRow(b, mulInertVec(d.cinert.inertia(b), motion.qacc.spatial(b))), { start: 1 });
     dofForces(m, d, wrench, (i, force) => {
-      const inertial = add(force, mul(this.tree.armature(i), qacc.at(i)));
+      const inertial = add(force, mul(this.#tree.armature(i), qacc.at(i)));
       d.qfrc_constraint.set(i, sub(inertial, d.qfrc_smooth.at(i)));
     });
   }
 
   collect(visit: Parameters<Space["collect"]>[0]): void {
-    const { m, d } = this;
+    const [m, d] = [this.#m, this.#d];
     const total = d.qfrc_constraint;
-    const wrench = this.bodies("constraint");
+    const wrench = this.#bodies("constraint");
     each(m.nv, (i) => total.set(i, 0));
     each(m.nbody, (b) => wrench.setRow(b, ZERO6));
     visit(
       (row, force) => {
         for (const { dof, value } of row.jac) total.set(dof, add(total.at(dof), mul(value, force)));
       },
-      (slot, force) => this.push(wrench, this.contact(slot), force, 1),
+      (slot, force) => this.#push(wrench, this.contact(slot), force, 1),
     );
     dofForces(m, d, wrench, (i, force) => total.set(i, add(total.at(i), force)));
   }

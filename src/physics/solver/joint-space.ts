@@ -30,61 +30,61 @@ interface JointContact extends ContactAt {
 export class JointSpace implements Space {
   readonly qacc: Field;
   readonly search: Field;
-  private readonly m: ModelView;
-  private readonly d: WorldData;
-  private readonly nv: number;
-  private readonly newton: boolean;
-  private readonly contacts: ContactRows;
-  private readonly M: SymMatrix;
-  private readonly factors: SymMatrix;
-  private readonly H: SymMatrix;
-  private readonly Hdiaginv: Field;
+  readonly #m: ModelView;
+  readonly #d: WorldData;
+  readonly #nv: number;
+  readonly #newton: boolean;
+  readonly #contacts: ContactRows;
+  readonly #M: SymMatrix;
+  readonly #factors: SymMatrix;
+  readonly #H: SymMatrix;
+  readonly #Hdiaginv: Field;
   /** M search. */
-  private readonly product: Field;
+  readonly #product: Field;
   /** M (qacc - qacc_smooth), which grows by what is advanced along: M is multiplied once an iteration. */
-  private readonly pull: Field;
-  private readonly grad: Field;
+  readonly #pull: Field;
+  readonly #grad: Field;
   /** Gradients of the previous iteration (CG). */
-  private readonly gradOld: Field;
-  private readonly MgradOld: Field;
+  readonly #gradOld: Field;
+  readonly #MgradOld: Field;
 
   constructor(m: ModelView, d: WorldData, contacts: ContactRows, { M, factors, hessian }: JointMatrices) {
     const vector = (name: string) => new Field(name, m.nv);
-    this.m = m;
-    this.d = d;
-    this.nv = m.nv;
-    this.newton = m.opt.solver !== mjtSolver.CG;
-    this.contacts = contacts;
-    this.M = M;
-    this.factors = factors;
+    this.#m = m;
+    this.#d = d;
+    this.#nv = m.nv;
+    this.#newton = m.opt.solver !== mjtSolver.CG;
+    this.#contacts = contacts;
+    this.#M = M;
+    this.#factors = factors;
     this.qacc = vector("x");
     this.search = vector("search");
-    this.product = vector("Msearch");
-    this.pull = vector("pull");
-    this.grad = vector("grad");
-    this.H = new SymMatrix(this.newton ? hessian : M.pattern, new Field("H", this.newton ? hessian.nnz : 0));
-    this.Hdiaginv = vector("Hdiaginv");
-    this.gradOld = vector("grad_old");
-    this.MgradOld = vector("Mgrad_old");
+    this.#product = vector("Msearch");
+    this.#pull = vector("pull");
+    this.#grad = vector("grad");
+    this.#H = new SymMatrix(this.#newton ? hessian : M.pattern, new Field("H", this.#newton ? hessian.nnz : 0));
+    this.#Hdiaginv = vector("Hdiaginv");
+    this.#gradOld = vector("grad_old");
+    this.#MgradOld = vector("Mgrad_old");
   }
 
   place(): void {
-    each(this.nv, (i) => this.pull.set(i, 0));
+    each(this.#nv, (i) => this.#pull.set(i, 0));
   }
 
   contact(slot: Int): JointContact {
-    const J = this.contacts.jacobian(slot);
-    const vectors = { qvel: this.d.qvel, qacc: this.qacc, search: this.search };
+    const J = this.#contacts.jacobian(slot);
+    const vectors = { qvel: this.#d.qvel, qacc: this.qacc, search: this.search };
     return {
       J,
       times: (x) => J.map((row) => dotn(row, vectors[x].all())),
-      mobility: () => this.mobility(slot, J),
+      mobility: () => this.#mobility(slot, J),
     };
   }
 
-  private mobility(slot: Int, J: Jacobian): Scalar[] {
-    const { m, d } = this;
-    const pos = this.contacts.slots.pos(slot);
+  #mobility(slot: Int, J: Jacobian): Scalar[] {
+    const [m, d] = [this.#m, this.#d];
+    const pos = this.#contacts.slots.pos(slot);
     const mobility = new Mobility(m, J.length, pos);
     for (let i = 0; i < m.nv; i++) {
       const column = J.map((row) => row[i]);
@@ -96,13 +96,14 @@ export class JointSpace implements Space {
   }
 
   curvature(): Scalar {
-    this.M.multiply(this.search, this.product);
-    return dotFields(this.search, this.product);
+    this.#M.multiply(this.search, this.#product);
+    return dotFields(this.search, this.#product);
   }
 
   advance(alpha: Scalar): void {
-    const { qacc, search, pull, product } = this;
-    each(this.nv, (i) => {
+    const { qacc, search } = this;
+    const [pull, product] = [this.#pull, this.#product];
+    each(this.#nv, (i) => {
       qacc.set(i, add(qacc.at(i), mul(alpha, search.at(i))));
       pull.set(i, add(pull.at(i), mul(alpha, product.at(i))));
     });
@@ -114,9 +115,9 @@ export class JointSpace implements Space {
       iterations,
       (iteration) => {
         breakIf(done.get());
-        this.begin();
+        this.#begin();
         assemble();
-        this.direction(iteration);
+        this.#direction(iteration);
         improve(iteration);
       },
       { label: "iterations" },
@@ -124,22 +125,22 @@ export class JointSpace implements Space {
     settle();
   }
 
-  private begin(): void {
-    const { M, H } = this;
-    if (this.newton) {
+  #begin(): void {
+    const [M, H] = [this.#M, this.#H];
+    if (this.#newton) {
       each(H.pattern.nnz, (e) => H.entries.set(e, 0));
       // the pattern of M is part of that of H
-      for (let i = 0; i < this.nv; i++) {
+      for (let i = 0; i < this.#nv; i++) {
         for (const j of M.pattern.rows[i]) H.entries.set(H.pattern.index(i, j), M.entries.at(M.pattern.index(i, j)));
       }
     }
-    copyField(this.pull, this.grad);
+    copyField(this.#pull, this.#grad);
   }
 
   addRow(row: Row, law: RowLaw): void {
-    const { H, grad } = this;
+    const [H, grad] = [this.#H, this.#grad];
     for (const { dof, value } of row.jac) grad.set(dof, sub(grad.at(dof), mul(value, law.force)));
-    if (!this.newton) return;
+    if (!this.#newton) return;
     row.jac.forEach((a, i) => {
       for (const b of row.jac.slice(0, i + 1)) {
         // a row of one dof may come from a runtime loop
@@ -150,13 +151,13 @@ export class JointSpace implements Space {
   }
 
   addContact(_index: Int, _slot: Int, law: ContactLaw, { J }: JointContact): void {
-    this.push(this.grad, J, law.force, -1);
-    if (this.newton) this.addHessian(law, J);
+    this.#push(this.#grad, J, law.force, -1);
+    if (this.#newton) this.#addHessian(law, J);
   }
 
   /** x += sign Jᵀ f */
-  private push(x: Field, J: Jacobian, force: readonly Scalar[], sign: 1 | -1): void {
-    for (let i = 0; i < this.nv; i++) {
+  #push(x: Field, J: Jacobian, force: readonly Scalar[], sign: 1 | -1): void {
+    for (let i = 0; i < this.#nv; i++) {
       const f = dotn(
         force,
         J.map((row) => row[i]),
@@ -166,8 +167,8 @@ export class JointSpace implements Space {
   }
 
   /** H += Jᵀ W J over the entries that this Jacobian can touch. */
-  private addHessian(law: ContactLaw, J: Jacobian): void {
-    const { H, nv } = this;
+  #addHessian(law: ContactLaw, J: Jacobian): void {
+    const [H, nv] = [this.#H, this.#nv];
     const WJ = J.map((_, a) =>
       Array.from({ length: nv }, (_, i) => sum(J.map((row, b) => mul(law.hessian(a, b), row[i])))),
     );
@@ -203,22 +204,23 @@ export class JointSpace implements Space {
     });
   }
 
-  private direction(iteration: Int): void {
-    if (!this.newton) {
-      this.conjugate(iteration);
+  #direction(iteration: Int): void {
+    if (!this.#newton) {
+      this.#conjugate(iteration);
       return;
     }
-    this.H.factor(this.Hdiaginv);
-    each(this.nv, (i) => this.search.set(i, neg(this.grad.at(i))));
-    this.H.solve(this.Hdiaginv, this.search);
+    this.#H.factor(this.#Hdiaginv);
+    each(this.#nv, (i) => this.search.set(i, neg(this.#grad.at(i))));
+    this.#H.solve(this.#Hdiaginv, this.search);
   }
 
   /** Hager-Zhang direction, preconditioned by M (mj_solPrimal). */
-  private conjugate(iteration: Int): void {
-    const { nv, grad, gradOld, MgradOld, search } = this;
+  #conjugate(iteration: Int): void {
+    const { search } = this;
+    const [nv, grad, gradOld, MgradOld] = [this.#nv, this.#grad, this.#gradOld, this.#MgradOld];
     const Mgrad = new Field("Mgrad", nv);
     copyField(grad, Mgrad);
-    this.factors.solve(this.d.qLDiagInv, Mgrad);
+    this.#factors.solve(this.#d.qLDiagInv, Mgrad);
     const dot = (a: (i: Int) => Scalar, b: (i: Int) => Scalar): Scalar => {
       const s = variable("dot", 0);
       each(nv, (i) => s.set(add(s.get(), mul(a(i), b(i)))));
@@ -245,21 +247,21 @@ export class JointSpace implements Space {
   }
 
   slope(): Scalar {
-    return dotFields(this.grad, this.search);
+    return dotFields(this.#grad, this.search);
   }
 
   residual(): void {
-    copyField(this.pull, this.d.qfrc_constraint);
+    copyField(this.#pull, this.#d.qfrc_constraint);
   }
 
   collect(visit: Parameters<Space["collect"]>[0]): void {
-    const total = this.d.qfrc_constraint;
-    each(this.nv, (i) => total.set(i, 0));
+    const total = this.#d.qfrc_constraint;
+    each(this.#nv, (i) => total.set(i, 0));
     visit(
       (row, force) => {
         for (const { dof, value } of row.jac) total.set(dof, add(total.at(dof), mul(value, force)));
       },
-      (slot, force) => this.push(total, this.contacts.jacobian(slot), force, 1),
+      (slot, force) => this.#push(total, this.#contacts.jacobian(slot), force, 1),
     );
   }
 }

@@ -65,28 +65,28 @@ export function safeguardedNewton(line: Line, iterations: number, good: Scalar, 
 
 /** A point of the search that is kept. */
 class Point {
-  private readonly parts: readonly Register[];
+  readonly #parts: readonly Register[];
 
   constructor(name: string, values: readonly Scalar[]) {
-    this.parts = ["alpha", "slope", "curve", "cost"].map((part, i) => variable(`${name}_${part}`, values[i]));
+    this.#parts = ["alpha", "slope", "curve", "cost"].map((part, i) => variable(`${name}_${part}`, values[i]));
   }
   get alpha(): Scalar {
-    return this.parts[0].get();
+    return this.#parts[0].get();
   }
   get slope(): Scalar {
-    return this.parts[1].get();
+    return this.#parts[1].get();
   }
   get cost(): Scalar {
-    return this.parts[3].get();
+    return this.#parts[3].get();
   }
   /** One Newton step from here. */
   get next(): Scalar {
-    return newtonPoint(this.alpha, this.slope, this.parts[2].get());
+    return newtonPoint(this.alpha, this.slope, this.#parts[2].get());
   }
   /** Takes over what another point, or the line's last evaluation, holds. */
   take(from: Point | readonly Scalar[], cond: Bool = true): void {
-    const values = from instanceof Point ? from.parts.map((p) => p.get()) : from;
-    this.parts.forEach((p, i) => p.set(select(cond, values[i], p.get())));
+    const values = from instanceof Point ? from.#parts.map((p) => p.get()) : from;
+    this.#parts.forEach((p, i) => p.set(select(cond, values[i], p.get())));
   }
 }
 

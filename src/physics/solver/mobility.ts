@@ -14,33 +14,33 @@ const rounding = () => (current().exact ? 1e-14 : 1e-6);
  * A direction in which all entries of J are rounding gets an exact 0: no dof relieves it.
  */
 export class Mobility {
-  private readonly m: ModelView;
-  private readonly total: ReturnType<typeof variable>[];
-  private readonly size2: Scalar;
-  private readonly translation = variable("mobility_m", 0);
-  private readonly rotation = variable("mobility_rad", 0);
+  readonly #m: ModelView;
+  readonly #total: ReturnType<typeof variable>[];
+  readonly #size2: Scalar;
+  readonly #translation = variable("mobility_m", 0);
+  readonly #rotation = variable("mobility_rad", 0);
 
   /** `pos` and `offset`: the contact point, global and about its tree's centre of mass. */
   constructor(m: ModelView, dim: number, pos: Vec3) {
-    this.m = m;
-    this.total = Array.from({ length: dim }, (_, k) => variable(`mobility${k}`, 0));
-    this.size2 = dot3(pos, pos);
+    this.#m = m;
+    this.#total = Array.from({ length: dim }, (_, k) => variable(`mobility${k}`, 0));
+    this.#size2 = dot3(pos, pos);
   }
 
   /** Takes a dof into account: its motion axis, J of the contact's directions, and the arm about the centre of mass. */
   add(dof: Int, axis: Spatial, J: readonly Scalar[], arm: Vec3): void {
-    const weight = this.m.dof_invweight0.at(dof);
+    const weight = this.#m.dof_invweight0.at(dof);
     const [v, w] = [translational(axis), rotational(axis)];
     const turns = dot3(w, w);
-    const moves = add(dot3(v, v), mul(turns, add(this.size2, dot3(arm, arm))));
-    this.translation.set(add(this.translation.get(), mul(weight, moves)));
-    this.rotation.set(add(this.rotation.get(), mul(weight, turns)));
-    this.total.forEach((t, k) => t.set(add(t.get(), mul(weight, square(J[k])))));
+    const moves = add(dot3(v, v), mul(turns, add(this.#size2, dot3(arm, arm))));
+    this.#translation.set(add(this.#translation.get(), mul(weight, moves)));
+    this.#rotation.set(add(this.#rotation.get(), mul(weight, turns)));
+    this.#total.forEach((t, k) => t.set(add(t.get(), mul(weight, square(J[k])))));
   }
 
   get(): Scalar[] {
-    return this.total.map((t, k) => {
-      const noise = mul(rounding() ** 2, (k < 3 ? this.translation : this.rotation).get());
+    return this.#total.map((t, k) => {
+      const noise = mul(rounding() ** 2, (k < 3 ? this.#translation : this.#rotation).get());
       return select(gt(t.get(), noise), t.get(), 0);
     });
   }

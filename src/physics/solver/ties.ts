@@ -55,27 +55,27 @@ interface ContactSide<At> {
 
 /** The contacts that tie bodies, as a list, and vectors over them. */
 export class TiedContacts<At> {
-  private readonly contacts: ContactRows;
-  private readonly side: ContactSide<At>;
-  private readonly list: { readonly index: LocalArray; readonly slot: LocalArray };
-  private readonly kept: Readonly<Record<Kept, readonly LocalArray[]>>;
-  private readonly count = variable("ties", 0, "i32");
+  readonly #contacts: ContactRows;
+  readonly #side: ContactSide<At>;
+  readonly #list: { readonly index: LocalArray; readonly slot: LocalArray };
+  readonly #kept: Readonly<Record<Kept, readonly LocalArray[]>>;
+  readonly #count = variable("ties", 0, "i32");
 
   constructor(contacts: ContactRows, side: ContactSide<At>) {
     const n = Math.max(1, contacts.slots.nconmax);
-    this.contacts = contacts;
-    this.side = side;
-    this.list = { index: array("tie_index", n, "i32"), slot: array("tie_slot", n, "i32") };
+    this.#contacts = contacts;
+    this.#side = side;
+    this.#list = { index: array("tie_index", n, "i32"), slot: array("tie_slot", n, "i32") };
     const vector = (name: Kept) => Array.from({ length: contacts.dim }, (_, k) => array(`tie_${name}${k}`, n));
-    this.kept = Object.fromEntries(KEPT.map((name) => [name, vector(name)])) as never;
+    this.#kept = Object.fromEntries(KEPT.map((name) => [name, vector(name)])) as never;
   }
 
   /** Lists those contacts, where there are any to `count`; before any pass. */
   find(counts: Bool, isTied: (slot: Int) => Bool): void {
-    const { list, count } = this;
+    const [list, count] = [this.#list, this.#count];
     count.set(0);
     when(counts, () => {
-      this.contacts.slots.each((index, slot) => {
+      this.#contacts.slots.each((index, slot) => {
         when(isTied(slot), () => {
           list.index.set(count.get(), index);
           list.slot.set(count.get(), slot);
@@ -86,10 +86,10 @@ export class TiedContacts<At> {
   }
 
   each(body: (tie: Tie) => void): void {
-    const { list, kept, side } = this;
-    const { dim } = this.contacts;
+    const [list, kept, side] = [this.#list, this.#kept, this.#side];
+    const { dim } = this.#contacts;
     loop(
-      this.count.get(),
+      this.#count.get(),
       (t) => {
         const slot = list.slot.get(t);
         // read where a pass needs it

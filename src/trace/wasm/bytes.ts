@@ -2,37 +2,37 @@
 
 /** A growing run of bytes. */
 export class Bytes {
-  private store = new Uint8Array(1 << 12);
+  #store = new Uint8Array(1 << 12);
   length = 0;
 
-  private room(count: number): void {
-    if (this.length + count <= this.store.length) return;
-    const larger = new Uint8Array(Math.max(this.store.length * 2, this.length + count));
-    larger.set(this.store.subarray(0, this.length));
-    this.store = larger;
+  #room(count: number): void {
+    if (this.length + count <= this.#store.length) return;
+    const larger = new Uint8Array(Math.max(this.#store.length * 2, this.length + count));
+    larger.set(this.#store.subarray(0, this.length));
+    this.#store = larger;
   }
 
   byte(...values: number[]): this {
-    this.room(values.length);
-    for (const value of values) this.store[this.length++] = value;
+    this.#room(values.length);
+    for (const value of values) this.#store[this.length++] = value;
     return this;
   }
 
   /** An unsigned number below 2^32. */
   unsigned(value: number): this {
-    this.room(5);
+    this.#room(5);
     for (let rest = value >>> 0; ; rest >>>= 7) {
-      this.store[this.length++] = rest > 127 ? (rest & 127) | 128 : rest;
+      this.#store[this.length++] = rest > 127 ? (rest & 127) | 128 : rest;
       if (rest <= 127) return this;
     }
   }
 
   /** A signed number of 32 bits. */
   signed(value: number): this {
-    this.room(5);
+    this.#room(5);
     for (let rest = value | 0; ; rest >>= 7) {
       const isLast = rest >> 6 === 0 || rest >> 6 === -1;
-      this.store[this.length++] = isLast ? rest & 127 : (rest & 127) | 128;
+      this.#store[this.length++] = isLast ? rest & 127 : (rest & 127) | 128;
       if (isLast) return this;
     }
   }
@@ -43,8 +43,8 @@ export class Bytes {
   }
 
   append(bytes: Uint8Array): this {
-    this.room(bytes.length);
-    this.store.set(bytes, this.length);
+    this.#room(bytes.length);
+    this.#store.set(bytes, this.length);
     this.length += bytes.length;
     return this;
   }
@@ -60,7 +60,7 @@ export class Bytes {
   }
 
   get all(): Uint8Array {
-    return this.store.subarray(0, this.length);
+    return this.#store.subarray(0, this.length);
   }
 }
 

@@ -13,29 +13,29 @@ export class Code {
   readonly bytes = new Bytes();
   /** How deep in blocks this place is, for branches. */
   depth = 0;
-  private readonly kinds: Kind[] = [];
-  private readonly free: Record<Kind, number[]> = { vector: [], scalar: [] };
-  private readonly parameters: number;
+  readonly #kinds: Kind[] = [];
+  readonly #free: Record<Kind, number[]> = { vector: [], scalar: [] };
+  readonly #parameters: number;
 
   constructor(parameters: number) {
-    this.parameters = parameters;
+    this.#parameters = parameters;
   }
 
   /** A local that nothing else uses until it is freed. */
   local(kind: Kind): number {
-    const again = this.free[kind].pop();
+    const again = this.#free[kind].pop();
     if (again !== undefined) return again;
-    if (this.kinds.length >= MOST_LOCALS)
+    if (this.#kinds.length >= MOST_LOCALS)
       throw new CorralError(
         "wasm-locals",
         `the kernel needs more than ${MOST_LOCALS} values at once, which WebAssembly cannot hold. Pass unroll: false.`,
       );
-    this.kinds.push(kind);
-    return this.parameters + this.kinds.length - 1;
+    this.#kinds.push(kind);
+    return this.#parameters + this.#kinds.length - 1;
   }
 
   release(...locals: number[]): void {
-    for (const local of locals) this.free[this.kinds[local - this.parameters]].push(local);
+    for (const local of locals) this.#free[this.#kinds[local - this.#parameters]].push(local);
   }
 
   op(...names: Op32Name[]): this {
@@ -49,18 +49,18 @@ export class Code {
   }
 
   get(local: number): this {
-    return this.at("local.get", local);
+    return this.#at("local.get", local);
   }
 
   set(local: number): this {
-    return this.at("local.set", local);
+    return this.#at("local.set", local);
   }
 
   tee(local: number): this {
-    return this.at("local.tee", local);
+    return this.#at("local.tee", local);
   }
 
-  private at(name: Op32Name, index: number): this {
+  #at(name: Op32Name, index: number): this {
     this.bytes.byte(Op32[name]).unsigned(index);
     return this;
   }
@@ -113,13 +113,13 @@ export class Code {
   }
 
   branch(name: "br" | "br_if", depth: number): this {
-    return this.at(name, this.depth - depth);
+    return this.#at(name, this.depth - depth);
   }
 
   /** The function with its locals, as the code section has it. */
   body(): Bytes {
     const runs: { kind: Kind; count: number }[] = [];
-    for (const kind of this.kinds) {
+    for (const kind of this.#kinds) {
       const last = runs.at(-1);
       if (last?.kind === kind) last.count++;
       else runs.push({ kind, count: 1 });

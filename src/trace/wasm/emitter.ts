@@ -28,47 +28,47 @@ interface Around {
 
 export class Emitter extends Values {
   /** The lanes of each block. */
-  private readonly lanesOf = new Map<Block, Lanes>();
+  readonly #lanesOf = new Map<Block, Lanes>();
 
   constructor(trace: Trace, live: Live, map: MemoryMap) {
     super(trace, live, map);
-    this.block(trace.root, { loop: undefined, branch: 0 });
+    this.#block(trace.root, { loop: undefined, branch: 0 });
   }
 
-  private block(block: Block, around: Around): void {
+  #block(block: Block, around: Around): void {
     const outer = this.ends;
     this.ends = new Map();
-    this.lanesOf.set(block, this.lanes);
+    this.#lanesOf.set(block, this.lanes);
     block.statements.forEach((s, at) => {
-      if (s.kind !== "stage" && this.live.isLive(s)) this.statement(s, around);
+      if (s.kind !== "stage" && this.live.isLive(s)) this.#statement(s, around);
       for (const node of this.ends.get(at) ?? []) this.drop(node);
     });
     this.ends = outer;
   }
 
-  private statement(s: Exclude<Statement, { kind: "stage" }>, around: Around): void {
+  #statement(s: Exclude<Statement, { kind: "stage" }>, around: Around): void {
     switch (s.kind) {
       case "let":
-        return this.define(s.node);
+        return this.#define(s.node);
       case "set":
-        return this.assign(s.target, s.value);
+        return this.#assign(s.target, s.value);
       case "put":
-        return this.put(s.target, s.index, s.value);
+        return this.#put(s.target, s.index, s.value);
       case "store":
-        return this.store(s);
+        return this.#store(s);
       case "when":
-        return this.when(s, around);
+        return this.#when(s, around);
       case "loop":
-        return this.loop(s);
+        return this.#loop(s);
       case "break":
-        return this.leave(s.cond, around);
+        return this.#leave(s.cond, around);
     }
   }
 
-  private define(node: TraceNode): void {
+  #define(node: TraceNode): void {
     const { op } = node;
     if (this.resolved(node) !== node || this.survey.isInlined(node) || op === "component" || op === "world") return;
-    if (op === "load4") return this.load4(node);
+    if (op === "load4") return this.#load4(node);
     if (this.survey.isUniform(node)) {
       this.scalar(node);
       return this.keep(node, "scalar");
@@ -78,22 +78,22 @@ export class Emitter extends Values {
   }
 
   /** Where lanes are masked, what the others hold stays. */
-  private blend(old: () => void): void {
+  #blend(old: () => void): void {
     if (this.lanes.mask === undefined) return;
     old();
     this.code.get(this.lanes.mask).simd("v128.bitselect");
   }
 
-  private assign(target: VarRef, value: Operand): void {
+  #assign(target: VarRef, value: Operand): void {
     const local = this.variables.get(target);
     if (local === undefined) return;
     this.push(value, target.type);
-    const own = this.lanesOf.get(target.block) === this.lanes && this.survey.isSetFirst(target);
-    if (!own) this.blend(() => this.code.get(local));
+    const own = this.#lanesOf.get(target.block) === this.lanes && this.survey.isSetFirst(target);
+    if (!own) this.#blend(() => this.code.get(local));
     this.code.set(local);
   }
 
-  private put(target: ArrayRef, index: Operand, value: Operand): void {
+  #put(target: ArrayRef, index: Operand, value: Operand): void {
     if (!this.live.liveArrays.has(target.id)) return;
     const { code } = this;
     const at = this.map.array(target);
@@ -103,7 +103,7 @@ export class Emitter extends Values {
       this.offset(index, VECTOR);
       code.op("i32.add").tee(address);
       this.push(value, target.type);
-      this.blend(() => code.get(address).memory("v128.load", at));
+      this.#blend(() => code.get(address).memory("v128.load", at));
       code.memory("v128.store", at).release(address);
       return;
     }
@@ -112,7 +112,7 @@ export class Emitter extends Values {
     this.splat(target.length, "i32");
     code.simd("i32x4.min_u");
     // the element after the last is nobody's
-    this.blend(() => this.splat(target.length, "i32"));
+    this.#blend(() => this.splat(target.length, "i32"));
     code.int(4).simd("i32x4.shl").set(to);
     this.push(value, target.type);
     code.set(x);
@@ -124,7 +124,7 @@ export class Emitter extends Values {
   }
 
   /** Locals with the addresses of four numbers of a buffer, for each lane. */
-  private addresses(index: Operand, ref: BufferRef): number[] {
+  #addresses(index: Operand, ref: BufferRef): number[] {
     const { code } = this;
     const [at, base] = [code.local("vector"), code.local("scalar")];
     this.push(index, "i32");
@@ -140,11 +140,11 @@ export class Emitter extends Values {
     return all;
   }
 
-  private load4(node: TraceNode): void {
+  #load4(node: TraceNode): void {
     const { code } = this;
     const used = (this.survey.components.get(node) ?? []).filter((c) => this.survey.lastUse(c) >= 0);
     if (used.length === 0) return;
-    const addresses = this.addresses(node.args[0], node.source as BufferRef);
+    const addresses = this.#addresses(node.args[0], node.source as BufferRef);
     const rows = addresses.map((address) => {
       const row = code.local("vector");
       code.get(address).memory("v128.load", 0).set(row);
@@ -163,7 +163,7 @@ export class Emitter extends Values {
     code.release(...rows);
   }
 
-  private store({ values, type, index, target }: Extract<Statement, { kind: "store" }>): void {
+  #store({ values, type, index, target }: Extract<Statement, { kind: "store" }>): void {
     const { code, lanes } = this;
     const columns = values.map((v) => {
       const column = code.local("vector");
@@ -171,7 +171,7 @@ export class Emitter extends Values {
       code.set(column);
       return column;
     });
-    const addresses = this.addresses(index, target);
+    const addresses = this.#addresses(index, target);
     for (let k = 0; k < 4; k++) {
       const pairs = k < 2 ? [0, 4, 1, 5] : [2, 6, 3, 7];
       if (lanes.mask !== undefined) {
@@ -187,16 +187,16 @@ export class Emitter extends Values {
     code.release(...columns, ...addresses);
   }
 
-  private when(s: Extract<Statement, { kind: "when" }>, around: Around): void {
+  #when(s: Extract<Statement, { kind: "when" }>, around: Around): void {
     const { code, live, lanes: outer } = this;
     const hasElse = !isEmpty(s.otherwise, live);
     if (this.survey.isUniform(s.cond)) {
       this.pushScalar(s.cond);
       code.open("if");
-      this.block(s.then, around);
+      this.#block(s.then, around);
       if (hasElse) {
         code.op("else");
-        this.block(s.otherwise, around);
+        this.#block(s.otherwise, around);
       }
       return code.close();
     }
@@ -213,7 +213,7 @@ export class Emitter extends Values {
       code.tee(mask).simd("v128.any_true");
       const branch = code.open("if");
       this.lanes = { mask, outer };
-      this.block(block, { ...around, branch });
+      this.#block(block, { ...around, branch });
       this.lanes = outer;
       code.close();
       code.release(mask);
@@ -223,7 +223,7 @@ export class Emitter extends Values {
     code.release(cond);
   }
 
-  private loop(s: Extract<Statement, { kind: "loop" }>): void {
+  #loop(s: Extract<Statement, { kind: "loop" }>): void {
     const { code, survey, lanes: outer } = this;
     const [sharedStart, sharedBound] = [survey.isUniform(s.start), survey.isUniform(s.bound)];
     const isShared = sharedStart && sharedBound;
@@ -253,7 +253,7 @@ export class Emitter extends Values {
       code.simd("i32x4.lt_s").get(own!).simd("v128.and").tee(own!);
       code.simd("v128.any_true").op("i32.eqz").branch("br_if", exit);
     }
-    this.block(s.block, { loop: { lanes: this.lanes, exit }, branch: exit });
+    this.#block(s.block, { loop: { lanes: this.lanes, exit }, branch: exit });
     code.get(index);
     if (sharedStart) code.int(1).op("i32.add");
     else {
@@ -269,7 +269,7 @@ export class Emitter extends Values {
     this.locals[s.index.id] = -1;
   }
 
-  private leave(cond: Operand, { loop, branch }: Around): void {
+  #leave(cond: Operand, { loop, branch }: Around): void {
     const { code, lanes } = this;
     const { lanes: ofLoop, exit } = loop!;
     const leaving = code.local("vector");

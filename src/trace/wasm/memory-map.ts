@@ -17,37 +17,37 @@ export class MemoryMap {
   readonly params: number;
   /** Offsets of the private arrays. */
   readonly arrays: { readonly from: number; readonly to: number };
-  private readonly arrayAt = new Map<ArrayRef, number>();
-  private readonly tableAt: Record<"f32" | "i32", number>;
-  private readonly words: number[] = [];
-  private readonly constants = new Map<number, number>();
-  private readonly refs: readonly BufferRef[];
+  readonly #arrayAt = new Map<ArrayRef, number>();
+  readonly #tableAt: Record<"f32" | "i32", number>;
+  readonly #words: number[] = [];
+  readonly #constants = new Map<number, number>();
+  readonly #refs: readonly BufferRef[];
 
   constructor(trace: Trace, live: Live) {
-    this.refs = trace.buffers;
+    this.#refs = trace.buffers;
     this.buffers = trace.buffers.map((b) => b.name);
     this.params = 4 * trace.buffers.length;
     const from = Math.ceil((this.params + 4 * trace.params.length) / VECTOR) * VECTOR;
     let at = from;
     for (const a of trace.arrays) {
       if (!live.liveArrays.has(a.id)) continue;
-      this.arrayAt.set(a, at);
+      this.#arrayAt.set(a, at);
       at += (a.length + 1) * VECTOR;
     }
     this.arrays = { from, to: at };
     const place = (type: "f32" | "i32") => {
-      const start = 4 * this.words.length;
+      const start = 4 * this.#words.length;
       for (const t of trace.tables) {
-        if (t.type === type) for (const x of t.values) this.words.push(type === "f32" ? bitsOf(x) : x | 0);
+        if (t.type === type) for (const x of t.values) this.#words.push(type === "f32" ? bitsOf(x) : x | 0);
       }
       return start;
     };
-    this.tableAt = { f32: place("f32"), i32: place("i32") };
+    this.#tableAt = { f32: place("f32"), i32: place("i32") };
   }
 
   /** Offset of a buffer's address in the frame. */
   buffer(ref: BufferRef): number {
-    return 4 * this.refs.indexOf(ref);
+    return 4 * this.#refs.indexOf(ref);
   }
 
   param(ref: ParamRef): number {
@@ -55,27 +55,27 @@ export class MemoryMap {
   }
 
   array(ref: ArrayRef): number {
-    return this.arrayAt.get(ref)!;
+    return this.#arrayAt.get(ref)!;
   }
 
   /** Offset of a table in the pool. */
   table(ref: TableRef): number {
-    return this.tableAt[ref.type] + 4 * ref.offset;
+    return this.#tableAt[ref.type] + 4 * ref.offset;
   }
 
   /** Offset of a word in the pool. */
   constant(bits: number): number {
-    let at = this.constants.get(bits);
+    let at = this.#constants.get(bits);
     if (at === undefined) {
-      at = 4 * this.words.length;
-      this.words.push(bits);
-      this.constants.set(bits, at);
+      at = 4 * this.#words.length;
+      this.#words.push(bits);
+      this.#constants.set(bits, at);
     }
     return at;
   }
 
   get pool(): Int32Array<ArrayBuffer> {
-    return Int32Array.from(this.words);
+    return Int32Array.from(this.#words);
   }
 }
 

@@ -21,65 +21,65 @@ export const breaks = (block: Block, live: Live): boolean =>
 export const isEmpty = (block: Block, live: Live): boolean => !block.statements.some((s) => live.isLive(s));
 
 export class Survey {
-  private readonly live: Live;
+  readonly #live: Live;
   /** By node: an integer or a condition that all worlds share. */
-  private readonly uniform: Uint8Array;
-  private readonly inlined: Uint8Array;
-  private readonly depths: Uint8Array;
+  readonly #uniform: Uint8Array;
+  readonly #inlined: Uint8Array;
+  readonly #depths: Uint8Array;
   /** By node, the last statement of its block that uses it; -1 where none does. */
-  private readonly last: Int32Array;
+  readonly #last: Int32Array;
   /** The statement that each open block is at. */
-  private readonly place = new Map<Block, number>();
+  readonly #place = new Map<Block, number>();
   /** The parts of a read of four numbers that are used. */
   readonly components = new Map<TraceNode, TraceNode[]>();
-  private readonly setFirst = new Map<VarRef, boolean>();
+  readonly #setFirst = new Map<VarRef, boolean>();
 
   constructor(trace: Trace, live: Live) {
-    this.live = live;
-    this.uniform = new Uint8Array(trace.nodes);
-    this.inlined = new Uint8Array(trace.nodes);
-    this.depths = new Uint8Array(trace.nodes);
-    this.last = new Int32Array(trace.nodes).fill(-1);
-    this.classify(trace.root);
-    this.visit(trace.root);
-    this.order(trace.root);
+    this.#live = live;
+    this.#uniform = new Uint8Array(trace.nodes);
+    this.#inlined = new Uint8Array(trace.nodes);
+    this.#depths = new Uint8Array(trace.nodes);
+    this.#last = new Int32Array(trace.nodes).fill(-1);
+    this.#classify(trace.root);
+    this.#visit(trace.root);
+    this.#order(trace.root);
   }
 
   isUniform(a: Operand): boolean {
-    const value = this.live.resolve(a);
-    return !(value instanceof TraceNode) || this.uniform[value.id] === 1;
+    const value = this.#live.resolve(a);
+    return !(value instanceof TraceNode) || this.#uniform[value.id] === 1;
   }
 
   /** Whether a value is written where it is used, and has no local. */
   isInlined(node: TraceNode): boolean {
-    return this.inlined[node.id] === 1;
+    return this.#inlined[node.id] === 1;
   }
 
   /** The last statement of its block that uses a value; -1 where none does. */
   lastUse(node: TraceNode): number {
-    return this.last[node.id];
+    return this.#last[node.id];
   }
 
   /** Whether a variable is assigned in its own block before anything reads it: other lanes' values are nothing to it. */
   isSetFirst(ref: VarRef): boolean {
-    return this.setFirst.get(ref) === true;
+    return this.#setFirst.get(ref) === true;
   }
 
-  private classify(block: Block): void {
+  #classify(block: Block): void {
     for (const s of block.statements) {
-      if (!this.live.isLive(s)) continue;
-      if (s.kind === "let") this.uniform[s.node.id] = this.isShared(s.node) ? 1 : 0;
+      if (!this.#live.isLive(s)) continue;
+      if (s.kind === "let") this.#uniform[s.node.id] = this.#isShared(s.node) ? 1 : 0;
       else if (s.kind === "when") {
-        this.classify(s.then);
-        this.classify(s.otherwise);
+        this.#classify(s.then);
+        this.#classify(s.otherwise);
       } else if (s.kind === "loop") {
-        this.uniform[s.index.id] = this.isUniform(s.start) ? 1 : 0;
-        this.classify(s.block);
+        this.#uniform[s.index.id] = this.isUniform(s.start) ? 1 : 0;
+        this.#classify(s.block);
       }
     }
   }
 
-  private isShared(node: TraceNode): boolean {
+  #isShared(node: TraceNode): boolean {
     const { op, type } = node;
     if (type === "f32") return false;
     if (op === "param") return true;
@@ -87,46 +87,46 @@ export class Survey {
     return known && node.args.every((a, i) => this.isUniform(a) && operandType(node, i) !== "f32");
   }
 
-  private visit(block: Block): void {
+  #visit(block: Block): void {
     block.statements.forEach((s, at) => {
-      this.place.set(block, at);
-      if (s.kind !== "stage" && this.live.isLive(s)) this.statement(s, block, at);
+      this.#place.set(block, at);
+      if (s.kind !== "stage" && this.#live.isLive(s)) this.#statement(s, block, at);
     });
   }
 
-  private statement(s: Statement, block: Block, at: number): void {
+  #statement(s: Statement, block: Block, at: number): void {
     switch (s.kind) {
       case "let":
-        return this.define(s.node, block);
+        return this.#define(s.node, block);
       case "set":
-        if (this.live.liveVars.has(s.target)) this.use(s.value);
+        if (this.#live.liveVars.has(s.target)) this.#use(s.value);
         return;
       case "put":
-        this.use(s.index);
-        return this.use(s.value);
+        this.#use(s.index);
+        return this.#use(s.value);
       case "store":
-        this.use(s.index);
-        s.values.forEach((v) => this.use(v));
+        this.#use(s.index);
+        s.values.forEach((v) => this.#use(v));
         return;
       case "when":
-        this.use(s.cond);
-        this.visit(s.then);
-        this.visit(s.otherwise);
+        this.#use(s.cond);
+        this.#visit(s.then);
+        this.#visit(s.otherwise);
         return;
       case "loop":
-        this.use(s.start);
-        this.visit(s.block);
+        this.#use(s.start);
+        this.#visit(s.block);
         // the bound is compared once more after each turn
-        this.place.set(block, at);
-        return this.use(s.bound);
+        this.#place.set(block, at);
+        return this.#use(s.bound);
       case "break":
-        return this.use(s.cond);
+        return this.#use(s.cond);
       case "stage":
     }
   }
 
-  private define(node: TraceNode, block: Block): void {
-    const { live } = this;
+  #define(node: TraceNode, block: Block): void {
+    const live = this.#live;
     if (live.resolve(node) !== node) return;
     if (node.op === "component") {
       const from = live.resolve(node.args[0]) as TraceNode;
@@ -136,41 +136,41 @@ export class Survey {
       return;
     }
     if (!ORDERED.has(node.op)) {
-      const depth = 1 + Math.max(0, ...node.args.map((a) => this.depthOf(a)));
+      const depth = 1 + Math.max(0, ...node.args.map((a) => this.#depthOf(a)));
       const once = live.uses(node) === 1 && live.userBlock(node) === block;
       if (depth <= MAX_DEPTH && (once || node.op === "param" || node.op === "hide")) {
-        this.inlined[node.id] = 1;
-        this.depths[node.id] = depth;
+        this.#inlined[node.id] = 1;
+        this.#depths[node.id] = depth;
         return;
       }
     }
-    node.args.forEach((a) => this.use(a));
+    node.args.forEach((a) => this.#use(a));
   }
 
-  private depthOf(a: Operand): number {
-    const value = this.live.resolve(a);
-    return value instanceof TraceNode ? this.depths[value.id] : 0;
+  #depthOf(a: Operand): number {
+    const value = this.#live.resolve(a);
+    return value instanceof TraceNode ? this.#depths[value.id] : 0;
   }
 
-  private use(a: Operand): void {
-    const node = this.live.resolve(a);
+  #use(a: Operand): void {
+    const node = this.#live.resolve(a);
     if (!(node instanceof TraceNode)) return;
-    if (this.inlined[node.id]) return node.args.forEach((x) => this.use(x));
-    this.last[node.id] = Math.max(this.last[node.id], this.place.get(node.block)!);
+    if (this.#inlined[node.id]) return node.args.forEach((x) => this.#use(x));
+    this.#last[node.id] = Math.max(this.#last[node.id], this.#place.get(node.block)!);
   }
 
-  private order(block: Block): void {
+  #order(block: Block): void {
     for (const s of block.statements) {
-      if (!this.live.isLive(s)) continue;
-      if (s.kind === "let" && s.node.op === "load" && this.live.resolve(s.node) === s.node) {
+      if (!this.#live.isLive(s)) continue;
+      if (s.kind === "let" && s.node.op === "load" && this.#live.resolve(s.node) === s.node) {
         const ref = s.node.source as VarRef;
-        if (!this.setFirst.has(ref)) this.setFirst.set(ref, false);
-      } else if (s.kind === "set" && !this.setFirst.has(s.target)) {
-        this.setFirst.set(s.target, s.target.block === block);
+        if (!this.#setFirst.has(ref)) this.#setFirst.set(ref, false);
+      } else if (s.kind === "set" && !this.#setFirst.has(s.target)) {
+        this.#setFirst.set(s.target, s.target.block === block);
       } else if (s.kind === "when") {
-        this.order(s.then);
-        this.order(s.otherwise);
-      } else if (s.kind === "loop") this.order(s.block);
+        this.#order(s.then);
+        this.#order(s.otherwise);
+      } else if (s.kind === "loop") this.#order(s.block);
     }
   }
 }

@@ -43,160 +43,160 @@ const WORDS: Readonly<Record<string, string>> = { and: "&&", or: "||", not: "!",
 const MAX_DEPTH = 100;
 
 class Parser {
-  private readonly source: SourceText;
-  private readonly tokens: readonly Token[];
-  private at = 0;
-  private depth = 0;
+  readonly #source: SourceText;
+  readonly #tokens: readonly Token[];
+  #at = 0;
+  #depth = 0;
   /** Parts in parentheses: a comparison among them may be compared again. */
-  private readonly grouped = new WeakSet<Syntax>();
+  readonly #grouped = new WeakSet<Syntax>();
 
   constructor(source: SourceText) {
-    this.source = source;
-    this.tokens = tokensOf(source);
+    this.#source = source;
+    this.#tokens = tokensOf(source);
   }
 
-  private get next(): Token {
-    return this.tokens[this.at];
+  get #next(): Token {
+    return this.#tokens[this.#at];
   }
 
-  private get ended(): boolean {
-    return this.next.kind === "end";
+  get #ended(): boolean {
+    return this.#next.kind === "end";
   }
 
-  private is(symbol: string): boolean {
-    return this.next.kind === "symbol" && this.next.text === symbol;
+  #is(symbol: string): boolean {
+    return this.#next.kind === "symbol" && this.#next.text === symbol;
   }
 
-  private skip(symbol: string): boolean {
-    if (!this.is(symbol)) return false;
-    this.at++;
+  #skip(symbol: string): boolean {
+    if (!this.#is(symbol)) return false;
+    this.#at++;
     return true;
   }
 
-  private fail(message: string, offset = this.next.offset): never {
-    throw errorAt(this.source, offset, "term-syntax", message);
+  #fail(message: string, offset = this.#next.offset): never {
+    throw errorAt(this.#source, offset, "term-syntax", message);
   }
 
-  private need(symbol: string, why: string): void {
-    if (!this.skip(symbol)) this.fail(`${this.found()} where "${symbol}" ${why} is expected.`);
+  #need(symbol: string, why: string): void {
+    if (!this.#skip(symbol)) this.#fail(`${this.#found()} where "${symbol}" ${why} is expected.`);
   }
 
-  private found(): string {
-    return this.next.kind === "end" ? "the expression ends" : `there is "${this.next.text}"`;
+  #found(): string {
+    return this.#next.kind === "end" ? "the expression ends" : `there is "${this.#next.text}"`;
   }
 
   all(): Syntax {
-    if (this.ended) this.fail("the expression is empty.");
-    const whole = this.choice();
-    if (!this.ended) {
-      const operator = WORDS[this.next.text];
+    if (this.#ended) this.#fail("the expression is empty.");
+    const whole = this.#choice();
+    if (!this.#ended) {
+      const operator = WORDS[this.#next.text];
       const hint = operator ? `write ${operator}.` : "is an operator missing?";
-      this.fail(`${this.found()} after the end of the expression; ${hint}`);
+      this.#fail(`${this.#found()} after the end of the expression; ${hint}`);
     }
     return whole;
   }
 
-  private choice(): Syntax {
+  #choice(): Syntax {
     // one choice after another: the next stands where the last says no
     const before: { cond: Syntax; yes: Syntax; offset: number }[] = [];
     for (;;) {
-      const cond = this.binary(1);
-      const { offset } = this.next;
-      if (!this.skip("?")) return before.reduceRight((no, c): Syntax => ({ kind: "choice", ...c, no }), cond);
-      const yes = this.nested(() => this.choice());
-      this.need(":", "between the two values of a choice");
+      const cond = this.#binary(1);
+      const { offset } = this.#next;
+      if (!this.#skip("?")) return before.reduceRight((no, c): Syntax => ({ kind: "choice", ...c, no }), cond);
+      const yes = this.#nested(() => this.#choice());
+      this.#need(":", "between the two values of a choice");
       before.push({ cond, yes, offset });
     }
   }
 
   /** Reads what stands within something else. */
-  private nested(read: () => Syntax): Syntax {
-    if (++this.depth > MAX_DEPTH) this.fail(`the expression is nested more than ${MAX_DEPTH} deep; split it.`);
+  #nested(read: () => Syntax): Syntax {
+    if (++this.#depth > MAX_DEPTH) this.#fail(`the expression is nested more than ${MAX_DEPTH} deep; split it.`);
     const part = read();
-    this.depth--;
+    this.#depth--;
     return part;
   }
 
-  private binary(least: number): Syntax {
-    let left = this.unary();
+  #binary(least: number): Syntax {
+    let left = this.#unary();
     for (;;) {
-      const { text: op, offset, kind } = this.next;
+      const { text: op, offset, kind } = this.#next;
       const level = kind === "symbol" ? (PRECEDENCE[op] ?? 0) : 0;
       if (level < least) return left;
-      this.at++;
-      if (COMPARISONS.has(op) && left.kind === "binary" && COMPARISONS.has(left.op) && !this.grouped.has(left)) {
-        this.fail("comparisons do not chain; join two with &&, as in 0 < x && x < 1.", offset);
+      this.#at++;
+      if (COMPARISONS.has(op) && left.kind === "binary" && COMPARISONS.has(left.op) && !this.#grouped.has(left)) {
+        this.#fail("comparisons do not chain; join two with &&, as in 0 < x && x < 1.", offset);
       }
-      left = { kind: "binary", op, left, right: this.binary(level + 1), offset };
+      left = { kind: "binary", op, left, right: this.#binary(level + 1), offset };
     }
   }
 
-  private unary(): Syntax {
-    return this.nested(() => {
-      const { offset, text: op } = this.next;
-      if (this.skip("-") || this.skip("!")) return { kind: "unary", op, operand: this.unary(), offset };
-      return this.skip("+") ? this.unary() : this.postfix(this.primary());
+  #unary(): Syntax {
+    return this.#nested(() => {
+      const { offset, text: op } = this.#next;
+      if (this.#skip("-") || this.#skip("!")) return { kind: "unary", op, operand: this.#unary(), offset };
+      return this.#skip("+") ? this.#unary() : this.#postfix(this.#primary());
     });
   }
 
-  private postfix(start: Syntax): Syntax {
+  #postfix(start: Syntax): Syntax {
     let part = start;
     for (let length = 0; ; length++) {
-      const { offset } = this.next;
-      if (length > MAX_DEPTH) this.fail(`there are more than ${MAX_DEPTH} of these one after another; split it.`);
-      if (this.skip("(")) part = { kind: "call", callee: part, args: this.list(")"), offset: part.offset };
-      else if (this.skip(".")) {
-        const name = this.next;
-        if (name.kind !== "name") this.fail(`${this.found()} where a name after "." is expected.`);
-        this.at++;
+      const { offset } = this.#next;
+      if (length > MAX_DEPTH) this.#fail(`there are more than ${MAX_DEPTH} of these one after another; split it.`);
+      if (this.#skip("(")) part = { kind: "call", callee: part, args: this.#list(")"), offset: part.offset };
+      else if (this.#skip(".")) {
+        const name = this.#next;
+        if (name.kind !== "name") this.#fail(`${this.#found()} where a name after "." is expected.`);
+        this.#at++;
         part = { kind: "member", of: part, name: name.text, offset: name.offset };
-      } else if (this.skip("[")) part = this.subscript(part, offset);
+      } else if (this.#skip("[")) part = this.#subscript(part, offset);
       else return part;
     }
   }
 
-  private subscript(of: Syntax, offset: number): Syntax {
-    const from = this.is(":") ? undefined : this.choiceUnlessColon();
-    if (!this.skip(":")) {
-      this.need("]", "at the end of an index");
+  #subscript(of: Syntax, offset: number): Syntax {
+    const from = this.#is(":") ? undefined : this.#choiceUnlessColon();
+    if (!this.#skip(":")) {
+      this.#need("]", "at the end of an index");
       return { kind: "index", of, index: from!, offset };
     }
-    const to = this.is("]") ? undefined : this.choice();
-    this.need("]", "at the end of a slice");
+    const to = this.#is("]") ? undefined : this.#choice();
+    this.#need("]", "at the end of a slice");
     return { kind: "slice", of, ...(from ? { from } : {}), ...(to ? { to } : {}), offset };
   }
 
   // a choice would take the colon of a slice
-  private choiceUnlessColon(): Syntax {
-    return this.binary(1);
+  #choiceUnlessColon(): Syntax {
+    return this.#binary(1);
   }
 
-  private list(end: string): Syntax[] {
+  #list(end: string): Syntax[] {
     const items: Syntax[] = [];
-    if (this.skip(end)) return items;
-    do items.push(this.choice());
-    while (this.skip(","));
-    this.need(end, "at the end of a list");
+    if (this.#skip(end)) return items;
+    do items.push(this.#choice());
+    while (this.#skip(","));
+    this.#need(end, "at the end of a list");
     return items;
   }
 
-  private primary(): Syntax {
-    const { kind, text, offset } = this.next;
-    if (kind === "end") this.fail("the expression ends where a value is expected.");
-    this.at++;
+  #primary(): Syntax {
+    const { kind, text, offset } = this.#next;
+    if (kind === "end") this.#fail("the expression ends where a value is expected.");
+    this.#at++;
     if (kind === "number") return { kind, value: Number(text), offset };
     if (kind === "name") return { kind, name: text, offset };
     if (kind === "string") return { kind, text, offset };
-    if (text === "[") return { kind: "vector", items: this.list("]"), offset };
+    if (text === "[") return { kind: "vector", items: this.#list("]"), offset };
     if (text === "(") {
-      const inner = this.choice();
-      this.need(")", "at the end of a group");
-      this.grouped.add(inner);
+      const inner = this.#choice();
+      this.#need(")", "at the end of a group");
+      this.#grouped.add(inner);
       return inner;
     }
-    this.at--;
-    const power = text === "*" && this.tokens[this.at - 1]?.text === "*";
-    return this.fail(
+    this.#at--;
+    const power = text === "*" && this.#tokens[this.#at - 1]?.text === "*";
+    return this.#fail(
       power
         ? "there is no operator **; write pow(a, b), or square(a)."
         : `there is "${text}" where a value is expected.`,
