@@ -1,10 +1,8 @@
-/**
- * Learning curves over several seeds: trains as `corral train` does, keeps every run in
- * results/<machine>/curves/ENV.json, and writes a table and a chart into the README of the environment.
- * Run: npx tsx bench/curves.ts ENV [--seeds 0,1,2] [--steps M] [--again] [--page]
- * Seeds that the results hold already, with the same steps and hyperparameters, are not trained again but with --again;
- * what was interrupted goes on with the next seed. --page trains nothing and only writes the page.
- */
+// learning curves over several seeds: trains as `corral train` does, keeps every run in
+// results/<machine>/curves/ENV.json, and writes a table and a chart into the README of the environment.
+// Run: npx tsx bench/curves.ts ENV [--seeds 0,1,2] [--steps M] [--again] [--page]
+// Seeds that the results hold already, with the same steps and hyperparameters, are not trained again but with --again;
+// what was interrupted goes on with the next seed. --page trains nothing and only writes the page.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { dirname } from "node:path";

@@ -1,10 +1,8 @@
-/**
- * Env steps per second simulated, with inference, and with training; with --python PATH also Stable-Baselines3's PPO on
- * Gymnasium's environments, and our re-implementation of CleanRL's. Each side is a process that waits until it is asked:
- * all are measured in turns, so that what else the machine does falls on every one.
- * Run: npx tsx bench/learning.ts [ENV] [WORLDS] [--seconds S] [--python PATH] [--json] [--out FILE]
- * Without ENV: CartPole, HalfCheetah-v5 and Ant-v5. Without WORLDS: those that `corral train` takes, and 1,024.
- */
+// env steps per second simulated, with inference, and with training; with --python PATH also Stable-Baselines3's PPO on
+// Gymnasium's environments, and our re-implementation of CleanRL's. Each side is a process that waits until it is asked:
+// all are measured in turns, so that what else the machine does falls on every one.
+// Run: npx tsx bench/learning.ts [ENV] [WORLDS] [--seconds S] [--python PATH] [--json] [--out FILE]
+// Without ENV: CartPole, HalfCheetah-v5 and Ant-v5. Without WORLDS: those that `corral train` takes, and 1,024.
 import { writeFileSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";

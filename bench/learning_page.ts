@@ -21,7 +21,7 @@ export interface CurveRun {
   readonly date: string;
 }
 
-/** What others publish: who, on which environment and budget, the return, and where that is said. */
+/** What others publish: who, on which environment and budget, the return, and if that is said. */
 export interface Published {
   readonly who: string;
   readonly what: string;
@@ -47,7 +47,7 @@ export interface Curves {
 const LAST_EPISODES = 100;
 const BUDGETS = [100_000, 250_000, 500_000, 1_000_000, 3_000_000];
 
-/** The mean return of the last episodes, at least 100 where so many were, that ended by then; undefined where none did. */
+/** The mean return of the last episodes, at least 100 where so many were, that ended by then; undefined if none did. */
 export function returnAt({ points }: CurveRun, envSteps: number): number | undefined {
   let [episodes, sum] = [0, 0];
   for (const point of points.toReversed()) {
@@ -67,7 +67,7 @@ const whole = (value: number): string => Math.round(value).toLocaleString("en");
 const sorted = (values: readonly (number | undefined)[]): number[] =>
   values.filter((value) => value !== undefined).toSorted((a, b) => a - b);
 
-/** Mean, least, median and most; dashes where no seed has a value. */
+/** Mean, least, median and most; dashes if no seed has a value. */
 export function spreadOf(values: readonly (number | undefined)[]): string[] {
   const known = sorted(values);
   if (known.length === 0) return ["–", "–", "–", "–"];

@@ -1,4 +1,4 @@
-/** Corral's side of bench/learning.ts: one environment with so many worlds, measured when asked. See sides.ts. */
+// corral's side of bench/learning.ts: one environment with so many worlds, measured when asked. See sides.ts.
 import { createInterface } from "node:readline";
 import { machineFacts } from "../src/bench/machine.ts";
 import { computeWithoutThreads } from "../src/gpu/driver-threads.ts";

@@ -1,8 +1,6 @@
-/**
- * What the environment adds to the physics: `Simulation` and `makeVec` step the same states under the same controls, in
- * turns, all on the device, nothing read. The environment computes observations, rewards, conditions, sums, resets and
- * infos, and keeps its recording. Run: npx tsx bench/overhead.ts [ENV...] [--worlds N] [--pairs N] [--out FILE]
- */
+// what the environment adds to the physics: `Simulation` and `makeVec` step the same states under the same controls, in
+// turns, all on the device, nothing read. The environment computes observations, rewards, conditions, sums, resets and
+// infos, and keeps its recording. Run: npx tsx bench/overhead.ts [ENV...] [--worlds N] [--pairs N] [--out FILE]
 import { writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";

@@ -1,7 +1,5 @@
-/**
- * What the flight recorder costs: two batches side by side, one with it and one without, stepped in turns, so that what
- * else the machine does falls on both. Run: npx tsx bench/recorder.ts [ENV] [WORLDS] [--unread]
- */
+// what the flight recorder costs: two batches side by side, one with it and one without, stepped in turns, so that what
+// else the machine does falls on both. Run: npx tsx bench/recorder.ts [ENV] [WORLDS] [--unread]
 import { formatBytes, makeVec } from "../src/index.ts";
 
 const [id = "Ant-v5", worlds = "2048"] = process.argv.slice(2);

@@ -1,10 +1,8 @@
-/**
- * SAC beside Stable-Baselines3's at equal settings: trains both from the same hyperparameters over several seeds, keeps every
- * run in results/<machine>/curves/ENV.sac.json, and writes a table and a chart into the README of the environment.
- * Run: npx tsx bench/sac_curves.ts ENV [--seeds 0,1,2] [--peer PYTHON] [--page]
- * Runs that the results hold already are not made again. --peer names a Python that has tools/reference/requirements.txt;
- * without it corral's side alone is trained. --page trains nothing and only writes the page.
- */
+// SAC beside Stable-Baselines3's at equal settings: trains both from the same hyperparameters over several seeds, keeps every
+// run in results/<machine>/curves/ENV.sac.json, and writes a table and a chart into the README of the environment.
+// Run: npx tsx bench/sac_curves.ts ENV [--seeds 0,1,2] [--peer PYTHON] [--page]
+// Runs that the results hold already are not made again. --peer names a Python that has tools/reference/requirements.txt;
+// without it corral's side alone is trained. --page trains nothing and only writes the page.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";

@@ -1,8 +1,6 @@
-/**
- * `npm run test:soak`: half an hour of stepping, resets, snapshots, constructions and refusals in one process, with what it
- * holds looked at every few seconds. Memory of the process and of the device, threads and files must stay flat.
- * Prints and writes `results/<machine>/soak.json`; exit code 1 where anything grows.
- */
+// `npm run test:soak`: half an hour of stepping, resets, snapshots, constructions and refusals in one process, with what it
+// holds looked at every few seconds. Memory of the process and of the device, threads and files must stay flat.
+// Prints and writes `results/<machine>/soak.json`; exit code 1 if anything grows.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

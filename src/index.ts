@@ -1,5 +1,4 @@
-/** corral's public API: models, simulations, environments, devices, memory. */
-
+// corral's public API: models, simulations, environments, devices, memory
 // environments register themselves by id
 import "../envs/index.ts";
 

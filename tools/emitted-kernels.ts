@@ -1,4 +1,4 @@
-// writes shaders/emitted/*.wgsl, the step kernels of two small environments to read; `--check` fails where one is out of date
+// writes shaders/emitted/*.wgsl, the step kernels of two small environments to read; `--check` fails if one is out of date
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import "../envs/index.ts";

@@ -1,4 +1,4 @@
-// writes the tables of envs/*/README.md from the tasks themselves; `--check` fails where a page is out of date
+// writes the tables of envs/*/README.md from the tasks themselves; `--check` fails if a page is out of date
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { tasks } from "../envs/index.ts";

@@ -1,4 +1,4 @@
-// writes docs/fields.md from the field table; `--check` fails where the page is out of date
+// writes docs/fields.md from the field table; `--check` fails if the page is out of date
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { EPISODE_DOCS, RESULT_DOCS, RESULT_TAIL } from "../src/env/kernel/layout.ts";

@@ -1,4 +1,4 @@
-// writes docs/stages.md from the table of stages; `--check` fails where the page is out of date
+// writes docs/stages.md from the table of stages; `--check` fails if the page is out of date
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { STAGES, type StageRow } from "../src/physics/stages.ts";

@@ -1,4 +1,4 @@
-/** Ant-v5: a four-legged body learns to walk along x (Gymnasium 1.x). Options are Gymnasium's. */
+// Ant-v5: a four-legged body learns to walk along x (Gymnasium 1.x). Options are Gymnasium's.
 import {
   all,
   bodyId,

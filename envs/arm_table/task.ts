@@ -1,4 +1,4 @@
-/** ArmTable: an arm reaches for points, with one of 27,000 actions: 30 torques at each of three joints. */
+// ArmTable: an arm reaches for points, with one of 27,000 actions: 30 torques at each of three joints
 import { actionTable, combinations, command, defineTask, evenly, startAround, tracking } from "../../src/env/index.ts";
 
 /** Torques of each joint, N m. */

@@ -1,4 +1,4 @@
-/** CartPole: the classic task of Barto, Sutton and Anderson with two actions, on MuJoCo's dynamics. */
+// CartPole: the classic task of Barto, Sutton and Anderson with two actions, on MuJoCo's dynamics
 import { defineTask, Discrete, uniformNoise, type Scene } from "../../src/env/index.ts";
 import { abs, eq, gt, or, select, type Bool } from "../../src/trace/scalar.ts";
 

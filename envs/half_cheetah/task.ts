@@ -1,4 +1,4 @@
-/** HalfCheetah-v5: a planar runner learns to run along x (Gymnasium 1.x). Options are Gymnasium's. */
+// HalfCheetah-v5: a planar runner learns to run along x (Gymnasium 1.x). Options are Gymnasium's.
 import {
   defineTask,
   normalNoise,

@@ -1,4 +1,4 @@
-/** Hopper-v5: a planar leg learns to hop along x (Gymnasium 1.x). Options are Gymnasium's. */
+// Hopper-v5: a planar leg learns to hop along x (Gymnasium 1.x). Options are Gymnasium's.
 import {
   all,
   defineTask,

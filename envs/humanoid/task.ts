@@ -1,4 +1,4 @@
-/** Humanoid-v5: a body of thirteen parts learns to walk along x (Gymnasium 1.x). Options are Gymnasium's. */
+// Humanoid-v5: a body of thirteen parts learns to walk along x (Gymnasium 1.x). Options are Gymnasium's.
 import { clipped, defineTask, inOpen, sumOfSquares, type Scene } from "../../src/env/index.ts";
 import { div, mul, neg, not, select, sub, sum } from "../../src/trace/scalar.ts";
 import { place, uniformStart } from "../shared.ts";

@@ -1,4 +1,4 @@
-/** HumanoidStandup-v5: a humanoid that lies on its back learns to stand up (Gymnasium 1.x). Options are Gymnasium's. */
+// HumanoidStandup-v5: a humanoid that lies on its back learns to stand up (Gymnasium 1.x). Options are Gymnasium's.
 import { clipped, defineTask, sumOfSquares, type Scene } from "../../src/env/index.ts";
 import { div, mul, neg, sub } from "../../src/trace/scalar.ts";
 import { uniformStart } from "../shared.ts";

@@ -1,4 +1,4 @@
-/** InvertedDoublePendulum-v5: a cart balances two poles, one on the other (Gymnasium 1.x). */
+// InvertedDoublePendulum-v5: a cart balances two poles, one on the other (Gymnasium 1.x)
 import { clipped, defineTask, normalNoise, uniformNoise, type Scene } from "../../src/env/index.ts";
 import { add, le, mul, neg, select, square, sub } from "../../src/trace/scalar.ts";
 import { cos, sin } from "../../src/trace/math.ts";

@@ -1,4 +1,4 @@
-/** InvertedPendulum-v5: a cart learns to balance a pole with a continuous force (Gymnasium 1.x). */
+// InvertedPendulum-v5: a cart learns to balance a pole with a continuous force (Gymnasium 1.x)
 import { defineTask, positionsAndVelocities, uniformNoise, type Scene } from "../../src/env/index.ts";
 import { abs, gt, isFinite32, not, or, select, type Bool } from "../../src/trace/scalar.ts";
 

@@ -1,4 +1,4 @@
-/** Pusher-v5: an arm of seven joints pushes a cylinder to a goal (Gymnasium 1.x). Options are Gymnasium's. */
+// Pusher-v5: an arm of seven joints pushes a cylinder to a goal (Gymnasium 1.x). Options are Gymnasium's.
 import { defineTask, sumOfSquares, uniformNoise } from "../../src/env/index.ts";
 import { gt, mul, neg, select, type Scalar } from "../../src/trace/scalar.ts";
 import type { StartScene } from "../../src/env/index.ts";

@@ -1,4 +1,4 @@
-/** QuadrupedVelocity: four legs follow commands of velocity, pushed and randomised. */
+// QuadrupedVelocity: four legs follow commands of velocity, pushed and randomised
 import {
   actionRateCost,
   angularVelocity,

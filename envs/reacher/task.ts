@@ -1,4 +1,4 @@
-/** Reacher-v5: an arm of two links reaches for a target in its plane (Gymnasium 1.x). Options are Gymnasium's. */
+// Reacher-v5: an arm of two links reaches for a target in its plane (Gymnasium 1.x). Options are Gymnasium's.
 import { defineTask, sumOfSquares, uniformNoise, type Scene } from "../../src/env/index.ts";
 import { mul, neg, sqrt } from "../../src/trace/scalar.ts";
 import { cos, sin } from "../../src/trace/math.ts";

@@ -1,4 +1,4 @@
-/** Swimmer-v5: three segments in a viscous fluid learn to swim along x (Gymnasium 1.x). Options are Gymnasium's. */
+// Swimmer-v5: three segments in a viscous fluid learn to swim along x (Gymnasium 1.x). Options are Gymnasium's.
 import { defineTask, positionsAndVelocities, sumOfSquares, type Scene } from "../../src/env/index.ts";
 import { div, mul, sub } from "../../src/trace/scalar.ts";
 import { place, uniformStart } from "../shared.ts";

@@ -1,4 +1,4 @@
-/** Walker2d-v5: a planar biped learns to walk along x (Gymnasium 1.x). Options are Gymnasium's. */
+// Walker2d-v5: a planar biped learns to walk along x (Gymnasium 1.x). Options are Gymnasium's.
 import {
   all,
   defineTask,

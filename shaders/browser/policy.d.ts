@@ -4,7 +4,7 @@ export interface PolicyDescription {
   /** Numbers of an observation and of an action. */
   readonly observations: number;
   readonly actions: number;
-  /** Numbers that the policy remembers of a row; 0 where it does not. */
+  /** Numbers that the policy remembers of a row; 0 if it does not. */
   readonly hidden?: number;
   /** Whether actions are numbers within bounds, or integers. */
   readonly kind: "box" | "discrete";
@@ -29,7 +29,7 @@ export class Policy {
   /** Rows of observations and of actions on the device. */
   readonly observations: GPUBuffer;
   readonly actions: GPUBuffer;
-  /** What each row remembers, where the policy does. */
+  /** What each row remembers, if the policy does. */
   readonly hidden?: GPUBuffer;
   /** Adds the policy to a compute pass: from `observations` to `actions`, without a copy to the host. */
   encode(pass: GPUComputePassEncoder, rows?: number): void;

@@ -448,7 +448,7 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let t_1183 = select(0u, t_1163, (t_79 | (t_1180 == 0u)));
   let t_1189 = select(select(1.0, 0.0, t_1165), 0.0, t_53);
   let t_1195 = t_79 & (length_389 >= U.max_episode_steps);
-  let t_1198 = select(0u, 1u, (t_79 & ((t_391 | t_393) | ((t_1183 & 1279u) != 0u)))) | select(0u, 2u, t_1195);
+  let t_1198 = select(0u, 1u, (t_79 & ((t_391 | t_393) | ((t_1183 & 1151u) != 0u)))) | select(0u, 2u, t_1195);
   let t_1199 = v3_return;
   let return_1200 = t_1189 + t_1199;
   v3_return = return_1200;

@@ -59,7 +59,7 @@ fn poly_sincos(x: f32) -> vec2<f32> {
   );
 }
 
-/// Hyperbolic tangent of four numbers, relative error 4e-7: a rational function (minimax up to 8, where it is 1).
+/// Hyperbolic tangent of four numbers, relative error 4e-7: a rational function (minimax up to 8, if it is 1).
 fn poly_tanh4(x: vec4<f32>) -> vec4<f32> {
   let r = clamp(x, vec4<f32>(-8.0), vec4<f32>(8.0));
   let z = r * r;
@@ -74,7 +74,7 @@ fn is_finite(x: f32) -> bool {
   return ((bitcast<u32>(x) >> 23u) & 255u) != 255u;
 }
 
-/// A result, or the argument where that is NaN: max and clamp may return the other operand. By bits, as above.
+/// A result, or the argument if that is NaN: max and clamp may return the other operand. By bits, as above.
 fn keep_nan4(x: vec4<f32>, result: vec4<f32>) -> vec4<f32> {
   return select(result, x, (bitcast<vec4<u32>>(x) & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u));
 }

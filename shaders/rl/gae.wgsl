@@ -13,7 +13,7 @@ fn sums(w: u32, first: vec4<f32>, second: vec4<f32>) {
   }
 }
 
-/// Rewards so many deviations of returns so far large are left out of their statistics, where they are rare.
+/// Rewards so many deviations of returns so far large are left out of their statistics, if they are rare.
 const HUGE = 1e6;
 
 /// Sums of discounted returns around the mean so far: without huge rewards and how many those are, then with them.

@@ -119,7 +119,7 @@ fn is_bad_step(part: u32) -> bool {
   return total > 0.0;
 }
 
-/// Numbers of an optimizer, to be put back where its step is not made.
+/// Numbers of an optimizer, to be put back if its step is not made.
 fn optimizer_of(place: u32) -> vec3<f32> {
   return vec3<f32>(state[place + S_BETA1], state[place + S_BETA2], state[place + S_RATE]);
 }

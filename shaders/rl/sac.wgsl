@@ -92,7 +92,7 @@ fn tell(row: u32, a: vec4<f32>, b: vec4<f32>) {
   }
 }
 
-/// The lower of two values; not finite where either is not, which `min` need not be.
+/// The lower of two values; not finite if either is not, which `min` need not be.
 fn lower_of(a: f32, b: f32) -> f32 {
   return select(a + b, min(a, b), is_finite(a) && is_finite(b));
 }

@@ -78,7 +78,7 @@ fn judge_policy(@builtin(local_invocation_index) part: u32) {
   state[S_ALPHA_VARIANCE] = next.z;
 }
 
-/// The log temperature after Adam's step, and the means of its gradient: it rises where the entropy is below its target.
+/// The log temperature after Adam's step, and the means of its gradient: it rises if the entropy is below its target.
 fn next_temperature(entropy: f32) -> vec3<f32> {
   let now = vec3<f32>(state[S_LOG_ALPHA], state[S_ALPHA_MEAN], state[S_ALPHA_VARIANCE]);
   if (C.alpha_rate <= 0.0) { return now; }

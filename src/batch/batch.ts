@@ -209,7 +209,7 @@ export interface Batch extends AsyncDisposable {
   /** Queues runs of kernels over all worlds, one after the other, in one submission. */
   run(...kernels: string[]): void;
   /**
-   * Queues one submission: what `encode` encodes, which must not await. Nothing is queued where it throws. Undefined on
+   * Queues one submission: what `encode` encodes, which must not await. Nothing is queued if it throws. Undefined on
    * the CPU.
    */
   submit?(what: string, encode: EncodePass): void;
@@ -222,11 +222,11 @@ export interface Batch extends AsyncDisposable {
   write(arena: string, shard: number, data: HostRecords, start?: number): Promise<void>;
   /** Reads one shard's buffer of an arena, after all runs queued before. */
   read(arena: string, shard: number): Promise<HostRecords>;
-  /** Reads into arrays made before, all regions in one round trip where they fit the staging memory together. */
+  /** Reads into arrays made before, all regions in one round trip if they fit the staging memory together. */
   readInto(regions: readonly BatchRegion[]): Promise<void>;
   /** The GPU buffer of one shard of an arena; undefined on the CPU. */
   buffer(arena: string, shard: number): GPUBuffer | undefined;
-  /** Resolves when everything queued before has completed. Rejects with `work-refused` where the device refused any. */
+  /** Resolves when everything queued before has completed. Rejects with `work-refused` if the device refused any. */
   sync(): Promise<void>;
   /** Values of all parameters, by name. */
   params(): Readonly<Record<string, number>>;

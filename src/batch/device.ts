@@ -37,7 +37,7 @@ export interface PlacementOptions {
   readonly adapter?: string | number;
   /** Bytes that all batches of the device may hold: "2GiB", 0.5 of what is available, or a number. */
   readonly budget?: string | number;
-  /** What to do where the batch does not fit: refuse, or take the largest count of worlds that does. */
+  /** What to do if the batch does not fit: refuse, or take the largest count of worlds that does. */
   readonly onOverBudget?: "throw" | "shrink";
   /** At least this many shards. */
   readonly shards?: number;
@@ -49,7 +49,7 @@ export interface PlacementOptions {
 export const WORKGROUP_SIZES: readonly number[] = [8, 16, 32, 64, 128, 256];
 
 /**
- * What the plan of a batch depends on: `context`, and the budget and shards of the options where it does not say.
+ * What the plan of a batch depends on: `context`, and the budget and shards of the options if it does not say.
  * @throws CorralError bad-bytes, bad-option
  */
 export function planContext(options: PlacementOptions, numEnvs: number, context: PlanContext = {}): PlanContext {
@@ -95,7 +95,7 @@ function minShardsOf({ shards }: PlacementOptions, numEnvs: number): Pick<PlanCo
   );
 }
 
-/** Makes a batch where the options say. Nothing is held where it fails, and the budget is what it was. */
+/** Makes a batch if the options say. Nothing is held if it fails, and the budget is what it was. */
 export async function placeBatch(
   specFor: (numEnvs: number) => BatchSpec,
   numEnvs: number,
@@ -149,7 +149,7 @@ export async function placeBatch(
   }
 }
 
-/** Changes a budget's limit where one is given, and back where what follows fails. */
+/** Changes a budget's limit if one is given, and back if what follows fails. */
 export async function withLimit<T>(
   budget: Budget,
   limit: string | number | undefined,
@@ -169,7 +169,7 @@ export async function withLimit<T>(
   }
 }
 
-/** Makes a batch, or where the options say so the largest that fits. */
+/** Makes a batch, or if the options say so the largest that fits. */
 async function placeFitting(
   specFor: (numEnvs: number) => BatchSpec,
   numEnvs: number,
@@ -192,7 +192,7 @@ async function placeFitting(
   }
 }
 
-/** The largest batch that fits where a larger one was refused. Throws the refusal where none does. */
+/** The largest batch that fits if a larger one was refused. Throws the refusal if none does. */
 function shrunk(
   planned: PlannedBatch,
   specFor: (numEnvs: number) => BatchSpec,
@@ -212,7 +212,7 @@ function shrunk(
   return { ...smaller, plan: { ...smaller.plan, shrunkFrom: shrunkFrom ?? numEnvs } };
 }
 
-/** A batch on the CPU that holds bytes of the budget; none where it cannot be made. */
+/** A batch on the CPU that holds bytes of the budget; none if it cannot be made. */
 function holding(make: () => CpuBatch | WasmBatch, hold: Hold): Batch {
   try {
     return heldBy(make(), hold);

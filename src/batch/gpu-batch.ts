@@ -82,7 +82,7 @@ export class GpuBatch implements Batch {
     for (const p of params) this.setParam(p.name, p.initial);
   }
 
-  /** Reserves the memory of the plan and compiles its kernels; holds nothing where either fails. */
+  /** Reserves the memory of the plan and compiles its kernels; holds nothing if either fails. */
   static async create(gpu: GpuDevice, planned: PlannedBatch, budget: Budget, started?: Started): Promise<GpuBatch> {
     const reservation = await reserve(gpu, planned.plan, budget, planned.spec.name);
     try {
@@ -180,7 +180,7 @@ export class GpuBatch implements Batch {
     }
   }
 
-  /** Throws `call-in-flight` where a read or a write goes in pieces: what is queued now would come between. */
+  /** Throws `call-in-flight` if a read or a write goes in pieces: what is queued now would come between. */
   #assertQueued(what: string): void {
     if (!this.#readback.isWaiting && !this.#uploader.isWaiting) return;
     const pending = this.#readback.isWaiting ? "read" : "write";

@@ -31,7 +31,7 @@ export interface Inspection {
   readonly stages: readonly string[];
   readonly wgsl: string;
   readonly cost: Cost;
-  /** What the stage that was asked for declares, where it is one of the physics. */
+  /** What the stage that was asked for declares, if it is one of the physics. */
   readonly declared: StageRow | undefined;
 }
 

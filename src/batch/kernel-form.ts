@@ -69,7 +69,7 @@ export function simulationCost(model: Model, unroll: boolean): Cost {
   return costOf(traceSimulation(spec, { control, derived }));
 }
 
-/** Room for contacts where none is asked for: all that the candidate pairs can make, or the most that a pool keeps. */
+/** Room for contacts if none is asked for: all that the candidate pairs can make, or the most that a pool keeps. */
 export function defaultContacts(model: Model): number {
   return Math.min(constraintBound(model).nconmax, MAX_POOL);
 }

@@ -59,7 +59,7 @@ export class WorldKernel {
   readonly state: RecordIO;
   /** Bits of the status word so far (u32). */
   readonly status: Variable;
-  /** Contacts that an evaluation found, at most so far (i32); undefined where nconmax is room for all. */
+  /** Contacts that an evaluation found, at most so far (i32); undefined if nconmax is room for all. */
   readonly needed: Variable | undefined;
   readonly #spec: KernelSpec;
 
@@ -134,7 +134,7 @@ export class WorldKernel {
     if (this.#wants("ncon")) d.ncon.set(0, toF32(e.slots.ncon));
     if (this.#wants("nefc")) d.nefc.set(0, toF32(nefc(this.m, e)));
     if (this.#wants("solver_niter")) d.solver_niter.set(0, toF32(e.solution.niter));
-    // articulated bodies need no M: made where it is read
+    // articulated bodies need no M: made if it is read
     if (!(e.inertia instanceof JointInertia) && MATRICES.some((name) => this.#wants(name)))
       jointInertia(this.m, d, runStage);
     if (this.#wants("ten_J")) tendonJacobian(this.m, d);
@@ -164,7 +164,7 @@ export interface SimArenas {
 }
 
 /**
- * The kernel of a simulation: `nstep` physics steps (mj_step), or where `nstep` is 0 one evaluation of the derived
+ * The kernel of a simulation: `nstep` physics steps (mj_step), or if `nstep` is 0 one evaluation of the derived
  * fields (mj_forward). One kernel does both, since compiling takes longer than anything else.
  */
 export function traceSimulation(spec: KernelSpec, arenas: SimArenas): Trace {

@@ -120,7 +120,7 @@ export class RecordIO {
   }
 
   /**
-   * Runs `body` in a runtime loop over as many whole fours as make up whole rows, where kernels are rolled: compiling
+   * Runs `body` in a runtime loop over as many whole fours as make up whole rows, if kernels are rolled: compiling
    * takes long for each place that touches a buffer. Returns how many elements that covers.
    */
   #eachGroup(f: Field, body: (quads: Int[], rows: Int[]) => void): number {

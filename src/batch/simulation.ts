@@ -194,7 +194,7 @@ export class Simulation implements AsyncDisposable {
 
   /**
    * Sets state fields of all worlds or of chosen ones. Values are row-major [worlds, size of the field].
-   * Nothing changes where any value is wrong.
+   * Nothing changes if any value is wrong.
    * @throws CorralError unknown-field, bad-shape, bad-world, bad-value
    */
   async setState(values: StateValues, worlds?: readonly number[]): Promise<void> {
@@ -328,7 +328,7 @@ export class Simulation implements AsyncDisposable {
   }
 
   /**
-   * Puts a snapshot back: bit for bit where it was taken on the same kind of device, GPU or CPU.
+   * Puts a snapshot back: bit for bit if it was taken on the same kind of device, GPU or CPU.
    * @throws CorralError bad-snapshot; then nothing has changed
    */
   async restore(snapshot: Snapshot): Promise<void> {
@@ -339,7 +339,7 @@ export class Simulation implements AsyncDisposable {
 
   /**
    * The same worlds on another device, going on from a snapshot; this simulation is closed. By default on the process's
-   * shared device, which is a new one where the last was lost, and from the last snapshot. On the same kind of device the
+   * shared device, which is a new one if the last was lost, and from the last snapshot. On the same kind of device the
    * worlds go on bit for bit.
    * @throws CorralError no-snapshot, bad-snapshot; what createSimulation throws: then this one is left as it is
    */

@@ -61,7 +61,7 @@ export async function takeSnapshot(
 
 /**
  * Writes a snapshot into a batch: bit for bit where both compute in the same precision, whatever their shards and tiles.
- * Throws `bad-snapshot` where it is of another batch; then nothing is written.
+ * Throws `bad-snapshot` if it is of another batch; then nothing is written.
  */
 export async function putSnapshot(batch: Batch, snapshot: Snapshot | undefined): Promise<void> {
   const { plan, spec } = batch.planned;
@@ -76,7 +76,7 @@ export async function putSnapshot(batch: Batch, snapshot: Snapshot | undefined):
   }
 }
 
-/** Throws `bad-snapshot` where a snapshot does not fit a batch. */
+/** Throws `bad-snapshot` if a snapshot does not fit a batch. */
 function checkSnapshot(batch: Batch, snapshot: Snapshot | undefined): asserts snapshot is Snapshot {
   const { plan, spec } = batch.planned;
   const layouts = layoutsOf(plan);
@@ -180,7 +180,7 @@ export class SnapshotKeeper {
     this.#due = 0;
   }
 
-  /** Tells that the worlds are `steps` steps old, with all of them queued. Takes a snapshot where one is due. */
+  /** Tells that the worlds are `steps` steps old, with all of them queued. Takes a snapshot if one is due. */
   stepped(steps: number): void {
     if (steps < this.#due || this.#reading !== undefined) return;
     for (const arena of this.#arenas) this.#batch.copy(arena, shadowOf(arena));
@@ -199,7 +199,7 @@ export class SnapshotKeeper {
     this.check();
   }
 
-  /** Throws `snapshot-failed` where one could not be read since the last call; the worlds are unharmed. */
+  /** Throws `snapshot-failed` if one could not be read since the last call; the worlds are unharmed. */
   check(): void {
     const failure = this.#failure;
     this.#failure = undefined;

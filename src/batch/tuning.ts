@@ -1,7 +1,5 @@
-/**
- * Kernel plans that were measured: one small file a model, driver and corral version in the cache folder. Reading and
- * writing never fail a run: what cannot be read is not there, and the policy of the model decides.
- */
+// kernel plans that were measured: one small file a model, driver and corral version in the cache folder. Reading and
+// writing never fail a run: what cannot be read is not there, and the policy of the model decides.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -34,7 +32,7 @@ function tuningKey(model: Model, driver: string): string {
 const fileOf = (model: Model, driver: string): string =>
   join(cacheDir(), "tuning", `${tuningKey(model, driver).slice(0, 32)}.json`);
 
-/** The choice for a model on a driver; undefined where none was made, or its file is damaged. */
+/** The choice for a model on a driver; undefined if none was made, or its file is damaged. */
 export function readTuning(model: Model, driver: string): Tuning | undefined {
   try {
     const found = JSON.parse(readFileSync(fileOf(model, driver), "utf8")) as Partial<Tuning> | null;
@@ -44,7 +42,7 @@ export function readTuning(model: Model, driver: string): Tuning | undefined {
   }
 }
 
-/** Keeps a choice. Returns the file, or undefined where it cannot be written. */
+/** Keeps a choice. Returns the file, or undefined if it cannot be written. */
 export function writeTuning(model: Model, driver: string, tuning: Tuning): string | undefined {
   try {
     const file = fileOf(model, driver);

@@ -8,7 +8,7 @@ import { statusNames, type StatusName } from "../physics/status.ts";
 export interface WorldStatus {
   readonly world: number;
   readonly names: readonly StatusName[];
-  /** Contacts that an evaluation found, at most; absent where there is room for all that there can be. */
+  /** Contacts that an evaluation found, at most; absent if there is room for all that there can be. */
   readonly contactsNeeded?: number;
 }
 

@@ -22,7 +22,7 @@ export class ActionPool {
   /** [groups, PHASES, size]. */
   readonly values: Float32Array | Int32Array;
 
-  /** @throws CorralError bad-option where a space of integers is to swing */
+  /** @throws CorralError bad-option if a space of integers is to swing */
   constructor(space: Space, seed: number, motion: Motion = "random") {
     this.motion = motion;
     this.size = space.size;

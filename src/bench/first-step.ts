@@ -50,7 +50,7 @@ export async function firstStepHere(task: Task<object>, options: VecOptions): Pr
 /**
  * Runs `command` (this program and arguments that end in `firstStepHere`, its result printed as JSON) twice with a new
  * folder for the caches of the driver and of compiled models.
- * @throws CorralError first-step where a process fails
+ * @throws CorralError first-step if a process fails
  */
 export async function firstSteps(command: readonly string[], numEnvs: number): Promise<FirstSteps> {
   const folder = mkdtempSync(join(tmpdir(), "corral-shaders-"));

@@ -46,14 +46,14 @@ export interface NativeRow {
   readonly meanContacts: number;
 }
 
-/** MJX, and Brax where it has the environment, by batch size on the same GPU. */
+/** MJX, and Brax if it has the environment, by batch size on the same GPU. */
 export interface JaxPeer {
   readonly device: string;
   readonly versions: Readonly<Record<string, string>>;
   readonly rows: readonly {
     readonly what: string;
     readonly numEnvs: number;
-    /** Null where it is not known how many there are in an env step. */
+    /** Null if it is not known how many there are in an env step. */
     readonly physicsStepsPerSec: number | null;
     readonly envStepsPerSec: number;
     readonly compileSeconds: number;

@@ -98,9 +98,9 @@ export interface Bench {
   readonly mujoco: { readonly workers1: PeerRow; readonly workersN: PeerRow };
   readonly native: NativePeer | Absent;
   readonly jax: JaxPeer | Absent;
-  /** Time to the first step in fresh processes, with the driver's cache empty and filled; where it was asked for. */
+  /** Time to the first step in fresh processes, with the driver's cache empty and filled; if it was asked for. */
   readonly firstStep?: FirstSteps;
-  /** Device time by stage; where it was asked for. */
+  /** Device time by stage; if it was asked for. */
   readonly stages?: Stages;
   readonly ratio: BenchRatio;
 }
@@ -272,7 +272,7 @@ const seconds = (...times: number[]): string => times.map((t) => `${(t / 1000).t
 /** Workers that get less than this part of a core are not alone. */
 const BUSY = 0.9;
 
-/** What to say of a machine that others used meanwhile; undefined where MuJoCo's workers had the cores for themselves. */
+/** What to say of a machine that others used meanwhile; undefined if MuJoCo's workers had the cores for themselves. */
 export function busyNote({ mujoco: { workersN }, ratio }: Bench): string | undefined {
   if (workersN.coresUsed >= BUSY * workersN.workers) return undefined;
   const same =

@@ -87,7 +87,7 @@ export class Runner {
     return actions;
   }
 
-  /** Mean length of episodes in control steps, of those that ended; `limit` where none has. */
+  /** Mean length of episodes in control steps, of those that ended; `limit` if none has. */
   meanEpisodeSteps(limit: number): number {
     return this.#episodes > 0 ? Math.min(limit, this.#worldSteps / this.#episodes) : limit;
   }
@@ -187,7 +187,7 @@ export class Runner {
     });
   }
 
-  /** Throws where a world went bad: its steps would not be worth their rate. */
+  /** Throws if a world went bad: its steps would not be worth their rate. */
   async assertHealthy(): Promise<void> {
     const { env } = this;
     await env.read();

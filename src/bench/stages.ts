@@ -1,8 +1,6 @@
-/**
- * Device time by stage. A timestamp query times a whole pass and all stages are in one kernel, so kernels are made that
- * end an evaluation early: each sums up what it has computed into one number, which keeps a compiler from leaving it out.
- * The difference of two is what the stages between them take.
- */
+// device time by stage. A timestamp query times a whole pass and all stages are in one kernel, so kernels are made that
+// end an evaluation early: each sums up what it has computed into one number, which keeps a compiler from leaving it out.
+// The difference of two is what the stages between them take.
 import { CorralError } from "../core/errors.ts";
 import type { VectorEnv } from "../env/index.ts";
 import type { GpuDevice } from "../gpu/device.ts";

@@ -1,5 +1,4 @@
-/** `corral bench`: steps per second beside MuJoCo, in one run on this machine. */
-
+// `corral bench`: steps per second beside MuJoCo, in one run on this machine
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeOutputFolder } from "../core/make-folder.ts";

@@ -1,5 +1,4 @@
-/** `corral check-env`: holds an environment, or a task of your own, to what the library promises of any. */
-
+// `corral check-env`: holds an environment, or a task of your own, to what the library promises of any
 import "../../envs/index.ts";
 import { checkEnv, type EnvCheck } from "../env/check-env.ts";
 import { EXIT, integerOption, parse, print, printJson } from "./io.ts";

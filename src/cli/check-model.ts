@@ -1,5 +1,4 @@
-/** `corral check-model`: what will hurt in a model, before it crashes. */
-
+// `corral check-model`: what will hurt in a model, before it crashes
 import { checkModel, type ModelFinding, type ModelReport } from "../crash/check-model.ts";
 import { EXIT, integerOption, parse, print, printJson } from "./io.ts";
 import { table } from "./table.ts";

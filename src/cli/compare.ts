@@ -1,5 +1,4 @@
-/** `corral compare`: one step of many states, in corral and in MuJoCo, side by side. */
-
+// `corral compare`: one step of many states, in corral and in MuJoCo, side by side
 import { compareWithMuJoCo, type Comparison, type CountAgreement } from "../compare/compare.ts";
 import { ONE_STEP_BOUNDS as B, type Spread } from "../monitor/measure.ts";
 import { EXIT, integerOption, parse, print, printJson, progress } from "./io.ts";

@@ -1,5 +1,4 @@
-/** `corral demo`: thousands of HalfCheetahs and Ants, live, beside MuJoCo; then agents that learn. */
-
+// `corral demo`: thousands of HalfCheetahs and Ants, live, beside MuJoCo; then agents that learn
 import "../../envs/index.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { taskOf } from "../env/registry.ts";

@@ -1,5 +1,4 @@
-/** `corral doctor`: what this machine offers, what corral will use, and what would make it faster. */
-
+// `corral doctor`: what this machine offers, what corral will use, and what would make it faster
 import { formatBytes } from "../core/units.ts";
 import { diagnose, type Diagnosis } from "../gpu/diagnosis.ts";
 import { installEmbedded } from "../gpu/install-embedded.ts";

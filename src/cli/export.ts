@@ -1,4 +1,4 @@
-/** `corral export`: the policy of a run, for ONNX runtimes, for anything that reads arrays, or for browsers. */
+// `corral export`: the policy of a run, for ONNX runtimes, for anything that reads arrays, or for browsers
 import { formatBytes, formatCount } from "../core/units.ts";
 import { join } from "node:path";
 import { CONFIG_FILE } from "../runs/folder.ts";

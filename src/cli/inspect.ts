@@ -1,5 +1,4 @@
-/** `corral inspect`: the emitted WGSL for reading, and what its stages cost. */
-
+// `corral inspect`: the emitted WGSL for reading, and what its stages cost
 import { inspect, type Inspection } from "../batch/inspect.ts";
 import { planKernelsOf, plannerOf } from "../sizing/plan.ts";
 import { EXIT, parse, print, printJson } from "./io.ts";

@@ -1,5 +1,4 @@
-/** What every command does with its arguments and its output: results on stdout, progress on stderr, all of it printable. */
-
+// what every command does with its arguments and its output: results on stdout, progress on stderr, all of it printable
 import { closeSync, openSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { CorralError } from "../core/errors.ts";
@@ -44,7 +43,7 @@ export interface Parsed<O extends Options> {
   readonly positionals: readonly string[];
 }
 
-/** Fails before a long run where its results could not be written to a file. Leaves the file, empty where it is new. */
+/** Fails before a long run where its results could not be written to a file. Leaves the file, empty if it is new. */
 export function assertWritable(option: string, path: string | undefined): void {
   if (path === undefined) return;
   try {

@@ -1,5 +1,4 @@
-/** `corral list`: the environments that come with the package. */
-
+// `corral list`: the environments that come with the package
 import "../../envs/index.ts";
 import { formatBytes } from "../core/units.ts";
 import { list } from "../env/index.ts";

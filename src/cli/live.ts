@@ -1,7 +1,7 @@
 // a line that tells how something goes: rewritten on a terminal, printed now and then elsewhere
 import { printable } from "../core/show.ts";
 
-/** Seconds between two lines where lines cannot be rewritten. */
+/** Seconds between two lines if lines cannot be rewritten. */
 const LINE_SECONDS = 2;
 
 export class LiveLine {

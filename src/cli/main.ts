@@ -1,5 +1,4 @@
-/** `corral`: finds the command, runs it, and turns what it throws into a line and an exit code. */
-
+// `corral`: finds the command, runs it, and turns what it throws into a line and an exit code
 import { existsSync } from "node:fs";
 import { extname } from "node:path";
 import {
@@ -87,7 +86,7 @@ function available(): string[] {
   return COMMANDS.filter((name) => existsSync(fileOf(name)));
 }
 
-// loaded when it is asked for: `corral doctor` must work where physics does not load
+// loaded when it is asked for: `corral doctor` must work if physics does not load
 async function load(name: string): Promise<Command | undefined> {
   if (!available().includes(name)) return undefined;
   return (await import(fileOf(name).href)) as Command;

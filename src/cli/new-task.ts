@@ -1,5 +1,4 @@
-/** `corral new-task`: writes a task that runs, to be changed into your own. */
-
+// `corral new-task`: writes a task that runs, to be changed into your own
 import { existsSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";

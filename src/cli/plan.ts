@@ -1,5 +1,4 @@
-/** `corral plan`: every byte of a batch, without a device. */
-
+// `corral plan`: every byte of a batch, without a device
 import { readFileSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
@@ -64,7 +63,7 @@ const OPTIONS = {
 const OWN = ["envs", "set", "adapter", "budget"];
 const OF_BATCHES = ["measure", "worlds", "device", "rolled"];
 
-/** The model of a path, told of where it is large; the id of an environment as it is. */
+/** The model of a path, told of if it is large; the id of an environment as it is. */
 const planned = async (target: string) => (isModelPath(target) ? modelOf(target) : target);
 
 export async function run(args: string[]): Promise<number> {

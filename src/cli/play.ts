@@ -1,5 +1,4 @@
-/** `corral play`: the policy of a run in whole episodes. */
-
+// `corral play`: the policy of a run in whole episodes
 import { countOf, formatCount } from "../core/units.ts";
 import { assertRun, CONFIG_FILE, readConfig } from "../runs/folder.ts";
 import { play } from "../runs/play.ts";

@@ -1,5 +1,4 @@
-/** `corral replay`: the last steps of worlds that failed, executed again and explained. */
-
+// `corral replay`: the last steps of worlds that failed, executed again and explained
 import { CorralError } from "../core/errors.ts";
 import { explain, type BisectReport } from "../crash/bisect.ts";
 import { minimise, type Minimised } from "../crash/minimise.ts";
@@ -84,7 +83,7 @@ export async function run(args: string[]): Promise<number> {
     : { report: await replay(bundle, where), scene: undefined };
   const found = scene && (await explain(scene));
   const opinion = values.against && scene ? await secondOpinion(scene, found!) : undefined;
-  // what the rest has to say is told where there is nothing to minimise
+  // what the rest has to say is told if there is nothing to minimise
   const [minimised, refusal] = values.minimise && scene ? await reduced(scene, found!) : [];
   const folder = values.out ?? `${path.replace(/[/\\]+$/, "")}-reproduction`;
   const written = minimised ? writeReproduction(folder, bundle, minimised) : [];

@@ -1,5 +1,4 @@
-/** `corral stress`: more and more worlds until something refuses, in a process of its own, beside a batch that must not notice. */
-
+// `corral stress`: more and more worlds until something refuses, in a process of its own, beside a batch that must not notice
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { formatBytes, formatCount } from "../core/units.ts";

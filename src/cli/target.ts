@@ -1,5 +1,4 @@
-/** What a command works on: the path of an MJCF file, or the id of an environment. */
-
+// what a command works on: the path of an MJCF file, or the id of an environment
 import { basename } from "node:path";
 import "../../envs/index.ts";
 import { HOST_DEVICES, type HostDevice } from "../batch/device.ts";

@@ -1,5 +1,4 @@
-/** Tasks in files of the user's own: where a command takes the id of an environment, it takes such a file too. */
-
+// tasks in files of the user's own: where a command takes the id of an environment, it takes such a file too
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { CorralError } from "../core/errors.ts";
@@ -84,10 +83,10 @@ function isWithin(folder: string, path: string): boolean {
   return !isAbsolute(place) && place.split(/[/\\]/)[0] !== "..";
 }
 
-/** What an error of a file says, and the line of it that was reached, where the text does not name it. */
+/** What an error of a file says, and the line of it that was reached, if the text does not name it. */
 function whyOf(error: unknown, file: string): string {
   const { message, stack = "" } = error instanceof Error ? error : new Error(String(error));
-  // a compiler of TypeScript says on a line of its own where the mistake is
+  // a compiler of TypeScript says on a line of its own if the mistake is
   const text = message
     .split("\n")
     .filter((line) => line.trim() !== "")

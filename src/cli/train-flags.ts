@@ -18,7 +18,7 @@ export const TRAIN_FLAGS = {
 type Given = Readonly<Record<string, string | undefined>>;
 
 /**
- * Settings by name: those of a file, or where no environment is named of the run that is started from, then those of
+ * Settings by name: those of a file, or if no environment is named of the run that is started from, then those of
  * flags. Throws `UsageError`, `bad-config`, what `readStart` throws.
  */
 export function settingsOf(

@@ -25,7 +25,7 @@ export interface RunEnd {
 
 export const STAGES = "stages";
 
-/** The stages of a config; undefined where it has none. Throws `bad-config`. */
+/** The stages of a config; undefined if it has none. Throws `bad-config`. */
 export function stagesOf({ [STAGES]: stages }: Config): readonly Config[] | undefined {
   if (stages === undefined) return undefined;
   const isStage = (stage: unknown) => typeof stage === "object" && stage !== null && !Array.isArray(stage);
@@ -52,7 +52,7 @@ function hasEnded(folder: string): boolean {
 }
 
 /**
- * Trains the stages that have not ended, in DIR/stage-1, DIR/stage-2, ...; ends early where one does not reach its
+ * Trains the stages that have not ended, in DIR/stage-1, DIR/stage-2, ...; ends early if one does not reach its
  * `until`.
  * @throws CorralError bad-config for any stage before the first begins; run-exists; what `train` throws
  */

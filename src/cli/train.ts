@@ -1,5 +1,4 @@
-/** `corral train`: an agent learns an environment on the device. */
-
+// `corral train`: an agent learns an environment on the device
 import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -255,7 +254,7 @@ function holdFolder(folder: string): RunLock {
   };
 }
 
-/** Where the replay of a run lies, if it is in a file. Throws `bad-replay` where a run has lost its own. */
+/** Where the replay of a run lies, if it is in a file. Throws `bad-replay` if a run has lost its own. */
 function replayIn(folder: string, resumes: boolean, tookOver: boolean): { replayFile: string; reuseReplay: boolean } {
   const replayFile = join(folder, "replay.bin");
   // that of a run which was killed before its first checkpoint is of no use
@@ -287,7 +286,7 @@ async function openFolder(
   return opened;
 }
 
-/** Throws `UsageError` where `--resume` comes with what it would change, `no-run` where there is none. */
+/** Throws `UsageError` if `--resume` comes with what it would change, `no-run` if there is none. */
 function assertResumable(folder: string, flags: readonly string[], positionals: readonly string[]): void {
   if (positionals.length > 0) {
     throw new UsageError(

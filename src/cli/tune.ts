@@ -1,5 +1,4 @@
-/** `corral tune`: measures which form of a model's kernels is fastest here, and keeps the choice. */
-
+// `corral tune`: measures which form of a model's kernels is fastest here, and keeps the choice
 import { formatCount } from "../core/units.ts";
 import { formName, tune } from "../sizing/tune.ts";
 import { EXIT, integerOption, parse, print, printJson, progress } from "./io.ts";

@@ -38,12 +38,12 @@ export interface CountAgreement {
 
 export interface Comparison {
   readonly model: string;
-  /** The driver; null where the model was refused. */
+  /** The driver; null if the model was refused. */
   readonly adapter: string | null;
   readonly steps: number;
   readonly envs: number;
   readonly seed: number;
-  /** Distances of one step by field, in the measure max |x - ref| / (1 + max |ref|); act and sensordata where there are any. */
+  /** Distances of one step by field, in the measure max |x - ref| / (1 + max |ref|); act and sensordata if there are any. */
   readonly oneStep: { readonly [F in Compared]?: Spread };
   readonly contacts: CountAgreement;
   readonly rows: CountAgreement;
@@ -51,7 +51,7 @@ export interface Comparison {
   readonly niter: { readonly corral: Spread; readonly mujoco: Spread };
   /**
    * Whether corral's float64 (`cpu-f64`) is within the bounds in the worst steps, of MuJoCo or of MuJoCo run to its end:
-   * then float32 is what is unexplained. Null where none was beyond, or the comparison is of float64; `note` says why where it could not be asked.
+   * then float32 is what is unexplained. Null if none was beyond, or the comparison is of float64; `note` says why where it could not be asked.
    */
   readonly float64: { readonly agrees: boolean | null; readonly note: string | null } | null;
   /** Status bits that were set, with how many steps set them. */
@@ -60,7 +60,7 @@ export interface Comparison {
   readonly diverged: readonly Divergence[];
   readonly rollout?: readonly RolloutDrift[];
   readonly verdict: Verdict;
-  /** Features that this release does not simulate; nothing was compared where there are any. */
+  /** Features that this release does not simulate; nothing was compared if there are any. */
   readonly unsupported: readonly string[];
   readonly unsupportedElements: readonly UnsupportedFeature[];
 }
@@ -80,7 +80,7 @@ function checkCount(name: string, value: number): void {
 /**
  * Steps worlds in MuJoCo under random controls and repeats each single step from the same state in a batch.
  * A model that is not supported is reported, not thrown.
- * @throws CorralError bad-option, bad-seed, mujoco-diverged where MuJoCo cannot step the model at all; errors of
+ * @throws CorralError bad-option, bad-seed, mujoco-diverged if MuJoCo cannot step the model at all; errors of
  *   createSimulation
  */
 export async function compareWithMuJoCo(model: Model, options: CompareOptions = {}): Promise<Comparison> {
@@ -211,7 +211,7 @@ async function judged(
   };
 }
 
-/** The verdict, with the worst steps made again in corral's float64 where the comparison is of float32. */
+/** The verdict, with the worst steps made again in corral's float64 if the comparison is of float32. */
 async function secondLook(
   model: Model,
   judge: Judge,

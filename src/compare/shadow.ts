@@ -40,7 +40,7 @@ export class EnvShadow {
     return { state, episode: episode[0] };
   }
 
-  /** Makes the same control step in MuJoCo. Undefined where the step was a reset. */
+  /** Makes the same control step in MuJoCo. Undefined if the step was a reset. */
   async check(
     env: VectorEnv,
     world: number,

@@ -17,7 +17,7 @@ export interface ControlState {
 
 /**
  * Rows of ctrl of rows of actions, `size` numbers each, with the first values of the task's parameters. Delays are left out.
- * @throws CorralError control-remembers where controls depend on more than actions and state
+ * @throws CorralError control-remembers if controls depend on more than actions and state
  */
 export function controlsOf(
   spec: EnvSpec,

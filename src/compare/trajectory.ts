@@ -58,7 +58,7 @@ class Draws {
   }
 }
 
-/** No evaluation has left a kinetic energy; empty where no sensor would read it. */
+/** No evaluation has left a kinetic energy; empty if no sensor would read it. */
 const noEnergy = (model: Model): Float64Array => new Float64Array(remembersEnergy(model) ? 2 : 0);
 
 /** Where the worlds start: the model's own state, or one of its keyframes, by turns. */
@@ -139,7 +139,7 @@ export function startState(model: Model, seed: number, env: number, episode = 0)
   return state;
 }
 
-/** Random controls: uniform within ctrlrange, within ±1 where there is none. */
+/** Random controls: uniform within ctrlrange, within ±1 if there is none. */
 export class RandomControls {
   readonly #model: Model;
   readonly #draws: Draws;

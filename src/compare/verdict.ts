@@ -25,10 +25,10 @@ export interface Beyond {
   readonly beyondLeftover: number | null;
   /** Iterations of the solver. */
   readonly niter: { readonly corral: number; readonly mujoco: number };
-  /** What accounts for the error: "sensitivity", the names of documented differences, or null where nothing does. */
+  /** What accounts for the error: "sensitivity", the names of documented differences, or null if nothing does. */
   readonly because: string | null;
   readonly explained: boolean;
-  /** The error of the same step in corral's float64 (`cpu-f64`); null where that was not asked. */
+  /** The error of the same step in corral's float64 (`cpu-f64`); null if that was not asked. */
   readonly float64: number | null;
 }
 

@@ -1,5 +1,4 @@
-/** Where corral keeps what can be made again: `$XDG_CACHE_HOME/corral`, else `~/.cache/corral`, else a private temporary folder. */
-
+// where corral keeps what can be made again: `$XDG_CACHE_HOME/corral`, else `~/.cache/corral`, else a private temporary folder
 import { accessSync, constants, statSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";

@@ -12,7 +12,7 @@ export class CallMutex {
     this.#name = name;
   }
 
-  /** Throws `closed`, or `call-in-flight` where an exclusive call has not resolved yet. */
+  /** Throws `closed`, or `call-in-flight` if an exclusive call has not resolved yet. */
   assertOpen(what: string): void {
     if (this.#closing) {
       throw new CorralError("closed", `cannot ${what}: ${this.#name} was closed. Make another one.`);

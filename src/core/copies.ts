@@ -1,5 +1,4 @@
-/** The copies of corral in this process: two of them, of any versions, cannot trace one task together. */
-
+// the copies of corral in this process: two of them, of any versions, cannot trace one task together
 import { fileURLToPath } from "node:url";
 import { CorralError } from "./errors.ts";
 
@@ -9,7 +8,7 @@ const folders = ((globalThis as Record<symbol, unknown>)[COPIES] ??= new Set<str
 const here = fileURLToPath(new URL("../..", import.meta.url)).replace(/[\\/](dist[\\/])?$/, "");
 folders.add(here);
 
-/** The error for what another copy of corral has made; undefined where there is none. */
+/** The error for what another copy of corral has made; undefined if there is none. */
 export function otherCopyError(): CorralError | undefined {
   if (folders.size < 2) return undefined;
   const all = [...folders];

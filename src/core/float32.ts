@@ -10,7 +10,7 @@ export type FloatPrecision = "f32" | "f64";
 export const isHeld = (x: number, precision: FloatPrecision = "f32"): boolean =>
   Number.isFinite(precision === "f32" ? Math.fround(x) : x);
 
-/** The place of the first number that is not finite as a device holds it; -1 where all are. */
+/** The place of the first number that is not finite as a device holds it; -1 if all are. */
 export const firstNotHeld = (values: ArrayLike<number>, precision: FloatPrecision = "f32"): number =>
   Array.prototype.findIndex.call(values, (x: number) => typeof x !== "number" || !isHeld(x, precision));
 

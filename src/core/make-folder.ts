@@ -17,10 +17,10 @@ export function makeFolder(folder: string, mode = 0o777): void {
   }
 }
 
-/** Throws an error whose code says so where there is no folder for a file that a command was asked to write. */
+/** Throws an error whose code says so if there is no folder for a file that a command was asked to write. */
 export function assertFolderOf(file: string): void {
   const folder = dirname(resolve(file));
-  // where a file is in the way, the file system says so
+  // if a file is in the way, the file system says so
   if (statSync(folder, { throwIfNoEntry: false })) return;
   throw Object.assign(new Error(`there is no folder ${folder}`), { code: `there is no folder ${folder}` });
 }

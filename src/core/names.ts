@@ -23,7 +23,7 @@ export function fits(name: string, pattern: string): boolean {
   return new RegExp(`^${parts.join(".*")}$`, "s").test(name);
 }
 
-/** The candidates that are most like a name, best first, at most three; empty where nothing is alike. */
+/** The candidates that are most like a name, best first, at most three; empty if nothing is alike. */
 export function nearest(name: string, candidates: readonly string[]): string[] {
   const wanted = name.toLowerCase();
   const bound = Math.ceil(Math.max(wanted.length, 3) / 3);

@@ -1,11 +1,9 @@
-/**
- * Counter-based random numbers: Philox4x32-10 (Salmon et al. 2011), the twin of `shaders/lib/philox.wgsl`.
- *
- * The key is the seed; the counter names a draw: (world id, episode, stream, block). A draw therefore depends on nothing
- * but its own name: not on the batch size, the shard, or what other worlds drew. Bits to numbers is a separate, exact
- * step, so that host and GPU agree to the bit on words and on uniforms. Normals pass through log, sin and cos and agree
- * only as far as those do.
- */
+// counter-based random numbers: Philox4x32-10 (Salmon et al. 2011), the twin of `shaders/lib/philox.wgsl`.
+//
+// The key is the seed; the counter names a draw: (world id, episode, stream, block). A draw therefore depends on nothing
+// but its own name: not on the batch size, the shard, or what other worlds drew. Bits to numbers is a separate, exact
+// step, so that host and GPU agree to the bit on words and on uniforms. Normals pass through log, sin and cos and agree
+// only as far as those do.
 import { CorralError } from "./errors.ts";
 
 /** 64-bit seed as two u32: [low, high]. */

@@ -1,7 +1,5 @@
-/**
- * What a value may be: one description for options of calls, flags, and files that come from elsewhere. A kind knows its
- * TypeScript type, checks a value of any origin without calling anything of it, and says what it wants in words.
- */
+// what a value may be: one description for options of calls, flags, and files that come from elsewhere. A kind knows its
+// TypeScript type, checks a value of any origin without calling anything of it, and says what it wants in words.
 import { show } from "./show.ts";
 
 /** Where a value lies: names and indices from the outside in. */

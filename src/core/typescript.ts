@@ -1,5 +1,4 @@
-/** Reading the user's TypeScript: by Node itself (22.18 and newer), in a clone by its tsx, else by the tsx of the project. */
-
+// reading the user's TypeScript: by Node itself (22.18 and newer), in a clone by its tsx, else by the tsx of the project
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -10,7 +9,7 @@ const native = (): boolean => Boolean((process.features as { typescript?: false 
 // sources run through tsx, which then reads everything
 const throughTsx = import.meta.url.endsWith(".ts");
 
-/** The module that registers the tsx which a path or URL resolves, as an absolute path; undefined where there is none. */
+/** The module that registers the tsx which a path or URL resolves, as an absolute path; undefined if there is none. */
 export function tsxOf(from: string): string | undefined {
   try {
     return join(dirname(createRequire(from).resolve("tsx/package.json")), "dist", "esm", "api", "index.mjs");

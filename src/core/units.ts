@@ -1,7 +1,7 @@
-/** Bytes as people write and read them. */
+// bytes as people write and read them
 import { CorralError } from "./errors.ts";
 
-/** A number of bytes, text such as `"6GiB"`, or, where a whole is known, a fraction of it: `0.8`, `"80%"`. */
+/** A number of bytes, text such as `"6GiB"`, or, if a whole is known, a fraction of it: `0.8`, `"80%"`. */
 export type Bytes = number | string;
 
 const UNITS: Readonly<Record<string, number>> = {
@@ -22,7 +22,7 @@ const TEXT = /^(\d+(?:\.\d+)?)(?: ?([A-Za-z]+|%))?$/;
 
 /**
  * A whole number of bytes, rounded down. `whole` is what fractions are of, in bytes; without it they are refused.
- * Throws `bad-bytes` for anything that is not such a size, and for the number 1 where it could also mean the whole.
+ * Throws `bad-bytes` for anything that is not such a size, and for the number 1 if it could also mean the whole.
  */
 export function parseBytes(value: Bytes, what = "size", whole?: number): number {
   if (typeof value === "number") return fromNumber(value, value, what, whole);

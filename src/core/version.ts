@@ -18,7 +18,7 @@ export function corralVersion(): string {
   return "unknown";
 }
 
-/** Version of an installed package; "unknown" where it is not found. */
+/** Version of an installed package; "unknown" if it is not found. */
 export function packageVersion(name: string): string {
   try {
     for (let folder = dirname(require.resolve(name)); folder !== dirname(folder); folder = dirname(folder)) {

@@ -1,5 +1,4 @@
-/** Starts worker threads from a module of this package, whether it runs as TypeScript source or as emitted JavaScript. */
-
+// starts worker threads from a module of this package, whether it runs as TypeScript source or as emitted JavaScript
 import { pathToFileURL } from "node:url";
 import { Worker, type WorkerOptions } from "node:worker_threads";
 import { tsxOf } from "./typescript.ts";

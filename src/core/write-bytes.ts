@@ -1,7 +1,7 @@
 // bytes to files, all of them
 import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 
-/** Writes all bytes where the file is, or at a position of it. Throws what the file system throws. */
+/** Writes all bytes if the file is, or at a position of it. Throws what the file system throws. */
 export function writeAll(file: number, bytes: Uint8Array, position?: number): void {
   for (let done = 0; done < bytes.length;) {
     const at = position === undefined ? null : position + done;
@@ -26,6 +26,6 @@ export const reasonOf = (error: unknown): string => (error as NodeJS.ErrnoExcept
 /** Whether a disk took no more. */
 export const isFull = (error: unknown): boolean => ["ENOSPC", "EDQUOT", "EFBIG"].includes(reasonOf(error));
 
-/** What to do where the file system refused: a full disk wants room, anything else another place. */
+/** What to do if the file system refused: a full disk wants room, anything else another place. */
 export const remedyOf = (error: unknown, place: string): string =>
   isFull(error) ? `Free the disk, or ${place}.` : `${place[0].toUpperCase()}${place.slice(1)}.`;

@@ -1,4 +1,4 @@
-/** Where a recorded world broke first: control step, physics step, stage, field, and why. */
+// where a recorded world broke first: control step, physics step, stage, field, and why
 import { mjMAXVAL } from "../model/enums.ts";
 import { Status, statusNames } from "../physics/status.ts";
 import type { Bundle, TrippedWorld } from "../record/bundle.ts";

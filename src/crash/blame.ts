@@ -1,4 +1,4 @@
-/** Which operation of a control step made the first bad number: by running the step operation by operation. */
+// which operation of a control step made the first bad number: by running the step operation by operation
 import type { Model } from "../model/model.ts";
 import type { Assignment, Interpretation, Origin, Place } from "../trace/interpret.ts";
 import { elementText, fieldOf, isField } from "./element-names.ts";
@@ -21,7 +21,7 @@ export interface Blame {
   readonly operands: readonly { readonly name: string; readonly value: number }[];
 }
 
-/** Fields that a simulation cannot go on with where they are not finite or beyond mjMAXVAL. */
+/** Fields that a simulation cannot go on with if they are not finite or beyond mjMAXVAL. */
 const VITAL = new Set([
   "qpos",
   "qvel",
@@ -61,11 +61,11 @@ const madeBy = (origin: Origin | undefined, otherwise: Blame["operands"]): Pick<
 
 const sameOrigin = (a: Origin | undefined, b: Origin | undefined) => a !== undefined && a === b;
 
-/** The stage that judges the numbers of a task, and what its blame is called where their sum alone is not finite. */
+/** The stage that judges the numbers of a task, and what its blame is called if their sum alone is not finite. */
 const JUDGE = "judge";
 export const REWARD_SUM = "reward";
 
-/** What made the first number of the task that was judged not to be finite. Undefined where all were finite. */
+/** What made the first number of the task that was judged not to be finite. Undefined if all were finite. */
 export function blameTask({ findings }: Interpretation): Blame | undefined {
   const bad = findings.filter((f) => !Number.isFinite(f.value));
   // what a normaliser, a clip or a memory tested before is none of it
@@ -111,7 +111,7 @@ export function blame(
     const made = first.origin;
     return {
       ...placeText(first),
-      // where an infinite number was made inside of a stage, that stage
+      // if an infinite number was made inside of a stage, that stage
       stage: made && made.op !== "load" ? made.stage : first.stage,
       field: found?.field ?? first.name,
       element: found?.element ?? null,

@@ -1,4 +1,4 @@
-/** What `--bisect` knows of a model, before a crash. */
+// what `--bisect` knows of a model, before a crash
 import { mjtJoint } from "../model/enums.ts";
 import { describe, type Model } from "../model/model.ts";
 import { unsupportedFeatures } from "../model/supported.ts";
@@ -103,7 +103,7 @@ function starts(model: Model): [string, PhysicsState][] {
   });
 }
 
-/** Controls at the ends of their ranges, 1 where they have none. */
+/** Controls at the ends of their ranges, 1 if they have none. */
 function fullControls(model: Model) {
   const { actuator_ctrllimited: limited, actuator_ctrlrange: range } = model;
   const end = (u: number) => {

@@ -1,4 +1,4 @@
-/** Known causes of a world that broke, with the numbers that speak for each and what to change. */
+// known causes of a world that broke, with the numbers that speak for each and what to change
 import { mjMAXVAL, mjtJoint } from "../model/enums.ts";
 import { OUT_OF_DOMAIN, REWARD_SUM } from "./blame.ts";
 import { n, type Cause } from "./cause.ts";

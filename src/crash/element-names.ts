@@ -33,7 +33,7 @@ function jointOfQpos(model: Model, at: number): number {
   return joint;
 }
 
-/** `joint "hip" (x)`, `body "torso"`; undefined where the element belongs to no object. */
+/** `joint "hip" (x)`, `body "torso"`; undefined if the element belongs to no object. */
 export function ownerOf(model: Model, name: string, element: number): string | undefined {
   if (!isField(name)) return undefined;
   const [first, ...rest] = field(name).shape;

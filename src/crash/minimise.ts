@@ -1,4 +1,4 @@
-/** The shortest way to a crash of the physics, and the smallest changes of options at which it does not occur. */
+// the shortest way to a crash of the physics, and the smallest changes of options at which it does not occur
 import { CorralError } from "../core/errors.ts";
 import { fieldSize } from "../model/fields.ts";
 import { withOptions, type Model, type OptionOverrides } from "../model/model.ts";
@@ -87,7 +87,7 @@ function trialsOf(model: Model, pushed: boolean): Attempt[][] {
 
 /**
  * Reduces a crash of the physics. Runs on the CPU, in the precision that is closest to the recording's.
- * @throws CorralError nothing-to-minimise where the physics is not what failed, not-reproduced where the CPU goes through
+ * @throws CorralError nothing-to-minimise if the physics is not what failed, not-reproduced if the CPU goes through
  */
 export async function minimise(scene: CrashScene, report: CrashFindings): Promise<Minimised> {
   const { bundle, moments, row, at } = scene;

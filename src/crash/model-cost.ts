@@ -23,7 +23,7 @@ export interface ModelCost {
   /** Geoms that are in pairs, the costliest first. */
   readonly geoms: readonly GeomCost[];
   readonly sensors: readonly SensorCost[];
-  /** Operations of a step without sensors; null where none were counted. */
+  /** Operations of a step without sensors; null if none were counted. */
   readonly operations: number | null;
 }
 

@@ -11,7 +11,7 @@ import { fieldBefore, type Moment } from "./timeline.ts";
 /** The model of a bundle with the parameters of a step and the numbers that a world had of its own. */
 export function modelAt(bundle: Bundle, moment: Moment, row: number): Model {
   const { opt } = bundle.model;
-  // parameters are float32; where they are the model's own numbers, those
+  // parameters are float32; if they are the model's own numbers, those
   const given = (name: string, own: number) => {
     const value = moment.params[name] ?? own;
     return Math.fround(own) === Math.fround(value) ? own : Number(value.toPrecision(7));
@@ -57,7 +57,7 @@ export interface StiffRow {
   readonly overshoot: number;
 }
 
-/** A state of the physics; mocap frames are the model's own where they are not given. */
+/** A state of the physics; mocap frames are the model's own if they are not given. */
 export interface PhysicsState {
   readonly qpos: Float64Array;
   readonly qvel: Float64Array;
@@ -66,7 +66,7 @@ export interface PhysicsState {
   readonly mocap_quat?: Float64Array;
 }
 
-/** What MuJoCo makes of the state before a step; undefined where the state is not finite. */
+/** What MuJoCo makes of the state before a step; undefined if the state is not finite. */
 export async function physicsAt(bundle: Bundle, moment: Moment, row: number): Promise<PhysicsFacts | undefined> {
   const model = modelAt(bundle, moment, row);
   const read = (name: string) => fieldBefore(bundle, moment, row, name);
@@ -74,7 +74,7 @@ export async function physicsAt(bundle: Bundle, moment: Moment, row: number): Pr
   return physicsOf(model, { qpos: read("qpos"), qvel: read("qvel"), act: read("act"), ...mocap });
 }
 
-/** What MuJoCo makes of a state of a model; undefined where the state is not finite. `look` reads more of it. */
+/** What MuJoCo makes of a state of a model; undefined if the state is not finite. `look` reads more of it. */
 export async function physicsOf(
   model: Model,
   state: PhysicsState,

@@ -26,7 +26,7 @@ function turned([w, x, y, z]: ArrayLike<number> & Iterable<number>, v: readonly 
   ];
 }
 
-/** The ball of a geom in the frame of body `above`; undefined where a joint has no bound, or the geom none. */
+/** The ball of a geom in the frame of body `above`; undefined if a joint has no bound, or the geom none. */
 function ballOf(model: Model, geom: number, above: number): Ball | undefined {
   if (model.geom_type[geom] === mjtGeom.PLANE) return undefined;
   let ball: Ball = { centre: at(model.geom_pos, geom), radius: model.geom_rbound[geom] };
@@ -65,7 +65,7 @@ function commonOf(model: Model, a: number, b: number): number {
   return x;
 }
 
-/** How far a pair stays apart at least (m), beyond its margin; undefined where it may touch, or is not known. */
+/** How far a pair stays apart at least (m), beyond its margin; undefined if it may touch, or is not known. */
 export function gapOf(model: Model, { geom1, geom2, margin, gap }: GeomPair): number | undefined {
   const bodies = [geom1, geom2].map((g) => model.geom_bodyid[g]);
   const above = commonOf(model, bodies[0], bodies[1]);

@@ -1,4 +1,4 @@
-/** The worlds of a bundle, run again: the same kernel over the same words. */
+// the worlds of a bundle, run again: the same kernel over the same words
 import { CorralError } from "../core/errors.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
 import { createBudget } from "../memory/device-budget.ts";
@@ -29,7 +29,7 @@ export interface ReexecuteOptions {
   readonly device?: "cpu" | "cpu-f64";
   /**
    * Run the kernel of the bundle as it is, also where this corral emits another of its program: the bits of another
-   * version, of a bundle whose writer is trusted. Default: only where it is word for word what is emitted here.
+   * version, of a bundle whose writer is trusted. Default: only if it is word for word what is emitted here.
    */
   readonly recordedKernel?: boolean;
   /** Seconds that the steps may take before `replay-endless` is thrown: a program may hold a loop without end. Default 600. */
@@ -117,14 +117,14 @@ const rowOf = (words: Words, worlds: number, world: number): Words => {
   return words.subarray(world * size, (world + 1) * size);
 };
 
-/** A device for a bundle: the one that is asked for, else one with the recording's driver where there is one. */
+/** A device for a bundle: the one that is asked for, else one with the recording's driver if there is one. */
 async function leaseLike({ about }: Bundle, choice: string | number | undefined): Promise<DeviceLease> {
   const lease = await shareDevice(choice);
   const recorded = about.device.adapter;
   const isLike = ({ gpu }: DeviceLease) => gpu.info.driver === recorded?.driver;
   if (choice !== undefined || process.env.CORRAL_ADAPTER || !recorded || isLike(lease)) return lease;
   const like = recorded.source === "embedded" ? "embedded" : recorded.kind === "gpu" ? "gpu" : "system";
-  // where there is none, what differs is told by the replay
+  // if there is none, what differs is told by the replay
   const other = await shareDevice(like).catch(() => undefined);
   const [taken, left] = other && isLike(other) ? [other, lease] : [lease, other];
   left?.release();
@@ -214,7 +214,7 @@ export class Reexecution implements AsyncDisposable {
     if (++this.#steps % STEPS_PER_SYNC === 0) await this.#within(this.batch.sync());
   }
 
-  /** Throws `replay-endless` where a device does not answer in time. */
+  /** Throws `replay-endless` if a device does not answer in time. */
   async #within<T>(asked: Promise<T>): Promise<T> {
     try {
       return await this.#deadline.within(asked);
@@ -252,7 +252,7 @@ export class Reexecution implements AsyncDisposable {
   }
 }
 
-/** The segments of a bundle. Throws `bundle-corrupt` where there is none. */
+/** The segments of a bundle. Throws `bundle-corrupt` if there is none. */
 export function segmentsOf(bundle: Bundle): readonly Segment[] {
   const { segments, worlds } = bundle.recording;
   if (segments.length > 0 && worlds.length > 0) return segments;

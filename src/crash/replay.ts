@@ -1,4 +1,4 @@
-/** Runs a bundle again and tells whether every bit is the same, or else what differs and how far. */
+// runs a bundle again and tells whether every bit is the same, or else what differs and how far
 import { createHash } from "node:crypto";
 import { HOST_WORDS, kernelHashes, programOf, versions, type Bundle, type Versions } from "../record/bundle.ts";
 import type { Words } from "../record/recorder.ts";

@@ -12,7 +12,7 @@ import type { Inputs } from "../monitor/inputs.ts";
 const list = (values: ArrayLike<number>): string =>
   `[${Array.from(values, (x) => (Object.is(x, -0) ? "-0" : String(x))).join(", ")}]`;
 
-/** What acts in a control step; forces and changes of velocity only where there are any. */
+/** What acts in a control step; forces and changes of velocity only if there are any. */
 function inputText(input: Inputs): string {
   const { kick, qfrc_applied, xfrc_applied, ctrl } = input;
   const some = Object.entries({ ctrl, qfrc_applied, xfrc_applied, kick }).filter(

@@ -19,9 +19,9 @@ export interface CrashFindings {
   readonly status: readonly string[];
   /** Terms of the reward and parts of the observation that were not finite. */
   readonly terms: readonly string[];
-  /** What was bad first; undefined where nothing was: an overflow, a condition of the user. */
+  /** What was bad first; undefined if nothing was: an overflow, a condition of the user. */
   readonly blame: Blame | undefined;
-  /** First physics step after which the device calls the world bad; 0 where none is. */
+  /** First physics step after which the device calls the world bad; 0 if none is. */
   readonly devicePhysicsStep: number;
   /** The device alone fails: in the step on the CPU, in float32, every number is as it should be. */
   readonly deviceOnly: boolean;
@@ -51,7 +51,7 @@ export const PHYSICAL = Status.BAD_QPOS | Status.BAD_QVEL | Status.BAD_QACC | St
 /**
  * The world of a bundle that is meant: by its id, which stays the same whatever its place in a batch; the first that
  * failed without one.
- * @throws CorralError unknown-world where the bundle holds no such world, or several
+ * @throws CorralError unknown-world if the bundle holds no such world, or several
  */
 export function trippedWorld(bundle: Bundle, id?: number): TrippedWorld {
   const { tripped } = bundle.about;
@@ -90,7 +90,7 @@ export async function examine(bundle: Bundle, options: ReexecuteOptions = {}, id
 export const crashScene = async (...of: Parameters<typeof examine>): Promise<CrashScene> =>
   (await examine(...of)).scene;
 
-/** The first physics step after which the device itself finds a world bad; 0 where it finds none. */
+/** The first physics step after which the device itself finds a world bad; 0 if it finds none. */
 async function physicsStepOf(run: Reexecution, moment: Moment, row: number): Promise<number> {
   const { nstep = run.bundle.about.env.frameSkip } = moment.params;
   for (let k = 1; k <= nstep; k++) {

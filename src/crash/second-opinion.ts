@@ -1,4 +1,4 @@
-/** The same steps in MuJoCo's float64 beside a recording: is it the physics that blows up, or float32? */
+// the same steps in MuJoCo's float64 beside a recording: is it the physics that blows up, or float32?
 import type { CrashFindings, CrashScene } from "./scene.ts";
 import { distance } from "../monitor/measure.ts";
 import { inputsOf, PHYSICS_BEGINS, type Inputs } from "../monitor/inputs.ts";
@@ -123,7 +123,7 @@ export function stretchStart({ bundle, moments, row, at }: CrashScene): number {
   return first;
 }
 
-/** What acts on a world in a control step. Nothing where it waits for its reset. */
+/** What acts on a world in a control step. Nothing if it waits for its reset. */
 export function inputsIn({ bundle, row, interpreter }: CrashScene, moment: Moment): Inputs {
   const { nu, nv, nbody } = bundle.model;
   const seen = interpreter.step(moment, row, { until: PHYSICS_BEGINS });

@@ -63,7 +63,7 @@ export function makeVec(id: string, options: NamedOptions): Promise<VectorEnv>;
 export function makeVec<O extends object>(task: Task<O>, options: VecOptions & Partial<O>): Promise<VectorEnv>;
 export async function makeVec(env: string | Task, given: object): Promise<VectorEnv> {
   const options = (given ?? {}) as NamedOptions;
-  // the device opens while MuJoCo loads; why it does not open is told where it is asked for
+  // the device opens while MuJoCo loads; why it does not open is told if it is asked for
   const early = options.device === undefined ? shareDevice(options.adapter).catch(() => undefined) : undefined;
   try {
     return await make(env, await withTuning(env, options));

@@ -8,7 +8,7 @@ const NOISE = 0.01;
 const FRAME_SKIP = 5;
 const EPISODE_STEPS = 1000;
 
-/** Controls within their ranges, within ±1 where they have none. */
+/** Controls within their ranges, within ±1 if they have none. */
 function boundedControls(model: Model): Space {
   // a space needs an entry
   if (model.nu === 0) return new Discrete(1);

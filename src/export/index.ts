@@ -1,4 +1,4 @@
-/** Leaving with a policy: ONNX, safetensors, or a folder for the browser. */
+// leaving with a policy: ONNX, safetensors, or a folder for the browser
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
@@ -39,7 +39,7 @@ async function policyFrom(source: PolicySource): Promise<Policy> {
 /**
  * Writes the deterministic policy, with normalisation of observations and bounds of actions inside. Every file is complete
  * when it gets its name.
- * @throws CorralError unsupported-export, bad-option; no-checkpoint, checkpoint-corrupt and unknown-env for folders; not-empty where the folder of "wgsl" holds other things; what the
+ * @throws CorralError unsupported-export, bad-option; no-checkpoint, checkpoint-corrupt and unknown-env for folders; not-empty if the folder of "wgsl" holds other things; what the
  *   file system throws
  */
 export async function exportPolicy(source: PolicySource, { format, to }: ExportOptions): Promise<Exported> {
@@ -63,7 +63,7 @@ export async function exportPolicy(source: PolicySource, { format, to }: ExportO
   return { format, to, files: { [to]: bytes.length } };
 }
 
-/** Throws `export-not-written` where the file system refuses. */
+/** Throws `export-not-written` if the file system refuses. */
 function written<T>(to: string, write: () => T): T {
   try {
     return write();

@@ -1,7 +1,5 @@
-/**
- * A policy as one WGSL kernel: a workgroup for each row of observations. Sums run in the order of the kernel that was
- * trained, so that on the same device a row has the same bits.
- */
+// A policy as one WGSL kernel: a workgroup for each row of observations. Sums run in the order of the kernel that was
+// trained, so that on the same device a row has the same bits.
 import { readFileSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
 import type { Policy } from "../rl/policy.ts";
@@ -20,13 +18,13 @@ function literal(x: number): string {
 
 const tanh = (x: string): string => `poly_tanh4(vec4<f32>(${x})).x`;
 
-/** A result, or the argument where that is NaN, so that weights that went bad are seen. */
+/** A result, or the argument if that is NaN, so that weights that went bad are seen. */
 const keepNan = (x: string, result: string): string => `keep_nan4(vec4<f32>(${x}), vec4<f32>(${result})).x`;
 
 const list = (type: string, values: readonly string[]): string =>
   `array<${type}, ${values.length}>(${values.join(", ")})`;
 
-/** `placeOf`: where an array of `policy.named` begins in the buffer of weights, in floats. Throws `unsupported-export`. */
+/** `placeOf`: if an array of `policy.named` begins in the buffer of weights, in floats. Throws `unsupported-export`. */
 export function policyKernel(policy: Policy, placeOf: (name: string) => number): string {
   const { id, observations, normalizer, layers, cell, head } = policy;
   const state = cell?.size ?? 0;

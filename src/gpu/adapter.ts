@@ -1,5 +1,4 @@
-/** Chooses an adapter: by name or index, or the first of a real GPU, the system's software driver, the embedded one. */
-
+// chooses an adapter: by name or index, or the first of a real GPU, the system's software driver, the embedded one
 import { AdapterUnavailableError, CorralError } from "../core/errors.ts";
 import { dawnInstance, requestAdapter } from "./dawn.ts";
 import { cachedEmbeddedDriver, embeddedDriver, embeddedUnsupported, packagedArchive } from "./embedded.ts";

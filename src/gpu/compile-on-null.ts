@@ -1,5 +1,4 @@
-/** Compiles WGSL on Dawn's null backend: front end, validation and uniformity analysis, with no driver. */
-
+// compiles WGSL on Dawn's null backend: front end, validation and uniformity analysis, with no driver
 import { type GpuDevice, openDevice } from "./device.ts";
 import { compileShader, PipelineCache } from "./shader.ts";
 

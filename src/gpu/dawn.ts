@@ -1,5 +1,4 @@
-/** Loads Dawn (the `webgpu` package) on first use and makes its instances, one for each set of flags and driver. */
-
+// loads Dawn (the `webgpu` package) on first use and makes its instances, one for each set of flags and driver
 import { tmpdir } from "node:os";
 import { AdapterUnavailableError } from "../core/errors.ts";
 import { withQuietStderr } from "./quiet.ts";

@@ -1,5 +1,4 @@
-/** A WebGPU device with its adapter's facts, granted limits and features, and an honest end. */
-
+// A WebGPU device with its adapter's facts, granted limits and features, and an honest end
 import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { CorralError, DeviceLostError } from "../core/errors.ts";
 import { type AdapterSource, type OpenAdapter, openAdapter, type Refusal } from "./adapter.ts";
@@ -47,7 +46,7 @@ const KEPT_ERRORS = 16;
 export class GpuDevice {
   readonly device: GPUDevice;
   readonly info: AdapterInfo;
-  /** What was requested: Dawn grants WebGPU's defaults where less is asked for, corral keeps to the request. */
+  /** What was requested: Dawn grants WebGPU's defaults if less is asked for, corral keeps to the request. */
   readonly limits: Limits;
   readonly features: ReadonlySet<FeatureName>;
   /** What was tried before this adapter, and why it did not do. */

@@ -1,5 +1,4 @@
-/** What this machine offers: every way to an adapter and why it works or not, the device corral uses, and advice. */
-
+// what this machine offers: every way to an adapter and why it works or not, the device corral uses, and advice
 import { cpus, totalmem } from "node:os";
 import { basename } from "node:path";
 import { CorralError } from "../core/errors.ts";

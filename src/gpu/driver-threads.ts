@@ -5,7 +5,7 @@ const VARIABLE = "LP_NUM_THREADS";
 
 /**
  * Has Mesa's software driver compute in the thread that takes submissions, for short dispatches: to hand one over to other
- * threads takes it 20 to 60 µs. Bits are the same. Other drivers do not look at it, and where the variable is set that
+ * threads takes it 20 to 60 µs. Bits are the same. Other drivers do not look at it, and if the variable is set that
  * stands. Counts for devices that are opened after it, in the whole process.
  */
 export function computeWithoutThreads(): void {

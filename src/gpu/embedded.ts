@@ -1,5 +1,4 @@
-/** The embedded software driver: SwiftShader and a Vulkan loader out of `@sparticuz/chromium`, unpacked into the cache once. */
-
+// the embedded software driver: SwiftShader and a Vulkan loader out of `@sparticuz/chromium`, unpacked into the cache once
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";

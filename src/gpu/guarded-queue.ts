@@ -1,5 +1,4 @@
-/** Work for the queue inside error scopes: what the device refuses is kept, and thrown to the next who waits or asks. */
-
+// work for the queue inside error scopes: what the device refuses is kept, and thrown to the next who waits or asks
 import { CorralError } from "../core/errors.ts";
 import type { GpuDevice } from "./device.ts";
 import { waitFor } from "./waiter.ts";

@@ -1,5 +1,4 @@
-/** What this process may still take of the machine's memory: free memory, control group and process limits. */
-
+// what this process may still take of the machine's memory: free memory, control group and process limits
 import { readFileSync } from "node:fs";
 import { freemem } from "node:os";
 import { dirname, join } from "node:path";

@@ -1,5 +1,4 @@
-/** Installs the embedded software driver on demand: npm fetches its package, the driver is taken out, the rest thrown away. */
-
+// installs the embedded software driver on demand: npm fetches its package, the driver is taken out, the rest thrown away
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,5 +1,4 @@
-/** The device limits that corral asks an adapter for, at the adapter's own maxima. */
-
+// the device limits that corral asks an adapter for, at the adapter's own maxima
 import { CorralError } from "../core/errors.ts";
 
 /** Limits that are raised to the adapter's maximum. Alignments stay at WebGPU's default of 256 bytes, valid everywhere. */
@@ -32,7 +31,7 @@ export function readLimits(supported: GPUSupportedLimits): Limits {
 }
 
 /**
- * The limits to request: the adapter's maxima, lowered where `wanted` says so.
+ * The limits to request: the adapter's maxima, lowered if `wanted` says so.
  * Throws `limit-unknown` or `limit-too-large` (the adapter cannot grant it).
  */
 export function requestedLimits(adapter: Limits, wanted: Partial<Limits> = {}): Limits {

@@ -1,5 +1,4 @@
-/** What Linux has of Vulkan: the loader library, the drivers' manifests, and how to pin another loader. */
-
+// what Linux has of Vulkan: the loader library, the drivers' manifests, and how to pin another loader
 import { existsSync, readdirSync } from "node:fs";
 import { constants, homedir } from "node:os";
 import { delimiter, join } from "node:path";

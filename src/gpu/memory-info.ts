@@ -1,5 +1,4 @@
-/** The default budget of a device: what can be known of its memory, and where that came from. */
-
+// the default budget of a device: what can be known of its memory, and where that came from
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { totalmem } from "node:os";

@@ -1,5 +1,4 @@
-/** Asks the system's drivers from a child process, whose stderr can be read: only there does Dawn say what a driver lacks. */
-
+// asks the system's drivers from a child process, whose stderr can be read: only there does Dawn say what a driver lacks
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -1,5 +1,4 @@
-/** Keeps what Dawn prints while it lists drivers from the terminal: native code writes it to the file descriptor. */
-
+// keeps what Dawn prints while it lists drivers from the terminal: native code writes it to the file descriptor
 import { spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -74,7 +73,7 @@ export function withQuietStderr<T>(call: () => T): T {
   }
 }
 
-/** The descriptor of a pipe whose lines come out of stderr unless they match; undefined where that cannot be had. */
+/** The descriptor of a pipe whose lines come out of stderr unless they match; undefined if that cannot be had. */
 function openFilter(libc: Descriptors): number | undefined {
   const ends = new Int32Array(2);
   if (libc.pipe(ends) !== 0) return undefined;

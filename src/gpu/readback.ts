@@ -1,5 +1,4 @@
-/** Reads GPU buffers back through a ring of staging buffers that are made once. */
-
+// reads GPU buffers back through a ring of staging buffers that are made once
 import { CorralError } from "../core/errors.ts";
 import { BufferUsage, MapMode } from "./constants.ts";
 import type { GpuDevice } from "./device.ts";
@@ -72,8 +71,8 @@ export class Readback {
   }
 
   /**
-   * Reads several regions, in one submission where they fit a slot together. They are copied after everything that was
-   * submitted before the call; where they need more than the free slots, the rest is copied later: do not overwrite a
+   * Reads several regions, in one submission if they fit a slot together. They are copied after everything that was
+   * submitted before the call; if they need more than the free slots, the rest is copied later: do not overwrite a
    * region before the call has ended. Throws `readback-range` before anything is submitted, `readback-failed` or
    * `DeviceLostError`.
    */

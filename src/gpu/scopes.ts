@@ -1,5 +1,4 @@
-/** Creation inside error scopes: what Dawn refuses becomes an error that names the object and its size. */
-
+// creation inside error scopes: what Dawn refuses becomes an error that names the object and its size
 import { GpuCreationError } from "../core/errors.ts";
 import type { GpuDevice } from "./device.ts";
 import { waitFor } from "./waiter.ts";

@@ -1,5 +1,4 @@
-/** WGSL to modules and pipelines: compiler messages with their source lines, and a cache by content. */
-
+// WGSL to modules and pipelines: compiler messages with their source lines, and a cache by content
 import { createHash } from "node:crypto";
 import { ShaderError } from "../core/errors.ts";
 import type { GpuDevice } from "./device.ts";
@@ -23,7 +22,7 @@ export interface ShaderMessage {
 /** A module at once, and the compiler's judgement of it later. */
 interface Compiled {
   readonly module: GPUShaderModule;
-  /** Rejects with `ShaderError` (`shader-compile`), or where the device is gone. */
+  /** Rejects with `ShaderError` (`shader-compile`), or if the device is gone. */
   readonly checked: Promise<void>;
 }
 

@@ -1,5 +1,4 @@
-/** One device for everybody in the process who asks for the same adapter, closed by the last who gives it back. */
-
+// one device for everybody in the process who asks for the same adapter, closed by the last who gives it back
 import { adapterChoice } from "./adapter.ts";
 import { type GpuDevice, openDevice } from "./device.ts";
 

@@ -1,5 +1,4 @@
-/** GPU time of compute passes, where the device has `timestamp-query`. */
-
+// GPU time of compute passes, if the device has `timestamp-query`
 import { CorralError } from "../core/errors.ts";
 import { BufferUsage } from "./constants.ts";
 import type { GpuDevice } from "./device.ts";

@@ -1,8 +1,5 @@
-/**
- * Writes to buffers with little on the way at a time. A driver stages what `writeBuffer` is given in memory of its own,
- * and loses the device where it finds none: large data goes in pieces, each waited for.
- */
-
+// writes to buffers with little on the way at a time. A driver stages what `writeBuffer` is given in memory of its own,
+// and loses the device if it finds none: large data goes in pieces, each waited for.
 import type { GpuDevice } from "./device.ts";
 import type { GuardedQueue } from "./guarded-queue.ts";
 

@@ -1,4 +1,4 @@
-/** Models in the Open Neural Network Exchange format (onnx.proto3 of onnx/onnx), opset 17. */
+// models in the Open Neural Network Exchange format (onnx.proto3 of onnx/onnx), opset 17
 import { bytes, float32, integer, message, text } from "./protobuf.ts";
 
 const IR_VERSION = 8;
@@ -21,7 +21,7 @@ export interface OnnxNode {
   readonly op: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** Integers, but where a number is given as `{ float }`. */
+  /** Integers, but if a number is given as `{ float }`. */
   readonly attributes?: Readonly<Record<string, number | { readonly float: number }>>;
 }
 

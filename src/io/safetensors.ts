@@ -1,7 +1,5 @@
-/**
- * Files of named arrays in the format of safetensors (huggingface.co/docs/safetensors): eight bytes with the length of a
- * JSON header, the header, then the numbers, little-endian, without gaps.
- */
+// files of named arrays in the format of safetensors (huggingface.co/docs/safetensors): eight bytes with the length of a
+// JSON header, the header, then the numbers, little-endian, without gaps.
 import { CorralError } from "../core/errors.ts";
 
 const DTYPES = {

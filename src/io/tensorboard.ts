@@ -1,4 +1,4 @@
-/** TensorBoard's event files: records with checksums (TFRecord), each a protocol buffer `Event`. */
+// TensorBoard's event files: records with checksums (TFRecord), each a protocol buffer `Event`
 import { bytes, float32, float64, integer, message, text } from "./protobuf.ts";
 
 const POLYNOMIAL = 0x82f63b78;

@@ -1,4 +1,4 @@
-// files that are whole or not there, also where the process is killed or the machine stops
+// files that are whole or not there, also if the process is killed or the machine stops
 import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { writeSynced } from "../core/write-bytes.ts";

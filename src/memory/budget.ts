@@ -1,4 +1,4 @@
-/** One budget for everything that lives on a device: who holds what, and a word before it runs out. */
+// one budget for everything that lives on a device: who holds what, and a word before it runs out
 import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
@@ -12,7 +12,7 @@ import type { BudgetView } from "./request.ts";
 
 /** Told when a reservation would take the budget past a watermark, before it is granted. Bytes. */
 export interface PressureEvent {
-  /** The watermark that is passed, as a part of the limit: one of `warnAt`, or 1 where the request does not fit. */
+  /** The watermark that is passed, as a part of the limit: one of `warnAt`, or 1 if the request does not fit. */
   readonly level: number;
   readonly limit: number;
   readonly live: number;
@@ -126,8 +126,8 @@ export class Budget implements BudgetView {
   }
 
   /**
-   * Changes limit and watermarks and adds a listener, where given. Throws what the constructor throws, and
-   * `budget-below-live` where more is held than the new limit; then nothing is changed.
+   * Changes limit and watermarks and adds a listener, if given. Throws what the constructor throws, and
+   * `budget-below-live` if more is held than the new limit; then nothing is changed.
    */
   change(options: Partial<Omit<BudgetOptions, "available">>): void {
     checkBudgetOptions(options);
@@ -208,7 +208,7 @@ export class Budget implements BudgetView {
     return { limit, source, live, highWater: this.#highWater, free, refused: this.#refused, holders };
   }
 
-  /** Throws `leak` where bytes are still held: everything was to be closed by now. */
+  /** Throws `leak` if bytes are still held: everything was to be closed by now. */
   assertEmpty(): void {
     if (this.#live === 0 && ![...this.#accounts.values()].some((account) => account.reservations > 0)) return;
 

@@ -1,8 +1,6 @@
-/**
- * The bytes of a batch as a function of its tiles: `once + shards(tiles) * perShard + tiles * perTile`, and windows that
- * grow until they are full. No term shrinks as the tiles grow, so the largest count that fits is exact, and costs nothing
- * to find.
- */
+// the bytes of a batch as a function of its tiles: `once + shards(tiles) * perShard + tiles * perTile`, and windows that
+// grow until they are full. No term shrinks as the tiles grow, so the largest count that fits is exact, and costs nothing
+// to find.
 import type { ArenaLayout } from "./layout.ts";
 import type { CheckedRequest, PlanLimits } from "./request.ts";
 import { MAX_WORLDS } from "./request.ts";

@@ -1,4 +1,4 @@
-/** The one budget of a device, made on first use from what can be known of its memory. */
+// the one budget of a device, made on first use from what can be known of its memory
 import type { Bytes } from "../core/units.ts";
 import { parseBytes } from "../core/units.ts";
 import { assertDevice, type GpuDevice } from "../gpu/device.ts";
@@ -11,7 +11,7 @@ const budgets = new WeakMap<GpuDevice, Promise<Budget>>();
 
 /**
  * The one budget that all holders on the device share. The first call makes it, by default with `memoryInfo`'s limit; later
- * calls change its limit and watermarks and add their listener, where given. Throws `bad-bytes`, `budget-too-large`,
+ * calls change its limit and watermarks and add their listener, if given. Throws `bad-bytes`, `budget-too-large`,
  * `budget-below-live`, `bad-watermark`, `bad-option` or `unknown-option`, with nothing changed.
  */
 export async function createBudget(gpu: GpuDevice, options: Partial<BudgetOptions> = {}): Promise<Budget> {
@@ -43,7 +43,7 @@ async function makeBudget(gpu: GpuDevice, options: Partial<BudgetOptions>): Prom
   });
 }
 
-/** A budget to plan with where no device is open. A part such as `0.5` is of this machine's memory. Throws `bad-bytes`. */
+/** A budget to plan with if no device is open. A part such as `0.5` is of this machine's memory. Throws `bad-bytes`. */
 export function plannedBudget(limit: Bytes): BudgetView {
   const { available, source } = ofHost();
   const part = typeof limit === "number" ? limit > 0 && limit < 1 : /^0?\.|%$/.test(limit);

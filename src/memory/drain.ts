@@ -1,4 +1,4 @@
-/** Waiting until destroyed buffers have given their memory back. */
+// waiting until destroyed buffers have given their memory back
 import type { GpuDevice } from "../gpu/device.ts";
 import { waitFor } from "../gpu/waiter.ts";
 

@@ -1,4 +1,4 @@
-/** Refusals of memory: each carries the plan, its table and what would help. */
+// refusals of memory: each carries the plan, its table and what would help
 import { CorralError } from "../core/errors.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
 import type { FieldPlan, Plan } from "./plan-types.ts";

@@ -1,7 +1,5 @@
-/**
- * Fault injection: makes a live device fail the k-th buffer, pipeline, mapping or submission, as a driver would. For
- * tests and `stress`; it replaces methods of the device object and puts them back.
- */
+// fault injection: makes a live device fail the k-th buffer, pipeline, mapping or submission, as a driver would. For
+// tests and `stress`; it replaces methods of the device object and puts them back.
 import type { GpuDevice } from "../gpu/device.ts";
 
 /** `await`: any promise of the device, which only a loss can fail. */
@@ -59,7 +57,7 @@ export class Faults {
     for (const undo of this.#undo.splice(0)) undo();
   }
 
-  /** Counts a call; true when it is to fail by an error, after the device was lost where the plan says so. */
+  /** Counts a call; true when it is to fail by an error, after the device was lost if the plan says so. */
   #fails(point: FaultPoint): boolean {
     const call = ++this.counts[point];
     const plan = this.#plan;
@@ -71,13 +69,13 @@ export class Faults {
     return false;
   }
 
-  /** Counts a promise of the device, and loses the device where the plan says so. */
+  /** Counts a promise of the device, and loses the device if the plan says so. */
   #awaits<T>(promise: Promise<T>): Promise<T> {
     this.#fails("await");
     return promise;
   }
 
-  /** Puts an error into the innermost scope that would catch it; false where none would. */
+  /** Puts an error into the innermost scope that would catch it; false if none would. */
   #raise(): boolean {
     const filter = this.#plan?.kind === "lost" ? undefined : (this.#plan?.kind ?? "out-of-memory");
     const scope = this.#scopes.findLast((candidate) => candidate.filter === filter);

@@ -1,4 +1,4 @@
-/** The one budget of what batches on the CPU hold, taken from the machine when it is first asked for. */
+// the one budget of what batches on the CPU hold, taken from the machine when it is first asked for
 import { ofHost } from "../gpu/memory-info.ts";
 import { Budget, type Hold } from "./budget.ts";
 import type { Plan } from "./plan.ts";

@@ -1,7 +1,5 @@
-/**
- * Where every element of an arena lies in its buffer. A buffer starts with what is shared, then come the worlds, in the
- * arena's layout. All parts are multiples of 16 bytes, so sizes are exact and add up.
- */
+// where every element of an arena lies in its buffer. A buffer starts with what is shared, then come the worlds, in the
+// arena's layout. All parts are multiples of 16 bytes, so sizes are exact and add up.
 import type { ArenaRequest, FieldRequest } from "./request.ts";
 import { elementBytes } from "./request.ts";
 

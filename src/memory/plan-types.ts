@@ -46,7 +46,7 @@ export interface Plan {
   readonly tileWidth: number;
   readonly arenas: readonly ArenaLayout[];
   readonly fields: readonly FieldPlan[];
-  /** Shards and buffers; both empty where the limits allow no split. */
+  /** Shards and buffers; both empty if the limits allow no split. */
   readonly shards: readonly ShardPlan[];
   readonly buffers: readonly BufferPlan[];
   /** Bytes that one more world costs, padding of its tile and windows that are not full yet left out. */
@@ -57,7 +57,7 @@ export interface Plan {
   /** Bytes of buffers that the host maps, part of the total. */
   readonly stagingBytes: number;
   readonly totalBytes: number;
-  /** What the process takes beside the total, where it is known. */
+  /** What the process takes beside the total, if it is known. */
   readonly host: readonly HostBytes[];
   readonly budget: BudgetView | null;
   /** The largest numEnvs that fits budget and limits, and what ends it there. */

@@ -1,4 +1,4 @@
-/** The plan: every byte of a batch, computed before the first allocation. Pure, plain data, JSON as it is. */
+// the plan: every byte of a batch, computed before the first allocation. Pure, plain data, JSON as it is.
 import { CorralError } from "../core/errors.ts";
 import type { Bound } from "./cost.ts";
 import { costOf, largestFit, shardsOf, totalBytes } from "./cost.ts";

@@ -1,4 +1,4 @@
-/** Why a plan cannot be reserved, in words. */
+// why a plan cannot be reserved, in words
 import { formatBytes, formatBytesExactly, formatCount } from "../core/units.ts";
 import { bindingLimits } from "./cost.ts";
 import { bufferBytes } from "./layout.ts";

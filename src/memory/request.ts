@@ -1,4 +1,4 @@
-/** What a plan is made of: arenas of fields, a count of worlds, limits, a budget. Plain data, no device. */
+// what a plan is made of: arenas of fields, a count of worlds, limits, a budget. Plain data, no device.
 import { CorralError } from "../core/errors.ts";
 
 export type ElementType = "f32" | "i32" | "u32";
@@ -35,7 +35,7 @@ export interface ArenaRequest {
   readonly access: Access;
   readonly fields: readonly FieldRequest[];
   readonly layout?: Layout;
-  /** One buffer a shard, or one for the whole batch. Default: `shard` where a field has elements per world. */
+  /** One buffer a shard, or one for the whole batch. Default: `shard` if a field has elements per world. */
   readonly scope?: "shard" | "batch";
   /** Buffers of the same layout, as in a ring of staging buffers. Default 1. */
   readonly copies?: number;

@@ -1,4 +1,4 @@
-/** The transaction that turns a plan into buffers: all of them, or none and nothing held. */
+// the transaction that turns a plan into buffers: all of them, or none and nothing held
 import { CorralError, GpuCreationError } from "../core/errors.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
 import type { GpuDevice } from "../gpu/device.ts";
@@ -12,7 +12,7 @@ import { usageOf } from "./usage.ts";
 
 /**
  * What a driver must have left beside the buffers: it stages writes and encodes commands in memory of its own, and loses
- * the device, with everybody's buffers, where it finds none.
+ * the device, with everybody's buffers, if it finds none.
  */
 const HEADROOM = 2 ** 26;
 const HEADROOM_BUFFER = { arena: "headroom", shard: null, copy: 0, size: HEADROOM, usage: usageOf("read_write") };
@@ -52,7 +52,7 @@ export class Reservation {
   }
 
   /**
-   * All buffers of an arena, by shard and then by copy; none where the arena has no bytes. Throws `unknown-arena`,
+   * All buffers of an arena, by shard and then by copy; none if the arena has no bytes. Throws `unknown-arena`,
    * `reservation-closed`.
    */
   buffers(arena: string): readonly GPUBuffer[] {
@@ -70,7 +70,7 @@ export class Reservation {
 
   /**
    * The buffer of an arena for a shard; one that the whole batch shares is the same for every shard. Throws
-   * `unknown-arena`, `reservation-closed`, and `no-buffer` where the arena has no such shard, copy or bytes.
+   * `unknown-arena`, `reservation-closed`, and `no-buffer` if the arena has no such shard, copy or bytes.
    */
   buffer(arena: string, shard = 0, copy = 0): GPUBuffer {
     const buffers = this.buffers(arena);
@@ -117,7 +117,7 @@ export class Reservation {
 /**
  * Makes every buffer of the plan, or none. Near the limit a refusal for lack of memory is drained and tried once more.
  * Throws `BudgetExceededError` or `LimitExceededError` before the first buffer, `AllocationRefusedError`
- * (`allocation-refused`) naming the buffer where the driver refuses, `DeviceLostError`. After any of these nothing is held.
+ * (`allocation-refused`) naming the buffer if the driver refuses, `DeviceLostError`. After any of these nothing is held.
  */
 export async function reserve(
   gpu: GpuDevice,

@@ -1,4 +1,4 @@
-/** Which worlds share buffers: shards as equal as whole tiles allow, in the order of the worlds. */
+// which worlds share buffers: shards as equal as whole tiles allow, in the order of the worlds
 import { CorralError } from "../core/errors.ts";
 
 /** A shard: worlds `firstWorld` to `firstWorld + worlds - 1`, in buffers made for `paddedWorlds`. */

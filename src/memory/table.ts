@@ -1,4 +1,4 @@
-/** The plan as text, for people. */
+// the plan as text, for people
 import { withPrint } from "../core/inspect.ts";
 import { formatBytes, formatBytesExactly, formatCount } from "../core/units.ts";
 import type { Bound } from "./cost.ts";

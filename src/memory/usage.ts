@@ -1,4 +1,4 @@
-/** What each kind of buffer may be used for. */
+// what each kind of buffer may be used for
 import { BufferUsage } from "../gpu/constants.ts";
 import type { Access } from "./request.ts";
 

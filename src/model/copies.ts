@@ -14,7 +14,7 @@ function copiesOf(attributes: string): number {
   return numbers.reduce((product, n) => product * (n >= 1 ? n : 1), 1);
 }
 
-/** Throws `too-many-copies` where <replicate>, <composite> and <flexcomp>, within each other, ask for more than MuJoCo makes in seconds. */
+/** Throws `too-many-copies` if <replicate>, <composite> and <flexcomp>, within each other, ask for more than MuJoCo makes in seconds. */
 export function assertCopies(xml: string, name: string): void {
   const within: number[] = [];
   let copies = 0;

@@ -210,7 +210,7 @@ export const mjtState = {
   PLUGIN: 1 << 13,
 } as const;
 
-/** The name of an enum's value, "value 7" where it has none. */
+/** The name of an enum's value, "value 7" if it has none. */
 export function enumName(values: Readonly<Record<string, number>>, value: number): string {
   return Object.keys(values).find((k) => values[k] === value) ?? `value ${value}`;
 }

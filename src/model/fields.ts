@@ -57,7 +57,7 @@ export function fieldsOf<G extends FieldRow["group"]>(group: G): RowOf<G>[] {
 
 /**
  * The shape of a field in numbers.
- * @throws CorralError unknown-field; field-size where a capacity (nconmax, njmax, ...) is not given.
+ * @throws CorralError unknown-field; field-size if a capacity (nconmax, njmax, ...) is not given.
  */
 export function fieldShape(sizes: Sizes, name: FieldName, capacities: Capacities = {}): number[] {
   const dims: Partial<Record<Dim, number>> = { ...capacities };

@@ -5,7 +5,7 @@ import type { MainModule } from "./mujoco.ts";
 
 /** A read-only tree. Paths use "/" and start without one. */
 export interface FileTree {
-  /** Bytes of a file, without reading it; undefined where there is none that may be read. */
+  /** Bytes of a file, without reading it; undefined if there is none that may be read. */
   size(path: string): number | undefined;
   read(path: string): Uint8Array | undefined;
   isDirectory(path: string): boolean;
@@ -40,7 +40,7 @@ export function memoryTree(assets: Readonly<Record<string, Uint8Array>>): FileTr
 
 /** The machine's own files. Every file that is read is kept in `seen`, so that a model can be compiled again elsewhere. */
 export function hostTree(seen: Map<string, Uint8Array>): FileTree {
-  // drive letters stand where a POSIX path has nothing
+  // drive letters stand if a POSIX path has nothing
   const toHost = (path: string) => (isAbsolute(path) ? path : resolve("/", path));
   const stat = (path: string) => statOf(toHost(path));
   return {

@@ -1,8 +1,6 @@
-/**
- * Compiled models of earlier processes, which spare a process MuJoCo's start: one file a model in the cache folder, found
- * by the bytes of its XML. Reading and writing never fail a run: what cannot be read, or was made from other files or by
- * another program, is not there.
- */
+// compiled models of earlier processes, which spare a process MuJoCo's start: one file a model in the cache folder, found
+// by the bytes of its XML. Reading and writing never fail a run: what cannot be read, or was made from other files or by
+// another program, is not there.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -37,7 +35,7 @@ function programKey(): string {
   return digest(...facts, ...sources.map((file) => readFileSync(file)));
 }
 
-/** What MuJoCo asked of the file system: of each file its digest, "" where there is none; of each path whether it is a folder. */
+/** What MuJoCo asked of the file system: of each file its digest, "" if there is none; of each path whether it is a folder. */
 interface Answers {
   readonly files: Map<string, string>;
   readonly folders: Map<string, boolean>;
@@ -49,7 +47,7 @@ export interface ModelKey {
   readonly answers: Answers;
 }
 
-/** The place of a model; undefined where none are kept. */
+/** The place of a model; undefined if none are kept. */
 export function modelKey(where: string, contents: Readonly<Record<string, Uint8Array | string>>): ModelKey | undefined {
   try {
     const given = process.env.CORRAL_MODEL_CACHE;

@@ -48,7 +48,7 @@ const SPANS: readonly (readonly [start: Ints, count: Ints, of: Size])[] = [
   ["D_rowadr", "D_rownnz", "nD"],
 ];
 
-/** Ids of objects, below a size; at least `least`, which is -1 where there may be none. */
+/** Ids of objects, below a size; at least `least`, which is -1 if there may be none. */
 const IDS: readonly (readonly [name: Ints, of: Size, least: number])[] = [
   ["body_mocapid", "nmocap", -1],
   ["body_treeid", "ntree", -1],

@@ -65,7 +65,7 @@ export interface Model extends Sizes, ModelArrays {
   readonly source: ModelSource;
   /** What MuJoCo printed while it compiled. */
   readonly warnings: readonly string[];
-  /** What can only be looked at, and was left out; undefined where the whole file was compiled. */
+  /** What can only be looked at, and was left out; undefined if the whole file was compiled. */
   readonly leftOut?: LeftOut;
   /** Speeds that dofs of slides and hinges are held below (m/s, rad/s); see `withLimits`. MuJoCo has no such limit. */
   readonly speedLimits?: readonly SpeedLimit[];
@@ -209,7 +209,7 @@ export function withOptions(model: Model, overrides: OptionOverrides): Model {
   return printableModel({ ...model, opt: overrideOption(model.opt, overrides) });
 }
 
-/** The name of an object, "" where it has none. */
+/** The name of an object, "" if it has none. */
 export function nameOf(model: Model, kind: ObjectKind, id: number): string {
   return model.names[kind][id] ?? "";
 }

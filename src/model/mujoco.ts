@@ -25,7 +25,7 @@ function hear(text: string): void {
 
 /**
  * The MuJoCo module of this thread, loaded at the first call.
- * @throws CorralError mujoco-version where another version than MUJOCO_VERSION is installed, mujoco-not-loadable where
+ * @throws CorralError mujoco-version if another version than MUJOCO_VERSION is installed, mujoco-not-loadable if
  * there is no memory for it; the next call tries again.
  */
 export function getMuJoCo(): Promise<MainModule> {
@@ -129,7 +129,7 @@ export type BoolName = (typeof BOOL_RUNS)[number]["bools"][number];
 // mj_makeModel aligns every array to 64 bytes
 const align = (offset: number) => Math.ceil(offset / 64) * 64;
 
-/** Where the bools of a run lie in MuJoCo's memory, and where the next array does. */
+/** Where the bools of a run lie in MuJoCo's memory, and if the next array does. */
 function placesOf(
   model: MjModel,
   run: (typeof BOOL_RUNS)[number],
@@ -146,7 +146,7 @@ function placesOf(
 
 /**
  * Reads the bool arrays of an mjModel, which the package's own getters cannot.
- * @throws CorralError mujoco-layout where the neighbours do not lie as the header says.
+ * @throws CorralError mujoco-layout if the neighbours do not lie as the header says.
  */
 export function readBools(model: MjModel): Record<BoolName, Uint8Array> {
   const views = model as unknown as Record<string, View>;

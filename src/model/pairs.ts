@@ -12,7 +12,7 @@ export interface GeomPair {
   readonly ipair: number;
   /** Most contacts that the collider of the two types makes. */
   readonly ncon: number;
-  /** Constraint rows that each contact makes; 0 where neither body can move. */
+  /** Constraint rows that each contact makes; 0 if neither body can move. */
   readonly nrow: number;
   readonly condim: number;
   /** mjContact.friction: tangent 1, 2, spin, roll 1, 2. */
@@ -211,7 +211,7 @@ const known = new WeakMap<Model, readonly GeomPair[]>();
 
 /**
  * All geom pairs whose contacts a step may make, in MuJoCo's contact order: by the signature of the two bodies,
- * explicit pairs first, then by geom. Empty where contacts are disabled.
+ * explicit pairs first, then by geom. Empty if contacts are disabled.
  * @throws CorralError too-many-pairs
  */
 export function geomPairs(model: Model): readonly GeomPair[] {
@@ -264,7 +264,7 @@ export interface ConstraintBound {
   readonly ncontact: number;
 }
 
-/** Most rows that a range makes: both ends at once only where it is narrower than two margins. */
+/** Most rows that a range makes: both ends at once only if it is narrower than two margins. */
 const rangeRows = (range: ArrayLike<number>, margin: ArrayLike<number>, i: number): number =>
   range[2 * i + 1] - range[2 * i] < 2 * margin[i] ? 2 : 1;
 
@@ -280,7 +280,7 @@ export function equalityBodies(model: Model, e: number): [number, number] {
   return (model.eq_objtype[e] === mjtObj.SITE ? ids.map((s) => model.site_bodyid[s]) : ids) as [number, number];
 }
 
-/** Rows of an equality constraint: none where it is not active at the start, or holds what cannot move. */
+/** Rows of an equality constraint: none if it is not active at the start, or holds what cannot move. */
 function equalityRows(model: Model, e: number): number {
   if (!model.eq_active0[e]) return 0;
   const rows = { [mjtEq.CONNECT]: 3, [mjtEq.WELD]: 6 }[model.eq_type[e]];

@@ -54,7 +54,7 @@ interface Compiled {
   readonly model: MjModel;
   /** What it printed. */
   readonly messages: readonly string[];
-  /** What was left out; undefined where the whole file was compiled. */
+  /** What was left out; undefined if the whole file was compiled. */
   readonly leftOut?: LeftOut;
 }
 
@@ -115,7 +115,7 @@ function compileTree(mujoco: MainModule, given: Compilation): Compiled {
   });
 }
 
-/** The same, or undefined where MuJoCo refuses: what it says of the whole file is what the user is told. */
+/** The same, or undefined if MuJoCo refuses: what it says of the whole file is what the user is told. */
 function reducedOrNone(mujoco: MainModule, root: string, given: Compilation) {
   try {
     return compileReduced(mujoco, root, given);

@@ -264,7 +264,7 @@ const sensors: Check = (model, found) => {
 
 const CHECKS: readonly Check[] = [options, bodies, geoms, equalities, actuators, sensors];
 
-/** Everything the model uses that this release does not simulate; empty where it can run. */
+/** Everything the model uses that this release does not simulate; empty if it can run. */
 export function unsupportedFeatures(model: Model): UnsupportedFeature[] {
   const found = new Findings();
   for (const check of CHECKS) check(model, found);

@@ -1,4 +1,4 @@
-/** Chosen worlds of a batch beside MuJoCo in float64, a control step now and then: the error before it becomes a NaN. */
+// chosen worlds of a batch beside MuJoCo in float64, a control step now and then: the error before it becomes a NaN
 import type { ModelChange } from "../model/changes.ts";
 import type { Model } from "../model/model.ts";
 import type { Batch } from "../batch/batch.ts";

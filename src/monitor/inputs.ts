@@ -14,7 +14,7 @@ export interface Inputs {
 export const PHYSICS_BEGINS = "kinematics";
 
 /**
- * What acts in a step that was interpreted until its physics; `qvel` are the velocities before. Undefined where the world
+ * What acts in a step that was interpreted until its physics; `qvel` are the velocities before. Undefined if the world
  * makes no physics step: it waits for its reset.
  */
 export function inputsOf(

@@ -32,8 +32,8 @@ export interface Spread {
 }
 
 /**
- * max |x - ref| / (1 + max |ref|) over `ref.length` values from `start` in `x`; infinite where a value is not finite.
- * `terms`: a size to go by where the values are sums of larger terms.
+ * max |x - ref| / (1 + max |ref|) over `ref.length` values from `start` in `x`; infinite if a value is not finite.
+ * `terms`: a size to go by if the values are sums of larger terms.
  */
 export function distance(x: ArrayLike<number>, ref: ArrayLike<number>, start = 0, terms = 0): number {
   let error = 0;
@@ -48,7 +48,7 @@ export function distance(x: ArrayLike<number>, ref: ArrayLike<number>, start = 0
   return error / (1 + size);
 }
 
-/** The spread of distances; percentiles are values that occur (nearest rank). Zeros where there are none. */
+/** The spread of distances; percentiles are values that occur (nearest rank). Zeros if there are none. */
 export function spreadOf(values: readonly number[]): Spread {
   if (values.length === 0) return { median: 0, p99: 0, max: 0 };
   const sorted = Float64Array.from(values).sort();

@@ -17,7 +17,7 @@ export interface WorldState {
   readonly qacc_warmstart: Float64Array;
   readonly mocap_pos: Float64Array;
   readonly mocap_quat: Float64Array;
-  /** Kinetic energy of the evaluation before and whether there was one; empty where no sensor remembers it. */
+  /** Kinetic energy of the evaluation before and whether there was one; empty if no sensor remembers it. */
   readonly energy_vel: Float64Array;
   readonly ctrl: Float64Array;
 }

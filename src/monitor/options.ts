@@ -29,7 +29,7 @@ const bad = (name: string, value: unknown, want: string) =>
     value,
   });
 
-/** The monitor's settings; undefined where there is none. Throws `bad-option`. */
+/** The monitor's settings; undefined if there is none. Throws `bad-option`. */
 export function monitorSettings(given: unknown, numEnvs: number): MonitorSettings | undefined {
   if (given === undefined || given === false) return undefined;
   if (typeof given !== "object" || given === null || Array.isArray(given))

@@ -68,7 +68,7 @@ function decode(layout: ArenaLayout, words: Words, width: number, lane: number, 
   }
 }
 
-/** A field of the world that was read; empty where no arena has it. */
+/** A field of the world that was read; empty if no arena has it. */
 export function fieldIn({ layouts, buffers, lane }: Peek, name: string): Float64Array {
   for (const layout of Object.values(layouts)) {
     const field = layout.fields.find((f) => f.name === name);

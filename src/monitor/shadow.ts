@@ -1,4 +1,4 @@
-/** MuJoCo in float64 beside a world: the same control step from the same state. */
+// MuJoCo in float64 beside a world: the same control step from the same state
 import { writeChanges, type ModelChange } from "../model/changes.ts";
 import type { Model } from "../model/model.ts";
 import { distance, ONE_STEP_BOUNDS, SENSITIVITY_MARGIN } from "./measure.ts";
@@ -16,7 +16,7 @@ export interface ShadowCheck {
 /** What acts beside the controls. */
 export type AppliedForces = Partial<Record<"qfrc_applied" | "xfrc_applied", Float64Array>>;
 
-/** Changed states that are tried where a world is out of bounds. */
+/** Changed states that are tried if a world is out of bounds. */
 const PROBES = 8;
 
 /** `delete()` it. */
@@ -79,6 +79,6 @@ export class Shadow {
   }
 }
 
-/** A parameter is float32; where it is the number that is there, that. */
+/** A parameter is float32; if it is the number that is there, that. */
 const exact = (value: number | undefined, own: number): number =>
   value === undefined || Math.fround(own) === value ? own : value;

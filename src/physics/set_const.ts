@@ -58,7 +58,7 @@ export function inertiaConstants(
   const { model, nv } = m;
   const d = worldData(model, ["qvel"]);
   model.qpos0.forEach((x, i) => d.qpos.set(i, x));
-  // mocap bodies weigh nothing where they are
+  // mocap bodies weigh nothing if they are
   model.body_mocapid.forEach((id, b) => {
     if (id < 0) return;
     d.mocap_pos.setRow(id, Array.from(model.body_pos.subarray(3 * b, 3 * b + 3)));

@@ -195,7 +195,7 @@ let running: Running | undefined;
 
 /**
  * Traces a stage: marks its start in the emitted code and holds it to the fields that it declares.
- * @throws CorralError undeclared-access where it touches another
+ * @throws CorralError undeclared-access if it touches another
  */
 export function runStage<T>(name: StageName, trace: () => T): T {
   const { reads, writes, sometimes = [] }: StageRow = STAGES[name];

@@ -46,14 +46,14 @@ export const allFinite = (values: readonly Scalar[]): Bool =>
 /** `bit` where not all values are finite, else 0 (u32). */
 export const badBit = (values: readonly Scalar[], bit: number): Int => unless(allFinite(values), bit);
 
-/** `bit` where a value is not finite or beyond mjMAXVAL, else 0 (u32): what MuJoCo calls bad (mju_isBad). */
+/** `bit` if a value is not finite or beyond mjMAXVAL, else 0 (u32): what MuJoCo calls bad (mju_isBad). */
 export const badStateBit = (values: readonly Scalar[], bit: number): Int =>
   unless(
     values.reduce<Bool>((ok, x) => and(ok, isWithinMax(x)), true),
     bit,
   );
 
-/** The same of a field, in a runtime loop where kernels are rolled. */
+/** The same of a field, in a runtime loop if kernels are rolled. */
 export function badFieldBit(field: Field, bit: number): Int {
   if (unrolling()) return badStateBit(field.all(), bit);
   const ok = flag("ok", true);

@@ -13,7 +13,7 @@ export interface StepOptions {
   readonly observe?: (evaluation: Evaluation) => void;
   /** Runs after every evaluation; what it stores last is what MuJoCo's data holds after the step. */
   readonly after?: (evaluation: Evaluation) => void;
-  /** Whether the state moves; where it does not, the step is one evaluation (mj_forward). Default: always. */
+  /** Whether the state moves; if it does not, the step is one evaluation (mj_forward). Default: always. */
   readonly moves?: Bool;
 }
 
@@ -28,7 +28,7 @@ export function step(m: ModelView, d: WorldData, options: StepOptions): void {
   }
 }
 
-/** Runs `body` where `cond` holds; a plain call where it always does. */
+/** Runs `body` if `cond` holds; a plain call where it always does. */
 const onlyWhen = (cond: Bool, body: (() => void) | undefined): void => {
   if (body) when(cond, body);
 };

@@ -30,7 +30,7 @@ abstract class Rows {
 
 /** A field of the model that each world has some elements of its own of. */
 export interface OwnValues {
-  /** The world's element at a flat index, as it is now; undefined where all worlds share it. */
+  /** The world's element at a flat index, as it is now; undefined if all worlds share it. */
   at(index: number): Scalar | undefined;
   /** All elements, shared ones too, for indices known only at run time. */
   readonly all: LocalArray | undefined;
@@ -78,7 +78,7 @@ export function scalarTable(name: string, values: readonly Scalar[]): (index: In
 }
 
 /**
- * One field of the data: registers where code is straight-line; private arrays, one for each component of a row, where
+ * One field of the data: registers if code is straight-line; private arrays, one for each component of a row, where
  * it is rolled (drivers compile long for a long array, in proportion to the square of its length).
  */
 export class Field extends Rows {

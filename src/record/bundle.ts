@@ -1,4 +1,4 @@
-/** Bundles: all that it takes to execute the last steps of some worlds again, on another machine and without the task; read-bundle.ts reads them. */
+// bundles: all that it takes to execute the last steps of some worlds again, on another machine and without the task; read-bundle.ts reads them
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { corralVersion, packageVersion } from "../core/version.ts";

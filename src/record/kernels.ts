@@ -1,7 +1,5 @@
-/**
- * Kernels of the recorder. `record` runs before each step, in its pass: it keeps the action, and at the start of a
- * segment the state. `record_cut` makes the next step start a segment. `record_back` puts a state or an action back.
- */
+// kernels of the recorder. `record` runs before each step, in its pass: it keeps the action, and at the start of a
+// segment the state. `record_cut` makes the next step start a segment. `record_back` puts a state or an action back.
 import { load4, loop, param, store4, when, world } from "../trace/control.ts";
 import { trace, type Trace } from "../trace/graph.ts";
 import { add, div, eq, ge, lt, mul, ne, not, select, sub, toI32, toU32, type Bool, type Int } from "../trace/scalar.ts";

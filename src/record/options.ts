@@ -43,7 +43,7 @@ const bad = (name: string, value: unknown, want: string) =>
     value,
   });
 
-/** The recorder's settings; undefined where it is off. Throws `bad-option`. */
+/** The recorder's settings; undefined if it is off. Throws `bad-option`. */
 export function recorderSettings(given: unknown, numEnvs: number): RecorderSettings | undefined {
   if (given === false) return undefined;
   const options = given === undefined || given === true ? {} : (given as Readonly<Record<string, unknown>>);

@@ -51,7 +51,7 @@ export function pack(value: unknown, space?: number): Uint8Array {
   );
 }
 
-/** @throws CorralError bundle-corrupt where it is no such data */
+/** @throws CorralError bundle-corrupt if it is no such data */
 export function unpack(bytes: Uint8Array, what: string): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes), (_, value: unknown) => revive(value));

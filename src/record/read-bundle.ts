@@ -1,7 +1,5 @@
-/**
- * Reads bundles. Whoever wrote one may be a stranger: a bundle is data, of which this takes only what the format defines
- * (bundle-format.ts), every part held against the others, before anything is built from it.
- */
+// reads bundles. Whoever wrote one may be a stranger: a bundle is data, of which this takes only what the format defines
+// (bundle-format.ts), every part held against the others, before anything is built from it.
 import { CorralError } from "../core/errors.ts";
 import { unzip } from "../core/read-bytes.ts";
 import { Mismatch, type Kind } from "../core/schema.ts";

@@ -1,7 +1,5 @@
-/**
- * The flight recorder: on the device, in the submission of the step itself, the state every so many control steps and
- * every action since. Nothing is read until a world fails; then the records of failed worlds come to the host.
- */
+// the flight recorder: on the device, in the submission of the step itself, the state every so many control steps and
+// every action since. Nothing is read until a world fails; then the records of failed worlds come to the host.
 import { worldIndex, type ArenaLayout } from "../memory/layout.ts";
 import { locateWorld } from "../memory/shards.ts";
 import { hostRecords, layoutsOf, type Batch, type BatchRegion } from "../batch/batch.ts";
@@ -29,7 +27,7 @@ export interface Segment extends SegmentInfo {
   readonly actions: Words;
 }
 
-/** All that is known of some worlds: segments in order, and where they are now. */
+/** All that is known of some worlds: segments in order, and if they are now. */
 export interface Recording {
   readonly worlds: readonly number[];
   readonly segments: readonly Segment[];
@@ -118,7 +116,7 @@ export class Recorder {
     return kernels;
   }
 
-  /** What to call where the steps told since were not queued. */
+  /** What to call if the steps told since were not queued. */
   mark(): () => void {
     const [slots, place, cut] = [this.#slots.map((slot) => ({ ...slot })), this.#place, this.#cut];
     return () => {

@@ -1,7 +1,5 @@
-/**
- * Folders that are whole or not there: written beside their place and renamed into it, with the size and the SHA-256 of
- * every file in `manifest.json`, and that of the manifest in `manifest.sha256`.
- */
+// folders that are whole or not there: written beside their place and renamed into it, with the size and the SHA-256 of
+// every file in `manifest.json`, and that of the manifest in `manifest.sha256`.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -10,7 +10,7 @@ type Shard = Bound["shards"][number];
 export interface Actor extends Pick<DeviceCore, "submit"> {
   readonly shape: { readonly rows: number; readonly k4: number };
   forward(pass: GPUComputePassEncoder, rows: number): void;
-  /** The same for worlds that act, where that is more: they may remember. */
+  /** The same for worlds that act, if that is more: they may remember. */
   infer?(pass: GPUComputePassEncoder, rows: number, flags: number): void;
   /** What comes between the networks and an action. */
   choose?(pass: GPUComputePassEncoder, rows: number): void;

@@ -23,7 +23,7 @@ export function actionFeatures(controls: readonly ArrayLike<number>[]): {
   return { count, values };
 }
 
-/** With mean 0 and deviation 1, or undefined where all numbers are the same. */
+/** With mean 0 and deviation 1, or undefined if all numbers are the same. */
 function standardized(column: Float64Array): Float64Array | undefined {
   const mean = column.reduce((sum, x) => sum + x, 0) / column.length;
   const deviation = Math.sqrt(column.reduce((sum, x) => sum + (x - mean) ** 2, 0) / column.length);

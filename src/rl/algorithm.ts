@@ -1,4 +1,4 @@
-/** What every algorithm is to those who run it: training runs, checkpoints, evaluations. */
+// what every algorithm is to those who run it: training runs, checkpoints, evaluations
 import type { VecSnapshot, VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { EvaluateOptions, Evaluation } from "./evaluate.ts";
@@ -10,7 +10,7 @@ import type { NamedArray } from "./networks.ts";
 export interface AlgorithmSnapshot {
   readonly iteration: number;
   readonly envSteps: number;
-  /** Below 1 where an update that was not finite has lowered the learning rates. */
+  /** Below 1 if an update that was not finite has lowered the learning rates. */
   readonly rateScale: number;
   readonly learner: Readonly<Record<string, Uint32Array<ArrayBuffer>>>;
   readonly env: VecSnapshot;
@@ -34,7 +34,7 @@ export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends Asyn
   evaluate(env: VectorEnv, options?: EvaluateOptions): Promise<Evaluation>;
   /** Copies all that the run goes on from, environments included, between two updates. */
   snapshot(): Promise<AlgorithmSnapshot>;
-  /** Puts it back. Says what is gone of it, where something is: the run goes on to other bits then. */
+  /** Puts it back. Says what is gone of it, if something is: the run goes on to other bits then. */
   restore(snapshot: AlgorithmSnapshot): Promise<string | undefined>;
   /** Takes what a snapshot has learnt, from as many worlds as may be: to play it, or to start from it. Worlds, counts and optimizers stay. */
   adopt(snapshot: AlgorithmSnapshot): Promise<void>;
@@ -63,7 +63,7 @@ export function drawSeed(seed: number | bigint, rateScale: number): number | big
 /** A snapshot whose run goes on with a lower learning rate, and with other draws: see `drawSeed`. */
 export function lowered(snapshot: AlgorithmSnapshot, factor: number): AlgorithmSnapshot {
   const state = snapshot.learner.state.slice();
-  // adaptive rates go on from where they were
+  // adaptive rates go on from if they were
   new Float32Array(state.buffer)[PLACE.rate] *= factor;
   return { ...snapshot, rateScale: snapshot.rateScale * factor, learner: { ...snapshot.learner, state } };
 }

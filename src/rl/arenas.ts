@@ -1,4 +1,4 @@
-/** The learner's memory, planned beside that of its environments: every buffer with its name, before the first is made. */
+// the learner's memory, planned beside that of its environments: every buffer with its name, before the first is made
 import type { ArenaRequest, FieldRequest, PlanLimits } from "../memory/request.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
 import { CLOCK_WORDS } from "./clock.ts";
@@ -16,10 +16,10 @@ export interface EnvShape {
   /** Means of a Gaussian policy, or logits of each choice. */
   readonly head: "gaussian" | "categorical";
   readonly outputs: number;
-  /** Numbers of an action, and the alternatives of each where they are choices. */
+  /** Numbers of an action, and the alternatives of each if they are choices. */
   readonly actions: number;
   readonly alternatives: readonly number[];
-  /** What is known of each action, where something is: rows of so many numbers. */
+  /** What is known of each action, if something is: rows of so many numbers. */
   readonly features?: { readonly count: number; readonly values: Float32Array<ArrayBuffer> } | undefined;
 }
 
@@ -41,7 +41,7 @@ export const SUMS = { k: TILE, n: 4 * STATISTICS4 } as const;
 const WHOLE_ROWS = 512;
 const CHUNK_ROWS = 128;
 const MAX_CHUNKS = 32;
-/** Worlds that act in one run of the network, where minibatches are smaller: at most so many, in at most so many bytes. */
+/** Worlds that act in one run of the network, if minibatches are smaller: at most so many, in at most so many bytes. */
 const ACT_ROWS = 8192;
 const ACT_BYTES = 2 ** 26;
 
@@ -92,7 +92,7 @@ export function rowsOf(minibatch: number, numEnvs: number, width4: number): numb
 export const chunkRowsOf = (minibatch: number): number =>
   minibatch <= WHOLE_ROWS ? WHOLE_ROWS : Math.max(CHUNK_ROWS, Math.ceil(minibatch / MAX_CHUNKS));
 
-/** How a policy streams over its actions; undefined where it holds all logits. */
+/** How a policy streams over its actions; undefined if it holds all logits. */
 function streamOf({ head, alternatives, outputs, features }: EnvShape, config: PpoConfig) {
   const { actionBlock: block, actionEmbedding: dims } = config;
   if (dims > 0) return { block, embedding: { dims, features: features!.count } };

@@ -25,7 +25,7 @@ export interface Binding {
   readonly job: readonly number[];
   /** Floats of a row of rewards and flags that is kept, and where the reward lies in it. */
   readonly row: readonly [floats: number, reward: number];
-  /** The learner's names of arenas, where they are others than the kernels'. */
+  /** The learner's names of arenas, if they are others than the kernels'. */
   readonly arenas?: Readonly<Record<string, string>>;
 }
 

@@ -1,4 +1,4 @@
-/** Every hyperparameter of PPO: flat, with its default, its bounds and what it means. The command line's flags are these. */
+// every hyperparameter of PPO: flat, with its default, its bounds and what it means. The command line's flags are these.
 import { assertLogStds, badOption, fillIn, WEIGHT_DECAY, type ConfigOf, type OptionRow } from "./options.ts";
 
 export const PPO_OPTIONS = {

@@ -1,4 +1,4 @@
-/** Buffers and jobs on a device, planned and reserved: what the learner of every algorithm is made of. */
+// buffers and jobs on a device, planned and reserved: what the learner of every algorithm is made of
 import { CorralError } from "../core/errors.ts";
 import type { GpuDevice } from "../gpu/device.ts";
 import { GuardedQueue } from "../gpu/guarded-queue.ts";
@@ -13,7 +13,7 @@ import { rowGroups, weightGroups, type Sharing, type Weights } from "./linear-wg
 
 type Values = Partial<Record<ClockField, number | readonly number[]>>;
 
-/** Reserves a plan in the device's budget and makes something of it; holds nothing where either fails. */
+/** Reserves a plan in the device's budget and makes something of it; holds nothing if either fails. */
 export async function hold<T>(gpu: GpuDevice, plan: Plan, make: (reservation: Reservation) => Promise<T>): Promise<T> {
   const reservation = await reserve(gpu, plan, await createBudget(gpu));
   try {
@@ -138,7 +138,7 @@ export class DeviceCore implements AsyncDisposable {
     return copies;
   }
 
-  /** Throws `bad-snapshot` where the sizes of a copy are others. */
+  /** Throws `bad-snapshot` if the sizes of a copy are others. */
   check(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>, arenas = this.#kept): void {
     for (const arena of arenas) {
       const [want, found] = [this.buffer(arena).size / 4, copies[arena]?.length];
@@ -151,13 +151,13 @@ export class DeviceCore implements AsyncDisposable {
     }
   }
 
-  /** Puts such a copy back. Throws `bad-snapshot` where its sizes are others; then nothing has changed. */
+  /** Puts such a copy back. Throws `bad-snapshot` if its sizes are others; then nothing has changed. */
   put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>, arenas = this.#kept): void {
     this.check(copies, arenas);
     for (const arena of arenas) this.write(arena, copies[arena]);
   }
 
-  /** Resolves once all work so far is done. Throws where the device refused any. */
+  /** Resolves once all work so far is done. Throws if the device refused any. */
   done(): Promise<void> {
     return this.#queue.done("wait for the learner");
   }

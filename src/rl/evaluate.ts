@@ -20,7 +20,7 @@ export interface PlayedStep {
   readonly actions: Float32Array | Int32Array;
   /** What came of it. */
   readonly result: StepResult;
-  /** 1 where the step is of the world's first episode. */
+  /** 1 if the step is of the world's first episode. */
   readonly playing: Uint8Array;
   /** Whether the evaluation stops here: episodes that go on are cut. */
   readonly cuts: boolean;

@@ -1,8 +1,6 @@
-/**
- * Rows of a replay in a file. A header of one block says what it holds; then come the rows, world by world, each with its
- * number and a checksum. The whole file is written at the start, so that the disk cannot run full in the middle of a run;
- * should it, or should the process be killed, all rows but those being written are intact.
- */
+// rows of a replay in a file. A header of one block says what it holds; then come the rows, world by world, each with its
+// number and a checksum. The whole file is written at the start, so that the disk cannot run full in the middle of a run;
+// should it, or should the process be killed, all rows but those being written are intact.
 import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, statfsSync, unlinkSync } from "node:fs";
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
@@ -68,7 +66,7 @@ export class FileRows implements RowStore {
 
   /**
    * Makes the file, all of it, or opens one and checks every row.
-   * @throws CorralError replay-exists; replay-not-written where the file cannot be made or opened; disk-full before anything is made, or with what was made removed; bad-replay for a
+   * @throws CorralError replay-exists; replay-not-written if the file cannot be made or opened; disk-full before anything is made, or with what was made removed; bad-replay for a
    *   file of another shape or with rows that are not what was written
    */
   static open(path: string, shape: RowsShape, options: FileRowsOptions = {}): FileRows {
@@ -268,7 +266,7 @@ export class FileRows implements RowStore {
     }
   }
 
-  /** Throws `bad-replay` where a file was opened with damage, and is to be gone on with as it is. */
+  /** Throws `bad-replay` if a file was opened with damage, and is to be gone on with as it is. */
   #assertWhole(): void {
     if (this.#damage) throw this.#damage;
     this.#found = undefined;

@@ -6,7 +6,7 @@ import type { Layer } from "./networks.ts";
 export interface HostActs {
   /**
    * Draws the action of a world: as it is kept into `kept`, as the environment takes it into `sent`, and what is told of
-   * it (log probability and value, where the policy tells them) into `told`. Uniform where `random` says so.
+   * it (log probability and value, where the policy tells them) into `told`. Uniform if `random` says so.
    */
   act(
     observation: ArrayLike<number>,
@@ -17,7 +17,7 @@ export interface HostActs {
     sent: Float32Array | Int32Array,
     told: Float32Array,
   ): void;
-  /** What an observation is worth; 0 where the policy does not tell. */
+  /** What an observation is worth; 0 if the policy does not tell. */
   value(observation: ArrayLike<number>): number;
 }
 

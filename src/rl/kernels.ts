@@ -19,7 +19,7 @@ interface KernelSource {
   readonly files: readonly string[];
   readonly code?: (sharing: Sharing) => string;
   readonly entry?: string;
-  /** Whether it reads the clock; where nothing is said, it does. */
+  /** Whether it reads the clock; if nothing is said, it does. */
   readonly clock?: boolean;
   /** Whether binding 1 holds the numbers of the job. */
   readonly job: boolean;
@@ -213,7 +213,7 @@ function textOf(file: string): string {
   return text;
 }
 
-/** Whether kernels may share loads among lanes: where every subgroup has 8. */
+/** Whether kernels may share loads among lanes: if every subgroup has 8. */
 export function sharingOf({ features, info }: Pick<GpuDevice, "features" | "info">): Sharing {
   const { subgroupMinSize: least, subgroupMaxSize: most } = info;
   return features.has("subgroups") && least === LANES && most === LANES ? "lanes" : "none";

@@ -1,4 +1,4 @@
-/** The learner of PPO: networks, loss and rollout on the device, which the phases of the algorithm are put together from. */
+// the learner of PPO: networks, loss and rollout on the device, which the phases of the algorithm are put together from
 import { CorralError } from "../core/errors.ts";
 import type { GpuDevice } from "../gpu/device.ts";
 import type { Reservation } from "../memory/reserve.ts";
@@ -60,7 +60,7 @@ export function envShape(env: PlannedEnv): EnvShape {
 }
 
 /**
- * Throws `unsupported-space` where actions are not continuous, or one has no bounds to be squashed into; `what` squashes
+ * Throws `unsupported-space` if actions are not continuous, or one has no bounds to be squashed into; `what` squashes
  * them, `remedy` says what to do instead.
  */
 export function assertBounded(
@@ -75,7 +75,7 @@ export function assertBounded(
   );
 }
 
-/** Throws `unsupported-space` where actions have no embeddings: none is known of them but their number. */
+/** Throws `unsupported-space` if actions have no embeddings: none is known of them but their number. */
 export function assertEmbeddable({ id, features }: EnvShape): void {
   if (features) return;
   throw new CorralError(
@@ -96,7 +96,7 @@ export class Learner extends DeviceCore {
     this.shape = shape;
   }
 
-  /** Reserves the learner's memory in the device's budget and compiles its kernels; holds nothing where either fails. */
+  /** Reserves the learner's memory in the device's budget and compiles its kernels; holds nothing if either fails. */
   static create(gpu: GpuDevice, shape: LearnerShape, config: PpoConfig): Promise<Learner> {
     const plan = planLearner(shape, config, gpu.limits);
     return hold(gpu, plan, async (reservation) => {
@@ -278,7 +278,7 @@ export class Learner extends DeviceCore {
     }
   }
 
-  /** Sums the chunks of gradients, where there are several. */
+  /** Sums the chunks of gradients, if there are several. */
   sum(pass: GPUComputePassEncoder): void {
     const { chunks, nets } = this.shape;
     if (chunks === 1) return;

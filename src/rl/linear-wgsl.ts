@@ -1,27 +1,25 @@
-/**
- * Kernels of a dense layer, emitted for tiles held in registers, without shared memory: what ran fastest on the software
- * driver. Shapes are read from a uniform, so each is compiled once for networks of any width.
- *
- * On that driver a load costs as much as dozens of products, whether lanes ask for one address or for eight. Where
- * subgroups have 8 lanes, each lane therefore loads a part of what all of them need, and hands it to the others. Elsewhere
- * each loads all that it needs, which caches of a GPU answer.
- *
- * Products and sums are written as fma: the software driver does not fuse them by itself, and takes half as long again.
- *
- * A row's result does not depend on the rows beside it: one world alone gets the bits it gets among 65,536.
- */
+// kernels of a dense layer, emitted for tiles held in registers, without shared memory: what ran fastest on the software
+// driver. Shapes are read from a uniform, so each is compiled once for networks of any width.
+//
+// On that driver a load costs as much as dozens of products, whether lanes ask for one address or for eight. Where
+// subgroups have 8 lanes, each lane therefore loads a part of what all of them need, and hands it to the others. Elsewhere
+// each loads all that it needs, which caches of a GPU answer.
+//
+// Products and sums are written as fma: the software driver does not fuse them by itself, and takes half as long again.
+//
+// A row's result does not depend on the rows beside it: one world alone gets the bits it gets among 65,536.
 import { TILE } from "./networks.ts";
 
 /** Layers that one dispatch may run side by side. */
 export const MAX_PARTS = 4;
 
-/** Lanes that hand loads to each other, where a device has such subgroups. */
+/** Lanes that hand loads to each other, if a device has such subgroups. */
 export const LANES = 8;
 
 /** How the kernels of a device share loads: among the 8 lanes of a subgroup, or not. */
 export type Sharing = "lanes" | "none";
 
-/** Rows of a tile: fewer where loads are shared, so that 64 rows fill two workgroups. */
+/** Rows of a tile: fewer if loads are shared, so that 64 rows fill two workgroups. */
 export const tileRows = (sharing: Sharing): number => (sharing === "lanes" ? 4 : TILE);
 
 const QUADS = TILE / 4;
@@ -157,7 +155,7 @@ function backward(sharing: Sharing, inBlocks: boolean, count: string): string {
   // one vec4 for each of the eight columns, of which each lane loads one
   const weight = (j: number): string =>
     isShared ? `subgroupBroadcast(mine, ${j}u)` : `params[L.w + (4u * column + ${j}u) * L.n4 + n]`;
-  // derivatives of earlier blocks, and where they are kept until the last
+  // derivatives of earlier blocks, and if they are kept until the last
   const sums = each((r, q) => [
     `var x${r}_${q} = vec4<f32>(0.0);`,
     ...(inBlocks ? [`if (!is_first) { x${r}_${q} = work[L.b + (row + ${r}u) * L.k4 + column + ${q}u]; }`] : []),

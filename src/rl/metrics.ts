@@ -2,7 +2,7 @@
 
 /** What every algorithm tells of an update. */
 export interface UpdateMetrics {
-  /** Episodes that ended in the rollout, with the means of their returns and lengths; NaN where there were none. */
+  /** Episodes that ended in the rollout, with the means of their returns and lengths; NaN if there were none. */
   readonly episodes: number;
   readonly episodeReturn: number;
   readonly episodeLength: number;

@@ -1,4 +1,4 @@
-/** Multilayer perceptrons: where their numbers lie in the parameter vector and in memory, and what they start as. */
+// multilayer perceptrons: where their numbers lie in the parameter vector and in memory, and what they start as
 import { philox4x32, RandomStream, seedKey, streams, uniformFromBits } from "../core/rng.ts";
 
 export type Activation = "tanh" | "relu" | "none";
@@ -40,13 +40,13 @@ export interface Cell {
 
 /** The parameter vector of a policy and a value function. Offsets and counts are vec4s. */
 export interface Networks {
-  /** Without the last layer where there is a `head`. */
+  /** Without the last layer if there is a `head`. */
   readonly policy: readonly Layer[];
   readonly value: readonly Layer[];
   readonly head?: StreamedHead | undefined;
   /** Recurrent cells before the last layers; `ih` is in `policy` and `value` too. */
   readonly cells?: { readonly size: number; readonly policy: Cell; readonly value: Cell };
-  /** Log standard deviations, where the policy is Gaussian. */
+  /** Log standard deviations, if the policy is Gaussian. */
   readonly logStd: { readonly at: number; readonly count: number };
   readonly params4: number;
   /** Of these, what comes before the head. */
@@ -117,7 +117,7 @@ interface WholeShape {
   readonly recurrent: number | undefined;
 }
 
-/** Hidden layers, a recurrent cell where there is one, and a last layer where there is one. */
+/** Hidden layers, a recurrent cell if there is one, and a last layer if there is one. */
 function layOutWhole(name: string, shape: WholeShape, last: number | undefined, lastGain: number, start: number) {
   const { observations, hidden, activation, recurrent: size } = shape;
   const widths = [observations, ...hidden];

@@ -43,7 +43,7 @@ export const badOption = (name: string, value: unknown, want: string): CorralErr
     value,
   });
 
-/** Options as they were given. Throws `bad-option` where they are no object. */
+/** Options as they were given. Throws `bad-option` if they are no object. */
 export function optionsOf<T extends object>(given: T): T {
   if (typeof given === "object" && (given as T | null) !== null) return given;
   throw badOption("options", given, "pass an object, such as { seed: 1 }, or leave it out");
@@ -99,7 +99,7 @@ function check(name: string, value: unknown, row: OptionRow): void {
   }
 }
 
-/** Throws bad-option where the bounds of the log standard deviation are the wrong way round. */
+/** Throws bad-option if the bounds of the log standard deviation are the wrong way round. */
 export function assertLogStds({
   minLogStd,
   maxLogStd,

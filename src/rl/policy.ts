@@ -1,4 +1,4 @@
-/** A policy as plain numbers: what remains of a learner when it is left behind. */
+// A policy as plain numbers: what remains of a learner when it is left behind
 import type { Space } from "../env/space/spaces.ts";
 import { CorralError } from "../core/errors.ts";
 import type { NamedArray } from "./networks.ts";
@@ -31,12 +31,12 @@ export type PolicyHead =
   | {
       readonly kind: "gaussian";
       readonly actions: number;
-      /** Bounds of each action, infinite where there are none. */
+      /** Bounds of each action, infinite if there are none. */
       readonly low: Float32Array;
       readonly high: Float32Array;
       /** Whether actions go through tanh into their bounds, instead of being clipped to them. */
       readonly squash: boolean;
-      /** Log standard deviations of the draws in training, where they do not depend on the state. */
+      /** Log standard deviations of the draws in training, if they do not depend on the state. */
       readonly logStd: Float32Array | undefined;
     }
   | {
@@ -50,7 +50,7 @@ export type PolicyHead =
 
 /**
  * The deterministic policy: x = clip((observation - mean) * inverseStd, -clip, clip) through the layers into the head,
- * through the cell before the last layer where it has one.
+ * through the cell before the last layer if it has one.
  */
 export interface Policy {
   /** The environment that it was trained in, and how. */

@@ -1,7 +1,5 @@
-/**
- * Proximal policy optimization (Schulman et al. 2017), all of it on the device of its environments: no observation, action
- * or gradient passes through the host, which reads 64 numbers per update.
- */
+// proximal policy optimization (Schulman et al. 2017), all of it on the device of its environments: no observation, action
+// or gradient passes through the host, which reads 64 numbers per update.
 import { printLearner } from "./printed.ts";
 import { INSPECT, type Inspect } from "../core/inspect.ts";
 import { CorralError } from "../core/errors.ts";
@@ -82,7 +80,7 @@ export class Ppo implements Algorithm<Metrics> {
   /** Updates and env steps so far. */
   iteration = 0;
   envSteps = 0;
-  /** Below 1 where an update that was not finite has lowered the learning rate; see `lowered`. */
+  /** Below 1 if an update that was not finite has lowered the learning rate; see `lowered`. */
   rateScale = 1;
   readonly #learner: Learner;
   readonly #bound: Bound;
@@ -110,7 +108,7 @@ export class Ppo implements Algorithm<Metrics> {
 
   /**
    * Reserves the learner's memory in the budget of the environments and compiles its kernels. The environments are left
-   * as they are where this fails.
+   * as they are if this fails.
    * @throws CorralError bad-option, unknown-option, bad-seed, gpu-required, needs-next-step, unsupported-space;
    *   BudgetExceededError naming the learner's fields; errors of the device
    */
@@ -145,7 +143,7 @@ export class Ppo implements Algorithm<Metrics> {
 
   /**
    * One rollout and one update.
-   * @throws CorralError closed, call-in-flight; non-finite-update where a loss, a gradient or a log standard deviation was not finite: the
+   * @throws CorralError closed, call-in-flight; non-finite-update if a loss, a gradient or a log standard deviation was not finite: the
    *   parameters are the last good ones; what the environments throw
    */
   iterate(): Promise<Metrics> {
@@ -155,7 +153,7 @@ export class Ppo implements Algorithm<Metrics> {
   /**
    * As `iterate`, with a rollout that a `Collector` made instead of the environments, by the parameters of some update
    * before: what it told of its actions is what ratios and advantages are taken from.
-   * @throws CorralError bad-peer where it is of other worlds or steps; what `iterate` throws
+   * @throws CorralError bad-peer if it is of other worlds or steps; what `iterate` throws
    */
   iterateFrom(rows: ToldSteps): Promise<Metrics> {
     return this.#mutex.exclusive("iterate", async () => {
@@ -284,7 +282,7 @@ export class Ppo implements Algorithm<Metrics> {
   /**
    * All that it takes to execute an update again that was stopped because something was not finite: the learner as it
    * was before the minibatch that failed, and the rollout.
-   * @throws CorralError no-evidence where none was stopped
+   * @throws CorralError no-evidence if none was stopped
    */
   evidence(): Promise<UpdateEvidence> {
     const { config, env } = this;
@@ -311,7 +309,7 @@ export class Ppo implements Algorithm<Metrics> {
 
   /**
    * Puts a snapshot back, of this run or of one with the same environment and options: it goes on with the same bits.
-   * @throws CorralError bad-snapshot where it does not fit
+   * @throws CorralError bad-snapshot if it does not fit
    */
   restore({ iteration, envSteps, rateScale, learner, env }: PpoSnapshot): Promise<string | undefined> {
     return this.#mutex.exclusive("restore", async () => {

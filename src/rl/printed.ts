@@ -1,5 +1,4 @@
-/** How learners print. */
-
+// how learners print
 import { type Inspect, printFacts } from "../core/inspect.ts";
 import { formatBytes } from "../core/units.ts";
 import type { VectorEnv } from "../env/index.ts";

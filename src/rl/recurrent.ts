@@ -1,8 +1,6 @@
-/**
- * Gated recurrent units in policy and value network, before their last layers: truncated backpropagation through time
- * (Williams and Peng 1990) over sequences of `recurrentSteps` steps. The state that each sequence began with is stored while
- * acting, so history costs two states for each world and sequence, whatever the length of episodes.
- */
+// gated recurrent units in policy and value network, before their last layers: truncated backpropagation through time
+// (Williams and Peng 1990) over sequences of `recurrentSteps` steps. The state that each sequence began with is stored while
+// acting, so history costs two states for each world and sequence, whatever the length of episodes.
 import type { PpoConfig } from "./config.ts";
 import type { DeviceCore } from "./device-core.ts";
 import type { KernelName } from "./kernels.ts";

@@ -1,4 +1,4 @@
-/** A stopped update once more, kernel by kernel: what became not finite first, and whether the bits are the recorded ones. */
+// A stopped update once more, kernel by kernel: what became not finite first, and whether the bits are the recorded ones
 import type { GpuDevice } from "../gpu/device.ts";
 import { learnerShape, SAMPLE, STATISTICS4, SUM_PARTS, type LearnerShape } from "./arenas.ts";
 import { ppoConfig } from "./config.ts";

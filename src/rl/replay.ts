@@ -1,4 +1,4 @@
-/** A replay of transitions: rows of a ring for each world, on the device, in the machine's memory or in a file. */
+// A replay of transitions: rows of a ring for each world, on the device, in the machine's memory or in a file
 import { CorralError } from "../core/errors.ts";
 import type { PhiloxKey } from "../core/rng.ts";
 import type { DeviceCore } from "./device-core.ts";
@@ -32,7 +32,7 @@ export interface RowStore {
   write(world: number, values: Float32Array): void;
   /** Says that the next rows of all worlds are written. */
   advance(rows: number): void;
-  /** Reads rows from one on. Throws `bad-replay` where what is there is not what was written. */
+  /** Reads rows from one on. Throws `bad-replay` if what is there is not what was written. */
   read(world: number, number: number, into: Float32Array): void;
   /** What a run goes on from; and puts it back, saying what is gone of it. Throws `bad-snapshot`, `bad-replay`. */
   copy(): Record<string, Uint32Array<ArrayBuffer>>;
@@ -62,12 +62,12 @@ export interface Replay {
   readonly bytes: number;
   /** Takes the control steps that the device has just made. */
   append(steps: number): Promise<void>;
-  /** Takes steps that others made. Throws `needs-host-replay` where rows lie on the device. */
+  /** Takes steps that others made. Throws `needs-host-replay` if rows lie on the device. */
   take(rows: CollectedSteps): void;
   starts(): Starts;
   /** Draws by another key from now on, where it draws itself. */
   drawBy(key: PhiloxKey): void;
-  /** Prepares a batch; true where the device draws it itself. */
+  /** Prepares a batch; true if the device draws it itself. */
   prepare(draw: number): boolean;
   copy(): Record<string, Uint32Array<ArrayBuffer>>;
   /** Puts a copy back, `written` rows having been seen; says what is gone of it. */

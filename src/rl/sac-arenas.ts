@@ -1,4 +1,4 @@
-/** The memory of SAC's learner, planned beside that of its environments: networks, a batch, and the replay. */
+// the memory of SAC's learner, planned beside that of its environments: networks, a batch, and the replay
 import type { Plan } from "../memory/plan.ts";
 import type { ArenaRequest, FieldRequest, PlanLimits } from "../memory/request.ts";
 import {

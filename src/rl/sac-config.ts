@@ -1,4 +1,4 @@
-/** Every hyperparameter of SAC: flat, with its default, its bounds and what it means. The command line's flags are these. */
+// every hyperparameter of SAC: flat, with its default, its bounds and what it means. The command line's flags are these.
 import { assertLogStds, badOption, fillIn, WEIGHT_DECAY, type ConfigOf, type OptionRow } from "./options.ts";
 
 export const SAC_OPTIONS = {
@@ -45,7 +45,7 @@ export function sacConfig(given: Partial<SacConfig> = {}): SacConfig {
 
 /**
  * Rows that the replay keeps of each world.
- * @throws CorralError bad-option where they are too few to learn from
+ * @throws CorralError bad-option if they are too few to learn from
  */
 export function replayRows({ bufferSize, nSteps, collectSteps }: SacConfig, numEnvs: number): number {
   const rows = Math.floor(bufferSize / numEnvs);

@@ -1,4 +1,4 @@
-/** The learner of SAC: policy, critics, targets and losses on the device, which the phases of the algorithm are put together from. */
+// the learner of SAC: policy, critics, targets and losses on the device, which the phases of the algorithm are put together from
 import type { GpuDevice } from "../gpu/device.ts";
 import type { Reservation } from "../memory/reserve.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
@@ -28,7 +28,7 @@ export class SacLearner extends DeviceCore {
     this.shape = shape;
   }
 
-  /** Reserves the learner's memory in the device's budget and compiles its kernels; holds nothing where either fails. */
+  /** Reserves the learner's memory in the device's budget and compiles its kernels; holds nothing if either fails. */
   static create(gpu: GpuDevice, shape: SacShape): Promise<SacLearner> {
     return hold(gpu, planSacLearner(shape, gpu.limits), async (reservation) => {
       const learner = new SacLearner(gpu, shape, reservation);
@@ -163,7 +163,7 @@ export class SacLearner extends DeviceCore {
   }
 
   /**
-   * Runs networks backward from the derivatives in their outputs, gradients into the partial sums where they are wanted,
+   * Runs networks backward from the derivatives in their outputs, gradients into the partial sums if they are wanted,
    * and the derivatives by the first `inputs` numbers of the input.
    */
   backward(
@@ -191,7 +191,7 @@ export class SacLearner extends DeviceCore {
     return name === "policy" ? policyTold : criticsTold - critics[0][0].w;
   }
 
-  /** Sums the chunks of gradients of the critics or the policy, where there are several. */
+  /** Sums the chunks of gradients of the critics or the policy, if there are several. */
   sum(pass: GPUComputePassEncoder, name: "critic" | "policy"): void {
     if (this.shape.chunks > 1) this.run(pass, `${name} reduce`, this.#countOf(name) + STATISTICS4);
   }

@@ -1,4 +1,4 @@
-/** A stopped batch of SAC once more, stage by stage: what became not finite first, and whether the bits are the recorded ones. */
+// A stopped batch of SAC once more, stage by stage: what became not finite first, and whether the bits are the recorded ones
 import type { GpuDevice } from "../gpu/device.ts";
 import { STATISTICS4, SUM_PARTS } from "./arenas.ts";
 import { PLACE } from "./metrics.ts";

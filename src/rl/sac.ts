@@ -1,8 +1,6 @@
-/**
- * Soft actor-critic (Haarnoja et al. 2018, "Soft Actor-Critic Algorithms and Applications"), all of it on the device of its
- * environments: squashed Gaussian policy, two critics and their slow targets, a temperature that steers the entropy, and a
- * replay of everything seen.
- */
+// soft actor-critic (Haarnoja et al. 2018, "Soft Actor-Critic Algorithms and Applications"), all of it on the device of its
+// environments: squashed Gaussian policy, two critics and their slow targets, a temperature that steers the entropy, and a
+// replay of everything seen.
 import { printLearner } from "./printed.ts";
 import { INSPECT, type Inspect } from "../core/inspect.ts";
 import { CorralError } from "../core/errors.ts";
@@ -81,7 +79,7 @@ export class Sac implements Algorithm<SacMetrics> {
   /** Updates and env steps so far. */
   iteration = 0;
   envSteps = 0;
-  /** Below 1 where an update that was not finite has lowered the learning rates; see `lowered`. */
+  /** Below 1 if an update that was not finite has lowered the learning rates; see `lowered`. */
   rateScale = 1;
   readonly #learner: SacLearner;
   readonly #bound: Bound;
@@ -116,7 +114,7 @@ export class Sac implements Algorithm<SacMetrics> {
 
   /**
    * Reserves the learner's memory, the replay with it, in the budget of the environments and compiles its kernels. The
-   * environments are left as they are where this fails.
+   * environments are left as they are if this fails.
    * @throws CorralError bad-option, unknown-option, bad-seed, gpu-required, needs-next-step, unsupported-space;
    *   BudgetExceededError naming the learner's fields; replay-exists, replay-not-written, disk-full, bad-replay; errors of the device
    */
@@ -142,7 +140,7 @@ export class Sac implements Algorithm<SacMetrics> {
 
   /**
    * Some control steps of every world, and some batches of the replay.
-   * @throws CorralError closed, call-in-flight; non-finite-update where a loss or a gradient was not finite: the parameters
+   * @throws CorralError closed, call-in-flight; non-finite-update if a loss or a gradient was not finite: the parameters
    *   are the last good ones; what the environments throw
    */
   iterate(): Promise<SacMetrics> {
@@ -151,7 +149,7 @@ export class Sac implements Algorithm<SacMetrics> {
 
   /**
    * As `iterate`, with control steps of as many worlds that a `Collector` made instead of the environments.
-   * @throws CorralError needs-host-replay, bad-peer where they are of other worlds; what `iterate` throws
+   * @throws CorralError needs-host-replay, bad-peer if they are of other worlds; what `iterate` throws
    */
   iterateFrom(rows: CollectedSteps): Promise<SacMetrics> {
     return this.#mutex.exclusive("iterate", async () => {
@@ -270,7 +268,7 @@ export class Sac implements Algorithm<SacMetrics> {
 
   /**
    * All that it takes to execute the batch again in which an update was stopped because something was not finite.
-   * @throws CorralError no-evidence where none was stopped
+   * @throws CorralError no-evidence if none was stopped
    */
   evidence(): Promise<BatchEvidence> {
     const { config, env, rateScale } = this;
@@ -313,7 +311,7 @@ export class Sac implements Algorithm<SacMetrics> {
   /**
    * Puts a snapshot back, of this run or of one with the same environment and options: it goes on with the same bits, but
    * where rows of a replay in a file are gone: then it says how many.
-   * @throws CorralError bad-snapshot where it does not fit; bad-replay
+   * @throws CorralError bad-snapshot if it does not fit; bad-replay
    */
   restore({ iteration, envSteps, rateScale, learner, env }: SacSnapshot): Promise<string | undefined> {
     return this.#mutex.exclusive("restore", async () => {

@@ -53,7 +53,7 @@ export class Sampler {
     }
   }
 
-  /** Reads rows from where a sample starts; its weight is 0 where every draw met a row that only reset its world. */
+  /** Reads rows from where a sample starts; its weight is 0 if every draw met a row that only reset its world. */
   #start(row: number, draw: number, store: RowStore, starts: Starts): number {
     const { worlds } = this.#options;
     for (let i = 0; i < TRIES; i++) {

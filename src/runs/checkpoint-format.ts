@@ -24,7 +24,7 @@ import type { Evaluation } from "../rl/evaluate.ts";
 import { MOST_SEEN, type Seen } from "./growth.ts";
 import type { RunState } from "./train.ts";
 
-/** What run a checkpoint is of, and where it was. */
+/** What run a checkpoint is of, and if it was. */
 export interface CheckpointAbout {
   readonly corral: string;
   readonly device: string;

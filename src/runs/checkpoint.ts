@@ -1,7 +1,5 @@
-/**
- * A checkpoint in one safetensors file: the policy by name (`policy.0.weight`, `normalizer.mean`, ...), all that the run
- * goes on from (`state.*`), and in the metadata what run it is of, with a checksum of every byte.
- */
+// A checkpoint in one safetensors file: the policy by name (`policy.0.weight`, `normalizer.mean`, ...), all that the run
+// goes on from (`state.*`), and in the metadata what run it is of, with a checksum of every byte.
 import { createHash } from "node:crypto";
 import { CorralError } from "../core/errors.ts";
 import { corralVersion } from "../core/version.ts";
@@ -32,7 +30,7 @@ interface Place {
   readonly as: keyof typeof VIEWS;
 }
 
-/** The remedy where there is one before it. */
+/** The remedy if there is one before it. */
 export const USE_BEFORE = " Use the one before it.";
 
 const STATE = "state";
@@ -63,7 +61,7 @@ function takeArrays(
   );
 }
 
-/** Puts them back. Throws where one is not there, or no whole number of what it should be. */
+/** Puts them back. Throws if one is not there, or no whole number of what it should be. */
 function putArrays(value: unknown, tensors: ReadonlyMap<string, Tensor>): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (ArrayBuffer.isView(value)) return value;

@@ -1,4 +1,4 @@
-/** The checkpoints of a run: the last few, each whole or not there. */
+// the checkpoints of a run: the last few, each whole or not there
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
@@ -8,7 +8,7 @@ import { removePartial, writeWhole } from "../io/write-whole.ts";
 import { decodeCheckpoint, USE_BEFORE, type Checkpoint } from "./checkpoint.ts";
 
 export const CHECKPOINTS = "checkpoints";
-/** How many are kept: where the last cannot be read there is one before it. */
+/** How many are kept: if the last cannot be read there is one before it. */
 const KEPT = 3;
 const NAME = /^update-(\d+)\.safetensors$/;
 
@@ -24,7 +24,7 @@ export function listCheckpoints(run: string): string[] {
 }
 
 /**
- * Writes one, then removes those that are too many; where the disk is full, all but the newest make room for it. Returns
+ * Writes one, then removes those that are too many; if the disk is full, all but the newest make room for it. Returns
  * its path. Throws what the file system throws; the newest of the others is as it was.
  */
 export function saveCheckpoint(run: string, iteration: number, bytes: Uint8Array): string {
@@ -48,7 +48,7 @@ export function saveCheckpoint(run: string, iteration: number, bytes: Uint8Array
 
 /**
  * The newest checkpoint of a run that can be read, and what was wrong with newer ones; `but` are paths to leave out.
- * @throws CorralError no-checkpoint, checkpoint-newer; checkpoint-corrupt where none can be read
+ * @throws CorralError no-checkpoint, checkpoint-newer; checkpoint-corrupt if none can be read
  */
 export function lastCheckpoint(
   run: string,

@@ -1,7 +1,5 @@
-/**
- * Collecting on the CPU: worlds in worker threads, stepped by the JavaScript back end and a squashed Gaussian policy. No
- * thread makes or touches a GPU device. Two buffers: while one is learnt from, the threads fill the other.
- */
+// collecting on the CPU: worlds in worker threads, stepped by the JavaScript back end and a squashed Gaussian policy. No
+// thread makes or touches a GPU device. Two buffers: while one is learnt from, the threads fill the other.
 import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { formatBytes } from "../core/units.ts";
 import type { Worker } from "node:worker_threads";

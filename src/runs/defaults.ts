@@ -1,4 +1,4 @@
-/** What `corral train` takes for an environment where nothing else is said. */
+// what `corral train` takes for an environment if nothing else is said
 import type { PpoConfig } from "../rl/config.ts";
 import type { SacConfig } from "../rl/sac-config.ts";
 

@@ -17,7 +17,7 @@ const KERNEL_CONSTANTS = 2 ** 26;
 
 /**
  * Makes something of a run's options: as they are where all of the run fits its device's budget and limits, else with the
- * most worlds that do where the options say "shrink". Listeners of the budget are told first, and may make room.
+ * most worlds that do if the options say "shrink". Listeners of the budget are told first, and may make room.
  * @throws CorralError bad-option; BudgetExceededError and LimitExceededError with the plan of the run, before anything is
  *   allocated; what `make` throws
  */
@@ -67,7 +67,7 @@ export async function makeFitting<T>(
   }
 }
 
-/** Options with fewer worlds where the run does not fit; undefined where it does. */
+/** Options with fewer worlds if the run does not fit; undefined if it does. */
 async function fewer(
   id: string,
   options: TrainOptions,

@@ -1,7 +1,5 @@
-/**
- * The folder of a run: `config.json`, flat, with which it can be made again; `log.jsonl`, a line for every update;
- * TensorBoard's event files; `report.html`, its curves; `checkpoints`, from which it goes on. What cannot be written is told and the run goes on.
- */
+// the folder of a run: `config.json`, flat, with which it can be made again; `log.jsonl`, a line for every update;
+// TensorBoard's event files; `report.html`, its curves; `checkpoints`, from which it goes on. What cannot be written is told and the run goes on.
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -34,13 +32,13 @@ const plain = (_: string, value: unknown): unknown =>
 
 export const toJson = (value: unknown, space?: number): string => JSON.stringify(value, plain, space);
 
-/** The flat config of a run; `task` is the file of its task, where that is the user's own. */
+/** The flat config of a run; `task` is the file of its task, if that is the user's own. */
 export function configOf(run: TrainingRun, task?: string): Record<string, unknown> {
   const which = { env: run.id, ...(task === undefined ? {} : { task }), algo: run.algorithm.algo };
   return { ...which, ...run.settings, ...run.algorithm.config, ...envConfig(run.envOptions) };
 }
 
-/** Throws `no-run` where a folder holds none. */
+/** Throws `no-run` if a folder holds none. */
 export function assertRun(folder: string): void {
   if (existsSync(join(folder, CONFIG_FILE))) return;
   const what = existsSync(folder) ? `${folder} holds no run: no ${CONFIG_FILE} is in it` : `${folder} is not there`;
@@ -81,7 +79,7 @@ export function withInfinities(config: Readonly<Record<string, unknown>>): Recor
   );
 }
 
-/** Throws `run-exists` where a folder holds a run that has saved something; one that has not is started again. */
+/** Throws `run-exists` if a folder holds a run that has saved something; one that has not is started again. */
 export function assertNewFolder(folder: string): void {
   const isRun = existsSync(join(folder, CONFIG_FILE));
   if (!existsSync(join(folder, LOG_FILE)) || (isRun && listCheckpoints(folder).length === 0)) return;
@@ -142,7 +140,7 @@ export function makeRunFolder(folder: string): void {
 
 /** What a folder is opened with, beside the run. */
 export interface FolderOptions {
-  /** The file of the task, where it is the user's own. */
+  /** The file of the task, if it is the user's own. */
   readonly task?: string;
   /** Is told what could not be written, once for each kind of file until it can be written again. */
   readonly onFailure?: (message: string) => void;
@@ -150,7 +148,7 @@ export interface FolderOptions {
 
 /**
  * Puts a run where the newest checkpoint left it that can be read and whose rows are in the replay's file, and returns it
- * with what there is to say. Throws what the newest one throws where none serves.
+ * with what there is to say. Throws what the newest one throws if none serves.
  */
 async function resumeLast(folder: string, run: TrainingRun, config: Record<string, unknown>) {
   const refused: { readonly path: string; readonly error: CorralError }[] = [];
@@ -335,7 +333,7 @@ export class RunFolder {
   }
 }
 
-/** Throws `other-run` where a checkpoint is of a run with other settings. */
+/** Throws `other-run` if a checkpoint is of a run with other settings. */
 export function assertSameRun({ path, about }: Checkpoint, now: Readonly<Record<string, unknown>>): void {
   const other = differences(about.config, now);
   if (other.length === 0) return;

@@ -10,11 +10,11 @@ export const LOCK_FILE = "run.lock";
 interface Holder {
   readonly pid: number;
   readonly host: string;
-  /** Clock ticks since which boot; empty where the system does not tell. */
+  /** Clock ticks since which boot; empty if the system does not tell. */
   readonly started: string;
 }
 
-/** When a process started, where the system tells; undefined where there is none. */
+/** When a process started, where the system tells; undefined if there is none. */
 function startOf(pid: number): string | undefined {
   try {
     process.kill(pid, 0);
@@ -98,7 +98,7 @@ export function lockRun(folder: string): RunLock {
 /** File systems that know no second names. */
 const UNLINKABLE = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
 
-/** Gives a file a name that nobody has taken; where files have one name only, to a copy. */
+/** Gives a file a name that nobody has taken; if files have one name only, to a copy. */
 function linked(from: string, to: string): boolean {
   try {
     try {

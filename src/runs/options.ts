@@ -1,4 +1,4 @@
-/** Settings of a run by name, beside the hyperparameters: what flags and flat config files may say. */
+// settings of a run by name, beside the hyperparameters: what flags and flat config files may say
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import { PPO_OPTIONS } from "../rl/config.ts";
@@ -43,7 +43,7 @@ export const RUN_OPTIONS = {
 /** Options of the environments that have a name of their own; others are `set.NAME`. */
 const ENV_OPTIONS = ["adapter", "budget"];
 const SET = "set.";
-/** Which run it is: what learns what, and the file of the task where it is the user's own. */
+/** Which run it is: what learns what, and the file of the task if it is the user's own. */
 const IDENTITY = ["env", "algo", "task", "from"];
 
 /** The hyperparameters of each algorithm. */

@@ -1,8 +1,6 @@
-/**
- * Collecting and learning at once: threads of the CPU collect rollout k + 1 by the parameters of update k - 1 while the
- * device learns from rollout k. Every batch from the second on is exactly one update behind, whatever the speed of either,
- * so the same seed gives the same bits.
- */
+// collecting and learning at once: threads of the CPU collect rollout k + 1 by the parameters of update k - 1 while the
+// device learns from rollout k. Every batch from the second on is exactly one update behind, whatever the speed of either,
+// so the same seed gives the same bits.
 import { CallMutex } from "../core/call-mutex.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
@@ -38,7 +36,7 @@ export class Overlapped implements Algorithm<AnyMetrics> {
   }
 
   /**
-   * Starts the threads. The learner is closed with the result, and left as it is where this fails.
+   * Starts the threads. The learner is closed with the result, and left as it is if this fails.
    * @throws CorralError unsupported-collector, needs-host-replay; what Collector.create throws
    */
   static async create(learner: Ppo | Sac, options: OverlappedOptions = {}): Promise<Overlapped> {

@@ -1,4 +1,4 @@
-/** A training run planned as one: environments, evaluation and learner on the device, what lies on the host beside them. */
+// A training run planned as one: environments, evaluation and learner on the device, what lies on the host beside them
 import { CorralError } from "../core/errors.ts";
 import { formatBytes } from "../core/units.ts";
 import { planArenas, planOf, type PlanContext, type PlannedBatch } from "../batch/batch.ts";
@@ -152,7 +152,7 @@ export class RunPlanner {
     return { largestNumEnvs: fits, bound: end };
   }
 
-  /** What so many worlds are too many for; undefined where they fit. */
+  /** What so many worlds are too many for; undefined if they fit. */
   #boundOf(numEnvs: number, free: number): Bound | "budget" | undefined {
     try {
       const parts = this.parts(numEnvs);

@@ -1,4 +1,4 @@
-/** Plays the policy of a run's folder in whole episodes, and keeps what happened in them. */
+// plays the policy of a run's folder in whole episodes, and keeps what happened in them
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
@@ -204,7 +204,7 @@ function append(file: AppendFile, path: string, episode: Episode): void {
 }
 
 /**
- * Throws `other-run` where the policy is of other sizes than those of the environment now: the settings are the same, so the
+ * Throws `other-run` if the policy is of other sizes than those of the environment now: the settings are the same, so the
  * environment has changed since.
  */
 function assertFits(checkpoint: Checkpoint, id: string, now: ReturnType<Algorithm["shapes"]>): void {

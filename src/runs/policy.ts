@@ -1,4 +1,4 @@
-/** The policy of a run, from its last checkpoint that can be read. */
+// the policy of a run, from its last checkpoint that can be read
 import { CorralError } from "../core/errors.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import { actionFeatures } from "../rl/action-features.ts";

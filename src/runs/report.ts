@@ -1,4 +1,4 @@
-/** The page of a run: how it learned, how fast, in what memory, and what happened on the way. */
+// the page of a run: how it learned, how fast, in what memory, and what happened on the way
 import { formatBytes, formatCount } from "../core/units.ts";
 import { barChart } from "../report/bars.ts";
 import { lineChart, type Series } from "../report/chart.ts";
@@ -35,7 +35,7 @@ function curve(lines: readonly Line[], name: string, label = name): Series {
 
 const short = (value: number): string => String(Number(value.toPrecision(3)));
 
-/** What is drawn: a chart of some numbers of the log, left out where there are none or all are 0. */
+/** What is drawn: a chart of some numbers of the log, left out if there are none or all are 0. */
 const CHARTS: readonly { title: string; y: string; curves: readonly (readonly [name: string, label: string])[] }[] = [
   {
     title: "Return",

@@ -1,4 +1,4 @@
-/** What TensorBoard shows of a run, under the names of Stable-Baselines3, so that curves of both lie in one chart. */
+// what TensorBoard shows of a run, under the names of Stable-Baselines3, so that curves of both lie in one chart
 import type { TrainProgress } from "./train.ts";
 
 /** Tags by the name of a metric; others are told under `train/` by their own name. */

@@ -1,4 +1,4 @@
-/** Options of a training run, and what is settled of them before anything is made. */
+// options of a training run, and what is settled of them before anything is made
 import { availableParallelism } from "node:os";
 import { CorralError } from "../core/errors.ts";
 import type { PpoConfig } from "../rl/config.ts";
@@ -24,9 +24,9 @@ export interface TrainOptions {
   readonly evalEnvs?: number;
   /** Updates between two checkpoints; 0: only at the end. */
   readonly checkpointEvery?: number;
-  /** Updates between two copies on the host, from which the run goes on where the device is lost; 0: none. */
+  /** Updates between two copies on the host, from which the run goes on if the device is lost; 0: none. */
   readonly snapshotEvery?: number;
-  /** What is done where an update is not finite: end the run, or go on from the last copy with half the learning rate. */
+  /** What is done if an update is not finite: end the run, or go on from the last copy with half the learning rate. */
   readonly onNonFiniteUpdate?: "throw" | "lower";
   /** How often it is lowered at most. */
   readonly mostLowered?: number;

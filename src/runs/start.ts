@@ -1,4 +1,4 @@
-/** What a run starts from: policy, value function and normalisers of another run, with other worlds, tasks and settings. */
+// what a run starts from: policy, value function and normalisers of another run, with other worlds, tasks and settings
 import { existsSync, statSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
 import type { Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
@@ -8,7 +8,7 @@ import { assertRun, withInfinities } from "./folder.ts";
 import { ALGORITHMS, show } from "./options.ts";
 import type { TrainOptions } from "./settings.ts";
 
-/** Settings that say what the numbers of a policy mean: a run takes them from where it starts, where it is told no other. */
+/** Settings that say what the numbers of a policy mean: a run takes them from where it starts, if it is told no other. */
 const MEANING = ["hidden", "activation", "recurrent", "recurrentSize", "squash", "actionBlock", "actionEmbedding"];
 const NORMALISED = "normalizeObservations";
 
@@ -34,14 +34,14 @@ export function readStart(from: string): Start {
 const doesNotFit = ({ path }: Start, why: string, details: object): CorralError =>
   new CorralError("does-not-fit", `a run cannot start from ${path}: ${why}.`, { path, ...details });
 
-/** Throws `does-not-fit` where something else learns. */
+/** Throws `does-not-fit` if something else learns. */
 export function assertAlgo(start: Start, algo: string): asserts algo is "ppo" | "sac" {
   const { algo: was } = start.config;
   if (algo !== was) throw doesNotFit(start, `it was trained with ${show(was)}, not ${algo}`, { algo: was });
 }
 
 /**
- * Options of a run that starts there: the algorithm and the shape of networks are its own where nothing is said.
+ * Options of a run that starts there: the algorithm and the shape of networks are its own if nothing is said.
  * @throws CorralError does-not-fit for what is said otherwise
  */
 export function startingFrom(start: Start, options: TrainOptions): TrainOptions {

@@ -1,4 +1,4 @@
-/** A training run: environments, a learner, evaluations on worlds of their own, and what it goes on from. */
+// A training run: environments, a learner, evaluations on worlds of their own, and what it goes on from
 import { CorralError, DeviceLostError } from "../core/errors.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
@@ -50,7 +50,7 @@ export interface RunState {
 /** Something that happened beside training. */
 export interface RunEvent {
   readonly event: "resumed" | "device-lost" | "rate-lowered" | "fewer-worlds" | "growing";
-  /** From where it goes on; where the device was lost, the last update that was told of. */
+  /** From where it goes on; if the device was lost, the last update that was told of. */
   readonly iteration: number;
   readonly envSteps: number;
   readonly message: string;
@@ -70,7 +70,7 @@ export interface TrainResult {
   readonly seconds: number;
   readonly iterations: number;
   readonly evaluation: Evaluation;
-  /** Whether `until` was reached; undefined where it was not given. */
+  /** Whether `until` was reached; undefined if it was not given. */
   readonly reached: boolean | undefined;
   /** What a user should know of, in words: losses, values or gradients that grew by orders of magnitude. */
   readonly warnings: readonly string[];
@@ -90,7 +90,7 @@ interface Held {
 /** What the learner is made with, and what it starts from. */
 type Made = Learning & { readonly start?: Start | undefined };
 
-/** Makes environments and learner; holds nothing where one of them fails. */
+/** Makes environments and learner; holds nothing if one of them fails. */
 async function make(id: string, settings: Settings, learning: Made, env: object): Promise<Held> {
   const { numEnvs, evalEnvs, seed, steps } = settings;
   const made: AsyncDisposable[] = [];
@@ -139,7 +139,7 @@ export class TrainingRun implements AsyncDisposable {
   /** The last update that was told of, the last that was saved. */
   #told = 0;
   #saved = 0;
-  /** What goes on where the device is lost. */
+  /** What goes on if the device is lost. */
   #last: RunState | undefined;
   #losses = 0;
   #lowered = 0;
@@ -200,7 +200,7 @@ export class TrainingRun implements AsyncDisposable {
 
   /**
    * Goes on from a state of this run or of an equal one. Returns what there is to say of it.
-   * @throws CorralError bad-snapshot where it does not fit; bad-replay
+   * @throws CorralError bad-snapshot if it does not fit; bad-replay
    */
   async resume(state: RunState): Promise<readonly string[]> {
     const gone = await this.#restore(state);
@@ -227,7 +227,7 @@ export class TrainingRun implements AsyncDisposable {
   /**
    * Trains to the end, telling of every update once. Where the device is lost for the first time the run goes on by
    * itself on a new one, from the last copy on the host, to the same bits.
-   * @throws CorralError stopped; non-finite-update; DeviceLostError where the device is lost again; what `iterate` throws
+   * @throws CorralError stopped; non-finite-update; DeviceLostError if the device is lost again; what `iterate` throws
    */
   async train(listener: TrainListener = {}): Promise<TrainResult> {
     const begin = performance.now();
@@ -254,7 +254,7 @@ export class TrainingRun implements AsyncDisposable {
     const isSolved = () => until !== undefined && (this.#evaluation?.meanReturn ?? -Infinity) >= until;
     const atEnd = () => algorithm.envSteps >= steps || isSolved();
 
-    // a run that goes on where it had ended has nothing left to do
+    // a run that goes on if it had ended has nothing left to do
     for (let ended = algorithm.iteration > 0 && atEnd(); !ended;) {
       const [before, envSteps] = [seconds(), algorithm.envSteps];
       const metrics = await algorithm.iterate();

@@ -1,4 +1,4 @@
-/** Bundles of updates that were stopped because something was not finite: all that it takes to execute them again. */
+// bundles of updates that were stopped because something was not finite: all that it takes to execute them again
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { readBytes } from "../core/read-bytes.ts";

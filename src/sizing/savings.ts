@@ -18,7 +18,7 @@ export interface Candidate {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** Changes of an environment's options, or of a simulation's where `defaults` is undefined, from those that were given. */
+/** Changes of an environment's options, or of a simulation's if `defaults` is undefined, from those that were given. */
 export function candidatesOf(given: Readonly<Record<string, unknown>>, defaults: object | undefined): Candidate[] {
   const candidates: Candidate[] = [];
   if (given.snapshotEvery !== undefined)

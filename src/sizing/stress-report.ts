@@ -17,11 +17,11 @@ export interface StressReport extends StressStart {
   readonly refusals: readonly StressRefusal[];
   readonly died: StressDeath | null;
   readonly liveAtEnd: number | null;
-  /** What is wrong; empty where every refusal did no harm. */
+  /** What is wrong; empty if every refusal did no harm. */
   readonly failures: readonly string[];
 }
 
-/** The report of a run from its events and its death, if any. Undefined where it did not even start. */
+/** The report of a run from its events and its death, if any. Undefined if it did not even start. */
 export function stressReport(
   events: readonly StressEvent[],
   death: Omit<StressDeath, "numEnvs"> | null,

@@ -55,7 +55,7 @@ export interface StressRefusal {
   /** Which limit ended it: `budget`, a limit of WebGPU, `driver`. */
   readonly limit: string;
   readonly message: string;
-  /** The most worlds that fit, where the plan can tell. */
+  /** The most worlds that fit, if the plan can tell. */
   readonly largestNumEnvs: number | null;
   readonly milliseconds: number;
   readonly liveBefore: number;
@@ -215,7 +215,7 @@ function describeRefusal(
 /** Does the driver die where memory ends, instead of refusing? Lavapipe does, of a segmentation fault. */
 const neverRefuses = (gpu: GpuDevice): boolean => /llvmpipe|lavapipe/i.test(gpu.info.driver);
 
-/** The budget to run under. Throws `bad-option` where the whole machine would feel the driver's refusal. */
+/** The budget to run under. Throws `bad-option` if the whole machine would feel the driver's refusal. */
 async function budgetFor(gpu: GpuDevice, { budget, until, memory }: StressOptions): Promise<Budget> {
   const given = budget === undefined ? {} : { limit: budget };
   if (until !== "OOM") return createBudget(gpu, given);
@@ -234,7 +234,7 @@ async function budgetFor(gpu: GpuDevice, { budget, until, memory }: StressOption
   return createBudget(gpu, { limit: 2 ** 50, available: Infinity, source: "no budget, until the driver refuses" });
 }
 
-/** Bounds the process, and the budget where it is the machine's: what was free before is not free any more. */
+/** Bounds the process, and the budget if it is the machine's: what was free before is not free any more. */
 async function bound(gpu: GpuDevice, budget: Budget, options: StressOptions): Promise<void> {
   if (options.memory === undefined) return;
   boundProcess(parseBytes(options.memory, "memory"));

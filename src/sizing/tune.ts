@@ -32,7 +32,7 @@ export interface Tuned {
   readonly rows: readonly TuneRow[];
   readonly byDefault: Tuning;
   readonly chosen: Tuning;
-  /** Where the choice is kept; null where the cache folder cannot be written. */
+  /** Where the choice is kept; null if the cache folder cannot be written. */
   readonly file: string | null;
 }
 

@@ -95,7 +95,7 @@ export function loop(bound: Int, body: (index: Int) => void, options: { start?: 
   t.block.statements.push({ kind: "loop", index, start, bound: hidden, block, label: options.label ?? "loop" });
 }
 
-/** Leaves the innermost `loop` where `cond` holds. Not for `each`, which may be unrolled. */
+/** Leaves the innermost `loop` if `cond` holds. Not for `each`, which may be unrolled. */
 export function breakIf(cond: Bool): void {
   const inside = current().nest.at(-1);
   if (inside !== "loop") {
@@ -137,7 +137,7 @@ function assertType(name: string, type: Type, value: Operand): void {
 
 /**
  * Declares a mutable scalar of the traced program. Without an initial value it is zero at the start of the kernel, and
- * where it is declared in a runtime loop keeps its value from one iteration to the next.
+ * if it is declared in a runtime loop keeps its value from one iteration to the next.
  */
 export function variable(name: string, initial?: Scalar, type: Type = "f32"): Variable {
   const t = current();

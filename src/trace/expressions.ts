@@ -40,7 +40,7 @@ function isSame(n: TraceNode, op: Op, type: Type, args: readonly Operand[], sour
  */
 export class Expressions {
   readonly #nodes: TraceNode[] = [];
-  /** Place in `nodes`, from 1; 0 where nothing is. */
+  /** Place in `nodes`, from 1; 0 if nothing is. */
   #slots = new Uint32Array(1 << 12);
   #hashes = new Uint32Array(1 << 12);
   /** The place that `find` ended at. */

@@ -149,7 +149,7 @@ export class Block {
 }
 
 export interface TraceOptions {
-  /** Straight-line code (default) or runtime loops where the program says `each`. */
+  /** Straight-line code (default) or runtime loops if the program says `each`. */
   unroll?: boolean;
   /** Sines, logarithms and the like by the host's functions, for references in float64. */
   exact?: boolean;

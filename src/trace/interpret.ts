@@ -1,7 +1,5 @@
-/**
- * Back end: a trace evaluated operation by operation, in float32 or float64, that knows of every number which is not
- * finite where it came from: the operation that made it of finite ones, or the buffer that held it.
- */
+// back end: a trace evaluated operation by operation, in float32 or float64, that knows of every number which is not
+// finite where it came from: the operation that made it of finite ones, or the buffer that held it.
 import {
   Block,
   operandType,
@@ -216,7 +214,7 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
     };
   };
 
-  /** Runs a block; true where it leaves the loop around it. */
+  /** Runs a block; true if it leaves the loop around it. */
   type Run = () => boolean;
   const compile = (s: Statement): Run => {
     switch (s.kind) {

@@ -119,7 +119,7 @@ export interface JsBindings {
   buffers: Record<string, Float64Array>;
   /** Uniform slots: `num_worlds`, `zero`, then the trace's parameters in order. */
   params: Float64Array;
-  /** Called every few thousand turns of loops: throws where a program that may never end has run long enough. */
+  /** Called every few thousand turns of loops: throws if a program that may never end has run long enough. */
   readonly onTurns?: () => void;
 }
 

@@ -2,7 +2,7 @@
 import { Block, TraceNode, type Operand, type Source, type Statement, type Trace, type VarRef } from "./graph.ts";
 import { overwritten, sketch } from "./overwritten.ts";
 
-/** A statement that is not a `let`, and where it is; `order` counts all statements of the program. */
+/** A statement that is not a `let`, and if it is; `order` counts all statements of the program. */
 interface Place {
   readonly statement: Statement;
   readonly block: Block;
@@ -214,7 +214,7 @@ function analyseWithout(
   }
 
   return {
-    // a `let` lives where its value is used
+    // a `let` lives if its value is used
     isLive: (s) => (s.kind === "let" ? counts[s.node.id] > 0 : live.has(s)),
     resolve,
     uses: (n) => counts[n.id],

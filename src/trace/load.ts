@@ -1,7 +1,5 @@
-/**
- * Programs from plain data. Whoever wrote a program may be a stranger, and code is made of it: every name, number, type
- * and operation is checked here, against the tracer's own table, before a back end sees any of it.
- */
+// programs from plain data. Whoever wrote a program may be a stranger, and code is made of it: every name, number, type
+// and operation is checked here, against the tracer's own table, before a back end sees any of it.
 import { CorralError } from "../core/errors.ts";
 import {
   boolean,

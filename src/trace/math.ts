@@ -1,14 +1,12 @@
-/**
- * Transcendental functions of the traced program: our own polynomials, because drivers differ by 1e-4 and worse.
- *
- * Numbers fold with the host's `Math`. Nodes become arithmetic of the tracer, the same on every back end, with error
- * bounds in float32 that tests hold over the whole range. In a trace recorded with `exact: true` they become calls of
- * the host's functions instead, which only the float64 JavaScript back end can run: the oracle of the tests.
- *
- * Arguments outside a function's domain are clamped to it, so that numbers, kernels and the oracle agree; exp and pow
- * overflow to infinity as float32 does, and give 0 for what is below its normal numbers. A NaN gives NaN on the CPU; on
- * a GPU its value is unspecified.
- */
+// transcendental functions of the traced program: our own polynomials, because drivers differ by 1e-4 and worse.
+//
+// Numbers fold with the host's `Math`. Nodes become arithmetic of the tracer, the same on every back end, with error
+// bounds in float32 that tests hold over the whole range. In a trace recorded with `exact: true` they become calls of
+// the host's functions instead, which only the float64 JavaScript back end can run: the oracle of the tests.
+//
+// Arguments outside a function's domain are clamped to it, so that numbers, kernels and the oracle agree; exp and pow
+// overflow to infinity as float32 does, and give 0 for what is below its normal numbers. A NaN gives NaN on the CPU; on
+// a GPU its value is unspecified.
 import { current, pure } from "./graph.ts";
 import { EXP_MIN, hostMath, MAX_FLOAT, MIN_NORMAL, type HostFunction } from "./host-math.ts";
 import {

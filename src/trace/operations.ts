@@ -1,13 +1,11 @@
-/**
- * Every operation of the traced program: types, meaning on numbers, cost, and how each language writes it. Back ends and
- * the interpreter look it up here.
- *
- * Floats mean what IEEE 754 says, rounded to the precision of the program. NaN: arithmetic passes it on, `min` and `max`
- * too (as JavaScript and WebAssembly do), comparisons with it are false but for `ne`, conversions to integers give 0; its
- * sign and payload mean nothing. -0 is less than 0 for `min` and `max`, and equal to it for comparisons. WGSL leaves its
- * drivers free to flush denormals, to contract a b + c, to lose a NaN or an infinity, and to return either operand of
- * `min` and `max` where one is NaN or both are zeros: there, and only there, a GPU may differ.
- */
+// every operation of the traced program: types, meaning on numbers, cost, and how each language writes it. Back ends and
+// the interpreter look it up here.
+//
+// Floats mean what IEEE 754 says, rounded to the precision of the program. NaN: arithmetic passes it on, `min` and `max`
+// too (as JavaScript and WebAssembly do), comparisons with it are false but for `ne`, conversions to integers give 0; its
+// sign and payload mean nothing. -0 is less than 0 for `min` and `max`, and equal to it for comparisons. WGSL leaves its
+// drivers free to flush denormals, to contract a b + c, to lose a NaN or an infinity, and to return either operand of
+// `min` and `max` if one is NaN or both are zeros: there, and only there, a GPU may differ.
 import { CorralError } from "../core/errors.ts";
 import { hostMath, type HostFunction } from "./host-math.ts";
 
@@ -24,7 +22,7 @@ interface Operation {
   readonly result: Type | "same";
   readonly meaning: Meaning;
   readonly javascript: Text;
-  /** Of integers, where that is another function than of floats. */
+  /** Of integers, if that is another function than of floats. */
   readonly integers?: { readonly meaning: Meaning; readonly javascript: Text };
   /** For which results the number of JavaScript is still to be rounded or wrapped to its type. */
   readonly rounds: "all" | "integers" | "none";
@@ -255,7 +253,7 @@ export const OPERATIONS = {
 
 export type Computed = keyof typeof OPERATIONS;
 
-/** What is read from where a kernel has it, with the types of the indices. Each back end says how. */
+/** What is read from if a kernel has it, with the types of the indices. Each back end says how. */
 export const READS = {
   /** A variable. */
   load: [],

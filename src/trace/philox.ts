@@ -1,7 +1,5 @@
-/**
- * Counter-based random numbers as traced arithmetic: the twin of `src/core/rng.ts`, word for word. Words and uniforms
- * are equal to the host's to the bit; normals as far as `log` and `sincos` are (1e-6).
- */
+// counter-based random numbers as traced arithmetic: the twin of `src/core/rng.ts`, word for word. Words and uniforms
+// are equal to the host's to the bit; normals as far as `log` and `sincos` are (1e-6).
 import { logOfFinite, sincos } from "./math.ts";
 import { band, bxor, mul, shr, sqrt, toF32, toU32, uadd, umul, type Int, type Scalar } from "./scalar.ts";
 

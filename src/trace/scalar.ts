@@ -171,7 +171,7 @@ export function not(a: Bool): Bool {
   return pure("not", "bool", [a]);
 }
 
-/** `ifTrue` where `cond` holds, else `ifFalse`; both are evaluated. `type` matters where both are constants. */
+/** `ifTrue` if `cond` holds, else `ifFalse`; both are evaluated. `type` matters if both are constants. */
 export function select(cond: Bool, ifTrue: Scalar, ifFalse: Scalar, type: Type = typeOf(ifTrue, ifFalse)): Scalar {
   if (!isNode(cond)) return cond ? ifTrue : ifFalse;
   if (ifTrue === ifFalse) return ifTrue;

@@ -29,13 +29,13 @@ export interface Dialect {
   store(s: Extract<Statement, { kind: "store" }>, index: string, values: string[]): string[];
 }
 
-/** What is known of a loop: its body certainly runs once (`nonempty`), and costs next to nothing where no lane is in it. */
+/** What is known of a loop: its body certainly runs once (`nonempty`), and costs next to nothing if no lane is in it. */
 export type LoopKind = "any" | "nonempty" | "light";
 
 /** A body of at most this many statements is light. */
 const LIGHT = 64;
 
-/** Statements of a block that run where no lane is in it: branches, and what follows a `break`, are then skipped. */
+/** Statements of a block that run if no lane is in it: branches, and what follows a `break`, are then skipped. */
 function weight(block: Block, live: Live): number {
   let sum = 0;
   for (const s of block.statements) {
@@ -70,7 +70,7 @@ export function emitBody(trace: Trace, dialect: Dialect, live: Live = analyse(tr
 
   let placed = 0;
   const nameOf = (node: TraceNode): string => {
-    // the counter of a loop is declared where the loop is
+    // the counter of a loop is declared if the loop is
     const place = node.op === "index" ? undefined : dialect.place;
     let name = (names[node.id] ??= place?.(placed++));
     if (!name) {
@@ -170,7 +170,7 @@ export function emitBody(trace: Trace, dialect: Dialect, live: Live = analyse(tr
         case "break": {
           const cond = text(s.cond, "bool");
           lines.push(`${pad}if (${cond}) { break; }`);
-          // lanes that left are only masked: where all have left, a branch skips what follows
+          // lanes that left are only masked: if all have left, a branch skips what follows
           if (!block.statements.slice(at + 1).some((o) => live.isLive(o))) return;
           lines.push(`${pad}if (!(${cond})) {`);
           emitBlock(block, pad + indent, at + 1);

@@ -44,7 +44,7 @@ export const select3 = (c: Bool, a: Vec3, b: Vec3): Vec3 => [
   select(c, a[2], b[2]),
 ];
 
-/** a scaled to unit length, `fallback` where it is shorter than mjMINVAL; also its length (mju_normalize3). */
+/** a scaled to unit length, `fallback` if it is shorter than mjMINVAL; also its length (mju_normalize3). */
 export function normalize3(a: Vec3, fallback: Vec3 = [1, 0, 0]): { unit: Vec3; length: Scalar } {
   const length = norm3(a);
   if (!isNode(length)) {

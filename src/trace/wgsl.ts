@@ -132,7 +132,7 @@ export interface WgslKernel {
   workgroupSize: number;
   /** Uniform slots in order, four bytes each; the first two are `num_worlds` and `zero`. */
   params: { name: string; type: "f32" | "i32" | "u32"; slot: number }[];
-  /** Contents of the table buffers, in whole fours, or undefined where no table is read. */
+  /** Contents of the table buffers, in whole fours, or undefined if no table is read. */
   tables: { f32?: Float32Array<ArrayBuffer>; i32?: Int32Array<ArrayBuffer> };
 }
 

@@ -1,4 +1,4 @@
-/** PPO learns on the device while threads of the CPU collect: exactly one update behind, of one version, the same bits. */
+// PPO learns on the device while threads of the CPU collect: exactly one update behind, of one version, the same bits
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
 import "../../envs/index.ts";

@@ -1,4 +1,4 @@
-/** SAC on the device learns from threads of the CPU, one update behind: the same bits for any count of threads. */
+// SAC on the device learns from threads of the CPU, one update behind: the same bits for any count of threads
 import { expect, test } from "vitest";
 import "../../envs/index.ts";
 import { invertedPendulum } from "../../envs/inverted_pendulum/task.ts";

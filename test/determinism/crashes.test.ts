@@ -1,4 +1,4 @@
-/** Crashes planted in a few of 4,096 worlds: recorded, executed again to the bit, explained; and no other world notices. */
+// crashes planted in a few of 4,096 worlds: recorded, executed again to the bit, explained; and no other world notices
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** A training run that was cut off and goes on is the uninterrupted run: parameters, moments, worlds, log. */
+// A training run that was cut off and goes on is the uninterrupted run: parameters, moments, worlds, log
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -59,7 +59,7 @@ describe.each<[string, string, TrainOptions, number, number]>([
     expect(stateOf(cut)).toEqual(stateOf(whole));
     expect([...lastCheckpoint(cut).checkpoint.policy.keys()]).toContain("policy.0.weight");
 
-    // there is nothing left to do, and more where more is asked for
+    // there is nothing left to do, and more if more is asked for
     expect((await corralInside(["train", "--resume", cut, "--json"])).code).toBe(0);
     expect(bitsOf(cut)).toEqual(bitsOf(whole));
     const more = await corralInside(["train", "--resume", cut, "--steps", String(options.steps! + 1)]);

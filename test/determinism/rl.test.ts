@@ -1,4 +1,4 @@
-/** Same seed, same bits: parameters after 50 updates, and what the policy does for one world alone and among thousands. */
+// same seed, same bits: parameters after 50 updates, and what the policy does for one world alone and among thousands
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import "../../envs/index.ts";

@@ -1,4 +1,4 @@
-/** SAC: same seed, same bits, whatever the shards; and a run that goes on from a snapshot is the uninterrupted run. */
+// SAC: same seed, same bits, whatever the shards; and a run that goes on from a snapshot is the uninterrupted run
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import "../../envs/index.ts";

@@ -1,4 +1,4 @@
-/** Other moments of a run: forks, worlds alone, steps gone back to. */
+// other moments of a run: forks, worlds alone, steps gone back to
 import { expect, describe, test } from "vitest";
 import { makeVec, type VectorEnv, type VecOptions } from "../../src/env/index.ts";
 import "../../envs/index.ts";

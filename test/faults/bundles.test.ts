@@ -1,4 +1,4 @@
-/** Bundles on bad disks, in bad folders, cut off and altered: told in words, and the run goes on. */
+// bundles on bad disks, in bad folders, cut off and altered: told in words, and the run goes on
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {

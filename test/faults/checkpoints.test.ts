@@ -1,4 +1,4 @@
-/** Checkpoints on bad disks, cut off, altered, of other runs: told in words, and the run goes on where it can. */
+// checkpoints on bad disks, cut off, altered, of other runs: told in words, and the run goes on if it can
 import {
   cpSync,
   mkdirSync,

@@ -1,4 +1,4 @@
-/** Collecting threads: the same rows for any count of them, whole batches only, no device, and all of it given back. */
+// collecting threads: the same rows for any count of them, whole batches only, no device, and all of it given back
 import { readdirSync, readFileSync } from "node:fs";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import "../../envs/index.ts";

@@ -1,4 +1,4 @@
-/** Bundles that were made to do harm, with every checksum right: refused before anything is built of them. */
+// bundles that were made to do harm, with every checksum right: refused before anything is built of them
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

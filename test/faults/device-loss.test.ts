@@ -1,7 +1,5 @@
-/**
- * The device is lost at every buffer, mapping, submission and promise of a simulation's life: `DeviceLostError`, nothing
- * held, nothing hangs; and the worlds go on elsewhere from the last snapshot, bit for bit.
- */
+// the device is lost at every buffer, mapping, submission and promise of a simulation's life: `DeviceLostError`, nothing
+// held, nothing hangs; and the worlds go on elsewhere from the last snapshot, bit for bit.
 import { describe, expect, test } from "vitest";
 import { DeviceLostError } from "../../src/core/errors.ts";
 import { makeVec, type VectorEnv } from "../../src/env/index.ts";

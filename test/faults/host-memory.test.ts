@@ -1,4 +1,4 @@
-/** Batches on the CPU take the machine's memory: they have a budget too, and are refused before any array is made. */
+// batches on the CPU take the machine's memory: they have a budget too, and are refused before any array is made
 import { afterEach, describe, expect, test } from "vitest";
 import "../../envs/index.ts";
 import { makeVec } from "../../src/env/index.ts";

@@ -1,4 +1,4 @@
-/** What a process holds on the host: no device where none is asked for, and nothing once all is closed. */
+// what a process holds on the host: no device if none is asked for, and nothing once all is closed
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";

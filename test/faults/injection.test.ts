@@ -1,4 +1,4 @@
-/** The injected faults behave as a driver's do: in scopes, in rejections, and in nothing else. */
+// the injected faults behave as a driver's do: in scopes, in rejections, and in nothing else
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DeviceLostError, GpuCreationError } from "../../src/core/errors.ts";
 import { BufferUsage, MapMode } from "../../src/gpu/constants.ts";

@@ -1,8 +1,6 @@
-/**
- * Every buffer, mapping, submission and pipeline of a whole life, of a simulation and of an environment, is made to fail,
- * one at a time: an error with a code, nothing held, nothing hangs, and another simulation on the same device goes on
- * unchanged.
- */
+// every buffer, mapping, submission and pipeline of a whole life, of a simulation and of an environment, is made to fail,
+// one at a time: an error with a code, nothing held, nothing hangs, and another simulation on the same device goes on
+// unchanged.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type GpuDevice, openDevice } from "../../src/gpu/device.ts";
 import type { Budget } from "../../src/memory/budget.ts";
@@ -54,7 +52,7 @@ describe.each(full ? [...quickLives, ...antLives] : quickLives)(
       gpu.close();
     });
 
-    /** Lives with one fault; the error's code, or "none" where it did no harm. */
+    /** Lives with one fault; the error's code, or "none" if it did no harm. */
     async function liveWith(plan: FaultPlan): Promise<string> {
       const what = `${plan.point} ${plan.at} (${plan.kind ?? "default"})`;
       faults.arm(plan);

@@ -1,4 +1,4 @@
-/** Real refusals: a process with bounded memory makes simulations until something says no, and goes on. */
+// real refusals: a process with bounded memory makes simulations until something says no, and goes on
 import { execFile, execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";

@@ -51,7 +51,7 @@ async function bystander(gpu: GpuDevice, budget: Budget) {
   return { reservation, unchanged };
 }
 
-/** Bytes of address space of this process; 0 where the system does not tell. */
+/** Bytes of address space of this process; 0 if the system does not tell. */
 function addressSpace(): number {
   if (!existsSync("/proc/self/status")) return 0;
   return 1024 * Number(/VmSize:\s+(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))?.[1]);

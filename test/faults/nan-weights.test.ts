@@ -1,4 +1,4 @@
-/** A NaN of a weight passes activations, which max and clamp would swallow, and stops the update before it moves anything. */
+// A NaN of a weight passes activations, which max and clamp would swallow, and stops the update before it moves anything
 import { afterAll, expect, test } from "vitest";
 import { forward, rowsFor } from "../../src/rl/host-actor.ts";
 import { PLACE } from "../../src/rl/metrics.ts";

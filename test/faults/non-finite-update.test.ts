@@ -1,4 +1,4 @@
-/** Updates that are not finite: stopped, kept as a bundle that can be executed again, and survived where it was asked for. */
+// updates that are not finite: stopped, kept as a bundle that can be executed again, and survived if it was asked for
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

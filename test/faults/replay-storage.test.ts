@@ -1,4 +1,4 @@
-/** Replays in memory and in files: the bits of the one on the device; space taken at the start; damage and full disks told. */
+// replays in memory and in files: the bits of the one on the device; space taken at the start; damage and full disks told
 import {
   lstatSync,
   mkdtempSync,
@@ -199,7 +199,7 @@ describe("a file", () => {
     expect(rows.put(saved)).toBeUndefined();
     fill(rows, 3);
     expect(rows.put(saved)).toMatch(/^3 of the 7 transitions of each world .* are gone: rows written later/);
-    // where nothing was overwritten, nothing is
+    // if nothing was overwritten, nothing is
     rows.close();
     const few = FileRows.open(fresh(), SHAPE);
     fill(few, 4);

@@ -1,4 +1,4 @@
-/** The learner's memory: planned to the byte, in one budget with its environments, refused without harm, given back. */
+// the learner's memory: planned to the byte, in one budget with its environments, refused without harm, given back
 import { afterAll, beforeAll, expect, test } from "vitest";
 import "../../envs/index.ts";
 import { makeVec, type VectorEnv } from "../../src/env/index.ts";

@@ -1,4 +1,4 @@
-/** Real processes whose output goes away: the run is saved, its folder is free, and the exit code tells. */
+// real processes whose output goes away: the run is saved, its folder is free, and the exit code tells
 import { spawn } from "node:child_process";
 import { closeSync, existsSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** One process at a time in the folder of a run; what was killed before it saved anything is started again. */
+// one process at a time in the folder of a run; what was killed before it saved anything is started again
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";

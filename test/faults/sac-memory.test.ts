@@ -1,4 +1,4 @@
-/** SAC's memory, replay included: planned to the byte, in one budget with its environments, refused without harm, given back. */
+// SAC's memory, replay included: planned to the byte, in one budget with its environments, refused without harm, given back
 import { afterAll, beforeAll, expect, test } from "vitest";
 import "../../envs/index.ts";
 import { makeVec, type VectorEnv } from "../../src/env/index.ts";

@@ -1,4 +1,4 @@
-/** Simulations that are refused, sharded, closed in the middle of work or made a thousand times, beside one that must not notice. */
+// simulations that are refused, sharded, closed in the middle of work or made a thousand times, beside one that must not notice
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { formatBytes } from "../../src/core/units.ts";

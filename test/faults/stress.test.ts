@@ -1,4 +1,4 @@
-/** `corral stress` as users run it: real allocation until the budget or the driver refuses, in a process that may die. */
+// `corral stress` as users run it: real allocation until the budget or the driver refuses, in a process that may die
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

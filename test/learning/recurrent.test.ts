@@ -1,4 +1,4 @@
-/** PPO with a memory learns what one observation does not tell: a cue is shown once, and is to be named at every step. */
+// PPO with a memory learns what one observation does not tell: a cue is shown once, and is to be named at every step
 import { expect, test } from "vitest";
 import { cartpole } from "../../envs/cartpole/task.ts";
 import { defineTask, makeVec, type Scene } from "../../src/env/index.ts";
@@ -7,7 +7,7 @@ import { eq, gt, select } from "../../src/trace/scalar.ts";
 
 const STEPS = 12;
 
-/** 1 where the cart is right of the middle: its start decides, since nothing pushes it. */
+/** 1 if the cart is right of the middle: its start decides, since nothing pushes it. */
 const side = ({ d }: Scene) => select(gt(d.qpos.at(0), 0), 1, 0, "f32");
 
 const recall = defineTask({

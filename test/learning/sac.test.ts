@@ -1,4 +1,4 @@
-/** SAC learns: from nothing to the reward that counts as solved, within a bounded number of steps. */
+// SAC learns: from nothing to the reward that counts as solved, within a bounded number of steps
 import { expect, test } from "vitest";
 import "../../envs/index.ts";
 import { TrainingRun } from "../../src/runs/train.ts";

@@ -1,8 +1,6 @@
-/**
- * Capsule and cylinder against MuJoCo, which searches their nearest points and then turns the geoms by a milliradian to
- * find more. Its search is run to the end here; what remains is how little the distance says of a point on a flat or
- * slightly curved surface.
- */
+// capsule and cylinder against MuJoCo, which searches their nearest points and then turns the geoms by a milliradian to
+// find more. Its search is run to the end here; what remains is how little the distance says of a point on a flat or
+// slightly curved surface.
 import { describe, expect, test } from "vitest";
 import { makeFrame } from "../../src/physics/collision/colliders/index.ts";
 import type { Precision } from "../../src/trace/javascript.ts";
@@ -19,7 +17,7 @@ interface Sample {
   readonly theirs: Contact[];
   /** The capsule's axis enters the cylinder (with MuJoCo's half of the margin around it). */
   readonly deep: boolean;
-  /** What MuJoCo finds where the geoms are moved by what it cannot tell. */
+  /** What MuJoCo finds if the geoms are moved by what it cannot tell. */
   readonly nearby: () => Contact[][];
 }
 

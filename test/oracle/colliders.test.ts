@@ -9,7 +9,7 @@ import { colliderBounds as bounds } from "../support/tolerances.ts";
 
 const numbers = (c: Contact) => [c.dist, ...c.pos, ...c.frame];
 
-/** The largest difference of two lists of contacts in the same order, infinite where their lengths differ. */
+/** The largest difference of two lists of contacts in the same order, infinite if their lengths differ. */
 function difference(a: Contact[], b: Contact[], weight: (c: Contact) => number = () => 1): number {
   if (a.length !== b.length) return Infinity;
   const each = (x: Contact, y: Contact) =>

@@ -1,4 +1,4 @@
-/** Worlds of a batch beside MuJoCo, now and then; and bundles of worlds that drift. */
+// worlds of a batch beside MuJoCo, now and then; and bundles of worlds that drift
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The three autoreset modes against every call and answer of Gymnasium's SyncVectorEnv in `autoreset.json`. */
+// the three autoreset modes against every call and answer of Gymnasium's SyncVectorEnv in `autoreset.json`
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { makeVec, type Autoreset, type StepResult } from "../../src/env/index.ts";

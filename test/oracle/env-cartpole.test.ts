@@ -1,7 +1,5 @@
-/**
- * CartPole against recorded steps of Gymnasium's CartPole-v1. Both have the same accelerations. Gymnasium moves positions
- * by the old velocities (explicit Euler), MuJoCo by the new ones (semi-implicit), which is what is expected here.
- */
+// CartPole against recorded steps of Gymnasium's CartPole-v1. Both have the same accelerations. Gymnasium moves positions
+// by the old velocities (explicit Euler), MuJoCo by the new ones (semi-implicit), which is what is expected here.
 import { describe, expect, test } from "vitest";
 import { makeVec } from "../../src/env/index.ts";
 import "../../envs/index.ts";

@@ -1,9 +1,7 @@
-/**
- * The environments against trajectories recorded from real Gymnasium: every recorded step, from the recorded state, in
- * float64 on the CPU and in float32. On the device the standard cases; with `test:full` those of every option too, and of
- * the environments whose kernels take long to compile, since each option makes a kernel of its own. Otherwise these run on
- * the CPU in float32.
- */
+// the environments against trajectories recorded from real Gymnasium: every recorded step, from the recorded state, in
+// float64 on the CPU and in float32. On the device the standard cases; with `test:full` those of every option too, and of
+// the environments whose kernels take long to compile, since each option makes a kernel of its own. Otherwise these run on
+// the CPU in float32.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makeVec, type VectorEnv } from "../../src/env/index.ts";
 import "../../envs/index.ts";

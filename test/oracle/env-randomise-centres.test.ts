@@ -6,7 +6,7 @@ import { createOracle } from "../../src/model/oracle.ts";
 import { distance } from "../../src/monitor/measure.ts";
 import { envBounds } from "../support/tolerances.ts";
 
-/** Half of a robot: a free trunk with a limb, and a crate, with centres of mass where `at` says. */
+/** Half of a robot: a free trunk with a limb, and a crate, with centres of mass if `at` says. */
 const xml = (at: Readonly<Record<string, string>>) => `<mujoco model="centres"><option timestep="0.005"/>
   <worldbody>
     <geom type="plane" size="5 5 .1"/>

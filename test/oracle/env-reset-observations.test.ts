@@ -1,7 +1,5 @@
-/**
- * What is observed and reported of a start state is what MuJoCo computes of it: after `reset`, and where a step ends an
- * episode and the next begins in the same call, so that nothing of the last step may be left.
- */
+// what is observed and reported of a start state is what MuJoCo computes of it: after `reset`, and where a step ends an
+// episode and the next begins in the same call, so that nothing of the last step may be left.
 import { describe, expect, test } from "vitest";
 import { makeVec, type VectorEnv } from "../../src/env/index.ts";
 import "../../envs/index.ts";

@@ -1,7 +1,5 @@
-/**
- * Returns and lengths of whole episodes under one stochastic policy have the distributions that were recorded of real
- * Gymnasium: 256 episodes of each, other random numbers. Kernels that take seconds to compile, with `test:full`.
- */
+// returns and lengths of whole episodes under one stochastic policy have the distributions that were recorded of real
+// Gymnasium: 256 episodes of each, other random numbers. Kernels that take seconds to compile, with `test:full`.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { makeVec } from "../../src/env/index.ts";

@@ -1,7 +1,5 @@
-/**
- * Start states of Gymnasium's suite have the documented distributions, entry by entry, and are independent of each other.
- * The environments whose kernels are slow to make, with `test:full`.
- */
+// start states of Gymnasium's suite have the documented distributions, entry by entry, and are independent of each other.
+// The environments whose kernels are slow to make, with `test:full`.
 import { describe, expect, test } from "vitest";
 import { makeVec } from "../../src/env/index.ts";
 import "../../envs/index.ts";

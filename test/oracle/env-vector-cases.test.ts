@@ -1,4 +1,4 @@
-/** The cases of Gymnasium's own tests of vector environments (tests/vector), each theirs and ours: `vector_cases.json`. */
+// the cases of Gymnasium's own tests of vector environments (tests/vector), each theirs and ours: `vector_cases.json`
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { defineTask, Discrete, makeVec, type Autoreset, type Task, type VectorEnv } from "../../src/env/index.ts";

@@ -1,4 +1,4 @@
-/** Models beyond straight-line code: solved by bodies, one step of each state against MuJoCo in float64. */
+// models beyond straight-line code: solved by bodies, one step of each state against MuJoCo in float64
 import { expect, test } from "vitest";
 import { compareWithMuJoCo } from "../../src/compare/compare.ts";
 import { loadModel } from "../../src/model/model.ts";

@@ -1,4 +1,4 @@
-/** What MuJoCo says of a recorded crash: with the numbers that the world had, not those of the MJCF. */
+// what MuJoCo says of a recorded crash: with the numbers that the world had, not those of the MJCF
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

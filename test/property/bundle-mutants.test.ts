@@ -1,4 +1,4 @@
-/** Mutants of a bundle, sealed as good ones: each is refused with a code or does what it says, and none does more. */
+// mutants of a bundle, sealed as good ones: each is refused with a code or does what it says, and none does more
 import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

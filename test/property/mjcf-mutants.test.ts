@@ -1,4 +1,4 @@
-/** Mutants of models: each is refused with a code, or compiles. */
+// mutants of models: each is refused with a code, or compiles
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { CorralError } from "../../src/core/errors.ts";

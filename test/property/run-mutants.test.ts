@@ -1,4 +1,4 @@
-/** Mutants of what a run leaves: checkpoints, configs, replay files. Each is refused with a code or does what it says. */
+// mutants of what a run leaves: checkpoints, configs, replay files. Each is refused with a code or does what it says.
 import { createHash } from "node:crypto";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

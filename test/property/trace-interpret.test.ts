@@ -1,4 +1,4 @@
-/** Programs operation by operation: what JavaScript computes, also of a program that was stored; and where bad numbers come from. */
+// programs operation by operation: what JavaScript computes, also of a program that was stored; and where bad numbers come from
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import "../../envs/index.ts";

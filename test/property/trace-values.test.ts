@@ -1,4 +1,4 @@
-/** Numbers of every kind mean the same in every back end of the CPU, as the table of operations says. */
+// numbers of every kind mean the same in every back end of the CPU, as the table of operations says
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { interpret } from "../../src/trace/interpret.ts";

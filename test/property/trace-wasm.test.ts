@@ -1,4 +1,4 @@
-/** WebAssembly gives the bits of JavaScript in float32: random programs, and the kernels of environments. */
+// WebAssembly gives the bits of JavaScript in float32: random programs, and the kernels of environments
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import "../../envs/index.ts";

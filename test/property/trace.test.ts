@@ -1,4 +1,4 @@
-/** Random programs: every back end computes what plain JavaScript computes. */
+// random programs: every back end computes what plain JavaScript computes
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compileOnNull } from "../../src/gpu/compile-on-null.ts";

@@ -1,4 +1,4 @@
-/** Every kernel of every environment compiles without a driver, in each autoreset mode, straight-line and rolled. */
+// every kernel of every environment compiles without a driver, in each autoreset mode, straight-line and rolled
 import { describe, expect, test } from "vitest";
 import { type Autoreset, list, planVecKernels } from "../../src/env/index.ts";
 import "../../envs/index.ts";

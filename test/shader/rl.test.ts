@@ -1,4 +1,4 @@
-/** Every kernel of the learner compiles without a driver, with the buffers that it is said to have. */
+// every kernel of the learner compiles without a driver, with the buffers that it is said to have
 import { expect, test } from "vitest";
 import { compileOnNull } from "../../src/gpu/index.ts";
 import { entryOf, kernelCode, KERNELS, type KernelName } from "../../src/rl/kernels.ts";

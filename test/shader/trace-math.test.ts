@@ -1,4 +1,4 @@
-/** Error bounds of the traced functions on every software adapter, over their whole range. */
+// error bounds of the traced functions on every software adapter, over their whole range
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type GpuDevice, openDevice } from "../../src/gpu/index.ts";
 import { sincos } from "../../src/trace/math.ts";

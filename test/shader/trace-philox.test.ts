@@ -1,4 +1,4 @@
-/** Traced Philox on every software adapter: words and uniforms to the bit, normals to rounding. */
+// traced Philox on every software adapter: words and uniforms to the bit, normals to rounding
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type GpuDevice, openDevice } from "../../src/gpu/index.ts";
 import { drawProgram, drawRows, hostDraws, wordProgram } from "../support/philox-cases.ts";

@@ -1,4 +1,4 @@
-/** Random programs on every software adapter give the bits of plain JavaScript. */
+// random programs on every software adapter give the bits of plain JavaScript
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type GpuDevice, openDevice } from "../../src/gpu/index.ts";

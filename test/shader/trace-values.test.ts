@@ -1,4 +1,4 @@
-/** Numbers of every kind on every software adapter: the bits of the table of operations, but where WGSL leaves freedom. */
+// numbers of every kind on every software adapter: the bits of the table of operations, but where WGSL leaves freedom
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type GpuDevice, openDevice } from "../../src/gpu/index.ts";

@@ -1,5 +1,4 @@
-/** Runs the command line inside of the test's process: much faster than `corral` of cli.ts, which starts one. */
-
+// runs the command line inside of the test's process: much faster than `corral` of cli.ts, which starts one
 import { main } from "../../src/cli/main.ts";
 import type { CliRun } from "./cli.ts";
 

@@ -1,5 +1,4 @@
-/** Runs `bin/corral.js` in a process of its own. */
-
+// runs `bin/corral.js` in a process of its own
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { ROOT } from "./imports.ts";

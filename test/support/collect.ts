@@ -1,4 +1,4 @@
-/** Collects garbage now, in a process that was not started with --expose-gc. */
+// collects garbage now, in a process that was not started with --expose-gc
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 

@@ -1,4 +1,4 @@
-/** Poses of two geoms: random ones, and ones where edges, axes and surfaces line up. */
+// poses of two geoms: random ones, and ones where edges, axes and surfaces line up
 import { colliders, type ColliderName } from "../../src/physics/collision/colliders/index.ts";
 import type { Pose } from "./collider-scene.ts";
 import type { Random } from "./mjcf-random.ts";

@@ -1,4 +1,4 @@
-/** Two geoms at poses of the test's choice: their contacts by MuJoCo and by our colliders. */
+// two geoms at poses of the test's choice: their contacts by MuJoCo and by our colliders
 import { getMuJoCo, type MainModule, type MjData, type MjModel } from "../../src/model/mujoco.ts";
 import { colliders, makeFrame, type ColliderName, type Shape } from "../../src/physics/collision/colliders/index.ts";
 import type { Precision } from "../../src/trace/javascript.ts";
@@ -118,7 +118,7 @@ export function traceCollider(
   return program(24, slots * WIDTH, body, { exact });
 }
 
-/** A slot of a collider; `active` where it is a contact. */
+/** A slot of a collider; `active` if it is a contact. */
 export type Slot = Contact & { active: boolean };
 
 /** The slots in the outputs of one run of a traced collider. */

@@ -1,4 +1,4 @@
-/** Control groups with a memory limit, where this process may make any: version 1, or 2 where memory is delegated. */
+// control groups with a memory limit, where this process may make any: version 1, or 2 if memory is delegated
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -9,7 +9,7 @@ export interface ControlGroup {
   remove(): void;
 }
 
-/** A group inside of this process's own with a limit in bytes; undefined, and said so, where none can be made. */
+/** A group inside of this process's own with a limit in bytes; undefined, and said so, if none can be made. */
 export function makeControlGroup(bytes: number): ControlGroup | undefined {
   const own = readFileSync("/proc/self/cgroup", "utf8").split("\n");
   const pathOf = (line: RegExp) => own.map((text) => line.exec(text)?.[1]).find((path) => path !== undefined);

@@ -1,4 +1,4 @@
-/** Bundles as a stranger would make them: any part changed, and every checksum right. */
+// bundles as a stranger would make them: any part changed, and every checksum right
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-/** Crashes, planted in a few worlds of a batch at one step: what is planted, and what must be found. */
+// crashes, planted in a few worlds of a batch at one step: what is planted, and what must be found
 import { createHash } from "node:crypto";
 import type { HealthReport } from "../../src/env/host/health.ts";
 import { defineTask, makeVec, type Task, type VectorEnv, type VecOptions } from "../../src/env/index.ts";
@@ -13,7 +13,7 @@ export interface Plant {
   readonly plant?: (env: VectorEnv, worlds: readonly number[]) => Promise<void>;
   /** The first action of these worlds from then on; others act 0. */
   readonly action?: number;
-  /** The worlds that crash, where chance makes them. */
+  /** The worlds that crash, if chance makes them. */
   readonly worlds?: (options: VecOptions) => Promise<number[]>;
   /** The plant writes into the actions on a GPU. */
   readonly gpuOnly?: boolean;

@@ -1,4 +1,4 @@
-/** A device that only keeps books: which buffers live, and memory that comes back as a driver gives it back. */
+// A device that only keeps books: which buffers live, and memory that comes back as a driver gives it back
 import type { OpenAdapter } from "../../src/gpu/adapter.ts";
 import { type AdapterInfo, GpuDevice } from "../../src/gpu/device.ts";
 import { RAISED_LIMITS } from "../../src/gpu/limits.ts";
@@ -28,7 +28,7 @@ const INFO: AdapterInfo = {
 
 /**
  * A device with `capacity` bytes; a buffer beyond it is refused in the out-of-memory scope. The headroom that is asked for
- * and given back is in no book; it is refused where it is more than `headroom`.
+ * and given back is in no book; it is refused if it is more than `headroom`.
  */
 export function fakeGpu(capacity = Infinity, headroom = Infinity): FakeGpu {
   const made: FakeGpu["made"] = [];

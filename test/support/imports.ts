@@ -1,5 +1,4 @@
-/** Reads the import lines of the sources. */
-
+// reads the import lines of the sources
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";

@@ -1,4 +1,4 @@
-/** Worlds whose bits must not depend on anything around them: actions depend on the world alone. */
+// worlds whose bits must not depend on anything around them: actions depend on the world alone
 import { createHash } from "node:crypto";
 import { makeVec, type VectorEnv, type VecOptions } from "../../src/env/index.ts";
 import "../../envs/index.ts";

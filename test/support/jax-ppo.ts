@@ -1,4 +1,4 @@
-/** PPO's loss written in jax-js, which differentiates it by itself: a second opinion on every gradient. */
+// PPO's loss written in jax-js, which differentiates it by itself: a second opinion on every gradient
 import { defaultDevice, grad, init, nn, numpy as np } from "@jax-js/jax";
 import { layersOf, type Layer } from "../../src/rl/networks.ts";
 import type { MadeCase } from "./learner-case.ts";
@@ -21,7 +21,7 @@ export function unpackLayers(layers: readonly Layer[], params: Float32Array): Pa
   return packed;
 }
 
-/** Puts gradients where the kernels have them. */
+/** Puts gradients if the kernels have them. */
 export async function packLayers(layers: readonly Layer[], gradients: Params, into: Float32Array): Promise<void> {
   for (const { name, inputs, outputs, n, w, b } of layers) {
     const weights = await gradients[`${name}.w`].data();

@@ -1,4 +1,4 @@
-/** SAC's losses written in jax-js, which differentiates them by itself: a second opinion on every gradient. */
+// SAC's losses written in jax-js, which differentiates them by itself: a second opinion on every gradient
 import { defaultDevice, grad, init, nn, numpy as np } from "@jax-js/jax";
 import { forward, packLayers, unpackLayers, type Params } from "./jax-ppo.ts";
 import { SATURATED, softTarget, type MadeSac, type RefRow } from "./sac-case.ts";

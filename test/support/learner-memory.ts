@@ -1,4 +1,4 @@
-/** What every learner owes to the memory contract, whichever the algorithm. */
+// what every learner owes to the memory contract, whichever the algorithm
 import { expect } from "vitest";
 import type { VectorEnv } from "../../src/env/index.ts";
 import type { GpuDevice } from "../../src/gpu/index.ts";

@@ -1,4 +1,4 @@
-/** What a learner's own kernels do: the observations of an evaluation, and the actions that they were answered with. */
+// what a learner's own kernels do: the observations of an evaluation, and the actions that they were answered with
 import type { GpuView, VectorEnv } from "../../src/env/index.ts";
 import { createBuffer, Readback } from "../../src/gpu/index.ts";
 import type { Algorithm } from "../../src/rl/index.ts";

@@ -1,4 +1,4 @@
-/** Whole lives of simulations, for tests that make something fail in the middle of one. */
+// whole lives of simulations, for tests that make something fail in the middle of one
 import { createHash } from "node:crypto";
 import { expect } from "vitest";
 import "../../envs/index.ts";
@@ -68,7 +68,7 @@ export async function wholeEnvLife(id: string, gpu: GpuDevice): Promise<string> 
 /** A whole life by name. Returns the hash of where it ends. */
 export interface Life {
   readonly name: string;
-  /** Of the simulation beside it, which compiles quickly where it is the same. */
+  /** Of the simulation beside it, which compiles quickly if it is the same. */
   readonly model: string;
   readonly live: (gpu: GpuDevice) => Promise<string>;
 }
@@ -137,7 +137,7 @@ export class Bystander {
     expect(await hashOf(this.simulation)).toBe(this.#wanted);
   }
 
-  /** The same worlds on another device end where these would. */
+  /** The same worlds on another device end if these would. */
   async assertGoesOnOn(gpu: GpuDevice): Promise<void> {
     await using moved = await this.simulation.restoreOn(gpu, this.#start);
     moved.step(5);

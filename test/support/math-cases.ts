@@ -1,4 +1,4 @@
-/** The traced functions of `src/trace/math.ts`: arguments over their whole range, and the error allowed at each. */
+// the traced functions of `src/trace/math.ts`: arguments over their whole range, and the error allowed at each
 import * as math from "../../src/trace/math.ts";
 import type { Scalar } from "../../src/trace/scalar.ts";
 import { mathBounds } from "./tolerances.ts";
@@ -10,7 +10,7 @@ export interface MathCase {
   readonly points: readonly (readonly [number, number])[];
   /** The value in float64. */
   readonly reference: (x: number, y: number) => number;
-  /** The error allowed; where it is infinite, `inside` is the only demand. */
+  /** The error allowed; if it is infinite, `inside` is the only demand. */
   readonly allowed: (x: number, y: number, value: number) => number;
   readonly inside?: readonly [number, number];
 }
@@ -37,7 +37,7 @@ export function neighbours(x: number): number[] {
   return f === 0 ? [0] : [at(word - 1), f, at(word + 1)];
 }
 
-/** A dense grid, random points, and random magnitudes from `tiny` on, of both signs where the range has them. */
+/** A dense grid, random points, and random magnitudes from `tiny` on, of both signs if the range has them. */
 function range(low: number, high: number, edges: number[] = [], tiny = 1e-30, count = 6000): number[] {
   const random = unit(count + Math.round(low * 7 + high));
   const next = () => random.next().value;

@@ -1,4 +1,4 @@
-/** Mutants of good files: what strangers, bad disks and fuzzers make of JSON, bytes and names. */
+// mutants of good files: what strangers, bad disks and fuzzers make of JSON, bytes and names
 import fc from "fast-check";
 
 /** Set by code that a crafted file has run. */
@@ -157,5 +157,5 @@ export function mutateBytes(bytes: Uint8Array, { at, how, pick }: ByteChange): U
   }
 }
 
-/** Mutants of each kind: thousands where all is tested. */
+/** Mutants of each kind: thousands if all is tested. */
 export const MUTANTS = process.env.CORRAL_FULL ? 3000 : 100;

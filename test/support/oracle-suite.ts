@@ -49,7 +49,7 @@ export const oracleCases = (): OracleCase[] => [
   ...randomCases(),
 ];
 
-/** max |x - ref| / (1 + max |ref|), infinite where a number is missing or none. `scale`: a larger |ref| to go by. */
+/** max |x - ref| / (1 + max |ref|), infinite if a number is missing or none. `scale`: a larger |ref| to go by. */
 export function difference(x: ArrayLike<number>, ref: ArrayLike<number>, scale = 0): number {
   if (x.length !== ref.length) return Infinity;
   let [error, size] = [0, scale];
@@ -110,7 +110,7 @@ const TERMS: Readonly<Record<string, (t: Truth) => number>> = {
   qfrc_bias: (t) => inertialForce(t, (b) => ofBody(t.fields.cvel, b) ** 2),
 };
 
-/** The size of the terms that cancel in a field, where any do. */
+/** The size of the terms that cancel in a field, if any do. */
 export const termsOf = (name: string, truth: Truth): number => TERMS[name]?.(truth) ?? 0;
 
 /** Entries of a field that MuJoCo computes. */
@@ -130,7 +130,7 @@ export type Check = (
   label: string,
 ) => void;
 
-/** Runs `body` on the fixture of a case; says why where the case is absent or its model refused. */
+/** Runs `body` on the fixture of a case; says why if the case is absent or its model refused. */
 export function withFixture(c: OracleCase, seeds: readonly number[], body: (f: Fixture) => Promise<void> | void) {
   return async (context: { skip: (note?: string) => void }): Promise<void> => {
     if (c.absent) return context.skip(c.absent);
@@ -148,7 +148,7 @@ export function withFixture(c: OracleCase, seeds: readonly number[], body: (f: F
 /** States of each model. */
 export const STATES: readonly number[] = isFull ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : [1, 2, 3, 4];
 
-/** What a stage's results are compared with, where it is not fields of the state itself. */
+/** What a stage's results are compared with, if it is not fields of the state itself. */
 export interface StageChecks {
   /** Looks at one result, whose fields have been compared. */
   readonly check?: Check;

@@ -1,4 +1,4 @@
-/** Programs that draw random numbers, and what the host draws from the same words. */
+// programs that draw random numbers, and what the host draws from the same words
 import * as host from "../../src/core/rng.ts";
 import * as philox from "../../src/trace/philox.ts";
 import { toF32 } from "../../src/trace/scalar.ts";

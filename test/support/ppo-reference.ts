@@ -1,4 +1,4 @@
-/** PPO's loss in plain float64, sample by sample, from the formulas of the paper: what the kernels' gradients are checked against. */
+// PPO's loss in plain float64, sample by sample, from the formulas of the paper: what the kernels' gradients are checked against
 import type { LearnerShape } from "../../src/rl/arenas.ts";
 import type { PpoConfig } from "../../src/rl/config.ts";
 import type { Layer } from "../../src/rl/networks.ts";
@@ -63,7 +63,7 @@ function gru(below: readonly number[], gates: readonly number[], state: readonly
   });
 }
 
-/** A head in blocks, where there is one. */
+/** A head in blocks, if there is one. */
 function throughHead({ nets, env }: LearnerShape, params: ArrayLike<number>, x: number[]): number[] {
   const { head } = nets;
   if (!head) return x;
@@ -142,7 +142,7 @@ export function ppoLoss(
   return { ...sums, total: sums.policy + config.valueCoef * sums.value - config.entropyCoef * sums.entropy };
 }
 
-/** The gradient of a function by central differences, where `isUsed` holds. */
+/** The gradient of a function by central differences, if `isUsed` holds. */
 export function differences(
   params: Float64Array,
   isUsed: (i: number) => boolean,

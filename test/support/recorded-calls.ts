@@ -45,7 +45,7 @@ export function plainInfos(infos: Infos, keys: readonly string[]): Record<string
   return out;
 }
 
-/** The recorded infos in the same form; statistics only where they were recorded. */
+/** The recorded infos in the same form; statistics only if they were recorded. */
 export function expectedInfos(infos: Record<string, unknown>): Record<string, unknown> {
   const plain = (value: unknown): unknown => {
     if (value === null || typeof value !== "object") return value;

@@ -1,9 +1,9 @@
-/** Recorded control steps of Gymnasium, replayed all at once: one world for each step. */
+// recorded control steps of Gymnasium, replayed all at once: one world for each step
 import { RandomStream } from "../../src/core/rng.ts";
 import { makeVec, type VectorEnv } from "../../src/env/index.ts";
 import type { RecordedCase, RecordedStep } from "../fixtures/gymnasium/read.ts";
 
-/** max |x - ref| / (1 + max |ref|); infinite where x has a NaN. */
+/** max |x - ref| / (1 + max |ref|); infinite if x has a NaN. */
 export function distance(x: ArrayLike<number>, ref: ArrayLike<number>): number {
   let [error, size] = [0, 0];
   for (let i = 0; i < ref.length; i++) {

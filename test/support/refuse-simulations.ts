@@ -1,8 +1,6 @@
-/**
- * A program for a process of its own: bounds its memory, makes simulations until something refuses, closes all, makes one
- * that fits again and again, and fills up once more. Beside all that one simulation lives on. Prints one JSON line.
- * `node --expose-gc --import tsx refuse-simulations.ts ADAPTER driver|budget [CONTROL_GROUP]`
- */
+// A program for a process of its own: bounds its memory, makes simulations until something refuses, closes all, makes one
+// that fits again and again, and fills up once more. Beside all that one simulation lives on. Prints one JSON line.
+// `node --expose-gc --import tsx refuse-simulations.ts ADAPTER driver|budget [CONTROL_GROUP]`
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -50,7 +48,7 @@ interface Filled {
 const [adapter, refuser, group] = process.argv.slice(2);
 const gpu = await openDevice({ adapter });
 
-// the driver can only refuse where the budget does not
+// the driver can only refuse if the budget does not
 const budget = await createBudget(gpu, refuser === "driver" ? { limit: 2 ** 50, available: Infinity } : {});
 const model = await loadTestModel("envs/inverted_pendulum");
 const beside = await make(8);

@@ -1,4 +1,4 @@
-/** Small training runs, and what is left of them. */
+// small training runs, and what is left of them
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { lastCheckpoint } from "../../src/runs/checkpoints.ts";

@@ -1,4 +1,4 @@
-/** A learner of SAC without environments, over a batch made up from a seed; and its losses in plain float64. */
+// A learner of SAC without environments, over a batch made up from a seed; and its losses in plain float64
 import { RandomStream, streams } from "../../src/core/rng.ts";
 import type { Layer } from "../../src/rl/networks.ts";
 import { setClock } from "../../src/rl/sac-batch.ts";

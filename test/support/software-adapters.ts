@@ -1,4 +1,4 @@
-/** The software adapters of this machine, for tests that run on each: the embedded one always, the system's if it works; or the one that `CORRAL_TEST_ADAPTERS` names. */
+// the software adapters of this machine, for tests that run on each: the embedded one always, the system's if it works; or the one that `CORRAL_TEST_ADAPTERS` names
 import { AdapterUnavailableError } from "../../src/core/errors.ts";
 import { openDevice } from "../../src/gpu/device.ts";
 

@@ -294,7 +294,7 @@ export function forwardStage(writes: readonly FieldName[]): Stage {
     writes,
     run(m, d) {
       const e = forward(m, d, { nconmax: constraintBound(m.model).nconmax });
-      // as kernels do where matrices are read
+      // as kernels do if matrices are read
       if (!(e.inertia instanceof JointInertia)) jointInertia(m, d, (_, make) => make());
       rnePostConstraint(m, d, e.forces);
       sensors(m, d, e.forces);

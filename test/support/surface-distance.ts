@@ -1,4 +1,4 @@
-/** Signed distances from a point to the surfaces of geoms, for tests. */
+// signed distances from a point to the surfaces of geoms, for tests
 import { rotate } from "./collider-poses.ts";
 import type { Pose } from "./collider-scene.ts";
 

@@ -1,9 +1,7 @@
-/**
- * Random programs with control flow, and two meanings of each: plain JavaScript on numbers, and the tracer.
- *
- * Every value is an integer in [-32, 32) again after each operation, so all arithmetic is exact in float32 and every
- * back end must give the same bits.
- */
+// random programs with control flow, and two meanings of each: plain JavaScript on numbers, and the tracer.
+//
+// Every value is an integer in [-32, 32) again after each operation, so all arithmetic is exact in float32 and every
+// back end must give the same bits.
 import fc from "fast-check";
 import {
   array,

@@ -1,4 +1,4 @@
-/** Runs traced functions of numbers: on the CPU in float64 or float32, and on a device. */
+// runs traced functions of numbers: on the CPU in float64 or float32, and on a device
 import assert from "node:assert/strict";
 import { load4, store4, world } from "../../src/trace/control.ts";
 import { add, mul, type Scalar } from "../../src/trace/scalar.ts";
@@ -133,7 +133,7 @@ export const runWasm = (p: TestProgram, rows: ArrayLike<number>[], options: RunO
   return runJs(p, "f32", rows, options, asWasm(integers));
 };
 
-/** What `fn` computes from each row in float64. Throws where straight-line code and runtime loops differ. */
+/** What `fn` computes from each row in float64. Throws if straight-line code and runtime loops differ. */
 export function runBoth(
   outputs: number,
   fn: (x: Scalar[]) => Scalar[],

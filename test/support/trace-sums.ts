@@ -1,4 +1,4 @@
-/** Random expressions without cancellation, for which a relative rounding bound holds. */
+// random expressions without cancellation, for which a relative rounding bound holds
 import fc from "fast-check";
 import { add, div, max, min, mul, sqrt, type Scalar } from "../../src/trace/scalar.ts";
 

@@ -1,4 +1,4 @@
-/** Random straight-line programs over all types, on numbers of every kind: NaN, infinities, denormals, -0. */
+// random straight-line programs over all types, on numbers of every kind: NaN, infinities, denormals, -0
 import fc from "fast-check";
 import { operandType, TraceNode, type Operand, type Trace } from "../../src/trace/graph.ts";
 import { isComputed, meaningOf, type Op, type Type } from "../../src/trace/operations.ts";

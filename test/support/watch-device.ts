@@ -1,4 +1,4 @@
-/** Counts what is made on a device: live bytes, labels, and everything else that a running batch must not make. */
+// counts what is made on a device: live bytes, labels, and everything else that a running batch must not make
 import type { GpuDevice } from "../../src/gpu/device.ts";
 
 const OTHERS = [

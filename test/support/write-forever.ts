@@ -1,4 +1,4 @@
-/** Writes sealed folders until it is killed; its one argument is where. */
+// writes sealed folders until it is killed; its one argument is where
 import { writeSealed } from "../../src/record/sealed.ts";
 
 const files = new Map([1, 2, 3].map((i) => [`part${i}`, new Uint8Array(2 ** 22).fill(i)]));

@@ -1,4 +1,4 @@
-/** Draws of a learner: others after its rates were lowered, others in each evaluation that is given a first draw of its own. */
+// draws of a learner: others after its rates were lowered, others in each evaluation that is given a first draw of its own
 import { expect, test } from "vitest";
 import "../../envs/index.ts";
 import { makeVec } from "../../src/env/index.ts";

@@ -129,7 +129,7 @@ describe("in an empty project", () => {
     const { status, stdout, stderr } = corral("check-env", `./${basename(file)}`, "--steps", "20");
     expect(status, stdout + stderr).toBe(0);
 
-    // TypeScript goes through the project's tsx, and where there is none the error names it
+    // TypeScript goes through the project's tsx, and if there is none the error names it
     const typed = join(project, "typed.mts");
     writeFileSync(typed, readFileSync(file, "utf8").replace("const model =", "const model: string ="));
     if (!native) {

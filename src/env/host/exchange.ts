@@ -1,4 +1,4 @@
-/** What passes between the host and the worlds of an environment: actions and requests go in, results come back. */
+// what passes between the host and the worlds of an environment: actions and requests go in, results come back
 import type { Plan } from "../../memory/plan.ts";
 import type { DriftSample } from "../../monitor/drift.ts";
 import { hostRecords, type Batch, type BatchRegion, type HostRecords } from "../../batch/batch.ts";
@@ -155,7 +155,7 @@ export class Exchange {
   /**
    * One round trip: observations and results of all shards; then what users read of them. `look` looks at the results
    * before a failure is thrown.
-   * @throws CorralError non-finite and overflow where the policies say "throw"
+   * @throws CorralError non-finite and overflow if the policies say "throw"
    */
   async collect(look: (result: HostRows, infos: Infos) => Promise<void>): Promise<StepResult> {
     await this.#batch.readInto(this.#reads);

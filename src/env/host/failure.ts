@@ -1,4 +1,4 @@
-/** The error of a step in which worlds failed, where the policy is to throw. */
+// the error of a step in which worlds failed, if the policy is to throw
 import { CorralError } from "../../core/errors.ts";
 import { statusNames } from "../../physics/status.ts";
 import type { Infos } from "./infos.ts";
@@ -15,7 +15,7 @@ export interface StepFailure {
   readonly nconmax: number;
 }
 
-/** Throws `overflow` or `non-finite`, naming the worlds, the step and what was needed, where any world failed. */
+/** Throws `overflow` or `non-finite`, naming the worlds, the step and what was needed, if any world failed. */
 export function throwIfFailed({ infos, throws, worldIds, step, nconmax }: StepFailure): void {
   const worlds = infos.worldsWithStatus(throws);
   if (worlds.length === 0) return;

@@ -22,9 +22,9 @@ export interface GpuViews {
   /** Floats, 0 or 1. */
   readonly terminated: GpuView;
   readonly truncated: GpuView;
-  /** 1 where the call put the world into a new episode; its action did nothing then. */
+  /** 1 if the call put the world into a new episode; its action did nothing then. */
   readonly resets: GpuView;
-  /** Status words as floats, 0 where all is well. */
+  /** Status words as floats, 0 if all is well. */
   readonly status: GpuView;
   /** Of the episode so far. */
   readonly episodeReturns: GpuView;

@@ -32,7 +32,7 @@ export interface HealthReport {
   readonly bundles: readonly string[];
   /** Bundles that were not written, and why. */
   readonly notWritten: readonly Missed[];
-  /** What the monitor has seen; undefined where there is none. */
+  /** What the monitor has seen; undefined if there is none. */
   readonly drift: DriftReport | undefined;
 }
 

@@ -109,8 +109,8 @@ export class Infos {
   }
 
   /**
-   * The numbers of a name with their mask; undefined where no world has any in this call.
-   * @throws CorralError unknown-name with the nearest names, where the task reports nothing of the name
+   * The numbers of a name with their mask; undefined if no world has any in this call.
+   * @throws CorralError unknown-name with the nearest names, if the task reports nothing of the name
    */
   get(name: string): InfoColumn | undefined {
     if (!this.#cache.has(name)) {
@@ -148,7 +148,7 @@ export class Infos {
     return mask.includes(1) ? mask : undefined;
   }
 
-  /** Return, length and terms of the episodes that ended in this call; undefined where none did. */
+  /** Return, length and terms of the episodes that ended in this call; undefined if none did. */
   get episode(): EpisodeInfo | undefined {
     const mask = this.#ended();
     if (!mask || this.#final) return undefined;
@@ -169,7 +169,7 @@ export class Infos {
     return { r, l, terms, mask };
   }
 
-  /** Same-step autoreset: the last observations of the episodes that ended; undefined where none did. */
+  /** Same-step autoreset: the last observations of the episodes that ended; undefined if none did. */
   get final_obs(): FinalObservations | undefined {
     const { finalObs } = this.#source;
     const mask = finalObs && !this.#final ? this.#ended() : undefined;
@@ -182,12 +182,12 @@ export class Infos {
     return { values, mask };
   }
 
-  /** Same-step autoreset: the infos of the steps that ended episodes; undefined where none did. */
+  /** Same-step autoreset: the infos of the steps that ended episodes; undefined if none did. */
   get final_info(): Infos | undefined {
     return this.#source.finalObs && !this.#final && this.#ended() ? new Infos(this.#source, true) : undefined;
   }
 
-  /** Worlds of the monitor beside MuJoCo in this step; undefined where none was checked. */
+  /** Worlds of the monitor beside MuJoCo in this step; undefined if none was checked. */
   get drift(): readonly DriftSample[] | undefined {
     return this.#source.drift;
   }

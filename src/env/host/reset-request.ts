@@ -22,7 +22,7 @@ export interface ResetOptions {
   };
 }
 
-/** Which worlds to reset, and the key of each where seeds are given. */
+/** Which worlds to reset, and the key of each if seeds are given. */
 export interface ResetRequest {
   readonly params: ParamValues;
   readonly mask: Uint8Array | undefined;

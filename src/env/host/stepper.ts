@@ -32,7 +32,7 @@ export class Stepper {
   }
 
   /**
-   * Control steps in one submission, where `encode` says; see `VectorEnv.stepOnDevice`.
+   * Control steps in one submission, if `encode` says; see `VectorEnv.stepOnDevice`.
    * @throws CorralError needs-gpu, and what `encode` throws: then no world was stepped
    */
   async encode(id: string, encode: (pass: GPUComputePassEncoder, step: () => void) => void): Promise<void> {
@@ -76,7 +76,7 @@ export class Stepper {
     return [...this.#watch.before(made), "step", ...this.#watch.after(made)];
   }
 
-  /** Counts steps that were queued just now, and looks at what the monitor's kernels have copied, where they did. */
+  /** Counts steps that were queued just now, and looks at what the monitor's kernels have copied, if they did. */
   async #stepped(count: number): Promise<void> {
     this.#progress.steps += count;
     this.#unread += count;

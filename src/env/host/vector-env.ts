@@ -1,7 +1,5 @@
-/**
- * Many worlds of an environment, stepped together, with Gymnasium's vector contract. One kernel run and one read are one
- * control step of all worlds. After construction nothing is allocated on the GPU, and nothing grows on the host.
- */
+// many worlds of an environment, stepped together, with Gymnasium's vector contract. One kernel run and one read are one
+// control step of all worlds. After construction nothing is allocated on the GPU, and nothing grows on the host.
 import { INSPECT, type Inspect, printFacts } from "../../core/inspect.ts";
 import { formatBytes } from "../../core/units.ts";
 import { CorralError } from "../../core/errors.ts";
@@ -176,7 +174,7 @@ export class VectorEnv implements AsyncDisposable {
    * One control step of every world. `actions`: [numEnvs, ...action], row-major; or `env.gpu.actions`, for what another
    * kernel has put there. With `readback: false` nothing comes back: results stay on the GPU until `read()`.
    * @throws CorralError bad-action, closed, call-in-flight, needs-reset, snapshot-failed: then no world was stepped;
-   *   non-finite and overflow where the policies say "throw"
+   *   non-finite and overflow if the policies say "throw"
    */
   step(actions: HostValues | GpuView, options: { readonly readback: false }): Promise<undefined>;
   step(actions: HostValues | GpuView, options?: { readonly readback?: true }): Promise<StepResult>;
@@ -262,7 +260,7 @@ export class VectorEnv implements AsyncDisposable {
     return this.#watch.health(this.#progress.steps);
   }
 
-  /** Writes a bundle of some worlds as they are now, for a reason; as `health` tells, or undefined where it was not. */
+  /** Writes a bundle of some worlds as they are now, for a reason; as `health` tells, or undefined if it was not. */
   record(worlds: readonly number[], reason: string): Promise<string | undefined> {
     return this.#mutex.exclusive("record", () => this.#watch.record(worlds, reason, this.#progress.steps));
   }
@@ -333,7 +331,7 @@ export class VectorEnv implements AsyncDisposable {
   /**
    * Puts a snapshot back and returns the results it was taken with: bit for bit on the same kind of device, whatever the
    * shards.
-   * @throws CorralError bad-snapshot where it is of another environment, of other options or count of worlds; then
+   * @throws CorralError bad-snapshot if it is of another environment, of other options or count of worlds; then
    *   nothing has changed
    */
   restore(snapshot: VecSnapshot): Promise<StepResult> {
@@ -351,7 +349,7 @@ export class VectorEnv implements AsyncDisposable {
 
   /**
    * The same worlds on another device, going on from a snapshot; this environment is closed. By default on the process's
-   * shared device, which is a new one where the last was lost, and from the last snapshot. The new one has the results
+   * shared device, which is a new one if the last was lost, and from the last snapshot. The new one has the results
    * of the snapshot; on the same kind of device the worlds go on bit for bit.
    * @throws CorralError no-snapshot, bad-snapshot; what makeVec throws: then this one is left as it is
    */

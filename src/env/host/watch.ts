@@ -1,4 +1,4 @@
-/** Watches the worlds of an environment: counts what goes wrong, and has bundles written of it. */
+// watches the worlds of an environment: counts what goes wrong, and has bundles written of it
 import { CorralError } from "../../core/errors.ts";
 import { printable } from "../../core/show.ts";
 import { writeBundle, type BundleParts, type EnvFacts, type TrippedWorld } from "../../record/bundle.ts";
@@ -17,7 +17,7 @@ import { ownNumbers } from "../task/shape.ts";
 import type { Space } from "../space/spaces.ts";
 import { EPOCH, FIRST_TRIP, judgedTerms, MOST_TERMS, nextEpoch } from "../kernel/trips.ts";
 
-/** Name of what trips the recorder where a world is further from MuJoCo than the monitor's threshold. */
+/** Name of what trips the recorder if a world is further from MuJoCo than the monitor's threshold. */
 const DRIFT = "drift";
 /** Kinds of failures share the bundles: each kind gets a quarter of them at most. */
 const KINDS = 4;
@@ -74,7 +74,7 @@ export class Watch {
     return [AFTER];
   }
 
-  /** What to call where the steps told since were not queued. */
+  /** What to call if the steps told since were not queued. */
   mark(): () => void {
     const unread = this.#unread;
     const watched = this.#watched;
@@ -91,7 +91,7 @@ export class Watch {
     this.recorder?.cut();
   }
 
-  /** Throws `not-recorded` where a control step cannot be gone back to. */
+  /** Throws `not-recorded` if a control step cannot be gone back to. */
   assertRecorded(step: number, now: number): void {
     const { recorder } = this;
     const first = recorder?.settings.worlds === "all" ? recorder.segments[0]?.start : undefined;
@@ -133,7 +133,7 @@ export class Watch {
   }
 
   /**
-   * What the monitor says of the last step that was due, `steps` having been queued so far; undefined where none was.
+   * What the monitor says of the last step that was due, `steps` having been queued so far; undefined if none was.
    * Worlds beyond its threshold trip the recorder.
    */
   async check(steps: number): Promise<readonly DriftSample[] | undefined> {
@@ -154,7 +154,7 @@ export class Watch {
     this.#monitor?.delete();
   }
 
-  /** Writes a bundle of worlds that did not fail. Returns its path; undefined where it was not written. */
+  /** Writes a bundle of worlds that did not fail. Returns its path; undefined if it was not written. */
   async record(worlds: readonly number[], reason: string, steps: number): Promise<string | undefined> {
     for (const world of worlds) locateWorld(this.#batch.planned.plan, world);
     const before = this.#health.report(steps).bundles.length;
@@ -220,7 +220,7 @@ export class Watch {
     };
   }
 
-  /** Writes a bundle of worlds that tripped. A run goes on where that fails, and is told why. */
+  /** Writes a bundle of worlds that tripped. A run goes on if that fails, and is told why. */
   async #write(tripped: readonly TrippedWorld[], steps: number): Promise<void> {
     const { recorder } = this;
     if (!recorder) return;

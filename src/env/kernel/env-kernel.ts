@@ -1,7 +1,5 @@
-/**
- * The two kernels of an environment. `step`: load, physics steps, judge (finite, observe, reward, terminate, truncate),
- * autoreset, store, one invocation a world and one run a control step. `reset`: new episodes where the host asks.
- */
+// the two kernels of an environment. `step`: load, physics steps, judge (finite, observe, reward, terminate, truncate),
+// autoreset, store, one invocation a world and one run a control step. `reset`: new episodes where the host asks.
 import { markStage, param, stage, when } from "../../trace/control.ts";
 import { trace, type Trace } from "../../trace/graph.ts";
 import {
@@ -176,7 +174,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
 const isStateFinite = <O extends object>({ w: { d } }: EnvWorld<O>): Bool =>
   eq(bor(badFieldBit(d.qpos, 1), badFieldBit(d.qvel, 1)), 0);
 
-/** What a start shows: void where it is not finite, with the bit and the parts that say so. */
+/** What a start shows: void if it is not finite, with the bit and the parts that say so. */
 function judgeStart<O extends object>(e: EnvWorld<O>, seen: readonly Scalar[]) {
   const { shape, finite, voids } = e.spec;
   const bad = badBit(seen, Status.BAD_OBS);

@@ -232,7 +232,7 @@ export class EnvWorld<O extends object> {
     return persists ? values(kept).map((x) => select(this.forgets, 0, x, "f32")) : undefined;
   }
 
-  /** Applies what happens to the world in this step, where it makes one. */
+  /** Applies what happens to the world in this step, if it makes one. */
   disturb(moves: Bool): void {
     const { w, spec } = this;
     const events = Object.values(spec.task.task.events ?? {});
@@ -245,7 +245,7 @@ export class EnvWorld<O extends object> {
       w.d.qvel.set(i, add(w.d.qvel.at(i), select(moves, total("qvel", i), 0, "f32")));
   }
 
-  /** Keeps what the task carries to the next step; where `cond` does not hold, what it was. */
+  /** Keeps what the task carries to the next step; if `cond` does not hold, what it was. */
   carry(scene: Scene<O>, cond: Bool = true): void {
     const { task } = this.spec;
     const carried = flat(task.carry(scene));
@@ -345,7 +345,7 @@ export class EnvWorld<O extends object> {
   }
 }
 
-/** Sets all of a field, to zero where there are no values. */
+/** Sets all of a field, to zero if there are no values. */
 function fill(field: Field, values: readonly Scalar[] | undefined): void {
   for (let i = 0; i < field.length; i++) field.set(i, values?.[i] ?? 0);
 }

@@ -8,7 +8,7 @@ import { LIMIT, type TaskShape } from "../task/shape.ts";
 import type { Scene, TermSource } from "../task/task.ts";
 import { termCondition } from "../task/term-value.ts";
 
-/** A condition that trips the recorder where it holds after a control step: "energy above", "velocity above". */
+/** A condition that trips the recorder if it holds after a control step: "energy above", "velocity above". */
 export interface Trip<O extends object = object> {
   readonly name: string;
   /** An expression, as in a task's terms, or a function. */

@@ -35,7 +35,7 @@ export function kindOf(values: unknown): "float" | "integer" | "array" | "other"
   return KINDS[(values as unknown as Record<symbol, string>)[Symbol.toStringTag]] ?? "other";
 }
 
-/** The values flat, [rows * width] long; or, where the shape is another, a text that says which. */
+/** The values flat, [rows * width] long; or, if the shape is another, a text that says which. */
 export function flatten(values: HostValues, rows: number, width: number): ArrayLike<number> | string {
   if (kindOf(values) !== "array") {
     return values.length === rows * width ? (values as ArrayLike<number>) : `actions have ${values.length} values`;

@@ -1,10 +1,8 @@
-/**
- * Action and observation spaces, as in `gymnasium.spaces`: Box (float32), Discrete and MultiDiscrete (int32), each for one
- * world; `BatchedSpace` is for a row of worlds. Values are flat typed arrays, row-major.
- *
- * Validation of host values refuses what no kernel may see: another shape, another kind of number, NaN and infinity,
- * integers out of range. A finite value outside of a Box is accepted, as Gymnasium does; MuJoCo clamps controls itself.
- */
+// action and observation spaces, as in `gymnasium.spaces`: Box (float32), Discrete and MultiDiscrete (int32), each for one
+// world; `BatchedSpace` is for a row of worlds. Values are flat typed arrays, row-major.
+//
+// Validation of host values refuses what no kernel may see: another shape, another kind of number, NaN and infinity,
+// integers out of range. A finite value outside of a Box is accepted, as Gymnasium does; MuJoCo clamps controls itself.
 import { CorralError } from "../../core/errors.ts";
 import { RandomStream, streams } from "../../core/rng.ts";
 import { isInside } from "./host-values.ts";

@@ -26,7 +26,7 @@ interface Range {
   readonly high: readonly number[];
 }
 
-/** actuator_ctrlrange of each control; unbounded where an actuator has none. */
+/** actuator_ctrlrange of each control; unbounded if an actuator has none. */
 function controlRange(model: Model): Range {
   const end = (i: number, k: number) =>
     model.actuator_ctrllimited[i] ? model.actuator_ctrlrange[2 * i + k] : k ? Infinity : -Infinity;

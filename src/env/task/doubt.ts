@@ -1,4 +1,4 @@
-// where a condition has no truth: it compares what is not a number
+// if a condition has no truth: it compares what is not a number
 import { operandType, TraceNode } from "../../trace/graph.ts";
 import { and, isNode, not, or, select, type Bool, type Scalar } from "../../trace/scalar.ts";
 import { isNaN32 } from "./finite.ts";
@@ -52,7 +52,7 @@ export function doubt(cond: Bool): Bool {
   return of(cond);
 }
 
-/** A number that a condition decides: NaN, one that was compared, where the condition has no truth. */
+/** A number that a condition decides: NaN, one that was compared, if the condition has no truth. */
 export function decided(cond: Bool, value: Scalar): Scalar {
   const doubtful = doubt(cond);
   if (doubtful === false || !isNode(cond)) return value;

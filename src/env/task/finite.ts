@@ -19,17 +19,17 @@ const NAN_BITS = 0x7fc00000;
 /** Whether a float is NaN, by its bits: drivers assume it away. */
 export const isNaN32 = (x: Scalar): Bool => ge(band(bitcastU32(x), 0x7fffffff), INFINITY_BITS + 1);
 
-/** x in [low, high]; where it is not finite, x itself. */
+/** x in [low, high]; if it is not finite, x itself. */
 export const clipped = (x: Scalar, low: number, high: number): Scalar =>
   select(isFinite32(x), clamp(x, low, high), x, "f32");
 
-/** The same function, and NaN where an argument is NaN. */
+/** The same function, and NaN if an argument is NaN. */
 export const keepingNaN =
   <A extends readonly Scalar[]>(f: (...args: A) => Scalar) =>
   (...args: A): Scalar =>
     args.reduce((y, x) => (isNode(x) ? select(isNaN32(x), x, y, "f32") : y), f(...args));
 
-/** The same function of x, and NaN where its first argument is not in the domain. */
+/** The same function of x, and NaN if its first argument is not in the domain. */
 export const undefinedUnless =
   <A extends readonly [Scalar, ...Scalar[]]>(inDomain: (x: Scalar) => Bool, f: (...args: A) => Scalar) =>
   (...args: A): Scalar => {

@@ -1,7 +1,5 @@
-/**
- * What an environment adds to a model: a task is data, expressions and named functions over traced scalars, the same that
- * the physics is written in. All of a control step, physics and task, becomes one kernel, which also runs on the CPU.
- */
+// what an environment adds to a model: a task is data, expressions and named functions over traced scalars, the same that
+// the physics is written in. All of a control step, physics and task, becomes one kernel, which also runs on the CPU.
 import type { FieldName } from "../../model/fields.ts";
 import type { JointLimits } from "../../model/limits.ts";
 import type { Model } from "../../model/model.ts";
@@ -28,7 +26,7 @@ export interface MemoryOptions {
 /** Values of a task by name. */
 export interface SharedValues<O extends object = object> {
   readonly names: readonly string[];
-  /** Undefined where there is none of the name. */
+  /** Undefined if there is none of the name. */
   read(name: string, scene: Scene<O>): Value | undefined;
 }
 
@@ -38,7 +36,7 @@ export interface Scene<O extends object = object> {
   readonly options: O;
   readonly m: ModelView;
   /**
-   * The data after the control step, or at the start of the episode where the world was just reset. Derived fields are of
+   * The data after the control step, or at the start of the episode if the world was just reset. Derived fields are of
    * the last evaluation inside of the step, as MuJoCo leaves them; `cfrc_ext` and the like are zero after a reset.
    */
   readonly d: WorldData;
@@ -50,7 +48,7 @@ export interface Scene<O extends object = object> {
   readonly carried: Named<readonly Scalar[]>;
   /** What the task's `values` are worth in a scene; `valueOf` reads them. */
   readonly values: SharedValues<O>;
-  /** The action as given; whole numbers (i32) where the space is discrete. */
+  /** The action as given; whole numbers (i32) if the space is discrete. */
   readonly action: readonly Scalar[];
   /** Seconds of a control step. */
   readonly dt: Scalar;
@@ -59,7 +57,7 @@ export interface Scene<O extends object = object> {
   readonly episode: Int;
   readonly length: Int;
   /**
-   * Whether the world was just reset; known when the kernel is traced, so that it is false where a step observes the start
+   * Whether the world was just reset; known when the kernel is traced, so that it is false if a step observes the start
    * that an automatic reset made: `length` is 0 there.
    */
   readonly fresh: boolean;
@@ -211,7 +209,7 @@ export interface Task<O extends object = object> {
   readonly observation?: ObservationOptions;
   /** Controls of an action. Default: the action itself. */
   readonly control?: TermSource<O>;
-  /** Derived fields that the functions below read, where they cannot be found by calling them. */
+  /** Derived fields that the functions below read, if they cannot be found by calling them. */
   readonly outputs?: (options: O) => readonly FieldName[];
   /** What terms share: expressions read it by its name, functions by `valueOf`. */
   readonly values?: Named<TermSource<O>>;

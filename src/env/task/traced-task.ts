@@ -174,7 +174,7 @@ class ObservationTerm<O extends object> {
     return clip ? values.map((x) => clipped(x, clip[0], clip[1])) : values;
   }
 
-  /** Moments where values are normalised, then the last values, newest first. */
+  /** Moments if values are normalised, then the last values, newest first. */
   #next(scene: Scene<O>, before: readonly Scalar[] | undefined, history: number, normalize: boolean): Scalar[] {
     const values = this.#plain(scene);
     const n = values.length;

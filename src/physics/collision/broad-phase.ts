@@ -31,7 +31,7 @@ export interface GeomFrames {
   mat(geom: Int): Mat3;
 }
 
-/** Pairs by their first geom in `rows`, and the other in `columns`; index -1 where two do not make a pair. */
+/** Pairs by their first geom in `rows`, and the other in `columns`; index -1 if two do not make a pair. */
 interface Grid {
   readonly rows: readonly number[];
   readonly columns: readonly number[];
@@ -40,7 +40,7 @@ interface Grid {
 
 const ascending = (ids: readonly number[]): number[] => [...new Set(ids)].sort((a, b) => a - b);
 
-/** A table of whole numbers, two a word where they fit: tables that are small are read faster. */
+/** A table of whole numbers, two a word if they fit: tables that are small are read faster. */
 export function halves(name: string, values: readonly number[]): (index: Int) => Int {
   if (values.some((x) => x > 0xffff)) return table(name, values, "i32");
   const words = Array.from({ length: Math.ceil(values.length / 2) }, (_, i) =>

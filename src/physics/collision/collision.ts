@@ -92,7 +92,7 @@ export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[]
   const tangent = [0, 1, 2].map((c) => new SlotField(`con_tangent${c}`, nslot));
   const words = Array.from({ length: Math.ceil(nslot / 32) }, (_, w) => variable(`active${w}`, 0, "u32"));
   const gaps = pairs.some((p) => p.gap > 0);
-  // frames are built where they are read; a tangent is kept only where some collider chooses one
+  // frames are built if they are read; a tangent is kept only where some collider chooses one
   const leaning = pairs.some((p) => colliders[colliderOf(m, p)].leans);
   const detected = variable("ncon", 0, "i32");
 
@@ -171,7 +171,7 @@ function nearPair(m: ModelView, d: WorldData, p: GeomPair): Bool {
   );
 }
 
-/** Frames of geoms; straight-line code copies them to where a runtime index can read them. */
+/** Frames of geoms; straight-line code copies them to if a runtime index can read them. */
 function framesOf(m: ModelView, d: WorldData): GeomFrames {
   const from = { xpos: d.geom_xpos, xmat: d.geom_xmat };
   if (!unrolling()) return { pos: (g) => from.xpos.vec3(g), mat: (g) => from.xmat.mat3(g) };

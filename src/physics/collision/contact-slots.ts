@@ -3,7 +3,7 @@ import { array, table, type LocalArray } from "../../trace/control.ts";
 import { isNode, type Int, type Scalar } from "../../trace/scalar.ts";
 import { current, type Block } from "../../trace/graph.ts";
 
-/** A quantity of each slot: written where a pair is tested, read at a slot index known only at run time. */
+/** A quantity of each slot: written if a pair is tested, read at a slot index known only at run time. */
 export class SlotField {
   readonly #values: LocalArray;
   #common: Scalar | undefined;

@@ -42,7 +42,7 @@ export interface ContactLaw {
 export interface ConeParams {
   /** Largest condim of all contacts: dimensions that are carried. */
   readonly dim: number;
-  /** This contact's condim, where contacts differ. */
+  /** This contact's condim, if contacts differ. */
   readonly condim: Scalar;
   /** Friction coefficient of each direction after the normal. */
   readonly friction: readonly Scalar[];

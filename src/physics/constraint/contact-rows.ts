@@ -1,4 +1,4 @@
-// constraint rows of contacts: Jacobians rebuilt from the contact point where they are needed, never stored
+// constraint rows of contacts: Jacobians rebuilt from the contact point if they are needed, never stored
 import {
   add,
   band,
@@ -71,7 +71,7 @@ export interface ContactRows {
   moves(slot: Int, which: 0 | 1): Bool;
   /** Whether two bodies that move can touch. */
   readonly anyTied: boolean;
-  /** Rows of the contact's Jacobian: dim rows of nv entries, zero where a dof is known not to matter. */
+  /** Rows of the contact's Jacobian: dim rows of nv entries, zero if a dof is known not to matter. */
   jacobian(slot: Int): readonly (readonly Scalar[])[];
   cone(slot: Int): ConeParams;
   /** Impedance and 1 / R of the first row: they vary with penetration. */
@@ -87,7 +87,7 @@ export interface ContactRows {
   aref(slot: Int, impedance: Scalar, vel: readonly Scalar[]): Scalar[];
 }
 
-/** Friction of a pair: folded by the pair finder, and mixed here where a geom has its own in each world. */
+/** Friction of a pair: folded by the pair finder, and mixed here if a geom has its own in each world. */
 function pairFriction(m: ModelView, p: GeomPair): readonly Scalar[] {
   const { model } = m;
   if (p.ipair >= 0 || model.opt.enableflags & mjtEnableBit.OVERRIDE) return p.friction;

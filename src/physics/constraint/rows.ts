@@ -51,14 +51,14 @@ export interface Row {
 export interface RowLoop {
   readonly count: number;
   at(k: Int): Row;
-  /** The rows that exist in this state, where others may not: how many, and the place of each. */
+  /** The rows that exist in this state, if others may not: how many, and the place of each. */
   readonly active?: { readonly count: Int; place(i: Int): Int };
 }
 
 /** The rows of a world, in line or in loops. */
 export type Rows = readonly (Row | RowLoop)[];
 
-/** Runs `body` for each row, in a runtime loop where rows are in one; that leaves out rows that do not exist now. */
+/** Runs `body` for each row, in a runtime loop if rows are in one; that leaves out rows that do not exist now. */
 export function eachRow(rows: Rows, body: (row: Row) => void): void {
   for (const r of rows) {
     if (!("count" in r)) body(r);
@@ -153,7 +153,7 @@ export function ballRotation(q: Quat): { axis: Vec3; angle: Scalar } {
 /** Force of a row at jar = J qacc - aref (mj_constraintUpdate), the slope of -force, and its cost. */
 export interface RowLaw {
   readonly force: Scalar;
-  /** D where the row is in its quadratic zone, else 0. */
+  /** D if the row is in its quadratic zone, else 0. */
   readonly slope: Scalar;
   readonly cost: Scalar;
   /** Which linear piece of the force law this is. */

@@ -12,7 +12,7 @@ import { moment } from "../actuator/transmission.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
 /**
- * Entries of d(qfrc_passive + qfrc_actuator)/d(qvel) on the mass matrix's pattern, undefined where there are none.
+ * Entries of d(qfrc_passive + qfrc_actuator)/d(qvel) on the mass matrix's pattern, undefined if there are none.
  * Euler takes joint damping alone; implicitfast (mjd_smooth_vel without the bias forces) takes actuators,
  * fluid forces on boxes and tendons too.
  */

@@ -197,7 +197,7 @@ function tendonActuatorForce({ model, nactuator }: ModelView, d: WorldData, tend
 }
 
 /**
- * Distance past the margin (0), velocity (1) or force (2) of the first active limit row of a joint or tendon, 0 where
+ * Distance past the margin (0), velocity (1) or force (2) of the first active limit row of a joint or tendon, 0 if
  * none is active.
  */
 function limit(d: WorldData, input: ConstraintForces, rowType: number, what: number, id: number): Scalar {

@@ -28,7 +28,7 @@ import { mjtGeom } from "../../model/enums.ts";
 import type { Contacts } from "../constraint/constraint-forces.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
-/** The times in which a ray p + t v is inside an unbounded quadric a t² + 2 b t + c <= 0; empty where hi < lo. */
+/** The times in which a ray p + t v is inside an unbounded quadric a t² + 2 b t + c <= 0; empty if hi < lo. */
 function inside(a: Scalar, b: Scalar, c: Scalar): { lo: Scalar; hi: Scalar } {
   const flat = lt(a, 1e-12);
   const disc = sub(square(b), mul(a, c));

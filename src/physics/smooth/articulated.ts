@@ -41,7 +41,7 @@ const times = (A: Sym6, s: Spatial): Spatial =>
     ),
   ) as unknown as Spatial;
 
-/** sum += scale a bᵀ, of which the symmetric part is kept where a and b differ. */
+/** sum += scale a bᵀ, of which the symmetric part is kept if a and b differ. */
 export function addOuter(sum: Scalar[], a: Spatial, b: Spatial, scale: Scalar): void {
   const scaled = scale6(b, scale);
   ENTRIES.forEach(([i, j], e) => {
@@ -189,7 +189,7 @@ export class Articulated {
   }
 
   /**
-   * Accelerations `x` of the dofs under `force` on them and, where given, `wrench` on the bodies; `motion` takes the
+   * Accelerations `x` of the dofs under `force` on them and, if given, `wrench` on the bodies; `motion` takes the
    * bodies' spatial accelerations. In line it takes a tenth of the time, and is long.
    */
   solve(

@@ -20,14 +20,14 @@ import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /** What stages ask of the inertia. */
 export interface Inertia {
-  /** qacc_smooth = M⁻¹ qfrc_smooth, where the solver does not. */
+  /** qacc_smooth = M⁻¹ qfrc_smooth, if the solver does not. */
   smooth(): void;
   /** The space in which the constraint solver works. */
   space(rows: Rows, contacts: ContactRows): Problem["space"];
   /** Entry (i, j) of M within the dofs of one body, j <= i. */
   entry(i: number, j: number): Scalar;
   /**
-   * (M - h dF/dv)⁻¹ force, for force = qfrc_smooth + qfrc_constraint, which may be overwritten; undefined where the
+   * (M - h dF/dv)⁻¹ force, for force = qfrc_smooth + qfrc_constraint, which may be overwritten; undefined if the
    * velocity derivatives have no entries.
    */
   implicit(): { accelerations(force: Field): Field } | undefined;

@@ -15,7 +15,7 @@ import {
 import { mjtJoint } from "../../model/enums.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
-/** Whether a joint is of a kind; known where a model has none of that kind. */
+/** Whether a joint is of a kind; known if a model has none of that kind. */
 export const isJoint = ({ model }: ModelView, type: Int, kind: number): Bool =>
   model.jnt_type.includes(kind) ? eq(type, kind) : false;
 

@@ -99,7 +99,7 @@ function externalForces(m: ModelView, d: WorldData, forces: ConstraintForces): v
   d.cfrc_ext.setRow(0, ZERO6);
 }
 
-/** +1 where the contact pushes body `b`, -1 where it pushes back on it, 0 where it is elsewhere. */
+/** +1 if the contact pushes body `b`, -1 if it pushes back on it, 0 if it is elsewhere. */
 function share(b: number, body1: Int, body2: Int): Scalar {
   const back = isNode(body1) ? select(eq(body1, b), -1, 0) : body1 === b ? -1 : 0;
   const push = isNode(body2) ? select(eq(body2, b), 1, 0) : body2 === b ? 1 : 0;

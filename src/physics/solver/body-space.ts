@@ -256,7 +256,7 @@ export class BodySpace implements Space {
     const stiffen = (s: Side | undefined) => {
       if (s) this.#tree.stiffen(s.body, stiffness(law, s.rows));
     };
-    // a body against the world; where both may move, that is seen at run time
+    // a body against the world; if both may move, that is seen at run time
     if (!at.first) stiffen(at.second);
     else if (!at.second) stiffen(at.first);
     else {
@@ -360,7 +360,7 @@ export class BodySpace implements Space {
   residual(): void {
     const { qacc } = this;
     const [m, d, motion] = [this.#m, this.#d, this.#motion];
-    // of its own: nothing of this is left where nothing reads qfrc_constraint
+    // of its own: nothing of this is left if nothing reads qfrc_constraint
     const wrench = this.#bodies("momentum");
     wrench.setRow(0, ZERO6);
     each(m.nbody, (b) => wrench.setRow(b, mulInertVec(d.cinert.inertia(b), motion.qacc.spatial(b))), { start: 1 });

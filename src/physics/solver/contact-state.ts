@@ -11,7 +11,7 @@ export class ContactState {
   readonly #jar: LocalArray[];
   readonly #step: LocalArray[];
   readonly #stiffness: LocalArray;
-  /** 1 for each direction in which some dof moves the contact, else 0; all of them where that need not be asked. */
+  /** 1 for each direction in which some dof moves the contact, else 0; all of them if that need not be asked. */
   readonly #free: readonly LocalArray[] | undefined;
   /** The part of D that numbers resolve, by direction after the normal. */
   readonly #share: readonly LocalArray[] | undefined;
@@ -45,7 +45,7 @@ export class ContactState {
     return resolved.D;
   }
 
-  /** Values along the contact's directions, 0 where no dof moves it. */
+  /** Values along the contact's directions, 0 if no dof moves it. */
   moving(index: Int, values: readonly Scalar[]): Scalar[] {
     return values.map((x, k) => (this.#free ? select(this.isFree(index, k), x, 0) : x));
   }

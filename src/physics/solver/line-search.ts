@@ -40,7 +40,7 @@ export interface Line {
 const TINY = 1e-30;
 const newtonPoint = (a: Scalar, slope: Scalar, curve: Scalar) => sub(a, div(slope, max(curve, TINY)));
 
-/** Newton's method within brackets, until the slope is `good`; not at all where the point given is `exact`. */
+/** Newton's method within brackets, until the slope is `good`; not at all if the point given is `exact`. */
 export function safeguardedNewton(line: Line, iterations: number, good: Scalar, exact: Bool): void {
   const { slope, curve, alpha } = line;
   const low = variable("low", 0);
@@ -99,7 +99,7 @@ const isNearer = (p: Point, c: Point): Bool =>
 
 /**
  * MuJoCo's own search (PrimalSearch), for models whose ls_iterations end it before the minimum: where it ends is then
- * part of the result. Sets alpha, to 0 where nothing improves.
+ * part of the result. Sets alpha, to 0 if nothing improves.
  */
 export function primalSearch(line: Line, iterations: number, good: Scalar, exact: Bool): void {
   const { slope, curve, cost, alpha } = line;

@@ -27,7 +27,7 @@ export interface Solution {
 /** Iterations below which the result may be far from the minimum: the way there is then part of it. */
 export const FEW_ITERATIONS = 20;
 /**
- * A line search stops where the slope has fallen by this factor. Iterations that go on to the minimum need no more; for
+ * A line search stops if the slope has fallen by this factor. Iterations that go on to the minimum need no more; for
  * few of them float32 goes as far as it can.
  */
 export function slopeReduction(m: ModelView): number {

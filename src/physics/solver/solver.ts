@@ -152,7 +152,7 @@ export function solve(m: ModelView, d: WorldData, p: Problem): Solution {
     });
   }
 
-  /** Sets alpha to the minimum along the search direction, and `done` where another iteration cannot help. */
+  /** Sets alpha to the minimum along the search direction, and `done` if another iteration cannot help. */
   function lineSearch(): void {
     const slope0 = space.slope();
     const gaussCurvature = space.curvature();

@@ -11,7 +11,7 @@ export type Along = "qvel" | "qacc" | "search";
 export interface ContactAt {
   /** J x: along normal, tangents, torsion, roll. */
   times(x: Along): Scalar[];
-  /** J M⁻¹ Jᵀ of each, estimated; an exact 0 where no dof moves that way. */
+  /** J M⁻¹ Jᵀ of each, estimated; an exact 0 if no dof moves that way. */
   mobility(): Scalar[];
 }
 

@@ -70,7 +70,7 @@ export class TiedContacts<At> {
     this.#kept = Object.fromEntries(KEPT.map((name) => [name, vector(name)])) as never;
   }
 
-  /** Lists those contacts, where there are any to `count`; before any pass. */
+  /** Lists those contacts, if there are any to `count`; before any pass. */
   find(counts: Bool, isTied: (slot: Int) => Bool): void {
     const [list, count] = [this.#list, this.#count];
     count.set(0);
@@ -92,7 +92,7 @@ export class TiedContacts<At> {
       this.#count.get(),
       (t) => {
         const slot = list.slot.get(t);
-        // read where a pass needs it
+        // read if a pass needs it
         let at: At | undefined;
         const here = () => (at ??= side.contact(slot));
         body({

@@ -103,7 +103,7 @@ function bent(m: ModelView, d: WorldData, { sites, geom, side }: Stretch): { len
   };
 }
 
-/** How far a side site is from the centre of the geom, where both are on one body. */
+/** How far a side site is from the centre of the geom, if both are on one body. */
 function sideDistance({ model }: ModelView, geom: number, site: number): { distance?: number } {
   if (model.geom_bodyid[geom] !== model.site_bodyid[site]) return {};
   return { distance: Math.hypot(...[0, 1, 2].map((k) => model.site_pos[3 * site + k] - model.geom_pos[3 * geom + k])) };

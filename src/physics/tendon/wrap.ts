@@ -78,7 +78,7 @@ function meet(p1: Vec2, p2: Vec2, p3: Vec2, p4: Vec2): Bool {
   return and(not(tiny), and(within(a), within(b)));
 }
 
-/** Around the outside, on the side of `side` where that is given. */
+/** Around the outside, on the side of `side` if that is given. */
 function wrapCircle(d0: Vec2, d1: Vec2, side: Vec2 | undefined, radius: number): Arc {
   const [squared0, squared1, radius2] = [dot2(d0, d0), dot2(d1, d1), radius * radius];
   const along = sub2(d1, d0);
@@ -118,7 +118,7 @@ function wrapCircle(d0: Vec2, d1: Vec2, side: Vec2 | undefined, radius: number):
   return { wraps, from, to, length: mul(radius, arc) };
 }
 
-/** Through the inside: the point of the circle where the tendon is shortest, by Newton's method as MuJoCo does it. */
+/** Through the inside: the point of the circle if the tendon is shortest, by Newton's method as MuJoCo does it. */
 function wrapInside(d0: Vec2, d1: Vec2, radius: number): Arc {
   const [length0, length1] = [norm2(d0), norm2(d1)];
   const along = sub2(d1, d0);
@@ -150,7 +150,7 @@ function wrapInside(d0: Vec2, d1: Vec2, radius: number): Arc {
     const rate = sub(add(slope(A), slope(B)), mul(2, slope(1)));
     const next = sub(z.get(), div(f.get(), select(gt(rate, -MINVAL), -1, rate)));
     const wrong = or(gt(rate, -MINVAL), gt(next, z.get()));
-    // rounding in float32 ends the search where it is; in float64 it does not occur
+    // rounding in float32 ends the search if it is; in float64 it does not occur
     if (exact) failed.set(wrong);
     breakIf(wrong);
     z.set(next);
@@ -231,7 +231,7 @@ export function wrap(geom: WrapGeom, x0: Vec3, x1: Vec3, side: { pos: Vec3; dist
   return { wraps: and(arc.wraps, not(near)), from: global(from), to: global(to), length };
 }
 
-/** Through the inside where the side point is nearer to the centre than the radius, else around the outside. */
+/** Through the inside if the side point is nearer to the centre than the radius, else around the outside. */
 function wrapArc(
   geom: WrapGeom,
   d0: Vec2,

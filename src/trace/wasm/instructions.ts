@@ -12,7 +12,7 @@ interface Operands {
   push(i: number): void;
   /** Pushes one number in all lanes. */
   splat(value: number, type: Type): void;
-  /** Pushes an operand as an integer where it is the same in all lanes. */
+  /** Pushes an operand as an integer if it is the same in all lanes. */
   isUniform(i: number): boolean;
   pushScalar(i: number): void;
 }

@@ -1,4 +1,4 @@
-// where a kernel finds things: addresses of buffers and parameters, private arrays, tables and constants
+// if a kernel finds things: addresses of buffers and parameters, private arrays, tables and constants
 import type { ArrayRef, BufferRef, ParamRef, TableRef, Trace } from "../graph.ts";
 import type { Live } from "../live.ts";
 import { helpers } from "../operations.ts";

@@ -1,4 +1,4 @@
-// what the emitter knows of a program before it writes: what is the same in all worlds, what is written where it is used, and where each value is used last
+// what the emitter knows of a program before it writes: what is the same in all worlds, what is written if it is used, and if each value is used last
 import { operandType, TraceNode, type Block, type Operand, type Statement, type Trace, type VarRef } from "../graph.ts";
 import type { Live } from "../live.ts";
 import { isComputed, type Op } from "../operations.ts";
@@ -26,7 +26,7 @@ export class Survey {
   readonly #uniform: Uint8Array;
   readonly #inlined: Uint8Array;
   readonly #depths: Uint8Array;
-  /** By node, the last statement of its block that uses it; -1 where none does. */
+  /** By node, the last statement of its block that uses it; -1 if none does. */
   readonly #last: Int32Array;
   /** The statement that each open block is at. */
   readonly #place = new Map<Block, number>();
@@ -50,12 +50,12 @@ export class Survey {
     return !(value instanceof TraceNode) || this.#uniform[value.id] === 1;
   }
 
-  /** Whether a value is written where it is used, and has no local. */
+  /** Whether a value is written if it is used, and has no local. */
   isInlined(node: TraceNode): boolean {
     return this.#inlined[node.id] === 1;
   }
 
-  /** The last statement of its block that uses a value; -1 where none does. */
+  /** The last statement of its block that uses a value; -1 if none does. */
   lastUse(node: TraceNode): number {
     return this.#last[node.id];
   }

@@ -34,7 +34,7 @@ export class Values {
   protected readonly live: Live;
   protected readonly map: MemoryMap;
   protected readonly survey: Survey;
-  /** By node; -1 where it has none. */
+  /** By node; -1 if it has none. */
   protected readonly locals: Int32Array;
   protected readonly variables = new Map<VarRef, number>();
   protected readonly worlds: number;

@@ -1,4 +1,4 @@
-/** Fewer places for contacts than there are contacts: which worlds, how many were needed, and nobody else touched. */
+// fewer places for contacts than there are contacts: which worlds, how many were needed, and nobody else touched
 import { expect, test } from "vitest";
 import { loadModel } from "../../../src/model/model.ts";
 import { createSimulation } from "../../../src/batch/simulation.ts";

@@ -1,4 +1,4 @@
-/** Numbers that a host passes: what float32 would make infinite is refused where it comes in, with the bound and the remedy. */
+// numbers that a host passes: what float32 would make infinite is refused where it comes in, with the bound and the remedy
 import { describe, expect, test } from "vitest";
 import { loadModel } from "../../../src/model/model.ts";
 import { createSimulation } from "../../../src/batch/simulation.ts";

@@ -57,7 +57,7 @@ describe("the cache of tuning", () => {
 
   test("never fails where it cannot be written", async () => {
     const m = await model();
-    // a file where a folder is needed stops root too
+    // a file if a folder is needed stops root too
     const [made] = readdirSync(join(writeTuning(m, "driver", rolled)!, "..", ".."));
     rmSync(join(folder, "corral", made), { recursive: true });
     writeFileSync(join(folder, "corral", made), "");

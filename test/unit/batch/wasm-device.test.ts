@@ -1,4 +1,4 @@
-/** The device "wasm": the bits of JavaScript in float32, whatever is asked of a batch. */
+// the device "wasm": the bits of JavaScript in float32, whatever is asked of a batch
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** `corral export` writes what the learner's own export does. */
+// `corral export` writes what the learner's own export does
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

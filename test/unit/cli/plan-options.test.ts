@@ -1,4 +1,4 @@
-/** What `corral plan` says beside the bytes: limits of other machines, what options save, capacities that were measured. */
+// what `corral plan` says beside the bytes: limits of other machines, what options save, capacities that were measured
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

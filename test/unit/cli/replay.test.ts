@@ -1,4 +1,4 @@
-/** `corral replay` on planted crashes, on the CPU: what it prints, what it writes, its exit codes. */
+// `corral replay` on planted crashes, on the CPU: what it prints, what it writes, its exit codes
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Where commands write: a file goes into a folder that is there, and no folder is made above the one that was asked for. */
+// where commands write: a file goes into a folder that is there, and no folder is made above the one that was asked for
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

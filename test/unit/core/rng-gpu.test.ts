@@ -1,4 +1,4 @@
-/** The WGSL twin of the random numbers gives the host's words and uniforms, to the bit. */
+// the WGSL twin of the random numbers gives the host's words and uniforms, to the bit
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {

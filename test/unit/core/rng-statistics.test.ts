@@ -1,7 +1,5 @@
-/**
- * Draws are fixed by their names, so these tests either always pass or always fail. Bounds are about 5 standard
- * deviations of the statistic: a sound generator meets them all, a broken mapping or a shared counter does not.
- */
+// draws are fixed by their names, so these tests either always pass or always fail. Bounds are about 5 standard
+// deviations of the statistic: a sound generator meets them all, a broken mapping or a shared counter does not.
 import { describe, expect, test } from "vitest";
 import { RandomStream, philox4x32, seedKey, uniformFromBits } from "../../../src/core/rng.ts";
 

@@ -1,4 +1,4 @@
-/** Why worlds broke: crashes of many kinds in small models, and what is said of each. On the CPU. */
+// why worlds broke: crashes of many kinds in small models, and what is said of each. On the CPU.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Worlds whose numbers are not finite, or whose contacts overflow: they end alone, and no other world changes by a bit. */
+// worlds whose numbers are not finite, or whose contacts overflow: they end alone, and no other world changes by a bit
 import { describe, expect, test } from "vitest";
 import {
   defineTask,
@@ -106,7 +106,7 @@ describe.each(devices)("on device %s", (device) => {
       defaults: {},
       actionSpace: () => new Discrete(2),
       control: () => [],
-      // infinite where the position is 1 at the start
+      // infinite if the position is 1 at the start
       observe: (s) => ({ far: [div(1, sub(s.before.qpos[0], 2))] }),
       reward: (s) => ({ pole: div(1, sub(s.before.qpos[0], 1)) }),
       terminated: () => ({}),

@@ -1,4 +1,4 @@
-/** What environments refuse, in which words, and that nothing has changed then. */
+// what environments refuse, in which words, and that nothing has changed then
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { list, makeVec, planVec, register, type VectorEnv } from "../../../src/env/index.ts";
 import { tasks } from "../../../envs/index.ts";

@@ -1,9 +1,9 @@
-/** Numbers of a task that are not finite are told of, whatever is done to them afterwards. */
+// numbers of a task that are not finite are told of, whatever is done to them afterwards
 import { describe, expect, test } from "vitest";
 import { defineTask, makeVec, type Scene, type VecOptions } from "../../../src/env/index.ts";
 import { gt, sqrt, sub } from "../../../src/trace/scalar.ts";
 
-/** Terms that are no number where the slider is at 3; the first of each pair is what the second ones do something to. */
+/** Terms that are no number if the slider is at 3; the first of each pair is what the second ones do something to. */
 const TERMS: Readonly<Record<string, string>> = {
   root: "sqrt(1 - qpos(joint.rail))",
   exp: "exp(-sqrt(1 - qpos(joint.rail)))",

@@ -1,4 +1,4 @@
-/** Start states: Gymnasium's distributions, drawn by (seed, world id, episode) and nothing else. */
+// start states: Gymnasium's distributions, drawn by (seed, world id, episode) and nothing else
 import { describe, expect, test } from "vitest";
 import { RandomStream, streams } from "../../../src/core/rng.ts";
 import { makeVec } from "../../../src/env/index.ts";

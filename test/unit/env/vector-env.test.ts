@@ -1,4 +1,4 @@
-/** The vector environment as users meet it: arrays, infos, options, views on the GPU, tasks of their own, memory. */
+// the vector environment as users meet it: arrays, infos, options, views on the GPU, tasks of their own, memory
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   defineTask,

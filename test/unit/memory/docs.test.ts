@@ -1,4 +1,4 @@
-/** The error texts that docs/out-of-memory.md quotes are those that users get, numbers aside. */
+// the error texts that docs/out-of-memory.md quotes are those that users get, numbers aside
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createBudget, type GpuDevice, makeVec, openDevice, type VectorEnv } from "../../../src/index.ts";

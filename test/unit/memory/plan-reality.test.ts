@@ -1,4 +1,4 @@
-/** Plan against reality: what a simulation makes on a device is what its plan says, to the byte. */
+// plan against reality: what a simulation makes on a device is what its plan says, to the byte
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import "../../../envs/index.ts";

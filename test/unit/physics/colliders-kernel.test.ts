@@ -1,4 +1,4 @@
-/** The colliders as WGSL: every one compiles, and computes on each software adapter what JavaScript does in float32. */
+// the colliders as WGSL: every one compiles, and computes on each software adapter what JavaScript does in float32
 import { afterAll, describe, expect, test } from "vitest";
 
 import { compileOnNull, type GpuDevice, openDevice } from "../../../src/gpu/index.ts";

@@ -1,4 +1,4 @@
-/** What must hold of every contact, whatever MuJoCo says: no oracle here. */
+// what must hold of every contact, whatever MuJoCo says: no oracle here
 import { describe, expect, test } from "vitest";
 
 import {

@@ -1,4 +1,4 @@
-/** What trips the recorder, what health tells, and what is recorded of steps that nobody read. */
+// what trips the recorder, what health tells, and what is recorded of steps that nobody read
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ const make = (options: Partial<VecOptions> = {}) =>
   makeVec(slider, { numEnvs: N, device: "cpu", recorder: { directory, everySteps: 4 }, ...options });
 const still = new Float32Array(N);
 
-/** Puts a world where its reward has a pole before step `at`, and makes `steps` steps. */
+/** Puts a world if its reward has a pole before step `at`, and makes `steps` steps. */
 async function run(env: VectorEnv, at: number, steps: number, step: (t: number) => Promise<unknown>): Promise<void> {
   await env.reset();
   for (let t = 1; t <= steps; t++) {

@@ -1,4 +1,4 @@
-/** Advantages, returns and normalisers against plain float64; Adam against its paper. */
+// advantages, returns and normalisers against plain float64; Adam against its paper
 import { afterAll, describe, expect, test } from "vitest";
 import { SAMPLE, WORLD } from "../../../src/rl/arenas.ts";
 import { Flag } from "../../../src/rl/clock.ts";
@@ -124,7 +124,7 @@ describe("advantages and returns", () => {
   });
 });
 
-/** Rollouts with rewards of these, where others are small; what the normaliser is after each, and what is told. */
+/** Rollouts with rewards of these, if others are small; what the normaliser is after each, and what is told. */
 async function scales(rollouts: readonly (readonly number[])[]) {
   const { learner } = await makeCase(CASE, 26);
   await using _ = learner;

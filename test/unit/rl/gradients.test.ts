@@ -1,4 +1,4 @@
-/** Gradients of PPO's loss through every layer and head: against finite differences in float64, and against jax-js. */
+// gradients of PPO's loss through every layer and head: against finite differences in float64, and against jax-js
 import { afterAll, describe, expect, test } from "vitest";
 import { combinations, evenly } from "../../../src/env/index.ts";
 import { actionFeatures } from "../../../src/rl/action-features.ts";

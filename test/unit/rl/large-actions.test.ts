@@ -1,4 +1,4 @@
-/** 27,000 actions are learned within a small budget, with the same bits each time, without rows of actions anywhere. */
+// 27,000 actions are learned within a small budget, with the same bits each time, without rows of actions anywhere
 import { afterAll, beforeAll, expect, test } from "vitest";
 import "../../../envs/index.ts";
 import { makeVec } from "../../../src/env/index.ts";

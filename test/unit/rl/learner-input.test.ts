@@ -1,11 +1,11 @@
-/** Learners of tasks that nobody thought of, and what they cannot take. */
+// learners of tasks that nobody thought of, and what they cannot take
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defineTask, makeVec, startAround, type VectorEnv } from "../../../src/env/index.ts";
 import { Ppo, Sac } from "../../../src/rl/index.ts";
 import { ENDLESS_STEPS } from "../../../src/rl/evaluate.ts";
 import { TrainingRun } from "../../../src/runs/train.ts";
 
-/** A point on a rail, whose reward is where it is. */
+/** A point on a rail, whose reward is if it is. */
 const point = defineTask({
   id: "Point",
   model: `<mujoco><option timestep="0.01" gravity="0 0 0"/><worldbody><body><joint name="rail" type="slide" axis="1 0 0"/>

@@ -1,4 +1,4 @@
-/** Policies that remember: planned, the same bits after a snapshot, evaluated beside, the same in every export. */
+// policies that remember: planned, the same bits after a snapshot, evaluated beside, the same in every export
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Samples of the replay against a plain list of transitions, on the device and on the host; how they are spread. */
+// samples of the replay against a plain list of transitions, on the device and on the host; how they are spread
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import "../../../envs/index.ts";
 import { seedKey } from "../../../src/core/rng.ts";

@@ -1,4 +1,4 @@
-/** Gradients of SAC's losses through every layer: against finite differences in float64, and against jax-js. */
+// gradients of SAC's losses through every layer: against finite differences in float64, and against jax-js
 import { afterAll, describe, expect, test } from "vitest";
 import { learnBatch } from "../../../src/rl/sac-batch.ts";
 import { STATE } from "../../../src/rl/arenas.ts";
@@ -11,7 +11,7 @@ import { differences } from "../../support/ppo-reference.ts";
 import { DRAW, makeSac, sacLosses, softTarget, type MadeSac, type SacCase } from "../../support/sac-case.ts";
 import { learnerBounds } from "../../support/tolerances.ts";
 
-/** Parameters that stay where they are: both gradients are of the same ones. */
+/** Parameters that stay if they are: both gradients are of the same ones. */
 const STILL = { learningRate: 0, criticLearningRate: 0, temperatureLearningRate: 0 };
 const CASES: SacCase[] = [
   { name: "relu", observations: 5, actions: 2, config: { hidden: [9, 7] } },

@@ -1,4 +1,4 @@
-/** SAC's start: the weights and biases of PyTorch's `nn.Linear`, log standard deviations that are clamped, not bent. */
+// SAC's start: the weights and biases of PyTorch's `nn.Linear`, log standard deviations that are clamped, not bent
 import { expect, test } from "vitest";
 import "../../../envs/index.ts";
 import { makeVec } from "../../../src/env/index.ts";

@@ -1,4 +1,4 @@
-/** Actions are drawn from the distribution that the policy names, with the log probabilities of that distribution. */
+// actions are drawn from the distribution that the policy names, with the log probabilities of that distribution
 import { afterAll, beforeAll, expect, test } from "vitest";
 import "../../../envs/index.ts";
 import { invertedPendulum } from "../../../envs/inverted_pendulum/task.ts";

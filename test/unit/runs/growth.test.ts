@@ -1,4 +1,4 @@
-/** Warnings of losses, values and gradients that grow by orders of magnitude while they are finite. */
+// warnings of losses, values and gradients that grow by orders of magnitude while they are finite
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Flat settings of runs: which differences a run that goes on may have. */
+// flat settings of runs: which differences a run that goes on may have
 import { expect, test } from "vitest";
 import { differences } from "../../../src/runs/options.ts";
 

@@ -1,4 +1,4 @@
-/** Runs that grow: each starts from what another has learnt, with other worlds and parameters of the task. */
+// runs that grow: each starts from what another has learnt, with other worlds and parameters of the task
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

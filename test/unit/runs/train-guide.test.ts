@@ -1,4 +1,4 @@
-/** The guides' commands and programs and the example run as they are printed, with fewer steps. */
+// the guides' commands and programs and the example run as they are printed, with fewer steps
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** `plan()`: what the command prints, as data, for whatever can be simulated. */
+// `plan()`: what the command prints, as data, for whatever can be simulated
 import { describe, expect, test } from "vitest";
 import {
   createSimulation,

@@ -1,4 +1,4 @@
-/** Blocks, variables and loops of the tracer, by what programs compute and by what is refused. */
+// blocks, variables and loops of the tracer, by what programs compute and by what is refused
 import { describe, expect, test } from "vitest";
 import { array, breakIf, each, flag, loop, param, store4, table, variable, when } from "../../../src/trace/control.ts";
 import { trace } from "../../../src/trace/graph.ts";

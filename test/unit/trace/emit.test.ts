@@ -1,4 +1,4 @@
-/** The text that back ends emit: what is left out, names, literals, costs; every kernel compiles with no driver. */
+// the text that back ends emit: what is left out, names, literals, costs; every kernel compiles with no driver
 import { describe, expect, test } from "vitest";
 import { compileOnNull } from "../../../src/gpu/compile-on-null.ts";
 import {
@@ -351,7 +351,7 @@ test("a constant that reaches a loop through a variable makes no constant expres
     const sum = variable("sum", 0);
     const list = array("list", 2);
     const index = variable("index", 7, "i32");
-    // 1 / 0 and list[7] are errors of a WGSL compiler, even where they are not reached
+    // 1 / 0 and list[7] are errors of a WGSL compiler, even if they are not reached
     loop(t.toI32(n), () => {
       when(t.ne(zero.get(), 0), () => sum.set(t.add(t.div(1, zero.get()), list.get(index.get()))));
     });

@@ -1,4 +1,4 @@
-/** What the tracer computes and simplifies while it records, and what it refuses. */
+// what the tracer computes and simplifies while it records, and what it refuses
 import { describe, expect, test } from "vitest";
 import { param } from "../../../src/trace/control.ts";
 import { TraceNode, trace } from "../../../src/trace/graph.ts";

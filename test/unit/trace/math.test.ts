@@ -1,4 +1,4 @@
-/** Error bounds of the traced functions on the CPU, over their whole range. */
+// error bounds of the traced functions on the CPU, over their whole range
 import { describe, expect, test } from "vitest";
 import { MAX_FLOAT } from "../../../src/trace/host-math.ts";
 import * as math from "../../../src/trace/math.ts";
@@ -18,7 +18,7 @@ describe.each(mathCases)("$name", (c) => {
 
   test("float64 has the polynomial's error alone", () => {
     const p = program(2, 1, ([x, y]) => [c.fn(x, y)]);
-    // float64 overflows where float32 does not
+    // float64 overflows if float32 does not
     const values = column(runJs(p, "f64", rows)).map((v) => (v > MAX_FLOAT ? Infinity : v));
     const bound = mathBounds.polynomial64.value;
     // logarithms and the like take the float32 bits of their argument, which these points have

@@ -1,4 +1,4 @@
-/** Traced Philox against Random123's known answers and the host's generator. */
+// traced Philox against Random123's known answers and the host's generator
 import { describe, expect, test } from "vitest";
 import * as host from "../../../src/core/rng.ts";
 import * as philox from "../../../src/trace/philox.ts";

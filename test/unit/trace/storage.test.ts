@@ -1,4 +1,4 @@
-/** Arrays, tables, buffers and integers of the tracer, by what programs compute and by what is refused. */
+// arrays, tables, buffers and integers of the tracer, by what programs compute and by what is refused
 import { describe, expect, test } from "vitest";
 import { array, flag, load4, param, store4, table, variable } from "../../../src/trace/control.ts";
 import { type TraceNode, trace } from "../../../src/trace/graph.ts";

@@ -31,7 +31,7 @@ const NAMES: Readonly<Record<string, (s: Scene) => Value>> = {
 const SCOPES = ["option", "param", "carried", "before", ...KINDS];
 const SWIZZLES = ["xyzw", "rgba"];
 
-/** Why a task may not call a value so; undefined where it may. */
+/** Why a task may not call a value so; undefined if it may. */
 export function unfitName(name: string): string | undefined {
   if (!/^[A-Za-z_]\w*$/.test(name)) return "its name is none that an expression can read; use letters, digits and _";
   const taken =

@@ -17,7 +17,7 @@ const ALIASES: Readonly<Record<string, FieldName>> = { sensor: "sensordata" };
 interface ReadableField {
   readonly name: FieldName;
   readonly from: "data" | "model";
-  /** What its rows belong to; undefined where it can only be read whole. */
+  /** What its rows belong to; undefined if it can only be read whole. */
   readonly kind: Kind | undefined;
 }
 
@@ -66,7 +66,7 @@ const DOFS = { [mjtJoint.FREE]: 6, [mjtJoint.BALL]: 3, [mjtJoint.SLIDE]: 1, [mjt
 
 const run = (start: number, count: number): number[] => Array.from({ length: Math.max(0, count) }, (_, i) => start + i);
 
-/** Where the numbers of one object lie in a field; empty where it has none there. */
+/** Where the numbers of one object lie in a field; empty if it has none there. */
 export function elementsOf(model: Model, { name, kind }: ReadableField, id: number): number[] {
   const first = String(field(name).shape[0]);
   const type = kind === "joint" ? (model.jnt_type[id] as keyof typeof DOFS) : mjtJoint.HINGE;

@@ -98,7 +98,7 @@ function paired<T>(args: readonly (Value & { readonly items: readonly T[] })[], 
   return { kind: "bool", items, single };
 }
 
-/** `yes` where `cond` holds, else `no`, entry by entry. */
+/** `yes` if `cond` holds, else `no`, entry by entry. */
 export function chosen(cond: Value, yes: Value, no: Value): Value {
   if (cond.kind !== "bool") throw new Unfit(`takes a condition and was given ${describeValue(cond)}`);
   if (yes.kind !== no.kind) throw new Unfit(`chooses between ${describeValue(yes)} and ${describeValue(no)}`);
@@ -223,7 +223,7 @@ const normalized = (v: readonly Scalar[]): Scalar[] => {
   return v.map((x) => mul(x, inverse));
 };
 
-/** Conditions that hold entry by entry, where the range may be infinite. */
+/** Conditions that hold entry by entry, if the range may be infinite. */
 const inside: ExpressionFunction = {
   usage: "inside(x, low, high) or inside(x, range)",
   apply: (args) => {

@@ -97,7 +97,7 @@ class Parser {
   }
 
   #choice(): Syntax {
-    // one choice after another: the next stands where the last says no
+    // one choice after another: the next stands if the last says no
     const before: { cond: Syntax; yes: Syntax; offset: number }[] = [];
     for (;;) {
       const cond = this.#binary(1);

@@ -50,7 +50,7 @@ export function uniformNoise(s: StartScene, centre: ArrayLike<number>, scale: nu
 export const normalNoise = (s: StartScene, count: number, scale: number): Scalar[] =>
   s.random.normals(count).map((x) => mul(x, scale));
 
-/** All positions but the first `skipped`, then all velocities, clipped to `limit` where one is given. */
+/** All positions but the first `skipped`, then all velocities, clipped to `limit` if one is given. */
 export function positionsAndVelocities(s: Scene, skipped: number, limit = Infinity) {
   const qvel = s.d.qvel.all();
   return {

@@ -1,4 +1,4 @@
-// where bodies are, how they lie and how they move
+// if bodies are, how they lie and how they move
 import { acos, atan2 } from "../../../trace/math.ts";
 import { clamp, type Scalar } from "../../../trace/scalar.ts";
 import type { Spatial } from "../../../trace/spatial.ts";
@@ -41,7 +41,7 @@ export const heading =
     return atan2(mat[3], mat[0]);
   };
 
-/** The direction of gravity in a body's frame, a unit vector: (0, 0, -1) where it is upright. */
+/** The direction of gravity in a body's frame, a unit vector: (0, 0, -1) if it is upright. */
 export const projectedGravity =
   (name: Body) =>
   (s: Scene): readonly Scalar[] =>

@@ -16,7 +16,7 @@ export type Source = TermSource<object>;
 
 export const body = (s: Scene, name: Body): number => bodyId(s.model, "body", name);
 
-/** The dofs of joints by name; of all joints where none is named. */
+/** The dofs of joints by name; of all joints if none is named. */
 export function dofsOf({ model }: Scene, joints: readonly (string | number)[] | undefined): number[] {
   if (!joints) return Array.from({ length: model.nv }, (_, i) => i);
   return joints.flatMap((name) => {

@@ -122,7 +122,7 @@ export function separate(a: Shape, b: Shape, margin: Scalar): Separation {
   for (let i = 0; i < 3; i++) {
     for (let j = 0; j < 3; j++) {
       const [i1, i2, j1, j2] = [(i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3];
-      // the cross product of the edges; where they are almost parallel it is noise, and faces stand in for it
+      // the cross product of the edges; if they are almost parallel it is noise, and faces stand in for it
       const cross = [neg(rot[3 * i2 + j]), rot[3 * i1 + j]];
       const length2 = add(square(cross[0]), square(cross[1]));
       const counts = ge(length2, parallel);

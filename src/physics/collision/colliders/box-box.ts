@@ -54,7 +54,7 @@ const polygon = (name: string): Polygon => ({
 
 const corner = (p: Polygon, k: Int): Vec3 => p.corners.map((c) => c.get(k)) as unknown as Vec3;
 
-/** Adds a corner where `cond` holds and there is room. */
+/** Adds a corner if `cond` holds and there is room. */
 function push(p: Polygon, cond: Bool, values: Vec3): void {
   when(and(cond, lt(p.count.get(), MAX_CORNERS)), () => {
     const n = p.count.get();

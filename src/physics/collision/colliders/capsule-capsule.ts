@@ -22,7 +22,7 @@ import { parallelBelow, type Candidate, type Collider } from "./types.ts";
 type Points = readonly [Scalar, Scalar];
 
 /**
- * The nearest points of the two segments; where they are parallel, the first two within the margin of: the ends of
+ * The nearest points of the two segments; if they are parallel, the first two within the margin of: the ends of
  * the first segment and what is nearest to each, the ends of the second likewise (mjc_CapsuleCapsule).
  */
 export const capsuleCapsule: Collider = (a, b, margin) => {
@@ -43,7 +43,7 @@ export const capsuleCapsule: Collider = (a, b, margin) => {
   const onFirst = (x2: Scalar) => clamp(add(along1, mul(cosine, x2)), neg(half1), half1);
   const onSecond = (x1: Scalar) => clamp(sub(mul(cosine, x1), along2), neg(half2), half2);
 
-  // nearest points of the lines; the triple product keeps its digits where the lines are nearly parallel
+  // nearest points of the lines; the triple product keeps its digits if the lines are nearly parallel
   const free = div(dot3(across, cross(offset, axis2)), max(sine2, limit));
   const second = onSecond(clamp(free, neg(half1), half1));
   const crossing: Points = [onFirst(second), second];

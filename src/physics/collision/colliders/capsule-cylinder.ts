@@ -59,7 +59,7 @@ const DISTINCT = 1e-3;
 
 /** What a capsule's segment meets: in the cylinder's frame, from a point of the segment to its surface. */
 interface Meeting {
-  /** From the surface of the cylinder to the segment, m; negative where the segment is inside. */
+  /** From the surface of the cylinder to the segment, m; negative if the segment is inside. */
   distance: Scalar;
   /** Unit, out of the cylinder towards the segment. */
   out: Vec3;
@@ -165,7 +165,7 @@ function overRim(center: Vec3, axis: Vec3, half: Scalar, radius: Scalar, height:
   const signed = (value: Scalar, by: Scalar) => select(lt(by, 0), neg(value), value);
   // the cosine of nearly one has few digits in float32
   const { unit: out } = normalize3(add3(scale3(level, signed(cosine(x), c1)), scale3(steep, signed(x, c2))));
-  // where the rim is met
+  // if the rim is met
   const across = sqrt(max(add(square(out[0]), square(out[1])), MINVAL));
   const rim: Vec3 = [div(mul(radius, out[0]), across), div(mul(radius, out[1]), across), signed(height, out[2])];
   const along = clamp(dot3(sub3(rim, center), axis), neg(half), half);
@@ -219,7 +219,7 @@ function turned(s: Shape, about: Vec3, axis: Vec3, sine: Scalar, shift: Scalar):
 
 /**
  * The nearest points of the capsule's segment and the cylinder, and those after turning the geoms against each other by
- * little, four times, where they are others (mjc_Convex). MuJoCo searches them to ccd_tolerance, 1e-6 m by default; these
+ * little, four times, if they are others (mjc_Convex). MuJoCo searches them to ccd_tolerance, 1e-6 m by default; these
  * are exact.
  */
 export const capsuleCylinder: Collider = (a, b, margin) => {

@@ -5,7 +5,7 @@ import { cross, normalize3, type Mat3, type Vec3 } from "../../../trace/vector.t
 /**
  * The contact frame, its axes in rows: the unit `normal`, the direction nearest to `tangent` (a unit vector) that is
  * perpendicular to it, and their cross product (mju_makeFrame). Without `tangent` the second axis leans to y, or to z
- * where the normal is within 60 degrees of y.
+ * if the normal is within 60 degrees of y.
  */
 export function makeFrame(normal: Vec3, tangent?: Vec3): Mat3 {
   if (tangent) return alongTangent(normal, tangent);

@@ -74,7 +74,7 @@ const NAMES: Record<number, string> = {
   [mjtGeom.BOX]: "box",
 };
 
-/** The collider of two mjtGeom values in either order, or undefined where there is none. */
+/** The collider of two mjtGeom values in either order, or undefined if there is none. */
 export function colliderName(type1: number, type2: number): ColliderName | undefined {
   const kind = `${NAMES[Math.min(type1, type2)]}-${NAMES[Math.max(type1, type2)]}`;
   return kind in colliders ? (kind as ColliderName) : undefined;

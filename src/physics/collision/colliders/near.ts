@@ -29,7 +29,7 @@ export interface Bounds {
 }
 
 /**
- * Whether two geoms may touch by their bounding spheres (mj_filterSphere, negated): never false where a collider
+ * Whether two geoms may touch by their bounding spheres (mj_filterSphere, negated): never false if a collider
  * finds a contact within `margin`. Only the first geom may be a plane, and its bound must be the number 0.
  */
 export function near(a: Bounds, b: Bounds, margin: Scalar): Bool {

@@ -40,7 +40,7 @@ export interface Feature {
    * the lines' nearest points lie beyond that corner, even if the segment's end is nearest to a point within the edge.
    */
   side: Vec3;
-  /** False where all are farther than MuJoCo looks. */
+  /** False if all are farther than MuJoCo looks. */
   found: Bool;
 }
 
@@ -123,7 +123,7 @@ function nearestEdge(axis: number, s: Segment, size: Vec3, none: Scalar): Best {
   }
   const { first, last, ...edge } = best!;
 
-  // the end of the edge where the search was stopped, last or else first
+  // the end of the edge if the search was stopped, last or else first
   const stop = select(gt(abs(last), half), last, first);
   const side = [...edge.side];
   side[axis] = select(gt(stop, half), 1, select(lt(stop, neg(half)), -1, 0));

@@ -35,7 +35,7 @@ export const depthsBelow = (local: Vec3, size: Vec3): Vec3 =>
 
 /**
  * A sphere at `center` (global) and `local` (the same point in the box's frame) against a box. `depths`: those of the
- * point, where they are known better than the point is.
+ * point, if they are known better than the point is.
  */
 export function ballBox(
   center: Vec3,
