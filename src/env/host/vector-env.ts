@@ -80,7 +80,7 @@ export class VectorEnv implements AsyncDisposable {
     this.#batch = batch;
     this.plan = batch.planned.plan;
     this.id = spec.task.id;
-    this.#mutex = new CallMutex(this.id);
+    const mutex = (this.#mutex = new CallMutex(this.id));
     this.numEnvs = this.plan.numEnvs;
     this.autoreset = vec.autoreset;
     this.frameSkip = vec.frameSkip;
@@ -91,22 +91,17 @@ export class VectorEnv implements AsyncDisposable {
     this.actionSpace = new BatchedSpace(spec.action, this.numEnvs);
     this.observationSpace = new BatchedSpace(this.singleObservationSpace, this.numEnvs);
 
-    this.#exchange = new Exchange(spec, batch, vec, this.actionSpace, this.worldIds);
-    this.#watch = new Watch(spec, batch, settings, this.worldIds, monitor);
+    const exchange = (this.#exchange = new Exchange(spec, batch, vec, this.actionSpace, this.worldIds));
+    const watch = (this.#watch = new Watch(spec, batch, settings, this.worldIds, monitor));
     this.#state = new WorldState(batch, spec.shape);
     this.gpu = gpuViews(batch, spec.shape.nobs, spec.action);
     this.#params = params;
 
     const kept = this.plan.arenas.map(({ name }) => name).filter((name) => KEPT.includes(name));
-    if (vec.snapshotEvery !== undefined) this.#keeper = new SnapshotKeeper(batch, kept, vec.snapshotEvery);
+    const { snapshotEvery: every } = vec;
+    const keeper = (this.#keeper = every === undefined ? undefined : new SnapshotKeeper(batch, kept, every));
+    const progress = this.#progress;
     const { id, worldIds } = this;
-    const [progress, mutex, keeper, exchange, watch] = [
-      this.#progress,
-      this.#mutex,
-      this.#keeper,
-      this.#exchange,
-      this.#watch,
-    ];
     const collect = () => this.#collect();
     const close = () => this.close();
     this.#stepper = new Stepper(batch, watch, exchange, keeper, progress);

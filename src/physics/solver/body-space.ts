@@ -203,15 +203,8 @@ export class BodySpace implements Space {
   /** `forced`: what is implicit starts from the forces, not from the momentum of qacc. */
   #begin(isSmooth: Bool, isImplicit: Bool, forced: boolean): void {
     const { qacc } = this;
-    const [m, d, grad, motion, wrench, diagonal, implicit] = [
-      this.#m,
-      this.#d,
-      this.#grad,
-      this.#motion,
-      this.#wrench,
-      this.#diagonal,
-      this.#implicit,
-    ];
+    const [m, d, motion, implicit] = [this.#m, this.#d, this.#motion, this.#implicit];
+    const [grad, wrench, diagonal] = [this.#grad, this.#wrench, this.#diagonal];
     this.#couplings = [];
     // qacc is not known before the first solve
     const known = forced ? not(or(isSmooth, isImplicit)) : not(isSmooth);
@@ -309,14 +302,8 @@ export class BodySpace implements Space {
 
   #direction(isNewton: Bool): void {
     const { search } = this;
-    const [m, motion, grad, wrench, tree, contacts] = [
-      this.#m,
-      this.#motion,
-      this.#grad,
-      this.#wrench,
-      this.#tree,
-      this.#contacts,
-    ];
+    const [m, motion, contacts] = [this.#m, this.#motion, this.#contacts];
+    const [grad, wrench, tree] = [this.#grad, this.#wrench, this.#tree];
     const inLine = m.nv + m.nbody <= MAX_IN_LINE;
     tree.factor((i) => this.#diagonal.at(i), inLine);
     if (this.#couplings.length === 0 && !contacts.anyTied) {
