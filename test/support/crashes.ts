@@ -64,7 +64,7 @@ const nudge = (name: "qpos" | "qvel", value: number) => async (env: VectorEnv, w
 /** Writes into the actions on the device, as a policy that runs there does. */
 async function writeAction(env: VectorEnv, worlds: readonly number[], value: number): Promise<void> {
   const { actions } = env.gpu!;
-  const { device } = (env as unknown as { batch: { gpu: { device: GPUDevice } } }).batch.gpu;
+  const { device } = env.gpu!.device;
   for (const world of worlds)
     device.queue.writeBuffer(actions.shards[0].buffer, actions.offset + actions.stride * world, Float32Array.of(value));
 }

@@ -134,7 +134,7 @@ test("an action that a kernel writes and that is no number ends that world alone
     const { actions } = e.gpu!;
     const [{ buffer }] = actions.shards;
     const value = actions.type === "f32" ? Float32Array.of(bad) : Int32Array.of(bad);
-    const { device } = (e as unknown as { batch: { gpu: { device: GPUDevice } } }).batch.gpu;
+    const { device } = e.gpu!.device;
     device.queue.writeBuffer(buffer, actions.offset + actions.stride * BAD, value);
     expect(actions.length).toBe(length);
     const { terminated, infos, rewards } = await e.step(actions);

@@ -159,7 +159,7 @@ test("an action that is no number, written by a kernel, is told of where it is c
     await env.reset();
     await env.step(still);
     const { actions } = env.gpu!;
-    const { device } = (env as unknown as { batch: { gpu: { device: GPUDevice } } }).batch.gpu;
+    const { device } = env.gpu!.device;
     device.queue.writeBuffer(actions.shards[0].buffer, actions.offset + actions.stride * 3, Float32Array.of(NaN));
     const { terminated } = await env.step(actions);
     expect([...terminated]).toEqual([0, 0, 0, 1]);

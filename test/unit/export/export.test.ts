@@ -1,5 +1,5 @@
 // A policy that leaves: in every format it does what the learner's own kernels do
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -126,7 +126,9 @@ describe.each(CASES)("$name", ({ name, of, options, algo }) => {
       const policy = await ppo.policy();
       const { head } = policy;
       const actions = head.kind === "gaussian" ? head.actions : head.alternatives.length;
-      const at = (file: string) => join(folder, name.replaceAll(" ", "-"), file);
+      const own = join(folder, name.replaceAll(" ", "-"));
+      mkdirSync(own, { recursive: true });
+      const at = (file: string) => join(own, file);
       const observations = Float32Array.from(seen.flatMap(({ observation }) => [...observation]));
       const rowsOf = (flat: ArrayLike<number | bigint>) =>
         seen.map((_, row) => Array.from({ length: actions }, (_unused, i) => Number(flat[row * actions + i])));

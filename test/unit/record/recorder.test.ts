@@ -160,7 +160,7 @@ test("a discrete action that is none, written by a kernel, is named", async () =
   await env.reset();
   await env.step(new Int32Array(N));
   const { actions } = env.gpu!;
-  const { device } = (env as unknown as { batch: { gpu: { device: GPUDevice } } }).batch.gpu;
+  const { device } = env.gpu!.device;
   device.queue.writeBuffer(actions.shards[0].buffer, actions.offset + actions.stride * 4, Int32Array.of(9));
   await env.step(actions);
   const found = await bisect(readBundle(env.health().bundles[0]));

@@ -266,6 +266,7 @@ test("costs", () => {
         "ne": 1,
         "table": 1,
       },
+      "squares": 16,
       "stages": {
         "loop": 7,
         "write": 4,
