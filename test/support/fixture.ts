@@ -61,6 +61,8 @@ function readFields(model: Model, { data, read }: Oracle): Record<string, Float6
     time: Float64Array.of(data.time),
     ncon: Float64Array.of(data.ncon),
     nefc: Float64Array.of(data.nefc),
+    // no evaluation before this one has left an energy
+    energy_vel: new Float64Array(fieldSize(model, "energy_vel")),
   };
   for (const name of TABLE) out[name] = fieldSize(model, name) ? read(name) : new Float64Array();
   return out;
