@@ -37,6 +37,7 @@ async function projects() {
 export default defineConfig(async ({ mode }) => ({
   test: {
     ...(await projects()),
+    setupFiles: ["test/support/fast-check.ts"],
     // a driver that crashes takes one file down, not the run
     pool: "forks",
     maxWorkers: 2,

@@ -123,6 +123,12 @@ class BundleReader {
     const params = batch.params.map((p) => p.name);
     this.#expect(new Set(params).size === params.length, "a parameter of it is there twice");
     this.#expect((device.precision === "gpu") === (device.adapter !== null), "its device is of no precision");
+    const { actionLow, actionHigh, actionSize } = env;
+    const ends = [actionLow, actionHigh].map((values) => values?.length ?? "no");
+    this.#expect(
+      ends.every((length) => length === "no") || ends.every((length) => length === actionSize),
+      `its actions have ${actionSize} numbers, bounds of them ${ends.join(" and ")}`,
+    );
     const result = this.#elements("result");
     for (const [name, at] of Object.entries(env.result)) {
       this.#expect(at <= result, `${name} lies at ${at} of a result of ${result} numbers`);

@@ -124,6 +124,7 @@ describe("nonsense that replayed as identical, or for ever", () => {
     ["another model", ({ model }) => (model.name = "other")],
     ["states that are longer", ({ records }) => (records.segments[0].states.state.of += "AAAAAAAAAAAAAAAA")],
     ["an arena of a thousand million numbers", ({ about }) => (about.batch.arenas[2].fields[0].perWorld = 1e9)],
+    ["one end of its actions alone", ({ about }) => delete about.env.actionHigh],
     ["an arena of 2^24 numbers", ({ about }) => (about.batch.arenas[2].fields[0].perWorld = 2 ** 24)],
     ["4,294,967,295 steps of physics", ({ records }) => (records.segments[0].params.nstep = 2 ** 31 - 1)],
     ["a status beyond the result", ({ about }) => (about.env.result.status = 99)],
