@@ -1,0 +1,91 @@
+// what the collider of convex shapes takes and gives
+import type { Int, Scalar } from "../../../trace/scalar.ts";
+import type { Vec3 } from "../../../trace/vector.ts";
+import type { Candidate, Shape } from "../colliders/types.ts";
+
+/**
+ * Convex hulls that shapes read, in tables of the caller's making (shared by all worlds, or a few points computed where
+ * they are read). Every index is one of the whole table, not of one hull.
+ */
+export interface HullTables {
+  /** Corner `i` of a hull in its geom's frame, m. Points inside of the hull are left out. */
+  vertex(i: Int): Vec3;
+  /** Most vertices that a hull of these has; up to `CLIMB_ABOVE` no code that climbs is emitted. */
+  readonly mostVertices: number;
+  /** Most corners that a polygon of these has, 0 if there are no polygons: then a hull gives one contact. */
+  readonly mostCorners: number;
+  /** Where the neighbours of vertex `i` begin; read if some hull has more than `CLIMB_ABOVE` vertices. */
+  firstNeighbour?(i: Int): Int;
+  /** Neighbours one after another, each a vertex; -1 follows the last of a vertex. */
+  neighbour?(at: Int): Int;
+  /** Outward unit normal of polygon `i` in the geom's frame (mesh_polynormal). */
+  polygonNormal?(i: Int): Vec3;
+  /** Where the corners of polygon `i` begin, and how many there are. */
+  firstCorner?(i: Int): Int;
+  cornerCount?(i: Int): Int;
+  /** Corners one after another in the order of mesh_polyvert, each a vertex. */
+  corner?(at: Int): Int;
+}
+
+/** Hulls with more vertices than this are climbed along their edges, smaller ones searched vertex by vertex. */
+export const CLIMB_ABOVE = 64;
+
+/** One hull of the tables. Its vertices and its polygons are consecutive. */
+export interface Hull {
+  readonly tables: HullTables;
+  readonly firstVertex: Int;
+  readonly vertexCount: Int;
+  /** Read if `tables.mostCorners` is not 0. */
+  readonly firstPolygon: Int;
+  readonly polygonCount: Int;
+}
+
+/** A sphere, capsule, ellipsoid, cylinder, box or hull. */
+export interface ConvexShape extends Shape {
+  /** mjtGeom; a number where it is known while tracing. */
+  readonly type: Int;
+  /** The mjtGeom values that a `type` known only at run time may take: no code is emitted for others. All by default. */
+  readonly kinds?: readonly number[];
+  /** Read if the type is or may be MESH. `size` is ignored there, but for `radius`. */
+  readonly hull?: Hull;
+  /** Radius of a sphere about `pos` that holds the shape, m (geom_rbound); the scale of all tolerances. */
+  readonly radius: Scalar;
+}
+
+/** MuJoCo's options of the search. */
+export interface ConvexOptions {
+  /** ccd_iterations: a bound on the iterations of each part of the search. */
+  readonly iterations: number;
+  /** ccd_tolerance, m: what is known better than this is not searched further. */
+  readonly tolerance: number;
+  /** Several contacts where faces meet (mjDSBL_MULTICCD is not set). */
+  readonly multiccd: boolean;
+}
+
+/** Contacts that a search found, in arrays that the next search writes again. */
+export interface ConvexContacts {
+  /** How many there are, 0 to `MOST_CONVEX_CONTACTS`. All of them lie within reach. */
+  readonly count: Int;
+  /** Contact `i` below `count`, at an index known while tracing or only at run time. */
+  at(i: Int): Candidate;
+}
+
+/** The most contacts of one pair. */
+export const MOST_CONVEX_CONTACTS = 5;
+
+/**
+ * Contacts of two convex shapes (mjc_Convex). `reach` is the distance up to which MuJoCo looks for contacts (margin +
+ * gap, m). The geoms are in MuJoCo's order, the lower mjtGeom first.
+ */
+export type ConvexCollider = (a: ConvexShape, b: ConvexShape, reach: Scalar, options: ConvexOptions) => ConvexContacts;
+
+/** Nearest points of two convex shapes, or those at the ends of their least overlap (mj_geomDistance). */
+export interface ConvexDistance {
+  /** Signed, m. */
+  readonly dist: Scalar;
+  /** Unit, from the first to the second. */
+  readonly normal: Vec3;
+  /** On the surface of the first and of the second, global, m. */
+  readonly from: Vec3;
+  readonly to: Vec3;
+}
