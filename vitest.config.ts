@@ -13,6 +13,8 @@ const FULL_PATIENCE_MS = 3_600_000;
 
 /** The driver that npm installs is the one under test: Vulkan's loader finds no other. */
 const EMBEDDED_ALONE = { VK_DRIVER_FILES: "none", VK_ICD_FILENAMES: "none", CORRAL_TEST_ADAPTERS: "embedded" };
+/** WGSL is under test unless a test says otherwise. */
+const ON_ADAPTERS = { CORRAL_DEVICE: "gpu" };
 
 /** The tests that look at drivers: they run once more with the system's, where it has one. */
 const ofDrivers = () =>
@@ -45,6 +47,7 @@ export default defineConfig(async ({ mode }) => ({
     hookTimeout: PATIENCE_MS,
     teardownTimeout: PATIENCE_MS,
     env: {
+      ...ON_ADAPTERS,
       // crashes that tests plant are no one's
       CORRAL_BUNDLES: join(tmpdir(), `corral-test-bundles-${process.pid}`),
       // models are compiled by MuJoCo, not remembered

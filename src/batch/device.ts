@@ -2,7 +2,6 @@
 import { CorralError } from "../core/errors.ts";
 import { printable } from "../core/show.ts";
 import { show } from "../core/show.ts";
-import { assertDevice, type GpuDevice } from "../gpu/device.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
 import { createBudget, plannedBudget } from "../memory/device-budget.ts";
 import { timed } from "../core/spans.ts";
@@ -21,20 +20,11 @@ import {
   type PlannedBatch,
 } from "./batch.ts";
 import { CpuBatch } from "./cpu-batch.ts";
+import { chooseDevice, isHostDevice, type DeviceOptions } from "./devices.ts";
 import { compileKernel, GpuBatch } from "./gpu-batch.ts";
 import { mapWasm, WasmBatch } from "./wasm-batch.ts";
 
-/** Devices without an adapter: WebAssembly, and JavaScript in float32 or float64. */
-export const HOST_DEVICES = ["wasm", "cpu", "cpu-f64"] as const;
-export type HostDevice = (typeof HOST_DEVICES)[number];
-
-/** Where to run: an open device; on the CPU without an adapter; by default the process's shared device. */
-export type DeviceChoice = GpuDevice | HostDevice;
-
-export interface PlacementOptions {
-  readonly device?: DeviceChoice;
-  /** Adapter of the shared device: auto, gpu, system, embedded. */
-  readonly adapter?: string | number;
+export interface PlacementOptions extends DeviceOptions {
   /** Bytes that all batches of the device may hold: "2GiB", 0.5 of what is available, or a number. */
   readonly budget?: string | number;
   /** What to do if the batch does not fit: refuse, or take the largest count of worlds that does. */
@@ -101,14 +91,15 @@ export async function placeBatch(
   numEnvs: number,
   options: PlacementOptions,
 ): Promise<Batch> {
-  const { device, onOverBudget = "throw" } = options;
+  const { onOverBudget = "throw" } = options;
   const shape = shapeOf(options, numEnvs);
   if (onOverBudget !== "throw" && onOverBudget !== "shrink") {
     throw new CorralError("bad-option", `onOverBudget is "${String(onOverBudget)}"; pass "throw" or "shrink".`, {
       onOverBudget,
     });
   }
-  if (device === "wasm" || device === "cpu" || device === "cpu-f64") {
+  const device = await timed("device", () => chooseDevice(options));
+  if (isHostDevice(device)) {
     const budget = hostBudget();
     return withLimit(budget, options.budget, () =>
       placeFitting(specFor, numEnvs, shape, onOverBudget, async (planned): Promise<Batch> => {
@@ -122,9 +113,8 @@ export async function placeBatch(
       }),
     );
   }
-  if (device !== undefined) assertDevice(device);
-  const lease = device ? undefined : await timed("device", () => shareDevice(options.adapter));
-  const gpu = device ?? lease!.gpu;
+  const lease = device === "gpu" ? await timed("device", () => shareDevice(options.adapter)) : undefined;
+  const gpu = device === "gpu" ? lease!.gpu : device;
   try {
     const budget = await createBudget(gpu);
     const started = new Map<WgslKernel, Promise<GPUComputePipeline>>();

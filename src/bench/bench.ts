@@ -2,6 +2,7 @@
 import { availableParallelism, loadavg } from "node:os";
 import { CorralError } from "../core/errors.ts";
 import type { Task, VecOptions } from "../env/index.ts";
+import { withDevice } from "../batch/devices.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
 import { BudgetExceededError, LimitExceededError } from "../memory/index.ts";
 import { controlsOf } from "../compare/task-controls.ts";
@@ -61,14 +62,15 @@ const WARM_WORLDS = 1024;
  * @throws CorralError bad-option, bench-unhealthy, bench-gpu-errors, mujoco-worker; what makeVec throws
  */
 export async function bench(task: Task<object>, options: BenchOptions): Promise<Bench> {
-  const { seconds = 1, repetitions = 3, seed = 0, motion = "random", batch = {} } = options;
+  const { seconds = 1, repetitions = 3, seed = 0, motion = "random" } = options;
+  const batch = await withDevice(options.batch ?? {});
   const { settings, definition } = await defineTarget(task, { ...batch, numEnvs: 1 });
   const { frameSkip, maxEpisodeSteps } = settings.vec;
   const pool = new ActionPool(definition.spec.action, seed, motion);
   const progress = options.onProgress ?? (() => {});
   const loadBefore = loadavg()[0];
   // kept open, so that a batch finds the kernels of the one before
-  const lease = batch.device === undefined ? await shareDevice(batch.adapter) : undefined;
+  const lease = batch.device === "gpu" ? await shareDevice(batch.adapter) : undefined;
   const runners: Runner[] = [];
   let peers: MuJoCoPeers | undefined;
   try {

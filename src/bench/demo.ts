@@ -1,5 +1,5 @@
 // environments under random actions for a while, with one world checked against MuJoCo as they run
-import type { HostDevice } from "../batch/device.ts";
+import type { DeviceName } from "../batch/devices.ts";
 import type { Task } from "../env/index.ts";
 import type { Plan } from "../memory/index.ts";
 import { defineTarget } from "../env/describe.ts";
@@ -14,7 +14,7 @@ export interface DemoOptions {
   /** Control steps after which episodes are truncated: short, so that there are resets to see. */
   readonly maxEpisodeSteps: number;
   readonly adapter?: string;
-  readonly device?: HostDevice;
+  readonly device?: DeviceName;
 }
 
 /** What has happened so far. */

@@ -2,6 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Task, VecOptions } from "../env/index.ts";
+import { withDevice } from "../batch/devices.ts";
 import { shareDevice } from "../gpu/shared-device.ts";
 import { formatCount } from "../core/units.ts";
 import { defineTarget } from "../env/describe.ts";
@@ -44,11 +45,12 @@ export async function measureLoop(
   task: Task<object>,
   counts: readonly number[],
   seconds: number,
-  batch: Omit<VecOptions, "numEnvs"> = {},
+  options: Omit<VecOptions, "numEnvs"> = {},
 ): Promise<Loop> {
+  const batch = await withDevice(options);
   const { definition } = await defineTarget(task, { ...batch, numEnvs: 1 });
   const pool = new ActionPool(definition.spec.action, 0);
-  const lease = batch.device === undefined ? await shareDevice(batch.adapter) : undefined;
+  const lease = batch.device === "gpu" ? await shareDevice(batch.adapter) : undefined;
   const rows: LoopRow[] = [];
   let adapter = "";
   try {

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "
 import { join } from "node:path";
 import { makeOutputFolder } from "../core/make-folder.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
+import { chooseDevice } from "../batch/devices.ts";
 import { list } from "../env/index.ts";
 import { bench } from "../bench/bench.ts";
 import { MOTIONS, type Motion } from "../bench/actions.ts";
@@ -23,7 +24,7 @@ import {
   progress,
 } from "./io.ts";
 import { rate, table } from "./table.ts";
-import { deviceOf, MODEL_OPTIONS, overridesOf, secondsOption, taskOfTarget } from "./target.ts";
+import { DEVICE_HELP, deviceOf, MODEL_OPTIONS, overridesOf, secondsOption, taskOfTarget } from "./target.ts";
 
 export const summary = "steps per second beside MuJoCo on the same cores";
 
@@ -50,8 +51,7 @@ Everything is measured by turns; medians are reported, and ratios of the fastest
   --seed N          seed of starts and actions (0)
   --loop            the cost of a control step in microseconds for 1, 64, 1024 and 16384 worlds, instead
   --set NAME=VALUE  overrides an option: integrator=Euler, frameSkip=1; may be repeated
-  --adapter NAME    auto (default), gpu, system, embedded, or an index or name of corral doctor
-  --device NAME     wasm, cpu (JavaScript, float32) or cpu-f64 (float64) instead of an adapter
+${DEVICE_HELP}
   --rolled          kernels with runtime loops instead of straight-line code
   --out FOLDER      also writes FOLDER/<machine>/<name>.json, a table and report.html
   --report FOLDER   the table and the page again from the documents of FOLDER, measured in pieces; nothing is measured
@@ -98,8 +98,7 @@ export async function run(args: string[]): Promise<number> {
   const { envs, seconds, repetitions } = { ...(values.quick ? QUICK : {}), ...values };
   const batch = {
     ...overridesOf(values.set),
-    ...(values.adapter === undefined ? {} : { adapter: values.adapter }),
-    ...deviceOf(values.device),
+    ...deviceOf(values),
     ...(values.rolled ? { unroll: false } : {}),
   };
   const numEnvs = countsOf(envs ?? (values.loop ? LOOP_COUNTS : COUNTS));
@@ -129,7 +128,8 @@ export async function run(args: string[]): Promise<number> {
     return EXIT.done;
   }
 
-  const fresh = !values.quick && values.device === undefined;
+  const device = await chooseDevice(batch);
+  const fresh = !values.quick && (device === "gpu" || device === "wasm");
   const options = {
     numEnvs,
     seconds: length,
@@ -138,7 +138,7 @@ export async function run(args: string[]): Promise<number> {
     motion: motionOf(values.motion),
     python: values.python ?? process.env.CORRAL_PYTHON ?? "python3",
     ...(values.workers === undefined ? {} : { workers: integerOption("workers", values.workers, 1) }),
-    stages: fresh,
+    stages: fresh && device === "gpu",
     batch,
     onProgress: progress,
   };
@@ -182,6 +182,7 @@ function timeFirstSteps(target: string, numEnvs: number, given: Given) {
   progress(`${target}: first steps in fresh processes`);
   const passed = [
     ...(given.adapter === undefined ? [] : ["--adapter", given.adapter]),
+    ...(given.device === undefined ? [] : ["--device", given.device]),
     ...(given.set ?? []).flatMap((setting) => ["--set", setting]),
     ...(given.rolled ? ["--rolled"] : []),
   ];
@@ -191,6 +192,7 @@ function timeFirstSteps(target: string, numEnvs: number, given: Given) {
 
 interface Given {
   readonly adapter?: string;
+  readonly device?: string;
   readonly set?: readonly string[];
   readonly rolled?: boolean;
 }

@@ -40,12 +40,11 @@ export async function run(args: string[]): Promise<number> {
   );
   const task = await taskOfTarget(onlyArgument(positionals, "ENV_OR_FILE"));
   const onGpu = values.gpu === true || values.adapter !== undefined;
-  const place = onGpu ? (values.adapter === undefined ? {} : { adapter: values.adapter }) : { device: "cpu" as const };
   const check = await checkEnv(task, {
     steps: integerOption("steps", values.steps, 200),
     worlds: integerOption("envs", values.envs, 4),
     seed: integerOption("seed", values.seed, 0, 0),
-    batch: { ...overridesOf(values.set), ...place, ...deviceOf(values.device) },
+    batch: { ...overridesOf(values.set), device: onGpu ? "gpu" : "cpu", ...deviceOf(values) },
   });
   if (values.json) printJson(check);
   else print(describe(check));

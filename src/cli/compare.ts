@@ -3,7 +3,7 @@ import { compareWithMuJoCo, type Comparison, type CountAgreement } from "../comp
 import { ONE_STEP_BOUNDS as B, type Spread } from "../monitor/measure.ts";
 import { EXIT, integerOption, parse, print, printJson, progress } from "./io.ts";
 import { table } from "./table.ts";
-import { deviceOf, MODEL_OPTIONS, modelOf, onlyArgument } from "./target.ts";
+import { DEVICE_HELP, deviceOf, MODEL_OPTIONS, modelOf, onlyArgument } from "./target.ts";
 
 export const summary = "one step of many states beside MuJoCo's float64";
 
@@ -19,8 +19,7 @@ median, 99th percentile and maximum over all steps.
   --seed N          seed of starts and controls (0)
   --rollout         also let the worlds run freely and report how they drift, beside MuJoCo from a state changed by 1e-7
   --set NAME=VALUE  overrides an option of the model: timestep=0.001, integrator=RK4, gravity=0,0,-1.6; may be repeated
-  --adapter NAME    auto (default), gpu, system, embedded, or an index or name of corral doctor
-  --device NAME     wasm, cpu (JavaScript, float32) or cpu-f64 (float64) instead of an adapter
+${DEVICE_HELP}
   --rolled          kernels with runtime loops instead of straight-line code
   --json            one JSON document on stdout
 
@@ -54,8 +53,7 @@ export async function run(args: string[]): Promise<number> {
     seed: integerOption("seed", values.seed, 0, 0),
     rollout: values.rollout ?? false,
     unroll: !values.rolled,
-    ...(values.adapter === undefined ? {} : { adapter: values.adapter }),
-    ...deviceOf(values.device),
+    ...deviceOf(values),
     onProgress: progress,
   };
   const comparison = { ...(await compareWithMuJoCo(await modelOf(path, values.set), options)), model: path };

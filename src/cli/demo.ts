@@ -1,8 +1,10 @@
 // `corral demo`: thousands of HalfCheetahs and Ants, live, beside MuJoCo; then agents that learn
 import "../../envs/index.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
+import { chooseDevice, isHostDevice, type DeviceOptions } from "../batch/devices.ts";
 import { taskOf } from "../env/registry.ts";
 import { memoryInfo, shareDevice } from "../gpu/index.ts";
+import { hostBudget } from "../memory/host-budget.ts";
 import { busyNote, type Bench } from "../bench/report.ts";
 import { DemoRun, type DemoProgress } from "../bench/demo.ts";
 import { machineFacts } from "../bench/machine.ts";
@@ -11,7 +13,7 @@ import { TrainingRun } from "../runs/train.ts";
 import { EXIT, integerOption, parse, print, printJson, progress } from "./io.ts";
 import { LiveLine } from "./live.ts";
 import { rate, table } from "./table.ts";
-import { deviceOf, MODEL_OPTIONS, secondsOption } from "./target.ts";
+import { DEVICE_HELP, deviceOf, MODEL_OPTIONS, secondsOption } from "./target.ts";
 import { watch } from "./train.ts";
 
 export const summary = "thousands of HalfCheetahs and Ants, live, beside MuJoCo; then agents that learn";
@@ -38,8 +40,7 @@ or two.
   --envs N         worlds of each environment (2048)
   --seconds S      seconds of each environment (12)
   --seed N         seed of starts and actions (0)
-  --adapter NAME   auto (default), gpu, system, embedded, or an index or name of corral doctor
-  --device NAME    wasm, cpu (JavaScript, float32) or cpu-f64 (float64) instead of an adapter
+${DEVICE_HELP}
   --json           one JSON document on stdout
 
 Exit codes: 0 done, 1 a world is further from MuJoCo than float32 explains or an agent did not learn, 2 bad usage, 3 no
@@ -56,7 +57,7 @@ export async function run(args: string[]): Promise<number> {
   const texts = { envs: { type: "string" }, seconds: { type: "string" }, seed: { type: "string" } } as const;
   const { values } = parse(args, { adapter, device, ...texts });
   const seconds = secondsOption("seconds", values.seconds, 12);
-  const where = { ...(values.adapter === undefined ? {} : { adapter: values.adapter }), ...deviceOf(values.device) };
+  const where = deviceOf(values);
   const seed = integerOption("seed", values.seed, 0, 0);
   const options = { numEnvs: integerOption("envs", values.envs, 2048), seed, maxEpisodeSteps: EPISODE_STEPS, ...where };
   const say = values.json ? progress : print;
@@ -101,7 +102,7 @@ export async function run(args: string[]): Promise<number> {
 
     // their memory is back before the agents' is reserved
     while (runs.length > 0) await runs.pop()!.close();
-    const lessons = where.device === undefined ? await learn(where, seed, say, values.json ?? false) : [];
+    const lessons = isHostDevice(where.device) ? [] : await learn(where.adapter, seed, say, values.json ?? false);
     say("Next: corral train CartPole, corral list, corral bench ENV, corral compare MODEL.xml, corral doctor");
     if (values.json) printJson({ ...document(shown, benches), lessons });
     return good && lessons.every(({ reached }) => reached) ? EXIT.done : EXIT.failed;
@@ -111,7 +112,8 @@ export async function run(args: string[]): Promise<number> {
 }
 
 /** Agents learn from nothing, each until it has solved its environment or has had its steps. */
-async function learn(env: object, seed: number, say: (line: string) => void, json: boolean) {
+async function learn(adapter: string | undefined, seed: number, say: (line: string) => void, json: boolean) {
+  const env = adapter === undefined ? {} : { adapter };
   const learned: { id: string; reached: boolean; seconds: number; envSteps: number; meanReturn: number }[] = [];
   for (const { id, until } of LESSONS) {
     await using run = await TrainingRun.create(id, { seed, until, env });
@@ -169,8 +171,11 @@ function memoryTable(runs: readonly DemoRun[]): string {
 }
 
 /** What they may use by default. */
-async function budgetText(where: { adapter?: string; device?: string }): Promise<string> {
-  if (where.device !== undefined) return "";
+async function budgetText(where: DeviceOptions): Promise<string> {
+  if (isHostDevice(await chooseDevice(where))) {
+    const { limit, source } = hostBudget();
+    return ` of a budget of ${formatBytes(limit)}, ${source}`;
+  }
   const lease = await shareDevice(where.adapter);
   try {
     const { bytes, source } = await memoryInfo(lease.gpu.info);

@@ -13,7 +13,7 @@ import { taskOf } from "../env/registry.ts";
 import { trainOptions } from "../runs/options.ts";
 import { planRun, type RunPlan } from "../runs/plan.ts";
 import { table } from "./table.ts";
-import { batchOptionsOf, deviceOf, MODEL_OPTIONS, modelOf, onlyArgument, taskOfTarget } from "./target.ts";
+import { batchOptionsOf, DEVICE_HELP, deviceOf, MODEL_OPTIONS, modelOf, onlyArgument, taskOfTarget } from "./target.ts";
 import { settingsOf, TRAIN_FLAGS } from "./train-flags.ts";
 
 export const summary = "every byte of a batch before anything is allocated";
@@ -39,8 +39,7 @@ with memory (--envs, --eval-envs, --hidden, --rollout-steps, --buffer-size, --co
   --measure STEPS   also steps worlds with random actions, counts their contacts and constraint rows, and says what
                     nconmax covers them with a margin; runs on a device
   --worlds N        worlds to measure (64)
-  --adapter NAME    adapter to measure on: auto (default), gpu, system, embedded, or an index or name of corral doctor
-  --device NAME     cpu: measure without an adapter
+${DEVICE_HELP}
   --rolled          kernels with runtime loops instead of straight-line code
   --set NAME=VALUE  overrides an option: integrator=RK4, snapshotEvery=100; may be repeated
   --json            one JSON document on stdout
@@ -133,8 +132,7 @@ async function measure(
 ): Promise<Capacity> {
   const batch = {
     ...batchOptionsOf(values),
-    ...(values.adapter === undefined ? {} : { adapter: values.adapter }),
-    ...deviceOf(values.device),
+    ...deviceOf(values),
   };
   progress(`measuring ${steps} steps of ${worlds} worlds`);
   return measureCapacity(await taskOfTarget(target), { steps, worlds, batch });

@@ -68,8 +68,8 @@ export async function run(args: string[]): Promise<number> {
   const bundle = readBundle(path);
   trippedWorld(bundle, world);
 
-  const device = deviceOf(values.device)?.device;
-  if (device === "wasm")
+  const { device } = deviceOf(values);
+  if (device === "wasm" || device === "auto" || device === "gpu")
     throw new UsageError("--device wasm executes no bundles yet: pass cpu, which gives the bits of wasm.");
   const where = {
     ...(values.adapter === undefined ? {} : { adapter: values.adapter }),

@@ -1,7 +1,7 @@
 // what a command works on: the path of an MJCF file, or the id of an environment
 import { basename } from "node:path";
 import "../../envs/index.ts";
-import { HOST_DEVICES, type HostDevice } from "../batch/device.ts";
+import { DEVICES, type DeviceName } from "../batch/devices.ts";
 import { taskOf } from "../env/registry.ts";
 import type { Task } from "../env/task/task.ts";
 import { isModelPath } from "../sizing/plan.ts";
@@ -69,12 +69,21 @@ export function secondsOption(name: string, text: string | undefined, fallback: 
   throw new UsageError(`--${name} is '${text}': pass seconds, more than 0 and at most 3600.`);
 }
 
-/** Where `--device` says to run; undefined: on an adapter. Throws `UsageError`. */
-export function deviceOf(text: string | undefined): { device: HostDevice } | undefined {
-  if (text === undefined) return undefined;
-  const device = HOST_DEVICES.find((name) => name === text);
-  if (device) return { device };
-  throw new UsageError(`--device is '${text}': pass ${HOST_DEVICES.join(", ")}, or leave it out to run on an adapter.`);
+/** Lines of `--help` on `--device` and `--adapter`. */
+export const DEVICE_HELP = `  --device NAME     auto (default): a GPU or the system's fast software driver, else wasm; gpu: an adapter, software ones too;
+                    wasm (WebAssembly, float32), cpu (JavaScript, the same bits), cpu-f64 (JavaScript, float64)
+  --adapter NAME    of a GPU: auto, gpu, system, embedded, or an index or name of corral doctor`;
+
+/** Where `--device` and `--adapter` say to run. Throws `UsageError`. */
+export function deviceOf({ device, adapter }: { readonly device?: string; readonly adapter?: string }): {
+  device?: DeviceName;
+  adapter?: string;
+} {
+  const names = Object.keys(DEVICES) as DeviceName[];
+  const known = names.find((name) => name === device);
+  if (device !== undefined && known === undefined)
+    throw new UsageError(`--device is '${device}': pass ${names.join(", ")}.`);
+  return { ...(known === undefined ? {} : { device: known }), ...(adapter === undefined ? {} : { adapter }) };
 }
 
 /** The task of an environment, or the plain task of a model. */

@@ -12,6 +12,7 @@ import { planOf, type Batch, type PlanContext, type PlannedBatch } from "../batc
 import { writePlaces } from "../record/recorder.ts";
 import { readTuning } from "../batch/tuning.ts";
 import { placeBatch, planContext } from "../batch/device.ts";
+import { chooseDevice, isHostDevice } from "../batch/devices.ts";
 import { defineEnv } from "./host/batch-spec.ts";
 import { checkTask } from "./task/check-task.ts";
 import { settingsOf, worldIdsOf, type Settings, type VecOptions } from "./host/options.ts";
@@ -42,11 +43,12 @@ export async function defineVec<O extends object>(env: string | Task<O>, given: 
 async function withTuning(env: string | Task, options: NamedOptions): Promise<NamedOptions> {
   if (options?.tuned !== true) return options;
   const { tuned: _, ...others } = options;
-  if (others.unroll !== undefined || typeof others.device === "string") return others;
+  const device = await chooseDevice(others);
+  if (others.unroll !== undefined || isHostDevice(device)) return others;
   const { settings } = await defineVec(env, others);
-  const lease = others.device ? undefined : await shareDevice(others.adapter);
+  const lease = device === "gpu" ? await shareDevice(others.adapter) : undefined;
   try {
-    const found = readTuning(settings.model, (others.device ?? lease!.gpu).info.driver);
+    const found = readTuning(settings.model, (device === "gpu" ? lease!.gpu : device).info.driver);
     return { ...found, ...others };
   } finally {
     lease?.release();
@@ -64,7 +66,10 @@ export function makeVec<O extends object>(task: Task<O>, options: VecOptions & P
 export async function makeVec(env: string | Task, given: object): Promise<VectorEnv> {
   const options = (given ?? {}) as NamedOptions;
   // the device opens while MuJoCo loads; why it does not open is told if it is asked for
-  const early = options.device === undefined ? shareDevice(options.adapter).catch(() => undefined) : undefined;
+  const early = chooseDevice(options).then(
+    (device) => (device === "gpu" ? shareDevice(options.adapter).catch(() => undefined) : undefined),
+    () => undefined,
+  );
   try {
     return await make(env, await withTuning(env, options));
   } finally {

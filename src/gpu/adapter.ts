@@ -188,6 +188,18 @@ async function trySystem(choice: AdapterChoice, refusals: Refusal[]): Promise<Fo
   return { adapter, source: "system" };
 }
 
+let fast: Promise<boolean> | undefined;
+
+/** Whether the system has a GPU, or a software driver that is faster than WebAssembly's vectors: not SwiftShader. Looked for once. */
+export function hasFastAdapter(): Promise<boolean> {
+  fast ??= trySystem("auto", []).then(
+    (found) =>
+      found !== undefined && !/SwiftShader/i.test(`${found.adapter.info.description} ${found.adapter.info.device}`),
+    () => false,
+  );
+  return fast;
+}
+
 /** Whether a driver of this name computes on the CPU. */
 export const isSoftware = (name: string): boolean => SOFTWARE_NAMES.some((part) => name.includes(part));
 

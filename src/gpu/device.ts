@@ -151,7 +151,7 @@ export function assertDevice(gpu: unknown): asserts gpu is GpuDevice {
   if (device !== undefined && info !== undefined) return;
   const shown =
     typeof gpu === "string" ? JSON.stringify(gpu) : typeof gpu === "object" && gpu ? "another object" : String(gpu);
-  throw new CorralError("bad-option", `device is ${shown}; pass an open device, "wasm", "cpu" or "cpu-f64".`, {
+  throw new CorralError("bad-option", `device is ${shown}; pass what openDevice returns, or the name of a device.`, {
     device: gpu,
   });
 }

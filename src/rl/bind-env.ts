@@ -62,7 +62,7 @@ export function viewsOf(env: VectorEnv): GpuViews {
   if (env.gpu) return env.gpu;
   throw new CorralError(
     "gpu-required",
-    `${env.id} runs on ${env.deviceName}; the learner reads its buffers on a device. Make it without device: "cpu".`,
+    `${env.id} runs on ${env.deviceName}; the learner reads its buffers on a device. Make it with device: "gpu".`,
   );
 }
 

@@ -9,7 +9,7 @@ import { seedKey } from "../core/rng.ts";
 import { startWorker } from "../core/worker.ts";
 import { planVec, type NamedOptions } from "../env/make.ts";
 import type { Hold } from "../memory/budget.ts";
-import { HOST_DEVICES } from "../batch/device.ts";
+import { HOST_DEVICES } from "../batch/devices.ts";
 import { hostBudget, onHost } from "../memory/host-budget.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
 import { defaultLimits } from "../memory/request.ts";

@@ -3,6 +3,7 @@ import { CorralError } from "../core/errors.ts";
 import { show } from "../core/show.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { withLimit, type PlacementOptions } from "../batch/device.ts";
+import { isHostDevice } from "../batch/devices.ts";
 import type { GpuDevice } from "../gpu/device.ts";
 import { shareDevice } from "../gpu/shared-device.ts";
 import type { Budget } from "../memory/budget.ts";
@@ -36,7 +37,7 @@ export async function makeFitting<T>(
   }
   const { device, adapter, budget: limit } = env;
   // worlds on the CPU are refused by the learner
-  if (typeof device === "string") return make(options);
+  if (isHostDevice(device)) return make(options);
 
   const shrink = (numEnvs: number, why: string): TrainOptions => {
     const { numEnvs: before } = settle(id, options);
@@ -45,8 +46,8 @@ export async function makeFitting<T>(
     else process.emitWarning(text, { code: "corral-shrunk" });
     return { ...options, numEnvs, evalEnvs: evalEnvsOf(options, numEnvs) };
   };
-  const lease = device ? undefined : await shareDevice(adapter);
-  const gpu = device ?? lease!.gpu;
+  const lease = typeof device === "object" ? undefined : await shareDevice(adapter);
+  const gpu = typeof device === "object" ? device : lease!.gpu;
   try {
     const budget = await createBudget(gpu);
     return await withLimit(budget, limit, async () => {

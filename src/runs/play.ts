@@ -1,6 +1,7 @@
 // plays the policy of a run's folder in whole episodes, and keeps what happened in them
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
+import { onAdapter } from "../batch/devices.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import { AppendFile } from "../io/append-file.ts";
 import { reasonOf, remedyOf } from "../core/write-bytes.ts";
@@ -142,7 +143,7 @@ export async function play(folder: string, options: PlayOptions = {}): Promise<P
   const id = String(settings.env);
 
   const worlds = Math.min(episodes, MOST_WORLDS);
-  const made = { ...trained, ...options.env, numEnvs: worlds, seed, autoreset: "next-step" };
+  const made = { ...onAdapter({ ...trained, ...options.env }), numEnvs: worlds, seed, autoreset: "next-step" };
   await using env = await makeVec(id, made as NamedOptions);
   await using learner =
     algo === "sac" ? await Sac.create(env, smallReplay(config, worlds)) : await Ppo.create(env, config);

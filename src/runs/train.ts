@@ -1,5 +1,6 @@
 // A training run: environments, a learner, evaluations on worlds of their own, and what it goes on from
 import { CorralError, DeviceLostError } from "../core/errors.ts";
+import { onAdapter } from "../batch/devices.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import { lowered, type Algorithm, type AlgorithmSnapshot } from "../rl/algorithm.ts";
@@ -100,7 +101,14 @@ async function make(id: string, settings: Settings, learning: Made, env: object)
     return one;
   };
   const envOf = (worlds: number) =>
-    hold(makeVec(id, { ...withShards(env, worlds), autoreset: "next-step", numEnvs: worlds, seed } as NamedOptions));
+    hold(
+      makeVec(id, {
+        ...onAdapter(withShards(env, worlds)),
+        autoreset: "next-step",
+        numEnvs: worlds,
+        seed,
+      } as NamedOptions),
+    );
   try {
     const held = { env: await envOf(numEnvs), evalEnv: await envOf(evalEnvs) };
     const { algo, config, replayFile, reuseReplay, modules = [] } = learning;

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makeVec, type VectorEnv } from "../../src/env/index.ts";
 import "../../envs/index.ts";
-import type { DeviceChoice } from "../../src/batch/device.ts";
+import type { DeviceChoice } from "../../src/batch/devices.ts";
 import { type EnvId, type RecordedCase, readTrajectories } from "../fixtures/gymnasium/read.ts";
 import { replay, REPLAY_LIMIT, type Replayed, sensitivityOf, where } from "../support/recorded-steps.ts";
 import { envBounds } from "../support/tolerances.ts";

@@ -6,7 +6,7 @@ import { worldIndex, type ArenaLayout } from "../../memory/layout.ts";
 import { HOST_WORDS } from "../../record/bundle.ts";
 import type { RecorderOptions } from "../../record/options.ts";
 import { hostRecords, type Batch } from "../../batch/batch.ts";
-import type { DeviceChoice } from "../../batch/device.ts";
+import type { DeviceChoice } from "../../batch/devices.ts";
 import {
   noSnapshot,
   putSnapshot,

@@ -27,7 +27,7 @@ import type { ParamValues, TaskParams } from "./task-params.ts";
 import type { HealthReport } from "./health.ts";
 import { Stepper } from "./stepper.ts";
 import { TimeTravel, type ForkOptions, type Progress, type VecSnapshot } from "./time-travel.ts";
-import type { DeviceChoice } from "../../batch/device.ts";
+import type { DeviceChoice } from "../../batch/devices.ts";
 import { Watch } from "./watch.ts";
 import { WorldState, type StateValues } from "./world-state.ts";
 

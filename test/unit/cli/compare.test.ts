@@ -140,7 +140,7 @@ describe("corral compare", () => {
     [["compare", PENDULUM, "--steps", "0"], "--steps is '0': pass an integer of at least 1."],
     [["compare", PENDULUM, "--envs", "two"], "--envs is 'two'"],
     [["compare", PENDULUM, "--seed", "-1"], "--seed"],
-    [["compare", PENDULUM, "--device", "tpu"], "--device is 'tpu': pass wasm, cpu, cpu-f64"],
+    [["compare", PENDULUM, "--device", "tpu"], "--device is 'tpu': pass auto, gpu, wasm, cpu, cpu-f64"],
     [["compare", PENDULUM, "--adapter", "vulkan", "--steps", "1"], "[adapter-unknown]"],
     [["compare", PENDULUM, "--set", "timestep"], "--set is 'timestep': pass NAME=VALUE"],
     [["compare", PENDULUM, "--set", "timestep=0"], "[bad-option]"],

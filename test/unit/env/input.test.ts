@@ -64,7 +64,10 @@ describe("makeVec", () => {
     [{ worldIds: [1, -1] }, "[bad-world-ids] worldIds has -1. Pass 2 different whole numbers from 0 to 4294967295."],
     [{ onNonFinite: "warn" }, '[bad-option] onNonFinite is "warn"; it is one of "terminate", "throw", "ignore".'],
     [{ finite: { reward: NaN } }, "[bad-option] finite.reward is NaN; it is a finite number."],
-    [{ device: "tpu" }, '[bad-option] device is "tpu"; pass an open device, "wasm", "cpu" or "cpu-f64".'],
+    [
+      { device: "tpu" },
+      '[bad-option] device is "tpu"; pass an open device, "auto", "gpu", "wasm", "cpu" or "cpu-f64".',
+    ],
     [{ timestep: -0.1 }, "[bad-option] option timestep is -0.1; it must be greater than 0."],
     [{ nenvs: 3 }, '[unknown-option] Hopper-v5 has no option "nenvs"; nearest: numEnvs.'],
     [
