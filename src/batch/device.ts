@@ -10,6 +10,7 @@ import { BudgetExceededError, LimitExceededError } from "../memory/errors.ts";
 import { heldBy, hostBudget, inWasm, onHost } from "../memory/host-budget.ts";
 import { refusalOf } from "../memory/plan.ts";
 import type { WgslKernel } from "../trace/wgsl.ts";
+import { WORKGROUP_SIZES, type PlacementOptions } from "./options.ts";
 import {
   DEFAULT_TILE_WIDTH,
   planOf,
@@ -20,23 +21,9 @@ import {
   type PlannedBatch,
 } from "./batch.ts";
 import { CpuBatch } from "./cpu-batch.ts";
-import { chooseDevice, isHostDevice, type DeviceOptions } from "./devices.ts";
+import { chooseDevice, isHostDevice } from "./devices.ts";
 import { compileKernel, GpuBatch } from "./gpu-batch.ts";
 import { mapWasm, WasmBatch } from "./wasm-batch.ts";
-
-export interface PlacementOptions extends DeviceOptions {
-  /** Bytes that all batches of the device may hold: "2GiB", 0.5 of what is available, or a number. */
-  readonly budget?: string | number;
-  /** What to do if the batch does not fit: refuse, or take the largest count of worlds that does. */
-  readonly onOverBudget?: "throw" | "shrink";
-  /** At least this many shards. */
-  readonly shards?: number;
-  /** Worlds a workgroup of the GPU, one of WORKGROUP_SIZES. Default 32; `corral tune` measures which is fastest. */
-  readonly workgroupSize?: number;
-}
-
-/** What every WebGPU device can run. */
-export const WORKGROUP_SIZES: readonly number[] = [8, 16, 32, 64, 128, 256];
 
 /**
  * What the plan of a batch depends on: `context`, and the budget and shards of the options if it does not say.

@@ -1,6 +1,7 @@
 // what a simulation is made of: its options, its arenas, its kernel, before any device
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
+import { fillIn, sortOut, type Given } from "../core/options.ts";
 import { fieldSize, fieldsOf, type FieldName } from "../model/fields.ts";
 import { withOptions, type Model, type OptionOverrides } from "../model/model.ts";
 import { withLimits, type JointLimits } from "../model/limits.ts";
@@ -8,53 +9,17 @@ import { checkSupported } from "../model/supported.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { ArenaRequest } from "../memory/request.ts";
 import { planOf, type BatchSpec, type PlanContext, type PlannedBatch } from "./batch.ts";
-import { planContext, type PlacementOptions } from "./device.ts";
+import { planContext } from "./device.ts";
+import { numEnvsOf, SIMULATION_OPTIONS } from "./options.ts";
 import { mayOverflow, traceSimulation } from "./kernel.ts";
 import { simParams } from "./params.ts";
 import { defaultContacts, unrollByDefault } from "./kernel-form.ts";
 import { snapshotArenas } from "./snapshot.ts";
 import { fieldRequest, stateFields } from "./record-io.ts";
 
-/** Options of a simulation. Those of mjOption override the model's. */
-export interface SimulationOptions extends OptionOverrides, PlacementOptions {
-  /** Worlds. */
+/** Options of a simulation; `SIMULATION_OPTIONS` says what each means. Those of mjOption override the model's. */
+export interface SimulationOptions extends OptionOverrides, Omit<Given<typeof SIMULATION_OPTIONS>, "numEnvs"> {
   readonly numEnvs: number;
-  /** Contacts that a world may have at once; default: all that its candidate pairs can make, 256 at most. */
-  readonly nconmax?: number;
-  /** Ranges and speeds of joints beside the MJCF's, by name or pattern: `{ "hip_*": { range: [-1, 1], velocity: 20 } }`. */
-  readonly limits?: JointLimits;
-  /** Derived fields that can be read after a step: "xpos", "sensordata", "ncon", ... Default: none. */
-  readonly outputs?: readonly FieldName[];
-  /** Keep qfrc_applied and xfrc_applied per world (default true). */
-  readonly applied?: boolean;
-  /** Straight-line kernels, or kernels with runtime loops: slower, smaller. Default: by the size of the model. */
-  readonly unroll?: boolean;
-  /** Keep a snapshot on the host, taken every so many steps: what `restoreOn` goes on from. Default: none. */
-  readonly snapshotEvery?: number;
-}
-
-const PLACEMENT = new Set([
-  "numEnvs",
-  "nconmax",
-  "limits",
-  "outputs",
-  "applied",
-  "unroll",
-  "snapshotEvery",
-  "device",
-  "adapter",
-  "budget",
-  "onOverBudget",
-  "shards",
-  "workgroupSize",
-]);
-
-function checkCount(name: string, value: number, code = "bad-num-envs"): void {
-  if (!Number.isInteger(value) || value < 1) {
-    throw new CorralError(code, `${name} is ${String(value)}; it is a positive integer. Pass at least 1.`, {
-      [name]: value,
-    });
-  }
 }
 
 /** Crash tools of environments: a bare simulation has no control steps and no results to judge. */
@@ -70,10 +35,9 @@ function overridden(model: Model, options: SimulationOptions): Model {
       { name: wrong },
     );
   }
-  const overrides = Object.fromEntries(
-    Object.entries(options).filter(([k, v]) => !PLACEMENT.has(k) && v !== undefined),
-  );
-  return Object.keys(overrides).length ? withOptions(model, overrides) : model;
+  const { own, others } = sortOut(SIMULATION_OPTIONS, options);
+  fillIn(SIMULATION_OPTIONS, own, { of: "a simulation" });
+  return Object.keys(others).length ? withOptions(model, others) : model;
 }
 
 /** Whether a derived field of this name can be read: contact and constraint arrays stay in registers. */
@@ -179,13 +143,12 @@ function limited(model: Model, limits: JointLimits | undefined): Model {
   );
 }
 
-/** Checks the options, applies those of mjOption, and tells the batch for any count of worlds. */
+/** Checks the options, applies those of mjOption, and returns the batch for any count of worlds. */
 export function prepare(model: Model, options: SimulationOptions) {
-  checkCount("numEnvs", (options as SimulationOptions | undefined)?.numEnvs as number);
-  if (options.nconmax !== undefined) checkCount("nconmax", options.nconmax);
-  if (options.snapshotEvery !== undefined) checkCount("snapshotEvery", options.snapshotEvery, "bad-option");
+  numEnvsOf(options);
+  const m0 = overridden(model, options);
   checkOutputs(options.outputs ?? []);
-  const m = limited(overridden(model, options), options.limits);
+  const m = limited(m0, options.limits);
   checkSupported(m);
   return { model: m, specFor: simulationSpec(m, options) };
 }

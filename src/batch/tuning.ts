@@ -7,7 +7,7 @@ import { cacheDir } from "../core/cache-dir.ts";
 import { writeCached } from "../core/cached-file.ts";
 import { corralVersion } from "../core/version.ts";
 import type { Model } from "../model/model.ts";
-import { WORKGROUP_SIZES } from "./device.ts";
+import { WORKGROUP_SIZES } from "./options.ts";
 
 /** What is chosen by measuring. */
 export interface Tuning {

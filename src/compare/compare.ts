@@ -3,7 +3,7 @@ import { CorralError } from "../core/errors.ts";
 import { fieldSize } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
 import { unsupportedFeatures, type UnsupportedFeature } from "../model/supported.ts";
-import type { PlacementOptions } from "../batch/device.ts";
+import type { PlacementOptions } from "../batch/options.ts";
 import { createSimulation, type Simulation } from "../batch/simulation.ts";
 import { statusNames } from "../physics/status.ts";
 import { distance, spreadOf, type Spread } from "../monitor/measure.ts";

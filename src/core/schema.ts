@@ -63,6 +63,77 @@ export const real = (min = -Infinity, max = Infinity, finite = true): Kind<numbe
     return typeof value === "number" && value >= min && value <= max && (!finite || Number.isFinite(value));
   });
 
+/** A finite number above 0. */
+export const positive: Kind<number> = kind("a finite number above 0", (value) => {
+  return typeof value === "number" && value > 0 && value < Infinity;
+});
+
+/** `[low, high]` with low <= high. */
+export const range = (finite = true): Kind<readonly [number, number]> =>
+  kind(
+    finite ? "[low, high], finite, low <= high" : "[low, high] with low <= high; an end may be infinite",
+    (value) => {
+      const ends = Array.isArray(value) || ArrayBuffer.isView(value) ? Array.from(value as ArrayLike<unknown>) : [];
+      const isEnd = (x: unknown) => typeof x === "number" && (finite ? Number.isFinite(x) : !Number.isNaN(x));
+      return ends.length === 2 && ends.every(isEnd) && (ends[0] as number) <= (ends[1] as number);
+    },
+  );
+
+/** So many finite numbers, in a list or a typed array. */
+export const vector = (length: number): Kind<readonly number[]> => ({
+  want: `${length} finite numbers`,
+  read(value, path) {
+    const found = Array.isArray(value) || ArrayBuffer.isView(value) ? Array.from(value as ArrayLike<unknown>) : [];
+    if (found.length === length && found.every((x) => Number.isFinite(x))) return found as number[];
+    throw new Mismatch(path, value, this.want);
+  },
+});
+
+/** One of some words, or what it stands for. */
+export function word<const T extends Readonly<Record<string, number>>>(words: T): Kind<number | keyof T> {
+  const names = Object.keys(words);
+  return {
+    want: names.map((name) => show(name)).join(" or "),
+    read(value, path) {
+      if (typeof value === "string" && Object.hasOwn(words, value)) return words[value];
+      if (typeof value === "number" && Object.values(words).includes(value)) return value;
+      throw new Mismatch(path, value, this.want);
+    },
+  };
+}
+
+/** A value that is checked where it is used. */
+export const unchecked = <T>(want: string): Kind<T> => ({ want, read: (value) => value as T });
+
+/** A kind with other words for what it wants. */
+export const described = <T>(want: string, { read }: Kind<T>): Kind<T> => ({
+  want,
+  read(value, path) {
+    try {
+      return read(value, path);
+    } catch (error) {
+      throw error instanceof Mismatch ? new Mismatch(path, value, want) : error;
+    }
+  },
+});
+
+/** One of two kinds. */
+export function either<A, B>(a: Kind<A>, b: Kind<B>): Kind<A | B> {
+  const want = `${a.want}, or ${b.want}`;
+  return {
+    want,
+    read(value, path) {
+      for (const kind of [a, b])
+        try {
+          return kind.read(value, path);
+        } catch (error) {
+          if (!(error instanceof Mismatch)) throw error;
+        }
+      throw new Mismatch(path, value, want);
+    },
+  };
+}
+
 /** Any number of float64, NaN included. */
 export const anyNumber: Kind<number> = kind("a number", (value) => typeof value === "number");
 

@@ -4,6 +4,7 @@ export { Draws } from "./task/draws.ts";
 export { Infos } from "./host/infos.ts";
 export type { Autoreset } from "./kernel/env-kernel.ts";
 export { makeVec, planVec, planVecKernels, type NamedOptions } from "./make.ts";
+export type { ActionOptions, ObservationOptions } from "./task/options.ts";
 export type { Policy, VecOptions } from "./host/options.ts";
 export { list, register } from "./registry.ts";
 export { BatchedSpace } from "./space/batched-space.ts";
@@ -13,11 +14,9 @@ export {
   type Distribution,
   type Disturbance,
   type Named,
-  type ObservationOptions,
   type OptionValue,
   type RandomField,
   type Randomisation,
-  type ActionOptions,
   type Scene,
   type Start,
   type StartScene,

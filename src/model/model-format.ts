@@ -16,7 +16,7 @@ import { fieldsOf, fieldSize, SIZES, type ModelArrays, type Sizes } from "./fiel
 import { NAMED, type Model, type ModelStatistic, type SpeedLimit, type ObjectKind } from "./model.ts";
 import type { LeftOut } from "./visuals.ts";
 import type { ModelChange } from "./changes.ts";
-import { OPTION_SCALARS, OPTION_VECTORS, type ModelOption } from "./options.ts";
+import { MJ_OPTION_SCALARS, MJ_OPTION_VECTORS, type ModelOption } from "./options.ts";
 
 /** A model beside its source, which lies in files of its own. */
 export type CompiledModel = Omit<Model, "source">;
@@ -87,8 +87,11 @@ const JOINT_WIDTHS = [
 
 const optionKind: Kind<ModelOption> = object<ModelOption>(
   Object.fromEntries([
-    ...OPTION_SCALARS.map((name) => [name, anyNumber]),
-    ...Object.entries(OPTION_VECTORS).map(([name, length]) => [name, list(anyNumber, { min: length, max: length })]),
+    ...Object.keys(MJ_OPTION_SCALARS).map((name) => [name, anyNumber]),
+    ...Object.entries(MJ_OPTION_VECTORS).map(([name, { length }]) => [
+      name,
+      list(anyNumber, { min: length, max: length }),
+    ]),
   ]) as never,
 );
 

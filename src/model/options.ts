@@ -1,11 +1,8 @@
 // mjOption: read, written and overridden by MuJoCo's names
-import { CorralError } from "../core/errors.ts";
-import { show } from "../core/show.ts";
-import { nearest } from "../core/names.ts";
+import { fillIn, type Given, type OptionRow, type OptionTable } from "../core/options.ts";
+import { integer, positive, real, vector, word } from "../core/schema.ts";
 import { mjtCone, mjtIntegrator, mjtJacobian, mjtSolver } from "./enums.ts";
 import type { MjModel } from "./mujoco.ts";
-
-type Check = "positive" | "nonnegative" | "real" | "count" | "flags" | Readonly<Record<string, number>>;
 
 // MJCF's words for the values of an enum
 const INTEGRATORS = {
@@ -19,52 +16,58 @@ const CONES = { pyramidal: mjtCone.PYRAMIDAL, elliptic: mjtCone.ELLIPTIC } as co
 const JACOBIANS = { dense: mjtJacobian.DENSE, sparse: mjtJacobian.SPARSE, auto: mjtJacobian.AUTO } as const;
 const SOLVERS = { PGS: mjtSolver.PGS, CG: mjtSolver.CG, Newton: mjtSolver.NEWTON } as const;
 
-const SCALARS = {
-  timestep: "positive",
-  impratio: "positive",
-  tolerance: "nonnegative",
-  ls_tolerance: "nonnegative",
-  noslip_tolerance: "nonnegative",
-  ccd_tolerance: "nonnegative",
-  sleep_tolerance: "nonnegative",
-  density: "nonnegative",
-  viscosity: "nonnegative",
-  o_margin: "real",
-  integrator: INTEGRATORS,
-  cone: CONES,
-  jacobian: JACOBIANS,
-  solver: SOLVERS,
-  iterations: "count",
-  ls_iterations: "count",
-  noslip_iterations: "count",
-  ccd_iterations: "count",
-  disableflags: "flags",
-  enableflags: "flags",
-  disableactuator: "flags",
-  sdf_initpoints: "count",
-  sdf_iterations: "count",
-} as const satisfies Record<string, Check>;
+const NONNEGATIVE = real(0);
+const COUNT = integer(0, 0x7fffffff);
 
-const VECTORS = { gravity: 3, wind: 3, magnetic: 3, o_solref: 2, o_solimp: 5, o_friction: 5 } as const;
+/** The numbers of mjOption, by MuJoCo's names; a default is the model's. */
+export const MJ_OPTION_SCALARS = {
+  timestep: { kind: positive, doc: "seconds of a physics step" },
+  impratio: { kind: positive, doc: "ratio of frictional to normal constraint impedance" },
+  tolerance: { kind: NONNEGATIVE, doc: "improvement below which the main solver stops" },
+  ls_tolerance: { kind: NONNEGATIVE, doc: "the same for the solver's line search" },
+  noslip_tolerance: { kind: NONNEGATIVE, doc: "the same for the noslip solver" },
+  ccd_tolerance: { kind: NONNEGATIVE, doc: "the same for the collision of convex shapes" },
+  sleep_tolerance: { kind: NONNEGATIVE, doc: "speed below which MuJoCo lets trees sleep" },
+  density: { kind: NONNEGATIVE, doc: "density of the medium, kg/m^3" },
+  viscosity: { kind: NONNEGATIVE, doc: "viscosity of the medium, Pa s" },
+  o_margin: { kind: real(), doc: "margin of all contacts, with the flag override, m" },
+  integrator: { kind: word(INTEGRATORS), doc: "how velocities and positions advance" },
+  cone: { kind: word(CONES), doc: "friction cone of contacts" },
+  jacobian: { kind: word(JACOBIANS), doc: "storage of constraint Jacobians in MuJoCo" },
+  solver: { kind: word(SOLVERS), doc: "algorithm of the constraint solver" },
+  iterations: { kind: COUNT, doc: "most iterations of the main solver" },
+  ls_iterations: { kind: COUNT, doc: "most iterations of its line search" },
+  noslip_iterations: { kind: COUNT, doc: "most iterations of the noslip solver" },
+  ccd_iterations: { kind: COUNT, doc: "most iterations of the collision of convex shapes" },
+  disableflags: { kind: COUNT, doc: "bits of mjtDisableBit" },
+  enableflags: { kind: COUNT, doc: "bits of mjtEnableBit" },
+  disableactuator: { kind: COUNT, doc: "bits of actuator groups that do not act" },
+  sdf_initpoints: { kind: COUNT, doc: "starting points of collisions with signed distance fields" },
+  sdf_iterations: { kind: COUNT, doc: "most iterations of each" },
+} as const satisfies OptionTable;
 
-type ScalarName = keyof typeof SCALARS;
-type VectorName = keyof typeof VECTORS;
+export const MJ_OPTION_VECTORS = {
+  gravity: { length: 3, kind: vector(3), doc: "acceleration, m/s^2" },
+  wind: { length: 3, kind: vector(3), doc: "velocity of the medium, m/s" },
+  magnetic: { length: 3, kind: vector(3), doc: "magnetic flux, for magnetometers" },
+  o_solref: { length: 2, kind: vector(2), doc: "solref of all contacts, with the flag override" },
+  o_solimp: { length: 5, kind: vector(5), doc: "solimp of all contacts, with the flag override" },
+  o_friction: { length: 5, kind: vector(5), doc: "friction of all contacts, with the flag override" },
+} as const satisfies Record<string, OptionRow & { readonly length: number }>;
+
+export const MJ_OPTIONS = { ...MJ_OPTION_SCALARS, ...MJ_OPTION_VECTORS };
+
+type ScalarName = keyof typeof MJ_OPTION_SCALARS;
+type VectorName = keyof typeof MJ_OPTION_VECTORS;
 
 /** The numbers of mjOption. */
 export type ModelOption = { readonly [S in ScalarName]: number } & { readonly [V in VectorName]: readonly number[] };
 
-type Words = { integrator: typeof INTEGRATORS; cone: typeof CONES; jacobian: typeof JACOBIANS; solver: typeof SOLVERS };
-
 /** Overrides of mjOption. Enums may be given as MJCF's words ("Euler", "elliptic", "Newton"). */
-export type OptionOverrides = {
-  readonly [S in ScalarName]?: S extends keyof Words ? keyof Words[S] | number : number;
-} & { readonly [V in VectorName]?: readonly number[] };
+export type OptionOverrides = Given<typeof MJ_OPTIONS>;
 
-const scalarNames = Object.keys(SCALARS) as ScalarName[];
-/** The names of mjOption, and how many numbers its vectors have. */
-export const OPTION_SCALARS: readonly string[] = scalarNames;
-export const OPTION_VECTORS: Readonly<Record<string, number>> = VECTORS;
-const vectorNames = Object.keys(VECTORS) as VectorName[];
+const scalarNames = Object.keys(MJ_OPTION_SCALARS) as ScalarName[];
+const vectorNames = Object.keys(MJ_OPTION_VECTORS) as VectorName[];
 
 /** Copies the options out of an mjModel. */
 export function readOption(model: MjModel): ModelOption {
@@ -90,54 +93,11 @@ export function writeOption(model: MjModel, option: ModelOption): void {
   }
 }
 
-function bad(name: string, value: unknown, want: string): CorralError {
-  return new CorralError("bad-option", `option ${name} is ${show(value)}; ${want}.`, {
-    name,
-    value,
-  });
-}
-
-function checkScalar(name: ScalarName, value: unknown): number {
-  const check: Check = SCALARS[name];
-  if (typeof check === "object") {
-    const words = Object.keys(check);
-    if (typeof value === "string" && Object.hasOwn(check, value)) return check[value];
-    if (typeof value === "number" && Object.values(check).includes(value)) return value;
-    throw bad(name, value, `it must be one of ${words.map((w) => `"${w}"`).join(", ")}`);
-  }
-  if (typeof value !== "number" || !Number.isFinite(value)) throw bad(name, value, "it must be a finite number");
-  if (check === "positive" && value <= 0) throw bad(name, value, "it must be greater than 0");
-  if (check === "nonnegative" && value < 0) throw bad(name, value, "it must not be negative");
-  const whole = Number.isInteger(value) && value >= 0 && value <= 0x7fffffff;
-  if (check === "count" && !whole) throw bad(name, value, "it must be a whole number from 0");
-  if (check === "flags" && !whole) throw bad(name, value, "it must be a whole number of bits");
-  return value;
-}
-
-function checkVector(name: VectorName, value: unknown): readonly number[] {
-  const length = VECTORS[name];
-  const values = Array.isArray(value) || ArrayBuffer.isView(value) ? Array.from(value as ArrayLike<unknown>) : [];
-  if (values.length !== length || !values.every((x) => typeof x === "number" && Number.isFinite(x))) {
-    throw bad(name, value, `it must be ${length} finite numbers`);
-  }
-  return values as number[];
-}
-
 /**
  * Options with some overridden; the given ones stay as they are.
  * @throws CorralError bad-option, unknown-option (with the nearest names).
  */
 export function overrideOption(option: ModelOption, overrides: OptionOverrides): ModelOption {
-  const out: Record<string, number | readonly number[]> = { ...option };
-  for (const [name, value] of Object.entries(overrides)) {
-    if (value === undefined) continue;
-    if (Object.hasOwn(SCALARS, name)) out[name] = checkScalar(name as ScalarName, value);
-    else if (Object.hasOwn(VECTORS, name)) out[name] = checkVector(name as VectorName, value);
-    else {
-      const near = nearest(name, [...scalarNames, ...vectorNames]);
-      const hint = near.length ? `; nearest: ${near.join(", ")}` : "";
-      throw new CorralError("unknown-option", `mjOption has no "${name}"${hint}.`, { name, nearest: near });
-    }
-  }
-  return out as ModelOption;
+  const given = fillIn(MJ_OPTIONS, overrides, { of: "mjOption" });
+  return { ...option, ...(given as Partial<ModelOption>) };
 }

@@ -1,5 +1,6 @@
 // every hyperparameter of PPO: flat, with its default, its bounds and what it means. The command line's flags are these.
-import { assertLogStds, badOption, fillIn, WEIGHT_DECAY, type ConfigOf, type OptionRow } from "./options.ts";
+import { badOption, fillIn, type ConfigOf, type OptionTable } from "../core/options.ts";
+import { assertLogStds, WEIGHT_DECAY } from "./shared-options.ts";
 
 export const PPO_OPTIONS = {
   rolloutSteps: { default: 32, min: 1, max: 65536, integer: true, doc: "control steps of every world between updates" },
@@ -70,7 +71,7 @@ export const PPO_OPTIONS = {
   beta2: { default: 0.999, min: 0, max: 0.9999999, doc: "Adam's decay of the variance" },
   adamEpsilon: { default: 1e-5, min: 1e-15, doc: "Adam's epsilon" },
   weightDecay: WEIGHT_DECAY,
-} as const satisfies Record<string, OptionRow>;
+} as const satisfies OptionTable;
 
 export type PpoOption = keyof typeof PPO_OPTIONS;
 
@@ -82,7 +83,7 @@ export type PpoConfig = ConfigOf<typeof PPO_OPTIONS>;
  * @throws CorralError unknown-option with the nearest names, bad-option
  */
 export function ppoConfig(given: Partial<PpoConfig> = {}): PpoConfig {
-  const made = fillIn("PPO", PPO_OPTIONS, given);
+  const made = fillIn(PPO_OPTIONS, given, { of: "PPO" });
   assertLogStds(made);
   if (made.schedule === "adaptive" && !(made.targetKl > 0 && made.targetKl < Infinity)) {
     throw badOption("targetKl", made.targetKl, 'schedule "adaptive" aims at it: pass such as 0.01');

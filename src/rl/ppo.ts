@@ -19,7 +19,7 @@ import { Intake, ppoCollecting, type ToldSteps } from "./intake.ts";
 import { Learner, shapeOf, type PlannedEnv } from "./learner.ts";
 import { metricsOf, PLACE, type Metrics } from "./metrics.ts";
 import { namedNormalizer, namedParameters, shapesOf, type NamedArray } from "./networks.ts";
-import { optionsOf } from "./options.ts";
+import { optionsOf } from "../core/options.ts";
 import { policyOf, withoutEmbedding, type Policy } from "./policy.ts";
 import { insteadOf, type Instead } from "./streamed-head.ts";
 import {

@@ -1,5 +1,6 @@
 // every hyperparameter of SAC: flat, with its default, its bounds and what it means. The command line's flags are these.
-import { assertLogStds, badOption, fillIn, WEIGHT_DECAY, type ConfigOf, type OptionRow } from "./options.ts";
+import { badOption, fillIn, type ConfigOf, type OptionTable } from "../core/options.ts";
+import { assertLogStds, WEIGHT_DECAY } from "./shared-options.ts";
 
 export const SAC_OPTIONS = {
   collectSteps: { default: 1, min: 1, max: 65536, integer: true, doc: "control steps of every world between updates" },
@@ -26,7 +27,7 @@ export const SAC_OPTIONS = {
   beta2: { default: 0.999, min: 0, max: 0.9999999, doc: "Adam's decay of the variance" },
   adamEpsilon: { default: 1e-8, min: 1e-15, doc: "Adam's epsilon" },
   weightDecay: WEIGHT_DECAY,
-} as const satisfies Record<string, OptionRow>;
+} as const satisfies OptionTable;
 
 export type SacOption = keyof typeof SAC_OPTIONS;
 
@@ -38,7 +39,7 @@ export type SacConfig = ConfigOf<typeof SAC_OPTIONS>;
  * @throws CorralError unknown-option with the nearest names, bad-option
  */
 export function sacConfig(given: Partial<SacConfig> = {}): SacConfig {
-  const made = fillIn("SAC", SAC_OPTIONS, given);
+  const made = fillIn(SAC_OPTIONS, given, { of: "SAC" });
   assertLogStds(made);
   return made;
 }

@@ -24,7 +24,7 @@ import { shapesOf, type NamedArray } from "./networks.ts";
 import type { Policy } from "./policy.ts";
 import { assertFormat, FORMAT, namedSac, sacPolicyOf } from "./sac-policy.ts";
 import { planSacLearner, sacShape, type SacShape } from "./sac-arenas.ts";
-import { badOption, optionsOf } from "./options.ts";
+import { badOption, optionsOf } from "../core/options.ts";
 import { sacConfig, type SacConfig } from "./sac-config.ts";
 import { learnBatch, sampleBatch, setClock } from "./sac-batch.ts";
 import { batchEvidence, KEPT_AT, stoppedAt, type BatchEvidence } from "./sac-evidence.ts";

@@ -2,8 +2,9 @@
 import { CorralError } from "../core/errors.ts";
 import { show } from "../core/show.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
-import { withLimit, type PlacementOptions } from "../batch/device.ts";
+import { withLimit } from "../batch/device.ts";
 import { isHostDevice } from "../batch/devices.ts";
+import type { PlacementOptions } from "../batch/options.ts";
 import type { GpuDevice } from "../gpu/device.ts";
 import { shareDevice } from "../gpu/shared-device.ts";
 import type { Budget } from "../memory/budget.ts";

@@ -2,7 +2,7 @@
 import { availableParallelism } from "node:os";
 import { CorralError } from "../core/errors.ts";
 import type { PpoConfig } from "../rl/config.ts";
-import { badOption } from "../rl/options.ts";
+import { badOption } from "../core/options.ts";
 import type { SacConfig } from "../rl/sac-config.ts";
 import { runDefaults } from "./defaults.ts";
 

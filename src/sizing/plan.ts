@@ -10,7 +10,8 @@ import { printable } from "../memory/table.ts";
 import { loadModel, type Model } from "../model/model.ts";
 import { oracleBytes } from "../model/oracle.ts";
 import { planArenas, planOf, type BatchSpec, type PlanContext, type PlannedBatch } from "../batch/batch.ts";
-import { planContext, type PlacementOptions } from "../batch/device.ts";
+import { planContext } from "../batch/device.ts";
+import type { PlacementOptions } from "../batch/options.ts";
 import { prepare, type SimulationOptions } from "../batch/simulation-spec.ts";
 import { candidatesOf, savingsOf, type Saving } from "./savings.ts";
 

@@ -1,6 +1,6 @@
 // what options of an environment or a model would save, found by planning without them
 import type { Plan } from "../memory/index.ts";
-import { EVERY_STEPS, type RecorderOptions } from "../record/options.ts";
+import { RECORDER_OPTIONS, type RecorderOptions } from "../record/options.ts";
 
 /** A change of one option, and what it takes off a plan. */
 export interface Saving {
@@ -36,7 +36,7 @@ export function candidatesOf(given: Readonly<Record<string, unknown>>, defaults:
 
   if (given.recorder !== false) {
     const recorder = typeof given.recorder === "object" ? (given.recorder as RecorderOptions) : {};
-    const everySteps = Math.ceil((recorder.everySteps ?? EVERY_STEPS) / 2);
+    const everySteps = Math.ceil((recorder.everySteps ?? RECORDER_OPTIONS.everySteps.default) / 2);
     candidates.push(
       { change: "recorder=false", options: { recorder: false } },
       { change: `recorder.everySteps: ${everySteps}`, options: { recorder: { ...recorder, everySteps } } },

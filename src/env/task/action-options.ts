@@ -1,10 +1,11 @@
 // the space of a task's actions, and what a batch does to them before they act
-import { CorralError } from "../../core/errors.ts";
-import { show } from "../../core/show.ts";
+import type { CorralError } from "../../core/errors.ts";
+import { badOption, fillInPart } from "../../core/options.ts";
 import type { Model } from "../../model/model.ts";
 import { Box, type Space } from "../space/spaces.ts";
 import { badTerm, placeOf, within } from "./term-value.ts";
-import type { ActionOptions, Task } from "./task.ts";
+import { ACTION_OPTIONS, type ActionOptions } from "./options.ts";
+import type { Task } from "./task.ts";
 
 /** What becomes of the actions of a batch, as numbers for each entry of an action. */
 export interface Actuation {
@@ -35,7 +36,7 @@ function controlRange(model: Model): Range {
 }
 
 const bad = (name: string, value: unknown, want: string): CorralError =>
-  new CorralError("bad-option", `action.${name} is ${show(value)}; it is ${want}.`, { name, value });
+  badOption(`action.${name}`, value, `pass ${want}`);
 
 /**
  * The space that actions are given in, and what becomes of them.
@@ -49,18 +50,7 @@ export function actingSpace<O extends object>(
     options,
   }: { readonly vec: { readonly action?: ActionOptions }; readonly model: Model; readonly options: O },
 ): { action: Space; actuation: Actuation } {
-  const { delay = 0, hold = 1, clip, scale, offset, ...unknown } = vec.action ?? {};
-  const [other] = Object.keys(unknown);
-  if (other !== undefined)
-    throw bad(
-      other,
-      (unknown as Record<string, unknown>)[other],
-      "no option; there are delay, hold, clip, scale, offset",
-    );
-  if (!Number.isInteger(delay) || delay < 0 || delay > 1000)
-    throw bad("delay", delay, "a whole number of control steps, 0 to 1000");
-  if (!Number.isInteger(hold) || hold < 1 || hold > 1000)
-    throw bad("hold", hold, "a whole number of control steps, 1 to 1000");
+  const { delay, hold, clip, scale, offset } = fillInPart("action", ACTION_OPTIONS, vec.action ?? {});
 
   const controls = controlRange(model);
   const place = placeOf(task, "actionSpace");
@@ -68,11 +58,9 @@ export function actingSpace<O extends object>(
   if (given && !isSpace(given)) throw badTerm(place, "it returns no Box, Discrete or MultiDiscrete");
   if (given && given.kind !== "box") {
     const [name, value] = Object.entries({ clip, scale, offset }).find(([, v]) => v !== undefined) ?? [];
-    if (name !== undefined) throw bad(name, value, "of Box actions only; these are whole numbers");
+    if (name !== undefined) throw bad(name, value, "it to Box actions only; these are whole numbers");
     return { action: given, actuation: { delay, hold, clip: undefined, scale: undefined, offset: undefined } };
   }
-  if (clip !== undefined && !(clip.length === 2 && clip.every(Number.isFinite) && clip[0] <= clip[1]))
-    throw bad("clip", clip, "[low, high], finite, low <= high");
 
   const size = given?.size ?? model.nu;
   const ranged = scale === "ctrlrange";
@@ -80,7 +68,7 @@ export function actingSpace<O extends object>(
     ranged &&
     (offset !== undefined || !controls.low.every((x, i) => Number.isFinite(x) && Number.isFinite(controls.high[i])))
   )
-    throw bad("scale", scale, "for actuators that all have a ctrlrange, and without an offset");
+    throw bad("scale", scale, "it for actuators that all have a ctrlrange, and without an offset");
   const half = (sign: number) => Array.from(controls.low, (low, i) => (controls.high[i] + sign * low) / 2);
   const factors = ranged ? half(-1) : perEntry("scale", scale, size);
   const offsets = ranged ? half(1) : perEntry("offset", offset, size);

@@ -7,6 +7,7 @@ import type { WorldData, ModelView } from "../../physics/view.ts";
 import type { Bool, Int, Scalar } from "../../trace/scalar.ts";
 import type { Draws } from "./draws.ts";
 import type { Value } from "./expression/value.ts";
+import type { ActionOptions, ObservationOptions } from "./options.ts";
 import type { Space } from "../space/spaces.ts";
 
 /** An option of a task: a number, a switch, a word, or a range [low, high] whose ends may be infinite. */
@@ -155,30 +156,6 @@ export interface TermOptions {
 export type Term<O extends object> = TermSource<O> | (TermOptions & { readonly value: TermSource<O> });
 /** Terms by name, or a function that returns them. */
 export type Terms<O extends object> = Named<Term<O>> | ((scene: Scene<O>) => Named<Term<O>>);
-
-/** What is done to actions before they act, in this order. All but `delay` and `hold` are of Box spaces. */
-export interface ActionOptions {
-  /** Control steps that an action waits before it acts. Default 0. */
-  readonly delay?: number;
-  /** Control steps that an action acts for. Default 1. */
-  readonly hold?: number;
-  /** Clipped to [low, high]. */
-  readonly clip?: readonly [number, number];
-  /** A factor, or one for each entry; "ctrlrange" takes actions in [-1, 1] to the range of the controls. */
-  readonly scale?: number | readonly number[] | "ctrlrange";
-  /** Added at last, such as the joint angles that a position actuator starts from. */
-  readonly offset?: number | readonly number[];
-}
-
-/** What is done to all of an observation, after what its terms say of themselves. */
-export interface ObservationOptions {
-  /** Each number less its mean, over its standard deviation, of all that this world has observed since it was seeded. */
-  readonly normalize?: boolean;
-  /** Clipped to [low, high], after it is normalised. */
-  readonly clip?: readonly [number, number];
-  /** The last so many values of each term that names no history itself. */
-  readonly history?: number;
-}
 
 /**
  * A task. Terms are expressions, functions or values; they are read while kernels are traced, so names and sizes come

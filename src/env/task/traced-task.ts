@@ -3,7 +3,8 @@ import type { Model } from "../../model/model.ts";
 import { TraceNode } from "../../trace/graph.ts";
 import { add, div, isFinite32, mul, select, sqrt, sub, type Bool, type Scalar } from "../../trace/scalar.ts";
 import { clipped } from "./finite.ts";
-import type { Named, ObservationOptions, Scene, SharedValues, Start, Task, Term, TermOptions, Terms } from "./task.ts";
+import type { Named, Scene, SharedValues, Start, Task, Term, TermOptions, Terms } from "./task.ts";
+import type { ObservationOptions } from "./options.ts";
 import {
   badTerm,
   describeReturn,

@@ -37,11 +37,11 @@ describe("makeVec", () => {
   });
 
   test.each([
-    [{ numEnvs: 0 }, "[bad-num-envs] numEnvs is 0; it is a whole number from 1 to 4294967296."],
-    [{ numEnvs: -3 }, "[bad-num-envs] numEnvs is -3; it is a whole number from 1 to 4294967296."],
-    [{ numEnvs: 1.5 }, "[bad-num-envs] numEnvs is 1.5; it is a whole number from 1 to 4294967296."],
-    [{ numEnvs: "4" }, '[bad-num-envs] numEnvs is "4"; it is a whole number from 1 to 4294967296.'],
-    [{ numEnvs: undefined }, "[bad-num-envs] numEnvs is undefined; it is the number of worlds. Pass at least 1."],
+    [{ numEnvs: 0 }, "[bad-num-envs] numEnvs is 0; pass an integer from 1 to 4294967296."],
+    [{ numEnvs: -3 }, "[bad-num-envs] numEnvs is -3; pass an integer from 1 to 4294967296."],
+    [{ numEnvs: 1.5 }, "[bad-num-envs] numEnvs is 1.5; pass an integer from 1 to 4294967296."],
+    [{ numEnvs: "4" }, '[bad-num-envs] numEnvs is "4"; pass an integer from 1 to 4294967296.'],
+    [{ numEnvs: undefined }, "[bad-num-envs] numEnvs is undefined; it is the number of worlds: pass at least 1."],
     [
       { seed: -1 },
       "[bad-seed] seed is -1; a seed is an integer from 0 to 2^53 - 1 or a bigint from 0 to 2^64 - 1. Pass such as seed: 0.",
@@ -50,9 +50,9 @@ describe("makeVec", () => {
       { seed: 0.5 },
       "[bad-seed] seed is 0.5; a seed is an integer from 0 to 2^53 - 1 or a bigint from 0 to 2^64 - 1. Pass such as seed: 0.",
     ],
-    [{ autoreset: "always" }, '[bad-option] autoreset is "always"; it is one of "next-step", "same-step", "disabled".'],
-    [{ frameSkip: 0 }, "[bad-option] frameSkip is 0; it is a whole number from 1 to 1000000."],
-    [{ maxEpisodeSteps: 2.5 }, "[bad-option] maxEpisodeSteps is 2.5; it is a whole number from 1 to 16777216."],
+    [{ autoreset: "always" }, '[bad-option] autoreset is "always"; pass "next-step" or "same-step" or "disabled".'],
+    [{ frameSkip: 0 }, "[bad-option] frameSkip is 0; pass an integer from 1 to 1000000."],
+    [{ maxEpisodeSteps: 2.5 }, "[bad-option] maxEpisodeSteps is 2.5; pass an integer from 1 to 16777216, or Infinity."],
     [
       { worldIds: [1] },
       "[bad-world-ids] worldIds has 1 ids; there are 2 worlds. Pass 2 different whole numbers from 0 to 4294967295.",
@@ -62,24 +62,33 @@ describe("makeVec", () => {
       "[bad-world-ids] worldIds has 1 twice. Pass 2 different whole numbers from 0 to 4294967295.",
     ],
     [{ worldIds: [1, -1] }, "[bad-world-ids] worldIds has -1. Pass 2 different whole numbers from 0 to 4294967295."],
-    [{ onNonFinite: "warn" }, '[bad-option] onNonFinite is "warn"; it is one of "terminate", "throw", "ignore".'],
-    [{ finite: { reward: NaN } }, "[bad-option] finite.reward is NaN; it is a finite number."],
+    [{ onNonFinite: "warn" }, '[bad-option] onNonFinite is "warn"; pass "terminate" or "throw" or "ignore".'],
+    [{ finite: { reward: NaN } }, "[bad-option] finite.reward is NaN; pass a finite number of float32."],
     [
       { device: "tpu" },
       '[bad-option] device is "tpu"; pass an open device, "auto", "gpu", "wasm", "cpu" or "cpu-f64".',
     ],
-    [{ timestep: -0.1 }, "[bad-option] option timestep is -0.1; it must be greater than 0."],
+    [{ timestep: -0.1 }, "[bad-option] timestep is -0.1; pass a finite number above 0."],
     [{ nenvs: 3 }, '[unknown-option] Hopper-v5 has no option "nenvs"; nearest: numEnvs.'],
     [
       { ctrl_cost_wieght: 1 },
       '[unknown-option] Hopper-v5 has no option "ctrl_cost_wieght"; nearest: ctrl_cost_weight.',
     ],
-    [{ ctrl_cost_weight: "1" }, '[bad-option] ctrl_cost_weight is "1"; it is a finite number.'],
+    [{ ctrl_cost_weight: "1" }, '[bad-option] ctrl_cost_weight is "1"; pass a finite number.'],
     [
       { healthy_z_range: [2, 1] },
-      "[bad-option] healthy_z_range is [2,1]; it is a range [low, high] with low <= high; an end may be infinite.",
+      "[bad-option] healthy_z_range is [2,1]; pass [low, high] with low <= high; an end may be infinite.",
     ],
-    [{ terminate_when_unhealthy: 1 }, "[bad-option] terminate_when_unhealthy is 1; it is true or false."],
+    [{ recorder: { keep: 0 } }, "[bad-option] recorder.keep is 0; pass an integer from 1 to 256."],
+    [{ recorder: { kep: 2 } }, '[unknown-option] recorder has no option "kep"; nearest: keep.'],
+    [{ recorder: { worlds: [2] } }, '[bad-option] recorder.worlds is [2]; pass "all" or a list of worlds from 0 to 1.'],
+    [
+      { monitor: { worlds: [] } },
+      "[bad-option] monitor.worlds is []; pass a list of 1 to 64 different worlds from 0 to 1.",
+    ],
+    [{ monitor: { worlds: [0], threshold: 0 } }, "[bad-option] monitor.threshold is 0; pass a number above 0."],
+    [{ monitor: 3 }, "[bad-option] monitor is 3; pass an object of worlds, everySteps, threshold."],
+    [{ terminate_when_unhealthy: 1 }, "[bad-option] terminate_when_unhealthy is 1; pass true or false."],
   ])("refuses %j", async (options, text) => {
     expect(await make("Hopper-v5", options)).toBe(text);
   });

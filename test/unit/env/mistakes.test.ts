@@ -50,7 +50,7 @@ test.each<[string, object, string]>([
   [
     "observation",
     { observation: { histroy: 3 } },
-    "[bad-option] observation.histroy is 3; there are normalize, clip, history.",
+    '[unknown-option] observation has no option "histroy"; nearest: history.',
   ],
 
   // functions

@@ -221,20 +221,17 @@ describe("options of a batch", () => {
   });
 
   test.each<[Partial<VecOptions>, string]>([
-    [{ action: { delay: -1 } }, "[bad-option] action.delay is -1; it is a whole number of control steps, 0 to 1000."],
-    [{ action: { hold: 0 } }, "[bad-option] action.hold is 0; it is a whole number of control steps, 1 to 1000."],
-    [{ action: { scale: [1, 2, 3] } }, "[bad-option] action.scale is [1,2,3]; it is a finite number, or 2 of them."],
-    [
-      { action: { dealy: 1 } as never },
-      "[bad-option] action.dealy is 1; it is no option; there are delay, hold, clip, scale, offset.",
-    ],
-    [{ action: { clip: [1, 0] } }, "[bad-option] action.clip is [1,0]; it is [low, high], finite, low <= high."],
+    [{ action: { delay: -1 } }, "[bad-option] action.delay is -1; pass an integer from 0 to 1000."],
+    [{ action: { hold: 0 } }, "[bad-option] action.hold is 0; pass an integer from 1 to 1000."],
+    [{ action: { scale: [1, 2, 3] } }, "[bad-option] action.scale is [1,2,3]; pass a finite number, or 2 of them."],
+    [{ action: { dealy: 1 } as never }, '[unknown-option] action has no option "dealy"; nearest: delay.'],
+    [{ action: { clip: [1, 0] } }, "[bad-option] action.clip is [1,0]; pass [low, high], finite, low <= high."],
     [
       { observation: { histroy: 2 } as never },
-      "[bad-option] observation.histroy is 2; there are normalize, clip, history.",
+      '[unknown-option] observation has no option "histroy"; nearest: history.',
     ],
-    [{ observation: { history: 0 } }, "[bad-option] observation.history is 0; it is a whole number from 1 to 1000."],
-    [{ reward: { clip: [0] as never } }, "[bad-option] reward.clip is [0]; it is [low, high], finite, low <= high."],
+    [{ observation: { history: 0 } }, "[bad-option] observation.history is 0; pass an integer from 1 to 1000."],
+    [{ reward: { clip: [0] as never } }, "[bad-option] reward.clip is [0]; pass [low, high], finite, low <= high."],
     [{ params: { speed: 1 } }, '[unknown-param] the task has no parameter "speed"; there are: none.'],
   ])("%j is refused", async (options, text) => {
     expect(await message(() => make({}, options))).toBe(text);

@@ -267,12 +267,12 @@ describe("options", () => {
   });
 
   test.each([
-    [{ timestep: 0 }, "greater than 0"],
+    [{ timestep: 0 }, "pass a finite number above 0"],
     [{ timestep: Number.NaN }, "finite"],
     [{ timestep: "0.01" }, "finite"],
-    [{ tolerance: -1 }, "negative"],
-    [{ iterations: 1.5 }, "whole"],
-    [{ iterations: -1 }, "whole"],
+    [{ tolerance: -1 }, "at least 0"],
+    [{ iterations: 1.5 }, "pass an integer from 0"],
+    [{ iterations: -1 }, "pass an integer from 0"],
     [{ integrator: "euler" }, `"Euler"`],
     [{ integrator: 9 }, `"RK4"`],
     [{ gravity: [0, 0] }, "3 finite numbers"],

@@ -1,0 +1,83 @@
+// options of every batch, of simulations and of environments
+import { badOption, checked, kindOf, type Given, type OptionTable } from "../core/options.ts";
+import { boolean, either, integer, list, text, unchecked } from "../core/schema.ts";
+import type { FieldName } from "../model/fields.ts";
+import type { JointLimits } from "../model/limits.ts";
+import { DEVICES, type DeviceChoice } from "./devices.ts";
+
+/** What every WebGPU device can run. */
+export const WORKGROUP_SIZES: readonly number[] = [8, 16, 32, 64, 128, 256];
+
+/** Most steps between two snapshots, and of an episode: results are float32, which counts exactly as far as this. */
+export const MAX_STEPS = 2 ** 24;
+
+/** Where a batch runs, and what it may hold. */
+export const PLACEMENT_OPTIONS = {
+  device: {
+    kind: unchecked<DeviceChoice>(`an open device, or one of ${Object.keys(DEVICES).join(", ")}`),
+    doc: "where to run: an open device, or a name; by default `CORRAL_DEVICE`, else auto",
+  },
+  adapter: {
+    kind: either(text(256), integer(0)),
+    doc: "adapter of the shared device: auto, gpu, system, embedded, or an index or a part of a name of `corral doctor`",
+  },
+  budget: {
+    kind: unchecked<string | number>('bytes such as "2GiB", or a part of what is available, 0.5'),
+    doc: "bytes that all batches of the device may hold together",
+  },
+  onOverBudget: {
+    oneOf: ["throw", "shrink"],
+    doc: "if the batch does not fit: refuse it (throw, by default), or take the largest count of worlds that does",
+  },
+  shards: { min: 1, max: 1024, integer: true, doc: "at least so many shards, of at least eight worlds each" },
+  workgroupSize: {
+    kind: unchecked<number>(`one of ${WORKGROUP_SIZES.join(", ")}`),
+    doc: "worlds of a workgroup on a GPU, 32 by default; `corral tune` measures which is fastest",
+  },
+} as const satisfies OptionTable;
+
+/** Worlds of one model. */
+export const BATCH_OPTIONS = {
+  numEnvs: { min: 1, max: 2 ** 32, integer: true, doc: "worlds; has to be given", code: "bad-num-envs" },
+  nconmax: {
+    min: 1,
+    max: 2 ** 20,
+    integer: true,
+    doc: "contacts that a world may have at once; by default all that its candidate pairs can make, at most 256",
+  },
+  limits: {
+    kind: unchecked<JointLimits>("joints or patterns with their limits"),
+    doc: 'ranges and speeds of joints beside the MJCF\'s, by name or pattern: `{ "hip_*": { range: [-1, 1], velocity: 20 } }`',
+  },
+  unroll: {
+    kind: boolean,
+    doc: "straight-line kernels (true), or smaller ones with loops; by default what compiles in time",
+  },
+  snapshotEvery: {
+    min: 1,
+    max: MAX_STEPS,
+    integer: true,
+    doc: "steps between two snapshots on the host, from which `restoreOn` goes on; by default none",
+  },
+  ...PLACEMENT_OPTIONS,
+} as const satisfies OptionTable;
+
+export const SIMULATION_OPTIONS = {
+  ...BATCH_OPTIONS,
+  outputs: {
+    default: [],
+    kind: list(unchecked<FieldName>("the name of a field")),
+    doc: 'derived fields that can be read after a step: `"xpos"`, `"sensordata"`, `"ncon"`, ...',
+  },
+  applied: { default: true, doc: "keep `qfrc_applied` and `xfrc_applied` of each world" },
+} as const satisfies OptionTable;
+
+export type PlacementOptions = Given<typeof PLACEMENT_OPTIONS>;
+
+/** The count of worlds among options. Throws `bad-num-envs`. */
+export function numEnvsOf(options: { readonly numEnvs?: unknown } | undefined): number {
+  const row = BATCH_OPTIONS.numEnvs;
+  if (options?.numEnvs === undefined)
+    throw badOption("numEnvs", undefined, "it is the number of worlds: pass at least 1", row.code);
+  return checked("numEnvs", kindOf(row), options.numEnvs, row.code) as number;
+}
