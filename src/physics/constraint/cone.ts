@@ -25,17 +25,17 @@ import {
 import { MINVAL } from "../../trace/vector.ts";
 import { mjtCone } from "../../model/enums.ts";
 
-/** Force, slope and cost of a contact at jar = J qacc - aref in the contact frame. */
+/** Force, Hessian and cost of a contact at Jaref = J qacc - aref in the contact frame. */
 export interface ContactLaw {
-  /** Wrench along normal, tangents, torsion, roll: -d cost / d jar. */
+  /** Wrench along normal, tangents, torsion, roll: -d cost / d Jaref. */
   readonly force: readonly Scalar[];
-  /** d² cost / d jar²: entry (i, j), symmetric. */
+  /** d² cost / d Jaref²: entry (i, j), symmetric. */
   readonly hessian: (i: number, j: number) => Scalar;
   readonly cost: Scalar;
-  /** Which pieces of a piecewise quadratic cost hold here. */
-  readonly pieces: readonly Bool[];
-  /** Whether the cost is not quadratic here, so that a Newton step is not exact. */
-  readonly curved: Bool;
+  /** Which pieces of the piecewise quadratic cost hold here (efc_state). */
+  readonly state: readonly Bool[];
+  /** Whether Jaref is in the cone (mjCNSTRSTATE_CONE): its cost is not quadratic, a Newton step not exact. */
+  readonly inCone: Bool;
 }
 
 /** Parameters of one contact's cone. */
@@ -55,8 +55,8 @@ export interface ConeParams {
 }
 
 /** The law of a contact (mj_constraintUpdate). `D`: 1 / R of the normal (elliptic) or of each edge (pyramidal). */
-export function contactLaw(cone: number, p: ConeParams, D: Scalar, jar: readonly Scalar[]): ContactLaw {
-  return cone === mjtCone.PYRAMIDAL || p.dim === 1 ? pyramidal(p, D, jar) : elliptic(narrowed(p), D, jar);
+export function contactLaw(cone: number, p: ConeParams, D: Scalar, Jaref: readonly Scalar[]): ContactLaw {
+  return cone === mjtCone.PYRAMIDAL || p.dim === 1 ? pyramidal(p, D, Jaref) : elliptic(narrowed(p), D, Jaref);
 }
 
 /** An elliptic cone's D along a tangent goes by the square of its friction. */
@@ -70,11 +70,11 @@ function narrowed(p: ConeParams): ConeParams {
 }
 
 /** Edges normal ± mu_k tangent_k; a frictionless contact has the normal alone. */
-function pyramidal(p: ConeParams, D: Scalar, jar: readonly Scalar[]): ContactLaw {
+function pyramidal(p: ConeParams, D: Scalar, Jaref: readonly Scalar[]): ContactLaw {
   const force: Scalar[] = Array(p.dim).fill(0);
   const diagonal: Scalar[] = Array(p.dim).fill(0);
   const coupling: Scalar[] = Array(p.dim).fill(0);
-  const pieces: Bool[] = [];
+  const state: Bool[] = [];
   let cost: Scalar = 0;
 
   // one edge: value along it, where it exists, and its part of direction k
@@ -82,7 +82,7 @@ function pyramidal(p: ConeParams, D: Scalar, jar: readonly Scalar[]): ContactLaw
     const active = and(exists, lt(x, 0));
     const w = select(active, p.share && k > 0 ? mul(D, p.share[k - 1]) : D, 0);
     const f = neg(mul(w, x));
-    pieces.push(active);
+    state.push(active);
     cost = sub(cost, mul(0.5, mul(f, x)));
     force[0] = add(force[0], f);
     diagonal[0] = add(diagonal[0], w);
@@ -92,25 +92,25 @@ function pyramidal(p: ConeParams, D: Scalar, jar: readonly Scalar[]): ContactLaw
     diagonal[k] = add(diagonal[k], mul(square(mu), w));
   };
 
-  edge(jar[0], eq(p.condim, 1), 0, 0);
+  edge(Jaref[0], eq(p.condim, 1), 0, 0);
   for (let k = 1; k < p.dim; k++) {
     const exists = gt(p.condim, k);
     const mu = p.friction[k - 1];
-    const side = mul(mu, jar[k]);
-    edge(add(jar[0], side), exists, k, mu);
-    edge(sub(jar[0], side), exists, k, neg(mu));
+    const side = mul(mu, Jaref[k]);
+    edge(add(Jaref[0], side), exists, k, mu);
+    edge(sub(Jaref[0], side), exists, k, neg(mu));
   }
 
   const hessian = (i: number, j: number): Scalar =>
     i === j ? diagonal[i] : i === 0 ? coupling[j] : j === 0 ? coupling[i] : 0;
-  return { force, hessian, cost, pieces, curved: false };
+  return { force, hessian, cost, state, inCone: false };
 }
 
 /** The regularised elliptic cone: satisfied above it, quadratic below its polar, a cone between. */
-function elliptic(p: ConeParams, D: Scalar, jar: readonly Scalar[]): ContactLaw {
+function elliptic(p: ConeParams, D: Scalar, Jaref: readonly Scalar[]): ContactLaw {
   const { mu } = p;
   const exists = (k: number): Bool => gt(p.condim, k);
-  const u = jar.map((x, k) => (k === 0 ? mul(x, mu) : select(exists(k), mul(x, p.friction[k - 1]), 0)));
+  const u = Jaref.map((x, k) => (k === 0 ? mul(x, mu) : select(exists(k), mul(x, p.friction[k - 1]), 0)));
   const N = u[0];
   const T = sqrt(sum(u.slice(1).map(square)));
   const frictionless = eq(p.condim, 1);
@@ -127,15 +127,15 @@ function elliptic(p: ConeParams, D: Scalar, jar: readonly Scalar[]): ContactLaw 
   const factor = (k: number) => (k === 0 ? mu : select(exists(k), p.friction[k - 1], 0));
 
   // a frictionless contact is quadratic below zero
-  const isTop = select3(frictionless, ge(jar[0], 0), top);
+  const isTop = select3(frictionless, ge(Jaref[0], 0), top);
   const isMiddle = and(middle, not(frictionless));
   const coneForce = neg(mul(mul(Dm, NmT), mu));
-  const force = jar.map((x, k) => {
+  const force = Jaref.map((x, k) => {
     const flat = neg(mul(quadratic(k), x));
     const curved = k === 0 ? coneForce : neg(mul(mul(coneForce, inverseT), mul(u[k], factor(k))));
     return select(isTop, 0, select(isMiddle, curved, flat));
   });
-  const flatCost = mul(0.5, sum(jar.map((x, k) => mul(quadratic(k), square(x)))));
+  const flatCost = mul(0.5, sum(Jaref.map((x, k) => mul(quadratic(k), square(x)))));
   const cost = select(isTop, 0, select(isMiddle, mul(0.5, mul(Dm, square(NmT))), flatCost));
 
   const along = mul(mu, inverseT);
@@ -151,12 +151,12 @@ function elliptic(p: ConeParams, D: Scalar, jar: readonly Scalar[]): ContactLaw 
     const flat = i === j ? quadratic(i) : 0;
     return select(isTop, 0, select(isMiddle, curved, flat));
   };
-  return { force, hessian, cost, pieces: [isTop], curved: isMiddle };
+  return { force, hessian, cost, state: [isTop], inCone: isMiddle };
 }
 
 const select3 = (c: Bool, a: Bool, b: Bool): Bool => or(and(c, a), and(not(c), b));
 
-/** Curvature of the cost along a direction: vᵀ H v. */
+/** Curvature of the cost along a direction: jvᵀ H jv. */
 export function curvature(law: ContactLaw, v: readonly Scalar[]): Scalar {
   return dotn(
     v,
@@ -169,7 +169,7 @@ export function curvature(law: ContactLaw, v: readonly Scalar[]): Scalar {
   );
 }
 
-/** Whether any piece of a force law differs. */
+/** Whether efc_state differs. */
 export function changed(a: readonly Bool[], b: readonly Bool[]): Bool {
   return a.reduce<Bool>((any, x, k) => or(any, differ(x, b[k])), false);
 }

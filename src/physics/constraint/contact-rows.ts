@@ -38,7 +38,7 @@ import {
 } from "./impedance.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
-/** Below the mobility of anything that moves: keeps a quotient finite in float32. */
+/** Below the diagonal of A of anything that moves: keeps a quotient finite in float32. */
 const MINVAL2 = 1e-30;
 
 /** The dofs that move a body, ascending. */
@@ -70,7 +70,7 @@ export interface ContactRows {
   body(slot: Int, which: 0 | 1): Int;
   moves(slot: Int, which: 0 | 1): Bool;
   /** Whether two bodies that move can touch. */
-  readonly anyTied: boolean;
+  readonly anyCoupled: boolean;
   /** Rows of the contact's Jacobian: dim rows of nv entries, zero if a dof is known not to matter. */
   jacobian(slot: Int): readonly (readonly Scalar[])[];
   cone(slot: Int): ConeParams;
@@ -80,7 +80,7 @@ export interface ContactRows {
    * What numbers resolve of D, given J M⁻¹ Jᵀ of the contact's directions: of the first row, and the share of it that the
    * directions after the normal have.
    */
-  resolved(slot: Int, D: Scalar, mobility: readonly Scalar[]): { D: Scalar; share: readonly Scalar[] };
+  resolved(slot: Int, D: Scalar, diagA: readonly Scalar[]): { D: Scalar; share: readonly Scalar[] };
   /** Whether R of some pair may be less than float32 resolves: then `resolved` is wanted. */
   readonly anyStiff: boolean;
   /** Reference accelerations of the contact's directions, given velocities along them. */
@@ -215,8 +215,8 @@ function resolvedStiffness(
   D: Scalar,
   [normal, ...others]: readonly Scalar[],
 ): { D: Scalar; share: readonly Scalar[] } {
-  const most = (mobility: Scalar) => div(1, max(mul(resolvedCompliance(), mobility), MINVAL2));
-  const share = (mobility: Scalar) => min(1, div(most(mobility), D));
+  const most = (diagA: Scalar) => div(1, max(mul(resolvedCompliance(), diagA), MINVAL2));
+  const share = (diagA: Scalar) => min(1, div(most(diagA), D));
   if (pyramidal) {
     const alone = or(eq(p.condim, 1), false);
     return {
@@ -254,7 +254,7 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
       const moves = sides[which].moves(slot);
       return isNode(moves) ? ne(moves, 0) : moves !== 0;
     },
-    anyTied: slots.pairs.some((p) => isMoving(p, 0) && isMoving(p, 1)),
+    anyCoupled: slots.pairs.some((p) => isMoving(p, 0) && isMoving(p, 1)),
     jacobian(slot) {
       const { cdof, root, com, signsAt } = joint ?? jointMotions(m, d, slots);
       const frame = slots.frame(slot);
@@ -287,8 +287,8 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
       const imp = impedance(params.curve(slot), sub(slots.dist(slot), params.margin(slot)));
       return { impedance: imp, D: div(1, regularizer(imp, params.diag(slot))) };
     },
-    resolved(slot, D, mobility) {
-      return resolvedStiffness(m.opt.cone === mjtCone.PYRAMIDAL || dim === 1, this.cone(slot), D, mobility);
+    resolved(slot, D, diagA) {
+      return resolvedStiffness(m.opt.cone === mjtCone.PYRAMIDAL || dim === 1, this.cone(slot), D, diagA);
     },
     aref(slot, imp, vel) {
       const normal = params.normal(slot);

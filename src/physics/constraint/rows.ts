@@ -150,43 +150,43 @@ export function ballRotation(q: Quat): { axis: Vec3; angle: Scalar } {
   return { axis: scale3(unit, select(lt(w, 0), -1, 1)), angle };
 }
 
-/** Force of a row at jar = J qacc - aref (mj_constraintUpdate), the slope of -force, and its cost. */
+/** Force of a row at Jaref = J qacc - aref (mj_constraintUpdate), the Hessian of its cost, and that cost. */
 export interface RowLaw {
   readonly force: Scalar;
   /** D if the row is in its quadratic zone, else 0. */
-  readonly slope: Scalar;
+  readonly hessian: Scalar;
   readonly cost: Scalar;
-  /** Which linear piece of the force law this is. */
-  readonly pieces: readonly Bool[];
+  /** Which linear piece of the force law holds here (efc_state). */
+  readonly state: readonly Bool[];
 }
 
-export function rowLaw(row: Row, jar: Scalar): RowLaw {
+export function rowLaw(row: Row, Jaref: Scalar): RowLaw {
   const { D, R, frictionloss: loss } = row;
   if (row.kind === "equality") {
-    const force = neg(mul(D, jar));
-    return { force, slope: D, cost: mul(-0.5, mul(force, jar)), pieces: [] };
+    const force = neg(mul(D, Jaref));
+    return { force, hessian: D, cost: mul(-0.5, mul(force, Jaref)), state: [] };
   }
   if (row.kind === "limit") {
-    const pushing = lt(jar, 0);
-    const x = min(jar, 0);
+    const pushing = lt(Jaref, 0);
+    const x = min(Jaref, 0);
     const force = neg(mul(D, x));
     return {
       force,
-      slope: select(pushing, D, 0),
+      hessian: select(pushing, D, 0),
       cost: mul(0.5, neg(mul(force, x))),
-      pieces: [and(pushing, row.active)],
+      state: [and(pushing, row.active)],
     };
   }
   const bound = mul(R, loss);
-  const negative = le(jar, neg(bound));
-  const positive = ge(jar, bound);
+  const negative = le(Jaref, neg(bound));
+  const positive = ge(Jaref, bound);
   const flat = or(negative, positive);
-  const force = max(min(neg(mul(D, jar)), loss), neg(loss));
-  const linear = sub(mul(loss, max(jar, neg(jar))), mul(mul(0.5, loss), bound));
+  const force = max(min(neg(mul(D, Jaref)), loss), neg(loss));
+  const linear = sub(mul(loss, max(Jaref, neg(Jaref))), mul(mul(0.5, loss), bound));
   return {
     force,
-    slope: select(flat, 0, D),
-    cost: select(flat, linear, mul(0.5, mul(D, mul(jar, jar)))),
-    pieces: [negative, positive],
+    hessian: select(flat, 0, D),
+    cost: select(flat, linear, mul(0.5, mul(D, mul(Jaref, Jaref)))),
+    state: [negative, positive],
   };
 }

@@ -14,7 +14,8 @@ import { couplesDofs, derivativeEntries } from "../integrator/derivative.ts";
 import { implicitAccelerations } from "../integrator/implicit.ts";
 import { JointSpace } from "../solver/joint-space.ts";
 import { copyField, coupledPattern, SymMatrix, treePattern, type Pattern } from "./sparsity.ts";
-import { FEW_ITERATIONS, type Problem } from "../solver/problem.ts";
+import { FEW_ITERATIONS } from "../solver/precision.ts";
+import type { SolverInput } from "../solver/solver.ts";
 import { listRows, type Rows } from "../constraint/rows.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 
@@ -23,7 +24,7 @@ export interface Inertia {
   /** qacc_smooth = M⁻¹ qfrc_smooth, if the solver does not. */
   smooth(): void;
   /** The space in which the constraint solver works. */
-  space(rows: Rows, contacts: ContactRows): Problem["space"];
+  space(rows: Rows, contacts: ContactRows): SolverInput["space"];
   /** Entry (i, j) of M within the dofs of one body, j <= i. */
   entry(i: number, j: number): Scalar;
   /**
@@ -61,7 +62,7 @@ export class JointInertia implements Inertia {
     this.factors.solve(this.#d.qLDiagInv, this.#d.qacc_smooth);
   }
 
-  space(rows: Rows, contacts: ContactRows): Problem["space"] {
+  space(rows: Rows, contacts: ContactRows): SolverInput["space"] {
     const { M, factors } = this;
     const [m, d] = [this.#m, this.#d];
     return () => new JointSpace(m, d, contacts, { M, factors, hessian: hessianPattern(m.model, rows) });
@@ -116,7 +117,7 @@ export class BodyInertia implements Inertia {
 
   smooth(): void {}
 
-  space(_rows: Rows, contacts: ContactRows): Problem["space"] {
+  space(_rows: Rows, contacts: ContactRows): SolverInput["space"] {
     this.#implicitly = this.#m.opt.integrator === mjtIntegrator.RK4 ? undefined : this.#implicitDofs();
     return (law) => new BodySpace(this.#m, this.#d, contacts, law, this.#implicitly);
   }

@@ -21,11 +21,11 @@ import { addOuter, Articulated, bodyMotions, dofForces, eachDofBetween, SYM6 } f
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { copyField, dotFields } from "../smooth/sparsity.ts";
-import { FEW_ITERATIONS } from "./problem.ts";
+import { FEW_ITERATIONS } from "./precision.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
-import type { Along, ContactAt, Space, Turns } from "./space.ts";
-import { Mobility } from "./mobility.ts";
-import { rowTie, solveTied, TiedContacts } from "./ties.ts";
+import type { ContactAt, DofVector, Frame, Space } from "./space.ts";
+import { DiagA } from "./diag-a.ts";
+import { coupledRow, CoupledContacts, solveCoupled } from "./coupling.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /** Dofs and bodies up to which the trees are walked in line: an access at a constant index costs a fiftieth. */
@@ -42,10 +42,10 @@ interface Side {
   readonly rows: readonly Spatial[];
 }
 
-/** What a row or contact that ties bodies together adds to the Hessian beside the trees. */
-interface Coupling {
+/** A row over several dofs, whose part of the Hessian is beside the trees. */
+interface CoupledRow {
   readonly row: Row;
-  readonly slope: Variable;
+  readonly hessian: Variable;
 }
 
 /** What is implicit in the velocities: -h dF/dv of each dof, and the accelerations with it. */
@@ -61,7 +61,7 @@ const TURN = { SMOOTH: 0, NEWTON: 1, IMPLICIT: 2, END: 3 } as const;
  * Newton without a Hessian over dofs. A vector over dofs comes with the motions it gives the bodies, and a gradient is
  * held as forces on dofs beside forces on bodies: then M, Jacobians and their transposes are sums over the trees. The
  * Hessian of what holds a body against the world is a stiffness of that body and is solved by articulated bodies;
- * what ties moving bodies to one another comes in by conjugate gradients, preconditioned by that.
+ * what couples moving bodies comes in by conjugate gradients, preconditioned by that.
  */
 export class BodySpace implements Space {
   readonly qacc: Field;
@@ -73,16 +73,21 @@ export class BodySpace implements Space {
   readonly #implicit: ImplicitDofs | undefined;
   readonly #tree: Articulated;
   /** Motions of the bodies for qacc and search. */
-  readonly #motion: Readonly<Record<Along, Field>>;
+  readonly #motion: Readonly<Record<DofVector, Field>>;
   /** The gradient: forces on dofs, forces on bodies. */
   readonly #grad: Field;
   readonly #wrench: Field;
   /** What rows add to the Hessian's diagonal. */
   readonly #diagonal: Field;
   /** Rows over several dofs, in this pass. */
-  #couplings: Coupling[] = [];
-  /** Whether geoms of two moving bodies can touch, by slot. */
-  readonly #tied: (slot: Int) => Bool;
+  #couplings: CoupledRow[] = [];
+  /** Whether the geoms of a slot belong to two moving bodies. */
+  readonly #isCoupled: (slot: Int) => Bool;
+  /** Whether what is implicit starts from the forces: far from the minimum, they are not what qacc would need. */
+  readonly #forced: boolean;
+  /** The turn that is being traced. */
+  #isTurn: (kind: number) => Bool = () => false;
+  #start = (): void => {};
 
   constructor(
     m: ModelView,
@@ -104,7 +109,8 @@ export class BodySpace implements Space {
     this.#wrench = this.#bodies("grad_body");
     this.#diagonal = new Field("diagonal", m.nv);
     const { moves } = contacts;
-    this.#tied = (slot) => and(moves(slot, 0), moves(slot, 1));
+    this.#forced = implicit !== undefined && m.opt.iterations < FEW_ITERATIONS;
+    this.#isCoupled = (slot) => and(moves(slot, 0), moves(slot, 1));
   }
 
   #bodies(name: string): Field {
@@ -112,7 +118,7 @@ export class BodySpace implements Space {
   }
 
   /** The motions of qacc are those that the smooth solve has left. */
-  place(): void {
+  startAtSmooth(): void {
     const [m, d, motion] = [this.#m, this.#d, this.#motion];
     bodyMotions(m, d, this.search, motion.search);
   }
@@ -137,24 +143,24 @@ export class BodySpace implements Space {
       first,
       second,
       times: (x) => this.#relative(motion[x], first, second),
-      mobility: () => this.#mobility(slot, first, second),
+      diagA: () => this.#diagA(slot, first, second),
     };
   }
 
   /** Over the dofs between the two bodies: what moves both alike moves neither against the other. */
-  #mobility(slot: Int, first: Side | undefined, second: Side | undefined): Scalar[] {
+  #diagA(slot: Int, first: Side | undefined, second: Side | undefined): Scalar[] {
     const [m, d, contacts] = [this.#m, this.#d, this.#contacts];
     const pos = contacts.slots.pos(slot);
-    const mobility = new Mobility(m, contacts.dim, pos);
+    const diagA = new DiagA(m, contacts.dim, pos);
     eachDofBetween(m, contacts.body(slot, 0), contacts.body(slot, 1), (dof, body, ofFirst) => {
       const axis = d.cdof.spatial(dof);
       const rows = (first ?? second)!.rows.map((r, k) =>
         first && second ? r.map((x, c) => select(ofFirst, x, second.rows[k][c])) : r,
       );
       const J = rows.map((r) => dot6(r as unknown as Spatial, axis));
-      mobility.add(dof, axis, J, sub3(pos, d.subtree_com.vec3(m.body_rootid.at(body))));
+      diagA.add(dof, axis, J, sub3(pos, d.subtree_com.vec3(m.body_rootid.at(body))));
     });
-    return mobility.get();
+    return diagA.get();
   }
 
   /** J x of a contact from the motions of its bodies. */
@@ -177,7 +183,7 @@ export class BodySpace implements Space {
     add1(at.second, 1);
   }
 
-  curvature(): Scalar {
+  searchMv(): Scalar {
     const { search } = this;
     const [m, d, motion] = [this.#m, this.#d, this.#motion];
     const total = variable("curvature", 0);
@@ -193,17 +199,18 @@ export class BodySpace implements Space {
     return total.get();
   }
 
-  advance(alpha: Scalar): void {
+  move(alpha: Scalar): void {
     const { qacc, search } = this;
     const [m, motion] = [this.#m, this.#motion];
     each(m.nv, (i) => qacc.set(i, add(qacc.at(i), mul(alpha, search.at(i)))));
     axpy(motion.qacc, alpha, motion.search);
   }
 
-  /** `forced`: what is implicit starts from the forces, not from the momentum of qacc. */
-  #begin(isSmooth: Bool, isImplicit: Bool, forced: boolean): void {
+  startGrad(): void {
     const { qacc } = this;
-    const [m, d, motion, implicit] = [this.#m, this.#d, this.#motion, this.#implicit];
+    const [m, d, motion, implicit, forced] = [this.#m, this.#d, this.#motion, this.#implicit, this.#forced];
+    const isSmooth = this.#isTurn(TURN.SMOOTH);
+    const isImplicit = implicit ? this.#isTurn(TURN.IMPLICIT) : false;
     const [grad, wrench, diagonal] = [this.#grad, this.#wrench, this.#diagonal];
     this.#couplings = [];
     // qacc is not known before the first solve
@@ -235,12 +242,12 @@ export class BodySpace implements Space {
     const [grad, diagonal] = [this.#grad, this.#diagonal];
     for (const { dof, value } of row.jac) grad.set(dof, sub(grad.at(dof), mul(value, law.force)));
     if (row.jac.length > 1) {
-      const slope = variable("tie_slope");
-      slope.set(law.slope);
-      this.#couplings.push({ row, slope });
+      const hessian = variable("tie_slope");
+      hessian.set(law.hessian);
+      this.#couplings.push({ row, hessian });
     } else {
       const [{ dof, value }] = row.jac;
-      diagonal.set(dof, add(diagonal.at(dof), mul(mul(value, value), law.slope)));
+      diagonal.set(dof, add(diagonal.at(dof), mul(mul(value, value), law.hessian)));
     }
   }
 
@@ -253,7 +260,7 @@ export class BodySpace implements Space {
     if (!at.first) stiffen(at.second);
     else if (!at.second) stiffen(at.first);
     else {
-      when(not(this.#tied(slot)), () => {
+      when(not(this.#isCoupled(slot)), () => {
         const moves = this.#contacts.moves(slot, 1);
         const rows = at.second!.rows.map(
           (r, k) => r.map((x, c) => select(moves, x, at.first!.rows[k][c])) as unknown as Spatial,
@@ -267,9 +274,9 @@ export class BodySpace implements Space {
    * The turns of one evaluation, all of them solves of the same trees: without constraints from rest, which gives
    * qacc_smooth; Newton's iterations; with what is implicit, from the momentum of qacc. The code of a solve is long.
    */
-  iterate({ iterations, done, start, assemble, improve, settle }: Turns): void {
+  iterate({ iterations, done, start, finish }: Frame, body: Parameters<Space["iterate"]>[1]): void {
     const { search } = this;
-    const [m, d, motion, implicit] = [this.#m, this.#d, this.#motion, this.#implicit];
+    const [m, implicit] = [this.#m, this.#implicit];
     const turn = variable("turn", TURN.SMOOTH, "i32");
     const last = implicit ? TURN.IMPLICIT : TURN.END;
     loop(
@@ -278,18 +285,12 @@ export class BodySpace implements Space {
         const now = turn.get();
         const is = (kind: number): Bool => eq(now, kind);
         breakIf(is(TURN.END));
-        // far from the minimum, forces are not what qacc would need
-        const forced = implicit !== undefined && m.opt.iterations < FEW_ITERATIONS;
-        if (forced) when(is(TURN.IMPLICIT), settle);
-        this.#begin(is(TURN.SMOOTH), implicit ? is(TURN.IMPLICIT) : false, forced);
-        when(is(TURN.NEWTON), assemble);
-        this.#direction(is(TURN.NEWTON));
-        when(is(TURN.SMOOTH), () => {
-          copyField(search, d.qacc_smooth);
-          copyField(motion.search, motion.qacc);
-          start();
-        });
-        when(is(TURN.NEWTON), () => improve(sub(k, 1)));
+        if (this.#forced) when(is(TURN.IMPLICIT), finish);
+        [this.#isTurn, this.#start] = [is, start];
+        body(
+          (newton) => when(is(TURN.NEWTON), newton),
+          () => sub(k, 1),
+        );
         if (implicit) when(is(TURN.IMPLICIT), () => copyField(search, implicit.qacc));
         const over = or(done.get(), ge(k, iterations));
         const next = select(over, last, TURN.NEWTON, "i32");
@@ -297,36 +298,48 @@ export class BodySpace implements Space {
       },
       { label: "turns" },
     );
-    if (!(implicit && m.opt.iterations < FEW_ITERATIONS)) settle();
+    if (!this.#forced) finish();
   }
 
-  #direction(isNewton: Bool): void {
+  setSearch(): void {
+    const { search } = this;
+    const [d, motion] = [this.#d, this.#motion];
+    this.#solve();
+    when(this.#isTurn(TURN.SMOOTH), () => {
+      copyField(search, d.qacc_smooth);
+      copyField(motion.search, motion.qacc);
+      this.#start();
+    });
+  }
+
+  /** search and its motions. */
+  #solve(): void {
     const { search } = this;
     const [m, motion, contacts] = [this.#m, this.#motion, this.#contacts];
     const [grad, wrench, tree] = [this.#grad, this.#wrench, this.#tree];
     const inLine = m.nv + m.nbody <= MAX_IN_LINE;
     tree.factor((i) => this.#diagonal.at(i), inLine);
-    if (this.#couplings.length === 0 && !contacts.anyTied) {
+    if (this.#couplings.length === 0 && !contacts.anyCoupled) {
       const against = (b: Int) => scale6(wrench.spatial(b), -1);
       tree.solve((i) => neg(grad.at(i)), search, motion.search, against, inLine);
       return;
     }
     const pushed = this.#bodies("tie_wrench");
     const pushedDofs = this.#couplings.length > 0 ? new Field("tie_force", m.nv) : undefined;
-    const rows = this.#couplings.map(({ row, slope }) =>
-      rowTie(row, select(isNewton, slope.get(), 0), search, pushedDofs!),
+    const rows = this.#couplings.map(({ row, hessian }) =>
+      coupledRow(row, select(this.#isTurn(TURN.NEWTON), hessian.get(), 0), search, pushedDofs!),
     );
-    const tied = new TiedContacts<BodyContact>(contacts, {
+    const coupled = new CoupledContacts<BodyContact>(contacts, {
       contact: (slot) => this.contact(slot),
       along: (at) => this.#relative(motion.search, at.first, at.second),
       push: (at, f) => this.#push(pushed, at, f, 1),
       law: this.#law,
     });
-    if (contacts.anyTied) tied.find(isNewton, this.#tied);
-    solveTied({
+    if (contacts.anyCoupled) coupled.find(this.#isTurn(TURN.NEWTON), this.#isCoupled);
+    solveCoupled({
       each(body) {
         rows.forEach(body);
-        if (contacts.anyTied) tied.each(body);
+        if (contacts.anyCoupled) coupled.each(body);
       },
       clear() {
         each(m.nbody, (b) => pushed.setRow(b, ZERO6));
@@ -340,11 +353,11 @@ export class BodySpace implements Space {
     });
   }
 
-  slope(): Scalar {
+  gradSearch(): Scalar {
     return add(dotFields(this.#grad, this.search), dotRows(this.#wrench, this.#motion.search));
   }
 
-  residual(): void {
+  residualForce(): void {
     const { qacc } = this;
     const [m, d, motion] = [this.#m, this.#d, this.#motion];
     // of its own: nothing of this is left if nothing reads qfrc_constraint
@@ -357,7 +370,7 @@ export class BodySpace implements Space {
     });
   }
 
-  collect(visit: Parameters<Space["collect"]>[0]): void {
+  sumForces(visit: Parameters<Space["sumForces"]>[0]): void {
     const [m, d] = [this.#m, this.#d];
     const total = d.qfrc_constraint;
     const wrench = this.#bodies("constraint");

@@ -8,8 +8,8 @@ import type { ContactRows } from "../constraint/contact-rows.ts";
 import { copyField, dotFields, SymMatrix, type Pattern } from "../smooth/sparsity.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
 import { sub3 } from "../../trace/vector.ts";
-import { Mobility } from "./mobility.ts";
-import type { ContactAt, Space, Turns } from "./space.ts";
+import { DiagA } from "./diag-a.ts";
+import type { ContactAt, Frame, Space } from "./space.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 
 type Jacobian = readonly (readonly Scalar[])[];
@@ -40,13 +40,14 @@ export class JointSpace implements Space {
   readonly #H: SymMatrix;
   readonly #Hdiaginv: Field;
   /** M search. */
-  readonly #product: Field;
-  /** M (qacc - qacc_smooth), which grows by what is advanced along: M is multiplied once an iteration. */
-  readonly #pull: Field;
+  readonly #Mv: Field;
+  /** Ma - qfrc_smooth, the gradient of the Gauss cost. It grows by alpha Mv: M is multiplied once an iteration. */
+  readonly #gaussGrad: Field;
   readonly #grad: Field;
   /** Gradients of the previous iteration (CG). */
   readonly #gradOld: Field;
   readonly #MgradOld: Field;
+  #iteration: Int = 0;
 
   constructor(m: ModelView, d: WorldData, contacts: ContactRows, { M, factors, hessian }: JointMatrices) {
     const vector = (name: string) => new Field(name, m.nv);
@@ -59,8 +60,8 @@ export class JointSpace implements Space {
     this.#factors = factors;
     this.qacc = vector("x");
     this.search = vector("search");
-    this.#product = vector("Msearch");
-    this.#pull = vector("pull");
+    this.#Mv = vector("Msearch");
+    this.#gaussGrad = vector("pull");
     this.#grad = vector("grad");
     this.#H = new SymMatrix(this.#newton ? hessian : M.pattern, new Field("H", this.#newton ? hessian.nnz : 0));
     this.#Hdiaginv = vector("Hdiaginv");
@@ -68,8 +69,8 @@ export class JointSpace implements Space {
     this.#MgradOld = vector("Mgrad_old");
   }
 
-  place(): void {
-    each(this.#nv, (i) => this.#pull.set(i, 0));
+  startAtSmooth(): void {
+    each(this.#nv, (i) => this.#gaussGrad.set(i, 0));
   }
 
   contact(slot: Int): JointContact {
@@ -78,54 +79,55 @@ export class JointSpace implements Space {
     return {
       J,
       times: (x) => J.map((row) => dotn(row, vectors[x].all())),
-      mobility: () => this.#mobility(slot, J),
+      diagA: () => this.#diagA(slot, J),
     };
   }
 
-  #mobility(slot: Int, J: Jacobian): Scalar[] {
+  #diagA(slot: Int, J: Jacobian): Scalar[] {
     const [m, d] = [this.#m, this.#d];
     const pos = this.#contacts.slots.pos(slot);
-    const mobility = new Mobility(m, J.length, pos);
+    const diagA = new DiagA(m, J.length, pos);
     for (let i = 0; i < m.nv; i++) {
       const column = J.map((row) => row[i]);
       if (column.every((x) => x === 0)) continue;
       const root = m.model.body_rootid[m.model.dof_bodyid[i]];
-      mobility.add(i, d.cdof.spatial(i), column, sub3(pos, d.subtree_com.vec3(root)));
+      diagA.add(i, d.cdof.spatial(i), column, sub3(pos, d.subtree_com.vec3(root)));
     }
-    return mobility.get();
+    return diagA.get();
   }
 
-  curvature(): Scalar {
-    this.#M.multiply(this.search, this.#product);
-    return dotFields(this.search, this.#product);
+  searchMv(): Scalar {
+    this.#M.multiply(this.search, this.#Mv);
+    return dotFields(this.search, this.#Mv);
   }
 
-  advance(alpha: Scalar): void {
+  move(alpha: Scalar): void {
     const { qacc, search } = this;
-    const [pull, product] = [this.#pull, this.#product];
+    const [gaussGrad, Mv] = [this.#gaussGrad, this.#Mv];
     each(this.#nv, (i) => {
       qacc.set(i, add(qacc.at(i), mul(alpha, search.at(i))));
-      pull.set(i, add(pull.at(i), mul(alpha, product.at(i))));
+      gaussGrad.set(i, add(gaussGrad.at(i), mul(alpha, Mv.at(i))));
     });
   }
 
-  iterate({ iterations, done, start, assemble, improve, settle }: Turns): void {
+  iterate({ iterations, done, start, finish }: Frame, body: Parameters<Space["iterate"]>[1]): void {
     start();
     loop(
       iterations,
-      (iteration) => {
+      (i) => {
         breakIf(done.get());
-        this.#begin();
-        assemble();
-        this.#direction(iteration);
-        improve(iteration);
+        this.#iteration = i;
+        body(
+          (newton) => newton(),
+          () => i,
+        );
       },
       { label: "iterations" },
     );
-    settle();
+    finish();
   }
 
-  #begin(): void {
+  startGrad(): void {
     const [M, H] = [this.#M, this.#H];
     if (this.#newton) {
       each(H.pattern.nnz, (e) => H.entries.set(e, 0));
@@ -134,7 +136,7 @@ export class JointSpace implements Space {
         for (const j of M.pattern.rows[i]) H.entries.set(H.pattern.index(i, j), M.entries.at(M.pattern.index(i, j)));
       }
     }
-    copyField(this.#pull, this.#grad);
+    copyField(this.#gaussGrad, this.#grad);
   }
 
   addRow(row: Row, law: RowLaw): void {
@@ -145,7 +147,7 @@ export class JointSpace implements Space {
       for (const b of row.jac.slice(0, i + 1)) {
         // a row of one dof may come from a runtime loop
         const e = a === b ? H.diagonal(a.dof) : H.pattern.index(a.dof as number, b.dof as number);
-        H.entries.set(e, add(H.entries.at(e), mul(mul(a.value, b.value), law.slope)));
+        H.entries.set(e, add(H.entries.at(e), mul(mul(a.value, b.value), law.hessian)));
       }
     });
   }
@@ -204,9 +206,9 @@ export class JointSpace implements Space {
     });
   }
 
-  #direction(iteration: Int): void {
+  setSearch(): void {
     if (!this.#newton) {
-      this.#conjugate(iteration);
+      this.#conjugate(this.#iteration);
       return;
     }
     this.#H.factor(this.#Hdiaginv);
@@ -246,15 +248,15 @@ export class JointSpace implements Space {
     });
   }
 
-  slope(): Scalar {
+  gradSearch(): Scalar {
     return dotFields(this.#grad, this.search);
   }
 
-  residual(): void {
-    copyField(this.#pull, this.#d.qfrc_constraint);
+  residualForce(): void {
+    copyField(this.#gaussGrad, this.#d.qfrc_constraint);
   }
 
-  collect(visit: Parameters<Space["collect"]>[0]): void {
+  sumForces(visit: Parameters<Space["sumForces"]>[0]): void {
     const total = this.#d.qfrc_constraint;
     each(this.#nv, (i) => total.set(i, 0));
     visit(

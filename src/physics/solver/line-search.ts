@@ -23,37 +23,37 @@ import {
 
 type Register = { get(): Scalar; set(value: Scalar): void };
 
-/** The cost along the search direction: `evaluate` sets the others for the point it is given. */
+/** The cost along the search direction, with its derivatives: `evaluate` sets them for the point it is given. */
 export interface Line {
-  /** Slope at the start of the direction. */
-  readonly slope0: Scalar;
+  /** First derivative at alpha = 0. */
+  readonly start: Scalar;
   readonly evaluate: (alpha: Scalar) => void;
-  readonly slope: Register;
-  readonly curve: Register;
-  /** Cost beyond that at the start. */
+  /** Cost beyond that at alpha = 0. */
   readonly cost: Register;
+  readonly deriv0: Register;
+  readonly deriv1: Register;
   /** The point; on entry one Newton step from the start, and evaluated. */
   readonly alpha: Register;
 }
 
-/** Curvatures below this are rounding. */
+/** Second derivatives below this are rounding. */
 const TINY = 1e-30;
-const newtonPoint = (a: Scalar, slope: Scalar, curve: Scalar) => sub(a, div(slope, max(curve, TINY)));
+const newtonPoint = (a: Scalar, deriv0: Scalar, deriv1: Scalar) => sub(a, div(deriv0, max(deriv1, TINY)));
 
-/** Newton's method within brackets, until the slope is `good`; not at all if the point given is `exact`. */
-export function safeguardedNewton(line: Line, iterations: number, good: Scalar, exact: Bool): void {
-  const { slope, curve, alpha } = line;
+/** Newton's method within brackets, until |deriv0| is at most `gtol`; not at all if the point given is `exact`. */
+export function safeguardedNewton(line: Line, iterations: number, gtol: Scalar, exact: Bool): void {
+  const { deriv0, deriv1, alpha } = line;
   const low = variable("low", 0);
   const high = variable("high", 1e30);
   loop(
     Math.max(1, iterations),
     () => {
-      breakIf(or(exact, le(abs(slope.get()), good)));
+      breakIf(or(exact, le(abs(deriv0.get()), gtol)));
       const a = alpha.get();
-      const short = lt(slope.get(), 0);
+      const short = lt(deriv0.get(), 0);
       low.set(select(short, a, low.get()));
       high.set(select(short, high.get(), a));
-      const next = newtonPoint(a, slope.get(), curve.get());
+      const next = newtonPoint(a, deriv0.get(), deriv1.get());
       const inside = and(gt(next, low.get()), lt(next, high.get()));
       const middle = select(lt(high.get(), 1e29), mul(0.5, add(low.get(), high.get())), mul(2, add(low.get(), 1)));
       alpha.set(select(inside, next, middle));
@@ -73,7 +73,7 @@ class Point {
   get alpha(): Scalar {
     return this.#parts[0].get();
   }
-  get slope(): Scalar {
+  get deriv0(): Scalar {
     return this.#parts[1].get();
   }
   get cost(): Scalar {
@@ -81,7 +81,7 @@ class Point {
   }
   /** One Newton step from here. */
   get next(): Scalar {
-    return newtonPoint(this.alpha, this.slope, this.#parts[2].get());
+    return newtonPoint(this.alpha, this.deriv0, this.#parts[2].get());
   }
   /** Takes over what another point, or the line's last evaluation, holds. */
   take(from: Point | readonly Scalar[], cond: Bool = true): void {
@@ -93,27 +93,27 @@ class Point {
 /** Whether `c` lies on the same side of the minimum as `p` and nearer to it (updateBracket). */
 const isNearer = (p: Point, c: Point): Bool =>
   or(
-    and(and(lt(p.slope, 0), lt(c.slope, 0)), lt(p.slope, c.slope)),
-    and(and(gt(p.slope, 0), gt(c.slope, 0)), gt(p.slope, c.slope)),
+    and(and(lt(p.deriv0, 0), lt(c.deriv0, 0)), lt(p.deriv0, c.deriv0)),
+    and(and(gt(p.deriv0, 0), gt(c.deriv0, 0)), gt(p.deriv0, c.deriv0)),
   );
 
 /**
  * MuJoCo's own search (PrimalSearch), for models whose ls_iterations end it before the minimum: where it ends is then
  * part of the result. Sets alpha, to 0 if nothing improves.
  */
-export function primalSearch(line: Line, iterations: number, good: Scalar, exact: Bool): void {
-  const { slope, curve, cost, alpha } = line;
-  const here = () => [alpha.get(), slope.get(), curve.get(), cost.get()];
+export function primalSearch(line: Line, iterations: number, gtol: Scalar, exact: Bool): void {
+  const { deriv0, deriv1, cost, alpha } = line;
+  const here = () => [alpha.get(), deriv0.get(), deriv1.get(), cost.get()];
   const p1 = new Point("p1", here());
-  const p2 = new Point("p2", [0, line.slope0, 1, 0]);
+  const p2 = new Point("p2", [0, line.start, 1, 0]);
   const next1 = new Point("next1", here());
   const next2 = new Point("next2", here());
   const mid = new Point("mid", here());
 
   // evaluations so far: at the start and one step from it
   const count = variable("ls_count", 2, "i32");
-  const forward = lt(slope.get(), 0);
-  const isGood = (p: Point) => lt(abs(p.slope), good);
+  const forward = lt(deriv0.get(), 0);
+  const isGood = (p: Point) => lt(abs(p.deriv0), gtol);
   const found = flag("ls_found", or(exact, and(isGood(p1), lt(p1.cost, 0))));
   const finish = (cond: Bool, at: Scalar) => {
     const now = and(cond, not(found.get()));
@@ -138,7 +138,7 @@ export function primalSearch(line: Line, iterations: number, good: Scalar, exact
       finish(and(is(2), spent), select(first, p1.alpha, select(second, p2.alpha, 0)));
       breakIf(found.get());
 
-      const aside = and(is(0), select2(forward, le(p1.slope, neg(good)), ge(p1.slope, good)));
+      const aside = and(is(0), select2(forward, le(p1.deriv0, neg(gtol)), ge(p1.deriv0, gtol)));
       p2.take(p1, aside);
       next2.take(p1, and(is(0), not(aside)));
       phase.set(select(and(is(0), not(aside)), 1, phase.get(), "i32"));

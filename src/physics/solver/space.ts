@@ -1,59 +1,62 @@
-// how the constraint solver holds its vectors and inverts its Hessian
+// how the constraint solver holds qacc, search, grad and H
 import type { Bool, Int, Scalar } from "../../trace/scalar.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
 import type { Field } from "../view.ts";
 
 /** The vectors over dofs that a contact's Jacobian is multiplied with. */
-export type Along = "qvel" | "qacc" | "search";
+export type DofVector = "qvel" | "qacc" | "search";
 
 /** One contact while the solver passes over it. */
 export interface ContactAt {
   /** J x: along normal, tangents, torsion, roll. */
-  times(x: Along): Scalar[];
-  /** J M⁻¹ Jᵀ of each, estimated; an exact 0 if no dof moves that way. */
-  mobility(): Scalar[];
+  times(x: DofVector): Scalar[];
+  /** The diagonal of J M⁻¹ Jᵀ, estimated; an exact 0 where no dof moves the contact. */
+  diagA(): Scalar[];
 }
 
-/** What the solver does in its turns. */
-export interface Turns {
-  /** Newton's iterations at most. */
+/** What frames the iterations. */
+export interface Frame {
+  /** Iterations at most. */
   readonly iterations: number;
   readonly done: { get(): Bool };
-  /** From qacc_smooth to the better of the two known points. */
+  /** Sets qacc to its starting point, once qacc_smooth is known. */
   start(): void;
-  /** Adds rows and contacts to gradient and Hessian of the quadratic part. */
-  assemble(): void;
-  /** Line search and step, along `search`. */
-  improve(iteration: Int): void;
-  /** qfrc_constraint. */
-  settle(): void;
+  /** Writes qfrc_constraint, at the end. */
+  finish(): void;
 }
 
+/** Runs its argument in Newton's iterations alone: body space takes two further turns of the same code. */
+export type InNewton = (body: () => void) => void;
+
 /**
- * The quadratic part of the cost, 1/2 (qacc - qacc_smooth)ᵀ M (qacc - qacc_smooth), and what rows and contacts add to
- * its gradient and Hessian. Joint space holds matrices over dofs; body space holds none.
+ * The Gauss cost 1/2 (qacc - qacc_smooth)ᵀ M (qacc - qacc_smooth), and what constraints add to its gradient and Hessian.
+ * Joint space holds M, Ma and H over dofs; body space holds no matrix.
  */
 export interface Space {
   readonly qacc: Field;
   readonly search: Field;
-  /** Runs the turns: each sets `search` from gradient and Hessian at qacc. Leaves qfrc_constraint settled. */
-  iterate(turns: Turns): void;
-  /** The solver has set `qacc` to qacc_smooth, and `search`. */
-  place(): void;
+  iterate(frame: Frame, body: (inNewton: InNewton, iteration: () => Int) => void): void;
+  /** Tells that the solver has set qacc to qacc_smooth, and `search`. */
+  startAtSmooth(): void;
   contact(slot: Int): ContactAt;
-  /** searchᵀ M search. */
-  curvature(): Scalar;
-  /** qacc += alpha * search, after `curvature` was asked for. */
-  advance(alpha: Scalar): void;
+  /** grad = Ma - qfrc_smooth, H = M. */
+  startGrad(): void;
+  /** grad -= Jᵀ force, H += Jᵀ hessian J. */
   addRow(row: Row, law: RowLaw): void;
   addContact(index: Int, slot: Int, law: ContactLaw, at: ContactAt): void;
-  /** gradientᵀ search. */
-  slope(): Scalar;
-  /** qfrc_constraint = M qacc - qfrc_smooth, which at the minimum is the force of the constraints. */
-  residual(): void;
+  /** search = -H⁻¹ grad; for CG the direction of Hager and Zhang, preconditioned by M. */
+  setSearch(): void;
+  /** gradᵀ search. */
+  gradSearch(): Scalar;
+  /** searchᵀ Mv, with Mv = M search. */
+  searchMv(): Scalar;
+  /** qacc += alpha search, Ma += alpha Mv; `searchMv` was called before. */
+  move(alpha: Scalar): void;
+  /** qfrc_constraint = Ma - qfrc_smooth, which at the minimum is the force of the constraints. */
+  residualForce(): void;
   /** qfrc_constraint = Jᵀ f of the rows and contacts that `each` names. */
-  collect(
+  sumForces(
     each: (row: (row: Row, force: Scalar) => void, contact: (slot: Int, force: readonly Scalar[]) => void) => void,
   ): void;
 }

@@ -1,4 +1,4 @@
-// what ties moving bodies to one another in the solver's Hessian, beside the trees
+// rows and contacts that couple moving bodies in the solver's Hessian, beside the trees: conjugate gradients
 import { array, breakIf, flag, loop, variable, when, type LocalArray } from "../../trace/control.ts";
 import { current } from "../../trace/graph.ts";
 import {
@@ -29,19 +29,19 @@ import type { Field } from "../view.ts";
 const INNER_ITERATIONS = 60;
 const INNER_TOLERANCE = { exact: 1e-20, float32: 1e-10 };
 const TINY = 1e-30;
-/** Numbers that the inner iteration keeps of each tie: as many vectors as names. */
-type Kept = "l" | "r" | "g" | "p" | "f" | "q";
-const KEPT: readonly Kept[] = ["l", "r", "g", "p", "f", "q"];
+/** Vectors of the conjugate gradients over coupling rows: multiplier, residual, W r, direction, W p, A p. */
+type CgVector = "l" | "r" | "g" | "p" | "f" | "q";
+const CG_VECTORS: readonly CgVector[] = ["l", "r", "g", "p", "f", "q"];
 
-/** A row or contact that ties bodies together, while a pass stands at it. */
-export interface Tie {
-  get(name: Kept): Scalar[];
-  set(name: Kept, values: readonly Scalar[]): void;
+/** A row or contact that couples bodies, while a pass stands at it. */
+export interface Coupling {
+  get(name: CgVector): Scalar[];
+  set(name: CgVector, values: readonly Scalar[]): void;
   /** C x, of what the last solve has left. */
   along(): Scalar[];
   /** Adds Cᵀ f to what the next solve takes. */
   push(f: readonly Scalar[]): void;
-  /** W x, with the tie's own Hessian. */
+  /** W x, with the Hessian of its own cost. */
   weigh(x: readonly Scalar[]): Scalar[];
 }
 
@@ -53,12 +53,12 @@ interface ContactSide<At> {
   law(index: Int, slot: Int): ContactLaw;
 }
 
-/** The contacts that tie bodies, as a list, and vectors over them. */
-export class TiedContacts<At> {
+/** The contacts that couple bodies, as a list, and vectors over them. */
+export class CoupledContacts<At> {
   readonly #contacts: ContactRows;
   readonly #side: ContactSide<At>;
   readonly #list: { readonly index: LocalArray; readonly slot: LocalArray };
-  readonly #kept: Readonly<Record<Kept, readonly LocalArray[]>>;
+  readonly #vectors: Readonly<Record<CgVector, readonly LocalArray[]>>;
   readonly #count = variable("ties", 0, "i32");
 
   constructor(contacts: ContactRows, side: ContactSide<At>) {
@@ -66,17 +66,17 @@ export class TiedContacts<At> {
     this.#contacts = contacts;
     this.#side = side;
     this.#list = { index: array("tie_index", n, "i32"), slot: array("tie_slot", n, "i32") };
-    const vector = (name: Kept) => Array.from({ length: contacts.dim }, (_, k) => array(`tie_${name}${k}`, n));
-    this.#kept = Object.fromEntries(KEPT.map((name) => [name, vector(name)])) as never;
+    const vector = (name: CgVector) => Array.from({ length: contacts.dim }, (_, k) => array(`tie_${name}${k}`, n));
+    this.#vectors = Object.fromEntries(CG_VECTORS.map((name) => [name, vector(name)])) as never;
   }
 
   /** Lists those contacts, if there are any to `count`; before any pass. */
-  find(counts: Bool, isTied: (slot: Int) => Bool): void {
+  find(counts: Bool, isCoupled: (slot: Int) => Bool): void {
     const [list, count] = [this.#list, this.#count];
     count.set(0);
     when(counts, () => {
       this.#contacts.slots.each((index, slot) => {
-        when(isTied(slot), () => {
+        when(isCoupled(slot), () => {
           list.index.set(count.get(), index);
           list.slot.set(count.get(), slot);
           count.set(add(count.get(), 1));
@@ -85,8 +85,8 @@ export class TiedContacts<At> {
     });
   }
 
-  each(body: (tie: Tie) => void): void {
-    const [list, kept, side] = [this.#list, this.#kept, this.#side];
+  each(body: (coupling: Coupling) => void): void {
+    const [list, vectors, side] = [this.#list, this.#vectors, this.#side];
     const { dim } = this.#contacts;
     loop(
       this.#count.get(),
@@ -96,8 +96,8 @@ export class TiedContacts<At> {
         let at: At | undefined;
         const here = () => (at ??= side.contact(slot));
         body({
-          get: (name) => kept[name].map((a) => a.get(t)),
-          set: (name, values) => values.forEach((x, k) => kept[name][k].set(t, x)),
+          get: (name) => vectors[name].map((a) => a.get(t)),
+          set: (name, values) => values.forEach((x, k) => vectors[name][k].set(t, x)),
           along: () => side.along(here()),
           push: (f) => side.push(here(), f),
           weigh: (x) => {
@@ -116,23 +116,23 @@ export class TiedContacts<At> {
   }
 }
 
-/** A row over several dofs: its numbers are in registers. `slope`: its Hessian. */
-export function rowTie(row: Row, slope: Scalar, x: Field, force: Field): Tie {
-  const kept = Object.fromEntries(KEPT.map((name) => [name, variable(`row_${name}`, 0)]));
+/** A row over several dofs: its vectors are in registers. `hessian`: of its cost. */
+export function coupledRow(row: Row, hessian: Scalar, x: Field, force: Field): Coupling {
+  const vectors = Object.fromEntries(CG_VECTORS.map((name) => [name, variable(`row_${name}`, 0)]));
   return {
-    get: (name) => [kept[name].get()],
-    set: (name, [value]) => kept[name].set(value),
+    get: (name) => [vectors[name].get()],
+    set: (name, [value]) => vectors[name].set(value),
     along: () => [rowDot(row, (i) => x.at(i))],
     push: ([f]) => {
       for (const { dof, value } of row.jac) force.set(dof, add(force.at(dof), mul(value, f)));
     },
-    weigh: ([v]) => [mul(slope, v)],
+    weigh: ([v]) => [mul(hessian, v)],
   };
 }
 
 /** What the inner iteration works with. */
-interface TiedSystem {
-  each(body: (tie: Tie) => void): void;
+interface CoupledSystem {
+  each(body: (coupling: Coupling) => void): void;
   /** Takes back what was pushed. */
   clear(): void;
   /** Solves the trees for a share of the gradient beside what was pushed. */
@@ -140,12 +140,12 @@ interface TiedSystem {
 }
 
 /**
- * H search = -gradient with ties. Let A be the trees' Hessian, C and W the Jacobians and Hessians of the ties. Then
- * e = C search fulfils (1 + C A⁻¹ Cᵀ W) e = -C A⁻¹ gradient: conjugate gradients in the inner product of W, over as
- * many numbers as the ties have. Each turn is one solve of the trees; one more gives the search direction. Every pass is
+ * H search = -grad with couplings. Let A be the trees' Hessian, C and W the Jacobians and Hessians of the couplings. Then
+ * e = C search fulfils (1 + C A⁻¹ Cᵀ W) e = -C A⁻¹ grad: conjugate gradients in the inner product of W, over as
+ * many numbers as the couplings have. Each turn is one solve of the trees; one more gives the search direction. Every pass is
  * written once: the first turn, which has no direction yet, takes the residual for one.
  */
-export function solveTied({ each, clear, solve }: TiedSystem): void {
+export function solveCoupled({ each, clear, solve }: CoupledSystem): void {
   const tolerance = current().exact ? INNER_TOLERANCE.exact : INNER_TOLERANCE.float32;
   const start = variable("rr0", 0);
   const rr = variable("rr", 0);
@@ -201,7 +201,7 @@ export function solveTied({ each, clear, solve }: TiedSystem): void {
       });
       done.set(last.get());
       start.set(select(first, total.get(), start.get()));
-      // nothing ties: the trees' own solution is it
+      // nothing couples: the trees' own solution is it
       done.set(or(done.get(), and(first, not(gt(total.get(), TINY)))));
       const near = not(gt(total.get(), max(mul(tolerance, start.get()), TINY)));
       last.set(or(near, ge(k, INNER_ITERATIONS)));

@@ -1,4 +1,4 @@
-// what numbers tell of J M⁻¹ Jᵀ: how far the dofs relieve a contact, direction by direction
+// the diagonal of A = J M⁻¹ Jᵀ of a contact, estimated: how far dofs move each of its directions
 import { variable } from "../../trace/control.ts";
 import { current } from "../../trace/graph.ts";
 import { add, gt, mul, select, square, type Int, type Scalar } from "../../trace/scalar.ts";
@@ -11,35 +11,35 @@ const rounding = () => (current().exact ? 1e-14 : 1e-6);
 
 /**
  * J diag(M⁻¹ at qpos0) Jᵀ of a contact's directions, summed over the dofs that move its bodies against each other.
- * A direction in which all entries of J are rounding gets an exact 0: no dof relieves it.
+ * A direction in which all entries of J are rounding gets an exact 0: no dof moves it.
  */
-export class Mobility {
+export class DiagA {
   readonly #m: ModelView;
-  readonly #total: ReturnType<typeof variable>[];
+  readonly #sum: ReturnType<typeof variable>[];
   readonly #size2: Scalar;
   readonly #translation = variable("mobility_m", 0);
   readonly #rotation = variable("mobility_rad", 0);
 
-  /** `pos` and `offset`: the contact point, global and about its tree's centre of mass. */
+  /** `pos`: the contact point, global. */
   constructor(m: ModelView, dim: number, pos: Vec3) {
     this.#m = m;
-    this.#total = Array.from({ length: dim }, (_, k) => variable(`mobility${k}`, 0));
+    this.#sum = Array.from({ length: dim }, (_, k) => variable(`mobility${k}`, 0));
     this.#size2 = dot3(pos, pos);
   }
 
-  /** Takes a dof into account: its motion axis, J of the contact's directions, and the arm about the centre of mass. */
-  add(dof: Int, axis: Spatial, J: readonly Scalar[], arm: Vec3): void {
+  /** Adds a dof: its motion axis, its column of J, and the contact's arm about the tree's centre of mass. */
+  add(dof: Int, cdof: Spatial, J: readonly Scalar[], arm: Vec3): void {
     const weight = this.#m.dof_invweight0.at(dof);
-    const [v, w] = [translational(axis), rotational(axis)];
+    const [v, w] = [translational(cdof), rotational(cdof)];
     const turns = dot3(w, w);
     const moves = add(dot3(v, v), mul(turns, add(this.#size2, dot3(arm, arm))));
     this.#translation.set(add(this.#translation.get(), mul(weight, moves)));
     this.#rotation.set(add(this.#rotation.get(), mul(weight, turns)));
-    this.#total.forEach((t, k) => t.set(add(t.get(), mul(weight, square(J[k])))));
+    this.#sum.forEach((t, k) => t.set(add(t.get(), mul(weight, square(J[k])))));
   }
 
   get(): Scalar[] {
-    return this.#total.map((t, k) => {
+    return this.#sum.map((t, k) => {
       const noise = mul(rounding() ** 2, (k < 3 ? this.#translation : this.#rotation).get());
       return select(gt(t.get(), noise), t.get(), 0);
     });

@@ -1,0 +1,21 @@
+// how far the constraint solver goes, and what float32 resolves of it
+import { current } from "../../trace/graph.ts";
+import type { ModelView } from "../view.ts";
+
+/** Iterations below which the result may be far from the minimum: the way there is then part of it. */
+export const FEW_ITERATIONS = 20;
+/**
+ * A line search stops if the slope has fallen by this factor. Iterations that go on to the minimum need no more; for
+ * few of them float32 goes as far as it can.
+ */
+export function slopeReduction(m: ModelView): number {
+  if (current().exact) return 1e-12;
+  return m.opt.iterations < FEW_ITERATIONS ? 1e-6 : 1e-4;
+}
+/** Newton decrement, relative to the cost scale, that float32 resolves. */
+export const FLOAT32_TOLERANCE = 1e-10;
+/**
+ * The same relative to the cost without any constraint force: smaller decrements may be noise. Newton's next decrement
+ * would be far smaller yet; CG's falls slowly, so that it goes on to what noise was measured to be at most.
+ */
+export const FLOAT32_NOISE = { newton: 1e-12, cg: 1e-14 };
