@@ -51,10 +51,10 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   var v394_search_0: f32;
   var v395_x_1: f32;
   var v396_search_1: f32;
-  var v397_pull_0: f32;
-  var v398_pull_1: f32;
-  var v413_slope: f32;
-  var v414_curve: f32;
+  var v397_gauss_grad_0: f32;
+  var v398_gauss_grad_1: f32;
+  var v413_deriv0: f32;
+  var v414_deriv1: f32;
   var v417_low: f32;
   var v418_high: f32;
   var v421_qacc_0: f32;
@@ -231,22 +231,22 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
       let done_465 = cost_smooth_453 <= 0.0;
       v389_done = done_465;
       let noise_466 = cost_smooth_453 * 6.199247e-14;
-      let Msearch_1 = (M_2 * search_1) + (M_1 * search_0);
-      let Msearch_0 = (search_0 * 15.490567) + (M_1 * search_1);
-      let t_478 = ((((t_433 * (t_378 * t_433)) * 0.5) + ((t_456 * (t_410 * t_456)) * 0.5)) + (((search_0 * Msearch_0) + (search_1 * Msearch_1)) * 0.5)) <= cost_smooth_453;
+      let Mv_1 = (M_2 * search_1) + (M_1 * search_0);
+      let Mv_0 = (search_0 * 15.490567) + (M_1 * search_1);
+      let t_478 = ((((t_433 * (t_378 * t_433)) * 0.5) + ((t_456 * (t_410 * t_456)) * 0.5)) + (((search_0 * Mv_0) + (search_1 * Mv_1)) * 0.5)) <= cost_smooth_453;
       let alpha_481 = select(0.0, 1.0, (t_478 & (!done_465)));
       v388_alpha = alpha_481;
       v393_x_0 = qacc_smooth_0_339 + (search_0 * alpha_481);
-      v397_pull_0 = Msearch_0 * alpha_481;
+      v397_gauss_grad_0 = Mv_0 * alpha_481;
       v395_x_1 = qacc_smooth_1 + (search_1 * alpha_481);
-      v398_pull_1 = Msearch_1 * alpha_481;
+      v398_gauss_grad_1 = Mv_1 * alpha_481;
       for (var i_489 = 0; i_489 < 100 + U.zero; i_489++) {
         let t_490 = v389_done;
         if (t_490) { break; }
         if (!(t_490)) {
           let H_0 = v254_M_0;
-          let grad_0 = v397_pull_0;
-          let grad_1 = v398_pull_1;
+          let grad_0 = v397_gauss_grad_0;
+          let grad_1 = v398_gauss_grad_1;
           let t_496 = v393_x_0;
           let t_498 = t_380 + (t_347 * t_496);
           let t_501 = t_498 < 0.0;
@@ -266,9 +266,9 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
           let search_1_550 = (-(grad_1_532 * Hdiaginv_1)) - (H_1 * search_0_546);
           v396_search_1 = search_1_550;
           let dot_553 = (grad_0_512 * search_0_546) + (grad_1_532 * search_1_550);
-          let Msearch_1_557 = (M_2 * search_1_550) + (M_1 * search_0_546);
-          let Msearch_0_559 = (H_0 * search_0_546) + (M_1 * search_1_550);
-          let dot_562 = (search_0_546 * Msearch_0_559) + (search_1_550 * Msearch_1_557);
+          let Mv_1_557 = (M_2 * search_1_550) + (M_1 * search_0_546);
+          let Mv_0_559 = (H_0 * search_0_546) + (M_1 * search_1_550);
+          let dot_562 = (search_0_546 * Mv_0_559) + (search_1_550 * Mv_1_557);
           v388_alpha = 1.0;
           let t_564 = t_347 * search_0_546;
           let t_565 = t_498 + t_564;
@@ -278,9 +278,9 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
           let t_589 = t_518 + t_588;
           let t_590 = t_589 < 0.0;
           let t_598 = t_590 & t_387;
-          let slope_601 = ((dot_553 + dot_562) - (t_564 * (t_503 - (t_378 * min(t_565, 0.0))))) - (t_588 * (t_523 - (t_410 * min(t_589, 0.0))));
-          v413_slope = slope_601;
-          v414_curve = (dot_562 + (select(0.0, t_378, t_566) * (t_564 * t_564))) + (select(0.0, t_410, t_590) * (t_588 * t_588));
+          let deriv0_601 = ((dot_553 + dot_562) - (t_564 * (t_503 - (t_378 * min(t_565, 0.0))))) - (t_588 * (t_523 - (t_410 * min(t_589, 0.0))));
+          v413_deriv0 = deriv0_601;
+          v414_deriv1 = (dot_562 + (select(0.0, t_378, t_566) * (t_564 * t_564))) + (select(0.0, t_410, t_590) * (t_588 * t_588));
           let last_decrement_615 = -(dot_553 * 0.030996235);
           let t_616 = !(((t_509 & (!t_574)) | ((!t_509) & t_574)) | ((t_529 & (!t_598)) | ((!t_529) & t_598)));
           let t_619 = v391_last_decrement;
@@ -291,7 +291,7 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
           v417_low = 0.0;
           v418_high = 1e+30;
           for (var i_635 = 0; i_635 < 50 + U.zero; i_635++) {
-            let t_636 = v413_slope;
+            let t_636 = v413_deriv0;
             if (t_631 | (abs(t_636) <= t_633)) { break; }
             if (!(t_631 | (abs(t_636) <= t_633))) {
               let t_640 = v388_alpha;
@@ -302,7 +302,7 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
               let t_644 = v418_high;
               let high_645 = select(t_640, t_644, t_641);
               v418_high = high_645;
-              let t_646 = v414_curve;
+              let t_646 = v414_deriv1;
               let t_649 = t_640 - (t_636 / max(t_646, 1e-30));
               let alpha_659 = select(select(((low_643 + 1.0) * 2.0), ((low_643 + high_645) * 0.5), (high_645 < 1e+29)), t_649, ((t_649 > low_643) & (t_649 < high_645)));
               v388_alpha = alpha_659;
@@ -316,9 +316,9 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
               let t_703 = v396_search_1;
               let t_704 = t_386 * t_703;
               let t_715 = t_702 + (alpha_659 * t_704);
-              let slope_727 = ((dot_553 + (dot_562 * alpha_659)) - (t_666 * ((t_378 * min(t_664, 0.0)) - (t_378 * min(t_677, 0.0))))) - (t_704 * ((t_410 * min(t_702, 0.0)) - (t_410 * min(t_715, 0.0))));
-              v413_slope = slope_727;
-              v414_curve = (dot_562 + (select(0.0, t_378, (t_677 < 0.0)) * (t_666 * t_666))) + (select(0.0, t_410, (t_715 < 0.0)) * (t_704 * t_704));
+              let deriv0_727 = ((dot_553 + (dot_562 * alpha_659)) - (t_666 * ((t_378 * min(t_664, 0.0)) - (t_378 * min(t_677, 0.0))))) - (t_704 * ((t_410 * min(t_702, 0.0)) - (t_410 * min(t_715, 0.0))));
+              v413_deriv0 = deriv0_727;
+              v414_deriv1 = (dot_562 + (select(0.0, t_378, (t_677 < 0.0)) * (t_666 * t_666))) + (select(0.0, t_410, (t_715 < 0.0)) * (t_704 * t_704));
             }
           }
           let t_739 = dot_553 >= 0.0;
@@ -327,9 +327,9 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
           v388_alpha = alpha_741;
           v389_done = done_630 | t_739;
           v393_x_0 = t_496 + (search_0_546 * alpha_741);
-          v397_pull_0 = grad_0 + (Msearch_0_559 * alpha_741);
+          v397_gauss_grad_0 = grad_0 + (Mv_0_559 * alpha_741);
           v395_x_1 = t_516 + (search_1_550 * alpha_741);
-          v398_pull_1 = grad_1 + (Msearch_1_557 * alpha_741);
+          v398_gauss_grad_1 = grad_1 + (Mv_1_557 * alpha_741);
         }
       }
       let qacc_0 = v393_x_0;

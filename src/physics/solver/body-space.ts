@@ -186,7 +186,7 @@ export class BodySpace implements Space {
   searchMv(): Scalar {
     const { search } = this;
     const [m, d, motion] = [this.#m, this.#d, this.#motion];
-    const total = variable("curvature", 0);
+    const total = variable("searchMv", 0);
     each(m.nv, (i) => total.set(add(total.get(), mul(this.#tree.armature(i), mul(search.at(i), search.at(i))))));
     each(
       m.nbody,
@@ -242,7 +242,7 @@ export class BodySpace implements Space {
     const [grad, diagonal] = [this.#grad, this.#diagonal];
     for (const { dof, value } of row.jac) grad.set(dof, sub(grad.at(dof), mul(value, law.force)));
     if (row.jac.length > 1) {
-      const hessian = variable("tie_slope");
+      const hessian = variable("row_hessian");
       hessian.set(law.hessian);
       this.#couplings.push({ row, hessian });
     } else {
@@ -324,8 +324,8 @@ export class BodySpace implements Space {
       tree.solve((i) => neg(grad.at(i)), search, motion.search, against, inLine);
       return;
     }
-    const pushed = this.#bodies("tie_wrench");
-    const pushedDofs = this.#couplings.length > 0 ? new Field("tie_force", m.nv) : undefined;
+    const pushed = this.#bodies("coupled_wrench");
+    const pushedDofs = this.#couplings.length > 0 ? new Field("coupled_force", m.nv) : undefined;
     const rows = this.#couplings.map(({ row, hessian }) =>
       coupledRow(row, select(this.#isTurn(TURN.NEWTON), hessian.get(), 0), search, pushedDofs!),
     );

@@ -24,11 +24,11 @@ export class ContactEfc {
     this.#m = m;
     this.#rows = rows;
     const n = Math.max(1, rows.slots.nconmax);
-    this.#Jaref = Array.from({ length: rows.dim }, (_, k) => array(`jar${k}`, n));
+    this.#Jaref = Array.from({ length: rows.dim }, (_, k) => array(`Jaref${k}`, n));
     this.#jv = Array.from({ length: rows.dim }, (_, k) => array(`jv${k}`, n));
-    this.#D = array("con_D", n);
+    this.#D = array("efc_D", n);
     if (!rows.anyStiff) return;
-    this.#movable = Array.from({ length: rows.dim }, (_, k) => array(`free${k}`, n));
+    this.#movable = Array.from({ length: rows.dim }, (_, k) => array(`movable${k}`, n));
     this.#share = Array.from({ length: rows.dim - 1 }, (_, k) => array(`share${k}`, n));
   }
 

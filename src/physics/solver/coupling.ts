@@ -59,14 +59,14 @@ export class CoupledContacts<At> {
   readonly #side: ContactSide<At>;
   readonly #list: { readonly index: LocalArray; readonly slot: LocalArray };
   readonly #vectors: Readonly<Record<CgVector, readonly LocalArray[]>>;
-  readonly #count = variable("ties", 0, "i32");
+  readonly #count = variable("coupled", 0, "i32");
 
   constructor(contacts: ContactRows, side: ContactSide<At>) {
     const n = Math.max(1, contacts.slots.nconmax);
     this.#contacts = contacts;
     this.#side = side;
-    this.#list = { index: array("tie_index", n, "i32"), slot: array("tie_slot", n, "i32") };
-    const vector = (name: CgVector) => Array.from({ length: contacts.dim }, (_, k) => array(`tie_${name}${k}`, n));
+    this.#list = { index: array("coupled_index", n, "i32"), slot: array("coupled_slot", n, "i32") };
+    const vector = (name: CgVector) => Array.from({ length: contacts.dim }, (_, k) => array(`coupled_${name}${k}`, n));
     this.#vectors = Object.fromEntries(CG_VECTORS.map((name) => [name, vector(name)])) as never;
   }
 
@@ -111,7 +111,7 @@ export class CoupledContacts<At> {
           },
         });
       },
-      { label: "ties" },
+      { label: "coupled" },
     );
   }
 }

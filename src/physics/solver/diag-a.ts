@@ -17,13 +17,13 @@ export class DiagA {
   readonly #m: ModelView;
   readonly #sum: ReturnType<typeof variable>[];
   readonly #size2: Scalar;
-  readonly #translation = variable("mobility_m", 0);
-  readonly #rotation = variable("mobility_rad", 0);
+  readonly #translation = variable("diagA_m", 0);
+  readonly #rotation = variable("diagA_rad", 0);
 
   /** `pos`: the contact point, global. */
   constructor(m: ModelView, dim: number, pos: Vec3) {
     this.#m = m;
-    this.#sum = Array.from({ length: dim }, (_, k) => variable(`mobility${k}`, 0));
+    this.#sum = Array.from({ length: dim }, (_, k) => variable(`diagA${k}`, 0));
     this.#size2 = dot3(pos, pos);
   }
 

@@ -60,8 +60,8 @@ export class JointSpace implements Space {
     this.#factors = factors;
     this.qacc = vector("x");
     this.search = vector("search");
-    this.#Mv = vector("Msearch");
-    this.#gaussGrad = vector("pull");
+    this.#Mv = vector("Mv");
+    this.#gaussGrad = vector("gauss_grad");
     this.#grad = vector("grad");
     this.#H = new SymMatrix(this.#newton ? hessian : M.pattern, new Field("H", this.#newton ? hessian.nnz : 0));
     this.#Hdiaginv = vector("Hdiaginv");

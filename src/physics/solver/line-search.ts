@@ -68,7 +68,7 @@ class Point {
   readonly #parts: readonly Register[];
 
   constructor(name: string, values: readonly Scalar[]) {
-    this.#parts = ["alpha", "slope", "curve", "cost"].map((part, i) => variable(`${name}_${part}`, values[i]));
+    this.#parts = ["alpha", "deriv0", "deriv1", "cost"].map((part, i) => variable(`${name}_${part}`, values[i]));
   }
   get alpha(): Scalar {
     return this.#parts[0].get();

@@ -157,10 +157,10 @@ export function solve(m: ModelView, d: WorldData, { rows, contacts, space: space
   function lineSearch(): void {
     // derivatives of the quadratic that the cost is as long as no force changes
     const quad = [space.gradSearch(), space.searchMv()];
-    const deriv0 = variable("slope");
-    const deriv1 = variable("curve");
+    const deriv0 = variable("deriv0");
+    const deriv1 = variable("deriv1");
     const cost = variable("cost");
-    const stateChanged = flag("moved", false);
+    const stateChanged = flag("state_changed", false);
     const truncated = m.opt.ls_iterations < FEW_ITERATIONS;
 
     // the cost beyond that at 0, and its derivatives: quad, and by how much the forces differ from those at 0
