@@ -276,7 +276,7 @@ export class BodySpace implements Space {
    */
   iterate({ iterations, done, start, finish }: Frame, body: Parameters<Space["iterate"]>[1]): void {
     const { search } = this;
-    const [m, implicit] = [this.#m, this.#implicit];
+    const implicit = this.#implicit;
     const turn = variable("turn", TURN.SMOOTH, "i32");
     const last = implicit ? TURN.IMPLICIT : TURN.END;
     loop(
