@@ -1,46 +1,20 @@
 // the constraint solver's space over bodies: no matrix over dofs, for models with many
 import { breakIf, each, loop, variable, when, type Variable } from "../../trace/control.ts";
-import {
-  add,
-  and,
-  eq,
-  ge,
-  mul,
-  neg,
-  not,
-  or,
-  select,
-  sub,
-  type Bool,
-  type Int,
-  type Scalar,
-} from "../../trace/scalar.ts";
-import { add6, dot6, mulInertVec, scale6, spatial, ZERO6, type Spatial } from "../../trace/spatial.ts";
-import { cross, row as matRow, sub3 } from "../../trace/vector.ts";
-import { addOuter, Articulated, bodyMotions, dofForces, eachDofBetween, SYM6 } from "../smooth/articulated.ts";
+import { add, eq, ge, mul, neg, not, or, select, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
+import { add6, dot6, mulInertVec, scale6, ZERO6 } from "../../trace/spatial.ts";
+import { Articulated, bodyMotions, dofForces } from "../smooth/articulated.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { copyField, dotFields } from "../smooth/sparsity.ts";
 import { FEW_ITERATIONS } from "./precision.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
-import type { ContactAt, DofVector, Frame, Space } from "./space.ts";
-import { DiagA } from "./diag-a.ts";
+import type { DofVector, Frame, Space } from "./space.ts";
+import { BodyContacts, push, type BodyContact } from "./body-contacts.ts";
 import { coupledRow, CoupledContacts, solveCoupled } from "./coupling.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /** Dofs and bodies up to which the trees are walked in line: an access at a constant index costs a fiftieth. */
 const MAX_IN_LINE = 160;
-
-/** A contact's frame and the arms of its two bodies about their trees' centres of mass. */
-interface BodyContact extends ContactAt {
-  /** Rows of the Jacobian against the motion of each body; undefined for one that never moves. */
-  readonly first: Side | undefined;
-  readonly second: Side | undefined;
-}
-interface Side {
-  readonly body: Int;
-  readonly rows: readonly Spatial[];
-}
 
 /** A row over several dofs, whose part of the Hessian is beside the trees. */
 interface CoupledRow {
@@ -68,7 +42,7 @@ export class BodySpace implements Space {
   readonly search: Field;
   readonly #m: ModelView;
   readonly #d: WorldData;
-  readonly #contacts: ContactRows;
+  readonly #contacts: BodyContacts;
   readonly #law: (index: Int, slot: Int) => ContactLaw;
   readonly #implicit: ImplicitDofs | undefined;
   readonly #tree: Articulated;
@@ -81,8 +55,6 @@ export class BodySpace implements Space {
   readonly #diagonal: Field;
   /** Rows over several dofs, in this pass. */
   #couplings: CoupledRow[] = [];
-  /** Whether the geoms of a slot belong to two moving bodies. */
-  readonly #isCoupled: (slot: Int) => Bool;
   /** Whether what is implicit starts from the forces: far from the minimum, they are not what qacc would need. */
   readonly #forced: boolean;
   /** The turn that is being traced. */
@@ -98,7 +70,7 @@ export class BodySpace implements Space {
   ) {
     this.#m = m;
     this.#d = d;
-    this.#contacts = contacts;
+    this.#contacts = new BodyContacts(m, d, contacts);
     this.#law = law;
     this.#implicit = implicit;
     this.#tree = new Articulated(m, d);
@@ -108,9 +80,7 @@ export class BodySpace implements Space {
     this.#grad = new Field("grad", m.nv);
     this.#wrench = this.#bodies("grad_body");
     this.#diagonal = new Field("diagonal", m.nv);
-    const { moves } = contacts;
     this.#forced = implicit !== undefined && m.opt.iterations < FEW_ITERATIONS;
-    this.#isCoupled = (slot) => and(moves(slot, 0), moves(slot, 1));
   }
 
   #bodies(name: string): Field {
@@ -121,66 +91,6 @@ export class BodySpace implements Space {
   startAtSmooth(): void {
     const [m, d, motion] = [this.#m, this.#d, this.#motion];
     bodyMotions(m, d, this.search, motion.search);
-  }
-
-  contact(slot: Int): BodyContact {
-    const [contacts, m, d, motion] = [this.#contacts, this.#m, this.#d, this.#motion];
-    const { frame, pos } = contacts.slots;
-    const f = frame(slot);
-    const axes = [0, 1, 2].map((k) => matRow(f, k));
-    const p = pos(slot);
-    const side = (which: 0 | 1): Side | undefined => {
-      if (contacts.moves(slot, which) === false) return undefined;
-      const body = contacts.body(slot, which);
-      const arm = sub3(p, d.subtree_com.vec3(m.body_rootid.at(body)));
-      const rows = Array.from({ length: contacts.dim }, (_, k): Spatial =>
-        k < 3 ? spatial(cross(arm, axes[k]), axes[k]) : spatial(axes[k - 3], [0, 0, 0]),
-      );
-      return { body, rows };
-    };
-    const [first, second] = [side(0), side(1)];
-    return {
-      first,
-      second,
-      times: (x) => this.#relative(motion[x], first, second),
-      diagA: () => this.#diagA(slot, first, second),
-    };
-  }
-
-  /** Over the dofs between the two bodies: what moves both alike moves neither against the other. */
-  #diagA(slot: Int, first: Side | undefined, second: Side | undefined): Scalar[] {
-    const [m, d, contacts] = [this.#m, this.#d, this.#contacts];
-    const pos = contacts.slots.pos(slot);
-    const diagA = new DiagA(m, contacts.dim, pos);
-    eachDofBetween(m, contacts.body(slot, 0), contacts.body(slot, 1), (dof, body, ofFirst) => {
-      const axis = d.cdof.spatial(dof);
-      const rows = (first ?? second)!.rows.map((r, k) =>
-        first && second ? r.map((x, c) => select(ofFirst, x, second.rows[k][c])) : r,
-      );
-      const J = rows.map((r) => dot6(r as unknown as Spatial, axis));
-      diagA.add(dof, axis, J, sub3(pos, d.subtree_com.vec3(m.body_rootid.at(body))));
-    });
-    return diagA.get();
-  }
-
-  /** J x of a contact from the motions of its bodies. */
-  #relative(motion: Field, first: Side | undefined, second: Side | undefined): Scalar[] {
-    const of = (s: Side | undefined) => (s ? motion.spatial(s.body) : undefined);
-    const [a, b] = [of(first), of(second)];
-    return Array.from({ length: this.#contacts.dim }, (_, k) =>
-      sub(b ? dot6(second!.rows[k], b) : 0, a ? dot6(first!.rows[k], a) : 0),
-    );
-  }
-
-  /** wrench += Jᵀ f of a contact, times `sign`. */
-  #push(wrench: Field, at: BodyContact, force: readonly Scalar[], sign: 1 | -1): void {
-    const add1 = (s: Side | undefined, own: 1 | -1) => {
-      if (!s) return;
-      const total = s.rows.reduce<Spatial>((sum, r, k) => add6(sum, scale6(r, force[k])), ZERO6);
-      wrench.setRow(s.body, add6(wrench.spatial(s.body), scale6(total, own * sign)));
-    };
-    add1(at.first, -1);
-    add1(at.second, 1);
   }
 
   searchMv(): Scalar {
@@ -251,23 +161,13 @@ export class BodySpace implements Space {
     }
   }
 
+  contact(slot: Int): BodyContact {
+    return this.#contacts.at(slot, this.#motion);
+  }
+
   addContact(_index: Int, slot: Int, law: ContactLaw, at: BodyContact): void {
-    this.#push(this.#wrench, at, law.force, -1);
-    const stiffen = (s: Side | undefined) => {
-      if (s) this.#tree.stiffen(s.body, stiffness(law, s.rows));
-    };
-    // a body against the world; if both may move, that is seen at run time
-    if (!at.first) stiffen(at.second);
-    else if (!at.second) stiffen(at.first);
-    else {
-      when(not(this.#isCoupled(slot)), () => {
-        const moves = this.#contacts.moves(slot, 1);
-        const rows = at.second!.rows.map(
-          (r, k) => r.map((x, c) => select(moves, x, at.first!.rows[k][c])) as unknown as Spatial,
-        );
-        stiffen({ body: select(moves, at.second!.body, at.first!.body, "i32"), rows });
-      });
-    }
+    push(this.#wrench, at, law.force, -1);
+    this.#contacts.stiffen(this.#tree, slot, law, at);
   }
 
   /**
@@ -316,10 +216,11 @@ export class BodySpace implements Space {
   #solve(): void {
     const { search } = this;
     const [m, motion, contacts] = [this.#m, this.#motion, this.#contacts];
+    const { anyCoupled } = contacts.rows;
     const [grad, wrench, tree] = [this.#grad, this.#wrench, this.#tree];
     const inLine = m.nv + m.nbody <= MAX_IN_LINE;
     tree.factor((i) => this.#diagonal.at(i), inLine);
-    if (this.#couplings.length === 0 && !contacts.anyCoupled) {
+    if (this.#couplings.length === 0 && !anyCoupled) {
       const against = (b: Int) => scale6(wrench.spatial(b), -1);
       tree.solve((i) => neg(grad.at(i)), search, motion.search, against, inLine);
       return;
@@ -329,17 +230,17 @@ export class BodySpace implements Space {
     const rows = this.#couplings.map(({ row, hessian }) =>
       coupledRow(row, select(this.#isTurn(TURN.NEWTON), hessian.get(), 0), search, pushedDofs!),
     );
-    const coupled = new CoupledContacts<BodyContact>(contacts, {
+    const coupled = new CoupledContacts<BodyContact>(contacts.rows, {
       contact: (slot) => this.contact(slot),
-      along: (at) => this.#relative(motion.search, at.first, at.second),
-      push: (at, f) => this.#push(pushed, at, f, 1),
+      along: (at) => contacts.times(motion.search, at),
+      push: (at, f) => push(pushed, at, f, 1),
       law: this.#law,
     });
-    if (contacts.anyCoupled) coupled.find(this.#isTurn(TURN.NEWTON), this.#isCoupled);
+    if (anyCoupled) coupled.find(this.#isTurn(TURN.NEWTON), (slot) => contacts.isCoupled(slot));
     solveCoupled({
       each(body) {
         rows.forEach(body);
-        if (contacts.anyCoupled) coupled.each(body);
+        if (anyCoupled) coupled.each(body);
       },
       clear() {
         each(m.nbody, (b) => pushed.setRow(b, ZERO6));
@@ -380,23 +281,10 @@ export class BodySpace implements Space {
       (row, force) => {
         for (const { dof, value } of row.jac) total.set(dof, add(total.at(dof), mul(value, force)));
       },
-      (slot, force) => this.#push(wrench, this.contact(slot), force, 1),
+      (slot, force) => push(wrench, this.contact(slot), force, 1),
     );
     dofForces(m, d, wrench, (i, force) => total.set(i, add(total.at(i), force)));
   }
-}
-
-/** Cᵀ W C of a contact against one body. */
-function stiffness(law: ContactLaw, rows: readonly Spatial[]): Scalar[] {
-  const K: Scalar[] = Array(SYM6).fill(0);
-  rows.forEach((a, i) => {
-    addOuter(K, a, a, law.hessian(i, i));
-    for (let j = 0; j < i; j++) {
-      const w = law.hessian(i, j);
-      if (w !== 0) addOuter(K, a, rows[j], w);
-    }
-  });
-  return K;
 }
 
 /** a += scale b, row by row. */

@@ -1,0 +1,132 @@
+// contacts as body space sees them: rows against the motions of two bodies
+import { when } from "../../trace/control.ts";
+import { and, not, select, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
+import { add6, dot6, scale6, spatial, ZERO6, type Spatial } from "../../trace/spatial.ts";
+import { cross, row as matRow, sub3 } from "../../trace/vector.ts";
+import type { ContactLaw } from "../constraint/cone.ts";
+import type { ContactRows } from "../constraint/contact-rows.ts";
+import { addOuter, eachDofBetween, SYM6, type Articulated } from "../smooth/articulated.ts";
+import type { Field, WorldData, ModelView } from "../view.ts";
+import { DiagA } from "./diag-a.ts";
+import type { ContactAt, DofVector } from "./space.ts";
+
+/** A contact with its Jacobian against the motion of each body; undefined for one that never moves. */
+export interface BodyContact extends ContactAt {
+  readonly first: Side | undefined;
+  readonly second: Side | undefined;
+}
+interface Side {
+  readonly body: Int;
+  readonly rows: readonly Spatial[];
+}
+
+/** The contacts of a model over their slots. */
+export class BodyContacts {
+  readonly #m: ModelView;
+  readonly #d: WorldData;
+  readonly rows: ContactRows;
+
+  constructor(m: ModelView, d: WorldData, rows: ContactRows) {
+    this.#m = m;
+    this.#d = d;
+    this.rows = rows;
+  }
+
+  /** Whether the geoms of a slot belong to two moving bodies. */
+  isCoupled(slot: Int): Bool {
+    return and(this.rows.moves(slot, 0), this.rows.moves(slot, 1));
+  }
+
+  /** `motion`: of the bodies, for the vectors over dofs. */
+  at(slot: Int, motion: Readonly<Record<DofVector, Field>>): BodyContact {
+    const [rows, m, d] = [this.rows, this.#m, this.#d];
+    const { frame, pos } = rows.slots;
+    const f = frame(slot);
+    const axes = [0, 1, 2].map((k) => matRow(f, k));
+    const p = pos(slot);
+    const side = (which: 0 | 1): Side | undefined => {
+      if (rows.moves(slot, which) === false) return undefined;
+      const body = rows.body(slot, which);
+      const arm = sub3(p, d.subtree_com.vec3(m.body_rootid.at(body)));
+      const J = Array.from({ length: rows.dim }, (_, k): Spatial =>
+        k < 3 ? spatial(cross(arm, axes[k]), axes[k]) : spatial(axes[k - 3], [0, 0, 0]),
+      );
+      return { body, rows: J };
+    };
+    const [first, second] = [side(0), side(1)];
+    return {
+      first,
+      second,
+      times: (x) => this.times(motion[x], { first, second }),
+      diagA: () => this.#diagA(slot, first, second),
+    };
+  }
+
+  /** Over the dofs between the two bodies: what moves both alike moves neither against the other. */
+  #diagA(slot: Int, first: Side | undefined, second: Side | undefined): Scalar[] {
+    const [m, d, contacts] = [this.#m, this.#d, this.rows];
+    const pos = contacts.slots.pos(slot);
+    const diagA = new DiagA(m, contacts.dim, pos);
+    eachDofBetween(m, contacts.body(slot, 0), contacts.body(slot, 1), (dof, body, ofFirst) => {
+      const axis = d.cdof.spatial(dof);
+      const rows = (first ?? second)!.rows.map((r, k) =>
+        first && second ? r.map((x, c) => select(ofFirst, x, second.rows[k][c])) : r,
+      );
+      const J = rows.map((r) => dot6(r as unknown as Spatial, axis));
+      diagA.add(dof, axis, J, sub3(pos, d.subtree_com.vec3(m.body_rootid.at(body))));
+    });
+    return diagA.get();
+  }
+
+  /** J x of a contact from the motions of its bodies. */
+  times(motion: Field, { first, second }: Pick<BodyContact, "first" | "second">): Scalar[] {
+    const of = (s: Side | undefined) => (s ? motion.spatial(s.body) : undefined);
+    const [a, b] = [of(first), of(second)];
+    return Array.from({ length: this.rows.dim }, (_, k) =>
+      sub(b ? dot6(second!.rows[k], b) : 0, a ? dot6(first!.rows[k], a) : 0),
+    );
+  }
+
+  /** Adds a contact's Hessian to the stiffness of its body; one that couples two bodies is left out. */
+  stiffen(tree: Articulated, slot: Int, law: ContactLaw, at: BodyContact): void {
+    const add = (s: Side | undefined) => {
+      if (s) tree.stiffen(s.body, stiffness(law, s.rows));
+    };
+    // a body against the world; if both may move, that is seen at run time
+    if (!at.first) add(at.second);
+    else if (!at.second) add(at.first);
+    else {
+      when(not(this.isCoupled(slot)), () => {
+        const moves = this.rows.moves(slot, 1);
+        const rows = at.second!.rows.map(
+          (r, k) => r.map((x, c) => select(moves, x, at.first!.rows[k][c])) as unknown as Spatial,
+        );
+        add({ body: select(moves, at.second!.body, at.first!.body, "i32"), rows });
+      });
+    }
+  }
+}
+
+/** wrench += Jᵀ f of a contact, times `sign`. */
+export function push(wrench: Field, at: BodyContact, force: readonly Scalar[], sign: 1 | -1): void {
+  const addSide = (s: Side | undefined, own: 1 | -1) => {
+    if (!s) return;
+    const total = s.rows.reduce<Spatial>((sum, r, k) => add6(sum, scale6(r, force[k])), ZERO6);
+    wrench.setRow(s.body, add6(wrench.spatial(s.body), scale6(total, own * sign)));
+  };
+  addSide(at.first, -1);
+  addSide(at.second, 1);
+}
+
+/** Jᵀ W J of a contact against one body. */
+function stiffness(law: ContactLaw, rows: readonly Spatial[]): Scalar[] {
+  const K: Scalar[] = Array(SYM6).fill(0);
+  rows.forEach((a, i) => {
+    addOuter(K, a, a, law.hessian(i, i));
+    for (let j = 0; j < i; j++) {
+      const w = law.hessian(i, j);
+      if (w !== 0) addOuter(K, a, rows[j], w);
+    }
+  });
+  return K;
+}
