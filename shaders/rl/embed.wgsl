@@ -1,18 +1,5 @@
 // Embeddings of actions: what is known of each, through a small linear map that is learned. Laid out as the head's blocks.
 
-struct Job {
-  /// Where the map lies in the parameters (floats): a row for each feature.
-  map: u32,
-  dims: u32,
-  features: u32,
-  width: u32,
-  blocks: u32,
-  actions: u32,
-  /// Rows of a block with padding.
-  k: u32,
-  pad: u32,
-}
-@group(0) @binding(1) var<uniform> J: Job;
 @group(0) @binding(2) var<storage, read> params: array<f32>;
 @group(0) @binding(3) var<storage, read> features: array<f32>;
 @group(0) @binding(4) var<storage, read_write> embedding: array<f32>;

@@ -7,11 +7,11 @@
 @compute @workgroup_size(32)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let thread = thread_of(gid);
-  let row = thread / C.k4;
-  let column = thread % C.k4;
-  if (row >= C.rows) { return; }
+  let row = thread / U.k4;
+  let column = thread % U.k4;
+  if (row >= U.rows) { return; }
   var value = vec4<f32>(0.0);
-  if (column < C.obs4) { value = rollout_obs[sample_of(row) * C.obs4 + column]; }
-  let scaled = (value - norm[column]) * norm[C.k4 + column];
-  work[row * C.k4 + column] = clamp(scaled, vec4<f32>(-C.clip_obs), vec4<f32>(C.clip_obs));
+  if (column < U.obs4) { value = rollout_obs[sample_of(row) * U.obs4 + column]; }
+  let scaled = (value - norm[NORM_MEAN * U.k4 + column]) * norm[NORM_INVERSE_STD * U.k4 + column];
+  work[row * U.k4 + column] = clamp(scaled, vec4<f32>(-U.clip_obs), vec4<f32>(U.clip_obs));
 }

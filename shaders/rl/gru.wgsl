@@ -1,25 +1,11 @@
 // Gated recurrent units (Cho et al. 2014, gates in the order and form of PyTorch's GRU), step by step: the policy's cell
 // and the value's side by side. A rollout is cut into sequences; the state that each began with was kept when it acted.
 
-struct Cell {
-  /// Where rows of steps lie in the network's memory (vec4s): what the gates get from below and from the state, 3 s4 a row;
-  /// the state before, the state after, s4 a row; derivatives that go back in time, s4 a lane.
-  below: u32,
-  gates: u32,
-  before: u32,
-  state: u32,
-  carry: u32,
-  s4: u32,
-  /// Which step of its sequence.
-  step: u32,
-  pad: u32,
-}
-@group(0) @binding(1) var<uniform> cells: array<Cell, 2>;
 @group(0) @binding(3) var<storage, read_write> work: array<vec4<f32>>;
 /// States of worlds, and those that sequences of the rollout began with: the policy's, then the value's.
 @group(0) @binding(4) var<storage, read_write> hidden: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read_write> rollout_hidden: array<vec4<f32>>;
-@group(0) @binding(6) var<storage, read> samples: array<f32>;
+@group(0) @binding(6) var<storage, read> samples: array<Sample>;
 
 fn sigmoid4(x: vec4<f32>) -> vec4<f32> {
   return keep_nan4(x, 0.5 + 0.5 * poly_tanh4(0.5 * x));
@@ -47,8 +33,8 @@ fn gates_of(c: Cell, row: u32, q: u32) -> Gates {
 
 /// Whether the world of a lane took a new start state at a step of its sequence.
 fn is_reset(lane: u32, step: u32) -> bool {
-  let sample = sample_of(step * C.lanes + lane);
-  return (u32(samples[sample * SAMPLE + 3u]) & SKIPPED) != 0u;
+  let sample = sample_of(step * U.lanes + lane);
+  return (u32(samples[sample].flags) & SKIPPED) != 0u;
 }
 
 /// States that the sequences of a minibatch began with.
@@ -57,8 +43,8 @@ fn enter(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) g
   let c = cells[group.z];
   let lane = thread_of(gid) / c.s4;
   let q = thread_of(gid) % c.s4;
-  if (lane >= C.lanes) { return; }
-  let sequence = sample_of(lane) / C.unroll;
+  if (lane >= U.lanes) { return; }
+  let sequence = sample_of(lane) / U.unroll;
   work[c.before + lane * c.s4 + q] = rollout_hidden[(sequence * 2u + group.z) * c.s4 + q];
 }
 
@@ -68,13 +54,13 @@ fn step(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) gr
   let c = cells[group.z];
   let lane = thread_of(gid) / c.s4;
   let q = thread_of(gid) % c.s4;
-  if (lane >= C.lanes) { return; }
-  let row = c.step * C.lanes + lane;
+  if (lane >= U.lanes) { return; }
+  let row = c.step * U.lanes + lane;
   let g = gates_of(c, row, q);
   let next = fma(g.update, work[c.before + row * c.s4 + q] - g.candidate, g.candidate);
   work[c.state + row * c.s4 + q] = next;
-  if (c.step + 1u < C.unroll) {
-    work[c.before + (row + C.lanes) * c.s4 + q] = select(next, vec4<f32>(0.0), is_reset(lane, c.step));
+  if (c.step + 1u < U.unroll) {
+    work[c.before + (row + U.lanes) * c.s4 + q] = select(next, vec4<f32>(0.0), is_reset(lane, c.step));
   }
 }
 
@@ -85,11 +71,11 @@ fn back(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) gr
   let c = cells[group.z];
   let lane = thread_of(gid) / c.s4;
   let q = thread_of(gid) % c.s4;
-  if (lane >= C.lanes) { return; }
-  let row = c.step * C.lanes + lane;
+  if (lane >= U.lanes) { return; }
+  let row = c.step * U.lanes + lane;
   let carry = c.carry + lane * c.s4 + q;
   var slope = work[c.state + row * c.s4 + q];
-  if (c.step + 1u < C.unroll && !is_reset(lane, c.step)) { slope += work[carry]; }
+  if (c.step + 1u < U.unroll && !is_reset(lane, c.step)) { slope += work[carry]; }
   let g = gates_of(c, row, q);
   let before = work[c.before + row * c.s4 + q];
   let by_candidate = slope * (1.0 - g.update) * (1.0 - g.candidate * g.candidate);
@@ -112,12 +98,12 @@ fn enter_acting(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgrou
   let c = cells[group.z];
   let row = thread_of(gid) / c.s4;
   let q = thread_of(gid) % c.s4;
-  if (row >= C.rows) { return; }
-  let world = C.first + row;
+  if (row >= U.rows) { return; }
+  let world = U.first + row;
   let now = hidden[(world * 2u + group.z) * c.s4 + q];
   work[c.before + row * c.s4 + q] = now;
-  if ((C.flags & KEEP) != 0u && C.t % C.unroll == 0u) {
-    let sequence = (world * C.steps + C.t) / C.unroll;
+  if ((U.flags & FLAG_KEEP) != 0u && U.t % U.unroll == 0u) {
+    let sequence = (world * U.steps + U.t) / U.unroll;
     rollout_hidden[(sequence * 2u + group.z) * c.s4 + q] = now;
   }
 }
@@ -128,11 +114,11 @@ fn step_acting(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup
   let c = cells[group.z];
   let row = thread_of(gid) / c.s4;
   let q = thread_of(gid) % c.s4;
-  if (row >= C.rows) { return; }
+  if (row >= U.rows) { return; }
   let g = gates_of(c, row, q);
   let next = fma(g.update, work[c.before + row * c.s4 + q] - g.candidate, g.candidate);
   work[c.state + row * c.s4 + q] = next;
-  if ((C.flags & BOOTSTRAP) == 0u) { hidden[((C.first + row) * 2u + group.z) * c.s4 + q] = next; }
+  if ((U.flags & FLAG_BOOTSTRAP) == 0u) { hidden[((U.first + row) * 2u + group.z) * c.s4 + q] = next; }
 }
 
 /// Worlds that took a new start state forget.
@@ -141,8 +127,8 @@ fn forget(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) 
   let c = cells[group.z];
   let row = thread_of(gid) / c.s4;
   let q = thread_of(gid) % c.s4;
-  if (row >= C.rows) { return; }
-  let world = C.first + row;
-  if ((u32(samples[(world * C.steps + C.t) * SAMPLE + 3u]) & SKIPPED) == 0u) { return; }
+  if (row >= U.rows) { return; }
+  let world = U.first + row;
+  if ((u32(samples[world * U.steps + U.t].flags) & SKIPPED) == 0u) { return; }
   hidden[(world * 2u + group.z) * c.s4 + q] = vec4<f32>(0.0);
 }

@@ -1,26 +1,21 @@
 // A categorical policy over many actions, block by block: what is kept of a row, and derivatives by logits.
 
-struct Block {
-  /// Where logits of the block and what is kept of rows lie in the network's memory, and a row of logits: vec4s.
-  logits: u32,
-  width: u32,
-  kept: u32,
-  /// Which block, its first action, how many it has.
-  index: u32,
-  first: u32,
-  count: u32,
-  action_words: u32,
-  pad: u32,
-}
-@group(0) @binding(1) var<uniform> J: Block;
 @group(0) @binding(3) var<storage, read_write> work: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> rollout_actions: array<u32>;
-@group(0) @binding(5) var<storage, read> worlds: array<f32>;
+@group(0) @binding(5) var<storage, read> worlds: array<World>;
 
-/// What is kept of a row, two vec4s. The first: the largest logit, the sum of exponentials above it, that of exponentials
-/// times exponents, and the likeliest action. The second: the chosen action and its logit. The loss puts others in their
-/// places: the logarithm of the sum of all exponentials, its derivative by the log probability, the weight of the entropy,
-/// and the entropy; the chosen action stays.
+/// What is kept of a row lies in two vec4s: a HeadRow, in whose place the loss puts a HeadSlope.
+fn kept_of(row: u32) -> array<vec4<f32>, 2> {
+  let at = J.kept + row * 2u;
+  return array<vec4<f32>, 2>(work[at], work[at + 1u]);
+}
+
+fn keep_row(row: u32, r: HeadRow) {
+  let packed = pack_head_row(r);
+  work[J.kept + row * 2u] = packed[0];
+  work[J.kept + row * 2u + 1u] = packed[1];
+}
+
 const OUTSIDE = -3.0e38;
 
 /// Four logits of the block; those beyond its end are out of reach.
@@ -60,24 +55,28 @@ fn fold(row: u32) -> vec3<f32> {
   }
   let own = dot(sums, vec4<f32>(1.0));
   let weighted = dot(products, vec4<f32>(1.0));
-  let kept = J.kept + row * 2u;
   if (J.index == 0u) {
-    work[kept] = vec4<f32>(best, own, weighted, bitcast<f32>(argmax));
+    keep_row(row, HeadRow(best, own, weighted, bitcast<f32>(argmax), 0.0, 0.0, 0.0, 0.0));
     return vec3<f32>(1.0, own, best);
   }
-  let old = work[kept];
-  let top = max(old.x, best);
-  let old_scale = poly_exp(old.x - top);
+  let old = unpack_head_row(kept_of(row));
+  let top = max(old.top, best);
+  let old_scale = poly_exp(old.top - top);
   let scale = poly_exp(best - top);
-  let total = old.y * old_scale + own * scale;
-  let all_weighted = old_scale * (old.z + (old.x - top) * old.y) + scale * (weighted + (best - top) * own);
-  let likeliest = select(bitcast<u32>(old.w), J.first + argmax, best > old.x);
-  work[kept] = vec4<f32>(top, total, all_weighted, bitcast<f32>(likeliest));
-  return vec3<f32>(own * scale / total, own, best);
+  var kept = old;
+  kept.top = top;
+  kept.total = old.total * old_scale + own * scale;
+  kept.weighted = old_scale * (old.weighted + (old.top - top) * old.total) + scale * (weighted + (best - top) * own);
+  if (best > old.top) { kept.likeliest = bitcast<f32>(J.first + argmax); }
+  keep_row(row, kept);
+  return vec3<f32>(own * scale / kept.total, own, best);
 }
 
 fn choose(row: u32, action: u32, logit: f32) {
-  work[J.kept + row * 2u + 1u] = vec4<f32>(bitcast<f32>(action), logit, 0.0, 0.0);
+  var kept = unpack_head_row(kept_of(row));
+  kept.chosen = bitcast<f32>(action);
+  kept.logit = logit;
+  keep_row(row, kept);
 }
 
 /// Draws an action as the blocks go by: a later block takes over with its share of all so far, and within it one is drawn
@@ -85,15 +84,15 @@ fn choose(row: u32, action: u32, logit: f32) {
 @compute @workgroup_size(32)
 fn act(@builtin(global_invocation_id) gid: vec3<u32>) {
   let row = thread_of(gid);
-  if (row >= C.rows) { return; }
+  if (row >= U.rows) { return; }
   let block = fold(row);
-  if ((C.flags & DETERMINISTIC) != 0u) {
-    let kept = work[J.kept + row * 2u];
-    choose(row, bitcast<u32>(kept.w), kept.x);
+  if ((U.flags & FLAG_DETERMINISTIC) != 0u) {
+    let kept = unpack_head_row(kept_of(row));
+    choose(row, bitcast<u32>(kept.likeliest), kept.top);
     return;
   }
-  let id = bitcast<u32>(worlds[(C.first + row) * WORLD]);
-  let words = philox4x32(vec4<u32>(id, C.draw, STREAM_POLICY, J.index), C.seed);
+  let id = worlds[U.first + row].id;
+  let words = philox4x32(vec4<u32>(id, U.draw, STREAM_POLICY, J.index), U.seed);
   if (J.index > 0u && uniform_from_bits(words.x) >= block.x) { return; }
   let at = J.logits + row * J.width;
   let goal = uniform_from_bits(words.y) * block.y;
@@ -122,7 +121,7 @@ fn act(@builtin(global_invocation_id) gid: vec3<u32>) {
 @compute @workgroup_size(32)
 fn loss(@builtin(global_invocation_id) gid: vec3<u32>) {
   let row = thread_of(gid);
-  if (row >= C.rows) { return; }
+  if (row >= U.rows) { return; }
   _ = fold(row);
   let action = rollout_actions[sample_of(row) * J.action_words];
   if (action < J.first || action >= J.first + J.count) { return; }
@@ -135,15 +134,15 @@ fn loss(@builtin(global_invocation_id) gid: vec3<u32>) {
 fn slope(@builtin(global_invocation_id) gid: vec3<u32>) {
   let thread = thread_of(gid);
   let row = thread / J.width;
-  if (row >= C.rows) { return; }
+  if (row >= U.rows) { return; }
   let quad = thread % J.width;
-  let kept = work[J.kept + row * 2u];
-  let chosen = bitcast<u32>(work[J.kept + row * 2u + 1u].x);
+  let kept = unpack_head_slope(kept_of(row));
+  let chosen = bitcast<u32>(kept.chosen);
   let local = vec4<u32>(quad * 4u) + vec4<u32>(0u, 1u, 2u, 3u);
   let at = J.logits + row * J.width + quad;
-  let l = work[at] - kept.x;
+  let l = work[at] - kept.log_sum;
   let p = poly_exp4(l);
   let hit = select(vec4<f32>(0.0), vec4<f32>(1.0), local + J.first == vec4<u32>(chosen));
-  let by_logit = kept.y * (hit - p) + kept.z * p * (l + kept.w);
+  let by_logit = kept.by_log_prob * (hit - p) + kept.entropy_weight * p * (l + kept.entropy);
   work[at] = select(vec4<f32>(0.0), by_logit, local < vec4<u32>(J.count));
 }

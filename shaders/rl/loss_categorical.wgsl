@@ -1,20 +1,8 @@
 // Derivatives of PPO's loss by logits and values, in place of what the network put out.
 
-struct Job {
-  logits: u32,
-  logits_row: u32,
-  value: u32,
-  value_row: u32,
-  choices: u32,
-  action_words: u32,
-  statistics: u32,
-  pad: u32,
-  alternatives: array<vec4<u32>, 8>,
-}
-@group(0) @binding(1) var<uniform> J: Job;
 @group(0) @binding(3) var<storage, read_write> work: array<f32>;
 @group(0) @binding(4) var<storage, read> rollout_actions: array<u32>;
-@group(0) @binding(5) var<storage, read> samples: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read> samples: array<Sample>;
 @group(0) @binding(6) var<storage, read> state: array<f32>;
 
 /// The largest logit of a choice, and the logarithm of the sum of exponentials above it.
@@ -29,7 +17,7 @@ fn normalizer(at: u32, count: u32) -> vec2<f32> {
 @compute @workgroup_size(32)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let row = thread_of(gid);
-  if (row >= C.rows) { return; }
+  if (row >= U.rows) { return; }
   let sample = sample_of(row);
   let logits = J.logits + row * J.logits_row;
   var log_prob = 0.0;
@@ -45,9 +33,7 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
     }
     at += count;
   }
-  let goal = samples[sample * 2u + 1u].xy;
-  let scale = vec2<f32>(state[S_ADV_MEAN], state[S_ADV_SCALE]);
-  var s = surrogate(samples[sample * 2u], goal, scale, log_prob, work[J.value + row * J.value_row]);
+  var s = surrogate(samples[sample], log_prob, work[J.value + row * J.value_row]);
   if (!counts(row)) { s.weight = 0.0; }
 
   at = logits;
@@ -63,18 +49,15 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
     for (var a = 0u; a < count; a += 1u) {
       let l = work[at + a] - scale.x - scale.y;
       let p = poly_exp(l);
-      let by_logit = s.slope * (select(0.0, 1.0, a == chosen) - p) + C.entropy_coef * p * (l + own_entropy);
+      let by_logit = s.by_log_prob * (select(0.0, 1.0, a == chosen) - p) + U.entropy_coef * p * (l + own_entropy);
       work[at + a] = s.weight * by_logit;
     }
     at += count;
   }
   for (; at < logits + J.logits_row; at += 1u) { work[at] = 0.0; }
   let value = J.value + row * J.value_row;
-  work[value] = s.weight * s.value_slope;
+  work[value] = s.weight * s.by_value;
   for (var i = 1u; i < J.value_row; i += 1u) { work[value + i] = 0.0; }
-  let told = statistics(s, entropy);
-  for (var i = 0u; i < 4u; i += 1u) {
-    work[J.statistics + row * 8u + i] = told[0][i];
-    work[J.statistics + row * 8u + 4u + i] = told[1][i];
-  }
+  let told = pack_statistics(statistics(s, entropy));
+  for (var i = 0u; i < 8u; i += 1u) { work[J.statistics + row * 8u + i] = told[i / 4u][i % 4u]; }
 }

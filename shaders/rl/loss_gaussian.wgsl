@@ -1,29 +1,15 @@
 // Derivatives of PPO's loss by means, values and log standard deviations, in place of what the network put out.
 
-struct Job {
-  mean: u32,
-  mean4: u32,
-  value: u32,
-  value4: u32,
-  actions: u32,
-  actions4: u32,
-  log_std: u32,
-  /// Rows for derivatives by log standard deviations (vec4s a row: slopes4), and for statistics (2 vec4s a row).
-  slopes: u32,
-  slopes4: u32,
-  statistics: u32,
-}
-@group(0) @binding(1) var<uniform> J: Job;
 @group(0) @binding(2) var<storage, read> params: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> work: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> rollout_actions: array<vec4<f32>>;
-@group(0) @binding(5) var<storage, read> samples: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read> samples: array<Sample>;
 @group(0) @binding(6) var<storage, read> state: array<f32>;
 
 @compute @workgroup_size(32)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let row = thread_of(gid);
-  if (row >= C.rows) { return; }
+  if (row >= U.rows) { return; }
   let sample = sample_of(row);
   var log_prob = 0.0;
   var entropy = 0.0;
@@ -35,10 +21,8 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
     log_prob += dot(select(vec4<f32>(0.0), terms, used), vec4<f32>(1.0));
     entropy += dot(select(vec4<f32>(0.0), log_std + 1.41893853320467274, used), vec4<f32>(1.0));
   }
-  let goal = samples[sample * 2u + 1u].xy;
-  let scale = vec2<f32>(state[S_ADV_MEAN], state[S_ADV_SCALE]);
   let value = work[J.value + row * J.value4].x;
-  var s = surrogate(samples[sample * 2u], goal, scale, log_prob, value);
+  var s = surrogate(samples[sample], log_prob, value);
   if (!counts(row)) { s.weight = 0.0; }
 
   for (var i = 0u; i < J.actions4; i += 1u) {
@@ -46,13 +30,13 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
     let inverse = poly_exp4(-log_std);
     let z = (rollout_actions[sample * J.actions4 + i] - work[J.mean + row * J.mean4 + i]) * inverse;
     let used = vec4<u32>(i * 4u) + vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(J.actions);
-    let by_mean = s.weight * s.slope * z * inverse;
-    let by_log_std = s.weight * (s.slope * (z * z - 1.0) - C.entropy_coef);
+    let by_mean = s.weight * s.by_log_prob * z * inverse;
+    let by_log_std = s.weight * (s.by_log_prob * (z * z - 1.0) - U.entropy_coef);
     work[J.mean + row * J.mean4 + i] = select(vec4<f32>(0.0), by_mean, used);
     work[J.slopes + row * J.slopes4 + i] = select(vec4<f32>(0.0), by_log_std, used);
   }
-  work[J.value + row * J.value4] = vec4<f32>(s.weight * s.value_slope, 0.0, 0.0, 0.0);
-  let told = statistics(s, entropy);
+  work[J.value + row * J.value4] = vec4<f32>(s.weight * s.by_value, 0.0, 0.0, 0.0);
+  let told = pack_statistics(statistics(s, entropy));
   work[J.statistics + row * 2u] = told[0];
   work[J.statistics + row * 2u + 1u] = told[1];
 }

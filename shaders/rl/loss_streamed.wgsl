@@ -1,42 +1,39 @@
 // PPO's loss of a categorical policy whose logits went by in blocks. See shaders/rl/head.wgsl.
 
-struct Job {
-  kept: u32,
-  value: u32,
-  value_row: u32,
-  statistics: u32,
-}
-@group(0) @binding(1) var<uniform> J: Job;
-@group(0) @binding(3) var<storage, read_write> work: array<f32>;
-@group(0) @binding(5) var<storage, read> samples: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> work: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read> samples: array<Sample>;
 @group(0) @binding(6) var<storage, read> state: array<f32>;
 
 @compute @workgroup_size(32)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let row = thread_of(gid);
-  if (row >= C.rows) { return; }
+  if (row >= U.rows) { return; }
   let sample = sample_of(row);
-  let kept = J.kept + row * 8u;
-  let best = work[kept];
-  let total = work[kept + 1u];
-  let log_sum = poly_log(total);
-  let log_prob = work[kept + 5u] - best - log_sum;
-  let entropy = log_sum - work[kept + 2u] / total;
-  let value = J.value + row * J.value_row;
-  let goal = samples[sample * 2u + 1u].xy;
-  let scale = vec2<f32>(state[S_ADV_MEAN], state[S_ADV_SCALE]);
-  var s = surrogate(samples[sample * 2u], goal, scale, log_prob, work[value]);
+  let at = J.kept + 2u * row;
+  let kept = unpack_head_row(array<vec4<f32>, 2>(work[at], work[at + 1u]));
+  let log_sum = poly_log(kept.total);
+  let log_prob = kept.logit - kept.top - log_sum;
+  let entropy = log_sum - kept.weighted / kept.total;
+  let value = J.value + row * J.value4;
+  var s = surrogate(samples[sample], log_prob, work[value].x);
   if (!counts(row)) { s.weight = 0.0; }
 
-  work[kept] = best + log_sum;
-  work[kept + 1u] = s.weight * s.slope;
-  work[kept + 2u] = s.weight * C.entropy_coef;
-  work[kept + 3u] = entropy;
-  work[value] = s.weight * s.value_slope;
-  for (var i = 1u; i < J.value_row; i += 1u) { work[value + i] = 0.0; }
-  let told = statistics(s, entropy);
-  for (var i = 0u; i < 4u; i += 1u) {
-    work[J.statistics + row * 8u + i] = told[0][i];
-    work[J.statistics + row * 8u + 4u + i] = told[1][i];
-  }
+  let slope = HeadSlope(
+    kept.top + log_sum,
+    s.weight * s.by_log_prob,
+    s.weight * U.entropy_coef,
+    entropy,
+    kept.chosen,
+    0.0,
+    0.0,
+    0.0,
+  );
+  let packed = pack_head_slope(slope);
+  work[at] = packed[0];
+  work[at + 1u] = packed[1];
+  work[value] = vec4<f32>(s.weight * s.by_value, 0.0, 0.0, 0.0);
+  for (var i = 1u; i < J.value4; i += 1u) { work[value + i] = vec4<f32>(0.0); }
+  let told = pack_statistics(statistics(s, entropy));
+  work[J.statistics + row * 2u] = told[0];
+  work[J.statistics + row * 2u + 1u] = told[1];
 }

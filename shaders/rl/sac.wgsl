@@ -1,43 +1,9 @@
 // Soft actor-critic (Haarnoja et al. 2018, "Algorithms and Applications"): what happens to each sample of a batch between
 // runs of the networks. Losses leave their derivatives in place of what a network put out.
 
-struct Job {
-  actions: u32,
-  observations: u32,
-  /// All places are floats of the learner's memory, each with the floats of a row. Inputs of the policy: observations,
-  /// next observations; of the critics: action and observation, twice.
-  obs: u32,
-  next_obs: u32,
-  obs_row: u32,
-  pair: u32,
-  other_pair: u32,
-  pair_row: u32,
-  /// Outputs of the policy for both observations; of both critics, then of both targets.
-  policy: u32,
-  next_policy: u32,
-  policy_row: u32,
-  q1: u32,
-  q2: u32,
-  target1: u32,
-  target2: u32,
-  value_row: u32,
-  /// Statistics (8 floats a row), and notes: return, discount, weight, log probability.
-  told: u32,
-  notes: u32,
-  /// A sample: its floats, and where its parts start.
-  batch_row: u32,
-  batch_next: u32,
-  batch_action: u32,
-  batch_notes: u32,
-}
-@group(0) @binding(1) var<uniform> J: Job;
 @group(0) @binding(2) var<storage, read> batch: array<f32>;
 @group(0) @binding(3) var<storage, read_write> work: array<f32>;
 @group(0) @binding(4) var<storage, read> state: array<f32>;
-
-/// Places in the state beside those that all learners share; the policy's optimizer has its own S_BETA1 to S_APPLY.
-const S_POLICY = 8u;
-const S_LOG_ALPHA = 13u;
 
 /// A sample into the inputs of the networks; a row of threads for each, as wide as the widest input.
 @compute @workgroup_size(32)
@@ -45,7 +11,7 @@ fn load(@builtin(global_invocation_id) gid: vec3<u32>) {
   let width = max(J.obs_row, J.pair_row);
   let row = thread_of(gid) / width;
   let i = thread_of(gid) % width;
-  if (row >= C.rows) { return; }
+  if (row >= U.rows) { return; }
   let row_at = row * J.batch_row;
   if (i < J.observations) {
     work[J.obs + row * J.obs_row + i] = batch[row_at + i];
@@ -62,14 +28,14 @@ fn load(@builtin(global_invocation_id) gid: vec3<u32>) {
     work[J.pair + row * J.pair_row + i] = 0.0;
     work[J.other_pair + row * J.pair_row + i] = 0.0;
   }
-  if (i < 4u) { work[J.notes + row * 4u + i] = batch[row_at + J.batch_notes + i]; }
+  if (i < NOTE_SIZE) { work[J.notes + row * NOTE_SIZE + i] = batch[row_at + J.batch_notes + i]; }
 }
 
 /// What the policy would do next, for the targets.
 @compute @workgroup_size(32)
 fn next_actions(@builtin(global_invocation_id) gid: vec3<u32>) {
   let row = thread_of(gid);
-  if (row >= C.rows) { return; }
+  if (row >= U.rows) { return; }
   let out = J.next_policy + row * J.policy_row;
   var log_prob = 0.0;
   for (var i = 0u; i < J.actions; i += 1u) {
@@ -77,7 +43,7 @@ fn next_actions(@builtin(global_invocation_id) gid: vec3<u32>) {
     work[J.other_pair + row * J.pair_row + i] = s.action;
     log_prob += s.log_prob;
   }
-  work[J.notes + row * 4u + 3u] = log_prob;
+  work[J.notes + row * NOTE_SIZE + NOTE_LOG_PROB] = log_prob;
 }
 
 fn leave(at: u32, width: u32, first: f32) {
@@ -85,11 +51,9 @@ fn leave(at: u32, width: u32, first: f32) {
   for (var i = 1u; i < width; i += 1u) { work[at + i] = 0.0; }
 }
 
-fn tell(row: u32, a: vec4<f32>, b: vec4<f32>) {
-  for (var i = 0u; i < 4u; i += 1u) {
-    work[J.told + row * 8u + i] = a[i];
-    work[J.told + row * 8u + 4u + i] = b[i];
-  }
+fn tell(row: u32, s: SacStatistics) {
+  let told = pack_sac_statistics(s);
+  for (var i = 0u; i < 8u; i += 1u) { work[J.told + row * 8u + i] = told[i / 4u][i % 4u]; }
 }
 
 /// The lower of two values; not finite if either is not, which `min` need not be.
@@ -101,29 +65,29 @@ fn lower_of(a: f32, b: f32) -> f32 {
 @compute @workgroup_size(32)
 fn critic_loss(@builtin(global_invocation_id) gid: vec3<u32>) {
   let row = thread_of(gid);
-  if (row >= C.rows) { return; }
-  let note = J.notes + row * 4u;
+  if (row >= U.rows) { return; }
+  let note = J.notes + row * NOTE_SIZE;
   let at = row * J.value_row;
-  let weight = work[note + 2u];
-  let alpha = poly_exp(state[S_LOG_ALPHA]);
-  let next_value = lower_of(work[J.target1 + at], work[J.target2 + at]) - alpha * work[note + 3u];
+  let weight = work[note + NOTE_WEIGHT];
+  let alpha = poly_exp(state[SAC_LOG_ALPHA]);
+  let next_value = lower_of(work[J.target1 + at], work[J.target2 + at]) - alpha * work[note + NOTE_LOG_PROB];
   // the value after an end is not asked for, whatever it is
-  let discount = work[note + 1u];
-  let goal = work[note] + select(0.0, discount * next_value, discount != 0.0);
+  let discount = work[note + NOTE_DISCOUNT];
+  let goal = work[note + NOTE_N_STEP_RETURN] + select(0.0, discount * next_value, discount != 0.0);
   let errors = vec2<f32>(work[J.q1 + at] - goal, work[J.q2 + at] - goal);
   let loss = 0.5 * dot(errors, errors);
   let value = 0.5 * (work[J.q1 + at] + work[J.q2 + at]);
   leave(J.q1 + at, J.value_row, weight * errors.x);
   leave(J.q2 + at, J.value_row, weight * errors.y);
   let bad = select(1.0, 0.0, is_finite(loss) && is_finite(goal));
-  tell(row, weight * vec4<f32>(1.0, loss, value, goal), vec4<f32>(0.0, 0.0, weight * bad, 0.0));
+  tell(row, SacStatistics(weight, weight * loss, weight * value, weight * goal, 0.0, 0.0, weight * bad, 0.0));
 }
 
 /// What the policy does now, as an input of both critics, each with its own, where its derivative comes back.
 @compute @workgroup_size(32)
 fn new_actions(@builtin(global_invocation_id) gid: vec3<u32>) {
   let row = thread_of(gid);
-  if (row >= C.rows) { return; }
+  if (row >= U.rows) { return; }
   let out = J.policy + row * J.policy_row;
   let pair = J.pair + row * J.pair_row;
   let other = J.other_pair + row * J.pair_row;
@@ -139,19 +103,19 @@ fn new_actions(@builtin(global_invocation_id) gid: vec3<u32>) {
     work[pair + J.actions + i] = x;
     work[other + J.actions + i] = x;
   }
-  work[J.notes + row * 4u + 3u] = log_prob;
+  work[J.notes + row * NOTE_SIZE + NOTE_LOG_PROB] = log_prob;
 }
 
 /// The lower of both critics is what the policy raises.
 @compute @workgroup_size(32)
 fn lower_value(@builtin(global_invocation_id) gid: vec3<u32>) {
   let row = thread_of(gid);
-  if (row >= C.rows) { return; }
-  let note = J.notes + row * 4u;
+  if (row >= U.rows) { return; }
+  let note = J.notes + row * NOTE_SIZE;
   let at = row * J.value_row;
-  let weight = work[note + 2u];
+  let weight = work[note + NOTE_WEIGHT];
   let first = work[J.q1 + at] <= work[J.q2 + at];
-  work[note] = lower_of(work[J.q1 + at], work[J.q2 + at]);
+  work[note + NOTE_LOWER_VALUE] = lower_of(work[J.q1 + at], work[J.q2 + at]);
   leave(J.q1 + at, J.value_row, select(0.0, -weight, first));
   leave(J.q2 + at, J.value_row, select(-weight, 0.0, first));
 }
@@ -160,10 +124,10 @@ fn lower_value(@builtin(global_invocation_id) gid: vec3<u32>) {
 @compute @workgroup_size(32)
 fn policy_loss(@builtin(global_invocation_id) gid: vec3<u32>) {
   let row = thread_of(gid);
-  if (row >= C.rows) { return; }
-  let note = J.notes + row * 4u;
-  let weight = work[note + 2u];
-  let alpha = poly_exp(state[S_LOG_ALPHA]);
+  if (row >= U.rows) { return; }
+  let note = J.notes + row * NOTE_SIZE;
+  let weight = work[note + NOTE_WEIGHT];
+  let alpha = poly_exp(state[SAC_LOG_ALPHA]);
   let out = J.policy + row * J.policy_row;
   for (var i = 0u; i < J.actions; i += 1u) {
     let noise = noise_of(row, STREAM_NEW_ACTION, i);
@@ -174,8 +138,8 @@ fn policy_loss(@builtin(global_invocation_id) gid: vec3<u32>) {
     work[out + J.actions + i] = (by_u * s.moved - weight * alpha) * s.spread;
   }
   for (var i = 2u * J.actions; i < J.policy_row; i += 1u) { work[out + i] = 0.0; }
-  let log_prob = work[note + 3u];
-  let loss = alpha * log_prob - work[note];
+  let log_prob = work[note + NOTE_LOG_PROB];
+  let loss = alpha * log_prob - work[note + NOTE_LOWER_VALUE];
   let bad = select(1.0, 0.0, is_finite(loss));
-  tell(row, weight * vec4<f32>(1.0, loss, -log_prob, 0.0), vec4<f32>(0.0, 0.0, weight * bad, 0.0));
+  tell(row, SacStatistics(weight, weight * loss, weight * -log_prob, 0.0, 0.0, 0.0, weight * bad, 0.0));
 }

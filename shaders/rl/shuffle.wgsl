@@ -10,18 +10,18 @@ fn feistel(half: u32, key: u32) -> u32 {
 }
 
 fn shuffled(position: u32) -> u32 {
-  let mask = (1u << C.half_bits) - 1u;
+  let mask = (1u << U.half_bits) - 1u;
   var x = position;
   loop {
-    var left = x >> C.half_bits;
+    var left = x >> U.half_bits;
     var right = x & mask;
     for (var round = 0u; round < 4u; round += 1u) {
-      let next = left ^ (feistel(right, C.keys[round]) & mask);
+      let next = left ^ (feistel(right, U.keys[round]) & mask);
       left = right;
       right = next;
     }
-    x = (left << C.half_bits) | right;
-    if (x < C.units) { break; }
+    x = (left << U.half_bits) | right;
+    if (x < U.units) { break; }
   }
   return x;
 }
@@ -29,15 +29,15 @@ fn shuffled(position: u32) -> u32 {
 /// The sample of a row of a minibatch: one of all samples, or a step of a sequence, whose rows lie step by step. Lanes that
 /// are left over look at the first sequence.
 fn sample_of(row: u32) -> u32 {
-  let lanes = max(C.lanes, 1u);
+  let lanes = max(U.lanes, 1u);
   let lane = row % lanes;
-  let is_sequence = C.lanes > 0u;
-  let unit = select(row, select(0u, lane, lane < C.valid), is_sequence);
-  let at = shuffled(C.first + unit);
-  return select(at, at * C.unroll + row / lanes, is_sequence);
+  let is_sequence = U.lanes > 0u;
+  let unit = select(row, select(0u, lane, lane < U.valid), is_sequence);
+  let at = shuffled(U.first + unit);
+  return select(at, at * U.unroll + row / lanes, is_sequence);
 }
 
 /// Whether a row of a minibatch counts.
 fn counts(row: u32) -> bool {
-  return C.lanes == 0u || row % C.lanes < C.valid;
+  return U.lanes == 0u || row % U.lanes < U.valid;
 }

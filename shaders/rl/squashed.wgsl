@@ -16,7 +16,7 @@ const SATURATED = 1e-6;
 
 /// `raw` clamped to its bounds is the log standard deviation; one that is not finite stays so, for the loss to tell of.
 fn squashed(mean: f32, raw: f32, noise: f32) -> Squashed {
-  let log_std = select(raw, clamp(raw, C.log_std_min, C.log_std_max), is_finite(raw));
+  let log_std = select(raw, clamp(raw, U.log_std_min, U.log_std_max), is_finite(raw));
   let moved = poly_exp(log_std) * noise;
   let u = mean + moved;
   var s: Squashed;
@@ -25,7 +25,7 @@ fn squashed(mean: f32, raw: f32, noise: f32) -> Squashed {
   // 1 - tanh^2 u without cancellation
   let e = poly_exp(-2.0 * abs(u));
   s.slope = 4.0 * e / ((1.0 + e) * (1.0 + e));
-  s.spread = select(0.0, 1.0, raw >= C.log_std_min && raw <= C.log_std_max);
+  s.spread = select(0.0, 1.0, raw >= U.log_std_min && raw <= U.log_std_max);
   let log_prob = -0.5 * noise * noise - log_std - 0.91893853320467274 - poly_log(s.slope + SATURATED);
   // tanh of infinity is finite: the loss is to tell
   s.log_prob = select(u, log_prob, is_finite(u));
@@ -34,5 +34,5 @@ fn squashed(mean: f32, raw: f32, noise: f32) -> Squashed {
 
 /// The draw of one number of an action.
 fn noise_of(who: u32, stream: u32, i: u32) -> f32 {
-  return normals(philox4x32(vec4<u32>(who, C.draw, stream, i / 4u), C.seed))[i % 4u];
+  return normals(philox4x32(vec4<u32>(who, U.draw, stream, i / 4u), U.seed))[i % 4u];
 }

@@ -1,6 +1,6 @@
 // the policy in an environment: the same kernels that are trained, for one world or all
 import { dispatch } from "./kernels.ts";
-import { Flag } from "./clock.ts";
+import { Flag } from "./device-tables.ts";
 import type { DeviceCore } from "./device-core.ts";
 import type { Bound } from "./bind-env.ts";
 

@@ -3,7 +3,8 @@ import type { VecSnapshot, VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { EvaluateOptions, Evaluation } from "./evaluate.ts";
 import type { AnyEvidence } from "./evidence.ts";
-import { PLACE, type UpdateMetrics } from "./metrics.ts";
+import { STATE } from "./device-tables.ts";
+import type { UpdateMetrics } from "./metrics.ts";
 import type { NamedArray } from "./networks.ts";
 
 /** What a run goes on from: its counts, the learner's numbers as words by arena, and its environments. */
@@ -64,6 +65,6 @@ export function drawSeed(seed: number | bigint, rateScale: number): number | big
 export function lowered(snapshot: AlgorithmSnapshot, factor: number): AlgorithmSnapshot {
   const state = snapshot.learner.state.slice();
   // adaptive rates go on from if they were
-  new Float32Array(state.buffer)[PLACE.rate] *= factor;
+  new Float32Array(state.buffer)[STATE.rate] *= factor;
   return { ...snapshot, rateScale: snapshot.rateScale * factor, learner: { ...snapshot.learner, state } };
 }

@@ -1,12 +1,13 @@
 // the learner's memory, planned beside that of its environments: every buffer with its name, before the first is made
 import type { ArenaRequest, FieldRequest, PlanLimits } from "../memory/request.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
-import { CLOCK_WORDS } from "./clock.ts";
 import type { PpoConfig } from "./config.ts";
+import { HEAD_ROW, SAMPLE, STATE_SIZE, STATISTICS, UNIFORMS, WORLD } from "./device-tables.ts";
+import { JOB_BYTES } from "./job-tables.ts";
 import { KERNELS } from "./kernels.ts";
 import { embedding4, layOutNetworks, padTo, TILE, type Layer, type Networks } from "./networks.ts";
 import { cellJobs, layOutCells, sequencesOf, type CellsLayout } from "./recurrent.ts";
-import { HEAD_ROW, layOutHead, type HeadLayout } from "./streamed-head.ts";
+import { layOutHead, type HeadLayout } from "./streamed-head.ts";
 
 /** What the learner must know of an environment. */
 export interface EnvShape {
@@ -23,18 +24,12 @@ export interface EnvShape {
   readonly features?: { readonly count: number; readonly values: Float32Array<ArrayBuffer> } | undefined;
 }
 
-/** Floats of a sample and of a world (shaders/rl/common.wgsl), and of the learner's state. */
-export const SAMPLE = 8;
-export const WORLD = 16;
-export const STATE = 64;
 /** Parts that sums over all worlds, samples or parameters are cut into. */
 export const SUM_PARTS = 128;
-/** vec4s of parameters that an invocation of Adam moves. */
-export const ADAM_EACH = 4;
-/** Bytes of a job's numbers, as WebGPU aligns them, and most jobs of a learner. */
-export const JOB_BYTES = 256;
 /** Statistics of a minibatch ride behind the gradients: their sums are the bias of a layer of this size. */
-export const STATISTICS4 = 2;
+export const STATISTICS4 = STATISTICS.size / 4;
+/** `mode` of a layer whose only gradient is that of its bias. */
+export const BIAS_ONLY = 1;
 export const SUMS = { k: TILE, n: 4 * STATISTICS4 } as const;
 
 /** Rows of a minibatch that is summed at once; of larger ones, rows that a chunk sums at least, and most chunks. */
@@ -117,7 +112,7 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
   const each = sequences?.each ?? Math.ceil(samples / Math.min(config.minibatches, samples));
   const minibatch = sequences ? sequences.lanes * sequences.unroll : each;
   const k4 = padTo(env.observations, TILE) / 4;
-  const head4 = nets.head ? (nets.head.width + nets.head.blocks[0].k + HEAD_ROW) / 4 : 0;
+  const head4 = nets.head ? (nets.head.width + nets.head.blocks[0].k + HEAD_ROW.size) / 4 : 0;
   const cells4 = nets.cells ? 3 * nets.cells.size : 0;
   const width4 = [...nets.policy, ...nets.value].reduce((sum, { n }) => sum + n / 4, k4 + head4 + cells4);
   const rows = rowsOf(minibatch, env.numEnvs, width4);
@@ -234,7 +229,7 @@ export const stagingArena = (params: number): ArenaRequest => ({
   access: "staging",
   scope: "batch",
   copies: 2,
-  fields: [{ name: "staging", group: "staging", type: "f32", shared: Math.max(STATE, params) }],
+  fields: [{ name: "staging", group: "staging", type: "f32", shared: Math.max(STATE_SIZE, params) }],
 });
 
 /** The plan of a learner's arenas, all of them in one piece. */
@@ -262,13 +257,16 @@ export function planLearner(shape: LearnerShape, config: PpoConfig, limits?: Pla
     ...embeddingArenas(nets),
     sharedArena("norm", 4 * k4 + 2 * actions4),
     sharedArena("scratch", SUM_PARTS * Math.max(3, 2 * obs4)),
-    sharedArena("state", STATE / 4),
+    sharedArena("state", STATE_SIZE / 4),
     rows("rollout_obs", rolloutSteps * 4 * obs4),
     rows("rollout_actions", rolloutSteps * 4 * actions4),
-    rows("samples", rolloutSteps * SAMPLE),
+    rows("samples", rolloutSteps * SAMPLE.size),
     ...cellArenas(shape, rolloutSteps),
-    { ...rows("worlds", WORLD), fields: [{ name: "worlds", group: "learner", type: "f32", perWorld: WORLD }] },
-    uniformArena("clock", CLOCK_WORDS),
+    {
+      ...rows("worlds", WORLD.size),
+      fields: [{ name: "worlds", group: "learner", type: "f32", perWorld: WORLD.size }],
+    },
+    uniformArena("uniforms", UNIFORMS.size),
     uniformArena("jobs", (shape.jobs * JOB_BYTES) / 4),
     stagingArena(4 * nets.params4),
   ];

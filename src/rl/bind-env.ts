@@ -2,9 +2,9 @@
 import { CorralError } from "../core/errors.ts";
 import type { GpuView, GpuViews } from "../env/host/gpu-views.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
-import { WORLD } from "./arenas.ts";
+import { NORM, WORLD } from "./device-tables.ts";
 import type { DeviceCore } from "./device-core.ts";
-import { bindKernel, type Job, type KernelName } from "./kernels.ts";
+import { bindKernel, type Job, type JobOf, type KernelName } from "./kernels.ts";
 
 /** Kernels that touch an environment, for each of its shards. */
 export interface Bound {
@@ -19,12 +19,12 @@ export interface Bound {
 }
 
 /** What a learner's policy needs of an environment. */
-export interface Binding {
-  readonly act: KernelName;
+export interface Binding<K extends KernelName> {
+  readonly act: K;
   /** Numbers of the policy's job. */
-  readonly job: readonly number[];
-  /** Floats of a row of rewards and flags that is kept, and where the reward lies in it. */
-  readonly row: readonly [floats: number, reward: number];
+  readonly job: JobOf<K>;
+  /** Floats of a row of rewards and flags that is kept, and where these lie in it. */
+  readonly row: { readonly row: number; readonly row_reward: number; readonly row_flags: number };
   /** The learner's names of arenas, if they are others than the kernels'. */
   readonly arenas?: Readonly<Record<string, string>>;
 }
@@ -35,7 +35,8 @@ export const UNBOUNDED = 3e38;
 /** Observations of mean 0 and deviation 1, columns that only fill up times 0; then low and high of actions, by fours. */
 export function initialNorm(env: VectorEnv, columns: number, actions: number): Float32Array<ArrayBuffer> {
   const norm = new Float32Array(4 * columns + 2 * actions);
-  norm.fill(1, columns, columns + env.singleObservationSpace.size);
+  const first = NORM.inverse_std * columns;
+  norm.fill(1, first, first + env.singleObservationSpace.size);
   const space = env.singleActionSpace;
   if (space.kind !== "box") return norm;
   for (let i = 0; i < space.size; i++) {
@@ -48,8 +49,8 @@ export function initialNorm(env: VectorEnv, columns: number, actions: number): F
 
 /** What is kept of each world: its id, and counts that start at 0. */
 export function initialWorlds(env: VectorEnv): Uint32Array<ArrayBuffer> {
-  const worlds = new Uint32Array(env.numEnvs * WORLD);
-  env.worldIds.forEach((id, i) => (worlds[i * WORLD] = id));
+  const worlds = new Uint32Array(env.numEnvs * WORLD.size);
+  env.worldIds.forEach((id, i) => WORLD.write({ id }, worlds, i * WORLD.size));
   return worlds;
 }
 
@@ -67,13 +68,26 @@ export function viewsOf(env: VectorEnv): GpuViews {
 }
 
 /** Binds the kernels that observe, act and store in an environment of the learner's shape. */
-export async function bindEnv(core: DeviceCore, env: VectorEnv, binding: Binding): Promise<Bound> {
+export async function bindEnv<K extends KernelName>(
+  core: DeviceCore,
+  env: VectorEnv,
+  binding: Binding<K>,
+): Promise<Bound> {
   const views = viewsOf(env);
   const word = (view: GpuView) => view.offset / 4;
   const { rewards, terminated, truncated, resets, status, episodeLengths, episodeReturns } = views;
-  const result = [terminated, truncated, resets, status, episodeLengths, episodeReturns].map(word);
-  const store = core.slot([rewards.stride / 4, word(rewards), ...result, ...binding.row]);
-  const act = core.slot(binding.job);
+  const store = core.slot("store", {
+    stride: rewards.stride / 4,
+    reward: word(rewards),
+    terminated: word(terminated),
+    truncated: word(truncated),
+    reset: word(resets),
+    status: word(status),
+    length: word(episodeLengths),
+    total: word(episodeReturns),
+    ...binding.row,
+  });
+  const act = core.slot(binding.act, binding.job);
   const bind = (kernel: KernelName, shard: number, job?: GPUBufferBinding) => {
     const buffers: Record<string, GPUBuffer> = {
       "env.obs": views.observations.shards[shard].buffer,

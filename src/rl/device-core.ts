@@ -6,12 +6,11 @@ import { Readback } from "../gpu/readback.ts";
 import { createBudget } from "../memory/device-budget.ts";
 import type { Plan } from "../memory/plan.ts";
 import { reserve, type Reservation } from "../memory/reserve.ts";
-import { JOB_BYTES, STATE } from "./arenas.ts";
-import { Clock, type ClockField } from "./clock.ts";
-import { bindKernel, dispatch, sharingOf, type Job, type KernelName } from "./kernels.ts";
+import { STATE_SIZE } from "./device-tables.ts";
+import { JOB_BYTES } from "./job-tables.ts";
+import { bindKernel, dispatch, jobWords, sharingOf, type Job, type JobOf, type KernelName } from "./kernels.ts";
 import { rowGroups, weightGroups, type Sharing, type Weights } from "./linear-wgsl.ts";
-
-type Values = Partial<Record<ClockField, number | readonly number[]>>;
+import { Uniforms, type UniformValues } from "./uniforms.ts";
 
 /** Reserves a plan in the device's budget and makes something of it; holds nothing if either fails. */
 export async function hold<T>(gpu: GpuDevice, plan: Plan, make: (reservation: Reservation) => Promise<T>): Promise<T> {
@@ -27,7 +26,7 @@ export async function hold<T>(gpu: GpuDevice, plan: Plan, make: (reservation: Re
 export class DeviceCore implements AsyncDisposable {
   readonly gpu: GpuDevice;
   readonly plan: Plan;
-  readonly clock: Clock;
+  readonly uniforms: Uniforms;
   readonly #sharing: Sharing;
   /** Arenas that a run goes on from between two updates. */
   readonly #kept: readonly string[];
@@ -35,13 +34,13 @@ export class DeviceCore implements AsyncDisposable {
   readonly #reservation: Reservation;
   readonly #readback: Readback;
   readonly #jobs = new Map<string, Job>();
-  readonly #state = new Float32Array(STATE);
+  readonly #state = new Float32Array(STATE_SIZE);
   readonly #slots = new Map<string, number>();
 
   protected constructor(gpu: GpuDevice, reservation: Reservation, kept: readonly string[]) {
     this.gpu = gpu;
     this.plan = reservation.plan;
-    this.clock = new Clock();
+    this.uniforms = new Uniforms();
     this.#sharing = sharingOf(gpu);
     this.#kept = kept;
     this.#queue = new GuardedQueue(gpu, reservation.holder);
@@ -49,8 +48,9 @@ export class DeviceCore implements AsyncDisposable {
     this.#readback = new Readback(gpu, reservation.buffers("staging"));
   }
 
-  /** The numbers of a job; equal ones share a slot. */
-  slot(words: readonly number[]): GPUBufferBinding {
+  /** Where the numbers of a job lie; equal ones share a slot. */
+  slot<K extends KernelName>(kernel: K, job: JobOf<K>): GPUBufferBinding {
+    const words = jobWords(kernel, job);
     const buffer = this.buffer("jobs");
     const key = words.join();
     let offset = this.#slots.get(key);
@@ -96,17 +96,17 @@ export class DeviceCore implements AsyncDisposable {
     return this.read("state", this.#state);
   }
 
-  protected async bind(name: string, kernel: KernelName, words?: readonly number[]): Promise<void> {
-    const slot = words ? this.slot(words) : undefined;
+  protected async bind<K extends KernelName>(name: string, kernel: K, job?: JobOf<K>): Promise<void> {
+    const slot = job ? this.slot(kernel, job) : undefined;
     this.#jobs.set(name, await bindKernel(this.gpu, kernel, (arena) => this.buffer(arena), slot));
   }
 
-  /** Submits one pass of jobs, with the clock set before. */
-  submit(what: string, values: Values, encode: (pass: GPUComputePassEncoder) => void): void {
-    this.clock.set(values);
+  /** Submits one pass of jobs, with uniforms set before. */
+  submit(what: string, values: UniformValues, encode: (pass: GPUComputePassEncoder) => void): void {
+    this.uniforms.set(values);
     const { device } = this.gpu;
     this.#queue.run(what, () => {
-      device.queue.writeBuffer(this.buffer("clock"), 0, this.clock.words);
+      device.queue.writeBuffer(this.buffer("uniforms"), 0, this.uniforms.words);
       const encoder = device.createCommandEncoder({ label: what });
       const pass = encoder.beginComputePass({ label: what });
       encode(pass);

@@ -2,7 +2,8 @@
 import type { EnvShape } from "./arenas.ts";
 import type { PpoConfig } from "./config.ts";
 import type { Learner } from "./learner.ts";
-import { PLACE, REASONS } from "./metrics.ts";
+import { STATE } from "./device-tables.ts";
+import { REASONS } from "./metrics.ts";
 import type { BatchEvidence } from "./sac-evidence.ts";
 
 /** Which update it was. */
@@ -52,10 +53,10 @@ export async function evidenceOf(learner: Learner, facts: UpdateFacts): Promise<
   const { units, each } = learner.shape;
   return {
     ...facts,
-    halted: REASONS[state[PLACE.halted]] ?? "nothing",
-    minibatch: state[PLACE.metrics],
+    halted: REASONS[state[STATE.halted]] ?? "nothing",
+    minibatch: state[STATE.minibatches],
     minibatches: facts.config.epochs * Math.ceil(units / each),
-    learningRate: state[PLACE.rate],
+    learningRate: state[STATE.rate],
     arenas,
   };
 }

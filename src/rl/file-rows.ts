@@ -8,7 +8,8 @@ import { CorralError } from "../core/errors.ts";
 import { formatBytes } from "../core/units.ts";
 import { isFull, reasonOf, remedyOf, writeAll } from "../core/write-bytes.ts";
 import { rowWidth, type RowsShape } from "./host-rows.ts";
-import { SKIPPED, TRUNCATED, type RowStore } from "./replay.ts";
+import { StepFlag } from "./device-tables.ts";
+import type { RowStore } from "./row-store.ts";
 import { bad, DAMAGED, EMPTY, Slots } from "./row-slots.ts";
 
 const MAGIC = "corral replay 1";
@@ -255,8 +256,8 @@ export class FileRows implements RowStore {
     const last = this.#written - 1;
     for (let world = 0; world < this.#worlds; world++) {
       for (const [number, flag] of [
-        [last - 1, TRUNCATED],
-        [last, SKIPPED],
+        [last - 1, StepFlag.truncated],
+        [last, StepFlag.skipped],
       ] as const) {
         if (number < this.#oldest) continue;
         this.read(world, number, row);

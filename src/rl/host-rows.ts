@@ -4,7 +4,7 @@ import { hostBudget } from "../memory/host-budget.ts";
 import type { Hold } from "../memory/budget.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
 import { defaultLimits } from "../memory/request.ts";
-import type { RowStore } from "./replay.ts";
+import type { RowStore } from "./row-store.ts";
 
 /** Most bytes of one array. */
 const CHUNK = 2 ** 30;

@@ -1,10 +1,11 @@
 // rollouts that a collector made, into the learner's memory: its rows, world after world
 import type { Space } from "../env/space/spaces.ts";
-import { SAMPLE, type LearnerShape } from "./arenas.ts";
+import type { LearnerShape } from "./arenas.ts";
 import type { PpoConfig } from "./config.ts";
+import { SAMPLE } from "./device-tables.ts";
 import { ppoActorSpec } from "./host-ppo-actor.ts";
 import type { Learner } from "./learner.ts";
-import type { CollectedSteps } from "./replay.ts";
+import type { CollectedSteps } from "./row-store.ts";
 
 /** Control steps with what the policy told of them, [steps + 1, numEnvs, 2]: log probability and value. */
 export interface ToldSteps extends CollectedSteps {
@@ -16,14 +17,14 @@ export class Intake {
   readonly #learner: Learner;
   readonly #observations: Float32Array<ArrayBuffer>;
   readonly #actions: Float32Array<ArrayBuffer>;
-  readonly #samples: Float32Array<ArrayBuffer>;
+  readonly #samples: Uint32Array<ArrayBuffer>;
 
   constructor(learner: Learner) {
     const { samples, obs4, actions4 } = learner.shape;
     this.#learner = learner;
     this.#observations = new Float32Array(samples * 4 * obs4);
     this.#actions = new Float32Array(samples * 4 * actions4);
-    this.#samples = new Float32Array(samples * SAMPLE);
+    this.#samples = new Uint32Array(samples * SAMPLE.size);
   }
 
   /** Writes a rollout where the kernels look for it. */
@@ -38,8 +39,9 @@ export class Intake {
         this.#observations.set(observations.subarray(from * nobs, (from + 1) * nobs), to * 4 * obs4);
         into.set(actions.subarray(from * nact, (from + 1) * nact), to * 4 * actions4);
         const [logProb, value] = told.subarray(2 * from);
-        const last = t === steps - 1 ? told[2 * (from + numEnvs) + 1] : 0;
-        this.#samples.set([logProb, value, rewards[from], flags[from], 0, 0, last], to * SAMPLE);
+        const last_value = t === steps - 1 ? told[2 * (from + numEnvs) + 1] : 0;
+        const sample = { log_prob: logProb, value, reward: rewards[from], flags: flags[from], last_value };
+        SAMPLE.write(sample, this.#samples, to * SAMPLE.size);
       }
     }
     this.#learner.write("rollout_obs", this.#observations);
@@ -50,7 +52,7 @@ export class Intake {
 
 /** Bytes that an `Intake` holds on the host. */
 export const intakeBytes = ({ samples, obs4, actions4 }: LearnerShape): number =>
-  4 * samples * (4 * obs4 + 4 * actions4 + SAMPLE);
+  4 * samples * (4 * obs4 + 4 * actions4 + SAMPLE.size);
 
 /** What a `Collector` must know to collect for a learner. Throws `unsupported-collector`. */
 export function ppoCollecting(shape: LearnerShape, config: PpoConfig, space: Space) {

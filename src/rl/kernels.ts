@@ -2,6 +2,9 @@
 import { readFileSync } from "node:fs";
 import type { GpuDevice } from "../gpu/device.ts";
 import { createBindGroup, pipelinesOf } from "../gpu/shader.ts";
+import { COMMON_WGSL } from "./device-tables.ts";
+import type { DeviceStruct, ValuesOf } from "./device-struct.ts";
+import { JOBS, type JobTable } from "./job-tables.ts";
 import {
   backwardKernel,
   forwardKernel,
@@ -14,24 +17,24 @@ import {
   type Sharing,
 } from "./linear-wgsl.ts";
 
-/** A kernel: files of `shaders/`, then text; the entry point; arenas by binding. Binding 0 is the clock. */
+/** A kernel: files of `shaders/`, then text; the entry point; arenas by binding. Binding 0 holds the uniforms. */
 interface KernelSource {
   readonly files: readonly string[];
   readonly code?: (sharing: Sharing) => string;
   readonly entry?: string;
-  /** Whether it reads the clock; if nothing is said, it does. */
-  readonly clock?: boolean;
-  /** Whether binding 1 holds the numbers of the job. */
-  readonly job: boolean;
+  /** Whether it reads the uniforms; if nothing is said, it does. */
+  readonly uniforms?: boolean;
+  /** What binding 1 holds, if the kernel is told numbers of its own. */
+  readonly job?: JobTable;
   readonly buffers: Readonly<Record<number, string>>;
 }
 
 const MATH = "lib/math.wgsl";
 const RANDOM = ["lib/philox.wgsl", MATH, "rl/random.wgsl"];
 const only = (holds: boolean, buffers: Record<number, string>): Record<number, string> => (holds ? buffers : {});
-const act = (head: string): KernelSource => ({
+const act = <J extends JobTable>(head: "gaussian" | "categorical", job: J) => ({
   files: [...RANDOM, `rl/act_${head}.wgsl`],
-  job: true,
+  job,
   buffers: {
     ...only(head === "gaussian", { 2: "params", 4: "norm" }),
     3: "work",
@@ -41,9 +44,9 @@ const act = (head: string): KernelSource => ({
     8: "samples",
   },
 });
-const loss = (head: string): KernelSource => ({
+const loss = <J extends JobTable>(head: "gaussian" | "categorical", job: J) => ({
   files: [MATH, "rl/shuffle.wgsl", "rl/surrogate.wgsl", `rl/loss_${head}.wgsl`],
-  job: true,
+  job,
   buffers: {
     ...only(head === "gaussian", { 2: "params" }),
     3: "work",
@@ -52,92 +55,94 @@ const loss = (head: string): KernelSource => ({
     6: "state",
   },
 });
-const head = (entry: string, files: readonly string[], buffers: Record<number, string>): KernelSource => ({
+const head = (entry: string, files: readonly string[], buffers: Record<number, string>) => ({
   files: [...files, "rl/head.wgsl"],
   entry,
-  job: true,
+  job: JOBS.block,
   buffers: { 3: "work", ...buffers },
 });
-const gru = (entry: string, buffers: Record<number, string>): KernelSource => ({
+const gru = (entry: string, buffers: Record<number, string>) => ({
   files: [MATH, "rl/shuffle.wgsl", "rl/gru.wgsl"],
   entry,
-  job: true,
+  job: JOBS.cell,
   buffers,
 });
-const optimize = (entry: string, buffers: Record<number, string>): KernelSource => ({
+const optimize = (entry: string, buffers: Record<number, string>) => ({
   files: [MATH, "rl/optimize.wgsl"],
   entry,
-  job: true,
+  job: JOBS.range,
   buffers,
 });
-const moments = (entry: string, buffers: Record<number, string>): KernelSource => ({
-  files: [MATH, "rl/moments.wgsl"],
+const normaliser = (entry: string, buffers: Record<number, string>) => ({
+  files: [MATH, "rl/observation_normaliser.wgsl"],
   entry,
-  job: false,
   buffers,
 });
-const gae = (entry: string): KernelSource => ({
+const gae = (entry: string) => ({
   files: [MATH, "rl/gae.wgsl"],
   entry,
-  job: false,
   buffers: { 1: "samples", 2: "worlds", 3: "state" },
 });
 
 const SQUASHED = [...RANDOM, "rl/squashed.wgsl"];
-const sac = (entry: string): KernelSource => ({
+const sac = (entry: string) => ({
   files: [...SQUASHED, "rl/sac.wgsl"],
   entry,
-  job: true,
+  job: JOBS.sac,
   buffers: { ...only(entry === "load", { 2: "batch" }), 3: "work", ...only(entry.endsWith("_loss"), { 4: "state" }) },
 });
-const judge = (entry: string, buffers: Record<number, string>): KernelSource => ({
-  files: [MATH, "rl/optimize.wgsl", "rl/sac_judge.wgsl"],
+const gate = (entry: string, buffers: Record<number, string>) => ({
+  files: [MATH, "rl/optimize.wgsl", "rl/sac_gate.wgsl"],
   entry,
-  job: true,
+  job: JOBS.range,
   buffers: { ...buffers, 4: "state" },
 });
 
 export const KERNELS = {
   observe: {
     files: ["rl/observe.wgsl"],
-    job: false,
     buffers: { 2: "env.obs", 3: "norm", 4: "rollout_obs", 5: "work" },
   },
-  forward: { files: [MATH], code: forwardKernel, job: true, buffers: { 2: "params", 3: "work" } },
-  backward: { files: [], code: backwardKernel, job: true, buffers: { 2: "params", 3: "work" } },
-  gradient: { files: [], code: gradientKernel, job: true, buffers: { 3: "work", 4: "partials" } },
-  gradient_whole: { files: [], code: wholeGradientKernel, job: true, buffers: { 3: "work", 4: "grads" } },
-  act_gaussian: act("gaussian"),
-  act_categorical: act("categorical"),
+  forward: { files: [MATH], code: forwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
+  backward: { files: [], code: backwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
+  gradient: { files: [], code: gradientKernel, job: JOBS.linear, buffers: { 3: "work", 4: "partials" } },
+  gradient_whole: { files: [], code: wholeGradientKernel, job: JOBS.linear, buffers: { 3: "work", 4: "grads" } },
+  act_gaussian: act("gaussian", JOBS.actGaussian),
+  act_categorical: act("categorical", JOBS.actCategorical),
   act_squashed: {
     files: [...SQUASHED, "rl/act_squashed.wgsl"],
-    job: true,
+    job: JOBS.actSquashed,
     buffers: { 3: "work", 4: "norm", 5: "worlds", 6: "env.action", 7: "rollout_actions" },
   },
   act_streamed: {
     files: [MATH, "rl/act_streamed.wgsl"],
-    job: true,
+    job: JOBS.actStreamed,
     buffers: { 3: "work", 5: "worlds", 6: "env.action", 7: "rollout_actions", 8: "samples" },
   },
-  forward_embedded: { files: [MATH], code: forwardKernel, job: true, buffers: { 2: "embedding", 3: "work" } },
+  forward_embedded: { files: [MATH], code: forwardKernel, job: JOBS.linear, buffers: { 2: "embedding", 3: "work" } },
   head_act: head("act", [...RANDOM, "rl/shuffle.wgsl"], { 5: "worlds" }),
   head_loss: head("loss", [...RANDOM, "rl/shuffle.wgsl"], { 4: "rollout_actions" }),
   head_slope: head("slope", [...RANDOM, "rl/shuffle.wgsl"], {}),
   gradient_embedded: {
     files: [],
     code: wholeGradientKernel,
-    job: true,
+    job: JOBS.linear,
     buffers: { 3: "work", 4: "embedding_grads" },
   },
-  head_backward: { files: [], code: headBackwardKernel, job: true, buffers: { 2: "params", 3: "work" } },
-  head_backward_embedded: { files: [], code: headBackwardKernel, job: true, buffers: { 2: "embedding", 3: "work" } },
+  head_backward: { files: [], code: headBackwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
+  head_backward_embedded: {
+    files: [],
+    code: headBackwardKernel,
+    job: JOBS.linear,
+    buffers: { 2: "embedding", 3: "work" },
+  },
   loss_streamed: {
     files: [MATH, "rl/shuffle.wgsl", "rl/surrogate.wgsl", "rl/loss_streamed.wgsl"],
-    job: true,
+    job: JOBS.lossStreamed,
     buffers: { 3: "work", 5: "samples", 6: "state" },
   },
-  forward_lanes: { files: [MATH], code: lanesForwardKernel, job: true, buffers: { 2: "params", 3: "work" } },
-  backward_lanes: { files: [], code: lanesBackwardKernel, job: true, buffers: { 2: "params", 3: "work" } },
+  forward_lanes: { files: [MATH], code: lanesForwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
+  backward_lanes: { files: [], code: lanesBackwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
   gru_enter: gru("enter", { 3: "work", 5: "rollout_hidden" }),
   gru_step: gru("step", { 3: "work", 6: "samples" }),
   gru_back: gru("back", { 3: "work", 6: "samples" }),
@@ -146,49 +151,51 @@ export const KERNELS = {
   gru_step_act: gru("step_acting", { 3: "work", 4: "hidden" }),
   gru_step_evaluate: gru("step_acting", { 3: "work", 4: "eval_hidden" }),
   gru_forget: gru("forget", { 4: "hidden", 6: "samples" }),
-  embed: { files: ["rl/embed.wgsl"], clock: false, job: true, buffers: { 2: "params", 3: "features", 4: "embedding" } },
+  embed: {
+    files: ["rl/embed.wgsl"],
+    uniforms: false,
+    job: JOBS.embed,
+    buffers: { 2: "params", 3: "features", 4: "embedding" },
+  },
   embed_gradient: {
     files: ["rl/embed.wgsl"],
     entry: "gradient",
-    clock: false,
-    job: true,
+    uniforms: false,
+    job: JOBS.embed,
     buffers: { 3: "features", 5: "embedding_grads", 6: "grads" },
   },
-  store: { files: ["rl/store.wgsl"], job: true, buffers: { 2: "env.result", 3: "samples", 4: "worlds" } },
+  store: { files: ["rl/store.wgsl"], job: JOBS.store, buffers: { 2: "env.result", 3: "samples", 4: "worlds" } },
   returns: gae("returns"),
   advantages: gae("advantages"),
-  sum_worlds: { files: [MATH, "rl/summary.wgsl"], entry: "parts", job: false, buffers: { 1: "worlds", 2: "scratch" } },
+  sum_worlds: { files: [MATH, "rl/summary.wgsl"], entry: "parts", buffers: { 1: "worlds", 2: "scratch" } },
   scale_rewards: {
     files: [MATH, "rl/summary.wgsl"],
     entry: "scale_rewards",
-    job: false,
     buffers: { 2: "scratch", 3: "state" },
   },
-  episodes: { files: [MATH, "rl/summary.wgsl"], entry: "episodes", job: false, buffers: { 2: "scratch", 3: "state" } },
+  episodes: { files: [MATH, "rl/summary.wgsl"], entry: "episodes", buffers: { 2: "scratch", 3: "state" } },
   scale_advantages: {
     files: [MATH, "rl/summary.wgsl"],
     entry: "scale_advantages",
-    job: false,
     buffers: { 2: "scratch", 3: "state" },
   },
   gather: {
     files: ["rl/shuffle.wgsl", "rl/gather.wgsl"],
-    job: false,
     buffers: { 2: "rollout_obs", 3: "norm", 4: "work" },
   },
-  loss_gaussian: loss("gaussian"),
-  loss_categorical: loss("categorical"),
+  loss_gaussian: loss("gaussian", JOBS.lossGaussian),
+  loss_categorical: loss("categorical", JOBS.lossCategorical),
   reduce: optimize("reduce", { 2: "grads", 7: "partials" }),
-  judge: optimize("judge", { 2: "grads", 3: "scratch", 4: "state", 5: "moments", 6: "params" }),
+  gradient_gate: optimize("gradient_gate", { 2: "grads", 3: "scratch", 4: "state", 5: "moments", 6: "params" }),
   adam: optimize("adam", { 2: "grads", 4: "state", 5: "moments", 6: "params" }),
-  sum_obs: moments("parts", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
-  merge_obs: moments("merge", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
-  count_clipped: moments("clipped", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
-  tally_clipped: moments("tally", { 3: "scratch", 5: "state" }),
+  sum_obs: normaliser("parts", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
+  merge_obs: normaliser("merge", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
+  count_clipped: normaliser("clipped", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
+  tally_clipped: normaliser("tally", { 3: "scratch", 5: "state" }),
   sample: {
     files: [...RANDOM, "rl/replay.wgsl"],
     entry: "sample",
-    job: true,
+    job: JOBS.sample,
     buffers: { 2: "replay_obs", 3: "replay_actions", 4: "replay_steps", 5: "batch" },
   },
   load: sac("load"),
@@ -197,12 +204,45 @@ export const KERNELS = {
   new_actions: sac("new_actions"),
   lower_value: sac("lower_value"),
   policy_loss: sac("policy_loss"),
-  judge_critic: judge("judge_critic", { 2: "grads", 3: "scratch", 5: "moments", 6: "params" }),
-  judge_policy: judge("judge_policy", { 2: "grads", 3: "scratch", 5: "moments", 6: "params" }),
-  follow: judge("follow", { 6: "params" }),
+  gate_critic: gate("gate_critic", { 2: "grads", 3: "scratch", 5: "moments", 6: "params" }),
+  gate_policy: gate("gate_policy", { 2: "grads", 3: "scratch", 5: "moments", 6: "params" }),
+  polyak_update: gate("polyak_update", { 6: "params" }),
 } as const satisfies Record<string, KernelSource>;
 
 export type KernelName = keyof typeof KERNELS;
+
+type TableOf<K extends KernelName> = (typeof KERNELS)[K] extends { readonly job: infer J extends JobTable } ? J : never;
+type NamesOf<J extends JobTable> = J["table"]["members"][number];
+
+/** The numbers that a kernel is told, by name: one record, or a list of those that run side by side. */
+export type JobOf<K extends KernelName> =
+  TableOf<K> extends { readonly most: 1 } ? ValuesOf<NamesOf<TableOf<K>>> : readonly ValuesOf<NamesOf<TableOf<K>>>[];
+
+/** Binds a kernel under a name. */
+export type Bind = <K extends KernelName>(name: string, kernel: K, job?: JobOf<K>) => void;
+
+/** The words of a job. */
+export function jobWords<K extends KernelName>(name: K, job: JobOf<K>): Uint32Array<ArrayBuffer> {
+  const { job: tables }: KernelSource = KERNELS[name];
+  const records = (Array.isArray(job) ? job : [job]) as ValuesOf<string>[];
+  return (tables!.table as DeviceStruct).words(...records);
+}
+
+/** The struct of a job, and where it is bound. */
+function jobCode({ table, variable, most }: JobTable): string {
+  const type = most === 1 ? table.name : `array<${table.name}, ${most}>`;
+  return `${table.wgsl}@group(0) @binding(1) var<uniform> ${variable}: ${type};\n`;
+}
+
+/** Workgroups of 32 invocations. */
+export const WORKGROUP = 32;
+const MAX_GROUPS = 65535;
+
+/** The invocation of a dispatch, which may take two axes. */
+const THREAD = `fn thread_of(gid: vec3<u32>) -> u32 {
+  return gid.x + gid.y * (${MAX_GROUPS}u * ${WORKGROUP}u);
+}
+`;
 
 const texts = new Map<string, string>();
 
@@ -221,9 +261,10 @@ export function sharingOf({ features, info }: Pick<GpuDevice, "features" | "info
 
 /** The WGSL of a kernel. */
 export function kernelCode(name: KernelName, sharing: Sharing = "none"): string {
-  const { files, code }: KernelSource = KERNELS[name];
+  const { files, code, job }: KernelSource = KERNELS[name];
   const enable = code && sharing === "lanes" ? "enable subgroups;\n" : "";
-  return enable + ["rl/common.wgsl", ...files].map(textOf).join("\n") + (code?.(sharing) ?? "");
+  const parts = [COMMON_WGSL, THREAD, ...(job ? [jobCode(job)] : []), ...files.map(textOf), code?.(sharing) ?? ""];
+  return enable + parts.join("\n");
 }
 
 /** The name of a kernel's entry point. */
@@ -231,10 +272,6 @@ export function entryOf(name: KernelName): string {
   const { entry = "main" }: KernelSource = KERNELS[name];
   return entry;
 }
-
-/** Workgroups of 32 invocations. */
-export const WORKGROUP = 32;
-const MAX_GROUPS = 65535;
 
 /** A kernel with all that it reads and writes. */
 export interface Job {
@@ -261,7 +298,7 @@ export async function bindKernel(
   const pipeline = await compileKernel(gpu, name);
   const source: KernelSource = KERNELS[name];
   const entries: GPUBindGroupEntry[] = [];
-  if (source.clock !== false) entries.push({ binding: 0, resource: { buffer: bufferOf("clock") } });
+  if (source.uniforms !== false) entries.push({ binding: 0, resource: { buffer: bufferOf("uniforms") } });
   if (source.job) entries.push({ binding: 1, resource: job! });
   for (const [binding, arena] of Object.entries(source.buffers)) {
     entries.push({ binding: Number(binding), resource: { buffer: bufferOf(arena) } });

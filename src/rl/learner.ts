@@ -5,11 +5,10 @@ import type { Reservation } from "../memory/reserve.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Space } from "../env/space/spaces.ts";
 import {
+  BIAS_ONLY,
   inputAt,
   learnerShape,
   planLearner,
-  SAMPLE,
-  STATE,
   STATISTICS4,
   SUMS,
   type EnvShape,
@@ -18,12 +17,12 @@ import {
 import type { PpoConfig } from "./config.ts";
 import { bindEnv, initialNorm, initialWorlds, UNBOUNDED, type Bound } from "./bind-env.ts";
 import { DeviceCore, hold } from "./device-core.ts";
-import type { KernelName } from "./kernels.ts";
+import type { Bind, JobOf, KernelName } from "./kernels.ts";
 import { actionFeatures } from "./action-features.ts";
 import { backCells, bindCells, runCells, type ActingRows } from "./recurrent.ts";
 import { bindHead, descendBlocks, embedActions, foldBlocks } from "./streamed-head.ts";
-import { Flag } from "./clock.ts";
-import { ACTIVATION, initialParameters, padTo, TILE, type Layer } from "./networks.ts";
+import { Flag, SAMPLE, STATE, STATE_SIZE } from "./device-tables.ts";
+import { ACTIVATION, initialParameters, layerJob, padTo, TILE, type Layer } from "./networks.ts";
 
 const MAX_CHOICES = 32;
 /** What a run goes on from between two updates. */
@@ -109,68 +108,58 @@ export class Learner extends DeviceCore {
 
   async #bindNetworks(): Promise<void> {
     const { shape } = this;
-    const { nets, work, actions4, env, chunks } = shape;
+    const { nets, work, env, chunks } = shape;
     const binds: Promise<void>[] = [];
-    const bind = (name: string, kernel: KernelName, words?: readonly number[]) =>
-      binds.push(this.bind(name, kernel, words));
+    const bind: Bind = (name, kernel, job) => void binds.push(this.bind(name, kernel, job));
 
     // sums of columns are the gradient of a bias; statistics ride behind all gradients
     const [gradient, told] =
       chunks > 1 ? (["gradient", nets.core4] as const) : (["gradient_whole", nets.params4] as const);
-    const sum = (from: number, width4: number, to: number) => [work.x, 2, 0, to, from, width4, 0, 1];
+    const sum = (y: number, n4: number, b: number) =>
+      ({ x: work.x, k4: TILE / 4, w: 0, b, y, n4, activation: 0, mode: BIAS_ONLY }) as const;
     const { policy, value, logStd } = nets;
     // policy and value network run side by side, layer by layer; a streamed head may leave the last to the value alone
     value.forEach((_, i) => {
       const both = [policy, value].filter((layers) => i < layers.length);
-      const words = both.map((layers) => this.#wordsOf(layers, i));
-      bind(
-        `forward ${i}`,
-        "forward",
-        both.flatMap((layers, n) => [...words[n], ACTIVATION[layers[i].activation], 0]),
-      );
-      const gradients = words.map((each) => [...each, 0, 0]);
+      const jobs = both.map((layers) => this.#layerJob(layers, i));
+      bind(`forward ${i}`, "forward", jobs);
+      const gradients = [...jobs];
       if (i === value.length - 1) {
         gradients.push(sum(work.statistics, STATISTICS4, told));
         if (logStd.count > 0) gradients.push(sum(work.slopes, padTo(logStd.count, TILE) / 4, logStd.at));
       }
-      bind(`gradient ${i}`, gradient, gradients.flat());
+      bind(`gradient ${i}`, gradient, gradients);
       if (i === 0) return;
-      bind(
-        `backward ${i}`,
-        "backward",
-        both.flatMap((layers, n) => [...words[n], ACTIVATION[layers[i - 1].activation], 0]),
-      );
+      const below = both.map((layers, n) => ({ ...jobs[n], activation: ACTIVATION[layers[i - 1].activation] }));
+      bind(`backward ${i}`, "backward", below);
     });
     if (shape.cells) bindCells(bind, nets, shape.cells, gradient);
     bind("gather", "gather");
-    const outputs = this.#outputs();
+    const at = this.#outputs();
     if (nets.head) {
-      bindHead(bind, shape, [outputs[2], outputs[3]]);
+      bindHead(bind, shape, at);
     } else if (env.head === "gaussian") {
-      const slopes4 = padTo(nets.logStd.count, TILE) / 4;
-      const words = [...outputs, env.actions, actions4, nets.logStd.at, work.slopes, slopes4, work.statistics];
-      bind("loss", "loss_gaussian", words);
+      bind("loss", "loss_gaussian", {
+        ...this.#means(),
+        slopes: work.slopes,
+        slopes4: padTo(nets.logStd.count, TILE) / 4,
+        statistics: work.statistics,
+      });
     } else {
-      const floats = outputs.map((vec4s) => vec4s * 4);
-      bind("loss", "loss_categorical", [
-        ...floats,
-        env.alternatives.length,
-        actions4 * 4,
-        work.statistics * 4,
-        0,
-        ...env.alternatives,
-      ]);
+      bind("loss", "loss_categorical", { ...this.#logits(), statistics: 4 * work.statistics, spare: 0 });
     }
     for (const name of ["returns", "advantages", "sum_worlds", "scale_rewards", "scale_advantages"] as const) {
       bind(name, name);
     }
     for (const name of ["sum_obs", "merge_obs", "count_clipped", "tally_clipped"] as const) bind(name, name);
+    const all = { at: 0, count: nets.params4, place: 0, other: 0 };
     if (chunks > 1) {
       // of a streamed head the gradient is whole already
-      bind("reduce", "reduce", [0, nets.core4, 0]);
-      bind("reduce statistics", "reduce", [nets.core4, STATISTICS4, 0, nets.params4 - nets.core4]);
+      bind("reduce", "reduce", { ...all, count: nets.core4 });
+      const other = nets.params4 - nets.core4;
+      bind("reduce statistics", "reduce", { ...all, at: nets.core4, count: STATISTICS4, other });
     }
-    for (const name of ["judge", "adam"] as const) bind(name, name, [0, nets.params4, 0]);
+    for (const name of ["gradient_gate", "adam"] as const) bind(name, name, all);
     const ends = await Promise.allSettled(binds);
     for (const end of ends) if (end.status === "rejected") throw end.reason;
   }
@@ -183,33 +172,59 @@ export class Learner extends DeviceCore {
   }
 
   #bindEnv(env: VectorEnv): Promise<Bound> {
-    const { nets, k4, actions4, env: head, head: streamed } = this.shape;
-    const outputs = this.#outputs();
-    if (streamed) {
-      const [, , value, value4] = outputs;
-      const job = [4 * streamed.kept, 4 * value, 4 * value4, 4 * actions4, startOf(env)];
-      return bindEnv(this, env, { act: "act_streamed", job, row: [SAMPLE, 2] });
+    const { k4, actions4, env: facts, head } = this.shape;
+    const start = startOf(env);
+    const row = { row: SAMPLE.size, row_reward: SAMPLE.at("reward"), row_flags: SAMPLE.at("flags") };
+    const make = <K extends KernelName>(act: K, job: JobOf<K>) => bindEnv(this, env, { act, job, row });
+    if (head) {
+      const { value, value4 } = this.#outputs();
+      const streamed = { kept: 4 * head.kept, value: 4 * value, value_row: 4 * value4, action_words: 4 * actions4 };
+      return make("act_streamed", { ...streamed, start });
     }
-    const job =
-      head.head === "gaussian"
-        ? [...outputs, head.actions, actions4, nets.logStd.at, 4 * k4]
-        : [...outputs.map((n) => 4 * n), head.alternatives.length, 4 * actions4, startOf(env), 0, ...head.alternatives];
-    return bindEnv(this, env, { act: `act_${head.head}`, job, row: [SAMPLE, 2] });
+    return facts.head === "gaussian"
+      ? make("act_gaussian", { ...this.#means(), bounds: 4 * k4 })
+      : make("act_categorical", { ...this.#logits(), start, spare: 0 });
   }
 
-  #wordsOf(layers: readonly Layer[], i: number): number[] {
+  #layerJob(layers: readonly Layer[], i: number) {
     const { work, cells } = this.shape;
-    const { k, w, b, n } = layers[i];
     const x = i > 0 ? inputAt(work.outputs, cells, layers, i) : work.x;
-    return [x, k / 4, w, b, work.outputs.get(layers[i])!, n / 4];
+    return layerJob(layers[i], x, work.outputs.get(layers[i])!);
   }
 
-  /** Where the last layers put what they make, and vec4s of their rows: the policy's, then the value's. */
-  #outputs(): number[] {
+  /** Where the last layers put what they make, and vec4s of their rows. */
+  #outputs() {
     const { nets, work } = this.shape;
     const value = nets.value.at(-1)!;
     const policy = nets.policy.at(-1);
-    return [policy ? work.outputs.get(policy)! : work.x, (policy?.n ?? 0) / 4, work.outputs.get(value)!, value.n / 4];
+    return {
+      policy: policy ? work.outputs.get(policy)! : work.x,
+      policy4: (policy?.n ?? 0) / 4,
+      value: work.outputs.get(value)!,
+      value4: value.n / 4,
+    };
+  }
+
+  /** What kernels of a Gaussian policy are told. */
+  #means() {
+    const { env, actions4, nets } = this.shape;
+    const { policy: mean, policy4: mean4, value, value4 } = this.#outputs();
+    return { mean, mean4, value, value4, actions: env.actions, actions4, log_std: nets.logStd.at };
+  }
+
+  /** What kernels of a categorical policy are told. */
+  #logits() {
+    const { env, actions4 } = this.shape;
+    const { policy, policy4, value, value4 } = this.#outputs();
+    return {
+      logits: 4 * policy,
+      logits_row: 4 * policy4,
+      value: 4 * value,
+      value_row: 4 * value4,
+      choices: env.alternatives.length,
+      action_words: 4 * actions4,
+      alternatives: env.alternatives,
+    };
   }
 
   /** Runs both networks forward over the first rows of the input, those of a minibatch. */
@@ -293,9 +308,8 @@ export class Learner extends DeviceCore {
     this.write("moments", new Float32Array(8 * nets.params4));
     this.write("norm", initialNorm(env, 4 * k4, 4 * actions4));
 
-    // reward scale 1, powers of Adam's decays 1
-    const state = new Float32Array(STATE);
-    state[0] = state[1] = state[11] = state[13] = 1;
+    const state = new Float32Array(STATE_SIZE);
+    for (const name of ["beta1_power", "beta2_power", "reward_scale", "adv_scale"] as const) state[STATE[name]] = 1;
     this.write("state", state);
 
     this.write("worlds", initialWorlds(env));

@@ -10,9 +10,6 @@
 // A row's result does not depend on the rows beside it: one world alone gets the bits it gets among 65,536.
 import { TILE } from "./networks.ts";
 
-/** Layers that one dispatch may run side by side. */
-export const MAX_PARTS = 4;
-
 /** Lanes that hand loads to each other, if a device has such subgroups. */
 export const LANES = 8;
 
@@ -26,23 +23,6 @@ const QUADS = TILE / 4;
 const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 const quads = upTo(QUADS);
 const XYZW = ["x", "y", "z", "w"] as const;
-
-const head = `
-struct Linear {
-  /// Inputs [rows, k4] and outputs [rows, n4] in the network's memory, weights [k, n4] and biases: vec4s.
-  x: u32,
-  k4: u32,
-  w: u32,
-  b: u32,
-  y: u32,
-  n4: u32,
-  /// 0 none, 1 tanh, 2 relu: of the outputs; backwards, of the inputs.
-  activation: u32,
-  bias_only: u32,
-}
-/// Layers that run side by side, one for each z of the dispatch.
-@group(0) @binding(1) var<uniform> layers: array<Linear, ${MAX_PARTS}>;
-`;
 
 const indent = (lines: readonly string[], by: string): string => lines.map((line) => by + line).join("\n");
 
@@ -83,10 +63,10 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) gr
 }
 
 /** y = f(x W + b). */
-export const forwardKernel = (sharing: Sharing): string => forward(sharing, "C.rows");
+export const forwardKernel = (sharing: Sharing): string => forward(sharing, "U.rows");
 
 /** The same for one step of sequences, whose rows are the lanes. */
-export const lanesForwardKernel = (sharing: Sharing): string => forward(sharing, "C.lanes");
+export const lanesForwardKernel = (sharing: Sharing): string => forward(sharing, "U.lanes");
 
 function forward(sharing: Sharing, count: string): string {
   const rows = upTo(tileRows(sharing));
@@ -94,8 +74,7 @@ function forward(sharing: Sharing, count: string): string {
   // of the 8 vec4s of weights for four inputs and eight columns, each lane loads one
   const weight = (j: number, q: number): string =>
     isShared ? `subgroupBroadcast(mine, ${QUADS * j + q}u)` : `params[L.w + (4u * k + ${j}u) * L.n4 + column + ${q}u]`;
-  return `${head}
-@group(0) @binding(2) var<storage, read> params: array<vec4<f32>>;
+  return `@group(0) @binding(2) var<storage, read> params: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> work: array<vec4<f32>>;
 
 fn activated(x: vec4<f32>, activation: u32) -> vec4<f32> {
@@ -137,16 +116,16 @@ ${indent(
 }
 
 /** The derivative by x, of the activation that made x too, in the place of x. */
-export const backwardKernel = (sharing: Sharing): string => backward(sharing, false, "C.rows");
+export const backwardKernel = (sharing: Sharing): string => backward(sharing, false, "U.rows");
 
 /**
  * The same for a block of many outputs: derivatives are added up at `b` of the layer, and go to the place of x with the last
- * block. `bias_only`: 1 for the first block, 2 for the last.
+ * block. `mode`: 1 for the first block, 2 for the last.
  */
-export const headBackwardKernel = (sharing: Sharing): string => backward(sharing, true, "C.rows");
+export const headBackwardKernel = (sharing: Sharing): string => backward(sharing, true, "U.rows");
 
 /** The same for one step of sequences, whose rows are the lanes: added to what is there. */
-export const lanesBackwardKernel = (sharing: Sharing): string => backward(sharing, true, "C.lanes");
+export const lanesBackwardKernel = (sharing: Sharing): string => backward(sharing, true, "U.lanes");
 
 function backward(sharing: Sharing, inBlocks: boolean, count: string): string {
   const rows = upTo(tileRows(sharing));
@@ -161,8 +140,7 @@ function backward(sharing: Sharing, inBlocks: boolean, count: string): string {
     ...(inBlocks ? [`if (!is_first) { x${r}_${q} = work[L.b + (row + ${r}u) * L.k4 + column + ${q}u]; }`] : []),
   ]);
   const keep = each((r, q) => [`  work[L.b + (row + ${r}u) * L.k4 + column + ${q}u] = x${r}_${q};`]);
-  return `${head}
-@group(0) @binding(2) var<storage, read> params: array<vec4<f32>>;
+  return `@group(0) @binding(2) var<storage, read> params: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> work: array<vec4<f32>>;
 
 fn slope(x: vec4<f32>, activation: u32) -> vec4<f32> {
@@ -173,7 +151,7 @@ fn slope(x: vec4<f32>, activation: u32) -> vec4<f32> {
 ${tilesOfRows(sharing, count, "L.k4")}
 ${indent(
   [
-    ...(inBlocks ? ["let is_first = (L.bias_only & 1u) != 0u;", "let is_last = (L.bias_only & 2u) != 0u;"] : []),
+    ...(inBlocks ? ["let is_first = (L.mode & 1u) != 0u;", "let is_last = (L.mode & 2u) != 0u;"] : []),
     ...sums,
     ...rows.map((r) => `let at${r} = L.y + (row + ${r}u) * L.n4;`),
     ...(isShared ? ["let own = L.w + (4u * column + lane) * L.n4;"] : []),
@@ -212,13 +190,16 @@ ${indent(
 }
 
 /** Derivatives by W and b, summed over each chunk of rows in order. */
-export const gradientKernel = (sharing: Sharing): string => gradient(sharing, "C.chunks", "C.chunk_rows");
+export const gradientKernel = (sharing: Sharing): string => gradient(sharing, "U.chunks", "U.chunk_rows");
 
 /** The same over all rows, into the gradient itself. */
-export const wholeGradientKernel = (sharing: Sharing): string => gradient(sharing, "1u", "C.rows");
+export const wholeGradientKernel = (sharing: Sharing): string => gradient(sharing, "1u", "U.rows");
 
-const gradient = (sharing: Sharing, chunks: string, chunkRows: string): string => `${head}
-@group(0) @binding(3) var<storage, read> work: array<vec4<f32>>;
+const gradient = (
+  sharing: Sharing,
+  chunks: string,
+  chunkRows: string,
+): string => `@group(0) @binding(3) var<storage, read> work: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> partials: array<vec4<f32>>;
 ${sharing === "lanes" ? sharedGradient(chunks, chunkRows) : ownGradient(chunks, chunkRows)}`;
 
@@ -241,7 +222,7 @@ ${indent(
   ],
   "  ",
 )}
-  let end = min((chunk + 1u) * ${chunkRows}, C.rows);
+  let end = min((chunk + 1u) * ${chunkRows}, U.rows);
   for (var row = chunk * ${chunkRows}; row < end; row += 1u) {
 ${indent(
   [
@@ -255,8 +236,8 @@ ${indent(
   "    ",
 )}
   }
-  let base = chunk * C.total4;
-  if (L.bias_only == 0u) {
+  let base = chunk * U.total4;
+  if (L.mode == 0u) {
 ${indent(
   upTo(TILE).flatMap((i) =>
     quads.map((q) => `partials[base + L.w + (4u * k + ${i}u) * L.n4 + n + ${q}u] = w${i}_${q};`),
@@ -298,7 +279,7 @@ ${indent(
 )}
   var own_sum = vec4<f32>(0.0);
   var other_sums = vec4<f32>(0.0);
-  let end = min((chunk + 1u) * ${chunkRows}, C.rows);
+  let end = min((chunk + 1u) * ${chunkRows}, U.rows);
   for (var row = chunk * ${chunkRows}; row < end; row += ${TURN}u) {
     // rows beyond the end: the last, times 0
     let mine = select(vec4<f32>(0.0), work[other_at + min(row + ahead, end - 1u) * other4], row + ahead < end);
@@ -322,10 +303,10 @@ ${indent(
   }),
   "  ",
 )}
-  let base = chunk * C.total4;
+  let base = chunk * U.total4;
   let w_at = base + L.w + select(4u * own * L.n4 + other, 4u * other * L.n4 + own, turned);
   let w_next = select(1u, 4u * L.n4, turned);
-  if (L.bias_only == 0u && own < own4) {
+  if (L.mode == 0u && own < own4) {
 ${indent(
   XYZW.flatMap((c, i) =>
     quads.map((q) => {

@@ -1,4 +1,5 @@
 // what an update reports: the learner's state, read once per update
+import { SAC_STATE, STATE } from "./device-tables.ts";
 
 /** What every algorithm tells of an update. */
 export interface UpdateMetrics {
@@ -46,55 +47,45 @@ export interface Metrics extends UpdateMetrics {
   readonly rewardScale: number;
 }
 
-/** Places of the state: twin of shaders/rl/common.wgsl. */
-export const PLACE = {
-  rate: 2,
-  scale: 3,
-  halted: 5,
-  rewardMean: 8,
-  policyRate: 10,
-  logAlpha: 13,
-  rewardScale: 11,
-  explained: 14,
-  valid: 15,
-  metrics: 16,
-  episodes: 40,
-} as const;
+/** What a stopped update says is not finite, by `HALTED`. */
 export const REASONS = [undefined, "loss", "gradient", "log standard deviation", "step of Adam"] as const;
 
 /** Of the episodes that ended. */
 function episodesOf(state: Float32Array) {
-  const [episodes, returns, lengths] = state.subarray(PLACE.episodes);
-  return { episodes, episodeReturn: returns / episodes, episodeLength: lengths / episodes };
+  const episodes = state[STATE.episodes];
+  return {
+    episodes,
+    episodeReturn: state[STATE.episode_returns] / episodes,
+    episodeLength: state[STATE.episode_lengths] / episodes,
+  };
 }
 
 export function metricsOf(state: Float32Array): Metrics {
-  const m = PLACE.metrics;
-  const minibatches = state[m];
-  const mean = (i: number) => state[m + i] / Math.max(1, minibatches);
+  const of = (name: keyof typeof STATE) => state[STATE[name]];
+  const mean = (name: keyof typeof STATE) => of(name) / Math.max(1, of("minibatches"));
   return {
     ...episodesOf(state),
-    policyLoss: mean(1),
-    valueLoss: mean(2),
-    entropy: mean(3),
-    kl: mean(4),
-    clipFraction: mean(5),
-    gradNorm: mean(6),
-    gradClipped: mean(9),
-    explainedVariance: state[PLACE.explained],
-    learningRate: state[PLACE.rate],
-    std: state[m + 10],
-    stdAtBound: state[m + 11],
-    applied: state[m + 8],
-    minibatches,
-    samples: state[PLACE.valid],
-    rewardsClipped: state[PLACE.episodes + 4],
-    rewardsLeftOut: state[PLACE.episodes + 6],
-    observationsClipped: state[PLACE.episodes + 5],
-    ratiosClipped: state[m + 7],
-    badSteps: state[PLACE.episodes + 3],
-    rewardScale: 1 / state[PLACE.rewardScale],
-    halted: REASONS[state[PLACE.halted]],
+    policyLoss: mean("policy_loss"),
+    valueLoss: mean("value_loss"),
+    entropy: mean("entropy"),
+    kl: mean("kl"),
+    clipFraction: mean("clipped"),
+    gradNorm: mean("grad_norm"),
+    gradClipped: mean("grad_clipped"),
+    explainedVariance: of("explained"),
+    learningRate: of("rate"),
+    std: of("std"),
+    stdAtBound: of("std_at_bound"),
+    applied: of("applied"),
+    minibatches: of("minibatches"),
+    samples: of("valid"),
+    rewardsClipped: of("rewards_clipped"),
+    rewardsLeftOut: of("rewards_left_out"),
+    observationsClipped: of("observations_clipped"),
+    ratiosClipped: of("ratios_clipped"),
+    badSteps: of("bad_steps"),
+    rewardScale: 1 / of("reward_scale"),
+    halted: REASONS[of("halted")],
   };
 }
 
@@ -112,28 +103,25 @@ export interface SacMetrics extends UpdateMetrics {
 /** What an update of any algorithm tells; numbers of one alone are undefined for the others. */
 export type AnyMetrics = UpdateMetrics & Partial<Metrics> & Partial<SacMetrics>;
 
-/** Twin of shaders/rl/sac_judge.wgsl. */
 export function sacMetricsOf(state: Float32Array): SacMetrics {
-  const m = PLACE.metrics;
-  const minibatches = state[m];
-  const of = (i: number, count: number) => state[m + i] / Math.max(1, count);
-  const critic = (i: number) => of(i, minibatches);
-  const policy = (i: number) => of(i, state[m + 6]);
+  const of = (name: keyof typeof SAC_STATE) => state[SAC_STATE[name]];
+  const critic = (name: keyof typeof SAC_STATE) => of(name) / Math.max(1, of("minibatches"));
+  const policy = (name: keyof typeof SAC_STATE) => of(name) / Math.max(1, of("policy_updates"));
   return {
     ...episodesOf(state),
-    policyLoss: policy(7),
-    valueLoss: critic(1),
-    entropy: policy(8),
-    temperature: Math.exp(state[PLACE.logAlpha]),
-    value: critic(2),
-    targetValue: critic(3),
-    gradNorm: critic(4),
-    policyGradNorm: policy(9),
-    gradClipped: critic(5),
-    learningRate: state[PLACE.policyRate],
-    applied: minibatches,
-    minibatches,
-    badSteps: state[PLACE.episodes + 3],
-    halted: REASONS[state[PLACE.halted]],
+    policyLoss: policy("policy_loss"),
+    valueLoss: critic("critic_loss"),
+    entropy: policy("entropy"),
+    temperature: Math.exp(of("log_alpha")),
+    value: critic("value"),
+    targetValue: critic("target_value"),
+    gradNorm: critic("grad_norm"),
+    policyGradNorm: policy("policy_grad_norm"),
+    gradClipped: critic("grad_clipped"),
+    learningRate: of("policy_rate"),
+    applied: of("minibatches"),
+    minibatches: of("minibatches"),
+    badSteps: of("bad_steps"),
+    halted: REASONS[of("halted")],
   };
 }

@@ -1,5 +1,6 @@
 // multilayer perceptrons: where their numbers lie in the parameter vector and in memory, and what they start as
 import { philox4x32, RandomStream, seedKey, streams, uniformFromBits } from "../core/rng.ts";
+import { NORM } from "./device-tables.ts";
 
 export type Activation = "tanh" | "relu" | "none";
 /** Codes of the kernels. */
@@ -193,11 +194,21 @@ export interface Rows {
   readonly outputs: ReadonlyMap<Layer, number>;
 }
 
-/** What the kernels of a layer are told: input, its width, weights, biases, output, its width. vec4s. */
-export function layerWords(layers: readonly Layer[], i: number, { x, outputs }: Rows): number[] {
-  const { k, w, b, n } = layers[i];
-  return [i > 0 ? outputs.get(layers[i - 1])! : x, k / 4, w, b, outputs.get(layers[i])!, n / 4];
-}
+/** The numbers of a layer's job, whose input lies at `x`. */
+export const layerJob = ({ k, w, b, n, activation }: Layer, x: number, y: number) => ({
+  x,
+  k4: k / 4,
+  w,
+  b,
+  y,
+  n4: n / 4,
+  activation: ACTIVATION[activation],
+  mode: 0,
+});
+
+/** The same in a network whose rows lie so. */
+export const jobOfLayer = (layers: readonly Layer[], i: number, { x, outputs }: Rows) =>
+  layerJob(layers[i], i > 0 ? outputs.get(layers[i - 1])! : x, outputs.get(layers[i])!);
 
 /** The parameters at the start: orthogonal weights, zero biases. Depends on the seed alone. */
 export function initialParameters(nets: Networks, seed: number | bigint, initialLogStd: number) {
@@ -360,9 +371,9 @@ export function namedNormalizer(observations: number, norm: Float32Array): Recor
     data: norm.slice(i * width, i * width + count),
   });
   return {
-    "normalizer.mean": row(0),
-    "normalizer.inverse_std": row(1),
-    "normalizer.variance": row(2),
-    "normalizer.count": row(3, 1),
+    "normalizer.mean": row(NORM.mean),
+    "normalizer.inverse_std": row(NORM.inverse_std),
+    "normalizer.variance": row(NORM.variance),
+    "normalizer.count": row(NORM.count, 1),
   };
 }

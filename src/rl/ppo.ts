@@ -10,14 +10,14 @@ import type { Plan } from "../memory/plan.ts";
 import { act, store } from "./act.ts";
 import { drawSeed, type Algorithm, type AlgorithmSnapshot } from "./algorithm.ts";
 import { planLearner, type LearnerShape } from "./arenas.ts";
-import { Flag } from "./clock.ts";
+import { Flag, STATE } from "./device-tables.ts";
 import { ppoConfig, type PpoConfig } from "./config.ts";
 import { evidenceOf, type UpdateEvidence } from "./evidence.ts";
 import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import { viewsOf, type Bound } from "./bind-env.ts";
 import { Intake, ppoCollecting, type ToldSteps } from "./intake.ts";
 import { Learner, shapeOf, type PlannedEnv } from "./learner.ts";
-import { metricsOf, PLACE, type Metrics } from "./metrics.ts";
+import { metricsOf, type Metrics } from "./metrics.ts";
 import { namedNormalizer, namedParameters, shapesOf, type NamedArray } from "./networks.ts";
 import { optionsOf } from "../core/options.ts";
 import { policyOf, withoutEmbedding, type Policy } from "./policy.ts";
@@ -27,7 +27,7 @@ import {
   estimateAdvantages,
   minibatchesOf,
   observeMoments,
-  settleClock,
+  setUniforms,
   trainMinibatch,
 } from "./update.ts";
 
@@ -121,7 +121,7 @@ export class Ppo implements Algorithm<Metrics> {
       const bound = await learner.bindEnv(env);
       learner.initialize(env, seed, Math.min(config.maxLogStd, Math.max(config.minLogStd, config.initialLogStd)));
       const ppo = new Ppo(env, settled, learner, bound);
-      settleClock(learner, config, seed);
+      setUniforms(learner, config, seed);
       await learner.done();
       return ppo;
     } catch (error) {
@@ -254,7 +254,7 @@ export class Ppo implements Algorithm<Metrics> {
   #update(): void {
     const { config, iteration } = this;
     const seed = drawSeed(this.seed, this.rateScale);
-    this.#learner.clock.set({ learning_rate: this.learningRate });
+    this.#learner.uniforms.set({ learning_rate: this.learningRate });
     for (const part of minibatchesOf(this.#shape, config, seed, iteration)) trainMinibatch(this.#learner, part);
   }
 
@@ -319,7 +319,7 @@ export class Ppo implements Algorithm<Metrics> {
       this.iteration = iteration;
       this.envSteps = envSteps;
       this.rateScale = rateScale;
-      this.#learner.clock.set({ seed: seedKey(drawSeed(this.seed, rateScale)) });
+      this.#learner.uniforms.set({ seed: seedKey(drawSeed(this.seed, rateScale)) });
       this.#started = iteration > 0;
       this.#halted = undefined;
       return undefined;
@@ -348,7 +348,7 @@ export class Ppo implements Algorithm<Metrics> {
       // behind the columns of observations lie the bounds of actions, which are the environment's own
       const norm = new Float32Array(learner.norm.buffer).subarray(0, 16 * this.#shape.k4);
       const state = (await this.#learner.readState()).slice();
-      const [first, end] = [PLACE.rewardMean, PLACE.rewardScale + 1];
+      const [first, end] = [STATE.reward_mean, STATE.reward_scale + 1];
       state.set(new Float32Array(learner.state.buffer).subarray(first, end), first);
       this.#learner.put(learner, ["params"]);
       this.#learner.write("norm", norm);

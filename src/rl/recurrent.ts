@@ -3,7 +3,7 @@
 // acting, so history costs two states for each world and sequence, whatever the length of episodes.
 import type { PpoConfig } from "./config.ts";
 import type { DeviceCore } from "./device-core.ts";
-import type { KernelName } from "./kernels.ts";
+import type { Bind } from "./kernels.ts";
 import { padTo, TILE, type Layer, type Networks } from "./networks.ts";
 
 /** Where one network's cell keeps its rows: vec4s in `work`. */
@@ -62,8 +62,6 @@ export function layOutCells(
   return { ...sizes, s4, ...places, size4: at - start };
 }
 
-type Bind = (name: string, kernel: KernelName, words?: readonly number[]) => void;
-
 /** Binds every job of the cells. */
 export function bindCells(
   bind: Bind,
@@ -77,27 +75,30 @@ export function bindCells(
     { hh: cells!.value.hh, at: layout.value },
   ];
   const g4 = 3 * s4;
-  const ofStep = (t: number) => both.flatMap(({ at }) => [at.below, at.gates, at.before, at.state, at.carry, s4, t, 0]);
+  const ofStep = (step: number) => both.map(({ at }) => ({ ...at, s4, step, spare: 0 }));
+  // the gates' part from the state, as a dense layer of rows from `x` on to rows from `y` on
+  const layer = (hh: Layer, x: number, b: number, y: number) =>
+    ({ x, k4: s4, w: hh.w, b, y, n4: g4, activation: 0, mode: 0 }) as const;
   for (let t = 0; t < unroll; t++) {
     const [row, gate] = [t * lanes * s4, t * lanes * g4];
     bind(
       `cell gates ${t}`,
       "forward_lanes",
-      both.flatMap(({ hh, at }) => [at.before + row, s4, hh.w, hh.b, at.gates + gate, g4, 0, 0]),
+      both.map(({ hh, at }) => layer(hh, at.before + row, hh.b, at.gates + gate)),
     );
     bind(`cell step ${t}`, "gru_step", ofStep(t));
     bind(`cell back ${t}`, "gru_back", ofStep(t));
     bind(
       `cell carry ${t}`,
       "backward_lanes",
-      both.flatMap(({ hh, at }) => [at.before, s4, hh.w, at.carry, at.gates + gate, g4, 0, 0]),
+      both.map(({ hh, at }) => layer(hh, at.before, at.carry, at.gates + gate)),
     );
   }
   bind("cell enter", "gru_enter", ofStep(0));
   bind(
     "cell gradient",
     gradient,
-    both.flatMap(({ hh, at }) => [at.before, s4, hh.w, hh.b, at.gates, g4, 0, 0]),
+    both.map(({ hh, at }) => layer(hh, at.before, hh.b, at.gates)),
   );
   for (const who of ["act", "evaluate"] as const) {
     bind(`cell enter ${who}`, `gru_enter_${who}`, ofStep(0));

@@ -1,14 +1,15 @@
 // A stopped update once more, kernel by kernel: what became not finite first, and whether the bits are the recorded ones
 import type { GpuDevice } from "../gpu/device.ts";
-import { learnerShape, SAMPLE, STATISTICS4, SUM_PARTS, type LearnerShape } from "./arenas.ts";
+import { learnerShape, STATISTICS4, SUM_PARTS, type LearnerShape } from "./arenas.ts";
 import { ppoConfig } from "./config.ts";
 import type { DeviceCore } from "./device-core.ts";
 import type { AnyEvidence, UpdateEvidence } from "./evidence.ts";
 import { Learner } from "./learner.ts";
-import { PLACE, REASONS } from "./metrics.ts";
+import { OPTIMIZER_PLACE, SAMPLE, STATE, STATISTICS } from "./device-tables.ts";
+import { REASONS } from "./metrics.ts";
 import { namedNormalizer, namedParameters, padTo, TILE, type Layer } from "./networks.ts";
 import { shuffled } from "./shuffle.ts";
-import { minibatchesOf, minibatchParts, settleClock, trainMinibatch, type Minibatch } from "./update.ts";
+import { minibatchesOf, minibatchParts, setUniforms, trainMinibatch, type Minibatch } from "./update.ts";
 
 /** Numbers of one quantity that are not finite. */
 export interface BadQuantity {
@@ -84,9 +85,9 @@ export async function stepOf(
 ): Promise<Float32Array> {
   const state = (await core.readState()).subarray(place);
   const f = Math.fround;
-  const scale = state[PLACE.scale];
-  const by = f(rate / f(1 - f(state[0] * f(beta1))));
-  const unbias = f(1 / f(1 - f(state[1] * f(beta2))));
+  const scale = state[OPTIMIZER_PLACE.scale];
+  const by = f(rate / f(1 - f(state[OPTIMIZER_PLACE.beta1_power] * f(beta1))));
+  const unbias = f(1 / f(1 - f(state[OPTIMIZER_PLACE.beta2_power] * f(beta2))));
   const kept = f(1 - f(rate * weightDecay));
   return params.map((p, i) => {
     const at = 8 * (i >> 2) + (i & 3);
@@ -108,11 +109,11 @@ function inputs(shape: LearnerShape, evidence: UpdateEvidence): BadQuantity[] {
     (i) =>
       `${sampleAt(Math.floor(i / width))} [${i % width}]`;
   const samples = floatsOf(arenas.samples);
-  const column = (name: string, at: number) =>
+  const column = (name: string, member: Parameters<typeof SAMPLE.at>[0]) =>
     look(
       stage,
       name,
-      samples.filter((_, i) => i % SAMPLE === at),
+      samples.filter((_, i) => i % SAMPLE.size === SAMPLE.at(member)),
       (i) => sampleAt(i),
     );
   const named = (prefix: string, arrays: ReturnType<typeof namedParameters>) =>
@@ -133,20 +134,25 @@ function inputs(shape: LearnerShape, evidence: UpdateEvidence): BadQuantity[] {
     ...(env.head === "gaussian"
       ? look(stage, "action", floatsOf(arenas.rollout_actions), rows(actions), actions, 4 * shape.actions4)
       : []),
-    ...column("log probability of the action", 0),
-    ...column("value", 1),
-    ...column("reward", 2),
-    ...scalar("scale of rewards", PLACE.rewardScale),
-    ...column("advantage", 4),
-    ...column("return", 5),
-    ...scalar("mean of advantages", PLACE.rewardScale + 1),
-    ...scalar("scale of advantages", PLACE.rewardScale + 2),
+    ...column("log probability of the action", "log_prob"),
+    ...column("value", "value"),
+    ...column("reward", "reward"),
+    ...scalar("scale of rewards", STATE.reward_scale),
+    ...column("advantage", "advantage"),
+    ...column("return", "value_target"),
+    ...scalar("mean of advantages", STATE.adv_mean),
+    ...scalar("scale of advantages", STATE.adv_scale),
   ];
 }
 
-/** Statistics of a sample, as `statistics` of shaders/rl/surrogate.wgsl has them. */
-const STATISTICS = ["weight", "policy loss", "value loss", "entropy", "divergence"];
-const NOT_FINITE = 6;
+/** What the statistics of a sample are called, by their members. */
+const TOLD = {
+  weight: "weight",
+  policy_loss: "policy loss",
+  value_loss: "value loss",
+  entropy: "entropy",
+  kl: "divergence",
+} as const;
 
 /** The failing minibatch, kernel by kernel. */
 async function lookInside(learner: Learner, evidence: UpdateEvidence, part: Minibatch): Promise<BadQuantity[]> {
@@ -183,11 +189,11 @@ async function lookInside(learner: Learner, evidence: UpdateEvidence, part: Mini
   run.loss();
   await read();
   const statistics = floats.subarray(4 * work.statistics, 4 * (work.statistics + rows * STATISTICS4));
-  STATISTICS.forEach((name, i) => {
-    const values = statistics.filter((_, k) => k % (4 * STATISTICS4) === i);
-    bad.push(...look("loss", name, values, rowAt));
-  });
-  const flags = statistics.filter((_, k) => k % (4 * STATISTICS4) === NOT_FINITE);
+  const told = Object.entries(TOLD) as [keyof typeof TOLD, string][];
+  const columnOf = (member: Parameters<typeof STATISTICS.at>[0]) =>
+    statistics.filter((_, k) => k % STATISTICS.size === STATISTICS.at(member));
+  for (const [member, name] of told) bad.push(...look("loss", name, columnOf(member), rowAt));
+  const flags = columnOf("not_finite");
   const flagged = flags.findIndex((x) => x !== 0);
   if (flagged >= 0 && bad.length === 0) {
     const count = flags.filter((x) => x !== 0).length;
@@ -209,10 +215,10 @@ async function lookInside(learner: Learner, evidence: UpdateEvidence, part: Mini
   const grads = await learner.read("grads", new Float32Array(4 * (nets.params4 + STATISTICS4)));
   for (const [name, { data }] of Object.entries(namedParameters(nets, grads)))
     bad.push(...look("gradient", `gradient of ${name}`, data, elements));
-  STATISTICS.forEach((name, i) => {
-    const at = 4 * nets.params4 + i;
+  for (const [member, name] of told) {
+    const at = 4 * nets.params4 + STATISTICS.at(member);
     bad.push(...look("gradient", `sum of ${name}`, grads.subarray(at, at + 1), () => ""));
-  });
+  }
   run.judge();
   const squares = await learner.read("scratch", new Float32Array(SUM_PARTS));
   const total = Float32Array.of(squares.reduce((sum, x) => Math.fround(sum + x), 0));
@@ -235,11 +241,11 @@ export async function reexecuteUpdate(gpu: GpuDevice, evidence: UpdateEvidence):
   const config = ppoConfig(evidence.config);
   const shape = learnerShape(evidence.env, config);
   await using learner = await Learner.create(gpu, shape, config);
-  settleClock(learner, config, evidence.seed);
-  learner.clock.set({ learning_rate: evidence.learningRate });
+  setUniforms(learner, config, evidence.seed);
+  learner.uniforms.set({ learning_rate: evidence.learningRate });
 
   const before = evidence.arenas.state.slice();
-  before[PLACE.halted] = 0;
+  before[STATE.halted] = 0;
   for (const [name, words] of Object.entries({ ...evidence.arenas, state: before })) learner.write(name, words);
   const parts = [...minibatchesOf(shape, config, evidence.seed, evidence.iteration)].slice(evidence.minibatch);
   const bad = inputs(shape, evidence);
@@ -269,7 +275,7 @@ export async function outcomeOf(
     identical: differences.length === 0,
     device: core.gpu.info.driver,
     recorded: halted,
-    halted: REASONS[state[PLACE.halted]] ?? "nothing",
+    halted: REASONS[state[STATE.halted]] ?? "nothing",
     minibatch,
     minibatches,
     bad,

@@ -2,60 +2,10 @@
 import { CorralError } from "../core/errors.ts";
 import type { PhiloxKey } from "../core/rng.ts";
 import type { DeviceCore } from "./device-core.ts";
+import { startsOf, type CollectedSteps, type RowStore, type Starts } from "./row-store.ts";
 import type { Sampler } from "./sampler.ts";
-import { STEP, type SacShape } from "./sac-arenas.ts";
-
-/** Rows that a return of n steps may start at: the number of the oldest, and how many from there on. */
-export interface Starts {
-  readonly first: number;
-  readonly count: number;
-}
-
-/** Of rows `oldest` to `written - 1`. The newest n are no starts: the observation after them is not a row yet. */
-export function startsOf(oldest: number, written: number, nSteps: number): Starts {
-  return { first: oldest, count: Math.max(0, written - oldest - nSteps) };
-}
-
-/**
- * Where rows lie that are not on the device. Row `number` of a world, counted from 0, lies in slot `number % capacity`; a
- * row is `width` floats: observation, action, reward, flags.
- */
-export interface RowStore {
-  readonly capacity: number;
-  readonly width: number;
-  /** Every byte, in memory or on disk. */
-  readonly bytes: number;
-  /** Rows of every world so far, and the oldest that is there. */
-  readonly written: number;
-  readonly oldest: number;
-  /** Writes the next rows of one world. Throws `disk-full` and what the file system throws. */
-  write(world: number, values: Float32Array): void;
-  /** Says that the next rows of all worlds are written. */
-  advance(rows: number): void;
-  /** Reads rows from one on. Throws `bad-replay` if what is there is not what was written. */
-  read(world: number, number: number, into: Float32Array): void;
-  /** What a run goes on from; and puts it back, saying what is gone of it. Throws `bad-snapshot`, `bad-replay`. */
-  copy(): Record<string, Uint32Array<ArrayBuffer>>;
-  put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): string | undefined;
-  close(): void;
-}
-
-/** Control steps of all worlds that others made, [steps, numEnvs, ...] row-major; see `Collector`. */
-export interface CollectedSteps {
-  readonly steps: number;
-  readonly numEnvs: number;
-  readonly observations: Float32Array;
-  /** In [-1, 1]. */
-  readonly actions: Float32Array;
-  readonly rewards: Float32Array;
-  readonly flags: Float32Array;
-  readonly episodes: {
-    readonly count: number;
-    readonly returns: number;
-    readonly lengths: number;
-    readonly badSteps?: number;
-  };
-}
+import { REPLAY_STEP } from "./device-tables.ts";
+import type { SacShape } from "./sac-arenas.ts";
 
 /** What an algorithm asks of a replay, wherever it lies. */
 export interface Replay {
@@ -74,11 +24,6 @@ export interface Replay {
   put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>, written: number): string | undefined;
   close(): void;
 }
-
-/** Bits of a row's flags: twins of shaders/rl/common.wgsl. */
-export const TERMINATED = 1;
-export const TRUNCATED = 2;
-export const SKIPPED = 4;
 
 const RING = ["replay_obs", "replay_actions", "replay_steps"] as const;
 
@@ -151,7 +96,7 @@ export class HostReplay implements Replay {
     const rows = env.numEnvs * window;
     this.#window = RING.map((arena, i) => ({
       arena,
-      into: new Float32Array(rows * [4 * obs4, 4 * actions4, STEP][i]),
+      into: new Float32Array(rows * [4 * obs4, 4 * actions4, REPLAY_STEP.size][i]),
     }));
     this.#rows = new Float32Array(window * store.width);
     this.#batch = new Float32Array(batch * 4 * row4);
@@ -174,7 +119,10 @@ export class HostReplay implements Replay {
         const to = i * width;
         this.#rows.set(obs.subarray(from * 4 * obs4, from * 4 * obs4 + env.observations), to);
         this.#rows.set(actions.subarray(from * 4 * actions4, from * 4 * actions4 + env.actions), to + env.observations);
-        this.#rows.set(told.subarray(from * STEP, (from + 1) * STEP), to + width - STEP);
+        this.#rows.set(
+          told.subarray(from * REPLAY_STEP.size, (from + 1) * REPLAY_STEP.size),
+          to + width - REPLAY_STEP.size,
+        );
       }
       this.#store.write(world, this.#rows);
     }

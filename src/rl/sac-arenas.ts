@@ -3,19 +3,17 @@ import type { Plan } from "../memory/plan.ts";
 import type { ArenaRequest, FieldRequest, PlanLimits } from "../memory/request.ts";
 import {
   chunkRowsOf,
-  JOB_BYTES,
   rowsOf,
   sharedArena,
   planArenas,
   stagingArena,
-  STATE,
   STATISTICS4,
   SUM_PARTS,
   uniformArena,
-  WORLD,
   type EnvShape,
 } from "./arenas.ts";
-import { CLOCK_WORDS } from "./clock.ts";
+import { NOTE, REPLAY_STEP, STATE_SIZE, UNIFORMS, WORLD } from "./device-tables.ts";
+import { JOB_BYTES } from "./job-tables.ts";
 import { endOf, layOutNetwork, padTo, TILE, type Layer, type Rows } from "./networks.ts";
 import { replayRows, type SacConfig } from "./sac-config.ts";
 
@@ -66,9 +64,6 @@ export interface SacShape {
   readonly jobs: number;
 }
 
-/** Floats of a row of `replay_steps`: reward, flags. */
-export const STEP = 2;
-
 function layOut(observations: number, actions: number, config: SacConfig): SacNetworks {
   const activation = config.activation as "tanh" | "relu";
   const make = (name: string, inputs: number, outputs: number, gain: number, at: number) =>
@@ -106,7 +101,15 @@ export function sacShape(env: EnvShape, config: SacConfig): SacShape {
   const critics = nets.critics.map((layers, i) => ({ x: pairs[i], outputs: outputs(layers) }));
   const together = critics.map(({ outputs }) => ({ x: pairs[0], outputs }));
   const targets = nets.targets.map((layers) => ({ x: pairs[1], outputs: outputs(layers) }));
-  const work = { policy, nextPolicy, critics, together, targets, statistics: take(STATISTICS4), notes: take(1) };
+  const work = {
+    policy,
+    nextPolicy,
+    critics,
+    together,
+    targets,
+    statistics: take(STATISTICS4),
+    notes: take(NOTE.size / 4),
+  };
 
   const capacity = replayRows(config, env.numEnvs);
   return {
@@ -121,7 +124,7 @@ export function sacShape(env: EnvShape, config: SacConfig): SacShape {
     k4,
     pair4,
     actions4,
-    row4: 2 * obs4 + actions4 + 1,
+    row4: 2 * obs4 + actions4 + NOTE.size / 4,
     capacity,
     window: config.storage === "gpu" ? capacity : config.collectSteps,
     jobs: 8 * nets.policy.length + 16,
@@ -146,18 +149,18 @@ export function planSacLearner(shape: SacShape, limits?: PlanLimits): Plan {
     sharedArena("batch", batch * shape.row4, "a smaller batchSize"),
     sharedArena("norm", 4 * k4 + 2 * actions4),
     sharedArena("scratch", SUM_PARTS * 3),
-    sharedArena("state", STATE / 4),
+    sharedArena("state", STATE_SIZE / 4),
     replay("replay_obs", 4 * obs4),
     replay("replay_actions", 4 * actions4),
-    replay("replay_steps", STEP),
+    replay("replay_steps", REPLAY_STEP.size),
     {
       name: "worlds",
       access: "read_write",
       scope: "batch",
       layout: "rows",
-      fields: [{ name: "worlds", group: "learner", type: "f32", perWorld: WORLD }],
+      fields: [{ name: "worlds", group: "learner", type: "f32", perWorld: WORLD.size }],
     },
-    uniformArena("clock", CLOCK_WORDS),
+    uniformArena("uniforms", UNIFORMS.size),
     uniformArena("jobs", (shape.jobs * JOB_BYTES) / 4),
     stagingArena(4 * nets.params4),
   ];

@@ -5,9 +5,9 @@ import type { SacConfig } from "./sac-config.ts";
 import type { SacLearner } from "./sac-learner.ts";
 
 /** The numbers that stay the same for a whole run. */
-export function setClock(learner: SacLearner, c: SacConfig, seed: number | bigint): void {
+export function setUniforms(learner: SacLearner, c: SacConfig, seed: number | bigint): void {
   const { nets, env, obs4, k4, chunkRows, chunks, window } = learner.shape;
-  learner.clock.set({
+  learner.uniforms.set({
     worlds: env.numEnvs,
     steps: window,
     seed: [...seedKey(seed)],
@@ -100,7 +100,7 @@ export function learnBatch(learner: SacLearner, { draw, flags, samples, movesPol
     prepare(learner)(pass);
     for (const encode of Object.values(critics)) encode(pass);
     if (movesPolicy) for (const encode of Object.values(policy)) encode(pass);
-    learner.run(pass, "follow", nets.criticsTold - nets.critics[0][0].w);
+    learner.run(pass, "polyak update", nets.criticsTold - nets.critics[0][0].w);
   });
 }
 

@@ -1,6 +1,7 @@
 // what a stopped batch of SAC leaves to be executed again
 import type { EnvShape } from "./arenas.ts";
-import { PLACE, REASONS } from "./metrics.ts";
+import { SAC_STATE } from "./device-tables.ts";
+import { REASONS } from "./metrics.ts";
 import { halves, type Half } from "./sac-batch.ts";
 import type { SacConfig } from "./sac-config.ts";
 import type { SacLearner } from "./sac-learner.ts";
@@ -47,10 +48,10 @@ export function stoppedAt(
   firstDraw: number,
   policyEvery: number,
 ): { readonly half: Half; readonly minibatch: number } {
-  const moved = state[PLACE.metrics];
+  const moved = state[SAC_STATE.minibatches];
   const movesPolicy = (i: number): boolean => (firstDraw + i) % policyEvery === 0;
   const due = Array.from({ length: moved }, (_, i) => movesPolicy(i)).filter(Boolean).length;
-  return state[PLACE.metrics + 6] < due
+  return state[SAC_STATE.policy_updates] < due
     ? { half: "policy", minibatch: moved - 1 }
     : { half: "critics", minibatch: moved };
 }
@@ -61,12 +62,12 @@ export function stoppedAt(
  */
 export async function batchEvidence(learner: SacLearner, facts: BatchFacts): Promise<BatchEvidence> {
   const before = (await learner.readState()).slice();
-  before[PLACE.halted] = 0;
+  before[SAC_STATE.halted] = 0;
   learner.write("state", before);
   const { prepare, forward, loss, backward, judge } = halves(learner, facts.draw)[facts.half];
   for (const run of [prepare, forward, loss, backward, judge]) run();
   const arenas: Record<string, Uint32Array<ArrayBuffer>> = {};
   for (const name of ARENAS) arenas[name] = await learner.read(name, new Uint32Array(learner.buffer(name).size / 4));
   const state = new Float32Array(arenas.state.buffer);
-  return { ...facts, halted: REASONS[state[PLACE.halted]] ?? "nothing", arenas };
+  return { ...facts, halted: REASONS[state[SAC_STATE.halted]] ?? "nothing", arenas };
 }

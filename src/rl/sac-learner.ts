@@ -2,19 +2,17 @@
 import type { GpuDevice } from "../gpu/device.ts";
 import type { Reservation } from "../memory/reserve.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
-import { ADAM_EACH, STATE, STATISTICS4, SUMS } from "./arenas.ts";
+import { STATISTICS4, SUMS, BIAS_ONLY } from "./arenas.ts";
 import { bindEnv, initialNorm, initialWorlds, type Bound } from "./bind-env.ts";
 import { DeviceCore, hold } from "./device-core.ts";
-import type { KernelName } from "./kernels.ts";
-import { ACTIVATION, fillUniform, layerWords, padTo, TILE, type Layer, type Rows } from "./networks.ts";
-import { planSacLearner, STEP, type SacShape } from "./sac-arenas.ts";
+import { ADAM_EACH, REPLAY_STEP, SAC_STATE, STATE_SIZE } from "./device-tables.ts";
+import type { Bind, JobOf } from "./kernels.ts";
+import { ACTIVATION, fillUniform, jobOfLayer, padTo, TILE, type Layer, type Rows } from "./networks.ts";
+import { planSacLearner, type SacShape } from "./sac-arenas.ts";
 
 /** What a run goes on from between two updates. */
 const KEPT = ["params", "moments", "state", "worlds"] as const;
 const RING = ["replay_obs", "replay_actions", "replay_steps"] as const;
-/** Where the policy's optimizer and the temperature lie in the state: twins of shaders/rl/sac.wgsl. */
-export const POLICY_PLACE = 8;
-export const LOG_ALPHA = 13;
 
 /** A network and one of the places that it runs at. */
 type Run = readonly [layers: readonly Layer[], rows: Rows];
@@ -40,28 +38,34 @@ export class SacLearner extends DeviceCore {
   async #bindAll(): Promise<void> {
     const { nets, work, actions4, row4, chunks } = this.shape;
     const binds: Promise<void>[] = [];
-    const bind = (name: string, kernel: KernelName, words?: readonly number[]) =>
-      binds.push(this.bind(name, kernel, words));
+    const bind: Bind = (name, kernel, job) => void binds.push(this.bind(name, kernel, job));
 
     // layer by layer, networks that do not wait for one another side by side
+    const jobs = (runs: readonly Run[], i: number) => runs.map(([layers, rows]) => jobOfLayer(layers, i, rows));
     const forward = (name: string, runs: readonly Run[]) =>
-      runs[0][0].forEach(({ activation }, i) => {
-        const words = runs.flatMap(([layers, rows]) => [...layerWords(layers, i, rows), ACTIVATION[activation], 0]);
-        bind(`${name} forward ${i}`, "forward", words);
-      });
+      runs[0][0].forEach((_, i) => bind(`${name} forward ${i}`, "forward", jobs(runs, i)));
     const backward = (name: string, runs: readonly Run[], to: number) => {
       for (let i = runs[0][0].length - 1; i >= to; i--) {
-        const below = i === 0 ? 0 : ACTIVATION[runs[0][0][i - 1].activation];
-        const words = runs.flatMap(([layers, rows]) => [...layerWords(layers, i, rows), below, 0]);
-        bind(`${name} backward ${i}`, "backward", words);
+        const activation = i === 0 ? 0 : ACTIVATION[runs[0][0][i - 1].activation];
+        const below = jobs(runs, i).map((job) => ({ ...job, activation }));
+        bind(`${name} backward ${i}`, "backward", below);
       }
     };
     const gradient = (name: string, runs: readonly Run[], told: number) =>
       runs[0][0].forEach((_, i) => {
-        const words = runs.map(([layers, rows]) => [...layerWords(layers, i, rows), 0, 0]);
+        const all = jobs(runs, i);
         // sums of columns are the gradient of a bias
-        if (i === runs[0][0].length - 1) words.push([runs[0][1].x, 2, 0, told, work.statistics, STATISTICS4, 0, 1]);
-        bind(`${name} gradient ${i}`, chunks > 1 ? "gradient" : "gradient_whole", words.flat());
+        const sums = {
+          k4: TILE / 4,
+          w: 0,
+          b: told,
+          y: work.statistics,
+          n4: STATISTICS4,
+          activation: 0,
+          mode: BIAS_ONLY,
+        };
+        if (i === runs[0][0].length - 1) all.push({ ...sums, x: runs[0][1].x });
+        bind(`${name} gradient ${i}`, chunks > 1 ? "gradient" : "gradient_whole", all);
       });
     const runs = (layers: readonly (readonly Layer[])[], rows: readonly Rows[]): Run[] =>
       layers.map((one, i) => [one, rows[i]]);
@@ -78,8 +82,8 @@ export class SacLearner extends DeviceCore {
     gradient("critics", learning, nets.criticsTold);
     gradient("policy", [acting], nets.policyTold);
 
-    bind("sample", "sample", [row4, actions4]);
-    const job = this.#jobWords();
+    bind("sample", "sample", { row4, actions4 });
+    const job = this.#job();
     const steps = ["load", "next_actions", "critic_loss", "new_actions", "lower_value", "policy_loss"] as const;
     for (const name of steps) bind(name, name, job);
 
@@ -87,46 +91,48 @@ export class SacLearner extends DeviceCore {
     const count = nets.criticsTold - first;
     const groups = [
       { name: "critic", at: first, count, told: nets.criticsTold, place: 0 },
-      { name: "policy", at: 0, count: nets.policyTold, told: nets.policyTold, place: POLICY_PLACE },
+      { name: "policy", at: 0, count: nets.policyTold, told: nets.policyTold, place: SAC_STATE.policy },
     ] as const;
     for (const { name, at, count, told, place } of groups) {
-      if (chunks > 1) bind(`${name} reduce`, "reduce", [at, count + STATISTICS4, place]);
-      bind(`${name} adam`, "adam", [at, count, place]);
-      bind(`${name} judge`, `judge_${name}`, [at, count, place, told]);
+      if (chunks > 1) bind(`${name} reduce`, "reduce", { at, count: count + STATISTICS4, place, other: 0 });
+      bind(`${name} adam`, "adam", { at, count, place, other: 0 });
+      bind(`${name} gradient gate`, `gate_${name}`, { at, count, place, other: told });
     }
-    bind("follow", "follow", [first, count, 0, nets.targets[0][0].w]);
+    bind("polyak update", "polyak_update", { at: first, count, place: 0, other: nets.targets[0][0].w });
     bind("sum_worlds", "sum_worlds");
     bind("episodes", "episodes");
     const ends = await Promise.allSettled(binds);
     for (const end of ends) if (end.status === "rejected") throw end.reason;
   }
 
-  /** Twin of `Job` in shaders/rl/sac.wgsl. */
-  #jobWords(): number[] {
+  /** What the kernels between runs of the networks are told. */
+  #job(): JobOf<"load"> {
     const { nets, work, env, obs4, k4, pair4, actions4, row4 } = this.shape;
     const out = (layers: readonly Layer[], rows: Rows) => 4 * rows.outputs.get(layers.at(-1)!)!;
-    const values = [...nets.critics, ...nets.targets];
-    return [
-      env.actions,
-      env.observations,
-      4 * work.policy.x,
-      4 * work.nextPolicy.x,
-      4 * k4,
-      4 * work.critics[0].x,
-      4 * work.critics[1].x,
-      4 * pair4,
-      out(nets.policy, work.policy),
-      out(nets.policy, work.nextPolicy),
-      nets.policy.at(-1)!.n,
-      ...[...work.together, ...work.targets].map((rows, i) => out(values[i], rows)),
-      nets.critics[0].at(-1)!.n,
-      4 * work.statistics,
-      4 * work.notes,
-      4 * row4,
-      4 * obs4,
-      8 * obs4,
-      8 * obs4 + 4 * actions4,
-    ];
+    return {
+      actions: env.actions,
+      observations: env.observations,
+      obs: 4 * work.policy.x,
+      next_obs: 4 * work.nextPolicy.x,
+      obs_row: 4 * k4,
+      pair: 4 * work.critics[0].x,
+      other_pair: 4 * work.critics[1].x,
+      pair_row: 4 * pair4,
+      policy: out(nets.policy, work.policy),
+      next_policy: out(nets.policy, work.nextPolicy),
+      policy_row: nets.policy.at(-1)!.n,
+      q1: out(nets.critics[0], work.together[0]),
+      q2: out(nets.critics[1], work.together[1]),
+      target1: out(nets.targets[0], work.targets[0]),
+      target2: out(nets.targets[1], work.targets[1]),
+      value_row: nets.critics[0].at(-1)!.n,
+      told: 4 * work.statistics,
+      notes: 4 * work.notes,
+      batch_row: 4 * row4,
+      batch_next: 4 * obs4,
+      batch_action: 8 * obs4,
+      batch_notes: 8 * obs4 + 4 * actions4,
+    };
   }
 
   /** The kernels that read and write an environment of the learner's shape, bound at the first call. */
@@ -135,12 +141,21 @@ export class SacLearner extends DeviceCore {
     if (!bound) {
       const { nets, work, k4, actions4, env: shape } = this.shape;
       const last = nets.policy.at(-1)!;
-      const job = [4 * work.policy.outputs.get(last)!, last.n, shape.actions, 4 * actions4, 16 * k4];
       const [rollout_obs, rollout_actions, samples] = RING;
       bound = bindEnv(this, env, {
         act: "act_squashed",
-        job,
-        row: [STEP, 0],
+        job: {
+          out: 4 * work.policy.outputs.get(last)!,
+          out_row: last.n,
+          actions: shape.actions,
+          action_row: 4 * actions4,
+          bounds: 16 * k4,
+        },
+        row: {
+          row: REPLAY_STEP.size,
+          row_reward: REPLAY_STEP.at("reward"),
+          row_flags: REPLAY_STEP.at("flags"),
+        },
         arenas: { rollout_obs, rollout_actions, samples },
       });
       this.#bound.set(env, bound);
@@ -198,7 +213,7 @@ export class SacLearner extends DeviceCore {
 
   /** Moves the critics, or the policy and the temperature, by their gradients, where the judge lets them. */
   optimize(pass: GPUComputePassEncoder, name: "critic" | "policy"): void {
-    this.run(pass, `${name} judge`, 1);
+    this.run(pass, `${name} gradient gate`, 1);
     this.run(pass, `${name} adam`, Math.ceil(this.#countOf(name) / ADAM_EACH));
   }
 
@@ -212,10 +227,10 @@ export class SacLearner extends DeviceCore {
     this.write("moments", new Float32Array(8 * nets.total4));
     this.write("norm", initialNorm(env, 4 * k4, 4 * actions4));
     this.write("worlds", initialWorlds(env));
-    // powers of Adam's decays 1
-    const state = new Float32Array(STATE);
-    for (const place of [0, POLICY_PLACE]) state[place] = state[place + 1] = 1;
-    state[LOG_ALPHA] = Math.log(temperature);
+    const state = new Float32Array(STATE_SIZE);
+    for (const place of [0, SAC_STATE.policy])
+      state[place + SAC_STATE.beta1_power] = state[place + SAC_STATE.beta2_power] = 1;
+    state[SAC_STATE.log_alpha] = Math.log(temperature);
     this.write("state", state);
   }
 }

@@ -1,7 +1,7 @@
 // A stopped batch of SAC once more, stage by stage: what became not finite first, and whether the bits are the recorded ones
 import type { GpuDevice } from "../gpu/device.ts";
 import { STATISTICS4, SUM_PARTS } from "./arenas.ts";
-import { PLACE } from "./metrics.ts";
+import { NOTE, SAC_STATE, SAC_STATISTICS } from "./device-tables.ts";
 import { namedLayers, type Layer, type NamedArray, type Rows } from "./networks.ts";
 import {
   elements,
@@ -14,11 +14,11 @@ import {
   type Place,
   type UpdateReplay,
 } from "./reexecute.ts";
-import { halves, setClock } from "./sac-batch.ts";
+import { halves, setUniforms } from "./sac-batch.ts";
 import { sacShape, type SacShape } from "./sac-arenas.ts";
 import { sacConfig } from "./sac-config.ts";
 import type { BatchEvidence } from "./sac-evidence.ts";
-import { LOG_ALPHA, POLICY_PLACE, SacLearner } from "./sac-learner.ts";
+import { SacLearner } from "./sac-learner.ts";
 
 const transition: Place = (row) => `transition ${row}`;
 const inRows =
@@ -42,21 +42,26 @@ function inputs({ nets, env, obs4, actions4, row4, batch }: SacShape, { arenas }
     ...part("observation", 0, observations),
     ...part("next observation", 4 * obs4, observations),
     ...part("action", 8 * obs4, actions),
-    ...part("return", notes, 1),
-    ...part("discount", notes + 1, 1),
+    ...part("return", notes + NOTE.at("n_step_return"), 1),
+    ...part("discount", notes + NOTE.at("discount"), 1),
     ...named("", namedLayers([...learning, ...targets.flat()], floatsOf(arenas.params))),
     ...named("Adam's mean of ", namedLayers(learning, momentsOf(arenas.moments, 0))),
     ...named("Adam's variance of ", namedLayers(learning, momentsOf(arenas.moments, 1))),
-    ...look(stage, "log temperature", floatsOf(arenas.state).subarray(LOG_ALPHA, LOG_ALPHA + 1), () => ""),
+    ...look(
+      stage,
+      "log temperature",
+      floatsOf(arenas.state).subarray(SAC_STATE.log_alpha, SAC_STATE.log_alpha + 1),
+      () => "",
+    ),
   ];
 }
 
-/** Statistics of a transition, as `tell` of shaders/rl/sac.wgsl has them. */
+/** What each half tells of a transition, by the members of its statistics. */
 const STATISTICS = {
-  critics: ["weight", "critic loss", "value", "target value"],
-  policy: ["weight", "policy loss", "entropy"],
+  critics: { weight: "weight", loss: "critic loss", value: "value", target_value: "target value" },
+  policy: { weight: "weight", loss: "policy loss", value: "entropy" },
 } as const;
-const NOT_FINITE = 6;
+const columnOf = (member: string): number => SAC_STATISTICS.at(member as Parameters<typeof SAC_STATISTICS.at>[0]);
 
 /** The half that failed, stage by stage. */
 async function lookInside(learner: SacLearner, evidence: BatchEvidence): Promise<BadQuantity[]> {
@@ -84,7 +89,9 @@ async function lookInside(learner: SacLearner, evidence: BatchEvidence): Promise
 
   run.forward();
   await read();
-  const logProbs = floats.subarray(4 * work.notes, 4 * (work.notes + rows)).filter((_, i) => i % 4 === 3);
+  const logProbs = floats
+    .subarray(4 * work.notes, 4 * (work.notes + (rows * NOTE.size) / 4))
+    .filter((_, i) => i % NOTE.size === NOTE.at("log_prob"));
   bad.push(...look("forward", "log probability of the policy's action", logProbs, transition));
   if (half === "critics") nets.targets.forEach((net, i) => layers("forward", "output", net, work.targets[i]));
   // the policy's half has gone back through the critics to the actions already
@@ -96,8 +103,9 @@ async function lookInside(learner: SacLearner, evidence: BatchEvidence): Promise
   await read();
   const statistics = floats.subarray(4 * work.statistics, 4 * (work.statistics + rows * STATISTICS4));
   const column = (at: number) => statistics.filter((_, k) => k % (4 * STATISTICS4) === at);
-  STATISTICS[half].forEach((name, i) => bad.push(...look("loss", name, column(i), transition)));
-  const flagged = column(NOT_FINITE).findIndex((x) => x !== 0);
+  for (const [member, name] of Object.entries(STATISTICS[half]))
+    bad.push(...look("loss", name, column(columnOf(member)), transition));
+  const flagged = column(SAC_STATISTICS.at("not_finite")).findIndex((x) => x !== 0);
   if (flagged >= 0 && bad.length === 0)
     bad.push({ stage: "loss", name: "loss", value: NaN, at: transition(flagged), count: 1 });
   const last = (network: readonly Layer[]) => network.slice(-1);
@@ -120,7 +128,7 @@ async function lookInside(learner: SacLearner, evidence: BatchEvidence): Promise
     const { params, moments } = evidence.arenas;
     const before = { params: floatsOf(params).subarray(0, grads.length), moments: floatsOf(moments), grads };
     const rate = half === "critics" ? evidence.criticLearningRate : evidence.learningRate;
-    const step = await stepOf(learner, before, half === "critics" ? 0 : POLICY_PLACE, { ...evidence.config, rate });
+    const step = await stepOf(learner, before, half === "critics" ? 0 : SAC_STATE.policy, { ...evidence.config, rate });
     for (const [name, { data }] of Object.entries(namedLayers(learning, step)))
       bad.push(...look("step", `next ${name}`, data, elements));
   }
@@ -136,11 +144,11 @@ export async function reexecuteBatch(gpu: GpuDevice, evidence: BatchEvidence): P
   const config = sacConfig({ ...evidence.config, storage: "host" });
   const shape = sacShape(evidence.env, config);
   await using learner = await SacLearner.create(gpu, shape);
-  setClock(learner, config, evidence.seed);
-  learner.clock.set({ learning_rate: evidence.learningRate, critic_rate: evidence.criticLearningRate });
+  setUniforms(learner, config, evidence.seed);
+  learner.uniforms.set({ learning_rate: evidence.learningRate, critic_rate: evidence.criticLearningRate });
 
   const before = evidence.arenas.state.slice();
-  before[PLACE.halted] = 0;
+  before[SAC_STATE.halted] = 0;
   for (const [name, words] of Object.entries({ ...evidence.arenas, state: before })) learner.write(name, words);
   const bad = [...inputs(shape, evidence), ...(await lookInside(learner, evidence))];
   await learner.done();

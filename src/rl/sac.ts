@@ -13,22 +13,23 @@ import { act, store } from "./act.ts";
 import { drawSeed, type Algorithm, type AlgorithmSnapshot } from "./algorithm.ts";
 import { SUM_PARTS } from "./arenas.ts";
 import { viewsOf, type Bound } from "./bind-env.ts";
-import { Flag } from "./clock.ts";
+import { Flag, SAC_STATE } from "./device-tables.ts";
 import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import type { SquashedSpec } from "./host-actor.ts";
 import { assertBounded, envShape, type PlannedEnv } from "./learner.ts";
 import { sacMetricsOf, type SacMetrics } from "./metrics.ts";
 import { openReplay } from "./open-replay.ts";
-import type { CollectedSteps, Replay } from "./replay.ts";
+import type { Replay } from "./replay.ts";
+import type { CollectedSteps } from "./row-store.ts";
 import { shapesOf, type NamedArray } from "./networks.ts";
 import type { Policy } from "./policy.ts";
 import { assertFormat, FORMAT, namedSac, sacPolicyOf } from "./sac-policy.ts";
 import { planSacLearner, sacShape, type SacShape } from "./sac-arenas.ts";
 import { badOption, optionsOf } from "../core/options.ts";
 import { sacConfig, type SacConfig } from "./sac-config.ts";
-import { learnBatch, sampleBatch, setClock } from "./sac-batch.ts";
+import { learnBatch, sampleBatch, setUniforms } from "./sac-batch.ts";
 import { batchEvidence, KEPT_AT, stoppedAt, type BatchEvidence } from "./sac-evidence.ts";
-import { LOG_ALPHA, SacLearner } from "./sac-learner.ts";
+import { SacLearner } from "./sac-learner.ts";
 
 export interface SacOptions extends Partial<SacConfig> {
   /** Of the first parameters, of actions and of the samples that are replayed. Default 0. */
@@ -128,7 +129,7 @@ export class Sac implements Algorithm<SacMetrics> {
       const bound = await learner.bindEnv(env);
       learner.initialize(env, settled.seed, settled.config.initialTemperature);
       const sac = new Sac(env, settled, learner, bound, replay);
-      setClock(learner, settled.config, settled.seed);
+      setUniforms(learner, settled.config, settled.seed);
       await learner.done();
       return sac;
     } catch (error) {
@@ -236,8 +237,11 @@ export class Sac implements Algorithm<SacMetrics> {
     const { first, count } = this.#replay.starts();
     if (count < 1 || this.explores) return;
     const { learningRate, criticLearningRate, rateScale } = { ...config, rateScale: this.rateScale };
-    this.#learner.clock.set({ learning_rate: rateScale * learningRate, critic_rate: rateScale * criticLearningRate });
-    this.#learner.clock.set({ ring_first: first % this.#shape.capacity, ring_starts: count });
+    this.#learner.uniforms.set({
+      learning_rate: rateScale * learningRate,
+      critic_rate: rateScale * criticLearningRate,
+    });
+    this.#learner.uniforms.set({ ring_first: first % this.#shape.capacity, ring_starts: count });
     for (let i = 0; i < config.gradientSteps; i++) {
       const draw = iteration * config.gradientSteps + i;
       const flags = i === 0 ? Flag.firstMinibatch : 0;
@@ -325,7 +329,7 @@ export class Sac implements Algorithm<SacMetrics> {
       this.envSteps = envSteps;
       this.rateScale = rateScale;
       const key = seedKey(drawSeed(this.seed, rateScale));
-      this.#learner.clock.set({ seed: key });
+      this.#learner.uniforms.set({ seed: key });
       this.#replay.drawBy(key);
       this.#started = iteration > 0;
       this.#halted = this.#stopped = undefined;
@@ -355,7 +359,7 @@ export class Sac implements Algorithm<SacMetrics> {
       assertFormat(learner);
       this.#learner.check(learner, ["params", "state"]);
       const state = (await this.#learner.readState()).slice();
-      state[LOG_ALPHA] = new Float32Array(learner.state.buffer)[LOG_ALPHA];
+      state[SAC_STATE.log_alpha] = new Float32Array(learner.state.buffer)[SAC_STATE.log_alpha];
       this.#learner.put(learner, ["params"]);
       this.#learner.write("state", state);
       await this.#learner.done();

@@ -1,6 +1,7 @@
 // batches of a replay on the host: twin of shaders/rl/replay.wgsl, to the bit but for rounding of returns of several steps
 import { integerFromBits, philox4x32, streams, type PhiloxKey } from "../core/rng.ts";
-import { SKIPPED, TERMINATED, type RowStore, type Starts } from "./replay.ts";
+import { NOTE, StepFlag } from "./device-tables.ts";
+import type { RowStore, Starts } from "./row-store.ts";
 
 /** Draws until one starts at a row whose action did something. */
 const TRIES = 32;
@@ -47,9 +48,9 @@ export class Sampler {
       into.set(rows.subarray(next, next + observations), at + obsFloats);
       into.set(rows.subarray(observations, observations + actions), at + 2 * obsFloats);
       const notes = at + 2 * obsFloats + actionFloats;
-      into[notes] = total;
-      into[notes + 1] = discount;
-      into[notes + 2] = weight;
+      into[notes + NOTE.at("n_step_return")] = total;
+      into[notes + NOTE.at("discount")] = discount;
+      into[notes + NOTE.at("weight")] = weight;
     }
   }
 
@@ -61,7 +62,7 @@ export class Sampler {
       const world = integerFromBits(this.#words[0], worlds);
       const number = starts.first + integerFromBits(this.#words[1], starts.count);
       store.read(world, number, this.#rows);
-      if ((this.#rows[store.width - 1] & SKIPPED) === 0) return 1;
+      if ((this.#rows[store.width - 1] & StepFlag.skipped) === 0) return 1;
     }
     return 0;
   }
@@ -77,6 +78,6 @@ export class Sampler {
       flags = this.#rows[end - 1];
       steps++;
     }
-    return { steps, total, discount: flags & TERMINATED ? 0 : discount };
+    return { steps, total, discount: flags & StepFlag.terminated ? 0 : discount };
   }
 }

@@ -4,11 +4,9 @@
 // derivatives, and adds up what they mean for weights and inputs.
 import type { LearnerShape } from "./arenas.ts";
 import type { DeviceCore } from "./device-core.ts";
-import type { KernelName } from "./kernels.ts";
+import { HEAD_ROW } from "./device-tables.ts";
+import type { Bind } from "./kernels.ts";
 import { ACTIVATION, padTo, TILE, type Networks } from "./networks.ts";
-
-/** Floats that are kept of each row: twin of shaders/rl/head.wgsl. */
-export const HEAD_ROW = 8;
 
 /** Where the head keeps its rows: vec4s in `work`. */
 export interface HeadLayout {
@@ -29,45 +27,51 @@ export function layOutHead(nets: Networks, rows: number, x: number, at: number):
   const logits = at;
   const slopes = logits + (rows * head.width) / 4;
   const kept = slopes + rows * k4;
-  return { x, k4, logits, slopes, kept, size4: kept + (rows * HEAD_ROW) / 4 - at };
+  return { x, k4, logits, slopes, kept, size4: kept + (rows * HEAD_ROW.size) / 4 - at };
 }
 
-type Bind = (name: string, kernel: KernelName, words?: readonly number[]) => void;
+/** `mode` of the first and of the last block, when derivatives by the inputs are added up over blocks. */
+const FIRST_BLOCK = 1;
+const LAST_BLOCK = 2;
 
 /** Binds every job of the head. `value`: where the value of a row lies, and vec4s of its rows. */
-export function bindHead(bind: Bind, shape: LearnerShape, value: readonly [at: number, width4: number]): void {
+export function bindHead(
+  bind: Bind,
+  shape: LearnerShape,
+  { value, value4 }: { readonly value: number; readonly value4: number },
+): void {
   const { nets, head, work, actions4 } = shape;
   const { blocks, width, embedding } = nets.head!;
   const { x, k4, logits, slopes, kept } = head!;
   const below = nets.policy.at(-1);
   const of = embedding ? "_embedded" : "";
   blocks.forEach(({ w, b, outputs: count }, i) => {
-    bind(`head ${i}`, `forward${of}`, [x, k4, w, b, logits, width / 4, 0, 0]);
-    const block = [logits, width / 4, kept, i, i * width, count, 4 * actions4, 0];
+    const layer = { x, k4, w, b, y: logits, n4: width / 4, activation: 0, mode: 0 };
+    bind(`head ${i}`, `forward${of}`, [layer]);
+    const block = { logits, width: width / 4, kept, index: i, first: i * width, count, action_words: 4 * actions4 };
     bind(`head act ${i}`, "head_act", block);
     bind(`head loss ${i}`, "head_loss", block);
     bind(`head slope ${i}`, "head_slope", block);
-    bind(`head gradient ${i}`, embedding ? "gradient_embedded" : "gradient_whole", [
-      x,
-      k4,
-      w,
-      b,
-      logits,
-      width / 4,
-      0,
-      0,
-    ]);
+    bind(`head gradient ${i}`, embedding ? "gradient_embedded" : "gradient_whole", [layer]);
     if (!below) return;
-    const ends = (i === 0 ? 1 : 0) | (i === blocks.length - 1 ? 2 : 0);
+    const mode = (i === 0 ? FIRST_BLOCK : 0) | (i === blocks.length - 1 ? LAST_BLOCK : 0);
     const activation = ACTIVATION[below.activation];
-    bind(`head backward ${i}`, `head_backward${of}`, [x, k4, w, slopes, logits, width / 4, activation, ends]);
+    bind(`head backward ${i}`, `head_backward${of}`, [{ ...layer, b: slopes, activation, mode }]);
   });
-  bind("loss", "loss_streamed", [4 * kept, 4 * value[0], 4 * value[1], 4 * work.statistics]);
+  bind("loss", "loss_streamed", { kept, value, value4, statistics: work.statistics });
   if (!embedding) return;
   const { at, dims, features } = embedding;
-  const words = [4 * at, dims, features, width, blocks.length, nets.head!.actions, blocks[0].k, 0];
-  bind("embed", "embed", words);
-  bind("embed gradient", "embed_gradient", words);
+  const job = {
+    map: 4 * at,
+    dims,
+    features,
+    width,
+    blocks: blocks.length,
+    actions: nets.head!.actions,
+    k: blocks[0].k,
+  };
+  bind("embed", "embed", job);
+  bind("embed gradient", "embed_gradient", job);
 }
 
 /** Runs jobs of a learner. */

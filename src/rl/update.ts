@@ -1,15 +1,15 @@
 // what an update submits: advantages, a minibatch, the moments of observations
 import { seedKey } from "../core/rng.ts";
-import { ADAM_EACH, SUM_PARTS, type LearnerShape } from "./arenas.ts";
-import { Flag } from "./clock.ts";
+import { SUM_PARTS, type LearnerShape } from "./arenas.ts";
+import { ADAM_EACH, Flag } from "./device-tables.ts";
 import type { PpoConfig } from "./config.ts";
 import type { Learner } from "./learner.ts";
 import { halfBits, shuffleKeys } from "./shuffle.ts";
 
 /** Tells the learner the numbers that stay the same for the whole run. */
-export function settleClock(learner: Learner, c: PpoConfig, seed: number | bigint): void {
+export function setUniforms(learner: Learner, c: PpoConfig, seed: number | bigint): void {
   const { samples, nets, obs4, k4, total4, chunkRows, env, units, cells } = learner.shape;
-  learner.clock.set({
+  learner.uniforms.set({
     worlds: env.numEnvs,
     steps: c.rolloutSteps,
     samples,
@@ -101,7 +101,7 @@ const backward = (learner: Learner, part: Minibatch) => (pass: Pass) => {
 };
 
 const judge = (learner: Learner) => (pass: Pass) => {
-  learner.run(pass, "judge", 1);
+  learner.run(pass, "gradient_gate", 1);
   learner.run(pass, "adam", Math.ceil(learner.shape.nets.params4 / ADAM_EACH));
 };
 

@@ -5,15 +5,14 @@ import "../../envs/index.ts";
 import { seedKey } from "../../src/core/rng.ts";
 import { makeVec } from "../../src/env/index.ts";
 import { act } from "../../src/rl/act.ts";
-import { SAMPLE } from "../../src/rl/arenas.ts";
 import { learnerShape } from "../../src/rl/arenas.ts";
-import { Flag } from "../../src/rl/clock.ts";
+import { Flag, SAMPLE } from "../../src/rl/device-tables.ts";
 import { ppoConfig } from "../../src/rl/config.ts";
 import { HostPpoActor, ppoActorSpec } from "../../src/rl/host-ppo-actor.ts";
 import { Ppo, Sac } from "../../src/rl/index.ts";
 import type { ToldSteps } from "../../src/rl/intake.ts";
 import { envShape, Learner } from "../../src/rl/learner.ts";
-import { settleClock } from "../../src/rl/update.ts";
+import { setUniforms } from "../../src/rl/update.ts";
 import { Overlapped } from "../../src/runs/overlapped.ts";
 import { learnerBounds } from "../support/tolerances.ts";
 
@@ -33,7 +32,7 @@ describe.each([
     const shape = learnerShape(envShape(env), config);
     await using learner = await Learner.create(env.gpu!.device, shape, config);
     learner.initialize(env, 2, -0.3);
-    settleClock(learner, config, 2);
+    setUniforms(learner, config, 2);
     const spec = ppoActorSpec(shape, config, env.singleActionSpace);
     const params = new Float32Array(spec.normAt + 2 * spec.normRow);
     await learner.read("params", params.subarray(0, spec.normAt));
@@ -55,7 +54,7 @@ describe.each([
     const size = WORLDS * config.rolloutSteps;
     const kept = await learner.read("rollout_actions", new Float32Array(size * 4 * shape.actions4));
     const choices = new Uint32Array(kept.buffer);
-    const samples = await learner.read("samples", new Float32Array(size * SAMPLE));
+    const samples = await learner.read("samples", new Float32Array(size * SAMPLE.size));
     const actor = new HostPpoActor(spec, params, seedKey(2));
     const mine = { kept: new Float32Array(1), sent: new Float32Array(1), told: new Float32Array(2) };
     for (let world = 0; world < WORLDS; world++) {
@@ -66,8 +65,12 @@ describe.each([
       const found = spec.head === "gaussian" ? kept[row * 4] : choices[row * 4];
       expect(Math.abs(mine.kept[0] - found)).toBeLessThan(learnerBounds.squash.value);
       expect(Math.abs(mine.sent[0] - sent[world])).toBeLessThan(learnerBounds.squash.value);
-      expect(Math.abs(mine.told[0] - samples[row * SAMPLE])).toBeLessThan(learnerBounds.logProb.value);
-      expect(Math.abs(mine.told[1] - samples[row * SAMPLE + 1])).toBeLessThan(learnerBounds.logProb.value);
+      expect(Math.abs(mine.told[0] - samples[row * SAMPLE.size + SAMPLE.at("log_prob")])).toBeLessThan(
+        learnerBounds.logProb.value,
+      );
+      expect(Math.abs(mine.told[1] - samples[row * SAMPLE.size + SAMPLE.at("value")])).toBeLessThan(
+        learnerBounds.logProb.value,
+      );
     }
   });
 });

@@ -4,11 +4,11 @@ import "../../envs/index.ts";
 import { invertedPendulum } from "../../envs/inverted_pendulum/task.ts";
 import { Box, defineTask, makeVec, type Task } from "../../src/env/index.ts";
 import { act } from "../../src/rl/act.ts";
-import { Flag } from "../../src/rl/clock.ts";
+import { Flag } from "../../src/rl/device-tables.ts";
 import { HostActor } from "../../src/rl/host-actor.ts";
 import { envShape } from "../../src/rl/learner.ts";
 import { Sac } from "../../src/rl/index.ts";
-import { setClock } from "../../src/rl/sac-batch.ts";
+import { setUniforms } from "../../src/rl/sac-batch.ts";
 import { sacShape } from "../../src/rl/sac-arenas.ts";
 import { sacConfig } from "../../src/rl/sac-config.ts";
 import { SacLearner } from "../../src/rl/sac-learner.ts";
@@ -59,7 +59,7 @@ test("the policy of the CPU draws what the kernel draws", async () => {
   const config = sacConfig({ hidden: [16, 8], bufferSize: 40 });
   await using learner = await SacLearner.create(env.gpu!.device, sacShape(envShape(env), config));
   learner.initialize(env, 2, 1);
-  setClock(learner, config, 2);
+  setUniforms(learner, config, 2);
   const { nets } = learner.shape;
   const params = await learner.read("params", new Float32Array(4 * nets.params4));
   // further from 0 than a policy starts

@@ -7,8 +7,8 @@ import { RandomStream, streams } from "../../src/core/rng.ts";
 import { defineTask, Discrete, makeVec, type Task } from "../../src/env/index.ts";
 import { createBuffer, Readback } from "../../src/gpu/index.ts";
 import { act, store } from "../../src/rl/act.ts";
-import { learnerShape, SAMPLE } from "../../src/rl/arenas.ts";
-import { Flag } from "../../src/rl/clock.ts";
+import { learnerShape } from "../../src/rl/arenas.ts";
+import { Flag, SAMPLE } from "../../src/rl/device-tables.ts";
 import { ppoConfig } from "../../src/rl/config.ts";
 import { envShape, Learner } from "../../src/rl/learner.ts";
 import { Ppo } from "../../src/rl/ppo.ts";
@@ -80,7 +80,7 @@ async function seen(id: string, numEnvs: number, worldIds: number[] | undefined,
   const shape = learnerShape(envShape(env), config);
   await using learner = await Learner.create(env.gpu!.device, shape, config);
   learner.initialize(env, 5, 0);
-  learner.clock.set({
+  learner.uniforms.set({
     worlds: numEnvs,
     steps: STEPS,
     samples: shape.samples,
@@ -88,7 +88,7 @@ async function seen(id: string, numEnvs: number, worldIds: number[] | undefined,
     obs4: shape.obs4,
     k4: shape.k4,
   });
-  learner.clock.set({ clip_obs: 10, log_std_min: -5, log_std_max: 2 });
+  learner.uniforms.set({ clip_obs: 10, log_std_min: -5, log_std_max: 2 });
   const bound = await learner.bindEnv(env);
   await env.reset();
   for (let t = 0; t < STEPS; t++) {
@@ -98,10 +98,10 @@ async function seen(id: string, numEnvs: number, worldIds: number[] | undefined,
   }
   const width = STEPS * 4 * shape.obs4;
   const obs = await learner.read("rollout_obs", new Float32Array(width * numEnvs));
-  const samples = await learner.read("samples", new Float32Array(STEPS * SAMPLE * numEnvs));
+  const samples = await learner.read("samples", new Float32Array(STEPS * SAMPLE.size * numEnvs));
   return [
     ...obs.subarray(at * width, (at + 1) * width),
-    ...samples.subarray(at * STEPS * SAMPLE, (at + 1) * STEPS * SAMPLE),
+    ...samples.subarray(at * STEPS * SAMPLE.size, (at + 1) * STEPS * SAMPLE.size),
   ];
 }
 
@@ -123,7 +123,7 @@ async function answers(task: string | Task, observations: readonly (readonly num
   const { device: gpu, actions } = env.gpu!;
   await using learner = await Learner.create(gpu, shape, config);
   learner.initialize(env, 5, 0);
-  learner.clock.set({
+  learner.uniforms.set({
     worlds: numEnvs,
     steps: 2,
     samples: shape.samples,
@@ -131,7 +131,7 @@ async function answers(task: string | Task, observations: readonly (readonly num
     obs4: shape.obs4,
     k4: shape.k4,
   });
-  learner.clock.set({ clip_obs: 10, log_std_min: -5, log_std_max: 2 });
+  learner.uniforms.set({ clip_obs: 10, log_std_min: -5, log_std_max: 2 });
   const bound = await learner.bindEnv(env);
   const view = env.gpu!.observations;
   const rows = new Float32Array((numEnvs * view.stride) / 4);
@@ -147,10 +147,10 @@ async function answers(task: string | Task, observations: readonly (readonly num
     told.push(sent);
   }
   staging.destroy();
-  const samples = await learner.read("samples", new Uint32Array(numEnvs * 2 * SAMPLE));
+  const samples = await learner.read("samples", new Uint32Array(numEnvs * 2 * SAMPLE.size));
   return (w: number) => [
     ...told.map((sent) => sent[(w * actions.stride) / 4]),
-    ...[0, 1].flatMap((t) => [...samples.subarray((w * 2 + t) * SAMPLE, (w * 2 + t) * SAMPLE + 2)]),
+    ...[0, 1].flatMap((t) => [...samples.subarray((w * 2 + t) * SAMPLE.size, (w * 2 + t) * SAMPLE.size + 2)]),
   ];
 }
 

@@ -1,7 +1,7 @@
 // A NaN of a weight passes activations, which max and clamp would swallow, and stops the update before it moves anything
 import { afterAll, expect, test } from "vitest";
 import { forward, rowsFor } from "../../src/rl/host-actor.ts";
-import { PLACE } from "../../src/rl/metrics.ts";
+import { STATE } from "../../src/rl/device-tables.ts";
 import { layOutNetwork } from "../../src/rl/networks.ts";
 import { trainMinibatch } from "../../src/rl/update.ts";
 import { makeCase, sharedDevice } from "../support/learner-case.ts";
@@ -26,7 +26,7 @@ test.each(CASES.flatMap((one) => (["policy", "value"] as const).map((network) =>
     learner.write("params", spoilt);
     trainMinibatch(learner, { first: 0, rows: shape.minibatch, valid: shape.each, keys: [1, 2, 3, 4], flags: 0 });
     const state = await learner.readState();
-    expect(state[PLACE.halted]).not.toBe(0);
+    expect(state[STATE.halted]).not.toBe(0);
     expect(await learner.read("params", new Float32Array(params.length))).toEqual(spoilt);
   },
 );

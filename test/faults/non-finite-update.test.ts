@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import "../../envs/index.ts";
-import { Flag } from "../../src/rl/clock.ts";
+import { Flag } from "../../src/rl/device-tables.ts";
 import { learnBatch } from "../../src/rl/sac-batch.ts";
 import { batchEvidence, stoppedAt } from "../../src/rl/sac-evidence.ts";
 import { reexecuteBatch } from "../../src/rl/sac-reexecute.ts";

@@ -1,7 +1,8 @@
 // A learner without environments, over a rollout made up from a seed: what tests of its kernels start from
 import { RandomStream } from "../../src/core/rng.ts";
 import { openDevice, type GpuDevice } from "../../src/gpu/index.ts";
-import { learnerShape, SAMPLE, STATE, WORLD, type EnvShape, type LearnerShape } from "../../src/rl/arenas.ts";
+import { learnerShape, type EnvShape, type LearnerShape } from "../../src/rl/arenas.ts";
+import { SAMPLE, STATE, STATE_SIZE, StepFlag, WORLD } from "../../src/rl/device-tables.ts";
 import { ppoConfig, type PpoConfig } from "../../src/rl/config.ts";
 import { Learner } from "../../src/rl/learner.ts";
 import { layersOf } from "../../src/rl/networks.ts";
@@ -62,7 +63,7 @@ export async function makeCase({ env, config: given }: LearnerCase, seed: number
   const rolloutObs = new Float32Array(shape.samples * 4 * obs4);
   const actionWords = new Uint32Array(shape.samples * 4 * actions4);
   const actionFloats = new Float32Array(actionWords.buffer);
-  const records = new Float32Array(shape.samples * SAMPLE);
+  const records = new Uint32Array(shape.samples * SAMPLE.size);
   const size = nets.cells?.size ?? 0;
   const unroll = shape.cells?.unroll ?? 1;
   const hidden: number[] = [];
@@ -90,25 +91,37 @@ export async function makeCase({ env, config: given }: LearnerCase, seed: number
     const value = Math.fround(v + 0.3 * normal());
     const { skipped } = input;
     const [advantage, target] = [normal(), normal()];
-    records.set([logProb, value, normal(), skipped ? 4 : 0, advantage, target], s * SAMPLE);
+    SAMPLE.write(
+      {
+        log_prob: logProb,
+        value,
+        reward: normal(),
+        flags: skipped ? StepFlag.skipped : 0,
+        advantage,
+        value_target: target,
+      },
+      records,
+      s * SAMPLE.size,
+    );
     return { ...input, action, logProb, value, advantage, target };
   });
 
   const scale = { mean: 0.25, factor: 1.5 };
   const norm = new Float32Array(16 * k4 + 8 * actions4);
   norm.fill(1, 4 * k4, 4 * k4 + env.observations);
-  const state = new Float32Array(STATE);
-  state.set([1, 1]);
-  state.set([1, scale.mean, scale.factor], 11);
+  const state = new Float32Array(STATE_SIZE);
+  state[STATE.beta1_power] = state[STATE.beta2_power] = state[STATE.reward_scale] = 1;
+  state[STATE.adv_mean] = scale.mean;
+  state[STATE.adv_scale] = scale.factor;
   learner.write("params", params);
   learner.write("moments", new Float32Array(8 * nets.params4));
   learner.write("norm", norm);
   learner.write("state", state);
-  learner.write("worlds", new Float32Array(WORLDS * WORLD));
+  learner.write("worlds", new Float32Array(WORLDS * WORLD.size));
   learner.write("rollout_obs", rolloutObs);
   learner.write("rollout_actions", actionWords);
   learner.write("samples", records);
-  learner.clock.set({
+  learner.uniforms.set({
     worlds: WORLDS,
     steps: STEPS,
     samples: shape.samples,

@@ -1,11 +1,11 @@
 // A learner of SAC without environments, over a batch made up from a seed; and its losses in plain float64
 import { RandomStream, streams } from "../../src/core/rng.ts";
 import type { Layer } from "../../src/rl/networks.ts";
-import { setClock } from "../../src/rl/sac-batch.ts";
+import { setUniforms } from "../../src/rl/sac-batch.ts";
 import { sacShape, type SacShape } from "../../src/rl/sac-arenas.ts";
 import { sacConfig, type SacConfig } from "../../src/rl/sac-config.ts";
-import { LOG_ALPHA, SacLearner } from "../../src/rl/sac-learner.ts";
-import { STATE } from "../../src/rl/arenas.ts";
+import { SacLearner } from "../../src/rl/sac-learner.ts";
+import { SAC_STATE, STATE_SIZE } from "../../src/rl/device-tables.ts";
 import { sharedDevice } from "./learner-case.ts";
 import { mlp } from "./ppo-reference.ts";
 
@@ -80,15 +80,15 @@ export async function makeSac({ observations, actions, config: given }: SacCase,
   });
 
   const logAlpha = Math.fround(-0.7);
-  const state = new Float32Array(STATE);
+  const state = new Float32Array(STATE_SIZE);
   state.set([1, 1]);
-  state.set([1, 1], 8);
-  state[LOG_ALPHA] = logAlpha;
+  state.set([1, 1], SAC_STATE.policy);
+  state[SAC_STATE.log_alpha] = logAlpha;
   learner.write("params", params);
   learner.write("moments", new Float32Array(8 * nets.total4));
   learner.write("batch", batch);
   learner.write("state", state);
-  setClock(learner, config, SEED);
+  setUniforms(learner, config, SEED);
   return { learner, shape, config, params, rows, logAlpha, isUsed: (i) => used[i] === 1 };
 }
 

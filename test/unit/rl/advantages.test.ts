@@ -1,7 +1,6 @@
 // advantages, returns and normalisers against plain float64; Adam against its paper
 import { afterAll, describe, expect, test } from "vitest";
-import { SAMPLE, WORLD } from "../../../src/rl/arenas.ts";
-import { Flag } from "../../../src/rl/clock.ts";
+import { Flag, SAMPLE, WORLD } from "../../../src/rl/device-tables.ts";
 import { Intake, type ToldSteps } from "../../../src/rl/intake.ts";
 import { metricsOf } from "../../../src/rl/metrics.ts";
 import { countClipped, estimateAdvantages, observeMoments, trainMinibatch } from "../../../src/rl/update.ts";
@@ -33,12 +32,12 @@ function rowsOf(records: Float32Array, worlds: Float32Array): ToldSteps {
   const column = (at: number) =>
     Float32Array.from({ length: STEPS * WORLDS }, (_, i) => {
       const [t, w] = [Math.floor(i / WORLDS), i % WORLDS];
-      return records[(w * STEPS + t) * SAMPLE + at];
+      return records[(w * STEPS + t) * SAMPLE.size + at];
     });
   const [logProbs, values] = [column(0), column(1)];
   const told = Float32Array.from({ length: 2 * (STEPS + 1) * WORLDS }, (_, i) => {
     const row = i >> 1;
-    if (row >= STEPS * WORLDS) return worlds[(row - STEPS * WORLDS) * WORLD + 2];
+    if (row >= STEPS * WORLDS) return worlds[(row - STEPS * WORLDS) * WORLD.size + WORLD.at("last_value")];
     return (i % 2 === 0 ? logProbs : values)[row];
   });
   return {
@@ -61,12 +60,12 @@ describe("advantages and returns", () => {
   ])("%o", async ({ scaled, collected }) => {
     const { learner, config } = await makeCase(CASE, 21);
     await using _ = learner;
-    const records = await learner.read("samples", new Float32Array(WORLDS * STEPS * SAMPLE));
-    const worlds = await learner.read("worlds", new Float32Array(WORLDS * WORLD));
+    const records = await learner.read("samples", new Float32Array(WORLDS * STEPS * SAMPLE.size));
+    const worlds = await learner.read("worlds", new Float32Array(WORLDS * WORLD.size));
     for (let w = 0; w < WORLDS; w++) {
-      story(w).forEach((f, t) => (records[(w * STEPS + t) * SAMPLE + 3] = f));
-      worlds[w * WORLD + 1] = 0.1 * w;
-      worlds[w * WORLD + 2] = 0.5 - 0.2 * w;
+      story(w).forEach((f, t) => (records[(w * STEPS + t) * SAMPLE.size + SAMPLE.at("flags")] = f));
+      worlds[w * WORLD.size + WORLD.at("discounted_return")] = 0.1 * w;
+      worlds[w * WORLD.size + WORLD.at("last_value")] = 0.5 - 0.2 * w;
     }
     learner.write("worlds", new Float32Array(worlds));
     if (collected) new Intake(learner).send(rowsOf(records, worlds));
@@ -76,7 +75,7 @@ describe("advantages and returns", () => {
     if (collected)
       learner.write(
         "worlds",
-        worlds.map((x, i) => (i % WORLD === 2 ? 77 : x)),
+        worlds.map((x, i) => (i % WORLD.size === WORLD.at("last_value") ? 77 : x)),
       );
     estimateAdvantages(learner, flags | Flag.normalizeAdvantage);
     const found = await learner.read("samples", new Float32Array(records.length));
@@ -88,7 +87,7 @@ describe("advantages and returns", () => {
       let g = Math.fround(0.1 * w);
       story(w).forEach((flags, t) => {
         if (flags === SKIPPED) return;
-        g = config.gamma * g + records[(w * STEPS + t) * SAMPLE + 2];
+        g = config.gamma * g + records[(w * STEPS + t) * SAMPLE.size + SAMPLE.at("reward")];
         discounted.push(g);
         if (flags !== 0) g = 0;
       });
@@ -101,7 +100,7 @@ describe("advantages and returns", () => {
     for (let w = 0; w < WORLDS; w++) {
       let next = 0;
       for (let t = STEPS - 1; t >= 0; t--) {
-        const at = (w * STEPS + t) * SAMPLE;
+        const at = (w * STEPS + t) * SAMPLE.size;
         const [value, raw, flags] = [records[at + 1], records[at + 2] * factor, records[at + 3]];
         if (flags === SKIPPED) {
           next = 0;
@@ -109,7 +108,10 @@ describe("advantages and returns", () => {
         }
         const reward = Math.min(config.clipRewards, Math.max(-config.clipRewards, raw));
         if (reward !== raw) clipped++;
-        const after = t === STEPS - 1 ? worlds[w * WORLD + 2] : records[at + SAMPLE + 1];
+        const after =
+          t === STEPS - 1
+            ? worlds[w * WORLD.size + WORLD.at("last_value")]
+            : records[at + SAMPLE.size + SAMPLE.at("value")];
         const delta = reward + (flags & TERMINATED ? 0 : config.gamma * after) - value;
         next = delta + (flags === 0 ? config.gamma * config.gaeLambda * next : 0);
         advantages.push(next);
@@ -128,13 +130,13 @@ describe("advantages and returns", () => {
 async function scales(rollouts: readonly (readonly number[])[]) {
   const { learner } = await makeCase(CASE, 26);
   await using _ = learner;
-  const records = await learner.read("samples", new Float32Array(WORLDS * STEPS * SAMPLE));
+  const records = await learner.read("samples", new Float32Array(WORLDS * STEPS * SAMPLE.size));
   const told: { scale: number; leftOut: number }[] = [];
   for (const huge of rollouts) {
     const now = records.slice();
     for (let i = 0; i < WORLDS * STEPS; i++) {
-      now[i * SAMPLE + 2] = huge[i] ?? Math.sin(i);
-      now[i * SAMPLE + 3] = 0;
+      now[i * SAMPLE.size + SAMPLE.at("reward")] = huge[i] ?? Math.sin(i);
+      now[i * SAMPLE.size + SAMPLE.at("flags")] = 0;
     }
     learner.write("samples", now);
     estimateAdvantages(learner, Flag.scaleReward);
@@ -268,7 +270,7 @@ test.each([
   const idle = 4 * shape.nets.policy[0].b + 7;
   params[idle] = 1e20;
   learner.write("params", new Float32Array(params));
-  learner.clock.set({ learning_rate: config.learningRate });
+  learner.uniforms.set({ learning_rate: config.learningRate });
   const train = (flags: number) =>
     trainMinibatch(learner, { first: 0, rows: shape.samples, keys: [1, 2, 3, 4], flags });
   train(Flag.firstMinibatch);
@@ -281,7 +283,7 @@ test.each([
 test("an update stops at 1.5 times targetKl", async () => {
   const { learner, shape, params } = await makeCase(CASE, 24);
   await using _ = learner;
-  learner.clock.set({ target_kl: 1e-6 });
+  learner.uniforms.set({ target_kl: 1e-6 });
   const flags = Flag.firstMinibatch | Flag.stopAtKl;
   trainMinibatch(learner, { first: 0, rows: shape.samples, keys: [1, 2, 3, 4], flags });
   expect(metricsOf(await learner.readState())).toMatchObject({ minibatches: 1, applied: 0, halted: undefined });
@@ -290,13 +292,23 @@ test("an update stops at 1.5 times targetKl", async () => {
 
 describe("what is not finite stops the update before it touches a parameter", () => {
   test.each([
-    ["advantage", "samples", (values: Float32Array) => (values[SAMPLE * 3 + 4] = NaN), "loss"],
-    ["return", "samples", (values: Float32Array) => (values[SAMPLE * 9 + 5] = Infinity), "loss"],
+    [
+      "advantage",
+      "samples",
+      (values: Float32Array) => (values[SAMPLE.size * 3 + SAMPLE.at("advantage")] = NaN),
+      "loss",
+    ],
+    [
+      "return",
+      "samples",
+      (values: Float32Array) => (values[SAMPLE.size * 9 + SAMPLE.at("value_target")] = Infinity),
+      "loss",
+    ],
     ["observation", "rollout_obs", (values: Float32Array) => (values[2] = NaN), undefined],
   ] as const)("%s", async (_name, arena, spoil, reason) => {
     const { learner, shape, params } = await makeCase(CASE, 25);
     await using _ = learner;
-    const size = arena === "samples" ? WORLDS * STEPS * SAMPLE : shape.samples * 4 * shape.obs4;
+    const size = arena === "samples" ? WORLDS * STEPS * SAMPLE.size : shape.samples * 4 * shape.obs4;
     const values = await learner.read(arena, new Float32Array(size));
     spoil(values);
     learner.write(arena, new Float32Array(values));

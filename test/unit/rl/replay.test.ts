@@ -5,11 +5,11 @@ import { seedKey } from "../../../src/core/rng.ts";
 import { makeVec } from "../../../src/env/index.ts";
 import { type GpuDevice, openDevice } from "../../../src/gpu/index.ts";
 import { act, store } from "../../../src/rl/act.ts";
-import { Flag } from "../../../src/rl/clock.ts";
+import { Flag } from "../../../src/rl/device-tables.ts";
 import { HostRows } from "../../../src/rl/host-rows.ts";
 import { envShape } from "../../../src/rl/learner.ts";
-import { startsOf } from "../../../src/rl/replay.ts";
-import { setClock } from "../../../src/rl/sac-batch.ts";
+import { startsOf } from "../../../src/rl/row-store.ts";
+import { setUniforms } from "../../../src/rl/sac-batch.ts";
 import { sacShape } from "../../../src/rl/sac-arenas.ts";
 import { sacConfig } from "../../../src/rl/sac-config.ts";
 import { SacLearner } from "../../../src/rl/sac-learner.ts";
@@ -48,7 +48,7 @@ async function filled(nSteps: number) {
   const learner = await SacLearner.create(gpu, sacShape(envShape(env), config));
   const { shape } = learner;
   learner.initialize(env, SEED, 1);
-  setClock(learner, config, SEED);
+  setUniforms(learner, config, SEED);
   const bound = await learner.bindEnv(env);
   const rows = { id: "replay", worlds: WORLDS, capacity: CAPACITY, observations: 4, actions: 1 };
   const host = await HostRows.create(rows);
@@ -89,7 +89,7 @@ async function filled(nSteps: number) {
   expect(list.some(({ terminated }) => terminated)).toBe(true);
   expect(list.some((one) => one.over && !one.terminated)).toBe(true);
   const starts = startsOf(STEPS - CAPACITY, STEPS, nSteps);
-  learner.clock.set({ ring_first: starts.first % CAPACITY, ring_starts: starts.count });
+  learner.uniforms.set({ ring_first: starts.first % CAPACITY, ring_starts: starts.count });
   const close = async () => {
     host.close();
     await learner.close();

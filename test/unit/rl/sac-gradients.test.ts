@@ -1,9 +1,8 @@
 // gradients of SAC's losses through every layer: against finite differences in float64, and against jax-js
 import { afterAll, describe, expect, test } from "vitest";
 import { learnBatch } from "../../../src/rl/sac-batch.ts";
-import { STATE } from "../../../src/rl/arenas.ts";
-import { Flag } from "../../../src/rl/clock.ts";
-import { LOG_ALPHA } from "../../../src/rl/sac-learner.ts";
+import { SAC_STATE, STATE_SIZE } from "../../../src/rl/device-tables.ts";
+import { Flag } from "../../../src/rl/device-tables.ts";
 import { sacMetricsOf } from "../../../src/rl/metrics.ts";
 import { jaxGradients } from "../../support/jax-sac.ts";
 import { sharedDevice } from "../../support/learner-case.ts";
@@ -112,7 +111,7 @@ test("AdamW moves critics, then the policy under the new critics, the temperatur
   const goals = rows.map((row) => softTarget(made, params, row));
   const grads = await kernelGradients(made);
   const found = await learner.read("params", new Float32Array(params.length));
-  const state = await learner.read("state", new Float32Array(STATE));
+  const state = await learner.read("state", new Float32Array(STATE_SIZE));
 
   // the first step of Adam is the rate times the sign of the gradient, but for epsilon
   const { adamEpsilon } = made.config;
@@ -140,7 +139,7 @@ test("AdamW moves critics, then the policy under the new critics, the temperatur
     learnerBounds.gradient.value * 10,
   );
   const tooLow = policy.entropy / count < -1.5 * shape.env.actions;
-  expect(state[LOG_ALPHA] - made.logAlpha).toBeCloseTo(tooLow ? 0.05 : -0.05, 5);
+  expect(state[SAC_STATE.log_alpha] - made.logAlpha).toBeCloseTo(tooLow ? 0.05 : -0.05, 5);
 });
 
 test.each(["target1", "target2"])("a NaN in %s stops the batch before it touches a parameter", async (name) => {
@@ -167,7 +166,7 @@ test.each([
   await kernelGradients(made);
   const state = await learner.readState();
   expect(sacMetricsOf(state).halted).toBe("step of Adam");
-  expect(state[LOG_ALPHA]).toBe(made.logAlpha);
+  expect(state[SAC_STATE.log_alpha]).toBe(made.logAlpha);
   const found = await learner.read("params", new Float32Array(params.length));
   const policy = 4 * shape.nets.policyTold;
   expect(found.subarray(0, policy)).toEqual(params.subarray(0, policy));
@@ -190,6 +189,6 @@ test.each(["reward", "observation"])(
     await kernelGradients(made);
     expect(sacMetricsOf(await learner.readState()).halted).toMatch(/loss|gradient/);
     expect(await learner.read("params", new Float32Array(params.length))).toEqual(params);
-    expect((await learner.readState())[LOG_ALPHA]).toBe(made.logAlpha);
+    expect((await learner.readState())[SAC_STATE.log_alpha]).toBe(made.logAlpha);
   },
 );

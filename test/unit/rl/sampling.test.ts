@@ -5,8 +5,8 @@ import { invertedPendulum } from "../../../envs/inverted_pendulum/task.ts";
 import { defineTask, Discrete, makeVec, MultiDiscrete, type Task } from "../../../src/env/index.ts";
 import { createBuffer, type GpuDevice, openDevice, Readback } from "../../../src/gpu/index.ts";
 import { act } from "../../../src/rl/act.ts";
-import { learnerShape, SAMPLE } from "../../../src/rl/arenas.ts";
-import { Flag } from "../../../src/rl/clock.ts";
+import { learnerShape } from "../../../src/rl/arenas.ts";
+import { Flag, SAMPLE } from "../../../src/rl/device-tables.ts";
 import { ppoConfig, type PpoConfig } from "../../../src/rl/config.ts";
 import { envShape, Learner } from "../../../src/rl/learner.ts";
 import { learnerBounds } from "../../support/tolerances.ts";
@@ -41,13 +41,13 @@ async function drawn(
   last.forEach(({ b, outputs }, i) => params.set(biases.slice(i * last[0].n, i * last[0].n + outputs), 4 * b));
   params.fill(logStd, 4 * nets.logStd.at, 4 * nets.logStd.at + nets.logStd.count);
   learner.write("params", params);
-  learner.clock.set({ worlds: WORLDS, steps: DRAWS, samples: shape.samples, obs4: shape.obs4, k4: shape.k4 });
-  learner.clock.set({ seed: [12, 34], clip_obs: 10, log_std_min: -5, log_std_max: 2 });
+  learner.uniforms.set({ worlds: WORLDS, steps: DRAWS, samples: shape.samples, obs4: shape.obs4, k4: shape.k4 });
+  learner.uniforms.set({ seed: [12, 34], clip_obs: 10, log_std_min: -5, log_std_max: 2 });
   const bound = await learner.bindEnv(env);
   await env.reset();
   for (let t = 0; t < DRAWS; t++) act(learner, bound, { t, draw: t, flags: flags | Flag.keep });
   const actions = await learner.read("rollout_actions", new Float32Array(shape.samples * 4 * shape.actions4));
-  const samples = await learner.read("samples", new Float32Array(shape.samples * SAMPLE));
+  const samples = await learner.read("samples", new Float32Array(shape.samples * SAMPLE.size));
   const words = new Uint32Array(actions.buffer);
   const stride = 4 * shape.actions4;
   const sent = new Float32Array(WORLDS * 4);
@@ -56,7 +56,7 @@ async function drawn(
     word: words[s * stride],
     second: words[s * stride + 1],
     number: actions[s * stride],
-    logProb: samples[s * SAMPLE],
+    logProb: samples[s * SAMPLE.size],
   }));
   // what the environment got of the last draw
   return Object.assign(rows, { sent: Array.from({ length: WORLDS }, (_, w) => sent[4 * w]) });

@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import "../../../envs/index.ts";
-import { PLACE } from "../../../src/rl/metrics.ts";
-import { LOG_ALPHA } from "../../../src/rl/sac-learner.ts";
+import { SAC_STATE, STATE } from "../../../src/rl/device-tables.ts";
 import { lastCheckpoint } from "../../../src/runs/checkpoints.ts";
 import { planRun } from "../../../src/runs/plan.ts";
 import { TrainingRun, type TrainOptions } from "../../../src/runs/train.ts";
@@ -42,9 +41,9 @@ describe("what a run starts from", () => {
     expect(learner.params).toEqual(was.params);
     expect(learner.norm).toEqual(was.norm);
     expect(learner.moments.every((word) => word === 0)).toBe(true);
-    const [first, end] = [PLACE.rewardMean, PLACE.rewardScale + 1];
+    const [first, end] = [STATE.reward_mean, STATE.reward_scale + 1];
     expect(learner.state.subarray(first, end)).toEqual(was.state.subarray(first, end));
-    expect(new Float32Array(learner.state.buffer)[PLACE.rewardScale]).not.toBe(1);
+    expect(new Float32Array(learner.state.buffer)[STATE.reward_scale]).not.toBe(1);
     // its hidden layers are that run's
     expect(run.algorithm.config).toMatchObject({ hidden: [8], learningRate: 1e-4 });
     expect(run.settings.from).toContain("update-00000012.safetensors");
@@ -60,7 +59,7 @@ describe("what a run starts from", () => {
     const { learner } = await run.algorithm.snapshot();
     expect(run.algorithm.algo).toBe("sac");
     expect(learner.params).toEqual(learnt(sac).params);
-    expect(learner.state[LOG_ALPHA]).toBe(learnt(sac).state[LOG_ALPHA]);
+    expect(learner.state[SAC_STATE.log_alpha]).toBe(learnt(sac).state[SAC_STATE.log_alpha]);
     await run.algorithm.iterate();
   });
 

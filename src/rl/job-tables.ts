@@ -1,0 +1,171 @@
+// the numbers of each job: what a kernel is told once, when it is bound. Places and widths are vec4s of `work` or of the
+// parameters if the name ends in 4 or the table says so, else floats.
+import { struct, type DeviceStruct } from "./device-struct.ts";
+
+/** Bytes of a job's numbers, as WebGPU aligns them. */
+export const JOB_BYTES = 256;
+
+/** Layers that one dispatch may run side by side. */
+export const MAX_PARTS = 4;
+
+/** A dense layer. All vec4s. */
+export const LINEAR = struct("Linear", {
+  x: ["u32", "Inputs [rows, k4] and outputs [rows, n4] in the network's memory, weights [k, n4] and biases."],
+  k4: "u32",
+  w: "u32",
+  b: "u32",
+  y: "u32",
+  n4: "u32",
+  activation: ["u32", "0 none, 1 tanh, 2 relu: of the outputs; backwards, of the inputs."],
+  mode: ["u32", "Gradients: 1 for the bias alone. Backwards through blocks: 1 for the first block, 2 for the last."],
+});
+
+/** A recurrent cell. All vec4s. */
+const CELL = struct("Cell", {
+  below: ["u32", "What the gates get from below and from the state, 3 s4 a row."],
+  gates: "u32",
+  before: ["u32", "The state before, the state after, s4 a row; derivatives that go back in time, s4 a lane."],
+  state: "u32",
+  carry: "u32",
+  s4: "u32",
+  step: ["u32", "Which step of its sequence."],
+  spare: "u32",
+});
+
+/** Logits and value of a categorical policy: floats. */
+const LOGITS = {
+  logits: ["u32", "Where logits and value lie in the network's memory, and floats of their rows."],
+  logits_row: "u32",
+  value: "u32",
+  value_row: "u32",
+  choices: "u32",
+  action_words: ["u32", "Words of an action in the environment and in the rollout."],
+} as const;
+const ALTERNATIVES = { alternatives: ["array<vec4<u32>, 8>", "Of each choice."] } as const;
+
+/** Means and value of a Gaussian policy: vec4s. */
+const MEANS = {
+  mean: ["u32", "Where the means and the value lie in the network's memory, and vec4s of their rows."],
+  mean4: "u32",
+  value: "u32",
+  value4: "u32",
+  actions: "u32",
+  actions4: "u32",
+  log_std: "u32",
+} as const;
+
+const STREAMED = { kept: "u32", value: "u32", value_row: "u32" } as const;
+
+const single = <N extends string>(table: DeviceStruct<N>) => ({ table, variable: "J", most: 1 }) as const;
+
+/** Tables of jobs; those of several parts are arrays in the kernel. */
+export const JOBS = {
+  linear: { table: LINEAR, variable: "layers", most: MAX_PARTS },
+  cell: { table: CELL, variable: "cells", most: 2 },
+  actGaussian: single(struct("GaussianJob", { ...MEANS, bounds: ["u32", "Of actions, in norm: low and high."] })),
+  lossGaussian: single(
+    struct("GaussianLoss", {
+      ...MEANS,
+      slopes: ["u32", "Rows for derivatives by log standard deviations, and for statistics (2 vec4s a row)."],
+      slopes4: "u32",
+      statistics: "u32",
+    }),
+  ),
+  actCategorical: single(
+    struct("CategoricalJob", { ...LOGITS, start: ["u32", "The smallest action."], spare: "u32", ...ALTERNATIVES }),
+  ),
+  lossCategorical: single(struct("CategoricalLoss", { ...LOGITS, statistics: "u32", spare: "u32", ...ALTERNATIVES })),
+  actSquashed: single(
+    struct("SquashedJob", {
+      out: [
+        "u32",
+        "Where the network's outputs lie in its memory, and floats of their rows: means, then raw deviations.",
+      ],
+      out_row: "u32",
+      actions: "u32",
+      action_row: "u32",
+      bounds: "u32",
+    }),
+  ),
+  actStreamed: single(struct("StreamedJob", { ...STREAMED, action_words: "u32", start: "u32" })),
+  lossStreamed: single(
+    struct("StreamedLoss", { kept: ["u32", "All vec4s."], value: "u32", value4: "u32", statistics: "u32" }),
+  ),
+  block: single(
+    struct("Block", {
+      logits: ["u32", "Where logits of the block and what is kept of rows lie, and a row of logits: vec4s."],
+      width: "u32",
+      kept: "u32",
+      index: ["u32", "Which block, its first action, how many it has."],
+      first: "u32",
+      count: "u32",
+      action_words: "u32",
+    }),
+  ),
+  embed: single(
+    struct("Embedding", {
+      map: ["u32", "Where the map lies in the parameters (floats): a row for each feature."],
+      dims: "u32",
+      features: "u32",
+      width: "u32",
+      blocks: "u32",
+      actions: "u32",
+      k: ["u32", "Rows of a block with padding."],
+    }),
+  ),
+  store: single(
+    struct("StoreJob", {
+      stride: ["u32", "Words of a world's result, and where its numbers lie."],
+      reward: "u32",
+      terminated: "u32",
+      truncated: "u32",
+      reset: "u32",
+      status: "u32",
+      length: "u32",
+      total: "u32",
+      row: ["u32", "Floats of a row that is kept, and where reward and flags lie in it."],
+      row_reward: "u32",
+      row_flags: "u32",
+    }),
+  ),
+  range: single(
+    struct("Range", {
+      at: ["u32", "Parameters that are moved together: vec4s."],
+      count: "u32",
+      place: ["u32", "Where the numbers of their optimizer lie in the state."],
+      other: ["u32", "How much further on sums go, where statistics or what follows lies."],
+    }),
+  ),
+  sample: single(struct("SampleJob", { row4: ["u32", "vec4s of a sample, and of an action."], actions4: "u32" })),
+  sac: single(
+    struct("SacJob", {
+      actions: "u32",
+      observations: "u32",
+      obs: [
+        "u32",
+        "Inputs of the policy: observations, next observations. All places are floats, each with those of a row.",
+      ],
+      next_obs: "u32",
+      obs_row: "u32",
+      pair: ["u32", "Of the critics: action and observation, twice."],
+      other_pair: "u32",
+      pair_row: "u32",
+      policy: ["u32", "Outputs of the policy for both observations; of both critics, then of both targets."],
+      next_policy: "u32",
+      policy_row: "u32",
+      q1: "u32",
+      q2: "u32",
+      target1: "u32",
+      target2: "u32",
+      value_row: "u32",
+      told: ["u32", "Statistics, and notes."],
+      notes: "u32",
+      batch_row: ["u32", "A sample: its floats, and where its parts start."],
+      batch_next: "u32",
+      batch_action: "u32",
+      batch_notes: "u32",
+    }),
+  ),
+} as const;
+
+export type JobTable = (typeof JOBS)[keyof typeof JOBS];
