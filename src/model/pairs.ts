@@ -24,6 +24,8 @@ export interface GeomPair {
   readonly margin: number;
   /** Contacts are detected up to margin + gap (m). */
   readonly gap: number;
+  /** Force up to which a contact pulls (N); an adhesive contact has a row in the gap too. */
+  readonly adhesion: number;
 }
 
 const isSet = (model: Model, bit: number) => (model.opt.disableflags & bit) !== 0;
@@ -77,7 +79,7 @@ function mixWeight(s1: number, s2: number): number {
   return s1 < mjMINVAL ? 0 : 1;
 }
 
-type ContactParams = Pick<GeomPair, "condim" | "friction" | "solref" | "solimp">;
+type ContactParams = Pick<GeomPair, "condim" | "friction" | "solref" | "solimp" | "adhesion">;
 
 /** Parameters of one geom's contacts. */
 function ownParams(model: Model, g: number): ContactParams {
@@ -87,6 +89,7 @@ function ownParams(model: Model, g: number): ContactParams {
     friction: [slide, slide, spin, roll, roll],
     solref: row(model.geom_solref, g, 2),
     solimp: row(model.geom_solimp, g, 5),
+    adhesion: model.geom_adhesion[g],
   };
 }
 
@@ -107,6 +110,7 @@ function mixedParams(model: Model, g1: number, g2: number): ContactParams {
     friction: p1.friction.map((x, i) => Math.max(x, p2.friction[i])),
     solref: standard ? blend(p1.solref, p2.solref) : lower(p1.solref, p2.solref),
     solimp: blend(p1.solimp, p2.solimp),
+    adhesion: p1.adhesion + p2.adhesion,
   };
 }
 
@@ -125,6 +129,7 @@ function makePair(model: Model, a: number, b: number, ipair: number): GeomPair {
         friction: row(model.pair_friction, ipair, 5),
         solref: row(model.pair_solref, ipair, 2),
         solimp: row(model.pair_solimp, ipair, 5),
+        adhesion: model.pair_adhesion[ipair],
       }
     : mixedParams(model, geom1, geom2);
 
@@ -149,6 +154,7 @@ function makePair(model: Model, a: number, b: number, ipair: number): GeomPair {
     solimp: override ? opt.o_solimp : params.solimp,
     margin: override ? opt.o_margin : margin,
     gap,
+    adhesion: params.adhesion,
   };
 }
 

@@ -107,6 +107,7 @@ const TRANSMISSIONS: ReadonlySet<number> = new Set([
   mjtTrn.TENDON,
   mjtTrn.SITE,
   mjtTrn.SLIDERCRANK,
+  mjtTrn.BODY,
 ]);
 const DYNAMICS: ReadonlySet<number> = new Set([
   mjtDyn.NONE,
@@ -178,8 +179,7 @@ const bodies: Check = (model, found) => {
 };
 
 const geoms: Check = (model, found) => {
-  const touching = new Set<number>();
-  for (const { geom1, geom2, ipair } of geomPairs(model)) {
+  for (const { geom1, geom2 } of geomPairs(model)) {
     const types = [model.geom_type[geom1], model.geom_type[geom2]];
     const [name1, name2] = [describe(model, "geom", geom1), describe(model, "geom", geom2)];
     if (!COLLIDERS.has(String(types))) {
@@ -190,12 +190,6 @@ const geoms: Check = (model, found) => {
         found.add(`disable flag ${bit.toLowerCase()} with capsule-cylinder`, `${name1} with ${name2}`);
       }
     }
-    if (ipair >= 0 && model.pair_adhesion[ipair] !== 0) found.add("adhesion", describe(model, "pair", ipair));
-    touching.add(geom1).add(geom2);
-  }
-  for (const g of touching) {
-    if (nonzero(model.geom_surfacevel, g, 6)) found.add("surfacevel", describe(model, "geom", g));
-    if (model.geom_adhesion[g] !== 0) found.add("adhesion", describe(model, "geom", g));
   }
 };
 
@@ -237,8 +231,6 @@ function unmeasured(model: Model, sensor: number): Set<string> {
 }
 
 const sensors: Check = (model, found) => {
-  // contacts in the gap make no rows, and are not kept
-  const gaps = geomPairs(model).some((p) => p.gap > 0);
   for (let s = 0; s < model.nsensor; s++) {
     const name = describe(model, "sensor", s);
     const type = model.sensor_type[s];
@@ -252,7 +244,6 @@ const sensors: Check = (model, found) => {
     for (const frame of objects) {
       if (!SENSOR_FRAMES.has(frame)) found.add(`sensor on a ${lower(mjtObj, frame)} frame`, name);
     }
-    if (type === mjtSensor.CONTACT && gaps) found.add("sensor contact with a gap of contacts", name);
     if (type >= mjtSensor.GEOMDIST && type <= mjtSensor.GEOMFROMTO) {
       for (const pair of unmeasured(model, s)) found.add(`sensor ${lower(mjtSensor, type)} of ${pair}`, name);
     }

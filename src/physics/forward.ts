@@ -2,13 +2,14 @@
 import type { Spatial } from "../trace/spatial.ts";
 import { geomPairs, type GeomPair } from "../model/pairs.ts";
 import { unrolling } from "../trace/graph.ts";
+import { sub } from "../trace/scalar.ts";
 import { acceleration } from "./smooth/acceleration.ts";
 import { actuation } from "./actuator/actuation.ts";
 import { collision, type ContactSlots } from "./collision/collision.ts";
 import { comPos } from "./smooth/com_pos.ts";
 import { comVel } from "./smooth/com_vel.ts";
 import type { ConstraintForces, Contacts } from "./constraint/constraint-forces.ts";
-import { contactRows } from "./constraint/contact-rows.ts";
+import { contactRows, type ContactRows } from "./constraint/contact-rows.ts";
 import { BodyInertia, jointInertia, solvesByBodies, type Inertia } from "./smooth/inertia.ts";
 import { kinematics } from "./smooth/kinematics.ts";
 import { passive } from "./smooth/passive.ts";
@@ -26,6 +27,7 @@ export interface Evaluation {
   readonly inertia: Inertia;
   readonly slots: ContactSlots;
   readonly rows: Rows;
+  readonly contacts: ContactRows;
   readonly solution: Solution;
   /** What stages after the solver read of constraints. */
   readonly forces: ConstraintForces;
@@ -50,10 +52,10 @@ export function forward(
   reached("factor_m");
   const slots = runStage("collision", () => collision(m, d, geomPairs(m.model), options.nconmax));
   reached("collision", slots);
-  runStage("transmission", () => transmission(m, d));
+  runStage("transmission", () => transmission(m, d, slots));
 
   runStage("com_vel", () => comVel(m, d));
-  runStage("passive", () => passive(m, d));
+  runStage("passive", () => passive(m, d, slots));
   runStage("rne", () => rne(m, d));
 
   runStage("actuation", () => actuation(m, d));
@@ -66,7 +68,7 @@ export function forward(
   const solution = runStage("solver", () => solve(m, d, { rows, contacts, space: inertia.space(rows, contacts) }));
   reached("solver", slots);
   const forces = { contacts: contactViews(m, slots, solution), rows, rowForce: solution.rowForce };
-  return { inertia, slots, rows, solution, forces };
+  return { inertia, slots, rows, contacts, solution, forces };
 }
 
 /** The active contacts as later stages see them. */
@@ -76,11 +78,14 @@ function contactViews(m: ModelView, slots: ContactSlots, solution: Solution): Co
   const geom2 = of("geom2", (p) => p.geom2);
   const body1 = of("body1", (p) => m.model.geom_bodyid[p.geom1]);
   const body2 = of("body2", (p) => m.model.geom_bodyid[p.geom2]);
+  const adhesion = slots.table("con_pull", (p) => p.adhesion);
   return {
     each: (body) =>
       slots.each((index, slot) => {
         const force = [...solution.contactForce(index, slot)];
         while (force.length < 6) force.push(0);
+        // what the surfaces pull with is no part of the cone's force (mj_contactForce)
+        force[0] = sub(force[0], adhesion(slot));
         body({
           dist: slots.dist(slot),
           pos: slots.pos(slot),

@@ -70,9 +70,9 @@ export const STAGES = {
     writes: ["cvel", "cdof_dot"],
   },
   passive: {
-    doc: "springs, dampers, gravity compensation, fluid forces (mj_passive)",
+    doc: "springs, dampers, gravity compensation, fluid and adhesion forces (mj_passive)",
     reads: [...JOINTS, ...TENDONS, ...GEOMS, "xipos", "ximat", "subtree_com", "cdof", "cvel"],
-    writes: ["qfrc_spring", "qfrc_damper", "qfrc_gravcomp", "qfrc_fluid", "qfrc_passive"],
+    writes: ["qfrc_spring", "qfrc_damper", "qfrc_gravcomp", "qfrc_fluid", "qfrc_adhesion", "qfrc_passive"],
   },
   rne: {
     doc: "Coriolis, centrifugal and gravitational forces (mj_rne)",

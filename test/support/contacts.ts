@@ -25,7 +25,13 @@ export function ourContacts(model: Model, result: Result): OurContact[] {
 /** Contacts that rounding can neither make nor lose, by their distance from the margin (m). */
 export const isCertain = (dist: number, margin: number, slack: number): boolean => Math.abs(dist - margin) > slack;
 
-export const theirContacts = (truth: Truth): ContactTruth[] => truth.contacts.filter((c) => c.exclude === 0);
+export const theirContacts = (truth: Truth): ContactTruth[] => truth.contacts.filter((c) => c.exclude <= 1);
+
+/** The distance up to which contacts of two geoms are found (m). */
+export function reachOf(model: Model, geoms: readonly number[]): number {
+  const pair = geomPairs(model).find((p) => p.geom1 === geoms[0] && p.geom2 === geoms[1])!;
+  return pair.margin + pair.gap;
+}
 
 /** Whether any contact of MuJoCo's, or pair that nearly touches, is so near its margin that rounding decides. */
 export const isDoubtful = (truth: Truth, slack: number): boolean =>
@@ -72,6 +78,8 @@ export function ourRows(model: Model, result: Result, slack: number): NamedRow[]
   if (constraintBound(model).nconmax === 0) return rows;
   const dim = Math.max(...geomPairs(model).map((p) => p.condim));
   for (const { pair, at } of ourContacts(model, result)) {
+    // in the gap there is no row
+    if (pair.adhesion === 0 && at("dist", 1)[0] >= pair.margin) continue;
     const flat = at("J", dim * nv);
     const block = {
       condim: pair.condim,

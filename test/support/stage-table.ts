@@ -98,7 +98,7 @@ function listBlocks(m: ModelView, d: WorldData, rows: ContactRows): Outputs {
   return listContacts(slots, {
     dist: { length: 1, of: (s) => [slots.dist(s)] },
     D: { length: 1, of: (s) => [rows.stiffness(s).D] },
-    aref: { length: dim, of: (s) => rows.aref(s, rows.stiffness(s).impedance, vel(s)) },
+    aref: { length: dim, of: (s) => rows.aref(s, rows.stiffness(s).impedance, vel(s), rows.stiffness(s).D) },
     J: { length: dim * m.nv, of: (s) => rows.jacobian(s).flat() },
     friction: { length: dim - 1, of: (s) => rows.cone(s).friction },
     tangentD: { length: dim - 1, of: (s) => rows.cone(s).tangentD },
@@ -112,7 +112,7 @@ const givenContacts = (model: Model) => ({ contacts: 1 + CONTACT_WIDTH * constra
 /** The contacts of a state in the form that `givenContacts` describes. */
 export function packContacts(model: Model, truth: Truth): Float64Array {
   const out = new Float64Array(givenContacts(model).contacts);
-  const list = truth.contacts.filter((c) => c.exclude === 0);
+  const list = truth.contacts.filter((c) => c.exclude <= 1);
   out[0] = list.length;
   list.forEach((c, i) => {
     const bodies = c.geom.map((g) => model.geom_bodyid[g]);
@@ -228,7 +228,7 @@ const RUNS: Readonly<Record<StageName, Run>> = {
   },
   transmission: {
     run(m, d) {
-      transmission(m, d);
+      transmission(m, d, contactsOf(m, d));
       actuatorMoment(m, d);
       const dense = Array<Scalar>(m.nactuator * m.nv).fill(0);
       for (let i = 0; i < m.nactuator; i++)
@@ -238,7 +238,7 @@ const RUNS: Readonly<Record<StageName, Run>> = {
   },
   com_vel: { run: comVel },
   passive: {
-    run: passive,
+    run: (m, d) => passive(m, d, contactsOf(m, d)),
   },
   rne: {
     run: rne,

@@ -145,3 +145,8 @@ export const exportBounds = {
     reason: "relative to the action, or to 1: other orders of sums over a hundred terms, another tanh in each layer",
   },
 } as const satisfies Record<string, Tolerance>;
+
+/** Ways of single features beside MuJoCo in float64. */
+export const featureBounds = {
+  path: { value: 1e-3, reason: "float32: 20 steps with contacts, each from where the last one ended, as drawnPath" },
+} as const satisfies Record<string, Tolerance>;

@@ -316,7 +316,7 @@ export class EnvWorld<O extends object> {
     const { w, spec } = this;
     const outputs = spec.shape.outputs.filter((name) => fieldSize(spec.model, name) > 0);
     const made = outputs.filter((name) => !AFTER_STEP.has(name));
-    const whole = made.some(needsEvaluation);
+    const whole = made.some((name) => needsEvaluation(w.m.model, name));
     if (whole) w.step(1, false);
     else evaluateEarly(w.m, w.d, made);
     // the evaluation above makes them too

@@ -1,4 +1,7 @@
 // derived fields of a start state: only the stages that make the fields that a task reads
+import { mjtTrn } from "../../model/enums.ts";
+import type { Model } from "../../model/model.ts";
+import { geomPairs } from "../../model/pairs.ts";
 import { actuation } from "../../physics/actuator/actuation.ts";
 import { comPos } from "../../physics/smooth/com_pos.ts";
 import { comVel } from "../../physics/smooth/com_vel.ts";
@@ -17,16 +20,21 @@ const STAGES: readonly (readonly [(m: ModelView, d: WorldData) => void, readonly
   ],
   [comPos, ["subtree_com", "cinert", "cdof"]],
   [tendon, ["ten_length", "ten_velocity"]],
-  [transmission, ["actuator_length", "actuator_velocity"]],
+  [(m, d) => transmission(m, d), ["actuator_length", "actuator_velocity"]],
   [comVel, ["cvel", "cdof_dot"]],
-  [passive, ["qfrc_spring", "qfrc_damper", "qfrc_gravcomp", "qfrc_fluid", "qfrc_passive"]],
+  [(m, d) => passive(m, d), ["qfrc_spring", "qfrc_damper", "qfrc_gravcomp", "qfrc_fluid", "qfrc_passive"]],
   [actuation, ["act_dot", "actuator_force", "qfrc_actuator"]],
 ];
 
 const EARLY: ReadonlySet<FieldName> = new Set(STAGES.flatMap(([, fields]) => fields));
 
 /** Whether a field needs a whole evaluation, contacts and constraints included. */
-export const needsEvaluation = (name: FieldName): boolean => !EARLY.has(name);
+export const needsEvaluation = (model: Model, name: FieldName): boolean =>
+  !EARLY.has(name) || (needsMoreThanFrames(name) && forcesOfContacts(model));
+
+/** Whether forces before the constraint solve depend on contacts. */
+const forcesOfContacts = (model: Model): boolean =>
+  model.actuator_trntype.includes(mjtTrn.BODY) || geomPairs(model).some((p) => p.adhesion !== 0);
 
 /** Whether a field needs more than frames: frames are short code, of which only what is read remains. */
 export const needsMoreThanFrames = (name: FieldName): boolean => !STAGES[0][1].includes(name);

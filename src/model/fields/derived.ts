@@ -44,6 +44,7 @@ export const DERIVED_FIELDS = group("derived", [
   row("qfrc_damper", "f32", ["nv"], "N, N m", "passive damper force"),
   row("qfrc_gravcomp", "f32", ["nv"], "N, N m", "gravity compensation force"),
   row("qfrc_fluid", "f32", ["nv"], "N, N m", "force of the medium"),
+  row("qfrc_adhesion", "f32", ["nv"], "N, N m", "force of adhesive contacts"),
   row("qfrc_passive", "f32", ["nv"], "N, N m", "total passive force"),
   row("subtree_linvel", "f32", ["nbody", 3], "m/s", "velocity of the subtree's centre of mass"),
   row("subtree_angmom", "f32", ["nbody", 3], "kg m^2/s", "angular momentum about the subtree's centre of mass"),

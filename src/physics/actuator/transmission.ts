@@ -17,6 +17,9 @@ import {
   type Vec3,
 } from "../../trace/vector.ts";
 import { mjtDisableBit, mjtJoint, mjtTrn } from "../../model/enums.ts";
+import type { ContactSlots } from "../collision/collision.ts";
+import { pairDofs } from "../constraint/contact-rows.ts";
+import { bodyMoment } from "../smooth/normal-forces.ts";
 import { differenceJacobian, pointJacobian } from "../smooth/jac.ts";
 import { ballRotation } from "../constraint/rows.ts";
 import { addArms, type Arm } from "../tendon/moment-arms.ts";
@@ -37,6 +40,7 @@ function transmit(m: ModelView, d: WorldData, i: number): { arms: Arm[]; length:
     const arms = tendonArms(m, d, id).map(({ dof, coef }) => ({ dof, coef: mul(coef, gear[0]) }));
     return { arms, length: mul(d.ten_length.at(id), gear[0]) };
   }
+  if (model.actuator_trntype[i] === mjtTrn.BODY) return { arms: bodyMoments.get(d)!.get(i)!, length: 0 };
   if (model.actuator_trntype[i] === mjtTrn.SITE) return transmitSite(m, d, i);
   if (model.actuator_trntype[i] === mjtTrn.SLIDERCRANK) return transmitCrank(m, d, i);
   const dof = model.jnt_dofadr[id];
@@ -117,16 +121,37 @@ function transmitCrank(m: ModelView, d: WorldData, i: number): { arms: Arm[]; le
   };
 }
 
+/** Moments of actuators on bodies, of the contacts of the evaluation under way. */
+const bodyMoments = new WeakMap<WorldData, ReadonlyMap<number, Arm[]>>();
+
+function contactMoments(m: ModelView, d: WorldData, slots: ContactSlots): Map<number, Arm[]> {
+  const { model } = m;
+  const moments = new Map<number, Arm[]>();
+  for (let i = 0; i < m.nactuator; i++) {
+    if (model.actuator_trntype[i] !== mjtTrn.BODY) continue;
+    const body = model.actuator_trnid[2 * i];
+    const pairs = slots.pairs.filter((p) => [p.geom1, p.geom2].some((g) => model.geom_bodyid[g] === body));
+    const dofs = [...new Set(pairs.flatMap((p) => [...pairDofs(model, p).keys()]))].sort((a, b) => a - b);
+    const moment = bodyMoment(m, d, slots, body);
+    moments.set(
+      i,
+      dofs.map((dof) => ({ dof, coef: moment.at(dof) })),
+    );
+  }
+  return moments;
+}
+
 /** The dofs that an actuator moves, those with no arm left out. */
 export function moment(m: ModelView, d: WorldData, i: number): Arm[] {
   return transmit(m, d, i).arms.filter((a) => a.coef !== 0);
 }
 
 /**
- * Lengths and velocities of actuators (mj_transmission). Reads qpos, qvel, ten_length, ten_J, site_xpos,
+ * Lengths and velocities of actuators (mj_transmission); those on bodies pull at the contacts of `slots`. Reads qpos, qvel, ten_length, ten_J, site_xpos,
  * site_xmat, xquat, cdof, subtree_com; writes actuator_length, _velocity.
  */
-export function transmission(m: ModelView, d: WorldData): void {
+export function transmission(m: ModelView, d: WorldData, slots?: ContactSlots): void {
+  if (slots) bodyMoments.set(d, contactMoments(m, d, slots));
   const off = (m.opt.disableflags & mjtDisableBit.ACTUATION) !== 0;
   for (let i = 0; i < m.nactuator; i++) {
     const { arms, length } = transmit(m, d, i);
@@ -142,7 +167,7 @@ export function transmission(m: ModelView, d: WorldData): void {
 export function actuatorMoment(m: ModelView, d: WorldData): void {
   const { length } = d.actuator_moment;
   if (length === 0) return;
-  const compressed: readonly number[] = [mjtTrn.SITE, mjtTrn.SLIDERCRANK];
+  const compressed: readonly number[] = [mjtTrn.SITE, mjtTrn.SLIDERCRANK, mjtTrn.BODY];
   const out = array("moment", length);
   const at = variable("moment_at", 0, "i32");
   const push = (coef: Scalar) => {

@@ -50,14 +50,14 @@ export interface ContactSlots {
   readonly nconmax: number;
   /** Contacts nearer than margin + gap (mjData.ncon). */
   readonly ncon: Int;
-  /** Contacts that make constraint rows, at most nconmax. */
+  /** Those of them that are kept, at most nconmax. */
   readonly count: Int;
-  /** Whether more than nconmax contacts made rows. */
+  /** Whether there are more than nconmax. */
   readonly overflow: Bool;
   dist(slot: Int): Scalar;
   pos(slot: Int): Vec3;
   frame(slot: Int): Mat3;
-  /** Runs `body` for each active contact, in a runtime loop. */
+  /** Runs `body` for each contact that is kept, in a runtime loop. */
   each(body: (index: Int, slot: Int) => void): void;
 }
 
@@ -91,10 +91,8 @@ export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[]
   const normal = [0, 1, 2].map((c) => new SlotField(`con_normal${c}`, nslot));
   const tangent = [0, 1, 2].map((c) => new SlotField(`con_tangent${c}`, nslot));
   const words = Array.from({ length: Math.ceil(nslot / 32) }, (_, w) => variable(`active${w}`, 0, "u32"));
-  const gaps = pairs.some((p) => p.gap > 0);
   // frames are built if they are read; a tangent is kept only where some collider chooses one
   const leaning = pairs.some((p) => colliders[colliderOf(m, p)].leans);
-  const detected = variable("ncon", 0, "i32");
 
   /** Keeps a candidate in its slot, known when the kernel is traced or only at run time. */
   const keep = (pair: { margin: Scalar; gap: Scalar }, slot: Int, c: Candidate) => {
@@ -102,7 +100,8 @@ export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[]
     c.pos.forEach((x, k) => pos[k].set(slot, x));
     c.normal.forEach((x, k) => normal[k].set(slot, x));
     if (leaning) (c.tangent ?? defaultTangent(c.normal)).forEach((x, k) => tangent[k].set(slot, x));
-    const active = and(c.exists, lt(c.dist, pair.margin));
+    // in the gap contacts are kept without a force
+    const active = and(c.exists, lt(c.dist, add(pair.margin, pair.gap)));
     if (isNode(slot)) {
       const bit = shl(1, band(toU32(slot), 31));
       words.forEach((w, k) => {
@@ -112,10 +111,6 @@ export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[]
     } else {
       const w = words[slot >> 5];
       w.set(bor(w.get(), select(active, (1 << (slot & 31)) >>> 0, 0, "u32")));
-    }
-    if (gaps) {
-      const found = and(c.exists, lt(c.dist, add(pair.margin, pair.gap)));
-      detected.set(add(detected.get(), select(found, 1, 0, "i32")));
     }
   };
 
@@ -158,7 +153,6 @@ export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[]
     normal,
     tangent: leaning ? tangent : undefined,
     words,
-    detected: gaps ? detected.get() : undefined,
   });
 }
 
@@ -239,7 +233,6 @@ interface Found {
   normal: SlotField[];
   tangent: SlotField[] | undefined;
   words: { get(): Int; set(v: Int): void }[];
-  detected: Int | undefined;
 }
 
 /** The active slots in ascending order, as a list that runtime loops walk. */
@@ -275,7 +268,7 @@ function activeList(m: ModelView, f: Found): ContactSlots {
       ),
     nslot,
     nconmax: Math.min(nslot, nconmax),
-    ncon: f.detected ?? add(total, dropped),
+    ncon: add(total, dropped),
     count: total,
     overflow: dropped === 0 ? false : ne(dropped, 0),
     dist: (s) => f.dist.get(s),

@@ -34,8 +34,6 @@ export function pooledCollision(
   const [pos, normal, tangent] = ["con_pos", "con_normal", "con_tangent"].map((name) => vector(name, size));
   const pairAt = array("con_pair", size, "i32");
   const count = variable("contacts", 0, "i32");
-  const found = variable("ncon", 0, "i32");
-  const gaps = pairs.some((p) => p.gap > 0);
 
   // the candidates of one pair: whatever collider found them, they are kept in one place
   const most = Math.max(...names.map((name) => colliders[name].slots));
@@ -56,8 +54,7 @@ export function pooledCollision(
   };
   const keep = (k: Int, reach: { margin: Scalar; gap: Scalar }, i: Int) => {
     const near = candidate.dist.get(i);
-    if (gaps) found.set(add(found.get(), select(lt(near, add(reach.margin, reach.gap)), 1, 0, "i32")));
-    when(lt(near, reach.margin), () => {
+    when(lt(near, add(reach.margin, reach.gap)), () => {
       const n = count.get();
       when(lt(n, capacity), () => {
         dist.set(n, near);
@@ -107,7 +104,7 @@ export function pooledCollision(
     pairs,
     nslot: capacity,
     nconmax: capacity,
-    ncon: gaps ? found.get() : count.get(),
+    ncon: count.get(),
     count: kept,
     overflow,
     table(name, of, type = "f32") {

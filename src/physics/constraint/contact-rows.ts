@@ -1,11 +1,14 @@
 // constraint rows of contacts: Jacobians rebuilt from the contact point if they are needed, never stored
 import {
   add,
+  and,
   band,
   div,
   gt,
   isNode,
   eq,
+  ge,
+  lt,
   max,
   min,
   mul,
@@ -19,6 +22,7 @@ import {
   type Int,
   type Scalar,
 } from "../../trace/scalar.ts";
+import { surfaceVelocities } from "./surface-velocity.ts";
 import { unrolling } from "../../trace/graph.ts";
 import { cross, dot3, row as matRow, sub3, type Vec3 } from "../../trace/vector.ts";
 import { rotational, translational } from "../../trace/spatial.ts";
@@ -83,8 +87,12 @@ export interface ContactRows {
   resolved(slot: Int, D: Scalar, diagA: readonly Scalar[]): { D: Scalar; share: readonly Scalar[] };
   /** Whether R of some pair may be less than float32 resolves: then `resolved` is wanted. */
   readonly anyStiff: boolean;
-  /** Reference accelerations of the contact's directions, given velocities along them. */
-  aref(slot: Int, impedance: Scalar, vel: readonly Scalar[]): Scalar[];
+  /** Whether a contact makes rows: one in the gap does only if it pulls. */
+  makesRows(slot: Int): Bool;
+  /** Whether it pulls across the gap, along its normal alone. */
+  isTether(slot: Int): Bool;
+  /** Reference accelerations of the contact's directions, given velocities along them and 1 / R of the first row. */
+  aref(slot: Int, impedance: Scalar, vel: readonly Scalar[], D: Scalar): Scalar[];
 }
 
 /** Friction of a pair: folded by the pair finder, and mixed here if a geom has its own in each world. */
@@ -155,6 +163,10 @@ function slotParams(m: ModelView, slots: ContactSlots) {
     condim: of("condim", (p) => p.condim),
     friction: [0, 1, 2, 3, 4].map((k) => of(`friction${k}`, (p) => friction(p, k))),
     margin: of("margin", (p) => p.margin),
+    // up to where contacts make rows
+    reach: of("reach", (p) => (p.adhesion === 0 ? p.margin : p.margin + p.gap)),
+    adhesion: of("adhesion", (p) => p.adhesion),
+    weight: of("weight", weight),
     diag: of("diag", diag),
     // R of the tangents against that of the normal (elliptic)
     tangentD: [0, 1, 2, 3, 4].map((k) =>
@@ -241,6 +253,16 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
   const joint = unrolling() ? jointMotions(m, d, slots) : undefined;
   const bodyOf = (p: GeomPair, which: 0 | 1) => model.geom_bodyid[which === 0 ? p.geom1 : p.geom2];
   const isMoving = (p: GeomPair, which: 0 | 1) => bodyDofs(model, bodyOf(p, which)).length > 0;
+  const gaps = slots.pairs.some((p) => p.gap > 0 && p.adhesion === 0);
+  const adhesive = slots.pairs.some((p) => p.adhesion !== 0);
+  const tethers = slots.pairs.some((p) => p.gap > 0 && p.adhesion !== 0);
+  const surface = surfaceVelocities(m, d, slots);
+  const makesRows = (slot: Int): Bool => (gaps ? lt(slots.dist(slot), params.reach(slot)) : true);
+  // an adhesive contact in the gap pulls along its normal alone
+  const isTether = (slot: Int): Bool =>
+    tethers ? and(ne(params.adhesion(slot), 0), ge(slots.dist(slot), params.margin(slot))) : false;
+  const pyramidal = m.opt.cone === mjtCone.PYRAMIDAL;
+  const condim = (slot: Int): Scalar => select(isTether(slot), 1, params.condim(slot), "f32");
   const sides = ([0, 1] as const).map((which) => ({
     body: slots.table(`con_body${which + 1}`, (p) => bodyOf(p, which), "i32"),
     moves: slots.table(`con_moves${which + 1}`, (p) => Number(isMoving(p, which)), "i32"),
@@ -277,7 +299,7 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
     },
     cone: (slot) => ({
       dim,
-      condim: params.condim(slot),
+      condim: condim(slot),
       friction: params.friction.slice(0, Math.max(0, dim - 1)).map((f) => f(slot)),
       tangentD: params.tangentD.slice(0, Math.max(0, dim - 1)).map((f) => f(slot)),
       mu: params.mu(slot),
@@ -285,18 +307,30 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
     anyStiff: slots.pairs.some((p) => isStiff(model, p)),
     stiffness(slot) {
       const imp = impedance(params.curve(slot), sub(slots.dist(slot), params.margin(slot)));
-      return { impedance: imp, D: div(1, regularizer(imp, params.diag(slot))) };
+      const diag =
+        pyramidal && tethers ? select(isTether(slot), params.weight(slot), params.diag(slot)) : params.diag(slot);
+      const D = div(1, regularizer(imp, diag));
+      return { impedance: imp, D: gaps ? select(makesRows(slot), D, 0) : D };
     },
+    makesRows,
+    isTether,
     resolved(slot, D, diagA) {
-      return resolvedStiffness(m.opt.cone === mjtCone.PYRAMIDAL || dim === 1, this.cone(slot), D, diagA);
+      const divisor = gaps ? max(D, MINVAL2) : D;
+      return resolvedStiffness(pyramidal || dim === 1, this.cone(slot), divisor, diagA);
     },
-    aref(slot, imp, vel) {
+    aref(slot, imp, vel, D) {
       const normal = params.normal(slot);
-      const tangent = m.opt.cone === mjtCone.PYRAMIDAL ? normal : params.tangent(slot);
+      const tangent = pyramidal ? normal : params.tangent(slot);
+      const sliding = surface(slot);
       return vel.map((v, k) => {
-        if (k > 0) return mul(-1, mul(tangent.B, v));
+        if (k > 0) return mul(-1, mul(tangent.B, add(v, sliding[k] ?? 0)));
         const distance = sub(slots.dist(slot), params.margin(slot));
-        return mul(-1, add(mul(normal.B, v), mul(mul(normal.K, imp), distance)));
+        const aref = mul(-1, add(mul(normal.B, v), mul(mul(normal.K, imp), distance)));
+        if (!adhesive) return aref;
+        // the pull is held at rest by a push of as much, over the edges of a pyramid
+        const dims = condim(slot);
+        const edges = pyramidal ? select(eq(dims, 1), 1, mul(2, sub(dims, 1))) : 1;
+        return add(aref, div(params.adhesion(slot), mul(gaps ? max(D, MINVAL2) : D, edges)));
       });
     },
   };

@@ -17,6 +17,9 @@ export function nefc(m: ModelView, e: Evaluation): Int {
     ({ condim }) => (condim === 1 ? 1 : pyramidal ? 2 * (condim - 1) : condim),
     "i32",
   );
-  e.slots.each((_, slot) => total.set(add(total.get(), rowsOf(slot))));
+  e.slots.each((_, slot) => {
+    const rows = select(e.contacts.isTether(slot), 1, rowsOf(slot), "i32");
+    total.set(add(total.get(), select(e.contacts.makesRows(slot), rows, 0, "i32")));
+  });
   return total.get();
 }

@@ -7,8 +7,16 @@ import type { Int } from "../../trace/scalar.ts";
 import type { WorldData, Field, ModelView } from "../view.ts";
 
 /** A torque and a force at `point` as a force about the centre of mass of the body's tree (global). */
-export function aboutTree(m: ModelView, d: WorldData, body: Int, torque: Vec3, force: Vec3, point: Vec3): Spatial {
-  const arm = sub3(point, d.subtree_com.vec3(m.body_rootid.at(body)));
+export function aboutTree(
+  m: ModelView,
+  d: WorldData,
+  body: Int,
+  torque: Vec3,
+  force: Vec3,
+  point: Vec3,
+  centre: Vec3 = d.subtree_com.vec3(m.body_rootid.at(body)),
+): Spatial {
+  const arm = sub3(point, centre);
   return spatial(add3(torque, cross(arm, force)), force);
 }
 

@@ -18,6 +18,8 @@ import {
 import { mulQuat, negQuat, normalizeQuat, scale3, ZERO3, type Quat } from "../../trace/vector.ts";
 import { mjtDisableBit, mjtJoint } from "../../model/enums.ts";
 import { dofDamping, isZero, jointStiffness, polyForce, polyTable, tendonDamping, tendonStiffness } from "./damping.ts";
+import type { ContactSlots } from "../collision/collision.ts";
+import { adhesion } from "./normal-forces.ts";
 import { aboutTree, alongDofs } from "./body-forces.ts";
 import { fluid, hasFluid } from "./fluid.ts";
 import { ballRotation } from "../constraint/rows.ts";
@@ -26,11 +28,11 @@ import { isJoint } from "./kinematics.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /**
- * Spring, damper, gravity compensation and fluid forces (mj_passive); actuators carry the gravity compensation where
+ * Spring, damper, gravity compensation, fluid and adhesion forces (mj_passive); actuators carry the gravity compensation where
  * jnt_actgravcomp says so. Reads qpos, qvel, ten_length, ten_velocity, xipos, subtree_com, cdof, and what `fluid` reads;
- * writes qfrc_spring, qfrc_damper, qfrc_gravcomp, qfrc_fluid, qfrc_passive.
+ * writes qfrc_spring, qfrc_damper, qfrc_gravcomp, qfrc_fluid, qfrc_adhesion, qfrc_passive.
  */
-export function passive(m: ModelView, d: WorldData): void {
+export function passive(m: ModelView, d: WorldData, slots?: ContactSlots): void {
   const off = (bit: number) => (m.opt.disableflags & bit) !== 0;
   each(m.nv, (i) => {
     d.qfrc_spring.set(i, 0);
@@ -44,11 +46,12 @@ export function passive(m: ModelView, d: WorldData): void {
   // without both, MuJoCo leaves out all passive forces
   if (hasGravcomp(m) && !(noSpring && noDamper)) gravityCompensation(m, d);
   if (hasFluid(m.model)) fluid(m, d);
+  adhesion(m, d, slots);
   each(m.nv, (i) => {
     const byActuators = ne(m.jnt_actgravcomp.at(m.dof_jntid.at(i)), 0);
     const held = select(byActuators, 0, d.qfrc_gravcomp.at(i));
     const resisted = add(add(d.qfrc_spring.at(i), d.qfrc_damper.at(i)), d.qfrc_fluid.at(i));
-    d.qfrc_passive.set(i, add(resisted, held));
+    d.qfrc_passive.set(i, add(add(resisted, d.qfrc_adhesion.at(i)), held));
   });
 }
 

@@ -130,7 +130,7 @@ export function solve(m: ModelView, d: WorldData, { rows, contacts, space: space
       const at = space.contact(slot);
       const { impedance, D: given } = contacts.stiffness(slot);
       const D = contacts.anyStiff ? efc.resolve(c, slot, given, at.diagA()) : given;
-      const aref = contacts.aref(slot, impedance, efc.inMovable(c, at.times("qvel")));
+      const aref = contacts.aref(slot, impedance, efc.inMovable(c, at.times("qvel")), D);
       const Jaref = efc.inMovable(c, at.times("qacc")).map((x, k) => sub(x, aref[k]));
       const jv = warm ? efc.inMovable(c, at.times("search")) : Jaref.map(() => 0);
       efc.start(c, D, Jaref, jv);

@@ -43,13 +43,6 @@ const REFUSED: readonly [string, string, string][] = [
     wrap({ world: `<geom name="w" type="cylinder" size="1 1"/>`, body: `<geom name="x" type="cylinder" size="1 1"/>` }),
     `geom "w" with geom "x"`,
   ],
-  ["adhesion", wrap({ world: `<geom name="w" size="1" adhesion="3"/>` }), `geom "w"`],
-  ["surfacevel", wrap({ world: `<geom name="w" size="1" surfacevel="1 0 0 0 0 0"/>` }), `geom "w"`],
-  [
-    "transmission body",
-    wrap({ rest: `<actuator><adhesion name="m" body="b" ctrlrange="0 1"/></actuator>` }),
-    `actuator "m"`,
-  ],
   [
     "actuator gaintype pid",
     wrap({ rest: `<actuator><pid name="m" joint="j" kp="1" input="pos"/></actuator>` }),

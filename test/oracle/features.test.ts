@@ -1,0 +1,64 @@
+// what MuJoCo has beside its common parts, each in a model as small as may be
+import { describeFeatures } from "../support/feature-suite.ts";
+
+const scene = (option: string, bodies: string, rest = "") => `<mujoco model="feature">
+  <option ${option.startsWith("<") ? "" : option}>${option.startsWith("<") ? option : ""}</option>
+  <worldbody>${bodies}</worldbody>
+  ${rest}
+</mujoco>`;
+
+/** A floor that pulls, a ball that sticks to it and one that hangs near it. */
+const sticky = (cone: string): string =>
+  scene(
+    `cone="${cone}"`,
+    `<geom type="plane" size="2 2 0.1" adhesion="3" gap="0.05"/>
+     <body pos="0 0 0.098"><freejoint/><geom name="ball" size="0.1" condim="6" adhesion="2"/></body>
+     <body pos="0.5 0 0.12"><freejoint/><geom name="near" size="0.1" condim="4" gap="0.02" priority="1"/>
+       <geom name="side" size="0.05" pos="0.06 0 -0.03"/></body>`,
+    `<sensor><contact geom1="ball" num="2" data="found force dist"/><contact geom1="near" data="found dist"/></sensor>`,
+  );
+
+describeFeatures("contacts equal MuJoCo", {
+  "adhesive geoms, pyramidal cones": { xml: sticky("pyramidal") },
+  "adhesive geoms, elliptic cones": { xml: sticky("elliptic") },
+  "adhesive pairs": {
+    xml: scene(
+      "",
+      `<body name="arm" pos="0 0 0.5"><joint axis="0 1 0" damping="0.1"/><geom name="arm" type="capsule" size="0.04" fromto="0 0 0 0.4 0 0" contype="0"/>
+         <body pos="0.3 0 -0.1"><joint axis="1 0 0" type="slide" damping="1"/><geom name="tip" size="0.05" adhesion="4" gap="0.03"/></body></body>
+       <body name="held" pos="0.3 0 0.31"><freejoint/><geom name="held" size="0.05" mass="0.1"/></body>`,
+      `<contact><pair geom1="held" geom2="tip" adhesion="5" gap="0.1" condim="3"/></contact>
+       <sensor><contact geom1="tip" data="found force dist normal"/></sensor>`,
+    ),
+  },
+  "adhesion actuators and gaps": {
+    xml: scene(
+      "",
+      `<geom type="plane" size="2 2 0.1" gap="0.03"/>
+       <body name="box" pos="0 0 0.11" euler="2 3 0"><freejoint/><geom name="box" type="box" size="0.1 0.1 0.1"/></body>
+       <body name="ball" pos="0.5 0 0.11"><freejoint/><geom name="ball" size="0.1" condim="1"/></body>
+       <body name="arm" pos="0 0 0.4"><joint axis="0 1 0"/><geom type="capsule" size="0.05" fromto="0 0 0 0.3 0 0"/>
+         <body name="hand" pos="0.3 0 0"><joint axis="1 0 0"/><geom name="hand" type="capsule" size="0.05" fromto="0 0 -0.1 0.1 0 -0.1" gap="0.1"/></body></body>`,
+      `<actuator><adhesion body="box" ctrlrange="0 10" gain="2"/><adhesion body="ball" ctrlrange="0 5"/>
+         <adhesion body="hand" ctrlrange="0 5"/><general body="hand" biastype="affine" biasprm="0.1 0 -0.2"/></actuator>
+       <sensor><contact body1="box" num="4" data="found force dist pos"/><contact subtree1="arm" reduce="mindist" data="found dist"/></sensor>`,
+    ),
+  },
+  "moving surfaces": {
+    xml: scene(
+      `cone="elliptic" integrator="implicitfast"`,
+      `<geom type="plane" size="2 2 0.1" surfacevel="0.5 0.2 0.3 0 0 0"/>
+       <geom name="table" type="cylinder" size="0.3 0.05" pos="2 0 0" contype="2" conaffinity="2" surfacevel="0 0 0 0 0 2"/>
+       <body pos="0 0 0.099"><freejoint/><geom type="box" size="0.1 0.1 0.1" condim="4"/></body>
+       <body pos="2.1 0 0.149"><freejoint/><geom size="0.1" contype="3" conaffinity="3" condim="6" friction="1 0.1 0.1" surfacevel="0 0.1 0 0.5 0 1"/></body>
+       <body pos="0.6 0.5 0.09" euler="20 10 30"><freejoint/><geom type="capsule" size="0.1 0.1" surfacevel="0 0 0 0 0 3"/></body>`,
+    ),
+  },
+  "moving surfaces, pyramidal cones": {
+    xml: scene(
+      "",
+      `<geom type="plane" size="2 2 0.1" surfacevel="0.5 0.2 0.3 0 0 1"/>
+       <body pos="0.4 0 0.099"><freejoint/><geom type="box" size="0.1 0.1 0.1" condim="4"/></body>`,
+    ),
+  },
+});
