@@ -12,7 +12,9 @@ import {
   type Kind,
   type Path,
 } from "../core/schema.ts";
+import { mjtGeom } from "./enums.ts";
 import { fieldsOf, fieldSize, SIZES, type ModelArrays, type Sizes } from "./fields.ts";
+import { HULL_FLOATS, HULL_INTS, type Hulls } from "./hulls.ts";
 import { NAMED, type Model, type ModelStatistic, type SpeedLimit, type ObjectKind } from "./model.ts";
 import type { LeftOut } from "./visuals.ts";
 import type { ModelChange } from "./changes.ts";
@@ -110,6 +112,50 @@ export const changeKind: Kind<Omit<ModelChange, "value">> = object<Omit<ModelCha
   derived: boolean,
 });
 
+const hullArrays: Kind<Hulls> = object<Hulls>(
+  Object.fromEntries([
+    ...HULL_FLOATS.map((name) => [name, numbers([Float64Array])]),
+    ...HULL_INTS.map((name) => [name, numbers([Int32Array])]),
+  ]) as { [K in keyof Hulls]: Kind<Hulls[K]> },
+);
+
+/** Hulls whose numbers lead to what is there, and whose lists end. */
+const hullKind: Kind<Hulls> = {
+  want: "convex hulls",
+  read(value, path) {
+    const hulls = hullArrays.read(value, path);
+    const within = (name: keyof Hulls, least: number, below: number, room: (i: number) => number = () => 1) =>
+      hulls[name].forEach((x, i) => {
+        if (x < least || x + room(i) > below) throw new Mismatch([...path, name, i], x, `a place below ${below}`);
+      });
+    const same = (name: keyof Hulls, length: number) => {
+      const { length: own } = hulls[name];
+      if (own !== length) throw new Mismatch([...path, name, "length"], own, String(length));
+    };
+    const [nhull, nvert, npoly] = [hulls.vertadr.length, hulls.edgeadr.length, hulls.polyvertadr.length];
+    for (const name of ["vertnum", "polyadr", "polynum"] as const) same(name, nhull);
+    same("vert", 3 * nvert);
+    same("polyvertnum", npoly);
+    same("polynormal", 3 * npoly);
+    within("mesh", -1, nhull);
+    within("vertnum", 1, nvert + 1, () => 0);
+    within("vertadr", 0, nvert, (i) => hulls.vertnum[i]);
+    within("polynum", 0, npoly + 1, () => 0);
+    within("polyadr", 0, npoly, (i) => hulls.polynum[i]);
+    within("edge", -1, nvert);
+    within("edgeadr", 0, hulls.edge.length);
+    within("polyvert", 0, nvert);
+    within("polyvertnum", 3, hulls.polyvert.length + 1, () => 0);
+    within("polyvertadr", 0, hulls.polyvert.length, (i) => hulls.polyvertnum[i]);
+    for (const name of ["polymapadr", "polymapnum"] as const) same(name, nvert);
+    within("polymap", 0, npoly);
+    within("polymapnum", 0, hulls.polymap.length + 1, () => 0);
+    within("polymapadr", 0, hulls.polymap.length, (i) => hulls.polymapnum[i]);
+    if (hulls.edge.at(-1) !== -1) throw new Mismatch([...path, "edge"], hulls.edge.at(-1), "ended by -1");
+    return hulls;
+  },
+};
+
 const sizeKinds = Object.fromEntries(SIZES.map((name) => [name, integer(0, MOST)])) as Record<Size, Kind<number>>;
 const name = text();
 
@@ -138,6 +184,7 @@ export const modelKind: Kind<CompiledModel> = {
       warnings: list(text(65_536)),
       leftOut: optional(object<LeftOut>({ geom: list(name), mesh: list(name) })),
       speedLimits: optional(list(object<SpeedLimit>({ dof: integer(0, Math.max(0, sizes.nv - 1)), limit: anyNumber }))),
+      hulls: optional(hullKind),
       changes: optional(
         list(object<ModelChange>({ field: text(64), index: integer(0, MOST), value: anyNumber, derived: boolean })),
       ),
@@ -174,6 +221,12 @@ function checkIds(model: CompiledModel, path: Path): void {
       `a place in ${of}, ${model[of]}`,
     );
   }
+  model.geom_dataid.forEach((mesh, g) => {
+    if (model.geom_type[g] === mjtGeom.MESH && (mesh < 0 || mesh >= model.nmesh))
+      throw bad("geom_dataid", g, "the id of a mesh");
+  });
+  if (model.hulls && model.hulls.mesh.length !== model.nmesh)
+    throw new Mismatch([...path, "hulls", "mesh", "length"], model.hulls.mesh.length, String(model.nmesh));
   model.jnt_type.forEach((type, i) => {
     const [q, v] = JOINT_WIDTHS[type];
     if (model.jnt_qposadr[i] + q > model.nq) throw bad("jnt_qposadr", i, `a place in nq, ${model.nq}`);

@@ -3,6 +3,7 @@ import { CorralError } from "../core/errors.ts";
 import { withPrint } from "../core/inspect.ts";
 import { nearest } from "../core/names.ts";
 import { fieldSize, fieldsOf, SIZES, type ModelArrays, type Sizes } from "./fields.ts";
+import { readHulls, type Hulls } from "./hulls.ts";
 import { keepModel, modelKey, readKept, watched, type ModelKey } from "./model-cache.ts";
 import { copyArray, getMuJoCo, isMuJoCoLoaded, readBools, type MjModel } from "./mujoco.ts";
 import { overrideOption, readOption, type ModelOption, type OptionOverrides } from "./options.ts";
@@ -69,6 +70,8 @@ export interface Model extends Sizes, ModelArrays {
   readonly leftOut?: LeftOut;
   /** Speeds that dofs of slides and hinges are held below (m/s, rad/s); see `withLimits`. MuJoCo has no such limit. */
   readonly speedLimits?: readonly SpeedLimit[];
+  /** Convex hulls of the meshes that can touch; undefined if none can. */
+  readonly hulls?: Hulls;
   /** Numbers that are not the source's; see `withChanges`. */
   readonly changes?: readonly ModelChange[];
 }
@@ -128,6 +131,7 @@ function readModel(model: MjModel, source: ModelSource, warnings: readonly strin
     arrays[name] = values;
   }
 
+  const hulls = readHulls(model);
   return {
     ...(sizes as Sizes),
     ...(arrays as unknown as ModelArrays),
@@ -138,6 +142,7 @@ function readModel(model: MjModel, source: ModelSource, warnings: readonly strin
     names: readNames(model),
     source,
     warnings,
+    ...(hulls ? { hulls } : {}),
     ...(leftOut ? { leftOut } : {}),
   };
 }

@@ -55,7 +55,7 @@ function bodiesMatch(model: Model, b1: number, b2: number): boolean {
   return (type[b1] & affinity[b2]) !== 0 || (type[b2] & affinity[b1]) !== 0;
 }
 
-const { PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX } = mjtGeom;
+const { PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH } = mjtGeom;
 
 /** Does MuJoCo have a collider for these two? */
 function hasCollider(model: Model, g1: number, g2: number): boolean {
@@ -66,7 +66,7 @@ function hasCollider(model: Model, g1: number, g2: number): boolean {
 /** Most contacts of a collider (types in order). Those we do not have get MuJoCo's own bound. */
 function maxContacts(t1: number, t2: number): number {
   if (t1 === SPHERE || t2 === SPHERE || t1 === ELLIPSOID || t2 === ELLIPSOID) return 1;
-  if (t1 === PLANE) return t2 === CAPSULE ? 2 : t2 === BOX || t2 === CYLINDER ? 4 : 3;
+  if (t1 === PLANE) return t2 === CAPSULE ? 2 : [BOX, CYLINDER, MESH].includes(t2 as never) ? 4 : 3;
   if (t1 === CAPSULE && (t2 === CAPSULE || t2 === BOX)) return 2;
   if (t1 === BOX && t2 === BOX) return 8;
   return t1 === HFIELD ? 50 : 5;

@@ -24,7 +24,7 @@ export interface UnsupportedFeature {
   readonly elements: readonly string[];
 }
 
-const { PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX } = mjtGeom;
+const { PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH } = mjtGeom;
 
 // pairs of geom types that have a collider, the lower type first
 const COLLIDERS: ReadonlySet<string> = new Set(
@@ -34,6 +34,7 @@ const COLLIDERS: ReadonlySet<string> = new Set(
     [PLANE, ELLIPSOID],
     [PLANE, CYLINDER],
     [PLANE, BOX],
+    [PLANE, MESH],
     [SPHERE, SPHERE],
     [SPHERE, CAPSULE],
     [SPHERE, CYLINDER],
@@ -222,7 +223,7 @@ const actuators: Check = (model, found) => {
 
 /** Pairs of a distance sensor whose distance MuJoCo searches for, or that have no collider. */
 function unmeasured(model: Model, sensor: number): Set<string> {
-  const searched = [SEARCHED, String([BOX, BOX])];
+  const searched = [SEARCHED, String([BOX, BOX]), String([PLANE, MESH])];
   const kinds = distancePairs(model, sensor)
     .map((pair) => pair.map((g) => model.geom_type[g]).sort((a, b) => a - b))
     .filter((types) => types[1] !== PLANE)

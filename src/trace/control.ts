@@ -6,6 +6,8 @@ import {
   current,
   impure,
   nested,
+  type TableRef,
+  type Trace,
   TraceNode,
   pure,
   type ArrayRef,
@@ -213,6 +215,8 @@ export function array(name: string, length: number, type: Type = "f32"): LocalAr
 
 /** Constant data: an index known at trace time gives a number, one known at run time a read of a table. */
 export function table(name: string, values: ArrayLike<number>, type: "f32" | "i32" = "f32"): (index: Int) => Scalar {
+  // the table of the last trace that read it: hulls have many numbers, and are read at many places
+  let known: { trace: Trace; of: TableRef | number } | undefined;
   return (index) => {
     if (!isNode(index)) {
       const value = values[index];
@@ -221,10 +225,14 @@ export function table(name: string, values: ArrayLike<number>, type: "f32" | "i3
       }
       return value;
     }
-    const list = Array.from(values);
-    // one value throughout needs no table
-    if (list.every((v) => v === list[0])) return list[0];
-    return pure("table", type, [index], current().table(type, name, list));
+    const t = current();
+    if (known?.trace !== t) {
+      const list = Array.from(values);
+      // one value throughout needs no table
+      const of = list.every((v) => v === list[0]) ? list[0] : t.table(type, name, list);
+      known = { trace: t, of };
+    }
+    return typeof known.of === "number" ? known.of : pure("table", type, [index], known.of);
   };
 }
 

@@ -22,20 +22,12 @@ import {
 } from "../../trace/scalar.ts";
 import type { Mat3, Vec3 } from "../../trace/vector.ts";
 import type { GeomPair } from "../../model/pairs.ts";
-import {
-  colliderName,
-  colliders,
-  defaultTangent,
-  makeFrame,
-  near,
-  type Candidate,
-  type ColliderName,
-  type Shape,
-} from "./colliders/index.ts";
+import { defaultTangent, makeFrame, near, type Candidate } from "./colliders/index.ts";
 import type { GeomFrames } from "./broad-phase.ts";
 import { pooledCollision } from "./contact-pool.ts";
 import { copyField } from "../smooth/sparsity.ts";
 import { SlotField, slotValues } from "./contact-slots.ts";
+import { eachFound, pairColliders, pairKind, type PairColliders, type PairKind } from "./pair-colliders.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /** Pairs of one kind beyond this are tested in a runtime loop over those that come near, rather than in line. */
@@ -67,10 +59,6 @@ export interface ContactSlots {
  */
 export const MAX_POOL = 256;
 
-/** The collider of a pair; pairs without one are refused before anything is traced. */
-const colliderOf = (m: ModelView, p: GeomPair): ColliderName =>
-  colliderName(m.model.geom_type[p.geom1], m.model.geom_type[p.geom2])!;
-
 /**
  * Narrow phase over the candidate pairs (mj_collision). Reads geom_xpos, geom_xmat; the contacts stay in registers
  * and private arrays.
@@ -78,7 +66,7 @@ const colliderOf = (m: ModelView, p: GeomPair): ColliderName =>
 export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[], nconmax: number): ContactSlots {
   const candidates = pairs.reduce((n, p) => n + p.ncon, 0);
   if (pairs.length > 0 && (!unrolling() || candidates > MAX_POOL))
-    return pooledCollision(m, pairs, nconmax, (p) => colliderOf(m, p), framesOf(m, d));
+    return pooledCollision(m, pairs, nconmax, copied(framesOf(m, d)));
   const pairOf: number[] = [];
   const firstSlot = pairs.map((p, k) => {
     const first = pairOf.length;
@@ -92,7 +80,10 @@ export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[]
   const tangent = [0, 1, 2].map((c) => new SlotField(`con_tangent${c}`, nslot));
   const words = Array.from({ length: Math.ceil(nslot / 32) }, (_, w) => variable(`active${w}`, 0, "u32"));
   // frames are built if they are read; a tangent is kept only where some collider chooses one
-  const leaning = pairs.some((p) => colliders[colliderOf(m, p)].leans);
+  const frames = framesOf(m, d);
+  const colliders = pairColliders(m, frames);
+  const kinds = pairs.map((p) => pairKind(m.model, p));
+  const leaning = kinds.some((kind) => colliders.of(kind).leans);
 
   /** Keeps a candidate in its slot, known when the kernel is traced or only at run time. */
   const keep = (pair: { margin: Scalar; gap: Scalar }, slot: Int, c: Candidate) => {
@@ -114,32 +105,26 @@ export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[]
     }
   };
 
-  const shape = (g: number): Shape => ({
-    pos: d.geom_xpos.vec3(g),
-    mat: d.geom_xmat.mat3(g),
-    size: m.geom_size.vec3(g),
-  });
   const test = (k: number) => {
     const p = pairs[k];
-    const { collide } = colliders[colliderOf(m, p)];
-    collide(shape(p.geom1), shape(p.geom2), p.margin + p.gap).forEach((c, i) => keep(p, firstSlot[k] + i, c));
+    const [a, b] = [colliders.shape(p.geom1), colliders.shape(p.geom2)];
+    eachFound(colliders.of(kinds[k]).collide(a, b, p.margin + p.gap), (c, i) => keep(p, add(i, firstSlot[k]), c));
   };
 
-  const groups = new Map<ColliderName, number[]>();
-  pairs.forEach((p, k) => {
-    const name = colliderOf(m, p);
-    if (!groups.has(name)) groups.set(name, []);
-    groups.get(name)!.push(k);
+  const groups = new Map<PairKind, number[]>();
+  kinds.forEach((kind, k) => {
+    if (!groups.has(kind)) groups.set(kind, []);
+    groups.get(kind)!.push(k);
   });
-  let frames: GeomFrames | undefined;
-  for (const [name, members] of groups) {
-    const many = members.length > (colliders[name].long ? 1 : MAX_INLINE_PAIRS);
-    if (name.startsWith("plane-") || (!colliders[name].costly && !many)) members.forEach(test);
+  for (const [kind, members] of groups) {
+    const { costly, long } = colliders.of(kind);
+    const many = members.length > (long ? 1 : MAX_INLINE_PAIRS);
+    if ((kind.startsWith("plane-") && !long) || (!costly && !many)) members.forEach(test);
     else if (!many) {
       for (const k of members) when(nearPair(m, d, pairs[k]), () => test(k));
     } else {
-      frames ??= framesOf(m, d);
-      testLater(m, d, pairs, members, name, firstSlot, frames, keep);
+      frames.copy();
+      testLater(m, d, pairs, members, kind, firstSlot, colliders, keep);
     }
   }
 
@@ -165,18 +150,25 @@ function nearPair(m: ModelView, d: WorldData, p: GeomPair): Bool {
   );
 }
 
-/** Frames of geoms; straight-line code copies them to if a runtime index can read them. */
-function framesOf(m: ModelView, d: WorldData): GeomFrames {
+/** Frames that may be read at runtime indices. */
+function copied(frames: ReturnType<typeof framesOf>): GeomFrames {
+  frames.copy();
+  return frames;
+}
+
+/** Frames of geoms. Straight-line code copies them to where a runtime index can read them, before it does. */
+function framesOf(m: ModelView, d: WorldData): GeomFrames & { copy(): void } {
   const from = { xpos: d.geom_xpos, xmat: d.geom_xmat };
-  if (!unrolling()) return { pos: (g) => from.xpos.vec3(g), mat: (g) => from.xmat.mat3(g) };
+  if (!unrolling()) return { pos: (g) => from.xpos.vec3(g), mat: (g) => from.xmat.mat3(g), copy: () => {} };
+  let copies: typeof from | undefined;
   const readable = (field: Field): Field => {
     const copy = new Field(field.name, field.length, field.width, true);
     copyField(field, copy);
     return copy;
   };
-  const copies = { xpos: readable(d.geom_xpos), xmat: readable(d.geom_xmat) };
-  const of = (g: Int) => (isNode(g) ? copies : from);
-  return { pos: (g) => of(g).xpos.vec3(g), mat: (g) => of(g).xmat.mat3(g) };
+  const copy = () => (copies ??= { xpos: readable(d.geom_xpos), xmat: readable(d.geom_xmat) });
+  const of = (g: Int) => (isNode(g) ? copies! : from);
+  return { pos: (g) => of(g).xpos.vec3(g), mat: (g) => of(g).xmat.mat3(g), copy };
 }
 
 /** Tests the pairs of one collider that come near in a runtime loop: the reach of each is tested in line first. */
@@ -185,14 +177,13 @@ function testLater(
   d: WorldData,
   pairs: readonly GeomPair[],
   members: readonly number[],
-  name: ColliderName,
+  name: PairKind,
   firstSlot: readonly number[],
-  frames: GeomFrames,
+  { of, shape }: PairColliders,
   keep: (pair: { margin: Scalar; gap: Scalar }, slot: Int, c: Candidate) => void,
 ): void {
   const column = (label: string, of: (k: number) => number, type: "f32" | "i32") =>
     table(`${name}_${label}`, members.map(of), type);
-  const shape = (g: Int): Shape => ({ pos: frames.pos(g), mat: frames.mat(g), size: m.geom_size.vec3(g) });
   const geom1 = column("geom1", (k) => pairs[k].geom1, "i32");
   const geom2 = column("geom2", (k) => pairs[k].geom2, "i32");
   const slot = column("slot", (k) => firstSlot[k], "i32");
@@ -217,13 +208,13 @@ function testLater(
       const i = add(firstTrailingBit(bits), mul(w, 32));
       word.set(band(bits, sub(bits, 1)));
       const params = { margin: margin(i), gap: gap(i) };
-      const candidates = colliders[name].collide(shape(geom1(i)), shape(geom2(i)), add(params.margin, params.gap));
-      candidates.forEach((c, k) => keep(params, add(slot(i), k), c));
+      const found = of(name).collide(shape(geom1(i)), shape(geom2(i)), add(params.margin, params.gap));
+      eachFound(found, (c, k) => keep(params, add(slot(i), k), c));
     });
   });
 }
 
-interface Found {
+interface Detected {
   pairs: readonly GeomPair[];
   pairOf: readonly number[];
   nslot: number;
@@ -236,7 +227,7 @@ interface Found {
 }
 
 /** The active slots in ascending order, as a list that runtime loops walk. */
-function activeList(m: ModelView, f: Found): ContactSlots {
+function activeList(m: ModelView, f: Detected): ContactSlots {
   const { nslot, nconmax, words } = f;
   const count = variable("contacts", 0, "i32");
   const overflow = variable("overflow", 0, "i32");

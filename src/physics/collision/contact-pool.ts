@@ -5,7 +5,8 @@ import type { Vec3 } from "../../trace/vector.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import type { ContactSlots } from "./collision.ts";
 import { eachNearPair, halves, type GeomFrames } from "./broad-phase.ts";
-import { colliders, defaultTangent, makeFrame, type Candidate, type ColliderName } from "./colliders/index.ts";
+import { defaultTangent, makeFrame, type Candidate } from "./colliders/index.ts";
+import { eachFound, pairColliders, pairKind } from "./pair-colliders.ts";
 import { slotValues } from "./contact-slots.ts";
 import type { ModelView } from "../view.ts";
 
@@ -19,7 +20,6 @@ export function pooledCollision(
   m: ModelView,
   pairs: readonly GeomPair[],
   nconmax: number,
-  colliderOf: (p: GeomPair) => ColliderName,
   frames: GeomFrames,
 ): ContactSlots {
   const capacity = Math.min(
@@ -27,8 +27,10 @@ export function pooledCollision(
     pairs.reduce((n, p) => n + p.ncon, 0),
   );
   const size = Math.max(1, capacity);
-  const names = [...new Set(pairs.map(colliderOf))];
-  const leans = names.some((name) => colliders[name].leans);
+  const kindOf = (p: GeomPair) => pairKind(m.model, p);
+  const names = [...new Set(pairs.map(kindOf))];
+  const colliders = pairColliders(m, frames);
+  const leans = names.some((name) => colliders.of(name).leans);
   const dist = array("con_dist", size);
   const vector = (name: string, length: number) => [0, 1, 2].map((k) => array(`${name}${k}`, length));
   const [pos, normal, tangent] = ["con_pos", "con_normal", "con_tangent"].map((name) => vector(name, size));
@@ -36,7 +38,7 @@ export function pooledCollision(
   const count = variable("contacts", 0, "i32");
 
   // the candidates of one pair: whatever collider found them, they are kept in one place
-  const most = Math.max(...names.map((name) => colliders[name].slots));
+  const most = Math.max(...names.map((name) => colliders.of(name).slots));
   const candidate = {
     dist: array("candidate_dist", most),
     pos: vector("candidate_pos", most),
@@ -46,7 +48,7 @@ export function pooledCollision(
   const candidates = variable("candidates", 0, "i32");
   const put = (to: readonly LocalArray[], at: Int, v: Vec3) => v.forEach((x, i) => to[i].set(at, x));
   const at = (fields: readonly LocalArray[], i: Int) => fields.map((f) => f.get(i)) as unknown as Vec3;
-  const propose = (c: Candidate, i: number) => {
+  const propose = (c: Candidate, i: Int) => {
     candidate.dist.set(i, select(c.exists, c.dist, NOWHERE));
     put(candidate.pos, i, c.pos);
     put(candidate.normal, i, c.normal);
@@ -79,20 +81,19 @@ export function pooledCollision(
   const gap = column("gap", (p) => p.gap);
   // by the types of the two geoms: there are few of them
   const kinds: number[] = Array(TYPES * TYPES).fill(-1);
-  for (const p of pairs) kinds[TYPES * typeOf(p.geom1) + typeOf(p.geom2)] = names.indexOf(colliderOf(p));
+  for (const p of pairs) kinds[TYPES * typeOf(p.geom1) + typeOf(p.geom2)] = names.indexOf(kindOf(p));
   const kind = table("pair_collider", kinds, "i32");
 
-  const shape = (g: Int) => ({ pos: frames.pos(g), mat: frames.mat(g), size: m.geom_size.vec3(g) });
   eachNearPair(m, frames, pairs, (k) => {
     const reach = { margin: margin(k), gap: gap(k) };
     const [g1, g2] = geoms.map((g) => g(k));
     const is = kind(add(mul(m.geom_type.at(g1), TYPES), m.geom_type.at(g2)));
-    const [a, b] = [shape(g1), shape(g2)];
+    const [a, b] = [colliders.shape(g1), colliders.shape(g2)];
     names.forEach((name, index) => {
       when(eq(is, index), () => {
-        const all = colliders[name].collide(a, b, add(reach.margin, reach.gap));
-        all.forEach(propose);
-        candidates.set(all.length);
+        const all = colliders.of(name).collide(a, b, add(reach.margin, reach.gap));
+        eachFound(all, propose);
+        candidates.set(all.count);
       });
     });
     loop(candidates.get(), (i) => keep(k, reach, i), { label: "candidates" });

@@ -1,0 +1,174 @@
+import { breakIf, loop, variable, when, type Variable } from "../../../trace/control.ts";
+import { add, eq, ge, gt, le, lt, mul, not, select, sqrt, sub, type Int, type Scalar } from "../../../trace/scalar.ts";
+import {
+  add3,
+  addScaled3,
+  column,
+  cross,
+  dot3,
+  lengthSquared,
+  sub3,
+  type Mat3,
+  type Vec3,
+} from "../../../trace/vector.ts";
+import { CLIMB_ABOVE, type Hull } from "../convex/types.ts";
+import type { Candidate, Shape } from "./types.ts";
+
+/** A hull that a plane can touch. */
+export interface PlaneHull extends Hull {
+  /** Where the polygons about a vertex begin in `polygon`, and how many they are. */
+  firstPolygonOf(vertex: Int): Int;
+  polygonCountOf(vertex: Int): Int;
+  polygon(at: Int): Int;
+}
+
+/** The product of the transpose of a matrix and a vector. */
+const transposed = (m: Mat3, v: Vec3): Vec3 => [0, 1, 2].map((k) => dot3(column(m, k), v)) as unknown as Vec3;
+
+const int = (name: string, initial: Int): Variable => variable(name, initial, "i32");
+
+/** The lowest vertex along a direction: of all, or along the edges from one to the next where there are many. */
+function lowest({ tables, firstVertex, vertexCount }: Hull, up: Vec3): Int {
+  const best = int("lowest", firstVertex);
+  const height = variable("lowest_height", dot3(tables.vertex(firstVertex), up));
+  const take = (v: Int) => {
+    const here = dot3(tables.vertex(v), up);
+    when(lt(here, height.get()), () => {
+      height.set(here);
+      best.set(v);
+    });
+  };
+  const { firstNeighbour, neighbour, mostVertices } = tables;
+  const search = () => loop(add(firstVertex, vertexCount), take, { start: add(firstVertex, 1), label: "vertices" });
+  if (mostVertices <= CLIMB_ABOVE || !firstNeighbour || !neighbour) search();
+  else
+    when(le(vertexCount, CLIMB_ABOVE), search, () => {
+      loop(
+        vertexCount,
+        () => {
+          const from = best.get();
+          const first = firstNeighbour(from);
+          loop(
+            vertexCount,
+            (i) => {
+              const next = neighbour(add(first, i));
+              breakIf(lt(next, 0));
+              take(next);
+            },
+            { label: "edges" },
+          );
+          breakIf(eq(best.get(), from));
+        },
+        { label: "climb" },
+      );
+    });
+  return best.get();
+}
+
+/** The polygon about a vertex that faces down best, -1 if there is none. */
+function facingDown(hull: PlaneHull, vertex: Int, up: Vec3): Int {
+  const { polygonNormal } = hull.tables;
+  const best = int("facing", -1);
+  const least = variable("facing_up", 2);
+  loop(
+    hull.polygonCountOf(vertex),
+    (i) => {
+      const p = hull.polygon(add(hull.firstPolygonOf(vertex), i));
+      const here = dot3(polygonNormal!(p), up);
+      when(lt(here, least.get()), () => {
+        least.set(here);
+        best.set(p);
+      });
+    },
+    { label: "polygons" },
+  );
+  return best.get();
+}
+
+/** Twice the area of a quadrilateral. */
+function area(a: Vec3, b: Vec3, c: Vec3, d: Vec3): Scalar {
+  const diagonal = sub3(c, a);
+  const twice = (v: Vec3) => sqrt(lengthSquared(cross(v, diagonal)));
+  return add(twice(sub3(b, a)), twice(sub3(d, a)));
+}
+
+/**
+ * Up to four corners of the polygon that the lowest vertex of the hull lies in and that faces the plane best, the lowest
+ * first. Of more than four they are corners of a quadrilateral that is made large: the last corner goes round as long as
+ * the area grows, the two before it follow.
+ */
+export function planeMesh(a: Shape, b: Shape & { readonly hull: PlaneHull }, reach: Scalar): Candidate[] {
+  const { hull } = b;
+  const { tables } = hull;
+  const normal = column(a.mat, 2);
+  const up = transposed(b.mat, normal);
+  const centre = dot3(sub3(b.pos, a.pos), normal);
+  const deepest = lowest(hull, up);
+  const corners = [deepest, ...[1, 2, 3].map(() => -1)].map((v, i) => int(`corner${i}`, v));
+
+  const { firstCorner, cornerCount, corner } = tables;
+  if (tables.mostCorners > 0 && firstCorner && cornerCount && corner) {
+    const isNear = lt(add(centre, dot3(tables.vertex(deepest), up)), reach);
+    when(isNear, () => {
+      const polygon = facingDown(hull, deepest, up);
+      when(ge(polygon, 0), () => {
+        const [first, count] = [firstCorner(polygon), cornerCount(polygon)];
+        const start = int("start", 0);
+        loop(count, (i) => start.set(select(eq(corner(add(first, i)), deepest), i, start.get(), "i32")), {
+          label: "corners",
+        });
+        // corners are counted from the lowest
+        const at = (i: Int): Int => {
+          const k = add(start.get(), i);
+          return corner(add(first, select(ge(k, count), sub(k, count), k, "i32")));
+        };
+        const place = [0, 1, 2, 3].map((i) => int(`place${i}`, i));
+        if (tables.mostCorners > 4) when(gt(count, 4), () => widen(place, count, (i) => tables.vertex(at(i))));
+        for (const k of [1, 2, 3]) {
+          when(lt(k, count), () => corners[k].set(at(place[k].get())));
+        }
+      });
+    });
+  }
+  return corners.map((which): Candidate => {
+    const v = which.get();
+    const exists = ge(v, 0);
+    const vertex = tables.vertex(select(exists, v, deepest, "i32"));
+    const dist = add(centre, dot3(vertex, up));
+    const offset = [0, 1, 2].map((r) => dot3(b.mat.slice(3 * r, 3 * r + 3) as unknown as Vec3, vertex));
+    const pos = addScaled3(add3(b.pos, offset as unknown as Vec3), mul(dist, -0.5), normal);
+    return { dist, pos, normal, exists };
+  });
+}
+
+/** Moves the places of three corners round a polygon of `count`, the first stays at 0. */
+function widen(place: readonly Variable[], count: Int, vertex: (i: Int) => Vec3): void {
+  const [, b, c, d] = place;
+  const origin = vertex(0);
+  const next = (i: Int): Int => select(eq(add(i, 1), count), 0, add(i, 1), "i32");
+  const of = (i: Int, j: Int, k: Int) => area(origin, vertex(i), vertex(j), vertex(k));
+  const most = variable("area", of(1, 2, 3));
+  /** Moves one corner on while that makes the area larger. */
+  const advance = (which: Variable, grown: () => Scalar, label: string, then: () => void) =>
+    loop(
+      mul(count, 2),
+      () => {
+        const larger = grown();
+        breakIf(not(gt(larger, most.get())));
+        most.set(larger);
+        which.set(next(which.get()));
+        then();
+      },
+      { label },
+    );
+  const nothing = () => {};
+  advance(
+    d,
+    () => of(b.get(), c.get(), next(d.get())),
+    "last",
+    () => {
+      advance(c, () => of(b.get(), next(c.get()), d.get()), "third", nothing);
+      advance(b, () => of(next(b.get()), c.get(), d.get()), "second", nothing);
+    },
+  );
+}

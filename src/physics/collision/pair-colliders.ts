@@ -1,0 +1,129 @@
+// the collider of a pair of geoms, whatever its kind: closed forms, planes with hulls, and the search for all others
+import { loop, table } from "../../trace/control.ts";
+import { add, isNode, mul, type Int, type Scalar } from "../../trace/scalar.ts";
+import type { Vec3 } from "../../trace/vector.ts";
+import { mjtGeom } from "../../model/enums.ts";
+import type { Hulls } from "../../model/hulls.ts";
+import type { Model } from "../../model/model.ts";
+import type { GeomPair } from "../../model/pairs.ts";
+import { colliderName, colliders, type Candidate, type ColliderName, type Shape } from "./colliders/index.ts";
+import { planeMesh, type PlaneHull } from "./colliders/plane-mesh.ts";
+import type { HullTables } from "./convex/types.ts";
+import type { GeomFrames } from "./broad-phase.ts";
+import type { ModelView } from "../view.ts";
+
+/** What finds the contacts of a pair. */
+export type PairKind = ColliderName | "plane-mesh";
+
+/** Contacts that a collider found: `count` of them, known while tracing for closed forms. */
+export interface Found {
+  readonly count: Int;
+  at(i: Int): Candidate;
+}
+
+/** Runs `body` for the candidates of a pair: in line, or in a runtime loop where their number is known only then. */
+export function eachFound(found: Found, body: (c: Candidate, i: Int) => void): void {
+  const { count } = found;
+  if (isNode(count)) loop(count, (i) => body(found.at(i), i), { label: "candidates" });
+  else for (let i = 0; i < count; i++) body(found.at(i), i);
+}
+
+/** What the driver asks of a collider. */
+export interface PairCollider {
+  /** Most contacts of a pair. */
+  readonly slots: number;
+  /** Whether a bounding test before it pays. */
+  readonly costly: boolean;
+  /** Whether its code is so long that all pairs share it, in a runtime loop. */
+  readonly long: boolean;
+  /** Whether it chooses the tangent of its contact frames. */
+  readonly leans: boolean;
+  /** Contacts of two geoms, the lower mjtGeom first; `reach` is margin + gap. */
+  collide(a: GeomShape, b: GeomShape, reach: Scalar): Found;
+}
+
+/** A geom of the model, its id known while tracing or only at run time. */
+export interface GeomShape extends Shape {
+  readonly geom: Int;
+}
+
+/** What the driver needs of a model's geoms. */
+export interface PairColliders {
+  of(kind: PairKind): PairCollider;
+  shape(geom: Int): GeomShape;
+}
+
+const { MESH } = mjtGeom;
+
+/** The kind of a pair; pairs without a collider are refused before anything is traced. */
+export function pairKind(model: Model, { geom1, geom2 }: GeomPair): PairKind {
+  return colliderName(model.geom_type[geom1], model.geom_type[geom2]) ?? "plane-mesh";
+}
+
+/** The colliders of pairs, over the frames of their geoms. */
+export function pairColliders(m: ModelView, frames: GeomFrames): PairColliders {
+  const { model } = m;
+  const shape = (g: Int) => ({ geom: g, pos: frames.pos(g), mat: frames.mat(g), size: m.geom_size.vec3(g) });
+  const hullOf = model.hulls && hullReader(model, model.hulls);
+  const listed = (all: readonly Candidate[]): Found => ({ count: all.length, at: (i) => all[i as number] });
+
+  const of = (kind: PairKind): PairCollider => {
+    if (kind === "plane-mesh")
+      return {
+        slots: 4,
+        costly: true,
+        long: true,
+        leans: false,
+        collide: (a, b, reach) => listed(planeMesh(a, { ...b, hull: hullOf!(b.geom) }, reach)),
+      };
+    const { slots, costly, long = false, leans = false, collide } = colliders[kind];
+    return { slots, costly, long, leans, collide: (a, b, reach) => listed(collide(a, b, reach)) };
+  };
+  return { of, shape };
+}
+
+/** Reads the hulls of geoms in tables that all worlds share. */
+function hullReader(model: Model, hulls: Hulls): (geom: Int) => PlaneHull {
+  const ints = (name: Exclude<keyof Hulls, "vert" | "polynormal">) => {
+    return table(`hull_${name}`, hulls[name], "i32");
+  };
+  const vec3 = (name: "vert" | "polynormal") => {
+    const read = table(`hull_${name}`, hulls[name]);
+    return (i: Int) => [0, 1, 2].map((k) => read(add(mul(i, 3), k))) as unknown as Vec3;
+  };
+  const most = (counts: Int32Array) => counts.reduce((a, b) => Math.max(a, b), 0);
+  const tables: HullTables = {
+    vertex: vec3("vert"),
+    mostVertices: most(hulls.vertnum),
+    mostCorners: most(hulls.polyvertnum),
+    firstNeighbour: ints("edgeadr"),
+    neighbour: ints("edge"),
+    polygonNormal: vec3("polynormal"),
+    firstCorner: ints("polyvertadr"),
+    cornerCount: ints("polyvertnum"),
+    corner: ints("polyvert"),
+  };
+  const [firstPolygonOf, polygonCountOf, polygon] = [ints("polymapadr"), ints("polymapnum"), ints("polymap")];
+  // by geom: primitives read the first hull's, and use none of it
+  const ofGeom = Array.from(model.geom_type, (type, g) =>
+    type === MESH ? Math.max(0, hulls.mesh[model.geom_dataid[g]]) : 0,
+  );
+  const perGeom = (name: "vertadr" | "vertnum" | "polyadr" | "polynum") =>
+    table(
+      `geom_hull_${name}`,
+      ofGeom.map((h) => hulls[name][h]),
+      "i32",
+    );
+  const [vertadr, vertnum] = [perGeom("vertadr"), perGeom("vertnum")];
+  const [polyadr, polynum] = [perGeom("polyadr"), perGeom("polynum")];
+  return (g) => ({
+    tables,
+    firstVertex: vertadr(g),
+    vertexCount: vertnum(g),
+    firstPolygon: polyadr(g),
+    polygonCount: polynum(g),
+    firstPolygonOf,
+    polygonCountOf,
+    polygon,
+  });
+}
