@@ -39,8 +39,8 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   var v16_qacc_warmstart_0: f32;
   var v17_qacc_warmstart_1: f32;
   var v18_ctrl_0: f32;
-  var v383_qacc_0: f32;
-  var v385_qacc_1: f32;
+  var v395_qacc_0: f32;
+  var v397_qacc_1: f32;
   var a11_random: array<u32, 4>;
   var a12_random: array<u32, 4>;
 
@@ -114,6 +114,8 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
     let cinert_26 = t_199 * 0.1;
     let cinert_28 = t_200 * 0.1;
 
+    // camlight
+
     // tendon
 
     // crb
@@ -154,8 +156,8 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
     // make_constraint
 
     // solver
-    v383_qacc_0 = qacc_smooth_0;
-    v385_qacc_1 = qacc_smooth_1;
+    v395_qacc_0 = qacc_smooth_0;
+    v397_qacc_1 = qacc_smooth_1;
 
     // integrate
     let qvel_0 = cvel_3 + (U.timestep * qacc_smooth_0);
@@ -180,8 +182,8 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let t_364 = v14_qvel_0;
   let t_365 = v15_qvel_1;
   let t_374 = select(0u, 2u, (!(((bitcast<u32>(t_364) & 2147483647u) <= 1343554297u) & ((bitcast<u32>(t_365) & 2147483647u) <= 1343554297u))));
-  let t_376 = v383_qacc_0;
-  let t_377 = v385_qacc_1;
+  let t_376 = v395_qacc_0;
+  let t_377 = v397_qacc_1;
   let t_386 = select(0u, 4u, (!(((bitcast<u32>(t_376) & 2147483647u) <= 1343554297u) & ((bitcast<u32>(t_377) & 2147483647u) <= 1343554297u))));
   let length_389 = select((t_19.x + 1u), t_19.x, t_53);
   v1_length = length_389;

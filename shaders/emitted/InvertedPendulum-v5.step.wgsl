@@ -145,6 +145,8 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
       let cinert_26 = t_193 * 5.0185914;
       let cinert_28 = t_194 * 5.0185914;
 
+      // camlight
+
       // tendon
 
       // crb

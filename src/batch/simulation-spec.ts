@@ -41,7 +41,7 @@ function overridden(model: Model, options: SimulationOptions): Model {
 }
 
 /** Whether a derived field of this name can be read: contact and constraint arrays stay in registers. */
-export const readableOutput = (name: string): boolean => !/^(cam_|contact_|efc_|n[efl]$)/.test(name);
+export const readableOutput = (name: string): boolean => !/^(contact_|efc_|n[efl]$)/.test(name);
 
 function checkOutputs(outputs: readonly string[]): void {
   const known = fieldsOf("derived").map((f) => f.name as string);

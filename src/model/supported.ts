@@ -97,10 +97,18 @@ const SENSORS: ReadonlySet<number> = new Set([
   mjtSensor.GEOMNORMAL,
   mjtSensor.GEOMFROMTO,
   mjtSensor.E_KINETIC,
+  mjtSensor.CAMPROJECTION,
+  mjtSensor.USER,
 ]);
 
 // frames that sensors can be attached to, or be relative to
-const SENSOR_FRAMES: ReadonlySet<number> = new Set([mjtObj.BODY, mjtObj.XBODY, mjtObj.GEOM, mjtObj.SITE]);
+const SENSOR_FRAMES: ReadonlySet<number> = new Set([
+  mjtObj.BODY,
+  mjtObj.XBODY,
+  mjtObj.GEOM,
+  mjtObj.SITE,
+  mjtObj.CAMERA,
+]);
 
 const TRANSMISSIONS: ReadonlySet<number> = new Set([
   mjtTrn.JOINT,
@@ -169,7 +177,6 @@ const options: Check = (model, found) => {
   for (const bit of bitNames(mjtEnableBit, opt.enableflags & REFUSED_ENABLE)) {
     found.add(`enable flag ${bit.toLowerCase()}`);
   }
-  if ((opt.disableflags & mjtDisableBit.SENSOR) !== 0 && model.nsensor > 0) found.add("disable flag sensor");
   if (model.nflex > 0) found.add("flex", `${model.nflex} flex objects`);
 };
 

@@ -5,6 +5,7 @@ import { unrolling } from "../trace/graph.ts";
 import { sub } from "../trace/scalar.ts";
 import { acceleration } from "./smooth/acceleration.ts";
 import { actuation } from "./actuator/actuation.ts";
+import { camlight } from "./smooth/camlight.ts";
 import { collision, type ContactSlots } from "./collision/collision.ts";
 import { comPos } from "./smooth/com_pos.ts";
 import { comVel } from "./smooth/com_vel.ts";
@@ -47,6 +48,7 @@ export function forward(
 
   runStage("kinematics", () => kinematics(m, d));
   runStage("com_pos", () => comPos(m, d));
+  runStage("camlight", () => camlight(m, d));
   runStage("tendon", () => tendon(m, d));
   const inertia = byBodies ? new BodyInertia(m, d) : jointInertia(m, d, runStage);
   reached("factor_m");

@@ -16,6 +16,7 @@ export interface StageRow {
 const JOINTS: readonly FieldName[] = ["qpos", "qvel"];
 const BODIES: readonly FieldName[] = ["xpos", "xquat", "xmat", "xipos", "ximat"];
 const GEOMS: readonly FieldName[] = ["geom_xpos", "geom_xmat"];
+const CAMERAS: readonly FieldName[] = ["cam_xpos", "cam_xmat"];
 const SITES: readonly FieldName[] = ["site_xpos", "site_xmat"];
 const TENDONS: readonly FieldName[] = ["ten_length", "ten_velocity", "ten_J"];
 const MOTION: readonly FieldName[] = ["cdof", "cdof_dot", "cvel", "subtree_com"];
@@ -46,6 +47,11 @@ export const STAGES = {
     doc: "centres of mass of subtrees; inertias and motion axes about them (mj_comPos)",
     reads: ["xipos", "ximat", "xmat", "xanchor", "xaxis"],
     writes: ["subtree_com", "cinert", "cdof"],
+  },
+  camlight: {
+    doc: "global frames of cameras (mj_camlight)",
+    reads: [...BODIES, "subtree_com"],
+    writes: CAMERAS,
   },
   tendon: {
     doc: "lengths, velocities and Jacobians of tendons (mj_tendon)",
@@ -135,6 +141,7 @@ export const STAGES = {
       ...BODIES,
       ...GEOMS,
       ...SITES,
+      ...CAMERAS,
       ...MOTION,
       ...TENDONS,
       "time",

@@ -62,3 +62,39 @@ describeFeatures("contacts equal MuJoCo", {
     ),
   },
 });
+
+const swing = `<body name="a" pos="0 0 1"><joint axis="0 1 0.2"/><geom type="capsule" size="0.04" fromto="0 0 0 0.4 0.1 0"/>
+    <camera name="fixed" pos="0.1 0 0.3" euler="20 10 5"/><camera name="track" mode="track" pos="0 -1 0.3" euler="80 10 5"/>
+    <body name="b" pos="0.4 0.1 0"><joint type="ball"/><geom type="box" size="0.1 0.05 0.08" pos="0.1 0 0"/><site name="s" pos="0.2 0 0"/>
+      <camera name="com" mode="trackcom" pos="0 -1 0.5"/></body></body>
+  <camera name="look" mode="targetbody" target="b" pos="1 -2 1" fovy="30"/>
+  <camera name="look_com" mode="targetbodycom" target="a" pos="-1 -1 2" resolution="640 480" sensorsize="0.03 0.02" focal="0.02 0.025"/>`;
+const cameras = ["fixed", "track", "com", "look", "look_com"];
+
+describeFeatures("sensors equal MuJoCo", {
+  "projections and frames of cameras": {
+    xml: scene(
+      "",
+      swing,
+      `<sensor>${cameras
+        .flatMap((c) => [
+          `<camprojection camera="${c}" site="s"/>`,
+          `<framepos objtype="camera" objname="${c}"/>`,
+          `<framequat objtype="camera" objname="${c}" reftype="site" refname="s"/>`,
+          `<framezaxis objtype="camera" objname="${c}"/>`,
+        ])
+        .join("")}
+        <framelinvel objtype="camera" objname="fixed" reftype="camera" refname="look"/>
+        <frameangvel objtype="camera" objname="com"/><framelinacc objtype="camera" objname="track"/>
+        <framepos objtype="site" objname="s" reftype="camera" refname="look"/>
+        <user dim="3" needstage="acc" cutoff="1"/><user dim="1" needstage="pos"/></sensor>`,
+    ),
+  },
+  "sensors disabled": {
+    xml: scene(
+      `<flag sensor="disable"/>`,
+      swing,
+      `<sensor><clock/><framepos objtype="camera" objname="fixed"/></sensor>`,
+    ),
+  },
+});

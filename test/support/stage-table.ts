@@ -7,6 +7,7 @@ import type { Model } from "../../src/model/model.ts";
 import { constraintBound, geomPairs } from "../../src/model/pairs.ts";
 import { acceleration } from "../../src/physics/smooth/acceleration.ts";
 import { actuation } from "../../src/physics/actuator/actuation.ts";
+import { camlight } from "../../src/physics/smooth/camlight.ts";
 import { collision, type ContactSlots } from "../../src/physics/collision/collision.ts";
 import { comPos } from "../../src/physics/smooth/com_pos.ts";
 import { comVel } from "../../src/physics/smooth/com_vel.ts";
@@ -206,6 +207,7 @@ const RUNS: Readonly<Record<StageName, Run>> = {
   com_pos: {
     run: comPos,
   },
+  camlight: { run: camlight },
   tendon: {
     run(m, d) {
       tendon(m, d);

@@ -3,6 +3,7 @@ import { mjtTrn } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { geomPairs } from "../../model/pairs.ts";
 import { actuation } from "../../physics/actuator/actuation.ts";
+import { camlight } from "../../physics/smooth/camlight.ts";
 import { comPos } from "../../physics/smooth/com_pos.ts";
 import { comVel } from "../../physics/smooth/com_vel.ts";
 import { kinematics } from "../../physics/smooth/kinematics.ts";
@@ -19,6 +20,7 @@ const STAGES: readonly (readonly [(m: ModelView, d: WorldData) => void, readonly
     ["xpos", "xquat", "xmat", "xipos", "ximat", "xanchor", "xaxis", "geom_xpos", "geom_xmat", "site_xpos", "site_xmat"],
   ],
   [comPos, ["subtree_com", "cinert", "cdof"]],
+  [camlight, ["cam_xpos", "cam_xmat"]],
   [tendon, ["ten_length", "ten_velocity"]],
   [(m, d) => transmission(m, d), ["actuator_length", "actuator_velocity"]],
   [comVel, ["cvel", "cdof_dot"]],

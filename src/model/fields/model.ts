@@ -124,6 +124,9 @@ export const MODEL_FIELDS = group("model", [
   row("cam_pos0", "f32", ["ncam", 3], "m", "position relative to the body at qpos0"),
   row("cam_mat0", "f32", ["ncam", 9], "", "orientation at qpos0"),
   row("cam_fovy", "f32", ["ncam"], "deg", "vertical field of view"),
+  row("cam_resolution", "i32", ["ncam", 2], "", "pixels: width, height"),
+  row("cam_sensorsize", "f32", ["ncam", 2], "m", "size of the image sensor: width, height, 0: not given"),
+  row("cam_intrinsic", "f32", ["ncam", 4], "m", "focal length and principal point"),
 
   row("mat_rgba", "f32", ["nmat", 4], "", "colour of the material"),
 

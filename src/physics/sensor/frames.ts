@@ -5,7 +5,7 @@ import { cross, mulMatTVec, mulQuat, type Mat3, type Quat, type Vec3 } from "../
 import { mjtObj } from "../../model/enums.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
-/** Something with a frame: a body's inertial (BODY) or own frame (XBODY), a geom, a site. */
+/** Something with a frame: a body's inertial (BODY) or own frame (XBODY), a geom, a site, a camera. */
 export interface Attached {
   readonly body: number;
   readonly pos: Vec3;
@@ -39,6 +39,16 @@ export function attached(m: ModelView, d: WorldData, type: number, id: number): 
         pos: d.site_xpos.vec3(id),
         mat: d.site_xmat.mat3(id),
         quat: mulQuat(own(body), m.site_quat.quat(id)),
+      };
+    }
+    case mjtObj.CAMERA: {
+      // MuJoCo's orientation goes with the body, whatever the camera's mode
+      const body = m.model.cam_bodyid[id];
+      return {
+        body,
+        pos: d.cam_xpos.vec3(id),
+        mat: d.cam_xmat.mat3(id),
+        quat: mulQuat(own(body), m.cam_quat.quat(id)),
       };
     }
     default:

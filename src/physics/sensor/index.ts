@@ -14,12 +14,14 @@ import {
   type Vec3,
 } from "../../trace/vector.ts";
 import { remembersEnergy } from "../../model/energy.ts";
-import { mjtConstraint, mjtDataType, mjtObj, mjtSensor, mjtTrn } from "../../model/enums.ts";
+import { each } from "../../trace/control.ts";
+import { mjtConstraint, mjtDataType, mjtDisableBit, mjtObj, mjtSensor, mjtTrn } from "../../model/enums.ts";
 import type { ConstraintForces } from "../constraint/constraint-forces.ts";
 import { listRows } from "../constraint/rows.ts";
 import { rnePostConstraint } from "../smooth/rne_post.ts";
 import type { WorldData, ModelView } from "../view.ts";
 import { attached, inAxes, objectAcceleration, objectVelocity, type Attached } from "./frames.ts";
+import { cameraProjection } from "./camera.ts";
 import { contactSensor } from "./contact.ts";
 import { geomDistance } from "./distance.ts";
 import { kineticEnergy, potentialEnergy, rememberedEnergy } from "./energy.ts";
@@ -36,6 +38,10 @@ const SUBTREE: ReadonlySet<number> = new Set([S.SUBTREELINVEL, S.SUBTREEANGMOM])
 
 /** All sensors of the model. Writes sensordata. */
 export function sensors(m: ModelView, d: WorldData, input: ConstraintForces): void {
+  if (m.opt.disableflags & mjtDisableBit.SENSOR) {
+    each(m.nsensordata, (k) => d.sensordata.set(k, 0));
+    return;
+  }
   const types = Array.from(m.model.sensor_type);
   if (types.some((t) => POST.has(t))) rnePostConstraint(m, d, input);
   if (types.some((t) => SUBTREE.has(t))) subtreeVelocity(m, d);
@@ -93,6 +99,11 @@ function sensor(m: ModelView, d: WorldData, input: ConstraintForces, i: number):
       return [tendonActuatorForce(m, d, id)];
     case S.MAGNETOMETER:
       return mulMatTVec(at(mjtObj.SITE).mat, m.opt.magnetic as unknown as Vec3);
+    case S.CAMPROJECTION:
+      return cameraProjection(m, d, model.sensor_refid[i], id);
+    // what a callback of MuJoCo's would fill is zero without one
+    case S.USER:
+      return Array<Scalar>(model.sensor_dim[i]).fill(0);
     case S.INSIDESITE:
       return [select(insideSite(m, d, model.sensor_refid[i], insidePoint(m, d, i)), 1, 0)];
     case S.CONTACT:

@@ -60,16 +60,6 @@ const REFUSED: readonly [string, string, string][] = [
     wrap({ rest: `<sensor><jointpos name="x" joint="j" delay="0.01" nsample="5"/></sensor>` }),
     `sensor "x"`,
   ],
-  [
-    "sensor on a camera frame",
-    wrap({ world: `<camera name="c"/>`, rest: `<sensor><framepos name="x" objtype="camera" objname="c"/></sensor>` }),
-    `sensor "x"`,
-  ],
-  [
-    "disable flag sensor",
-    wrap({ option: `<option><flag sensor="disable"/></option>`, rest: `<sensor><clock/></sensor>` }),
-    "option",
-  ],
 ];
 
 describe("unsupported features are refused", () => {
