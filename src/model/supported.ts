@@ -17,6 +17,7 @@ import {
 } from "./enums.ts";
 import { describe, type Model } from "./model.ts";
 import { distancePairs, geomPairs } from "./pairs.ts";
+import { unmetKinds } from "./rays.ts";
 
 /** Something MuJoCo can do that we do not: its name, and the elements of the model that use it. */
 export interface UnsupportedFeature {
@@ -79,6 +80,7 @@ const SENSORS: ReadonlySet<number> = new Set([
   mjtSensor.ACCELEROMETER,
   mjtSensor.VELOCIMETER,
   mjtSensor.TOUCH,
+  mjtSensor.RANGEFINDER,
   mjtSensor.FORCE,
   mjtSensor.TORQUE,
   mjtSensor.SUBTREECOM,
@@ -238,6 +240,13 @@ function unmeasured(model: Model, sensor: number): Set<string> {
   return new Set(kinds.map((types) => types.map((t) => lower(mjtGeom, t)).join("-")));
 }
 
+/** What a rangefinder needs beside formulas: images of cameras, and geoms that only a search meets. */
+function rangefinder(model: Model, sensor: number, found: Findings): void {
+  const name = describe(model, "sensor", sensor);
+  if (model.sensor_objtype[sensor] !== mjtObj.SITE) found.add("sensor rangefinder on a camera", name);
+  for (const type of unmetKinds(model)) found.add(`sensor rangefinder that sees a ${lower(mjtGeom, type)}`, name);
+}
+
 const sensors: Check = (model, found) => {
   for (let s = 0; s < model.nsensor; s++) {
     const name = describe(model, "sensor", s);
@@ -246,6 +255,7 @@ const sensors: Check = (model, found) => {
       found.add(`sensor ${lower(mjtSensor, type)}`, name);
       continue;
     }
+    if (type === mjtSensor.RANGEFINDER) rangefinder(model, s, found);
     const isFrame = type >= mjtSensor.FRAMEPOS && type <= mjtSensor.FRAMEANGACC;
     const frames = [model.sensor_objtype[s], ...(model.sensor_refid[s] >= 0 ? [model.sensor_reftype[s]] : [])];
     const objects = isFrame ? frames : type === mjtSensor.INSIDESITE ? frames.slice(0, 1) : [];

@@ -139,6 +139,7 @@ export function outputList(name: string, length: number) {
   const values = array(name, Math.max(1, length));
   return {
     set: (index: Scalar, value: Scalar) => values.set(index, toF32(value)),
+    get: (index: Scalar) => values.get(index),
     all: () => Array.from({ length }, (_, i) => values.get(i)),
   };
 }

@@ -54,6 +54,17 @@ export const colliderBounds = {
   singleNudge: { value: 2e-6, reason: "change of a pose (m, rad) that float32 cannot tell from none" },
 } as const satisfies Record<string, Tolerance>;
 
+/** Rays against MuJoCo's. */
+export const rayBounds = {
+  exact: { value: 1e-9, reason: "float64: thin shapes lose five of sixteen digits, normals of small ones two more" },
+  single: { value: 5e-5, reason: "float32 at two metres: at a radius of 0.02 m 2e-7 m along it turn a normal by 1e-5" },
+  exactNudge: {
+    value: 1e-9,
+    reason: "change of a ray across an edge, or where it grazes, that float64 may take for none",
+  },
+  singleNudge: { value: 1e-6, reason: "the same for float32, at two metres" },
+} as const satisfies Record<string, Tolerance>;
+
 /** Stages against MuJoCo's, given MuJoCo's own inputs: max |x - ref| / (1 + max |ref|) over a field. */
 export const stageBounds = {
   any64: { value: 1e-11, reason: "float64 in other orders of summation; solves lose the condition of M, up to 1e5" },

@@ -26,6 +26,7 @@ import { contactSensor } from "./contact.ts";
 import { geomDistance } from "./distance.ts";
 import { kineticEnergy, potentialEnergy, rememberedEnergy } from "./energy.ts";
 import { insideSite } from "./inside.ts";
+import { rangefinders } from "./rangefinder.ts";
 import { subtreeVelocity } from "./subtree.ts";
 import { touch } from "./touch.ts";
 
@@ -45,8 +46,9 @@ export function sensors(m: ModelView, d: WorldData, input: ConstraintForces): vo
   const types = Array.from(m.model.sensor_type);
   if (types.some((t) => POST.has(t))) rnePostConstraint(m, d, input);
   if (types.some((t) => SUBTREE.has(t))) subtreeVelocity(m, d);
+  const ranges = rangefinders(m, d);
   for (let i = 0; i < m.nsensor; i++) {
-    const values = cutOff(m, i, sensor(m, d, input, i));
+    const values = cutOff(m, i, ranges.get(i) ?? sensor(m, d, input, i));
     values.forEach((x, k) => d.sensordata.set(m.model.sensor_adr[i] + k, x));
   }
 }

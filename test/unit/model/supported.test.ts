@@ -53,8 +53,20 @@ const REFUSED: readonly [string, string, string][] = [
     wrap({ rest: `<actuator><motor name="m" joint="j" delay="0.01" nsample="5"/></actuator>` }),
     `actuator "m"`,
   ],
-  ["sensor rangefinder", wrap({ rest: `<sensor><rangefinder name="x" site="s"/></sensor>` }), `sensor "x"`],
-  ["sensor rangefinder", wrap({ rest: `<sensor><rangefinder name="x" site="s"/></sensor>` }), `sensor "x"`],
+  [
+    "sensor rangefinder on a camera",
+    wrap({ world: `<camera name="c"/>`, rest: `<sensor><rangefinder name="x" camera="c"/></sensor>` }),
+    `sensor "x"`,
+  ],
+  [
+    "sensor rangefinder that sees a hfield",
+    wrap({
+      option: `<asset><hfield name="h" nrow="2" ncol="2" size="1 1 1 1" elevation="0 0 1 1"/></asset>`,
+      world: `<geom type="hfield" hfield="h" contype="0" conaffinity="0"/>`,
+      rest: `<sensor><rangefinder name="x" site="s"/></sensor>`,
+    }),
+    `sensor "x"`,
+  ],
   [
     "sensor delay",
     wrap({ rest: `<sensor><jointpos name="x" joint="j" delay="0.01" nsample="5"/></sensor>` }),
@@ -73,7 +85,8 @@ describe("unsupported features are refused", () => {
     const model = await loadModel(
       wrap({
         option: `<option noslip_iterations="3"><flag sleep="enable"/></option>`,
-        rest: `<actuator><pid name="m" joint="j" kp="1" input="pos"/></actuator><sensor>${`<rangefinder site="s"/>`.repeat(7)}</sensor>`,
+        world: `<camera name="c"/>`,
+        rest: `<actuator><pid name="m" joint="j" kp="1" input="pos"/></actuator><sensor>${`<rangefinder camera="c"/>`.repeat(7)}</sensor>`,
       }),
     );
     let error: unknown;
@@ -89,10 +102,12 @@ describe("unsupported features are refused", () => {
       "noslip_iterations",
       "enable flag sleep",
       "actuator gaintype pid",
-      "sensor rangefinder",
+      "sensor rangefinder on a camera",
     ]);
     expect(message).toContain(`actuator gaintype pid: actuator "m"`);
-    expect(message).toContain("sensor rangefinder: sensor 0, sensor 1, sensor 2, sensor 3, sensor 4 and 2 more");
+    expect(message).toContain(
+      "sensor rangefinder on a camera: sensor 0, sensor 1, sensor 2, sensor 3, sensor 4 and 2 more",
+    );
   });
 });
 

@@ -33,6 +33,15 @@ export {
   upright,
   type VelocityOptions,
 } from "./pose.ts";
+export {
+  rayFan,
+  rayGrid,
+  rays,
+  type PatternRay,
+  type RayFanOptions,
+  type RayGridOptions,
+  type RaysOptions,
+} from "./rays.ts";
 export { valueOf } from "./source.ts";
 export { push, startAround, type PushOptions, type StartOptions } from "./starts.ts";
 export { command, ramp, tracking, type CommandOptions } from "./tracking.ts";
