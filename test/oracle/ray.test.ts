@@ -8,14 +8,13 @@ import { withMuJoCo, type Oracle } from "../../src/model/oracle.ts";
 import type { RayFilter } from "../../src/model/rays.ts";
 import { RayCaster } from "../../src/physics/ray/cast.ts";
 import { MISS, rayShape } from "../../src/physics/ray/shapes.ts";
-import { table } from "../../src/trace/control.ts";
 import { lt, select, toF32, type Int, type Scalar } from "../../src/trace/scalar.ts";
 import type { Vec3 } from "../../src/trace/vector.ts";
 import { unit } from "../support/collider-poses.ts";
 import { createRandom, type Random } from "../support/mjcf-random.ts";
 import { evaluate, outputList, type How, type Stage } from "../support/stages.ts";
 import { rayBounds } from "../support/tolerances.ts";
-import { program, runJs, runWasm } from "../support/trace-runner.ts";
+import { program, runJs } from "../support/trace-runner.ts";
 
 const IDENTITY = [1, 0, 0, 0, 1, 0, 0, 0, 1];
 

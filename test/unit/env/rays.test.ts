@@ -119,7 +119,7 @@ describe("what rays tell", () => {
       const width = observations.length / 2;
       const nq = 9;
       for (const world of [0, 1]) {
-        const seen = [...observations.slice(world * width, (world + 1) * width)];
+        const seen = Array.from(observations.subarray(world * width, (world + 1) * width));
         const wanted = await expected(c, seen.slice(0, nq));
         expect(seen.length - nq).toBe(wanted.length);
         const off = seen.slice(nq).map((x, i) => Math.abs(x - wanted[i]));
