@@ -36,7 +36,7 @@ const tell = (name: string, value: number) => {
   if (!values.json) console.log(`${name.padEnd(44)} ${Math.round(value)}`);
 };
 try {
-  for (const storage of ["gpu", "host", "file"]) {
+  for (const storage of ["gpu", "host", "file"] as const) {
     await using sac = await Sac.create(env, { ...options, storage, replayFile: join(folder, "replay") });
     const updates = await rate(() => sac.iterate());
     tell(`${storage}: batches/s`, updates * sac.config.gradientSteps);

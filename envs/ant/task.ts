@@ -13,6 +13,7 @@ import {
 import type { Scene } from "../../src/env/index.ts";
 import { isFinite32, div, mul, not, select, sub } from "../../src/trace/scalar.ts";
 import { place } from "../shared.ts";
+import { WALKING } from "../training.ts";
 
 const defaults = {
   forward_reward_weight: 1,
@@ -48,6 +49,7 @@ export const ant = defineTask({
   model: new URL("./model.xml", import.meta.url),
   frameSkip: 5,
   maxEpisodeSteps: 1000,
+  training: { ppo: { ...WALKING, shortDispatches: true } },
   defaults,
   check: ({ main_body }, model) => void bodyId(model, "main_body", main_body),
   outputs: () => ["xpos", "cfrc_ext"],

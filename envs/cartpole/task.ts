@@ -1,6 +1,7 @@
 // CartPole: the classic task of Barto, Sutton and Anderson with two actions, on MuJoCo's dynamics
 import { defineTask, Discrete, uniformNoise, type Scene } from "../../src/env/index.ts";
 import { abs, eq, gt, or, select, type Bool } from "../../src/trace/scalar.ts";
+import { SMALL } from "../training.ts";
 
 const defaults = {
   /** Reward 0, and -1 on the step that ends the episode. */
@@ -20,6 +21,9 @@ export const cartpole = defineTask({
   model: new URL("./model.xml", import.meta.url),
   frameSkip: 1,
   maxEpisodeSteps: 500,
+  training: {
+    ppo: { numEnvs: 64, steps: 200_000, config: { ...SMALL, rolloutSteps: 32 }, shortDispatches: true },
+  },
   defaults,
   actionSpace: () => new Discrete(2),
   // the motor's gear makes it 10 N to the left or to the right

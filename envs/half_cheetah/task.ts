@@ -8,6 +8,7 @@ import {
   type Scene,
 } from "../../src/env/index.ts";
 import { div, mul, sub } from "../../src/trace/scalar.ts";
+import { LOCOMOTION } from "../training.ts";
 
 const defaults = {
   forward_reward_weight: 1,
@@ -23,6 +24,7 @@ export const halfCheetah = defineTask({
   model: new URL("./model.xml", import.meta.url),
   frameSkip: 5,
   maxEpisodeSteps: 1000,
+  training: { ppo: { ...LOCOMOTION, shortDispatches: true } },
   defaults,
 
   observe: (s) => positionsAndVelocities(s, s.options.exclude_current_positions_from_observation ? 1 : 0),

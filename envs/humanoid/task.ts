@@ -3,6 +3,7 @@ import { clipped, defineTask, inOpen, sumOfSquares, type Scene } from "../../src
 import { div, mul, neg, not, select, sub, sum } from "../../src/trace/scalar.ts";
 import { place, uniformStart } from "../shared.ts";
 import { bodyOutputs, observationDefaults, observeBody, tendons } from "./body.ts";
+import { WALKING } from "../training.ts";
 
 const defaults = {
   forward_reward_weight: 1.25,
@@ -38,6 +39,7 @@ export const humanoid = defineTask({
   model: new URL("./model.xml", import.meta.url),
   frameSkip: 5,
   maxEpisodeSteps: 1000,
+  training: { ppo: WALKING },
   defaults,
   outputs: (o) => [...bodyOutputs(o), "xipos"],
   carry: (s) => ({ centre: [centre(s, 0), centre(s, 1)] }),

@@ -3,6 +3,7 @@ import { actionRateCost, Box, command, defineTask, startAround, tracking, veloci
 import { cos, sin } from "../../src/trace/math.ts";
 import { mul } from "../../src/trace/scalar.ts";
 import { spread } from "../shared.ts";
+import { VARIED } from "../training.ts";
 
 /** What an action turns, beside the fingers. */
 const ARM = ["turn", "lift", "elbow", "wrist", "roll"];
@@ -14,6 +15,7 @@ export const pickAndPlace = defineTask({
   model: new URL("./model.xml", import.meta.url),
   frameSkip: 8,
   maxEpisodeSteps: 150,
+  training: { ppo: { numEnvs: 512, steps: 6_000_000, config: VARIED } },
   defaults: {
     /** Goals are at most so high above the table (m). */
     goal_height: 0.25,

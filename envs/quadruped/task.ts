@@ -14,6 +14,7 @@ import {
   type Scene,
 } from "../../src/env/index.ts";
 import { square } from "../../src/trace/scalar.ts";
+import { VARIED } from "../training.ts";
 
 /** Angles of standing, hip and knee of each leg (rad). */
 const STAND = [0.55, -1.1, 0.55, -1.1, 0.55, -1.1, 0.55, -1.1];
@@ -38,6 +39,7 @@ export const quadruped = defineTask({
   model: new URL("./model.xml", import.meta.url),
   frameSkip: 4,
   maxEpisodeSteps: 1000,
+  training: { ppo: { numEnvs: 256, steps: 4_000_000, config: { ...VARIED, initialLogStd: -0.5 } } },
   /** A curriculum raises them, for some worlds or all. */
   params: { speed: 1, turn: 1 },
   // actions are angles about those of standing

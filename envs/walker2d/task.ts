@@ -9,6 +9,7 @@ import {
   type Scene,
 } from "../../src/env/index.ts";
 import { div, mul, not, select, sub } from "../../src/trace/scalar.ts";
+import { BALANCING } from "../training.ts";
 
 const defaults = {
   forward_reward_weight: 1,
@@ -38,6 +39,7 @@ export const walker2d = defineTask({
   model: new URL("./model.xml", import.meta.url),
   frameSkip: 4,
   maxEpisodeSteps: 1000,
+  training: { ppo: BALANCING },
   defaults,
 
   observe: (s) => positionsAndVelocities(s, s.options.exclude_current_positions_from_observation ? 1 : 0, 10),

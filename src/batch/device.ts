@@ -1,7 +1,7 @@
 // where a batch runs: a GPU device, or the CPU without any
 import { CorralError } from "../core/errors.ts";
+import { checked, kindOf } from "../core/options.ts";
 import { printable } from "../core/show.ts";
-import { show } from "../core/show.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
 import { createBudget, plannedBudget } from "../memory/device-budget.ts";
 import { timed } from "../core/spans.ts";
@@ -10,7 +10,7 @@ import { BudgetExceededError, LimitExceededError } from "../memory/errors.ts";
 import { heldBy, hostBudget, inWasm, onHost } from "../memory/host-budget.ts";
 import { refusalOf } from "../memory/plan.ts";
 import type { WgslKernel } from "../trace/wgsl.ts";
-import { WORKGROUP_SIZES, type PlacementOptions } from "./options.ts";
+import { PLACEMENT_OPTIONS, type PlacementOptions } from "./options.ts";
 import {
   DEFAULT_TILE_WIDTH,
   planOf,
@@ -24,6 +24,8 @@ import { CpuBatch } from "./cpu-batch.ts";
 import { chooseDevice, isHostDevice } from "./devices.ts";
 import { compileKernel, GpuBatch } from "./gpu-batch.ts";
 import { mapWasm, WasmBatch } from "./wasm-batch.ts";
+
+const FITTING = kindOf(PLACEMENT_OPTIONS.onOverBudget);
 
 /**
  * What the plan of a batch depends on: `context`, and the budget and shards of the options if it does not say.
@@ -51,14 +53,10 @@ function limitOf(limit: string | number): string | number {
 function shapeOf(options: PlacementOptions, numEnvs: number): Pick<PlanContext, "minShards" | "workgroupSize"> {
   const { workgroupSize } = options;
   if (workgroupSize === undefined) return minShardsOf(options, numEnvs);
-  if (!WORKGROUP_SIZES.includes(workgroupSize)) {
-    throw new CorralError(
-      "bad-option",
-      `workgroupSize is ${show(workgroupSize)}; it is one of ${WORKGROUP_SIZES.join(", ")}, which every WebGPU device can run.`,
-      { workgroupSize },
-    );
-  }
-  return { ...minShardsOf(options, numEnvs), workgroupSize };
+  return {
+    ...minShardsOf(options, numEnvs),
+    workgroupSize: checked("workgroupSize", PLACEMENT_OPTIONS.workgroupSize.kind, workgroupSize),
+  };
 }
 
 function minShardsOf({ shards }: PlacementOptions, numEnvs: number): Pick<PlanContext, "minShards"> {
@@ -78,13 +76,8 @@ export async function placeBatch(
   numEnvs: number,
   options: PlacementOptions,
 ): Promise<Batch> {
-  const { onOverBudget = "throw" } = options;
+  const onOverBudget = checked("onOverBudget", FITTING, options.onOverBudget ?? "throw");
   const shape = shapeOf(options, numEnvs);
-  if (onOverBudget !== "throw" && onOverBudget !== "shrink") {
-    throw new CorralError("bad-option", `onOverBudget is "${String(onOverBudget)}"; pass "throw" or "shrink".`, {
-      onOverBudget,
-    });
-  }
   const device = await timed("device", () => chooseDevice(options));
   if (isHostDevice(device)) {
     const budget = hostBudget();

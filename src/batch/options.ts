@@ -1,6 +1,6 @@
 // options of every batch, of simulations and of environments
 import { badOption, checked, kindOf, type Given, type OptionTable } from "../core/options.ts";
-import { boolean, either, integer, list, text, unchecked } from "../core/schema.ts";
+import { boolean, described, either, integer, list, oneOf, text, unchecked } from "../core/schema.ts";
 import type { FieldName } from "../model/fields.ts";
 import type { JointLimits } from "../model/limits.ts";
 import { DEVICES, type DeviceChoice } from "./devices.ts";
@@ -31,7 +31,7 @@ export const PLACEMENT_OPTIONS = {
   },
   shards: { min: 1, max: 1024, integer: true, doc: "at least so many shards, of at least eight worlds each" },
   workgroupSize: {
-    kind: unchecked<number>(`one of ${WORKGROUP_SIZES.join(", ")}`),
+    kind: described(`one of ${WORKGROUP_SIZES.join(", ")}`, oneOf(...WORKGROUP_SIZES)),
     doc: "worlds of a workgroup on a GPU, 32 by default; `corral tune` measures which is fastest",
   },
 } as const satisfies OptionTable;
@@ -66,7 +66,7 @@ export const SIMULATION_OPTIONS = {
   ...BATCH_OPTIONS,
   outputs: {
     default: [],
-    kind: list(unchecked<FieldName>("the name of a field")),
+    kind: described("a list of names of fields", list(unchecked<FieldName>("the name of a field"))),
     doc: 'derived fields that can be read after a step: `"xpos"`, `"sensordata"`, `"ncon"`, ...',
   },
   applied: { default: true, doc: "keep `qfrc_applied` and `xfrc_applied` of each world" },
@@ -79,5 +79,5 @@ export function numEnvsOf(options: { readonly numEnvs?: unknown } | undefined): 
   const row = BATCH_OPTIONS.numEnvs;
   if (options?.numEnvs === undefined)
     throw badOption("numEnvs", undefined, "it is the number of worlds: pass at least 1", row.code);
-  return checked("numEnvs", kindOf(row), options.numEnvs, row.code) as number;
+  return checked("numEnvs", kindOf(row), options.numEnvs, row.code);
 }

@@ -2,6 +2,8 @@
 import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { formatBytes } from "../core/units.ts";
 import { CorralError } from "../core/errors.ts";
+import { checked } from "../core/options.ts";
+import { integer } from "../core/schema.ts";
 import { firstNotHeld, heldText } from "../core/float32.ts";
 import { nearest } from "../core/names.ts";
 import { field, fieldSize, type FieldName } from "../model/fields.ts";
@@ -146,9 +148,7 @@ export class Simulation implements AsyncDisposable {
   /** Queues `nstep` physics steps of `timestep` each for every world (mj_step). */
   step(nstep = 1): void {
     this.#mutex.assertOpen("step");
-    if (!Number.isInteger(nstep) || nstep < 1) {
-      throw new CorralError("bad-option", `nstep is ${String(nstep)}; it is a positive integer.`, { nstep });
-    }
+    checked("nstep", integer(1), nstep);
     this.#keeper?.check();
     this.#batch.setParam("nstep", nstep);
     this.#batch.run("step");

@@ -22,9 +22,10 @@ import {
   print,
   printJson,
   progress,
+  secondsOption,
 } from "./io.ts";
 import { rate, table } from "./table.ts";
-import { DEVICE_HELP, deviceOf, MODEL_OPTIONS, overridesOf, secondsOption, taskOfTarget } from "./target.ts";
+import { DEVICE_HELP, deviceOf, MODEL_OPTIONS, overridesOf, taskOfTarget } from "./target.ts";
 
 export const summary = "steps per second beside MuJoCo on the same cores";
 

@@ -10,10 +10,10 @@ import { DemoRun, type DemoProgress } from "../bench/demo.ts";
 import { machineFacts } from "../bench/machine.ts";
 import { bench } from "../bench/bench.ts";
 import { TrainingRun } from "../runs/train.ts";
-import { EXIT, integerOption, parse, print, printJson, progress } from "./io.ts";
+import { EXIT, integerOption, parse, print, printJson, progress, secondsOption } from "./io.ts";
 import { LiveLine } from "./live.ts";
 import { rate, table } from "./table.ts";
-import { DEVICE_HELP, deviceOf, MODEL_OPTIONS, secondsOption } from "./target.ts";
+import { DEVICE_HELP, deviceOf, MODEL_OPTIONS } from "./target.ts";
 import { watch } from "./train.ts";
 
 export const summary = "thousands of HalfCheetahs and Ants, live, beside MuJoCo; then agents that learn";

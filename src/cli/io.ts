@@ -2,6 +2,8 @@
 import { closeSync, openSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { CorralError } from "../core/errors.ts";
+import { parseOption } from "../core/options.ts";
+import { described, integer, real, type Kind } from "../core/schema.ts";
 import { makeOutputFolder } from "../core/make-folder.ts";
 import { nearest } from "../core/names.ts";
 import { reasonOf } from "../core/write-bytes.ts";
@@ -103,15 +105,25 @@ function firstSentence(text: string): string {
   return first.endsWith(".") ? first : `${first}.`;
 }
 
-/** A positive integer from an option's text. Throws `UsageError`. */
-export function integerOption(name: string, text: string | undefined, fallback: number, least = 1): number {
+/** A number of a kind from a flag's text. Throws `UsageError`. */
+export function numberOption<T>(name: string, text: string | undefined, kind: Kind<number>, fallback: T): number | T {
   if (text === undefined) return fallback;
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < least) {
-    throw new UsageError(`--${name} is '${text}': pass an integer of at least ${least}.`);
+  try {
+    return kind.read(parseOption({ doc: "", kind }, text), [name]);
+  } catch {
+    throw new UsageError(`--${name} is '${text}': pass ${kind.want}.`);
   }
-  return value;
 }
+
+/** An integer from a flag's text. Throws `UsageError`. */
+export const integerOption = (name: string, text: string | undefined, fallback: number, least = 1): number =>
+  numberOption(name, text, integer(least), fallback);
+
+const SECONDS = described("seconds, more than 0 and at most 3600", real(Number.MIN_VALUE, 3600));
+
+/** A number of seconds from a flag's text. Throws `UsageError`. */
+export const secondsOption = (name: string, text: string | undefined, fallback: number): number =>
+  numberOption(name, text, SECONDS, fallback);
 
 type Lost = (error: NodeJS.ErrnoException) => void;
 

@@ -1,8 +1,9 @@
 // `corral play`: the policy of a run in whole episodes
 import { countOf, formatCount } from "../core/units.ts";
+import { real } from "../core/schema.ts";
 import { assertRun, CONFIG_FILE, readConfig } from "../runs/folder.ts";
 import { play } from "../runs/play.ts";
-import { EXIT, integerOption, parse, print, printJson, progress, UsageError } from "./io.ts";
+import { EXIT, integerOption, parse, print, printJson, progress, numberOption } from "./io.ts";
 import { join } from "node:path";
 import "../../envs/index.ts";
 import { onlyArgument } from "./target.ts";
@@ -44,8 +45,7 @@ export async function run(args: string[]): Promise<number> {
   } as const;
   const { values, positionals } = parse(args, options, 1);
   const folder = onlyArgument(positionals, "DIR");
-  const atLeast = values["at-least"] === undefined ? undefined : Number(values["at-least"]);
-  if (Number.isNaN(atLeast)) throw new UsageError(`--at-least is '${values["at-least"]}': pass a number.`);
+  const atLeast = numberOption("at-least", values["at-least"], real(), undefined);
   assertRun(folder);
   const { task } = readConfig(join(folder, CONFIG_FILE));
   if (typeof task === "string") await idOfNamed(task, join(folder, CONFIG_FILE));

@@ -1,12 +1,24 @@
 // `corral stress`: more and more worlds until something refuses, in a process of its own, beside a batch that must not notice
 import { spawn } from "node:child_process";
+import { described, real } from "../core/schema.ts";
 import { writeFileSync } from "node:fs";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { type StressEvent, stressHere, type StressOptions } from "../sizing/stress.ts";
 import { type StressReport, stressPage, stressReport, stressVerdict } from "../sizing/stress-report.ts";
-import { EXIT, UsageError, assertWritable, integerOption, parse, print, printJson, progress } from "./io.ts";
+import {
+  EXIT,
+  UsageError,
+  assertWritable,
+  integerOption,
+  parse,
+  print,
+  printJson,
+  progress,
+  secondsOption,
+  numberOption,
+} from "./io.ts";
 import { rate, table } from "./table.ts";
-import { batchOptionsOf, onlyArgument, secondsOption, taskOfTarget } from "./target.ts";
+import { batchOptionsOf, onlyArgument, taskOfTarget } from "./target.ts";
 
 export const summary = "more and more worlds until something refuses, and proof that nothing else noticed";
 
@@ -52,19 +64,20 @@ const OPTIONS = {
   until: { type: "string" },
 } as const;
 
+const FACTOR = described("a number above 1, as in 2", real(1 + Number.EPSILON));
+
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(args, OPTIONS, 1);
   const target = onlyArgument(positionals, "ENV_OR_MODEL");
-  const { adapter, budget, until = "refuse", factor = "2", memory } = values;
+  const { adapter, budget, until = "refuse", memory } = values;
   if (until !== "refuse" && until !== "OOM") throw new UsageError(`--until is '${until}': pass refuse or OOM.`);
-  if (!(Number(factor) > 1)) throw new UsageError(`--factor is '${factor}': pass a number above 1, as in 2.`);
 
   const options: StressOptions = {
     ...(adapter === undefined ? {} : { adapter }),
     ...(budget === undefined ? {} : { budget }),
     ...(memory === undefined ? {} : { memory }),
     ...(values.most === undefined ? {} : { most: integerOption("most", values.most, 1) }),
-    factor: Number(factor),
+    factor: numberOption("factor", values.factor, FACTOR, 2),
     from: integerOption("from", values.from, 64),
     until,
     seconds: secondsOption("seconds", values.seconds, 0.5),

@@ -61,14 +61,6 @@ export function batchOptionsOf(values: { readonly set?: string[]; readonly rolle
   return { ...overridesOf(values.set), ...(values.rolled ? { unroll: false } : {}) };
 }
 
-/** A time from an option's text. Throws `UsageError`. */
-export function secondsOption(name: string, text: string | undefined, fallback: number): number {
-  if (text === undefined) return fallback;
-  const seconds = Number(text);
-  if (text.trim() !== "" && seconds > 0 && seconds <= 3600) return seconds;
-  throw new UsageError(`--${name} is '${text}': pass seconds, more than 0 and at most 3600.`);
-}
-
 /** Lines of `--help` on `--device` and `--adapter`. */
 export const DEVICE_HELP = `  --device NAME     auto (default): a GPU or the system's fast software driver, else wasm; gpu: an adapter, software ones too;
                     wasm (WebAssembly, float32), cpu (JavaScript, the same bits), cpu-f64 (JavaScript, float64)

@@ -1,5 +1,6 @@
 // flags of training runs, for the commands that run and that plan them
-import { ALGORITHMS, algorithmOf, envConfig, flagOf, RUN_OPTIONS, SETTING_NAMES } from "../runs/options.ts";
+import { kindOf, parseOption, type OptionTable } from "../core/options.ts";
+import { ALGORITHMS, algorithmOf, envConfig, flagOf, RUN_OPTIONS, SETTING_NAMES, show } from "../runs/options.ts";
 import { readConfig } from "../runs/folder.ts";
 import { assertAlgo, readStart } from "../runs/start.ts";
 import { UsageError } from "./io.ts";
@@ -53,24 +54,30 @@ function flagged(
 
 /** The value that a flag's text says. Throws `UsageError`. */
 function valueOf(name: string, text: string, algo: keyof typeof ALGORITHMS): unknown {
-  const table = ALGORITHMS[algo] as Record<string, { default: unknown }>;
+  const table: OptionTable = { ...RUN_OPTIONS, ...ALGORITHMS[algo] };
   // of the other algorithm: trainOptions says so
-  if (!Object.hasOwn({ ...RUN_OPTIONS, ...table }, name)) return text;
-  const usual = table[name]?.default;
-  if (typeof usual === "string" || "oneOf" in (RUN_OPTIONS[name as keyof typeof RUN_OPTIONS] ?? {})) return text;
-  if (typeof usual === "boolean") {
-    if (text !== "true" && text !== "false")
-      throw new UsageError(`--${flagOf(name)} is '${text}': pass true or false.`);
-    return text === "true";
-  }
-  const numbers =
-    text === "" && Array.isArray(usual)
-      ? []
-      : text.split(",").map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
-  if (numbers.some(Number.isNaN) || (!Array.isArray(usual) && numbers.length !== 1)) {
-    throw new UsageError(
-      `--${flagOf(name)} is '${text}': pass ${Array.isArray(usual) ? "numbers such as 64,64" : "a number"}.`,
-    );
-  }
-  return Array.isArray(usual) ? numbers : numbers[0];
+  if (!Object.hasOwn(table, name)) return text;
+  const value = parseOption(table[name], text);
+  if (value !== undefined) return value;
+  const want = Array.isArray(table[name].default) ? "numbers such as 64,64" : kindOf(table[name]).want;
+  throw new UsageError(`--${flagOf(name)} is '${text}': pass ${want}.`);
 }
+
+/** Columns of a terminal, and where what a flag means begins. */
+const COLUMNS = 100;
+const INDENT = 28;
+
+/** Lines of `--help` on the flags of a table. */
+export const flagLines = (table: OptionTable): string =>
+  Object.entries(table)
+    .map(([name, row]) => {
+      const words = row.oneOf ? ` (${row.oneOf.join(", ")})` : "";
+      const usual = row.default === undefined ? "" : ` [${show(row.default)}]`;
+      const lines = [`  --${flagOf(name)}`.padEnd(INDENT - 1)];
+      for (const word of `${row.doc}${words}${usual}`.split(" ")) {
+        if (lines.at(-1)!.length + 1 + word.length > COLUMNS) lines.push(" ".repeat(INDENT - 1));
+        lines.push(`${lines.pop()} ${word}`);
+      }
+      return lines.join("\n");
+    })
+    .join("\n");

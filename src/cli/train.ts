@@ -18,36 +18,10 @@ import { LiveLine } from "./live.ts";
 import { rate, sparkline } from "./table.ts";
 import { onlyArgument } from "./target.ts";
 import { idOfNamed, taskFileOf } from "./task-file.ts";
-import { flags, settingsOf, TRAIN_FLAGS } from "./train-flags.ts";
+import { flagLines, flags, settingsOf, TRAIN_FLAGS } from "./train-flags.ts";
 import { stagesOf, trainStages, type RunEnd, type RunRequest } from "./train-stages.ts";
 
 export const summary = "an agent learns an environment on the device";
-
-/** Columns of a terminal, and where what a flag means begins. */
-const COLUMNS = 100;
-const INDENT = 28;
-
-/** A flag and what it means, in lines that fit. */
-function flagLines(name: string, text: string): string {
-  const lines = [`  --${flagOf(name)}`.padEnd(INDENT - 1)];
-  for (const word of text.split(" ")) {
-    if (lines.at(-1)!.length + 1 + word.length > COLUMNS) lines.push(" ".repeat(INDENT - 1));
-    lines.push(`${lines.pop()} ${word}`);
-  }
-  return lines.join("\n");
-}
-
-const hyperparameters = (table: (typeof ALGORITHMS)[keyof typeof ALGORITHMS]): string =>
-  Object.entries(table)
-    .map(([name, row]) => {
-      const words = "oneOf" in row ? ` (${row.oneOf.join(", ")})` : "";
-      return flagLines(name, `${row.doc}${words} [${show(row.default)}]`);
-    })
-    .join("\n");
-
-const settings = Object.entries(RUN_OPTIONS)
-  .map(([name, { doc }]) => flagLines(name, doc))
-  .join("\n");
 
 export const help = `
 Usage: corral train ENV [--envs N] [--steps M] [--seed S] [--algo ppo|sac] [--out DIR] [--json]
@@ -73,7 +47,7 @@ given comes from that run's config. What does not fit is refused by name. A conf
 "stages", a list of objects: runs in DIR/stage-1, DIR/stage-2, ... with the settings of each beside
 those of the file, each from the one before it; one that does not reach its until is the last.
 
-${settings}
+${flagLines(RUN_OPTIONS)}
   --from DIR                start from what another run has learnt: its folder, or a checkpoint
   --algo NAME               ppo (default) or sac
   --out DIR                 folder of the run [runs/ENV-ALGO-seedS]
@@ -88,10 +62,10 @@ ${settings}
   --json                    one JSON document on stdout
 
 PPO [default; environments have their own, which config.json tells]
-${hyperparameters(ALGORITHMS.ppo)}
+${flagLines(ALGORITHMS.ppo)}
 
 SAC; with --storage file its replay is DIR/replay.bin
-${hyperparameters(ALGORITHMS.sac)}
+${flagLines(ALGORITHMS.sac)}
 
 Ctrl-C, SIGTERM, SIGHUP (a terminal that was closed) and a closed pipe on stdout (| head) stop a
 run after the update under way, with a checkpoint. Where the disk is full the run goes on, and

@@ -1,9 +1,9 @@
 // `corral tune`: measures which form of a model's kernels is fastest here, and keeps the choice
 import { formatCount } from "../core/units.ts";
 import { formName, tune } from "../sizing/tune.ts";
-import { EXIT, integerOption, parse, print, printJson, progress } from "./io.ts";
+import { EXIT, integerOption, parse, print, printJson, progress, secondsOption } from "./io.ts";
 import { rate, table } from "./table.ts";
-import { MODEL_OPTIONS, onlyArgument, overridesOf, secondsOption, taskOfTarget } from "./target.ts";
+import { MODEL_OPTIONS, onlyArgument, overridesOf, taskOfTarget } from "./target.ts";
 
 export const summary = "measures which form of a model's kernels and which workgroups are fastest here";
 

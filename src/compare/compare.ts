@@ -1,5 +1,7 @@
 // one step of many worlds beside MuJoCo's own float64 step from the same states
 import { CorralError } from "../core/errors.ts";
+import { checked } from "../core/options.ts";
+import { integer } from "../core/schema.ts";
 import { fieldSize } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
 import { unsupportedFeatures, type UnsupportedFeature } from "../model/supported.ts";
@@ -70,12 +72,7 @@ const CHUNK = 1024;
 
 const none: CountAgreement = { equal: 0, touching: 0, total: 0, most: 0 };
 
-function checkCount(name: string, value: number): void {
-  if (Number.isInteger(value) && value >= 1 && value <= 1e9) return;
-  throw new CorralError("bad-option", `${name} is ${String(value)}; it is an integer from 1 to 1e9.`, {
-    [name]: value,
-  });
-}
+const COUNT = integer(1, 1e9);
 
 /**
  * Steps worlds in MuJoCo under random controls and repeats each single step from the same state in a batch.
@@ -85,8 +82,8 @@ function checkCount(name: string, value: number): void {
  */
 export async function compareWithMuJoCo(model: Model, options: CompareOptions = {}): Promise<Comparison> {
   const { steps = 200, envs = 4, seed = 0 } = options;
-  checkCount("steps", steps);
-  checkCount("envs", envs);
+  checked("steps", COUNT, steps);
+  checked("envs", COUNT, envs);
   const asked = { model: model.name, steps, envs, seed };
 
   const features = unsupportedFeatures(model);

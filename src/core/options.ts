@@ -2,7 +2,7 @@
 // docs/options.md come from it.
 import { CorralError } from "./errors.ts";
 import { nearest } from "./names.ts";
-import { boolean, integer, list, Mismatch, oneOf, pathText, real, type Kind } from "./schema.ts";
+import { boolean, described, integer, list, Mismatch, oneOf, pathText, real, type Kind } from "./schema.ts";
 import { show } from "./show.ts";
 
 /** One option. */
@@ -24,16 +24,14 @@ export type OptionTable = Readonly<Record<string, OptionRow>>;
 
 type ValueOf<R> = R extends { readonly kind: Kind<infer T> }
   ? T
-  : R extends { readonly default: infer D }
-    ? D extends boolean
-      ? boolean
-      : D extends number
-        ? number
-        : D extends string
-          ? string
+  : R extends { readonly oneOf: readonly (infer W)[] }
+    ? W
+    : R extends { readonly default: infer D }
+      ? D extends boolean
+        ? boolean
+        : D extends number
+          ? number
           : readonly number[]
-    : R extends { readonly oneOf: readonly (infer W)[] }
-      ? W
       : number;
 
 /** Values of a table's options by name, as they are given. */
@@ -50,13 +48,24 @@ export type ConfigOf<T extends OptionTable> = { readonly [K in WithDefault<T>]: 
 const MAX_WIDTH = 8192;
 const MAX_LAYERS = 16;
 
+/** Names that an error lists. */
+const MOST_NAMED = 12;
+
+const WIDTHS = described(
+  `up to ${MAX_LAYERS} widths from 1 to ${MAX_WIDTH}, such as [64, 64]`,
+  list(integer(1, MAX_WIDTH), { max: MAX_LAYERS }),
+);
+
 /** What an option may be. */
-export function kindOf({ kind, oneOf: words, default: usual, min, max, integer: whole }: OptionRow): Kind<unknown> {
-  if (kind) return kind;
-  if (words) return oneOf(...words);
-  if (typeof usual === "boolean") return boolean;
-  if (Array.isArray(usual)) return list(integer(1, MAX_WIDTH), { max: MAX_LAYERS });
-  return whole ? integer(min, max) : real(min, max, false);
+export function kindOf<const R extends OptionRow>(row: R): Kind<ValueOf<R>> {
+  const { kind, oneOf: words, default: usual, min, max } = row;
+  const plain = (): Kind<unknown> => {
+    if (words) return oneOf(...words);
+    if (typeof usual === "boolean") return boolean;
+    if (Array.isArray(usual)) return WIDTHS;
+    return row.integer ? integer(min, max) : real(min, max, false);
+  };
+  return (kind ?? plain()) as Kind<ValueOf<R>>;
 }
 
 /** The error of a value that an option cannot have; `want` is the remedy. */
@@ -76,7 +85,8 @@ export function checked<T>(name: string, kind: Kind<T>, value: unknown, code?: s
 /** The error of a name that a table has not. */
 export function unknownOption(of: string, name: string, names: readonly string[], code = "unknown-option") {
   const near = nearest(name, names);
-  const hint = near.length > 0 ? `nearest: ${near.join(", ")}` : `there are: ${names.join(", ") || "none"}`;
+  const some = names.slice(0, MOST_NAMED).join(", ") + (names.length > MOST_NAMED ? ", ..." : "");
+  const hint = near.length > 0 ? `nearest: ${near.join(", ")}` : `there are: ${some || "none"}`;
   return new CorralError(code, `${of} has no option "${name}"; ${hint}.`, { name, nearest: near });
 }
 
@@ -109,6 +119,18 @@ export function fillIn<T extends OptionTable>(
     config[name] = checked(nameOf(name), kindOf(table[name]), value, table[name].code);
   }
   return config as ConfigOf<T>;
+}
+
+/** A value of a plain option from text, as flags have it; undefined if the text is of another type. */
+export function parseOption(row: OptionRow, text: string): unknown {
+  const { default: usual, oneOf: words } = row;
+  const numberOf = (part: string) => (part.trim() === "" ? Number.NaN : Number(part));
+  if (words) return text;
+  if (typeof usual === "boolean") return { true: true, false: false }[text];
+  const isList = Array.isArray(usual);
+  const numbers = isList ? (text === "" ? [] : text.split(",").map(numberOf)) : [numberOf(text)];
+  if (numbers.some(Number.isNaN)) return undefined;
+  return isList ? numbers : numbers[0];
 }
 
 /** Values that are given, those of a table and others. */

@@ -22,6 +22,7 @@ export {
   type StartScene,
   type Task,
   type Term,
+  type TrainingDefaults,
   type TermOptions,
   type Terms,
   type TermSource,

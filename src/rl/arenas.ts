@@ -101,7 +101,7 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
     observations: env.observations,
     outputs: env.outputs,
     hidden: config.hidden,
-    activation: config.activation as "tanh" | "relu",
+    activation: config.activation,
     logStds: gaussian ? env.actions : 0,
     ...(stream && { stream }),
     ...(config.recurrent === "gru" && { recurrent: config.recurrentSize }),

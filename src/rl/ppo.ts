@@ -377,7 +377,7 @@ export class Ppo implements Algorithm<Metrics> {
         id: env.id,
         algo: "ppo",
         space: env.singleActionSpace,
-        activation: activation as "tanh" | "relu",
+        activation,
         squash,
         clipObservations: normalizeObservations ? clipObservations : Infinity,
       });

@@ -65,7 +65,7 @@ export interface SacShape {
 }
 
 function layOut(observations: number, actions: number, config: SacConfig): SacNetworks {
-  const activation = config.activation as "tanh" | "relu";
+  const activation = config.activation;
   const make = (name: string, inputs: number, outputs: number, gain: number, at: number) =>
     layOutNetwork(name, [inputs, ...config.hidden, outputs], activation, gain, at);
   const pair = observations + actions;

@@ -49,7 +49,7 @@ export function sacPolicyOf(
     id,
     algo: "sac",
     space,
-    activation: activation as "tanh" | "relu",
+    activation,
     squash: true,
     clipObservations: Infinity,
   });

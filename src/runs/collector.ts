@@ -5,6 +5,8 @@ import { formatBytes } from "../core/units.ts";
 import type { Worker } from "node:worker_threads";
 import { availableParallelism } from "node:os";
 import { CorralError } from "../core/errors.ts";
+import { checked } from "../core/options.ts";
+import { integer } from "../core/schema.ts";
 import { seedKey } from "../core/rng.ts";
 import { startWorker } from "../core/worker.ts";
 import { planVec, type NamedOptions } from "../env/make.ts";
@@ -317,10 +319,7 @@ function check(options: CollectorOptions): void {
   const { env = {}, seed = 0, threads = 1 } = options;
   seedKey(seed);
   const counts = { numEnvs: options.numEnvs, steps: options.steps, threads, observations: options.observations };
-  for (const [name, value] of Object.entries(counts)) {
-    if (Number.isSafeInteger(value) && value >= 1) continue;
-    throw new CorralError("bad-option", `${name} is ${String(value)}; pass an integer of at least 1.`, { name, value });
-  }
+  for (const [name, value] of Object.entries(counts)) checked(name, integer(1), value);
   const { device = "cpu" } = env as { device?: unknown };
   if (HOST_DEVICES.some((name) => name === device)) return;
   throw new CorralError("bad-option", `a collector's worlds run on the CPU; pass device: ${HOST_DEVICES.join(", ")}.`, {

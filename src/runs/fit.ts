@@ -1,6 +1,6 @@
 // a training run that fits its device's budget as a whole, or fewer worlds of it
-import { CorralError } from "../core/errors.ts";
-import { show } from "../core/show.ts";
+import { checked } from "../core/options.ts";
+import { oneOf } from "../core/schema.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { withLimit } from "../batch/device.ts";
 import { isHostDevice } from "../batch/devices.ts";
@@ -12,7 +12,10 @@ import { createBudget } from "../memory/device-budget.ts";
 import { AllocationRefusedError, BudgetExceededError } from "../memory/errors.ts";
 import { refusalOf } from "../memory/plan.ts";
 import { bytesOf, RunPlanner } from "./plan.ts";
-import { evalEnvsOf, settle, type TrainOptions } from "./settings.ts";
+import type { TrainOptions } from "./options.ts";
+import { evalEnvsOf, settle } from "./settings.ts";
+
+const FITTING = oneOf("throw", "shrink");
 
 /** More than the constants of any kernels take: they are traced early only where it comes to them. */
 const KERNEL_CONSTANTS = 2 ** 26;
@@ -30,12 +33,7 @@ export async function makeFitting<T>(
 ): Promise<T> {
   const { onOverBudget: ofEnv, ...env } = (given.env ?? {}) as PlacementOptions;
   const options: TrainOptions = { ...given, env };
-  const onOverBudget = asked ?? ofEnv ?? "throw";
-  if (onOverBudget !== "throw" && onOverBudget !== "shrink") {
-    throw new CorralError("bad-option", `onOverBudget is ${show(onOverBudget)}; pass "throw" or "shrink".`, {
-      onOverBudget,
-    });
-  }
+  const onOverBudget = checked("onOverBudget", FITTING, asked ?? ofEnv ?? "throw");
   const { device, adapter, budget: limit } = env;
   // worlds on the CPU are refused by the learner
   if (isHostDevice(device)) return make(options);

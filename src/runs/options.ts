@@ -1,44 +1,72 @@
 // settings of a run by name, beside the hyperparameters: what flags and flat config files may say
 import { CorralError } from "../core/errors.ts";
-import { nearest } from "../core/names.ts";
-import { PPO_OPTIONS } from "../rl/config.ts";
-import { SAC_OPTIONS } from "../rl/sac-config.ts";
-import type { TrainOptions } from "./settings.ts";
+import { checked, kindOf, unknownOption, type Given, type OptionTable } from "../core/options.ts";
+import { real } from "../core/schema.ts";
+import { PPO_OPTIONS, type PpoConfig } from "../rl/config.ts";
+import { SAC_OPTIONS, type SacConfig } from "../rl/sac-config.ts";
+import type { Algo } from "./defaults.ts";
 
-interface Row {
-  readonly doc: string;
-  /** The least integer; left out for any number. */
-  readonly least?: number;
-  readonly oneOf?: readonly string[];
-}
-
+/** Those without a default have one of the environment, or none. */
 export const RUN_OPTIONS = {
-  numEnvs: { least: 1, doc: "worlds" },
-  steps: { least: 1, doc: "env steps of the whole run" },
-  seed: { least: 0, doc: "of start states, parameters, actions and the order of samples" },
-  until: { doc: "end once an evaluation's mean return is at least this" },
-  evalEvery: { least: 1, doc: "updates between two evaluations" },
-  evalEnvs: { least: 1, doc: "worlds of an evaluation, one episode each, with the most likely actions" },
-  checkpointEvery: { least: 0, doc: "updates between two checkpoints [20]; 0: only at the end" },
+  numEnvs: { min: 1, integer: true, doc: "worlds" },
+  steps: { min: 1, integer: true, doc: "env steps of the whole run" },
+  seed: { default: 0, min: 0, integer: true, doc: "of start states, parameters, actions and the order of samples" },
+  until: { kind: real(), doc: "end once an evaluation's mean return is at least this" },
+  evalEvery: { min: 1, integer: true, doc: "updates between two evaluations" },
+  evalEnvs: {
+    default: 32,
+    min: 1,
+    integer: true,
+    doc: "worlds of an evaluation, one episode each, with the most likely actions; as many as train where those are fewer",
+  },
+  checkpointEvery: { min: 0, integer: true, doc: "updates between two checkpoints; 0: only at the end" },
   snapshotEvery: {
-    least: 0,
-    doc: "updates between two copies on the host, from which the run goes on if the device is lost [10]; 0: none",
+    min: 0,
+    integer: true,
+    doc: "updates between two copies on the host, from which the run goes on if the device is lost; 0: none",
   },
   onNonFiniteUpdate: {
+    default: "throw",
     oneOf: ["throw", "lower"],
-    doc: "throw: the run ends [default]; lower: it goes on from the last copy with half the learning rate",
+    doc: "an update that is not finite ends the run (throw), or it goes on from the last copy with half the learning rate (lower)",
   },
+  mostLowered: { default: 3, min: 1, integer: true, doc: "how often the learning rate is lowered; then the run ends" },
   onOverBudget: {
     oneOf: ["shrink", "throw"],
-    doc: "where environments, evaluation and learner do not fit together: train the most worlds that do, and say so [default], or refuse",
+    doc: "where environments, evaluation and learner do not fit together: train the most worlds that do, and say so (shrink, the default of corral train), or refuse (throw)",
   },
   collect: {
+    default: "device",
     oneOf: ["device", "async"],
-    doc: "device: step worlds there, in step with learning [default]; async: step them in threads of the CPU meanwhile, by the policy of one update before",
+    doc: "device: step worlds there, in turns with learning; async: step them in threads of the CPU meanwhile, by the policy of one update before",
   },
-  collectThreads: { least: 1, doc: "threads of --collect async [one for each processor but one]" },
-  mostLowered: { least: 1, doc: "how often the learning rate is lowered at most; then the run ends [3]" },
-} as const satisfies Record<string, Row>;
+  collectThreads: {
+    min: 1,
+    integer: true,
+    doc: "threads of --collect async; by default one for each processor but one, at most one a world",
+  },
+} as const satisfies OptionTable;
+
+/** Options of a training run; `RUN_OPTIONS` says what those of the table mean. */
+export interface TrainOptions extends Given<typeof RUN_OPTIONS> {
+  /** Hyperparameters; by default the environment's, then the algorithm's. */
+  readonly config?: Partial<PpoConfig> | Partial<SacConfig>;
+  /** What learns. Default: "ppo". */
+  readonly algo?: Algo;
+  /** The file of a replay with `storage: "file"`, and whether to go on with one that is there. */
+  readonly replayFile?: string;
+  readonly reuseReplay?: boolean;
+  /** Modules that register the user's own tasks in collector threads, as URLs. */
+  readonly modules?: readonly string[];
+  /** The folder of another run, or one of its checkpoints: policy, value function and normalisers are taken from there. */
+  readonly from?: string;
+  /** The run is resumed afterwards: nothing is taken from `from` again. */
+  readonly resumes?: boolean;
+  /** Called with a message when fewer worlds train than were asked for. Default: a warning of the process. */
+  readonly onShrink?: (message: string) => void;
+  /** Other options of the environments. */
+  readonly env?: object;
+}
 
 /** Options of the environments that have a name of their own; others are `set.NAME`. */
 const ENV_OPTIONS = ["adapter", "budget"];
@@ -78,12 +106,16 @@ export function trainOptions(values: Readonly<Record<string, unknown>>): TrainOp
     if (IDENTITY.includes(name)) continue;
     if (name.startsWith(SET)) env[name.slice(SET.length)] = value;
     else if (ENV_OPTIONS.includes(name)) env[name] = value;
-    else if (Object.hasOwn(RUN_OPTIONS, name)) run[name] = checked(name, value);
+    else if (Object.hasOwn(RUN_OPTIONS, name))
+      run[name] = checked(
+        `--${flagOf(name)}`,
+        kindOf(RUN_OPTIONS[name as keyof typeof RUN_OPTIONS]),
+        value,
+        "bad-config",
+      );
     else if (Object.hasOwn(table, name)) config[name] = value;
     else {
-      const near = nearest(name, names);
-      const hint = near.length > 0 ? `nearest: ${near.join(", ")}` : "corral train --help lists them";
-      throw new CorralError("bad-config", `"${name}" is no setting of ${algo}; ${hint}.`, { name });
+      throw unknownOption(algo, name, names, "bad-config");
     }
   }
   return { ...run, ...fromOf(values), algo, config, env };
@@ -101,19 +133,6 @@ export function algorithmOf({ algo = "ppo" }: Readonly<Record<string, unknown>>)
   throw new CorralError("bad-config", `--algo is '${show(algo)}': pass ${Object.keys(ALGORITHMS).join(" or ")}.`, {
     algo,
   });
-}
-
-function checked(name: string, value: unknown): unknown {
-  const { least, oneOf }: Row = RUN_OPTIONS[name as keyof typeof RUN_OPTIONS];
-  const isGood = oneOf
-    ? oneOf.includes(value as string)
-    : least === undefined
-      ? typeof value === "number"
-      : Number.isSafeInteger(value) && (value as number) >= least;
-  if (isGood) return value;
-  const want = oneOf?.join(" or ") ?? (least === undefined ? "a number" : `an integer from ${least} to 2^53 - 1`);
-  const text = !oneOf && typeof value === "string" ? ", not text" : "";
-  throw new CorralError("bad-config", `--${flagOf(name)} is '${show(value)}': pass ${want}${text}.`, { name, value });
 }
 
 /** Options of environments as they are in a flat config. */

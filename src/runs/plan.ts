@@ -19,7 +19,8 @@ import { sacCollecting, settleSac } from "../rl/sac.ts";
 import { planCollector, type CollectorOptions } from "./collector.ts";
 import { runDefaults } from "./defaults.ts";
 import { readStart, startingFrom } from "./start.ts";
-import { collectorEnv, evalEnvsOf, settle, type Settings, type TrainOptions } from "./settings.ts";
+import { collectorEnv, evalEnvsOf, settle, type Settings } from "./settings.ts";
+import type { TrainOptions } from "./options.ts";
 
 /** Who holds bytes of the device. */
 export interface RunPart {
@@ -125,7 +126,7 @@ export class RunPlanner {
     };
     const steps = config.collectSteps;
     const collector = this.#collector(() => ({ ...sacCollecting(shape, config, env.singleActionSpace), steps }));
-    return [...replay[config.storage as "gpu" | "host" | "file"], ...(await collector)];
+    return [...replay[config.storage], ...(await collector)];
   }
 
   async #collector(collecting: () => CollectorOptions): Promise<HostBytes[]> {

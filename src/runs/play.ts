@@ -1,6 +1,8 @@
 // plays the policy of a run's folder in whole episodes, and keeps what happened in them
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
+import { checked } from "../core/options.ts";
+import { integer } from "../core/schema.ts";
 import { onAdapter } from "../batch/devices.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import { AppendFile } from "../io/append-file.ts";
@@ -132,8 +134,7 @@ const recordError = (path: string, cause: unknown): CorralError =>
  */
 export async function play(folder: string, options: PlayOptions = {}): Promise<PlayResult> {
   const { episodes = 32, seed = 0, sample = false, record } = options;
-  if (!Number.isSafeInteger(episodes) || episodes < 1)
-    throw new CorralError("bad-option", `episodes is ${episodes}; pass an integer of at least 1.`, { episodes });
+  checked("episodes", integer(1), episodes);
   assertRun(folder);
   const { checkpoint, damaged } = lastCheckpoint(folder);
   const { snapshot } = checkpoint.state;

@@ -37,7 +37,7 @@ async function policyOfCheckpoint({ about, policy: tensors, path }: Checkpoint):
     id: env.id,
     algo,
     space,
-    activation: config.activation as "tanh" | "relu",
+    activation: config.activation,
     squash: config.squash,
     clipObservations: config.normalizeObservations ? config.clipObservations : Infinity,
   });

@@ -5,8 +5,7 @@ import type { Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { lastCheckpoint, readCheckpoint } from "./checkpoints.ts";
 import { assertRun, withInfinities } from "./folder.ts";
-import { ALGORITHMS, show } from "./options.ts";
-import type { TrainOptions } from "./settings.ts";
+import { ALGORITHMS, show, type TrainOptions } from "./options.ts";
 
 /** Settings that say what the numbers of a policy mean: a run takes them from where it starts, if it is told no other. */
 const MEANING = ["hidden", "activation", "recurrent", "recurrentSize", "squash", "actionBlock", "actionEmbedding"];

@@ -16,9 +16,10 @@ import { makeFitting } from "./fit.ts";
 import { withShards } from "./plan.ts";
 import { Overlapped } from "./overlapped.ts";
 import { adoptStart, readStart, startingFrom, type Start } from "./start.ts";
-import { collectorEnv, settle, type Learning, type Settings, type TrainOptions } from "./settings.ts";
+import { collectorEnv, settle, type Learning, type Settings } from "./settings.ts";
+import type { TrainOptions } from "./options.ts";
 
-export type { TrainOptions } from "./settings.ts";
+export type { TrainOptions } from "./options.ts";
 
 /** Where a run is. */
 export interface TrainProgress {

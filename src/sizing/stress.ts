@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
+import { badOption } from "../core/options.ts";
 import { formatBytes, parseBytes, type Bytes } from "../core/units.ts";
 import { memoryInfo } from "../gpu/memory-info.ts";
 import { makeVec, type Task, type VectorEnv, type VecOptions } from "../env/index.ts";
@@ -97,7 +98,7 @@ export async function stressHere(
   tell: (event: StressEvent) => void,
 ): Promise<void> {
   const { factor = 2, from = REFERENCE_ENVS, most = Infinity, seconds = 0.5, seed = 0, batch = {} } = options;
-  if (!(factor > 1)) throw new CorralError("bad-option", `factor is ${factor}; it is more than 1. Pass such as 2.`);
+  if (!(factor > 1)) throw badOption("factor", factor, "pass a number above 1, such as 2");
   using gpu = await openDevice(options.adapter === undefined ? {} : { adapter: options.adapter });
   const budget = await budgetFor(gpu, options);
 

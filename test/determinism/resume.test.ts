@@ -20,7 +20,7 @@ const ADAPTIVE = {
   ...TINY,
   env: { reset_noise_scale: 0.02 },
   config: { ...TINY.config, schedule: "adaptive", targetKl: 0.01 },
-};
+} satisfies TrainOptions;
 /** 60 updates of 4 env steps each, the first 16 of them with uniform actions. */
 const SAC: TrainOptions = {
   algo: "sac",

@@ -97,8 +97,8 @@ test("it is lowered so often, then the run ends", async () => {
 });
 
 describe.each([
-  ["gpu", "q1.1.weight"],
-  ["host", "policy.1.weight"],
+  ["gpu" as const, "q1.1.weight"],
+  ["host" as const, "policy.1.weight"],
 ])("SAC, its replay in %s, %s spoilt", (storage, name) => {
   test("leaves a bundle of the batch, which is executed again to the same bits", async () => {
     const folder = join(root, `sac-${storage}`);

@@ -344,7 +344,7 @@ describe("SAC", () => {
     const live = hostBudget().live;
     const wanted = await run({}, (sac) => trained(sac, 24));
     const replayFile = join(folder, "sac");
-    for (const options of [{ storage: "host" }, { storage: "file", replayFile }]) {
+    for (const options of [{ storage: "host" }, { storage: "file", replayFile }] satisfies SacOptions[]) {
       const saved = await run(options, async (sac) => {
         await trained(sac, 15);
         const snapshot = await sac.snapshot();

@@ -1,5 +1,7 @@
 // going on from another moment: elsewhere, many times over, or with one world alone
 import { CorralError } from "../../core/errors.ts";
+import { checked } from "../../core/options.ts";
+import { integer } from "../../core/schema.ts";
 import { show } from "../../core/show.ts";
 import type { CallMutex } from "../../core/call-mutex.ts";
 import { worldIndex, type ArenaLayout } from "../../memory/layout.ts";
@@ -127,8 +129,7 @@ export class TimeTravel<E extends Restorable> {
   }
 
   async fork(worldIds: readonly number[], times = 1, { recorder }: ForkOptions = {}): Promise<E> {
-    if (!Number.isInteger(times) || times < 1)
-      throw new CorralError("bad-option", `times is ${String(times)}; it is a whole number of at least 1.`, { times });
+    checked("times", integer(1), times);
     if (!Array.isArray(worldIds))
       throw new CorralError("bad-world", `fork takes a list of ids of worlds; it got ${show(worldIds)}.`, { worldIds });
     const places = worldIds.map((id) => this.#placeOf(id));

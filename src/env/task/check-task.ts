@@ -22,6 +22,7 @@ const GROUPS: Readonly<Record<keyof Task, Form>> = {
   model: "model",
   frameSkip: "number",
   maxEpisodeSteps: "number",
+  training: "objects",
   defaults: "values",
   check: "function",
   actionSpace: "function",

@@ -157,6 +157,21 @@ export type Term<O extends object> = TermSource<O> | (TermOptions & { readonly v
 /** Terms by name, or a function that returns them. */
 export type Terms<O extends object> = Named<Term<O>> | ((scene: Scene<O>) => Named<Term<O>>);
 
+/** What a training run takes if nothing else is said. */
+export interface TrainingDefaults {
+  readonly numEnvs: number;
+  /** Env steps of the whole run. */
+  readonly steps: number;
+  /** Hyperparameters of the algorithm by name, beside its own defaults. */
+  readonly config: Named<number | boolean | string | readonly number[]>;
+  /** Its dispatches are so short that Mesa's software driver makes them faster without threads of its own (measured). */
+  readonly shortDispatches?: boolean;
+  /** Updates between two evaluations, checkpoints, and copies on the host. */
+  readonly evalEvery?: number;
+  readonly checkpointEvery?: number;
+  readonly snapshotEvery?: number;
+}
+
 /**
  * A task. Terms are expressions, functions or values; they are read while kernels are traced, so names and sizes come
  * from what they return, and functions must return the same names each time.
@@ -170,6 +185,8 @@ export interface Task<O extends object = object> {
   readonly frameSkip: number;
   /** Control steps after which an episode is truncated; Infinity for no limit. */
   readonly maxEpisodeSteps: number;
+  /** What `corral train` takes for it, by algorithm. */
+  readonly training?: { readonly ppo?: TrainingDefaults; readonly sac?: TrainingDefaults };
   /** Every option of the task with its default. */
   readonly defaults?: O;
   /** Throws for options that do not fit the model. */

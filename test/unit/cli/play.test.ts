@@ -88,7 +88,7 @@ test("refuses in words", async () => {
     [[run, "--episodes", "0"], 2, "at least 1"],
     [[run, "--record", join(root, "episodes.jsonl")], 2, "[record-exists]"],
     [[run, "--record", join(root, "none/episodes.jsonl")], 1, "[record-not-written]"],
-    [[run, "--at-least", "much"], 2, "pass a number"],
+    [[run, "--at-least", "much"], 2, "pass a finite number"],
     [[run, "--budget", "1KiB"], 3, "budget"],
   ];
   for (const [args, code, text] of cases) {

@@ -1,5 +1,6 @@
 // learners of tasks that nobody thought of, and what they cannot take
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import "../../../envs/index.ts";
 import { defineTask, makeVec, startAround, type VectorEnv } from "../../../src/env/index.ts";
 import { Ppo, Sac } from "../../../src/rl/index.ts";
 import { ENDLESS_STEPS } from "../../../src/rl/evaluate.ts";

@@ -8,7 +8,7 @@ import { type GpuDevice, openDevice } from "../../../src/gpu/device.ts";
 import { createBudget } from "../../../src/memory/device-budget.ts";
 import { BudgetExceededError } from "../../../src/memory/errors.ts";
 import { planRun, type RunPlan } from "../../../src/runs/plan.ts";
-import type { TrainOptions } from "../../../src/runs/settings.ts";
+import type { TrainOptions } from "../../../src/runs/options.ts";
 import { TrainingRun } from "../../../src/runs/train.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";
 import { watchDevice, type WatchedDevice } from "../../support/watch-device.ts";

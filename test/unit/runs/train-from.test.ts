@@ -132,7 +132,7 @@ test("stages in one config: each from the one before, gone on where they ended, 
   ];
   writeFileSync(bad, JSON.stringify({ ...base, stages: [...stages, { gama: 0.9 }] }));
   const refused = await corral(["train", "--config", bad, "--out", out]);
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('"gama" is no setting of ppo')]);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('ppo has no option "gama"')]);
   expect(existsSync(out)).toBe(false);
 
   writeFileSync(config, JSON.stringify({ ...base, stages }));
