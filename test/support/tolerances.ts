@@ -65,6 +65,26 @@ export const rayBounds = {
   singleNudge: { value: 1e-6, reason: "the same for float32, at two metres" },
 } as const satisfies Record<string, Tolerance>;
 
+/** The collider of convex shapes in float32 against MuJoCo's search in float64, run to its end. */
+export const convexBounds = {
+  distance99: {
+    value: 1e-5,
+    reason: "of the sum of the bounding radii, 99 of 100 poses: where the search itself ends",
+  },
+  distance: { value: 1e-3, reason: "of the same, any pose: a second direction of nearly the same overlap" },
+  excess: { value: 1e-4, reason: "of the same: overlap along our normal beyond the least one known" },
+  normal99: { value: 3e-3, reason: "rad, 99 of 100: an overlap that is flat to 1e-7 of the size leaves sqrt of that" },
+  touching: {
+    value: 2e-6,
+    reason: "of the size: nearer to the margin than this, rounding says whether there is contact",
+  },
+  tie: { value: 0.05, reason: "rad: normals farther apart with overlaps equal to `touching` are two of one depth" },
+  facing: {
+    value: 3e-3,
+    reason: "of the size, across the normal, between points that should face each other: as normal99",
+  },
+} as const satisfies Record<string, Tolerance>;
+
 /** Stages against MuJoCo's, given MuJoCo's own inputs: max |x - ref| / (1 + max |ref|) over a field. */
 export const stageBounds = {
   any64: { value: 1e-11, reason: "float64 in other orders of summation; solves lose the condition of M, up to 1e5" },

@@ -1,5 +1,5 @@
 // a capsule and a cylinder, which MuJoCo leaves to its general convex collider
-import { array, loop, table, variable, when } from "../../../trace/control.ts";
+import { array, loop, variable, when } from "../../../trace/control.ts";
 import {
   abs,
   add,
@@ -38,13 +38,13 @@ import {
   select3,
   sub3,
   MINVAL,
-  ZERO3,
-  type Mat3,
   type Vec3,
 } from "../../../trace/vector.ts";
+import { vector } from "../convex/registers.ts";
 import { makeFrame } from "./frame.ts";
 import { boundingRadius } from "./near.ts";
 import { mjtGeom } from "../../../model/enums.ts";
+import { DISTINCT, SEARCHES, turned, turnOf } from "./turned.ts";
 import type { Candidate, Collider, Shape } from "./types.ts";
 
 /** Halvings of the segment: more than float64 can tell. */
@@ -53,9 +53,6 @@ const HALVINGS = 56;
 const SLANTS = 24;
 /** The capsule's axis counts as inside of the cylinder below this distance, m: its direction is lost in rounding. */
 const INSIDE = 1e-5;
-/** How far MuJoCo turns the geoms against each other to find further contacts (rad), and what it calls distinct. */
-const TURN = 1e-3;
-const DISTINCT = 1e-3;
 
 /** What a capsule's segment meets: in the cylinder's frame, from a point of the segment to its surface. */
 interface Meeting {
@@ -206,50 +203,31 @@ function nearest(capsule: Shape, cylinder: Shape): Candidate {
   };
 }
 
-/** A shape turned about a point by an angle of this sine; `shift` is one minus its cosine. */
-function turned(s: Shape, about: Vec3, axis: Vec3, sine: Scalar, shift: Scalar): Shape {
-  const turn = (v: Vec3): Vec3 => {
-    const once = cross(axis, v);
-    return add3(v, add3(scale3(once, sine), scale3(cross(axis, once), shift)));
-  };
-  const columns = [0, 1, 2].map((k) => turn(column(s.mat, k)));
-  const mat = [0, 1, 2].flatMap((i) => columns.map((c) => c[i])) as unknown as Mat3;
-  return { pos: add3(about, turn(sub3(s.pos, about))), mat, size: s.size };
-}
-
 /**
  * The nearest points of the capsule's segment and the cylinder, and those after turning the geoms against each other by
  * little, four times, if they are others (mjc_Convex). MuJoCo searches them to ccd_tolerance, 1e-6 m by default; these
  * are exact.
  */
 export const capsuleCylinder: Collider = (a, b, margin) => {
-  const SLOTS = 5;
-  const kept = [0, 1, 2].map((k) => array(`position${k}`, SLOTS));
-  const normals = [0, 1, 2].map((k) => array(`normal${k}`, SLOTS));
-  const found = array("found", SLOTS);
+  const kept = [0, 1, 2].map((k) => array(`position${k}`, SEARCHES));
+  const normals = [0, 1, 2].map((k) => array(`normal${k}`, SEARCHES));
+  const found = array("found", SEARCHES);
   const first = { dist: variable("first"), pos: vector("first_pos"), t1: vector("first_t1"), t2: vector("first_t2") };
   const tolerance = mul(
     DISTINCT,
     min(boundingRadius(mjtGeom.CAPSULE, a.size), boundingRadius(mjtGeom.CYLINDER, b.size)),
   );
-  // the first is not turned
-  const angles = [0, -TURN, TURN, -TURN, TURN];
-  const sines = table("capsule_cylinder_sine", angles.map(Math.sin));
-  const shifts = table(
-    "capsule_cylinder_shift",
-    angles.map((x) => 1 - Math.cos(x)),
-  );
-  for (let k = 0; k < SLOTS; k++) found.set(k, 0);
+  for (let k = 0; k < SEARCHES; k++) found.set(k, 0);
 
-  loop(SLOTS, (k) => {
+  loop(SEARCHES, (k) => {
     const about = first.pos.get();
     const axis = select3(le(k, 2), first.t1.get(), first.t2.get());
-    const [sine, shift] = [sines(k), shifts(k)];
+    const { sine, shift } = turnOf(k);
     const c = nearest(turned(a, about, axis, sine, shift), turned(b, about, axis, neg(sine), shift));
 
     let exists: Bool = lt(c.dist, margin);
     const isFirst = eq(k, 0);
-    for (let i = 0; i < SLOTS; i++) {
+    for (let i = 0; i < SEARCHES; i++) {
       const earlier = [0, 1, 2].map((x) => kept[x].get(i)) as unknown as Vec3;
       const apart = gt(norm3(sub3(c.pos, earlier)), tolerance);
       exists = and(exists, or(apart, eq(found.get(i), 0)));
@@ -267,18 +245,10 @@ export const capsuleCylinder: Collider = (a, b, margin) => {
     first.t2.set(select3(isFirst, row(frame, 2), first.t2.get()));
   });
 
-  return Array.from({ length: SLOTS }, (_, k) => ({
+  return Array.from({ length: SEARCHES }, (_, k) => ({
     dist: first.dist.get(),
     pos: [0, 1, 2].map((i) => kept[i].get(k)) as unknown as Vec3,
     normal: [0, 1, 2].map((i) => normals[i].get(k)) as unknown as Vec3,
     exists: eq(found.get(k), 1),
   }));
 };
-
-function vector(name: string, initial: Vec3 = ZERO3) {
-  const parts = initial.map((x, k) => variable(`${name}${k}`, x));
-  return {
-    get: () => parts.map((v) => v.get()) as unknown as Vec3,
-    set: (v: Vec3) => v.forEach((x, k) => parts[k].set(x)),
-  };
-}

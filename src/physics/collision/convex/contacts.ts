@@ -1,0 +1,127 @@
+// contacts of two convex shapes by MuJoCo's rules (mjc_Convex)
+import { array, breakIf, loop, variable, when, type LocalArray } from "../../../trace/control.ts";
+import {
+  add,
+  and,
+  eq,
+  gt,
+  le,
+  lt,
+  min,
+  mul,
+  not,
+  or,
+  select,
+  sub,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../../trace/scalar.ts";
+import { add3, lengthSquared, row, scale3, select3, sub3, type Vec3 } from "../../../trace/vector.ts";
+import { mjtGeom } from "../../../model/enums.ts";
+import { makeFrame } from "../colliders/frame.ts";
+import { DISTINCT, SEARCHES, turned, turnOf } from "../colliders/turned.ts";
+import { locate } from "./distance.ts";
+import { polytope } from "./polytope.ts";
+import { vector } from "./registers.ts";
+import { isKind } from "./support.ts";
+import { MOST_CONVEX_CONTACTS, type ConvexCollider, type ConvexContacts, type ConvexShape } from "./types.ts";
+
+/** Contacts as they are found. */
+export class ContactList implements ConvexContacts {
+  readonly #count = variable("convex_count", 0, "i32");
+  readonly #dist = array("convex_dist", MOST_CONVEX_CONTACTS);
+  readonly #pos = [0, 1, 2].map((k) => array(`convex_pos${k}`, MOST_CONVEX_CONTACTS));
+  readonly #normal = [0, 1, 2].map((k) => array(`convex_normal${k}`, MOST_CONVEX_CONTACTS));
+
+  get count(): Int {
+    return this.#count.get();
+  }
+
+  clear(): void {
+    this.#count.set(0);
+  }
+
+  push(dist: Scalar, pos: Vec3, normal: Vec3): void {
+    when(lt(this.count, MOST_CONVEX_CONTACTS), () => {
+      const i = this.count;
+      this.#dist.set(i, dist);
+      pos.forEach((x, k) => this.#pos[k].set(i, x));
+      normal.forEach((x, k) => this.#normal[k].set(i, x));
+      this.#count.set(add(i, 1));
+    });
+  }
+
+  at(i: Int) {
+    const read = (of: readonly LocalArray[]) => of.map((x) => x.get(i)) as unknown as Vec3;
+    return { dist: this.#dist.get(i), pos: read(this.#pos), normal: read(this.#normal), exists: true };
+  }
+
+  /** Whether a place is not one of those found. */
+  isNew(pos: Vec3, distance: Scalar): Bool {
+    const near = variable("convex_near", 0, "i32");
+    near.set(0);
+    loop(this.count, (i) => {
+      const close = le(lengthSquared(sub3(pos, this.at(i).pos)), mul(distance, distance));
+      near.set(select(close, 1, near.get(), "i32"));
+    });
+    return eq(near.get(), 0);
+  }
+}
+
+/** Shapes with flat faces, whose meeting faces are clipped. */
+const isFlat = (s: ConvexShape): Bool => isKind(s, mjtGeom.BOX, mjtGeom.MESH, mjtGeom.CYLINDER);
+/** Shapes that touch in one point. */
+const isRound = (s: ConvexShape): Bool => isKind(s, mjtGeom.SPHERE, mjtGeom.ELLIPSOID);
+
+/**
+ * The nearest or deepest points as a contact; if neither shape is round, those that turning the shapes by little finds
+ * too, or where faces meet without a margin the corners of what they share.
+ */
+export const convexContacts: ConvexCollider = (a, b, reach, options) => {
+  const contacts = new ContactList();
+  contacts.clear();
+  const scratch = polytope();
+  const several = options.multiccd ? not(or(isRound(a), isRound(b))) : false;
+  const faces = and(and(isFlat(a), isFlat(b)), le(reach, 0));
+  const turns = and(several, not(faces));
+  const tolerance = mul(DISTINCT, min(a.radius, b.radius));
+  const first = {
+    dist: variable("convex_first", 0),
+    pos: vector("convex_at"),
+    tangents: [vector("convex_t1_"), vector("convex_t2_")],
+  };
+
+  const find = (k: Int, p: ConvexShape, q: ConvexShape) => {
+    const found = locate(p, q, reach, options, scratch);
+    const pos = scale3(add3(found.from, found.to), 0.5);
+    when(and(found.hit, lt(found.dist, reach)), () => {
+      const isFirst = eq(k, 0);
+      when(isFirst, () => {
+        first.dist.set(found.dist);
+        first.pos.set(pos);
+        if (turns === false) return;
+        const frame = makeFrame(found.normal);
+        first.tangents.forEach((t, i) => t.set(row(frame, i + 1)));
+      });
+      if (turns === false) contacts.push(found.dist, pos, found.normal);
+      else when(contacts.isNew(pos, tolerance), () => contacts.push(first.dist.get(), pos, found.normal));
+    });
+  };
+  if (turns === false) {
+    find(0, a, b);
+    return contacts;
+  }
+  loop(
+    select(turns, SEARCHES, 1, "i32"),
+    (k) => {
+      breakIf(and(gt(k, 0), eq(contacts.count, 0)));
+      const axis = select3(le(k, 2), first.tangents[0].get(), first.tangents[1].get());
+      const { sine, shift } = turnOf(k);
+      const about = first.pos.get();
+      find(k, turned(a, about, axis, sine, shift), turned(b, about, axis, sub(0, sine), shift));
+    },
+    { label: "turns" },
+  );
+  return contacts;
+};

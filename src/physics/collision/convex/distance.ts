@@ -1,0 +1,57 @@
+// one search of two shapes where they are in the world
+import { add, div, max, mul, sub, type Bool, type Scalar } from "../../../trace/scalar.ts";
+import {
+  addScaled3,
+  add3,
+  mulMat,
+  mulMatTVec,
+  mulMatVec,
+  scale3,
+  sub3,
+  transpose,
+  type Vec3,
+} from "../../../trace/vector.ts";
+import { polytope, type Polytope } from "./polytope.ts";
+import { search } from "./search.ts";
+import { coreOf } from "./support.ts";
+import type { ConvexDistance, ConvexOptions, ConvexShape } from "./types.ts";
+
+/** What a search found, global. */
+export interface Located extends ConvexDistance {
+  readonly hit: Bool;
+  readonly turns: Scalar;
+}
+
+/** Searches two shapes for their signed distance up to `reach`. */
+export function locate(a: ConvexShape, b: ConvexShape, reach: Scalar, options: ConvexOptions, p: Polytope): Located {
+  const size = max(add(a.radius, b.radius), 1e-12);
+  const perSize = div(1, size);
+  const [first, second] = [coreOf("a", a, perSize), coreOf("b", b, perSize)];
+  const rounding = add(first.rounding, second.rounding);
+  const found = search(
+    first,
+    second,
+    {
+      rot: mulMat(transpose(a.mat), b.mat),
+      offset: scale3(mulMatTVec(a.mat, sub3(b.pos, a.pos)), perSize),
+    },
+    add(mul(reach, perSize), rounding),
+    options,
+    p,
+  );
+  const normal = mulMatVec(a.mat, found.normal);
+  const place = (v: Vec3) => add3(a.pos, scale3(mulMatVec(a.mat, v), size));
+  return {
+    hit: found.hit,
+    dist: mul(sub(found.distance, rounding), size),
+    normal,
+    from: place(addScaled3(found.a, first.rounding, found.normal)),
+    to: place(addScaled3(found.b, mul(-1, second.rounding), found.normal)),
+    turns: found.turns,
+  };
+}
+
+/** Distance, normal and nearest points of two convex shapes, apart or overlapping (mj_geomDistance). */
+export function convexDistance(a: ConvexShape, b: ConvexShape, reach: Scalar, options: ConvexOptions): Located {
+  return locate(a, b, reach, options, polytope());
+}

@@ -1,0 +1,239 @@
+// the expanding polytope (EPA) of overlapping shapes: triangles around the origin, in bounded arrays
+import { array, breakIf, loop, variable, when, type LocalArray, type Variable } from "../../../trace/control.ts";
+import {
+  add,
+  and,
+  band,
+  bor,
+  div,
+  eq,
+  firstTrailingBit,
+  gt,
+  le,
+  lt,
+  max,
+  min,
+  not,
+  or,
+  select,
+  shl,
+  shr,
+  sqrt,
+  sub,
+  toI32,
+  toU32,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../../trace/scalar.ts";
+import { add3, cross, dot3, scale3, sub3, type Vec3 } from "../../../trace/vector.ts";
+import { vector } from "./registers.ts";
+import type { Vertex } from "./simplex.ts";
+
+/** Vertices of a polytope at most: a bit of a word each. */
+export const MOST_VERTICES = 32;
+/** A closed polytope has twice as many faces, less four; rounding may add some. */
+const MOST_FACES = 64;
+/** Height above a face, in sizes of the pair, from which it is seen. */
+const SEEN = 1e-7;
+/** Faces this near to the nearest one, in distance and by cosine, are one face of the shapes. */
+const LEVEL = 1e-6;
+const ALIGNED = 0.999;
+/** No face is that far. */
+const FAR = 1e30;
+
+const triple = (name: string, length: number): LocalArray[] => [0, 1, 2].map((k) => array(`${name}${k}`, length));
+const read = (from: readonly LocalArray[], i: Int): Vec3 => from.map((x) => x.get(i)) as unknown as Vec3;
+const write = (to: readonly LocalArray[], i: Int, v: Vec3): void => v.forEach((x, k) => to[k].set(i, x));
+
+export interface Polytope {
+  readonly vertices: Variable;
+  /** Scratch of the search, which a manifold may use after it. */
+  readonly w: readonly LocalArray[];
+  readonly a: readonly LocalArray[];
+  /** Starts from a triangle, seen from both sides. */
+  begin(corners: readonly Vertex[]): void;
+  /** Unit normal and distance of the face that is nearest, signed. */
+  normal(): Vec3;
+  distance(): Scalar;
+  /** Adds a vertex and finds the nearest face. */
+  expand(v: Vertex): void;
+  /** Whether a vertex is there already. */
+  holds(w: Vec3): Bool;
+  /** False where faces are lost: then the nearest one is the last that was. */
+  sound(): Bool;
+  /** Of the faces level with the nearest one that which is in front of the origin: its points of A and of B. */
+  front(): { normal: Vec3; distance: Scalar; a: Vec3; b: Vec3 };
+}
+
+export function polytope(): Polytope {
+  const vertices = variable("epa_vertices", 0, "i32");
+  const w = triple("epa_w", MOST_VERTICES);
+  const a = triple("epa_a", MOST_VERTICES);
+  const faces = variable("epa_faces", 0, "i32");
+  const normals = triple("epa_n", MOST_FACES);
+  const distances = array("epa_d", MOST_FACES);
+  const corners = array("epa_corners", MOST_FACES, "u32");
+  const edges = array("epa_edges", MOST_VERTICES, "u32");
+  const nearest = variable("epa_nearest", 0, "i32");
+  const least = variable("epa_least", 0);
+  const known = variable("epa_known", 0, "i32");
+  const repeats = variable("epa_repeats", 0, "i32");
+  const broken = variable("epa_broken", 0, "i32");
+
+  const pack = (i: Int, j: Int, k: Int): Int => bor(bor(toU32(i), shl(toU32(j), 5)), shl(toU32(k), 10));
+  const corner = (packed: Int, k: number): Int => toI32(band(shr(packed, 5 * k), 31));
+  const put = (face: Int, normal: Vec3, distance: Scalar, packed: Int): void => {
+    write(normals, face, normal);
+    distances.set(face, distance);
+    corners.set(face, packed);
+  };
+  const offer = (face: Int, distance: Scalar): void => {
+    const nearer = lt(distance, least.get());
+    nearest.set(select(nearer, face, nearest.get(), "i32"));
+    least.set(select(nearer, distance, least.get()));
+  };
+
+  return {
+    vertices,
+    w,
+    a,
+    begin(three) {
+      three.forEach((v, i) => {
+        write(w, i, v.w);
+        write(a, i, v.a);
+      });
+      const [p, q, r] = three.map((v) => v.w);
+      const n = cross(sub3(q, p), sub3(r, p));
+      const unit = scale3(n, div(1, max(sqrt(dot3(n, n)), 1e-30)));
+      const distance = dot3(unit, p);
+      put(0, unit, distance, pack(0, 1, 2));
+      put(1, scale3(unit, -1), sub(0, distance), pack(0, 2, 1));
+      vertices.set(3);
+      faces.set(2);
+      broken.set(0);
+      const first = lt(distance, 0);
+      nearest.set(select(first, 0, 1, "i32"));
+      least.set(select(first, distance, sub(0, distance)));
+    },
+    normal: () => read(normals, nearest.get()),
+    distance: () => least.get(),
+    sound: () => eq(broken.get(), 0),
+    holds(v) {
+      repeats.set(0);
+      loop(vertices.get(), (i) => {
+        const x = read(w, i);
+        const same = and(eq(x[0], v[0]), and(eq(x[1], v[1]), eq(x[2], v[2])));
+        repeats.set(select(same, 1, repeats.get(), "i32"));
+      });
+      return eq(repeats.get(), 1);
+    },
+    expand(v) {
+      const made = vertices.get();
+      write(w, made, v.w);
+      write(a, made, v.a);
+      vertices.set(add(made, 1));
+      loop(made, (i) => edges.set(i, 0));
+
+      // what sees the vertex goes, whatever rounding says of the face it came from
+      distances.set(nearest.get(), -FAR);
+      least.set(FAR);
+      const at = variable("epa_at", 0, "i32");
+      loop(
+        faces.get(),
+        () => {
+          const i = at.get();
+          const distance = distances.get(i);
+          const height = sub(dot3(read(normals, i), v.w), distance);
+          when(
+            gt(height, SEEN),
+            () => {
+              const packed = corners.get(i);
+              const ends = [0, 1, 2].map((k) => corner(packed, k));
+              ends.forEach((from, k) => edges.set(from, bor(edges.get(from), shl(1, toU32(ends[(k + 1) % 3])))));
+              const last = sub(faces.get(), 1);
+              put(i, read(normals, last), distances.get(last), corners.get(last));
+              faces.set(last);
+            },
+            () => {
+              offer(i, distance);
+              at.set(add(i, 1));
+            },
+          );
+        },
+        { label: "seen" },
+      );
+
+      // edges between what went and what stays
+      known.set(faces.get());
+      loop(
+        made,
+        (from) => {
+          const bits = variable("epa_bits", edges.get(from), "u32");
+          const start = read(w, from);
+          loop(MOST_VERTICES, () => {
+            const rest = bits.get();
+            breakIf(eq(rest, 0));
+            bits.set(band(rest, sub(rest, 1)));
+            const to = firstTrailingBit(rest);
+            const back = band(shr(edges.get(to), toU32(from)), 1);
+            when(and(eq(back, 0), lt(faces.get(), MOST_FACES)), () => {
+              const n = cross(sub3(read(w, to), start), sub3(v.w, start));
+              const length = sqrt(dot3(n, n));
+              const unit = scale3(n, div(1, max(length, 1e-30)));
+              // a triangle without area is kept for its edges
+              const distance = select(gt(length, 1e-12), dot3(unit, start), FAR);
+              const face = faces.get();
+              put(face, unit, distance, pack(from, to, made));
+              offer(face, distance);
+              faces.set(add(face, 1));
+            });
+          });
+        },
+        { label: "horizon" },
+      );
+      const lost = or(lt(sub(faces.get(), known.get()), 3), not(lt(faces.get(), MOST_FACES)));
+      broken.set(select(or(lost, not(lt(least.get(), FAR))), 1, 0, "i32"));
+    },
+    front() {
+      const normal = vector("front_normal", read(normals, nearest.get()));
+      const nearestNormal = normal.get();
+      const limit = add(least.get(), LEVEL);
+      const within = variable("front_within", -FAR);
+      const face = variable("front_face", nearest.get(), "i32");
+      const weights = vector("front_l", [1, 0, 0]);
+      loop(
+        faces.get(),
+        (i) => {
+          const n = read(normals, i);
+          const distance = distances.get(i);
+          when(and(le(distance, limit), gt(dot3(n, nearestNormal), ALIGNED)), () => {
+            const packed = corners.get(i);
+            const [p, q, r] = [0, 1, 2].map((k) => sub3(read(w, corner(packed, k)), scale3(n, distance)));
+            const parts = [dot3(cross(q, r), n), dot3(cross(r, p), n), dot3(cross(p, q), n)];
+            const inverse = div(1, max(add(add(parts[0], parts[1]), parts[2]), 1e-30));
+            const l = scale3(parts as unknown as Vec3, inverse);
+            const inner = min(l[0], min(l[1], l[2]));
+            const better = gt(inner, within.get());
+            within.set(select(better, inner, within.get()));
+            weights.setIf(better, l);
+            face.set(select(better, i, face.get(), "i32"));
+          });
+        },
+        { label: "level" },
+      );
+      const packed = corners.get(face.get());
+      const positive = weights.get().map((x) => max(x, 0)) as unknown as Vec3;
+      const l = scale3(positive, div(1, add(add(positive[0], positive[1]), positive[2])));
+      const mix = (of: readonly LocalArray[]) =>
+        [0, 1, 2].map((k) => scale3(read(of, corner(packed, k)), l[k])).reduce(add3);
+      const onA = mix(a);
+      return {
+        normal: read(normals, face.get()),
+        distance: distances.get(face.get()),
+        a: onA,
+        b: sub3(onA, mix(w)),
+      };
+    },
+  };
+}

@@ -1,0 +1,479 @@
+// the search for the least overlap of two convex shapes: one loop, one support point a turn
+import { breakIf, loop, variable, when } from "../../../trace/control.ts";
+import {
+  abs,
+  add,
+  and,
+  div,
+  eq,
+  ge,
+  gt,
+  idiv,
+  le,
+  lt,
+  max,
+  min,
+  mul,
+  ne,
+  neg,
+  not,
+  or,
+  select,
+  sqrt,
+  square,
+  sub,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../../trace/scalar.ts";
+import {
+  add3,
+  cross,
+  dot3,
+  mulMatTVec,
+  mulMatVec,
+  neg3,
+  norm3,
+  scale3,
+  select3,
+  sub3,
+  type Mat3,
+  type Vec3,
+} from "../../../trace/vector.ts";
+import { mjtGeom } from "../../../model/enums.ts";
+import { MOST_VERTICES, type Polytope } from "./polytope.ts";
+import { vector, type VectorVariable } from "./registers.ts";
+import { holds, insert, largest, reduce, simplex, witnesses } from "./simplex.ts";
+import { curvature, supportPoint, type Core } from "./support.ts";
+import type { ConvexOptions } from "./types.ts";
+
+// everything below is in units of the pair's size, the sum of the two radii, and in the frame of the first shape.
+//
+// h(n) is the support function of A - B: how far apart the shapes must move along n to touch. The signed distance is the
+// most that -h(n) takes over all directions, and the contact normal is where it takes it.
+
+/** What the loop does with the support point of a turn. */
+const MODE = { GJK: 0, WIDEN: 1, EXPAND: 2, CHECK: 3, AXES: 4, NEWTON: 5, DONE: 6 } as const;
+/** What follows when a part of the search has ended; earlier ones may lead to later ones. */
+const NEXT = {
+  NONE: 0,
+  INSIDE: 1,
+  DESCENDED: 2,
+  POLISHED: 3,
+  CONCLUDE: 4,
+  IMPROVE: 5,
+  DESCEND: 6,
+  AXES: 7,
+  FINISH: 8,
+  WIDEN: 9,
+} as const;
+/** Whence GJK looks: the origin, a point outside of A - B, the origin from farther away. */
+const GOAL = { ORIGIN: 0, DESCENT: 1, AWAY: 2 } as const;
+
+/** Turns of the loop: the longest search of 80,000 took 205. */
+const MOST_TURNS = 320;
+const GJK_TURNS = 40;
+const NEWTON_TURNS = 8;
+const DESCENTS = 12;
+/** How far outside of A - B a descent looks from: contracts best between 0.01 and 0.03. */
+const OUTSIDE = 0.03;
+/** What rounding leaves of a distance, and of a distance that is certain. */
+const ROUNDING = 1e-7;
+const CERTAIN = 1e-5;
+/** Separated by more than this is separated, whatever a margin says. */
+const SLACK = 3e-5;
+/** Nearer than this the directions of GJK are not to be trusted. */
+const NEAR = 2e-3;
+/** Overlaps less deep than this are looked at from a second direction. */
+const SHALLOW = 2e-3;
+/** Distance across the normal of witnesses that face each other. */
+const FACING = 2e-6;
+/** Relative shift of the origin that parts shapes which overlap by less than a tenth. */
+const AWAY = 1 / 9;
+/** Where bounds of the polytope meet. */
+const CLOSED = 3e-6;
+const NONE = 1e30;
+
+/** What a search found, in units of the pair's size and the frame of the first shape. */
+export interface Found {
+  /** False if the shapes are farther apart than the reach. */
+  readonly hit: Bool;
+  /** Signed distance of the cores. */
+  readonly distance: Scalar;
+  readonly normal: Vec3;
+  /** Points of the cores. */
+  readonly a: Vec3;
+  readonly b: Vec3;
+  /** Support points taken. */
+  readonly turns: Int;
+}
+
+/** A record of a direction: its h, and witnesses with their distance across it. */
+interface Best {
+  readonly h: { get(): Scalar; set(x: Scalar): void };
+  readonly normal: VectorVariable;
+  readonly a: VectorVariable;
+  readonly b: VectorVariable;
+}
+const record = (name: string): Best => ({
+  h: variable(`${name}_h`, NONE),
+  normal: vector(`${name}_n`, [0, 0, 1]),
+  a: vector(`${name}_a`),
+  b: vector(`${name}_b`),
+});
+
+const lateral = (a: Vec3, b: Vec3, n: Vec3): Scalar => {
+  const gap = sub3(a, b);
+  return norm3(sub3(gap, scale3(n, dot3(gap, n))));
+};
+const unit = (v: Vec3): Vec3 => scale3(v, div(1, max(norm3(v), NONE ** -1)));
+const direction = (v: Vec3): Vec3 => select3(gt(norm3(v), 1e-12), unit(v), [1, 0, 0]);
+/** Some unit direction across a unit one. */
+const across = (n: Vec3): Vec3 => unit(cross(n, select3(lt(abs(n[0]), 0.6), [1, 0, 0], [0, 1, 0])));
+
+/** Searches. `reach` is that of the cores; `second` is the second shape's frame in the first's. */
+export function search(
+  a: Core,
+  b: Core,
+  second: { rot: Mat3; offset: Vec3 },
+  reach: Scalar,
+  options: ConvexOptions,
+  p: Polytope,
+): Found {
+  const { rot, offset } = second;
+  const smooth = (c: Core) => c.is(mjtGeom.ELLIPSOID, mjtGeom.CYLINDER);
+  const curved = or(smooth(a), smooth(b));
+  const limit = Math.min(GJK_TURNS, Math.max(1, options.iterations));
+  const cut = add(reach, SLACK);
+
+  const mode = variable("mode", MODE.GJK, "i32");
+  const goal = variable("goal", GOAL.ORIGIN, "i32");
+  const next = variable("next", NEXT.NONE, "i32");
+  const d = vector("d", direction(offset));
+  const count = variable("mode_turns", 0, "i32");
+  const turns = variable("search_turns", 0, "i32");
+  const hit = variable("search_hit", 0, "i32");
+  const start = (to: number, along: Vec3) => {
+    mode.set(to);
+    count.set(0);
+    d.set(along);
+  };
+  const after = (what: number, then: () => void) => when(eq(next.get(), what), then);
+
+  // GJK
+  const s = simplex();
+  s.count.set(0);
+  const target = vector("target");
+  const length = variable("nearest_length", 0);
+  const previous = variable("nearest_before", NONE);
+  const stuck = variable("stuck", 0, "i32");
+
+  // the direction of least h so far, the best place near it, the best of several
+  const seed = { h: variable("seed_h", NONE), n: vector("seed_n", [0, 0, 1]) };
+  const tried = record("try");
+  const best = record("best");
+  const gap = variable("try_gap", NONE);
+  const descents = variable("descents", 0, "i32");
+  const polished = variable("polished", 0, "i32");
+  const last = variable("last_try", 0, "i32");
+  const keep = (into: Best, h: Scalar, n: Vec3, onA: Vec3, onB: Vec3) => {
+    into.h.set(h);
+    into.normal.set(n);
+    into.a.set(onA);
+    into.b.set(onB);
+  };
+
+  loop(
+    MOST_TURNS,
+    () => {
+      breakIf(eq(mode.get(), MODE.DONE));
+      turns.set(add(turns.get(), 1));
+      next.set(NEXT.NONE);
+      const n = d.get();
+      const onA = supportPoint(a, n);
+      const onB = add3(mulMatVec(rot, supportPoint(b, neg3(mulMatTVec(rot, n)))), offset);
+      const w = sub3(onA, onB);
+      const h = dot3(n, w);
+      const mine = mode.get();
+      const times = count.get();
+      count.set(add(times, 1));
+
+      when(eq(mine, MODE.GJK), () => {
+        const goes = variable("goes", 1, "i32");
+        const stops = (what: number) => {
+          goes.set(0);
+          next.set(what);
+        };
+        const from = goal.get();
+        const fresh = eq(s.count.get(), 0);
+        const low = sub(dot3(n, target.get()), h);
+        const known = holds(s, w);
+        const close = le(sub(length.get(), low), add(mul(10 * ROUNDING, length.get()), ROUNDING));
+        const there = or(or(close, known), or(eq(stuck.get(), 1), ge(times, limit)));
+        const settled = and(not(fresh), there);
+        const faces = witnesses(s);
+
+        when(and(eq(from, GOAL.ORIGIN), not(fresh)), () => {
+          when(settled, () => {
+            const doubtful = and(le(low, 0), gt(sub(length.get(), low), CERTAIN));
+            const sure = select(lt(low, mul(0.5, length.get())), max(low, 0), length.get());
+            seed.h.set(select(doubtful, NONE, sub(h, 10 * ROUNDING)));
+            seed.n.set(n);
+            keep(best, select(curved, NONE, neg(sure)), n, faces.a, faces.b);
+            const near = lt(length.get(), NEAR);
+            last.set(select(or(doubtful, near), 0, 1, "i32"));
+            best.h.set(select(near, NONE, best.h.get()));
+            stops(NEXT.AXES);
+            const apart = select(curved, NEXT.IMPROVE, NEXT.FINISH, "i32");
+            next.set(select(doubtful, NEXT.WIDEN, select(near, NEXT.AXES, apart, "i32"), "i32"));
+          });
+          when(gt(low, cut), () => {
+            stops(NEXT.NONE);
+            mode.set(MODE.DONE);
+          });
+        });
+        when(and(eq(from, GOAL.AWAY), settled), () => {
+          seed.n.set(n);
+          // nothing is gained if the shapes overlap there too
+          stops(NEXT.FINISH);
+          next.set(select(gt(low, 0), NEXT.IMPROVE, NEXT.FINISH, "i32"));
+        });
+        when(and(eq(from, GOAL.DESCENT), or(fresh, settled)), () => {
+          const k = descents.get();
+          descents.set(add(k, 1));
+          const moved = norm3(sub3(n, unit(target.get())));
+          when(and(settled, le(h, add(tried.h.get(), 3 * ROUNDING))), () => keep(tried, h, n, faces.a, faces.b));
+          target.set(scale3(n, add(h, OUTSIDE)));
+          previous.set(NONE);
+          stuck.set(0);
+          count.set(0);
+          const ended = and(settled, or(lt(moved, 10 * ROUNDING), ge(k, DESCENTS)));
+          when(ended, () => stops(NEXT.DESCENDED));
+        });
+
+        when(eq(goes.get(), 1), () => {
+          when(not(known), () => insert(s, { w, a: onA }));
+          const nearest = reduce(s, target.get());
+          const l = sqrt(nearest.distance2);
+          when(
+            nearest.inside,
+            () => next.set(NEXT.INSIDE),
+            () =>
+              when(
+                lt(nearest.distance2, previous.get()),
+                () => {
+                  previous.set(nearest.distance2);
+                  nearest.commit();
+                  length.set(l);
+                  when(
+                    le(l, 0.1 * ROUNDING),
+                    () => next.set(NEXT.INSIDE),
+                    () => d.set(scale3(nearest.x, div(-1, max(l, 1e-30)))),
+                  );
+                },
+                () => stuck.set(1),
+              ),
+          );
+        });
+      });
+
+      // points that make a triangle
+      when(eq(mine, MODE.WIDEN), () => {
+        const edge = sub3(s.w[1].get(), s.w[0].get());
+        const to = sub3(w, s.w[0].get());
+        const wide = cross(to, edge);
+        const far = gt(dot3(wide, wide), mul(1e-10, dot3(edge, edge)));
+        const one = eq(s.count.get(), 1);
+        const enough = or(and(one, gt(dot3(to, to), 1e-8)), and(not(one), far));
+        when(enough, () => insert(s, { w, a: onA }));
+        next.set(NEXT.WIDEN);
+      });
+
+      when(eq(mine, MODE.EXPAND), () => {
+        consider();
+        const closed = lt(sub(h, p.distance()), CLOSED);
+        const stop = variable("epa_stop", 0, "i32");
+        stop.set(select(or(closed, ge(p.vertices.get(), MOST_VERTICES)), 1, 0, "i32"));
+        when(eq(stop.get(), 0), () => {
+          when(
+            p.holds(w),
+            () => stop.set(1),
+            () => {
+              p.expand({ w, a: onA });
+              when(
+                p.sound(),
+                () => d.set(p.normal()),
+                () => stop.set(2),
+              );
+            },
+          );
+        });
+        when(ne(stop.get(), 0), () => next.set(NEXT.AXES));
+        if (curved !== true)
+          when(and(eq(stop.get(), 1), not(curved)), () => {
+            const face = p.front();
+            keep(best, face.distance, face.normal, face.a, face.b);
+            start(MODE.CHECK, face.normal);
+            next.set(NEXT.NONE);
+          });
+      });
+
+      // the support of the polytope's nearest face says whether it is one of the shapes
+      when(eq(mine, MODE.CHECK), () => {
+        consider();
+        const certain = le(abs(sub(h, best.h.get())), FACING);
+        best.h.set(select(certain, best.h.get(), NONE));
+        next.set(select(certain, NEXT.FINISH, NEXT.AXES, "i32"));
+      });
+
+      when(eq(mine, MODE.AXES), () => {
+        consider();
+        when(
+          lt(times, 12),
+          () => d.set(axisOf(add(times, 1), rot, offset)),
+          () => next.set(NEXT.IMPROVE),
+        );
+      });
+
+      if (curved !== false)
+        when(eq(mine, MODE.NEWTON), () => {
+          const slope = sub3(w, scale3(n, h));
+          const off = norm3(slope);
+          const better = and(le(h, add(tried.h.get(), FACING)), le(off, max(gap.get(), 10 * ROUNDING)));
+          when(better, () => {
+            gap.set(min(gap.get(), off));
+            keep(tried, h, n, onA, onB);
+          });
+
+          const u = across(n);
+          const v = cross(n, u);
+          const local = (x: Vec3) => mulMatTVec(rot, x);
+          const onFirst = curvature(a, n, u, v);
+          const onSecond = curvature(b, neg3(local(n)), local(u), local(v));
+          const [uu, uv, vv] = [0, 1, 2].map((k) => add(onFirst[k], onSecond[k]));
+          const [p11, p22] = [sub(uu, h), sub(vv, h)];
+          const det = sub(mul(p11, p22), square(uv));
+          const [gu, gv] = [dot3(slope, u), dot3(slope, v)];
+          const inverse = div(-1, max(det, 1e-20));
+          const du = mul(sub(mul(p22, gu), mul(uv, gv)), inverse);
+          const dv = mul(sub(mul(p11, gv), mul(uv, gu)), inverse);
+          const step = sqrt(add(square(du), square(dv)));
+          const short = min(1, div(0.3, max(step, 1e-20)));
+          const convex = and(gt(p11, 0), gt(det, 1e-20));
+          when(
+            or(or(ge(times, NEWTON_TURNS), lt(step, 0.1 * ROUNDING)), not(convex)),
+            () => next.set(NEXT.POLISHED),
+            () => d.set(unit(add3(n, add3(scale3(u, mul(du, short)), scale3(v, mul(dv, short)))))),
+          );
+        });
+
+      // what follows
+      after(NEXT.INSIDE, () => {
+        const from = goal.get();
+        const otherwise = select(eq(from, GOAL.DESCENT), NEXT.DESCENDED, NEXT.FINISH, "i32");
+        next.set(select(eq(from, GOAL.ORIGIN), NEXT.WIDEN, otherwise, "i32"));
+        when(eq(from, GOAL.ORIGIN), () => count.set(0));
+      });
+      after(NEXT.WIDEN, () => {
+        const points = s.count.get();
+        when(
+          ge(points, 3),
+          () => {
+            p.begin(largest(s));
+            start(MODE.EXPAND, p.normal());
+          },
+          () => {
+            const k = select(eq(mine, MODE.WIDEN), times, -1, "i32");
+            const along = select3(eq(points, 2), direction(sub3(s.w[1].get(), s.w[0].get())), [1, 0, 0]);
+            const first = across(along);
+            const turned = select3(lt(k, 1), first, cross(along, first));
+            const back = or(eq(k, 0), eq(k, 2));
+            when(
+              ge(k, 3),
+              () => next.set(NEXT.AXES),
+              () => {
+                mode.set(MODE.WIDEN);
+                count.set(add(k, 1));
+                d.set(select3(back, neg3(turned), turned));
+              },
+            );
+          },
+        );
+      });
+      after(NEXT.AXES, () => start(MODE.AXES, [1, 0, 0]));
+      after(NEXT.DESCENDED, () => {
+        polished.set(1);
+        gap.set(lateral(tried.a.get(), tried.b.get(), tried.normal.get()));
+        start(MODE.NEWTON, tried.normal.get());
+        next.set(select(curved, NEXT.NONE, NEXT.CONCLUDE, "i32"));
+      });
+      after(NEXT.POLISHED, () => {
+        const faces = or(eq(polished.get(), 1), lt(gap.get(), FACING));
+        next.set(select(faces, NEXT.CONCLUDE, NEXT.DESCEND, "i32"));
+      });
+      after(NEXT.CONCLUDE, () => {
+        when(lt(tried.h.get(), best.h.get()), () =>
+          keep(best, tried.h.get(), tried.normal.get(), tried.a.get(), tried.b.get()),
+        );
+        // a shallow overlap may have two sides
+        const again = and(eq(last.get(), 0), lt(best.h.get(), SHALLOW));
+        next.set(select(again, NEXT.NONE, NEXT.FINISH, "i32"));
+        when(again, () => {
+          last.set(1);
+          look(GOAL.AWAY, scale3(offset, AWAY), direction(offset));
+        });
+      });
+      after(NEXT.IMPROVE, () => {
+        polished.set(0);
+        tried.h.set(NONE);
+        gap.set(NONE);
+        start(MODE.NEWTON, seed.n.get());
+        next.set(select(curved, NEXT.NONE, NEXT.DESCEND, "i32"));
+      });
+      after(NEXT.DESCEND, () => {
+        descents.set(0);
+        tried.h.set(NONE);
+        look(GOAL.DESCENT, [0, 0, 0], seed.n.get());
+      });
+      after(NEXT.FINISH, () => {
+        mode.set(MODE.DONE);
+        hit.set(1);
+      });
+
+      function consider(): void {
+        const less = lt(h, seed.h.get());
+        seed.h.set(select(less, h, seed.h.get()));
+        seed.n.setIf(less, n);
+      }
+    },
+    { label: "search" },
+  );
+
+  return {
+    hit: eq(hit.get(), 1),
+    distance: neg(best.h.get()),
+    normal: best.normal.get(),
+    a: best.a.get(),
+    b: best.b.get(),
+    turns: turns.get(),
+  };
+
+  function look(from: number, at: Vec3, along: Vec3): void {
+    start(MODE.GJK, along);
+    goal.set(from);
+    s.count.set(0);
+    target.set(at);
+    previous.set(NONE);
+    stuck.set(0);
+  }
+}
+
+/** Directions to look along first: there and back along the axes of both shapes, and from one centre to the other. */
+function axisOf(k: Int, rot: Mat3, offset: Vec3): Vec3 {
+  const i = select(ge(k, 6), sub(k, 6), k, "i32");
+  const odd = eq(sub(i, mul(2, idiv(i, 2))), 1);
+  const sign = select(odd, -1, 1);
+  const [first, third] = [lt(i, 2), ge(i, 4)];
+  const axis: Vec3 = [select(first, sign, 0), select(or(first, third), 0, sign), select(third, sign, 0)];
+  return select3(eq(k, 12), direction(offset), select3(ge(k, 6), mulMatVec(rot, axis), axis));
+}

@@ -1,0 +1,185 @@
+// shapes as the search sees them, their support points, and how these turn with the direction
+import { breakIf, loop, variable, when } from "../../../trace/control.ts";
+import {
+  add,
+  and,
+  div,
+  eq,
+  ge,
+  gt,
+  isNode,
+  lt,
+  max,
+  mul,
+  neg,
+  or,
+  select,
+  sqrt,
+  square,
+  sub,
+  sum,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../../trace/scalar.ts";
+import { dot3, lengthSquared, scale3, select3, type Vec3 } from "../../../trace/vector.ts";
+import { mjtGeom } from "../../../model/enums.ts";
+import { CLIMB_ABOVE, type ConvexShape, type Hull } from "./types.ts";
+
+/** All types of convex geoms. */
+const ALL: readonly number[] = [
+  mjtGeom.SPHERE,
+  mjtGeom.CAPSULE,
+  mjtGeom.ELLIPSOID,
+  mjtGeom.CYLINDER,
+  mjtGeom.BOX,
+  mjtGeom.MESH,
+];
+
+/** A directions shorter than this, on a unit vector, is no direction. */
+const TINY = 1e-12;
+
+/**
+ * A shape in its own frame, in units of the pair's size: a sphere and a capsule are a point and a segment, with the
+ * radius apart.
+ */
+export interface Core {
+  readonly shape: ConvexShape;
+  /** Half-sizes; of hulls not used. */
+  readonly half: Vec3;
+  /** What surrounds the core, of spheres and capsules. */
+  readonly rounding: Scalar;
+  /** The unit of length inverted, 1/m. */
+  readonly perSize: Scalar;
+  /** The vertex of a hull where a climb begins. */
+  readonly last: { get(): Int; set(v: Int): void };
+  is(...kinds: readonly number[]): Bool;
+}
+
+/** Whether a shape is of one of these types. */
+export function isKind({ type, kinds = ALL }: ConvexShape, ...of: readonly number[]): Bool {
+  if (!isNode(type)) return of.includes(type);
+  const possible = of.filter((k) => kinds.includes(k));
+  if (possible.length === kinds.length) return true;
+  return possible.map((k) => eq(type, k)).reduce<Bool>(or, false);
+}
+
+/** A shape as the search sees it. */
+export function coreOf(name: string, shape: ConvexShape, perSize: Scalar): Core {
+  const is = (...kinds: number[]) => isKind(shape, ...kinds);
+  const [x, y, z] = scale3(shape.size, perSize);
+  const [sphere, capsule] = [is(mjtGeom.SPHERE), is(mjtGeom.CAPSULE)];
+  const round = or(sphere, capsule);
+  return {
+    shape,
+    // a cylinder's and a capsule's second size is along z
+    half: [
+      select(round, 0, x),
+      select(or(round, is(mjtGeom.CYLINDER)), select(round, 0, x), y),
+      select(sphere, 0, select(or(capsule, is(mjtGeom.CYLINDER)), y, z)),
+    ],
+    rounding: select(round, x, 0),
+    perSize,
+    last: variable(`${name}_last`, shape.hull?.firstVertex ?? 0, "i32"),
+    is,
+  };
+}
+
+/** The farthest point of a core in a direction, in its own frame. */
+export function supportPoint(core: Core, d: Vec3): Vec3 {
+  const { half, is } = core;
+  const corner = half.map((h, k) => select(ge(d[k], 0), h, neg(h))) as unknown as Vec3;
+  let point = corner;
+
+  const cylinder = is(mjtGeom.CYLINDER);
+  if (cylinder !== false) {
+    const out = div(half[0], max(sqrt(add(square(d[0]), square(d[1]))), TINY));
+    point = select3(cylinder, [mul(d[0], out), mul(d[1], out), corner[2]], point);
+  }
+  const ellipsoid = is(mjtGeom.ELLIPSOID);
+  if (ellipsoid !== false) {
+    const scaled = half.map((h, k) => mul(h, d[k])) as unknown as Vec3;
+    const out = div(1, max(sqrt(lengthSquared(scaled)), TINY));
+    point = select3(ellipsoid, scaled.map((x, k) => mul(mul(x, half[k]), out)) as unknown as Vec3, point);
+  }
+  const hull = is(mjtGeom.MESH);
+  if (hull === false || !core.shape.hull) return point;
+  const found = [0, 1, 2].map((k) => variable(`support${k}`, point[k]));
+  when(hull, () => {
+    const at = hullVertex(core, core.shape.hull!, d);
+    scale3(core.shape.hull!.tables.vertex(at), core.perSize).forEach((x, k) => found[k].set(x));
+  });
+  return found.map((v) => v.get()) as unknown as Vec3;
+}
+
+/** The vertex of a hull that is farthest in a direction. */
+function hullVertex(core: Core, hull: Hull, d: Vec3): Int {
+  const { tables, firstVertex, vertexCount } = hull;
+  const best = variable("hull_most", -1e30);
+  const at = variable("hull_vertex", firstVertex, "i32");
+  const look = (i: Int) => {
+    const height = dot3(tables.vertex(i), d);
+    const higher = gt(height, best.get());
+    at.set(select(higher, i, at.get(), "i32"));
+    best.set(select(higher, height, best.get()));
+  };
+  const brute = () => loop(vertexCount, (i) => look(add(firstVertex, i)), { label: "vertices" });
+  if (tables.mostVertices <= CLIMB_ABOVE) {
+    brute();
+    return at.get();
+  }
+  when(
+    gt(vertexCount, CLIMB_ABOVE),
+    () => {
+      at.set(core.last.get());
+      best.set(dot3(tables.vertex(at.get()), d));
+      // to the best neighbour, until there is none
+      loop(
+        vertexCount,
+        () => {
+          const from = variable("climb_from", at.get(), "i32");
+          const next = variable("climb_at", tables.firstNeighbour!(from.get()), "i32");
+          loop(vertexCount, () => {
+            const i = tables.neighbour!(next.get());
+            breakIf(lt(i, 0));
+            look(i);
+            next.set(add(next.get(), 1));
+          });
+          breakIf(eq(from.get(), at.get()));
+        },
+        { label: "climb" },
+      );
+      core.last.set(at.get());
+    },
+    brute,
+  );
+  return at.get();
+}
+
+/** The second derivative of a core's support function at `d` along two directions; 0 for what has no curvature. */
+export function curvature(core: Core, d: Vec3, u: Vec3, v: Vec3): readonly [uu: Scalar, uv: Scalar, vv: Scalar] {
+  const { half, is } = core;
+  let out: readonly [Scalar, Scalar, Scalar] = [0, 0, 0];
+  const cylinder = is(mjtGeom.CYLINDER);
+  if (cylinder !== false) {
+    // the rim turns about the axis
+    const across = sqrt(add(square(d[0]), square(d[1])));
+    const inverse = div(1, max(across, 1e-6));
+    const tangent = (x: Vec3) => mul(sub(mul(d[0], x[1]), mul(d[1], x[0])), inverse);
+    const [tu, tv] = [tangent(u), tangent(v)];
+    const bend = select(and(cylinder, gt(across, 1e-6)), mul(half[0], inverse), 0);
+    out = [mul(bend, square(tu)), mul(bend, mul(tu, tv)), mul(bend, square(tv))];
+  }
+  const ellipsoid = is(mjtGeom.ELLIPSOID);
+  if (ellipsoid !== false) {
+    const squares = half.map(square);
+    const inverse = div(1, max(sqrt(sum(squares.map((s, k) => mul(s, square(d[k]))))), TINY));
+    const point = squares.map((s, k) => mul(mul(s, d[k]), inverse)) as unknown as Vec3;
+    const [pu, pv] = [dot3(point, u), dot3(point, v)];
+    const form = (x: Vec3, y: Vec3, px: Scalar, py: Scalar) =>
+      mul(sub(sum(squares.map((s, k) => mul(s, mul(x[k], y[k])))), mul(px, py)), inverse);
+    const forms = [form(u, u, pu, pu), form(u, v, pu, pv), form(v, v, pv, pv)];
+    out = forms.map((x, k) => select(ellipsoid, x, out[k])) as unknown as typeof out;
+  }
+  return out;
+}
