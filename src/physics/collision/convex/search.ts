@@ -8,7 +8,6 @@ import {
   eq,
   ge,
   gt,
-  idiv,
   le,
   lt,
   max,
@@ -20,10 +19,7 @@ import {
   or,
   select,
   sqrt,
-  square,
   sub,
-  type Bool,
-  type Int,
   type Scalar,
 } from "../../../trace/scalar.ts";
 import {
@@ -42,33 +38,19 @@ import {
 } from "../../../trace/vector.ts";
 import { mjtGeom } from "../../../model/enums.ts";
 import { MOST_VERTICES, type Polytope } from "./polytope.ts";
-import { vector, type VectorVariable } from "./registers.ts";
+import { axisOf, across, direction, lateral, unit } from "./directions.ts";
+import { newtonStep } from "./newton.ts";
+import { GOAL, MODE, NEXT } from "./phases.ts";
+import { keep, NONE, record, type Found } from "./record.ts";
+import { vector } from "./registers.ts";
 import { holds, insert, largest, reduce, simplex, witnesses } from "./simplex.ts";
-import { curvature, supportPoint, type Core } from "./support.ts";
+import { supportPoint, type Core } from "./support.ts";
 import type { ConvexOptions } from "./types.ts";
 
 // everything below is in units of the pair's size, the sum of the two radii, and in the frame of the first shape.
 //
 // h(n) is the support function of A - B: how far apart the shapes must move along n to touch. The signed distance is the
 // most that -h(n) takes over all directions, and the contact normal is where it takes it.
-
-/** What the loop does with the support point of a turn. */
-const MODE = { GJK: 0, WIDEN: 1, EXPAND: 2, CHECK: 3, AXES: 4, NEWTON: 5, DONE: 6 } as const;
-/** What follows when a part of the search has ended; earlier ones may lead to later ones. */
-const NEXT = {
-  NONE: 0,
-  INSIDE: 1,
-  DESCENDED: 2,
-  POLISHED: 3,
-  CONCLUDE: 4,
-  IMPROVE: 5,
-  DESCEND: 6,
-  AXES: 7,
-  FINISH: 8,
-  WIDEN: 9,
-} as const;
-/** Whence GJK looks: the origin, a point outside of A - B, the origin from farther away. */
-const GOAL = { ORIGIN: 0, DESCENT: 1, AWAY: 2 } as const;
 
 /** Turns of the loop: the longest search of 80,000 took 205. */
 const MOST_TURNS = 320;
@@ -92,44 +74,6 @@ const FACING = 2e-6;
 const AWAY = 1 / 9;
 /** Where bounds of the polytope meet. */
 const CLOSED = 3e-6;
-const NONE = 1e30;
-
-/** What a search found, in units of the pair's size and the frame of the first shape. */
-export interface Found {
-  /** False if the shapes are farther apart than the reach. */
-  readonly hit: Bool;
-  /** Signed distance of the cores. */
-  readonly distance: Scalar;
-  readonly normal: Vec3;
-  /** Points of the cores. */
-  readonly a: Vec3;
-  readonly b: Vec3;
-  /** Support points taken. */
-  readonly turns: Int;
-}
-
-/** A record of a direction: its h, and witnesses with their distance across it. */
-interface Best {
-  readonly h: { get(): Scalar; set(x: Scalar): void };
-  readonly normal: VectorVariable;
-  readonly a: VectorVariable;
-  readonly b: VectorVariable;
-}
-const record = (name: string): Best => ({
-  h: variable(`${name}_h`, NONE),
-  normal: vector(`${name}_n`, [0, 0, 1]),
-  a: vector(`${name}_a`),
-  b: vector(`${name}_b`),
-});
-
-const lateral = (a: Vec3, b: Vec3, n: Vec3): Scalar => {
-  const gap = sub3(a, b);
-  return norm3(sub3(gap, scale3(n, dot3(gap, n))));
-};
-const unit = (v: Vec3): Vec3 => scale3(v, div(1, max(norm3(v), NONE ** -1)));
-const direction = (v: Vec3): Vec3 => select3(gt(norm3(v), 1e-12), unit(v), [1, 0, 0]);
-/** Some unit direction across a unit one. */
-const across = (n: Vec3): Vec3 => unit(cross(n, select3(lt(abs(n[0]), 0.6), [1, 0, 0], [0, 1, 0])));
 
 /** Searches. `reach` is that of the cores; `second` is the second shape's frame in the first's. */
 export function search(
@@ -176,12 +120,6 @@ export function search(
   const descents = variable("descents", 0, "i32");
   const polished = variable("polished", 0, "i32");
   const last = variable("last_try", 0, "i32");
-  const keep = (into: Best, h: Scalar, n: Vec3, onA: Vec3, onB: Vec3) => {
-    into.h.set(h);
-    into.normal.set(n);
-    into.a.set(onA);
-    into.b.set(onB);
-  };
 
   loop(
     MOST_TURNS,
@@ -345,25 +283,11 @@ export function search(
             keep(tried, h, n, onA, onB);
           });
 
-          const u = across(n);
-          const v = cross(n, u);
-          const local = (x: Vec3) => mulMatTVec(rot, x);
-          const onFirst = curvature(a, n, u, v);
-          const onSecond = curvature(b, neg3(local(n)), local(u), local(v));
-          const [uu, uv, vv] = [0, 1, 2].map((k) => add(onFirst[k], onSecond[k]));
-          const [p11, p22] = [sub(uu, h), sub(vv, h)];
-          const det = sub(mul(p11, p22), square(uv));
-          const [gu, gv] = [dot3(slope, u), dot3(slope, v)];
-          const inverse = div(-1, max(det, 1e-20));
-          const du = mul(sub(mul(p22, gu), mul(uv, gv)), inverse);
-          const dv = mul(sub(mul(p11, gv), mul(uv, gu)), inverse);
-          const step = sqrt(add(square(du), square(dv)));
-          const short = min(1, div(0.3, max(step, 1e-20)));
-          const convex = and(gt(p11, 0), gt(det, 1e-20));
+          const step = newtonStep(a, b, rot, n, h, slope);
           when(
-            or(or(ge(times, NEWTON_TURNS), lt(step, 0.1 * ROUNDING)), not(convex)),
+            or(or(ge(times, NEWTON_TURNS), lt(step.length, 0.1 * ROUNDING)), not(step.descends)),
             () => next.set(NEXT.POLISHED),
-            () => d.set(unit(add3(n, add3(scale3(u, mul(du, short)), scale3(v, mul(dv, short)))))),
+            () => d.set(step.to),
           );
         });
 
@@ -466,14 +390,4 @@ export function search(
     previous.set(NONE);
     stuck.set(0);
   }
-}
-
-/** Directions to look along first: there and back along the axes of both shapes, and from one centre to the other. */
-function axisOf(k: Int, rot: Mat3, offset: Vec3): Vec3 {
-  const i = select(ge(k, 6), sub(k, 6), k, "i32");
-  const odd = eq(sub(i, mul(2, idiv(i, 2))), 1);
-  const sign = select(odd, -1, 1);
-  const [first, third] = [lt(i, 2), ge(i, 4)];
-  const axis: Vec3 = [select(first, sign, 0), select(or(first, third), 0, sign), select(third, sign, 0)];
-  return select3(eq(k, 12), direction(offset), select3(ge(k, 6), mulMatVec(rot, axis), axis));
 }
