@@ -1,4 +1,4 @@
-// counter-based random numbers: Philox4x32-10 (Salmon et al. 2011), the twin of `shaders/lib/philox.wgsl`.
+// counter-based random numbers: Philox4x32-10 (Salmon et al. 2011), the twin of `src/trace/philox.ts`, from which `shaders/lib/philox.wgsl` comes.
 //
 // The key is the seed; the counter names a draw: (world id, episode, stream, block). A draw therefore depends on nothing
 // but its own name: not on the batch size, the shard, or what other worlds drew. Bits to numbers is a separate, exact

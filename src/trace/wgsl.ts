@@ -23,7 +23,8 @@ export function f32Literal(x: number): string {
   return String(f);
 }
 
-function literal(value: number | boolean, type: Type): string {
+/** A literal of a type. */
+export function toLiteral(value: number | boolean, type: Type): string {
   if (typeof value === "boolean") return String(value);
   if (type === "f32") return value < 0 ? `(${f32Literal(value)})` : f32Literal(value);
   if (type === "u32") return `${value >>> 0}u`;
@@ -64,9 +65,15 @@ const READ: Readonly<Record<Read, (node: TraceNode, arg: (i: number) => string, 
   index: unnamed,
 };
 
+/** What a function reads: its arguments, which are traced as parameters. */
+export function readOfFunction(node: TraceNode): string {
+  if (node.op !== "param") throw new Error(`a WGSL function cannot read by ${node.op}`);
+  return sourceName(node);
+}
+
 const dialectOf = (tables: Tables): Dialect => ({
   vectors: true,
-  literal,
+  literal: toLiteral,
   expression: (node, arg) =>
     isComputed(node.op) ? OPERATIONS[node.op].wgsl(arg(0), arg(1), arg(2)) : READ[node.op](node, arg, tables),
   constant: (name, _node, expression) => `let ${name} = ${expression};`,
@@ -103,7 +110,7 @@ function declared(arrays: readonly ArrayRef[]): string[] {
   for (const a of arrays) {
     const type = `array<${a.type}, ${a.length}>`;
     if (length > 0 && length + a.length > ZEROED) {
-      lines.push(`  ${arrayName(longest)}[U.zero] = ${literal(longest.type === "bool" ? false : 0, longest.type)};`);
+      lines.push(`  ${arrayName(longest)}[U.zero] = ${toLiteral(longest.type === "bool" ? false : 0, longest.type)};`);
       length = 0;
       longest = a;
     }
