@@ -1,60 +1,116 @@
 // the policy in an environment: the same kernels that are trained, for one world or all
-import { dispatch } from "./kernels.ts";
-import { Flag } from "./device-tables.ts";
+import { dispatch, type JobPass } from "./kernels.ts";
+import { Flag, UNIFORM_SLOTS } from "./device-tables.ts";
 import type { DeviceCore } from "./device-core.ts";
 import type { Bound } from "./bind-env.ts";
-
-type Shard = Bound["shards"][number];
+import type { UniformValues } from "./uniforms.ts";
 
 /** A learner whose policy acts: rows that its network has room for, vec4s of their inputs, and how it runs. */
-export interface Actor extends Pick<DeviceCore, "submit"> {
+export interface Actor extends Pick<DeviceCore, "submit" | "encode"> {
   readonly shape: { readonly rows: number; readonly k4: number };
-  forward(pass: GPUComputePassEncoder, rows: number): void;
+  forward(pass: JobPass, rows: number): void;
   /** The same for worlds that act, if that is more: they may remember. */
-  infer?(pass: GPUComputePassEncoder, rows: number, flags: number): void;
+  infer?(pass: JobPass, rows: number, flags: number): void;
   /** What comes between the networks and an action. */
-  choose?(pass: GPUComputePassEncoder, rows: number): void;
+  choose?(pass: JobPass, rows: number): void;
   /** What comes after what a step returned is stored. */
-  stored?(pass: GPUComputePassEncoder, rows: number): void;
+  stored?(pass: JobPass, rows: number): void;
 }
 
-/** Submits a pass for each part of the worlds that the network has room for. */
-function forParts(
-  learner: Actor,
-  bound: Bound,
-  what: string,
-  values: { readonly t?: number; readonly draw?: number; readonly flags?: number },
-  encode: (pass: GPUComputePassEncoder, shard: Shard, rows: number) => void,
-): void {
-  const room = learner.shape.rows;
-  for (const shard of bound.shards) {
-    for (let local = 0; local < shard.worlds; local += room) {
-      const rows = Math.min(room, shard.worlds - local);
-      const part = { ...values, rows, lanes: rows, local, first: shard.firstWorld + local };
-      learner.submit(what, part, (pass) => encode(pass, shard, rows));
-    }
-  }
+/** Uniforms of a control step: its row of the rollout, the number of its draw. */
+export interface ActValues {
+  readonly t?: number;
+  readonly draw?: number;
+  readonly flags: number;
+}
+
+/** Worlds that one run of the network has room for. */
+interface Part {
+  readonly shard: Bound["shards"][number];
+  readonly rows: number;
+  readonly uniforms: UniformValues;
+}
+
+function partsOf({ shape }: Actor, { shards }: Bound): Part[] {
+  return shards.flatMap((shard) =>
+    Array.from({ length: Math.ceil(shard.worlds / shape.rows) }, (_, i) => {
+      const local = i * shape.rows;
+      const rows = Math.min(shape.rows, shard.worlds - local);
+      return { shard, rows, uniforms: { rows, lanes: rows, local, first: shard.firstWorld + local } };
+    }),
+  );
+}
+
+function encodeAct(learner: Actor, pass: JobPass, { shard, rows }: Part, flags: number): void {
+  dispatch(pass, shard.observe, rows * learner.shape.k4);
+  if (learner.infer) learner.infer(pass, rows, flags);
+  else learner.forward(pass, rows);
+  if ((flags & Flag.bootstrap) === 0) learner.choose?.(pass, rows);
+  dispatch(pass, shard.act, rows);
+}
+
+/** Puts what a control step returned into the row of the rollout; `Flag.firstStep` of an update starts its counts. */
+function encodeStore(learner: Actor, pass: JobPass, { shard, rows }: Part): void {
+  dispatch(pass, shard.store, rows);
+  learner.stored?.(pass, rows);
 }
 
 /**
  * Fills the environment's actions by the policy; with `Flag.keep` the rollout's rows of step `t` too, with
  * `Flag.bootstrap` only the values of the last observations.
  */
-export function act(learner: Actor, bound: Bound, values: { t?: number; draw?: number; flags: number }): void {
-  const { k4 } = learner.shape;
-  forParts(learner, bound, "act", values, (pass, shard, rows) => {
-    dispatch(pass, shard.observe, rows * k4);
-    if (learner.infer) learner.infer(pass, rows, values.flags);
-    else learner.forward(pass, rows);
-    if ((values.flags & Flag.bootstrap) === 0) learner.choose?.(pass, rows);
-    dispatch(pass, shard.act, rows);
-  });
+export function act(learner: Actor, bound: Bound, values: ActValues): void {
+  for (const part of partsOf(learner, bound))
+    learner.submit("act", { ...values, ...part.uniforms }, (pass) => encodeAct(learner, pass, part, values.flags));
 }
 
-/** Puts what a control step returned into row `t` of every world; the `first` of an update starts its counts. */
-export function store(learner: Actor, bound: Bound, t: number, first = t === 0): void {
-  forParts(learner, bound, "store", { t, flags: first ? Flag.firstStep : 0 }, (pass, shard, rows) => {
-    dispatch(pass, shard.store, rows);
-    learner.stored?.(pass, rows);
-  });
+/** Stores what a control step returned; see `encodeStore`. */
+export function store(learner: Actor, bound: Bound, values: ActValues): void {
+  for (const part of partsOf(learner, bound))
+    learner.submit("store", { ...values, ...part.uniforms }, (pass) => encodeStore(learner, pass, part));
+}
+
+/**
+ * Control steps under the policy, stored in the rollout, in one submission: act, step, store, act, ...; `last`, if given,
+ * acts once more after them. Of more steps than there are slots for uniforms each submission takes as many as it can.
+ */
+export async function collect(
+  learner: Actor,
+  bound: Bound,
+  steps: readonly ActValues[],
+  last?: ActValues,
+): Promise<void> {
+  const parts = partsOf(learner, bound);
+  const each = Math.floor(UNIFORM_SLOTS / parts.length) - (last ? 1 : 0);
+  if (each < 1) return collectApart(learner, bound, steps, last);
+  for (let from = 0; from < steps.length; from += each) {
+    await bound.env.stepOnDevice((encoder, step) =>
+      learner.encode("collect", encoder, (slot) => {
+        const record = (values: ActValues, isLast: boolean) => {
+          const passes = parts.map(({ uniforms }) => slot({ ...values, ...uniforms }));
+          parts.forEach((part, i) => encodeAct(learner, passes[i], part, values.flags));
+          if (isLast) return;
+          step();
+          parts.forEach((part, i) => encodeStore(learner, passes[i], part));
+        };
+        for (const values of steps.slice(from, from + each)) record(values, false);
+        if (last && from + each >= steps.length) record(last, true);
+      }),
+    );
+  }
+}
+
+/** The same where worlds are more than a submission has slots for: a submission for each part of them. */
+async function collectApart(
+  learner: Actor,
+  bound: Bound,
+  steps: readonly ActValues[],
+  last: ActValues | undefined,
+): Promise<void> {
+  for (const values of steps) {
+    act(learner, bound, values);
+    await bound.env.step(bound.env.gpu!.actions, { readback: false });
+    store(learner, bound, values);
+  }
+  if (last) act(learner, bound, last);
 }

@@ -2,12 +2,12 @@
 import type { ArenaRequest, FieldRequest, PlanLimits } from "../memory/request.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
 import type { PpoConfig } from "./config.ts";
-import { HEAD_ROW, SAMPLE, STATE_SIZE, STATISTICS, UNIFORMS, WORLD } from "./device-tables.ts";
+import { HEAD_ROW, SAMPLE, STATE_SIZE, STATISTICS, UNIFORM_SLOTS, UNIFORMS_BYTES, WORLD } from "./device-tables.ts";
 import { JOB_BYTES } from "./job-tables.ts";
 import { KERNELS } from "./kernels.ts";
 import { embedding4, layOutNetworks, padTo, TILE, type Layer, type Networks } from "./networks.ts";
 import { cellJobs, layOutCells, sequencesOf, type CellsLayout } from "./recurrent.ts";
-import { layOutHead, type HeadLayout } from "./streamed-head.ts";
+import { layOutHead, type HeadLayout } from "./head-layout.ts";
 
 /** What the learner must know of an environment. */
 export interface EnvShape {
@@ -266,7 +266,7 @@ export function planLearner(shape: LearnerShape, config: PpoConfig, limits?: Pla
       ...rows("worlds", WORLD.size),
       fields: [{ name: "worlds", group: "learner", type: "f32", perWorld: WORLD.size }],
     },
-    uniformArena("uniforms", UNIFORMS.size),
+    uniformArena("uniforms", (UNIFORM_SLOTS * UNIFORMS_BYTES) / 4),
     uniformArena("jobs", (shape.jobs * JOB_BYTES) / 4),
     stagingArena(4 * nets.params4),
   ];

@@ -6,9 +6,19 @@ import { Readback } from "../gpu/readback.ts";
 import { createBudget } from "../memory/device-budget.ts";
 import type { Plan } from "../memory/plan.ts";
 import { reserve, type Reservation } from "../memory/reserve.ts";
-import { STATE_SIZE } from "./device-tables.ts";
+import { STATE_SIZE, UNIFORM_SLOTS, UNIFORMS_BYTES } from "./device-tables.ts";
 import { JOB_BYTES } from "./job-tables.ts";
-import { bindKernel, dispatch, jobWords, sharingOf, type Job, type JobOf, type KernelName } from "./kernels.ts";
+import {
+  bindKernel,
+  dispatch,
+  GpuPass,
+  jobWords,
+  sharingOf,
+  type Job,
+  type JobOf,
+  type JobPass,
+  type KernelName,
+} from "./kernels.ts";
 import { rowGroups, weightGroups, type Sharing, type Weights } from "./linear-wgsl.ts";
 import { Uniforms, type UniformValues } from "./uniforms.ts";
 
@@ -36,6 +46,7 @@ export class DeviceCore implements AsyncDisposable {
   readonly #jobs = new Map<string, Job>();
   readonly #state = new Float32Array(STATE_SIZE);
   readonly #slots = new Map<string, number>();
+  readonly #slotWords = new Uint32Array((UNIFORM_SLOTS * UNIFORMS_BYTES) / 4);
 
   protected constructor(gpu: GpuDevice, reservation: Reservation, kept: readonly string[]) {
     this.gpu = gpu;
@@ -102,31 +113,49 @@ export class DeviceCore implements AsyncDisposable {
   }
 
   /** Submits one pass of jobs, with uniforms set before. */
-  submit(what: string, values: UniformValues, encode: (pass: GPUComputePassEncoder) => void): void {
-    this.uniforms.set(values);
+  submit(what: string, values: UniformValues, encode: (pass: JobPass) => void): void {
     const { device } = this.gpu;
     this.#queue.run(what, () => {
-      device.queue.writeBuffer(this.buffer("uniforms"), 0, this.uniforms.words);
       const encoder = device.createCommandEncoder({ label: what });
       const pass = encoder.beginComputePass({ label: what });
-      encode(pass);
+      this.#encode(pass, (slot) => encode(slot(values)));
       pass.end();
       device.queue.submit([encoder.finish()]);
     });
   }
 
+  /**
+   * Adds jobs to a pass that another submits right after. `slot` sets uniforms, which those of its jobs read; at most
+   * `UNIFORM_SLOTS` times.
+   */
+  encode(what: string, pass: GPUComputePassEncoder, record: (slot: (values: UniformValues) => JobPass) => void): void {
+    this.#queue.run(what, () => this.#encode(pass, record));
+  }
+
+  #encode(pass: GPUComputePassEncoder, record: (slot: (values: UniformValues) => JobPass) => void): void {
+    let used = 0;
+    record((values) => {
+      this.uniforms.set(values);
+      const at = UNIFORMS_BYTES * used++;
+      this.#slotWords.set(this.uniforms.words, at / 4);
+      return new GpuPass(pass, at);
+    });
+    // comes before the submission, whatever is encoded first
+    this.gpu.device.queue.writeBuffer(this.buffer("uniforms"), 0, this.#slotWords, 0, (used * UNIFORMS_BYTES) / 4);
+  }
+
   /** Adds a job to a pass, for `count` invocations of each of its parts. */
-  run(pass: GPUComputePassEncoder, name: string, count: number, parts = 1): void {
+  run(pass: JobPass, name: string, count: number, parts = 1): void {
     dispatch(pass, this.#jobs.get(name)!, count, parts);
   }
 
   /** The same for a dense layer, forward to `width` outputs of so many rows, or backward to `width` inputs. */
-  runRows(pass: GPUComputePassEncoder, name: string, rows: number, width: number, parts = 1): void {
+  runRows(pass: JobPass, name: string, rows: number, width: number, parts = 1): void {
     dispatch(pass, this.#jobs.get(name)!, rowGroups(this.#sharing, rows, width), parts);
   }
 
   /** The same for the gradient of the weights of layers side by side, over so many chunks of rows. */
-  runWeights(pass: GPUComputePassEncoder, name: string, chunks: number, layers: readonly Weights[]): void {
+  runWeights(pass: JobPass, name: string, chunks: number, layers: readonly Weights[]): void {
     dispatch(pass, this.#jobs.get(name)!, weightGroups(this.#sharing, chunks, layers), layers.length);
   }
 

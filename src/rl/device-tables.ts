@@ -60,6 +60,10 @@ export const UNIFORMS = struct("Uniforms", {
   weight_decay: "f32",
 });
 
+/** Bytes from one slot of uniforms to the next, as WebGPU aligns them; and how many a submission may use. */
+export const UNIFORMS_BYTES = 256;
+export const UNIFORM_SLOTS = 128;
+
 /** Bits of `flags`. */
 export const Flag = {
   deterministic: 1,

@@ -1,8 +1,9 @@
 // the learner's kernels: which source, which entry point, which buffers
 import { readFileSync } from "node:fs";
+import { ShaderStage } from "../gpu/constants.ts";
 import type { GpuDevice } from "../gpu/device.ts";
 import { createBindGroup, pipelinesOf } from "../gpu/shader.ts";
-import { COMMON_WGSL } from "./device-tables.ts";
+import { COMMON_WGSL, UNIFORMS_BYTES } from "./device-tables.ts";
 import type { DeviceStruct, ValuesOf } from "./device-struct.ts";
 import { JOBS, type JobTable } from "./job-tables.ts";
 import {
@@ -22,8 +23,6 @@ interface KernelSource {
   readonly files: readonly string[];
   readonly code?: (sharing: Sharing) => string;
   readonly entry?: string;
-  /** Whether it reads the uniforms; if nothing is said, it does. */
-  readonly uniforms?: boolean;
   /** What binding 1 holds, if the kernel is told numbers of its own. */
   readonly job?: JobTable;
   readonly buffers: Readonly<Record<number, string>>;
@@ -153,14 +152,12 @@ export const KERNELS = {
   gru_forget: gru("forget", { 4: "hidden", 6: "samples" }),
   embed: {
     files: ["rl/embed.wgsl"],
-    uniforms: false,
     job: JOBS.embed,
     buffers: { 2: "params", 3: "features", 4: "embedding" },
   },
   embed_gradient: {
     files: ["rl/embed.wgsl"],
     entry: "gradient",
-    uniforms: false,
     job: JOBS.embed,
     buffers: { 3: "features", 5: "embedding_grads", 6: "grads" },
   },
@@ -279,45 +276,92 @@ export interface Job {
   readonly group: GPUBindGroup;
 }
 
+/** What jobs are added to. All of them read the same uniforms. */
+export interface JobPass {
+  /** Adds one run of a job, of so many workgroups. */
+  add(job: Job, x: number, y: number, z: number): void;
+}
+
+/** A part of a compute pass whose jobs read the uniforms at a byte of their buffer. */
+export class GpuPass implements JobPass {
+  readonly #encoder: GPUComputePassEncoder;
+  readonly #uniformsAt: readonly [number];
+
+  constructor(encoder: GPUComputePassEncoder, uniformsAt: number) {
+    this.#encoder = encoder;
+    this.#uniformsAt = [uniformsAt];
+  }
+
+  add({ pipeline, group }: Job, x: number, y: number, z: number): void {
+    this.#encoder.setPipeline(pipeline);
+    this.#encoder.setBindGroup(0, group, this.#uniformsAt);
+    this.#encoder.dispatchWorkgroups(x, y, z);
+  }
+}
+
+/** Layouts of the kernels of a device, by what they bind. */
+const layouts = new WeakMap<GpuDevice, Map<string, readonly [GPUBindGroupLayout, GPUPipelineLayout]>>();
+
+/** The layout of a kernel, of what it binds of all that its text declares: its uniforms lie where a part of a pass says. */
+function layoutOf(gpu: GpuDevice, name: KernelName, code: string): readonly [GPUBindGroupLayout, GPUPipelineLayout] {
+  const { buffers, job }: KernelSource = KERNELS[name];
+  const declared = [...code.matchAll(/@binding\((\d+)\) var<(uniform|storage, read_write|storage, read)>/g)];
+  const bindings = declared.filter(
+    ([, binding, space]) => binding === UNIFORMS_BINDING || binding in buffers || (job && space === "uniform"),
+  );
+  const key = bindings.map(([, binding, space]) => `${binding} ${space}`).join();
+  let known = layouts.get(gpu);
+  if (!known) layouts.set(gpu, (known = new Map()));
+  let layout = known.get(key);
+  if (layout) return layout;
+  const entries = bindings.map(([, binding, space]): GPUBindGroupLayoutEntry => {
+    const hasDynamicOffset = binding === UNIFORMS_BINDING;
+    const buffer: GPUBufferBindingLayout = { type: BINDING_TYPE[space as keyof typeof BINDING_TYPE], hasDynamicOffset };
+    return { binding: Number(binding), visibility: ShaderStage.COMPUTE, buffer };
+  });
+  const group = gpu.device.createBindGroupLayout({ label: "rl", entries });
+  layout = [group, gpu.device.createPipelineLayout({ label: "rl", bindGroupLayouts: [group] })];
+  known.set(key, layout);
+  return layout;
+}
+
+const UNIFORMS_BINDING = "0";
+const BINDING_TYPE = {
+  uniform: "uniform",
+  "storage, read": "read-only-storage",
+  "storage, read_write": "storage",
+} as const;
+
 /** Compiles a kernel; equal ones on a device share one pipeline. */
 export function compileKernel(gpu: GpuDevice, name: KernelName): Promise<GPUComputePipeline> {
-  return pipelinesOf(gpu).compute({
-    label: `rl.${name}`,
-    code: kernelCode(name, sharingOf(gpu)),
-    entryPoint: entryOf(name),
-  });
+  const code = kernelCode(name, sharingOf(gpu));
+  const [, layout] = layoutOf(gpu, name, code);
+  return pipelinesOf(gpu).compute({ label: `rl.${name}`, code, entryPoint: entryOf(name), layout });
 }
 
 /** Binds a kernel: `bufferOf` knows arenas by name, `job` is where its numbers lie in the uniform buffer. */
 export async function bindKernel(
   gpu: GpuDevice,
   name: KernelName,
-  bufferOf: (arena: string) => GPUBuffer,
+  bufferOf: (arena: string) => GPUBuffer | undefined,
   job?: GPUBufferBinding,
 ): Promise<Job> {
   const pipeline = await compileKernel(gpu, name);
   const source: KernelSource = KERNELS[name];
-  const entries: GPUBindGroupEntry[] = [];
-  if (source.uniforms !== false) entries.push({ binding: 0, resource: { buffer: bufferOf("uniforms") } });
+  const uniforms = { buffer: bufferOf("uniforms")!, size: UNIFORMS_BYTES };
+  const entries: GPUBindGroupEntry[] = [{ binding: Number(UNIFORMS_BINDING), resource: uniforms }];
   if (source.job) entries.push({ binding: 1, resource: job! });
   for (const [binding, arena] of Object.entries(source.buffers)) {
-    entries.push({ binding: Number(binding), resource: { buffer: bufferOf(arena) } });
+    entries.push({ binding: Number(binding), resource: { buffer: bufferOf(arena)! } });
   }
-  const layout = pipeline.getBindGroupLayout(0);
+  const [layout] = layoutOf(gpu, name, kernelCode(name, sharingOf(gpu)));
   const group = await createBindGroup(gpu, { label: `rl.${name}`, layout, entries });
   return { pipeline, group };
 }
 
 /** Adds one run of a job to a pass, for `count` invocations of each of its parts, or for so many workgroups by so many. */
-export function dispatch(
-  pass: GPUComputePassEncoder,
-  { pipeline, group }: Job,
-  count: number | readonly [x: number, y: number],
-  parts = 1,
-): void {
-  pass.setPipeline(pipeline);
-  pass.setBindGroup(0, group);
-  if (typeof count !== "number") return pass.dispatchWorkgroups(...count, parts);
+export function dispatch(pass: JobPass, job: Job, count: number | readonly [x: number, y: number], parts = 1): void {
+  if (typeof count !== "number") return pass.add(job, ...count, parts);
   const groups = Math.ceil(count / WORKGROUP);
-  pass.dispatchWorkgroups(Math.min(groups, MAX_GROUPS), Math.ceil(groups / MAX_GROUPS), parts);
+  pass.add(job, Math.min(groups, MAX_GROUPS), Math.ceil(groups / MAX_GROUPS), parts);
 }

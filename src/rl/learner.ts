@@ -17,7 +17,7 @@ import {
 import type { PpoConfig } from "./config.ts";
 import { bindEnv, initialNorm, initialWorlds, UNBOUNDED, type Bound } from "./bind-env.ts";
 import { DeviceCore, hold } from "./device-core.ts";
-import type { Bind, JobOf, KernelName } from "./kernels.ts";
+import type { Bind, JobOf, JobPass, KernelName } from "./kernels.ts";
 import { actionFeatures } from "./action-features.ts";
 import { backCells, bindCells, runCells, type ActingRows } from "./recurrent.ts";
 import { bindHead, descendBlocks, embedActions, foldBlocks } from "./streamed-head.ts";
@@ -228,16 +228,16 @@ export class Learner extends DeviceCore {
   }
 
   /** Runs both networks forward over the first rows of the input, those of a minibatch. */
-  forward(pass: GPUComputePassEncoder, rows: number): void {
+  forward(pass: JobPass, rows: number): void {
     this.#forward(pass, rows);
   }
 
   /** Runs them for worlds that act; those of no rollout have states of their own. */
-  infer(pass: GPUComputePassEncoder, rows: number, flags: number): void {
+  infer(pass: JobPass, rows: number, flags: number): void {
     this.#forward(pass, rows, { rows, who: (flags & (Flag.keep | Flag.bootstrap)) === 0 ? "evaluate" : "act" });
   }
 
-  #forward(pass: GPUComputePassEncoder, rows: number, acting?: ActingRows): void {
+  #forward(pass: JobPass, rows: number, acting?: ActingRows): void {
     const { nets, cells } = this.shape;
     const { policy, value } = nets;
     value.forEach((layer, i) => {
@@ -248,7 +248,7 @@ export class Learner extends DeviceCore {
   }
 
   /** Worlds that took a new start state forget what they remembered. */
-  stored(pass: GPUComputePassEncoder, rows: number): void {
+  stored(pass: JobPass, rows: number): void {
     const { cells } = this.shape;
     if (cells) this.run(pass, "cell forget", rows * cells.s4, 2);
   }
@@ -259,14 +259,14 @@ export class Learner extends DeviceCore {
   }
 
   /** What comes between the networks and an action: the logits that are not held. */
-  choose(pass: GPUComputePassEncoder, rows: number): void {
+  choose(pass: JobPass, rows: number): void {
     if (!this.shape.head) return;
     embedActions(this, pass);
     foldBlocks(this, pass, rows, "act");
   }
 
   /** Derivatives of the loss of each row, in the place of what the networks put out. */
-  loss(pass: GPUComputePassEncoder, rows: number): void {
+  loss(pass: JobPass, rows: number): void {
     const { head } = this.shape;
     if (head) {
       embedActions(this, pass);
@@ -280,7 +280,7 @@ export class Learner extends DeviceCore {
    * Runs both networks backward from the derivatives that lie in their outputs. Gradients go to the partial sums, with
    * the statistics of the rows and what the log standard deviations add.
    */
-  backward(pass: GPUComputePassEncoder, rows: number, chunks: number): void {
+  backward(pass: JobPass, rows: number, chunks: number): void {
     const { policy, value, logStd } = this.shape.nets;
     const { cells } = this.shape;
     for (let i = value.length - 1; i >= 0; i--) {
@@ -294,7 +294,7 @@ export class Learner extends DeviceCore {
   }
 
   /** Sums the chunks of gradients, if there are several. */
-  sum(pass: GPUComputePassEncoder): void {
+  sum(pass: JobPass): void {
     const { chunks, nets } = this.shape;
     if (chunks === 1) return;
     this.run(pass, "reduce", nets.core4);

@@ -1,5 +1,11 @@
 // proximal policy optimization (Schulman et al. 2017), all of it on the device of its environments: no observation, action
-// or gradient passes through the host, which reads 64 numbers per update.
+// or gradient passes through the host, which reads 64 numbers per update. The mathematics, in the order of an update:
+//
+//   shaders/rl/act_*.wgsl      a ~ pi(. | s), log pi(a | s), V(s)
+//   shaders/rl/gae.wgsl        delta_t = r_t + gamma V(s_t+1) - V(s_t);  A_t = delta_t + gamma lambda A_t+1;  R_t = A_t + V(s_t)
+//   shaders/rl/surrogate.wgsl  L = max(-A r, -A clip(r, 1 - c, 1 + c)),  r = pi(a | s) / pi_old(a | s), and the value loss
+//   shaders/rl/loss_*.wgsl     log pi and entropy of a distribution, and derivatives of L by what the networks put out
+//   shaders/rl/optimize.wgsl   the gradient gate, the norm's clipping, Adam
 import { printLearner } from "./printed.ts";
 import { INSPECT, type Inspect } from "../core/inspect.ts";
 import { CorralError } from "../core/errors.ts";
@@ -7,7 +13,7 @@ import { CallMutex } from "../core/call-mutex.ts";
 import { seedKey } from "../core/rng.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
-import { act, store } from "./act.ts";
+import { act, collect } from "./act.ts";
 import { drawSeed, type Algorithm, type AlgorithmSnapshot } from "./algorithm.ts";
 import { planLearner, type LearnerShape } from "./arenas.ts";
 import { Flag, STATE } from "./device-tables.ts";
@@ -152,7 +158,7 @@ export class Ppo implements Algorithm<Metrics> {
 
   /**
    * As `iterate`, with a rollout that a `Collector` made instead of the environments, by the parameters of some update
-   * before: what it told of its actions is what ratios and advantages are taken from.
+   * before: its recorded log-probs and values are the baseline for ratios and advantages.
    * @throws CorralError bad-peer if it is of other worlds or steps; what `iterate` throws
    */
   iterateFrom(rows: ToldSteps): Promise<Metrics> {
@@ -230,16 +236,15 @@ export class Ppo implements Algorithm<Metrics> {
     if (this.#halted) throw this.#halted;
     if (!this.#started) await env.reset();
     this.#started = true;
-    const learner = this.#learner;
-    const { actions } = viewsOf(env);
     const first = this.iteration * config.rolloutSteps;
-    for (let t = 0; t < config.rolloutSteps; t++) {
-      act(learner, this.#bound, { t, draw: first + t, flags: Flag.keep | this.#squash });
-      await env.step(actions, { readback: false });
-      store(learner, this.#bound, t);
-    }
-    // what the last observations are worth
-    act(learner, this.#bound, { flags: Flag.bootstrap });
+    const flags = Flag.keep | this.#squash;
+    const steps = Array.from({ length: config.rolloutSteps }, (_, t) => ({
+      t,
+      draw: first + t,
+      flags: t === 0 ? flags | Flag.firstStep : flags,
+    }));
+    // at last the values of the last observations
+    await collect(this.#learner, this.#bound, steps, { flags: Flag.bootstrap });
   }
 
   /** Phase 2: the scale of rewards, then advantages and returns backwards in time. */

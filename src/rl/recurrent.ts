@@ -3,7 +3,7 @@
 // acting, so history costs two states for each world and sequence, whatever the length of episodes.
 import type { PpoConfig } from "./config.ts";
 import type { DeviceCore } from "./device-core.ts";
-import type { Bind } from "./kernels.ts";
+import type { Bind, JobPass } from "./kernels.ts";
 import { padTo, TILE, type Layer, type Networks } from "./networks.ts";
 
 /** Where one network's cell keeps its rows: vec4s in `work`. */
@@ -114,7 +114,7 @@ export const cellJobs = ({ unroll }: CellsLayout): number => 4 * unroll + 4;
 type Runner = Pick<DeviceCore, "run" | "runRows" | "runWeights">;
 
 /** From what the gates get from below to states: of the worlds that act, or of all sequences of a minibatch. */
-export function runCells(core: Runner, pass: GPUComputePassEncoder, layout: CellsLayout, acting?: ActingRows): void {
+export function runCells(core: Runner, pass: JobPass, layout: CellsLayout, acting?: ActingRows): void {
   const { s4, unroll, lanes } = layout;
   const gates = (t: number) => core.runRows(pass, `cell gates ${t}`, acting?.rows ?? lanes, 12 * s4, 2);
   if (acting) {
@@ -137,7 +137,7 @@ export interface ActingRows {
 }
 
 /** From derivatives by states to those by what the gates got, back in time; then those by the weights between states. */
-export function backCells(core: Runner, pass: GPUComputePassEncoder, layout: CellsLayout, chunks: number): void {
+export function backCells(core: Runner, pass: JobPass, layout: CellsLayout, chunks: number): void {
   const { s4, unroll, lanes } = layout;
   for (let t = unroll - 1; t >= 0; t--) {
     core.run(pass, `cell back ${t}`, lanes * s4, 2);

@@ -70,7 +70,7 @@ export function momentsOf(words: Uint32Array<ArrayBuffer>, which: 0 | 1): Float3
   return Float32Array.from({ length: all.length / 2 }, (_, i) => all[8 * (i >> 2) + 4 * which + (i & 3)]);
 }
 
-/** Where Adam would move parameters that the judge has looked at, in float32: `place` is that of its optimizer in the state. */
+/** Where Adam would move parameters that the gradient gate has looked at, in float32: `place` is that of its optimizer in the state. */
 export async function stepOf(
   core: DeviceCore,
   { params, moments, grads }: Readonly<Record<"params" | "moments" | "grads", Float32Array>>,
@@ -219,7 +219,7 @@ async function lookInside(learner: Learner, evidence: UpdateEvidence, part: Mini
     const at = 4 * nets.params4 + STATISTICS.at(member);
     bad.push(...look("gradient", `sum of ${name}`, grads.subarray(at, at + 1), () => ""));
   }
-  run.judge();
+  run.optimize();
   const squares = await learner.read("scratch", new Float32Array(SUM_PARTS));
   const total = Float32Array.of(squares.reduce((sum, x) => Math.fround(sum + x), 0));
   bad.push(...look("gradient", "squared length of the gradient", total, () => ""));

@@ -12,7 +12,7 @@ import {
   uniformArena,
   type EnvShape,
 } from "./arenas.ts";
-import { NOTE, REPLAY_STEP, STATE_SIZE, UNIFORMS, WORLD } from "./device-tables.ts";
+import { NOTE, REPLAY_STEP, STATE_SIZE, UNIFORM_SLOTS, UNIFORMS_BYTES, WORLD } from "./device-tables.ts";
 import { JOB_BYTES } from "./job-tables.ts";
 import { endOf, layOutNetwork, padTo, TILE, type Layer, type Rows } from "./networks.ts";
 import { replayRows, type SacConfig } from "./sac-config.ts";
@@ -160,7 +160,7 @@ export function planSacLearner(shape: SacShape, limits?: PlanLimits): Plan {
       layout: "rows",
       fields: [{ name: "worlds", group: "learner", type: "f32", perWorld: WORLD.size }],
     },
-    uniformArena("uniforms", UNIFORMS.size),
+    uniformArena("uniforms", (UNIFORM_SLOTS * UNIFORMS_BYTES) / 4),
     uniformArena("jobs", (shape.jobs * JOB_BYTES) / 4),
     stagingArena(4 * nets.params4),
   ];

@@ -1,6 +1,7 @@
 // what a batch of SAC submits, whole or stage by stage
 import { seedKey } from "../core/rng.ts";
 import { SUM_PARTS } from "./arenas.ts";
+import type { JobPass } from "./kernels.ts";
 import type { SacConfig } from "./sac-config.ts";
 import type { SacLearner } from "./sac-learner.ts";
 
@@ -47,7 +48,7 @@ export interface Batch {
 /** What learns: the critics, then the policy and the temperature. */
 export type Half = "critics" | "policy";
 
-type Encode = (pass: GPUComputePassEncoder) => void;
+type Encode = (pass: JobPass) => void;
 
 /** Samples into the inputs, and the policy at both observations, which both halves need. */
 const prepare =
@@ -59,7 +60,7 @@ const prepare =
   };
 
 /** The stages of each half, after `prepare`. */
-function stagesOf(learner: SacLearner): Record<Half, Record<"forward" | "loss" | "backward" | "judge", Encode>> {
+function stagesOf(learner: SacLearner): Record<Half, Record<"forward" | "loss" | "backward" | "optimize", Encode>> {
   const { batch: rows, env, chunks } = learner.shape;
   return {
     critics: {
@@ -72,7 +73,7 @@ function stagesOf(learner: SacLearner): Record<Half, Record<"forward" | "loss" |
         learner.backward(pass, "critics", rows, { chunks });
         learner.sum(pass, "critic");
       },
-      judge: (pass) => learner.optimize(pass, "critic"),
+      optimize: (pass) => learner.optimize(pass, "critic"),
     },
     policy: {
       forward: (pass) => {
@@ -86,7 +87,7 @@ function stagesOf(learner: SacLearner): Record<Half, Record<"forward" | "loss" |
         learner.backward(pass, "policy", rows, { chunks });
         learner.sum(pass, "policy");
       },
-      judge: (pass) => learner.optimize(pass, "policy"),
+      optimize: (pass) => learner.optimize(pass, "policy"),
     },
   };
 }
@@ -114,18 +115,18 @@ export function sampleBatch(learner: SacLearner, draw: number): void {
 export function halves(
   learner: SacLearner,
   draw: number,
-): Record<Half, Record<"prepare" | "forward" | "loss" | "backward" | "judge", () => void>> {
+): Record<Half, Record<"prepare" | "forward" | "loss" | "backward" | "optimize", () => void>> {
   const { batch: rows } = learner.shape;
   const alone = (encode: Encode) => () => learner.submit("update", { rows, draw, flags: 0 }, encode);
   const stages = stagesOf(learner);
   const of = (half: Half) => {
-    const { forward, loss, backward, judge } = stages[half];
+    const { forward, loss, backward, optimize } = stages[half];
     return {
       prepare: alone(prepare(learner)),
       forward: alone(forward),
       loss: alone(loss),
       backward: alone(backward),
-      judge: alone(judge),
+      optimize: alone(optimize),
     };
   };
   return { critics: of("critics"), policy: of("policy") };

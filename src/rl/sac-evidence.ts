@@ -64,8 +64,8 @@ export async function batchEvidence(learner: SacLearner, facts: BatchFacts): Pro
   const before = (await learner.readState()).slice();
   before[SAC_STATE.halted] = 0;
   learner.write("state", before);
-  const { prepare, forward, loss, backward, judge } = halves(learner, facts.draw)[facts.half];
-  for (const run of [prepare, forward, loss, backward, judge]) run();
+  const { prepare, forward, loss, backward, optimize } = halves(learner, facts.draw)[facts.half];
+  for (const run of [prepare, forward, loss, backward, optimize]) run();
   const arenas: Record<string, Uint32Array<ArrayBuffer>> = {};
   for (const name of ARENAS) arenas[name] = await learner.read(name, new Uint32Array(learner.buffer(name).size / 4));
   const state = new Float32Array(arenas.state.buffer);

@@ -6,7 +6,7 @@ import { STATISTICS4, SUMS, BIAS_ONLY } from "./arenas.ts";
 import { bindEnv, initialNorm, initialWorlds, type Bound } from "./bind-env.ts";
 import { DeviceCore, hold } from "./device-core.ts";
 import { ADAM_EACH, REPLAY_STEP, SAC_STATE, STATE_SIZE } from "./device-tables.ts";
-import type { Bind, JobOf } from "./kernels.ts";
+import type { Bind, JobOf, JobPass } from "./kernels.ts";
 import { ACTIVATION, fillUniform, jobOfLayer, padTo, TILE, type Layer, type Rows } from "./networks.ts";
 import { planSacLearner, type SacShape } from "./sac-arenas.ts";
 
@@ -163,17 +163,17 @@ export class SacLearner extends DeviceCore {
     return bound;
   }
 
-  #forward(pass: GPUComputePassEncoder, name: string, layers: readonly Layer[], rows: number, parts: number): void {
+  #forward(pass: JobPass, name: string, layers: readonly Layer[], rows: number, parts: number): void {
     layers.forEach(({ n }, i) => this.runRows(pass, `${name} forward ${i}`, rows, n, parts));
   }
 
   /** Runs the policy over the first rows of its input; `next` too, over next observations. */
-  forward(pass: GPUComputePassEncoder, rows: number, next = false): void {
+  forward(pass: JobPass, rows: number, next = false): void {
     this.#forward(pass, "policy", this.shape.nets.policy, rows, next ? 2 : 1);
   }
 
   /** Both critics, each at its own input; or both at one, and the targets at the other. */
-  values(pass: GPUComputePassEncoder, rows: number, name: "judging" | "critics"): void {
+  values(pass: JobPass, rows: number, name: "judging" | "critics"): void {
     this.#forward(pass, name, this.shape.nets.critics[0], rows, name === "critics" ? 4 : 2);
   }
 
@@ -182,7 +182,7 @@ export class SacLearner extends DeviceCore {
    * and the derivatives by the first `inputs` numbers of the input.
    */
   backward(
-    pass: GPUComputePassEncoder,
+    pass: JobPass,
     name: "critics" | "judging" | "policy",
     rows: number,
     { chunks = 0, inputs = 0 }: { readonly chunks?: number; readonly inputs?: number },
@@ -207,12 +207,12 @@ export class SacLearner extends DeviceCore {
   }
 
   /** Sums the chunks of gradients of the critics or the policy, if there are several. */
-  sum(pass: GPUComputePassEncoder, name: "critic" | "policy"): void {
+  sum(pass: JobPass, name: "critic" | "policy"): void {
     if (this.shape.chunks > 1) this.run(pass, `${name} reduce`, this.#countOf(name) + STATISTICS4);
   }
 
-  /** Moves the critics, or the policy and the temperature, by their gradients, where the judge lets them. */
-  optimize(pass: GPUComputePassEncoder, name: "critic" | "policy"): void {
+  /** Moves the critics, or the policy and the temperature, by their gradients, where the gradient gate lets them. */
+  optimize(pass: JobPass, name: "critic" | "policy"): void {
     this.run(pass, `${name} gradient gate`, 1);
     this.run(pass, `${name} adam`, Math.ceil(this.#countOf(name) / ADAM_EACH));
   }

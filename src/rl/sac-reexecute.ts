@@ -120,7 +120,7 @@ async function lookInside(learner: SacLearner, evidence: BatchEvidence): Promise
   const learning = half === "critics" ? nets.critics.flat() : nets.policy;
   for (const [name, { data }] of Object.entries(namedLayers(learning, grads)))
     bad.push(...look("gradient", `gradient of ${name}`, data, elements));
-  run.judge();
+  run.optimize();
   const squares = await learner.read("scratch", new Float32Array(SUM_PARTS));
   const total = Float32Array.of(squares.reduce((sum, x) => Math.fround(sum + x), 0));
   bad.push(...look("gradient", "squared length of the gradient", total, () => ""));

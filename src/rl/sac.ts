@@ -9,7 +9,7 @@ import { seedKey } from "../core/rng.ts";
 import type { Box, Space } from "../env/space/spaces.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
-import { act, store } from "./act.ts";
+import { act, collect } from "./act.ts";
 import { drawSeed, type Algorithm, type AlgorithmSnapshot } from "./algorithm.ts";
 import { SUM_PARTS } from "./arenas.ts";
 import { viewsOf, type Bound } from "./bind-env.ts";
@@ -218,13 +218,11 @@ export class Sac implements Algorithm<SacMetrics> {
     this.#started = true;
     const learner = this.#learner;
     const flags = Flag.keep | (this.explores ? Flag.random : 0);
-    for (let i = 0; i < config.collectSteps; i++) {
+    const steps = Array.from({ length: config.collectSteps }, (_, i) => {
       const draw = iteration * config.collectSteps + i;
-      const t = draw % this.#shape.window;
-      act(learner, this.#bound, { t, draw, flags });
-      await env.step(viewsOf(env).actions, { readback: false });
-      store(learner, this.#bound, t, i === 0);
-    }
+      return { t: draw % this.#shape.window, draw, flags: i === 0 ? flags | Flag.firstStep : flags };
+    });
+    await collect(learner, this.#bound, steps);
     learner.submit("episodes", {}, (pass) => {
       learner.run(pass, "sum_worlds", SUM_PARTS);
       learner.run(pass, "episodes", 1);

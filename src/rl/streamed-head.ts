@@ -4,31 +4,8 @@
 // derivatives, and adds up what they mean for weights and inputs.
 import type { LearnerShape } from "./arenas.ts";
 import type { DeviceCore } from "./device-core.ts";
-import { HEAD_ROW } from "./device-tables.ts";
-import type { Bind } from "./kernels.ts";
-import { ACTIVATION, padTo, TILE, type Networks } from "./networks.ts";
-
-/** Where the head keeps its rows: vec4s in `work`. */
-export interface HeadLayout {
-  /** Its inputs, and vec4s of their rows. */
-  readonly x: number;
-  readonly k4: number;
-  /** Logits of a block, derivatives by the inputs, and what is kept of each row. */
-  readonly logits: number;
-  readonly slopes: number;
-  readonly kept: number;
-  readonly size4: number;
-}
-
-/** Lays out the head behind what lies in `work` already. `x`: where its inputs lie. */
-export function layOutHead(nets: Networks, rows: number, x: number, at: number): HeadLayout {
-  const head = nets.head!;
-  const k4 = head.blocks[0].k / 4;
-  const logits = at;
-  const slopes = logits + (rows * head.width) / 4;
-  const kept = slopes + rows * k4;
-  return { x, k4, logits, slopes, kept, size4: kept + (rows * HEAD_ROW.size) / 4 - at };
-}
+import type { Bind, JobPass } from "./kernels.ts";
+import { ACTIVATION, padTo, TILE } from "./networks.ts";
 
 /** `mode` of the first and of the last block, when derivatives by the inputs are added up over blocks. */
 const FIRST_BLOCK = 1;
@@ -79,18 +56,18 @@ interface Runner extends Pick<DeviceCore, "run" | "runRows" | "runWeights"> {
   readonly shape: LearnerShape;
 }
 
-function makeBlock(core: Runner, pass: GPUComputePassEncoder, i: number, rows: number): void {
+function makeBlock(core: Runner, pass: JobPass, i: number, rows: number): void {
   core.runRows(pass, `head ${i}`, rows, core.shape.nets.head!.width);
 }
 
 /** Embeddings of all actions from the parameters as they are: before the first block of an update or a step. */
-export function embedActions(core: Runner, pass: GPUComputePassEncoder): void {
+export function embedActions(core: Runner, pass: JobPass): void {
   const { embedding, blocks, width } = core.shape.nets.head!;
   if (embedding) core.run(pass, "embed", blocks.length * width);
 }
 
 /** Chooses an action for each row, or for the loss looks at the action of the rollout. */
-export function foldBlocks(core: Runner, pass: GPUComputePassEncoder, rows: number, how: "act" | "loss"): void {
+export function foldBlocks(core: Runner, pass: JobPass, rows: number, how: "act" | "loss"): void {
   core.shape.nets.head!.blocks.forEach((_, i) => {
     makeBlock(core, pass, i, rows);
     core.run(pass, `head ${how} ${i}`, rows);
@@ -98,7 +75,7 @@ export function foldBlocks(core: Runner, pass: GPUComputePassEncoder, rows: numb
 }
 
 /** Derivatives of the loss by weights, and by the inputs in their place. */
-export function descendBlocks(core: Runner, pass: GPUComputePassEncoder, rows: number): void {
+export function descendBlocks(core: Runner, pass: JobPass, rows: number): void {
   const { nets } = core.shape;
   const { blocks, width, embedding } = nets.head!;
   blocks.forEach(({ k }, i) => {

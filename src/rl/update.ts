@@ -1,6 +1,7 @@
 // what an update submits: advantages, a minibatch, the moments of observations
 import { seedKey } from "../core/rng.ts";
 import { SUM_PARTS, type LearnerShape } from "./arenas.ts";
+import type { JobPass } from "./kernels.ts";
 import { ADAM_EACH, Flag } from "./device-tables.ts";
 import type { PpoConfig } from "./config.ts";
 import type { Learner } from "./learner.ts";
@@ -67,7 +68,7 @@ export function* minibatchesOf(
   }
 }
 
-/** Which samples of the shuffled rollout, and what the judge is asked to do (`Flag`). */
+/** Which samples of the shuffled rollout, and what the gradient gate is asked to do (`Flag`). */
 export interface Minibatch {
   /** The first sample, or sequence of samples. */
   readonly first: number;
@@ -79,33 +80,31 @@ export interface Minibatch {
   readonly flags: number;
 }
 
-type Pass = GPUComputePassEncoder;
-
 const forward =
   (learner: Learner, { rows }: Minibatch) =>
-  (pass: Pass) => {
+  (pass: JobPass) => {
     learner.run(pass, "gather", rows * learner.shape.k4);
     learner.forward(pass, rows);
   };
 
 const loss =
   (learner: Learner, { rows }: Minibatch) =>
-  (pass: Pass) =>
+  (pass: JobPass) =>
     learner.loss(pass, rows);
 
 const chunksOf = (learner: Learner, { rows }: Minibatch): number => Math.ceil(rows / learner.shape.chunkRows);
 
-const backward = (learner: Learner, part: Minibatch) => (pass: Pass) => {
+const backward = (learner: Learner, part: Minibatch) => (pass: JobPass) => {
   learner.backward(pass, part.rows, chunksOf(learner, part));
   learner.sum(pass);
 };
 
-const judge = (learner: Learner) => (pass: Pass) => {
+const optimize = (learner: Learner) => (pass: JobPass) => {
   learner.run(pass, "gradient_gate", 1);
   learner.run(pass, "adam", Math.ceil(learner.shape.nets.params4 / ADAM_EACH));
 };
 
-function submit(learner: Learner, part: Minibatch, encoders: readonly ((pass: Pass) => void)[]): void {
+function submit(learner: Learner, part: Minibatch, encoders: readonly ((pass: JobPass) => void)[]): void {
   const { first, rows, valid = rows, keys, flags } = part;
   const lanes = learner.shape.cells?.lanes ?? 0;
   learner.submit("update", { first, rows, lanes, valid, chunks: chunksOf(learner, part), keys, flags }, (pass) => {
@@ -113,19 +112,19 @@ function submit(learner: Learner, part: Minibatch, encoders: readonly ((pass: Pa
   });
 }
 
-/** One minibatch: forward, loss, backward, and Adam where the judge lets it. */
+/** One minibatch: forward, loss, backward, and Adam where the gradient gate lets it. */
 export const trainMinibatch = (learner: Learner, part: Minibatch): void =>
-  submit(learner, part, [forward(learner, part), loss(learner, part), backward(learner, part), judge(learner)]);
+  submit(learner, part, [forward(learner, part), loss(learner, part), backward(learner, part), optimize(learner)]);
 
 /** Its parts, one at a time. */
 export const minibatchParts = (
   learner: Learner,
   part: Minibatch,
-): Record<"forward" | "loss" | "backward" | "judge", () => void> => ({
+): Record<"forward" | "loss" | "backward" | "optimize", () => void> => ({
   forward: () => submit(learner, part, [forward(learner, part)]),
   loss: () => submit(learner, part, [loss(learner, part)]),
   backward: () => submit(learner, part, [backward(learner, part)]),
-  judge: () => submit(learner, part, [judge(learner)]),
+  optimize: () => submit(learner, part, [optimize(learner)]),
 });
 
 /** The scale of rewards, then advantages and returns backwards in time, then the scale of advantages. */

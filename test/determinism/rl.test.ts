@@ -1,12 +1,12 @@
 // same seed, same bits: parameters after 50 updates, and what the policy does for one world alone and among thousands
 import { createHash } from "node:crypto";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import "../../envs/index.ts";
 import { invertedPendulum } from "../../envs/inverted_pendulum/task.ts";
 import { RandomStream, streams } from "../../src/core/rng.ts";
 import { defineTask, Discrete, makeVec, type Task } from "../../src/env/index.ts";
 import { createBuffer, Readback } from "../../src/gpu/index.ts";
-import { act, store } from "../../src/rl/act.ts";
+import { act, collect } from "../../src/rl/act.ts";
 import { learnerShape } from "../../src/rl/arenas.ts";
 import { Flag, SAMPLE } from "../../src/rl/device-tables.ts";
 import { ppoConfig } from "../../src/rl/config.ts";
@@ -69,6 +69,24 @@ test("a run that goes on from a snapshot elsewhere is the uninterrupted run", as
   await second.env.close();
 });
 
+test("a rollout is one submission, or a few if it has more steps than slots for uniforms", async () => {
+  const submissions = async (rolloutSteps: number, shards: number) => {
+    await using env = await makeVec("CartPole", { numEnvs: 24, seed: 2, shards });
+    await using ppo = await Ppo.create(env, { seed: 2, rolloutSteps, hidden: [8] });
+    await ppo.collect();
+    const submit = vi.spyOn(env.gpu!.device.device.queue, "submit");
+    try {
+      await ppo.collect();
+      return submit.mock.calls.length;
+    } finally {
+      submit.mockRestore();
+    }
+  };
+  expect(await submissions(32, 1)).toBe(1);
+  expect(await submissions(32, 3)).toBe(1);
+  expect(await submissions(200, 1)).toBe(2);
+});
+
 const STEPS = 6;
 const WORLD_ID = 8197;
 const HIDDEN = [24, 24];
@@ -91,11 +109,11 @@ async function seen(id: string, numEnvs: number, worldIds: number[] | undefined,
   learner.uniforms.set({ clip_obs: 10, log_std_min: -5, log_std_max: 2 });
   const bound = await learner.bindEnv(env);
   await env.reset();
-  for (let t = 0; t < STEPS; t++) {
-    act(learner, bound, { t, draw: t, flags: Flag.keep });
-    await env.step(env.gpu!.actions, { readback: false });
-    store(learner, bound, t);
-  }
+  await collect(
+    learner,
+    bound,
+    Array.from({ length: STEPS }, (_, t) => ({ t, draw: t, flags: Flag.keep })),
+  );
   const width = STEPS * 4 * shape.obs4;
   const obs = await learner.read("rollout_obs", new Float32Array(width * numEnvs));
   const samples = await learner.read("samples", new Float32Array(STEPS * SAMPLE.size * numEnvs));
