@@ -1,4 +1,6 @@
 // where a batch runs: a GPU device, or the CPU without any
+import { availableParallelism } from "node:os";
+import { isMainThread } from "node:worker_threads";
 import { CorralError } from "../core/errors.ts";
 import { checked, kindOf } from "../core/options.ts";
 import { printable } from "../core/show.ts";
@@ -8,7 +10,7 @@ import { timed } from "../core/spans.ts";
 import { Budget, type Hold } from "../memory/budget.ts";
 import { BudgetExceededError, LimitExceededError } from "../memory/errors.ts";
 import { heldBy, hostBudget, inWasm, onHost } from "../memory/host-budget.ts";
-import { refusalOf } from "../memory/plan.ts";
+import { refusalOf, type Plan } from "../memory/plan.ts";
 import type { WgslKernel } from "../trace/wgsl.ts";
 import { PLACEMENT_OPTIONS, type PlacementOptions } from "./options.ts";
 import {
@@ -21,9 +23,10 @@ import {
   type PlannedBatch,
 } from "./batch.ts";
 import { CpuBatch } from "./cpu-batch.ts";
-import { chooseDevice, isHostDevice } from "./devices.ts";
+import { chooseDevice, isHostDevice, type HostDevice } from "./devices.ts";
 import { compileKernel, GpuBatch } from "./gpu-batch.ts";
-import { mapWasm, WasmBatch } from "./wasm-batch.ts";
+import { WasmBatch } from "./wasm-batch.ts";
+import { mapWasm } from "./wasm-map.ts";
 
 const FITTING = kindOf(PLACEMENT_OPTIONS.onOverBudget);
 
@@ -59,6 +62,10 @@ function shapeOf(options: PlacementOptions, numEnvs: number): Pick<PlanContext, 
   };
 }
 
+/** Threads that may be taken. Throws `bad-option`. */
+const threadsOf = ({ threads = isMainThread ? availableParallelism() : 1 }: PlacementOptions): number =>
+  checked("threads", kindOf(PLACEMENT_OPTIONS.threads), threads);
+
 function minShardsOf({ shards }: PlacementOptions, numEnvs: number): Pick<PlanContext, "minShards"> {
   if (shards === undefined) return {};
   const most = Math.ceil(numEnvs / DEFAULT_TILE_WIDTH);
@@ -81,14 +88,16 @@ export async function placeBatch(
   const device = await timed("device", () => chooseDevice(options));
   if (isHostDevice(device)) {
     const budget = hostBudget();
+    const threads = threadsOf(options);
     return withLimit(budget, options.budget, () =>
       placeFitting(specFor, numEnvs, shape, onOverBudget, async (planned): Promise<Batch> => {
         if (device === "wasm") {
-          const map = mapWasm(planned);
-          const hold = await budget.reserve(inWasm(planned.plan, map.bytes), planned.plan.name);
-          return holding(() => new WasmBatch(planned, map), hold);
+          const map = mapWasm(planned, threads);
+          const held = { ...planned, plan: inWasm(planned.plan, map.bytes) };
+          const hold = await budget.reserve(held.plan, planned.plan.name);
+          return holding(() => new WasmBatch(held, map), hold);
         }
-        const hold = await budget.reserve(onHost(planned.plan), planned.plan.name);
+        const hold = await budget.reserve(hostPlan(planned, device, 1), planned.plan.name);
         return holding(() => new CpuBatch(planned, device === "cpu" ? "f32" : "f64"), hold);
       }),
     );
@@ -118,6 +127,10 @@ export async function placeBatch(
     throw error;
   }
 }
+
+/** The plan of a batch on a device without an adapter: what it holds of the host's budget. */
+export const hostPlan = (planned: PlannedBatch, device: HostDevice, threads: number): Plan =>
+  device === "wasm" ? inWasm(planned.plan, mapWasm(planned, threads).bytes) : onHost(planned.plan);
 
 /** Changes a budget's limit if one is given, and back if what follows fails. */
 export async function withLimit<T>(

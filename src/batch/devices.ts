@@ -68,6 +68,10 @@ export async function chooseDevice({ device, adapter }: DeviceOptions): Promise<
   return (await hasFastAdapter()) ? "gpu" : "wasm";
 }
 
+/** A device's name; undefined for an open one. */
+export const namedDevice = (device: DeviceChoice | undefined): DeviceName | undefined =>
+  isName(device) ? device : undefined;
+
 /** The same options on an adapter unless they name another device: `auto` is one too, for what needs one. */
 export function onAdapter<O extends { readonly device?: unknown }>(options: O): O & { device: unknown } {
   const { device = "auto" } = options;

@@ -34,6 +34,12 @@ export const PLACEMENT_OPTIONS = {
     kind: described(`one of ${WORKGROUP_SIZES.join(", ")}`, oneOf(...WORKGROUP_SIZES)),
     doc: "worlds of a workgroup on a GPU, 32 by default; `corral tune` measures which is fastest",
   },
+  threads: {
+    min: 1,
+    max: 256,
+    integer: true,
+    doc: "threads of the device wasm, by default one for each core (in workers 1); 1 steps in the calling thread",
+  },
 } as const satisfies OptionTable;
 
 /** Worlds of one model. */

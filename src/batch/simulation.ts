@@ -12,7 +12,7 @@ import { locateWorld } from "../memory/shards.ts";
 import type { Plan } from "../memory/plan.ts";
 import { hostRecords, layoutsOf, type Batch, type BatchRegion, type HostRecords } from "./batch.ts";
 import { placeBatch } from "./device.ts";
-import type { DeviceChoice } from "./devices.ts";
+import { namedDevice, type DeviceChoice } from "./devices.ts";
 import { CallMutex } from "../core/call-mutex.ts";
 import { paramChanges, type SimParams } from "./params.ts";
 import { putField, takeField } from "./host-records.ts";
@@ -339,15 +339,19 @@ export class Simulation implements AsyncDisposable {
   }
 
   /**
-   * The same worlds on another device, going on from a snapshot; this simulation is closed. By default on the process's
-   * shared device, which is a new one if the last was lost, and from the last snapshot. On the same kind of device the
+   * The same worlds on another device, going on from a snapshot; this simulation is closed. By default on a device of
+   * the same name, of the shared ones a new one if the last was lost, and from the last snapshot. On the same kind of device the
    * worlds go on bit for bit.
    * @throws CorralError no-snapshot, bad-snapshot; what createSimulation throws: then this one is left as it is
    */
   async restoreOn(device?: DeviceChoice, snapshot = this.lastSnapshot): Promise<Simulation> {
     if (snapshot === undefined) throw noSnapshot(this.plan.name);
     const { model, options } = this.#recipe;
-    const other = await createSimulation(model, { ...options, numEnvs: this.numEnvs, device });
+    const other = await createSimulation(model, {
+      ...options,
+      numEnvs: this.numEnvs,
+      device: device ?? namedDevice(options.device),
+    });
     try {
       await other.restore(snapshot);
       await other.sync();

@@ -13,8 +13,9 @@ export interface DemoOptions {
   readonly seed: number;
   /** Control steps after which episodes are truncated: short, so that there are resets to see. */
   readonly maxEpisodeSteps: number;
-  readonly adapter?: string;
+  readonly adapter?: string | number;
   readonly device?: DeviceName;
+  readonly threads?: number;
 }
 
 /** What has happened so far. */

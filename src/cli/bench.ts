@@ -184,6 +184,7 @@ function timeFirstSteps(target: string, numEnvs: number, given: Given) {
   const passed = [
     ...(given.adapter === undefined ? [] : ["--adapter", given.adapter]),
     ...(given.device === undefined ? [] : ["--device", given.device]),
+    ...(given.threads === undefined ? [] : ["--threads", given.threads]),
     ...(given.set ?? []).flatMap((setting) => ["--set", setting]),
     ...(given.rolled ? ["--rolled"] : []),
   ];
@@ -194,6 +195,7 @@ function timeFirstSteps(target: string, numEnvs: number, given: Given) {
 interface Given {
   readonly adapter?: string;
   readonly device?: string;
+  readonly threads?: string;
   readonly set?: readonly string[];
   readonly rolled?: boolean;
 }

@@ -17,7 +17,8 @@ ENV_OR_FILE is the id of an environment, or a file whose default export is a tas
   --steps N         control steps of each check (default 200)
   --envs N          worlds (default 4)
   --seed N          seed of the worlds and of the actions (default 0)
-  --gpu             on an adapter rather than on the CPU; --adapter says which
+  --gpu             on an adapter rather than on the CPU, as --device gpu; --adapter says which
+  --device NAME     auto, gpu, wasm, cpu (JavaScript, float32; the default) or cpu-f64
   --set NAME=VALUE  an option of mjOption; may be given several times
   --json            one JSON document on stdout
 
@@ -34,6 +35,7 @@ export async function run(args: string[]): Promise<number> {
       gpu: { type: "boolean" },
       adapter: { type: "string" },
       device: { type: "string" },
+      threads: { type: "string" },
       set: { type: "string", multiple: true },
     },
     1,

@@ -53,9 +53,9 @@ interface Shown {
 }
 
 export async function run(args: string[]): Promise<number> {
-  const { adapter, device } = MODEL_OPTIONS;
+  const { adapter, device, threads } = MODEL_OPTIONS;
   const texts = { envs: { type: "string" }, seconds: { type: "string" }, seed: { type: "string" } } as const;
-  const { values } = parse(args, { adapter, device, ...texts });
+  const { values } = parse(args, { adapter, device, threads, ...texts });
   const seconds = secondsOption("seconds", values.seconds, 12);
   const where = deviceOf(values);
   const seed = integerOption("seed", values.seed, 0, 0);
@@ -102,7 +102,7 @@ export async function run(args: string[]): Promise<number> {
 
     // their memory is back before the agents' is reserved
     while (runs.length > 0) await runs.pop()!.close();
-    const lessons = isHostDevice(where.device) ? [] : await learn(where.adapter, seed, say, values.json ?? false);
+    const lessons = isHostDevice(where.device) ? [] : await learn(values.adapter, seed, say, values.json ?? false);
     say("Next: corral train CartPole, corral list, corral bench ENV, corral compare MODEL.xml, corral doctor");
     if (values.json) printJson({ ...document(shown, benches), lessons });
     return good && lessons.every(({ reached }) => reached) ? EXIT.done : EXIT.failed;

@@ -1,18 +1,20 @@
 // what a command works on: the path of an MJCF file, or the id of an environment
 import { basename } from "node:path";
 import "../../envs/index.ts";
+import type { PlacementOptions } from "../batch/options.ts";
 import { DEVICES, type DeviceName } from "../batch/devices.ts";
 import { taskOf } from "../env/registry.ts";
 import type { Task } from "../env/task/task.ts";
 import { isModelPath } from "../sizing/plan.ts";
 import { plainTask } from "../env/plain-task.ts";
 import { loadModel, withOptions, type Model, type OptionOverrides } from "../model/model.ts";
-import { UsageError } from "./io.ts";
+import { integerOption, UsageError } from "./io.ts";
 
 /** Options of the commands that load a model. */
 export const MODEL_OPTIONS = {
   adapter: { type: "string" },
   device: { type: "string" },
+  threads: { type: "string" },
   rolled: { type: "boolean" },
   set: { type: "string", multiple: true },
 } as const;
@@ -64,18 +66,29 @@ export function batchOptionsOf(values: { readonly set?: string[]; readonly rolle
 /** Lines of `--help` on `--device` and `--adapter`. */
 export const DEVICE_HELP = `  --device NAME     auto (default): a GPU or the system's fast software driver, else wasm; gpu: an adapter, software ones too;
                     wasm (WebAssembly, float32), cpu (JavaScript, the same bits), cpu-f64 (JavaScript, float64)
+  --threads N       threads of wasm (as many as cores); 1 steps in the calling thread
   --adapter NAME    of a GPU: auto, gpu, system, embedded, or an index or name of corral doctor`;
 
-/** Where `--device` and `--adapter` say to run. Throws `UsageError`. */
-export function deviceOf({ device, adapter }: { readonly device?: string; readonly adapter?: string }): {
+/** Values of the options that say where to run. */
+interface Where {
+  readonly device?: string;
+  readonly adapter?: string;
+  readonly threads?: string;
+}
+
+/** Where `--device`, `--threads` and `--adapter` say to run. Throws `UsageError`. */
+export function deviceOf({ device, adapter, threads }: Where): Pick<PlacementOptions, "adapter" | "threads"> & {
   device?: DeviceName;
-  adapter?: string;
 } {
   const names = Object.keys(DEVICES) as DeviceName[];
   const known = names.find((name) => name === device);
   if (device !== undefined && known === undefined)
     throw new UsageError(`--device is '${device}': pass ${names.join(", ")}.`);
-  return { ...(known === undefined ? {} : { device: known }), ...(adapter === undefined ? {} : { adapter }) };
+  return {
+    ...(known === undefined ? {} : { device: known }),
+    ...(adapter === undefined ? {} : { adapter }),
+    ...(threads === undefined ? {} : { threads: integerOption("threads", threads, 1) }),
+  };
 }
 
 /** The task of an environment, or the plain task of a model. */

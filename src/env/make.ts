@@ -12,7 +12,7 @@ import { planOf, type Batch, type PlanContext, type PlannedBatch } from "../batc
 import { writePlaces } from "../record/recorder.ts";
 import { readTuning } from "../batch/tuning.ts";
 import { placeBatch, planContext } from "../batch/device.ts";
-import { chooseDevice, isHostDevice } from "../batch/devices.ts";
+import { chooseDevice, isHostDevice, namedDevice, type DeviceChoice } from "../batch/devices.ts";
 import { defineEnv } from "./host/batch-spec.ts";
 import { checkTask } from "./task/check-task.ts";
 import { settingsOf, worldIdsOf, type Settings, type VecOptions } from "./host/options.ts";
@@ -86,7 +86,14 @@ async function make(env: string | Task, options: NamedOptions): Promise<VectorEn
     if (vec.recorder) await writePlaces(batch, vec.recorder);
     // what the device refuses of the first writes is told here
     await batch.sync();
-    const again = (changes: object) => makeVec(env as Task, { ...options, ...changes } as VecOptions);
+    const again = (changes: object) => {
+      // an open device that was lost is not asked for again
+      const { device = namedDevice(options.device), ...others } = changes as { device?: DeviceChoice };
+      return makeVec(
+        env as Task,
+        { ...options, ...others, device: "device" in changes ? device : options.device } as VecOptions,
+      );
+    };
     const params = new TaskParams(batch, definition.spec.shape);
     const initial = Object.fromEntries(definition.spec.shape.params.map((p) => [p.name, p.initial]));
     params.check(vec.params ?? {});

@@ -57,12 +57,23 @@ interface CollectPort {
   on(event: "message", listener: (request: any) => void): unknown;
 }
 
+/** Where collectors' worlds run by default. */
+export const COLLECTING = "wasm";
+
 /** Makes the worlds, then answers requests. Throws what the environment throws. */
 export async function collectFor(port: CollectPort, setup: CollectSetup): Promise<void> {
   const { id, first, worlds, shape, actor: spec } = setup;
   const { steps, numEnvs, observations: nobs, actions: nact, told: ntold } = shape;
   const worldIds = Array.from({ length: worlds }, (_, i) => first + i);
-  const options = { device: "cpu", ...setup.env, numEnvs: worlds, seed: setup.seed, worldIds, autoreset: "next-step" };
+  const options = {
+    device: COLLECTING,
+    threads: 1,
+    ...setup.env,
+    numEnvs: worlds,
+    seed: setup.seed,
+    worldIds,
+    autoreset: "next-step",
+  };
   const env = await makeVec(id, options as NamedOptions);
   const [found, actions, { kind }] = [
     env.singleObservationSpace.size,

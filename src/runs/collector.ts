@@ -9,20 +9,22 @@ import { checked } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
 import { seedKey } from "../core/rng.ts";
 import { startWorker } from "../core/worker.ts";
-import { planVec, type NamedOptions } from "../env/make.ts";
+import { planVecKernels } from "../env/make.ts";
 import type { Hold } from "../memory/budget.ts";
-import { HOST_DEVICES } from "../batch/devices.ts";
-import { hostBudget, onHost } from "../memory/host-budget.ts";
+import { hostPlan } from "../batch/device.ts";
+import { HOST_DEVICES, isHostDevice, type HostDevice } from "../batch/devices.ts";
+import { hostBudget } from "../memory/host-budget.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
 import { defaultLimits } from "../memory/request.ts";
 import { actorFloats, toldBy, type ActorSpec } from "../rl/host-ppo-actor.ts";
-import type {
-  CollectAnswer,
-  CollectRequest,
-  CollectSetup,
-  Episodes,
-  StateRequest,
-  ThreadState,
+import {
+  COLLECTING,
+  type CollectAnswer,
+  type CollectRequest,
+  type CollectSetup,
+  type Episodes,
+  type StateRequest,
+  type ThreadState,
 } from "./collect-job.ts";
 import { collectedBytes, collectedRows, type CollectedRows, type CollectedShape } from "./collected.ts";
 
@@ -320,8 +322,8 @@ function check(options: CollectorOptions): void {
   seedKey(seed);
   const counts = { numEnvs: options.numEnvs, steps: options.steps, threads, observations: options.observations };
   for (const [name, value] of Object.entries(counts)) checked(name, integer(1), value);
-  const { device = "cpu" } = env as { device?: unknown };
-  if (HOST_DEVICES.some((name) => name === device)) return;
+  const { device = COLLECTING } = env as { device?: unknown };
+  if (isHostDevice(device)) return;
   throw new CorralError("bad-option", `a collector's worlds run on the CPU; pass device: ${HOST_DEVICES.join(", ")}.`, {
     device: typeof device === "string" ? device : typeof device,
   });
@@ -332,7 +334,8 @@ export async function planCollector(id: string, options: CollectorOptions): Prom
   const { env = {}, numEnvs, actor, sendBytes = 0 } = options;
   const sizes = partsOf(options).map(({ worlds }) => worlds);
   const most = Math.max(...sizes);
-  const worlds = onHost(await planVec(id, { device: "cpu", ...env, numEnvs: most } as NamedOptions));
+  const { device = COLLECTING } = env as { device?: HostDevice };
+  const worlds = hostPlan(await planVecKernels(id, { device, ...env, numEnvs: most }), device, 1);
   const buffer = collectedBytes(shapeOf(options));
   const unlimited = Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, Infinity]));
   const arena = (name: string, bytes: number, remedy: string) => ({

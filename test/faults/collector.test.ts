@@ -6,7 +6,7 @@ import { hostBudget } from "../../src/memory/host-budget.ts";
 import { BudgetExceededError } from "../../src/memory/index.ts";
 import { layOutNetwork } from "../../src/rl/networks.ts";
 import type { SquashedSpec } from "../../src/rl/host-actor.ts";
-import { Collector, type CollectedBatch, type CollectorOptions } from "../../src/runs/collector.ts";
+import { Collector, planCollector, type CollectedBatch, type CollectorOptions } from "../../src/runs/collector.ts";
 
 const ID = "InvertedPendulum-v5";
 const NO_DRIVER = { threads: 0, files: 0, drivers: 0 };
@@ -82,6 +82,13 @@ test("on the device wasm they collect what they do in JavaScript", async () => {
     return copyOf(await collector.collect(saying(0), { random: true }));
   };
   expect(await collected("wasm")).toEqual(await collected("cpu"));
+  // words of 32 bits are half of JavaScript's numbers
+  const worldsOf = async (device: "wasm" | "cpu") => {
+    const { fields } = await planCollector(ID, { ...BASE, numEnvs: 20_000, threads: 2, env: { device } });
+    return fields.find(({ name }) => name === "worlds")!.bytes;
+  };
+  const [words, numbers] = [await worldsOf("wasm"), await worldsOf("cpu")];
+  expect(Math.abs(words / numbers - 0.5)).toBeLessThan(0.05);
 });
 
 test("a batch is of one version, one update behind, and stays whole while the next is collected", async () => {

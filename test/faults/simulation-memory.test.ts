@@ -295,7 +295,7 @@ describe.each(adapters)("simulations on the %s adapter", (adapter) => {
     { shards: 1.5 },
     { workgroupSize: 12 },
   ];
-  const none = [{ device: "gpu" }, { device: null }, { device: {} }];
+  const none = [{ device: "tpu" }, { device: null }, { device: {} }];
   test.each([...bad, ...none])("option %o is refused", async (option) => {
     const options = { numEnvs: 8, device: gpu, ...option } as Parameters<typeof createSimulation>[1];
     await expect(createSimulation(model, options)).rejects.toThrowError("[bad-option]");

@@ -103,7 +103,7 @@ test("simulations too, rolled and straight", async () => {
 });
 
 test("its memory is of the budget of the host", async () => {
-  const given = { numEnvs: 4096, device: "wasm", recorder: false, budget: "1MiB" } as const;
+  const given = { numEnvs: 4096, device: "wasm", recorder: false, budget: "1MiB", threads: 1 } as const;
   await expect(makeVec("Hopper-v5", given)).rejects.toThrow("[budget-exceeded]");
   await using env = await makeVec("Hopper-v5", { ...given, onOverBudget: "shrink" });
   expect(env.numEnvs).toBeGreaterThan(100);
