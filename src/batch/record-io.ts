@@ -18,6 +18,7 @@ const KEPT: readonly StateFieldName[] = [
   "qacc_warmstart",
   "mocap_pos",
   "mocap_quat",
+  "eq_active",
   "energy_vel",
 ];
 /** State fields that are zero unless a batch asks for them. */
@@ -157,9 +158,10 @@ export function copyFour(arena: string, at: Int, record: string, place: Int, bac
 const passage = (name: string, fours: number, type: "f32" | "u32"): LocalArray[] =>
   [0, 1, 2, 3].map((k) => array(`${name}_${k}`, fours, type));
 
-/** Initial frames of mocap bodies, from the model. */
-export function mocapFrames(model: Model): { mocap_pos?: number[]; mocap_quat?: number[] } {
-  if (model.nmocap === 0) return {};
+/** What of the initial state is neither zero nor qpos0: frames of mocap bodies, and which equalities are active. */
+export function initialState(model: Model): { mocap_pos?: number[]; mocap_quat?: number[]; eq_active?: number[] } {
+  const active = model.neq > 0 ? { eq_active: Array.from(model.eq_active0) } : {};
+  if (model.nmocap === 0) return active;
   const pos: number[] = Array(3 * model.nmocap).fill(0);
   const quat: number[] = Array(4 * model.nmocap).fill(0);
   for (let b = 0; b < model.nbody; b++) {
@@ -168,7 +170,7 @@ export function mocapFrames(model: Model): { mocap_pos?: number[]; mocap_quat?: 
     for (let k = 0; k < 3; k++) pos[3 * id + k] = model.body_pos[3 * b + k];
     for (let k = 0; k < 4; k++) quat[4 * id + k] = model.body_quat[4 * b + k];
   }
-  return { mocap_pos: pos, mocap_quat: quat };
+  return { mocap_pos: pos, mocap_quat: quat, ...active };
 }
 
 const lcm = (a: number, b: number): number => {

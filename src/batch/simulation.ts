@@ -17,7 +17,7 @@ import { CallMutex } from "../core/call-mutex.ts";
 import { paramChanges, type SimParams } from "./params.ts";
 import { putField, takeField } from "./host-records.ts";
 import { prepare, type SimulationOptions } from "./simulation-spec.ts";
-import { mocapFrames } from "./record-io.ts";
+import { initialState } from "./record-io.ts";
 import { noSnapshot, putSnapshot, type Snapshot, SnapshotKeeper, takeSnapshot } from "./snapshot.ts";
 
 import { failedWorlds, type WorldStatus } from "./world-status.ts";
@@ -104,7 +104,7 @@ export class Simulation implements AsyncDisposable {
   async reset(): Promise<void> {
     this.#mutex.assertOpen("reset");
     this.#batch.forgive();
-    const initial: Partial<Record<string, ArrayLike<number>>> = { qpos: this.model.qpos0, ...mocapFrames(this.model) };
+    const initial: Partial<Record<string, ArrayLike<number>>> = { qpos: this.model.qpos0, ...initialState(this.model) };
     await this.#mutex.exclusive("reset", () => this.#fill(initial));
     this.#startAt(0);
   }

@@ -3,7 +3,7 @@ import type { VectorEnv } from "../env/index.ts";
 import type { Model } from "../model/model.ts";
 import type { WorldState } from "../monitor/mujoco_world.ts";
 import { Shadow, type ShadowCheck } from "../monitor/shadow.ts";
-import { mocapFrames } from "../batch/record-io.ts";
+import { initialState } from "../batch/record-io.ts";
 import { controlsOf } from "./task-controls.ts";
 
 /** Checks worlds of an environment. Controls come from the task; events and delays are not followed. `delete()` it. */
@@ -23,10 +23,10 @@ export class EnvShadow {
   /** The state of a world, and the number of its episode. */
   async before(env: VectorEnv, world: number): Promise<{ state: Omit<WorldState, "ctrl">; episode: number }> {
     const kept = new Set(env.plan.fields.filter((f) => f.arena === "state").map((f) => f.name));
-    const names = ["qpos", "qvel", "act", "qacc_warmstart"].filter((name) => kept.has(name));
+    const names = ["qpos", "qvel", "act", "qacc_warmstart", "eq_active"].filter((name) => kept.has(name));
     const { time, episode, ...read } = await env.getState(["time", "episode", ...names], [world]);
     const none = new Float64Array();
-    const { mocap_pos = [], mocap_quat = [] } = mocapFrames(this.#model);
+    const { mocap_pos = [], mocap_quat = [] } = initialState(this.#model);
     const state = {
       time: time[0],
       qpos: read.qpos ?? none,
@@ -35,6 +35,7 @@ export class EnvShadow {
       qacc_warmstart: read.qacc_warmstart ?? none,
       mocap_pos: Float64Array.from(mocap_pos),
       mocap_quat: Float64Array.from(mocap_quat),
+      eq_active: read.eq_active ?? none,
       energy_vel: none,
     };
     return { state, episode: episode[0] };

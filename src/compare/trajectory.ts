@@ -74,6 +74,7 @@ function base(model: Model, env: number): WorldState {
       qacc_warmstart: new Float64Array(model.nv),
       mocap_pos: part(model.key_mpos, 3 * model.nmocap),
       mocap_quat: part(model.key_mquat, 4 * model.nmocap),
+      eq_active: Float64Array.from(model.eq_active0),
       energy_vel: noEnergy(model),
       ctrl: part(model.key_ctrl, model.nu),
     };
@@ -94,6 +95,7 @@ function base(model: Model, env: number): WorldState {
     qacc_warmstart: new Float64Array(model.nv),
     mocap_pos,
     mocap_quat,
+    eq_active: Float64Array.from(model.eq_active0),
     energy_vel: noEnergy(model),
     ctrl: new Float64Array(model.nu),
   };

@@ -115,6 +115,7 @@ function fullControls(model: Model) {
     qfrc_applied: new Float64Array(model.nv),
     xfrc_applied: new Float64Array(6 * model.nbody),
     kick: new Float64Array(model.nv),
+    eq_active: Float64Array.from(model.eq_active0),
   };
 }
 

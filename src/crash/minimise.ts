@@ -40,7 +40,7 @@ export interface Minimised {
 /** Control steps after the crash that a cure must last, with the last controls held. */
 const GRACE = 20;
 
-const STATE = ["qpos", "qvel", "act", "qacc_warmstart", "mocap_pos", "mocap_quat"] as const;
+const STATE = ["qpos", "qvel", "act", "qacc_warmstart", "mocap_pos", "mocap_quat", "eq_active"] as const;
 
 /** As large as float32 goes: what stands for a force that is not finite, since no call takes such a number. */
 const LARGEST = 2 ** 128 - 2 ** 104;
@@ -49,8 +49,12 @@ const bound = (values: Float64Array): Float64Array =>
 const calm = (values: Float64Array): Float64Array => new Float64Array(values.length);
 
 /** What acts, with other forces and changes of velocity. */
-const withPushes = ({ ctrl, ...pushes }: Inputs, change: (values: Float64Array) => Float64Array): Inputs => ({
+const withPushes = (
+  { ctrl, eq_active, ...pushes }: Inputs,
+  change: (values: Float64Array) => Float64Array,
+): Inputs => ({
   ctrl,
+  eq_active,
   qfrc_applied: change(pushes.qfrc_applied),
   xfrc_applied: change(pushes.xfrc_applied),
   kick: change(pushes.kick),
@@ -190,8 +194,10 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
 }
 
 /** Controls and forces as `setState` takes them; those that the model has none of are left out. */
-export const actsOn = ({ ctrl, qfrc_applied, xfrc_applied }: Inputs): Record<string, Float64Array> =>
-  Object.fromEntries(Object.entries({ ctrl, qfrc_applied, xfrc_applied }).filter(([, values]) => values.length > 0));
+export const actsOn = ({ ctrl, qfrc_applied, xfrc_applied, eq_active }: Inputs): Record<string, Float64Array> =>
+  Object.fromEntries(
+    Object.entries({ ctrl, qfrc_applied, xfrc_applied, eq_active }).filter(([, values]) => values.length > 0),
+  );
 
 /** Whether a model has these options already. */
 function isSame(model: Model, options: OptionOverrides): boolean {

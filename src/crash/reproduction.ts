@@ -14,9 +14,10 @@ const list = (values: ArrayLike<number>): string =>
 
 /** What acts in a control step; forces and changes of velocity only if there are any. */
 function inputText(input: Inputs): string {
-  const { kick, qfrc_applied, xfrc_applied, ctrl } = input;
-  const some = Object.entries({ ctrl, qfrc_applied, xfrc_applied, kick }).filter(
-    ([name, values]) => (name === "ctrl" && values.length > 0) || values.some((x) => x !== 0),
+  const { kick, qfrc_applied, xfrc_applied, ctrl, eq_active } = input;
+  const always = ["ctrl", "eq_active"];
+  const some = Object.entries({ ctrl, eq_active, qfrc_applied, xfrc_applied, kick }).filter(
+    ([name, values]) => (always.includes(name) && values.length > 0) || values.some((x) => x !== 0),
   );
   // every row has the same type
   const text = some.map(([name, values]) => `${name}: ${list(values)}`).join(", ");

@@ -41,8 +41,8 @@ export async function secondOpinion(scene: CrashScene, report: CrashFindings): P
       if (k <= at) {
         const [qpos, qvel] = [fieldBefore(bundle, moment, row, "qpos"), fieldBefore(bundle, moment, row, "qvel")];
         apart.push({ step: moment.step, qpos: distance(qpos, state.qpos), qvel: distance(qvel, state.qvel) });
-        const { ctrl, kick, ...forces } = inputsIn(scene, moment);
-        state = { ...state, ctrl, qvel: state.qvel.map((v, i) => v + kick[i]) };
+        const { ctrl, kick, eq_active, ...forces } = inputsIn(scene, moment);
+        state = { ...state, ctrl, eq_active, qvel: state.qvel.map((v, i) => v + kick[i]) };
         for (const [name, values] of Object.entries(forces)) if (values.length > 0) world.oracle.write(name, values);
       }
       const { nstep = bundle.about.env.frameSkip } = moment.params;
@@ -134,6 +134,7 @@ export function inputsIn({ bundle, row, interpreter }: CrashScene, moment: Momen
       qfrc_applied: new Float64Array(nv),
       xfrc_applied: new Float64Array(6 * nbody),
       kick: new Float64Array(nv),
+      eq_active: fieldBefore(bundle, moment, row, "eq_active"),
     }
   );
 }

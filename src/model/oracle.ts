@@ -1,6 +1,7 @@
 // MuJoCo itself, beside us: a live float64 model and data of the same source and options
 import { CorralError } from "../core/errors.ts";
 import { writeChanges } from "./changes.ts";
+import { mjtState } from "./enums.ts";
 import type { Model } from "./model.ts";
 import { copyArray, getMuJoCo, listen, mujocoMessage, type MainModule, type MjData, type MjModel } from "./mujoco.ts";
 import { writeOption } from "./options.ts";
@@ -96,6 +97,17 @@ export async function createOracle(model: Model): Promise<Oracle> {
   listen(() => writeChanges(mujoco, mjModel, mjData, model.changes ?? []));
   let live = true;
 
+  /** Bools, which cannot be read by name. */
+  function readActive(): Float64Array {
+    const buffer = new mujoco.DoubleBuffer(mjModel.neq);
+    try {
+      mujoco.mj_getState(mjModel, mjData, buffer, mjtState.EQ_ACTIVE);
+      return Float64Array.from(buffer.GetView() as Float64Array);
+    } finally {
+      buffer.delete();
+    }
+  }
+
   function remove(): void {
     if (!live) return;
     live = false;
@@ -114,8 +126,12 @@ export async function createOracle(model: Model): Promise<Oracle> {
     mujoco,
     model: mjModel,
     data: mjData,
-    read: (name) => Float64Array.from(copyArray(mjData, name)),
+    read: (name) => (name === "eq_active" ? readActive() : Float64Array.from(copyArray(mjData, name))),
     write(name, values) {
+      if (name === "eq_active") {
+        mujoco.mj_setState(mjModel, mjData, Array.from(values, Number), mjtState.EQ_ACTIVE);
+        return;
+      }
       const view = (mjData as unknown as Record<string, Float64Array>)[name];
       if (view?.length !== values.length) {
         throw new CorralError(

@@ -286,9 +286,8 @@ export function equalityBodies(model: Model, e: number): [number, number] {
   return (model.eq_objtype[e] === mjtObj.SITE ? ids.map((s) => model.site_bodyid[s]) : ids) as [number, number];
 }
 
-/** Rows of an equality constraint: none if it is not active at the start, or holds what cannot move. */
+/** Rows of an equality constraint while it is active: none if it holds what cannot move. */
 function equalityRows(model: Model, e: number): number {
-  if (!model.eq_active0[e]) return 0;
   const rows = { [mjtEq.CONNECT]: 3, [mjtEq.WELD]: 6 }[model.eq_type[e]];
   if (rows === undefined) return 1;
   return equalityBodies(model, e).some((b) => model.body_weldid[b] !== 0) ? rows : 0;

@@ -207,7 +207,7 @@ const equalities: Check = (model, found) => {
   const off = mjtDisableBit.EQUALITY | mjtDisableBit.CONSTRAINT;
   if ((model.opt.disableflags & off) !== 0) return;
   for (let e = 0; e < model.neq; e++) {
-    if (EQUALITIES.has(model.eq_type[e]) || !model.eq_active0[e]) continue;
+    if (EQUALITIES.has(model.eq_type[e])) continue;
     found.add(`equality ${lower(mjtEq, model.eq_type[e])}`, describe(model, "equality", e));
   }
 };

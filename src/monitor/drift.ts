@@ -105,9 +105,9 @@ export class DriftMonitor {
       own.map((number, i) => ({ ...number, value: values[i] })),
       batch.params(),
     );
-    const { ctrl, kick, ...forces } = inputs;
+    const { ctrl, kick, eq_active, ...forces } = inputs;
     const start = worldState((name) => fieldIn(from, name), ctrl);
-    const state = { ...start, qvel: start.qvel.map((v, i) => v + kick[i]) };
+    const state = { ...start, eq_active, qvel: start.qvel.map((v, i) => v + kick[i]) };
     const found = this.#shadow.check(state, forces, { qpos: fieldIn(to, "qpos"), qvel: fieldIn(to, "qvel") });
     const beyond = !(Math.max(found.qpos, found.qvel) <= this.settings.threshold);
     return { step, world: from.world, ...found, beyond };

@@ -8,6 +8,8 @@ export interface Inputs {
   readonly xfrc_applied: Float64Array;
   /** Added to the velocities before the step. */
   readonly kick: Float64Array;
+  /** Which equalities are active in the step. */
+  readonly eq_active: Float64Array;
 }
 
 /** The first stage of the physics: a step kernel is interpreted `until` it to see what acts. */
@@ -18,7 +20,7 @@ export const PHYSICS_BEGINS = "kinematics";
  * makes no physics step: it waits for its reset.
  */
 export function inputsOf(
-  { nu, nv, nbody }: Model,
+  { nu, nv, nbody, neq }: Model,
   qvel: Float64Array,
   { stopped, read }: Interpretation,
 ): Inputs | undefined {
@@ -28,5 +30,6 @@ export function inputsOf(
     qfrc_applied: read("qfrc_applied", nv),
     xfrc_applied: read("xfrc_applied", 6 * nbody),
     kick: read("qvel", nv).map((v, i) => v - qvel[i]),
+    eq_active: read("eq_active", neq),
   };
 }

@@ -8,6 +8,7 @@ export function nearbyState(state: WorldState, seed: number): WorldState {
   const random = new RandomStream(seed, 0, 0, streams.user + 2);
   let next = 0;
   const move = (x: number) => x + (random.word(next++) & 1 ? 1 : -1) * SENSITIVITY_CHANGE * Math.max(1, Math.abs(x));
-  const moved = Object.fromEntries(WORLD_STATE.map((name) => [name, state[name].map(move)]));
+  const numbers = WORLD_STATE.filter((name) => name !== "eq_active");
+  const moved = Object.fromEntries(numbers.map((name) => [name, state[name].map(move)]));
   return { ...state, ...moved };
 }

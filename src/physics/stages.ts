@@ -28,6 +28,7 @@ const ROWS: readonly FieldName[] = [
   ...JOINTS,
   ...GEOMS,
   ...MOTION,
+  "eq_active",
   "xpos",
   "xquat",
   "xmat",

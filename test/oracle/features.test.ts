@@ -98,3 +98,20 @@ describeFeatures("sensors equal MuJoCo", {
     ),
   },
 });
+
+describeFeatures("switched equalities equal MuJoCo", {
+  "connects, welds, couplings of joints and tendons": {
+    switches: true,
+    xml: scene(
+      "",
+      `<body name="a" pos="0 0 1"><joint name="a" axis="0 1 0"/><geom type="capsule" size="0.04" fromto="0 0 0 0.3 0 0" contype="0"/>
+         <body name="b" pos="0.3 0 0"><joint name="b" axis="0 1 0"/><geom type="capsule" size="0.04" fromto="0 0 0 0.3 0 0" contype="0"/></body></body>
+       <body name="cube" pos="0.65 0 1.02"><freejoint/><geom name="cube" type="box" size="0.05 0.05 0.05" contype="0"/></body>
+       <body name="held" pos="0 0 0.9"><freejoint/><geom type="box" size="0.1 0.05 0.05" contype="0"/></body>`,
+      `<tendon><fixed name="t"><joint joint="a" coef="1"/><joint joint="b" coef="-1"/></fixed></tendon>
+       <equality><weld body1="a" body2="held" active="false"/><connect body1="b" body2="cube" anchor="0.3 0 0"/>
+         <joint joint1="a" joint2="b" polycoef="0.1 0.5 0 0 0" active="false"/><tendon tendon1="t" active="false"/></equality>
+       <sensor><framepos objtype="body" objname="cube"/></sensor>`,
+    ),
+  },
+});

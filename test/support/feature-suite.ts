@@ -5,7 +5,8 @@ import { fieldSize, type FieldName } from "../../src/model/fields.ts";
 import { loadModel } from "../../src/model/model.ts";
 import { MuJoCoWorld } from "../../src/monitor/mujoco_world.ts";
 import type { Precision } from "../../src/trace/javascript.ts";
-import { fixture, type Fixture } from "./fixture.ts";
+import { withMuJoCo } from "../../src/model/oracle.ts";
+import { drawState, fixture, type Fixture, type Values } from "./fixture.ts";
 import { boundOf, constrainedBound, describeHow, difference, fieldDifference, HOWS, inputsOf } from "./oracle-suite.ts";
 import { forwardStage, STEP } from "./stage-table.ts";
 import { evaluate, type How } from "./stages.ts";
@@ -27,6 +28,8 @@ export interface Feature {
   readonly xml: string;
   /** Default: 1, 2, 3, 4. */
   readonly seeds?: readonly number[];
+  /** Whether equalities are switched from state to state. */
+  readonly switches?: boolean;
   /** Steps along a way beside MuJoCo. Default: 20. */
   readonly steps?: number;
 }
@@ -57,7 +60,11 @@ async function compare(f: Fixture, how: How): Promise<void> {
 const COMPARED: readonly FieldName[] = ["qpos", "qvel", "act", "sensordata"];
 
 /** Steps of both sides from the start, under controls that change; each step of ours begins where MuJoCo is. */
-async function follow(xml: string, device: "wasm" | "cpu" | undefined, unroll: boolean, steps: number): Promise<void> {
+async function follow(
+  { xml, steps = 20, switches = false }: Feature,
+  device: "wasm" | "cpu" | undefined,
+  unroll: boolean,
+): Promise<void> {
   const model = await loadModel(xml);
   const outputs = (["sensordata"] as const).filter((name) => fieldSize(model, name) > 0);
   const world = await MuJoCoWorld.create(model);
@@ -66,6 +73,11 @@ async function follow(xml: string, device: "wasm" | "cpu" | undefined, unroll: b
     for (let k = 0; k < steps; k++) {
       const ctrl = Float64Array.from({ length: model.nu }, (_, u) => Math.fround(0.8 * Math.sin(0.7 * k + u)));
       if (model.nu > 0) await sim.setState({ ctrl });
+      if (switches) {
+        const eq_active = switched(model.neq, k);
+        await sim.setState({ eq_active });
+        world.oracle.write("eq_active", eq_active);
+      }
       sim.step();
       const ours = await sim.getState(COMPARED.filter((name) => fieldSize(model, name) > 0));
       const theirs = world.step({ ...world.state(), ctrl });
@@ -80,16 +92,29 @@ async function follow(xml: string, device: "wasm" | "cpu" | undefined, unroll: b
   }
 }
 
+/** Which equalities are active, by turns. */
+const switched = (neq: number, turn: number): Float64Array =>
+  Float64Array.from({ length: neq }, (_, e) => ((turn >> (e % 3)) + (e >> 1)) & 1);
+
+/** States of seeds with equalities switched. */
+async function switchedStates(xml: string, seeds: readonly number[]): Promise<Values[]> {
+  const model = await loadModel(xml);
+  return withMuJoCo(model, (oracle) =>
+    seeds.map((seed) => ({ ...drawState(model, oracle, seed), eq_active: switched(model.neq, seed) })),
+  );
+}
+
 /** Compares each model with MuJoCo: all stages in both precisions and forms, then along a way on each kind of device. */
 export function describeFeatures(name: string, features: Readonly<Record<string, Feature>>): void {
   describe(name, () => {
-    for (const [title, { xml, seeds = [1, 2, 3, 4], steps = 20 }] of Object.entries(features)) {
+    for (const [title, feature] of Object.entries(features)) {
       test(title, async () => {
-        const f = await fixture(xml, seeds);
+        const { xml, seeds = [1, 2, 3, 4], switches } = feature;
+        const f = await fixture(xml, seeds, switches ? await switchedStates(xml, seeds) : undefined);
         for (const how of HOWS) await compare(f, how);
-        await follow(xml, undefined, true, steps);
-        await follow(xml, "wasm", false, steps);
-        await follow(xml, "cpu", true, steps);
+        await follow(feature, undefined, true);
+        await follow(feature, "wasm", false);
+        await follow(feature, "cpu", true);
       });
     }
   });

@@ -51,7 +51,7 @@ const STATE = [
   "mocap_pos",
   "mocap_quat",
 ];
-const NOT_IN_MUJOCO = new Set(["eq_active", "userdata", "energy_vel", "solver_niter"]);
+const NOT_IN_MUJOCO = new Set(["userdata", "energy_vel", "solver_niter"]);
 const TABLE = [...fieldsOf("state"), ...fieldsOf("derived")]
   .map((f) => f.name)
   .filter((name) => !NOT_IN_MUJOCO.has(name) && !/^(contact_|efc_|n[efl]$|nefc$|ncon$|time$)/.test(name));

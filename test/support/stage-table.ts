@@ -47,6 +47,7 @@ export const STATE: readonly FieldName[] = [
   "xfrc_applied",
   "mocap_pos",
   "mocap_quat",
+  "eq_active",
 ];
 
 const M = (m: ModelView, d: WorldData) => new SymMatrix(treePattern(m.model), d.M);

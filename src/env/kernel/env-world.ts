@@ -7,7 +7,7 @@ import { fieldSize, type FieldName } from "../../model/fields.ts";
 import type { Model } from "../../model/model.ts";
 import type { ArenaLayout } from "../../memory/layout.ts";
 import { WorldKernel, type KernelSpec } from "../../batch/kernel.ts";
-import { mocapFrames, RecordIO, stateFields } from "../../batch/record-io.ts";
+import { initialState, RecordIO, stateFields } from "../../batch/record-io.ts";
 import type { Field } from "../../physics/view.ts";
 import { ActionLine } from "./action-line.ts";
 import type { Actuation } from "../task/action-options.ts";
@@ -241,6 +241,8 @@ export class EnvWorld<O extends object> {
     const all = events.map((event) => event(scene));
     const total = (name: keyof Disturbance, i: number) => sum(all.map((given) => given[name]?.[i] ?? 0));
     for (const name of spec.shape.forces) for (let i = 0; i < w.d[name].length; i++) w.d[name].set(i, total(name, i));
+    const active = all.findLast((given) => given.eq_active)?.eq_active;
+    active?.forEach((x, e) => w.d.eq_active.set(e, select(moves, x, w.d.eq_active.at(e), "f32")));
     for (let i = 0; i < spec.model.nv; i++)
       w.d.qvel.set(i, add(w.d.qvel.at(i), select(moves, total("qvel", i), 0, "f32")));
   }
@@ -286,7 +288,7 @@ export class EnvWorld<O extends object> {
     stage("reset", () => {
       const random = new Draws(this.seed, this.#world, this.number.get(), streams.reset);
       const start = spec.task.reset({ ...this.scene({ fresh: true }), random });
-      const given: Partial<Record<FieldName, readonly Scalar[]>> = { ...start, ...mocapFrames(model) };
+      const given: Partial<Record<FieldName, readonly Scalar[]>> = { ...initialState(model), ...start };
       for (const name of stateFields(model, false)) fill(w.d[name], given[name]);
       if (model.nu > 0) fill(w.d.ctrl, undefined);
       for (const name of spec.shape.forces) fill(w.d[name], undefined);

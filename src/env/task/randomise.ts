@@ -290,7 +290,7 @@ function checkBounds(
 function inertiasRead(model: Model): Required<Wanted> {
   const ids = (count: number, holds: (i: number) => boolean) =>
     Array.from({ length: count }, (_, i) => i).filter(holds);
-  const equalities = ids(model.neq, (e) => model.eq_active0[e] > 0);
+  const equalities = ids(model.neq, () => true);
   const touching = geomPairs(model).flatMap((p) => [p.geom1, p.geom2].map((g) => model.geom_bodyid[g]));
   const held = equalities
     .filter((e) => model.eq_type[e] === mjtEq.CONNECT || model.eq_type[e] === mjtEq.WELD)

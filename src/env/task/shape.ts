@@ -179,7 +179,7 @@ export const ownNumbers = ({ random }: TaskShape): Omit<ModelChange, "value">[] 
   ...random.derived.map(({ field, index }) => ({ field, index, derived: true })),
 ];
 
-const DISTURBED: readonly string[] = ["qvel", ...APPLIED];
+const DISTURBED: readonly string[] = ["qvel", ...APPLIED, "eq_active"];
 
 /** The forces that events apply; their sizes are checked. */
 function forcesOf<O extends object>({ task }: TracedTask<O>, model: Model, scene: Scene<O>): AppliedForce[] {
@@ -193,7 +193,7 @@ function forcesOf<O extends object>({ task }: TracedTask<O>, model: Model, scene
       if (!DISTURBED.includes(field)) throw badTerm(place, `it gives ${field}; it may give ${DISTURBED.join(", ")}`);
       const size = fieldSize(model, field);
       if (values.length !== size) throw badTerm(place, `it gives ${values.length} numbers of ${field}; give ${size}`);
-      if (field !== "qvel") used.add(field);
+      if (field === "qfrc_applied" || field === "xfrc_applied") used.add(field);
     }
   }
   return [...used];

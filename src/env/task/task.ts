@@ -86,6 +86,8 @@ export interface Start {
   readonly qpos?: readonly Scalar[];
   readonly qvel?: readonly Scalar[];
   readonly act?: readonly Scalar[];
+  /** Which equality constraints are active, 1 or 0 each. Default: as in the MJCF. */
+  readonly eq_active?: readonly Scalar[];
 }
 
 /** What acts on a world in a control step, beside its actuators. Numbers that are left out are zero. */
@@ -95,6 +97,8 @@ export interface Disturbance {
   /** Forces throughout the step: generalized ones (nv), and on each body (nbody times force and torque, 6). */
   readonly qfrc_applied?: readonly Scalar[];
   readonly xfrc_applied?: readonly Scalar[];
+  /** Which equality constraints are active from now on, 1 or 0 each; the last event that gives it decides. Default: as before. */
+  readonly eq_active?: readonly Scalar[];
 }
 
 /** Uniform in [low, high), log-uniform, or normal within three deviations of its mean. */

@@ -93,8 +93,8 @@ export function tracedTask<O extends object>(
 }
 
 /** @throws CorralError bad-term for other fields than those of a start, other sizes, and what is no finite number */
-function checkStart(start: unknown, { nq, nv, na }: Model, place: string): void {
-  const sizes: Readonly<Record<string, number>> = { qpos: nq, qvel: nv, act: na };
+function checkStart(start: unknown, { nq, nv, na, neq }: Model, place: string): void {
+  const sizes: Readonly<Record<string, number>> = { qpos: nq, qvel: nv, act: na, eq_active: neq };
   if (!isPlainObject(start))
     throw badTerm(
       place,

@@ -10,7 +10,7 @@ export const STATE_FIELDS = group("state", [
   row("ctrl", "f32", ["nu"], "", "controls"),
   row("qfrc_applied", "f32", ["nv"], "N, N m", "applied generalized force"),
   row("xfrc_applied", "f32", ["nbody", 6], "N, N m", "applied Cartesian force and torque at the body's centre of mass"),
-  row("eq_active", "u32", ["neq"], "", "is the equality constraint active"),
+  row("eq_active", "f32", ["neq"], "", "is the equality constraint active: 1, or 0"),
   row("mocap_pos", "f32", ["nmocap", 3], "m", "positions of mocap bodies"),
   row("mocap_quat", "f32", ["nmocap", 4], "", "orientations of mocap bodies"),
   row(

@@ -1,5 +1,5 @@
 // constraint rows of equality constraints (mj_instantiateEquality, mj_Jdotv)
-import { add, isNode, mul, neg, sqrt, square, sub, sum, type Scalar } from "../../trace/scalar.ts";
+import { add, isNode, mul, ne, neg, sqrt, square, sub, sum, type Scalar } from "../../trace/scalar.ts";
 import {
   add3,
   cross,
@@ -57,6 +57,7 @@ function rowsOf(
   const shared = {
     type: mjtConstraint.EQUALITY,
     id: e,
+    active: ne(d.eq_active.at(e), 0),
     solref: model.eq_solref.subarray(2 * e, 2 * e + 2),
     solimp: model.eq_solimp.subarray(5 * e, 5 * e + 5),
     ...(violation === undefined ? {} : { violation }),
@@ -190,14 +191,14 @@ export function equalityDofs(model: Model, e: number): number[] {
 }
 
 /**
- * The rows of equality constraints that are active at the start, in MuJoCo's order. Reads qpos, qvel, xpos, xquat, xmat,
+ * The rows of equality constraints, in MuJoCo's order. Reads eq_active, qpos, qvel, xpos, xquat, xmat,
  * site_xpos, cdof, cdof_dot, cvel, subtree_com, ten_length, ten_J.
  */
 export function equalityRows(m: ModelView, d: WorldData): Row[] {
   const { model } = m;
-  return Array.from({ length: model.neq }, (_, e) => e)
-    .filter((e) => model.eq_active0[e] !== 0)
-    .flatMap((e) => (isPose(model, e) ? connect(m, d, e) : coupling(m, d, e)));
+  return Array.from({ length: model.neq }, (_, e) => e).flatMap((e) =>
+    isPose(model, e) ? connect(m, d, e) : coupling(m, d, e),
+  );
 }
 
 /** The forces of connects and welds on the bodies they hold, each with the point where it acts, global. */

@@ -23,7 +23,7 @@ export function constraintRows(m: ModelView, d: WorldData): Rows {
 
 /** The dofs that each constraint couples which is not a contact and has more than one, known from the model alone. */
 export function rowDofs(model: Model): number[][] {
-  const equalities = Array.from({ length: model.neq }, (_, e) => e).filter((e) => model.eq_active0[e]);
+  const equalities = Array.from({ length: model.neq }, (_, e) => e);
   const limited = Array.from({ length: model.ntendon }, (_, t) => t).filter(
     (t) => model.tendon_limited[t] || model.tendon_frictionloss[t] > 0,
   );

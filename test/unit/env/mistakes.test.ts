@@ -89,7 +89,11 @@ test.each<[string, object, string]>([
 
   // starts and events
   ["start", reset({ qpos: [0, 0] }), "[bad-term] task Rover, reset: it returns 2 values of qpos; return 9."],
-  ["start", reset({ qposs: [] }), "[bad-term] task Rover, reset: it returns qposs; a start has qpos, qvel, act."],
+  [
+    "start",
+    reset({ qposs: [] }),
+    "[bad-term] task Rover, reset: it returns qposs; a start has qpos, qvel, act, eq_active.",
+  ],
   [
     "start",
     reset({ qvel: [0, 0, NaN, 0, 0, 0, 0, 0] }),

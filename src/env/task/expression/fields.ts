@@ -37,7 +37,7 @@ const KIND_OF: Readonly<Record<string, Kind>> = {
   nsensordata: "sensor",
 };
 
-const HIDDEN = new Set<string>(["userdata", "eq_active", "qacc_warmstart"]);
+const HIDDEN = new Set<string>(["userdata", "qacc_warmstart"]);
 
 function readable(row: FieldRow): boolean {
   if (HIDDEN.has(row.name)) return false;
