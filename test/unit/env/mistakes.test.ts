@@ -122,12 +122,12 @@ test.each<[string, object, string]>([
   [
     "event",
     event(() => undefined),
-    "[bad-term] task Rover, events.e: it returns undefined; return { qvel, qfrc_applied, xfrc_applied }, or some of them.",
+    "[bad-term] task Rover, events.e: it returns undefined; return { qvel, qfrc_applied, xfrc_applied, eq_active }, or some of them.",
   ],
   [
     "event",
     event(() => ({ force: [1] })),
-    "[bad-term] task Rover, events.e: it gives force; it may give qvel, qfrc_applied, xfrc_applied.",
+    "[bad-term] task Rover, events.e: it gives force; it may give qvel, qfrc_applied, xfrc_applied, eq_active.",
   ],
   ["event", event(() => ({ qvel: [1] })), "[bad-term] task Rover, events.e: it gives 1 numbers of qvel; give 8."],
   [
