@@ -16,6 +16,7 @@ import { mjtGeom } from "./enums.ts";
 import { fieldsOf, fieldSize, SIZES, type ModelArrays, type Sizes } from "./fields.ts";
 import { HULL_FLOATS, HULL_INTS, type Hulls } from "./hulls.ts";
 import { NAMED, type Model, type ModelStatistic, type SpeedLimit, type ObjectKind } from "./model.ts";
+import { surfaceKind } from "./surfaces.ts";
 import type { LeftOut } from "./visuals.ts";
 import type { ModelChange } from "./changes.ts";
 import { MJ_OPTION_SCALARS, MJ_OPTION_VECTORS, type ModelOption } from "./options.ts";
@@ -185,6 +186,7 @@ export const modelKind: Kind<CompiledModel> = {
       leftOut: optional(object<LeftOut>({ geom: list(name), mesh: list(name) })),
       speedLimits: optional(list(object<SpeedLimit>({ dof: integer(0, Math.max(0, sizes.nv - 1)), limit: anyNumber }))),
       hulls: optional(hullKind),
+      surfaces: optional(surfaceKind),
       changes: optional(
         list(object<ModelChange>({ field: text(64), index: integer(0, MOST), value: anyNumber, derived: boolean })),
       ),
@@ -221,10 +223,16 @@ function checkIds(model: CompiledModel, path: Path): void {
       `a place in ${of}, ${model[of]}`,
     );
   }
-  model.geom_dataid.forEach((mesh, g) => {
-    if (model.geom_type[g] === mjtGeom.MESH && (mesh < 0 || mesh >= model.nmesh))
-      throw bad("geom_dataid", g, "the id of a mesh");
+  model.geom_dataid.forEach((id, g) => {
+    const of = { [mjtGeom.MESH]: "nmesh", [mjtGeom.HFIELD]: "nhfield" }[model.geom_type[g]] as Size | undefined;
+    if (of && (id < 0 || id >= model[of])) throw bad("geom_dataid", g, `an id below ${of}, ${model[of]}`);
   });
+  for (const [of, list] of [
+    ["nmesh", "faceadr"],
+    ["nhfield", "nrow"],
+  ] as const)
+    if (model.surfaces && model.surfaces[list].length !== model[of])
+      throw new Mismatch([...path, "surfaces", list, "length"], model.surfaces[list].length, String(model[of]));
   if (model.hulls && model.hulls.mesh.length !== model.nmesh)
     throw new Mismatch([...path, "hulls", "mesh", "length"], model.hulls.mesh.length, String(model.nmesh));
   model.jnt_type.forEach((type, i) => {

@@ -9,6 +9,7 @@ import { copyArray, getMuJoCo, isMuJoCoLoaded, readBools, type MjModel } from ".
 import { overrideOption, readOption, type ModelOption, type OptionOverrides } from "./options.ts";
 import type { ModelChange } from "./changes.ts";
 import { compileFile, compileSource, readModelFile, sourceOfXml, type ModelFile, type ModelSource } from "./source.ts";
+import { readSurfaces, type Surfaces } from "./surfaces.ts";
 import type { LeftOut } from "./visuals.ts";
 
 export type { ModelOption, OptionOverrides } from "./options.ts";
@@ -72,6 +73,8 @@ export interface Model extends Sizes, ModelArrays {
   readonly speedLimits?: readonly SpeedLimit[];
   /** Convex hulls of the meshes that can touch; undefined if none can. */
   readonly hulls?: Hulls;
+  /** What rays meet of meshes and height fields; undefined if no geom is one. */
+  readonly surfaces?: Surfaces;
   /** Numbers that are not the source's; see `withChanges`. */
   readonly changes?: readonly ModelChange[];
 }
@@ -132,6 +135,7 @@ function readModel(model: MjModel, source: ModelSource, warnings: readonly strin
   }
 
   const hulls = readHulls(model);
+  const surfaces = readSurfaces(model);
   return {
     ...(sizes as Sizes),
     ...(arrays as unknown as ModelArrays),
@@ -143,6 +147,7 @@ function readModel(model: MjModel, source: ModelSource, warnings: readonly strin
     source,
     warnings,
     ...(hulls ? { hulls } : {}),
+    ...(surfaces ? { surfaces } : {}),
     ...(leftOut ? { leftOut } : {}),
   };
 }

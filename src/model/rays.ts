@@ -21,6 +21,8 @@ const MET: ReadonlySet<number> = new Set([
   mjtGeom.ELLIPSOID,
   mjtGeom.CYLINDER,
   mjtGeom.BOX,
+  mjtGeom.MESH,
+  mjtGeom.HFIELD,
 ]);
 
 /** The geoms that rays see, in order: those that are not transparent, of the groups and bodies asked for. */

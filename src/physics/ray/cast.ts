@@ -30,7 +30,9 @@ import { mjtGeom } from "../../model/enums.ts";
 import { seenGeoms, type RayFilter } from "../../model/rays.ts";
 import { copyField } from "../smooth/sparsity.ts";
 import { Field, type ModelView, type WorldData } from "../view.ts";
-import { MISS, rayShape } from "./shapes.ts";
+import { FieldRays } from "./hfield.ts";
+import { MeshRays } from "./mesh.ts";
+import { MISS, rayShape, type Hit } from "./shapes.ts";
 
 /** A ray: origin (m, global), direction (any length but 0, global), a body whose geoms it does not see (-1: none). */
 export interface Ray {
@@ -49,8 +51,8 @@ export interface RayHit {
   readonly normal: Vec3;
 }
 
-/** Geoms of one kind up to this many are tested in line. */
-const MAX_IN_LINE = 4;
+/** Geoms of one kind up to this many are tested in line: one, if their code is long. */
+const inLine = (type: number): number => (type === mjtGeom.MESH || type === mjtGeom.HFIELD ? 1 : 4);
 /** Rays up to this many are cast in line. */
 const FEW_RAYS = 2;
 
@@ -75,6 +77,8 @@ export function indexedFrames(pos: Field, mat: Field, isIndexed: boolean): Frame
 export class RayCaster {
   readonly #m: ModelView;
   readonly #frames: Frames;
+  readonly #meshes: MeshRays | undefined;
+  readonly #fields: FieldRays | undefined;
   /** Geoms by type, in the order of types. */
   readonly #kinds: readonly (readonly [type: number, geoms: readonly number[]])[];
 
@@ -84,7 +88,10 @@ export class RayCaster {
     const types = [...new Set(geoms.map((g) => model.geom_type[g]))].sort((a, b) => a - b);
     this.#m = m;
     this.#kinds = types.map((type) => [type, geoms.filter((g) => model.geom_type[g] === type)]);
-    const isLooped = this.#kinds.some(([, members]) => members.length > MAX_IN_LINE);
+    const { surfaces } = model;
+    if (surfaces && types.includes(mjtGeom.MESH)) this.#meshes = new MeshRays(surfaces);
+    if (surfaces && types.includes(mjtGeom.HFIELD)) this.#fields = new FieldRays(surfaces);
+    const isLooped = this.#kinds.some(([type, members]) => members.length > inLine(type));
     this.#frames = indexedFrames(d.geom_xpos, d.geom_xmat, isLooped);
   }
 
@@ -94,7 +101,7 @@ export class RayCaster {
     const geom = variable("ray_geom", -1, "i32");
     const normal = [0, 1, 2].map((k) => variable(`ray_normal${k}`, 0));
     const look = (type: number, g: Int) => {
-      const hit = this.#meet(type, g, ray);
+      const hit = this.#meet(type, g, ray, nearest.get());
       const isNearer = and(this.#isSeen(g, ray.exclude), lt(hit.x, nearest.get()));
       geom.set(select(isNearer, g, geom.get(), "i32"));
       hit.normal.forEach((n, k) => normal[k].set(select(isNearer, n, normal[k].get())));
@@ -102,7 +109,7 @@ export class RayCaster {
     };
 
     for (const [type, members] of this.#kinds) {
-      if (members.length <= MAX_IN_LINE) {
+      if (members.length <= inLine(type)) {
         for (const g of members) if (this.#isSeen(g, ray.exclude) !== false) look(type, g);
         continue;
       }
@@ -146,13 +153,15 @@ export class RayCaster {
     return le(lengthSquared(foot), mul(1.01, square(this.#m.geom_rbound.at(g))));
   }
 
-  #meet(type: number, g: Int, { origin, direction }: Ray): { x: Scalar; normal: Vec3 } {
+  #meet(type: number, g: Int, { origin, direction }: Ray, limit: Scalar): Hit {
     const { pos, mat } = this.#frames(g);
     const offset = sub3(origin, pos);
     const size = this.#m.geom_size.vec3(g);
     // a ball looks the same from all sides
     if (type === mjtGeom.SPHERE) return rayShape(type, { p: offset, v: direction }, size);
-    const hit = rayShape(type, { p: mulMatTVec(mat, offset), v: mulMatTVec(mat, direction) }, size);
+    const ray = { p: mulMatTVec(mat, offset), v: mulMatTVec(mat, direction) };
+    const searched = { [mjtGeom.MESH]: this.#meshes, [mjtGeom.HFIELD]: this.#fields }[type];
+    const hit = searched ? searched.cast(this.#m.geom_dataid.at(g), ray, limit) : rayShape(type, ray, size);
     return { x: hit.x, normal: mulMatVec(mat, hit.normal) };
   }
 }

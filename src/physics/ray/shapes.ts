@@ -45,7 +45,7 @@ export interface Hit {
 }
 
 /** The times in which the line of a ray is inside of something convex; empty if hi < lo. */
-interface Span {
+export interface Span {
   readonly lo: Scalar;
   readonly hi: Scalar;
 }
@@ -72,7 +72,7 @@ function insideRound(p: readonly Scalar[], v: readonly Scalar[], radius: Scalar)
 }
 
 /** Where the line is between -half and half along one axis. */
-function insideSlab(p: Scalar, v: Scalar, half: Scalar): Span {
+export function insideSlab(p: Scalar, v: Scalar, half: Scalar): Span {
   const along = le(abs(v), MINVAL);
   const inverse = div(1, select(along, 1, v));
   const [s, t] = [mul(sub(neg(half), p), inverse), mul(sub(half, p), inverse)];
@@ -144,7 +144,7 @@ function rayCylinder(ray: LocalRay, size: Vec3): Hit {
   return { x, normal: select3(flat, cap, unit([end[0], end[1], 0])) };
 }
 
-function rayBox({ p, v }: LocalRay, size: Vec3): Hit {
+export function rayBox({ p, v }: LocalRay, size: Vec3): Hit {
   const slabs = [0, 1, 2].map((k) => insideSlab(p[k], v[k], size[k]));
   const { x, enters } = endOf({
     lo: slabs.map((s) => s.lo).reduce(max),

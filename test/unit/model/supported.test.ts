@@ -59,15 +59,6 @@ const REFUSED: readonly [string, string, string][] = [
     `sensor "x"`,
   ],
   [
-    "sensor rangefinder that sees a hfield",
-    wrap({
-      option: `<asset><hfield name="h" nrow="2" ncol="2" size="1 1 1 1" elevation="0 0 1 1"/></asset>`,
-      world: `<geom type="hfield" hfield="h" contype="0" conaffinity="0"/>`,
-      rest: `<sensor><rangefinder name="x" site="s"/></sensor>`,
-    }),
-    `sensor "x"`,
-  ],
-  [
     "sensor delay",
     wrap({ rest: `<sensor><jointpos name="x" joint="j" delay="0.01" nsample="5"/></sensor>` }),
     `sensor "x"`,
