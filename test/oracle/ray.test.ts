@@ -242,7 +242,7 @@ function surfaces(seed: number, many: boolean): string {
     `<hfield name="hills" nrow="7" ncol="9" size="1.2 0.9 0.5 0.2" elevation="${elevation(7, 9)}"/>` +
     `<hfield name="slope" nrow="2" ncol="3" size="0.4 0.5 0.3 0.1" elevation="${elevation(2, 3)}"/></asset>` +
     `<option><flag contact="disable"/></option><worldbody>${field("hills", "0 0 -1")}` +
-    `${many ? field("slope", "0.2 0.1 0.9") + mesh("box") : ""}` +
+    (many ? field("slope", "0.2 0.1 0.9") + mesh("box") : "") +
     `<body pos="0 0 0.1"><freejoint/>${mesh("ring")}<geom type="sphere" size="0.1"/></body>` +
     `${many ? `<body><freejoint/>${mesh("box")}</body>` : ""}</worldbody></mujoco>`
   );
