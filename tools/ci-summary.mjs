@@ -1,9 +1,9 @@
-/** `node tools/ci-summary.mjs RESULTS STATUS`: reads vitest's JSON and its exit status, prints the failures and the counts. */
+/** `node tools/ci-summary.mjs RESULTS STATUS [PYTHON]`: reads vitest's JSON, its exit status and pytest's XML, prints failures and counts. */
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { relative } from "node:path";
 
-const [file, status] = process.argv.slice(2);
+const [file, status, python] = process.argv.slice(2);
 
 const results = read();
 const failures = [];
@@ -23,6 +23,13 @@ for (const suite of results.testResults) {
   if (suite.status === "failed" && !explained) failures.push(`${name}: ${firstLine(suite.message)}`);
 }
 
+for (const [, attributes, rest] of pythonCases()) {
+  const name = ["classname", "name"].map((key) => new RegExp(` ${key}="([^"]*)"`).exec(attributes)?.[1]).join(" ");
+  if (/<(failure|error)/.test(rest ?? "")) failures.push(`python: ${name}`);
+  else if (/<skipped/.test(rest ?? "")) skipped++;
+  else passed++;
+}
+
 // an unhandled error fails the run without failing a test; no tests at all are no success
 if (failures.length === 0 && status !== "0") failures.push(`the test runner ended with status ${status}; see above`);
 if (failures.length === 0 && passed === 0) failures.push("no test ran");
@@ -38,6 +45,13 @@ function read() {
     // the runner died before it wrote anything
     return { testResults: [] };
   }
+}
+
+/** Attributes and content of each case of pytest; none where Python's packages could not be installed. */
+function pythonCases() {
+  if (python === undefined || !existsSync(python)) return [];
+  const text = readFileSync(python, "utf8");
+  return text.matchAll(/<testcase\b([^>]*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g);
 }
 
 function firstLine(text) {

@@ -31,6 +31,7 @@ const COMMANDS = [
   "replay",
   "check-env",
   "new-task",
+  "serve",
 ];
 
 /** Codes of errors that say: not enough of something. */

@@ -11,7 +11,7 @@ const files = new Map<string, string>();
 /** The file that a task came from, absolute; undefined for those of corral. */
 export const taskFileOf = (id: string): string | undefined => files.get(id);
 
-const isTaskFile = (argument: string): boolean => /\.[mc]?[jt]s$/.test(argument) && !argument.startsWith("-");
+export const isTaskFile = (argument: string): boolean => /\.[mc]?[jt]s$/.test(argument) && !argument.startsWith("-");
 
 /** The arguments with each task file registered and replaced by its id. */
 export async function withTaskFiles(args: readonly string[]): Promise<string[]> {

@@ -27,6 +27,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   rl: ["core", "gpu", "memory"],
   io: ["core"],
   export: ["core", "rl", "io", "runs"],
+  serve: [...BELOW_ENV, "env"],
   runs: [...BELOW_ENV, "record", "env", "crash", "report", "bench", "sizing", "rl", "io"],
 };
 

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# tests the Python package where Python can install it: `bash python/ci.sh RESULTS` writes JUnit's XML, or nothing
+set -eu
+results=$1
+cd "$(dirname "$0")"
+venv=$(mktemp -d)
+trap 'rm -rf "$venv"' EXIT
+if ! { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check ".[test]" mujoco; } >"$venv.log" 2>&1; then
+  echo "python: not tested, since its packages cannot be installed here: $(tail -1 "$venv.log")"
+  exit 0
+fi
+export CORRAL_PATH=${CORRAL_PATH:-$(cd .. && pwd)}
+"$venv/bin/mypy" --config-file pyproject.toml
+"$venv/bin/python" -m pytest -q --junitxml="$results"

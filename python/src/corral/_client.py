@@ -1,0 +1,175 @@
+"""The process that simulates, and calls to it."""
+
+from __future__ import annotations
+
+import atexit
+import collections
+import os
+import subprocess
+import threading
+import weakref
+from typing import IO, Any
+
+from . import _node
+from ._wire import PROTOCOL, decode, encode
+from .errors import CorralError
+
+LAST_WORDS = 30
+CLOSE_WITHIN = 10.0
+
+
+class Client:
+    """A Node process that serves this one. Calls are answered in order; one thread at a time makes them."""
+
+    def __init__(self) -> None:
+        node, folder = _node.find_node(), _node.find_corral()
+        self._owner = os.getpid()
+        self._lock = threading.RLock()
+        self._next = 1
+        self._waiting: collections.deque[int] = collections.deque()
+        self._replies: dict[int, dict[str, Any]] = {}
+        self._abandoned: set[int] = set()
+        self._words: collections.deque[str] = collections.deque(maxlen=LAST_WORDS)
+        self._process = subprocess.Popen(
+            [node, str(folder / "bin" / "corral.js"), "serve"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            # Ctrl-C in a notebook is this process's alone
+            start_new_session=True,
+        )
+        assert self._process.stderr is not None
+        self._listener = threading.Thread(target=self._listen, args=(self._process.stderr, self._words), daemon=True)
+        self._listener.start()
+        _clients.add(self)
+        try:
+            self.call("hello", protocol=PROTOCOL)
+        except BaseException:
+            self.close()
+            raise
+
+    @staticmethod
+    def _listen(errors: IO[bytes], words: collections.deque[str]) -> None:
+        for line in errors:
+            words.append(line.decode(errors="replace").rstrip())
+
+    @property
+    def pid(self) -> int:
+        """Of the Node process."""
+        return self._process.pid
+
+    def call(self, name: str, of: int | None = None, /, **given: Any) -> dict[str, Any]:
+        """Makes a call and waits for its answer. Throws ``CorralError``."""
+        return self.wait(self.send(name, of, **given))
+
+    def send(self, name: str, of: int | None = None, /, **given: Any) -> int:
+        """Makes a call and returns its number, which ``wait`` takes."""
+        self._assert_mine()
+        with self._lock:
+            number = self._next
+            self._next += 1
+            request = {"id": number, "call": name, "with": given} | ({} if of is None else {"of": of})
+            line = encode(request)
+            # what an interrupt leaves in the buffer goes out with the next call
+            self._waiting.append(number)
+            try:
+                assert self._process.stdin is not None
+                self._process.stdin.write(line)
+                self._process.stdin.flush()
+            except KeyboardInterrupt:
+                self._abandoned.add(number)
+                raise
+            except (OSError, ValueError) as error:
+                raise self._died() from error
+            return number
+
+    def wait(self, number: int) -> dict[str, Any]:
+        """The answer to a call. An interrupt leaves it to be read, and thrown away, before the next."""
+        self._assert_mine()
+        with self._lock:
+            try:
+                while number not in self._replies:
+                    self._receive()
+            except KeyboardInterrupt:
+                self._abandoned.add(number)
+                raise
+            reply = self._replies.pop(number)
+        error = reply.get("error")
+        if error is not None:
+            raise CorralError(error["code"], error["message"], error.get("details"))
+        found: dict[str, Any] = reply["ok"]
+        return found
+
+    def _receive(self) -> None:
+        assert self._process.stdout is not None
+        try:
+            line = self._process.stdout.readline()
+        except (OSError, ValueError) as error:
+            raise self._died() from error
+        if not line.endswith(b"\n"):
+            raise self._died()
+        try:
+            reply = decode(line)
+        except ValueError as error:
+            raise CorralError("bad-reply", f"what the Node process said is no answer: {line[:200]!r}. Make it anew.") from error
+        number = self._waiting.popleft()
+        # a call that was refused before it was read has no number
+        if reply.get("id") not in (number, 0):
+            raise CorralError("bad-reply", f"call {number} was answered as {reply.get('id')}. Make the object anew.")
+        if number in self._abandoned:
+            self._abandoned.discard(number)
+        else:
+            self._replies[number] = reply
+
+    def _assert_mine(self) -> None:
+        if os.getpid() != self._owner:
+            raise CorralError(
+                "forked",
+                f"process {os.getpid()} was forked from {self._owner}, which made this object. Make one in each process, after the fork.",
+            )
+
+    def _died(self) -> CorralError:
+        try:
+            self._process.wait(timeout=2.0)
+        except subprocess.TimeoutExpired:
+            pass
+        code = self._process.returncode
+        how = "is gone" if code is None else f"ended by signal {-code}" if code < 0 else f"ended with code {code}"
+        self._listener.join(timeout=1.0)
+        last = "\n".join(self._words) or "nothing"
+        return CorralError(
+            "process-ended",
+            f"the Node process of corral {how}. Make the object anew, from a snapshot or a checkpoint. Its last words: {last}",
+            {"returncode": code, "last_words": list(self._words)},
+        )
+
+    def close(self) -> None:
+        """Ends the process. Calling it again does nothing."""
+        _clients.discard(self)
+        if os.getpid() != self._owner:
+            return
+        try:
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+        except OSError:
+            # it is gone already
+            pass
+        try:
+            self._process.wait(timeout=CLOSE_WITHIN)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._listener.join(timeout=1.0)
+        if self._process.stderr is not None and not self._listener.is_alive():
+            self._process.stderr.close()
+
+
+_clients: weakref.WeakSet[Client] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for client in list(_clients):
+        client.close()

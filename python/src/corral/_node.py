@@ -1,0 +1,83 @@
+"""Where Node and the npm package are."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from ._version import __version__
+from .errors import CorralError
+
+PACKAGE = "corral"
+LEAST_NODE = (20, 19)
+PATH_VARIABLE = "CORRAL_PATH"
+NODE_VARIABLE = "CORRAL_NODE"
+
+
+def find_node() -> str:
+    """The path of a Node that is new enough. Throws ``CorralError`` no-node."""
+    wanted = os.environ.get(NODE_VARIABLE, "node")
+    node = shutil.which(wanted)
+    least = ".".join(map(str, LEAST_NODE))
+    remedy = f"Install Node {least} or newer (https://nodejs.org), or name it by {NODE_VARIABLE}."
+    if node is None:
+        raise CorralError("no-node", f"{wanted} is not on the PATH. {remedy}")
+    try:
+        text = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+        version = tuple(int(part) for part in text.lstrip("v").split(".")[:2])
+    except (OSError, subprocess.CalledProcessError, ValueError) as error:
+        raise CorralError("no-node", f"{node} does not tell its version: {error}. {remedy}") from error
+    if version < LEAST_NODE:
+        raise CorralError("no-node", f"{node} is Node {text}; corral needs {least}. {remedy}")
+    return node
+
+
+def find_corral() -> Path:
+    """The folder of the npm package: named by ``CORRAL_PATH``, in the project, around this file, or installed in a cache.
+
+    Throws ``CorralError`` no-corral.
+    """
+    named = os.environ.get(PATH_VARIABLE)
+    if named is not None:
+        if is_corral(Path(named)):
+            return Path(named).resolve()
+        raise CorralError("no-corral", f"{PATH_VARIABLE} is {named}, which holds no bin/corral.js. Name a copy of corral.")
+    for folder in [Path.cwd(), *Path.cwd().parents]:
+        if is_corral(folder / "node_modules" / PACKAGE):
+            return (folder / "node_modules" / PACKAGE).resolve()
+    for folder in Path(__file__).resolve().parents:
+        if is_corral(folder) and (folder / "python").is_dir():
+            return folder
+    return installed()
+
+
+def is_corral(folder: Path) -> bool:
+    """Whether a folder is a copy of the package."""
+    return (folder / "bin" / "corral.js").is_file() and (folder / "package.json").is_file()
+
+
+def cache_folder() -> Path:
+    """Where a copy of this version is installed."""
+    base = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if os.name == "nt" else None)
+    return (Path(base) if base else Path.home() / ".cache") / "corral-sim" / __version__
+
+
+def installed() -> Path:
+    """The copy in the cache, installed by npm if it is not there yet."""
+    cache = cache_folder()
+    found = cache / "node_modules" / PACKAGE
+    if is_corral(found):
+        return found
+    remedy = f"Run npm install {PACKAGE} in your project, or name a copy by {PATH_VARIABLE}."
+    npm = shutil.which("npm")
+    if npm is None:
+        raise CorralError("no-corral", f"the npm package {PACKAGE} is not there, and npm is not on the PATH. {remedy}")
+    cache.mkdir(parents=True, exist_ok=True)
+    command = [npm, "install", "--prefix", str(cache), "--no-audit", "--no-fund", f"{PACKAGE}@{__version__}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0 or not is_corral(found):
+        why = done.stderr.strip().splitlines()[-1:] or [f"npm ended with {done.returncode}"]
+        raise CorralError("no-corral", f"npm could not install {PACKAGE} {__version__}: {why[0]}. {remedy}")
+    return found

@@ -1,0 +1,278 @@
+"""Many worlds of an environment, as a vector environment of Gymnasium."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+
+from ._client import Client
+from ._held import Held, Snapshot
+from ._spaces import space_of
+from .errors import CorralError
+
+Array = npt.NDArray[Any]
+Results = tuple[Array, Array, Array, Array, dict[str, Any]]
+
+MODES = {
+    "next-step": AutoresetMode.NEXT_STEP,
+    "same-step": AutoresetMode.SAME_STEP,
+    "disabled": AutoresetMode.DISABLED,
+}
+
+
+def vectors_of(names: Sequence[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Infos that are numbers ``name_0``, ``name_1``, ... of one vector, as Gymnasium has them: its name, and its parts."""
+    found: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for first in names:
+        base = first.removesuffix("_0")
+        if base == first or base.startswith("_") or base in names:
+            continue
+        parts = tuple(itertools.takewhile(lambda part: part in names, (f"{base}_{i}" for i in itertools.count())))
+        if len(parts) > 1:
+            found.update((part, (base, parts)) for part in parts)
+    return found
+
+
+class CorralVectorEnv(gym.vector.VectorEnv[Array, Array, Array], Held):
+    """Worlds in a Node process of its own, stepped together.
+
+    Args:
+        env: id of an environment, or the path of a task file.
+        num_envs: worlds.
+        copy: results are arrays of the caller's own. With ``False`` they are views of the memory that both processes
+            share, which the next call overwrites.
+        autoreset: ``"next-step"`` (default), ``"same-step"``, ``"disabled"``, or Gymnasium's ``AutoresetMode``.
+        options: every option of ``makeVec``, by its name or in snake_case: ``max_episode_steps``, ``device``, ``budget``.
+
+    Raises:
+        CorralError: what ``makeVec`` refuses; ``no-node``, ``no-corral``, ``no-shared-memory``.
+    """
+
+    def __init__(
+        self,
+        env: str | os.PathLike[str],
+        num_envs: int = 1,
+        *,
+        copy: bool = True,
+        autoreset: str | AutoresetMode = "next-step",
+        render_mode: str | None = None,
+        **options: Any,
+    ) -> None:
+        if render_mode is not None:
+            raise CorralError("bad-option", f"render_mode is {render_mode!r}; corral draws nothing for Gymnasium. Pass None.")
+        if isinstance(autoreset, AutoresetMode):
+            autoreset = next(name for name, mode in MODES.items() if mode is autoreset)
+        client = Client()
+        try:
+            given = {**options, "num_envs": num_envs, "autoreset": autoreset}
+            made = client.call("makeVec", env=os.fspath(env), options=given)
+            Held.__init__(self, client, made)
+        except BaseException:
+            client.close()
+            raise
+        self._copy = copy
+        self._pending: int | None = None
+        self._vectors = vectors_of([name[len("info.") :] for name in self._arrays.names if name.startswith("info.")])
+        facts = self.facts
+        self.id: str = facts["id"]
+        self.num_envs = int(facts["numEnvs"])
+        self.metadata = {"autoreset_mode": MODES[facts["autoreset"]], "render_modes": []}
+        self.single_action_space = space_of(facts["action"])
+        self.single_observation_space = space_of(facts["observation"])
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.world_ids: list[int] = facts["worldIds"]
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Array, dict[str, Any]]:
+        """Starts new episodes, in all worlds or in those of ``options["reset_mask"]``.
+
+        A world's numbers depend on its seed and its id: worlds of one seed differ. ``options["params"]`` sets parameters of
+        the task for the worlds that are reset.
+        """
+        self._assert_idle("reset")
+        given = dict(options or {})
+        mask = given.pop("reset_mask", None)
+        params = given.pop("params", None)
+        if given:
+            raise CorralError("unknown-option", f'reset has no option "{next(iter(given))}". It takes reset_mask and params.')
+        if mask is not None:
+            self._put_mask(mask)
+        seeds = None if seed is None else [int(s) for s in seed] if isinstance(seed, (Sequence, np.ndarray)) else int(seed)
+        request = {"masked": mask is not None, "params": params, "seed": seeds}
+        reply = self._client.call("reset", self._of, **{k: v for k, v in request.items() if v is not None})
+        observations, _, _, _, infos = self._results(reply)
+        return observations, infos
+
+    def _put_mask(self, mask: Any) -> None:
+        found = np.asarray(mask)
+        if found.dtype != np.bool_ or found.shape != (self.num_envs,):
+            raise CorralError(
+                "bad-reset-mask",
+                f"the reset mask has type {found.dtype} and shape {found.shape}. Pass {self.num_envs} booleans, at least one of them true.",
+            )
+        self._arrays["reset_mask"][:] = found
+
+    def step(self, actions: Any) -> Results:
+        """One control step of every world.
+
+        Returns:
+            observations ``[num_envs, ...]``, rewards, terminated and truncated ``[num_envs]``, and infos by Gymnasium's
+            names, each with a mask ``_name`` of the worlds that have it.
+        """
+        self.step_async(actions)
+        return self.step_wait()
+
+    def step_async(self, actions: Any) -> None:
+        """Begins a control step, and returns at once; ``step_wait`` has its results."""
+        self._assert_idle("step_async")
+        self._put_actions(actions)
+        self._pending = self._client.send("step", self._of)
+
+    def step_wait(self) -> Results:
+        """The results of the step that was begun."""
+        if self._pending is None:
+            raise CorralError("no-step", "no step was begun. Call step_async(actions) first.")
+        number, self._pending = self._pending, None
+        return self._results(self._client.wait(number))
+
+    def _put_actions(self, actions: Any) -> None:
+        into = self._arrays["actions"]
+        found = np.asarray(actions)
+        if found.shape != into.shape:
+            raise CorralError("bad-action", f"actions have shape {found.shape}; they are {into.shape}, a row a world.")
+        if into.dtype.kind == "i" and found.dtype.kind not in "iu":
+            raise CorralError("bad-action", f"actions are {found.dtype}; this space takes integers.")
+        if found.dtype.kind not in "iuf":
+            raise CorralError("bad-action", f"actions are {found.dtype}; pass numbers.")
+        into[...] = found
+
+    def _assert_idle(self, what: str) -> None:
+        self._assert_open()
+        if self._pending is not None:
+            raise CorralError("call-in-flight", f"{what} was called while a step is in flight. Call step_wait() first.")
+
+    def _take(self, name: str) -> Array:
+        array = self._arrays[name]
+        return array.copy() if self._copy else array
+
+    def _results(self, reply: Mapping[str, Any]) -> Results:
+        terminated, truncated = (self._take(name).view(np.bool_) for name in ("terminated", "truncated"))
+        return self._take("observations"), self._take("rewards"), terminated, truncated, self._infos(reply)
+
+    def _infos(self, reply: Mapping[str, Any]) -> dict[str, Any]:
+        infos = self._columns("info", reply["infos"])
+        if reply.get("episode"):
+            mask = self._take("episode._").view(np.bool_)
+            names = self.facts["terms"]["rewards"]
+            terms = {name: self._take(f"episode.terms.{name}") for name in names}
+            infos["episode"] = {"r": self._take("episode.r"), "l": self._take("episode.l"), "terms": terms}
+            infos["_episode"] = mask
+            if "final_obs" in self._arrays:
+                self._add_final(infos, mask, reply.get("final", []))
+        if reply.get("status"):
+            infos["status"] = self._take("status")
+            infos["_status"] = infos["status"] != 0
+        return infos
+
+    def _add_final(self, infos: dict[str, Any], mask: Array, names: Sequence[str]) -> None:
+        rows = self._arrays["final_obs"]
+        last = np.full(self.num_envs, None, dtype=object)
+        for world in np.flatnonzero(mask):
+            last[world] = rows[world].copy()
+        infos["final_obs"], infos["_final_obs"] = last, mask.copy()
+        infos["final_info"], infos["_final_info"] = self._columns("final", names), mask.copy()
+
+    def _columns(self, kind: str, names: Sequence[str]) -> dict[str, Any]:
+        infos: dict[str, Any] = {}
+        for name in names:
+            base, parts = self._vectors.get(name, (name, (name,)))
+            if base in infos:
+                continue
+            columns = [self._take(f"{kind}.{part}") for part in parts]
+            infos[base] = columns[0] if base == name else np.stack(columns, axis=1)
+            infos[f"_{base}"] = self._take(f"{kind}._{name}").view(np.bool_)
+        return infos
+
+    def set_params(self, worlds: Sequence[int] | None = None, **values: Any) -> None:
+        """Sets parameters of the task, of all worlds or of chosen ones: one value for all, or one a world."""
+        self._assert_idle("set_params")
+        chosen = {} if worlds is None else {"worlds": [int(w) for w in worlds]}
+        flat = {name: np.asarray(value, dtype=np.float64).ravel() for name, value in values.items()}
+        self._client.call("setParams", self._of, values=flat, **chosen)
+
+    def get_param(self, name: str) -> Array:
+        """A parameter of the task, ``[num_envs, size]``."""
+        self._assert_idle("get_param")
+        values = self._client.call("getParam", self._of, name=name)["values"]
+        return np.asarray(values, dtype=np.float64).reshape(self.num_envs, -1)
+
+    def set_options(self, **values: Any) -> None:
+        """Changes timestep, gravity, tolerance or ls_tolerance."""
+        self._assert_idle("set_options")
+        self._client.call("setOptions", self._of, values=values)
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """What a method or an attribute gives, once for each world."""
+        found = getattr(self, name)
+        result = found(*args, **kwargs) if callable(found) else found
+        return (result,) * self.num_envs
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """An attribute for each world: one of this object, or a parameter of the task."""
+        if hasattr(self, name):
+            return (getattr(self, name),) * self.num_envs
+        return tuple(self.get_param(name))
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Sets a parameter of the task: one value, or one a world."""
+        self.set_params(**{name: values})
+
+    def health(self) -> dict[str, Any]:
+        """What went wrong in worlds so far: counts by status and by term, first and last occurrence, bundles."""
+        self._assert_idle("health")
+        return self._client.call("health", self._of)
+
+    def record(self, worlds: Sequence[int], reason: str) -> str | None:
+        """Writes a crash bundle of some worlds as they are now; its path."""
+        self._assert_idle("record")
+        path: str | None = self._client.call("record", self._of, worlds=list(worlds), reason=reason).get("path")
+        return path
+
+    def restore(self, snapshot: Snapshot) -> Results:
+        """Puts a snapshot back and returns the results that it was taken with."""
+        self._assert_idle("restore")
+        return self._results(self._client.call("restore", self._of, snapshot=self._id_of(snapshot)))
+
+    def seek(self, step: int) -> Results:
+        """Goes back to a recorded control step, and returns its results."""
+        self._assert_idle("seek")
+        return self._results(self._client.call("seek", self._of, step=int(step)))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Gives all memory back and ends the Node process."""
+        self._release()
+
+    def __repr__(self) -> str:
+        return f"CorralVectorEnv({self.id}, num_envs={self.num_envs}, device={self.facts['device']!r})"
+
+    def __del__(self) -> None:
+        if getattr(self, "_connection", None) is not None and not self.closed:
+            self.close()
+
+
+def make_vec(env: str | os.PathLike[str], num_envs: int = 1, **options: Any) -> CorralVectorEnv:
+    """Worlds of an environment; see ``CorralVectorEnv``."""
+    return CorralVectorEnv(env, num_envs, **options)

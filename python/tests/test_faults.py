@@ -1,0 +1,183 @@
+"""Processes that die, pipes that break, memory that is not there: an exception with a remedy, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import corral
+from corral import CorralError
+from corral._client import Client
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+ACTIONS = np.zeros((3, 1), np.float32)
+# how often a run is killed at a random time
+KILLS = int(os.environ.get("CORRAL_KILLS", "5"))
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # one that nobody has waited for is no process any more
+    status = Path(f"/proc/{pid}/stat")
+    return not status.exists() or ") Z " not in status.read_text()
+
+
+def gone(pid: int, within: float = 60.0) -> bool:
+    end = time.monotonic() + within
+    while alive(pid) and time.monotonic() < end:
+        time.sleep(0.05)
+    return not alive(pid)
+
+
+def files_left() -> set[str]:
+    from corral._arrays import _folder
+
+    return {name for name in os.listdir(_folder()) if name.startswith("corral-") and name.endswith(".arrays")}
+
+
+def test_a_killed_node_is_an_exception(make):
+    before = files_left()
+    rng = random.Random(0)
+    for _ in range(KILLS):
+        envs = make()
+        pid = envs.pid
+        envs.reset(seed=1)
+        timer = threading.Timer(rng.uniform(0, 0.05), os.kill, (pid, signal.SIGKILL))
+        timer.start()
+        with pytest.raises(CorralError) as caught:
+            while True:
+                envs.step(ACTIONS)
+        timer.join()
+        assert caught.value.code == "process-ended"
+        assert "signal 9" in str(caught.value)
+        envs.close()
+        assert gone(pid)
+    assert files_left() <= before
+
+
+def test_a_pipe_that_is_cut(make):
+    envs = make()
+    envs.reset(seed=1)
+    envs._client._process.stdout.close()
+    with pytest.raises(CorralError) as caught:
+        envs.step(ACTIONS)
+    assert caught.value.code == "process-ended"
+    pid = envs.pid
+    envs.close()
+    assert gone(pid)
+
+
+def test_an_older_client_is_refused():
+    client = Client()
+    try:
+        with pytest.raises(CorralError) as caught:
+            client.call("hello", protocol=0)
+        assert caught.value.code == "bad-protocol"
+        with pytest.raises(CorralError) as unknown:
+            client.call("makeVecs")
+        assert unknown.value.code == "unknown-call"
+        client._process.stdin.write(b"{not json}\n")
+        client._process.stdin.flush()
+        client._waiting.append(99)
+        with pytest.raises(CorralError) as bad:
+            client.wait(99)
+    finally:
+        client.close()
+    assert bad.value.code == "bad-request"
+
+
+def test_a_dead_python_leaves_no_node():
+    program = "import corral, time; e = corral.make_vec('InvertedPendulum-v5', 2, device='wasm'); print(e.pid, flush=True); time.sleep(600)"
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    pid = int(process.stdout.readline())
+    assert alive(pid)
+    before = files_left()
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    assert gone(pid)
+    assert files_left() <= before
+
+
+def test_no_room_for_arrays(make, monkeypatch, tmp_path: Path):
+    monkeypatch.setenv("CORRAL_SHM_DIR", str(tmp_path / "none"))
+    with pytest.raises(CorralError) as caught:
+        make()
+    assert caught.value.code == "no-shared-memory"
+    assert "CORRAL_SHM_DIR" in str(caught.value)
+
+
+def test_a_full_file_system(make, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
+    before = files_left()
+    with pytest.raises(CorralError) as caught:
+        make()
+    assert caught.value.code == "no-shared-memory"
+    assert files_left() <= before
+
+
+def test_a_fork_is_told(make):
+    envs = make()
+    envs.reset(seed=1)
+    child = os.fork()
+    if child == 0:
+        try:
+            envs.step(ACTIONS)
+        except CorralError as error:
+            os._exit(0 if error.code == "forked" else 2)
+        os._exit(3)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    envs.step(ACTIONS)
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_leaves_the_next_call_whole(make):
+    envs = make()
+    envs.reset(seed=1)
+    times = envs.get_state("time")["time"].max()
+    for delay in (0.0001, 0.001, 0.01):
+        previous = signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, delay)
+        try:
+            while True:
+                envs.step(ACTIONS)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            signal.signal(signal.SIGALRM, previous)
+        observations, *_ = envs.step(ACTIONS)
+        assert observations.shape == (3, 4)
+    assert envs.get_state("time")["time"].max() > times
+
+
+def test_no_node(monkeypatch):
+    monkeypatch.setenv("CORRAL_NODE", "no-such-node")
+    with pytest.raises(CorralError) as caught:
+        corral.make_vec("Ant-v5")
+    assert caught.value.code == "no-node"
+
+
+def test_no_corral(monkeypatch, tmp_path: Path):
+    monkeypatch.setenv("CORRAL_PATH", str(tmp_path))
+    with pytest.raises(CorralError) as caught:
+        corral.make_vec("Ant-v5")
+    assert caught.value.code == "no-corral"

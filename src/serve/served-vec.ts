@@ -1,0 +1,180 @@
+// a VectorEnv for a peer: actions come and results go through the mapped file, everything else as plain data
+import type { EnvSpec } from "../env/kernel/env-kernel.ts";
+import type { InfoColumn, Infos } from "../env/host/infos.ts";
+import type { ResetOptions } from "../env/host/reset-request.ts";
+import type { StepResult } from "../env/host/step-result.ts";
+import type { VecSnapshot, VectorEnv } from "../env/host/vector-env.ts";
+import type { Space } from "../env/space/spaces.ts";
+import { planTable } from "../memory/table.ts";
+import { arrayTable, type ArrayRow, type ArrayTable, type Dtype } from "./mapped-file.ts";
+import { Kept, Served, type Arguments, type Calls } from "./served.ts";
+import { StateExchange, type StateField } from "./state-exchange.ts";
+
+/** What of a call's infos there is: names of numbers, of those of ended episodes, and whether worlds have a status word. */
+interface InfoReply {
+  readonly infos: readonly string[];
+  readonly episode?: true;
+  readonly final?: readonly string[];
+  readonly status?: true;
+}
+
+/** A space as plain data. */
+export function spaceFacts(space: Space): object {
+  const { kind, dtype, shape } = space;
+  if (kind === "box") return { kind, dtype, shape, low: space.low, high: space.high };
+  if (kind === "discrete") return { kind, dtype, n: space.n, start: space.start };
+  return { kind, dtype, nvec: space.nvec };
+}
+
+/** The arrays that an environment exchanges. Of every info there are values and a mask. */
+function arraysOf(
+  { spec, numEnvs, singleActionSpace, autoreset }: VectorEnv,
+  float: Dtype,
+  state: Omit<ArrayRow, "offset">,
+): ArrayTable {
+  const { shape } = spec;
+  const row = (name: string, dtype: Dtype, ...rest: readonly number[]): Omit<ArrayRow, "offset"> => ({
+    name,
+    dtype,
+    shape: [numEnvs, ...rest],
+  });
+  const columns = (kind: string, names: readonly string[]) =>
+    names.flatMap((name) => [row(`${kind}.${name}`, float), row(`${kind}._${name}`, "uint8")]);
+  const endsInStep = autoreset === "same-step";
+  return arrayTable([
+    row("actions", singleActionSpace.dtype, ...singleActionSpace.shape),
+    row("observations", float, shape.nobs),
+    row("rewards", float),
+    row("terminated", "uint8"),
+    row("truncated", "uint8"),
+    row("reset_mask", "uint8"),
+    row("status", "uint32"),
+    ...columns("info", infoNames(spec)),
+    row("episode.r", float),
+    row("episode.l", "uint32"),
+    ...shape.terms.map((name) => row(`episode.terms.${name}`, float)),
+    row("episode._", "uint8"),
+    ...(endsInStep ? [row("final_obs", float, shape.nobs), ...columns("final", infoNames(spec))] : []),
+    state,
+  ]);
+}
+
+const infoNames = ({ shape }: EnvSpec): string[] => [...new Set([...shape.terms, ...shape.infos, ...shape.resetInfos])];
+
+export class ServedVec extends Served {
+  readonly arrays: ArrayTable;
+  readonly facts: object;
+  protected readonly calls: Calls;
+  readonly #env: VectorEnv;
+  readonly #actions: Float32Array | Int32Array;
+  readonly #mask: Uint8Array;
+  readonly #status: Uint32Array;
+  readonly #snapshots = new Kept<VecSnapshot>();
+
+  static async create(env: VectorEnv): Promise<ServedVec> {
+    // an array of each name: its length is what one world has
+    const values = await env.getState(env.stateNames, [0]);
+    const fields = env.stateNames.map((name) => ({ name, shape: [values[name].length], size: values[name].length }));
+    return new ServedVec(env, fields);
+  }
+
+  private constructor(env: VectorEnv, fields: readonly StateField[]) {
+    super();
+    const { numEnvs, singleActionSpace: action, singleObservationSpace: observation } = env;
+    this.#env = env;
+    const float = env.observations instanceof Float64Array ? "float64" : "float32";
+    const state = new StateExchange(env, fields, () => this.file);
+    this.arrays = arraysOf(env, float, state.array);
+    this.#actions = new (action.kind === "box" ? Float32Array : Int32Array)(numEnvs * action.size);
+    this.#mask = new Uint8Array(numEnvs);
+    this.#status = new Uint32Array(numEnvs);
+    this.facts = {
+      id: env.id,
+      numEnvs,
+      autoreset: env.autoreset,
+      action: spaceFacts(action),
+      observation: { kind: "box", dtype: float, shape: observation.shape },
+      worldIds: env.worldIds,
+      frameSkip: env.frameSkip,
+      dt: env.frameSkip * env.model.opt.timestep,
+      maxEpisodeSteps: env.maxEpisodeSteps,
+      device: env.deviceName,
+      terms: env.terms,
+      fields,
+      totalBytes: env.plan.totalBytes,
+    };
+    this.calls = {
+      ...state.calls,
+      step: (given) => this.#step(given),
+      reset: (given) => this.#reset(given),
+      read: () => this.#answer(() => env.read()),
+      setParams: ({ values, worlds }) => env.setParams(values as never, worlds as number[] | undefined),
+      getParam: ({ name }) => ({ values: env.getParam(String(name)) }),
+      setOptions: ({ values }) => env.setOptions(values as object),
+      health: () => env.health(),
+      record: async ({ worlds, reason }) => ({ path: await env.record(worlds as number[], String(reason)) }),
+      snapshot: async () => ({ snapshot: this.#snapshots.add(await env.snapshot()) }),
+      restore: ({ snapshot }) => this.#answer(() => env.restore(this.#snapshots.get(snapshot))),
+      drop: ({ snapshots }) => this.#snapshots.drop(snapshots as number[]),
+      seek: ({ step }) => this.#answer(() => env.seek(Number(step))),
+      plan: () => ({ plan: env.plan, table: planTable(env.plan) }),
+    };
+  }
+
+  protected release(): Promise<void> {
+    return this.#env.close();
+  }
+
+  async #step({ readback = true }: Arguments): Promise<object> {
+    this.file.read("actions", this.#actions);
+    if (readback) return this.#answer(() => this.#env.step(this.#actions));
+    await this.#env.step(this.#actions, { readback: false });
+    return {};
+  }
+
+  async #reset({ seed, masked, params }: Arguments): Promise<object> {
+    if (masked) this.file.read("reset_mask", this.#mask);
+    const options = { ...(params ? { params } : {}), ...(masked ? { mask: this.#mask } : {}) };
+    return this.#answer(() => this.#env.reset({ seed, options } as ResetOptions));
+  }
+
+  async #answer(call: () => Promise<StepResult>): Promise<InfoReply> {
+    // nothing happens if there is nowhere to put what comes of it
+    const { file } = this;
+    const { observations, rewards, terminated, truncated, infos } = await call();
+    file.write("observations", observations);
+    file.write("rewards", rewards);
+    file.write("terminated", terminated);
+    file.write("truncated", truncated);
+    const failed = infos.worldsWithStatus();
+    if (failed.length > 0) {
+      this.#status.fill(0);
+      for (const world of failed) this.#status[world] = infos.status(world);
+      file.write("status", this.#status);
+    }
+    const { episode, final_obs, final_info } = infos;
+    if (episode) {
+      file.write("episode.r", episode.r);
+      file.write("episode.l", episode.l);
+      file.write("episode._", episode.mask);
+      for (const [name, values] of Object.entries(episode.terms)) file.write(`episode.terms.${name}`, values);
+    }
+    if (final_obs) file.write("final_obs", final_obs.values);
+    return {
+      infos: this.#columns("info", infos),
+      ...(episode ? { episode: true } : {}),
+      ...(final_info ? { final: this.#columns("final", final_info) } : {}),
+      ...(failed.length > 0 ? { status: true } : {}),
+    };
+  }
+
+  #columns(kind: string, infos: Infos): string[] {
+    const names = infos.names();
+    for (const name of names) {
+      const { values, mask } = infos.get(name) as InfoColumn;
+      this.file.write(`${kind}.${name}`, values);
+      this.file.write(`${kind}._${name}`, mask);
+    }
+    return names;
+  }
+}

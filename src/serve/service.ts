@@ -1,0 +1,123 @@
+// one peer's objects, by handle: what it can make, call and close. Adds no rule of its own to the public API.
+import { createSimulation, planSimulation } from "../batch/simulation.ts";
+import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
+import { corralVersion } from "../core/version.ts";
+import { makeVec, planVec, type NamedOptions } from "../env/make.ts";
+import { list, taskOf } from "../env/registry.ts";
+import { planTable } from "../memory/table.ts";
+import { loadModel } from "../model/model.ts";
+import { MJ_OPTIONS } from "../model/options.ts";
+import { Served, unknownCall, type Arguments, type Calls } from "./served.ts";
+import { ServedSimulation } from "./served-simulation.ts";
+import { ServedVec } from "./served-vec.ts";
+import { PROTOCOL, type Request } from "./wire.ts";
+
+export interface ServiceOptions {
+  /** The id of an environment for what a peer names: an id, or the path of a task file. */
+  readonly envOf: (name: string) => Promise<string>;
+}
+
+/** `num_envs` is `numEnvs`; names that are MuJoCo's or the task's own stay. */
+function optionsOf(given: object, own: readonly string[]): Record<string, unknown> {
+  const stays = new Set<string>([...Object.keys(MJ_OPTIONS), ...own]);
+  const camel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [stays.has(name) ? name : camel(name), value]),
+  );
+}
+
+export class Service {
+  readonly #held = new Map<number, Served>();
+  readonly #options: ServiceOptions;
+  readonly #calls: Calls;
+  #greeted = false;
+  #next = 1;
+
+  constructor(options: ServiceOptions) {
+    this.#options = options;
+    this.#calls = {
+      list: () => ({ ids: list() }),
+      makeVec: (given) => this.#makeVec(given),
+      planVec: (given) => this.#planVec(given),
+      makeSimulation: (given) => this.#makeSimulation(given),
+      planSimulation: (given) => this.#planSimulation(given),
+    };
+  }
+
+  /**
+   * Makes a call, of an object that is held or of the service.
+   * @throws CorralError bad-protocol, unknown-call, unknown-handle; what the call throws
+   */
+  async call({ call, of, with: given = {} }: Request): Promise<unknown> {
+    if (call === "hello") return this.#hello(given);
+    if (!this.#greeted) throw badProtocol(undefined);
+    if (of === undefined) {
+      const known = Object.hasOwn(this.#calls, call) ? this.#calls[call] : undefined;
+      if (known) return known(given);
+      throw unknownCall(call, ["hello", ...Object.keys(this.#calls)]);
+    }
+    const served = this.#held.get(of);
+    if (!served)
+      throw new CorralError("unknown-handle", `nothing is held as ${of}; it was closed, or never made.`, { of });
+    if (call !== "close") return served.call(call, given);
+    this.#held.delete(of);
+    await served.close();
+    return {};
+  }
+
+  /** Closes all that is held. */
+  async close(): Promise<void> {
+    const all = [...this.#held.values()];
+    this.#held.clear();
+    await Promise.allSettled(all.map((served) => served.close()));
+  }
+
+  #hello({ protocol }: Arguments): object {
+    if (protocol !== PROTOCOL) throw badProtocol(protocol);
+    this.#greeted = true;
+    return { version: corralVersion(), protocol: PROTOCOL };
+  }
+
+  #hold(served: Served): object {
+    const of = this.#next++;
+    this.#held.set(of, served);
+    return { of, facts: served.facts, arrays: served.arrays };
+  }
+
+  async #envAndOptions({ env, options = {} }: Arguments): Promise<[string, NamedOptions]> {
+    const id = await this.#options.envOf(String(env));
+    return [id, optionsOf(options as object, Object.keys(taskOf(id).defaults ?? {})) as unknown as NamedOptions];
+  }
+
+  async #makeVec(given: Arguments): Promise<object> {
+    return this.#hold(await ServedVec.create(await makeVec(...(await this.#envAndOptions(given)))));
+  }
+
+  async #planVec(given: Arguments): Promise<object> {
+    const plan = await planVec(...(await this.#envAndOptions(given)));
+    return { plan, table: planTable(plan) };
+  }
+
+  async #modelAndOptions({ model, options = {} }: Arguments) {
+    return [await loadModel(String(model)), optionsOf(options as object, []) as never] as const;
+  }
+
+  async #makeSimulation(given: Arguments): Promise<object> {
+    return this.#hold(new ServedSimulation(await createSimulation(...(await this.#modelAndOptions(given)))));
+  }
+
+  async #planSimulation(given: Arguments): Promise<object> {
+    const plan = planSimulation(...(await this.#modelAndOptions(given)));
+    return { plan, table: planTable(plan) };
+  }
+}
+
+function badProtocol(protocol: unknown): CorralError {
+  const said = protocol === undefined ? "did not say hello" : `speaks version ${show(protocol)} of the protocol`;
+  return new CorralError(
+    "bad-protocol",
+    `the peer ${said}; this corral speaks version ${PROTOCOL}. Say hello with it first: use the client of corral ${corralVersion()}.`,
+    { protocol, want: PROTOCOL },
+  );
+}
