@@ -124,6 +124,15 @@ export const stageBounds = {
   impedance32: { value: 1e-4, reason: "relative: depths are known to 1e-7 m, widths are about 1e-3 m" },
 } as const satisfies Record<string, Tolerance>;
 
+/** qvel of one tree of a world, in the measure max |x - ref| / (1 + max |ref|). */
+export const EACH_TREE = {
+  alone: {
+    value: 2e-4,
+    reason: "float32: CG may end at another point of its noise (1.5e-4 in 60 models), Newton within 2e-5",
+  },
+  mujoco: { value: 1e-3, reason: "float32: ONE_STEP_BOUNDS.qvelMax, for depths of 1e-8 m against stiff contacts" },
+} as const satisfies Record<string, Tolerance>;
+
 /** Control steps of environments against recorded ones, in the measure max |x - ref| / (1 + max |ref|). */
 export const envBounds = {
   qpos: { value: 1e-5, reason: "float32: some twenty evaluations, each with stiff contacts" },

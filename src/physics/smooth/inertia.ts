@@ -65,7 +65,8 @@ export class JointInertia implements Inertia {
   space(rows: Rows, contacts: ContactRows): SolverInput["space"] {
     const { M, factors } = this;
     const [m, d] = [this.#m, this.#d];
-    return () => new JointSpace(m, d, contacts, { M, factors, hessian: hessianPattern(m.model, rows) });
+    const matrices = { M, factors, hessian: hessianPattern(m.model, rows) };
+    return (_law, weights) => new JointSpace(m, d, contacts, matrices, weights);
   }
 
   entry(i: number, j: number): Scalar {
@@ -119,7 +120,7 @@ export class BodyInertia implements Inertia {
 
   space(_rows: Rows, contacts: ContactRows): SolverInput["space"] {
     this.#implicitly = this.#m.opt.integrator === mjtIntegrator.RK4 ? undefined : this.#implicitDofs();
-    return (law) => new BodySpace(this.#m, this.#d, contacts, law, this.#implicitly);
+    return (law, weights) => new BodySpace(this.#m, this.#d, contacts, law, this.#implicitly, weights);
   }
 
   #implicitDofs(): ImplicitDofs | undefined {

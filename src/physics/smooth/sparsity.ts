@@ -189,9 +189,9 @@ export function copyField(from: Field, to: Field): void {
   each(to.rows, (i: Int) => to.setRow(i, from.slice(i, to.width)));
 }
 
-/** The inner product of two fields. */
-export function dotFields(a: Field, b: Field): Scalar {
+/** The inner product of two fields, element by element times `weight`. */
+export function dotFields(a: Field, b: Field, weight: (i: Int) => Scalar = () => 1): Scalar {
   const total = variable("dot", 0);
-  each(a.length, (i) => total.set(add(total.get(), mul(a.at(i), b.at(i)))));
+  each(a.length, (i) => total.set(add(total.get(), mul(weight(i), mul(a.at(i), b.at(i))))));
   return total.get();
 }

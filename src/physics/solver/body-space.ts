@@ -8,7 +8,8 @@ import type { ContactRows } from "../constraint/contact-rows.ts";
 import { copyField, dotFields } from "../smooth/sparsity.ts";
 import { FEW_ITERATIONS } from "./precision.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
-import type { DofVector, Frame, Space } from "./space.ts";
+import type { DofVector, Frame, ProductsOf, Space } from "./space.ts";
+import type { Weights } from "./trees.ts";
 import { BodyContacts, push, type BodyContact } from "./body-contacts.ts";
 import { coupledRow, CoupledContacts, solveCoupled } from "./coupling.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
@@ -45,6 +46,7 @@ export class BodySpace implements Space {
   readonly #contacts: BodyContacts;
   readonly #law: (index: Int, slot: Int) => ContactLaw;
   readonly #implicit: ImplicitDofs | undefined;
+  readonly #weights: Weights;
   readonly #tree: Articulated;
   /** Motions of the bodies for qacc and search. */
   readonly #motion: Readonly<Record<DofVector, Field>>;
@@ -67,12 +69,14 @@ export class BodySpace implements Space {
     contacts: ContactRows,
     law: (index: Int, slot: Int) => ContactLaw,
     implicit: ImplicitDofs | undefined,
+    weights: Weights,
   ) {
     this.#m = m;
     this.#d = d;
     this.#contacts = new BodyContacts(m, d, contacts);
     this.#law = law;
     this.#implicit = implicit;
+    this.#weights = weights;
     this.#tree = new Articulated(m, d);
     this.qacc = new Field("x", m.nv);
     this.search = new Field("search", m.nv);
@@ -96,13 +100,16 @@ export class BodySpace implements Space {
   searchMv(): Scalar {
     const { search } = this;
     const [m, d, motion] = [this.#m, this.#d, this.#motion];
+    const weights = this.#weights;
     const total = variable("searchMv", 0);
-    each(m.nv, (i) => total.set(add(total.get(), mul(this.#tree.armature(i), mul(search.at(i), search.at(i))))));
+    each(m.nv, (i) =>
+      total.set(add(total.get(), mul(weights.dof(i), mul(this.#tree.armature(i), mul(search.at(i), search.at(i)))))),
+    );
     each(
       m.nbody,
       (b) => {
         const v = motion.search.spatial(b);
-        total.set(add(total.get(), dot6(v, mulInertVec(d.cinert.inertia(b), v))));
+        total.set(add(total.get(), mul(weights.body(b), dot6(v, mulInertVec(d.cinert.inertia(b), v)))));
       },
       { start: 1 },
     );
@@ -217,6 +224,7 @@ export class BodySpace implements Space {
     const { search } = this;
     const [m, motion, contacts] = [this.#m, this.#motion, this.#contacts];
     const { anyCoupled } = contacts.rows;
+    const weights = this.#weights;
     const [grad, wrench, tree] = [this.#grad, this.#wrench, this.#tree];
     const inLine = m.nv + m.nbody <= MAX_IN_LINE;
     tree.factor((i) => this.#diagonal.at(i), inLine);
@@ -228,12 +236,13 @@ export class BodySpace implements Space {
     const pushed = this.#bodies("coupled_wrench");
     const pushedDofs = this.#couplings.length > 0 ? new Field("coupled_force", m.nv) : undefined;
     const rows = this.#couplings.map(({ row, hessian }) =>
-      coupledRow(row, select(this.#isTurn(TURN.NEWTON), hessian.get(), 0), search, pushedDofs!),
+      coupledRow(row, select(this.#isTurn(TURN.NEWTON), hessian.get(), 0), search, pushedDofs!, weights.row(row)),
     );
     const coupled = new CoupledContacts<BodyContact>(contacts.rows, {
       contact: (slot) => this.contact(slot),
       along: (at) => contacts.times(motion.search, at),
       push: (at, f) => push(pushed, at, f, 1),
+      weight: (slot) => weights.contact(slot),
       law: this.#law,
     });
     if (anyCoupled) coupled.find(this.#isTurn(TURN.NEWTON), (slot) => contacts.isCoupled(slot));
@@ -256,6 +265,12 @@ export class BodySpace implements Space {
 
   gradSearch(): Scalar {
     return add(dotFields(this.#grad, this.search), dotRows(this.#wrench, this.#motion.search));
+  }
+
+  eachGradSearch(add: ProductsOf): void {
+    const [wrench, motion] = [this.#wrench, this.#motion.search];
+    each(this.#m.nv, (i) => add.dof(i, mul(this.#grad.at(i), this.search.at(i))));
+    each(this.#m.nbody, (b) => add.body(b, dot6(wrench.spatial(b), motion.spatial(b))), { start: 1 });
   }
 
   residualForce(): void {

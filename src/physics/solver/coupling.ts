@@ -41,6 +41,8 @@ export interface Coupling {
   along(): Scalar[];
   /** Adds Cᵀ f to what the next solve takes. */
   push(f: readonly Scalar[]): void;
+  /** Factor of its part of sums over couplings. */
+  readonly weight: Scalar;
   /** W x, with the Hessian of its own cost. */
   weigh(x: readonly Scalar[]): Scalar[];
 }
@@ -51,6 +53,7 @@ interface ContactSide<At> {
   along(at: At): Scalar[];
   push(at: At, f: readonly Scalar[]): void;
   law(index: Int, slot: Int): ContactLaw;
+  weight(slot: Int): Scalar;
 }
 
 /** The contacts that couple bodies, as a list, and vectors over them. */
@@ -100,6 +103,9 @@ export class CoupledContacts<At> {
           set: (name, values) => values.forEach((x, k) => vectors[name][k].set(t, x)),
           along: () => side.along(here()),
           push: (f) => side.push(here(), f),
+          get weight() {
+            return side.weight(slot);
+          },
           weigh: (x) => {
             const law = side.law(list.index.get(t), slot);
             return Array.from({ length: dim }, (_, i) =>
@@ -117,7 +123,7 @@ export class CoupledContacts<At> {
 }
 
 /** A row over several dofs: its vectors are in registers. `hessian`: of its cost. */
-export function coupledRow(row: Row, hessian: Scalar, x: Field, force: Field): Coupling {
+export function coupledRow(row: Row, hessian: Scalar, x: Field, force: Field, weight: Scalar): Coupling {
   const vectors = Object.fromEntries(CG_VECTORS.map((name) => [name, variable(`row_${name}`, 0)]));
   return {
     get: (name) => [vectors[name].get()],
@@ -126,6 +132,7 @@ export function coupledRow(row: Row, hessian: Scalar, x: Field, force: Field): C
     push: ([f]) => {
       for (const { dof, value } of row.jac) force.set(dof, add(force.at(dof), mul(value, f)));
     },
+    weight,
     weigh: ([v]) => [mul(hessian, v)],
   };
 }
@@ -183,7 +190,7 @@ export function solveCoupled({ each, clear, solve }: CoupledSystem): void {
         const p = t.get("p");
         const q = t.along().map((s, c) => add(s, select(later, p[c], 0)));
         t.set("q", q);
-        total.set(add(total.get(), dotn(t.get("f"), q)));
+        total.set(add(total.get(), mul(t.weight, dotn(t.get("f"), q))));
       });
       const alpha = div(rr.get(), max(total.get(), TINY));
       total.set(0);
@@ -197,7 +204,7 @@ export function solveCoupled({ each, clear, solve }: CoupledSystem): void {
         );
         t.set("r", r);
         t.set("g", g);
-        total.set(add(total.get(), dotn(r, g)));
+        total.set(add(total.get(), mul(t.weight, dotn(r, g))));
       });
       done.set(last.get());
       start.set(select(first, total.get(), start.get()));

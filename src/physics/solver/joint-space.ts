@@ -9,7 +9,8 @@ import { copyField, dotFields, SymMatrix, type Pattern } from "../smooth/sparsit
 import type { Row, RowLaw } from "../constraint/rows.ts";
 import { sub3 } from "../../trace/vector.ts";
 import { DiagA } from "./diag-a.ts";
-import type { ContactAt, Frame, Space } from "./space.ts";
+import type { ContactAt, Frame, ProductsOf, Space } from "./space.ts";
+import type { Weights } from "./trees.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 
 type Jacobian = readonly (readonly Scalar[])[];
@@ -35,6 +36,7 @@ export class JointSpace implements Space {
   readonly #nv: number;
   readonly #newton: boolean;
   readonly #contacts: ContactRows;
+  readonly #weights: Weights;
   readonly #M: SymMatrix;
   readonly #factors: SymMatrix;
   readonly #H: SymMatrix;
@@ -49,13 +51,15 @@ export class JointSpace implements Space {
   readonly #MgradOld: Field;
   #iteration: Int = 0;
 
-  constructor(m: ModelView, d: WorldData, contacts: ContactRows, { M, factors, hessian }: JointMatrices) {
+  constructor(m: ModelView, d: WorldData, contacts: ContactRows, matrices: JointMatrices, weights: Weights) {
+    const { M, factors, hessian } = matrices;
     const vector = (name: string) => new Field(name, m.nv);
     this.#m = m;
     this.#d = d;
     this.#nv = m.nv;
     this.#newton = m.opt.solver !== mjtSolver.CG;
     this.#contacts = contacts;
+    this.#weights = weights;
     this.#M = M;
     this.#factors = factors;
     this.qacc = vector("x");
@@ -98,7 +102,7 @@ export class JointSpace implements Space {
 
   searchMv(): Scalar {
     this.#M.multiply(this.search, this.#Mv);
-    return dotFields(this.search, this.#Mv);
+    return dotFields(this.search, this.#Mv, (i) => this.#weights.dof(i));
   }
 
   move(alpha: Scalar): void {
@@ -225,7 +229,7 @@ export class JointSpace implements Space {
     this.#factors.solve(this.#d.qLDiagInv, Mgrad);
     const dot = (a: (i: Int) => Scalar, b: (i: Int) => Scalar): Scalar => {
       const s = variable("dot", 0);
-      each(nv, (i) => s.set(add(s.get(), mul(a(i), b(i)))));
+      each(nv, (i) => s.set(add(s.get(), mul(this.#weights.dof(i), mul(a(i), b(i))))));
       return s.get();
     };
     const first = le(iteration, 0);
@@ -250,6 +254,10 @@ export class JointSpace implements Space {
 
   gradSearch(): Scalar {
     return dotFields(this.#grad, this.search);
+  }
+
+  eachGradSearch(add: ProductsOf): void {
+    each(this.#nv, (i) => add.dof(i, mul(this.#grad.at(i), this.search.at(i))));
   }
 
   residualForce(): void {

@@ -34,13 +34,14 @@ import { ContactEfc } from "./contact-efc.ts";
 import { primalSearch, safeguardedNewton } from "./line-search.ts";
 import { FEW_ITERATIONS, FLOAT32_NOISE, FLOAT32_TOLERANCE, slopeReduction } from "./precision.ts";
 import type { Space } from "./space.ts";
+import { hasWeights, Trees, UNWEIGHTED, type Weights } from "./trees.ts";
 
 /** The constraints of a world, and the space that holds qacc, grad and H. */
 export interface SolverInput {
   readonly rows: Rows;
   readonly contacts: ContactRows;
   /** `law`: the force law of a contact at qacc, by its index and slot. */
-  readonly space: (law: (index: Int, slot: Int) => ContactLaw) => Space;
+  readonly space: (law: (index: Int, slot: Int) => ContactLaw, weights: Weights) => Space;
 }
 
 /** What the solve leaves for later stages. */
@@ -63,9 +64,12 @@ export function solve(m: ModelView, d: WorldData, { rows, contacts, space: space
 
   const newton = m.opt.solver !== mjtSolver.CG;
   const scale = div(1, mul(m.meaninertia, Math.max(1, m.nv)));
+  const noiseShare = mul(newton ? FLOAT32_NOISE.newton : FLOAT32_NOISE.cg, scale);
   const tolerance = current().exact ? m.tolerance : max(m.tolerance, FLOAT32_TOLERANCE);
   const efc = new ContactEfc(m, contacts);
-  const space = spaceOf((c, slot) => efc.law(c, slot, efc.Jaref(c)));
+  const trees = hasWeights(m.model) ? new Trees(m, rows, contacts) : undefined;
+  const weights = trees ?? UNWEIGHTED;
+  const space = spaceOf((c, slot) => efc.law(c, slot, efc.Jaref(c)), weights);
   const { qacc, search } = space;
   const alpha = variable("alpha");
   const done = flag("done", false);
@@ -122,9 +126,12 @@ export function solve(m: ModelView, d: WorldData, { rows, contacts, space: space
     space.startAtSmooth();
     const costSmooth = variable("cost_smooth", 0);
     const costWarm = variable("cost_warm", 0);
+    trees?.start();
     eachRow(rows, (row) => {
-      costSmooth.set(add(costSmooth.get(), rowAt(row, 0).law.cost));
-      if (warm) costWarm.set(add(costWarm.get(), rowAt(row, 1).law.cost));
+      const weight = weights.row(row);
+      costSmooth.set(add(costSmooth.get(), mul(weight, rowAt(row, 0).law.cost)));
+      trees?.addRowCost(row, rowAt(row, 0).law.cost);
+      if (warm) costWarm.set(add(costWarm.get(), mul(weight, rowAt(row, 1).law.cost)));
     });
     efc.each((c, slot) => {
       const at = space.contact(slot);
@@ -135,14 +142,16 @@ export function solve(m: ModelView, d: WorldData, { rows, contacts, space: space
       const jv = warm ? efc.inMovable(c, at.times("search")) : Jaref.map(() => 0);
       efc.start(c, D, Jaref, jv);
       const cost = (x: readonly Scalar[]) => efc.law(c, slot, x, D).cost;
-      costSmooth.set(add(costSmooth.get(), cost(Jaref)));
+      const weight = weights.contact(slot);
+      costSmooth.set(add(costSmooth.get(), mul(weight, cost(Jaref))));
+      trees?.addContactCost(slot, cost(Jaref));
       if (!warm) return;
       const JarefWarm = Jaref.map((x, k) => add(x, jv[k]));
-      costWarm.set(add(costWarm.get(), cost(JarefWarm)));
+      costWarm.set(add(costWarm.get(), mul(weight, cost(JarefWarm))));
     });
     // no constraint pushes at qacc_smooth: it is the minimum
     done.set(le(costSmooth.get(), 0));
-    noise.set(mul(mul(newton ? FLOAT32_NOISE.newton : FLOAT32_NOISE.cg, scale), costSmooth.get()));
+    if (!trees) noise.set(mul(noiseShare, costSmooth.get()));
     if (!warm) {
       alpha.set(0);
       return;
@@ -156,7 +165,7 @@ export function solve(m: ModelView, d: WorldData, { rows, contacts, space: space
   /** Sets alpha to the minimum of the cost along search, jv of contacts, and `done` if no iteration would help. */
   function lineSearch(): void {
     // derivatives of the quadratic that the cost is as long as no force changes
-    const quad = [space.gradSearch(), space.searchMv()];
+    const quad = [trees ? trees.gradSearch((add) => space.eachGradSearch(add)) : space.gradSearch(), space.searchMv()];
     const deriv0 = variable("deriv0");
     const deriv1 = variable("deriv1");
     const cost = variable("cost");
@@ -173,21 +182,23 @@ export function solve(m: ModelView, d: WorldData, { rows, contacts, space: space
         if (truncated) cost.set(add(cost.get(), sub(sub(law.cost, before.cost), mul(a, derivBefore))));
       };
       eachRow(rows, (row) => {
+        const weight = weights.row(row);
         const before = rowAt(row, 0).law;
         const { law, jv } = rowAt(row, a);
-        deriv0.set(sub(deriv0.get(), mul(sub(law.force, before.force), jv)));
-        deriv1.set(add(deriv1.get(), mul(law.hessian, square(jv))));
+        deriv0.set(sub(deriv0.get(), mul(weight, mul(sub(law.force, before.force), jv))));
+        deriv1.set(add(deriv1.get(), mul(weight, mul(law.hessian, square(jv)))));
         addCost(law, before, neg(mul(before.force, jv)));
         stateChanged.set(or(stateChanged.get(), changed(before.state, law.state)));
       });
       efc.each((c, slot) => {
         if (first) efc.setJv(c, efc.inMovable(c, space.contact(slot).times("search")));
+        const weight = weights.contact(slot);
         const jv = efc.jv(c);
         const before = efc.law(c, slot, efc.at(c, 0));
         const law = efc.law(c, slot, efc.at(c, a));
         const change = () => law.force.map((f, k) => sub(f, before.force[k]));
-        deriv0.set(sub(deriv0.get(), dotn(change(), jv)));
-        deriv1.set(add(deriv1.get(), curvature(law, jv)));
+        deriv0.set(sub(deriv0.get(), mul(weight, dotn(change(), jv))));
+        deriv1.set(add(deriv1.get(), mul(weight, curvature(law, jv))));
         addCost(law, before, neg(dotn(before.force, jv)));
         stateChanged.set(or(or(stateChanged.get(), changed(before.state, law.state)), or(before.inCone, law.inCone)));
       });
@@ -200,7 +211,7 @@ export function solve(m: ModelView, d: WorldData, { rows, contacts, space: space
       alpha.set(div(neg(quad[0]), max(deriv1.get(), 1e-30)));
     }
     evaluate(alpha.get(), newton);
-    const decrement = mul(mul(0.5, scale), mul(neg(quad[0]), alpha.get()));
+    const decrement = mul(mul(0.5, scale), mul(trees ? trees.decrement() : neg(quad[0]), alpha.get()));
     const exact = newton ? not(stateChanged.get()) : false;
     done.set(or(or(exact, le(decrement, tolerance)), or(stalls(decrement), not(isFinite32(quad[0])))));
     // the first guess only: a later point may lie on the pieces of the start and still be far from the minimum
@@ -224,8 +235,11 @@ export function solve(m: ModelView, d: WorldData, { rows, contacts, space: space
   function stalls(decrement: Scalar): Bool {
     if (current().exact) return false;
     const last = lastDecrement.get();
-    lastDecrement.set(decrement);
-    return and(le(decrement, noise.get()), ge(decrement, mul(0.5, last)));
+    const left = trees
+      ? mul(mul(mul(0.5, scale), alpha.get()), trees.gradSearchByNoise(noiseShare, tolerance))
+      : decrement;
+    lastDecrement.set(left);
+    return and(le(left, trees ? 1 : noise.get()), ge(left, mul(0.5, last)));
   }
 
   /** qfrc_constraint. */
@@ -246,9 +260,10 @@ export function solve(m: ModelView, d: WorldData, { rows, contacts, space: space
 
 /** A model without rows and contacts: qacc_smooth is the minimum. */
 function unconstrained(m: ModelView, d: WorldData, spaceOf: SolverInput["space"]): Solution {
-  const space = spaceOf(() => {
+  const noContact = () => {
     throw new Error("a model without contacts has no force law of one");
-  });
+  };
+  const space = spaceOf(noContact, UNWEIGHTED);
   const start = () => copyField(d.qacc_smooth, space.qacc);
   space.iterate({ iterations: 0, done: { get: () => true }, start, finish: () => {} }, () => {
     space.startGrad();

@@ -26,6 +26,12 @@ export interface Frame {
   finish(): void;
 }
 
+/** Takes products of vectors: over dofs, and over bodies. */
+export interface ProductsOf {
+  dof(i: Int, x: Scalar): void;
+  body(b: Int, x: Scalar): void;
+}
+
 /** Runs its argument in Newton's iterations alone: body space takes two further turns of the same code. */
 export type InNewton = (body: () => void) => void;
 
@@ -49,7 +55,9 @@ export interface Space {
   setSearch(): void;
   /** gradᵀ search. */
   gradSearch(): Scalar;
-  /** searchᵀ Mv, with Mv = M search. */
+  /** The products that add up to it, of dofs and bodies. */
+  eachGradSearch(add: ProductsOf): void;
+  /** searchᵀ Mv, with Mv = M search; weighted. */
   searchMv(): Scalar;
   /** qacc += alpha search, Ma += alpha Mv; `searchMv` was called before. */
   move(alpha: Scalar): void;

@@ -1,0 +1,191 @@
+// what the solver weighs tree by tree: a heavy tree must not hide that a light one is far from its minimum
+import { array, each, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
+import { abs, add, and, div, eq, gt, max, mul, ne, select, type Int, type Scalar } from "../../trace/scalar.ts";
+import type { GeomPair } from "../../model/pairs.ts";
+import type { Model } from "../../model/model.ts";
+import type { ContactRows } from "../constraint/contact-rows.ts";
+import { listRows, type Row, type Rows } from "../constraint/rows.ts";
+import { Field, type ModelView } from "../view.ts";
+import { FEW_ITERATIONS } from "./precision.ts";
+import type { ProductsOf } from "./space.ts";
+
+/** Factors of sums over the world: of a dof, a body, a row, a contact at a slot. */
+export interface Weights {
+  dof(i: Int): Scalar;
+  body(b: Int): Scalar;
+  row(row: Row): Scalar;
+  contact(slot: Int): Scalar;
+}
+
+/** A world of one tree, and a search that ends before the minimum: its sums are MuJoCo's. */
+export const UNWEIGHTED: Weights = { dof: () => 1, body: () => 1, row: () => 1, contact: () => 1 };
+
+/** Whether costs of several trees are added up, on the way to the minimum. */
+export const hasWeights = ({ ntree, opt }: Model): boolean =>
+  ntree > 1 && opt.iterations >= FEW_ITERATIONS && opt.ls_iterations >= FEW_ITERATIONS;
+
+/** Place of a tree; 0 is of what is static. */
+const place = (tree: number): number => tree + 1;
+
+/**
+ * The kinematic trees of a world. Trees that rows or contacts hold together are an island; costs of different islands
+ * depend on nothing in common, so each is weighed by the inverse of its inertia: the minimum stays where it is, and sums
+ * over the world (slopes, costs, inner products of CG) have parts of like size. What is left to gain is judged for each
+ * tree by its own inertia, and what is rounding by the costs of its own constraints.
+ */
+export class Trees implements Weights {
+  readonly #m: ModelView;
+  readonly #count: number;
+  readonly #contacts: ContactRows;
+  /** Trees that rows hold together share the least of their places. */
+  readonly #tied: readonly number[];
+  /** Inertia of the world over that of the tree. */
+  readonly #lightness: (place: Int) => Scalar;
+  readonly #inertia: (place: Int) => Scalar;
+  readonly #total: number;
+  readonly #island: LocalArray;
+  readonly #weight: LocalArray;
+  /** Cost at qacc_smooth of the constraints that touch the tree. */
+  readonly #cost: LocalArray;
+  /** gradᵀ search. */
+  readonly #slope: Field;
+  readonly #ofContact: readonly ((slot: Int) => Int)[];
+  readonly #ofDof: (dof: Int) => Int;
+  readonly #ofBody: (body: Int) => Int;
+  readonly #canJoin: boolean;
+
+  constructor(m: ModelView, rows: Rows, contacts: ContactRows) {
+    const { model } = m;
+    this.#m = m;
+    this.#contacts = contacts;
+    this.#count = place(model.ntree);
+    const inertia: number[] = Array(this.#count).fill(0);
+    model.dof_treeid.forEach((tree, i) => (inertia[place(tree)] += model.dof_M0[i]));
+    this.#total = inertia.reduce((a, b) => a + b);
+    this.#inertia = table("tree_inertia", inertia);
+    this.#lightness = table(
+      "tree_lightness",
+      inertia.map((x) => (x > 0 ? this.#total / x : 0)),
+    );
+    this.#tied = tiedPlaces(model, rows, this.#count);
+    this.#island = array("tree_island", this.#count, "i32");
+    this.#weight = array("tree_weight", this.#count);
+    this.#cost = array("tree_cost", this.#count);
+    this.#slope = new Field("tree_slope", this.#count);
+    const treeOf = (geom: number) => place(model.body_treeid[model.geom_bodyid[geom]]);
+    const side = (which: "geom1" | "geom2") => (p: GeomPair) => treeOf(p[which]);
+    this.#ofContact = (["geom1", "geom2"] as const).map((g) => contacts.slots.table(`con_tree_${g}`, side(g), "i32"));
+    this.#ofDof = table("dof_place", Array.from(model.dof_treeid, place), "i32");
+    this.#ofBody = table("body_place", Array.from(model.body_treeid, place), "i32");
+    this.#canJoin = contacts.slots.pairs.some((p) => {
+      const [a, b] = [treeOf(p.geom1), treeOf(p.geom2)];
+      return a !== b && a > 0 && b > 0;
+    });
+  }
+
+  dof = (i: Int): Scalar => this.#weight.get(this.#ofDof(i));
+  body = (b: Int): Scalar => this.#weight.get(this.#ofBody(b));
+  row = (row: Row): Scalar => this.dof(row.jac[0].dof);
+
+  contact(slot: Int): Scalar {
+    const [a, b] = this.#ofContact.map((of) => of(slot));
+    return this.#weight.get(max(a, b));
+  }
+
+  /** Finds the islands of the active contacts, and forgets costs. */
+  start(): void {
+    const [island, weight] = [this.#island, this.#weight];
+    for (let t = 0; t < this.#count; t++) {
+      island.set(t, this.#tied[t]);
+      this.#cost.set(t, 0);
+    }
+    if (this.#canJoin) this.#contacts.slots.each((_, slot) => this.#join(slot));
+    const sum = variable("island_inertia");
+    loop(
+      this.#count,
+      (t) => {
+        sum.set(0);
+        const own = island.get(t);
+        loop(this.#count, (u) => sum.set(add(sum.get(), select(eq(island.get(u), own), this.#inertia(u), 0))), {
+          label: "trees",
+        });
+        weight.set(t, div(this.#total, max(sum.get(), 1e-30)));
+      },
+      { label: "trees" },
+    );
+  }
+
+  #join(slot: Int): void {
+    const island = this.#island;
+    const [a, b] = this.#ofContact.map((of) => of(slot));
+    const [first, second] = [island.get(a), island.get(b)];
+    when(and(and(gt(a, 0), gt(b, 0)), ne(first, second)), () => {
+      loop(
+        this.#count,
+        (t) => {
+          const own = island.get(t);
+          island.set(t, select(eq(own, second), first, own, "i32"));
+        },
+        { label: "trees" },
+      );
+    });
+  }
+
+  addRowCost(row: Row, cost: Scalar): void {
+    for (const t of new Set(row.jac.map(({ dof }) => this.#ofDof(dof)))) this.#addCost(t, cost);
+  }
+
+  addContactCost(slot: Int, cost: Scalar): void {
+    for (const of of this.#ofContact) this.#addCost(of(slot), cost);
+  }
+
+  #addCost(t: Int, cost: Scalar): void {
+    this.#cost.set(t, add(this.#cost.get(t), cost));
+  }
+
+  /** gradᵀ search of the world, in which `addUp` adds the products of dofs and bodies. */
+  gradSearch(addUp: (add: ProductsOf) => void): Scalar {
+    const slope = this.#slope;
+    each(this.#count, (t) => slope.set(t, 0));
+    const addTo = (t: Int, x: Scalar) => slope.set(t, add(slope.at(t), x));
+    addUp({ dof: (i, x) => addTo(this.#ofDof(i), x), body: (b, x) => addTo(this.#ofBody(b), x) });
+    return this.#sum((t) => mul(this.#weight.get(t), slope.at(t)));
+  }
+
+  /** |gradᵀ search| of the trees, each by its own inertia. */
+  decrement(): Scalar {
+    return this.#sum((t) => mul(this.#lightness(t), abs(this.#slope.at(t))));
+  }
+
+  #sum(of: (t: Int) => Scalar): Scalar {
+    const total = variable("trees", 0);
+    each(this.#count, (t) => total.set(add(total.get(), of(t))), { start: 1 });
+    return total.get();
+  }
+
+  /** The largest |gradᵀ search| of a tree over what rounding makes of it: `noise` of its cost, `least` at least. */
+  gradSearchByNoise(noise: Scalar, least: Scalar): Scalar {
+    const most = variable("tree_noise", 0);
+    each(
+      this.#count,
+      (t) => {
+        const lightness = this.#lightness(t);
+        const own = max(mul(noise, mul(lightness, this.#cost.get(t))), least);
+        most.set(max(most.get(), div(mul(lightness, abs(this.#slope.at(t))), own)));
+      },
+      { start: 1 },
+    );
+    return most.get();
+  }
+}
+
+/** For each place the least one of those that rows hold together with it. */
+function tiedPlaces(model: Model, rows: Rows, count: number): number[] {
+  const least = Array.from({ length: count }, (_, t) => t);
+  for (const { jac } of listRows(rows)) {
+    const tied = new Set(jac.map(({ dof }) => least[place(model.dof_treeid[dof as number])]));
+    const first = Math.min(...tied);
+    least.forEach((t, i) => tied.has(t) && (least[i] = first));
+  }
+  return least;
+}
