@@ -34,7 +34,6 @@ const place = (tree: number): number => tree + 1;
  * tree by its own inertia, and what is rounding by the costs of its own constraints.
  */
 export class Trees implements Weights {
-  readonly #m: ModelView;
   readonly #count: number;
   readonly #contacts: ContactRows;
   /** Trees that rows hold together share the least of their places. */
@@ -56,7 +55,6 @@ export class Trees implements Weights {
 
   constructor(m: ModelView, rows: Rows, contacts: ContactRows) {
     const { model } = m;
-    this.#m = m;
     this.#contacts = contacts;
     this.#count = place(model.ntree);
     const inertia: number[] = Array(this.#count).fill(0);
