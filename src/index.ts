@@ -34,7 +34,8 @@ export {
   type Model,
   type OptionOverrides,
 } from "./model/model.ts";
-export { withChanges, type ModelChange } from "./model/changes.ts";
+export { withChanges } from "./model/changes.ts";
+export type { ModelChange } from "./model/model-data.ts";
 export { createOracle, withMuJoCo, type Oracle } from "./model/oracle.ts";
 export { checkSupported, unsupportedFeatures, type UnsupportedFeature } from "./model/supported.ts";
 export { fieldShape, fieldsOf, type FieldName } from "./model/fields.ts";
@@ -101,13 +102,9 @@ export { exportPolicy, type Exported, type ExportFormat, type ExportOptions, typ
 export { Collector, type CollectedBatch, type CollectorOptions } from "./runs/collector.ts";
 export { Overlapped, type OverlappedOptions } from "./runs/overlapped.ts";
 export { planRun, type RunContext, type RunPlan } from "./runs/plan.ts";
-export {
-  TrainingRun,
-  type TrainListener,
-  type TrainOptions,
-  type TrainProgress,
-  type TrainResult,
-} from "./runs/train.ts";
+export { TrainingRun } from "./runs/train.ts";
+export type { TrainOptions } from "./runs/options.ts";
+export type { TrainListener, TrainProgress, TrainResult } from "./runs/progress.ts";
 // the library of terms, and arithmetic for terms that are functions
 export * from "./env/task/terms/index.ts";
 export * as scalar from "./trace/scalar.ts";

@@ -1,7 +1,7 @@
 // `corral export`: the policy of a run, for ONNX runtimes, for anything that reads arrays, or for browsers
 import { formatBytes, formatCount } from "../core/units.ts";
 import { join } from "node:path";
-import { CONFIG_FILE } from "../runs/folder.ts";
+import { CONFIG_FILE } from "../runs/run-config.ts";
 import { EXPORT_FORMATS, exportPolicy, type ExportFormat } from "../export/index.ts";
 import { lastCheckpoint } from "../runs/checkpoints.ts";
 import { EXIT, parse, print, printJson, UsageError } from "./io.ts";

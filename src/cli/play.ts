@@ -1,7 +1,7 @@
 // `corral play`: the policy of a run in whole episodes
 import { countOf, formatCount } from "../core/units.ts";
 import { real } from "../core/schema.ts";
-import { assertRun, CONFIG_FILE, readConfig } from "../runs/folder.ts";
+import { assertRun, CONFIG_FILE, readConfig } from "../runs/run-config.ts";
 import { play } from "../runs/play.ts";
 import { EXIT, integerOption, parse, print, printJson, progress, numberOption } from "./io.ts";
 import { join } from "node:path";

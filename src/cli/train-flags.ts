@@ -1,7 +1,7 @@
 // flags of training runs, for the commands that run and that plan them
 import { kindOf, parseOption, type OptionTable } from "../core/options.ts";
 import { ALGORITHMS, algorithmOf, envConfig, flagOf, RUN_OPTIONS, SETTING_NAMES, show } from "../runs/options.ts";
-import { readConfig } from "../runs/folder.ts";
+import { readConfig } from "../runs/run-config.ts";
 import { assertAlgo, readStart } from "../runs/start.ts";
 import { UsageError } from "./io.ts";
 import { overridesOf } from "./target.ts";

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { writeWhole } from "../io/write-whole.ts";
 import { listCheckpoints } from "../runs/checkpoints.ts";
-import { CONFIG_FILE, LOG_FILE, makeRunFolder, notWritten, readConfig, toJson } from "../runs/folder.ts";
+import { LOG_FILE, makeRunFolder, notWritten, toJson } from "../runs/folder.ts";
+import { CONFIG_FILE, readConfig } from "../runs/run-config.ts";
 import { isFree, trainOptions } from "../runs/options.ts";
 import { EXIT } from "./io.ts";
 

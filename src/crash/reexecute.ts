@@ -20,7 +20,8 @@ import { wordsOf } from "../record/arenas.ts";
 import { numbersOf } from "../record/words.ts";
 import type { Bundle } from "../record/bundle.ts";
 import { emittedKernel } from "../record/read-bundle.ts";
-import { packedIndex, packedWords, type Segment, type Words } from "../record/recorder.ts";
+import { packedIndex, packedWords, type Segment } from "../record/recorder.ts";
+import type { Words } from "../record/words.ts";
 
 export interface ReexecuteOptions {
   /** Adapter for a bundle that was recorded on one: auto (default), gpu, system, embedded. */

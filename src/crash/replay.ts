@@ -1,7 +1,7 @@
 // runs a bundle again and tells whether every bit is the same, or else what differs and how far
 import { createHash } from "node:crypto";
 import { HOST_WORDS, kernelHashes, programOf, versions, type Bundle, type Versions } from "../record/bundle.ts";
-import type { Words } from "../record/recorder.ts";
+import type { Words } from "../record/words.ts";
 import { toWgsl } from "../trace/wgsl.ts";
 import { numbersOf } from "../record/words.ts";
 import { Reexecution, segmentsOf, wordsLike, type ReexecuteOptions } from "./reexecute.ts";

@@ -1,6 +1,6 @@
 // a recorded control step of the worlds of a bundle: what it started from, and what came of it
 import type { Bundle } from "../record/bundle.ts";
-import type { Words } from "../record/recorder.ts";
+import type { Words } from "../record/words.ts";
 
 /** One control step of all worlds of a bundle. */
 export interface Moment {

@@ -1,17 +1,8 @@
 // a model with some numbers of its arrays changed, as one world of a randomised batch has them
 import { CorralError } from "../core/errors.ts";
 import { mjtDisableBit, mjtGeom } from "./enums.ts";
-import { type Model, printableModel } from "./model.ts";
+import { printableModel, type Model, type ModelChange } from "./model-data.ts";
 import { writeBool, type MainModule, type MjData, type MjModel } from "./mujoco.ts";
-
-/** One number of an array of mjModel; `gravity` and `meaninertia` are numbers of its options and statistics. */
-export interface ModelChange {
-  readonly field: string;
-  readonly index: number;
-  readonly value: number;
-  /** Follows from the others: MuJoCo computes it again (mj_setConst). */
-  readonly derived: boolean;
-}
 
 function put(values: { [index: number]: number; length: number }, field: string, index: number, value: number): void {
   if (!Number.isInteger(index) || index < 0 || index >= values.length)

@@ -2,7 +2,8 @@
 import { CorralError } from "../core/errors.ts";
 import { fits, nearest } from "../core/names.ts";
 import { show } from "../core/show.ts";
-import { withChanges, type ModelChange } from "./changes.ts";
+import { withChanges } from "./changes.ts";
+import type { ModelChange } from "./model-data.ts";
 import { mjtJoint } from "./enums.ts";
 import { describe, type Model } from "./model.ts";
 

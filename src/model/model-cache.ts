@@ -11,7 +11,7 @@ import { cacheDir } from "../core/cache-dir.ts";
 import { writeCached } from "../core/cached-file.ts";
 import { corralVersion } from "../core/version.ts";
 import { hostTree, type FileTree } from "./files.ts";
-import type { Model } from "./model.ts";
+import type { Model } from "./model-data.ts";
 
 /** The most models that are kept, and bytes of one. */
 const MOST = 64;

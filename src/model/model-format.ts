@@ -18,7 +18,7 @@ import { HULL_FLOATS, HULL_INTS, type Hulls } from "./hulls.ts";
 import { NAMED, type Model, type ModelStatistic, type SpeedLimit, type ObjectKind } from "./model.ts";
 import { surfaceKind } from "./surfaces.ts";
 import type { LeftOut } from "./visuals.ts";
-import type { ModelChange } from "./changes.ts";
+import type { ModelChange } from "./model-data.ts";
 import { MJ_OPTION_SCALARS, MJ_OPTION_VECTORS, type ModelOption } from "./options.ts";
 
 /** A model beside its source, which lies in files of its own. */

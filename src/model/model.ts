@@ -1,93 +1,21 @@
 // what MuJoCo compiled, as plain data
 import { CorralError } from "../core/errors.ts";
-import { withPrint } from "../core/inspect.ts";
 import { nearest } from "../core/names.ts";
 import { fieldSize, fieldsOf, SIZES, type ModelArrays, type Sizes } from "./fields.ts";
-import { readHulls, type Hulls } from "./hulls.ts";
+import { readHulls } from "./hulls.ts";
 import { keepModel, modelKey, readKept, watched, type ModelKey } from "./model-cache.ts";
+import { NAMED, printableModel, type Model, type ModelStatistic, type ObjectKind } from "./model-data.ts";
 import { copyArray, getMuJoCo, isMuJoCoLoaded, readBools, type MjModel } from "./mujoco.ts";
-import { overrideOption, readOption, type ModelOption, type OptionOverrides } from "./options.ts";
-import type { ModelChange } from "./changes.ts";
+import { overrideOption, readOption, type OptionOverrides } from "./options.ts";
 import { compileFile, compileSource, readModelFile, sourceOfXml, type ModelFile, type ModelSource } from "./source.ts";
-import { readSurfaces, type Surfaces } from "./surfaces.ts";
+import { readSurfaces } from "./surfaces.ts";
 import type { LeftOut } from "./visuals.ts";
 
+export { NAMED } from "./model-data.ts";
+export type { Model, ModelStatistic, ObjectKind, SpeedLimit } from "./model-data.ts";
 export type { ModelOption, OptionOverrides } from "./options.ts";
 export type { ModelSource } from "./source.ts";
 export type { LeftOut } from "./visuals.ts";
-
-/** Kinds of named objects, with the array of mjModel that holds their names. */
-export const NAMED = {
-  body: ["nbody", "name_bodyadr"],
-  joint: ["njnt", "name_jntadr"],
-  geom: ["ngeom", "name_geomadr"],
-  site: ["nsite", "name_siteadr"],
-  camera: ["ncam", "name_camadr"],
-  tendon: ["ntendon", "name_tendonadr"],
-  actuator: ["nactuator", "name_actuatoradr"],
-  sensor: ["nsensor", "name_sensoradr"],
-  equality: ["neq", "name_eqadr"],
-  pair: ["npair", "name_pairadr"],
-  exclude: ["nexclude", "name_excludeadr"],
-  key: ["nkey", "name_keyadr"],
-  numeric: ["nnumeric", "name_numericadr"],
-  mesh: ["nmesh", "name_meshadr"],
-  hfield: ["nhfield", "name_hfieldadr"],
-} as const;
-
-/** What can be looked up by name. */
-export type ObjectKind = keyof typeof NAMED;
-
-/** The most speed of a dof (m/s, rad/s). */
-export interface SpeedLimit {
-  readonly dof: number;
-  readonly limit: number;
-}
-
-/** mjStatistic: numbers of the whole model at qpos0. */
-export interface ModelStatistic {
-  readonly meaninertia: number;
-  readonly meanmass: number;
-  readonly meansize: number;
-  readonly extent: number;
-  readonly center: readonly number[];
-}
-
-/**
- * mjModel as plain data: sizes and arrays by MuJoCo's names (floats as Float64Array, ints as Int32Array, bools and
- * bytes as Uint8Array, row-major), options, statistics, names, and the source it was compiled from.
- */
-export interface Model extends Sizes, ModelArrays {
-  /** Name of the model, from <mujoco model="...">. */
-  readonly name: string;
-  readonly opt: ModelOption;
-  readonly stat: ModelStatistic;
-  /** Names by kind and id; "" for an object without one. */
-  readonly names: { readonly [K in ObjectKind]: readonly string[] };
-  readonly source: ModelSource;
-  /** What MuJoCo printed while it compiled. */
-  readonly warnings: readonly string[];
-  /** What can only be looked at, and was left out; undefined if the whole file was compiled. */
-  readonly leftOut?: LeftOut;
-  /** Speeds that dofs of slides and hinges are held below (m/s, rad/s); see `withLimits`. MuJoCo has no such limit. */
-  readonly speedLimits?: readonly SpeedLimit[];
-  /** Convex hulls of the meshes that can touch; undefined if none can. */
-  readonly hulls?: Hulls;
-  /** What rays meet of meshes and height fields; undefined if no geom is one. */
-  readonly surfaces?: Surfaces;
-  /** Numbers that are not the source's; see `withChanges`. */
-  readonly changes?: readonly ModelChange[];
-}
-
-const SIZES_SHOWN = ["nq", "nv", "nu", "nbody", "njnt", "ngeom", "nsite", "ntendon", "neq", "nsensor"] as const;
-
-/** A model that prints as its name, sizes and time step. */
-export function printableModel(model: Model): Model {
-  return withPrint(model, ({ name, opt, ...of }) => {
-    const sizes = SIZES_SHOWN.filter((size) => of[size] > 0).map((size) => `${size}: ${of[size]}`);
-    return `Model { ${[`name: ${JSON.stringify(name)}`, ...sizes, `timestep: ${opt.timestep}`].join(", ")} }`;
-  });
-}
 
 /** The zero-terminated text at an offset. */
 function textAt(bytes: Uint8Array, offset: number): string {

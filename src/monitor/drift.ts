@@ -1,5 +1,5 @@
 // chosen worlds of a batch beside MuJoCo in float64, a control step now and then: the error before it becomes a NaN
-import type { ModelChange } from "../model/changes.ts";
+import type { ModelChange } from "../model/model-data.ts";
 import type { Model } from "../model/model.ts";
 import type { Batch } from "../batch/batch.ts";
 import { interpret } from "../trace/interpret.ts";

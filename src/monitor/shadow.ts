@@ -1,5 +1,6 @@
 // MuJoCo in float64 beside a world: the same control step from the same state
-import { writeChanges, type ModelChange } from "../model/changes.ts";
+import { writeChanges } from "../model/changes.ts";
+import type { ModelChange } from "../model/model-data.ts";
 import type { Model } from "../model/model.ts";
 import { distance, ONE_STEP_BOUNDS, SENSITIVITY_MARGIN } from "./measure.ts";
 import { MuJoCoWorld, type StepResult, type WorldState } from "./mujoco_world.ts";

@@ -1,6 +1,7 @@
 // how stages see the model (constants or table reads) and the data (registers or indexed arrays)
 import { array, param, table, variable, type LocalArray, type Variable } from "../trace/control.ts";
-import { current, type TraceNode } from "../trace/graph.ts";
+import { current } from "../trace/graph.ts";
+import type { TraceNode } from "../trace/nodes.ts";
 import { add, isNode, mul, type Int, type Scalar } from "../trace/scalar.ts";
 import type { Spatial, Inertia } from "../trace/spatial.ts";
 import type { Mat3, Quat, Vec3 } from "../trace/vector.ts";

@@ -21,7 +21,8 @@ import { changeKind } from "../model/model-format.ts";
 import type { ArenaRequest, FieldRequest } from "../memory/request.ts";
 import type { WgslKernel } from "../trace/wgsl.ts";
 import type { BundleAbout, DeviceFacts, EnvFacts, TrippedWorld, Versions } from "./bundle.ts";
-import type { Recording, Segment, Words } from "./recorder.ts";
+import type { Recording, Segment } from "./recorder.ts";
+import type { Words } from "./words.ts";
 
 /** Worlds of a bundle, and control steps of a segment: what a recorder takes at most. */
 const MOST_WORLDS = 4096;

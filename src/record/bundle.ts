@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { corralVersion, packageVersion } from "../core/version.ts";
 import type { AdapterInfo } from "../gpu/device.ts";
 import type { ArenaRequest } from "../memory/request.ts";
-import type { ModelChange } from "../model/changes.ts";
+import type { ModelChange } from "../model/model-data.ts";
 import type { Model } from "../model/model.ts";
 import type { Batch, BatchParam } from "../batch/batch.ts";
 import { storeTrace } from "../trace/store.ts";

@@ -3,12 +3,9 @@
 import { worldIndex, type ArenaLayout } from "../memory/layout.ts";
 import { locateWorld } from "../memory/shards.ts";
 import { hostRecords, layoutsOf, type Batch, type BatchRegion } from "../batch/batch.ts";
-import { numbersOf } from "./words.ts";
+import { numbersOf, type Words } from "./words.ts";
 import { HEAD_WORDS, PLACES, recordOf, wordsOf } from "./arenas.ts";
 import type { RecorderSettings } from "./options.ts";
-
-/** Numbers as a device holds them: words of 32 bits, or on the CPU numbers. */
-export type Words = Uint32Array | Float64Array;
 
 /** A state and the control steps that were made from it. */
 export interface SegmentInfo {

@@ -1,6 +1,8 @@
 // words of a device as numbers
 import type { ArenaLayout } from "../memory/layout.ts";
-import type { Words } from "./recorder.ts";
+
+/** Numbers as a device holds them: words of 32 bits, or on the CPU numbers. */
+export type Words = Uint32Array | Float64Array;
 
 /** Decodes words of a device: floats, and counts as they are. */
 export function numbersOf(layout: ArenaLayout, words: Words): Float64Array {

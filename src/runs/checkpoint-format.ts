@@ -22,7 +22,7 @@ import type { VecSnapshot } from "../env/host/time-travel.ts";
 import type { ArenaLayout, FieldLayout } from "../memory/layout.ts";
 import type { Evaluation } from "../rl/evaluate.ts";
 import { MOST_SEEN, type Seen } from "./growth.ts";
-import type { RunState } from "./train.ts";
+import type { RunState } from "./progress.ts";
 
 /** What run a checkpoint is of, and if it was. */
 export interface CheckpointAbout {

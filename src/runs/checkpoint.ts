@@ -7,7 +7,7 @@ import { decodeSafetensors, encodeSafetensors, type Tensor, type TensorData } fr
 import { show } from "../core/show.ts";
 import { pack, unpack } from "../record/pack.ts";
 import { aboutKind, readPart, stateKind, type CheckpointAbout } from "./checkpoint-format.ts";
-import type { RunState } from "./train.ts";
+import type { RunState } from "./progress.ts";
 
 const FORMAT = "corral-checkpoint";
 /** Version of the format; a reader refuses what is newer than itself. */

@@ -13,12 +13,13 @@ import { encodeCheckpoint, type Checkpoint } from "./checkpoint.ts";
 import { dropCheckpointsAfter, lastCheckpoint, listCheckpoints, saveCheckpoint } from "./checkpoints.ts";
 import type { AnyEvidence } from "../rl/evidence.ts";
 import { differences, envConfig } from "./options.ts";
+import { CONFIG_FILE } from "./run-config.ts";
 import { reportPage } from "./report.ts";
 import { scalarsOf } from "./scalars.ts";
 import { writeUpdateBundle } from "./update-bundle.ts";
-import type { RunEvent, RunState, TrainingRun, TrainProgress, TrainResult } from "./train.ts";
+import type { TrainingRun } from "./train.ts";
+import type { RunEvent, RunState, TrainProgress, TrainResult } from "./progress.ts";
 
-export const CONFIG_FILE = "config.json";
 export const LOG_FILE = "log.jsonl";
 export const REPORT_FILE = "report.html";
 export const BUNDLES = "bundles";
@@ -36,47 +37,6 @@ export const toJson = (value: unknown, space?: number): string => JSON.stringify
 export function configOf(run: TrainingRun, task?: string): Record<string, unknown> {
   const which = { env: run.id, ...(task === undefined ? {} : { task }), algo: run.algorithm.algo };
   return { ...which, ...run.settings, ...run.algorithm.config, ...envConfig(run.envOptions) };
-}
-
-/** Throws `no-run` if a folder holds none. */
-export function assertRun(folder: string): void {
-  if (existsSync(join(folder, CONFIG_FILE))) return;
-  const what = existsSync(folder) ? `${folder} holds no run: no ${CONFIG_FILE} is in it` : `${folder} is not there`;
-  throw new CorralError("no-run", `${what}. Pass the folder of a run, which corral train names as it begins.`, {
-    folder,
-  });
-}
-
-/** Values of a flat config file, by name. Throws `bad-config`. */
-export function readConfig(file: string): Record<string, unknown> {
-  let found: unknown;
-  try {
-    found = JSON.parse(readFileSync(file, "utf8"));
-  } catch (error) {
-    const [why] = (error as Error).message.split("\n");
-    throw new CorralError(
-      "bad-config",
-      `${file} cannot be read (${why}). Pass a flat JSON file, such as a run's ${CONFIG_FILE}.`,
-    );
-  }
-  if (typeof found !== "object" || found === null || Array.isArray(found)) {
-    throw new CorralError(
-      "bad-config",
-      `${file} holds no object. Pass a flat JSON file, such as a run's ${CONFIG_FILE}.`,
-    );
-  }
-  return withInfinities(found as Record<string, unknown>);
-}
-
-/** A flat config as JSON kept it, with its infinite numbers. */
-export function withInfinities(config: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const numbers: Record<string, number> = { Infinity, "-Infinity": -Infinity };
-  return Object.fromEntries(
-    Object.entries(config).map(([name, value]) => [
-      name,
-      typeof value === "string" ? (numbers[value] ?? value) : value,
-    ]),
-  );
 }
 
 /** Throws `run-exists` if a folder holds a run that has saved something; one that has not is started again. */

@@ -14,7 +14,8 @@ import { Sac } from "../rl/sac.ts";
 import type { Algorithm } from "../rl/algorithm.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { lastCheckpoint } from "./checkpoints.ts";
-import { assertRun, assertSameRun, CONFIG_FILE, readConfig, toJson } from "./folder.ts";
+import { assertSameRun, toJson } from "./folder.ts";
+import { assertRun, CONFIG_FILE, readConfig } from "./run-config.ts";
 import { trainOptions } from "./options.ts";
 import { firstOther } from "./start.ts";
 

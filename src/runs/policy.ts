@@ -9,7 +9,7 @@ import { sacConfig } from "../rl/sac-config.ts";
 import { sacPolicyOf } from "../rl/sac-policy.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { lastCheckpoint } from "./checkpoints.ts";
-import { withInfinities } from "./folder.ts";
+import { withInfinities } from "./run-config.ts";
 import { trainOptions } from "./options.ts";
 
 /**

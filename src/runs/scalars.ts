@@ -1,5 +1,5 @@
 // what TensorBoard shows of a run, under the names of Stable-Baselines3, so that curves of both lie in one chart
-import type { TrainProgress } from "./train.ts";
+import type { TrainProgress } from "./progress.ts";
 
 /** Tags by the name of a metric; others are told under `train/` by their own name. */
 const TAGS: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@ import { CorralError } from "../core/errors.ts";
 import type { Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { lastCheckpoint, readCheckpoint } from "./checkpoints.ts";
-import { assertRun, withInfinities } from "./folder.ts";
+import { assertRun, withInfinities } from "./run-config.ts";
 import { ALGORITHMS, show, type TrainOptions } from "./options.ts";
 
 /** Settings that say what the numbers of a policy mean: a run takes them from where it starts, if it is told no other. */

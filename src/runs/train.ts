@@ -3,80 +3,20 @@ import { CorralError, DeviceLostError } from "../core/errors.ts";
 import { onAdapter } from "../batch/devices.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
-import { lowered, type Algorithm, type AlgorithmSnapshot } from "../rl/algorithm.ts";
+import { lowered, type Algorithm } from "../rl/algorithm.ts";
 import type { PpoConfig } from "../rl/config.ts";
 import type { Evaluation } from "../rl/evaluate.ts";
-import type { AnyMetrics } from "../rl/metrics.ts";
-import type { AnyEvidence } from "../rl/evidence.ts";
 import { Ppo } from "../rl/ppo.ts";
 import { Sac } from "../rl/sac.ts";
 import { runDefaults } from "./defaults.ts";
-import { GrowthWatch, growthText, type GrowthState } from "./growth.ts";
+import { GrowthWatch, growthText } from "./growth.ts";
 import { makeFitting } from "./fit.ts";
+import type { RunState, TrainListener, TrainResult } from "./progress.ts";
 import { withShards } from "./plan.ts";
 import { Overlapped } from "./overlapped.ts";
 import { adoptStart, readStart, startingFrom, type Start } from "./start.ts";
 import { collectorEnv, settle, type Learning, type Settings } from "./settings.ts";
 import type { TrainOptions } from "./options.ts";
-
-export type { TrainOptions } from "./options.ts";
-
-/** Where a run is. */
-export interface TrainProgress {
-  readonly envSteps: number;
-  readonly steps: number;
-  readonly iteration: number;
-  /** Since training began; compiling is not counted. */
-  readonly seconds: number;
-  /** Over the last update. */
-  readonly envStepsPerSec: number;
-  readonly secondsLeft: number;
-  readonly metrics: AnyMetrics;
-  /** The last evaluation. */
-  readonly evaluation: Evaluation | undefined;
-  /** Whether it is of this update. */
-  readonly evaluated: boolean;
-}
-
-/** All that a run goes on from, between two updates. */
-export interface RunState {
-  readonly snapshot: AlgorithmSnapshot;
-  readonly seconds: number;
-  readonly evaluation: Evaluation | undefined;
-  /** How often the learning rate was lowered. */
-  readonly lowered: number;
-  /** What was usual of losses, values and gradients, and what was warned of. */
-  readonly growth?: GrowthState;
-}
-
-/** Something that happened beside training. */
-export interface RunEvent {
-  readonly event: "resumed" | "device-lost" | "rate-lowered" | "fewer-worlds" | "growing";
-  /** From where it goes on; if the device was lost, the last update that was told of. */
-  readonly iteration: number;
-  readonly envSteps: number;
-  readonly message: string;
-}
-
-export interface TrainListener {
-  readonly onProgress?: (progress: TrainProgress) => void;
-  /** Is given what to save, every `checkpointEvery` updates and at the end. */
-  readonly onCheckpoint?: (state: RunState) => void;
-  readonly onEvent?: (event: RunEvent) => void;
-  /** Is given what a stopped update leaves; returns where it was put, if it was. */
-  readonly onNonFinite?: (evidence: AnyEvidence, error: CorralError) => string | undefined;
-}
-
-export interface TrainResult {
-  readonly envSteps: number;
-  readonly seconds: number;
-  readonly iterations: number;
-  readonly evaluation: Evaluation;
-  /** Whether `until` was reached; undefined if it was not given. */
-  readonly reached: boolean | undefined;
-  /** What a user should know of, in words: losses, values or gradients that grew by orders of magnitude. */
-  readonly warnings: readonly string[];
-}
 
 const LOWER = 0.5;
 /** Start states of evaluations: none of a training seed's. */

@@ -1,21 +1,8 @@
 // control flow, variables, arrays, tables, buffers and parameters of the traced program
 import { CorralError } from "../core/errors.ts";
-import {
-  assertVisible,
-  Block,
-  current,
-  impure,
-  nested,
-  type TableRef,
-  type Trace,
-  TraceNode,
-  pure,
-  type ArrayRef,
-  type Operand,
-  type Type,
-  type VarRef,
-  unrolling,
-} from "./graph.ts";
+import { assertVisible, current, impure, nested, type Trace, pure, unrolling } from "./graph.ts";
+import type { Type } from "./operations.ts";
+import { Block, type TableRef, TraceNode, type ArrayRef, type Operand, type VarRef } from "./nodes.ts";
 import { isNode, type Bool, type Int, type Scalar } from "./scalar.ts";
 
 function inBlock(isLoop: boolean, fn: () => void): Block {

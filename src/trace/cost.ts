@@ -1,5 +1,6 @@
 // back end: what a trace costs, for the plan and the tuner
-import { Block, TraceNode, type Trace } from "./graph.ts";
+import type { Trace } from "./graph.ts";
+import { Block, TraceNode } from "./nodes.ts";
 import { analyse } from "./live.ts";
 import { isComputed, OPERATIONS, type Op } from "./operations.ts";
 

@@ -1,5 +1,6 @@
 // pure expressions by content, so that equal ones are recorded once
-import type { Op, TraceNode, Operand, Source, Type } from "./graph.ts";
+import type { Operand, Source, TraceNode } from "./nodes.ts";
+import type { Op, Type } from "./operations.ts";
 
 const number = new Float64Array(1);
 const words = new Uint32Array(number.buffer);

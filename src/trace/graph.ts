@@ -1,152 +1,18 @@
 // the traced program: expressions in static single assignment, in blocks with structured control flow
-import { otherCopyError } from "../core/copies.ts";
 import { CorralError } from "../core/errors.ts";
 import { Expressions } from "./expressions.ts";
-import { OPERATIONS, READS, isComputed, type Op, type Type } from "./operations.ts";
-
-export type { Op, Type } from "./operations.ts";
-
-/** An expression of the traced program. Values are immutable; program order is the order of creation. */
-export class TraceNode {
-  readonly id: number;
-  readonly op: Op;
-  readonly type: Type;
-  readonly args: readonly Operand[];
-  readonly block: Block;
-  /** What a load reads: a variable, an array, a table, a buffer, a parameter. */
-  readonly source: Source | undefined;
-  /** A readable name for the emitted code, from the first field it was assigned to. */
-  name: string | undefined;
-
-  constructor(id: number, op: Op, type: Type, args: readonly Operand[], block: Block, source?: Source) {
-    this.id = id;
-    this.op = op;
-    this.type = type;
-    this.args = args;
-    this.block = block;
-    this.source = source;
-  }
-
-  /** JavaScript's own operators know no number here: without this, a comparison would be false throughout. */
-  [Symbol.toPrimitive](hint: string): string {
-    if (hint === "string") return `${this.op} (${this.type})`;
-    throw (
-      otherCopyError() ??
-      new CorralError(
-        "trace-operator",
-        "a number of the world is not known while its kernel is made. Instead of JavaScript's operators, Math and ?: write " +
-          "add(a, b), mul(a, b), gt(a, b), sin(a), select(condition, a, b), or an expression in quotes.",
-      )
-    );
-  }
-}
-
-export type Operand = TraceNode | number | boolean;
-
-/** The type of an operand, which a constant there takes. */
-export function operandType(node: TraceNode, i: number): Type {
-  const { op } = node;
-  const [operands, result] = isComputed(op) ? [OPERATIONS[op].operands, OPERATIONS[op].result] : [READS[op], undefined];
-  const declared: Type | "same" = operands[i];
-  if (declared !== "same") return declared;
-  if (result === "same") return node.type;
-  const traced = node.args.find((a) => a instanceof TraceNode);
-  return traced instanceof TraceNode ? traced.type : node.type;
-}
-
-/** A mutable scalar of the traced program. */
-export interface VarRef {
-  readonly kind: "var";
-  readonly id: number;
-  readonly name: string;
-  readonly type: Type;
-  readonly block: Block;
-}
-
-/** A private array of the traced program, indexable at run time. */
-export interface ArrayRef {
-  readonly kind: "array";
-  readonly id: number;
-  readonly name: string;
-  readonly type: Type;
-  readonly length: number;
-}
-
-/** Constant data indexable at run time; it lives in one read-only buffer shared by all kernels of a model. */
-export interface TableRef {
-  readonly kind: "table";
-  readonly type: "f32" | "i32";
-  readonly name: string;
-  readonly offset: number;
-  readonly values: readonly number[];
-}
-
-/** A buffer of the kernel, addressed in units of four floats. */
-export interface BufferRef {
-  readonly kind: "buffer";
-  readonly name: string;
-  readonly access: "read" | "read_write";
-}
-
-/** A number that the host may change between dispatches. */
-export interface ParamRef {
-  readonly kind: "param";
-  readonly name: string;
-  readonly type: "f32" | "i32" | "u32";
-  readonly slot: number;
-}
-
-export type Source = VarRef | ArrayRef | TableRef | BufferRef | ParamRef;
-
-export type Statement =
-  | { kind: "let"; node: TraceNode }
-  | { kind: "set"; target: VarRef; value: Operand }
-  | { kind: "put"; target: ArrayRef; index: Operand; value: Operand }
-  | {
-      kind: "store";
-      target: BufferRef;
-      index: Operand;
-      values: readonly Operand[];
-      type: "f32" | "u32";
-    }
-  | { kind: "when"; cond: TraceNode; then: Block; otherwise: Block }
-  | { kind: "loop"; index: TraceNode; start: Operand; bound: Operand; block: Block; label: string }
-  | { kind: "break"; cond: Operand }
-  | { kind: "stage"; name: string };
-
-/** Elements of an array at indices of the run, as they were last read or written. */
-export interface Elements {
-  readonly values: Map<TraceNode, Operand>;
-  /** Whether the block has written to the array: then blocks around it know nothing of it. */
-  readonly written: boolean;
-}
-
-/** A straight run of statements; nested blocks belong to `when` and `loop` statements. */
-export class Block {
-  readonly parent: Block | undefined;
-  /** The outermost block of the trace. */
-  readonly root: Block;
-  readonly statements: Statement[] = [];
-  /** Whether all of it is recorded: its values cannot be used any more. */
-  ended = false;
-  /** Values of variables known here: what was last assigned or loaded. */
-  readonly known = new Map<VarRef, Operand>();
-  /** Variables assigned in this block or below it. */
-  readonly assigned = new Set<VarRef>();
-  /** Elements of arrays known here. */
-  readonly elements = new Map<ArrayRef, Elements>();
-  /** A loop body does not know what a variable held before: a later iteration may have changed it. */
-  readonly isLoop: boolean;
-  /** Whether it is the body of a loop, or within one. */
-  readonly isInLoop: boolean;
-
-  constructor(parent: Block | undefined, isLoop: boolean) {
-    this.parent = parent;
-    this.root = parent?.root ?? this;
-    this.isLoop = isLoop;
-    this.isInLoop = isLoop || (parent?.isInLoop ?? false);
-  }
-}
+import {
+  Block,
+  TraceNode,
+  type ArrayRef,
+  type BufferRef,
+  type Operand,
+  type ParamRef,
+  type Source,
+  type TableRef,
+  type VarRef,
+} from "./nodes.ts";
+import type { Op, Type } from "./operations.ts";
 
 export interface TraceOptions {
   /** Straight-line code (default) or runtime loops if the program says `each`. */

@@ -1,15 +1,8 @@
 // back end: a trace evaluated operation by operation, in float32 or float64, that knows of every number which is not
 // finite where it came from: the operation that made it of finite ones, or the buffer that held it.
-import {
-  Block,
-  operandType,
-  TraceNode,
-  type Operand,
-  type Statement,
-  type TableRef,
-  type Trace,
-  type Type,
-} from "./graph.ts";
+import type { Trace } from "./graph.ts";
+import type { Type } from "./operations.ts";
+import { Block, operandType, TraceNode, type Operand, type Statement, type TableRef } from "./nodes.ts";
 import type { JsBindings, Precision } from "./javascript.ts";
 import { meaningOf } from "./operations.ts";
 import { unnamed } from "./text.ts";

@@ -1,17 +1,17 @@
 // back end: a trace as a JavaScript function, in float64 or in float32
 import { CorralError } from "../core/errors.ts";
 import { show } from "../core/show.ts";
+import type { Trace } from "./graph.ts";
+import type { Type } from "./operations.ts";
 import {
   operandType,
   type ArrayRef,
   type BufferRef,
   type ParamRef,
   type TableRef,
-  type Trace,
   type TraceNode,
-  type Type,
   type VarRef,
-} from "./graph.ts";
+} from "./nodes.ts";
 import { hostMath } from "./host-math.ts";
 import { exactOnly, helpers, isComputed, isRounded, rowOf, type Op, type Read } from "./operations.ts";
 import { arrayName, emitBody, unnamed, varName, type Dialect } from "./text.ts";

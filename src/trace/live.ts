@@ -1,5 +1,6 @@
 // what of a trace has an effect, and how often each value is used: shared by every back end
-import { Block, TraceNode, type Operand, type Source, type Statement, type Trace, type VarRef } from "./graph.ts";
+import type { Trace } from "./graph.ts";
+import { Block, TraceNode, type Operand, type Source, type Statement, type VarRef } from "./nodes.ts";
 import { overwritten, sketch } from "./overwritten.ts";
 
 /** A statement that is not a `let`, and if it is; `order` counts all statements of the program. */

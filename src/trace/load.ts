@@ -16,18 +16,18 @@ import {
   type Kind,
   type Path,
 } from "../core/schema.ts";
+import { Trace } from "./graph.ts";
+import type { Type } from "./operations.ts";
 import {
   Block,
-  Trace,
   TraceNode,
   type ArrayRef,
   type BufferRef,
   type Operand,
   type Source,
   type Statement,
-  type Type,
   type VarRef,
-} from "./graph.ts";
+} from "./nodes.ts";
 import { isComputed, isOp, READS, rowOf, type Op, type Read } from "./operations.ts";
 import type { StoredOperand, StoredSource, StoredStatement, StoredTrace } from "./store.ts";
 

@@ -1,5 +1,5 @@
 // assignments whose value nothing can read: a later one in the same block comes first
-import type { Block, Statement, VarRef } from "./graph.ts";
+import type { Block, Statement, VarRef } from "./nodes.ts";
 
 type IsLive = { isLive(statement: Statement): boolean };
 

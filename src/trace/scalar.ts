@@ -1,6 +1,8 @@
 // arithmetic on scalars that are numbers (folded, float64) or nodes of the current trace
 import { CorralError } from "../core/errors.ts";
-import { TraceNode, pure, type Operand, type Type } from "./graph.ts";
+import { pure } from "./graph.ts";
+import type { Type } from "./operations.ts";
+import { TraceNode, type Operand } from "./nodes.ts";
 import { helpers, OPERATIONS, type Computed } from "./operations.ts";
 
 /** A float: a number known at trace time, or a value of the traced program (f32 in a kernel). */

@@ -1,5 +1,7 @@
 // traces as plain data: programs that another process can load (load.ts), run or take apart
-import { Block, TraceNode, type Trace, type Operand, type Source, type Statement, type Type } from "./graph.ts";
+import type { Trace } from "./graph.ts";
+import type { Type } from "./operations.ts";
+import { Block, TraceNode, type Operand, type Source, type Statement } from "./nodes.ts";
 import { analyse } from "./live.ts";
 
 /** A number, a truth value, or the id of a node in brackets. */

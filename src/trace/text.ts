@@ -1,16 +1,8 @@
 // the part of emission that WGSL and JavaScript share: names, inlining, blocks
 import { oneLine } from "../core/show.ts";
-import {
-  Block,
-  operandType,
-  TraceNode,
-  type Op,
-  type Operand,
-  type Statement,
-  type Trace,
-  type Type,
-  type VarRef,
-} from "./graph.ts";
+import type { Trace } from "./graph.ts";
+import type { Op, Type } from "./operations.ts";
+import { Block, operandType, TraceNode, type Operand, type Statement, type VarRef } from "./nodes.ts";
 import { analyse, type Live } from "./live.ts";
 
 /** How one language writes each construct. */

@@ -1,6 +1,8 @@
 // back end: traced functions as WGSL functions, for kernels that are written by hand; of numbers, or of four at a time
 import { param, store4 } from "./control.ts";
-import { trace, type TraceNode, type Type } from "./graph.ts";
+import { trace } from "./graph.ts";
+import type { Type } from "./operations.ts";
+import type { TraceNode } from "./nodes.ts";
 import { isComputed, OPERATIONS, type Computed } from "./operations.ts";
 import { emitBody, type Dialect } from "./text.ts";
 import { readOfFunction, toLiteral } from "./wgsl.ts";

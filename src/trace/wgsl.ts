@@ -1,6 +1,8 @@
 // back end: a trace as a WGSL compute kernel, one invocation a world
 import { oneLine } from "../core/show.ts";
-import type { ArrayRef, TraceNode, TableRef, Trace, Type, VarRef } from "./graph.ts";
+import type { Trace } from "./graph.ts";
+import type { Type } from "./operations.ts";
+import type { ArrayRef, TraceNode, TableRef, VarRef } from "./nodes.ts";
 import { analyse } from "./live.ts";
 import { isComputed, OPERATIONS, type Read } from "./operations.ts";
 import { arrayName, emitBody, unnamed, varName, type Dialect } from "./text.ts";

@@ -8,7 +8,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import "../../envs/index.ts";
 import { lastCheckpoint, listCheckpoints } from "../../src/runs/checkpoints.ts";
 import { LOG_FILE } from "../../src/runs/folder.ts";
-import type { TrainOptions } from "../../src/runs/train.ts";
+import type { TrainOptions } from "../../src/runs/options.ts";
 import { corralInside } from "../support/cli-inside.ts";
 import { ROOT } from "../support/imports.ts";
 import { bitsOf, cutAfter, CutOff, logOf, stateOf, TINY, trainInto, UPDATES, wordsOf } from "../support/runs.ts";

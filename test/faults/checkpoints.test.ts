@@ -16,7 +16,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import "../../envs/index.ts";
 import { decodeSafetensors, encodeSafetensors } from "../../src/io/safetensors.ts";
 import { CHECKPOINTS, lastCheckpoint, listCheckpoints, saveCheckpoint } from "../../src/runs/checkpoints.ts";
-import { CONFIG_FILE } from "../../src/runs/folder.ts";
+import { CONFIG_FILE } from "../../src/runs/run-config.ts";
 import { TrainingRun } from "../../src/runs/train.ts";
 import { corralInside } from "../support/cli-inside.ts";
 import { disk } from "../support/disk.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import "../../envs/index.ts";
-import { CONFIG_FILE } from "../../src/runs/folder.ts";
+import { CONFIG_FILE } from "../../src/runs/run-config.ts";
 import { corralInside } from "../support/cli-inside.ts";
 import { RAN } from "../support/mutants.ts";
 import { TINY, trainInto } from "../support/runs.ts";

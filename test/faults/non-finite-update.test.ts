@@ -15,7 +15,8 @@ import { TILE } from "../../src/rl/networks.ts";
 import { sacShape } from "../../src/rl/sac-arenas.ts";
 import type { SacConfig } from "../../src/rl/sac-config.ts";
 import { BUNDLES } from "../../src/runs/folder.ts";
-import { TrainingRun, type TrainOptions } from "../../src/runs/train.ts";
+import { TrainingRun } from "../../src/runs/train.ts";
+import type { TrainOptions } from "../../src/runs/options.ts";
 import { corralInside } from "../support/cli-inside.ts";
 import { logOf, TINY, trainRun, UPDATES } from "../support/runs.ts";
 

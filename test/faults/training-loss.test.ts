@@ -7,7 +7,8 @@ import "../../envs/index.ts";
 import { DeviceLostError } from "../../src/core/errors.ts";
 import { Faults, type FaultPoint } from "../../src/memory/faults.ts";
 import { RunFolder } from "../../src/runs/folder.ts";
-import { TrainingRun, type RunEvent } from "../../src/runs/train.ts";
+import { TrainingRun } from "../../src/runs/train.ts";
+import type { RunEvent } from "../../src/runs/progress.ts";
 import { bitsOf, logOf, TINY, trainInto, UPDATES, wordsOf } from "../support/runs.ts";
 
 const root = mkdtempSync(join(tmpdir(), "corral-loss-"));

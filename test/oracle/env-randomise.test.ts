@@ -9,7 +9,8 @@ import { createOracle, type Oracle } from "../../src/model/oracle.ts";
 import { unsupportedFeatures } from "../../src/model/supported.ts";
 import { inertiaConstants, subtreeMasses } from "../../src/physics/set_const.ts";
 import { modelView } from "../../src/physics/view.ts";
-import { TraceNode, trace } from "../../src/trace/graph.ts";
+import { trace } from "../../src/trace/graph.ts";
+import { TraceNode } from "../../src/trace/nodes.ts";
 import { ROVER, rover } from "../support/rover.ts";
 import { envBounds } from "../support/tolerances.ts";
 

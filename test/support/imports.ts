@@ -54,27 +54,31 @@ function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
 }
 
-/** A cycle of value imports through `file`'s reach, as a path of files, or undefined. Type imports vanish at run time. */
-export function cycleIn(files: readonly string[]): string[] | undefined {
-  const edges = new Map(files.map((file) => [file, importsOf(file).filter((line) => !line.typesOnly)]));
-  const done = new Set<string>();
-  const path: string[] = [];
-  const visit = (file: string): string[] | undefined => {
-    if (done.has(file) || !edges.has(file)) return undefined;
-    const at = path.indexOf(file);
-    if (at >= 0) return [...path.slice(at), file];
-    path.push(file);
-    for (const { to } of edges.get(file) ?? []) {
-      const cycle = visit(to);
-      if (cycle) return cycle;
+/**
+ * Files that import each other, directly or around, by values or types: the members of every cycle, sorted. What a file
+ * is for cannot be read without the others of its cycle.
+ */
+export function cyclesIn(files: readonly string[]): string[][] {
+  const known = new Set(files);
+  const edges = new Map(files.map((file) => [file, importsOf(file).flatMap(({ to }) => (known.has(to) ? [to] : []))]));
+  // Tarjan's strongly connected components
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const open: string[] = [];
+  const cycles: string[][] = [];
+  const visit = (file: string): void => {
+    const at = order.size;
+    order.set(file, at);
+    lowest.set(file, at);
+    open.push(file);
+    for (const to of edges.get(file)!) {
+      if (!order.has(to)) visit(to);
+      if (open.includes(to)) lowest.set(file, Math.min(lowest.get(file)!, lowest.get(to)!));
     }
-    path.pop();
-    done.add(file);
-    return undefined;
+    if (lowest.get(file) !== at) return;
+    const members = open.splice(open.indexOf(file));
+    if (members.length > 1 || edges.get(file)!.includes(file)) cycles.push(members.sort());
   };
-  for (const file of files) {
-    const cycle = visit(file);
-    if (cycle) return cycle;
-  }
-  return undefined;
+  for (const file of files) if (!order.has(file)) visit(file);
+  return cycles;
 }

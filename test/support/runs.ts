@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { lastCheckpoint } from "../../src/runs/checkpoints.ts";
 import { LOG_FILE, RunFolder } from "../../src/runs/folder.ts";
-import { TrainingRun, type TrainOptions } from "../../src/runs/train.ts";
+import { TrainingRun } from "../../src/runs/train.ts";
+import type { TrainOptions } from "../../src/runs/options.ts";
 
 /** 12 updates of 64 env steps each. */
 export const UPDATES = 12;

@@ -1,6 +1,7 @@
 // random straight-line programs over all types, on numbers of every kind: NaN, infinities, denormals, -0
 import fc from "fast-check";
-import { operandType, TraceNode, type Operand, type Trace } from "../../src/trace/graph.ts";
+import type { Trace } from "../../src/trace/graph.ts";
+import { operandType, TraceNode, type Operand } from "../../src/trace/nodes.ts";
 import { isComputed, meaningOf, type Op, type Type } from "../../src/trace/operations.ts";
 import * as t from "../../src/trace/scalar.ts";
 

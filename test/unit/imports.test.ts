@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { cycleIn, importsOf, repositoryFiles, ROOT } from "../support/imports.ts";
+import { cyclesIn, importsOf, repositoryFiles, ROOT } from "../support/imports.ts";
 
 const LONGEST_FILE = 400;
 
@@ -41,6 +41,11 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 
 /** Edges that may carry types only. */
 const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = { rl: ["env"] };
+
+/** Cycles of types that are left: the list only gets shorter. */
+const TYPE_CYCLES: readonly (readonly string[])[] = [
+  ["src/physics/collision/collision.ts", "src/physics/collision/contact-pool.ts"],
+];
 
 const sources = repositoryFiles("src", "envs").filter((file) => file.endsWith(".ts"));
 
@@ -109,8 +114,8 @@ describe("imports", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("no cycles", () => {
-    expect(cycleIn(sources)).toBeUndefined();
+  test("no cycles, of types neither", () => {
+    expect(cyclesIn(sources)).toEqual(TYPE_CYCLES);
   });
 
   test(`no file has more than ${LONGEST_FILE} lines`, () => {

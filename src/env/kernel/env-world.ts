@@ -1,6 +1,6 @@
 // one world of an environment while its kernel is traced: its record, its scene, the start of its episodes
 import { param, stage, variable, type Variable } from "../../trace/control.ts";
-import type { Type } from "../../trace/graph.ts";
+import type { Type } from "../../trace/operations.ts";
 import { add, ne, select, sum, toF32, uadd, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { streams } from "../../core/rng.ts";
 import { fieldSize, type FieldName } from "../../model/fields.ts";

@@ -5,7 +5,7 @@ import { loop, param } from "../../trace/control.ts";
 import { trace } from "../../trace/graph.ts";
 import { toI32, toU32, type Scalar } from "../../trace/scalar.ts";
 import { fieldSize, fieldsOf, type FieldName } from "../../model/fields.ts";
-import type { ModelChange } from "../../model/changes.ts";
+import type { ModelChange } from "../../model/model-data.ts";
 import type { Model } from "../../model/model.ts";
 import { APPLIED, type AppliedForce } from "../../batch/record-io.ts";
 import { worldData, modelView, type WorldData } from "../../physics/view.ts";

@@ -1,7 +1,7 @@
 // what a task's terms are worth in a scene: expressions, functions and values become scalars of the trace
 import { CorralError } from "../../core/errors.ts";
 import { show } from "../../core/show.ts";
-import { TraceNode } from "../../trace/graph.ts";
+import { TraceNode } from "../../trace/nodes.ts";
 import { add, mul, select, sub, toF32, type Bool, type Scalar } from "../../trace/scalar.ts";
 import { describeValue, evaluate, isTruth, unfitName, type Value } from "./expression/index.ts";
 import { decided } from "./doubt.ts";

@@ -1,6 +1,6 @@
 // a task as its kernels read it: every term a function over traced scalars
 import type { Model } from "../../model/model.ts";
-import { TraceNode } from "../../trace/graph.ts";
+import { TraceNode } from "../../trace/nodes.ts";
 import { add, div, isFinite32, mul, select, sqrt, sub, type Bool, type Scalar } from "../../trace/scalar.ts";
 import { clipped } from "./finite.ts";
 import type { Named, Scene, SharedValues, Start, Task, Term, TermOptions, Terms } from "./task.ts";

@@ -1,7 +1,8 @@
 // contact slots: every contact that a pair of geoms may make has a fixed place
 import { array, table, type LocalArray } from "../../trace/control.ts";
 import { isNode, type Int, type Scalar } from "../../trace/scalar.ts";
-import { current, type Block } from "../../trace/graph.ts";
+import { current } from "../../trace/graph.ts";
+import type { Block } from "../../trace/nodes.ts";
 
 /** A quantity of each slot: written if a pair is tested, read at a slot index known only at run time. */
 export class SlotField {

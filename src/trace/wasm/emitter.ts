@@ -1,4 +1,5 @@
 // writes a program as one WebAssembly function that runs four worlds: statements, under masks where worlds part
+import type { Trace } from "../graph.ts";
 import {
   TraceNode,
   type ArrayRef,
@@ -6,9 +7,8 @@ import {
   type BufferRef,
   type Operand,
   type Statement,
-  type Trace,
   type VarRef,
-} from "../graph.ts";
+} from "../nodes.ts";
 import type { Live } from "../live.ts";
 import { VECTOR, type MemoryMap } from "./memory-map.ts";
 import { breaks, isEmpty } from "./survey.ts";

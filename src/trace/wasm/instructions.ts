@@ -1,5 +1,6 @@
 // the column of WebAssembly in the table of operations: how each is computed of vectors of four worlds
-import { operandType, type TraceNode, type Type } from "../graph.ts";
+import type { Type } from "../operations.ts";
+import { operandType, type TraceNode } from "../nodes.ts";
 import { exactOnly, type Computed } from "../operations.ts";
 import type { Code } from "./code.ts";
 import type { Op32Name, SimdName } from "./opcodes.ts";

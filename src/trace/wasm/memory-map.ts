@@ -1,5 +1,6 @@
 // if a kernel finds things: addresses of buffers and parameters, private arrays, tables and constants
-import type { ArrayRef, BufferRef, ParamRef, TableRef, Trace } from "../graph.ts";
+import type { Trace } from "../graph.ts";
+import type { ArrayRef, BufferRef, ParamRef, TableRef } from "../nodes.ts";
 import type { Live } from "../live.ts";
 import { helpers } from "../operations.ts";
 

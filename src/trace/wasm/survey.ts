@@ -1,5 +1,6 @@
 // what the emitter knows of a program before it writes: what is the same in all worlds, what is written if it is used, and if each value is used last
-import { operandType, TraceNode, type Block, type Operand, type Statement, type Trace, type VarRef } from "../graph.ts";
+import type { Trace } from "../graph.ts";
+import { operandType, TraceNode, type Block, type Operand, type Statement, type VarRef } from "../nodes.ts";
 import type { Live } from "../live.ts";
 import { isComputed, type Op } from "../operations.ts";
 import { SCALARS } from "./instructions.ts";

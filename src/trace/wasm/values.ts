@@ -1,4 +1,6 @@
 // values of a program as vectors of four worlds: what is pushed for an operand, and the locals that values have
+import type { Trace } from "../graph.ts";
+import type { Type } from "../operations.ts";
 import {
   operandType,
   TraceNode,
@@ -6,10 +8,8 @@ import {
   type Operand,
   type ParamRef,
   type TableRef,
-  type Trace,
-  type Type,
   type VarRef,
-} from "../graph.ts";
+} from "../nodes.ts";
 import type { Live } from "../live.ts";
 import { isComputed, type Computed } from "../operations.ts";
 import { Code } from "./code.ts";

@@ -7,7 +7,8 @@ import "../../../envs/index.ts";
 import { SAC_STATE, STATE } from "../../../src/rl/device-tables.ts";
 import { lastCheckpoint } from "../../../src/runs/checkpoints.ts";
 import { planRun } from "../../../src/runs/plan.ts";
-import { TrainingRun, type TrainOptions } from "../../../src/runs/train.ts";
+import { TrainingRun } from "../../../src/runs/train.ts";
+import type { TrainOptions } from "../../../src/runs/options.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";
 import { bitsOf, TINY, trainInto } from "../../support/runs.ts";
 

@@ -1,7 +1,8 @@
 // what the tracer computes and simplifies while it records, and what it refuses
 import { describe, expect, test } from "vitest";
 import { param } from "../../../src/trace/control.ts";
-import { TraceNode, trace } from "../../../src/trace/graph.ts";
+import { trace } from "../../../src/trace/graph.ts";
+import { TraceNode } from "../../../src/trace/nodes.ts";
 import * as t from "../../../src/trace/scalar.ts";
 
 /** Runs `fn` with float, integer, unsigned and boolean values that are not known. */

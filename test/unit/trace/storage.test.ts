@@ -1,7 +1,8 @@
 // arrays, tables, buffers and integers of the tracer, by what programs compute and by what is refused
 import { describe, expect, test } from "vitest";
 import { array, flag, load4, param, store4, table, variable } from "../../../src/trace/control.ts";
-import { type TraceNode, trace } from "../../../src/trace/graph.ts";
+import { trace } from "../../../src/trace/graph.ts";
+import type { TraceNode } from "../../../src/trace/nodes.ts";
 import { add, lt, mul, not, sub, toF32, toI32, type Scalar } from "../../../src/trace/scalar.ts";
 import { runBoth as run } from "../../support/trace-runner.ts";
 

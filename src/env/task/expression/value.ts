@@ -1,6 +1,6 @@
 // what a part of an expression is worth: floats or truths, one or several
 import { toF32, type Bool, type Scalar } from "../../../trace/scalar.ts";
-import { TraceNode } from "../../../trace/graph.ts";
+import { TraceNode } from "../../../trace/nodes.ts";
 
 /** Values while a kernel is traced. `single`: a scalar rather than a vector of one. */
 export type Value =

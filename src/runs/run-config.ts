@@ -1,0 +1,47 @@
+// the flat config of a run, as its folder has it
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { CorralError } from "../core/errors.ts";
+
+export const CONFIG_FILE = "config.json";
+
+/** Throws `no-run` if a folder holds none. */
+export function assertRun(folder: string): void {
+  if (existsSync(join(folder, CONFIG_FILE))) return;
+  const what = existsSync(folder) ? `${folder} holds no run: no ${CONFIG_FILE} is in it` : `${folder} is not there`;
+  throw new CorralError("no-run", `${what}. Pass the folder of a run, which corral train names as it begins.`, {
+    folder,
+  });
+}
+
+/** Values of a flat config file, by name. Throws `bad-config`. */
+export function readConfig(file: string): Record<string, unknown> {
+  let found: unknown;
+  try {
+    found = JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    const [why] = (error as Error).message.split("\n");
+    throw new CorralError(
+      "bad-config",
+      `${file} cannot be read (${why}). Pass a flat JSON file, such as a run's ${CONFIG_FILE}.`,
+    );
+  }
+  if (typeof found !== "object" || found === null || Array.isArray(found)) {
+    throw new CorralError(
+      "bad-config",
+      `${file} holds no object. Pass a flat JSON file, such as a run's ${CONFIG_FILE}.`,
+    );
+  }
+  return withInfinities(found as Record<string, unknown>);
+}
+
+/** A flat config as JSON kept it, with its infinite numbers. */
+export function withInfinities(config: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const numbers: Record<string, number> = { Infinity, "-Infinity": -Infinity };
+  return Object.fromEntries(
+    Object.entries(config).map(([name, value]) => [
+      name,
+      typeof value === "string" ? (numbers[value] ?? value) : value,
+    ]),
+  );
+}
