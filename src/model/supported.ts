@@ -126,9 +126,17 @@ const DYNAMICS: ReadonlySet<number> = new Set([
   mjtDyn.FILTER,
   mjtDyn.FILTEREXACT,
   mjtDyn.MUSCLE,
+  mjtDyn.DCMOTOR,
+  mjtDyn.PID,
 ]);
-const GAINS: ReadonlySet<number> = new Set([mjtGain.FIXED, mjtGain.AFFINE, mjtGain.MUSCLE]);
-const BIASES: ReadonlySet<number> = new Set([mjtBias.NONE, mjtBias.AFFINE, mjtBias.MUSCLE]);
+const GAINS: ReadonlySet<number> = new Set([
+  mjtGain.FIXED,
+  mjtGain.AFFINE,
+  mjtGain.MUSCLE,
+  mjtGain.DCMOTOR,
+  mjtGain.PID,
+]);
+const BIASES: ReadonlySet<number> = new Set([mjtBias.NONE, mjtBias.AFFINE, mjtBias.MUSCLE, mjtBias.DCMOTOR]);
 const INTEGRATORS: ReadonlySet<number> = new Set([
   mjtIntegrator.EULER,
   mjtIntegrator.RK4,
@@ -138,8 +146,8 @@ const INTEGRATORS: ReadonlySet<number> = new Set([
 
 // flags that change the result of a step in a way that is not simulated; the others are obeyed or cannot matter:
 // midphase (order only), autoreset, nativeccd and multiccd (but for pairs below), island (same solution),
-// energy, fwdinv, invdiscrete, ipc (flex)
-const REFUSED_ENABLE = mjtEnableBit.SLEEP | mjtEnableBit.DIAGEXACT;
+// energy, fwdinv, invdiscrete, ipc (flex), sleep (bodies at rest go on being computed)
+const REFUSED_ENABLE = mjtEnableBit.DIAGEXACT;
 
 /** Is any of `width` numbers of an object not zero? */
 function nonzero(values: ArrayLike<number>, id: number, width = 1): boolean {
@@ -224,7 +232,6 @@ const actuators: Check = (model, found) => {
     for (const [kind, values, known, words] of kinds) {
       if (!known.has(values[a])) found.add(`${kind} ${lower(words, values[a])}`, name);
     }
-    if (model.actuator_ctrlnum[a] !== 1) found.add(`actuator with ${model.actuator_ctrlnum[a]} controls`, name);
     if (model.actuator_delay[a] !== 0 || nonzero(model.actuator_history, a, 2)) found.add("actuator delay", name);
     if (model.actuator_plugin[a] >= 0) found.add("plugin", name);
   }

@@ -115,3 +115,52 @@ describeFeatures("switched equalities equal MuJoCo", {
     ),
   },
 });
+
+const limb = (joints = `axis="0 1 0" damping="0.2"`) => `<body pos="0 0 1"><joint name="a" ${joints}/>
+    <geom type="capsule" size="0.05" fromto="0 0 0 0.3 0.1 0"/><site name="s" pos="0.3 0.1 0"/><site name="r"/>
+    <body pos="0.3 0.1 0"><joint name="b" axis="0 1 0" type="hinge"/><geom type="box" size="0.05 0.1 0.15" pos="0.1 0 0"/></body></body>`;
+
+describeFeatures("actuators of several inputs equal MuJoCo", {
+  "pid controllers": {
+    xml: scene(
+      `integrator="implicitfast"`,
+      limb(),
+      `<actuator><pid joint="a" kp="20" kv="1" ki="5" imax="0.1" input="pos vel ff" ctrlrange="-1 1" velrange="-0.5 0.5"/>
+         <pid joint="b" kp="3" kv="0.2" forcerange="-1 1"/><pid joint="b" kp="2" slewmax="2" input="pos"/>
+         <pid joint="b" kv="0.5" input="vel ff"/><motor joint="a"/></actuator>
+       <sensor><actuatorfrc actuator="m"/></sensor>`.replace(`<motor joint="a"/>`, `<motor name="m" joint="a"/>`),
+    ),
+  },
+  "pid controllers on rotations": {
+    xml: scene(
+      "",
+      limb(`type="ball"`),
+      `<actuator><pid joint="a" gear="0 0.5 0.2" kp="5" slewmax="20" input="pos vel" ctrlrange="-9 9"/>
+         <pid site="s" refsite="r" gear="0 0 0 0 0.1 0.2" kp="2" ki="1" input="pos" ctrlrange="-9 9"/>
+         <position site="s" refsite="r" gear="0 0 0 0.2 0 0" kp="2" ctrlrange="-9 9"/></actuator>`,
+    ),
+  },
+  "motors with current, heat, cogging and friction": {
+    xml: scene(
+      "",
+      limb(),
+      `<actuator><dcmotor joint="a" motorconst="0.05 0.06" resistance="2" gear="20" inductance="0 0.01" thermal="3 5 0 0.004 25 30"
+           saturation="0 2 50" cogging="0.01 6 0.3" lugre="50 0.5 0.02 0.03 0.1" input="pos vel ff voltage" controller="0.2 0.1 0.01 5 0.3 24"/>
+         <dcmotor joint="b" nominal="12 0.5 100" gear="5" thermal="4 0 20 0.004 25 20" ctrlrange="-12 12"/>
+         <dcmotor joint="b" motorconst="0.02" resistance="1" lugre="10 0.1 0.02 0.05 0.2" input="none"/></actuator>
+       <sensor><actuatorfrc actuator="x"/></sensor>`.replace(
+        '<dcmotor joint="b" nominal',
+        '<dcmotor name="x" joint="b" nominal',
+      ),
+    ),
+  },
+  "motors under implicitfast": {
+    xml: scene(
+      `integrator="implicitfast"`,
+      limb(),
+      `<actuator><dcmotor joint="a" motorconst="0.05" resistance="2" gear="20" inductance="0 0.005" input="pos vel" controller="0.2 0 0.02 0 0 0"/>
+         <dcmotor joint="b" motorconst="0.05" resistance="2" gear="3" lugre="20 0.3 0.02 0.03 0.1" input="vel" controller="0 0 0.03 3 0 10"/>
+         <dcmotor joint="b" motorconst="0.1" resistance="3"/></actuator>`,
+    ),
+  },
+});

@@ -186,6 +186,7 @@ export const MODEL_FIELDS = group("model", [
   row("actuator_biastype", "i32", ["nactuator"], "", "mjtBias"),
   row("actuator_ctrladr", "i32", ["nactuator"], "", "first control"),
   row("actuator_ctrlnum", "i32", ["nactuator"], "", "number of controls"),
+  row("actuator_ctrlspec", "i32", ["nactuator"], "", "which inputs the controls are (mjtCtrlInput, mjtCtrlChart)"),
   row("actuator_outadr", "i32", ["nactuator"], "", "first force output"),
   row("actuator_outnum", "i32", ["nactuator"], "", "number of force outputs"),
   row("actuator_actadr", "i32", ["nactuator"], "", "first activation, -1: stateless"),

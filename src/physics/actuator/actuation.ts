@@ -1,8 +1,10 @@
-import { add, and, clamp, div, mul, ne, round, select, sub, sum, type Scalar } from "../../trace/scalar.ts";
+import { add, and, clamp, div, mul, ne, select, sub, sum, type Scalar } from "../../trace/scalar.ts";
 import { exp } from "../../trace/math.ts";
 import { MINVAL } from "../../trace/vector.ts";
 import { mjtBias, mjtDisableBit, mjtDyn, mjtGain, mjtJoint, mjtTrn } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
+import { mechanicalForce, motorForce, motorRates, nextMotorState } from "./dc-motor.ts";
+import { bounded, nearestTurn, servoInputs, slewed } from "./servo.ts";
 import { muscleBias, muscleGain, muscleRate } from "./muscle.ts";
 import { hasGravcomp } from "../smooth/passive.ts";
 import { moment } from "./transmission.ts";
@@ -13,12 +15,30 @@ function affine(prm: Column, start: number, length: Scalar, velocity: Scalar): S
   return add(add(prm.at(start), mul(prm.at(start + 1), length)), mul(prm.at(start + 2), velocity));
 }
 
-/** The control of an actuator within its range. */
-function control(m: ModelView, d: WorldData, i: number): Scalar {
+/** The controls of an actuator within their ranges. */
+function controls(m: ModelView, d: WorldData, i: number): Scalar[] {
   const { model } = m;
-  const limited = model.actuator_ctrllimited[i] && !(m.opt.disableflags & mjtDisableBit.CLAMPCTRL);
-  const ctrl = d.ctrl.at(i);
-  return limited ? clamp(ctrl, model.actuator_ctrlrange[2 * i], model.actuator_ctrlrange[2 * i + 1]) : ctrl;
+  return Array.from({ length: model.actuator_ctrlnum[i] }, (_, k) => {
+    const u = model.actuator_ctrladr[i] + k;
+    const limited = model.actuator_ctrllimited[u] && !(m.opt.disableflags & mjtDisableBit.CLAMPCTRL);
+    const ctrl = d.ctrl.at(u);
+    return limited ? clamp(ctrl, model.actuator_ctrlrange[2 * u], model.actuator_ctrlrange[2 * u + 1]) : ctrl;
+  });
+}
+
+/** The most speed of an actuator's setpoint of position, 0: any; its first activation is where the setpoint was. */
+function slewRate(model: Model, i: number): number {
+  const place = { [mjtDyn.PID]: 1, [mjtDyn.DCMOTOR]: 7 }[model.actuator_dyntype[i]];
+  return place === undefined ? 0 : Math.max(0, model.actuator_dynprm[10 * i + place]);
+}
+
+/** The controls of an actuator as they act: in their ranges, the setpoint no faster than it may be. */
+function inputs(m: ModelView, d: WorldData, i: number): Scalar[] {
+  const all = controls(m, d, i);
+  const rate = slewRate(m.model, i);
+  if (rate === 0) return all;
+  const period = m.model.actuator_dyntype[i] === mjtDyn.PID ? setpointPeriod(m.model, i) : 0;
+  return [slewed(m, all[0], d.act.at(m.model.actuator_actadr[i]), rate, period), ...all.slice(1)];
 }
 
 const timeConstant = (m: ModelView, i: number): number => Math.max(MINVAL, m.model.actuator_dynprm[10 * i]);
@@ -29,7 +49,7 @@ export function actuatorDisabled(model: Model, i: number): boolean {
   return group >= 0 && group <= 30 && (model.opt.disableactuator & (1 << group)) !== 0;
 }
 
-/** The turn after which the setpoint of a servo on a ball joint repeats; 0 for other actuators (wrapPeriod). */
+/** The turn after which the setpoint of a servo on a rotation repeats; 0 for other actuators (wrapPeriod). */
 function setpointPeriod(model: Model, i: number): number {
   const dyntype = model.actuator_dyntype[i];
   const servo =
@@ -37,31 +57,66 @@ function setpointPeriod(model: Model, i: number): number {
     model.actuator_biastype[i] === mjtBias.AFFINE &&
     model.actuator_gainprm[10 * i] === -model.actuator_biasprm[10 * i + 1] &&
     (dyntype === mjtDyn.NONE || dyntype === mjtDyn.INTEGRATOR);
+  const isPid = model.actuator_gaintype[i] === mjtGain.PID;
+  const gear = model.actuator_gear.subarray(6 * model.actuator_outadr[i], 6 * model.actuator_outadr[i] + 6);
   const trntype = model.actuator_trntype[i];
+  if (!servo && !isPid) return 0;
+  const turns = gear.subarray(0, 3).every((g) => g === 0);
+  if (trntype === mjtTrn.SITE && model.actuator_trnid[2 * i + 1] >= 0 && turns) {
+    return 2 * Math.PI * Math.hypot(...gear.subarray(3));
+  }
   const onJoint = trntype === mjtTrn.JOINT || trntype === mjtTrn.JOINTINPARENT;
-  if (!servo || !onJoint || model.jnt_type[model.actuator_trnid[2 * i]] !== mjtJoint.BALL) return 0;
-  return 2 * Math.PI * Math.hypot(...model.actuator_gear.subarray(6 * i, 6 * i + 3));
+  if (!onJoint || model.jnt_type[model.actuator_trnid[2 * i]] !== mjtJoint.BALL) return 0;
+  return 2 * Math.PI * Math.hypot(...gear.subarray(0, 3));
 }
 
 /** The setpoint nearest to the actuator's length among those that mean the same (wrapSetpoint). */
 export function nearestSetpoint(m: ModelView, d: WorldData, i: number, setpoint: Scalar): Scalar {
-  const period = setpointPeriod(m.model, i);
-  if (period === 0) return setpoint;
-  const error = sub(setpoint, d.actuator_length.at(i));
-  return sub(setpoint, mul(period, round(mul(error, 1 / period))));
+  return nearestTurn(setpoint, d.actuator_length.at(i), setpointPeriod(m.model, i));
 }
 
-/** Rate of change of an activation. */
-function activationRate(m: ModelView, d: WorldData, i: number, act: number): Scalar {
-  const ctrl = control(m, d, i);
-  if (m.model.actuator_dyntype[i] === mjtDyn.INTEGRATOR) return ctrl;
-  if (m.model.actuator_dyntype[i] === mjtDyn.MUSCLE) return muscleRate(m.model, i, ctrl, d.act.at(act));
-  return div(sub(ctrl, d.act.at(act)), timeConstant(m, i));
+/** Sets the rates of an actuator's activations. */
+function activationRates(m: ModelView, d: WorldData, i: number): void {
+  const { model } = m;
+  const dyntype = model.actuator_dyntype[i];
+  if (dyntype === mjtDyn.NONE) return;
+  const act = lastActivation(m, i);
+  const all = inputs(m, d, i);
+  if (slewRate(model, i) > 0) {
+    const first = model.actuator_actadr[i];
+    d.act_dot.set(first, div(sub(all[0], d.act.at(first)), m.timestep));
+  }
+  switch (dyntype) {
+    case mjtDyn.INTEGRATOR:
+      d.act_dot.set(act, all[0]);
+      return;
+    case mjtDyn.MUSCLE:
+      d.act_dot.set(act, muscleRate(model, i, all[0], d.act.at(act)));
+      return;
+    case mjtDyn.DCMOTOR:
+      motorRates(m, d, i, all);
+      return;
+    case mjtDyn.PID:
+      if (integralGain(model, i) > 0) d.act_dot.set(act, pidError(m, d, i, all[0], act));
+      return;
+    default:
+      d.act_dot.set(act, div(sub(all[0], d.act.at(act)), timeConstant(m, i)));
+  }
+}
+
+const integralGain = (model: Model, i: number): number => model.actuator_gainprm[10 * i];
+
+/** What the integral of a PID controller grows by: on a rotation the error the shorter way round. */
+function pidError(m: ModelView, d: WorldData, i: number, setpoint: Scalar, act: number): Scalar {
+  const length = d.actuator_length.at(i);
+  const error = sub(nearestTurn(setpoint, length, setpointPeriod(m.model, i)), length);
+  return bounded(error, d.act.at(act), m.model.actuator_dynprm[10 * i]);
 }
 
 /** Activation `act` of actuator `i` one time step on at the given rate (mj_nextActivation). */
 export function nextActivation(m: ModelView, d: WorldData, i: number, act: number, rate: Scalar): Scalar {
   const { model } = m;
+  if (model.actuator_dyntype[i] === mjtDyn.DCMOTOR) return nextMotorState(m, d, i, act, rate);
   let next: Scalar;
   if (model.actuator_dyntype[i] === mjtDyn.FILTEREXACT) {
     const tau = timeConstant(m, i);
@@ -78,21 +133,40 @@ const lastActivation = (m: ModelView, i: number): number => m.model.actuator_act
 
 /** What the gain of an actuator multiplies: its control or its last activation. Reads act_dot. */
 export function actuatorInput(m: ModelView, d: WorldData, i: number): Scalar {
-  if (m.model.actuator_dyntype[i] === mjtDyn.NONE) return control(m, d, i);
-  const act = lastActivation(m, i);
+  if (m.model.actuator_dyntype[i] === mjtDyn.NONE) return inputs(m, d, i)[0] ?? 0;
+  return activation(m, d, i, lastActivation(m, i));
+}
+
+/** An activation as the force reads it: now, or a step on. */
+function activation(m: ModelView, d: WorldData, i: number, act: number): Scalar {
   return m.model.actuator_actearly[i] ? nextActivation(m, d, i, act, d.act_dot.at(act)) : d.act.at(act);
+}
+
+/** What a PID controller does beside its affine bias: setpoints, feedforward, integral. */
+function pidForce(m: ModelView, d: WorldData, i: number): Scalar {
+  const { model } = m;
+  const [pos, vel, ff] = servoInputs(model, i, inputs(m, d, i));
+  const [kp, kd] = [1, 2].map((k) => m.actuator_biasprm.at(10 * i + k));
+  const setpoints = add(mul(kp, nearestSetpoint(m, d, i, pos)), mul(kd, vel));
+  const force = sub(ff, setpoints);
+  const integral = model.actuator_actnum[i] > 0 && integralGain(model, i) > 0;
+  return integral ? add(force, mul(m.actuator_gainprm.at(10 * i), activation(m, d, i, lastActivation(m, i)))) : force;
 }
 
 /** The force of an actuator before its range: gain times input plus bias. */
 function servoForce(m: ModelView, d: WorldData, i: number): Scalar {
   const { model } = m;
   const [length, velocity] = [d.actuator_length.at(i), d.actuator_velocity.at(i)];
+  if (model.actuator_gaintype[i] === mjtGain.DCMOTOR) {
+    return motorForce(m, d, i, inputs(m, d, i), (act) => activation(m, d, i, act));
+  }
   let gain: Scalar = m.actuator_gainprm.at(10 * i);
   if (model.actuator_gaintype[i] === mjtGain.AFFINE) gain = affine(m.actuator_gainprm, 10 * i, length, velocity);
   if (model.actuator_gaintype[i] === mjtGain.MUSCLE) ({ gain } = muscleGain(m, i, length, velocity));
   let bias: Scalar = 0;
   if (model.actuator_biastype[i] === mjtBias.AFFINE) bias = affine(m.actuator_biasprm, 10 * i, length, velocity);
   if (model.actuator_biastype[i] === mjtBias.MUSCLE) bias = muscleBias(m, i, length);
+  if (model.actuator_gaintype[i] === mjtGain.PID) return add(pidForce(m, d, i), bias);
   return add(mul(gain, nearestSetpoint(m, d, i, actuatorInput(m, d, i))), bias);
 }
 
@@ -127,8 +201,7 @@ export function actuation(m: ModelView, d: WorldData): void {
   }
 
   for (let i = 0; i < m.nactuator; i++) {
-    const act = lastActivation(m, i);
-    if (model.actuator_dyntype[i] !== mjtDyn.NONE) d.act_dot.set(act, activationRate(m, d, i, act));
+    activationRates(m, d, i);
     d.actuator_force.set(i, actuatorDisabled(model, i) ? 0 : servoForce(m, d, i));
   }
   limitTendonForces(m, d);
@@ -138,6 +211,8 @@ export function actuation(m: ModelView, d: WorldData): void {
     if (model.actuator_forcelimited[i]) {
       force = clamp(force, model.actuator_forcerange[2 * i], model.actuator_forcerange[2 * i + 1]);
     }
+    const isMotor = model.actuator_biastype[i] === mjtBias.DCMOTOR && !actuatorDisabled(model, i);
+    if (isMotor) force = add(force, mechanicalForce(m, d, i));
     d.actuator_force.set(i, force);
     for (const { dof, coef } of moment(m, d, i)) {
       d.qfrc_actuator.set(dof, add(d.qfrc_actuator.at(dof), mul(coef, force)));

@@ -4,6 +4,7 @@ import type { Model } from "../../model/model.ts";
 import { dofDamping, isZero, polySlope, tendonArmature, tendonDamping } from "../smooth/damping.ts";
 import { actuatorDisabled, actuatorInput } from "../actuator/actuation.ts";
 import { fluidEntries, hasFluid } from "../smooth/fluid.ts";
+import { motorSlope } from "../actuator/dc-motor.ts";
 import { muscleGain } from "../actuator/muscle.ts";
 import type { Pattern } from "../smooth/sparsity.ts";
 import { outerProduct, type Entry } from "../tendon/moment-arms.ts";
@@ -64,6 +65,7 @@ function actuatorEntries(m: ModelView, d: WorldData, pattern: Pattern): Entry[] 
       const muscle = muscleGain(m, i, d.actuator_length.at(i), d.actuator_velocity.at(i));
       slope = add(slope, mul(muscle.slope, actuatorInput(m, d, i)));
     }
+    if (model.actuator_gaintype[i] === mjtGain.DCMOTOR) slope = motorSlope(m, i);
     if (slope === 0) continue;
     // a saturated force does not depend on velocity
     if (model.actuator_forcelimited[i]) slope = select(saturated(m, d, i), 0, slope);

@@ -1,7 +1,7 @@
 import { each, when } from "../../trace/control.ts";
 import { add, eq, mul, select, type Int, type Scalar } from "../../trace/scalar.ts";
 import { mulQuat, normalize3, normalizeQuat, type Quat, type Vec3 } from "../../trace/vector.ts";
-import { mjtDisableBit, mjtIntegrator, mjtJoint } from "../../model/enums.ts";
+import { mjtDisableBit, mjtDyn, mjtIntegrator, mjtJoint } from "../../model/enums.ts";
 import { actuatorDisabled, nearestSetpoint, nextActivation } from "../actuator/actuation.ts";
 import { axisAngle, isJoint } from "../smooth/kinematics.ts";
 import { copyField } from "../smooth/sparsity.ts";
@@ -73,7 +73,8 @@ export function advanceActivations(m: ModelView, d: WorldData, rate: (act: Int) 
     const off = actuatorDisabled(m.model, i);
     for (let a = adr; a < last; a++) d.act.set(a, nextActivation(m, d, i, a, off ? 0 : rate(a)));
     // a stored setpoint stays within half a turn of the joint
-    if (last > adr) d.act.set(last - 1, nearestSetpoint(m, d, i, d.act.at(last - 1)));
+    if (last > adr && m.model.actuator_dyntype[i] === mjtDyn.INTEGRATOR)
+      d.act.set(last - 1, nearestSetpoint(m, d, i, d.act.at(last - 1)));
   }
 }
 
