@@ -32,7 +32,7 @@ const REFUSED: readonly [string, string, string][] = [
     }),
     "option",
   ],
-  ["enable flag sleep", wrap({ option: `<option><flag sleep="enable"/></option>` }), "option"],
+  ["enable flag diagexact", wrap({ option: `<option><flag diagexact="enable"/></option>` }), "option"],
   [
     "collision ellipsoid-box",
     wrap({ world: `<geom name="x" type="box" size="1 1 1"/>`, body: `<geom name="w" type="ellipsoid" size="1 1 1"/>` }),
@@ -44,8 +44,8 @@ const REFUSED: readonly [string, string, string][] = [
     `geom "w" with geom "x"`,
   ],
   [
-    "actuator gaintype pid",
-    wrap({ rest: `<actuator><pid name="m" joint="j" kp="1" input="pos"/></actuator>` }),
+    "actuator gaintype user",
+    wrap({ rest: `<actuator><general name="m" joint="j" gaintype="user"/></actuator>` }),
     `actuator "m"`,
   ],
   [
@@ -75,9 +75,9 @@ describe("unsupported features are refused", () => {
   test("all in one error, each with its elements", async () => {
     const model = await loadModel(
       wrap({
-        option: `<option noslip_iterations="3"><flag sleep="enable"/></option>`,
+        option: `<option noslip_iterations="3"><flag diagexact="enable"/></option>`,
         world: `<camera name="c"/>`,
-        rest: `<actuator><pid name="m" joint="j" kp="1" input="pos"/></actuator><sensor>${`<rangefinder camera="c"/>`.repeat(7)}</sensor>`,
+        rest: `<actuator><general name="m" joint="j" gaintype="user"/></actuator><sensor>${`<rangefinder camera="c"/>`.repeat(7)}</sensor>`,
       }),
     );
     let error: unknown;
@@ -91,11 +91,11 @@ describe("unsupported features are refused", () => {
     expect(code).toBe("unsupported-feature");
     expect(details.features).toEqual([
       "noslip_iterations",
-      "enable flag sleep",
-      "actuator gaintype pid",
+      "enable flag diagexact",
+      "actuator gaintype user",
       "sensor rangefinder on a camera",
     ]);
-    expect(message).toContain(`actuator gaintype pid: actuator "m"`);
+    expect(message).toContain(`actuator gaintype user: actuator "m"`);
     expect(message).toContain(
       "sensor rangefinder on a camera: sensor 0, sensor 1, sensor 2, sensor 3, sensor 4 and 2 more",
     );
