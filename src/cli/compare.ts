@@ -25,11 +25,11 @@ ${DEVICE_HELP}
 
 Bounds: qpos and act ${B.qposMax} at most; qvel ${B.qvelP99} in 99 % of the steps and ${B.qvelMax} at most; qacc likewise, relative to
 the accelerations that cancel in it (qacc_smooth, efc_aref); each sensor by the stage it reads: positions as qpos, velocities
-as qvel, accelerations and forces ${B.forceP99} and ${B.forceMax}. Contacts and
+as qvel, accelerations and forces ${B.forceP99} and ${B.forceMax}, and so is qacc where contacts are searched. Contacts and
 rows equal in number, unless something is within 1e-6 of touching. A step beyond them is accounted for where MuJoCo's own
 result changes half as much under a change of its state by 1e-7 (eight random changes find about half of the largest), or
-where a documented difference does it at that very state: MuJoCo's solver, or its search of the contacts of a capsule with
-a cylinder, stops short, and run to its end it agrees with corral. The worst of them are told with the solver's
+where a documented difference does it at that very state: MuJoCo's solver, or its search for contacts that
+have no formula, stops short, and run to its end it agrees with corral. The worst of them are told with the solver's
 iterations and with the error of the same step in corral's float64.
 Exit codes: 0 within the bounds, 1 not, or the model is not supported, 2 bad usage, 3 no device.
 `;

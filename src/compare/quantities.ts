@@ -2,6 +2,7 @@
 import { fieldSize } from "../model/fields.ts";
 import { mjtStage } from "../model/enums.ts";
 import { describe, type Model } from "../model/model.ts";
+import { geomPairs, hasFormula } from "../model/pairs.ts";
 import { distance, ONE_STEP_BOUNDS as B } from "../monitor/measure.ts";
 import type { StepResult } from "../monitor/mujoco_world.ts";
 import { COMPARED, type Compared } from "./one-step.ts";
@@ -36,14 +37,22 @@ const OF_STAGE: Readonly<Record<number, Bounds>> = {
   [mjtStage.ACC]: FORCE,
 };
 
+/**
+ * Whether a search finds contacts of a model. It knows their distance to 1e-5 of the size of the geoms, and stiff
+ * contacts turn 1e-7 m into 1e-3 m/s².
+ */
+const isSearched = (model: Model): boolean =>
+  geomPairs(model).some(({ geom1, geom2 }) => !hasFormula([model.geom_type[geom1], model.geom_type[geom2]]));
+
 /** All that is judged of a model: its fields, and each sensor by the stage that it reads. */
 export function quantitiesOf(model: Model): Quantity[] {
+  const bounds = { ...OF_FIELD, ...(isSearched(model) ? { qacc: FORCE } : {}) };
   const fields = COMPARED.filter((field) => field !== "sensordata").map((field) => ({
     field,
     name: field,
     start: 0,
     length: fieldSize(model, field),
-    ...OF_FIELD[field],
+    ...bounds[field],
   }));
   const sensors = Array.from({ length: model.nsensor }, (_, i) => ({
     field: "sensordata" as const,

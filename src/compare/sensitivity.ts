@@ -47,7 +47,7 @@ export function sensitivityOf(
     collect(probe);
     count(probe);
   }
-  for (const shift of [TOUCHING, -TOUCHING]) {
+  for (const shift of world.facesMeet ? [-TOUCHING] : [TOUCHING, -TOUCHING]) {
     const probe = world.withMargins(shift, () => world.step(from));
     // a shift that turns nothing on or off only stretches the constraints that are there
     if (probe.ncon !== result.ncon || probe.nefc !== result.nefc) collect(probe);

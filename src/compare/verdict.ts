@@ -17,8 +17,8 @@ export interface Beyond {
   /** MuJoCo's own distance under a change of its state by 1e-7, or under a contact that comes or goes within 1e-6. */
   readonly mujocoSensitivity: number;
   /**
-   * How far MuJoCo stopped from its own result at this state: a solver that ends at its tolerance, contacts of capsule
-   * and cylinder that are searched. Null where the sensitivity alone accounts for the error.
+   * How far MuJoCo stopped from its own result at this state: a solver that ends at its tolerance, contacts that
+   * are searched. Null where the sensitivity alone accounts for the error.
    */
   readonly leftover: number | null;
   /** The error beside MuJoCo run to its end, likewise. */
@@ -89,7 +89,7 @@ export class Judge {
     this.#end = end;
     const documented = documentedIn(model);
     this.#documented = documented.join(", ");
-    this.#isSearch = documented.includes("CG") || documented.includes("capsule with cylinder");
+    this.#isSearch = documented.includes("CG") || documented.includes("searched contacts");
   }
 
   static async create(model: Model, world: MuJoCoWorld): Promise<Judge> {

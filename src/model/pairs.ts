@@ -57,6 +57,37 @@ function bodiesMatch(model: Model, b1: number, b2: number): boolean {
 
 const { PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH } = mjtGeom;
 
+// pairs of types whose contacts have a formula, the lower type first
+const FORMULAS: ReadonlySet<string> = new Set(
+  [
+    [PLANE, SPHERE],
+    [PLANE, CAPSULE],
+    [PLANE, ELLIPSOID],
+    [PLANE, CYLINDER],
+    [PLANE, BOX],
+    [PLANE, MESH],
+    [SPHERE, SPHERE],
+    [SPHERE, CAPSULE],
+    [SPHERE, CYLINDER],
+    [SPHERE, BOX],
+    [CAPSULE, CAPSULE],
+    [CAPSULE, BOX],
+    [BOX, BOX],
+  ].map(String),
+);
+
+/** Whether contacts of two mjtGeom, the lower first, have a formula; MuJoCo searches for those of the others. */
+export const hasFormula = (types: readonly number[]): boolean => FORMULAS.has(String(types));
+
+// shapes that touch each other face on face
+const FLAT: ReadonlySet<number> = new Set([CYLINDER, BOX, MESH]);
+
+/** Whether MuJoCo clips the faces of a pair where they meet; it does without a margin. */
+export function meetsInFaces(model: Model, { geom1, geom2, margin, gap }: GeomPair): boolean {
+  const types = [model.geom_type[geom1], model.geom_type[geom2]];
+  return !hasFormula(types) && types.every((type) => FLAT.has(type)) && margin + gap <= 0;
+}
+
 /** Does MuJoCo have a collider for these two? */
 function hasCollider(model: Model, g1: number, g2: number): boolean {
   const higher = Math.max(model.geom_type[g1], model.geom_type[g2]);

@@ -16,7 +16,7 @@ import {
   mjtTrn,
 } from "./enums.ts";
 import { describe, type Model } from "./model.ts";
-import { distancePairs, geomPairs } from "./pairs.ts";
+import { distancePairs, geomPairs, hasFormula } from "./pairs.ts";
 import { unmetKinds } from "./rays.ts";
 
 /** Something MuJoCo can do that we do not: its name, and the elements of the model that use it. */
@@ -27,29 +27,10 @@ export interface UnsupportedFeature {
 
 const { PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH } = mjtGeom;
 
-// pairs of geom types that have a collider, the lower type first
-const COLLIDERS: ReadonlySet<string> = new Set(
-  [
-    [PLANE, SPHERE],
-    [PLANE, CAPSULE],
-    [PLANE, ELLIPSOID],
-    [PLANE, CYLINDER],
-    [PLANE, BOX],
-    [PLANE, MESH],
-    [SPHERE, SPHERE],
-    [SPHERE, CAPSULE],
-    [SPHERE, CYLINDER],
-    [SPHERE, BOX],
-    [CAPSULE, CAPSULE],
-    [CAPSULE, CYLINDER],
-    [CAPSULE, BOX],
-    [BOX, BOX],
-  ].map(String),
-);
-
-// the pair that MuJoCo leaves to its general collider, and the flags that choose another
-const SEARCHED = String([CAPSULE, CYLINDER]);
-const SEARCH_FLAGS = mjtDisableBit.NATIVECCD | mjtDisableBit.MULTICCD;
+// shapes whose contacts with each other are searched for where there is no formula
+const CONVEX: ReadonlySet<number> = new Set([SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH]);
+// those that touch each other face on face
+const FLAT: ReadonlySet<number> = new Set([CYLINDER, BOX, MESH]);
 
 const EQUALITIES: ReadonlySet<number> = new Set([mjtEq.CONNECT, mjtEq.WELD, mjtEq.JOINT, mjtEq.TENDON]);
 
@@ -145,7 +126,7 @@ const INTEGRATORS: ReadonlySet<number> = new Set([
 ]);
 
 // flags that change the result of a step in a way that is not simulated; the others are obeyed or cannot matter:
-// midphase (order only), autoreset, nativeccd and multiccd (but for pairs below), island (same solution),
+// midphase (order only), autoreset, multiccd, nativeccd (but for pairs that are searched), island (same solution),
 // energy, fwdinv, invdiscrete, ipc (flex), sleep (bodies at rest go on being computed)
 const REFUSED_ENABLE = mjtEnableBit.DIAGEXACT;
 
@@ -200,14 +181,12 @@ const geoms: Check = (model, found) => {
   for (const { geom1, geom2 } of geomPairs(model)) {
     const types = [model.geom_type[geom1], model.geom_type[geom2]];
     const [name1, name2] = [describe(model, "geom", geom1), describe(model, "geom", geom2)];
-    if (!COLLIDERS.has(String(types))) {
-      found.add(`collision ${types.map((t) => lower(mjtGeom, t)).join("-")}`, `${name1} with ${name2}`);
-    }
-    if (String(types) === SEARCHED) {
-      for (const bit of bitNames(mjtDisableBit, model.opt.disableflags & SEARCH_FLAGS)) {
-        found.add(`disable flag ${bit.toLowerCase()} with capsule-cylinder`, `${name1} with ${name2}`);
-      }
-    }
+    if (hasFormula(types)) continue;
+    const kind = types.map((t) => lower(mjtGeom, t)).join("-");
+    if (!types.every((t) => CONVEX.has(t)) || types.every((t) => FLAT.has(t)))
+      found.add(`collision ${kind}`, `${name1} with ${name2}`);
+    else if ((model.opt.disableflags & mjtDisableBit.NATIVECCD) !== 0)
+      found.add(`disable flag nativeccd with ${kind}`, `${name1} with ${name2}`);
   }
 };
 
@@ -239,11 +218,11 @@ const actuators: Check = (model, found) => {
 
 /** Pairs of a distance sensor whose distance MuJoCo searches for, or that have no collider. */
 function unmeasured(model: Model, sensor: number): Set<string> {
-  const searched = [SEARCHED, String([BOX, BOX]), String([PLANE, MESH])];
+  const searched = [String([BOX, BOX]), String([PLANE, MESH])];
   const kinds = distancePairs(model, sensor)
     .map((pair) => pair.map((g) => model.geom_type[g]).sort((a, b) => a - b))
     .filter((types) => types[1] !== PLANE)
-    .filter((types) => !COLLIDERS.has(String(types)) || searched.includes(String(types)));
+    .filter((types) => !hasFormula(types) || searched.includes(String(types)));
   return new Set(kinds.map((types) => types.map((t) => lower(mjtGeom, t)).join("-")));
 }
 

@@ -2,6 +2,7 @@
 import { mjMAXVAL, mjtDisableBit } from "../model/enums.ts";
 import { remembersEnergy } from "../model/energy.ts";
 import { withOptions, type Model } from "../model/model.ts";
+import { geomPairs, meetsInFaces } from "../model/pairs.ts";
 import { listen } from "../model/mujoco.ts";
 import { createOracle, type Oracle } from "../model/oracle.ts";
 
@@ -59,18 +60,21 @@ const largest = (values: Float64Array): number => values.reduce((most, x) => Mat
 /** MuJoCo's side of a comparison. `delete()` it. */
 export class MuJoCoWorld {
   readonly oracle: Oracle;
+  /** Whether faces may meet without a margin: with one, MuJoCo makes their contacts by another rule. */
+  readonly facesMeet: boolean;
 
   readonly #remembers: boolean;
 
-  private constructor(oracle: Oracle, remembers: boolean) {
+  private constructor(oracle: Oracle, model: Model) {
     this.oracle = oracle;
-    this.#remembers = remembers;
+    this.facesMeet = geomPairs(model).some((pair) => meetsInFaces(model, pair));
+    this.#remembers = remembersEnergy(model);
   }
 
   /** MuJoCo with its automatic reset off: a world that diverges must be seen, not started over. */
   static async create(model: Model): Promise<MuJoCoWorld> {
     const disableflags = model.opt.disableflags | mjtDisableBit.AUTORESET;
-    return new MuJoCoWorld(await createOracle(withOptions(model, { disableflags })), remembersEnergy(model));
+    return new MuJoCoWorld(await createOracle(withOptions(model, { disableflags })), model);
   }
 
   load(state: WorldState): void {

@@ -230,7 +230,7 @@ describe("documented differences", () => {
     const of = async (name: string) => documentedIn(await loadTestModel(name));
     expect(await of("solver_PGS")).toEqual(["PGS"]);
     expect(await of("solver_CG")).toEqual(["CG"]);
-    expect(await of("envs/pusher")).toContain("capsule with cylinder");
+    expect(await of("envs/pusher")).toContain("searched contacts");
     expect(await of("envs/hopper")).toEqual(["Newton"]);
   });
 

@@ -81,7 +81,7 @@ export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[]
   const words = Array.from({ length: Math.ceil(nslot / 32) }, (_, w) => variable(`active${w}`, 0, "u32"));
   // frames are built if they are read; a tangent is kept only where some collider chooses one
   const frames = framesOf(m, d);
-  const colliders = pairColliders(m, frames);
+  const colliders = pairColliders(m, pairs, frames);
   const kinds = pairs.map((p) => pairKind(m.model, p));
   const leaning = kinds.some((kind) => colliders.of(kind).leans);
 

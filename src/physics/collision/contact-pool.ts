@@ -29,7 +29,7 @@ export function pooledCollision(
   const size = Math.max(1, capacity);
   const kindOf = (p: GeomPair) => pairKind(m.model, p);
   const names = [...new Set(pairs.map(kindOf))];
-  const colliders = pairColliders(m, frames);
+  const colliders = pairColliders(m, pairs, frames);
   const leans = names.some((name) => colliders.of(name).leans);
   const dist = array("con_dist", size);
   const vector = (name: string, length: number) => [0, 1, 2].map((k) => array(`${name}${k}`, length));

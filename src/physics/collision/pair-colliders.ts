@@ -2,18 +2,18 @@
 import { loop, table } from "../../trace/control.ts";
 import { add, isNode, mul, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { Vec3 } from "../../trace/vector.ts";
-import { mjtGeom } from "../../model/enums.ts";
+import { mjtDisableBit, mjtGeom } from "../../model/enums.ts";
 import type { Hulls } from "../../model/hulls.ts";
 import type { Model } from "../../model/model.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import { colliderName, colliders, type Candidate, type ColliderName, type Shape } from "./colliders/index.ts";
 import { planeMesh, type PlaneHull } from "./colliders/plane-mesh.ts";
-import type { HullTables } from "./convex/types.ts";
+import { convexContacts, MOST_CONVEX_CONTACTS, type ConvexShape, type HullTables } from "./convex/index.ts";
 import type { GeomFrames } from "./broad-phase.ts";
 import type { ModelView } from "../view.ts";
 
 /** What finds the contacts of a pair. */
-export type PairKind = ColliderName | "plane-mesh";
+export type PairKind = ColliderName | "plane-mesh" | "convex";
 
 /** Contacts that a collider found: `count` of them, known while tracing for closed forms. */
 export interface Found {
@@ -53,21 +53,52 @@ export interface PairColliders {
   shape(geom: Int): GeomShape;
 }
 
-const { MESH } = mjtGeom;
+const { PLANE, MESH } = mjtGeom;
+
+/**
+ * MuJoCo searches for the contacts of a capsule and a cylinder too; the formula finds several at once, as it does if it
+ * is to find several.
+ */
+const isSearched = (model: Model, name: ColliderName): boolean =>
+  name === "capsule-cylinder" && (model.opt.disableflags & mjtDisableBit.MULTICCD) !== 0;
 
 /** The kind of a pair; pairs without a collider are refused before anything is traced. */
 export function pairKind(model: Model, { geom1, geom2 }: GeomPair): PairKind {
-  return colliderName(model.geom_type[geom1], model.geom_type[geom2]) ?? "plane-mesh";
+  const [type1, type2] = [model.geom_type[geom1], model.geom_type[geom2]];
+  const formula = colliderName(type1, type2);
+  if (formula && !isSearched(model, formula)) return formula;
+  return type1 === PLANE && type2 === MESH ? "plane-mesh" : "convex";
 }
 
 /** The colliders of pairs, over the frames of their geoms. */
-export function pairColliders(m: ModelView, frames: GeomFrames): PairColliders {
+export function pairColliders(m: ModelView, pairs: readonly GeomPair[], frames: GeomFrames): PairColliders {
   const { model } = m;
   const shape = (g: Int) => ({ geom: g, pos: frames.pos(g), mat: frames.mat(g), size: m.geom_size.vec3(g) });
   const hullOf = model.hulls && hullReader(model, model.hulls);
+  const searched = pairs.filter((p) => pairKind(model, p) === "convex");
+  const kinds = (end: "geom1" | "geom2") => [...new Set(searched.map((p) => model.geom_type[p[end]]))];
+  const [kinds1, kinds2] = [kinds("geom1"), kinds("geom2")];
+  const convex = ({ geom, ...shape }: GeomShape, all: readonly number[]): ConvexShape => {
+    const kinds = isNode(geom) ? all : [model.geom_type[geom]];
+    const hull = kinds.includes(MESH) && hullOf ? { hull: hullOf(geom) } : {};
+    return { ...shape, type: m.geom_type.at(geom), kinds, radius: m.geom_rbound.at(geom), ...hull };
+  };
+  const options = {
+    iterations: model.opt.ccd_iterations,
+    tolerance: model.opt.ccd_tolerance,
+    multiccd: (model.opt.disableflags & mjtDisableBit.MULTICCD) === 0,
+  };
   const listed = (all: readonly Candidate[]): Found => ({ count: all.length, at: (i) => all[i as number] });
 
   const of = (kind: PairKind): PairCollider => {
+    if (kind === "convex")
+      return {
+        slots: MOST_CONVEX_CONTACTS,
+        costly: true,
+        long: true,
+        leans: false,
+        collide: (a, b, reach) => convexContacts(convex(a, kinds1), convex(b, kinds2), reach, options),
+      };
     if (kind === "plane-mesh")
       return {
         slots: 4,

@@ -16,15 +16,6 @@ const REFUSED: readonly [string, string, string][] = [
   ["integrator discrete", wrap({ option: `<option integrator="discrete"/>` }), "option"],
   ["noslip_iterations", wrap({ option: `<option noslip_iterations="3"/>` }), "option"],
   [
-    "disable flag multiccd with capsule-cylinder",
-    wrap({
-      option: `<option><flag multiccd="disable"/></option>`,
-      world: `<geom name="w" type="cylinder" size="1 1"/>`,
-      body: `<geom name="x" type="capsule" size="1 1"/>`,
-    }),
-    `geom "x" with geom "w"`,
-  ],
-  [
     "fluidshape ellipsoid with integrator implicitfast",
     wrap({
       option: `<option density="1.2" integrator="implicitfast"/>`,
@@ -33,11 +24,6 @@ const REFUSED: readonly [string, string, string][] = [
     "option",
   ],
   ["enable flag diagexact", wrap({ option: `<option><flag diagexact="enable"/></option>` }), "option"],
-  [
-    "collision ellipsoid-box",
-    wrap({ world: `<geom name="x" type="box" size="1 1 1"/>`, body: `<geom name="w" type="ellipsoid" size="1 1 1"/>` }),
-    `geom "w" with geom "x"`,
-  ],
   [
     "collision cylinder-cylinder",
     wrap({ world: `<geom name="w" type="cylinder" size="1 1"/>`, body: `<geom name="x" type="cylinder" size="1 1"/>` }),

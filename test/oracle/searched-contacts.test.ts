@@ -1,4 +1,4 @@
-// steps of models whose geoms are meshes, from states among contacts, beside MuJoCo
+// steps of models of meshes and of pairs that MuJoCo searches, from states among contacts, beside MuJoCo
 import { describe, expect, test } from "vitest";
 import { compareWithMuJoCo, type CompareOptions } from "../../src/compare/compare.ts";
 import { loadModel } from "../../src/model/model.ts";
@@ -29,11 +29,31 @@ const onPlane = `<mujoco model="meshes on a plane">
   </worldbody>
 </mujoco>`;
 
+/** Round bodies in a bowl of shapes of every kind. */
+// MuJoCo searches to the end: by default it leaves 2e-3 of an ellipsoid's size
+const roundOnFlat = `<mujoco model="round on flat">
+  <option ccd_tolerance="1e-12" ccd_iterations="200"/>
+  <asset><mesh name="few" vertex="${ballPoints(r, 20, 0.2)}"/><mesh name="many" vertex="${ballPoints(r, 300, 0.2)}"/></asset>
+  <default><geom contype="1" conaffinity="2"/><default class="mover"><geom contype="2" conaffinity="1"/></default></default>
+  <worldbody>
+    <geom type="mesh" mesh="few"/>
+    <geom type="mesh" mesh="many" pos=".3 0 0"/>
+    <geom type="cylinder" size=".2 .1" pos=".3 .3 0"/>
+    <geom type="box" size=".2 .2 .1" pos="0 .3 0"/>
+    <geom type="ellipsoid" size=".2 .25 .1" pos=".6 0 0"/>
+    <body pos="0 0 .27"><freejoint/><geom class="mover" type="sphere" size=".08"/></body>
+    <body pos=".3 .05 .27"><freejoint/><geom class="mover" type="capsule" size=".05 .1"/></body>
+    <body pos=".3 .3 .21"><freejoint/><geom class="mover" type="ellipsoid" size=".05 .1 .12"/></body>
+    <body pos=".6 .02 .17"><freejoint/><geom class="mover" type="ellipsoid" size=".05 .1 .07"/></body>
+    <body pos="0 .3 .16"><freejoint/><geom class="mover" type="ellipsoid" size=".09 .1 .07"/></body>
+  </worldbody>
+</mujoco>`;
+
 /** Compares single steps, and expects contacts. */
 async function holds(xml: string, options: CompareOptions): Promise<void> {
   const found = await compareWithMuJoCo(await loadModel(xml), { steps: isFull ? 300 : 60, ...options });
   expect(found.unsupported).toEqual([]);
-  expect(found.contacts.most).toBeGreaterThan(3);
+  expect(found.contacts.most).toBeGreaterThan(2);
   expect(found.contacts.equal + found.contacts.touching).toBe(found.contacts.total);
   expect(found.verdict.reasons).toEqual([]);
 }
@@ -46,4 +66,13 @@ describe("a plane with hulls", () => {
     ["WebAssembly, rolled", { device: "wasm", unroll: false }],
     ["the driver, straight", {}],
   ] satisfies [string, CompareOptions][])("in %s", (_, how) => holds(onPlane, how));
+});
+
+describe("round shapes on all others", () => {
+  test.each([
+    ["float64, straight", { device: "cpu-f64" }],
+    ["float64, rolled", { device: "cpu-f64", unroll: false }],
+    ["WebAssembly", { device: "wasm" }],
+    ["the driver, straight", {}],
+  ] satisfies [string, CompareOptions][])("in %s", (_, how) => holds(roundOnFlat, how));
 });
