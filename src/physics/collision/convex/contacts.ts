@@ -4,6 +4,7 @@ import {
   add,
   and,
   eq,
+  ge,
   gt,
   le,
   lt,
@@ -17,11 +18,13 @@ import {
   type Int,
   type Scalar,
 } from "../../../trace/scalar.ts";
-import { add3, lengthSquared, row, scale3, select3, sub3, type Vec3 } from "../../../trace/vector.ts";
+import { add3, lengthSquared, mulMatVec, row, scale3, select3, sub3, type Vec3 } from "../../../trace/vector.ts";
 import { mjtGeom } from "../../../model/enums.ts";
 import { makeFrame } from "../colliders/frame.ts";
 import { DISTINCT, SEARCHES, turned, turnOf } from "../colliders/turned.ts";
 import { locate } from "./distance.ts";
+import { CAP_CORNERS } from "./faces.ts";
+import { manifold } from "./manifold.ts";
 import { polytope } from "./polytope.ts";
 import { vector } from "./registers.ts";
 import { isKind } from "./support.ts";
@@ -34,12 +37,16 @@ export class ContactList implements ConvexContacts {
   readonly #pos = [0, 1, 2].map((k) => array(`convex_pos${k}`, MOST_CONVEX_CONTACTS));
   readonly #normal = [0, 1, 2].map((k) => array(`convex_normal${k}`, MOST_CONVEX_CONTACTS));
 
+  /** Whether a later place was the first one. */
+  readonly #met = variable("convex_met", 0, "i32");
+
   get count(): Int {
     return this.#count.get();
   }
 
   clear(): void {
     this.#count.set(0);
+    this.#met.set(0);
   }
 
   push(dist: Scalar, pos: Vec3, normal: Vec3): void {
@@ -64,15 +71,36 @@ export class ContactList implements ConvexContacts {
     loop(this.count, (i) => {
       const close = le(lengthSquared(sub3(pos, this.at(i).pos)), mul(distance, distance));
       near.set(select(close, 1, near.get(), "i32"));
+      this.#met.set(select(and(close, eq(i, 0)), 1, this.#met.get(), "i32"));
     });
     return eq(near.get(), 0);
+  }
+
+  /**
+   * Drops the first where several others were found and none of them is there: then the shapes lie flat on each other, and
+   * it is some place between corners, where MuJoCo in float64 finds the deepest of these.
+   */
+  dropFlat(): void {
+    const last = sub(this.count, 1);
+    when(and(ge(last, 2), eq(this.#met.get(), 0)), () => {
+      this.#pos.forEach((x) => x.set(0, x.get(last)));
+      this.#normal.forEach((x) => x.set(0, x.get(last)));
+      this.#count.set(last);
+    });
   }
 }
 
 /** Shapes with flat faces, whose meeting faces are clipped. */
 const isFlat = (s: ConvexShape): Bool => isKind(s, mjtGeom.BOX, mjtGeom.MESH, mjtGeom.CYLINDER);
-/** Shapes that touch in one point. */
-const isRound = (s: ConvexShape): Bool => isKind(s, mjtGeom.SPHERE, mjtGeom.ELLIPSOID);
+/** Shapes that touch in one point, and hulls without polygons. */
+const isPoint = (s: ConvexShape): Bool =>
+  s.hull?.tables.mostCorners
+    ? isKind(s, mjtGeom.SPHERE, mjtGeom.ELLIPSOID)
+    : isKind(s, mjtGeom.SPHERE, mjtGeom.ELLIPSOID, mjtGeom.MESH);
+
+/** Most corners of a face. */
+const cornersOf = (s: ConvexShape): number =>
+  isKind(s, mjtGeom.MESH) === false ? CAP_CORNERS : Math.max(CAP_CORNERS, s.hull?.tables.mostCorners ?? 0);
 
 /**
  * The nearest or deepest points as a contact; if neither shape is round, those that turning the shapes by little finds
@@ -81,8 +109,8 @@ const isRound = (s: ConvexShape): Bool => isKind(s, mjtGeom.SPHERE, mjtGeom.ELLI
 export const convexContacts: ConvexCollider = (a, b, reach, options) => {
   const contacts = new ContactList();
   contacts.clear();
-  const scratch = polytope();
-  const several = options.multiccd ? not(or(isRound(a), isRound(b))) : false;
+  const scratch = polytope(cornersOf(a) + cornersOf(b));
+  const several = options.multiccd ? not(or(isPoint(a), isPoint(b))) : false;
   const faces = and(and(isFlat(a), isFlat(b)), le(reach, 0));
   const turns = and(several, not(faces));
   const tolerance = mul(DISTINCT, min(a.radius, b.radius));
@@ -104,8 +132,18 @@ export const convexContacts: ConvexCollider = (a, b, reach, options) => {
         const frame = makeFrame(found.normal);
         first.tangents.forEach((t, i) => t.set(row(frame, i + 1)));
       });
-      if (turns === false) contacts.push(found.dist, pos, found.normal);
-      else when(contacts.isNew(pos, tolerance), () => contacts.push(first.dist.get(), pos, found.normal));
+      if (faces !== false && several !== false)
+        when(and(several, faces), () => {
+          const { pair, found: best } = found;
+          manifold(pair, best.normal, best.a, best.b, [scratch.w, scratch.a], (dist, at, normal) =>
+            contacts.push(mul(dist, found.size), found.place(at), mulMatVec(p.mat, normal)),
+          );
+        });
+      if (turns === false) when(eq(contacts.count, 0), () => contacts.push(found.dist, pos, found.normal));
+      else {
+        const another = and(contacts.isNew(pos, tolerance), or(turns, eq(contacts.count, 0)));
+        when(another, () => contacts.push(first.dist.get(), pos, found.normal));
+      }
     });
   };
   if (turns === false) {
@@ -123,5 +161,7 @@ export const convexContacts: ConvexCollider = (a, b, reach, options) => {
     },
     { label: "turns" },
   );
+  const edged = [a, b].map((s) => isKind(s, mjtGeom.BOX, mjtGeom.MESH)).reduce(and);
+  when(and(turns, edged), () => contacts.dropFlat());
   return contacts;
 };

@@ -11,7 +11,9 @@ import {
   transpose,
   type Vec3,
 } from "../../../trace/vector.ts";
+import type { Placed } from "./faces.ts";
 import { polytope, type Polytope } from "./polytope.ts";
+import type { Found } from "./record.ts";
 import { search } from "./search.ts";
 import { coreOf } from "./support.ts";
 import type { ConvexDistance, ConvexOptions, ConvexShape } from "./types.ts";
@@ -20,6 +22,11 @@ import type { ConvexDistance, ConvexOptions, ConvexShape } from "./types.ts";
 export interface Located extends ConvexDistance {
   readonly hit: Bool;
   readonly turns: Scalar;
+  /** The pair in units of `size` (m) and the frame of the first shape, from which `place` leads back. */
+  readonly pair: Placed;
+  readonly found: Found;
+  readonly size: Scalar;
+  place(v: Vec3): Vec3;
 }
 
 /** Searches two shapes for their signed distance up to `reach`. */
@@ -28,17 +35,9 @@ export function locate(a: ConvexShape, b: ConvexShape, reach: Scalar, options: C
   const perSize = div(1, size);
   const [first, second] = [coreOf("a", a, perSize), coreOf("b", b, perSize)];
   const rounding = add(first.rounding, second.rounding);
-  const found = search(
-    first,
-    second,
-    {
-      rot: mulMat(transpose(a.mat), b.mat),
-      offset: scale3(mulMatTVec(a.mat, sub3(b.pos, a.pos)), perSize),
-    },
-    add(mul(reach, perSize), rounding),
-    options,
-    p,
-  );
+  const rot = mulMat(transpose(a.mat), b.mat);
+  const offset = scale3(mulMatTVec(a.mat, sub3(b.pos, a.pos)), perSize);
+  const found = search(first, second, { rot, offset }, add(mul(reach, perSize), rounding), options, p);
   const normal = mulMatVec(a.mat, found.normal);
   const place = (v: Vec3) => add3(a.pos, scale3(mulMatVec(a.mat, v), size));
   return {
@@ -48,6 +47,10 @@ export function locate(a: ConvexShape, b: ConvexShape, reach: Scalar, options: C
     from: place(addScaled3(found.a, first.rounding, found.normal)),
     to: place(addScaled3(found.b, mul(-1, second.rounding), found.normal)),
     turns: found.turns,
+    pair: { a: first, b: second, rot, offset },
+    found,
+    size,
+    place,
   };
 }
 

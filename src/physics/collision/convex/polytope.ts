@@ -34,6 +34,8 @@ import type { Vertex } from "./simplex.ts";
 export const MOST_VERTICES = 32;
 /** A closed polytope has twice as many faces, less four; rounding may add some. */
 const MOST_FACES = 64;
+/** Corners of clipped polygons at most. */
+const MOST_CORNERS = 128;
 /** Height above a face, in sizes of the pair, from which it is seen. */
 const SEEN = 1e-7;
 /** Faces this near to the nearest one, in distance and by cosine, are one face of the shapes. */
@@ -66,10 +68,12 @@ export interface Polytope {
   front(): { normal: Vec3; distance: Scalar; a: Vec3; b: Vec3 };
 }
 
-export function polytope(): Polytope {
+/** A polytope, with room for a `polygon` of so many corners. */
+export function polytope(polygon = 0): Polytope {
   const vertices = variable("epa_vertices", 0, "i32");
-  const w = triple("epa_w", MOST_VERTICES);
-  const a = triple("epa_a", MOST_VERTICES);
+  const room = Math.min(Math.max(MOST_VERTICES, polygon), MOST_CORNERS);
+  const w = triple("epa_w", room);
+  const a = triple("epa_a", room);
   const faces = variable("epa_faces", 0, "i32");
   const normals = triple("epa_n", MOST_FACES);
   const distances = array("epa_d", MOST_FACES);

@@ -1,6 +1,6 @@
 // vectors of the traced program that change while it runs
-import { variable } from "../../../trace/control.ts";
-import { select, type Bool } from "../../../trace/scalar.ts";
+import { variable, type LocalArray } from "../../../trace/control.ts";
+import { select, type Bool, type Int } from "../../../trace/scalar.ts";
 import { ZERO3, type Vec3 } from "../../../trace/vector.ts";
 
 export interface VectorVariable {
@@ -19,3 +19,8 @@ export function vector(name: string, initial: Vec3 = ZERO3): VectorVariable {
     setIf: (cond, v) => v.forEach((x, k) => parts[k].set(select(cond, x, parts[k].get(), "f32"))),
   };
 }
+
+/** Points in three arrays. */
+export type Corners = readonly LocalArray[];
+
+export const cornerAt = (of: Corners, i: Int): Vec3 => of.map((x) => x.get(i)) as unknown as Vec3;

@@ -1,0 +1,154 @@
+// flat faces of boxes, cylinders (caps are polygons) and hulls, in the frame of the first shape of a pair
+import { table, variable, when } from "../../../trace/control.ts";
+import {
+  abs,
+  add,
+  band,
+  div,
+  eq,
+  gt,
+  idiv,
+  lt,
+  max,
+  min,
+  mul,
+  ne,
+  neg,
+  select,
+  sqrt,
+  square,
+  sub,
+  toU32,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../../trace/scalar.ts";
+import { add3, mulMatTVec, mulMatVec, scale3, select3, type Mat3, type Vec3 } from "../../../trace/vector.ts";
+import { mjtGeom } from "../../../model/enums.ts";
+import { vector } from "./registers.ts";
+import type { Core } from "./support.ts";
+
+/** MuJoCo takes the cap of a cylinder for a polygon of this many corners. */
+export const CAP_CORNERS = 16;
+const BOX_CORNERS = 4;
+/** The corners of a box's faces (+x, -x, +y, ...) as MuJoCo lists them; a bit for each positive coordinate. */
+const BOX_FACES = [7, 3, 1, 5, 2, 6, 4, 0, 2, 3, 7, 6, 4, 5, 1, 0, 6, 7, 5, 4, 3, 2, 0, 1];
+/** A cylinder's cap faces its contact if their normals are less than 87 degrees apart, its side beyond 84. */
+const CAP = 0.05;
+const SIDE = 0.1;
+
+/** Two shapes, the second placed in the frame of the first. */
+export interface Placed {
+  readonly a: Core;
+  readonly b: Core;
+  readonly rot: Mat3;
+  readonly offset: Vec3;
+}
+
+/** Faces of side 0 and 1 of a pair. */
+export interface Faces {
+  count(side: Int): Int;
+  normal(side: Int, face: Int): Vec3;
+  corners(side: Int, face: Int): Int;
+  corner(side: Int, face: Int, k: Int): Vec3;
+  /** 1 where corners run clockwise seen from outside, else -1. */
+  turn(side: Int): Scalar;
+  isCylinder(side: Int): Bool;
+  /** Of a cylinder at a contact along a direction out of it: whether its side meets it, whether its cap does, which. */
+  cylinder(side: Int, out: Vec3): { side: Bool; cap: Bool; face: Int; ends: readonly [Vec3, Vec3] };
+}
+
+export function facesOf({ a, b, rot, offset }: Placed): Faces {
+  const pick = <T extends Scalar>(side: Int, x: T, y: T): Scalar => select(eq(side, 0), x, y);
+  const whole = (side: Int, x: Int, y: Int): Int => select(eq(side, 0), x, y, "i32");
+  const is = (side: Int, kind: number): Bool =>
+    ne(select(eq(side, 0), select(a.is(kind), 1, 0, "i32"), select(b.is(kind), 1, 0, "i32"), "i32"), 0);
+  const possible = (kind: number) => a.is(kind) !== false || b.is(kind) !== false;
+  const half = (side: Int): Vec3 => a.half.map((x, k) => pick(side, x, b.half[k])) as unknown as Vec3;
+  const [hullA, hullB] = [a.shape.hull, b.shape.hull];
+  const tables = (hullA ?? hullB)?.tables;
+  const firstPolygon = (side: Int) => whole(side, hullA?.firstPolygon ?? 0, hullB?.firstPolygon ?? 0);
+  const turnOut = (side: Int, v: Vec3): Vec3 => select3(eq(side, 0), v, mulMatVec(rot, v));
+  const place = (side: Int, v: Vec3): Vec3 => select3(eq(side, 0), v, add3(mulMatVec(rot, v), offset));
+  const signs = (bits: Int): Vec3 =>
+    [1, 2, 4].map((bit) => select(eq(band(toU32(bits), bit), 0), -1, 1)) as unknown as Vec3;
+  const hasHull = possible(mjtGeom.MESH) && tables !== undefined && tables.mostCorners > 0;
+  const hasCylinder = possible(mjtGeom.CYLINDER);
+  const isCylinder = (side: Int): Bool => hasCylinder && is(side, mjtGeom.CYLINDER);
+  /** What a hull says where the side is one. */
+  const orOfHull = (side: Int, otherwise: Vec3, hull: () => Vec3): Vec3 => {
+    if (!hasHull) return otherwise;
+    const out = vector("of_face", otherwise);
+    when(is(side, mjtGeom.MESH), () => out.set(hull()));
+    return out.get();
+  };
+  const cosine = table(
+    "cap_cosine",
+    Array.from({ length: CAP_CORNERS }, (_, k) => Math.cos((2 * Math.PI * k) / CAP_CORNERS)),
+  );
+  const boxCorner = table("box_corner", BOX_FACES, "i32");
+
+  return {
+    count(side) {
+      const plain = select(isCylinder(side), 2, 6, "i32");
+      if (!hasHull) return plain;
+      return select(
+        is(side, mjtGeom.MESH),
+        whole(side, hullA?.polygonCount ?? 0, hullB?.polygonCount ?? 0),
+        plain,
+        "i32",
+      );
+    },
+    normal(side, face) {
+      const sign = select(eq(band(toU32(face), 1), 1), -1, 1);
+      const axis = idiv(face, 2);
+      const box = [0, 1, 2].map((k) => select(eq(axis, k), sign, 0)) as unknown as Vec3;
+      // the first cap is the lower one
+      const plain = select3(isCylinder(side), [0, 0, neg(sign)], box);
+      return turnOut(
+        side,
+        orOfHull(side, plain, () => tables!.polygonNormal!(add(firstPolygon(side), face))),
+      );
+    },
+    corners(side, face) {
+      const count = variable("face_corners", select(isCylinder(side), CAP_CORNERS, BOX_CORNERS, "i32"), "i32");
+      if (hasHull) when(is(side, mjtGeom.MESH), () => count.set(tables.cornerCount!(add(firstPolygon(side), face))));
+      return count.get();
+    },
+    corner(side, face, k) {
+      const h = half(side);
+      const at = signs(boxCorner(min(add(mul(face, BOX_CORNERS), k), BOX_FACES.length - 1)));
+      const top = eq(face, 1);
+      const i = min(select(top, k, max(sub(CAP_CORNERS - 1, k), 0), "i32"), CAP_CORNERS - 1);
+      const quarter = add(i, (3 * CAP_CORNERS) / 4);
+      const j = select(lt(quarter, CAP_CORNERS), quarter, sub(quarter, CAP_CORNERS), "i32");
+      const cap: Vec3 = [mul(h[0], cosine(i)), mul(h[0], cosine(j)), select(top, h[2], neg(h[2]))];
+      const box = h.map((x, c) => mul(x, at[c])) as unknown as Vec3;
+      const local = orOfHull(side, select3(isCylinder(side), cap, box), () => {
+        const polygon = add(firstPolygon(side), face);
+        const back = sub(sub(tables!.cornerCount!(polygon), 1), k);
+        return scale3(tables!.vertex(tables!.corner!(add(tables!.firstCorner!(polygon), back))), a.perSize);
+      });
+      return place(side, local);
+    },
+    turn: (side) => select(isCylinder(side), -1, 1),
+    isCylinder,
+    cylinder(side, out) {
+      const h = half(side);
+      const local = select3(eq(side, 0), out, mulMatTVec(rot, out));
+      const rise = local[2];
+      // the generator that the direction points at
+      const across = scale3(
+        [local[0], local[1], 0],
+        div(h[0], max(sqrt(add(square(local[0]), square(local[1]))), 1e-12)),
+      );
+      const end = (z: Scalar): Vec3 => place(side, [across[0], across[1], z]);
+      return {
+        side: lt(abs(rise), SIDE),
+        cap: gt(abs(rise), CAP),
+        face: select(gt(rise, 0), 1, 0, "i32"),
+        ends: [end(h[2]), end(neg(h[2]))],
+      };
+    },
+  };
+}

@@ -1,0 +1,263 @@
+// corners of what two flat faces share, or an edge and a face (multiccd without a margin)
+import { array, breakIf, loop, variable, when } from "../../../trace/control.ts";
+import {
+  abs,
+  add,
+  and,
+  div,
+  eq,
+  ge,
+  gt,
+  le,
+  lt,
+  max,
+  min,
+  mul,
+  ne,
+  neg,
+  not,
+  or,
+  select,
+  sub,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../../trace/scalar.ts";
+import { addScaled3, cross, dot3, lengthSquared, neg3, select3, sub3, type Vec3 } from "../../../trace/vector.ts";
+import { unit } from "./directions.ts";
+import { facesOf, type Placed } from "./faces.ts";
+import { largestQuadrilateral } from "./quadrilateral.ts";
+import { cornerAt, vector, type Corners } from "./registers.ts";
+
+/** Normals of faces that meet, and an edge that lies on a face: mjFACE_TOL and mjEDGE_TOL. */
+const OPPOSED = 0.996;
+const ALONG = 0.0888;
+/** A corner this near to the plane of contact, in sizes of the pair, is on it. */
+const TOUCHING = 3e-6;
+/** A corner this far out of a side is inside of it. */
+const INSIDE = 1e-7;
+/** Faces that may meet at a corner, of each side. */
+const MOST_FACES = 16;
+
+const put = (of: Corners, i: Int, v: Vec3): void => v.forEach((x, k) => of[k].set(i, x));
+
+/**
+ * Calls `emit` with each corner (distance, position, normal, in the frame of the first shape and units of the pair), or
+ * never where no faces meet. `normal` is that of the deepest points `a` and `b`.
+ */
+export function manifold(
+  pair: Placed,
+  normal: Vec3,
+  a: Vec3,
+  b: Vec3,
+  buffers: readonly [Corners, Corners],
+  emit: (dist: Scalar, pos: Vec3, normal: Vec3) => void,
+): void {
+  const faces = facesOf(pair);
+  const out = (side: Int): Vec3 => normal.map((x) => mul(x, select(eq(side, 0), 1, -1))) as unknown as Vec3;
+  const heights = [dot3(normal, a), neg(dot3(normal, b))];
+  const onPlane = (side: Int, corner: Vec3): Bool =>
+    gt(dot3(out(side), corner), sub(select(eq(side, 0), heights[0], heights[1]), TOUCHING));
+
+  // faces that hold the corners of each side which touch, and how many these are: one, two, or a face
+  const list = array("meeting_faces", 2 * MOST_FACES, "i32");
+  const counts = array("meeting_count", 2, "i32");
+  const touching = array("meeting_corners", 2, "i32");
+  loop(2, (side) => {
+    const most = variable("most_corners", 1, "i32");
+    const count = variable("faces_found", 0, "i32");
+    when(
+      faces.isCylinder(side),
+      () => {
+        const round = faces.cylinder(side, out(side));
+        // a cap that the first cylinder's side lies on is a face, unless that reaches over it on both ends
+        const holds = and(eq(side, 1), le(pair.a.half[2], pair.b.half[0]));
+        most.set(select(round.side, 2, select(holds, 3, 1, "i32"), "i32"));
+        list.set(mul(side, MOST_FACES), round.face);
+        count.set(select(round.cap, 1, 0, "i32"));
+      },
+      () =>
+        loop(
+          faces.count(side),
+          (face) => {
+            when(gt(dot3(faces.normal(side, face), out(side)), 0), () => {
+              const here = variable("corners_here", 0, "i32");
+              here.set(0);
+              loop(faces.corners(side, face), (k) => {
+                const on = onPlane(side, faces.corner(side, face, k));
+                here.set(add(here.get(), select(on, 1, 0, "i32")));
+              });
+              const some = min(here.get(), 3);
+              when(gt(some, most.get()), () => {
+                most.set(some);
+                count.set(0);
+              });
+              when(and(eq(some, most.get()), lt(count.get(), MOST_FACES)), () => {
+                list.set(add(mul(side, MOST_FACES), count.get()), face);
+                count.set(add(count.get(), 1));
+              });
+            });
+          },
+          { label: "faces" },
+        ),
+    );
+    counts.set(side, count.get());
+    touching.set(side, most.get());
+  });
+
+  // two faces that meet: the first of the second shape for the first of the first
+  const found = variable("faces_meet", 0, "i32");
+  found.set(0);
+  const chosen = [0, 1].map((side) => variable(`face${side}`, 0, "i32"));
+  loop(counts.get(0), (i) => {
+    breakIf(ne(found.get(), 0));
+    const first = list.get(i);
+    const mine = faces.normal(0, first);
+    loop(counts.get(1), (j) => {
+      const second = list.get(add(j, MOST_FACES));
+      const meet = and(lt(dot3(mine, faces.normal(1, second)), -OPPOSED), eq(found.get(), 0));
+      chosen[0].set(select(meet, first, chosen[0].get(), "i32"));
+      chosen[1].set(select(meet, second, chosen[1].get(), "i32"));
+      found.set(select(meet, 1, found.get(), "i32"));
+    });
+  });
+
+  // or an edge of one that lies along a face of the other
+  const [c0, c1] = [touching.get(0), touching.get(1)];
+  const edgeOf = variable("edge_of", -1, "i32");
+  const firstsEdge = and(lt(c0, 3), le(c0, c1));
+  edgeOf.set(select(ne(found.get(), 0), -1, select(firstsEdge, 0, select(lt(c1, 3), 1, -1, "i32"), "i32"), "i32"));
+  const ends = [vector("edge_from"), vector("edge_to")];
+  when(ge(edgeOf.get(), 0), () => {
+    const side = edgeOf.get();
+    const other = sub(1, side);
+    const level = variable("edge_level", ALONG);
+    level.set(ALONG);
+    const offer = (p: Vec3, q: Vec3) => {
+      const along = unit(sub3(q, p));
+      loop(counts.get(other), (j) => {
+        const face = list.get(add(mul(other, MOST_FACES), j));
+        const slope = abs(dot3(along, faces.normal(other, face)));
+        const better = lt(slope, level.get());
+        level.set(select(better, slope, level.get()));
+        ends[0].setIf(better, p);
+        ends[1].setIf(better, q);
+        chosen[0].set(select(better, face, chosen[0].get(), "i32"));
+        found.set(select(better, 2, found.get(), "i32"));
+      });
+    };
+    const p = vector("edge_p");
+    const q = vector("edge_q");
+    const round = faces.isCylinder(side);
+    const generator = faces.cylinder(side, out(side));
+    // a cylinder has one edge
+    const isLined = and(round, generator.side);
+    loop(select(round, select(isLined, 1, 0, "i32"), counts.get(side), "i32"), (i) => {
+      const face = list.get(add(mul(side, MOST_FACES), i));
+      const n = faces.corners(side, face);
+      loop(select(round, 1, n, "i32"), (k) => {
+        const to = select(eq(add(k, 1), n), 0, add(k, 1), "i32");
+        p.set(select3(round, generator.ends[0], faces.corner(side, face, k)));
+        q.set(select3(round, generator.ends[1], faces.corner(side, face, to)));
+        const [onP, onQ] = [onPlane(side, p.get()), onPlane(side, q.get())];
+        const both = and(onP, onQ);
+        const single = eq(touching.get(side), 1);
+        when(or(round, or(both, and(single, or(onP, onQ)))), () => offer(p.get(), q.get()));
+      });
+    });
+  });
+
+  when(ne(found.get(), 0), () => {
+    const isEdge = eq(found.get(), 2);
+    const reference = select(isEdge, sub(1, edgeOf.get()), 0, "i32");
+    const face = chosen[0].get();
+    const up = faces.normal(reference, face);
+    const corner = (k: Int) => faces.corner(reference, face, k);
+    const [polygon, clipped] = buffers;
+    const room = polygon[0].length;
+    const count = variable("polygon_n", 0, "i32");
+    count.set(select(isEdge, 2, min(faces.corners(1, chosen[1].get()), room), "i32"));
+    loop(count.get(), (k) => {
+      const edge = select3(eq(k, 0), ends[0].get(), ends[1].get());
+      put(polygon, k, select3(isEdge, edge, faces.corner(1, chosen[1].get(), k)));
+    });
+
+    const sides = faces.corners(reference, face);
+    const made = variable("clipped_n", 0, "i32");
+    const push = (cond: Bool, v: Vec3) =>
+      when(and(cond, lt(made.get(), room)), () => {
+        put(clipped, made.get(), v);
+        made.set(add(made.get(), 1));
+      });
+    loop(
+      sides,
+      (e) => {
+        const from = corner(e);
+        const inward = unit(cross(sub3(corner(select(eq(add(e, 1), sides), 0, add(e, 1), "i32")), from), up));
+        const turn = faces.turn(reference);
+        const height = (x: Vec3) => mul(turn, dot3(inward, sub3(x, from)));
+        made.set(0);
+        loop(count.get(), (i) => {
+          const next = select(eq(add(i, 1), count.get()), 0, add(i, 1), "i32");
+          const [p, q] = [cornerAt(polygon, i), cornerAt(polygon, next)];
+          const [dp, dq] = [height(p), height(q)];
+          const [inP, inQ] = [gt(dp, -INSIDE), gt(dq, -INSIDE)];
+          const cuts = or(and(inP, not(inQ)), and(inQ, not(inP)));
+          const t = min(max(div(dp, select(cuts, sub(dp, dq), 1)), 0), 1);
+          push(cuts, addScaled3(p, t, sub3(q, p)));
+          push(inQ, q);
+        });
+        loop(made.get(), (i) => put(polygon, i, cornerAt(clipped, i)));
+        count.set(made.get());
+      },
+      { label: "clip" },
+    );
+
+    // what is below the face
+    const base = corner(0);
+    made.set(0);
+    loop(count.get(), (i) => {
+      const p = cornerAt(polygon, i);
+      push(le(dot3(sub3(p, base), up), 0), p);
+    });
+    const kept = made.get();
+    const contact = (p: Vec3) => {
+      const dist = dot3(sub3(p, base), up);
+      // along the second shape's face, or the first's where the second has the edge
+      const along = select3(
+        eq(edgeOf.get(), 1),
+        faces.normal(0, face),
+        neg3(faces.normal(1, select(isEdge, face, chosen[1].get(), "i32"))),
+      );
+      const back = select(eq(edgeOf.get(), 0), -0.5, 0.5);
+      emit(dist, addScaled3(p, mul(back, abs(dist)), along), along);
+    };
+    const four = largestQuadrilateral(clipped, kept, and(not(isEdge), gt(kept, 4)));
+    const two = farthest(clipped, kept, and(isEdge, gt(kept, 2)));
+    loop(min(kept, 4), (i) => {
+      const chosenCorner = select(isEdge, two(i), four(i), "i32");
+      breakIf(and(isEdge, ge(i, 2)));
+      contact(cornerAt(clipped, chosenCorner));
+    });
+  });
+}
+
+/** The two corners that are farthest apart; the first two unless `chooses`. */
+function farthest(of: Corners, count: Int, chooses: Bool): (i: Int) => Int {
+  const ends = [0, 1].map((k) => variable(`farthest${k}`, k, "i32"));
+  ends.forEach((e, k) => e.set(k));
+  when(chooses, () => {
+    const most = variable("farthest_length", -1);
+    most.set(-1);
+    loop(count, (i) => {
+      loop(i, (j) => {
+        const length = lengthSquared(sub3(cornerAt(of, i), cornerAt(of, j)));
+        const more = gt(length, most.get());
+        most.set(select(more, length, most.get()));
+        ends[0].set(select(more, j, ends[0].get(), "i32"));
+        ends[1].set(select(more, i, ends[1].get(), "i32"));
+      });
+    });
+  });
+  return (i) => select(eq(i, 0), ends[0].get(), ends[1].get(), "i32");
+}

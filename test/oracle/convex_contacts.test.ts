@@ -1,0 +1,156 @@
+// how many contacts convex shapes make, and where, against MuJoCo's rules (multiccd)
+import { describe, expect, test } from "vitest";
+import { getMuJoCo } from "../../src/model/mujoco.ts";
+import { convexContacts } from "../../src/physics/collision/convex/index.ts";
+import { toF32, type Scalar } from "../../src/trace/scalar.ts";
+import {
+  ConvexScene,
+  overlap,
+  packHulls,
+  randomBody,
+  randomFrames,
+  shapeOf,
+  shapeRow,
+  SHAPE_INPUTS,
+  type Contact,
+  type Frames,
+  type Kind,
+  type Meeting,
+} from "../support/convex-scene.ts";
+import { createRandom } from "../support/mjcf-random.ts";
+import { convexBounds as bounds } from "../support/tolerances.ts";
+import { program, runWasm } from "../support/trace-runner.ts";
+
+const FULL = process.env.CORRAL_FULL !== undefined;
+const SCENES = FULL ? 60 : 8;
+const POSES = FULL ? 30 : 10;
+const MOST = 5;
+const WIDTH = 7;
+
+interface Sample {
+  readonly label: string;
+  readonly scene: ConvexScene;
+  readonly frames: Frames;
+  readonly meeting: Meeting;
+  readonly ours: Contact[];
+  readonly theirs: Contact[];
+}
+
+/** Contacts of random pairs; `margin` is relative to the smaller radius. */
+async function samples(kinds: [Kind, Kind], vertices: number, margin: number, multiccd = true): Promise<Sample[]> {
+  const r = createRandom(vertices + 29);
+  const mujoco = await getMuJoCo();
+  const scenes = Array.from({ length: SCENES }, () => {
+    const scale = 10 ** r.between(-2, 0.5);
+    const other = scale * 10 ** r.between(-0.3, 0.3);
+    return new ConvexScene(mujoco, [
+      randomBody(r, kinds[0], scale, vertices),
+      randomBody(r, kinds[1], other, vertices),
+    ]);
+  });
+  const hulls = packHulls(scenes);
+  const traced = program(2 * SHAPE_INPUTS + 1, 1 + MOST * WIDTH, (x: Scalar[]) => {
+    const tables = kinds.includes("mesh") ? hulls.tables() : undefined;
+    const [a, b] = [x.slice(0, SHAPE_INPUTS), x.slice(SHAPE_INPUTS)].map((of, i) => shapeOf(of, tables, [kinds[i]]));
+    const reach = margin ? x[2 * SHAPE_INPUTS] : 0;
+    const found = convexContacts(a, b, reach, { iterations: 50, tolerance: 1e-6, multiccd });
+    const contacts = Array.from({ length: MOST }, (_, i) => found.at(i));
+    return [toF32(found.count), ...contacts.flatMap((c) => [c.dist, ...c.pos, ...c.normal])];
+  });
+  const cases = scenes.flatMap((scene) =>
+    (["face", "level"] as const).flatMap((meeting) =>
+      Array.from({ length: POSES }, () => {
+        const frames = randomFrames(r, scene, r.pick(["shallow", "middle"] as const), meeting);
+        const reach = margin * Math.min(...scene.radius);
+        const label = `${meeting}: ${JSON.stringify(scene.bodies)} at ${JSON.stringify(frames)}`;
+        return { scene, frames, meeting, label, reach, theirs: scene.contacts(frames, reach, multiccd) };
+      }),
+    ),
+  );
+  const rows = cases.map(({ scene, frames, reach }) => [
+    ...shapeRow(scene, 0, frames, hulls),
+    ...shapeRow(scene, 1, frames, hulls),
+    reach,
+  ]);
+  return runWasm(traced, rows).flatMap(([count, ...out], i) => {
+    const ours = Array.from({ length: count }, (_, k) => {
+      const [dist, ...rest] = out.slice(WIDTH * k, WIDTH * (k + 1));
+      return { dist, pos: rest.slice(0, 3), normal: rest.slice(3) };
+    });
+    const { theirs, scene } = cases[i];
+    const touches = Math.min(0, ...theirs.map((c) => c.dist)) < -bounds.touching.value * scene.size;
+    return touches ? [{ ...cases[i], ours }] : [];
+  });
+}
+
+const apart = (a: readonly number[], b: readonly number[]) => Math.hypot(...a.map((x, k) => x - b[k]));
+const share = (of: readonly boolean[]) => of.filter(Boolean).length / of.length;
+const sameCount = (s: Sample) => s.ours.length === s.theirs.length;
+/** Whether each contact of MuJoCo is one of ours. */
+const samePlaces = (s: Sample) =>
+  s.theirs.every((c) => s.ours.some((o) => apart(o.pos, c.pos) < bounds.placed.value * s.scene.size));
+
+/** What holds of every contact: finite, as deep as the deepest or less, along a direction that parts the shapes. */
+function expectSound({ label, scene, frames, ours, theirs }: Sample): void {
+  const { size } = scene;
+  expect(ours.length, label).toBeGreaterThan(0);
+  expect(ours.length, label).toBeLessThanOrEqual(MOST);
+  const deepest = Math.min(...theirs.map((c) => c.dist));
+  for (const { dist, pos, normal } of ours) {
+    expect([dist, ...pos, ...normal].every(Number.isFinite), label).toBe(true);
+    expect(Math.abs(Math.hypot(...normal) - 1), label).toBeLessThan(1e-5);
+    // faces meet at up to 5 degrees, so that a corner may be deeper than the least overlap
+    expect(dist / size, label).toBeGreaterThan(deepest / size - 0.02);
+    // never inside out
+    expect(overlap(scene, frames, normal) / size, label).toBeLessThan(0.5);
+  }
+  const first = Math.min(...ours.map((c) => c.dist));
+  expect(Math.abs(first - deepest) / size, label).toBeLessThan(0.02);
+}
+
+describe.each<[Kind, Kind, number]>([
+  ["cylinder", "cylinder", 0],
+  ["cylinder", "box", 0],
+  ["cylinder", "mesh", 8],
+  ["box", "mesh", 8],
+  ["mesh", "mesh", 8],
+])("%s-%s of %i vertices without a margin", (kind1, kind2, vertices) => {
+  test("make as many contacts as in MuJoCo, and on a face where MuJoCo makes them", async () => {
+    const all = await samples([kind1, kind2], vertices, 0);
+    all.forEach(expectSound);
+    expect(share(all.map(sameCount))).toBeGreaterThanOrEqual(bounds.counted.value);
+    const onFace = all.filter((s) => s.meeting === "face");
+    expect(share(onFace.map(samePlaces))).toBeGreaterThanOrEqual(0.95);
+  });
+});
+
+describe.each<[Kind, Kind, number, number]>([
+  ["box", "mesh", 64, 0],
+  ["mesh", "mesh", 64, 0],
+  ["box", "mesh", 8, 0.01],
+  ["mesh", "mesh", 8, 0.01],
+  ["capsule", "mesh", 64, 0],
+  ["capsule", "mesh", 8, 0.01],
+  ["cylinder", "box", 0, 0.01],
+])("%s-%s of %i vertices with a margin of %f", (kind1, kind2, vertices, margin) => {
+  test("make sound contacts, and on a face those of MuJoCo", async () => {
+    const all = await samples([kind1, kind2], vertices, margin);
+    all.forEach(expectSound);
+    const onFace = all.filter((s) => s.meeting === "face");
+    expect(share(onFace.map((s) => sameCount(s) && samePlaces(s)))).toBeGreaterThanOrEqual(0.85);
+  });
+});
+
+test.each<[Kind, Kind, number, boolean]>([
+  ["box", "mesh", 8, false],
+  ["cylinder", "cylinder", 0, false],
+  ["ellipsoid", "mesh", 32, true],
+])("%s-%s of %i vertices make one contact, with multiccd %s", async (kind1, kind2, vertices, multiccd) => {
+  const all = await samples([kind1, kind2], vertices, 0, multiccd);
+  for (const s of all) {
+    expect(s.theirs.length, s.label).toBe(1);
+    expect(s.ours.length, s.label).toBe(1);
+    const [ours, theirs] = [s.ours[0].dist, s.theirs[0].dist];
+    expect(Math.abs(ours - theirs) / s.scene.size, s.label).toBeLessThanOrEqual(bounds.distance99.value);
+  }
+});
