@@ -77,11 +77,15 @@ function minShardsOf({ shards }: PlacementOptions, numEnvs: number): Pick<PlanCo
   );
 }
 
-/** Makes a batch if the options say. Nothing is held if it fails, and the budget is what it was. */
+/**
+ * Makes a batch where the options say. Nothing is held if it fails, and the budget is what it was. JavaScript kernels call
+ * `onTurns` every few thousand turns of loops; it may throw.
+ */
 export async function placeBatch(
   specFor: (numEnvs: number) => BatchSpec,
   numEnvs: number,
   options: PlacementOptions,
+  onTurns?: () => void,
 ): Promise<Batch> {
   const onOverBudget = checked("onOverBudget", FITTING, options.onOverBudget ?? "throw");
   const shape = shapeOf(options, numEnvs);
@@ -98,7 +102,7 @@ export async function placeBatch(
           return holding(() => new WasmBatch(held, map), hold);
         }
         const hold = await budget.reserve(hostPlan(planned, device, 1), planned.plan.name);
-        return holding(() => new CpuBatch(planned, device === "cpu" ? "f32" : "f64"), hold);
+        return holding(() => new CpuBatch(planned, device === "cpu" ? "f32" : "f64", onTurns), hold);
       }),
     );
   }

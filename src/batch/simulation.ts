@@ -19,7 +19,6 @@ import { putField, takeField } from "./host-records.ts";
 import { prepare, type SimulationOptions } from "./simulation-spec.ts";
 import { initialState } from "./record-io.ts";
 import { noSnapshot, putSnapshot, type Snapshot, SnapshotKeeper, takeSnapshot } from "./snapshot.ts";
-
 import { failedWorlds, type WorldStatus } from "./world-status.ts";
 
 export { planKernels, planSimulation, type SimulationOptions } from "./simulation-spec.ts";
@@ -33,11 +32,11 @@ export type StateArrays = { [K in FieldName]?: Float64Array };
 /**
  * Worlds of a model on a device, all memory reserved and all kernels compiled.
  * @throws CorralError bad-num-envs, bad-option, unknown-option, unknown-field, unsupported-feature; BudgetExceededError
- *   before anything is allocated; errors of the device
+ *   before anything is allocated; errors of the device. `onTurns`: see `placeBatch`
  */
-export async function createSimulation(model: Model, options: SimulationOptions): Promise<Simulation> {
+export async function createSimulation(model: Model, options: SimulationOptions, onTurns?: () => void) {
   const { model: m, specFor } = prepare(model, options);
-  const batch = await placeBatch(specFor, options.numEnvs, options);
+  const batch = await placeBatch(specFor, options.numEnvs, options, onTurns);
   try {
     const simulation = new Simulation(m, batch, { model, options });
     await simulation.reset();

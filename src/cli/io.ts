@@ -9,8 +9,8 @@ import { nearest } from "../core/names.ts";
 import { reasonOf } from "../core/write-bytes.ts";
 import { printable, printableJson } from "../core/show.ts";
 
-/** Exit codes of the command line. */
-export const EXIT = { done: 0, failed: 1, usage: 2, refused: 3 } as const;
+/** Exit codes of the command line; `closed`: whoever read stdout has gone before all was printed. */
+export const EXIT = { done: 0, failed: 1, usage: 2, refused: 3, closed: 141 } as const;
 
 /** One command: `src/cli/<name>.ts` exports these three. */
 export interface Command {
@@ -127,9 +127,9 @@ export const secondsOption = (name: string, text: string | undefined, fallback: 
 
 type Lost = (error: NodeJS.ErrnoException) => void;
 
-// a reader that has seen enough (`corral list | head`) is no failure
+// what shells report of programs that a closed pipe ends (128 + SIGPIPE): not all was printed, and a check may not have ended
 let lost: Lost = (error) => {
-  if (error.code === "EPIPE") process.exit(EXIT.done);
+  if (isGone(error)) process.exit(EXIT.closed);
   throw error;
 };
 let isGuarded = false;

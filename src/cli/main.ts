@@ -47,7 +47,7 @@ const FAILED = new Set([
   "replay-stuck",
 ]);
 
-/** Runs `corral` with the arguments after its name. Returns the exit code: 0 done, 1 failed, 2 bad usage, 3 resource refused. */
+/** Runs `corral` with the arguments after its name. Returns the exit code, one of EXIT. */
 export async function main(args: string[]): Promise<number> {
   guardOutput();
   try {
@@ -113,7 +113,7 @@ async function overview(): Promise<string> {
     ...lines,
     "",
     "corral COMMAND --help tells more. --json prints one JSON document on stdout, progress goes to stderr.",
-    "Exit codes: 0 done, 1 failed check, 2 bad usage, 3 resource refused.",
+    "Exit codes: 0 done, 1 failed check, 2 bad usage, 3 resource refused, 141 stdout was closed (| head).",
   ].join("\n");
 }
 

@@ -5,7 +5,8 @@ import { packedIndex } from "../record/recorder.ts";
 import { interpret, type InterpretOptions, type Interpretation } from "../trace/interpret.ts";
 import type { Precision } from "../trace/javascript.ts";
 import { numbersOf } from "../record/words.ts";
-import { Deadline, plannedOf, type ReexecuteOptions } from "./reexecute.ts";
+import type { Deadline } from "./deadline.ts";
+import { plannedOf } from "./reexecute.ts";
 import type { Moment } from "./timeline.ts";
 
 export class Interpreter {
@@ -13,10 +14,10 @@ export class Interpreter {
   readonly #planned: ReturnType<typeof plannedOf>;
   readonly #deadline: Deadline;
 
-  constructor(bundle: Bundle, options: Pick<ReexecuteOptions, "seconds"> = {}) {
+  constructor(bundle: Bundle, deadline: Deadline) {
     this.#bundle = bundle;
     this.#planned = plannedOf(bundle, bundle.kernel);
-    this.#deadline = new Deadline(bundle, options.seconds);
+    this.#deadline = deadline;
   }
 
   /** The precision that comes closest to the recording's. */

@@ -91,7 +91,8 @@ function trialsOf(model: Model, pushed: boolean): Attempt[][] {
 
 /**
  * Reduces a crash of the physics. Runs on the CPU, in the precision that is closest to the recording's.
- * @throws CorralError nothing-to-minimise if the physics is not what failed, not-reproduced if the CPU goes through
+ * @throws CorralError nothing-to-minimise if the physics is not what failed, not-reproduced if the CPU goes through,
+ *   replay-endless
  */
 export async function minimise(scene: CrashScene, report: CrashFindings): Promise<Minimised> {
   const { bundle, moments, row, at } = scene;
@@ -126,7 +127,8 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
     pushes = true,
   ): Promise<readonly string[]> => {
     const variant = withOptions(model, options);
-    await using sim = await createSimulation(variant, { numEnvs: 1, device, ...(nconmax > 0 ? { nconmax } : {}) });
+    const where = { numEnvs: 1, device, ...(nconmax > 0 ? { nconmax } : {}) } as const;
+    await using sim = await createSimulation(variant, where, scene.deadline.check);
     await sim.setState(stateAt(k));
     for (let step = k; step <= at + grace; step++) {
       const given = inputs[Math.min(step, at) - first];
@@ -137,6 +139,7 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
         const { qvel } = await sim.getState(["qvel"]);
         await sim.setState({ qvel: qvel.map((v, i) => v + kick[i]) });
       }
+      scene.deadline.check();
       sim.step(frameSkip * factor);
       const [bad] = await sim.status();
       if (bad) return bad.names;

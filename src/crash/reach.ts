@@ -1,7 +1,7 @@
 // geom pairs that no state brings together: by the places that joints leave each body
 import { mjtGeom, mjtJoint } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
-import { geomPairs, type GeomPair } from "../model/pairs.ts";
+import type { GeomPair } from "../model/pairs.ts";
 
 /** A ball that holds all places of a geom, in the frame of a body above it. */
 interface Ball {
@@ -84,7 +84,3 @@ export function gapOf(model: Model, { geom1, geom2, margin, gap }: GeomPair): nu
 }
 
 const apart = (x: number): number | undefined => (x > 0 ? x : undefined);
-
-/** Candidate pairs that can never touch. */
-export const neverTouching = (model: Model): GeomPair[] =>
-  geomPairs(model).filter((pair) => gapOf(model, pair) !== undefined);

@@ -19,6 +19,7 @@ import type { WgslKernel } from "../trace/wgsl.ts";
 import { wordsOf } from "../record/arenas.ts";
 import { numbersOf } from "../record/words.ts";
 import type { Bundle } from "../record/bundle.ts";
+import { Deadline } from "./deadline.ts";
 import { emittedKernel } from "../record/read-bundle.ts";
 import { packedIndex, packedWords, type Segment } from "../record/recorder.ts";
 import type { Words } from "../record/words.ts";
@@ -33,56 +34,15 @@ export interface ReexecuteOptions {
    * version, of a bundle whose writer is trusted. Default: only if it is word for word what is emitted here.
    */
   readonly recordedKernel?: boolean;
-  /** Seconds that the steps may take before `replay-endless` is thrown: a program may hold a loop without end. Default 600. */
+  /** Seconds that all of it may take before `replay-endless` is thrown: a program may hold a loop without end. Default 600. */
   readonly seconds?: number;
 }
 
-const SECONDS = 600;
 /** Control steps on a device between two looks at whether it still answers. */
 const STEPS_PER_SYNC = 16;
 
 /** A step that a device never ends. */
 const DEVICE_STUCK = "replay-stuck";
-
-/** When to give a bundle up. */
-export class Deadline {
-  readonly #bundle: Bundle;
-  readonly #seconds: number;
-  readonly #end: number;
-
-  constructor(bundle: Bundle, seconds = SECONDS) {
-    this.#bundle = bundle;
-    this.#seconds = seconds;
-    this.#end = performance.now() + 1000 * seconds;
-  }
-
-  #error(): CorralError {
-    const { path } = this.#bundle;
-    return new CorralError(
-      "replay-endless",
-      `${path} has run for ${this.#seconds} seconds. Its program may never end; where you trust its writer, allow more: --seconds.`,
-      { path, seconds: this.#seconds },
-    );
-  }
-
-  /** Throws `replay-endless` when it has passed. */
-  check = (): void => {
-    if (performance.now() > this.#end) throw this.#error();
-  };
-
-  /** What a device is asked for, or `replay-endless`. */
-  async within<T>(asked: Promise<T>): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
-    const passed = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(this.#error()), Math.max(0, this.#end - performance.now()));
-    });
-    try {
-      return await Promise.race([asked, passed]);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-}
 
 /** The kernel that runs: its text cannot be checked as a program can, so it is emitted anew unless it is trusted. */
 const kernelOf = (bundle: Bundle, { recordedKernel = false }: ReexecuteOptions): WgslKernel =>
@@ -149,9 +109,12 @@ export class Reexecution implements AsyncDisposable {
   }
 
   /** Makes a batch of the worlds of a bundle. Throws what a device and its memory throw. */
-  static async create(bundle: Bundle, options: ReexecuteOptions = {}): Promise<Reexecution> {
+  static async create(
+    bundle: Bundle,
+    options: ReexecuteOptions = {},
+    deadline = new Deadline(bundle, options.seconds),
+  ): Promise<Reexecution> {
     const planned = plannedOf(bundle, kernelOf(bundle, options));
-    const deadline = new Deadline(bundle, options.seconds);
     const { precision } = bundle.about.device;
     if (precision !== "gpu" || options.device) {
       const f64 = options.device ? options.device === "cpu-f64" : precision === "f64";

@@ -3,6 +3,7 @@ import { CorralError } from "../core/errors.ts";
 import { Status } from "../physics/status.ts";
 import type { Bundle, TrippedWorld } from "../record/bundle.ts";
 import type { Blame } from "./blame.ts";
+import { Deadline } from "./deadline.ts";
 import { Interpreter } from "./interpreter.ts";
 import { numbersOf } from "../record/words.ts";
 import { Reexecution, type ReexecuteOptions } from "./reexecute.ts";
@@ -41,6 +42,8 @@ export interface CrashScene {
   /** Place of the step in which it broke, in `moments`. */
   readonly at: number;
   readonly devicePhysicsStep: number;
+  /** When to give it up. */
+  readonly deadline: Deadline;
   /** Looks into steps of it. */
   readonly interpreter: Interpreter;
 }
@@ -74,7 +77,8 @@ export interface Examined {
  */
 export async function examine(bundle: Bundle, options: ReexecuteOptions = {}, id?: number): Promise<Examined> {
   const tripped = trippedWorld(bundle, id);
-  await using run = await Reexecution.create(bundle, options);
+  const deadline = new Deadline(bundle, options.seconds);
+  await using run = await Reexecution.create(bundle, options, deadline);
   const moments: Moment[] = [];
   const report = await executed(run, (moment) => moments.push(moment));
   const row = bundle.recording.worlds.indexOf(tripped.world);
@@ -82,8 +86,8 @@ export async function examine(bundle: Bundle, options: ReexecuteOptions = {}, id
   const named = failed >= 0 ? failed : moments.findIndex((m) => m.step === tripped.step);
   const at = named >= 0 ? named : moments.length - 1;
   const devicePhysicsStep = await physicsStepOf(run, moments[at], row);
-  const interpreter = new Interpreter(bundle, options);
-  return { report, scene: { bundle, tripped, row, moments, at, devicePhysicsStep, interpreter } };
+  const interpreter = new Interpreter(bundle, deadline);
+  return { report, scene: { bundle, tripped, row, moments, at, devicePhysicsStep, deadline, interpreter } };
 }
 
 /** Where a world of a bundle broke, without what else a replay tells. */

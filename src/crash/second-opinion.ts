@@ -24,7 +24,10 @@ const GRACE = 100;
 /** Distance at which the two are said to part. */
 const PARTED = 1e-3;
 
-/** Runs MuJoCo from the start of the recorded episode, or of the recording, through the crash. */
+/**
+ * Runs MuJoCo from the start of the recorded episode, or of the recording, through the crash.
+ * @throws CorralError replay-endless
+ */
 export async function secondOpinion(scene: CrashScene, report: CrashFindings): Promise<SecondOpinion> {
   const early = withoutPhysics(scene, report);
   if (early && early.verdict !== "condition") return { ...early, mujoco: undefined, apart: [] };
@@ -47,6 +50,7 @@ export async function secondOpinion(scene: CrashScene, report: CrashFindings): P
       }
       const { nstep = bundle.about.env.frameSkip } = moment.params;
       for (let p = 1; p <= nstep; p++) {
+        scene.deadline.check();
         const field = diverged(world.step(state));
         if (field && early) {
           const text = `${early.text} MuJoCo blows up in control step ${moments[at].step + k - at} (${field}).`;

@@ -71,3 +71,17 @@ test.runIf(existsSync("/dev/full"))(
     expect(logOf(folder).at(-1)).toMatchObject({ end: true, envSteps: 256 });
   },
 );
+
+test.each([["list"], ["doctor", "--json"], ["train", "--help"]])(
+  "%s into a closed pipe: the code tells",
+  async (...args) => {
+    const child = spawn(process.execPath, [join(ROOT, "bin/corral.js"), ...args], {
+      cwd: ROOT,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    child.stdout.destroy();
+    let stderr = "";
+    child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+    expect([await new Promise((resolve) => child.on("close", resolve)), stderr]).toEqual([141, ""]);
+  },
+);

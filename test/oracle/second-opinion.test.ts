@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { defineTask, makeVec, type Randomisation, type Task } from "../../src/env/index.ts";
+import { Deadline } from "../../src/crash/deadline.ts";
 import { bisect } from "../../src/crash/bisect.ts";
 import { minimise } from "../../src/crash/minimise.ts";
 import { modelAt } from "../../src/crash/physics-facts.ts";
@@ -89,6 +90,10 @@ describe("a world that drew its own model", () => {
     const found = await bisect(bundle);
     expect(found.causes[0]).toMatchObject({ name: "timestep-stiffness", certainty: "certain" });
     expect(await secondOpinion(scene, found)).toMatchObject({ verdict: "physics" });
+    // the time of a replay bounds what follows it too
+    const late = { ...scene, deadline: new Deadline(bundle, 0) };
+    await expect(secondOpinion(late, found)).rejects.toMatchObject({ code: "replay-endless" });
+    await expect(minimise(late, found)).rejects.toMatchObject({ code: "replay-endless" });
     const minimised = await minimise(scene, found);
     expect(minimised.cures[0].change).toMatch(/^timestep/);
     const [file] = writeReproduction(join(directory, "program"), bundle, minimised);

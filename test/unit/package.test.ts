@@ -77,7 +77,9 @@ describe("what is packed", () => {
     expect(manifest.private).toBeUndefined();
     const strange = [...packed].filter(
       (path) =>
-        !/^(bin|dist|docs|envs|examples)\/|^(README|FEATURES|CHANGELOG)\.md$|^(LICENSE|package\.json)$/.test(path),
+        !/^(bin|dist|docs|envs|examples)\/|^(python\/)?(README|FEATURES|CHANGELOG)\.md$|^(LICENSE|package\.json)$/.test(
+          path,
+        ),
     );
     expect(strange).toEqual([]);
   });
