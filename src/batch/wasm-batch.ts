@@ -3,6 +3,7 @@ import { CorralError, DeviceLostError } from "../core/errors.ts";
 import { formatBytes } from "../core/units.ts";
 import { AllocationRefusedError } from "../memory/errors.ts";
 import { hostRecords, type Batch, type BatchRegion, type HostRecords, type PlannedBatch } from "./batch.ts";
+import { compileModule } from "./wasm-compile.ts";
 import { guessedMicroseconds, PAGE_BYTES, WORTH_THREADS, type WasmMap } from "./wasm-map.ts";
 import { MOST_KERNELS, type ThreadKernel } from "./wasm-thread.ts";
 import { WasmThreads } from "./wasm-threads.ts";
@@ -56,7 +57,7 @@ export class WasmBatch implements Batch {
     const kernels = map.kernels.map(({ kernel, pools }): ThreadKernel => {
       pools.forEach((pool, memory) => words[memory].set(kernel.pool, pool / 4));
       return {
-        module: new WebAssembly.Module(kernel.module),
+        module: compileModule(kernel.module),
         params: kernel.params,
         pools,
         addresses: plan.shards.map((_, shard) => kernel.buffers.map((name) => map.arenas.get(name)![shard].at)),
