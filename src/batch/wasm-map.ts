@@ -1,9 +1,9 @@
 // where everything of a batch lies in memories of WebAssembly, and how many bytes that is
 import { CorralError } from "../core/errors.ts";
 import { formatBytes } from "../core/units.ts";
-import type { Trace } from "../trace/graph.ts";
-import { MOST_PAGES, toWasm, type WasmKernel } from "../trace/wasm/index.ts";
+import { MOST_PAGES, type WasmKernel } from "../trace/wasm/index.ts";
 import type { PlannedBatch } from "./batch.ts";
+import { emittedKernel } from "./wasm-kept.ts";
 import { THREAD_BYTES } from "./wasm-threads.ts";
 
 export const PAGE_BYTES = 65536;
@@ -46,14 +46,6 @@ const MICROSECONDS_PER_BYTE = 4e-4;
 /** Microseconds of work below which threads are not worth being woken; measured. */
 export const WORTH_THREADS = 300;
 
-const emitted = new WeakMap<Trace, WasmKernel>();
-
-function emit(trace: Trace): WasmKernel {
-  const kernel = emitted.get(trace) ?? toWasm(trace);
-  emitted.set(trace, kernel);
-  return kernel;
-}
-
 /** A guess of the microseconds that one run of a kernel takes in one thread. */
 export const guessedMicroseconds = (kernel: WasmKernel, worlds: number): number =>
   MICROSECONDS_PER_BYTE * kernel.module.length * Math.ceil(worlds / 4);
@@ -70,7 +62,7 @@ function threadsFor(kernels: readonly WasmKernel[], worlds: number, most: number
  * @throws CorralError trace-exact, wasm-locals, wasm-memory
  */
 export function mapWasm({ plan, traces }: PlannedBatch, mostThreads: number): WasmMap {
-  const kernels = [...traces].map(([name, trace]) => ({ name, kernel: emit(trace) }));
+  const kernels = [...traces].map(([name, trace]) => ({ name, kernel: emittedKernel(trace) }));
   const threads = threadsFor(
     kernels.map(({ kernel }) => kernel),
     plan.numEnvs,

@@ -3,7 +3,7 @@ import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import { fieldSize, fieldsOf, SIZES, type ModelArrays, type Sizes } from "./fields.ts";
 import { readHulls } from "./hulls.ts";
-import { keepModel, modelKey, readKept, watched, type ModelKey } from "./model-cache.ts";
+import { keepModel, modelKey, readKeptModel, watched, type ModelKey } from "./model-cache.ts";
 import { NAMED, printableModel, type Model, type ModelStatistic, type ObjectKind } from "./model-data.ts";
 import { copyArray, getMuJoCo, isMuJoCoLoaded, readBools, type MjModel } from "./mujoco.ts";
 import { overrideOption, readOption, type OptionOverrides } from "./options.ts";
@@ -112,7 +112,7 @@ export async function loadModel(pathOrXml: string | URL, options: LoadOptions = 
   const given = isXml ? sourceOfXml(pathOrXml, options.assets ?? {}, visuals) : readModelFile(pathOrXml);
   // once MuJoCo runs, to compile is as quick as to look
   const key = isMuJoCoLoaded() ? undefined : keyOf(given, visuals);
-  const kept = key && readKept(key);
+  const kept = key && readKeptModel(key);
   if (kept) return printableModel(kept);
 
   const mujoco = await getMuJoCo();

@@ -1,0 +1,55 @@
+// values of earlier processes in files of the cache folder: what cannot be read, or is not what was written, is not there
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { Deserializer, Serializer } from "node:v8";
+import { writeCached } from "./cached-file.ts";
+
+/** A digest of parts, each with its length: 64 characters. */
+export function digestOf(...parts: readonly (string | Uint8Array)[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(`${part.length} `).update(part);
+  return hash.digest("hex");
+}
+
+/** The bytes of all files of a folder and below it, in the order of their names. */
+export const sourcesIn = (folder: string): Buffer[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+    .map((file) => readFileSync(file));
+
+/** The value of a file; undefined if there is none. */
+export function readKept(file: string): unknown {
+  try {
+    const bytes = readFileSync(file);
+    const body = bytes.subarray(64);
+    if (digestOf(body) !== bytes.toString("latin1", 0, 64)) return undefined;
+    const reader = new Deserializer(body);
+    reader.readHeader();
+    return reader.readValue();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keeps a value of at most so many bytes, and of the folder's files the newest `most`. Never fails a run. */
+export function keep(file: string, value: unknown, { most, mostBytes }: { most: number; mostBytes: number }): void {
+  try {
+    // not v8.serialize, whose arrays share one buffer when they are read
+    const writer = new Serializer();
+    writer.writeHeader();
+    writer.writeValue(value);
+    const body = writer.releaseBuffer();
+    if (body.length > mostBytes) return;
+    writeCached(file, Buffer.concat([Buffer.from(digestOf(body), "latin1"), body]));
+    const folder = dirname(file);
+    const names = readdirSync(folder);
+    if (names.length <= most) return;
+    const others = names.map((name) => join(folder, name)).map((path) => ({ path, at: statSync(path).mtimeMs }));
+    for (const { path } of others.sort((a, b) => b.at - a.at).slice(most)) rmSync(path, { force: true });
+  } catch {
+    // the next process makes it again
+  }
+}

@@ -1,0 +1,64 @@
+// kernels that were emitted before
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, expect, test, vi } from "vitest";
+import { emittedKernel } from "../../../src/batch/wasm-kept.ts";
+import { load4, loop, store4, when, world } from "../../../src/trace/control.ts";
+import { digestOfTrace } from "../../../src/trace/digest.ts";
+import { trace } from "../../../src/trace/graph.ts";
+import { add, gt, mul } from "../../../src/trace/scalar.ts";
+
+const cache = mkdtempSync(join(tmpdir(), "corral-kernels-"));
+const folder = `${cache}-kernels`;
+afterEach(() => vi.unstubAllEnvs());
+afterAll(() => [cache, folder].forEach((path) => rmSync(path, { recursive: true, force: true })));
+
+interface Change {
+  readonly factor?: number;
+  readonly from?: string;
+  readonly turns?: number;
+  readonly part?: 0 | 1;
+}
+
+/** A program; each change makes another. */
+const program = ({ factor = 2, from = "in", turns = 3, part = 0 }: Change = {}) =>
+  trace(() => {
+    const values = load4(from, world());
+    when(gt(values[part], 0), () =>
+      loop(turns, () => {
+        store4("out", world(), [add(values[0], mul(values[1], factor)), 0, 0, 0]);
+      }),
+    );
+  });
+
+test("the same program has the same digest, any other another", () => {
+  const changes: Change[] = [{}, { factor: 0 }, { factor: Number.NaN }, { from: "on" }, { turns: 4 }, { part: 1 }];
+  const digests = changes.map((change) => digestOfTrace(program(change)));
+  expect(new Set(digests).size).toBe(changes.length);
+  expect(changes.map((change) => digestOfTrace(program(change)))).toEqual(digests);
+});
+
+test("what was emitted is read; what was changed in the folder is not", () => {
+  vi.stubEnv("CORRAL_MODEL_CACHE", cache);
+  const first = emittedKernel(program());
+  const [name] = readdirSync(folder);
+  const file = join(folder, name);
+  expect(emittedKernel(program())).toEqual(first);
+  emittedKernel(program({ factor: 3 }));
+  expect(readdirSync(folder).length).toBe(2);
+
+  const bytes = readFileSync(file);
+  for (const damaged of [
+    bytes.subarray(0, 100),
+    Buffer.alloc(0),
+    Buffer.from(bytes.map((b, i) => (i === bytes.length - 9 ? b ^ 1 : b))),
+  ]) {
+    writeFileSync(file, damaged);
+    expect(emittedKernel(program())).toEqual(first);
+    expect(readFileSync(file)).toEqual(bytes);
+  }
+  vi.stubEnv("CORRAL_MODEL_CACHE", "off");
+  expect(emittedKernel(program({ factor: 5 })).module.length).toBeGreaterThan(0);
+  expect(readdirSync(folder).length).toBe(2);
+});
