@@ -15,7 +15,18 @@ import {
   type Int,
   type Scalar,
 } from "../../../trace/scalar.ts";
-import { cross, dot3, mulMatVec, norm3, scale3, select3, sub3, type Mat3, type Vec3 } from "../../../trace/vector.ts";
+import {
+  cross,
+  dot3,
+  mulMatVec,
+  neg3,
+  norm3,
+  scale3,
+  select3,
+  sub3,
+  type Mat3,
+  type Vec3,
+} from "../../../trace/vector.ts";
 
 /** How far two points are apart across a unit direction. */
 export const lateral = (a: Vec3, b: Vec3, n: Vec3): Scalar => {
@@ -36,4 +47,11 @@ export function axisOf(k: Int, rot: Mat3, offset: Vec3): Vec3 {
   const [first, third] = [lt(i, 2), ge(i, 4)];
   const axis: Vec3 = [select(first, sign, 0), select(or(first, third), 0, sign), select(third, sign, 0)];
   return select3(eq(k, 12), direction(offset), select3(ge(k, 6), mulMatVec(rot, axis), axis));
+}
+
+/** Four directions across a unit one, from k = -1 on. */
+export function aside(along: Vec3, k: Int): Vec3 {
+  const first = across(along);
+  const turned = select3(lt(k, 1), first, cross(along, first));
+  return select3(or(eq(k, 0), eq(k, 2)), neg3(turned), turned);
 }

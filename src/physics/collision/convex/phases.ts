@@ -17,3 +17,26 @@ export const NEXT = {
 } as const;
 /** Whence GJK looks: the origin, a point outside of A - B, the origin from farther away. */
 export const GOAL = { ORIGIN: 0, DESCENT: 1, AWAY: 2 } as const;
+
+/** Turns of the loop: the longest search of 80,000 took 205. */
+export const MOST_TURNS = 320;
+export const GJK_TURNS = 40;
+export const NEWTON_TURNS = 8;
+export const DESCENTS = 12;
+/** How far outside of A - B a descent looks from: contracts best between 0.01 and 0.03. */
+export const OUTSIDE = 0.03;
+/** What rounding leaves of a distance, and of a distance that is certain. */
+export const ROUNDING = 1e-7;
+export const CERTAIN = 1e-5;
+/** Separated by more than this is separated, whatever a margin says. */
+export const SLACK = 3e-5;
+/** Nearer than this the directions of GJK are not to be trusted. */
+export const NEAR = 2e-3;
+/** Overlaps less deep than this are looked at from a second direction. */
+export const SHALLOW = 2e-3;
+/** Distance across the normal of witnesses that face each other. */
+export const FACING = 2e-6;
+/** Relative shift of the origin that parts shapes which overlap by less than a tenth. */
+export const AWAY = 1 / 9;
+/** Where bounds of the polytope meet. */
+export const CLOSED = 3e-6;

@@ -38,9 +38,26 @@ import {
 } from "../../../trace/vector.ts";
 import { mjtGeom } from "../../../model/enums.ts";
 import { MOST_VERTICES, type Polytope } from "./polytope.ts";
-import { axisOf, across, direction, lateral, unit } from "./directions.ts";
-import { newtonStep } from "./newton.ts";
-import { GOAL, MODE, NEXT } from "./phases.ts";
+import { aside, axisOf, direction, lateral, unit } from "./directions.ts";
+import { lineOf, newtonStep } from "./newton.ts";
+import {
+  GOAL,
+  MODE,
+  NEXT,
+  MOST_TURNS,
+  GJK_TURNS,
+  NEWTON_TURNS,
+  DESCENTS,
+  OUTSIDE,
+  ROUNDING,
+  CERTAIN,
+  SLACK,
+  NEAR,
+  SHALLOW,
+  FACING,
+  AWAY,
+  CLOSED,
+} from "./phases.ts";
 import { keep, NONE, record, type Found } from "./record.ts";
 import { vector } from "./registers.ts";
 import { holds, insert, largest, reduce, simplex, witnesses } from "./simplex.ts";
@@ -51,29 +68,6 @@ import type { ConvexOptions } from "./types.ts";
 //
 // h(n) is the support function of A - B: how far apart the shapes must move along n to touch. The signed distance is the
 // most that -h(n) takes over all directions, and the contact normal is where it takes it.
-
-/** Turns of the loop: the longest search of 80,000 took 205. */
-const MOST_TURNS = 320;
-const GJK_TURNS = 40;
-const NEWTON_TURNS = 8;
-const DESCENTS = 12;
-/** How far outside of A - B a descent looks from: contracts best between 0.01 and 0.03. */
-const OUTSIDE = 0.03;
-/** What rounding leaves of a distance, and of a distance that is certain. */
-const ROUNDING = 1e-7;
-const CERTAIN = 1e-5;
-/** Separated by more than this is separated, whatever a margin says. */
-const SLACK = 3e-5;
-/** Nearer than this the directions of GJK are not to be trusted. */
-const NEAR = 2e-3;
-/** Overlaps less deep than this are looked at from a second direction. */
-const SHALLOW = 2e-3;
-/** Distance across the normal of witnesses that face each other. */
-const FACING = 2e-6;
-/** Relative shift of the origin that parts shapes which overlap by less than a tenth. */
-const AWAY = 1 / 9;
-/** Where bounds of the polytope meet. */
-const CLOSED = 3e-6;
 
 /** Searches. `reach` is that of the cores; `second` is the second shape's frame in the first's. */
 export function search(
@@ -119,6 +113,8 @@ export function search(
   const gap = variable("try_gap", NONE);
   const descents = variable("descents", 0, "i32");
   const polished = variable("polished", 0, "i32");
+  const rolls = variable("rolls", 0, "i32");
+  const line = lineOf(a, b, rot, offset);
   const last = variable("last_try", 0, "i32");
 
   loop(
@@ -275,15 +271,17 @@ export function search(
 
       if (curved !== false)
         when(eq(mine, MODE.NEWTON), () => {
-          const slope = sub3(w, scale3(n, h));
+          const onLine = and(line.exists, eq(rolls.get(), 1));
+          const facing = line.facing(onA, onB);
+          const [pa, pb] = [select3(onLine, facing[0], onA), select3(onLine, facing[1], onB)];
+          const slope = sub3(sub3(pa, pb), scale3(n, h));
           const off = norm3(slope);
           const better = and(le(h, add(tried.h.get(), FACING)), le(off, max(gap.get(), 10 * ROUNDING)));
           when(better, () => {
             gap.set(min(gap.get(), off));
-            keep(tried, h, n, onA, onB);
+            keep(tried, h, n, pa, pb);
           });
-
-          const step = newtonStep(a, b, rot, n, h, slope);
+          const step = newtonStep({ a, b, rot, line }, onLine, n, h, slope);
           when(
             or(or(ge(times, NEWTON_TURNS), lt(step.length, 0.1 * ROUNDING)), not(step.descends)),
             () => next.set(NEXT.POLISHED),
@@ -308,17 +306,15 @@ export function search(
           },
           () => {
             const k = select(eq(mine, MODE.WIDEN), times, -1, "i32");
-            const along = select3(eq(points, 2), direction(sub3(s.w[1].get(), s.w[0].get())), [1, 0, 0]);
-            const first = across(along);
-            const turned = select3(lt(k, 1), first, cross(along, first));
-            const back = or(eq(k, 0), eq(k, 2));
+            const edge = direction(sub3(s.w[1].get(), s.w[0].get()));
+            const along = aside(select3(eq(points, 2), edge, [1, 0, 0]), k);
             when(
               ge(k, 3),
               () => next.set(NEXT.AXES),
               () => {
                 mode.set(MODE.WIDEN);
                 count.set(add(k, 1));
-                d.set(select3(back, neg3(turned), turned));
+                d.set(along);
               },
             );
           },
@@ -334,6 +330,14 @@ export function search(
       after(NEXT.POLISHED, () => {
         const faces = or(eq(polished.get(), 1), lt(gap.get(), FACING));
         next.set(select(faces, NEXT.CONCLUDE, NEXT.DESCEND, "i32"));
+        if (line.exists === false) return;
+        const roll = and(line.exists, and(not(faces), eq(rolls.get(), 0)));
+        rolls.set(select(roll, 1, 0, "i32"));
+        when(roll, () => {
+          gap.set(NONE);
+          start(MODE.NEWTON, line.across(tried.normal.get()));
+          next.set(NEXT.NONE);
+        });
       });
       after(NEXT.CONCLUDE, () => {
         when(lt(tried.h.get(), best.h.get()), () =>
@@ -349,6 +353,7 @@ export function search(
       });
       after(NEXT.IMPROVE, () => {
         polished.set(0);
+        rolls.set(0);
         tried.h.set(NONE);
         gap.set(NONE);
         start(MODE.NEWTON, seed.n.get());
