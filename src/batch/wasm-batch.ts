@@ -29,9 +29,12 @@ const MOST_KEYS = 64;
 /** Worlds of a chunk: at most so many, and chunks for each thread, so that they end together. */
 const [MOST_CHUNK, CHUNKS_PER_THREAD] = [256, 8];
 
+/** What the device calls itself. */
+export const WASM_NAME = "wasm (WebAssembly SIMD)";
+
 export class WasmBatch implements Batch {
   readonly planned: PlannedBatch;
-  readonly deviceName = "wasm (WebAssembly SIMD)";
+  readonly deviceName = WASM_NAME;
   readonly gpu = undefined;
   readonly adapter = undefined;
   readonly doubles = false;
@@ -155,6 +158,7 @@ export class WasmBatch implements Batch {
   #isWorthThreads({ kernels, key }: Extract<Job, { kernels: unknown }>): boolean {
     if (this.#threads === undefined) return false;
     const { map } = this.#held!;
+    if (map.isApart) return true;
     const nstep = Math.max(1, this.params().nstep ?? 1);
     const guess = () =>
       kernels.reduce(
@@ -266,6 +270,12 @@ export class WasmBatch implements Batch {
     if (this.#held && !this.#lost) await this.sync().catch(() => {});
     this.#held = undefined;
     await this.#threads?.close();
+  }
+
+  /** Ends it wherever its threads are, in a step without end too. What waits is told that the device was lost. */
+  async abort(): Promise<void> {
+    this.#lose("it was ended");
+    await this.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -37,6 +37,8 @@ export interface WasmMap {
   readonly memories: readonly number[];
   /** Threads beside the calling one. */
   readonly threads: number;
+  /** Whether the calling thread never runs a kernel. */
+  readonly isApart: boolean;
   /** All of it, and the stacks of the threads. */
   readonly bytes: number;
 }
@@ -58,16 +60,14 @@ function threadsFor(kernels: readonly WasmKernel[], worlds: number, most: number
 }
 
 /**
- * Emits the kernels of a batch, and says where everything lies. Holds nothing.
+ * Emits the kernels of a batch, and says where everything lies. Holds nothing. `isApart` keeps kernels, whose programs may
+ * never end, out of the calling thread.
  * @throws CorralError trace-exact, wasm-locals, wasm-memory
  */
-export function mapWasm({ plan, traces }: PlannedBatch, mostThreads: number): WasmMap {
+export function mapWasm({ plan, traces }: PlannedBatch, mostThreads: number, isApart = false): WasmMap {
   const kernels = [...traces].map(([name, trace]) => ({ name, kernel: emittedKernel(trace) }));
-  const threads = threadsFor(
-    kernels.map(({ kernel }) => kernel),
-    plan.numEnvs,
-    mostThreads,
-  );
+  const emitted = kernels.map(({ kernel }) => kernel);
+  const threads = isApart ? mostThreads : threadsFor(emitted, plan.numEnvs, mostThreads);
   const frameBytes = aligned(Math.max(0, ...kernels.map(({ kernel }) => kernel.frameBytes)));
   const poolBytes = kernels.map(({ kernel }) => aligned(4 * kernel.pool.length));
   // the first line is nobody's
@@ -100,7 +100,7 @@ export function mapWasm({ plan, traces }: PlannedBatch, mostThreads: number): Wa
   const frames = Array.from({ length: threads + 1 }, (_, i) => ends.map(() => poolsEnd + i * frameBytes));
   const memories = ends.map((end) => Math.ceil(end / PAGE_BYTES) * PAGE_BYTES);
   const bytes = memories.reduce((sum, n) => sum + n, 0) + threads * THREAD_BYTES;
-  return { arenas, kernels: placed, frames, memoryOf, memories, threads, bytes };
+  return { arenas, kernels: placed, frames, memoryOf, memories, threads, isApart, bytes };
 }
 
 const tooLarge = (name: string, bytes: number, most: number): CorralError =>

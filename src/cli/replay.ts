@@ -6,6 +6,9 @@ import { writeReproduction } from "../crash/reproduction.ts";
 import { replay, type ReplayReport } from "../crash/replay.ts";
 import { examine, trippedWorld, type CrashScene } from "../crash/scene.ts";
 import { secondOpinion, type SecondOpinion } from "../crash/second-opinion.ts";
+import type { ReexecuteOptions } from "../crash/reexecute.ts";
+import { WASM_NAME } from "../batch/wasm-batch.ts";
+import type { Bundle } from "../record/bundle.ts";
 import { isUpdateBundle } from "../runs/update-bundle.ts";
 import { readBundle } from "../record/read-bundle.ts";
 import { EXIT, integerOption, parse, print, printJson, UsageError } from "./io.ts";
@@ -31,7 +34,8 @@ finite first, in which world and step, or in which parameter.
   --out DIR         where the reproduction goes (BUNDLE-reproduction)
   --world ID        the world to look at, by id; default: the first that failed
   --adapter NAME    auto, gpu, system or embedded; default: the one with the driver of the recording, else auto
-  --device NAME     cpu (float32) or cpu-f64 (float64) instead of the adapter it was recorded on
+  --device NAME     gpu, wasm, cpu (both float32) or cpu-f64; default: where it was recorded. What an adapter recorded is
+                    executed on wasm beside it, and alone where there is no adapter
   --recorded-kernel run the kernel of the bundle as it is where this version emits another of its program: the bits of the
                     version that wrote it. Only for a bundle whose writer you trust
   --seconds N       give up after so many [600]: a bundle may hold a loop without end
@@ -69,8 +73,6 @@ export async function run(args: string[]): Promise<number> {
   trippedWorld(bundle, world);
 
   const { device } = deviceOf(values);
-  if (device === "wasm" || device === "auto" || device === "gpu")
-    throw new UsageError("--device wasm executes no bundles yet: pass cpu, which gives the bits of wasm.");
   const where = {
     ...(values.adapter === undefined ? {} : { adapter: values.adapter }),
     ...(values.seconds === undefined ? {} : { seconds: integerOption("seconds", values.seconds, 1) }),
@@ -81,6 +83,9 @@ export async function run(args: string[]): Promise<number> {
   const { report, scene } = looks
     ? await examine(bundle, where, world)
     : { report: await replay(bundle, where), scene: undefined };
+  // what no other machine has the driver of, every machine can execute as WebAssembly
+  const isOfAdapter = bundle.about.device.precision === "gpu" && !["wasm", "cpu", "cpu-f64"].includes(device ?? "auto");
+  const beside = isOfAdapter && report.device !== WASM_NAME ? await replayBeside(bundle, where) : undefined;
   const found = scene && (await explain(scene));
   const opinion = values.against && scene ? await secondOpinion(scene, found!) : undefined;
   // what the rest has to say is told if there is nothing to minimise
@@ -91,12 +96,13 @@ export async function run(args: string[]): Promise<number> {
     printJson({
       bundle: bundle.about,
       replay: report,
+      wasm: beside ?? null,
       bisect: found ?? null,
       against: opinion ?? null,
       minimised: minimised ? { ...minimised, model: undefined, files: written } : null,
     });
   } else {
-    const parts = [[bundle.about.message], describeReplay(report)];
+    const parts = [[bundle.about.message], describeReplay(report), ...(beside ? [describeBeside(beside)] : [])];
     if (found && values.bisect) parts.push(describeBisect(found));
     if (opinion) parts.push(describeOpinion(opinion));
     if (minimised) parts.push(describeMinimised(minimised, written));
@@ -132,6 +138,26 @@ function describeReplay(r: ReplayReport): string[] {
   if (rows.length > 0) lines.push("drift at the end, |x - recorded| / (1 + |recorded|):", table(rows));
   if (differences.length === 0) about.push("nothing that corral knows of differs: same version, driver and shader");
   return [...lines, ...about];
+}
+
+/** The same on WebAssembly; undefined if a kernel is none that it can hold. */
+const replayBeside = (bundle: Bundle, where: ReexecuteOptions): Promise<ReplayReport | undefined> =>
+  replay(bundle, { ...where, device: "wasm" }).catch((error: unknown) => {
+    if (error instanceof CorralError && error.code.startsWith("wasm-")) return undefined;
+    throw error;
+  });
+
+function describeBeside(r: ReplayReport): string[] {
+  if (r.identical) return [`on ${r.device} too: ${r.steps} control steps, the same bits`];
+  const lines = [`beside it on ${r.device}, which any machine executes to the same bits: hash ${r.hash}`];
+  if (r.first) {
+    const { step, world, field, element, recorded, here } = r.first;
+    lines.push(
+      `  they part after control step ${step}: ${field}[${element}] of world ${world} is ${here} there, recorded ${recorded}`,
+    );
+  }
+  const rows = Object.entries(r.drift).map(([field, error]) => [field, error.toExponential(1)]);
+  return rows.length > 0 ? [...lines, "  apart at the end, |x - recorded| / (1 + |recorded|):", table(rows)] : lines;
 }
 
 const shown = (x: number): string => String(Number(x.toPrecision(7)));

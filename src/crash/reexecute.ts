@@ -1,5 +1,8 @@
 // the worlds of a bundle, run again: the same kernel over the same words
-import { CorralError } from "../core/errors.ts";
+import { HOST_DEVICES, type DeviceName } from "../batch/devices.ts";
+import { WASM_NAME, WasmBatch } from "../batch/wasm-batch.ts";
+import { mapWasm } from "../batch/wasm-map.ts";
+import { AdapterUnavailableError, CorralError } from "../core/errors.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
 import { createBudget } from "../memory/device-budget.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
@@ -27,8 +30,11 @@ import type { Words } from "../record/words.ts";
 export interface ReexecuteOptions {
   /** Adapter for a bundle that was recorded on one: auto (default), gpu, system, embedded. */
   readonly adapter?: string | number;
-  /** Run on the CPU in another precision than the recording: "cpu" (float32) or "cpu-f64". */
-  readonly device?: "cpu" | "cpu-f64";
+  /**
+   * Where to run: gpu, wasm, cpu or cpu-f64. Default (auto): where it was recorded, which for an adapter is one with the
+   * same driver if there is one; on wasm if there is no adapter at all.
+   */
+  readonly device?: DeviceName;
   /**
    * Run the kernel of the bundle as it is, also where this corral emits another of its program: the bits of another
    * version, of a bundle whose writer is trusted. Default: only if it is word for word what is emitted here.
@@ -40,6 +46,10 @@ export interface ReexecuteOptions {
 
 /** Control steps on a device between two looks at whether it still answers. */
 const STEPS_PER_SYNC = 16;
+
+const NO_WORDS = new Uint32Array();
+/** One that runs, which leaves this one to look at the clock. */
+const THREADS = 1;
 
 /** A step that a device never ends. */
 const DEVICE_STUCK = "replay-stuck";
@@ -92,6 +102,21 @@ async function leaseLike({ about }: Bundle, choice: string | number | undefined)
   return taken;
 }
 
+/** Where a bundle runs. Throws `bad-option` for numbers that no adapter recorded, and an adapter. */
+function deviceFor({ about }: Bundle, { device = "auto" }: ReexecuteOptions): Exclude<DeviceName, "auto"> {
+  const { precision, name } = about.device;
+  if (device === "auto") {
+    if (precision !== "f32") return precision === "gpu" ? "gpu" : "cpu-f64";
+    return name === WASM_NAME ? "wasm" : "cpu";
+  }
+  if (device !== "gpu" || precision === "gpu") return device;
+  throw new CorralError(
+    "bad-option",
+    `device is "gpu", and the bundle was recorded on ${name}: its kernel is none of an adapter. Pass ${HOST_DEVICES.join(", ")}.`,
+    { device },
+  );
+}
+
 export class Reexecution implements AsyncDisposable {
   readonly bundle: Bundle;
   readonly batch: Batch;
@@ -115,12 +140,19 @@ export class Reexecution implements AsyncDisposable {
     deadline = new Deadline(bundle, options.seconds),
   ): Promise<Reexecution> {
     const planned = plannedOf(bundle, kernelOf(bundle, options));
-    const { precision } = bundle.about.device;
-    if (precision !== "gpu" || options.device) {
-      const f64 = options.device ? options.device === "cpu-f64" : precision === "f64";
-      return new Reexecution(bundle, new CpuBatch(planned, f64 ? "f64" : "f32", deadline.check), deadline, () => {});
+    const device = deviceFor(bundle, options);
+    const inWasm = () => new WasmBatch(planned, mapWasm(planned, THREADS, true));
+    if (device === "wasm") return new Reexecution(bundle, inWasm(), deadline, () => {});
+    if (device !== "gpu") {
+      const precision = device === "cpu-f64" ? "f64" : "f32";
+      return new Reexecution(bundle, new CpuBatch(planned, precision, deadline.check), deadline, () => {});
     }
-    const lease = await leaseLike(bundle, options.adapter);
+    const lease = await leaseLike(bundle, options.adapter).catch((error: unknown) => {
+      if (options.device === "gpu" || options.adapter !== undefined) throw error;
+      if (!(error instanceof AdapterUnavailableError)) throw error;
+      return undefined;
+    });
+    if (lease === undefined) return new Reexecution(bundle, inWasm(), deadline, () => {});
     try {
       const budget = await createBudget(lease.gpu);
       const batch = await GpuBatch.create(lease.gpu, planned, budget);
@@ -139,9 +171,9 @@ export class Reexecution implements AsyncDisposable {
     return layoutsOf(this.batch.planned.plan)[arena];
   }
 
-  /** Records in the batch's own words: bits of float32 on a GPU, numbers on the CPU. */
+  /** Records in the batch's own words: bits of float32, or JavaScript's numbers. */
   #converted(layout: ArenaLayout, words: Words): Words {
-    return this.batch.doubles ? numbersOf(layout, words) : words;
+    return this.batch.doubles ? numbersOf(layout, words) : wordsLike(layout, words, NO_WORDS);
   }
 
   #records(arena: string): HostRecords {
@@ -184,8 +216,8 @@ export class Reexecution implements AsyncDisposable {
       return await this.#deadline.within(asked);
     } catch (error) {
       const isLate = error instanceof CorralError && error.code === "replay-endless";
+      if (isLate) this.#isStuck = true;
       if (!isLate || !this.batch.adapter) throw error;
-      this.#isStuck = true;
       throw new CorralError(DEVICE_STUCK, error.message.replace(/^\[[\w-]+\] /, ""), error.details, { cause: error });
     }
   }
@@ -207,6 +239,7 @@ export class Reexecution implements AsyncDisposable {
   async close(): Promise<void> {
     // a device that does not answer would not close either
     if (this.#isStuck && this.batch.adapter) return;
+    if (this.#isStuck && this.batch instanceof WasmBatch) return this.batch.abort();
     await this.batch.close();
     this.#release();
   }

@@ -160,6 +160,7 @@ describe("nonsense that replayed as identical, or for ever", () => {
     });
     const bundle = readBundle(path);
     await expect(replay(bundle, { device: "cpu", seconds: 0.2 })).rejects.toMatchObject({ code: "replay-endless" });
+    await expect(replay(bundle, { device: "wasm", seconds: 0.2 })).rejects.toMatchObject({ code: "replay-endless" });
     await expect(bisect(bundle, { device: "cpu", seconds: 0.2 })).rejects.toMatchObject({ code: "replay-endless" });
   });
 });

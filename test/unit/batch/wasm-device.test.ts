@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import "../../../envs/index.ts";
 import { createSimulation } from "../../../src/batch/simulation.ts";
-import { replay } from "../../../src/crash/replay.ts";
+import { replay, type ReplayReport } from "../../../src/crash/replay.ts";
 import { defineTask, makeVec, type VectorEnv } from "../../../src/env/index.ts";
 import { loadModel } from "../../../src/model/model.ts";
+import { corralInside } from "../../support/cli-inside.ts";
 import { readBundle } from "../../../src/record/read-bundle.ts";
 
 const full = process.env.CORRAL_FULL !== undefined;
@@ -63,26 +64,55 @@ test("snapshots, forks and states go from one to the other", async () => {
   await expect(wasm.step(new Float32Array(18))).rejects.toThrow("[closed]");
 });
 
-test("a bundle that it wrote is executed again by JavaScript, to the same bits", async () => {
-  const task = defineTask({
-    id: "Fast",
-    model: `<mujoco><worldbody><body><joint name="rail" type="slide" axis="1 0 0"/><geom size=".1" mass="1"/></body>
-      </worldbody><actuator><motor joint="rail" gear="50"/></actuator></mujoco>`,
-    frameSkip: 2,
-    maxEpisodeSteps: 50,
-    observe: { q: "qpos", root: "sqrt(0.5 - qpos[0])" },
-    reward: { v: "qvel[0]" },
-    terminated: {},
-  });
-  await using env = await makeVec(task, { numEnvs: 5, device: "wasm", recorder: { directory: folder } });
+/** A task that fails when it is fast, and the bundle of it. */
+const FAST = defineTask({
+  id: "Fast",
+  model: `<mujoco><worldbody><body><joint name="rail" type="slide" axis="1 0 0"/><geom size=".1" mass="1"/></body>
+    </worldbody><actuator><motor joint="rail" gear="50"/></actuator></mujoco>`,
+  frameSkip: 2,
+  maxEpisodeSteps: 50,
+  observe: { q: "qpos", root: "sqrt(0.5 - qpos[0])" },
+  reward: { v: "qvel[0]" },
+  terminated: {},
+});
+
+async function bundleOf(device: "wasm" | "gpu"): Promise<string> {
+  const directory = join(folder, device);
+  await using env = await makeVec(FAST, { numEnvs: 5, device, recorder: { directory } });
   await env.reset({ seed: 2 });
   for (let t = 0; t < 50 && env.health().bundles.length === 0; t++) await env.step(Float32Array.of(0, 0.2, 1, 0, -1));
-  const [path] = env.health().bundles;
-  const report = await replay(readBundle(path), {});
-  expect({ identical: report.identical, device: readBundle(path).about.device.name }).toEqual({
-    identical: true,
-    device: "wasm (WebAssembly SIMD)",
-  });
+  return env.health().bundles[0];
+}
+
+test("a bundle that it wrote is executed again, by JavaScript too, to the same bits", async () => {
+  const bundle = readBundle(await bundleOf("wasm"));
+  const reports = await Promise.all(
+    ([{}, { device: "wasm" }, { device: "cpu" }] as const).map((o) => replay(bundle, o)),
+  );
+  const { name } = bundle.about.device;
+  expect(name).toBe("wasm (WebAssembly SIMD)");
+  expect(reports.map(({ identical, device }) => ({ identical, device }))).toEqual([
+    { identical: true, device: name },
+    { identical: true, device: name },
+    { identical: true, device: "cpu (JavaScript f32)" },
+  ]);
+  expect(reports[0].differences).toEqual([]);
+  expect((await replay(bundle, { device: "cpu-f64" })).identical).toBe(false);
+  await expect(replay(bundle, { device: "gpu" })).rejects.toMatchObject({ code: "bad-option" });
+});
+
+test("a bundle of an adapter is executed beside it, and alone where it is asked for", async () => {
+  const path = await bundleOf("gpu");
+  const { code, stdout } = await corralInside(["replay", path, "--json"]);
+  const { replay: own, wasm } = JSON.parse(stdout) as { replay: ReplayReport; wasm: ReplayReport };
+  expect(code).toBe(0);
+  expect(own.identical).toBe(true);
+  expect(wasm).toMatchObject({ device: "wasm (WebAssembly SIMD)", steps: own.steps });
+  // float32 in another order, or in the same
+  for (const apart of Object.values(wasm.drift)) expect(apart).toBeLessThan(1e-5);
+  expect((await corralInside(["replay", path])).stdout).toMatch(/on wasm \(WebAssembly SIMD\)/);
+  const alone = JSON.parse((await corralInside(["replay", path, "--device", "wasm", "--json"])).stdout) as typeof wasm;
+  expect(alone).toMatchObject({ replay: { hash: wasm.hash }, wasm: null });
 });
 
 test("simulations too, rolled and straight", async () => {
