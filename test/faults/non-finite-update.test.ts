@@ -42,6 +42,20 @@ test("a run that diverges ends with a bundle, which is executed again to the sam
   expect((await corralInside(["replay", path, "--bisect"])).stderr).toContain("is of an update, not of worlds");
 });
 
+test.each(["ppo", "sac"])("%s: a step of Adam beyond float32 is stopped, named and executed again", async (algo) => {
+  const out = join(root, `adam-${algo}`);
+  const small = {
+    ppo: "--steps 6400 --rollout-steps 8 --schedule constant --learning-rate 1e38",
+    sac: "--algo sac --steps 400 --batch-size 16 --buffer-size 400 --learning-starts 32 --critic-learning-rate 1e38",
+  }[algo]!;
+  const flags = `--envs 4 --hidden 8 --eval-envs 2 ${small} --out`.split(" ");
+  expect((await corralInside(["train", "InvertedPendulum-v5", ...flags, out])).code).toBe(1);
+  const [path] = bundlesOf(out);
+  const { code, stdout } = await corralInside(["replay", path]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining("by its step of Adam")]);
+  expect(stdout).toMatch(/first not finite: next (policy|q1)\.0\.weight of \[0\] = \S+, and \d+ more \(step\)/);
+});
+
 /** A run of which a parameter is spoilt before some updates. */
 async function spoilt(name: string, options: TrainOptions, updates: readonly number[]): Promise<string> {
   const folder = join(root, name);
