@@ -35,6 +35,7 @@ export {
   type OptionOverrides,
 } from "./model/model.ts";
 export { withChanges } from "./model/changes.ts";
+export { fullM, jacobian, type JacobianInput, type JacobianOf } from "./model/dense.ts";
 export type { ModelChange } from "./model/model-data.ts";
 export { createOracle, withMuJoCo, type Oracle } from "./model/oracle.ts";
 export { checkSupported, unsupportedFeatures, type UnsupportedFeature } from "./model/supported.ts";

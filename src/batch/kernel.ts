@@ -1,12 +1,13 @@
 // the kernels of a simulation: read a world's record, step or evaluate, write it back
-import { loop, param, stage, variable, when, type Variable } from "../trace/control.ts";
+import { each, loop, param, stage, variable, when, type Variable } from "../trace/control.ts";
 import { trace, type Trace } from "../trace/graph.ts";
-import { bor, eq, gt, max, select, sub, toF32, toU32, type Bool, type Int } from "../trace/scalar.ts";
-import { fieldSize, type FieldName } from "../model/fields.ts";
+import { add, bor, eq, gt, max, select, sub, toF32, toU32, type Bool, type Int } from "../trace/scalar.ts";
+import { fieldSize, type Capacities, type FieldName } from "../model/fields.ts";
 import { remembersEnergy } from "../model/energy.ts";
 import type { Model } from "../model/model.ts";
-import { constraintBound } from "../model/pairs.ts";
+import { constraintBound, geomPairs } from "../model/pairs.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
+import { keepConstraints } from "../physics/constraint/outputs.ts";
 import { nefc } from "../physics/constraint/nefc.ts";
 import type { Evaluation } from "../physics/forward.ts";
 import { JointInertia, jointInertia } from "../physics/smooth/inertia.ts";
@@ -52,6 +53,14 @@ const POST_CONSTRAINT: ReadonlySet<FieldName> = new Set<FieldName>(["cacc", "cfr
 export const mayOverflow = ({ model, nconmax }: Pick<KernelSpec, "model" | "nconmax">): boolean =>
   nconmax < constraintBound(model).nconmax;
 
+/** Places of contacts and rows that a world has room for. */
+export function capacitiesOf({ model, nconmax }: Pick<KernelSpec, "model" | "nconmax">): Required<Capacities> {
+  const bound = constraintBound(model);
+  const places = Math.min(nconmax, bound.nconmax);
+  const most = Math.max(0, ...geomPairs(model).map((p) => p.nrow));
+  return { nconmax: places, njmax: bound.ne + bound.nf + bound.nl + places * most };
+}
+
 /** One world between load and store, while a kernel is traced. */
 export class WorldKernel {
   readonly m: ModelView;
@@ -69,6 +78,7 @@ export class WorldKernel {
     this.d = worldData(
       spec.model,
       spec.applied ? [] : APPLIED.filter((name) => !spec.forces?.includes(name as AppliedForce)),
+      capacitiesOf(spec),
     );
     this.state = new RecordIO(spec.state);
     this.status = variable("status", 0, "u32");
@@ -132,6 +142,11 @@ export class WorldKernel {
     const { d } = this;
     if (remembersEnergy(this.#spec.model)) runStage("sensor", () => keepEnergy(this.m, d));
     if (this.#wants("ncon")) d.ncon.set(0, toF32(e.slots.ncon));
+    keepConstraints(this.m, d, e, this.#spec.outputs);
+    if (this.#wants("qfrc_inverse")) {
+      const { qfrc_smooth, qfrc_bias, qfrc_passive } = d;
+      each(this.m.nv, (i) => d.qfrc_inverse.set(i, add(sub(qfrc_smooth.at(i), qfrc_passive.at(i)), qfrc_bias.at(i))));
+    }
     if (this.#wants("nefc")) d.nefc.set(0, toF32(nefc(this.m, e)));
     if (this.#wants("solver_niter")) d.solver_niter.set(0, toF32(e.solution.niter));
     // articulated bodies need no M: made if it is read
@@ -179,7 +194,8 @@ export function traceSimulation(spec: KernelSpec, arenas: SimArenas): Trace {
       w.store();
       stage("outputs", () => {
         const io = new RecordIO(arenas.derived);
-        for (const name of spec.outputs) if (fieldSize(spec.model, name) > 0) io.storeFrom(w.d[name]);
+        for (const name of spec.outputs)
+          if (fieldSize(spec.model, name, capacitiesOf(spec)) > 0) io.storeFrom(w.d[name]);
         io.store("status", w.needed ? [w.status.get(), toU32(w.needed.get())] : [w.status.get()], "u32");
       });
     },

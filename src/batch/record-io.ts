@@ -2,7 +2,7 @@
 import { array, load4, loop, store4, world, type Four, type LocalArray } from "../trace/control.ts";
 import { unrolling } from "../trace/graph.ts";
 import { add, div, mul, sub, type Int, type Scalar } from "../trace/scalar.ts";
-import { fieldSize, type StateFieldName } from "../model/fields.ts";
+import { fieldSize, type FieldName, type StateFieldName } from "../model/fields.ts";
 import { remembersEnergy } from "../model/energy.ts";
 import type { Model } from "../model/model.ts";
 import type { ArenaLayout, FieldLayout } from "../memory/layout.ts";
@@ -30,6 +30,10 @@ export function stateFields(model: Model, applied: boolean): StateFieldName[] {
   const has = (name: StateFieldName) => (name === "energy_vel" ? remembersEnergy(model) : fieldSize(model, name) > 0);
   return [...KEPT, ...(applied ? APPLIED : [])].filter(has);
 }
+
+/** Whether a world has nothing of a field; of contacts and rows the layout of what is derived decides. */
+export const isEmpty = (model: Model, name: FieldName, derived: ArenaLayout | undefined): boolean =>
+  /^(contact|efc)_/.test(name) ? !derived?.fields.some((f) => f.name === name) : fieldSize(model, name) === 0;
 
 /** The request of one field, for the plan. */
 export function fieldRequest(name: string, group: string, perWorld: number, remedy?: string): FieldRequest {

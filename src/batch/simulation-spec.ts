@@ -2,6 +2,7 @@
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import { fillIn, sortOut, type Given } from "../core/options.ts";
+import { mjtCone, mjtSolver } from "../model/enums.ts";
 import { fieldSize, fieldsOf, type FieldName } from "../model/fields.ts";
 import { withOptions, type Model, type OptionOverrides } from "../model/model.ts";
 import { withLimits, type JointLimits } from "../model/limits.ts";
@@ -11,7 +12,8 @@ import type { ArenaRequest } from "../memory/request.ts";
 import { planOf, type BatchSpec, type PlanContext, type PlannedBatch } from "./batch.ts";
 import { planContext } from "./device.ts";
 import { numEnvsOf, SIMULATION_OPTIONS } from "./options.ts";
-import { mayOverflow, traceSimulation } from "./kernel.ts";
+import { keepsOutput } from "../physics/constraint/outputs.ts";
+import { capacitiesOf, mayOverflow, traceSimulation } from "./kernel.ts";
 import { simParams } from "./params.ts";
 import { defaultContacts, unrollByDefault } from "./kernel-form.ts";
 import { snapshotArenas } from "./snapshot.ts";
@@ -40,23 +42,32 @@ function overridden(model: Model, options: SimulationOptions): Model {
   return Object.keys(others).length ? withOptions(model, others) : model;
 }
 
-/** Whether a derived field of this name can be read: contact and constraint arrays stay in registers. */
-export const readableOutput = (name: string): boolean => !/^(contact_|efc_|n[efl]$)/.test(name);
+/** Whether a derived field of this name can be read: some numbers of contacts and rows are folded into kernels. */
+export const readableOutput = (name: string): boolean => !/^(contact_|efc_)/.test(name) || keepsOutput(name);
 
 function checkOutputs(outputs: readonly string[]): void {
   const known = fieldsOf("derived").map((f) => f.name as string);
   for (const name of outputs) {
     if (known.includes(name) && readableOutput(name)) continue;
     const near = nearest(name, known.filter(readableOutput));
-    const why = known.includes(name)
-      ? "which stays in registers while a step is made"
-      : "which is no derived field that can be read";
+    const why = known.includes(name) ? "which is folded into the kernel" : "which is no derived field that can be read";
     throw new CorralError(
       "unknown-field",
       `outputs names "${name}", ${why}` + (near.length ? `; nearest that can be read: ${near.join(", ")}.` : "."),
       { name },
     );
   }
+}
+
+/** Throws `bad-option` for forces of rows that a solver does not leave: PGS and noslip keep those of pyramids together. */
+function checkForces({ opt }: Model, outputs: readonly string[]): void {
+  const dual = opt.solver === mjtSolver.PGS || opt.noslip_iterations > 0;
+  if (!outputs.includes("efc_force") || !dual || opt.cone !== mjtCone.PYRAMIDAL) return;
+  throw new CorralError(
+    "bad-option",
+    `outputs names "efc_force", which PGS and noslip do not leave of pyramidal cones; read contact_force, or pass cone: "elliptic".`,
+    { name: "efc_force" },
+  );
 }
 
 /** The batch behind a simulation, for any count of worlds. */
@@ -73,7 +84,7 @@ function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: num
     unroll,
     exact: options.device === "cpu-f64",
   };
-  const size = (name: FieldName) => fieldSize(model, name);
+  const size = (name: FieldName) => fieldSize(model, name, capacitiesOf(base));
   const params = simParams(model);
   const state: ArenaRequest[] = [
     {
@@ -150,5 +161,6 @@ export function prepare(model: Model, options: SimulationOptions) {
   checkOutputs(options.outputs ?? []);
   const m = limited(m0, options.limits);
   checkSupported(m);
+  checkForces(m, options.outputs ?? []);
   return { model: m, specFor: simulationSpec(m, options) };
 }

@@ -17,7 +17,7 @@ import { CallMutex } from "../core/call-mutex.ts";
 import { paramChanges, type SimParams } from "./params.ts";
 import { putField, takeField } from "./host-records.ts";
 import { prepare, type SimulationOptions } from "./simulation-spec.ts";
-import { initialState } from "./record-io.ts";
+import { initialState, isEmpty } from "./record-io.ts";
 import { noSnapshot, putSnapshot, type Snapshot, SnapshotKeeper, takeSnapshot } from "./snapshot.ts";
 import { failedWorlds, type WorldStatus } from "./world-status.ts";
 
@@ -266,7 +266,7 @@ export class Simulation implements AsyncDisposable {
 
     // the model has none of some: no kernel holds them, and there is nothing to read
     const known = (name: FieldName) => this.#outputs.includes(name) || field(name).group === "state";
-    const empty = (name: FieldName) => known(name) && fieldSize(this.model, name) === 0;
+    const empty = (name: FieldName) => known(name) && isEmpty(this.model, name, layoutsOf(this.plan).derived);
     const arenas = new Map(names.filter((name) => !empty(name)).map((name) => [name, this.#arenaOf(name)]));
     const records = await this.#readArenas(
       [...new Set(arenas.values())],

@@ -6,7 +6,7 @@ import { add, isNode, mul, type Int, type Scalar } from "../trace/scalar.ts";
 import type { Spatial, Inertia } from "../trace/spatial.ts";
 import type { Mat3, Quat, Vec3 } from "../trace/vector.ts";
 import { CorralError } from "../core/errors.ts";
-import { fieldShape, fieldSize, type FieldName } from "../model/fields.ts";
+import { field as fieldRow, fieldShape, fieldSize, type Capacities, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
 import { assertDeclared } from "./stages.ts";
 
@@ -242,16 +242,19 @@ export function modelView(model: Model, perWorld: PerWorld = new Map()): ModelVi
   return view as ModelView;
 }
 
-/** The data of one world. Fields named in `zero` are zero throughout: what depends on them folds away. */
-export function worldData(model: Model, zero: readonly FieldName[] = []): WorldData {
+/** The data of one world; `capacities` are those of contacts and rows. Fields named in `zero` are zero throughout: what depends on them folds away. */
+export function worldData(model: Model, zero: readonly FieldName[] = [], capacities: Capacities = {}): WorldData {
   const fields = new Map<string, Field>(zero.map((name) => [name, new ZeroField(name, fieldSize(model, name))]));
   return new Proxy({} as WorldData, {
     get(_, name) {
       if (typeof name !== "string") return undefined;
       let field = fields.get(name);
       if (!field) {
-        const shape = fieldShape(model, name as FieldName);
-        field = new DataField(name, fieldSize(model, name as FieldName), shape.length > 1 ? shape.at(-1) : 1);
+        const shape = fieldShape(model, name as FieldName, capacities);
+        // places of contacts and rows are known at run time only
+        const indexed = fieldRow(name as FieldName).shape.some((dim) => typeof dim === "string" && dim in capacities);
+        const size = shape.reduce((n, d) => n * d, 1);
+        field = new DataField(name, size, shape.length > 1 ? shape.at(-1) : 1, indexed || undefined);
         fields.set(name, field);
       }
       return field;

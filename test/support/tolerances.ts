@@ -197,4 +197,5 @@ export const exportBounds = {
 /** Ways of single features beside MuJoCo in float64. */
 export const featureBounds = {
   path: { value: 1e-3, reason: "float32: 20 steps with contacts, each from where the last one ended, as drawnPath" },
+  geometry: { value: 1e-5, reason: "float32: inertias and motion axes, ten roundings each" },
 } as const satisfies Record<string, Tolerance>;

@@ -69,6 +69,7 @@ export const DERIVED_FIELDS = group("derived", [
   row("contact_mu", "f32", ["nconmax"], "", "friction of the regularized cone"),
   row("contact_dim", "i32", ["nconmax"], "", "dimensionality: 1, 3, 4 or 6"),
   row("contact_geom", "i32", ["nconmax", 2], "", "the two geoms"),
+  row("contact_force", "f32", ["nconmax", 6], "N, N m", "force and torque in the contact frame (mj_contactForce)"),
   row("contact_efc_address", "i32", ["nconmax"], "", "first constraint row, -1: none"),
 
   // mj_makeConstraint: equality, friction loss, limits, contacts
@@ -93,6 +94,7 @@ export const DERIVED_FIELDS = group("derived", [
   row("efc_state", "i32", ["njmax"], "", "mjtConstraintState"),
   row("efc_force", "f32", ["njmax"], "N, N m", "force in constraint space"),
   row("qfrc_constraint", "f32", ["nv"], "N, N m", "constraint force"),
+  row("qfrc_inverse", "f32", ["nv"], "N, N m", "force that makes qacc (mj_inverse): actuators and what is applied"),
   row("qacc", "f32", ["nv"], "m/s^2, rad/s^2", "acceleration"),
   row("solver_niter", "i32", [1], "", "iterations of the constraint solver"),
 

@@ -91,6 +91,8 @@ export interface ContactRows {
   makesRows(slot: Int): Bool;
   /** Whether it pulls across the gap, along its normal alone. */
   isTether(slot: Int): Bool;
+  /** What moving surfaces add to velocities along the normal, two tangents and the spin. */
+  surface(slot: Int): readonly Scalar[];
   /** Reference accelerations of the contact's directions, given velocities along them and 1 / R of the first row. */
   aref(slot: Int, impedance: Scalar, vel: readonly Scalar[], D: Scalar): Scalar[];
 }
@@ -314,6 +316,7 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
     },
     makesRows,
     isTether,
+    surface,
     resolved(slot, D, diagA) {
       const divisor = gaps ? max(D, MINVAL2) : D;
       return resolvedStiffness(pyramidal || dim === 1, this.cone(slot), divisor, diagA);

@@ -41,7 +41,7 @@ const HIDDEN = new Set<string>(["userdata", "qacc_warmstart"]);
 
 function readable(row: FieldRow): boolean {
   if (HIDDEN.has(row.name)) return false;
-  if (row.group === "derived") return readableOutput(row.name);
+  if (row.group === "derived") return !/^(contact_|efc_)/.test(row.name) && readableOutput(row.name);
   return (
     row.group === "state" ||
     (row.type === "f32" && row.shape.every((dim) => !/^(nkey|nmat|ncam|neq)$/.test(String(dim))))
