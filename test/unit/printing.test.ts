@@ -82,9 +82,9 @@ describe("console.log of", () => {
 });
 
 test("a field that no batch keeps is not suggested in its own place", async () => {
-  const options = { numEnvs: 1, device: "cpu", outputs: ["nl"] } as never;
+  const options = { numEnvs: 1, device: "cpu", outputs: ["efc_state"] } as never;
   await expect(createSimulation(model, options)).rejects.toThrow(
-    /^\[unknown-field\] outputs names "nl", which stays in registers while a step is made/,
+    /^\[unknown-field\] outputs names "efc_state", which is folded into the kernel/,
   );
   const message = await createSimulation(model, options).catch((error: Error) => error.message);
   expect(message).not.toMatch(/read: .*\b(nl|ne|nf)\b/);
