@@ -123,7 +123,7 @@ describe.each(["elliptic", "pyramidal"])("%s contacts, rows and matrices equal M
         expect(part("ne", w)[0] + part("nf", w)[0] + part("nl", w)[0]).toBe(data.ne + data.nf + data.nl);
         for (const [i, row] of rows.entries()) {
           for (const name of ROWS) {
-            const want = [row[name]].flat() as number[];
+            const want = [row[name]].flat();
             const got = part(`efc_${name}`, w).subarray(i * want.length, (i + 1) * want.length);
             close(got, want, `efc_${name} of row ${i}`);
           }
