@@ -19,6 +19,7 @@ const COMMANDS = [
   "demo",
   "train",
   "play",
+  "render",
   "export",
   "list",
   "plan",

@@ -28,7 +28,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   io: ["core"],
   export: ["core", "rl", "io", "runs"],
   serve: [...BELOW_ENV, "env"],
-  runs: [...BELOW_ENV, "record", "env", "crash", "report", "bench", "sizing", "rl", "io"],
+  render: ["core", "gpu", "memory", "model"],
+  runs: [...BELOW_ENV, "render", "record", "env", "crash", "report", "bench", "sizing", "rl", "io"],
 };
 
 /** What environments may use: the doors of the folders, and the words that a task's terms are written in. */

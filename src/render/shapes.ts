@@ -1,0 +1,120 @@
+// triangle meshes of MuJoCo's shapes, of unit size
+
+/** Vertices of seven floats: position, normal, and the end (-1, 0, 1) that half a capsule's length moves it towards. */
+export interface Shape {
+  readonly vertices: Float32Array<ArrayBuffer>;
+  readonly indices: Uint32Array<ArrayBuffer>;
+}
+
+export const VERTEX_FLOATS = 7;
+
+/** Segments around an axis, and rings from pole to pole (an even count). */
+const SEGMENTS = 24;
+const RINGS = 12;
+
+/** A grid of (rows + 1) by (columns + 1) vertices. */
+function grid(rows: number, columns: number, vertex: (row: number, column: number) => readonly number[]): Shape {
+  const vertices: number[] = [];
+  const indices: number[] = [];
+  for (let i = 0; i <= rows; i++) for (let j = 0; j <= columns; j++) vertices.push(...vertex(i, j));
+  for (let i = 0; i < rows; i++) {
+    for (let j = 0; j < columns; j++) {
+      const a = i * (columns + 1) + j;
+      const b = a + columns + 1;
+      indices.push(a, b, a + 1, a + 1, b, b + 1);
+    }
+  }
+  return { vertices: Float32Array.from(vertices), indices: Uint32Array.from(indices) };
+}
+
+function joined(parts: readonly Shape[]): Shape {
+  const vertices = parts.flatMap((part) => [...part.vertices]);
+  const indices: number[] = [];
+  let first = 0;
+  for (const part of parts) {
+    for (const index of part.indices) indices.push(first + index);
+    first += part.vertices.length / VERTEX_FLOATS;
+  }
+  return { vertices: Float32Array.from(vertices), indices: Uint32Array.from(indices) };
+}
+
+const around = (column: number): [number, number] => {
+  const angle = (column / SEGMENTS) * 2 * Math.PI;
+  return [Math.cos(angle), Math.sin(angle)];
+};
+
+/** Two half spheres, whose seam a capsule pulls apart: sphere, ellipsoid and capsule alike. */
+function round(): Shape {
+  return grid(RINGS + 1, SEGMENTS, (row, column) => {
+    const lower = row > RINGS / 2;
+    const angle = ((lower ? row - 1 : row) / RINGS) * Math.PI;
+    const [x, y] = around(column);
+    const n = [Math.sin(angle) * x, Math.sin(angle) * y, Math.cos(angle)];
+    return [...n, ...n, lower ? -1 : 1];
+  });
+}
+
+function cylinder(): Shape {
+  const side = grid(1, SEGMENTS, (row, column) => {
+    const [x, y] = around(column);
+    return [x, y, 1 - 2 * row, x, y, 0, 0];
+  });
+  const caps = [1, -1].map((z) =>
+    grid(1, SEGMENTS, (row, column) => {
+      const [x, y] = around(column);
+      return [row * x, row * y, z, 0, 0, z, 0];
+    }),
+  );
+  return joined([side, ...caps]);
+}
+
+function box(): Shape {
+  const faces = [0, 1, 2].flatMap((axis) =>
+    [1, -1].map((sign) =>
+      grid(1, 1, (row, column) => {
+        const p = [0, 0, 0];
+        const n = [0, 0, 0];
+        p[axis] = n[axis] = sign;
+        p[(axis + 1) % 3] = 2 * row - 1;
+        p[(axis + 2) % 3] = 2 * column - 1;
+        return [...p, ...n, 0];
+      }),
+    ),
+  );
+  return joined(faces);
+}
+
+const plane = (): Shape => grid(1, 1, (row, column) => [2 * row - 1, 2 * column - 1, 0, 0, 0, 1, 0]);
+
+export const PRIMITIVES = { round, cylinder, box, plane } as const;
+
+/** Triangles with a normal at each corner: positions and normals [n, 3], and their indices for each corner of each face. */
+export function shapeOfFaces(
+  positions: ArrayLike<number>,
+  normals: ArrayLike<number>,
+  faces: ArrayLike<number>,
+  faceNormals: ArrayLike<number>,
+): Shape {
+  const vertices = new Float32Array(faces.length * VERTEX_FLOATS);
+  for (let corner = 0; corner < faces.length; corner++) {
+    for (let k = 0; k < 3; k++) {
+      vertices[corner * VERTEX_FLOATS + k] = positions[3 * faces[corner] + k];
+      vertices[corner * VERTEX_FLOATS + 3 + k] = normals[3 * faceNormals[corner] + k];
+    }
+  }
+  return { vertices, indices: Uint32Array.from(faces, (_, i) => i) };
+}
+
+/** A surface over [-1, 1] by [-1, 1], from heights [rows, columns] in [0, 1]; normals are those of the scaled surface. */
+export function surface(heights: ArrayLike<number>, rows: number, columns: number, size: readonly number[]): Shape {
+  const [sx, sy, sz] = size;
+  const at = (i: number, j: number) =>
+    heights[Math.min(rows - 1, Math.max(0, i)) * columns + Math.min(columns - 1, Math.max(0, j))];
+  return grid(rows - 1, columns - 1, (i, j) => {
+    const dx = ((at(i, j + 1) - at(i, j - 1)) * sz * (columns - 1)) / (4 * sx);
+    const dy = ((at(i + 1, j) - at(i - 1, j)) * sz * (rows - 1)) / (4 * sy);
+    // the renderer divides normals by the size
+    const n = [-dx * sx, -dy * sy, sz];
+    return [(2 * j) / (columns - 1) - 1, (2 * i) / (rows - 1) - 1, at(i, j), ...n, 0];
+  });
+}

@@ -1,0 +1,78 @@
+// a policy that is plain numbers, applied on the host: for pictures and plays, not for training
+import type { Policy, PolicyCell, PolicyLayer } from "./policy.ts";
+
+const BEND = { tanh: Math.tanh, relu: (x: number) => Math.max(0, x), none: (x: number) => x };
+const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
+
+/** W x + b, with W [outputs, inputs] row-major. */
+function affine(weight: ArrayLike<number>, bias: ArrayLike<number>, x: readonly number[]): number[] {
+  return Array.from(bias, (b, row) => x.reduce((sum, value, i) => sum + weight[row * x.length + i] * value, b));
+}
+
+const layer = ({ weight, bias, activation }: PolicyLayer, x: readonly number[]): number[] =>
+  affine(weight, bias, x).map(BEND[activation]);
+
+/** The next state of a gated recurrent unit, gates in PyTorch's form. */
+function recall(
+  { size, inputWeight, inputBias, stateWeight, stateBias }: PolicyCell,
+  x: number[],
+  h: number[],
+): number[] {
+  const [a, b] = [affine(inputWeight, inputBias, x), affine(stateWeight, stateBias, h)];
+  return h.map((old, i) => {
+    const reset = sigmoid(a[i] + b[i]);
+    const update = sigmoid(a[size + i] + b[size + i]);
+    const candidate = Math.tanh(a[2 * size + i] + reset * b[2 * size + i]);
+    return (1 - update) * candidate + update * old;
+  });
+}
+
+/** The most likely actions of a policy in some worlds; one with a cell remembers them. */
+export class AppliedPolicy {
+  readonly #policy: Policy;
+  readonly #states: number[][];
+
+  constructor(policy: Policy, worlds: number) {
+    this.#policy = policy;
+    this.#states = Array.from({ length: worlds }, () => Array<number>(policy.cell?.size ?? 0).fill(0));
+  }
+
+  /** Forgets what it remembers of a world, whose episode is over. */
+  forget(world: number): void {
+    this.#states[world].fill(0);
+  }
+
+  /** Observations [worlds, ...] to actions [worlds, ...]. */
+  act(observations: ArrayLike<number>): number[] {
+    const { observations: width } = this.#policy;
+    return this.#states.flatMap((_, world) => {
+      const row = Array.from({ length: width }, (__, i) => observations[world * width + i]);
+      return this.#one(world, row);
+    });
+  }
+
+  #one(world: number, observation: readonly number[]): number[] {
+    const { normalizer, layers, cell } = this.#policy;
+    const { mean, inverseStd, clip } = normalizer;
+    let x = observation.map((o, i) => Math.min(clip, Math.max(-clip, (o - mean[i]) * inverseStd[i])));
+    for (const each of layers.slice(0, -1)) x = layer(each, x);
+    if (cell) x = this.#states[world] = recall(cell, x, this.#states[world]);
+    return this.#actionOf(layer(layers.at(-1)!, x));
+  }
+
+  #actionOf(outputs: readonly number[]): number[] {
+    const { head } = this.#policy;
+    if (head.kind === "categorical") {
+      let first = 0;
+      return head.alternatives.map((count) => {
+        const scores = outputs.slice(first, (first += count));
+        return scores.indexOf(Math.max(...scores)) + head.start;
+      });
+    }
+    const { low, high, squash, actions } = head;
+    return outputs.slice(0, actions).map((x, i) => {
+      if (squash) return low[i] + (high[i] - low[i]) * (0.5 + 0.5 * Math.tanh(x));
+      return Math.min(high[i], Math.max(low[i], x));
+    });
+  }
+}

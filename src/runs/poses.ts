@@ -1,0 +1,53 @@
+// positions of worlds, control step by control step: what pictures are made of
+import { CorralError } from "../core/errors.ts";
+import type { VectorEnv } from "../env/host/vector-env.ts";
+import { AppliedPolicy } from "../rl/apply-policy.ts";
+import type { Policy } from "../rl/policy.ts";
+import type { WorldPose } from "../render/poses.ts";
+
+/** What acts: a policy, random actions, or none (zeros, or the nearest that the space has). */
+export type Actor = Policy | "random" | "none";
+
+const FIELDS = ["qpos", "mocap_pos", "mocap_quat"] as const;
+
+/** The poses of all worlds now. */
+async function posesOf(env: VectorEnv): Promise<WorldPose[]> {
+  const names = FIELDS.filter((name) => env.stateNames.includes(name));
+  const values = await env.getState(names);
+  return Array.from({ length: env.numEnvs }, (_, world) => {
+    const entries = names.map((name) => {
+      const width = values[name].length / env.numEnvs;
+      return [name, values[name].slice(world * width, (world + 1) * width)];
+    });
+    return Object.fromEntries(entries) as WorldPose;
+  });
+}
+
+/**
+ * Starts episodes and yields the poses of all worlds, at the start and after each control step.
+ * @throws CorralError bad-policy if the policy is of other observations
+ */
+export async function* poses(env: VectorEnv, actor: Actor, seed: number, steps: number): AsyncGenerator<WorldPose[]> {
+  const applied = typeof actor === "string" ? undefined : new AppliedPolicy(actor, env.numEnvs);
+  if (typeof actor !== "string" && actor.observations !== env.singleObservationSpace.size) {
+    throw new CorralError(
+      "bad-policy",
+      `the policy sees ${actor.observations} numbers; ${env.id} shows ${env.singleObservationSpace.size}.`,
+    );
+  }
+  await env.reset({ seed });
+  yield await posesOf(env);
+  const idle = env.actionSpace.sample(0).fill(0);
+  for (let t = 0; t < steps; t++) {
+    const actions = applied
+      ? applied.act(env.observations)
+      : actor === "random"
+        ? env.actionSpace.sample(seed, { draw: t })
+        : idle;
+    const { terminated, truncated } = await env.step(actions);
+    terminated.forEach((ends, world) => {
+      if (ends || truncated[world]) applied?.forget(world);
+    });
+    yield await posesOf(env);
+  }
+}

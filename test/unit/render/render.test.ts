@@ -1,0 +1,127 @@
+import { inflateSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openDevice, type GpuDevice } from "../../../src/gpu/index.ts";
+import { mjtObj } from "../../../src/model/enums.ts";
+import { loadModel } from "../../../src/model/model.ts";
+import { createOracle } from "../../../src/model/oracle.ts";
+import { pixelOf, projectionOf } from "../../../src/render/camera.ts";
+import { Gif } from "../../../src/render/gif.ts";
+import { png, type Picture } from "../../../src/render/png.ts";
+import { Stage } from "../../../src/render/poses.ts";
+import { Renderer } from "../../../src/render/renderer.ts";
+
+const [WIDTH, HEIGHT] = [160, 120];
+
+const MODEL = `<mujoco>
+  <asset>
+    <mesh name="wedge" vertex="0 0 0  0.2 0 0  0 0.2 0  0 0 0.2"/>
+    <hfield name="hill" nrow="3" ncol="3" size="1 1 0.2 0.1" elevation="0 0 0 0 1 0 0 0 0"/>
+  </asset>
+  <worldbody>
+    <camera name="above" pos="0 0 4"/>
+    <geom type="plane" size="3 3 0.1"/>
+    <geom type="hfield" hfield="hill" pos="-2 -2 0" rgba="0.4 0.3 0.2 1"/>
+    <body pos="0 0 0.3"><freejoint/><geom name="ball" size="0.3" rgba="1 0 0 1"/></body>
+    <body pos="1 0 0.3"><joint type="slide" axis="0 1 0"/><geom name="box" type="box" size="0.2 0.2 0.2" rgba="0 1 0 1"/></body>
+    <body pos="-1 0 0.5">
+      <joint/>
+      <geom name="stick" type="capsule" size="0.1 0.4" euler="90 0 0" rgba="0 0 1 1"/>
+      <geom type="mesh" mesh="wedge" pos="0 1 0"/>
+      <geom type="ellipsoid" size="0.1 0.2 0.1" pos="0 -1 0" rgba="1 1 0 0.5"/>
+    </body>
+    <geom name="hidden" group="3" size="0.5" pos="0 1 0.5" rgba="1 0 1 1"/>
+  </worldbody>
+</mujoco>`;
+
+let gpu: GpuDevice;
+beforeAll(async () => {
+  gpu = await openDevice();
+});
+afterAll(() => gpu.close());
+
+const colourAt = ({ width, rgba }: Picture, [x, y]: readonly number[]): number[] => {
+  const at = 4 * (Math.floor(y) * width + Math.floor(x));
+  return [...rgba.subarray(at, at + 3)];
+};
+
+/** The channel that outshines the others. */
+const brightest = (colour: readonly number[]): number => colour.indexOf(Math.max(...colour));
+
+async function drawn(stage: Stage, poses: Parameters<Stage["instances"]>[0], camera = 0): Promise<Picture> {
+  const options = { width: WIDTH, height: HEIGHT, worlds: poses.length };
+  const renderer = await Renderer.create(gpu, stage.scene, stage.parts, options);
+  try {
+    const instances = new Float32Array(renderer.instanceFloats);
+    stage.instances(poses, instances);
+    const view = camera < 0 ? stage.freeView(poses) : stage.cameraView(camera, poses[0]);
+    return await renderer.draw(instances, view, stage.reach(poses));
+  } finally {
+    renderer.close();
+  }
+}
+
+describe("pictures", () => {
+  test("show geoms where MuJoCo's camera sees them, at the state that is given", async () => {
+    const model = await loadModel(MODEL, { visuals: true });
+    using stage = await Stage.create(model);
+    using oracle = await createOracle(model);
+    expect(stage.cameras).toEqual(["above"]);
+    for (const shift of [0, 0.7]) {
+      const qpos = [...model.qpos0];
+      qpos[7] = shift;
+      const picture = await drawn(stage, [{ qpos }]);
+      oracle.write("qpos", qpos);
+      oracle.mujoco.mj_forward(oracle.model, oracle.data);
+      const view = stage.cameraView(0, { qpos });
+      const matrix = projectionOf(view, WIDTH / HEIGHT, 0.01, 100);
+      const xpos = oracle.read("geom_xpos");
+      ["ball", "box", "stick"].forEach((name, channel) => {
+        const id = oracle.mujoco.mj_name2id(oracle.model, mjtObj.GEOM, name);
+        const at = pixelOf(matrix, [xpos[3 * id], xpos[3 * id + 1], xpos[3 * id + 2]], WIDTH, HEIGHT)!;
+        expect(brightest(colourAt(picture, at)), `${name} at ${at.join(", ")}`).toBe(channel);
+      });
+      // the box is not where it would be elsewhere
+      const elsewhere = pixelOf(matrix, [1, 0.7 - shift, 0.3], WIDTH, HEIGHT)!;
+      expect(Math.max(...colourAt(picture, elsewhere)) - Math.min(...colourAt(picture, elsewhere))).toBeLessThan(40);
+    }
+  });
+
+  test("are the same again, leave groups 3 to 5 out, and show many worlds side by side", async () => {
+    const model = await loadModel(MODEL, { visuals: true });
+    using stage = await Stage.create(model);
+    using all = await Stage.create(model, { allGroups: true });
+    const pose = { qpos: model.qpos0 };
+    const first = await drawn(stage, [pose], -1);
+    expect(await drawn(stage, [pose], -1)).toEqual(first);
+    expect(all.parts.length).toBe(stage.parts.length + 1);
+    expect(await drawn(all, [pose], -1)).not.toEqual(first);
+    expect(stage.offset(0, 4)).not.toEqual(stage.offset(3, 4));
+    using many = await Stage.create(model);
+    const four = await drawn(many, [pose, pose, pose, pose], -1);
+    expect(four.rgba).not.toEqual(first.rgba);
+  });
+
+  test("become files: a PNG of the same pixels, and a GIF that has them all", () => {
+    const rgba = Uint8Array.from({ length: 4 * 5 * 3 }, (_, i) => (i * 37) % 256);
+    const bytes = png({ width: 5, height: 3, rgba });
+    const from = bytes.indexOf("IDAT") + 4;
+    const rows = inflateSync(bytes.subarray(from, from + bytes.readUInt32BE(from - 8)));
+    expect(bytes.readUInt32BE(16)).toBe(5);
+    for (let y = 0; y < 3; y++) {
+      expect(rows[y * 16]).toBe(1);
+      const pixel = [0, 0, 0];
+      for (let x = 0; x < 5; x++) {
+        for (let c = 0; c < 3; c++) pixel[c] = (pixel[c] + rows[y * 16 + 1 + 3 * x + c]) % 256;
+        expect(pixel).toEqual([...rgba.subarray(4 * (5 * y + x), 4 * (5 * y + x) + 3)]);
+      }
+    }
+    const gif = new Gif(0.05);
+    gif.add({ width: 5, height: 3, rgba });
+    gif.add({ width: 5, height: 3, rgba: rgba.toReversed() });
+    const out = Buffer.from(gif.bytes());
+    expect(out.subarray(0, 6).toString("latin1")).toBe("GIF89a");
+    expect([out.readUInt16LE(6), out.readUInt16LE(8)]).toEqual([5, 3]);
+    // a graphic control extension for each picture
+    expect(out.toString("latin1").split("\x21\xf9\x04").length - 1).toBe(2);
+  });
+});
