@@ -12,7 +12,7 @@ import { Gif } from "../render/gif.ts";
 import { png } from "../render/png.ts";
 import { Stage, type WorldPose } from "../render/poses.ts";
 import { Renderer } from "../render/renderer.ts";
-import { assertRun, CONFIG_FILE, readConfig } from "../runs/folder.ts";
+import { assertRun, CONFIG_FILE, readConfig } from "../runs/run-config.ts";
 import { policyOfRun } from "../runs/policy.ts";
 import { poses, type Actor } from "../runs/poses.ts";
 import { isModelPath } from "../sizing/plan.ts";
