@@ -36,7 +36,7 @@ export interface RunState {
 
 /** Something that happened beside training. */
 export interface RunEvent {
-  readonly event: "resumed" | "device-lost" | "rate-lowered" | "fewer-worlds" | "growing";
+  readonly event: "resumed" | "device-lost" | "rate-lowered" | "fewer-worlds" | "growing" | "low-memory";
   /** From where it goes on; if the device was lost, the last update that was told of. */
   readonly iteration: number;
   readonly envSteps: number;
@@ -59,6 +59,6 @@ export interface TrainResult {
   readonly evaluation: Evaluation;
   /** Whether `until` was reached; undefined if it was not given. */
   readonly reached: boolean | undefined;
-  /** What a user should know of, in words: losses, values or gradients that grew by orders of magnitude. */
+  /** What a user should know of, in words: losses, values or gradients that grew by orders of magnitude, memory that ran short. */
   readonly warnings: readonly string[];
 }

@@ -10,8 +10,9 @@ import { Ppo } from "../rl/ppo.ts";
 import { Sac } from "../rl/sac.ts";
 import { runDefaults } from "./defaults.ts";
 import { GrowthWatch, growthText } from "./growth.ts";
+import { MemoryWatch } from "./memory-watch.ts";
 import { makeFitting } from "./fit.ts";
-import type { RunState, TrainListener, TrainResult } from "./progress.ts";
+import type { RunEvent, RunState, TrainListener, TrainResult } from "./progress.ts";
 import { withShards } from "./plan.ts";
 import { Overlapped } from "./overlapped.ts";
 import { adoptStart, readStart, startingFrom, type Start } from "./start.ts";
@@ -93,15 +94,17 @@ export class TrainingRun implements AsyncDisposable {
   #losses = 0;
   #lowered = 0;
   readonly #growth = new GrowthWatch();
+  readonly #memory: MemoryWatch;
   readonly #warnings: string[] = [];
   #stopping = false;
 
-  private constructor(held: Held, settings: Settings, learning: Made, envOptions: object) {
+  private constructor(held: Held, settings: Settings, learning: Made, envOptions: object, memory: MemoryWatch) {
     this.id = held.env.id;
     this.settings = settings;
     this.envOptions = envOptions;
     this.#learning = learning;
     this.#held = held;
+    this.#memory = memory;
   }
 
   /**
@@ -111,7 +114,7 @@ export class TrainingRun implements AsyncDisposable {
    *   makeVec, Ppo.create and Sac.create throw; no-run, no-checkpoint, checkpoint-corrupt, does-not-fit for `from`; then
    *   nothing is held
    */
-  static async create(id: string, given: TrainOptions = {}): Promise<TrainingRun> {
+  static async create(id: string, given: TrainOptions = {}, memory = new MemoryWatch()): Promise<TrainingRun> {
     const start = given.from === undefined || given.resumes ? undefined : readStart(given.from);
     const options = start ? startingFrom(start, given) : given;
     return await makeFitting(id, options, async (fitting) => {
@@ -120,7 +123,7 @@ export class TrainingRun implements AsyncDisposable {
       const config = { ...runDefaults(id, algo).config, ...fitting.config };
       const replay = { ...(replayFile === undefined ? {} : { replayFile }), reuseReplay: reuseReplay ?? false };
       const learning = { algo, config, ...replay, modules, start };
-      return new TrainingRun(await make(id, settings, learning, env), settings, learning, env);
+      return new TrainingRun(await make(id, settings, learning, env), settings, learning, env, memory);
     });
   }
 
@@ -226,11 +229,13 @@ export class TrainingRun implements AsyncDisposable {
           evaluation: this.#evaluation,
           evaluated,
         });
-        for (const one of grown) this.#warn(growthText(one, algorithm.iteration), listener);
+        for (const one of grown) this.#warn("growing", growthText(one, algorithm.iteration), listener);
       }
+      const short = this.#memory.look();
+      if (short !== undefined) this.#warn("low-memory", short, listener);
 
       const saves = (ended || this.#stopping || isDue(checkpointEvery)) && algorithm.iteration > this.#saved;
-      if (saves || isDue(snapshotEvery)) {
+      if (saves || (isDue(snapshotEvery) && !this.#memory.isLow)) {
         this.#last = await this.#copy(seconds());
         if (saves) listener.onCheckpoint?.(this.#last);
         if (saves) this.#saved = algorithm.iteration;
@@ -255,10 +260,10 @@ export class TrainingRun implements AsyncDisposable {
     };
   }
 
-  #warn(message: string, { onEvent }: TrainListener): void {
+  #warn(event: RunEvent["event"], message: string, { onEvent }: TrainListener): void {
     this.#warnings.push(message);
     const { iteration, envSteps } = this.algorithm;
-    onEvent?.({ event: "growing", iteration, envSteps, message });
+    onEvent?.({ event, iteration, envSteps, message });
   }
 
   async #copy(seconds: number): Promise<RunState> {
