@@ -79,6 +79,16 @@ const FORMULAS: ReadonlySet<string> = new Set(
 /** Whether contacts of two mjtGeom, the lower first, have a formula; MuJoCo searches for those of the others. */
 export const hasFormula = (types: readonly number[]): boolean => FORMULAS.has(String(types));
 
+// shapes whose distance from each other is searched for where there is no formula
+const CONVEX: ReadonlySet<number> = new Set([SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH]);
+
+/** How the distance of two geoms is found; undefined: it is not (mj_geomDistance searches that of boxes). */
+export function isMeasured(model: Model, g1: number, g2: number): "formula" | "search" | undefined {
+  const types = [model.geom_type[g1], model.geom_type[g2]].sort((a, b) => a - b);
+  if (hasFormula(types) && types[0] !== BOX) return "formula";
+  return types.every((t) => CONVEX.has(t)) ? "search" : undefined;
+}
+
 // shapes that touch each other face on face
 const FLAT: ReadonlySet<number> = new Set([CYLINDER, BOX, MESH]);
 

@@ -16,7 +16,7 @@ import {
   mjtTrn,
 } from "./enums.ts";
 import { describe, type Model } from "./model.ts";
-import { distancePairs, geomPairs, hasFormula } from "./pairs.ts";
+import { distancePairs, geomPairs, hasFormula, isMeasured } from "./pairs.ts";
 import { unmetKinds } from "./rays.ts";
 
 /** Something MuJoCo can do that we do not: its name, and the elements of the model that use it. */
@@ -216,13 +216,16 @@ const actuators: Check = (model, found) => {
   }
 };
 
-/** Pairs of a distance sensor whose distance MuJoCo searches for, or that have no collider. */
+/** Pairs of a distance sensor whose distance is not found, planes apart, which have none from one another. */
 function unmeasured(model: Model, sensor: number): Set<string> {
-  const searched = [String([BOX, BOX]), String([PLANE, MESH])];
+  const off = (model.opt.disableflags & mjtDisableBit.NATIVECCD) !== 0;
   const kinds = distancePairs(model, sensor)
+    .filter(([g1, g2]) => {
+      const how = isMeasured(model, g1, g2);
+      return how === undefined || (how === "search" && off);
+    })
     .map((pair) => pair.map((g) => model.geom_type[g]).sort((a, b) => a - b))
-    .filter((types) => types[1] !== PLANE)
-    .filter((types) => !hasFormula(types) || searched.includes(String(types)));
+    .filter((types) => types[1] !== PLANE);
   return new Set(kinds.map((types) => types.map((t) => lower(mjtGeom, t)).join("-")));
 }
 

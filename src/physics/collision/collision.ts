@@ -157,7 +157,7 @@ function copied(frames: ReturnType<typeof framesOf>): GeomFrames {
 }
 
 /** Frames of geoms. Straight-line code copies them to where a runtime index can read them, before it does. */
-function framesOf(m: ModelView, d: WorldData): GeomFrames & { copy(): void } {
+export function framesOf(m: ModelView, d: WorldData): GeomFrames & { copy(): void } {
   const from = { xpos: d.geom_xpos, xmat: d.geom_xmat };
   if (!unrolling()) return { pos: (g) => from.xpos.vec3(g), mat: (g) => from.xmat.mat3(g), copy: () => {} };
   let copies: typeof from | undefined;

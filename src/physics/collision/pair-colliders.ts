@@ -8,7 +8,13 @@ import type { Model } from "../../model/model.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import { colliderName, colliders, type Candidate, type ColliderName, type Shape } from "./colliders/index.ts";
 import { planeMesh, type PlaneHull } from "./colliders/plane-mesh.ts";
-import { convexContacts, MOST_CONVEX_CONTACTS, type ConvexShape, type HullTables } from "./convex/index.ts";
+import {
+  convexContacts,
+  MOST_CONVEX_CONTACTS,
+  type ConvexOptions,
+  type ConvexShape,
+  type HullTables,
+} from "./convex/index.ts";
 import type { GeomFrames } from "./broad-phase.ts";
 import type { ModelView } from "../view.ts";
 
@@ -74,20 +80,11 @@ export function pairKind(model: Model, { geom1, geom2 }: GeomPair): PairKind {
 export function pairColliders(m: ModelView, pairs: readonly GeomPair[], frames: GeomFrames): PairColliders {
   const { model } = m;
   const shape = (g: Int) => ({ geom: g, pos: frames.pos(g), mat: frames.mat(g), size: m.geom_size.vec3(g) });
-  const hullOf = model.hulls && hullReader(model, model.hulls);
+  const { hullOf, convex } = convexShapes(m);
   const searched = pairs.filter((p) => pairKind(model, p) === "convex");
   const kinds = (end: "geom1" | "geom2") => [...new Set(searched.map((p) => model.geom_type[p[end]]))];
   const [kinds1, kinds2] = [kinds("geom1"), kinds("geom2")];
-  const convex = ({ geom, ...shape }: GeomShape, all: readonly number[]): ConvexShape => {
-    const kinds = isNode(geom) ? all : [model.geom_type[geom]];
-    const hull = kinds.includes(MESH) && hullOf ? { hull: hullOf(geom) } : {};
-    return { ...shape, type: m.geom_type.at(geom), kinds, radius: m.geom_rbound.at(geom), ...hull };
-  };
-  const options = {
-    iterations: model.opt.ccd_iterations,
-    tolerance: model.opt.ccd_tolerance,
-    multiccd: (model.opt.disableflags & mjtDisableBit.MULTICCD) === 0,
-  };
+  const options = searchOptions(model);
   const listed = (all: readonly Candidate[]): Found => ({ count: all.length, at: (i) => all[i as number] });
 
   const of = (kind: PairKind): PairCollider => {
@@ -112,6 +109,27 @@ export function pairColliders(m: ModelView, pairs: readonly GeomPair[], frames: 
   };
   return { of, shape };
 }
+
+/** Geoms as the search takes them; `kinds` are the types that one known only at run time may be of. */
+export function convexShapes(m: ModelView): {
+  hullOf: ((geom: Int) => PlaneHull) | undefined;
+  convex(shape: GeomShape, kinds: readonly number[]): ConvexShape;
+} {
+  const { model } = m;
+  const hullOf = model.hulls && hullReader(model, model.hulls);
+  const convex = ({ geom, ...shape }: GeomShape, all: readonly number[]): ConvexShape => {
+    const kinds = isNode(geom) ? all : [model.geom_type[geom]];
+    const hull = kinds.includes(MESH) && hullOf ? { hull: hullOf(geom) } : {};
+    return { ...shape, type: m.geom_type.at(geom), kinds, radius: m.geom_rbound.at(geom), ...hull };
+  };
+  return { hullOf, convex };
+}
+
+export const searchOptions = ({ opt }: Model): ConvexOptions => ({
+  iterations: opt.ccd_iterations,
+  tolerance: opt.ccd_tolerance,
+  multiccd: (opt.disableflags & mjtDisableBit.MULTICCD) === 0,
+});
 
 /** Reads the hulls of geoms in tables that all worlds share. */
 function hullReader(model: Model, hulls: Hulls): (geom: Int) => PlaneHull {
