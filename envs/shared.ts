@@ -1,6 +1,6 @@
 // what several of Gymnasium's tasks say the same way
 import { bodyId, uniformNoise, type Scene, type StartScene } from "../src/env/index.ts";
-import { add, mul, sqrt, square, sub, sum, type Scalar } from "../src/trace/scalar.ts";
+import { add, div, mul, sqrt, square, sub, sum, type Scalar } from "../src/trace/scalar.ts";
 
 /** The length of a vector. */
 export const norm = (v: readonly Scalar[]): Scalar => sqrt(sum(v.map(square)));
@@ -19,6 +19,15 @@ export const place = ({ d }: Scene) => ({
   x_position: d.qpos.at(0),
   y_position: d.qpos.at(1),
   distance_from_origin: norm(d.qpos.run(0, 2)),
+});
+
+/** Velocity along x of a body that moves in a plane, over the control step. */
+export const forwardVelocity = ({ d, before, dt }: Scene) => div(sub(d.qpos.at(0), before.qpos[0]), dt);
+
+/** Where such a body is, and how far above its start. */
+export const placeInPlane = ({ d, model }: Scene) => ({
+  x_position: d.qpos.at(0),
+  z_distance_from_origin: sub(d.qpos.at(1), model.qpos0[1]),
 });
 
 /** Positions around `qpos0` and velocities around zero, both uniform. */

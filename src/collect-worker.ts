@@ -5,7 +5,7 @@ import "../envs/index.ts";
 import { importModule } from "./core/typescript.ts";
 import { register } from "./env/registry.ts";
 import type { Task } from "./env/task/task.ts";
-import { collectFor, told, type CollectSetup } from "./runs/collect-job.ts";
+import { collectFor, errorOf, type CollectSetup } from "./runs/collect-job.ts";
 
 const { modules, ...setup } = workerData as CollectSetup & { readonly modules: readonly string[] };
 try {
@@ -17,5 +17,5 @@ try {
   }
   await collectFor(parentPort!, setup);
 } catch (error) {
-  parentPort!.postMessage({ error: told(error) });
+  parentPort!.postMessage({ error: errorOf(error) });
 }

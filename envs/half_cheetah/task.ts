@@ -1,13 +1,7 @@
 // HalfCheetah-v5: a planar runner learns to run along x (Gymnasium 1.x). Options are Gymnasium's.
-import {
-  defineTask,
-  normalNoise,
-  positionsAndVelocities,
-  sumOfSquares,
-  uniformNoise,
-  type Scene,
-} from "../../src/env/index.ts";
-import { div, mul, sub } from "../../src/trace/scalar.ts";
+import { defineTask, normalNoise, positionsAndVelocities, sumOfSquares, uniformNoise } from "../../src/env/index.ts";
+import { mul } from "../../src/trace/scalar.ts";
+import { forwardVelocity } from "../shared.ts";
 import { LOCOMOTION } from "../training.ts";
 
 const defaults = {
@@ -16,8 +10,6 @@ const defaults = {
   reset_noise_scale: 0.1,
   exclude_current_positions_from_observation: true,
 };
-
-const velocity = ({ d, before, dt }: Scene) => div(sub(d.qpos.at(0), before.qpos[0]), dt);
 
 export const halfCheetah = defineTask({
   id: "HalfCheetah-v5",
@@ -29,11 +21,11 @@ export const halfCheetah = defineTask({
 
   observe: (s) => positionsAndVelocities(s, s.options.exclude_current_positions_from_observation ? 1 : 0),
   reward: (s) => ({
-    reward_forward: mul(velocity(s), s.options.forward_reward_weight),
+    reward_forward: mul(forwardVelocity(s), s.options.forward_reward_weight),
     reward_ctrl: mul(sumOfSquares(s.action), -s.options.ctrl_cost_weight),
   }),
   terminated: () => ({}),
-  info: (s) => ({ x_position: s.d.qpos.at(0), x_velocity: velocity(s) }),
+  info: (s) => ({ x_position: s.d.qpos.at(0), x_velocity: forwardVelocity(s) }),
   resetInfo: ({ d }) => ({ x_position: d.qpos.at(0) }),
   reset: (s) => ({
     qpos: uniformNoise(s, s.model.qpos0, s.options.reset_noise_scale),

@@ -1,14 +1,7 @@
 // Hopper-v5: a planar leg learns to hop along x (Gymnasium 1.x). Options are Gymnasium's.
-import {
-  all,
-  defineTask,
-  inOpen,
-  positionsAndVelocities,
-  sumOfSquares,
-  uniformNoise,
-  type Scene,
-} from "../../src/env/index.ts";
-import { div, mul, not, select, sub } from "../../src/trace/scalar.ts";
+import { all, defineTask, inOpen, positionsAndVelocities, sumOfSquares, type Scene } from "../../src/env/index.ts";
+import { mul, not, select } from "../../src/trace/scalar.ts";
+import { forwardVelocity, placeInPlane, uniformStart } from "../shared.ts";
 import { BALANCING } from "../training.ts";
 
 const defaults = {
@@ -25,19 +18,12 @@ const defaults = {
 
 type Hopper = Scene<typeof defaults>;
 
-const velocity = ({ d, before, dt }: Hopper) => div(sub(d.qpos.at(0), before.qpos[0]), dt);
-
 const isHealthy = ({ d, options }: Hopper) =>
   all([
     inOpen(d.qpos.at(1), options.healthy_z_range),
     inOpen(d.qpos.at(2), options.healthy_angle_range),
     ...[...d.qpos.all().slice(2), ...d.qvel.all()].map((x) => inOpen(x, options.healthy_state_range)),
   ]);
-
-const place = ({ d, model }: Hopper) => ({
-  x_position: d.qpos.at(0),
-  z_distance_from_origin: sub(d.qpos.at(1), model.qpos0[1]),
-});
 
 export const hopper = defineTask({
   id: "Hopper-v5",
@@ -49,15 +35,12 @@ export const hopper = defineTask({
 
   observe: (s) => positionsAndVelocities(s, s.options.exclude_current_positions_from_observation ? 1 : 0, 10),
   reward: (s) => ({
-    reward_forward: mul(velocity(s), s.options.forward_reward_weight),
+    reward_forward: mul(forwardVelocity(s), s.options.forward_reward_weight),
     reward_ctrl: mul(sumOfSquares(s.action), -s.options.ctrl_cost_weight),
     reward_survive: select(isHealthy(s), s.options.healthy_reward, 0, "f32"),
   }),
   terminated: (s) => ({ unhealthy: s.options.terminate_when_unhealthy ? not(isHealthy(s)) : false }),
-  info: (s) => ({ ...place(s), x_velocity: velocity(s) }),
-  resetInfo: place,
-  reset: (s) => ({
-    qpos: uniformNoise(s, s.model.qpos0, s.options.reset_noise_scale),
-    qvel: uniformNoise(s, new Float64Array(s.model.nv), s.options.reset_noise_scale),
-  }),
+  info: (s) => ({ ...placeInPlane(s), x_velocity: forwardVelocity(s) }),
+  resetInfo: placeInPlane,
+  reset: uniformStart,
 });

@@ -1,14 +1,7 @@
 // Walker2d-v5: a planar biped learns to walk along x (Gymnasium 1.x). Options are Gymnasium's.
-import {
-  all,
-  defineTask,
-  inOpen,
-  positionsAndVelocities,
-  sumOfSquares,
-  uniformNoise,
-  type Scene,
-} from "../../src/env/index.ts";
-import { div, mul, not, select, sub } from "../../src/trace/scalar.ts";
+import { all, defineTask, inOpen, positionsAndVelocities, sumOfSquares, type Scene } from "../../src/env/index.ts";
+import { mul, not, select } from "../../src/trace/scalar.ts";
+import { forwardVelocity, placeInPlane, uniformStart } from "../shared.ts";
 import { BALANCING } from "../training.ts";
 
 const defaults = {
@@ -24,15 +17,8 @@ const defaults = {
 
 type Walker = Scene<typeof defaults>;
 
-const velocity = ({ d, before, dt }: Walker) => div(sub(d.qpos.at(0), before.qpos[0]), dt);
-
 const isHealthy = ({ d, options }: Walker) =>
   all([inOpen(d.qpos.at(1), options.healthy_z_range), inOpen(d.qpos.at(2), options.healthy_angle_range)]);
-
-const place = ({ d, model }: Walker) => ({
-  x_position: d.qpos.at(0),
-  z_distance_from_origin: sub(d.qpos.at(1), model.qpos0[1]),
-});
 
 export const walker2d = defineTask({
   id: "Walker2d-v5",
@@ -44,15 +30,12 @@ export const walker2d = defineTask({
 
   observe: (s) => positionsAndVelocities(s, s.options.exclude_current_positions_from_observation ? 1 : 0, 10),
   reward: (s) => ({
-    reward_forward: mul(velocity(s), s.options.forward_reward_weight),
+    reward_forward: mul(forwardVelocity(s), s.options.forward_reward_weight),
     reward_ctrl: mul(sumOfSquares(s.action), -s.options.ctrl_cost_weight),
     reward_survive: select(isHealthy(s), s.options.healthy_reward, 0, "f32"),
   }),
   terminated: (s) => ({ unhealthy: s.options.terminate_when_unhealthy ? not(isHealthy(s)) : false }),
-  info: (s) => ({ ...place(s), x_velocity: velocity(s) }),
-  resetInfo: place,
-  reset: (s) => ({
-    qpos: uniformNoise(s, s.model.qpos0, s.options.reset_noise_scale),
-    qvel: uniformNoise(s, new Float64Array(s.model.nv), s.options.reset_noise_scale),
-  }),
+  info: (s) => ({ ...placeInPlane(s), x_velocity: forwardVelocity(s) }),
+  resetInfo: placeInPlane,
+  reset: uniformStart,
 });

@@ -42,7 +42,7 @@ cores; native MuJoCo in a thread pool, where a Python has it; on an NVIDIA GPU M
 the same model, options, start states, controls and lengths of episodes, and compute no observations or rewards.
 Everything is measured by turns; medians are reported, and ratios of the fastest batch.
 
-  --envs LIST       worlds of each batch (16 to 65536); counts that do not fit are told
+  --envs LIST       worlds of each batch (16 to 65536); counts that do not fit are reported
   --seconds S       seconds of each measurement (0.5); half of it for env steps
   --repetitions N   measurements of everything (3)
   --quick           three counts, short measurements, no fresh processes, no stages

@@ -142,11 +142,11 @@ export function guardOutput(): void {
   if (isGuarded) return;
   isGuarded = true;
   process.stdout.on("error", (error: NodeJS.ErrnoException) => lost(error));
-  // there is nowhere left to tell
+  // there is nowhere left to write to
   process.stderr.on("error", () => {});
 }
 
-/** From now on output that cannot be written is dropped, and `act` is told of each error; by default the process ends. */
+/** From now on output that cannot be written is dropped and `act` is called with each error; by default the process ends. */
 export function onLostOutput(act: Lost): void {
   lost = act;
 }

@@ -1,4 +1,4 @@
-// a line that tells how something goes: rewritten on a terminal, printed now and then elsewhere
+// a line of progress: rewritten on a terminal, printed now and then elsewhere
 import { printable } from "../core/show.ts";
 
 /** Seconds between two lines if lines cannot be rewritten. */

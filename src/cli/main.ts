@@ -88,7 +88,7 @@ function available(): string[] {
   return COMMANDS.filter((name) => existsSync(fileOf(name)));
 }
 
-// loaded when it is asked for: `corral doctor` must work if physics does not load
+// loaded on demand: `corral doctor` must work if physics does not load
 async function load(name: string): Promise<Command | undefined> {
   if (!available().includes(name)) return undefined;
   return (await import(fileOf(name).href)) as Command;
@@ -113,7 +113,7 @@ async function overview(): Promise<string> {
     "",
     ...lines,
     "",
-    "corral COMMAND --help tells more. --json prints one JSON document on stdout, progress goes to stderr.",
+    "corral COMMAND --help says more. --json prints one JSON document on stdout, progress goes to stderr.",
     "Exit codes: 0 done, 1 failed check, 2 bad usage, 3 resource refused, 141 stdout was closed (| head).",
   ].join("\n");
 }

@@ -62,7 +62,7 @@ const OPTIONS = {
 const OWN = ["envs", "set", "adapter", "budget"];
 const OF_BATCHES = ["measure", "worlds", "device", "rolled"];
 
-/** The model of a path, told of if it is large; the id of an environment as it is. */
+/** The model of a path, with a line of progress if it is large; the id of an environment as it is. */
 const planned = async (target: string) => (isModelPath(target) ? modelOf(target) : target);
 
 export async function run(args: string[]): Promise<number> {

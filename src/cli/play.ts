@@ -15,7 +15,7 @@ export const help = `
 Usage: corral play DIR [--episodes N] [--seed S] [--record FILE] [--json]
 
 Plays the policy that the last checkpoint of the run in DIR holds, in whole episodes from start
-states of a seed, and tells their returns. The same seed gives the same episodes on the same device.
+states of a seed, and prints their returns. The same seed gives the same episodes on the same device.
 Where a task has no limit of control steps, episodes are cut after 1,000.
 
   --episodes N      how many (32), in at most 64 worlds at a time

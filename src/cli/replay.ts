@@ -88,7 +88,7 @@ export async function run(args: string[]): Promise<number> {
   const beside = isOfAdapter && report.device !== WASM_NAME ? await replayBeside(bundle, where) : undefined;
   const found = scene && (await explain(scene));
   const opinion = values.against && scene ? await secondOpinion(scene, found!) : undefined;
-  // what the rest has to say is told if there is nothing to minimise
+  // the other findings are printed even if there is nothing to minimise
   const [minimised, refusal] = values.minimise && scene ? await reduced(scene, found!) : [];
   const folder = values.out ?? `${path.replace(/[/\\]+$/, "")}-reproduction`;
   const written = minimised ? writeReproduction(folder, bundle, minimised) : [];

@@ -1,4 +1,4 @@
-// `corral stress`: more and more worlds until something refuses, in a process of its own, beside a batch that must not notice
+// `corral stress`: more and more worlds until an allocation is refused, in a child process, next to a batch whose results must not change
 import { spawn } from "node:child_process";
 import { described, real } from "../core/schema.ts";
 import { writeFileSync } from "node:fs";
@@ -104,7 +104,7 @@ export async function run(args: string[]): Promise<number> {
   return report.failures.length === 0 ? EXIT.done : EXIT.failed;
 }
 
-/** Runs the same command with `--child` and collects what it tells. */
+/** Runs the same command with `--child` and collects its events. */
 async function inChild(args: readonly string[]): Promise<{ report: StressReport | undefined; code: number | null }> {
   const others = args.filter((arg) => arg !== "--json");
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1], "stress", "--child", ...others], {

@@ -44,7 +44,7 @@ export async function modelOf(target: string, settings?: readonly string[]): Pro
   return withOptions(await loaded(isModelPath(target) ? target : taskOf(target).model), overridesOf(settings));
 }
 
-/** Geoms beyond which a user is told what is going on: MuJoCo and the tracer take seconds. */
+/** Geoms beyond which a line of progress is printed: MuJoCo and the tracer take seconds. */
 const MANY_GEOMS = 500;
 
 async function loaded(path: string | URL): Promise<Model> {

@@ -1,4 +1,4 @@
-// tasks in files of the user's own: where a command takes the id of an environment, it takes such a file too
+// the user's own task files: commands take one in place of the id of an environment
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { CorralError } from "../core/errors.ts";
@@ -86,7 +86,7 @@ function isWithin(folder: string, path: string): boolean {
 /** What an error of a file says, and the line of it that was reached, if the text does not name it. */
 function whyOf(error: unknown, file: string): string {
   const { message, stack = "" } = error instanceof Error ? error : new Error(String(error));
-  // a compiler of TypeScript says on a line of its own if the mistake is
+  // the TypeScript compiler reports on a separate line where the mistake is
   const text = message
     .split("\n")
     .filter((line) => line.trim() !== "")

@@ -10,7 +10,7 @@ import { overridesOf } from "./target.ts";
 export const flags = (...names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, { type: "string" }])) as Record<string, { type: "string" }>;
 
-/** Every setting of a run, and what it is told of its environments. */
+/** Every setting of a run and of its environments. */
 export const TRAIN_FLAGS = {
   ...flags(...SETTING_NAMES.map(flagOf), "algo", "config", "from", "adapter", "budget"),
   set: { type: "string", multiple: true },

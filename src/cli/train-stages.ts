@@ -11,7 +11,7 @@ import { EXIT } from "./io.ts";
 
 type Config = Readonly<Record<string, unknown>>;
 
-/** One run: its settings, its folder, and whether it goes on there. */
+/** One run: its settings, its folder, and whether it is resumed. */
 export interface RunRequest {
   readonly config: Config;
   readonly folder: string;
@@ -39,7 +39,7 @@ export function stagesOf({ [STAGES]: stages }: Config): readonly Config[] | unde
 
 const stageFolder = (folder: string, i: number): string => join(folder, `stage-${i + 1}`);
 
-/** Whether a stage has come to its end, and to what it was to reach. */
+/** Whether a stage has finished, and whether it reached its `until`. */
 function hasEnded(folder: string): boolean {
   const log = join(folder, LOG_FILE);
   if (!existsSync(log)) return false;
@@ -105,7 +105,7 @@ function begin(folder: string, folders: readonly string[], config: Config): void
   }
 }
 
-/** A stage that was stopped goes on with those after it. */
+/** A stage that was stopped is resumed, and the later stages follow. */
 function ofStages(error: unknown, stage: string, folder: string): unknown {
   if (!(error instanceof CorralError) || error.code !== "stopped") return error;
   const text = error.message.replace("[stopped] ", "").replace(`--resume ${stage}`, `--resume ${folder}`);

@@ -30,8 +30,8 @@ Usage: corral train ENV [--envs N] [--steps M] [--seed S] [--algo ppo|sac] [--ou
        corral train [ENV] --from DIR [--envs N] [--set NAME=VALUE] [--out DIR]
        corral train --resume DIR
 
-Trains an agent with PPO or SAC: environments, policy and learner all on the device. A line tells
-how it goes; DIR gets config.json (flat, for --config), log.jsonl (a line for every update),
+Trains an agent with PPO or SAC: environments, policy and learner all on the device. A line
+shows progress; DIR gets config.json (flat, for --config), log.jsonl (a line for every update),
 TensorBoard's event files (under the names of Stable-Baselines3), checkpoints (safetensors) and at
 the end report.html. Ends with an evaluation, with the policy's most likely actions: one episode in
 each of 32 other worlds, or of as many as train where those are fewer.
@@ -63,7 +63,7 @@ ${flagLines(RUN_OPTIONS)}
                             0.5 of what is there; corral plan ENV --train says what they take
   --json                    one JSON document on stdout
 
-PPO [default; environments have their own, which config.json tells]
+PPO [default; environments have their own, which config.json records]
 ${flagLines(ALGORITHMS.ppo)}
 
 SAC; with --storage file its replay is DIR/replay.bin
@@ -192,7 +192,7 @@ async function trainOne(
   }
 
   if (log.missing.length > 0) progress(`[run-not-saved] the run has ended.${notSaved(log)} ${log.goesOn}`);
-  // errors of what was printed last are told a moment later
+  // errors of the last writes arrive a moment later
   await new Promise((resolve) => setImmediate(resolve));
   if (lost && !isGone(lost))
     progress(`[output-not-written] stdout took no more (${reasonOf(lost)}); the run is in ${folder}.`);
@@ -245,7 +245,7 @@ function replayIn(folder: string, resumes: boolean, tookOver: boolean): { replay
   return { replayFile, reuseReplay: resumes };
 }
 
-/** Opens the folder of a run: a new one, or one that it goes on from. */
+/** Opens the folder of a run: a new one, or the one it is resumed from. */
 async function openFolder(
   made: TrainingRun,
   folder: string,

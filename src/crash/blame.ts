@@ -61,7 +61,7 @@ const madeBy = (origin: Origin | undefined, otherwise: Blame["operands"]): Pick<
 
 const sameOrigin = (a: Origin | undefined, b: Origin | undefined) => a !== undefined && a === b;
 
-/** The stage that judges the numbers of a task, and what its blame is called if their sum alone is not finite. */
+/** The stage that checks the numbers of a task, and the name of their sum where it alone is not finite. */
 const JUDGE = "judge";
 export const REWARD_SUM = "reward";
 

@@ -51,7 +51,7 @@ export function equalitiesBesideLimits(model: Model): Cause[] {
   return out;
 }
 
-/** Positions that a joint equality asks of its first joint, over the range of the second. */
+/** Positions that a joint equality requires of its first joint, over the range of the second. */
 function wantedBy(model: Model, e: number, a: number, b: number): number[] {
   const poly = model.eq_data.subarray(11 * e, 11 * e + 5);
   const start = (j: number) => model.qpos0[model.jnt_qposadr[j]];

@@ -30,7 +30,7 @@ export class Deadline {
     if (performance.now() > this.#end) throw this.#error();
   };
 
-  /** What a device is asked for, or `replay-endless`. */
+  /** Awaits work of a device. Throws `replay-endless` when the deadline passes. */
   async within<T>(asked: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const passed = new Promise<never>((_, reject) => {

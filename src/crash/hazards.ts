@@ -1,4 +1,4 @@
-// what of a model makes a step blow up, with the numbers that speak for it and what to change
+// properties of a model that make a step diverge, with the numbers that show it and the remedy
 import { mjMINVAL } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
 import { n, type Cause } from "./cause.ts";

@@ -1,4 +1,4 @@
-// the shortest way to a crash of the physics, and the smallest changes of options at which it does not occur
+// minimises a crash of the physics: the latest start that still fails, and the smallest changes of options that prevent it
 import { CorralError } from "../core/errors.ts";
 import { fieldSize } from "../model/fields.ts";
 import { withOptions, type Model, type OptionOverrides } from "../model/model.ts";
@@ -30,7 +30,7 @@ export interface Minimised {
   readonly recorded: number;
   /** Bits of the status word that it ends with. */
   readonly status: readonly string[];
-  /** Some of what acts was not finite; the largest float32 stands for it. */
+  /** Some forces or controls were not finite; they are replaced by the largest float32. */
   readonly bounded: boolean;
   readonly trials: readonly Trial[];
   /** The first of each kind that helps, the smallest change first. */
@@ -42,7 +42,7 @@ const GRACE = 20;
 
 const STATE = ["qpos", "qvel", "act", "qacc_warmstart", "mocap_pos", "mocap_quat", "eq_active"] as const;
 
-/** As large as float32 goes: what stands for a force that is not finite, since no call takes such a number. */
+/** The largest float32: replaces forces that are not finite, which no call accepts. */
 const LARGEST = 2 ** 128 - 2 ** 104;
 const bound = (values: Float64Array): Float64Array =>
   values.map((x) => (Number.isFinite(x) ? x : x < 0 ? -LARGEST : LARGEST));
@@ -154,7 +154,7 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
   if (status.length === 0) {
     throw new CorralError(
       "not-reproduced",
-      `on the CPU in float32 the world goes through control step ${report.step}: the failure hangs on the device's rounding. Replay it there; --against mujoco tells whether the physics is to blame.`,
+      `on the CPU in float32 the world goes through control step ${report.step}: the failure depends on the device's rounding. Replay it there; --against mujoco shows whether the physics is to blame.`,
       { step: report.step },
     );
   }

@@ -8,7 +8,7 @@ import { withMuJoCo, type Oracle } from "../model/oracle.ts";
 import type { Bundle } from "../record/bundle.ts";
 import { fieldBefore, type Moment } from "./timeline.ts";
 
-/** The model of a bundle with the parameters of a step and the numbers that a world had of its own. */
+/** The model of a bundle with the parameters of a step and a world's own (randomised) numbers. */
 export function modelAt(bundle: Bundle, moment: Moment, row: number): Model {
   const { opt } = bundle.model;
   // parameters are float32; if they are the model's own numbers, those
@@ -134,7 +134,7 @@ function stiffestRow(model: Model, oracle: Oracle, contacts: readonly { readonly
   return best;
 }
 
-/** Stiffness (1/s^2) and damping (1/s) that solref stands for at an impedance. */
+/** Stiffness (1/s^2) and damping (1/s) of solref at an impedance. */
 function gainsOf(model: Model, { 0: a, 1: b }: ArrayLike<number>, impedance: number) {
   // negative: stiffness and damping themselves; positive: time constant and damping ratio
   if (!(a > 0)) return { stiffness: -a / impedance ** 2, damping: -b / impedance };

@@ -115,7 +115,7 @@ export async function forces(model: Model, { qpos, qvel, act, inputs }: Pushed):
     return { actuators, applied };
   });
   const change = (values: Float64Array) => values.map((f, i) => f * model.dof_invweight0[i] * model.opt.timestep);
-  const told = {
+  const texts = {
     actuators: {
       name: "actuator-force",
       who: "the actuators push",
@@ -131,7 +131,7 @@ export async function forces(model: Model, { qpos, qvel, act, inputs }: Pushed):
     const steps = change(made[source]);
     const dof = largest(steps);
     if (!(Math.abs(steps[dof]) > BLOW)) return [];
-    const { name, who, remedy } = told[source];
+    const { name, who, remedy } = texts[source];
     const text = `${who} ${dofName(model, dof)} with ${n(made[source][dof])} N (N m), which alone changes its velocity by ${n(steps[dof])} in one physics step.`;
     return [{ name, certainty: "likely", text, remedy }];
   });

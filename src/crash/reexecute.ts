@@ -48,13 +48,13 @@ export interface ReexecuteOptions {
 const STEPS_PER_SYNC = 16;
 
 const NO_WORDS = new Uint32Array();
-/** One that runs, which leaves this one to look at the clock. */
+/** The promise of one that runs while this thread watches the clock. */
 const THREADS = 1;
 
 /** A step that a device never ends. */
 const DEVICE_STUCK = "replay-stuck";
 
-/** The kernel that runs: its text cannot be checked as a program can, so it is emitted anew unless it is trusted. */
+/** The kernel that runs. Text cannot be checked as a program can, so it is emitted again unless the bundle is trusted. */
 const kernelOf = (bundle: Bundle, { recordedKernel = false }: ReexecuteOptions): WgslKernel =>
   bundle.about.device.precision === "gpu" && !recordedKernel ? emittedKernel(bundle) : bundle.kernel;
 
@@ -88,14 +88,14 @@ const rowOf = (words: Words, worlds: number, world: number): Words => {
   return words.subarray(world * size, (world + 1) * size);
 };
 
-/** A device for a bundle: the one that is asked for, else one with the recording's driver if there is one. */
+/** A device for a bundle: the chosen one, else one with the recording's driver if there is any. */
 async function leaseLike({ about }: Bundle, choice: string | number | undefined): Promise<DeviceLease> {
   const lease = await shareDevice(choice);
   const recorded = about.device.adapter;
   const isLike = ({ gpu }: DeviceLease) => gpu.info.driver === recorded?.driver;
   if (choice !== undefined || process.env.CORRAL_ADAPTER || !recorded || isLike(lease)) return lease;
   const like = recorded.source === "embedded" ? "embedded" : recorded.kind === "gpu" ? "gpu" : "system";
-  // if there is none, what differs is told by the replay
+  // if there is none, the replay reports what differs
   const other = await shareDevice(like).catch(() => undefined);
   const [taken, left] = other && isLike(other) ? [other, lease] : [lease, other];
   left?.release();

@@ -1,4 +1,4 @@
-// runs a bundle again and tells whether every bit is the same, or else what differs and how far
+// executes a bundle again: whether every bit is the same, or what differs and by how much
 import { createHash } from "node:crypto";
 import { HOST_WORDS, kernelHashes, programOf, versions, type Bundle, type Versions } from "../record/bundle.ts";
 import type { Words } from "../record/words.ts";
@@ -136,17 +136,17 @@ function differences(bundle: Bundle, run: Reexecution): Difference[] {
   const { about, trace } = bundle;
   const { workgroupSize } = bundle.kernel;
   const out: Difference[] = [];
-  const tell = (what: Difference["what"], recorded: string, here: string) => {
+  const compare = (what: Difference["what"], recorded: string, here: string) => {
     if (recorded !== here) out.push({ what, recorded, here });
   };
-  tell("driver", about.device.name, run.batch.deviceName);
-  tell("precision", about.device.precision === "gpu" ? "gpu" : "cpu", run.batch.adapter ? "gpu" : "cpu");
+  compare("driver", about.device.name, run.batch.deviceName);
+  compare("precision", about.device.precision === "gpu" ? "gpu" : "cpu", run.batch.adapter ? "gpu" : "cpu");
   const now = versions();
-  for (const name of Object.keys(now) as (keyof Versions)[]) tell(name, about[name], now[name]);
+  for (const name of Object.keys(now) as (keyof Versions)[]) compare(name, about[name], now[name]);
   if (about.device.precision === "gpu") {
     const title = `${about.batch.name}: step`;
     const kernel = toWgsl(trace, { workgroupSize, title });
-    tell("shader", about.shader, kernelHashes(kernel, programOf(trace), "gpu").shader);
+    compare("shader", about.shader, kernelHashes(kernel, programOf(trace), "gpu").shader);
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// a crash as a program of its own: one TypeScript file, and the MJCF beside it
+// a crash as a program: one TypeScript file, and the MJCF in a folder
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CorralError } from "../core/errors.ts";
@@ -24,7 +24,7 @@ function inputText(input: Inputs): string {
   return `{ ${text} } as { [name: string]: number[] | undefined }`;
 }
 
-/** Folder of the model beside the program: what a stranger called his files would else take the place of the program, or of the package that it imports. */
+/** Folder of the model's files, apart from the program: a file of a bundle must not replace the program or the package that it imports. */
 const MODEL_FOLDER = "mjcf";
 
 /** The text of the program. */

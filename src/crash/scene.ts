@@ -90,7 +90,7 @@ export async function examine(bundle: Bundle, options: ReexecuteOptions = {}, id
   return { report, scene: { bundle, tripped, row, moments, at, devicePhysicsStep, deadline, interpreter } };
 }
 
-/** Where a world of a bundle broke, without what else a replay tells. */
+/** Where a world of a bundle broke, without the replay's report. */
 export const crashScene = async (...of: Parameters<typeof examine>): Promise<CrashScene> =>
   (await examine(...of)).scene;
 

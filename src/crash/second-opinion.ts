@@ -1,4 +1,4 @@
-// the same steps in MuJoCo's float64 beside a recording: is it the physics that blows up, or float32?
+// the recorded steps in MuJoCo's float64: does the physics diverge, or float32 alone?
 import type { CrashFindings, CrashScene } from "./scene.ts";
 import { distance } from "../monitor/measure.ts";
 import { inputsOf, PHYSICS_BEGINS, type Inputs } from "../monitor/inputs.ts";

@@ -1,4 +1,4 @@
-// a recorded control step of the worlds of a bundle: what it started from, and what came of it
+// a recorded control step of the worlds of a bundle: the state before it and its results
 import type { Bundle } from "../record/bundle.ts";
 import type { Words } from "../record/words.ts";
 

@@ -170,7 +170,7 @@ async function extremes(env: VectorEnv, seed: number, steps: number, say: Say): 
   }
 }
 
-/** The three modes: what is told where an episode ends, and what follows. */
+/** The three modes: what a step returns where an episode ends, and what the next one returns. */
 async function autoreset(
   make: (changes: object) => Promise<VectorEnv>,
   seed: number,
@@ -193,7 +193,7 @@ async function autoreset(
       told &&= episode?.mask[w] === 1 && episode.l[w] > 0 && infos.endedBy(w).length > 0;
     }
   }
-  say("autoreset same-step tells the last observation, the episode and the reason", told, "");
+  say("autoreset same-step returns the last observation, the episode and the reason", told, "");
 
   await using disabled = await make({ autoreset: "disabled" });
   await disabled.reset({ seed });

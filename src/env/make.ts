@@ -65,7 +65,7 @@ export function makeVec(id: string, options: NamedOptions): Promise<VectorEnv>;
 export function makeVec<O extends object>(task: Task<O>, options: VecOptions & Partial<O>): Promise<VectorEnv>;
 export async function makeVec(env: string | Task, given: object): Promise<VectorEnv> {
   const options = (given ?? {}) as NamedOptions;
-  // the device opens while MuJoCo loads; why it does not open is told if it is asked for
+  // the device opens while MuJoCo loads; its error is thrown where the device is used
   const early = chooseDevice(options).then(
     (device) => (device === "gpu" ? shareDevice(options.adapter).catch(() => undefined) : undefined),
     () => undefined,
@@ -84,7 +84,7 @@ async function make(env: string | Task, options: NamedOptions): Promise<VectorEn
   try {
     await writeFirstStates(batch, vec.seed ?? 0, worldIdsOf(vec, batch.planned.plan.numEnvs));
     if (vec.recorder) await writePlaces(batch, vec.recorder);
-    // what the device refuses of the first writes is told here
+    // errors of the first writes are thrown here
     await batch.sync();
     const again = (changes: object) => {
       // an open device that was lost is not asked for again

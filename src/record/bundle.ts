@@ -52,7 +52,7 @@ export interface EnvFacts {
   readonly rewards: readonly string[];
   readonly observation: readonly { readonly name: string; readonly size: number }[];
   readonly trips: readonly string[];
-  /** Numbers of the model that each world has of its own, in the order of its field `per_world`. */
+  /** Numbers of the model that are randomised per world, in the order of the field `per_world`. */
   readonly own?: readonly Omit<ModelChange, "value">[];
   /** Where named numbers lie in a world's result. */
   readonly result: Readonly<Record<string, number>>;
@@ -115,7 +115,7 @@ export const versions = (): Versions => ({
   platform: `${process.platform} ${process.arch}`,
 });
 
-/** Hashes that tell one step kernel from another: of its text, and of the program it was emitted from. */
+/** Hashes that identify a step kernel: of its text, and of the program it was emitted from. */
 export function kernelHashes(kernel: WgslKernel, program: Uint8Array, precision: DeviceFacts["precision"]) {
   const tables = [kernel.tables.f32, kernel.tables.i32].map((t) => t && new Uint8Array(t.buffer));
   const hash = hashOf(program);

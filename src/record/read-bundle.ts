@@ -1,4 +1,4 @@
-// reads bundles. Whoever wrote one may be a stranger: a bundle is data, of which this takes only what the format defines
+// reads bundles, which may come from untrusted sources: a bundle is data, and only what the format defines is accepted
 // (bundle-format.ts), every part held against the others, before anything is built from it.
 import { CorralError } from "../core/errors.ts";
 import { unzip } from "../core/read-bytes.ts";
@@ -332,7 +332,7 @@ class BundleReader {
   }
 }
 
-/** Words of a result that tell what the host had read. */
+/** Words of a result that the host had read. */
 const HOST_WORDS = ["trip_status", "trip_at", "trips", "bad_terms", "epoch", "unread"];
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);

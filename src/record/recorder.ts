@@ -113,7 +113,7 @@ export class Recorder {
     return kernels;
   }
 
-  /** What to call if the steps told since were not queued. */
+  /** Returns an undo for steps announced but not submitted. */
   mark(): () => void {
     const [slots, place, cut] = [this.#slots.map((slot) => ({ ...slot })), this.#place, this.#cut];
     return () => {

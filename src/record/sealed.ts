@@ -1,4 +1,4 @@
-// folders that are whole or not there: written beside their place and renamed into it, with the size and the SHA-256 of
+// folders written atomically: under another name, then renamed, with the size and the SHA-256 of
 // every file in `manifest.json`, and that of the manifest in `manifest.sha256`.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
@@ -135,7 +135,7 @@ export function readSealed(path: string): Sealed {
     unknown
   >;
   if (format !== FORMAT) throw new CorralError("no-bundle", `${file} is not that of a corral bundle.`, { path });
-  // a newer format may be sealed in another way: that is told first
+  // a newer format may be sealed in another way: check the format first
   if (typeof version !== "number" || !(version <= BUNDLE_VERSION)) {
     throw new CorralError(
       "bundle-newer",

@@ -1,5 +1,5 @@
 // A checkpoint in one safetensors file: the policy by name (`policy.0.weight`, `normalizer.mean`, ...), all that the run
-// goes on from (`state.*`), and in the metadata what run it is of, with a checksum of every byte.
+// is resumed from (`state.*`), and metadata that names the run, with a checksum of every byte.
 import { createHash } from "node:crypto";
 import { CorralError } from "../core/errors.ts";
 import { corralVersion } from "../core/version.ts";
@@ -61,7 +61,7 @@ function takeArrays(
   );
 }
 
-/** Puts them back. Throws if one is not there, or no whole number of what it should be. */
+/** Restores them. Throws if one is missing or not a non-negative integer. */
 function putArrays(value: unknown, tensors: ReadonlyMap<string, Tensor>): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (ArrayBuffer.isView(value)) return value;

@@ -95,7 +95,7 @@ function read(path: string): Uint8Array {
   }
 }
 
-/** Removes checkpoints that are newer than an update: they were damaged, and the run goes on from before them. */
+/** Removes checkpoints that are newer than an update: they are damaged, and the run is resumed from an older one. */
 export function dropCheckpointsAfter(run: string, iteration: number): void {
   for (const path of listCheckpoints(run)) if (path > join(run, CHECKPOINTS, nameOf(iteration))) rmSync(path);
 }

@@ -26,10 +26,10 @@ export interface CollectRequest {
   readonly random: boolean;
 }
 
-/** Asks for what the thread's worlds go on from, or puts it back. */
+/** Saves or restores the state of the thread's worlds. */
 export type StateRequest = { readonly snapshot: true } | { readonly restore: ThreadState };
 
-/** What a thread goes on from between two batches. */
+/** The state of a thread between two batches. */
 export interface ThreadState {
   readonly env: VecSnapshot;
   readonly observations: Float32Array;
@@ -153,13 +153,13 @@ export async function collectFor(port: CollectPort, setup: CollectSetup): Promis
 
   const answer = (message: CollectAnswer) => port.postMessage(message);
   port.on("message", (request: CollectRequest | StateRequest) => {
-    answerTo(request).then(answer, (error: unknown) => answer({ error: told(error) }));
+    answerTo(request).then(answer, (error: unknown) => answer({ error: errorOf(error) }));
   });
   answer({ ready: true });
 }
 
 /** An error as it crosses threads. */
-export function told(error: unknown): { code: string; message: string } {
+export function errorOf(error: unknown): { code: string; message: string } {
   const { code = "internal", message = String(error) } = error as { code?: string; message?: string };
   return { code, message };
 }

@@ -6,7 +6,7 @@ export interface CollectedShape {
   readonly numEnvs: number;
   readonly observations: number;
   readonly actions: number;
-  /** Numbers that the policy tells of each action: 2 for log probability and value, or none. */
+  /** Numbers that the policy leaves for each action: 2, its log probability and value, or none. */
   readonly told: number;
 }
 

@@ -47,14 +47,14 @@ export interface CollectorOptions {
   readonly modules?: readonly string[];
 }
 
-/** All that a collector goes on from, plain data: the batch that is not taken yet, and the worlds of each thread after it. */
+/** A collector's state as plain data: the batch that was not taken yet, and the worlds of each thread after it. */
 export interface CollectorSnapshot {
   readonly version: number;
   readonly batch: { readonly words: Uint32Array<ArrayBuffer>; readonly episodes: Episodes } | null;
   readonly threads: readonly ThreadState[];
 }
 
-/** Control steps of all worlds, complete. Its arrays stay as they are until the batch after the next one is begun. */
+/** Control steps of all worlds, complete. Its arrays are valid until the batch after the next one is started. */
 export interface CollectedBatch extends CollectedRows {
   readonly steps: number;
   readonly numEnvs: number;
@@ -182,7 +182,7 @@ export class Collector implements AsyncDisposable {
         badSteps: sum("badSteps"),
       });
     });
-    // who never takes it is told by the next call
+    // an error that is never awaited is thrown by the next call
     this.#flying.catch(() => {});
   }
 
@@ -198,7 +198,7 @@ export class Collector implements AsyncDisposable {
     return Promise.all(answers);
   }
 
-  /** Copies what it goes on from, after the batch that is under way, which can still be taken. Throws `closed`, `collector-failed`. */
+  /** Returns the collector's state after the batch in progress, which can still be taken. Throws `closed`, `collector-failed`. */
   async snapshot(): Promise<CollectorSnapshot> {
     this.#assertGood("take a snapshot");
     const batch = await this.#flying;

@@ -1,4 +1,4 @@
-// what a training run takes for an environment if nothing else is said: the task's own, or what suits most
+// defaults of training runs: the task's own, or those that suit most environments
 import { taskOf } from "../env/registry.ts";
 import type { TrainingDefaults } from "../env/task/task.ts";
 

@@ -17,12 +17,12 @@ import { evalEnvsOf, settle } from "./settings.ts";
 
 const FITTING = oneOf("throw", "shrink");
 
-/** More than the constants of any kernels take: they are traced early only where it comes to them. */
+/** More than the constants of any kernels take: kernels are traced early only if the rest comes this close to the budget. */
 const KERNEL_CONSTANTS = 2 ** 26;
 
 /**
  * Makes something of a run's options: as they are where all of the run fits its device's budget and limits, else with the
- * most worlds that do if the options say "shrink". Listeners of the budget are told first, and may make room.
+ * most worlds that do if the options say "shrink". Listeners of the budget are called first, and may free memory.
  * @throws CorralError bad-option; BudgetExceededError and LimitExceededError with the plan of the run, before anything is
  *   allocated; what `make` throws
  */

@@ -1,5 +1,5 @@
 // the folder of a run: `config.json`, flat, with which it can be made again; `log.jsonl`, a line for every update;
-// TensorBoard's event files; `report.html`, its curves; `checkpoints`, from which it goes on. What cannot be written is told and the run goes on.
+// TensorBoard's event files; `report.html`, its curves; `checkpoints`, from which it is resumed. A failed write is reported, and the run continues.
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -102,7 +102,7 @@ export function makeRunFolder(folder: string): void {
 export interface FolderOptions {
   /** The file of the task, if it is the user's own. */
   readonly task?: string;
-  /** Is told what could not be written, once for each kind of file until it can be written again. */
+  /** Called with what could not be written, once per kind of file until a write succeeds again. */
   readonly onFailure?: (message: string) => void;
 }
 
@@ -193,13 +193,13 @@ export class RunFolder {
     this.#write("TensorBoard file", "events", () => this.#events.append(scalars));
   }
 
-  /** Tells TensorBoard that the run goes on from a step, whatever it had been told of later ones. */
+  /** Has TensorBoard drop its points after a step, from which the run continues. */
   #restart(envSteps: number): void {
     const restart = restartRecord(Date.now() / 1000, envSteps + 1);
     this.#write("TensorBoard file", "events", () => this.#events.append(restart));
   }
 
-  /** Where the run goes on from an earlier update in another way, what was written of later ones is taken back. */
+  /** Removes what was written of later updates, where a run is resumed from an earlier one with other bits. */
   event(event: RunEvent): void {
     if (event.event === "rate-lowered") {
       const log = join(this.folder, LOG_FILE);
@@ -233,7 +233,7 @@ export class RunFolder {
     this.#line({ end: true, error: { code, message } });
   }
 
-  /** Saves what the run goes on from. The log is on the disk before the checkpoint is. */
+  /** Saves a checkpoint. The log is flushed to the disk first. */
   checkpoint(state: RunState): void {
     const { iteration, envSteps } = state.snapshot;
     const about = { device: this.#run.env.deviceName, iteration, envSteps, config: this.config };
@@ -250,7 +250,7 @@ export class RunFolder {
     return [...this.#missing.values()];
   }
 
-  /** How the run goes on from what was saved, as a sentence. */
+  /** How to resume the run from what was saved, as a sentence. */
   get goesOn(): string {
     return this.#saved === undefined
       ? "Nothing was saved: give the same command again."

@@ -27,7 +27,7 @@ export interface Seen {
   readonly warned: boolean;
 }
 
-/** Plain data that a run goes on from, by quantity. */
+/** The state of the watch as plain data, by quantity. */
 export type GrowthState = Readonly<Record<string, Seen>>;
 
 const NOTHING: Seen = { values: [], stride: 1, count: 0, warned: false };
@@ -38,7 +38,7 @@ export interface Growth {
   readonly usual: number;
 }
 
-/** Watches the metrics of a run; each quantity is told of once. */
+/** Watches the metrics of a run; each quantity is reported once. */
 export class GrowthWatch {
   #seen: Record<string, Seen> = {};
 

@@ -6,15 +6,15 @@ import { CorralError } from "../core/errors.ts";
 
 export const LOCK_FILE = "run.lock";
 
-/** Who holds a folder. A pid is given anew some day: with it goes when its process started. */
+/** The process that holds a folder. Pids are reused, so its start time is kept with it. */
 interface Holder {
   readonly pid: number;
   readonly host: string;
-  /** Clock ticks since which boot; empty if the system does not tell. */
+  /** Clock ticks since which boot; empty if the system does not say. */
   readonly started: string;
 }
 
-/** When a process started, where the system tells; undefined if there is none. */
+/** When a process started; undefined if there is none or the system does not say. */
 function startOf(pid: number): string | undefined {
   try {
     process.kill(pid, 0);
@@ -74,7 +74,7 @@ export function lockRun(folder: string): RunLock {
   const own = `${path}.${process.pid}`;
   const mine = JSON.stringify({ pid: process.pid, host: hostname(), started: startOf(process.pid) ?? "" });
   let tookOver = false;
-  // whole under its own name first, so that nobody reads half of it
+  // written under another name first, so that readers never see half of it
   writeFileSync(own, mine);
   try {
     while (!linked(own, path)) {
@@ -98,7 +98,7 @@ export function lockRun(folder: string): RunLock {
 /** File systems that know no second names. */
 const UNLINKABLE = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
 
-/** Gives a file a name that nobody has taken; if files have one name only, to a copy. */
+/** Links a file to a name that is not taken; copies it where the file system has no hard links. */
 function linked(from: string, to: string): boolean {
   try {
     try {

@@ -53,7 +53,7 @@ export interface TrainOptions extends Given<typeof RUN_OPTIONS> {
   readonly config?: Partial<PpoConfig> | Partial<SacConfig>;
   /** What learns. Default: "ppo". */
   readonly algo?: Algo;
-  /** The file of a replay with `storage: "file"`, and whether to go on with one that is there. */
+  /** The file of a replay with `storage: "file"`, and whether to reuse an existing one. */
   readonly replayFile?: string;
   readonly reuseReplay?: boolean;
   /** Modules that register the user's own tasks in collector threads, as URLs. */
@@ -81,7 +81,7 @@ export const SETTING_NAMES = [
   ...new Set([RUN_OPTIONS, PPO_OPTIONS, SAC_OPTIONS].flatMap((table) => Object.keys(table))),
 ];
 
-/** What may change when a run goes on: none of it changes a bit of an update, `steps` aside, which a schedule may heed. */
+/** Settings that may change when a run is resumed: none affects an update, except that a schedule may depend on `steps`. */
 const FREE = new Set(["steps", "until", "evalEvery", "evalEnvs", "checkpointEvery", "snapshotEvery", ...ENV_OPTIONS]);
 
 export const isFree = (name: string): boolean => FREE.has(name);

@@ -68,7 +68,7 @@ export class Overlapped implements Algorithm<AnyMetrics> {
     return this.learner.envSteps;
   }
 
-  /** Starts the next batch by the parameters as they are, which were read after the last update. */
+  /** Starts the next batch with the current parameters, which were read after the last update. */
   async #start(): Promise<void> {
     const { learner } = this;
     this.#params ??= await (learner.algo === "ppo" ? learner.actingParameters() : learner.parameters());

@@ -1,4 +1,4 @@
-// what a training run says of itself: progress, what to save, events, its result
+// what a training run reports: progress, state to save, events, its result
 import type { CorralError } from "../core/errors.ts";
 import type { AlgorithmSnapshot } from "../rl/algorithm.ts";
 import type { Evaluation } from "../rl/evaluate.ts";
@@ -23,7 +23,7 @@ export interface TrainProgress {
   readonly evaluated: boolean;
 }
 
-/** All that a run goes on from, between two updates. */
+/** The state of a run between two updates, from which it is resumed. */
 export interface RunState {
   readonly snapshot: AlgorithmSnapshot;
   readonly seconds: number;
@@ -37,7 +37,7 @@ export interface RunState {
 /** Something that happened beside training. */
 export interface RunEvent {
   readonly event: "resumed" | "device-lost" | "rate-lowered" | "fewer-worlds" | "growing" | "low-memory";
-  /** From where it goes on; if the device was lost, the last update that was told of. */
+  /** The update that the run continues from; if the device was lost, the last one that was reported. */
   readonly iteration: number;
   readonly envSteps: number;
   readonly message: string;

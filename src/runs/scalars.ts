@@ -1,7 +1,7 @@
 // what TensorBoard shows of a run, under the names of Stable-Baselines3, so that curves of both lie in one chart
 import type { TrainProgress } from "./progress.ts";
 
-/** Tags by the name of a metric; others are told under `train/` by their own name. */
+/** Tags by the name of a metric; others are written as `train/` and their own name. */
 const TAGS: Readonly<Record<string, string>> = {
   episodeReturn: "rollout/ep_rew_mean",
   episodeLength: "rollout/ep_len_mean",

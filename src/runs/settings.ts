@@ -27,7 +27,7 @@ export function collectorEnv(env: object = {}): object {
 export const evalEnvsOf = ({ evalEnvs = RUN_OPTIONS.evalEnvs.default }: TrainOptions, numEnvs: number): number =>
   Math.min(evalEnvs, numEnvs);
 
-/** How often a run does what its environment does not say. */
+/** Updates between evaluations, checkpoints and copies, unless the environment has its own. */
 const EVERY = { evalEvery: 8, checkpointEvery: 20, snapshotEvery: 10 };
 
 /** @throws CorralError bad-option, unknown-env */

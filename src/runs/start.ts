@@ -1,4 +1,4 @@
-// what a run starts from: policy, value function and normalisers of another run, with other worlds, tasks and settings
+// starting a run from another: its policy, value function and normalisers, with other worlds, tasks and settings
 import { existsSync, statSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
 import type { Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
@@ -7,7 +7,7 @@ import { lastCheckpoint, readCheckpoint } from "./checkpoints.ts";
 import { assertRun, withInfinities } from "./run-config.ts";
 import { ALGORITHMS, show, type TrainOptions } from "./options.ts";
 
-/** Settings that say what the numbers of a policy mean: a run takes them from where it starts, if it is told no other. */
+/** Settings that a policy's parameters depend on: a run takes them from the run it starts from, unless they are given. */
 const MEANING = ["hidden", "activation", "recurrent", "recurrentSize", "squash", "actionBlock", "actionEmbedding"];
 const NORMALISED = "normalizeObservations";
 

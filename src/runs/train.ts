@@ -1,4 +1,4 @@
-// A training run: environments, a learner, evaluations on worlds of their own, and what it goes on from
+// a training run: environments, a learner, evaluations on worlds of their own, and the state it is resumed from
 import { CorralError, DeviceLostError } from "../core/errors.ts";
 import { onAdapter } from "../batch/devices.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
@@ -86,8 +86,8 @@ export class TrainingRun implements AsyncDisposable {
   #evaluation: Evaluation | undefined;
   /** Seconds and env steps before this process. */
   #before = { seconds: 0, envSteps: 0 };
-  /** The last update that was told of, the last that was saved. */
-  #told = 0;
+  /** The last update that was reported, and the last that was saved. */
+  #reported = 0;
   #saved = 0;
   /** What goes on if the device is lost. */
   #last: RunState | undefined;
@@ -158,7 +158,7 @@ export class TrainingRun implements AsyncDisposable {
     const gone = await this.#restore(state);
     const { iteration, envSteps } = state.snapshot;
     this.#before = { seconds: state.seconds, envSteps };
-    this.#told = this.#saved = iteration;
+    this.#reported = this.#saved = iteration;
     return gone === undefined ? [] : [`${gone}. It goes on to other bits`];
   }
 
@@ -177,7 +177,7 @@ export class TrainingRun implements AsyncDisposable {
   }
 
   /**
-   * Trains to the end, telling of every update once. Where the device is lost for the first time the run goes on by
+   * Trains to the end and reports every update once. When the device is lost for the first time, the run continues by
    * itself on a new one, from the last copy on the host, to the same bits.
    * @throws CorralError stopped; non-finite-update; DeviceLostError if the device is lost again; what `iterate` throws
    */
@@ -206,7 +206,7 @@ export class TrainingRun implements AsyncDisposable {
     const isSolved = () => until !== undefined && (this.#evaluation?.meanReturn ?? -Infinity) >= until;
     const atEnd = () => algorithm.envSteps >= steps || isSolved();
 
-    // a run that goes on if it had ended has nothing left to do
+    // a resumed run that had ended has nothing left to do
     for (let ended = algorithm.iteration > 0 && atEnd(); !ended;) {
       const [before, envSteps] = [seconds(), algorithm.envSteps];
       const metrics = await algorithm.iterate();
@@ -216,8 +216,8 @@ export class TrainingRun implements AsyncDisposable {
       if (evaluated) this.#evaluation = await this.evaluate();
       ended = algorithm.envSteps >= steps || (evaluated && isSolved());
 
-      if (algorithm.iteration > this.#told) {
-        this.#told = algorithm.iteration;
+      if (algorithm.iteration > this.#reported) {
+        this.#reported = algorithm.iteration;
         const done = algorithm.envSteps - this.#before.envSteps;
         const secondsLeft = (Math.max(0, steps - algorithm.envSteps) / done) * (seconds() - this.#before.seconds);
         const where = { envSteps: algorithm.envSteps, steps, iteration: algorithm.iteration, seconds: seconds() };
@@ -272,7 +272,7 @@ export class TrainingRun implements AsyncDisposable {
     return { snapshot, seconds, evaluation: this.#evaluation, lowered: this.#lowered, growth };
   }
 
-  /** Keeps what a stopped update leaves, then goes on from the last copy with a lower learning rate, or throws. */
+  /** Keeps the evidence of a stopped update, then continues from the last copy with a lower learning rate, or throws. */
   async #lower(error: CorralError, { onEvent, onNonFinite }: TrainListener): Promise<void> {
     const bundle = onNonFinite?.(await this.algorithm.evidence(), error);
     const text = error.message.replace("[non-finite-update] ", "");
@@ -286,7 +286,7 @@ export class TrainingRun implements AsyncDisposable {
     const state = { ...last, snapshot: lowered(last.snapshot, LOWER), lowered: this.#lowered + 1 };
     await this.#restore(state);
     const { iteration, rateScale } = state.snapshot;
-    this.#told = this.#saved = iteration;
+    this.#reported = this.#saved = iteration;
     const message = `${text}${kept} The run goes on from update ${iteration} with ${rateScale} x the learning rate and other draws.`;
     onEvent?.({ event: "rate-lowered", iteration, envSteps: state.snapshot.envSteps, message });
   }
@@ -302,8 +302,8 @@ export class TrainingRun implements AsyncDisposable {
     if (!this.#last) this.#evaluation = undefined;
     const lost = gone === undefined ? "" : `; ${gone}: its bits are others`;
     const { iteration } = this.algorithm;
-    const message = `the device was lost after update ${this.#told} (${loss.message}); the run goes on from update ${iteration} on ${this.env.deviceName}${lost}`;
-    onEvent?.({ event: "device-lost", iteration: this.#told, envSteps: this.algorithm.envSteps, message });
+    const message = `the device was lost after update ${this.#reported} (${loss.message}); the run goes on from update ${iteration} on ${this.env.deviceName}${lost}`;
+    onEvent?.({ event: "device-lost", iteration: this.#reported, envSteps: this.algorithm.envSteps, message });
   }
 
   /** One episode of each evaluation world, with the most likely actions. */

@@ -44,7 +44,7 @@ function limitedTask<O extends object>(task: Task<O>, { vec, model, limits }: Se
   };
 }
 
-/** What an environment is made of: what its kernels are specialised to, and the batch of any count of worlds. */
+/** The definition of an environment: what its kernels are specialised to, and its batch for any number of worlds. */
 export interface EnvDefinition<O extends object = object> {
   readonly spec: EnvSpec<O>;
   readonly batch: (numEnvs: number) => BatchSpec;

@@ -32,7 +32,7 @@ export interface HealthReport {
   readonly bundles: readonly string[];
   /** Bundles that were not written, and why. */
   readonly notWritten: readonly Missed[];
-  /** What the monitor has seen; undefined if there is none. */
+  /** Drift that the monitor has measured; undefined without a monitor. */
   readonly drift: DriftReport | undefined;
 }
 
@@ -59,7 +59,7 @@ export class Health {
     this.#bundles.push(path);
   }
 
-  /** Whether this reason was not told before. */
+  /** Whether this reason has not been reported yet. */
   missed(step: number, code: string, reason: string): boolean {
     const known = this.#notWritten.get(code);
     this.#notWritten.set(code, known ? { ...known, count: known.count + 1 } : { code, reason, step, count: 1 });

@@ -1,4 +1,4 @@
-// what a call reports beside observation, reward and flags; computed when it is asked for
+// infos: what a step reports in addition to observation, reward and flags; computed on access
 import { CorralError } from "../../core/errors.ts";
 import { INSPECT, type Inspect, printFacts } from "../../core/inspect.ts";
 import { nearest } from "../../core/names.ts";
@@ -187,7 +187,7 @@ export class Infos {
     return this.#source.finalObs && !this.#final && this.#ended() ? new Infos(this.#source, true) : undefined;
   }
 
-  /** Worlds of the monitor beside MuJoCo in this step; undefined if none was checked. */
+  /** Errors of the monitored worlds against MuJoCo in this step; undefined if none was checked. */
   get drift(): readonly DriftSample[] | undefined {
     return this.#source.drift;
   }

@@ -1,4 +1,4 @@
-// a reset as the host asks for it: which worlds, and which seeds
+// a reset that the host requests: which worlds, and which seeds
 import { CorralError } from "../../core/errors.ts";
 import { show } from "../../core/show.ts";
 import { seedKey, type PhiloxKey } from "../../core/rng.ts";

@@ -76,7 +76,7 @@ export class Stepper {
     return [...this.#watch.before(made), "step", ...this.#watch.after(made)];
   }
 
-  /** Counts steps that were queued just now, and looks at what the monitor's kernels have copied, if they did. */
+  /** Counts steps that were just queued, and compares what the monitor's kernels have copied, if they have. */
   async #stepped(count: number): Promise<void> {
     this.#progress.steps += count;
     this.#unread += count;

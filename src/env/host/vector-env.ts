@@ -152,7 +152,7 @@ export class VectorEnv implements AsyncDisposable {
       if (request.mask && !this.#progress.wasReset) throw maskedFirst(this.id);
       const worlds = request.mask && [...request.mask.keys()].filter((w) => request.mask![w]);
       this.#params.check(request.params, worlds);
-      // all worlds start anew, so nothing is left of work that the device refused
+      // all worlds are reset, so nothing is left of work that the device refused
       if (!request.mask) this.#batch.forgive();
       await this.#params.set(request.params, worlds);
       await this.#exchange.sendRequests(request);
@@ -255,7 +255,7 @@ export class VectorEnv implements AsyncDisposable {
     return this.#watch.health(this.#progress.steps);
   }
 
-  /** Writes a bundle of some worlds as they are now, for a reason; as `health` tells, or undefined if it was not. */
+  /** Writes a bundle of some worlds as they are now. Returns its entry of `health`, or undefined if none was written. */
   record(worlds: readonly number[], reason: string): Promise<string | undefined> {
     return this.#mutex.exclusive("record", () => this.#watch.record(worlds, reason, this.#progress.steps));
   }
@@ -363,7 +363,7 @@ export class VectorEnv implements AsyncDisposable {
     return this.#travel.fork(worldIds, times, options);
   }
 
-  /** One world alone, by id, in a batch of one: it goes on bit for bit. Throws as `fork`. */
+  /** One world, by id, in a batch of its own; its future has the same bits. Throws as `fork`. */
   extract(worldId: number, options?: ForkOptions): Promise<VectorEnv> {
     return this.#travel.fork([worldId], 1, options);
   }

@@ -38,7 +38,7 @@ export class Watch {
   /** Steps since results were last read. */
   #unread = 0;
   #epoch = 1;
-  /** The last step that the monitor's kernels have copied and nobody has looked at. */
+  /** The last step that the monitor's kernels have copied and that has not been compared yet. */
   #watched: number | undefined;
 
   constructor(
@@ -74,7 +74,7 @@ export class Watch {
     return [AFTER];
   }
 
-  /** What to call if the steps told since were not queued. */
+  /** Returns an undo for steps announced but not submitted. */
   mark(): () => void {
     const unread = this.#unread;
     const watched = this.#watched;
@@ -220,7 +220,7 @@ export class Watch {
     };
   }
 
-  /** Writes a bundle of worlds that tripped. A run goes on if that fails, and is told why. */
+  /** Writes a bundle of worlds that tripped. If that fails, the run continues and a warning says why. */
   async #write(tripped: readonly TrippedWorld[], steps: number): Promise<void> {
     const { recorder } = this;
     if (!recorder) return;
@@ -251,7 +251,7 @@ export class Watch {
       this.#health.wrote(path);
       warn("corral-crash", `${message} Bundle: ${path}. Run: corral replay ${path} --bisect`);
     } catch (error) {
-      // a lost device and the like are told by every call
+      // a lost device is reported by every call
       const known = error instanceof CorralError && error.code.startsWith("bundle-");
       if (!known) throw error;
       this.#missed(steps, error.code, error.message, message);

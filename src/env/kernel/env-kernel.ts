@@ -81,10 +81,10 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
 
     stage("task", () => {
       const scene = e.scene();
-      const told = Object.values(task.info(scene)).map(toF32);
+      const infos = Object.values(task.info(scene)).map(toF32);
       const raw = {
         terms: Object.values(task.reward(scene)).map(toF32),
-        infos: [...told, ...(w.needed ? [toF32(w.needed.get())] : [])],
+        infos: [...infos, ...(w.needed ? [toF32(w.needed.get())] : [])],
       };
       const terminations = Object.values(task.terminated(scene));
       const truncated = Object.values(task.truncated(scene));
@@ -99,11 +99,11 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
       const total = sum(raw.terms);
       w.flag(badBit([...raw.terms, total], Status.BAD_REWARD));
       w.flag(badBit(seen, Status.BAD_OBS));
-      w.flag(badBit(told, Status.BAD_INFO));
+      w.flag(badBit(infos, Status.BAD_INFO));
       w.flag(bit(any(doubts), Status.BAD_CONDITION));
       const trips = tripBits(spec.trips, scene);
       w.flag(trips.bits);
-      // of a world that waits only what it observes counts: its start, or what it ended as
+      // of a world that waits for its reset only the observation is judged: its start, or its last one
       const judged = select(waits, band(w.status.get(), Status.BAD_OBS), w.status.get(), "u32");
       const isVoid = holds(judged, spec.voids);
       const isTold = restarts === false ? not(waits) : or(not(waits), isStateFinite(e));
@@ -139,7 +139,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
           spec.shape,
           raw.terms.map(counted),
           seen,
-          told.map(counted),
+          infos.map(counted),
           [...doubts, ...trips.doubts].map((cond) => and(stepped, cond)),
         ),
       };
@@ -170,7 +170,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): 
   return trace(body, { unroll, exact, params });
 }
 
-/** A start whose state is bad is told of by the step that follows, which is recorded with what led to it. */
+/** A start whose state is not finite is reported by the step that follows it, since that is recorded. */
 const isStateFinite = <O extends object>({ w: { d } }: EnvWorld<O>): Bool =>
   eq(bor(badFieldBit(d.qpos, 1), badFieldBit(d.qvel, 1)), 0);
 

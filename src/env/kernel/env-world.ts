@@ -99,7 +99,7 @@ export class EnvWorld<O extends object> {
   /** Sum of each term of the reward in this episode. */
   readonly sums: readonly Variable[];
   readonly actions: ActionLine;
-  /** The numbers of the model that it has of its own. */
+  /** The world's own (randomised) numbers of the model. */
   readonly #own: WorldModel;
   readonly #carried: readonly Variable[];
   readonly #memories: ReadonlyMap<string, Memory & { readonly kept: readonly Variable[] }>;
@@ -247,7 +247,7 @@ export class EnvWorld<O extends object> {
       w.d.qvel.set(i, add(w.d.qvel.at(i), select(moves, total("qvel", i), 0, "f32")));
   }
 
-  /** Keeps what the task carries to the next step; if `cond` does not hold, what it was. */
+  /** Stores what the task carries to the next step; where `cond` is false the old value stays. */
   carry(scene: Scene<O>, cond: Bool = true): void {
     const { task } = this.spec;
     const carried = flat(task.carry(scene));

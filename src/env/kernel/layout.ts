@@ -94,7 +94,7 @@ const paramArena = (perWorld: number): ArenaRequest => ({
   fields: [{ name: "task_params", group: "task", type: "f32", perWorld }],
 });
 
-/** Field of a world's state with the numbers of the model that it has of its own. */
+/** Field of a world's state that holds its own (randomised) numbers of the model. */
 export const PER_WORLD = "per_world";
 
 /** What the arenas of an environment depend on. */

@@ -18,7 +18,7 @@ export interface Trip<O extends object = object> {
 /** Status bit of the first of the user's conditions; the others follow. */
 export const FIRST_TRIP = 1 << 16;
 export const MOST_TRIPS = 8;
-/** Terms and parts that are told apart: bits of a float. */
+/** Most terms and parts with a bit of their own in `bad_terms`: what a float32 counts exactly. */
 export const MOST_TERMS = 24;
 
 /** Bits of the conditions that hold, or that compare what is not a number; which do that. */

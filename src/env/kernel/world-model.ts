@@ -1,4 +1,4 @@
-// the numbers of the model that a world has of its own, while its kernel is traced
+// per-world (randomised) numbers of the model, while a kernel is traced
 import { array, variable, type Variable } from "../../trace/control.ts";
 import { current } from "../../trace/graph.ts";
 import { exp, log } from "../../trace/math.ts";

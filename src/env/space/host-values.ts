@@ -73,7 +73,7 @@ function flattenRows(values: readonly unknown[], rows: number, width: number): r
   return flat;
 }
 
-/** What a space says of itself, as far as validation goes. */
+/** The part of a space that validation uses. */
 interface Checker {
   readonly dtype: "float32" | "int32";
   readonly shape: readonly number[];

@@ -109,7 +109,7 @@ export class Discrete {
   readonly size = 1;
   readonly n: number;
   readonly start: number;
-  /** The controls that each action stands for, where it stands for some: rows of equal length. */
+  /** The controls of each discrete action, if it has any: rows of equal length. */
   readonly controls: readonly ArrayLike<number>[] | undefined;
 
   constructor(n: number, start = 0, controls?: readonly ArrayLike<number>[]) {

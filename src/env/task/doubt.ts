@@ -3,7 +3,7 @@ import { operandType, TraceNode } from "../../trace/nodes.ts";
 import { and, isNode, not, or, select, type Bool, type Scalar } from "../../trace/scalar.ts";
 import { isNaN32 } from "./finite.ts";
 
-/** Positions and velocities: the status word tells of those that are not finite. */
+/** Positions and velocities: the status word has bits for those that are not finite. */
 const STATE = /^(qpos|qvel)(_\d+)?$/;
 function isState(node: TraceNode): boolean {
   const { op, source, name } = node;

@@ -29,7 +29,7 @@ export const ACTION_OPTIONS = {
   },
 } as const satisfies OptionTable;
 
-/** What is done to all of an observation, after what its terms say of themselves. */
+/** What is done to the whole observation, after the options of its terms. */
 export const OBSERVATION_OPTIONS = {
   normalize: {
     kind: boolean,
@@ -51,7 +51,7 @@ export const REWARD_OPTIONS = {
 const MOST_FLOAT32 = 3.4028235677973362e38;
 const FLOAT32 = described("a finite number of float32", real(-MOST_FLOAT32, MOST_FLOAT32));
 
-/** What stands in for the numbers of a step that are not finite. */
+/** Replacements for the numbers of a step that are not finite. */
 export const FINITE_OPTIONS = {
   observation: { default: 0, kind: FLOAT32, doc: "instead of a number of the observation" },
   reward: { default: 0, kind: FLOAT32, doc: "instead of the reward" },

@@ -41,7 +41,7 @@ export interface TaskShape {
   readonly truncations: readonly string[];
   /** Parameters of the task with their first values. */
   readonly params: readonly (Part & { readonly initial: readonly number[] })[];
-  /** What each world has of its own in the model. */
+  /** Numbers of the model that each world draws for itself. */
   readonly random: RandomPlan;
   /** Forces that its events apply. */
   readonly forces: readonly AppliedForce[];
@@ -173,7 +173,7 @@ function checkControl<O extends object>(traced: TracedTask<O>, model: Model, sce
   early(placeOf(traced.task, "control"), model, scene, (s) => traced.control(s));
 }
 
-/** The numbers of the model that each world has of its own, in the order in which they are kept. */
+/** Numbers of the model that are randomised per world, in the order of storage. */
 export const ownNumbers = ({ random }: TaskShape): Omit<ModelChange, "value">[] => [
   ...random.entries.map(({ field, index }) => ({ field, index, derived: false })),
   ...random.derived.map(({ field, index }) => ({ field, index, derived: true })),

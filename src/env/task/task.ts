@@ -74,7 +74,7 @@ export interface Scene<O extends object = object> {
   memory(key: string, update: Update<O>, options?: MemoryOptions): readonly Scalar[];
   /** The same value as this step's `update` makes it; in observations no other than `memory`. */
   updated(key: string, update: Update<O>, options?: MemoryOptions): readonly Scalar[];
-  /** What `now` was at the end of the control step before; at the start of an episode what it is there. */
+  /** The value of `now` at the end of the previous control step; at the start of an episode its current value. */
   previous(key: string, now: (scene: Scene<O>) => readonly Scalar[]): readonly Scalar[];
 }
 
@@ -90,7 +90,7 @@ export interface Start {
   readonly eq_active?: readonly Scalar[];
 }
 
-/** What acts on a world in a control step, beside its actuators. Numbers that are left out are zero. */
+/** Disturbances of a world in a control step, in addition to its actuators. Numbers that are left out are zero. */
 export interface Disturbance {
   /** Added to the velocities before the step. */
   readonly qvel?: readonly Scalar[];
@@ -161,7 +161,7 @@ export type Term<O extends object> = TermSource<O> | (TermOptions & { readonly v
 /** Terms by name, or a function that returns them. */
 export type Terms<O extends object> = Named<Term<O>> | ((scene: Scene<O>) => Named<Term<O>>);
 
-/** What a training run takes if nothing else is said. */
+/** Defaults of a training run. */
 export interface TrainingDefaults {
   readonly numEnvs: number;
   /** Env steps of the whole run. */
@@ -225,7 +225,7 @@ export interface Task<O extends object = object> {
   readonly info?: Terms<O>;
   /** Numbers reported of a reset. */
   readonly resetInfo?: Terms<O>;
-  /** What each world has of its own in the model. Numbers that MuJoCo derives from them are derived anew. */
+  /** Numbers of the model that each world draws for itself. Numbers that MuJoCo derives from them are derived again. */
   readonly randomise?: Named<Randomisation>;
   /** What happens to worlds before the physics of a step: pushes, wind. All that is named acts at once. */
   readonly events?: Named<(scene: Scene<O>) => Disturbance>;

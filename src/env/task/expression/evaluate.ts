@@ -334,7 +334,7 @@ class Evaluator {
   #before(place: Syntax, part: Syntax): Value {
     // evaluated here for its shape and for what it refuses
     const now = this.value(part);
-    if (now.kind !== "float") return this.#fail(place, "term-shape", "before tells numbers only.");
+    if (now.kind !== "float") return this.#fail(place, "term-shape", "before takes numbers only.");
     const source = this.#source;
     const key = `before ${textOf(part)}`;
     const items = this.#scene.previous(key, (s) => new Evaluator(source, s).value(part).items as readonly Scalar[]);

@@ -17,7 +17,7 @@ const ALIASES: Readonly<Record<string, FieldName>> = { sensor: "sensordata" };
 interface ReadableField {
   readonly name: FieldName;
   readonly from: "data" | "model";
-  /** What its rows belong to; undefined if it can only be read whole. */
+  /** The objects that its rows belong to; undefined if it has no rows. */
   readonly kind: Kind | undefined;
 }
 

@@ -23,7 +23,7 @@ export const inContact =
 
 type Update = (s: Scene, before: readonly Scalar[] | undefined) => readonly Scalar[];
 
-/** Seconds that a body has been in the air: the key of the memory, and how it goes on. */
+/** Seconds that a body has been in the air: the memory's key and update. */
 function flight(name: Body, threshold: number): [string, Update] {
   const touches = inContact(name, { threshold });
   return [
