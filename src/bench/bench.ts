@@ -13,7 +13,7 @@ import { ActionPool, PHASES, type Motion } from "./actions.ts";
 import { contactsOf } from "./contacts.ts";
 import { MuJoCoPeers } from "./mujoco-peer.ts";
 import { measureStages } from "./stages.ts";
-import { jaxPeer, nativePeer, type PythonSetup } from "./python-peer.ts";
+import { envpoolPeer, jaxPeer, nativePeer, type PythonSetup } from "./python-peer.ts";
 import {
   growthOf,
   peerRow,
@@ -184,6 +184,7 @@ export async function bench(task: Task<object>, options: BenchOptions): Promise<
       mujoco: { workers1, workersN },
       native: await nativePeer(python, progress),
       jax: await jaxPeer(python, kind === "gpu", progress),
+      envpool: await envpoolPeer(python, progress),
       ratio: ratioOf(
         runners.map(({ env }) => env.numEnvs),
         ours,

@@ -1,4 +1,4 @@
-// peers that live in a Python of the user's: native MuJoCo's rollout, and on a GPU MJX and Brax
+// peers that live in a Python of the user's: native MuJoCo's rollout, EnvPool, and on a GPU MJX and Brax
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -60,6 +60,18 @@ export interface JaxPeer {
   }[];
 }
 
+/** EnvPool: C++ environments in a thread pool, of several sizes, through its own interface. */
+export interface EnvpoolPeer {
+  readonly envpool: string;
+  readonly rows: readonly {
+    readonly threads: number;
+    readonly numEnvs: number;
+    /** Worlds of an answer: all, or those that are ready first. */
+    readonly batch: number;
+    readonly envStepsPerSec: number;
+  }[];
+}
+
 /** The MuJoCo that compiles models and runs as WebAssembly: the native peer must be of the same version. */
 const PINNED = packageVersion("@mujoco/mujoco");
 const NO_PYTHON = `not measured: pass --python PATH of a Python with MuJoCo (pip install mujoco==${PINNED} numpy); it is a peer only, corral needs none`;
@@ -77,6 +89,15 @@ export async function nativePeer(
   return {
     absent: `not measured: ${setup.python} has MuJoCo ${found.mujoco}, the WebAssembly is ${PINNED}; pip install mujoco==${PINNED}`,
   };
+}
+
+export async function envpoolPeer(
+  setup: PythonSetup | undefined,
+  progress: (text: string) => void,
+): Promise<EnvpoolPeer | Absent> {
+  if (setup === undefined) return { absent: NO_PYTHON.replace(`mujoco==${PINNED} numpy`, "envpool==1.2.5") };
+  progress("EnvPool, as many threads as cores");
+  return (await runScript("envpool_steps.py", setup, { threads: availableParallelism() })) as EnvpoolPeer | Absent;
 }
 
 /** Patches compute the same. */

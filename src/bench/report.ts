@@ -4,7 +4,7 @@ import type { MachineFacts } from "./machine.ts";
 import type { Runner } from "./runner.ts";
 import type { Motion } from "./actions.ts";
 import type { FirstSteps } from "./first-step.ts";
-import type { Absent, JaxPeer, NativePeer } from "./python-peer.ts";
+import type { Absent, EnvpoolPeer, JaxPeer, NativePeer } from "./python-peer.ts";
 import type { Stages } from "./stages.ts";
 
 /** The slowest and the fastest of several measurements. */
@@ -98,6 +98,8 @@ export interface Bench {
   readonly mujoco: { readonly workers1: PeerRow; readonly workersN: PeerRow };
   readonly native: NativePeer | Absent;
   readonly jax: JaxPeer | Absent;
+  /** Undefined in documents of 0.1. */
+  readonly envpool?: EnvpoolPeer | Absent;
   /** Time to the first step in fresh processes, with the driver's cache empty and filled; if it was asked for. */
   readonly firstStep?: FirstSteps;
   /** Device time by stage; if it was asked for. */

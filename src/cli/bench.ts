@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeOutputFolder } from "../core/make-folder.ts";
-import { formatBytes, formatCount } from "../core/units.ts";
+import { countOf, formatBytes, formatCount } from "../core/units.ts";
 import { chooseDevice } from "../batch/devices.ts";
 import { list } from "../env/index.ts";
 import { bench } from "../bench/bench.ts";
@@ -11,6 +11,7 @@ import { firstStepHere, firstSteps } from "../bench/first-step.ts";
 import { loopTable, measureLoop, type Loop } from "../bench/loop.ts";
 import { benchPage } from "../bench/page.ts";
 import { busyNote, overview, peersOf, type Bench, type RateRange } from "../bench/report.ts";
+import type { EnvpoolPeer } from "../bench/python-peer.ts";
 import { machineFacts, machineName } from "../bench/machine.ts";
 import {
   makeOutput,
@@ -39,7 +40,8 @@ worlds: physics steps per second with controls and results on the device, env st
 and all results on it, bytes, and the time to the first step with the driver's shader cache empty and filled. In the same
 run MuJoCo makes the same steps: its WebAssembly, one world in one worker thread and in each of as many as there are
 cores; native MuJoCo in a thread pool, where a Python has it; on an NVIDIA GPU MJX and Brax, where JAX is there. They use
-the same model, options, start states, controls and lengths of episodes, and compute no observations or rewards.
+the same model, options, start states, controls and lengths of episodes, and compute no observations or rewards. EnvPool,
+where a Python has it, makes env steps of its own environments in as many threads as there are cores.
 Everything is measured by turns; medians are reported, and ratios of the fastest batch.
 
   --envs LIST       worlds of each batch (16 to 65536); counts that do not fit are reported
@@ -48,7 +50,7 @@ Everything is measured by turns; medians are reported, and ratios of the fastest
   --quick           three counts, short measurements, no fresh processes, no stages
   --motion NAME     controls: random (drawn anew each control step), or swing (each actuator follows a sine)
   --workers N       worker threads with MuJoCo (as many as cores)
-  --python PATH     a Python with native MuJoCo, and on a GPU JAX (CORRAL_PYTHON, or python3)
+  --python PATH     a Python with native MuJoCo, EnvPool, and on a GPU JAX (CORRAL_PYTHON, or python3)
   --seed N          seed of starts and actions (0)
   --loop            the cost of a control step in microseconds for 1, 64, 1024 and 16384 worlds, instead
   --set NAME=VALUE  overrides an option: integrator=Euler, frameSkip=1; may be repeated
@@ -249,11 +251,22 @@ function describe(b: Bench): string {
     const shares = parts.map((p) => `${p.name} ${((100 * p.nanoseconds) / evaluationNs).toFixed(0)} %`);
     lines.push(`${evaluationNs.toFixed(0)} ns of device time an evaluation: ${shares.join(", ")}`);
   }
+  if (b.envpool) lines.push(...("absent" in b.envpool ? [`EnvPool ${b.envpool.absent}`] : besideEnvpool(b, b.envpool)));
   if ("absent" in native) lines.push(`native MuJoCo ${native.absent}`);
   if ("absent" in b.jax) lines.push(`MJX and Brax ${b.jax.absent}`);
   const busy = busyNote(b);
   if (busy !== undefined) lines.push(busy);
   return lines.join("\n");
+}
+
+/** Env steps with results on the host, of the fastest of each. */
+function besideEnvpool({ rows }: Bench, { envpool, rows: peers }: EnvpoolPeer): string[] {
+  const own = rows.reduce((best, row) => (row.envStepsPerSec > best.envStepsPerSec ? row : best));
+  const peer = peers.reduce((best, row) => (row.envStepsPerSec > best.envStepsPerSec ? row : best));
+  return [
+    `EnvPool ${envpool} in ${countOf(peer.threads, "thread")}: ${rate(peer.envStepsPerSec)} env steps/s (${formatCount(peer.numEnvs)} worlds, answers of ${formatCount(peer.batch)}); ` +
+      `${formatCount(own.numEnvs)} worlds here make ${(own.envStepsPerSec / peer.envStepsPerSec).toFixed(2)} x that`,
+  ];
 }
 
 function folderOf(out: string, adapter: string): string {
