@@ -1,0 +1,21 @@
+// the Node side of rate.py: steps a batch for as many seconds as each line of standard input says, and prints env steps/s
+import { createInterface } from "node:readline";
+import { makeVec } from "../../src/index.ts";
+
+const [id, worlds, device] = process.argv.slice(2);
+await using env = await makeVec(id, { numEnvs: Number(worlds), seed: 1, ...(device ? { device } : {}) } as never);
+await env.reset();
+const actions = env.actionSpace.sample(1);
+await env.step(actions);
+console.log(env.deviceName);
+for await (const line of createInterface({ input: process.stdin })) {
+  const seconds = Number(line);
+  const start = performance.now();
+  let steps = 0;
+  while (performance.now() - start < 1000 * seconds) {
+    // what Python gets too
+    for (const name of (await env.step(actions)).infos.names()) env.infos.get(name);
+    steps++;
+  }
+  console.log((1000 * steps * env.numEnvs) / (performance.now() - start));
+}
