@@ -33,8 +33,7 @@ const INTEGRATORS: Readonly<Record<string, string>> = {
 function physics(model: Model): string {
   const { integrator, timestep, solver } = model.opt;
   const word = enumName(mjtSolver, solver);
-  const name = word === "CG" || word === "PGS" ? word : "Newton";
-  const asked = word === "PGS" ? "PGS, which corral solves as Newton" : name;
+  const asked = word === "CG" || word === "PGS" ? word : "Newton";
   const { nconmax } = constraintBound(model);
   const steps = INTEGRATORS[enumName(mjtIntegrator, integrator)] ?? "Euler";
   return `${steps}, ${seconds(timestep)}; ${asked}; ${plural(model.nq, "position")}, ${plural(model.nv, "velocity").replace("velocitys", "velocities")}, at most ${plural(nconmax, "contact")}`;

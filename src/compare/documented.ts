@@ -4,15 +4,17 @@ import { withOptions, type Model } from "../model/model.ts";
 import { geomPairs, hasFormula, type GeomPair } from "../model/pairs.ts";
 
 /** Documented differences, by the names that FEATURES.md has. */
-export type Documented = "PGS" | "CG" | "Newton" | "searched contacts";
+export type Documented = "CG" | "Newton" | "searched contacts";
 
-const SOLVERS = { [mjtSolver.PGS]: "PGS", [mjtSolver.CG]: "CG", [mjtSolver.NEWTON]: "Newton" } as const;
+const SOLVERS: Readonly<Record<number, Documented>> = { [mjtSolver.CG]: "CG", [mjtSolver.NEWTON]: "Newton" };
 
 /** Which documented differences steps of a model may show: its solver's, which stops at a tolerance, and searched contacts. */
 export function documentedIn(model: Model): Documented[] {
-  const solver = SOLVERS[model.opt.solver as keyof typeof SOLVERS];
+  // PGS stops in corral where it stops in MuJoCo
+  const solver = SOLVERS[model.opt.solver];
+  const known = solver ? [solver] : [];
   const isSearched = ({ geom1, geom2 }: GeomPair) => !hasFormula([model.geom_type[geom1], model.geom_type[geom2]]);
-  return geomPairs(model).some(isSearched) ? [solver, "searched contacts"] : [solver];
+  return geomPairs(model).some(isSearched) ? [...known, "searched contacts"] : known;
 }
 
 /** The model whose steps MuJoCo computes to what float64 resolves. */

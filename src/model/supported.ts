@@ -159,7 +159,6 @@ const options: Check = (model, found) => {
   const { opt } = model;
   if (!INTEGRATORS.has(opt.integrator)) found.add(`integrator ${lower(mjtIntegrator, opt.integrator)}`);
   if (!(opt.timestep > 0)) found.add("timestep not greater than 0");
-  if (opt.noslip_iterations > 0) found.add("noslip_iterations");
   const ellipsoids = model.geom_fluid.some((x, i) => i % 12 === 0 && x > 0);
   const implicit = opt.integrator === mjtIntegrator.IMPLICITFAST || opt.integrator === mjtIntegrator.IMPLICIT;
   if (ellipsoids && (opt.density !== 0 || opt.viscosity !== 0) && implicit) {

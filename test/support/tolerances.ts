@@ -54,6 +54,13 @@ export const colliderBounds = {
   singleNudge: { value: 2e-6, reason: "change of a pose (m, rad) that float32 cannot tell from none" },
 } as const satisfies Record<string, Tolerance>;
 
+/** PGS and noslip against MuJoCo's after the same iterations: max |x - ref| / (1 + max |ref|). */
+export const dualBounds = {
+  exact: { value: 1e-9, reason: "float64: sums in another order, over 19 sweeps that each add their rounding" },
+  afterCG: { value: 1e-7, reason: "float64: noslip starts where CG ends, some 1e-8 from its minimum" },
+  single: { value: 2e-4, reason: "float32: residuals are differences of accelerations a thousand times their size" },
+} as const satisfies Record<string, Tolerance>;
+
 /** Rays against MuJoCo's. */
 export const rayBounds = {
   exact: { value: 1e-9, reason: "float64: thin shapes lose five of sixteen digits, normals of small ones two more" },

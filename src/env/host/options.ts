@@ -178,8 +178,9 @@ export function settingsOf<O extends object>(task: Task<O>, model: Model, given:
     options[name] = checked(name, kindLike(name, defaults[name]), value) as OptionValue;
   numEnvsOf(vec);
   const checkedVec = fillIn(VEC_OPTIONS, vec, { of: task.id });
+  const overrides = [...Object.keys(task.physics ?? {}), ...Object.keys(mj)];
   const { model: overridden, ...limits } = withLimits(
-    Object.keys(mj).length ? withOptions(model, mj) : model,
+    overrides.length ? withOptions(model, { ...task.physics, ...mj }) : model,
     limitsOf(task, checkedVec.limits),
   );
   task.check?.(options as O, overridden);

@@ -27,6 +27,7 @@ const GROUPS: Readonly<Record<keyof Task, Form>> = {
   check: "function",
   actionSpace: "function",
   limits: "objects",
+  physics: "objects",
   params: "objects",
   action: "objects",
   observation: "objects",

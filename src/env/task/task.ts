@@ -2,7 +2,7 @@
 // the physics is written in. All of a control step, physics and task, becomes one kernel, which also runs on the CPU.
 import type { FieldName } from "../../model/fields.ts";
 import type { JointLimits } from "../../model/limits.ts";
-import type { Model } from "../../model/model.ts";
+import type { Model, OptionOverrides } from "../../model/model.ts";
 import type { WorldData, ModelView } from "../../physics/view.ts";
 import type { Bool, Int, Scalar } from "../../trace/scalar.ts";
 import type { Draws } from "./draws.ts";
@@ -197,6 +197,8 @@ export interface Task<O extends object = object> {
   readonly check?: (options: O, model: Model) => void;
   /** Default: a Box of actuator_ctrlrange. */
   readonly actionSpace?: (model: Model, options: O) => Space;
+  /** Numbers of mjOption beside the MJCF's, such as `{ solver: "Newton" }`; options of the batch override them. */
+  readonly physics?: OptionOverrides;
   /** Ranges and speeds of joints beside the MJCF's, by name or pattern; options of the batch override it. */
   readonly limits?: JointLimits;
   /** Parameters that the host may change between steps (`setParams`), for each world, with their first values. */

@@ -15,6 +15,7 @@ import { implicitAccelerations } from "../integrator/implicit.ts";
 import { JointSpace } from "../solver/joint-space.ts";
 import { copyField, coupledPattern, SymMatrix, treePattern, type Pattern } from "./sparsity.ts";
 import { FEW_ITERATIONS } from "../solver/precision.ts";
+import { solvesDual } from "../solver/solution.ts";
 import type { SolverInput } from "../solver/solver.ts";
 import { listRows, type Rows } from "../constraint/rows.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
@@ -102,7 +103,7 @@ export class JointInertia implements Inertia {
 /** Whether rolled kernels solve by bodies: what joint space alone can do is left to it. */
 export function solvesByBodies(model: Model): boolean {
   const newton = model.opt.solver !== mjtSolver.CG;
-  return (newton || model.opt.iterations >= FEW_ITERATIONS) && !couplesDofs(model);
+  return (newton || model.opt.iterations >= FEW_ITERATIONS) && !couplesDofs(model) && !solvesDual(model);
 }
 
 /** No matrix: articulated bodies. The solver's turns solve for qacc_smooth, and for what is implicit. */

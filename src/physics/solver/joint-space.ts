@@ -73,6 +73,10 @@ export class JointSpace implements Space {
     this.#MgradOld = vector("Mgrad_old");
   }
 
+  solveM(x: Field): void {
+    this.#factors.solve(this.#d.qLDiagInv, x);
+  }
+
   startAtSmooth(): void {
     each(this.#nv, (i) => this.#gaussGrad.set(i, 0));
   }

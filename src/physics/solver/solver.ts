@@ -33,6 +33,8 @@ import type { WorldData, ModelView } from "../view.ts";
 import { ContactEfc } from "./contact-efc.ts";
 import { primalSearch, safeguardedNewton } from "./line-search.ts";
 import { FEW_ITERATIONS, FLOAT32_NOISE, FLOAT32_TOLERANCE, slopeReduction } from "./precision.ts";
+import { solveDual } from "./pgs.ts";
+import type { Solution } from "./solution.ts";
 import type { Space } from "./space.ts";
 import { hasWeights, Trees, UNWEIGHTED, type Weights } from "./trees.ts";
 
@@ -44,24 +46,13 @@ export interface SolverInput {
   readonly space: (law: (index: Int, slot: Int) => ContactLaw, weights: Weights) => Space;
 }
 
-/** What the solve leaves for later stages. */
-export interface Solution {
-  /** Force of a row, by its place in `listRows`. */
-  readonly rowForce: (row: number) => Scalar;
-  /** Wrench of a contact in its frame. */
-  contactForce(index: Int, slot: Int): readonly Scalar[];
-  readonly niter: Int;
-}
-
 /**
  * qacc at the minimum of MuJoCo's convex cost: the Gauss cost 1/2 (qacc - qacc_smooth)ᵀ M (qacc - qacc_smooth) and the
  * cost of each constraint at Jaref = J qacc - aref. Newton, or CG preconditioned by M, with exact line search, from the
  * better of qacc_smooth and qacc_warmstart. Reads qfrc_smooth, qacc_smooth, qacc_warmstart, qvel; writes qacc,
  * qfrc_constraint.
  */
-export function solve(m: ModelView, d: WorldData, { rows, contacts, space: spaceOf }: SolverInput): Solution {
-  if (rows.length === 0 && contacts.slots.nslot === 0) return unconstrained(m, d, spaceOf);
-
+function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceOf }: SolverInput): Solution {
   const newton = m.opt.solver !== mjtSolver.CG;
   const scale = div(1, mul(m.meaninertia, Math.max(1, m.nv)));
   const noiseShare = mul(newton ? FLOAT32_NOISE.newton : FLOAT32_NOISE.cg, scale);
@@ -258,11 +249,25 @@ export function solve(m: ModelView, d: WorldData, { rows, contacts, space: space
   }
 }
 
+/**
+ * Accelerations under constraints (mj_fwdConstraint): by the primal solvers or by PGS, and by noslip iterations after
+ * them. Reads qfrc_smooth, qacc_smooth, qacc_warmstart, qvel; writes qacc, qfrc_constraint.
+ */
+export function solve(m: ModelView, d: WorldData, input: SolverInput): Solution {
+  const { rows, contacts, space } = input;
+  if (rows.length === 0 && contacts.slots.nslot === 0) return unconstrained(m, d, space);
+  const primal = m.opt.solver === mjtSolver.PGS ? undefined : solvePrimal(m, d, input);
+  if (primal && m.opt.noslip_iterations === 0) return primal;
+  const joint = space(noContact, UNWEIGHTED);
+  return solveDual(m, d, { rows, contacts, solveM: (x) => joint.solveM!(x) });
+}
+
+const noContact = () => {
+  throw new Error("a model without contacts has no force law of one");
+};
+
 /** A model without rows and contacts: qacc_smooth is the minimum. */
 function unconstrained(m: ModelView, d: WorldData, spaceOf: SolverInput["space"]): Solution {
-  const noContact = () => {
-    throw new Error("a model without contacts has no force law of one");
-  };
   const space = spaceOf(noContact, UNWEIGHTED);
   const start = () => copyField(d.qacc_smooth, space.qacc);
   space.iterate({ iterations: 0, done: { get: () => true }, start, finish: () => {} }, () => {

@@ -46,6 +46,8 @@ export interface Space {
   /** Tells that the solver has set qacc to qacc_smooth, and `search`. */
   startAtSmooth(): void;
   contact(slot: Int): ContactAt;
+  /** x = M⁻¹ x; joint space alone. */
+  solveM?(x: Field): void;
   /** grad = Ma - qfrc_smooth, H = M. */
   startGrad(): void;
   /** grad -= Jᵀ force, H += Jᵀ hessian J. */

@@ -14,7 +14,6 @@ function wrap(more: { option?: string; world?: string; joint?: string; body?: st
 
 const REFUSED: readonly [string, string, string][] = [
   ["integrator discrete", wrap({ option: `<option integrator="discrete"/>` }), "option"],
-  ["noslip_iterations", wrap({ option: `<option noslip_iterations="3"/>` }), "option"],
   [
     "fluidshape ellipsoid with integrator implicitfast",
     wrap({
@@ -61,7 +60,7 @@ describe("unsupported features are refused", () => {
   test("all in one error, each with its elements", async () => {
     const model = await loadModel(
       wrap({
-        option: `<option noslip_iterations="3"><flag diagexact="enable"/></option>`,
+        option: `<option><flag diagexact="enable"/></option>`,
         world: `<camera name="c"/>`,
         rest: `<actuator><general name="m" joint="j" gaintype="user"/></actuator><sensor>${`<rangefinder camera="c"/>`.repeat(7)}</sensor>`,
       }),
@@ -76,7 +75,6 @@ describe("unsupported features are refused", () => {
     const { code, message, details } = error as CorralError;
     expect(code).toBe("unsupported-feature");
     expect(details.features).toEqual([
-      "noslip_iterations",
       "enable flag diagexact",
       "actuator gaintype user",
       "sensor rangefinder on a camera",

@@ -1,0 +1,456 @@
+// the dual of the constraint solver's problem: forces f of the constraints, and the accelerations M⁻¹ Jᵀ f that they make
+import { array, each, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
+import {
+  add,
+  and,
+  clamp,
+  div,
+  dotn,
+  eq,
+  gt,
+  idiv,
+  lt,
+  max,
+  mul,
+  neg,
+  select,
+  sub,
+  sum,
+  toI32,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../trace/scalar.ts";
+import { mjtCone } from "../../model/enums.ts";
+import { contactLaw, type ConeParams } from "../constraint/cone.ts";
+import type { ContactRows } from "../constraint/contact-rows.ts";
+import { rowDot, rowLaw, type Row } from "../constraint/rows.ts";
+import { Field, type ModelView, type WorldData } from "../view.ts";
+import { onEllipsoid } from "./qcqp.ts";
+
+/** What limits the force of a row. */
+export const KIND = { equality: 0, friction: 1, limit: 2 } as const;
+
+/** One contact while it is visited. */
+export interface DualContact {
+  readonly index: Int;
+  readonly cone: ConeParams;
+  /** Rows of its Jacobian over all dofs. */
+  readonly J: readonly (readonly Scalar[])[];
+}
+
+/**
+ * Forces of all rows by place: those that are not of contacts, then `width` for each contact: the edges of a pyramid
+ * (efc_force), or the directions of an elliptic cone. Of each contact J M⁻¹ Jᵀ is kept, not its Jacobian: that is made
+ * of the contact's frame where it is visited, and M⁻¹ Jᵀ df by the factors of M, so that memory grows with the number of
+ * contacts alone.
+ */
+export class DualForces {
+  readonly m: ModelView;
+  readonly rows: readonly Row[];
+  readonly contacts: ContactRows;
+  readonly width: number;
+  readonly dim: number;
+  readonly isPyramidal: boolean;
+  readonly places: number;
+  readonly force: LocalArray;
+  readonly #solveM: (x: Field) => void;
+  /** M⁻¹ Jᵀ f. */
+  readonly acceleration: Field;
+  /** Jᵀ f, or Jᵀ of a change of f. */
+  readonly #push: Field;
+  readonly #solved: Field;
+  readonly #rowA: LocalArray;
+  readonly #rowB: LocalArray;
+  readonly #rowR: LocalArray;
+  readonly #rowLoss: LocalArray;
+  readonly #rowActive: LocalArray;
+  readonly #jac: LocalArray;
+  readonly #rowadr: (row: Int) => Int;
+  readonly #rownnz: (row: Int) => Int;
+  readonly #rowKind: (row: Int) => Int;
+  readonly #dof: (entry: Int) => Int;
+  readonly #slot: LocalArray;
+  readonly #b: readonly LocalArray[];
+  readonly #R: readonly LocalArray[];
+  /** Lower triangles of J M⁻¹ Jᵀ. */
+  readonly #A: readonly (readonly LocalArray[])[];
+
+  constructor(m: ModelView, rows: readonly Row[], contacts: ContactRows, solveM: (x: Field) => void) {
+    this.m = m;
+    this.rows = rows;
+    this.contacts = contacts;
+    this.#solveM = solveM;
+    this.dim = contacts.dim;
+    this.isPyramidal = m.opt.cone === mjtCone.PYRAMIDAL || this.dim === 1;
+    this.width = this.isPyramidal ? Math.max(1, 2 * (this.dim - 1)) : this.dim;
+    const [nrow, ncon] = [rows.length, this.dim > 0 ? contacts.slots.nconmax : 0];
+    this.places = nrow + ncon * this.width;
+    this.force = array("efc_force", Math.max(1, this.places));
+    this.acceleration = new Field("dual_qacc", m.nv, 1, true);
+    this.#push = new Field("dual_qfrc", m.nv, 1, true);
+    this.#solved = new Field("dual_solved", m.nv);
+    const ofRows = (name: string) => array(name, Math.max(1, nrow));
+    this.#rowA = ofRows("row_A");
+    this.#rowB = ofRows("row_b");
+    this.#rowR = ofRows("row_R");
+    this.#rowLoss = ofRows("row_frictionloss");
+    this.#rowActive = ofRows("row_active");
+    const nnz = rows.map((r) => r.jac.length);
+    const adr = nnz.map((_, r) => nnz.slice(0, r).reduce((a, b) => a + b, 0));
+    const dofs = rows.flatMap((r) => r.jac.map(({ dof }) => dof as number));
+    this.#jac = array("row_jac", Math.max(1, dofs.length));
+    this.#rowadr = table("row_adr", adr, "i32");
+    this.#rownnz = table("row_nnz", nnz, "i32");
+    this.#dof = table("row_dof", dofs, "i32");
+    this.#rowKind = table(
+      "row_kind",
+      rows.map((r) => KIND[r.kind]),
+      "i32",
+    );
+    const ofContacts = (name: string, type: "f32" | "i32" = "f32") => array(name, Math.max(1, ncon), type);
+    const directions = Array.from({ length: this.dim }, (_, k) => k);
+    this.#slot = ofContacts("dual_slot", "i32");
+    this.#b = directions.map((k) => ofContacts(`con_b${k}`));
+    this.#R = directions.map((k) => ofContacts(`con_R${k}`));
+    this.#A = directions.map((i) => directions.slice(0, i + 1).map((j) => ofContacts(`con_A${i}${j}`)));
+  }
+
+  get nrow(): number {
+    return this.rows.length;
+  }
+
+  /** Sets b = J qacc_smooth - aref, A and R, and the forces that the constraints have at an acceleration. */
+  start(d: WorldData, qacc: Field): void {
+    this.rows.forEach((row, r) => {
+      const along = (x: Field) =>
+        sub(
+          rowDot(row, (i) => x.at(i)),
+          row.aref,
+        );
+      this.#rowB.set(r, along(d.qacc_smooth));
+      this.#rowR.set(r, select(row.active, row.R, 1));
+      this.#rowLoss.set(r, row.frictionloss);
+      this.#rowActive.set(r, select(row.active, 1, 0));
+      row.jac.forEach(({ value }, k) => this.#jac.set((this.#rowadr(r) as number) + k, value));
+      this.force.set(r, select(row.active, rowLaw(row, along(qacc)).force, 0));
+    });
+    loop(this.nrow, (r) => {
+      this.clear();
+      this.pushRow(r, 1);
+      this.#solve();
+      this.#rowA.set(r, this.#alongRow(r, this.#push));
+    });
+    if (this.dim > 0) this.contacts.slots.each((index, slot) => this.#startContact(d, qacc, index, slot));
+  }
+
+  #startContact(d: WorldData, qacc: Field, index: Int, slot: Int): void {
+    const { contacts, dim } = this;
+    this.#slot.set(index, slot);
+    const J = contacts.jacobian(slot);
+    loop(dim, (k) => {
+      const ofDirection = (i: number) =>
+        J.reduce<Scalar>((x, row, j) => (j === 0 ? row[i] : select(eq(k, j), row[i], x)), 0);
+      for (let i = 0; i < this.m.nv; i++) this.#push.set(i, ofDirection(i));
+      this.#solve();
+      const along = J.map((row) => dotn(row, this.#push.all()));
+      this.#A.forEach((list, i) => list.forEach((a, j) => a.set(index, select(eq(k, i), along[j], a.get(index)))));
+    });
+    const along = (x: Field) => J.map((row) => dotn(row, x.all()));
+    const { impedance, D: given } = contacts.stiffness(slot);
+    const diagonal = this.#A.map((list, k) => list[k].get(index));
+    const resolved = contacts.anyStiff ? contacts.resolved(slot, given, diagonal) : { D: given, share: [] };
+    const D = resolved.D;
+    const aref = contacts.aref(slot, impedance, along(d.qvel), D);
+    const cone = { ...contacts.cone(slot), ...(contacts.anyStiff ? { share: resolved.share } : {}) };
+    const smooth = along(d.qacc_smooth);
+    this.#b.forEach((b, k) => b.set(index, sub(smooth[k], aref[k])));
+    const share = (k: number): Scalar => (k === 0 ? 1 : (resolved.share[k - 1] ?? 1));
+    const relative = (k: number): Scalar =>
+      this.isPyramidal || k === 0 ? share(k) : mul(share(k), cone.tangentD[k - 1]);
+    this.#R.forEach((R, k) => {
+      const ownD = mul(D, relative(k));
+      // a direction that the contact does not have
+      R.set(index, k === 0 ? div(1, D) : select(gt(cone.condim, k), div(1, select(gt(cone.condim, k), ownD, 1)), 1));
+    });
+    const Jaref = along(qacc).map((x, k) => sub(x, aref[k]));
+    const forces = this.isPyramidal
+      ? this.#edgeForces(index, cone, Jaref)
+      : contactLaw(this.m.opt.cone, cone, D, Jaref).force;
+    forces.forEach((f, e) => this.force.set(this.placeOf(index, e), f));
+  }
+
+  /** Forces of the edges at J qacc - aref. */
+  #edgeForces(index: Int, cone: ConeParams, Jaref: readonly Scalar[]): Scalar[] {
+    const push = (x: Scalar, k: number) => max(0, neg(div(x, this.#R[k].get(index))));
+    if (this.dim === 1) return [push(Jaref[0], 0)];
+    return Array.from({ length: this.width }, (_, e) => {
+      const [k, sign] = [1 + (e >> 1), e % 2 ? -1 : 1];
+      const edge = push(add(Jaref[0], mul(sign, mul(cone.friction[k - 1], Jaref[k]))), k);
+      const own = select(gt(cone.condim, k), edge, 0);
+      return e === 0 ? select(eq(cone.condim, 1), push(Jaref[0], 0), own) : own;
+    });
+  }
+
+  placeOf(contact: Int, e: Int): Int {
+    return add(this.nrow, add(mul(contact, this.width), e));
+  }
+
+  /** Whether a place is that of a row which is not of a contact. */
+  isRow(place: Int): Bool {
+    if (this.nrow === 0) return false;
+    return this.dim === 0 || lt(place, this.nrow);
+  }
+
+  /** The contact of a place, and which of its rows it is. */
+  contactAt(place: Int): { readonly index: Int; readonly edge: Int } {
+    const at = sub(place, this.nrow);
+    const index = idiv(at, this.width);
+    return { index, edge: sub(at, mul(index, this.width)) };
+  }
+
+  visit(index: Int): DualContact {
+    const slot = this.#slot.get(index);
+    return { index, cone: this.contacts.cone(slot), J: this.contacts.jacobian(slot) };
+  }
+
+  slotOf(index: Int): Int {
+    return this.#slot.get(index);
+  }
+
+  /** How many rows a contact has. */
+  widthOf(index: Int): Int {
+    const { condim } = this.contacts.cone(this.#slot.get(index));
+    const known = this.isPyramidal ? max(1, mul(2, sub(condim, 1))) : condim;
+    return typeof known === "number" ? known : toI32(known);
+  }
+
+  row(r: Int) {
+    return {
+      A: this.#rowA.get(r),
+      R: this.#rowR.get(r),
+      loss: this.#rowLoss.get(r),
+      kind: this.#rowKind(r),
+      /** J qacc - aref, without R f. */
+      residual: () => add(this.#rowB.get(r), this.#alongRow(r, this.acceleration)),
+    };
+  }
+
+  isActive(r: Int) {
+    return gt(this.#rowActive.get(r), 0);
+  }
+
+  /** Entry of J M⁻¹ Jᵀ of a contact. */
+  A(index: Int, i: number, j: number): Scalar {
+    return this.#A[Math.max(i, j)][Math.min(i, j)].get(index);
+  }
+
+  R(index: Int, k: number): Scalar {
+    return this.#R[k].get(index);
+  }
+
+  /** J qacc - aref of a contact's directions, without R f. */
+  residual({ index, J }: DualContact): Scalar[] {
+    return J.map((row, k) => add(this.#b[k].get(index), dotn(row, this.acceleration.all())));
+  }
+
+  clear(): void {
+    each(this.m.nv, (i) => this.#push.set(i, 0));
+  }
+
+  /** Adds Jᵀ df of a row. */
+  pushRow(r: Int, df: Scalar): void {
+    const first = this.#rowadr(r);
+    loop(this.#rownnz(r), (k) => {
+      const e = add(first, k);
+      const dof = this.#dof(e);
+      this.#push.set(dof, add(this.#push.at(dof), mul(this.#jac.get(e), df)));
+    });
+  }
+
+  /** Adds Jᵀ of a wrench in the contact's frame. */
+  pushContact({ J }: DualContact, wrench: readonly Scalar[]): void {
+    for (let i = 0; i < this.m.nv; i++) {
+      const f = dotn(
+        J.map((row) => row[i]),
+        wrench,
+      );
+      if (f !== 0) this.#push.set(i, add(this.#push.at(i), f));
+    }
+  }
+
+  #alongRow(r: Int, x: Field): Scalar {
+    const total = variable("along", 0);
+    total.set(0);
+    const first = this.#rowadr(r);
+    loop(this.#rownnz(r), (k) => {
+      const e = add(first, k);
+      total.set(add(total.get(), mul(this.#jac.get(e), x.at(this.#dof(e)))));
+    });
+    return total.get();
+  }
+
+  /** M⁻¹ of what was pushed, in its place. */
+  #solve(): void {
+    each(this.m.nv, (i) => this.#solved.set(i, this.#push.at(i)));
+    this.#solveM(this.#solved);
+    each(this.m.nv, (i) => this.#push.set(i, this.#solved.at(i)));
+  }
+
+  /** Moves the accelerations by M⁻¹ of what was pushed. */
+  move(): void {
+    this.#solve();
+    each(this.m.nv, (i) => this.acceleration.set(i, add(this.acceleration.at(i), this.#push.at(i))));
+  }
+
+  /** The wrench of a contact's rows. */
+  wrench(index: Int, cone: ConeParams): Scalar[] {
+    const f = Array.from({ length: this.width }, (_, e) => this.force.get(this.placeOf(index, e)));
+    if (!this.isPyramidal) return f.map((x, k) => (k === 0 ? x : select(gt(cone.condim, k), x, 0)));
+    if (this.dim === 1) return f;
+    const alone = eq(cone.condim, 1);
+    const ownEdge = (e: number) => select(gt(cone.condim, 1 + (e >> 1)), f[e], 0);
+    const edges = f.map((_, e) => ownEdge(e));
+    const tangents = cone.friction.map((mu, k) => mul(mu, sub(edges[2 * k], edges[2 * k + 1])));
+    return [select(alone, f[0], sum(edges)), ...tangents];
+  }
+
+  /** R f² / 2 of the rows at a place. */
+  regularization(place: Int): Scalar {
+    const cost = variable("regularization", 0);
+    cost.set(0);
+    const of = (f: Scalar, R: Scalar) => mul(0.5, mul(R, mul(f, f)));
+    when(
+      this.isRow(place),
+      () => cost.set(of(this.force.get(place), this.#rowR.get(place))),
+      () => {
+        if (this.dim === 0) return;
+        const { index, edge } = this.contactAt(place);
+        if (this.isPyramidal) {
+          const { direction } = this.edge(index, edge);
+          cost.set(
+            of(
+              this.force.get(place),
+              direction((k) => this.R(index, k)),
+            ),
+          );
+          return;
+        }
+        const { condim } = this.contacts.cone(this.#slot.get(index));
+        const parts = this.#R.map((R, k) =>
+          select(gt(condim, k), of(this.force.get(this.placeOf(index, k)), R.get(index)), 0),
+        );
+        cost.set(sum(parts));
+      },
+    );
+    return cost.get();
+  }
+
+  /** fᵀ (b + R f / 2) of the rows at a place: with fᵀ A f / 2 the dual cost. */
+  linearCost(place: Int): Scalar {
+    const cost = variable("linear_cost", 0);
+    cost.set(0);
+    const of = (f: Scalar, b: Scalar, R: Scalar) => mul(f, add(b, mul(0.5, mul(R, f))));
+    when(
+      this.isRow(place),
+      () => cost.set(of(this.force.get(place), this.#rowB.get(place), this.#rowR.get(place))),
+      () => {
+        if (this.dim === 0) return;
+        const { index, edge } = this.contactAt(place);
+        const b = this.#b.map((x) => x.get(index));
+        if (this.isPyramidal) {
+          const { direction, along } = this.edge(index, edge);
+          cost.set(
+            of(
+              this.force.get(place),
+              along(b),
+              direction((k) => this.R(index, k)),
+            ),
+          );
+        } else {
+          const { condim } = this.contacts.cone(this.#slot.get(index));
+          const parts = b.map((x, k) =>
+            select(gt(condim, k), of(this.force.get(this.placeOf(index, k)), x, this.R(index, k)), 0),
+          );
+          cost.set(sum(parts));
+        }
+      },
+    );
+    return cost.get();
+  }
+
+  /**
+   * An edge of a pyramid, by its number at run time: what is of its direction after the normal, and what values by
+   * direction come to along it.
+   */
+  edge(index: Int, e: Int) {
+    const { condim, friction } = this.contacts.cone(this.#slot.get(index));
+    const alone = this.dim === 1 ? true : eq(condim, 1);
+    const pair = idiv(e, 2);
+    const second = eq(sub(e, mul(2, pair)), 1);
+    const direction = (of: (k: number) => Scalar): Scalar => {
+      let value: Scalar = of(Math.min(1, this.dim - 1));
+      for (let k = 2; k < this.dim; k++) value = select(eq(pair, k - 1), of(k), value);
+      return select(alone, of(0), value);
+    };
+    const mu =
+      this.dim === 1
+        ? 0
+        : select(
+            alone,
+            0,
+            direction((k) => (k === 0 ? 0 : friction[k - 1])),
+          );
+    const slope = select(second, neg(mu), mu);
+    return {
+      direction,
+      /** The friction of its direction, with the edge's sign. */
+      slope,
+      along: (values: readonly Scalar[]): Scalar =>
+        add(
+          values[0],
+          mul(
+            slope,
+            direction((k) => values[k]),
+          ),
+        ),
+      /** The wrench of a force along it. */
+      wrench: (f: Scalar): Scalar[] =>
+        Array.from({ length: this.dim }, (_, k) => (k === 0 ? f : select(eq(pair, k - 1), mul(slope, f), 0))),
+    };
+  }
+
+  /** Accelerations anew from all forces of a list; returns fᵀ A f. Leaves `total` the generalized forces, if given. */
+  recompute(count: Int, placeAt: (i: Int) => Int, total?: Field): Scalar {
+    this.clear();
+    loop(
+      count,
+      (i) => {
+        const place = placeAt(i);
+        when(
+          this.isRow(place),
+          () => this.pushRow(place, this.force.get(place)),
+          () => {
+            if (this.dim === 0) return;
+            const { index, edge } = this.contactAt(place);
+            when(eq(edge, 0), () => {
+              const contact = this.visit(index);
+              this.pushContact(contact, this.wrench(index, contact.cone));
+            });
+          },
+        );
+      },
+      { label: "dual" },
+    );
+    if (total) each(this.m.nv, (i) => total.set(i, this.#push.at(i)));
+    each(this.m.nv, (i) => this.#solved.set(i, this.#push.at(i)));
+    this.#solveM(this.#solved);
+    const energy = variable("dual_energy", 0);
+    energy.set(0);
+    each(this.m.nv, (i) => {
+      energy.set(add(energy.get(), mul(this.#push.at(i), this.#solved.at(i))));
+      this.acceleration.set(i, this.#solved.at(i));
+    });
+    return energy.get();
+  }
+}

@@ -1,0 +1,86 @@
+// PGS and noslip as MuJoCo runs them: the same forces after the same iterations
+import { describe, expect, test } from "vitest";
+import { mjtSolver } from "../../src/model/enums.ts";
+import { stageOf } from "../support/stage-table.ts";
+import { fixture, type Fixture } from "../support/fixture.ts";
+import { describeHow, difference, HOWS, inputsOf, isFull } from "../support/oracle-suite.ts";
+import { evaluate } from "../support/stages.ts";
+import { dualBounds } from "../support/tolerances.ts";
+
+/** One tree with limits, friction loss and contacts of several condims; `more` adds trees, some tied. */
+const scene = (option: string, more: boolean) => `<mujoco><option ${option}/>
+  <worldbody><geom type="plane" size="0 0 1"/>
+    <body pos="0 0 0.105"><freejoint/><geom type="box" size="0.2 0.15 0.1" condim="3"/>
+      <body pos="0.3 0 0"><joint name="a" axis="0 1 0" range="-1 0.02" limited="true" frictionloss="0.3"/><geom type="capsule" size="0.05 0.1" condim="4"/>
+        <body pos="0.2 0 -0.05"><joint name="b" axis="1 0 0"/><geom size="0.06" condim="6" friction="0.8 0.02 0.01"/></body></body></body>
+    ${
+      more
+        ? `<body pos="1 0 0.1"><freejoint/><geom type="box" size="0.1 0.15 0.1"/></body>
+    <body pos="1.02 0.05 0.29"><freejoint/><geom type="box" size="0.1 0.08 0.1" condim="1"/></body>
+    <body pos="2 0 0.11"><freejoint/><geom name="alone" size="0.11"/></body>
+    <body pos="3 0 0.3"><joint name="c" axis="0 1 0" frictionloss="0.1"/><geom type="capsule" size="0.04 0.1" pos="0.1 0 0"/></body>
+    <body pos="4 0 0.3"><joint name="d" axis="0 1 0"/><geom type="capsule" size="0.04 0.1" pos="0.1 0 0"/></body>`
+        : ""
+    }
+  </worldbody>
+  ${more ? `<equality><joint joint1="c" joint2="d" polycoef="0 0.5 0 0 0"/></equality>` : ""}
+</mujoco>`;
+
+const NOSLIP: readonly [string, string, boolean][] = (isFull ? ["Newton", "CG", "PGS"] : ["Newton", "PGS"]).flatMap(
+  (solver) =>
+    ["pyramidal", "elliptic"].map((cone): [string, string, boolean] => [
+      `noslip after ${solver}, ${cone}`,
+      `solver="${solver}" cone="${cone}" iterations="${solver === "PGS" ? 10 : 100}" noslip_iterations="4" noslip_tolerance="0"`,
+      true,
+    ]),
+);
+
+const CASES: readonly [string, string, boolean][] = (isFull ? [1, 2, 5, 15] : [5]).flatMap((iterations) =>
+  ["pyramidal", "elliptic"].flatMap((cone) =>
+    [false, true].map((more): [string, string, boolean] => [
+      `PGS, ${iterations} iterations, ${cone}${more ? ", islands" : ""}`,
+      `solver="PGS" cone="${cone}" iterations="${iterations}" tolerance="0"`,
+      more,
+    ]),
+  ),
+);
+
+/** Ends before the last iteration, and another start. */
+const OTHERS: readonly [string, string, boolean][] = ["pyramidal", "elliptic"].flatMap(
+  (cone): [string, string, boolean][] => [
+    [`PGS that ends early, ${cone}`, `solver="PGS" cone="${cone}" iterations="19" tolerance="1e-3"`, true],
+    [`noslip that ends early, ${cone}`, `cone="${cone}" noslip_iterations="20" noslip_tolerance="1e-3"`, true],
+  ],
+);
+
+async function compare(f: Fixture, label: string) {
+  const stage = stageOf("solver");
+  const inputs = f.truths.map((t) => inputsOf(f, t));
+  for (const how of HOWS) {
+    const results = await evaluate(f.model, stage, inputs, how);
+    const bound =
+      dualBounds[how.on !== "f64" ? "single" : f.model.opt.solver === mjtSolver.CG ? "afterCG" : "exact"].value;
+    results.forEach((result, i) => {
+      const { fields, label: state } = f.truths[i];
+      const told = `${label}, ${state}, ${describeHow(how)}`;
+      expect(difference(result.qacc, fields.qacc), `qacc, ${told}`).toBeLessThanOrEqual(bound);
+      expect(difference(result.qfrc_constraint, fields.qfrc_constraint), `force, ${told}`).toBeLessThanOrEqual(bound);
+    });
+  }
+}
+
+describe("after as many iterations", () => {
+  test("PGS from forces of zero, as one island", async () => {
+    const cold = scene(`solver="PGS" iterations="3" tolerance="0"`, true).replace(
+      "<worldbody>",
+      `<option><flag warmstart="disable" island="disable"/></option><worldbody>`,
+    );
+    await compare(await fixture(cold, [1, 4]), "cold");
+  });
+
+  test.each([...CASES, ...NOSLIP, ...OTHERS])("%s", async (name, option, more) => {
+    const f = await fixture(scene(option, more), [1, 4, 7]);
+    expect(f.truths.some((t) => t.rows.length > 3)).toBe(true);
+    await compare(f, name);
+  });
+});
