@@ -2,8 +2,6 @@
 import { array, each, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
 import {
   add,
-  and,
-  clamp,
   div,
   dotn,
   eq,
@@ -26,7 +24,6 @@ import { contactLaw, type ConeParams } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { rowDot, rowLaw, type Row } from "../constraint/rows.ts";
 import { Field, type ModelView, type WorldData } from "../view.ts";
-import { onEllipsoid } from "./qcqp.ts";
 
 /** What limits the force of a row. */
 export const KIND = { equality: 0, friction: 1, limit: 2 } as const;
