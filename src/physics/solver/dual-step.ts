@@ -22,7 +22,8 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import { MINVAL } from "../../trace/vector.ts";
-import { KIND, type DualForces } from "./dual.ts";
+import type { DualForces } from "./dual.ts";
+import { KIND } from "./dual-rows.ts";
 import { frictionForce } from "./qcqp.ts";
 
 /** A rise of the cost above which a step is undone, as MuJoCo does. */

@@ -1,5 +1,5 @@
 // the dual of the constraint solver's problem: forces f of the constraints, and the accelerations M⁻¹ Jᵀ f that they make
-import { array, each, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
+import { array, each, loop, variable, when, type LocalArray } from "../../trace/control.ts";
 import {
   add,
   div,
@@ -24,9 +24,7 @@ import { contactLaw, type ConeParams } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { rowDot, rowLaw, type Row } from "../constraint/rows.ts";
 import { Field, type ModelView, type WorldData } from "../view.ts";
-
-/** What limits the force of a row. */
-export const KIND = { equality: 0, friction: 1, limit: 2 } as const;
+import { DualRows } from "./dual-rows.ts";
 
 /** One contact while it is visited. */
 export interface DualContact {
@@ -57,16 +55,7 @@ export class DualForces {
   /** Jᵀ f, or Jᵀ of a change of f. */
   readonly #push: Field;
   readonly #solved: Field;
-  readonly #rowA: LocalArray;
-  readonly #rowB: LocalArray;
-  readonly #rowR: LocalArray;
-  readonly #rowLoss: LocalArray;
-  readonly #rowActive: LocalArray;
-  readonly #jac: LocalArray;
-  readonly #rowadr: (row: Int) => Int;
-  readonly #rownnz: (row: Int) => Int;
-  readonly #rowKind: (row: Int) => Int;
-  readonly #dof: (entry: Int) => Int;
+  readonly #rowState: DualRows;
   readonly #slot: LocalArray;
   readonly #b: readonly LocalArray[];
   readonly #R: readonly LocalArray[];
@@ -87,24 +76,7 @@ export class DualForces {
     this.acceleration = new Field("dual_qacc", m.nv, 1, true);
     this.#push = new Field("dual_qfrc", m.nv, 1, true);
     this.#solved = new Field("dual_solved", m.nv);
-    const ofRows = (name: string) => array(name, Math.max(1, nrow));
-    this.#rowA = ofRows("row_A");
-    this.#rowB = ofRows("row_b");
-    this.#rowR = ofRows("row_R");
-    this.#rowLoss = ofRows("row_frictionloss");
-    this.#rowActive = ofRows("row_active");
-    const nnz = rows.map((r) => r.jac.length);
-    const adr = nnz.map((_, r) => nnz.slice(0, r).reduce((a, b) => a + b, 0));
-    const dofs = rows.flatMap((r) => r.jac.map(({ dof }) => dof as number));
-    this.#jac = array("row_jac", Math.max(1, dofs.length));
-    this.#rowadr = table("row_adr", adr, "i32");
-    this.#rownnz = table("row_nnz", nnz, "i32");
-    this.#dof = table("row_dof", dofs, "i32");
-    this.#rowKind = table(
-      "row_kind",
-      rows.map((r) => KIND[r.kind]),
-      "i32",
-    );
+    this.#rowState = new DualRows(rows);
     const ofContacts = (name: string, type: "f32" | "i32" = "f32") => array(name, Math.max(1, ncon), type);
     const directions = Array.from({ length: this.dim }, (_, k) => k);
     this.#slot = ofContacts("dual_slot", "i32");
@@ -119,24 +91,19 @@ export class DualForces {
 
   /** Sets b = J qacc_smooth - aref, A and R, and the forces that the constraints have at an acceleration. */
   start(d: WorldData, qacc: Field): void {
+    this.#rowState.start(d.qacc_smooth);
     this.rows.forEach((row, r) => {
-      const along = (x: Field) =>
-        sub(
-          rowDot(row, (i) => x.at(i)),
-          row.aref,
-        );
-      this.#rowB.set(r, along(d.qacc_smooth));
-      this.#rowR.set(r, select(row.active, row.R, 1));
-      this.#rowLoss.set(r, row.frictionloss);
-      this.#rowActive.set(r, select(row.active, 1, 0));
-      row.jac.forEach(({ value }, k) => this.#jac.set((this.#rowadr(r) as number) + k, value));
-      this.force.set(r, select(row.active, rowLaw(row, along(qacc)).force, 0));
+      const Jaref = sub(
+        rowDot(row, (i) => qacc.at(i)),
+        row.aref,
+      );
+      this.force.set(r, select(row.active, rowLaw(row, Jaref).force, 0));
     });
     loop(this.nrow, (r) => {
       this.clear();
       this.pushRow(r, 1);
       this.#solve();
-      this.#rowA.set(r, this.#alongRow(r, this.#push));
+      this.#rowState.setA(r, this.#push);
     });
     if (this.dim > 0) this.contacts.slots.each((index, slot) => this.#startContact(d, qacc, index, slot));
   }
@@ -223,18 +190,11 @@ export class DualForces {
   }
 
   row(r: Int) {
-    return {
-      A: this.#rowA.get(r),
-      R: this.#rowR.get(r),
-      loss: this.#rowLoss.get(r),
-      kind: this.#rowKind(r),
-      /** J qacc - aref, without R f. */
-      residual: () => add(this.#rowB.get(r), this.#alongRow(r, this.acceleration)),
-    };
+    return { ...this.#rowState.at(r), residual: () => this.#rowState.residual(r, this.acceleration) };
   }
 
-  isActive(r: Int) {
-    return gt(this.#rowActive.get(r), 0);
+  isActive(r: Int): Bool {
+    return this.#rowState.isActive(r);
   }
 
   /** Entry of J M⁻¹ Jᵀ of a contact. */
@@ -257,12 +217,7 @@ export class DualForces {
 
   /** Adds Jᵀ df of a row. */
   pushRow(r: Int, df: Scalar): void {
-    const first = this.#rowadr(r);
-    loop(this.#rownnz(r), (k) => {
-      const e = add(first, k);
-      const dof = this.#dof(e);
-      this.#push.set(dof, add(this.#push.at(dof), mul(this.#jac.get(e), df)));
-    });
+    this.#rowState.push(r, df, this.#push);
   }
 
   /** Adds Jᵀ of a wrench in the contact's frame. */
@@ -274,17 +229,6 @@ export class DualForces {
       );
       if (f !== 0) this.#push.set(i, add(this.#push.at(i), f));
     }
-  }
-
-  #alongRow(r: Int, x: Field): Scalar {
-    const total = variable("along", 0);
-    total.set(0);
-    const first = this.#rowadr(r);
-    loop(this.#rownnz(r), (k) => {
-      const e = add(first, k);
-      total.set(add(total.get(), mul(this.#jac.get(e), x.at(this.#dof(e)))));
-    });
-    return total.get();
   }
 
   /** M⁻¹ of what was pushed, in its place. */
@@ -319,7 +263,7 @@ export class DualForces {
     const of = (f: Scalar, R: Scalar) => mul(0.5, mul(R, mul(f, f)));
     when(
       this.isRow(place),
-      () => cost.set(of(this.force.get(place), this.#rowR.get(place))),
+      () => cost.set(of(this.force.get(place), this.#rowState.at(place).R)),
       () => {
         if (this.dim === 0) return;
         const { index, edge } = this.contactAt(place);
@@ -350,7 +294,7 @@ export class DualForces {
     const of = (f: Scalar, b: Scalar, R: Scalar) => mul(f, add(b, mul(0.5, mul(R, f))));
     when(
       this.isRow(place),
-      () => cost.set(of(this.force.get(place), this.#rowB.get(place), this.#rowR.get(place))),
+      () => cost.set(of(this.force.get(place), this.#rowState.b(place), this.#rowState.at(place).R)),
       () => {
         if (this.dim === 0) return;
         const { index, edge } = this.contactAt(place);

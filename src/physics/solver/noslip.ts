@@ -23,7 +23,8 @@ import {
 } from "../../trace/scalar.ts";
 import { MINVAL } from "../../trace/vector.ts";
 import type { ModelView } from "../view.ts";
-import { KIND, type DualContact, type DualForces } from "./dual.ts";
+import type { DualContact, DualForces } from "./dual.ts";
+import { KIND } from "./dual-rows.ts";
 import { descent, NO_DESCENT, variableList } from "./dual-step.ts";
 import { frictionForce } from "./qcqp.ts";
 
