@@ -5,7 +5,7 @@ import { fieldSize, fieldsOf, SIZES, type ModelArrays, type Sizes } from "./fiel
 import { readHulls } from "./hulls.ts";
 import { keepModel, modelKey, readKeptModel, watched, type ModelKey } from "./model-cache.ts";
 import { NAMED, printableModel, type Model, type ModelStatistic, type ObjectKind } from "./model-data.ts";
-import { copyArray, getMuJoCo, isMuJoCoLoaded, readBools, type MjModel } from "./mujoco.ts";
+import { copyArray, getMuJoCo, isMuJoCoLoaded, readBools, type MainModule, type MjModel } from "./mujoco.ts";
 import { overrideOption, readOption, type OptionOverrides } from "./options.ts";
 import { compileFile, compileSource, readModelFile, sourceOfXml, type ModelFile, type ModelSource } from "./source.ts";
 import { readSurfaces } from "./surfaces.ts";
@@ -92,9 +92,11 @@ export interface LoadOptions {
 }
 
 /**
- * Compiles a model with MuJoCo: the path of an MJCF or URDF file, or its XML text (which starts with "<").
+ * Compiles a model with MuJoCo: the path of an MJCF or URDF file, of a zip that holds one (`robot.zip`, or
+ * `robot.zip/scene.xml` where it holds several), or its XML text (which starts with "<").
  * Includes and meshes of a file are read from its folder; those of a text come from `assets`.
- * @throws CorralError bad-option, missing-file, is-directory, unreadable-file, empty-file, not-utf8, mujoco-memory, and
+ * @throws CorralError bad-option, missing-file, is-directory, unreadable-file, empty-file, not-utf8, bad-archive, several-models,
+ *   mujoco-memory, and
  *   model-compile with MuJoCo's own text.
  */
 export async function loadModel(pathOrXml: string | URL, options: LoadOptions = {}): Promise<Model> {
@@ -115,23 +117,53 @@ export async function loadModel(pathOrXml: string | URL, options: LoadOptions = 
   const kept = key && readKeptModel(key);
   if (kept) return printableModel(kept);
 
-  const mujoco = await getMuJoCo();
-  const compiled =
-    "host" in given
-      ? compileFile(mujoco, given, (tree) => (key ? watched(tree, key) : tree), visuals)
-      : { ...compileSource(mujoco, given, "the XML text"), source: given };
-  try {
-    const model = readModel(compiled.model, compiled.source, compiled.messages, compiled.leftOut);
-    if (key) keepModel(key, model);
-    return printableModel(model);
-  } finally {
-    compiled.model.delete();
-  }
+  return withMuJoCoModel(
+    (mujoco) =>
+      "host" in given
+        ? compileFile(mujoco, given, (tree) => (key ? watched(tree, key) : tree), visuals)
+        : { ...compileSource(mujoco, given, "the XML text"), source: given },
+    (compiled) => {
+      const model = readModel(compiled.model, compiled.source, compiled.messages, compiled.leftOut);
+      if (key) keepModel(key, model);
+      return printableModel(model);
+    },
+  );
+}
+
+/** MuJoCo modules that have compiled a model: their memory, which never shrinks, is used. */
+const used = new WeakSet<MainModule>();
+
+/** Compiles and reads; once more in a fresh module if there was no memory left in one that has been used. */
+async function withMuJoCoModel<C extends { readonly model: MjModel }, T>(
+  compile: (mujoco: MainModule) => C,
+  read: (compiled: C) => T,
+): Promise<T> {
+  const once = async (): Promise<T> => {
+    const mujoco = await getMuJoCo();
+    const isUsed = used.has(mujoco);
+    used.add(mujoco);
+    try {
+      const compiled = compile(mujoco);
+      try {
+        return read(compiled);
+      } finally {
+        compiled.model.delete();
+      }
+    } catch (error) {
+      if (isUsed && error instanceof CorralError && error.code === "mujoco-memory") return once();
+      throw error;
+    }
+  };
+  return once();
 }
 
 const keyOf = (given: ModelFile | ModelSource, visuals: boolean): ModelKey | undefined =>
   "host" in given
-    ? modelKey(given.host, { xml: given.bytes, visuals: String(visuals) })
+    ? modelKey(given.files ? "" : given.host, {
+        xml: given.bytes,
+        visuals: String(visuals),
+        file: given.files ? given.host : "",
+      })
     : modelKey("", { xml: given.xml, visuals: String(visuals), file: given.file, ...prefixed(given.assets) });
 
 /** Assets by names that nothing else has. */

@@ -2,10 +2,13 @@
 import { readFileSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isZip, modelIn, unpackZip } from "./archive.ts";
 import { CorralError } from "../core/errors.ts";
 import { assertCopies } from "./copies.ts";
 import { hostTree, memoryTree, statOf, withTree, type FileTree } from "./files.ts";
-import { dropMuJoCo, listen, mujocoMessage, type MainModule, type MjModel } from "./mujoco.ts";
+import { withPlaceholders } from "./missing.ts";
+import { dropMuJoCo, listen, mujocoMessage, type MainModule, type MjModel, type MjSpec } from "./mujoco.ts";
+import { withMeshPaths } from "./urdf.ts";
 import { leaveOutVisuals, type LeftOut } from "./visuals.ts";
 
 /** Everything MuJoCo needs to compile a model. Plain data: it can be cloned, stored and sent to a worker. */
@@ -22,23 +25,28 @@ export interface ModelSource {
 /** Replaces MuJoCo's place for our files by what the user wrote. */
 const withoutRoot = (text: string, root: string) => text.replaceAll(`${root}/`, "");
 
-/** What a failed compilation means to the user. `text` is MuJoCo's own. */
-function compileError(error: unknown, text: string, name: string): CorralError {
+/** The file that MuJoCo did not find. */
+const missingIn = (text: string): string | undefined => /Error opening file '([^']*)'/.exec(text)?.[1];
+
+/** What a failed compilation means to the user. `text` is MuJoCo's own; `others`: more files that are missing. */
+function compileError(error: unknown, text: string, name: string, others: readonly string[] = []): CorralError {
   const details = { model: name, mujoco: text };
-  const missing = /Error opening file '([^']*)'/.exec(text)?.[1];
+  const missing = missingIn(text);
   if (missing !== undefined) {
     const remedy = isAbsolute(missing)
       ? "Absolute paths are not followed: make it relative to the model."
       : "Put it there, or pass it in assets under that path.";
+    const more = others.filter((file) => file !== missing);
+    const list = more.length === 0 ? "" : `\nSo are these:\n${more.map((file) => `  ${file}`).join("\n")}`;
     return new CorralError(
       "missing-file",
-      `${name} names the file "${missing}", which cannot be read. ${remedy}\n${text}`,
-      { ...details, file: missing },
+      `${name} names the file "${missing}", which cannot be read. ${remedy}${list}\n${text}`,
+      { ...details, file: missing, files: [missing, ...more] },
       { cause: error },
     );
   }
   const crashed = error instanceof WebAssembly.RuntimeError;
-  if (crashed || text.includes("Could not allocate memory")) {
+  if (crashed || /Could not allocate memory|bad_alloc/.test(text)) {
     return new CorralError(
       "mujoco-memory",
       `${name} is too large or nested too deeply for MuJoCo's WebAssembly build, which holds 2 GiB: ${text}. Make it smaller, or set <size memory="..."/> to what its contacts need.`,
@@ -68,6 +76,26 @@ interface Compilation {
   readonly visuals?: boolean;
 }
 
+/**
+ * Compiles a specification. Counts of contacts and rows that an old file asks for are MuJoCo's measure of its arena, and
+ * may be too much for WebAssembly: then the arena is as large as without them.
+ */
+function compileSpec(mujoco: MainModule, spec: MjSpec, vfs: Parameters<MainModule["mj_compile"]>[1]): MjModel {
+  const compile = (): MjModel => {
+    const model = mujoco.mj_compile(spec, vfs) as MjModel | null;
+    if (model === null) throw new Error("the model was not compiled");
+    return model;
+  };
+  try {
+    return compile();
+  } catch (error) {
+    const asked = spec.memory < 0 && (spec.njmax > 0 || spec.nconmax > 0);
+    if (!asked || !mujocoMessage(error).includes("Could not allocate memory")) throw error;
+    spec.njmax = spec.nconmax = -1;
+    return compile();
+  }
+}
+
 /** Compiles a file without what can only be looked at. Throws what MuJoCo throws. */
 function compileReduced(mujoco: MainModule, root: string, { file, xml }: Compilation) {
   const folder = `${root}/${file}`.replace(/[/][^/]*$/, "");
@@ -80,7 +108,7 @@ function compileReduced(mujoco: MainModule, root: string, { file, xml }: Compila
       const leftOut = leaveOutVisuals(mujoco, spec);
       // MuJoCo keeps meshes by their path: a relative one may be another model's
       spec.modelfiledir = `${folder}/`;
-      return { model: mujoco.mj_compile(spec, vfs), leftOut };
+      return { model: compileSpec(mujoco, spec, vfs), leftOut };
     } finally {
       spec.delete();
     }
@@ -92,10 +120,37 @@ function compileReduced(mujoco: MainModule, root: string, { file, xml }: Compila
 
 /**
  * Lets MuJoCo compile a file of a tree.
- * @throws CorralError missing-file for a file that the XML names; mujoco-memory; model-compile with MuJoCo's own text.
+ * @throws CorralError missing-file for files that the XML names; mujoco-memory; model-compile with MuJoCo's own text.
  */
 function compileTree(mujoco: MainModule, given: Compilation): Compiled {
-  const { tree, file, name, visuals = false } = given;
+  const failed = (found: Failure, others: readonly string[] = []): CorralError => {
+    const refusal = compileError(found.error, found.text, given.name, others);
+    if (refusal.code === "mujoco-memory") dropMuJoCo(mujoco);
+    return refusal;
+  };
+  const found = tryCompile(mujoco, given);
+  if (!("error" in found)) return found;
+  const missing = missingIn(found.text);
+  if (missing === undefined) throw failed(found);
+
+  // MuJoCo stops at the first: something in place of each file that is missing lets it go on to the next
+  const others = withPlaceholders(missing, given.tree, (tree) => {
+    const next = tryCompile(mujoco, { ...given, tree });
+    if ("error" in next) return missingIn(next.text);
+    next.model.delete();
+    return undefined;
+  });
+  throw failed(found, others);
+}
+
+/** What MuJoCo threw, and its words as the user may read them. */
+interface Failure {
+  readonly error: unknown;
+  readonly text: string;
+}
+
+function tryCompile(mujoco: MainModule, given: Compilation): Compiled | Failure {
+  const { tree, file, visuals = false } = given;
   return withTree(mujoco, tree, (root) => {
     try {
       const reduced = visuals ? undefined : listen(() => reducedOrNone(mujoco, root, given));
@@ -107,10 +162,7 @@ function compileTree(mujoco: MainModule, given: Compilation): Compiled {
       const { result, messages } = listen<MjModel>(() => mujoco.MjModel.from_xml_path(`${root}/${file}`));
       return { model: result, messages: messages.map((m) => withoutRoot(m, root)) };
     } catch (error) {
-      const text = withoutRoot(mujocoMessage(error), root);
-      const refusal = compileError(error, text, name);
-      if (refusal.code === "mujoco-memory") dropMuJoCo(mujoco);
-      throw refusal;
+      return { error, text: withoutRoot(mujocoMessage(error), root) };
     }
   });
 }
@@ -127,7 +179,8 @@ function reducedOrNone(mujoco: MainModule, root: string, given: Compilation) {
 
 /** Compiles a source. Delete the returned model. */
 export function compileSource(mujoco: MainModule, source: ModelSource, name = source.file): Compiled {
-  const { xml, file, visuals } = source;
+  const { file, visuals } = source;
+  const xml = withMeshPaths(source.xml, file, memoryTree(source.assets));
   const assets = { ...source.assets, [file]: new TextEncoder().encode(xml) };
   return compileTree(mujoco, { tree: memoryTree(assets), file, name, xml, visuals });
 }
@@ -198,6 +251,8 @@ export interface ModelFile {
   readonly host: string;
   readonly bytes: Uint8Array;
   readonly xml: string;
+  /** The files of the archive that `host` is a path in. */
+  readonly files?: Readonly<Record<string, Uint8Array>>;
 }
 
 /** @throws CorralError bad-option, missing-file, is-directory, unreadable-file, empty-file, not-utf8 */
@@ -210,6 +265,8 @@ export function readModelFile(path: string | URL): ModelFile {
   const host = typeof path === "string" ? (isAbsolute(path) ? path : resolve(path)) : fileURLToPath(path);
   const name = typeof path === "string" ? path : host;
   const stat = statOf(host);
+  const within = stat ? undefined : archiveAbove(host);
+  if (within) return modelOfZip(within.archive, name.slice(0, -within.path.length - 1), within.path);
   if (!stat) {
     throw new CorralError(
       "missing-file",
@@ -227,8 +284,42 @@ export function readModelFile(path: string | URL): ModelFile {
   } catch (cause) {
     throw new CorralError("unreadable-file", `"${name}" cannot be read: ${String(cause)}`, { file: host }, { cause });
   }
+  if (isZip(bytes)) return modelOfZip(host, name);
   return { name, host, bytes, xml: decode(bytes, name) };
 }
+
+/** The zip that a path leads into, and the path in it. */
+function archiveAbove(host: string): { archive: string; path: string } | undefined {
+  const parts = host.split(/[/\\]/);
+  for (let n = parts.length - 1; n > 1; n--) {
+    const archive = parts.slice(0, n).join("/");
+    if (statOf(archive)?.isFile()) return { archive, path: parts.slice(n).join("/") };
+  }
+  return undefined;
+}
+
+/** A model in a zip: the file at a path in it, or the one that no other includes. */
+function modelOfZip(archive: string, name: string, path?: string): ModelFile {
+  const zip = new Uint8Array(readFileSync(archive));
+  const missing = (what: string) =>
+    new CorralError("missing-file", `there is no file "${path}" ${what}.`, { file: `${archive}/${path}` });
+  if (!isZip(zip)) throw missing(`in "${name}", which is no zip`);
+  const files = unpackZip(zip, name);
+  const file = path ?? modelIn(files, name);
+  if (!Object.hasOwn(files, file)) throw missing(`in "${name}"`);
+  const full = `${name}/${file}`;
+  return { name: full, host: file, bytes: zip, xml: decode(files[file], full), files };
+}
+
+/** A tree that keeps the files that are read of it. */
+const noted = (tree: FileTree, seen: Map<string, Uint8Array>): FileTree => ({
+  ...tree,
+  read(path) {
+    const bytes = tree.read(path);
+    if (bytes) seen.set(path, bytes);
+    return bytes;
+  },
+});
 
 /**
  * Compiles a file of this machine, and returns the source made of exactly the files MuJoCo read. Delete the model.
@@ -241,10 +332,18 @@ export function compileFile(
   watch: (tree: FileTree) => FileTree,
   visuals = false,
 ): Compiled & { readonly source: ModelSource } {
-  const { name, host, bytes, xml } = given;
+  const { name, host, files } = given;
   const file = treePath(host);
-  const seen = new Map([[file, bytes]]);
-  const compiled = compileTree(mujoco, { tree: watch(hostTree(seen)), file, name, xml, visuals });
+  const seen = new Map<string, Uint8Array>();
+  const tree = files ? noted(memoryTree(files), seen) : watch(hostTree(seen));
+  const xml = withMeshPaths(given.xml, file, tree);
+  seen.set(file, new TextEncoder().encode(xml));
+  const own: FileTree = {
+    ...tree,
+    size: (path) => (path === file ? seen.get(file)!.length : tree.size(path)),
+    read: (path) => (path === file ? seen.get(file) : tree.read(path)),
+  };
+  const compiled = compileTree(mujoco, { tree: own, file, name, xml, visuals });
 
   const folder = commonFolder([...seen.keys()]);
   const assets: Record<string, Uint8Array> = {};

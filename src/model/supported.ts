@@ -29,8 +29,6 @@ const { PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH } = mjtGeom;
 
 // shapes whose contacts with each other are searched for where there is no formula
 const CONVEX: ReadonlySet<number> = new Set([SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH]);
-// those that touch each other face on face
-const FLAT: ReadonlySet<number> = new Set([CYLINDER, BOX, MESH]);
 
 const EQUALITIES: ReadonlySet<number> = new Set([mjtEq.CONNECT, mjtEq.WELD, mjtEq.JOINT, mjtEq.TENDON]);
 
@@ -182,8 +180,7 @@ const geoms: Check = (model, found) => {
     const [name1, name2] = [describe(model, "geom", geom1), describe(model, "geom", geom2)];
     if (hasFormula(types)) continue;
     const kind = types.map((t) => lower(mjtGeom, t)).join("-");
-    if (!types.every((t) => CONVEX.has(t)) || types.every((t) => FLAT.has(t)))
-      found.add(`collision ${kind}`, `${name1} with ${name2}`);
+    if (!types.every((t) => CONVEX.has(t))) found.add(`collision ${kind}`, `${name1} with ${name2}`);
     else if ((model.opt.disableflags & mjtDisableBit.NATIVECCD) !== 0)
       found.add(`disable flag nativeccd with ${kind}`, `${name1} with ${name2}`);
   }

@@ -141,7 +141,8 @@ export function variable(name: string, initial?: Scalar, type: Type = "f32"): Va
     block.statements.push({ kind: "set", target: ref, value });
     block.known.set(ref, value);
     block.assigned.add(ref);
-    if (isNode(value)) value.name ??= name;
+    // a loop's index keeps its own name, which a stored program does not hold
+    if (isNode(value) && value.op !== "index") value.name ??= name;
   };
   const get = () => {
     const value = knownValue(ref);

@@ -76,3 +76,24 @@ describe("round shapes on all others", () => {
     ["the driver, straight", {}],
   ] satisfies [string, CompareOptions][])("in %s", (_, how) => holds(roundOnFlat, how));
 });
+
+/** A heap of hulls and boxes that come to rest on each other. */
+const heap = `<mujoco model="heap of hulls">
+  <asset><mesh name="box" vertex="${boxPoints(0.1)}"/><mesh name="tet" vertex="0 0 0 .2 0 0 0 .2 0 0 0 .2"/>
+    <mesh name="prism" vertex="${prismPoints(r, 3, 0.12, 0.06)}"/></asset>
+  <worldbody>
+    <geom type="plane" size="5 5 .1"/>
+    <body pos="0 0 .099"><freejoint/><geom type="mesh" mesh="box"/></body>
+    <body pos=".03 .02 .259"><freejoint/><geom type="mesh" mesh="prism"/></body>
+    <body pos="0 .01 .4"><freejoint/><geom type="box" size=".1 .1 .08"/></body>
+    <body pos=".02 0 .54"><freejoint/><geom type="mesh" mesh="tet"/></body>
+  </worldbody>
+</mujoco>`;
+
+describe("faces on faces", () => {
+  test.each([
+    ["float64, straight", { device: "cpu-f64" }],
+    ["WebAssembly", { device: "wasm" }],
+    ["WebAssembly, rolled", { device: "wasm", unroll: false }],
+  ] satisfies [string, CompareOptions][])("in %s", (_, how) => holds(heap, { seed: 2, ...how }));
+});

@@ -24,8 +24,12 @@ const REFUSED: readonly [string, string, string][] = [
   ],
   ["enable flag diagexact", wrap({ option: `<option><flag diagexact="enable"/></option>` }), "option"],
   [
-    "collision cylinder-cylinder",
-    wrap({ world: `<geom name="w" type="cylinder" size="1 1"/>`, body: `<geom name="x" type="cylinder" size="1 1"/>` }),
+    "disable flag nativeccd with cylinder-cylinder",
+    wrap({
+      option: `<option><flag nativeccd="disable"/></option>`,
+      world: `<geom name="w" type="cylinder" size="1 1"/>`,
+      body: `<geom name="x" type="cylinder" size="1 1"/>`,
+    }),
     `geom "w" with geom "x"`,
   ],
   [

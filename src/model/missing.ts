@@ -1,0 +1,88 @@
+// what else is missing of a model, where MuJoCo names the first file only
+import type { FileTree } from "./files.ts";
+
+/** Files that are looked for, and the seconds that may take. */
+const MOST = 64;
+const MOST_SECONDS = 5;
+
+const TETRAHEDRON = [
+  [0, 0, 0],
+  [1, 0, 0],
+  [0, 1, 0],
+  [0, 0, 1],
+] as const;
+const FACES = [
+  [0, 2, 1],
+  [0, 1, 3],
+  [0, 3, 2],
+  [1, 2, 3],
+] as const;
+
+function stl(): Uint8Array {
+  const bytes = new Uint8Array(84 + 50 * FACES.length);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(80, FACES.length, true);
+  FACES.forEach((face, f) =>
+    face.forEach((v, c) =>
+      TETRAHEDRON[v].forEach((x, k) => view.setFloat32(84 + 50 * f + 12 + 12 * c + 4 * k, x, true)),
+    ),
+  );
+  return bytes;
+}
+
+const obj = (): string =>
+  [...TETRAHEDRON.map((v) => `v ${v.join(" ")}`), ...FACES.map((f) => `f ${f.map((i) => i + 1).join(" ")}`)].join("\n");
+
+/** Something that MuJoCo reads in place of a file; undefined for files that nothing can stand for. */
+function placeholder(path: string): Uint8Array | undefined {
+  const encode = (text: string) => new TextEncoder().encode(text);
+  switch (/\.([a-z]+)$/i.exec(path)?.[1].toLowerCase() ?? "") {
+    case "stl":
+      return stl();
+    case "obj":
+      return encode(obj());
+    case "xml":
+      return encode("<mujocoinclude><asset/></mujocoinclude>");
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Files that are missing beside the first. `compile` compiles from a tree, and returns the next file that is missing,
+ * as MuJoCo names it.
+ */
+export function withPlaceholders(
+  first: string,
+  tree: FileTree,
+  compile: (tree: FileTree) => string | undefined,
+): string[] {
+  const stands = new Map<string, Uint8Array>();
+  const found: string[] = [];
+  const until = performance.now() + 1000 * MOST_SECONDS;
+  let asked: string[] = [];
+  const own: FileTree = {
+    isDirectory: tree.isDirectory,
+    size(path) {
+      const size = stands.get(path)?.length ?? tree.size(path);
+      if (size === undefined) asked.push(path);
+      return size;
+    },
+    read: (path) => stands.get(path) ?? tree.read(path),
+  };
+  let missing: string | undefined = compile(own);
+  for (let n = 0; missing !== undefined && n < MOST && performance.now() < until; n++) {
+    if (!found.includes(missing)) found.push(missing);
+    const name = missing.replace(/^(\.?\/)+/, "");
+    const at = asked.filter((path) => path.endsWith(name));
+    const before = stands.size;
+    for (const path of at) {
+      const content = placeholder(path);
+      if (content) stands.set(path, content);
+    }
+    if (stands.size === before) break;
+    asked = [];
+    missing = compile(own);
+  }
+  return found.filter((file) => file !== first);
+}

@@ -1,0 +1,54 @@
+// meshes of a URDF where they are: `package://NAME/PATH`, and paths that MuJoCo would cut to their last part
+import { dirname, isAbsolute, posix } from "node:path";
+import type { FileTree } from "./files.ts";
+
+/** Folders above a file, the nearest first; "" is the root. */
+function foldersAbove(file: string): string[] {
+  const parts = file.split("/").slice(0, -1);
+  return Array.from({ length: parts.length + 1 }, (_, i) => parts.slice(0, parts.length - i).join("/"));
+}
+
+/** Folders in which ROS looks for packages, as paths of a tree. */
+const packagePaths = (): string[] =>
+  [
+    ...(process.env.ROS_PACKAGE_PATH ?? "").split(":"),
+    ...(process.env.AMENT_PREFIX_PATH ?? "").split(":").map((path) => path && `${path}/share`),
+  ]
+    .filter((path) => isAbsolute(path))
+    .map((path) => path.replace(/^\/+/, ""));
+
+/** Where a mesh is, as a path of the tree; undefined if nowhere. */
+function placeOf(name: string, file: string, tree: FileTree): string | undefined {
+  const [, pack, rest] = /^package:\/\/([^/]*)\/+(.*)$/.exec(name) ?? [];
+  const path = name.replace(/^(file|model):\/\//, "");
+  const candidates =
+    pack !== undefined && rest !== undefined
+      ? [
+          ...foldersAbove(file).flatMap((folder) => [`${folder}/${pack}/${rest}`, `${folder}/${rest}`]),
+          ...packagePaths().map((folder) => `${folder}/${pack}/${rest}`),
+        ]
+      : [isAbsolute(path) ? path : `${dirname(file)}/${path}`];
+  // last, where MuJoCo looks
+  candidates.push(`${dirname(file)}/${posix.basename(path)}`);
+  return candidates.map((at) => posix.normalize(at).replace(/^(\.?\/)+/, "")).find((at) => tree.size(at) !== undefined);
+}
+
+const MESH = /(<mesh\b[^>]*\bfilename\s*=\s*)(["'])([^"']*)\2/g;
+
+/**
+ * The text of a URDF with the paths of its meshes relative to itself, and MuJoCo told to keep them; any other text, and
+ * a URDF that says itself where its meshes are, as it is. `file` is its path in the tree.
+ */
+export function withMeshPaths(xml: string, file: string, tree: FileTree): string {
+  const robot = /<robot\b[^>]*>/.exec(xml);
+  if (!robot || /<compiler\b[^>]*\b(meshdir|strippath|assetdir)\s*=/.test(xml) || !xml.match(MESH)) return xml;
+  const placed = xml.replace(MESH, (_, head: string, quote: string, name: string) => {
+    const at = placeOf(name, file, tree);
+    const path = at === undefined ? name : posix.relative(dirname(`/${file}`), `/${at}`);
+    return `${head}${quote}${path}${quote}`;
+  });
+  if (/<compiler\b/.test(placed)) return placed.replace(/<compiler\b/, '<compiler strippath="false"');
+  if (/<mujoco\b[^>]*[^/]>/.test(placed))
+    return placed.replace(/<mujoco\b[^>]*>/, (tag) => `${tag}<compiler strippath="false"/>`);
+  return placed.replace(robot[0], `${robot[0]}<mujoco><compiler strippath="false"/></mujoco>`);
+}

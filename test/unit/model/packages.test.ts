@@ -1,0 +1,155 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { crc32, deflateRawSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CorralError } from "../../../src/core/errors.ts";
+import { loadModel } from "../../../src/model/model.ts";
+import { createOracle } from "../../../src/model/oracle.ts";
+
+const root = mkdtempSync(join(tmpdir(), "corral-packages-"));
+const TET = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+const SCENE = `<mujoco model="scene"><include file="robot.xml"/></mujoco>`;
+const ROBOT = `<mujoco><compiler meshdir="assets"/><asset><mesh file="a.obj"/></asset>
+  <worldbody><body><freejoint/><geom type="mesh" mesh="a"/></body></worldbody></mujoco>`;
+const FILES = { "bot/scene.xml": SCENE, "bot/robot.xml": ROBOT, "bot/assets/a.obj": TET };
+
+const urdf = (mesh: string, more = "") => `<?xml version="1.0"?><robot name="r">${more}
+  <link name="base"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><geometry><mesh filename="package://r_description/meshes/visual/a.dae"/></geometry></visual>
+    <collision><geometry><mesh filename="${mesh}"/></geometry></collision></link></robot>`;
+
+/** A zip of files, deflated but for every second. */
+function zip(files: Readonly<Record<string, string>>): Uint8Array {
+  const [parts, directory]: [Buffer[], Buffer[]] = [[], []];
+  let at = 0;
+  Object.entries(files).forEach(([path, text], i) => {
+    const [name, content] = [Buffer.from(path), Buffer.from(text)];
+    const data = i % 2 ? content : deflateRawSync(content);
+    const head = Buffer.alloc(26);
+    head.writeUInt16LE(20, 0);
+    head.writeUInt16LE(i % 2 ? 0 : 8, 4);
+    head.writeUInt32LE(crc32 ? crc32(content) : 0, 10);
+    head.writeUInt32LE(data.length, 14);
+    head.writeUInt32LE(content.length, 18);
+    head.writeUInt16LE(name.length, 22);
+    const [local, entry, tail] = [Buffer.from("PK\x03\x04"), Buffer.from("PK\x01\x02\x14\0"), Buffer.alloc(14)];
+    tail.writeUInt32LE(at, 10);
+    parts.push(local, head, name, data);
+    directory.push(entry, head, tail, name);
+    at += 30 + name.length + data.length;
+  });
+  const size = directory.reduce((n, b) => n + b.length, 0);
+  const end = Buffer.alloc(22);
+  end.write("PK\x05\x06", "latin1");
+  end.writeUInt16LE(Object.keys(files).length, 10);
+  end.writeUInt32LE(size, 12);
+  end.writeUInt32LE(at, 16);
+  return Buffer.concat([...parts, ...directory, end]);
+}
+
+function put(path: string, content: string | Uint8Array): string {
+  const at = join(root, path);
+  mkdirSync(dirname(at), { recursive: true });
+  writeFileSync(at, content);
+  return at;
+}
+
+async function refusal(loading: Promise<unknown>): Promise<CorralError> {
+  const error = await loading.catch((e: unknown) => e);
+  expect(error).toBeInstanceOf(CorralError);
+  return error as CorralError;
+}
+
+beforeAll(() => {
+  for (const [path, text] of Object.entries(FILES)) put(`plain/${path}`, text);
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+describe("a model in a zip", () => {
+  test("is the file that no other includes, with what it names", async () => {
+    const model = await loadModel(put("bot.zip", zip(FILES)));
+    expect(model.name).toBe("scene");
+    expect(model.nmesh).toBe(1);
+    expect(Object.keys(model.source.assets).sort()).toEqual(["assets/a.obj", "robot.xml"]);
+    // and can be compiled again from what is kept
+    using oracle = await createOracle(model);
+    expect(oracle.model.ngeom).toBe(1);
+  });
+
+  test("is chosen by its path where there are several", async () => {
+    const path = put("two.zip", zip({ ...FILES, "bot/other.xml": `<mujoco model="other"/>` }));
+    const error = await refusal(loadModel(path));
+    expect(error.code).toBe("several-models");
+    expect(error.message).toContain("bot/scene.xml, bot/other.xml");
+    expect((await loadModel(`${path}/bot/other.xml`)).name).toBe("other");
+    expect((await refusal(loadModel(`${path}/bot/none.xml`))).code).toBe("missing-file");
+  });
+
+  test.each([
+    ["cut short", (bytes: Uint8Array) => bytes.slice(0, -30)],
+    ["damaged", (bytes: Uint8Array) => bytes.map((b, i) => (i > 40 && i < 60 ? 255 - b : b))],
+    ["leading out", () => zip({ "../scene.xml": SCENE })],
+  ])("that is %s is refused", async (label, change) => {
+    const path = put(`bad ${label}.zip`, change(zip(FILES)));
+    expect((await refusal(loadModel(path))).code).toBe("bad-archive");
+  });
+
+  test("without a model is refused", async () => {
+    expect((await refusal(loadModel(put("none.zip", zip({ "a.txt": "a" }))))).code).toBe("missing-file");
+  });
+});
+
+describe("a URDF", () => {
+  test.each([
+    ["in its package", "ws/r_description/urdf/r.urdf", "ws/r_description/meshes/collision/a.obj"],
+    ["beside its package", "ws2/r.urdf", "ws2/r_description/meshes/collision/a.obj"],
+  ])("finds meshes of package:// %s", async (_, file, mesh) => {
+    put(mesh, TET);
+    const model = await loadModel(put(file, urdf("package://r_description/meshes/collision/a.obj")));
+    expect([model.nmesh, model.ngeom]).toEqual([1, 1]);
+    using oracle = await createOracle(model);
+    expect(oracle.model.nmesh).toBe(1);
+  });
+
+  test("finds meshes of relative paths, those that lie beside it, and those where it says", async () => {
+    put("flat/meshes/a.obj", TET);
+    put("flat/a.obj", TET);
+    for (const [mesh, more] of [
+      ["meshes/a.obj", ""],
+      ["gone/a.obj", ""],
+      ["a.obj", `<mujoco><compiler meshdir="meshes"/></mujoco>`],
+      ["meshes/a.obj", `<mujoco><compiler balanceinertia="true"/></mujoco>`],
+    ])
+      expect((await loadModel(put("flat/r.urdf", urdf(mesh, more)))).nmesh).toBe(1);
+  });
+
+  test("as text finds them in its assets", async () => {
+    const assets = { "r_description/meshes/a.obj": TET };
+    expect((await loadModel(urdf("package://r_description/meshes/a.obj"), { assets })).nmesh).toBe(1);
+  });
+
+  test("that names a mesh that is nowhere is refused by that name", async () => {
+    const error = await refusal(loadModel(put("gone/r.urdf", urdf("package://gone/a.obj"))));
+    expect(error.code).toBe("missing-file");
+    expect(error.message).toContain("a.obj");
+  });
+});
+
+test("every file that is missing is named, each on a line", async () => {
+  const xml = `<mujoco><include file="parts.xml"/><asset><mesh name="a" file="m/a.stl"/><mesh name="b" file="m/b.obj"/>
+    <mesh name="c" file="m/c.stl"/><mesh name="seen" file="m/seen.stl"/></asset>
+    <worldbody><geom type="mesh" mesh="seen" contype="0" conaffinity="0"/>
+      <body><freejoint/><geom type="mesh" mesh="a"/><geom type="mesh" mesh="b"/><geom type="mesh" mesh="c"/></body></worldbody></mujoco>`;
+  const error = await refusal(loadModel(xml, { assets: { "m/b.obj": TET } }));
+  expect(error.code).toBe("missing-file");
+  expect(error.details.files).toEqual(["parts.xml", "m/a.stl", "m/c.stl"]);
+  expect(error.message).toContain("\n  m/a.stl\n  m/c.stl\n");
+});
+
+test("a large count of contacts in an old file does not exhaust MuJoCo", async () => {
+  const xml = `<mujoco><size njmax="20000" nconmax="8000"/><worldbody><body><freejoint/><geom size="1"/></body></worldbody></mujoco>`;
+  const model = await loadModel(xml);
+  using oracle = await createOracle(model);
+  expect(oracle.model.nv).toBe(6);
+});
