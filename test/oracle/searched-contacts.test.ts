@@ -80,7 +80,7 @@ describe("round shapes on all others", () => {
 /** A heap of hulls and boxes that come to rest on each other. */
 const heap = `<mujoco model="heap of hulls">
   <asset><mesh name="box" vertex="${boxPoints(0.1)}"/><mesh name="tet" vertex="0 0 0 .2 0 0 0 .2 0 0 0 .2"/>
-    <mesh name="prism" vertex="${prismPoints(r, 3, 0.12, 0.06)}"/></asset>
+    <mesh name="prism" vertex="${prismPoints(r, 5, 0.12, 0.06)}"/></asset>
   <worldbody>
     <geom type="plane" size="5 5 .1"/>
     <body pos="0 0 .099"><freejoint/><geom type="mesh" mesh="box"/></body>

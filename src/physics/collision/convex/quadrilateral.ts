@@ -1,14 +1,14 @@
 // a large quadrilateral of a polygon's corners, by the search that MuJoCo makes
 import { breakIf, loop, variable, when } from "../../../trace/control.ts";
 import { add, and, eq, gt, lt, mul, select, type Bool, type Int, type Scalar } from "../../../trace/scalar.ts";
-import { add3, cross, norm3, sub3, type Vec3 } from "../../../trace/vector.ts";
+import { cross, norm3, sub3, type Vec3 } from "../../../trace/vector.ts";
 import { cornerAt, type Corners } from "./registers.ts";
 
 /** An area must be larger by this factor to be so beyond rounding. */
 const LARGER = 1.000002;
 
 const twiceArea = ([a, b, c, d]: readonly Vec3[]): Scalar =>
-  norm3(add3(cross(sub3(d, a), sub3(b, d)), cross(sub3(c, b), sub3(a, c))));
+  add(norm3(cross(sub3(b, a), sub3(c, a))), norm3(cross(sub3(c, a), sub3(d, a))));
 
 /**
  * Indices of four corners: the fourth is moved on while the area grows, then the third, then the second, from each first
