@@ -1,6 +1,7 @@
 // files of named arrays in the format of safetensors (huggingface.co/docs/safetensors): eight bytes with the length of a
 // JSON header, the header, then the numbers, little-endian, without gaps.
 import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
 
 const DTYPES = {
   F64: Float64Array,
@@ -96,7 +97,7 @@ export function decodeSafetensors(bytes: Uint8Array, what: string): SafeTensors 
     if (name === METADATA) continue;
     const { dtype, shape, data_offsets: range } = entry ?? {};
     if (typeof dtype !== "string" || !Object.hasOwn(DTYPES, dtype))
-      throw refuse(`${name} is of type ${String(dtype)}, which is none of ${Object.keys(DTYPES).join(", ")}`);
+      throw refuse(`${name} is of type ${show(dtype)}, which is none of ${Object.keys(DTYPES).join(", ")}`);
     if (!isCounts(shape) || !isCounts(range) || range.length !== 2) throw refuse(`${name} has no shape or no place`);
     const Kind = DTYPES[dtype as Dtype];
     const count = shape.reduce((product, n) => product * n, 1);

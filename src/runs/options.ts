@@ -2,6 +2,7 @@
 import { CorralError } from "../core/errors.ts";
 import { checked, kindOf, unknownOption, type Given, type OptionTable } from "../core/options.ts";
 import { real } from "../core/schema.ts";
+import { show as written } from "../core/show.ts";
 import { PPO_OPTIONS, type PpoConfig } from "../rl/config.ts";
 import { SAC_OPTIONS, type SacConfig } from "../rl/sac-config.ts";
 import type { Algo } from "./defaults.ts";
@@ -89,7 +90,11 @@ export const isFree = (name: string): boolean => FREE.has(name);
 export const flagOf = (name: string): string =>
   name === "numEnvs" ? "envs" : name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-export const show = (value: unknown): string => (Array.isArray(value) ? value.join(",") : String(value));
+export const show = (value: unknown): string => {
+  if (typeof value === "object" && value !== null && !(Array.isArray(value) && value.every(Number.isFinite)))
+    return written(value);
+  return Array.isArray(value) ? value.join(",") : String(value);
+};
 
 /**
  * Sorts values by name into those of the run, of the learner and of the environments.

@@ -1,6 +1,6 @@
 // flat settings of runs: which differences a run that goes on may have
 import { expect, test } from "vitest";
-import { differences } from "../../../src/runs/options.ts";
+import { differences, trainOptions } from "../../../src/runs/options.ts";
 
 const CONFIG = { env: "CartPole", algo: "ppo", numEnvs: 64, gamma: 0.99, steps: 1000 };
 
@@ -9,4 +9,11 @@ test("a hyperparameter that an older run did not know had its default", () => {
   expect(differences(CONFIG, { ...CONFIG, weightDecay: 0.1 })).toEqual(["weightDecay was not given and is 0.1"]);
   expect(differences(CONFIG, { ...CONFIG, gamma: 0.9 })).toEqual(["gamma was 0.99 and is 0.9"]);
   expect(differences({ ...CONFIG, "set.x": 1 }, CONFIG)).toEqual(["set.x was 1 and is not given"]);
+});
+
+test("values of a config nested 100,000 deep are refused in a few words", () => {
+  let algo: unknown = 1;
+  for (let i = 0; i < 100_000; i++) algo = [algo];
+  expect(() => trainOptions({ algo })).toThrow("--algo is '[[[[[...]]]]]': pass ppo or sac.");
+  expect(differences({ algo: "ppo", gamma: 0.5 }, { algo: "ppo", gamma: 0.9 })).toEqual(["gamma was 0.5 and is 0.9"]);
 });
