@@ -82,12 +82,22 @@ export function writeChanges(mujoco: MainModule, mj: MjModel, data: MjData, chan
     const isKept = !derived || field === "geom_rbound";
     if (field === "jnt_limited") writeBool(mj, field, index, value);
     else if (isKept && field !== "gravity") arrays[field][index] = value;
+    if (field === "geom_pos" || field === "site_pos") {
+      const kind = field === "geom_pos" ? "geom_sameframe" : "site_sameframe";
+      (mj as unknown as Record<string, { [index: number]: number }>)[kind][Math.floor(index / 3)] = SameFrame.none;
+    }
+    if (field === "geom_pos") mj.opt.disableflags |= mjtDisableBit.MIDPHASE;
     if (field !== "geom_size") continue;
     const geom = Math.floor(index / 3);
     const box = boxAbout(mj.geom_type[geom], arrays.geom_size.slice(3 * geom, 3 * geom + 3));
     arrays.geom_aabb.set(box, 6 * geom + 3);
     // the trees of boxes of bodies stay as they were compiled
     mj.opt.disableflags |= mjtDisableBit.MIDPHASE;
+  }
+  for (const body of new Set(changes.filter((c) => c.field === "body_quat").map((c) => Math.floor(c.index / 4)))) {
+    const quat = arrays.body_quat.subarray(4 * body, 4 * body + 4);
+    const norm = Math.hypot(...quat);
+    quat.forEach((x, k) => (quat[k] = x / norm));
   }
   mujoco.mj_setConst(mj, data);
   mujoco.mj_resetData(mj, data);

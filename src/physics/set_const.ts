@@ -31,6 +31,7 @@ export interface InertiaConstants {
   readonly body_invweight0: ReadonlyMap<number, readonly [Scalar, Scalar]>;
   readonly meaninertia: Scalar;
   /** Of the tendons and actuators asked for. */
+  readonly tendon_length0: readonly Scalar[];
   readonly tendon_invweight0: ReadonlyMap<number, Scalar>;
   readonly actuator_acc0: ReadonlyMap<number, Scalar>;
 }
@@ -57,7 +58,7 @@ export function inertiaConstants(
 ): InertiaConstants {
   const { model, nv } = m;
   const d = worldData(model, ["qvel"]);
-  model.qpos0.forEach((x, i) => d.qpos.set(i, x));
+  for (let i = 0; i < m.nq; i++) d.qpos.set(i, m.qpos0.at(i));
   // mocap bodies weigh nothing if they are
   model.body_mocapid.forEach((id, b) => {
     if (id < 0) return;
@@ -88,6 +89,7 @@ export function inertiaConstants(
     Array.from({ length: nv }, (_, i) => sum(arms.map(({ dof, coef }) => mul(coef, inverse[i][dof]))));
 
   return {
+    tendon_length0: d.ten_length.all(),
     tendon_invweight0: new Map(tendons.map((t) => [t, weight(pairs(tendonArms(m, d, t)))])),
     actuator_acc0: new Map(actuators.map((i) => [i, sqrt(sum(accelerations(moment(m, d, i)).map(square)))])),
     dof_invweight0: dofWeights(

@@ -43,9 +43,12 @@ export type PerWorld = ReadonlyMap<string, OwnValues>;
 /** One array of the model. A constant index gives a number, a runtime index a table read. */
 export class Column extends Rows {
   readonly at: (index: Int) => Scalar;
+  /** Whether each world has some elements of its own. */
+  readonly isOwn: boolean;
 
   constructor(name: string, data: ArrayLike<number>, type: "f32" | "i32", own?: OwnValues) {
     super();
+    this.isOwn = own !== undefined;
     const shared = table(name, data, type);
     this.at = (index) => {
       if (!own) return shared(index);

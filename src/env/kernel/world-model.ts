@@ -84,6 +84,7 @@ export class WorldModel {
       const constants = inertiaConstants(m, wanted);
       set("dof_invweight0", (i) => constants.dof_invweight0[i]);
       set("body_invweight0", (i) => constants.body_invweight0.get(Math.floor(i / 2))![i % 2]);
+      set("tendon_length0", (t) => constants.tendon_length0[t]);
       set("tendon_invweight0", (t) => constants.tendon_invweight0.get(t)!);
       set("actuator_acc0", (i) => constants.actuator_acc0.get(i)!);
       set("meaninertia", () => constants.meaninertia);

@@ -1,7 +1,7 @@
 // numbers of the model that each world draws for itself when an episode starts
 import { CorralError } from "../../core/errors.ts";
 import { show } from "../../core/show.ts";
-import { mjtBias, mjtEq, mjtGain, mjtGeom, mjtJoint } from "../../model/enums.ts";
+import { mjtBias, mjtCamLight, mjtEq, mjtGain, mjtGeom, mjtJoint, mjtObj } from "../../model/enums.ts";
 import { fieldShape, fieldSize } from "../../model/fields.ts";
 import { describe, leftOutText, type Model } from "../../model/model.ts";
 import { equalityBodies, geomPairs } from "../../model/pairs.ts";
@@ -28,6 +28,17 @@ const FIELDS: Readonly<Record<RandomField, { readonly least: number; readonly op
   actuator_gear: { least: -Infinity },
   actuator_gainprm: { least: -Infinity },
   actuator_biasprm: { least: -Infinity },
+  actuator_forcerange: { least: -Infinity },
+  body_pos: { least: -Infinity },
+  body_quat: { least: -Infinity },
+  geom_pos: { least: -Infinity },
+  site_pos: { least: -Infinity },
+  pair_friction: { least: 0 },
+  qpos0: { least: -Infinity },
+  tendon_stiffness: { least: 0 },
+  tendon_damping: { least: 0 },
+  tendon_frictionloss: { least: 0, open: true },
+  tendon_range: { least: -Infinity },
   gravity: { least: -Infinity },
 };
 
@@ -37,13 +48,21 @@ const INERTIAL: ReadonlySet<RandomField> = new Set<RandomField>([
   "body_inertia",
   "body_ipos",
   "dof_armature",
+  "body_pos",
+  "body_quat",
+  "site_pos",
+  "qpos0",
 ]);
+
+/** Fields that the lengths of tendons at qpos0 depend on. */
+const PLACES: readonly RandomField[] = ["body_pos", "body_quat", "site_pos", "qpos0"];
 
 type DerivedField =
   | "dof_invweight0"
   | "body_subtreemass"
   | "body_invweight0"
   | "tendon_invweight0"
+  | "tendon_length0"
   | "actuator_acc0"
   | "geom_rbound";
 
@@ -189,6 +208,20 @@ function entriesOf(
 /** Whether a number means anything. Of objects that were not named only those are drawn that are not zero. */
 function exists(name: RandomField, { nominal, index }: Entry, model: Model, named: boolean): boolean {
   if (name === "jnt_range") return model.jnt_limited[Math.floor(index / 2)] > 0;
+  const row = Math.floor(index / { body_quat: 4, actuator_forcerange: 2, tendon_range: 2 }[name as "body_quat"]);
+  // a free or mocap body is where its state says
+  const free = (b: number) =>
+    model.body_mocapid[b] >= 0 || (model.body_jntnum[b] > 0 && model.jnt_type[model.body_jntadr[b]] === mjtJoint.FREE);
+  if (name === "body_quat") return row > 0 && !free(row);
+  if (name === "body_pos") return index > 2 && !free(Math.floor(index / 3));
+  if (name === "actuator_forcerange") return model.actuator_forcelimited[row] > 0;
+  if (name === "tendon_range") return model.tendon_limited[row] > 0;
+  if (/^tendon_/.test(name)) return nominal !== 0;
+  if (name === "qpos0") {
+    const joint = model.jnt_qposadr.indexOf(index);
+    return joint >= 0 && model.jnt_type[joint] >= mjtJoint.SLIDE;
+  }
+  if (name === "geom_pos" || name === "site_pos" || name === "pair_friction") return true;
   if (name === "geom_size") return nominal > 0 && model.geom_type[Math.floor(index / 3)] !== mjtGeom.PLANE;
   if (named) return true;
   if (name === "body_mass" || name === "body_inertia") return nominal > 0;
@@ -220,8 +253,15 @@ function checkModel(place: string, name: RandomField, model: Model): void {
   }
   if (name === "geom_size" && hasEllipsoids(model))
     throw refuse("what fluids do to its ellipsoids is computed from the sizes of the MJCF");
-  if (name === "geom_size" && model.nwrap > 0 && Array.from(model.wrap_type).some((w) => w >= 4))
+  const places: readonly string[] = ["geom_size", "geom_pos", "site_pos"];
+  if (places.includes(name) && model.nwrap > 0 && Array.from(model.wrap_type).some((w) => w >= 4))
     throw refuse("tendons wrap around its geoms");
+  const connects = Array.from(model.eq_type).some((t, e) => t === mjtEq.CONNECT && model.eq_objtype[e] !== mjtObj.SITE);
+  if (["body_pos", "body_quat", "qpos0"].includes(name) && connects)
+    throw refuse("the anchors of its connects go with the default pose; use sites");
+  const tracks = Array.from(model.cam_mode).some((mode) => mode === mjtCamLight.TRACK || mode === mjtCamLight.TRACKCOM);
+  if (["body_pos", "body_quat", "qpos0"].includes(name) && tracks)
+    throw refuse("the offsets of its tracking cameras go with the default pose");
 }
 
 /**
@@ -271,6 +311,7 @@ function checkBounds(
   const { least, open = false } = FIELDS[field as RandomField];
   const ends = [low, high].map((x) => (how === "set" ? x : how === "add" ? nominal + x : nominal * x));
   const lowest = Math.min(...ends);
+  if (field === "actuator_forcerange" || field === "tendon_range") checkEnds(place, model, field, index, ends);
   if (field === "jnt_range") checkRange(place, model, index, lowest, Math.max(...ends));
   // what is drawn in float32 may be a little less, and nothing is no mass
   const slack = how === "add" ? rounding + roundings(nominal, low) : how === "scale" ? rounding * nominal : rounding;
@@ -317,6 +358,26 @@ function inertiasRead(model: Model): Required<Wanted> {
 
 const short = (x: number): number => Number(x.toPrecision(6));
 
+/** An end of a range of forces or lengths stays on its side of the middle, so that the ends of no world cross. */
+function checkEnds(
+  place: string,
+  model: Model,
+  field: "actuator_forcerange" | "tendon_range",
+  index: number,
+  ends: readonly number[],
+): void {
+  const [row, end] = [Math.floor(index / 2), index % 2];
+  const [low, high] = model[field].subarray(2 * row, 2 * row + 2);
+  const margin = field === "tendon_range" ? model.tendon_margin[row] : 0;
+  const limit = (low + high) / 2 + (end === 0 ? -1 : 1) * margin;
+  if (end === 0 ? Math.max(...ends) <= limit : Math.min(...ends) >= limit) return;
+  const who = describe(model, field === "tendon_range" ? "tendon" : "actuator", row);
+  throw bad(
+    place,
+    `it makes the ${end === 0 ? "low" : "high"} end of ${field} of ${who} ${short(end === 0 ? Math.max(...ends) : Math.min(...ends))}; it stays ${end === 0 ? "at most" : "at least"} ${short(limit)}, the middle of its range`,
+  );
+}
+
 /** An end of a joint's range stays on its side, so that the ends of no world cross. */
 function checkRange(place: string, model: Model, index: number, lowest: number, highest: number): void {
   const [joint, end] = [Math.floor(index / 2), index % 2];
@@ -352,6 +413,7 @@ function derivedOf(model: Model, entries: readonly Entry[]): Pick<RandomPlan, "d
     );
     derive("tendon_invweight0", tendons);
     derive("actuator_acc0", actuators);
+    if (PLACES.some((name) => drawn.has(name))) derive("tendon_length0", every("tendon_length0"));
   }
   if (drawn.has("geom_size"))
     derive("geom_rbound", new Set(entries.filter((e) => e.field === "geom_size").map((e) => Math.floor(e.index / 3))));

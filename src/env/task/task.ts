@@ -122,6 +122,17 @@ export type RandomField =
   | "actuator_gear"
   | "actuator_gainprm"
   | "actuator_biasprm"
+  | "actuator_forcerange"
+  | "body_pos"
+  | "body_quat"
+  | "geom_pos"
+  | "site_pos"
+  | "pair_friction"
+  | "qpos0"
+  | "tendon_stiffness"
+  | "tendon_damping"
+  | "tendon_frictionloss"
+  | "tendon_range"
   | "gravity";
 
 /** Numbers of the model that each world draws anew with each episode: one of `set`, `scale` and `add`. */

@@ -85,7 +85,7 @@ export function tracedTask<O extends object>(
       checkStart(start, model, place);
       return {
         ...start,
-        qpos: start.qpos ?? Array.from(model.qpos0),
+        qpos: start.qpos ?? scene.m.qpos0.run(0, model.nq),
         qvel: start.qvel ?? Array<Scalar>(model.nv).fill(0),
       };
     },

@@ -209,7 +209,7 @@ export function actuation(m: ModelView, d: WorldData): void {
   for (let i = 0; i < m.nactuator; i++) {
     let force = d.actuator_force.at(i);
     if (model.actuator_forcelimited[i]) {
-      force = clamp(force, model.actuator_forcerange[2 * i], model.actuator_forcerange[2 * i + 1]);
+      force = clamp(force, m.actuator_forcerange.at(2 * i), m.actuator_forcerange.at(2 * i + 1));
     }
     const isMotor = model.actuator_biastype[i] === mjtBias.DCMOTOR && !actuatorDisabled(model, i);
     if (isMotor) force = add(force, mechanicalForce(m, d, i));

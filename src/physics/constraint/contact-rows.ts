@@ -100,7 +100,11 @@ export interface ContactRows {
 /** Friction of a pair: folded by the pair finder, and mixed here if a geom has its own in each world. */
 function pairFriction(m: ModelView, p: GeomPair): readonly Scalar[] {
   const { model } = m;
-  if (p.ipair >= 0 || model.opt.enableflags & mjtEnableBit.OVERRIDE) return p.friction;
+  if (model.opt.enableflags & mjtEnableBit.OVERRIDE) return p.friction;
+  if (p.ipair >= 0) {
+    const own = m.pair_friction.run(5 * p.ipair, 5);
+    return own.some(isNode) ? own.map((x) => max(x, mjMINMU)) : p.friction;
+  }
   const [a, b] = [p.geom1, p.geom2].map((g) => [0, 0, 1, 2, 2].map((k) => m.geom_friction.at(3 * g + k)));
   if (![...a, ...b].some(isNode)) return p.friction;
   const [first, second] = [model.geom_priority[p.geom1], model.geom_priority[p.geom2]];

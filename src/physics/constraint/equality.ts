@@ -148,14 +148,14 @@ function coupled(m: ModelView, d: WorldData, isTendon: boolean, id: number) {
   const { model } = m;
   if (isTendon) {
     return {
-      offset: sub(d.ten_length.at(id), model.tendon_length0[id]),
+      offset: sub(d.ten_length.at(id), m.tendon_length0.at(id)),
       arms: tendonArms(m, d, id),
       weight: m.tendon_invweight0.at(id),
     };
   }
   const [pos, dof] = [model.jnt_qposadr[id], model.jnt_dofadr[id]];
   return {
-    offset: sub(d.qpos.at(pos), model.qpos0[pos]),
+    offset: sub(d.qpos.at(pos), m.qpos0.at(pos)),
     arms: [{ dof, coef: 1 }] as Arm[],
     weight: m.dof_invweight0.at(dof),
   };

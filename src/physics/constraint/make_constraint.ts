@@ -68,7 +68,7 @@ function frictionRows(m: ModelView, d: WorldData): Rows {
       solref: pick(model.tendon_solref_fri, t, 2),
       solimp: pick(model.tendon_solimp_fri, t, 5),
       diagApprox: m.tendon_invweight0.at(t),
-      frictionloss: model.tendon_frictionloss[t],
+      frictionloss: m.tendon_frictionloss.at(t),
       tendons: [{ tendon: t, times: 1 }],
     };
     rows.push(makeRow(m, d, spec));
@@ -165,8 +165,9 @@ function tendonLimits(m: ModelView, d: WorldData): Row[] {
       solimp: pick(model.tendon_solimp_lim, t, 5),
       diagApprox: m.tendon_invweight0.at(t),
     };
-    const range = pick(model.tendon_range, t, 2);
-    rows.push(...rangeRows(m, d, spec, d.ten_length.at(t), range, isWide(range, spec.margin), arms));
+    const wide = isWide(pick(model.tendon_range, t, 2), spec.margin);
+    const range = [m.tendon_range.at(2 * t), m.tendon_range.at(2 * t + 1)];
+    rows.push(...rangeRows(m, d, spec, d.ten_length.at(t), range, wide, arms));
   }
   return rows;
 }

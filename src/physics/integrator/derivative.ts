@@ -1,7 +1,7 @@
 import { add, ge, le, mul, neg, or, select, type Bool, type Scalar } from "../../trace/scalar.ts";
 import { mjtBias, mjtDisableBit, mjtGain, mjtIntegrator, mjtJoint, mjtTrn } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
-import { dofDamping, isZero, polySlope, tendonArmature, tendonDamping } from "../smooth/damping.ts";
+import { dofDamping, isZero, polySlope, tendonArmature, tendonDamped, tendonDamping } from "../smooth/damping.ts";
 import { actuatorDisabled, actuatorInput } from "../actuator/actuation.ts";
 import { fluidEntries, hasFluid } from "../smooth/fluid.ts";
 import { motorSlope } from "../actuator/dc-motor.ts";
@@ -44,7 +44,7 @@ const hasDofs = (m: ModelView): boolean => m.nv > 0;
 /** Damping of tendons. */
 function tendonEntries(m: ModelView, d: WorldData, pattern: Pattern): Entry[] {
   return Array.from({ length: m.ntendon }, (_, t) => t).flatMap((t) => {
-    const damping = tendonDamping(m.model, t);
+    const damping = tendonDamping(m, t);
     if (isZero(damping)) return [];
     return outerProduct(tendonArms(m, d, t), neg(polySlope(damping, d.ten_velocity.at(t), true)), pattern);
   });
@@ -75,7 +75,7 @@ function actuatorEntries(m: ModelView, d: WorldData, pattern: Pattern): Entry[] 
 }
 
 function saturated(m: ModelView, d: WorldData, i: number): Bool {
-  const [low, high] = [m.model.actuator_forcerange[2 * i], m.model.actuator_forcerange[2 * i + 1]];
+  const [low, high] = [m.actuator_forcerange.at(2 * i), m.actuator_forcerange.at(2 * i + 1)];
   const force = d.actuator_force.at(i);
   return or(le(force, low), ge(force, high));
 }
@@ -89,7 +89,7 @@ export function couplesDofs(model: Model): boolean {
   if (tendons.some((t) => tendonArmature(model, t) !== 0)) return true;
   if (model.opt.integrator === mjtIntegrator.IMPLICIT) return true;
   if (model.opt.integrator !== mjtIntegrator.IMPLICITFAST) return false;
-  if (tendons.some((t) => !isZero(tendonDamping(model, t)))) return true;
+  if (tendons.some((t) => tendonDamped(model, t))) return true;
   // the drag of a fluid on a body depends on all dofs that move it
   if (model.opt.density > 0 || model.opt.viscosity > 0) return true;
   return Array.from({ length: model.nactuator }, (_, i) => i).some((i) => {

@@ -38,7 +38,7 @@ export function potentialEnergy(m: ModelView, d: WorldData): Scalar {
     }
   }
   for (let t = 0; t < m.ntendon; t++) {
-    const k = tendonStiffness(model, t);
+    const k = tendonStiffness(m, t);
     if (isZero(k)) continue;
     const [low, high] = [model.tendon_lengthspring[2 * t], model.tendon_lengthspring[2 * t + 1]];
     const length = d.ten_length.at(t);

@@ -65,14 +65,21 @@ export function polyTable(name: string, rows: readonly Poly<Scalar>[]): (i: Int)
 export const dofDamping = ({ model, dof_damping: own }: ModelView, dof: number): Poly<Scalar> =>
   withActuators<Scalar>(model, polyOf(own.at(dof), model.dof_dampingpoly, dof), false, model.dof_jntid[dof]);
 
-export const tendonDamping = (model: Model, t: number): Poly =>
-  withActuators(model, polyOf(model.tendon_damping[t], model.tendon_dampingpoly, t), true, t);
+const tendonDampingOf = (model: Model, t: number, own: Scalar): Poly<Scalar> =>
+  withActuators<Scalar>(model, polyOf(own, model.tendon_dampingpoly, t), true, t);
+
+export const tendonDamping = ({ model, tendon_damping: own }: ModelView, t: number): Poly<Scalar> =>
+  tendonDampingOf(model, t, own.at(t));
+
+/** Whether a tendon is damped, known from the model alone. */
+export const tendonDamped = (model: Model, t: number): boolean =>
+  !isZero(tendonDampingOf(model, t, model.tendon_damping[t]));
 
 export const jointStiffness = ({ model, jnt_stiffness: own }: ModelView, j: number): Poly<Scalar> =>
   polyOf<Scalar>(own.at(j), model.jnt_stiffnesspoly, j);
 
-export const tendonStiffness = (model: Model, t: number): Poly =>
-  polyOf(model.tendon_stiffness[t], model.tendon_stiffnesspoly, t);
+export const tendonStiffness = ({ model, tendon_stiffness: own }: ModelView, t: number): Poly<Scalar> =>
+  polyOf<Scalar>(own.at(t), model.tendon_stiffnesspoly, t);
 
 export const dofArmature = ({ model, dof_armature: own }: ModelView, dof: number): Scalar =>
   plus(own.at(dof), addedArmature(model, false, model.dof_jntid[dof]));

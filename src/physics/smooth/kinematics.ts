@@ -85,7 +85,9 @@ function bodyFrame(m: ModelView, d: WorldData, i: Int): void {
 
   const fixed = () => {
     const quat = d.xquat.quat(parent);
-    frame.set(add3(d.xpos.vec3(parent), rotate(quat, m.body_pos.vec3(i))), mulQuat(quat, m.body_quat.quat(i)));
+    // those that worlds draw are no unit quaternions
+    const own = m.body_quat.isOwn ? normalizeQuat(m.body_quat.quat(i)) : m.body_quat.quat(i);
+    frame.set(add3(d.xpos.vec3(parent), rotate(quat, m.body_pos.vec3(i))), mulQuat(quat, own));
   };
   if (m.nmocap === 0) fixed();
   else {

@@ -106,8 +106,9 @@ function springs(m: ModelView, d: WorldData): void {
 }
 
 /** The force of a tendon's spring along it: none between the two rest lengths. Reads ten_length. */
-export function tendonSpring({ model }: ModelView, d: WorldData, t: number): Scalar {
-  const k = tendonStiffness(model, t);
+export function tendonSpring(m: ModelView, d: WorldData, t: number): Scalar {
+  const { model } = m;
+  const k = tendonStiffness(m, t);
   if (isZero(k) || model.opt.disableflags & mjtDisableBit.SPRING) return 0;
   const [low, high] = [model.tendon_lengthspring[2 * t], model.tendon_lengthspring[2 * t + 1]];
   const length = d.ten_length.at(t);
@@ -116,8 +117,9 @@ export function tendonSpring({ model }: ModelView, d: WorldData, t: number): Sca
 }
 
 /** The force of a tendon's damper along it. Reads ten_velocity. */
-export function tendonDamper({ model }: ModelView, d: WorldData, t: number): Scalar {
-  const b = tendonDamping(model, t);
+export function tendonDamper(m: ModelView, d: WorldData, t: number): Scalar {
+  const { model } = m;
+  const b = tendonDamping(m, t);
   if (isZero(b) || model.opt.disableflags & mjtDisableBit.DAMPER) return 0;
   const v = d.ten_velocity.at(t);
   return neg(mul(polyForce(b, v, true), v));

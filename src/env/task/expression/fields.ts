@@ -6,7 +6,7 @@ import type { Model, ObjectKind } from "../../../model/model.ts";
 import { readableOutput } from "../../../batch/simulation-spec.ts";
 
 /** Kinds of objects that expressions name: `joint.hip_1`. */
-export const KINDS = ["body", "joint", "geom", "site", "tendon", "actuator", "sensor"] as const;
+export const KINDS = ["body", "joint", "geom", "site", "tendon", "actuator", "sensor", "pair"] as const;
 export type Kind = (typeof KINDS)[number] & ObjectKind;
 
 export const isKind = (name: string): name is Kind => (KINDS as readonly string[]).includes(name);
@@ -35,6 +35,7 @@ const KIND_OF: Readonly<Record<string, Kind>> = {
   nout: "actuator",
   nsensor: "sensor",
   nsensordata: "sensor",
+  npair: "pair",
 };
 
 const HIDDEN = new Set<string>(["userdata", "qacc_warmstart"]);

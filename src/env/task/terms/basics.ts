@@ -41,7 +41,7 @@ export const clipped = (values: readonly Scalar[], [low, high]: Range): Scalar[]
 export const sumOfSquares = (values: readonly Scalar[]): Scalar => sum(values.map(square));
 
 /** `centre` plus noise, uniform in [-scale, scale), on each entry. */
-export function uniformNoise(s: StartScene, centre: ArrayLike<number>, scale: number): Scalar[] {
+export function uniformNoise(s: StartScene, centre: ArrayLike<Scalar>, scale: number): Scalar[] {
   // 2u - 1 is exact in float32
   return s.random.uniforms(centre.length).map((u, i) => add(centre[i], mul(sub(add(u, u), 1), scale)));
 }

@@ -27,13 +27,13 @@ export const startAround =
     const { model } = s;
     const id = key === undefined ? -1 : idOf(model, "key", key);
     const row = (values: Float64Array, width: number) => values.slice(id * width, (id + 1) * width);
-    const noisy = (centre: ArrayLike<number>, scale: number): Scalar[] => {
+    const noisy = (centre: ArrayLike<Scalar>, scale: number): Scalar[] => {
       if (scale === 0) return Array.from(centre);
       if (!normal) return uniformNoise(s, centre, scale);
       return normalNoise(s, centre.length, scale).map((x, i) => add(x, centre[i]));
     };
     return {
-      qpos: noisy(id < 0 ? model.qpos0 : row(model.key_qpos, model.nq), qpos),
+      qpos: noisy(id < 0 ? s.m.qpos0.run(0, model.nq) : row(model.key_qpos, model.nq), qpos),
       qvel: noisy(id < 0 ? new Float64Array(model.nv) : row(model.key_qvel, model.nv), qvel),
     };
   };
