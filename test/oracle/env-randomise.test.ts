@@ -212,11 +212,11 @@ describe("what cannot be randomised is refused by name", () => {
   test.each<[object, string, string?]>([
     [
       { field: "body_mas", scale: [1, 2] },
-      "[bad-randomise] task Rover, randomise.item: it cannot randomise body_mas; nearest: body_mass, body_ipos.",
+      "[bad-randomise] task Rover, randomise.item: it cannot randomise body_mas; nearest: body_mass, body_pos, body_ipos.",
     ],
     [
-      { field: "qpos0", scale: [1, 2] },
-      "[bad-randomise] task Rover, randomise.item: it cannot randomise qpos0; there are: body_mass, body_inertia, body_ipos, dof_damping, dof_armature, dof_frictionloss, jnt_stiffness, jnt_range, geom_friction, geom_size, actuator_gear, actuator_gainprm, ....",
+      { field: "key_qpos", scale: [1, 2] },
+      "[bad-randomise] task Rover, randomise.item: it cannot randomise key_qpos; there are: body_mass, body_inertia, body_ipos, dof_damping, dof_armature, dof_frictionloss, jnt_stiffness, jnt_range, geom_friction, geom_size, actuator_gear, actuator_gainprm, ....",
     ],
     [
       { field: "body_mass", of: "torsso", scale: [1, 2] },
