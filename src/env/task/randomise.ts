@@ -1,15 +1,14 @@
 // numbers of the model that each world draws for itself when an episode starts
 import { CorralError } from "../../core/errors.ts";
 import { show } from "../../core/show.ts";
-import { mjtBias, mjtCamLight, mjtEq, mjtGain, mjtGeom, mjtJoint, mjtObj } from "../../model/enums.ts";
-import { fieldShape, fieldSize } from "../../model/fields.ts";
+import { mjtCamLight, mjtEq, mjtGain, mjtGeom, mjtJoint, mjtObj } from "../../model/enums.ts";
+import { fieldShape } from "../../model/fields.ts";
 import { describe, leftOutText, type Model } from "../../model/model.ts";
-import { equalityBodies, geomPairs } from "../../model/pairs.ts";
 import { hasEllipsoids } from "../../physics/smooth/fluid.ts";
-import { isScaled } from "../../physics/actuator/muscle.ts";
 import type { Wanted } from "../../physics/set_const.ts";
 import { alternatives } from "./expression/error.ts";
 import { elementsOf, fieldOf, idsOf, type Kind } from "./expression/fields.ts";
+import { derivedOf, type Entry } from "./randomise-derived.ts";
 import { isPlainObject, placeOf } from "./term-value.ts";
 import type { Distribution, RandomField, Randomisation, Task } from "./task.ts";
 
@@ -41,37 +40,6 @@ const FIELDS: Readonly<Record<RandomField, { readonly least: number; readonly op
   tendon_range: { least: -Infinity },
   gravity: { least: -Infinity },
 };
-
-/** Fields that inverse inertias at qpos0 depend on. */
-const INERTIAL: ReadonlySet<RandomField> = new Set<RandomField>([
-  "body_mass",
-  "body_inertia",
-  "body_ipos",
-  "dof_armature",
-  "body_pos",
-  "body_quat",
-  "site_pos",
-  "qpos0",
-]);
-
-/** Fields that the lengths of tendons at qpos0 depend on. */
-const PLACES: readonly RandomField[] = ["body_pos", "body_quat", "site_pos", "qpos0"];
-
-type DerivedField =
-  | "dof_invweight0"
-  | "body_subtreemass"
-  | "body_invweight0"
-  | "tendon_invweight0"
-  | "tendon_length0"
-  | "actuator_acc0"
-  | "geom_rbound";
-
-/** One number of the model with its value in the MJCF. */
-export interface Entry {
-  readonly field: string;
-  readonly index: number;
-  readonly nominal: number;
-}
 
 /** What one item of `randomise` does: draws, and the numbers that go with each draw. */
 export interface Drawn {
@@ -327,35 +295,6 @@ function checkBounds(
   );
 }
 
-/** What inverse inertias constraints and muscles of a model take. */
-function inertiasRead(model: Model): Required<Wanted> {
-  const ids = (count: number, holds: (i: number) => boolean) =>
-    Array.from({ length: count }, (_, i) => i).filter(holds);
-  const equalities = ids(model.neq, () => true);
-  const touching = geomPairs(model).flatMap((p) => [p.geom1, p.geom2].map((g) => model.geom_bodyid[g]));
-  const held = equalities
-    .filter((e) => model.eq_type[e] === mjtEq.CONNECT || model.eq_type[e] === mjtEq.WELD)
-    .flatMap((e) => equalityBodies(model, e));
-  const coupled = equalities
-    .filter((e) => model.eq_type[e] === mjtEq.TENDON)
-    .flatMap((e) => [model.eq_obj1id[e], model.eq_obj2id[e]]);
-  const muscle = (types: Int32Array, prm: Float64Array, kind: number, i: number) =>
-    types[i] === kind && isScaled(prm, i);
-  return {
-    bodies: [...new Set([...touching, ...held])].filter((b) => model.body_weldid[b] !== 0).sort((a, b) => a - b),
-    tendons: ids(
-      model.ntendon,
-      (t) => model.tendon_limited[t] > 0 || model.tendon_frictionloss[t] > 0 || coupled.includes(t),
-    ),
-    actuators: ids(
-      model.nactuator,
-      (i) =>
-        muscle(model.actuator_gaintype, model.actuator_gainprm, mjtGain.MUSCLE, i) ||
-        muscle(model.actuator_biastype, model.actuator_biasprm, mjtBias.MUSCLE, i),
-    ),
-  };
-}
-
 const short = (x: number): number => Number(x.toPrecision(6));
 
 /** An end of a range of forces or lengths stays on its side of the middle, so that the ends of no world cross. */
@@ -390,32 +329,4 @@ function checkRange(place: string, model: Model, index: number, lowest: number, 
     place,
     `it makes the ${end === 0 ? "low" : "high"} end of ${describe(model, "joint", joint)} ${short(end === 0 ? highest : lowest)}; it stays ${end === 0 ? "at most" : "at least"} ${short(limit)}, the middle of its range`,
   );
-}
-
-/** Numbers that MuJoCo derives from those drawn. */
-function derivedOf(model: Model, entries: readonly Entry[]): Pick<RandomPlan, "derived" | "wanted"> {
-  const drawn = new Set(entries.map((e) => e.field));
-  const derived: Entry[] = [];
-  const derive = (field: DerivedField, indices: Iterable<number>) => {
-    for (const index of indices) derived.push({ field, index, nominal: model[field][index] });
-  };
-  const every = (field: DerivedField) => Array.from({ length: fieldSize(model, field) }, (_, i) => i);
-  if (drawn.has("body_mass")) derive("body_subtreemass", every("body_subtreemass"));
-  let wanted: Wanted = {};
-  if ([...INERTIAL].some((name) => drawn.has(name))) {
-    const { bodies, tendons, actuators } = inertiasRead(model);
-    wanted = { bodies, tendons, actuators };
-    derive("dof_invweight0", every("dof_invweight0"));
-    derived.push({ field: "meaninertia", index: 0, nominal: model.stat.meaninertia });
-    derive(
-      "body_invweight0",
-      bodies.flatMap((b) => [2 * b, 2 * b + 1]),
-    );
-    derive("tendon_invweight0", tendons);
-    derive("actuator_acc0", actuators);
-    if (PLACES.some((name) => drawn.has(name))) derive("tendon_length0", every("tendon_length0"));
-  }
-  if (drawn.has("geom_size"))
-    derive("geom_rbound", new Set(entries.filter((e) => e.field === "geom_size").map((e) => Math.floor(e.index / 3))));
-  return { derived, wanted };
 }
