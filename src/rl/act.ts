@@ -1,12 +1,13 @@
 // the policy in an environment: the same kernels that are trained, for one world or all
 import { dispatch, type JobPass } from "./kernels.ts";
 import { Flag, UNIFORM_SLOTS } from "./device-tables.ts";
+import { GpuBacking } from "./backing.ts";
 import type { DeviceCore } from "./device-core.ts";
 import type { Bound } from "./bind-env.ts";
 import type { UniformValues } from "./uniforms.ts";
 
 /** A learner whose policy acts: rows that its network has room for, vec4s of their inputs, and how it runs. */
-export interface Actor extends Pick<DeviceCore, "submit" | "encode"> {
+export interface Actor extends Pick<DeviceCore, "submit" | "uniforms" | "backing"> {
   readonly shape: { readonly rows: number; readonly k4: number };
   forward(pass: JobPass, rows: number): void;
   /** The same for worlds that act, if that is more: they may remember. */
@@ -59,15 +60,35 @@ function encodeStore(learner: Actor, pass: JobPass, { shard, rows }: Part): void
  * Fills the environment's actions by the policy; with `Flag.keep` the rollout's rows of step `t` too, with
  * `Flag.bootstrap` only the values of the last observations.
  */
-export function act(learner: Actor, bound: Bound, values: ActValues): void {
-  for (const part of partsOf(learner, bound))
-    learner.submit("act", { ...values, ...part.uniforms }, (pass) => encodeAct(learner, pass, part, values.flags));
+export async function act(learner: Actor, bound: Bound, values: ActValues): Promise<void> {
+  await eachPart(learner, bound, async (parts, shard) => {
+    await bound.transfer?.observations(shard);
+    for (const part of parts)
+      learner.submit("act", { ...values, ...part.uniforms }, (pass) => encodeAct(learner, pass, part, values.flags));
+    if ((values.flags & Flag.bootstrap) === 0) await bound.transfer?.actions(shard);
+  });
 }
 
 /** Stores what a control step returned; see `encodeStore`. */
-export function store(learner: Actor, bound: Bound, values: ActValues): void {
-  for (const part of partsOf(learner, bound))
-    learner.submit("store", { ...values, ...part.uniforms }, (pass) => encodeStore(learner, pass, part));
+export async function store(learner: Actor, bound: Bound, values: ActValues): Promise<void> {
+  await eachPart(learner, bound, async (parts, shard) => {
+    await bound.transfer?.results(shard);
+    for (const part of parts)
+      learner.submit("store", { ...values, ...part.uniforms }, (pass) => encodeStore(learner, pass, part));
+  });
+}
+
+async function eachPart(
+  learner: Actor,
+  bound: Bound,
+  run: (parts: readonly Part[], shard: number) => Promise<void>,
+): Promise<void> {
+  const parts = partsOf(learner, bound);
+  for (const shard of bound.shards)
+    await run(
+      parts.filter((part) => part.shard === shard),
+      shard.index,
+    );
 }
 
 /**
@@ -81,11 +102,12 @@ export async function collect(
   last?: ActValues,
 ): Promise<void> {
   const parts = partsOf(learner, bound);
+  const { backing } = learner;
   const each = Math.floor(UNIFORM_SLOTS / parts.length) - (last ? 1 : 0);
-  if (each < 1) return collectApart(learner, bound, steps, last);
+  if (!(backing instanceof GpuBacking) || each < 1) return collectApart(learner, bound, steps, last);
   for (let from = 0; from < steps.length; from += each) {
     await bound.env.stepOnDevice((encoder, step) =>
-      learner.encode("collect", encoder, (slot) => {
+      backing.encode("collect", learner.uniforms, encoder, (slot) => {
         const record = (values: ActValues, isLast: boolean) => {
           const passes = parts.map(({ uniforms }) => slot({ ...values, ...uniforms }));
           parts.forEach((part, i) => encodeAct(learner, passes[i], part, values.flags));
@@ -100,17 +122,18 @@ export async function collect(
   }
 }
 
-/** The same where worlds are more than a submission has slots for: a submission for each part of them. */
+/** The same on WebAssembly, and where worlds are more than a submission has slots for: step by step. */
 async function collectApart(
   learner: Actor,
   bound: Bound,
   steps: readonly ActValues[],
   last: ActValues | undefined,
 ): Promise<void> {
+  const { env } = bound;
   for (const values of steps) {
-    act(learner, bound, values);
-    await bound.env.step(bound.env.gpu!.actions, { readback: false });
-    store(learner, bound, values);
+    await act(learner, bound, values);
+    await env.step((env.gpu ?? env.wasm)!.actions, { readback: false });
+    await store(learner, bound, values);
   }
-  if (last) act(learner, bound, last);
+  if (last) await act(learner, bound, last);
 }

@@ -1,15 +1,19 @@
 // an environment and the kernels of a learner that read and write its buffers
 import { CorralError } from "../core/errors.ts";
-import type { GpuView, GpuViews } from "../env/host/gpu-views.ts";
+import type { ArenaView, Views, WasmViews } from "../env/host/gpu-views.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import { NORM, WORLD } from "./device-tables.ts";
-import type { DeviceCore } from "./device-core.ts";
-import { bindKernel, type Job, type JobOf, type KernelName } from "./kernels.ts";
+import type { DeviceCore, LearnerDevice } from "./device-core.ts";
+import type { Job, JobOf, KernelName } from "./kernels.ts";
+import type { WasmBacking } from "./wasm-backing.ts";
 
 /** Kernels that touch an environment, for each of its shards. */
 export interface Bound {
   readonly env: VectorEnv;
+  /** On WebAssembly: what is copied around each step. */
+  readonly transfer?: Transfer;
   readonly shards: readonly {
+    readonly index: number;
     readonly firstWorld: number;
     readonly worlds: number;
     readonly observe: Job;
@@ -54,17 +58,42 @@ export function initialWorlds(env: VectorEnv): Uint32Array<ArrayBuffer> {
   return worlds;
 }
 
-/** The buffers of an environment on the GPU. Throws `gpu-required`. */
-export function viewsOf(env: VectorEnv): GpuViews {
+/** The device that a learner of an environment runs on. Throws `bad-env`, `gpu-required`. */
+export function learnerDeviceOf(env: VectorEnv): LearnerDevice {
   if (typeof (env as Partial<VectorEnv> | undefined)?.numEnvs !== "number") {
     const what = (env as unknown) instanceof Promise ? "a promise, not awaited" : "none that makeVec made";
     throw new CorralError("bad-env", `the environment is ${what}. Pass what \`await makeVec(...)\` returns.`);
   }
-  if (env.gpu) return env.gpu;
+  if (env.gpu) return env.gpu.device;
+  if (env.wasm) return "wasm";
   throw new CorralError(
     "gpu-required",
-    `${env.id} runs on ${env.deviceName}; the learner reads its buffers on a device. Make it with device: "gpu".`,
+    `${env.id} runs on ${env.deviceName}, where no learner runs. Make it with device: "wasm", or on a GPU.`,
   );
+}
+
+/** Copies what passes between an environment on WebAssembly and its learner, shard by shard. */
+export interface Transfer {
+  observations(shard: number): Promise<void>;
+  actions(shard: number): Promise<void>;
+  results(shard: number): Promise<void>;
+}
+
+/** Arenas of the learner that one shard of an environment is copied to. */
+const COPIES = { obs: "env.obs", action: "env.action", result: "env.result" } as const;
+
+function transferOf(backing: WasmBacking, { actions, observations, rewards, shards, ...views }: WasmViews): Transfer {
+  const strides = { obs: observations.stride, action: actions.stride, result: rewards.stride };
+  const most = shards.reduce((sum, { worlds }) => Math.max(sum, worlds), 0);
+  for (const [arena, stride] of Object.entries(strides))
+    backing.arena(COPIES[arena as keyof typeof COPIES], (most * stride) / 4);
+  const view = (arena: keyof typeof COPIES, shard: number) =>
+    backing.view(COPIES[arena]).subarray(0, (shards[shard].worlds * strides[arena]) / 4);
+  return {
+    observations: (shard) => views.read("obs", shard, view("obs", shard)),
+    actions: (shard) => views.writeActions(shard, view("action", shard)),
+    results: (shard) => views.read("result", shard, view("result", shard)),
+  };
 }
 
 /** Binds the kernels that observe, act and store in an environment of the learner's shape. */
@@ -73,8 +102,9 @@ export async function bindEnv<K extends KernelName>(
   env: VectorEnv,
   binding: Binding<K>,
 ): Promise<Bound> {
-  const views = viewsOf(env);
-  const word = (view: GpuView) => view.offset / 4;
+  learnerDeviceOf(env);
+  const views: Views<ArenaView> = (env.gpu ?? env.wasm)!;
+  const word = (view: ArenaView) => view.offset / 4;
   const { rewards, terminated, truncated, resets, status, episodeLengths, episodeReturns } = views;
   const store = core.slot("store", {
     stride: rewards.stride / 4,
@@ -88,21 +118,25 @@ export async function bindEnv<K extends KernelName>(
     ...binding.row,
   });
   const act = core.slot(binding.act, binding.job);
-  const bind = (kernel: KernelName, shard: number, job?: GPUBufferBinding) => {
-    const buffers: Record<string, GPUBuffer> = {
-      "env.obs": views.observations.shards[shard].buffer,
-      "env.action": views.actions.shards[shard].buffer,
-      "env.result": rewards.shards[shard].buffer,
-    };
-    const { arenas = {} } = binding;
-    return bindKernel(core.gpu, kernel, (arena) => buffers[arena] ?? core.buffer(arenas[arena] ?? arena), job);
-  };
-  const shards = views.observations.shards.map(async ({ firstWorld, worlds }, shard) => ({
+  const transfer = env.wasm && transferOf(core.backing as WasmBacking, env.wasm);
+  const buffersOf = (shard: number): Record<string, unknown> =>
+    env.gpu
+      ? {
+          "env.obs": env.gpu.observations.shards[shard].buffer,
+          "env.action": env.gpu.actions.shards[shard].buffer,
+          "env.result": env.gpu.rewards.shards[shard].buffer,
+        }
+      : {};
+  const bind = (kernel: KernelName, shard: number, job?: number) =>
+    core.backing.bind(kernel, job, { ...binding.arenas, ...buffersOf(shard) });
+  const places = env.gpu?.observations.shards ?? env.wasm!.shards;
+  const shards = places.map(async ({ firstWorld, worlds }, index) => ({
+    index,
     firstWorld,
     worlds,
-    observe: await bind("observe", shard),
-    act: await bind(binding.act, shard, act),
-    store: await bind("store", shard, store),
+    observe: await bind("observe", index),
+    act: await bind(binding.act, index, act),
+    store: await bind("store", index, store),
   }));
-  return { env, shards: await Promise.all(shards) };
+  return { env, shards: await Promise.all(shards), ...(transfer && { transfer }) };
 }

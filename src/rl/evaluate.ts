@@ -43,7 +43,7 @@ export const ENDLESS_STEPS = 1000;
 export async function firstEpisodes(
   env: VectorEnv,
   seed: number | bigint,
-  act: (t: number) => void,
+  act: (t: number) => Promise<void>,
   onStep?: (step: PlayedStep) => void,
 ): Promise<Evaluation> {
   await env.reset({ seed });
@@ -53,10 +53,10 @@ export async function firstEpisodes(
   const most = env.maxEpisodeSteps < Infinity ? Infinity : ENDLESS_STEPS;
   let left = env.numEnvs;
   for (let t = 0; left > 0 && t < most; t++) {
-    act(t);
+    await act(t);
     const observations = onStep && env.observations.slice();
     const actions = onStep && (await env.readActions());
-    const result = await env.step(env.gpu!.actions);
+    const result = await env.step((env.gpu ?? env.wasm)!.actions);
     const cuts = t === most - 1;
     if (onStep) onStep({ observations: observations!, actions: actions!, result, playing: open, cuts });
     const { episode } = result.infos;

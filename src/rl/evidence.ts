@@ -48,7 +48,7 @@ export type AnyEvidence = UpdateEvidence | BatchEvidence;
 export async function evidenceOf(learner: Learner, facts: UpdateFacts): Promise<UpdateEvidence> {
   const arenas: Record<string, Uint32Array<ArrayBuffer>> = {};
   const names = learner.shape.cells ? [...ARENAS, "rollout_hidden"] : ARENAS;
-  for (const name of names) arenas[name] = await learner.read(name, new Uint32Array(learner.buffer(name).size / 4));
+  for (const name of names) arenas[name] = await learner.read(name, new Uint32Array(learner.words(name)));
   const state = new Float32Array(arenas.state.buffer);
   const { units, each } = learner.shape;
   return {

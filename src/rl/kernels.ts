@@ -270,8 +270,18 @@ export function entryOf(name: KernelName): string {
   return entry;
 }
 
-/** A kernel with all that it reads and writes. */
-export interface Job {
+/** Bindings of a kernel in order, and the arena of each. */
+export function bindingsOf(name: KernelName): { readonly binding: number; readonly arena: string }[] {
+  const { buffers, job }: KernelSource = KERNELS[name];
+  const own = Object.entries(buffers).map(([binding, arena]) => ({ binding: Number(binding), arena }));
+  return [{ binding: 0, arena: "uniforms" }, ...(job ? [{ binding: 1, arena: "jobs" }] : []), ...own];
+}
+
+/** A kernel with all that it reads and writes; what it is made of is known to what runs it. */
+export type Job = object;
+
+/** A kernel on a GPU. */
+interface GpuJob {
   readonly pipeline: GPUComputePipeline;
   readonly group: GPUBindGroup;
 }
@@ -292,7 +302,8 @@ export class GpuPass implements JobPass {
     this.#uniformsAt = [uniformsAt];
   }
 
-  add({ pipeline, group }: Job, x: number, y: number, z: number): void {
+  add(job: Job, x: number, y: number, z: number): void {
+    const { pipeline, group } = job as GpuJob;
     this.#encoder.setPipeline(pipeline);
     this.#encoder.setBindGroup(0, group, this.#uniformsAt);
     this.#encoder.dispatchWorkgroups(x, y, z);
@@ -343,17 +354,15 @@ export function compileKernel(gpu: GpuDevice, name: KernelName): Promise<GPUComp
 export async function bindKernel(
   gpu: GpuDevice,
   name: KernelName,
-  bufferOf: (arena: string) => GPUBuffer | undefined,
+  bufferOf: (arena: string) => GPUBuffer,
   job?: GPUBufferBinding,
-): Promise<Job> {
+): Promise<GpuJob> {
   const pipeline = await compileKernel(gpu, name);
-  const source: KernelSource = KERNELS[name];
-  const uniforms = { buffer: bufferOf("uniforms")!, size: UNIFORMS_BYTES };
-  const entries: GPUBindGroupEntry[] = [{ binding: Number(UNIFORMS_BINDING), resource: uniforms }];
-  if (source.job) entries.push({ binding: 1, resource: job! });
-  for (const [binding, arena] of Object.entries(source.buffers)) {
-    entries.push({ binding: Number(binding), resource: { buffer: bufferOf(arena)! } });
-  }
+  const resourceOf = (arena: string): GPUBufferBinding => {
+    if (arena === "jobs") return job!;
+    return { buffer: bufferOf(arena), ...(arena === "uniforms" && { size: UNIFORMS_BYTES }) };
+  };
+  const entries = bindingsOf(name).map(({ binding, arena }) => ({ binding, resource: resourceOf(arena) }));
   const [layout] = layoutOf(gpu, name, kernelCode(name, sharingOf(gpu)));
   const group = await createBindGroup(gpu, { label: `rl.${name}`, layout, entries });
   return { pipeline, group };

@@ -1,7 +1,5 @@
 // the learner of PPO: networks, loss and rollout on the device, which the phases of the algorithm are put together from
 import { CorralError } from "../core/errors.ts";
-import type { GpuDevice } from "../gpu/device.ts";
-import type { Reservation } from "../memory/reserve.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Space } from "../env/space/spaces.ts";
 import {
@@ -14,9 +12,10 @@ import {
   type EnvShape,
   type LearnerShape,
 } from "./arenas.ts";
+import type { Backing } from "./backing.ts";
 import type { PpoConfig } from "./config.ts";
 import { bindEnv, initialNorm, initialWorlds, UNBOUNDED, type Bound } from "./bind-env.ts";
-import { DeviceCore, hold } from "./device-core.ts";
+import { DeviceCore, hold, type LearnerDevice } from "./device-core.ts";
 import type { Bind, JobOf, JobPass, KernelName } from "./kernels.ts";
 import { actionFeatures } from "./action-features.ts";
 import { backCells, bindCells, runCells, type ActingRows } from "./recurrent.ts";
@@ -90,16 +89,16 @@ export class Learner extends DeviceCore {
   readonly shape: LearnerShape;
   readonly #bound = new WeakMap<VectorEnv, Promise<Bound>>();
 
-  private constructor(gpu: GpuDevice, shape: LearnerShape, reservation: Reservation) {
-    super(gpu, reservation, shape.cells ? [...KEPT, "hidden"] : KEPT);
+  private constructor(shape: LearnerShape, backing: Backing) {
+    super(backing, shape.cells ? [...KEPT, "hidden"] : KEPT);
     this.shape = shape;
   }
 
   /** Reserves the learner's memory in the device's budget and compiles its kernels; holds nothing if either fails. */
-  static create(gpu: GpuDevice, shape: LearnerShape, config: PpoConfig): Promise<Learner> {
-    const plan = planLearner(shape, config, gpu.limits);
-    return hold(gpu, plan, async (reservation) => {
-      const learner = new Learner(gpu, shape, reservation);
+  static create(device: LearnerDevice, shape: LearnerShape, config: PpoConfig): Promise<Learner> {
+    const plan = planLearner(shape, config, device === "wasm" ? undefined : device.limits);
+    return hold(device, plan, async (backing) => {
+      const learner = new Learner(shape, backing);
       await learner.#bindNetworks();
       if (shape.nets.head?.embedding) learner.write("features", shape.env.features!.values);
       return learner;
@@ -255,7 +254,7 @@ export class Learner extends DeviceCore {
 
   /** Worlds that are evaluated remember nothing. */
   forgetEvaluated(): void {
-    if (this.shape.cells) this.write("eval_hidden", new Float32Array(this.buffer("eval_hidden").size / 4));
+    if (this.shape.cells) this.write("eval_hidden", new Float32Array(this.words("eval_hidden")));
   }
 
   /** What comes between the networks and an action: the logits that are not held. */

@@ -13,11 +13,14 @@ import { TILE } from "./networks.ts";
 /** Lanes that hand loads to each other, if a device has such subgroups. */
 export const LANES = 8;
 
-/** How the kernels of a device share loads: among the 8 lanes of a subgroup, or not. */
-export type Sharing = "lanes" | "none";
+/**
+ * How the kernels of a device share loads: among the 8 lanes of a subgroup, or not; "vectors": not, and registers are few,
+ * as those of WebAssembly.
+ */
+export type Sharing = "lanes" | "none" | "vectors";
 
-/** Rows of a tile: fewer if loads are shared, so that 64 rows fill two workgroups. */
-export const tileRows = (sharing: Sharing): number => (sharing === "lanes" ? 4 : TILE);
+/** Rows of a tile: fewer if loads are shared, so that 64 rows fill two workgroups, and if registers are few. */
+export const tileRows = (sharing: Sharing): number => (sharing === "none" ? TILE : 4);
 
 const QUADS = TILE / 4;
 const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
@@ -40,7 +43,7 @@ fn main(
 function tilesOfRows(sharing: Sharing, count: string, width: string): string {
   const each = tileRows(sharing);
   const tiles = `let tiles = (${count} + ${each - 1}u) / ${each}u;`;
-  if (sharing === "none") {
+  if (sharing !== "lanes") {
     return `
 @compute @workgroup_size(32)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
@@ -344,7 +347,7 @@ export interface Weights {
 
 /** Workgroups for the weights of layers side by side. */
 export function weightGroups(sharing: Sharing, chunks: number, layers: readonly Weights[]): number | [number, number] {
-  if (sharing === "none") return chunks * Math.max(...layers.map(({ k, n }) => (k / TILE) * (n / TILE)));
+  if (sharing !== "lanes") return chunks * Math.max(...layers.map(({ k, n }) => (k / TILE) * (n / TILE)));
   const groups = (width: number) => Math.ceil(width / 4 / LANES);
   // as the kernel turns them
   const sizes = layers.map(({ k, n }) => (groups(k) * n > groups(n) * k ? [n, k] : [k, n]));

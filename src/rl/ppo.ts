@@ -20,7 +20,7 @@ import { Flag, STATE } from "./device-tables.ts";
 import { ppoConfig, type PpoConfig } from "./config.ts";
 import { evidenceOf, type UpdateEvidence } from "./evidence.ts";
 import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
-import { viewsOf, type Bound } from "./bind-env.ts";
+import { learnerDeviceOf, type Bound } from "./bind-env.ts";
 import { Intake, ppoCollecting, type ToldSteps } from "./intake.ts";
 import { Learner, shapeOf, type PlannedEnv } from "./learner.ts";
 import { metricsOf, type Metrics } from "./metrics.ts";
@@ -53,7 +53,8 @@ export interface PpoPlan extends Plan {
 
 /** The plan of the learner of an environment: every byte, before any is held. */
 export function planPpo(env: VectorEnv, options: PpoOptions = {}): PpoPlan {
-  const { limits } = viewsOf(env).device;
+  const device = learnerDeviceOf(env);
+  const limits = device === "wasm" ? undefined : device.limits;
   const { config, shape } = settlePpo(env, options);
   return { ...planLearner(shape, config, limits), instead: insteadOf(shape) };
 }
@@ -119,7 +120,7 @@ export class Ppo implements Algorithm<Metrics> {
    *   BudgetExceededError naming the learner's fields; errors of the device
    */
   static async create(env: VectorEnv, options: PpoOptions = {}): Promise<Ppo> {
-    const { device } = viewsOf(env);
+    const device = learnerDeviceOf(env);
     const settled = settlePpo(env, options);
     const { config, seed, shape } = settled;
     const learner = await Learner.create(device, shape, config);
@@ -343,7 +344,7 @@ export class Ppo implements Algorithm<Metrics> {
   }
 
   shapes(): Readonly<Record<string, readonly number[]>> {
-    return shapesOf(this.#named((arena) => new Float32Array(this.#learner.buffer(arena).size / 4)));
+    return shapesOf(this.#named((arena) => new Float32Array(this.#learner.words(arena))));
   }
 
   /** Takes what a snapshot has learnt, policy, value function and normalisers, from as many worlds as may be; worlds, counts and Adam's means stay. Throws `bad-snapshot`. */
@@ -375,7 +376,7 @@ export class Ppo implements Algorithm<Metrics> {
     const { activation, squash, normalizeObservations, clipObservations } = config;
     return this.#mutex.exclusive("read the policy", async () => {
       const params = await this.#learner.read("params", new Float32Array(4 * nets.params4));
-      const norm = await this.#learner.read("norm", new Float32Array(this.#learner.buffer("norm").size / 4));
+      const norm = await this.#learner.read("norm", new Float32Array(this.#learner.words("norm")));
       const parameters = withoutEmbedding(namedParameters(nets, params), facts.features?.values);
       const named = { ...parameters, ...namedNormalizer(facts.observations, norm) };
       return policyOf(named, {

@@ -273,7 +273,7 @@ export async function outcomeOf(
   const state = await core.readState();
   return {
     identical: differences.length === 0,
-    device: core.gpu.info.driver,
+    device: core.backing.name,
     recorded: halted,
     halted: REASONS[state[STATE.halted]] ?? "nothing",
     minibatch,

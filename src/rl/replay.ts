@@ -42,7 +42,7 @@ export class DeviceReplay implements Replay {
   #written = 0;
 
   constructor(core: DeviceCore, { capacity }: SacShape, nSteps: number) {
-    this.bytes = RING.reduce((sum, arena) => sum + core.buffer(arena).size, 0);
+    this.bytes = RING.reduce((sum, arena) => sum + 4 * core.words(arena), 0);
     this.#capacity = capacity;
     this.#nSteps = nSteps;
   }

@@ -1,10 +1,9 @@
 // the learner of SAC: policy, critics, targets and losses on the device, which the phases of the algorithm are put together from
-import type { GpuDevice } from "../gpu/device.ts";
-import type { Reservation } from "../memory/reserve.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import { STATISTICS4, SUMS, BIAS_ONLY } from "./arenas.ts";
+import type { Backing } from "./backing.ts";
 import { bindEnv, initialNorm, initialWorlds, type Bound } from "./bind-env.ts";
-import { DeviceCore, hold } from "./device-core.ts";
+import { DeviceCore, hold, type LearnerDevice } from "./device-core.ts";
 import { ADAM_EACH, REPLAY_STEP, SAC_STATE, STATE_SIZE } from "./device-tables.ts";
 import type { Bind, JobOf, JobPass } from "./kernels.ts";
 import { ACTIVATION, fillUniform, jobOfLayer, padTo, TILE, type Layer, type Rows } from "./networks.ts";
@@ -21,15 +20,16 @@ export class SacLearner extends DeviceCore {
   readonly shape: SacShape;
   readonly #bound = new WeakMap<VectorEnv, Promise<Bound>>();
 
-  private constructor(gpu: GpuDevice, shape: SacShape, reservation: Reservation) {
-    super(gpu, reservation, shape.window === shape.capacity ? [...KEPT, ...RING] : KEPT);
+  private constructor(shape: SacShape, backing: Backing) {
+    super(backing, shape.window === shape.capacity ? [...KEPT, ...RING] : KEPT);
     this.shape = shape;
   }
 
   /** Reserves the learner's memory in the device's budget and compiles its kernels; holds nothing if either fails. */
-  static create(gpu: GpuDevice, shape: SacShape): Promise<SacLearner> {
-    return hold(gpu, planSacLearner(shape, gpu.limits), async (reservation) => {
-      const learner = new SacLearner(gpu, shape, reservation);
+  static create(device: LearnerDevice, shape: SacShape): Promise<SacLearner> {
+    const plan = planSacLearner(shape, device === "wasm" ? undefined : device.limits);
+    return hold(device, plan, async (backing) => {
+      const learner = new SacLearner(shape, backing);
       await learner.#bindAll();
       return learner;
     });

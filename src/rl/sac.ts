@@ -12,7 +12,7 @@ import type { Plan } from "../memory/plan.ts";
 import { act, collect } from "./act.ts";
 import { drawSeed, type Algorithm, type AlgorithmSnapshot } from "./algorithm.ts";
 import { SUM_PARTS } from "./arenas.ts";
-import { viewsOf, type Bound } from "./bind-env.ts";
+import { learnerDeviceOf, type Bound } from "./bind-env.ts";
 import { Flag, SAC_STATE } from "./device-tables.ts";
 import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import type { SquashedSpec } from "./host-actor.ts";
@@ -43,7 +43,8 @@ export type SacSnapshot = AlgorithmSnapshot;
 
 /** The plan of the learner of an environment: every byte, before any is held. */
 export function planSac(env: VectorEnv, options: SacOptions = {}): Plan {
-  const { limits } = viewsOf(env).device;
+  const device = learnerDeviceOf(env);
+  const limits = device === "wasm" ? undefined : device.limits;
   return planSacLearner(settleSac(env, options).shape, limits);
 }
 
@@ -120,7 +121,7 @@ export class Sac implements Algorithm<SacMetrics> {
    *   BudgetExceededError naming the learner's fields; replay-exists, replay-not-written, disk-full, bad-replay; errors of the device
    */
   static async create(env: VectorEnv, options: SacOptions = {}): Promise<Sac> {
-    const { device } = viewsOf(env);
+    const device = learnerDeviceOf(env);
     const settled = settleSac(env, options);
     const learner = await SacLearner.create(device, settled.shape);
     let replay: Replay | undefined;

@@ -40,7 +40,7 @@ describe.each([
     const { w, k, n } = shape.nets.policy.at(-1)!;
     for (let i = 4 * w; i < 4 * w + k * n; i++) params[i] *= 60;
     learner.write("params", params.slice(0, spec.normAt));
-    const norm = await learner.read("norm", new Float32Array(learner.buffer("norm").size / 4));
+    const norm = await learner.read("norm", new Float32Array(learner.words("norm")));
     for (let i = 0; i < shape.env.observations; i++) {
       norm[i] = 0.01 * i;
       norm[spec.normRow + i] = 20 + i;

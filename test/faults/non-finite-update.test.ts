@@ -159,7 +159,7 @@ test("SAC: a policy that overflows after the critics have moved", async () => {
   const [first] = shape.nets.policy;
   for (let o = 0; o < first.outputs; o++) params[4 * first.w + o] = 1e38;
   learner.write("params", params);
-  const batch = await learner.read("batch", new Float32Array(learner.buffer("batch").size / 4));
+  const batch = await learner.read("batch", new Float32Array(learner.words("batch")));
   for (let row = 0; row < config.batchSize; row++) {
     batch[row * 4 * shape.row4] = 10;
     batch[row * 4 * shape.row4 + 4 * shape.obs4] = 0;

@@ -11,7 +11,7 @@ import { CallMutex } from "../../core/call-mutex.ts";
 import { SnapshotKeeper } from "../../batch/snapshot.ts";
 import { paramChanges, type SimParams } from "../../batch/params.ts";
 import { BatchedSpace } from "../space/batched-space.ts";
-import { gpuViews, type GpuView, type GpuViews } from "./gpu-views.ts";
+import { gpuViews, wasmViews, type ArenaView, type GpuViews, type WasmViews } from "./gpu-views.ts";
 import { Exchange } from "./exchange.ts";
 import type { StepResult } from "./step-result.ts";
 import type { HostValues } from "../space/host-values.ts";
@@ -48,6 +48,8 @@ export class VectorEnv implements AsyncDisposable {
   readonly plan: Plan;
   /** Buffers on the GPU; undefined on the CPU. */
   readonly gpu: GpuViews | undefined;
+  /** Arenas of WebAssembly; undefined elsewhere. */
+  readonly wasm: WasmViews | undefined;
 
   /** The model with the options that were given, physics steps of a control step, and what kernels are specialised to. */
   readonly model: Model;
@@ -95,6 +97,7 @@ export class VectorEnv implements AsyncDisposable {
     const watch = (this.#watch = new Watch(spec, batch, settings, this.worldIds, monitor));
     this.#state = new WorldState(batch, spec.shape);
     this.gpu = gpuViews(batch, spec.shape.nobs, spec.action);
+    this.wasm = wasmViews(batch, spec.shape.nobs, spec.action);
     this.#params = params;
 
     const kept = this.plan.arenas.map(({ name }) => name).filter((name) => KEPT.includes(name));
@@ -166,21 +169,21 @@ export class VectorEnv implements AsyncDisposable {
   }
 
   /**
-   * One control step of every world. `actions`: [numEnvs, ...action], row-major; or `env.gpu.actions`, for what another
-   * kernel has put there. With `readback: false` nothing comes back: results stay on the GPU until `read()`.
+   * One control step of every world. `actions`: [numEnvs, ...action], row-major; or `env.gpu.actions` or
+   * `env.wasm.actions`, for what another kernel has put there. With `readback: false` nothing comes back: results stay on the GPU until `read()`.
    * @throws CorralError bad-action, closed, call-in-flight, needs-reset, snapshot-failed: then no world was stepped;
    *   non-finite and overflow if the policies say "throw"
    */
-  step(actions: HostValues | GpuView, options: { readonly readback: false }): Promise<undefined>;
-  step(actions: HostValues | GpuView, options?: { readonly readback?: true }): Promise<StepResult>;
+  step(actions: HostValues | ArenaView, options: { readonly readback: false }): Promise<undefined>;
+  step(actions: HostValues | ArenaView, options?: { readonly readback?: true }): Promise<StepResult>;
   async step(
-    actions: HostValues | GpuView,
+    actions: HostValues | ArenaView,
     { readback = true }: { readonly readback?: boolean } = {},
   ): Promise<StepResult | undefined> {
     return this.#mutex.exclusive("step", async () => {
       this.#assertSteppable();
-      const onGpu = this.gpu !== undefined && actions === this.gpu.actions;
-      if (!onGpu) {
+      const isThere = actions === (this.gpu ?? this.wasm)?.actions;
+      if (!isThere) {
         this.#exchange.takeActions(actions as HostValues);
         await this.#exchange.sendActions();
       }

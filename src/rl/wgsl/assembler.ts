@@ -145,6 +145,16 @@ export class Assembler {
     return ++this.#depth;
   }
 
+  /** One of two integers, of which only one is computed. */
+  either(first: () => void, second: () => void): void {
+    this.bytes.byte(OPS.if, KIND_CODE.i32);
+    this.#depth++;
+    first();
+    this.op("else");
+    second();
+    this.close();
+  }
+
   close(): void {
     this.op("end");
     this.#depth--;

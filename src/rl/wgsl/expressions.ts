@@ -47,8 +47,6 @@ const BITS: Readonly<Record<string, "and" | "or" | "xor">> = {
   "&": "and",
   "|": "or",
   "^": "xor",
-  "&&": "and",
-  "||": "or",
 };
 
 export function kindOf(type: Type): Kind {
@@ -230,6 +228,11 @@ export abstract class Expressions {
   #binary({ op, left, right }: Extract<Expression, { kind: "binary" }>, want: Simple): void {
     const { asm } = this;
     if (op === "<<" || op === ">>") return this.#shift(op, left, right, want);
+    if (op === "&&" || op === "||") {
+      this.push(left, BOOL);
+      const [known, asked] = [() => void asm.int(op === "||" ? 1 : 0), () => this.push(right, BOOL)];
+      return op === "||" ? asm.either(known, asked) : asm.either(asked, known);
+    }
     const isComparison = op in COMPARISONS;
     const type = (isComparison ? concrete(common(this.typeOf(left), this.typeOf(right))) : want) as Simple;
     this.push(left, type);

@@ -1,0 +1,153 @@
+// the memory of a learner as WebAssembly, and its kernels compiled from the same WGSL: no adapter, and the same bits on every
+// machine. Jobs run at once, in the calling thread.
+import { CorralError } from "../core/errors.ts";
+import { formatBytes } from "../core/units.ts";
+import type { Hold } from "../memory/budget.ts";
+import { hostBudget, inWasm } from "../memory/host-budget.ts";
+import type { Plan } from "../memory/plan.ts";
+import type { ArenaRead, Backing, Words } from "./backing.ts";
+import { bindingsOf, entryOf, kernelCode, type Job, type JobPass, type KernelName } from "./kernels.ts";
+import type { Uniforms, UniformValues } from "./uniforms.ts";
+import { compileWgsl } from "./wgsl/compile.ts";
+
+const PAGE_BYTES = 65536;
+const MOST_PAGES = 65536;
+/** The first line is nobody's; then variables of workgroups and arrays that are indexed. */
+const SCRATCH = { at: 64, bytes: 16320 } as const;
+const ALIGNED = 64;
+
+type Run = (x: number, y: number, z: number, ...addresses: number[]) => void;
+
+/** A kernel of an instance with the addresses of what it reads and writes. */
+export interface WasmJob {
+  readonly run: Run;
+  readonly addresses: readonly number[];
+}
+
+const PASS: JobPass = {
+  add(job, x, y, z) {
+    const { run, addresses } = job as WasmJob;
+    run(x, y, z, ...addresses);
+  },
+};
+
+/** Modules of this process: kernels do not depend on the learner. */
+const modules = new Map<KernelName, WebAssembly.Module>();
+
+/** Invocations of a workgroup that sum together: here one does it, in order. */
+const CONSTANTS = { PARTS: 1 } as const;
+
+function moduleOf(kernel: KernelName): WebAssembly.Module {
+  let module = modules.get(kernel);
+  if (!module) {
+    const bindings = bindingsOf(kernel).map(({ binding }) => binding);
+    const options = { entry: entryOf(kernel), bindings, scratch: SCRATCH, constants: CONSTANTS };
+    module = new WebAssembly.Module(compileWgsl(kernelCode(kernel, "vectors"), options));
+    modules.set(kernel, module);
+  }
+  return module;
+}
+
+export class WasmBacking implements Backing {
+  readonly plan: Plan;
+  readonly name = "wasm (WebAssembly SIMD)";
+  readonly sharing = "vectors";
+  readonly #memory: WebAssembly.Memory;
+  readonly #arenas = new Map<string, { readonly at: number; readonly words: number }>();
+  readonly #runs = new Map<KernelName, Run>();
+  readonly #hold: Hold;
+  #end = SCRATCH.at + SCRATCH.bytes;
+  #isClosed = false;
+
+  private constructor(plan: Plan, hold: Hold) {
+    this.plan = plan;
+    this.#hold = hold;
+    this.#memory = new WebAssembly.Memory({ initial: 1, maximum: MOST_PAGES });
+    for (const { name, access, sharedBytes, bytesPerWorld } of plan.arenas) {
+      if (access !== "staging") this.arena(name, (sharedBytes + bytesPerWorld * plan.shards[0].paddedWorlds) / 4);
+    }
+  }
+
+  /** Reserves a plan in the budget of the host. */
+  static async create(plan: Plan): Promise<WasmBacking> {
+    const bytes = plan.totalBytes + SCRATCH.at + SCRATCH.bytes;
+    if (bytes > MOST_PAGES * PAGE_BYTES)
+      throw new CorralError(
+        "wasm-memory",
+        `${plan.name} needs ${formatBytes(bytes)}, and the memory of WebAssembly has at most ${formatBytes(MOST_PAGES * PAGE_BYTES)}. Take fewer worlds or narrower networks.`,
+        { bytes, most: MOST_PAGES * PAGE_BYTES },
+      );
+    const held = inWasm(plan, bytes);
+    const hold = await hostBudget().reserve(held, plan.name);
+    try {
+      return new WasmBacking(held, hold);
+    } catch (error) {
+      hold.release();
+      throw error;
+    }
+  }
+
+  /** Room for so many words more, by a name; the same of the same name. */
+  arena(name: string, words: number): void {
+    if (this.#arenas.has(name)) return;
+    const at = Math.ceil(this.#end / ALIGNED) * ALIGNED;
+    this.#end = at + 4 * words;
+    const missing = Math.ceil(this.#end / PAGE_BYTES) - this.#memory.buffer.byteLength / PAGE_BYTES;
+    if (missing > 0) this.#memory.grow(missing);
+    this.#arenas.set(name, { at, words });
+  }
+
+  #placeOf(arena: string): { readonly at: number; readonly words: number } {
+    if (this.#isClosed)
+      throw new CorralError("closed", `${this.plan.name} is closed; its memory is gone. Make another one.`);
+    const place = this.#arenas.get(arena);
+    if (!place) throw new CorralError("unknown-arena", `${this.plan.name} has no arena ${arena}.`, { arena });
+    return place;
+  }
+
+  words(arena: string): number {
+    return this.#placeOf(arena).words;
+  }
+
+  /** The words of an arena, until the memory grows. */
+  view(arena: string): Uint32Array {
+    const { at, words } = this.#placeOf(arena);
+    return new Uint32Array(this.#memory.buffer, at, words);
+  }
+
+  write(arena: string, data: Words, offset: number): void {
+    this.view(arena).set(new Uint32Array(data.buffer, data.byteOffset, data.length), offset / 4);
+  }
+
+  async read(_what: string, parts: readonly ArenaRead[]): Promise<void> {
+    for (const { arena, into } of parts)
+      new Uint32Array(into.buffer, into.byteOffset, into.length).set(this.view(arena).subarray(0, into.length));
+  }
+
+  async bind(kernel: KernelName, at: number | undefined, others: Readonly<Record<string, unknown>> = {}): Promise<Job> {
+    let run = this.#runs.get(kernel);
+    if (!run) {
+      const instance = new WebAssembly.Instance(moduleOf(kernel), { corral: { memory: this.#memory } });
+      this.#runs.set(kernel, (run = instance.exports.run as unknown as Run));
+    }
+    const addresses = bindingsOf(kernel).map(({ arena }) => {
+      const place = this.#placeOf((others[arena] as string | undefined) ?? arena).at;
+      return arena === "jobs" ? place + at! : place;
+    });
+    return { run, addresses } satisfies WasmJob;
+  }
+
+  submit(_what: string, uniforms: Uniforms, values: UniformValues, encode: (pass: JobPass) => void): void {
+    uniforms.set(values);
+    this.view("uniforms").set(uniforms.words);
+    encode(PASS);
+  }
+
+  async done(): Promise<void> {}
+
+  async close(): Promise<void> {
+    if (!this.#isClosed) this.#hold.release();
+    this.#isClosed = true;
+    this.#runs.clear();
+  }
+}
