@@ -72,12 +72,6 @@ export async function chooseDevice({ device, adapter }: DeviceOptions): Promise<
 export const namedDevice = (device: DeviceChoice | undefined): DeviceName | undefined =>
   isName(device) ? device : undefined;
 
-/** The same options on an adapter unless they name another device: `auto` is one too, for what needs one. */
-export function onAdapter<O extends { readonly device?: unknown }>(options: O): O & { device: unknown } {
-  const { device = "auto" } = options;
-  return { ...options, device: device === "auto" ? "gpu" : device };
-}
-
 /** The same options with the device that `chooseDevice` chooses. */
 export async function withDevice<O extends DeviceOptions>(
   options: O,

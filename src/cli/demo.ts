@@ -102,7 +102,8 @@ export async function run(args: string[]): Promise<number> {
 
     // their memory is back before the agents' is reserved
     while (runs.length > 0) await runs.pop()!.close();
-    const lessons = isHostDevice(where.device) ? [] : await learn(values.adapter, seed, say, values.json ?? false);
+    const isJavaScript = where.device === "cpu" || where.device === "cpu-f64";
+    const lessons = isJavaScript ? [] : await learn(where, seed, say, values.json ?? false);
     say("Next: corral train CartPole, corral list, corral bench ENV, corral compare MODEL.xml, corral doctor");
     if (values.json) printJson({ ...document(shown, benches), lessons });
     return good && lessons.every(({ reached }) => reached) ? EXIT.done : EXIT.failed;
@@ -112,8 +113,7 @@ export async function run(args: string[]): Promise<number> {
 }
 
 /** Agents learn from nothing, each until it has solved its environment or has had its steps. */
-async function learn(adapter: string | undefined, seed: number, say: (line: string) => void, json: boolean) {
-  const env = adapter === undefined ? {} : { adapter };
+async function learn(env: object, seed: number, say: (line: string) => void, json: boolean) {
   const learned: { id: string; reached: boolean; seconds: number; envSteps: number; meanReturn: number }[] = [];
   for (const { id, until } of LESSONS) {
     await using run = await TrainingRun.create(id, { seed, until, env });

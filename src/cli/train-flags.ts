@@ -12,7 +12,7 @@ export const flags = (...names: readonly string[]) =>
 
 /** Every setting of a run and of its environments. */
 export const TRAIN_FLAGS = {
-  ...flags(...SETTING_NAMES.map(flagOf), "algo", "config", "from", "adapter", "budget"),
+  ...flags(...SETTING_NAMES.map(flagOf), "algo", "config", "from", "device", "adapter", "budget"),
   set: { type: "string", multiple: true },
 } as const;
 
@@ -39,15 +39,18 @@ export function settingsOf(
   return { config, algo };
 }
 
+/** Flags whose text is the value. */
+const AS_THEY_ARE = ["device", "adapter", "budget"];
+
 /** What flags say, by name. Throws `UsageError`. */
 function flagged(
   given: Readonly<Record<string, string | undefined>>,
   algo: keyof typeof ALGORITHMS,
 ): Record<string, unknown> {
   const out: Record<string, unknown> = {};
-  for (const name of [...SETTING_NAMES, "adapter", "budget"]) {
+  for (const name of [...SETTING_NAMES, ...AS_THEY_ARE]) {
     const text = given[flagOf(name)];
-    if (text !== undefined) out[name] = name === "adapter" || name === "budget" ? text : valueOf(name, text, algo);
+    if (text !== undefined) out[name] = AS_THEY_ARE.includes(name) ? text : valueOf(name, text, algo);
   }
   return out;
 }

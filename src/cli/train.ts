@@ -57,6 +57,8 @@ ${flagLines(RUN_OPTIONS)}
   --config FILE             values by name from a flat JSON file; flags come before them
   --set NAME=VALUE          an option of the environment, as in reset_noise_scale=0.1; may be
                             repeated
+  --device NAME             auto (default): a GPU or a fast software driver of the system where
+                            there is one, else wasm; gpu; or wasm (WebAssembly SIMD, no driver)
   --adapter NAME            auto (default), gpu, system, embedded, or an index or name of corral
                             doctor
   --budget BYTES            what environments, evaluation and learner may hold together: 2GiB, or

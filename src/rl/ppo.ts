@@ -244,7 +244,6 @@ export class Ppo implements Algorithm<Metrics> {
       draw: first + t,
       flags: t === 0 ? flags | Flag.firstStep : flags,
     }));
-    // at last the values of the last observations
     await collect(this.#learner, this.#bound, steps, { flags: Flag.bootstrap });
   }
 

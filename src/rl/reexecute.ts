@@ -1,8 +1,7 @@
 // A stopped update once more, kernel by kernel: what became not finite first, and whether the bits are the recorded ones
-import type { GpuDevice } from "../gpu/device.ts";
 import { learnerShape, STATISTICS4, SUM_PARTS, type LearnerShape } from "./arenas.ts";
 import { ppoConfig } from "./config.ts";
-import type { DeviceCore } from "./device-core.ts";
+import type { DeviceCore, LearnerDevice } from "./device-core.ts";
 import type { AnyEvidence, UpdateEvidence } from "./evidence.ts";
 import { Learner } from "./learner.ts";
 import { OPTIMIZER_PLACE, SAMPLE, STATE, STATISTICS } from "./device-tables.ts";
@@ -237,10 +236,10 @@ async function lookInside(learner: Learner, evidence: UpdateEvidence, part: Mini
  * Executes a stopped update again, from the minibatch that failed to the end.
  * @throws CorralError bad-option for a config that this version does not know; BudgetExceededError; errors of the device
  */
-export async function reexecuteUpdate(gpu: GpuDevice, evidence: UpdateEvidence): Promise<UpdateReplay> {
+export async function reexecuteUpdate(device: LearnerDevice, evidence: UpdateEvidence): Promise<UpdateReplay> {
   const config = ppoConfig(evidence.config);
   const shape = learnerShape(evidence.env, config);
-  await using learner = await Learner.create(gpu, shape, config);
+  await using learner = await Learner.create(device, shape, config);
   setUniforms(learner, config, evidence.seed);
   learner.uniforms.set({ learning_rate: evidence.learningRate });
 

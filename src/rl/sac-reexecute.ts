@@ -1,5 +1,5 @@
 // A stopped batch of SAC once more, stage by stage: what became not finite first, and whether the bits are the recorded ones
-import type { GpuDevice } from "../gpu/device.ts";
+import type { LearnerDevice } from "./device-core.ts";
 import { STATISTICS4, SUM_PARTS } from "./arenas.ts";
 import { NOTE, SAC_STATE, SAC_STATISTICS } from "./device-tables.ts";
 import { namedLayers, type Layer, type NamedArray, type Rows } from "./networks.ts";
@@ -139,11 +139,11 @@ async function lookInside(learner: SacLearner, evidence: BatchEvidence): Promise
  * Executes the half of a batch that was stopped again.
  * @throws CorralError bad-option for a config that this version does not know; BudgetExceededError; errors of the device
  */
-export async function reexecuteBatch(gpu: GpuDevice, evidence: BatchEvidence): Promise<UpdateReplay> {
+export async function reexecuteBatch(device: LearnerDevice, evidence: BatchEvidence): Promise<UpdateReplay> {
   // its transitions are there: no room for a replay is needed
   const config = sacConfig({ ...evidence.config, storage: "host" });
   const shape = sacShape(evidence.env, config);
-  await using learner = await SacLearner.create(gpu, shape);
+  await using learner = await SacLearner.create(device, shape);
   setUniforms(learner, config, evidence.seed);
   learner.uniforms.set({ learning_rate: evidence.learningRate, critic_rate: evidence.criticLearningRate });
 

@@ -8,7 +8,7 @@ import type { Plan } from "../memory/plan.ts";
 import type { ArenaRead, Backing, Words } from "./backing.ts";
 import { bindingsOf, entryOf, kernelCode, type Job, type JobPass, type KernelName } from "./kernels.ts";
 import type { Uniforms, UniformValues } from "./uniforms.ts";
-import { compileWgsl } from "./wgsl/compile.ts";
+import { compileWgsl } from "../wgsl/compile.ts";
 
 const PAGE_BYTES = 65536;
 const MOST_PAGES = 65536;

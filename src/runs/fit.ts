@@ -3,7 +3,7 @@ import { checked } from "../core/options.ts";
 import { oneOf } from "../core/schema.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { withLimit } from "../batch/device.ts";
-import { isHostDevice } from "../batch/devices.ts";
+import { isHostDevice, withDevice } from "../batch/devices.ts";
 import type { PlacementOptions } from "../batch/options.ts";
 import type { GpuDevice } from "../gpu/device.ts";
 import { shareDevice } from "../gpu/shared-device.ts";
@@ -31,11 +31,12 @@ export async function makeFitting<T>(
   { onOverBudget: asked, onShrink, ...given }: TrainOptions,
   make: (options: TrainOptions) => Promise<T>,
 ): Promise<T> {
-  const { onOverBudget: ofEnv, ...env } = (given.env ?? {}) as PlacementOptions;
+  const { onOverBudget: ofEnv, ...asIs } = (given.env ?? {}) as PlacementOptions;
+  const env = await withDevice(asIs);
   const options: TrainOptions = { ...given, env };
   const onOverBudget = checked("onOverBudget", FITTING, asked ?? ofEnv ?? "throw");
   const { device, adapter, budget: limit } = env;
-  // worlds on the CPU are refused by the learner
+  // the host's budget refuses the parts one by one; JavaScript is refused by the learner
   if (isHostDevice(device)) return make(options);
 
   const shrink = (numEnvs: number, why: string): TrainOptions => {

@@ -70,7 +70,7 @@ export interface TrainOptions extends Given<typeof RUN_OPTIONS> {
 }
 
 /** Options of the environments that have a name of their own; others are `set.NAME`. */
-const ENV_OPTIONS = ["adapter", "budget"];
+const ENV_OPTIONS = ["device", "adapter", "budget"];
 const SET = "set.";
 /** Which run it is: what learns what, and the file of the task if it is the user's own. */
 const IDENTITY = ["env", "algo", "task", "from"];
@@ -83,7 +83,16 @@ export const SETTING_NAMES = [
 ];
 
 /** Settings that may change when a run is resumed: none affects an update, except that a schedule may depend on `steps`. */
-const FREE = new Set(["steps", "until", "evalEvery", "evalEnvs", "checkpointEvery", "snapshotEvery", ...ENV_OPTIONS]);
+const FREE = new Set([
+  "steps",
+  "until",
+  "evalEvery",
+  "evalEnvs",
+  "checkpointEvery",
+  "snapshotEvery",
+  "adapter",
+  "budget",
+]);
 
 export const isFree = (name: string): boolean => FREE.has(name);
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { checked } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
-import { onAdapter } from "../batch/devices.ts";
+import { withDevice } from "../batch/devices.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import { AppendFile } from "../io/append-file.ts";
 import { reasonOf, remedyOf } from "../core/write-bytes.ts";
@@ -145,7 +145,7 @@ export async function play(folder: string, options: PlayOptions = {}): Promise<P
   const id = String(settings.env);
 
   const worlds = Math.min(episodes, MOST_WORLDS);
-  const made = { ...onAdapter({ ...trained, ...options.env }), numEnvs: worlds, seed, autoreset: "next-step" };
+  const made = { ...(await withDevice({ ...trained, ...options.env })), numEnvs: worlds, seed, autoreset: "next-step" };
   await using env = await makeVec(id, made as NamedOptions);
   await using learner =
     algo === "sac" ? await Sac.create(env, smallReplay(config, worlds)) : await Ppo.create(env, config);

@@ -1,6 +1,5 @@
 // a training run: environments, a learner, evaluations on worlds of their own, and the state it is resumed from
 import { CorralError, DeviceLostError } from "../core/errors.ts";
-import { onAdapter } from "../batch/devices.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import { lowered, type Algorithm } from "../rl/algorithm.ts";
@@ -45,7 +44,7 @@ async function make(id: string, settings: Settings, learning: Made, env: object)
   const envOf = (worlds: number) =>
     hold(
       makeVec(id, {
-        ...onAdapter(withShards(env, worlds)),
+        ...withShards(env, worlds),
         autoreset: "next-step",
         numEnvs: worlds,
         seed,
@@ -296,7 +295,8 @@ export class TrainingRun implements AsyncDisposable {
     this.#losses++;
     await release(this.#held).catch(() => {});
     // a device that was handed in is gone
-    const { device: _, ...env } = this.envOptions as { device?: unknown };
+    const { device, ...others } = this.envOptions as { device?: unknown };
+    const env = typeof device === "string" ? { ...others, device } : others;
     this.#held = await make(this.id, this.settings, { ...this.#learning, reuseReplay: true }, env);
     const gone = this.#last && (await this.#restore(this.#last));
     if (!this.#last) this.#evaluation = undefined;

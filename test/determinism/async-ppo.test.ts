@@ -49,7 +49,11 @@ describe.each([
     params.set(norm.subarray(0, 2 * spec.normRow), spec.normAt);
 
     const { observations } = await env.reset();
-    act(learner, await learner.bindEnv(env), { t: 0, draw: 7, flags: Flag.keep | (config.squash ? Flag.squash : 0) });
+    await act(learner, await learner.bindEnv(env), {
+      t: 0,
+      draw: 7,
+      flags: Flag.keep | (config.squash ? Flag.squash : 0),
+    });
     const sent = await env.readActions();
     const size = WORLDS * config.rolloutSteps;
     const kept = await learner.read("rollout_actions", new Float32Array(size * 4 * shape.actions4));

@@ -74,7 +74,7 @@ test("the policy of the CPU draws what the kernel draws", async () => {
   const actor = new HostActor(spec, params, seedKey(2));
   const [squashed, sent] = [new Float32Array(6), new Float32Array(6)];
   for (const random of [false, true]) {
-    act(learner, bound, { t: 0, draw: 7, flags: Flag.keep | (random ? Flag.random : 0) });
+    await act(learner, bound, { t: 0, draw: 7, flags: Flag.keep | (random ? Flag.random : 0) });
     const found = await learner.read("replay_actions", new Float32Array(5 * 8 * 8));
     for (let world = 0; world < 5; world++) {
       actor.act(observations.subarray(world * 4, (world + 1) * 4), world, 7, random, squashed, sent);

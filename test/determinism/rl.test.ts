@@ -159,7 +159,7 @@ async function answers(task: string | Task, observations: readonly (readonly num
   const staging = await createBuffer(gpu, "answers", numEnvs * actions.stride, Readback.usage);
   const told: Uint32Array[] = [];
   for (const [t, flags] of [0, Flag.deterministic].entries()) {
-    act(learner, bound, { t, draw: t, flags: flags | Flag.keep });
+    await act(learner, bound, { t, draw: t, flags: flags | Flag.keep });
     const sent = new Uint32Array((numEnvs * actions.stride) / 4);
     await new Readback(gpu, [staging]).read(actions.shards[0].buffer, actions.offset, sent.byteLength, sent);
     told.push(sent);

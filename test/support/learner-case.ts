@@ -4,6 +4,7 @@ import { openDevice, type GpuDevice } from "../../src/gpu/index.ts";
 import { learnerShape, type EnvShape, type LearnerShape } from "../../src/rl/arenas.ts";
 import { SAMPLE, STATE, STATE_SIZE, StepFlag, WORLD } from "../../src/rl/device-tables.ts";
 import { ppoConfig, type PpoConfig } from "../../src/rl/config.ts";
+import type { LearnerDevice } from "../../src/rl/device-core.ts";
 import { Learner } from "../../src/rl/learner.ts";
 import { layersOf } from "../../src/rl/networks.ts";
 import { halfBits } from "../../src/rl/shuffle.ts";
@@ -30,15 +31,20 @@ export interface MadeCase {
   readonly isUsed: (i: number) => boolean;
 }
 
-let device: Promise<GpuDevice> | undefined;
+let shared: Promise<GpuDevice> | undefined;
 
-export const sharedDevice = (): Promise<GpuDevice> => (device ??= openDevice());
+export const sharedDevice = (): Promise<GpuDevice> => (shared ??= openDevice());
 
-export async function makeCase({ env, config: given }: LearnerCase, seed: number): Promise<MadeCase> {
+/** `device`: the shared one if none is given. */
+export async function makeCase(
+  { env, config: given }: LearnerCase,
+  seed: number,
+  device?: LearnerDevice,
+): Promise<MadeCase> {
   const outputs = env.head === "gaussian" ? env.actions : env.alternatives.reduce((a, b) => a + b, 0);
   const config = ppoConfig({ rolloutSteps: STEPS, minibatches: 1, ...given });
   const shape = learnerShape({ id: "case", numEnvs: WORLDS, outputs, ...env }, config);
-  const learner = await Learner.create(await sharedDevice(), shape, config);
+  const learner = await Learner.create(device ?? (await sharedDevice()), shape, config);
   const { nets, obs4, actions4, k4 } = shape;
 
   const random = new RandomStream(seed, 0, 0, 1024);

@@ -4,6 +4,7 @@ import type { Layer } from "../../src/rl/networks.ts";
 import { setUniforms } from "../../src/rl/sac-batch.ts";
 import { sacShape, type SacShape } from "../../src/rl/sac-arenas.ts";
 import { sacConfig, type SacConfig } from "../../src/rl/sac-config.ts";
+import type { LearnerDevice } from "../../src/rl/device-core.ts";
 import { SacLearner } from "../../src/rl/sac-learner.ts";
 import { SAC_STATE, STATE_SIZE } from "../../src/rl/device-tables.ts";
 import { sharedDevice } from "./learner-case.ts";
@@ -42,11 +43,16 @@ export interface MadeSac {
   readonly isUsed: (i: number) => boolean;
 }
 
-export async function makeSac({ observations, actions, config: given }: SacCase, seed: number): Promise<MadeSac> {
+/** `device`: the shared one if none is given. */
+export async function makeSac(
+  { observations, actions, config: given }: SacCase,
+  seed: number,
+  device?: LearnerDevice,
+): Promise<MadeSac> {
   const config = sacConfig({ batchSize: BATCH, bufferSize: 64, ...given });
   const head = { id: "case", numEnvs: 3, observations, actions, outputs: actions, head: "gaussian" } as const;
   const shape = sacShape({ ...head, alternatives: [] }, config);
-  const learner = await SacLearner.create(await sharedDevice(), shape);
+  const learner = await SacLearner.create(device ?? (await sharedDevice()), shape);
   const { nets, row4, obs4, actions4 } = shape;
 
   const random = new RandomStream(seed, 0, 0, 1024);

@@ -46,9 +46,8 @@ export class VectorEnv implements AsyncDisposable {
   readonly worldIds: readonly number[];
   /** Every byte that this environment holds. */
   readonly plan: Plan;
-  /** Buffers on the GPU; undefined on the CPU. */
+  /** Buffers on the GPU, or arenas of WebAssembly; undefined elsewhere. */
   readonly gpu: GpuViews | undefined;
-  /** Arenas of WebAssembly; undefined elsewhere. */
   readonly wasm: WasmViews | undefined;
 
   /** The model with the options that were given, physics steps of a control step, and what kernels are specialised to. */
@@ -196,11 +195,9 @@ export class VectorEnv implements AsyncDisposable {
   /**
    * Control steps in one submission, for policies that run on the GPU: `encode` is called at once, must not await, and
    * encodes into one compute pass. Its second argument encodes a control step of all worlds, which reads `gpu.actions`
-   * and writes `gpu.observations` and the others; dispatches of the caller's kernels go before, between and after.
-   * Results stay on the GPU until `read()`. Bits are those of as many calls of `step`. Of several steps that the monitor
-   * is to check, it checks the last.
-   * @throws CorralError needs-gpu on the CPU, closed, call-in-flight, needs-reset, snapshot-failed, and what `encode`
-   *   throws: then no world was stepped
+   * and writes `gpu.observations` and the others; the caller's dispatches go before, between and after. Results stay on
+   * the GPU until `read()`. Bits are those of as many calls of `step`. Of several steps to check the monitor checks the last.
+   * @throws CorralError needs-gpu, closed, call-in-flight, needs-reset, snapshot-failed, what `encode` throws
    */
   async stepOnDevice(encode: (pass: GPUComputePassEncoder, step: () => void) => void): Promise<void> {
     return this.#mutex.exclusive("stepOnDevice", async () => {
@@ -211,7 +208,7 @@ export class VectorEnv implements AsyncDisposable {
   }
 
   /** Resolves when the device has made all steps so far; reads nothing. */
-  async sync(): Promise<void> {
+  sync(): Promise<void> {
     return this.#mutex.exclusive("sync", () => this.#stepper.sync());
   }
 

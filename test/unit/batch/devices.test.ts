@@ -1,6 +1,6 @@
 // which device a choice comes to
 import { afterEach, expect, test, vi } from "vitest";
-import { chooseDevice, DEVICES, isHostDevice, onAdapter, withDevice } from "../../../src/batch/devices.ts";
+import { chooseDevice, DEVICES, isHostDevice, withDevice } from "../../../src/batch/devices.ts";
 import { hasFastAdapter } from "../../../src/gpu/adapter.ts";
 
 afterEach(() => vi.unstubAllEnvs());
@@ -37,8 +37,4 @@ test("who chooses an adapter runs on it; the option goes before the environment"
   expect(await chooseDevice({ adapter: 0 })).toBe("gpu");
   vi.stubEnv("CORRAL_DEVICE", "tpu");
   await expect(chooseDevice({})).rejects.toThrow('CORRAL_DEVICE is "tpu"');
-});
-
-test("what needs an adapter has one for auto, and keeps other names", () => {
-  expect(["auto", undefined, "wasm"].map((device) => onAdapter({ device }).device)).toEqual(["gpu", "gpu", "wasm"]);
 });

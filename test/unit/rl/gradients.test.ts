@@ -1,64 +1,15 @@
 // gradients of PPO's loss through every layer and head: against finite differences in float64, and against jax-js
 import { afterAll, describe, expect, test } from "vitest";
-import { combinations, evenly } from "../../../src/env/index.ts";
-import { actionFeatures } from "../../../src/rl/action-features.ts";
 import { STATISTICS4 } from "../../../src/rl/arenas.ts";
 import { trainMinibatch } from "../../../src/rl/update.ts";
 import { shuffled } from "../../../src/rl/shuffle.ts";
 import { jaxGradient } from "../../support/jax-ppo.ts";
-import { makeCase, sharedDevice, type LearnerCase, type MadeCase } from "../../support/learner-case.ts";
+import { makeCase, sharedDevice, type MadeCase } from "../../support/learner-case.ts";
+import { LEARNER_CASES } from "../../support/learner-cases.ts";
 import { differences, ppoLoss } from "../../support/ppo-reference.ts";
 import { learnerBounds } from "../../support/tolerances.ts";
 
 const KEYS = [11, 22, 33, 44];
-const gaussian = { head: "gaussian", observations: 11, actions: 3, alternatives: [] } as const;
-const categorical = { head: "categorical", observations: 4, actions: 1, alternatives: [5] } as const;
-const several = { head: "categorical", observations: 9, actions: 3, alternatives: [3, 2, 7] } as const;
-
-const many = { ...categorical, alternatives: [37] } as const;
-/** Actions that stand for two controls each. */
-const known = { ...many, features: actionFeatures(combinations([[-1, 0, 0.5], evenly(-2, 1, 12)]).concat([[0, 3]])) };
-
-const CASES: LearnerCase[] = [
-  {
-    name: "recurrent",
-    env: gaussian,
-    config: { hidden: [6], entropyCoef: 0.02, recurrent: "gru", recurrentSize: 8, recurrentSteps: 4 },
-  },
-  {
-    name: "recurrent, whole rollouts, nothing below",
-    env: categorical,
-    config: {
-      hidden: [],
-      entropyCoef: 0.02,
-      recurrent: "gru",
-      recurrentSize: 8,
-      recurrentSteps: 12,
-      activation: "relu",
-    },
-  },
-  {
-    name: "recurrent, in blocks",
-    env: many,
-    config: { hidden: [5], recurrent: "gru", recurrentSize: 8, recurrentSteps: 3, actionBlock: 16 },
-  },
-  { name: "streamed", env: many, config: { hidden: [12, 9], entropyCoef: 0.05, actionBlock: 8 } },
-  { name: "streamed, linear", env: many, config: { hidden: [], entropyCoef: 0.05, actionBlock: 16 } },
-  {
-    name: "embedded, in blocks",
-    env: known,
-    config: { hidden: [9], entropyCoef: 0.05, actionBlock: 8, actionEmbedding: 5 },
-  },
-  { name: "embedded, at once", env: known, config: { hidden: [], activation: "relu", actionEmbedding: 9 } },
-  { name: "Gaussian, tanh", env: gaussian, config: { hidden: [13, 7], entropyCoef: 0.02 } },
-  { name: "Gaussian, relu", env: gaussian, config: { hidden: [16], activation: "relu", valueClip: Infinity } },
-  { name: "Gaussian, linear", env: { ...gaussian, actions: 9 }, config: { hidden: [], valueCoef: 1 } },
-  { name: "categorical, tanh", env: categorical, config: { hidden: [8, 8], entropyCoef: 0.05 } },
-  { name: "categorical, relu", env: categorical, config: { hidden: [5, 9, 6], activation: "relu", clip: 0.05 } },
-  { name: "summed in chunks", env: categorical, config: { hidden: [5], entropyCoef: 0.02, rolloutSteps: 101 } },
-  { name: "several choices", env: several, config: { hidden: [10], entropyCoef: 0.03 } },
-];
-
 afterAll(async () => (await sharedDevice()).close());
 
 /** Gradients and statistics of the whole rollout as one minibatch, as sums. */
@@ -79,7 +30,7 @@ function expectClose(found: ArrayLike<number>, wanted: ArrayLike<number>): void 
   expect(worst).toBeLessThan(learnerBounds.gradient.value);
 }
 
-describe.each(CASES)("$name", (learnerCase) => {
+describe.each(LEARNER_CASES)("$name", (learnerCase) => {
   test("finite differences, statistics, padding", async () => {
     const made = await makeCase(learnerCase, 17);
     await using _ = made.learner;
@@ -111,7 +62,7 @@ describe.each(CASES)("$name", (learnerCase) => {
 
 test("minibatches of a shuffle are the whole", async () => {
   const made = await makeCase(
-    CASES.find(({ name }) => name === "Gaussian, tanh")!,
+    LEARNER_CASES.find(({ name }) => name === "Gaussian, tanh")!,
     9,
   );
   await using _ = made.learner;

@@ -58,9 +58,9 @@ async function filled(nSteps: number) {
   let over = Array<boolean>(WORLDS).fill(false);
   const actions = new Float32Array(WORLDS * CAPACITY * 4);
   for (let t = 0; t < STEPS; t++) {
-    act(learner, bound, { t: t % CAPACITY, draw: t, flags: Flag.keep | (t < 40 ? Flag.random : 0) });
+    await act(learner, bound, { t: t % CAPACITY, draw: t, flags: Flag.keep | (t < 40 ? Flag.random : 0) });
     const { observations, rewards, terminated, truncated } = await env.step(env.gpu!.actions);
-    store(learner, bound, { t: t % CAPACITY, flags: Flag.firstStep });
+    await store(learner, bound, { t: t % CAPACITY, flags: Flag.firstStep });
     await learner.read("replay_actions", actions);
     for (let world = 0; world < WORLDS; world++) {
       const from = obs.slice(4 * world, 4 * world + 4);

@@ -45,7 +45,7 @@ async function drawn(
   learner.uniforms.set({ seed: [12, 34], clip_obs: 10, log_std_min: -5, log_std_max: 2 });
   const bound = await learner.bindEnv(env);
   await env.reset();
-  for (let t = 0; t < DRAWS; t++) act(learner, bound, { t, draw: t, flags: flags | Flag.keep });
+  for (let t = 0; t < DRAWS; t++) await act(learner, bound, { t, draw: t, flags: flags | Flag.keep });
   const actions = await learner.read("rollout_actions", new Float32Array(shape.samples * 4 * shape.actions4));
   const samples = await learner.read("samples", new Float32Array(shape.samples * SAMPLE.size));
   const words = new Uint32Array(actions.buffer);

@@ -1,6 +1,6 @@
 // instructions of one WebAssembly function, with locals of three kinds
-import { Bytes } from "../../trace/wasm/bytes.ts";
-import { Op32, Simd, type Op32Name, type SimdName } from "../../trace/wasm/opcodes.ts";
+import { Bytes } from "../trace/wasm/bytes.ts";
+import { Op32, Simd, type Op32Name, type SimdName } from "../trace/wasm/opcodes.ts";
 
 export type Kind = "i32" | "f32" | "v128";
 const KIND_CODE: Readonly<Record<Kind, number>> = { i32: 0x7f, f32: 0x7d, v128: 0x7b };

@@ -1,5 +1,5 @@
-// the part of WGSL that the learner's kernels are written in, as a tree
-import { CorralError } from "../../core/errors.ts";
+// the part of WGSL that hand-written kernels use, as a tree
+import { CorralError } from "../core/errors.ts";
 
 /** A type as it is written: `f32`, `vec4<f32>`, `array<Linear, 4>`. */
 export interface TypeName {
@@ -78,7 +78,7 @@ interface Token {
 }
 
 export const refuse = (why: string): CorralError =>
-  new CorralError("internal", `WGSL of the learner that WebAssembly does not know: ${why}.`);
+  new CorralError("internal", `WGSL that is not compiled to WebAssembly: ${why}.`);
 
 function tokensOf(code: string): Token[] {
   const tokens: Token[] = [];

@@ -17,6 +17,12 @@ export interface Member {
   readonly offset: number;
 }
 
+/** What lies on the stack as one. */
+export type Simple = Extract<Type, { kind: "scalar" | "vector" }>;
+
+export const scalarOf = (type: Type): Simple => ({ kind: "scalar", of: (type as Simple).of });
+export const isFloat = ({ of }: Simple): boolean => of === "f32" || of === "float";
+
 export const F32: Type = { kind: "scalar", of: "f32" };
 export const U32: Type = { kind: "scalar", of: "u32" };
 export const BOOL: Type = { kind: "scalar", of: "bool" };
@@ -116,5 +122,3 @@ export function concrete(type: Type): Type {
   const of = type.of === "int" ? "i32" : "f32";
   return type.kind === "vector" ? vector(of, type.size) : { kind: "scalar", of };
 }
-
-export const sameType = (a: Type, b: Type): boolean => JSON.stringify(a) === JSON.stringify(b);

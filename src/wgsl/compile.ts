@@ -1,18 +1,20 @@
-// WGSL of the learner to WebAssembly SIMD: each kernel one function, called functions in their place, vectors as v128. The
+// hand-written WGSL to WebAssembly SIMD: each kernel one function, called functions in their place, vectors as v128. The
 // same source as on a GPU; invocations run one after another, and fma is a product and a sum, so that every machine computes
 // the same bits.
-import { Bytes, I32, MAGIC, Section } from "../../trace/wasm/bytes.ts";
+import { Bytes, I32, MAGIC, Section } from "../trace/wasm/bytes.ts";
 import { Assembler } from "./assembler.ts";
-import { Expressions, kindOf, type Held } from "./expressions.ts";
+import { Expressions } from "./expressions.ts";
 import { parseWgsl, refuse, type Block, type Expression, type FunctionTree, type Statement } from "./parse.ts";
 import { concrete, partsOf } from "./types.ts";
+import type { Held } from "./typing.ts";
+import { kindOf, type Region } from "./values.ts";
 
 export interface CompileOptions {
   readonly entry: string;
   /** Bindings whose addresses `run` is given, in this order. */
   readonly bindings: readonly number[];
   /** Bytes of memory for variables of workgroups and arrays that are indexed, from an address on. */
-  readonly scratch: { readonly at: number; readonly bytes: number };
+  readonly scratch: Region;
   /** Constants that differ from the text's. */
   readonly constants?: Readonly<Record<string, number>>;
 }
@@ -132,7 +134,6 @@ class Statements extends Expressions {
     });
   }
 
-  /** A function in the place of its call. */
   protected override inline(fn: FunctionTree, given: readonly Held[]): Held | undefined {
     const outer = { frame: this.#frame, scopes: this.scopes };
     const type = fn.result && this.types.of(fn.result);

@@ -1,0 +1,52 @@
+// learners of every kind of head and network, small enough for references in plain numbers
+import { combinations, evenly } from "../../src/env/index.ts";
+import { actionFeatures } from "../../src/rl/action-features.ts";
+import type { LearnerCase } from "./learner-case.ts";
+
+const gaussian = { head: "gaussian", observations: 11, actions: 3, alternatives: [] } as const;
+const categorical = { head: "categorical", observations: 4, actions: 1, alternatives: [5] } as const;
+const several = { head: "categorical", observations: 9, actions: 3, alternatives: [3, 2, 7] } as const;
+
+const many = { ...categorical, alternatives: [37] } as const;
+/** Actions that stand for two controls each. */
+const known = { ...many, features: actionFeatures(combinations([[-1, 0, 0.5], evenly(-2, 1, 12)]).concat([[0, 3]])) };
+
+export const LEARNER_CASES: readonly LearnerCase[] = [
+  {
+    name: "recurrent",
+    env: gaussian,
+    config: { hidden: [6], entropyCoef: 0.02, recurrent: "gru", recurrentSize: 8, recurrentSteps: 4 },
+  },
+  {
+    name: "recurrent, whole rollouts, nothing below",
+    env: categorical,
+    config: {
+      hidden: [],
+      entropyCoef: 0.02,
+      recurrent: "gru",
+      recurrentSize: 8,
+      recurrentSteps: 12,
+      activation: "relu",
+    },
+  },
+  {
+    name: "recurrent, in blocks",
+    env: many,
+    config: { hidden: [5], recurrent: "gru", recurrentSize: 8, recurrentSteps: 3, actionBlock: 16 },
+  },
+  { name: "streamed", env: many, config: { hidden: [12, 9], entropyCoef: 0.05, actionBlock: 8 } },
+  { name: "streamed, linear", env: many, config: { hidden: [], entropyCoef: 0.05, actionBlock: 16 } },
+  {
+    name: "embedded, in blocks",
+    env: known,
+    config: { hidden: [9], entropyCoef: 0.05, actionBlock: 8, actionEmbedding: 5 },
+  },
+  { name: "embedded, at once", env: known, config: { hidden: [], activation: "relu", actionEmbedding: 9 } },
+  { name: "Gaussian, tanh", env: gaussian, config: { hidden: [13, 7], entropyCoef: 0.02 } },
+  { name: "Gaussian, relu", env: gaussian, config: { hidden: [16], activation: "relu", valueClip: Infinity } },
+  { name: "Gaussian, linear", env: { ...gaussian, actions: 9 }, config: { hidden: [], valueCoef: 1 } },
+  { name: "categorical, tanh", env: categorical, config: { hidden: [8, 8], entropyCoef: 0.05 } },
+  { name: "categorical, relu", env: categorical, config: { hidden: [5, 9, 6], activation: "relu", clip: 0.05 } },
+  { name: "summed in chunks", env: categorical, config: { hidden: [5], entropyCoef: 0.02, rolloutSteps: 101 } },
+  { name: "several choices", env: several, config: { hidden: [10], entropyCoef: 0.03 } },
+];
