@@ -143,6 +143,24 @@ function backward(sharing: Sharing, inBlocks: boolean, count: string): string {
     ...(inBlocks ? [`if (!is_first) { x${r}_${q} = work[L.b + (row + ${r}u) * L.k4 + column + ${q}u]; }`] : []),
   ]);
   const keep = each((r, q) => [`  work[L.b + (row + ${r}u) * L.k4 + column + ${q}u] = x${r}_${q};`]);
+  const sumsOfLanes = `  for (var n = 0u; n < L.n4; n += 1u) {
+${indent(
+  [
+    ...(isShared ? ["let mine = params[own + n];"] : []),
+    ...rows.map((r) => `let y${r} = work[at${r} + n];`),
+    ...quads.flatMap((q) =>
+      XYZW.flatMap((c, j) => [
+        `let w${q}${c} = ${weight(4 * q + j)};`,
+        ...rows.map((r) => {
+          const sum = `x${r}_${q}.${c}`;
+          return `${sum} = ${XYZW.reduce((inner, i) => `fma(y${r}.${i}, w${q}${c}.${i}, ${inner})`, sum)};`;
+        }),
+      ]),
+    ),
+  ],
+  "    ",
+)}
+  }`;
   return `@group(0) @binding(2) var<storage, read> params: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> work: array<vec4<f32>>;
 
@@ -161,24 +179,7 @@ ${indent(
   ],
   "  ",
 )}
-  for (var n = 0u; n < L.n4; n += 1u) {
-${indent(
-  [
-    ...(isShared ? ["let mine = params[own + n];"] : []),
-    ...rows.map((r) => `let y${r} = work[at${r} + n];`),
-    ...quads.flatMap((q) =>
-      XYZW.flatMap((c, j) => [
-        `let w${q}${c} = ${weight(4 * q + j)};`,
-        ...rows.map((r) => {
-          const sum = `x${r}_${q}.${c}`;
-          return `${sum} = ${XYZW.reduce((inner, i) => `fma(y${r}.${i}, w${q}${c}.${i}, ${inner})`, sum)};`;
-        }),
-      ]),
-    ),
-  ],
-  "    ",
-)}
-  }
+${sharing === "vectors" ? dotsOfVectors(rows) : sumsOfLanes}
   if (!is_inside) { return; }
 ${indent(inBlocks ? ["if (!is_last) {", ...keep, "  return;", "}"] : [], "  ")}
 ${indent(
@@ -191,6 +192,31 @@ ${indent(
 }
 `;
 }
+
+/**
+ * Products of rows and columns where scalars are dear: four at a time along both, four columns in turn so that their sums
+ * stay in registers, and lanes added at the end.
+ */
+const dotsOfVectors = (rows: readonly number[]): string =>
+  indent(
+    quads.flatMap((q) => [
+      "{",
+      ...rows.flatMap((r) => XYZW.map((c) => `  var s${r}${c} = vec4<f32>(0.0);`)),
+      "  for (var n = 0u; n < L.n4; n += 1u) {",
+      ...rows.map((r) => `    let y${r} = work[at${r} + n];`),
+      ...XYZW.flatMap((c, j) => [
+        `    let w${c} = params[L.w + (4u * column + ${4 * q + j}u) * L.n4 + n];`,
+        ...rows.map((r) => `    s${r}${c} = fma(y${r}, w${c}, s${r}${c});`),
+      ]),
+      "  }",
+      ...rows.map((r) => {
+        const sums = XYZW.map((c) => `dot(s${r}${c}, vec4<f32>(1.0))`);
+        return `  x${r}_${q} += vec4<f32>(${sums.join(", ")});`;
+      }),
+      "}",
+    ]),
+    "  ",
+  );
 
 /** Derivatives by W and b, summed over each chunk of rows in order. */
 export const gradientKernel = (sharing: Sharing): string => gradient(sharing, "U.chunks", "U.chunk_rows");

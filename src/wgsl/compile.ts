@@ -168,6 +168,8 @@ class Statements extends Expressions {
       }
       case "discard":
         return this.evaluate(s.value);
+      case "block":
+        return this.#block(s.body);
       case "if": {
         this.push(s.test, { kind: "scalar", of: "bool" });
         asm.open("if");

@@ -12,6 +12,10 @@ const BITS: Readonly<Record<string, "and" | "or" | "xor">> = {
   "^": "xor",
 };
 
+/** Whether an argument is a vector of ones: `dot` with it is a sum of lanes. */
+const isOnes = (e: Expression): boolean =>
+  e.kind === "call" && e.args.length === 1 && e.args[0].kind === "number" && e.args[0].value === 1;
+
 export abstract class Expressions extends Values {
   /** Invocations of a workgroup. */
   protected workgroupSize = 1;
@@ -197,8 +201,12 @@ export abstract class Expressions extends Values {
     const { asm } = this;
     const type = this.typeOf(args[0]) as Extract<Type, { kind: "vector" }>;
     const product = asm.local("v128");
-    for (const arg of args) this.push(arg, type);
-    asm.simd("f32x4.mul").set(product);
+    this.push(args[0], type);
+    if (!isOnes(args[1])) {
+      this.push(args[1], type);
+      asm.simd("f32x4.mul");
+    }
+    asm.set(product);
     for (let lane = 0; lane < type.size; lane++) {
       asm.get(product).simd("f32x4.extract_lane", lane);
       if (lane > 0) asm.op("f32.add");

@@ -34,6 +34,7 @@ export type Statement =
       readonly next: Statement | undefined;
       readonly body: Block;
     }
+  | { readonly kind: "block"; readonly body: Block }
   | { readonly kind: "break" | "continue" }
   | { readonly kind: "return"; readonly value: Expression | undefined };
 
@@ -267,6 +268,7 @@ class Parser {
 
   #statement(): Statement | undefined {
     if (this.#maybe(";")) return undefined;
+    if (this.#is("{")) return { kind: "block", body: this.#block() };
     if (this.#maybe("if")) return this.#if();
     if (this.#maybe("for")) {
       this.#expect("(");

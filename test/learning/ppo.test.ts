@@ -4,10 +4,12 @@ import "../../envs/index.ts";
 import { TrainingRun } from "../../src/runs/train.ts";
 
 test.each([
-  { id: "CartPole", until: 475, steps: 250_000 },
-  { id: "InvertedPendulum-v5", until: 950, steps: 250_000 },
-])("$id to $until", async ({ id, until, steps }) => {
-  await using run = await TrainingRun.create(id, { seed: 1, steps, until });
+  { id: "CartPole", until: 475, steps: 250_000, env: {} },
+  { id: "InvertedPendulum-v5", until: 950, steps: 250_000, env: {} },
+  { id: "CartPole", until: 475, steps: 250_000, env: { device: "wasm" } },
+  { id: "InvertedPendulum-v5", until: 950, steps: 250_000, env: { device: "wasm" } },
+])("$id to $until, $env", async ({ id, until, steps, env }) => {
+  await using run = await TrainingRun.create(id, { seed: 1, steps, until, env });
   const returns: number[] = [];
   const result = await run.train({ onProgress: ({ metrics }) => returns.push(metrics.episodeReturn) });
   expect(result.reached).toBe(true);
