@@ -33,6 +33,34 @@ const lines = (run: string) =>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 describe("corral train", () => {
+  test("needs no adapter: --device wasm learns, is resumed and played there", async () => {
+    const run = join(folder, "wasm");
+    const { code, stdout, stderr } = await corral([
+      "train",
+      "CartPole",
+      ...SMALL,
+      "--device",
+      "wasm",
+      "--schedule",
+      "constant",
+      "--out",
+      run,
+    ]);
+    expect(code, stderr).toBe(0);
+    expect(stdout).toContain("CartPole on wasm");
+    expect(JSON.parse(readFileSync(join(run, "config.json"), "utf8"))).toMatchObject({ device: "wasm" });
+    const resumed = await corral(["train", "--resume", run, "--steps", "320"]);
+    expect(resumed.code, resumed.stderr).toBe(0);
+    expect(lines(run).at(-1)).toMatchObject({ end: true, envSteps: 320 });
+    const played = await corral(["play", run, "--episodes", "2"]);
+    expect(played.stdout).toContain("CartPole on wasm");
+    // its bits are those of its device
+    const other = await corral(["train", "--resume", run, "--device", "gpu"]);
+    expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("--resume takes --device")]);
+    const none = await corral(["train", "CartPole", ...SMALL, "--device", "cpu", "--out", join(folder, "cpu")]);
+    expect([none.code, none.stderr]).toEqual([expect.any(Number), expect.stringContaining('device: "wasm"')]);
+  });
+
   test("trains, logs every update, keeps a config that makes the run again", async () => {
     const first = join(folder, "first");
     const { code, stdout, stderr } = await corral(["train", "CartPole", ...SMALL, "--seed", "3", "--out", first]);
