@@ -2,7 +2,6 @@
 export { convexContacts } from "./contacts.ts";
 export { convexDistance } from "./distance.ts";
 export {
-  CLIMB_ABOVE,
   MOST_CONVEX_CONTACTS,
   type ConvexContacts,
   type ConvexDistance,
