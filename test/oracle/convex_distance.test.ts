@@ -115,6 +115,7 @@ describe.each(PAIRS)("%s-%s of %i vertices", (kind1, kind2, vertices) => {
     const all = await samples([kind1, kind2], vertices);
     const distances: number[] = [];
     const angles: number[] = [];
+    const asides: number[] = [];
     for (const { label, scene, frames, margin, theirs, hit, dist, normal, from, to } of all) {
       const { size } = scene;
       expect([dist, ...normal, ...from, ...to].every(Number.isFinite), label).toBe(true);
@@ -138,10 +139,12 @@ describe.each(PAIRS)("%s-%s of %i vertices", (kind1, kind2, vertices) => {
       expect(Math.abs(along - dist) / size, label).toBeLessThanOrEqual(bounds.distance.value);
       const aside = Math.hypot(...gap.map((x, k) => x - along * normal[k]));
       expect(aside / size, label).toBeLessThanOrEqual(bounds.facing.value);
+      asides.push(aside / size);
     }
     expect(distances.length).toBeGreaterThan(all.length / 8);
     expect(percentile(distances, 0.99)).toBeLessThanOrEqual(bounds.distance99.value);
     expect(percentile(distances, 1)).toBeLessThanOrEqual(bounds.distance.value);
+    expect(percentile(asides, 0.99)).toBeLessThanOrEqual(bounds.facing99.value);
     expect(percentile(angles, 0.99)).toBeLessThanOrEqual(bounds.normal99.value);
     for (const scene of new Set(all.map((s) => s.scene))) scene[Symbol.dispose]();
   });

@@ -73,7 +73,7 @@ export class ConvexScene implements Disposable {
       return `<body mocap="true" pos="0 0 ${i}"><geom name="g${i}" type="${kind}" ${form} contype="0" conaffinity="0"/></body>`;
     });
     this.model = mujoco.MjModel.from_xml_string(
-      `<mujoco><option ccd_tolerance="1e-12" ccd_iterations="200"/><asset>${meshes.join("")}</asset><worldbody>` +
+      `<mujoco><size memory="1M"/><option ccd_tolerance="1e-12" ccd_iterations="200"/><asset>${meshes.join("")}</asset><worldbody>` +
         `${geoms.join("")}</worldbody><contact><pair geom1="g0" geom2="g1"/></contact></mujoco>`,
     )!;
     this.data = new mujoco.MjData(this.model);

@@ -16,6 +16,7 @@ import {
   not,
   or,
   select,
+  square,
   sub,
   type Bool,
   type Int,
@@ -115,6 +116,9 @@ export function largest(s: Simplex): Vertex[] {
   return of(s.w, face.get()).map((w, k) => ({ w, a: onA[k] }));
 }
 
+/** Squared height of a tetrahedron, in sizes of the pair, below which it is flat. */
+const FLAT = 1e-12;
+
 /** The point of the simplex that is nearest to `target`: the best over all faces it lies outside of, and their edges. */
 export function reduce(s: Simplex, target: Vec3): Nearest {
   const n = s.count.get();
@@ -135,8 +139,10 @@ export function reduce(s: Simplex, target: Vec3): Nearest {
       const height = dot3(normal, a);
       const opposite = select3(eq(f, 0), at[3], select3(eq(f, 1), at[2], select3(eq(f, 2), at[1], at[0])));
       const beyond = dot3(normal, sub3(opposite, a));
-      // the side that the fourth vertex is not on; flat tetrahedra have no inside
-      when(or(not(full), le(mul(neg(height), beyond), 0)), () => {
+      // the side that the fourth vertex is not on; flat tetrahedra have no inside, whatever rounding says
+      const area2 = dot3(normal, normal);
+      const flat = le(square(beyond), mul(FLAT, area2));
+      when(or(or(not(full), flat), le(mul(neg(height), beyond), 0)), () => {
         outside.set(1);
         const offer = (better: Bool, d2: Scalar, p: Vec3, l: Vec3) => {
           least.set(select(better, d2, least.get()));
@@ -152,7 +158,6 @@ export function reduce(s: Simplex, target: Vec3): Nearest {
           const d2 = dot3(point, point);
           offer(and(allowed, lt(d2, least.get())), d2, point, place(sub(1, t), t));
         };
-        const area2 = dot3(normal, normal);
         const parts = [dot3(cross(b, c), normal), dot3(cross(c, a), normal), dot3(cross(a, b), normal)];
         const within = and(and(ge(parts[0], 0), ge(parts[1], 0)), and(ge(parts[2], 0), gt(area2, 1e-30)));
         const inverse = div(1, max(add(add(parts[0], parts[1]), parts[2]), 1e-30));
@@ -161,7 +166,7 @@ export function reduce(s: Simplex, target: Vec3): Nearest {
         const mixed = add3(add3(scale3(a, l[0]), scale3(b, l[1])), scale3(c, l[2]));
         const thick = gt(area2, mul(THIN, mul(dot3(ab, ab), dot3(ac, ac))));
         const point = select3(thick, scale3(normal, along), mixed);
-        const d2 = mul(height, along);
+        const d2 = select(thick, mul(height, along), dot3(mixed, mixed));
         offer(and(within, lt(d2, least.get())), d2, point, l);
         const not3 = not(within);
         edge(a, b, (p, q) => [p, q, 0], not3);
