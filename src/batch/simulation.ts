@@ -4,7 +4,7 @@ import { formatBytes } from "../core/units.ts";
 import { CorralError } from "../core/errors.ts";
 import { checked } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
-import { firstNotHeld, heldText } from "../core/float32.ts";
+import { asHeld, firstNotHeld, heldText } from "../core/float32.ts";
 import { nearest } from "../core/names.ts";
 import { field, fieldSize, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
@@ -118,7 +118,7 @@ export class Simulation implements AsyncDisposable {
       const piece = { index: 0, firstWorld: 0, worlds, paddedWorlds: worlds };
       const records = this.#recordsFor((bytesPerWorld / 4) * worlds);
       for (const { name } of layout.fields) {
-        const given = values[name];
+        const given = values[name] && asHeld(values[name], this.#batch.precision);
         if (given) for (let w = 0; w < worlds; w++) putField(layout, name, piece, w, records, given, 0);
       }
 
@@ -223,7 +223,7 @@ export class Simulation implements AsyncDisposable {
           { name, world: list[Math.floor(bad / size)] },
         );
       }
-      byArena.set(arena, [...(byArena.get(arena) ?? []), [name, data]]);
+      byArena.set(arena, [...(byArena.get(arena) ?? []), [name, asHeld(data, precision)]]);
     }
 
     // a step between the read and the write would be undone

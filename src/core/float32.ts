@@ -14,6 +14,10 @@ export const isHeld = (x: number, precision: FloatPrecision = "f32"): boolean =>
 export const firstNotHeld = (values: ArrayLike<number>, precision: FloatPrecision = "f32"): number =>
   Array.prototype.findIndex.call(values, (x: number) => typeof x !== "number" || !isHeld(x, precision));
 
+/** Numbers as a device holds them. */
+export const asHeld = (values: ArrayLike<number>, precision: FloatPrecision): ArrayLike<number> =>
+  precision === "f64" || values instanceof Float32Array ? values : Float32Array.from(values);
+
 /** What such a number must be, after "it must be". */
 export const heldText = (x: unknown, precision: FloatPrecision = "f32"): string =>
   precision === "f32" && typeof x === "number" && Number.isFinite(x)

@@ -1,6 +1,6 @@
 // the state of chosen worlds, in and out by name: the physics, and what the task keeps
 import { CorralError } from "../../core/errors.ts";
-import { firstNotHeld, heldText } from "../../core/float32.ts";
+import { asHeld, firstNotHeld, heldText } from "../../core/float32.ts";
 import { nearest } from "../../core/names.ts";
 import { worldIndex, type ArenaLayout, type FieldLayout } from "../../memory/layout.ts";
 import type { Plan } from "../../memory/plan.ts";
@@ -136,8 +136,10 @@ export class WorldState {
     }
     const records = await this.#records(list);
     for (const [name, data] of given) {
-      this.#visit(list, this.#slot(name), records, (into, at, i) => {
-        into[at] = data[i];
+      const slot = this.#slot(name);
+      const held = slot.words ? data : asHeld(data, this.#batch.precision);
+      this.#visit(list, slot, records, (into, at, i) => {
+        into[at] = held[i];
       });
     }
     for (const [shard, record] of records) await this.#batch.write("state", shard, record);

@@ -44,6 +44,17 @@ describe.each(["cpu", "cpu-f64"] as const)("on %s", (device) => {
     expect(await outcome(() => sim.setOptions({ timestep: TINY }))).toEqual(expected);
   });
 
+  test("digits beyond float32 are not kept where floats are float32", async () => {
+    const held = single ? Math.fround(0.1) : 0.1;
+    await using sim = await createSimulation(await loadModel(xml), { numEnvs: 2, device });
+    await sim.setState({ qpos: [0.1, 0.1] });
+    expect([...(await sim.getState(["qpos"])).qpos]).toEqual([held, held]);
+    await using env = await makeVec(task, { numEnvs: 2, device, recorder: false });
+    await env.reset();
+    await env.setState({ qpos: [0.1] }, [1]);
+    expect((await env.getState(["qpos"])).qpos[1]).toBe(held);
+  });
+
   test.each(HUGE)("state, parameters and resets of an environment: %d", async (x) => {
     await using env = await makeVec(task, { numEnvs: 2, device, recorder: false });
     await env.reset();
