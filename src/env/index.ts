@@ -30,6 +30,6 @@ export {
 } from "./task/task.ts";
 
 export * from "./task/terms/index.ts";
-export type { GpuView, GpuViews } from "./host/gpu-views.ts";
+export type { ArenaView, GpuView, GpuViews, WasmViews } from "./host/gpu-views.ts";
 export { VectorEnv, type StepResult, type VecSnapshot } from "./host/vector-env.ts";
 export type { HealthReport } from "./host/health.ts";
