@@ -91,6 +91,8 @@ const JOINT_WIDTHS = [
 const optionKind: Kind<ModelOption> = object<ModelOption>(
   Object.fromEntries([
     ...Object.keys(MJ_OPTION_SCALARS).map((name) => [name, anyNumber]),
+    // MuJoCo knows no others
+    ...(["integrator", "cone", "jacobian", "solver"] as const).map((name) => [name, MJ_OPTION_SCALARS[name].kind]),
     ...Object.entries(MJ_OPTION_VECTORS).map(([name, { length }]) => [
       name,
       list(anyNumber, { min: length, max: length }),

@@ -121,6 +121,7 @@ describe("nonsense that replayed as identical, or for ever", () => {
     ["nq: 1e9", ({ model }) => (model.nq = 1e9)],
     ["nq: 3", ({ model }) => (model.nq = 3)],
     ["a body that is its own parent", ({ model }) => (model.body_parentid.of = "AAAAAAEAAAABAAAA")],
+    ["an integrator that MuJoCo has not", ({ model }) => (model.opt.integrator = 99)],
     ["another model", ({ model }) => (model.name = "other")],
     ["states that are longer", ({ records }) => (records.segments[0].states.state.of += "AAAAAAAAAAAAAAAA")],
     ["an arena of a thousand million numbers", ({ about }) => (about.batch.arenas[2].fields[0].perWorld = 1e9)],
