@@ -34,6 +34,8 @@ interface Sample {
   readonly meeting: Meeting;
   readonly ours: Contact[];
   readonly theirs: Contact[];
+  /** MuJoCo's only contact with multiccd off, m: where it has several they may lie elsewhere. */
+  readonly deepest: number;
 }
 
 /** Contacts of random pairs; `margin` is relative to the smaller radius. */
@@ -63,7 +65,9 @@ async function samples(kinds: [Kind, Kind], vertices: number, margin: number, mu
         const frames = randomFrames(r, scene, r.pick(["shallow", "middle"] as const), meeting);
         const reach = margin * Math.min(...scene.radius);
         const label = `${meeting}: ${JSON.stringify(scene.bodies)} at ${JSON.stringify(frames)}`;
-        return { scene, frames, meeting, label, reach, theirs: scene.contacts(frames, reach, multiccd) };
+        const [single] = scene.contacts(frames, reach, false) as (Contact | undefined)[];
+        const theirs = scene.contacts(frames, reach, multiccd);
+        return { scene, frames, meeting, label, reach, theirs, deepest: single?.dist ?? 0 };
       }),
     ),
   );
@@ -92,11 +96,10 @@ const samePlaces = (s: Sample) =>
   s.theirs.every((c) => s.ours.some((o) => apart(o.pos, c.pos) < bounds.placed.value * s.scene.size));
 
 /** What holds of every contact: finite, as deep as the deepest or less, along a direction that parts the shapes. */
-function expectSound({ label, scene, frames, ours, theirs }: Sample): void {
+function expectSound({ label, scene, frames, ours, deepest }: Sample): void {
   const { size } = scene;
   expect(ours.length, label).toBeGreaterThan(0);
   expect(ours.length, label).toBeLessThanOrEqual(MOST);
-  const deepest = Math.min(...theirs.map((c) => c.dist));
   for (const { dist, pos, normal } of ours) {
     expect([dist, ...pos, ...normal].every(Number.isFinite), label).toBe(true);
     expect(Math.abs(Math.hypot(...normal) - 1), label).toBeLessThan(1e-5);
