@@ -15,6 +15,7 @@ const beyond = (reasons: readonly string[]) =>
 describe.each(randomSeeds(5, 30))("seed %i", (seed) => {
   test.each([
     ["cpu", true],
+    ["cpu", false],
     ["cpu-f64", true],
     ["cpu-f64", false],
   ] as const)("stays within the bounds on %s, straight-line: %s", async (device, unroll) => {

@@ -87,6 +87,8 @@ export interface ContactRows {
   resolved(slot: Int, D: Scalar, diagA: readonly Scalar[]): { D: Scalar; share: readonly Scalar[] };
   /** Whether R of some pair may be less than float32 resolves: then `resolved` is wanted. */
   readonly anyStiff: boolean;
+  /** 1 for slots of such pairs, else 0. */
+  readonly stiff: (slot: Int) => Int;
   /** Whether a contact makes rows: one in the gap does only if it pulls. */
   makesRows(slot: Int): Bool;
   /** Whether it pulls across the gap, along its normal alone. */
@@ -311,6 +313,7 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
       mu: params.mu(slot),
     }),
     anyStiff: slots.pairs.some((p) => isStiff(model, p)),
+    stiff: slots.table("con_stiff", (p) => Number(isStiff(model, p)), "i32"),
     stiffness(slot) {
       const imp = impedance(params.curve(slot), sub(slots.dist(slot), params.margin(slot)));
       const diag =

@@ -1,6 +1,6 @@
 // contacts as body space sees them: rows against the motions of two bodies
 import { when } from "../../trace/control.ts";
-import { and, not, select, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
+import { and, isNode, ne, not, or, select, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { add6, dot6, scale6, spatial, ZERO6, type Spatial } from "../../trace/spatial.ts";
 import { cross, row as matRow, sub3 } from "../../trace/vector.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
@@ -32,9 +32,17 @@ export class BodyContacts {
     this.rows = rows;
   }
 
-  /** Whether the geoms of a slot belong to two moving bodies. */
+  get anyCoupled(): boolean {
+    return this.rows.anyCoupled || this.rows.anyStiff;
+  }
+
+  /**
+   * Whether the contact of a slot is solved beside the trees: if it couples two moving bodies, and if it is so stiff that
+   * a body's inertia would be lost to rounding beside its stiffness.
+   */
   isCoupled(slot: Int): Bool {
-    return and(this.rows.moves(slot, 0), this.rows.moves(slot, 1));
+    const stiff = this.rows.stiff(slot);
+    return or(and(this.rows.moves(slot, 0), this.rows.moves(slot, 1)), isNode(stiff) ? ne(stiff, 0) : stiff !== 0);
   }
 
   /** `motion`: of the bodies, for the vectors over dofs. */
@@ -87,8 +95,13 @@ export class BodyContacts {
     );
   }
 
-  /** Adds a contact's Hessian to the stiffness of its body; one that couples two bodies is left out. */
+  /** Adds a contact's Hessian to the stiffness of its body, unless it is solved beside the trees. */
   stiffen(tree: Articulated, slot: Int, law: ContactLaw, at: BodyContact): void {
+    if (!this.rows.anyStiff) this.#stiffen(tree, slot, law, at);
+    else when(not(this.isCoupled(slot)), () => this.#stiffen(tree, slot, law, at));
+  }
+
+  #stiffen(tree: Articulated, slot: Int, law: ContactLaw, at: BodyContact): void {
     const add = (s: Side | undefined) => {
       if (s) tree.stiffen(s.body, stiffness(law, s.rows));
     };

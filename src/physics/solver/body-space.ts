@@ -1,6 +1,21 @@
 // the constraint solver's space over bodies: no matrix over dofs, for models with many
 import { breakIf, each, loop, variable, when, type Variable } from "../../trace/control.ts";
-import { add, eq, ge, mul, neg, not, or, select, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
+import {
+  add,
+  eq,
+  ge,
+  mul,
+  neg,
+  not,
+  or,
+  select,
+  square,
+  sub,
+  sum,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../trace/scalar.ts";
 import { add6, dot6, mulInertVec, scale6, ZERO6 } from "../../trace/spatial.ts";
 import { Articulated, bodyMotions, dofForces } from "../smooth/articulated.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
@@ -41,6 +56,7 @@ const TURN = { SMOOTH: 0, NEWTON: 1, IMPLICIT: 2, END: 3 } as const;
 export class BodySpace implements Space {
   readonly qacc: Field;
   readonly search: Field;
+  readonly isInexact: boolean;
   readonly #m: ModelView;
   readonly #d: WorldData;
   readonly #contacts: BodyContacts;
@@ -77,6 +93,7 @@ export class BodySpace implements Space {
     this.#law = law;
     this.#implicit = implicit;
     this.#weights = weights;
+    this.isInexact = contacts.anyStiff;
     this.#tree = new Articulated(m, d);
     this.qacc = new Field("x", m.nv);
     this.search = new Field("search", m.nv);
@@ -223,7 +240,7 @@ export class BodySpace implements Space {
   #solve(): void {
     const { search } = this;
     const [m, motion, contacts] = [this.#m, this.#motion, this.#contacts];
-    const { anyCoupled } = contacts.rows;
+    const { anyCoupled } = contacts;
     const weights = this.#weights;
     const [grad, wrench, tree] = [this.#grad, this.#wrench, this.#tree];
     const inLine = m.nv + m.nbody <= MAX_IN_LINE;
@@ -235,14 +252,20 @@ export class BodySpace implements Space {
     }
     const pushed = this.#bodies("coupled_wrench");
     const pushedDofs = this.#couplings.length > 0 ? new Field("coupled_force", m.nv) : undefined;
-    const rows = this.#couplings.map(({ row, hessian }) =>
-      coupledRow(row, select(this.#isTurn(TURN.NEWTON), hessian.get(), 0), search, pushedDofs!, weights.row(row)),
-    );
+    const rows = this.#couplings.map(({ row, hessian }) => {
+      const own = {
+        hessian: select(this.#isTurn(TURN.NEWTON), hessian.get(), 0),
+        diagA: sum(row.jac.map(({ dof, value }) => mul(m.dof_invweight0.at(dof), square(value)))),
+        weight: weights.row(row),
+      };
+      return coupledRow(row, own, search, pushedDofs!);
+    });
     const coupled = new CoupledContacts<BodyContact>(contacts.rows, {
       contact: (slot) => this.contact(slot),
       along: (at) => contacts.times(motion.search, at),
       push: (at, f) => push(pushed, at, f, 1),
       weight: (slot) => weights.contact(slot),
+      diagA: (at) => at.diagA(),
       law: this.#law,
     });
     if (anyCoupled) coupled.find(this.#isTurn(TURN.NEWTON), (slot) => contacts.isCoupled(slot));

@@ -16,6 +16,7 @@ import {
   or,
   select,
   sub,
+  sum,
   type Bool,
   type Int,
   type Scalar,
@@ -43,6 +44,8 @@ export interface Coupling {
   push(f: readonly Scalar[]): void;
   /** Factor of its part of sums over couplings. */
   readonly weight: Scalar;
+  /** About the inverse of its own part of the system, 1 / (1 + trace of C A⁻¹ Cᵀ W). */
+  readonly preconditioner: Scalar;
   /** W x, with the Hessian of its own cost. */
   weigh(x: readonly Scalar[]): Scalar[];
 }
@@ -54,6 +57,7 @@ interface ContactSide<At> {
   push(at: At, f: readonly Scalar[]): void;
   law(index: Int, slot: Int): ContactLaw;
   weight(slot: Int): Scalar;
+  diagA(at: At): Scalar[];
 }
 
 /** The contacts that couple bodies, as a list, and vectors over them. */
@@ -62,6 +66,7 @@ export class CoupledContacts<At> {
   readonly #side: ContactSide<At>;
   readonly #list: { readonly index: LocalArray; readonly slot: LocalArray };
   readonly #vectors: Readonly<Record<CgVector, readonly LocalArray[]>>;
+  readonly #preconditioner: LocalArray;
   readonly #count = variable("coupled", 0, "i32");
 
   constructor(contacts: ContactRows, side: ContactSide<At>) {
@@ -69,19 +74,23 @@ export class CoupledContacts<At> {
     this.#contacts = contacts;
     this.#side = side;
     this.#list = { index: array("coupled_index", n, "i32"), slot: array("coupled_slot", n, "i32") };
+    this.#preconditioner = array("coupled_P", n);
     const vector = (name: CgVector) => Array.from({ length: contacts.dim }, (_, k) => array(`coupled_${name}${k}`, n));
     this.#vectors = Object.fromEntries(CG_VECTORS.map((name) => [name, vector(name)])) as never;
   }
 
   /** Lists those contacts, if there are any to `count`; before any pass. */
   find(counts: Bool, isCoupled: (slot: Int) => Bool): void {
-    const [list, count] = [this.#list, this.#count];
+    const [list, count, side] = [this.#list, this.#count, this.#side];
     count.set(0);
     when(counts, () => {
       this.#contacts.slots.each((index, slot) => {
         when(isCoupled(slot), () => {
           list.index.set(count.get(), index);
           list.slot.set(count.get(), slot);
+          const { hessian } = side.law(index, slot);
+          const stiffness = sum(side.diagA(side.contact(slot)).map((a, k) => mul(a, hessian(k, k))));
+          this.#preconditioner.set(count.get(), div(1, add(1, stiffness)));
           count.set(add(count.get(), 1));
         });
       });
@@ -89,7 +98,7 @@ export class CoupledContacts<At> {
   }
 
   each(body: (coupling: Coupling) => void): void {
-    const [list, vectors, side] = [this.#list, this.#vectors, this.#side];
+    const [list, vectors, side, preconditioner] = [this.#list, this.#vectors, this.#side, this.#preconditioner];
     const { dim } = this.#contacts;
     loop(
       this.#count.get(),
@@ -103,6 +112,9 @@ export class CoupledContacts<At> {
           set: (name, values) => values.forEach((x, k) => vectors[name][k].set(t, x)),
           along: () => side.along(here()),
           push: (f) => side.push(here(), f),
+          get preconditioner() {
+            return preconditioner.get(t);
+          },
           get weight() {
             return side.weight(slot);
           },
@@ -122,8 +134,13 @@ export class CoupledContacts<At> {
   }
 }
 
-/** A row over several dofs: its vectors are in registers. `hessian`: of its cost. */
-export function coupledRow(row: Row, hessian: Scalar, x: Field, force: Field, weight: Scalar): Coupling {
+/** A row over several dofs: its vectors are in registers. `hessian`: of its cost; `diagA`: of its row of J M⁻¹ Jᵀ. */
+export function coupledRow(
+  row: Row,
+  { hessian, diagA, weight }: { readonly hessian: Scalar; readonly diagA: Scalar; readonly weight: Scalar },
+  x: Field,
+  force: Field,
+): Coupling {
   const vectors = Object.fromEntries(CG_VECTORS.map((name) => [name, variable(`row_${name}`, 0)]));
   return {
     get: (name) => [vectors[name].get()],
@@ -133,6 +150,7 @@ export function coupledRow(row: Row, hessian: Scalar, x: Field, force: Field, we
       for (const { dof, value } of row.jac) force.set(dof, add(force.at(dof), mul(value, f)));
     },
     weight,
+    preconditioner: div(1, add(1, mul(hessian, diagA))),
     weigh: ([v]) => [mul(hessian, v)],
   };
 }
@@ -149,7 +167,8 @@ interface CoupledSystem {
 /**
  * H search = -grad with couplings. Let A be the trees' Hessian, C and W the Jacobians and Hessians of the couplings. Then
  * e = C search fulfils (1 + C A⁻¹ Cᵀ W) e = -C A⁻¹ grad: conjugate gradients in the inner product of W, over as
- * many numbers as the couplings have. Each turn is one solve of the trees; one more gives the search direction. Every pass is
+ * many numbers as the couplings have, preconditioned by each coupling's own part: the residuals of soft couplings then
+ * count beside those of stiff ones. Each turn is one solve of the trees; one more gives the search direction. Every pass is
  * written once: the first turn, which has no direction yet, takes the residual for one.
  */
 export function solveCoupled({ each, clear, solve }: CoupledSystem): void {
@@ -174,7 +193,8 @@ export function solveCoupled({ each, clear, solve }: CoupledSystem): void {
           // nothing before the first direction
           const next = (x: "r" | "g", was: "p" | "f") => {
             const old = t.get(was);
-            return t.get(x).map((v, c) => add(v, select(gt(k, 1), mul(beta.get(), old[c]), 0)));
+            const P = t.preconditioner;
+            return t.get(x).map((v, c) => add(mul(P, v), select(gt(k, 1), mul(beta.get(), old[c]), 0)));
           };
           const f = next("g", "f");
           t.set("p", next("r", "p"));
@@ -204,7 +224,7 @@ export function solveCoupled({ each, clear, solve }: CoupledSystem): void {
         );
         t.set("r", r);
         t.set("g", g);
-        total.set(add(total.get(), mul(t.weight, dotn(r, g))));
+        total.set(add(total.get(), mul(mul(t.weight, t.preconditioner), dotn(r, g))));
       });
       done.set(last.get());
       start.set(select(first, total.get(), start.get()));

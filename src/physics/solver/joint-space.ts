@@ -2,13 +2,13 @@
 import { array, breakIf, each, loop, variable } from "../../trace/control.ts";
 import { unrolling } from "../../trace/graph.ts";
 import { add, div, dotn, le, max, mul, neg, or, select, sub, sum, type Int, type Scalar } from "../../trace/scalar.ts";
-import { mjtSolver } from "../../model/enums.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { copyField, dotFields, SymMatrix, type Pattern } from "../smooth/sparsity.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
 import { sub3 } from "../../trace/vector.ts";
 import { DiagA } from "./diag-a.ts";
+import { usesNewton } from "./precision.ts";
 import type { ContactAt, Frame, ProductsOf, Space } from "./space.ts";
 import type { Weights } from "./trees.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
@@ -31,6 +31,7 @@ interface JointContact extends ContactAt {
 export class JointSpace implements Space {
   readonly qacc: Field;
   readonly search: Field;
+  readonly isInexact = false;
   readonly #m: ModelView;
   readonly #d: WorldData;
   readonly #nv: number;
@@ -57,7 +58,7 @@ export class JointSpace implements Space {
     this.#m = m;
     this.#d = d;
     this.#nv = m.nv;
-    this.#newton = m.opt.solver !== mjtSolver.CG;
+    this.#newton = usesNewton(m, contacts);
     this.#contacts = contacts;
     this.#weights = weights;
     this.#M = M;

@@ -1,9 +1,17 @@
 // how far the constraint solver goes, and what float32 resolves of it
 import { current } from "../../trace/graph.ts";
+import { mjtSolver } from "../../model/enums.ts";
+import type { ContactRows } from "../constraint/contact-rows.ts";
 import type { ModelView } from "../view.ts";
 
 /** Iterations below which the result may be far from the minimum: the way there is then part of it. */
 export const FEW_ITERATIONS = 20;
+/**
+ * Whether the direction is Newton's. CG does not get through costs whose D is far beyond J M⁻¹ Jᵀ in any number of
+ * iterations that one would wait for; the minimum is the same.
+ */
+export const usesNewton = (m: ModelView, contacts: ContactRows): boolean =>
+  m.opt.solver !== mjtSolver.CG || (contacts.anyStiff && m.opt.iterations >= FEW_ITERATIONS);
 /**
  * A line search stops if the slope has fallen by this factor. Iterations that go on to the minimum need no more; for
  * few of them float32 goes as far as it can.
@@ -12,6 +20,8 @@ export function slopeReduction(m: ModelView): number {
   if (current().exact) return 1e-12;
   return m.opt.iterations < FEW_ITERATIONS ? 1e-6 : 1e-4;
 }
+/** Newton's iterations in which a decrement must halve, or what is left is rounding. */
+export const PATIENCE = 8;
 /** Newton decrement, relative to the cost scale, that float32 resolves. */
 export const FLOAT32_TOLERANCE = 1e-10;
 /**

@@ -11,6 +11,7 @@ import {
   ge,
   isFinite32,
   le,
+  lt,
   max,
   mul,
   neg,
@@ -32,7 +33,7 @@ import { copyField, dotFields } from "../smooth/sparsity.ts";
 import type { WorldData, ModelView } from "../view.ts";
 import { ContactEfc } from "./contact-efc.ts";
 import { primalSearch, safeguardedNewton } from "./line-search.ts";
-import { FEW_ITERATIONS, FLOAT32_NOISE, FLOAT32_TOLERANCE, slopeReduction } from "./precision.ts";
+import { FEW_ITERATIONS, FLOAT32_NOISE, FLOAT32_TOLERANCE, PATIENCE, slopeReduction, usesNewton } from "./precision.ts";
 import { solveDual } from "./pgs.ts";
 import type { Solution } from "./solution.ts";
 import type { Space } from "./space.ts";
@@ -53,15 +54,19 @@ export interface SolverInput {
  * qfrc_constraint.
  */
 function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceOf }: SolverInput): Solution {
-  const newton = m.opt.solver !== mjtSolver.CG;
+  const newton = usesNewton(m, contacts);
   const scale = div(1, mul(m.meaninertia, Math.max(1, m.nv)));
   const noiseShare = mul(newton ? FLOAT32_NOISE.newton : FLOAT32_NOISE.cg, scale);
   const tolerance = current().exact ? m.tolerance : max(m.tolerance, FLOAT32_TOLERANCE);
   const efc = new ContactEfc(m, contacts);
-  const trees = hasWeights(m.model) ? new Trees(m, rows, contacts) : undefined;
+  const trees = hasWeights(m.model, contacts) ? new Trees(m, rows, contacts) : undefined;
   const weights = trees ?? UNWEIGHTED;
   const space = spaceOf((c, slot) => efc.law(c, slot, efc.Jaref(c)), weights);
   const { qacc, search } = space;
+  const patience =
+    newton && space.isInexact
+      ? { best: variable("best_decrement", 1e30), since: variable("since_best", 0, "i32") }
+      : undefined;
   const alpha = variable("alpha");
   const done = flag("done", false);
   const noise = variable("noise", 0);
@@ -121,7 +126,6 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     eachRow(rows, (row) => {
       const weight = weights.row(row);
       costSmooth.set(add(costSmooth.get(), mul(weight, rowAt(row, 0).law.cost)));
-      trees?.addRowCost(row, rowAt(row, 0).law.cost);
       if (warm) costWarm.set(add(costWarm.get(), mul(weight, rowAt(row, 1).law.cost)));
     });
     efc.each((c, slot) => {
@@ -135,14 +139,13 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       const cost = (x: readonly Scalar[]) => efc.law(c, slot, x, D).cost;
       const weight = weights.contact(slot);
       costSmooth.set(add(costSmooth.get(), mul(weight, cost(Jaref))));
-      trees?.addContactCost(slot, cost(Jaref));
       if (!warm) return;
       const JarefWarm = Jaref.map((x, k) => add(x, jv[k]));
       costWarm.set(add(costWarm.get(), mul(weight, cost(JarefWarm))));
     });
     // no constraint pushes at qacc_smooth: it is the minimum
     done.set(le(costSmooth.get(), 0));
-    if (!trees) noise.set(mul(noiseShare, costSmooth.get()));
+    noise.set(mul(noiseShare, costSmooth.get()));
     if (!warm) {
       alpha.set(0);
       return;
@@ -202,8 +205,8 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       alpha.set(div(neg(quad[0]), max(deriv1.get(), 1e-30)));
     }
     evaluate(alpha.get(), newton);
-    const decrement = mul(mul(0.5, scale), mul(trees ? trees.decrement() : neg(quad[0]), alpha.get()));
-    const exact = newton ? not(stateChanged.get()) : false;
+    const decrement = mul(mul(0.5, scale), mul(neg(quad[0]), alpha.get()));
+    const exact = newton && !space.isInexact ? not(stateChanged.get()) : false;
     done.set(or(or(exact, le(decrement, tolerance)), or(stalls(decrement), not(isFinite32(quad[0])))));
     // the first guess only: a later point may lie on the pieces of the start and still be far from the minimum
     const settled = or(not(stateChanged.get()), done.get());
@@ -226,11 +229,15 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
   function stalls(decrement: Scalar): Bool {
     if (current().exact) return false;
     const last = lastDecrement.get();
-    const left = trees
-      ? mul(mul(mul(0.5, scale), alpha.get()), trees.gradSearchByNoise(noiseShare, tolerance))
-      : decrement;
-    lastDecrement.set(left);
-    return and(le(left, trees ? 1 : noise.get()), ge(left, mul(0.5, last)));
+    lastDecrement.set(decrement);
+    const isNoise = and(le(decrement, noise.get()), ge(decrement, mul(0.5, last)));
+    if (!patience) return isNoise;
+    // rounding of the couplings' own iterations may be more than is known of it
+    const { best, since } = patience;
+    const better = lt(decrement, mul(0.5, best.get()));
+    best.set(select(better, decrement, best.get()));
+    since.set(select(better, 0, add(since.get(), 1), "i32"));
+    return or(isNoise, ge(since.get(), PATIENCE));
   }
 
   /** qfrc_constraint. */

@@ -1,6 +1,7 @@
 // what the solver weighs tree by tree: a heavy tree must not hide that a light one is far from its minimum
+import { current, unrolling } from "../../trace/graph.ts";
 import { array, each, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
-import { abs, add, and, div, eq, gt, max, mul, ne, select, type Int, type Scalar } from "../../trace/scalar.ts";
+import { add, and, div, eq, gt, max, mul, ne, select, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import type { Model } from "../../model/model.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
@@ -20,9 +21,15 @@ export interface Weights {
 /** A world of one tree, and a search that ends before the minimum: its sums are MuJoCo's. */
 export const UNWEIGHTED: Weights = { dof: () => 1, body: () => 1, row: () => 1, contact: () => 1 };
 
-/** Whether costs of several trees are added up, on the way to the minimum. */
-export const hasWeights = ({ ntree, opt }: Model): boolean =>
-  ntree > 1 && opt.iterations >= FEW_ITERATIONS && opt.ls_iterations >= FEW_ITERATIONS;
+/**
+ * Whether costs of several trees are weighed: on the way to the minimum, and not beside contacts whose D is beyond
+ * float32 in a Hessian over dofs. Rounding of those would then be as large as what others have left to gain.
+ */
+export const hasWeights = ({ ntree, opt }: Model, { anyStiff }: ContactRows): boolean =>
+  ntree > 1 &&
+  opt.iterations >= FEW_ITERATIONS &&
+  opt.ls_iterations >= FEW_ITERATIONS &&
+  !(anyStiff && unrolling() && !current().exact);
 
 /** Place of a tree; 0 is of what is static. */
 const place = (tree: number): number => tree + 1;
@@ -30,22 +37,17 @@ const place = (tree: number): number => tree + 1;
 /**
  * The kinematic trees of a world. Trees that rows or contacts hold together are an island; costs of different islands
  * depend on nothing in common, so each is weighed by the inverse of its inertia: the minimum stays where it is, and sums
- * over the world (slopes, costs, inner products of CG) have parts of like size. What is left to gain is judged for each
- * tree by its own inertia, and what is rounding by the costs of its own constraints.
+ * over the world (slopes, costs, inner products of CG, what is left to gain, what is rounding) have parts of like size.
  */
 export class Trees implements Weights {
   readonly #count: number;
   readonly #contacts: ContactRows;
   /** Trees that rows hold together share the least of their places. */
   readonly #tied: readonly number[];
-  /** Inertia of the world over that of the tree. */
-  readonly #lightness: (place: Int) => Scalar;
   readonly #inertia: (place: Int) => Scalar;
   readonly #total: number;
   readonly #island: LocalArray;
   readonly #weight: LocalArray;
-  /** Cost at qacc_smooth of the constraints that touch the tree. */
-  readonly #cost: LocalArray;
   /** gradᵀ search. */
   readonly #slope: Field;
   readonly #ofContact: readonly ((slot: Int) => Int)[];
@@ -61,14 +63,9 @@ export class Trees implements Weights {
     model.dof_treeid.forEach((tree, i) => (inertia[place(tree)] += model.dof_M0[i]));
     this.#total = inertia.reduce((a, b) => a + b);
     this.#inertia = table("tree_inertia", inertia);
-    this.#lightness = table(
-      "tree_lightness",
-      inertia.map((x) => (x > 0 ? this.#total / x : 0)),
-    );
     this.#tied = tiedPlaces(model, rows, this.#count);
     this.#island = array("tree_island", this.#count, "i32");
     this.#weight = array("tree_weight", this.#count);
-    this.#cost = array("tree_cost", this.#count);
     this.#slope = new Field("tree_slope", this.#count);
     const treeOf = (geom: number) => place(model.body_treeid[model.geom_bodyid[geom]]);
     const side = (which: "geom1" | "geom2") => (p: GeomPair) => treeOf(p[which]);
@@ -85,17 +82,19 @@ export class Trees implements Weights {
   body = (b: Int): Scalar => this.#weight.get(this.#ofBody(b));
   row = (row: Row): Scalar => this.dof(row.jac[0].dof);
 
-  contact(slot: Int): Scalar {
+  contact = (slot: Int): Scalar => this.#weight.get(this.#ofSlot(slot));
+
+  /** A tree that the contact touches. */
+  #ofSlot(slot: Int): Int {
     const [a, b] = this.#ofContact.map((of) => of(slot));
-    return this.#weight.get(max(a, b));
+    return max(a, b);
   }
 
-  /** Finds the islands of the active contacts, and forgets costs. */
+  /** Finds the islands of the active contacts. */
   start(): void {
     const [island, weight] = [this.#island, this.#weight];
     for (let t = 0; t < this.#count; t++) {
       island.set(t, this.#tied[t]);
-      this.#cost.set(t, 0);
     }
     if (this.#canJoin) this.#contacts.slots.each((_, slot) => this.#join(slot));
     const sum = variable("island_inertia");
@@ -129,18 +128,6 @@ export class Trees implements Weights {
     });
   }
 
-  addRowCost(row: Row, cost: Scalar): void {
-    for (const t of new Set(row.jac.map(({ dof }) => this.#ofDof(dof)))) this.#addCost(t, cost);
-  }
-
-  addContactCost(slot: Int, cost: Scalar): void {
-    for (const of of this.#ofContact) this.#addCost(of(slot), cost);
-  }
-
-  #addCost(t: Int, cost: Scalar): void {
-    this.#cost.set(t, add(this.#cost.get(t), cost));
-  }
-
   /** gradᵀ search of the world, in which `addUp` adds the products of dofs and bodies. */
   gradSearch(addUp: (add: ProductsOf) => void): Scalar {
     const slope = this.#slope;
@@ -150,30 +137,10 @@ export class Trees implements Weights {
     return this.#sum((t) => mul(this.#weight.get(t), slope.at(t)));
   }
 
-  /** |gradᵀ search| of the trees, each by its own inertia. */
-  decrement(): Scalar {
-    return this.#sum((t) => mul(this.#lightness(t), abs(this.#slope.at(t))));
-  }
-
   #sum(of: (t: Int) => Scalar): Scalar {
     const total = variable("trees", 0);
     each(this.#count, (t) => total.set(add(total.get(), of(t))), { start: 1 });
     return total.get();
-  }
-
-  /** The largest |gradᵀ search| of a tree over what rounding makes of it: `noise` of its cost, `least` at least. */
-  gradSearchByNoise(noise: Scalar, least: Scalar): Scalar {
-    const most = variable("tree_noise", 0);
-    each(
-      this.#count,
-      (t) => {
-        const lightness = this.#lightness(t);
-        const own = max(mul(noise, mul(lightness, this.#cost.get(t))), least);
-        most.set(max(most.get(), div(mul(lightness, abs(this.#slope.at(t))), own)));
-      },
-      { start: 1 },
-    );
-    return most.get();
   }
 }
 
