@@ -79,7 +79,7 @@ export const convexBounds = {
     reason: "of the sum of the bounding radii, 99 of 100 poses: where the search itself ends",
   },
   distance: { value: 1e-3, reason: "of the same, any pose: a second direction of nearly the same overlap" },
-  excess: { value: 1e-4, reason: "of the same: overlap along our normal beyond the least one known" },
+  excess: { value: 1e-3, reason: "of the same: overlap along our normal beyond the least one known, as distance" },
   normal99: { value: 3e-3, reason: "rad, 99 of 100: an overlap that is flat to 1e-7 of the size leaves sqrt of that" },
   touching: {
     value: 2e-6,
@@ -102,7 +102,6 @@ export const convexBounds = {
     value: 3e-3,
     reason: "of the size, across the normal, between points that should face each other: as normal99",
   },
-  facing: { value: 2e-2, reason: "of the same, any pose: overlaps that are flat to 1e-5 of the size" },
 } as const satisfies Record<string, Tolerance>;
 
 /** Stages against MuJoCo's, given MuJoCo's own inputs: max |x - ref| / (1 + max |ref|) over a field. */
