@@ -181,7 +181,8 @@ export class VectorEnv implements AsyncDisposable {
   ): Promise<StepResult | undefined> {
     return this.#mutex.exclusive("step", async () => {
       this.#assertSteppable();
-      const isThere = actions === (this.gpu ?? this.wasm)?.actions;
+      const views = this.gpu ?? this.wasm;
+      const isThere = views !== undefined && actions === views.actions;
       if (!isThere) {
         this.#exchange.takeActions(actions as HostValues);
         await this.#exchange.sendActions();
