@@ -144,10 +144,10 @@ test("refuses what cannot be", async () => {
     { worlds: [0], everySteps: 0 },
     { worlds: [0], threshold: 0 },
     { worlds: [0], threshold: "high" },
-    { worlds: [0], evrySteps: 3 },
     7,
   ];
   for (const bad of options) expect(await code(bad)).toBe("bad-option");
+  expect(await code({ worlds: [0], evrySteps: 3 })).toBe("unknown-option");
   await using env = await make();
   expect(env.health().drift).toBeUndefined();
   await env.reset();
