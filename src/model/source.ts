@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { isZip, modelIn, unpackZip } from "./archive.ts";
 import { CorralError } from "../core/errors.ts";
 import { assertCopies } from "./copies.ts";
+import { assertNesting } from "./nesting.ts";
 import { hostTree, memoryTree, statOf, withTree, type FileTree } from "./files.ts";
 import { withPlaceholders } from "./missing.ts";
 import { dropMuJoCo, listen, mujocoMessage, type MainModule, type MjModel, type MjSpec } from "./mujoco.ts";
@@ -208,6 +209,7 @@ function decode(bytes: Uint8Array, name: string): string {
     throw new CorralError("empty-file", `${name} holds only white space; a model needs at least <mujoco/>.`, { name });
   }
   assertCopies(text, name);
+  assertNesting(text, name);
   return text;
 }
 

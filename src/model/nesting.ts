@@ -1,0 +1,25 @@
+// how deep an MJCF nests its elements, before MuJoCo follows them: its WebAssembly build has a small stack, and no guard at
+// its end, so that it crashes, or runs for ever
+import { CorralError } from "../core/errors.ts";
+
+/** Elements within each other. With 110 all is well, 130 overflow. */
+const MOST = 100;
+
+const TAG = /<!--[\s\S]*?-->|<!\[CDATA\[[\s\S]*?\]\]>|<(\/?)([A-Za-z][\w.-]*)((?:[^>"']|"[^"]*"|'[^']*')*)>/g;
+
+/** Throws `mujoco-memory` if elements are within each other deeper than MuJoCo's WebAssembly build can follow. */
+export function assertNesting(xml: string, name: string): void {
+  let depth = 0;
+  let deepest = 0;
+  for (const [, closes, element, attributes] of xml.matchAll(TAG)) {
+    if (element === undefined || attributes?.endsWith("/")) continue;
+    depth += closes === "/" ? -1 : 1;
+    deepest = Math.max(deepest, depth);
+  }
+  if (deepest <= MOST) return;
+  throw new CorralError(
+    "mujoco-memory",
+    `${name} nests elements ${deepest} deep; MuJoCo's WebAssembly build has a stack for ${MOST}. Cut its chain of bodies into shorter ones, held together by <equality>.`,
+    { deepest, most: MOST },
+  );
+}
