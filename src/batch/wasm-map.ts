@@ -45,7 +45,7 @@ export interface WasmMap {
 
 /** Microseconds that four worlds take for a byte of straight-line code: a first guess, until it is measured. */
 const MICROSECONDS_PER_BYTE = 4e-4;
-/** Microseconds of work below which threads are not worth being woken; measured. */
+/** Microseconds of work below which threads are not worth being woken: chosen, not measured. */
 export const WORTH_THREADS = 300;
 
 /** A guess of the microseconds that one run of a kernel takes in one thread. */

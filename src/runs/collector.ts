@@ -1,4 +1,4 @@
-// collecting on the CPU: worlds in worker threads, stepped by the JavaScript back end and a squashed Gaussian policy. No
+// collecting on the CPU: worlds in worker threads, stepped as WebAssembly, or as JavaScript, under a copy of the policy. No
 // thread makes or touches a GPU device. Two buffers: while one is learnt from, the threads fill the other.
 import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { formatBytes } from "../core/units.ts";
