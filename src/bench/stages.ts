@@ -10,7 +10,7 @@ import { worldIndex, type ArenaLayout } from "../memory/layout.ts";
 import { fieldSize, fieldsOf } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
 import { hostRecords, planOf, type BatchSpec } from "../batch/batch.ts";
-import type { ContactSlots } from "../physics/collision/collision.ts";
+import type { ContactSlots } from "../physics/collision/contact-slots.ts";
 import { forward } from "../physics/forward.ts";
 import type { StageName } from "../physics/stages.ts";
 import { GpuBatch } from "../batch/gpu-batch.ts";

@@ -17,7 +17,7 @@ import {
   type Vec3,
 } from "../../trace/vector.ts";
 import { mjtDisableBit, mjtJoint, mjtTrn } from "../../model/enums.ts";
-import type { ContactSlots } from "../collision/collision.ts";
+import type { ContactSlots } from "../collision/contact-slots.ts";
 import { pairDofs } from "../constraint/contact-rows.ts";
 import { bodyMoment } from "../smooth/normal-forces.ts";
 import { differenceJacobian, pointJacobian } from "../smooth/jac.ts";

@@ -20,38 +20,18 @@ import {
   type Int,
   type Scalar,
 } from "../../trace/scalar.ts";
-import type { Mat3, Vec3 } from "../../trace/vector.ts";
+import type { Vec3 } from "../../trace/vector.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import { defaultTangent, makeFrame, near, type Candidate } from "./colliders/index.ts";
 import type { GeomFrames } from "./broad-phase.ts";
 import { pooledCollision } from "./contact-pool.ts";
 import { copyField } from "../smooth/sparsity.ts";
-import { SlotField, slotValues } from "./contact-slots.ts";
+import { SlotField, slotValues, type ContactSlots } from "./contact-slots.ts";
 import { eachFound, pairColliders, pairKind, type PairColliders, type PairKind } from "./pair-colliders.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /** Pairs of one kind beyond this are tested in a runtime loop over those that come near, rather than in line. */
 const MAX_INLINE_PAIRS = 6;
-
-/** Contacts of a world: candidates in fixed slots, the active ones as a list of slots in MuJoCo's order. */
-export interface ContactSlots {
-  readonly pairs: readonly GeomPair[];
-  /** A number of the pair that a slot belongs to. */
-  table(name: string, of: (pair: GeomPair) => Scalar, type?: "f32" | "i32"): (slot: Int) => Scalar;
-  readonly nslot: number;
-  readonly nconmax: number;
-  /** Contacts nearer than margin + gap (mjData.ncon). */
-  readonly ncon: Int;
-  /** Those of them that are kept, at most nconmax. */
-  readonly count: Int;
-  /** Whether there are more than nconmax. */
-  readonly overflow: Bool;
-  dist(slot: Int): Scalar;
-  pos(slot: Int): Vec3;
-  frame(slot: Int): Mat3;
-  /** Runs `body` for each contact that is kept, in a runtime loop. */
-  each(body: (index: Int, slot: Int) => void): void;
-}
 
 /**
  * Contacts that a world keeps at once unless told otherwise, and candidates beyond which they are a pool rather than slots

@@ -3,11 +3,10 @@ import { array, loop, table, variable, when, type LocalArray } from "../../trace
 import { add, eq, lt, min, mul, ne, select, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { Vec3 } from "../../trace/vector.ts";
 import type { GeomPair } from "../../model/pairs.ts";
-import type { ContactSlots } from "./collision.ts";
 import { eachNearPair, halves, type GeomFrames } from "./broad-phase.ts";
 import { defaultTangent, makeFrame, type Candidate } from "./colliders/index.ts";
 import { eachFound, pairColliders, pairKind } from "./pair-colliders.ts";
-import { slotValues } from "./contact-slots.ts";
+import { slotValues, type ContactSlots } from "./contact-slots.ts";
 import type { ModelView } from "../view.ts";
 
 /** More than there are types of geoms. */

@@ -1,8 +1,30 @@
 // contact slots: every contact that a pair of geoms may make has a fixed place
 import { array, table, type LocalArray } from "../../trace/control.ts";
-import { isNode, type Int, type Scalar } from "../../trace/scalar.ts";
+import { isNode, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { current } from "../../trace/graph.ts";
 import type { Block } from "../../trace/nodes.ts";
+import type { Mat3, Vec3 } from "../../trace/vector.ts";
+import type { GeomPair } from "../../model/pairs.ts";
+
+/** Contacts of a world: candidates in fixed slots, the active ones as a list of slots in MuJoCo's order. */
+export interface ContactSlots {
+  readonly pairs: readonly GeomPair[];
+  /** A number of the pair that a slot belongs to. */
+  table(name: string, of: (pair: GeomPair) => Scalar, type?: "f32" | "i32"): (slot: Int) => Scalar;
+  readonly nslot: number;
+  readonly nconmax: number;
+  /** Contacts nearer than margin + gap (mjData.ncon). */
+  readonly ncon: Int;
+  /** Those of them that are kept, at most nconmax. */
+  readonly count: Int;
+  /** Whether there are more than nconmax. */
+  readonly overflow: Bool;
+  dist(slot: Int): Scalar;
+  pos(slot: Int): Vec3;
+  frame(slot: Int): Mat3;
+  /** Runs `body` for each contact that is kept, in a runtime loop. */
+  each(body: (index: Int, slot: Int) => void): void;
+}
 
 /** A quantity of each slot: written if a pair is tested, read at a slot index known only at run time. */
 export class SlotField {

@@ -29,7 +29,7 @@ import { rotational, translational } from "../../trace/spatial.ts";
 import { mjMINMU, mjtCone, mjtEnableBit } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import type { GeomPair } from "../../model/pairs.ts";
-import type { ContactSlots } from "../collision/collision.ts";
+import type { ContactSlots } from "../collision/contact-slots.ts";
 import type { ConeParams } from "./cone.ts";
 import {
   compliance,

@@ -1,7 +1,7 @@
 // velocities of moving surfaces in contacts (mj_addSurfaceVel, mj_geomSurfaceVelocity)
 import { add, eq, mul, select, sub, type Int, type Scalar } from "../../trace/scalar.ts";
 import { add3, cross, dot3, mulMatVec, row, sub3, type Vec3 } from "../../trace/vector.ts";
-import type { ContactSlots } from "../collision/collision.ts";
+import type { ContactSlots } from "../collision/contact-slots.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
 /**

@@ -17,7 +17,7 @@ import {
 import { add6, scale6, ZERO6 } from "../../trace/spatial.ts";
 import { row, scale3, ZERO3 } from "../../trace/vector.ts";
 import { mjtDisableBit } from "../../model/enums.ts";
-import type { ContactSlots } from "../collision/collision.ts";
+import type { ContactSlots } from "../collision/contact-slots.ts";
 import { aboutTree, alongDofs } from "./body-forces.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 
