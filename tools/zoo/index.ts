@@ -197,7 +197,7 @@ if (values.one === undefined) {
     "",
     "## Measured",
     "",
-    `One step beside MuJoCo (WebAssembly SIMD, 240 steps), then ${WORLDS} worlds on the default adapter: steps in a second of one core.`,
+    `One step beside MuJoCo (WebAssembly SIMD, up to 240 steps), then ${WORLDS} worlds on the default device: steps in a processor second, of all threads.`,
     "",
     ...measuredTable(folder, measured),
     "",
