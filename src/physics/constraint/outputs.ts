@@ -9,7 +9,7 @@ import { listRows, rowDot, type Row } from "./rows.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
 /** Fields of contacts and rows that an evaluation can leave. */
-const KEPT = /^(contact_|efc_)(?!diagA|KBIP|state|mu$|solref)|^n[efl]$/;
+const KEPT = /^(contact_|efc_)(?!diagA|KBIP|state|mu$|sol)|^n[efl]$/;
 
 /** Whether a field of contacts or rows can be read; those that are folded into kernels cannot. */
 export const keepsOutput = (name: string): boolean => KEPT.test(name);
