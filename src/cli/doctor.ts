@@ -1,4 +1,5 @@
 // `corral doctor`: what this machine offers, what corral will use, and what would make it faster
+import { chooseDevice, DEVICES, isHostDevice } from "../batch/devices.ts";
 import { formatBytes } from "../core/units.ts";
 import { diagnose, type Diagnosis } from "../gpu/diagnosis.ts";
 import { installEmbedded } from "../gpu/install-embedded.ts";
@@ -9,8 +10,9 @@ export const summary = "what this machine offers, what corral uses, what would m
 export const help = `
 Usage: corral doctor [--adapter NAME] [--install-software-adapter] [--json]
 
-Opens a device as every other command would and prints the adapters with their indices, driver, limits, features, the
-default memory budget and where it came from, and what to install for more speed.
+Opens an adapter as every other command would that asks for one, and prints the adapters with their indices, driver,
+limits, features, the default memory budget and where it came from, on which device commands run by default (an adapter,
+or WebAssembly, which needs none), and what to install for more speed.
 
   --adapter NAME               auto (default), gpu, system, embedded or null, or one of the adapters listed, by its index
                                or a part of its name; CORRAL_ADAPTER does the same everywhere
@@ -18,7 +20,7 @@ default memory budget and where it came from, and what to install for more speed
   --json                       one JSON document on stdout
 
 Warnings of the driver are shown where they explain a failure; CORRAL_DEBUG=1 shows all of them.
-Exit codes: 0 a device can be opened, 2 bad usage, 3 no device can be opened.
+Exit codes: 0 an adapter can be opened, 2 bad usage, 3 none can.
 `;
 
 export async function run(args: string[]): Promise<number> {
@@ -32,8 +34,14 @@ export async function run(args: string[]): Promise<number> {
   }
 
   const diagnosis = await diagnose(values.adapter);
-  if (values.json) printJson(diagnosis);
-  else print(describe(diagnosis));
+  const { adapter } = values;
+  const chosen = await chooseDevice(adapter === undefined ? {} : { adapter });
+  const device = isHostDevice(chosen) ? chosen : "gpu";
+  if (values.json) printJson({ ...diagnosis, device });
+  else
+    print(
+      `${describe(diagnosis)}\n\nDefault device: ${device} (${device === "gpu" ? "the adapter above" : DEVICES[device]})`,
+    );
   return diagnosis.used ? EXIT.done : EXIT.refused;
 }
 
