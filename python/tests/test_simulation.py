@@ -55,3 +55,15 @@ def test_refusals(tmp_path: Path, model: Path):
     with pytest.raises(CorralError):
         corral.Simulation(broken, device="wasm")
     assert corral.plan(model, 10).num_envs == 10
+
+
+def test_steps_are_whole_and_counted_in_32_bits(model: Path):
+    with corral.Simulation(model, num_envs=2, device="wasm") as simulation:
+        simulation.reset()
+        for nstep in (0, 1.5, "3", True, 2**31, 2**32 + 1):
+            with pytest.raises(CorralError) as caught:
+                simulation.step(nstep)
+            assert caught.value.code == "bad-option"
+        assert (simulation.get_state("time")["time"] == 0).all()
+        simulation.step(np.int64(2))
+        assert np.allclose(simulation.get_state("time")["time"], 0.02)

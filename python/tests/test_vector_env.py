@@ -72,6 +72,7 @@ def test_masked_reset(make):
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 def test_autoreset_is_gymnasiums(make, mode):
+    pytest.importorskip("mujoco", reason="Gymnasium's own environments need MuJoCo's Python package")
     envs = make(num_envs=2, autoreset=mode, max_episode_steps=3)
     reference = gym.make_vec(
         "InvertedPendulum-v5",
@@ -147,6 +148,39 @@ def test_actions_are_checked(make):
     assert refused(discrete.step, np.zeros(3)).code == "bad-action"
     assert refused(discrete.step, np.full(3, 2)).code == "bad-action"
     discrete.step(np.ones(3, np.int64))
+
+
+def test_actions_beyond_their_type_are_no_remainders(make):
+    envs = make("CartPole", num_envs=2)
+    envs.reset(seed=1)
+    for actions in ([2**32, 1], [1, -(2**32)], np.array([2**63, 1], dtype=np.uint64)):
+        with pytest.raises(CorralError) as caught:
+            envs.step(actions)
+        assert caught.value.code == "bad-action"
+        assert "no int32" in str(caught.value)
+    envs.step(np.array([1, 0], dtype=np.uint8))
+
+
+def test_nothing_is_rounded_to_an_integer(make):
+    envs = make()
+    for seed in (1.5, "7", True, [1, 2, 2.5]):
+        with pytest.raises(CorralError) as caught:
+            envs.reset(seed=seed)
+        assert caught.value.code == "bad-seed"
+    envs.reset(seed=np.uint32(7))
+    for worlds in ([0.5], np.array([True, False, False]), "0", 1):
+        for call in (
+            lambda worlds=worlds: envs.get_state("qpos", worlds=worlds),
+            lambda worlds=worlds: envs.set_state(worlds=worlds, qpos=[0, 0]),
+            lambda worlds=worlds: envs.record(worlds, "test"),
+        ):
+            with pytest.raises(CorralError) as caught:
+                call()
+            assert caught.value.code == "bad-world"
+    assert envs.get_state("qpos", worlds=np.array([2, 0]))["qpos"].shape == (2, 2)
+    assert envs.get_state("qpos", worlds=[])["qpos"].shape == (0, 2)
+    with pytest.raises(CorralError, match="one by one"):
+        envs.get_state(["qpos"])
 
 
 def test_options_by_both_names_and_refusals(make):

@@ -50,6 +50,8 @@ export async function createSimulation(model: Model, options: SimulationOptions,
 
 /** Bytes of worlds that are filled at a time. */
 const FILL_BYTES = 2 ** 20;
+/** Kernels count steps as i32. */
+const MOST_STEPS = 2 ** 31 - 1;
 
 /** What a simulation was made of: to make it again elsewhere. */
 interface Recipe {
@@ -147,7 +149,7 @@ export class Simulation implements AsyncDisposable {
   /** Queues `nstep` physics steps of `timestep` each for every world (mj_step). */
   step(nstep = 1): void {
     this.#mutex.assertOpen("step");
-    checked("nstep", integer(1), nstep);
+    checked("nstep", integer(1, MOST_STEPS), nstep);
     this.#keeper?.check();
     this.#batch.setParam("nstep", nstep);
     this.#batch.run("step");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,25 @@ from ._arrays import MappedArrays
 from ._client import Client
 from .errors import CorralError
 from .plan import Plan
+
+
+def integer(code: str, what: str, value: Any) -> int:
+    """A whole number, of Python's or NumPy's; no truth value, and nothing that would be rounded."""
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        return operator.index(value)
+    except TypeError:
+        raise CorralError(code, f"{what} is {value!r}; pass an integer.") from None
+
+
+def indices(worlds: Sequence[int]) -> list[int]:
+    """Chosen worlds. A mask is none: its truth values would be worlds 0 and 1."""
+    found = np.asarray(worlds)
+    if found.ndim != 1 or (found.size > 0 and found.dtype.kind not in "iu"):
+        text = f"worlds is {worlds!r}; pass a list of their numbers. Of a mask: numpy.flatnonzero(mask)."
+        raise CorralError("bad-world", text)
+    return [int(world) for world in found]
 
 
 class Snapshot:
@@ -67,7 +87,11 @@ class Held:
     def get_state(self, *names: str, worlds: Sequence[int] | None = None) -> dict[str, npt.NDArray[np.float64]]:
         """Fields by name, of all worlds or of chosen ones: each ``[worlds, ...shape]``, float64."""
         self._assert_open()
-        chosen = {} if worlds is None else {"worlds": [int(w) for w in worlds]}
+        for name in names:
+            if not isinstance(name, str):
+                text = f'a field is named {name!r}, which is no text. Pass names one by one: get_state("qpos", "qvel").'
+                raise CorralError("unknown-field", text)
+        chosen = {} if worlds is None else {"worlds": indices(worlds)}
         lengths = self._client.call("getState", self._of, names=list(names), **chosen)["lengths"]
         found: dict[str, npt.NDArray[np.float64]] = {}
         at = 0
@@ -83,7 +107,7 @@ class Held:
         Nothing changes if any value is wrong.
         """
         self._assert_open()
-        chosen = {} if worlds is None else {"worlds": [int(w) for w in worlds]}
+        chosen = {} if worlds is None else {"worlds": indices(worlds)}
         rows = {name: self._rows(name, value, self._count(worlds)) for name, value in values.items()}
         flat = np.concatenate(list(rows.values())) if rows else np.empty(0)
         self._arrays["values"][: flat.size] = flat

@@ -53,7 +53,7 @@ class CorralVecEnv(VecEnv):
         observations, rewards, terminated, truncated, infos = self.envs.step_wait()
         dones = terminated | truncated
         rows: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for world in np.flatnonzero(dones):
+        for world in np.flatnonzero(dones).tolist():
             row = rows[world]
             row.update(self._row(infos["final_info"], world))
             row["terminal_observation"] = infos["final_obs"][world]

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from ._client import Client
-from ._held import Held, Snapshot
+from ._held import Held, Snapshot, integer
 
 
 class Simulation(Held):
@@ -34,7 +34,7 @@ class Simulation(Held):
     def step(self, nstep: int = 1) -> None:
         """Physics steps of every world (mj_step)."""
         self._assert_open()
-        self._client.call("step", self._of, nstep=int(nstep))
+        self._client.call("step", self._of, nstep=integer("bad-option", "nstep", nstep))
 
     def forward(self) -> None:
         """Evaluates derived fields at the current state (mj_forward)."""

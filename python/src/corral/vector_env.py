@@ -14,7 +14,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from ._client import Client
-from ._held import Held, Snapshot
+from ._held import Held, Snapshot, indices, integer
 from ._spaces import space_of
 from .errors import CorralError
 
@@ -26,6 +26,10 @@ MODES = {
     "same-step": AutoresetMode.SAME_STEP,
     "disabled": AutoresetMode.DISABLED,
 }
+
+
+def _seed(seed: Any) -> int:
+    return integer("bad-seed", "seed", seed)
 
 
 def vectors_of(names: Sequence[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
@@ -110,7 +114,10 @@ class CorralVectorEnv(gym.vector.VectorEnv[Array, Array, Array], Held):
             raise CorralError("unknown-option", f'reset has no option "{next(iter(given))}". It takes reset_mask and params.')
         if mask is not None:
             self._put_mask(mask)
-        seeds = None if seed is None else [int(s) for s in seed] if isinstance(seed, (Sequence, np.ndarray)) else int(seed)
+        if seed is None or isinstance(seed, str) or not isinstance(seed, (Sequence, np.ndarray)):
+            seeds: int | list[int] | None = None if seed is None else _seed(seed)
+        else:
+            seeds = [_seed(s) for s in seed]
         request = {"masked": mask is not None, "params": params, "seed": seeds}
         reply = self._client.call("reset", self._of, **{k: v for k, v in request.items() if v is not None})
         observations, _, _, _, infos = self._results(reply)
@@ -157,6 +164,14 @@ class CorralVectorEnv(gym.vector.VectorEnv[Array, Array, Array], Held):
             raise CorralError("bad-action", f"actions are {found.dtype}; this space takes integers.")
         if found.dtype.kind not in "iuf":
             raise CorralError("bad-action", f"actions are {found.dtype}; pass numbers.")
+        if into.dtype.kind == "i":
+            # beyond its bounds a cast takes the remainder, which may be an action
+            bounds = np.iinfo(into.dtype)
+            beyond = np.argwhere((found < bounds.min) | (found > bounds.max))
+            if beyond.size > 0:
+                at = tuple(int(i) for i in beyond[0])
+                text = f"world {at[0]}: the action is {found[at]}, which is no {into.dtype}. Pass such a value; no world was stepped."
+                raise CorralError("bad-action", text)
         into[...] = found
 
     def _assert_idle(self, what: str) -> None:
@@ -209,7 +224,7 @@ class CorralVectorEnv(gym.vector.VectorEnv[Array, Array, Array], Held):
     def set_params(self, worlds: Sequence[int] | None = None, **values: Any) -> None:
         """Sets parameters of the task, of all worlds or of chosen ones: one value for all, or one a world."""
         self._assert_idle("set_params")
-        chosen = {} if worlds is None else {"worlds": [int(w) for w in worlds]}
+        chosen = {} if worlds is None else {"worlds": indices(worlds)}
         flat = {name: np.asarray(value, dtype=np.float64).ravel() for name, value in values.items()}
         self._client.call("setParams", self._of, values=flat, **chosen)
 
@@ -248,7 +263,7 @@ class CorralVectorEnv(gym.vector.VectorEnv[Array, Array, Array], Held):
     def record(self, worlds: Sequence[int], reason: str) -> str | None:
         """Writes a crash bundle of some worlds as they are now; its path."""
         self._assert_idle("record")
-        path: str | None = self._client.call("record", self._of, worlds=list(worlds), reason=reason).get("path")
+        path: str | None = self._client.call("record", self._of, worlds=indices(worlds), reason=reason).get("path")
         return path
 
     def restore(self, snapshot: Snapshot) -> Results:
@@ -259,7 +274,7 @@ class CorralVectorEnv(gym.vector.VectorEnv[Array, Array, Array], Held):
     def seek(self, step: int) -> Results:
         """Goes back to a recorded control step, and returns its results."""
         self._assert_idle("seek")
-        return self._results(self._client.call("seek", self._of, step=int(step)))
+        return self._results(self._client.call("seek", self._of, step=integer("not-recorded", "step", step)))
 
     def close_extras(self, **kwargs: Any) -> None:
         """Gives all memory back and ends the Node process."""

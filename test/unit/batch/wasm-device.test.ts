@@ -139,3 +139,12 @@ test("its memory is of the budget of the host", async () => {
   expect(env.numEnvs).toBeGreaterThan(100);
   expect(env.numEnvs).toBeLessThan(4096);
 });
+
+test("steps that a kernel cannot count are refused", async () => {
+  const model = await loadModel(`<mujoco><worldbody><body><joint/><geom size="0.1"/></body></worldbody></mujoco>`);
+  await using simulation = await createSimulation(model, { numEnvs: 2, device: "wasm" });
+  for (const nstep of [0, 1.5, 2 ** 31, 2 ** 32 + 1])
+    expect(() => simulation.step(nstep)).toThrow("pass an integer from 1 to 2147483647");
+  const { time } = await simulation.getState(["time"]);
+  expect([...time]).toEqual([0, 0]);
+});
