@@ -58,9 +58,9 @@ const OPTIONS = {
   train: { type: "boolean" },
 } as const;
 
-/** Flags that only a training run has, and those that it has not. */
-const OWN = ["envs", "set", "adapter", "budget"];
-const OF_BATCHES = ["measure", "worlds", "device", "rolled"];
+/** Flags of training runs that batches have too, and those that only batches have. */
+const OF_BOTH = ["envs", "set", "adapter", "budget", "device"];
+const OF_BATCHES = ["measure", "worlds", "rolled"];
 
 /** The model of a path, with a line of progress if it is large; the id of an environment as it is. */
 const planned = async (target: string) => (isModelPath(target) ? modelOf(target) : target);
@@ -68,10 +68,11 @@ const planned = async (target: string) => (isModelPath(target) ? modelOf(target)
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(args, OPTIONS, 1);
   const target = onlyArgument(positionals, "MODEL_OR_ENV");
-  const wrong = values.train ? OF_BATCHES : Object.keys(TRAIN_FLAGS).filter((flag) => !OWN.includes(flag));
+  const wrong = values.train ? OF_BATCHES : Object.keys(TRAIN_FLAGS).filter((flag) => !OF_BOTH.includes(flag));
   const extra = wrong.find((flag) => flag in values);
   if (extra !== undefined)
     throw new UsageError(`--${extra} is given ${values.train ? "with" : "without"} --train. Leave it out.`);
+  deviceOf(values);
   if (values.train) return planTraining(target, values);
   if (values.envs === undefined)
     throw new UsageError("--envs is missing: pass the number of worlds, as in --envs 4096.");

@@ -164,6 +164,8 @@ test("corral plan --train says how many worlds train; corral train follows, and 
 
 test.each([
   [["plan", "CartPole", "--train", "--measure", "10"], "--measure is given with --train"],
+  [["plan", "CartPole", "--train", "--device", "tpu"], "--device is 'tpu': pass auto"],
+  [["plan", "CartPole", "--envs", "8", "--device", "tpu"], "--device is 'tpu': pass auto"],
   [["plan", "CartPole", "--envs", "8", "--hidden", "8"], "--hidden is given without --train"],
   [["plan", "CartPole", "--train", "--algo", "sac"], "[unsupported-space]"],
 ])("%s: %s", async (args, text) => {
