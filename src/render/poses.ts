@@ -136,13 +136,14 @@ export class Stage implements Disposable {
       });
     });
     if (spheres.length === 0) return { center: this.scene.center, radius: this.scene.extent, base: [0, 0] };
-    const ends = [0, 1, 2].map((i) => [
-      Math.min(...spheres.map(({ at, r }) => at[i] - r)),
-      Math.max(...spheres.map(({ at, r }) => at[i] + r)),
-    ]);
-    const center = ends.map(([low, high]) => (low + high) / 2) as unknown as Point;
-    const far = spheres.map(({ at, r }) => Math.hypot(...at.map((x, i) => x - center[i])) + r);
-    return { center, radius: Math.max(...far, 1e-3), base: this.#base(worlds[0]) };
+    // as many as there are worlds: too many for the arguments of one call
+    const most = (of: (sphere: (typeof spheres)[number]) => number) =>
+      spheres.reduce((found, sphere) => Math.max(found, of(sphere)), -Infinity);
+    const center = [0, 1, 2].map(
+      (i) => (most(({ at, r }) => at[i] + r) - most(({ at, r }) => r - at[i])) / 2,
+    ) as unknown as Point;
+    const far = most(({ at, r }) => Math.hypot(...at.map((x, i) => x - center[i])) + r);
+    return { center, radius: Math.max(far, 1e-3), base: this.#base(worlds[0]) };
   }
 
   /** Where the first floating base is, in the plane. */

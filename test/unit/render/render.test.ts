@@ -101,6 +101,14 @@ describe("pictures", () => {
     expect(four.rgba).not.toEqual(first.rgba);
   });
 
+  test("frame more worlds than a call takes arguments", async () => {
+    const xml = `<mujoco><worldbody><body><freejoint/><geom size="0.3"/></body></worldbody></mujoco>`;
+    const worlds = Array.from({ length: 150_000 }, () => ({ qpos: [0, 0, 0, 1, 0, 0, 0] }));
+    using one = await Stage.create(await loadModel(xml));
+    using many = await Stage.create(await loadModel(xml));
+    expect(many.reach(worlds)).toBeGreaterThan(100 * one.reach(worlds.slice(0, 1)));
+  });
+
   test("become files: a PNG of the same pixels, and a GIF that has them all", () => {
     const rgba = Uint8Array.from({ length: 4 * 5 * 3 }, (_, i) => (i * 37) % 256);
     const bytes = png({ width: 5, height: 3, rgba });
