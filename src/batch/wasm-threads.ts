@@ -42,6 +42,8 @@ export class WasmThreads {
       const workerData: ThreadSetup = { ...setup, control, frames: own, slotWords: this.#slotWords, layout: CONTROL };
       const worker = new Worker(PROGRAM, { eval: true, workerData, execArgv: [], name: `corral.wasm.${i}` });
       worker.on("message", (sequence: number) => {
+        // a thread that is being ended holds the process until it has
+        if (this.#isClosing) return;
         if (sequence === 0) this.#started();
         else if (sequence === this.#sequence) this.#ended();
       });

@@ -1,4 +1,5 @@
 // threads of the device "wasm": the same bits, a free event loop, and what is left when one is lost
+import { Worker } from "node:worker_threads";
 import { afterEach, expect, test, vi } from "vitest";
 import "../../../envs/index.ts";
 import { createSimulation } from "../../../src/batch/simulation.ts";
@@ -125,4 +126,14 @@ test("counts of threads that are none are refused; stacks are of the plan", asyn
   await using three = await makeVec("Hopper-v5", { ...given, threads: 3 });
   expect(three.plan.totalBytes - one.plan.totalBytes).toBeGreaterThanOrEqual(3 * 2 ** 20);
   await expect(makeVec("Hopper-v5", { ...given, threads: 200, budget: "1GiB" })).rejects.toThrow("[budget-exceeded]");
+});
+
+test("threads that start while they are ended still hold the process until they have ended", async () => {
+  const model = await loadModel(FALLING);
+  const sim = await createSimulation(model, { numEnvs: 100, device: "wasm", threads: 2 });
+  const unref = vi.spyOn(Worker.prototype, "unref");
+  // they start meanwhile, and what they tell is heard after they are asked to end
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+  await sim.close();
+  expect(unref).not.toHaveBeenCalled();
 });
