@@ -41,6 +41,11 @@ export async function idOfFile(path: string): Promise<string> {
         `is TypeScript, which Node ${process.versions.node} does not read. Run npm install --save-dev tsx beside it, ` +
           "use Node 22.18 or newer, or write it as JavaScript (.mjs).",
       );
+    if (code === "ERR_MODULE_NOT_FOUND" && /package 'corral'/.test((error as Error).message))
+      throw refuse(
+        "imports corral, which is not installed where it lies. Run npm install corral in that folder.",
+        error,
+      );
     if (error instanceof CorralError) throw error;
     throw refuse(`cannot be loaded: ${whyOf(error, file)}. Mend it there.`, error);
   }

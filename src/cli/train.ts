@@ -164,7 +164,7 @@ async function trainOne(
   const { algorithm } = made;
   if (algorithm instanceof Overlapped)
     say(
-      `collects in ${made.settings.collectThreads} threads of the CPU, ${formatBytes(algorithm.collector.bytes)} on the host, one update behind`,
+      `collects in ${countOf(made.settings.collectThreads!, "thread")} of the CPU, ${formatBytes(algorithm.collector.bytes)} on the host, one update behind`,
     );
   const log = await openFolder(made, folder, resumes, say, folderOptions);
   for (const message of fewer) log.event({ event: "fewer-worlds", iteration: 0, envSteps: 0, message });

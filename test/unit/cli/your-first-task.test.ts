@@ -83,6 +83,11 @@ describe("corral new-task and check-env", () => {
       ["throws.mts", "\nthrow new Error('mine');", "throws.mts cannot be loaded: mine (line 2). Mend it there."],
       ["syntax.mts", "export default {;", "syntax.mts cannot be loaded: Transform failed with 1 error: "],
       ["import.mts", 'import "./none-such.mjs";', "import.mts cannot be loaded: Cannot find module"],
+      [
+        "alone.mjs",
+        'import "corral";',
+        "alone.mjs imports corral, which is not installed where it lies. Run npm install",
+      ],
     ];
     for (const [file, code, said] of mistakes) {
       writeFileSync(join(folder, file), code);
