@@ -24,7 +24,6 @@ import { failedWorlds, type WorldStatus } from "./world-status.ts";
 export { planKernels, planSimulation, type SimulationOptions } from "./simulation-spec.ts";
 export type { Snapshot } from "./snapshot.ts";
 export type { WorldStatus } from "./world-status.ts";
-
 /** Values of state fields: row-major [worlds, size of the field]. */
 export type StateValues = { [K in FieldName]?: ArrayLike<number> };
 export type StateArrays = { [K in FieldName]?: Float64Array };

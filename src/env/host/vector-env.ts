@@ -181,8 +181,7 @@ export class VectorEnv implements AsyncDisposable {
   ): Promise<StepResult | undefined> {
     return this.#mutex.exclusive("step", async () => {
       this.#assertSteppable();
-      const views = this.gpu ?? this.wasm;
-      const isThere = views !== undefined && actions === views.actions;
+      const isThere = actions !== undefined && actions === (this.gpu ?? this.wasm)?.actions;
       if (!isThere) {
         this.#exchange.takeActions(actions as HostValues);
         await this.#exchange.sendActions();
