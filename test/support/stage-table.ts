@@ -2,7 +2,7 @@
 import { array, loop } from "../../src/trace/control.ts";
 import { add, mul, select, toI32, type Int, type Scalar } from "../../src/trace/scalar.ts";
 import type { FieldName } from "../../src/model/fields.ts";
-import { mjtConstraint, mjtJoint } from "../../src/model/enums.ts";
+import { mjtConstraint, mjtEq, mjtJoint } from "../../src/model/enums.ts";
 import type { Model } from "../../src/model/model.ts";
 import { constraintBound, geomPairs } from "../../src/model/pairs.ts";
 import { acceleration } from "../../src/physics/smooth/acceleration.ts";
@@ -155,10 +155,22 @@ const givenForces = (model: Model) => {
   return { equality_force: ne, limit_force: 2 * (model.njnt + model.ntendon), friction_force: model.ntendon };
 };
 
+/** Rows of an equality constraint, by mjtEq. */
+const EQUALITY_ROWS: Readonly<Record<number, number>> = {
+  [mjtEq.CONNECT]: 3,
+  [mjtEq.WELD]: 6,
+  [mjtEq.JOINT]: 1,
+  [mjtEq.TENDON]: 1,
+};
+
 /** MuJoCo's forces of constraints other than contacts, in the form that `givenForces` describes. */
 export function packForces(model: Model, truth: Truth): Record<string, Float64Array> {
   const sizes = givenForces(model);
-  const equality = truth.rows.filter((r) => r.type === mjtConstraint.EQUALITY).map((r) => r.force);
+  // ours have rows for those that are switched off too, without force
+  const equality = Array.from(model.eq_type, (type, id) => {
+    const forces = truth.rows.filter((r) => r.type === mjtConstraint.EQUALITY && r.id === id).map((r) => r.force);
+    return forces.length > 0 ? forces : Array<number>(EQUALITY_ROWS[type]).fill(0);
+  }).flat();
   const limits = new Float64Array(sizes.limit_force);
   for (const { type, id, J, force } of truth.rows) {
     if (type !== mjtConstraint.LIMIT_JOINT && type !== mjtConstraint.LIMIT_TENDON) continue;

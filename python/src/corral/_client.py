@@ -112,10 +112,13 @@ class Client:
             reply = decode(line)
         except ValueError as error:
             raise CorralError("bad-reply", f"what the Node process said is no answer: {line[:200]!r}. Make it anew.") from error
-        number = self._waiting.popleft()
         # a call that was refused before it was read has no number
-        if reply.get("id") not in (number, 0):
-            raise CorralError("bad-reply", f"call {number} was answered as {reply.get('id')}. Make the object anew.")
+        number = reply.get("id") or self._waiting[0]
+        if number not in self._waiting:
+            raise CorralError("bad-reply", f"call {self._waiting[0]} was answered as {number}. Make the object anew.")
+        # answers come in order: an interrupt has taken those between
+        while self._waiting.popleft() != number:
+            pass
         if number in self._abandoned:
             self._abandoned.discard(number)
         else:
