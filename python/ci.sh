@@ -5,7 +5,7 @@ set -eu
 results=$1
 cd "$(dirname "$0")"
 venv=$(mktemp -d)
-trap 'rm -rf "$venv"' EXIT
+trap 'rm -rf "$venv" "$venv.log"' EXIT
 if ! { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check ".[test]" "gymnasium[mujoco]" "mujoco==3.14.*"; } >"$venv.log" 2>&1; then
   echo "python: not tested, since its packages cannot be installed here: $(tail -1 "$venv.log")"
   exit 0
