@@ -139,8 +139,13 @@ class CorralVectorEnv(gym.vector.VectorEnv[Array, Array, Array], Held):
             observations ``[num_envs, ...]``, rewards, terminated and truncated ``[num_envs]``, and infos by Gymnasium's
             names, each with a mask ``_name`` of the worlds that have it.
         """
-        self.step_async(actions)
-        return self.step_wait()
+        try:
+            self.step_async(actions)
+            return self.step_wait()
+        except KeyboardInterrupt:
+            # nobody waits for what was begun
+            self._pending = None
+            raise
 
     def step_async(self, actions: Any) -> None:
         """Begins a control step, and returns at once; ``step_wait`` has its results."""
