@@ -1,5 +1,5 @@
 // pictures as PNG (ISO/IEC 15948): eight bits of red, green and blue
-import { crc32 as crcOfZlib, deflateSync } from "node:zlib";
+import { crc32, deflateSync } from "node:zlib";
 
 /** A picture: rows from the top, RGBA, eight bits each. */
 export interface Picture {
@@ -45,15 +45,4 @@ function chunk(name: string, data: Buffer): Buffer {
   body.copy(out, 4);
   out.writeUInt32BE(crc32(body), out.length - 4);
   return out;
-}
-
-/** CRC-32 as zlib has it, which Node tells since 22.2. */
-function crc32(bytes: Uint8Array): number {
-  if (typeof crcOfZlib === "function") return crcOfZlib(bytes);
-  let crc = 0xffffffff;
-  for (const byte of bytes) {
-    crc ^= byte;
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
-  }
-  return ~crc >>> 0;
 }

@@ -1,8 +1,8 @@
 // arrays that two processes share through one file: the peer maps it into its memory, this side reads and writes it in place,
 // which on a file system in memory is a copy of memory
-import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
-import { reasonOf } from "../core/write-bytes.ts";
+import { reasonOf, writeAll } from "../core/write-bytes.ts";
 
 /** NumPy's names. */
 export type Dtype = "float32" | "float64" | "int32" | "uint32" | "uint8";
@@ -78,7 +78,7 @@ export class MappedFile {
 
   /** Writes `from` to the start of an array. */
   write(name: string, from: NodeJS.ArrayBufferView): void {
-    writeSync(this.#file, from, 0, from.byteLength, this.#at(name));
+    writeAll(this.#file, new Uint8Array(from.buffer, from.byteOffset, from.byteLength), this.#at(name));
   }
 
   close(): void {
