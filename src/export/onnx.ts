@@ -4,6 +4,7 @@
 // episode begins, and gives `next_hidden` for the next call.
 import { corralVersion } from "../core/version.ts";
 import { encodeOnnx, type OnnxConstant, type OnnxNode, type OnnxValue } from "../io/onnx.ts";
+import { ACTIVATIONS } from "../rl/activations.ts";
 import type { Policy, PolicyCell } from "../rl/policy.ts";
 import { factsOf, finite, isBounded } from "./facts.ts";
 
@@ -69,7 +70,12 @@ export function encodePolicyOnnx(policy: Policy): Uint8Array<ArrayBuffer> {
     const b = graph.constant(`policy.${i}.bias`, bias);
     const y = i === layers.length - 1 ? last : `layer_${i}`;
     x = graph.node("Gemm", [x, w, b], y, { transB: 1 });
-    if (activation !== "none") x = graph.node(activation === "tanh" ? "Tanh" : "Relu", [x], `hidden_${i}`);
+    const nodes = ACTIVATIONS[activation].onnx;
+    const argument = x;
+    nodes.forEach(([op, ...takes], n) => {
+      const from = takes.map((name) => (name === "$x" ? argument : `hidden_${i}_inner`));
+      x = graph.node(op, from, n === nodes.length - 1 ? `hidden_${i}` : `hidden_${i}_inner`);
+    });
   });
 
   const outputs: OnnxValue[] = [];

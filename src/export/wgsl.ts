@@ -2,6 +2,7 @@
 // trained, so that on the same device a row has the same bits.
 import { readFileSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
+import { ACTIVATIONS } from "../rl/activations.ts";
 import type { Policy } from "../rl/policy.ts";
 import { finite } from "./facts.ts";
 
@@ -48,15 +49,13 @@ fn ${fn}(o: u32) -> f32 {
   // the cell stands between the last two layers
   const last = layers.length - 1;
   const rowOf = (i: number): string => rows[(cell && i === last ? i + 1 : i) % 2];
-  const hidden = layers.slice(0, -1).map(({ outputs, activation }, i) => {
-    const value =
-      activation === "tanh" ? keepNan("y", tanh("y")) : activation === "relu" ? keepNan("y", "max(y, 0.0)") : "y";
-    return `  for (var o = lane; o < ${outputs}u; o += LANES) {
-    let y = layer_${i}(o);
-    ${rows[(i + 1) % 2]}[o] = ${value};
+  const hidden = layers.slice(0, -1).map(
+    ({ outputs, activation }, i) => `  for (var o = lane; o < ${outputs}u; o += LANES) {
+    let x = vec4<f32>(layer_${i}(o));
+    ${rows[(i + 1) % 2]}[o] = (${ACTIVATIONS[activation].value}).x;
   }
-  workgroupBarrier();`;
-  });
+  workgroupBarrier();`,
+  );
 
   return `// The policy of ${id}, trained with ${policy.algo}: one workgroup for each row. Made by corral; see README.md beside it.
 

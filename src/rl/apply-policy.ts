@@ -1,7 +1,7 @@
 // a policy that is plain numbers, applied on the host: for pictures and plays, not for training
+import { ACTIVATIONS } from "./activations.ts";
 import type { Policy, PolicyCell, PolicyLayer } from "./policy.ts";
 
-const BEND = { tanh: Math.tanh, relu: (x: number) => Math.max(0, x), none: (x: number) => x };
 const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
 
 /** W x + b, with W [outputs, inputs] row-major. */
@@ -10,7 +10,7 @@ function affine(weight: ArrayLike<number>, bias: ArrayLike<number>, x: readonly 
 }
 
 const layer = ({ weight, bias, activation }: PolicyLayer, x: readonly number[]): number[] =>
-  affine(weight, bias, x).map(BEND[activation]);
+  affine(weight, bias, x).map(ACTIVATIONS[activation].onHost);
 
 /** The next state of a gated recurrent unit, gates in PyTorch's form. */
 function recall(

@@ -5,7 +5,7 @@ import type { PpoConfig } from "./config.ts";
 import { HEAD_ROW, SAMPLE, STATE_SIZE, STATISTICS, UNIFORM_SLOTS, UNIFORMS_BYTES, WORLD } from "./device-tables.ts";
 import { JOB_BYTES } from "./job-tables.ts";
 import { KERNELS } from "./kernels.ts";
-import { embedding4, layOutNetworks, padTo, TILE, type Layer, type Networks } from "./networks.ts";
+import { embedding4, layOutNetworks, padTo, row4Of, TILE, type Layer, type Networks } from "./networks.ts";
 import { cellJobs, layOutCells, sequencesOf, type CellsLayout } from "./recurrent.ts";
 import { layOutHead, type HeadLayout } from "./head-layout.ts";
 
@@ -114,7 +114,7 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
   const k4 = padTo(env.observations, TILE) / 4;
   const head4 = nets.head ? (nets.head.width + nets.head.blocks[0].k + HEAD_ROW.size) / 4 : 0;
   const cells4 = nets.cells ? 3 * nets.cells.size : 0;
-  const width4 = [...nets.policy, ...nets.value].reduce((sum, { n }) => sum + n / 4, k4 + head4 + cells4);
+  const width4 = [...nets.policy, ...nets.value].reduce((sum, layer) => sum + row4Of(layer), k4 + head4 + cells4);
   const rows = rowsOf(minibatch, env.numEnvs, width4);
   const chunkRows = chunkRowsOf(minibatch);
 
@@ -122,7 +122,7 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
   const outputs = new Map<Layer, number>();
   for (const layer of [...nets.policy, ...nets.value]) {
     outputs.set(layer, at);
-    at += (rows * layer.n) / 4;
+    at += rows * row4Of(layer);
   }
   const slopes = at;
   at += (rows * padTo(nets.logStd.count, TILE)) / 4;

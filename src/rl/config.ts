@@ -1,5 +1,6 @@
 // every hyperparameter of PPO: flat, with its default, its bounds and what it means. The command line's flags are these.
 import { badOption, fillIn, type ConfigOf, type OptionTable } from "../core/options.ts";
+import { HIDDEN_ACTIVATIONS } from "./activations.ts";
 import { assertLogStds, WEIGHT_DECAY } from "./shared-options.ts";
 
 export const PPO_OPTIONS = {
@@ -26,7 +27,7 @@ export const PPO_OPTIONS = {
   clipObservations: { default: 10, min: 0, doc: "normalized observations are clipped to +- this" },
   clipRewards: { default: 10, min: 0, doc: "scaled rewards are clipped to +- this" },
   hidden: { default: [64, 64], doc: "widths of the hidden layers of policy and value network" },
-  activation: { default: "tanh", oneOf: ["tanh", "relu"], doc: "of the hidden layers" },
+  activation: { default: "tanh", oneOf: HIDDEN_ACTIVATIONS, doc: "of the hidden layers" },
   recurrent: {
     default: "none",
     oneOf: ["none", "gru"],

@@ -16,6 +16,7 @@ export const UNIFORMS = struct("Uniforms", {
   draw: "u32",
   half_bits: "u32",
   keys: "vec4<u32>",
+  work_rows: ["u32", "Rows that the networks have room for."],
   chunk_rows: ["u32", "Parts that sums over rows are cut into."],
   chunks: "u32",
   params4: ["u32", "vec4s of parameters, and of gradients with statistics."],

@@ -1,5 +1,6 @@
 // a squashed Gaussian policy on the CPU: what act_squashed.wgsl draws, with the same numbers but for rounding
 import { normalsFromBits, philox4x32, streams, uniformFromBits, type PhiloxKey } from "../core/rng.ts";
+import { ACTIVATIONS } from "./activations.ts";
 import type { Layer } from "./networks.ts";
 
 /** A policy that acts on the CPU, by the parameters that its array has at the time. */
@@ -55,8 +56,8 @@ export function forward(layers: readonly Layer[], params: Float32Array, rows: Tw
       const input = x[i];
       for (let j = 0; j < outputs; j++) y[j] += input * params[at + j];
     }
-    if (activation === "tanh") for (let j = 0; j < outputs; j++) y[j] = Math.tanh(y[j]);
-    if (activation === "relu") for (let j = 0; j < outputs; j++) y[j] = Math.max(0, y[j]);
+    const { onHost } = ACTIVATIONS[activation];
+    for (let j = 0; j < outputs; j++) y[j] = onHost(y[j]);
     [x, y] = [y, x];
   }
   return x;

@@ -16,7 +16,7 @@ export const LINEAR = struct("Linear", {
   b: "u32",
   y: "u32",
   n4: "u32",
-  activation: ["u32", "0 none, 1 tanh, 2 relu: of the outputs; backwards, of the inputs."],
+  activation: ["u32", "Its code: of the outputs; backwards, of the inputs."],
   mode: ["u32", "Gradients: 1 for the bias alone. Backwards through blocks: 1 for the first block, 2 for the last."],
 });
 

@@ -21,7 +21,8 @@ import { actionFeatures } from "./action-features.ts";
 import { backCells, bindCells, runCells, type ActingRows } from "./recurrent.ts";
 import { bindHead, descendBlocks, embedActions, foldBlocks } from "./streamed-head.ts";
 import { Flag, SAMPLE, STATE, STATE_SIZE } from "./device-tables.ts";
-import { ACTIVATION, initialParameters, layerJob, padTo, TILE, type Layer } from "./networks.ts";
+import { ACTIVATIONS } from "./activations.ts";
+import { initialParameters, layerJob, padTo, TILE, type Layer } from "./networks.ts";
 
 const MAX_CHOICES = 32;
 /** What a run goes on from between two updates. */
@@ -92,6 +93,7 @@ export class Learner extends DeviceCore {
   private constructor(shape: LearnerShape, backing: Backing) {
     super(backing, shape.cells ? [...KEPT, "hidden"] : KEPT);
     this.shape = shape;
+    this.uniforms.set({ work_rows: shape.rows });
   }
 
   /** Reserves the learner's memory in the device's budget and compiles its kernels; holds nothing if either fails. */
@@ -129,7 +131,7 @@ export class Learner extends DeviceCore {
       }
       bind(`gradient ${i}`, gradient, gradients);
       if (i === 0) return;
-      const below = both.map((layers, n) => ({ ...jobs[n], activation: ACTIVATION[layers[i - 1].activation] }));
+      const below = both.map((layers, n) => ({ ...jobs[n], activation: ACTIVATIONS[layers[i - 1].activation].code }));
       bind(`backward ${i}`, "backward", below);
     });
     if (shape.cells) bindCells(bind, nets, shape.cells, gradient);

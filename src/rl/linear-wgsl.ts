@@ -8,6 +8,7 @@
 // Products and sums are written as fma: the software driver does not fuse them by itself, and takes half as long again.
 //
 // A row's result does not depend on the rows beside it: one world alone gets the bits it gets among 65,536.
+import { ACTIVATED_WGSL, SLOPE_WGSL } from "./activations.ts";
 import { TILE } from "./networks.ts";
 
 /** Lanes that hand loads to each other, if a device has such subgroups. */
@@ -80,12 +81,7 @@ function forward(sharing: Sharing, count: string): string {
   return `@group(0) @binding(2) var<storage, read> params: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> work: array<vec4<f32>>;
 
-fn activated(x: vec4<f32>, activation: u32) -> vec4<f32> {
-  if (activation == 1u) { return keep_nan4(x, poly_tanh4(x)); }
-  if (activation == 2u) { return keep_nan4(x, max(x, vec4<f32>(0.0))); }
-  return x;
-}
-${tilesOfRows(sharing, count, "L.n4")}
+${ACTIVATED_WGSL}${tilesOfRows(sharing, count, "L.n4")}
 ${indent(
   [
     ...rows.flatMap((r) => quads.map((q) => `var y${r}_${q} = params[L.b + column + ${q}u];`)),
@@ -108,9 +104,14 @@ ${indent(
 )}
   }
   if (!is_inside) { return; }
+  let keeps = keeps_argument(L.activation);
 ${indent(
   rows.flatMap((r) =>
-    quads.map((q) => `work[L.y + (row + ${r}u) * L.n4 + column + ${q}u] = activated(y${r}_${q}, L.activation);`),
+    quads.flatMap((q) => [
+      `let to${r}_${q} = L.y + (row + ${r}u) * L.n4 + column + ${q}u;`,
+      `work[to${r}_${q}] = activated(y${r}_${q}, L.activation);`,
+      `if (keeps) { work[to${r}_${q} + U.work_rows * L.n4] = y${r}_${q}; }`,
+    ]),
   ),
   "  ",
 )}
@@ -164,12 +165,7 @@ ${indent(
   return `@group(0) @binding(2) var<storage, read> params: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> work: array<vec4<f32>>;
 
-fn slope(x: vec4<f32>, activation: u32) -> vec4<f32> {
-  if (activation == 0u) { return vec4<f32>(1.0); }
-  if (activation == 1u) { return 1.0 - x * x; }
-  return select(vec4<f32>(0.0), vec4<f32>(1.0), x > vec4<f32>(0.0));
-}
-${tilesOfRows(sharing, count, "L.k4")}
+${SLOPE_WGSL}${tilesOfRows(sharing, count, "L.k4")}
 ${indent(
   [
     ...(inBlocks ? ["let is_first = (L.mode & 1u) != 0u;", "let is_last = (L.mode & 2u) != 0u;"] : []),
@@ -182,10 +178,12 @@ ${indent(
 ${sharing === "vectors" ? dotsOfVectors(rows) : sumsOfLanes}
   if (!is_inside) { return; }
 ${indent(inBlocks ? ["if (!is_last) {", ...keep, "  return;", "}"] : [], "  ")}
+  // what was kept of the inputs: themselves, or what they were made from
+  let kept = select(0u, U.work_rows * L.k4, keeps_argument(L.activation));
 ${indent(
   each((r, q) => [
     `let to${r}_${q} = L.x + (row + ${r}u) * L.k4 + column + ${q}u;`,
-    `work[to${r}_${q}] = x${r}_${q} * slope(work[to${r}_${q}], L.activation);`,
+    `work[to${r}_${q}] = x${r}_${q} * slope(work[to${r}_${q} + kept], L.activation);`,
   ]),
   "  ",
 )}

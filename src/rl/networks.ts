@@ -1,10 +1,7 @@
 // multilayer perceptrons: where their numbers lie in the parameter vector and in memory, and what they start as
 import { philox4x32, RandomStream, seedKey, streams, uniformFromBits } from "../core/rng.ts";
+import { ACTIVATIONS, keepsArgument, type Activation, type HiddenActivation } from "./activations.ts";
 import { NORM } from "./device-tables.ts";
-
-export type Activation = "tanh" | "relu" | "none";
-/** Codes of the kernels. */
-export const ACTIVATION: Readonly<Record<Activation, number>> = { none: 0, tanh: 1, relu: 2 };
 
 /** One dense layer, y = f(x W + b). `w` and `b`: vec4s in the parameter vector, where W is [k, n] row-major. */
 export interface Layer {
@@ -59,7 +56,7 @@ export interface NetworkOptions {
   /** What the policy puts out: means, or logits. */
   readonly outputs: number;
   readonly hidden: readonly number[];
-  readonly activation: "tanh" | "relu";
+  readonly activation: HiddenActivation;
   /** Log standard deviations; 0 for policies that have none. */
   readonly logStds: number;
   /** Outputs come in blocks of at most so many; or from embeddings of so many numbers, of actions with so many features. */
@@ -114,7 +111,7 @@ export function layOutNetworks(options: NetworkOptions): Networks {
 interface WholeShape {
   readonly observations: number;
   readonly hidden: readonly number[];
-  readonly activation: "tanh" | "relu";
+  readonly activation: HiddenActivation;
   readonly recurrent: number | undefined;
 }
 
@@ -156,7 +153,7 @@ export const layersOf = ({ policy, value, cells, head }: Networks): Layer[] => [
 export function layOutNetwork(
   name: string,
   widths: readonly number[],
-  activation: "tanh" | "relu",
+  activation: HiddenActivation,
   lastGain: number,
   start: number,
   lastActivation: Activation = "none",
@@ -194,6 +191,9 @@ export interface Rows {
   readonly outputs: ReadonlyMap<Layer, number>;
 }
 
+/** vec4s that a row of a layer takes in the learner's memory: of all rows outputs, then what else is kept of them. */
+export const row4Of = ({ n, activation }: Layer): number => (keepsArgument(activation) ? n / 2 : n / 4);
+
 /** The numbers of a layer's job, whose input lies at `x`. */
 export const layerJob = ({ k, w, b, n, activation }: Layer, x: number, y: number) => ({
   x,
@@ -202,7 +202,7 @@ export const layerJob = ({ k, w, b, n, activation }: Layer, x: number, y: number
   b,
   y,
   n4: n / 4,
-  activation: ACTIVATION[activation],
+  activation: ACTIVATIONS[activation].code,
   mode: 0,
 });
 

@@ -1,13 +1,14 @@
 // A policy as plain numbers: what remains of a learner when it is left behind
 import type { Space } from "../env/space/spaces.ts";
 import { CorralError } from "../core/errors.ts";
+import type { Activation, HiddenActivation } from "./activations.ts";
 import type { NamedArray } from "./networks.ts";
 
 /** y = f(W x + b), with W [outputs, inputs] row-major. */
 export interface PolicyLayer {
   readonly inputs: number;
   readonly outputs: number;
-  readonly activation: "tanh" | "relu" | "none";
+  readonly activation: Activation;
   readonly weight: Float32Array;
   readonly bias: Float32Array;
 }
@@ -70,7 +71,7 @@ export interface PolicyFacts {
   readonly id: string;
   readonly algo: string;
   readonly space: Space;
-  readonly activation: "tanh" | "relu";
+  readonly activation: HiddenActivation;
   readonly squash: boolean;
   readonly clipObservations: number;
 }

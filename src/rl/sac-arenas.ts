@@ -14,7 +14,7 @@ import {
 } from "./arenas.ts";
 import { NOTE, REPLAY_STEP, STATE_SIZE, UNIFORM_SLOTS, UNIFORMS_BYTES, WORLD } from "./device-tables.ts";
 import { JOB_BYTES } from "./job-tables.ts";
-import { endOf, layOutNetwork, padTo, TILE, type Layer, type Rows } from "./networks.ts";
+import { endOf, layOutNetwork, padTo, row4Of, TILE, type Layer, type Rows } from "./networks.ts";
 import { replayRows, type SacConfig } from "./sac-config.ts";
 
 /** The parameter vector: policy, critics, then targets, with room for statistics behind what has gradients. vec4s. */
@@ -86,7 +86,7 @@ export function sacShape(env: EnvShape, config: SacConfig): SacShape {
   const k4 = padTo(env.observations, TILE) / 4;
   const pair4 = padTo(env.observations + env.actions, TILE) / 4;
   const [obs4, actions4] = [padTo(env.observations, 4) / 4, padTo(env.actions, 4) / 4];
-  const width4 = nets.policy.reduce((sum, { n }) => sum + n / 4, k4);
+  const width4 = nets.policy.reduce((sum, layer) => sum + row4Of(layer), k4);
   const rows = rowsOf(config.batchSize, env.numEnvs, width4);
 
   let at = 0;
@@ -94,7 +94,7 @@ export function sacShape(env: EnvShape, config: SacConfig): SacShape {
     at += rows * vec4s;
     return at - rows * vec4s;
   };
-  const outputs = (layers: readonly Layer[]) => new Map(layers.map((layer) => [layer, take(layer.n / 4)]));
+  const outputs = (layers: readonly Layer[]) => new Map(layers.map((layer) => [layer, take(row4Of(layer))]));
   const policy = { x: take(k4), outputs: outputs(nets.policy) };
   const nextPolicy = { x: take(k4), outputs: outputs(nets.policy) };
   const pairs = [take(pair4), take(pair4)];

@@ -1,5 +1,6 @@
 // every hyperparameter of SAC: flat, with its default, its bounds and what it means. The command line's flags are these.
 import { badOption, fillIn, type ConfigOf, type OptionTable } from "../core/options.ts";
+import { HIDDEN_ACTIVATIONS } from "./activations.ts";
 import { assertLogStds, WEIGHT_DECAY } from "./shared-options.ts";
 
 export const SAC_OPTIONS = {
@@ -20,7 +21,7 @@ export const SAC_OPTIONS = {
   targetEntropy: { default: -1, doc: "what the temperature steers entropy to, in nats per number of an action" },
   maxGradNorm: { default: Infinity, min: 1e-9, doc: "longer gradients are shortened to this; Infinity for none" },
   hidden: { default: [256, 256], doc: "widths of the hidden layers of policy and critics" },
-  activation: { default: "relu", oneOf: ["tanh", "relu"], doc: "of the hidden layers" },
+  activation: { default: "relu", oneOf: HIDDEN_ACTIVATIONS, doc: "of the hidden layers" },
   minLogStd: { default: -20, doc: "lower bound of the log standard deviation before squashing" },
   maxLogStd: { default: 2, doc: "its upper bound" },
   beta1: { default: 0.9, min: 0, max: 0.9999999, doc: "Adam's decay of the mean" },

@@ -6,7 +6,8 @@ import { bindEnv, initialNorm, initialWorlds, type Bound } from "./bind-env.ts";
 import { DeviceCore, hold, type LearnerDevice } from "./device-core.ts";
 import { ADAM_EACH, REPLAY_STEP, SAC_STATE, STATE_SIZE } from "./device-tables.ts";
 import type { Bind, JobOf, JobPass } from "./kernels.ts";
-import { ACTIVATION, fillUniform, jobOfLayer, padTo, TILE, type Layer, type Rows } from "./networks.ts";
+import { ACTIVATIONS } from "./activations.ts";
+import { fillUniform, jobOfLayer, padTo, TILE, type Layer, type Rows } from "./networks.ts";
 import { planSacLearner, type SacShape } from "./sac-arenas.ts";
 
 /** What a run goes on from between two updates. */
@@ -23,6 +24,7 @@ export class SacLearner extends DeviceCore {
   private constructor(shape: SacShape, backing: Backing) {
     super(backing, shape.window === shape.capacity ? [...KEPT, ...RING] : KEPT);
     this.shape = shape;
+    this.uniforms.set({ work_rows: shape.rows });
   }
 
   /** Reserves the learner's memory in the device's budget and compiles its kernels; holds nothing if either fails. */
@@ -46,7 +48,7 @@ export class SacLearner extends DeviceCore {
       runs[0][0].forEach((_, i) => bind(`${name} forward ${i}`, "forward", jobs(runs, i)));
     const backward = (name: string, runs: readonly Run[], to: number) => {
       for (let i = runs[0][0].length - 1; i >= to; i--) {
-        const activation = i === 0 ? 0 : ACTIVATION[runs[0][0][i - 1].activation];
+        const activation = i === 0 ? 0 : ACTIVATIONS[runs[0][0][i - 1].activation].code;
         const below = jobs(runs, i).map((job) => ({ ...job, activation }));
         bind(`${name} backward ${i}`, "backward", below);
       }

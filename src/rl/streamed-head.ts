@@ -5,7 +5,8 @@
 import type { LearnerShape } from "./arenas.ts";
 import type { DeviceCore } from "./device-core.ts";
 import type { Bind, JobPass } from "./kernels.ts";
-import { ACTIVATION, padTo, TILE } from "./networks.ts";
+import { ACTIVATIONS } from "./activations.ts";
+import { padTo, TILE } from "./networks.ts";
 
 /** `mode` of the first and of the last block, when derivatives by the inputs are added up over blocks. */
 const FIRST_BLOCK = 1;
@@ -32,7 +33,7 @@ export function bindHead(
     bind(`head gradient ${i}`, embedding ? "gradient_embedded" : "gradient_whole", [layer]);
     if (!below) return;
     const mode = (i === 0 ? FIRST_BLOCK : 0) | (i === blocks.length - 1 ? LAST_BLOCK : 0);
-    const activation = ACTIVATION[below.activation];
+    const activation = ACTIVATIONS[below.activation].code;
     bind(`head backward ${i}`, `head_backward${of}`, [{ ...layer, b: slopes, activation, mode }]);
   });
   bind("loss", "loss_streamed", { kept, value, value4, statistics: work.statistics });

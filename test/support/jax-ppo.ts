@@ -54,6 +54,8 @@ export function forward(p: Params, layers: readonly Layer[], input: Array): Arra
     x = np.matmul(x, p[`${name}.w`].ref).add(p[`${name}.b`].ref);
     if (activation === "tanh") x = np.tanh(x);
     if (activation === "relu") x = nn.relu(x);
+    if (activation === "elu") x = nn.elu(x);
+    if (activation === "silu") x = nn.silu(x);
   }
   return x;
 }

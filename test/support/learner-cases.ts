@@ -47,6 +47,14 @@ export const LEARNER_CASES: readonly LearnerCase[] = [
   { name: "Gaussian, linear", env: { ...gaussian, actions: 9 }, config: { hidden: [], valueCoef: 1 } },
   { name: "categorical, tanh", env: categorical, config: { hidden: [8, 8], entropyCoef: 0.05 } },
   { name: "categorical, relu", env: categorical, config: { hidden: [5, 9, 6], activation: "relu", clip: 0.05 } },
+  { name: "Gaussian, ELU", env: gaussian, config: { hidden: [13, 7], activation: "elu", entropyCoef: 0.02 } },
+  { name: "Gaussian, SiLU", env: gaussian, config: { hidden: [13, 7], activation: "silu", entropyCoef: 0.02 } },
+  { name: "streamed, SiLU", env: many, config: { hidden: [12, 9], activation: "silu", actionBlock: 8 } },
+  {
+    name: "recurrent, SiLU",
+    env: gaussian,
+    config: { hidden: [6], recurrent: "gru", recurrentSize: 8, recurrentSteps: 4, activation: "silu" },
+  },
   { name: "summed in chunks", env: categorical, config: { hidden: [5], entropyCoef: 0.02, rolloutSteps: 101 } },
   { name: "several choices", env: several, config: { hidden: [10], entropyCoef: 0.03 } },
 ];

@@ -18,12 +18,20 @@ export interface RefSample {
 
 const HALF_LOG_2PI = 0.5 * Math.log(2 * Math.PI);
 
+/** From the papers' formulas, not from the kernels' table. */
+export function bend(v: number, activation: Layer["activation"]): number {
+  if (activation === "tanh") return Math.tanh(v);
+  if (activation === "relu") return Math.max(0, v);
+  if (activation === "elu") return v > 0 ? v : Math.exp(v) - 1;
+  return activation === "silu" ? v / (1 + Math.exp(-v)) : v;
+}
+
 export function mlp(params: ArrayLike<number>, layers: readonly Layer[], input: readonly number[]): number[] {
   let x = [...input];
   for (const { inputs, outputs, n, w, b, activation } of layers) {
     const y = Array.from({ length: outputs }, (_, j) => params[4 * b + j]);
     for (let i = 0; i < inputs; i++) for (let j = 0; j < outputs; j++) y[j] += x[i] * params[4 * w + i * n + j];
-    x = y.map((v) => (activation === "tanh" ? Math.tanh(v) : activation === "relu" ? Math.max(0, v) : v));
+    x = y.map((v) => bend(v, activation));
   }
   return x;
 }

@@ -21,8 +21,10 @@ import { exportPolicy } from "../../../src/export/index.ts";
 import { type GpuDevice, openDevice } from "../../../src/gpu/index.ts";
 import { decodeSafetensors } from "../../../src/io/safetensors.ts";
 import { Ppo, Sac, type PpoOptions, type SacOptions } from "../../../src/rl/index.ts";
+import type { Activation } from "../../../src/rl/activations.ts";
 import type { Policy } from "../../../src/rl/policy.ts";
 import { seenActions, type SeenAction } from "../../support/live-policy.ts";
+import { bend } from "../../support/ppo-reference.ts";
 import { exportBounds } from "../../support/tolerances.ts";
 
 const control = () => [0];
@@ -49,6 +51,8 @@ const CASES: { name: string; of: string | Task; options: PpoOptions | SacOptions
   { name: "a choice that starts at 3", of: discrete as Task, options: { hidden: [8] } },
   { name: "a choice in blocks", of: table as Task, options: { hidden: [8], actionBlock: 8 } },
   { name: "embedded actions", of: table as Task, options: { hidden: [8], actionEmbedding: 4, actionBlock: 8 } },
+  { name: "ELU", of: "InvertedPendulum-v5", options: { hidden: [16, 8], activation: "elu" } },
+  { name: "SiLU", of: "InvertedPendulum-v5", options: { hidden: [16, 8], activation: "silu" } },
   { name: "SAC", of: "Swimmer-v5", options: { hidden: [16, 8], bufferSize: 160, gradientSteps: 0 }, algo: "sac" },
   { name: "several choices", of: several as Task, options: { hidden: [8] } },
 ];
@@ -94,7 +98,7 @@ function outputsOf({ normalizer, layers }: Policy, observation: Float32Array): n
     const y = Array.from({ length: outputs }, (_, o) =>
       x.reduce((sum, xi, i) => sum + xi * weight[o * inputs + i], bias[o]),
     );
-    return y.map((v) => (activation === "tanh" ? Math.tanh(v) : activation === "relu" ? Math.max(0, v) : v));
+    return y.map((v) => bend(v, activation));
   }, first);
 }
 
@@ -220,7 +224,7 @@ function plainActions(
       const weight = numbers(`policy.${layer}.weight`);
       const bias = numbers(`policy.${layer}.bias`);
       x = bias.map((b, o) => x.reduce((sum, xi, i) => sum + xi * weight[o * x.length + i], b));
-      if (layer < depth - 1) x = x.map((v) => (facts.activation === "tanh" ? Math.tanh(v) : Math.max(0, v)));
+      if (layer < depth - 1) x = x.map((v) => bend(v, facts.activation as Activation));
     }
     if (facts.head === "gaussian") {
       const [low, high] = [list("low"), list("high")];

@@ -15,6 +15,8 @@ const STILL = { learningRate: 0, criticLearningRate: 0, temperatureLearningRate:
 const CASES: SacCase[] = [
   { name: "relu", observations: 5, actions: 2, config: { hidden: [9, 7] } },
   { name: "tanh, five actions", observations: 11, actions: 5, config: { hidden: [16], activation: "tanh" } },
+  { name: "ELU", observations: 5, actions: 2, config: { hidden: [9, 7], activation: "elu" } },
+  { name: "SiLU", observations: 5, actions: 2, config: { hidden: [9, 7], activation: "silu" } },
   { name: "linear, one action", observations: 4, actions: 1, config: { hidden: [], minLogStd: -2, maxLogStd: 1 } },
 ];
 
