@@ -7,6 +7,7 @@ import { timed } from "../core/spans.ts";
 import { digestOfTrace } from "../trace/digest.ts";
 import type { Trace } from "../trace/graph.ts";
 import { toWasm, type WasmKernel } from "../trace/wasm/index.ts";
+import { hasLaneSelect } from "../trace/wasm/relaxed.ts";
 
 /** The most kernels that are kept, and bytes of one. */
 const LIMITS = { most: 512, mostBytes: 16 << 20 };
@@ -40,8 +41,9 @@ function keptKernel(trace: Trace): WasmKernel {
   if (where === undefined) return toWasm(trace);
   let file: string;
   try {
-    // whoever emits is part of what is emitted
-    emitter ??= digestOf(...sourcesIn(fileURLToPath(new URL("../trace/", import.meta.url))));
+    // whoever emits is part of what is emitted, and so is what the engine knows
+    const sources = sourcesIn(fileURLToPath(new URL("../trace/", import.meta.url)));
+    emitter ??= digestOf(...sources, hasLaneSelect() ? "lanes" : "bits");
     file = join(where, digestOf(emitter, digestOfTrace(trace)).slice(0, 40));
   } catch {
     return toWasm(trace);

@@ -38,7 +38,8 @@ function literal(value: number | boolean, type: Type): string {
   if (typeof value === "boolean") return String(value);
   if (typeof value !== "number") throw badTrace("a constant", value);
   if (type === "u32") return String(value >>> 0);
-  return value < 0 || Object.is(value, -0) ? `(${value})` : String(value);
+  if (Object.is(value, -0)) return "(-0)";
+  return value < 0 ? `(${value})` : String(value);
 }
 
 /** A name or a number as it is, anything else in parentheses. */

@@ -57,6 +57,42 @@ describe.each(["JavaScript", "WebAssembly", "the interpreter"])("in %s", (backEn
     expect(column(([x, y]) => t.max(x, y), pairs)).toEqual([NaN, NaN, 0, 0, NaN, Infinity]);
   });
 
+  test.each([0, -0, 1, -1.5, 1e-50, Infinity, -Infinity, NaN])("min and max beside %d", (c) => {
+    const rows = [NaN, -0, 0, 1, -1.5, 2, -Infinity, Infinity, 1e-40].map((x) => [Math.fround(x)]);
+    const wanted = (of: (x: number, y: number) => number) => rows.map(([x]) => of(x, Math.fround(c)));
+    expect(column(([x]) => t.min(x, c), rows)).toEqual(wanted(Math.min));
+    expect(column(([x]) => t.min(c, x), rows)).toEqual(wanted(Math.min));
+    expect(column(([x]) => t.max(x, c), rows)).toEqual(wanted(Math.max));
+    expect(column(([x]) => t.max(c, x), rows)).toEqual(wanted(Math.max));
+  });
+
+  test("a choice between a number and a zero of either sign, by any condition", () => {
+    const rows = [-1, -0, 0, 1, NaN].map((x) => [x, 3]);
+    const conditions: ((x: t.Scalar) => t.Bool)[] = [
+      (x) => t.gt(x, 0),
+      (x) => t.not(t.gt(x, 0)),
+      (x) => t.ne(t.toI32(x), 0),
+      (x) => t.not(t.ne(t.toI32(x), 0)),
+      (x) => t.and(t.not(t.lt(x, 0)), t.ne(t.toI32(x), 1)),
+      (x) => t.and(t.ne(x, 0), t.not(t.not(t.lt(x, 1)))),
+    ];
+    const holds: ((x: number) => boolean)[] = [
+      (x) => x > 0,
+      (x) => !(x > 0),
+      (x) => Math.trunc(x || 0) !== 0,
+      (x) => Math.trunc(x || 0) === 0,
+      (x) => !(x < 0) && Math.trunc(x || 0) !== 1,
+      (x) => x !== 0 && x < 1,
+    ];
+    conditions.forEach((condition, i) => {
+      for (const zero of [0, -0]) {
+        const [yes, no] = [rows.map(([x]) => (holds[i](x) ? 3 : zero)), rows.map(([x]) => (holds[i](x) ? zero : 3))];
+        expect(column(([x, y]) => t.select(condition(x), y, zero), rows)).toEqual(yes);
+        expect(column(([x, y]) => t.select(condition(x), zero, y), rows)).toEqual(no);
+      }
+    });
+  });
+
   test("comparisons with NaN are false, but for ne", () => {
     const all = [t.lt, t.le, t.gt, t.ge, t.eq, t.ne];
     const told = all.map((fn) =>

@@ -2,6 +2,7 @@
 import { CorralError } from "../../core/errors.ts";
 import { Bytes, I32, V128 } from "./bytes.ts";
 import { Op32, Simd, type Op32Name, type SimdName } from "./opcodes.ts";
+import { hasLaneSelect } from "./relaxed.ts";
 
 /** V8 takes 50,000; parameters are among them. */
 const MOST_LOCALS = 49_000;
@@ -46,6 +47,11 @@ export class Code {
   simd(name: SimdName): this {
     this.bytes.byte(0xfd).unsigned(Simd[name]);
     return this;
+  }
+
+  /** Of three vectors on the stack, lanes of the first where the third is true, else of the second. */
+  select(): this {
+    return this.simd(hasLaneSelect() ? "i32x4.relaxed_laneselect" : "v128.bitselect");
   }
 
   get(local: number): this {

@@ -10,7 +10,7 @@ import {
   type VarRef,
 } from "../nodes.ts";
 import type { Live } from "../live.ts";
-import { VECTOR, type MemoryMap } from "./memory-map.ts";
+import type { MemoryMap } from "./memory-map.ts";
 import { breaks, isEmpty } from "./survey.ts";
 import { FRAME, Values, type Lanes } from "./values.ts";
 
@@ -81,7 +81,7 @@ export class Emitter extends Values {
   #blend(old: () => void): void {
     if (this.lanes.mask === undefined) return;
     old();
-    this.code.get(this.lanes.mask).simd("v128.bitselect");
+    this.code.get(this.lanes.mask).select();
   }
 
   #assign(target: VarRef, value: Operand): void {
@@ -99,12 +99,11 @@ export class Emitter extends Values {
     const at = this.map.array(target);
     if (this.survey.isUniform(index)) {
       const address = code.local("scalar");
-      code.get(FRAME);
-      this.offset(index, VECTOR);
-      code.op("i32.add").tee(address);
+      const offset = this.pushElement(index, target);
+      code.tee(address);
       this.push(value, target.type);
-      this.#blend(() => code.get(address).memory("v128.load", at));
-      code.memory("v128.store", at).release(address);
+      this.#blend(() => code.get(address).memory("v128.load", offset));
+      code.memory("v128.store", offset).release(address);
       return;
     }
     const [to, x] = [code.local("vector"), code.local("vector")];

@@ -1,9 +1,15 @@
 // the column of WebAssembly in the table of operations: how each is computed of vectors of four worlds
 import type { Type } from "../operations.ts";
-import { operandType, type TraceNode } from "../nodes.ts";
+import { operandType, type Operand, type TraceNode } from "../nodes.ts";
 import { exactOnly, type Computed } from "../operations.ts";
 import type { Code } from "./code.ts";
 import type { Op32Name, SimdName } from "./opcodes.ts";
+
+/** A condition that is pushed as it is or as its opposite, whichever takes fewer instructions. */
+export interface Test {
+  readonly isOpposite: boolean;
+  push(): void;
+}
 
 /** What an instruction is emitted with. Truth is a mask: all bits of a lane, or none. */
 interface Operands {
@@ -16,6 +22,9 @@ interface Operands {
   /** Pushes an operand as an integer if it is the same in all lanes. */
   isUniform(i: number): boolean;
   pushScalar(i: number): void;
+  test(i: number): Test;
+  /** The operand, if it is written where it is used and nowhere else. */
+  written(i: number): TraceNode | undefined;
 }
 
 /** One instruction, by the type of the operands; or several. */
@@ -103,12 +112,57 @@ function quotient(o: Operands): void {
   code.release(a, b);
 }
 
-function select(o: Operands): void {
-  o.push(1);
-  o.push(2);
-  o.push(0);
-  o.code.simd("v128.bitselect");
+const isZero = (a: Operand): boolean => Object.is(a, 0) || a === false;
+
+/** Where one choice is zero, the other's bits under the condition. */
+function select({ code, node, push, test }: Operands): void {
+  const { isOpposite, push: pushTest } = test(0);
+  const [yes, no] = isOpposite ? [2, 1] : [1, 2];
+  const [hasNo, hasYes] = [!isZero(node.args[no]), !isZero(node.args[yes])];
+  if (hasYes || !hasNo) push(yes);
+  if (hasNo) push(no);
+  pushTest();
+  if (!hasNo) code.simd("v128.and");
+  else if (!hasYes) code.simd("v128.andnot");
+  else code.select();
 }
+
+function both({ code, push, test }: Operands): void {
+  const opposite = [0, 1].find((i) => test(i).isOpposite);
+  if (opposite === undefined) {
+    push(0);
+    push(1);
+    code.simd("v128.and");
+    return;
+  }
+  push(1 - opposite);
+  test(opposite).push();
+  code.simd("v128.andnot");
+}
+
+/**
+ * The least or the greatest, NaN of NaN, -0 below 0. Engines take several instructions to see to NaN and zeros; beside a
+ * constant that is neither NaN nor -0 the comparison alone does, since it keeps the first operand where it does not hold.
+ */
+const extreme =
+  (name: "min" | "max"): Vectors =>
+  ({ code, node, push, splat }) => {
+    const at = node.args.findIndex((a) => typeof a === "number");
+    const bound = Math.fround(Number(node.args[at]));
+    if (node.type !== "f32" || at < 0 || Number.isNaN(bound) || Object.is(bound, -0)) {
+      push(0);
+      push(1);
+      code.simd(node.type === "f32" ? `f32x4.${name}` : `i32x4.${name}_${node.type === "i32" ? "s" : "u"}`);
+      return;
+    }
+    push(1 - at);
+    push(at);
+    code.simd(`f32x4.p${name}`);
+    if (name === "min" || bound !== 0) return;
+    // -0 is kept beside 0, and is 0 when 0 is added
+    splat(0, "f32");
+    code.simd("f32x4.add");
+  };
 
 /** 1, -1, or the number itself: a zero or NaN. */
 function sign({ code, push, splat }: Operands): void {
@@ -119,9 +173,9 @@ function sign({ code, push, splat }: Operands): void {
   splat(-1, "f32");
   code.get(x).get(x);
   splat(0, "f32");
-  code.simd("f32x4.lt").simd("v128.bitselect").get(x);
+  code.simd("f32x4.lt").select().get(x);
   splat(0, "f32");
-  code.simd("f32x4.gt").simd("v128.bitselect").release(x);
+  code.simd("f32x4.gt").select().release(x);
 }
 
 /** The lowest bit is a power of two: its exponent as a float; -1 for 0. */
@@ -135,8 +189,18 @@ function lowestBit({ code, push, splat }: Operands): void {
   splat(-1, "i32");
   code.get(x);
   splat(0, "i32");
-  code.simd("i32x4.ne").simd("v128.bitselect").release(x);
+  code.simd("i32x4.ne").select().release(x);
 }
+
+/** Of floats, bits of the sign are changed by a constant from memory: engines make one with two instructions. */
+const signless =
+  (name: "neg" | "abs", change: SimdName, bits: number): Vectors =>
+  ({ code, node, push, splat }) => {
+    push(0);
+    if (node.type !== "f32") return void code.simd(`i32x4.${name}`);
+    splat(bits, "i32");
+    code.simd(change);
+  };
 
 /** Truth as 1 or 0, integers as they are, floats by an instruction. */
 const integer =
@@ -150,11 +214,14 @@ const integer =
     code.simd("v128.and");
   };
 
-function float({ code, node, push, splat }: Operands): void {
+function float({ code, node, push, splat, written }: Operands): void {
   const from = operandType(node, 0);
   push(0);
   if (from === "i32") code.simd("f32x4.convert_i32x4_s");
-  if (from === "u32") code.simd("f32x4.convert_i32x4_u");
+  // shifted, it is below 2^31
+  const by = written(0)?.op === "shr" ? written(0)!.args[1] : 0;
+  const isSmall = typeof by === "number" && (by & 31) > 0;
+  if (from === "u32") code.simd(isSmall ? "f32x4.convert_i32x4_s" : "f32x4.convert_i32x4_u");
   if (from !== "bool") return;
   splat(1, "f32");
   code.simd("v128.and");
@@ -167,23 +234,22 @@ const VECTORS: Readonly<Record<Computed, Vectors>> = {
   sub: numbers("sub", "sub"),
   mul: numbers("mul", "mul"),
   div: quotient,
-  neg: numbers("neg", "neg"),
-  abs: { f32: "f32x4.abs", i32: "i32x4.abs" },
+  neg: signless("neg", "v128.xor", -0x80000000),
+  abs: signless("abs", "v128.and", 0x7fffffff),
   sqrt: floats("f32x4.sqrt"),
   floor: floats("f32x4.floor"),
   round: floats("f32x4.nearest"),
   sign,
-  // as Math.min and Math.max: NaN of NaN, -0 below 0
-  min: numbers("min", "min_s", "min_u"),
-  max: numbers("max", "max_s", "max_u"),
+  min: extreme("min"),
+  max: extreme("max"),
 
   lt: compared("lt"),
   le: compared("le"),
   gt: compared("gt"),
   ge: compared("ge"),
   eq: { ...numbers("eq", "eq"), bool: "i32x4.eq" },
-  ne: { ...numbers("ne", "ne"), bool: "i32x4.ne" },
-  and: masks("v128.and"),
+  ne: { ...numbers("ne", "ne"), bool: "v128.xor" },
+  and: both,
   or: masks("v128.or"),
   not: masks("v128.not"),
   select,

@@ -10,6 +10,7 @@ export const Op32 = {
   br: 0x0c,
   br_if: 0x0d,
   call: 0x10,
+  drop: 0x1a,
   "local.get": 0x20,
   "local.set": 0x21,
   "local.tee": 0x22,
@@ -97,9 +98,12 @@ export const Simd = {
   "f32x4.div": 231,
   "f32x4.min": 232,
   "f32x4.max": 233,
+  "f32x4.pmin": 234,
+  "f32x4.pmax": 235,
   "i32x4.trunc_sat_f32x4_s": 248,
   "i32x4.trunc_sat_f32x4_u": 249,
   "f32x4.convert_i32x4_s": 250,
   "f32x4.convert_i32x4_u": 251,
+  "i32x4.relaxed_laneselect": 267,
 } as const;
 export type SimdName = keyof typeof Simd;

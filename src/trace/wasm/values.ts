@@ -13,7 +13,7 @@ import {
 import type { Live } from "../live.ts";
 import { isComputed, type Computed } from "../operations.ts";
 import { Code } from "./code.ts";
-import { emitVectors, SCALARS } from "./instructions.ts";
+import { emitVectors, SCALARS, type Test } from "./instructions.ts";
 import { bitsOf, VECTOR, type MemoryMap } from "./memory-map.ts";
 import { Survey } from "./survey.ts";
 
@@ -92,6 +92,28 @@ export class Values {
     else code.get(this.locals[node.id]);
   }
 
+  /** The value of an operand, if it is written where it is used. */
+  protected written(a: Operand): TraceNode | undefined {
+    const node = this.resolved(a);
+    return node instanceof TraceNode && this.survey.isInlined(node) && !this.survey.isUniform(node) ? node : undefined;
+  }
+
+  /** A condition. Engines negate one with two instructions, and compare integers for being unequal with three. */
+  protected test(a: Operand): Test {
+    const node = this.written(a);
+    if (node?.op === "not") {
+      const { isOpposite, push } = this.test(node.args[0]);
+      return { isOpposite: !isOpposite, push };
+    }
+    const type = node?.op === "ne" ? operandType(node, 0) : "bool";
+    if (type !== "i32" && type !== "u32") return { isOpposite: false, push: () => this.push(a, "bool") };
+    const push = () => {
+      node!.args.forEach((x) => this.push(x, type));
+      this.code.simd("i32x4.eq");
+    };
+    return { isOpposite: true, push };
+  }
+
   /** Pushes an integer or a condition that all lanes share. */
   protected pushScalar(a: Operand): void {
     const node = this.resolved(a);
@@ -133,6 +155,8 @@ export class Values {
         splat: (value, type) => this.splat(value, type),
         isUniform: (i) => this.survey.isUniform(args[i]),
         pushScalar: (i) => this.pushScalar(args[i]),
+        test: (i) => this.test(args[i]),
+        written: (i) => this.written(args[i]),
       });
     }
     switch (op) {
@@ -164,9 +188,18 @@ export class Values {
   protected element(index: Operand, ref: ArrayRef): void {
     const { code, map } = this;
     if (!this.survey.isUniform(index)) return this.gather(index, ref.length, VECTOR, FRAME, map.array(ref), 4);
+    code.memory("v128.load", this.pushElement(index, ref));
+  }
+
+  /** Pushes an address of an element at a shared index; returns what is to be added to it. */
+  protected pushElement(index: Operand, ref: ArrayRef): number {
+    const { code, map } = this;
+    const at = this.resolved(index);
     code.get(FRAME);
+    if (typeof at === "number") return map.array(ref) + VECTOR * at;
     this.offset(index, VECTOR);
-    code.op("i32.add").memory("v128.load", map.array(ref));
+    code.op("i32.add");
+    return map.array(ref);
   }
 
   /** Words at an index of each lane, at most `most`; those of a lane `stride` bytes after those of the lane before. */
