@@ -42,11 +42,11 @@ export class AppliedPolicy {
     this.#states[world].fill(0);
   }
 
-  /** Observations [worlds, ...] to actions [worlds, ...]. */
+  /** Observations [worlds, width] to actions [worlds, ...]; what the policy sees comes first in each row. */
   act(observations: ArrayLike<number>): number[] {
-    const { observations: width } = this.#policy;
+    const width = observations.length / this.#states.length;
     return this.#states.flatMap((_, world) => {
-      const row = Array.from({ length: width }, (__, i) => observations[world * width + i]);
+      const row = Array.from({ length: this.#policy.observations }, (__, i) => observations[world * width + i]);
       return this.#one(world, row);
     });
   }

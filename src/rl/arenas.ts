@@ -1,6 +1,7 @@
 // the learner's memory, planned beside that of its environments: every buffer with its name, before the first is made
 import type { ArenaRequest, FieldRequest, PlanLimits } from "../memory/request.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
+import type { ObservationGroup } from "../env/task/observation-groups.ts";
 import type { PpoConfig } from "./config.ts";
 import { HEAD_ROW, SAMPLE, STATE_SIZE, STATISTICS, UNIFORM_SLOTS, UNIFORMS_BYTES, WORLD } from "./device-tables.ts";
 import { JOB_BYTES } from "./job-tables.ts";
@@ -9,11 +10,16 @@ import { embedding4, layOutNetworks, padTo, row4Of, TILE, type Layer, type Netwo
 import { cellJobs, layOutCells, sequencesOf, type CellsLayout } from "./recurrent.ts";
 import { layOutHead, type HeadLayout } from "./head-layout.ts";
 
+/** The networks that see observations. */
+export type Network = "policy" | "critic";
+
 /** What the learner must know of an environment. */
 export interface EnvShape {
   readonly id: string;
   readonly numEnvs: number;
   readonly observations: number;
+  /** What policy and value function see of them, if they come in groups. */
+  readonly groups?: Readonly<Record<Network, ObservationGroup>> | undefined;
   /** Means of a Gaussian policy, or logits of each choice. */
   readonly head: "gaussian" | "categorical";
   readonly outputs: number;
@@ -43,6 +49,8 @@ const ACT_BYTES = 2 ** 26;
 /** Where rows of the network lie in `work`: vec4s. */
 export interface WorkLayout {
   readonly x: number;
+  /** What each network sees of it, if that is not all, and vec4s of a row of the wider. */
+  readonly groups?: Readonly<Record<Network, number>> & { readonly k4: number };
   readonly outputs: ReadonlyMap<Layer, number>;
   readonly slopes: number;
   readonly statistics: number;
@@ -98,7 +106,8 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
   const gaussian = env.head === "gaussian";
   const stream = streamOf(env, config);
   const nets = layOutNetworks({
-    observations: env.observations,
+    observations: env.groups?.policy.size ?? env.observations,
+    valueObservations: env.groups?.critic.size ?? env.observations,
     outputs: env.outputs,
     hidden: config.hidden,
     activation: config.activation,
@@ -119,6 +128,8 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
   const chunkRows = chunkRowsOf(minibatch);
 
   let at = rows * k4;
+  const groups = env.groups && groupsAt(env.groups, rows, at);
+  at += groups?.size4 ?? 0;
   const outputs = new Map<Layer, number>();
   for (const layer of [...nets.policy, ...nets.value]) {
     outputs.set(layer, at);
@@ -130,8 +141,22 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
   at += rows * STATISTICS4;
   const cells = sequences && layOutCells(nets, sequences, rows, outputs, at);
   at += cells?.size4 ?? 0;
-  const head = nets.head && layOutHead(nets, rows, inputAt(outputs, cells, nets.policy, nets.policy.length), at);
-  const work = { x: 0, outputs, slopes, statistics, size4: at + (head?.size4 ?? 0) };
+  const head =
+    nets.head &&
+    layOutHead(
+      nets,
+      rows,
+      nets.policy.length > 0 ? inputAt(outputs, cells, nets.policy, nets.policy.length) : (groups?.places.policy ?? 0),
+      at,
+    );
+  const work = {
+    x: 0,
+    ...(groups && { groups: groups.places }),
+    outputs,
+    slopes,
+    statistics,
+    size4: at + (head?.size4 ?? 0),
+  };
 
   // forward, backward and gradient of each layer, those of a head's blocks, and a handful of others
   const jobs = 3 * nets.value.length + 5 * (nets.head?.blocks.length ?? 0) + (cells ? cellJobs(cells) : 0) + 20;
@@ -155,6 +180,23 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
     jobs,
   };
 }
+
+/** Places of what each network sees, behind what lies in `work` already: rows of one width, the policy's, then the critic's. */
+function groupsAt({ policy, critic }: NonNullable<EnvShape["groups"]>, rows: number, at: number) {
+  const [policy4, critic4] = [policy, critic].map(({ size }) => padTo(size, TILE) / 4);
+  const places = { policy: at, critic: at + rows * policy4, k4: Math.max(policy4, critic4) };
+  return { places, size4: rows * (policy4 + critic4) };
+}
+
+/** Where the input of a network lies in `work`. */
+export const inputOf = ({ x, groups }: WorkLayout, network: Network): number => groups?.[network] ?? x;
+
+/** The jobs that take out of each row what the networks see. */
+export const groupJobs = ({ env, work }: LearnerShape) =>
+  (["policy", "critic"] as const).map((network) => {
+    const { from, size } = env.groups![network];
+    return { first: from, count: size, to: work.groups![network], k4: padTo(size, TILE) / 4 };
+  });
 
 /** Where the input of a layer lies in `work`: a layer below, or the state of a cell. 0 for the network's own. */
 export function inputAt(

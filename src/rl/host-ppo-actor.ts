@@ -53,10 +53,16 @@ export const makeActor = (spec: ActorSpec, params: Float32Array, key: PhiloxKey)
 
 /**
  * What a thread must know to act as the learner's policy.
- * @throws CorralError unsupported-collector for policies that remember, and for scores that come in blocks
+ * @throws CorralError unsupported-collector for policies that remember, for scores in blocks and observations in groups
  */
 export function ppoActorSpec({ nets, env, k4 }: LearnerShape, config: PpoConfig, space: Space): PpoActorSpec {
-  const lacks = nets.cells ? `a memory (${config.recurrent})` : nets.head ? "scores in blocks or from embeddings" : "";
+  const lacks = nets.cells
+    ? `a memory (${config.recurrent})`
+    : nets.head
+      ? "scores in blocks or from embeddings"
+      : env.groups
+        ? "observations in groups"
+        : "";
   if (lacks) {
     throw new CorralError(
       "unsupported-collector",

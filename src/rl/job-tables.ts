@@ -113,6 +113,16 @@ export const JOBS = {
       k: ["u32", "Rows of a block with padding."],
     }),
   ),
+  groups: {
+    table: struct("Group", {
+      first: ["u32", "The first column and how many there are; where rows go to and their width: vec4s."],
+      count: "u32",
+      to: "u32",
+      k4: "u32",
+    }),
+    variable: "groups",
+    most: 2,
+  },
   store: single(
     struct("StoreJob", {
       stride: ["u32", "Words of a world's result, and where its numbers lie."],

@@ -102,6 +102,7 @@ export const KERNELS = {
     files: ["rl/observe.wgsl"],
     buffers: { 2: "env.obs", 3: "norm", 4: "rollout_obs", 5: "work" },
   },
+  observation_groups: { files: ["rl/observation_groups.wgsl"], job: JOBS.groups, buffers: { 3: "work" } },
   forward: { files: [MATH], code: forwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
   backward: { files: [MATH], code: backwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
   gradient: { files: [], code: gradientKernel, job: JOBS.linear, buffers: { 3: "work", 4: "partials" } },

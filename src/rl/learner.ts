@@ -4,7 +4,9 @@ import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Space } from "../env/space/spaces.ts";
 import {
   BIAS_ONLY,
+  groupJobs,
   inputAt,
+  inputOf,
   learnerShape,
   planLearner,
   STATISTICS4,
@@ -31,11 +33,12 @@ const KEPT = ["params", "moments", "norm", "state", "worlds"] as const;
 /** What a learner is planned by: environments, or ones that are only planned themselves. */
 export interface PlannedEnv extends Pick<VectorEnv, "id" | "numEnvs" | "autoreset" | "singleActionSpace"> {
   readonly singleObservationSpace: { readonly size: number };
+  readonly observationGroups: VectorEnv["observationGroups"];
 }
 
 /** What the learner must know of an environment. Throws `unsupported-space`, `needs-next-step`. */
 export function envShape(env: PlannedEnv): EnvShape {
-  const { id, numEnvs, singleActionSpace: space, singleObservationSpace } = env;
+  const { id, numEnvs, singleActionSpace: space, singleObservationSpace, observationGroups } = env;
   if (env.autoreset !== "next-step") {
     throw new CorralError(
       "needs-next-step",
@@ -46,7 +49,9 @@ export function envShape(env: PlannedEnv): EnvShape {
   const observations = singleObservationSpace.size;
   const alternatives = alternativesOf(space);
   const features = space.kind === "discrete" && space.controls ? actionFeatures(space.controls) : undefined;
-  const shape = { id, numEnvs, observations, actions: space.size, alternatives, features };
+  const { policy, critic = policy } = observationGroups;
+  const groups = policy && { policy, critic };
+  const shape = { id, numEnvs, observations, groups, actions: space.size, alternatives, features };
   if (space.kind === "box") return { ...shape, head: "gaussian", outputs: space.size };
   if (alternatives.length > MAX_CHOICES) {
     throw new CorralError(
@@ -119,6 +124,7 @@ export class Learner extends DeviceCore {
     const sum = (y: number, n4: number, b: number) =>
       ({ x: work.x, k4: TILE / 4, w: 0, b, y, n4, activation: 0, mode: BIAS_ONLY }) as const;
     const { policy, value, logStd } = nets;
+    if (work.groups) bind("observation groups", "observation_groups", groupJobs(shape));
     // policy and value network run side by side, layer by layer; a streamed head may leave the last to the value alone
     value.forEach((_, i) => {
       const both = [policy, value].filter((layers) => i < layers.length);
@@ -188,8 +194,9 @@ export class Learner extends DeviceCore {
   }
 
   #layerJob(layers: readonly Layer[], i: number) {
-    const { work, cells } = this.shape;
-    const x = i > 0 ? inputAt(work.outputs, cells, layers, i) : work.x;
+    const { work, cells, nets } = this.shape;
+    const x =
+      i > 0 ? inputAt(work.outputs, cells, layers, i) : inputOf(work, layers === nets.policy ? "policy" : "critic");
     return layerJob(layers[i], x, work.outputs.get(layers[i])!);
   }
 
@@ -199,7 +206,7 @@ export class Learner extends DeviceCore {
     const value = nets.value.at(-1)!;
     const policy = nets.policy.at(-1);
     return {
-      policy: policy ? work.outputs.get(policy)! : work.x,
+      policy: policy ? work.outputs.get(policy)! : inputOf(work, "policy"),
       policy4: (policy?.n ?? 0) / 4,
       value: work.outputs.get(value)!,
       value4: value.n / 4,
@@ -239,8 +246,9 @@ export class Learner extends DeviceCore {
   }
 
   #forward(pass: JobPass, rows: number, acting?: ActingRows): void {
-    const { nets, cells } = this.shape;
+    const { nets, cells, work } = this.shape;
     const { policy, value } = nets;
+    if (work.groups) this.run(pass, "observation groups", rows * 4 * work.groups.k4, 2);
     value.forEach((layer, i) => {
       const parts = i < policy.length ? 2 : 1;
       this.runRows(pass, `forward ${i}`, rows, Math.max(layer.n, policy[i]?.n ?? 0), parts);

@@ -53,6 +53,8 @@ export interface Networks {
 
 export interface NetworkOptions {
   readonly observations: number;
+  /** Of the value function, if it sees others. */
+  readonly valueObservations?: number;
   /** What the policy puts out: means, or logits. */
   readonly outputs: number;
   readonly hidden: readonly number[];
@@ -82,7 +84,8 @@ export function layOutNetworks(options: NetworkOptions): Networks {
   const shape = { observations, hidden, activation, recurrent: options.recurrent };
   // small first actions, as in Andrychowicz et al. 2021
   const policy = layOutWhole("policy", shape, last, 0.01, 0);
-  const value = layOutWhole("value", shape, 1, 1, policy.end);
+  const seen = options.valueObservations ?? observations;
+  const value = layOutWhole("value", { ...shape, observations: seen }, 1, 1, policy.end);
   const logStd = { at: value.end, count: logStds };
   const core4 = logStd.at + padTo(logStds, TILE) / 4;
   const cells = policy.cell && {

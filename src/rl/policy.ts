@@ -66,6 +66,15 @@ export interface Policy {
   readonly named: Readonly<Record<string, NamedArray>>;
 }
 
+/** The normaliser's arrays without the columns that only others see: those of the policy come first. */
+const seenBy = (observations: number, named: Readonly<Record<string, NamedArray>>): Record<string, NamedArray> =>
+  Object.fromEntries(
+    Object.entries(named).map(([name, array]) => {
+      const isWider = name.startsWith("normalizer.") && array.shape[0] > observations;
+      return [name, isWider ? { shape: [observations], data: array.data.slice(0, observations) } : array];
+    }),
+  );
+
 /** What must be known of a policy beside its parameters. */
 export interface PolicyFacts {
   readonly id: string;
@@ -103,11 +112,6 @@ export function policyOf(named: Readonly<Record<string, NamedArray>>, facts: Pol
       wanted,
     });
   }
-  const normalizer = {
-    mean: take("normalizer.mean").data,
-    inverseStd: take("normalizer.inverse_std").data,
-    clip: clipObservations,
-  };
   const head: PolicyHead =
     space.kind === "box"
       ? {
@@ -126,7 +130,12 @@ export function policyOf(named: Readonly<Record<string, NamedArray>>, facts: Pol
         };
   // a policy without hidden layers sees its observations in the cell
   const observations = layers.length > 1 || !cell ? layers[0].inputs : cell.inputs;
-  return { id, algo, observations, normalizer, layers, cell, head, named };
+  const normalizer = {
+    mean: take("normalizer.mean").data.slice(0, observations),
+    inverseStd: take("normalizer.inverse_std").data.slice(0, observations),
+    clip: clipObservations,
+  };
+  return { id, algo, observations, normalizer, layers, cell, head, named: seenBy(observations, named) };
 }
 
 function cellOf(take: (name: string) => NamedArray): PolicyCell {

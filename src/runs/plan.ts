@@ -93,7 +93,8 @@ export class RunPlanner {
   #env(numEnvs: number): PlannedEnv {
     const { spec } = this.#defined.definition;
     const spaces = { singleActionSpace: spec.action, singleObservationSpace: { size: spec.shape.nobs } };
-    return { id: spec.task.id, numEnvs, autoreset: spec.autoreset, ...spaces };
+    const observationGroups = spec.shape.groups;
+    return { id: spec.task.id, numEnvs, autoreset: spec.autoreset, observationGroups, ...spaces };
   }
 
   #config(): object {

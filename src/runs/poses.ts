@@ -29,11 +29,9 @@ async function posesOf(env: VectorEnv): Promise<WorldPose[]> {
  */
 export async function* poses(env: VectorEnv, actor: Actor, seed: number, steps: number): AsyncGenerator<WorldPose[]> {
   const applied = typeof actor === "string" ? undefined : new AppliedPolicy(actor, env.numEnvs);
-  if (typeof actor !== "string" && actor.observations !== env.singleObservationSpace.size) {
-    throw new CorralError(
-      "bad-policy",
-      `the policy sees ${actor.observations} numbers; ${env.id} shows ${env.singleObservationSpace.size}.`,
-    );
+  const seen = env.observationGroups.policy?.size ?? env.singleObservationSpace.size;
+  if (typeof actor !== "string" && actor.observations !== seen) {
+    throw new CorralError("bad-policy", `the policy sees ${actor.observations} numbers; ${env.id} shows ${seen}.`);
   }
   await env.reset({ seed });
   yield await posesOf(env);

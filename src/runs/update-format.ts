@@ -59,10 +59,16 @@ const featuresKind = object<NonNullable<EnvShape["features"]>>({
   values: numbers([Float32Array]),
 });
 
+const groupKind = object<NonNullable<EnvShape["groups"]>["policy"]>({
+  from: integer(0, 2 ** 20),
+  size: integer(1, 2 ** 20),
+});
+
 const envKind: Kind<EnvShape> = object<EnvShape>({
   id: text(),
   numEnvs: integer(1, 2 ** 24),
   observations: integer(1, 2 ** 20),
+  groups: optional(object<NonNullable<EnvShape["groups"]>>({ policy: groupKind, critic: groupKind })),
   head: oneOf("gaussian", "categorical"),
   outputs: integer(1, 2 ** 20),
   actions: integer(1, 2 ** 20),

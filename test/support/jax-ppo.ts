@@ -63,12 +63,13 @@ export function forward(p: Params, layers: readonly Layer[], input: Array): Arra
 /** Policy or value network over samples that lie step by step. */
 function network(
   p: Params,
-  { nets, cells: sizes }: MadeCase["shape"],
+  { nets, cells: sizes, env }: MadeCase["shape"],
   samples: MadeCase["samples"],
   net: 0 | 1,
 ): Array {
   const layers = net === 0 ? nets.policy : nets.value;
-  const obs = np.array(samples.map((s) => [...s.obs]));
+  const { from, size: width } = env.groups?.[net === 0 ? "policy" : "critic"] ?? { from: 0, size: env.observations };
+  const obs = np.array(samples.map((s) => s.obs.slice(from, from + width)));
   if (!nets.cells || !sizes) return forward(p, layers, obs);
   const { size } = nets.cells;
   const { ih, hh } = net === 0 ? nets.cells.policy : nets.cells.value;

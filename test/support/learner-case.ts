@@ -15,7 +15,7 @@ export const STEPS = 12;
 
 export interface LearnerCase {
   readonly name: string;
-  readonly env: Pick<EnvShape, "head" | "observations" | "alternatives" | "actions" | "features">;
+  readonly env: Pick<EnvShape, "head" | "observations" | "groups" | "alternatives" | "actions" | "features">;
   readonly config: Partial<PpoConfig>;
 }
 

@@ -7,6 +7,8 @@ const gaussian = { head: "gaussian", observations: 11, actions: 3, alternatives:
 const categorical = { head: "categorical", observations: 4, actions: 1, alternatives: [5] } as const;
 const several = { head: "categorical", observations: 9, actions: 3, alternatives: [3, 2, 7] } as const;
 
+const groups = { policy: { from: 0, size: 3 }, critic: { from: 5, size: 6 } } as const;
+
 const many = { ...categorical, alternatives: [37] } as const;
 /** Actions that stand for two controls each. */
 const known = { ...many, features: actionFeatures(combinations([[-1, 0, 0.5], evenly(-2, 1, 12)]).concat([[0, 3]])) };
@@ -54,6 +56,18 @@ export const LEARNER_CASES: readonly LearnerCase[] = [
     name: "recurrent, SiLU",
     env: gaussian,
     config: { hidden: [6], recurrent: "gru", recurrentSize: 8, recurrentSteps: 4, activation: "silu" },
+  },
+  { name: "groups", env: { ...gaussian, groups }, config: { hidden: [13, 7], entropyCoef: 0.02 } },
+  { name: "groups, linear", env: { ...gaussian, groups }, config: { hidden: [], entropyCoef: 0.02 } },
+  {
+    name: "groups, streamed, linear",
+    env: { ...many, observations: 11, groups },
+    config: { hidden: [], actionBlock: 16 },
+  },
+  {
+    name: "groups, recurrent",
+    env: { ...gaussian, groups },
+    config: { hidden: [], recurrent: "gru", recurrentSize: 8, recurrentSteps: 4 },
   },
   { name: "summed in chunks", env: categorical, config: { hidden: [5], entropyCoef: 0.02, rolloutSteps: 101 } },
   { name: "several choices", env: several, config: { hidden: [10], entropyCoef: 0.03 } },

@@ -42,13 +42,16 @@ type Input = Pick<RefSample, "obs" | "skipped" | "start">;
 export function outputsOf(shape: LearnerShape, params: ArrayLike<number>, samples: readonly Input[]) {
   const { cells, policy, value } = shape.nets;
   const network = (layers: readonly Layer[], net: 0 | 1): number[][] => {
-    if (!cells) return samples.map(({ obs }) => mlp(params, layers, obs));
+    const group = shape.env.groups?.[net === 0 ? "policy" : "critic"];
+    const seen = ({ obs }: Input) => (group ? obs.slice(group.from, group.from + group.size) : obs);
+    if (!cells) return samples.map((sample) => mlp(params, layers, seen(sample)));
     const { ih, hh } = net === 0 ? cells.policy : cells.value;
     const [below, above] = [layers.slice(0, layers.indexOf(ih) + 1), layers.slice(layers.indexOf(ih) + 1)];
     let state: number[] = [];
-    return samples.map(({ obs, skipped, start }) => {
+    return samples.map((sample) => {
+      const { skipped, start } = sample;
       if (start) state = [...start[net]];
-      state = gru(mlp(params, below, obs), mlp(params, [hh], state), state);
+      state = gru(mlp(params, below, seen(sample)), mlp(params, [hh], state), state);
       const out = mlp(params, above, state);
       if (skipped) state = state.map(() => 0);
       return out;

@@ -1,7 +1,6 @@
 // many worlds of an environment, stepped together, with Gymnasium's vector contract. One kernel run and one read are one
 // control step of all worlds. After construction nothing is allocated on the GPU, and nothing grows on the host.
-import { INSPECT, type Inspect, printFacts } from "../../core/inspect.ts";
-import { formatBytes } from "../../core/units.ts";
+import { INSPECT, type Inspect } from "../../core/inspect.ts";
 import { CorralError } from "../../core/errors.ts";
 import type { Plan } from "../../memory/plan.ts";
 import type { Model } from "../../model/model.ts";
@@ -25,8 +24,10 @@ import type { Part } from "../task/shape.ts";
 import { Box, type Space } from "../space/spaces.ts";
 import type { ParamValues, TaskParams } from "./task-params.ts";
 import type { HealthReport } from "./health.ts";
+import { printEnv } from "./printed.ts";
 import { Stepper } from "./stepper.ts";
 import { TimeTravel, type ForkOptions, type Progress, type VecSnapshot } from "./time-travel.ts";
+import type { ObservationGroup } from "../task/observation-groups.ts";
 import type { DeviceChoice } from "../../batch/devices.ts";
 import { Watch } from "./watch.ts";
 import { WorldState, type StateValues } from "./world-state.ts";
@@ -40,6 +41,8 @@ export class VectorEnv implements AsyncDisposable {
   readonly autoreset: Autoreset;
   readonly singleActionSpace: Space;
   readonly singleObservationSpace: Box;
+  /** Where groups of observations lie in each row, that of the policy first; empty if the task has none. */
+  readonly observationGroups: Readonly<Record<string, ObservationGroup>>;
   readonly actionSpace: BatchedSpace;
   readonly observationSpace: BatchedSpace<Box>;
   /** Stable id of each world. */
@@ -89,6 +92,7 @@ export class VectorEnv implements AsyncDisposable {
     this.worldIds = worldIdsOf(vec, this.numEnvs);
     this.singleActionSpace = spec.action;
     this.singleObservationSpace = new Box({ low: -Infinity, high: Infinity, shape: [spec.shape.nobs] });
+    this.observationGroups = spec.shape.groups;
     this.actionSpace = new BatchedSpace(spec.action, this.numEnvs);
     this.observationSpace = new BatchedSpace(this.singleObservationSpace, this.numEnvs);
 
@@ -369,21 +373,7 @@ export class VectorEnv implements AsyncDisposable {
   }
 
   [INSPECT](_depth: number, options: object, inspect: Inspect): string {
-    return printFacts(
-      "VectorEnv",
-      {
-        id: this.id,
-        numEnvs: this.numEnvs,
-        action: String(this.singleActionSpace),
-        observation: `${this.singleObservationSpace.size} numbers`,
-        maxEpisodeSteps: this.maxEpisodeSteps,
-        steps: this.#progress.steps,
-        device: this.deviceName,
-        memory: formatBytes(this.plan.totalBytes),
-      },
-      options,
-      inspect,
-    );
+    return printEnv(this, this.#progress.steps, options, inspect);
   }
 
   /** Gives all memory back, once the call in flight and reads have completed. Calling it again returns the same promise. */

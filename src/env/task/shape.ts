@@ -10,6 +10,7 @@ import type { Model } from "../../model/model.ts";
 import { APPLIED, type AppliedForce } from "../../batch/record-io.ts";
 import { worldData, modelView, type WorldData } from "../../physics/view.ts";
 import { Draws } from "./draws.ts";
+import { groupsOf, type ObservationGroup } from "./observation-groups.ts";
 import { randomPlan, type RandomPlan } from "./randomise.ts";
 import type { Space } from "../space/spaces.ts";
 import type { Disturbance, MemoryOptions, Named, Scene, Task, Update } from "./task.ts";
@@ -31,6 +32,8 @@ export interface Memory extends Part {
 export interface TaskShape {
   readonly observation: readonly Part[];
   readonly nobs: number;
+  /** Where groups of observations lie in a row; none if they come in none. */
+  readonly groups: Readonly<Record<string, ObservationGroup>>;
   readonly carried: readonly Part[];
   readonly memories: readonly Memory[];
   readonly terms: readonly string[];
@@ -140,6 +143,7 @@ export function shapeOf<O extends object>(traced: TracedTask<O>, model: Model, o
         random: randomPlan(task, model),
         observation,
         nobs: total(observation),
+        groups: groupsOf(task.observe, observation),
         carried: parts(first),
         terms,
         infos: Object.keys(traced.info(scene)),
@@ -210,6 +214,8 @@ function paramParts<O extends object>(task: Task<O>): TaskShape["params"] {
 
 function check(id: string, shape: TaskShape): void {
   if (shape.nobs === 0) throw badTask(id, "its observation is empty; return at least one value");
+  const blind = Object.entries(shape.groups).find(([, { size }]) => size === 0);
+  if (blind) throw badTask(id, `its group of observations "${blind[0]}" is empty; give it a term, or leave it out`);
   const ends = [...shape.terminations, ...shape.truncations];
   const names = [...shape.terms, ...shape.infos];
   for (const list of [ends, names]) {

@@ -171,6 +171,8 @@ export interface TermOptions {
 export type Term<O extends object> = TermSource<O> | (TermOptions & { readonly value: TermSource<O> });
 /** Terms by name, or a function that returns them. */
 export type Terms<O extends object> = Named<Term<O>> | ((scene: Scene<O>) => Named<Term<O>>);
+/** Observations by the name of their group, terms by name in each; that of the policy comes first, whatever the order. */
+export type ObservationGroups<O extends object> = { readonly policy: Named<Term<O>> } & Named<Terms<O>>;
 
 /** Defaults of a training run. */
 export interface TrainingDefaults {
@@ -226,8 +228,11 @@ export interface Task<O extends object = object> {
   readonly values?: Named<TermSource<O>>;
   /** What to keep for the next control step, per world. */
   readonly carry?: (scene: Scene<O>) => Named<readonly Scalar[]>;
-  /** Parts of the observation, in order. */
-  readonly observe: Terms<O>;
+  /**
+   * Parts of the observation, in order; or groups of them, as in { policy: { ... }, critic: { ... } }. Rows hold all groups,
+   * that of the policy first. PPO's value function sees the group "critic", if there is one; others are only observed.
+   */
+  readonly observe: Terms<O> | ObservationGroups<O>;
   /** Terms of the reward; their sum is the reward. */
   readonly reward: Terms<O>;
   /** Conditions that end an episode. */

@@ -4,6 +4,7 @@ import { TraceNode } from "../../trace/nodes.ts";
 import { add, div, isFinite32, mul, select, sqrt, sub, type Bool, type Scalar } from "../../trace/scalar.ts";
 import { clipped } from "./finite.ts";
 import type { Named, Scene, SharedValues, Start, Task, Term, TermOptions, Terms } from "./task.ts";
+import { rowOf } from "./observation-groups.ts";
 import type { ObservationOptions } from "./options.ts";
 import {
   badTerm,
@@ -59,6 +60,7 @@ export function tracedTask<O extends object>(
     each(terms, scene, placeOf(task, group), (term, name) =>
       termCondition(term, scene, { name: placeOf(task, group, name), takes: [] }),
     );
+  const row = { ...task, observe: rowOf(task) };
   return {
     id: task.id,
     task,
@@ -71,8 +73,8 @@ export function tracedTask<O extends object>(
     },
     carry: (scene) => within(placeOf(task, "carry"), () => task.carry?.(scene) ?? {}),
     observe: (scene) =>
-      each(task.observe, scene, placeOf(task, "observe"), (_, name) =>
-        new ObservationTerm(task, name, observation).values(scene),
+      each(row.observe, scene, placeOf(task, "observe"), (_, name) =>
+        new ObservationTerm(row, name, observation).values(scene),
       ),
     reward: numbers("reward", task.reward, REWARD, true),
     terminated: conditions("terminated", task.terminated),
@@ -124,14 +126,17 @@ function each<O extends object, T>(
   );
 }
 
+/** What is observed in one row, of all groups. */
+type RowTask<O extends object> = Pick<Task<O>, "id"> & { readonly observe: Terms<O> };
+
 /** One term of an observation. What needs the steps before is kept in the world's memory. */
 class ObservationTerm<O extends object> {
-  readonly #task: Task<O>;
+  readonly #task: RowTask<O>;
   readonly #name: string;
   readonly #place: { readonly name: string; readonly takes: readonly (keyof TermOptions)[] };
   readonly #all: ObservationOptions;
 
-  constructor(task: Task<O>, name: string, all: ObservationOptions) {
+  constructor(task: RowTask<O>, name: string, all: ObservationOptions) {
     this.#task = task;
     this.#name = name;
     this.#place = { name: placeOf(task, "observe", name), takes: OBSERVATION };

@@ -1,0 +1,52 @@
+// observations in groups: what policies see, what only critics see, and others; kernels see one row, group after group
+import type { ObservationGroups, Scene, Task, Terms } from "./task.ts";
+import { isPlainObject, placeOf, termsIn } from "./term-value.ts";
+
+/** Where a group lies in each row of observations. */
+export interface ObservationGroup {
+  readonly from: number;
+  readonly size: number;
+}
+
+/** A group of terms, not a term: that would have a value. */
+const isGroup = (x: unknown): boolean => typeof x === "function" || (isPlainObject(x) && !Object.hasOwn(x, "value"));
+
+/** Whether observations come in groups: all that is in them is terms by name, those of the policy among them. */
+export const isGrouped = <O extends object>(observe: unknown): observe is ObservationGroups<O> =>
+  isPlainObject(observe) && isPlainObject(observe.policy) && Object.values(observe).every(isGroup);
+
+/** The names of groups in the order of a row; none where observations come in none. */
+export const groupNames = (observe: unknown): string[] =>
+  isGrouped(observe) ? ["policy", ...Object.keys(observe).filter((name) => name !== "policy")] : [];
+
+/** The terms of all groups, by the name of the group and their own: "critic.friction". */
+export function rowOf<O extends object>(task: Pick<Task<O>, "id" | "observe">): Terms<O> {
+  const { observe } = task;
+  if (!isGrouped<O>(observe)) return observe;
+  return (scene: Scene<O>) =>
+    Object.fromEntries(
+      groupNames(observe).flatMap((group) =>
+        Object.entries(termsIn(observe[group], scene, placeOf(task, "observe", group))).map(([name, term]) => [
+          `${group}.${name}`,
+          term,
+        ]),
+      ),
+    );
+}
+
+/** Where each group lies, from the parts of a row. */
+export function groupsOf(
+  observe: unknown,
+  parts: readonly { readonly name: string; readonly size: number }[],
+): Readonly<Record<string, ObservationGroup>> {
+  const sizeOf = (group: string): number =>
+    parts.filter(({ name }) => name.startsWith(`${group}.`)).reduce((sum, { size }) => sum + size, 0);
+  let from = 0;
+  return Object.fromEntries(
+    groupNames(observe).map((group) => {
+      const size = sizeOf(group);
+      from += size;
+      return [group, { from: from - size, size }];
+    }),
+  );
+}
