@@ -3,7 +3,7 @@ import { add, dotn, sub, type Int, type Scalar } from "../../trace/scalar.ts";
 import { unrolling } from "../../trace/graph.ts";
 import { rotational, spatial, translational } from "../../trace/spatial.ts";
 import { add3, cross, sub3 } from "../../trace/vector.ts";
-import { dofForces } from "./articulated.ts";
+import { alongDofs } from "./body-forces.ts";
 import { pointJacobian } from "./jac.ts";
 import type { Inertia } from "./inertia.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
@@ -45,5 +45,5 @@ function appliedInLoops(m: ModelView, d: WorldData): void {
     const arm = sub3(d.xipos.vec3(body), d.subtree_com.vec3(m.body_rootid.at(body)));
     wrench.setRow(body, spatial(add3(torque, cross(arm, force)), force));
   });
-  dofForces(m, d, wrench, (i, force) => d.qfrc_smooth.set(i, add(d.qfrc_smooth.at(i), force)));
+  alongDofs(m, d, wrench, (i, force) => d.qfrc_smooth.set(i, add(d.qfrc_smooth.at(i), force)));
 }

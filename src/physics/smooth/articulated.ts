@@ -1,23 +1,9 @@
 // accelerations under forces without the mass matrix: articulated bodies
-import { breakIf, each, loop, variable, type Variable } from "../../trace/control.ts";
-import {
-  add,
-  div,
-  dotn,
-  eq,
-  gt,
-  isNode,
-  mul,
-  neg,
-  select,
-  sub,
-  type Bool,
-  type Int,
-  type Scalar,
-} from "../../trace/scalar.ts";
+import { each, variable, type Variable } from "../../trace/control.ts";
+import { add, div, dotn, mul, neg, sub, type Int, type Scalar } from "../../trace/scalar.ts";
 import { add6, dot6, scale6, ZERO6, type Inertia, type Spatial } from "../../trace/spatial.ts";
 import { dofArmatures } from "./damping.ts";
-import { movingSpatial } from "./com_vel.ts";
+import { eachBodyDown, eachBodyUp, eachDof, eachDofUp, movingSpatial } from "./each-body.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /** A symmetric 6 x 6 matrix: its upper triangle, row by row. */
@@ -50,74 +36,13 @@ export function addOuter(sum: Scalar[], a: Spatial, b: Spatial, scale: Scalar): 
   });
 }
 
-/** `each`, or in line where the kernel's own policy is a runtime loop. */
-function pass(inLine: boolean, count: Int, body: (i: Int) => void): void {
-  if (inLine && typeof count === "number") for (let i = 0; i < count; i++) body(i);
-  else each(count, body);
-}
-
-/** Bodies from the leaves up, without the world. */
-export function eachBodyUp(m: ModelView, body: (i: Int, parent: Int) => void, inLine = false): void {
-  pass(inLine, m.nbody - 1, (up) => {
-    const i = sub(m.nbody - 1, up);
-    body(i, m.body_parentid.at(i));
-  });
-}
-
-/** Bodies from the roots down, without the world. */
-export function eachBodyDown(m: ModelView, body: (i: Int, parent: Int) => void, inLine = false): void {
-  if (inLine) pass(true, m.nbody - 1, (k) => body(add(k, 1), m.body_parentid.at(add(k, 1))));
-  else each(m.nbody, (i) => body(i, m.body_parentid.at(i)), { start: 1 });
-}
-
-/** The dofs of a body, ascending or descending. */
-function eachDof(m: ModelView, body: Int, descending: boolean, visit: (dof: Int) => void): void {
-  const first = m.body_dofadr.at(body);
-  const count = m.body_dofnum.at(body);
-  if (typeof count === "number" && count <= 0) return;
-  const last = sub(add(first, count), 1);
-  pass(!isNode(body), count, (k) => visit(descending ? sub(last, k) : add(first, k)));
-}
-
-/** The dofs that move one of two bodies against the other, and whose they are: what moves both alike is left out. */
-export function eachDofBetween(
-  m: ModelView,
-  first: Int,
-  second: Int,
-  visit: (dof: Int, body: Int, ofFirst: Bool) => void,
-): void {
-  const [a, b] = [first, second].map((body, k) => variable(`end${k}`, body, "i32"));
-  loop(
-    m.nbody,
-    () => {
-      breakIf(eq(a.get(), b.get()));
-      // parents have smaller ids
-      const ofFirst = gt(a.get(), b.get());
-      const body = select(ofFirst, a.get(), b.get(), "i32");
-      eachDof(m, body, true, (dof) => visit(dof, body, ofFirst));
-      const parent = m.body_parentid.at(body);
-      a.set(select(ofFirst, parent, a.get(), "i32"));
-      b.set(select(ofFirst, b.get(), parent, "i32"));
-    },
-    { label: "path" },
-  );
-}
-
 /** Spatial velocities of all bodies for velocities `x` of the dofs, about the trees' centres of mass. */
 export function bodyMotions(m: ModelView, d: WorldData, x: Field, motion: Field): void {
   motion.setRow(0, ZERO6);
   eachBodyDown(m, (i, parent) => {
     const v = movingSpatial("v", motion.spatial(parent));
-    eachDof(m, i, false, (dof) => v.set(add6(v.get(), scale6(d.cdof.spatial(dof), x.at(dof)))));
+    eachDof(m, i, (dof) => v.add(scale6(d.cdof.spatial(dof), x.at(dof))));
     motion.setRow(i, v.get());
-  });
-}
-
-/** The force on each dof of spatial forces on the bodies, handed to `put`. `wrench` is summed up the trees in place. */
-export function dofForces(m: ModelView, d: WorldData, wrench: Field, put: (dof: Int, force: Scalar) => void): void {
-  eachBodyUp(m, (i, parent) => {
-    eachDof(m, i, true, (dof) => put(dof, dot6(d.cdof.spatial(dof), wrench.spatial(i))));
-    wrench.setRow(parent, add6(wrench.spatial(parent), wrench.spatial(i)));
   });
 }
 
@@ -170,7 +95,7 @@ export class Articulated {
       const own = spatialInertia(d.cinert.inertia(i));
       const taken = inLine ? inertia.slice(i, SYM6).map((x, k) => add(x, sums.at(i)[k])) : sums.at(i);
       const A: Variable[] = own.map((x, k) => variable(`A_${k}`, add(x, taken[k])));
-      eachDof(m, i, true, (dof) => {
+      eachDofUp(m, i, (dof) => {
         const axis = d.cdof.spatial(dof);
         const now = A.map((v) => v.get());
         const u = times(now, axis);
@@ -206,10 +131,10 @@ export class Articulated {
     const up = (i: Int, parent: Int) => {
       const given = sums.at(i) as unknown as Spatial;
       const p = movingSpatial("p", inLine ? add6(against(i), given) : given);
-      eachDof(m, i, true, (dof) => {
+      eachDofUp(m, i, (dof) => {
         const u = sub(force(dof), dot6(d.cdof.spatial(dof), p.get()));
         x.set(dof, u);
-        p.set(add6(p.get(), scale6(U.spatial(dof), mul(u, Dinv.at(dof)))));
+        p.add(scale6(U.spatial(dof), mul(u, Dinv.at(dof))));
       });
       sums.add(parent, p.get());
     };
@@ -219,10 +144,10 @@ export class Articulated {
     const known = new Map<Int, Spatial>([[0, ZERO6]]);
     const down = (i: Int, parent: Int) => {
       const a = movingSpatial("a", inLine ? known.get(parent)! : motion.spatial(parent));
-      eachDof(m, i, false, (dof) => {
+      eachDof(m, i, (dof) => {
         const rate = mul(sub(x.at(dof), dot6(U.spatial(dof), a.get())), Dinv.at(dof));
         x.set(dof, rate);
-        a.set(add6(a.get(), scale6(d.cdof.spatial(dof), rate)));
+        a.add(scale6(d.cdof.spatial(dof), rate));
       });
       motion.setRow(i, a.get());
       known.set(i, a.get());

@@ -1,9 +1,9 @@
 // forces on bodies, taken along the dofs that move them
 import { each } from "../../trace/control.ts";
-import { sub } from "../../trace/scalar.ts";
-import { add6, dot6, spatial, type Spatial } from "../../trace/spatial.ts";
+import { dot6, spatial, type Spatial } from "../../trace/spatial.ts";
 import { add3, cross, sub3, type Vec3 } from "../../trace/vector.ts";
-import type { Int } from "../../trace/scalar.ts";
+import type { Int, Scalar } from "../../trace/scalar.ts";
+import { sumUp } from "./each-body.ts";
 import type { WorldData, Field, ModelView } from "../view.ts";
 
 /** A torque and a force at `point` as a force about the centre of mass of the body's tree (global). */
@@ -20,12 +20,11 @@ export function aboutTree(
   return spatial(add3(torque, cross(arm, force)), force);
 }
 
-/** Sums forces on bodies, [nbody, 6] about their trees' centres, up the trees, and takes them along each dof. */
-export function alongDofs(m: ModelView, d: WorldData, forces: Field, qfrc: Field): void {
-  each(m.nbody - 1, (up) => {
-    const b = sub(m.nbody - 1, up);
-    const parent = m.body_parentid.at(b);
-    forces.setRow(parent, add6(forces.spatial(parent), forces.spatial(b)));
-  });
-  each(m.nv, (i) => qfrc.set(i, dot6(d.cdof.spatial(i), forces.spatial(m.dof_bodyid.at(i)))));
+/**
+ * The force on each dof of spatial forces on the bodies, [nbody, 6] about their trees' centres, handed to `put`. The forces
+ * are summed up the trees in place.
+ */
+export function alongDofs(m: ModelView, d: WorldData, forces: Field, put: (dof: Int, force: Scalar) => void): void {
+  sumUp(m, forces);
+  each(m.nv, (dof) => put(dof, dot6(d.cdof.spatial(dof), forces.spatial(m.dof_bodyid.at(dof)))));
 }

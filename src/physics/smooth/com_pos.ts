@@ -1,8 +1,9 @@
 import { each, when } from "../../trace/control.ts";
-import { add, div, gt, isNode, max, mul, or, select, type Int } from "../../trace/scalar.ts";
+import { add, div, gt, isNode, max, or, select, type Int } from "../../trace/scalar.ts";
 import { dofCom, dofSlide, inertCom } from "../../trace/spatial.ts";
-import { add3, column, MINVAL, scale3, sub3, type Vec3 } from "../../trace/vector.ts";
+import { column, MINVAL, scale3, sub3, type Vec3 } from "../../trace/vector.ts";
 import { mjtJoint } from "../../model/enums.ts";
+import { sumUp } from "./each-body.ts";
 import { isJoint } from "./kinematics.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
@@ -30,11 +31,7 @@ function subtreeCom(m: ModelView, d: WorldData): void {
   each(m.nbody, (i) => {
     d.subtree_com.setRow(i, scale3(d.xipos.vec3(i), m.body_mass.at(i)));
   });
-  each(m.nbody - 1, (k) => {
-    const i = add(mul(k, -1), m.nbody - 1);
-    const parent = m.body_parentid.at(i);
-    d.subtree_com.setRow(parent, add3(d.subtree_com.vec3(parent), d.subtree_com.vec3(i)));
-  });
+  sumUp(m, d.subtree_com);
   each(m.nbody, (i) => {
     const mass = m.body_subtreemass.at(i);
     // a massless subtree has its centre at the body's own

@@ -1,7 +1,8 @@
 import { each } from "../../trace/control.ts";
-import { add, eq, select, sub } from "../../trace/scalar.ts";
-import { addInertia, dot6, mulInertVec } from "../../trace/spatial.ts";
+import { add, eq, select } from "../../trace/scalar.ts";
+import { dot6, mulInertVec } from "../../trace/spatial.ts";
 import { dofArmatures, tendonArmature } from "./damping.ts";
+import { sumUp } from "./each-body.ts";
 import { copyField, SymMatrix, type Pattern } from "./sparsity.ts";
 import { outerProduct } from "../tendon/moment-arms.ts";
 import { tendonArms } from "../tendon/tendon.ts";
@@ -13,11 +14,7 @@ import type { WorldData, ModelView } from "../view.ts";
  */
 export function crb(m: ModelView, d: WorldData, pattern: Pattern): SymMatrix {
   copyField(d.cinert, d.crb);
-  each(m.nbody - 1, (up) => {
-    const i = sub(m.nbody - 1, up);
-    const parent = m.body_parentid.at(i);
-    d.crb.setRow(parent, addInertia(d.crb.inertia(parent), d.crb.inertia(i)));
-  });
+  sumUp(m, d.crb);
 
   const M = new SymMatrix(pattern, d.M);
   const armatures = dofArmatures(m);

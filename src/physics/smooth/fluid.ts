@@ -156,7 +156,7 @@ function ellipsoidForce(model: Model, g: number, w: Vec3, v: Vec3): [Vec3, Vec3]
  */
 export function fluid(m: ModelView, d: WorldData): void {
   const { model } = m;
-  const forces = new Field("fluid_force", 6 * m.nbody);
+  const forces = new Field("fluid_force", 6 * m.nbody, 6);
   const isBox = new Column("body_fluid_box", Int32Array.from(boxBodies(model), Number), "i32");
   each(m.nbody, (b) => {
     forces.setRow(b, ZERO6);
@@ -171,7 +171,7 @@ export function fluid(m: ModelView, d: WorldData): void {
     const whole = aboutTree(m, d, b, mulMatVec(mat, torque), mulMatVec(mat, force), pos);
     forces.setRow(b, add6(forces.spatial(b), whole));
   }
-  alongDofs(m, d, forces, d.qfrc_fluid);
+  alongDofs(m, d, forces, (dof, force) => d.qfrc_fluid.set(dof, force));
 }
 
 /**

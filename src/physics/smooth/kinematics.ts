@@ -13,6 +13,7 @@ import {
   type Vec3,
 } from "../../trace/vector.ts";
 import { mjtJoint } from "../../model/enums.ts";
+import { eachBodyDown, eachJoint } from "./each-body.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
 /** Whether a joint is of a kind; known if a model has none of that kind. */
@@ -50,7 +51,7 @@ export function kinematics(m: ModelView, d: WorldData): void {
   d.xquat.setRow(0, [1, 0, 0, 0]);
   d.xmat.setRow(0, [1, 0, 0, 0, 1, 0, 0, 0, 1]);
 
-  each(m.nbody, (i) => bodyFrame(m, d, i), { start: 1 });
+  eachBodyDown(m, (i, parent) => bodyFrame(m, d, i, parent));
 
   each(m.nbody, (i) => {
     d.xipos.setRow(i, add3(d.xpos.vec3(i), rotate(d.xquat.quat(i), m.body_ipos.vec3(i))));
@@ -78,8 +79,7 @@ function attach(
   });
 }
 
-function bodyFrame(m: ModelView, d: WorldData, i: Int): void {
-  const parent = m.body_parentid.at(i);
+function bodyFrame(m: ModelView, d: WorldData, i: Int, parent: Int): void {
   const frame = movingFrame();
   const mocap = m.body_mocapid.at(i);
 
@@ -96,47 +96,42 @@ function bodyFrame(m: ModelView, d: WorldData, i: Int): void {
     });
   }
 
-  const first = m.body_jntadr.at(i);
-  each(
-    add(first, m.body_jntnum.at(i)),
-    (j) => {
-      const type = m.jnt_type.at(j);
-      const adr = m.jnt_qposadr.at(j);
+  eachJoint(m, i, (j) => {
+    const type = m.jnt_type.at(j);
+    const adr = m.jnt_qposadr.at(j);
 
-      when(
-        isJoint(m, type, mjtJoint.FREE),
-        () => {
-          const pos = d.qpos.run(adr, 3) as unknown as Vec3;
-          frame.set(pos, normalizeQuat(d.qpos.run(add(adr, 3), 4) as unknown as Quat));
-          d.xanchor.setRow(j, pos);
-          d.xaxis.setRow(j, m.jnt_axis.vec3(j));
-        },
-        () => {
-          const anchor = add3(frame.pos, rotate(frame.quat, m.jnt_pos.vec3(j)));
-          const axis = rotate(frame.quat, m.jnt_axis.vec3(j));
-          d.xanchor.setRow(j, anchor);
-          d.xaxis.setRow(j, axis);
+    when(
+      isJoint(m, type, mjtJoint.FREE),
+      () => {
+        const pos = d.qpos.run(adr, 3) as unknown as Vec3;
+        frame.set(pos, normalizeQuat(d.qpos.run(add(adr, 3), 4) as unknown as Quat));
+        d.xanchor.setRow(j, pos);
+        d.xaxis.setRow(j, m.jnt_axis.vec3(j));
+      },
+      () => {
+        const anchor = add3(frame.pos, rotate(frame.quat, m.jnt_pos.vec3(j)));
+        const axis = rotate(frame.quat, m.jnt_axis.vec3(j));
+        d.xanchor.setRow(j, anchor);
+        d.xaxis.setRow(j, axis);
 
-          when(isJoint(m, type, mjtJoint.SLIDE), () => {
-            const moved = sub(d.qpos.at(adr), m.qpos0.at(adr));
-            frame.set(addScaled3(frame.pos, moved, axis), frame.quat);
-          });
-          // rotate about the anchor
-          const turn = (local: Quat) => {
-            const quat = mulQuat(frame.quat, local);
-            frame.set(sub3(anchor, rotate(quat, m.jnt_pos.vec3(j))), quat);
-          };
-          when(isJoint(m, type, mjtJoint.HINGE), () => {
-            turn(axisAngle(m.jnt_axis.vec3(j), sub(d.qpos.at(adr), m.qpos0.at(adr))));
-          });
-          when(isJoint(m, type, mjtJoint.BALL), () => {
-            turn(normalizeQuat(d.qpos.run(adr, 4) as unknown as Quat));
-          });
-        },
-      );
-    },
-    { start: first },
-  );
+        when(isJoint(m, type, mjtJoint.SLIDE), () => {
+          const moved = sub(d.qpos.at(adr), m.qpos0.at(adr));
+          frame.set(addScaled3(frame.pos, moved, axis), frame.quat);
+        });
+        // rotate about the anchor
+        const turn = (local: Quat) => {
+          const quat = mulQuat(frame.quat, local);
+          frame.set(sub3(anchor, rotate(quat, m.jnt_pos.vec3(j))), quat);
+        };
+        when(isJoint(m, type, mjtJoint.HINGE), () => {
+          turn(axisAngle(m.jnt_axis.vec3(j), sub(d.qpos.at(adr), m.qpos0.at(adr))));
+        });
+        when(isJoint(m, type, mjtJoint.BALL), () => {
+          turn(normalizeQuat(d.qpos.run(adr, 4) as unknown as Quat));
+        });
+      },
+    );
+  });
 
   // products of unit quaternions stay unit to rounding: only those from the state are normalised
   d.xpos.setRow(i, frame.pos);

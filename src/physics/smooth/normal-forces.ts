@@ -41,7 +41,7 @@ function pullTogether(m: ModelView, d: WorldData, slots: ContactSlots, qfrc: Fie
       forces.setRow(body, add6(forces.spatial(body), scale6(wrench, side === 0 ? 1 : -1)));
     });
   });
-  alongDofs(m, d, forces, qfrc);
+  alongDofs(m, d, forces, (dof, force) => qfrc.set(dof, force));
 }
 
 /** Whether some pair of geoms that may touch pulls. */

@@ -152,5 +152,5 @@ function gravityCompensation(m: ModelView, d: WorldData): void {
     const force = scale3(m.gravity, neg(mul(m.body_gravcomp.at(b), m.body_mass.at(b))));
     lift.setRow(b, aboutTree(m, d, b, ZERO3, force, d.xipos.vec3(b)));
   });
-  alongDofs(m, d, lift, d.qfrc_gravcomp);
+  alongDofs(m, d, lift, (dof, force) => d.qfrc_gravcomp.set(dof, force));
 }

@@ -1,10 +1,10 @@
-import { each } from "../../trace/control.ts";
-import { add, mul, type Int } from "../../trace/scalar.ts";
-import { add6, crossForce, dot6, mulInertVec, scale6, ZERO6, type Spatial } from "../../trace/spatial.ts";
+import { add, mul } from "../../trace/scalar.ts";
+import { add6, crossForce, mulInertVec, scale6, ZERO6, type Spatial } from "../../trace/spatial.ts";
 import { neg3 } from "../../trace/vector.ts";
 import { mjtDisableBit } from "../../model/enums.ts";
 import { tendonArmature } from "./damping.ts";
-import { movingSpatial } from "./com_vel.ts";
+import { alongDofs } from "./body-forces.ts";
+import { eachBodyDown, eachDof, movingSpatial } from "./each-body.ts";
 import { spatialTendonBias } from "../tendon/spatial-tendon.ts";
 import { isFixed, tendonArms } from "../tendon/tendon.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
@@ -25,36 +25,16 @@ export function rne(m: ModelView, d: WorldData): void {
   cacc.setRow(0, worldAcceleration(m));
   cfrc.setRow(0, ZERO6);
 
-  each(
-    m.nbody,
-    (i) => {
-      const a = movingSpatial("cacc", cacc.spatial(m.body_parentid.at(i)));
-      const first = m.body_dofadr.at(i);
-      each(
-        add(first, m.body_dofnum.at(i)),
-        (dof: Int) => {
-          a.set(add6(a.get(), scale6(d.cdof_dot.spatial(dof), d.qvel.at(dof))));
-        },
-        { start: first },
-      );
-      cacc.setRow(i, a.get());
+  eachBodyDown(m, (i, parent) => {
+    const a = movingSpatial("cacc", cacc.spatial(parent));
+    eachDof(m, i, (dof) => a.add(scale6(d.cdof_dot.spatial(dof), d.qvel.at(dof))));
+    cacc.setRow(i, a.get());
 
-      const inertia = d.cinert.inertia(i);
-      const v = d.cvel.spatial(i);
-      cfrc.setRow(i, add6(mulInertVec(inertia, a.get()), crossForce(v, mulInertVec(inertia, v))));
-    },
-    { start: 1 },
-  );
-
-  each(m.nbody - 1, (k) => {
-    const i = add(mul(k, -1), m.nbody - 1);
-    const parent = m.body_parentid.at(i);
-    cfrc.setRow(parent, add6(cfrc.spatial(parent), cfrc.spatial(i)));
+    const inertia = d.cinert.inertia(i);
+    const v = d.cvel.spatial(i);
+    cfrc.setRow(i, add6(mulInertVec(inertia, a.get()), crossForce(v, mulInertVec(inertia, v))));
   });
-
-  each(m.nv, (dof) => {
-    d.qfrc_bias.set(dof, dot6(d.cdof.spatial(dof), cfrc.spatial(m.dof_bodyid.at(dof))));
-  });
+  alongDofs(m, d, cfrc, (dof, force) => d.qfrc_bias.set(dof, force));
   addTendonBias(m, d);
 }
 

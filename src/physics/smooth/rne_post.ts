@@ -1,6 +1,5 @@
-import { each } from "../../trace/control.ts";
 import { unrolling } from "../../trace/graph.ts";
-import { add, eq, isNode, select, sub, type Int, type Scalar } from "../../trace/scalar.ts";
+import { add, eq, isNode, select, type Int, type Scalar } from "../../trace/scalar.ts";
 import {
   add6,
   crossForce,
@@ -14,7 +13,7 @@ import {
 } from "../../trace/spatial.ts";
 import { mulMatTVec, type Vec3 } from "../../trace/vector.ts";
 import { geomPairs } from "../../model/pairs.ts";
-import { movingSpatial } from "./com_vel.ts";
+import { eachBodyDown, eachDof, movingSpatial, sumUp } from "./each-body.ts";
 import type { ConstraintForces } from "../constraint/constraint-forces.ts";
 import { holdingForces } from "../constraint/equality.ts";
 import { worldAcceleration } from "./rne.ts";
@@ -30,33 +29,20 @@ export function rnePostConstraint(m: ModelView, d: WorldData, forces: Constraint
 
   d.cacc.setRow(0, worldAcceleration(m));
   d.cfrc_int.setRow(0, ZERO6);
-  each(
-    m.nbody,
-    (i) => {
-      const a = movingSpatial("cacc", d.cacc.spatial(m.body_parentid.at(i)));
-      const first = m.body_dofadr.at(i);
-      each(
-        add(first, m.body_dofnum.at(i)),
-        (dof) => {
-          const bias = scale6(d.cdof_dot.spatial(dof), d.qvel.at(dof));
-          a.set(add6(a.get(), add6(bias, scale6(d.cdof.spatial(dof), d.qacc.at(dof)))));
-        },
-        { start: first },
-      );
-      d.cacc.setRow(i, a.get());
+  eachBodyDown(m, (i, parent) => {
+    const a = movingSpatial("cacc", d.cacc.spatial(parent));
+    eachDof(m, i, (dof) => {
+      const bias = scale6(d.cdof_dot.spatial(dof), d.qvel.at(dof));
+      a.add(add6(bias, scale6(d.cdof.spatial(dof), d.qacc.at(dof))));
+    });
+    d.cacc.setRow(i, a.get());
 
-      const inertia = d.cinert.inertia(i);
-      const v = d.cvel.spatial(i);
-      const body = add6(mulInertVec(inertia, a.get()), crossForce(v, mulInertVec(inertia, v)));
-      d.cfrc_int.setRow(i, sub6(body, d.cfrc_ext.spatial(i)));
-    },
-    { start: 1 },
-  );
-  each(m.nbody - 1, (up) => {
-    const i = sub(m.nbody - 1, up);
-    const parent = m.body_parentid.at(i);
-    d.cfrc_int.setRow(parent, add6(d.cfrc_int.spatial(parent), d.cfrc_int.spatial(i)));
+    const inertia = d.cinert.inertia(i);
+    const v = d.cvel.spatial(i);
+    const body = add6(mulInertVec(inertia, a.get()), crossForce(v, mulInertVec(inertia, v)));
+    d.cfrc_int.setRow(i, sub6(body, d.cfrc_ext.spatial(i)));
   });
+  sumUp(m, d.cfrc_int);
 }
 
 /** Wrenches on each body that are applied or come from contacts, connects, welds and spatial tendons, about its tree's centre of mass. */

@@ -5,7 +5,8 @@ import { add6, dot6, scale6, spatial, ZERO6, type Spatial } from "../../trace/sp
 import { cross, row as matRow, sub3 } from "../../trace/vector.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
-import { addOuter, eachDofBetween, SYM6, type Articulated } from "../smooth/articulated.ts";
+import { addOuter, SYM6, type Articulated } from "../smooth/articulated.ts";
+import { eachDofBetween } from "../smooth/each-body.ts";
 import type { Field, WorldData, ModelView } from "../view.ts";
 import { DiagA } from "./diag-a.ts";
 import type { ContactAt, DofVector } from "./space.ts";

@@ -17,7 +17,8 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import { add6, dot6, mulInertVec, scale6, ZERO6 } from "../../trace/spatial.ts";
-import { Articulated, bodyMotions, dofForces } from "../smooth/articulated.ts";
+import { Articulated, bodyMotions } from "../smooth/articulated.ts";
+import { alongDofs } from "../smooth/body-forces.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { copyField, dotFields } from "../smooth/sparsity.ts";
@@ -303,7 +304,7 @@ export class BodySpace implements Space {
     const wrench = this.#bodies("momentum");
     wrench.setRow(0, ZERO6);
     each(m.nbody, (b) => wrench.setRow(b, mulInertVec(d.cinert.inertia(b), motion.qacc.spatial(b))), { start: 1 });
-    dofForces(m, d, wrench, (i, force) => {
+    alongDofs(m, d, wrench, (i, force) => {
       const inertial = add(force, mul(this.#tree.armature(i), qacc.at(i)));
       d.qfrc_constraint.set(i, sub(inertial, d.qfrc_smooth.at(i)));
     });
@@ -321,7 +322,7 @@ export class BodySpace implements Space {
       },
       (slot, force) => push(wrench, this.contact(slot), force, 1),
     );
-    dofForces(m, d, wrench, (i, force) => total.set(i, add(total.at(i), force)));
+    alongDofs(m, d, wrench, (i, force) => total.set(i, add(total.at(i), force)));
   }
 }
 
