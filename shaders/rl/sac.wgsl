@@ -13,18 +13,21 @@ fn load(@builtin(global_invocation_id) gid: vec3<u32>) {
   let i = thread_of(gid) % width;
   if (row >= U.rows) { return; }
   let row_at = row * J.batch_row;
-  if (i < J.observations) {
+  if (i < J.policy_count) {
     work[J.obs + row * J.obs_row + i] = batch[row_at + i];
     work[J.next_obs + row * J.obs_row + i] = batch[row_at + J.batch_next + i];
-    work[J.pair + row * J.pair_row + J.actions + i] = batch[row_at + i];
-    work[J.other_pair + row * J.pair_row + J.actions + i] = batch[row_at + J.batch_next + i];
   }
-  if (i >= J.observations && i < J.obs_row) {
+  if (i < J.critic_count) {
+    let seen_at = row_at + J.critic_first + i;
+    work[J.pair + row * J.pair_row + J.actions + i] = batch[seen_at];
+    work[J.other_pair + row * J.pair_row + J.actions + i] = batch[seen_at + J.batch_next];
+  }
+  if (i >= J.policy_count && i < J.obs_row) {
     work[J.obs + row * J.obs_row + i] = 0.0;
     work[J.next_obs + row * J.obs_row + i] = 0.0;
   }
   if (i < J.actions) { work[J.pair + row * J.pair_row + i] = batch[row_at + J.batch_action + i]; }
-  if (i >= J.actions + J.observations && i < J.pair_row) {
+  if (i >= J.actions + J.critic_count && i < J.pair_row) {
     work[J.pair + row * J.pair_row + i] = 0.0;
     work[J.other_pair + row * J.pair_row + i] = 0.0;
   }
@@ -98,10 +101,8 @@ fn new_actions(@builtin(global_invocation_id) gid: vec3<u32>) {
     work[other + i] = s.action;
     log_prob += s.log_prob;
   }
-  for (var i = 0u; i < J.observations; i += 1u) {
-    let x = work[J.obs + row * J.obs_row + i];
-    work[pair + J.actions + i] = x;
-    work[other + J.actions + i] = x;
+  for (var i = 0u; i < J.critic_count; i += 1u) {
+    work[other + J.actions + i] = work[pair + J.actions + i];
   }
   work[J.notes + row * NOTE_SIZE + NOTE_LOG_PROB] = log_prob;
 }

@@ -150,7 +150,9 @@ export const JOBS = {
   sac: single(
     struct("SacJob", {
       actions: "u32",
-      observations: "u32",
+      policy_count: ["u32", "What the policy sees of an observation, from its start; and what critics see."],
+      critic_first: "u32",
+      critic_count: "u32",
       obs: [
         "u32",
         "Inputs of the policy: observations, next observations. All places are floats, each with those of a row.",

@@ -31,6 +31,8 @@ export interface SacNetworks {
 
 /** Where rows of the networks lie in `work`: vec4s. */
 export interface SacWork {
+  /** Whole observations of worlds that act; the policy's own input unless observations come in groups. */
+  readonly x: number;
   readonly policy: Rows;
   readonly nextPolicy: Rows;
   /** Of critics at their own inputs; `together` at the one pair that both learn from. */
@@ -52,9 +54,12 @@ export interface SacShape {
   readonly chunkRows: number;
   /** Chunks of a batch; of one, sums are the gradient itself. */
   readonly chunks: number;
-  /** vec4s of an observation in the environment and in the policy, of a pair in the critics, of an action, of a sample. */
+  /** What policy and critics see of an observation. */
+  readonly groups: NonNullable<EnvShape["groups"]>;
+  /** vec4s of an observation in the environment, of all of it and of what the policy sees in `work`, of a pair in the critics, of an action, of a sample. */
   readonly obs4: number;
   readonly k4: number;
+  readonly policy4: number;
   readonly pair4: number;
   readonly actions4: number;
   readonly row4: number;
@@ -64,12 +69,12 @@ export interface SacShape {
   readonly jobs: number;
 }
 
-function layOut(observations: number, actions: number, config: SacConfig): SacNetworks {
+function layOut({ policy: seen, critic }: SacShape["groups"], actions: number, config: SacConfig): SacNetworks {
   const activation = config.activation;
   const make = (name: string, inputs: number, outputs: number, gain: number, at: number) =>
     layOutNetwork(name, [inputs, ...config.hidden, outputs], activation, gain, at);
-  const pair = observations + actions;
-  const policy = make("policy", observations, 2 * actions, 0.01, 0);
+  const pair = critic.size + actions;
+  const policy = make("policy", seen.size, 2 * actions, 0.01, 0);
   const policyTold = endOf(policy);
   const q1 = make("q1", pair, 1, 1, policyTold + STATISTICS4);
   const q2 = make("q2", pair, 1, 1, endOf(q1));
@@ -82,9 +87,12 @@ function layOut(observations: number, actions: number, config: SacConfig): SacNe
 }
 
 export function sacShape(env: EnvShape, config: SacConfig): SacShape {
-  const nets = layOut(env.observations, env.actions, config);
+  const all = { from: 0, size: env.observations };
+  const groups = env.groups ?? { policy: all, critic: all };
+  const nets = layOut(groups, env.actions, config);
   const k4 = padTo(env.observations, TILE) / 4;
-  const pair4 = padTo(env.observations + env.actions, TILE) / 4;
+  const policy4 = padTo(groups.policy.size, TILE) / 4;
+  const pair4 = padTo(groups.critic.size + env.actions, TILE) / 4;
   const [obs4, actions4] = [padTo(env.observations, 4) / 4, padTo(env.actions, 4) / 4];
   const width4 = nets.policy.reduce((sum, layer) => sum + row4Of(layer), k4);
   const rows = rowsOf(config.batchSize, env.numEnvs, width4);
@@ -95,13 +103,15 @@ export function sacShape(env: EnvShape, config: SacConfig): SacShape {
     return at - rows * vec4s;
   };
   const outputs = (layers: readonly Layer[]) => new Map(layers.map((layer) => [layer, take(row4Of(layer))]));
-  const policy = { x: take(k4), outputs: outputs(nets.policy) };
-  const nextPolicy = { x: take(k4), outputs: outputs(nets.policy) };
+  const x = take(k4);
+  const policy = { x: env.groups ? take(policy4) : x, outputs: outputs(nets.policy) };
+  const nextPolicy = { x: take(policy4), outputs: outputs(nets.policy) };
   const pairs = [take(pair4), take(pair4)];
   const critics = nets.critics.map((layers, i) => ({ x: pairs[i], outputs: outputs(layers) }));
   const together = critics.map(({ outputs }) => ({ x: pairs[0], outputs }));
   const targets = nets.targets.map((layers) => ({ x: pairs[1], outputs: outputs(layers) }));
   const work = {
+    x,
     policy,
     nextPolicy,
     critics,
@@ -114,6 +124,7 @@ export function sacShape(env: EnvShape, config: SacConfig): SacShape {
   const capacity = replayRows(config, env.numEnvs);
   return {
     env,
+    groups,
     nets,
     work: { ...work, size4: at },
     batch: config.batchSize,
@@ -122,6 +133,7 @@ export function sacShape(env: EnvShape, config: SacConfig): SacShape {
     chunks: Math.ceil(config.batchSize / chunkRowsOf(config.batchSize)),
     obs4,
     k4,
+    policy4,
     pair4,
     actions4,
     row4: 2 * obs4 + actions4 + NOTE.size / 4,

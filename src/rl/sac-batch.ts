@@ -54,8 +54,8 @@ type Encode = (pass: JobPass) => void;
 const prepare =
   (learner: SacLearner): Encode =>
   (pass) => {
-    const { batch: rows, k4, pair4 } = learner.shape;
-    learner.run(pass, "load", rows * 4 * Math.max(k4, pair4));
+    const { batch: rows, policy4, pair4 } = learner.shape;
+    learner.run(pass, "load", rows * 4 * Math.max(policy4, pair4));
     learner.forward(pass, rows, true);
   };
 

@@ -72,6 +72,11 @@ export class SacLearner extends DeviceCore {
     const runs = (layers: readonly (readonly Layer[])[], rows: readonly Rows[]): Run[] =>
       layers.map((one, i) => [one, rows[i]]);
 
+    const { env, groups: seen, policy4 } = this.shape;
+    if (env.groups) {
+      const { from: first, size: count } = seen.policy;
+      bind("observation groups", "observation_groups", [{ first, count, to: work.policy.x, k4: policy4 }]);
+    }
     const acting: Run = [nets.policy, work.policy];
     const learning = runs(nets.critics, work.together);
     const judging = runs(nets.critics, work.critics);
@@ -109,14 +114,16 @@ export class SacLearner extends DeviceCore {
 
   /** What the kernels between runs of the networks are told. */
   #job(): JobOf<"load"> {
-    const { nets, work, env, obs4, k4, pair4, actions4, row4 } = this.shape;
+    const { nets, work, env, groups, obs4, policy4, pair4, actions4, row4 } = this.shape;
     const out = (layers: readonly Layer[], rows: Rows) => 4 * rows.outputs.get(layers.at(-1)!)!;
     return {
       actions: env.actions,
-      observations: env.observations,
+      policy_count: groups.policy.size,
+      critic_first: groups.critic.from,
+      critic_count: groups.critic.size,
       obs: 4 * work.policy.x,
       next_obs: 4 * work.nextPolicy.x,
-      obs_row: 4 * k4,
+      obs_row: 4 * policy4,
       pair: 4 * work.critics[0].x,
       other_pair: 4 * work.critics[1].x,
       pair_row: 4 * pair4,
@@ -172,6 +179,13 @@ export class SacLearner extends DeviceCore {
   /** Runs the policy over the first rows of its input; `next` too, over next observations. */
   forward(pass: JobPass, rows: number, next = false): void {
     this.#forward(pass, "policy", this.shape.nets.policy, rows, next ? 2 : 1);
+  }
+
+  /** The policy for worlds that act: it sees its group of their observations. */
+  infer(pass: JobPass, rows: number): void {
+    const { env, policy4 } = this.shape;
+    if (env.groups) this.run(pass, "observation groups", rows * 4 * policy4);
+    this.forward(pass, rows);
   }
 
   /** Both critics, each at its own input; or both at one, and the targets at the other. */

@@ -57,12 +57,6 @@ export function settleSac(env: PlannedEnv, options: SacOptions = {}) {
   seedKey(seed);
   const config = sacConfig(given);
   const head = envShape(env);
-  if (head.groups) {
-    throw new CorralError(
-      "unsupported-space",
-      `observations of ${env.id} come in groups (${Object.keys(env.observationGroups).join(", ")}); SAC sees one row of all. Train it with PPO, or take the groups out of the task.`,
-    );
-  }
   assertBounded(env, "SAC squashes actions", "Train it with PPO.");
   if (config.storage === "file" && !replayFile) throw badOption("replayFile", replayFile, "pass the path of a file");
   return { config, seed, shape: sacShape(head, config), file: { path: replayFile ?? "", reuse: reuseReplay } };

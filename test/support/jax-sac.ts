@@ -1,7 +1,7 @@
 // SAC's losses written in jax-js, which differentiates them by itself: a second opinion on every gradient
 import { defaultDevice, grad, init, nn, numpy as np } from "@jax-js/jax";
 import { forward, packLayers, unpackLayers, type Params } from "./jax-ppo.ts";
-import { SATURATED, softTarget, type MadeSac, type RefRow } from "./sac-case.ts";
+import { SATURATED, seenBy, softTarget, type MadeSac, type RefRow } from "./sac-case.ts";
 
 const HALF_LOG_2PI = 0.5 * Math.log(2 * Math.PI);
 
@@ -21,7 +21,7 @@ export async function jaxGradients(made: MadeSac): Promise<Float32Array> {
       const value = forward(
         p,
         layers,
-        matrix((row) => [...row.action, ...row.obs]),
+        matrix((row) => [...row.action, ...seenBy(shape, "critic", row.obs)]),
       ).reshape([rows.length]);
       const error = value.sub(np.array(rows.map((row) => softTarget(made, params, row))));
       return error.ref.mul(error).mul(0.5).sum();
@@ -33,7 +33,7 @@ export async function jaxGradients(made: MadeSac): Promise<Float32Array> {
     const out = forward(
       p,
       policy,
-      matrix((row) => row.obs),
+      matrix((row) => seenBy(shape, "policy", row.obs)),
     );
     const mean = out.ref.slice([], [0, actions]);
     const raw = out.slice([], [actions, 2 * actions]);
@@ -48,7 +48,7 @@ export async function jaxGradients(made: MadeSac): Promise<Float32Array> {
     const logSlope = np.log(np.exp(exact).add(SATURATED));
     const z = noise();
     const logProb = z.ref.mul(z).mul(-0.5).sub(logStd).sub(HALF_LOG_2PI).sub(logSlope).sum(1);
-    const pair = np.concatenate([np.tanh(u), matrix((row) => row.obs)], 1);
+    const pair = np.concatenate([np.tanh(u), matrix((row) => seenBy(shape, "critic", row.obs))], 1);
     const values = critics.map((layers) =>
       forward(unpackLayers(layers, params), layers, pair.ref).reshape([rows.length]),
     );

@@ -18,6 +18,7 @@ export interface SacCase {
   readonly name: string;
   readonly observations: number;
   readonly actions: number;
+  readonly groups?: SacShape["groups"];
   readonly config: Partial<SacConfig>;
 }
 
@@ -45,13 +46,13 @@ export interface MadeSac {
 
 /** `device`: the shared one if none is given. */
 export async function makeSac(
-  { observations, actions, config: given }: SacCase,
+  { observations, actions, groups, config: given }: SacCase,
   seed: number,
   device?: LearnerDevice,
 ): Promise<MadeSac> {
   const config = sacConfig({ batchSize: BATCH, bufferSize: 64, ...given });
   const head = { id: "case", numEnvs: 3, observations, actions, outputs: actions, head: "gaussian" } as const;
-  const shape = sacShape({ ...head, alternatives: [] }, config);
+  const shape = sacShape({ ...head, groups, alternatives: [] }, config);
   const learner = await SacLearner.create(device ?? (await sharedDevice()), shape);
   const { nets, row4, obs4, actions4 } = shape;
 
@@ -124,10 +125,24 @@ export function squashedAction(
   return { action, logProb };
 }
 
+/** What a network sees of an observation. */
+export const seenBy = ({ groups }: SacShape, network: keyof SacShape["groups"], obs: readonly number[]): number[] => {
+  const { from, size } = groups[network];
+  return obs.slice(from, from + size);
+};
+
 /** The soft target of a row: from the target networks and the policy's next action. */
 export function softTarget({ shape, config, logAlpha }: MadeSac, params: Numbers, row: RefRow): number {
-  const { action, logProb } = squashedAction(config, params, shape.nets.policy, row.next, row.nextNoise);
-  const values = shape.nets.targets.map((layers) => mlp(params, layers, [...action, ...row.next])[0]);
+  const { action, logProb } = squashedAction(
+    config,
+    params,
+    shape.nets.policy,
+    seenBy(shape, "policy", row.next),
+    row.nextNoise,
+  );
+  const values = shape.nets.targets.map(
+    (layers) => mlp(params, layers, [...action, ...seenBy(shape, "critic", row.next)])[0],
+  );
   return row.reward + row.discount * (Math.min(...values) - Math.exp(logAlpha) * logProb);
 }
 
@@ -139,10 +154,19 @@ export function sacLosses(made: MadeSac, params: Numbers, goals: readonly number
     if (row.weight === 0) return;
     sums.count++;
     for (const layers of shape.nets.critics) {
-      sums.critic += 0.5 * (mlp(params, layers, [...row.action, ...row.obs])[0] - goals[r]) ** 2;
+      sums.critic +=
+        0.5 * (mlp(params, layers, [...row.action, ...seenBy(shape, "critic", row.obs)])[0] - goals[r]) ** 2;
     }
-    const { action, logProb } = squashedAction(config, params, shape.nets.policy, row.obs, row.newNoise);
-    const values = shape.nets.critics.map((layers) => mlp(params, layers, [...action, ...row.obs])[0]);
+    const { action, logProb } = squashedAction(
+      config,
+      params,
+      shape.nets.policy,
+      seenBy(shape, "policy", row.obs),
+      row.newNoise,
+    );
+    const values = shape.nets.critics.map(
+      (layers) => mlp(params, layers, [...action, ...seenBy(shape, "critic", row.obs)])[0],
+    );
     sums.policy += Math.exp(logAlpha) * logProb - Math.min(...values);
     sums.entropy -= logProb;
   });

@@ -230,7 +230,7 @@ export interface Task<O extends object = object> {
   readonly carry?: (scene: Scene<O>) => Named<readonly Scalar[]>;
   /**
    * Parts of the observation, in order; or groups of them, as in { policy: { ... }, critic: { ... } }. Rows hold all groups,
-   * that of the policy first. PPO's value function sees the group "critic", if there is one; others are only observed.
+   * that of the policy first. Critics see the group "critic", if there is one; others are only observed.
    */
   readonly observe: Terms<O> | ObservationGroups<O>;
   /** Terms of the reward; their sum is the reward. */

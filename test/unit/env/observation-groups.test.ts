@@ -98,9 +98,27 @@ test("same bits after a snapshot", async () => {
   expect((await run(first.saved)).after).toEqual(first.after);
 });
 
-test("SAC and threads that collect refuse groups by name", async () => {
+test("SAC: critics see their group, the policy its own, in threads that collect too", async () => {
   await using env = await wasm(grouped);
-  await expect(Sac.create(env, { bufferSize: 1000 })).rejects.toMatchObject({ code: "unsupported-space" });
+  await using sac = await Sac.create(env, { bufferSize: 1000, hidden: [8], learningStarts: 8, batchSize: 16 });
+  for (let i = 0; i < 5; i++) await sac.iterate();
+  const policy = await sac.policy();
+  expect(policy.observations).toBe(4);
+  const applied = new AppliedPolicy(policy, 4);
+  await using others = await wasm(grouped, 4);
+  let most = 0;
+  await sac.evaluate(others, {
+    onStep: ({ observations, actions }) => {
+      const wanted = applied.act(observations);
+      wanted.forEach((x, i) => (most = Math.max(most, Math.abs(x - actions[i]))));
+    },
+  });
+  expect(most).toBeLessThan(exportBounds.action.value * 3);
+  expect(sac.collecting.actor.layers[0].inputs).toBe(4);
+});
+
+test("threads that collect for PPO refuse groups by name", async () => {
+  await using env = await wasm(grouped);
   await using ppo = await Ppo.create(env, OPTIONS);
   expect(() => ppo.collecting).toThrow(/observations in groups/);
 });

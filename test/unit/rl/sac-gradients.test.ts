@@ -17,6 +17,13 @@ const CASES: SacCase[] = [
   { name: "tanh, five actions", observations: 11, actions: 5, config: { hidden: [16], activation: "tanh" } },
   { name: "ELU", observations: 5, actions: 2, config: { hidden: [9, 7], activation: "elu" } },
   { name: "SiLU", observations: 5, actions: 2, config: { hidden: [9, 7], activation: "silu" } },
+  {
+    name: "groups",
+    observations: 11,
+    actions: 2,
+    groups: { policy: { from: 0, size: 3 }, critic: { from: 2, size: 9 } },
+    config: { hidden: [9, 7] },
+  },
   { name: "linear, one action", observations: 4, actions: 1, config: { hidden: [], minLogStd: -2, maxLogStd: 1 } },
 ];
 
