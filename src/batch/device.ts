@@ -63,7 +63,7 @@ function shapeOf(options: PlacementOptions, numEnvs: number): Pick<PlanContext, 
 }
 
 /** Threads that may be taken. Throws `bad-option`. */
-const threadsOf = ({ threads = isMainThread ? availableParallelism() : 1 }: PlacementOptions): number =>
+export const threadsOf = ({ threads = isMainThread ? availableParallelism() : 1 }: PlacementOptions): number =>
   checked("threads", kindOf(PLACEMENT_OPTIONS.threads), threads);
 
 function minShardsOf({ shards }: PlacementOptions, numEnvs: number): Pick<PlanContext, "minShards"> {

@@ -68,6 +68,13 @@ export async function chooseDevice({ device, adapter }: DeviceOptions): Promise<
   return (await hasFastAdapter()) ? "gpu" : "wasm";
 }
 
+/** The device without an adapter that options name, or `CORRAL_DEVICE` where they name none; undefined for any other. */
+export function namedHostDevice({ device, adapter }: DeviceOptions): HostDevice | undefined {
+  const fromEnvironment = adapter === undefined ? process.env.CORRAL_DEVICE : undefined;
+  const named = device ?? fromEnvironment;
+  return isHostDevice(named) ? named : undefined;
+}
+
 /** A device's name; undefined for an open one. */
 export const namedDevice = (device: DeviceChoice | undefined): DeviceName | undefined =>
   isName(device) ? device : undefined;

@@ -1,6 +1,7 @@
 // where everything of a batch lies in memories of WebAssembly, and how many bytes that is
 import { CorralError } from "../core/errors.ts";
 import { formatBytes } from "../core/units.ts";
+import type { WasmBytes } from "../memory/host-budget.ts";
 import { MOST_PAGES, type WasmKernel } from "../trace/wasm/index.ts";
 import type { PlannedBatch } from "./batch.ts";
 import { emittedKernel } from "./wasm-kept.ts";
@@ -39,8 +40,8 @@ export interface WasmMap {
   readonly threads: number;
   /** Whether the calling thread never runs a kernel. */
   readonly isApart: boolean;
-  /** All of it, and the stacks of the threads. */
-  readonly bytes: number;
+  /** Bytes of all memories, and of the threads. */
+  readonly bytes: WasmBytes;
 }
 
 /** Microseconds that four worlds take for a byte of straight-line code: a first guess, until it is measured. */
@@ -99,7 +100,7 @@ export function mapWasm({ plan, traces }: PlannedBatch, mostThreads: number, isA
   });
   const frames = Array.from({ length: threads + 1 }, (_, i) => ends.map(() => poolsEnd + i * frameBytes));
   const memories = ends.map((end) => Math.ceil(end / PAGE_BYTES) * PAGE_BYTES);
-  const bytes = memories.reduce((sum, n) => sum + n, 0) + threads * THREAD_BYTES;
+  const bytes = { memory: memories.reduce((sum, n) => sum + n, 0), threads: threads * THREAD_BYTES };
   return { arenas, kernels: placed, frames, memoryOf, memories, threads, isApart, bytes };
 }
 

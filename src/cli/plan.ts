@@ -24,7 +24,8 @@ Usage: corral plan MODEL_OR_ENV --envs N [--budget BYTES] [--adapter-limits auto
 
 Prints what a batch of N worlds of a model (path of an MJCF file) or an environment holds: bytes by field, by world and
 by shard, what ends its growth, the most worlds that fit, and what other options would save. Needs no device: the limits
-are those that every WebGPU device has, and most have more.
+are those that every WebGPU device has, and most have more. With --device wasm what lies in memory without an adapter:
+pages of WebAssembly, private arrays, and stacks of threads.
 
 With --train a whole training run: environments, the worlds of evaluations and the learner together, what lies on the
 host beside them, and how many worlds can train. It takes the flags of corral train, of which it heeds what has to do
@@ -59,7 +60,7 @@ const OPTIONS = {
 } as const;
 
 /** Flags of training runs that batches have too, and those that only batches have. */
-const OF_BOTH = ["envs", "set", "adapter", "budget", "device"];
+const OF_BOTH = ["envs", "set", "adapter", "budget", "device", "threads"];
 const OF_BATCHES = ["measure", "worlds", "rolled"];
 
 /** The model of a path, with a line of progress if it is large; the id of an environment as it is. */
@@ -72,7 +73,7 @@ export async function run(args: string[]): Promise<number> {
   const extra = wrong.find((flag) => flag in values);
   if (extra !== undefined)
     throw new UsageError(`--${extra} is given ${values.train ? "with" : "without"} --train. Leave it out.`);
-  deviceOf(values);
+  const { device, threads } = deviceOf(values);
   if (values.train) return planTraining(target, values);
   if (values.envs === undefined)
     throw new UsageError("--envs is missing: pass the number of worlds, as in --envs 4096.");
@@ -86,7 +87,12 @@ export async function run(args: string[]): Promise<number> {
       : { limits: await limitsOf(values["adapter-limits"], values.adapter) }),
   };
 
-  const options = { ...batchOptionsOf(values), numEnvs };
+  const options = {
+    ...batchOptionsOf(values),
+    numEnvs,
+    ...(device === undefined ? {} : { device }),
+    ...(threads === undefined ? {} : { threads }),
+  };
   const { savings, ...plan } = await planWithSavings(await plannerOf(await planned(target), options), options, context);
   const measured = steps === undefined ? undefined : await measure(target, steps, worlds, values);
 

@@ -6,7 +6,7 @@ import { play } from "../runs/play.ts";
 import { EXIT, integerOption, parse, print, printJson, progress, numberOption } from "./io.ts";
 import { join } from "node:path";
 import "../../envs/index.ts";
-import { onlyArgument } from "./target.ts";
+import { DEVICE_HELP, deviceOf, onlyArgument } from "./target.ts";
 import { idOfNamed } from "./task-file.ts";
 
 export const summary = "play the policy of a run, and record its episodes";
@@ -24,7 +24,7 @@ Where a task has no limit of control steps, episodes are cut after 1,000.
   --record FILE     write the episodes: a line of JSON each, with observations [length + 1],
                     actions, rewards, terminated, truncated
   --at-least R      fail where the mean return is less
-  --adapter NAME    auto (default), gpu, system, embedded, or an index or name of corral doctor
+${DEVICE_HELP}
   --budget BYTES    what environments and policy may hold together: 2GiB, or 0.5 of what is there
   --json            one JSON document on stdout
 
@@ -39,6 +39,8 @@ export async function run(args: string[]): Promise<number> {
     seed: text,
     record: text,
     adapter: text,
+    device: text,
+    threads: text,
     budget: text,
     "at-least": text,
     sample: { type: "boolean" },
@@ -50,13 +52,13 @@ export async function run(args: string[]): Promise<number> {
   const { task } = readConfig(join(folder, CONFIG_FILE));
   if (typeof task === "string") await idOfNamed(task, join(folder, CONFIG_FILE));
 
-  const { adapter, budget, record } = values;
+  const { budget, record } = values;
   const played = await play(folder, {
     episodes: integerOption("episodes", values.episodes, 32),
     seed: integerOption("seed", values.seed, 0, 0),
     sample: values.sample ?? false,
     ...(record === undefined ? {} : { record }),
-    env: { ...(adapter === undefined ? {} : { adapter }), ...(budget === undefined ? {} : { budget }) },
+    env: { ...deviceOf(values), ...(budget === undefined ? {} : { budget }) },
   });
   const reached = atLeast === undefined ? undefined : played.meanReturn >= atLeast;
   for (const message of played.damaged) progress(message);

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { extname } from "node:path";
 import "../../envs/index.ts";
+import { isHostDevice } from "../batch/devices.ts";
 import { formatBytes } from "../core/units.ts";
 import { integer } from "../core/schema.ts";
 import { shareDevice } from "../gpu/shared-device.ts";
@@ -18,7 +19,7 @@ import { poses, type Actor } from "../runs/poses.ts";
 import { isModelPath } from "../sizing/plan.ts";
 import { writeWhole } from "../io/write-whole.ts";
 import { assertWritable, EXIT, integerOption, parse, print, printJson, UsageError } from "./io.ts";
-import { onlyArgument, taskOfTarget } from "./target.ts";
+import { deviceOf, onlyArgument, taskOfTarget } from "./target.ts";
 import { idOfNamed } from "./task-file.ts";
 import { join } from "node:path";
 import { taskOf } from "../env/registry.ts";
@@ -40,7 +41,9 @@ policy acts. Positions are drawn by MuJoCo's kinematics, meshes and height field
   --camera NAME     a camera of the model; without it MuJoCo's free camera, which follows a floating base
   --size WxH        pixels (640x480)
   --groups          geoms of all groups, those that only collide among them
-  --adapter NAME    auto (default), gpu, system, embedded, or an index or name of corral doctor
+  --device NAME     where worlds step: wasm (default), gpu, cpu or cpu-f64; a run's policy acts there
+  --threads N       threads of wasm (as many as cores)
+  --adapter NAME    draws: auto (default), gpu, system, embedded, or an index or name of corral doctor; steps too on gpu
   --json            one JSON document on stdout
 
 Exit codes: 0 written, 2 bad usage, 3 no device or no memory.
@@ -57,6 +60,8 @@ const OPTIONS = {
   camera: text,
   size: text,
   adapter: text,
+  device: text,
+  threads: text,
   groups: { type: "boolean" },
 } as const;
 
@@ -80,7 +85,13 @@ export async function run(args: string[]): Promise<number> {
   const task = id === undefined ? await taskOfTarget(target) : taskOf(id);
   // a model that only stands still need not be one that is simulated
   const still = steps === 0 && isModelPath(target);
-  const made = { ...options, numEnvs: worlds, seed, device: "wasm" } as NamedOptions;
+  const { device = "wasm", threads, adapter } = deviceOf(values);
+  const where = {
+    device,
+    ...(threads === undefined ? {} : { threads }),
+    ...(isHostDevice(device) || adapter === undefined ? {} : { adapter }),
+  };
+  const made = { ...options, numEnvs: worlds, seed, ...where } as NamedOptions;
   await using env = still ? undefined : await makeVec(task, made);
   const model = await loadModel(task.model, { visuals: true });
   using stage = await Stage.create(model, { allGroups: values.groups ?? false });

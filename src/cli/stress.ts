@@ -18,7 +18,7 @@ import {
   numberOption,
 } from "./io.ts";
 import { rate, table } from "./table.ts";
-import { batchOptionsOf, onlyArgument, taskOfTarget } from "./target.ts";
+import { batchOptionsOf, DEVICE_HELP, deviceOf, MODEL_OPTIONS, onlyArgument, taskOfTarget } from "./target.ts";
 
 export const summary = "more and more worlds until something refuses, and proof that nothing else noticed";
 
@@ -35,13 +35,13 @@ process of its own, so that this one outlives whatever a driver does.
   --factor F        each batch has F times the worlds of the one before (2)
   --most N          worlds of the last batch, refused or not
   --until WHAT      refuse: the budget or a limit ends it (default); OOM: the driver does. Lavapipe never refuses but dies,
-                    so there the budget stays
+                    and so does memory without an adapter: there the budget stays
   --memory BYTES    bounds the process to so much more address space than it starts with, to meet OOM early (Linux, prlimit)
   --seconds S       seconds of each measurement (0.5)
   --seed N          seed of starts and actions (0)
   --set NAME=VALUE  overrides an option: integrator=Euler, nconmax=8; may be repeated
   --rolled          kernels with runtime loops instead of straight-line code
-  --adapter NAME    auto (default), gpu, system, embedded, or an index or name of corral doctor
+${DEVICE_HELP}
   --html FILE       also writes a page with charts
   --json            one JSON document on stdout
 
@@ -49,7 +49,7 @@ Exit codes: 0 refusals did no harm, 1 they did or the process died, 2 bad usage,
 `;
 
 const OPTIONS = {
-  adapter: { type: "string" },
+  ...MODEL_OPTIONS,
   budget: { type: "string" },
   child: { type: "boolean" },
   factor: { type: "string" },
@@ -57,10 +57,8 @@ const OPTIONS = {
   html: { type: "string" },
   memory: { type: "string" },
   most: { type: "string" },
-  rolled: { type: "boolean" },
   seconds: { type: "string" },
   seed: { type: "string" },
-  set: { type: "string", multiple: true },
   until: { type: "string" },
 } as const;
 
@@ -69,11 +67,12 @@ const FACTOR = described("a number above 1, as in 2", real(1 + Number.EPSILON));
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(args, OPTIONS, 1);
   const target = onlyArgument(positionals, "ENV_OR_MODEL");
-  const { adapter, budget, until = "refuse", memory } = values;
+  const { budget, until = "refuse", memory } = values;
+  const { threads, ...where } = deviceOf(values);
   if (until !== "refuse" && until !== "OOM") throw new UsageError(`--until is '${until}': pass refuse or OOM.`);
 
   const options: StressOptions = {
-    ...(adapter === undefined ? {} : { adapter }),
+    ...where,
     ...(budget === undefined ? {} : { budget }),
     ...(memory === undefined ? {} : { memory }),
     ...(values.most === undefined ? {} : { most: integerOption("most", values.most, 1) }),
@@ -82,7 +81,7 @@ export async function run(args: string[]): Promise<number> {
     until,
     seconds: secondsOption("seconds", values.seconds, 0.5),
     seed: integerOption("seed", values.seed, 0, 0),
-    batch: batchOptionsOf(values),
+    batch: { ...batchOptionsOf(values), ...(threads === undefined ? {} : { threads }) },
   };
   const task = await taskOfTarget(target);
 

@@ -3,7 +3,7 @@ import { kindOf, parseOption, type OptionTable } from "../core/options.ts";
 import { ALGORITHMS, algorithmOf, envConfig, flagOf, RUN_OPTIONS, SETTING_NAMES, show } from "../runs/options.ts";
 import { readConfig } from "../runs/run-config.ts";
 import { assertAlgo, readStart } from "../runs/start.ts";
-import { UsageError } from "./io.ts";
+import { integerOption, UsageError } from "./io.ts";
 import { overridesOf } from "./target.ts";
 
 /** Flags with a value. */
@@ -12,7 +12,7 @@ export const flags = (...names: readonly string[]) =>
 
 /** Every setting of a run and of its environments. */
 export const TRAIN_FLAGS = {
-  ...flags(...SETTING_NAMES.map(flagOf), "algo", "config", "from", "device", "adapter", "budget"),
+  ...flags(...SETTING_NAMES.map(flagOf), "algo", "config", "from", "device", "threads", "adapter", "budget"),
   set: { type: "string", multiple: true },
 } as const;
 
@@ -52,6 +52,7 @@ function flagged(
     const text = given[flagOf(name)];
     if (text !== undefined) out[name] = AS_THEY_ARE.includes(name) ? text : valueOf(name, text, algo);
   }
+  if (given.threads !== undefined) out.threads = integerOption("threads", given.threads, 1);
   return out;
 }
 

@@ -37,8 +37,8 @@ the end report.html. Ends with an evaluation, with the policy's most likely acti
 each of 32 other worlds, or of as many as train where those are fewer.
 
 A run that was killed goes on with --resume to the same bits on the same device; all else comes from
-its config.json, and only steps, until, what is done every so many updates, adapter and budget may
-be given anew. One that was killed before its first checkpoint is started again by the same command.
+its config.json, and only steps, until, what is done every so many updates, adapter, threads and budget
+may be given anew. One that was killed before its first checkpoint is started again by the same command.
 One process at a time trains in DIR. Where the device is lost, the run goes on by itself, once.
 
 With --from another run has learnt already: policy, value function and normalisers (with SAC critics
@@ -59,6 +59,7 @@ ${flagLines(RUN_OPTIONS)}
                             repeated
   --device NAME             auto (default): a GPU or a fast software driver of the system where
                             there is one, else wasm; gpu; or wasm (WebAssembly SIMD, no driver)
+  --threads N               threads of wasm (as many as cores)
   --adapter NAME            auto (default), gpu, system, embedded, or an index or name of corral
                             doctor
   --budget BYTES            what environments, evaluation and learner may hold together: 2GiB, or
@@ -271,7 +272,11 @@ function assertResumable(folder: string, flags: readonly string[], positionals: 
       `--resume takes the environment from ${folder}; '${positionals[0]}' is one argument too many.`,
     );
   }
-  const free = new Set(["resume", "json", ...[...SETTING_NAMES, "adapter", "budget"].filter(isFree).map(flagOf)]);
+  const free = new Set([
+    "resume",
+    "json",
+    ...[...SETTING_NAMES, "adapter", "threads", "budget"].filter(isFree).map(flagOf),
+  ]);
   const wrong = flags.filter((flag) => !free.has(flag));
   if (wrong.length > 0) {
     throw new UsageError(

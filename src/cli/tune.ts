@@ -3,7 +3,7 @@ import { formatCount } from "../core/units.ts";
 import { formName, tune } from "../sizing/tune.ts";
 import { EXIT, integerOption, parse, print, printJson, progress, secondsOption } from "./io.ts";
 import { rate, table } from "./table.ts";
-import { MODEL_OPTIONS, onlyArgument, overridesOf, taskOfTarget } from "./target.ts";
+import { deviceOf, MODEL_OPTIONS, onlyArgument, overridesOf, taskOfTarget } from "./target.ts";
 
 export const summary = "measures which form of a model's kernels and which workgroups are fastest here";
 
@@ -21,22 +21,29 @@ chosen so far stays unless another is at least 10 % faster.
   --repetitions N   measurements of each (3)
   --set NAME=VALUE  overrides an option: integrator=Euler; may be repeated
   --adapter NAME    auto (default), gpu, system, embedded, or an index or name of corral doctor
+  --device NAME     auto (default) or gpu: without an adapter there is nothing to choose, since kernels and bits of wasm
+                    are the same on every machine
   --json            one JSON document on stdout
 
 Exit codes: 0 done, 1 a measurement is worth nothing, 2 bad usage, 3 no device or no memory.
 `;
 
 export async function run(args: string[]): Promise<number> {
-  const { adapter, set } = MODEL_OPTIONS;
+  const { adapter, device, set } = MODEL_OPTIONS;
   const text = { type: "string" } as const;
-  const { values, positionals } = parse(args, { adapter, set, envs: text, seconds: text, repetitions: text }, 1);
+  const { values, positionals } = parse(
+    args,
+    { adapter, device, set, envs: text, seconds: text, repetitions: text },
+    1,
+  );
   const target = onlyArgument(positionals, "the environment or model");
+  const where = deviceOf(values);
   const numEnvs = integerOption("envs", values.envs, 1024);
   const found = await tune(await taskOfTarget(target), {
     numEnvs,
     seconds: secondsOption("seconds", values.seconds, 0.5),
     repetitions: integerOption("repetitions", values.repetitions, 3),
-    batch: { ...overridesOf(values.set), ...(values.adapter === undefined ? {} : { adapter: values.adapter }) },
+    batch: { ...overridesOf(values.set), ...where },
     onProgress: progress,
   });
   if (values.json) {

@@ -4,10 +4,9 @@ import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import type { Bytes } from "../core/units.ts";
 import { formatBytes, parseBytes } from "../core/units.ts";
-import { largestFit } from "./cost.ts";
 import { BudgetExceededError } from "./errors.ts";
 import type { Plan } from "./plan.ts";
-import { budgetProblems } from "./problems.ts";
+import { planAgainst } from "./problems.ts";
 import type { BudgetView } from "./request.ts";
 
 /** Told when a reservation would take the budget past a watermark, before it is granted. Bytes. */
@@ -171,7 +170,9 @@ export class Budget implements BudgetView {
     // from here to the grant nothing waits: two that ask at once cannot both be given the same bytes
     if (bytes > this.free) {
       this.#refused++;
-      throw new BudgetExceededError(this.#against(plan), this.report().holders);
+      // what is free now may differ from when the plan was made
+      const { limit, live, source } = this;
+      throw new BudgetExceededError(planAgainst(plan, { limit, live, source }), this.report().holders);
     }
 
     const account = this.#account(holder);
@@ -256,19 +257,6 @@ export class Budget implements BudgetView {
     } finally {
       this.#telling = false;
     }
-  }
-
-  /** The plan as it stands against what is free now, which may differ from when it was made. */
-  #against(plan: Plan): Plan {
-    const { limit, live, source } = this;
-    const { tiles, bound } = largestFit(plan.cost, limit - live);
-    const against = {
-      ...plan,
-      budget: { limit, live, source },
-      largestNumEnvs: tiles * plan.tileWidth,
-      bound: bound ?? { limit: "budget", value: limit, arena: null },
-    };
-    return { ...against, problems: budgetProblems(against) };
   }
 
   #checkLimit(limit: Bytes): number {

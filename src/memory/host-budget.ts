@@ -1,7 +1,7 @@
 // the one budget of what batches on the CPU hold, taken from the machine when it is first asked for
 import { ofHost } from "../gpu/memory-info.ts";
 import { Budget, type Hold } from "./budget.ts";
-import type { Plan } from "./plan.ts";
+import type { FieldPlan, Plan } from "./plan.ts";
 
 let budget: Budget | undefined;
 
@@ -20,14 +20,43 @@ const WIDER = 2;
 /** What a batch of a plan holds on the CPU: wider numbers, and nothing staged. */
 export const onHost = (plan: Plan): Plan => unstaged(plan, WIDER);
 
-/** What a batch of a plan holds in the memory of WebAssembly, `bytes` in all: words, tables and private arrays. */
-export function inWasm(plan: Plan, bytes: number): Plan {
-  const held = unstaged(plan, 1);
-  const own = Math.max(0, bytes - held.totalBytes);
-  return { ...held, totalBytes: held.totalBytes + own, cost: { ...held.cost, once: held.cost.once + own } };
+/** What is held beside the words of arenas: by memories of WebAssembly, and by threads. */
+export interface WasmBytes {
+  /** All memories, whole pages. */
+  readonly memory: number;
+  /** Stacks of threads, and what the engine keeps for them. */
+  readonly threads?: number;
 }
 
-function unstaged(plan: Plan, width: number): Plan {
+/** What a batch of a plan holds without an adapter: its words, and fields for what kernels and threads take beside them. */
+export function inWasm(plan: Plan, { memory, threads = 0 }: WasmBytes): Plan {
+  const held = unstaged(plan);
+  const own = Math.max(0, memory - held.totalBytes);
+  const field = (name: string, bytes: number, remedy: string | null): FieldPlan => ({
+    arena: "wasm",
+    name,
+    group: "wasm",
+    type: "u32",
+    perWorld: 0,
+    shared: bytes / 4,
+    bytesPerWorld: 0,
+    bytes,
+    remedy,
+  });
+  const fields = [field("kernels", own, null), field("threads", threads, "threads: 1")].filter(
+    ({ bytes }) => bytes > 0,
+  );
+  return {
+    ...held,
+    fields: [...held.fields, ...fields],
+    totalBytes: held.totalBytes + own + threads,
+    sharedBytes: held.sharedBytes + own + threads,
+    cost: { ...held.cost, once: held.cost.once + own + threads },
+  };
+}
+
+/** A plan without what is staged for an adapter, whose numbers are so many times as wide. */
+export function unstaged(plan: Plan, width = 1): Plan {
   const { cost } = plan;
   const staged = new Set(plan.arenas.filter((a) => a.access === "staging" || a.access === "upload").map((a) => a.name));
   const wider = (bytes: number) => width * bytes;

@@ -1,9 +1,9 @@
 // why a plan cannot be reserved, in words
 import { formatBytes, formatBytesExactly, formatCount } from "../core/units.ts";
-import { bindingLimits } from "./cost.ts";
+import { bindingLimits, largestFit } from "./cost.ts";
 import { bufferBytes } from "./layout.ts";
 import type { Plan, Problem } from "./plan-types.ts";
-import type { CheckedRequest } from "./request.ts";
+import type { BudgetView, CheckedRequest } from "./request.ts";
 
 type PlanFacts = Omit<Plan, "problems">;
 
@@ -53,6 +53,19 @@ function tooLarge(plan: PlanFacts): string {
   }
 
   return `${plan.name} has ${worlds} worlds, ${limit} allows ${formatCount(most)}. Pass numEnvs: ${most}.`;
+}
+
+/** The same plan against a budget: the most worlds that fit it, and what else it is over. */
+export function planAgainst(plan: Plan, budget: BudgetView | null): Plan {
+  const { tiles, bound } = largestFit(plan.cost, budget ? budget.limit - budget.live : Infinity);
+  const against = {
+    ...plan,
+    budget,
+    largestNumEnvs: tiles * plan.tileWidth,
+    bound: bound ?? ({ limit: "budget", value: budget?.limit ?? 0, arena: null } as const),
+  };
+  const limits = plan.problems.filter(({ code }) => code === "limit-exceeded");
+  return { ...against, problems: [...limits, ...budgetProblems(against)] };
 }
 
 /** Whether the plan is over its budget. */

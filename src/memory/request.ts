@@ -55,6 +55,15 @@ export interface PlanLimits {
   readonly maxUniformBuffersPerShaderStage: number;
 }
 
+/** What a memory of WebAssembly holds: one arena takes all of it at most, and kernels are bound to any number. */
+export const wasmLimits: PlanLimits = {
+  maxBufferSize: 2 ** 32,
+  maxStorageBufferBindingSize: 2 ** 32,
+  maxUniformBufferBindingSize: 2 ** 32,
+  maxStorageBuffersPerShaderStage: 1000,
+  maxUniformBuffersPerShaderStage: 1000,
+};
+
 /** What every WebGPU device has: the limits to plan with when no adapter is at hand. */
 export const defaultLimits: PlanLimits = {
   maxBufferSize: 2 ** 28,

@@ -5,7 +5,7 @@ import type { VectorEnv } from "../env/host/vector-env.ts";
 import { NORM, WORLD } from "./device-tables.ts";
 import type { DeviceCore, LearnerDevice } from "./device-core.ts";
 import type { Job, JobOf, KernelName } from "./kernels.ts";
-import type { WasmBacking } from "./wasm-backing.ts";
+import { COPIED, type WasmBacking } from "./wasm-backing.ts";
 
 /** Kernels that touch an environment, for each of its shards. */
 export interface Bound {
@@ -79,21 +79,25 @@ export interface Transfer {
   results(shard: number): Promise<void>;
 }
 
-/** Arenas of the learner that one shard of an environment is copied to. */
-const COPIES = { obs: "env.obs", action: "env.action", result: "env.result" } as const;
+type Copied = (typeof COPIED)[number];
 
-function transferOf(backing: WasmBacking, { actions, observations, rewards, shards, ...views }: WasmViews): Transfer {
+/** Makes room in the learner for one shard of an environment; environments with as many worlds share it. */
+async function transferOf(
+  backing: WasmBacking,
+  { actions, observations, rewards, shards, ...views }: WasmViews,
+): Promise<{ transfer: Transfer; arenas: Readonly<Record<string, string>> }> {
   const strides = { obs: observations.stride, action: actions.stride, result: rewards.stride };
   const most = shards.reduce((sum, { worlds }) => Math.max(sum, worlds), 0);
-  for (const [arena, stride] of Object.entries(strides))
-    backing.arena(COPIES[arena as keyof typeof COPIES], (most * stride) / 4);
-  const view = (arena: keyof typeof COPIES, shard: number) =>
-    backing.view(COPIES[arena]).subarray(0, (shards[shard].worlds * strides[arena]) / 4);
-  return {
+  const nameOf = (arena: Copied) => `env.${arena}.${most}`;
+  await backing.room(Object.fromEntries(COPIED.map((arena) => [nameOf(arena), (most * strides[arena]) / 4])));
+  const view = (arena: Copied, shard: number) =>
+    backing.view(nameOf(arena)).subarray(0, (shards[shard].worlds * strides[arena]) / 4);
+  const transfer: Transfer = {
     observations: (shard) => views.read("obs", shard, view("obs", shard)),
     actions: (shard) => views.writeActions(shard, view("action", shard)),
     results: (shard) => views.read("result", shard, view("result", shard)),
   };
+  return { transfer, arenas: Object.fromEntries(COPIED.map((arena) => [`env.${arena}`, nameOf(arena)])) };
 }
 
 /** Binds the kernels that observe, act and store in an environment of the learner's shape. */
@@ -118,7 +122,7 @@ export async function bindEnv<K extends KernelName>(
     ...binding.row,
   });
   const act = core.slot(binding.act, binding.job);
-  const transfer = env.wasm && transferOf(core.backing as WasmBacking, env.wasm);
+  const copies = env.wasm && (await transferOf(core.backing as WasmBacking, env.wasm));
   const buffersOf = (shard: number): Record<string, unknown> =>
     env.gpu
       ? {
@@ -126,7 +130,7 @@ export async function bindEnv<K extends KernelName>(
           "env.action": env.gpu.actions.shards[shard].buffer,
           "env.result": env.gpu.rewards.shards[shard].buffer,
         }
-      : {};
+      : copies!.arenas;
   const bind = (kernel: KernelName, shard: number, job?: number) =>
     core.backing.bind(kernel, job, { ...binding.arenas, ...buffersOf(shard) });
   const places = env.gpu?.observations.shards ?? env.wasm!.shards;
@@ -138,5 +142,5 @@ export async function bindEnv<K extends KernelName>(
     act: await bind(binding.act, index, act),
     store: await bind("store", index, store),
   }));
-  return { env, shards: await Promise.all(shards), ...(transfer && { transfer }) };
+  return { env, shards: await Promise.all(shards), ...(copies && { transfer: copies.transfer }) };
 }

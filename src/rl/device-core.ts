@@ -2,16 +2,23 @@
 import { CorralError } from "../core/errors.ts";
 import type { GpuDevice } from "../gpu/device.ts";
 import type { Plan } from "../memory/plan.ts";
+import { wasmLimits, type PlanLimits } from "../memory/request.ts";
 import { GpuBacking, type ArenaRead, type Backing, type Words } from "./backing.ts";
 import { STATE_SIZE } from "./device-tables.ts";
 import { JOB_BYTES } from "./job-tables.ts";
 import { dispatch, jobWords, type Job, type JobOf, type JobPass, type KernelName } from "./kernels.ts";
 import { rowGroups, weightGroups, type Weights } from "./linear-wgsl.ts";
 import { Uniforms, type UniformValues } from "./uniforms.ts";
-import { WasmBacking } from "./wasm-backing.ts";
+import { learnerInWasm, WasmBacking } from "./wasm-backing.ts";
 
 /** Where a learner runs: on an open device, or without any adapter. */
 export type LearnerDevice = GpuDevice | "wasm";
+
+/** What bounds a learner's arenas. */
+export const limitsOf = (device: LearnerDevice): PlanLimits => (device === "wasm" ? wasmLimits : device.limits);
+
+/** What a learner of a plan holds. */
+export const heldOn = (device: LearnerDevice, plan: Plan): Plan => (device === "wasm" ? learnerInWasm(plan) : plan);
 
 /** Reserves a plan in the budget of a device or of the host, and makes something of it; holds nothing if either fails. */
 export async function hold<T>(device: LearnerDevice, plan: Plan, make: (backing: Backing) => Promise<T>): Promise<T> {

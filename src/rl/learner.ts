@@ -17,7 +17,7 @@ import {
 import type { Backing } from "./backing.ts";
 import type { PpoConfig } from "./config.ts";
 import { bindEnv, initialNorm, initialWorlds, UNBOUNDED, type Bound } from "./bind-env.ts";
-import { DeviceCore, hold, type LearnerDevice } from "./device-core.ts";
+import { DeviceCore, hold, limitsOf, type LearnerDevice } from "./device-core.ts";
 import type { Bind, JobOf, JobPass, KernelName } from "./kernels.ts";
 import { actionFeatures } from "./action-features.ts";
 import { backCells, bindCells, runCells, type ActingRows } from "./recurrent.ts";
@@ -103,7 +103,7 @@ export class Learner extends DeviceCore {
 
   /** Reserves the learner's memory in the device's budget and compiles its kernels; holds nothing if either fails. */
   static create(device: LearnerDevice, shape: LearnerShape, config: PpoConfig): Promise<Learner> {
-    const plan = planLearner(shape, config, device === "wasm" ? undefined : device.limits);
+    const plan = planLearner(shape, config, limitsOf(device));
     return hold(device, plan, async (backing) => {
       const learner = new Learner(shape, backing);
       await learner.#bindNetworks();
@@ -174,7 +174,11 @@ export class Learner extends DeviceCore {
   /** The kernels that read and write an environment of the learner's shape, bound at the first call. */
   bindEnv(env: VectorEnv): Promise<Bound> {
     let bound = this.#bound.get(env);
-    if (!bound) this.#bound.set(env, (bound = this.#bindEnv(env)));
+    if (!bound) {
+      this.#bound.set(env, (bound = this.#bindEnv(env)));
+      // memory that was refused may be there the next time
+      bound.catch(() => this.#bound.delete(env));
+    }
     return bound;
   }
 

@@ -21,6 +21,7 @@ import { ppoConfig, type PpoConfig } from "./config.ts";
 import { evidenceOf, type UpdateEvidence } from "./evidence.ts";
 import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import { learnerDeviceOf, type Bound } from "./bind-env.ts";
+import { heldOn, limitsOf } from "./device-core.ts";
 import { Intake, ppoCollecting, type ToldSteps } from "./intake.ts";
 import { Learner, shapeOf, type PlannedEnv } from "./learner.ts";
 import { metricsOf, type Metrics } from "./metrics.ts";
@@ -54,9 +55,8 @@ export interface PpoPlan extends Plan {
 /** The plan of the learner of an environment: every byte, before any is held. */
 export function planPpo(env: VectorEnv, options: PpoOptions = {}): PpoPlan {
   const device = learnerDeviceOf(env);
-  const limits = device === "wasm" ? undefined : device.limits;
   const { config, shape } = settlePpo(env, options);
-  return { ...planLearner(shape, config, limits), instead: insteadOf(shape) };
+  return { ...heldOn(device, planLearner(shape, config, limitsOf(device))), instead: insteadOf(shape) };
 }
 
 /**

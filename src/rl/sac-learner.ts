@@ -3,7 +3,7 @@ import type { VectorEnv } from "../env/host/vector-env.ts";
 import { STATISTICS4, SUMS, BIAS_ONLY } from "./arenas.ts";
 import type { Backing } from "./backing.ts";
 import { bindEnv, initialNorm, initialWorlds, type Bound } from "./bind-env.ts";
-import { DeviceCore, hold, type LearnerDevice } from "./device-core.ts";
+import { DeviceCore, hold, limitsOf, type LearnerDevice } from "./device-core.ts";
 import { ADAM_EACH, REPLAY_STEP, SAC_STATE, STATE_SIZE } from "./device-tables.ts";
 import type { Bind, JobOf, JobPass } from "./kernels.ts";
 import { ACTIVATIONS } from "./activations.ts";
@@ -29,7 +29,7 @@ export class SacLearner extends DeviceCore {
 
   /** Reserves the learner's memory in the device's budget and compiles its kernels; holds nothing if either fails. */
   static create(device: LearnerDevice, shape: SacShape): Promise<SacLearner> {
-    const plan = planSacLearner(shape, device === "wasm" ? undefined : device.limits);
+    const plan = planSacLearner(shape, limitsOf(device));
     return hold(device, plan, async (backing) => {
       const learner = new SacLearner(shape, backing);
       await learner.#bindAll();

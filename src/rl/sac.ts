@@ -13,6 +13,7 @@ import { act, collect } from "./act.ts";
 import { drawSeed, type Algorithm, type AlgorithmSnapshot } from "./algorithm.ts";
 import { SUM_PARTS } from "./arenas.ts";
 import { learnerDeviceOf, type Bound } from "./bind-env.ts";
+import { heldOn, limitsOf } from "./device-core.ts";
 import { Flag, SAC_STATE } from "./device-tables.ts";
 import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import type { SquashedSpec } from "./host-actor.ts";
@@ -44,8 +45,7 @@ export type SacSnapshot = AlgorithmSnapshot;
 /** The plan of the learner of an environment: every byte, before any is held. */
 export function planSac(env: VectorEnv, options: SacOptions = {}): Plan {
   const device = learnerDeviceOf(env);
-  const limits = device === "wasm" ? undefined : device.limits;
-  return planSacLearner(settleSac(env, options).shape, limits);
+  return heldOn(device, planSacLearner(settleSac(env, options).shape, limitsOf(device)));
 }
 
 /**

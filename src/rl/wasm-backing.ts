@@ -3,7 +3,7 @@
 import { CorralError } from "../core/errors.ts";
 import { formatBytes } from "../core/units.ts";
 import type { Hold } from "../memory/budget.ts";
-import { hostBudget, inWasm } from "../memory/host-budget.ts";
+import { hostBudget, inWasm, unstaged } from "../memory/host-budget.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { ArenaRead, Backing, Words } from "./backing.ts";
 import { bindingsOf, entryOf, kernelCode, type Job, type JobPass, type KernelName } from "./kernels.ts";
@@ -12,6 +12,7 @@ import { compileWgsl } from "../wgsl/compile.ts";
 
 const PAGE_BYTES = 65536;
 const MOST_PAGES = 65536;
+const MOST_BYTES = MOST_PAGES * PAGE_BYTES;
 /** The first line is nobody's; then variables of workgroups and arrays that are indexed. */
 const SCRATCH = { at: 64, bytes: 16320 } as const;
 const ALIGNED = 64;
@@ -30,6 +31,36 @@ const PASS: JobPass = {
     run(x, y, z, ...addresses);
   },
 };
+
+/** Arenas of environments of which a learner has one shard as a copy. */
+export const COPIED = ["obs", "action", "result"] as const;
+
+/** Bytes of copies of environments; those with as many worlds in a shard share them. */
+function copiedBytes(envs: readonly Plan[]): number {
+  const sizes = new Map<number, number>();
+  for (const { arenas, shards } of envs) {
+    const most = Math.max(0, ...shards.map(({ worlds }) => worlds));
+    const copied = arenas.filter(({ name }) => COPIED.some((arena) => arena === name));
+    sizes.set(
+      most,
+      copied.reduce((sum, { bytesPerWorld }) => sum + most * bytesPerWorld + ALIGNED, 0),
+    );
+  }
+  return [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
+}
+
+/**
+ * What a learner of a plan holds in its one memory, with what passes between it and environments; a problem of the plan
+ * where that is more than a memory has.
+ */
+export function learnerInWasm(plan: Plan, envs: readonly Plan[] = []): Plan {
+  const bytes = unstaged(plan).totalBytes + SCRATCH.at + SCRATCH.bytes + copiedBytes(envs);
+  const memory = Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES;
+  const whole = inWasm(plan, { memory });
+  if (memory <= MOST_BYTES) return whole;
+  const text = `${plan.name} needs ${formatBytes(memory)}, and the memory of WebAssembly has at most ${formatBytes(MOST_BYTES)}. Take fewer worlds or narrower networks.`;
+  return { ...whole, problems: [...whole.problems, { code: "limit-exceeded", text }] };
+}
 
 /** Modules of this process: kernels do not depend on the learner. */
 const modules = new Map<KernelName, WebAssembly.Module>();
@@ -55,29 +86,25 @@ export class WasmBacking implements Backing {
   readonly #memory: WebAssembly.Memory;
   readonly #arenas = new Map<string, { readonly at: number; readonly words: number }>();
   readonly #runs = new Map<KernelName, Run>();
-  readonly #hold: Hold;
+  readonly #holds: Hold[];
   #end = SCRATCH.at + SCRATCH.bytes;
   #isClosed = false;
 
   private constructor(plan: Plan, hold: Hold) {
     this.plan = plan;
-    this.#hold = hold;
+    this.#holds = [hold];
     this.#memory = new WebAssembly.Memory({ initial: 1, maximum: MOST_PAGES });
     for (const { name, access, sharedBytes, bytesPerWorld } of plan.arenas) {
-      if (access !== "staging") this.arena(name, (sharedBytes + bytesPerWorld * plan.shards[0].paddedWorlds) / 4);
+      if (access !== "staging") this.#arena(name, (sharedBytes + bytesPerWorld * plan.shards[0].paddedWorlds) / 4);
     }
   }
 
   /** Reserves a plan in the budget of the host. */
   static async create(plan: Plan): Promise<WasmBacking> {
-    const bytes = plan.totalBytes + SCRATCH.at + SCRATCH.bytes;
-    if (bytes > MOST_PAGES * PAGE_BYTES)
-      throw new CorralError(
-        "wasm-memory",
-        `${plan.name} needs ${formatBytes(bytes)}, and the memory of WebAssembly has at most ${formatBytes(MOST_PAGES * PAGE_BYTES)}. Take fewer worlds or narrower networks.`,
-        { bytes, most: MOST_PAGES * PAGE_BYTES },
-      );
-    const held = inWasm(plan, bytes);
+    const held = learnerInWasm(plan);
+    const [problem] = held.problems;
+    if (problem !== undefined)
+      throw new CorralError("wasm-memory", problem.text, { bytes: held.totalBytes, most: MOST_BYTES });
     const hold = await hostBudget().reserve(held, plan.name);
     try {
       return new WasmBacking(held, hold);
@@ -87,14 +114,26 @@ export class WasmBacking implements Backing {
     }
   }
 
-  /** Room for so many words more, by a name; the same of the same name. */
-  arena(name: string, words: number): void {
-    if (this.#arenas.has(name)) return;
+  #arena(name: string, words: number): void {
     const at = Math.ceil(this.#end / ALIGNED) * ALIGNED;
     this.#end = at + 4 * words;
-    const missing = Math.ceil(this.#end / PAGE_BYTES) - this.#memory.buffer.byteLength / PAGE_BYTES;
+    const missing = this.#missing(0);
     if (missing > 0) this.#memory.grow(missing);
     this.#arenas.set(name, { at, words });
+  }
+
+  /** Pages that the memory lacks for so many bytes beside what is in it. */
+  #missing(bytes: number): number {
+    return Math.ceil((this.#end + bytes) / PAGE_BYTES) - this.#memory.buffer.byteLength / PAGE_BYTES;
+  }
+
+  /** Room for more arenas, by name with their words, reserved in the budget; those of a name that is there stay. */
+  async room(arenas: Readonly<Record<string, number>>): Promise<void> {
+    const added = Object.entries(arenas).filter(([name]) => !this.#arenas.has(name));
+    const bytes = added.reduce((sum, [, words]) => sum + 4 * words + ALIGNED, 0);
+    const totalBytes = Math.max(0, this.#missing(bytes)) * PAGE_BYTES;
+    if (totalBytes > 0) this.#holds.push(await hostBudget().reserve({ ...this.plan, totalBytes }, this.plan.name));
+    for (const [name, words] of added) this.#arena(name, words);
   }
 
   #placeOf(arena: string): { readonly at: number; readonly words: number } {
@@ -146,7 +185,7 @@ export class WasmBacking implements Backing {
   async done(): Promise<void> {}
 
   async close(): Promise<void> {
-    if (!this.#isClosed) this.#hold.release();
+    for (const hold of this.#holds) hold.release();
     this.#isClosed = true;
     this.#runs.clear();
   }

@@ -5,12 +5,13 @@ import { formatBytes, formatCount } from "../core/units.ts";
 import { withLimit } from "../batch/device.ts";
 import { isHostDevice, withDevice } from "../batch/devices.ts";
 import type { PlacementOptions } from "../batch/options.ts";
-import type { GpuDevice } from "../gpu/device.ts";
 import { shareDevice } from "../gpu/shared-device.ts";
 import type { Budget } from "../memory/budget.ts";
 import { createBudget } from "../memory/device-budget.ts";
+import { hostBudget } from "../memory/host-budget.ts";
 import { AllocationRefusedError, BudgetExceededError } from "../memory/errors.ts";
 import { refusalOf } from "../memory/plan.ts";
+import type { PlanLimits } from "../memory/request.ts";
 import { bytesOf, RunPlanner } from "./plan.ts";
 import type { TrainOptions } from "./options.ts";
 import { evalEnvsOf, settle } from "./settings.ts";
@@ -36,8 +37,8 @@ export async function makeFitting<T>(
   const options: TrainOptions = { ...given, env };
   const onOverBudget = checked("onOverBudget", FITTING, asked ?? ofEnv ?? "throw");
   const { device, adapter, budget: limit } = env;
-  // the host's budget refuses the parts one by one; JavaScript is refused by the learner
-  if (isHostDevice(device)) return make(options);
+  // JavaScript is refused by the learner
+  if (isHostDevice(device) && device !== "wasm") return make(options);
 
   const shrink = (numEnvs: number, why: string): TrainOptions => {
     const { numEnvs: before } = settle(id, options);
@@ -46,12 +47,13 @@ export async function makeFitting<T>(
     else process.emitWarning(text, { code: "corral-shrunk" });
     return { ...options, numEnvs, evalEnvs: evalEnvsOf(options, numEnvs) };
   };
-  const lease = typeof device === "object" ? undefined : await shareDevice(adapter);
-  const gpu = typeof device === "object" ? device : lease!.gpu;
+  const lease = device === "gpu" ? await shareDevice(adapter) : undefined;
+  const gpu = device === "gpu" ? lease!.gpu : device;
   try {
-    const budget = await createBudget(gpu);
+    const budget = gpu === "wasm" ? hostBudget() : await createBudget(gpu);
+    const limits = gpu === "wasm" ? undefined : gpu.limits;
     return await withLimit(budget, limit, async () => {
-      let now = (await fewer(id, options, gpu, budget, onOverBudget, shrink)) ?? options;
+      let now = (await fewer(id, options, limits, budget, onOverBudget, shrink)) ?? options;
       for (;;) {
         try {
           return await make(now);
@@ -72,12 +74,12 @@ export async function makeFitting<T>(
 async function fewer(
   id: string,
   options: TrainOptions,
-  gpu: GpuDevice,
+  limits: PlanLimits | undefined,
   budget: Budget,
   onOverBudget: "throw" | "shrink",
   shrink: (numEnvs: number, why: string) => TrainOptions,
 ): Promise<TrainOptions | undefined> {
-  const planner = await RunPlanner.create(id, options, gpu.limits);
+  const planner = await RunPlanner.create(id, options, limits);
   const { numEnvs } = settle(id, options);
   const rough = planner.parts(numEnvs, false);
   const free = await budget.makeRoom(bytesOf(rough), `training ${id}`);

@@ -70,7 +70,7 @@ export interface TrainOptions extends Given<typeof RUN_OPTIONS> {
 }
 
 /** Options of the environments that have a name of their own; others are `set.NAME`. */
-const ENV_OPTIONS = ["device", "adapter", "budget"];
+const ENV_OPTIONS = ["device", "threads", "adapter", "budget"];
 const SET = "set.";
 /** Which run it is: what learns what, and the file of the task if it is the user's own. */
 const IDENTITY = ["env", "algo", "task", "from"];
@@ -91,6 +91,7 @@ const FREE = new Set([
   "checkpointEvery",
   "snapshotEvery",
   "adapter",
+  "threads",
   "budget",
 ]);
 

@@ -2,12 +2,15 @@
 import { CorralError } from "../core/errors.ts";
 import { formatBytes } from "../core/units.ts";
 import { planArenas, planOf, type PlanContext, type PlannedBatch } from "../batch/batch.ts";
-import { planContext } from "../batch/device.ts";
+import { hostPlan, planContext, threadsOf } from "../batch/device.ts";
+import { namedHostDevice } from "../batch/devices.ts";
+import { THREAD_BYTES } from "../batch/wasm-threads.ts";
 import { defineVec } from "../env/make.ts";
 import { largestFit, type Bound } from "../memory/cost.ts";
 import { plannedBudget } from "../memory/device-budget.ts";
+import { inWasm } from "../memory/host-budget.ts";
 import type { Plan } from "../memory/plan.ts";
-import { defaultLimits, type BudgetView, type HostBytes, type PlanLimits } from "../memory/request.ts";
+import { defaultLimits, wasmLimits, type BudgetView, type HostBytes, type PlanLimits } from "../memory/request.ts";
 import { planLearner, type EnvShape } from "../rl/arenas.ts";
 import { fileBytes } from "../rl/file-rows.ts";
 import { planHostRows } from "../rl/host-rows.ts";
@@ -16,6 +19,7 @@ import { ppoCollecting } from "../rl/intake.ts";
 import { settlePpo } from "../rl/ppo.ts";
 import { planSacLearner } from "../rl/sac-arenas.ts";
 import { sacCollecting, settleSac } from "../rl/sac.ts";
+import { learnerInWasm } from "../rl/wasm-backing.ts";
 import { planCollector, type CollectorOptions } from "./collector.ts";
 import { runDefaults } from "./defaults.ts";
 import { readStart, startingFrom } from "./start.ts";
@@ -73,10 +77,11 @@ export class RunPlanner {
   /** The parts with so many worlds. Not `exact`: without the constants of kernels, which are traced for them. */
   parts(numEnvs: number, exact = true): RunPart[] {
     const evalEnvs = evalEnvsOf(this.#options, numEnvs);
+    const [environments, evaluation] = [this.#batch(numEnvs, exact), this.#batch(evalEnvs, exact)];
     return [
-      { name: "environments", plan: this.#batch(numEnvs, exact) },
-      { name: "evaluation", plan: this.#batch(evalEnvs, exact) },
-      { name: "learner", plan: this.#learner(numEnvs) },
+      { name: "environments", plan: environments },
+      { name: "evaluation", plan: evaluation },
+      { name: "learner", plan: this.#learner(numEnvs, [environments, evaluation]) },
     ];
   }
 
@@ -84,10 +89,20 @@ export class RunPlanner {
     const { settings, definition } = this.#defined;
     const context: PlanContext = planContext(withShards(settings.vec, numEnvs), numEnvs, { limits: this.#limits });
     const spec = definition.batch(numEnvs);
-    if (!exact) return planArenas(spec, context);
+    if (!exact) return this.#held(planArenas(spec, context));
     const planned = planOf(spec, context, this.#known ? { known: this.#known } : {});
     this.#known ??= planned;
-    return planned.plan;
+    return this.#onWasm ? hostPlan(planned, "wasm", threadsOf(settings.vec)) : planned.plan;
+  }
+
+  /** What a batch holds, before its kernels are known. */
+  #held(plan: Plan): Plan {
+    if (!this.#onWasm) return plan;
+    return inWasm(plan, { memory: plan.totalBytes, threads: threadsOf(this.#defined.settings.vec) * THREAD_BYTES });
+  }
+
+  get #onWasm(): boolean {
+    return namedHostDevice(this.#options.env ?? {}) === "wasm";
   }
 
   #env(numEnvs: number): PlannedEnv {
@@ -102,12 +117,14 @@ export class RunPlanner {
     return { ...runDefaults(this.id, algo).config, ...config };
   }
 
-  #learner(numEnvs: number): Plan {
+  #learner(numEnvs: number, envs: readonly Plan[]): Plan {
     const env = this.#env(numEnvs);
+    const limits = this.#onWasm ? wasmLimits : this.#limits;
+    const held = (plan: Plan) => (this.#onWasm ? learnerInWasm(plan, envs) : plan);
     if (this.#options.algo === "sac")
-      return planSacLearner(settleSac(env, { ...this.#config(), replayFile: "planned" }).shape, this.#limits);
+      return held(planSacLearner(settleSac(env, { ...this.#config(), replayFile: "planned" }).shape, limits));
     const { shape, config } = settlePpo(env, this.#config());
-    return planLearner(shape, config, this.#limits);
+    return held(planLearner(shape, config, limits));
   }
 
   /** What lies on the host beside the device. */

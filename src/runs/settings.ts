@@ -19,7 +19,14 @@ const defaultThreads = (numEnvs: number): number => Math.max(1, Math.min(availab
 
 /** Options of environments that a collector's have too: they run on the CPU, in the host's budget. */
 export function collectorEnv(env: object = {}): object {
-  const { adapter: _a, device: _d, budget: _b, onOverBudget: _o, ...others } = env as Record<string, unknown>;
+  const {
+    adapter: _a,
+    device: _d,
+    threads: _t,
+    budget: _b,
+    onOverBudget: _o,
+    ...others
+  } = env as Record<string, unknown>;
   return others;
 }
 

@@ -6,11 +6,13 @@ import { settingsOf, type VecOptions } from "../env/host/options.ts";
 import { isRegistered, taskOf } from "../env/registry.ts";
 import type { Task } from "../env/task/task.ts";
 import type { Plan, PlanLimits } from "../memory/index.ts";
+import { planAgainst } from "../memory/problems.ts";
 import { printable } from "../memory/table.ts";
 import { loadModel, type Model } from "../model/model.ts";
 import { oracleBytes } from "../model/oracle.ts";
 import { planArenas, planOf, type BatchSpec, type PlanContext, type PlannedBatch } from "../batch/batch.ts";
-import { planContext } from "../batch/device.ts";
+import { hostPlan, planContext, threadsOf } from "../batch/device.ts";
+import { namedHostDevice } from "../batch/devices.ts";
 import type { PlacementOptions } from "../batch/options.ts";
 import { prepare, type SimulationOptions } from "../batch/simulation-spec.ts";
 import { candidatesOf, savingsOf, type Saving } from "./savings.ts";
@@ -66,14 +68,17 @@ function ofModel(model: Model): Planner {
   return { defaults: undefined, specOf: (options) => prepare(model, options).specFor(options.numEnvs) };
 }
 
-/** Kernels and plan of a batch, without a device. */
+/** Kernels and plan of a batch, without a device: of one without an adapter if the options name it. */
 export function planKernelsOf(planner: Planner, options: BatchOptions, context: PlanContext = {}): PlannedBatch {
-  return planOf(planner.specOf(options), planContext(options, options.numEnvs, context));
+  const planned = planOf(planner.specOf(options), planContext(options, options.numEnvs, context));
+  const device = namedHostDevice(options);
+  if (device === undefined) return planned;
+  return { ...planned, plan: planAgainst(hostPlan(planned, device, threadsOf(options)), planned.plan.budget) };
 }
 
 /**
  * The bytes of an environment or a simulation by field, world and shard, what limits it, the most worlds that fit, and
- * what other options would save. Needs no device. It answers for more than fits too: `problems` says why not.
+ * what other options would save. Needs no device; `device: "wasm"` plans for one without an adapter, with its threads. It answers for more than fits too: `problems` says why not.
  * @throws what makeVec or createSimulation throw for their arguments; bad-bytes for a budget that is none
  */
 export function plan(target: string | Model, options: PlanOptions): Promise<PlanWithSavings>;

@@ -1,32 +1,20 @@
 // more and more worlds until something refuses, beside a batch that must not notice
 import { createHash } from "node:crypto";
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
 import { badOption } from "../core/options.ts";
-import { formatBytes, parseBytes, type Bytes } from "../core/units.ts";
-import { memoryInfo } from "../gpu/memory-info.ts";
 import { makeVec, type Task, type VectorEnv, type VecOptions } from "../env/index.ts";
-import { type GpuDevice, openDevice } from "../gpu/device.ts";
-import { type Budget, createBudget, type Plan } from "../memory/index.ts";
+import type { Budget, Plan } from "../memory/index.ts";
 import { machineFacts, now, type MachineFacts } from "../bench/machine.ts";
 import { Runner } from "../bench/runner.ts";
+import { bound, openPlace, type PlaceOptions } from "./stress-place.ts";
 
-export interface StressOptions {
-  /** auto, gpu, system, embedded. */
-  readonly adapter?: string | number;
-  /** What all batches together may hold; default: the device's own budget. */
-  readonly budget?: Bytes;
+export interface StressOptions extends PlaceOptions {
   /** Each count of worlds is this many times the one before. Default 2. */
   readonly factor?: number;
   /** The first count of worlds. Default 64. */
   readonly from?: number;
   /** Counts end here, refused or not. Default: none. */
   readonly most?: number;
-  /** `refuse`: the budget or a limit ends it. `OOM`: the driver does, with no budget in its way. Default `refuse`. */
-  readonly until?: "refuse" | "OOM";
-  /** Bounds the address space of this process to so many bytes more than it has (Linux, by prlimit). */
-  readonly memory?: Bytes;
   /** Seconds of each measurement. Default 0.5. */
   readonly seconds?: number;
   readonly seed?: number;
@@ -99,21 +87,21 @@ export async function stressHere(
 ): Promise<void> {
   const { factor = 2, from = REFERENCE_ENVS, most = Infinity, seconds = 0.5, seed = 0, batch = {} } = options;
   if (!(factor > 1)) throw badOption("factor", factor, "pass a number above 1, such as 2");
-  using gpu = await openDevice(options.adapter === undefined ? {} : { adapter: options.adapter });
-  const budget = await budgetFor(gpu, options);
+  using place = await openPlace(options);
+  const { budget, device, name } = place;
 
   // the adapter was chosen with the device
-  const common = { ...batch, device: gpu };
+  const common = { ...batch, device };
   const reference = await Reference.create(task, common, seed);
 
   // MuJoCo and the driver's compiler have what they reserve by now
-  await bound(gpu, budget, options);
+  await bound(place, options);
   tell({
     kind: "start",
     start: {
       name: task.id,
-      adapter: gpu.info.driver,
-      machine: machineFacts(gpu.info.driver),
+      adapter: name,
+      machine: machineFacts(name),
       budget: { limit: budget.limit, source: budget.source },
       reference: { numEnvs: REFERENCE_ENVS, bytes: reference.bytes },
       frameSkip: batch.frameSkip ?? task.frameSkip,
@@ -211,52 +199,6 @@ function describeRefusal(
     message: error.message,
     largestNumEnvs: driver ? null : (plan?.largestNumEnvs ?? null),
   };
-}
-
-/** Does the driver die where memory ends, instead of refusing? Lavapipe does, of a segmentation fault. */
-const neverRefuses = (gpu: GpuDevice): boolean => /llvmpipe|lavapipe/i.test(gpu.info.driver);
-
-/** The budget to run under. Throws `bad-option` if the whole machine would feel the driver's refusal. */
-async function budgetFor(gpu: GpuDevice, { budget, until, memory }: StressOptions): Promise<Budget> {
-  const given = budget === undefined ? {} : { limit: budget };
-  if (until !== "OOM") return createBudget(gpu, given);
-  if (neverRefuses(gpu)) {
-    const made = await createBudget(gpu, given);
-    made.change({ limit: made.limit, source: `${made.source}, kept: this driver never refuses` });
-    return made;
-  }
-
-  if (gpu.info.kind === "software" && memory === undefined) {
-    throw new CorralError(
-      "bad-option",
-      `${gpu.info.driver} refuses where the machine's memory ends, and other programs would feel it. Pass --memory, such as 1GiB, to bound this run's process.`,
-    );
-  }
-  return createBudget(gpu, { limit: 2 ** 50, available: Infinity, source: "no budget, until the driver refuses" });
-}
-
-/** Bounds the process, and the budget if it is the machine's: what was free before is not free any more. */
-async function bound(gpu: GpuDevice, budget: Budget, options: StressOptions): Promise<void> {
-  if (options.memory === undefined) return;
-  boundProcess(parseBytes(options.memory, "memory"));
-  if (options.budget !== undefined || (options.until === "OOM" && !neverRefuses(gpu))) return;
-  const { bytes, source } = await memoryInfo(gpu.info);
-  budget.change({ limit: Math.min(budget.limit, budget.live + bytes), source });
-}
-
-/** The address space of this process may grow by `bytes` from here. Throws `no-prlimit`. */
-function boundProcess(bytes: number): void {
-  try {
-    const now = 1024 * Number(/VmSize:\s+(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))?.[1]);
-    execFileSync("prlimit", ["--pid", String(process.pid), `--as=${now + bytes}`]);
-  } catch (cause) {
-    throw new CorralError(
-      "no-prlimit",
-      `the process cannot be bounded to ${formatBytes(bytes)} more: ${(cause as Error).message}. --memory needs Linux and prlimit (util-linux).`,
-      {},
-      { cause },
-    );
-  }
 }
 
 /** A batch whose bits must not change, and which must go on to the same ones. */

@@ -1,5 +1,7 @@
 // which form and which workgroups of a model's kernels are fastest on an adapter, by a short measurement
 import type { Task, VecOptions } from "../env/index.ts";
+import { chooseDevice, isHostDevice } from "../batch/devices.ts";
+import { CorralError } from "../core/errors.ts";
 import { shareDevice } from "../gpu/shared-device.ts";
 import { DEFAULT_WORKGROUP_SIZE } from "../batch/batch.ts";
 import { unrollByDefault } from "../batch/kernel-form.ts";
@@ -47,13 +49,20 @@ export const formName = ({ unroll, workgroupSize }: Tuning): string =>
 /**
  * Measures straight-line and rolled kernels, then sizes of the workgroups of the faster, each by turns with the best so
  * far, and keeps the choice, which `tuned: true` takes.
- * @throws what makeVec throws
+ * @throws CorralError nothing-to-tune, without an adapter; what makeVec throws
  */
 export async function tune(task: Task<object>, options: TuneOptions): Promise<Tuned> {
   const { numEnvs, seconds, repetitions, batch = {}, onProgress = () => {} } = options;
   const { settings, definition } = await defineTarget(task, { ...batch, numEnvs: 1 });
   const { model, vec } = settings;
   const pool = new ActionPool(definition.spec.action, 0);
+  const device = await chooseDevice(batch);
+  if (isHostDevice(device))
+    throw new CorralError(
+      "nothing-to-tune",
+      `the device is ${device}, where the model alone decides the form of its kernels, so that every machine has the same bits, and workgroups are none. Pass --device gpu (and --adapter) to tune for an adapter.`,
+      { device },
+    );
   const lease = await shareDevice(batch.adapter);
   const runners = new Set<Runner>();
   const make = async (form: Tuning): Promise<Runner> => {

@@ -27,6 +27,14 @@ function hasPrlimit(): boolean {
   }
 }
 
+test("without an adapter the budget of the host refuses, and all else is as before", async () => {
+  const args = ["--device", "wasm", "--threads", "1", "--budget", "8MiB", "--from", "1024", "--factor", "8"];
+  const { code, report } = await stress(...args);
+  expect([code, report.failures, report.adapter]).toEqual([0, [], "wasm"]);
+  expect(report.refusals).toMatchObject([{ code: "budget-exceeded", limit: "budget", referenceUnchanged: true }]);
+  expect(report.rows.at(-1)!.numEnvs).toBe(report.refusals[0].largestNumEnvs);
+});
+
 describe.each(adapters)("corral stress on the %s adapter", (adapter) => {
   test("raises worlds until the budget refuses, then makes the most that fit", async () => {
     const folder = mkdtempSync(join(tmpdir(), "corral-stress-"));
