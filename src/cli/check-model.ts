@@ -1,5 +1,6 @@
 // `corral check-model`: what will hurt in a model, before it crashes
 import { checkModel, type ModelFinding, type ModelReport } from "../crash/check-model.ts";
+import { inLine } from "../core/show.ts";
 import { EXIT, integerOption, parse, print, printJson } from "./io.ts";
 import { table } from "./table.ts";
 import { MODEL_OPTIONS, modelOf, onlyArgument } from "./target.ts";
@@ -12,8 +13,8 @@ Usage: corral check-model MODEL_OR_ENV [--set NAME=VALUE] [--top N] [--json]
 Looks at a model (path of an MJCF file, or an environment's) for what makes worlds break, with the numbers that speak for
 it and what to change: the time step against stiffness, damping and solref; ratios of masses, tiny inertias; ranges and
 equalities that contradict each other; penetration and joints outside their ranges at qpos0 and in keyframes; actuators
-that are too strong; damping, stiffness, gravity and fluids that no model is made for; pairs of geoms that can never touch.
-Then what it costs, by geom and by sensor. Needs no device.
+that are too strong, or push with the motion; damping, stiffness, gravity and fluids that no model is made for; pairs of geoms
+that can never touch. Then what it costs, by geom and by sensor. Needs no device.
 
   --set NAME=VALUE  overrides an option of the model: timestep=0.001, integrator=implicitfast; may be repeated
   --top N           geoms and sensors that are listed (5)
@@ -43,7 +44,7 @@ function describe(report: ModelReport, top: number): string {
       : [hurting > 0 ? `${count(hurting, "finding")} that will hurt` : "", notes > 0 ? count(notes, "note") : ""]
           .filter((text) => text !== "")
           .join(", ");
-  const lines = [`${model}, timestep ${report.timestep} s: ${found}`];
+  const lines = [`${inLine(model)}, timestep ${report.timestep} s: ${found}`];
   for (const finding of findings) lines.push("", ...shown(finding));
   if (unsupported.length > 0) lines.push("", `corral does not simulate: ${unsupported.join(", ")}`);
   if (cost.geoms.length > 0) {

@@ -214,7 +214,7 @@ export function stiffest(model: Model): Spring | undefined {
       model.tendon_stiffness[t],
       model.tendon_invweight0[t] > 0 ? 1 / model.tendon_invweight0[t] : lightest,
     );
-  for (let u = 0; u < model.nu; u++) {
+  for (let u = 0; u < model.nactuator; u++) {
     const joint = heldJoint(model, u);
     const [, gain] = model.actuator_biasprm.slice(10 * u, 10 * u + 2);
     if (joint === undefined || !(gain < 0)) continue;
@@ -250,7 +250,7 @@ export function strongestDamper(model: Model): Damper | undefined {
       offer(describe(model, "joint", model.dof_jntid[d]), model.dof_damping[d], d, "Euler, implicitfast");
   }
   if (integrator === RK4 || integrator === EULER) {
-    for (let u = 0; u < model.nu; u++) {
+    for (let u = 0; u < model.nactuator; u++) {
       const joint = heldJoint(model, u);
       if (joint === undefined) continue;
       const gear = model.actuator_gear[6 * u];

@@ -1,5 +1,7 @@
 // what drives a world too hard: forces, blows, gravity, and damping or stiffness of the wrong sign
+import { mjtBias, mjtDisableBit, mjtDyn, mjtGain, mjtJoint, mjtTrn } from "../model/enums.ts";
 import { describe, type Model } from "../model/model.ts";
+import { actuatorDisabled } from "../physics/actuator/actuation.ts";
 import { listen } from "../model/mujoco.ts";
 import { withMuJoCo } from "../model/oracle.ts";
 import type { Inputs } from "../monitor/inputs.ts";
@@ -18,6 +20,8 @@ const BLOW = 1000;
 /** Beyond any fluid that models are made for: mercury has 13,500 kg/m^3, honey 10 Pa s. */
 const DENSE = 1e5;
 const VISCOUS = 1e3;
+/** Actuators named in a finding. */
+const NAMED = 4;
 /** Gravity in one physics step (m/s). */
 const FALL = 10;
 
@@ -31,7 +35,12 @@ export async function pushes(model: Model, pushed: Pushed): Promise<Cause[]> {
 }
 
 /** What drives every step of a model too hard. */
-export const driven = (model: Model): Cause[] => [...wrongSigns(model), ...gravity(model), ...fluid(model)];
+export const driven = (model: Model): Cause[] => [
+  ...wrongSigns(model),
+  ...feedback(model),
+  ...gravity(model),
+  ...fluid(model),
+];
 
 /** Dampers and springs that put energy in. */
 function wrongSigns(model: Model): Cause[] {
@@ -53,6 +62,65 @@ function wrongSigns(model: Model): Cause[] {
       remedy: "Give it the other sign; look at what randomisation may make of it.",
     },
   ];
+}
+
+/**
+ * Actuators that push with the motion: forces that grow with the velocity, or with the distance, beyond what dampers,
+ * springs and other actuators of the same joint hold against. On tendons and the rest each actuator is judged alone.
+ */
+function feedback(model: Model): Cause[] {
+  const { actuator_gear: gear, actuator_trntype, actuator_trnid } = model;
+  const acting = Array.from({ length: model.nactuator }, (_, u) => u).filter((u) => isAffine(model, u));
+  const texts = ([2, 1] as const).flatMap((order) => {
+    const [what, word, passive] = order === 2 ? ["velocity", "damping", "damper"] : ["position", "stiffness", "spring"];
+    const against = (joint: number) =>
+      order === 2 ? model.dof_damping[model.jnt_dofadr[joint]] : model.jnt_stiffness[joint];
+    // what there is against it, by joint
+    const net = new Map<number, number>();
+    const jointOf = (u: number) => {
+      const joint = actuator_trntype[u] === mjtTrn.JOINT ? actuator_trnid[2 * u] : -1;
+      return joint >= 0 && model.jnt_type[joint] >= mjtJoint.SLIDE ? joint : -1;
+    };
+    const gainOf = (u: number) => worstGain(model, u, order) * (jointOf(u) < 0 ? 1 : gear[6 * u] ** 2);
+    for (const u of acting) {
+      const joint = jointOf(u);
+      if (joint >= 0) net.set(joint, (net.get(joint) ?? -against(joint)) + gainOf(u));
+    }
+    const bad = acting.filter((u) => gainOf(u) > 0 && (net.get(jointOf(u)) ?? 1) > 0);
+    return bad.map((u) => {
+      const beside =
+        jointOf(u) < 0 ? "" : ` (${n(net.get(jointOf(u))!)} on its joint, beside all that holds against it)`;
+      return `${describe(model, "actuator", u)} adds ${n(gainOf(u))} times the ${what}${beside}: a ${passive} of negative ${word}`;
+    });
+  });
+  if (texts.length === 0) return [];
+  const more = texts.length > NAMED ? `; and ${texts.length - NAMED} more` : "";
+  return [
+    {
+      name: "unstable-feedback",
+      certainty: "likely",
+      text: `${texts.slice(0, NAMED).join("; ")}${more}. It pushes with the motion, which grows until something else stops it.`,
+      remedy: "Give the gain the other sign: biasprm of a servo is 0 -kp -kv, and kp and kv are positive.",
+    },
+  ];
+}
+
+/** Whether the force of an actuator that acts is a sum of terms in length and velocity. */
+const isAffine = (model: Model, u: number): boolean =>
+  (model.opt.disableflags & mjtDisableBit.ACTUATION) === 0 &&
+  !actuatorDisabled(model, u) &&
+  (model.actuator_biastype[u] === mjtBias.AFFINE || model.actuator_gaintype[u] === mjtGain.AFFINE);
+
+/** Force for each unit of length (order 1) or velocity (2), at the control in its range that makes it largest. */
+function worstGain(model: Model, u: number, order: 1 | 2): number {
+  const bias = model.actuator_biastype[u] === mjtBias.AFFINE ? model.actuator_biasprm[10 * u + order] : 0;
+  const gain = model.actuator_gaintype[u] === mjtGain.AFFINE ? model.actuator_gainprm[10 * u + order] : 0;
+  // a control without a range may have any sign, and what it is, is the user's
+  const control = model.actuator_ctrladr[u];
+  const isDirect = model.actuator_ctrlnum[u] === 1 && model.actuator_dyntype[u] === mjtDyn.NONE;
+  if (gain === 0 || !isDirect || !model.actuator_ctrllimited[control]) return bias;
+  const range = model.actuator_ctrlrange;
+  return bias + Math.max(gain * range[2 * control], gain * range[2 * control + 1]);
 }
 
 /** A change of velocity that an event made. */

@@ -116,6 +116,34 @@ const PLANTS: readonly (readonly [
     "hurts",
   ],
   [
+    "a servo whose damping has the wrong sign",
+    rod("", '<general name="servo" joint="hinge" gear="2" biastype="affine" gainprm="1" biasprm="0 -10 3"/>'),
+    "unstable-feedback",
+    /actuator "servo" adds 12 times the velocity \(12 on its joint.*: a damper of negative damping/,
+    "hurts",
+  ],
+  [
+    "a servo that pushes away from where it is to be",
+    rod('damping="1"', '<general name="servo" joint="hinge" biastype="affine" gainprm="10" biasprm="0 10 -1"/>'),
+    "unstable-feedback",
+    /actuator "servo" adds 10 times the position .*: a spring of negative stiffness/,
+    "hurts",
+  ],
+  [
+    "a tendon's servo of the wrong sign",
+    `${rod("", '<general name="pull" tendon="t" biastype="affine" gainprm="1" biasprm="0 0 2"/>')}<tendon><fixed name="t"><joint joint="hinge" coef="2"/></fixed></tendon>`,
+    "unstable-feedback",
+    /actuator "pull" adds 2 times the velocity: a damper/,
+    "hurts",
+  ],
+  [
+    "a brake that a control of its range lets go",
+    rod("", '<general name="brake" joint="hinge" gaintype="affine" gainprm="0 0 -5" ctrlrange="-1 1"/>'),
+    "unstable-feedback",
+    /actuator "brake" adds 5 times the velocity/,
+    "hurts",
+  ],
+  [
     "a gear of 1e9",
     rod("", '<motor joint="hinge" gear="1e9"/>'),
     "actuator-force",
@@ -186,6 +214,25 @@ describe("good models", () => {
     }
   });
 
+  test.each([
+    ["less than its joint's damping", rod('damping="5"', '<general joint="hinge" biastype="affine" biasprm="0 0 3"/>')],
+    [
+      "beside a servo that holds more",
+      rod("", '<general joint="hinge" biastype="affine" biasprm="0 2 0.5"/><position joint="hinge" kp="5" kv="1"/>'),
+    ],
+    ["a damper", rod("", '<damper joint="hinge" kv="5" ctrlrange="0 1"/>')],
+    ["a spring that gives way", rod('stiffness="9"', '<general joint="hinge" biastype="affine" biasprm="0 4 -1"/>')],
+  ])("feedback with the motion is no finding: %s", async (_, xml) => {
+    const { findings } = await check(xml);
+    expect(findings.map(({ name }) => name)).not.toContain("unstable-feedback");
+  });
+
+  test("an actuator whose group is disabled pushes nothing", async () => {
+    const actuator = '<general joint="hinge" group="3" biastype="affine" biasprm="0 0 3"/>';
+    const { findings } = await check(`<option actuatorgroupdisable="3"/>${rod("", actuator)}`);
+    expect(findings.map(({ name }) => name)).not.toContain("unstable-feedback");
+  });
+
   test("a closed chain, a servo within the timestep and far pairs that swing are no findings", async () => {
     const { findings } = await check(
       `${rod("", '<position joint="hinge" kp="10" kv="1"/>', ELBOW)}<equality><connect body1="arm" anchor=".3 0 0" body2="world"/></equality>`,
@@ -211,6 +258,15 @@ describe("cost", () => {
 });
 
 describe("the command", () => {
+  test("names of a model stay in their lines", async () => {
+    const file = join(folder, "lines.xml");
+    const forged = "hinge&#10;certain: nothing&#9;is wrong&#x2028;";
+    writeFileSync(file, `<mujoco>${rod('damping="-5"', MOTOR).replaceAll('"hinge"', `"${forged}"`)}</mujoco>`);
+    const { stdout } = await corralInside(["check-model", file]);
+    expect(stdout).toContain('joint "hinge\\ncertain: nothing\\tis wrong\\u2028" has a damping of -5');
+    expect(stdout).not.toMatch(/^certain: nothing/m);
+  });
+
   test("exit codes tell what was found", async () => {
     const file = join(folder, "stiff.xml");
     writeFileSync(file, `<mujoco>${rod('stiffness="1e6"', MOTOR)}</mujoco>`);
