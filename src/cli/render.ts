@@ -7,7 +7,8 @@ import { formatBytes } from "../core/units.ts";
 import { integer } from "../core/schema.ts";
 import { shareDevice } from "../gpu/shared-device.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
-import { nearest } from "../core/names.ts";
+import { alternatives } from "../core/names.ts";
+import { inLine } from "../core/show.ts";
 import { loadModel } from "../model/model.ts";
 import { Gif } from "../render/gif.ts";
 import { png } from "../render/png.ts";
@@ -172,7 +173,6 @@ function cameraOf({ cameras }: Stage, name: string | undefined): number {
   if (name === undefined) return -1;
   const found = cameras.indexOf(name);
   if (found >= 0) return found;
-  const near = nearest(name, cameras);
-  const hint = near.length > 0 ? `nearest: ${near.join(", ")}` : `there are: ${cameras.join(", ") || "none"}`;
-  throw new UsageError(`--camera is '${name}', which the model does not have; ${hint}.`);
+  const { hint } = alternatives(name, cameras);
+  throw new UsageError(`--camera is '${inLine(name)}', which the model does not have; ${hint}.`);
 }

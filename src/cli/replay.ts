@@ -1,5 +1,6 @@
 // `corral replay`: the last steps of worlds that failed, executed again and explained
 import { CorralError } from "../core/errors.ts";
+import { inLine } from "../core/show.ts";
 import { explain, type BisectReport } from "../crash/bisect.ts";
 import { minimise, type Minimised } from "../crash/minimise.ts";
 import { writeReproduction } from "../crash/reproduction.ts";
@@ -102,7 +103,7 @@ export async function run(args: string[]): Promise<number> {
       minimised: minimised ? { ...minimised, model: undefined, files: written } : null,
     });
   } else {
-    const parts = [[bundle.about.message], describeReplay(report), ...(beside ? [describeBeside(beside)] : [])];
+    const parts = [[inLine(bundle.about.message)], describeReplay(report), ...(beside ? [describeBeside(beside)] : [])];
     if (found && values.bisect) parts.push(describeBisect(found));
     if (opinion) parts.push(describeOpinion(opinion));
     if (minimised) parts.push(describeMinimised(minimised, written));

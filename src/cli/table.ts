@@ -1,9 +1,12 @@
+import { inLine } from "../core/show.ts";
+
 /** Columns of equal width: the first `texts` columns are text, the others numbers. Two spaces before and between. */
 export function table(rows: readonly (readonly string[])[], texts = 1): string {
   const columns = Math.max(0, ...rows.map((row) => row.length));
-  const widths = Array.from({ length: columns }, (_, c) => Math.max(...rows.map((row) => row[c]?.length ?? 0)));
+  const lines = rows.map((row) => row.map(inLine));
+  const widths = Array.from({ length: columns }, (_, c) => Math.max(...lines.map((row) => row[c]?.length ?? 0)));
   const cell = (text: string, c: number) => (c < texts ? text.padEnd(widths[c]) : text.padStart(widths[c]));
-  return rows.map((row) => `  ${row.map(cell).join("  ")}`.trimEnd()).join("\n");
+  return lines.map((row) => `  ${row.map(cell).join("  ")}`.trimEnd()).join("\n");
 }
 
 /** A count per second for reading: `3,140,000`, three digits. */

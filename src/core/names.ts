@@ -1,4 +1,5 @@
 // names that a misspelt one may have meant
+import { listed } from "./show.ts";
 
 /** Edits (insert, delete, replace, swap neighbours) that turn a into b. */
 function distance(a: string, b: string): number {
@@ -38,4 +39,15 @@ export function nearest(name: string, candidates: readonly string[]): string[] {
     .sort((a, b) => a.score - b.score || a.order - b.order)
     .slice(0, 3)
     .map((s) => s.candidate);
+}
+
+const MOST_NAMED = 12;
+
+/** The end of a message about a name that is not known: the nearest ones, or what there is. */
+export function alternatives(name: string, known: readonly string[]): { hint: string; nearest: string[] } {
+  const near = nearest(name, known);
+  if (near.length > 0) return { hint: `nearest: ${listed(near)}`, nearest: near };
+  const named = known.filter((other) => other !== "");
+  const some = listed(named.slice(0, MOST_NAMED)) + (named.length > MOST_NAMED ? ", ..." : "");
+  return { hint: named.length > 0 ? `there are: ${some}` : "there are none", nearest: near };
 }

@@ -1,9 +1,9 @@
 // tables of options. A row says what an option may be, its default and what it means: types, checks, `--help` and
 // docs/options.md come from it.
 import { CorralError } from "./errors.ts";
-import { nearest } from "./names.ts";
+import { alternatives } from "./names.ts";
 import { boolean, described, integer, list, Mismatch, oneOf, pathText, real, type Kind } from "./schema.ts";
-import { show } from "./show.ts";
+import { inLine, show } from "./show.ts";
 
 /** One option. */
 export interface OptionRow {
@@ -48,9 +48,6 @@ export type ConfigOf<T extends OptionTable> = { readonly [K in WithDefault<T>]: 
 const MAX_WIDTH = 8192;
 const MAX_LAYERS = 16;
 
-/** Names that an error lists. */
-const MOST_NAMED = 12;
-
 const WIDTHS = described(
   `up to ${MAX_LAYERS} widths from 1 to ${MAX_WIDTH}, such as [64, 64]`,
   list(integer(1, MAX_WIDTH), { max: MAX_LAYERS }),
@@ -84,10 +81,8 @@ export function checked<T>(name: string, kind: Kind<T>, value: unknown, code?: s
 
 /** The error of a name that a table has not. */
 export function unknownOption(of: string, name: string, names: readonly string[], code = "unknown-option") {
-  const near = nearest(name, names);
-  const some = names.slice(0, MOST_NAMED).join(", ") + (names.length > MOST_NAMED ? ", ..." : "");
-  const hint = near.length > 0 ? `nearest: ${near.join(", ")}` : `there are: ${some || "none"}`;
-  return new CorralError(code, `${of} has no option "${name}"; ${hint}.`, { name, nearest: near });
+  const { hint, nearest } = alternatives(name, names);
+  return new CorralError(code, `${of} has no option "${inLine(name)}"; ${hint}.`, { name, nearest });
 }
 
 /** Options as they were given. Throws `bad-option` if they are no object. */

@@ -35,6 +35,15 @@ const hex = (c: string, digits: number): string => c.charCodeAt(0).toString(16).
 export const printable = (text: string): string =>
   text.replace(UNSEEN, (c) => (c === "\n" || c === "\t" ? c : c <= "\u00ff" ? `\\x${hex(c, 2)}` : `\\u${hex(c, 4)}`));
 
+const ENDS_LINE = /[\n\t\p{Zl}\p{Zp}]/gu;
+
+/** A name as it stands in a sentence or a table: what would end the line is written out too. */
+export const inLine = (name: string): string =>
+  printable(name).replace(ENDS_LINE, (c) => (c === "\n" ? "\\n" : c === "\t" ? "\\t" : `\\u${hex(c, 4)}`));
+
+/** Names in a sentence. */
+export const listed = (names: readonly string[]): string => names.map(inLine).join(", ");
+
 /** Text that stays in its line, whatever ends a line in WGSL or JavaScript. */
 export const oneLine = (text: string): string => text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "?");
 

@@ -1,4 +1,5 @@
 // known causes of a world that broke, with the numbers that speak for each and what to change
+import { inLine } from "../core/show.ts";
 import { mjMAXVAL, mjtJoint } from "../model/enums.ts";
 import { OUT_OF_DOMAIN, REWARD_SUM } from "./blame.ts";
 import { n, type Cause } from "./cause.ts";
@@ -127,7 +128,7 @@ function ofTheTask({ bundle, tripped }: CrashScene, report: Report): Cause[] {
   const { env } = bundle.about;
   for (const name of tripped.names.filter((t) => env.trips.includes(t))) {
     const how = terms.includes(name) ? "compares what is not a number" : "held";
-    const text = `the condition "${name}" of \`trip\` ${how}.`;
+    const text = `the condition "${inLine(name)}" of \`trip\` ${how}.`;
     out.push({
       name: "condition",
       certainty: "certain",

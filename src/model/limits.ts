@@ -1,6 +1,6 @@
 // limits of joints that are given beside the MJCF: ranges, and speeds that MuJoCo has no limit for
 import { CorralError } from "../core/errors.ts";
-import { fits, nearest } from "../core/names.ts";
+import { alternatives, fits } from "../core/names.ts";
 import { show } from "../core/show.ts";
 import { withChanges } from "./changes.ts";
 import type { ModelChange } from "./model-data.ts";
@@ -65,15 +65,13 @@ function jointsOf(model: Model, pattern: string): number[] {
     return (isPattern ? name !== "" && fits(name, pattern) : name === pattern && name !== "") ? [id] : [];
   });
   if (ids.length > 0) return ids;
-  const known = names.filter((name) => name !== "");
-  const near = nearest(pattern.replaceAll("*", ""), known);
-  const hint = near.length ? `nearest: ${near.join(", ")}` : `there are: ${known.slice(0, 12).join(", ") || "none"}`;
+  const { hint, nearest } = alternatives(pattern.replaceAll("*", ""), names);
   throw new CorralError(
     "unknown-name",
     `limits: the model has no joint ${isPattern ? "that fits" : "named"} "${pattern}"; ${hint}.`,
     {
       name: pattern,
-      nearest: near,
+      nearest,
     },
   );
 }

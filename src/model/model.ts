@@ -1,6 +1,7 @@
 // what MuJoCo compiled, as plain data
 import { CorralError } from "../core/errors.ts";
-import { nearest } from "../core/names.ts";
+import { alternatives } from "../core/names.ts";
+import { inLine } from "../core/show.ts";
 import { fieldSize, fieldsOf, SIZES, type ModelArrays, type Sizes } from "./fields.ts";
 import { readHulls } from "./hulls.ts";
 import { keepModel, modelKey, readKeptModel, watched, type ModelKey } from "./model-cache.ts";
@@ -187,13 +188,13 @@ export function nameOf(model: Model, kind: ObjectKind, id: number): string {
 /** A name for messages: `joint "hip"`, or `joint 3` for one without a name. */
 export function describe(model: Model, kind: ObjectKind, id: number): string {
   const name = nameOf(model, kind, id);
-  return name === "" ? `${kind} ${id}` : `${kind} "${name}"`;
+  return name === "" ? `${kind} ${id}` : `${kind} "${inLine(name)}"`;
 }
 
 /** What to say of a name whose object was left out when the model was loaded; undefined for any other name. */
 export function leftOutText({ leftOut }: Model, kind: ObjectKind, name: string): string | undefined {
   if ((kind !== "geom" && kind !== "mesh") || name === "" || !leftOut?.[kind].includes(name)) return undefined;
-  return `${kind} "${name}" can only be looked at, and was left out when the model was loaded. Keep it: await loadModel(path, { visuals: true }).`;
+  return `${kind} "${inLine(name)}" can only be looked at, and was left out when the model was loaded. Keep it: await loadModel(path, { visuals: true }).`;
 }
 
 /**
@@ -205,16 +206,10 @@ export function idOf(model: Model, kind: ObjectKind, name: string): number {
   if (id >= 0) return id;
   const leftOut = leftOutText(model, kind, name);
   if (leftOut !== undefined) throw new CorralError("left-out", leftOut, { kind, name });
-  const known = model.names[kind].filter((n) => n !== "");
-  const near = nearest(name, known);
-  const hint = near.length
-    ? `nearest: ${near.join(", ")}`
-    : known.length
-      ? `there are: ${known.slice(0, 12).join(", ")}${known.length > 12 ? ", ..." : ""}`
-      : `the model names none`;
-  throw new CorralError("unknown-name", `the model has no ${kind} named "${name}"; ${hint}.`, {
+  const near = alternatives(name, model.names[kind]);
+  throw new CorralError("unknown-name", `the model has no ${kind} named "${inLine(name)}"; ${near.hint}.`, {
     kind,
     name,
-    nearest: near,
+    nearest: near.nearest,
   });
 }

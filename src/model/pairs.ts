@@ -1,6 +1,7 @@
 // geom pairs that can touch, in the order in which MuJoCo makes their contacts (mj_collision)
 import { mjMINMU, mjMINVAL, mjtCone, mjtDisableBit, mjtEnableBit, mjtEq, mjtGeom, mjtJoint, mjtObj } from "./enums.ts";
 import { CorralError } from "../core/errors.ts";
+import { inLine } from "../core/show.ts";
 import type { Model } from "./model.ts";
 
 /** A pair of geoms that can touch, with the combined parameters of its contacts. */
@@ -246,7 +247,7 @@ export const MAX_PAIRS = 1 << 16;
 /** Throws `too-many-pairs` before anything is done with each of them. */
 function checkPairs(model: Model): void {
   if (countPairs(model, MAX_PAIRS) <= MAX_PAIRS) return;
-  const name = model.name === "" ? "the model" : `model "${model.name}"`;
+  const name = model.name === "" ? "the model" : `model "${inLine(model.name)}"`;
   throw new CorralError(
     "too-many-pairs",
     `more than ${MAX_PAIRS} pairs among the ${model.ngeom} geoms of ${name} may touch, and each world tests all of them; ${MAX_PAIRS} are the most. Give geoms that never meet contype and conaffinity bits that do not match, exclude pairs of bodies, or put fewer bodies into one world and more worlds into the batch.`,

@@ -1,5 +1,6 @@
 // what this release simulates; everything else is refused by name before anything is allocated
 import { CorralError } from "../core/errors.ts";
+import { inLine } from "../core/show.ts";
 import {
   bitNames,
   enumName,
@@ -279,7 +280,7 @@ function line({ feature, elements }: UnsupportedFeature): string {
 export function checkSupported(model: Model): void {
   const features = unsupportedFeatures(model);
   if (features.length === 0) return;
-  const name = model.name === "" ? "the model" : `model "${model.name}"`;
+  const name = model.name === "" ? "the model" : `model "${inLine(model.name)}"`;
   throw new CorralError(
     "unsupported-feature",
     `${name} uses ${features.length} feature${features.length > 1 ? "s" : ""} that corral does not simulate; remove them from the MJCF or run it in MuJoCo:\n${features.map((f) => `  ${line(f)}`).join("\n")}`,

@@ -1,7 +1,8 @@
 // infos: what a step reports in addition to observation, reward and flags; computed on access
 import { CorralError } from "../../core/errors.ts";
 import { INSPECT, type Inspect, printFacts } from "../../core/inspect.ts";
-import { nearest } from "../../core/names.ts";
+import { alternatives } from "../../core/names.ts";
+import { inLine } from "../../core/show.ts";
 import type { DriftSample } from "../../monitor/drift.ts";
 import { statusNames, type StatusName } from "../../physics/status.ts";
 import { RESULT, resultOffsets } from "../kernel/layout.ts";
@@ -100,11 +101,10 @@ export class Infos {
   #assertKnown(name: string): void {
     if (this.has(name)) return;
     const known = this.#known();
-    const near = nearest(name, known);
-    const hint = near.length > 0 ? `nearest: ${near.join(", ")}` : `there are: ${known.join(", ") || "none"}`;
-    throw new CorralError("unknown-name", `the task reports no number named "${name}"; ${hint}.`, {
+    const { hint, nearest } = alternatives(name, known);
+    throw new CorralError("unknown-name", `the task reports no number named "${inLine(name)}"; ${hint}.`, {
       name,
-      nearest: near,
+      nearest,
     });
   }
 

@@ -1,8 +1,8 @@
 // parameters of a task: numbers of each world that the host changes between steps
 import { CorralError } from "../../core/errors.ts";
 import { firstNotHeld, heldText } from "../../core/float32.ts";
-import { show } from "../../core/show.ts";
-import { nearest } from "../../core/names.ts";
+import { inLine, show } from "../../core/show.ts";
+import { alternatives } from "../../core/names.ts";
 import type { ArenaLayout } from "../../memory/layout.ts";
 import { locateWorld } from "../../memory/shards.ts";
 import { hostRecords, layoutsOf, type Batch, type HostRecords } from "../../batch/batch.ts";
@@ -43,9 +43,8 @@ export class TaskParams {
       start += p.size;
     }
     const known = this.#shape.params.map((p) => p.name);
-    const near = nearest(name, known);
-    const hint = near.length > 0 ? `nearest: ${near.join(", ")}` : `there are: ${known.join(", ") || "none"}`;
-    throw new CorralError("unknown-param", `the task has no parameter "${name}"; ${hint}.`, { name, nearest: near });
+    const { hint, nearest } = alternatives(name, known);
+    throw new CorralError("unknown-param", `the task has no parameter "${inLine(name)}"; ${hint}.`, { name, nearest });
   }
 
   /**

@@ -1,6 +1,6 @@
 // what a task is made of, before anything of it is traced: groups by name, each of its form
 import { CorralError } from "../../core/errors.ts";
-import { alternatives } from "./expression/error.ts";
+import { alternatives } from "../../core/names.ts";
 import type { Task } from "./task.ts";
 import { isPlainObject } from "./term-value.ts";
 

@@ -6,7 +6,7 @@ import { fieldShape } from "../../model/fields.ts";
 import { describe, leftOutText, type Model } from "../../model/model.ts";
 import { hasEllipsoids } from "../../physics/smooth/fluid.ts";
 import type { Wanted } from "../../physics/set_const.ts";
-import { alternatives } from "./expression/error.ts";
+import { alternatives } from "../../core/names.ts";
 import { elementsOf, fieldOf, idsOf, type Kind } from "./expression/fields.ts";
 import { derivedOf, type Entry } from "./randomise-derived.ts";
 import { isPlainObject, placeOf } from "./term-value.ts";

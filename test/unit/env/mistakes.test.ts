@@ -107,7 +107,7 @@ test.each<[string, object, string]>([
   [
     "start",
     { reset: startAround({ key: "home" }) },
-    '[unknown-name] task Rover, reset: the model has no key named "home"; the model names none.',
+    '[unknown-name] task Rover, reset: the model has no key named "home"; there are none.',
   ],
   [
     "start",

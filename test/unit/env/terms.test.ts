@@ -232,7 +232,7 @@ describe("options of a batch", () => {
     ],
     [{ observation: { history: 0 } }, "[bad-option] observation.history is 0; pass an integer from 1 to 1000."],
     [{ reward: { clip: [0] as never } }, "[bad-option] reward.clip is [0]; pass [low, high], finite, low <= high."],
-    [{ params: { speed: 1 } }, '[unknown-param] the task has no parameter "speed"; there are: none.'],
+    [{ params: { speed: 1 } }, '[unknown-param] the task has no parameter "speed"; there are none.'],
   ])("%j is refused", async (options, text) => {
     expect(await message(() => make({}, options))).toBe(text);
   });

@@ -238,7 +238,7 @@ describe("names", () => {
     expect(error.code).toBe("unknown-name");
     expect(error.message).toContain("nearest: torso");
     expect(thrown(() => idOf(model, "body", "")).code).toBe("unknown-name");
-    expect(thrown(() => idOf(model, "sensor", "gyro")).message).toContain("names none");
+    expect(thrown(() => idOf(model, "sensor", "gyro")).message).toContain("there are none");
   });
 });
 

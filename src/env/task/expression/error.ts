@@ -1,6 +1,5 @@
 // where a term went wrong, as a reader finds it: the term, the line, the column, a caret
 import { CorralError } from "../../../core/errors.ts";
-import { nearest } from "../../../core/names.ts";
 
 /** The text of an expression, and what to call it in messages: `task Ant-v5, reward.forward`. */
 export interface SourceText {
@@ -27,15 +26,4 @@ export function errorAt(
     `${source.name}, line ${line}, column ${column}: ${message}\n  ${source.text.split("\n")[line - 1]}\n  ${indent}^`,
     { term: source.name, line, column, ...details },
   );
-}
-
-/** The end of a message about a name that is not known: the nearest ones, or what there is. */
-export function alternatives(name: string, known: readonly string[]): { hint: string; nearest: string[] } {
-  const near = nearest(name, known);
-  if (near.length > 0) return { hint: `nearest: ${near.join(", ")}`, nearest: near };
-  const some = known.slice(0, 12).join(", ");
-  return {
-    hint: known.length > 0 ? `there are: ${some}${known.length > 12 ? ", ..." : ""}` : "there are none",
-    nearest: near,
-  };
 }

@@ -6,7 +6,7 @@ import { sourceValue } from "../term-value.ts";
 import { CorralError } from "../../../core/errors.ts";
 import { show } from "../../../core/show.ts";
 import { bodyId } from "../bodies.ts";
-import { alternatives } from "../expression/error.ts";
+import { alternatives } from "../../../core/names.ts";
 
 /** A body by its name or id. */
 export type Body = string | number;
