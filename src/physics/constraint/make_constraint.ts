@@ -1,12 +1,11 @@
 // constraint rows other than those of contacts, in MuJoCo's order: equality, friction loss, limits (mj_makeConstraint)
-import { unrolling } from "../../trace/graph.ts";
 import { abs, div, gt, lt, max, min, mul, neg, select, sub, type Scalar } from "../../trace/scalar.ts";
 import type { Quat } from "../../trace/vector.ts";
 import { mjtConstraint, mjtDisableBit, mjtJoint } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { equalityDofs, equalityRows } from "./equality.ts";
-import { frictionLoop, isWide, limitLoop } from "./row-loops.ts";
-import { ballRotation, makeRow, type Row, type RowLoop, type Rows, type RowSpec } from "./rows.ts";
+import { frictionRows, isWide, limitRows } from "./like-rows.ts";
+import { ballRotation, makeRow, type Row, type Rows, type RowSpec } from "./rows.ts";
 import type { Arm } from "../tendon/moment-arms.ts";
 import { tendonArms, tendonDofs } from "../tendon/tendon.ts";
 import type { WorldData, ModelView } from "../view.ts";
@@ -16,7 +15,7 @@ export function constraintRows(m: ModelView, d: WorldData): Rows {
   const on = (bit: number) => (m.opt.disableflags & (bit | mjtDisableBit.CONSTRAINT)) === 0;
   return [
     ...(on(mjtDisableBit.EQUALITY) ? equalityRows(m, d) : []),
-    ...(on(mjtDisableBit.FRICTIONLOSS) ? frictionRows(m, d) : []),
+    ...(on(mjtDisableBit.FRICTIONLOSS) ? [...dofFriction(m, d), ...tendonFriction(m, d)] : []),
     ...(on(mjtDisableBit.LIMIT) ? [...jointLimits(m, d), ...tendonLimits(m, d), ...speedLimits(m, d)] : []),
   ];
 }
@@ -36,26 +35,16 @@ const pick = (values: ArrayLike<number>, i: number, width: number) =>
 const jacOf = (arms: readonly Arm[], scale: Scalar = 1): Row["jac"] =>
   arms.map(({ dof, coef }) => ({ dof, value: mul(scale, coef) }));
 
-/** Friction loss of dofs and tendons (mj_instantiateFriction). */
-function frictionRows(m: ModelView, d: WorldData): Rows {
+/** Friction loss of dofs (mj_instantiateFriction). */
+function dofFriction(m: ModelView, d: WorldData): Rows {
+  const dofs = Array.from({ length: m.nv }, (_, i) => i).filter((i) => m.model.dof_frictionloss[i] !== 0);
+  return frictionRows(m, d, dofs);
+}
+
+/** Friction loss of tendons (mj_instantiateFriction). */
+function tendonFriction(m: ModelView, d: WorldData): Row[] {
   const { model } = m;
-  const rows: (Row | RowLoop)[] = [];
-  const dofs = Array.from({ length: m.nv }, (_, i) => i).filter((i) => model.dof_frictionloss[i] !== 0);
-  if (!unrolling() && dofs.length > 1) rows.push(frictionLoop(m, d, dofs));
-  else
-    for (const i of dofs) {
-      const spec = {
-        type: mjtConstraint.FRICTION_DOF,
-        id: i,
-        jac: [{ dof: i, value: 1 }],
-        pos: 0,
-        solref: pick(model.dof_solref, i, 2),
-        solimp: pick(model.dof_solimp, i, 5),
-        diagApprox: m.dof_invweight0.at(i),
-        frictionloss: m.dof_frictionloss.at(i),
-      };
-      rows.push(makeRow(m, d, spec));
-    }
+  const rows: Row[] = [];
   for (let t = 0; t < m.ntendon; t++) {
     if (!(model.tendon_frictionloss[t] > 0)) continue;
     const jac = jacOf(tendonArms(m, d, t));
@@ -120,34 +109,32 @@ const isPlainLimit = (model: Model, j: number): boolean =>
 /** Limits of joints (mj_instantiateLimit). */
 function jointLimits(m: ModelView, d: WorldData): Rows {
   const { model } = m;
-  const rows: (Row | RowLoop)[] = [];
   const limited = Array.from({ length: m.njnt }, (_, j) => j).filter(
     (j) => model.jnt_limited[j] && model.jnt_type[j] !== mjtJoint.FREE,
   );
-  for (const run of runs(limited, (j) => !unrolling() && isPlainLimit(model, j))) {
-    if (run.length > 1) {
-      rows.push(limitLoop(m, d, run));
-      continue;
-    }
-    const [j] = run;
-    const [dof, at] = [model.jnt_dofadr[j], model.jnt_qposadr[j]];
-    const spec = {
-      type: mjtConstraint.LIMIT_JOINT,
-      id: j,
-      margin: model.jnt_margin[j],
-      solref: pick(model.jnt_solref, j, 2),
-      solimp: pick(model.jnt_solimp, j, 5),
-      diagApprox: m.dof_invweight0.at(dof),
-    };
-    const range = [m.jnt_range.at(2 * j), m.jnt_range.at(2 * j + 1)];
-    if (model.jnt_type[j] === mjtJoint.BALL) {
-      const { axis, angle } = ballRotation(d.qpos.run(at, 4) as unknown as Quat);
-      const pos = sub(max(range[0], range[1]), angle);
-      const jac = axis.map((x, k) => ({ dof: dof + k, value: neg(x) }));
-      rows.push(makeRow(m, d, { ...spec, jac, pos, active: lt(pos, spec.margin) }));
-    } else rows.push(...rangeRows(m, d, spec, d.qpos.at(at), range, isPlainLimit(model, j), [{ dof, coef: 1 }]));
-  }
-  return rows;
+  const isPlain = (j: number) => isPlainLimit(model, j);
+  return runs(limited, isPlain).flatMap((run) => (isPlain(run[0]) ? limitRows(m, d, run) : jointLimit(m, d, run[0])));
+}
+
+/** The limit of a ball, or of a range so narrow that both its ends may be active. */
+function jointLimit(m: ModelView, d: WorldData, j: number): Row[] {
+  const { model } = m;
+  const [dof, at] = [model.jnt_dofadr[j], model.jnt_qposadr[j]];
+  const spec = {
+    type: mjtConstraint.LIMIT_JOINT,
+    id: j,
+    margin: model.jnt_margin[j],
+    solref: pick(model.jnt_solref, j, 2),
+    solimp: pick(model.jnt_solimp, j, 5),
+    diagApprox: m.dof_invweight0.at(dof),
+  };
+  const range = [m.jnt_range.at(2 * j), m.jnt_range.at(2 * j + 1)];
+  if (model.jnt_type[j] !== mjtJoint.BALL)
+    return rangeRows(m, d, spec, d.qpos.at(at), range, false, [{ dof, coef: 1 }]);
+  const { axis, angle } = ballRotation(d.qpos.run(at, 4) as unknown as Quat);
+  const pos = sub(max(range[0], range[1]), angle);
+  const jac = axis.map((x, k) => ({ dof: dof + k, value: neg(x) }));
+  return [makeRow(m, d, { ...spec, jac, pos, active: lt(pos, spec.margin) })];
 }
 
 /** Limits of tendons (mj_instantiateLimit). */

@@ -21,7 +21,15 @@ import { loop } from "../../trace/control.ts";
 import { atan2 } from "../../trace/math.ts";
 import { normalize3, normalizeQuat, scale3, type Quat, type Vec3 } from "../../trace/vector.ts";
 import { mjtConstraint } from "../../model/enums.ts";
-import { compliance, impedance, impedanceNumbers, reference, regularizer, resolvedCompliance } from "./impedance.ts";
+import {
+  compliance,
+  impedance,
+  impedanceNumbers,
+  reference,
+  regularizer,
+  resolvedCompliance,
+  type ImpedanceNumbers,
+} from "./impedance.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
 /** One row of efc_J with its parameters. Its dofs are known when the kernel is traced. */
@@ -79,17 +87,17 @@ export function rowDot(row: Row, x: (dof: Int) => Scalar): Scalar {
 }
 
 /** What a row is made from. */
-export interface RowSpec {
+export interface RowParts {
   type: number;
   id: number;
   jac: Row["jac"];
   pos: Scalar;
   /** Default: 0. */
-  margin?: number;
+  margin?: Scalar;
   /** Default: always. */
   active?: Bool;
-  solref: ArrayLike<number>;
-  solimp: ArrayLike<number>;
+  curve: ImpedanceNumbers;
+  reference: { K: Scalar; B: Scalar };
   diagApprox: Scalar;
   frictionloss?: Scalar;
   /** The violation that the impedance goes by, where rows of one constraint share it. Default: pos. */
@@ -99,13 +107,19 @@ export interface RowSpec {
   bias?: Scalar;
 }
 
+/** The same, its compliance as the model has it. */
+export type RowSpec = Omit<RowParts, "curve" | "reference"> & {
+  solref: ArrayLike<number>;
+  solimp: ArrayLike<number>;
+};
+
 const kindOf = (type: number): Row["kind"] => {
   if (type === mjtConstraint.EQUALITY) return "equality";
   return type === mjtConstraint.FRICTION_DOF || type === mjtConstraint.FRICTION_TENDON ? "friction" : "limit";
 };
 
 /** The least R of a row that numbers resolve; that of one dof has an exact diagApprox. */
-function leastR(m: ModelView, s: RowSpec): Scalar | undefined {
+function leastR(m: ModelView, s: RowParts): Scalar | undefined {
   if (s.jac.length === 1) return undefined;
   return mul(
     resolvedCompliance(),
@@ -113,14 +127,19 @@ function leastR(m: ModelView, s: RowSpec): Scalar | undefined {
   );
 }
 
+/** A row of a constraint of its own. Reads qvel. */
+export function makeRow(m: ModelView, d: WorldData, { solref, solimp, ...parts }: RowSpec): Row {
+  const c = compliance(solref, solimp);
+  return makeRowOf(m, d, { ...parts, curve: impedanceNumbers(c), reference: reference(m, c) });
+}
+
 /** A row with its impedance and reference acceleration (mj_makeImpedance, mj_referenceConstraint). Reads qvel. */
-export function makeRow(m: ModelView, d: WorldData, s: RowSpec): Row {
-  const c = compliance(s.solref, s.solimp);
+export function makeRowOf(m: ModelView, d: WorldData, s: RowParts): Row {
   const { margin = 0, active = true } = s;
+  const { K, B } = s.reference;
   const kind = kindOf(s.type);
   const distance = sub(s.pos, margin);
-  const imp = impedance(impedanceNumbers(c), s.violation ?? distance);
-  const { K, B } = reference(m, c);
+  const imp = impedance(s.curve, s.violation ?? distance);
   const R = regularizer(imp, s.diagApprox, leastR(m, s));
   const vel = s.jac.reduce<Scalar>((v, { dof, value }) => add(v, mul(value, d.qvel.at(dof))), 0);
   // friction rows have no position to return to
