@@ -105,13 +105,38 @@ function hasCollider(model: Model, g1: number, g2: number): boolean {
   return higher !== PLANE && higher !== HFIELD;
 }
 
-/** Most contacts of a collider (types in order). Those we do not have get MuJoCo's own bound. */
-function maxContacts(t1: number, t2: number): number {
+/** MuJoCo keeps no more contacts of one geom with one height field (mjMAXCONPAIR). */
+export const MOST_FIELD_CONTACTS = 50;
+
+/** Prisms of the first geom, a height field, that a box around the second one's bounding sphere may cover. */
+function prismsUnder(model: Model, field: number, geom: number): number {
+  const { nrow, ncol, fieldsize } = model.surfaces!;
+  const id = model.geom_dataid[field];
+  const across = [ncol[id], nrow[id]].map((lines, k) => {
+    const cells = (model.geom_rbound[geom] * (lines - 1)) / fieldsize[4 * id + k];
+    // a cell more where rounding puts an end on the other side of a line
+    return Math.min(lines - 1, Math.ceil(cells + 1e-3) + 1);
+  });
+  return 2 * across[0] * across[1];
+}
+
+/** Prisms that a geom covers at most of a height field that it may touch. */
+export const mostPrisms = (model: Model, pairs: readonly GeomPair[]): number =>
+  pairs.reduce(
+    (most, { geom1, geom2 }) =>
+      model.geom_type[geom1] === HFIELD ? Math.max(most, prismsUnder(model, geom1, geom2)) : most,
+    0,
+  );
+
+/** Most contacts of a collider, the lower type first. Those we do not have get MuJoCo's own bound. */
+function maxContacts(model: Model, geom1: number, geom2: number): number {
+  const [t1, t2] = [model.geom_type[geom1], model.geom_type[geom2]];
+  if (t1 === HFIELD) return Math.min(MOST_FIELD_CONTACTS, prismsUnder(model, geom1, geom2));
   if (t1 === SPHERE || t2 === SPHERE || t1 === ELLIPSOID || t2 === ELLIPSOID) return 1;
   if (t1 === PLANE) return t2 === CAPSULE ? 2 : [BOX, CYLINDER, MESH].includes(t2 as never) ? 4 : 3;
   if (t1 === CAPSULE && (t2 === CAPSULE || t2 === BOX)) return 2;
   if (t1 === BOX && t2 === BOX) return 8;
-  return t1 === HFIELD ? 50 : 5;
+  return 5;
 }
 
 /** Weight of the first geom when parameters are mixed. */
@@ -187,7 +212,7 @@ function makePair(model: Model, a: number, b: number, ipair: number): GeomPair {
     geom1,
     geom2,
     ipair,
-    ncon: maxContacts(model.geom_type[geom1], model.geom_type[geom2]),
+    ncon: maxContacts(model, geom1, geom2),
     nrow: moves ? contactRows(model, params.condim) : 0,
     condim: params.condim,
     friction: friction.map((x) => Math.max(mjMINMU, x)),

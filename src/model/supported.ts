@@ -26,7 +26,7 @@ export interface UnsupportedFeature {
   readonly elements: readonly string[];
 }
 
-const { PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH } = mjtGeom;
+const { PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH } = mjtGeom;
 
 // shapes whose contacts with each other are searched for where there is no formula
 const CONVEX: ReadonlySet<number> = new Set([SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH]);
@@ -181,7 +181,8 @@ const geoms: Check = (model, found) => {
     const [name1, name2] = [describe(model, "geom", geom1), describe(model, "geom", geom2)];
     if (hasFormula(types)) continue;
     const kind = types.map((t) => lower(mjtGeom, t)).join("-");
-    if (!types.every((t) => CONVEX.has(t))) found.add(`collision ${kind}`, `${name1} with ${name2}`);
+    if (!types.every((t, end) => CONVEX.has(t) || (end === 0 && t === HFIELD)))
+      found.add(`collision ${kind}`, `${name1} with ${name2}`);
     else if ((model.opt.disableflags & mjtDisableBit.NATIVECCD) !== 0)
       found.add(`disable flag nativeccd with ${kind}`, `${name1} with ${name2}`);
   }

@@ -62,18 +62,20 @@ export class ConvexScene implements Disposable {
   readonly model: MjModel;
   readonly data: MjData;
 
-  constructor(mujoco: MainModule, bodies: readonly [Body, Body]) {
+  /** `first`: what takes the place of the first body. */
+  constructor(mujoco: MainModule, bodies: readonly [Body, Body], first?: { asset: string; geom: string }) {
     this.bodies = bodies;
     this.mujoco = mujoco;
     const meshes = bodies.map(({ points }, i) =>
       points ? `<mesh name="m${i}" inertia="convex" vertex="${points.join(" ")}"/>` : "",
     );
     const geoms = bodies.map(({ kind, size }, i) => {
+      if (first && i === 0) return first.geom;
       const form = kind === "mesh" ? `mesh="m${i}"` : `size="${size.slice(0, SIZES[kind]).join(" ")}"`;
       return `<body mocap="true" pos="0 0 ${i}"><geom name="g${i}" type="${kind}" ${form} contype="0" conaffinity="0"/></body>`;
     });
     this.model = mujoco.MjModel.from_xml_string(
-      `<mujoco><size memory="1M"/><option ccd_tolerance="1e-12" ccd_iterations="200"/><asset>${meshes.join("")}</asset><worldbody>` +
+      `<mujoco><size memory="1M"/><option ccd_tolerance="1e-12" ccd_iterations="200"/><asset>${first?.asset ?? ""}${meshes.join("")}</asset><worldbody>` +
         `${geoms.join("")}</worldbody><contact><pair geom1="g0" geom2="g1"/></contact></mujoco>`,
     )!;
     this.data = new mujoco.MjData(this.model);
@@ -182,7 +184,7 @@ function someNormal(r: Random, scene: ConvexScene, geom: 0 | 1): number[] {
   return Array.from(model.mesh_polynormal.slice(3 * i, 3 * i + 3)) as number[];
 }
 
-const quatToMat = ([w, x, y, z]: readonly number[]): number[] => [
+export const quatToMat = ([w, x, y, z]: readonly number[]): number[] => [
   w * w + x * x - y * y - z * z,
   2 * (x * y - w * z),
   2 * (x * z + w * y),

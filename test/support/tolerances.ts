@@ -104,6 +104,22 @@ export const convexBounds = {
   },
 } as const satisfies Record<string, Tolerance>;
 
+/** Contacts with height fields against MuJoCo's, relative to the bounding radius of the shape on the field. */
+export const fieldBounds = {
+  distance99: {
+    value: 3e-5,
+    reason: "99 of 100: fields are up to 50 such radii from the origin, and float32 places them to 6e-8 of that",
+  },
+  counted: {
+    value: 0.98,
+    reason: "share of poses whose count is MuJoCo's: prisms that a shape touches with its edge hang on rounding",
+  },
+  searched: {
+    value: 1e-6,
+    reason: "a margin with which MuJoCo searches boxes and meshes to the end: of the size less than `touching`",
+  },
+} as const satisfies Record<string, Tolerance>;
+
 /** Stages against MuJoCo's, given MuJoCo's own inputs: max |x - ref| / (1 + max |ref|) over a field. */
 export const stageBounds = {
   any64: { value: 1e-11, reason: "float64 in other orders of summation; solves lose the condition of M, up to 1e5" },

@@ -3,6 +3,7 @@ import { CorralError } from "../../core/errors.ts";
 import { show } from "../../core/show.ts";
 import { mjtCamLight, mjtEq, mjtGain, mjtGeom, mjtJoint, mjtObj } from "../../model/enums.ts";
 import { fieldShape } from "../../model/fields.ts";
+import { geomPairs } from "../../model/pairs.ts";
 import { describe, leftOutText, type Model } from "../../model/model.ts";
 import { hasEllipsoids } from "../../physics/smooth/fluid.ts";
 import type { Wanted } from "../../physics/set_const.ts";
@@ -221,6 +222,9 @@ function checkModel(place: string, name: RandomField, model: Model): void {
   }
   if (name === "geom_size" && hasEllipsoids(model))
     throw refuse("what fluids do to its ellipsoids is computed from the sizes of the MJCF");
+  const { HFIELD } = mjtGeom;
+  if (name === "geom_size" && geomPairs(model).some((p) => model.geom_type[p.geom1] === HFIELD))
+    throw refuse("how much of its height fields a geom covers is planned from the sizes of the MJCF");
   const places: readonly string[] = ["geom_size", "geom_pos", "site_pos"];
   if (places.includes(name) && model.nwrap > 0 && Array.from(model.wrap_type).some((w) => w >= 4))
     throw refuse("tendons wrap around its geoms");

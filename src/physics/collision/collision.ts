@@ -88,7 +88,11 @@ export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[]
   const test = (k: number) => {
     const p = pairs[k];
     const [a, b] = [colliders.shape(p.geom1), colliders.shape(p.geom2)];
-    eachFound(colliders.of(kinds[k]).collide(a, b, p.margin + p.gap), (c, i) => keep(p, add(i, firstSlot[k]), c));
+    colliders
+      .of(kinds[k])
+      .collide(a, b, p.margin + p.gap, (found, before) =>
+        eachFound(found, (c, i) => keep(p, add(add(i, before), firstSlot[k]), c)),
+      );
   };
 
   const groups = new Map<PairKind, number[]>();
@@ -188,8 +192,9 @@ function testLater(
       const i = add(firstTrailingBit(bits), mul(w, 32));
       word.set(band(bits, sub(bits, 1)));
       const params = { margin: margin(i), gap: gap(i) };
-      const found = of(name).collide(shape(geom1(i)), shape(geom2(i)), add(params.margin, params.gap));
-      eachFound(found, (c, k) => keep(params, add(slot(i), k), c));
+      of(name).collide(shape(geom1(i)), shape(geom2(i)), add(params.margin, params.gap), (found, before) =>
+        eachFound(found, (c, k) => keep(params, add(slot(i), add(before, k)), c)),
+      );
     });
   });
 }

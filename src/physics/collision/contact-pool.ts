@@ -68,6 +68,9 @@ export function pooledCollision(
     });
   };
 
+  const keepAll = (k: Int, reach: { margin: Scalar; gap: Scalar }, found: Int) =>
+    loop(found, (i) => keep(k, reach, i), { label: "candidates" });
+
   const typeOf = (g: number) => m.model.geom_type[g];
   const column = (name: string, of: (p: GeomPair) => number, type: "f32" | "i32" = "f32") =>
     table(`pair_${name}`, pairs.map(of), type);
@@ -90,12 +93,16 @@ export function pooledCollision(
     const [a, b] = [colliders.shape(g1), colliders.shape(g2)];
     names.forEach((name, index) => {
       when(eq(is, index), () => {
-        const all = colliders.of(name).collide(a, b, add(reach.margin, reach.gap));
-        eachFound(all, propose);
-        candidates.set(all.count);
+        const { collide, streams } = colliders.of(name);
+        collide(a, b, add(reach.margin, reach.gap), (all) => {
+          eachFound(all, propose);
+          if (streams) keepAll(k, reach, all.count);
+          else candidates.set(all.count);
+        });
+        if (streams) candidates.set(0);
       });
     });
-    loop(candidates.get(), (i) => keep(k, reach, i), { label: "candidates" });
+    keepAll(k, reach, candidates.get());
   });
 
   const kept = min(count.get(), capacity);

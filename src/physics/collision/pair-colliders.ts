@@ -5,7 +5,7 @@ import type { Vec3 } from "../../trace/vector.ts";
 import { mjtDisableBit, mjtGeom } from "../../model/enums.ts";
 import type { Hulls } from "../../model/hulls.ts";
 import type { Model } from "../../model/model.ts";
-import type { GeomPair } from "../../model/pairs.ts";
+import { mostPrisms, type GeomPair } from "../../model/pairs.ts";
 import { colliderName, colliders, type Candidate, type ColliderName, type Shape } from "./colliders/index.ts";
 import { planeMesh, type PlaneHull } from "./colliders/plane-mesh.ts";
 import {
@@ -15,19 +15,22 @@ import {
   type ConvexShape,
   type HullTables,
 } from "./convex/index.ts";
+import { Elevations } from "../elevations.ts";
+import { Prisms } from "./hfield.ts";
+import { prismContacts } from "./prism-contacts.ts";
 import type { GeomFrames } from "./broad-phase.ts";
 import type { ModelView } from "../view.ts";
 
 /** What finds the contacts of a pair. */
 export type PairKind = ColliderName | "plane-mesh" | "convex";
 
-/** Contacts that a collider found: `count` of them, known while tracing for closed forms. */
+/** Candidates of a pair that a collider found at once: `count` of them, known while tracing for closed forms. */
 export interface Found {
   readonly count: Int;
   at(i: Int): Candidate;
 }
 
-/** Runs `body` for the candidates of a pair: in line, or in a runtime loop where their number is known only then. */
+/** Runs `body` for candidates of a pair: in line, or in a runtime loop where their number is known only then. */
 export function eachFound(found: Found, body: (c: Candidate, i: Int) => void): void {
   const { count } = found;
   if (isNode(count)) loop(count, (i) => body(found.at(i), i), { label: "candidates" });
@@ -44,8 +47,13 @@ export interface PairCollider {
   readonly long: boolean;
   /** Whether it chooses the tangent of its contact frames. */
   readonly leans: boolean;
-  /** Contacts of two geoms, the lower mjtGeom first; `reach` is margin + gap. */
-  collide(a: GeomShape, b: GeomShape, reach: Scalar): Found;
+  /** Whether it calls `take` in a runtime loop, with some candidates at a time. */
+  readonly streams: boolean;
+  /**
+   * Contacts of two geoms, the lower mjtGeom first; `reach` is margin + gap. `take` is traced once; `before` is how many
+   * candidates of the pair were taken earlier.
+   */
+  collide(a: GeomShape, b: GeomShape, reach: Scalar, take: (found: Found, before: Int) => void): void;
 }
 
 /** A geom of the model, its id known while tracing or only at run time. */
@@ -85,6 +93,10 @@ export function pairColliders(m: ModelView, pairs: readonly GeomPair[], frames: 
   const kinds = (end: "geom1" | "geom2") => [...new Set(searched.map((p) => model.geom_type[p[end]]))];
   const [kinds1, kinds2] = [kinds("geom1"), kinds("geom2")];
   const options = searchOptions(model);
+  const hasFields = kinds1.includes(mjtGeom.HFIELD);
+  const fields = hasFields ? new Elevations(model.surfaces!) : undefined;
+  const prisms = fields && new Prisms(fields, mostPrisms(model, searched));
+  const fieldOf = (g: Int) => fields!.number(m.geom_dataid.at(g));
   const listed = (all: readonly Candidate[]): Found => ({ count: all.length, at: (i) => all[i as number] });
 
   const of = (kind: PairKind): PairCollider => {
@@ -94,7 +106,12 @@ export function pairColliders(m: ModelView, pairs: readonly GeomPair[], frames: 
         costly: true,
         long: true,
         leans: false,
-        collide: (a, b, reach) => convexContacts(convex(a, kinds1), convex(b, kinds2), reach, options),
+        streams: hasFields,
+        collide: (a, b, reach, take) => {
+          const [first, second] = [convex(a, kinds1), convex(b, kinds2)];
+          if (hasFields) prismContacts(prisms!, fieldOf(a.geom), first, second, reach, options, take);
+          else take(convexContacts(first, second, reach, options), 0);
+        },
       };
     if (kind === "plane-mesh")
       return {
@@ -102,10 +119,12 @@ export function pairColliders(m: ModelView, pairs: readonly GeomPair[], frames: 
         costly: true,
         long: true,
         leans: false,
-        collide: (a, b, reach) => listed(planeMesh(a, { ...b, hull: hullOf!(b.geom) }, reach)),
+        streams: false,
+        collide: (a, b, reach, take) => take(listed(planeMesh(a, { ...b, hull: hullOf!(b.geom) }, reach)), 0),
       };
     const { slots, costly, long = false, leans = false, collide } = colliders[kind];
-    return { slots, costly, long, leans, collide: (a, b, reach) => listed(collide(a, b, reach)) };
+    const all: PairCollider["collide"] = (a, b, reach, take) => take(listed(collide(a, b, reach)), 0);
+    return { slots, costly, long, leans, streams: false, collide: all };
   };
   return { of, shape };
 }

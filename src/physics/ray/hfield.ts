@@ -1,5 +1,5 @@
 // where a ray meets a height field (mj_rayHfield), in the geom's own frame
-import { breakIf, loop, table, variable, when } from "../../trace/control.ts";
+import { breakIf, loop, variable, when } from "../../trace/control.ts";
 import { current } from "../../trace/graph.ts";
 import {
   abs,
@@ -30,6 +30,7 @@ import {
 } from "../../trace/scalar.ts";
 import { addScaled3, normalize3, select3, ZERO3, type Vec3 } from "../../trace/vector.ts";
 import type { Surfaces } from "../../model/surfaces.ts";
+import { Elevations } from "../elevations.ts";
 import { insideSlab, MISS, rayBox, type Hit, type LocalRay, type Span } from "./shapes.ts";
 
 /** A cell's corner heights (m): z at (0, 0), (1, 0), (0, 1), (1, 1) of its own coordinates. */
@@ -65,27 +66,18 @@ const slack = (cells: number): number => (current().exact ? 1e-10 : 3e-7 * cells
 export class FieldRays {
   readonly #most: number;
   readonly #slack: number;
-  readonly #nrow: (field: Int) => Int;
-  readonly #ncol: (field: Int) => Int;
-  readonly #adr: (field: Int) => Int;
-  readonly #size: (i: Int) => Scalar;
-  readonly #elevations: (i: Int) => Scalar;
+  readonly #fields: Elevations;
 
-  constructor({ nrow, ncol, fieldadr, fieldsize, elevations }: Surfaces) {
-    const cells = nrow.map((rows, i) => rows + ncol[i]);
-    this.#most = Math.max(...cells);
+  constructor(surfaces: Surfaces) {
+    this.#fields = new Elevations(surfaces);
+    this.#most = this.#fields.mostLines;
     this.#slack = slack(this.#most);
-    this.#nrow = table("field_nrow", nrow, "i32");
-    this.#ncol = table("field_ncol", ncol, "i32");
-    this.#adr = table("field_adr", fieldadr, "i32");
-    this.#size = table("field_size", fieldsize);
-    this.#elevations = table("field_elevations", elevations);
   }
 
   /** Where a ray meets a height field nearer than `limit`; it is solid down to its base. */
   cast(field: Int, ray: LocalRay, limit: Scalar): Hit {
     const { p, v } = ray;
-    const [sx, sy, top, bottom] = [0, 1, 2, 3].map((k) => this.#size(add(mul(field, 4), k)));
+    const { sx, sy, top, base: bottom } = this.#fields.extents(field);
     const base = rayBox({ p: [p[0], p[1], add(p[2], mul(0.5, bottom))], v }, [sx, sy, mul(0.5, bottom)]);
     const nearest = variable("field_dist", min(base.x, limit));
     const normal = base.normal.map((x, k) => variable(`field_normal${k}`, x));
@@ -113,11 +105,10 @@ export class FieldRays {
 
   /** Places and heights in cells. */
   #grid(field: Int, { p, v }: LocalRay, { sx, sy, top }: Extents) {
-    const [columns, rows] = [sub(this.#ncol(field), 1), sub(this.#nrow(field), 1)];
+    const [columns, rows] = [sub(this.#fields.ncol(field), 1), sub(this.#fields.nrow(field), 1)];
     const count = [toF32(columns), toF32(rows)] as const;
     // cells a metre
     const per = [div(count[0], mul(2, sx)), div(count[1], mul(2, sy))] as const;
-    const stride = add(columns, 1);
     return {
       count,
       per,
@@ -128,9 +119,9 @@ export class FieldRays {
       },
       cellOf: (place: Scalar, k: 0 | 1) => clamp(floor(place), 0, sub(count[k], 1)),
       cornersOf: (column: Scalar, row: Scalar): Cell => {
-        const first = add(this.#adr(field), add(mul(toI32(row), stride), toI32(column)));
-        const z = (offset: Int) => mul(top, this.#elevations(add(first, offset)));
-        return { z00: z(0), z10: z(1), z01: z(stride), z11: z(add(stride, 1)) };
+        const z = (dr: number, dc: number) =>
+          mul(top, this.#fields.at(field, add(toI32(row), dr), add(toI32(column), dc)));
+        return { z00: z(0, 0), z10: z(0, 1), z01: z(1, 0), z11: z(1, 1) };
       },
     };
   }

@@ -92,11 +92,11 @@ export class ContactList implements ConvexContacts {
 
 /** Shapes with flat faces, whose meeting faces are clipped. */
 const isFlat = (s: ConvexShape): Bool => isKind(s, mjtGeom.BOX, mjtGeom.MESH, mjtGeom.CYLINDER);
-/** Shapes that touch in one point, and hulls without polygons. */
+/** Shapes that touch in one point, prisms, and hulls without polygons. */
 const isPoint = (s: ConvexShape): Bool =>
   s.hull?.tables.mostCorners
-    ? isKind(s, mjtGeom.SPHERE, mjtGeom.ELLIPSOID)
-    : isKind(s, mjtGeom.SPHERE, mjtGeom.ELLIPSOID, mjtGeom.MESH);
+    ? isKind(s, mjtGeom.HFIELD, mjtGeom.SPHERE, mjtGeom.ELLIPSOID)
+    : isKind(s, mjtGeom.HFIELD, mjtGeom.SPHERE, mjtGeom.ELLIPSOID, mjtGeom.MESH);
 
 /** Most corners of a face. */
 const cornersOf = (s: ConvexShape): number =>

@@ -24,7 +24,7 @@ import {
 } from "../../../trace/scalar.ts";
 import { dot3, lengthSquared, scale3, select3, type Vec3 } from "../../../trace/vector.ts";
 import { mjtGeom } from "../../../model/enums.ts";
-import { CLIMB_ABOVE, type ConvexShape, type Hull } from "./types.ts";
+import { CLIMB_ABOVE, type ConvexShape, type Hull, type Prism } from "./types.ts";
 
 /** All types of convex geoms. */
 const ALL: readonly number[] = [
@@ -49,6 +49,8 @@ export interface Core {
   readonly half: Vec3;
   /** What surrounds the core, of spheres and capsules. */
   readonly rounding: Scalar;
+  /** Read of prisms. */
+  readonly prism: Prism | undefined;
   /** The unit of length inverted, 1/m. */
   readonly perSize: Scalar;
   /** The vertex of a hull where a climb begins. */
@@ -78,7 +80,11 @@ export function coreOf(name: string, shape: ConvexShape, perSize: Scalar): Core 
       select(or(round, is(mjtGeom.CYLINDER)), select(round, 0, x), y),
       select(sphere, 0, select(or(capsule, is(mjtGeom.CYLINDER)), y, z)),
     ],
-    rounding: select(round, x, 0),
+    rounding: add(select(round, x, 0), mul(shape.inflate ?? 0, perSize)),
+    prism: shape.prism && {
+      corners: shape.prism.corners.map((v) => scale3(v, perSize)) as unknown as Prism["corners"],
+      base: mul(shape.prism.base, perSize),
+    },
     perSize,
     last: variable(`${name}_last`, shape.hull?.firstVertex ?? 0, "i32"),
     is,
@@ -102,6 +108,8 @@ export function supportPoint(core: Core, d: Vec3): Vec3 {
     const out = div(1, max(sqrt(lengthSquared(scaled)), TINY));
     point = select3(ellipsoid, scaled.map((x, k) => mul(mul(x, half[k]), out)) as unknown as Vec3, point);
   }
+  const prism = is(mjtGeom.HFIELD);
+  if (prism !== false && core.prism) point = select3(prism, prismCorner(core.prism, d), point);
   const hull = is(mjtGeom.MESH);
   if (hull === false || !core.shape.hull) return point;
   const found = [0, 1, 2].map((k) => variable(`support${k}`, point[k]));
@@ -110,6 +118,18 @@ export function supportPoint(core: Core, d: Vec3): Vec3 {
     scale3(core.shape.hull!.tables.vertex(at), core.perSize).forEach((x, k) => found[k].set(x));
   });
   return found.map((v) => v.get()) as unknown as Vec3;
+}
+
+function prismCorner({ corners, base }: Prism, d: Vec3): Vec3 {
+  const up = ge(d[2], 0);
+  const level = corners.map(([x, y, z]): Vec3 => [x, y, select(up, z, base)]);
+  return level.reduce((best, v) => select3(gt(dot3(v, d), dot3(best, d)), v, best));
+}
+
+/** How far a shape reaches from its centre (m) in a direction of its own frame. */
+export function extent(shape: ConvexShape): (d: Vec3) => Scalar {
+  const core = coreOf("extent", shape, 1);
+  return (d) => add(dot3(supportPoint(core, d), d), core.rounding);
 }
 
 /** The vertex of a hull that is farthest in a direction. */

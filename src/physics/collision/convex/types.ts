@@ -40,14 +40,27 @@ export interface Hull {
   readonly polygonCount: Int;
 }
 
-/** A sphere, capsule, ellipsoid, cylinder, box or hull. */
+/**
+ * What is under a triangle of a height field, in the shape's frame: the triangle's corners, straight above a base at one
+ * height (m).
+ */
+export interface Prism {
+  readonly corners: readonly [Vec3, Vec3, Vec3];
+  readonly base: Scalar;
+}
+
+/** A sphere, capsule, ellipsoid, cylinder, box, hull or prism. */
 export interface ConvexShape extends Shape {
   /** mjtGeom; a number where it is known while tracing. */
   readonly type: Int;
-  /** The mjtGeom values that a `type` known only at run time may take: no code is emitted for others. All by default. */
+  /** The mjtGeom values that a `type` known only at run time may take: no code is emitted for others. By default all but HFIELD. */
   readonly kinds?: readonly number[];
   /** Read if the type is or may be MESH. `size` is ignored there, but for `radius`. */
   readonly hull?: Hull;
+  /** Read if the type is or may be HFIELD, as which prisms go; `size` is ignored there. */
+  readonly prism?: Prism;
+  /** What surrounds the shape on all sides, m; none by default. */
+  readonly inflate?: Scalar;
   /** Radius of a sphere about `pos` that holds the shape, m (geom_rbound); the scale of all tolerances. */
   readonly radius: Scalar;
 }
