@@ -10,7 +10,7 @@ struct Frame {
   sky: vec4<f32>,
 }
 /// A part: rows of its frame with the position behind them, half sizes and half length, colour; look.x: has a checker of
-/// squares of look.y (m).
+/// squares of look.y (m), look.z: without light and shadow.
 struct Instance {
   rows: array<vec4<f32>, 3>,
   size: vec4<f32>,
@@ -33,7 +33,7 @@ struct Point {
   @location(0) position: vec3<f32>,
   @location(1) normal: vec3<f32>,
   @location(2) rgba: vec4<f32>,
-  @location(3) look: vec2<f32>,
+  @location(3) look: vec3<f32>,
   @location(4) plane: vec2<f32>,
 }
 
@@ -49,7 +49,7 @@ fn placed(v: Vertex) -> Point {
     point.normal[i] = dot(row.xyz, direction);
   }
   point.rgba = instance.rgba;
-  point.look = instance.look.xy;
+  point.look = instance.look.xyz;
   point.plane = local.xy;
   return point;
 }
@@ -104,6 +104,7 @@ fn fragment(point: Point, @builtin(front_facing) front: bool) -> @location(0) ve
   if (is_checker) { albedo = mix(vec3<f32>(0.47, 0.52, 0.50), vec3<f32>(0.66, 0.69, 0.67), squares); }
   let gloss = select(0.25, 0.0, is_checker) * sun * pow(max(dot(normal, half_way), 0.0), 48.0);
   var colour = albedo * (ambient + sun * vec3<f32>(0.85, 0.82, 0.76)) + gloss;
+  if (point.look.z > 0.0) { colour = albedo; }
   let distance = length(frame.eye.xyz - point.position);
   colour = mix(colour, frame.sky.rgb, 1.0 - exp(-pow(distance / frame.sun.w, 3.0)));
   return vec4<f32>(pow(colour, vec3<f32>(1.0 / 2.2)), point.rgba.a);

@@ -1,5 +1,5 @@
 // what every command does with its arguments and its output: results on stdout, progress on stderr, all of it printable
-import { closeSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync, rmSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { CorralError } from "../core/errors.ts";
 import { parseOption } from "../core/options.ts";
@@ -45,11 +45,13 @@ export interface Parsed<O extends Options> {
   readonly positionals: readonly string[];
 }
 
-/** Fails before a long run where its results could not be written to a file. Leaves the file, empty if it is new. */
-export function assertWritable(option: string, path: string | undefined): void {
+/** Fails before a long run where its results could not be written to a file. Leaves the file, empty if it is new, unless told not to. */
+export function assertWritable(option: string, path: string | undefined, { leave = true } = {}): void {
   if (path === undefined) return;
+  const isNew = !existsSync(path);
   try {
     closeSync(openSync(path, "a"));
+    if (isNew && !leave) rmSync(path);
   } catch (error) {
     throw new UsageError(`--${option} is '${path}', which cannot be written: ${(error as Error).message}.`);
   }

@@ -3,17 +3,21 @@ import { existsSync } from "node:fs";
 import { extname } from "node:path";
 import "../../envs/index.ts";
 import { isHostDevice } from "../batch/devices.ts";
-import { formatBytes } from "../core/units.ts";
+import { countOf, formatBytes } from "../core/units.ts";
 import { integer } from "../core/schema.ts";
 import { shareDevice } from "../gpu/shared-device.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import { alternatives } from "../core/names.ts";
 import { inLine } from "../core/show.ts";
-import { loadModel } from "../model/model.ts";
+import { loadModel, type Model } from "../model/model.ts";
+import { DrawList } from "../render/draw-list.ts";
 import { Gif } from "../render/gif.ts";
-import { png } from "../render/png.ts";
+import { Mp4 } from "../render/mp4.ts";
+import { png, type Picture } from "../render/png.ts";
+import { isRecordingPath, readRecording, recordedModel, recordedPoses } from "../render/recording.ts";
 import { Stage, type WorldPose } from "../render/poses.ts";
 import { Renderer } from "../render/renderer.ts";
+import { SHOWN, showWorlds } from "../render/show.ts";
 import { assertRun, CONFIG_FILE, readConfig } from "../runs/run-config.ts";
 import { policyOfRun } from "../runs/policy.ts";
 import { poses, type Actor } from "../runs/poses.ts";
@@ -25,16 +29,16 @@ import { idOfNamed } from "./task-file.ts";
 import { join } from "node:path";
 import { taskOf } from "../env/registry.ts";
 
-export const summary = "pictures of a model, an environment or a run: PNG or animated GIF, without a screen";
+export const summary = "pictures of a model, an environment, a run or a recording: PNG, GIF or MP4, without a screen";
 
 export const help = `
-Usage: corral render TARGET --out FILE.png|FILE.gif [options]
+Usage: corral render TARGET --out FILE.png|FILE.gif|FILE.mp4 [options]
 
 Draws worlds of TARGET: the path of an MJCF file, the id of an environment, a task file, or the folder of a run, whose
-policy acts. Positions are drawn by MuJoCo's kinematics, meshes and height fields too; any adapter draws.
+policy acts, or a recording (.npz) of corral play. Positions are drawn by MuJoCo's kinematics, meshes and height fields too; any adapter draws.
 
-  --out FILE        .png is the last picture, .gif all of them
-  --steps N         control steps (100 for a GIF, 0 for a PNG)
+  --out FILE        .png is the last picture, .gif and .mp4 are all of them; .mp4 needs: npm install h264-mp4-encoder
+  --steps N         control steps (0 for a PNG, else 100; of a recording all)
   --every N         a picture after each so many control steps (2)
   --worlds N        worlds side by side (1)
   --actions WHAT    random (default) or none; a run's policy acts by itself
@@ -49,6 +53,15 @@ policy acts. Positions are drawn by MuJoCo's kinematics, meshes and height field
 
 Exit codes: 0 written, 2 bad usage, 3 no device or no memory.
 `;
+
+const KINDS = [".png", ".gif", ".mp4"];
+
+/** Takes pictures, and has the bytes of a file. */
+interface Clip {
+  add(picture: Picture): void;
+  bytes(): Uint8Array;
+  close?(): void;
+}
 
 const text = { type: "string" } as const;
 const OPTIONS = {
@@ -71,76 +84,120 @@ export async function run(args: string[]): Promise<number> {
   const target = onlyArgument(positionals, "TARGET");
   const { out } = values;
   const kind = extname(out ?? "").toLowerCase();
-  if (out === undefined || (kind !== ".png" && kind !== ".gif"))
+  if (out === undefined || !KINDS.includes(kind))
     throw new UsageError(
-      `--out is ${out === undefined ? "missing" : `'${out}'`}: pass a file that ends in .png or .gif.`,
+      `--out is ${out === undefined ? "missing" : `'${out}'`}: pass a file that ends in ${KINDS.join(", ")}.`,
     );
-  assertWritable("out", out);
+  assertWritable("out", out, { leave: false });
   const [width, height] = sizeOf(values.size);
-  const steps = integerOption("steps", values.steps, kind === ".gif" ? 100 : 0, 0);
+  const wanted = values.steps === undefined ? undefined : integerOption("steps", values.steps, 0, 0);
   const every = integerOption("every", values.every, 2);
   const worlds = integerOption("worlds", values.worlds, 1);
   const seed = integerOption("seed", values.seed, 0, 0);
-  const { id, actor, options } = await subjectOf(target, values.actions);
+  const moves = kind !== ".png";
 
-  const task = id === undefined ? await taskOfTarget(target) : taskOf(id);
-  // a model that only stands still need not be one that is simulated
-  const still = steps === 0 && isModelPath(target);
   const { device = "wasm", threads, adapter } = deviceOf(values);
   const where = {
     device,
     ...(threads === undefined ? {} : { threads }),
     ...(isHostDevice(device) || adapter === undefined ? {} : { adapter }),
   };
-  const made = { ...options, numEnvs: worlds, seed, ...where } as NamedOptions;
-  await using env = still ? undefined : await makeVec(task, made);
-  const model = await loadModel(task.model, { visuals: true });
-  using stage = await Stage.create(model, { allGroups: values.groups ?? false });
+  const made: FilmOptions = { steps: wanted, moves, worlds, seed, actions: values.actions, where };
+  await using film = await (isRecordingPath(target) ? recordedFilm(target, made) : playedFilm(target, made));
+  const shown = values.groups ? { ...SHOWN, groups: 255 } : SHOWN;
+  using stage = await Stage.create(film.model, shown);
   const camera = cameraOf(stage, values.camera);
+  const seconds = film.dt * every;
+  const save = (bytes: Uint8Array, pictures: number) => {
+    writeWhole(out, bytes);
+    const facts = { target, out, pictures, width, height, worlds: film.worlds, bytes: bytes.length };
+    if (values.json) printJson(facts);
+    else print(`${out}: ${countOf(pictures, "picture")} of ${width} x ${height}, ${formatBytes(bytes.length)}`);
+    return EXIT.done;
+  };
+  const takes = async function* () {
+    let step = 0;
+    for await (const shows of film.shows)
+      if (moves ? step++ % every === 0 : step++ === film.steps) yield stage.poses(shows);
+  };
+
+  const clip: Clip | undefined =
+    kind === ".gif" ? new Gif(seconds) : kind === ".mp4" ? await Mp4.create(width, height, seconds) : undefined;
   const lease = await shareDevice(values.adapter);
   let renderer: Renderer | undefined;
   try {
-    renderer = await Renderer.create(lease.gpu, stage.scene, stage.parts, { width, height, worlds });
-    const instances = new Float32Array(renderer.instanceFloats);
-    const dt = env ? env.frameSkip * env.model.opt.timestep : 0;
-    const gif = kind === ".gif" ? new Gif(dt * every) : undefined;
-    const shows = env ? poses(env, actor, seed, steps) : [[...Array(worlds)].map(() => ({ qpos: model.qpos0 }))];
-    let [pictures, step] = [0, 0];
+    const capacity = stage.capacity(film.worlds);
+    renderer = await Renderer.create(lease.gpu, stage.scene.shapes, { width, height, capacity });
+    const drawn = new DrawList();
+    let pictures = 0;
     let bytes: Uint8Array = new Uint8Array(0);
-    for await (const shown of shows) {
-      const wanted = gif ? step % every === 0 : step === steps;
-      step++;
-      if (!wanted) continue;
-      const picture = await draw(renderer, stage, shown, instances, camera);
+    for await (const poses of takes()) {
+      showWorlds(drawn, stage.scene, poses, stage.radius, shown);
+      const view = camera < 0 ? stage.freeView(poses) : stage.cameraView(camera, poses);
+      const picture = await renderer.draw(drawn, view, stage.reach(poses));
       pictures++;
-      if (gif) gif.add(picture);
+      if (clip) clip.add(picture);
       else bytes = png(picture);
     }
-    if (gif) bytes = gif.bytes();
-    writeWhole(out, bytes);
-    const facts = { target, out, pictures, width, height, worlds, bytes: bytes.length };
-    if (values.json) printJson(facts);
-    else
-      print(
-        `${out}: ${pictures} picture${pictures === 1 ? "" : "s"} of ${width} x ${height}, ${formatBytes(bytes.length)}`,
-      );
-    return EXIT.done;
+    return save(clip ? clip.bytes() : bytes, pictures);
   } finally {
     renderer?.close();
     lease.release();
+    clip?.close?.();
   }
 }
 
-function draw(
-  renderer: Renderer,
-  stage: Stage,
-  shown: readonly WorldPose[],
-  instances: Float32Array<ArrayBuffer>,
-  camera: number,
-) {
-  stage.instances(shown, instances);
-  const view = camera < 0 ? stage.freeView(shown) : stage.cameraView(camera, shown[0]);
-  return renderer.draw(instances, view, stage.reach(shown));
+interface FilmOptions {
+  readonly steps: number | undefined;
+  readonly moves: boolean;
+  readonly worlds: number;
+  readonly seed: number;
+  readonly actions: string | undefined;
+  /** Where worlds step. */
+  readonly where: object;
+}
+
+/** Positions of worlds, control step by control step, from the start. */
+interface Film extends AsyncDisposable {
+  readonly model: Model;
+  readonly worlds: number;
+  readonly steps: number;
+  /** Seconds of a control step. */
+  readonly dt: number;
+  readonly shows: AsyncIterable<readonly WorldPose[]> | Iterable<readonly WorldPose[]>;
+}
+
+async function recordedFilm(path: string, { steps, worlds, actions }: FilmOptions): Promise<Film> {
+  if (actions !== undefined) throw new UsageError("--actions is of what is simulated; a recording has its own.");
+  const recording = readRecording(path);
+  const model = await recordedModel(recording, path);
+  const { episodes, frames, about } = recording;
+  if (worlds > episodes) throw new UsageError(`--worlds is ${worlds}; ${path} holds ${countOf(episodes, "episode")}.`);
+  const last = Math.min(steps ?? Infinity, Math.max(...recording.lengths.slice(0, worlds)) - 1, frames - 1);
+  const shows = function* () {
+    for (let t = 0; t <= last; t++) yield recordedPoses(recording, t, worlds);
+  };
+  return { model, worlds, steps: last, dt: about.control_dt, shows: shows(), [Symbol.asyncDispose]: async () => {} };
+}
+
+async function playedFilm(target: string, options: FilmOptions): Promise<Film> {
+  const { worlds, seed, moves, actions, where } = options;
+  const steps = options.steps ?? (moves ? 100 : 0);
+  const { id, actor, options: given } = await subjectOf(target, actions);
+  const task = id === undefined ? await taskOfTarget(target) : taskOf(id);
+  // a model that only stands still need not be one that is simulated
+  const still = steps === 0 && isModelPath(target);
+  const made = { ...given, numEnvs: worlds, seed, ...where } as NamedOptions;
+  const env = still ? undefined : await makeVec(task, made);
+  try {
+    const model = await loadModel(task.model, { visuals: true });
+    const shows = env ? poses(env, actor, seed, steps) : [[...Array(worlds)].map(() => ({ qpos: model.qpos0 }))];
+    const dt = env ? env.frameSkip * env.model.opt.timestep : 0;
+    return { model, worlds, steps, dt, shows, [Symbol.asyncDispose]: async () => env?.close() };
+  } catch (error) {
+    await env?.close();
+    throw error;
+  }
 }
 
 /** What is shown, and what acts in it. */

@@ -8,7 +8,15 @@ import { keepModel, modelKey, readKeptModel, watched, type ModelKey } from "./mo
 import { NAMED, printableModel, type Model, type ModelStatistic, type ObjectKind } from "./model-data.ts";
 import { copyArray, getMuJoCo, isMuJoCoLoaded, readBools, type MainModule, type MjModel } from "./mujoco.ts";
 import { overrideOption, readOption, type OptionOverrides } from "./options.ts";
-import { compileFile, compileSource, readModelFile, sourceOfXml, type ModelFile, type ModelSource } from "./source.ts";
+import {
+  checkSource,
+  compileFile,
+  compileSource,
+  readModelFile,
+  sourceOfXml,
+  type ModelFile,
+  type ModelSource,
+} from "./source.ts";
 import { readSurfaces } from "./surfaces.ts";
 import type { LeftOut } from "./visuals.ts";
 
@@ -128,6 +136,15 @@ export async function loadModel(pathOrXml: string | URL, options: LoadOptions = 
       if (key) keepModel(key, model);
       return printableModel(model);
     },
+  );
+}
+
+/** Compiles a source that something else holds, such as a recording. Throws as `loadModel`. */
+export async function loadSource(source: ModelSource): Promise<Model> {
+  checkSource(source);
+  return withMuJoCoModel(
+    (mujoco) => compileSource(mujoco, source),
+    ({ model, messages, leftOut }) => printableModel(readModel(model, source, messages, leftOut)),
   );
 }
 

@@ -178,6 +178,11 @@ function reducedOrNone(mujoco: MainModule, root: string, given: Compilation) {
   }
 }
 
+/** Checks the XML of a source that comes from a file. Throws empty-file, not-utf8 and what bounds copies and nesting. */
+export function checkSource({ xml, file }: ModelSource): void {
+  decode(new TextEncoder().encode(xml), file);
+}
+
 /** Compiles a source. Delete the returned model. */
 export function compileSource(mujoco: MainModule, source: ModelSource, name = source.file): Compiled {
   const { file, visuals } = source;

@@ -1,14 +1,19 @@
-// what of a model is drawn: shapes, and the geoms and sites that have them
-import type { MjModel } from "../model/mujoco.ts";
+// what of a model is drawn: shapes, the geoms and sites that have them, and what else there is to point at. Plain data,
+// which a page gets as it is.
+import { mjtGeom, mjtJoint, mjtObj } from "../model/enums.ts";
+import type { MainModule, MjModel } from "../model/mujoco.ts";
 import { copyArray } from "../model/mujoco.ts";
-import { mjtGeom } from "../model/enums.ts";
+import { rotation, type Matrix } from "./rotation.ts";
 import { PRIMITIVES, shapeOfFaces, surface, type Shape } from "./shapes.ts";
 
 /** Groups of geoms and sites that MuJoCo shows unless told otherwise: 0 to 2. */
-const SHOWN_GROUPS = 3;
+export const SHOWN_GROUPS = 3;
 
 /** An infinite plane reaches so many extents of the model. */
 const PLANE_EXTENTS = 40;
+
+export type Four = readonly [number, number, number, number];
+export type Three = readonly [number, number, number];
 
 /** One thing that is drawn in each world. */
 export interface Part {
@@ -16,76 +21,173 @@ export interface Part {
   readonly shape: number;
   readonly of: "geom" | "site";
   readonly id: number;
+  readonly body: number;
+  /** In the frame of its body: position, and axes as a row-major matrix. */
+  readonly pos: Three;
+  readonly mat: Matrix;
   /** Half sizes along its axes, and what moves the ends of a capsule apart. */
-  readonly size: readonly [number, number, number, number];
-  readonly rgba: readonly [number, number, number, number];
+  readonly size: Four;
+  readonly rgba: Four;
+  readonly group: number;
+  /** Whether it can touch anything. */
+  readonly collides: boolean;
   /** Drawn with a checker. */
   readonly checker: boolean;
+  /** A height field. */
+  readonly field: boolean;
+  /** Radius of a sphere around it (m). */
+  readonly radius: number;
+}
+
+export interface SceneBody {
+  readonly name: string;
+  readonly parent: number;
+  /** Whether a joint moves it. */
+  readonly moves: boolean;
+  /** Centre of mass and principal axes in its frame, half sizes of the box of the same inertia. */
+  readonly ipos: Three;
+  readonly imat: Matrix;
+  readonly box: Three;
+}
+
+export interface SceneJoint {
+  readonly name: string;
+  readonly type: "free" | "ball" | "slide" | "hinge";
+  readonly body: number;
+  readonly pos: Three;
+  readonly axis: Three;
 }
 
 export interface Scene {
+  readonly name: string;
   readonly shapes: readonly Shape[];
   readonly parts: readonly Part[];
-  /** mjModel.stat: where a model is, and how large (m). */
-  readonly center: readonly [number, number, number];
+  readonly bodies: readonly SceneBody[];
+  readonly joints: readonly SceneJoint[];
+  readonly cameras: readonly { readonly name: string; readonly fovy: number }[];
+  readonly tendons: readonly { readonly name: string; readonly width: number; readonly rgba: Four }[];
+  /** Most points of tendons of a world. */
+  readonly wraps: number;
+  /** mjModel.stat: where a model is, how large, and the mean size of its bodies (m). */
+  readonly center: Three;
   readonly extent: number;
+  readonly meansize: number;
 }
 
-export interface SceneOptions {
-  /** Draw geoms of all groups, those that only collide among them. */
-  readonly allGroups?: boolean;
-}
+/** Places in `shapes` of what every scene has. */
+export const SHAPE = { round: 0, cylinder: 1, box: 2, plane: 3 } as const;
+
+const JOINTS = { [mjtJoint.FREE]: "free", [mjtJoint.BALL]: "ball", [mjtJoint.SLIDE]: "slide" } as const;
 
 /** Reads what is drawn out of MuJoCo's model. */
-export function sceneOf(model: MjModel, { allGroups = false }: SceneOptions = {}): Scene {
-  const read = (name: string) => copyArray(model, name);
-  const shapes: Shape[] = [];
+export function sceneOf(mujoco: MainModule, model: MjModel): Scene {
+  const arrays = new Map<string, ReturnType<typeof copyArray>>();
+  const read = (name: string) => {
+    const found = arrays.get(name) ?? copyArray(model, name);
+    arrays.set(name, found);
+    return found;
+  };
+  const three = (name: string, id: number) => row(read(name), id, 3) as unknown as Three;
+  const four = (name: string, id: number) => row(read(name), id, 4) as unknown as Four;
+  const nameOf = (of: number, id: number) => mujoco.mj_id2name(model, of, id) ?? "";
+  const names = Object.keys(SHAPE) as (keyof typeof SHAPE)[];
+  const shapes = names.map((name) => PRIMITIVES[name]());
   const known = new Map<string, number>();
   const shapeNumber = (key: string, make: () => Shape): number => {
-    const found = known.get(key);
-    if (found !== undefined) return found;
-    known.set(key, shapes.length);
-    return shapes.push(make()) - 1;
+    const found = known.get(key) ?? shapes.push(make()) - 1;
+    known.set(key, found);
+    return found;
   };
-  const extent = model.stat.extent;
+
+  const { extent, meansize } = model.stat;
   const parts: Part[] = [];
-  const materials = read("mat_rgba");
-  const add = (of: "geom" | "site", id: number, type: number, size: readonly number[], data: number): void => {
-    const group = read(`${of}_group`)[id];
+  const add = (of: "geom" | "site", id: number, type: number, data: number): void => {
     const material = read(`${of}_matid`)[id];
-    const colour = material >= 0 ? row(materials, material, 4) : row(read(`${of}_rgba`), id, 4);
-    const rgba = colour as [number, number, number, number];
-    if ((group >= SHOWN_GROUPS && !allGroups) || rgba[3] === 0) return;
+    const rgba = material >= 0 ? four("mat_rgba", material) : four(`${of}_rgba`, id);
+    if (rgba[3] === 0) return;
+    const size = three(`${of}_size`, id);
     const form = formOf(type, size, extent);
-    if (form === undefined && type !== mjtGeom.MESH && type !== mjtGeom.HFIELD) return;
-    const part = { of, id, rgba, checker: type === mjtGeom.PLANE };
-    if (form) parts.push({ ...part, shape: shapeNumber(form.shape, PRIMITIVES[form.shape]), size: form.size });
-    else if (type === mjtGeom.MESH)
-      parts.push({ ...part, shape: shapeNumber(`mesh ${data}`, () => meshShape(model, data)), size: [1, 1, 1, 0] });
-    else {
-      const [sx, sy, sz] = row(read("hfield_size"), data, 4);
-      const shape = shapeNumber(`hfield ${data}`, () => hfieldShape(model, data));
-      parts.push({ ...part, shape, size: [sx, sy, sz, 0] });
-    }
+    const drawn =
+      form !== undefined
+        ? { shape: SHAPE[form.shape], size: form.size }
+        : type === mjtGeom.MESH
+          ? { shape: shapeNumber(`mesh ${data}`, () => meshShape(read, data)), size: [1, 1, 1, 0] as const }
+          : type === mjtGeom.HFIELD
+            ? {
+                shape: shapeNumber(`hfield ${data}`, () => hfieldShape(read, data)),
+                size: [...row(read("hfield_size"), data, 4).slice(0, 3), 0] as unknown as Four,
+              }
+            : undefined;
+    if (drawn === undefined) return;
+    parts.push({
+      ...drawn,
+      of,
+      id,
+      rgba,
+      body: read(`${of}_bodyid`)[id],
+      pos: three(`${of}_pos`, id),
+      mat: rotation(four(`${of}_quat`, id)),
+      group: read(`${of}_group`)[id],
+      collides: of === "geom" && (read("geom_contype")[id] !== 0 || read("geom_conaffinity")[id] !== 0),
+      checker: type === mjtGeom.PLANE,
+      field: type === mjtGeom.HFIELD,
+      radius: of === "geom" ? read("geom_rbound")[id] : Math.max(...size),
+    });
   };
-  const [geomType, geomSize, geomData] = ["geom_type", "geom_size", "geom_dataid"].map(read);
-  for (let g = 0; g < model.ngeom; g++) add("geom", g, geomType[g], row(geomSize, g, 3), geomData[g]);
-  const [siteType, siteSize] = ["site_type", "site_size"].map(read);
-  for (let s = 0; s < model.nsite; s++) add("site", s, siteType[s], row(siteSize, s, 3), -1);
-  const center = copyArray(model.stat, "center");
-  return { shapes, parts, center: [center[0], center[1], center[2]], extent };
+  for (let g = 0; g < model.ngeom; g++) add("geom", g, read("geom_type")[g], read("geom_dataid")[g]);
+  for (let s = 0; s < model.nsite; s++) add("site", s, read("site_type")[s], -1);
+
+  const list = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
+  return {
+    name: nameOfModel(read("names") as Uint8Array),
+    shapes,
+    parts,
+    bodies: list(model.nbody, (b) => ({
+      name: b === 0 ? "world" : nameOf(mjtObj.BODY, b),
+      parent: read("body_parentid")[b],
+      moves: read("body_weldid")[b] !== 0,
+      ipos: three("body_ipos", b),
+      imat: rotation(four("body_iquat", b)),
+      box: inertiaBox(read("body_mass")[b], three("body_inertia", b)),
+    })),
+    joints: list(model.njnt, (j) => ({
+      name: nameOf(mjtObj.JOINT, j),
+      type: JOINTS[read("jnt_type")[j] as keyof typeof JOINTS] ?? "hinge",
+      body: read("jnt_bodyid")[j],
+      pos: three("jnt_pos", j),
+      axis: three("jnt_axis", j),
+    })),
+    cameras: list(model.ncam, (c) => ({ name: nameOf(mjtObj.CAMERA, c), fovy: read("cam_fovy")[c] })),
+    tendons: list(model.ntendon, (t) => ({
+      name: nameOf(mjtObj.TENDON, t),
+      width: read("tendon_width")[t],
+      rgba: read("tendon_matid")[t] >= 0 ? four("mat_rgba", read("tendon_matid")[t]) : four("tendon_rgba", t),
+    })),
+    wraps: 2 * model.nwrap,
+    center: row(copyArray(model.stat, "center"), 0, 3) as unknown as Three,
+    extent,
+    meansize,
+  };
 }
+
+const nameOfModel = (names: Uint8Array): string => new TextDecoder().decode(names.subarray(0, names.indexOf(0)));
 
 const row = (values: ArrayLike<number>, id: number, width: number): number[] =>
   Array.from({ length: width }, (_, i) => values[id * width + i]);
 
+/** Half sizes of the solid box that has a mass and principal moments of inertia: I_x = m (b_y^2 + b_z^2) / 3. */
+function inertiaBox(mass: number, [x, y, z]: Three): Three {
+  const half = (sum: number) => (mass > 0 ? Math.sqrt(Math.max(0, (1.5 * sum) / mass)) : 0);
+  return [half(y + z - x), half(x + z - y), half(x + y - z)];
+}
+
 interface Form {
-  readonly shape: keyof typeof PRIMITIVES;
-  readonly size: [number, number, number, number];
+  readonly shape: keyof typeof SHAPE;
+  readonly size: Four;
 }
 
 /** The shape of a primitive and its size; undefined for what is none. */
-function formOf(type: number, [a, b, c]: readonly number[], extent: number): Form | undefined {
+function formOf(type: number, [a, b, c]: Three, extent: number): Form | undefined {
   const { PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX } = mjtGeom;
   const far = PLANE_EXTENTS * extent;
   if (type === PLANE) return { shape: "plane", size: [a || far, b || far, 1, 0] };
@@ -96,8 +198,9 @@ function formOf(type: number, [a, b, c]: readonly number[], extent: number): For
   return type === BOX ? { shape: "box", size: [a, b, c, 0] } : undefined;
 }
 
-function meshShape(model: MjModel, mesh: number): Shape {
-  const read = (name: string) => copyArray(model, name);
+type Read = (name: string) => ReturnType<typeof copyArray>;
+
+function meshShape(read: Read, mesh: number): Shape {
   const [vertex, normal, face, faceNormal] = ["mesh_vert", "mesh_normal", "mesh_face", "mesh_facenormal"].map(read);
   const at = (name: string) => read(name)[mesh];
   const faces = [3 * at("mesh_faceadr"), 3 * (at("mesh_faceadr") + at("mesh_facenum"))] as const;
@@ -109,8 +212,7 @@ function meshShape(model: MjModel, mesh: number): Shape {
   );
 }
 
-function hfieldShape(model: MjModel, field: number): Shape {
-  const read = (name: string) => copyArray(model, name);
+function hfieldShape(read: Read, field: number): Shape {
   const [rows, columns, from] = ["hfield_nrow", "hfield_ncol", "hfield_adr"].map((name) => read(name)[field]);
   const heights = read("hfield_data").subarray(from, from + rows * columns);
   return surface(heights, rows, columns, row(read("hfield_size"), field, 4));

@@ -9,8 +9,10 @@ export interface EvaluateOptions {
   readonly seed?: number | bigint;
   /** Number of the first draw of actions; one a control step. Evaluations that share none draw independently. Default 0. */
   readonly firstDraw?: number;
+  /** Is called once episodes have started. */
+  readonly onStart?: () => void | Promise<void>;
   /** Is given every control step, before the next one. */
-  readonly onStep?: (step: PlayedStep) => void;
+  readonly onStep?: (step: PlayedStep) => void | Promise<void>;
 }
 
 /** A control step of an evaluation. What is not copied is overwritten by the next one. */
@@ -44,9 +46,10 @@ export async function firstEpisodes(
   env: VectorEnv,
   seed: number | bigint,
   act: (t: number) => Promise<void>,
-  onStep?: (step: PlayedStep) => void,
+  { onStart, onStep }: Pick<EvaluateOptions, "onStart" | "onStep"> = {},
 ): Promise<Evaluation> {
   await env.reset({ seed });
+  await onStart?.();
   const open = new Uint8Array(env.numEnvs).fill(1);
   const returns = new Float64Array(env.numEnvs);
   const lengths = new Uint32Array(env.numEnvs);
@@ -58,7 +61,7 @@ export async function firstEpisodes(
     const actions = onStep && (await env.readActions());
     const result = await env.step((env.gpu ?? env.wasm)!.actions);
     const cuts = t === most - 1;
-    if (onStep) onStep({ observations: observations!, actions: actions!, result, playing: open, cuts });
+    if (onStep) await onStep({ observations: observations!, actions: actions!, result, playing: open, cuts });
     const { episode } = result.infos;
     for (let w = 0; w < env.numEnvs; w++) {
       if (open[w] === 0) continue;

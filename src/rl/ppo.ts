@@ -274,14 +274,14 @@ export class Ppo implements Algorithm<Metrics> {
 
   async #evaluate(
     env: VectorEnv,
-    { sample = false, seed = 0, firstDraw = 0, onStep }: EvaluateOptions,
+    { sample = false, seed = 0, firstDraw = 0, ...told }: EvaluateOptions,
   ): Promise<Evaluation> {
     const learner = this.#learner;
     const bound = await learner.bindEnv(checkPeer(env, this.env));
     const flags = (sample ? 0 : Flag.deterministic) | this.#squash;
     learner.forgetEvaluated();
     // draws that no rollout makes
-    return firstEpisodes(env, seed, (t) => act(learner, bound, { t: 0, draw: 2 ** 31 + firstDraw + t, flags }), onStep);
+    return firstEpisodes(env, seed, (t) => act(learner, bound, { t: 0, draw: 2 ** 31 + firstDraw + t, flags }), told);
   }
 
   /**

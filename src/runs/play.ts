@@ -5,7 +5,11 @@ import { checked } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
 import { withDevice } from "../batch/devices.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
+import type { VectorEnv } from "../env/host/vector-env.ts";
 import { AppendFile } from "../io/append-file.ts";
+import { writeWhole } from "../io/write-whole.ts";
+import { isRecordingPath } from "../render/recording.ts";
+import { assertNewFile, EpisodeRecorder } from "./episode-recorder.ts";
 import { reasonOf, remedyOf } from "../core/write-bytes.ts";
 import type { PlayedStep } from "../rl/evaluate.ts";
 import { Ppo } from "../rl/ppo.ts";
@@ -25,7 +29,7 @@ export interface PlayOptions {
   readonly seed?: number;
   /** Draw actions as in training; by default the most likely ones are taken. */
   readonly sample?: boolean;
-  /** A file for the episodes, a line of JSON each; it must not be there. */
+  /** A file for the episodes, which must not be there: a recording if it ends in .npz, else a line of JSON each. */
   readonly record?: string;
   /** Options of the environments beside those of the run, such as adapter and budget. */
   readonly env?: object;
@@ -152,17 +156,21 @@ export async function play(folder: string, options: PlayOptions = {}): Promise<P
   assertFits(checkpoint, id, learner.shapes());
   await learner.adopt(snapshot);
 
-  const file = record === undefined ? undefined : openRecord(record);
+  const recorder = record !== undefined && isRecordingPath(record) ? newRecorder(env, record) : undefined;
+  const file = record === undefined || recorder ? undefined : openRecord(record);
   const ended: Episode[] = [];
   try {
     for (let [round, firstDraw] = [0, 0]; ended.length < episodes; round++) {
       const playing = new Episodes(id, seed + round, worlds, file !== undefined);
       let steps = 0;
-      const onStep = (step: PlayedStep) => {
+      const onStep = async (step: PlayedStep) => {
+        await recorder?.step(step);
         playing.step(step);
         steps++;
       };
-      await learner.evaluate(env, { seed: seed + round, sample, firstDraw, onStep });
+      const onStart = () => recorder?.start(seed + round);
+      await learner.evaluate(env, { seed: seed + round, sample, firstDraw, onStart, onStep });
+      recorder?.end(episodes - ended.length);
       firstDraw += steps;
       const taken = playing.ended.toSorted((a, b) => a.world - b.world).slice(0, episodes - ended.length);
       for (const episode of taken) {
@@ -172,6 +180,7 @@ export async function play(folder: string, options: PlayOptions = {}): Promise<P
       }
     }
     file?.sync();
+    if (recorder) write(record!, await recorder.bytes());
   } finally {
     file?.close();
   }
@@ -196,6 +205,24 @@ export async function play(folder: string, options: PlayOptions = {}): Promise<P
     lengths,
     record,
   };
+}
+
+/** Throws `record-exists`, `record-not-written`. */
+function newRecorder(env: VectorEnv, path: string): EpisodeRecorder {
+  try {
+    assertNewFile(path);
+  } catch (cause) {
+    throw recordError(path, cause);
+  }
+  return new EpisodeRecorder(env);
+}
+
+function write(path: string, bytes: Uint8Array): void {
+  try {
+    writeWhole(path, bytes);
+  } catch (cause) {
+    throw recordError(path, cause);
+  }
 }
 
 function append(file: AppendFile, path: string, episode: Episode): void {

@@ -29,7 +29,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   io: ["core"],
   export: ["core", "rl", "io", "runs"],
   serve: [...BELOW_ENV, "env"],
-  render: ["core", "gpu", "memory", "model"],
+  render: ["core", "gpu", "memory", "model", "io"],
   runs: [...BELOW_ENV, "render", "record", "env", "crash", "report", "bench", "sizing", "rl", "io"],
 };
 

@@ -33,7 +33,7 @@ test("an evaluation that draws from elsewhere has other noise", async () => {
   await using ppo = await Ppo.create(env, SIZES);
   const actionsOf = async (firstDraw: number) => {
     const actions: number[][] = [];
-    await ppo.evaluate(env, { sample: true, firstDraw, onStep: (step) => actions.push([...step.actions]) });
+    await ppo.evaluate(env, { sample: true, firstDraw, onStep: (step) => void actions.push([...step.actions]) });
     return actions;
   };
   const [zero, again, far] = [await actionsOf(0), await actionsOf(0), await actionsOf(1000)];

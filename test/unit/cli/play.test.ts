@@ -1,10 +1,11 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import "../../../envs/index.ts";
 import { cartpole } from "../../../envs/cartpole/task.ts";
 import { makeVec, register, type Scene, type Task } from "../../../src/env/index.ts";
+import { readRecording, rowOf } from "../../../src/render/recording.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";
 import { TINY, trainInto } from "../../support/runs.ts";
 
@@ -64,6 +65,42 @@ test("plays the saved policy, and records what the environment does again", asyn
   expect(returns).toEqual(episodes.slice(0, 3).map((episode) => episode.return));
   const more = await corral(["play", run, "--episodes", "70", "--sample", "--json"]);
   expect(JSON.parse(more.stdout)).toMatchObject({ episodes: 70, id: "CartPole", algo: "ppo" });
+});
+
+test("records whole episodes with their model, which pictures show and NumPy reads", async () => {
+  const file = join(root, "episodes.npz");
+  const { code, stderr } = await corral(["play", run, "--episodes", "3", "--seed", "9", "--record", file]);
+  expect(code, stderr).toBe(0);
+  const recording = readRecording(file);
+  const lines = episodesOf(join(root, "episodes.jsonl")).slice(0, 3);
+  expect(recording.about).toMatchObject({ id: "CartPole", control_dt: 0.02 });
+  expect(recording.lengths).toEqual(lines.map(({ length }) => length + 1));
+  // CartPole shows its whole state: (x, v, angle, rate)
+  lines.forEach(({ observations, rewards, actions }, episode) => {
+    observations.forEach((observed, t) => {
+      const [qpos, qvel] = ["qpos", "qvel"].map((name) => [...(rowOf(recording, name, t, episode) as Float64Array)]);
+      expect([qpos[0], qvel[0], qpos[1], qvel[1]]).toEqual(observed);
+      if (t === 0) return;
+      expect(rowOf(recording, "reward", t, episode)[0]).toBe(rewards[t - 1]);
+      expect(rowOf(recording, "action", t, episode)[0]).toBe(actions[t - 1]);
+    });
+  });
+  const again = await corral(["play", run, "--record", file]);
+  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("[record-exists]")]);
+
+  for (const [out, start] of [
+    ["clip.gif", "GIF89a"],
+    ["clip.png", "\u0089PNG"],
+    ["clip.mp4", "ftyp"],
+  ]) {
+    const to = join(root, out);
+    const drawn = await corral(["render", file, "--out", to, "--size", "64x48", "--steps", "4", "--worlds", "2"]);
+    expect(drawn.code, drawn.stderr).toBe(0);
+    expect(readFileSync(to).subarray(0, 16).toString("latin1")).toContain(start);
+  }
+  // a model that does not load leaves no file
+  const none = await corral(["render", join(root, "none.xml"), "--out", join(root, "none.png")]);
+  expect([none.code, existsSync(join(root, "none.png"))]).toEqual([2, false]);
 });
 
 test("plays continuous actions of SAC, without its replay", async () => {

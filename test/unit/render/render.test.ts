@@ -7,7 +7,9 @@ import { createOracle } from "../../../src/model/oracle.ts";
 import { pixelOf, projectionOf } from "../../../src/render/camera.ts";
 import { Gif } from "../../../src/render/gif.ts";
 import { png, type Picture } from "../../../src/render/png.ts";
-import { Stage } from "../../../src/render/poses.ts";
+import { DrawList } from "../../../src/render/draw-list.ts";
+import { Stage, type WorldPose } from "../../../src/render/poses.ts";
+import { isShown, offsetOf, SHOWN, showWorlds, type Shown } from "../../../src/render/show.ts";
 import { Renderer } from "../../../src/render/renderer.ts";
 
 const [WIDTH, HEIGHT] = [160, 120];
@@ -47,14 +49,14 @@ const colourAt = ({ width, rgba }: Picture, [x, y]: readonly number[]): number[]
 /** The channel that outshines the others. */
 const brightest = (colour: readonly number[]): number => colour.indexOf(Math.max(...colour));
 
-async function drawn(stage: Stage, poses: Parameters<Stage["instances"]>[0], camera = 0): Promise<Picture> {
-  const options = { width: WIDTH, height: HEIGHT, worlds: poses.length };
-  const renderer = await Renderer.create(gpu, stage.scene, stage.parts, options);
+async function drawn(stage: Stage, worlds: readonly WorldPose[], camera = 0, shown = SHOWN): Promise<Picture> {
+  const options = { width: WIDTH, height: HEIGHT, capacity: stage.capacity(worlds.length) };
+  const renderer = await Renderer.create(gpu, stage.scene.shapes, options);
   try {
-    const instances = new Float32Array(renderer.instanceFloats);
-    stage.instances(poses, instances);
-    const view = camera < 0 ? stage.freeView(poses) : stage.cameraView(camera, poses[0]);
-    return await renderer.draw(instances, view, stage.reach(poses));
+    const [list, poses] = [new DrawList(), stage.poses(worlds)];
+    showWorlds(list, stage.scene, poses, stage.radius, shown);
+    const view = camera < 0 ? stage.freeView(poses) : stage.cameraView(camera, poses);
+    return await renderer.draw(list, view, stage.reach(poses));
   } finally {
     renderer.close();
   }
@@ -72,7 +74,7 @@ describe("pictures", () => {
       const picture = await drawn(stage, [{ qpos }]);
       oracle.write("qpos", qpos);
       oracle.mujoco.mj_forward(oracle.model, oracle.data);
-      const view = stage.cameraView(0, { qpos });
+      const view = stage.cameraView(0, stage.poses([{ qpos }]));
       const matrix = projectionOf(view, WIDTH / HEIGHT, 0.01, 100);
       const xpos = oracle.read("geom_xpos");
       ["ball", "box", "stick"].forEach((name, channel) => {
@@ -89,13 +91,14 @@ describe("pictures", () => {
   test("are the same again, leave groups 3 to 5 out, and show many worlds side by side", async () => {
     const model = await loadModel(MODEL, { visuals: true });
     using stage = await Stage.create(model);
-    using all = await Stage.create(model, { allGroups: true });
+    const all = { ...SHOWN, groups: 255 };
     const pose = { qpos: model.qpos0 };
     const first = await drawn(stage, [pose], -1);
     expect(await drawn(stage, [pose], -1)).toEqual(first);
-    expect(all.parts.length).toBe(stage.parts.length + 1);
-    expect(await drawn(all, [pose], -1)).not.toEqual(first);
-    expect(stage.offset(0, 4)).not.toEqual(stage.offset(3, 4));
+    const parts = (shown: Shown) => stage.scene.parts.filter((part) => isShown(part, shown)).length;
+    expect(parts(all)).toBe(parts(SHOWN) + 1);
+    expect(await drawn(stage, [pose], -1, all)).not.toEqual(first);
+    expect(offsetOf(0, 4, stage.radius)).not.toEqual(offsetOf(3, 4, stage.radius));
     using many = await Stage.create(model);
     const four = await drawn(many, [pose, pose, pose, pose], -1);
     expect(four.rgba).not.toEqual(first.rgba);
@@ -106,7 +109,7 @@ describe("pictures", () => {
     const worlds = Array.from({ length: 150_000 }, () => ({ qpos: [0, 0, 0, 1, 0, 0, 0] }));
     using one = await Stage.create(await loadModel(xml));
     using many = await Stage.create(await loadModel(xml));
-    expect(many.reach(worlds)).toBeGreaterThan(100 * one.reach(worlds.slice(0, 1)));
+    expect(many.reach(many.poses(worlds))).toBeGreaterThan(100 * one.reach(one.poses(worlds.slice(0, 1))));
   });
 
   test("become files: a PNG of the same pixels, and a GIF that has them all", () => {

@@ -1,0 +1,90 @@
+// what one picture draws: instances of shapes, in as few calls as there are shapes
+import type { Matrix } from "./rotation.ts";
+
+/** Numbers of an instance: three rows with a position, size, colour, look. */
+export const INSTANCE_FLOATS = 24;
+
+/** Instances of one shape that follow each other. */
+export interface Draw {
+  readonly shape: number;
+  readonly first: number;
+  readonly count: number;
+  readonly clear: boolean;
+}
+
+interface Bucket {
+  data: Float32Array<ArrayBuffer>;
+  count: number;
+}
+
+/** How an instance is drawn: in checkers of a width (m), or without light and shadow. */
+export interface Look {
+  readonly checker?: number;
+  readonly flat?: boolean;
+}
+
+/** Takes instances in any order. Fill it anew for each picture: its memory is kept. */
+export class DrawList {
+  readonly #buckets = new Map<number, Bucket>();
+  #packed = new Float32Array(0);
+
+  clear(): void {
+    for (const bucket of this.#buckets.values()) bucket.count = 0;
+  }
+
+  /** One instance at a place of the world: position, row-major axes, half sizes and half length, colour. */
+  add(
+    shape: number,
+    pos: ArrayLike<number>,
+    mat: Matrix,
+    size: ArrayLike<number>,
+    rgba: ArrayLike<number>,
+    { checker = 0, flat = false }: Look = {},
+  ): void {
+    const key = 2 * shape + Number(rgba[3] < 1);
+    let bucket = this.#buckets.get(key);
+    if (!bucket) this.#buckets.set(key, (bucket = { data: new Float32Array(16 * INSTANCE_FLOATS), count: 0 }));
+    const at = bucket.count++ * INSTANCE_FLOATS;
+    if (at + INSTANCE_FLOATS > bucket.data.length) {
+      const more = new Float32Array(2 * bucket.data.length);
+      more.set(bucket.data);
+      bucket.data = more;
+    }
+    const { data } = bucket;
+    for (let i = 0; i < 3; i++) {
+      data[at + 4 * i] = mat[3 * i];
+      data[at + 4 * i + 1] = mat[3 * i + 1];
+      data[at + 4 * i + 2] = mat[3 * i + 2];
+      data[at + 4 * i + 3] = pos[i];
+    }
+    for (let i = 0; i < 4; i++) {
+      data[at + 12 + i] = size[i];
+      data[at + 16 + i] = rgba[i];
+    }
+    data[at + 20] = Number(checker > 0);
+    data[at + 21] = checker;
+    data[at + 22] = Number(flat);
+    data[at + 23] = 0;
+  }
+
+  get count(): number {
+    return [...this.#buckets.values()].reduce((sum, { count }) => sum + count, 0);
+  }
+
+  /** All instances behind each other, and the calls that draw them: opaque shapes, then transparent ones. */
+  pack(): { readonly instances: Float32Array<ArrayBuffer>; readonly draws: readonly Draw[] } {
+    const total = this.count * INSTANCE_FLOATS;
+    if (this.#packed.length < total) this.#packed = new Float32Array(Math.max(total, 2 * this.#packed.length));
+    const draws: Draw[] = [];
+    let first = 0;
+    const keys = [...this.#buckets.keys()].toSorted((a, b) => (a % 2) - (b % 2) || a - b);
+    for (const key of keys) {
+      const { data, count } = this.#buckets.get(key)!;
+      if (count === 0) continue;
+      this.#packed.set(data.subarray(0, count * INSTANCE_FLOATS), first * INSTANCE_FLOATS);
+      draws.push({ shape: key >> 1, first, count, clear: key % 2 === 1 });
+      first += count;
+    }
+    return { instances: this.#packed.subarray(0, total), draws };
+  }
+}

@@ -1,0 +1,243 @@
+// from where bodies are to what is drawn, in Node and in a page alike
+import type { DrawList } from "./draw-list.ts";
+import { alongZ, multiply, rotation, turned, type Matrix } from "./rotation.ts";
+import { SHAPE, SHOWN_GROUPS, type Four, type Part, type Scene } from "./scene.ts";
+
+/** Numbers of the pose of a body: position, and quaternion (w, x, y, z); of a camera: position and row-major frame. */
+export const BODY_FLOATS = 7;
+export const CAMERA_FLOATS = 12;
+/** Numbers of a straight piece of a tendon: world, tendon, its two ends. */
+export const SEGMENT_FLOATS = 8;
+/** Numbers of a contact: world, position, normal, force in the contact's frame turned to the world's, distance. */
+export const CONTACT_FLOATS = 11;
+
+/** Where everything is at one time. */
+export interface Poses {
+  readonly worlds: number;
+  /** [worlds, nbody, BODY_FLOATS] */
+  readonly bodies: Float32Array;
+  /** Of the world that is looked at: [ncam, CAMERA_FLOATS] */
+  readonly cameras: Float32Array;
+  /** [count, SEGMENT_FLOATS] */
+  readonly tendons: Float32Array;
+  /** [count, CONTACT_FLOATS] */
+  readonly contacts: Float32Array;
+}
+
+/** What is shown of it. */
+export interface Shown {
+  /** Groups of geoms and sites, a bit each. */
+  readonly groups: number;
+  /** All geoms, those that can touch something, or those that cannot. */
+  readonly geoms: "all" | "collision" | "visual";
+  readonly sites: boolean;
+  readonly tendons: boolean;
+  readonly joints: boolean;
+  readonly frames: boolean;
+  readonly centres: boolean;
+  readonly inertia: boolean;
+  readonly contacts: boolean;
+  readonly forces: boolean;
+  readonly fields: boolean;
+  readonly clear: boolean;
+}
+
+export const SHOWN: Shown = {
+  groups: 2 ** SHOWN_GROUPS - 1,
+  geoms: "all",
+  sites: true,
+  tendons: true,
+  joints: false,
+  frames: false,
+  centres: false,
+  inertia: false,
+  contacts: false,
+  forces: false,
+  fields: true,
+  clear: false,
+};
+
+/** How far apart worlds of a grid are, in radii of what moves in one. */
+const SPACING = 2.4;
+/** Squares of a checker, in the same radii. */
+const SQUARE = 0.5;
+/** Opacity of what is made transparent. */
+const CLEAR = 0.35;
+const HIGHLIGHT: Four = [1, 0.55, 0.1, 1];
+const BAD: Four = [1, 0.1, 0.1, 1];
+const AXES: readonly Four[] = [
+  [0.9, 0.2, 0.2, 1],
+  [0.2, 0.75, 0.2, 1],
+  [0.25, 0.4, 0.95, 1],
+];
+
+/** Where world `k` of `worlds` stands in the grid; `radius`: of what moves in one. */
+export function offsetOf(k: number, worlds: number, radius: number): [number, number, number] {
+  const columns = Math.ceil(Math.sqrt(worlds));
+  const rows = Math.ceil(worlds / columns);
+  const spacing = worlds > 1 ? SPACING * radius : 0;
+  return [((k % columns) - (columns - 1) / 2) * spacing, (Math.floor(k / columns) - (rows - 1) / 2) * spacing, 0];
+}
+
+export const isShown = ({ of, group, checker, collides, field }: Part, shown: Shown): boolean => {
+  if (((shown.groups >> group) & 1) === 0) return false;
+  if (of === "site") return shown.sites;
+  if (field && !shown.fields) return false;
+  return checker || shown.geoms === "all" || collides === (shown.geoms === "collision");
+};
+
+/** What a picture says beside the model. */
+export interface Marks {
+  /** A body of a world that is chosen, and one that is bad. */
+  readonly chosen?: { readonly world: number; readonly body: number };
+  readonly bad?: { readonly world: number; readonly body: number };
+  /** Worlds that are drawn as ghosts. */
+  readonly ghosts?: ReadonlySet<number>;
+  /** Worlds that stand where another does, by their place in the grid; else each has its own. */
+  readonly places?: readonly number[];
+}
+
+/**
+ * Puts all that is shown of some worlds into a list. What no joint moves is drawn in each world; planes in the first
+ * alone, since they lie on each other.
+ */
+export function showWorlds(
+  list: DrawList,
+  scene: Scene,
+  poses: Poses,
+  radius: number,
+  shown: Shown = SHOWN,
+  marks: Marks = {},
+): void {
+  list.clear();
+  const { worlds, bodies } = poses;
+  const { chosen, bad, ghosts, places } = marks;
+  const nbody = scene.bodies.length;
+  const grid = places === undefined ? worlds : Math.max(...places) + 1;
+  const offsets = Array.from({ length: worlds }, (_, w) => offsetOf(places?.[w] ?? w, grid, radius));
+  const frames: Matrix[] = Array.from({ length: nbody });
+  const positions: number[][] = Array.from({ length: nbody });
+  const parts = scene.parts.filter((part) => isShown(part, shown));
+  const scale = scene.meansize || 0.1 * scene.extent;
+
+  for (let world = 0; world < worlds; world++) {
+    const [dx, dy] = offsets[world];
+    for (let b = 0; b < nbody; b++) {
+      const at = (world * nbody + b) * BODY_FLOATS;
+      positions[b] = [bodies[at] + dx, bodies[at + 1] + dy, bodies[at + 2]];
+      frames[b] = rotation(bodies.subarray(at + 3, at + BODY_FLOATS) as unknown as number[]);
+    }
+    const put = (body: number, local: readonly number[]) => {
+      const p = turned(frames[body], local);
+      const q = positions[body];
+      return [q[0] + p[0], q[1] + p[1], q[2] + p[2]];
+    };
+    for (const part of parts) {
+      const { body } = part;
+      if (part.checker && world > 0) continue;
+      let rgba = part.rgba;
+      if (bad?.world === world && bad.body === body && body > 0) rgba = BAD;
+      else if (chosen?.world === world && chosen.body === body && body > 0) rgba = HIGHLIGHT;
+      if (ghosts?.has(world)) rgba = [0.55, 0.7, 1, 0.4];
+      else if (shown.clear && !part.checker) rgba = [rgba[0], rgba[1], rgba[2], CLEAR * rgba[3]];
+      const look = part.checker ? { checker: SQUARE * radius } : undefined;
+      list.add(part.shape, put(body, part.pos), multiply(frames[body], part.mat), part.size, rgba, look);
+    }
+    if (shown.frames) for (let b = 0; b < nbody; b++) addFrame(list, positions[b], frames[b], scale);
+    for (let b = 1; b < nbody; b++) {
+      const { ipos, imat, box } = scene.bodies[b];
+      const isSolid = box.some((half) => half > 0);
+      if (shown.inertia && isSolid)
+        list.add(SHAPE.box, put(b, ipos), multiply(frames[b], imat), [...box, 0], [0.8, 0.2, 0.2, 0.5]);
+      if (shown.centres && isSolid) {
+        const r = 0.2 * scale;
+        list.add(SHAPE.round, put(b, ipos), frames[b], [r, r, r, 0], [0.9, 0.9, 0.9, 1], { flat: true });
+      }
+    }
+    if (shown.joints)
+      for (const { type, body, pos, axis } of scene.joints) {
+        const frame = alongZ(turned(frames[body], axis));
+        const [at, blue] = [put(body, pos), [0.2, 0.6, 0.8, 1]];
+        const r = 0.12 * scale;
+        if (type === "free" || type === "ball") list.add(SHAPE.round, at, frames[body], [2 * r, 2 * r, 2 * r, 0], blue);
+        else if (type === "slide") list.add(SHAPE.box, at, frame, [r, r, 1.2 * scale, 0], blue);
+        else list.add(SHAPE.cylinder, at, frame, [r, r, 1.2 * scale, 0], blue);
+      }
+  }
+  if (shown.tendons) addTendons(list, scene, poses, offsets, scale);
+  addContacts(list, poses, offsets, shown, scale);
+}
+
+function addFrame(list: DrawList, pos: readonly number[], frame: Matrix, scale: number): void {
+  AXES.forEach((rgba, k) => {
+    const axis = [frame[k], frame[3 + k], frame[6 + k]];
+    addArrow(
+      list,
+      pos,
+      axis.map((x) => x * scale),
+      0.06 * scale,
+      rgba,
+    );
+  });
+}
+
+/** A line from a point along a vector, with a thicker end. */
+export function addArrow(
+  list: DrawList,
+  from: readonly number[],
+  along: readonly number[],
+  radius: number,
+  rgba: readonly number[],
+): void {
+  const length = Math.hypot(...along);
+  if (!(length > 0) || length === Infinity) return;
+  const frame = alongZ(along);
+  const middle = from.map((x, i) => x + along[i] / 2);
+  list.add(SHAPE.cylinder, middle, frame, [radius, radius, length / 2, 0], rgba, { flat: true });
+  const end = from.map((x, i) => x + along[i]);
+  list.add(SHAPE.round, end, frame, [1.8 * radius, 1.8 * radius, 3 * radius, 0], rgba, { flat: true });
+}
+
+function addTendons(
+  list: DrawList,
+  scene: Scene,
+  { tendons }: Poses,
+  offsets: readonly number[][],
+  scale: number,
+): void {
+  for (let at = 0; at + SEGMENT_FLOATS <= tendons.length; at += SEGMENT_FLOATS) {
+    const [dx, dy] = offsets[tendons[at]] ?? [0, 0];
+    const { width, rgba } = scene.tendons[tendons[at + 1]] ?? { width: 0.1 * scale, rgba: [0.5, 0.5, 0.5, 1] };
+    const a = [tendons[at + 2] + dx, tendons[at + 3] + dy, tendons[at + 4]];
+    const b = [tendons[at + 5] + dx, tendons[at + 6] + dy, tendons[at + 7]];
+    const along = b.map((x, i) => x - a[i]);
+    const middle = b.map((x, i) => (x + a[i]) / 2);
+    list.add(SHAPE.round, middle, alongZ(along), [width, width, width, Math.hypot(...along) / 2], rgba);
+  }
+}
+
+function addContacts(
+  list: DrawList,
+  { contacts }: Poses,
+  offsets: readonly number[][],
+  shown: Shown,
+  scale: number,
+): void {
+  const forces: number[] = [];
+  for (let at = 0; at + CONTACT_FLOATS <= contacts.length; at += CONTACT_FLOATS)
+    forces.push(Math.hypot(contacts[at + 7], contacts[at + 8], contacts[at + 9]));
+  const most = Math.max(1e-9, ...forces);
+  forces.forEach((force, k) => {
+    const at = k * CONTACT_FLOATS;
+    const [dx, dy] = offsets[contacts[at]] ?? [0, 0];
+    const pos = [contacts[at + 1] + dx, contacts[at + 2] + dy, contacts[at + 3]];
+    const normal = [contacts[at + 4], contacts[at + 5], contacts[at + 6]];
+    const r = 0.3 * scale;
+    if (shown.contacts)
+      list.add(SHAPE.cylinder, pos, alongZ(normal), [r, r, 0.08 * scale, 0], [0.9, 0.6, 0.2, 1], { flat: true });
+    if (shown.forces && force > 0) {
+      const f = [contacts[at + 7], contacts[at + 8], contacts[at + 9]].map((x) => (x / most) * 3 * scale);
+      addArrow(list, pos, f, 0.1 * scale, [0.2, 0.8, 0.3, 1]);
+    }
+  });
+}
