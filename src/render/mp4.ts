@@ -18,6 +18,8 @@ interface Encoder {
   readonly FS: { readFile(name: string): Uint8Array; unlink(name: string): void };
 }
 
+/** By a name that is not resolved before it is needed. */
+const PACKAGE: string = "h264-mp4-encoder";
 /** Quality (10 best, 51 worst), and speed of the search for motion (10 fastest). */
 const QUANTIZATION = 28;
 const SPEED = 10;
@@ -39,7 +41,7 @@ export class Mp4 {
       throw new CorralError("odd-size", `an MP4 of ${width} x ${height}: both must be even. Pass another --size.`);
     let create: () => Promise<Encoder>;
     try {
-      const module = (await import("h264-mp4-encoder")) as unknown as {
+      const module = (await import(PACKAGE)) as unknown as {
         readonly createH264MP4Encoder?: () => Promise<Encoder>;
         readonly default?: { readonly createH264MP4Encoder: () => Promise<Encoder> };
       };

@@ -1,20 +1,17 @@
 // episodes as files: an archive of NumPy arrays (npz) with the model beside them, so that it can be shown again anywhere.
 // np.load(FILE)["qpos"] reads it too. Files may come from anyone: only what the format defines is accepted.
-import { zipSync } from "fflate";
 import { CorralError } from "../core/errors.ts";
 import { readBytes } from "../core/read-bytes.ts";
 import { integer, list, Mismatch, object, oneOf, positive, text, type Of } from "../core/schema.ts";
 import { reasonOf } from "../core/write-bytes.ts";
 import { readNpy, writeNpy, type NpyArray } from "../io/npy.ts";
-import { isZip, unpackZip } from "../model/archive.ts";
+import { isZip, packZip, unpackZip } from "../model/archive.ts";
 import { loadSource, type Model, type ModelSource } from "../model/model.ts";
 import type { WorldPose } from "./poses.ts";
 
 export const RECORDING_VERSION = 1;
 const ABOUT = "about.json";
 const MODEL = "mjcf/";
-/** A day of noon, so that the same episodes are the same bytes. */
-const DATE = new Date("2020-01-01T12:00:00");
 const MOST_BYTES = 2 ** 30;
 /** Numbers of a row of the arrays; what is not named here is not shown and not checked further. */
 const WIDTHS = {
@@ -86,7 +83,7 @@ export function recordingBytes(
   files[ABOUT] = new TextEncoder().encode(`${JSON.stringify(all, undefined, 2)}\n`);
   files[all.model] = new TextEncoder().encode(source.xml);
   for (const [path, bytes] of Object.entries(source.assets)) files[MODEL + path] = bytes;
-  return zipSync(files, { level: 6, mtime: DATE });
+  return packZip(files);
 }
 
 /** Names whose rows are one number each, stored without an axis for it. */

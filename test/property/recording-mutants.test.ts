@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { unzipSync, zipSync } from "fflate";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CorralError } from "../../src/core/errors.ts";
+import { packZip, unpackZip } from "../../src/model/archive.ts";
 import { loadModel } from "../../src/model/model.ts";
 import { readRecording, recordedModel, recordedPoses, recordingBytes } from "../../src/render/recording.ts";
 import { byteChange, change, mutate, mutateBytes, MUTANTS, RAN } from "../support/mutants.ts";
@@ -58,9 +58,9 @@ test("bytes that were changed, of the archive and of its files", async () => {
   await fc.assert(
     fc.asyncProperty(names, byteChange, async (name, how) => {
       if (name === "") return use(mutateBytes(good, how));
-      const files = unzipSync(good);
+      const files = unpackZip(good, "good");
       files[name] = mutateBytes(files[name], how);
-      return use(zipSync(files));
+      return use(packZip(files));
     }),
     { numRuns: MUTANTS },
   );
@@ -69,11 +69,11 @@ test("bytes that were changed, of the archive and of its files", async () => {
 test("what it says of itself, changed", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 2 }), async (changes) => {
-      const files = unzipSync(good);
+      const files = unpackZip(good, "good");
       const about = JSON.parse(Buffer.from(files["about.json"]).toString()) as object;
       for (const each of changes) mutate({ about }, each);
       files["about.json"] = Buffer.from(JSON.stringify(about) ?? "");
-      await use(zipSync(files));
+      await use(packZip(files));
     }),
     { numRuns: MUTANTS },
   );
