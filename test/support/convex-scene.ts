@@ -265,6 +265,9 @@ export function packHulls(scenes: readonly ConvexScene[]): PackedHulls {
   const firstCorner: number[] = [];
   const cornerCount: number[] = [];
   const corners: number[] = [];
+  const firstPolygonOf: number[] = [];
+  const polygonCountOf: number[] = [];
+  const polygons: number[] = [];
   const places = new Map<ConvexScene, number[][]>();
   let [mostVertices, mostCorners] = [0, 0];
   const numbers = (of: ArrayLike<number>) => Array.from(of);
@@ -302,6 +305,13 @@ export function packHulls(scenes: readonly ConvexScene[]): PackedHulls {
             ),
           );
         }
+        list.forEach((_, v) => {
+          const place = model.mesh_vertadr[mesh] + v;
+          const [from, count] = [model.mesh_polymapadr[place], model.mesh_polymapnum[place]];
+          firstPolygonOf.push(polygons.length);
+          polygonCountOf.push(count);
+          polygons.push(...numbers(model.mesh_polymap.slice(from, from + count)).map((i) => firstPolygon + i));
+        });
         return [first, list.length, firstPolygon, model.mesh_polynum[mesh]];
       }),
     );
@@ -329,6 +339,9 @@ export function packHulls(scenes: readonly ConvexScene[]): PackedHulls {
         firstCorner: whole("first_corner", firstCorner),
         cornerCount: whole("corner_count", cornerCount),
         corner: whole("corner", corners),
+        firstPolygonOf: whole("first_polygon_of", firstPolygonOf),
+        polygonCountOf: whole("polygon_count_of", polygonCountOf),
+        polygon: whole("polygon", polygons),
       };
     },
   };

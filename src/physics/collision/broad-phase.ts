@@ -1,5 +1,5 @@
 // which pairs of geoms come near: one geom against all others in line
-import { array, breakIf, each, loop, table, variable, when } from "../../trace/control.ts";
+import { array, breakIf, each, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
 import {
   add,
   band,
@@ -8,12 +8,14 @@ import {
   firstTrailingBit,
   mul,
   ne,
+  or,
   select,
   shl,
   shr,
   sub,
   toI32,
   toU32,
+  type Bool,
   type Int,
 } from "../../trace/scalar.ts";
 import { mjtGeom } from "../../model/enums.ts";
@@ -92,13 +94,14 @@ function gridsOf(m: ModelView, pairs: readonly GeomPair[]): { planes: boolean; g
 
 /**
  * Runs `body` with the index of each pair whose bounding spheres, or a sphere and a plane, come within reach, in the
- * order of the pairs. A runtime loop takes one geom after the other and tests all others in line: values at constant
+ * order of the pairs, unless `isApart` says otherwise. A runtime loop takes one geom after the other and tests all others in line: values at constant
  * indices cost a fiftieth of those at runtime indices. Reads geom_xpos, geom_xmat.
  */
 export function eachNearPair(
   m: ModelView,
   frames: GeomFrames,
   pairs: readonly GeomPair[],
+  isApart: (pair: Int) => Bool,
   body: (pair: Int) => void,
 ): void {
   // one bound for all: colliders tell exactly
@@ -143,18 +146,41 @@ export function eachNearPair(
     );
   }
 
+  eachOf(found, pairs.length, "boxes", (k) => when(isApart(k), () => clear(found, k)));
+  eachOf(found, pairs.length, "near", body);
+}
+
+/** Clears a bit that is set. */
+export function clear(bits: LocalArray, k: Int): void {
+  const at = toI32(shr(toU32(k), 5));
+  bits.set(at, sub(bits.get(at), shl(1, band(toU32(k), WORD - 1))));
+}
+
+/** Runs `body` for each of the bits that is set, lowest first, in one loop: lanes need not be at the same word. */
+export function eachOf(bits: LocalArray, count: number, label: string, body: (bit: Int) => void): void {
+  const at = variable(`${label}_word`, 0, "i32");
+  const rest = variable(`${label}_bits`, bits.get(0), "u32");
   loop(
     count,
-    (w) => {
-      const word = variable("near", found.get(w), "u32");
-      eachBit(word, (bit) => body(add(mul(w, WORD), bit)));
+    () => {
+      if (bits.length > 1)
+        loop(bits.length - 1, () => {
+          const next = add(at.get(), 1);
+          breakIf(or(ne(rest.get(), 0), eq(next, bits.length)));
+          at.set(next);
+          rest.set(bits.get(next));
+        });
+      const word = rest.get();
+      breakIf(eq(word, 0));
+      rest.set(band(word, sub(word, 1)));
+      body(add(mul(at.get(), WORD), firstTrailingBit(word)));
     },
-    { label: "near" },
+    { label },
   );
 }
 
 /** Sets the bits of the pairs that `pairOf` names for the bits of a word. */
-function mark(found: ReturnType<typeof array>, bits: Int, pairOf: (bit: Int) => Int): void {
+function mark(found: LocalArray, bits: Int, pairOf: (bit: Int) => Int): void {
   const word = variable("near", bits, "u32");
   eachBit(word, (bit) => {
     const k = toU32(pairOf(bit));

@@ -10,7 +10,6 @@ import {
   firstTrailingBit,
   isNode,
   lt,
-  mul,
   ne,
   select,
   shl,
@@ -23,7 +22,8 @@ import {
 import type { Vec3 } from "../../trace/vector.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import { defaultTangent, makeFrame, near, type Candidate } from "./colliders/index.ts";
-import type { GeomFrames } from "./broad-phase.ts";
+import { boxTest } from "./boxes.ts";
+import { clear, eachOf, type GeomFrames } from "./broad-phase.ts";
 import { pooledCollision } from "./contact-pool.ts";
 import { copyField } from "../smooth/sparsity.ts";
 import { SlotField, slotValues, type ContactSlots } from "./contact-slots.ts";
@@ -108,7 +108,7 @@ export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[]
       for (const k of members) when(nearPair(m, d, pairs[k]), () => test(k));
     } else {
       frames.copy();
-      testLater(m, d, pairs, members, kind, firstSlot, colliders, keep);
+      testLater(m, d, frames, pairs, members, kind, firstSlot, colliders, keep);
     }
   }
 
@@ -159,6 +159,7 @@ export function framesOf(m: ModelView, d: WorldData): GeomFrames & { copy(): voi
 function testLater(
   m: ModelView,
   d: WorldData,
+  frames: GeomFrames,
   pairs: readonly GeomPair[],
   members: readonly number[],
   name: PairKind,
@@ -184,18 +185,18 @@ function testLater(
     });
     words.set(w, bits);
   }
-  loop(count, (w) => {
-    const word = variable("near", words.get(w), "u32");
-    loop(32, () => {
-      const bits = word.get();
-      breakIf(eq(bits, 0));
-      const i = add(firstTrailingBit(bits), mul(w, 32));
-      word.set(band(bits, sub(bits, 1)));
-      const params = { margin: margin(i), gap: gap(i) };
-      of(name).collide(shape(geom1(i)), shape(geom2(i)), add(params.margin, params.gap), (found, before) =>
-        eachFound(found, (c, k) => keep(params, add(slot(i), add(before, k)), c)),
-      );
-    });
+  // a short collider costs no more than the boxes
+  if (of(name).long) {
+    const isApart = boxTest(m, frames, pairs);
+    eachOf(words, members.length, "boxes", (i) =>
+      when(isApart(geom1(i), geom2(i), add(margin(i), gap(i))), () => clear(words, i)),
+    );
+  }
+  eachOf(words, members.length, "near", (i) => {
+    const params = { margin: margin(i), gap: gap(i) };
+    of(name).collide(shape(geom1(i)), shape(geom2(i)), add(params.margin, params.gap), (found, before) =>
+      eachFound(found, (c, k) => keep(params, add(slot(i), add(before, k)), c)),
+    );
   });
 }
 

@@ -3,6 +3,7 @@ import { array, loop, table, variable, when, type LocalArray } from "../../trace
 import { add, eq, lt, min, mul, ne, select, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { Vec3 } from "../../trace/vector.ts";
 import type { GeomPair } from "../../model/pairs.ts";
+import { boxTest } from "./boxes.ts";
 import { eachNearPair, halves, type GeomFrames } from "./broad-phase.ts";
 import { defaultTangent, makeFrame, type Candidate } from "./colliders/index.ts";
 import { eachFound, pairColliders, pairKind } from "./pair-colliders.ts";
@@ -86,7 +87,9 @@ export function pooledCollision(
   for (const p of pairs) kinds[TYPES * typeOf(p.geom1) + typeOf(p.geom2)] = names.indexOf(kindOf(p));
   const kind = table("pair_collider", kinds, "i32");
 
-  eachNearPair(m, frames, pairs, (k) => {
+  const boxesApart = boxTest(m, frames, pairs);
+  const isApart = (k: Int) => boxesApart(geoms[0](k), geoms[1](k), add(margin(k), gap(k)));
+  eachNearPair(m, frames, pairs, isApart, (k) => {
     const reach = { margin: margin(k), gap: gap(k) };
     const [g1, g2] = geoms.map((g) => g(k));
     const is = kind(add(mul(m.geom_type.at(g1), TYPES), m.geom_type.at(g2)));

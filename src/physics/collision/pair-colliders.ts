@@ -7,12 +7,13 @@ import type { Hulls } from "../../model/hulls.ts";
 import type { Model } from "../../model/model.ts";
 import { mostPrisms, type GeomPair } from "../../model/pairs.ts";
 import { colliderName, colliders, type Candidate, type ColliderName, type Shape } from "./colliders/index.ts";
-import { planeMesh, type PlaneHull } from "./colliders/plane-mesh.ts";
+import { planeMesh } from "./colliders/plane-mesh.ts";
 import {
   convexContacts,
   MOST_CONVEX_CONTACTS,
   type ConvexOptions,
   type ConvexShape,
+  type Hull,
   type HullTables,
 } from "./convex/index.ts";
 import { Elevations } from "../elevations.ts";
@@ -131,7 +132,7 @@ export function pairColliders(m: ModelView, pairs: readonly GeomPair[], frames: 
 
 /** Geoms as the search takes them; `kinds` are the types that one known only at run time may be of. */
 export function convexShapes(m: ModelView): {
-  hullOf: ((geom: Int) => PlaneHull) | undefined;
+  hullOf: ((geom: Int) => Hull) | undefined;
   convex(shape: GeomShape, kinds: readonly number[]): ConvexShape;
 } {
   const { model } = m;
@@ -151,7 +152,7 @@ export const searchOptions = ({ opt }: Model): ConvexOptions => ({
 });
 
 /** Reads the hulls of geoms in tables that all worlds share. */
-function hullReader(model: Model, hulls: Hulls): (geom: Int) => PlaneHull {
+function hullReader(model: Model, hulls: Hulls): (geom: Int) => Hull {
   const ints = (name: Exclude<keyof Hulls, "vert" | "polynormal">) => {
     return table(`hull_${name}`, hulls[name], "i32");
   };
@@ -170,8 +171,10 @@ function hullReader(model: Model, hulls: Hulls): (geom: Int) => PlaneHull {
     firstCorner: ints("polyvertadr"),
     cornerCount: ints("polyvertnum"),
     corner: ints("polyvert"),
+    firstPolygonOf: ints("polymapadr"),
+    polygonCountOf: ints("polymapnum"),
+    polygon: ints("polymap"),
   };
-  const [firstPolygonOf, polygonCountOf, polygon] = [ints("polymapadr"), ints("polymapnum"), ints("polymap")];
   // by geom: primitives read the first hull's, and use none of it
   const ofGeom = Array.from(model.geom_type, (type, g) =>
     type === MESH ? Math.max(0, hulls.mesh[model.geom_dataid[g]]) : 0,
@@ -190,8 +193,5 @@ function hullReader(model: Model, hulls: Hulls): (geom: Int) => PlaneHull {
     vertexCount: vertnum(g),
     firstPolygon: polyadr(g),
     polygonCount: polynum(g),
-    firstPolygonOf,
-    polygonCountOf,
-    polygon,
   });
 }

@@ -14,14 +14,6 @@ import {
 import { CLIMB_ABOVE, type Hull } from "../convex/types.ts";
 import type { Candidate, Shape } from "./types.ts";
 
-/** A hull that a plane can touch. */
-export interface PlaneHull extends Hull {
-  /** Where the polygons about a vertex begin in `polygon`, and how many they are. */
-  firstPolygonOf(vertex: Int): Int;
-  polygonCountOf(vertex: Int): Int;
-  polygon(at: Int): Int;
-}
-
 /** The product of the transpose of a matrix and a vector. */
 const transposed = (m: Mat3, v: Vec3): Vec3 => [0, 1, 2].map((k) => dot3(column(m, k), v)) as unknown as Vec3;
 
@@ -66,14 +58,14 @@ function lowest({ tables, firstVertex, vertexCount }: Hull, up: Vec3): Int {
 }
 
 /** The polygon about a vertex that faces down best, -1 if there is none. */
-function facingDown(hull: PlaneHull, vertex: Int, up: Vec3): Int {
+function facingDown(hull: Hull, vertex: Int, up: Vec3): Int {
   const { polygonNormal } = hull.tables;
   const best = int("facing", -1);
   const least = variable("facing_up", 2);
   loop(
-    hull.polygonCountOf(vertex),
+    hull.tables.polygonCountOf!(vertex),
     (i) => {
-      const p = hull.polygon(add(hull.firstPolygonOf(vertex), i));
+      const p = hull.tables.polygon!(add(hull.tables.firstPolygonOf!(vertex), i));
       const here = dot3(polygonNormal!(p), up);
       when(lt(here, least.get()), () => {
         least.set(here);
@@ -97,7 +89,7 @@ function area(a: Vec3, b: Vec3, c: Vec3, d: Vec3): Scalar {
  * first. Of more than four they are corners of a quadrilateral that is made large: the last corner goes round as long as
  * the area grows, the two before it follow.
  */
-export function planeMesh(a: Shape, b: Shape & { readonly hull: PlaneHull }, reach: Scalar): Candidate[] {
+export function planeMesh(a: Shape, b: Shape & { readonly hull: Hull }, reach: Scalar): Candidate[] {
   const { hull } = b;
   const { tables } = hull;
   const normal = column(a.mat, 2);

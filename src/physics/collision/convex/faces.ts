@@ -6,6 +6,7 @@ import {
   band,
   div,
   eq,
+  ge,
   gt,
   idiv,
   lt,
@@ -26,7 +27,7 @@ import {
 import { add3, mulMatTVec, mulMatVec, scale3, select3, type Mat3, type Vec3 } from "../../../trace/vector.ts";
 import { mjtGeom } from "../../../model/enums.ts";
 import { vector } from "./registers.ts";
-import type { Core } from "./support.ts";
+import { hullVertex, type Core } from "./support.ts";
 
 /** MuJoCo takes the cap of a cylinder for a polygon of this many corners. */
 export const CAP_CORNERS = 16;
@@ -47,7 +48,8 @@ export interface Placed {
 
 /** Faces of side 0 and 1 of a pair. */
 export interface Faces {
-  count(side: Int): Int;
+  /** Faces about the corner that is farthest along a direction: all of a box, those about the vertex of a hull. */
+  about(side: Int, out: Vec3): { count: Int; face(i: Int): Int };
   normal(side: Int, face: Int): Vec3;
   corners(side: Int, face: Int): Int;
   corner(side: Int, face: Int, k: Int): Vec3;
@@ -89,15 +91,28 @@ export function facesOf({ a, b, rot, offset }: Placed): Faces {
   const boxCorner = table("box_corner", BOX_FACES, "i32");
 
   return {
-    count(side) {
-      const plain = select(isCylinder(side), 2, 6, "i32");
-      if (!hasHull) return plain;
-      return select(
-        is(side, mjtGeom.MESH),
-        whole(side, hullA?.polygonCount ?? 0, hullB?.polygonCount ?? 0),
-        plain,
-        "i32",
-      );
+    about(side, out) {
+      if (!hasHull) return { count: 6, face: (i) => i };
+      const count = variable("faces_about", 6, "i32");
+      const first = variable("first_about", -1, "i32");
+      count.set(6);
+      first.set(-1);
+      when(is(side, mjtGeom.MESH), () => {
+        const vertex = variable("face_vertex", 0, "i32");
+        const local = select3(eq(side, 0), out, mulMatTVec(rot, out));
+        [a, b].forEach((core, end) => {
+          if (core.shape.hull) when(eq(side, end), () => vertex.set(hullVertex(core, core.shape.hull!, local)));
+        });
+        count.set(tables.polygonCountOf!(vertex.get()));
+        first.set(tables.firstPolygonOf!(vertex.get()));
+      });
+      const at = (i: Int): Int => {
+        const face = variable("face_about", i, "i32");
+        face.set(i);
+        when(ge(first.get(), 0), () => face.set(sub(tables.polygon!(add(first.get(), i)), firstPolygon(side))));
+        return face.get();
+      };
+      return { count: count.get(), face: at };
     },
     normal(side, face) {
       const sign = select(eq(band(toU32(face), 1), 1), -1, 1);

@@ -76,10 +76,12 @@ export function manifold(
         list.set(mul(side, MOST_FACES), round.face);
         count.set(select(round.cap, 1, 0, "i32"));
       },
-      () =>
+      () => {
+        const about = faces.about(side, out(side));
         loop(
-          faces.count(side),
-          (face) => {
+          about.count,
+          (i) => {
+            const face = about.face(i);
             when(gt(dot3(faces.normal(side, face), out(side)), 0), () => {
               const here = variable("corners_here", 0, "i32");
               here.set(0);
@@ -99,7 +101,8 @@ export function manifold(
             });
           },
           { label: "faces" },
-        ),
+        );
+      },
     );
     counts.set(side, count.get());
     touching.set(side, most.get());

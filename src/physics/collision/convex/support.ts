@@ -133,7 +133,7 @@ export function extent(shape: ConvexShape): (d: Vec3) => Scalar {
 }
 
 /** The vertex of a hull that is farthest in a direction. */
-function hullVertex(core: Core, hull: Hull, d: Vec3): Int {
+export function hullVertex(core: Core, hull: Hull, d: Vec3): Int {
   const { tables, firstVertex, vertexCount } = hull;
   const best = variable("hull_most", -1e30);
   const at = variable("hull_vertex", firstVertex, "i32");

@@ -25,6 +25,10 @@ export interface HullTables {
   cornerCount?(i: Int): Int;
   /** Corners one after another in the order of mesh_polyvert, each a vertex. */
   corner?(at: Int): Int;
+  /** Where the polygons about a vertex begin in `polygon`, and how many they are. */
+  firstPolygonOf?(vertex: Int): Int;
+  polygonCountOf?(vertex: Int): Int;
+  polygon?(at: Int): Int;
 }
 
 /** Hulls with more vertices than this are climbed along their edges, smaller ones searched vertex by vertex. */
