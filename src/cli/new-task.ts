@@ -3,35 +3,48 @@ import { existsSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readsTypeScript } from "../core/typescript.ts";
+import { loadModel } from "../model/model.ts";
+import { checkSupported } from "../model/supported.ts";
+import { firstTask } from "../scaffold/first-task.ts";
+import { robotOf } from "../scaffold/robot.ts";
+import { reachTask, velocityTask } from "../scaffold/robot-tasks.ts";
 import { EXIT, parse, print, printJson, UsageError } from "./io.ts";
 import { onlyArgument } from "./target.ts";
 
-export const summary = "writes a task of about forty lines that runs, to start your own from";
+export const summary = "writes a task that runs, to start your own from; for a robot of your own too";
+
+const KINDS = { velocity: velocityTask, reach: reachTask } as const;
 
 export const help = `
-Usage: corral new-task NAME [--json]
+Usage: corral new-task NAME [--robot FILE.xml --kind velocity|reach] [--json]
 
 Writes NAME.mts into the current folder: a small model, what is observed, rewarded and ends an episode, each in a line.
 Change it into your own. It does not overwrite a file. Where TypeScript cannot be read (Node older than 22.18 without tsx)
 it writes NAME.mjs.
 
+  --robot  the MJCF of your robot, with its floor: the task is for it, from its keyframe of standing (or the default pose)
+  --kind   velocity: what floats walks as it is commanded (default where something floats); reach: the end of an arm goes
+           where it is commanded
   --json   one JSON document on stdout
 
-Exit codes: 0 written, 2 bad usage.
+Exit codes: 0 written, 2 bad usage or a robot that does not fit, 3 what corral does not simulate.
 `;
 
 export async function run(args: string[]): Promise<number> {
-  const { values, positionals } = parse(args, {}, 1);
+  const options = { robot: { type: "string" }, kind: { type: "string" } } as const;
+  const { values, positionals } = parse(args, options, 1);
   const name = onlyArgument(positionals, "NAME");
   if (!/^[A-Za-z][\w-]{0,63}$/.test(name))
     throw new UsageError(`'${name}' is no name of a task: use letters, digits, - and _, a letter first.`);
   const typed = readsTypeScript(resolve(`${name}.mts`));
   const file = resolve(`${name}.${typed ? "mts" : "mjs"}`);
   if (existsSync(file)) throw new UsageError(`${file} is there already. Choose another name, or move it.`);
-  writeFileSync(file, template(name, library(dirname(file))));
-  if (values.json) printJson({ file });
+  const { text, notes } = await written(name, dirname(file), values);
+  writeFileSync(file, text);
+  if (values.json) printJson({ file, notes });
   else {
     print(`Wrote ${file}`);
+    for (const note of notes) print(note);
     if (!typed) {
       print(
         `JavaScript, since Node ${process.versions.node} reads no TypeScript: with npm install --save-dev tsx, or Node ` +
@@ -43,51 +56,48 @@ export async function run(args: string[]): Promise<number> {
   return EXIT.done;
 }
 
+/** The text of a task, and what is to be said of it. */
+async function written(
+  name: string,
+  folder: string,
+  { robot: path, kind }: { readonly robot?: string | undefined; readonly kind?: string | undefined },
+): Promise<{ text: string; notes: string[] }> {
+  if (path === undefined) {
+    if (kind !== undefined) throw new UsageError("--kind is for a robot: pass --robot FILE.xml too.");
+    return { text: firstTask(name, library(folder)), notes: [] };
+  }
+  if (kind !== undefined && !Object.hasOwn(KINDS, kind))
+    throw new UsageError(`--kind is '${kind}': pass ${Object.keys(KINDS).join(" or ")}.`);
+  const model = await loadModel(path);
+  checkSupported(model);
+  const robot = await robotOf(model);
+  const floats = model.jnt_type.includes(0);
+  const make = KINDS[(kind ?? (floats ? "velocity" : "reach")) as keyof typeof KINDS];
+  const text = make(name, robot, { library: library(folder), model: besides(folder, resolve(path)) });
+  const { contact, key } = robot;
+  const deep = contact !== undefined && contact < -DEEP;
+  return {
+    text,
+    notes: [
+      `Starts from ${key === undefined ? "the default pose: the model names no keyframe" : `keyframe "${key}"`}.`,
+      ...(deep
+        ? [`It starts ${(-1000 * contact).toFixed(0)} mm inside of something: raise it, or the first step throws it.`]
+        : []),
+    ],
+  };
+}
+
+/** m; what contacts give way anyhow. */
+const DEEP = 0.01;
+
+/** A path relative to a folder, as an import or a URL has it. */
+function besides(folder: string, path: string): string {
+  const found = relative(folder, path).split("\\").join("/");
+  return found.startsWith(".") ? found : `./${join(found)}`;
+}
+
 /** What a task imports: the package, or in a clone the sources. */
 function library(folder: string): string {
   const source = fileURLToPath(new URL("../index.ts", import.meta.url));
-  if (!existsSync(source)) return "corral";
-  const path = relative(folder, source).split("\\").join("/");
-  return path.startsWith(".") ? path : `./${join(path)}`;
+  return existsSync(source) ? besides(folder, source) : "corral";
 }
-
-/** The text of a new task. */
-export const template = (name: string, from: string): string => `// ${name}: a cart that learns to hold a pole upright
-import { defineTask, startAround } from ${JSON.stringify(from)};
-
-const model = \`<mujoco model="${name}">
-  <option timestep="0.01"/>
-  <worldbody>
-    <body name="cart">
-      <joint name="slider" type="slide" axis="1 0 0" range="-2 2" limited="true" damping="0.5"/>
-      <geom type="box" size="0.2 0.1 0.05" mass="1" contype="0" conaffinity="0"/>
-      <body name="pole" pos="0 0 0.05">
-        <joint name="hinge" type="hinge" axis="0 1 0" damping="0.01"/>
-        <geom type="capsule" size="0.02" fromto="0 0 0 0 0 0.6" mass="0.1" contype="0" conaffinity="0"/>
-      </body>
-    </body>
-  </worldbody>
-  <actuator><motor name="push" joint="slider" gear="10" ctrlrange="-1 1" ctrllimited="true"/></actuator>
-</mujoco>\`;
-
-export default defineTask({
-  id: ${JSON.stringify(name)},
-  model,
-  frameSkip: 2,
-  maxEpisodeSteps: 500,
-  defaults: { max_angle: 0.4 },
-  observe: {
-    place: "qpos(joint.slider)",
-    angle: { value: "qpos(joint.hinge)", noise: 0.002 },
-    velocities: { value: "qvel", scale: 0.1, clip: [-5, 5] },
-  },
-  reward: {
-    upright: "exp(-square(qpos(joint.hinge)) / 0.04)",
-    centred: { value: "square(qpos(joint.slider))", weight: -0.1 },
-    effort: { value: "square(action[0])", weight: -0.01 },
-  },
-  terminated: { fallen: "abs(qpos(joint.hinge)) > option.max_angle" },
-  randomise: { pole: { field: ["body_mass", "body_inertia"], of: "pole", scale: [0.5, 2] } },
-  reset: startAround({ qpos: 0.05, qvel: 0.05 }),
-});
-`;

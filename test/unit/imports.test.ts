@@ -27,6 +27,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   wgsl: ["core", "trace"],
   rl: ["core", "gpu", "memory", "wgsl"],
   io: ["core"],
+  scaffold: ["core", "model"],
   export: ["core", "rl", "io", "runs"],
   serve: [...BELOW_ENV, "env"],
   render: ["core", "gpu", "memory", "model", "io"],

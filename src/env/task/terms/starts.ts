@@ -45,9 +45,9 @@ export interface PushOptions {
   readonly velocity: number | readonly number[];
 }
 
-/** Pushes a joint, such as the free joint of a torso, at random times: its velocities jump. */
+/** Pushes a joint, by name or id, such as the free joint of a torso, at random times: its velocities jump. */
 export const push =
-  (joint: string, options: PushOptions) =>
+  (joint: string | number, options: PushOptions) =>
   (s: Scene): Disturbance => {
     const { every, velocity } = options;
     const dofs = dofsOf(s, [joint]);

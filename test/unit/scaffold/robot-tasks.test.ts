@@ -1,0 +1,85 @@
+// tasks that are written for robots: they build, step and stay finite; what does not fit is refused
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { makeVec, type Task } from "../../../src/env/index.ts";
+import { loadModel } from "../../../src/model/model.ts";
+import { reachTask, velocityTask } from "../../../src/scaffold/robot-tasks.ts";
+import { baseOf, robotOf } from "../../../src/scaffold/robot.ts";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "corral-robots-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const library = new URL("../../../src/index.ts", import.meta.url).href;
+const envModel = (name: string): string => fileURLToPath(new URL(`../../../envs/${name}/model.xml`, import.meta.url));
+
+async function taskOf(kind: typeof velocityTask, name: string, path: string): Promise<Task> {
+  const robot = await robotOf(await loadModel(path));
+  const file = join(folder, `${name}.mts`);
+  writeFileSync(file, kind(name, robot, { library, model: pathToFileURL(path).href }));
+  return ((await import(file)) as { default: Task }).default;
+}
+
+describe.each([
+  { name: "quadruped", kind: velocityTask },
+  { name: "ant", kind: velocityTask },
+  { name: "humanoid", kind: velocityTask },
+  { name: "arm_table", kind: reachTask },
+  { name: "pick_and_place", kind: reachTask },
+  { name: "reacher", kind: reachTask },
+])("$name", ({ name, kind }) => {
+  test("a task is written that builds, steps and stays finite", async () => {
+    const task = await taskOf(kind, name, envModel(name));
+    await using env = await makeVec(task, { numEnvs: 4, seed: 1, device: "wasm" });
+    await env.reset();
+    for (let t = 0; t < 30; t++) {
+      const { observations, rewards } = await env.step(env.actionSpace.sample(1, { draw: t }));
+      expect(observations.every(Number.isFinite)).toBe(true);
+      expect(rewards.every(Number.isFinite)).toBe(true);
+    }
+  });
+});
+
+test("a quadruped's base, feet and pose are found", async () => {
+  const robot = await robotOf(await loadModel(envModel("quadruped")));
+  expect(robot.key).toBe("stand");
+  const { names } = robot.model;
+  const { body, joint, feet, qpos, qvel } = baseOf(robot);
+  expect([names.body[body], joint, qpos, qvel]).toEqual(["trunk", "root", [7, 15], [6, 14]]);
+  expect(feet.map((id) => names.body[id])).toEqual(["shank_fl", "shank_fr", "shank_rl", "shank_rr"]);
+});
+
+test("standing still is rewarded more than falling", async () => {
+  const task = await taskOf(velocityTask, "standing", envModel("quadruped"));
+  await using env = await makeVec(task, {
+    numEnvs: 8,
+    seed: 1,
+    device: "wasm",
+    params: { speed: 0, turn: 0 },
+  } as never);
+  await env.reset();
+  const still = new Float32Array(8 * 8);
+  let ended = 0;
+  for (let t = 0; t < 50; t++) ended += (await env.step(still)).terminated.reduce((sum, x) => sum + x, 0);
+  expect(ended).toBe(0);
+});
+
+const box = (inside: string, rest = "") => `<mujoco><worldbody>${rest}<body name="b" pos="0 0 1">${inside}
+  <geom type="box" size=".1 .1 .1"/><body pos="0 0 -.2"><joint name="j" axis="0 1 0"/><geom size=".05"/></body></body></worldbody>`;
+const motor = '<actuator><motor joint="j" ctrllimited="true" ctrlrange="-1 1"/></actuator></mujoco>';
+test.each([
+  ["no-actuators", `${box("<freejoint/>")}</mujoco>`],
+  ["no-free-base", `${box("")}${motor}`],
+  ["no-ground", `${box("<freejoint/>")}${motor}`],
+])("%s", async (code, xml) => {
+  const written = async () => {
+    const robot = await robotOf(await loadModel(xml));
+    return velocityTask("x", robot, { library, model: "./x.xml" });
+  };
+  await expect(written()).rejects.toMatchObject({ code });
+});
