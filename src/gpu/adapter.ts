@@ -244,6 +244,6 @@ function remedy(choice: AdapterChoice): string {
     return "Install the GPU's Vulkan driver, or set CORRAL_ADAPTER=auto to allow a software driver.";
   if (choice === "system")
     return "Install a newer mesa-vulkan-drivers (Mesa 25.0 works), or set CORRAL_ADAPTER=embedded.";
-  if (embeddedUnsupported()) return "Install a Vulkan driver, or use device: 'cpu'.";
+  if (embeddedUnsupported()) return "Install a Vulkan driver, or use device: 'wasm'.";
   return "Run: corral doctor --install-software-adapter";
 }

@@ -32,7 +32,7 @@ async function load(): Promise<Dawn> {
     throw new AdapterUnavailableError(
       "webgpu-not-loadable",
       `the webgpu package has no usable binary for ${process.platform}-${process.arch}: ${(cause as Error).message}. ` +
-        `Run npm install again, or use device: 'cpu'.`,
+        `Run npm install again, or use device: 'wasm'.`,
       {},
       { cause },
     );

@@ -49,7 +49,7 @@ export function embeddedDriver(): EmbeddedDriver {
   if (unsupported) {
     throw new AdapterUnavailableError(
       "embedded-unsupported",
-      `${unsupported}. Use a GPU, a system driver or device: 'cpu'.`,
+      `${unsupported}. Use a GPU, a system driver or device: 'wasm'.`,
     );
   }
   const cached = cachedEmbeddedDriver();

@@ -8,6 +8,7 @@ import { createSimulation } from "../../../src/batch/simulation.ts";
 import { replay, type ReplayReport } from "../../../src/crash/replay.ts";
 import { defineTask, makeVec, type VectorEnv } from "../../../src/env/index.ts";
 import { loadModel } from "../../../src/model/model.ts";
+import { corral } from "../../support/cli.ts";
 import { corralInside } from "../../support/cli-inside.ts";
 import { readBundle } from "../../../src/record/read-bundle.ts";
 
@@ -113,6 +114,21 @@ test("a bundle of an adapter is executed beside it, and alone where it is asked 
   expect((await corralInside(["replay", path])).stdout).toMatch(/on wasm \(WebAssembly SIMD\)/);
   const alone = JSON.parse((await corralInside(["replay", path, "--device", "wasm", "--json"])).stdout) as typeof wasm;
   expect(alone).toMatchObject({ replay: { hash: wasm.hash }, wasm: null });
+});
+
+test("a bundle of an adapter needs none", async () => {
+  const bundle = await bundleOf("gpu");
+  const bare = {
+    CORRAL_ADAPTER: "system",
+    CORRAL_DEVICE: undefined,
+    VK_DRIVER_FILES: "none",
+    VK_ICD_FILENAMES: "none",
+  };
+  const { code, stdout, stderr } = await corral(["replay", bundle, "--bisect", "--json"], bare);
+  expect([0, 1], stderr).toContain(code);
+  const told = JSON.parse(stdout) as { replay: ReplayReport; bisect: object | null };
+  expect(told.replay.device).toBe("wasm (WebAssembly SIMD)");
+  expect(told.bisect).not.toBe(null);
 });
 
 test("simulations too, rolled and straight", async () => {
