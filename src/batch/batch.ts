@@ -5,6 +5,7 @@ import type { Trace } from "../trace/graph.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
 import type { AdapterInfo, GpuDevice } from "../gpu/device.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
+import { emissionFor, type Emission, type Target } from "./emission.ts";
 import type { ArenaRequest, BudgetView, HostBytes, PlanLimits } from "../memory/request.ts";
 import { FIXED_PARAMS, TABLES, toWgsl, type WgslKernel } from "../trace/wgsl.ts";
 
@@ -18,7 +19,8 @@ export interface BatchParam {
 /** A kernel, traced once the layout of the arenas is known. */
 export interface KernelSource {
   readonly name: string;
-  readonly trace: (layouts: Readonly<Record<string, ArenaLayout>>) => Trace;
+  /** `unroll`: straight-line code, or runtime loops. */
+  readonly trace: (layouts: Readonly<Record<string, ArenaLayout>>, unroll: boolean) => Trace;
 }
 
 /** What a batch is made of; plain data and pure functions, no device. */
@@ -28,6 +30,8 @@ export interface BatchSpec {
   readonly arenas: readonly ArenaRequest[];
   readonly params: readonly BatchParam[];
   readonly kernels: readonly KernelSource[];
+  /** Whether its kernels are straight-line code. Default: they are. */
+  readonly unrolled?: (target: Target) => boolean;
   /** What the process takes beside the arenas. */
   readonly host?: readonly HostBytes[];
 }
@@ -37,8 +41,8 @@ export interface PlanContext {
   readonly limits?: PlanLimits;
   readonly budget?: BudgetView;
   readonly tileWidth?: number;
-  /** Invocations a workgroup, a world each; which count is fastest is a matter of the adapter. */
-  readonly workgroupSize?: number;
+  /** How kernels are written. Default: as for a software driver. */
+  readonly emission?: Emission;
   /** At least this many shards; more than one is for tests of their equality. */
   readonly minShards?: number;
 }
@@ -53,8 +57,6 @@ export interface PlannedBatch {
   readonly plan: Plan;
 }
 
-/** Invocations a workgroup unless told otherwise. */
-export const DEFAULT_WORKGROUP_SIZE = 32;
 /** Worlds a tile: the SIMD width of CPU drivers. */
 export const DEFAULT_TILE_WIDTH = 8;
 /** Arenas that copy others are called after them, with this at the end; they are read while kernels run. */
@@ -112,7 +114,7 @@ export function planOf(
   const { traces, kernels, tables } =
     known && sameLayouts(known, layouts)
       ? known
-      : timed("trace", () => traceKernels(spec, layouts, tell, context.workgroupSize));
+      : timed("trace", () => traceKernels(spec, layouts, tell, context.emission));
   const arenas = [...fixedArenas(spec), ...tables];
   const stages = spec.kernels.map((kernel) => ({
     name: kernel.name,
@@ -139,14 +141,15 @@ function traceKernels(
   spec: BatchSpec,
   layouts: Record<string, ArenaLayout>,
   tell: (name: string, kernel: WgslKernel) => void,
-  workgroupSize: number = DEFAULT_WORKGROUP_SIZE,
+  emission: Emission = emissionFor(undefined),
 ) {
   const traces = new Map<string, Trace>();
   const kernels = new Map<string, WgslKernel>();
   const tables: ArenaRequest[] = [];
+  const unroll = spec.unrolled?.(emission.target) ?? true;
   for (const source of spec.kernels) {
-    const traced = source.trace(layouts);
-    const kernel = toWgsl(traced, { workgroupSize, title: `${spec.name}: ${source.name}` });
+    const traced = source.trace(layouts, unroll);
+    const kernel = toWgsl(traced, { ...emission, title: `${spec.name}: ${source.name}` });
     traces.set(source.name, traced);
     kernels.set(source.name, kernel);
     tables.push(...tableArenas(source.name, kernel));

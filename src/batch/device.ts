@@ -24,6 +24,7 @@ import {
 } from "./batch.ts";
 import { CpuBatch } from "./cpu-batch.ts";
 import { chooseDevice, isHostDevice, type HostDevice } from "./devices.ts";
+import { emissionFor } from "./emission.ts";
 import { compileKernel, GpuBatch } from "./gpu-batch.ts";
 import { WasmBatch } from "./wasm-batch.ts";
 import { mapWasm } from "./wasm-map.ts";
@@ -36,7 +37,8 @@ const FITTING = kindOf(PLACEMENT_OPTIONS.onOverBudget);
  */
 export function planContext(options: PlacementOptions, numEnvs: number, context: PlanContext = {}): PlanContext {
   return {
-    ...shapeOf(options, numEnvs),
+    ...minShardsOf(options, numEnvs),
+    emission: emissionFor(undefined, options),
     ...(options.budget === undefined ? {} : { budget: plannedBudget(limitOf(options.budget)) }),
     ...context,
   };
@@ -50,16 +52,6 @@ function limitOf(limit: string | number): string | number {
     `budget is a Budget; the option takes bytes such as "2GiB". What createBudget(device) gives counts every batch of its device: pass that device, and leave budget out.`,
     { what: "budget" },
   );
-}
-
-/** What the options say of shards and workgroups. Throws `bad-option`. */
-function shapeOf(options: PlacementOptions, numEnvs: number): Pick<PlanContext, "minShards" | "workgroupSize"> {
-  const { workgroupSize } = options;
-  if (workgroupSize === undefined) return minShardsOf(options, numEnvs);
-  return {
-    ...minShardsOf(options, numEnvs),
-    workgroupSize: checked("workgroupSize", PLACEMENT_OPTIONS.workgroupSize.kind, workgroupSize),
-  };
 }
 
 /** Threads that may be taken. Throws `bad-option`. */
@@ -88,7 +80,7 @@ export async function placeBatch(
   onTurns?: () => void,
 ): Promise<Batch> {
   const onOverBudget = checked("onOverBudget", FITTING, options.onOverBudget ?? "throw");
-  const shape = shapeOf(options, numEnvs);
+  const shape = { ...minShardsOf(options, numEnvs), emission: emissionFor(undefined, options) };
   const device = await timed("device", () => chooseDevice(options));
   if (isHostDevice(device)) {
     const budget = hostBudget();
@@ -109,6 +101,7 @@ export async function placeBatch(
   const lease = device === "gpu" ? await timed("device", () => shareDevice(options.adapter)) : undefined;
   const gpu = device === "gpu" ? lease!.gpu : device;
   try {
+    const emission = emissionFor(gpu.info, options, gpu.limits);
     const budget = await createBudget(gpu);
     const started = new Map<WgslKernel, Promise<GPUComputePipeline>>();
     const make = async (planned: PlannedBatch) => {
@@ -124,7 +117,7 @@ export async function placeBatch(
       started.set(kernel, pipeline);
     };
     return await withLimit(budget, options.budget, () =>
-      placeFitting(specFor, numEnvs, { ...shape, limits: gpu.limits }, onOverBudget, make, { traced }),
+      placeFitting(specFor, numEnvs, { ...shape, emission, limits: gpu.limits }, onOverBudget, make, { traced }),
     );
   } catch (error) {
     lease?.release();

@@ -112,7 +112,7 @@ export class GpuBatch implements Batch {
             ],
           }),
         );
-        kernels.set(name, { pipeline, workgroupSize: kernel.workgroupSize, groups: await Promise.all(groups) });
+        kernels.set(name, { pipeline, workgroupSize: kernel.form.workgroupSize, groups: await Promise.all(groups) });
       });
       // all have ended before the first failure is told: nothing touches the buffers after they are gone
       const ended = await timed("compile", () => Promise.allSettled(made));

@@ -11,6 +11,7 @@ import { coupledPattern } from "../physics/smooth/sparsity.ts";
 import { costOf, type Cost } from "../trace/cost.ts";
 import { layoutsOf, planArenas } from "./batch.ts";
 import { mostCompileSeconds } from "./compile-cost.ts";
+import type { Target } from "./emission.ts";
 import { mayOverflow, traceSimulation } from "./kernel.ts";
 import { simParams } from "./params.ts";
 import { fieldRequest, stateFields } from "./record-io.ts";
@@ -26,14 +27,18 @@ const SMALL = 340;
 /** Processor seconds that compiling may take on a software driver; a task's own terms come on top, up to 20. */
 export const MOST_COMPILE_SECONDS = 15;
 
+/** Dofs beyond which GPUs' registers and instruction caches are too small for straight-line code (docs/decisions/0043). */
+const MAX_DOFS_ON_GPU = 15;
+
 const known = new WeakMap<Model, boolean>();
 
 /**
  * Whether a model's kernels are straight-line code unless an option says otherwise: it steps one and a half to three times
- * as fast as loops, but large models take long to compile. A function of the model alone, so that a plan, a bundle and a
- * resumed run mean the same kernels on every machine.
+ * as fast as loops, but large models take long to compile, and on GPUs run out of registers. A function of the model and of
+ * the kind of device alone, so that a plan, a bundle and a resumed run mean the same kernels on every machine of the kind.
  */
-export function unrollByDefault(model: Model): boolean {
+export function unrollByDefault(model: Model, target: Target = "software"): boolean {
+  if (target === "gpu") return model.nv <= MAX_DOFS_ON_GPU && unsupportedFeatures(model).length === 0;
   const before = known.get(model);
   if (before !== undefined) return before;
   const unroll = isShort(model);
@@ -65,8 +70,8 @@ export function simulationCost(model: Model, unroll: boolean): Cost {
   ];
   const { state, control, derived } = layoutsOf(planArenas({ name: "cost", numEnvs: 1, params, arenas, kernels: [] }));
   const names = params.map(({ name, type }) => ({ name, type }));
-  const spec = { model, nconmax, applied: true, outputs: [], unroll, state, params: names };
-  return costOf(traceSimulation(spec, { control, derived }));
+  const spec = { model, nconmax, applied: true, outputs: [], state, params: names };
+  return costOf(traceSimulation(spec, { control, derived }, unroll));
 }
 
 /** Room for contacts if none is asked for: all that the candidate pairs can make, or the most that a pool keeps. */

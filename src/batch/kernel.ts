@@ -34,8 +34,6 @@ export interface KernelSpec {
   readonly forces?: readonly AppliedForce[];
   /** Derived fields that later code or the host reads: as MuJoCo's data holds them after a step. */
   readonly outputs: readonly FieldName[];
-  /** Straight-line code, or runtime loops over tables. */
-  readonly unroll: boolean;
   /** Double precision intrinsics for the float64 reference. */
   readonly exact?: boolean;
   readonly state: ArenaLayout;
@@ -180,10 +178,11 @@ export interface SimArenas {
 
 /**
  * The kernel of a simulation: `nstep` physics steps (mj_step), or if `nstep` is 0 one evaluation of the derived
- * fields (mj_forward). One kernel does both, since compiling takes longer than anything else.
+ * fields (mj_forward). One kernel does both, since compiling takes longer than anything else. `unroll`: straight-line
+ * code, or runtime loops over tables.
  */
-export function traceSimulation(spec: KernelSpec, arenas: SimArenas): Trace {
-  const { unroll, exact = false, params } = spec;
+export function traceSimulation(spec: KernelSpec, arenas: SimArenas, unroll: boolean): Trace {
+  const { exact = false, params } = spec;
   return trace(
     () => {
       const w = new WorldKernel(spec);

@@ -5,8 +5,8 @@ import type { FieldName } from "../model/fields.ts";
 import type { JointLimits } from "../model/limits.ts";
 import { DEVICES, type DeviceChoice } from "./devices.ts";
 
-/** What every WebGPU device can run. */
-export const WORKGROUP_SIZES: readonly number[] = [8, 16, 32, 64, 128, 256];
+/** Up to 256, every WebGPU device can run them. */
+export const WORKGROUP_SIZES: readonly number[] = [8, 16, 32, 64, 128, 256, 512, 1024];
 
 /** Most steps between two snapshots, and of an episode: results are float32, which counts exactly as far as this. */
 export const MAX_STEPS = 2 ** 24;
@@ -32,7 +32,11 @@ export const PLACEMENT_OPTIONS = {
   shards: { min: 1, max: 1024, integer: true, doc: "at least so many shards, of at least eight worlds each" },
   workgroupSize: {
     kind: described(`one of ${WORKGROUP_SIZES.join(", ")}`, oneOf(...WORKGROUP_SIZES)),
-    doc: "worlds of a workgroup on a GPU, 32 by default; `corral tune` measures which is fastest",
+    doc: "worlds of a workgroup, by default 64 on a GPU whose subgroups are as large and 32 elsewhere; `corral tune` measures which is fastest",
+  },
+  privateArrays: {
+    oneOf: ["separate", "merged"],
+    doc: "arrays of a kernel that are indexed at run time: each its own, or all in one, by default on GPUs; `corral tune` measures which is faster",
   },
   threads: {
     min: 1,

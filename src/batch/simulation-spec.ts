@@ -74,14 +74,12 @@ function checkForces({ opt }: Model, outputs: readonly string[]): void {
 function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: number) => BatchSpec {
   const applied = options.applied ?? true;
   const outputs = options.outputs ?? [];
-  const unroll = options.unroll ?? unrollByDefault(model);
   const nconmax = options.nconmax ?? defaultContacts(model);
   const base = {
     model,
     nconmax,
     applied,
     outputs,
-    unroll,
     exact: options.device === "cpu-f64",
   };
   const size = (name: FieldName) => fieldSize(model, name, capacitiesOf(base));
@@ -101,6 +99,7 @@ function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: num
     name: model.name || "simulation",
     numEnvs,
     params,
+    unrolled: (target) => options.unroll ?? unrollByDefault(model, target),
     arenas: [
       ...state,
       {
@@ -116,10 +115,11 @@ function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: num
     kernels: [
       {
         name: "step",
-        trace: (arenas) =>
+        trace: (arenas, unroll) =>
           traceSimulation(
             { ...base, state: arenas.state, params: names },
             { control: arenas.control, derived: arenas.derived },
+            unroll,
           ),
       },
     ],

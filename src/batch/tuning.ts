@@ -15,10 +15,14 @@ export interface Tuning {
   readonly unroll: boolean;
   /** Worlds a workgroup. */
   readonly workgroupSize: number;
+  /** Private arrays each its own, or all in one. */
+  readonly privateArrays: "separate" | "merged";
 }
 
 const isTuning = (found: Partial<Tuning> | null): found is Tuning =>
-  typeof found?.unroll === "boolean" && WORKGROUP_SIZES.includes(found.workgroupSize!);
+  typeof found?.unroll === "boolean" &&
+  WORKGROUP_SIZES.includes(found.workgroupSize!) &&
+  (found.privateArrays === "separate" || found.privateArrays === "merged");
 
 /** Of what a choice is: the model's files and options, the driver with its version, and corral's version. */
 function tuningKey(model: Model, driver: string): string {
@@ -36,7 +40,9 @@ const fileOf = (model: Model, driver: string): string =>
 export function readTuning(model: Model, driver: string): Tuning | undefined {
   try {
     const found = JSON.parse(readFileSync(fileOf(model, driver), "utf8")) as Partial<Tuning> | null;
-    return isTuning(found) ? { unroll: found.unroll, workgroupSize: found.workgroupSize } : undefined;
+    if (!isTuning(found)) return undefined;
+    const { unroll, workgroupSize, privateArrays } = found;
+    return { unroll, workgroupSize, privateArrays };
   } catch {
     return undefined;
   }

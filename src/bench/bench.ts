@@ -122,6 +122,7 @@ export async function bench(task: Task<object>, options: BenchOptions): Promise<
     };
     peers = await MuJoCoPeers.start(options.workers ?? availableParallelism(), setup);
 
+    const { unroll } = warm.env.kernels.get("step")!.form;
     const ours: Series[] = runners.map(() => ({ physics: [], env: [] }));
     const all = peers;
     const theirs = [1, all.count].map((workers): PeerSeries => ({ workers, physics: [], contacts: [] }));
@@ -145,7 +146,7 @@ export async function bench(task: Task<object>, options: BenchOptions): Promise<
     }
     const stages =
       lease?.gpu.features.has("timestamp-query") && options.stages
-        ? await measureStages(lease.gpu, settings.model, warm.env, settings.vec.unroll)
+        ? await measureStages(lease.gpu, settings.model, warm.env, unroll)
         : undefined;
     assertClean(lease);
     const contacts = await contactsOf(settings.model, warm.env);
@@ -171,7 +172,7 @@ export async function bench(task: Task<object>, options: BenchOptions): Promise<
         seed,
         motion,
         episodeSteps,
-        unroll: settings.vec.unroll,
+        unroll,
       },
       rows,
       growth: growthOf(rows, kind !== "gpu"),

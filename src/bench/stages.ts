@@ -13,6 +13,7 @@ import { hostRecords, planOf, type BatchSpec } from "../batch/batch.ts";
 import type { ContactSlots } from "../physics/collision/contact-slots.ts";
 import { forward } from "../physics/forward.ts";
 import type { StageName } from "../physics/stages.ts";
+import { emissionFor } from "../batch/emission.ts";
 import { GpuBatch } from "../batch/gpu-batch.ts";
 import { WorldKernel } from "../batch/kernel.ts";
 import { simParams } from "../batch/params.ts";
@@ -55,7 +56,7 @@ class Reached extends Error {}
  */
 export async function measureStages(gpu: GpuDevice, model: Model, env: VectorEnv, unroll: boolean): Promise<Stages> {
   const numEnvs = Math.max(WORLDS, env.numEnvs);
-  const planned = planOf(specOf(model, numEnvs, unroll), { limits: gpu.limits });
+  const planned = planOf(specOf(model, numEnvs, unroll), { limits: gpu.limits, emission: emissionFor(gpu.info) });
   const timer = await PassTimer.create(gpu, CUTS.length);
   const times: number[] = [];
   try {
@@ -112,7 +113,7 @@ function fill(
   }
 }
 
-function specOf(model: Model, numEnvs: number, unroll: boolean): BatchSpec {
+function specOf(model: Model, numEnvs: number, isUnrolled: boolean): BatchSpec {
   const params = simParams(model);
   const nconmax = defaultContacts(model);
   const fields = stateFields(model, false).map((name) => fieldRequest(name, "state", fieldSize(model, name)));
@@ -120,20 +121,20 @@ function specOf(model: Model, numEnvs: number, unroll: boolean): BatchSpec {
     name: `${model.name || "model"} by stage`,
     numEnvs,
     params,
+    unrolled: () => isUnrolled,
     arenas: [
       { name: "state", access: "read_write", fields },
       { name: "sum", access: "read_write", fields: [fieldRequest("sum", "task", 1)] },
     ],
     kernels: CUTS.map(([cut]) => ({
       name: cut,
-      trace: (arenas: Readonly<Record<string, ArenaLayout>>): Trace =>
+      trace: (arenas, unroll): Trace =>
         trace(
           () => {
             const names = params.map(({ name, type }) => ({ name, type }));
             const w = new WorldKernel({
               model,
               nconmax,
-              unroll,
               applied: false,
               outputs: [],
               params: names,

@@ -10,11 +10,12 @@ export const summary = "measures which form of a model's kernels and which workg
 export const help = `
 Usage: corral tune ENV_OR_MODEL [--envs N] [--json]
 
-Measures straight-line and rolled kernels of an environment or a model (path of an MJCF file) on this adapter, and then
-workgroups of 8, 64 and 128 worlds beside the usual 32, each by turns with the best so far. Keeps the choice in the cache
-folder, by the model's files and options, the driver and corral's version. makeVec takes it with tuned: true, and corral
-bench with --set tuned=true; without, the model alone decides, so that results have the same bits on every run. What was
-chosen so far stays unless another is at least 10 % faster.
+Measures straight-line and rolled kernels of an environment or a model (path of an MJCF file) on this adapter, private
+arrays merged and separate, and then sizes of workgroups, 32 to 512 worlds on a GPU and 8 to 128 on a software driver, each
+by turns with the best so far. Keeps the choice in the cache folder, by the model's files and options, the driver and
+corral's version. makeVec takes it with tuned: true, and corral bench with --set tuned=true; without, the model and what the
+adapter says of itself decide, so that results have the same bits on every run. What was chosen so far stays unless another
+is at least 10 % faster.
 
   --envs N          worlds (1024)
   --seconds S       seconds of each measurement (0.5)

@@ -25,7 +25,7 @@ export function controlsOf(
   size: number,
   state: ControlState = {},
 ): Float64Array {
-  const { task, model, options, shape, unroll: _, ...rest } = spec;
+  const { task, model, options, shape, ...rest } = spec;
   const actuation = { ...spec.actuation, delay: 0, hold: 1 };
   const controls: Scalar[] = [];
   const params = Object.fromEntries(shape.params.map(({ name, initial }) => [name, initial]));

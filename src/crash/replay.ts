@@ -1,8 +1,8 @@
 // executes a bundle again: whether every bit is the same, or what differs and by how much
 import { createHash } from "node:crypto";
 import { HOST_WORDS, kernelHashes, programOf, versions, type Bundle, type Versions } from "../record/bundle.ts";
+import { emittedKernel } from "../record/read-bundle.ts";
 import type { Words } from "../record/words.ts";
-import { toWgsl } from "../trace/wgsl.ts";
 import { numbersOf } from "../record/words.ts";
 import { Reexecution, segmentsOf, wordsLike, type ReexecuteOptions } from "./reexecute.ts";
 import type { Moment } from "./timeline.ts";
@@ -134,7 +134,6 @@ function compare(bundle: Bundle, run: Reexecution, arena: string, recorded: Word
 /** What is not as it was: what runs, where, and the kernel that this version emits of the recorded program. */
 function differences(bundle: Bundle, run: Reexecution): Difference[] {
   const { about, trace } = bundle;
-  const { workgroupSize } = bundle.kernel;
   const out: Difference[] = [];
   const compare = (what: Difference["what"], recorded: string, here: string) => {
     if (recorded !== here) out.push({ what, recorded, here });
@@ -144,8 +143,7 @@ function differences(bundle: Bundle, run: Reexecution): Difference[] {
   const now = versions();
   for (const name of Object.keys(now) as (keyof Versions)[]) compare(name, about[name], now[name]);
   if (about.device.precision === "gpu") {
-    const title = `${about.batch.name}: step`;
-    const kernel = toWgsl(trace, { workgroupSize, title });
+    const kernel = emittedKernel(bundle);
     compare("shader", about.shader, kernelHashes(kernel, programOf(trace), "gpu").shader);
   }
   return out;

@@ -73,6 +73,8 @@ const paramKind: Kind<BatchParam> = object<BatchParam>({ name: identifier, type:
 const kernelKind: Kind<BundleAbout["batch"]["kernel"]> = object<BundleAbout["batch"]["kernel"]>({
   buffers: list(object({ name: arenaName, access: oneOf("read", "read_write", "uniform") }), { max: 64 }) as never,
   workgroupSize: optional(integer(1, 1024)),
+  privateArrays: optional(oneOf("separate", "merged")),
+  tablesApart: optional(oneOf("uniform", "storage")),
   params: list(object({ name: identifier, type: numberType, slot: count(1024) }), { max: 1024 }) as never,
 });
 

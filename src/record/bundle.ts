@@ -9,7 +9,7 @@ import type { Model } from "../model/model.ts";
 import type { Batch, BatchParam } from "../batch/batch.ts";
 import { storeTrace } from "../trace/store.ts";
 import type { Trace } from "../trace/graph.ts";
-import type { WgslKernel } from "../trace/wgsl.ts";
+import type { WgslForm, WgslKernel } from "../trace/wgsl.ts";
 import { pack } from "./pack.ts";
 import type { Recording } from "./recorder.ts";
 import { writeSealed } from "./sealed.ts";
@@ -87,7 +87,7 @@ export interface BundleAbout extends Versions {
     readonly name: string;
     readonly arenas: readonly ArenaRequest[];
     readonly params: readonly BatchParam[];
-    readonly kernel: Pick<WgslKernel, "buffers" | "params"> & { readonly workgroupSize?: number };
+    readonly kernel: Pick<WgslKernel, "buffers" | "params"> & Partial<WgslForm>;
   };
   /** SHA-256 of the WGSL of the step kernel; of its program where it ran as JavaScript. */
   readonly shader: string;
@@ -167,6 +167,7 @@ export function writeBundle(
 
   const { segments } = recording;
   const last = segments[segments.length - 1];
+  const { unroll: _, ...form } = kernel.form;
   const about: BundleAbout = {
     ...versions(),
     created: new Date().toISOString(),
@@ -181,7 +182,7 @@ export function writeBundle(
       // what the recorder and snapshots keep is no part of a step
       arenas: spec.arenas.filter(({ access, fields }) => access.startsWith("read") && fields[0].group !== "record"),
       params: spec.params,
-      kernel: { buffers: kernel.buffers, workgroupSize: kernel.workgroupSize, params: kernel.params },
+      kernel: { buffers: kernel.buffers, ...form, params: kernel.params },
     },
     ...kernelHashes(kernel, program, precision),
     model: { file: source.file, name: model.name },

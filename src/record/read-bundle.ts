@@ -5,7 +5,8 @@ import { unzip } from "../core/read-bytes.ts";
 import { Mismatch, type Kind } from "../core/schema.ts";
 import { formatBytes } from "../core/units.ts";
 import { reasonOf } from "../core/write-bytes.ts";
-import { DEFAULT_TILE_WIDTH, DEFAULT_WORKGROUP_SIZE } from "../batch/batch.ts";
+import { DEFAULT_TILE_WIDTH } from "../batch/batch.ts";
+import { emissionFor } from "../batch/emission.ts";
 import { layoutArena } from "../memory/layout.ts";
 import { modelKind } from "../model/model-format.ts";
 import type { ModelSource } from "../model/model.ts";
@@ -161,7 +162,7 @@ class BundleReader {
 
   /** The kernel, which must be that of the program: the same buffers, parameters and tables. */
   #kernel(trace: Trace, program: Uint8Array): WgslKernel {
-    const { batch, device, shader } = this.#about;
+    const { batch, device, env, shader } = this.#about;
     const arenas = new Map(batch.arenas.map((a) => [a.name, a.access]));
     for (const { name, access } of trace.buffers) {
       const given = arenas.get(name);
@@ -206,10 +207,12 @@ class BundleReader {
       while (values.length % 4 !== 0) values.push(0);
       this.#expect(held.length === 0 || isSame(held, values), `its ${type} tables are not those of its program`);
     }
-    const workgroupSize = batch.kernel.workgroupSize ?? DEFAULT_WORKGROUP_SIZE;
+    const { buffers: _, params: __, ...given } = batch.kernel;
+    const form = { ...emissionFor(undefined), ...given, unroll: env.unroll };
     const recorded: WgslKernel = {
-      ...batch.kernel,
-      workgroupSize,
+      buffers: batch.kernel.buffers,
+      params: batch.kernel.params,
+      form,
       code: device.precision === "gpu" ? this.#text("step.wgsl") : "",
       tables,
     };
@@ -339,5 +342,5 @@ const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.s
 
 /** The kernel that this corral emits of a bundle's program. */
 export function emittedKernel({ about, kernel, trace }: Bundle): WgslKernel {
-  return toWgsl(trace, { workgroupSize: kernel.workgroupSize, title: `${about.batch.name}: step` });
+  return toWgsl(trace, { ...kernel.form, title: `${about.batch.name}: step` });
 }

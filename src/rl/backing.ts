@@ -133,7 +133,7 @@ export class GpuBacking implements Backing {
       uniforms.set(values);
       const at = UNIFORMS_BYTES * used++;
       this.#slots.set(uniforms.words, at / 4);
-      return new GpuPass(pass, at);
+      return new GpuPass(pass, at, this.gpu);
     });
     // comes before the submission, whatever is encoded first
     const buffer = this.#reservation.buffer("uniforms");

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { ShaderStage } from "../gpu/constants.ts";
 import type { GpuDevice } from "../gpu/device.ts";
 import { createBindGroup, pipelinesOf } from "../gpu/shader.ts";
+import { WORKGROUP, workgroupOf } from "../gpu/workgroup.ts";
 import { COMMON_WGSL, UNIFORMS_BYTES } from "./device-tables.ts";
 import type { DeviceStruct, ValuesOf } from "./device-struct.ts";
 import { JOBS, type JobTable } from "./job-tables.ts";
@@ -232,13 +233,11 @@ function jobCode({ table, variable, most }: JobTable): string {
   return `${table.wgsl}@group(0) @binding(1) var<uniform> ${variable}: ${type};\n`;
 }
 
-/** Workgroups of 32 invocations. */
-export const WORKGROUP = 32;
 const MAX_GROUPS = 65535;
 
 /** The invocation of a dispatch, which may take two axes. */
-const THREAD = `fn thread_of(gid: vec3<u32>) -> u32 {
-  return gid.x + gid.y * (${MAX_GROUPS}u * ${WORKGROUP}u);
+const threadOf = (workgroup: number): string => `fn thread_of(gid: vec3<u32>) -> u32 {
+  return gid.x + gid.y * (${MAX_GROUPS}u * ${workgroup}u);
 }
 `;
 
@@ -257,12 +256,18 @@ export function sharingOf({ features, info }: Pick<GpuDevice, "features" | "info
   return features.has("subgroups") && least === LANES && most === LANES ? "lanes" : "none";
 }
 
-/** The WGSL of a kernel. */
-export function kernelCode(name: KernelName, sharing: Sharing = "none"): string {
+/** The WGSL of a kernel, by how its lanes share loads and the invocations of its workgroups. */
+export function kernelCode(name: KernelName, sharing: Sharing = "none", workgroup = WORKGROUP): string {
   const { files, code, job }: KernelSource = KERNELS[name];
   const enable = code && sharing === "lanes" ? "enable subgroups;\n" : "";
-  const parts = [COMMON_WGSL, THREAD, ...(job ? [jobCode(job)] : []), ...files.map(textOf), code?.(sharing) ?? ""];
-  return enable + parts.join("\n");
+  const parts = [
+    COMMON_WGSL,
+    threadOf(workgroup),
+    ...(job ? [jobCode(job)] : []),
+    ...files.map(textOf),
+    code?.(sharing) ?? "",
+  ];
+  return enable + parts.join("\n").replaceAll(`@workgroup_size(${WORKGROUP})`, `@workgroup_size(${workgroup})`);
 }
 
 /** The name of a kernel's entry point. */
@@ -289,6 +294,8 @@ interface GpuJob {
 
 /** What jobs are added to. All of them read the same uniforms. */
 export interface JobPass {
+  /** Invocations of a workgroup of the kernels that are dispatched by counts of invocations. */
+  readonly workgroup: number;
   /** Adds one run of a job, of so many workgroups. */
   add(job: Job, x: number, y: number, z: number): void;
 }
@@ -297,8 +304,10 @@ export interface JobPass {
 export class GpuPass implements JobPass {
   readonly #encoder: GPUComputePassEncoder;
   readonly #uniformsAt: readonly [number];
+  readonly workgroup: number;
 
-  constructor(encoder: GPUComputePassEncoder, uniformsAt: number) {
+  constructor(encoder: GPUComputePassEncoder, uniformsAt: number, { info }: Pick<GpuDevice, "info">) {
+    this.workgroup = workgroupOf(info);
     this.#encoder = encoder;
     this.#uniformsAt = [uniformsAt];
   }
@@ -344,9 +353,12 @@ const BINDING_TYPE = {
   "storage, read_write": "storage",
 } as const;
 
+/** The WGSL of a kernel on a device. */
+const codeOn = (gpu: GpuDevice, name: KernelName): string => kernelCode(name, sharingOf(gpu), workgroupOf(gpu.info));
+
 /** Compiles a kernel; equal ones on a device share one pipeline. */
 export function compileKernel(gpu: GpuDevice, name: KernelName): Promise<GPUComputePipeline> {
-  const code = kernelCode(name, sharingOf(gpu));
+  const code = codeOn(gpu, name);
   const [, layout] = layoutOf(gpu, name, code);
   return pipelinesOf(gpu).compute({ label: `rl.${name}`, code, entryPoint: entryOf(name), layout });
 }
@@ -364,7 +376,7 @@ export async function bindKernel(
     return { buffer: bufferOf(arena), ...(arena === "uniforms" && { size: UNIFORMS_BYTES }) };
   };
   const entries = bindingsOf(name).map(({ binding, arena }) => ({ binding, resource: resourceOf(arena) }));
-  const [layout] = layoutOf(gpu, name, kernelCode(name, sharingOf(gpu)));
+  const [layout] = layoutOf(gpu, name, codeOn(gpu, name));
   const group = await createBindGroup(gpu, { label: `rl.${name}`, layout, entries });
   return { pipeline, group };
 }
@@ -372,6 +384,6 @@ export async function bindKernel(
 /** Adds one run of a job to a pass, for `count` invocations of each of its parts, or for so many workgroups by so many. */
 export function dispatch(pass: JobPass, job: Job, count: number | readonly [x: number, y: number], parts = 1): void {
   if (typeof count !== "number") return pass.add(job, ...count, parts);
-  const groups = Math.ceil(count / WORKGROUP);
+  const groups = Math.ceil(count / pass.workgroup);
   pass.add(job, Math.min(groups, MAX_GROUPS), Math.ceil(groups / MAX_GROUPS), parts);
 }

@@ -4,6 +4,7 @@ import { CorralError } from "../core/errors.ts";
 import { formatBytes } from "../core/units.ts";
 import type { Hold } from "../memory/budget.ts";
 import { hostBudget, inWasm, unstaged } from "../memory/host-budget.ts";
+import { WORKGROUP } from "../gpu/workgroup.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { ArenaRead, Backing, Words } from "./backing.ts";
 import { bindingsOf, entryOf, kernelCode, type Job, type JobPass, type KernelName } from "./kernels.ts";
@@ -26,6 +27,7 @@ export interface WasmJob {
 }
 
 const PASS: JobPass = {
+  workgroup: WORKGROUP,
   add(job, x, y, z) {
     const { run, addresses } = job as WasmJob;
     run(x, y, z, ...addresses);

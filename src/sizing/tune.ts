@@ -3,8 +3,6 @@ import type { Task, VecOptions } from "../env/index.ts";
 import { chooseDevice, isHostDevice } from "../batch/devices.ts";
 import { CorralError } from "../core/errors.ts";
 import { shareDevice } from "../gpu/shared-device.ts";
-import { DEFAULT_WORKGROUP_SIZE } from "../batch/batch.ts";
-import { unrollByDefault } from "../batch/kernel-form.ts";
 import { writeTuning, type Tuning } from "../batch/tuning.ts";
 import { ActionPool } from "../bench/actions.ts";
 import { defineTarget } from "../env/describe.ts";
@@ -15,7 +13,7 @@ export interface TuneOptions {
   /** Seconds of each measurement. */
   readonly seconds: number;
   readonly repetitions: number;
-  readonly batch?: Omit<VecOptions, "numEnvs" | "unroll" | "workgroupSize">;
+  readonly batch?: Omit<VecOptions, "numEnvs" | keyof Tuning>;
   readonly onProgress?: (text: string) => void;
 }
 
@@ -39,16 +37,20 @@ export interface Tuned {
 }
 
 /** Each is another compile, which takes seconds for large models: few, far apart. */
-const SIZES: readonly number[] = [8, 64, 128];
+const SIZES: Readonly<Record<"gpu" | "software", readonly number[]>> = {
+  // a large workgroup lowers the registers that NVIDIA gives a lane, for more warps
+  gpu: [32, 64, 128, 256, 512],
+  software: [8, 64, 128],
+};
 /** What was chosen so far stays unless another is faster by this: measurements are noisy. */
 const WORTH = 1.1;
 
-export const formName = ({ unroll, workgroupSize }: Tuning): string =>
-  `${unroll ? "straight-line" : "rolled"}, ${workgroupSize} a workgroup`;
+export const formName = ({ unroll, workgroupSize, privateArrays }: Tuning): string =>
+  `${unroll ? "straight-line" : "rolled"}, arrays ${privateArrays}, ${workgroupSize} a workgroup`;
 
 /**
- * Measures straight-line and rolled kernels, then sizes of the workgroups of the faster, each by turns with the best so
- * far, and keeps the choice, which `tuned: true` takes.
+ * Measures straight-line and rolled kernels, private arrays merged and separate, then sizes of the workgroups, each by
+ * turns with the best so far, and keeps the choice, which `tuned: true` takes.
  * @throws CorralError nothing-to-tune, without an adapter; what makeVec throws
  */
 export async function tune(task: Task<object>, options: TuneOptions): Promise<Tuned> {
@@ -65,8 +67,8 @@ export async function tune(task: Task<object>, options: TuneOptions): Promise<Tu
     );
   const lease = await shareDevice(batch.adapter);
   const runners = new Set<Runner>();
-  const make = async (form: Tuning): Promise<Runner> => {
-    onProgress(`${task.id}: making ${numEnvs} worlds, ${formName(form)}`);
+  const make = async (form?: Tuning): Promise<Runner> => {
+    onProgress(`${task.id}: making ${numEnvs} worlds, ${form ? formName(form) : "the default"}`);
     const runner = await Runner.create(task, { ...batch, ...form, numEnvs }, 0, pool);
     runners.add(runner);
     return runner;
@@ -82,9 +84,10 @@ export async function tune(task: Task<object>, options: TuneOptions): Promise<Tu
   };
 
   try {
-    const byDefault: Tuning = { unroll: unrollByDefault(model), workgroupSize: DEFAULT_WORKGROUP_SIZE };
+    let best = await make();
+    const { unroll, workgroupSize, privateArrays = "separate" } = best.env.kernels.get("step")!.form;
+    const byDefault: Tuning = { unroll, workgroupSize, privateArrays };
     let chosen = byDefault;
-    let best = await make(byDefault);
     await best.warmUp(vec.maxEpisodeSteps, seconds);
     await best.actOnDevice(lease.gpu, pool);
     const rows: TuneRow[] = [];
@@ -110,11 +113,14 @@ export async function tune(task: Task<object>, options: TuneOptions): Promise<Tu
       await close(isBetter ? best : other);
       if (isBetter) [best, chosen] = [other, form];
     };
-    await challenge({ ...byDefault, unroll: !byDefault.unroll });
-    const { unroll } = chosen;
-    for (const workgroupSize of SIZES) await challenge({ unroll, workgroupSize });
+    const merging = privateArrays === "merged" ? "separate" : "merged";
+    await challenge({ ...chosen, unroll: !unroll });
+    await challenge({ ...chosen, privateArrays: merging });
+    const { driver, kind } = lease.gpu.info;
+    const limit = lease.gpu.limits.maxComputeInvocationsPerWorkgroup;
+    const sizes = SIZES[kind].filter((size) => size !== workgroupSize && size <= limit);
+    for (const size of sizes) await challenge({ ...chosen, workgroupSize: size });
 
-    const { driver } = lease.gpu.info;
     return {
       name: task.id,
       adapter: driver,

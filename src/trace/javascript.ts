@@ -105,7 +105,7 @@ function makeDialect(precision: Precision, counts: boolean): Dialect {
       tail: ["}"],
     }),
     set: (target, value) => `${variable(target)} = ${value};`,
-    put: (name, index, value) => `${name}[${index}] = ${value};`,
+    put: (target, index, value) => `${arrayName(target)}[${index}] = ${value};`,
     store: (s, index, values) => values.map((v, c) => `B_${named(s.target.name)}[(${index}) * 4 + ${c}] = ${v};`),
   };
 }

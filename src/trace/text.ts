@@ -2,7 +2,7 @@
 import { oneLine } from "../core/show.ts";
 import type { Trace } from "./graph.ts";
 import type { Op, Type } from "./operations.ts";
-import { Block, operandType, TraceNode, type Operand, type Statement, type VarRef } from "./nodes.ts";
+import { Block, operandType, TraceNode, type ArrayRef, type Operand, type Statement, type VarRef } from "./nodes.ts";
 import { analyse, type Live } from "./live.ts";
 
 /** How one language writes each construct. */
@@ -17,7 +17,7 @@ export interface Dialect {
   /** How a value that is named is called, `count` having been named before; undefined: by a name of its own. */
   place?(count: number): string | undefined;
   set(target: VarRef, value: string): string;
-  put(array: string, index: string, value: string): string;
+  put(target: ArrayRef, index: string, value: string): string;
   store(s: Extract<Statement, { kind: "store" }>, index: string, values: string[]): string[];
 }
 
@@ -123,7 +123,7 @@ export function emitBody(trace: Trace, dialect: Dialect, live: Live = analyse(tr
           }
           break;
         case "put":
-          lines.push(pad + dialect.put(arrayName(s.target), text(s.index, "i32"), text(s.value, s.target.type)));
+          lines.push(pad + dialect.put(s.target, text(s.index, "i32"), text(s.value, s.target.type)));
           break;
         case "store": {
           const values = s.values.map((v) => text(v, s.type));

@@ -5,6 +5,7 @@ import type { Type } from "./operations.ts";
 import type { ArrayRef, TraceNode, TableRef, VarRef } from "./nodes.ts";
 import { analyse } from "./live.ts";
 import { isComputed, OPERATIONS, type Read } from "./operations.ts";
+import { indexedAtRunTime, MERGED, privateMemory, type PrivateMemory } from "./private-memory.ts";
 import { arrayName, emitBody, unnamed, varName, type Dialect } from "./text.ts";
 
 /** Largest f32; a literal above it is an error, even one that would round to it. */
@@ -45,15 +46,19 @@ function tableRead(ref: TableRef, index: string, isUniform: boolean): string {
   return `bitcast<${ref.type}>(${TABLES[ref.type]}${place})`;
 }
 
-type Tables = Readonly<Record<"f32" | "i32", "uniform" | "read">>;
+/** Where a kernel's constants are bound, and where its private arrays are. */
+interface Places {
+  readonly tables: Readonly<Record<"f32" | "i32", "uniform" | "read">>;
+  readonly memory: PrivateMemory;
+}
 
 const sourceName = (node: TraceNode): string => (node.source as { name: string }).name;
 
-/** How each read is written; `tables` says how those of floats and of integers are bound. */
-const READ: Readonly<Record<Read, (node: TraceNode, arg: (i: number) => string, tables: Tables) => string>> = {
+/** How each read is written. */
+const READ: Readonly<Record<Read, (node: TraceNode, arg: (i: number) => string, places: Places) => string>> = {
   load: (node) => varName(node.source as VarRef),
-  at: (node, arg) => `${arrayName(node.source as ArrayRef)}[${arg(0)}]`,
-  table: (node, arg, tables) => {
+  at: (node, arg, { memory }) => memory.read(node.source as ArrayRef, arg(0)),
+  table: (node, arg, { tables }) => {
     const ref = node.source as TableRef;
     return tableRead(ref, arg(0), tables[ref.type] === "uniform");
   },
@@ -73,11 +78,11 @@ export function readOfFunction(node: TraceNode): string {
   return sourceName(node);
 }
 
-const dialectOf = (tables: Tables): Dialect => ({
+const dialectOf = (places: Places): Dialect => ({
   vectors: true,
   literal: toLiteral,
   expression: (node, arg) =>
-    isComputed(node.op) ? OPERATIONS[node.op].wgsl(arg(0), arg(1), arg(2)) : READ[node.op](node, arg, tables),
+    isComputed(node.op) ? OPERATIONS[node.op].wgsl(arg(0), arg(1), arg(2)) : READ[node.op](node, arg, places),
   constant: (name, _node, expression) => `let ${name} = ${expression};`,
   loop(i, start, bound, kind) {
     // drivers simplify loops that test first in fewer rounds
@@ -89,7 +94,7 @@ const dialectOf = (tables: Tables): Dialect => ({
     };
   },
   set: (target, value) => `${varName(target)} = ${value};`,
-  put: (name, index, value) => `${name}[${index}] = ${value};`,
+  put: (target, index, value) => places.memory.write(target, index, value),
   store: (s, index, values) => {
     const four = values.join(", ");
     const value = s.type === "f32" ? `bitcast<vec4<u32>>(vec4<f32>(${four}))` : `vec4<u32>(${four})`;
@@ -124,10 +129,17 @@ function declared(arrays: readonly ArrayRef[]): string[] {
   return lines;
 }
 
-const accessOf = (words: number): "uniform" | "read" => (words <= UNIFORM_WORDS ? "uniform" : "read");
+/** How a kernel is written for an adapter: its numbers and their order are the same in every form. */
+export interface WgslForm {
+  /** Invocations a workgroup. */
+  readonly workgroupSize: number;
+  /** Private arrays that are indexed at run time as one array, or each its own. Default: each its own. */
+  readonly privateArrays?: "separate" | "merged";
+  /** Tables that lanes index apart as storage, or every table that fits as a uniform. Default: as uniforms. */
+  readonly tablesApart?: "uniform" | "storage";
+}
 
-export interface WgslOptions {
-  workgroupSize: number;
+export interface WgslOptions extends WgslForm {
   /** Printed as the first line. */
   title?: string;
 }
@@ -137,8 +149,8 @@ export interface WgslKernel {
   /** Emitted when it is first read: a batch on the CPU asks for the rest alone. */
   readonly code: string;
   buffers: { name: string; access: "read" | "read_write" | "uniform" }[];
-  /** Invocations a workgroup. */
-  workgroupSize: number;
+  /** How it is written, and whether its trace is straight-line code. */
+  readonly form: WgslForm & { readonly unroll: boolean };
   /** Uniform slots in order, four bytes each; the first two are `num_worlds` and `zero`. */
   params: { name: string; type: "f32" | "i32" | "u32"; slot: number }[];
   /** Contents of the table buffers, in whole fours, or undefined if no table is read. */
@@ -163,7 +175,15 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
   const buffers: WgslKernel["buffers"] = trace.buffers
     .filter((b) => live.sources.has(b))
     .map(({ name, access }) => ({ name, access }));
-  const access = { f32: accessOf(f.length), i32: accessOf(i.length) };
+  const { workgroupSize, privateArrays = "separate", tablesApart = "uniform" } = options;
+  const indexed = indexedAtRunTime(trace, live);
+  const accessOf = (type: "f32" | "i32", words: number) => {
+    const isApart = tablesApart === "storage" && [...indexed.lanesApart].some((table) => table.type === type);
+    return words <= UNIFORM_WORDS && !isApart ? "uniform" : "read";
+  };
+  const access = { f32: accessOf("f32", f.length), i32: accessOf("i32", i.length) } as const;
+  const liveArrays = trace.arrays.filter((a) => live.liveArrays.has(a.id));
+  const memory = privateMemory(liveArrays, privateArrays === "merged" ? indexed.arrays : new Set());
   if (f.length) buffers.push({ name: TABLES.f32, access: access.f32 });
   if (i.length) buffers.push({ name: TABLES.i32, access: access.i32 });
   const words: Record<string, number> = { [TABLES.f32]: f.length, [TABLES.i32]: i.length };
@@ -173,7 +193,7 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     ...trace.params.map((p) => ({ name: p.name, type: p.type, slot: p.slot + FIXED_PARAMS.length })),
   ];
   const emit = (): string => {
-    const { lines } = emitBody(trace, dialectOf(access), live);
+    const { lines } = emitBody(trace, dialectOf({ tables: access, memory }), live);
     return [...head(), ...lines, "}", ""].join("\n");
   };
   const head = () => [
@@ -190,12 +210,13 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
       return `@group(0) @binding(${k + 1}) var<storage, ${b.access}> ${b.name}: array<${element}>;`;
     }),
     "",
-    `@compute @workgroup_size(${options.workgroupSize})`,
+    `@compute @workgroup_size(${workgroupSize})`,
     "fn main(@builtin(global_invocation_id) gid: vec3<u32>) {",
-    `  let world = i32(gid.x + gid.y * ${65535 * options.workgroupSize}u);`,
+    `  let world = i32(gid.x + gid.y * ${65535 * workgroupSize}u);`,
     "  if (world >= U.num_worlds) { return; }",
     ...trace.vars.filter((v) => live.liveVars.has(v)).map((v) => `  var ${varName(v)}: ${v.type};`),
-    ...declared(trace.arrays.filter((a) => live.liveArrays.has(a.id))),
+    ...(memory.length > 0 ? [`  var ${MERGED}: array<u32, ${memory.length}>;`] : []),
+    ...declared(memory.apart),
   ];
   let code: string | undefined;
   return {
@@ -203,7 +224,7 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
       return (code ??= emit());
     },
     buffers,
-    workgroupSize: options.workgroupSize,
+    form: { unroll: trace.unroll, workgroupSize, privateArrays, tablesApart },
     params,
     tables: {
       ...(f.length ? { f32: new Float32Array(f) } : {}),

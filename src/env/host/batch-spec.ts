@@ -1,9 +1,8 @@
 // an environment as a batch: its arenas, parameters and kernels, before any device
-import type { ArenaLayout } from "../../memory/layout.ts";
 import { describe } from "../../model/model.ts";
 import { checkSupported } from "../../model/supported.ts";
 import type { BatchParam, BatchSpec } from "../../batch/batch.ts";
-import { defaultContacts } from "../../batch/kernel-form.ts";
+import { defaultContacts, unrollByDefault } from "../../batch/kernel-form.ts";
 import { mayOverflow } from "../../batch/kernel.ts";
 import { simParams } from "../../batch/params.ts";
 import { snapshotArenas } from "../../batch/snapshot.ts";
@@ -85,7 +84,6 @@ export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O
     finite: settings.finite,
     nconmax,
     trips: vec.trip,
-    unroll: vec.unroll,
     exact: vec.device === "cpu-f64",
     params: params.map(({ name, type }) => ({ name, type })),
     actuation,
@@ -100,6 +98,7 @@ export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O
     name: task.id,
     numEnvs,
     params,
+    unrolled: (target) => vec.unroll ?? unrollByDefault(model, target),
     host: vec.monitor ? [{ name: "the monitor's MuJoCo", bytes: monitorBytes }] : [],
     arenas: [
       ...arenas,
@@ -108,8 +107,8 @@ export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O
       ...(vec.snapshotEvery === undefined ? [] : snapshotArenas(kept)),
     ],
     kernels: [
-      { name: "step", trace: (arenas: Readonly<Record<string, ArenaLayout>>) => traceStep(spec, arenas) },
-      { name: "reset", trace: (arenas: Readonly<Record<string, ArenaLayout>>) => traceReset(spec, arenas) },
+      { name: "step", trace: (arenas, unroll) => traceStep(spec, arenas, unroll) },
+      { name: "reset", trace: (arenas, unroll) => traceReset(spec, arenas, unroll) },
       ...(vec.recorder
         ? recordKernels(
             states.map(({ name }) => name),

@@ -27,7 +27,6 @@ import { show } from "../../core/show.ts";
 import { BATCH_OPTIONS, MAX_STEPS, numEnvsOf } from "../../batch/options.ts";
 import { withOptions, type Model, type OptionOverrides } from "../../model/model.ts";
 import { withLimits, type JointLimits, type Limited } from "../../model/limits.ts";
-import { unrollByDefault } from "../../batch/kernel-form.ts";
 import { Status } from "../../physics/status.ts";
 import { monitorSettings, type MonitorOptions, type MonitorSettings } from "../../monitor/options.ts";
 import { recorderSettings, type RecorderOptions, type RecorderSettings } from "../../record/options.ts";
@@ -127,7 +126,7 @@ export interface VecOptions extends OptionOverrides, Omit<Given<VecTable>, "numE
 }
 
 /** Those that the environment settles. */
-type Settled = "numEnvs" | "frameSkip" | "maxEpisodeSteps" | "unroll";
+type Settled = "numEnvs" | "frameSkip" | "maxEpisodeSteps";
 
 /** Options sorted out and checked. */
 export interface Settings<O extends object> {
@@ -221,7 +220,6 @@ function settleVec<O extends object>(task: Task<O>, model: Model, given: ConfigO
     numEnvs,
     frameSkip: checked("frameSkip", integer(VEC_OPTIONS.frameSkip.min, VEC_OPTIONS.frameSkip.max), frameSkip),
     maxEpisodeSteps: checked("maxEpisodeSteps", VEC_OPTIONS.maxEpisodeSteps.kind, maxEpisodeSteps),
-    unroll: given.unroll ?? unrollByDefault(model),
     recorder: recorderSettings(given.recorder, numEnvs),
     monitor: monitorSettings(given.monitor, numEnvs),
     trip: checkTrips(given.trip),

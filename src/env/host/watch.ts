@@ -276,7 +276,7 @@ export class Watch {
       frameSkip: vec.frameSkip,
       maxEpisodeSteps: Number.isFinite(vec.maxEpisodeSteps) ? vec.maxEpisodeSteps : null,
       nconmax,
-      unroll: vec.unroll,
+      unroll: this.#batch.planned.kernels.get("step")!.form.unroll,
       onNonFinite: vec.onNonFinite,
       onOverflow: vec.onOverflow,
       finite,

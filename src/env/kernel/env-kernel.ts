@@ -59,8 +59,8 @@ function loadAction<O extends object>(e: EnvWorld<O>): void {
 }
 
 /** One control step of each world. */
-export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts): Trace {
-  const { autoreset, task, params, unroll, exact } = spec;
+export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts, unroll: boolean): Trace {
+  const { autoreset, task, params, exact } = spec;
   const body = () => {
     const e = new EnvWorld(spec, arenas);
     const { w } = e;
@@ -191,8 +191,8 @@ function judgeStart<O extends object>(e: EnvWorld<O>, seen: readonly Scalar[]) {
 const holds = (word: Int, bits: number): Bool => (bits === 0 ? false : ne(band(word, bits), 0));
 
 /** A new episode of each world that the host asks for; other worlds keep everything. */
-export function traceReset<O extends object>(spec: EnvSpec<O>, arenas: Layouts): Trace {
-  const { task, params, unroll, exact } = spec;
+export function traceReset<O extends object>(spec: EnvSpec<O>, arenas: Layouts, unroll: boolean): Trace {
+  const { task, params, exact } = spec;
   const body = () => {
     const [ask, low, high] = new RecordIO(arenas.request).load("request", "u32");
     when(ne(band(ask, Ask.reset), 0), () => {

@@ -40,7 +40,6 @@ export interface EnvSpec<O extends object = object> {
   readonly nconmax: number;
   /** Conditions of the user that trip the recorder. */
   readonly trips: readonly Trip<O>[];
-  readonly unroll: boolean;
   readonly exact: boolean;
   readonly params: KernelSpec["params"];
   /** What becomes of an action before it acts, and the bounds of a reward. */
@@ -108,7 +107,7 @@ export class EnvWorld<O extends object> {
   forgets: Bool = false;
 
   constructor(spec: EnvSpec<O>, arenas: Layouts) {
-    const { model, nconmax, unroll, exact, params, shape, action } = spec;
+    const { model, nconmax, exact, params, shape, action } = spec;
     const { outputs, forces } = shape;
     this.spec = spec;
     this.arenas = arenas;
@@ -117,7 +116,6 @@ export class EnvWorld<O extends object> {
     this.w = new WorldKernel({
       model,
       nconmax,
-      unroll,
       exact,
       params,
       applied: false,

@@ -22,8 +22,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const rolled: Tuning = { unroll: false, workgroupSize: 64 };
-const straight: Tuning = { unroll: true, workgroupSize: 32 };
+const rolled: Tuning = { unroll: false, workgroupSize: 64, privateArrays: "merged" };
+const straight: Tuning = { unroll: true, workgroupSize: 32, privateArrays: "separate" };
 const model = () => loadModel("test/models/joint_ball.xml");
 
 describe("the cache of tuning", () => {
@@ -45,7 +45,8 @@ describe("the cache of tuning", () => {
     "[1]",
     '{"unroll":1}',
     '{"unroll":true}',
-    '{"unroll":true,"workgroupSize":33}',
+    '{"unroll":true,"workgroupSize":33,"privateArrays":"merged"}',
+    '{"unroll":true,"workgroupSize":32}',
     "\u0000",
   ])("is empty where a file holds %j", async (text) => {
     const m = await model();
@@ -77,7 +78,8 @@ describe("corral tune", () => {
     const positive = expect.toSatisfy((x: number) => Number.isFinite(x) && x > 0);
     const row = { physicsStepsPerSec: positive, firstStepMs: positive };
     const found = JSON.parse(stdout) as Tuned;
-    const forms = [straight, { ...straight, unroll: false }].map((form) => ({ ...form, ...row }));
+    const others = [{ unroll: false }, { privateArrays: expect.stringMatching(/merged|separate/) }];
+    const forms = [straight, ...others].map((form) => ({ ...form, ...row }));
     const sizes = [8, 64, 128].map((workgroupSize) => ({ workgroupSize, ...row, ratio: positive }));
     const rows = [...forms, ...sizes];
     expect(found).toMatchObject({ name: "tiny", rows, byDefault: straight, file: expect.stringContaining(folder) });
@@ -100,6 +102,7 @@ describe("corral tune", () => {
     }
     expect(await kernel({ tuned: true, workgroupSize: 16 })).toContain("@workgroup_size(16)");
     expect((await kernel({ tuned: true, unroll: true })) === usual).toBe(true);
+    expect(await kernel({ tuned: true, privateArrays: "merged" })).toContain("private_memory");
     expect((await kernel({ tuned: false })) === usual).toBe(true);
     await expect(kernel({ tuned: "yes" })).rejects.toMatchObject({ code: "bad-option" });
     await expect(kernel({ workgroupSize: 33 })).rejects.toMatchObject({ code: "bad-option" });

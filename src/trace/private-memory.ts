@@ -1,0 +1,106 @@
+// private arrays as one, for compilers that keep a small one in registers and reach it by a ladder of selects
+import type { Trace } from "./graph.ts";
+import type { Live } from "./live.ts";
+import { TraceNode, type ArrayRef, type Block, type Operand, type TableRef } from "./nodes.ts";
+import { isComputed } from "./operations.ts";
+import { arrayName } from "./text.ts";
+
+/** What indices known only at run time reach. */
+export interface IndexedAtRunTime {
+  /** Ids of private arrays. */
+  readonly arrays: ReadonlySet<number>;
+  /** Tables that neighbouring lanes may read at different indices. */
+  readonly lanesApart: ReadonlySet<TableRef>;
+}
+
+/** Finds what live statements reach by indices that are known only at run time. */
+export function indexedAtRunTime(trace: Trace, live: Live): IndexedAtRunTime {
+  const arrays = new Set<number>();
+  const tables = new Map<TableRef, Operand[]>();
+  const starts = new Map<TraceNode, Operand>();
+  const isRuntime = (index: Operand) => live.resolve(index) instanceof TraceNode;
+  const walk = (block: Block): void => {
+    for (const s of block.statements) {
+      if (s.kind === "stage" || !live.isLive(s)) continue;
+      if (s.kind === "put" && isRuntime(s.index)) arrays.add(s.target.id);
+      if (s.kind === "let") {
+        const { op, source, args } = s.node;
+        if (op === "at" && isRuntime(args[0])) arrays.add((source as ArrayRef).id);
+        if (op !== "table") continue;
+        const table = source as TableRef;
+        tables.set(table, [...(tables.get(table) ?? []), args[0]]);
+      }
+      if (s.kind === "loop") starts.set(s.index, s.start);
+      if (s.kind === "loop") walk(s.block);
+      if (s.kind === "when") [s.then, s.otherwise].forEach(walk);
+    }
+  };
+  walk(trace.root);
+
+  // lanes that run a loop are at the same turn of it
+  const known = new Map<TraceNode, boolean>();
+  const isShared = (operand: Operand): boolean => {
+    const node = live.resolve(operand);
+    if (!(node instanceof TraceNode)) return true;
+    let shared = known.get(node);
+    if (shared === undefined) {
+      const { op } = node;
+      if (op === "index") shared = isShared(starts.get(node) ?? 0);
+      else shared = (isComputed(op) || op === "param" || op === "table") && node.args.every(isShared);
+      known.set(node, shared);
+    }
+    return shared;
+  };
+  const lanesApart = new Set([...tables].filter(([, indices]) => !indices.every(isShared)).map(([table]) => table));
+  return { arrays, lanesApart };
+}
+
+/** Where the elements of private arrays are, as WGSL. */
+export interface PrivateMemory {
+  /** Arrays that stay apart. */
+  readonly apart: readonly ArrayRef[];
+  /** Elements of the one that holds the others; 0 if there are none. */
+  readonly length: number;
+  read(ref: ArrayRef, index: string): string;
+  write(ref: ArrayRef, index: string, value: string): string;
+}
+
+/** The name of the array that holds others. */
+export const MERGED = "private_memory";
+
+/** Places of live arrays: those of `merged`, by id, one behind the other in one array of words, the others apart. */
+export function privateMemory(arrays: readonly ArrayRef[], merged: ReadonlySet<number>): PrivateMemory {
+  const offsets = new Map<number, number>();
+  let length = 0;
+  for (const { id, length: elements } of arrays) {
+    if (!merged.has(id)) continue;
+    offsets.set(id, length);
+    length += elements;
+  }
+  const place = (index: string, offset: number) => {
+    if (/^\d+$/.test(index)) return `${MERGED}[${Number(index) + offset}]`;
+    return offset === 0 ? `${MERGED}[${index}]` : `${MERGED}[${index} + ${offset}]`;
+  };
+  return {
+    apart: arrays.filter(({ id }) => !offsets.has(id)),
+    length,
+    read(ref, index) {
+      const offset = offsets.get(ref.id);
+      if (offset === undefined) return `${arrayName(ref)}[${index}]`;
+      const word = place(index, offset);
+      if (ref.type === "bool") return `(${word} != 0u)`;
+      return ref.type === "u32" ? word : `bitcast<${ref.type}>(${word})`;
+    },
+    write(ref, index, value) {
+      const offset = offsets.get(ref.id);
+      if (offset === undefined) return `${arrayName(ref)}[${index}] = ${value};`;
+      const word = {
+        bool: `select(0u, 1u, ${value})`,
+        u32: value,
+        i32: `bitcast<u32>(${value})`,
+        f32: `bitcast<u32>(${value})`,
+      };
+      return `${place(index, offset)} = ${word[ref.type]};`;
+    },
+  };
+}

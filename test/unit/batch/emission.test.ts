@@ -1,0 +1,70 @@
+// how kernels are written for an adapter: by what it says of itself, or by options
+import { describe, expect, test } from "vitest";
+import { emissionFor } from "../../../src/batch/emission.ts";
+import { unrollByDefault } from "../../../src/batch/kernel-form.ts";
+import { planVecKernels } from "../../../src/env/make.ts";
+import { compileOnNull } from "../../../src/gpu/compile-on-null.ts";
+import { loadTestModel } from "../../support/mjcf.ts";
+import "../../../envs/index.ts";
+
+const gpu = (subgroupMaxSize: number) => ({ kind: "gpu", subgroupMaxSize }) as const;
+
+describe("the emission of kernels", () => {
+  test("is that of software drivers without a GPU, whatever their subgroups are", () => {
+    const software = { target: "software", workgroupSize: 32, privateArrays: "separate", tablesApart: "uniform" };
+    expect(emissionFor(undefined)).toEqual(software);
+    expect(emissionFor({ kind: "software", subgroupMaxSize: 128 })).toEqual(software);
+  });
+
+  test.each([
+    [32, 32],
+    [64, 64],
+    [128, 64],
+    [16, 32],
+  ])("of a GPU with subgroups of %i lanes has workgroups of %i, and merges", (lanes, workgroupSize) => {
+    const merged = { target: "gpu", workgroupSize, privateArrays: "merged", tablesApart: "storage" };
+    expect(emissionFor(gpu(lanes))).toEqual(merged);
+  });
+
+  test("options come first, if the device can run them", () => {
+    const limits = { maxComputeInvocationsPerWorkgroup: 256, maxComputeWorkgroupSizeX: 256 };
+    const asked = { workgroupSize: 256, privateArrays: "separate" } as const;
+    expect(emissionFor(gpu(32), asked, limits)).toMatchObject(asked);
+    expect(() => emissionFor(gpu(32), { workgroupSize: 512 }, limits)).toThrow(
+      "[limit-exceeded] workgroupSize is 512; maxComputeInvocationsPerWorkgroup of this device is 256. Pass workgroupSize: 256 or less.",
+    );
+    expect(() => emissionFor(gpu(32), { privateArrays: "both" as "merged" })).toThrow("[bad-option]");
+  });
+
+  test("has limits of straight-line code of its own on GPUs", async () => {
+    const [ant, humanoid] = await Promise.all(["ant", "humanoid"].map((name) => loadTestModel(`envs/${name}`)));
+    expect([unrollByDefault(ant), unrollByDefault(ant, "gpu")]).toEqual([true, true]);
+    expect([unrollByDefault(humanoid), unrollByDefault(humanoid, "gpu")]).toEqual([true, false]);
+  });
+
+  test.each(["Hopper-v5", "PickAndPlace"])("%s has one private array on a GPU, and compiles", async (id) => {
+    for (const unroll of [true, false]) {
+      const { kernels } = await planVecKernels(id, { numEnvs: 8, unroll }, { emission: emissionFor(gpu(64)) });
+      const { code, form } = kernels.get("step")!;
+      expect(form).toMatchObject({ unroll, privateArrays: "merged" });
+      expect(code).toContain("@workgroup_size(64)");
+      expect(code).toContain("var private_memory: array<u32, ");
+      // what is left is indexed by numbers alone
+      for (const [, name] of code.matchAll(/var (a\d+_\w+)(?::| =) array/g))
+        expect(code).not.toMatch(new RegExp(String.raw`\b${name}\[(?!\d+\])`));
+      await compileOnNull(code, id, ["main"]);
+    }
+  });
+
+  test("tables that lanes index apart are storage on a GPU", async () => {
+    const access = async (context: object) => {
+      const { kernels } = await planVecKernels("PickAndPlace", { numEnvs: 8, unroll: false }, context);
+      return kernels
+        .get("step")!
+        .buffers.filter(({ name }) => name.startsWith("tables_"))
+        .map((b) => b.access);
+    };
+    expect(await access({})).toEqual(["uniform", "uniform"]);
+    expect(await access({ emission: emissionFor(gpu(32)) })).toEqual(["read", "read"]);
+  });
+});
