@@ -69,6 +69,8 @@ export interface EnvpoolPeer {
     /** Worlds of an answer: all, or those that are ready first. */
     readonly batch: number;
     readonly envStepsPerSec: number;
+    /** The same for a second of the processor. Undefined in documents of 0.1. */
+    readonly envStepsPerCpuSecond?: number;
   }[];
 }
 

@@ -19,6 +19,8 @@ export interface BenchRow {
   readonly physicsStepsPerSec: number;
   /** Median; observations, rewards and flags of every step reach the host. */
   readonly envStepsPerSec: number;
+  /** The same for a second of the processor. Undefined in documents of 0.1. */
+  readonly envStepsPerCpuSecond?: number;
   readonly bytesPerEnv: number;
   /** All that the batch holds. */
   readonly bytes: number;
@@ -145,6 +147,7 @@ export function rowOf({ env, firstStepMs }: Runner, series: Series, compiled: bo
     numEnvs: env.numEnvs,
     physicsStepsPerSec: median(physics),
     envStepsPerSec: median(results),
+    envStepsPerCpuSecond: median(series.env.map(perCpuSecond)),
     bytesPerEnv: env.plan.bytesPerWorld,
     bytes: env.plan.totalBytes,
     firstStepMs,
@@ -237,6 +240,8 @@ export function overview(benches: readonly Bench[]): string[][] {
   const native = benches.some((b) => !("absent" in b.native));
   const first = benches.some((b) => b.firstStep);
   const cpu = benches.some((b) => b.ratio.perCpuSecond !== null);
+  const pools = benches.map(besideEnvpool);
+  const pooled = pools.some((pool) => pool !== undefined);
   const header = ["environment", "worlds", "physics steps/s", "env steps/s", "a world"];
   const peers = [
     "WASM 1 worker",
@@ -244,8 +249,11 @@ export function overview(benches: readonly Bench[]): string[][] {
     "ratio",
     ...(cpu ? ["for equal processor time"] : []),
     ...(native ? [`native ${versionsOf(benches)}, all cores`, "ratio"] : []),
+    ...(pooled ? ["EnvPool, env steps/s", "ratio", ...(cpu ? ["for equal processor time"] : [])] : []),
   ];
-  const rows = benches.map((b) => {
+  const times = (ratio: number | undefined) => (ratio === undefined ? "" : `${ratio.toFixed(1)} x`);
+  const rows = benches.map((b, i) => {
+    const pool = pools[i];
     const best = b.rows.find((r) => r.numEnvs === b.ratio.numEnvs)!;
     const c = "absent" in b.native ? undefined : b.native.rows.at(-1);
     return [
@@ -264,9 +272,39 @@ export function overview(benches: readonly Bench[]): string[][] {
           ? [rounded(c.physicsStepsPerSec), `${(best.physicsStepsPerSec / c.physicsStepsPerSec).toFixed(1)} x`]
           : ["", ""]
         : []),
+      ...(pooled
+        ? [
+            pool ? rounded(pool.theirs.envStepsPerSec) : "",
+            times(pool?.ratio),
+            ...(cpu ? [times(b.ratio.perCpuSecond === null ? undefined : pool?.perCpuSecond)] : []),
+          ]
+        : []),
     ];
   });
   return [[...header, ...(first ? ["first step, cold / warm"] : []), ...peers], ...rows];
+}
+
+/** Env steps with results on the host beside EnvPool's, of the fastest batch of each, by the clock and by the processor. */
+export interface BesideEnvpool {
+  readonly ours: BenchRow;
+  readonly theirs: EnvpoolPeer["rows"][number];
+  readonly ratio: number;
+  /** Undefined where either did not say it. */
+  readonly perCpuSecond: number | undefined;
+}
+
+export function besideEnvpool({ rows, envpool }: Bench): BesideEnvpool | undefined {
+  if (envpool === undefined || "absent" in envpool) return undefined;
+  const fastest = <T extends { readonly envStepsPerSec: number }>(list: readonly T[]): T =>
+    list.reduce((best, row) => (row.envStepsPerSec > best.envStepsPerSec ? row : best));
+  const [ours, theirs] = [fastest(rows), fastest(envpool.rows)];
+  const [one, other] = [ours, theirs].map((row) => row.envStepsPerCpuSecond);
+  return {
+    ours,
+    theirs,
+    ratio: ours.envStepsPerSec / theirs.envStepsPerSec,
+    perCpuSecond: one === undefined || other === undefined ? undefined : one / other,
+  };
 }
 
 const seconds = (...times: number[]): string => times.map((t) => `${(t / 1000).toFixed(1)} s`).join(" / ");

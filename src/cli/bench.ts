@@ -10,8 +10,7 @@ import { MOTIONS, type Motion } from "../bench/actions.ts";
 import { firstStepHere, firstSteps } from "../bench/first-step.ts";
 import { loopTable, measureLoop, type Loop } from "../bench/loop.ts";
 import { benchPage } from "../bench/page.ts";
-import { busyNote, overview, peersOf, type Bench, type RateRange } from "../bench/report.ts";
-import type { EnvpoolPeer } from "../bench/python-peer.ts";
+import { besideEnvpool, busyNote, overview, peersOf, type Bench, type RateRange } from "../bench/report.ts";
 import { machineFacts, machineName } from "../bench/machine.ts";
 import {
   makeOutput,
@@ -251,7 +250,7 @@ function describe(b: Bench): string {
     const shares = parts.map((p) => `${p.name} ${((100 * p.nanoseconds) / evaluationNs).toFixed(0)} %`);
     lines.push(`${evaluationNs.toFixed(0)} ns of device time an evaluation: ${shares.join(", ")}`);
   }
-  if (b.envpool) lines.push(...("absent" in b.envpool ? [`EnvPool ${b.envpool.absent}`] : besideEnvpool(b, b.envpool)));
+  lines.push(...envpoolLines(b));
   if ("absent" in native) lines.push(`native MuJoCo ${native.absent}`);
   if ("absent" in b.jax) lines.push(`MJX and Brax ${b.jax.absent}`);
   const busy = busyNote(b);
@@ -260,12 +259,18 @@ function describe(b: Bench): string {
 }
 
 /** Env steps with results on the host, of the fastest of each. */
-function besideEnvpool({ rows }: Bench, { envpool, rows: peers }: EnvpoolPeer): string[] {
-  const own = rows.reduce((best, row) => (row.envStepsPerSec > best.envStepsPerSec ? row : best));
-  const peer = peers.reduce((best, row) => (row.envStepsPerSec > best.envStepsPerSec ? row : best));
+function envpoolLines(b: Bench): string[] {
+  const { envpool } = b;
+  if (envpool === undefined) return [];
+  if ("absent" in envpool) return [`EnvPool ${envpool.absent}`];
+  const { ours, theirs, ratio, perCpuSecond } = besideEnvpool(b)!;
+  const same =
+    perCpuSecond === undefined || b.ratio.perCpuSecond === null
+      ? ""
+      : `; for the same processor time ${perCpuSecond.toFixed(1)} x`;
   return [
-    `EnvPool ${envpool} in ${countOf(peer.threads, "thread")}: ${rate(peer.envStepsPerSec)} env steps/s (${formatCount(peer.numEnvs)} worlds, answers of ${formatCount(peer.batch)}); ` +
-      `${formatCount(own.numEnvs)} worlds here make ${(own.envStepsPerSec / peer.envStepsPerSec).toFixed(2)} x that`,
+    `EnvPool ${envpool.envpool} in ${countOf(theirs.threads, "thread")}: ${rate(theirs.envStepsPerSec)} env steps/s (${formatCount(theirs.numEnvs)} worlds, answers of ${formatCount(theirs.batch)}); ` +
+      `${formatCount(ours.numEnvs)} worlds here make ${ratio.toFixed(2)} x that${same}`,
   ];
 }
 

@@ -32,14 +32,14 @@ def rate_of(worlds, batch):
     space = env.action_space
     rng = np.random.default_rng(given["seed"])
     actions = rng.uniform(space.low, space.high, (16, batch, *space.shape))
-    rates = []
+    rates, per_cpu_second = [], []
     if batch == worlds:
         env.reset()
         env.step(actions[0])
     else:
         env.async_reset()
     for _ in range(given["repetitions"]):
-        steps, begin = 0, time.perf_counter()
+        steps, begin, used = 0, time.perf_counter(), time.process_time()
         while time.perf_counter() - begin < seconds:
             if batch == worlds:
                 env.step(actions[steps % 16])
@@ -48,12 +48,12 @@ def rate_of(worlds, batch):
                 env.send(actions[steps % 16], info["env_id"])
             steps += 1
         rates.append(steps * batch / (time.perf_counter() - begin))
+        per_cpu_second.append(steps * batch / (time.process_time() - used))
     env.close()
-    return statistics.median(rates)
+    return {"envStepsPerSec": statistics.median(rates), "envStepsPerCpuSecond": statistics.median(per_cpu_second)}
 
 
 rows = []
 for worlds, batch in [(32 * threads, 32 * threads), (128 * threads, 128 * threads), (32 * threads, 8 * threads)]:
-    rate = rate_of(worlds, batch)
-    rows.append({"threads": threads, "numEnvs": worlds, "batch": batch, "envStepsPerSec": rate})
+    rows.append({"threads": threads, "numEnvs": worlds, "batch": batch, **rate_of(worlds, batch)})
 print(json.dumps({"envpool": envpool.__version__, "rows": rows}))
