@@ -2,12 +2,13 @@
 import { array, variable, type Variable } from "../../trace/control.ts";
 import { current } from "../../trace/graph.ts";
 import { exp, log } from "../../trace/math.ts";
-import { add, clamp, mul, type Scalar } from "../../trace/scalar.ts";
+import { add, clamp, floor, min, mul, type Scalar } from "../../trace/scalar.ts";
 import type { Model } from "../../model/model.ts";
 import { boundingRadius } from "../../physics/collision/colliders/near.ts";
 import { inertiaConstants, subtreeMasses } from "../../physics/set_const.ts";
 import type { ModelView, PerWorld } from "../../physics/view.ts";
 import type { Draws } from "../task/draws.ts";
+import { gridCount } from "../task/grid.ts";
 import type { RandomPlan } from "../task/randomise.ts";
 import type { Distribution } from "../task/task.ts";
 
@@ -93,16 +94,21 @@ export class WorldModel {
   }
 }
 
-function drawn(d: Distribution, count: number, random: Draws): Scalar[] {
+function drawn(d: Distribution, many: number, random: Draws): Scalar[] {
   if ("normal" in d) {
     const [mean, deviation] = d.normal;
     // a tail that no bound was checked for
-    return random.normals(count).map((n) => add(mean, mul(clamp(n, -3, 3), deviation)));
+    return random.normals(many).map((n) => add(mean, mul(clamp(n, -3, 3), deviation)));
   }
   if ("logUniform" in d) {
     const [low, high] = d.logUniform.map((x) => log(x) as number);
-    return random.uniforms(count).map((u) => exp(add(low, mul(u, high - low))));
+    return random.uniforms(many).map((u) => exp(add(low, mul(u, high - low))));
+  }
+  if ("grid" in d) {
+    const [low, , step] = d.grid;
+    const count = gridCount(d.grid);
+    return random.uniforms(many).map((u) => add(low, mul(step, min(floor(mul(u, count)), count - 1))));
   }
   const [low, high] = d;
-  return random.uniforms(count).map((u) => add(low, mul(u, high - low)));
+  return random.uniforms(many).map((u) => add(low, mul(u, high - low)));
 }

@@ -9,6 +9,7 @@ import { hasEllipsoids } from "../../physics/smooth/fluid.ts";
 import type { Wanted } from "../../physics/set_const.ts";
 import { alternatives } from "../../core/names.ts";
 import { elementsOf, fieldOf, idsOf, type Kind } from "./expression/fields.ts";
+import { gridCount } from "./grid.ts";
 import { derivedOf, type Entry } from "./randomise-derived.ts";
 import { isPlainObject, placeOf } from "./term-value.ts";
 import type { Distribution, RandomField, Randomisation, Task } from "./task.ts";
@@ -249,6 +250,17 @@ function checkCentres(place: string, entries: readonly Entry[], model: Model): v
   );
 }
 
+/** Steps of a grid: so many are drawn each as often as float32 can tell. */
+const MOST_STEPS = 2 ** 16;
+
+const isGrid = (x: unknown): boolean =>
+  Array.isArray(x) &&
+  x.length === 3 &&
+  x.every((v) => Number.isFinite(v)) &&
+  x[0] <= x[1] &&
+  x[2] > 0 &&
+  gridCount(x as unknown as readonly [number, number, number]) <= MOST_STEPS;
+
 /** The least and the most that a distribution gives. */
 function rangeOf(place: string, d: Distribution): readonly [number, number] {
   const isRange = (x: unknown): x is readonly [number, number] =>
@@ -260,10 +272,11 @@ function rangeOf(place: string, d: Distribution): readonly [number, number] {
       const [mean, deviation] = d.normal;
       return [mean - 3 * deviation, mean + 3 * deviation];
     }
+    if ("grid" in d && isGrid(d.grid)) return [d.grid[0], d.grid[1]];
   }
   throw bad(
     place,
-    `a distribution is ${show(d)}; it is [low, high], { logUniform: [low, high] } with low > 0, or { normal: [mean, deviation] }`,
+    `a distribution is ${show(d)}; it is [low, high], { logUniform: [low, high] } with low > 0, { normal: [mean, deviation] }, or { grid: [low, high, step] } of at most ${MOST_STEPS} steps`,
   );
 }
 

@@ -101,11 +101,15 @@ export interface Disturbance {
   readonly eq_active?: readonly Scalar[];
 }
 
-/** Uniform in [low, high), log-uniform, or normal within three deviations of its mean. */
+/**
+ * Uniform in [low, high), log-uniform, normal within three deviations of its mean, or one of low, low + step, ... up to
+ * high, each as often.
+ */
 export type Distribution =
   | readonly [number, number]
   | { readonly logUniform: readonly [number, number] }
-  | { readonly normal: readonly [number, number] };
+  | { readonly normal: readonly [number, number] }
+  | { readonly grid: readonly [low: number, high: number, step: number] };
 
 /** Fields of the model that worlds may draw for themselves, and `gravity`. */
 export type RandomField =
