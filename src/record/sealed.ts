@@ -130,10 +130,7 @@ export function readSealed(path: string): Sealed {
   }
   const bytes = read(path, "manifest.json", MOST_MANIFEST);
   const manifest = unpack(bytes, file);
-  const { format, version, files, ...about } = (typeof manifest === "object" ? manifest : {}) as Record<
-    string,
-    unknown
-  >;
+  const { format, version, files, ...about } = Object(manifest) as Record<string, unknown>;
   if (format !== FORMAT) throw new CorralError("no-bundle", `${file} is not that of a corral bundle.`, { path });
   // a newer format may be sealed in another way: check the format first
   if (typeof version !== "number" || !(version <= BUNDLE_VERSION)) {

@@ -56,13 +56,13 @@ function logUpTo(path: string, iteration: number): number {
   const text = readFileSync(path, "utf8");
   let kept = 0;
   for (let end; (end = text.indexOf("\n", kept)) >= 0; kept = end + 1) {
-    let line: { readonly iteration?: number; readonly end?: boolean };
+    let line: { readonly iteration?: number; readonly end?: boolean } | null;
     try {
       line = JSON.parse(text.slice(kept, end));
     } catch {
       break;
     }
-    if (line.end || (line.iteration ?? 0) > iteration) break;
+    if (line === null || line.end || (line.iteration ?? 0) > iteration) break;
   }
   return Buffer.byteLength(text.slice(0, kept));
 }

@@ -19,6 +19,7 @@ import "../../envs/index.ts";
 import { readBundle } from "../../src/record/read-bundle.ts";
 import { readSealed, writeSealed } from "../../src/record/sealed.ts";
 import { corralInside } from "../support/cli-inside.ts";
+import { sealManifest } from "../support/crafted-bundle.ts";
 import { disk } from "../support/disk.ts";
 import { ROOT } from "../support/imports.ts";
 import { codeOf } from "../support/lives.ts";
@@ -160,6 +161,10 @@ test("a bundle of a newer format says what to install; what is none says so", as
     expect(() => readBundle(none)).toThrow(/^\[no-bundle\]/);
   const { code } = await corralInside(["replay", join(root, "nowhere")]);
   expect(code).toBe(2);
+});
+
+test.each(["null", "7", '"text"', "[]", "[null]", "true"])("a manifest that is %s is none", (text) => {
+  expect(() => readBundle(sealManifest(copyOf("none"), text))).toThrow(/^\[no-bundle\]/);
 });
 
 test("a bundle that names files outside of itself is refused, though its checksums are right", () => {
