@@ -1,5 +1,6 @@
 // the numbers of a batch that may change between steps without a new kernel
 import { CorralError } from "../core/errors.ts";
+import { optionsOf } from "../core/options.ts";
 import { isHeld, type FloatPrecision } from "../core/float32.ts";
 import type { Model } from "../model/model.ts";
 import type { BatchParam } from "./batch.ts";
@@ -35,7 +36,7 @@ export function simParams(model: Model): BatchParam[] {
  */
 export function paramChanges(change: Partial<SimParams>, precision: FloatPrecision): [string, number][] {
   const out: [string, number][] = [];
-  for (const [name, value] of Object.entries(change)) {
+  for (const [name, value] of Object.entries(optionsOf(change))) {
     if (value === undefined) continue;
     if (name === "gravity") {
       const g = value as readonly number[];

@@ -1,10 +1,10 @@
 // what a simulation is made of: its options, its arenas, its kernel, before any device
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
-import { fillIn, sortOut, type Given } from "../core/options.ts";
+import { checked, fillIn, NAMES, sortOut, type Given } from "../core/options.ts";
 import { mjtCone, mjtSolver } from "../model/enums.ts";
 import { fieldSize, fieldsOf, type FieldName } from "../model/fields.ts";
-import { withOptions, type Model, type OptionOverrides } from "../model/model.ts";
+import { assertModel, withOptions, type Model, type OptionOverrides } from "../model/model.ts";
 import { withLimits, type JointLimits } from "../model/limits.ts";
 import { checkSupported } from "../model/supported.ts";
 import type { Plan } from "../memory/plan.ts";
@@ -47,7 +47,7 @@ export const readableOutput = (name: string): boolean => !/^(contact_|efc_)/.tes
 
 function checkOutputs(outputs: readonly string[]): void {
   const known = fieldsOf("derived").map((f) => f.name as string);
-  for (const name of outputs) {
+  for (const name of checked("outputs", NAMES, outputs)) {
     if (known.includes(name) && readableOutput(name)) continue;
     const near = nearest(name, known.filter(readableOutput));
     const why = known.includes(name) ? "which is folded into the kernel" : "which is no derived field that can be read";
@@ -156,6 +156,7 @@ function limited(model: Model, limits: JointLimits | undefined): Model {
 
 /** Checks the options, applies those of mjOption, and returns the batch for any count of worlds. */
 export function prepare(model: Model, options: SimulationOptions) {
+  assertModel(model);
   numEnvsOf(options);
   const m0 = overridden(model, options);
   checkOutputs(options.outputs ?? []);

@@ -2,7 +2,7 @@
 import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { formatBytes } from "../core/units.ts";
 import { CorralError } from "../core/errors.ts";
-import { checked } from "../core/options.ts";
+import { assertNumbers, checked, listOf, NAMES, optionsOf } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
 import { asHeld, firstNotHeld, heldText } from "../core/float32.ts";
 import { nearest } from "../core/names.ts";
@@ -174,7 +174,7 @@ export class Simulation implements AsyncDisposable {
   }
 
   #worldList(worlds: readonly number[] | undefined): readonly number[] {
-    if (worlds) for (const w of worlds) locateWorld(this.plan, w);
+    if (worlds) for (const w of listOf("worlds", worlds)) locateWorld(this.plan, w);
     return worlds ?? Array.from({ length: this.numEnvs }, (_, i) => i);
   }
 
@@ -185,25 +185,23 @@ export class Simulation implements AsyncDisposable {
     }
     const known = ["state", "control", "derived"].flatMap((a) => layouts[a]?.fields.map((f) => f.name) ?? []);
     const near = nearest(name, known);
-    throw new CorralError(
-      "unknown-field",
-      `this simulation has no field "${name}"${near.length ? `; nearest: ${near.join(", ")}` : ""}. ` +
-        `Derived fields must be named in \`outputs\`.`,
-      { name, known },
-    );
+    const hint = near.length ? `; nearest: ${near.join(", ")}` : "";
+    const text = `this simulation has no field "${name}"${hint}. Derived fields must be named in \`outputs\`.`;
+    throw new CorralError("unknown-field", text, { name, known });
   }
 
   /**
    * Sets state fields of all worlds or of chosen ones. Values are row-major [worlds, size of the field].
    * Nothing changes if any value is wrong.
-   * @throws CorralError unknown-field, bad-shape, bad-world, bad-value
+   * @throws CorralError bad-option, unknown-field, bad-shape, bad-world, bad-value
    */
   async setState(values: StateValues, worlds?: readonly number[]): Promise<void> {
     this.#mutex.assertOpen("set state");
     const list = this.#worldList(worlds);
     const byArena = new Map<string, [string, ArrayLike<number>][]>();
-    for (const [name, data] of Object.entries(values)) {
-      if (!data) continue;
+    for (const [name, data] of Object.entries(optionsOf(values, "values"))) {
+      if (data === undefined) continue;
+      assertNumbers(name, data);
       const arena = this.#arenaOf(name);
       if (arena === "derived")
         throw new CorralError("unknown-field", `${name} is derived; only state fields can be set.`, { name });
@@ -262,6 +260,7 @@ export class Simulation implements AsyncDisposable {
     worlds?: readonly number[],
   ): Promise<Record<N, Float64Array>> {
     this.#mutex.assertOpen("get state");
+    checked("names", NAMES, names);
     const list = this.#worldList(worlds);
     const places = list.map((world) => locateWorld(this.plan, world));
 

@@ -2,7 +2,7 @@
 // docs/options.md come from it.
 import { CorralError } from "./errors.ts";
 import { alternatives } from "./names.ts";
-import { boolean, described, integer, list, Mismatch, oneOf, pathText, real, type Kind } from "./schema.ts";
+import { boolean, described, integer, list, Mismatch, oneOf, pathText, real, text, type Kind } from "./schema.ts";
 import { inLine, show } from "./show.ts";
 
 /** One option. */
@@ -77,6 +77,21 @@ export function checked<T>(name: string, kind: Kind<T>, value: unknown, code?: s
     if (!(error instanceof Mismatch)) throw error;
     throw badOption(pathText(error.path), error.value, `pass ${error.want}`, code);
   }
+}
+
+/** Names of fields, outputs and the like, of which a table says later which there are. */
+export const NAMES: Kind<readonly string[]> = described('a list of names, such as ["qpos"]', list(text()));
+
+/** Items that can be gone through: a list, or numbers of a typed array. Throws `bad-option`. */
+export function listOf<T>(name: string, value: readonly T[]): readonly T[] {
+  if (Array.isArray(value) || (ArrayBuffer.isView(value) && !((value as unknown) instanceof DataView))) return value;
+  throw badOption(name, value, "pass a list");
+}
+
+/** Throws `bad-option` for what holds no numbers. */
+export function assertNumbers(name: string, value: unknown): void {
+  const has = typeof value === "object" && value !== null && "length" in value;
+  if (!has) throw badOption(name, value, "pass its numbers, row after row, in a list or a typed array");
 }
 
 /** The error of a name that a table has not. */

@@ -1,6 +1,6 @@
 // what `--bisect` knows of a model, before a crash
 import { mjtJoint } from "../model/enums.ts";
-import { describe, type Model } from "../model/model.ts";
+import { assertModel, describe, type Model } from "../model/model.ts";
 import { unsupportedFeatures } from "../model/supported.ts";
 import { n, type Cause } from "./cause.ts";
 import { equalitiesBesideLimits, unmendable } from "./contradictions.ts";
@@ -42,9 +42,10 @@ const ORDER = ["certain", "likely", "possible"];
  * Looks for what makes worlds of a model break: time step against stiffness and damping, masses and inertias,
  * contradicting limits and equalities, penetration at the start, forces beyond measure, pairs that can never touch.
  * Starts are qpos0 and the keyframes.
- * @throws CorralError mujoco-memory
+ * @throws CorralError bad-model, mujoco-memory
  */
 export async function checkModel(model: Model): Promise<ModelReport> {
+  assertModel(model);
   const causes: Cause[] = [
     ...equalitiesBesideLimits(model),
     ...startsOutside(model),

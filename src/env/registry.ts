@@ -14,6 +14,8 @@ const tasks = new Map<string, AnyTask>();
  * @throws CorralError duplicate-env for another task of a known id
  */
 export function register<O extends object>(task: Task<O>): void {
+  if (typeof (task as Partial<Task<O>> | undefined)?.id !== "string")
+    throw new CorralError("bad-task", `a task is ${show(task)}; register what defineTask returns.`);
   const known = tasks.get(task.id);
   if (known && known !== (task as unknown as AnyTask)) {
     throw new CorralError(

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
+import { optionsOf } from "../core/options.ts";
 import { assertFolderOf, makeOutputFolder } from "../core/make-folder.ts";
 import { reasonOf, remedyOf } from "../core/write-bytes.ts";
 import { writeWhole } from "../io/write-whole.ts";
@@ -42,7 +43,8 @@ async function policyFrom(source: PolicySource): Promise<Policy> {
  * @throws CorralError unsupported-export, bad-option; no-checkpoint, checkpoint-corrupt and unknown-env for folders; not-empty if the folder of "wgsl" holds other things; what the
  *   file system throws
  */
-export async function exportPolicy(source: PolicySource, { format, to }: ExportOptions): Promise<Exported> {
+export async function exportPolicy(source: PolicySource, options: ExportOptions): Promise<Exported> {
+  const { format, to } = optionsOf(options);
   if (!EXPORT_FORMATS.includes(format)) {
     const known = EXPORT_FORMATS.map((name) => `"${name}"`).join(", ");
     throw new CorralError("bad-option", `format is ${JSON.stringify(format)}; pass one of ${known}.`, { format });

@@ -1,6 +1,7 @@
 // A WebGPU device with its adapter's facts, granted limits and features, and an honest end
 import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { CorralError, DeviceLostError } from "../core/errors.ts";
+import { optionsOf } from "../core/options.ts";
 import { type AdapterSource, type OpenAdapter, openAdapter, type Refusal } from "./adapter.ts";
 import { type Limits, readLimits, requestedLimits } from "./limits.ts";
 
@@ -161,7 +162,8 @@ export function assertDevice(gpu: unknown): asserts gpu is GpuDevice {
  * Throws `AdapterUnavailableError`, `adapter-unknown`, `limit-unknown`, `limit-too-large`, `device-refused`.
  */
 export async function openDevice(options: GpuDeviceOptions = {}): Promise<GpuDevice> {
-  const opened = await openAdapter(options.adapter);
+  const { adapter: chosen } = optionsOf(options);
+  const opened = await openAdapter(chosen);
   const { adapter } = opened;
   const limits = requestedLimits(readLimits(adapter.limits), options.limits);
   const features = FEATURES.filter((name) => adapter.features.has(name));

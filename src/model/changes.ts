@@ -1,7 +1,8 @@
 // a model with some numbers of its arrays changed, as one world of a randomised batch has them
 import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
 import { mjtDisableBit, mjtGeom } from "./enums.ts";
-import { printableModel, type Model, type ModelChange } from "./model-data.ts";
+import { assertModel, printableModel, type Model, type ModelChange } from "./model-data.ts";
 import { writeBool, type MainModule, type MjData, type MjModel } from "./mujoco.ts";
 
 function put(values: { [index: number]: number; length: number }, field: string, index: number, value: number): void {
@@ -16,9 +17,12 @@ function put(values: { [index: number]: number; length: number }, field: string,
  * The same model with other numbers. The given model stays as it is; `createOracle` gives MuJoCo the changes too. What
  * MuJoCo derives of them (dof_invweight0, body_invweight0, body_subtreemass, ...) is not computed again here: give those
  * numbers as well, as derived.
- * @throws CorralError unknown-field, bad-index, bad-value
+ * @throws CorralError bad-model, unknown-field, bad-index, bad-value
  */
 export function withChanges(model: Model, changes: readonly ModelChange[]): Model {
+  assertModel(model);
+  if (!Array.isArray(changes) || !changes.every((change) => typeof change === "object" && change !== null))
+    throw new CorralError("bad-value", `changes is ${show(changes)}; pass a list of { field, index, value }.`);
   if (changes.length === 0) return model;
   const gravity = [...model.opt.gravity];
   let { meaninertia } = model.stat;

@@ -1,6 +1,7 @@
 // matrices over dofs from what simulations read: the mass matrix in full, Jacobians of points
 import { CorralError } from "../core/errors.ts";
-import { idOf, type Model } from "./model.ts";
+import { badOption, optionsOf } from "../core/options.ts";
+import { assertModel, idOf, type Model } from "./model.ts";
 
 /** A body (its frame's origin), site or geom, by name or id. */
 export type JacobianOf =
@@ -36,6 +37,9 @@ export interface JacobianInput {
   readonly geom_xpos?: ArrayLike<number>;
 }
 
+/** Where the points of each kind are. */
+const POINTS = { body: "xpos", site: "site_xpos", geom: "geom_xpos" } as const;
+
 /**
  * Jacobians of the origin of a body's frame, a site or a geom (mj_jacBody, mj_jacSite, mj_jacGeom): velocity (jacp) and
  * angular velocity (jacr) in global axes for a unit rate of each dof, row-major [worlds, 3, nv]. From the outputs cdof,
@@ -47,11 +51,20 @@ export function jacobian(
   input: JacobianInput,
   of: JacobianOf,
 ): { jacp: Float64Array; jacr: Float64Array } {
-  const [kind, given] = Object.entries(of)[0] as ["body" | "site" | "geom", string | number];
+  assertModel(model);
+  const [kind, given] = (Object.entries(Object(of) as object)[0] ?? []) as [
+    keyof typeof POINTS | undefined,
+    string | number,
+  ];
+  if (kind === undefined || !Object.hasOwn(POINTS, kind))
+    throw badOption("of", of, "pass { body }, { site } or { geom } with its name or id");
   const id = typeof given === "number" ? given : idOf(model, kind, given);
-  const name = ({ body: "xpos", site: "site_xpos", geom: "geom_xpos" } as const)[kind];
+  if (!(Number.isInteger(id) && id >= 0 && id < model.names[kind].length))
+    throw badOption(kind, given, `the model has ${kind} 0 to ${model.names[kind].length - 1}`);
+  const missing = (["cdof", "subtree_com", POINTS[kind]] as const).find((name) => !optionsOf(input, "input")[name]);
+  const name = missing ?? POINTS[kind];
   const points = input[name];
-  if (!points) {
+  if (missing !== undefined || !points) {
     throw new CorralError(
       "missing-output",
       `the Jacobian of a ${kind} needs ${name}. Name it in outputs and read it.`,

@@ -1,4 +1,6 @@
 // mjModel as plain data
+import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
 import { withPrint } from "../core/inspect.ts";
 import type { ModelArrays, Sizes } from "./fields.ts";
 import type { Hulls } from "./hulls.ts";
@@ -80,6 +82,22 @@ export interface Model extends Sizes, ModelArrays {
 }
 
 const SIZES_SHOWN = ["nq", "nv", "nu", "nbody", "njnt", "ngeom", "nsite", "ntendon", "neq", "nsensor"] as const;
+
+/**
+ * Says what a model is that was not loaded.
+ * @throws CorralError bad-model
+ */
+export function assertModel(model: unknown): asserts model is Model {
+  const { opt, names } = Object(model) as Partial<Model>;
+  if (typeof opt === "object" && typeof names === "object") return;
+  const what =
+    typeof model === "string" || model instanceof URL
+      ? "a path or a text: pass await loadModel(it)"
+      : model instanceof Promise
+        ? "a promise: await what loadModel returns"
+        : `${show(model)}: pass what loadModel returns`;
+  throw new CorralError("bad-model", `the model is ${what}.`);
+}
 
 /** A model that prints as its name, sizes and time step. */
 export function printableModel(model: Model): Model {

@@ -1,11 +1,13 @@
 // what MuJoCo compiled, as plain data
 import { CorralError } from "../core/errors.ts";
+import { fillIn, optionsOf, type OptionTable } from "../core/options.ts";
+import { boolean, Mismatch, type Kind } from "../core/schema.ts";
 import { alternatives } from "../core/names.ts";
 import { inLine } from "../core/show.ts";
 import { fieldSize, fieldsOf, SIZES, type ModelArrays, type Sizes } from "./fields.ts";
 import { readHulls } from "./hulls.ts";
 import { keepModel, modelKey, readKeptModel, watched, type ModelKey } from "./model-cache.ts";
-import { NAMED, printableModel, type Model, type ModelStatistic, type ObjectKind } from "./model-data.ts";
+import { assertModel, NAMED, printableModel, type Model, type ModelStatistic, type ObjectKind } from "./model-data.ts";
 import { copyArray, getMuJoCo, isMuJoCoLoaded, readBools, type MainModule, type MjModel } from "./mujoco.ts";
 import { overrideOption, readOption, type OptionOverrides } from "./options.ts";
 import {
@@ -20,7 +22,7 @@ import {
 import { readSurfaces } from "./surfaces.ts";
 import type { LeftOut } from "./visuals.ts";
 
-export { NAMED } from "./model-data.ts";
+export { assertModel, NAMED } from "./model-data.ts";
 export type { Model, ModelStatistic, ObjectKind, SpeedLimit } from "./model-data.ts";
 export type { ModelOption, OptionOverrides } from "./options.ts";
 export type { ModelSource } from "./source.ts";
@@ -100,11 +102,26 @@ export interface LoadOptions {
   readonly visuals?: boolean;
 }
 
+const isAsset = (x: unknown) => typeof x === "string" || x instanceof Uint8Array;
+const ASSETS: Kind<NonNullable<LoadOptions["assets"]>> = {
+  want: "an object of files by path, each text or a Uint8Array",
+  read(value, path) {
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    if (isObject && Object.values(value).every(isAsset)) return value as NonNullable<LoadOptions["assets"]>;
+    throw new Mismatch(path, value, this.want);
+  },
+};
+
+const LOAD_OPTIONS = {
+  assets: { doc: "files that an XML string names, by path", kind: ASSETS },
+  visuals: { doc: "keep what can only be looked at", kind: boolean },
+} as const satisfies OptionTable;
+
 /**
  * Compiles a model with MuJoCo: the path of an MJCF or URDF file, of a zip that holds one (`robot.zip`, or
  * `robot.zip/scene.xml` where it holds several), or its XML text (which starts with "<").
  * Includes and meshes of a file are read from its folder; those of a text come from `assets`.
- * @throws CorralError bad-option, missing-file, is-directory, unreadable-file, empty-file, not-utf8, bad-archive, several-models,
+ * @throws CorralError bad-option, unknown-option, missing-file, is-directory, unreadable-file, empty-file, not-utf8, bad-archive, several-models,
  *   mujoco-memory, and
  *   model-compile with MuJoCo's own text.
  */
@@ -112,15 +129,15 @@ export async function loadModel(pathOrXml: string | URL, options: LoadOptions = 
   if (typeof pathOrXml !== "string" && !(pathOrXml instanceof URL)) {
     throw new CorralError("bad-option", `a model is a path, a file: URL or XML text, not ${typeof pathOrXml}.`);
   }
+  const { assets, visuals = false } = fillIn(LOAD_OPTIONS, optionsOf(options), { of: "loadModel" });
   const isXml = typeof pathOrXml === "string" && /^\uFEFF?\s*</.test(pathOrXml);
   if (typeof pathOrXml === "string" && pathOrXml.trim() === "") {
     throw new CorralError("empty-file", `the model is an empty string. Pass a path or XML text.`);
   }
-  if (!isXml && options.assets) {
+  if (!isXml && assets) {
     throw new CorralError("bad-option", `assets go with an XML string; the files of a path are read from disk.`);
   }
-  const { visuals = false } = options;
-  const given = isXml ? sourceOfXml(pathOrXml, options.assets ?? {}, visuals) : readModelFile(pathOrXml);
+  const given = isXml ? sourceOfXml(pathOrXml, assets ?? {}, visuals) : readModelFile(pathOrXml);
   // once MuJoCo runs, to compile is as quick as to look
   const key = isMuJoCoLoaded() ? undefined : keyOf(given, visuals);
   const kept = key && readKeptModel(key);
@@ -191,9 +208,11 @@ const prefixed = (assets: ModelSource["assets"]): Record<string, Uint8Array> =>
 /**
  * The same model with other options (mjOption): timestep, gravity, integrator, cone, solver, iterations, tolerance, ...
  * The given model stays as it is.
- * @throws CorralError bad-option, unknown-option.
+ * @throws CorralError bad-model, bad-option, unknown-option.
  */
 export function withOptions(model: Model, overrides: OptionOverrides): Model {
+  assertModel(model);
+  optionsOf(overrides, "overrides");
   return printableModel({ ...model, opt: overrideOption(model.opt, overrides) });
 }
 

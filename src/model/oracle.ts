@@ -2,7 +2,7 @@
 import { CorralError } from "../core/errors.ts";
 import { writeChanges } from "./changes.ts";
 import { mjtState } from "./enums.ts";
-import type { Model } from "./model.ts";
+import { assertModel, type Model } from "./model-data.ts";
 import { copyArray, getMuJoCo, listen, mujocoMessage, type MainModule, type MjData, type MjModel } from "./mujoco.ts";
 import { writeOption } from "./options.ts";
 import { compileSource } from "./source.ts";
@@ -75,9 +75,10 @@ export interface Oracle extends Disposable {
 
 /**
  * MuJoCo's model and data, made from the source, the options and the changed numbers of a model.
- * @throws CorralError mujoco-memory.
+ * @throws CorralError bad-model, mujoco-memory.
  */
 export async function createOracle(model: Model): Promise<Oracle> {
+  assertModel(model);
   const mujoco = await getMuJoCo();
   const { model: mjModel } = compileSource(mujoco, model.source);
   writeOption(mjModel, model.opt);

@@ -119,6 +119,8 @@ export const corrupt = (path: string, text: string, details: object = {}): Corra
  * @throws CorralError no-bundle, bundle-newer, bundle-corrupt
  */
 export function readSealed(path: string): Sealed {
+  if (typeof path !== "string")
+    throw new CorralError("no-bundle", `${show(path)} is no bundle. Pass the folder that corral wrote.`, { path });
   const file = join(path, "manifest.json");
   if (!existsSync(file)) {
     const what = !existsSync(path)

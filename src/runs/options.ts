@@ -143,7 +143,7 @@ function fromOf({ from }: Readonly<Record<string, unknown>>): { readonly from?: 
 }
 
 /** What learns. Throws `bad-config`. */
-export function algorithmOf({ algo = "ppo" }: Readonly<Record<string, unknown>>): keyof typeof ALGORITHMS {
+export function algorithmOf({ algo = "ppo" }: { readonly algo?: unknown }): keyof typeof ALGORITHMS {
   if (typeof algo === "string" && Object.hasOwn(ALGORITHMS, algo)) return algo as keyof typeof ALGORITHMS;
   throw new CorralError("bad-config", `--algo is '${show(algo)}': pass ${Object.keys(ALGORITHMS).join(" or ")}.`, {
     algo,

@@ -1,5 +1,6 @@
 // A training run planned as one: environments, evaluation and learner on the device, what lies on the host beside them
 import { CorralError } from "../core/errors.ts";
+import { optionsOf } from "../core/options.ts";
 import { formatBytes } from "../core/units.ts";
 import { planArenas, planOf, type PlanContext, type PlannedBatch } from "../batch/batch.ts";
 import { hostPlan, planContext, threadsOf } from "../batch/device.ts";
@@ -251,6 +252,7 @@ function problemsOf(
  * @throws CorralError what makeVec and the learner's create throw for their arguments; bad-bytes
  */
 export async function planRun(id: string, given: TrainOptions = {}, context: RunContext = {}): Promise<RunPlan> {
+  optionsOf(given);
   const options = given.from === undefined ? given : startingFrom(readStart(given.from), given);
   const planner = await RunPlanner.create(id, options, context.limits);
   const { numEnvs } = settle(id, options);

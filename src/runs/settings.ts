@@ -2,7 +2,7 @@
 import { availableParallelism } from "node:os";
 import { badOption, fillIn, sortOut } from "../core/options.ts";
 import { runDefaults } from "./defaults.ts";
-import { RUN_OPTIONS, type TrainOptions } from "./options.ts";
+import { algorithmOf, RUN_OPTIONS, type TrainOptions } from "./options.ts";
 
 /** What the learner is made with. */
 export type Learning = Pick<TrainOptions, "config" | "algo" | "replayFile" | "reuseReplay" | "modules">;
@@ -39,7 +39,7 @@ const EVERY = { evalEvery: 8, checkpointEvery: 20, snapshotEvery: 10 };
 
 /** @throws CorralError bad-option, unknown-env */
 export function settle(id: string, options: TrainOptions): Settings {
-  const { config: _config, shortDispatches: _short, ...usual } = runDefaults(id, options.algo);
+  const { config: _config, shortDispatches: _short, ...usual } = runDefaults(id, algorithmOf(options));
   const given = fillIn(RUN_OPTIONS, sortOut(RUN_OPTIONS, options).own, { of: "a run" });
   const { onOverBudget: _fitting, collect, collectThreads: _threads, ...all } = { ...EVERY, ...usual, ...given };
   const { numEnvs } = all;

@@ -1,5 +1,6 @@
 // a training run: environments, a learner, evaluations on worlds of their own, and the state it is resumed from
 import { CorralError, DeviceLostError } from "../core/errors.ts";
+import { optionsOf } from "../core/options.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import { lowered, type Algorithm } from "../rl/algorithm.ts";
@@ -114,6 +115,7 @@ export class TrainingRun implements AsyncDisposable {
    *   nothing is held
    */
   static async create(id: string, given: TrainOptions = {}, memory = new MemoryWatch()): Promise<TrainingRun> {
+    optionsOf(given);
     const start = given.from === undefined || given.resumes ? undefined : readStart(given.from);
     const options = start ? startingFrom(start, given) : given;
     return await makeFitting(id, options, async (fitting) => {

@@ -1,5 +1,6 @@
 // the state of chosen worlds, in and out by name: the physics, and what the task keeps
 import { CorralError } from "../../core/errors.ts";
+import { assertNumbers, checked, listOf, NAMES, optionsOf } from "../../core/options.ts";
 import { asHeld, firstNotHeld, heldText } from "../../core/float32.ts";
 import { nearest } from "../../core/names.ts";
 import { worldIndex, type ArenaLayout, type FieldLayout } from "../../memory/layout.ts";
@@ -75,7 +76,7 @@ export class WorldState {
   }
 
   #worldList(worlds: readonly number[] | undefined): readonly number[] {
-    for (const w of worlds ?? []) locateWorld(this.#plan, w);
+    for (const w of listOf("worlds", worlds ?? [])) locateWorld(this.#plan, w);
     return worlds ?? Array.from({ length: this.#plan.numEnvs }, (_, i) => i);
   }
 
@@ -108,11 +109,12 @@ export class WorldState {
   /** @throws CorralError unknown-field, bad-shape, bad-value, bad-world; then nothing has changed */
   async set(values: StateValues, worlds?: readonly number[]): Promise<void> {
     const list = this.#worldList(worlds);
-    const given = Object.entries(values).filter(
+    const given = Object.entries(optionsOf(values, "values")).filter(
       (entry): entry is [string, ArrayLike<number>] => entry[1] !== undefined,
     );
     for (const [name, data] of given) {
       const { size, words } = this.#slot(name);
+      assertNumbers(name, data);
       if (data.length !== size * list.length) {
         throw new CorralError(
           "bad-shape",
@@ -147,6 +149,7 @@ export class WorldState {
 
   /** @throws CorralError unknown-field, bad-world */
   async get<N extends string>(names: readonly N[], worlds?: readonly number[]): Promise<Record<N, Float64Array>> {
+    checked("names", NAMES, names);
     const list = this.#worldList(worlds);
     const slots = names.map((name) => this.#slot(name));
     const records = await this.#records(list);

@@ -97,6 +97,13 @@ function drawnOf(place: string, name: string, item: Randomisation, model: Model)
   const [other] = Object.keys(unknown);
   if (other !== undefined)
     throw bad(place, `it has no option "${other}"; it takes field, of, element, set, scale, add, shared`);
+  const isNames = (x: unknown, ...types: string[]) =>
+    x === undefined || types.includes(typeof x) || (Array.isArray(x) && x.every((one) => types.includes(typeof one)));
+  if (field === undefined || !isNames(field, "string"))
+    throw bad(place, `field is ${show(field)}; it is the name of a field, or several`);
+  if (!isNames(of, "string", "number"))
+    throw bad(place, `of is ${show(of)}; it is a name, a pattern or an id, or several`);
+  if (!isNames(element, "number")) throw bad(place, `element is ${show(element)}; it is a number, or several`);
   const ways = Object.entries({ set, scale, add }).filter(([, d]) => d !== undefined);
   if (ways.length !== 1) throw bad(place, `it has ${ways.length || "none"} of set, scale and add; give one`);
   const [how, distribution] = ways[0] as ["set" | "scale" | "add", Distribution];
@@ -266,9 +273,15 @@ function rangeOf(place: string, d: Distribution): readonly [number, number] {
   const isRange = (x: unknown): x is readonly [number, number] =>
     Array.isArray(x) && x.length === 2 && x.every((v) => Number.isFinite(v)) && x[0] <= x[1];
   if (isRange(d)) return d;
-  if (typeof d === "object" && !Array.isArray(d)) {
+  if (typeof d === "object" && (d as unknown) !== null && !Array.isArray(d)) {
     if ("logUniform" in d && isRange(d.logUniform) && d.logUniform[0] > 0) return d.logUniform;
-    if ("normal" in d && d.normal.length === 2 && d.normal.every(Number.isFinite) && d.normal[1] >= 0) {
+    if (
+      "normal" in d &&
+      Array.isArray(d.normal) &&
+      d.normal.length === 2 &&
+      d.normal.every(Number.isFinite) &&
+      d.normal[1] >= 0
+    ) {
       const [mean, deviation] = d.normal;
       return [mean - 3 * deviation, mean + 3 * deviation];
     }
