@@ -1,7 +1,6 @@
 // the pipeline of one evaluation: only the order of the stages (mj_forward)
 import type { Spatial } from "../trace/spatial.ts";
 import { geomPairs, type GeomPair } from "../model/pairs.ts";
-import { unrolling } from "../trace/graph.ts";
 import { sub } from "../trace/scalar.ts";
 import { acceleration } from "./smooth/acceleration.ts";
 import { actuation } from "./actuator/actuation.ts";
@@ -12,7 +11,7 @@ import { comPos } from "./smooth/com_pos.ts";
 import { comVel } from "./smooth/com_vel.ts";
 import type { ConstraintForces, Contacts } from "./constraint/constraint-forces.ts";
 import { contactRows, type ContactRows } from "./constraint/contact-rows.ts";
-import { BodyInertia, jointInertia, solvesByBodies, type Inertia } from "./smooth/inertia.ts";
+import { inertiaOf, type Inertia } from "./smooth/inertia.ts";
 import { kinematics } from "./smooth/kinematics.ts";
 import { passive } from "./smooth/passive.ts";
 import { rne } from "./smooth/rne.ts";
@@ -45,14 +44,13 @@ export function forward(
   d: WorldData,
   options: { readonly nconmax: number; readonly reached?: StageReached },
 ): Evaluation {
-  const byBodies = !unrolling() && solvesByBodies(m.model);
   const { reached = () => {} } = options;
 
   runStage("kinematics", () => kinematics(m, d));
   runStage("com_pos", () => comPos(m, d));
   runStage("camlight", () => camlight(m, d));
   runStage("tendon", () => tendon(m, d));
-  const inertia = byBodies ? new BodyInertia(m, d) : jointInertia(m, d, runStage);
+  const inertia = inertiaOf(m, d, runStage);
   reached("factor_m");
   const slots = runStage("collision", () => collision(m, d, geomPairs(m.model), options.nconmax));
   reached("collision", slots);

@@ -1,6 +1,5 @@
 // the status word: what went wrong in a world, one bit each
 import { each, flag } from "../trace/control.ts";
-import { unrolling } from "../trace/graph.ts";
 import { mjMAXVAL } from "../model/enums.ts";
 import {
   and,
@@ -53,9 +52,8 @@ export const badStateBit = (values: readonly Scalar[], bit: number): Int =>
     bit,
   );
 
-/** The same of a field, in a runtime loop if kernels are rolled. */
+/** The same of a field. */
 export function badFieldBit(field: Field, bit: number): Int {
-  if (unrolling()) return badStateBit(field.all(), bit);
   const ok = flag("ok", true);
   each(field.length, (i) => ok.set(and(ok.get(), isWithinMax(field.at(i)))));
   return unless(ok.get(), bit);

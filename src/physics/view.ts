@@ -105,6 +105,11 @@ export class Field extends Rows {
         : [];
   }
 
+  /** Whether rows can be read at runtime indices. */
+  get isIndexed(): boolean {
+    return this.#components.length > 0;
+  }
+
   #register(index: number): Variable {
     return (this.#registers[index] ??= variable(`${this.name}_${index}`));
   }

@@ -25,10 +25,10 @@ import { defaultTangent, makeFrame, near, type Candidate } from "./colliders/ind
 import { boxTest } from "./boxes.ts";
 import { clear, eachOf, type GeomFrames } from "./broad-phase.ts";
 import { pooledCollision } from "./contact-pool.ts";
-import { copyField } from "../smooth/sparsity.ts";
+import { indexed } from "../smooth/sparsity.ts";
 import { SlotField, slotValues, type ContactSlots } from "./contact-slots.ts";
 import { eachFound, pairColliders, pairKind, type PairColliders, type PairKind } from "./pair-colliders.ts";
-import { Field, type WorldData, type ModelView } from "../view.ts";
+import type { WorldData, ModelView } from "../view.ts";
 
 /** Pairs of one kind beyond this are tested in a runtime loop over those that come near, rather than in line. */
 const MAX_INLINE_PAIRS = 6;
@@ -140,19 +140,15 @@ function copied(frames: ReturnType<typeof framesOf>): GeomFrames {
   return frames;
 }
 
-/** Frames of geoms. Straight-line code copies them to where a runtime index can read them, before it does. */
+/** Frames of geoms; those in registers are copied to where a runtime index can read them, before it does. */
 export function framesOf(m: ModelView, d: WorldData): GeomFrames & { copy(): void } {
-  const from = { xpos: d.geom_xpos, xmat: d.geom_xmat };
-  if (!unrolling()) return { pos: (g) => from.xpos.vec3(g), mat: (g) => from.xmat.mat3(g), copy: () => {} };
-  let copies: typeof from | undefined;
-  const readable = (field: Field): Field => {
-    const copy = new Field(field.name, field.length, field.width, true);
-    copyField(field, copy);
-    return copy;
+  const from = { pos: d.geom_xpos, mat: d.geom_xmat };
+  let readable = from;
+  const copy = () => {
+    if (readable === from) readable = { pos: indexed(from.pos), mat: indexed(from.mat) };
   };
-  const copy = () => (copies ??= { xpos: readable(d.geom_xpos), xmat: readable(d.geom_xmat) });
-  const of = (g: Int) => (isNode(g) ? copies! : from);
-  return { pos: (g) => of(g).xpos.vec3(g), mat: (g) => of(g).xmat.mat3(g), copy };
+  const of = (g: Int) => (isNode(g) ? readable : from);
+  return { pos: (g) => of(g).pos.vec3(g), mat: (g) => of(g).mat.mat3(g), copy };
 }
 
 /** Tests the pairs of one collider that come near in a runtime loop: the reach of each is tested in line first. */

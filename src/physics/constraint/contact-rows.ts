@@ -23,7 +23,6 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import { surfaceVelocities } from "./surface-velocity.ts";
-import { unrolling } from "../../trace/graph.ts";
 import { cross, dot3, row as matRow, sub3, type Vec3 } from "../../trace/vector.ts";
 import { rotational, translational } from "../../trace/spatial.ts";
 import { mjMINMU, mjtCone, mjtEnableBit } from "../../model/enums.ts";
@@ -257,8 +256,8 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
   const { model } = m;
   const dim = Math.max(0, ...slots.pairs.map((p) => p.condim));
   const params = slotParams(m, slots);
-  // read once, before any loop over contacts: constants among them fold there
-  const joint = unrolling() ? jointMotions(m, d, slots) : undefined;
+  // registers are read once, before any loop over contacts: constants among them fold there
+  const joint = d.cdof.isIndexed ? undefined : jointMotions(m, d, slots);
   const bodyOf = (p: GeomPair, which: 0 | 1) => model.geom_bodyid[which === 0 ? p.geom1 : p.geom2];
   const isMoving = (p: GeomPair, which: 0 | 1) => bodyDofs(model, bodyOf(p, which)).length > 0;
   const gaps = slots.pairs.some((p) => p.gap > 0 && p.adhesion === 0);

@@ -1,6 +1,5 @@
 // the nearest geom that a ray meets (mj_ray)
 import { loop, table, variable, when } from "../../trace/control.ts";
-import { unrolling } from "../../trace/graph.ts";
 import {
   and,
   div,
@@ -28,8 +27,8 @@ import {
 } from "../../trace/vector.ts";
 import { mjtGeom } from "../../model/enums.ts";
 import { seenGeoms, type RayFilter } from "../../model/rays.ts";
-import { copyField } from "../smooth/sparsity.ts";
-import { Field, type ModelView, type WorldData } from "../view.ts";
+import { indexed } from "../smooth/sparsity.ts";
+import type { Field, ModelView, WorldData } from "../view.ts";
 import { FieldRays } from "./hfield.ts";
 import { MeshRays } from "./mesh.ts";
 import { MISS, rayShape, type Hit } from "./shapes.ts";
@@ -62,14 +61,9 @@ export const isManyRays = (count: number): boolean => count > FEW_RAYS;
 /** Frames by index, of the run too if `isIndexed`. */
 export type Frames = (index: Int) => { readonly pos: Vec3; readonly mat: Mat3 };
 
-/** Frames of objects; straight-line code copies them to where a runtime index can read them. */
+/** Frames of objects; those in registers are copied to where a runtime index can read them. */
 export function indexedFrames(pos: Field, mat: Field, isIndexed: boolean): Frames {
-  const copy = (field: Field): Field => {
-    const readable = new Field(field.name, field.length, field.width, true);
-    copyField(field, readable);
-    return readable;
-  };
-  const read = isIndexed && unrolling() ? { pos: copy(pos), mat: copy(mat) } : { pos, mat };
+  const read = isIndexed ? { pos: indexed(pos), mat: indexed(mat) } : { pos, mat };
   return (i) => (isNode(i) ? { pos: read.pos.vec3(i), mat: read.mat.mat3(i) } : { pos: pos.vec3(i), mat: mat.mat3(i) });
 }
 

@@ -1,5 +1,6 @@
 // how a model's inertia is held: as a mass matrix and its factors, or as articulated bodies
 import { each } from "../../trace/control.ts";
+import { unrolling } from "../../trace/graph.ts";
 import { add, mul, type Scalar } from "../../trace/scalar.ts";
 import { dot6, mulInertVec } from "../../trace/spatial.ts";
 import { mjtIntegrator, mjtSolver } from "../../model/enums.ts";
@@ -100,7 +101,7 @@ export class JointInertia implements Inertia {
   }
 }
 
-/** Whether rolled kernels solve by bodies: what joint space alone can do is left to it. */
+/** Whether loops over bodies can solve a model: what joint space alone can do is left to it. */
 export function solvesByBodies(model: Model): boolean {
   const newton = model.opt.solver !== mjtSolver.CG;
   return (newton || model.opt.iterations >= FEW_ITERATIONS) && !couplesDofs(model) && !solvesDual(model);
@@ -159,12 +160,14 @@ const diagonalPattern = (n: number): Pattern => ({
   has: (i, j) => i === j,
 });
 
+/** Articulated bodies where code loops over them, M and its factors where it is written out. */
+export const inertiaOf = (m: ModelView, d: WorldData, stage: MatrixStage): Inertia =>
+  !unrolling() && solvesByBodies(m.model) ? new BodyInertia(m, d) : jointInertia(m, d, stage);
+
+type MatrixStage = (name: "crb" | "factor_m", fn: () => SymMatrix) => SymMatrix;
+
 /** M and its factors, made as stages of their own. */
-export function jointInertia(
-  m: ModelView,
-  d: WorldData,
-  stage: (name: "crb" | "factor_m", fn: () => SymMatrix) => SymMatrix,
-): JointInertia {
+export function jointInertia(m: ModelView, d: WorldData, stage: MatrixStage): JointInertia {
   const pattern = treePattern(m.model);
   const M = stage("crb", () => crb(m, d, pattern));
   const factors = stage("factor_m", () => factorM(d, pattern));

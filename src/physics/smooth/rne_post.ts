@@ -1,4 +1,3 @@
-import { unrolling } from "../../trace/graph.ts";
 import { add, eq, isNode, select, type Int, type Scalar } from "../../trace/scalar.ts";
 import {
   add6,
@@ -60,23 +59,18 @@ function externalForces(m: ModelView, d: WorldData, forces: ConstraintForces): v
   forces.contacts.each(({ pos, frame, force, body1, body2 }) => {
     const [normal, turn] = [force.slice(0, 3), force.slice(3)] as unknown as [Vec3, Vec3];
     const wrench = spatial(mulMatTVec(frame, turn), mulMatTVec(frame, normal));
-    const push = (b: Int, about: Spatial, sign: Scalar) => {
+    const push = (b: Int, sign: Scalar) => {
+      const about = forceAt(wrench, d.subtree_com.vec3(m.body_rootid.at(b)), pos);
       d.cfrc_ext.setRow(b, add6(d.cfrc_ext.spatial(b), scale6(about, sign)));
     };
-    if (!unrolling()) {
-      // arrays take the body's index as it comes
-      const about = (b: Int) => forceAt(wrench, d.subtree_com.vec3(m.body_rootid.at(b)), pos);
-      push(body1, about(body1), -1);
-      push(body2, about(body2), 1);
+    if (d.cfrc_ext.isIndexed) {
+      push(body1, -1);
+      push(body2, 1);
       return;
     }
-    // the wrench about each tree's centre is computed once
-    const about = new Map<number, Spatial>();
     for (const b of touching) {
-      const root = model.body_rootid[b];
-      if (!about.has(root)) about.set(root, forceAt(wrench, d.subtree_com.vec3(root), pos));
       const sign = share(b, body1, body2);
-      if (sign !== 0) push(b, about.get(root)!, sign);
+      if (sign !== 0) push(b, sign);
     }
   });
   for (const { body, pos, wrench } of [...holdingForces(m, d, forces), ...tendonPulls(m, d, forces)]) {

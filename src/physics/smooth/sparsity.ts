@@ -1,7 +1,7 @@
 // sparsity of symmetric matrices over dofs, known when a kernel is traced
 import { each, table, variable } from "../../trace/control.ts";
 import { add, div, isNode, mul, sub, type Int, type Scalar } from "../../trace/scalar.ts";
-import type { Field } from "../view.ts";
+import { Field } from "../view.ts";
 
 /**
  * The lower triangle of a symmetric matrix in compressed rows, the diagonal last in each row. Closed under the
@@ -187,6 +187,14 @@ const triangle = (a: Int): Int => (isNode(a) ? div(mul(a, add(a, 1)), 2) : (a * 
 /** Copies a field row by row. */
 export function copyField(from: Field, to: Field): void {
   each(to.rows, (i: Int) => to.setRow(i, from.slice(i, to.width)));
+}
+
+/** A field that can be read at runtime indices: itself, or a copy of its registers. */
+export function indexed(field: Field): Field {
+  if (field.isIndexed) return field;
+  const copy = new Field(field.name, field.length, field.width, true);
+  copyField(field, copy);
+  return copy;
 }
 
 /** The inner product of two fields, element by element times `weight`. */

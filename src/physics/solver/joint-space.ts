@@ -1,6 +1,5 @@
 // the constraint solver's space over dofs: M, its factors, and a sparse Hessian
-import { array, breakIf, each, loop, variable } from "../../trace/control.ts";
-import { unrolling } from "../../trace/graph.ts";
+import { breakIf, each, loop, variable } from "../../trace/control.ts";
 import { add, div, dotn, le, max, mul, neg, or, select, sub, sum, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
@@ -11,7 +10,7 @@ import { DiagA } from "./diag-a.ts";
 import { usesNewton } from "./precision.ts";
 import type { ContactAt, Frame, ProductsOf, Space } from "./space.ts";
 import type { Weights } from "./trees.ts";
-import { Field, type WorldData, type ModelView } from "../view.ts";
+import { Field, scalarTable, type WorldData, type ModelView } from "../view.ts";
 
 type Jacobian = readonly (readonly Scalar[])[];
 
@@ -183,34 +182,16 @@ export class JointSpace implements Space {
     const WJ = J.map((_, a) =>
       Array.from({ length: nv }, (_, i) => sum(J.map((row, b) => mul(law.hessian(a, b), row[i])))),
     );
-    if (unrolling()) {
-      H.pattern.rows.forEach((columns, i) => {
-        for (const j of columns) {
-          const e = H.pattern.index(i, j);
-          const value = dotn(
-            J.map((row) => row[i]),
-            WJ.map((row) => row[j]),
-          );
-          if (value !== 0) H.entries.set(e, add(H.entries.at(e), value));
-        }
-      });
-      return;
-    }
-    const copy = (name: string, rows: Jacobian) =>
-      rows.map((row, k) => {
-        const a = array(`${name}${k}`, nv);
-        row.forEach((x, i) => a.set(i, x));
-        return a;
-      });
-    const left = copy("J", J);
-    const right = copy("WJ", WJ);
+    const readable = (name: string, rows: Jacobian) => rows.map((row, k) => scalarTable(`${name}${k}`, row));
+    const left = readable("J", J);
+    const right = readable("WJ", WJ);
     each(nv, (i) => {
       H.row(i, (e, j) => {
         const value = dotn(
-          left.map((a) => a.get(i)),
-          right.map((a) => a.get(j)),
+          left.map((at) => at(i)),
+          right.map((at) => at(j)),
         );
-        H.entries.set(e, add(H.entries.at(e), value));
+        if (value !== 0) H.entries.set(e, add(H.entries.at(e), value));
       });
     });
   }
