@@ -143,9 +143,10 @@ export function planKernels(model: Model, options: SimulationOptions, context: P
 /** The model with its limits. Throws `needs-task` for what only an episode can do. */
 function limited(model: Model, limits: JointLimits | undefined): Model {
   const { model: m, drawn, terminate } = withLimits(model, limits);
-  const [what] = [drawn.length > 0 && "an end of a range that worlds draw", terminate.length > 0 && "terminate"].filter(
-    Boolean,
-  );
+  const [what] = [
+    drawn.length > 0 && "a range or a speed that worlds draw",
+    terminate.length > 0 && "terminate",
+  ].filter(Boolean);
   if (!what) return m;
   throw new CorralError(
     "needs-task",

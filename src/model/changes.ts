@@ -25,11 +25,13 @@ export function withChanges(model: Model, changes: readonly ModelChange[]): Mode
     throw new CorralError("bad-value", `changes is ${show(changes)}; pass a list of { field, index, value }.`);
   if (changes.length === 0) return model;
   const gravity = [...model.opt.gravity];
+  const speeds = (model.speedLimits ?? []).map(({ limit }) => limit);
   let { meaninertia } = model.stat;
   const arrays: Record<string, Float64Array | Uint8Array> = {};
   for (const { field, index, value } of changes) {
     if (field === "meaninertia") meaninertia = value;
     else if (field === "gravity") put(gravity, field, index, value);
+    else if (field === "speed_limit") put(speeds, field, index, value);
     else {
       const own = (model as unknown as Record<string, unknown>)[field];
       if (!(own instanceof Float64Array) && field !== "jnt_limited")
@@ -41,6 +43,7 @@ export function withChanges(model: Model, changes: readonly ModelChange[]): Mode
   return printableModel({
     ...model,
     ...arrays,
+    ...(model.speedLimits ? { speedLimits: model.speedLimits.map((l, i) => ({ ...l, limit: speeds[i] })) } : {}),
     opt: { ...model.opt, gravity },
     stat: { ...model.stat, meaninertia },
     changes: [...(model.changes ?? []), ...changes],
@@ -81,6 +84,8 @@ export function writeChanges(mujoco: MainModule, mj: MjModel, data: MjData, chan
   if (changes.length === 0) return;
   const arrays = mj as unknown as Record<string, Float64Array>;
   for (const { field, index, value, derived } of changes) {
+    // MuJoCo has no such limit
+    if (field === "speed_limit") continue;
     // radii of bounding spheres are the compiler's, not mj_setConst's
     if (field === "body_ipos") ownFrame(mj, Math.floor(index / 3));
     const isKept = !derived || field === "geom_rbound";

@@ -15,10 +15,11 @@ export interface JointLimit {
   /** Lowest and highest position (m, rad; of a ball 0 and its largest angle), also of joints without any; false: none. */
   readonly range?: readonly [LimitEnd, LimitEnd] | false;
   /**
-   * The most speed of a slide or hinge (m/s, rad/s), held by a soft constraint; false: none. With `terminate` nothing
-   * holds it, and an environment ends the episode; then it may be an expression, such as "param.speed".
+   * The most speed of a slide or hinge (m/s, rad/s), held by a soft constraint; false: none. [low, high]: each world draws
+   * its own with each episode. With `terminate` nothing holds it, and an environment ends the episode; then it may be an
+   * expression, such as "param.speed".
    */
-  readonly velocity?: number | { readonly limit: number | string; readonly terminate: true } | false;
+  readonly velocity?: LimitEnd | { readonly limit: number | string; readonly terminate: true } | false;
 }
 
 /** Limits by the name of a joint, or by a pattern with * in it; of two that fit a joint the later counts. */
@@ -30,10 +31,10 @@ interface Resolved {
   velocity?: JointLimit["velocity"];
 }
 
-/** An end of a range that each world draws. */
+/** An end of a range, or a speed, that each world draws. */
 export interface DrawnEnd {
   readonly joint: number;
-  readonly end: 0 | 1;
+  readonly end: 0 | 1 | "speed";
   readonly between: readonly [number, number];
 }
 
@@ -92,13 +93,13 @@ function checkRange(model: Model, pattern: string, joint: number, range: JointLi
 
 function checkVelocity(pattern: string, velocity: NonNullable<JointLimit["velocity"]>): void {
   const isSpeed = (x: unknown) => typeof x === "number" && Number.isFinite(x) && x > 0;
-  if (velocity === false || isSpeed(velocity)) return;
+  if (velocity === false || isSpeed(velocity) || (isRange(velocity) && velocity[0] > 0)) return;
   const { limit, terminate, ...unknown } = Object(velocity) as { limit?: unknown; terminate?: unknown };
   const fine = (isSpeed(limit) || typeof limit === "string") && terminate === true && Object.keys(unknown).length === 0;
   if (!fine)
     throw bad(
       pattern,
-      `velocity is ${show(velocity)}; it is a speed above 0 (m/s, rad/s), { limit, terminate: true } or false`,
+      `velocity is ${show(velocity)}; it is a speed above 0 (m/s, rad/s), [low, high] to draw it from, { limit, terminate: true } or false`,
     );
 }
 
@@ -155,9 +156,10 @@ export function withLimits(model: Model, limits: JointLimits | undefined): Limit
     }
     if (velocity === undefined) continue;
     const dof = model.jnt_dofadr[joint];
-    if (typeof velocity === "number") speeds.set(dof, velocity);
+    if (isEnd(velocity)) speeds.set(dof, middle(velocity));
     else speeds.delete(dof);
-    if (typeof velocity === "object") terminate.push({ joint, limit: velocity.limit });
+    if (isRange(velocity)) drawn.push({ joint, end: "speed", between: velocity });
+    else if (typeof velocity === "object") terminate.push({ joint, limit: velocity.limit });
   }
   const speedLimits = [...speeds].sort(([a], [b]) => a - b).map(([dof, limit]) => ({ dof, limit }));
   const limited = withChanges(model, changes);

@@ -9,7 +9,7 @@ import type { ModelSource } from "./source.ts";
 import type { Surfaces } from "./surfaces.ts";
 import type { LeftOut } from "./visuals.ts";
 
-/** One number of an array of mjModel; `gravity` and `meaninertia` are numbers of its options and statistics. */
+/** One number of an array of mjModel; `gravity` and `meaninertia` are numbers of its options and statistics, `speed_limit` of `speedLimits`. */
 export interface ModelChange {
   readonly field: string;
   readonly index: number;

@@ -219,6 +219,8 @@ export type ModelView = {
   readonly ls_tolerance: TraceNode;
   /** stat.meaninertia, which goes with the masses. */
   readonly meaninertia: Scalar;
+  /** The most speeds of `speedLimits` (m/s, rad/s). */
+  readonly speed_limit: { readonly at: (i: number) => Scalar };
   /** The model itself, for decisions taken at trace time. */
   readonly model: Model;
 };
@@ -238,6 +240,7 @@ export function modelView(model: Model, perWorld: PerWorld = new Map()): ModelVi
     get meaninertia() {
       return own("meaninertia", 0, model.stat.meaninertia);
     },
+    speed_limit: { at: (i: number) => own("speed_limit", i, model.speedLimits![i].limit) },
     tolerance: param("tolerance"),
     ls_tolerance: param("ls_tolerance"),
   };

@@ -324,10 +324,13 @@ class BundleReader {
       this.#expect(sizes[name] === 0 || state.fields.some((f) => f.name === name), `a state of it has no ${name}`);
     const { own = [] } = about.env;
     for (const { field, index } of own) {
-      const held =
-        field === "gravity" ? model.opt.gravity : (model as unknown as Record<string, ArrayLike<number>>)[field];
-      const length =
-        field === "meaninertia" ? 1 : held instanceof Float64Array || field === "gravity" ? held.length : 0;
+      const held = (model as unknown as Record<string, unknown>)[field];
+      const others: Record<string, number> = {
+        meaninertia: 1,
+        gravity: 3,
+        speed_limit: model.speedLimits?.length ?? 0,
+      };
+      const length = Object.hasOwn(others, field) ? others[field] : held instanceof Float64Array ? held.length : 0;
       this.#expect(index < length, `its model has no ${field}[${index}]`);
     }
     const perWorld = about.batch.arenas.flatMap((a) => a.fields).find((f) => f.name === "per_world")?.perWorld ?? 0;

@@ -1,12 +1,20 @@
 // limits of joints given beside the MJCF: the steps of MuJoCo's model that has them in its XML
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createSimulation, planSimulation } from "../../src/batch/simulation.ts";
 import { compareWithMuJoCo } from "../../src/compare/compare.ts";
-import { defineTask, makeVec } from "../../src/env/index.ts";
+import { bisect } from "../../src/crash/bisect.ts";
+import { modelAt } from "../../src/crash/physics-facts.ts";
+import { replay } from "../../src/crash/replay.ts";
+import { examine } from "../../src/crash/scene.ts";
+import { defineTask, makeVec, type VectorEnv } from "../../src/env/index.ts";
 import { withLimits, type JointLimits } from "../../src/model/limits.ts";
 import { loadModel, type Model } from "../../src/model/model.ts";
 import { withMuJoCo } from "../../src/model/oracle.ts";
 import { constraintBound } from "../../src/model/pairs.ts";
+import { readBundle } from "../../src/record/read-bundle.ts";
 import { boundOf } from "../support/oracle-suite.ts";
 
 /** A trunk with two legs and a ball joint; `range` of hips, knees and the ball, if they have one. */
@@ -159,6 +167,82 @@ describe("environments", () => {
   });
 });
 
+describe("speeds of a world's own", () => {
+  const task = defineTask({
+    id: "Fast",
+    model: robot(),
+    frameSkip: 1,
+    maxEpisodeSteps: 1000,
+    observe: { v: "qvel" },
+    reward: { none: "0 * time" },
+  });
+  const MOST = 'most speed of joint "hip_left"';
+  const hip = (velocity: number | readonly [number, number]) => ({ hip_left: { velocity } });
+  /** Velocities of all worlds after steps under full controls. */
+  async function turn(envs: VectorEnv, steps: number) {
+    let v: Float32Array = new Float32Array();
+    for (let t = 0; t < steps; t++)
+      v = (await envs.step(new Float32Array(3 * envs.numEnvs).fill(1))).observations as Float32Array;
+    return v;
+  }
+
+  test.each([true, false])("are drawn with each episode, and held; unrolled: %s", async (unroll) => {
+    await using envs = await makeVec(task, { numEnvs: 16, device: "cpu", unroll, limits: hip([2, 4]) });
+    await envs.reset({ seed: 1 });
+    const most = (await envs.getState([MOST]))[MOST];
+    expect(new Set(most).size).toBe(16);
+    const v = await turn(envs, 8);
+    most.forEach((limit, w) => {
+      expect(limit).toBeGreaterThanOrEqual(2);
+      expect(limit).toBeLessThan(4);
+      // full controls go faster at once; what is left above is what a steady push gives
+      expect(v[(v.length / 16) * w + 6] / limit).toBeGreaterThan(0.9);
+      expect(v[(v.length / 16) * w + 6] / limit).toBeLessThan(1.1);
+    });
+  });
+
+  test("of [x, x] are the bits of x", async () => {
+    const bits = async (velocity: number | readonly [number, number]) => {
+      await using envs = await makeVec(task, { numEnvs: 2, device: "cpu", limits: hip(velocity) });
+      await envs.reset({ seed: 1 });
+      return await turn(envs, 30);
+    };
+    expect(await bits([3, 3])).toEqual(await bits(3));
+  });
+
+  test("are in bundles, which replay, and in the model that --bisect looks at", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "corral-speeds-"));
+    try {
+      await using envs = await makeVec(task, {
+        numEnvs: 4,
+        device: "cpu",
+        limits: hip([2, 4]),
+        recorder: { directory },
+      });
+      await envs.reset({ seed: 1 });
+      await turn(envs, 3);
+      const limit = (await envs.getState([MOST]))[MOST][2];
+      await envs.setState({ qvel: new Float32Array(envs.model.nv).fill(9e9) }, [2]);
+      await turn(envs, 1);
+      const bundle = readBundle(envs.health().bundles[0]);
+      expect(await replay(bundle, { device: "cpu" })).toMatchObject({ identical: true });
+      const { scene } = await examine(bundle, { device: "cpu" });
+      expect(modelAt(bundle, scene.moments[scene.at], scene.row).speedLimits).toEqual([{ dof: 6, limit }]);
+      expect(await bisect(bundle, { device: "cpu" })).toMatchObject({ world: 2 });
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+
+  test("may be scaled by what a task randomises, and need a limit to draw from", async () => {
+    const randomise = { speed: { field: "speed_limit", of: "hip_left", scale: [0.5, 0.5] } } as const;
+    await using envs = await makeVec(task, { numEnvs: 2, device: "cpu", limits: hip(6), randomise });
+    await envs.reset({ seed: 1 });
+    expect((await envs.getState(["speed"])).speed).toEqual(new Float64Array([3, 3]));
+    await expect(makeVec(task, { numEnvs: 2, device: "cpu", randomise })).rejects.toThrow(/bad-randomise.*limits/);
+  });
+});
+
 describe("mistakes", () => {
   test.each([
     [{ hip_lefft: { range: [-1, 1] } }, /unknown-name.* "hip_lefft"; nearest: hip_left/],
@@ -167,6 +251,9 @@ describe("mistakes", () => {
     [{ hip_left: { range: [0] } }, /bad-limits.*low and high/],
     [{ hip_left: { range: [Number.NaN, 1] } }, /bad-limits/],
     [{ hip_left: { velocity: -2 } }, /bad-limits.*above 0/],
+    [{ hip_left: { velocity: [0, 2] } }, /bad-limits.*above 0/],
+    [{ hip_left: { velocity: [3, 2] } }, /bad-limits.*above 0/],
+    [{ hip_left: { velocity: [2, 3] } }, /needs-task/],
     [{ hip_left: { velocity: { limit: 2 } } }, /bad-limits.*terminate/],
     [{ hip_left: { speed: 2 } }, /bad-limits.*"speed".*range and velocity/],
     [{ root: { range: [0, 1] } }, /bad-limits.*free joint/],

@@ -22,10 +22,14 @@ import { tracedTask } from "../task/traced-task.ts";
 /** The task with what the options say of worlds' own numbers, and with what limits leave to it. */
 function limitedTask<O extends object>(task: Task<O>, { vec, model, limits }: Settings<O>): Task<O> {
   const { drawn, terminate } = limits;
-  const ends = drawn.map(({ joint, end, between }): [string, Randomisation] => [
-    `${end === 0 ? "low" : "high"} end of ${describe(model, "joint", joint)}`,
-    { field: "jnt_range", of: joint, element: end, set: between },
-  ]);
+  const ends = drawn.map(({ joint, end, between }): [string, Randomisation] => {
+    const name = describe(model, "joint", joint);
+    if (end === "speed") return [`most speed of ${name}`, { field: "speed_limit", of: joint, set: between }];
+    return [
+      `${end === 0 ? "low" : "high"} end of ${name}`,
+      { field: "jnt_range", of: joint, element: end, set: between },
+    ];
+  });
   const randomise = { ...task.randomise, ...vec.randomise, ...Object.fromEntries(ends) };
   const own = Object.keys(randomise).length > 0 ? { ...task, randomise } : task;
   if (terminate.length === 0) return own;

@@ -41,6 +41,7 @@ const FIELDS: Readonly<Record<RandomField, { readonly least: number; readonly op
   tendon_frictionloss: { least: 0, open: true },
   tendon_range: { least: -Infinity },
   gravity: { least: -Infinity },
+  speed_limit: { least: 0, open: true },
 };
 
 /** What one item of `randomise` does: draws, and the numbers that go with each draw. */
@@ -148,7 +149,8 @@ function entriesOf(
     const all = [0, 1, 2].map((index) => ({ field: name, index, nominal: model.opt.gravity[index] }));
     return picked(place, name, all, 3, only);
   }
-  const field = fieldOf(name)!;
+  const isSpeed = name === "speed_limit";
+  const field = fieldOf(isSpeed ? "jnt_range" : name)!;
   const kind = field.kind as Kind;
   const names = of === undefined ? ["*"] : typeof of === "object" ? of : [of];
   const ids = names.flatMap((n) => {
@@ -167,6 +169,7 @@ function entriesOf(
       nearest,
     });
   });
+  if (isSpeed) return speedsOf(place, ids, model);
   const values = model[name];
   const width = fieldShape(model, name)
     .slice(1)
@@ -180,6 +183,16 @@ function entriesOf(
   if (chosen.length === 0) throw bad(place, `there is no ${name} to randomise in this model`);
   if (name === "body_ipos") checkCentres(place, chosen, model);
   return chosen;
+}
+
+/** The most speeds of joints that have one: numbers of `speedLimits`. */
+function speedsOf(place: string, joints: readonly number[], { speedLimits = [], jnt_dofadr }: Model): Entry[] {
+  const dofs = new Set(joints.map((joint) => jnt_dofadr[joint]));
+  const entries = speedLimits.flatMap(({ dof, limit }, index): Entry[] =>
+    dofs.has(dof) ? [{ field: "speed_limit", index, nominal: limit }] : [],
+  );
+  if (entries.length > 0) return entries;
+  throw bad(place, "none of these joints has a limit of speed: give it one, limits: { NAME: { velocity } }");
 }
 
 /** Whether a number means anything. Of objects that were not named only those are drawn that are not zero. */

@@ -111,7 +111,7 @@ export type Distribution =
   | { readonly normal: readonly [number, number] }
   | { readonly grid: readonly [low: number, high: number, step: number] };
 
-/** Fields of the model that worlds may draw for themselves, and `gravity`. */
+/** Fields of the model that worlds may draw for themselves, `gravity`, and `speed_limit`: `velocity` of `limits`. */
 export type RandomField =
   | "body_mass"
   | "body_inertia"
@@ -137,7 +137,8 @@ export type RandomField =
   | "tendon_damping"
   | "tendon_frictionloss"
   | "tendon_range"
-  | "gravity";
+  | "gravity"
+  | "speed_limit";
 
 /** Numbers of the model that each world draws anew with each episode: one of `set`, `scale` and `add`. */
 export interface Randomisation {

@@ -170,9 +170,9 @@ const SPEED_SOLIMP = [0.99, 0.99, 0.001, 0.5, 2];
  * away in one time step. MuJoCo has no such constraint.
  */
 function speedLimits(m: ModelView, d: WorldData): Row[] {
-  return (m.model.speedLimits ?? []).map(({ dof, limit }) => {
+  return (m.model.speedLimits ?? []).map(({ dof }, i) => {
     const v = d.qvel.at(dof);
-    const excess = sub(abs(v), limit);
+    const excess = sub(abs(v), m.speed_limit.at(i));
     const row = makeRow(m, d, {
       type: mjtConstraint.LIMIT_JOINT,
       id: NO_ID,
