@@ -1,12 +1,11 @@
 // flat faces of boxes, cylinders (caps are polygons) and hulls, in the frame of the first shape of a pair
-import { table, variable, when } from "../../../trace/control.ts";
+import { breakIf, loop, table, variable, when } from "../../../trace/control.ts";
 import {
   abs,
   add,
   band,
   div,
   eq,
-  ge,
   gt,
   idiv,
   lt,
@@ -38,6 +37,9 @@ const BOX_FACES = [7, 3, 1, 5, 2, 6, 4, 0, 2, 3, 7, 6, 4, 5, 1, 0, 6, 7, 5, 4, 3
 const CAP = 0.05;
 const SIDE = 0.1;
 
+/** Corners this near to the farthest one in height, in sizes of the pair, are level with it: what float32 tells apart. */
+export const LEVEL = 5e-7;
+
 /** Two shapes, the second placed in the frame of the first. */
 export interface Placed {
   readonly a: Core;
@@ -46,10 +48,23 @@ export interface Placed {
   readonly offset: Vec3;
 }
 
+/** Corners at one height. */
+export interface Level {
+  readonly corners: Int;
+  /** How many of them are corners of no polygon, since they lie flat between others: of hulls alone. */
+  readonly bare: Int;
+  /** One of them, of a polygon if any is. */
+  readonly vertex: Int;
+}
+
 /** Faces of side 0 and 1 of a pair. */
 export interface Faces {
-  /** Faces about the corner that is farthest along a direction: all of a box, those about the vertex of a hull. */
-  about(side: Int, out: Vec3): { count: Int; face(i: Int): Int };
+  /** Whether one of the shapes may be a hull with polygons. */
+  readonly hasHull: boolean;
+  /** What of a box or a hull is level at its far end along a direction. */
+  level(side: Int, out: Vec3, isLevel: (corner: Vec3) => Bool): Level;
+  /** Faces that may hold those corners: all of a box, those about a vertex of a hull. */
+  about(side: Int, vertex: Int): { count: Int; face(i: Int): Int };
   normal(side: Int, face: Int): Vec3;
   corners(side: Int, face: Int): Int;
   corner(side: Int, face: Int, k: Int): Vec3;
@@ -91,28 +106,52 @@ export function facesOf({ a, b, rot, offset }: Placed): Faces {
   const boxCorner = table("box_corner", BOX_FACES, "i32");
 
   return {
-    about(side, out) {
-      if (!hasHull) return { count: 6, face: (i) => i };
-      const count = variable("faces_about", 6, "i32");
-      const first = variable("first_about", -1, "i32");
-      count.set(6);
-      first.set(-1);
+    hasHull,
+    level(side, out, isLevel) {
+      const h = half(side);
+      const local = select3(eq(side, 0), out, mulMatTVec(rot, out));
+      const [corners, bare, vertex] = ["level_corners", "bare_corners", "level_vertex"].map((name) =>
+        variable(name, 0, "i32"),
+      );
+      const flat = h.map((x, k) => select(lt(mul(2, mul(x, abs(local[k]))), LEVEL), 2, 1, "i32"));
+      corners.set(mul(flat[0], mul(flat[1], flat[2])));
+      bare.set(0);
       when(is(side, mjtGeom.MESH), () => {
-        const vertex = variable("face_vertex", 0, "i32");
-        const local = select3(eq(side, 0), out, mulMatTVec(rot, out));
         [a, b].forEach((core, end) => {
           if (core.shape.hull) when(eq(side, end), () => vertex.set(hullVertex(core, core.shape.hull!, local)));
         });
-        count.set(tables.polygonCountOf!(vertex.get()));
-        first.set(tables.firstPolygonOf!(vertex.get()));
+        const polygons = tables!.polygonCountOf!;
+        const bareness = (v: Int) => select(eq(polygons(v), 0), 1, 0, "i32");
+        corners.set(1);
+        bare.set(bareness(vertex.get()));
+        const next = variable("level_next", 0, "i32");
+        next.set(tables!.firstNeighbour!(vertex.get()));
+        loop(tables!.mostVertices, () => {
+          const v = tables!.neighbour!(next.get());
+          breakIf(lt(v, 0));
+          next.set(add(next.get(), 1));
+          when(isLevel(place(side, scale3(tables!.vertex(v), a.perSize))), () => {
+            corners.set(add(corners.get(), 1));
+            bare.set(add(bare.get(), bareness(v)));
+            vertex.set(select(eq(polygons(vertex.get()), 0), v, vertex.get(), "i32"));
+          });
+        });
       });
-      const at = (i: Int): Int => {
-        const face = variable("face_about", i, "i32");
-        face.set(i);
-        when(ge(first.get(), 0), () => face.set(sub(tables.polygon!(add(first.get(), i)), firstPolygon(side))));
-        return face.get();
+      return { corners: corners.get(), bare: bare.get(), vertex: vertex.get() };
+    },
+    about(side, vertex) {
+      if (!hasHull) return { count: 6, face: (i) => i };
+      const hull = is(side, mjtGeom.MESH);
+      const face = (i: Int): Int => {
+        const at = variable("face_about", 0, "i32");
+        at.set(i);
+        when(hull, () => at.set(sub(tables.polygon!(add(tables.firstPolygonOf!(vertex), i)), firstPolygon(side))));
+        return at.get();
       };
-      return { count: count.get(), face: at };
+      const count = variable("faces_about", 0, "i32");
+      count.set(6);
+      when(hull, () => count.set(tables.polygonCountOf!(vertex)));
+      return { count: count.get(), face };
     },
     normal(side, face) {
       const sign = select(eq(band(toU32(face), 1), 1), -1, 1);

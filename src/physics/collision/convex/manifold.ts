@@ -25,7 +25,7 @@ import {
 } from "../../../trace/scalar.ts";
 import { addScaled3, cross, dot3, lengthSquared, neg3, select3, sub3, type Vec3 } from "../../../trace/vector.ts";
 import { unit } from "./directions.ts";
-import { facesOf, type Placed } from "./faces.ts";
+import { facesOf, LEVEL, type Placed } from "./faces.ts";
 import { largestQuadrilateral } from "./quadrilateral.ts";
 import { cornerAt, vector, type Corners } from "./registers.ts";
 
@@ -56,13 +56,20 @@ export function manifold(
   const faces = facesOf(pair);
   const out = (side: Int): Vec3 => normal.map((x) => mul(x, select(eq(side, 0), 1, -1))) as unknown as Vec3;
   const heights = [dot3(normal, a), neg(dot3(normal, b))];
-  const onPlane = (side: Int, corner: Vec3): Bool =>
-    gt(dot3(out(side), corner), sub(select(eq(side, 0), heights[0], heights[1]), TOUCHING));
+  const onPlane = (side: Int, corner: Vec3, within = TOUCHING): Bool =>
+    gt(dot3(out(side), corner), sub(select(eq(side, 0), heights[0], heights[1]), within));
 
   // faces that hold the corners of each side which touch, and how many these are: one, two, or a face
   const list = array("meeting_faces", 2 * MOST_FACES, "i32");
   const counts = array("meeting_count", 2, "i32");
   const touching = array("meeting_corners", 2, "i32");
+  const levels = ["level", "bare", "level_at"].map((name) => array(`${name}_of`, 2, "i32"));
+  loop(faces.hasHull ? 2 : 0, (side) => {
+    const { corners, bare, vertex } = faces.level(side, out(side), (corner) => onPlane(side, corner, LEVEL));
+    [corners, bare, vertex].forEach((x, k) => levels[k].set(side, x));
+  });
+  // a corner on a face, or an edge on an edge: then MuJoCo looks among the polygons that all of these are corners of
+  const isPlain = le(add(levels[0].get(0), levels[0].get(1)), 4);
   loop(2, (side) => {
     const most = variable("most_corners", 1, "i32");
     const count = variable("faces_found", 0, "i32");
@@ -77,9 +84,10 @@ export function manifold(
         count.set(select(round.cap, 1, 0, "i32"));
       },
       () => {
-        const about = faces.about(side, out(side));
+        const about = faces.about(side, levels[2].get(side));
+        const none = and(isPlain, gt(levels[1].get(side), 0));
         loop(
-          about.count,
+          select(none, 0, about.count, "i32"),
           (i) => {
             const face = about.face(i);
             when(gt(dot3(faces.normal(side, face), out(side)), 0), () => {
