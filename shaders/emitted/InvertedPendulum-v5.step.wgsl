@@ -44,23 +44,23 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   var v25_dX_acc_0: f32;
   var v26_dX_acc_1: f32;
   var v254_M_0: f32;
-  var v389_alpha: f32;
-  var v390_done: bool;
-  var v392_last_decrement: f32;
-  var v394_x_0: f32;
-  var v395_search_0: f32;
-  var v396_x_1: f32;
-  var v397_search_1: f32;
-  var v398_gauss_grad_0: f32;
-  var v399_gauss_grad_1: f32;
-  var v414_deriv0: f32;
-  var v415_deriv1: f32;
-  var v418_low: f32;
-  var v419_high: f32;
-  var v422_qacc_0: f32;
-  var v423_qacc_1: f32;
-  var a12_random: array<u32, 4>;
+  var v390_alpha: f32;
+  var v391_done: bool;
+  var v393_last_decrement: f32;
+  var v395_x_0: f32;
+  var v396_search_0: f32;
+  var v397_x_1: f32;
+  var v398_search_1: f32;
+  var v399_gauss_grad_0: f32;
+  var v400_gauss_grad_1: f32;
+  var v415_deriv0: f32;
+  var v416_deriv1: f32;
+  var v419_low: f32;
+  var v420_high: f32;
+  var v423_qacc_0: f32;
+  var v424_qacc_1: f32;
   var a13_random: array<u32, 4>;
+  var a14_random: array<u32, 4>;
 
   // load episode
   let t_6 = world;
@@ -188,20 +188,20 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
       let qacc_smooth_1 = (qLDiagInv_1 * qfrc_smooth_1) - (qLD_1 * qacc_smooth_0_339);
 
       // make_constraint
-      let t_343 = frame_0 - (-1.0);
-      let t_344 = 1.0 - frame_0;
-      let t_345 = min(t_343, t_344);
-      let t_347 = select((-1.0), 1.0, (t_343 < t_344));
-      let t_348 = t_345 < 0.0;
-      let t_349 = t_345 * 1000.0;
-      let t_352 = min(max(t_349, (-t_349)), 1.0);
-      let t_355 = 1.0 - t_352;
-      let t_362 = (select((1.0 - ((t_355 * t_355) * 2.0)), ((t_352 * t_352) * 2.0), (t_352 <= 0.5)) * 0.05) + 0.9;
-      let t_364 = max((U.timestep * 2.0), 0.02);
-      let t_367 = 1.0 / ((t_364 * t_364) * 0.9025);
-      let t_369 = 2.0 / (t_364 * 0.95);
-      let t_378 = select(0.0, (1.0 / max((((1.0 - t_362) / t_362) * 0.08367434), 1e-15)), t_348);
-      let t_380 = (t_345 * (t_362 * t_367)) + (t_369 * (cvel_3 * t_347));
+      let t_344 = max((U.timestep * 2.0), 0.02);
+      let t_347 = 1.0 / ((t_344 * t_344) * 0.9025);
+      let t_349 = 2.0 / (t_344 * 0.95);
+      let t_350 = frame_0 - (-1.0);
+      let t_351 = 1.0 - frame_0;
+      let t_352 = min(t_350, t_351);
+      let t_354 = select((-1.0), 1.0, (t_350 < t_351));
+      let t_355 = t_352 < 0.0;
+      let t_356 = t_352 * 1000.0;
+      let t_359 = min(max(t_356, (-t_356)), 1.0);
+      let t_362 = 1.0 - t_359;
+      let t_369 = (select((1.0 - ((t_362 * t_362) * 2.0)), ((t_359 * t_359) * 2.0), (t_359 <= 0.5)) * 0.05) + 0.9;
+      let t_378 = select(0.0, (1.0 / max((((1.0 - t_369) / t_369) * 0.08367434), 1e-15)), t_355);
+      let t_380 = (t_352 * (t_347 * t_369)) + (t_349 * (cvel_3 * t_354));
       let t_382 = t_86 - (-1.5707964);
       let t_383 = 1.5707964 - t_86;
       let t_384 = min(t_382, t_383);
@@ -212,50 +212,50 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
       let t_394 = 1.0 - t_391;
       let t_401 = (select((1.0 - ((t_394 * t_394) * 2.0)), ((t_391 * t_391) * 2.0), (t_391 <= 0.5)) * 0.05) + 0.9;
       let t_410 = select(0.0, (1.0 / max((((1.0 - t_401) / t_401) * 2.023913), 1e-15)), t_387);
-      let t_412 = (t_384 * (t_367 * t_401)) + (t_369 * (cvel_1 * t_386));
+      let t_412 = (t_384 * (t_347 * t_401)) + (t_349 * (cvel_1 * t_386));
 
       // solver
       let t_414 = max(U.tolerance, 1e-10);
-      v392_last_decrement = 1e+30;
+      v393_last_decrement = 1e+30;
       let t_415 = v16_qacc_warmstart_0;
       let search_0 = t_415 - qacc_smooth_0_339;
-      v395_search_0 = search_0;
+      v396_search_0 = search_0;
       let t_417 = v17_qacc_warmstart_1;
       let search_1 = t_417 - qacc_smooth_1;
-      v397_search_1 = search_1;
-      let t_420 = t_380 + (qacc_smooth_0_339 * t_347);
+      v398_search_1 = search_1;
+      let t_420 = t_380 + (qacc_smooth_0_339 * t_354);
       let t_423 = min(t_420, 0.0);
-      let t_433 = min((t_420 + (t_347 * search_0)), 0.0);
+      let t_433 = min((t_420 + (t_354 * search_0)), 0.0);
       let t_442 = t_412 + (qacc_smooth_1 * t_386);
       let t_445 = min(t_442, 0.0);
       let cost_smooth_453 = ((t_423 * (t_378 * t_423)) * 0.5) + ((t_445 * (t_410 * t_445)) * 0.5);
       let t_456 = min((t_442 + (t_386 * search_1)), 0.0);
       let done_465 = cost_smooth_453 <= 0.0;
-      v390_done = done_465;
+      v391_done = done_465;
       let noise_466 = cost_smooth_453 * 6.199247e-14;
       let Mv_1 = (M_2 * search_1) + (M_1 * search_0);
       let Mv_0 = (search_0 * 15.490567) + (M_1 * search_1);
       let t_478 = ((((t_433 * (t_378 * t_433)) * 0.5) + ((t_456 * (t_410 * t_456)) * 0.5)) + (((search_0 * Mv_0) + (search_1 * Mv_1)) * 0.5)) <= cost_smooth_453;
       let alpha_481 = select(0.0, 1.0, (t_478 & (!done_465)));
-      v389_alpha = alpha_481;
-      v394_x_0 = qacc_smooth_0_339 + (search_0 * alpha_481);
-      v398_gauss_grad_0 = Mv_0 * alpha_481;
-      v396_x_1 = qacc_smooth_1 + (search_1 * alpha_481);
-      v399_gauss_grad_1 = Mv_1 * alpha_481;
+      v390_alpha = alpha_481;
+      v395_x_0 = qacc_smooth_0_339 + (search_0 * alpha_481);
+      v399_gauss_grad_0 = Mv_0 * alpha_481;
+      v397_x_1 = qacc_smooth_1 + (search_1 * alpha_481);
+      v400_gauss_grad_1 = Mv_1 * alpha_481;
       for (var i_489 = 0; i_489 < 100 + U.zero; i_489++) {
-        let t_490 = v390_done;
+        let t_490 = v391_done;
         if (t_490) { break; }
         if (!(t_490)) {
           let H_0 = v254_M_0;
-          let grad_0 = v398_gauss_grad_0;
-          let grad_1 = v399_gauss_grad_1;
-          let t_496 = v394_x_0;
-          let t_498 = t_380 + (t_347 * t_496);
+          let grad_0 = v399_gauss_grad_0;
+          let grad_1 = v400_gauss_grad_1;
+          let t_496 = v395_x_0;
+          let t_498 = t_380 + (t_354 * t_496);
           let t_501 = t_498 < 0.0;
           let t_503 = t_378 * min(t_498, 0.0);
-          let t_509 = t_501 & t_348;
-          let grad_0_512 = grad_0 + (t_347 * t_503);
-          let t_516 = v396_x_1;
+          let t_509 = t_501 & t_355;
+          let grad_0_512 = grad_0 + (t_354 * t_503);
+          let t_516 = v397_x_1;
           let t_518 = t_412 + (t_386 * t_516);
           let t_521 = t_518 < 0.0;
           let t_523 = t_410 * min(t_518, 0.0);
@@ -263,81 +263,81 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
           let grad_1_532 = grad_1 + (t_386 * t_523);
           let Hdiaginv_1 = 1.0 / (M_2 + (select(0.0, t_410, t_521) * (t_386 * t_386)));
           let H_1 = M_1 * Hdiaginv_1;
-          let search_0_546 = (1.0 / ((H_0 + (select(0.0, t_378, t_501) * (t_347 * t_347))) - (M_1 * H_1))) * ((grad_1_532 * H_1) - grad_0_512);
-          v395_search_0 = search_0_546;
+          let search_0_546 = (1.0 / ((H_0 + (select(0.0, t_378, t_501) * (t_354 * t_354))) - (M_1 * H_1))) * ((grad_1_532 * H_1) - grad_0_512);
+          v396_search_0 = search_0_546;
           let search_1_550 = (-(grad_1_532 * Hdiaginv_1)) - (H_1 * search_0_546);
-          v397_search_1 = search_1_550;
+          v398_search_1 = search_1_550;
           let dot_553 = (grad_0_512 * search_0_546) + (grad_1_532 * search_1_550);
           let Mv_1_557 = (M_2 * search_1_550) + (M_1 * search_0_546);
           let Mv_0_559 = (H_0 * search_0_546) + (M_1 * search_1_550);
           let dot_562 = (search_0_546 * Mv_0_559) + (search_1_550 * Mv_1_557);
-          v389_alpha = 1.0;
-          let t_564 = t_347 * search_0_546;
+          v390_alpha = 1.0;
+          let t_564 = t_354 * search_0_546;
           let t_565 = t_498 + t_564;
           let t_566 = t_565 < 0.0;
-          let t_574 = t_566 & t_348;
+          let t_574 = t_566 & t_355;
           let t_588 = t_386 * search_1_550;
           let t_589 = t_518 + t_588;
           let t_590 = t_589 < 0.0;
           let t_598 = t_590 & t_387;
           let deriv0_601 = ((dot_553 + dot_562) - (t_564 * (t_503 - (t_378 * min(t_565, 0.0))))) - (t_588 * (t_523 - (t_410 * min(t_589, 0.0))));
-          v414_deriv0 = deriv0_601;
-          v415_deriv1 = (dot_562 + (select(0.0, t_378, t_566) * (t_564 * t_564))) + (select(0.0, t_410, t_590) * (t_588 * t_588));
+          v415_deriv0 = deriv0_601;
+          v416_deriv1 = (dot_562 + (select(0.0, t_378, t_566) * (t_564 * t_564))) + (select(0.0, t_410, t_590) * (t_588 * t_588));
           let last_decrement_615 = -(dot_553 * 0.030996235);
           let t_616 = !(((t_509 & (!t_574)) | ((!t_509) & t_574)) | ((t_529 & (!t_598)) | ((!t_529) & t_598)));
-          let t_619 = v392_last_decrement;
-          v392_last_decrement = last_decrement_615;
+          let t_619 = v393_last_decrement;
+          v393_last_decrement = last_decrement_615;
           let done_630 = (t_616 | (last_decrement_615 <= t_414)) | (((last_decrement_615 <= noise_466) & (last_decrement_615 >= (t_619 * 0.5))) | (!((bitcast<u32>(dot_553) & 2139095040u) != 2139095040u)));
           let t_631 = t_616 | done_630;
           let t_633 = abs(dot_553) * 0.0001;
-          v418_low = 0.0;
-          v419_high = 1e+30;
+          v419_low = 0.0;
+          v420_high = 1e+30;
           for (var i_635 = 0; i_635 < 50 + U.zero; i_635++) {
-            let t_636 = v414_deriv0;
+            let t_636 = v415_deriv0;
             if (t_631 | (abs(t_636) <= t_633)) { break; }
             if (!(t_631 | (abs(t_636) <= t_633))) {
-              let t_640 = v389_alpha;
+              let t_640 = v390_alpha;
               let t_641 = t_636 < 0.0;
-              let t_642 = v418_low;
+              let t_642 = v419_low;
               let low_643 = select(t_642, t_640, t_641);
-              v418_low = low_643;
-              let t_644 = v419_high;
+              v419_low = low_643;
+              let t_644 = v420_high;
               let high_645 = select(t_640, t_644, t_641);
-              v419_high = high_645;
-              let t_646 = v415_deriv1;
+              v420_high = high_645;
+              let t_646 = v416_deriv1;
               let t_649 = t_640 - (t_636 / max(t_646, 1e-30));
               let alpha_659 = select(select(((low_643 + 1.0) * 2.0), ((low_643 + high_645) * 0.5), (high_645 < 1e+29)), t_649, ((t_649 > low_643) & (t_649 < high_645)));
-              v389_alpha = alpha_659;
-              let t_662 = v394_x_0;
-              let t_664 = t_380 + (t_347 * t_662);
-              let t_665 = v395_search_0;
-              let t_666 = t_347 * t_665;
+              v390_alpha = alpha_659;
+              let t_662 = v395_x_0;
+              let t_664 = t_380 + (t_354 * t_662);
+              let t_665 = v396_search_0;
+              let t_666 = t_354 * t_665;
               let t_677 = t_664 + (alpha_659 * t_666);
-              let t_700 = v396_x_1;
+              let t_700 = v397_x_1;
               let t_702 = t_412 + (t_386 * t_700);
-              let t_703 = v397_search_1;
+              let t_703 = v398_search_1;
               let t_704 = t_386 * t_703;
               let t_715 = t_702 + (alpha_659 * t_704);
               let deriv0_727 = ((dot_553 + (dot_562 * alpha_659)) - (t_666 * ((t_378 * min(t_664, 0.0)) - (t_378 * min(t_677, 0.0))))) - (t_704 * ((t_410 * min(t_702, 0.0)) - (t_410 * min(t_715, 0.0))));
-              v414_deriv0 = deriv0_727;
-              v415_deriv1 = (dot_562 + (select(0.0, t_378, (t_677 < 0.0)) * (t_666 * t_666))) + (select(0.0, t_410, (t_715 < 0.0)) * (t_704 * t_704));
+              v415_deriv0 = deriv0_727;
+              v416_deriv1 = (dot_562 + (select(0.0, t_378, (t_677 < 0.0)) * (t_666 * t_666))) + (select(0.0, t_410, (t_715 < 0.0)) * (t_704 * t_704));
             }
           }
           let t_739 = dot_553 >= 0.0;
-          let t_740 = v389_alpha;
+          let t_740 = v390_alpha;
           let alpha_741 = select(t_740, 0.0, t_739);
-          v389_alpha = alpha_741;
-          v390_done = done_630 | t_739;
-          v394_x_0 = t_496 + (search_0_546 * alpha_741);
-          v398_gauss_grad_0 = grad_0 + (Mv_0_559 * alpha_741);
-          v396_x_1 = t_516 + (search_1_550 * alpha_741);
-          v399_gauss_grad_1 = grad_1 + (Mv_1_557 * alpha_741);
+          v390_alpha = alpha_741;
+          v391_done = done_630 | t_739;
+          v395_x_0 = t_496 + (search_0_546 * alpha_741);
+          v399_gauss_grad_0 = grad_0 + (Mv_0_559 * alpha_741);
+          v397_x_1 = t_516 + (search_1_550 * alpha_741);
+          v400_gauss_grad_1 = grad_1 + (Mv_1_557 * alpha_741);
         }
       }
-      let qacc_0 = v394_x_0;
-      v422_qacc_0 = qacc_0;
-      let qacc_1 = v396_x_1;
-      v423_qacc_1 = qacc_1;
+      let qacc_0 = v395_x_0;
+      v423_qacc_0 = qacc_0;
+      let qacc_1 = v397_x_1;
+      v424_qacc_1 = qacc_1;
 
       // integrate
       let t_760 = i_84 == 2;
@@ -382,8 +382,8 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let t_814 = bitcast<u32>(t_812);
   let t_817 = bitcast<u32>(t_813);
   let status_823 = status_811 | select(0u, 2u, (!(((t_814 & 2147483647u) <= 1343554297u) & ((t_817 & 2147483647u) <= 1343554297u))));
-  let t_824 = v422_qacc_0;
-  let t_825 = v423_qacc_1;
+  let t_824 = v423_qacc_0;
+  let t_825 = v424_qacc_1;
   let t_834 = select(0u, 4u, (!(((bitcast<u32>(t_824) & 2147483647u) <= 1343554297u) & ((bitcast<u32>(t_825) & 2147483647u) <= 1343554297u))));
   let length_837 = select((t_19.x + 1u), t_19.x, t_53);
   v1_length = length_837;
@@ -498,15 +498,15 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
       let t_1210 = ((((t_1178 * 53841u) + (t_1182 >> 16u)) + (((t_1177 * 53841u) + (t_1182 & 65535u)) >> 16u)) ^ (t_1136 * 3528531795u)) ^ (t_1140 + 3144134277u);
       let t_1213 = i_865 + i_865;
       let t_1214 = t_1213 + t_1213;
-      a12_random[t_1214] = t_1208;
-      a12_random[t_1214 + 1] = t_1174 * 3449720151u;
-      a12_random[t_1214 + 2] = t_1210;
-      a12_random[t_1214 + 3] = t_1172 * 3528531795u;
+      a13_random[t_1214] = t_1208;
+      a13_random[t_1214 + 1] = t_1174 * 3449720151u;
+      a13_random[t_1214 + 2] = t_1210;
+      a13_random[t_1214 + 3] = t_1172 * 3528531795u;
     continuing { i_865++; break if i_865 >= 1 + U.zero; }
     }
     }
-    let t_1218 = a12_random[0];
-    let t_1219 = a12_random[1];
+    let t_1218 = a13_random[0];
+    let t_1219 = a13_random[1];
     let t_1222 = f32((t_1218 >> 8u)) * 5.9604645e-8;
     let t_1225 = f32((t_1219 >> 8u)) * 5.9604645e-8;
     {
@@ -607,15 +607,15 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
       let t_1578 = ((((t_1546 * 53841u) + (t_1550 >> 16u)) + (((t_1545 * 53841u) + (t_1550 & 65535u)) >> 16u)) ^ (t_1504 * 3528531795u)) ^ (t_1508 + 3144134277u);
       let t_1581 = i_1232 + i_1232;
       let t_1582 = t_1581 + t_1581;
-      a13_random[t_1582] = t_1576;
-      a13_random[t_1582 + 1] = t_1542 * 3449720151u;
-      a13_random[t_1582 + 2] = t_1578;
-      a13_random[t_1582 + 3] = t_1540 * 3528531795u;
+      a14_random[t_1582] = t_1576;
+      a14_random[t_1582 + 1] = t_1542 * 3449720151u;
+      a14_random[t_1582 + 2] = t_1578;
+      a14_random[t_1582 + 3] = t_1540 * 3528531795u;
     continuing { i_1232++; break if i_1232 >= 1 + U.zero; }
     }
     }
-    let t_1586 = a13_random[0];
-    let t_1587 = a13_random[1];
+    let t_1586 = a14_random[0];
+    let t_1587 = a14_random[1];
     let t_1590 = f32((t_1586 >> 8u)) * 5.9604645e-8;
     let t_1593 = f32((t_1587 >> 8u)) * 5.9604645e-8;
     v11_time_0 = 0.0;

@@ -158,6 +158,6 @@ export const leastCompliance = ({ dmin, dmax }: Compliance): number =>
  */
 export function resolvedCompliance(): number {
   const { exact, unroll } = current();
-  if (exact) return unroll ? 1e-12 : 1e-7;
+  if (exact) return 1e-12;
   return unroll ? 4e-6 : 2e-5;
 }

@@ -15,6 +15,7 @@ import {
   not,
   or,
   select,
+  sqrt,
   sub,
   sum,
   type Bool,
@@ -30,9 +31,11 @@ import type { Field } from "../view.ts";
 const INNER_ITERATIONS = 60;
 const INNER_TOLERANCE = { exact: 1e-20, float32: 1e-10 };
 const TINY = 1e-30;
-/** Vectors of the conjugate gradients over coupling rows: multiplier, residual, W r, direction, W p, A p. */
-type CgVector = "l" | "r" | "g" | "p" | "f" | "q";
-const CG_VECTORS: readonly CgVector[] = ["l", "r", "g", "p", "f", "q"];
+/** Part of a direction's own curvature below which its pivot is rounding. */
+const PIVOT = { exact: 1e-14, float32: 1e-6 };
+/** Vectors of the conjugate gradients over coupling rows: solution, residual, direction, A p, and the most that |r|² was. */
+type CgVector = "l" | "r" | "p" | "q" | "most";
+const CG_VECTORS: readonly CgVector[] = ["l", "r", "p", "q", "most"];
 
 /** A row or contact that couples bodies, while a pass stands at it. */
 export interface Coupling {
@@ -46,8 +49,13 @@ export interface Coupling {
   readonly weight: Scalar;
   /** About the inverse of its own part of the system, 1 / (1 + trace of C A⁻¹ Cᵀ W). */
   readonly preconditioner: Scalar;
-  /** W x, with the Hessian of its own cost. */
-  weigh(x: readonly Scalar[]): Scalar[];
+  /** L and Lᵀ, where L Lᵀ is W, the Hessian of its own cost. */
+  root(): Root;
+}
+
+interface Root {
+  times(x: readonly Scalar[]): Scalar[];
+  transposed(x: readonly Scalar[]): Scalar[];
 }
 
 /** How contacts act on bodies. */
@@ -75,7 +83,8 @@ export class CoupledContacts<At> {
     this.#side = side;
     this.#list = { index: array("coupled_index", n, "i32"), slot: array("coupled_slot", n, "i32") };
     this.#preconditioner = array("coupled_P", n);
-    const vector = (name: CgVector) => Array.from({ length: contacts.dim }, (_, k) => array(`coupled_${name}${k}`, n));
+    const vector = (name: CgVector) =>
+      Array.from({ length: name === "most" ? 1 : contacts.dim }, (_, k) => array(`coupled_${name}${k}`, n));
     this.#vectors = Object.fromEntries(CG_VECTORS.map((name) => [name, vector(name)])) as never;
   }
 
@@ -118,20 +127,36 @@ export class CoupledContacts<At> {
           get weight() {
             return side.weight(slot);
           },
-          weigh: (x) => {
-            const law = side.law(list.index.get(t), slot);
-            return Array.from({ length: dim }, (_, i) =>
-              dotn(
-                x.map((__, j) => law.hessian(i, j)),
-                x,
-              ),
-            );
-          },
+          root: () => cholesky(side.law(list.index.get(t), slot), dim),
         });
       },
       { label: "coupled" },
     );
   }
+}
+
+/** The Cholesky factor of a contact's Hessian; directions without a pivot, in which its cost has no curvature, are left out. */
+function cholesky({ hessian }: ContactLaw, dim: number): Root {
+  const L: Scalar[][] = [];
+  const part = current().exact ? PIVOT.exact : PIVOT.float32;
+  for (let j = 0; j < dim; j++) {
+    const rest = (i: number) => sub(hessian(i, j), dotn(L[i].slice(0, j), L[j].slice(0, j)));
+    for (let i = 0; i < dim; i++) L[i] ??= [];
+    const pivot = rest(j);
+    const least = max(mul(part, hessian(j, j)), TINY);
+    const inverse = select(gt(pivot, least), div(1, sqrt(max(pivot, least))), 0);
+    for (let i = j; i < dim; i++) L[i][j] = mul(rest(i), inverse);
+  }
+  return {
+    times: (x) => L.map((row, i) => dotn(row.slice(0, i + 1), x.slice(0, i + 1))),
+    transposed: (x) =>
+      x.map((_, j) =>
+        dotn(
+          L.slice(j).map((row) => row[j]),
+          x.slice(j),
+        ),
+      ),
+  };
 }
 
 /** A row over several dofs: its vectors are in registers. `hessian`: of its cost; `diagA`: of its row of J M⁻¹ Jᵀ. */
@@ -151,7 +176,10 @@ export function coupledRow(
     },
     weight,
     preconditioner: div(1, add(1, mul(hessian, diagA))),
-    weigh: ([v]) => [mul(hessian, v)],
+    root() {
+      const times = ([v]: readonly Scalar[]) => [mul(sqrt(hessian), v)];
+      return { times, transposed: times };
+    },
   };
 }
 
@@ -165,21 +193,22 @@ interface CoupledSystem {
 }
 
 /**
- * H search = -grad with couplings. Let A be the trees' Hessian, C and W the Jacobians and Hessians of the couplings. Then
- * e = C search fulfils (1 + C A⁻¹ Cᵀ W) e = -C A⁻¹ grad: conjugate gradients in the inner product of W, over as
- * many numbers as the couplings have, preconditioned by each coupling's own part: the residuals of soft couplings then
- * count beside those of stiff ones. Each turn is one solve of the trees; one more gives the search direction. Every pass is
- * written once: the first turn, which has no direction yet, takes the residual for one.
+ * H search = -grad with couplings. Let A be the trees' Hessian, C the Jacobians of the couplings and L Lᵀ their Hessians.
+ * Then y = Lᵀ C search fulfils (1 + Lᵀ C A⁻¹ Cᵀ L) y = -Lᵀ C A⁻¹ grad: conjugate gradients over as many numbers as the
+ * couplings have, preconditioned by each coupling's own part: the residuals of soft couplings then count beside those
+ * of stiff ones, and nothing is carried of directions in which a cost has no curvature. Each turn is one solve of the trees;
+ * one more gives the search direction. Every pass is written once: the first turn, which has no direction yet, takes the
+ * residual for one.
  */
 export function solveCoupled({ each, clear, solve }: CoupledSystem): void {
   const tolerance = current().exact ? INNER_TOLERANCE.exact : INNER_TOLERANCE.float32;
-  const start = variable("rr0", 0);
   const rr = variable("rr", 0);
   const beta = variable("beta", 0);
   const total = variable("sum", 0);
   // part of the gradient that a solve takes: all of it first and last, none in between
   const share = variable("share", -1);
   const last = flag("last", false);
+  const near = flag("near", true);
   const done = flag("solved", false);
   loop(
     INNER_ITERATIONS + 2,
@@ -191,47 +220,43 @@ export function solveCoupled({ each, clear, solve }: CoupledSystem): void {
       when(later, () =>
         each((t) => {
           // nothing before the first direction
-          const next = (x: "r" | "g", was: "p" | "f") => {
-            const old = t.get(was);
-            const P = t.preconditioner;
-            return t.get(x).map((v, c) => add(mul(P, v), select(gt(k, 1), mul(beta.get(), old[c]), 0)));
-          };
-          const f = next("g", "f");
-          t.set("p", next("r", "p"));
-          t.set("f", f);
-          const l = t.get("l");
-          t.push(f.map((x, c) => select(last.get(), neg(l[c]), x)));
+          const [r, was, l] = [t.get("r"), t.get("p"), t.get("l")];
+          const p = r.map((v, c) => add(mul(t.preconditioner, v), select(gt(k, 1), mul(beta.get(), was[c]), 0)));
+          t.set("p", p);
+          t.push(t.root().times(p.map((x, c) => select(last.get(), neg(l[c]), x))));
         }),
       );
       solve(share.get());
-      // q = (1 + C A⁻¹ Cᵀ W) p
+      // q = (1 + Lᵀ C A⁻¹ Cᵀ L) p
       total.set(0);
       each((t) => {
         const p = t.get("p");
-        const q = t.along().map((s, c) => add(s, select(later, p[c], 0)));
+        const along = t.root().transposed(t.along());
+        const q = along.map((s, c) => add(s, select(later, p[c], 0)));
         t.set("q", q);
-        total.set(add(total.get(), mul(t.weight, dotn(t.get("f"), q))));
+        total.set(add(total.get(), mul(t.weight, dotn(p, q))));
       });
       const alpha = div(rr.get(), max(total.get(), TINY));
       total.set(0);
+      near.set(true);
       each((t) => {
-        const [q, f, l] = [t.get("q"), t.get("f"), t.get("l")];
+        const [q, p, l] = [t.get("q"), t.get("p"), t.get("l")];
         const r = t.get("r").map((x, c) => select(later, sub(x, mul(alpha, q[c])), q[c]));
-        const g = t.weigh(r);
         t.set(
           "l",
-          l.map((x, c) => select(later, add(x, mul(alpha, f[c])), 0)),
+          l.map((x, c) => select(later, add(x, mul(alpha, p[c])), 0)),
         );
         t.set("r", r);
-        t.set("g", g);
-        total.set(add(total.get(), mul(mul(t.weight, t.preconditioner), dotn(r, g))));
+        const square = dotn(r, r);
+        const most = max(square, select(later, t.get("most")[0], 0));
+        t.set("most", [most]);
+        near.set(and(near.get(), not(gt(square, mul(tolerance, most)))));
+        total.set(add(total.get(), mul(mul(t.weight, t.preconditioner), square)));
       });
       done.set(last.get());
-      start.set(select(first, total.get(), start.get()));
       // nothing couples: the trees' own solution is it
       done.set(or(done.get(), and(first, not(gt(total.get(), TINY)))));
-      const near = not(gt(total.get(), max(mul(tolerance, start.get()), TINY)));
-      last.set(or(near, ge(k, INNER_ITERATIONS)));
+      last.set(or(or(near.get(), not(gt(total.get(), TINY))), ge(k, INNER_ITERATIONS)));
       beta.set(div(total.get(), max(rr.get(), TINY)));
       rr.set(total.get());
       share.set(select(last.get(), -1, 0));

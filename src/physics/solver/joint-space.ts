@@ -57,7 +57,7 @@ export class JointSpace implements Space {
     this.#m = m;
     this.#d = d;
     this.#nv = m.nv;
-    this.#newton = usesNewton(m, contacts);
+    this.#newton = usesNewton(m);
     this.#contacts = contacts;
     this.#weights = weights;
     this.#M = M;

@@ -1,17 +1,16 @@
 // how far the constraint solver goes, and what float32 resolves of it
 import { current } from "../../trace/graph.ts";
 import { mjtSolver } from "../../model/enums.ts";
-import type { ContactRows } from "../constraint/contact-rows.ts";
 import type { ModelView } from "../view.ts";
 
 /** Iterations below which the result may be far from the minimum: the way there is then part of it. */
 export const FEW_ITERATIONS = 20;
 /**
- * Whether the direction is Newton's. CG does not get through costs whose D is far beyond J M⁻¹ Jᵀ in any number of
- * iterations that one would wait for; the minimum is the same.
+ * Whether the direction is Newton's. On the way to the minimum it always is: CG stops far from it in rare steps, and does
+ * not get through costs that are stiff or contradict each other in any number of iterations that one would wait for.
  */
-export const usesNewton = (m: ModelView, contacts: ContactRows): boolean =>
-  m.opt.solver !== mjtSolver.CG || (contacts.anyStiff && m.opt.iterations >= FEW_ITERATIONS);
+export const usesNewton = (m: ModelView): boolean =>
+  m.opt.solver !== mjtSolver.CG || m.opt.iterations >= FEW_ITERATIONS;
 /**
  * A line search stops if the slope has fallen by this factor. Iterations that go on to the minimum need no more; for
  * few of them float32 goes as far as it can.

@@ -54,7 +54,7 @@ export interface SolverInput {
  * qfrc_constraint.
  */
 function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceOf }: SolverInput): Solution {
-  const newton = usesNewton(m, contacts);
+  const newton = usesNewton(m);
   const scale = div(1, mul(m.meaninertia, Math.max(1, m.nv)));
   const noiseShare = mul(newton ? FLOAT32_NOISE.newton : FLOAT32_NOISE.cg, scale);
   const tolerance = current().exact ? m.tolerance : max(m.tolerance, FLOAT32_TOLERANCE);
