@@ -1,3 +1,4 @@
+// columns of equal width on a terminal
 import { inLine } from "../core/show.ts";
 
 /** Columns of equal width: the first `texts` columns are text, the others numbers. Two spaces before and between. */

@@ -9,7 +9,7 @@ import type { PlacementOptions } from "../batch/options.ts";
 import { createSimulation, type Simulation } from "../batch/simulation.ts";
 import { statusNames } from "../physics/status.ts";
 import { distance, spreadOf, type Spread } from "../monitor/measure.ts";
-import { MuJoCoWorld } from "../monitor/mujoco_world.ts";
+import { MuJoCoWorld } from "../monitor/mujoco-world.ts";
 import { COMPARED, type Compared, oneStep, outputsOf } from "./one-step.ts";
 import { distances } from "./quantities.ts";
 import { rollout, type RolloutDrift, RolloutRecorder } from "./rollout.ts";

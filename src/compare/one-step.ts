@@ -2,7 +2,7 @@
 import { fieldSize, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
 import type { Simulation, StateValues } from "../batch/simulation.ts";
-import { WORLD_STATE, type StepResult, type WorldState } from "../monitor/mujoco_world.ts";
+import { WORLD_STATE, type StepResult, type WorldState } from "../monitor/mujoco-world.ts";
 
 /** Fields whose distances are reported. */
 export const COMPARED = ["qpos", "qvel", "qacc", "act", "sensordata"] as const;

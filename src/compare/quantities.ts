@@ -4,7 +4,7 @@ import { mjtStage } from "../model/enums.ts";
 import { describe, type Model } from "../model/model.ts";
 import { geomPairs, hasFormula } from "../model/pairs.ts";
 import { distance, ONE_STEP_BOUNDS as B } from "../monitor/measure.ts";
-import type { StepResult } from "../monitor/mujoco_world.ts";
+import type { StepResult } from "../monitor/mujoco-world.ts";
 import { COMPARED, type Compared } from "./one-step.ts";
 
 /** Values of a step by field. */

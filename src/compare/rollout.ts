@@ -2,7 +2,7 @@
 import type { Model } from "../model/model.ts";
 import type { Simulation } from "../batch/simulation.ts";
 import { distance, spreadOf, type Spread } from "../monitor/measure.ts";
-import { diverged, type MuJoCoWorld, type WorldState } from "../monitor/mujoco_world.ts";
+import { diverged, type MuJoCoWorld, type WorldState } from "../monitor/mujoco-world.ts";
 import { stateValues } from "./one-step.ts";
 import { nearbyState } from "../monitor/nearby.ts";
 import type { Sample } from "./trajectory.ts";

@@ -1,6 +1,6 @@
 // how much MuJoCo's own float64 step changes under changes that float32 cannot tell from none
 import { SENSITIVITY_MARGIN, TOUCHING } from "../monitor/measure.ts";
-import type { MuJoCoWorld, StepResult } from "../monitor/mujoco_world.ts";
+import type { MuJoCoWorld, StepResult } from "../monitor/mujoco-world.ts";
 import { nearbyState } from "../monitor/nearby.ts";
 import { distances, type Quantity } from "./quantities.ts";
 import type { Sample } from "./trajectory.ts";

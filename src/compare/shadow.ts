@@ -1,7 +1,7 @@
 // MuJoCo beside one world of an environment under actions, control step by control step
 import type { VectorEnv } from "../env/index.ts";
 import type { Model } from "../model/model.ts";
-import type { WorldState } from "../monitor/mujoco_world.ts";
+import type { WorldState } from "../monitor/mujoco-world.ts";
 import { Shadow, type ShadowCheck } from "../monitor/shadow.ts";
 import { initialState } from "../batch/record-io.ts";
 import { controlsOf } from "./task-controls.ts";

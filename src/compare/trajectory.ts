@@ -3,7 +3,7 @@ import { RandomStream, streams } from "../core/rng.ts";
 import { mjtJoint } from "../model/enums.ts";
 import { remembersEnergy } from "../model/energy.ts";
 import type { Model } from "../model/model.ts";
-import { diverged, type MuJoCoWorld, type StepResult, type WorldState } from "../monitor/mujoco_world.ts";
+import { diverged, type MuJoCoWorld, type StepResult, type WorldState } from "../monitor/mujoco-world.ts";
 
 /** Random streams of a comparison. */
 const STREAM = { start: streams.user, controls: streams.user + 1 } as const;

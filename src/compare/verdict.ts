@@ -1,6 +1,6 @@
 // whether a comparison passes: errors within bounds, or no larger than what MuJoCo itself leaves open at that state
 import type { Model } from "../model/model.ts";
-import { MuJoCoWorld, type StepResult } from "../monitor/mujoco_world.ts";
+import { MuJoCoWorld, type StepResult } from "../monitor/mujoco-world.ts";
 import { documentedIn, toTheEnd } from "./documented.ts";
 import type { OneStep } from "./one-step.ts";
 import { distances, quantitiesOf, type Quantity } from "./quantities.ts";

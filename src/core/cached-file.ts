@@ -1,3 +1,4 @@
+// files of the cache, whole or not at all
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { makeFolder } from "./make-folder.ts";

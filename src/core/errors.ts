@@ -1,3 +1,4 @@
+// the error that everything throws: a stable code beside its text
 import { printable } from "./show.ts";
 
 /**

@@ -1,4 +1,4 @@
-/** How public objects print: a name and the facts that a user asks for, in place of what they are made of. */
+// how public objects print: a name and the facts that a user asks for, in place of what they are made of
 
 /** Node's `util.inspect`, as it hands itself over. */
 export type Inspect = (value: unknown, options?: object) => string;

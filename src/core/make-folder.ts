@@ -1,3 +1,4 @@
+// makes folders where Node does not, and refuses files without one
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 

@@ -1,4 +1,4 @@
-/** Where the time of this process went: spans by name, added up in milliseconds. What overlaps counts in each. */
+// where the time of this process went: spans by name, added up in milliseconds. What overlaps counts in each.
 
 const spent = new Map<string, number>();
 

@@ -2,7 +2,7 @@
 import type { CrashFindings, CrashScene } from "./scene.ts";
 import { distance } from "../monitor/measure.ts";
 import { inputsOf, PHYSICS_BEGINS, type Inputs } from "../monitor/inputs.ts";
-import { diverged, MuJoCoWorld, worldState, type WorldState } from "../monitor/mujoco_world.ts";
+import { diverged, MuJoCoWorld, worldState, type WorldState } from "../monitor/mujoco-world.ts";
 import { modelAt } from "./physics-facts.ts";
 import { fieldBefore, resultOf, type Moment } from "./timeline.ts";
 

@@ -1,4 +1,4 @@
-/** WebGPU's flag values, usable without a device and without touching the global object. */
+// WebGPU's flag values, usable without a device and without touching the global object
 
 export const BufferUsage = {
   MAP_READ: 0x0001,

@@ -1,4 +1,4 @@
-/** How many threads a software driver computes in. */
+// how many threads a software driver computes in
 
 /** Mesa's variable: threads of a device, 0 for none but the one that takes its submissions. */
 const VARIABLE = "LP_NUM_THREADS";

@@ -1,4 +1,4 @@
-/** The GPU layer: adapters, devices, creation in scopes, shaders, waits and readbacks. */
+// the GPU layer: adapters, devices, creation in scopes, shaders, waits and readbacks
 
 export { type AdapterChoice, adapterChoice, openAdapter } from "./adapter.ts";
 export { compileOnNull } from "./compile-on-null.ts";

@@ -1,4 +1,4 @@
-/** Reads chosen files out of an uncompressed tar archive held in memory. */
+// reads chosen files out of an uncompressed tar archive held in memory
 
 const BLOCK = 512;
 

@@ -1,9 +1,7 @@
-/**
- * The one waiter for everything the GPU promises.
- * While a GPU promise is pending, Dawn polls the JavaScript thread without pause and takes a core that a software
- * driver needs. This waiter sleeps in slices between the polls. The first moments are polled freely and the slices
- * grow with the time waited, so that a short wait stays short.
- */
+// the one waiter for everything the GPU promises
+// While a GPU promise is pending, Dawn polls the JavaScript thread without pause and takes a core that a software
+// driver needs. This waiter sleeps in slices between the polls. The first moments are polled freely and the slices
+// grow with the time waited, so that a short wait stays short.
 
 /** Polled without sleep, in milliseconds: the round trip of a small submission. */
 const FREE = 0.15;

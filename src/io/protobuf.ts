@@ -1,4 +1,4 @@
-/** Messages of Protocol Buffers, field by field: as much of the wire format as ONNX and TensorBoard need. */
+// messages of Protocol Buffers, field by field: as much of the wire format as ONNX and TensorBoard need
 
 /** A field: its number, and its bytes with the tag before them. */
 export type Field = Uint8Array;

@@ -1,4 +1,4 @@
-/** The memory layer: plan, budget, reservation, shards, and faults to test them with. */
+// the memory layer: plan, budget, reservation, shards, and faults to test them with
 
 export {
   Budget,

@@ -5,7 +5,7 @@ import type { Batch } from "../batch/batch.ts";
 import { interpret } from "../trace/interpret.ts";
 import type { Precision } from "../trace/javascript.ts";
 import { inputsOf, PHYSICS_BEGINS, type Inputs } from "./inputs.ts";
-import { worldState } from "./mujoco_world.ts";
+import { worldState } from "./mujoco-world.ts";
 import type { MonitorSettings } from "./options.ts";
 import { fieldIn, peek, type Peek } from "./peek.ts";
 import { Shadow } from "./shadow.ts";

@@ -1,7 +1,7 @@
 // states that float32 cannot tell from a state
 import { RandomStream, streams } from "../core/rng.ts";
 import { SENSITIVITY_CHANGE } from "./measure.ts";
-import { WORLD_STATE, type WorldState } from "./mujoco_world.ts";
+import { WORLD_STATE, type WorldState } from "./mujoco-world.ts";
 
 /** A state with every number moved up or down by 1e-7 of its size, at least of 1. */
 export function nearbyState(state: WorldState, seed: number): WorldState {

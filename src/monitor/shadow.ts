@@ -3,7 +3,7 @@ import { writeChanges } from "../model/changes.ts";
 import type { ModelChange } from "../model/model-data.ts";
 import type { Model } from "../model/model.ts";
 import { distance, ONE_STEP_BOUNDS, SENSITIVITY_MARGIN } from "./measure.ts";
-import { MuJoCoWorld, type StepResult, type WorldState } from "./mujoco_world.ts";
+import { MuJoCoWorld, type StepResult, type WorldState } from "./mujoco-world.ts";
 import { nearbyState } from "./nearby.ts";
 
 /** How far a world was from MuJoCo after one control step from the same state: |x - ref| / (1 + max |ref|). */

@@ -1,4 +1,4 @@
-/** Learning on the device. */
+// learning on the device
 export { Ppo, planPpo, type PpoOptions, type PpoPlan, type PpoSnapshot } from "./ppo.ts";
 export { Sac, planSac, type SacOptions, type SacSnapshot } from "./sac.ts";
 export { SAC_OPTIONS, sacConfig, type SacConfig, type SacOption } from "./sac-config.ts";

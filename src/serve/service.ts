@@ -11,7 +11,7 @@ import { MJ_OPTIONS } from "../model/options.ts";
 import { Served, unknownCall, type Arguments, type Calls } from "./served.ts";
 import { ServedSimulation } from "./served-simulation.ts";
 import { ServedVec } from "./served-vec.ts";
-import { PROTOCOL, type Request } from "./wire.ts";
+import { PROTOCOL, type ServeRequest } from "./wire.ts";
 
 export interface ServiceOptions {
   /** The id of an environment for what a peer names: an id, or the path of a task file. */
@@ -49,7 +49,7 @@ export class Service {
    * Makes a call, of an object that is held or of the service.
    * @throws CorralError bad-protocol, unknown-call, unknown-handle; what the call throws
    */
-  async call({ call, of, with: given = {} }: Request): Promise<unknown> {
+  async call({ call, of, with: given = {} }: ServeRequest): Promise<unknown> {
     if (call === "hello") return this.#hello(given);
     if (!this.#greeted) throw badProtocol(undefined);
     if (of === undefined) {

@@ -7,7 +7,7 @@ import { printableJson } from "../core/show.ts";
 export const PROTOCOL = 1;
 
 /** A call of an object that the service holds, or of the service itself. */
-export interface Request {
+export interface ServeRequest {
   readonly id: number;
   readonly call: string;
   /** The handle of the object. */
@@ -15,7 +15,7 @@ export interface Request {
   readonly with?: Readonly<Record<string, unknown>> | undefined;
 }
 
-const REQUEST: schema.Kind<Request> = schema.object<Request>({
+const REQUEST: schema.Kind<ServeRequest> = schema.object<ServeRequest>({
   id: schema.integer(0),
   call: schema.identifier,
   of: schema.optional(schema.integer(0)),
@@ -57,7 +57,7 @@ function decode(line: string): unknown {
  * A request as it came.
  * @throws CorralError bad-request
  */
-export function readRequest(line: string): Request {
+export function readRequest(line: string): ServeRequest {
   try {
     return REQUEST.read(decode(line), []);
   } catch (error) {

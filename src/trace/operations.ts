@@ -13,7 +13,7 @@ export type Type = "f32" | "i32" | "u32" | "bool";
 
 /** Values of a world are numbers here: integers are whole, and truth is 1 or 0. */
 type Meaning = (x: number, y: number, z: number) => number;
-type Text = (x: string, y: string, z: string) => string;
+type TextOf = (x: string, y: string, z: string) => string;
 
 interface Operation {
   /** What it takes; "same" is one type for all of them. */
@@ -21,12 +21,12 @@ interface Operation {
   /** What it gives; "same" is the type of those operands. */
   readonly result: Type | "same";
   readonly meaning: Meaning;
-  readonly javascript: Text;
+  readonly javascript: TextOf;
   /** Of integers, if that is another function than of floats. */
-  readonly integers?: { readonly meaning: Meaning; readonly javascript: Text };
+  readonly integers?: { readonly meaning: Meaning; readonly javascript: TextOf };
   /** For which results the number of JavaScript is still to be rounded or wrapped to its type. */
   readonly rounds: "all" | "integers" | "none";
-  readonly wgsl: Text;
+  readonly wgsl: TextOf;
   /** Arithmetic operations that it counts as. */
   readonly cost: 0 | 1;
 }
@@ -56,11 +56,11 @@ export const helpers = {
 const { bitsOf, floatOf, toI32, toU32, roundEven, quotient } = helpers;
 
 const infix =
-  (sign: string): Text =>
+  (sign: string): TextOf =>
   (x, y) =>
     `(${x} ${sign} ${y})`;
 const call =
-  (name: string, arity: 1 | 2): Text =>
+  (name: string, arity: 1 | 2): TextOf =>
   (x, y) =>
     arity === 1 ? `${name}(${x})` : `${name}(${x}, ${y})`;
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { compareWithMuJoCo } from "../../src/compare/compare.ts";
 import { distance, ONE_STEP_BOUNDS, SENSITIVITY_MARGIN, spreadOf } from "../../src/monitor/measure.ts";
-import { MuJoCoWorld, type StepResult } from "../../src/monitor/mujoco_world.ts";
+import { MuJoCoWorld, type StepResult } from "../../src/monitor/mujoco-world.ts";
 import { documentedIn } from "../../src/compare/documented.ts";
 import type { Compared } from "../../src/compare/one-step.ts";
 import { quantitiesOf } from "../../src/compare/quantities.ts";

@@ -6,7 +6,7 @@ import { oneStep, outputsOf, type OneStep } from "../../src/compare/one-step.ts"
 import { trajectory } from "../../src/compare/trajectory.ts";
 import { loadModel, type Model } from "../../src/model/model.ts";
 import { distance } from "../../src/monitor/measure.ts";
-import { MuJoCoWorld, type WorldState } from "../../src/monitor/mujoco_world.ts";
+import { MuJoCoWorld, type WorldState } from "../../src/monitor/mujoco-world.ts";
 import { isFull, randomSeeds } from "../support/oracle-suite.ts";
 import { createTrees } from "../support/random-trees-mjcf.ts";
 import { EACH_TREE } from "../support/tolerances.ts";

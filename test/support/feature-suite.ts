@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createSimulation } from "../../src/batch/simulation.ts";
 import { fieldSize, type FieldName } from "../../src/model/fields.ts";
 import { loadModel } from "../../src/model/model.ts";
-import { MuJoCoWorld } from "../../src/monitor/mujoco_world.ts";
+import { MuJoCoWorld } from "../../src/monitor/mujoco-world.ts";
 import type { Precision } from "../../src/trace/javascript.ts";
 import { withMuJoCo } from "../../src/model/oracle.ts";
 import { drawState, fixture, type Fixture, type Values } from "./fixture.ts";

@@ -13,7 +13,7 @@ import { CorralError } from "../../src/core/errors.ts";
 import { unrollByDefault } from "../../src/batch/kernel-form.ts";
 import { createSimulation, loadModel } from "../../src/index.ts";
 import { unsupportedFeatures } from "../../src/model/supported.ts";
-import { MuJoCoWorld } from "../../src/monitor/mujoco_world.ts";
+import { MuJoCoWorld } from "../../src/monitor/mujoco-world.ts";
 import { startState } from "../../src/compare/trajectory.ts";
 import { REPOSITORIES } from "./repositories.ts";
 

@@ -1,3 +1,4 @@
+// what a step or a reset returns
 import type { Infos } from "./infos.ts";
 import type { Floats } from "./results.ts";
 

@@ -1,3 +1,4 @@
+// a space of many worlds at once
 import { RandomStream, streams } from "../../core/rng.ts";
 import { checkValues, type HostValues, isInside } from "./host-values.ts";
 import { badSpace, type SampleOptions, type Space, type SpaceValues, type ValuesOf } from "./spaces.ts";

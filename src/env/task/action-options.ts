@@ -22,13 +22,13 @@ export interface Actuation {
 const isSpace = (x: unknown): boolean =>
   ["box", "discrete", "multi-discrete"].includes((x as Partial<Space> | null)?.kind as string);
 
-interface Range {
+interface ControlRange {
   readonly low: readonly number[];
   readonly high: readonly number[];
 }
 
 /** actuator_ctrlrange of each control; unbounded if an actuator has none. */
-function controlRange(model: Model): Range {
+function controlRange(model: Model): ControlRange {
   const end = (i: number, k: number) =>
     model.actuator_ctrllimited[i] ? model.actuator_ctrlrange[2 * i + k] : k ? Infinity : -Infinity;
   const bounds = (k: number) => Array.from({ length: model.nu }, (_, i) => end(i, k));
@@ -85,7 +85,7 @@ function perEntry(name: string, value: number | readonly number[] | undefined, s
 }
 
 /** The actions that make controls in their range, and that are not clipped. */
-function scaledSpace({ low, high }: Range, { scale, offset, clip }: Actuation, ranged: boolean): Box {
+function scaledSpace({ low, high }: ControlRange, { scale, offset, clip }: Actuation, ranged: boolean): Box {
   const shape = [low.length];
   const [least, most] = clip ?? [-Infinity, Infinity];
   const ends = low.map((from, i) => {

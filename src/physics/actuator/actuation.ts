@@ -1,3 +1,4 @@
+// forces of actuators and rates of activations (mj_fwdActuation)
 import { add, and, clamp, div, mul, ne, select, sub, sum, type Scalar } from "../../trace/scalar.ts";
 import { exp } from "../../trace/math.ts";
 import { MINVAL } from "../../trace/vector.ts";

@@ -1,3 +1,4 @@
+// lengths, velocities and moment arms of actuators (mj_transmission)
 import { array, variable, when } from "../../trace/control.ts";
 import { add, div, dotn, gt, lt, max, mul, ne, select, sqrt, square, sub, type Scalar } from "../../trace/scalar.ts";
 import {

@@ -1,3 +1,4 @@
+// derivatives of smooth forces by velocity (mjd_smooth_vel)
 import { add, ge, le, mul, neg, or, select, type Bool, type Scalar } from "../../trace/scalar.ts";
 import { mjtBias, mjtDisableBit, mjtGain, mjtIntegrator, mjtJoint, mjtTrn } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";

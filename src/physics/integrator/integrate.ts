@@ -1,3 +1,4 @@
+// positions and activations after a time step (mj_integratePos, mj_nextActivation)
 import { each, when } from "../../trace/control.ts";
 import { add, eq, mul, select, type Int, type Scalar } from "../../trace/scalar.ts";
 import { mulQuat, normalize3, normalizeQuat, type Quat, type Vec3 } from "../../trace/vector.ts";

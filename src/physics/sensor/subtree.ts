@@ -1,3 +1,4 @@
+// velocities and momenta of subtrees (mj_subtreeVel)
 import { div, max, mul, type Scalar } from "../../trace/scalar.ts";
 import { rotational, translational } from "../../trace/spatial.ts";
 import { add3, cross, mulMatTVec, mulMatVec, scale3, sub3, MINVAL, type Vec3 } from "../../trace/vector.ts";

@@ -1,3 +1,4 @@
+// forces and accelerations without constraints (mj_fwdAcceleration)
 import { each } from "../../trace/control.ts";
 import { add, sub, type Int } from "../../trace/scalar.ts";
 import { rotational, translational } from "../../trace/spatial.ts";

@@ -1,3 +1,4 @@
+// frames of cameras (mj_camlight)
 import { add3, cross, mulQuat, normalize3, quatToMat, rotate, sub3, transpose, type Vec3 } from "../../trace/vector.ts";
 import { mjtCamLight } from "../../model/enums.ts";
 import type { WorldData, ModelView } from "../view.ts";

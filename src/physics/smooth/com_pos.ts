@@ -1,3 +1,4 @@
+// centres of mass, inertias and motion axes about them (mj_comPos)
 import { each, when } from "../../trace/control.ts";
 import { add, div, gt, isNode, max, or, select, type Int } from "../../trace/scalar.ts";
 import { dofCom, dofSlide, inertCom } from "../../trace/spatial.ts";

@@ -1,3 +1,4 @@
+// velocities of bodies (mj_comVel)
 import { each, when } from "../../trace/control.ts";
 import { add, and, eq, ge, not, or, select } from "../../trace/scalar.ts";
 import { crossMotion, scale6, ZERO6 } from "../../trace/spatial.ts";

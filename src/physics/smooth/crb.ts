@@ -1,3 +1,4 @@
+// the inertia matrix by composite rigid bodies (mj_crb)
 import { each } from "../../trace/control.ts";
 import { add, eq, select } from "../../trace/scalar.ts";
 import { dot6, mulInertVec } from "../../trace/spatial.ts";

@@ -1,3 +1,4 @@
+// the factors of the inertia matrix (mj_factorM)
 import type { WorldData } from "../view.ts";
 import { copyField, SymMatrix, type Pattern } from "./sparsity.ts";
 

@@ -1,3 +1,4 @@
+// global frames from joint positions (mj_kinematics)
 import { each, variable, when } from "../../trace/control.ts";
 import { add, eq, mul, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { sincos } from "../../trace/math.ts";

@@ -1,3 +1,4 @@
+// springs, dampers, gravity compensation, fluid and adhesion (mj_passive)
 import { each, table, when } from "../../trace/control.ts";
 import {
   add,

@@ -1,3 +1,4 @@
+// bias forces by recursive Newton-Euler (mj_rne)
 import { add, mul } from "../../trace/scalar.ts";
 import { add6, crossForce, mulInertVec, scale6, ZERO6, type Spatial } from "../../trace/spatial.ts";
 import { neg3 } from "../../trace/vector.ts";

@@ -1,3 +1,4 @@
+// accelerations of bodies and forces on them after the solve (mj_rnePostConstraint)
 import { add, eq, isNode, select, type Int, type Scalar } from "../../trace/scalar.ts";
 import {
   add6,

@@ -1,3 +1,4 @@
+// lengths, velocities and moment arms of tendons (mj_tendon)
 import { add, mul, type Scalar } from "../../trace/scalar.ts";
 import { mjtWrap } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";

@@ -17,22 +17,22 @@ import {
 } from "../../../trace/scalar.ts";
 import type { Scene, StartScene } from "../task.ts";
 
-type Range = readonly [number, number];
+type Interval = readonly [number, number];
 
-const within = (x: Scalar, [low, high]: Range, above: typeof ge, below: typeof le): Bool =>
+const within = (x: Scalar, [low, high]: Interval, above: typeof ge, below: typeof le): Bool =>
   and(low === -Infinity || above(x, low), high === Infinity || below(x, high));
 
 /** x in [low, high]. */
-export const inClosed = (x: Scalar, range: Range): Bool => within(x, range, ge, le);
+export const inClosed = (x: Scalar, range: Interval): Bool => within(x, range, ge, le);
 
 /** x in (low, high). */
-export const inOpen = (x: Scalar, range: Range): Bool => within(x, range, gt, lt);
+export const inOpen = (x: Scalar, range: Interval): Bool => within(x, range, gt, lt);
 
 /** Whether all hold. */
 export const all = (conditions: readonly Bool[]): Bool => conditions.reduce<Bool>(and, true);
 
 /** Each value clipped to [low, high], of which either may be infinite. */
-export const clipped = (values: readonly Scalar[], [low, high]: Range): Scalar[] => {
+export const clipped = (values: readonly Scalar[], [low, high]: Interval): Scalar[] => {
   const above = (x: Scalar) => (low === -Infinity ? x : max(x, low));
   return values.map((x) => (high === Infinity ? above(x) : min(above(x), high)));
 };

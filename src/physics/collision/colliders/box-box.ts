@@ -1,3 +1,4 @@
+// box against box
 import { array, breakIf, loop, variable, when, type LocalArray, type Variable } from "../../../trace/control.ts";
 import {
   abs,

@@ -1,3 +1,4 @@
+// capsule against box
 import {
   abs,
   add,

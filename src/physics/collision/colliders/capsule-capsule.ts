@@ -1,3 +1,4 @@
+// capsule against capsule
 import {
   add,
   and,

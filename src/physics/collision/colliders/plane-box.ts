@@ -1,3 +1,4 @@
+// plane against box
 import {
   abs,
   add,

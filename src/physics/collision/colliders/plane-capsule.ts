@@ -1,3 +1,4 @@
+// plane against capsule
 import { addScaled3, column, scale3, sub3 } from "../../../trace/vector.ts";
 import { planeBall } from "./plane-sphere.ts";
 import type { Collider } from "./types.ts";

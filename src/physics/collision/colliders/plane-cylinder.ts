@@ -1,3 +1,4 @@
+// plane against cylinder
 import { add, div, gt, lt, max, mul, neg, select, sqrt, sub, type Scalar } from "../../../trace/scalar.ts";
 import {
   add3,

@@ -1,3 +1,4 @@
+// plane against ellipsoid
 import { div, max, mul, sqrt, sub } from "../../../trace/scalar.ts";
 import {
   addScaled3,

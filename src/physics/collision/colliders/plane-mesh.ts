@@ -1,3 +1,4 @@
+// plane against the hull of a mesh
 import { breakIf, loop, variable, when, type Variable } from "../../../trace/control.ts";
 import { add, eq, ge, gt, le, lt, mul, not, select, sqrt, sub, type Int, type Scalar } from "../../../trace/scalar.ts";
 import {

@@ -1,3 +1,4 @@
+// plane against sphere
 import { add, mul, sub, type Scalar } from "../../../trace/scalar.ts";
 import { addScaled3, column, dot3, sub3, type Vec3 } from "../../../trace/vector.ts";
 import type { Candidate, Collider, Shape } from "./types.ts";

@@ -1,3 +1,4 @@
+// sphere against box
 import {
   abs,
   add,

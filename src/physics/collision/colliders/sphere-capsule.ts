@@ -1,3 +1,4 @@
+// sphere against capsule
 import { clamp, neg } from "../../../trace/scalar.ts";
 import { addScaled3, column, cross, dot3, sub3 } from "../../../trace/vector.ts";
 import { spherePair } from "./sphere-pair.ts";

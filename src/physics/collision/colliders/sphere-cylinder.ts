@@ -1,3 +1,4 @@
+// sphere against cylinder
 import { abs, add, and, div, gt, lt, max, mul, neg, not, or, select, sqrt, sub } from "../../../trace/scalar.ts";
 import { add3, addScaled3, column, cross, dot3, scale3, select3, sub3, MINVAL } from "../../../trace/vector.ts";
 import { spherePair } from "./sphere-pair.ts";

@@ -1,3 +1,4 @@
+// sphere against sphere
 import { column, cross, sub3 } from "../../../trace/vector.ts";
 import { spherePair } from "./sphere-pair.ts";
 import type { Collider } from "./types.ts";
