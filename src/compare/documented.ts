@@ -1,6 +1,8 @@
 // where corral differs from MuJoCo as documented: MuJoCo stops short of a result that corral computes to its end
-import { mjtSolver } from "../model/enums.ts";
+import { withChanges } from "../model/changes.ts";
+import { mjtGeom, mjtSolver } from "../model/enums.ts";
 import { withOptions, type Model } from "../model/model.ts";
+import type { ModelChange } from "../model/model-data.ts";
 import { geomPairs, hasFormula, type GeomPair } from "../model/pairs.ts";
 
 /** Documented differences, by the names that FEATURES.md has. */
@@ -17,9 +19,21 @@ export function documentedIn(model: Model): Documented[] {
   return geomPairs(model).some(isSearched) ? [...known, "searched contacts"] : known;
 }
 
+/**
+ * Without a margin MuJoCo ends its search of boxes and meshes on height fields before it has the least overlap (decision
+ * 0039); the smallest of margins has it go on.
+ */
+const hfieldMargins = (model: Model): ModelChange[] =>
+  Array.from(model.geom_type, (type, index) => ({ type, index }))
+    .filter(({ type, index }) => type === mjtGeom.HFIELD && model.geom_margin[index] === 0)
+    .map(({ index }) => ({ field: "geom_margin", index, value: HFIELD_MARGIN, derived: false }));
+
+/** m; deepens contacts by one and a half of it. */
+const HFIELD_MARGIN = 1e-9;
+
 /** The model whose steps MuJoCo computes to what float64 resolves. */
 export const toTheEnd = (model: Model): Model =>
-  withOptions(model, {
+  withOptions(withChanges(model, hfieldMargins(model)), {
     solver: "Newton",
     iterations: 200,
     ls_iterations: 200,
