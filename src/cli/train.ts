@@ -37,8 +37,9 @@ the end report.html. Ends with an evaluation, with the policy's most likely acti
 each of 32 other worlds, or of as many as train where those are fewer.
 
 A run that was killed goes on with --resume to the same bits on the same device; all else comes from
-its config.json, and only steps, until, what is done every so many updates, adapter, threads and budget
-may be given anew. One that was killed before its first checkpoint is started again by the same command.
+its config.json, and only steps, until, what is done every so many updates, adapter, threads and
+budget may be given anew. One that was killed before its first checkpoint is started again by the
+same command.
 One process at a time trains in DIR. Where the device is lost, the run goes on by itself, once.
 
 With --from another run has learnt already: policy, value function and normalisers (with SAC critics
