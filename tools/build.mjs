@@ -5,6 +5,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } fro
 import { createRequire } from "node:module";
 import { dirname, extname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildPage } from "./viewer-page.mjs";
 
 /** What runs or is read at run time besides the emitted code. */
 const ASSETS = {
@@ -31,6 +32,11 @@ for (const [folder, endings] of Object.entries(ASSETS)) {
     cpSync(file, join(dist, relative(root, file)));
   }
 }
+
+const viewer = join(dist, "viewer");
+mkdirSync(viewer);
+for (const name of ["index.html", "style.css"]) cpSync(join(root, "viewer", name), join(viewer, name));
+writeFileSync(join(viewer, "page.js"), await buildPage(join(root, "viewer", "page.ts")));
 
 // what the types name, for projects that do not list it: TypeScript has WebGPU in its DOM since version 6
 const TYPES = {

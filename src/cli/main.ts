@@ -20,6 +20,7 @@ const COMMANDS = [
   "train",
   "play",
   "render",
+  "view",
   "export",
   "list",
   "plan",

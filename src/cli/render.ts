@@ -18,6 +18,8 @@ import { isRecordingPath, readRecording, recordedModel, recordedPoses } from "..
 import { Stage, type WorldPose } from "../render/poses.ts";
 import { Renderer } from "../render/renderer.ts";
 import { SHOWN, showWorlds } from "../render/show.ts";
+import { encodeFrame } from "../view/messages.ts";
+import { standalonePage } from "../view/page.ts";
 import { assertRun, CONFIG_FILE, readConfig } from "../runs/run-config.ts";
 import { policyOfRun } from "../runs/policy.ts";
 import { poses, type Actor } from "../runs/poses.ts";
@@ -26,19 +28,21 @@ import { writeWhole } from "../io/write-whole.ts";
 import { assertWritable, EXIT, integerOption, parse, print, printJson, UsageError } from "./io.ts";
 import { deviceOf, onlyArgument, taskOfTarget } from "./target.ts";
 import { idOfNamed } from "./task-file.ts";
+import { viewTarget } from "./view-target.ts";
 import { join } from "node:path";
 import { taskOf } from "../env/registry.ts";
 
 export const summary = "pictures of a model, an environment, a run or a recording: PNG, GIF or MP4, without a screen";
 
 export const help = `
-Usage: corral render TARGET --out FILE.png|FILE.gif|FILE.mp4 [options]
+Usage: corral render TARGET --out FILE.png|FILE.gif|FILE.mp4|FILE.html [options]
 
 Draws worlds of TARGET: the path of an MJCF file, the id of an environment, a task file, or the folder of a run, whose
 policy acts, or a recording (.npz) of corral play. Positions are drawn by MuJoCo's kinematics, meshes and height fields too; any adapter draws.
 
   --out FILE        .png is the last picture, .gif and .mp4 are all of them; .mp4 needs: npm install h264-mp4-encoder
-  --steps N         control steps (0 for a PNG, else 100; of a recording all)
+                    .html is one file that plays them in a browser with WebGPU, and loads nothing
+  --steps N         control steps (0 for a PNG, 200 for HTML, else 100; of a recording all)
   --every N         a picture after each so many control steps (2)
   --worlds N        worlds side by side (1)
   --actions WHAT    random (default) or none; a run's policy acts by itself
@@ -54,7 +58,7 @@ policy acts, or a recording (.npz) of corral play. Positions are drawn by MuJoCo
 Exit codes: 0 written, 2 bad usage, 3 no device or no memory.
 `;
 
-const KINDS = [".png", ".gif", ".mp4"];
+const KINDS = [".png", ".gif", ".mp4", ".html"];
 
 /** Takes pictures, and has the bytes of a file. */
 interface Clip {
@@ -95,6 +99,7 @@ export async function run(args: string[]): Promise<number> {
   const worlds = integerOption("worlds", values.worlds, 1);
   const seed = integerOption("seed", values.seed, 0, 0);
   const moves = kind !== ".png";
+  if (kind === ".html") return renderPage(target, out, wanted ?? Infinity, values);
 
   const { device = "wasm", threads, adapter } = deviceOf(values);
   const where = {
@@ -145,6 +150,34 @@ export async function run(args: string[]): Promise<number> {
     lease.release();
     clip?.close?.();
   }
+}
+
+/** Control steps of a page, which holds all of them, where nothing else ends it. */
+const PAGE_STEPS = 200;
+
+async function renderPage(
+  target: string,
+  out: string,
+  wanted: number,
+  { json, ...values }: Parameters<typeof viewTarget>[1] & { readonly json?: boolean },
+): Promise<number> {
+  await using subject = await viewTarget(target, values);
+  const { facts } = subject;
+  const last = Math.min(wanted, facts.kind === "live" ? (wanted === Infinity ? PAGE_STEPS : wanted) : facts.steps);
+  const frames: Uint8Array[] = [];
+  for (let step = 0; step <= last; step++) {
+    if (step > 0) await subject.forward();
+    const poses = await subject.poses();
+    const { time, plots } = subject;
+    const said = { serial: 0, step, time, plots, actor: "", back: step, paused: false, speed: 1 };
+    frames.push(encodeFrame({ facts: said, poses }));
+  }
+  const shown = { ...facts, kind: "recording", actors: [], actions: [], keyframes: [], steps: last } as const;
+  const bytes = Buffer.from(await standalonePage(shown, frames));
+  writeWhole(out, bytes);
+  if (json) printJson({ target, out, pictures: frames.length, worlds: facts.worlds, bytes: bytes.length });
+  else print(`${out}: ${countOf(frames.length, "picture")} in a page, ${formatBytes(bytes.length)}`);
+  return EXIT.done;
 }
 
 interface FilmOptions {

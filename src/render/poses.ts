@@ -3,9 +3,10 @@ import { mjtJoint } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
 import { copyArray } from "../model/mujoco.ts";
 import { createOracle, type Oracle } from "../model/oracle.ts";
-import { fixedView, freeView, type FreeCamera, type Point, type View } from "./camera.ts";
+import { freeView, type FreeCamera, type Point, type View } from "./camera.ts";
+import { cameraView } from "./camera-view.ts";
 import type { Part, Scene } from "./scene.ts";
-import { sceneOf } from "./scene.ts";
+import { sceneOf } from "./read-scene.ts";
 import { rotation, turned } from "./rotation.ts";
 import { BODY_FLOATS, CAMERA_FLOATS, isShown, offsetOf, SHOWN, type Poses, type Shown } from "./show.ts";
 
@@ -38,7 +39,7 @@ export class Stage implements Disposable {
   private constructor(oracle: Oracle, shown: Shown) {
     this.oracle = oracle;
     this.#shown = shown;
-    this.scene = sceneOf(oracle.mujoco, oracle.model);
+    this.scene = sceneOf(oracle.model);
   }
 
   /** Throws `mujoco-memory`. */
@@ -198,9 +199,3 @@ function placeOf({ pos }: Part, [x, y, z, ...quat]: readonly number[]): number[]
   const p = turned(rotation(quat), pos);
   return [x + p[0], y + p[1], z + p[2]];
 }
-
-/** The view of a camera of a scene. */
-export const cameraView = (scene: Scene, camera: number, cameras: Float32Array): View => {
-  const at = camera * CAMERA_FLOATS;
-  return fixedView(cameras.subarray(at, at + 3), cameras.subarray(at + 3, at + 12), scene.cameras[camera].fovy);
-};

@@ -11,7 +11,7 @@ export type Actor = Policy | "random" | "none";
 const FIELDS = ["qpos", "mocap_pos", "mocap_quat"] as const;
 
 /** The poses of all worlds now. */
-async function posesOf(env: VectorEnv): Promise<WorldPose[]> {
+export async function posesOf(env: VectorEnv): Promise<WorldPose[]> {
   const names = FIELDS.filter((name) => env.stateNames.includes(name));
   const values = await env.getState(names);
   return Array.from({ length: env.numEnvs }, (_, world) => {

@@ -1,0 +1,66 @@
+// what a command shows in a page
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import "../../envs/index.ts";
+import { makeVec, type NamedOptions } from "../env/make.ts";
+import { taskOf } from "../env/registry.ts";
+import { loadModel } from "../model/model.ts";
+import { Stage } from "../render/poses.ts";
+import { isRecordingPath, readRecording, recordedModel } from "../render/recording.ts";
+import { assertRun, CONFIG_FILE, readConfig } from "../runs/run-config.ts";
+import { policyOfRun } from "../runs/policy.ts";
+import { isModelPath } from "../sizing/plan.ts";
+import { LiveSubject } from "../view/live.ts";
+import { RecordedSubject } from "../view/recorded.ts";
+import type { Subject } from "../view/session.ts";
+import { integerOption, UsageError } from "./io.ts";
+import { deviceOf, taskOfTarget } from "./target.ts";
+import { idOfNamed } from "./task-file.ts";
+
+/** Values of the options that say what is shown. */
+interface Values {
+  readonly worlds?: string;
+  readonly seed?: string;
+  readonly actions?: string;
+  readonly device?: string;
+  readonly threads?: string;
+  readonly adapter?: string;
+}
+
+/** What a page shows of a model, an environment, a task file, a run or a recording. Throws `UsageError`, what these throw. */
+export async function viewTarget(target: string, values: Values): Promise<Subject> {
+  const worlds = integerOption("worlds", values.worlds, 1);
+  const seed = integerOption("seed", values.seed, 0, 0);
+  const { actions } = values;
+  if (actions !== undefined && !["random", "policy", "none"].includes(actions))
+    throw new UsageError(`--actions is '${actions}': pass random, policy or none.`);
+  if (isRecordingPath(target)) {
+    const recording = readRecording(target);
+    if (worlds > recording.episodes)
+      throw new UsageError(`--worlds is ${worlds}; ${target} holds ${recording.episodes} episodes.`);
+    const stage = await Stage.create(await recordedModel(recording, target));
+    return new RecordedSubject(recording, stage, worlds);
+  }
+
+  const run = existsSync(join(target, CONFIG_FILE)) ? await runOf(target) : undefined;
+  if (actions === "policy" && !run) throw new UsageError(`--actions is policy: ${target} is no run that has one.`);
+  const task = run ? taskOf(run.id) : isModelPath(target) ? await taskOfTarget(target) : taskOf(target);
+  const { device = "wasm", ...where } = deviceOf(values);
+  const env = await makeVec(task, { numEnvs: worlds, seed, device, ...where } as NamedOptions);
+  try {
+    const stage = await Stage.create(await loadModel(task.model, { visuals: true }));
+    const actor = (actions ?? (run ? "policy" : "random")) as "policy" | "random" | "none";
+    return await LiveSubject.create(env, stage, { seed, policy: run?.policy, actor });
+  } catch (error) {
+    await env.close();
+    throw error;
+  }
+}
+
+async function runOf(folder: string) {
+  assertRun(folder);
+  const file = join(folder, CONFIG_FILE);
+  const { task, env } = readConfig(file);
+  if (typeof task === "string") await idOfNamed(task, file);
+  return { id: String(env), policy: await policyOfRun(folder) };
+}

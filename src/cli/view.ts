@@ -1,0 +1,73 @@
+// `corral view`: a page on this machine that shows worlds and moves them
+import { spawn } from "node:child_process";
+import { pageFiles } from "../view/page.ts";
+import { routesOf } from "../view/routes.ts";
+import { ViewServer } from "../view/server.ts";
+import { Session } from "../view/session.ts";
+import { EXIT, integerOption, parse, print, printJson } from "./io.ts";
+import { DEVICE_HELP, onlyArgument } from "./target.ts";
+import { viewTarget } from "./view-target.ts";
+
+export const summary = "a page on this machine that shows worlds: a model, an environment, a run or a recording";
+
+export const help = `
+Usage: corral view TARGET [options]
+
+Opens a page in the browser that shows worlds of TARGET: the path of an MJCF file, the id of an environment, a task
+file, the folder of a run, whose policy acts, or a recording (.npz) of corral play. The page is served to this machine
+alone, at an address with a secret in it, and loads nothing from elsewhere. The browser needs WebGPU. Worlds step in
+this process while a page looks. Ctrl-C ends it.
+
+  --worlds N        worlds side by side (1)
+  --actions WHAT    random, policy or none at first; a run's policy acts by itself
+  --seed S          of start states and random actions (0)
+  --paused          begin paused
+  --port N          of the address (a free one)
+  --no-open         print the address and open no browser
+${DEVICE_HELP}
+  --json            one JSON document on stdout: the address
+
+In the page: drag turns, shift-drag moves, wheel nears, click names a body, ctrl-drag pulls it by a spring; space plays,
+arrows step and step back, backspace resets.
+
+Exit codes: 0 ended, 2 bad usage, 3 no device or no memory.
+`;
+
+const text = { type: "string" } as const;
+const OPTIONS = {
+  worlds: text,
+  actions: text,
+  seed: text,
+  port: text,
+  paused: { type: "boolean" },
+  "no-open": { type: "boolean" },
+  device: text,
+  threads: text,
+  adapter: text,
+} as const;
+
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parse(args, OPTIONS, 1);
+  const target = onlyArgument(positionals, "TARGET");
+  const port = integerOption("port", values.port, 0, 0);
+  const files = await pageFiles();
+  await using session = new Session(await viewTarget(target, values), values.paused ?? false);
+  await using server = await ViewServer.listen(routesOf(session, files), port);
+  if (values.json) printJson({ target, url: server.url });
+  else print(`${target}: ${server.url}`);
+  if (!values["no-open"]) openBrowser(server.url);
+  await new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
+  });
+  return EXIT.done;
+}
+
+/** Opens the system's browser where there is one; the address is printed all the same. */
+function openBrowser(url: string): void {
+  const [command, ...args] =
+    process.platform === "darwin" ? ["open"] : process.platform === "win32" ? ["cmd", "/c", "start", ""] : ["xdg-open"];
+  if (process.platform === "linux" && !process.env.DISPLAY && !process.env.WAYLAND_DISPLAY) return;
+  spawn(command, [...args, url], { stdio: "ignore", detached: true })
+    .on("error", () => {})
+    .unref();
+}

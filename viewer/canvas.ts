@@ -1,0 +1,60 @@
+// the picture of a page: the renderer of corral render, on the canvas
+import type { View } from "../src/render/camera.ts";
+import type { DrawList } from "../src/render/draw-list.ts";
+import { Painter } from "../src/render/painter.ts";
+import type { Shape } from "../src/render/shapes.ts";
+
+export class Canvas {
+  readonly element: HTMLCanvasElement;
+  readonly #device: GPUDevice;
+  readonly #context: GPUCanvasContext;
+  readonly #painter: Painter;
+
+  private constructor(element: HTMLCanvasElement, device: GPUDevice, context: GPUCanvasContext, painter: Painter) {
+    this.element = element;
+    this.#device = device;
+    this.#context = context;
+    this.#painter = painter;
+  }
+
+  /** Throws an Error whose text says why nothing can be drawn. */
+  static async open(
+    element: HTMLCanvasElement,
+    shader: string,
+    shapes: readonly Shape[],
+    onLost: (why: string) => void,
+  ): Promise<Canvas> {
+    if (!navigator.gpu)
+      throw new Error(
+        "This browser has no WebGPU, which the viewer draws with. Chrome and Edge 113, Firefox 141 and Safari 26 have it; corral render makes pictures without a browser.",
+      );
+    const adapter = await navigator.gpu.requestAdapter();
+    if (!adapter)
+      throw new Error(
+        "This browser has WebGPU but no adapter for it: graphics acceleration is off, or the GPU is blocked. corral render makes pictures without a browser.",
+      );
+    const device = await adapter.requestDevice();
+    void device.lost.then(({ message }) => onLost(message));
+    const format = navigator.gpu.getPreferredCanvasFormat();
+    const context = element.getContext("webgpu")!;
+    context.configure({ device, format });
+    const module = device.createShaderModule({ code: shader });
+    const shadowPixels = adapter.info?.isFallbackAdapter ? 512 : 2048;
+    const painter = new Painter(device, module, shapes, { format, capacity: 256, shadowPixels });
+    return new Canvas(element, device, context, painter);
+  }
+
+  get aspect(): number {
+    return this.element.clientWidth / Math.max(1, this.element.clientHeight);
+  }
+
+  draw(list: DrawList, view: View, reach: number): void {
+    const { element } = this;
+    const scale = Math.min(2, devicePixelRatio);
+    const [width, height] = [element.clientWidth, element.clientHeight].map((n) => Math.max(1, Math.round(n * scale)));
+    if (element.width !== width || element.height !== height) Object.assign(element, { width, height });
+    const encoder = this.#device.createCommandEncoder();
+    this.#painter.encode(encoder, this.#context.getCurrentTexture(), list.pack(), view, reach);
+    this.#device.queue.submit([encoder.finish()]);
+  }
+}

@@ -1,0 +1,44 @@
+// lines of numbers over time, one for each name
+const MOST_POINTS = 300;
+const SVG = "http://www.w3.org/2000/svg";
+
+export class Plots {
+  readonly #into: HTMLElement;
+  readonly #lines = new Map<string, { values: number[]; line: SVGPolylineElement; label: HTMLElement }>();
+
+  constructor(into: HTMLElement) {
+    this.#into = into;
+  }
+
+  add(values: Readonly<Record<string, number>>): void {
+    for (const [name, value] of Object.entries(values)) {
+      const entry = this.#lines.get(name) ?? this.#make(name);
+      entry.values.push(value);
+      if (entry.values.length > MOST_POINTS) entry.values.shift();
+      const finite = entry.values.filter(Number.isFinite);
+      const [low, high] = [Math.min(...finite), Math.max(...finite)];
+      const span = high - low || 1;
+      const points = entry.values.map(
+        (y, x) => `${x},${(48 - (46 * ((Number.isFinite(y) ? y : low) - low)) / span).toFixed(1)}`,
+      );
+      entry.line.setAttribute("points", points.join(" "));
+      entry.label.textContent = `${name} ${Number(value.toPrecision(4))}`;
+    }
+  }
+
+  clear(): void {
+    for (const { values } of this.#lines.values()) values.length = 0;
+  }
+
+  #make(name: string) {
+    const label = document.createElement("div");
+    const svg = document.createElementNS(SVG, "svg");
+    svg.setAttribute("viewBox", `0 0 ${MOST_POINTS} 50`);
+    svg.setAttribute("preserveAspectRatio", "none");
+    const line = svg.appendChild(document.createElementNS(SVG, "polyline"));
+    this.#into.append(label, svg);
+    const entry = { values: [] as number[], line, label };
+    this.#lines.set(name, entry);
+    return entry;
+  }
+}
