@@ -38,13 +38,15 @@ interface DualInput {
   readonly rows: Rows;
   readonly contacts: ContactRows;
   readonly solveM: (x: Field) => void;
+  /** Iterations of a primal solver before. */
+  readonly before: Int;
 }
 
 /**
  * Forces by PGS from those at qacc_warmstart, or of a primal solution at d.qacc; then noslip iterations. Islands are
  * solved one by one. Reads qacc_smooth, qacc_warmstart, qvel; writes qacc, qfrc_constraint.
  */
-export function solveDual(m: ModelView, d: WorldData, { rows, contacts, solveM }: DualInput): Solution {
+export function solveDual(m: ModelView, d: WorldData, { rows, contacts, solveM, before }: DualInput): Solution {
   const isPgs = m.opt.solver === mjtSolver.PGS;
   const warm = !(m.opt.disableflags & mjtDisableBit.WARMSTART);
   const dual = new DualForces(m, listRows(rows), contacts, solveM);
@@ -97,11 +99,13 @@ export function solveDual(m: ModelView, d: WorldData, { rows, contacts, solveM }
   const solveIsland = (label: Int | undefined) => {
     gather(label);
     when(gt(count.get(), 0), () => {
-      if (isPgs) niter.set(max(niter.get(), iterate(m, dual, list, count.get(), scale)));
+      const ofIsland = variable("island_niter", 0, "i32");
+      ofIsland.set(isPgs ? iterate(m, dual, list, count.get(), scale) : before);
       if (m.opt.noslip_iterations > 0) {
         gather(label);
-        niter.set(max(niter.get(), noslip(m, dual, list, count.get(), scale)));
+        ofIsland.set(add(ofIsland.get(), noslip(m, dual, list, count.get(), scale)));
       }
+      niter.set(max(niter.get(), ofIsland.get()));
     });
   };
   if (islands.labels === 1) solveIsland(undefined);

@@ -266,7 +266,7 @@ export function solve(m: ModelView, d: WorldData, input: SolverInput): Solution 
   const primal = m.opt.solver === mjtSolver.PGS ? undefined : solvePrimal(m, d, input);
   if (primal && m.opt.noslip_iterations === 0) return primal;
   const joint = space(noContact, UNWEIGHTED);
-  return solveDual(m, d, { rows, contacts, solveM: (x) => joint.solveM!(x) });
+  return solveDual(m, d, { rows, contacts, solveM: (x) => joint.solveM!(x), before: primal?.niter ?? 0 });
 }
 
 const noContact = () => {
