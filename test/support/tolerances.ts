@@ -118,6 +118,15 @@ export const fieldBounds = {
     value: 1e-6,
     reason: "a margin with which MuJoCo searches boxes and meshes to the end: of the size less than `touching`",
   },
+  still: { value: 1e-3, reason: "m/s or rad/s at rest: soft contacts leave creep of this order in MuJoCo too" },
+  crept: {
+    value: 2e-5,
+    reason: "m or rad beyond MuJoCo's own creep (2e-3) in 1,000 steps at rest: a hundredth of it",
+  },
+  rested: {
+    value: 2e-4,
+    reason: "m or rad after 10,000 steps: feet that settle slide on slopes, so that roundings of the fall remain",
+  },
 } as const satisfies Record<string, Tolerance>;
 
 /** Stages against MuJoCo's, given MuJoCo's own inputs: max |x - ref| / (1 + max |ref|) over a field. */
