@@ -33,7 +33,8 @@ export async function idOfFile(path: string): Promise<string> {
   try {
     module = await importModule(file);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    // a file may throw anything
+    const { code } = Object(error) as NodeJS.ErrnoException;
     if (code === "ERR_REQUIRE_CYCLE_MODULE" || code === "ERR_REQUIRE_ASYNC_MODULE")
       throw refuse('is CommonJS to Node. Name it .mts, or put "type": "module" into the package.json beside it.');
     if (code === "ERR_UNKNOWN_FILE_EXTENSION")
