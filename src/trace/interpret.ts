@@ -57,6 +57,9 @@ export interface InterpretOptions {
   readonly until?: string;
 }
 
+/** Operations of an exponential from its power of two back to its argument. */
+const EXPONENTIAL = ["i32", "add", "min", "round", "mul", "min", "max"];
+
 /** Findings and assignments that are kept. */
 const MOST = 4096;
 
@@ -103,12 +106,32 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
     const from = node.args.find((a) => a instanceof TraceNode);
     return from === undefined || from.type === "f32" ? node : floatBehind(from);
   };
+  /** Of the product with a power of two that is an exponential (src/trace/math.ts): what it is the exponential of. */
+  const exponentBehind = (node: TraceNode): TraceNode | undefined => {
+    const power = node.op === "mul" && node.args.find((a) => a instanceof TraceNode && a.op === "bitcast_f32");
+    if (!power) return undefined;
+    let at: TraceNode | undefined = floatBehind(power as TraceNode);
+    for (const op of EXPONENTIAL) {
+      if (at?.op !== op) return undefined;
+      at = at.args.find((a) => a instanceof TraceNode);
+    }
+    return at;
+  };
   const valuesOf = (node: Operand): Origin["operands"] =>
     node instanceof TraceNode
       ? node.args.map((a) => ({ name: nameOf(a), value: a instanceof TraceNode ? V[a.id] : Number(a) }))
       : [];
-  const born = (node: TraceNode, value: number, name = nameOf(node), op = node.op): number =>
-    origins.push({ ...place(), op, name, value, operands: valuesOf(op === "bitcast_f32" ? floatBehind(node) : node) });
+  const born = (node: TraceNode, value: number, name = nameOf(node), op = node.op): number => {
+    const x = exponentBehind(node);
+    if (x) return origins.push({ ...place(), op: "exp", name, value, operands: [{ name: nameOf(x), value: V[x.id] }] });
+    return origins.push({
+      ...place(),
+      op,
+      name,
+      value,
+      operands: valuesOf(op === "bitcast_f32" ? floatBehind(node) : node),
+    });
+  };
   const originOf = (o: number): Origin | undefined => (o > 0 ? origins[o - 1] : undefined);
 
   const assigned = (name: string, element: number | undefined, value: number, node: Operand, o: number) => {
