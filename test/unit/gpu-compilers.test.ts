@@ -1,0 +1,58 @@
+// What compilers for GPUs say of kernels does not get worse unseen: live and spilled registers, scratch, code size.
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { learnerKernels, stepKernel } from "../../tools/gpu-compilers/kernels.ts";
+import { growth, isInstalled, measure, type Measured, type Row } from "../../tools/gpu-compilers/measure.ts";
+
+const RESULTS = new URL("../../bench/results/gpu-compilers.json", import.meta.url);
+const results = JSON.parse(readFileSync(RESULTS, "utf8")) as Measured;
+const compilers = isInstalled();
+if (!compilers)
+  console.log("compilers for GPUs are not here: bash tools/gpu-compilers/install.sh .cache/gpu-compilers unpacks them");
+
+/** Those that take most of an update. */
+const LEARNER = [
+  "learner.forward",
+  "learner.backward",
+  "learner.gradient",
+  "learner.act_gaussian",
+  "learner.loss_gaussian",
+];
+
+const row = (name: string, code: number, spilled = 0): Row => ({
+  name,
+  amd: { live: 100, spilled, scratch: 0, code, throughput: 1, seconds: 1 },
+  nvidia: { registers: 255, spilled: 0, stack: 0, code, seconds: 1 },
+});
+const measured = (...rows: Row[]): Measured => ({ amd: "a", nvidia: "n", rows });
+
+describe("growth", () => {
+  test("is told beyond 5 %, and from nothing", () => {
+    const before = measured(row("one", 1000), row("two", 1000));
+    expect(growth(before, measured(row("one", 1050), row("two", 900)))).toEqual([]);
+    expect(growth(before, measured(row("one", 1051)))).toEqual([
+      "one, amd: code was 1000, is 1051",
+      "one, nvidia: code was 1000, is 1051",
+    ]);
+    expect(growth(before, measured(row("two", 1000, 1)))).toEqual(["two, amd: spilled was 0, is 1"]);
+  });
+
+  test("is not told of kernels that are new, nor of another compiler", () => {
+    const before = measured(row("one", 1000));
+    expect(growth(before, measured(row("three", 9000)))).toEqual([]);
+    expect(growth(before, { ...measured(row("one", 9000)), amd: "b", nvidia: "m" })).toEqual([]);
+  });
+});
+
+describe.skipIf(!compilers)("compilers for GPUs", () => {
+  test("the step kernels of Hopper, HalfCheetah and Ant, and the learner's largest, have not grown", async () => {
+    const names = ["Hopper-v5", "HalfCheetah-v5", "Ant-v5"];
+    const steps = await Promise.all(names.map(async (name) => [name, await stepKernel(name)] as const));
+    const learner = Object.entries(learnerKernels()).filter(([name]) => LEARNER.includes(name));
+    expect(learner).toHaveLength(LEARNER.length);
+    const now = measure(Object.fromEntries([...steps, ...learner]));
+    if (now.amd !== results.amd) console.log(`not compared: ${now.amd} is not ${results.amd}`);
+    if (now.nvidia !== results.nvidia) console.log(`not compared: ${now.nvidia} is not ${results.nvidia}`);
+    expect(growth(results, now)).toEqual([]);
+  });
+});

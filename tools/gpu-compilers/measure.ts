@@ -1,0 +1,148 @@
+// what two compilers for GPUs say of kernels: registers, spills, scratch, code size, seconds
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+
+/** Where install.sh unpacks. */
+export const COMPILERS = here("../../.cache/gpu-compilers");
+/** The chip that AMD's compiler compiles for: Radeon RX 7900 XTX; and NVIDIA's: H100. */
+const AMD_CHIP = "navi31";
+const NVIDIA_ARCH = 90;
+
+/** What the compilers say of a kernel. Counts are of registers or bytes of a lane, code in bytes. */
+export interface Row {
+  readonly name: string;
+  readonly amd: Readonly<Record<"live" | "spilled" | "scratch" | "code" | "throughput" | "seconds", number>>;
+  readonly nvidia: Readonly<Record<"registers" | "spilled" | "stack" | "code" | "seconds", number>> | undefined;
+}
+
+export interface Measured {
+  /** Versions of the compilers. */
+  readonly amd: string;
+  readonly nvidia: string;
+  readonly rows: readonly Row[];
+}
+
+type Line = Readonly<Record<string, number | string>>;
+const linesOf = (text: string): Line[] =>
+  text
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line) as Line);
+
+/** Whether the compilers were unpacked; if not, they are, where that can be. The reason why not, or undefined. */
+export function install(): string | undefined {
+  const { status, stderr } = spawnSync("bash", [here("install.sh"), COMPILERS], { encoding: "utf8" });
+  return status === 0 ? undefined : stderr.trim().split("\n").at(-1) || "install.sh failed";
+}
+
+export const isInstalled = (): boolean => existsSync(join(COMPILERS, "done"));
+
+/** Compiles kernels, WGSL by name. */
+export function measure(kernels: Readonly<Record<string, string>>): Measured {
+  const folder = mkdtempSync(join(tmpdir(), "corral-compilers-"));
+  try {
+    return measureIn(folder, kernels);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function measureIn(folder: string, kernels: Readonly<Record<string, string>>): Measured {
+  const spirv = join(folder, "spirv");
+  mkdirSync(spirv);
+  const files = Object.entries(kernels).map(([name, code]) => {
+    const file = join(folder, `${name}.wgsl`);
+    writeFileSync(file, code);
+    return file;
+  });
+  const libraries = join(COMPILERS, "mesa/usr/lib/x86_64-linux-gnu");
+  const manifest = join(folder, "icd.json");
+  const library_path = join(COMPILERS, "null-driver.so");
+  writeFileSync(
+    manifest,
+    JSON.stringify({ ICD: { api_version: "1.4.305", library_path }, file_format_version: "1.0.0" }),
+  );
+  const environment = {
+    ...process.env,
+    NULL_DRIVER_OF: join(libraries, "libvulkan_radeon.so"),
+    NULL_DRIVER_LOG: join(folder, "log.jsonl"),
+    NULL_DRIVER_SPIRV: spirv,
+    LD_LIBRARY_PATH: libraries,
+    VK_ICD_FILENAMES: manifest,
+    VK_DRIVER_FILES: manifest,
+    RADV_FORCE_FAMILY: AMD_CHIP,
+    MESA_SHADER_CACHE_DISABLE: "true",
+    XDG_RUNTIME_DIR: folder,
+  };
+  const run = (command: string, args: readonly string[]): string =>
+    execFileSync(command, args, {
+      encoding: "utf8",
+      env: environment,
+      stdio: ["ignore", "pipe", "pipe"],
+      maxBuffer: 2 ** 28,
+    });
+  const amd = linesOf(run(process.execPath, [here("amd.mjs"), ...files]));
+  const modules = amd.map(({ name }) => join(spirv, `${name}.spv`));
+  const { stdout } = spawnSync("python3", [here("nvidia.py"), "--arch", String(NVIDIA_ARCH), ...modules], {
+    encoding: "utf8",
+    env: { ...process.env, NV_ROOT: join(COMPILERS, "nv"), PYTHONDONTWRITEBYTECODE: "1" },
+    maxBuffer: 2 ** 28,
+  });
+  const nvidia = new Map(linesOf(stdout).map((line) => [line.name, line]));
+  const [ptxas] = execFileSync("find", [join(COMPILERS, "nv"), "-name", "ptxas", "-type", "f"], {
+    encoding: "utf8",
+  }).split("\n");
+  const version = /release ([\d.]+), V([\d.]+)/.exec(execFileSync(ptxas, ["--version"], { encoding: "utf8" }));
+  return {
+    amd: `${String(amd[0]?.device)}, ${AMD_CHIP}`,
+    nvidia: `ptxas ${version?.[2] ?? "?"}, sm_${NVIDIA_ARCH}`,
+    rows: amd.map((line) => rowOf(line, nvidia.get(line.name))),
+  };
+}
+
+function rowOf(amd: Line, nvidia: Line | undefined): Row {
+  const of = (line: Line, name: string) => Number(line[name] ?? 0);
+  return {
+    name: String(amd.name),
+    amd: {
+      live: of(amd, "Pre-Sched VGPRs"),
+      spilled: of(amd, "Spilled VGPRs"),
+      scratch: of(amd, "Scratch size") / of(amd, "subgroup_size"),
+      code: of(amd, "Code size"),
+      throughput: of(amd, "Inverse Throughput"),
+      seconds: of(amd, "compile_s"),
+    },
+    nvidia: nvidia && {
+      registers: of(nvidia, "registers"),
+      spilled: of(nvidia, "spill_stores") + of(nvidia, "spill_loads"),
+      stack: of(nvidia, "stack"),
+      code: of(nvidia, "code_bytes"),
+      seconds: of(nvidia, "ptxas_s"),
+    },
+  };
+}
+
+/** How much a number may grow. */
+export const MOST_GROWTH = 1.05;
+
+/** What is not a matter of the kernel: seconds, and an estimate of another compiler's. */
+const UNWATCHED = ["seconds", "throughput"];
+
+/** What grew by more than MOST_GROWTH, in words; only kernels and compilers that both know. */
+export function growth(before: Measured, now: Measured): string[] {
+  return now.rows.flatMap((row) => {
+    const old = before.rows.find(({ name }) => name === row.name);
+    return (["amd", "nvidia"] as const).flatMap((compiler) => {
+      if (before[compiler] !== now[compiler]) return [];
+      const [a, b] = [old?.[compiler], row[compiler]] as (Readonly<Record<string, number>> | undefined)[];
+      if (!a || !b) return [];
+      const grown = Object.keys(b).filter((name) => !UNWATCHED.includes(name) && b[name] > MOST_GROWTH * a[name]);
+      return grown.map((name) => `${row.name}, ${compiler}: ${name} was ${a[name]}, is ${b[name]}`);
+    });
+  });
+}
