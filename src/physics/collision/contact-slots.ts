@@ -5,6 +5,7 @@ import { current } from "../../trace/graph.ts";
 import type { Block } from "../../trace/nodes.ts";
 import type { Mat3, Vec3 } from "../../trace/vector.ts";
 import type { GeomPair } from "../../model/pairs.ts";
+import type { Found } from "./pair-colliders.ts";
 
 /** Contacts of a world: candidates in fixed slots, the active ones as a list of slots in MuJoCo's order. */
 export interface ContactSlots {
@@ -24,6 +25,27 @@ export interface ContactSlots {
   frame(slot: Int): Mat3;
   /** Runs `body` for each contact that is kept, in a runtime loop. */
   each(body: (index: Int, slot: Int) => void): void;
+}
+
+/** A pair of geoms, known when the kernel is traced or only at run time. */
+export interface PairAt {
+  /** Its first slot, or its index, as the store asks. */
+  readonly place: Int;
+  readonly geom1: Int;
+  readonly geom2: Int;
+  readonly margin: Scalar;
+  readonly gap: Scalar;
+}
+
+/** Takes what a collider found: `before` candidates of the pair came earlier, in a runtime loop if it `streams`. */
+export type Take = (found: Found, before: Int, streams: boolean) => void;
+
+/** Where the contacts of a world are kept. */
+export interface ContactStore {
+  /** Keeps the contacts of one pair: `collide` runs what finds them, and gives it to `take`. */
+  pair(pair: PairAt, collide: (take: Take) => void): void;
+  /** All that were kept, in MuJoCo's order. */
+  contacts(): ContactSlots;
 }
 
 /** A quantity of each slot: written if a pair is tested, read at a slot index known only at run time. */
