@@ -126,8 +126,8 @@ export class Session implements AsyncDisposable {
   }
 
   async #publish(): Promise<void> {
-    const { step, time, actor, plots, back } = this.#subject;
     const poses = await this.#subject.poses();
+    const { step, time, actor, plots, back } = this.#subject;
     const said = this.#said === undefined ? {} : { said: this.#said };
     const facts = {
       serial: ++this.#serial,

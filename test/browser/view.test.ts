@@ -1,0 +1,238 @@
+// the page of corral view in a real browser: what it draws, every control, and who is refused
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { setTimeout as pause } from "node:timers/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { inflateSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { viewTarget } from "../../src/cli/view-target.ts";
+import { corralInside as corral } from "../support/cli-inside.ts";
+import { routesOf } from "../../src/view/routes.ts";
+import { pageFiles } from "../../src/view/page.ts";
+import { ViewServer } from "../../src/view/server.ts";
+import { Session } from "../../src/view/session.ts";
+import { openBrowser, type Browser, type Locator, type Page } from "../support/browser.ts";
+
+const root = mkdtempSync(join(tmpdir(), "corral-view-"));
+const CODE = "<img src=x onerror=document.title='ran'>";
+const EVIL = CODE.replaceAll("<", "&lt;");
+const MODEL = `<mujoco model="${EVIL}">
+  <option timestep="0.01"/>
+  <worldbody>
+    <camera name="above" pos="0 0 4"/>
+    <geom type="plane" size="3 3 0.1"/>
+    <body name="red" pos="0 0 0.3"><freejoint/><geom size="0.3" rgba="1 0 0 1"/></body>
+    <body name="${EVIL}" pos="1 0 0.2"><joint type="slide" axis="0 1 0"/>
+      <geom type="box" size="0.2 0.2 0.2" rgba="0 1 0 1"/></body>
+  </worldbody>
+  <keyframe><key name="high" qpos="0 0 1 1 0 0 0 0.5"/></keyframe>
+</mujoco>`;
+const file = join(root, "model.xml");
+writeFileSync(file, MODEL);
+
+let browser: Browser | undefined;
+let session: Session;
+let server: ViewServer;
+beforeAll(async () => {
+  browser = await openBrowser();
+  session = new Session(await viewTarget(file, { worlds: "2", actions: "none" }), true);
+  server = await ViewServer.listen(routesOf(session, await pageFiles()));
+});
+afterAll(async () => {
+  await browser?.close();
+  await server.close();
+  await session[Symbol.asyncDispose]();
+  rmSync(root, { recursive: true });
+});
+
+/** A page, and what it has said that it should not. */
+async function open(url: string, size = { width: 480, height: 400 }): Promise<{ page: Page; wrong: string[] }> {
+  const page = await browser!.newPage({ viewport: size });
+  const wrong: string[] = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) wrong.push(message.text());
+  });
+  page.on("pageerror", (error) => wrong.push(error.message));
+  page.on("request", (made) => {
+    if (!made.url().startsWith(url) && !/^(data|blob):/.test(made.url())) wrong.push(made.url());
+  });
+  await page.goto(url);
+  await page.waitForSelector("body[data-ready]", { state: "attached" });
+  return { page, wrong };
+}
+
+/** Pixels of a PNG of eight bits of red, green and blue, with or without alpha. */
+function pixelsOf(png: Buffer): { width: number; height: number; at: (x: number, y: number) => number[] } {
+  const [width, height, colour] = [png.readUInt32BE(16), png.readUInt32BE(20), png[25]];
+  const channels = colour === 6 ? 4 : 3;
+  const parts: Buffer[] = [];
+  for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at))
+    if (png.subarray(at + 4, at + 8).toString() === "IDAT")
+      parts.push(png.subarray(at + 8, at + 8 + png.readUInt32BE(at)));
+  const rows = inflateSync(Buffer.concat(parts));
+  const stride = channels * width;
+  const out = new Uint8Array(height * stride);
+  for (let y = 0; y < height; y++) {
+    const filter = rows[y * (stride + 1)];
+    for (let i = 0; i < stride; i++) {
+      const before = (dx: number, dy: number) => {
+        const [x, row] = [i - dx * channels, y - dy];
+        return x < 0 || row < 0 ? 0 : out[row * stride + x];
+      };
+      const [a, b, c] = [before(1, 0), before(0, 1), before(1, 1)];
+      const [pa, pb, pc] = [Math.abs(b - c), Math.abs(a - c), Math.abs(a + b - 2 * c)];
+      const paeth = pa <= pb && pa <= pc ? a : pb <= pc ? b : c;
+      const predicted = [0, a, b, (a + b) >> 1, paeth][filter];
+      out[y * stride + i] = rows[y * (stride + 1) + 1 + i] + predicted;
+    }
+  }
+  return { width, height, at: (x, y) => [...out.subarray(y * stride + channels * x, y * stride + channels * x + 3)] };
+}
+
+/** Pixels of a picture in which a channel outshines the others by much. */
+function count(png: Buffer, channel: number): number {
+  const { width, height, at } = pixelsOf(png);
+  let found = 0;
+  for (let y = 0; y < height; y += 2)
+    for (let x = 0; x < width; x += 2) {
+      const colour = at(x, y);
+      if (colour.every((value, i) => i === channel || colour[channel] > value + 60)) found++;
+    }
+  return found;
+}
+
+const stepOf = async (page: Page): Promise<number> =>
+  Number(/step (\d+)/.exec((await page.locator("#now").textContent()) ?? "")?.[1]);
+
+/** Asks until it is so; the policy of the page lets no text become code within it. */
+async function settled(page: Page, condition: string): Promise<void> {
+  while (!(await page.evaluate<boolean>(condition))) await pause(50);
+}
+
+/** Looks until as many pixels of a channel are as they should be; returns the last picture. */
+async function seen(canvas: Locator, channel: number, isRight: (pixels: number) => boolean): Promise<Buffer> {
+  for (;;) {
+    const picture = await canvas.screenshot();
+    if (isRight(count(picture, channel))) return picture;
+    await pause(50);
+  }
+}
+// eslint-disable
+const many = (pixels: number): boolean => pixels > 50;
+const none = (pixels: number): boolean => pixels === 0;
+
+describe("corral view", () => {
+  test("draws worlds, names are text, every control does what it says", async (context) => {
+    if (!browser) return context.skip("no browser for this system");
+    const { page, wrong } = await open(server.url);
+    expect(await page.locator("#title").textContent()).toBe(CODE);
+    await page.locator("#camera").selectOption("above");
+    await page.locator("#camera").selectOption("free");
+    const canvas = page.locator("#canvas");
+    await seen(canvas, 0, many);
+    await seen(canvas, 1, many);
+    // the groups of the geoms, and the geoms that can touch
+    await page.locator("#group-0").uncheck();
+    await seen(canvas, 0, none);
+    await page.locator("#group-0").check();
+    await page.locator("#geoms").selectOption("visual");
+    await seen(canvas, 0, none);
+    await page.locator("#geoms").selectOption("all");
+
+    await page.locator("#step").click();
+    await settled(page, "document.querySelector('#now').textContent.startsWith('step 1,')");
+    await page.locator("#back").click();
+    await settled(page, "document.querySelector('#now').textContent.startsWith('step 0,')");
+    await page.locator("#keyframe").selectOption("0");
+    await page.locator("#actor").selectOption({ label: "sliders" });
+    await page.locator("#speed").fill("1");
+    await settled(page, "document.querySelector('#now').textContent.includes('speed 2.00')");
+    for (const name of ["contacts", "forces", "joints", "frames", "centres", "inertia", "clear", "labels"])
+      await page.locator(`#show-${name}`).check();
+    await settled(page, "document.querySelectorAll('#labels span').length === 2");
+    for (const name of ["tendons", "sites", "fields"]) await page.locator(`#show-${name}`).uncheck();
+    await page.locator("#world").fill("1");
+    await page.locator("#play").click();
+    await settled(page, "Number(/step (\\d+)/.exec(document.querySelector('#now').textContent)[1]) >= 3");
+    await page.locator("#play").click();
+    await settled(page, "document.querySelector('#play').textContent === 'play'");
+    await page.locator("#reset").click();
+
+    // keys and the mouse
+    const box = (await canvas.boundingBox())!;
+    const before = await stepOf(page);
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await page.mouse.wheel(0, -200);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width / 2 + 40, box.y + box.height / 2 + 10, { steps: 3 });
+    await page.mouse.up();
+    await page.keyboard.press("ArrowRight");
+    await settled(page, `Number(/step (\\d+)/.exec(document.querySelector('#now').textContent)[1]) === ${before + 1}`);
+    expect(await page.evaluate("document.title")).toBe(CODE);
+    expect(await page.evaluate("document.querySelectorAll('img').length")).toBe(0);
+    expect(wrong).toEqual([]);
+    await page.setViewportSize({ width: 360, height: 640 });
+    expect(await page.evaluate("document.documentElement.scrollWidth <= 360")).toBe(true);
+    await page.close();
+  });
+
+  test("plays a page that holds its recording, from a file, and loads nothing", async (context) => {
+    if (!browser) return context.skip("no browser for this system");
+    const out = join(root, "clip.html");
+    const made = await corral(["render", file, "--out", out, "--steps", "4", "--actions", "none"]);
+    expect(made.code, made.stderr).toBe(0);
+    const { page, wrong } = await open(pathToFileURL(out).href);
+    await settled(page, "document.querySelector('#now').textContent.startsWith('step 4,')");
+    await page.locator("#back").click();
+    await settled(page, "document.querySelector('#now').textContent.startsWith('step 3,')");
+    await seen(page.locator("#canvas"), 0, many);
+    expect(await page.locator("#title").textContent()).toBe(CODE);
+    expect(readFileSync(out, "utf8")).not.toContain(CODE);
+    expect(wrong).toEqual([]);
+    await page.close();
+  });
+
+  test("says so where there is no WebGPU", async (context) => {
+    const bare = await openBrowser(false);
+    if (!bare) return context.skip("no browser for this system");
+    const page = await bare.newPage();
+    await page.goto(server.url);
+    await page.waitForSelector("body[data-ready]", { state: "attached" });
+    expect(await page.locator("#note").textContent()).toContain("WebGPU");
+    await bare.close();
+  });
+
+  test("answers this machine's own page alone", async () => {
+    const { port, host, pathname } = new URL(server.url);
+    const ask = (path: string, headers: Record<string, string> = {}, method = "GET", body = "") =>
+      new Promise<number>((resolve, reject) => {
+        const made = request({ host: "127.0.0.1", port, path, method, headers: { host, ...headers } }, (response) => {
+          response.resume();
+          resolve(response.statusCode!);
+        });
+        made.on("error", reject);
+        made.end(body);
+      });
+    const origin = `http://${host}`;
+    const json = { "content-type": "application/json" };
+    expect(await ask(pathname)).toBe(200);
+    expect(await ask(pathname, { host: "evil.example" })).toBe(403);
+    expect(await ask(pathname, { host: `evil.example:${port}` })).toBe(403);
+    expect(await ask(pathname, { origin: "https://evil.example" })).toBe(403);
+    expect(await ask(pathname, { origin: "null" })).toBe(403);
+    expect(await ask(pathname, { "sec-fetch-site": "cross-site" })).toBe(403);
+    for (const path of ["/", "/index.html", `${pathname.slice(0, -2)}/`, "/x/scene", `//${pathname}`])
+      expect(await ask(path), path).toBe(404);
+    for (const path of ["../package.json", "..%2fpackage.json", "%2e%2e/", "scene/../../x", "__proto__", "toString"])
+      expect(await ask(pathname + path), path).toBe(404);
+    expect(await ask(`${pathname}act`, json, "POST", "{}")).toBe(403);
+    expect(await ask(`${pathname}act`, { origin, "content-type": "text/plain" }, "POST", "{}")).toBe(403);
+    expect(await ask(`${pathname}act`, { origin, ...json }, "POST", "x".repeat(5000))).toBe(413);
+    for (const body of ["{}", "{", "null", `{"do":"constructor"}`, `{"do":"drag","point":["x"]}`])
+      expect(await ask(`${pathname}act`, { origin, ...json }, "POST", body), body).toBe(400);
+    expect(await ask(`${pathname}act`, { origin, ...json }, "POST", `{"do":"pause"}`)).toBe(204);
+    expect(await ask(pathname, {}, "DELETE")).toBe(405);
+  });
+});
