@@ -15,7 +15,6 @@ export const add6 = (a: Spatial, b: Spatial): Spatial => a.map((x, i) => add(x, 
 export const sub6 = (a: Spatial, b: Spatial): Spatial => a.map((x, i) => sub(x, b[i])) as never;
 export const scale6 = (a: Spatial, s: Scalar): Spatial => a.map((x) => mul(x, s)) as never;
 export const dot6 = (a: Spatial, b: Spatial): Scalar => dotn(a, b);
-export const addInertia = (a: Inertia, b: Inertia): Inertia => a.map((x, i) => add(x, b[i])) as never;
 
 /**
  * Inertia about a point at `-offset` from the body's centre of mass, in global orientation (mju_inertCom).
