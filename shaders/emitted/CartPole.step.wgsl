@@ -176,21 +176,21 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
 
   // check
   let t_352 = v12_qpos_0;
-  let t_353 = v13_qpos_1;
-  let t_362 = select(0u, 1u, (!(((bitcast<u32>(t_352) & 2147483647u) <= 1343554297u) & ((bitcast<u32>(t_353) & 2147483647u) <= 1343554297u))));
+  let t_356 = v13_qpos_1;
+  let t_362 = select(0u, 1u, (!(((bitcast<u32>(t_352) & 2147483647u) <= 1343554297u) & ((bitcast<u32>(t_356) & 2147483647u) <= 1343554297u))));
   let status_363 = ((0u | select(0u, 8u, ((action_0 < 0) | (action_0 >= 2)))) | t_75) | t_362;
   let t_364 = v14_qvel_0;
-  let t_365 = v15_qvel_1;
-  let t_374 = select(0u, 2u, (!(((bitcast<u32>(t_364) & 2147483647u) <= 1343554297u) & ((bitcast<u32>(t_365) & 2147483647u) <= 1343554297u))));
+  let t_368 = v15_qvel_1;
+  let t_374 = select(0u, 2u, (!(((bitcast<u32>(t_364) & 2147483647u) <= 1343554297u) & ((bitcast<u32>(t_368) & 2147483647u) <= 1343554297u))));
   let t_376 = v395_qacc_0;
-  let t_377 = v397_qacc_1;
-  let t_386 = select(0u, 4u, (!(((bitcast<u32>(t_376) & 2147483647u) <= 1343554297u) & ((bitcast<u32>(t_377) & 2147483647u) <= 1343554297u))));
+  let t_380 = v397_qacc_1;
+  let t_386 = select(0u, 4u, (!(((bitcast<u32>(t_376) & 2147483647u) <= 1343554297u) & ((bitcast<u32>(t_380) & 2147483647u) <= 1343554297u))));
   let length_389 = select((t_19.x + 1u), t_19.x, t_53);
   v1_length = length_389;
 
   // task
   let t_391 = abs(t_352) > 2.4;
-  let t_393 = abs(t_353) > 0.20943952;
+  let t_393 = abs(t_356) > 0.20943952;
   if (t_53) {
     let episode_396 = t_13.w + 1u;
     v0_episode = episode_396;

@@ -373,23 +373,23 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
 
   // check
   let t_800 = v12_qpos_0;
-  let t_801 = v13_qpos_1;
-  let t_802 = bitcast<u32>(t_800);
-  let t_805 = bitcast<u32>(t_801);
-  let status_811 = status_71 | select(0u, 1u, (!(((t_802 & 2147483647u) <= 1343554297u) & ((t_805 & 2147483647u) <= 1343554297u))));
+  let t_801 = bitcast<u32>(t_800);
+  let t_804 = v13_qpos_1;
+  let t_805 = bitcast<u32>(t_804);
+  let status_811 = status_71 | select(0u, 1u, (!(((t_801 & 2147483647u) <= 1343554297u) & ((t_805 & 2147483647u) <= 1343554297u))));
   let t_812 = v14_qvel_0;
-  let t_813 = v15_qvel_1;
-  let t_814 = bitcast<u32>(t_812);
-  let t_817 = bitcast<u32>(t_813);
-  let status_823 = status_811 | select(0u, 2u, (!(((t_814 & 2147483647u) <= 1343554297u) & ((t_817 & 2147483647u) <= 1343554297u))));
+  let t_813 = bitcast<u32>(t_812);
+  let t_816 = v15_qvel_1;
+  let t_817 = bitcast<u32>(t_816);
+  let status_823 = status_811 | select(0u, 2u, (!(((t_813 & 2147483647u) <= 1343554297u) & ((t_817 & 2147483647u) <= 1343554297u))));
   let t_824 = v423_qacc_0;
-  let t_825 = v424_qacc_1;
-  let t_834 = select(0u, 4u, (!(((bitcast<u32>(t_824) & 2147483647u) <= 1343554297u) & ((bitcast<u32>(t_825) & 2147483647u) <= 1343554297u))));
+  let t_828 = v424_qacc_1;
+  let t_834 = select(0u, 4u, (!(((bitcast<u32>(t_824) & 2147483647u) <= 1343554297u) & ((bitcast<u32>(t_828) & 2147483647u) <= 1343554297u))));
   let length_837 = select((t_19.x + 1u), t_19.x, t_53);
   v1_length = length_837;
 
   // task
-  let t_851 = (((abs(t_801) > 0.2) | (!((t_802 & 2139095040u) != 2139095040u))) | (!((t_805 & 2139095040u) != 2139095040u))) | (!((t_814 & 2139095040u) != 2139095040u));
+  let t_851 = (((abs(t_804) > 0.2) | (!((t_801 & 2139095040u) != 2139095040u))) | (!((t_805 & 2139095040u) != 2139095040u))) | (!((t_813 & 2139095040u) != 2139095040u));
   let t_855 = t_851 | (!((t_817 & 2139095040u) != 2139095040u));
   let t_856 = select(1.0, 0.0, t_855);
   if (t_53) {
