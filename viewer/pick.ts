@@ -102,4 +102,4 @@ export function pick(
   return found;
 }
 
-export { dot, sub, unit };
+export { sub, unit };
