@@ -1,7 +1,9 @@
 // contacts of every shape with height fields, against MuJoCo's prism by prism
 import { describe, expect, test } from "vitest";
 import { compareWithMuJoCo, type CompareOptions } from "../../src/compare/compare.ts";
+import { createSimulation } from "../../src/batch/simulation.ts";
 import { loadModel } from "../../src/model/model.ts";
+import { withMuJoCo } from "../../src/model/oracle.ts";
 import { getMuJoCo } from "../../src/model/mujoco.ts";
 import { packHulls, randomBody, type Contact, type ConvexScene, type Kind } from "../support/convex-scene.ts";
 import {
@@ -116,6 +118,34 @@ const onGround = (margin: number) => `<mujoco model="on a field">
     <body pos="0 .4 .2"><freejoint/><geom type="capsule" size=".04" fromto="0 0 0 .3 0 0"/><geom size=".08"/></body>
   </worldbody>
 </mujoco>`;
+
+test("an ellipsoid on a ridge touches where it is, not where the ridge ends", async () => {
+  const model = await loadModel(`
+    <mujoco>
+      <asset><hfield name="h" nrow="3" ncol="3" size="3 3 .5 .1" elevation="0 0 0 0 1 0 0 0 0"/></asset>
+      <worldbody>
+        <geom type="hfield" hfield="h"/>
+        <body pos=".2 .1 .9"><freejoint/><geom type="ellipsoid" size=".3 .2 .1"/></body>
+      </worldbody>
+    </mujoco>`);
+  const qpos = [
+    0.19289443158399008, 0.08331215856745712, 0.569233378288102, 0.9979049019821953, -0.0035260327306370783,
+    0.021538710549372234, -0.06090531701713227,
+  ];
+  const theirs = await withMuJoCo(model, (oracle) => {
+    oracle.write("qpos", qpos);
+    oracle.mujoco.mj_forward(oracle.model, oracle.data);
+    return oracle.contacts();
+  });
+  await using sim = await createSimulation(model, { numEnvs: 1, device: "wasm", outputs: ["ncon", "contact_pos"] });
+  await sim.setState({ qpos });
+  sim.step(1);
+  const { ncon, contact_pos } = await sim.getState(["ncon", "contact_pos"]);
+  expect(ncon[0]).toBe(theirs.length);
+  theirs.forEach(({ pos }, i) =>
+    pos.forEach((x, k) => expect(Math.abs(contact_pos[3 * i + k] - x)).toBeLessThan(fieldBounds.ridge.value)),
+  );
+});
 
 describe("steps on a field", () => {
   test.each([

@@ -118,6 +118,10 @@ export const fieldBounds = {
     value: 1e-6,
     reason: "a margin with which MuJoCo searches boxes and meshes to the end: of the size less than `touching`",
   },
+  ridge: {
+    value: 5e-3,
+    reason: "m: MuJoCo ends its search of an ellipsoid of 0.3 m at ccd_tolerance, which moves its place by a few mm",
+  },
   still: { value: 1e-3, reason: "m/s or rad/s at rest: soft contacts leave creep of this order in MuJoCo too" },
   crept: {
     value: 2e-5,

@@ -378,12 +378,16 @@ export function search(
     { label: "search" },
   );
 
+  // an ellipsoid has one support point, where an edge or a face of the other has many, of which this is one
+  const [oneOfA, oneOfB] = [a, b].map((c) => c.is(mjtGeom.ELLIPSOID));
+  const between = scale3(best.normal.get(), best.h.get());
+  const [onA, onB] = [best.a.get(), best.b.get()];
   return {
     hit: eq(hit.get(), 1),
     distance: neg(best.h.get()),
     normal: best.normal.get(),
-    a: best.a.get(),
-    b: best.b.get(),
+    a: select3(and(oneOfB, not(oneOfA)), add3(onB, between), onA),
+    b: select3(and(oneOfA, not(oneOfB)), sub3(onA, between), onB),
     turns: turns.get(),
   };
 
