@@ -20,7 +20,8 @@ that can never touch. Then what it costs, by geom and by sensor. Needs no device
   --top N           geoms and sensors that are listed (5)
   --json            one JSON document on stdout
 
-Exit codes: 0 nothing that will hurt (notes at most), 1 findings that will, 2 bad usage or no readable model.
+Exit codes: 0 nothing that will hurt (notes at most), 1 findings that will, 2 bad usage or no readable model, 3 what corral
+does not simulate.
 `;
 
 export async function run(args: string[]): Promise<number> {
@@ -31,7 +32,8 @@ export async function run(args: string[]): Promise<number> {
   const report = { ...(await checkModel(await modelOf(path, values.set))), model: path };
   if (values.json) printJson(report);
   else print(describe(report, top));
-  return report.hurting > 0 ? EXIT.failed : EXIT.done;
+  if (report.hurting > 0) return EXIT.failed;
+  return report.unsupported.length > 0 ? EXIT.refused : EXIT.done;
 }
 
 function describe(report: ModelReport, top: number): string {
