@@ -1,6 +1,7 @@
 // one physics step: evaluate, integrate (mj_step)
 import { breakIf, each, loop, when } from "../trace/control.ts";
 import { add, eq, mul, not, select, type Bool, type Int } from "../trace/scalar.ts";
+import { mjtSolver } from "../model/enums.ts";
 import { forward, type Evaluation } from "./forward.ts";
 import { advance, advanceActivations, choose, integratePos, RK4, usesRK4 } from "./integrator/integrate.ts";
 import { copyField } from "./smooth/sparsity.ts";
@@ -80,7 +81,10 @@ function rungeKutta(m: ModelView, d: WorldData, options: StepOptions): void {
             advanceActivations(m, d, (i) => sums.act.at(i));
           });
         }
-        copyField(d.qacc, d.qacc_warmstart);
+        const keepAcceleration = () => copyField(d.qacc, d.qacc_warmstart);
+        // what PGS leaves over hangs on its start, MuJoCo's is that of the step; others get to the end sooner from here
+        if (m.opt.solver === mjtSolver.PGS) when(last, keepAcceleration);
+        else keepAcceleration();
       });
     },
     { label: "rk4" },
