@@ -1,4 +1,5 @@
 // a training run: environments, a learner, evaluations on worlds of their own, and the state it is resumed from
+import { setImmediate } from "node:timers/promises";
 import { CorralError, DeviceLostError } from "../core/errors.ts";
 import { optionsOf } from "../core/options.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
@@ -211,6 +212,8 @@ export class TrainingRun implements AsyncDisposable {
     for (let ended = algorithm.iteration > 0 && atEnd(); !ended;) {
       const [before, envSteps] = [seconds(), algorithm.envSteps];
       const metrics = await algorithm.iterate();
+      // without a device nothing of an update waits for events: signals and timers get their turn here
+      await setImmediate();
       const grown = this.#growth.look(metrics);
       const envStepsPerSec = (algorithm.envSteps - envSteps) / (seconds() - before);
       const evaluated = algorithm.envSteps >= steps || isDue(evalEvery);
