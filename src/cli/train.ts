@@ -95,7 +95,7 @@ export async function run(args: string[]): Promise<number> {
   );
   const json = values.json ?? false;
   const say = json ? progress : print;
-  const namedBy = resumes === undefined ? (given.config ?? given.from ?? "the config") : join(resumes, CONFIG_FILE);
+  const namedBy = resumes === undefined ? (given.config ?? startOf(given.from)) : join(resumes, CONFIG_FILE);
   const idFor = (of: RunRequest["config"]) => idOf(of, positionals, namedBy);
   const train = async (request: RunRequest) => trainOne(request, await idFor(request.config), say, json);
   const folder = resumes ?? given.out ?? join("runs", nameOf(config, await idFor(config)));
@@ -105,6 +105,9 @@ export async function run(args: string[]): Promise<number> {
   if (json) printJson(document);
   return code;
 }
+
+/** The file that names the task of a run to start from: a folder has its config, a checkpoint its own. */
+const startOf = (from = "the config"): string => (existsSync(join(from, CONFIG_FILE)) ? join(from, CONFIG_FILE) : from);
 
 const nameOf = ({ algo = "ppo", seed = 0 }: Readonly<Record<string, unknown>>, id: string): string =>
   `${id.replace(/[^\w.-]/g, "_")}-${show(algo)}-seed${show(seed)}`;

@@ -9,6 +9,7 @@ import { corralInside } from "../support/cli-inside.ts";
 import { RAN } from "../support/mutants.ts";
 import { TINY, trainInto } from "../support/runs.ts";
 
+const CARTPOLE = new URL("../../envs/cartpole/task.ts", import.meta.url).href;
 const root = mkdtempSync(join(tmpdir(), "corral-named-"));
 const good = join(root, "good");
 beforeAll(async () => {
@@ -36,4 +37,14 @@ test.each([
     expect([code, RAN in globalThis]).toEqual([2, false]);
     expect(stderr).toContain(`[task-not-followed] ${file} names the task file ${task}`);
   }
+});
+
+test("a task that lies beside the folder of its run is followed, by --from too", async () => {
+  const [task, run] = [join(root, "own.mts"), join(root, "own")];
+  writeFileSync(task, `export { cartpole as default } from ${JSON.stringify(CARTPOLE)};`);
+  const small = ["--envs", "4", "--steps", "128"];
+  expect((await corralInside(["train", task, ...small, "--out", run])).code).toBe(0);
+  const { code, stderr } = await corralInside(["train", "--from", run, ...small, "--out", join(root, "grown")]);
+  expect(stderr).not.toContain("task-not-followed");
+  expect(code).toBe(0);
 });
