@@ -14,7 +14,6 @@ export interface Picked {
 }
 
 const sub = (a: readonly number[], b: readonly number[]) => a.map((x, i) => x - b[i]);
-const dot = (a: readonly number[], b: readonly number[]) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 const cross = (a: readonly number[], b: readonly number[]) => [
   a[1] * b[2] - a[2] * b[1],
   a[2] * b[0] - a[0] * b[2],
