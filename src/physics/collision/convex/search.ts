@@ -65,7 +65,6 @@ import { supportPoint, type Core } from "./support.ts";
 import type { ConvexOptions } from "./types.ts";
 
 // everything below is in units of the pair's size, the sum of the two radii, and in the frame of the first shape.
-//
 // h(n) is the support function of A - B: how far apart the shapes must move along n to touch. The signed distance is the
 // most that -h(n) takes over all directions, and the contact normal is where it takes it.
 
@@ -380,8 +379,7 @@ export function search(
 
   // an ellipsoid has one support point, where an edge or a face of the other has many, of which this is one
   const [oneOfA, oneOfB] = [a, b].map((c) => c.is(mjtGeom.ELLIPSOID));
-  const between = scale3(best.normal.get(), best.h.get());
-  const [onA, onB] = [best.a.get(), best.b.get()];
+  const [onA, onB, between] = [best.a.get(), best.b.get(), scale3(best.normal.get(), best.h.get())];
   return {
     hit: eq(hit.get(), 1),
     distance: neg(best.h.get()),
