@@ -19,7 +19,7 @@ interface ActivationRow {
   readonly onnx: readonly (readonly [op: string, ...inputs: string[]])[];
 }
 
-const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
+export const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
 const SIGMOID = "(vec4<f32>(0.5) + 0.5 * poly_tanh4(0.5 * x))";
 
 export const ACTIVATIONS: Readonly<Record<Activation, ActivationRow>> = {

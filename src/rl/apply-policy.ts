@@ -1,8 +1,6 @@
 // a policy that is plain numbers, applied on the host: for pictures and plays, not for training
-import { ACTIVATIONS } from "./activations.ts";
+import { ACTIVATIONS, sigmoid } from "./activations.ts";
 import type { Policy, PolicyCell, PolicyLayer } from "./policy.ts";
-
-const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
 
 /** W x + b, with W [outputs, inputs] row-major. */
 function affine(weight: ArrayLike<number>, bias: ArrayLike<number>, x: readonly number[]): number[] {
