@@ -12,7 +12,7 @@ import { tasks } from "../envs/index.ts";
 import { machineFacts, machineName } from "../src/bench/machine.ts";
 import { computeWithoutThreads } from "../src/gpu/driver-threads.ts";
 import { openDevice } from "../src/gpu/index.ts";
-import { ppoConfig } from "../src/rl/config.ts";
+import { ppoConfig } from "../src/rl/ppo/config.ts";
 import { isShort, runDefaults } from "../src/runs/defaults.ts";
 import { toJson } from "../src/runs/folder.ts";
 import { TrainingRun } from "../src/runs/train.ts";

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import "../envs/index.ts";
-import { inspect } from "../src/batch/inspect.ts";
+import { inspect } from "../src/batch/kernel/inspect.ts";
 import { planKernelsOf, plannerOf } from "../src/sizing/plan.ts";
 
 const FOLDER = new URL("../shaders/emitted/", import.meta.url);

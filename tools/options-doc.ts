@@ -9,8 +9,8 @@ import { ACTION_OPTIONS, FINITE_OPTIONS, OBSERVATION_OPTIONS, REWARD_OPTIONS } f
 import { MJ_OPTIONS } from "../src/model/options.ts";
 import { MONITOR_OPTIONS } from "../src/monitor/options.ts";
 import { RECORDER_OPTIONS } from "../src/record/options.ts";
-import { PPO_OPTIONS } from "../src/rl/config.ts";
-import { SAC_OPTIONS } from "../src/rl/sac-config.ts";
+import { PPO_OPTIONS } from "../src/rl/ppo/config.ts";
+import { SAC_OPTIONS } from "../src/rl/sac/config.ts";
 import { RUN_OPTIONS } from "../src/runs/options.ts";
 
 const without = (table: OptionTable, other: OptionTable): OptionTable =>

@@ -1,6 +1,6 @@
 // Transitions out of a ring of rows, one row a world and control step. The next observation of a row is the row after it:
 // environments reset on the step after an episode's end, so that the last observation of an episode is a row too, whose
-// action did nothing and which no sample starts at. Twin of src/rl/replay.ts.
+// action did nothing and which no sample starts at. Twin of src/rl/replay/replay.ts.
 
 @group(0) @binding(2) var<storage, read> replay_obs: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read> replay_actions: array<vec4<f32>>;

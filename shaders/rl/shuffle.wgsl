@@ -1,5 +1,5 @@
 // A permutation of 0 to samples - 1 without a table: a Feistel network, walked until it lands inside.
-// Twin of src/rl/shuffle.ts.
+// Twin of src/rl/ppo/shuffle.ts.
 
 fn feistel(half: u32, key: u32) -> u32 {
   var h = (half ^ key) * 0x9e3779b1u;

@@ -24,10 +24,10 @@ import {
 } from "./batch.ts";
 import { CpuBatch } from "./cpu-batch.ts";
 import { chooseDevice, isHostDevice, type HostDevice } from "./devices.ts";
-import { emissionFor } from "./emission.ts";
+import { emissionFor } from "./kernel/emission.ts";
 import { compileKernel, GpuBatch } from "./gpu-batch.ts";
-import { WasmBatch } from "./wasm-batch.ts";
-import { mapWasm } from "./wasm-map.ts";
+import { WasmBatch } from "./wasm/batch.ts";
+import { mapWasm } from "./wasm/memory-map.ts";
 
 const FITTING = kindOf(PLACEMENT_OPTIONS.onOverBudget);
 

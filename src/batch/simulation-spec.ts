@@ -13,11 +13,11 @@ import { planOf, type BatchSpec, type PlanContext, type PlannedBatch } from "./b
 import { planContext } from "./device.ts";
 import { numEnvsOf, SIMULATION_OPTIONS } from "./options.ts";
 import { keepsOutput } from "../physics/constraint/outputs.ts";
-import { capacitiesOf, mayOverflow, traceSimulation } from "./kernel.ts";
+import { capacitiesOf, mayOverflow, traceSimulation } from "./kernel/simulation-kernel.ts";
 import { simParams } from "./params.ts";
-import { defaultContacts, unrollByDefault } from "./kernel-form.ts";
+import { defaultContacts, unrollByDefault } from "./kernel/form.ts";
 import { snapshotArenas } from "./snapshot.ts";
-import { fieldRequest, stateFields } from "./record-io.ts";
+import { fieldRequest, stateFields } from "./kernel/record-io.ts";
 
 /** Options of a simulation; `SIMULATION_OPTIONS` says what each means. Those of mjOption override the model's. */
 export interface SimulationOptions extends OptionOverrides, Omit<Given<typeof SIMULATION_OPTIONS>, "numEnvs"> {

@@ -17,7 +17,7 @@ import { CallMutex } from "../core/call-mutex.ts";
 import { paramChanges, type SimParams } from "./params.ts";
 import { putField, takeField } from "./host-records.ts";
 import { prepare, type SimulationOptions } from "./simulation-spec.ts";
-import { initialState, isEmpty } from "./record-io.ts";
+import { initialState, isEmpty } from "./kernel/record-io.ts";
 import { noSnapshot, putSnapshot, type Snapshot, SnapshotKeeper, takeSnapshot } from "./snapshot.ts";
 import { failedWorlds, type WorldStatus } from "./world-status.ts";
 

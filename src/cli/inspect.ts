@@ -1,5 +1,5 @@
 // `corral inspect`: the emitted WGSL for reading, and what its stages cost
-import { inspect, type Inspection } from "../batch/inspect.ts";
+import { inspect, type Inspection } from "../batch/kernel/inspect.ts";
 import { planKernelsOf, plannerOf } from "../sizing/plan.ts";
 import { EXIT, parse, print, printJson } from "./io.ts";
 import { table } from "./table.ts";

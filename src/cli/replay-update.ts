@@ -2,8 +2,8 @@
 
 import { corralVersion } from "../core/version.ts";
 import { shareDevice } from "../gpu/index.ts";
-import { reexecuteUpdate, type BadQuantity } from "../rl/reexecute.ts";
-import { reexecuteBatch } from "../rl/sac-reexecute.ts";
+import { reexecuteUpdate, type BadQuantity } from "../rl/ppo/reexecute.ts";
+import { reexecuteBatch } from "../rl/sac/reexecute.ts";
 import { kernelsHash, readUpdateBundle } from "../runs/update-bundle.ts";
 import { EXIT, print, printJson } from "./io.ts";
 import { table } from "./table.ts";

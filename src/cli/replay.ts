@@ -8,7 +8,7 @@ import { replay, type ReplayReport } from "../crash/replay.ts";
 import { examine, trippedWorld, type CrashScene } from "../crash/scene.ts";
 import { secondOpinion, type SecondOpinion } from "../crash/second-opinion.ts";
 import type { ReexecuteOptions } from "../crash/reexecute.ts";
-import { WASM_NAME } from "../batch/wasm-batch.ts";
+import { WASM_NAME } from "../batch/wasm/batch.ts";
 import type { Bundle } from "../record/bundle.ts";
 import { isUpdateBundle } from "../runs/update-bundle.ts";
 import { readBundle } from "../record/read-bundle.ts";

@@ -3,7 +3,7 @@ import type { VectorEnv } from "../env/index.ts";
 import type { Model } from "../model/model.ts";
 import type { WorldState } from "../monitor/mujoco-world.ts";
 import { Shadow, type ShadowCheck } from "../monitor/shadow.ts";
-import { initialState } from "../batch/record-io.ts";
+import { initialState } from "../batch/kernel/record-io.ts";
 import { controlsOf } from "./task-controls.ts";
 
 /** Checks worlds of an environment. Controls come from the task; events and delays are not followed. `delete()` it. */

@@ -1,7 +1,7 @@
 // the worlds of a bundle, run again: the same kernel over the same words
 import { HOST_DEVICES, type DeviceName } from "../batch/devices.ts";
-import { WASM_NAME, WasmBatch } from "../batch/wasm-batch.ts";
-import { mapWasm } from "../batch/wasm-map.ts";
+import { WASM_NAME, WasmBatch } from "../batch/wasm/batch.ts";
+import { mapWasm } from "../batch/wasm/memory-map.ts";
 import { AdapterUnavailableError, CorralError } from "../core/errors.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
 import { createBudget } from "../memory/device-budget.ts";

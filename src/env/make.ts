@@ -10,7 +10,7 @@ import { writeWatched } from "../monitor/kernels.ts";
 import { monitorSettings } from "../monitor/options.ts";
 import { planOf, type Batch, type PlanContext, type PlannedBatch } from "../batch/batch.ts";
 import { writePlaces } from "../record/recorder.ts";
-import { readTuning } from "../batch/tuning.ts";
+import { readTuning } from "../batch/kernel/tuning.ts";
 import { placeBatch, planContext } from "../batch/device.ts";
 import { chooseDevice, isHostDevice, namedDevice, type DeviceChoice } from "../batch/devices.ts";
 import { defineEnv } from "./host/batch-spec.ts";

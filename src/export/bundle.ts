@@ -1,6 +1,6 @@
 // A policy for the browser: a folder with its kernel, its weights, and the few lines that run them on a GPUDevice
 import { readFileSync } from "node:fs";
-import type { Policy } from "../rl/policy.ts";
+import type { Policy } from "../rl/networks/policy.ts";
 import { encodePolicySafetensors, weightPlaces } from "./safetensors.ts";
 import { policyKernel } from "./wgsl.ts";
 

@@ -1,6 +1,6 @@
 // what every exported file says of its policy
 import { corralVersion } from "../core/version.ts";
-import type { Policy } from "../rl/policy.ts";
+import type { Policy } from "../rl/networks/policy.ts";
 
 /** Facts as texts, for the metadata of a file. */
 export function factsOf({ id, algo, observations, normalizer, layers, cell, head }: Policy): Record<string, string> {

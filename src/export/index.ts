@@ -6,7 +6,7 @@ import { optionsOf } from "../core/options.ts";
 import { assertFolderOf, makeOutputFolder } from "../core/make-folder.ts";
 import { reasonOf, remedyOf } from "../core/write-bytes.ts";
 import { writeWhole } from "../io/write-whole.ts";
-import type { Policy } from "../rl/policy.ts";
+import type { Policy } from "../rl/networks/policy.ts";
 import { policyOfRun } from "../runs/policy.ts";
 import { policyBundle } from "./bundle.ts";
 import { encodePolicyOnnx } from "./onnx.ts";
@@ -92,4 +92,4 @@ function writeFolder(folder: string, files: Readonly<Record<string, string | Uin
   return sizes;
 }
 
-export type { Policy } from "../rl/policy.ts";
+export type { Policy } from "../rl/networks/policy.ts";

@@ -4,8 +4,8 @@
 // episode begins, and gives `next_hidden` for the next call.
 import { corralVersion } from "../core/version.ts";
 import { encodeOnnx, type OnnxConstant, type OnnxNode, type OnnxValue } from "../io/onnx.ts";
-import { ACTIVATIONS } from "../rl/activations.ts";
-import type { Policy, PolicyCell } from "../rl/policy.ts";
+import { ACTIVATIONS } from "../rl/networks/activations.ts";
+import type { Policy, PolicyCell } from "../rl/networks/policy.ts";
 import { factsOf, finite, isBounded } from "./facts.ts";
 
 /** Nodes and constants, as they come together. */

@@ -1,7 +1,7 @@
 // A policy's parameters as safetensors, under the names that PyTorch gives to such layers
 import { encodeSafetensors } from "../io/safetensors.ts";
-import type { NamedArray } from "../rl/networks.ts";
-import type { Policy } from "../rl/policy.ts";
+import type { NamedArray } from "../rl/networks/networks.ts";
+import type { Policy } from "../rl/networks/policy.ts";
 import { factsOf } from "./facts.ts";
 
 /** What belongs to the policy: not the value function. */

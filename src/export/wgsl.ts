@@ -2,8 +2,8 @@
 // trained, so that on the same device a row has the same bits.
 import { readFileSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
-import { ACTIVATIONS } from "../rl/activations.ts";
-import type { Policy } from "../rl/policy.ts";
+import { ACTIVATIONS } from "../rl/networks/activations.ts";
+import type { Policy } from "../rl/networks/policy.ts";
 import { finite } from "./facts.ts";
 
 /** Invocations of a workgroup. */

@@ -3,7 +3,7 @@ import { locateWorld } from "../memory/shards.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
 import type { ArenaRequest } from "../memory/request.ts";
 import { hostRecords, type Batch, type BatchParam, type KernelSource } from "../batch/batch.ts";
-import { copyRecord } from "../batch/record-io.ts";
+import { copyRecord } from "../batch/kernel/record-io.ts";
 import { load4, when, world } from "../trace/control.ts";
 import { trace } from "../trace/graph.ts";
 import { add, lt, mul, ne, sub, toI32, type Int } from "../trace/scalar.ts";

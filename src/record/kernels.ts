@@ -5,7 +5,7 @@ import { trace, type Trace } from "../trace/graph.ts";
 import { add, div, eq, ge, lt, mul, ne, not, select, sub, toI32, toU32, type Bool, type Int } from "../trace/scalar.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
 import type { BatchParam, KernelSource } from "../batch/batch.ts";
-import { copyFour, copyRecord } from "../batch/record-io.ts";
+import { copyFour, copyRecord } from "../batch/kernel/record-io.ts";
 import { HEAD_WORDS, PLACES, recordOf } from "./arenas.ts";
 import type { RecorderSettings } from "./options.ts";
 

@@ -6,7 +6,7 @@ import { Mismatch, type Kind } from "../core/schema.ts";
 import { formatBytes } from "../core/units.ts";
 import { reasonOf } from "../core/write-bytes.ts";
 import { DEFAULT_TILE_WIDTH } from "../batch/batch.ts";
-import { emissionFor } from "../batch/emission.ts";
+import { emissionFor } from "../batch/kernel/emission.ts";
 import { layoutArena } from "../memory/layout.ts";
 import { modelKind } from "../model/model-format.ts";
 import type { ModelSource } from "../model/model.ts";

@@ -2,10 +2,10 @@
 import type { VecSnapshot, VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { EvaluateOptions, Evaluation } from "./evaluate.ts";
-import type { AnyEvidence } from "./evidence.ts";
-import { STATE } from "./device-tables.ts";
-import type { UpdateMetrics } from "./metrics.ts";
-import type { NamedArray } from "./networks.ts";
+import type { AnyEvidence } from "./ppo/evidence.ts";
+import { STATE } from "./tables/device-tables.ts";
+import type { UpdateMetrics } from "./device/metrics.ts";
+import type { NamedArray } from "./networks/networks.ts";
 
 /** What a run goes on from: its counts, the learner's numbers as words by arena, and its environments. */
 export interface AlgorithmSnapshot {

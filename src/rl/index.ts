@@ -1,8 +1,8 @@
 // learning on the device
 export { Ppo, planPpo, type PpoOptions, type PpoPlan, type PpoSnapshot } from "./ppo.ts";
 export { Sac, planSac, type SacOptions, type SacSnapshot } from "./sac.ts";
-export { SAC_OPTIONS, sacConfig, type SacConfig, type SacOption } from "./sac-config.ts";
+export { SAC_OPTIONS, sacConfig, type SacConfig, type SacOption } from "./sac/config.ts";
 export type { Evaluation, EvaluateOptions } from "./evaluate.ts";
-export { PPO_OPTIONS, ppoConfig, type PpoConfig, type PpoOption } from "./config.ts";
+export { PPO_OPTIONS, ppoConfig, type PpoConfig, type PpoOption } from "./ppo/config.ts";
 export type { Algorithm, AlgorithmSnapshot } from "./algorithm.ts";
-export type { AnyMetrics, Metrics, SacMetrics, UpdateMetrics } from "./metrics.ts";
+export type { AnyMetrics, Metrics, SacMetrics, UpdateMetrics } from "./device/metrics.ts";

@@ -13,22 +13,22 @@ import { CallMutex } from "../core/call-mutex.ts";
 import { seedKey } from "../core/rng.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
-import { act, collect } from "./act.ts";
+import { act, collect } from "./device/act.ts";
 import { drawSeed, type Algorithm, type AlgorithmSnapshot } from "./algorithm.ts";
-import { planLearner, type LearnerShape } from "./arenas.ts";
-import { Flag, STATE } from "./device-tables.ts";
-import { ppoConfig, type PpoConfig } from "./config.ts";
-import { evidenceOf, type UpdateEvidence } from "./evidence.ts";
+import { planLearner, type LearnerShape } from "./ppo/arenas.ts";
+import { Flag, STATE } from "./tables/device-tables.ts";
+import { ppoConfig, type PpoConfig } from "./ppo/config.ts";
+import { evidenceOf, type UpdateEvidence } from "./ppo/evidence.ts";
 import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
-import { learnerDeviceOf, type Bound } from "./bind-env.ts";
-import { heldOn, limitsOf } from "./device-core.ts";
-import { Intake, ppoCollecting, type ToldSteps } from "./intake.ts";
-import { Learner, shapeOf, type PlannedEnv } from "./learner.ts";
-import { metricsOf, type Metrics } from "./metrics.ts";
-import { namedNormalizer, namedParameters, shapesOf, type NamedArray } from "./networks.ts";
+import { learnerDeviceOf, type Bound } from "./device/bind-env.ts";
+import { heldOn, limitsOf } from "./device/device-core.ts";
+import { Intake, ppoCollecting, type ToldSteps } from "./ppo/intake.ts";
+import { Learner, shapeOf, type PlannedEnv } from "./ppo/learner.ts";
+import { metricsOf, type Metrics } from "./device/metrics.ts";
+import { namedNormalizer, namedParameters, shapesOf, type NamedArray } from "./networks/networks.ts";
 import { optionsOf } from "../core/options.ts";
-import { policyOf, withoutEmbedding, type Policy } from "./policy.ts";
-import { insteadOf, type Instead } from "./streamed-head.ts";
+import { policyOf, withoutEmbedding, type Policy } from "./networks/policy.ts";
+import { insteadOf, type Instead } from "./ppo/streamed-head.ts";
 import {
   countClipped,
   estimateAdvantages,
@@ -36,7 +36,7 @@ import {
   observeMoments,
   setUniforms,
   trainMinibatch,
-} from "./update.ts";
+} from "./ppo/update.ts";
 
 export interface PpoOptions extends Partial<PpoConfig> {
   /** Of the first parameters, of actions and of the order of samples. Default 0. */

@@ -3,7 +3,7 @@ import { CorralError } from "../core/errors.ts";
 import { seedKey } from "../core/rng.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import type { VecSnapshot } from "../env/host/vector-env.ts";
-import { makeActor, type ActorSpec } from "../rl/host-ppo-actor.ts";
+import { makeActor, type ActorSpec } from "../rl/ppo/host-actor.ts";
 import { collectedRows, type CollectedShape } from "./collected.ts";
 
 /** What a thread is started with. */

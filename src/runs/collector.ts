@@ -16,7 +16,7 @@ import { HOST_DEVICES, isHostDevice, type HostDevice } from "../batch/devices.ts
 import { hostBudget } from "../memory/host-budget.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
 import { defaultLimits } from "../memory/request.ts";
-import { actorFloats, toldBy, type ActorSpec } from "../rl/host-ppo-actor.ts";
+import { actorFloats, toldBy, type ActorSpec } from "../rl/ppo/host-actor.ts";
 import {
   COLLECTING,
   type CollectAnswer,

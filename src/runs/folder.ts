@@ -11,7 +11,7 @@ import { reasonOf, remedyOf } from "../core/write-bytes.ts";
 import { writeWhole } from "../io/write-whole.ts";
 import { encodeCheckpoint, type Checkpoint } from "./checkpoint.ts";
 import { dropCheckpointsAfter, lastCheckpoint, listCheckpoints, saveCheckpoint } from "./checkpoints.ts";
-import type { AnyEvidence } from "../rl/evidence.ts";
+import type { AnyEvidence } from "../rl/ppo/evidence.ts";
 import { differences, envConfig } from "./options.ts";
 import { CONFIG_FILE } from "./run-config.ts";
 import { reportPage } from "./report.ts";

@@ -1,5 +1,5 @@
 // losses, values and gradients that grow by orders of magnitude while they are still finite: most such runs end in NaN
-import type { AnyMetrics } from "../rl/metrics.ts";
+import type { AnyMetrics } from "../rl/device/metrics.ts";
 
 /** What is watched, and its name in words. Values and losses near 0 are noise below the floor. */
 const WATCHED = {

@@ -3,8 +3,8 @@ import { CorralError } from "../core/errors.ts";
 import { checked, kindOf, unknownOption, type Given, type OptionTable } from "../core/options.ts";
 import { real } from "../core/schema.ts";
 import { show as written } from "../core/show.ts";
-import { PPO_OPTIONS, type PpoConfig } from "../rl/config.ts";
-import { SAC_OPTIONS, type SacConfig } from "../rl/sac-config.ts";
+import { PPO_OPTIONS, type PpoConfig } from "../rl/ppo/config.ts";
+import { SAC_OPTIONS, type SacConfig } from "../rl/sac/config.ts";
 import type { Algo } from "./defaults.ts";
 
 /** Those without a default have one of the environment, or none. */

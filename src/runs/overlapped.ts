@@ -6,11 +6,11 @@ import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
 import type { EvaluateOptions, Evaluation } from "../rl/evaluate.ts";
-import type { AnyEvidence } from "../rl/evidence.ts";
-import type { AnyMetrics } from "../rl/metrics.ts";
-import type { NamedArray } from "../rl/networks.ts";
+import type { AnyEvidence } from "../rl/ppo/evidence.ts";
+import type { AnyMetrics } from "../rl/device/metrics.ts";
+import type { NamedArray } from "../rl/networks/networks.ts";
 import type { Ppo } from "../rl/ppo.ts";
-import { needsHostReplay } from "../rl/replay.ts";
+import { needsHostReplay } from "../rl/replay/replay.ts";
 import type { Sac } from "../rl/sac.ts";
 import { Collector, type CollectorOptions, type CollectorSnapshot } from "./collector.ts";
 

@@ -13,7 +13,7 @@ import { assertNewFile, EpisodeRecorder } from "./episode-recorder.ts";
 import { reasonOf, remedyOf } from "../core/write-bytes.ts";
 import type { PlayedStep } from "../rl/evaluate.ts";
 import { Ppo } from "../rl/ppo.ts";
-import type { SacConfig } from "../rl/sac-config.ts";
+import type { SacConfig } from "../rl/sac/config.ts";
 import { Sac } from "../rl/sac.ts";
 import type { Algorithm } from "../rl/algorithm.ts";
 import type { Checkpoint } from "./checkpoint.ts";

@@ -1,12 +1,12 @@
 // the policy of a run, from its last checkpoint that can be read
 import { CorralError } from "../core/errors.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
-import { actionFeatures } from "../rl/action-features.ts";
-import { ppoConfig } from "../rl/config.ts";
-import type { NamedArray } from "../rl/networks.ts";
-import { policyOf, withoutEmbedding, type Policy } from "../rl/policy.ts";
-import { sacConfig } from "../rl/sac-config.ts";
-import { sacPolicyOf } from "../rl/sac-policy.ts";
+import { actionFeatures } from "../rl/networks/action-features.ts";
+import { ppoConfig } from "../rl/ppo/config.ts";
+import type { NamedArray } from "../rl/networks/networks.ts";
+import { policyOf, withoutEmbedding, type Policy } from "../rl/networks/policy.ts";
+import { sacConfig } from "../rl/sac/config.ts";
+import { sacPolicyOf } from "../rl/sac/policy.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { lastCheckpoint } from "./checkpoints.ts";
 import { withInfinities } from "./run-config.ts";

@@ -1,8 +1,8 @@
 // positions of worlds, control step by control step: what pictures are made of
 import { CorralError } from "../core/errors.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
-import { AppliedPolicy } from "../rl/apply-policy.ts";
-import type { Policy } from "../rl/policy.ts";
+import { AppliedPolicy } from "../rl/networks/apply-policy.ts";
+import type { Policy } from "../rl/networks/policy.ts";
 import type { WorldPose } from "../render/poses.ts";
 
 /** What acts: a policy, random actions, or none (zeros, or the nearest that the space has). */

@@ -2,8 +2,8 @@
 import type { CorralError } from "../core/errors.ts";
 import type { AlgorithmSnapshot } from "../rl/algorithm.ts";
 import type { Evaluation } from "../rl/evaluate.ts";
-import type { AnyEvidence } from "../rl/evidence.ts";
-import type { AnyMetrics } from "../rl/metrics.ts";
+import type { AnyEvidence } from "../rl/ppo/evidence.ts";
+import type { AnyMetrics } from "../rl/device/metrics.ts";
 import type { GrowthState } from "./growth.ts";
 
 /** Where a run is. */

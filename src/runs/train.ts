@@ -5,7 +5,7 @@ import { optionsOf } from "../core/options.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import { lowered, type Algorithm } from "../rl/algorithm.ts";
-import type { PpoConfig } from "../rl/config.ts";
+import type { PpoConfig } from "../rl/ppo/config.ts";
 import type { Evaluation } from "../rl/evaluate.ts";
 import { Ppo } from "../rl/ppo.ts";
 import { Sac } from "../rl/sac.ts";

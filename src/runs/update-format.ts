@@ -15,13 +15,13 @@ import {
   text,
   type Kind,
 } from "../core/schema.ts";
-import { learnerShape, planLearner, type EnvShape } from "../rl/arenas.ts";
+import { learnerShape, planLearner, type EnvShape } from "../rl/ppo/arenas.ts";
 import type { Plan } from "../memory/plan.ts";
-import { ppoConfig, type PpoConfig } from "../rl/config.ts";
-import type { AnyEvidence, UpdateEvidence } from "../rl/evidence.ts";
-import { planSacLearner, sacShape } from "../rl/sac-arenas.ts";
-import { sacConfig, type SacConfig } from "../rl/sac-config.ts";
-import type { BatchEvidence } from "../rl/sac-evidence.ts";
+import { ppoConfig, type PpoConfig } from "../rl/ppo/config.ts";
+import type { AnyEvidence, UpdateEvidence } from "../rl/ppo/evidence.ts";
+import { planSacLearner, sacShape } from "../rl/sac/arenas.ts";
+import { sacConfig, type SacConfig } from "../rl/sac/config.ts";
+import type { BatchEvidence } from "../rl/sac/evidence.ts";
 import type { Versions } from "../record/bundle.ts";
 
 export const KIND = "update";

@@ -3,7 +3,7 @@ import type { Task, VecOptions } from "../env/index.ts";
 import { chooseDevice, isHostDevice } from "../batch/devices.ts";
 import { CorralError } from "../core/errors.ts";
 import { shareDevice } from "../gpu/shared-device.ts";
-import { writeTuning, type Tuning } from "../batch/tuning.ts";
+import { writeTuning, type Tuning } from "../batch/kernel/tuning.ts";
 import { ActionPool } from "../bench/actions.ts";
 import { defineTarget } from "../env/describe.ts";
 import { Runner } from "../bench/runner.ts";

@@ -1,10 +1,10 @@
 // The forms in which kernels are written for GPUs keep the order of operations: on one driver their bits are the same.
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { emissionFor } from "../../src/batch/emission.ts";
+import { emissionFor } from "../../src/batch/kernel/emission.ts";
 import { makeVec } from "../../src/env/index.ts";
 import { GpuDevice, openDevice } from "../../src/gpu/device.ts";
-import { kernelCode } from "../../src/rl/kernels.ts";
+import { kernelCode } from "../../src/rl/device/kernels.ts";
 import "../../envs/index.ts";
 
 const STEPS = 30;

@@ -6,11 +6,11 @@ import { invertedPendulum } from "../../envs/inverted_pendulum/task.ts";
 import { RandomStream, streams } from "../../src/core/rng.ts";
 import { defineTask, Discrete, makeVec, type Task } from "../../src/env/index.ts";
 import { createBuffer, Readback } from "../../src/gpu/index.ts";
-import { act, collect } from "../../src/rl/act.ts";
-import { learnerShape } from "../../src/rl/arenas.ts";
-import { Flag, SAMPLE } from "../../src/rl/device-tables.ts";
-import { ppoConfig } from "../../src/rl/config.ts";
-import { envShape, Learner } from "../../src/rl/learner.ts";
+import { act, collect } from "../../src/rl/device/act.ts";
+import { learnerShape } from "../../src/rl/ppo/arenas.ts";
+import { Flag, SAMPLE } from "../../src/rl/tables/device-tables.ts";
+import { ppoConfig } from "../../src/rl/ppo/config.ts";
+import { envShape, Learner } from "../../src/rl/ppo/learner.ts";
 import { Ppo } from "../../src/rl/ppo.ts";
 
 const UPDATES = 50;

@@ -4,8 +4,8 @@ import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import "../../envs/index.ts";
 import { hostBudget } from "../../src/memory/host-budget.ts";
 import { BudgetExceededError } from "../../src/memory/index.ts";
-import { layOutNetwork } from "../../src/rl/networks.ts";
-import type { SquashedSpec } from "../../src/rl/host-actor.ts";
+import { layOutNetwork } from "../../src/rl/networks/networks.ts";
+import type { SquashedSpec } from "../../src/rl/networks/host-actor.ts";
 import { Collector, planCollector, type CollectedBatch, type CollectorOptions } from "../../src/runs/collector.ts";
 
 const ID = "InvertedPendulum-v5";

@@ -1,9 +1,9 @@
 // A NaN of a weight passes activations, which max and clamp would swallow, and stops the update before it moves anything
 import { afterAll, expect, test } from "vitest";
-import { forward, rowsFor } from "../../src/rl/host-actor.ts";
-import { STATE } from "../../src/rl/device-tables.ts";
-import { layOutNetwork } from "../../src/rl/networks.ts";
-import { trainMinibatch } from "../../src/rl/update.ts";
+import { forward, rowsFor } from "../../src/rl/networks/host-actor.ts";
+import { STATE } from "../../src/rl/tables/device-tables.ts";
+import { layOutNetwork } from "../../src/rl/networks/networks.ts";
+import { trainMinibatch } from "../../src/rl/ppo/update.ts";
 import { makeCase, sharedDevice } from "../support/learner-case.ts";
 
 afterAll(async () => (await sharedDevice()).close());

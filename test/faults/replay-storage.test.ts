@@ -22,8 +22,8 @@ import { makeVec, type VectorEnv } from "../../src/env/index.ts";
 import { type GpuDevice, openDevice } from "../../src/gpu/index.ts";
 import { BudgetExceededError } from "../../src/memory/index.ts";
 import { hostBudget } from "../../src/memory/host-budget.ts";
-import { fileBytes, FileRows } from "../../src/rl/file-rows.ts";
-import { HostRows, planHostRows, type RowsShape } from "../../src/rl/host-rows.ts";
+import { fileBytes, FileRows } from "../../src/rl/replay/file-rows.ts";
+import { HostRows, planHostRows, type RowsShape } from "../../src/rl/replay/host-rows.ts";
 import { Sac, type SacOptions } from "../../src/rl/index.ts";
 
 const SHAPE: RowsShape = { id: "test", worlds: 3, capacity: 7, observations: 2, actions: 1 };

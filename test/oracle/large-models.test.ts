@@ -4,7 +4,7 @@ import { compareWithMuJoCo } from "../../src/compare/compare.ts";
 import { loadModel } from "../../src/model/model.ts";
 import { constraintBound } from "../../src/model/pairs.ts";
 import { solvesByBodies } from "../../src/physics/smooth/inertia.ts";
-import { defaultContacts, unrollByDefault } from "../../src/batch/kernel-form.ts";
+import { defaultContacts, unrollByDefault } from "../../src/batch/kernel/form.ts";
 import { planSimulation } from "../../src/batch/simulation.ts";
 
 /** A chain of hinges that hangs from the world over a floor, and balls that it can sweep away. */

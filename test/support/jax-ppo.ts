@@ -1,6 +1,6 @@
 // PPO's loss written in jax-js, which differentiates it by itself: a second opinion on every gradient
 import { defaultDevice, grad, init, nn, numpy as np } from "@jax-js/jax";
-import { layersOf, type Layer } from "../../src/rl/networks.ts";
+import { layersOf, type Layer } from "../../src/rl/networks/networks.ts";
 import type { MadeCase } from "./learner-case.ts";
 
 type Array = np.Array;

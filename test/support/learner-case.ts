@@ -1,13 +1,13 @@
 // A learner without environments, over a rollout made up from a seed: what tests of its kernels start from
 import { RandomStream } from "../../src/core/rng.ts";
 import { openDevice, type GpuDevice } from "../../src/gpu/index.ts";
-import { learnerShape, type EnvShape, type LearnerShape } from "../../src/rl/arenas.ts";
-import { SAMPLE, STATE, STATE_SIZE, StepFlag, WORLD } from "../../src/rl/device-tables.ts";
-import { ppoConfig, type PpoConfig } from "../../src/rl/config.ts";
-import type { LearnerDevice } from "../../src/rl/device-core.ts";
-import { Learner } from "../../src/rl/learner.ts";
-import { layersOf } from "../../src/rl/networks.ts";
-import { halfBits } from "../../src/rl/shuffle.ts";
+import { learnerShape, type EnvShape, type LearnerShape } from "../../src/rl/ppo/arenas.ts";
+import { SAMPLE, STATE, STATE_SIZE, StepFlag, WORLD } from "../../src/rl/tables/device-tables.ts";
+import { ppoConfig, type PpoConfig } from "../../src/rl/ppo/config.ts";
+import type { LearnerDevice } from "../../src/rl/device/device-core.ts";
+import { Learner } from "../../src/rl/ppo/learner.ts";
+import { layersOf } from "../../src/rl/networks/networks.ts";
+import { halfBits } from "../../src/rl/ppo/shuffle.ts";
 import { distribution, outputsOf, type RefSample } from "./ppo-reference.ts";
 
 export const WORLDS = 6;

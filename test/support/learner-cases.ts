@@ -1,6 +1,6 @@
 // learners of every kind of head and network, small enough for references in plain numbers
 import { combinations, evenly } from "../../src/env/index.ts";
-import { actionFeatures } from "../../src/rl/action-features.ts";
+import { actionFeatures } from "../../src/rl/networks/action-features.ts";
 import type { LearnerCase } from "./learner-case.ts";
 
 const gaussian = { head: "gaussian", observations: 11, actions: 3, alternatives: [] } as const;

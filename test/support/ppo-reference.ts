@@ -1,7 +1,7 @@
 // PPO's loss in plain float64, sample by sample, from the formulas of the paper: what the kernels' gradients are checked against
-import type { LearnerShape } from "../../src/rl/arenas.ts";
-import type { PpoConfig } from "../../src/rl/config.ts";
-import type { Layer } from "../../src/rl/networks.ts";
+import type { LearnerShape } from "../../src/rl/ppo/arenas.ts";
+import type { PpoConfig } from "../../src/rl/ppo/config.ts";
+import type { Layer } from "../../src/rl/networks/networks.ts";
 
 /** One sample of a rollout. */
 export interface RefSample {

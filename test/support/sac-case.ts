@@ -1,12 +1,12 @@
 // A learner of SAC without environments, over a batch made up from a seed; and its losses in plain float64
 import { RandomStream, streams } from "../../src/core/rng.ts";
-import type { Layer } from "../../src/rl/networks.ts";
-import { setUniforms } from "../../src/rl/sac-batch.ts";
-import { sacShape, type SacShape } from "../../src/rl/sac-arenas.ts";
-import { sacConfig, type SacConfig } from "../../src/rl/sac-config.ts";
-import type { LearnerDevice } from "../../src/rl/device-core.ts";
-import { SacLearner } from "../../src/rl/sac-learner.ts";
-import { SAC_STATE, STATE_SIZE } from "../../src/rl/device-tables.ts";
+import type { Layer } from "../../src/rl/networks/networks.ts";
+import { setUniforms } from "../../src/rl/sac/batch.ts";
+import { sacShape, type SacShape } from "../../src/rl/sac/arenas.ts";
+import { sacConfig, type SacConfig } from "../../src/rl/sac/config.ts";
+import type { LearnerDevice } from "../../src/rl/device/device-core.ts";
+import { SacLearner } from "../../src/rl/sac/learner.ts";
+import { SAC_STATE, STATE_SIZE } from "../../src/rl/tables/device-tables.ts";
 import { sharedDevice } from "./learner-case.ts";
 import { mlp } from "./ppo-reference.ts";
 

@@ -1,6 +1,6 @@
 // the kernels that are measured, as a GPU whose subgroups have 64 lanes gets them
-import { emissionFor } from "../../src/batch/emission.ts";
-import { KERNELS, kernelCode, type KernelName } from "../../src/rl/kernels.ts";
+import { emissionFor } from "../../src/batch/kernel/emission.ts";
+import { KERNELS, kernelCode, type KernelName } from "../../src/rl/device/kernels.ts";
 import { planKernelsOf, plannerOf } from "../../src/sizing/plan.ts";
 import "../../envs/index.ts";
 

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { compareWithMuJoCo } from "../../src/compare/compare.ts";
 import { CorralError } from "../../src/core/errors.ts";
-import { unrollByDefault } from "../../src/batch/kernel-form.ts";
+import { unrollByDefault } from "../../src/batch/kernel/form.ts";
 import { createSimulation, loadModel } from "../../src/index.ts";
 import { unsupportedFeatures } from "../../src/model/supported.ts";
 import { MuJoCoWorld } from "../../src/monitor/mujoco-world.ts";

@@ -2,8 +2,8 @@
 import { describe } from "../../model/model.ts";
 import { checkSupported } from "../../model/supported.ts";
 import type { BatchParam, BatchSpec } from "../../batch/batch.ts";
-import { defaultContacts, unrollByDefault } from "../../batch/kernel-form.ts";
-import { mayOverflow } from "../../batch/kernel.ts";
+import { defaultContacts, unrollByDefault } from "../../batch/kernel/form.ts";
+import { mayOverflow } from "../../batch/kernel/simulation-kernel.ts";
 import { simParams } from "../../batch/params.ts";
 import { snapshotArenas } from "../../batch/snapshot.ts";
 import { recordArenas } from "../../record/arenas.ts";

@@ -21,7 +21,7 @@ import {
   uadd,
 } from "../../trace/scalar.ts";
 import type { Bool, Int, Scalar } from "../../trace/scalar.ts";
-import { RecordIO } from "../../batch/record-io.ts";
+import { RecordIO } from "../../batch/kernel/record-io.ts";
 import { badBit, badFieldBit, Status } from "../../physics/status.ts";
 import { doubt } from "../task/doubt.ts";
 import { EnvWorld, flat, type EnvSpec, type Layouts } from "./env-world.ts";

@@ -2,7 +2,7 @@
 import type { Model } from "../../model/model.ts";
 import { fieldSize } from "../../model/fields.ts";
 import type { ArenaRequest } from "../../memory/request.ts";
-import { fieldRequest, stateFields } from "../../batch/record-io.ts";
+import { fieldRequest, stateFields } from "../../batch/kernel/record-io.ts";
 import { actionWords } from "./action-line.ts";
 import type { Actuation } from "../task/action-options.ts";
 import type { Space } from "../space/spaces.ts";

@@ -7,7 +7,7 @@ import { toI32, toU32, type Scalar } from "../../trace/scalar.ts";
 import { fieldSize, fieldsOf, type FieldName } from "../../model/fields.ts";
 import type { ModelChange } from "../../model/model-data.ts";
 import type { Model } from "../../model/model.ts";
-import { APPLIED, type AppliedForce } from "../../batch/record-io.ts";
+import { APPLIED, type AppliedForce } from "../../batch/kernel/record-io.ts";
 import { worldData, modelView, type WorldData } from "../../physics/view.ts";
 import { Draws } from "./draws.ts";
 import { groupsOf, type ObservationGroup } from "./observation-groups.ts";

@@ -1,10 +1,10 @@
 // What every WebGPU device grants, a browser's too: all kernels fit, or the plan refuses by the name of the limit.
 import { describe, expect, test } from "vitest";
-import { emissionFor } from "../../../src/batch/emission.ts";
+import { emissionFor } from "../../../src/batch/kernel/emission.ts";
 import { list } from "../../../src/env/index.ts";
 import { planVec, planVecKernels } from "../../../src/env/make.ts";
 import { defaultLimits } from "../../../src/memory/request.ts";
-import { bindingsOf, kernelCode, KERNELS, type KernelName } from "../../../src/rl/kernels.ts";
+import { bindingsOf, kernelCode, KERNELS, type KernelName } from "../../../src/rl/device/kernels.ts";
 import "../../../envs/index.ts";
 
 const emission = emissionFor({ kind: "gpu", subgroupMaxSize: 32 });

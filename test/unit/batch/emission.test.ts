@@ -1,7 +1,7 @@
 // how kernels are written for an adapter: by what it says of itself, or by options
 import { describe, expect, test } from "vitest";
-import { emissionFor } from "../../../src/batch/emission.ts";
-import { unrollByDefault } from "../../../src/batch/kernel-form.ts";
+import { emissionFor } from "../../../src/batch/kernel/emission.ts";
+import { unrollByDefault } from "../../../src/batch/kernel/form.ts";
 import { planVecKernels } from "../../../src/env/make.ts";
 import { compileOnNull } from "../../../src/gpu/compile-on-null.ts";
 import { loadTestModel } from "../../support/mjcf.ts";

@@ -1,7 +1,7 @@
 // straight-line code or loops: chosen by what compiling is expected to cost, the same on every machine
 import { describe, expect, test } from "vitest";
-import { compileSeconds, mostCompileSeconds } from "../../../src/batch/compile-cost.ts";
-import { MOST_COMPILE_SECONDS, simulationCost, unrollByDefault } from "../../../src/batch/kernel-form.ts";
+import { compileSeconds, mostCompileSeconds } from "../../../src/batch/kernel/compile-cost.ts";
+import { MOST_COMPILE_SECONDS, simulationCost, unrollByDefault } from "../../../src/batch/kernel/form.ts";
 import { planKernels } from "../../../src/batch/simulation.ts";
 import { loadModel, type Model } from "../../../src/model/model.ts";
 import { ENV_MODELS, loadTestModel } from "../../support/mjcf.ts";

@@ -8,7 +8,7 @@ import { loadModel, withOptions } from "../../../src/model/model.ts";
 import { shareDevice } from "../../../src/gpu/index.ts";
 import { taskOf } from "../../../src/env/registry.ts";
 import type { Tuned } from "../../../src/sizing/tune.ts";
-import { readTuning, writeTuning, type Tuning } from "../../../src/batch/tuning.ts";
+import { readTuning, writeTuning, type Tuning } from "../../../src/batch/kernel/tuning.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";
 
 let folder: string;

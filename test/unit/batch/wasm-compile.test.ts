@@ -1,6 +1,6 @@
 // the tier of V8 that kernels are compiled by
 import { expect, test } from "vitest";
-import { compileModule, flagsFor } from "../../../src/batch/wasm-compile.ts";
+import { compileModule, flagsFor } from "../../../src/batch/wasm/compile.ts";
 
 test("each V8 has the flags that are fastest there", () => {
   const names = (v8: string, bytes: number) => Object.keys(flagsFor(v8, bytes));

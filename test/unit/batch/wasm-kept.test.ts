@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
-import { emittedKernel } from "../../../src/batch/wasm-kept.ts";
+import { emittedKernel } from "../../../src/batch/wasm/kernel-cache.ts";
 import { load4, loop, store4, when, world } from "../../../src/trace/control.ts";
 import { digestOfTrace } from "../../../src/trace/digest.ts";
 import { trace } from "../../../src/trace/graph.ts";

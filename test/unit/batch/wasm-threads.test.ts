@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import { afterEach, expect, test, vi } from "vitest";
 import "../../../envs/index.ts";
 import { createSimulation } from "../../../src/batch/simulation.ts";
-import { WasmThreads } from "../../../src/batch/wasm-threads.ts";
+import { WasmThreads } from "../../../src/batch/wasm/threads.ts";
 import { makeVec, type VectorEnv } from "../../../src/env/index.ts";
 import { loadModel } from "../../../src/model/model.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { EnvSummary } from "../../../src/env/describe.ts";
-import type { Inspection } from "../../../src/batch/inspect.ts";
+import type { Inspection } from "../../../src/batch/kernel/inspect.ts";
 import type { Plan } from "../../../src/memory/index.ts";
 import { tasks } from "../../../envs/index.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { PPO_OPTIONS } from "../../../src/rl/config.ts";
-import { SAC_OPTIONS } from "../../../src/rl/sac-config.ts";
+import { PPO_OPTIONS } from "../../../src/rl/ppo/config.ts";
+import { SAC_OPTIONS } from "../../../src/rl/sac/config.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";
 
 let folder: string;

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { invertedPendulum } from "../../../envs/inverted_pendulum/task.ts";
 import { makeVec, type Task } from "../../../src/env/index.ts";
-import { AppliedPolicy } from "../../../src/rl/apply-policy.ts";
+import { AppliedPolicy } from "../../../src/rl/networks/apply-policy.ts";
 import { Ppo, Sac, type PpoOptions } from "../../../src/rl/index.ts";
 import { exportBounds } from "../../support/tolerances.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeSafetensors, encodeSafetensors, type Tensor } from "../../../src/io/safetensors.ts";
-import { layOutNetworks, namedNormalizer, namedParameters } from "../../../src/rl/networks.ts";
+import { layOutNetworks, namedNormalizer, namedParameters } from "../../../src/rl/networks/networks.ts";
 
 // written by safetensors 0.8 of Python: save({"b": [[1, 2]] float32, "a": [7] uint8}, {"k": "v"})
 const PYTHON =

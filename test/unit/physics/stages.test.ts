@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { stagesOf } from "../../../src/batch/inspect.ts";
+import { stagesOf } from "../../../src/batch/kernel/inspect.ts";
 import { planKernels } from "../../../src/batch/simulation-spec.ts";
 import { loadModel } from "../../../src/model/model.ts";
 import { runStage, STAGE_NAMES } from "../../../src/physics/stages.ts";

@@ -1,9 +1,9 @@
 // advantages, returns and normalisers against plain float64; Adam against its paper
 import { afterAll, describe, expect, test } from "vitest";
-import { Flag, SAMPLE, WORLD } from "../../../src/rl/device-tables.ts";
-import { Intake, type ToldSteps } from "../../../src/rl/intake.ts";
-import { metricsOf } from "../../../src/rl/metrics.ts";
-import { countClipped, estimateAdvantages, observeMoments, trainMinibatch } from "../../../src/rl/update.ts";
+import { Flag, SAMPLE, WORLD } from "../../../src/rl/tables/device-tables.ts";
+import { Intake, type ToldSteps } from "../../../src/rl/ppo/intake.ts";
+import { metricsOf } from "../../../src/rl/device/metrics.ts";
+import { countClipped, estimateAdvantages, observeMoments, trainMinibatch } from "../../../src/rl/ppo/update.ts";
 import { makeCase, sharedDevice, STEPS, WORLDS, type LearnerCase } from "../../support/learner-case.ts";
 import { learnerBounds } from "../../support/tolerances.ts";
 

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { BufferUsage } from "../../../src/gpu/constants.ts";
 import { openDevice } from "../../../src/gpu/index.ts";
 import { Readback } from "../../../src/gpu/readback.ts";
-import { constants, struct, type DeviceStruct } from "../../../src/rl/device-struct.ts";
-import { HALTED, UNIFORMS } from "../../../src/rl/device-tables.ts";
-import { JOBS } from "../../../src/rl/job-tables.ts";
-import { REASONS } from "../../../src/rl/metrics.ts";
+import { constants, struct, type DeviceStruct } from "../../../src/rl/tables/device-struct.ts";
+import { HALTED, UNIFORMS } from "../../../src/rl/tables/device-tables.ts";
+import { JOBS } from "../../../src/rl/tables/job-tables.ts";
+import { REASONS } from "../../../src/rl/device/metrics.ts";
 
 const MIXED = struct("Mixed", {
   a: ["u32", "A word."],

@@ -1,8 +1,8 @@
 // gradients of PPO's loss through every layer and head: against finite differences in float64, and against jax-js
 import { afterAll, describe, expect, test } from "vitest";
-import { STATISTICS4 } from "../../../src/rl/arenas.ts";
-import { trainMinibatch } from "../../../src/rl/update.ts";
-import { shuffled } from "../../../src/rl/shuffle.ts";
+import { STATISTICS4 } from "../../../src/rl/ppo/arenas.ts";
+import { trainMinibatch } from "../../../src/rl/ppo/update.ts";
+import { shuffled } from "../../../src/rl/ppo/shuffle.ts";
 import { jaxGradient } from "../../support/jax-ppo.ts";
 import { makeCase, sharedDevice, type MadeCase } from "../../support/learner-case.ts";
 import { LEARNER_CASES } from "../../support/learner-cases.ts";

@@ -4,7 +4,7 @@ import "../../../envs/index.ts";
 import { makeVec } from "../../../src/env/index.ts";
 import { type GpuDevice, openDevice } from "../../../src/gpu/index.ts";
 import { createBudget } from "../../../src/memory/index.ts";
-import { actionFeatures } from "../../../src/rl/action-features.ts";
+import { actionFeatures } from "../../../src/rl/networks/action-features.ts";
 import { Ppo, planPpo } from "../../../src/rl/index.ts";
 
 const ACTIONS = 27_000;

@@ -1,9 +1,9 @@
 // gradients of SAC's losses through every layer: against finite differences in float64, and against jax-js
 import { afterAll, describe, expect, test } from "vitest";
-import { learnBatch } from "../../../src/rl/sac-batch.ts";
-import { SAC_STATE, STATE_SIZE } from "../../../src/rl/device-tables.ts";
-import { Flag } from "../../../src/rl/device-tables.ts";
-import { sacMetricsOf } from "../../../src/rl/metrics.ts";
+import { learnBatch } from "../../../src/rl/sac/batch.ts";
+import { SAC_STATE, STATE_SIZE } from "../../../src/rl/tables/device-tables.ts";
+import { Flag } from "../../../src/rl/tables/device-tables.ts";
+import { sacMetricsOf } from "../../../src/rl/device/metrics.ts";
 import { jaxGradients } from "../../support/jax-sac.ts";
 import { sharedDevice } from "../../support/learner-case.ts";
 import { differences } from "../../support/ppo-reference.ts";

@@ -4,11 +4,11 @@ import "../../../envs/index.ts";
 import { invertedPendulum } from "../../../envs/inverted_pendulum/task.ts";
 import { defineTask, Discrete, makeVec, MultiDiscrete, type Task } from "../../../src/env/index.ts";
 import { createBuffer, type GpuDevice, openDevice, Readback } from "../../../src/gpu/index.ts";
-import { act } from "../../../src/rl/act.ts";
-import { learnerShape } from "../../../src/rl/arenas.ts";
-import { Flag, SAMPLE } from "../../../src/rl/device-tables.ts";
-import { ppoConfig, type PpoConfig } from "../../../src/rl/config.ts";
-import { envShape, Learner } from "../../../src/rl/learner.ts";
+import { act } from "../../../src/rl/device/act.ts";
+import { learnerShape } from "../../../src/rl/ppo/arenas.ts";
+import { Flag, SAMPLE } from "../../../src/rl/tables/device-tables.ts";
+import { ppoConfig, type PpoConfig } from "../../../src/rl/ppo/config.ts";
+import { envShape, Learner } from "../../../src/rl/ppo/learner.ts";
 import { learnerBounds } from "../../support/tolerances.ts";
 
 const WORLDS = 2048;

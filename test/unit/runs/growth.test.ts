@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
 import "../../../envs/index.ts";
 import { defineTask, register, startAround } from "../../../src/env/index.ts";
-import type { AnyMetrics } from "../../../src/rl/metrics.ts";
+import type { AnyMetrics } from "../../../src/rl/device/metrics.ts";
 import { GrowthWatch } from "../../../src/runs/growth.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";
 import { logOf } from "../../support/runs.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import "../../../envs/index.ts";
 import { makeVec } from "../../../src/env/make.ts";
 import { openDevice } from "../../../src/gpu/index.ts";
-import { AppliedPolicy } from "../../../src/rl/apply-policy.ts";
+import { AppliedPolicy } from "../../../src/rl/networks/apply-policy.ts";
 import { Ppo, Sac } from "../../../src/rl/index.ts";
 import { poses } from "../../../src/runs/poses.ts";
 import { seenActions } from "../../support/live-policy.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import "../../../envs/index.ts";
-import { SAC_STATE, STATE } from "../../../src/rl/device-tables.ts";
+import { SAC_STATE, STATE } from "../../../src/rl/tables/device-tables.ts";
 import { lastCheckpoint } from "../../../src/runs/checkpoints.ts";
 import { planRun } from "../../../src/runs/plan.ts";
 import { TrainingRun } from "../../../src/runs/train.ts";

@@ -1,0 +1,63 @@
+// how kernels are written for an adapter: chosen from what the device says of itself, never by measuring
+import { CorralError } from "../../core/errors.ts";
+import { checked, kindOf } from "../../core/options.ts";
+import { WORKGROUP, workgroupOf, type AdapterFacts } from "../../gpu/workgroup.ts";
+import type { WgslForm } from "../../trace/wgsl.ts";
+import { PLACEMENT_OPTIONS, type PlacementOptions } from "../options.ts";
+
+/** Whose limits of straight-line code count: those of compilers for CPUs, or for GPUs. */
+export type Target = "software" | "gpu";
+
+/** How the kernels of a batch are written. */
+export interface Emission extends WgslForm {
+  readonly target: Target;
+}
+
+/** Drivers that compute on the CPU, and WebAssembly. Small arrays apart cost them least; they gather from uniforms. */
+const SOFTWARE: Emission = {
+  target: "software",
+  workgroupSize: WORKGROUP,
+  privateArrays: "separate",
+  tablesApart: "uniform",
+};
+
+/** How kernels are written for a device that says so of itself; without one, as for a software driver. */
+function emissionOf(adapter: AdapterFacts | undefined): Emission {
+  if (adapter?.kind !== "gpu") return SOFTWARE;
+  return { target: "gpu", workgroupSize: workgroupOf(adapter), privateArrays: "merged", tablesApart: "storage" };
+}
+
+const GROUP_LIMITS = ["maxComputeInvocationsPerWorkgroup", "maxComputeWorkgroupSizeX"] as const;
+type GroupLimits = Readonly<Record<(typeof GROUP_LIMITS)[number], number>>;
+
+/**
+ * How the kernels of a batch are written on a device, and what the options say instead.
+ * @throws CorralError bad-option; limit-exceeded for a workgroup that the device cannot run
+ */
+export function emissionFor(
+  adapter: AdapterFacts | undefined,
+  options: PlacementOptions = {},
+  limits?: GroupLimits,
+): Emission {
+  const byDefault = emissionOf(adapter);
+  const chosen = <K extends "workgroupSize" | "privateArrays">(name: K): Emission[K] => {
+    const given = options[name];
+    if (given === undefined) return byDefault[name];
+    return checked(name, kindOf(PLACEMENT_OPTIONS[name]), given) as Emission[K];
+  };
+  const emission = { ...byDefault, workgroupSize: chosen("workgroupSize"), privateArrays: chosen("privateArrays") };
+  if (limits) assertRuns(emission.workgroupSize, limits);
+  return emission;
+}
+
+function assertRuns(size: number, limits: GroupLimits): void {
+  for (const limit of GROUP_LIMITS) {
+    const bound = limits[limit];
+    if (size <= bound) continue;
+    throw new CorralError(
+      "limit-exceeded",
+      `workgroupSize is ${size}; ${limit} of this device is ${bound}. Pass workgroupSize: ${bound} or less.`,
+      { workgroupSize: size, limit, bound },
+    );
+  }
+}

@@ -1,0 +1,127 @@
+// what an update reports: the learner's state, read once per update
+import { SAC_STATE, STATE } from "../tables/device-tables.ts";
+
+/** What every algorithm tells of an update. */
+export interface UpdateMetrics {
+  /** Episodes that ended in the rollout, with the means of their returns and lengths; NaN if there were none. */
+  readonly episodes: number;
+  readonly episodeReturn: number;
+  readonly episodeLength: number;
+  /** Means over minibatches, as the next ones. */
+  readonly policyLoss: number;
+  readonly valueLoss: number;
+  readonly entropy: number;
+  /** Before shortening, and the share of minibatches that were shortened. */
+  readonly gradNorm: number;
+  readonly gradClipped: number;
+  readonly learningRate: number;
+  /** Minibatches that changed the parameters, of those that were to. */
+  readonly applied: number;
+  readonly minibatches: number;
+  /** Steps of worlds whose status was not clean. */
+  readonly badSteps: number;
+  /** What was not finite, or undefined. */
+  readonly halted: string | undefined;
+}
+
+/** One update of PPO in numbers. `applied` is fewer than `minibatches` where targetKl stopped the update. */
+export interface Metrics extends UpdateMetrics {
+  /** Approximate divergence from the policy that acted, mean over minibatches. */
+  readonly kl: number;
+  /** Share of samples whose ratio was beyond the clip. */
+  readonly clipFraction: number;
+  /** Share of the returns' variance that the value function explains. */
+  readonly explainedVariance: number;
+  /** Mean standard deviation of actions, and how many lie at a bound; 0 for discrete actions. */
+  readonly std: number;
+  readonly stdAtBound: number;
+  /** Samples that taught something: steps that only reset a world do not. */
+  readonly samples: number;
+  /** Extreme values that were clipped: rewards beyond clipRewards, normalized observations beyond clipObservations, log ratios beyond 20. */
+  readonly rewardsClipped: number;
+  /** Rewards too large, or not finite, that the deviation of returns was not moved by. */
+  readonly rewardsLeftOut: number;
+  readonly observationsClipped: number;
+  readonly ratiosClipped: number;
+  /** Deviation of discounted returns, by which rewards are divided. */
+  readonly rewardScale: number;
+}
+
+/** What a stopped update says is not finite, by `HALTED`. */
+export const REASONS = [undefined, "loss", "gradient", "log standard deviation", "step of Adam"] as const;
+
+/** Of the episodes that ended. */
+function episodesOf(state: Float32Array) {
+  const episodes = state[STATE.episodes];
+  return {
+    episodes,
+    episodeReturn: state[STATE.episode_returns] / episodes,
+    episodeLength: state[STATE.episode_lengths] / episodes,
+  };
+}
+
+export function metricsOf(state: Float32Array): Metrics {
+  const of = (name: keyof typeof STATE) => state[STATE[name]];
+  const mean = (name: keyof typeof STATE) => of(name) / Math.max(1, of("minibatches"));
+  return {
+    ...episodesOf(state),
+    policyLoss: mean("policy_loss"),
+    valueLoss: mean("value_loss"),
+    entropy: mean("entropy"),
+    kl: mean("kl"),
+    clipFraction: mean("clipped"),
+    gradNorm: mean("grad_norm"),
+    gradClipped: mean("grad_clipped"),
+    explainedVariance: of("explained"),
+    learningRate: of("rate"),
+    std: of("std"),
+    stdAtBound: of("std_at_bound"),
+    applied: of("applied"),
+    minibatches: of("minibatches"),
+    samples: of("valid"),
+    rewardsClipped: of("rewards_clipped"),
+    rewardsLeftOut: of("rewards_left_out"),
+    observationsClipped: of("observations_clipped"),
+    ratiosClipped: of("ratios_clipped"),
+    badSteps: of("bad_steps"),
+    rewardScale: 1 / of("reward_scale"),
+    halted: REASONS[of("halted")],
+  };
+}
+
+/** One update of SAC in numbers. `valueLoss` is of both critics; `learningRate` is the policy's. */
+export interface SacMetrics extends UpdateMetrics {
+  /** Weight of the entropy. */
+  readonly temperature: number;
+  /** Means over batches: of both critics, and of the targets that they move to. */
+  readonly value: number;
+  readonly targetValue: number;
+  /** As gradNorm, of the policy. */
+  readonly policyGradNorm: number;
+}
+
+/** What an update of any algorithm tells; numbers of one alone are undefined for the others. */
+export type AnyMetrics = UpdateMetrics & Partial<Metrics> & Partial<SacMetrics>;
+
+export function sacMetricsOf(state: Float32Array): SacMetrics {
+  const of = (name: keyof typeof SAC_STATE) => state[SAC_STATE[name]];
+  const critic = (name: keyof typeof SAC_STATE) => of(name) / Math.max(1, of("minibatches"));
+  const policy = (name: keyof typeof SAC_STATE) => of(name) / Math.max(1, of("policy_updates"));
+  return {
+    ...episodesOf(state),
+    policyLoss: policy("policy_loss"),
+    valueLoss: critic("critic_loss"),
+    entropy: policy("entropy"),
+    temperature: Math.exp(of("log_alpha")),
+    value: critic("value"),
+    targetValue: critic("target_value"),
+    gradNorm: critic("grad_norm"),
+    policyGradNorm: policy("policy_grad_norm"),
+    gradClipped: critic("grad_clipped"),
+    learningRate: of("policy_rate"),
+    applied: of("minibatches"),
+    minibatches: of("minibatches"),
+    badSteps: of("bad_steps"),
+    halted: REASONS[of("halted")],
+  };
+}

@@ -1,0 +1,382 @@
+// multilayer perceptrons: where their numbers lie in the parameter vector and in memory, and what they start as
+import { philox4x32, RandomStream, seedKey, streams, uniformFromBits } from "../../core/rng.ts";
+import { ACTIVATIONS, keepsArgument, type Activation, type HiddenActivation } from "./activations.ts";
+import { NORM } from "../tables/device-tables.ts";
+
+/** One dense layer, y = f(x W + b). `w` and `b`: vec4s in the parameter vector, where W is [k, n] row-major. */
+export interface Layer {
+  readonly name: string;
+  readonly inputs: number;
+  readonly outputs: number;
+  /** Inputs and outputs with padding to whole tiles of 8; the padding's weights are and stay zero. */
+  readonly k: number;
+  readonly n: number;
+  readonly w: number;
+  readonly b: number;
+  readonly activation: Activation;
+  /** Standard deviation of its initial weights, in units of an orthogonal matrix. */
+  readonly gain: number;
+}
+
+/** Logits of many actions, in blocks of columns: the policy's last layer, cut up. */
+export interface StreamedHead {
+  readonly name: string;
+  readonly actions: number;
+  /** Columns of a block; the last one may use fewer. */
+  readonly width: number;
+  /** A layer each, one behind the other: in the parameter vector, or in a buffer of embeddings. */
+  readonly blocks: readonly Layer[];
+  /** Where weights are embeddings of actions: what is known of each, times a matrix [features, dims] that is learned. */
+  readonly embedding?: { readonly dims: number; readonly features: number; readonly at: number };
+}
+
+/** What the gates of a recurrent cell get from below, and from its state: reset, update, candidate. */
+export interface Cell {
+  readonly ih: Layer;
+  readonly hh: Layer;
+}
+
+/** The parameter vector of a policy and a value function. Offsets and counts are vec4s. */
+export interface Networks {
+  /** Without the last layer if there is a `head`. */
+  readonly policy: readonly Layer[];
+  readonly value: readonly Layer[];
+  readonly head?: StreamedHead | undefined;
+  /** Recurrent cells before the last layers; `ih` is in `policy` and `value` too. */
+  readonly cells?: { readonly size: number; readonly policy: Cell; readonly value: Cell };
+  /** Log standard deviations, if the policy is Gaussian. */
+  readonly logStd: { readonly at: number; readonly count: number };
+  readonly params4: number;
+  /** Of these, what comes before the head. */
+  readonly core4: number;
+}
+
+export interface NetworkOptions {
+  readonly observations: number;
+  /** Of the value function, if it sees others. */
+  readonly valueObservations?: number;
+  /** What the policy puts out: means, or logits. */
+  readonly outputs: number;
+  readonly hidden: readonly number[];
+  readonly activation: HiddenActivation;
+  /** Log standard deviations; 0 for policies that have none. */
+  readonly logStds: number;
+  /** Outputs come in blocks of at most so many; or from embeddings of so many numbers, of actions with so many features. */
+  /** Numbers of a recurrent state. */
+  readonly recurrent?: number;
+  readonly stream?: {
+    readonly block: number;
+    readonly embedding?: { readonly dims: number; readonly features: number };
+  };
+}
+
+/** Most blocks of a head. */
+const MAX_BLOCKS = 32;
+
+/** Tiles of the kernels are 8 by 8. */
+export const TILE = 8;
+export const padTo = (n: number, unit: number): number => Math.ceil(n / unit) * unit;
+
+export function layOutNetworks(options: NetworkOptions): Networks {
+  const { observations, outputs, hidden, activation, logStds, stream } = options;
+  const embedding = stream?.embedding;
+  const last = stream ? embedding?.dims : outputs;
+  const shape = { observations, hidden, activation, recurrent: options.recurrent };
+  // small first actions, as in Andrychowicz et al. 2021
+  const policy = layOutWhole("policy", shape, last, 0.01, 0);
+  const seen = options.valueObservations ?? observations;
+  const value = layOutWhole("value", { ...shape, observations: seen }, 1, 1, policy.end);
+  const logStd = { at: value.end, count: logStds };
+  const core4 = logStd.at + padTo(logStds, TILE) / 4;
+  const cells = policy.cell && {
+    cells: { size: options.recurrent!, policy: policy.cell, value: value.cell! },
+  };
+  const nets = { policy: policy.layers, value: value.layers, ...cells, logStd, params4: core4, core4 };
+  if (!stream) return nets;
+
+  const inputs = last ?? options.recurrent ?? hidden.at(-1) ?? observations;
+  const k = padTo(inputs, TILE);
+  const count = Math.min(MAX_BLOCKS, Math.ceil(outputs / stream.block));
+  const width = padTo(Math.ceil(outputs / count), TILE);
+  const each4 = ((k + 1) * width) / 4;
+  const name = `policy.${hidden.length + (last === undefined ? 0 : 1)}`;
+  const blocks = Array.from({ length: Math.ceil(outputs / width) }, (_, i): Layer => {
+    const w = (embedding ? 0 : core4) + i * each4;
+    const own = Math.min(width, outputs - i * width);
+    const b = w + (k * width) / 4;
+    return { name: `${name}[${i}]`, inputs, outputs: own, k, n: width, w, b, activation: "none", gain: 0.01 };
+  });
+  const head = { name, actions: outputs, width, blocks, ...(embedding && { embedding: { ...embedding, at: core4 } }) };
+  const params4 = core4 + (embedding ? (embedding.features * k) / 4 : blocks.length * each4);
+  return { ...nets, head, params4 };
+}
+
+interface WholeShape {
+  readonly observations: number;
+  readonly hidden: readonly number[];
+  readonly activation: HiddenActivation;
+  readonly recurrent: number | undefined;
+}
+
+/** Hidden layers, a recurrent cell if there is one, and a last layer if there is one. */
+function layOutWhole(name: string, shape: WholeShape, last: number | undefined, lastGain: number, start: number) {
+  const { observations, hidden, activation, recurrent: size } = shape;
+  const widths = [observations, ...hidden];
+  if (size === undefined) {
+    const layers =
+      last === undefined
+        ? layOutNetwork(name, widths, activation, Math.SQRT2, start, activation)
+        : layOutNetwork(name, [...widths, last], activation, lastGain, start);
+    return { layers, end: endOf(layers, start), cell: undefined };
+  }
+  const layers = layOutNetwork(name, widths, activation, Math.SQRT2, start, activation);
+  const one = (part: string, inputs: number, outputs: number, gain: number, at: number): Layer => ({
+    ...layOutNetwork(name, [inputs, outputs], activation, gain, at)[0],
+    name: `${name}.${part}`,
+  });
+  const ih = one("gru.ih", widths.at(-1)!, 3 * size, 1, endOf(layers, start));
+  const hh = one("gru.hh", size, 3 * size, 1, endOf([ih]));
+  layers.push(ih);
+  if (last !== undefined) layers.push(one(String(hidden.length), size, last, lastGain, endOf([hh])));
+  return { layers, end: endOf([last === undefined ? hh : layers.at(-1)!]), cell: { ih, hh } };
+}
+
+/** vec4s of the buffer that embeddings of all actions take. */
+export const embedding4 = ({ blocks, width }: StreamedHead): number => (blocks.length * (blocks[0].k + 1) * width) / 4;
+
+/** The layers whose numbers lie in the parameter vector. */
+export const layersOf = ({ policy, value, cells, head }: Networks): Layer[] => [
+  ...policy,
+  ...value,
+  ...(cells ? [cells.policy.hh, cells.value.hh] : []),
+  ...(head && !head.embedding ? head.blocks : []),
+];
+
+/** The layers of one network, from a vec4 of the parameter vector on. */
+export function layOutNetwork(
+  name: string,
+  widths: readonly number[],
+  activation: HiddenActivation,
+  lastGain: number,
+  start: number,
+  lastActivation: Activation = "none",
+): Layer[] {
+  let at = start;
+  return widths.slice(1).map((width, i) => {
+    const isLast = i === widths.length - 2;
+    const [k, n] = [padTo(widths[i], TILE), padTo(width, TILE)];
+    const w = at;
+    const b = w + (k * n) / 4;
+    at = b + n / 4;
+    return {
+      name: `${name}.${i}`,
+      inputs: widths[i],
+      outputs: width,
+      k,
+      n,
+      w,
+      b,
+      activation: isLast ? lastActivation : activation,
+      gain: isLast ? lastGain : Math.SQRT2,
+    };
+  });
+}
+
+/** The vec4 after a network; `start` for one without layers. */
+export function endOf(layers: readonly Layer[], start = 0): number {
+  const last = layers.at(-1);
+  return last ? last.b + last.n / 4 : start;
+}
+
+/** Where rows of a network lie in the learner's memory: its input, and the outputs of its layers. vec4s. */
+export interface Rows {
+  readonly x: number;
+  readonly outputs: ReadonlyMap<Layer, number>;
+}
+
+/** vec4s that a row of a layer takes in the learner's memory: of all rows outputs, then what else is kept of them. */
+export const row4Of = ({ n, activation }: Layer): number => (keepsArgument(activation) ? n / 2 : n / 4);
+
+/** The numbers of a layer's job, whose input lies at `x`. */
+export const layerJob = ({ k, w, b, n, activation }: Layer, x: number, y: number) => ({
+  x,
+  k4: k / 4,
+  w,
+  b,
+  y,
+  n4: n / 4,
+  activation: ACTIVATIONS[activation].code,
+  mode: 0,
+});
+
+/** The same in a network whose rows lie so. */
+export const jobOfLayer = (layers: readonly Layer[], i: number, { x, outputs }: Rows) =>
+  layerJob(layers[i], i > 0 ? outputs.get(layers[i - 1])! : x, outputs.get(layers[i])!);
+
+/** The parameters at the start: orthogonal weights, zero biases. Depends on the seed alone. */
+export function initialParameters(nets: Networks, seed: number | bigint, initialLogStd: number) {
+  const params = new Float32Array(nets.params4 * 4);
+  fillWeights(params, layersOf({ ...nets, head: undefined }), seed);
+  params.fill(initialLogStd, nets.logStd.at * 4, nets.logStd.at * 4 + nets.logStd.count);
+  if (nets.head) fillHead(params, nets.head, seed, nets.policy.length + nets.value.length);
+  return params;
+}
+
+/** Uniform numbers in [-1, 1), one after another: four from each draw. */
+function uniforms(seed: number | bigint, stream: number): () => number {
+  const key = seedKey(seed);
+  const words = new Uint32Array(4);
+  let drawn = 0;
+  return () => {
+    if (drawn % 4 === 0) philox4x32([stream, 0, streams.initialization, drawn / 4], key, words);
+    return 2 * uniformFromBits(words[drawn++ % 4]) - 1;
+  };
+}
+
+/** Numbers of a head at the start: uniform, since thousands of columns are as good as orthogonal. */
+function fillHead(params: Float32Array, head: StreamedHead, seed: number | bigint, stream: number): void {
+  const uniform = uniforms(seed, stream);
+  const next = (deviation: number): number => uniform() * Math.sqrt(3) * deviation;
+  const { embedding, blocks } = head;
+  if (embedding) {
+    const { at, dims, features } = embedding;
+    for (let f = 0; f < features; f++) {
+      for (let d = 0; d < dims; d++) params[4 * at + f * blocks[0].k + d] = next(1 / Math.sqrt(features));
+    }
+    return;
+  }
+  for (const { inputs, outputs, n, w, gain } of blocks) {
+    for (let row = 0; row < inputs; row++) {
+      for (let column = 0; column < outputs; column++)
+        params[4 * w + row * n + column] = next(gain / Math.sqrt(inputs));
+    }
+  }
+}
+
+/** Uniform weights and biases of a seed, at most 1 / sqrt(inputs): the start of PyTorch's `nn.Linear`. */
+export function fillUniform(params: Float32Array, layers: readonly Layer[], seed: number | bigint): void {
+  layers.forEach(({ inputs, outputs, n, w, b }, i) => {
+    const uniform = uniforms(seed, i);
+    const bound = 1 / Math.sqrt(inputs);
+    for (let row = 0; row < inputs; row++)
+      for (let column = 0; column < outputs; column++) params[4 * w + row * n + column] = bound * uniform();
+    for (let column = 0; column < outputs; column++) params[4 * b + column] = bound * uniform();
+  });
+}
+
+/** Puts orthogonal weights of a seed into a parameter vector. */
+export function fillWeights(params: Float32Array, layers: readonly Layer[], seed: number | bigint): void {
+  layers.forEach((layer, i) => {
+    const { inputs, outputs, n, w, gain } = layer;
+    const weights = orthogonal(inputs, outputs, new RandomStream(seed, i, 0, streams.initialization));
+    for (let row = 0; row < inputs; row++) {
+      for (let column = 0; column < outputs; column++) {
+        params[w * 4 + row * n + column] = gain * weights[row * outputs + column];
+      }
+    }
+  });
+}
+
+/** A random matrix with orthonormal rows or columns, whichever are fewer (Saxe et al. 2014). Row-major. */
+function orthogonal(rows: number, columns: number, random: RandomStream): Float64Array {
+  const many = Math.max(rows, columns);
+  const few = Math.min(rows, columns);
+  const vectors: Float64Array[] = [];
+  for (let i = 0; i < few; i++) {
+    const v = Float64Array.from({ length: many }, (_, j) => random.normal(i * many + j));
+    // Gram-Schmidt, twice for rounding
+    for (let pass = 0; pass < 2; pass++) {
+      for (const u of vectors) {
+        let along = 0;
+        for (let j = 0; j < many; j++) along += u[j] * v[j];
+        for (let j = 0; j < many; j++) v[j] -= along * u[j];
+      }
+    }
+    const length = Math.hypot(...v);
+    vectors.push(v.map((x) => x / length));
+  }
+  const matrix = new Float64Array(rows * columns);
+  for (let i = 0; i < few; i++) {
+    for (let j = 0; j < many; j++) matrix[rows > columns ? j * columns + i : i * columns + j] = vectors[i][j];
+  }
+  return matrix;
+}
+
+/** Numbers with a name and a shape, row-major. */
+export interface NamedArray {
+  readonly shape: readonly number[];
+  readonly data: Float32Array<ArrayBuffer>;
+}
+
+/** Shapes of arrays, by name. */
+export const shapesOf = (named: Readonly<Record<string, NamedArray>>): Readonly<Record<string, readonly number[]>> =>
+  Object.fromEntries(Object.entries(named).map(([name, { shape }]) => [name, shape]));
+
+/**
+ * The parameters by name, without padding, in the order and shapes of PyTorch: `policy.0.weight` [outputs, inputs],
+ * `policy.0.bias` [outputs], `value.0.weight`, ..., and `log_std` [actions] of Gaussian policies.
+ */
+export function namedParameters(nets: Networks, params: Float32Array): Record<string, NamedArray> {
+  const named = namedLayers(layersOf({ ...nets, head: undefined }), params);
+  if (nets.head?.embedding) {
+    const { at, dims, features } = nets.head.embedding;
+    const { k } = nets.head.blocks[0];
+    const rows = Array.from({ length: features }, (_, f) => [
+      ...params.subarray(4 * at + f * k, 4 * at + f * k + dims),
+    ]);
+    named["policy.embedding"] = { shape: [features, dims], data: Float32Array.from(rows.flat()) };
+  } else if (nets.head) Object.assign(named, joinBlocks(nets.head, params));
+  const { at, count } = nets.logStd;
+  if (count > 0) named.log_std = { shape: [count], data: params.slice(4 * at, 4 * at + count) };
+  return named;
+}
+
+/** Weights [outputs, inputs] and biases of layers by name. */
+export function namedLayers(layers: readonly Layer[], params: Float32Array): Record<string, NamedArray> {
+  const named: Record<string, NamedArray> = {};
+  for (const { name, inputs, outputs, n, w, b } of layers) {
+    const weight = new Float32Array(outputs * inputs);
+    for (let o = 0; o < outputs; o++)
+      for (let i = 0; i < inputs; i++) weight[o * inputs + i] = params[4 * w + i * n + o];
+    named[`${name}.weight`] = { shape: [outputs, inputs], data: weight };
+    named[`${name}.bias`] = { shape: [outputs], data: params.slice(4 * b, 4 * b + outputs) };
+  }
+  return named;
+}
+
+/** Rows of one layer over many blocks: [outputs, inputs]. */
+function joinBlocks({ name, actions, blocks }: StreamedHead, params: ArrayLike<number>): Record<string, NamedArray> {
+  const { inputs } = blocks[0];
+  const weight = new Float32Array(actions * inputs);
+  const bias = new Float32Array(actions);
+  let first = 0;
+  for (const { outputs, n, w, b } of blocks) {
+    for (let o = 0; o < outputs; o++) {
+      for (let i = 0; i < inputs; i++) weight[(first + o) * inputs + i] = params[4 * w + i * n + o];
+      bias[first + o] = params[4 * b + o];
+    }
+    first += outputs;
+  }
+  return {
+    [`${name}.weight`]: { shape: [actions, inputs], data: weight },
+    [`${name}.bias`]: { shape: [actions], data: bias },
+  };
+}
+
+/**
+ * What observations are normalised by, by name: (observation - `normalizer.mean`) * `normalizer.inverse_std`, then clipped;
+ * with the variance and the count that they come from. `norm` is the learner's arena of that name.
+ */
+export function namedNormalizer(observations: number, norm: Float32Array): Record<string, NamedArray> {
+  const width = padTo(observations, TILE);
+  const row = (i: number, count = observations): NamedArray => ({
+    shape: [count],
+    data: norm.slice(i * width, i * width + count),
+  });
+  return {
+    "normalizer.mean": row(NORM.mean),
+    "normalizer.inverse_std": row(NORM.inverse_std),
+    "normalizer.variance": row(NORM.variance),
+    "normalizer.count": row(NORM.count, 1),
+  };
+}

@@ -1,0 +1,184 @@
+// A policy as plain numbers: what remains of a learner when it is left behind
+import type { Space } from "../../env/space/spaces.ts";
+import { CorralError } from "../../core/errors.ts";
+import type { Activation, HiddenActivation } from "./activations.ts";
+import type { NamedArray } from "./networks.ts";
+
+/** y = f(W x + b), with W [outputs, inputs] row-major. */
+export interface PolicyLayer {
+  readonly inputs: number;
+  readonly outputs: number;
+  readonly activation: Activation;
+  readonly weight: Float32Array;
+  readonly bias: Float32Array;
+}
+
+/**
+ * A gated recurrent unit between the hidden layers and the last one, gates in the order and form of PyTorch's GRU: reset,
+ * update, candidate. An episode begins with a state of zeros.
+ */
+export interface PolicyCell {
+  readonly size: number;
+  readonly inputs: number;
+  /** [3 size, inputs], [3 size], [3 size, size], [3 size]. */
+  readonly inputWeight: Float32Array;
+  readonly inputBias: Float32Array;
+  readonly stateWeight: Float32Array;
+  readonly stateBias: Float32Array;
+}
+
+/** What becomes of the last layer's outputs: bounded numbers, or the likeliest alternative of each choice. */
+export type PolicyHead =
+  | {
+      readonly kind: "gaussian";
+      readonly actions: number;
+      /** Bounds of each action, infinite if there are none. */
+      readonly low: Float32Array;
+      readonly high: Float32Array;
+      /** Whether actions go through tanh into their bounds, instead of being clipped to them. */
+      readonly squash: boolean;
+      /** Log standard deviations of the draws in training, if they do not depend on the state. */
+      readonly logStd: Float32Array | undefined;
+    }
+  | {
+      readonly kind: "categorical";
+      /** Alternatives of each choice, and the smallest action. */
+      readonly alternatives: readonly number[];
+      readonly start: number;
+      /** A single number, or a row of them, one for each choice. */
+      readonly single: boolean;
+    };
+
+/**
+ * The deterministic policy: x = clip((observation - mean) * inverseStd, -clip, clip) through the layers into the head,
+ * through the cell before the last layer if it has one.
+ */
+export interface Policy {
+  /** The environment that it was trained in, and how. */
+  readonly id: string;
+  readonly algo: string;
+  readonly observations: number;
+  readonly normalizer: { readonly mean: Float32Array; readonly inverseStd: Float32Array; readonly clip: number };
+  readonly layers: readonly PolicyLayer[];
+  readonly cell: PolicyCell | undefined;
+  readonly head: PolicyHead;
+  /** Where the numbers come from, by their names in checkpoints. */
+  readonly named: Readonly<Record<string, NamedArray>>;
+}
+
+/** The normaliser's arrays without the columns that only others see: those of the policy come first. */
+const seenBy = (observations: number, named: Readonly<Record<string, NamedArray>>): Record<string, NamedArray> =>
+  Object.fromEntries(
+    Object.entries(named).map(([name, array]) => {
+      const isWider = name.startsWith("normalizer.") && array.shape[0] > observations;
+      return [name, isWider ? { shape: [observations], data: array.data.slice(0, observations) } : array];
+    }),
+  );
+
+/** What must be known of a policy beside its parameters. */
+export interface PolicyFacts {
+  readonly id: string;
+  readonly algo: string;
+  readonly space: Space;
+  readonly activation: HiddenActivation;
+  readonly squash: boolean;
+  readonly clipObservations: number;
+}
+
+/** Puts a policy together from its parameters by name (`namedParameters`, `namedNormalizer`). Throws `bad-policy`. */
+export function policyOf(named: Readonly<Record<string, NamedArray>>, facts: PolicyFacts): Policy {
+  const { id, algo, space, activation, squash, clipObservations } = facts;
+  const count = Object.keys(named).filter((name) => /^policy\.\d+\.weight$/.test(name)).length;
+  const take = (name: string): NamedArray => {
+    if (Object.hasOwn(named, name)) return named[name];
+    throw new CorralError("bad-policy", `the policy has no "${name}". Export one that corral trained.`, { name });
+  };
+  const layers = Array.from({ length: Math.max(1, count) }, (_, i): PolicyLayer => {
+    const { shape, data } = take(`policy.${i}.weight`);
+    return {
+      inputs: shape[1],
+      outputs: shape[0],
+      activation: i === count - 1 ? "none" : activation,
+      weight: data,
+      bias: take(`policy.${i}.bias`).data,
+    };
+  });
+  const cell = Object.hasOwn(named, "policy.gru.ih.weight") ? cellOf(take) : undefined;
+  const wanted = space.kind === "multi-discrete" ? space.nvec.reduce((a, b) => a + b, 0) : sizeOf(space);
+  const outputs = layers.at(-1)!.outputs;
+  if (wanted !== outputs) {
+    throw new CorralError("bad-policy", `the policy has ${outputs} outputs; actions of ${id} take ${wanted}.`, {
+      outputs,
+      wanted,
+    });
+  }
+  const head: PolicyHead =
+    space.kind === "box"
+      ? {
+          kind: "gaussian",
+          actions: space.size,
+          low: space.low,
+          high: space.high,
+          squash,
+          logStd: named.log_std?.data,
+        }
+      : {
+          kind: "categorical",
+          alternatives: space.kind === "discrete" ? [space.n] : [...space.nvec],
+          start: space.kind === "discrete" ? space.start : 0,
+          single: space.kind === "discrete",
+        };
+  // a policy without hidden layers sees its observations in the cell
+  const observations = layers.length > 1 || !cell ? layers[0].inputs : cell.inputs;
+  const normalizer = {
+    mean: take("normalizer.mean").data.slice(0, observations),
+    inverseStd: take("normalizer.inverse_std").data.slice(0, observations),
+    clip: clipObservations,
+  };
+  return { id, algo, observations, normalizer, layers, cell, head, named: seenBy(observations, named) };
+}
+
+function cellOf(take: (name: string) => NamedArray): PolicyCell {
+  const [input, state] = ["policy.gru.ih", "policy.gru.hh"];
+  const { shape } = take(`${input}.weight`);
+  return {
+    size: shape[0] / 3,
+    inputs: shape[1],
+    inputWeight: take(`${input}.weight`).data,
+    inputBias: take(`${input}.bias`).data,
+    stateWeight: take(`${state}.weight`).data,
+    stateBias: take(`${state}.bias`).data,
+  };
+}
+
+/** Parameters whose last layer scores actions itself, where embeddings of the actions did: `features` by action. */
+export function withoutEmbedding(
+  named: Readonly<Record<string, NamedArray>>,
+  features: Float32Array | undefined,
+): Readonly<Record<string, NamedArray>> {
+  if (!Object.hasOwn(named, "policy.embedding") || !features) return named;
+  const { "policy.embedding": map, ...others } = named;
+  const [count, dims] = map.shape;
+  const actions = features.length / count;
+  const last = Object.keys(others).filter((name) => /^policy\.\d+\.weight$/.test(name)).length - 1;
+  const { shape, data: below } = others[`policy.${last}.weight`];
+  const { data: offset } = others[`policy.${last}.bias`];
+  const inputs = shape[1];
+  const weight = new Float32Array(actions * inputs);
+  const bias = new Float32Array(actions);
+  for (let a = 0; a < actions; a++) {
+    for (let d = 0; d < dims; d++) {
+      let e = 0;
+      for (let f = 0; f < count; f++) e += features[a * count + f] * map.data[f * dims + d];
+      bias[a] += e * offset[d];
+      for (let i = 0; i < inputs; i++) weight[a * inputs + i] += e * below[d * inputs + i];
+    }
+  }
+  return {
+    ...others,
+    [`policy.${last}.weight`]: { shape: [actions, inputs], data: weight },
+    [`policy.${last}.bias`]: { shape: [actions], data: bias },
+  };
+}
+
+const sizeOf = (space: Space): number => (space.kind === "discrete" ? space.n : space.size);

@@ -1,0 +1,324 @@
+// the learner's memory, planned beside that of its environments: every buffer with its name, before the first is made
+import type { ArenaRequest, FieldRequest, PlanLimits } from "../../memory/request.ts";
+import { planBatch, type Plan } from "../../memory/plan.ts";
+import type { ObservationGroup } from "../../env/task/observation-groups.ts";
+import type { PpoConfig } from "./config.ts";
+import {
+  HEAD_ROW,
+  SAMPLE,
+  STATE_SIZE,
+  STATISTICS,
+  UNIFORM_SLOTS,
+  UNIFORMS_BYTES,
+  WORLD,
+} from "../tables/device-tables.ts";
+import { JOB_BYTES } from "../tables/job-tables.ts";
+import { KERNELS } from "../device/kernels.ts";
+import { embedding4, layOutNetworks, padTo, row4Of, TILE, type Layer, type Networks } from "../networks/networks.ts";
+import { cellJobs, layOutCells, sequencesOf, type CellsLayout } from "./recurrent.ts";
+import { layOutHead, type HeadLayout } from "../networks/head-layout.ts";
+
+/** The networks that see observations. */
+export type Network = "policy" | "critic";
+
+/** What the learner must know of an environment. */
+export interface EnvShape {
+  readonly id: string;
+  readonly numEnvs: number;
+  readonly observations: number;
+  /** What policy and value function see of them, if they come in groups. */
+  readonly groups?: Readonly<Record<Network, ObservationGroup>> | undefined;
+  /** Means of a Gaussian policy, or logits of each choice. */
+  readonly head: "gaussian" | "categorical";
+  readonly outputs: number;
+  /** Numbers of an action, and the alternatives of each if they are choices. */
+  readonly actions: number;
+  readonly alternatives: readonly number[];
+  /** What is known of each action, if something is: rows of so many numbers. */
+  readonly features?: { readonly count: number; readonly values: Float32Array<ArrayBuffer> } | undefined;
+}
+
+/** Parts that sums over all worlds, samples or parameters are cut into. */
+export const SUM_PARTS = 128;
+/** Statistics of a minibatch ride behind the gradients: their sums are the bias of a layer of this size. */
+export const STATISTICS4 = STATISTICS.size / 4;
+/** `mode` of a layer whose only gradient is that of its bias. */
+export const BIAS_ONLY = 1;
+export const SUMS = { k: TILE, n: 4 * STATISTICS4 } as const;
+
+/** Rows of a minibatch that is summed at once; of larger ones, rows that a chunk sums at least, and most chunks. */
+const WHOLE_ROWS = 512;
+const CHUNK_ROWS = 128;
+const MAX_CHUNKS = 32;
+/** Worlds that act in one run of the network, if minibatches are smaller: at most so many, in at most so many bytes. */
+const ACT_ROWS = 8192;
+const ACT_BYTES = 2 ** 26;
+
+/** Where rows of the network lie in `work`: vec4s. */
+export interface WorkLayout {
+  readonly x: number;
+  /** What each network sees of it, if that is not all, and vec4s of a row of the wider. */
+  readonly groups?: Readonly<Record<Network, number>> & { readonly k4: number };
+  readonly outputs: ReadonlyMap<Layer, number>;
+  readonly slopes: number;
+  readonly statistics: number;
+  readonly size4: number;
+}
+
+/** All sizes of a learner. */
+export interface LearnerShape {
+  readonly env: EnvShape;
+  readonly nets: Networks;
+  readonly work: WorkLayout;
+  /** Where the policy's logits come in blocks. */
+  readonly head?: HeadLayout;
+  /** Where policy and value have a memory. */
+  readonly cells?: CellsLayout;
+  readonly samples: number;
+  /** Samples of a minibatch; the last may have fewer. */
+  readonly minibatch: number;
+  /** What is shuffled, samples or sequences of them, and how many of these a minibatch takes. */
+  readonly units: number;
+  readonly each: number;
+  /** Rows that the network has room for. */
+  readonly rows: number;
+  readonly chunkRows: number;
+  /** Chunks of a minibatch; of one, sums are the gradient itself. */
+  readonly chunks: number;
+  /** vec4s of an observation in the environment, of one in the network, of an action. */
+  readonly obs4: number;
+  readonly k4: number;
+  readonly actions4: number;
+  /** Of the gradient that is summed over chunks, statistics included. */
+  readonly total4: number;
+  readonly jobs: number;
+}
+
+/** Rows that a network whose rows are so wide has room for, when it learns and when it acts. */
+export function rowsOf(minibatch: number, numEnvs: number, width4: number): number {
+  const fits = Math.max(TILE, Math.floor(ACT_BYTES / (16 * width4)));
+  return padTo(Math.max(minibatch, Math.min(numEnvs, ACT_ROWS, fits)), TILE);
+}
+
+export const chunkRowsOf = (minibatch: number): number =>
+  minibatch <= WHOLE_ROWS ? WHOLE_ROWS : Math.max(CHUNK_ROWS, Math.ceil(minibatch / MAX_CHUNKS));
+
+/** How a policy streams over its actions; undefined if it holds all logits. */
+function streamOf({ head, alternatives, outputs, features }: EnvShape, config: PpoConfig) {
+  const { actionBlock: block, actionEmbedding: dims } = config;
+  if (dims > 0) return { block, embedding: { dims, features: features!.count } };
+  return head === "categorical" && alternatives.length === 1 && outputs > block ? { block } : undefined;
+}
+
+export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
+  const gaussian = env.head === "gaussian";
+  const stream = streamOf(env, config);
+  const nets = layOutNetworks({
+    observations: env.groups?.policy.size ?? env.observations,
+    valueObservations: env.groups?.critic.size ?? env.observations,
+    outputs: env.outputs,
+    hidden: config.hidden,
+    activation: config.activation,
+    logStds: gaussian ? env.actions : 0,
+    ...(stream && { stream }),
+    ...(config.recurrent === "gru" && { recurrent: config.recurrentSize }),
+  });
+  const samples = env.numEnvs * config.rolloutSteps;
+  const sequences = nets.cells && sequencesOf(samples, config);
+  const units = sequences?.sequences ?? samples;
+  const each = sequences?.each ?? Math.ceil(samples / Math.min(config.minibatches, samples));
+  const minibatch = sequences ? sequences.lanes * sequences.unroll : each;
+  const k4 = padTo(env.observations, TILE) / 4;
+  const head4 = nets.head ? (nets.head.width + nets.head.blocks[0].k + HEAD_ROW.size) / 4 : 0;
+  const cells4 = nets.cells ? 3 * nets.cells.size : 0;
+  const width4 = [...nets.policy, ...nets.value].reduce((sum, layer) => sum + row4Of(layer), k4 + head4 + cells4);
+  const rows = rowsOf(minibatch, env.numEnvs, width4);
+  const chunkRows = chunkRowsOf(minibatch);
+
+  let at = rows * k4;
+  const groups = env.groups && groupsAt(env.groups, rows, at);
+  at += groups?.size4 ?? 0;
+  const outputs = new Map<Layer, number>();
+  for (const layer of [...nets.policy, ...nets.value]) {
+    outputs.set(layer, at);
+    at += rows * row4Of(layer);
+  }
+  const slopes = at;
+  at += (rows * padTo(nets.logStd.count, TILE)) / 4;
+  const statistics = at;
+  at += rows * STATISTICS4;
+  const cells = sequences && layOutCells(nets, sequences, rows, outputs, at);
+  at += cells?.size4 ?? 0;
+  const head =
+    nets.head &&
+    layOutHead(
+      nets,
+      rows,
+      nets.policy.length > 0 ? inputAt(outputs, cells, nets.policy, nets.policy.length) : (groups?.places.policy ?? 0),
+      at,
+    );
+  const work = {
+    x: 0,
+    ...(groups && { groups: groups.places }),
+    outputs,
+    slopes,
+    statistics,
+    size4: at + (head?.size4 ?? 0),
+  };
+
+  // forward, backward and gradient of each layer, those of a head's blocks, and a handful of others
+  const jobs = 3 * nets.value.length + 5 * (nets.head?.blocks.length ?? 0) + (cells ? cellJobs(cells) : 0) + 20;
+  return {
+    ...(head && { head }),
+    ...(cells && { cells }),
+    env,
+    nets,
+    work,
+    samples,
+    minibatch,
+    units,
+    each,
+    rows,
+    chunkRows,
+    chunks: Math.ceil(minibatch / chunkRows),
+    obs4: padTo(env.observations, 4) / 4,
+    k4,
+    actions4: padTo(env.actions, 4) / 4,
+    total4: nets.core4 + STATISTICS4,
+    jobs,
+  };
+}
+
+/** Places of what each network sees, behind what lies in `work` already: rows of one width, the policy's, then the critic's. */
+function groupsAt({ policy, critic }: NonNullable<EnvShape["groups"]>, rows: number, at: number) {
+  const [policy4, critic4] = [policy, critic].map(({ size }) => padTo(size, TILE) / 4);
+  const places = { policy: at, critic: at + rows * policy4, k4: Math.max(policy4, critic4) };
+  return { places, size4: rows * (policy4 + critic4) };
+}
+
+/** Where the input of a network lies in `work`. */
+export const inputOf = ({ x, groups }: WorkLayout, network: Network): number => groups?.[network] ?? x;
+
+/** The jobs that take out of each row what the networks see. */
+export const groupJobs = ({ env, work }: LearnerShape) =>
+  (["policy", "critic"] as const).map((network) => {
+    const { from, size } = env.groups![network];
+    return { first: from, count: size, to: work.groups![network], k4: padTo(size, TILE) / 4 };
+  });
+
+/** Where the input of a layer lies in `work`: a layer below, or the state of a cell. 0 for the network's own. */
+export function inputAt(
+  outputs: ReadonlyMap<Layer, number>,
+  cells: CellsLayout | undefined,
+  layers: readonly Layer[],
+  i: number,
+): number {
+  const below = layers[i - 1];
+  if (!below) return 0;
+  const at = outputs.get(below)!;
+  if (at === cells?.policy.below) return cells.policy.state;
+  return at === cells?.value.below ? cells.value.state : at;
+}
+
+export const sharedArena = (name: string, vec4s: number, remedy?: string): ArenaRequest => ({
+  name,
+  access: "read_write",
+  scope: "batch",
+  fields: [{ name, group: "learner", type: "f32", shared: 4 * vec4s, ...(remedy ? { remedy } : {}) }],
+});
+
+export const uniformArena = (name: string, words: number): ArenaRequest => ({
+  name,
+  access: "uniform",
+  scope: "batch",
+  fields: [{ name, group: "learner", type: "u32", shared: words }],
+});
+
+const rows = (name: string, perWorld: number): ArenaRequest => {
+  const field: FieldRequest = { name, group: "rollout", type: "f32", perWorld, remedy: "fewer rolloutSteps" };
+  return { name, access: "read_write", scope: "batch", layout: "rows", fields: [field] };
+};
+
+/** The arenas that each kernel binds, as far as they are of the plan. */
+function stagesOf(arenas: readonly ArenaRequest[]): { name: string; arenas: string[] }[] {
+  const names = arenas.map(({ name }) => name);
+  return Object.entries(KERNELS).map(([name, { buffers }]) => ({
+    name,
+    arenas: Object.values<string>(buffers).filter((arena) => names.includes(arena)),
+  }));
+}
+
+function embeddingArenas({ head }: Networks): ArenaRequest[] {
+  if (!head?.embedding) return [];
+  const remedy = "a smaller actionEmbedding";
+  return [
+    sharedArena("features", padTo(head.actions * head.embedding.features, 4) / 4),
+    sharedArena("embedding", embedding4(head), remedy),
+    sharedArena("embedding_grads", embedding4(head), remedy),
+  ];
+}
+
+/** States of worlds that act and of those that are evaluated, and those that sequences of the rollout began with. */
+function cellArenas({ nets, cells }: LearnerShape, rolloutSteps: number): ArenaRequest[] {
+  if (!nets.cells || !cells) return [];
+  const both = 2 * nets.cells.size;
+  const arena = (name: string, perWorld: number, remedy: string): ArenaRequest => ({
+    ...rows(name, perWorld),
+    fields: [{ name, group: "recurrent", type: "f32", perWorld, remedy }],
+  });
+  return [
+    arena("hidden", both, "a smaller recurrentSize"),
+    arena("eval_hidden", both, "a smaller recurrentSize"),
+    arena("rollout_hidden", (both * rolloutSteps) / cells.unroll, "a larger recurrentSteps"),
+  ];
+}
+
+/** What the host reads through: the state, or so many floats of parameters. */
+export const stagingArena = (params: number): ArenaRequest => ({
+  name: "staging",
+  access: "staging",
+  scope: "batch",
+  copies: 2,
+  fields: [{ name: "staging", group: "staging", type: "f32", shared: Math.max(STATE_SIZE, params) }],
+});
+
+/** The plan of a learner's arenas, all of them in one piece. */
+export function planArenas(
+  name: string,
+  numEnvs: number,
+  arenas: readonly ArenaRequest[],
+  limits: PlanLimits | undefined,
+): Plan {
+  const limited = limits ? { limits } : {};
+  return planBatch({ name, numEnvs, arenas, stages: stagesOf(arenas), maxShards: 1, ...limited });
+}
+
+/** Plans every buffer of a learner. Needs no device. */
+export function planLearner(shape: LearnerShape, config: PpoConfig, limits?: PlanLimits): Plan {
+  const { env, nets, work, k4, obs4, actions4, total4, chunks } = shape;
+  const { rolloutSteps } = config;
+  const smaller = "narrower hidden layers";
+  const arenas: ArenaRequest[] = [
+    sharedArena("params", nets.params4, smaller),
+    sharedArena("moments", 2 * nets.params4, smaller),
+    sharedArena("grads", nets.params4 + STATISTICS4, smaller),
+    ...(chunks > 1 ? [sharedArena("partials", chunks * total4, smaller)] : []),
+    sharedArena("work", work.size4, "more minibatches"),
+    ...embeddingArenas(nets),
+    sharedArena("norm", 4 * k4 + 2 * actions4),
+    sharedArena("scratch", SUM_PARTS * Math.max(3, 2 * obs4)),
+    sharedArena("state", STATE_SIZE / 4),
+    rows("rollout_obs", rolloutSteps * 4 * obs4),
+    rows("rollout_actions", rolloutSteps * 4 * actions4),
+    rows("samples", rolloutSteps * SAMPLE.size),
+    ...cellArenas(shape, rolloutSteps),
+    {
+      ...rows("worlds", WORLD.size),
+      fields: [{ name: "worlds", group: "learner", type: "f32", perWorld: WORLD.size }],
+    },
+    uniformArena("uniforms", (UNIFORM_SLOTS * UNIFORMS_BYTES) / 4),
+    uniformArena("jobs", (shape.jobs * JOB_BYTES) / 4),
+    stagingArena(4 * nets.params4),
+  ];
+  return planArenas(`${env.id}.ppo`, env.numEnvs, arenas, limits);
+}

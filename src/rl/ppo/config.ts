@@ -1,0 +1,100 @@
+// every hyperparameter of PPO: flat, with its default, its bounds and what it means. The command line's flags are these.
+import { badOption, fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
+import { HIDDEN_ACTIVATIONS } from "../networks/activations.ts";
+import { assertLogStds, WEIGHT_DECAY } from "../device/shared-options.ts";
+
+export const PPO_OPTIONS = {
+  rolloutSteps: { default: 32, min: 1, max: 65536, integer: true, doc: "control steps of every world between updates" },
+  epochs: { default: 4, min: 1, max: 1000, integer: true, doc: "passes over each rollout" },
+  minibatches: { default: 8, min: 1, max: 65536, integer: true, doc: "parts that a rollout is cut into" },
+  learningRate: { default: 1e-3, min: 0, doc: "step size of Adam" },
+  schedule: {
+    default: "linear",
+    oneOf: ["constant", "linear", "adaptive"],
+    doc: "of the learning rate: constant, linear to 0 over all steps, or adaptive to targetKl",
+  },
+  gamma: { default: 0.99, min: 0, max: 1, doc: "discount of a control step" },
+  gaeLambda: { default: 0.95, min: 0, max: 1, doc: "lambda of generalized advantage estimation" },
+  clip: { default: 0.2, min: 0, doc: "probability ratios beyond 1 +- this are not followed" },
+  valueClip: { default: 1, min: 0, doc: "the same for values, in units of scaled returns; Infinity for none" },
+  entropyCoef: { default: 0, min: 0, doc: "weight of the entropy bonus" },
+  valueCoef: { default: 0.5, min: 0, doc: "weight of the value loss" },
+  maxGradNorm: { default: 0.5, min: 1e-9, doc: "longer gradients are shortened to this; Infinity for none" },
+  targetKl: { default: Infinity, min: 0, doc: "an update stops at 1.5 x this divergence; adaptive rates aim at it" },
+  normalizeAdvantages: { default: true, doc: "advantages of a rollout to mean 0 and deviation 1" },
+  normalizeObservations: { default: true, doc: "observations by their running mean and deviation" },
+  normalizeRewards: { default: true, doc: "rewards by the running deviation of discounted returns" },
+  clipObservations: { default: 10, min: 0, doc: "normalized observations are clipped to +- this" },
+  clipRewards: { default: 10, min: 0, doc: "scaled rewards are clipped to +- this" },
+  hidden: { default: [64, 64], doc: "widths of the hidden layers of policy and value network" },
+  activation: { default: "tanh", oneOf: HIDDEN_ACTIVATIONS, doc: "of the hidden layers" },
+  recurrent: {
+    default: "none",
+    oneOf: ["none", "gru"],
+    doc: "memory before the last layer of policy and value network",
+  },
+  recurrentSize: {
+    default: 64,
+    min: 8,
+    max: 1024,
+    integer: true,
+    doc: "numbers of a recurrent state, a multiple of 8",
+  },
+  recurrentSteps: {
+    default: 16,
+    min: 1,
+    max: 32,
+    integer: true,
+    doc: "control steps that derivatives go back through; rolloutSteps is a multiple of it",
+  },
+  squash: {
+    default: false,
+    doc: "continuous actions go through tanh into their bounds, instead of being clipped to them",
+  },
+  actionBlock: {
+    default: 2048,
+    min: 8,
+    max: 65536,
+    integer: true,
+    doc: "most discrete actions whose logits are held at once; larger choices go by in blocks of at most so many",
+  },
+  actionEmbedding: {
+    default: 0,
+    min: 0,
+    max: 256,
+    integer: true,
+    doc: "discrete actions that stand for controls are scored by embeddings of so many numbers, made from the controls; 0 for a row of weights each",
+  },
+  initialLogStd: { default: 0, doc: "log standard deviation of actions at the start" },
+  minLogStd: { default: -5, doc: "its lower bound" },
+  maxLogStd: { default: 2, doc: "its upper bound" },
+  beta1: { default: 0.9, min: 0, max: 0.9999999, doc: "Adam's decay of the mean" },
+  beta2: { default: 0.999, min: 0, max: 0.9999999, doc: "Adam's decay of the variance" },
+  adamEpsilon: { default: 1e-5, min: 1e-15, doc: "Adam's epsilon" },
+  weightDecay: WEIGHT_DECAY,
+} as const satisfies OptionTable;
+
+export type PpoOption = keyof typeof PPO_OPTIONS;
+
+/** Hyperparameters by name; `PPO_OPTIONS` says what each means. */
+export type PpoConfig = ConfigOf<typeof PPO_OPTIONS>;
+
+/**
+ * Fills in defaults.
+ * @throws CorralError unknown-option with the nearest names, bad-option
+ */
+export function ppoConfig(given: Partial<PpoConfig> = {}): PpoConfig {
+  const made = fillIn(PPO_OPTIONS, given, { of: "PPO" });
+  assertLogStds(made);
+  if (made.schedule === "adaptive" && !(made.targetKl > 0 && made.targetKl < Infinity)) {
+    throw badOption("targetKl", made.targetKl, 'schedule "adaptive" aims at it: pass such as 0.01');
+  }
+  if (made.recurrent !== "none") {
+    const { recurrentSize, recurrentSteps, rolloutSteps } = made;
+    if (recurrentSize % 8 !== 0) throw badOption("recurrentSize", recurrentSize, "pass a multiple of 8");
+    if (rolloutSteps % Math.min(recurrentSteps, rolloutSteps) !== 0) {
+      throw badOption("recurrentSteps", recurrentSteps, `rolloutSteps, ${rolloutSteps}, is to be a multiple of it`);
+    }
+  }
+  return made;
+}

@@ -1,0 +1,341 @@
+// the learner of PPO: networks, loss and rollout on the device, which the phases of the algorithm are put together from
+import { CorralError } from "../../core/errors.ts";
+import type { VectorEnv } from "../../env/host/vector-env.ts";
+import type { Space } from "../../env/space/spaces.ts";
+import {
+  BIAS_ONLY,
+  groupJobs,
+  inputAt,
+  inputOf,
+  learnerShape,
+  planLearner,
+  STATISTICS4,
+  SUMS,
+  type EnvShape,
+  type LearnerShape,
+} from "./arenas.ts";
+import type { Backing } from "../device/backing.ts";
+import type { PpoConfig } from "./config.ts";
+import { bindEnv, initialNorm, initialWorlds, UNBOUNDED, type Bound } from "../device/bind-env.ts";
+import { DeviceCore, hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
+import type { Bind, JobOf, JobPass, KernelName } from "../device/kernels.ts";
+import { actionFeatures } from "../networks/action-features.ts";
+import { backCells, bindCells, runCells, type ActingRows } from "./recurrent.ts";
+import { bindHead, descendBlocks, embedActions, foldBlocks } from "./streamed-head.ts";
+import { Flag, SAMPLE, STATE, STATE_SIZE } from "../tables/device-tables.ts";
+import { ACTIVATIONS } from "../networks/activations.ts";
+import { initialParameters, layerJob, padTo, TILE, type Layer } from "../networks/networks.ts";
+
+const MAX_CHOICES = 32;
+/** What a run goes on from between two updates. */
+const KEPT = ["params", "moments", "norm", "state", "worlds"] as const;
+
+/** What a learner is planned by: environments, or ones that are only planned themselves. */
+export interface PlannedEnv extends Pick<VectorEnv, "id" | "numEnvs" | "autoreset" | "singleActionSpace"> {
+  readonly singleObservationSpace: { readonly size: number };
+  readonly observationGroups: VectorEnv["observationGroups"];
+}
+
+/** What the learner must know of an environment. Throws `unsupported-space`, `needs-next-step`. */
+export function envShape(env: PlannedEnv): EnvShape {
+  const { id, numEnvs, singleActionSpace: space, singleObservationSpace, observationGroups } = env;
+  if (env.autoreset !== "next-step") {
+    throw new CorralError(
+      "needs-next-step",
+      `autoreset is "${env.autoreset}"; the learner bootstraps truncated episodes from their last observation, which it sees with "next-step". Make the environments with autoreset: "next-step".`,
+      { autoreset: env.autoreset },
+    );
+  }
+  const observations = singleObservationSpace.size;
+  const alternatives = alternativesOf(space);
+  const features = space.kind === "discrete" && space.controls ? actionFeatures(space.controls) : undefined;
+  const { policy, critic = policy } = observationGroups;
+  const groups = policy && { policy, critic };
+  const shape = { id, numEnvs, observations, groups, actions: space.size, alternatives, features };
+  if (space.kind === "box") return { ...shape, head: "gaussian", outputs: space.size };
+  if (alternatives.length > MAX_CHOICES) {
+    throw new CorralError(
+      "unsupported-space",
+      `${id} takes ${alternatives.length} choices at once; the learner has room for ${MAX_CHOICES}.`,
+      { choices: alternatives.length },
+    );
+  }
+  return { ...shape, head: "categorical", outputs: alternatives.reduce((sum, n) => sum + n, 0) };
+}
+
+/**
+ * Throws `unsupported-space` if actions are not continuous, or one has no bounds to be squashed into; `what` squashes
+ * them, `remedy` says what to do instead.
+ */
+export function assertBounded(
+  { id, singleActionSpace: space }: PlannedEnv,
+  what = "squash is true",
+  remedy = "Leave it out.",
+): void {
+  if (space.kind === "box" && [...space.low, ...space.high].every((x) => Math.abs(x) < UNBOUNDED)) return;
+  throw new CorralError(
+    "unsupported-space",
+    `${what}, but the actions of ${id} are ${space.kind === "box" ? "without bounds" : "discrete"}. ${remedy}`,
+  );
+}
+
+/** Throws `unsupported-space` if actions have no embeddings: none is known of them but their number. */
+export function assertEmbeddable({ id, features }: EnvShape): void {
+  if (features) return;
+  throw new CorralError(
+    "unsupported-space",
+    `actionEmbedding makes embeddings from the controls that actions stand for; those of ${id} stand for none. Leave it at 0, or make the task with actionTable(rows).`,
+  );
+}
+
+const alternativesOf = (space: Space): number[] =>
+  space.kind === "discrete" ? [space.n] : space.kind === "multi-discrete" ? [...space.nvec] : [];
+
+export class Learner extends DeviceCore {
+  readonly shape: LearnerShape;
+  readonly #bound = new WeakMap<VectorEnv, Promise<Bound>>();
+
+  private constructor(shape: LearnerShape, backing: Backing) {
+    super(backing, shape.cells ? [...KEPT, "hidden"] : KEPT);
+    this.shape = shape;
+    this.uniforms.set({ work_rows: shape.rows });
+  }
+
+  /** Reserves the learner's memory in the device's budget and compiles its kernels; holds nothing if either fails. */
+  static create(device: LearnerDevice, shape: LearnerShape, config: PpoConfig): Promise<Learner> {
+    const plan = planLearner(shape, config, limitsOf(device));
+    return hold(device, plan, async (backing) => {
+      const learner = new Learner(shape, backing);
+      await learner.#bindNetworks();
+      if (shape.nets.head?.embedding) learner.write("features", shape.env.features!.values);
+      return learner;
+    });
+  }
+
+  async #bindNetworks(): Promise<void> {
+    const { shape } = this;
+    const { nets, work, env, chunks } = shape;
+    const binds: Promise<void>[] = [];
+    const bind: Bind = (name, kernel, job) => void binds.push(this.bind(name, kernel, job));
+
+    // sums of columns are the gradient of a bias; statistics ride behind all gradients
+    const [gradient, told] =
+      chunks > 1 ? (["gradient", nets.core4] as const) : (["gradient_whole", nets.params4] as const);
+    const sum = (y: number, n4: number, b: number) =>
+      ({ x: work.x, k4: TILE / 4, w: 0, b, y, n4, activation: 0, mode: BIAS_ONLY }) as const;
+    const { policy, value, logStd } = nets;
+    if (work.groups) bind("observation groups", "observation_groups", groupJobs(shape));
+    // policy and value network run side by side, layer by layer; a streamed head may leave the last to the value alone
+    value.forEach((_, i) => {
+      const both = [policy, value].filter((layers) => i < layers.length);
+      const jobs = both.map((layers) => this.#layerJob(layers, i));
+      bind(`forward ${i}`, "forward", jobs);
+      const gradients = [...jobs];
+      if (i === value.length - 1) {
+        gradients.push(sum(work.statistics, STATISTICS4, told));
+        if (logStd.count > 0) gradients.push(sum(work.slopes, padTo(logStd.count, TILE) / 4, logStd.at));
+      }
+      bind(`gradient ${i}`, gradient, gradients);
+      if (i === 0) return;
+      const below = both.map((layers, n) => ({ ...jobs[n], activation: ACTIVATIONS[layers[i - 1].activation].code }));
+      bind(`backward ${i}`, "backward", below);
+    });
+    if (shape.cells) bindCells(bind, nets, shape.cells, gradient);
+    bind("gather", "gather");
+    const at = this.#outputs();
+    if (nets.head) {
+      bindHead(bind, shape, at);
+    } else if (env.head === "gaussian") {
+      bind("loss", "loss_gaussian", {
+        ...this.#means(),
+        slopes: work.slopes,
+        slopes4: padTo(nets.logStd.count, TILE) / 4,
+        statistics: work.statistics,
+      });
+    } else {
+      bind("loss", "loss_categorical", { ...this.#logits(), statistics: 4 * work.statistics, spare: 0 });
+    }
+    for (const name of ["returns", "advantages", "sum_worlds", "scale_rewards", "scale_advantages"] as const) {
+      bind(name, name);
+    }
+    for (const name of ["sum_obs", "merge_obs", "count_clipped", "tally_clipped"] as const) bind(name, name);
+    const all = { at: 0, count: nets.params4, place: 0, other: 0 };
+    if (chunks > 1) {
+      // of a streamed head the gradient is whole already
+      bind("reduce", "reduce", { ...all, count: nets.core4 });
+      const other = nets.params4 - nets.core4;
+      bind("reduce statistics", "reduce", { ...all, at: nets.core4, count: STATISTICS4, other });
+    }
+    for (const name of ["gradient_gate", "adam"] as const) bind(name, name, all);
+    const ends = await Promise.allSettled(binds);
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
+  }
+
+  /** The kernels that read and write an environment of the learner's shape, bound at the first call. */
+  bindEnv(env: VectorEnv): Promise<Bound> {
+    let bound = this.#bound.get(env);
+    if (!bound) {
+      this.#bound.set(env, (bound = this.#bindEnv(env)));
+      // memory that was refused may be there the next time
+      bound.catch(() => this.#bound.delete(env));
+    }
+    return bound;
+  }
+
+  #bindEnv(env: VectorEnv): Promise<Bound> {
+    const { k4, actions4, env: facts, head } = this.shape;
+    const start = startOf(env);
+    const row = { row: SAMPLE.size, row_reward: SAMPLE.at("reward"), row_flags: SAMPLE.at("flags") };
+    const make = <K extends KernelName>(act: K, job: JobOf<K>) => bindEnv(this, env, { act, job, row });
+    if (head) {
+      const { value, value4 } = this.#outputs();
+      const streamed = { kept: 4 * head.kept, value: 4 * value, value_row: 4 * value4, action_words: 4 * actions4 };
+      return make("act_streamed", { ...streamed, start });
+    }
+    return facts.head === "gaussian"
+      ? make("act_gaussian", { ...this.#means(), bounds: 4 * k4 })
+      : make("act_categorical", { ...this.#logits(), start, spare: 0 });
+  }
+
+  #layerJob(layers: readonly Layer[], i: number) {
+    const { work, cells, nets } = this.shape;
+    const x =
+      i > 0 ? inputAt(work.outputs, cells, layers, i) : inputOf(work, layers === nets.policy ? "policy" : "critic");
+    return layerJob(layers[i], x, work.outputs.get(layers[i])!);
+  }
+
+  /** Where the last layers put what they make, and vec4s of their rows. */
+  #outputs() {
+    const { nets, work } = this.shape;
+    const value = nets.value.at(-1)!;
+    const policy = nets.policy.at(-1);
+    return {
+      policy: policy ? work.outputs.get(policy)! : inputOf(work, "policy"),
+      policy4: (policy?.n ?? 0) / 4,
+      value: work.outputs.get(value)!,
+      value4: value.n / 4,
+    };
+  }
+
+  /** What kernels of a Gaussian policy are told. */
+  #means() {
+    const { env, actions4, nets } = this.shape;
+    const { policy: mean, policy4: mean4, value, value4 } = this.#outputs();
+    return { mean, mean4, value, value4, actions: env.actions, actions4, log_std: nets.logStd.at };
+  }
+
+  /** What kernels of a categorical policy are told. */
+  #logits() {
+    const { env, actions4 } = this.shape;
+    const { policy, policy4, value, value4 } = this.#outputs();
+    return {
+      logits: 4 * policy,
+      logits_row: 4 * policy4,
+      value: 4 * value,
+      value_row: 4 * value4,
+      choices: env.alternatives.length,
+      action_words: 4 * actions4,
+      alternatives: env.alternatives,
+    };
+  }
+
+  /** Runs both networks forward over the first rows of the input, those of a minibatch. */
+  forward(pass: JobPass, rows: number): void {
+    this.#forward(pass, rows);
+  }
+
+  /** Runs them for worlds that act; those of no rollout have states of their own. */
+  infer(pass: JobPass, rows: number, flags: number): void {
+    this.#forward(pass, rows, { rows, who: (flags & (Flag.keep | Flag.bootstrap)) === 0 ? "evaluate" : "act" });
+  }
+
+  #forward(pass: JobPass, rows: number, acting?: ActingRows): void {
+    const { nets, cells, work } = this.shape;
+    const { policy, value } = nets;
+    if (work.groups) this.run(pass, "observation groups", rows * 4 * work.groups.k4, 2);
+    value.forEach((layer, i) => {
+      const parts = i < policy.length ? 2 : 1;
+      this.runRows(pass, `forward ${i}`, rows, Math.max(layer.n, policy[i]?.n ?? 0), parts);
+      if (cells && layer === nets.cells!.value.ih) runCells(this, pass, cells, acting);
+    });
+  }
+
+  /** Worlds that took a new start state forget what they remembered. */
+  stored(pass: JobPass, rows: number): void {
+    const { cells } = this.shape;
+    if (cells) this.run(pass, "cell forget", rows * cells.s4, 2);
+  }
+
+  /** Worlds that are evaluated remember nothing. */
+  forgetEvaluated(): void {
+    if (this.shape.cells) this.write("eval_hidden", new Float32Array(this.words("eval_hidden")));
+  }
+
+  /** What comes between the networks and an action: the logits that are not held. */
+  choose(pass: JobPass, rows: number): void {
+    if (!this.shape.head) return;
+    embedActions(this, pass);
+    foldBlocks(this, pass, rows, "act");
+  }
+
+  /** Derivatives of the loss of each row, in the place of what the networks put out. */
+  loss(pass: JobPass, rows: number): void {
+    const { head } = this.shape;
+    if (head) {
+      embedActions(this, pass);
+      foldBlocks(this, pass, rows, "loss");
+    }
+    this.run(pass, "loss", rows);
+    if (head) descendBlocks(this, pass, rows);
+  }
+
+  /**
+   * Runs both networks backward from the derivatives that lie in their outputs. Gradients go to the partial sums, with
+   * the statistics of the rows and what the log standard deviations add.
+   */
+  backward(pass: JobPass, rows: number, chunks: number): void {
+    const { policy, value, logStd } = this.shape.nets;
+    const { cells } = this.shape;
+    for (let i = value.length - 1; i >= 0; i--) {
+      if (cells && value[i] === this.shape.nets.cells!.value.ih) backCells(this, pass, cells, chunks);
+      const networks = [policy, value].filter((layers) => i < layers.length).map((layers) => layers[i]);
+      const deviations = logStd.count > 0 ? [{ k: TILE, n: padTo(logStd.count, TILE) }] : [];
+      const sums = i === value.length - 1 ? [SUMS, ...deviations] : [];
+      this.runWeights(pass, `gradient ${i}`, chunks, [...networks, ...sums]);
+      if (i > 0) this.runRows(pass, `backward ${i}`, rows, value[i].k, networks.length);
+    }
+  }
+
+  /** Sums the chunks of gradients, if there are several. */
+  sum(pass: JobPass): void {
+    const { chunks, nets } = this.shape;
+    if (chunks === 1) return;
+    this.run(pass, "reduce", nets.core4);
+    this.run(pass, "reduce statistics", STATISTICS4);
+  }
+
+  /** Parameters, optimizer and statistics as at the start of a run. */
+  initialize(env: VectorEnv, seed: number | bigint, initialLogStd: number): void {
+    const { nets, k4, actions4 } = this.shape;
+    this.write("params", initialParameters(nets, seed, initialLogStd));
+    this.write("moments", new Float32Array(8 * nets.params4));
+    this.write("norm", initialNorm(env, 4 * k4, 4 * actions4));
+
+    const state = new Float32Array(STATE_SIZE);
+    for (const name of ["beta1_power", "beta2_power", "reward_scale", "adv_scale"] as const) state[STATE[name]] = 1;
+    this.write("state", state);
+
+    this.write("worlds", initialWorlds(env));
+  }
+}
+
+const startOf = (env: VectorEnv): number =>
+  env.singleActionSpace.kind === "discrete" ? env.singleActionSpace.start : 0;
+
+/** The sizes of the learner of an environment. Throws what its policy cannot do there. */
+export function shapeOf(env: PlannedEnv, config: PpoConfig): LearnerShape {
+  const facts = envShape(env);
+  if (config.squash) assertBounded(env);
+  if (config.actionEmbedding > 0) assertEmbeddable(facts);
+  return learnerShape(facts, config);
+}

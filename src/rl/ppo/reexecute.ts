@@ -1,0 +1,283 @@
+// A stopped update once more, kernel by kernel: what became not finite first, and whether the bits are the recorded ones
+import { learnerShape, STATISTICS4, SUM_PARTS, type LearnerShape } from "./arenas.ts";
+import { ppoConfig } from "./config.ts";
+import type { DeviceCore, LearnerDevice } from "../device/device-core.ts";
+import type { AnyEvidence, UpdateEvidence } from "./evidence.ts";
+import { Learner } from "./learner.ts";
+import { OPTIMIZER_PLACE, SAMPLE, STATE, STATISTICS } from "../tables/device-tables.ts";
+import { REASONS } from "../device/metrics.ts";
+import { namedNormalizer, namedParameters, padTo, TILE, type Layer } from "../networks/networks.ts";
+import { shuffled } from "./shuffle.ts";
+import { minibatchesOf, minibatchParts, setUniforms, trainMinibatch, type Minibatch } from "./update.ts";
+
+/** Numbers of one quantity that are not finite. */
+export interface BadQuantity {
+  /** Part of the update: what it began with, forward, loss, backward, gradient, step. */
+  readonly stage: string;
+  readonly name: string;
+  /** The first of them, where it lies, and how many there are. */
+  readonly value: number;
+  readonly at: string;
+  readonly count: number;
+}
+
+export interface UpdateReplay {
+  /** Whether the update ended as it was recorded, bit for bit. */
+  readonly identical: boolean;
+  readonly device: string;
+  readonly recorded: string;
+  readonly halted: string;
+  readonly minibatch: number;
+  readonly minibatches: number;
+  /** In the order in which they were computed. */
+  readonly bad: readonly BadQuantity[];
+  /** Arenas that ended otherwise. */
+  readonly differences: readonly string[];
+}
+
+export type Place = (i: number) => string;
+
+/** What is not finite among numbers, `stride` a row of which the first `width` count. */
+export function look(
+  stage: string,
+  name: string,
+  data: Float32Array,
+  place: Place,
+  width = 1,
+  stride = width,
+): BadQuantity[] {
+  let first = -1;
+  let count = 0;
+  for (let row = 0; row * stride < data.length; row++) {
+    for (let i = row * stride; i < Math.min(data.length, row * stride + width); i++) {
+      if (Number.isFinite(data[i])) continue;
+      if (first < 0) first = i;
+      count++;
+    }
+  }
+  if (count === 0) return [];
+  const index = Math.floor(first / stride) * width + (first % stride);
+  return [{ stage, name, value: data[first], at: place(index), count }];
+}
+
+export const elements: Place = (i) => `[${i}]`;
+export const floatsOf = (words: Uint32Array<ArrayBuffer>): Float32Array => new Float32Array(words.buffer);
+
+/** Adam's two means come in turns of four. */
+export function momentsOf(words: Uint32Array<ArrayBuffer>, which: 0 | 1): Float32Array {
+  const all = floatsOf(words);
+  return Float32Array.from({ length: all.length / 2 }, (_, i) => all[8 * (i >> 2) + 4 * which + (i & 3)]);
+}
+
+/** Where Adam would move parameters that the gradient gate has looked at, in float32: `place` is that of its optimizer in the state. */
+export async function stepOf(
+  core: DeviceCore,
+  { params, moments, grads }: Readonly<Record<"params" | "moments" | "grads", Float32Array>>,
+  place: number,
+  {
+    rate,
+    beta1,
+    beta2,
+    adamEpsilon,
+    weightDecay,
+  }: Readonly<Record<"rate" | "beta1" | "beta2" | "adamEpsilon" | "weightDecay", number>>,
+): Promise<Float32Array> {
+  const state = (await core.readState()).subarray(place);
+  const f = Math.fround;
+  const scale = state[OPTIMIZER_PLACE.scale];
+  const by = f(rate / f(1 - f(state[OPTIMIZER_PLACE.beta1_power] * f(beta1))));
+  const unbias = f(1 / f(1 - f(state[OPTIMIZER_PLACE.beta2_power] * f(beta2))));
+  const kept = f(1 - f(rate * weightDecay));
+  return params.map((p, i) => {
+    const at = 8 * (i >> 2) + (i & 3);
+    const g = f(grads[i] * scale);
+    const m = f(beta1 * moments[at] + (1 - beta1) * g);
+    const v = f(beta2 * moments[at + 4] + (1 - beta2) * f(g * g));
+    return f(p * kept) - f(f(by * m) / f(Math.sqrt(f(v * unbias)) + adamEpsilon));
+  });
+}
+
+/** What the update began with, in the order in which it depends on each other. */
+function inputs(shape: LearnerShape, evidence: UpdateEvidence): BadQuantity[] {
+  const { env, config, arenas, worldIds } = evidence;
+  const { rolloutSteps: steps } = config;
+  const stage = "what the update began with";
+  const sampleAt = (s: number): string => `world ${worldIds[Math.floor(s / steps)]}, step ${s % steps}`;
+  const rows =
+    (width: number): Place =>
+    (i) =>
+      `${sampleAt(Math.floor(i / width))} [${i % width}]`;
+  const samples = floatsOf(arenas.samples);
+  const column = (name: string, member: Parameters<typeof SAMPLE.at>[0]) =>
+    look(
+      stage,
+      name,
+      samples.filter((_, i) => i % SAMPLE.size === SAMPLE.at(member)),
+      (i) => sampleAt(i),
+    );
+  const named = (prefix: string, arrays: ReturnType<typeof namedParameters>) =>
+    Object.entries(arrays).flatMap(([name, { data, shape: sizes }]) =>
+      look(stage, prefix + name, data, (i) =>
+        sizes.length === 2 ? `[${Math.floor(i / sizes[1])}, ${i % sizes[1]}]` : `[${i}]`,
+      ),
+    );
+  const state = floatsOf(arenas.state);
+  const scalar = (name: string, at: number) => look(stage, name, state.subarray(at, at + 1), () => "");
+  const { observations, actions } = env;
+  return [
+    ...look(stage, "observation", floatsOf(arenas.rollout_obs), rows(observations), observations, 4 * shape.obs4),
+    ...named("", namedNormalizer(observations, floatsOf(arenas.norm))),
+    ...named("", namedParameters(shape.nets, floatsOf(arenas.params))),
+    ...named("Adam's mean of ", namedParameters(shape.nets, momentsOf(arenas.moments, 0))),
+    ...named("Adam's variance of ", namedParameters(shape.nets, momentsOf(arenas.moments, 1))),
+    ...(env.head === "gaussian"
+      ? look(stage, "action", floatsOf(arenas.rollout_actions), rows(actions), actions, 4 * shape.actions4)
+      : []),
+    ...column("log probability of the action", "log_prob"),
+    ...column("value", "value"),
+    ...column("reward", "reward"),
+    ...scalar("scale of rewards", STATE.reward_scale),
+    ...column("advantage", "advantage"),
+    ...column("return", "value_target"),
+    ...scalar("mean of advantages", STATE.adv_mean),
+    ...scalar("scale of advantages", STATE.adv_scale),
+  ];
+}
+
+/** What the statistics of a sample are called, by their members. */
+const TOLD = {
+  weight: "weight",
+  policy_loss: "policy loss",
+  value_loss: "value loss",
+  entropy: "entropy",
+  kl: "divergence",
+} as const;
+
+/** The failing minibatch, kernel by kernel. */
+async function lookInside(learner: Learner, evidence: UpdateEvidence, part: Minibatch): Promise<BadQuantity[]> {
+  const { shape } = learner;
+  const { nets, work, k4, units, cells } = shape;
+  const { config, worldIds, env } = evidence;
+  const { rows } = part;
+  const bad: BadQuantity[] = [];
+  let floats = new Float32Array(4 * work.size4);
+  const read = async () => {
+    floats = await learner.read("work", floats);
+  };
+  const rowAt = (row: number): string => {
+    const unit = part.first + (cells ? row % cells.lanes : row);
+    const position = shuffled(Math.min(unit, units - 1), units, part.keys);
+    const s = cells ? position * cells.unroll + Math.floor(row / cells.lanes) : position;
+    return `world ${worldIds[Math.floor(s / config.rolloutSteps)]}, step ${s % config.rolloutSteps}`;
+  };
+  const see = (stage: string, name: string, at4: number, width: number, stride: number) => {
+    const from = 4 * at4;
+    const place: Place = (i) => `${rowAt(Math.floor(i / width))} [${i % width}]`;
+    bad.push(...look(stage, name, floats.subarray(from, from + rows * stride), place, width, stride));
+  };
+  const layers = (network: readonly Layer[], stage: string, name: (layer: Layer) => string) => {
+    for (const layer of network) see(stage, name(layer), work.outputs.get(layer)!, layer.outputs, layer.n);
+  };
+
+  const run = minibatchParts(learner, part);
+  run.forward();
+  await read();
+  see("forward", "normalised observation", work.x, env.observations, 4 * k4);
+  for (const network of [nets.policy, nets.value]) layers(network, "forward", ({ name }) => `output of ${name}`);
+
+  run.loss();
+  await read();
+  const statistics = floats.subarray(4 * work.statistics, 4 * (work.statistics + rows * STATISTICS4));
+  const told = Object.entries(TOLD) as [keyof typeof TOLD, string][];
+  const columnOf = (member: Parameters<typeof STATISTICS.at>[0]) =>
+    statistics.filter((_, k) => k % STATISTICS.size === STATISTICS.at(member));
+  for (const [member, name] of told) bad.push(...look("loss", name, columnOf(member), rowAt));
+  const flags = columnOf("not_finite");
+  const flagged = flags.findIndex((x) => x !== 0);
+  if (flagged >= 0 && bad.length === 0) {
+    const count = flags.filter((x) => x !== 0).length;
+    bad.push({ stage: "loss", name: "log probability under the policy", value: NaN, at: rowAt(flagged), count });
+  }
+  layers(
+    [...nets.policy.slice(-1), ...nets.value.slice(-1)],
+    "loss",
+    ({ name }) => `derivative by the output of ${name}`,
+  );
+  if (nets.logStd.count > 0)
+    see("loss", "derivative by log_std", work.slopes, nets.logStd.count, padTo(nets.logStd.count, TILE));
+
+  run.backward();
+  await read();
+  for (const network of [nets.policy, nets.value]) {
+    layers(network.slice(0, -1).toReversed(), "backward", ({ name }) => `derivative by the output of ${name}`);
+  }
+  const grads = await learner.read("grads", new Float32Array(4 * (nets.params4 + STATISTICS4)));
+  for (const [name, { data }] of Object.entries(namedParameters(nets, grads)))
+    bad.push(...look("gradient", `gradient of ${name}`, data, elements));
+  for (const [member, name] of told) {
+    const at = 4 * nets.params4 + STATISTICS.at(member);
+    bad.push(...look("gradient", `sum of ${name}`, grads.subarray(at, at + 1), () => ""));
+  }
+  run.optimize();
+  const squares = await learner.read("scratch", new Float32Array(SUM_PARTS));
+  const total = Float32Array.of(squares.reduce((sum, x) => Math.fround(sum + x), 0));
+  bad.push(...look("gradient", "squared length of the gradient", total, () => ""));
+  if (bad.length === 0) {
+    const { params, moments } = evidence.arenas;
+    const before = { params: floatsOf(params), moments: floatsOf(moments), grads };
+    const step = await stepOf(learner, before, 0, { ...config, rate: evidence.learningRate });
+    for (const [name, { data }] of Object.entries(namedParameters(nets, step)))
+      bad.push(...look("step", `next ${name}`, data, elements));
+  }
+  return bad;
+}
+
+/**
+ * Executes a stopped update again, from the minibatch that failed to the end.
+ * @throws CorralError bad-option for a config that this version does not know; BudgetExceededError; errors of the device
+ */
+export async function reexecuteUpdate(device: LearnerDevice, evidence: UpdateEvidence): Promise<UpdateReplay> {
+  const config = ppoConfig(evidence.config);
+  const shape = learnerShape(evidence.env, config);
+  await using learner = await Learner.create(device, shape, config);
+  setUniforms(learner, config, evidence.seed);
+  learner.uniforms.set({ learning_rate: evidence.learningRate });
+
+  const before = evidence.arenas.state.slice();
+  before[STATE.halted] = 0;
+  for (const [name, words] of Object.entries({ ...evidence.arenas, state: before })) learner.write(name, words);
+  const parts = [...minibatchesOf(shape, config, evidence.seed, evidence.iteration)].slice(evidence.minibatch);
+  const bad = inputs(shape, evidence);
+  for (const [i, part] of parts.entries()) {
+    if (i === 0) bad.push(...(await lookInside(learner, evidence, part)));
+    else trainMinibatch(learner, part);
+  }
+  await learner.done();
+
+  // the learner is closed only once it is read
+  return await outcomeOf(learner, evidence, bad);
+}
+
+/** Whether a learner ended as it was recorded, bit for bit. */
+export async function outcomeOf(
+  core: DeviceCore,
+  { arenas, halted, minibatch, minibatches }: Pick<AnyEvidence, "arenas" | "halted" | "minibatch" | "minibatches">,
+  bad: readonly BadQuantity[],
+): Promise<UpdateReplay> {
+  const differences: string[] = [];
+  for (const name of ["params", "moments", "grads", "state"]) {
+    const now = await core.read(name, new Uint32Array(arenas[name].length));
+    if (now.some((word, i) => word !== arenas[name][i])) differences.push(name);
+  }
+  const state = await core.readState();
+  return {
+    identical: differences.length === 0,
+    device: core.backing.name,
+    recorded: halted,
+    halted: REASONS[state[STATE.halted]] ?? "nothing",
+    minibatch,
+    minibatches,
+    bad,
+    differences,
+  };
+}

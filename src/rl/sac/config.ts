@@ -1,0 +1,61 @@
+// every hyperparameter of SAC: flat, with its default, its bounds and what it means. The command line's flags are these.
+import { badOption, fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
+import { HIDDEN_ACTIVATIONS } from "../networks/activations.ts";
+import { assertLogStds, WEIGHT_DECAY } from "../device/shared-options.ts";
+
+export const SAC_OPTIONS = {
+  collectSteps: { default: 1, min: 1, max: 65536, integer: true, doc: "control steps of every world between updates" },
+  gradientSteps: { default: 1, min: 0, max: 65536, integer: true, doc: "batches that an update learns from" },
+  batchSize: { default: 256, min: 1, max: 65536, integer: true, doc: "transitions of a batch" },
+  bufferSize: { default: 1_000_000, min: 1, max: 2 ** 31, integer: true, doc: "transitions that the replay keeps" },
+  storage: { default: "gpu", oneOf: ["gpu", "host", "file"], doc: "where the replay lies" },
+  learningStarts: { default: 5000, min: 0, doc: "env steps with uniform actions, before anything is learnt" },
+  nSteps: { default: 1, min: 1, max: 1024, integer: true, doc: "rewards of a return before the value takes over" },
+  gamma: { default: 0.99, min: 0, max: 1, doc: "discount of a control step" },
+  tau: { default: 0.005, min: 0, max: 1, doc: "part of the way that targets follow the critics after each batch" },
+  policyEvery: { default: 1, min: 1, max: 65536, integer: true, doc: "batches between two that move the policy" },
+  learningRate: { default: 3e-4, min: 0, doc: "step size of Adam for the policy" },
+  criticLearningRate: { default: 1e-3, min: 0, doc: "the same for both critics" },
+  temperatureLearningRate: { default: 1e-3, min: 0, doc: "the same for the temperature; 0 keeps it as it starts" },
+  initialTemperature: { default: 1, min: 1e-6, max: 1e6, doc: "weight of the entropy at the start" },
+  targetEntropy: { default: -1, doc: "what the temperature steers entropy to, in nats per number of an action" },
+  maxGradNorm: { default: Infinity, min: 1e-9, doc: "longer gradients are shortened to this; Infinity for none" },
+  hidden: { default: [256, 256], doc: "widths of the hidden layers of policy and critics" },
+  activation: { default: "relu", oneOf: HIDDEN_ACTIVATIONS, doc: "of the hidden layers" },
+  minLogStd: { default: -20, doc: "lower bound of the log standard deviation before squashing" },
+  maxLogStd: { default: 2, doc: "its upper bound" },
+  beta1: { default: 0.9, min: 0, max: 0.9999999, doc: "Adam's decay of the mean" },
+  beta2: { default: 0.999, min: 0, max: 0.9999999, doc: "Adam's decay of the variance" },
+  adamEpsilon: { default: 1e-8, min: 1e-15, doc: "Adam's epsilon" },
+  weightDecay: WEIGHT_DECAY,
+} as const satisfies OptionTable;
+
+export type SacOption = keyof typeof SAC_OPTIONS;
+
+/** Hyperparameters by name; `SAC_OPTIONS` says what each means. */
+export type SacConfig = ConfigOf<typeof SAC_OPTIONS>;
+
+/**
+ * Fills in defaults.
+ * @throws CorralError unknown-option with the nearest names, bad-option
+ */
+export function sacConfig(given: Partial<SacConfig> = {}): SacConfig {
+  const made = fillIn(SAC_OPTIONS, given, { of: "SAC" });
+  assertLogStds(made);
+  return made;
+}
+
+/**
+ * Rows that the replay keeps of each world.
+ * @throws CorralError bad-option if they are too few to learn from
+ */
+export function replayRows({ bufferSize, nSteps, collectSteps }: SacConfig, numEnvs: number): number {
+  const rows = Math.floor(bufferSize / numEnvs);
+  const least = nSteps + collectSteps;
+  if (rows >= least) return rows;
+  throw badOption(
+    "bufferSize",
+    bufferSize,
+    `${numEnvs} worlds need ${least} rows each (nSteps + collectSteps): pass at least ${least * numEnvs}`,
+  );
+}

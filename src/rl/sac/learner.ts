@@ -1,0 +1,252 @@
+// the learner of SAC: policy, critics, targets and losses on the device, which the phases of the algorithm are put together from
+import type { VectorEnv } from "../../env/host/vector-env.ts";
+import { STATISTICS4, SUMS, BIAS_ONLY } from "../ppo/arenas.ts";
+import type { Backing } from "../device/backing.ts";
+import { bindEnv, initialNorm, initialWorlds, type Bound } from "../device/bind-env.ts";
+import { DeviceCore, hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
+import { ADAM_EACH, REPLAY_STEP, SAC_STATE, STATE_SIZE } from "../tables/device-tables.ts";
+import type { Bind, JobOf, JobPass } from "../device/kernels.ts";
+import { ACTIVATIONS } from "../networks/activations.ts";
+import { fillUniform, jobOfLayer, padTo, TILE, type Layer, type Rows } from "../networks/networks.ts";
+import { planSacLearner, type SacShape } from "./arenas.ts";
+
+/** What a run goes on from between two updates. */
+const KEPT = ["params", "moments", "state", "worlds"] as const;
+const RING = ["replay_obs", "replay_actions", "replay_steps"] as const;
+
+/** A network and one of the places that it runs at. */
+type Run = readonly [layers: readonly Layer[], rows: Rows];
+
+export class SacLearner extends DeviceCore {
+  readonly shape: SacShape;
+  readonly #bound = new WeakMap<VectorEnv, Promise<Bound>>();
+
+  private constructor(shape: SacShape, backing: Backing) {
+    super(backing, shape.window === shape.capacity ? [...KEPT, ...RING] : KEPT);
+    this.shape = shape;
+    this.uniforms.set({ work_rows: shape.rows });
+  }
+
+  /** Reserves the learner's memory in the device's budget and compiles its kernels; holds nothing if either fails. */
+  static create(device: LearnerDevice, shape: SacShape): Promise<SacLearner> {
+    const plan = planSacLearner(shape, limitsOf(device));
+    return hold(device, plan, async (backing) => {
+      const learner = new SacLearner(shape, backing);
+      await learner.#bindAll();
+      return learner;
+    });
+  }
+
+  async #bindAll(): Promise<void> {
+    const { nets, work, actions4, row4, chunks } = this.shape;
+    const binds: Promise<void>[] = [];
+    const bind: Bind = (name, kernel, job) => void binds.push(this.bind(name, kernel, job));
+
+    // layer by layer, networks that do not wait for one another side by side
+    const jobs = (runs: readonly Run[], i: number) => runs.map(([layers, rows]) => jobOfLayer(layers, i, rows));
+    const forward = (name: string, runs: readonly Run[]) =>
+      runs[0][0].forEach((_, i) => bind(`${name} forward ${i}`, "forward", jobs(runs, i)));
+    const backward = (name: string, runs: readonly Run[], to: number) => {
+      for (let i = runs[0][0].length - 1; i >= to; i--) {
+        const activation = i === 0 ? 0 : ACTIVATIONS[runs[0][0][i - 1].activation].code;
+        const below = jobs(runs, i).map((job) => ({ ...job, activation }));
+        bind(`${name} backward ${i}`, "backward", below);
+      }
+    };
+    const gradient = (name: string, runs: readonly Run[], told: number) =>
+      runs[0][0].forEach((_, i) => {
+        const all = jobs(runs, i);
+        // sums of columns are the gradient of a bias
+        const sums = {
+          k4: TILE / 4,
+          w: 0,
+          b: told,
+          y: work.statistics,
+          n4: STATISTICS4,
+          activation: 0,
+          mode: BIAS_ONLY,
+        };
+        if (i === runs[0][0].length - 1) all.push({ ...sums, x: runs[0][1].x });
+        bind(`${name} gradient ${i}`, chunks > 1 ? "gradient" : "gradient_whole", all);
+      });
+    const runs = (layers: readonly (readonly Layer[])[], rows: readonly Rows[]): Run[] =>
+      layers.map((one, i) => [one, rows[i]]);
+
+    const { env, groups: seen, policy4 } = this.shape;
+    if (env.groups) {
+      const { from: first, size: count } = seen.policy;
+      bind("observation groups", "observation_groups", [{ first, count, to: work.policy.x, k4: policy4 }]);
+    }
+    const acting: Run = [nets.policy, work.policy];
+    const learning = runs(nets.critics, work.together);
+    const judging = runs(nets.critics, work.critics);
+    forward("policy", [acting, [nets.policy, work.nextPolicy]]);
+    forward("critics", [...learning, ...runs(nets.targets, work.targets)]);
+    forward("judging", judging);
+    backward("critics", learning, 1);
+    backward("judging", judging, 0);
+    backward("policy", [acting], 1);
+    gradient("critics", learning, nets.criticsTold);
+    gradient("policy", [acting], nets.policyTold);
+
+    bind("sample", "sample", { row4, actions4 });
+    const job = this.#job();
+    const steps = ["load", "next_actions", "critic_loss", "new_actions", "lower_value", "policy_loss"] as const;
+    for (const name of steps) bind(name, name, job);
+
+    const first = nets.critics[0][0].w;
+    const count = nets.criticsTold - first;
+    const groups = [
+      { name: "critic", at: first, count, told: nets.criticsTold, place: 0 },
+      { name: "policy", at: 0, count: nets.policyTold, told: nets.policyTold, place: SAC_STATE.policy },
+    ] as const;
+    for (const { name, at, count, told, place } of groups) {
+      if (chunks > 1) bind(`${name} reduce`, "reduce", { at, count: count + STATISTICS4, place, other: 0 });
+      bind(`${name} adam`, "adam", { at, count, place, other: 0 });
+      bind(`${name} gradient gate`, `gate_${name}`, { at, count, place, other: told });
+    }
+    bind("polyak update", "polyak_update", { at: first, count, place: 0, other: nets.targets[0][0].w });
+    bind("sum_worlds", "sum_worlds");
+    bind("episodes", "episodes");
+    const ends = await Promise.allSettled(binds);
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
+  }
+
+  /** What the kernels between runs of the networks are told. */
+  #job(): JobOf<"load"> {
+    const { nets, work, env, groups, obs4, policy4, pair4, actions4, row4 } = this.shape;
+    const out = (layers: readonly Layer[], rows: Rows) => 4 * rows.outputs.get(layers.at(-1)!)!;
+    return {
+      actions: env.actions,
+      policy_count: groups.policy.size,
+      critic_first: groups.critic.from,
+      critic_count: groups.critic.size,
+      obs: 4 * work.policy.x,
+      next_obs: 4 * work.nextPolicy.x,
+      obs_row: 4 * policy4,
+      pair: 4 * work.critics[0].x,
+      other_pair: 4 * work.critics[1].x,
+      pair_row: 4 * pair4,
+      policy: out(nets.policy, work.policy),
+      next_policy: out(nets.policy, work.nextPolicy),
+      policy_row: nets.policy.at(-1)!.n,
+      q1: out(nets.critics[0], work.together[0]),
+      q2: out(nets.critics[1], work.together[1]),
+      target1: out(nets.targets[0], work.targets[0]),
+      target2: out(nets.targets[1], work.targets[1]),
+      value_row: nets.critics[0].at(-1)!.n,
+      told: 4 * work.statistics,
+      notes: 4 * work.notes,
+      batch_row: 4 * row4,
+      batch_next: 4 * obs4,
+      batch_action: 8 * obs4,
+      batch_notes: 8 * obs4 + 4 * actions4,
+    };
+  }
+
+  /** The kernels that read and write an environment of the learner's shape, bound at the first call. */
+  bindEnv(env: VectorEnv): Promise<Bound> {
+    let bound = this.#bound.get(env);
+    if (!bound) {
+      const { nets, work, k4, actions4, env: shape } = this.shape;
+      const last = nets.policy.at(-1)!;
+      const [rollout_obs, rollout_actions, samples] = RING;
+      bound = bindEnv(this, env, {
+        act: "act_squashed",
+        job: {
+          out: 4 * work.policy.outputs.get(last)!,
+          out_row: last.n,
+          actions: shape.actions,
+          action_row: 4 * actions4,
+          bounds: 16 * k4,
+        },
+        row: {
+          row: REPLAY_STEP.size,
+          row_reward: REPLAY_STEP.at("reward"),
+          row_flags: REPLAY_STEP.at("flags"),
+        },
+        arenas: { rollout_obs, rollout_actions, samples },
+      });
+      this.#bound.set(env, bound);
+    }
+    return bound;
+  }
+
+  #forward(pass: JobPass, name: string, layers: readonly Layer[], rows: number, parts: number): void {
+    layers.forEach(({ n }, i) => this.runRows(pass, `${name} forward ${i}`, rows, n, parts));
+  }
+
+  /** Runs the policy over the first rows of its input; `next` too, over next observations. */
+  forward(pass: JobPass, rows: number, next = false): void {
+    this.#forward(pass, "policy", this.shape.nets.policy, rows, next ? 2 : 1);
+  }
+
+  /** The policy for worlds that act: it sees its group of their observations. */
+  infer(pass: JobPass, rows: number): void {
+    const { env, policy4 } = this.shape;
+    if (env.groups) this.run(pass, "observation groups", rows * 4 * policy4);
+    this.forward(pass, rows);
+  }
+
+  /** Both critics, each at its own input; or both at one, and the targets at the other. */
+  values(pass: JobPass, rows: number, name: "judging" | "critics"): void {
+    this.#forward(pass, name, this.shape.nets.critics[0], rows, name === "critics" ? 4 : 2);
+  }
+
+  /**
+   * Runs networks backward from the derivatives in their outputs, gradients into the partial sums if they are wanted,
+   * and the derivatives by the first `inputs` numbers of the input.
+   */
+  backward(
+    pass: JobPass,
+    name: "critics" | "judging" | "policy",
+    rows: number,
+    { chunks = 0, inputs = 0 }: { readonly chunks?: number; readonly inputs?: number },
+  ): void {
+    const { nets } = this.shape;
+    const layers = name === "policy" ? nets.policy : nets.critics[0];
+    const parts = name === "policy" ? 1 : 2;
+    for (let i = layers.length - 1; i >= 0; i--) {
+      const { k } = layers[i];
+      const sums = i === layers.length - 1 ? [SUMS] : [];
+      const learned = Array.from({ length: parts }, () => layers[i]);
+      if (chunks > 0) this.runWeights(pass, `${name} gradient ${i}`, chunks, [...learned, ...sums]);
+      const width = i > 0 ? k : padTo(inputs, TILE);
+      if (width > 0) this.runRows(pass, `${name} backward ${i}`, rows, width, parts);
+    }
+  }
+
+  /** vec4s that have gradients. */
+  #countOf(name: "critic" | "policy"): number {
+    const { policyTold, criticsTold, critics } = this.shape.nets;
+    return name === "policy" ? policyTold : criticsTold - critics[0][0].w;
+  }
+
+  /** Sums the chunks of gradients of the critics or the policy, if there are several. */
+  sum(pass: JobPass, name: "critic" | "policy"): void {
+    if (this.shape.chunks > 1) this.run(pass, `${name} reduce`, this.#countOf(name) + STATISTICS4);
+  }
+
+  /** Moves the critics, or the policy and the temperature, by their gradients, where the gradient gate lets them. */
+  optimize(pass: JobPass, name: "critic" | "policy"): void {
+    this.run(pass, `${name} gradient gate`, 1);
+    this.run(pass, `${name} adam`, Math.ceil(this.#countOf(name) / ADAM_EACH));
+  }
+
+  /** Parameters, optimizers and temperature as at the start of a run; targets are their critics. */
+  initialize(env: VectorEnv, seed: number | bigint, temperature: number): void {
+    const { nets, k4, actions4 } = this.shape;
+    const params = new Float32Array(4 * nets.params4);
+    fillUniform(params, [...nets.policy, ...nets.critics.flat()], seed);
+    params.copyWithin(4 * nets.total4, 4 * nets.critics[0][0].w, 4 * nets.criticsTold);
+    this.write("params", params);
+    this.write("moments", new Float32Array(8 * nets.total4));
+    this.write("norm", initialNorm(env, 4 * k4, 4 * actions4));
+    this.write("worlds", initialWorlds(env));
+    const state = new Float32Array(STATE_SIZE);
+    for (const place of [0, SAC_STATE.policy])
+      state[place + SAC_STATE.beta1_power] = state[place + SAC_STATE.beta2_power] = 1;
+    state[SAC_STATE.log_alpha] = Math.log(temperature);
+    this.write("state", state);
+  }
+}
