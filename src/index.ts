@@ -36,6 +36,9 @@ export {
 } from "./model/model.ts";
 export { withChanges } from "./model/changes.ts";
 export { fullM, jacobian, type JacobianInput, type JacobianOf } from "./model/dense.ts";
+export { makeTerrain, type Terrain, type TerrainColumn, type TerrainOptions } from "./model/terrain/terrain.ts";
+export type { TerrainKind } from "./model/terrain/kinds.ts";
+export { terrainFromImage, type ImageTerrainOptions } from "./model/terrain/image.ts";
 export type { ModelChange } from "./model/model-data.ts";
 export { createOracle, withMuJoCo, type Oracle } from "./model/oracle.ts";
 export { checkSupported, unsupportedFeatures, type UnsupportedFeature } from "./model/supported.ts";
@@ -74,6 +77,7 @@ export {
   type Space,
   type StepResult,
   type Task,
+  type TaskTerrain,
   type Term,
   type TermOptions,
   type VecOptions,

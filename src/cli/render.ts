@@ -9,7 +9,8 @@ import { shareDevice } from "../gpu/shared-device.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import { alternatives } from "../core/names.ts";
 import { inLine } from "../core/show.ts";
-import { loadModel, type Model } from "../model/model.ts";
+import { loadTaskModel } from "../env/task/load.ts";
+import type { Model } from "../model/model.ts";
 import { DrawList } from "../render/draw-list.ts";
 import { Gif } from "../render/gif.ts";
 import { Mp4 } from "../render/mp4.ts";
@@ -223,7 +224,7 @@ async function playedFilm(target: string, options: FilmOptions): Promise<Film> {
   const made = { ...given, numEnvs: worlds, seed, ...where } as NamedOptions;
   const env = still ? undefined : await makeVec(task, made);
   try {
-    const model = await loadModel(task.model, { visuals: true });
+    const model = await loadTaskModel(task, { visuals: true });
     const shows = env ? poses(env, actor, seed, steps) : [[...Array(worlds)].map(() => ({ qpos: model.qpos0 }))];
     const dt = env ? env.frameSkip * env.model.opt.timestep : 0;
     return { model, worlds, steps, dt, shows, [Symbol.asyncDispose]: async () => env?.close() };

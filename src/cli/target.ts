@@ -7,6 +7,7 @@ import { taskOf } from "../env/registry.ts";
 import type { Task } from "../env/task/task.ts";
 import { isModelPath } from "../sizing/plan.ts";
 import { plainTask } from "../env/plain-task.ts";
+import { loadTaskModel } from "../env/task/load.ts";
 import { loadModel, withOptions, type Model, type OptionOverrides } from "../model/model.ts";
 import { integerOption, UsageError } from "./io.ts";
 
@@ -41,7 +42,10 @@ export function overridesOf(settings: readonly string[] = []): OptionOverrides {
 
 /** The model of a file or of an environment, with `--set` applied. Throws what `loadModel` and `withOptions` throw. */
 export async function modelOf(target: string, settings?: readonly string[]): Promise<Model> {
-  return withOptions(await loaded(isModelPath(target) ? target : taskOf(target).model), overridesOf(settings));
+  return withOptions(
+    await (isModelPath(target) ? loaded(target) : loadTaskModel(taskOf(target))),
+    overridesOf(settings),
+  );
 }
 
 /** Geoms beyond which a line of progress is printed: MuJoCo and the tracer take seconds. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import "../../envs/index.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import { taskOf } from "../env/registry.ts";
-import { loadModel } from "../model/model.ts";
+import { loadTaskModel } from "../env/task/load.ts";
 import { Stage } from "../render/poses.ts";
 import { isRecordingPath, readRecording, recordedModel } from "../render/recording.ts";
 import { assertRun, CONFIG_FILE, readConfig } from "../runs/run-config.ts";
@@ -48,7 +48,7 @@ export async function viewTarget(target: string, values: Values): Promise<Subjec
   const { device = "wasm", ...where } = deviceOf(values);
   const env = await makeVec(task, { numEnvs: worlds, seed, device, ...where } as NamedOptions);
   try {
-    const stage = await Stage.create(await loadModel(task.model, { visuals: true }));
+    const stage = await Stage.create(await loadTaskModel(task, { visuals: true }));
     const actor = (actions ?? (run ? "policy" : "random")) as "policy" | "random" | "none";
     return await LiveSubject.create(env, stage, { seed, policy: run?.policy, actor });
   } catch (error) {

@@ -4,8 +4,8 @@ import { checkTask } from "./task/check-task.ts";
 import { settingsOf } from "./host/options.ts";
 import { taskOf } from "./registry.ts";
 import { Box } from "./space/spaces.ts";
+import { loadTaskModel } from "./task/load.ts";
 import type { Task } from "./task/task.ts";
-import { loadModel } from "../model/model.ts";
 import { planArenas } from "../batch/batch.ts";
 
 export interface EnvSummary {
@@ -36,7 +36,7 @@ export async function defineTarget(
   options: { readonly numEnvs: number; readonly [option: string]: unknown },
 ) {
   checkTask(task as unknown as Task<never>);
-  const settings = settingsOf(task, await loadModel(task.model), options);
+  const settings = settingsOf(task, await loadTaskModel(task), options);
   return { task, settings, definition: defineEnv(task, settings) };
 }
 

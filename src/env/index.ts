@@ -21,6 +21,7 @@ export {
   type Start,
   type StartScene,
   type Task,
+  type TaskTerrain,
   type Term,
   type TrainingDefaults,
   type TermOptions,

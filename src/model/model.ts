@@ -20,6 +20,7 @@ import {
   type ModelSource,
 } from "./source.ts";
 import { readSurfaces } from "./surfaces.ts";
+import { isPlaced, withTerrain, type PlacedTerrain } from "./terrain/place.ts";
 import type { LeftOut } from "./visuals.ts";
 
 export { assertModel, NAMED } from "./model-data.ts";
@@ -100,6 +101,8 @@ export interface LoadOptions {
    * files are not read.
    */
   readonly visuals?: boolean;
+  /** A terrain in place of a geom of the world, such as the floor. */
+  readonly terrain?: PlacedTerrain;
 }
 
 const isAsset = (x: unknown) => typeof x === "string" || x instanceof Uint8Array;
@@ -112,9 +115,18 @@ const ASSETS: Kind<NonNullable<LoadOptions["assets"]>> = {
   },
 };
 
+const TERRAIN: Kind<PlacedTerrain> = {
+  want: "{ ground, geom }: what makeTerrain made, and the name of a geom",
+  read(value, path) {
+    if (isPlaced(value)) return value;
+    throw new Mismatch(path, value, this.want);
+  },
+};
+
 const LOAD_OPTIONS = {
   assets: { doc: "files that an XML string names, by path", kind: ASSETS },
   visuals: { doc: "keep what can only be looked at", kind: boolean },
+  terrain: { doc: "a terrain, and the geom that it stands in for: { ground, geom }", kind: TERRAIN },
 } as const satisfies OptionTable;
 
 /**
@@ -129,7 +141,7 @@ export async function loadModel(pathOrXml: string | URL, options: LoadOptions = 
   if (typeof pathOrXml !== "string" && !(pathOrXml instanceof URL)) {
     throw new CorralError("bad-option", `a model is a path, a file: URL or XML text, not ${typeof pathOrXml}.`);
   }
-  const { assets, visuals = false } = fillIn(LOAD_OPTIONS, optionsOf(options), { of: "loadModel" });
+  const { assets, visuals = false, terrain } = fillIn(LOAD_OPTIONS, optionsOf(options), { of: "loadModel" });
   const isXml = typeof pathOrXml === "string" && /^\uFEFF?\s*</.test(pathOrXml);
   if (typeof pathOrXml === "string" && pathOrXml.trim() === "") {
     throw new CorralError("empty-file", `the model is an empty string. Pass a path or XML text.`);
@@ -137,7 +149,8 @@ export async function loadModel(pathOrXml: string | URL, options: LoadOptions = 
   if (!isXml && assets) {
     throw new CorralError("bad-option", `assets go with an XML string; the files of a path are read from disk.`);
   }
-  const given = isXml ? sourceOfXml(pathOrXml, assets ?? {}, visuals) : readModelFile(pathOrXml);
+  const plain = isXml ? sourceOfXml(pathOrXml, assets ?? {}, visuals) : readModelFile(pathOrXml);
+  const given = terrain ? onTerrain(plain, terrain) : plain;
   // once MuJoCo runs, to compile is as quick as to look
   const key = isMuJoCoLoaded() ? undefined : keyOf(given, visuals);
   const kept = key && readKeptModel(key);
@@ -190,6 +203,12 @@ async function withMuJoCoModel<C extends { readonly model: MjModel }, T>(
     }
   };
   return once();
+}
+
+function onTerrain<T extends ModelFile | ModelSource>(given: T, terrain: PlacedTerrain): T {
+  const name = "host" in given ? given.name : "the XML text";
+  const xml = withTerrain(given.xml, terrain, name);
+  return { ...given, xml, ...("host" in given ? { bytes: new TextEncoder().encode(xml) } : {}) };
 }
 
 const keyOf = (given: ModelFile | ModelSource, visuals: boolean): ModelKey | undefined =>

@@ -8,6 +8,7 @@ import type { Task } from "../env/task/task.ts";
 import type { Plan, PlanLimits } from "../memory/index.ts";
 import { planAgainst } from "../memory/problems.ts";
 import { printable } from "../memory/table.ts";
+import { loadTaskModel } from "../env/task/load.ts";
 import { loadModel, type Model } from "../model/model.ts";
 import { oracleBytes } from "../model/oracle.ts";
 import { planArenas, planOf, type BatchSpec, type PlanContext, type PlannedBatch } from "../batch/batch.ts";
@@ -57,7 +58,7 @@ export async function plannerOf(target: PlanTarget, { monitor }: BatchOptions): 
 
   const task: Task = typeof target === "string" ? taskOf(target) : target;
   checkTask(task as unknown as Task<never>);
-  const model = await loadModel(task.model);
+  const model = await loadTaskModel(task);
   const monitorBytes = monitor ? await oracleBytes(model) : 0;
   const specOf = (options: BatchOptions) =>
     defineEnv(task, settingsOf(task, model, options), monitorBytes).batch(options.numEnvs);

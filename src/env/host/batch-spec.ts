@@ -15,6 +15,7 @@ import { statusMasks, type Settings } from "./options.ts";
 import { actingSpace } from "../task/action-options.ts";
 import { badTask, shapeOf } from "../task/shape.ts";
 import type { Randomisation, Task, Term } from "../task/task.ts";
+import { checkTerrain, terrainDraws } from "../task/terrain.ts";
 import { velocityLimit } from "../task/terms/limits.ts";
 import { EPOCH } from "../kernel/trips.ts";
 import { tracedTask } from "../task/traced-task.ts";
@@ -30,7 +31,8 @@ function limitedTask<O extends object>(task: Task<O>, { vec, model, limits }: Se
       { field: "jnt_range", of: joint, element: end, set: between },
     ];
   });
-  const randomise = { ...task.randomise, ...vec.randomise, ...Object.fromEntries(ends) };
+  const terrain = task.terrain ? terrainDraws(task.terrain, task.id) : {};
+  const randomise = { ...terrain, ...task.randomise, ...vec.randomise, ...Object.fromEntries(ends) };
   const own = Object.keys(randomise).length > 0 ? { ...task, randomise } : task;
   if (terminate.length === 0) return own;
   const tooFast = ({ joint, limit }: (typeof terminate)[number]): [string, Term<O>] => [
@@ -59,6 +61,7 @@ export interface EnvDefinition<O extends object = object> {
  */
 export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O>, monitorBytes = 0): EnvDefinition<O> {
   const { vec, options, model } = settings;
+  checkTerrain(given, model);
   const task = limitedTask(given, settings);
   checkSupported(model);
   if (!task.actionSpace && model.nu === 0)

@@ -193,6 +193,7 @@ export class EnvWorld<O extends object> {
       action,
       carried: slices(spec.shape.carried, values(this.#carried)),
       params: this.#params,
+      terrain: spec.task.task.terrain,
       values: spec.task.values,
       dt: param("dt"),
       world,
@@ -281,7 +282,7 @@ export class EnvWorld<O extends object> {
 
     if (this.#own.kept.length > 0) {
       const random = new Draws(seed, this.#world, this.number.get(), streams.randomization);
-      stage("randomise", () => this.#own.draw(random, w.m));
+      stage("randomise", () => this.#own.draw(random, w.m, this.scene({ fresh: true }) as Scene<never>));
     }
     stage("reset", () => {
       const random = new Draws(this.seed, this.#world, this.number.get(), streams.reset);

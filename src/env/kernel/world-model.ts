@@ -2,15 +2,16 @@
 import { array, variable, type Variable } from "../../trace/control.ts";
 import { current } from "../../trace/graph.ts";
 import { exp, log } from "../../trace/math.ts";
-import { add, clamp, floor, min, mul, type Scalar } from "../../trace/scalar.ts";
+import { add, clamp, floor, min, mul, sub, type Scalar } from "../../trace/scalar.ts";
 import type { Model } from "../../model/model.ts";
 import { boundingRadius } from "../../physics/collision/colliders/near.ts";
 import { inertiaConstants, subtreeMasses } from "../../physics/set_const.ts";
 import type { ModelView, PerWorld } from "../../physics/view.ts";
 import type { Draws } from "../task/draws.ts";
 import { gridCount } from "../task/grid.ts";
-import type { RandomPlan } from "../task/randomise.ts";
-import type { Distribution } from "../task/task.ts";
+import { drawnNumber, drawScene } from "../task/draw-scene.ts";
+import { sourcesOf, type RandomPlan } from "../task/randomise.ts";
+import type { Distribution, Scene } from "../task/task.ts";
 
 export class WorldModel {
   /** All that is kept of the world: what is drawn, then what is derived. */
@@ -52,11 +53,15 @@ export class WorldModel {
     }
   }
 
-  /** Draws all for a new episode, and derives what depends on it. */
-  draw(random: Draws, m: ModelView): void {
+  /** Draws all for a new episode, and derives what depends on it. `scene`: the world before its start. */
+  draw(random: Draws, m: ModelView, scene: Scene): void {
     let at = 0;
-    for (const { how, distribution, groups } of this.#plan.drawn) {
-      const draws = drawn(distribution, groups.length, random);
+    for (const { how, distribution, groups, place } of this.#plan.drawn) {
+      // it may read what was drawn before it
+      const sources = sourcesOf(distribution);
+      if (sources.length > 0) this.settle();
+      const ends = sources.map((source) => drawnNumber(source, drawScene(scene, random), place));
+      const draws = drawn(distribution, ends, groups.length, random);
       groups.forEach((group, i) => {
         for (const { nominal } of group) {
           const x = draws[i];
@@ -94,7 +99,12 @@ export class WorldModel {
   }
 }
 
-function drawn(d: Distribution, many: number, random: Draws): Scalar[] {
+function drawn(d: Distribution, ends: readonly Scalar[], many: number, random: Draws): Scalar[] {
+  if ("within" in d) {
+    const [from, to = from] = ends.map((x) => clamp(x, d.within[0], d.within[1]));
+    if (ends.length === 1) return Array<Scalar>(many).fill(from);
+    return random.uniforms(many).map((u) => add(from, mul(u, sub(to, from))));
+  }
   if ("normal" in d) {
     const [mean, deviation] = d.normal;
     // a tail that no bound was checked for

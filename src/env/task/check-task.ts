@@ -28,6 +28,7 @@ const GROUPS: Readonly<Record<keyof Task, Form>> = {
   actionSpace: "function",
   limits: "objects",
   physics: "objects",
+  terrain: "objects",
   params: "objects",
   action: "objects",
   observation: "objects",

@@ -12,7 +12,7 @@ import { elementsOf, fieldOf, idsOf, type Kind } from "./expression/fields.ts";
 import { gridCount } from "./grid.ts";
 import { derivedOf, type Entry } from "./randomise-derived.ts";
 import { isPlainObject, placeOf } from "./term-value.ts";
-import type { Distribution, RandomField, Randomisation, Task } from "./task.ts";
+import type { Distribution, RandomField, Randomisation, Task, TermSource } from "./task.ts";
 
 /** What a field may be: its least value, and whether it may be the least itself. */
 const FIELDS: Readonly<Record<RandomField, { readonly least: number; readonly open?: boolean }>> = {
@@ -49,6 +49,8 @@ export interface Drawn {
   readonly name: string;
   readonly how: "set" | "scale" | "add";
   readonly distribution: Distribution;
+  /** The item in messages. */
+  readonly place: string;
   /** Entries that share a draw are together. */
   readonly groups: readonly (readonly Entry[])[];
 }
@@ -113,10 +115,10 @@ function drawnOf(place: string, name: string, item: Randomisation, model: Model)
   const fields = typeof field === "string" ? [field] : field;
   const perField = fields.map((f) => entriesOf(place, f, of, element, model));
   for (const entry of perField.flat()) checkBounds(place, model, entry, how, range, roundingOf(distribution));
-  if (shared) return { name, how, distribution, groups: [perField.flat()] };
+  if (shared) return { name, how, distribution, place, groups: [perField.flat()] };
   // several fields of one object go together: mass and inertia
   const most = Math.max(...perField.map((list) => list.length));
-  if (fields.length === 1) return { name, how, distribution, groups: perField[0].map((e) => [e]) };
+  if (fields.length === 1) return { name, how, distribution, place, groups: perField[0].map((e) => [e]) };
   const rows = perField.map((list) => list.length / Math.min(...perField.map((l) => l.length)));
   if (!rows.every(Number.isInteger))
     throw bad(place, `its fields have ${most} and other counts of numbers; pass shared: true`);
@@ -125,6 +127,7 @@ function drawnOf(place: string, name: string, item: Randomisation, model: Model)
     name,
     how,
     distribution,
+    place,
     groups: Array.from({ length: count }, (_, i) =>
       perField.flatMap((list, f) => list.slice(i * rows[f], (i + 1) * rows[f])),
     ),
@@ -281,6 +284,13 @@ const isGrid = (x: unknown): boolean =>
   x[2] > 0 &&
   gridCount(x as unknown as readonly [number, number, number]) <= MOST_STEPS;
 
+const isSource = (x: unknown): boolean =>
+  typeof x === "string" || typeof x === "function" || (typeof x === "number" && Number.isFinite(x));
+
+/** What a distribution asks of the world. */
+export const sourcesOf = (d: Distribution): readonly TermSource<object>[] =>
+  "value" in d ? [d.value] : "between" in d && Array.isArray(d.between) && d.between.length === 2 ? d.between : [];
+
 /** The least and the most that a distribution gives. */
 function rangeOf(place: string, d: Distribution): readonly [number, number] {
   const isRange = (x: unknown): x is readonly [number, number] =>
@@ -299,10 +309,12 @@ function rangeOf(place: string, d: Distribution): readonly [number, number] {
       return [mean - 3 * deviation, mean + 3 * deviation];
     }
     if ("grid" in d && isGrid(d.grid)) return [d.grid[0], d.grid[1]];
+    const given = sourcesOf(d);
+    if (given.length > 0 && given.every(isSource) && "within" in d && isRange(d.within)) return d.within;
   }
   throw bad(
     place,
-    `a distribution is ${show(d)}; it is [low, high], { logUniform: [low, high] } with low > 0, { normal: [mean, deviation] }, or { grid: [low, high, step] } of at most ${MOST_STEPS} steps`,
+    `a distribution is ${show(d)}; it is [low, high], { logUniform: [low, high] } with low > 0, { normal: [mean, deviation] }, { grid: [low, high, step] } of at most ${MOST_STEPS} steps, or { between: [from, to], within: [low, high] } or { value, within } with expressions or functions`,
   );
 }
 

@@ -11,7 +11,8 @@ import { APPLIED, type AppliedForce } from "../../batch/kernel/record-io.ts";
 import { worldData, modelView, type WorldData } from "../../physics/view.ts";
 import { Draws } from "./draws.ts";
 import { groupsOf, type ObservationGroup } from "./observation-groups.ts";
-import { randomPlan, type RandomPlan } from "./randomise.ts";
+import { drawnNumber, drawScene } from "./draw-scene.ts";
+import { randomPlan, sourcesOf, type RandomPlan } from "./randomise.ts";
 import type { Space } from "../space/spaces.ts";
 import type { Disturbance, MemoryOptions, Named, Scene, Task, Update } from "./task.ts";
 import { badTerm, describeReturn, isPlainObject, placeOf, within } from "./term-value.ts";
@@ -111,6 +112,7 @@ export function shapeOf<O extends object>(traced: TracedTask<O>, model: Model, o
         action: action.kind === "box" ? unknown(action.size) : Array.from({ length: action.size }, () => toI32(i)),
         params: Object.fromEntries(params.map(({ name, size }) => [name, unknown(size)])),
         values: traced.values,
+        terrain: task.terrain,
         dt: param("dt"),
         world: word,
         episode: word,
@@ -136,11 +138,14 @@ export function shapeOf<O extends object>(traced: TracedTask<O>, model: Model, o
       scene = { ...base, carried: first, fresh: false };
       const observation = starting(() => parts(traced.observe(scene)));
       const terms = Object.keys(traced.reward(scene));
+      const random = randomPlan(task, model);
+      for (const { distribution, place } of random.drawn)
+        for (const source of sourcesOf(distribution)) drawnNumber(source, drawScene(scene, scene.random), place);
       const forces = forcesOf(traced, model, scene);
       checkControl(traced, model, scene);
       shape = {
         forces,
-        random: randomPlan(task, model),
+        random,
         observation,
         nobs: total(observation),
         groups: groupsOf(task.observe, observation),

@@ -9,6 +9,7 @@ import type { Draws } from "./draws.ts";
 import type { Value } from "./expression/value.ts";
 import type { ActionOptions, ObservationOptions } from "./options.ts";
 import type { Space } from "../space/spaces.ts";
+import type { PlacedTerrain } from "../../model/terrain/place.ts";
 
 /** An option of a task: a number, a switch, a word, or a range [low, high] whose ends may be infinite. */
 export type OptionValue = number | boolean | string | readonly [number, number];
@@ -45,6 +46,8 @@ export interface Scene<O extends object = object> {
   readonly before: { readonly qpos: readonly Scalar[]; readonly qvel: readonly Scalar[] };
   /** Parameters of the task, which the host may change between steps, for each world. */
   readonly params: Named<readonly Scalar[]>;
+  /** The terrain of the task. */
+  readonly terrain: TaskTerrain | undefined;
   /** What `carry` kept of the control step before this one, or of the reset. */
   readonly carried: Named<readonly Scalar[]>;
   /** What the task's `values` are worth in a scene; `valueOf` reads them. */
@@ -103,13 +106,16 @@ export interface Disturbance {
 
 /**
  * Uniform in [low, high), log-uniform, normal within three deviations of its mean, or one of low, low + step, ... up to
- * high, each as often.
+ * high, each as often. Ends that are expressions, of parameters or of the episode's number, make a curriculum: uniform
+ * `between` them, or the `value` itself, clamped to `within`.
  */
 export type Distribution =
   | readonly [number, number]
   | { readonly logUniform: readonly [number, number] }
   | { readonly normal: readonly [number, number] }
-  | { readonly grid: readonly [low: number, high: number, step: number] };
+  | { readonly grid: readonly [low: number, high: number, step: number] }
+  | { readonly between: readonly [TermSource<object>, TermSource<object>]; readonly within: readonly [number, number] }
+  | { readonly value: TermSource<object>; readonly within: readonly [number, number] };
 
 /** Fields of the model that worlds may draw for themselves, `gravity`, and `speed_limit`: `velocity` of `limits`. */
 export type RandomField =
@@ -153,6 +159,18 @@ export interface Randomisation {
   readonly add?: Distribution;
   /** One draw for all of them. Default: one for each. */
   readonly shared?: boolean;
+}
+
+/** The terrain of a task. The middle of a world's patch is at the origin, at height 0. */
+export interface TaskTerrain extends PlacedTerrain {
+  /** Rows that the first episode of a world may be on, from the easiest. Default: 1 if worlds are promoted, else all. */
+  readonly startRows?: number;
+  /**
+   * Conditions of the last step of an episode: whether the world goes on to the next harder row, or back to the easier
+   * one. From beyond the hardest it comes to any row.
+   */
+  readonly promote?: TermSource<object>;
+  readonly demote?: TermSource<object>;
 }
 
 /** What a term is worth: numbers, truth values, or an expression ("qvel(joint.slider) / dt"), or a function of these. */
@@ -219,6 +237,8 @@ export interface Task<O extends object = object> {
   readonly physics?: OptionOverrides;
   /** Ranges and speeds of joints beside the MJCF's, by name or pattern; options of the batch override it. */
   readonly limits?: JointLimits;
+  /** Ground of many patches, of which each episode of a world has one. */
+  readonly terrain?: TaskTerrain;
   /** Parameters that the host may change between steps (`setParams`), for each world, with their first values. */
   readonly params?: Named<number | readonly number[]>;
   /** What is done to actions before they act; options of the batch override it. */

@@ -42,7 +42,7 @@ interface Cell {
 }
 
 /** Slopes of a cell's two triangles along its coordinates: the one below the diagonal (u >= w), or above it. */
-const slopes = ({ z00, z10, z01, z11 }: Cell, isLower: Bool): readonly [Scalar, Scalar] => [
+export const slopes = ({ z00, z10, z01, z11 }: Cell, isLower: Bool): readonly [Scalar, Scalar] => [
   select(isLower, sub(z10, z00), sub(z11, z01)),
   select(isLower, sub(z11, z10), sub(z01, z00)),
 ];

@@ -42,6 +42,7 @@ export {
   type RayGridOptions,
   type RaysOptions,
 } from "./rays.ts";
+export { terrainHeights, terrainRow, type TerrainHeightsOptions } from "./terrain.ts";
 export { valueOf } from "./source.ts";
 export { push, startAround, type PushOptions, type StartOptions } from "./starts.ts";
 export { command, ramp, tracking, type CommandOptions } from "./tracking.ts";

@@ -1,23 +1,6 @@
 // what rays from a body or site meet: height scans, lidar
 import { array, table, when, type LocalArray } from "../../../trace/control.ts";
-import {
-  add,
-  and,
-  div,
-  eq,
-  ge,
-  idiv,
-  lt,
-  max,
-  mul,
-  neg,
-  select,
-  sqrt,
-  square,
-  sub,
-  type Int,
-  type Scalar,
-} from "../../../trace/scalar.ts";
+import { and, eq, ge, idiv, lt, mul, select, sub, type Int, type Scalar } from "../../../trace/scalar.ts";
 import { add3, addScaled3, mulMatVec, select3, type Mat3, type Vec3 } from "../../../trace/vector.ts";
 import { CorralError } from "../../../core/errors.ts";
 import { enumName, mjtGeom } from "../../../model/enums.ts";
@@ -25,6 +8,7 @@ import { idOf } from "../../../model/model.ts";
 import { GEOM_GROUPS, unmetKinds } from "../../../model/rays.ts";
 import { RayCaster } from "../../../physics/ray/cast.ts";
 import type { Scene } from "../task.ts";
+import { headingOf, WORLD_AXES } from "./axes.ts";
 import { body, isNumber, needs, needsOptions, type Body } from "./source.ts";
 
 /** One ray of a pattern, in the frame that carries it: origin (m), direction (any length but 0). */
@@ -95,18 +79,6 @@ function carrier(s: Scene, from: Body | { readonly site: string }): { body: numb
   const site = idOf(s.model, "site", from.site);
   return { body: s.model.site_bodyid[site], pos: s.d.site_xpos.vec3(site), mat: s.d.site_xmat.mat3(site) };
 }
-
-/** A rotation about the vertical that has the x axis where `mat` has it, seen from above. */
-function headingOf(mat: Mat3): Mat3 {
-  const [x, y] = [mat[0], mat[3]];
-  const size = sqrt(add(square(x), square(y)));
-  const points = ge(size, 1e-6);
-  const inverse = div(1, max(size, 1e-6));
-  const [c, n] = [select(points, mul(x, inverse), 1), select(points, mul(y, inverse), 0)];
-  return [c, neg(n), 0, n, c, 0, 0, 0, 1];
-}
-
-const WORLD_AXES: Mat3 = [1, 0, 0, 0, 1, 0, 0, 0, 1];
 
 /** Numbers of many rays in arrays of a bounded length. */
 class Results {

@@ -1,0 +1,30 @@
+// what a world draws of its model when an episode starts may depend on it: on parameters, memories, the episode's number
+import { toF32, type Scalar } from "../../trace/scalar.ts";
+import type { Draws } from "./draws.ts";
+import type { Scene, TermSource } from "./task.ts";
+import { badTerm, sourceValue } from "./term-value.ts";
+
+/** A scene before there is a state: numbers of the model and of the world, and draws of its own. */
+export const drawScene = (scene: Scene, random: Draws): Scene => ({
+  ...scene,
+  random,
+  d: new Proxy({} as Scene["d"], {
+    get: (_, name) => {
+      throw badTerm(
+        "randomise",
+        `it reads ${String(name)}; numbers of the model are drawn before the episode has a state`,
+      );
+    },
+  }),
+});
+
+/** The one number of what a draw asks of the world. */
+export function drawnNumber(source: TermSource<object>, scene: Scene, place: string): Scalar {
+  const { items, kind } = sourceValue(source, scene, place);
+  if (kind === "float" && items.length === 1) return toF32(items[0]);
+  throw badTerm(
+    place,
+    `it gives ${items.length} ${kind === "float" ? "numbers" : "conditions"}; an end of a range is one number`,
+    "term-shape",
+  );
+}

@@ -1,0 +1,69 @@
+// what a world knows of the terrain it stands on
+import { array, loop, table } from "../../../trace/control.ts";
+import { add, clamp, div, floor, ge, mul, sub, toF32, toI32, type Scalar } from "../../../trace/scalar.ts";
+import { add3, mulMatVec } from "../../../trace/vector.ts";
+import { CorralError } from "../../../core/errors.ts";
+import { idOf } from "../../../model/model.ts";
+import { Elevations } from "../../../physics/elevations.ts";
+import { slopes } from "../../../physics/ray/hfield.ts";
+import type { Scene, TaskTerrain } from "../task.ts";
+import { rowOf } from "../terrain.ts";
+import { headingOf, WORLD_AXES } from "./axes.ts";
+import { rayGrid, type RayGridOptions } from "./rays.ts";
+import { body, type Body } from "./source.ts";
+
+function terrainOf(s: Scene, what: string): TaskTerrain {
+  if (s.terrain) return s.terrain;
+  throw new CorralError("bad-term", `${what} needs the group terrain of a task; this task has none.`);
+}
+
+/** The row of the terrain that the world is on, 0 the easiest. */
+export const terrainRow =
+  () =>
+  (s: Scene): Scalar =>
+    rowOf(s, terrainOf(s, "terrainRow"));
+
+export interface TerrainHeightsOptions extends Pick<RayGridOptions, "size" | "counts"> {
+  /** Whether the grid turns with the body's heading. Default "heading". */
+  readonly axes?: "heading" | "world";
+}
+
+/**
+ * How high the terrain is at the points of a grid about a body, above the body's frame (m; negative below): what rays down
+ * from above meet, at a small part of their cost. Beyond the field it is as high as at its edge.
+ */
+export const terrainHeights =
+  (from: Body, { axes = "heading", ...grid }: TerrainHeightsOptions) =>
+  (s: Scene): readonly Scalar[] => {
+    const { geom } = terrainOf(s, "terrainHeights");
+    const pattern = rayGrid(grid);
+    const id = body(s, from);
+    const g = idOf(s.model, "geom", geom);
+    const fields = new Elevations(s.model.surfaces!);
+    const field = s.model.geom_dataid[g];
+    const { sx, sy, top } = fields.extents(field);
+    const [columns, rows] = [toF32(fields.ncol(field)), toF32(fields.nrow(field))];
+    const frame = axes === "heading" ? headingOf(s.d.xmat.mat3(id)) : WORLD_AXES;
+    const [at, geomAt] = [s.d.xpos.vec3(id), s.m.geom_pos.vec3(g)];
+    const offset = [0, 1].map((k) =>
+      table(
+        `height_offset${k}`,
+        pattern.map((r) => r.origin[k]),
+      ),
+    );
+    const heights = array("terrain_heights", pattern.length);
+    loop(pattern.length, (i) => {
+      const p = add3(at, mulMatVec(frame, [offset[0](i), offset[1](i), 0]));
+      const cells = (x: Scalar, half: Scalar, lines: Scalar) =>
+        clamp(mul(add(x, half), div(sub(lines, 1), mul(2, half))), 0, sub(lines, 1));
+      const [u, v] = [cells(sub(p[0], geomAt[0]), sx, columns), cells(sub(p[1], geomAt[1]), sy, rows)];
+      const [c, r] = [clamp(floor(u), 0, sub(columns, 2)), clamp(floor(v), 0, sub(rows, 2))];
+      const [a, b] = [sub(u, c), sub(v, r)];
+      const z = (dr: number, dc: number) => fields.at(field, add(toI32(r), dr), add(toI32(c), dc));
+      const [z00, z10, z01, z11] = [z(0, 0), z(0, 1), z(1, 0), z(1, 1)];
+      const [along, across] = slopes({ z00, z10, z01, z11 }, ge(a, b));
+      const height = mul(top, add(z00, add(mul(along, a), mul(across, b))));
+      heights.set(i, sub(add(height, geomAt[2]), at[2]));
+    });
+    return pattern.map((_, i) => heights.get(i));
+  };

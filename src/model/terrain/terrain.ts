@@ -1,0 +1,147 @@
+// ground as one height field: rows of rising difficulty, a column for each kind, square patches with level middles
+import { CorralError } from "../../core/errors.ts";
+import { alternatives } from "../../core/names.ts";
+import { RandomStream } from "../../core/rng.ts";
+import { show } from "../../core/show.ts";
+import { KINDS, type Graded, type Relief, type TerrainKind } from "./kinds.ts";
+
+/** A column of patches: a kind, or a kind with parameters of your own. */
+export type TerrainColumn = TerrainKind | ({ readonly kind: TerrainKind } & { readonly [parameter: string]: unknown });
+
+export interface TerrainOptions {
+  /** The same seed gives the same ground, to the bit. Default 0. */
+  readonly seed?: number;
+  /** One column each. */
+  readonly columns: readonly TerrainColumn[];
+  /** Patches of a column, the easiest first. Default 6. */
+  readonly rows?: number;
+  /** Side of a patch, and of its level middle (m). Defaults 8 and 1.5. */
+  readonly patch?: number;
+  readonly middle?: number;
+  /** Width of a cell (m). Default 0.1. */
+  readonly cell?: number;
+  /** Level ground around all patches (m). Default 4. */
+  readonly border?: number;
+}
+
+/** Ground as a height field. Lengths in metres. */
+export interface Terrain {
+  /** Points along x and along y, and how far they are apart. */
+  readonly ncol: number;
+  readonly nrow: number;
+  readonly cell: number;
+  /** Heights, row by row along y, in whole units. */
+  readonly heights: Int32Array;
+  /** Metres of a unit. */
+  readonly unit: number;
+  /** Patches along x (difficulty) and along y (kinds), the side of one, and where they lie from the field's centre. */
+  readonly rows: number;
+  readonly columns: number;
+  readonly patch: number;
+}
+
+/** Heights are multiples of a tenth of a millimetre, so that text holds them and rounding of sines does not show. */
+export const UNIT = 1e-4;
+const MOST_POINTS = 2 ** 24;
+
+const bad = (text: string): CorralError => new CorralError("bad-terrain", `${text}.`);
+
+const isFinite = (x: unknown): x is number => typeof x === "number" && Number.isFinite(x);
+
+export function wanted(what: string, x: unknown, least: number, whole = false): number {
+  if (isFinite(x) && x >= least && (!whole || Number.isInteger(x))) return x;
+  throw bad(`${what} of a terrain is ${show(x)}; it is a ${whole ? "whole " : ""}number of at least ${least}`);
+}
+
+/** A count of cells that a length is, which it must be. */
+function cellsOf(what: string, length: number, cell: number): number {
+  const count = Math.round(length / cell);
+  if (Math.abs(count * cell - length) < 1e-6 * length || length === 0) return count;
+  throw bad(`${what} of a terrain is ${length} m, which is no whole number of cells of ${cell} m`);
+}
+
+/** The numbers of a column's kind at a difficulty from 0 to 1. */
+function gradedOf(
+  column: TerrainColumn,
+  place: string,
+): { kind: TerrainKind; at: (d: number) => Record<string, number> } {
+  const { kind, ...own } = typeof column === "string" ? { kind: column } : column;
+  if (!Object.hasOwn(KINDS, kind))
+    throw bad(`${place} is of kind ${show(kind)}; ${alternatives(kind, Object.keys(KINDS)).hint}`);
+  const { params, lengths } = KINDS[kind] as { params: Record<string, Graded>; lengths: readonly string[] };
+  for (const [name, value] of Object.entries(own)) {
+    if (!Object.hasOwn(params, name))
+      throw bad(`${place}: ${kind} has no parameter "${name}"; ${alternatives(name, Object.keys(params)).hint}`);
+    const ends = Array.isArray(value) && value.length === 2 ? value : [value];
+    const fits = (x: unknown) => isFinite(x) && (lengths.includes(name) ? x > 0 : x >= 0);
+    if (!ends.every(fits))
+      throw bad(
+        `${place}: ${name} is ${show(value)}; it is a number ${lengths.includes(name) ? "above" : "of at least"} 0, or two: for the easiest row and the hardest`,
+      );
+    if (name === "angle" && !ends.every((x) => (x as number) < 1.5))
+      throw bad(`${place}: angle is ${show(value)}; it is below 1.5 rad`);
+  }
+  const all = { ...params, ...own } as Record<string, Graded>;
+  const grade = (x: Graded, d: number) => (typeof x === "number" ? x : x[0] + (x[1] - x[0]) * d);
+  return { kind, at: (d) => Object.fromEntries(Object.entries(all).map(([name, x]) => [name, grade(x, d)])) };
+}
+
+/**
+ * Ground of many patches: `rows` along x, the easiest first, and a column along y for each kind. The middle of each patch
+ * is level, so that robots can start there.
+ * @throws CorralError bad-terrain
+ */
+export function makeTerrain(options: TerrainOptions): Terrain {
+  const { seed = 0, columns, rows = 6, patch = 8, middle = 1.5, cell = 0.1, border = 4 } = options;
+  const known = ["seed", "columns", "rows", "patch", "middle", "cell", "border"];
+  const other = Object.keys(options).find((name) => !known.includes(name));
+  if (other !== undefined) throw bad(`a terrain has no option "${other}"; ${alternatives(other, known).hint}`);
+  if (!Array.isArray(columns) || columns.length === 0)
+    throw bad(`columns of a terrain are ${show(columns)}; they are a list of kinds: ${Object.keys(KINDS).join(", ")}`);
+  wanted("rows", rows, 1, true);
+  wanted("cell", cell, 1e-3);
+  wanted("border", border, 0);
+  wanted("middle", middle, 0);
+  wanted("patch", patch, middle + 2 * cell);
+  const [side, edge] = [cellsOf("patch", patch, cell), cellsOf("border", border, cell)];
+  const [ncol, nrow] = [rows * side + 2 * edge + 1, columns.length * side + 2 * edge + 1];
+  if (ncol * nrow > MOST_POINTS)
+    throw bad(`a terrain of ${ncol} x ${nrow} points is too large; it has at most ${MOST_POINTS}. Take larger cells`);
+
+  const heights = new Int32Array(ncol * nrow);
+  columns.forEach((column, j) => {
+    const { kind, at } = gradedOf(column, `column ${j} of a terrain`);
+    for (let i = 0; i < rows; i++) {
+      const random = new RandomStream(seed, i, j, 0);
+      const relief: Relief = KINDS[kind].relief(at(rows === 1 ? 1 : i / (rows - 1)), {
+        half: patch / 2,
+        middle: middle / 2,
+        random,
+      });
+      for (let r = 0; r <= side; r++)
+        for (let c = 0; c <= side; c++) {
+          const height = relief(c * cell - patch / 2, r * cell - patch / 2);
+          heights[(edge + j * side + r) * ncol + edge + i * side + c] = Math.round(height / UNIT);
+        }
+    }
+  });
+  return { ncol, nrow, cell, heights, unit: UNIT, rows, columns: columns.length, patch };
+}
+
+/** Where the centre of a patch lies from the centre of the field (m), and how high it is. */
+export function patchAt(t: Terrain, row: number, column: number): readonly [x: number, y: number, height: number] {
+  const x = (row - (t.rows - 1) / 2) * t.patch;
+  const y = (column - (t.columns - 1) / 2) * t.patch;
+  const [c, r] = [Math.round(x / t.cell + (t.ncol - 1) / 2), Math.round(y / t.cell + (t.nrow - 1) / 2)];
+  return [x, y, t.heights[r * t.ncol + c] * t.unit];
+}
+
+/** The least and the greatest height (m). */
+export function spanOf({ heights, unit }: Terrain): readonly [low: number, high: number] {
+  let [low, high] = [Infinity, -Infinity];
+  for (const h of heights) {
+    if (h < low) low = h;
+    if (h > high) high = h;
+  }
+  return [low * unit, high * unit];
+}

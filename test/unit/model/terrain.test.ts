@@ -1,0 +1,177 @@
+// terrains: the same bytes from a seed, what each kind is made of, how one comes into an MJCF
+import { createHash } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { loadModel } from "../../../src/model/model.ts";
+import { terrainFromImage } from "../../../src/model/terrain/image.ts";
+import { png as encodePng } from "../../../src/render/png.ts";
+import { KINDS, type TerrainKind } from "../../../src/model/terrain/kinds.ts";
+import { makeTerrain, patchAt, spanOf, type Terrain, type TerrainOptions } from "../../../src/model/terrain/terrain.ts";
+
+const ALL = Object.keys(KINDS) as TerrainKind[];
+const digest = ({ heights }: Terrain) => createHash("sha256").update(heights).digest("hex").slice(0, 16);
+
+/** Heights (m) of one patch, row by row, its border included. */
+function patchOf(t: Terrain, row: number, column: number): number[] {
+  const [x, y] = patchAt(t, row, column);
+  const half = Math.round(t.patch / t.cell / 2);
+  const [c, r] = [Math.round(x / t.cell) + (t.ncol - 1) / 2, Math.round(y / t.cell) + (t.nrow - 1) / 2];
+  const lines = Array.from({ length: 2 * half + 1 }, (_, i) => i - half);
+  return lines.flatMap((dr) => lines.map((dc) => t.heights[(r + dr) * t.ncol + c + dc] * t.unit));
+}
+
+const single = (kind: TerrainKind, own: object = {}, options: Partial<TerrainOptions> = {}) =>
+  patchOf(makeTerrain({ columns: [{ kind, ...own }], rows: 1, ...options }), 0, 0);
+
+const levels = (heights: readonly number[]) => [...new Set(heights)].sort((a, b) => a - b);
+const round = (x: number) => Math.round(x * 1e4) / 1e4;
+
+test("a seed gives the same heights everywhere, another seed others", () => {
+  expect(digest(makeTerrain({ seed: 1, rows: 3, columns: ALL }))).toBe("1af2adea570bf1c4");
+  expect(digest(makeTerrain({ seed: 2, rows: 3, columns: ALL }))).not.toBe("1af2adea570bf1c4");
+});
+
+test("patches do not depend on those beside them", () => {
+  const [few, many] = [
+    makeTerrain({ rows: 3, columns: ["rough"] }),
+    makeTerrain({ rows: 3, columns: ["rough", "boxes"] }),
+  ];
+  expect(patchOf(many, 1, 0).slice(0, 80)).toEqual(patchOf(few, 1, 0).slice(0, 80));
+});
+
+test.each(ALL)("%s is level in the middle, and meets its neighbours", (kind) => {
+  const t = makeTerrain({ seed: 4, columns: [kind], rows: 2 });
+  for (const row of [0, 1]) {
+    const heights = patchOf(t, row, 0);
+    const lines = Math.sqrt(heights.length);
+    const at = (x: number, y: number) => heights[(lines - 1) / 2 + y + ((lines - 1) / 2 + x) * lines];
+    const [, , height] = patchAt(t, row, 0);
+    for (const [x, y] of [
+      [7, 7],
+      [-7, 7],
+      [0, -7],
+      [3, 2],
+    ])
+      expect(round(at(x, y))).toBe(round(height));
+    // stairs, pits and trenches end at the border; what is only rough is as high as it is
+    const edge = heights.slice(0, lines).map(Math.abs);
+    const most = { rough: 0.08, waves: 0.3, boxes: 0.2, "stepping-stones": 0.5, gaps: 0.5 }[kind as "rough"] ?? 0;
+    expect(Math.max(...edge)).toBeLessThanOrEqual(most);
+  }
+});
+
+describe("each kind is what it says", () => {
+  test("flat", () => expect(levels(single("flat"))).toEqual([0]));
+
+  test("stairs have steps of one rise, up and down", () => {
+    const [up, down] = [single("stairs-up", { rise: 0.15 }), single("stairs-down", { rise: 0.15 })];
+    const rises = levels(up).map((h, i, all) => round(h - (all[i - 1] ?? h - 0.15)));
+    expect(new Set(rises)).toEqual(new Set([0.15]));
+    // treads of 0.3 m between the middle and the border
+    expect(levels(up)).toHaveLength(1 + Math.floor((4 - 0.75) / 0.3));
+    expect(Math.min(...up)).toBeCloseTo(-1.5, 6);
+    expect(down.map((x) => round(-x) + 0)).toEqual(up.map((x) => round(x) + 0));
+  });
+
+  test("slopes rise by their angle", () => {
+    expect(Math.min(...single("slope-up", { angle: 0.3 }))).toBeCloseTo(-Math.tan(0.3) * (4 - 0.75), 3);
+    expect(Math.max(...single("slope-down", { angle: 0.3 }))).toBeCloseTo(Math.tan(0.3) * (4 - 0.75), 3);
+  });
+
+  test("noise is uniform between its ends", () => {
+    const rough = single("rough", { height: 0.1, spacing: 0.1 }, { middle: 0 });
+    const mean = rough.reduce((n, x) => n + x, 0) / rough.length;
+    const spread = Math.sqrt(rough.reduce((n, x) => n + x * x, 0) / rough.length - mean * mean);
+    expect(Math.abs(mean)).toBeLessThan(0.01);
+    expect(Math.abs(spread - 0.2 / Math.sqrt(12))).toBeLessThan(0.005);
+    expect(Math.max(...rough.map(Math.abs))).toBeLessThanOrEqual(0.1);
+  });
+
+  test("stones cover what their gaps leave", () => {
+    const stones = single("stepping-stones", { size: 0.6, gap: 0.2, height: 0 }, { middle: 0, cell: 0.05 });
+    const solid = stones.filter((h) => h === 0).length / stones.length;
+    expect(Math.abs(solid - (0.6 / 0.8) ** 2)).toBeLessThan(0.1);
+    expect(levels(stones)).toEqual([-0.5, 0]);
+  });
+
+  test("trenches are as deep as told", () => expect(levels(single("gaps", { depth: 0.4 }))).toEqual([-0.4, 0]));
+
+  test("waves go from trough to crest", () => {
+    const waves = single("waves", { height: 0.2, length: 2 });
+    expect(Math.max(...waves) - Math.min(...waves)).toBeCloseTo(0.4, 1);
+  });
+
+  test("rows grow harder", () => {
+    const t = makeTerrain({ rows: 4, columns: ["stairs-up"] });
+    const depth = [0, 1, 2, 3].map((row) => patchAt(t, row, 0)[2]);
+    expect(depth).toEqual([...depth].sort((a, b) => b - a));
+    expect(depth[0]).toBeCloseTo(-0.3, 6);
+    expect(depth[3]).toBeCloseTo(-2, 6);
+  });
+});
+
+describe("a terrain that cannot be is refused", () => {
+  test.each([
+    [{ columns: [] }, /list of kinds: flat, rough/],
+    [{ columns: ["stair-up"] }, /nearest: stairs-up/],
+    [{ columns: [{ kind: "stairs-up", raise: 1 }] }, /no parameter "raise"; nearest: rise/],
+    [{ columns: [{ kind: "stairs-up", tread: 0 }] }, /tread is 0; it is a number above 0/],
+    [{ columns: [{ kind: "slope-up", angle: 1.6 }] }, /below 1.5 rad/],
+    [{ columns: ["flat"], rows: 0 }, /rows of a terrain is 0/],
+    [{ columns: ["flat"], cell: 0.3 }, /patch of a terrain is 8 m, which is no whole number of cells of 0.3 m/],
+    [{ columns: ["flat"], row: 3 }, /no option "row"; nearest: rows/],
+    [{ columns: ["flat"], cell: 0.001 }, /too large/],
+  ])("%j", (options, message) => {
+    expect(() => makeTerrain(options as never)).toThrow(message);
+  });
+});
+
+const SCENE = `<mujoco><!-- <geom name="floor"/> --><default><geom friction="0.7"/></default><worldbody>
+  <geom name='floor' type="plane" size="5 5 1" pos="0 0 0.1" condim="4"/>
+  <body name="ball" pos="0 0 1"><freejoint/><geom name="ball" size="0.1"/></body></worldbody></mujoco>`;
+
+describe("a terrain in place of a geom", () => {
+  test("keeps what the geom said of contacts; the first patch's middle is at the origin", async () => {
+    const ground = makeTerrain({ rows: 2, columns: ["stairs-up"] });
+    const model = await loadModel(SCENE, { terrain: { ground, geom: "floor" } });
+    const [low, high] = spanOf(ground);
+    expect(model.ngeom).toBe(2);
+    expect([model.geom_condim[0], model.geom_friction[0]]).toEqual([4, 0.7]);
+    expect(Array.from(model.surfaces!.fieldsize)).toEqual([12, 8, high - low, 1].map((x) => expect.closeTo(x, 6)));
+    const [x, y, height] = patchAt(ground, 0, 0);
+    expect(Array.from(model.geom_pos.subarray(0, 3))).toEqual([-x, -y, low - height].map((v) => expect.closeTo(v, 6)));
+  });
+
+  test("level ground loads", async () => {
+    const model = await loadModel(SCENE, { terrain: { ground: makeTerrain({ columns: ["flat"] }), geom: "floor" } });
+    expect(model.surfaces!.elevations.every((x) => x === 0)).toBe(true);
+  });
+
+  test("a name that the text has not is refused with the nearest", async () => {
+    const ground = makeTerrain({ columns: ["flat"] });
+    await expect(loadModel(SCENE, { terrain: { ground, geom: "flor" } })).rejects.toMatchObject({
+      code: "unknown-name",
+      message: expect.stringContaining("nearest: floor"),
+    });
+    await expect(loadModel(SCENE, { terrain: { ground } as never })).rejects.toMatchObject({ code: "bad-option" });
+  });
+});
+
+describe("a terrain from a picture", () => {
+  // a row of three greys above one of black
+  const PIXELS = [0, 128, 255, 0, 0, 0].map((grey) => [grey, grey, grey, 255]).flat();
+
+  test("is as high as the picture is bright", async () => {
+    const png = new Uint8Array(encodePng({ width: 3, height: 2, rgba: Uint8Array.from(PIXELS) }));
+    const t = await terrainFromImage(png, { height: 2, cell: 0.5 });
+    expect([t.ncol, t.nrow, t.cell]).toEqual([3, 2, 0.5]);
+    const heights = Array.from(t.heights, (h) => h * t.unit);
+    // the picture's top is the far side
+    expect(heights.slice(0, 3)).toEqual([0, 0, 0]);
+    expect(heights.slice(3)).toEqual([0, expect.closeTo((2 * 128) / 255, 3), 2]);
+  });
+
+  test("what is no picture is refused", async () => {
+    await expect(terrainFromImage(new Uint8Array(8), { height: 1 })).rejects.toMatchObject({ code: "model-compile" });
+    await expect(terrainFromImage("nowhere.png", { height: 1 })).rejects.toMatchObject({ code: "missing-file" });
+  });
+});
