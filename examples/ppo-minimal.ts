@@ -17,62 +17,62 @@ let draws = 0;
 
 /** x -> tanh(x W + b) -> one number, with its gradient and Adam. */
 class Network {
-  private readonly p: Float64Array;
-  private readonly g: Float64Array;
-  private readonly m: Float64Array;
-  private readonly s: Float64Array;
-  private steps = 0;
-  private readonly width: number;
+  readonly #p: Float64Array;
+  readonly #g: Float64Array;
+  readonly #m: Float64Array;
+  readonly #s: Float64Array;
+  #steps = 0;
+  readonly #width: number;
 
   constructor(inputs: number, gain: number) {
-    this.width = inputs + 1;
-    const size = HIDDEN * this.width + HIDDEN + 1;
-    this.p = Float64Array.from(
+    this.#width = inputs + 1;
+    const size = HIDDEN * this.#width + HIDDEN + 1;
+    this.#p = Float64Array.from(
       { length: size },
-      (_, i) => random.normal(draws + i) * (i < HIDDEN * this.width ? 0.7 : gain),
+      (_, i) => random.normal(draws + i) * (i < HIDDEN * this.#width ? 0.7 : gain),
     );
     draws += 2 * size;
-    [this.g, this.m, this.s] = [new Float64Array(size), new Float64Array(size), new Float64Array(size)];
+    [this.#g, this.#m, this.#s] = [new Float64Array(size), new Float64Array(size), new Float64Array(size)];
   }
 
-  private hidden(x: ArrayLike<number>): number[] {
+  #hidden(x: ArrayLike<number>): number[] {
     return Array.from({ length: HIDDEN }, (_, j) => {
-      const at = j * this.width;
-      let sum = this.p[at + this.width - 1];
-      for (let i = 0; i < this.width - 1; i++) sum += this.p[at + i] * x[i];
+      const at = j * this.#width;
+      let sum = this.#p[at + this.#width - 1];
+      for (let i = 0; i < this.#width - 1; i++) sum += this.#p[at + i] * x[i];
       return Math.tanh(sum);
     });
   }
 
-  forward(x: ArrayLike<number>, h = this.hidden(x)): number {
-    const last = HIDDEN * this.width;
-    return h.reduce((sum, y, j) => sum + this.p[last + j] * y, this.p[last + HIDDEN]);
+  forward(x: ArrayLike<number>, h = this.#hidden(x)): number {
+    const last = HIDDEN * this.#width;
+    return h.reduce((sum, y, j) => sum + this.#p[last + j] * y, this.#p[last + HIDDEN]);
   }
 
   /** Adds the gradient of slope(y) * dy, and returns y. */
   backward(x: ArrayLike<number>, slope: (y: number) => number): void {
-    const h = this.hidden(x);
+    const h = this.#hidden(x);
     const d = slope(this.forward(x, h));
-    const last = HIDDEN * this.width;
-    this.g[last + HIDDEN] += d;
+    const last = HIDDEN * this.#width;
+    this.#g[last + HIDDEN] += d;
     h.forEach((y, j) => {
-      this.g[last + j] += d * y;
-      const inner = d * this.p[last + j] * (1 - y * y);
-      for (let i = 0; i < this.width - 1; i++) this.g[j * this.width + i] += inner * x[i];
-      this.g[j * this.width + this.width - 1] += inner;
+      this.#g[last + j] += d * y;
+      const inner = d * this.#p[last + j] * (1 - y * y);
+      for (let i = 0; i < this.#width - 1; i++) this.#g[j * this.#width + i] += inner * x[i];
+      this.#g[j * this.#width + this.#width - 1] += inner;
     });
   }
 
   /** Adam, downhill. */
   step(count: number): void {
-    this.steps++;
-    for (let i = 0; i < this.p.length; i++) {
-      const g = this.g[i] / count;
-      this.g[i] = 0;
-      this.m[i] = 0.9 * this.m[i] + 0.1 * g;
-      this.s[i] = 0.999 * this.s[i] + 0.001 * g * g;
-      const mean = this.m[i] / (1 - 0.9 ** this.steps);
-      this.p[i] -= (LEARNING_RATE * mean) / (Math.sqrt(this.s[i] / (1 - 0.999 ** this.steps)) + 1e-8);
+    this.#steps++;
+    for (let i = 0; i < this.#p.length; i++) {
+      const g = this.#g[i] / count;
+      this.#g[i] = 0;
+      this.#m[i] = 0.9 * this.#m[i] + 0.1 * g;
+      this.#s[i] = 0.999 * this.#s[i] + 0.001 * g * g;
+      const mean = this.#m[i] / (1 - 0.9 ** this.#steps);
+      this.#p[i] -= (LEARNING_RATE * mean) / (Math.sqrt(this.#s[i] / (1 - 0.999 ** this.#steps)) + 1e-8);
     }
   }
 }

@@ -2,11 +2,12 @@
 
 import { corralVersion } from "../core/version.ts";
 import { shareDevice } from "../gpu/index.ts";
-import { reexecuteUpdate, type BadQuantity } from "../rl/ppo/reexecute.ts";
+import { reexecuteUpdate } from "../rl/ppo/reexecute.ts";
 import { reexecuteBatch } from "../rl/sac/reexecute.ts";
 import { kernelsHash, readUpdateBundle } from "../runs/update-bundle.ts";
 import { EXIT, print, printJson } from "./io.ts";
 import { table } from "./table.ts";
+import type { BadQuantity } from "../rl/device/not-finite.ts";
 
 /** Executes it again and says what became not finite first. Returns the exit code. */
 export async function replayUpdate(path: string, adapter: string | undefined, json: boolean): Promise<number> {

@@ -1,6 +1,5 @@
 // how stages see the model (constants or table reads) and the data (registers or indexed arrays)
 import { array, param, table, variable, type LocalArray, type Variable } from "../trace/control.ts";
-import { current } from "../trace/graph.ts";
 import type { TraceNode } from "../trace/nodes.ts";
 import { add, isNode, mul, type Int, type Scalar } from "../trace/scalar.ts";
 import type { Spatial, Inertia } from "../trace/spatial.ts";
@@ -8,6 +7,7 @@ import type { Mat3, Quat, Vec3 } from "../trace/vector.ts";
 import { CorralError } from "../core/errors.ts";
 import { field as fieldRow, fieldShape, fieldSize, type Capacities, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
+import { currentForm, type Form } from "./form.ts";
 import { assertDeclared } from "./stages.ts";
 
 /** Reads of flat data in rows; `i` counts rows of the accessor's width. */
@@ -70,7 +70,7 @@ const atRunTime = (name: string): CorralError =>
 /** Numbers at an index, of which worlds may have their own. */
 export function scalarTable(name: string, values: readonly Scalar[]): (index: Int) => Scalar {
   if (values.every((x): x is number => !isNode(x))) return table(name, values);
-  if (!current().unroll) {
+  if (currentForm().loops) {
     const all = array(name, values.length);
     values.forEach((x, i) => all.set(i, x));
     return (index) => (isNode(index) ? all.get(index) : values[index]);
@@ -93,8 +93,8 @@ export class Field extends Rows {
   #registers: (Variable | undefined)[] = [];
   readonly #components: readonly LocalArray[];
 
-  /** `indexed`: whether rows are read at runtime indices. Default: as the policy of the kernel says. */
-  constructor(name: string, length: number, width = 1, indexed = !current().unroll) {
+  /** `indexed`: whether rows are read at runtime indices. Default: if code loops over rows. */
+  constructor(name: string, length: number, width = 1, indexed = currentForm().loops) {
     super();
     this.name = name;
     this.length = length;
@@ -221,6 +221,8 @@ export type ModelView = {
   readonly meaninertia: Scalar;
   /** The most speeds of `speedLimits` (m/s, rad/s). */
   readonly speed_limit: { readonly at: (i: number) => Scalar };
+  /** What follows from how the kernel's code is laid out. */
+  readonly form: Form;
   /** The model itself, for decisions taken at trace time. */
   readonly model: Model;
 };
@@ -233,6 +235,7 @@ export function modelView(model: Model, perWorld: PerWorld = new Map()): ModelVi
   const own = (name: string, i: number, shared: Scalar): Scalar => perWorld.get(name)?.at(i) ?? shared;
   const view: Record<string, unknown> = {
     model,
+    form: currentForm(),
     timestep: param("timestep"),
     get gravity() {
       return gravity.map((g, i) => own("gravity", i, g));

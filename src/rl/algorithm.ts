@@ -1,8 +1,11 @@
 // what every algorithm is to those who run it: training runs, checkpoints, evaluations
 import type { VecSnapshot, VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
+import { CorralError } from "../core/errors.ts";
+import type { DeviceCore } from "./device/device-core.ts";
 import type { EvaluateOptions, Evaluation } from "./evaluate.ts";
-import type { AnyEvidence } from "./ppo/evidence.ts";
+import type { UpdateEvidence } from "./ppo/evidence.ts";
+import type { BatchEvidence } from "./sac/evidence.ts";
 import { STATE } from "./tables/device-tables.ts";
 import type { UpdateMetrics } from "./device/metrics.ts";
 import type { NamedArray } from "./networks/networks.ts";
@@ -16,6 +19,9 @@ export interface AlgorithmSnapshot {
   readonly learner: Readonly<Record<string, Uint32Array<ArrayBuffer>>>;
   readonly env: VecSnapshot;
 }
+
+/** What a stopped update leaves to be executed again. */
+export type AnyEvidence = UpdateEvidence | BatchEvidence;
 
 /** A learner beside its environments, which it steps. Close it before them. */
 export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends AsyncDisposable {
@@ -59,6 +65,30 @@ export function drawSeed(seed: number | bigint, rateScale: number): number | big
   const [bits] = new Uint32Array(Float32Array.of(rateScale).buffer);
   const more = (bits >>> 12) * 2 ** 32;
   return typeof seed === "number" ? (seed + more) % 2 ** 53 : BigInt.asUintN(64, seed + BigInt(more));
+}
+
+/** The error of an update, one of so many, in which something was not finite; `remedy` says what to do. */
+export const nonFiniteUpdate = (iteration: number, what: string, remedy: string): CorralError =>
+  new CorralError("non-finite-update", `update ${iteration} was stopped: its ${what} is not finite. ${remedy}`, {
+    iteration,
+    what,
+  });
+
+/** The error of asking for evidence where no update was stopped. */
+export const noEvidence = ({ id }: VectorEnv): CorralError =>
+  new CorralError("no-evidence", `no update of ${id} was stopped; there is nothing to keep.`);
+
+/** Takes the parameters of a snapshot, and what `change` takes of its state; worlds, counts and Adam's means stay. */
+export async function adoptLearnt(
+  core: DeviceCore,
+  learnt: AlgorithmSnapshot["learner"],
+  change: (state: Float32Array<ArrayBuffer>, from: Float32Array<ArrayBuffer>) => void,
+): Promise<void> {
+  const state = (await core.readState()).slice();
+  change(state, new Float32Array(learnt.state.buffer));
+  core.put(learnt, ["params"]);
+  core.write("state", state);
+  await core.done();
 }
 
 /** A snapshot whose run goes on with a lower learning rate, and with other draws: see `drawSeed`. */

@@ -1,6 +1,9 @@
 // episodes that are played to see how good a policy is
 import { CorralError } from "../core/errors.ts";
 import type { StepResult, VectorEnv } from "../env/host/vector-env.ts";
+import { act, type Actor } from "./device/act.ts";
+import type { Bound } from "./device/bind-env.ts";
+import { Flag } from "./tables/device-tables.ts";
 
 export interface EvaluateOptions {
   /** Draw actions as in training. */
@@ -42,7 +45,7 @@ export interface Evaluation {
 export const ENDLESS_STEPS = 1000;
 
 /** Plays until the first episode of each world has ended; `act` fills the actions on the device. */
-export async function firstEpisodes(
+async function firstEpisodes(
   env: VectorEnv,
   seed: number | bigint,
   act: (t: number) => Promise<void>,
@@ -78,8 +81,23 @@ export async function firstEpisodes(
   return { episodes: env.numEnvs, meanReturn: mean(returns), meanLength: mean(lengths), returns, cut: left };
 }
 
+/** Plays a learner's policy in a peer of the environment that it was trained in. Throws `bad-peer`. */
+export async function evaluatePolicy(
+  learner: Actor & { bindEnv(env: VectorEnv): Promise<Bound> },
+  env: VectorEnv,
+  trained: VectorEnv,
+  { sample = false, seed = 0, firstDraw = 0, ...told }: EvaluateOptions,
+  flags = 0,
+): Promise<Evaluation> {
+  const bound = await learner.bindEnv(checkPeer(env, trained));
+  const all = flags | (sample ? 0 : Flag.deterministic);
+  // draws that no rollout makes
+  const step = (t: number) => act(learner, bound, { t: 0, draw: 2 ** 31 + firstDraw + t, flags: all });
+  return firstEpisodes(env, seed, step, told);
+}
+
 /** The environment, if a learner of another one can act in it. Throws `bad-peer`. */
-export function checkPeer(env: VectorEnv, trained: VectorEnv): VectorEnv {
+function checkPeer(env: VectorEnv, trained: VectorEnv): VectorEnv {
   const same =
     env.id === trained.id &&
     env.singleObservationSpace.size === trained.singleObservationSpace.size &&

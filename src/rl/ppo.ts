@@ -13,17 +13,24 @@ import { CallMutex } from "../core/call-mutex.ts";
 import { seedKey } from "../core/rng.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
-import { act, collect } from "./device/act.ts";
-import { drawSeed, type Algorithm, type AlgorithmSnapshot } from "./algorithm.ts";
+import { collect } from "./device/act.ts";
+import {
+  adoptLearnt,
+  drawSeed,
+  noEvidence,
+  nonFiniteUpdate,
+  type Algorithm,
+  type AlgorithmSnapshot,
+} from "./algorithm.ts";
 import { planLearner, type LearnerShape } from "./ppo/arenas.ts";
 import { Flag, STATE } from "./tables/device-tables.ts";
 import { ppoConfig, type PpoConfig } from "./ppo/config.ts";
 import { evidenceOf, type UpdateEvidence } from "./ppo/evidence.ts";
-import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
+import { evaluatePolicy, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import { learnerDeviceOf, type Bound } from "./device/bind-env.ts";
 import { heldOn, limitsOf } from "./device/device-core.ts";
 import { Intake, ppoCollecting, type ToldSteps } from "./ppo/intake.ts";
-import { Learner, shapeOf, type PlannedEnv } from "./ppo/learner.ts";
+import { Learner, shapeOf } from "./ppo/learner.ts";
 import { metricsOf, type Metrics } from "./device/metrics.ts";
 import { namedNormalizer, namedParameters, shapesOf, type NamedArray } from "./networks/networks.ts";
 import { optionsOf } from "../core/options.ts";
@@ -37,6 +44,7 @@ import {
   setUniforms,
   trainMinibatch,
 } from "./ppo/update.ts";
+import type { PlannedEnv } from "./device/env-shape.ts";
 
 export interface PpoOptions extends Partial<PpoConfig> {
   /** Of the first parameters, of actions and of the order of samples. Default 0. */
@@ -213,13 +221,12 @@ export class Ppo implements Algorithm<Metrics> {
     this.iteration++;
     this.envSteps += this.#shape.samples;
     if (metrics.halted) {
-      this.#halted = new CorralError(
-        "non-finite-update",
-        `update ${this.iteration} was stopped: its ${metrics.halted} is not finite. The parameters are the last good ones, from before the minibatch that failed. ` +
-          `Lower learningRate or maxGradNorm, or look at the environment's rewards and observations.`,
-        { iteration: this.iteration, what: metrics.halted },
-      );
-      throw this.#halted;
+      throw (this.#halted = nonFiniteUpdate(
+        this.iteration,
+        metrics.halted,
+        "The parameters are the last good ones, from before the minibatch that failed. " +
+          "Lower learningRate or maxGradNorm, or look at the environment's rewards and observations.",
+      ));
     }
     return metrics;
   }
@@ -269,19 +276,10 @@ export class Ppo implements Algorithm<Metrics> {
    * @throws CorralError bad-peer for other environments
    */
   evaluate(env: VectorEnv, options: EvaluateOptions = {}): Promise<Evaluation> {
-    return this.#mutex.exclusive("evaluate", () => this.#evaluate(env, options));
-  }
-
-  async #evaluate(
-    env: VectorEnv,
-    { sample = false, seed = 0, firstDraw = 0, ...told }: EvaluateOptions,
-  ): Promise<Evaluation> {
-    const learner = this.#learner;
-    const bound = await learner.bindEnv(checkPeer(env, this.env));
-    const flags = (sample ? 0 : Flag.deterministic) | this.#squash;
-    learner.forgetEvaluated();
-    // draws that no rollout makes
-    return firstEpisodes(env, seed, (t) => act(learner, bound, { t: 0, draw: 2 ** 31 + firstDraw + t, flags }), told);
+    return this.#mutex.exclusive("evaluate", () => {
+      this.#learner.forgetEvaluated();
+      return evaluatePolicy(this.#learner, env, this.env, options, this.#squash);
+    });
   }
 
   /**
@@ -293,7 +291,7 @@ export class Ppo implements Algorithm<Metrics> {
     const { config, env } = this;
     const seed = drawSeed(this.seed, this.rateScale);
     const [halted, shape] = [this.#halted, this.#shape];
-    if (!halted) throw new CorralError("no-evidence", `no update of ${env.id} was stopped; there is nothing to keep.`);
+    if (!halted) throw noEvidence(env);
     const iteration = this.iteration - 1;
     return this.#mutex.exclusive("keep evidence", () =>
       evidenceOf(this.#learner, { env: shape.env, config, seed, iteration, worldIds: [...env.worldIds] }),
@@ -352,13 +350,9 @@ export class Ppo implements Algorithm<Metrics> {
       this.#learner.check(learner, ["params", "norm", "state"]);
       // behind the columns of observations lie the bounds of actions, which are the environment's own
       const norm = new Float32Array(learner.norm.buffer).subarray(0, 16 * this.#shape.k4);
-      const state = (await this.#learner.readState()).slice();
-      const [first, end] = [STATE.reward_mean, STATE.reward_scale + 1];
-      state.set(new Float32Array(learner.state.buffer).subarray(first, end), first);
-      this.#learner.put(learner, ["params"]);
       this.#learner.write("norm", norm);
-      this.#learner.write("state", state);
-      await this.#learner.done();
+      const [first, end] = [STATE.reward_mean, STATE.reward_scale + 1];
+      await adoptLearnt(this.#learner, learner, (state, from) => state.set(from.subarray(first, end), first));
     });
   }
 

@@ -9,15 +9,20 @@ import { seedKey } from "../core/rng.ts";
 import type { Box, Space } from "../env/space/spaces.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
-import { act, collect } from "./device/act.ts";
-import { drawSeed, type Algorithm, type AlgorithmSnapshot } from "./algorithm.ts";
-import { SUM_PARTS } from "./ppo/arenas.ts";
+import { collect } from "./device/act.ts";
+import {
+  adoptLearnt,
+  drawSeed,
+  noEvidence,
+  nonFiniteUpdate,
+  type Algorithm,
+  type AlgorithmSnapshot,
+} from "./algorithm.ts";
 import { learnerDeviceOf, type Bound } from "./device/bind-env.ts";
 import { heldOn, limitsOf } from "./device/device-core.ts";
 import { Flag, SAC_STATE } from "./tables/device-tables.ts";
-import { checkPeer, firstEpisodes, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
+import { evaluatePolicy, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import type { SquashedSpec } from "./networks/host-actor.ts";
-import { assertBounded, envShape, type PlannedEnv } from "./ppo/learner.ts";
 import { sacMetricsOf, type SacMetrics } from "./device/metrics.ts";
 import { openReplay } from "./replay/open-replay.ts";
 import type { Replay } from "./replay/replay.ts";
@@ -31,6 +36,8 @@ import { sacConfig, type SacConfig } from "./sac/config.ts";
 import { learnBatch, sampleBatch, setUniforms } from "./sac/batch.ts";
 import { batchEvidence, KEPT_AT, stoppedAt, type BatchEvidence } from "./sac/evidence.ts";
 import { SacLearner } from "./sac/learner.ts";
+import { SUM_PARTS } from "./device/arenas.ts";
+import { type PlannedEnv, assertBounded, envShape } from "./device/env-shape.ts";
 
 export interface SacOptions extends Partial<SacConfig> {
   /** Of the first parameters, of actions and of the samples that are replayed. Default 0. */
@@ -201,13 +208,11 @@ export class Sac implements Algorithm<SacMetrics> {
     if (metrics.halted) {
       const { gradientSteps, policyEvery } = this.config;
       this.#stopped = stoppedAt(state, (this.iteration - 1) * gradientSteps, policyEvery);
-      this.#halted = new CorralError(
-        "non-finite-update",
-        `update ${this.iteration} was stopped: its ${metrics.halted} is not finite. ${KEPT_AT[this.#stopped.half]} ` +
-          `Lower the learning rates, set maxGradNorm, or look at the environment's rewards and observations.`,
-        { iteration: this.iteration, what: metrics.halted },
-      );
-      throw this.#halted;
+      throw (this.#halted = nonFiniteUpdate(
+        this.iteration,
+        metrics.halted,
+        `${KEPT_AT[this.#stopped.half]} Lower the learning rates, set maxGradNorm, or look at the environment's rewards and observations.`,
+      ));
     }
     return metrics;
   }
@@ -255,18 +260,7 @@ export class Sac implements Algorithm<SacMetrics> {
    * @throws CorralError bad-peer for other environments
    */
   evaluate(env: VectorEnv, options: EvaluateOptions = {}): Promise<Evaluation> {
-    return this.#mutex.exclusive("evaluate", () => this.#evaluate(env, options));
-  }
-
-  async #evaluate(
-    env: VectorEnv,
-    { sample = false, seed = 0, firstDraw = 0, ...told }: EvaluateOptions,
-  ): Promise<Evaluation> {
-    const learner = this.#learner;
-    const bound = await learner.bindEnv(checkPeer(env, this.env));
-    const flags = sample ? 0 : Flag.deterministic;
-    // draws that no update makes
-    return firstEpisodes(env, seed, (t) => act(learner, bound, { t: 0, draw: 2 ** 31 + firstDraw + t, flags }), told);
+    return this.#mutex.exclusive("evaluate", () => evaluatePolicy(this.#learner, env, this.env, options));
   }
 
   /**
@@ -277,8 +271,7 @@ export class Sac implements Algorithm<SacMetrics> {
     const { config, env, rateScale } = this;
     const seed = drawSeed(this.seed, rateScale);
     const [stopped, shape] = [this.#stopped, this.#shape];
-    if (!this.#halted || !stopped)
-      throw new CorralError("no-evidence", `no update of ${env.id} was stopped; there is nothing to keep.`);
+    if (!this.#halted || !stopped) throw noEvidence(env);
     const iteration = this.iteration - 1;
     const draw = iteration * config.gradientSteps + stopped.minibatch;
     return this.#mutex.exclusive("keep evidence", () => {
@@ -357,11 +350,9 @@ export class Sac implements Algorithm<SacMetrics> {
     return this.#mutex.exclusive("adopt", async () => {
       assertFormat(learner);
       this.#learner.check(learner, ["params", "state"]);
-      const state = (await this.#learner.readState()).slice();
-      state[SAC_STATE.log_alpha] = new Float32Array(learner.state.buffer)[SAC_STATE.log_alpha];
-      this.#learner.put(learner, ["params"]);
-      this.#learner.write("state", state);
-      await this.#learner.done();
+      await adoptLearnt(this.#learner, learner, (state, from) => {
+        state[SAC_STATE.log_alpha] = from[SAC_STATE.log_alpha];
+      });
     });
   }
 

@@ -11,7 +11,6 @@ import { reasonOf, remedyOf } from "../core/write-bytes.ts";
 import { writeWhole } from "../io/write-whole.ts";
 import { encodeCheckpoint, type Checkpoint } from "./checkpoint.ts";
 import { dropCheckpointsAfter, lastCheckpoint, listCheckpoints, saveCheckpoint } from "./checkpoints.ts";
-import type { AnyEvidence } from "../rl/ppo/evidence.ts";
 import { differences, envConfig } from "./options.ts";
 import { CONFIG_FILE } from "./run-config.ts";
 import { reportPage } from "./report.ts";
@@ -19,6 +18,7 @@ import { scalarsOf } from "./scalars.ts";
 import { writeUpdateBundle } from "./update-bundle.ts";
 import type { TrainingRun } from "./train.ts";
 import type { RunEvent, RunState, TrainProgress, TrainResult } from "./progress.ts";
+import type { AnyEvidence } from "../rl/algorithm.ts";
 
 export const LOG_FILE = "log.jsonl";
 export const REPORT_FILE = "report.html";

@@ -4,9 +4,8 @@
 import { CallMutex } from "../core/call-mutex.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Plan } from "../memory/plan.ts";
-import type { Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
+import type { AnyEvidence, Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
 import type { EvaluateOptions, Evaluation } from "../rl/evaluate.ts";
-import type { AnyEvidence } from "../rl/ppo/evidence.ts";
 import type { AnyMetrics } from "../rl/device/metrics.ts";
 import type { NamedArray } from "../rl/networks/networks.ts";
 import type { Ppo } from "../rl/ppo.ts";

@@ -12,10 +12,9 @@ import { plannedBudget } from "../memory/device-budget.ts";
 import { inWasm } from "../memory/host-budget.ts";
 import type { Plan } from "../memory/plan.ts";
 import { defaultLimits, wasmLimits, type BudgetView, type HostBytes, type PlanLimits } from "../memory/request.ts";
-import { planLearner, type EnvShape } from "../rl/ppo/arenas.ts";
+import { planLearner } from "../rl/ppo/arenas.ts";
 import { fileBytes } from "../rl/replay/file-rows.ts";
 import { planHostRows } from "../rl/replay/host-rows.ts";
-import type { PlannedEnv } from "../rl/ppo/learner.ts";
 import { ppoCollecting } from "../rl/ppo/intake.ts";
 import { settlePpo } from "../rl/ppo.ts";
 import { planSacLearner } from "../rl/sac/arenas.ts";
@@ -26,6 +25,7 @@ import { runDefaults } from "./defaults.ts";
 import { readStart, startingFrom } from "./start.ts";
 import { collectorEnv, evalEnvsOf, settle, type Settings } from "./settings.ts";
 import type { TrainOptions } from "./options.ts";
+import type { EnvShape, PlannedEnv } from "../rl/device/env-shape.ts";
 
 /** Who holds bytes of the device. */
 export interface RunPart {

@@ -1,8 +1,7 @@
 // what a training run reports: progress, state to save, events, its result
 import type { CorralError } from "../core/errors.ts";
-import type { AlgorithmSnapshot } from "../rl/algorithm.ts";
+import type { AnyEvidence, AlgorithmSnapshot } from "../rl/algorithm.ts";
 import type { Evaluation } from "../rl/evaluate.ts";
-import type { AnyEvidence } from "../rl/ppo/evidence.ts";
 import type { AnyMetrics } from "../rl/device/metrics.ts";
 import type { GrowthState } from "./growth.ts";
 

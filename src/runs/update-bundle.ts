@@ -6,9 +6,9 @@ import { Mismatch } from "../core/schema.ts";
 import { decodeSafetensors, encodeSafetensors, type Tensor } from "../io/safetensors.ts";
 import { hashOf, versions } from "../record/bundle.ts";
 import { corrupt, MOST_MANIFEST, readSealed, writeSealed } from "../record/sealed.ts";
-import type { AnyEvidence } from "../rl/ppo/evidence.ts";
 import { KIND, readEvidence, type UpdateBundleAbout } from "./update-format.ts";
 import { kernelCode, KERNELS, type KernelName } from "../rl/device/kernels.ts";
+import type { AnyEvidence } from "../rl/algorithm.ts";
 
 const ARENAS = "learner.safetensors";
 const MAX_BYTES = 2 ** 32;

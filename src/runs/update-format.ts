@@ -15,14 +15,16 @@ import {
   text,
   type Kind,
 } from "../core/schema.ts";
-import { learnerShape, planLearner, type EnvShape } from "../rl/ppo/arenas.ts";
+import { learnerShape, planLearner } from "../rl/ppo/arenas.ts";
 import type { Plan } from "../memory/plan.ts";
 import { ppoConfig, type PpoConfig } from "../rl/ppo/config.ts";
-import type { AnyEvidence, UpdateEvidence } from "../rl/ppo/evidence.ts";
+import type { UpdateEvidence } from "../rl/ppo/evidence.ts";
 import { planSacLearner, sacShape } from "../rl/sac/arenas.ts";
 import { sacConfig, type SacConfig } from "../rl/sac/config.ts";
 import type { BatchEvidence } from "../rl/sac/evidence.ts";
 import type { Versions } from "../record/bundle.ts";
+import type { AnyEvidence } from "../rl/algorithm.ts";
+import type { EnvShape } from "../rl/device/env-shape.ts";
 
 export const KIND = "update";
 

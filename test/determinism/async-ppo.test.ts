@@ -11,10 +11,11 @@ import { ppoConfig } from "../../src/rl/ppo/config.ts";
 import { HostPpoActor, ppoActorSpec } from "../../src/rl/ppo/host-actor.ts";
 import { Ppo, Sac } from "../../src/rl/index.ts";
 import type { ToldSteps } from "../../src/rl/ppo/intake.ts";
-import { envShape, Learner } from "../../src/rl/ppo/learner.ts";
+import { Learner } from "../../src/rl/ppo/learner.ts";
 import { setUniforms } from "../../src/rl/ppo/update.ts";
 import { Overlapped } from "../../src/runs/overlapped.ts";
 import { learnerBounds } from "../support/tolerances.ts";
+import { envShape } from "../../src/rl/device/env-shape.ts";
 
 const ID = "InvertedPendulum-v5";
 const WORLDS = 6;

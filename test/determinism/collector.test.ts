@@ -6,7 +6,6 @@ import { Box, defineTask, makeVec, type Task } from "../../src/env/index.ts";
 import { act } from "../../src/rl/device/act.ts";
 import { Flag } from "../../src/rl/tables/device-tables.ts";
 import { HostActor } from "../../src/rl/networks/host-actor.ts";
-import { envShape } from "../../src/rl/ppo/learner.ts";
 import { Sac } from "../../src/rl/index.ts";
 import { setUniforms } from "../../src/rl/sac/batch.ts";
 import { sacShape } from "../../src/rl/sac/arenas.ts";
@@ -15,6 +14,7 @@ import { SacLearner } from "../../src/rl/sac/learner.ts";
 import { seedKey } from "../../src/core/rng.ts";
 import { Collector } from "../../src/runs/collector.ts";
 import { learnerBounds } from "../support/tolerances.ts";
+import { envShape } from "../../src/rl/device/env-shape.ts";
 
 const OPTIONS = { seed: 4, hidden: [12], batchSize: 16, bufferSize: 400, learningStarts: 100, gradientSteps: 3 };
 

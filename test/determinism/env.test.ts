@@ -48,15 +48,15 @@ async function stateHashes(env: VectorEnv, watched: readonly number[]): Promise<
 class Watch {
   readonly hashes: Map<number, Hash>;
   ended = 0;
-  private readonly env: VectorEnv;
+  readonly #env: VectorEnv;
 
   constructor(env: VectorEnv, watched: readonly number[]) {
-    this.env = env;
+    this.#env = env;
     this.hashes = new Map(watched.map((id) => [id, createHash("sha256")]));
   }
 
   look(): void {
-    const { env } = this;
+    const env = this.#env;
     const nobs = env.singleObservationSpace.size;
     for (const [id, hash] of this.hashes) {
       const w = env.worldIds.indexOf(id);

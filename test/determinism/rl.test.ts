@@ -10,8 +10,9 @@ import { act, collect } from "../../src/rl/device/act.ts";
 import { learnerShape } from "../../src/rl/ppo/arenas.ts";
 import { Flag, SAMPLE } from "../../src/rl/tables/device-tables.ts";
 import { ppoConfig } from "../../src/rl/ppo/config.ts";
-import { envShape, Learner } from "../../src/rl/ppo/learner.ts";
+import { Learner } from "../../src/rl/ppo/learner.ts";
 import { Ppo } from "../../src/rl/ppo.ts";
+import { envShape } from "../../src/rl/device/env-shape.ts";
 
 const UPDATES = 50;
 

@@ -10,7 +10,6 @@ import { batchEvidence, stoppedAt } from "../../src/rl/sac/evidence.ts";
 import { reexecuteBatch } from "../../src/rl/sac/reexecute.ts";
 import { sharedDevice } from "../support/learner-case.ts";
 import { DRAW, makeSac, SEED } from "../support/sac-case.ts";
-import { envShape } from "../../src/rl/ppo/learner.ts";
 import { TILE } from "../../src/rl/networks/networks.ts";
 import { sacShape } from "../../src/rl/sac/arenas.ts";
 import type { SacConfig } from "../../src/rl/sac/config.ts";
@@ -19,6 +18,7 @@ import { TrainingRun } from "../../src/runs/train.ts";
 import type { TrainOptions } from "../../src/runs/options.ts";
 import { corralInside } from "../support/cli-inside.ts";
 import { logOf, TINY, trainRun, UPDATES } from "../support/runs.ts";
+import { envShape } from "../../src/rl/device/env-shape.ts";
 
 const root = mkdtempSync(join(tmpdir(), "corral-non-finite-"));
 afterAll(() => rmSync(root, { recursive: true }));

@@ -25,24 +25,24 @@ export class ColliderScene implements Disposable {
   readonly size1: number[];
   readonly size2: number[];
   readonly margin: number;
-  private readonly mujoco: MainModule;
-  private readonly model: MjModel;
-  private readonly data: MjData;
+  readonly #mujoco: MainModule;
+  readonly #model: MjModel;
+  readonly #data: MjData;
 
   private constructor(mujoco: MainModule, kind: ColliderName, size1: number[], size2: number[], margin: number) {
     const [type1, type2] = kind.split("-");
     const geom = (type: string, size: number[], own: number) =>
       `<geom type="${type}" size="${size.join(" ")}" margin="${own}"/>`;
-    this.mujoco = mujoco;
+    this.#mujoco = mujoco;
     this.kind = kind;
     this.size1 = size1;
     this.size2 = size2;
     // margins of geoms add up
-    this.model = mujoco.MjModel.from_xml_string(
+    this.#model = mujoco.MjModel.from_xml_string(
       `<mujoco><option ccd_tolerance="1e-12" ccd_iterations="500"/><worldbody><body mocap="true">${geom(type1, size1, margin)}</body>` +
         `<body><freejoint/>${geom(type2, size2, 0)}</body></worldbody></mujoco>`,
     )!;
-    this.data = new mujoco.MjData(this.model);
+    this.#data = new mujoco.MjData(this.#model);
     this.margin = margin;
   }
 
@@ -52,7 +52,7 @@ export class ColliderScene implements Disposable {
 
   /** The contacts at two poses, and the frames of the geoms there. */
   contacts(pose1: Pose, pose2: Pose): { frames: Frames; contacts: Contact[] } {
-    const { mujoco, model, data } = this;
+    const [mujoco, model, data] = [this.#mujoco, this.#model, this.#data];
     data.mocap_pos.set(pose1.slice(0, 3));
     data.mocap_quat.set(pose1.slice(3));
     data.qpos.set(pose2);
@@ -76,8 +76,8 @@ export class ColliderScene implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.data.delete();
-    this.model.delete();
+    this.#data.delete();
+    this.#model.delete();
   }
 }
 

@@ -1,7 +1,7 @@
 // A learner without environments, over a rollout made up from a seed: what tests of its kernels start from
 import { RandomStream } from "../../src/core/rng.ts";
 import { openDevice, type GpuDevice } from "../../src/gpu/index.ts";
-import { learnerShape, type EnvShape, type LearnerShape } from "../../src/rl/ppo/arenas.ts";
+import { learnerShape, type LearnerShape } from "../../src/rl/ppo/arenas.ts";
 import { SAMPLE, STATE, STATE_SIZE, StepFlag, WORLD } from "../../src/rl/tables/device-tables.ts";
 import { ppoConfig, type PpoConfig } from "../../src/rl/ppo/config.ts";
 import type { LearnerDevice } from "../../src/rl/device/device-core.ts";
@@ -9,6 +9,7 @@ import { Learner } from "../../src/rl/ppo/learner.ts";
 import { layersOf } from "../../src/rl/networks/networks.ts";
 import { halfBits } from "../../src/rl/ppo/shuffle.ts";
 import { distribution, outputsOf, type RefSample } from "./ppo-reference.ts";
+import type { EnvShape } from "../../src/rl/device/env-shape.ts";
 
 export const WORLDS = 6;
 export const STEPS = 12;

@@ -50,3 +50,9 @@ test("no test has a limit of time of its own: vitest's is one that no slow machi
   );
   expect(limited.map(({ file }) => file)).toEqual([]);
 });
+
+test("private state has one keyword, #; a constructor alone is called private, which has no other", () => {
+  const keyword = /^ +(?:static |readonly |override )*private (?!constructor\()|[(,] *private (?:readonly )?\w+[:?]/m;
+  const wrong = files.filter(({ file, text }) => file.endsWith(".ts") && keyword.test(text)).map(({ file }) => file);
+  expect(wrong).toEqual([]);
+});

@@ -30,15 +30,7 @@ import type { Model } from "../../model/model.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import type { ContactSlots } from "../collision/contact-slots.ts";
 import type { ConeParams } from "./cone.ts";
-import {
-  compliance,
-  resolvedCompliance,
-  impedance,
-  impedanceCurves,
-  leastCompliance,
-  references,
-  regularizer,
-} from "./impedance.ts";
+import { compliance, impedance, impedanceCurves, leastCompliance, references, regularizer } from "./impedance.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
 /** Below the diagonal of A of anything that moves: keeps a quotient finite in float32. */
@@ -124,7 +116,7 @@ function reach(model: Model, geom: number): number {
  * Whether R of a pair's contacts may be less than float32 resolves: by the least that its diagApprox allows, against the
  * largest J M⁻¹ Jᵀ of a point of its geoms, as far as the inverse weights of bodies tell.
  */
-function isStiff(model: Model, p: GeomPair): boolean {
+function isStiff({ model, form }: ModelView, p: GeomPair): boolean {
   const weight = (k: number) =>
     [p.geom1, p.geom2].map((g) => model.body_invweight0[2 * model.geom_bodyid[g] + k] * (k ? reach(model, g) ** 2 : 1));
   const total = (k: number) => weight(k).reduce((a, b) => a + b);
@@ -136,7 +128,7 @@ function isStiff(model: Model, p: GeomPair): boolean {
   const tangents = p.friction.map((f) => (impratio * f * f) / mu2);
   const diag = pyramidal ? (total(0) * (1 + mu2) * 2 * mu2) / impratio : total(0);
   const edges = pyramidal ? 1 + Math.max(...p.friction) ** 2 : Math.max(1, ...(p.condim > 1 ? tangents : []));
-  return leastCompliance(compliance(p.solref, p.solimp)) * diag < resolvedCompliance() * most * edges;
+  return leastCompliance(compliance(p.solref, p.solimp)) * diag < form.resolvedCompliance * most * edges;
 }
 
 /** Numbers of each slot that only the pair decides, folded where all slots agree. */
@@ -229,12 +221,13 @@ function jointMotions(m: ModelView, d: WorldData, slots: ContactSlots) {
  * Otherwise the cone keeps its shape, and its stiffest direction decides.
  */
 function resolvedStiffness(
+  { form }: ModelView,
   pyramidal: boolean,
   p: ConeParams,
   D: Scalar,
   [normal, ...others]: readonly Scalar[],
 ): { D: Scalar; share: readonly Scalar[] } {
-  const most = (diagA: Scalar) => div(1, max(mul(resolvedCompliance(), diagA), MINVAL2));
+  const most = (diagA: Scalar) => div(1, max(mul(form.resolvedCompliance, diagA), MINVAL2));
   const share = (diagA: Scalar) => min(1, div(most(diagA), D));
   if (pyramidal) {
     const alone = or(eq(p.condim, 1), false);
@@ -311,8 +304,8 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
       tangentD: params.tangentD.slice(0, Math.max(0, dim - 1)).map((f) => f(slot)),
       mu: params.mu(slot),
     }),
-    anyStiff: slots.pairs.some((p) => isStiff(model, p)),
-    stiff: slots.table("con_stiff", (p) => Number(isStiff(model, p)), "i32"),
+    anyStiff: slots.pairs.some((p) => isStiff(m, p)),
+    stiff: slots.table("con_stiff", (p) => Number(isStiff(m, p)), "i32"),
     stiffness(slot) {
       const imp = impedance(params.curve(slot), sub(slots.dist(slot), params.margin(slot)));
       const diag =
@@ -325,7 +318,7 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
     surface,
     resolved(slot, D, diagA) {
       const divisor = gaps ? max(D, MINVAL2) : D;
-      return resolvedStiffness(pyramidal || dim === 1, this.cone(slot), divisor, diagA);
+      return resolvedStiffness(m, pyramidal || dim === 1, this.cone(slot), divisor, diagA);
     },
     aref(slot, imp, vel, D) {
       const normal = params.normal(slot);

@@ -16,7 +16,6 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import { pow } from "../../trace/math.ts";
-import { current } from "../../trace/graph.ts";
 import { MINVAL } from "../../trace/vector.ts";
 import { mjtDisableBit } from "../../model/enums.ts";
 import type { ModelView } from "../view.ts";
@@ -150,14 +149,3 @@ export const regularizer = (d: Scalar, diagApprox: Scalar, least: Scalar = MINVA
 /** The least (1 - d) / d of a compliance. */
 export const leastCompliance = ({ dmin, dmax }: Compliance): number =>
   (1 - Math.max(dmin, dmax)) / Math.max(dmin, dmax);
-
-/**
- * The least R that numbers resolve, relative to J M⁻¹ Jᵀ. MuJoCo's R follows from diagApprox, which may be wrong by any
- * factor: 0 for a body that turns about its centre of mass. With a smaller R the Hessian loses M to rounding; with this
- * one a constraint yields by that part of what is asked of it. Articulated bodies, of rolled kernels, lose more.
- */
-export function resolvedCompliance(): number {
-  const { exact, unroll } = current();
-  if (exact) return 1e-12;
-  return unroll ? 4e-6 : 2e-5;
-}

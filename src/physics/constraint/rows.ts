@@ -21,15 +21,7 @@ import { loop } from "../../trace/control.ts";
 import { atan2 } from "../../trace/math.ts";
 import { normalize3, normalizeQuat, scale3, type Quat, type Vec3 } from "../../trace/vector.ts";
 import { mjtConstraint } from "../../model/enums.ts";
-import {
-  compliance,
-  impedance,
-  impedanceNumbers,
-  reference,
-  regularizer,
-  resolvedCompliance,
-  type ImpedanceNumbers,
-} from "./impedance.ts";
+import { compliance, impedance, impedanceNumbers, reference, regularizer, type ImpedanceNumbers } from "./impedance.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
 /** One row of efc_J with its parameters. Its dofs are known when the kernel is traced. */
@@ -122,7 +114,7 @@ const kindOf = (type: number): Row["kind"] => {
 function leastR(m: ModelView, s: RowParts): Scalar | undefined {
   if (s.jac.length === 1) return undefined;
   return mul(
-    resolvedCompliance(),
+    m.form.resolvedCompliance,
     s.jac.reduce<Scalar>((sum, { dof, value }) => add(sum, mul(m.dof_invweight0.at(dof), mul(value, value))), 0),
   );
 }

@@ -4,7 +4,7 @@ import { add, eq, gt, isNode, select, sub, type Bool, type Int } from "../../tra
 import { add6, type Spatial } from "../../trace/spatial.ts";
 import type { Field, ModelView } from "../view.ts";
 
-/** `each`, or in line where the kernel's own policy is a runtime loop. */
+/** `each`, or written out even where the kernel loops. */
 function pass(inLine: boolean, count: Int, body: (i: Int) => void): void {
   if (inLine && typeof count === "number") for (let i = 0; i < count; i++) body(i);
   else each(count, body);

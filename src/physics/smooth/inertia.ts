@@ -1,6 +1,5 @@
 // how a model's inertia is held: as a mass matrix and its factors, or as articulated bodies
 import { each } from "../../trace/control.ts";
-import { unrolling } from "../../trace/graph.ts";
 import { add, mul, type Scalar } from "../../trace/scalar.ts";
 import { dot6, mulInertVec } from "../../trace/spatial.ts";
 import { mjtIntegrator, mjtSolver } from "../../model/enums.ts";
@@ -160,9 +159,9 @@ const diagonalPattern = (n: number): Pattern => ({
   has: (i, j) => i === j,
 });
 
-/** Articulated bodies where code loops over them, M and its factors where it is written out. */
+/** Articulated bodies where code loops over them and the model allows, else M and its factors. */
 export const inertiaOf = (m: ModelView, d: WorldData, stage: MatrixStage): Inertia =>
-  !unrolling() && solvesByBodies(m.model) ? new BodyInertia(m, d) : jointInertia(m, d, stage);
+  m.form.loops && solvesByBodies(m.model) ? new BodyInertia(m, d) : jointInertia(m, d, stage);
 
 type MatrixStage = (name: "crb" | "factor_m", fn: () => SymMatrix) => SymMatrix;
 

@@ -59,7 +59,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
   const noiseShare = mul(newton ? FLOAT32_NOISE.newton : FLOAT32_NOISE.cg, scale);
   const tolerance = current().exact ? m.tolerance : max(m.tolerance, FLOAT32_TOLERANCE);
   const efc = new ContactEfc(m, contacts);
-  const trees = hasWeights(m.model, contacts) ? new Trees(m, rows, contacts) : undefined;
+  const trees = hasWeights(m, contacts) ? new Trees(m, rows, contacts) : undefined;
   const weights = trees ?? UNWEIGHTED;
   const space = spaceOf((c, slot) => efc.law(c, slot, efc.Jaref(c)), weights);
   const { qacc, search } = space;

@@ -1,5 +1,4 @@
 // what the solver weighs tree by tree: a heavy tree must not hide that a light one is far from its minimum
-import { current, unrolling } from "../../trace/graph.ts";
 import { array, each, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
 import { add, and, div, eq, gt, max, mul, ne, select, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { GeomPair } from "../../model/pairs.ts";
@@ -25,11 +24,11 @@ export const UNWEIGHTED: Weights = { dof: () => 1, body: () => 1, row: () => 1, 
  * Whether costs of several trees are weighed: on the way to the minimum, and not beside contacts whose D is beyond
  * float32 in a Hessian over dofs. Rounding of those would then be as large as what others have left to gain.
  */
-export const hasWeights = ({ ntree, opt }: Model, { anyStiff }: ContactRows): boolean =>
+export const hasWeights = ({ model: { ntree, opt }, form }: ModelView, { anyStiff }: ContactRows): boolean =>
   ntree > 1 &&
   opt.iterations >= FEW_ITERATIONS &&
   opt.ls_iterations >= FEW_ITERATIONS &&
-  !(anyStiff && unrolling() && !current().exact);
+  (!anyStiff || form.weighsStiffContacts);
 
 /** Place of a tree; 0 is of what is static. */
 const place = (tree: number): number => tree + 1;

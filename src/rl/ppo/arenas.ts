@@ -1,58 +1,23 @@
 // the learner's memory, planned beside that of its environments: every buffer with its name, before the first is made
 import type { ArenaRequest, FieldRequest, PlanLimits } from "../../memory/request.ts";
-import { planBatch, type Plan } from "../../memory/plan.ts";
-import type { ObservationGroup } from "../../env/task/observation-groups.ts";
+import { type Plan } from "../../memory/plan.ts";
 import type { PpoConfig } from "./config.ts";
-import {
-  HEAD_ROW,
-  SAMPLE,
-  STATE_SIZE,
-  STATISTICS,
-  UNIFORM_SLOTS,
-  UNIFORMS_BYTES,
-  WORLD,
-} from "../tables/device-tables.ts";
+import { HEAD_ROW, SAMPLE, STATE_SIZE, UNIFORM_SLOTS, UNIFORMS_BYTES, WORLD } from "../tables/device-tables.ts";
 import { JOB_BYTES } from "../tables/job-tables.ts";
-import { KERNELS } from "../device/kernels.ts";
 import { embedding4, layOutNetworks, padTo, row4Of, TILE, type Layer, type Networks } from "../networks/networks.ts";
 import { cellJobs, layOutCells, sequencesOf, type CellsLayout } from "./recurrent.ts";
 import { layOutHead, type HeadLayout } from "../networks/head-layout.ts";
-
-/** The networks that see observations. */
-export type Network = "policy" | "critic";
-
-/** What the learner must know of an environment. */
-export interface EnvShape {
-  readonly id: string;
-  readonly numEnvs: number;
-  readonly observations: number;
-  /** What policy and value function see of them, if they come in groups. */
-  readonly groups?: Readonly<Record<Network, ObservationGroup>> | undefined;
-  /** Means of a Gaussian policy, or logits of each choice. */
-  readonly head: "gaussian" | "categorical";
-  readonly outputs: number;
-  /** Numbers of an action, and the alternatives of each if they are choices. */
-  readonly actions: number;
-  readonly alternatives: readonly number[];
-  /** What is known of each action, if something is: rows of so many numbers. */
-  readonly features?: { readonly count: number; readonly values: Float32Array<ArrayBuffer> } | undefined;
-}
-
-/** Parts that sums over all worlds, samples or parameters are cut into. */
-export const SUM_PARTS = 128;
-/** Statistics of a minibatch ride behind the gradients: their sums are the bias of a layer of this size. */
-export const STATISTICS4 = STATISTICS.size / 4;
-/** `mode` of a layer whose only gradient is that of its bias. */
-export const BIAS_ONLY = 1;
-export const SUMS = { k: TILE, n: 4 * STATISTICS4 } as const;
-
-/** Rows of a minibatch that is summed at once; of larger ones, rows that a chunk sums at least, and most chunks. */
-const WHOLE_ROWS = 512;
-const CHUNK_ROWS = 128;
-const MAX_CHUNKS = 32;
-/** Worlds that act in one run of the network, if minibatches are smaller: at most so many, in at most so many bytes. */
-const ACT_ROWS = 8192;
-const ACT_BYTES = 2 ** 26;
+import type { Network, EnvShape } from "../device/env-shape.ts";
+import {
+  rowsOf,
+  chunkRowsOf,
+  STATISTICS4,
+  sharedArena,
+  SUM_PARTS,
+  uniformArena,
+  stagingArena,
+  planArenas,
+} from "../device/arenas.ts";
 
 /** Where rows of the network lie in `work`: vec4s. */
 export interface WorkLayout {
@@ -93,15 +58,6 @@ export interface LearnerShape {
   readonly total4: number;
   readonly jobs: number;
 }
-
-/** Rows that a network whose rows are so wide has room for, when it learns and when it acts. */
-export function rowsOf(minibatch: number, numEnvs: number, width4: number): number {
-  const fits = Math.max(TILE, Math.floor(ACT_BYTES / (16 * width4)));
-  return padTo(Math.max(minibatch, Math.min(numEnvs, ACT_ROWS, fits)), TILE);
-}
-
-export const chunkRowsOf = (minibatch: number): number =>
-  minibatch <= WHOLE_ROWS ? WHOLE_ROWS : Math.max(CHUNK_ROWS, Math.ceil(minibatch / MAX_CHUNKS));
 
 /** How a policy streams over its actions; undefined if it holds all logits. */
 function streamOf({ head, alternatives, outputs, features }: EnvShape, config: PpoConfig) {
@@ -220,33 +176,10 @@ export function inputAt(
   return at === cells?.value.below ? cells.value.state : at;
 }
 
-export const sharedArena = (name: string, vec4s: number, remedy?: string): ArenaRequest => ({
-  name,
-  access: "read_write",
-  scope: "batch",
-  fields: [{ name, group: "learner", type: "f32", shared: 4 * vec4s, ...(remedy ? { remedy } : {}) }],
-});
-
-export const uniformArena = (name: string, words: number): ArenaRequest => ({
-  name,
-  access: "uniform",
-  scope: "batch",
-  fields: [{ name, group: "learner", type: "u32", shared: words }],
-});
-
 const rows = (name: string, perWorld: number): ArenaRequest => {
   const field: FieldRequest = { name, group: "rollout", type: "f32", perWorld, remedy: "fewer rolloutSteps" };
   return { name, access: "read_write", scope: "batch", layout: "rows", fields: [field] };
 };
-
-/** The arenas that each kernel binds, as far as they are of the plan. */
-function stagesOf(arenas: readonly ArenaRequest[]): { name: string; arenas: string[] }[] {
-  const names = arenas.map(({ name }) => name);
-  return Object.entries(KERNELS).map(([name, { buffers }]) => ({
-    name,
-    arenas: Object.values<string>(buffers).filter((arena) => names.includes(arena)),
-  }));
-}
 
 function embeddingArenas({ head }: Networks): ArenaRequest[] {
   if (!head?.embedding) return [];
@@ -271,26 +204,6 @@ function cellArenas({ nets, cells }: LearnerShape, rolloutSteps: number): ArenaR
     arena("eval_hidden", both, "a smaller recurrentSize"),
     arena("rollout_hidden", (both * rolloutSteps) / cells.unroll, "a larger recurrentSteps"),
   ];
-}
-
-/** What the host reads through: the state, or so many floats of parameters. */
-export const stagingArena = (params: number): ArenaRequest => ({
-  name: "staging",
-  access: "staging",
-  scope: "batch",
-  copies: 2,
-  fields: [{ name: "staging", group: "staging", type: "f32", shared: Math.max(STATE_SIZE, params) }],
-});
-
-/** The plan of a learner's arenas, all of them in one piece. */
-export function planArenas(
-  name: string,
-  numEnvs: number,
-  arenas: readonly ArenaRequest[],
-  limits: PlanLimits | undefined,
-): Plan {
-  const limited = limits ? { limits } : {};
-  return planBatch({ name, numEnvs, arenas, stages: stagesOf(arenas), maxShards: 1, ...limited });
 }
 
 /** Plans every buffer of a learner. Needs no device. */

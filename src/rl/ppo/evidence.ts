@@ -1,10 +1,9 @@
 // what a stopped update leaves to be executed again
-import type { EnvShape } from "./arenas.ts";
 import type { PpoConfig } from "./config.ts";
 import type { Learner } from "./learner.ts";
 import { STATE } from "../tables/device-tables.ts";
 import { REASONS } from "../device/metrics.ts";
-import type { BatchEvidence } from "../sac/evidence.ts";
+import type { EnvShape } from "../device/env-shape.ts";
 
 /** Which update it was. */
 export interface UpdateFacts {
@@ -40,9 +39,6 @@ const ARENAS = [
   "grads",
   "state",
 ] as const;
-
-/** What a stopped update leaves, of either algorithm. */
-export type AnyEvidence = UpdateEvidence | BatchEvidence;
 
 /** Copies it from a learner whose last update was stopped: what came after the failure has changed no parameter. */
 export async function evidenceOf(learner: Learner, facts: UpdateFacts): Promise<UpdateEvidence> {

@@ -1,83 +1,22 @@
 // the learner of PPO: networks, loss and rollout on the device, which the phases of the algorithm are put together from
 import { CorralError } from "../../core/errors.ts";
 import type { VectorEnv } from "../../env/host/vector-env.ts";
-import type { Space } from "../../env/space/spaces.ts";
-import {
-  BIAS_ONLY,
-  groupJobs,
-  inputAt,
-  inputOf,
-  learnerShape,
-  planLearner,
-  STATISTICS4,
-  SUMS,
-  type EnvShape,
-  type LearnerShape,
-} from "./arenas.ts";
+import { groupJobs, inputAt, inputOf, learnerShape, planLearner, type LearnerShape } from "./arenas.ts";
 import type { Backing } from "../device/backing.ts";
 import type { PpoConfig } from "./config.ts";
-import { bindEnv, initialNorm, initialWorlds, UNBOUNDED, type Bound } from "../device/bind-env.ts";
+import { bindEnv, initialNorm, initialWorlds, type Bound } from "../device/bind-env.ts";
 import { DeviceCore, hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
 import type { Bind, JobOf, JobPass, KernelName } from "../device/kernels.ts";
-import { actionFeatures } from "../networks/action-features.ts";
 import { backCells, bindCells, runCells, type ActingRows } from "./recurrent.ts";
 import { bindHead, descendBlocks, embedActions, foldBlocks } from "./streamed-head.ts";
 import { Flag, SAMPLE, STATE, STATE_SIZE } from "../tables/device-tables.ts";
 import { ACTIVATIONS } from "../networks/activations.ts";
 import { initialParameters, layerJob, padTo, TILE, type Layer } from "../networks/networks.ts";
+import { BIAS_ONLY, STATISTICS4, SUMS } from "../device/arenas.ts";
+import { type EnvShape, type PlannedEnv, envShape, assertBounded } from "../device/env-shape.ts";
 
-const MAX_CHOICES = 32;
 /** What a run goes on from between two updates. */
 const KEPT = ["params", "moments", "norm", "state", "worlds"] as const;
-
-/** What a learner is planned by: environments, or ones that are only planned themselves. */
-export interface PlannedEnv extends Pick<VectorEnv, "id" | "numEnvs" | "autoreset" | "singleActionSpace"> {
-  readonly singleObservationSpace: { readonly size: number };
-  readonly observationGroups: VectorEnv["observationGroups"];
-}
-
-/** What the learner must know of an environment. Throws `unsupported-space`, `needs-next-step`. */
-export function envShape(env: PlannedEnv): EnvShape {
-  const { id, numEnvs, singleActionSpace: space, singleObservationSpace, observationGroups } = env;
-  if (env.autoreset !== "next-step") {
-    throw new CorralError(
-      "needs-next-step",
-      `autoreset is "${env.autoreset}"; the learner bootstraps truncated episodes from their last observation, which it sees with "next-step". Make the environments with autoreset: "next-step".`,
-      { autoreset: env.autoreset },
-    );
-  }
-  const observations = singleObservationSpace.size;
-  const alternatives = alternativesOf(space);
-  const features = space.kind === "discrete" && space.controls ? actionFeatures(space.controls) : undefined;
-  const { policy, critic = policy } = observationGroups;
-  const groups = policy && { policy, critic };
-  const shape = { id, numEnvs, observations, groups, actions: space.size, alternatives, features };
-  if (space.kind === "box") return { ...shape, head: "gaussian", outputs: space.size };
-  if (alternatives.length > MAX_CHOICES) {
-    throw new CorralError(
-      "unsupported-space",
-      `${id} takes ${alternatives.length} choices at once; the learner has room for ${MAX_CHOICES}.`,
-      { choices: alternatives.length },
-    );
-  }
-  return { ...shape, head: "categorical", outputs: alternatives.reduce((sum, n) => sum + n, 0) };
-}
-
-/**
- * Throws `unsupported-space` if actions are not continuous, or one has no bounds to be squashed into; `what` squashes
- * them, `remedy` says what to do instead.
- */
-export function assertBounded(
-  { id, singleActionSpace: space }: PlannedEnv,
-  what = "squash is true",
-  remedy = "Leave it out.",
-): void {
-  if (space.kind === "box" && [...space.low, ...space.high].every((x) => Math.abs(x) < UNBOUNDED)) return;
-  throw new CorralError(
-    "unsupported-space",
-    `${what}, but the actions of ${id} are ${space.kind === "box" ? "without bounds" : "discrete"}. ${remedy}`,
-  );
-}
 
 /** Throws `unsupported-space` if actions have no embeddings: none is known of them but their number. */
 export function assertEmbeddable({ id, features }: EnvShape): void {
@@ -87,9 +26,6 @@ export function assertEmbeddable({ id, features }: EnvShape): void {
     `actionEmbedding makes embeddings from the controls that actions stand for; those of ${id} stand for none. Leave it at 0, or make the task with actionTable(rows).`,
   );
 }
-
-const alternativesOf = (space: Space): number[] =>
-  space.kind === "discrete" ? [space.n] : space.kind === "multi-discrete" ? [...space.nvec] : [];
 
 export class Learner extends DeviceCore {
   readonly shape: LearnerShape;

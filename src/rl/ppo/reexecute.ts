@@ -1,101 +1,25 @@
 // A stopped update once more, kernel by kernel: what became not finite first, and whether the bits are the recorded ones
-import { learnerShape, STATISTICS4, SUM_PARTS, type LearnerShape } from "./arenas.ts";
+import { learnerShape, type LearnerShape } from "./arenas.ts";
 import { ppoConfig } from "./config.ts";
-import type { DeviceCore, LearnerDevice } from "../device/device-core.ts";
-import type { AnyEvidence, UpdateEvidence } from "./evidence.ts";
+import type { LearnerDevice } from "../device/device-core.ts";
+import type { UpdateEvidence } from "./evidence.ts";
 import { Learner } from "./learner.ts";
-import { OPTIMIZER_PLACE, SAMPLE, STATE, STATISTICS } from "../tables/device-tables.ts";
-import { REASONS } from "../device/metrics.ts";
+import { SAMPLE, STATE, STATISTICS } from "../tables/device-tables.ts";
 import { namedNormalizer, namedParameters, padTo, TILE, type Layer } from "../networks/networks.ts";
 import { shuffled } from "./shuffle.ts";
 import { minibatchesOf, minibatchParts, setUniforms, trainMinibatch, type Minibatch } from "./update.ts";
-
-/** Numbers of one quantity that are not finite. */
-export interface BadQuantity {
-  /** Part of the update: what it began with, forward, loss, backward, gradient, step. */
-  readonly stage: string;
-  readonly name: string;
-  /** The first of them, where it lies, and how many there are. */
-  readonly value: number;
-  readonly at: string;
-  readonly count: number;
-}
-
-export interface UpdateReplay {
-  /** Whether the update ended as it was recorded, bit for bit. */
-  readonly identical: boolean;
-  readonly device: string;
-  readonly recorded: string;
-  readonly halted: string;
-  readonly minibatch: number;
-  readonly minibatches: number;
-  /** In the order in which they were computed. */
-  readonly bad: readonly BadQuantity[];
-  /** Arenas that ended otherwise. */
-  readonly differences: readonly string[];
-}
-
-export type Place = (i: number) => string;
-
-/** What is not finite among numbers, `stride` a row of which the first `width` count. */
-export function look(
-  stage: string,
-  name: string,
-  data: Float32Array,
-  place: Place,
-  width = 1,
-  stride = width,
-): BadQuantity[] {
-  let first = -1;
-  let count = 0;
-  for (let row = 0; row * stride < data.length; row++) {
-    for (let i = row * stride; i < Math.min(data.length, row * stride + width); i++) {
-      if (Number.isFinite(data[i])) continue;
-      if (first < 0) first = i;
-      count++;
-    }
-  }
-  if (count === 0) return [];
-  const index = Math.floor(first / stride) * width + (first % stride);
-  return [{ stage, name, value: data[first], at: place(index), count }];
-}
-
-export const elements: Place = (i) => `[${i}]`;
-export const floatsOf = (words: Uint32Array<ArrayBuffer>): Float32Array => new Float32Array(words.buffer);
-
-/** Adam's two means come in turns of four. */
-export function momentsOf(words: Uint32Array<ArrayBuffer>, which: 0 | 1): Float32Array {
-  const all = floatsOf(words);
-  return Float32Array.from({ length: all.length / 2 }, (_, i) => all[8 * (i >> 2) + 4 * which + (i & 3)]);
-}
-
-/** Where Adam would move parameters that the gradient gate has looked at, in float32: `place` is that of its optimizer in the state. */
-export async function stepOf(
-  core: DeviceCore,
-  { params, moments, grads }: Readonly<Record<"params" | "moments" | "grads", Float32Array>>,
-  place: number,
-  {
-    rate,
-    beta1,
-    beta2,
-    adamEpsilon,
-    weightDecay,
-  }: Readonly<Record<"rate" | "beta1" | "beta2" | "adamEpsilon" | "weightDecay", number>>,
-): Promise<Float32Array> {
-  const state = (await core.readState()).subarray(place);
-  const f = Math.fround;
-  const scale = state[OPTIMIZER_PLACE.scale];
-  const by = f(rate / f(1 - f(state[OPTIMIZER_PLACE.beta1_power] * f(beta1))));
-  const unbias = f(1 / f(1 - f(state[OPTIMIZER_PLACE.beta2_power] * f(beta2))));
-  const kept = f(1 - f(rate * weightDecay));
-  return params.map((p, i) => {
-    const at = 8 * (i >> 2) + (i & 3);
-    const g = f(grads[i] * scale);
-    const m = f(beta1 * moments[at] + (1 - beta1) * g);
-    const v = f(beta2 * moments[at + 4] + (1 - beta2) * f(g * g));
-    return f(p * kept) - f(f(by * m) / f(Math.sqrt(f(v * unbias)) + adamEpsilon));
-  });
-}
+import { STATISTICS4, SUM_PARTS } from "../device/arenas.ts";
+import {
+  type BadQuantity,
+  type Place,
+  floatsOf,
+  look,
+  momentsOf,
+  elements,
+  stepOf,
+  type UpdateReplay,
+  outcomeOf,
+} from "../device/not-finite.ts";
 
 /** What the update began with, in the order in which it depends on each other. */
 function inputs(shape: LearnerShape, evidence: UpdateEvidence): BadQuantity[] {
@@ -256,28 +180,4 @@ export async function reexecuteUpdate(device: LearnerDevice, evidence: UpdateEvi
 
   // the learner is closed only once it is read
   return await outcomeOf(learner, evidence, bad);
-}
-
-/** Whether a learner ended as it was recorded, bit for bit. */
-export async function outcomeOf(
-  core: DeviceCore,
-  { arenas, halted, minibatch, minibatches }: Pick<AnyEvidence, "arenas" | "halted" | "minibatch" | "minibatches">,
-  bad: readonly BadQuantity[],
-): Promise<UpdateReplay> {
-  const differences: string[] = [];
-  for (const name of ["params", "moments", "grads", "state"]) {
-    const now = await core.read(name, new Uint32Array(arenas[name].length));
-    if (now.some((word, i) => word !== arenas[name][i])) differences.push(name);
-  }
-  const state = await core.readState();
-  return {
-    identical: differences.length === 0,
-    device: core.backing.name,
-    recorded: halted,
-    halted: REASONS[state[STATE.halted]] ?? "nothing",
-    minibatch,
-    minibatches,
-    bad,
-    differences,
-  };
 }

@@ -1,11 +1,12 @@
 // what an update submits: advantages, a minibatch, the moments of observations
 import { seedKey } from "../../core/rng.ts";
-import { SUM_PARTS, type LearnerShape } from "./arenas.ts";
+import { type LearnerShape } from "./arenas.ts";
 import type { JobPass } from "../device/kernels.ts";
 import { ADAM_EACH, Flag } from "../tables/device-tables.ts";
 import type { PpoConfig } from "./config.ts";
 import type { Learner } from "./learner.ts";
 import { halfBits, shuffleKeys } from "./shuffle.ts";
+import { SUM_PARTS } from "../device/arenas.ts";
 
 /** Tells the learner the numbers that stay the same for the whole run. */
 export function setUniforms(learner: Learner, c: PpoConfig, seed: number | bigint): void {

@@ -2,15 +2,20 @@
 import { seedKey } from "../../core/rng.ts";
 import { FileRows } from "./file-rows.ts";
 import { HostRows } from "./host-rows.ts";
-import { DeviceReplay, HostReplay, type Replay } from "./replay.ts";
-import type { SacConfig } from "../sac/config.ts";
-import type { SacLearner } from "../sac/learner.ts";
+import type { DeviceCore } from "../device/device-core.ts";
+import { DeviceReplay, HostReplay, type Replay, type ReplayShape } from "./replay.ts";
 import { Sampler } from "./sampler.ts";
+
+interface ReplayOptions {
+  readonly storage: "gpu" | "host" | "file";
+  readonly nSteps: number;
+  readonly gamma: number;
+}
 
 /** @throws BudgetExceededError, host-out-of-memory; replay-exists, disk-full, bad-replay */
 export async function openReplay(
-  learner: SacLearner,
-  { storage, nSteps, gamma }: SacConfig,
+  learner: DeviceCore & { readonly shape: ReplayShape },
+  { storage, nSteps, gamma }: ReplayOptions,
   seed: number | bigint,
   file: { readonly path: string; readonly reuse: boolean },
 ): Promise<Replay> {

@@ -2,10 +2,10 @@
 import { CorralError } from "../../core/errors.ts";
 import type { PhiloxKey } from "../../core/rng.ts";
 import type { DeviceCore } from "../device/device-core.ts";
+import type { EnvShape } from "../device/env-shape.ts";
 import { startsOf, type CollectedSteps, type RowStore, type Starts } from "./row-store.ts";
 import type { Sampler } from "./sampler.ts";
 import { REPLAY_STEP } from "../tables/device-tables.ts";
-import type { SacShape } from "../sac/arenas.ts";
 
 /** What an algorithm asks of a replay, wherever it lies. */
 export interface Replay {
@@ -25,6 +25,18 @@ export interface Replay {
   close(): void;
 }
 
+/** Sizes of a replay, of its rows and of a batch: vec4s as the learner has them. */
+export interface ReplayShape {
+  readonly env: Pick<EnvShape, "id" | "numEnvs" | "observations" | "actions">;
+  /** Rows of each world, and how many of them lie on the device. */
+  readonly capacity: number;
+  readonly window: number;
+  readonly batch: number;
+  readonly obs4: number;
+  readonly actions4: number;
+  readonly row4: number;
+}
+
 const RING = ["replay_obs", "replay_actions", "replay_steps"] as const;
 
 /** The error of steps that come from the host for a replay on the device. */
@@ -41,7 +53,7 @@ export class DeviceReplay implements Replay {
   readonly #nSteps: number;
   #written = 0;
 
-  constructor(core: DeviceCore, { capacity }: SacShape, nSteps: number) {
+  constructor(core: DeviceCore, { capacity }: ReplayShape, nSteps: number) {
     this.bytes = RING.reduce((sum, arena) => sum + 4 * core.words(arena), 0);
     this.#capacity = capacity;
     this.#nSteps = nSteps;
@@ -80,14 +92,14 @@ export class DeviceReplay implements Replay {
 /** Rows in a store of the host: the device has those of the last update, and gets its batches written. */
 export class HostReplay implements Replay {
   readonly #core: DeviceCore;
-  readonly #shape: SacShape;
+  readonly #shape: ReplayShape;
   readonly #store: RowStore;
   readonly #sampler: Sampler;
   readonly #window: readonly { readonly arena: string; readonly into: Float32Array<ArrayBuffer> }[];
   #rows: Float32Array;
   readonly #batch: Float32Array<ArrayBuffer>;
 
-  constructor(core: DeviceCore, shape: SacShape, store: RowStore, sampler: Sampler) {
+  constructor(core: DeviceCore, shape: ReplayShape, store: RowStore, sampler: Sampler) {
     const { window, env, obs4, actions4, batch, row4 } = shape;
     this.#core = core;
     this.#shape = shape;

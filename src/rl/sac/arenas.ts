@@ -1,6 +1,10 @@
 // the memory of SAC's learner, planned beside that of its environments: networks, a batch, and the replay
 import type { Plan } from "../../memory/plan.ts";
 import type { ArenaRequest, FieldRequest, PlanLimits } from "../../memory/request.ts";
+import { NOTE, REPLAY_STEP, STATE_SIZE, UNIFORM_SLOTS, UNIFORMS_BYTES, WORLD } from "../tables/device-tables.ts";
+import { JOB_BYTES } from "../tables/job-tables.ts";
+import { endOf, layOutNetwork, padTo, row4Of, TILE, type Layer, type Rows } from "../networks/networks.ts";
+import { replayRows, type SacConfig } from "./config.ts";
 import {
   chunkRowsOf,
   rowsOf,
@@ -10,12 +14,8 @@ import {
   STATISTICS4,
   SUM_PARTS,
   uniformArena,
-  type EnvShape,
-} from "../ppo/arenas.ts";
-import { NOTE, REPLAY_STEP, STATE_SIZE, UNIFORM_SLOTS, UNIFORMS_BYTES, WORLD } from "../tables/device-tables.ts";
-import { JOB_BYTES } from "../tables/job-tables.ts";
-import { endOf, layOutNetwork, padTo, row4Of, TILE, type Layer, type Rows } from "../networks/networks.ts";
-import { replayRows, type SacConfig } from "./config.ts";
+} from "../device/arenas.ts";
+import type { EnvShape } from "../device/env-shape.ts";
 
 /** The parameter vector: policy, critics, then targets, with room for statistics behind what has gradients. vec4s. */
 export interface SacNetworks {

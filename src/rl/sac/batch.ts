@@ -1,9 +1,9 @@
 // what a batch of SAC submits, whole or stage by stage
 import { seedKey } from "../../core/rng.ts";
-import { SUM_PARTS } from "../ppo/arenas.ts";
 import type { JobPass } from "../device/kernels.ts";
 import type { SacConfig } from "./config.ts";
 import type { SacLearner } from "./learner.ts";
+import { SUM_PARTS } from "../device/arenas.ts";
 
 /** The numbers that stay the same for a whole run. */
 export function setUniforms(learner: SacLearner, c: SacConfig, seed: number | bigint): void {

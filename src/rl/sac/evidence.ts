@@ -1,10 +1,10 @@
 // what a stopped batch of SAC leaves to be executed again
-import type { EnvShape } from "../ppo/arenas.ts";
 import { SAC_STATE } from "../tables/device-tables.ts";
 import { REASONS } from "../device/metrics.ts";
 import { halves, type Half } from "./batch.ts";
 import type { SacConfig } from "./config.ts";
 import type { SacLearner } from "./learner.ts";
+import type { EnvShape } from "../device/env-shape.ts";
 
 /** Which batch it was. */
 export interface BatchFacts {

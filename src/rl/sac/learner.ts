@@ -1,6 +1,5 @@
 // the learner of SAC: policy, critics, targets and losses on the device, which the phases of the algorithm are put together from
 import type { VectorEnv } from "../../env/host/vector-env.ts";
-import { STATISTICS4, SUMS, BIAS_ONLY } from "../ppo/arenas.ts";
 import type { Backing } from "../device/backing.ts";
 import { bindEnv, initialNorm, initialWorlds, type Bound } from "../device/bind-env.ts";
 import { DeviceCore, hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
@@ -9,6 +8,7 @@ import type { Bind, JobOf, JobPass } from "../device/kernels.ts";
 import { ACTIVATIONS } from "../networks/activations.ts";
 import { fillUniform, jobOfLayer, padTo, TILE, type Layer, type Rows } from "../networks/networks.ts";
 import { planSacLearner, type SacShape } from "./arenas.ts";
+import { STATISTICS4, SUMS, BIAS_ONLY } from "../device/arenas.ts";
 
 /** What a run goes on from between two updates. */
 const KEPT = ["params", "moments", "state", "worlds"] as const;

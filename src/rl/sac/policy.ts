@@ -1,7 +1,6 @@
 // the networks of SAC by name, and its policy as plain numbers
 import { CorralError } from "../../core/errors.ts";
 import type { Space } from "../../env/space/spaces.ts";
-import type { AlgorithmSnapshot } from "../algorithm.ts";
 import { namedLayers, type NamedArray } from "../networks/networks.ts";
 import { policyOf, type Policy } from "../networks/policy.ts";
 import type { SacShape } from "./arenas.ts";
@@ -59,7 +58,7 @@ export function sacPolicyOf(
 export const FORMAT = 2;
 
 /** Throws `bad-snapshot`. */
-export function assertFormat({ format }: AlgorithmSnapshot["learner"]): void {
+export function assertFormat({ format }: Readonly<Record<string, Uint32Array>>): void {
   const found = format?.[0] ?? 1;
   if (found === FORMAT) return;
   throw new CorralError(

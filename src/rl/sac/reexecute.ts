@@ -1,9 +1,15 @@
 // A stopped batch of SAC once more, stage by stage: what became not finite first, and whether the bits are the recorded ones
 import type { LearnerDevice } from "../device/device-core.ts";
-import { STATISTICS4, SUM_PARTS } from "../ppo/arenas.ts";
 import { NOTE, SAC_STATE, SAC_STATISTICS } from "../tables/device-tables.ts";
 import { namedLayers, type Layer, type NamedArray, type Rows } from "../networks/networks.ts";
+import { halves, setUniforms } from "./batch.ts";
+import { sacShape, type SacShape } from "./arenas.ts";
+import { sacConfig } from "./config.ts";
+import type { BatchEvidence } from "./evidence.ts";
+import { SacLearner } from "./learner.ts";
+import { STATISTICS4, SUM_PARTS } from "../device/arenas.ts";
 import {
+  type UpdateReplay,
   elements,
   floatsOf,
   look,
@@ -12,13 +18,7 @@ import {
   stepOf,
   type BadQuantity,
   type Place,
-  type UpdateReplay,
-} from "../ppo/reexecute.ts";
-import { halves, setUniforms } from "./batch.ts";
-import { sacShape, type SacShape } from "./arenas.ts";
-import { sacConfig } from "./config.ts";
-import type { BatchEvidence } from "./evidence.ts";
-import { SacLearner } from "./learner.ts";
+} from "../device/not-finite.ts";
 
 const transition: Place = (row) => `transition ${row}`;
 const inRows =

@@ -1,6 +1,5 @@
 // gradients of PPO's loss through every layer and head: against finite differences in float64, and against jax-js
 import { afterAll, describe, expect, test } from "vitest";
-import { STATISTICS4 } from "../../../src/rl/ppo/arenas.ts";
 import { trainMinibatch } from "../../../src/rl/ppo/update.ts";
 import { shuffled } from "../../../src/rl/ppo/shuffle.ts";
 import { jaxGradient } from "../../support/jax-ppo.ts";
@@ -8,6 +7,7 @@ import { makeCase, sharedDevice, type MadeCase } from "../../support/learner-cas
 import { LEARNER_CASES } from "../../support/learner-cases.ts";
 import { differences, ppoLoss } from "../../support/ppo-reference.ts";
 import { learnerBounds } from "../../support/tolerances.ts";
+import { STATISTICS4 } from "../../../src/rl/device/arenas.ts";
 
 const KEYS = [11, 22, 33, 44];
 afterAll(async () => (await sharedDevice()).close());

@@ -7,13 +7,13 @@ import { type GpuDevice, openDevice } from "../../../src/gpu/index.ts";
 import { act, store } from "../../../src/rl/device/act.ts";
 import { Flag } from "../../../src/rl/tables/device-tables.ts";
 import { HostRows } from "../../../src/rl/replay/host-rows.ts";
-import { envShape } from "../../../src/rl/ppo/learner.ts";
 import { startsOf } from "../../../src/rl/replay/row-store.ts";
 import { setUniforms } from "../../../src/rl/sac/batch.ts";
 import { sacShape } from "../../../src/rl/sac/arenas.ts";
 import { sacConfig } from "../../../src/rl/sac/config.ts";
 import { SacLearner } from "../../../src/rl/sac/learner.ts";
 import { Sampler } from "../../../src/rl/replay/sampler.ts";
+import { envShape } from "../../../src/rl/device/env-shape.ts";
 
 const WORLDS = 6;
 const STEPS = 60;

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import "../../../envs/index.ts";
 import { makeVec } from "../../../src/env/index.ts";
 import { Sac } from "../../../src/rl/index.ts";
-import { envShape } from "../../../src/rl/ppo/learner.ts";
 import { sacShape } from "../../../src/rl/sac/arenas.ts";
+import { envShape } from "../../../src/rl/device/env-shape.ts";
 
 const SIZES = { hidden: [64, 64], bufferSize: 64, batchSize: 8 };
 

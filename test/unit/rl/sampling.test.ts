@@ -8,8 +8,9 @@ import { act } from "../../../src/rl/device/act.ts";
 import { learnerShape } from "../../../src/rl/ppo/arenas.ts";
 import { Flag, SAMPLE } from "../../../src/rl/tables/device-tables.ts";
 import { ppoConfig, type PpoConfig } from "../../../src/rl/ppo/config.ts";
-import { envShape, Learner } from "../../../src/rl/ppo/learner.ts";
+import { Learner } from "../../../src/rl/ppo/learner.ts";
 import { learnerBounds } from "../../support/tolerances.ts";
+import { envShape } from "../../../src/rl/device/env-shape.ts";
 
 const WORLDS = 2048;
 const DRAWS = 16;

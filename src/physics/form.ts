@@ -1,0 +1,25 @@
+// what the layout of a kernel's code means for the physics: said once, so that no stage asks how it is unrolled
+import { current } from "../trace/graph.ts";
+
+export interface Form {
+  /** Whether code loops over rows of fields; articulated bodies then stand in for a mass matrix, where the model allows. */
+  readonly loops: boolean;
+  /**
+   * The least R that numbers resolve, relative to J M⁻¹ Jᵀ. MuJoCo's R follows from diagApprox, which may be wrong by any
+   * factor: 0 for a body that turns about its centre of mass. With a smaller R the Hessian loses M to rounding; with this
+   * one a constraint yields by that part of what is asked of it. Articulated bodies lose more than a matrix.
+   */
+  readonly resolvedCompliance: number;
+  /** Whether trees can be weighed beside contacts whose D is beyond float32: not where a Hessian over dofs rounds them. */
+  readonly weighsStiffContacts: boolean;
+}
+
+/** The form of the kernel that is being traced. */
+export function currentForm(): Form {
+  const { exact, unroll } = current();
+  return {
+    loops: !unroll,
+    resolvedCompliance: exact ? 1e-12 : unroll ? 4e-6 : 2e-5,
+    weighsStiffContacts: exact || !unroll,
+  };
+}
