@@ -76,11 +76,13 @@ export function pick(
   eye: readonly number[],
   along: readonly number[],
   places?: readonly number[],
+  hidden: ReadonlySet<number> = new Set(),
 ): Picked | undefined {
   const parts = scene.parts.filter((part) => isShown(part, shown));
   const grid = places === undefined ? worlds : Math.max(...places) + 1;
   let found: Picked | undefined;
   for (let world = 0; world < worlds; world++) {
+    if (hidden.has(world)) continue;
     const offset = offsetOf(places?.[world] ?? world, grid, radius);
     for (const part of parts) {
       if (part.checker && world > 0) continue;

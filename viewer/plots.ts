@@ -1,6 +1,7 @@
 // lines of numbers over time, one for each name
+import { digits, svg } from "./dom.ts";
+
 const MOST_POINTS = 300;
-const SVG = "http://www.w3.org/2000/svg";
 
 export class Plots {
   readonly #into: HTMLElement;
@@ -22,7 +23,7 @@ export class Plots {
         (y, x) => `${x},${(48 - (46 * ((Number.isFinite(y) ? y : low) - low)) / span).toFixed(1)}`,
       );
       entry.line.setAttribute("points", points.join(" "));
-      entry.label.textContent = `${name} ${Number(value.toPrecision(4))}`;
+      entry.label.textContent = `${name} ${digits(value)}`;
     }
   }
 
@@ -32,11 +33,9 @@ export class Plots {
 
   #make(name: string) {
     const label = document.createElement("div");
-    const svg = document.createElementNS(SVG, "svg");
-    svg.setAttribute("viewBox", `0 0 ${MOST_POINTS} 50`);
-    svg.setAttribute("preserveAspectRatio", "none");
-    const line = svg.appendChild(document.createElementNS(SVG, "polyline"));
-    this.#into.append(label, svg);
+    const drawing = svg("svg", { viewBox: `0 0 ${MOST_POINTS} 50`, preserveAspectRatio: "none" });
+    const line = drawing.appendChild(svg("polyline"));
+    this.#into.append(label, drawing);
     const entry = { values: [] as number[], line, label };
     this.#lines.set(name, entry);
     return entry;

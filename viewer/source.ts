@@ -1,5 +1,5 @@
 // where a page has its frames from: the server that it came from, or itself
-import { decodeFrame, fromBase64, readFacts, type Command, type Facts, type Frame } from "../src/view/messages.ts";
+import { decodeFrame, fromBase64, fromJson, type Command, type Facts, type Frame } from "../src/view/messages.ts";
 
 export interface Source {
   readonly facts: Facts;
@@ -16,14 +16,14 @@ const dataOf = (id: string): string | undefined => document.getElementById(id)?.
 /** Opens what the page has; frames come from then on. */
 export async function openSource(onFrame: OnFrame, onFault: OnFault): Promise<Source> {
   const facts = dataOf("facts");
-  return facts === undefined ? openServer(onFrame, onFault) : openOwn(readFacts(facts), onFrame);
+  return facts === undefined ? openServer(onFrame, onFault) : openOwn(fromJson(facts) as Facts, onFrame);
 }
 
 async function openServer(onFrame: OnFrame, onFault: OnFault): Promise<Source> {
   const [facts, shader] = await Promise.all(["scene", "shader"].map(async (name) => (await fetch(name)).text()));
   void follow(onFrame, onFault);
   return {
-    facts: readFacts(facts),
+    facts: fromJson(facts) as Facts,
     shader,
     act(command) {
       const request = {

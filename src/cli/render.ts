@@ -169,8 +169,9 @@ async function renderPage(
   for (let step = 0; step <= last; step++) {
     if (step > 0) await subject.forward();
     const poses = await subject.poses();
-    const { time, plots } = subject;
-    const said = { serial: 0, step, time, plots, actor: "", back: step, paused: false, speed: 1 };
+    const { time, plots, at, values: of } = subject;
+    const more = { ...(at === undefined ? {} : { at }), ...(of === undefined ? {} : { values: of }) };
+    const said = { serial: 0, step, time, plots, actor: "", back: step, paused: false, speed: 1, ...more };
     frames.push(encodeFrame({ facts: said, poses }));
   }
   const shown = { ...facts, kind: "recording", actors: [], actions: [], keyframes: [], steps: last } as const;

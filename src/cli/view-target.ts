@@ -7,9 +7,13 @@ import { taskOf } from "../env/registry.ts";
 import { loadTaskModel } from "../env/task/load.ts";
 import { Stage } from "../render/poses.ts";
 import { isRecordingPath, readRecording, recordedModel } from "../render/recording.ts";
+import { isBundlePath } from "../record/sealed.ts";
+import { readBundle } from "../record/read-bundle.ts";
+import { isUpdateBundle } from "../runs/update-bundle.ts";
 import { assertRun, CONFIG_FILE, readConfig } from "../runs/run-config.ts";
 import { policyOfRun } from "../runs/policy.ts";
 import { isModelPath } from "../sizing/plan.ts";
+import { CrashSubject } from "../view/crash.ts";
 import { LiveSubject } from "../view/live.ts";
 import { RecordedSubject } from "../view/recorded.ts";
 import type { Subject } from "../view/session.ts";
@@ -20,6 +24,8 @@ import { idOfNamed } from "./task-file.ts";
 /** Values of the options that say what is shown. */
 interface Values {
   readonly worlds?: string;
+  /** Of a bundle, by its id. */
+  readonly world?: string;
   readonly seed?: string;
   readonly actions?: string;
   readonly device?: string;
@@ -27,7 +33,7 @@ interface Values {
   readonly adapter?: string;
 }
 
-/** What a page shows of a model, an environment, a task file, a run or a recording. Throws `UsageError`, what these throw. */
+/** What a page shows of a model, an environment, a task file, a run, a recording or a crash bundle. Throws `UsageError`, what these throw. */
 export async function viewTarget(target: string, values: Values): Promise<Subject> {
   const worlds = integerOption("worlds", values.worlds, 1);
   const seed = integerOption("seed", values.seed, 0, 0);
@@ -40,6 +46,15 @@ export async function viewTarget(target: string, values: Values): Promise<Subjec
       throw new UsageError(`--worlds is ${worlds}; ${target} holds ${recording.episodes} episodes.`);
     const stage = await Stage.create(await recordedModel(recording, target));
     return new RecordedSubject(recording, stage, worlds);
+  }
+
+  if (isUpdateBundle(target))
+    throw new UsageError(`${target} is a bundle of an update, in which no world moves: corral replay says what broke.`);
+  if (isBundlePath(target)) {
+    const id = values.world === undefined ? undefined : integerOption("world", values.world, 0, 0);
+    const { device, adapter } = deviceOf(values);
+    const where = { ...(device ? { device } : {}), ...(adapter === undefined ? {} : { adapter }) };
+    return CrashSubject.create(readBundle(target), where, id);
   }
 
   const run = existsSync(join(target, CONFIG_FILE)) ? await runOf(target) : undefined;

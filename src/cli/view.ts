@@ -8,27 +8,33 @@ import { EXIT, integerOption, parse, print, printJson } from "./io.ts";
 import { DEVICE_HELP, onlyArgument } from "./target.ts";
 import { viewTarget } from "./view-target.ts";
 
-export const summary = "a page on this machine that shows worlds: a model, an environment, a run or a recording";
+export const summary =
+  "a page on this machine that shows worlds: a model, an environment, a run, a recording or a crash";
 
 export const help = `
 Usage: corral view TARGET [options]
 
 Opens a page in the browser that shows worlds of TARGET: the path of an MJCF file, the id of an environment, a task
-file, the folder of a run, whose policy acts, or a recording (.npz) of corral play. The page is served to this machine
+file, the folder of a run, whose policy acts, a recording (.npz) of corral play, or a crash bundle. The page is served to this machine
 alone, at an address with a secret in it, and loads nothing from elsewhere. The browser needs WebGPU. Worlds step in
 this process while a page looks. Ctrl-C ends it.
+
+Of a crash bundle the recorded control steps are executed again and shown as a timeline, with MuJoCo's float64 from the
+same state beside them, and the first bad number at the body or joint it is of.
 
   --worlds N        worlds side by side (1)
   --actions WHAT    random, policy or none at first; a run's policy acts by itself
   --seed S          of start states and random actions (0)
-  --paused          begin paused
+  --paused          begin paused, as crashes do
+  --world ID        of a crash bundle: the world to look at, by id; default: the first that failed
   --port N          of the address (a free one)
   --no-open         print the address and open no browser
 ${DEVICE_HELP}
   --json            one JSON document on stdout: the address
 
 In the page: drag turns, shift-drag moves, wheel nears, click names a body, ctrl-drag pulls it by a spring; space plays,
-arrows step and step back, backspace resets.
+arrows step and step back, backspace resets, w a s d turn (with alt they move), + and - near, h goes home. Pointing at a
+body tells its numbers.
 
 Exit codes: 0 ended, 2 bad usage, 3 no device or no memory.
 `;
@@ -36,6 +42,7 @@ Exit codes: 0 ended, 2 bad usage, 3 no device or no memory.
 const text = { type: "string" } as const;
 const OPTIONS = {
   worlds: text,
+  world: text,
   actions: text,
   seed: text,
   port: text,
@@ -51,7 +58,8 @@ export async function run(args: string[]): Promise<number> {
   const target = onlyArgument(positionals, "TARGET");
   const port = integerOption("port", values.port, 0, 0);
   const files = await pageFiles();
-  await using session = new Session(await viewTarget(target, values), values.paused ?? false);
+  const subject = await viewTarget(target, values);
+  await using session = new Session(subject, values.paused ?? subject.facts.kind === "crash");
   await using server = await ViewServer.listen(routesOf(session, files), port);
   if (values.json) printJson({ target, url: server.url });
   else print(`${target}: ${server.url}`);

@@ -33,38 +33,69 @@ export async function secondOpinion(scene: CrashScene, report: CrashFindings): P
   if (early && early.verdict !== "condition") return { ...early, mujoco: undefined, apart: [] };
 
   const { bundle, moments, row, at } = scene;
+  const apart: { step: number; qpos: number; qvel: number }[] = [];
+  for await (const { k, state, broke } of besideMuJoCo(scene, GRACE)) {
+    if (k <= at) {
+      const { step } = moments[k];
+      const [qpos, qvel] = (["qpos", "qvel"] as const).map((name) =>
+        distance(fieldBefore(bundle, moments[k], row, name), state[name]),
+      );
+      apart.push({ step, qpos, qvel });
+    }
+    if (broke === undefined) continue;
+    const mujoco = { step: moments[at].step + k - at, ...broke };
+    if (early === undefined) return { verdict: "physics", text: physicsText(report, mujoco), mujoco, apart };
+    const text = `${early.text} MuJoCo blows up in control step ${mujoco.step} (${mujoco.field}).`;
+    return { ...early, text, mujoco: undefined, apart };
+  }
+  if (early) return { ...early, text: `${early.text} ${apartText(report, apart)}`, mujoco: undefined, apart };
+  const text = precisionText(report, apart, moments[stretchStart(scene)].step);
+  return { verdict: "precision", text, mujoco: undefined, apart };
+}
+
+/** A world in MuJoCo's float64 around a control step. */
+export interface Beside {
+  /** Place of the step in the moments of the scene, or beyond the one of the crash. */
+  readonly k: number;
+  /** Before the step. */
+  readonly state: WorldState;
+  /** What diverged in the step, if anything did: then it is the last. */
+  readonly broke: { readonly physicsStep: number; readonly field: string } | undefined;
+  /** After the step. */
+  readonly after: WorldState;
+}
+
+/**
+ * MuJoCo from the first recorded state that nothing has touched since, through the recorded steps of a world with what
+ * acted in them, and `grace` more with the last of it.
+ * @throws CorralError replay-endless
+ */
+export async function* besideMuJoCo(scene: CrashScene, grace = 0): AsyncGenerator<Beside> {
+  const { bundle, moments, row, at } = scene;
   const first = stretchStart(scene);
   const model = modelAt(bundle, moments[at], row);
   const world = await MuJoCoWorld.create(model);
   try {
     let state = stateOf(scene, moments[first], new Float64Array(model.nu));
-    const apart: { step: number; qpos: number; qvel: number }[] = [];
-    for (let k = first; k <= at + GRACE; k++) {
+    for (let k = first; k <= at + grace; k++) {
+      const before = state;
       const moment = moments[Math.min(k, at)];
       if (k <= at) {
-        const [qpos, qvel] = [fieldBefore(bundle, moment, row, "qpos"), fieldBefore(bundle, moment, row, "qvel")];
-        apart.push({ step: moment.step, qpos: distance(qpos, state.qpos), qvel: distance(qvel, state.qvel) });
         const { ctrl, kick, eq_active, ...forces } = inputsIn(scene, moment);
         state = { ...state, ctrl, eq_active, qvel: state.qvel.map((v, i) => v + kick[i]) };
         for (const [name, values] of Object.entries(forces)) if (values.length > 0) world.oracle.write(name, values);
       }
       const { nstep = bundle.about.env.frameSkip } = moment.params;
-      for (let p = 1; p <= nstep; p++) {
+      let broke: Beside["broke"];
+      for (let physicsStep = 1; physicsStep <= nstep && broke === undefined; physicsStep++) {
         scene.deadline.check();
         const field = diverged(world.step(state));
-        if (field && early) {
-          const text = `${early.text} MuJoCo blows up in control step ${moments[at].step + k - at} (${field}).`;
-          return { ...early, text, mujoco: undefined, apart };
-        }
-        if (field) {
-          const mujoco = { step: moments[at].step + k - at, physicsStep: p, field };
-          return { verdict: "physics", text: physicsText(report, mujoco), mujoco, apart };
-        }
         state = world.state();
+        if (field) broke = { physicsStep, field };
       }
+      yield { k, state: before, broke, after: state };
+      if (broke) return;
     }
-    if (early) return { ...early, text: `${early.text} ${apartText(report, apart)}`, mujoco: undefined, apart };
-    return { verdict: "precision", text: precisionText(report, apart, moments[first].step), mujoco: undefined, apart };
   } finally {
     world.delete();
   }

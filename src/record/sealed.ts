@@ -157,6 +157,9 @@ export function readSealed(path: string): Sealed {
   return { path, about, files: found };
 }
 
+/** Whether a folder says that it is a bundle. */
+export const isBundlePath = (path: string): boolean => existsSync(join(path, "manifest.json"));
+
 /** Bytes of a manifest at most. */
 export const MOST_MANIFEST = 2 ** 26;
 

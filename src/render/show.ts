@@ -65,6 +65,7 @@ const SQUARE = 0.5;
 const CLEAR = 0.35;
 const HIGHLIGHT: Four = [1, 0.55, 0.1, 1];
 const BAD: Four = [1, 0.1, 0.1, 1];
+const GHOST: Four = [0.2, 0.45, 1, 0.45];
 const AXES: readonly Four[] = [
   [0.9, 0.2, 0.2, 1],
   [0.2, 0.75, 0.2, 1],
@@ -90,11 +91,13 @@ export const isShown = ({ of, group, checker, collides, field }: Part, shown: Sh
 export interface Marks {
   /** A body of a world that is chosen, and one that is bad. */
   readonly chosen?: { readonly world: number; readonly body: number };
-  readonly bad?: { readonly world: number; readonly body: number };
+  readonly bad?: { readonly world: number; readonly body: number; readonly joint?: number };
   /** Worlds that are drawn as ghosts. */
   readonly ghosts?: ReadonlySet<number>;
   /** Worlds that stand where another does, by their place in the grid; else each has its own. */
   readonly places?: readonly number[];
+  /** Worlds that are not drawn. */
+  readonly hidden?: ReadonlySet<number>;
 }
 
 /**
@@ -111,7 +114,7 @@ export function showWorlds(
 ): void {
   list.clear();
   const { worlds, bodies } = poses;
-  const { chosen, bad, ghosts, places } = marks;
+  const { chosen, bad, ghosts, places, hidden } = marks;
   const nbody = scene.bodies.length;
   const grid = places === undefined ? worlds : Math.max(...places) + 1;
   const offsets = Array.from({ length: worlds }, (_, w) => offsetOf(places?.[w] ?? w, grid, radius));
@@ -121,7 +124,10 @@ export function showWorlds(
   const scale = scene.meansize || 0.1 * scene.extent;
 
   for (let world = 0; world < worlds; world++) {
+    if (hidden?.has(world)) continue;
     const [dx, dy] = offsets[world];
+    // what stands where another world does is drawn by it
+    const isOver = places !== undefined && places.indexOf(places[world]) < world;
     for (let b = 0; b < nbody; b++) {
       const at = (world * nbody + b) * BODY_FLOATS;
       positions[b] = [bodies[at] + dx, bodies[at + 1] + dy, bodies[at + 2]];
@@ -135,10 +141,13 @@ export function showWorlds(
     for (const part of parts) {
       const { body } = part;
       if (part.checker && world > 0) continue;
+      if (isOver && !scene.bodies[body].moves) continue;
+      // a state that is not finite is nowhere
+      if (!positions[body].every(Number.isFinite)) continue;
       let rgba = part.rgba;
       if (bad?.world === world && bad.body === body && body > 0) rgba = BAD;
       else if (chosen?.world === world && chosen.body === body && body > 0) rgba = HIGHLIGHT;
-      if (ghosts?.has(world)) rgba = [0.55, 0.7, 1, 0.4];
+      if (ghosts?.has(world)) rgba = GHOST;
       else if (shown.clear && !part.checker) rgba = [rgba[0], rgba[1], rgba[2], CLEAR * rgba[3]];
       const look = part.checker ? { checker: SQUARE * radius } : undefined;
       list.add(part.shape, put(body, part.pos), multiply(frames[body], part.mat), part.size, rgba, look);
@@ -154,15 +163,16 @@ export function showWorlds(
         list.add(SHAPE.round, put(b, ipos), frames[b], [r, r, r, 0], [0.9, 0.9, 0.9, 1], { flat: true });
       }
     }
-    if (shown.joints)
-      for (const { type, body, pos, axis } of scene.joints) {
-        const frame = alongZ(turned(frames[body], axis));
-        const [at, blue] = [put(body, pos), [0.2, 0.6, 0.8, 1]];
-        const r = 0.12 * scale;
-        if (type === "free" || type === "ball") list.add(SHAPE.round, at, frames[body], [2 * r, 2 * r, 2 * r, 0], blue);
-        else if (type === "slide") list.add(SHAPE.box, at, frame, [r, r, 1.2 * scale, 0], blue);
-        else list.add(SHAPE.cylinder, at, frame, [r, r, 1.2 * scale, 0], blue);
-      }
+    for (const [id, { type, body, pos, axis }] of scene.joints.entries()) {
+      const isBad = bad?.world === world && bad.joint === id;
+      if (!isBad && (!shown.joints || ghosts?.has(world))) continue;
+      const frame = alongZ(turned(frames[body], axis));
+      const [at, rgba] = [put(body, pos), isBad ? BAD : [0.2, 0.6, 0.8, 1]];
+      const r = (isBad ? 0.25 : 0.12) * scale;
+      if (type === "free" || type === "ball") list.add(SHAPE.round, at, frames[body], [2 * r, 2 * r, 2 * r, 0], rgba);
+      else if (type === "slide") list.add(SHAPE.box, at, frame, [r, r, 1.2 * scale, 0], rgba);
+      else list.add(SHAPE.cylinder, at, frame, [r, r, 1.2 * scale, 0], rgba);
+    }
   }
   if (shown.tendons) addTendons(list, scene, poses, offsets, scale);
   addContacts(list, poses, offsets, shown, scale);

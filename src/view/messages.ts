@@ -33,7 +33,34 @@ export interface Facts {
   /** Worlds that are shown as ghosts, where each stands, and what went wrong. */
   readonly ghosts?: readonly number[];
   readonly places?: readonly number[];
-  readonly bad?: { readonly world: number; readonly body: number; readonly step: number; readonly text: string };
+  readonly bad?: {
+    readonly world: number;
+    readonly body: number;
+    /** Of the joint it belongs to, if it is of one. */
+    readonly joint?: number;
+    readonly step: number;
+    readonly text: string;
+  };
+  readonly timeline?: Timeline;
+}
+
+/** Numbers over the steps of what is recorded, and what happened at some of them. */
+export interface Timeline {
+  readonly lines: readonly {
+    readonly name: string;
+    /** Drawn by its logarithm. */
+    readonly log: boolean;
+    /** One for each step; null where it is not known. */
+    readonly values: readonly (number | null)[];
+  }[];
+  readonly marks: readonly { readonly at: number; readonly text: string }[];
+}
+
+/** Numbers of a world that are told of what is pointed at. */
+export interface WorldValues {
+  readonly world: number;
+  readonly qpos: readonly number[];
+  readonly qvel: readonly number[];
 }
 
 /** What a frame says beside poses. */
@@ -50,6 +77,9 @@ export interface FrameFacts {
   /** Control steps that can be gone back. */
   readonly back: number;
   readonly said?: string;
+  /** Which step this is, in words. */
+  readonly at?: string;
+  readonly values?: readonly WorldValues[];
 }
 
 export interface Frame {
@@ -90,7 +120,7 @@ const PARTS = ["bodies", "cameras", "tendons", "contacts"] as const;
 /** A frame as bytes: length of the JSON, JSON, then floats, little-endian. */
 export function encodeFrame({ facts, poses }: Frame): Uint8Array<ArrayBuffer> {
   const sizes = PARTS.map((name) => poses[name].length);
-  const json = new TextEncoder().encode(JSON.stringify({ facts, worlds: poses.worlds, sizes }));
+  const json = new TextEncoder().encode(jsonOf({ facts, worlds: poses.worlds, sizes }));
   const start = Math.ceil((4 + json.length) / 4) * 4;
   const out = new Uint8Array(start + 4 * sizes.reduce((a, b) => a + b, 0)).fill(0x20, 4, start);
   new DataView(out.buffer).setUint32(0, start - 4, true);
@@ -108,7 +138,11 @@ export function encodeFrame({ facts, poses }: Frame): Uint8Array<ArrayBuffer> {
 export function decodeFrame(buffer: ArrayBuffer, at = 0): Frame {
   const length = new DataView(buffer).getUint32(at, true);
   const text = new TextDecoder().decode(new Uint8Array(buffer, at + 4, length));
-  const { facts, worlds, sizes } = JSON.parse(text) as { facts: FrameFacts; worlds: number; sizes: number[] };
+  const { facts, worlds, sizes } = fromJson(text) as {
+    facts: FrameFacts;
+    worlds: number;
+    sizes: number[];
+  };
   let from = at + 4 + length;
   const arrays = PARTS.map((name, i) => {
     const values = new Float32Array(buffer, from, sizes[i]);
@@ -118,10 +152,11 @@ export function decodeFrame(buffer: ArrayBuffer, at = 0): Frame {
   return { facts, poses: { worlds, ...(Object.fromEntries(arrays) as Omit<Poses, "worlds">) } };
 }
 
-/** Typed arrays in JSON as base64. */
+/** Typed arrays in JSON as base64, and numbers that JSON does not have. */
 interface Packed {
   readonly f32?: string;
   readonly u32?: string;
+  readonly number?: string;
 }
 
 const toBase64 = (bytes: Uint8Array): string => {
@@ -132,17 +167,20 @@ const toBase64 = (bytes: Uint8Array): string => {
 export const fromBase64 = (text: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 
-/** Facts as JSON text, with nothing in it that would end a script of a page. */
-export const factsJson = (facts: Facts): string =>
-  JSON.stringify(facts, (_, value: unknown) => {
+/** Plain data as JSON text, with nothing in it that would end a script of a page. */
+export const jsonOf = (data: unknown): string =>
+  JSON.stringify(data, (_, value: unknown) => {
     const bytes = (of: Float32Array | Uint32Array) => toBase64(new Uint8Array(of.buffer, of.byteOffset, of.byteLength));
     if (value instanceof Float32Array) return { f32: bytes(value) } satisfies Packed;
+    if (typeof value === "number" && !Number.isFinite(value)) return { number: String(value) } satisfies Packed;
     return value instanceof Uint32Array ? ({ u32: bytes(value) } satisfies Packed) : value;
   }).replaceAll("<", "\\u003c");
 
-export const readFacts = (json: string): Facts =>
+/** Undoes `jsonOf`. */
+export const fromJson = (json: string): unknown =>
   JSON.parse(json, (_, value: unknown) => {
-    const { f32, u32 } = (value ?? {}) as Packed;
+    const { f32, u32, number } = (value ?? {}) as Packed;
     if (typeof f32 === "string") return new Float32Array(fromBase64(f32).buffer);
+    if (typeof number === "string") return Number(number);
     return typeof u32 === "string" ? new Uint32Array(fromBase64(u32).buffer) : value;
-  }) as Facts;
+  }) as unknown;

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { CorralError } from "../core/errors.ts";
 import { sceneShader } from "../render/renderer.ts";
-import { factsJson, type Facts } from "./messages.ts";
+import { jsonOf, type Facts } from "./messages.ts";
 
 export interface PageFiles {
   readonly html: string;
@@ -57,7 +57,7 @@ export async function standalonePage(facts: Facts, frames: readonly Uint8Array[]
     .replace('<link rel="stylesheet" href="style.css" />', () => `<style>${style}</style>`)
     .replace('<script type="module" src="page.js"></script>', () =>
       [
-        data("facts", factsJson(facts)),
+        data("facts", jsonOf(facts)),
         data("shader", JSON.stringify(sceneShader()).replaceAll("<", "\\u003c")),
         data("frames", JSON.stringify({ lengths, packed })),
         `<script type="module">${code}</script>`,

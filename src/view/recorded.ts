@@ -3,7 +3,7 @@ import type { Poses } from "../render/show.ts";
 import type { Stage } from "../render/poses.ts";
 import { recordedPoses, rowOf, type EpisodeRecording } from "../render/recording.ts";
 import { contactsOf } from "./contacts.ts";
-import type { Command, Facts } from "./messages.ts";
+import type { Command, Facts, WorldValues } from "./messages.ts";
 import type { Subject } from "./session.ts";
 
 export class RecordedSubject implements Subject {
@@ -59,6 +59,13 @@ export class RecordedSubject implements Subject {
       ...(reward.length === 1 ? { reward: reward[0] } : {}),
       ...Object.fromEntries(about.reward_terms.map((name, i) => [name, terms[i] ?? 0])),
     };
+  }
+
+  get values(): readonly WorldValues[] {
+    const [qpos, qvel] = ["qpos", "qvel"].map((name) =>
+      Array.from(rowOf(this.#recording, name, this.#step, this.#world)),
+    );
+    return [{ world: this.#world, qpos, qvel }];
   }
 
   async poses(): Promise<Poses> {

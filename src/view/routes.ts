@@ -1,12 +1,12 @@
 // what the server of a viewer answers: its page, what is shown, frames and commands
 import { sceneShader } from "../render/renderer.ts";
-import { factsJson } from "./messages.ts";
+import { jsonOf } from "./messages.ts";
 import type { PageFiles } from "./page.ts";
 import type { Routes } from "./server.ts";
 import type { Session } from "./session.ts";
 
 export function routesOf(session: Session, { html, style, script }: PageFiles): Routes {
-  const facts = factsJson(session.facts);
+  const facts = jsonOf(session.facts);
   const file = (type: string, body: string) => () => ({ type, body });
   return {
     get: {

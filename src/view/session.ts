@@ -2,7 +2,7 @@
 import { Mismatch, anyNumber, integer, object, oneOf, optional, vector } from "../core/schema.ts";
 import { CorralError } from "../core/errors.ts";
 import type { Poses } from "../render/show.ts";
-import { encodeFrame, type Command, type Facts } from "./messages.ts";
+import { encodeFrame, type Command, type Facts, type WorldValues } from "./messages.ts";
 
 /** Worlds that can be looked at. Calls do not overlap. */
 export interface Subject extends AsyncDisposable {
@@ -12,6 +12,9 @@ export interface Subject extends AsyncDisposable {
   readonly actor: string;
   readonly back: number;
   readonly plots: Readonly<Record<string, number>>;
+  /** Which step this is, in words. */
+  readonly at?: string;
+  readonly values?: readonly WorldValues[];
   poses(): Promise<Poses>;
   /** One control step; false at the end of a recording. */
   forward(): Promise<boolean>;
@@ -127,8 +130,12 @@ export class Session implements AsyncDisposable {
 
   async #publish(): Promise<void> {
     const poses = await this.#subject.poses();
-    const { step, time, actor, plots, back } = this.#subject;
-    const said = this.#said === undefined ? {} : { said: this.#said };
+    const { step, time, actor, plots, back, at, values } = this.#subject;
+    const more = {
+      ...(this.#said === undefined ? {} : { said: this.#said }),
+      ...(at === undefined ? {} : { at }),
+      ...(values === undefined ? {} : { values }),
+    };
     const facts = {
       serial: ++this.#serial,
       step,
@@ -138,7 +145,7 @@ export class Session implements AsyncDisposable {
       back,
       paused: this.#paused,
       speed: this.#speed,
-      ...said,
+      ...more,
     };
     this.#frame = encodeFrame({ facts, poses });
     for (const done of this.#waiting) done();

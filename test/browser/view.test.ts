@@ -2,10 +2,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
-import { setTimeout as pause } from "node:timers/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { inflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { viewTarget } from "../../src/cli/view-target.ts";
 import { corralInside as corral } from "../support/cli-inside.ts";
@@ -13,7 +11,8 @@ import { routesOf } from "../../src/view/routes.ts";
 import { pageFiles } from "../../src/view/page.ts";
 import { ViewServer } from "../../src/view/server.ts";
 import { Session } from "../../src/view/session.ts";
-import { openBrowser, type Browser, type Locator, type Page } from "../support/browser.ts";
+import { openBrowser, type Browser } from "../support/browser.ts";
+import { many, none, openPage, seen, settled, stepOf } from "../support/browser-page.ts";
 
 const root = mkdtempSync(join(tmpdir(), "corral-view-"));
 const CODE = "<img src=x onerror=document.title='ran'>";
@@ -47,86 +46,10 @@ afterAll(async () => {
   rmSync(root, { recursive: true });
 });
 
-/** A page, and what it has said that it should not. */
-async function open(url: string, size = { width: 480, height: 400 }): Promise<{ page: Page; wrong: string[] }> {
-  const page = await browser!.newPage({ viewport: size });
-  const wrong: string[] = [];
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) wrong.push(message.text());
-  });
-  page.on("pageerror", (error) => wrong.push(error.message));
-  page.on("request", (made) => {
-    if (!made.url().startsWith(url) && !/^(data|blob):/.test(made.url())) wrong.push(made.url());
-  });
-  await page.goto(url);
-  await page.waitForSelector("body[data-ready]", { state: "attached" });
-  return { page, wrong };
-}
-
-/** Pixels of a PNG of eight bits of red, green and blue, with or without alpha. */
-function pixelsOf(png: Buffer): { width: number; height: number; at: (x: number, y: number) => number[] } {
-  const [width, height, colour] = [png.readUInt32BE(16), png.readUInt32BE(20), png[25]];
-  const channels = colour === 6 ? 4 : 3;
-  const parts: Buffer[] = [];
-  for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at))
-    if (png.subarray(at + 4, at + 8).toString() === "IDAT")
-      parts.push(png.subarray(at + 8, at + 8 + png.readUInt32BE(at)));
-  const rows = inflateSync(Buffer.concat(parts));
-  const stride = channels * width;
-  const out = new Uint8Array(height * stride);
-  for (let y = 0; y < height; y++) {
-    const filter = rows[y * (stride + 1)];
-    for (let i = 0; i < stride; i++) {
-      const before = (dx: number, dy: number) => {
-        const [x, row] = [i - dx * channels, y - dy];
-        return x < 0 || row < 0 ? 0 : out[row * stride + x];
-      };
-      const [a, b, c] = [before(1, 0), before(0, 1), before(1, 1)];
-      const [pa, pb, pc] = [Math.abs(b - c), Math.abs(a - c), Math.abs(a + b - 2 * c)];
-      const paeth = pa <= pb && pa <= pc ? a : pb <= pc ? b : c;
-      const predicted = [0, a, b, (a + b) >> 1, paeth][filter];
-      out[y * stride + i] = rows[y * (stride + 1) + 1 + i] + predicted;
-    }
-  }
-  return { width, height, at: (x, y) => [...out.subarray(y * stride + channels * x, y * stride + channels * x + 3)] };
-}
-
-/** Pixels of a picture in which a channel outshines the others by much. */
-function count(png: Buffer, channel: number): number {
-  const { width, height, at } = pixelsOf(png);
-  let found = 0;
-  for (let y = 0; y < height; y += 2)
-    for (let x = 0; x < width; x += 2) {
-      const colour = at(x, y);
-      if (colour.every((value, i) => i === channel || colour[channel] > value + 60)) found++;
-    }
-  return found;
-}
-
-const stepOf = async (page: Page): Promise<number> =>
-  Number(/step (\d+)/.exec((await page.locator("#now").textContent()) ?? "")?.[1]);
-
-/** Asks until it is so; the policy of the page lets no text become code within it. */
-async function settled(page: Page, condition: string): Promise<void> {
-  while (!(await page.evaluate<boolean>(condition))) await pause(50);
-}
-
-/** Looks until as many pixels of a channel are as they should be; returns the last picture. */
-async function seen(canvas: Locator, channel: number, isRight: (pixels: number) => boolean): Promise<Buffer> {
-  for (;;) {
-    const picture = await canvas.screenshot();
-    if (isRight(count(picture, channel))) return picture;
-    await pause(50);
-  }
-}
-// eslint-disable
-const many = (pixels: number): boolean => pixels > 50;
-const none = (pixels: number): boolean => pixels === 0;
-
 describe("corral view", () => {
   test("draws worlds, names are text, every control does what it says", async (context) => {
     if (!browser) return context.skip("no browser for this system");
-    const { page, wrong } = await open(server.url);
+    const { page, wrong } = await openPage(browser, server.url);
     expect(await page.locator("#title").textContent()).toBe(CODE);
     await page.locator("#camera").selectOption("above");
     await page.locator("#camera").selectOption("free");
@@ -183,7 +106,7 @@ describe("corral view", () => {
     const out = join(root, "clip.html");
     const made = await corral(["render", file, "--out", out, "--steps", "4", "--actions", "none"]);
     expect(made.code, made.stderr).toBe(0);
-    const { page, wrong } = await open(pathToFileURL(out).href);
+    const { page, wrong } = await openPage(browser, pathToFileURL(out).href);
     await settled(page, "document.querySelector('#now').textContent.startsWith('step 4,')");
     await page.locator("#back").click();
     await settled(page, "document.querySelector('#now').textContent.startsWith('step 3,')");

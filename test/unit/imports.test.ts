@@ -31,7 +31,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   export: ["core", "rl", "io", "runs"],
   serve: [...BELOW_ENV, "env"],
   render: ["core", "gpu", "memory", "model", "io"],
-  view: [...BELOW_ENV, "env", "io", "render", "rl", "runs"],
+  view: [...BELOW_ENV, "record", "monitor", "crash", "env", "io", "render", "rl", "runs"],
   runs: [...BELOW_ENV, "render", "record", "env", "crash", "report", "bench", "sizing", "rl", "io"],
 };
 

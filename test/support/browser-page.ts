@@ -1,0 +1,83 @@
+// pages in a browser, and what their pictures show
+import { setTimeout as pause } from "node:timers/promises";
+import { inflateSync } from "node:zlib";
+import type { Browser, Locator, Page } from "./browser.ts";
+
+/** A page, and what it has said that it should not. */
+export async function openPage(
+  browser: Browser,
+  url: string,
+  size = { width: 480, height: 400 },
+): Promise<{ page: Page; wrong: string[] }> {
+  const page = await browser.newPage({ viewport: size });
+  const wrong: string[] = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) wrong.push(message.text());
+  });
+  page.on("pageerror", (error) => wrong.push(error.message));
+  page.on("request", (made) => {
+    if (!made.url().startsWith(url) && !/^(data|blob):/.test(made.url())) wrong.push(made.url());
+  });
+  await page.goto(url);
+  await page.waitForSelector("body[data-ready]", { state: "attached" });
+  return { page, wrong };
+}
+
+/** Pixels of a PNG of eight bits of red, green and blue, with or without alpha. */
+export function pixelsOf(png: Buffer): { width: number; height: number; at: (x: number, y: number) => number[] } {
+  const [width, height, colour] = [png.readUInt32BE(16), png.readUInt32BE(20), png[25]];
+  const channels = colour === 6 ? 4 : 3;
+  const parts: Buffer[] = [];
+  for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at))
+    if (png.subarray(at + 4, at + 8).toString() === "IDAT")
+      parts.push(png.subarray(at + 8, at + 8 + png.readUInt32BE(at)));
+  const rows = inflateSync(Buffer.concat(parts));
+  const stride = channels * width;
+  const out = new Uint8Array(height * stride);
+  for (let y = 0; y < height; y++) {
+    const filter = rows[y * (stride + 1)];
+    for (let i = 0; i < stride; i++) {
+      const before = (dx: number, dy: number) => {
+        const [x, row] = [i - dx * channels, y - dy];
+        return x < 0 || row < 0 ? 0 : out[row * stride + x];
+      };
+      const [a, b, c] = [before(1, 0), before(0, 1), before(1, 1)];
+      const [pa, pb, pc] = [Math.abs(b - c), Math.abs(a - c), Math.abs(a + b - 2 * c)];
+      const paeth = pa <= pb && pa <= pc ? a : pb <= pc ? b : c;
+      const predicted = [0, a, b, (a + b) >> 1, paeth][filter];
+      out[y * stride + i] = rows[y * (stride + 1) + 1 + i] + predicted;
+    }
+  }
+  return { width, height, at: (x, y) => [...out.subarray(y * stride + channels * x, y * stride + channels * x + 3)] };
+}
+
+/** Pixels of a picture in which a channel outshines the others by much. */
+export function count(png: Buffer, channel: number): number {
+  const { width, height, at } = pixelsOf(png);
+  let found = 0;
+  for (let y = 0; y < height; y += 2)
+    for (let x = 0; x < width; x += 2) {
+      const colour = at(x, y);
+      if (colour.every((value, i) => i === channel || colour[channel] > value + 60)) found++;
+    }
+  return found;
+}
+
+export const stepOf = async (page: Page): Promise<number> =>
+  Number(/step (\d+)/.exec((await page.locator("#now").textContent()) ?? "")?.[1]);
+
+/** Asks until it is so; the policy of the page lets no text become code within it. */
+export async function settled(page: Page, condition: string): Promise<void> {
+  while (!(await page.evaluate<boolean>(condition))) await pause(50);
+}
+
+/** Looks until as many pixels of a channel are as they should be; returns the last picture. */
+export async function seen(canvas: Locator, channel: number, isRight: (pixels: number) => boolean): Promise<Buffer> {
+  for (;;) {
+    const picture = await canvas.screenshot();
+    if (isRight(count(picture, channel))) return picture;
+    await pause(50);
+  }
+}
+export const many = (pixels: number): boolean => pixels > 50;
+export const none = (pixels: number): boolean => pixels === 0;

@@ -1,0 +1,94 @@
+// where the picture is taken from: a free camera, one that follows a body, or one of the model
+import { freeView, type FreeCamera, type Point, type View } from "../src/render/camera.ts";
+import { cameraView } from "../src/render/camera-view.ts";
+import { rotation, turned } from "../src/render/rotation.ts";
+import { BODY_FLOATS, offsetOf, type Poses } from "../src/render/show.ts";
+import type { Facts } from "../src/view/messages.ts";
+
+/** A point of a body, in its frame. */
+export interface Spot {
+  readonly world: number;
+  readonly body: number;
+  readonly local: readonly number[];
+}
+
+const STEEPEST = 89;
+
+export class Looking {
+  readonly #facts: Facts;
+  #camera: FreeCamera;
+  /** "free", "tracking", or the place of a camera of the model. */
+  mode: string;
+  world = 0;
+  /** The body that is followed; the first that moves without one. */
+  body: number | undefined;
+  /** Places of worlds in the grid, where they have not each their own. */
+  places: readonly number[] | undefined;
+
+  constructor(facts: Facts) {
+    this.#facts = facts;
+    this.#camera = facts.home;
+    this.mode = facts.worlds > 1 && !facts.places ? "free" : "tracking";
+    this.places = facts.places;
+  }
+
+  /** Where a world stands. */
+  offset(world: number): number[] {
+    const { places } = this;
+    const { worlds, radius } = this.#facts;
+    return offsetOf(places?.[world] ?? world, places ? Math.max(...places) + 1 : worlds, radius);
+  }
+
+  /** Where a point of a body is, in the picture's world. */
+  placeOf({ bodies }: Poses, { world, body, local }: Spot): number[] {
+    const at = (world * this.#facts.scene.bodies.length + body) * BODY_FLOATS;
+    const [x, y, z, ...quat] = bodies.subarray(at, at + BODY_FLOATS);
+    const offset = this.offset(world);
+    const p = turned(rotation(quat), local);
+    return [x + offset[0] + p[0], y + offset[1] + p[1], z + p[2]];
+  }
+
+  view(poses: Poses): View {
+    const { scene } = this.#facts;
+    if (this.mode === "free") return freeView(this.#camera);
+    if (this.mode !== "tracking") {
+      const offset = this.offset(this.world);
+      const view = cameraView(scene, Number(this.mode), poses.cameras);
+      const moved = (p: Point): Point => [p[0] + offset[0], p[1] + offset[1], p[2]];
+      return { ...view, eye: moved(view.eye), target: moved(view.target) };
+    }
+    const body = this.body ?? scene.bodies.findIndex(({ moves }) => moves);
+    const [x, y] = this.placeOf(poses, { world: this.world, body: Math.max(0, body), local: [0, 0, 0] });
+    const { lookat } = this.#camera;
+    return freeView({ ...this.#camera, lookat: Number.isFinite(x + y) ? [x, y, lookat[2]] : lookat });
+  }
+
+  /** As pixels of the mouse or keys say: turned around what is looked at, or moved across it. */
+  turn(dx: number, dy: number, moves: boolean): void {
+    const { azimuth, elevation, distance, lookat } = this.#camera;
+    if (!moves) {
+      const raised = Math.min(STEEPEST, Math.max(-STEEPEST, elevation - 0.4 * dy));
+      this.#camera = { ...this.#camera, azimuth: azimuth - 0.4 * dx, elevation: raised };
+      return;
+    }
+    const a = (azimuth * Math.PI) / 180;
+    const k = distance / 600;
+    const [right, ahead] = [-k * dx, k * dy];
+    this.#camera = {
+      ...this.#camera,
+      lookat: [
+        lookat[0] + right * Math.sin(a) + ahead * Math.cos(a),
+        lookat[1] - right * Math.cos(a) + ahead * Math.sin(a),
+        lookat[2],
+      ],
+    };
+  }
+
+  near(factor: number): void {
+    this.#camera = { ...this.#camera, distance: this.#camera.distance * factor };
+  }
+
+  home(): void {
+    this.#camera = this.#facts.home;
+  }
+}
