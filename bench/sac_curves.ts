@@ -10,6 +10,7 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual, parseArgs } from "node:util";
 import { tasks } from "../envs/index.ts";
+import { chooseDevice } from "../src/batch/devices.ts";
 import { computeWithoutThreads } from "../src/gpu/driver-threads.ts";
 import { openDevice } from "../src/gpu/index.ts";
 import { makeVec, Sac } from "../src/index.ts";
@@ -44,9 +45,8 @@ const task = tasks.find((one) => one.id === id);
 if (!task) throw new Error(`pass an environment: ${tasks.map((one) => one.id).join(", ")}`);
 
 computeWithoutThreads();
-const gpu = await openDevice();
-const machine = machineFacts(gpu.info.driver);
-gpu.close();
+const device = await chooseDevice({});
+const machine = machineFacts(await driverOf());
 const file = fileURLToPath(new URL(`./results/${machineName(machine)}/curves/${id}.sac.json`, import.meta.url));
 const stored = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as PeerCurves) : undefined;
 let curves: PeerCurves =
@@ -61,6 +61,13 @@ let curves: PeerCurves =
         peer: { who: "Stable-Baselines3", versions: {}, runs: [] },
       };
 
+/** The driver that both batches run on, or `wasm`. */
+async function driverOf(): Promise<string> {
+  if (typeof device === "string" && device !== "gpu") return device;
+  await using gpu = await openDevice();
+  return gpu.info.driver;
+}
+
 const bySeed = (runs: readonly CurveRun[], run: CurveRun): CurveRun[] =>
   [...runs, run].toSorted((a, b) => a.seed - b.seed);
 
@@ -73,8 +80,8 @@ function keep(next: PeerCurves): void {
 /** One world, one control step and one batch an update, as the peer. */
 async function train(seed: number): Promise<CurveRun> {
   const { learningRate } = SETTINGS;
-  await using env = await makeVec(id, { numEnvs: 1, seed });
-  await using evalEnv = await makeVec(id, { numEnvs: 1, seed });
+  await using env = await makeVec(id, { numEnvs: 1, seed, device });
+  await using evalEnv = await makeVec(id, { numEnvs: 1, seed, device });
   const rates = { criticLearningRate: learningRate, temperatureLearningRate: learningRate };
   await using sac = await Sac.create(env, { ...SETTINGS, ...rates, seed });
   const [points, evaluations]: [CurveRun["points"][number][], CurveRun["evaluations"][number][]] = [[], []];
