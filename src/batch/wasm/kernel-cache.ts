@@ -42,7 +42,7 @@ function keptKernel(trace: Trace): WasmKernel {
   let file: string;
   try {
     // whoever emits is part of what is emitted, and so is what the engine knows
-    const sources = sourcesIn(fileURLToPath(new URL("../trace/", import.meta.url)));
+    const sources = sourcesIn(fileURLToPath(new URL("../../trace/", import.meta.url)));
     emitter ??= digestOf(...sources, hasLaneSelect() ? "lanes" : "bits");
     file = join(where, digestOf(emitter, digestOfTrace(trace)).slice(0, 40));
   } catch {

@@ -246,7 +246,7 @@ const texts = new Map<string, string>();
 function textOf(file: string): string {
   let text = texts.get(file);
   if (text === undefined)
-    texts.set(file, (text = readFileSync(new URL(`../../shaders/${file}`, import.meta.url), "utf8")));
+    texts.set(file, (text = readFileSync(new URL(`../../../shaders/${file}`, import.meta.url), "utf8")));
   return text;
 }
 
