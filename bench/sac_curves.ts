@@ -64,7 +64,7 @@ let curves: PeerCurves =
 /** The driver that both batches run on, or `wasm`. */
 async function driverOf(): Promise<string> {
   if (typeof device === "string" && device !== "gpu") return device;
-  await using gpu = await openDevice();
+  using gpu = await openDevice();
   return gpu.info.driver;
 }
 
