@@ -129,6 +129,21 @@ describe.each<[Kind, Kind, number]>([
   });
 });
 
+test.each<[Kind, Kind, number, Meeting, number]>([
+  ["cylinder", "box", 0, "level", bounds.capped.value],
+  ["cylinder", "mesh", 8, "level", bounds.capped.value],
+  ["box", "mesh", 64, "face", bounds.edged.value],
+  ["mesh", "mesh", 64, "face", bounds.edged.value],
+])(
+  "%s-%s of %i vertices that meet by %s keep the corners that MuJoCo keeps",
+  async (kind1, kind2, n, meeting, least) => {
+    const all = await samples([kind1, kind2], n, 0);
+    const meet = all.filter((s) => s.meeting === meeting);
+    expect(share(meet.map((s) => sameCount(s) && samePlaces(s)))).toBeGreaterThanOrEqual(least);
+    close(all);
+  },
+);
+
 describe.each<[Kind, Kind, number, number]>([
   ["box", "mesh", 64, 0],
   ["mesh", "mesh", 64, 0],

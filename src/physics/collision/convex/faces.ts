@@ -3,6 +3,7 @@ import { breakIf, loop, table, variable, when } from "../../../trace/control.ts"
 import {
   abs,
   add,
+  and,
   band,
   div,
   eq,
@@ -23,7 +24,16 @@ import {
   type Int,
   type Scalar,
 } from "../../../trace/scalar.ts";
-import { add3, mulMatTVec, mulMatVec, scale3, select3, type Mat3, type Vec3 } from "../../../trace/vector.ts";
+import {
+  add3,
+  addScaled3,
+  mulMatTVec,
+  mulMatVec,
+  scale3,
+  select3,
+  type Mat3,
+  type Vec3,
+} from "../../../trace/vector.ts";
 import { mjtGeom } from "../../../model/enums.ts";
 import { vector } from "./registers.ts";
 import { hullVertex, type Core } from "./support.ts";
@@ -67,9 +77,10 @@ export interface Faces {
   about(side: Int, vertex: Int): { count: Int; face(i: Int): Int };
   normal(side: Int, face: Int): Vec3;
   corners(side: Int, face: Int): Int;
+  /** Corners run clockwise seen from outside. */
   corner(side: Int, face: Int, k: Int): Vec3;
-  /** 1 where corners run clockwise seen from outside, else -1. */
-  turn(side: Int): Scalar;
+  /** Where the edge of a box or a hull leads that a face about a corner stands for; `next` is the face's next corner. */
+  edgeEnd(side: Int, face: Int, corner: Vec3, next: Vec3): Vec3;
   isCylinder(side: Int): Bool;
   /** Of a cylinder at a contact along a direction out of it: whether its side meets it, whether its cap does, which. */
   cylinder(side: Int, out: Vec3): { side: Bool; cap: Bool; face: Int; ends: readonly [Vec3, Vec3] };
@@ -173,7 +184,8 @@ export function facesOf({ a, b, rot, offset }: Placed): Faces {
       const h = half(side);
       const at = signs(boxCorner(min(add(mul(face, BOX_CORNERS), k), BOX_FACES.length - 1)));
       const top = eq(face, 1);
-      const i = min(select(top, k, max(sub(CAP_CORNERS - 1, k), 0), "i32"), CAP_CORNERS - 1);
+      // from the first axis on, clockwise seen from outside
+      const i = min(select(and(top, gt(k, 0)), max(sub(CAP_CORNERS, k), 0), k, "i32"), CAP_CORNERS - 1);
       const quarter = add(i, (3 * CAP_CORNERS) / 4);
       const j = select(lt(quarter, CAP_CORNERS), quarter, sub(quarter, CAP_CORNERS), "i32");
       const cap: Vec3 = [mul(h[0], cosine(i)), mul(h[0], cosine(j)), select(top, h[2], neg(h[2]))];
@@ -185,7 +197,13 @@ export function facesOf({ a, b, rot, offset }: Placed): Faces {
       });
       return place(side, local);
     },
-    turn: (side) => select(isCylinder(side), -1, 1),
+    edgeEnd(side, face, corner, next) {
+      const axis = idiv(face, 2);
+      const h = half(side);
+      const width = select(eq(axis, 0), h[0], select(eq(axis, 1), h[1], h[2]));
+      const across = addScaled3(corner, mul(-2, width), this.normal(side, face));
+      return select3(hasHull && is(side, mjtGeom.MESH), next, across);
+    },
     isCylinder,
     cylinder(side, out) {
       const h = half(side);

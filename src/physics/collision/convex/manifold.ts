@@ -38,6 +38,9 @@ const TOUCHING = 3e-6;
 const INSIDE = 1e-7;
 /** Faces that may meet at a corner, of each side. */
 const MOST_FACES = 16;
+/** More edges than lead on from a corner, and a rank behind all others. */
+const MOST_EDGES = 1 << 16;
+const UNRANKED = MOST_FACES * MOST_EDGES;
 
 const put = (of: Corners, i: Int, v: Vec3): void => v.forEach((x, k) => of[k].set(i, x));
 
@@ -142,15 +145,17 @@ export function manifold(
   when(ge(edgeOf.get(), 0), () => {
     const side = edgeOf.get();
     const other = sub(1, side);
-    const level = variable("edge_level", ALONG);
-    level.set(ALONG);
-    const offer = (p: Vec3, q: Vec3) => {
+    // of the faces the first that some edge lies along, of the edges the first that does
+    const rank = variable("edge_rank", UNRANKED, "i32");
+    rank.set(UNRANKED);
+    const offer = (order: Int, p: Vec3, q: Vec3) => {
       const along = unit(sub3(q, p));
       loop(counts.get(other), (j) => {
         const face = list.get(add(mul(other, MOST_FACES), j));
-        const slope = abs(dot3(along, faces.normal(other, face)));
-        const better = lt(slope, level.get());
-        level.set(select(better, slope, level.get()));
+        const mine = add(mul(j, MOST_EDGES), order);
+        const lies = lt(abs(dot3(along, faces.normal(other, face))), ALONG);
+        const better = and(lies, lt(mine, rank.get()));
+        rank.set(select(better, mine, rank.get(), "i32"));
         ends[0].setIf(better, p);
         ends[1].setIf(better, q);
         chosen[0].set(select(better, face, chosen[0].get(), "i32"));
@@ -161,19 +166,21 @@ export function manifold(
     const q = vector("edge_q");
     const round = faces.isCylinder(side);
     const generator = faces.cylinder(side, out(side));
-    // a cylinder has one edge
-    const isLined = and(round, generator.side);
-    loop(select(round, select(isLined, 1, 0, "i32"), counts.get(side), "i32"), (i) => {
-      const face = list.get(add(mul(side, MOST_FACES), i));
+    when(round, () => when(generator.side, () => offer(0, ...generator.ends)));
+    const single = eq(touching.get(side), 1);
+    // from a corner an edge of each face about it leads on, from an edge itself
+    const about = faces.about(side, levels[2].get(side));
+    loop(select(round, 0, about.count, "i32"), (i) => {
+      const face = about.face(i);
       const n = faces.corners(side, face);
-      loop(select(round, 1, n, "i32"), (k) => {
-        const to = select(eq(add(k, 1), n), 0, add(k, 1), "i32");
-        p.set(select3(round, generator.ends[0], faces.corner(side, face, k)));
-        q.set(select3(round, generator.ends[1], faces.corner(side, face, to)));
+      loop(n, (k) => {
+        p.set(faces.corner(side, face, k));
+        q.set(faces.corner(side, face, select(eq(add(k, 1), n), 0, add(k, 1), "i32")));
         const [onP, onQ] = [onPlane(side, p.get()), onPlane(side, q.get())];
-        const both = and(onP, onQ);
-        const single = eq(touching.get(side), 1);
-        when(or(round, or(both, and(single, or(onP, onQ)))), () => offer(p.get(), q.get()));
+        when(and(onP, or(single, onQ)), () => {
+          q.setIf(single, faces.edgeEnd(side, face, p.get(), q.get()));
+          offer(i, p.get(), q.get());
+        });
       });
     });
   });
@@ -205,8 +212,7 @@ export function manifold(
       (e) => {
         const from = corner(e);
         const inward = unit(cross(sub3(corner(select(eq(add(e, 1), sides), 0, add(e, 1), "i32")), from), up));
-        const turn = faces.turn(reference);
-        const height = (x: Vec3) => mul(turn, dot3(inward, sub3(x, from)));
+        const height = (x: Vec3) => dot3(inward, sub3(x, from));
         made.set(0);
         loop(count.get(), (i) => {
           const next = select(eq(add(i, 1), count.get()), 0, add(i, 1), "i32");
