@@ -5,6 +5,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } fro
 import { createRequire } from "node:module";
 import { dirname, extname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildBrowser } from "./browser-bundle.mjs";
 import { buildPage } from "./viewer-page.mjs";
 
 /** What runs or is read at run time besides the emitted code. */
@@ -38,17 +39,24 @@ mkdirSync(viewer);
 for (const name of ["index.html", "style.css"]) cpSync(join(root, "viewer", name), join(viewer, name));
 writeFileSync(join(viewer, "page.js"), await buildPage(join(root, "viewer", "page.ts")));
 
+// MuJoCo's module is a dependency, which the bundler of a site finds
+const browser = join(dist, "browser");
+mkdirSync(browser);
+const { files } = await buildBrowser({ isWhole: false });
+for (const [name, text] of Object.entries(files)) writeFileSync(join(browser, name), text);
+
 // what the types name, for projects that do not list it: TypeScript has WebGPU in its DOM since version 6
-const TYPES = {
-  "index.d.ts": ['lib="dom"', 'lib="esnext.disposable"'],
-  "before-6.d.ts": ['lib="dom"', 'lib="esnext.disposable"', 'types="@webgpu/types"'],
-};
+const REFERENCES = ['lib="dom"', 'lib="esnext.disposable"'];
+const TYPES = { "": REFERENCES, "before-6": [...REFERENCES, 'types="@webgpu/types"'] };
 mkdirSync(join(dist, "types"));
-for (const [name, references] of Object.entries(TYPES)) {
-  const lines = [
-    ...references.map((reference) => `/// <reference ${reference} />`),
-    'export * from "../src/index.js";',
-    "",
-  ];
-  writeFileSync(join(dist, "types", name), lines.join("\n"));
+for (const entry of ["index", "browser"]) {
+  for (const [before, references] of Object.entries(TYPES)) {
+    const lines = [
+      ...references.map((reference) => `/// <reference ${reference} />`),
+      `export * from "../src/${entry}.js";`,
+      "",
+    ];
+    const name = [...(entry === "index" && before ? [] : [entry]), ...(before ? [before] : [])].join("-");
+    writeFileSync(join(dist, "types", `${name}.d.ts`), lines.join("\n"));
+  }
 }

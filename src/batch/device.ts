@@ -1,7 +1,6 @@
 // where a batch runs: a GPU device, or the CPU without any
-import { availableParallelism } from "node:os";
-import { isMainThread } from "node:worker_threads";
 import { CorralError } from "../core/errors.ts";
+import { defaultThreads, warn } from "../core/host.ts";
 import { checked, kindOf } from "../core/options.ts";
 import { printable } from "../core/show.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
@@ -55,7 +54,7 @@ function limitOf(limit: string | number): string | number {
 }
 
 /** Threads that may be taken. Throws `bad-option`. */
-export const threadsOf = ({ threads = isMainThread ? availableParallelism() : 1 }: PlacementOptions): number =>
+export const threadsOf = ({ threads = defaultThreads() }: PlacementOptions): number =>
   checked("threads", kindOf(PLACEMENT_OPTIONS.threads), threads);
 
 function minShardsOf({ shards }: PlacementOptions, numEnvs: number): Pick<PlanContext, "minShards"> {
@@ -186,9 +185,7 @@ function shrunk(
 
   const minShards = Math.min(context.minShards ?? 1, fits / tileWidth);
   const smaller = planOf(specFor(fits), { ...context, minShards }, { known: planned });
-  process.emitWarning(`${printable(name)}: ${numEnvs} worlds do not fit (${problems[0].text}); made ${fits}.`, {
-    code: "corral-shrunk",
-  });
+  warn(`${printable(name)}: ${numEnvs} worlds do not fit (${problems[0].text}); made ${fits}.`, "corral-shrunk");
   return { ...smaller, plan: { ...smaller.plan, shrunkFrom: shrunkFrom ?? numEnvs } };
 }
 

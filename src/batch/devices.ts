@@ -1,5 +1,6 @@
 // the table of devices: what may be asked for, and what it comes to on this machine
 import { CorralError } from "../core/errors.ts";
+import { env } from "../core/host.ts";
 import { show } from "../core/show.ts";
 import { adapterChoice, hasFastAdapter } from "../gpu/adapter.ts";
 import { assertDevice, type GpuDevice } from "../gpu/device.ts";
@@ -57,7 +58,7 @@ export async function chooseDevice({ device, adapter }: DeviceOptions): Promise<
     assertDevice(device);
     return device;
   }
-  const fromEnvironment = process.env.CORRAL_DEVICE;
+  const fromEnvironment = env.CORRAL_DEVICE;
   const [wanted, where] =
     device === undefined && adapter === undefined && fromEnvironment
       ? [fromEnvironment, "CORRAL_DEVICE"]
@@ -70,7 +71,7 @@ export async function chooseDevice({ device, adapter }: DeviceOptions): Promise<
 
 /** The device without an adapter that options name, or `CORRAL_DEVICE` where they name none; undefined for any other. */
 export function namedHostDevice({ device, adapter }: DeviceOptions): HostDevice | undefined {
-  const fromEnvironment = adapter === undefined ? process.env.CORRAL_DEVICE : undefined;
+  const fromEnvironment = adapter === undefined ? env.CORRAL_DEVICE : undefined;
   const named = device ?? fromEnvironment;
   return isHostDevice(named) ? named : undefined;
 }

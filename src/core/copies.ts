@@ -1,12 +1,11 @@
 // the copies of corral in this process: two of them, of any versions, cannot trace one task together
-import { fileURLToPath } from "node:url";
 import { CorralError } from "./errors.ts";
+import { PACKAGE_FOLDER } from "./host.ts";
 
 // what all copies see: the folder of each
 const COPIES = Symbol.for("corral.copies");
 const folders = ((globalThis as Record<symbol, unknown>)[COPIES] ??= new Set<string>()) as Set<string>;
-const here = fileURLToPath(new URL("../..", import.meta.url)).replace(/[\\/](dist[\\/])?$/, "");
-folders.add(here);
+folders.add(PACKAGE_FOLDER);
 
 /** The error for what another copy of corral has made; undefined if there is none. */
 export function otherCopyError(): CorralError | undefined {

@@ -1,6 +1,7 @@
 // executes a bundle again: whether every bit is the same, or what differs and by how much
 import { createHash } from "node:crypto";
-import { HOST_WORDS, kernelHashes, programOf, versions, type Bundle, type Versions } from "../record/bundle.ts";
+import { kernelHashes, programOf, versions, type Bundle, type Versions } from "../record/bundle.ts";
+import { HOST_WORDS } from "../record/host-words.ts";
 import { emittedKernel } from "../record/read-bundle.ts";
 import type { Words } from "../record/words.ts";
 import { numbersOf } from "../record/words.ts";

@@ -1,6 +1,7 @@
 // A WebGPU device with its adapter's facts, granted limits and features, and an honest end
 import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { CorralError, DeviceLostError } from "../core/errors.ts";
+import { warn } from "../core/host.ts";
 import { optionsOf } from "../core/options.ts";
 import { type AdapterSource, type OpenAdapter, openAdapter, type Refusal } from "./adapter.ts";
 import { type Limits, readLimits, requestedLimits } from "./limits.ts";
@@ -142,7 +143,7 @@ function keepUncaptured(device: GPUDevice, uncaptured: GPUError[]): void {
     const { error } = event;
     if (uncaptured.length === KEPT_ERRORS) uncaptured.shift();
     uncaptured.push(error);
-    process.emitWarning(`uncaptured WebGPU error: ${error.message}`, { code: "corral-gpu-uncaptured" });
+    warn(`uncaptured WebGPU error: ${error.message}`, "corral-gpu-uncaptured");
   });
 }
 

@@ -8,14 +8,7 @@ export { GuardedQueue } from "./guarded-queue.ts";
 export { type LimitName, type Limits, RAISED_LIMITS } from "./limits.ts";
 export { Readback, type ReadRegion, type StagingOptions } from "./readback.ts";
 export { type Creation, createBuffer, inScopes } from "./scopes.ts";
-export {
-  compileShader,
-  createBindGroup,
-  hashShader,
-  PipelineCache,
-  type PipelineRequest,
-  type ShaderMessage,
-} from "./shader.ts";
+export { compileShader, createBindGroup, PipelineCache, type PipelineRequest, type ShaderMessage } from "./shader.ts";
 export { Uploader } from "./upload.ts";
 export { waitFor } from "./waiter.ts";
 export { type MemoryInfo, memoryInfo, ofHost } from "./memory-info.ts";

@@ -1,5 +1,4 @@
 // WGSL to modules and pipelines: compiler messages with their source lines, and a cache by content
-import { createHash } from "node:crypto";
 import { ShaderError } from "../core/errors.ts";
 import type { GpuDevice } from "./device.ts";
 import { inScopes } from "./scopes.ts";
@@ -96,6 +95,7 @@ export interface PipelineRequest {
 export class PipelineCache {
   readonly #gpu: GpuDevice;
   readonly #modules = new Map<string, Compiled>();
+  readonly #ids = new Map<string, number>();
   readonly #pipelines = new Map<string, Promise<GPUComputePipeline>>();
   readonly #layouts = new WeakMap<GPUPipelineLayout, number>();
   #layoutCount = 0;
@@ -111,17 +111,17 @@ export class PipelineCache {
 
   /** The pipeline, compiled at the first request. Throws `ShaderError` (`shader-compile`, `pipeline`) or `DeviceLostError`. */
   compute(request: PipelineRequest): Promise<GPUComputePipeline> {
-    const hash = hashShader(request.code);
+    const id = this.#idOf(request.code);
     const constants = Object.entries(request.constants ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-    const key = JSON.stringify([hash, request.entryPoint, constants, this.#layoutKey(request.layout)]);
-    return remember(this.#pipelines, key, () => this.#make(request, hash));
+    const key = JSON.stringify([id, request.entryPoint, constants, this.#layoutKey(request.layout)]);
+    return remember(this.#pipelines, key, () => this.#make(request));
   }
 
   /** The driver's work starts before this returns: the caller may keep the thread busy with the next kernel. */
-  async #make(request: PipelineRequest, hash: string): Promise<GPUComputePipeline> {
+  async #make(request: PipelineRequest): Promise<GPUComputePipeline> {
     const gpu = this.#gpu;
     const { label, code, entryPoint } = request;
-    const { module, checked } = this.#module(request, hash);
+    const { module, checked } = this.#module(request);
     const made = gpu.device.createComputePipelineAsync({
       label,
       layout: request.layout ?? "auto",
@@ -141,13 +141,20 @@ export class PipelineCache {
     );
   }
 
-  #module({ label, code }: PipelineRequest, hash: string): Compiled {
-    const known = this.#modules.get(hash);
+  #module({ label, code }: PipelineRequest): Compiled {
+    const known = this.#modules.get(code);
     if (known) return known;
     const made = startModule(this.#gpu, label, code);
-    this.#modules.set(hash, made);
-    made.checked.catch(() => this.#modules.delete(hash));
+    this.#modules.set(code, made);
+    made.checked.catch(() => this.#modules.delete(code));
     return made;
+  }
+
+  /** A short name of a text for keys. */
+  #idOf(code: string): number {
+    const id = this.#ids.get(code) ?? this.#ids.size;
+    this.#ids.set(code, id);
+    return id;
   }
 
   #layoutKey(layout: PipelineRequest["layout"]): number {
@@ -165,11 +172,6 @@ export function pipelinesOf(gpu: GpuDevice): PipelineCache {
   let cache = caches.get(gpu);
   if (!cache) caches.set(gpu, (cache = new PipelineCache(gpu)));
   return cache;
-}
-
-/** The key of a shader in caches and bundles: SHA-256 of its text, in hex. */
-export function hashShader(code: string): string {
-  return createHash("sha256").update(code).digest("hex");
 }
 
 // a failure is not remembered, so that a later call may try again

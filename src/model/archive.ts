@@ -1,15 +1,13 @@
 // models in a zip: its files, and which of them is the model
-import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
 import { CorralError } from "../core/errors.ts";
 import { formatBytes } from "../core/units.ts";
 
 /** Bytes that an archive may unpack to. */
 const MOST = 2 ** 30;
-const END = 0x06054b50;
-const ENTRY = 0x02014b50;
-const LOCAL = 0x04034b50;
+/** Words that parts of a zip begin with. */
+export const [LOCAL, ENTRY, END] = [0x04034b50, 0x02014b50, 0x06054b50];
 const STORED = 0;
-const DEFLATED = 8;
+export const DEFLATED = 8;
 
 export const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] === 0x4b && bytes[2] === 3;
 
@@ -18,18 +16,28 @@ const bad = (name: string, why: string): CorralError =>
     file: name,
   });
 
+/** A file of a zip as it lies there. */
+export interface ZipEntry {
+  /** With "/" and without "." and "..". */
+  readonly path: string;
+  readonly data: Uint8Array;
+  readonly isDeflated: boolean;
+  /** Bytes unpacked, by what the zip says. */
+  readonly size: number;
+}
+
 /**
- * Files of a zip by path, with "/" and without "." and "..".
+ * The files of a zip, packed.
  * @throws CorralError bad-archive
  */
-export function unpackZip(bytes: Uint8Array, name: string): Record<string, Uint8Array> {
+export function zipEntries(bytes: Uint8Array, name: string): ZipEntry[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let end = bytes.length - 22;
   while (end >= 0 && view.getUint32(end, true) !== END) end--;
   if (end < 0) throw bad(name, "its directory is missing, so it was cut short");
   const count = view.getUint16(end + 10, true);
   let at = view.getUint32(end + 16, true);
-  const files: [string, Uint8Array][] = [];
+  const files: ZipEntry[] = [];
   let total = 0;
   try {
     for (let i = 0; i < count; i++) {
@@ -47,59 +55,19 @@ export function unpackZip(bytes: Uint8Array, name: string): Record<string, Uint8
       if (total > MOST) throw bad(name, `it unpacks to more than ${formatBytes(MOST)}`);
       const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
       const data = bytes.subarray(start, start + packed);
-      const content =
-        method === STORED ? data.slice() : new Uint8Array(inflateRawSync(data, { maxOutputLength: Math.max(1, size) }));
       const parts = path.split("/").filter((part) => part !== "" && part !== ".");
       if (parts.includes("..")) throw bad(name, `${path} leads out of it`);
-      files.push([parts.join("/"), content]);
+      files.push({ path: parts.join("/"), data, isDeflated: method === DEFLATED, size });
     }
   } catch (error) {
-    if (error instanceof CorralError) throw error;
-    throw bad(name, error instanceof Error ? error.message : String(error));
+    throw unreadable(error, name);
   }
-  return Object.fromEntries(files);
+  return files;
 }
 
-/** 1 January 2020, so that the same files are the same bytes. */
-const DATE = ((2020 - 1980) << 9) | (1 << 5) | 1;
-/** Version 2.0 of the format; names are UTF-8. */
-const VERSION = 20;
-const UTF8 = 1 << 11;
-
-/** A zip of files by path, deflated. What it takes is less than 4 GiB. */
-export function packZip(files: Readonly<Record<string, Uint8Array>>): Uint8Array<ArrayBuffer> {
-  const bodies: Uint8Array[] = [];
-  const entries: Uint8Array[] = [];
-  let at = 0;
-  for (const [path, content] of Object.entries(files)) {
-    const [name, packed] = [Buffer.from(path), deflateRawSync(content)];
-    // what the file's own header and its entry in the directory have in common
-    const common = Buffer.alloc(26);
-    [VERSION, UTF8, DEFLATED, 0, DATE].forEach((value, i) => common.writeUInt16LE(value, 2 * i));
-    [crc32(content), packed.length, content.length].forEach((value, i) => common.writeUInt32LE(value, 10 + 4 * i));
-    common.writeUInt16LE(name.length, 22);
-    const body = [word(LOCAL), common, name, packed];
-    const rest = Buffer.alloc(14);
-    rest.writeUInt32LE(at, 10);
-    entries.push(word(ENTRY), Uint8Array.of(VERSION, 0), common, rest, name);
-    bodies.push(...body);
-    at += body.reduce((sum, { length }) => sum + length, 0);
-  }
-  const directory = Buffer.concat(entries);
-  const end = Buffer.alloc(18);
-  const count = Object.keys(files).length;
-  end.writeUInt16LE(count, 4);
-  end.writeUInt16LE(count, 6);
-  end.writeUInt32LE(directory.length, 8);
-  end.writeUInt32LE(at, 12);
-  return Uint8Array.from(Buffer.concat([...bodies, directory, word(END), end]));
-}
-
-function word(value: number): Buffer {
-  const out = Buffer.alloc(4);
-  out.writeUInt32LE(value);
-  return out;
-}
+/** What went wrong in a zip, in words. */
+export const unreadable = (error: unknown, name: string): CorralError =>
+  error instanceof CorralError ? error : bad(name, error instanceof Error ? error.message : String(error));
 
 /** The model among the files of an archive: the only one that no other includes, of those nearest to its root. */
 export function modelIn(files: Readonly<Record<string, Uint8Array>>, name: string): string {

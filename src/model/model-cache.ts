@@ -8,7 +8,8 @@ import { fileURLToPath } from "node:url";
 import { cacheDir } from "../core/cache-dir.ts";
 import { digestOf, keep, readKept, sourcesIn } from "../core/kept-file.ts";
 import { corralVersion } from "../core/version.ts";
-import { hostTree, type FileTree } from "./files.ts";
+import type { FileTree } from "./files.ts";
+import { hostTree } from "./host-files.ts";
 import type { Model } from "./model-data.ts";
 
 /** The most models that are kept, and bytes of one. */

@@ -4,93 +4,17 @@ import { fillIn, optionsOf, type OptionTable } from "../core/options.ts";
 import { boolean, Mismatch, type Kind } from "../core/schema.ts";
 import { alternatives } from "../core/names.ts";
 import { inLine } from "../core/show.ts";
-import { fieldSize, fieldsOf, SIZES, type ModelArrays, type Sizes } from "./fields.ts";
-import { readHulls } from "./hulls.ts";
-import { keepModel, modelKey, readKeptModel, watched, type ModelKey } from "./model-cache.ts";
-import { assertModel, NAMED, printableModel, type Model, type ModelStatistic, type ObjectKind } from "./model-data.ts";
-import { copyArray, getMuJoCo, isMuJoCoLoaded, readBools, type MainModule, type MjModel } from "./mujoco.ts";
-import { overrideOption, readOption, type OptionOverrides } from "./options.ts";
-import {
-  checkSource,
-  compileFile,
-  compileSource,
-  readModelFile,
-  sourceOfXml,
-  type ModelFile,
-  type ModelSource,
-} from "./source.ts";
-import { readSurfaces } from "./surfaces.ts";
+import { compilePath, compileStored, compileXml } from "./compile.ts";
+import { assertModel, printableModel, type Model, type ObjectKind } from "./model-data.ts";
+import { overrideOption, type OptionOverrides } from "./options.ts";
+import { checkSource, sourceOfXml, XML_TEXT, type ModelSource } from "./source.ts";
 import { isPlaced, withTerrain, type PlacedTerrain } from "./terrain/place.ts";
-import type { LeftOut } from "./visuals.ts";
 
 export { assertModel, NAMED } from "./model-data.ts";
 export type { Model, ModelStatistic, ObjectKind, SpeedLimit } from "./model-data.ts";
 export type { ModelOption, OptionOverrides } from "./options.ts";
 export type { ModelSource } from "./source.ts";
 export type { LeftOut } from "./visuals.ts";
-
-/** The zero-terminated text at an offset. */
-function textAt(bytes: Uint8Array, offset: number): string {
-  return new TextDecoder().decode(bytes.subarray(offset, bytes.indexOf(0, offset)));
-}
-
-function readNames(model: MjModel): Model["names"] {
-  const bytes = copyArray(model, "names") as Uint8Array;
-  const out: Partial<Record<ObjectKind, string[]>> = {};
-  for (const kind of Object.keys(NAMED) as ObjectKind[]) {
-    const addresses = copyArray(model, NAMED[kind][1]);
-    out[kind] = Array.from(addresses, (at) => textAt(bytes, at));
-  }
-  return out as Model["names"];
-}
-
-function readStatistic(model: MjModel): ModelStatistic {
-  const stat = model.stat;
-  try {
-    const { meaninertia, meanmass, meansize, extent } = stat;
-    return { meaninertia, meanmass, meansize, extent, center: Array.from(stat.center as Float64Array) };
-  } finally {
-    stat.delete();
-  }
-}
-
-/** Copies an mjModel into plain data. */
-function readModel(model: MjModel, source: ModelSource, warnings: readonly string[], leftOut?: LeftOut): Model {
-  const sizes: Partial<Record<keyof Sizes, number>> = {};
-  for (const name of SIZES) sizes[name] = model[name];
-
-  const bools: Record<string, Uint8Array> = readBools(model);
-  const arrays: Record<string, ModelArrays[keyof ModelArrays]> = {};
-  for (const { name } of fieldsOf("model")) {
-    const values = bools[name] ?? copyArray(model, name);
-    const size = fieldSize(sizes as Sizes, name);
-    if (values.length !== size) {
-      throw new CorralError("mujoco-layout", `${name} has ${values.length} numbers, the field table says ${size}.`, {
-        name,
-        length: values.length,
-        size,
-      });
-    }
-    arrays[name] = values;
-  }
-
-  const hulls = readHulls(model);
-  const surfaces = readSurfaces(model);
-  return {
-    ...(sizes as Sizes),
-    ...(arrays as unknown as ModelArrays),
-    // the buffer of names starts with the model's own
-    name: textAt(copyArray(model, "names") as Uint8Array, 0),
-    opt: readOption(model),
-    stat: readStatistic(model),
-    names: readNames(model),
-    source,
-    warnings,
-    ...(hulls ? { hulls } : {}),
-    ...(surfaces ? { surfaces } : {}),
-    ...(leftOut ? { leftOut } : {}),
-  };
-}
 
 export interface LoadOptions {
   /** Files that an XML string names (includes, meshes), by path. */
@@ -149,80 +73,17 @@ export async function loadModel(pathOrXml: string | URL, options: LoadOptions = 
   if (!isXml && assets) {
     throw new CorralError("bad-option", `assets go with an XML string; the files of a path are read from disk.`);
   }
-  const plain = isXml ? sourceOfXml(pathOrXml, assets ?? {}, visuals) : readModelFile(pathOrXml);
-  const given = terrain ? onTerrain(plain, terrain) : plain;
-  // once MuJoCo runs, to compile is as quick as to look
-  const key = isMuJoCoLoaded() ? undefined : keyOf(given, visuals);
-  const kept = key && readKeptModel(key);
-  if (kept) return printableModel(kept);
-
-  return withMuJoCoModel(
-    (mujoco) =>
-      "host" in given
-        ? compileFile(mujoco, given, (tree) => (key ? watched(tree, key) : tree), visuals)
-        : { ...compileSource(mujoco, given, "the XML text"), source: given },
-    (compiled) => {
-      const model = readModel(compiled.model, compiled.source, compiled.messages, compiled.leftOut);
-      if (key) keepModel(key, model);
-      return printableModel(model);
-    },
-  );
+  const edit = (xml: string, name: string) => (terrain ? withTerrain(xml, terrain, name) : xml);
+  if (!isXml) return printableModel(await compilePath(pathOrXml, visuals, edit));
+  const source = sourceOfXml(pathOrXml, assets ?? {}, visuals);
+  return printableModel(await compileXml({ ...source, xml: edit(source.xml, XML_TEXT) }));
 }
 
 /** Compiles a source that something else holds, such as a recording. Throws as `loadModel`. */
 export async function loadSource(source: ModelSource): Promise<Model> {
   checkSource(source);
-  return withMuJoCoModel(
-    (mujoco) => compileSource(mujoco, source),
-    ({ model, messages, leftOut }) => printableModel(readModel(model, source, messages, leftOut)),
-  );
+  return printableModel(await compileStored(source));
 }
-
-/** MuJoCo modules that have compiled a model: their memory, which never shrinks, is used. */
-const used = new WeakSet<MainModule>();
-
-/** Compiles and reads; once more in a fresh module if there was no memory left in one that has been used. */
-async function withMuJoCoModel<C extends { readonly model: MjModel }, T>(
-  compile: (mujoco: MainModule) => C,
-  read: (compiled: C) => T,
-): Promise<T> {
-  const once = async (): Promise<T> => {
-    const mujoco = await getMuJoCo();
-    const isUsed = used.has(mujoco);
-    used.add(mujoco);
-    try {
-      const compiled = compile(mujoco);
-      try {
-        return read(compiled);
-      } finally {
-        compiled.model.delete();
-      }
-    } catch (error) {
-      if (isUsed && error instanceof CorralError && error.code === "mujoco-memory") return once();
-      throw error;
-    }
-  };
-  return once();
-}
-
-function onTerrain<T extends ModelFile | ModelSource>(given: T, terrain: PlacedTerrain): T {
-  const name = "host" in given ? given.name : "the XML text";
-  const xml = withTerrain(given.xml, terrain, name);
-  return { ...given, xml, ...("host" in given ? { bytes: new TextEncoder().encode(xml) } : {}) };
-}
-
-const keyOf = (given: ModelFile | ModelSource, visuals: boolean): ModelKey | undefined =>
-  "host" in given
-    ? modelKey(given.files ? "" : given.host, {
-        xml: given.bytes,
-        visuals: String(visuals),
-        file: given.files ? given.host : "",
-      })
-    : modelKey("", { xml: given.xml, visuals: String(visuals), file: given.file, ...prefixed(given.assets) });
-
-/** Assets by names that nothing else has. */
-const prefixed = (assets: ModelSource["assets"]): Record<string, Uint8Array> =>
-  Object.fromEntries(Object.entries(assets).map(([path, content]) => [`asset ${path}`, content]));
 
 /**
  * The same model with other options (mjOption): timestep, gravity, integrator, cone, solver, iterations, tolerance, ...

@@ -1,7 +1,9 @@
 // MuJoCo's WebAssembly build: loaded once, and read without its traps
-import load, { type MainModule, type MjModel } from "@mujoco/mujoco";
+import type { MainModule, MjModel } from "@mujoco/mujoco";
 import { CorralError } from "../core/errors.ts";
+import { say } from "../core/host.ts";
 import { printable } from "../core/show.ts";
+import { load } from "./mujoco-module.ts";
 
 export type { MainModule, MjData, MjModel, MjSpec, MjsElement, MjsGeom } from "@mujoco/mujoco";
 
@@ -20,7 +22,7 @@ let heard: string[] | undefined;
 // MuJoCo speaks through print; stdout must stay free for results
 function hear(text: string): void {
   if (heard) heard.push(text);
-  else process.stderr.write(`mujoco: ${printable(text)}\n`);
+  else say(`mujoco: ${printable(text)}`);
 }
 
 /**

@@ -1,12 +1,9 @@
 // where a model comes from: its XML and every file that it names, so that MuJoCo can compile it again anywhere
-import { readFileSync } from "node:fs";
-import { isAbsolute, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
-import { isZip, modelIn, unpackZip } from "./archive.ts";
 import { CorralError } from "../core/errors.ts";
+import { isAbsolute } from "../core/path.ts";
 import { assertCopies } from "./copies.ts";
 import { assertNesting } from "./nesting.ts";
-import { hostTree, memoryTree, statOf, withTree, type FileTree } from "./files.ts";
+import { memoryTree, withTree, type FileTree } from "./files.ts";
 import { withPlaceholders } from "./missing.ts";
 import { dropMuJoCo, listen, mujocoMessage, type MainModule, type MjModel, type MjSpec } from "./mujoco.ts";
 import { withMeshPaths } from "./urdf.ts";
@@ -22,6 +19,9 @@ export interface ModelSource {
   /** Whether what can only be looked at is compiled too. */
   readonly visuals?: true;
 }
+
+/** What messages call a model that was given as text. */
+export const XML_TEXT = "the XML text";
 
 /** Replaces MuJoCo's place for our files by what the user wrote. */
 const withoutRoot = (text: string, root: string) => text.replaceAll(`${root}/`, "");
@@ -59,7 +59,7 @@ function compileError(error: unknown, text: string, name: string, others: readon
 }
 
 /** What MuJoCo made of a file. Delete the model. */
-interface Compiled {
+export interface Compiled {
   readonly model: MjModel;
   /** What it printed. */
   readonly messages: readonly string[];
@@ -123,7 +123,7 @@ function compileReduced(mujoco: MainModule, root: string, { file, xml }: Compila
  * Lets MuJoCo compile a file of a tree.
  * @throws CorralError missing-file for files that the XML names; mujoco-memory; model-compile with MuJoCo's own text.
  */
-function compileTree(mujoco: MainModule, given: Compilation): Compiled {
+export function compileTree(mujoco: MainModule, given: Compilation): Compiled {
   const failed = (found: Failure, others: readonly string[] = []): CorralError => {
     const refusal = compileError(found.error, found.text, given.name, others);
     if (refusal.code === "mujoco-memory") dropMuJoCo(mujoco);
@@ -192,7 +192,7 @@ export function compileSource(mujoco: MainModule, source: ModelSource, name = so
 }
 
 /** Text of the XML, checked before MuJoCo sees it. */
-function decode(bytes: Uint8Array, name: string): string {
+export function decode(bytes: Uint8Array, name: string): string {
   if (bytes.length === 0) {
     throw new CorralError("empty-file", `${name} is empty; a model needs at least <mujoco/>.`, { name });
   }
@@ -234,127 +234,4 @@ export function sourceOfXml(
   let file = "model.xml";
   while (Object.hasOwn(encoded, file)) file = `_${file}`;
   return { xml: text, file, assets: encoded, ...(visuals ? { visuals } : {}) };
-}
-
-/** Path with "/" and no leading one, as the trees want it. */
-const treePath = (path: string) => path.replaceAll("\\", "/").replace(/^\/+/, "");
-
-/** The deepest folder that holds all paths, with its final "/". */
-function commonFolder(paths: readonly string[]): string {
-  const split = paths.map((p) => p.split("/").slice(0, -1));
-  const first = split[0] ?? [];
-  let depth = 0;
-  while (depth < first.length && split.every((s) => s[depth] === first[depth])) depth++;
-  return first
-    .slice(0, depth)
-    .map((s) => `${s}/`)
-    .join("");
-}
-
-/** The XML of a file of this machine, before MuJoCo sees it. */
-export interface ModelFile {
-  /** As the user wrote it. */
-  readonly name: string;
-  readonly host: string;
-  readonly bytes: Uint8Array;
-  readonly xml: string;
-  /** The files of the archive that `host` is a path in. */
-  readonly files?: Readonly<Record<string, Uint8Array>>;
-}
-
-/** @throws CorralError bad-option, missing-file, is-directory, unreadable-file, empty-file, not-utf8 */
-export function readModelFile(path: string | URL): ModelFile {
-  if (typeof path !== "string" && path.protocol !== "file:") {
-    throw new CorralError("bad-option", `${path.href} is no file: URL. Load it and pass its XML text.`, {
-      path: path.href,
-    });
-  }
-  const host = typeof path === "string" ? (isAbsolute(path) ? path : resolve(path)) : fileURLToPath(path);
-  const name = typeof path === "string" ? path : host;
-  const stat = statOf(host);
-  const within = stat ? undefined : archiveAbove(host);
-  if (within) return modelOfZip(within.archive, name.slice(0, -within.path.length - 1), within.path);
-  if (!stat) {
-    throw new CorralError(
-      "missing-file",
-      `there is no file "${name.slice(0, 200)}". Pass the path of an MJCF file or its XML text, which starts with "<".`,
-      { file: host },
-    );
-  }
-  if (!stat.isFile()) {
-    throw new CorralError("is-directory", `"${name}" is no file. Pass the XML file inside it.`, { file: host });
-  }
-
-  let bytes: Uint8Array;
-  try {
-    bytes = new Uint8Array(readFileSync(host));
-  } catch (cause) {
-    throw new CorralError("unreadable-file", `"${name}" cannot be read: ${String(cause)}`, { file: host }, { cause });
-  }
-  if (isZip(bytes)) return modelOfZip(host, name);
-  return { name, host, bytes, xml: decode(bytes, name) };
-}
-
-/** The zip that a path leads into, and the path in it. */
-function archiveAbove(host: string): { archive: string; path: string } | undefined {
-  const parts = host.split(/[/\\]/);
-  for (let n = parts.length - 1; n > 1; n--) {
-    const archive = parts.slice(0, n).join("/");
-    if (statOf(archive)?.isFile()) return { archive, path: parts.slice(n).join("/") };
-  }
-  return undefined;
-}
-
-/** A model in a zip: the file at a path in it, or the one that no other includes. */
-function modelOfZip(archive: string, name: string, path?: string): ModelFile {
-  const zip = new Uint8Array(readFileSync(archive));
-  const missing = (what: string) =>
-    new CorralError("missing-file", `there is no file "${path}" ${what}.`, { file: `${archive}/${path}` });
-  if (!isZip(zip)) throw missing(`in "${name}", which is no zip`);
-  const files = unpackZip(zip, name);
-  const file = path ?? modelIn(files, name);
-  if (!Object.hasOwn(files, file)) throw missing(`in "${name}"`);
-  const full = `${name}/${file}`;
-  return { name: full, host: file, bytes: zip, xml: decode(files[file], full), files };
-}
-
-/** A tree that keeps the files that are read of it. */
-const noted = (tree: FileTree, seen: Map<string, Uint8Array>): FileTree => ({
-  ...tree,
-  read(path) {
-    const bytes = tree.read(path);
-    if (bytes) seen.set(path, bytes);
-    return bytes;
-  },
-});
-
-/**
- * Compiles a file of this machine, and returns the source made of exactly the files MuJoCo read. Delete the model.
- * `watch`: the files as MuJoCo sees them.
- * @throws CorralError missing-file for a file that the XML names; mujoco-memory, model-compile.
- */
-export function compileFile(
-  mujoco: MainModule,
-  given: ModelFile,
-  watch: (tree: FileTree) => FileTree,
-  visuals = false,
-): Compiled & { readonly source: ModelSource } {
-  const { name, host, files } = given;
-  const file = treePath(host);
-  const seen = new Map<string, Uint8Array>();
-  const tree = files ? noted(memoryTree(files), seen) : watch(hostTree(seen));
-  const xml = withMeshPaths(given.xml, file, tree);
-  seen.set(file, new TextEncoder().encode(xml));
-  const own: FileTree = {
-    ...tree,
-    size: (path) => (path === file ? seen.get(file)!.length : tree.size(path)),
-    read: (path) => (path === file ? seen.get(file) : tree.read(path)),
-  };
-  const compiled = compileTree(mujoco, { tree: own, file, name, xml, visuals });
-
-  const folder = commonFolder([...seen.keys()]);
-  const assets: Record<string, Uint8Array> = {};
-  for (const [at, content] of seen) if (at !== file) assets[at.slice(folder.length)] = content;
-  const source = { xml, file: file.slice(folder.length), assets, ...(visuals ? { visuals } : {}) };
-  return { ...compiled, source };
 }

@@ -1,5 +1,6 @@
 // meshes of a URDF where they are: `package://NAME/PATH`, and paths that MuJoCo would cut to their last part
-import { dirname, isAbsolute, posix } from "node:path";
+import { env } from "../core/host.ts";
+import { dirname, isAbsolute, posix } from "../core/path.ts";
 import type { FileTree } from "./files.ts";
 
 /** Folders above a file, the nearest first; "" is the root. */
@@ -11,8 +12,8 @@ function foldersAbove(file: string): string[] {
 /** Folders in which ROS looks for packages, as paths of a tree. */
 const packagePaths = (): string[] =>
   [
-    ...(process.env.ROS_PACKAGE_PATH ?? "").split(":"),
-    ...(process.env.AMENT_PREFIX_PATH ?? "").split(":").map((path) => path && `${path}/share`),
+    ...(env.ROS_PACKAGE_PATH ?? "").split(":"),
+    ...(env.AMENT_PREFIX_PATH ?? "").split(":").map((path) => path && `${path}/share`),
   ]
     .filter((path) => isAbsolute(path))
     .map((path) => path.replace(/^\/+/, ""));

@@ -26,9 +26,6 @@ export interface TrippedWorld {
   readonly step: number;
 }
 
-/** Words of a result that say what the host has read: they are no part of what a world does, nor of a snapshot. */
-export const HOST_WORDS = ["trip_status", "trip_at", "trips", "bad_terms", "epoch", "unread"] as const;
-
 /** What the environment was, in plain data. */
 export interface EnvFacts {
   readonly id: string;

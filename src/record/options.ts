@@ -1,8 +1,8 @@
 // options of the flight recorder
-import { join } from "node:path";
 import { badOption, fillInPart, type ConfigOf, type Given, type OptionTable } from "../core/options.ts";
 import { described, either, integer, list, oneOf, text, unchecked } from "../core/schema.ts";
 import { parseBytes, type Bytes } from "../core/units.ts";
+import { bundleFolder } from "./place.ts";
 
 export const RECORDER_OPTIONS = {
   everySteps: {
@@ -43,11 +43,7 @@ export type RecorderSettings = Required<Omit<ConfigOf<typeof RECORDER_OPTIONS>, 
 export function recorderSettings(given: unknown, numEnvs: number): RecorderSettings | undefined {
   if (given === false) return undefined;
   const settings = fillInPart("recorder", RECORDER_OPTIONS, given === undefined || given === true ? {} : given);
-  const {
-    worlds,
-    directory = process.env.CORRAL_BUNDLES ?? join(process.cwd(), "corral-bundles"),
-    maxBytes,
-  } = settings;
+  const { worlds, directory = bundleFolder(), maxBytes } = settings;
   const last = numEnvs - 1;
   if (worlds !== "all" && worlds.some((w) => w > last))
     throw badOption("recorder.worlds", worlds, `pass "all" or a list of worlds from 0 to ${last}`);

@@ -15,6 +15,7 @@ import type { Trace } from "../trace/graph.ts";
 import { FIXED_PARAMS, TABLES, toWgsl, type WgslKernel } from "../trace/wgsl.ts";
 import { aboutKind, recordingKind, tablesKind } from "./bundle-format.ts";
 import { hashOf, kernelHashes, type Bundle, type BundleAbout } from "./bundle.ts";
+import { HOST_WORDS } from "./host-words.ts";
 import { unpack } from "./pack.ts";
 import { packedWords, type Recording } from "./recorder.ts";
 import { wordsOf } from "./arenas.ts";
@@ -339,8 +340,6 @@ class BundleReader {
 }
 
 /** Words of a result that the host had read. */
-const HOST_WORDS = ["trip_status", "trip_at", "trips", "bad_terms", "epoch", "unread"];
-
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** The kernel that this corral emits of a bundle's program. */

@@ -5,7 +5,8 @@ import { readBytes } from "../core/read-bytes.ts";
 import { integer, list, Mismatch, object, oneOf, positive, text, type Of } from "../core/schema.ts";
 import { reasonOf } from "../core/write-bytes.ts";
 import { readNpy, writeNpy, type NpyArray } from "../io/npy.ts";
-import { isZip, packZip, unpackZip } from "../model/archive.ts";
+import { isZip } from "../model/archive.ts";
+import { packZip, unpackZip } from "../model/zip.ts";
 import { loadSource, type Model, type ModelSource } from "../model/model.ts";
 import type { WorldPose } from "./poses.ts";
 

@@ -1,5 +1,5 @@
 // pictures of a scene without a screen: the painter on a device of Node, and what it drew read back
-import { readFileSync } from "node:fs";
+import { shaderText } from "../core/shader-text.ts";
 import { BufferUsage } from "../gpu/constants.ts";
 import type { GpuDevice } from "../gpu/device.ts";
 import { Readback } from "../gpu/readback.ts";
@@ -23,8 +23,7 @@ const FORMAT = "rgba8unorm";
 const ROW_BYTES = 256;
 
 /** The shader of pictures. */
-export const sceneShader = (): string =>
-  readFileSync(new URL("../../shaders/render/scene.wgsl", import.meta.url), "utf8");
+export const sceneShader = (): string => shaderText("render/scene.wgsl");
 
 interface Made {
   readonly painter: Painter;

@@ -1,5 +1,5 @@
 // every byte of a batch before anything is allocated, and what other options would save
-import { existsSync } from "node:fs";
+import { isThere } from "../core/host.ts";
 import { defineEnv } from "../env/host/batch-spec.ts";
 import { checkTask } from "../env/task/check-task.ts";
 import { settingsOf, type VecOptions } from "../env/host/options.ts";
@@ -45,7 +45,7 @@ export interface Planner {
 /** Is the text the path of a model rather than the id of an environment? */
 export function isModelPath(target: string): boolean {
   if (isRegistered(target)) return false;
-  return /\.(xml|mjcf|urdf)$/i.test(target) || /[/\\]/.test(target) || existsSync(target);
+  return /\.(xml|mjcf|urdf)$/i.test(target) || /[/\\]/.test(target) || isThere(target);
 }
 
 const isModel = (target: PlanTarget | null): target is Model =>

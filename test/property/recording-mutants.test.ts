@@ -5,7 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CorralError } from "../../src/core/errors.ts";
-import { packZip, unpackZip } from "../../src/model/archive.ts";
+import { packZip, unpackZip } from "../../src/model/zip.ts";
 import { loadModel } from "../../src/model/model.ts";
 import { readRecording, recordedModel, recordedPoses, recordingBytes } from "../../src/render/recording.ts";
 import { byteChange, change, mutate, mutateBytes, MUTANTS, RAN } from "../support/mutants.ts";

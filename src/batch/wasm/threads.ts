@@ -1,11 +1,12 @@
 // the threads of one batch of WebAssembly: they sleep until a submission, and tell when it is done
-import { Worker } from "node:worker_threads";
+import { later } from "../../core/host.ts";
+import { startThread, type Thread } from "../../core/thread.ts";
 import { CONTROL, thread, type ThreadSetup } from "./thread.ts";
 
 /** Bytes that a thread takes beside the memory of its batch: its stack, and what the engine keeps for it. */
 export const THREAD_BYTES = 8 * 2 ** 20;
 
-const PROGRAM = `const { parentPort, workerData } = require("node:worker_threads"); (${thread.toString()})(parentPort, workerData);`;
+const PROGRAM = thread.toString();
 
 /** What threads tell. */
 interface Listener {
@@ -22,7 +23,7 @@ export class WasmThreads {
   readonly count: number;
   readonly #control: Int32Array<SharedArrayBuffer>;
   readonly #slotWords: number;
-  readonly #workers: Worker[];
+  readonly #workers: Thread[];
   readonly #listener: Listener;
   #sequence = 0;
   #ready = 0;
@@ -39,17 +40,16 @@ export class WasmThreads {
     this.#control = new Int32Array(control);
     for (let slot = 0; slot < CONTROL.slots; slot++) this.#control[this.#slot(slot) + CONTROL.through] = this.count;
     this.#workers = frames.map((own, i) => {
-      const workerData: ThreadSetup = { ...setup, control, frames: own, slotWords: this.#slotWords, layout: CONTROL };
-      const worker = new Worker(PROGRAM, { eval: true, workerData, execArgv: [], name: `corral.wasm.${i}` });
-      worker.on("message", (sequence: number) => {
-        // a thread that is being ended holds the process until it has
-        if (this.#isClosing) return;
-        if (sequence === 0) this.#started();
-        else if (sequence === this.#sequence) this.#ended();
+      const data: ThreadSetup = { ...setup, control, frames: own, slotWords: this.#slotWords, layout: CONTROL };
+      return startThread(PROGRAM, data, `corral.wasm.${i}`, {
+        message: (sequence) => {
+          // a thread that is being ended holds the process until it has
+          if (this.#isClosing) return;
+          if (sequence === 0) this.#started();
+          else if (sequence === this.#sequence) this.#ended();
+        },
+        ended: (why) => this.#fail(why),
       });
-      worker.on("error", (error) => this.#fail(error.message));
-      worker.on("exit", (code) => this.#fail(`it ended with code ${code}`));
-      return worker;
     });
   }
 
@@ -64,7 +64,7 @@ export class WasmThreads {
     // a thread that starts tells; one that is on its way through a submission does not
     if (!this.isReady || this.#isWaiting) return;
     this.#isWaiting = true;
-    setImmediate(() => {
+    later(() => {
       this.#isWaiting = false;
       this.#again?.();
     });
@@ -87,7 +87,7 @@ export class WasmThreads {
     control[slot + CONTROL.count] = kernels.length;
     control.set(kernels, slot + CONTROL.kernels);
     control.set(params, slot + CONTROL.params);
-    for (const worker of this.#workers) worker.ref();
+    for (const worker of this.#workers) worker.hold(true);
     Atomics.store(control, CONTROL.sequence, this.#sequence);
     Atomics.notify(control, CONTROL.sequence);
   }
@@ -95,12 +95,12 @@ export class WasmThreads {
   #started(): void {
     if (++this.#ready < this.count) return;
     // a program that waits for nothing else ends
-    for (const worker of this.#workers) worker.unref();
+    for (const worker of this.#workers) worker.hold(false);
     this.#again?.();
   }
 
   #ended(): void {
-    for (const worker of this.#workers) worker.unref();
+    for (const worker of this.#workers) worker.hold(false);
     this.#listener.done();
   }
 

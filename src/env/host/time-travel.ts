@@ -5,7 +5,7 @@ import { integer } from "../../core/schema.ts";
 import { show } from "../../core/show.ts";
 import type { CallMutex } from "../../core/call-mutex.ts";
 import { worldIndex, type ArenaLayout } from "../../memory/layout.ts";
-import { HOST_WORDS } from "../../record/bundle.ts";
+import { HOST_WORDS } from "../../record/host-words.ts";
 import type { RecorderOptions } from "../../record/options.ts";
 import { hostRecords, type Batch } from "../../batch/batch.ts";
 import type { DeviceChoice } from "../../batch/devices.ts";

@@ -1,5 +1,6 @@
 // watches the worlds of an environment: counts what goes wrong, and has bundles written of it
 import { CorralError } from "../../core/errors.ts";
+import { warn as hostWarn } from "../../core/host.ts";
 import { printable } from "../../core/show.ts";
 import { writeBundle, type BundleParts, type EnvFacts, type TrippedWorld } from "../../record/bundle.ts";
 import { Recorder } from "../../record/recorder.ts";
@@ -314,5 +315,4 @@ function describeTrip(id: string, tripped: readonly TrippedWorld[], first: Tripp
   return `${id}: world ${first.world} (id ${first.id})${more} tripped in control step ${first.step}: ${first.names.join(", ")}${terms}.`;
 }
 
-const warn = (code: string, text: string): void =>
-  process.emitWarning(printable(text), { type: "CorralWarning", code });
+const warn = (code: string, text: string): void => hostWarn(printable(text), code, "CorralWarning");

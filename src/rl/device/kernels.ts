@@ -1,5 +1,5 @@
 // the learner's kernels: which source, which entry point, which buffers
-import { readFileSync } from "node:fs";
+import { shaderText } from "../../core/shader-text.ts";
 import { ShaderStage } from "../../gpu/constants.ts";
 import type { GpuDevice } from "../../gpu/device.ts";
 import { createBindGroup, pipelinesOf } from "../../gpu/shader.ts";
@@ -245,8 +245,7 @@ const texts = new Map<string, string>();
 
 function textOf(file: string): string {
   let text = texts.get(file);
-  if (text === undefined)
-    texts.set(file, (text = readFileSync(new URL(`../../../shaders/${file}`, import.meta.url), "utf8")));
+  if (text === undefined) texts.set(file, (text = shaderText(file)));
   return text;
 }
 

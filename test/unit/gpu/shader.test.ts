@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ShaderError } from "../../../src/core/errors.ts";
-import { compileOnNull, type GpuDevice, hashShader, openDevice, PipelineCache } from "../../../src/gpu/index.ts";
+import { compileOnNull, type GpuDevice, openDevice, PipelineCache } from "../../../src/gpu/index.ts";
 import { excerpt } from "../../../src/gpu/shader.ts";
 
 const GOOD = `
@@ -109,8 +109,4 @@ test("the lines around a place, at the edges of the text too", () => {
   expect(excerpt(lines, { line: 1, column: 1 })).toBe("1 | one\n  | ^\n2 | two\n3 | three");
   expect(excerpt(lines, { line: 0, column: 0 })).toBe("");
   expect(excerpt(lines, { line: 4, column: 1 })).toBe("");
-});
-
-test("a shader's hash is SHA-256 of its text", () => {
-  expect(hashShader("")).toBe("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 });

@@ -6,7 +6,7 @@ import { afterAll, beforeEach, expect, test, vi } from "vitest";
 import { keepModel, modelKey, readKeptModel, watched, type ModelKey } from "../../../src/model/model-cache.ts";
 import { loadModel, type Model } from "../../../src/model/model.ts";
 import { getMuJoCo } from "../../../src/model/mujoco.ts";
-import { compileFile, readModelFile } from "../../../src/model/source.ts";
+import { compileFile, readModelFile } from "../../../src/model/model-file.ts";
 
 const root = mkdtempSync(join(tmpdir(), "corral-kept-"));
 const cache = join(root, "cache");

@@ -1,0 +1,108 @@
+// corral's public API in a browser: that of index.ts without what is written to files
+// environments register themselves by id
+import "../envs/index.ts";
+
+export { CorralError, DeviceLostError } from "./core/errors.ts";
+export { formatBytes, parseBytes } from "./core/units.ts";
+export { philox4x32, RandomStream, seedKey } from "./core/rng.ts";
+
+export { openDevice, type AdapterInfo, type GpuDevice, type GpuDeviceOptions } from "./gpu/index.ts";
+export {
+  AllocationRefusedError,
+  BudgetExceededError,
+  createBudget,
+  LimitExceededError,
+  planTable,
+  reportMetrics,
+  reportText,
+  type Budget,
+  type BudgetOptions,
+  type BudgetReport,
+  type Plan,
+  type PlanLimits,
+  type PressureEvent,
+  type PressureListener,
+} from "./memory/index.ts";
+export { plan, type PlanOptions, type PlanWithSavings } from "./sizing/plan.ts";
+
+export {
+  idOf,
+  loadModel,
+  nameOf,
+  withOptions,
+  type LoadOptions,
+  type Model,
+  type OptionOverrides,
+} from "./model/model.ts";
+export { withChanges } from "./model/changes.ts";
+export { fullM, jacobian, type JacobianInput, type JacobianOf } from "./model/dense.ts";
+export type { ModelChange } from "./model/model-data.ts";
+export { createOracle, withMuJoCo, type Oracle } from "./model/oracle.ts";
+export { checkSupported, unsupportedFeatures, type UnsupportedFeature } from "./model/supported.ts";
+export { fieldShape, fieldsOf, type FieldName } from "./model/fields.ts";
+
+export {
+  createSimulation,
+  planSimulation,
+  Simulation,
+  type SimulationOptions,
+  type StateArrays,
+  type StateValues,
+} from "./batch/simulation.ts";
+export type { Snapshot } from "./batch/simulation.ts";
+export type { JointLimit, JointLimits, LimitEnd } from "./model/limits.ts";
+export { Status, statusNames, type StatusName } from "./physics/status.ts";
+
+export {
+  Box,
+  defineTask,
+  Discrete,
+  list,
+  makeVec,
+  MultiDiscrete,
+  planVec,
+  register,
+  VectorEnv,
+  type ActionOptions,
+  type Autoreset,
+  type Distribution,
+  type Disturbance,
+  type GpuView,
+  type ObservationOptions,
+  type Randomisation,
+  type Scene,
+  type Space,
+  type StepResult,
+  type Task,
+  type Term,
+  type TermOptions,
+  type VecOptions,
+  type VecSnapshot,
+} from "./env/index.ts";
+
+export {
+  Ppo,
+  planPpo,
+  planSac,
+  PPO_OPTIONS,
+  Sac,
+  SAC_OPTIONS,
+  type Algorithm,
+  type Evaluation,
+  type Metrics,
+  type PpoConfig,
+  type PpoOptions,
+  type PpoPlan,
+  type PpoSnapshot,
+  type SacConfig,
+  type SacMetrics,
+  type SacOptions,
+  type SacSnapshot,
+} from "./rl/index.ts";
+// the library of terms, and arithmetic for terms that are functions
+export * from "./env/task/terms/index.ts";
+export * as scalar from "./trace/scalar.ts";
+export * as functions from "./trace/math.ts";
+
+export type { DriftReport, DriftSample } from "./monitor/drift.ts";
+export type { MonitorOptions } from "./monitor/options.ts";

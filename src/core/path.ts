@@ -1,0 +1,2 @@
+// paths with "/"
+export { dirname, isAbsolute, posix } from "node:path";

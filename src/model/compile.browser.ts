@@ -1,0 +1,116 @@
+// has models compiled by a worker, and fetches the files that they name
+import { CorralError } from "../core/errors.ts";
+import { isZip, modelIn } from "./archive.ts";
+import { errorOf, type CompileAnswer, type CompileRequest } from "./compile-messages.ts";
+import type { EditXml } from "./compile.ts";
+import type { Model } from "./model-data.ts";
+import { decode, XML_TEXT, type ModelSource } from "./source.ts";
+import { unpackZip } from "./zip-stream.ts";
+
+/** Milliseconds without a model after which the worker, and MuJoCo's memory with it, is let go. */
+const IDLE_MS = 30_000;
+/** Times that files are fetched because a model names them: a file may name others. */
+const MOST_FETCHES = 16;
+
+interface Waiting {
+  resolve(model: Model): void;
+  reject(why: Error): void;
+}
+
+let worker: Worker | undefined;
+let idle: ReturnType<typeof setTimeout> | undefined;
+let requests = 0;
+const waiting = new Map<number, Waiting>();
+
+function started(): Worker {
+  const made = new Worker(new URL("./compile-worker.js", import.meta.url), { type: "module", name: "corral.compile" });
+  made.addEventListener("message", ({ data: { id, model, error } }: MessageEvent<CompileAnswer>) => {
+    const asked = waiting.get(id);
+    waiting.delete(id);
+    if (waiting.size === 0) idle = setTimeout(() => end(made), IDLE_MS);
+    if (model) asked?.resolve(model);
+    else asked?.reject(errorOf(error!));
+  });
+  made.addEventListener("error", (event) => {
+    const why = new CorralError(
+      "mujoco-not-loadable",
+      `the worker that compiles models did not start: ${event.message || "its script cannot be loaded"}. compile-worker.js lies beside corral's bundle: serve it from there.`,
+    );
+    for (const asked of waiting.values()) asked.reject(why);
+    waiting.clear();
+    end(made);
+  });
+  return made;
+}
+
+function end(old: Worker): void {
+  old.terminate();
+  if (worker === old) worker = undefined;
+}
+
+function compile(source: ModelSource, name?: string): Promise<Model> {
+  clearTimeout(idle);
+  worker ??= started();
+  const id = ++requests;
+  const answer = new Promise<Model>((resolve, reject) => waiting.set(id, { resolve, reject }));
+  worker.postMessage({ id, source, ...(name === undefined ? {} : { name }) } satisfies CompileRequest);
+  return answer;
+}
+
+/** A model of a text. Throws as `loadModel`. */
+export const compileXml = (source: ModelSource): Promise<Model> => compile(source, XML_TEXT);
+
+/** A model of a source that something else holds. Throws as `loadModel`. */
+export const compileStored = (source: ModelSource): Promise<Model> => compile(source);
+
+async function fetched(address: URL): Promise<Uint8Array | undefined> {
+  const response = await fetch(address);
+  return response.ok ? new Uint8Array(await response.arrayBuffer()) : undefined;
+}
+
+/**
+ * A model at an address, that of the page's folder if it is no whole one; what it names is fetched from beside it.
+ * Throws as `loadModel`.
+ */
+export async function compilePath(path: string | URL, visuals: boolean, edit: EditXml): Promise<Model> {
+  const shown = String(path);
+  const address = new URL(path, globalThis.location.href);
+  const bytes = await fetched(address).catch(() => undefined);
+  if (!bytes) {
+    throw new CorralError(
+      "missing-file",
+      `there is no file "${shown.slice(0, 200)}". Pass the address of an MJCF file or its XML text, which starts with "<".`,
+      { file: address.href },
+    );
+  }
+  const option = visuals ? { visuals } : {};
+  if (isZip(bytes)) {
+    const files = await unpackZip(bytes, shown);
+    const file = modelIn(files, shown);
+    const name = `${shown}/${file}`;
+    const { [file]: xml, ...assets } = files;
+    return compile({ xml: edit(decode(xml, name), name), file, assets, ...option }, name);
+  }
+
+  const assets: Record<string, Uint8Array> = {};
+  const xml = edit(decode(bytes, shown), shown);
+  // paths may lead up from the model's folder: the root of the assets is the address's own
+  const file = decodeURIComponent(address.pathname.slice(1)) || "model.xml";
+  for (let turn = 1; ; turn++) {
+    try {
+      return await compile({ xml, file, assets, ...option }, shown);
+    } catch (error) {
+      const missing = error instanceof CorralError ? error.details.files : undefined;
+      if (!Array.isArray(missing) || turn === MOST_FETCHES) throw error;
+      const found = await Promise.all(
+        missing.map(async (name: string) => {
+          const place = new URL(`/${encodeURI(name)}`, address);
+          const content = await fetched(place).catch(() => undefined);
+          if (content) assets[decodeURIComponent(place.pathname.slice(1))] = content;
+          return content !== undefined;
+        }),
+      );
+      if (!found.every(Boolean)) throw error;
+    }
+  }
+}

@@ -1,0 +1,103 @@
+// reads what MuJoCo has compiled into plain data
+import { CorralError } from "../core/errors.ts";
+import { fieldSize, fieldsOf, SIZES, type ModelArrays, type Sizes } from "./fields.ts";
+import { readHulls } from "./hulls.ts";
+import { NAMED, type Model, type ModelStatistic, type ObjectKind } from "./model-data.ts";
+import { copyArray, getMuJoCo, readBools, type MainModule, type MjModel } from "./mujoco.ts";
+import { readOption } from "./options.ts";
+import { compileSource, type Compiled, type ModelSource } from "./source.ts";
+import { readSurfaces } from "./surfaces.ts";
+import type { LeftOut } from "./visuals.ts";
+
+/** The zero-terminated text at an offset. */
+function textAt(bytes: Uint8Array, offset: number): string {
+  return new TextDecoder().decode(bytes.subarray(offset, bytes.indexOf(0, offset)));
+}
+
+function readNames(model: MjModel): Model["names"] {
+  const bytes = copyArray(model, "names") as Uint8Array;
+  const out: Partial<Record<ObjectKind, string[]>> = {};
+  for (const kind of Object.keys(NAMED) as ObjectKind[]) {
+    const addresses = copyArray(model, NAMED[kind][1]);
+    out[kind] = Array.from(addresses, (at) => textAt(bytes, at));
+  }
+  return out as Model["names"];
+}
+
+function readStatistic(model: MjModel): ModelStatistic {
+  const stat = model.stat;
+  try {
+    const { meaninertia, meanmass, meansize, extent } = stat;
+    return { meaninertia, meanmass, meansize, extent, center: Array.from(stat.center as Float64Array) };
+  } finally {
+    stat.delete();
+  }
+}
+
+/** Copies an mjModel into plain data. */
+function readModel(model: MjModel, source: ModelSource, warnings: readonly string[], leftOut?: LeftOut): Model {
+  const sizes: Partial<Record<keyof Sizes, number>> = {};
+  for (const name of SIZES) sizes[name] = model[name];
+
+  const bools: Record<string, Uint8Array> = readBools(model);
+  const arrays: Record<string, ModelArrays[keyof ModelArrays]> = {};
+  for (const { name } of fieldsOf("model")) {
+    const values = bools[name] ?? copyArray(model, name);
+    const size = fieldSize(sizes as Sizes, name);
+    if (values.length !== size) {
+      throw new CorralError("mujoco-layout", `${name} has ${values.length} numbers, the field table says ${size}.`, {
+        name,
+        length: values.length,
+        size,
+      });
+    }
+    arrays[name] = values;
+  }
+
+  const hulls = readHulls(model);
+  const surfaces = readSurfaces(model);
+  return {
+    ...(sizes as Sizes),
+    ...(arrays as unknown as ModelArrays),
+    // the buffer of names starts with the model's own
+    name: textAt(copyArray(model, "names") as Uint8Array, 0),
+    opt: readOption(model),
+    stat: readStatistic(model),
+    names: readNames(model),
+    source,
+    warnings,
+    ...(hulls ? { hulls } : {}),
+    ...(surfaces ? { surfaces } : {}),
+    ...(leftOut ? { leftOut } : {}),
+  };
+}
+
+/** MuJoCo modules that have compiled a model: their memory, which never shrinks, is used. */
+const used = new WeakSet<MainModule>();
+
+/** Compiles and reads a model in this thread; once more in a fresh module if there was no memory left in one that has been used. */
+export async function compileHere(
+  compile: (mujoco: MainModule) => Compiled & { readonly source: ModelSource },
+): Promise<Model> {
+  const once = async (): Promise<Model> => {
+    const mujoco = await getMuJoCo();
+    const isUsed = used.has(mujoco);
+    used.add(mujoco);
+    try {
+      const compiled = compile(mujoco);
+      try {
+        return readModel(compiled.model, compiled.source, compiled.messages, compiled.leftOut);
+      } finally {
+        compiled.model.delete();
+      }
+    } catch (error) {
+      if (isUsed && error instanceof CorralError && error.code === "mujoco-memory") return once();
+      throw error;
+    }
+  };
+  return once();
+}
+
+/** A model of a source, compiled in this thread; `name` is what messages call it. */
+export const compileSourceHere = (source: ModelSource, name?: string): Promise<Model> =>
+  compileHere((mujoco) => ({ ...compileSource(mujoco, source, name), source }));

@@ -1,0 +1,3 @@
+// a page has no folders
+
+export const bundleFolder = (): string => "";

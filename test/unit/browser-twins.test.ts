@@ -1,0 +1,54 @@
+// every NAME.browser.ts is what the library takes of NAME.ts, in its types too
+import { expect, test } from "vitest";
+import { repositoryFiles } from "../support/imports.ts";
+import { buildBrowser } from "../../tools/browser-bundle.mjs";
+
+/** What a module for browsers has that could not stand for what Node's has. */
+type Wrong<Browser, Node> = {
+  [K in keyof Browser]: K extends keyof Node ? (Browser[K] extends Node[K] ? never : K) : K;
+}[keyof Browser];
+
+/** The names of them; no list of them compiles but the empty one. */
+type Twins = [
+  Wrong<typeof import("../../src/batch/kernel/tuning.browser.ts"), typeof import("../../src/batch/kernel/tuning.ts")>,
+  Wrong<typeof import("../../src/batch/wasm/compile.browser.ts"), typeof import("../../src/batch/wasm/compile.ts")>,
+  Wrong<
+    typeof import("../../src/batch/wasm/kernel-cache.browser.ts"),
+    typeof import("../../src/batch/wasm/kernel-cache.ts")
+  >,
+  Wrong<typeof import("../../src/core/host.browser.ts"), typeof import("../../src/core/host.ts")>,
+  Wrong<typeof import("../../src/core/path.browser.ts").posix, typeof import("../../src/core/path.ts").posix>,
+  Wrong<typeof import("../../src/core/shader-text.browser.ts"), typeof import("../../src/core/shader-text.ts")>,
+  Wrong<typeof import("../../src/core/thread.browser.ts"), typeof import("../../src/core/thread.ts")>,
+  Wrong<typeof import("../../src/core/version.browser.ts"), typeof import("../../src/core/version.ts")>,
+  Wrong<typeof import("../../src/gpu/adapter.browser.ts"), typeof import("../../src/gpu/adapter.ts")>,
+  Wrong<typeof import("../../src/gpu/memory-info.browser.ts"), typeof import("../../src/gpu/memory-info.ts")>,
+  Wrong<typeof import("../../src/gpu/waiter.browser.ts"), typeof import("../../src/gpu/waiter.ts")>,
+  Wrong<typeof import("../../src/model/compile.browser.ts"), typeof import("../../src/model/compile.ts")>,
+  Wrong<typeof import("../../src/model/mujoco-module.browser.ts"), typeof import("../../src/model/mujoco-module.ts")>,
+  Wrong<typeof import("../../src/record/bundle.browser.ts"), typeof import("../../src/record/bundle.ts")>,
+  Wrong<typeof import("../../src/record/place.browser.ts"), typeof import("../../src/record/place.ts")>,
+  Wrong<
+    typeof import("../../src/rl/replay/file-rows.browser.ts").FileRows,
+    Pick<typeof import("../../src/rl/replay/file-rows.ts").FileRows, "open">
+  >,
+];
+const TWINS = 16;
+
+test("modules for browsers have the types of those that they replace", () => {
+  // does not compile if any is wrong
+  const wrong: [Twins[number]] extends [never] ? "none" : "some" = "none";
+  expect(wrong).toBe("none");
+  const twins = repositoryFiles("src").filter((file) => file.endsWith(".browser.ts"));
+  expect(twins.length).toBe(TWINS satisfies Twins["length"]);
+});
+
+test("nothing in the bundle asks for Node, but MuJoCo's module where it runs in Node", async () => {
+  const { metafile } = await buildBrowser({ isWhole: false, metafile: true });
+  const outside = new Set(
+    Object.values(metafile!.outputs).flatMap(({ imports }) =>
+      imports.filter(({ external }) => external).map(({ path }) => path),
+    ),
+  );
+  expect([...outside]).toEqual(["@mujoco/mujoco"]);
+});
