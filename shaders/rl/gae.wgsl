@@ -68,7 +68,7 @@ fn advantages(@builtin(global_invocation_id) gid: vec3<u32>) {
     }
     let given = samples[at].reward;
     let scaled = given * scale;
-    // what is not finite stays so, for the loss to tell of
+    // what is not finite stays so, for the loss to report
     let reward = select(given, clamp(scaled, -U.clip_reward, U.clip_reward), is_finite(given));
     let goes_on = (flags & (TERMINATED | TRUNCATED)) == 0u;
     let bootstrap = select(next_value, 0.0, (flags & TERMINATED) != 0u);

@@ -58,6 +58,6 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let value = J.value + row * J.value_row;
   work[value] = s.weight * s.by_value;
   for (var i = 1u; i < J.value_row; i += 1u) { work[value + i] = 0.0; }
-  let told = pack_statistics(statistics(s, entropy));
-  for (var i = 0u; i < 8u; i += 1u) { work[J.statistics + row * 8u + i] = told[i / 4u][i % 4u]; }
+  let packed = pack_statistics(statistics(s, entropy));
+  for (var i = 0u; i < 8u; i += 1u) { work[J.statistics + row * 8u + i] = packed[i / 4u][i % 4u]; }
 }

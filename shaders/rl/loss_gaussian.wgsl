@@ -36,7 +36,7 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
     work[J.slopes + row * J.slopes4 + i] = select(vec4<f32>(0.0), by_log_std, used);
   }
   work[J.value + row * J.value4] = vec4<f32>(s.weight * s.by_value, 0.0, 0.0, 0.0);
-  let told = pack_statistics(statistics(s, entropy));
-  work[J.statistics + row * 2u] = told[0];
-  work[J.statistics + row * 2u + 1u] = told[1];
+  let packed = pack_statistics(statistics(s, entropy));
+  work[J.statistics + row * 2u] = packed[0];
+  work[J.statistics + row * 2u + 1u] = packed[1];
 }

@@ -59,7 +59,7 @@ fn adam_of(place: u32) -> Adam {
 }
 
 /// Where four parameters go, and their means of the gradient and its square.
-struct Moved {
+struct AdamStep {
   p: vec4<f32>,
   m: vec4<f32>,
   v: vec4<f32>,
@@ -69,12 +69,12 @@ fn is_weight(i: u32) -> bool {
   return U.log_std_count == 0u || i < U.log_std_at;
 }
 
-fn moved(i: u32, by: Adam) -> Moved {
+fn adam_step(i: u32, by: Adam) -> AdamStep {
   let g = grads[i] * by.scale;
   let m = U.beta1 * moments[2u * i] + (1.0 - U.beta1) * g;
   let v = U.beta2 * moments[2u * i + 1u] + (1.0 - U.beta2) * g * g;
   let kept = select(1.0, 1.0 - by.decay, is_weight(i));
-  return Moved(params[i] * kept - by.rate * m / (sqrt(v * by.unbias) + U.adam_eps), m, v);
+  return AdamStep(params[i] * kept - by.rate * m / (sqrt(v * by.unbias) + U.adam_eps), m, v);
 }
 
 /// Rates below which no step leaves the finite numbers: Adam's steps are at most some thousand times as long.
@@ -94,7 +94,7 @@ fn is_bad_step(part: u32) -> bool {
   let by = adam_of(J.place);
   var bad = 0.0;
   for (var n = part; n < J.count; n += PARTS) {
-    let p = moved(J.at + n, by).p;
+    let p = adam_step(J.at + n, by).p;
     for (var i = 0u; i < 4u; i += 1u) { bad += select(1.0, 0.0, is_finite(p[i])); }
   }
   squares[part] = bad;
@@ -123,16 +123,16 @@ fn gradient_gate(@builtin(local_invocation_index) part: u32) {
   let total = squared_length(part);
   let before = optimizer_of(0u);
   workgroupBarrier();
-  var told = Told();
-  if (part == 0u) { told = decide(total); }
+  var summary = Summary();
+  if (part == 0u) { summary = decide(total); }
   let is_bad = is_bad_step(part);
   if (part > 0u) { return; }
   if (is_bad) { take_back(0u, before); }
-  if (state[S_HALTED] == 0.0) { tell(told); }
+  if (state[S_HALTED] == 0.0) { add_to_metrics(summary); }
 }
 
-/// What a minibatch tells of itself.
-struct Told {
+/// What the metrics take from a minibatch.
+struct Summary {
   count: f32,
   norm: f32,
   kl: f32,
@@ -145,7 +145,7 @@ fn summed() -> Statistics {
   return unpack_statistics(array<vec4<f32>, 2>(grads[U.params4], grads[U.params4 + 1u]));
 }
 
-fn decide(total: f32) -> Told {
+fn decide(total: f32) -> Summary {
   if ((U.flags & FLAG_FIRST_MINIBATCH) != 0u) {
     state[S_STOPPED] = 0.0;
     for (var i = 0u; i < METRICS_SIZE; i += 1u) { state[S_MINIBATCHES + i] = 0.0; }
@@ -185,23 +185,23 @@ fn decide(total: f32) -> Told {
   }
   // sums became means; too long a gradient is shortened
   state[S_SCALE] = select(1.0, U.max_grad_norm / norm, norm > U.max_grad_norm) / count;
-  return Told(count, norm, kl, spread, bounded);
+  return Summary(count, norm, kl, spread, bounded);
 }
 
-fn tell(told: Told) {
+fn add_to_metrics(summary: Summary) {
   let sums = summed();
   state[S_MINIBATCHES] += 1.0;
-  state[S_POLICY_LOSS] += sums.policy_loss / told.count;
-  state[S_VALUE_LOSS] += sums.value_loss / told.count;
-  state[S_ENTROPY] += sums.entropy / told.count;
-  state[S_KL] += told.kl;
-  state[S_CLIPPED] += sums.clipped / told.count;
-  state[S_GRAD_NORM] += told.norm;
+  state[S_POLICY_LOSS] += sums.policy_loss / summary.count;
+  state[S_VALUE_LOSS] += sums.value_loss / summary.count;
+  state[S_ENTROPY] += sums.entropy / summary.count;
+  state[S_KL] += summary.kl;
+  state[S_CLIPPED] += sums.clipped / summary.count;
+  state[S_GRAD_NORM] += summary.norm;
   state[S_RATIOS_CLIPPED] += sums.extreme;
   state[S_APPLIED] += state[S_APPLY];
-  state[S_GRAD_CLIPPED] += select(0.0, 1.0, told.norm > U.max_grad_norm);
-  state[S_STD] = told.spread;
-  state[S_STD_AT_BOUND] = told.bounded;
+  state[S_GRAD_CLIPPED] += select(0.0, 1.0, summary.norm > U.max_grad_norm);
+  state[S_STD] = summary.spread;
+  state[S_STD_AT_BOUND] = summary.bounded;
 }
 
 /// Moves the parameters, where the gradient gate lets it. Log standard deviations do not decay and stay within their bounds.
@@ -213,7 +213,7 @@ fn adam(@builtin(global_invocation_id) gid: vec3<u32>) {
   if (thread_of(gid) >= stride) { return; }
   for (var n = thread_of(gid); n < J.count; n += stride) {
     let i = J.at + n;
-    let next = moved(i, by);
+    let next = adam_step(i, by);
     moments[2u * i] = next.m;
     moments[2u * i + 1u] = next.v;
     params[i] = select(clamp(next.p, vec4<f32>(U.log_std_min), vec4<f32>(U.log_std_max)), next.p, is_weight(i));

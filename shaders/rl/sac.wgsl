@@ -54,9 +54,9 @@ fn leave(at: u32, width: u32, first: f32) {
   for (var i = 1u; i < width; i += 1u) { work[at + i] = 0.0; }
 }
 
-fn tell(row: u32, s: SacStatistics) {
-  let told = pack_sac_statistics(s);
-  for (var i = 0u; i < 8u; i += 1u) { work[J.told + row * 8u + i] = told[i / 4u][i % 4u]; }
+fn store_statistics(row: u32, s: SacStatistics) {
+  let packed = pack_sac_statistics(s);
+  for (var i = 0u; i < 8u; i += 1u) { work[J.statistics + row * 8u + i] = packed[i / 4u][i % 4u]; }
 }
 
 /// The lower of two values; not finite if either is not, which `min` need not be.
@@ -83,7 +83,7 @@ fn critic_loss(@builtin(global_invocation_id) gid: vec3<u32>) {
   leave(J.q1 + at, J.value_row, weight * errors.x);
   leave(J.q2 + at, J.value_row, weight * errors.y);
   let bad = select(1.0, 0.0, is_finite(loss) && is_finite(goal));
-  tell(row, SacStatistics(weight, weight * loss, weight * value, weight * goal, 0.0, 0.0, weight * bad, 0.0));
+  store_statistics(row, SacStatistics(weight, weight * loss, weight * value, weight * goal, 0.0, 0.0, weight * bad, 0.0));
 }
 
 /// What the policy does now, as an input of both critics, each with its own, where its derivative comes back.
@@ -142,5 +142,5 @@ fn policy_loss(@builtin(global_invocation_id) gid: vec3<u32>) {
   let log_prob = work[note + NOTE_LOG_PROB];
   let loss = alpha * log_prob - work[note + NOTE_LOWER_VALUE];
   let bad = select(1.0, 0.0, is_finite(loss));
-  tell(row, SacStatistics(weight, weight * loss, weight * -log_prob, 0.0, 0.0, 0.0, weight * bad, 0.0));
+  store_statistics(row, SacStatistics(weight, weight * loss, weight * -log_prob, 0.0, 0.0, 0.0, weight * bad, 0.0));
 }

@@ -14,7 +14,7 @@ struct Squashed {
 /// ever harder, and learning is slower (decision 0020).
 const SATURATED = 1e-6;
 
-/// `raw` clamped to its bounds is the log standard deviation; one that is not finite stays so, for the loss to tell of.
+/// `raw` clamped to its bounds is the log standard deviation; one that is not finite stays so, for the loss to report.
 fn squashed(mean: f32, raw: f32, noise: f32) -> Squashed {
   let log_std = select(raw, clamp(raw, U.log_std_min, U.log_std_max), is_finite(raw));
   let moved = poly_exp(log_std) * noise;
@@ -27,7 +27,7 @@ fn squashed(mean: f32, raw: f32, noise: f32) -> Squashed {
   s.slope = 4.0 * e / ((1.0 + e) * (1.0 + e));
   s.spread = select(0.0, 1.0, raw >= U.log_std_min && raw <= U.log_std_max);
   let log_prob = -0.5 * noise * noise - log_std - 0.91893853320467274 - poly_log(s.slope + SATURATED);
-  // tanh of infinity is finite: the loss is to tell
+  // tanh of infinity is finite: the loss reports it
   s.log_prob = select(u, log_prob, is_finite(u));
   return s;
 }

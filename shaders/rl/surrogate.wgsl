@@ -24,38 +24,38 @@ fn surrogate(old: Sample, log_prob: f32, value: f32) -> Surrogate {
   s.weight = select(1.0, 0.0, (u32(old.flags) & SKIPPED) != 0u);
   s.finite = is_finite(log_prob) && is_finite(value) && is_finite(old.advantage) && is_finite(old.value_target);
   let advantage = (old.advantage - state[S_ADV_MEAN]) * state[S_ADV_SCALE];
-  let raw = log_prob - old.log_prob;
-  let log_ratio = clamp(raw, -MAX_LOG_RATIO, MAX_LOG_RATIO);
-  s.extreme = select(0.0, 1.0, log_ratio != raw);
+  let raw_log_ratio = log_prob - old.log_prob;
+  let log_ratio = clamp(raw_log_ratio, -MAX_LOG_RATIO, MAX_LOG_RATIO);
+  s.extreme = select(0.0, 1.0, log_ratio != raw_log_ratio);
   let ratio = poly_exp(log_ratio);
-  let bounded = clamp(ratio, 1.0 - U.clip, 1.0 + U.clip);
-  let free_loss = -advantage * ratio;
-  let clipped_loss = -advantage * bounded;
-  s.policy_loss = max(free_loss, clipped_loss);
-  s.by_log_prob = select(0.0, free_loss, free_loss >= clipped_loss && log_ratio == raw);
-  s.clipped = select(0.0, 1.0, bounded != ratio);
+  let clipped_ratio = clamp(ratio, 1.0 - U.clip, 1.0 + U.clip);
+  let unclipped_loss = -advantage * ratio;
+  let clipped_loss = -advantage * clipped_ratio;
+  s.policy_loss = max(unclipped_loss, clipped_loss);
+  s.by_log_prob = select(0.0, unclipped_loss, unclipped_loss >= clipped_loss && log_ratio == raw_log_ratio);
+  s.clipped = select(0.0, 1.0, clipped_ratio != ratio);
   s.kl = (ratio - 1.0) - log_ratio;
 
   let error = value - old.value_target;
-  let moved = value - old.value;
-  let near = clamp(moved, -U.clip_value, U.clip_value);
-  let near_error = old.value + near - old.value_target;
-  let free = error * error >= near_error * near_error;
-  s.value_loss = 0.5 * select(near_error * near_error, error * error, free);
-  s.by_value = U.value_coef * select(select(0.0, near_error, near == moved), error, free);
+  let value_change = value - old.value;
+  let clipped_change = clamp(value_change, -U.clip_value, U.clip_value);
+  let clipped_error = old.value + clipped_change - old.value_target;
+  let unclipped = error * error >= clipped_error * clipped_error;
+  s.value_loss = 0.5 * select(clipped_error * clipped_error, error * error, unclipped);
+  s.by_value = U.value_coef * select(select(0.0, clipped_error, clipped_change == value_change), error, unclipped);
   return s;
 }
 
 /// The statistics of a sample, all of which are summed over the minibatch.
 fn statistics(s: Surrogate, entropy: f32) -> Statistics {
-  var told: Statistics;
-  told.weight = s.weight;
-  told.policy_loss = s.weight * s.policy_loss;
-  told.value_loss = s.weight * s.value_loss;
-  told.entropy = s.weight * entropy;
-  told.kl = s.weight * s.kl;
-  told.clipped = s.weight * s.clipped;
-  told.not_finite = s.weight * select(1.0, 0.0, s.finite);
-  told.extreme = s.weight * s.extreme;
-  return told;
+  var sums: Statistics;
+  sums.weight = s.weight;
+  sums.policy_loss = s.weight * s.policy_loss;
+  sums.value_loss = s.weight * s.value_loss;
+  sums.entropy = s.weight * entropy;
+  sums.kl = s.weight * s.kl;
+  sums.clipped = s.weight * s.clipped;
+  sums.not_finite = s.weight * select(1.0, 0.0, s.finite);
+  sums.extreme = s.weight * s.extreme;
+  return sums;
 }

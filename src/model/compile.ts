@@ -1,5 +1,5 @@
 // compiles models in this thread, or finds them as an earlier process left them
-import { keepModel, modelKey, readKeptModel, watched, type ModelKey } from "./model-cache.ts";
+import { cacheModel, modelKey, readCachedModel, watched, type ModelKey } from "./model-cache.ts";
 import type { Model } from "./model-data.ts";
 import { compileFile, readModelFile } from "./model-file.ts";
 import { isMuJoCoLoaded } from "./mujoco.ts";
@@ -40,10 +40,10 @@ async function keptOr(
 ): Promise<Model> {
   // once MuJoCo runs, to compile is as quick as to look
   const key = isMuJoCoLoaded() ? undefined : keyOf();
-  const kept = key && readKeptModel(key);
+  const kept = key && readCachedModel(key);
   if (kept) return kept;
   const model = await compile(key);
-  if (key) keepModel(key, model);
+  if (key) cacheModel(key, model);
   return model;
 }
 

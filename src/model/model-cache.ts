@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheDir } from "../core/cache-dir.ts";
-import { digestOf, keep, readKept, sourcesIn } from "../core/kept-file.ts";
+import { digestOf, cacheValue, readCachedValue, sourcesIn } from "../core/cached-values.ts";
 import { corralVersion } from "../core/version.ts";
 import type { FileTree } from "./files.ts";
 import { hostTree } from "./host-files.ts";
@@ -84,8 +84,8 @@ function holds({ files, folders }: Answers): boolean {
 }
 
 /** A model as it was compiled, if it was and nothing has changed since. */
-export function readKeptModel({ file }: ModelKey): Model | undefined {
-  const kept = readKept(file) as { answers: Answers; model: Model } | undefined;
+export function readCachedModel({ file }: ModelKey): Model | undefined {
+  const kept = readCachedValue(file) as { answers: Answers; model: Model } | undefined;
   try {
     return kept && holds(kept.answers) ? kept.model : undefined;
   } catch {
@@ -94,5 +94,5 @@ export function readKeptModel({ file }: ModelKey): Model | undefined {
 }
 
 /** Keeps a model. */
-export const keepModel = ({ file, answers }: ModelKey, model: Model): void =>
-  keep(file, { answers, model }, { most: MOST, mostBytes: MOST_BYTES });
+export const cacheModel = ({ file, answers }: ModelKey, model: Model): void =>
+  cacheValue(file, { answers, model }, { most: MOST, mostBytes: MOST_BYTES });

@@ -1,7 +1,7 @@
 // what the layout of a kernel's code means for the physics: said once, so that no stage asks how it is unrolled
 import { current } from "../trace/graph.ts";
 
-export interface Form {
+export interface KernelForm {
   /** Whether code loops over rows of fields; articulated bodies then stand in for a mass matrix, where the model allows. */
   readonly loops: boolean;
   /**
@@ -15,7 +15,7 @@ export interface Form {
 }
 
 /** The form of the kernel that is being traced. */
-export function currentForm(): Form {
+export function currentForm(): KernelForm {
   const { exact, unroll } = current();
   return {
     loops: !unroll,

@@ -9,7 +9,7 @@ import { crb } from "./smooth/crb.ts";
 import { factorM } from "./smooth/factor_m.ts";
 import { pointJacobian } from "./smooth/jac.ts";
 import { kinematics } from "./smooth/kinematics.ts";
-import { treePattern } from "./smooth/sparsity.ts";
+import { treeSparsity } from "./smooth/sparsity.ts";
 import { tendon, tendonArms } from "./tendon/tendon.ts";
 import { moment } from "./actuator/transmission.ts";
 import { worldData, Field, type ModelView } from "./view.ts";
@@ -68,10 +68,10 @@ export function inertiaConstants(
   kinematics(m, d);
   comPos(m, d);
   tendon(m, d);
-  const pattern = treePattern(model);
-  const M = crb(m, d, pattern);
+  const sparsity = treeSparsity(model);
+  const M = crb(m, d, sparsity);
   const diagonal = Array.from({ length: nv }, (_, i) => d.M.at(M.diagonal(i)));
-  const factors = factorM(d, pattern);
+  const factors = factorM(d, sparsity);
 
   // M^-1 row by row: x' M^-1 x is then a sum of products
   const inverse = Array.from({ length: nv }, (_, i) => {

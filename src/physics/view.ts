@@ -2,16 +2,16 @@
 import { array, param, table, variable, type LocalArray, type Variable } from "../trace/control.ts";
 import type { TraceNode } from "../trace/nodes.ts";
 import { add, isNode, mul, type Int, type Scalar } from "../trace/scalar.ts";
-import type { Spatial, Inertia } from "../trace/spatial.ts";
+import type { Spatial, SpatialInertia } from "../trace/spatial.ts";
 import type { Mat3, Quat, Vec3 } from "../trace/vector.ts";
 import { CorralError } from "../core/errors.ts";
 import { field as fieldRow, fieldShape, fieldSize, type Capacities, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
-import { currentForm, type Form } from "./form.ts";
+import { currentForm, type KernelForm } from "./form.ts";
 import { assertDeclared } from "./stages.ts";
 
 /** Reads of flat data in rows; `i` counts rows of the accessor's width. */
-abstract class Rows {
+abstract class RowReader {
   abstract at(index: Int): Scalar;
 
   /** `count` consecutive elements from a flat index. */
@@ -26,7 +26,7 @@ abstract class Rows {
   quat = (i: Int) => this.slice(i, 4) as unknown as Quat;
   spatial = (i: Int) => this.slice(i, 6) as unknown as Spatial;
   mat3 = (i: Int) => this.slice(i, 9) as unknown as Mat3;
-  inertia = (i: Int) => this.slice(i, 10) as unknown as Inertia;
+  inertia = (i: Int) => this.slice(i, 10) as unknown as SpatialInertia;
 }
 
 /** A field of the model that each world has some elements of its own of. */
@@ -41,7 +41,7 @@ export interface OwnValues {
 export type PerWorld = ReadonlyMap<string, OwnValues>;
 
 /** One array of the model. A constant index gives a number, a runtime index a table read. */
-export class Column extends Rows {
+export class Column extends RowReader {
   readonly at: (index: Int) => Scalar;
   /** Whether each world has some elements of its own. */
   readonly isOwn: boolean;
@@ -85,7 +85,7 @@ export function scalarTable(name: string, values: readonly Scalar[]): (index: In
  * One field of the data: registers if code is straight-line; private arrays, one for each component of a row, where
  * it is rolled (drivers compile long for a long array, in proportion to the square of its length).
  */
-export class Field extends Rows {
+export class Field extends RowReader {
   readonly name: string;
   readonly length: number;
   /** Numbers of a row: 3 for positions, 6 for spatial vectors, 1 for flat fields. */
@@ -222,7 +222,7 @@ export type ModelView = {
   /** The most speeds of `speedLimits` (m/s, rad/s). */
   readonly speed_limit: { readonly at: (i: number) => Scalar };
   /** What follows from how the kernel's code is laid out. */
-  readonly form: Form;
+  readonly form: KernelForm;
   /** The model itself, for decisions taken at trace time. */
   readonly model: Model;
 };

@@ -29,7 +29,7 @@ import { evidenceOf, type UpdateEvidence } from "./ppo/evidence.ts";
 import { evaluatePolicy, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import { learnerDeviceOf, type Bound } from "./device/bind-env.ts";
 import { heldOn, limitsOf } from "./device/device-core.ts";
-import { Intake, ppoCollecting, type ToldSteps } from "./ppo/intake.ts";
+import { RolloutUpload, ppoCollecting, type CollectedRollout } from "./ppo/rollout-upload.ts";
 import { Learner, shapeOf } from "./ppo/learner.ts";
 import { metricsOf, type Metrics } from "./device/metrics.ts";
 import { namedNormalizer, namedParameters, shapesOf, type NamedArray } from "./networks/networks.ts";
@@ -103,7 +103,7 @@ export class Ppo implements Algorithm<Metrics> {
   readonly #mutex: CallMutex;
   #started = false;
   #halted: CorralError | undefined;
-  #intake: Intake | undefined;
+  #upload: RolloutUpload | undefined;
 
   private constructor(env: VectorEnv, settled: ReturnType<typeof settlePpo>, learner: Learner, bound: Bound) {
     this.env = env;
@@ -170,7 +170,7 @@ export class Ppo implements Algorithm<Metrics> {
    * before: its recorded log-probs and values are the baseline for ratios and advantages.
    * @throws CorralError bad-peer if it is of other worlds or steps; what `iterate` throws
    */
-  iterateFrom(rows: ToldSteps): Promise<Metrics> {
+  iterateFrom(rows: CollectedRollout): Promise<Metrics> {
     return this.#mutex.exclusive("iterate", async () => {
       if (this.#halted) throw this.#halted;
       const { steps, numEnvs } = this.collecting;
@@ -180,8 +180,8 @@ export class Ppo implements Algorithm<Metrics> {
           `the learner takes ${steps} steps of ${numEnvs} worlds; these are ${rows.steps} of ${rows.numEnvs}. Make the collector with its numbers: ppo.collecting.`,
         );
       }
-      this.#intake ??= new Intake(this.#learner);
-      this.#intake.send(rows);
+      this.#upload ??= new RolloutUpload(this.#learner);
+      this.#upload.send(rows);
       const { count, returns, lengths, badSteps = 0 } = rows.episodes;
       const metrics = await this.#learn(Flag.collected);
       return { ...metrics, badSteps, episodes: count, episodeReturn: returns / count, episodeLength: lengths / count };

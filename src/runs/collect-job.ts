@@ -63,7 +63,7 @@ export const COLLECTING = "wasm";
 /** Makes the worlds, then answers requests. Throws what the environment throws. */
 export async function collectFor(port: CollectPort, setup: CollectSetup): Promise<void> {
   const { id, first, worlds, shape, actor: spec } = setup;
-  const { steps, numEnvs, observations: nobs, actions: nact, told: ntold } = shape;
+  const { steps, numEnvs, observations: nobs, actions: nact, actorOutputs: nout } = shape;
   const worldIds = Array.from({ length: worlds }, (_, i) => first + i);
   const options = {
     device: COLLECTING,
@@ -107,9 +107,9 @@ export async function collectFor(port: CollectPort, setup: CollectSetup): Promis
       for (let w = 0; w < worlds; w++) {
         const row = t * numEnvs + first + w;
         const kept = rows.actions.subarray(row * nact, (row + 1) * nact);
-        const told = rows.told.subarray(row * ntold, (row + 1) * ntold);
+        const actorOutputs = rows.actorOutputs.subarray(row * nout, (row + 1) * nout);
         const seen = observations.subarray(w * nobs, (w + 1) * nobs);
-        actor.act(seen, first + w, step, random, kept, sent.subarray(w * nact, (w + 1) * nact), told);
+        actor.act(seen, first + w, step, random, kept, sent.subarray(w * nact, (w + 1) * nact), actorOutputs);
       }
       const result = await env.step(sent);
       observations = result.observations;
@@ -129,8 +129,8 @@ export async function collectFor(port: CollectPort, setup: CollectSetup): Promis
       }
     }
     keep(steps);
-    for (let w = 0; w < (ntold > 0 ? worlds : 0); w++) {
-      rows.told[(steps * numEnvs + first + w) * ntold + 1] = actor.value(
+    for (let w = 0; w < (nout > 0 ? worlds : 0); w++) {
+      rows.actorOutputs[(steps * numEnvs + first + w) * nout + 1] = actor.value(
         observations.subarray(w * nobs, (w + 1) * nobs),
       );
     }

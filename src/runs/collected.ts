@@ -7,7 +7,7 @@ export interface CollectedShape {
   readonly observations: number;
   readonly actions: number;
   /** Numbers that the policy leaves for each action: 2, its log probability and value, or none. */
-  readonly told: number;
+  readonly actorOutputs: number;
 }
 
 /** Control steps of all worlds, [steps, numEnvs, ...] row-major. */
@@ -16,8 +16,8 @@ export interface CollectedRows {
   readonly observations: Float32Array;
   /** As the policy draws them: in [-1, 1] where it squashes, indices of choices. */
   readonly actions: Float32Array;
-  /** [steps + 1, numEnvs, told]: log probability and value of each action, at the end the values after the last step. */
-  readonly told: Float32Array;
+  /** [steps + 1, numEnvs, actorOutputs]: log probability and value of each action, at the end the values after the last step. */
+  readonly actorOutputs: Float32Array;
   readonly rewards: Float32Array;
   /** Bits: terminated 1, truncated 2; 4 where the step only started a new episode and its action did nothing. */
   readonly flags: Float32Array;
@@ -25,10 +25,10 @@ export interface CollectedRows {
   readonly stamps: Uint32Array;
 }
 
-const sizesOf = ({ steps, numEnvs, observations, actions, told }: CollectedShape) => ({
+const sizesOf = ({ steps, numEnvs, observations, actions, actorOutputs }: CollectedShape) => ({
   observations: (steps + 1) * numEnvs * observations,
   actions: steps * numEnvs * actions,
-  told: (steps + 1) * numEnvs * told,
+  actorOutputs: (steps + 1) * numEnvs * actorOutputs,
   rewards: steps * numEnvs,
   flags: steps * numEnvs,
   stamps: steps * numEnvs,
@@ -51,7 +51,7 @@ export function collectedRows(buffer: SharedArrayBuffer, shape: CollectedShape):
   return {
     observations: new Float32Array(buffer, take(sizes.observations), sizes.observations),
     actions: new Float32Array(buffer, take(sizes.actions), sizes.actions),
-    told: new Float32Array(buffer, take(sizes.told), sizes.told),
+    actorOutputs: new Float32Array(buffer, take(sizes.actorOutputs), sizes.actorOutputs),
     rewards: new Float32Array(buffer, take(sizes.rewards), sizes.rewards),
     flags: new Float32Array(buffer, take(sizes.flags), sizes.flags),
     stamps: new Uint32Array(buffer, take(sizes.stamps), sizes.stamps),

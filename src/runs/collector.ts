@@ -16,7 +16,7 @@ import { HOST_DEVICES, isHostDevice, type HostDevice } from "../batch/devices.ts
 import { hostBudget } from "../memory/host-budget.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
 import { defaultLimits } from "../memory/request.ts";
-import { actorFloats, toldBy, type ActorSpec } from "../rl/ppo/host-actor.ts";
+import { actorFloats, actorOutputsOf, type ActorSpec } from "../rl/ppo/host-actor.ts";
 import {
   COLLECTING,
   type CollectAnswer,
@@ -298,7 +298,7 @@ const shapeOf = ({ steps, numEnvs, observations, actor }: CollectorOptions): Col
   numEnvs,
   observations,
   actions: actor.actions,
-  told: toldBy(actor),
+  actorOutputs: actorOutputsOf(actor),
 });
 
 function threadsOf({ numEnvs, threads = availableParallelism() }: CollectorOptions): number {

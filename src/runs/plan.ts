@@ -15,7 +15,7 @@ import { defaultLimits, wasmLimits, type BudgetView, type HostBytes, type PlanLi
 import { planLearner } from "../rl/ppo/arenas.ts";
 import { fileBytes } from "../rl/replay/file-rows.ts";
 import { planHostRows } from "../rl/replay/host-rows.ts";
-import { ppoCollecting } from "../rl/ppo/intake.ts";
+import { ppoCollecting } from "../rl/ppo/rollout-upload.ts";
 import { settlePpo } from "../rl/ppo.ts";
 import { planSacLearner } from "../rl/sac/arenas.ts";
 import { sacCollecting, settleSac } from "../rl/sac.ts";

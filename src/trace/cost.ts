@@ -1,7 +1,7 @@
 // back end: what a trace costs, for the plan and the tuner
 import type { Trace } from "./graph.ts";
 import { Block, TraceNode } from "./nodes.ts";
-import { analyse } from "./live.ts";
+import { analyse } from "./liveness.ts";
 import { isComputed, OPERATIONS, type Op } from "./operations.ts";
 
 /** Static counts of one kernel; loops count their body once. */

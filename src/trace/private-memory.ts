@@ -1,6 +1,6 @@
 // private arrays as one, for compilers that keep a small one in registers and reach it by a ladder of selects
 import type { Trace } from "./graph.ts";
-import type { Live } from "./live.ts";
+import type { Liveness } from "./liveness.ts";
 import { TraceNode, type ArrayRef, type Block, type Operand, type TableRef } from "./nodes.ts";
 import { isComputed } from "./operations.ts";
 import { arrayName } from "./text.ts";
@@ -14,7 +14,7 @@ export interface IndexedAtRunTime {
 }
 
 /** Finds what live statements reach by indices that are known only at run time. */
-export function indexedAtRunTime(trace: Trace, live: Live): IndexedAtRunTime {
+export function indexedAtRunTime(trace: Trace, live: Liveness): IndexedAtRunTime {
   const arrays = new Set<number>();
   const tables = new Map<TableRef, Operand[]>();
   const starts = new Map<TraceNode, Operand>();

@@ -5,7 +5,7 @@ import { add3, cross, scale3, sub3, type Mat3, type Vec3 } from "./vector.ts";
 /** A motion or force: three rotational, three translational components. */
 export type Spatial = readonly [Scalar, Scalar, Scalar, Scalar, Scalar, Scalar];
 /** Ixx Iyy Izz Ixy Ixz Iyz, mass times offset (3), mass: `cinert` and `crb`. */
-export type Inertia = readonly [Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar];
+export type SpatialInertia = readonly [Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar];
 
 export const ZERO6: Spatial = [0, 0, 0, 0, 0, 0];
 export const rotational = (s: Spatial): Vec3 => [s[0], s[1], s[2]];
@@ -20,7 +20,7 @@ export const dot6 = (a: Spatial, b: Spatial): Scalar => dotn(a, b);
  * Inertia about a point at `-offset` from the body's centre of mass, in global orientation (mju_inertCom).
  * `inertia`: principal moments, kg m²; `mat`: orientation of the principal axes.
  */
-export function inertCom(inertia: Vec3, mat: Mat3, offset: Vec3, mass: Scalar): Inertia {
+export function inertCom(inertia: Vec3, mat: Mat3, offset: Vec3, mass: Scalar): SpatialInertia {
   // mat diag(inertia) matᵀ, upper triangle
   const element = (i: number, j: number): Scalar => {
     let s: Scalar = 0;
@@ -46,7 +46,7 @@ export function inertCom(inertia: Vec3, mat: Mat3, offset: Vec3, mass: Scalar): 
 }
 
 /** Spatial momentum of an inertia that moves with `v` (mju_mulInertVec). */
-export function mulInertVec(i: Inertia, v: Spatial): Spatial {
+export function mulInertVec(i: SpatialInertia, v: Spatial): Spatial {
   const [w, u] = [rotational(v), translational(v)];
   const h: Vec3 = [i[6], i[7], i[8]];
   const rotated: Vec3 = [dotn([i[0], i[3], i[4]], w), dotn([i[3], i[1], i[5]], w), dotn([i[4], i[5], i[2]], w)];

@@ -2,7 +2,7 @@
 import type { Trace } from "./graph.ts";
 import type { Type } from "./operations.ts";
 import { Block, TraceNode, type Operand, type Source, type Statement } from "./nodes.ts";
-import { analyse } from "./live.ts";
+import { analyse } from "./liveness.ts";
 
 /** A number, a truth value, or the id of a node in brackets. */
 export type StoredOperand = number | boolean | readonly [number];

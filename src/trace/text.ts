@@ -3,7 +3,7 @@ import { oneLine } from "../core/show.ts";
 import type { Trace } from "./graph.ts";
 import type { Op, Type } from "./operations.ts";
 import { Block, operandType, TraceNode, type ArrayRef, type Operand, type Statement, type VarRef } from "./nodes.ts";
-import { analyse, type Live } from "./live.ts";
+import { analyse, type Liveness } from "./liveness.ts";
 
 /** How one language writes each construct. */
 export interface Dialect {
@@ -28,7 +28,7 @@ export type LoopKind = "any" | "nonempty" | "light";
 const LIGHT = 64;
 
 /** Statements of a block that run if no lane is in it: branches, and what follows a `break`, are then skipped. */
-function weight(block: Block, live: Live): number {
+function weight(block: Block, live: Liveness): number {
   let sum = 0;
   for (const s of block.statements) {
     if (s.kind === "stage" || !live.isLive(s)) continue;
@@ -47,11 +47,11 @@ const ORDERED: ReadonlySet<Op> = new Set<Op>(["load", "at", "load4"]);
 
 export interface Emitted {
   lines: string[];
-  live: Live;
+  live: Liveness;
 }
 
 /** Emits the live statements of a trace's root block as lines of text. */
-export function emitBody(trace: Trace, dialect: Dialect, live: Live = analyse(trace)): Emitted {
+export function emitBody(trace: Trace, dialect: Dialect, live: Liveness = analyse(trace)): Emitted {
   const indent = "  ";
   // by node id
   const names = Array.from<string | undefined>({ length: trace.nodes });

@@ -10,7 +10,7 @@ import { Flag, SAMPLE } from "../../src/rl/tables/device-tables.ts";
 import { ppoConfig } from "../../src/rl/ppo/config.ts";
 import { HostPpoActor, ppoActorSpec } from "../../src/rl/ppo/host-actor.ts";
 import { Ppo, Sac } from "../../src/rl/index.ts";
-import type { ToldSteps } from "../../src/rl/ppo/intake.ts";
+import type { CollectedRollout } from "../../src/rl/ppo/rollout-upload.ts";
 import { Learner } from "../../src/rl/ppo/learner.ts";
 import { setUniforms } from "../../src/rl/ppo/update.ts";
 import { Overlapped } from "../../src/runs/overlapped.ts";
@@ -61,19 +61,19 @@ describe.each([
     const choices = new Uint32Array(kept.buffer);
     const samples = await learner.read("samples", new Float32Array(size * SAMPLE.size));
     const actor = new HostPpoActor(spec, params, seedKey(2));
-    const mine = { kept: new Float32Array(1), sent: new Float32Array(1), told: new Float32Array(2) };
+    const mine = { kept: new Float32Array(1), sent: new Float32Array(1), actorOutputs: new Float32Array(2) };
     for (let world = 0; world < WORLDS; world++) {
       const nobs = shape.env.observations;
       const seen = observations.subarray(world * nobs, (world + 1) * nobs);
-      actor.act(seen, world, 7, false, mine.kept, mine.sent, mine.told);
+      actor.act(seen, world, 7, false, mine.kept, mine.sent, mine.actorOutputs);
       const row = world * config.rolloutSteps;
       const found = spec.head === "gaussian" ? kept[row * 4] : choices[row * 4];
       expect(Math.abs(mine.kept[0] - found)).toBeLessThan(learnerBounds.squash.value);
       expect(Math.abs(mine.sent[0] - sent[world])).toBeLessThan(learnerBounds.squash.value);
-      expect(Math.abs(mine.told[0] - samples[row * SAMPLE.size + SAMPLE.at("log_prob")])).toBeLessThan(
+      expect(Math.abs(mine.actorOutputs[0] - samples[row * SAMPLE.size + SAMPLE.at("log_prob")])).toBeLessThan(
         learnerBounds.logProb.value,
       );
-      expect(Math.abs(mine.told[1] - samples[row * SAMPLE.size + SAMPLE.at("value")])).toBeLessThan(
+      expect(Math.abs(mine.actorOutputs[1] - samples[row * SAMPLE.size + SAMPLE.at("value")])).toBeLessThan(
         learnerBounds.logProb.value,
       );
     }
@@ -87,20 +87,20 @@ async function learnt(threads: number, dawdle: boolean) {
   await using both = await Overlapped.create(ppo, { threads });
   const spy = vi.spyOn(ppo, "iterateFrom");
   const acting = [await ppo.actingParameters()];
-  const batches: { rows: ToldSteps; version: number; stamps: Set<number> }[] = [];
+  const batches: { rows: CollectedRollout; version: number; stamps: Set<number> }[] = [];
   for (let update = 1; update <= 5; update++) {
     // whoever is faster, the batch is of the same parameters
     if (dawdle) await sleep(update % 2 === 0 ? 80 : 0);
     const { episodes, minibatches } = await both.iterate();
     expect(minibatches).toBe(4);
     expect(episodes).toBeGreaterThanOrEqual(0);
-    const rows = spy.mock.calls.at(-1)![0] as ToldSteps & { stamps: Uint32Array; version: number };
+    const rows = spy.mock.calls.at(-1)![0] as CollectedRollout & { stamps: Uint32Array; version: number };
     batches.push({
       rows: {
         ...rows,
         observations: rows.observations.slice(),
         actions: rows.actions.slice(),
-        told: rows.told.slice(),
+        actorOutputs: rows.actorOutputs.slice(),
       },
       version: rows.version,
       stamps: new Set(rows.stamps),
@@ -129,16 +129,20 @@ test("every rollout is of one version, exactly one update behind, and the same b
     expect([version, ...stamps]).toEqual([i + 1, i + 1]);
     // update i + 1 learns from what the parameters after update i - 1 did; the first two rollouts are of the first ones
     const actor = new HostPpoActor(spec, acting[Math.max(0, i - 1)], seedKey(OPTIONS.seed));
-    const told = new Float32Array(2);
+    const actorOutputs = new Float32Array(2);
     const [kept, sent] = [new Float32Array(1), new Float32Array(1)];
     for (let row = 0; row < WORLDS * (STEPS + 1); row++) {
       const seen = rows.observations.subarray(4 * row, 4 * row + 4);
       if (row >= WORLDS * STEPS) {
-        expect(rows.told[2 * row + 1]).toBe(Math.fround(actor.value(seen)));
+        expect(rows.actorOutputs[2 * row + 1]).toBe(Math.fround(actor.value(seen)));
         continue;
       }
-      actor.act(seen, row % WORLDS, i * STEPS + Math.floor(row / WORLDS), false, kept, sent, told);
-      expect([rows.actions[row], rows.told[2 * row], rows.told[2 * row + 1]]).toEqual([kept[0], told[0], told[1]]);
+      actor.act(seen, row % WORLDS, i * STEPS + Math.floor(row / WORLDS), false, kept, sent, actorOutputs);
+      expect([rows.actions[row], rows.actorOutputs[2 * row], rows.actorOutputs[2 * row + 1]]).toEqual([
+        kept[0],
+        actorOutputs[0],
+        actorOutputs[1],
+      ]);
     }
   });
   // other parameters would have told other numbers
@@ -166,7 +170,7 @@ test("what threads cannot act as is refused, and rollouts of other sizes are", a
   await expect(Overlapped.create(sac)).rejects.toMatchObject({ code: "needs-host-replay" });
   await using ppo = await Ppo.create(env, OPTIONS);
   const none = new Float32Array(0);
-  const rows = { steps: 1, numEnvs: 6, episodes: { count: 0, returns: 0, lengths: 0 }, told: none };
+  const rows = { steps: 1, numEnvs: 6, episodes: { count: 0, returns: 0, lengths: 0 }, actorOutputs: none };
   const refused = ppo.iterateFrom({ ...rows, observations: none, actions: none, rewards: none, flags: none });
   await expect(refused).rejects.toMatchObject({ code: "bad-peer" });
 });

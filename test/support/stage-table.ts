@@ -22,7 +22,7 @@ import { JointInertia, jointInertia } from "../../src/physics/smooth/inertia.ts"
 import { advance } from "../../src/physics/integrator/integrate.ts";
 import { kinematics } from "../../src/physics/smooth/kinematics.ts";
 import { passive } from "../../src/physics/smooth/passive.ts";
-import { SymMatrix, treePattern } from "../../src/physics/smooth/sparsity.ts";
+import { SymMatrix, treeSparsity } from "../../src/physics/smooth/sparsity.ts";
 import { rne } from "../../src/physics/smooth/rne.ts";
 import { rnePostConstraint } from "../../src/physics/smooth/rne_post.ts";
 import { constraintRows } from "../../src/physics/constraint/make_constraint.ts";
@@ -51,9 +51,9 @@ export const STATE: readonly FieldName[] = [
   "eq_active",
 ];
 
-const M = (m: ModelView, d: WorldData) => new SymMatrix(treePattern(m.model), d.M);
+const M = (m: ModelView, d: WorldData) => new SymMatrix(treeSparsity(m.model), d.M);
 const inertia = (m: ModelView, d: WorldData) =>
-  new JointInertia(m, d, M(m, d), new SymMatrix(treePattern(m.model), d.qLD));
+  new JointInertia(m, d, M(m, d), new SymMatrix(treeSparsity(m.model), d.qLD));
 const contactsOf = (m: ModelView, d: WorldData) =>
   collision(m, d, geomPairs(m.model), constraintBound(m.model).nconmax);
 
@@ -229,9 +229,9 @@ const RUNS: Readonly<Record<StageName, Run>> = {
     },
   },
   crb: {
-    run: (m, d) => void crb(m, d, treePattern(m.model)),
+    run: (m, d) => void crb(m, d, treeSparsity(m.model)),
   },
-  factor_m: { run: (m, d) => void factorM(d, treePattern(m.model)) },
+  factor_m: { run: (m, d) => void factorM(d, treeSparsity(m.model)) },
   collision: {
     run(m, d) {
       const slots = contactsOf(m, d);

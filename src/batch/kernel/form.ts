@@ -7,7 +7,7 @@ import type { Model } from "../../model/model.ts";
 import { MAX_POOL } from "../../physics/collision/collision.ts";
 import { pairDofs } from "../../physics/constraint/contact-rows.ts";
 import { rowDofs } from "../../physics/constraint/make_constraint.ts";
-import { coupledPattern } from "../../physics/smooth/sparsity.ts";
+import { coupledSparsity } from "../../physics/smooth/sparsity.ts";
 import { costOf, type Cost } from "../../trace/cost.ts";
 import { layoutsOf, planArenas } from "../batch.ts";
 import { mostCompileSeconds } from "./compile-cost.ts";
@@ -50,7 +50,7 @@ function isShort(model: Model): boolean {
   const depth = model.M_rownnz.reduce((most, n) => Math.max(most, n), 0);
   if (model.nbody > MAX_BODIES || depth > MAX_DEPTH || unsupportedFeatures(model).length > 0) return false;
   const groups = [...geomPairs(model).map((p) => [...pairDofs(model, p).keys()]), ...rowDofs(model)];
-  const { rows } = coupledPattern(model, groups);
+  const { rows } = coupledSparsity(model, groups);
   const products = rows.reduce((n, { length }) => n + (length * (length - 1)) / 2, 0);
   if (products > MAX_FACTOR_PRODUCTS) return false;
   return model.nv * model.nbody <= SMALL || mostCompileSeconds(simulationCost(model, true)) <= MOST_COMPILE_SECONDS;

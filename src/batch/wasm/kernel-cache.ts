@@ -2,7 +2,7 @@
 import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheDir } from "../../core/cache-dir.ts";
-import { digestOf, keep, readKept, sourcesIn } from "../../core/kept-file.ts";
+import { digestOf, cacheValue, readCachedValue, sourcesIn } from "../../core/cached-values.ts";
 import { timed } from "../../core/spans.ts";
 import { digestOfTrace } from "../../trace/digest.ts";
 import type { Trace } from "../../trace/graph.ts";
@@ -48,9 +48,9 @@ function keptKernel(trace: Trace): WasmKernel {
   } catch {
     return toWasm(trace);
   }
-  const kept = readKept(file) as WasmKernel | undefined;
+  const kept = readCachedValue(file) as WasmKernel | undefined;
   if (kept) return kept;
   const kernel = toWasm(trace);
-  keep(file, kernel, LIMITS);
+  cacheValue(file, kernel, LIMITS);
   return kernel;
 }

@@ -10,7 +10,7 @@ import { recordArenas } from "../../record/arenas.ts";
 import { monitorArenas, monitorKernels } from "../../monitor/kernels.ts";
 import { RECORD_PARAMS, recordKernels } from "../../record/kernels.ts";
 import { traceReset, traceStep, type EnvSpec } from "../kernel/env-kernel.ts";
-import { CONTACTS_NEEDED, envArenas, KEPT, monitoredOf, STATES } from "../kernel/layout.ts";
+import { CONTACTS_NEEDED, envArenas, SNAPSHOT_ARENAS, monitoredOf, STATES } from "../kernel/layout.ts";
 import { statusMasks, type Settings } from "./options.ts";
 import { actingSpace } from "../task/action-options.ts";
 import { badTask, shapeOf } from "../task/shape.ts";
@@ -97,7 +97,7 @@ export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O
     rewardClip: vec.reward?.clip,
   };
   const arenas = envArenas({ model, shape, action, actuation, finalObs: vec.autoreset === "same-step" });
-  const kept = arenas.filter(({ name }) => KEPT.includes(name));
+  const kept = arenas.filter(({ name }) => SNAPSHOT_ARENAS.includes(name));
   const states = arenas.filter(({ name }) => STATES.includes(name));
   const actions = arenas.find(({ name }) => name === "action")!;
   const monitored = monitoredOf(arenas);

@@ -16,7 +16,7 @@ import type { StepResult } from "./step-result.ts";
 import type { HostValues } from "../space/host-values.ts";
 import type { Infos } from "./infos.ts";
 import type { Autoreset, EnvSpec } from "../kernel/env-kernel.ts";
-import { KEPT } from "../kernel/layout.ts";
+import { SNAPSHOT_ARENAS } from "../kernel/layout.ts";
 import { worldIdsOf, type Settings } from "./options.ts";
 import { checkReset, maskedFirst, type ResetOptions } from "./reset-request.ts";
 import type { Floats } from "./results.ts";
@@ -103,7 +103,7 @@ export class VectorEnv implements AsyncDisposable {
     this.wasm = wasmViews(batch, spec.shape.nobs, spec.action);
     this.#params = params;
 
-    const kept = this.plan.arenas.map(({ name }) => name).filter((name) => KEPT.includes(name));
+    const kept = this.plan.arenas.map(({ name }) => name).filter((name) => SNAPSHOT_ARENAS.includes(name));
     const { snapshotEvery: every } = vec;
     const keeper = (this.#keeper = every === undefined ? undefined : new SnapshotKeeper(batch, kept, every));
     const progress = this.#progress;

@@ -23,7 +23,7 @@ import {
 import type { Bool, Int, Scalar } from "../../trace/scalar.ts";
 import { RecordIO } from "../../batch/kernel/record-io.ts";
 import { badBit, badFieldBit, Status } from "../../physics/status.ts";
-import { doubt } from "../task/doubt.ts";
+import { isUndecided } from "../task/undecided.ts";
 import { EnvWorld, flat, type EnvSpec, type Layouts } from "./env-world.ts";
 import { Ask, Ended } from "./layout.ts";
 import { badTask } from "../task/shape.ts";
@@ -89,7 +89,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts, u
       const terminations = Object.values(task.terminated(scene));
       const truncated = Object.values(task.truncated(scene));
       const truncations = [...truncated, ge(e.length.get(), param("max_episode_steps", "u32"))];
-      const doubts = [...terminations, ...truncated].map((cond) => doubt(cond));
+      const undecided = [...terminations, ...truncated].map((cond) => isUndecided(cond));
       e.carry(scene, not(waits));
       when(restarts, () => (merged ? e.remember() : e.startEpisode(false)));
       const seen = flat(task.observe(e.scene({ observes: true })));
@@ -100,7 +100,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts, u
       w.flag(badBit([...raw.terms, total], Status.BAD_REWARD));
       w.flag(badBit(seen, Status.BAD_OBS));
       w.flag(badBit(infos, Status.BAD_INFO));
-      w.flag(bit(any(doubts), Status.BAD_CONDITION));
+      w.flag(bit(any(undecided), Status.BAD_CONDITION));
       const trips = tripBits(spec.trips, scene);
       w.flag(trips.bits);
       // of a world that waits for its reset only the observation is judged: its start, or its last one
@@ -140,7 +140,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts, u
           raw.terms.map(counted),
           seen,
           infos.map(counted),
-          [...doubts, ...trips.doubts].map((cond) => and(stepped, cond)),
+          [...undecided, ...trips.undecided].map((cond) => and(stepped, cond)),
         ),
       };
       const numbers = {

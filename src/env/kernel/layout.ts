@@ -82,7 +82,7 @@ export const taskOffsets = (shape: TaskShape) => {
 export const STATES: readonly string[] = ["state", "task_params"];
 
 /** Arenas that hold what an environment's future depends on, and its last results. */
-export const KEPT: readonly string[] = ["state", "obs", "result", "final_obs", "task_params"];
+export const SNAPSHOT_ARENAS: readonly string[] = ["state", "obs", "result", "final_obs", "task_params"];
 
 /** Arenas that a control step depends on: what the monitor copies of a world. */
 export const monitoredOf = <A extends { readonly name: string }>(arenas: readonly A[]): A[] =>

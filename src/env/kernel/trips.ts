@@ -3,7 +3,7 @@ import { param } from "../../trace/control.ts";
 import { add, bor, eq, ne, or, select, toF32, toU32, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { badBit } from "../../physics/status.ts";
 import { RESULT } from "./layout.ts";
-import { doubt } from "../task/doubt.ts";
+import { isUndecided } from "../task/undecided.ts";
 import { LIMIT, type TaskShape } from "../task/shape.ts";
 import type { Scene, TermSource } from "../task/task.ts";
 import { termCondition } from "../task/term-value.ts";
@@ -22,11 +22,14 @@ export const MOST_TRIPS = 8;
 export const MOST_TERMS = 24;
 
 /** Bits of the conditions that hold, or that compare what is not a number; which do that. */
-export function tripBits<O extends object>(trips: readonly Trip<O>[], scene: Scene<O>): { bits: Int; doubts: Bool[] } {
+export function tripBits<O extends object>(
+  trips: readonly Trip<O>[],
+  scene: Scene<O>,
+): { bits: Int; undecided: Bool[] } {
   const holds = trips.map(({ name, when }) => termCondition(when, scene, { name: `trip "${name}"`, takes: [] }));
-  const doubts = holds.map((cond) => doubt(cond));
-  const bits = holds.map((cond, i) => select(or(cond, doubts[i]), FIRST_TRIP << i, 0, "u32"));
-  return { bits: bits.reduce<Int>(bor, 0), doubts };
+  const undecided = holds.map((cond) => isUndecided(cond));
+  const bits = holds.map((cond, i) => select(or(cond, undecided[i]), FIRST_TRIP << i, 0, "u32"));
+  return { bits: bits.reduce<Int>(bor, 0), undecided };
 }
 
 /** What a bit of `badTerms` names, in order. */
@@ -46,22 +49,22 @@ const MOST_EPOCHS = 2 ** 24;
 
 export const nextEpoch = (epoch: number): number => 1 + (epoch % (MOST_EPOCHS - 1));
 
-/** Bits of what is not finite, and of the conditions that are in doubt. */
+/** Bits of what is not finite, and of the conditions that are undecided. */
 export function badTerms(
   shape: TaskShape,
   terms: readonly Scalar[],
   observation: readonly Scalar[],
   infos: readonly Scalar[] = [],
-  doubts: readonly Bool[] = [],
+  undecided: readonly Bool[] = [],
 ): Scalar {
   let at = 0;
   const parts = shape.observation.map(({ size }) => observation.slice(at, (at += size)));
   const groups = [...terms.map((x) => [x]), ...parts, ...infos.map((x) => [x])].slice(0, MOST_TERMS);
   const bad = groups.map((values, i) => badBit(values, 2 ** i));
-  const doubtful = doubts
+  const ofConditions = undecided
     .slice(0, MOST_TERMS - groups.length)
     .map((cond, i) => select(cond, 2 ** (groups.length + i), 0, "u32"));
-  return toF32([...bad, ...doubtful].reduce<Int>(bor, 0));
+  return toF32([...bad, ...ofConditions].reduce<Int>(bor, 0));
 }
 
 /** What went wrong since the host last read, with this call; `last` is the result before it. */

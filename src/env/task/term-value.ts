@@ -4,7 +4,7 @@ import { show } from "../../core/show.ts";
 import { TraceNode } from "../../trace/nodes.ts";
 import { add, mul, select, sub, toF32, type Bool, type Scalar } from "../../trace/scalar.ts";
 import { describeValue, evaluate, isTruth, unfitName, type Value } from "./expression/index.ts";
-import { decided } from "./doubt.ts";
+import { decided } from "./undecided.ts";
 import { clipped } from "./finite.ts";
 import type { Named, Scene, SharedValues, Task, Term, TermOptions, Terms, TermSource } from "./task.ts";
 

@@ -4,7 +4,7 @@ import type { Quat } from "../../trace/vector.ts";
 import { mjtConstraint, mjtDisableBit, mjtJoint } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { equalityDofs, equalityRows } from "./equality.ts";
-import { frictionRows, isWide, limitRows } from "./like-rows.ts";
+import { frictionRows, isWide, limitRows } from "./row-loops.ts";
 import { ballRotation, makeRow, type Row, type Rows, type RowSpec } from "./rows.ts";
 import type { Arm } from "../tendon/moment-arms.ts";
 import { tendonArms, tendonDofs } from "../tendon/tendon.ts";

@@ -7,18 +7,18 @@ import { actuatorDisabled, actuatorInput } from "../actuator/actuation.ts";
 import { fluidEntries, hasFluid } from "../smooth/fluid.ts";
 import { motorSlope } from "../actuator/dc-motor.ts";
 import { muscleGain } from "../actuator/muscle.ts";
-import type { Pattern } from "../smooth/sparsity.ts";
+import type { Sparsity } from "../smooth/sparsity.ts";
 import { outerProduct, type Entry } from "../tendon/moment-arms.ts";
 import { tendonArms } from "../tendon/tendon.ts";
 import { moment } from "../actuator/transmission.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
 /**
- * Entries of d(qfrc_passive + qfrc_actuator)/d(qvel) on the mass matrix's pattern, undefined if there are none.
+ * Entries of d(qfrc_passive + qfrc_actuator)/d(qvel) on the mass matrix's sparsity, undefined if there are none.
  * Euler takes joint damping alone; implicitfast (mjd_smooth_vel without the bias forces) takes actuators,
  * fluid forces on boxes and tendons too.
  */
-export function derivativeEntries(m: ModelView, d: WorldData, pattern: Pattern): Entry[] | undefined {
+export function derivativeEntries(m: ModelView, d: WorldData, sparsity: Sparsity): Entry[] | undefined {
   const { model } = m;
   const off = (bit: number) => (m.opt.disableflags & bit) !== 0;
   const fast = m.opt.integrator === mjtIntegrator.IMPLICITFAST || m.opt.integrator === mjtIntegrator.IMPLICIT;
@@ -28,13 +28,13 @@ export function derivativeEntries(m: ModelView, d: WorldData, pattern: Pattern):
   for (let i = 0; i < m.nv; i++) {
     const damping = dofDamping(m, i);
     if (damped && !isZero(damping)) {
-      entries.push({ entry: pattern.index(i, i), value: neg(polySlope(damping, d.qvel.at(i), true)) });
+      entries.push({ entry: sparsity.index(i, i), value: neg(polySlope(damping, d.qvel.at(i), true)) });
     }
   }
   if (fast) {
-    if (!off(mjtDisableBit.ACTUATION)) entries.push(...actuatorEntries(m, d, pattern));
-    if (hasFluid(model)) entries.push(...fluidEntries(m, d, pattern));
-    if (damped) entries.push(...tendonEntries(m, d, pattern));
+    if (!off(mjtDisableBit.ACTUATION)) entries.push(...actuatorEntries(m, d, sparsity));
+    if (hasFluid(model)) entries.push(...fluidEntries(m, d, sparsity));
+    if (damped) entries.push(...tendonEntries(m, d, sparsity));
     return entries.length || hasDofs(m) ? entries : undefined;
   }
   return entries.length ? entries : undefined;
@@ -43,16 +43,16 @@ export function derivativeEntries(m: ModelView, d: WorldData, pattern: Pattern):
 const hasDofs = (m: ModelView): boolean => m.nv > 0;
 
 /** Damping of tendons. */
-function tendonEntries(m: ModelView, d: WorldData, pattern: Pattern): Entry[] {
+function tendonEntries(m: ModelView, d: WorldData, sparsity: Sparsity): Entry[] {
   return Array.from({ length: m.ntendon }, (_, t) => t).flatMap((t) => {
     const damping = tendonDamping(m, t);
     if (isZero(damping)) return [];
-    return outerProduct(tendonArms(m, d, t), neg(polySlope(damping, d.ten_velocity.at(t), true)), pattern);
+    return outerProduct(tendonArms(m, d, t), neg(polySlope(damping, d.ten_velocity.at(t), true)), sparsity);
   });
 }
 
 /** momentᵀ (d force / d velocity) moment of each actuator. */
-function actuatorEntries(m: ModelView, d: WorldData, pattern: Pattern): Entry[] {
+function actuatorEntries(m: ModelView, d: WorldData, sparsity: Sparsity): Entry[] {
   const { model } = m;
   const entries: Entry[] = [];
   for (let i = 0; i < model.nactuator; i++) {
@@ -70,7 +70,7 @@ function actuatorEntries(m: ModelView, d: WorldData, pattern: Pattern): Entry[] 
     if (slope === 0) continue;
     // a saturated force does not depend on velocity
     if (model.actuator_forcelimited[i]) slope = select(saturated(m, d, i), 0, slope);
-    entries.push(...outerProduct(moment(m, d, i), slope, pattern));
+    entries.push(...outerProduct(moment(m, d, i), slope, sparsity));
   }
   return entries;
 }

@@ -5,7 +5,7 @@ import { mjtIntegrator, mjtJoint } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { derivativeEntries } from "./derivative.ts";
 import type { Inertia } from "../smooth/inertia.ts";
-import type { Pattern } from "../smooth/sparsity.ts";
+import type { Sparsity } from "../smooth/sparsity.ts";
 import type { WorldData, Field, ModelView } from "../view.ts";
 
 /** Bodies with a free joint and nothing attached (mj_isFreeBody), where the integrator treats them apart. */
@@ -71,7 +71,7 @@ function freeBlock(m: ModelView, d: WorldData, inertia: Inertia, b: number): Sca
 }
 
 /** The entries that MuJoCo's D has of six dofs; -1 for others. */
-function blockPattern(model: Model, first: number): Pattern {
+function blockPattern(model: Model, first: number): Sparsity {
   const inside = (i: number) => i >= first && i < first + 6;
   const start = (i: number) => model.D_rowadr[i];
   const has = (i: number, j: number) =>

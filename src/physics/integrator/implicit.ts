@@ -4,7 +4,7 @@ import { add6, crossForce, crossMotion, dot6, mulInertVec, scale6, ZERO6, type S
 import { mjtJoint } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { derivativeEntries } from "./derivative.ts";
-import { coupledPattern, type SymMatrix } from "../smooth/sparsity.ts";
+import { coupledSparsity, type SymMatrix } from "../smooth/sparsity.ts";
 import type { WorldData, Field, ModelView } from "../view.ts";
 
 /** Entries of a square matrix that are not zero, by row and column. */
@@ -79,16 +79,16 @@ function chains({ nv, dof_parentid }: Model): number[][] {
 function implicitMatrix(m: ModelView, d: WorldData, M: SymMatrix): Matrix {
   const rows: Matrix = Array.from({ length: m.nv }, () => new Map<number, Scalar>());
   // M leaves out what a body whose axes are those of its inertia has none of; derivatives have it
-  const pattern = coupledPattern(m.model, chains(m.model));
+  const sparsity = coupledSparsity(m.model, chains(m.model));
   const derivative = new Map<number, Scalar>();
-  for (const { entry, value } of derivativeEntries(m, d, pattern) ?? []) {
+  for (const { entry, value } of derivativeEntries(m, d, sparsity) ?? []) {
     const before = derivative.get(entry);
     derivative.set(entry, before === undefined ? value : add(before, value));
   }
-  pattern.rows.forEach((columns, i) => {
+  sparsity.rows.forEach((columns, i) => {
     for (const j of columns) {
-      const e = pattern.index(i, j);
-      const own = M.pattern.has(i, j) ? M.entries.at(M.pattern.index(i, j)) : 0;
+      const e = sparsity.index(i, j);
+      const own = M.sparsity.has(i, j) ? M.entries.at(M.sparsity.index(i, j)) : 0;
       const value = sub(own, mul(m.timestep, derivative.get(e) ?? 0));
       rows[i].set(j, value);
       rows[j].set(i, value);

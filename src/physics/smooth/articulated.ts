@@ -1,7 +1,7 @@
 // accelerations under forces without the mass matrix: articulated bodies
 import { each, variable, type Variable } from "../../trace/control.ts";
 import { add, div, dotn, mul, neg, sub, type Int, type Scalar } from "../../trace/scalar.ts";
-import { add6, dot6, scale6, ZERO6, type Inertia, type Spatial } from "../../trace/spatial.ts";
+import { add6, dot6, scale6, ZERO6, type SpatialInertia, type Spatial } from "../../trace/spatial.ts";
 import { dofArmatures } from "./damping.ts";
 import { eachBodyDown, eachBodyUp, eachDof, eachDofUp, movingSpatial } from "./each-body.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
@@ -14,7 +14,7 @@ const place = (i: number, j: number): number => (i <= j ? 6 * i - (i * (i - 1)) 
 const ENTRIES = [0, 1, 2, 3, 4, 5].flatMap((i) => [0, 1, 2, 3, 4, 5].filter((j) => j >= i).map((j) => [i, j] as const));
 
 /** The matrix of mju_mulInertVec. */
-function spatialInertia(c: Inertia): Sym6 {
+function spatialInertia(c: SpatialInertia): Sym6 {
   const [xx, yy, zz, xy, xz, yz, hx, hy, hz, mass] = c;
   return [xx, xy, xz, 0, neg(hz), hy, yy, yz, hz, 0, neg(hx), zz, neg(hy), hx, 0, mass, 0, 0, mass, 0, mass];
 }

@@ -4,20 +4,20 @@ import { add, eq, select } from "../../trace/scalar.ts";
 import { dot6, mulInertVec } from "../../trace/spatial.ts";
 import { dofArmatures, tendonArmature } from "./damping.ts";
 import { sumUp } from "./each-body.ts";
-import { copyField, SymMatrix, type Pattern } from "./sparsity.ts";
+import { copyField, SymMatrix, type Sparsity } from "./sparsity.ts";
 import { outerProduct } from "../tendon/moment-arms.ts";
 import { tendonArms } from "../tendon/tendon.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
 /**
- * The joint-space inertia matrix by composite rigid bodies (mj_crb), lower triangle by rows of the tree's pattern.
+ * The joint-space inertia matrix by composite rigid bodies (mj_crb), lower triangle by rows of the tree's sparsity.
  * Reads cinert, cdof, ten_J; writes crb, M.
  */
-export function crb(m: ModelView, d: WorldData, pattern: Pattern): SymMatrix {
+export function crb(m: ModelView, d: WorldData, sparsity: Sparsity): SymMatrix {
   copyField(d.cinert, d.crb);
   sumUp(m, d.crb);
 
-  const M = new SymMatrix(pattern, d.M);
+  const M = new SymMatrix(sparsity, d.M);
   const armatures = dofArmatures(m);
   each(m.nv, (i) => {
     const momentum = mulInertVec(d.crb.inertia(m.dof_bodyid.at(i)), d.cdof.spatial(i));
@@ -30,12 +30,12 @@ export function crb(m: ModelView, d: WorldData, pattern: Pattern): SymMatrix {
   return M;
 }
 
-/** M += armature ten_Jᵀ ten_J on M's pattern (mj_tendonArmature). Reads ten_J. */
+/** M += armature ten_Jᵀ ten_J on M's sparsity (mj_tendonArmature). Reads ten_J. */
 function addTendonArmature(m: ModelView, d: WorldData, M: SymMatrix): void {
   for (let t = 0; t < m.ntendon; t++) {
     const armature = tendonArmature(m.model, t);
     if (armature !== 0) {
-      for (const { entry, value } of outerProduct(tendonArms(m, d, t), armature, M.pattern)) {
+      for (const { entry, value } of outerProduct(tendonArms(m, d, t), armature, M.sparsity)) {
         d.M.set(entry, add(d.M.at(entry), value));
       }
     }

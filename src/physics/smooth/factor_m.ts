@@ -1,11 +1,11 @@
 // the factors of the inertia matrix (mj_factorM)
 import type { WorldData } from "../view.ts";
-import { copyField, SymMatrix, type Pattern } from "./sparsity.ts";
+import { copyField, SymMatrix, type Sparsity } from "./sparsity.ts";
 
 /** Sparse LᵀDL factors of M (mj_factorM). Reads M; writes qLD, qLDiagInv. */
-export function factorM(d: WorldData, pattern: Pattern): SymMatrix {
+export function factorM(d: WorldData, sparsity: Sparsity): SymMatrix {
   copyField(d.M, d.qLD);
-  const factors = new SymMatrix(pattern, d.qLD);
+  const factors = new SymMatrix(sparsity, d.qLD);
   factors.factor(d.qLDiagInv);
   return factors;
 }

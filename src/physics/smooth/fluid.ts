@@ -18,7 +18,7 @@ import { mjtDisableBit, mjtGeom } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { aboutTree, alongDofs } from "./body-forces.ts";
 import { pointJacobian } from "./jac.ts";
-import type { Pattern } from "./sparsity.ts";
+import type { Sparsity } from "./sparsity.ts";
 import { outerProduct, type Entry } from "../tendon/moment-arms.ts";
 import { Column, Field, type WorldData, type ModelView } from "../view.ts";
 
@@ -175,10 +175,10 @@ export function fluid(m: ModelView, d: WorldData): void {
 }
 
 /**
- * Entries of d(qfrc_fluid)/d(qvel) of the boxes (mjd_inertiaBoxFluid): each drag along its axis, on the pattern of M.
+ * Entries of d(qfrc_fluid)/d(qvel) of the boxes (mjd_inertiaBoxFluid): each drag along its axis, on the sparsity of M.
  * Reads xipos, ximat, subtree_com, cvel, cdof.
  */
-export function fluidEntries(m: ModelView, d: WorldData, pattern: Pattern): Entry[] {
+export function fluidEntries(m: ModelView, d: WorldData, sparsity: Sparsity): Entry[] {
   const isBox = boxBodies(m.model);
   return Array.from({ length: m.nbody }, (_, b) => b)
     .filter((b) => isBox[b])
@@ -195,7 +195,7 @@ export function fluidEntries(m: ModelView, d: WorldData, pattern: Pattern): Entr
         return outerProduct(
           arms.map(({ dof, local }) => ({ dof, coef: local[k] })),
           slope,
-          pattern,
+          sparsity,
         );
       });
     });

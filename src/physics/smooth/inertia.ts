@@ -13,7 +13,7 @@ import { factorM } from "./factor_m.ts";
 import { couplesDofs, derivativeEntries } from "../integrator/derivative.ts";
 import { implicitAccelerations } from "../integrator/implicit.ts";
 import { JointSpace } from "../solver/joint-space.ts";
-import { copyField, coupledPattern, SymMatrix, treePattern, type Pattern } from "./sparsity.ts";
+import { copyField, coupledSparsity, SymMatrix, treeSparsity, type Sparsity } from "./sparsity.ts";
 import { FEW_ITERATIONS } from "../solver/precision.ts";
 import { solvesDual } from "../solver/solution.ts";
 import type { SolverInput } from "../solver/solver.ts";
@@ -36,12 +36,12 @@ export interface Inertia {
 }
 
 /** Sparsity of the solver's Hessian: M, and the dofs that one row or contact couples. */
-export function hessianPattern(model: Model, rows: Rows): Pattern {
+export function hessianSparsity(model: Model, rows: Rows): Sparsity {
   const groups = [
     ...listRows(rows).map((r) => r.jac.map((e) => e.dof as number)),
     ...geomPairs(model).map((p) => [...pairDofs(model, p).keys()]),
   ];
-  return coupledPattern(model, groups);
+  return coupledSparsity(model, groups);
 }
 
 /** M by composite bodies (mj_crb) and its sparse factors (mj_factorM). */
@@ -66,13 +66,13 @@ export class JointInertia implements Inertia {
   space(rows: Rows, contacts: ContactRows): SolverInput["space"] {
     const { M, factors } = this;
     const [m, d] = [this.#m, this.#d];
-    const matrices = { M, factors, hessian: hessianPattern(m.model, rows) };
+    const matrices = { M, factors, hessian: hessianSparsity(m.model, rows) };
     return (_law, weights) => new JointSpace(m, d, contacts, matrices, weights);
   }
 
   entry(i: number, j: number): Scalar {
-    const { pattern, entries } = this.M;
-    return pattern.has(i, j) ? entries.at(pattern.index(i, j)) : 0;
+    const { sparsity, entries } = this.M;
+    return sparsity.has(i, j) ? entries.at(sparsity.index(i, j)) : 0;
   }
 
   implicit(): ReturnType<Inertia["implicit"]> {
@@ -81,9 +81,9 @@ export class JointInertia implements Inertia {
     if (m.opt.integrator === mjtIntegrator.IMPLICIT) {
       return { accelerations: (force) => implicitAccelerations(m, d, M, force) };
     }
-    const entries = derivativeEntries(m, d, M.pattern);
+    const entries = derivativeEntries(m, d, M.sparsity);
     if (!entries) return undefined;
-    const H = new SymMatrix(M.pattern, new Field("qH", M.pattern.nnz));
+    const H = new SymMatrix(M.sparsity, new Field("qH", M.sparsity.nnz));
     copyField(M.entries, H.entries);
     // H = M - h dF/dv
     for (const { entry, value } of entries) {
@@ -126,7 +126,7 @@ export class BodyInertia implements Inertia {
 
   #implicitDofs(): ImplicitDofs | undefined {
     const [m, d] = [this.#m, this.#d];
-    const entries = derivativeEntries(m, d, diagonalPattern(m.nv));
+    const entries = derivativeEntries(m, d, diagonalSparsity(m.nv));
     if (!entries) return undefined;
     const diagonal = new Field("qH_diagonal", m.nv);
     each(m.nv, (i) => diagonal.set(i, 0));
@@ -149,8 +149,8 @@ export class BodyInertia implements Inertia {
   }
 }
 
-/** The pattern of a diagonal matrix. */
-const diagonalPattern = (n: number): Pattern => ({
+/** The sparsity of a diagonal matrix. */
+const diagonalSparsity = (n: number): Sparsity => ({
   n,
   nnz: n,
   rows: [],
@@ -167,8 +167,8 @@ type MatrixStage = (name: "crb" | "factor_m", fn: () => SymMatrix) => SymMatrix;
 
 /** M and its factors, made as stages of their own. */
 export function jointInertia(m: ModelView, d: WorldData, stage: MatrixStage): JointInertia {
-  const pattern = treePattern(m.model);
-  const M = stage("crb", () => crb(m, d, pattern));
-  const factors = stage("factor_m", () => factorM(d, pattern));
+  const sparsity = treeSparsity(m.model);
+  const M = stage("crb", () => crb(m, d, sparsity));
+  const factors = stage("factor_m", () => factorM(d, sparsity));
   return new JointInertia(m, d, M, factors);
 }

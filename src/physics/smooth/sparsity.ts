@@ -7,7 +7,7 @@ import { Field } from "../view.ts";
  * The lower triangle of a symmetric matrix in compressed rows, the diagonal last in each row. Closed under the
  * fill-in of the LᵀDL factorisation from the last row up.
  */
-export interface Pattern {
+export interface Sparsity {
   readonly n: number;
   readonly nnz: number;
   /** Columns of each row, ascending; the last one is the row itself. */
@@ -19,7 +19,7 @@ export interface Pattern {
   has(i: number, j: number): boolean;
 }
 
-function makePattern(n: number, sets: Set<number>[]): Pattern {
+function makeSparsity(n: number, sets: Set<number>[]): Sparsity {
   // factoring row k couples all its columns with one another
   for (let k = n - 1; k >= 0; k--) {
     const columns = [...sets[k]];
@@ -44,7 +44,7 @@ function makePattern(n: number, sets: Set<number>[]): Pattern {
   };
 }
 
-/** What the patterns need of a model. */
+/** what a sparsity needs of a model. */
 interface Tree {
   readonly nv: number;
   readonly M_rownnz: ArrayLike<number>;
@@ -52,8 +52,8 @@ interface Tree {
   readonly M_colind: ArrayLike<number>;
 }
 
-/** The pattern of the mass matrix, MuJoCo's own: each dof with its ancestors. No fill-in arises. */
-export const treePattern = (m: Tree): Pattern => makePattern(m.nv, treeSets(m));
+/** The sparsity of the mass matrix, MuJoCo's own: each dof with its ancestors. No fill-in arises. */
+export const treeSparsity = (m: Tree): Sparsity => makeSparsity(m.nv, treeSets(m));
 
 function treeSets(m: Tree): Set<number>[] {
   return Array.from({ length: m.nv }, (_, i) => {
@@ -62,18 +62,18 @@ function treeSets(m: Tree): Set<number>[] {
   });
 }
 
-/** The pattern of M plus terms that couple all dofs of each group. */
-export function coupledPattern(m: Tree, groups: readonly (readonly number[])[]): Pattern {
+/** The sparsity of M plus terms that couple all dofs of each group. */
+export function coupledSparsity(m: Tree, groups: readonly (readonly number[])[]): Sparsity {
   const sets = treeSets(m);
   for (const group of groups) {
     for (const i of group) for (const j of group) if (j < i) sets[i].add(j);
   }
-  return makePattern(m.nv, sets);
+  return makeSparsity(m.nv, sets);
 }
 
-/** A symmetric matrix over a pattern: entries in a field, rows addressed by constants or by tables. */
+/** A symmetric matrix of a given sparsity: entries in a field, rows addressed by constants or by tables. */
 export class SymMatrix {
-  readonly pattern: Pattern;
+  readonly sparsity: Sparsity;
   readonly entries: Field;
   readonly #rowadr: (i: Int) => Int;
   readonly #length: (i: Int) => Int;
@@ -81,23 +81,23 @@ export class SymMatrix {
   readonly #update: (at: Int) => Int;
   readonly #updateadr: (k: Int) => Int;
 
-  constructor(pattern: Pattern, entries: Field) {
-    this.pattern = pattern;
+  constructor(sparsity: Sparsity, entries: Field) {
+    this.sparsity = sparsity;
     this.entries = entries;
-    this.#rowadr = table("rowadr", pattern.rowadr, "i32");
+    this.#rowadr = table("rowadr", sparsity.rowadr, "i32");
     this.#length = table(
       "rownnz",
-      pattern.rows.map((r) => r.length - 1),
+      sparsity.rows.map((r) => r.length - 1),
       "i32",
     );
-    this.column = table("colind", pattern.rows.flat(), "i32");
+    this.column = table("colind", sparsity.rows.flat(), "i32");
     // targets of the outer products of the factorisation, row by row
     const update: number[] = [];
     const updateadr: number[] = [];
-    for (const columns of pattern.rows) {
+    for (const columns of sparsity.rows) {
       updateadr.push(update.length);
       for (let a = 0; a < columns.length - 1; a++) {
-        for (let b = 0; b <= a; b++) update.push(pattern.index(columns[a], columns[b]));
+        for (let b = 0; b <= a; b++) update.push(sparsity.index(columns[a], columns[b]));
       }
     }
     this.#update = table("factor_update", update, "i32");
@@ -118,7 +118,7 @@ export class SymMatrix {
    * Factors in place into LᵀDL, unit L (mj_factorI): rows then hold L off the diagonal; `diaginv` takes 1 / D.
    */
   factor(diaginv: Field): void {
-    const { n } = this.pattern;
+    const { n } = this.sparsity;
     const h = this.entries;
     each(n, (up) => {
       const k = sub(n - 1, up);
@@ -143,7 +143,7 @@ export class SymMatrix {
 
   /** Solves in place with the factors (mj_solveLD). */
   solve(diaginv: Field, x: Field): void {
-    const { n } = this.pattern;
+    const { n } = this.sparsity;
     const l = this.entries;
     each(n, (up) => {
       const k = sub(n - 1, up);
@@ -166,7 +166,7 @@ export class SymMatrix {
 
   /** y = A x, with the entries of A as they are. */
   multiply(x: Field, y: Field): void {
-    const { n } = this.pattern;
+    const { n } = this.sparsity;
     each(n, (i) => y.set(i, mul(this.entries.at(this.diagonal(i)), x.at(i))));
     each(n, (i) => {
       const start = this.#rowadr(i);

@@ -24,7 +24,7 @@ import type { ContactRows } from "../constraint/contact-rows.ts";
 import { copyField, dotFields } from "../smooth/sparsity.ts";
 import { FEW_ITERATIONS } from "./precision.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
-import type { DofVector, Frame, ProductsOf, Space } from "./space.ts";
+import type { DofVector, Frame, ProductsOf, SolverSpace } from "./space.ts";
 import type { Weights } from "./trees.ts";
 import { BodyContacts, push, type BodyContact } from "./body-contacts.ts";
 import { coupledRow, CoupledContacts, solveCoupled } from "./coupling.ts";
@@ -54,7 +54,7 @@ const TURN = { SMOOTH: 0, NEWTON: 1, IMPLICIT: 2, END: 3 } as const;
  * Hessian of what holds a body against the world is a stiffness of that body and is solved by articulated bodies;
  * what couples moving bodies comes in by conjugate gradients, preconditioned by that.
  */
-export class BodySpace implements Space {
+export class BodySpace implements SolverSpace {
   readonly qacc: Field;
   readonly search: Field;
   readonly isInexact: boolean;
@@ -199,7 +199,7 @@ export class BodySpace implements Space {
    * The turns of one evaluation, all of them solves of the same trees: without constraints from rest, which gives
    * qacc_smooth; Newton's iterations; with what is implicit, from the momentum of qacc. The code of a solve is long.
    */
-  iterate({ iterations, done, start, finish }: Frame, body: Parameters<Space["iterate"]>[1]): void {
+  iterate({ iterations, done, start, finish }: Frame, body: Parameters<SolverSpace["iterate"]>[1]): void {
     const { search } = this;
     const implicit = this.#implicit;
     const turn = variable("turn", TURN.SMOOTH, "i32");
@@ -310,7 +310,7 @@ export class BodySpace implements Space {
     });
   }
 
-  sumForces(visit: Parameters<Space["sumForces"]>[0]): void {
+  sumForces(visit: Parameters<SolverSpace["sumForces"]>[0]): void {
     const [m, d] = [this.#m, this.#d];
     const total = d.qfrc_constraint;
     const wrench = this.#bodies("constraint");

@@ -3,12 +3,12 @@ import { breakIf, each, loop, variable } from "../../trace/control.ts";
 import { add, div, dotn, le, max, mul, neg, or, select, sub, sum, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
-import { copyField, dotFields, SymMatrix, type Pattern } from "../smooth/sparsity.ts";
+import { copyField, dotFields, SymMatrix, type Sparsity } from "../smooth/sparsity.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
 import { sub3 } from "../../trace/vector.ts";
 import { DiagA } from "./diag-a.ts";
 import { usesNewton } from "./precision.ts";
-import type { ContactAt, Frame, ProductsOf, Space } from "./space.ts";
+import type { ContactAt, Frame, ProductsOf, SolverSpace } from "./space.ts";
 import type { Weights } from "./trees.ts";
 import { Field, scalarTable, type WorldData, type ModelView } from "../view.ts";
 
@@ -18,8 +18,8 @@ type Jacobian = readonly (readonly Scalar[])[];
 export interface JointMatrices {
   readonly M: SymMatrix;
   readonly factors: SymMatrix;
-  /** The pattern of M + Jᵀ D J over all rows that may ever be active. */
-  readonly hessian: Pattern;
+  /** The sparsity of M + Jᵀ D J over all rows that may ever be active. */
+  readonly hessian: Sparsity;
 }
 
 interface JointContact extends ContactAt {
@@ -27,7 +27,7 @@ interface JointContact extends ContactAt {
 }
 
 /** Newton by a sparse LᵀDL of the Hessian, or CG preconditioned by M. */
-export class JointSpace implements Space {
+export class JointSpace implements SolverSpace {
   readonly qacc: Field;
   readonly search: Field;
   readonly isInexact = false;
@@ -67,7 +67,7 @@ export class JointSpace implements Space {
     this.#Mv = vector("Mv");
     this.#gaussGrad = vector("gauss_grad");
     this.#grad = vector("grad");
-    this.#H = new SymMatrix(this.#newton ? hessian : M.pattern, new Field("H", this.#newton ? hessian.nnz : 0));
+    this.#H = new SymMatrix(this.#newton ? hessian : M.sparsity, new Field("H", this.#newton ? hessian.nnz : 0));
     this.#Hdiaginv = vector("Hdiaginv");
     this.#gradOld = vector("grad_old");
     this.#MgradOld = vector("Mgrad_old");
@@ -118,7 +118,7 @@ export class JointSpace implements Space {
     });
   }
 
-  iterate({ iterations, done, start, finish }: Frame, body: Parameters<Space["iterate"]>[1]): void {
+  iterate({ iterations, done, start, finish }: Frame, body: Parameters<SolverSpace["iterate"]>[1]): void {
     start();
     loop(
       iterations,
@@ -138,10 +138,10 @@ export class JointSpace implements Space {
   startGrad(): void {
     const [M, H] = [this.#M, this.#H];
     if (this.#newton) {
-      each(H.pattern.nnz, (e) => H.entries.set(e, 0));
-      // the pattern of M is part of that of H
+      each(H.sparsity.nnz, (e) => H.entries.set(e, 0));
+      // the sparsity of M is part of that of H
       for (let i = 0; i < this.#nv; i++) {
-        for (const j of M.pattern.rows[i]) H.entries.set(H.pattern.index(i, j), M.entries.at(M.pattern.index(i, j)));
+        for (const j of M.sparsity.rows[i]) H.entries.set(H.sparsity.index(i, j), M.entries.at(M.sparsity.index(i, j)));
       }
     }
     copyField(this.#gaussGrad, this.#grad);
@@ -154,7 +154,7 @@ export class JointSpace implements Space {
     row.jac.forEach((a, i) => {
       for (const b of row.jac.slice(0, i + 1)) {
         // a row of one dof may come from a runtime loop
-        const e = a === b ? H.diagonal(a.dof) : H.pattern.index(a.dof as number, b.dof as number);
+        const e = a === b ? H.diagonal(a.dof) : H.sparsity.index(a.dof as number, b.dof as number);
         H.entries.set(e, add(H.entries.at(e), mul(mul(a.value, b.value), law.hessian)));
       }
     });
@@ -250,7 +250,7 @@ export class JointSpace implements Space {
     copyField(this.#gaussGrad, this.#d.qfrc_constraint);
   }
 
-  sumForces(visit: Parameters<Space["sumForces"]>[0]): void {
+  sumForces(visit: Parameters<SolverSpace["sumForces"]>[0]): void {
     const total = this.#d.qfrc_constraint;
     each(this.#nv, (i) => total.set(i, 0));
     visit(

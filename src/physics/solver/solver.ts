@@ -36,7 +36,7 @@ import { primalSearch, safeguardedNewton } from "./line-search.ts";
 import { FEW_ITERATIONS, FLOAT32_NOISE, FLOAT32_TOLERANCE, PATIENCE, slopeReduction, usesNewton } from "./precision.ts";
 import { solveDual } from "./pgs.ts";
 import type { Solution } from "./solution.ts";
-import type { Space } from "./space.ts";
+import type { SolverSpace } from "./space.ts";
 import { hasWeights, Trees, UNWEIGHTED, type Weights } from "./trees.ts";
 
 /** The constraints of a world, and the space that holds qacc, grad and H. */
@@ -44,7 +44,7 @@ export interface SolverInput {
   readonly rows: Rows;
   readonly contacts: ContactRows;
   /** `law`: the force law of a contact at qacc, by its index and slot. */
-  readonly space: (law: (index: Int, slot: Int) => ContactLaw, weights: Weights) => Space;
+  readonly space: (law: (index: Int, slot: Int) => ContactLaw, weights: Weights) => SolverSpace;
 }
 
 /**

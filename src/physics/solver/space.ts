@@ -39,7 +39,7 @@ export type InNewton = (body: () => void) => void;
  * The Gauss cost 1/2 (qacc - qacc_smooth)ᵀ M (qacc - qacc_smooth), and what constraints add to its gradient and Hessian.
  * Joint space holds M, Ma and H over dofs; body space holds no matrix.
  */
-export interface Space {
+export interface SolverSpace {
   readonly qacc: Field;
   readonly search: Field;
   /** Whether H⁻¹ grad of stiff constraints comes from iterations of its own, so that one step need not be exact. */

@@ -1,6 +1,6 @@
 // sparse rows of lengths: what a tendon or actuator pulls on
 import { add, mul, type Scalar } from "../../trace/scalar.ts";
-import type { Pattern } from "../smooth/sparsity.ts";
+import type { Sparsity } from "../smooth/sparsity.ts";
 
 /** Rate of a length per unit rate of a dof: a tendon's, or what an actuator pulls with. */
 export interface Arm {
@@ -21,13 +21,13 @@ export interface Entry {
   readonly value: Scalar;
 }
 
-/** armᵀ slope arm, without the entries that the pattern does not have (addJTBJSparse). */
-export function outerProduct(arms: readonly Arm[], slope: Scalar, pattern: Pattern): Entry[] {
+/** armᵀ slope arm, without the entries that the sparsity does not have (addJTBJSparse). */
+export function outerProduct(arms: readonly Arm[], slope: Scalar, sparsity: Sparsity): Entry[] {
   const entries: Entry[] = [];
   for (const a of arms) {
     for (const b of arms) {
-      if (b.dof > a.dof || !pattern.has(a.dof, b.dof)) continue;
-      entries.push({ entry: pattern.index(a.dof, b.dof), value: mul(mul(a.coef, b.coef), slope) });
+      if (b.dof > a.dof || !sparsity.has(a.dof, b.dof)) continue;
+      entries.push({ entry: sparsity.index(a.dof, b.dof), value: mul(mul(a.coef, b.coef), slope) });
     }
   }
   return entries;

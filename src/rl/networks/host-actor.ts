@@ -4,10 +4,10 @@ import { ACTIVATIONS } from "./activations.ts";
 import type { Layer } from "./networks.ts";
 
 /** A policy that acts on the CPU, by the parameters that its array has at the time. */
-export interface HostActs {
+export interface HostPolicy {
   /**
    * Draws the action of a world: as it is kept into `kept`, as the environment takes it into `sent`, and what is told of
-   * it (log probability and value, where the policy tells them) into `told`. Uniform if `random` says so.
+   * it (log probability and value, where the policy tells them) into `actorOutputs`. Uniform if `random` says so.
    */
   act(
     observation: ArrayLike<number>,
@@ -16,7 +16,7 @@ export interface HostActs {
     random: boolean,
     kept: Float32Array,
     sent: Float32Array | Int32Array,
-    told: Float32Array,
+    actorOutputs: Float32Array,
   ): void;
   /** What an observation is worth; 0 if the policy does not tell. */
   value(observation: ArrayLike<number>): number;
@@ -88,7 +88,7 @@ export class ActionDraws {
   }
 }
 
-export class HostActor implements HostActs {
+export class HostActor implements HostPolicy {
   readonly #spec: SquashedSpec;
   readonly #params: Float32Array;
   readonly #draws: ActionDraws;

@@ -10,7 +10,7 @@ import {
   HostActor,
   rowsFor,
   squashedFloats,
-  type HostActs,
+  type HostPolicy,
   type SquashedSpec,
   type TwoRows,
 } from "../networks/host-actor.ts";
@@ -45,10 +45,10 @@ export const actorFloats = (spec: ActorSpec): number =>
   "head" in spec ? spec.normAt + 2 * spec.normRow : squashedFloats(spec);
 
 /** Numbers that an actor tells of each action. */
-export const toldBy = (spec: ActorSpec): number => ("head" in spec ? 2 : 0);
+export const actorOutputsOf = (spec: ActorSpec): number => ("head" in spec ? 2 : 0);
 
 /** The actor of a spec. */
-export const makeActor = (spec: ActorSpec, params: Float32Array, key: PhiloxKey): HostActs =>
+export const makeActor = (spec: ActorSpec, params: Float32Array, key: PhiloxKey): HostPolicy =>
   "head" in spec ? new HostPpoActor(spec, params, key) : new HostActor(spec, params, key);
 
 /**
@@ -91,7 +91,7 @@ export function ppoActorSpec({ nets, env, k4 }: LearnerShape, config: PpoConfig,
 
 const HALF_LOG_TWO_PI = 0.5 * Math.log(2 * Math.PI);
 
-export class HostPpoActor implements HostActs {
+export class HostPpoActor implements HostPolicy {
   readonly #spec: PpoActorSpec;
   readonly #params: Float32Array;
   readonly #draws: ActionDraws;
@@ -119,7 +119,7 @@ export class HostPpoActor implements HostActs {
     return this.#run(this.#spec.value, observation)[0];
   }
 
-  /** `told`: log probability and value. A rollout of PPO has no uniform actions. */
+  /** `actorOutputs`: log probability and value. A rollout of PPO has no uniform actions. */
   act(
     observation: ArrayLike<number>,
     world: number,
@@ -127,12 +127,12 @@ export class HostPpoActor implements HostActs {
     _random: boolean,
     kept: Float32Array,
     sent: Float32Array | Int32Array,
-    told: Float32Array,
+    actorOutputs: Float32Array,
   ): void {
-    told[1] = this.value(observation);
+    actorOutputs[1] = this.value(observation);
     const out = this.#run(this.#spec.policy, observation);
     const draws = this.#spec.head === "gaussian" ? this.#gaussian : this.#categorical;
-    told[0] = draws.call(this, out, world, draw, kept, sent);
+    actorOutputs[0] = draws.call(this, out, world, draw, kept, sent);
   }
 
   #gaussian(

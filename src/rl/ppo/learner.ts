@@ -16,7 +16,7 @@ import { BIAS_ONLY, STATISTICS4, SUMS } from "../device/arenas.ts";
 import { type EnvShape, type PlannedEnv, envShape, assertBounded } from "../device/env-shape.ts";
 
 /** What a run goes on from between two updates. */
-const KEPT = ["params", "moments", "norm", "state", "worlds"] as const;
+const SNAPSHOT_ARENAS = ["params", "moments", "norm", "state", "worlds"] as const;
 
 /** Throws `unsupported-space` if actions have no embeddings: none is known of them but their number. */
 export function assertEmbeddable({ id, features }: EnvShape): void {
@@ -32,7 +32,7 @@ export class Learner extends DeviceCore {
   readonly #bound = new WeakMap<VectorEnv, Promise<Bound>>();
 
   private constructor(shape: LearnerShape, backing: Backing) {
-    super(backing, shape.cells ? [...KEPT, "hidden"] : KEPT);
+    super(backing, shape.cells ? [...SNAPSHOT_ARENAS, "hidden"] : SNAPSHOT_ARENAS);
     this.shape = shape;
     this.uniforms.set({ work_rows: shape.rows });
   }

@@ -69,7 +69,7 @@ function inputs(shape: LearnerShape, evidence: UpdateEvidence): BadQuantity[] {
 }
 
 /** What the statistics of a sample are called, by their members. */
-const TOLD = {
+const SAMPLE_STATISTICS = {
   weight: "weight",
   policy_loss: "policy loss",
   value_loss: "value loss",
@@ -112,10 +112,10 @@ async function lookInside(learner: Learner, evidence: UpdateEvidence, part: Mini
   run.loss();
   await read();
   const statistics = floats.subarray(4 * work.statistics, 4 * (work.statistics + rows * STATISTICS4));
-  const told = Object.entries(TOLD) as [keyof typeof TOLD, string][];
+  const named = Object.entries(SAMPLE_STATISTICS) as [keyof typeof SAMPLE_STATISTICS, string][];
   const columnOf = (member: Parameters<typeof STATISTICS.at>[0]) =>
     statistics.filter((_, k) => k % STATISTICS.size === STATISTICS.at(member));
-  for (const [member, name] of told) bad.push(...look("loss", name, columnOf(member), rowAt));
+  for (const [member, name] of named) bad.push(...look("loss", name, columnOf(member), rowAt));
   const flags = columnOf("not_finite");
   const flagged = flags.findIndex((x) => x !== 0);
   if (flagged >= 0 && bad.length === 0) {
@@ -138,7 +138,7 @@ async function lookInside(learner: Learner, evidence: UpdateEvidence, part: Mini
   const grads = await learner.read("grads", new Float32Array(4 * (nets.params4 + STATISTICS4)));
   for (const [name, { data }] of Object.entries(namedParameters(nets, grads)))
     bad.push(...look("gradient", `gradient of ${name}`, data, elements));
-  for (const [member, name] of told) {
+  for (const [member, name] of named) {
     const at = 4 * nets.params4 + STATISTICS.at(member);
     bad.push(...look("gradient", `sum of ${name}`, grads.subarray(at, at + 1), () => ""));
   }

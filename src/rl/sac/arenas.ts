@@ -22,8 +22,8 @@ export interface SacNetworks {
   readonly policy: readonly Layer[];
   readonly critics: readonly (readonly Layer[])[];
   readonly targets: readonly (readonly Layer[])[];
-  readonly policyTold: number;
-  readonly criticsTold: number;
+  readonly policyStatistics: number;
+  readonly criticsStatistics: number;
   /** All that has gradients, and all. */
   readonly total4: number;
   readonly params4: number;
@@ -75,15 +75,23 @@ function layOut({ policy: seen, critic }: SacShape["groups"], actions: number, c
     layOutNetwork(name, [inputs, ...config.hidden, outputs], activation, gain, at);
   const pair = critic.size + actions;
   const policy = make("policy", seen.size, 2 * actions, 0.01, 0);
-  const policyTold = endOf(policy);
-  const q1 = make("q1", pair, 1, 1, policyTold + STATISTICS4);
+  const policyStatistics = endOf(policy);
+  const q1 = make("q1", pair, 1, 1, policyStatistics + STATISTICS4);
   const q2 = make("q2", pair, 1, 1, endOf(q1));
-  const criticsTold = endOf(q2);
-  const total4 = criticsTold + STATISTICS4;
+  const criticsStatistics = endOf(q2);
+  const total4 = criticsStatistics + STATISTICS4;
   const target1 = make("target1", pair, 1, 1, total4);
   const target2 = make("target2", pair, 1, 1, endOf(target1));
   const params4 = endOf(target2);
-  return { policy, critics: [q1, q2], targets: [target1, target2], policyTold, criticsTold, total4, params4 };
+  return {
+    policy,
+    critics: [q1, q2],
+    targets: [target1, target2],
+    policyStatistics,
+    criticsStatistics,
+    total4,
+    params4,
+  };
 }
 
 export function sacShape(env: EnvShape, config: SacConfig): SacShape {

@@ -101,7 +101,7 @@ export function learnBatch(learner: SacLearner, { draw, flags, samples, movesPol
     prepare(learner)(pass);
     for (const encode of Object.values(critics)) encode(pass);
     if (movesPolicy) for (const encode of Object.values(policy)) encode(pass);
-    learner.run(pass, "polyak update", nets.criticsTold - nets.critics[0][0].w);
+    learner.run(pass, "polyak update", nets.criticsStatistics - nets.critics[0][0].w);
   });
 }
 

@@ -11,7 +11,7 @@ import { planSacLearner, type SacShape } from "./arenas.ts";
 import { STATISTICS4, SUMS, BIAS_ONLY } from "../device/arenas.ts";
 
 /** What a run goes on from between two updates. */
-const KEPT = ["params", "moments", "state", "worlds"] as const;
+const SNAPSHOT_ARENAS = ["params", "moments", "state", "worlds"] as const;
 const RING = ["replay_obs", "replay_actions", "replay_steps"] as const;
 
 /** A network and one of the places that it runs at. */
@@ -22,7 +22,7 @@ export class SacLearner extends DeviceCore {
   readonly #bound = new WeakMap<VectorEnv, Promise<Bound>>();
 
   private constructor(shape: SacShape, backing: Backing) {
-    super(backing, shape.window === shape.capacity ? [...KEPT, ...RING] : KEPT);
+    super(backing, shape.window === shape.capacity ? [...SNAPSHOT_ARENAS, ...RING] : SNAPSHOT_ARENAS);
     this.shape = shape;
     this.uniforms.set({ work_rows: shape.rows });
   }
@@ -53,14 +53,14 @@ export class SacLearner extends DeviceCore {
         bind(`${name} backward ${i}`, "backward", below);
       }
     };
-    const gradient = (name: string, runs: readonly Run[], told: number) =>
+    const gradient = (name: string, runs: readonly Run[], statistics: number) =>
       runs[0][0].forEach((_, i) => {
         const all = jobs(runs, i);
         // sums of columns are the gradient of a bias
         const sums = {
           k4: TILE / 4,
           w: 0,
-          b: told,
+          b: statistics,
           y: work.statistics,
           n4: STATISTICS4,
           activation: 0,
@@ -86,8 +86,8 @@ export class SacLearner extends DeviceCore {
     backward("critics", learning, 1);
     backward("judging", judging, 0);
     backward("policy", [acting], 1);
-    gradient("critics", learning, nets.criticsTold);
-    gradient("policy", [acting], nets.policyTold);
+    gradient("critics", learning, nets.criticsStatistics);
+    gradient("policy", [acting], nets.policyStatistics);
 
     bind("sample", "sample", { row4, actions4 });
     const job = this.#job();
@@ -95,15 +95,21 @@ export class SacLearner extends DeviceCore {
     for (const name of steps) bind(name, name, job);
 
     const first = nets.critics[0][0].w;
-    const count = nets.criticsTold - first;
+    const count = nets.criticsStatistics - first;
     const groups = [
-      { name: "critic", at: first, count, told: nets.criticsTold, place: 0 },
-      { name: "policy", at: 0, count: nets.policyTold, told: nets.policyTold, place: SAC_STATE.policy },
+      { name: "critic", at: first, count, statistics: nets.criticsStatistics, place: 0 },
+      {
+        name: "policy",
+        at: 0,
+        count: nets.policyStatistics,
+        statistics: nets.policyStatistics,
+        place: SAC_STATE.policy,
+      },
     ] as const;
-    for (const { name, at, count, told, place } of groups) {
+    for (const { name, at, count, statistics, place } of groups) {
       if (chunks > 1) bind(`${name} reduce`, "reduce", { at, count: count + STATISTICS4, place, other: 0 });
       bind(`${name} adam`, "adam", { at, count, place, other: 0 });
-      bind(`${name} gradient gate`, `gate_${name}`, { at, count, place, other: told });
+      bind(`${name} gradient gate`, `gate_${name}`, { at, count, place, other: statistics });
     }
     bind("polyak update", "polyak_update", { at: first, count, place: 0, other: nets.targets[0][0].w });
     bind("sum_worlds", "sum_worlds");
@@ -135,7 +141,7 @@ export class SacLearner extends DeviceCore {
       target1: out(nets.targets[0], work.targets[0]),
       target2: out(nets.targets[1], work.targets[1]),
       value_row: nets.critics[0].at(-1)!.n,
-      told: 4 * work.statistics,
+      statistics: 4 * work.statistics,
       notes: 4 * work.notes,
       batch_row: 4 * row4,
       batch_next: 4 * obs4,
@@ -218,8 +224,8 @@ export class SacLearner extends DeviceCore {
 
   /** vec4s that have gradients. */
   #countOf(name: "critic" | "policy"): number {
-    const { policyTold, criticsTold, critics } = this.shape.nets;
-    return name === "policy" ? policyTold : criticsTold - critics[0][0].w;
+    const { policyStatistics, criticsStatistics, critics } = this.shape.nets;
+    return name === "policy" ? policyStatistics : criticsStatistics - critics[0][0].w;
   }
 
   /** Sums the chunks of gradients of the critics or the policy, if there are several. */
@@ -238,7 +244,7 @@ export class SacLearner extends DeviceCore {
     const { nets, k4, actions4 } = this.shape;
     const params = new Float32Array(4 * nets.params4);
     fillUniform(params, [...nets.policy, ...nets.critics.flat()], seed);
-    params.copyWithin(4 * nets.total4, 4 * nets.critics[0][0].w, 4 * nets.criticsTold);
+    params.copyWithin(4 * nets.total4, 4 * nets.critics[0][0].w, 4 * nets.criticsStatistics);
     this.write("params", params);
     this.write("moments", new Float32Array(8 * nets.total4));
     this.write("norm", initialNorm(env, 4 * k4, 4 * actions4));

@@ -170,7 +170,7 @@ export const JOBS = {
       target1: "u32",
       target2: "u32",
       value_row: "u32",
-      told: ["u32", "Statistics, and notes."],
+      statistics: ["u32", "Statistics, and notes."],
       notes: "u32",
       batch_row: ["u32", "A sample: its floats, and where its parts start."],
       batch_next: "u32",

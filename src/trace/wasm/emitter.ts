@@ -9,7 +9,7 @@ import {
   type Statement,
   type VarRef,
 } from "../nodes.ts";
-import type { Live } from "../live.ts";
+import type { Liveness } from "../liveness.ts";
 import type { MemoryMap } from "./memory-map.ts";
 import { breaks, isEmpty } from "./survey.ts";
 import { FRAME, Values, type Lanes } from "./values.ts";
@@ -30,7 +30,7 @@ export class Emitter extends Values {
   /** The lanes of each block. */
   readonly #lanesOf = new Map<Block, Lanes>();
 
-  constructor(trace: Trace, live: Live, map: MemoryMap) {
+  constructor(trace: Trace, live: Liveness, map: MemoryMap) {
     super(trace, live, map);
     this.#block(trace.root, { loop: undefined, branch: 0 });
   }

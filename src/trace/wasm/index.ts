@@ -1,6 +1,6 @@
 // back end: a trace as a WebAssembly SIMD module, four worlds a vector; bit for bit what JavaScript computes in float32
 import type { Trace } from "../graph.ts";
-import { analyse, type Live } from "../live.ts";
+import { analyse, type Liveness } from "../liveness.ts";
 import { Bytes, I32, MAGIC, Section } from "./bytes.ts";
 import { Emitter } from "./emitter.ts";
 import { MemoryMap } from "./memory-map.ts";
@@ -28,7 +28,7 @@ export const MOST_PAGES = 65536;
  * Emits a trace as a WebAssembly module.
  * @throws CorralError trace-exact, wasm-locals
  */
-export function toWasm(trace: Trace, live: Live = analyse(trace)): WasmKernel {
+export function toWasm(trace: Trace, live: Liveness = analyse(trace)): WasmKernel {
   const map = new MemoryMap(trace, live);
   const { code } = new Emitter(trace, live, map);
   const types = (...lists: number[]) =>

@@ -1,7 +1,7 @@
 // if a kernel finds things: addresses of buffers and parameters, private arrays, tables and constants
 import type { Trace } from "../graph.ts";
 import type { ArrayRef, BufferRef, ParamRef, TableRef } from "../nodes.ts";
-import type { Live } from "../live.ts";
+import type { Liveness } from "../liveness.ts";
 import { helpers } from "../operations.ts";
 
 /** Bytes of a vector: the values of four worlds. */
@@ -24,7 +24,7 @@ export class MemoryMap {
   readonly #constants = new Map<number, number>();
   readonly #refs: readonly BufferRef[];
 
-  constructor(trace: Trace, live: Live) {
+  constructor(trace: Trace, live: Liveness) {
     this.#refs = trace.buffers;
     this.buffers = trace.buffers.map((b) => b.name);
     this.params = 4 * trace.buffers.length;

@@ -1,7 +1,7 @@
 // what the emitter knows of a program before it writes: what is the same in all worlds, what is written if it is used, and if each value is used last
 import type { Trace } from "../graph.ts";
 import { operandType, TraceNode, type Block, type Operand, type Statement, type VarRef } from "../nodes.ts";
-import type { Live } from "../live.ts";
+import type { Liveness } from "../liveness.ts";
 import { isComputed, type Op } from "../operations.ts";
 import { SCALARS } from "./instructions.ts";
 
@@ -12,17 +12,17 @@ const MAX_DEPTH = 24;
 const ORDERED: ReadonlySet<Op> = new Set<Op>(["load", "at", "load4", "component", "index", "world"]);
 
 /** Whether a `break` of the loop around a block is in it. */
-export const breaks = (block: Block, live: Live): boolean =>
+export const breaks = (block: Block, live: Liveness): boolean =>
   block.statements.some(
     (s) =>
       live.isLive(s) &&
       (s.kind === "break" || (s.kind === "when" && (breaks(s.then, live) || breaks(s.otherwise, live)))),
   );
 
-export const isEmpty = (block: Block, live: Live): boolean => !block.statements.some((s) => live.isLive(s));
+export const isEmpty = (block: Block, live: Liveness): boolean => !block.statements.some((s) => live.isLive(s));
 
 export class Survey {
-  readonly #live: Live;
+  readonly #live: Liveness;
   /** By node: an integer or a condition that all worlds share. */
   readonly #uniform: Uint8Array;
   readonly #inlined: Uint8Array;
@@ -35,7 +35,7 @@ export class Survey {
   readonly components = new Map<TraceNode, TraceNode[]>();
   readonly #setFirst = new Map<VarRef, boolean>();
 
-  constructor(trace: Trace, live: Live) {
+  constructor(trace: Trace, live: Liveness) {
     this.#live = live;
     this.#uniform = new Uint8Array(trace.nodes);
     this.#inlined = new Uint8Array(trace.nodes);

@@ -10,7 +10,7 @@ import {
   type TableRef,
   type VarRef,
 } from "../nodes.ts";
-import type { Live } from "../live.ts";
+import type { Liveness } from "../liveness.ts";
 import { isComputed, type Computed } from "../operations.ts";
 import { Code } from "./code.ts";
 import { emitVectors, SCALARS, type Test } from "./instructions.ts";
@@ -31,7 +31,7 @@ export interface Lanes {
 /** Writes expressions; statements are written by what extends it. */
 export class Values {
   readonly code = new Code(PARAMETERS);
-  protected readonly live: Live;
+  protected readonly live: Liveness;
   protected readonly map: MemoryMap;
   protected readonly survey: Survey;
   /** By node; -1 if it has none. */
@@ -42,7 +42,7 @@ export class Values {
   /** Values by the statement that uses them last, of the blocks around this place. */
   protected ends = new Map<number, TraceNode[]>();
 
-  constructor(trace: Trace, live: Live, map: MemoryMap) {
+  constructor(trace: Trace, live: Liveness, map: MemoryMap) {
     this.live = live;
     this.map = map;
     this.survey = new Survey(trace, live);

@@ -1,7 +1,7 @@
 // advantages, returns and normalisers against plain float64; Adam against its paper
 import { afterAll, describe, expect, test } from "vitest";
 import { Flag, SAMPLE, WORLD } from "../../../src/rl/tables/device-tables.ts";
-import { Intake, type ToldSteps } from "../../../src/rl/ppo/intake.ts";
+import { RolloutUpload, type CollectedRollout } from "../../../src/rl/ppo/rollout-upload.ts";
 import { metricsOf } from "../../../src/rl/device/metrics.ts";
 import { countClipped, estimateAdvantages, observeMoments, trainMinibatch } from "../../../src/rl/ppo/update.ts";
 import { makeCase, sharedDevice, STEPS, WORLDS, type LearnerCase } from "../../support/learner-case.ts";
@@ -27,7 +27,7 @@ function story(world: number): number[] {
 }
 
 /** The same rollout as a collector hands it over: step after step. */
-function rowsOf(records: Float32Array, worlds: Float32Array): ToldSteps {
+function rowsOf(records: Float32Array, worlds: Float32Array): CollectedRollout {
   const { observations, actions } = CASE.env;
   const column = (at: number) =>
     Float32Array.from({ length: STEPS * WORLDS }, (_, i) => {
@@ -35,7 +35,7 @@ function rowsOf(records: Float32Array, worlds: Float32Array): ToldSteps {
       return records[(w * STEPS + t) * SAMPLE.size + at];
     });
   const [logProbs, values] = [column(0), column(1)];
-  const told = Float32Array.from({ length: 2 * (STEPS + 1) * WORLDS }, (_, i) => {
+  const actorOutputs = Float32Array.from({ length: 2 * (STEPS + 1) * WORLDS }, (_, i) => {
     const row = i >> 1;
     if (row >= STEPS * WORLDS) return worlds[(row - STEPS * WORLDS) * WORLD.size + WORLD.at("last_value")];
     return (i % 2 === 0 ? logProbs : values)[row];
@@ -47,7 +47,7 @@ function rowsOf(records: Float32Array, worlds: Float32Array): ToldSteps {
     actions: new Float32Array(STEPS * WORLDS * actions),
     rewards: column(2),
     flags: column(3),
-    told,
+    actorOutputs,
     episodes: { count: 0, returns: 0, lengths: 0 },
   };
 }
@@ -68,7 +68,7 @@ describe("advantages and returns", () => {
       worlds[w * WORLD.size + WORLD.at("last_value")] = 0.5 - 0.2 * w;
     }
     learner.write("worlds", new Float32Array(worlds));
-    if (collected) new Intake(learner).send(rowsOf(records, worlds));
+    if (collected) new RolloutUpload(learner).send(rowsOf(records, worlds));
     else learner.write("samples", new Float32Array(records));
     const flags = (scaled ? Flag.scaleReward : 0) | (collected ? Flag.collected : 0);
     // what the worlds' last values were has no say then
@@ -131,7 +131,7 @@ async function scales(rollouts: readonly (readonly number[])[]) {
   const { learner } = await makeCase(CASE, 26);
   await using _ = learner;
   const records = await learner.read("samples", new Float32Array(WORLDS * STEPS * SAMPLE.size));
-  const told: { scale: number; leftOut: number }[] = [];
+  const found: { scale: number; leftOut: number }[] = [];
   for (const huge of rollouts) {
     const now = records.slice();
     for (let i = 0; i < WORLDS * STEPS; i++) {
@@ -141,13 +141,13 @@ async function scales(rollouts: readonly (readonly number[])[]) {
     learner.write("samples", now);
     estimateAdvantages(learner, Flag.scaleReward);
     const { rewardScale, rewardsLeftOut } = metricsOf(await learner.readState());
-    told.push({ scale: rewardScale, leftOut: rewardsLeftOut });
+    found.push({ scale: rewardScale, leftOut: rewardsLeftOut });
   }
-  return told;
+  return found;
 }
 
 describe("huge rewards and the normaliser", () => {
-  test.each([1e18, -1e18, 1e38, Infinity])("one of %s is left out, and told", async (reward) => {
+  test.each([1e18, -1e18, 1e38, Infinity])("one of %s is left out, and reported", async (reward) => {
     const none = await scales([[0], [0], []]);
     const first = await scales([[reward], [0], []]);
     const later = await scales([[0], [reward], []]);

@@ -39,8 +39,8 @@ async function kernelGradients(made: MadeSac): Promise<Float32Array> {
 function expectClose(made: MadeSac, found: ArrayLike<number>, wanted: ArrayLike<number>): void {
   const { nets } = made.shape;
   const parts = [
-    [0, nets.policyTold],
-    [nets.critics[0][0].w, nets.criticsTold],
+    [0, nets.policyStatistics],
+    [nets.critics[0][0].w, nets.criticsStatistics],
   ];
   for (const [from, to] of parts) {
     let [size, worst] = [0, 0];
@@ -61,8 +61,8 @@ describe.each(CASES)("$name", (sacCase) => {
     const found = await kernelGradients(made);
     const goals = rows.map((row) => softTarget(made, params, row));
 
-    const isPolicy = (i: number) => i < 4 * nets.policyTold;
-    const isCritic = (i: number) => i >= 4 * nets.critics[0][0].w && i < 4 * nets.criticsTold;
+    const isPolicy = (i: number) => i < 4 * nets.policyStatistics;
+    const isCritic = (i: number) => i >= 4 * nets.critics[0][0].w && i < 4 * nets.criticsStatistics;
     const ofPolicy = differences(
       params,
       (i) => isUsed(i) && isPolicy(i),
@@ -78,14 +78,14 @@ describe.each(CASES)("$name", (sacCase) => {
       found,
       ofPolicy.map((x, i) => x + ofCritics[i]),
     );
-    for (let i = 0; i < 4 * nets.criticsTold; i++) {
+    for (let i = 0; i < 4 * nets.criticsStatistics; i++) {
       if (!isUsed(i) && (isPolicy(i) || isCritic(i))) expect(found[i]).toBe(0);
     }
 
     const wanted = sacLosses(made, params, goals);
     const metrics = sacMetricsOf(await made.learner.readState());
     const bound = learnerBounds.gradient.value;
-    expect(found[4 * nets.policyTold]).toBe(wanted.count);
+    expect(found[4 * nets.policyStatistics]).toBe(wanted.count);
     for (const [told, sum] of [
       [metrics.valueLoss, wanted.critic],
       [metrics.policyLoss, wanted.policy],
@@ -130,10 +130,10 @@ test("AdamW moves critics, then the policy under the new critics, the temperatur
     return params[i] * (1 - rate * config.weightDecay) - (rate * g) / (Math.abs(g) + adamEpsilon);
   };
   const bound = learnerBounds.adam.value;
-  const [first, end] = [4 * nets.critics[0][0].w, 4 * nets.criticsTold];
+  const [first, end] = [4 * nets.critics[0][0].w, 4 * nets.criticsStatistics];
   for (let i = first; i < end; i++)
     expect(Math.abs(found[i] - moved(i, config.criticLearningRate))).toBeLessThan(bound);
-  for (let i = 0; i < 4 * nets.policyTold; i++)
+  for (let i = 0; i < 4 * nets.policyStatistics; i++)
     expect(Math.abs(found[i] - moved(i, config.learningRate))).toBeLessThan(bound);
   for (let i = first; i < end; i++) {
     const target = i - first + 4 * nets.targets[0][0].w;
@@ -142,7 +142,7 @@ test("AdamW moves critics, then the policy under the new critics, the temperatur
 
   // the policy's gradient is of the critics that have moved
   const after = found.slice();
-  after.set(params.subarray(0, 4 * nets.policyTold));
+  after.set(params.subarray(0, 4 * nets.policyStatistics));
   const policy = sacLosses(made, after, goals);
   expect(Math.abs(sacMetricsOf(state).policyLoss - policy.policy / count)).toBeLessThan(
     learnerBounds.gradient.value * 10,
@@ -177,7 +177,7 @@ test.each([
   expect(sacMetricsOf(state).halted).toBe("step of Adam");
   expect(state[SAC_STATE.log_alpha]).toBe(made.logAlpha);
   const found = await learner.read("params", new Float32Array(params.length));
-  const policy = 4 * shape.nets.policyTold;
+  const policy = 4 * shape.nets.policyStatistics;
   expect(found.subarray(0, policy)).toEqual(params.subarray(0, policy));
   if (what === "critics") expect(found).toEqual(params);
   expect(found.every(Number.isFinite)).toBe(true);

@@ -31,7 +31,7 @@ import {
   type Scalar,
 } from "../../../trace/scalar.ts";
 import { cross, mulMatTVec, mulMatVec, rotate, type Mat3, type Quat, type Vec3 } from "../../../trace/vector.ts";
-import { decided } from "../doubt.ts";
+import { decided } from "../undecided.ts";
 import { keepingNaN, undefinedUnless } from "../finite.ts";
 import { inClosed } from "../terms/basics.ts";
 import { bool, describeValue, float, vector, type Bools, type Floats, type Value } from "./value.ts";

@@ -21,7 +21,7 @@ export const sourcesIn = (folder: string): Buffer[] =>
     .map((file) => readFileSync(file));
 
 /** The value of a file; undefined if there is none. */
-export function readKept(file: string): unknown {
+export function readCachedValue(file: string): unknown {
   try {
     const bytes = readFileSync(file);
     const body = bytes.subarray(64);
@@ -35,7 +35,11 @@ export function readKept(file: string): unknown {
 }
 
 /** Keeps a value of at most so many bytes, and of the folder's files the newest `most`. Never fails a run. */
-export function keep(file: string, value: unknown, { most, mostBytes }: { most: number; mostBytes: number }): void {
+export function cacheValue(
+  file: string,
+  value: unknown,
+  { most, mostBytes }: { most: number; mostBytes: number },
+): void {
   try {
     // not v8.serialize, whose arrays share one buffer when they are read
     const writer = new Serializer();

@@ -8,12 +8,12 @@ import type { Learner } from "./learner.ts";
 import type { CollectedSteps } from "../replay/row-store.ts";
 
 /** Control steps with what the policy told of them, [steps + 1, numEnvs, 2]: log probability and value. */
-export interface ToldSteps extends CollectedSteps {
-  readonly told: Float32Array;
+export interface CollectedRollout extends CollectedSteps {
+  readonly actorOutputs: Float32Array;
 }
 
 /** Sends rollouts; holds one on the host, which `intakeBytes` counts. */
-export class Intake {
+export class RolloutUpload {
   readonly #learner: Learner;
   readonly #observations: Float32Array<ArrayBuffer>;
   readonly #actions: Float32Array<ArrayBuffer>;
@@ -28,7 +28,7 @@ export class Intake {
   }
 
   /** Writes a rollout where the kernels look for it. */
-  send({ steps, numEnvs, observations, actions, rewards, flags, told }: ToldSteps): void {
+  send({ steps, numEnvs, observations, actions, rewards, flags, actorOutputs }: CollectedRollout): void {
     const { env, obs4, actions4 } = this.#learner.shape;
     const { observations: nobs, actions: nact } = env;
     // choices are integers on the device
@@ -38,8 +38,8 @@ export class Intake {
         const [from, to] = [t * numEnvs + world, world * steps + t];
         this.#observations.set(observations.subarray(from * nobs, (from + 1) * nobs), to * 4 * obs4);
         into.set(actions.subarray(from * nact, (from + 1) * nact), to * 4 * actions4);
-        const [logProb, value] = told.subarray(2 * from);
-        const last_value = t === steps - 1 ? told[2 * (from + numEnvs) + 1] : 0;
+        const [logProb, value] = actorOutputs.subarray(2 * from);
+        const last_value = t === steps - 1 ? actorOutputs[2 * (from + numEnvs) + 1] : 0;
         const sample = { log_prob: logProb, value, reward: rewards[from], flags: flags[from], last_value };
         SAMPLE.write(sample, this.#samples, to * SAMPLE.size);
       }
@@ -50,7 +50,7 @@ export class Intake {
   }
 }
 
-/** Bytes that an `Intake` holds on the host. */
+/** Bytes that an `RolloutUpload` holds on the host. */
 export const intakeBytes = ({ samples, obs4, actions4 }: LearnerShape): number =>
   4 * samples * (4 * obs4 + 4 * actions4 + SAMPLE.size);
 

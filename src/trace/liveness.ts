@@ -11,7 +11,7 @@ interface Place {
 }
 
 /** The part of a trace that matters, with single-assignment variables replaced by their values. */
-export interface Live {
+export interface Liveness {
   isLive(statement: Statement): boolean;
   /** Follows loads of variables that were assigned once, a node, to that node. */
   resolve(a: Operand): Operand;
@@ -113,7 +113,7 @@ function append<K, T>(map: Map<K, T[]>, key: K, value: T): void {
  * What matters of a trace. Without an assignment that is overwritten, and loads that nothing asks for, less is read, and
  * more are overwritten.
  */
-export function analyse(trace: Trace): Live {
+export function analyse(trace: Trace): Liveness {
   const surveyed = survey(trace);
   const assignments = sketch(trace.root);
   let dead: ReadonlySet<Statement> = new Set();
@@ -134,7 +134,7 @@ function analyseWithout(
   asked: Uint8Array | undefined,
   surveyed: Survey,
   reached: Uint8Array,
-): Live {
+): Liveness {
   const { orders, users, sets, puts, loads, breaks, stores, owners } = surveyed;
   const writesOf = (ref: VarRef) => (sets.get(ref) ?? []).filter(({ statement }) => !dead.has(statement));
 

@@ -37,7 +37,7 @@ function partsOf(cond: TraceNode): ReadonlySet<TraceNode> {
  * Where a condition has no truth: where it compares NaN, and the other side of an `and` or an `or` does not decide
  * (Kleene's logic). What was computed in a branch or a loop that has ended is not looked into.
  */
-export function doubt(cond: Bool): Bool {
+export function isUndecided(cond: Bool): Bool {
   if (!isNode(cond)) return false;
   const known = new Map<unknown, Bool>();
   const of = (x: unknown): Bool => known.get(x) ?? false;
@@ -54,7 +54,7 @@ export function doubt(cond: Bool): Bool {
 
 /** A number that a condition decides: NaN, one that was compared, if the condition has no truth. */
 export function decided(cond: Bool, value: Scalar): Scalar {
-  const doubtful = doubt(cond);
+  const doubtful = isUndecided(cond);
   if (doubtful === false || !isNode(cond)) return value;
   const [first, ...others] = [...partsOf(cond)].flatMap(comparedBy);
   const culprit = others.reduce<Scalar>((y, x) => select(isNaN32(x), x, y), first);

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, test, vi } from "vitest";
-import { keepModel, modelKey, readKeptModel, watched, type ModelKey } from "../../../src/model/model-cache.ts";
+import { cacheModel, modelKey, readCachedModel, watched, type ModelKey } from "../../../src/model/model-cache.ts";
 import { loadModel, type Model } from "../../../src/model/model.ts";
 import { getMuJoCo } from "../../../src/model/mujoco.ts";
 import { compileFile, readModelFile } from "../../../src/model/model-file.ts";
@@ -34,16 +34,16 @@ const keyOfFile = (): ModelKey => modelKey(file, { xml: readFileSync(file) })!;
 /** What a process does that finds nothing. */
 async function keep(): Promise<Model> {
   const key = keyOfFile();
-  expect(readKeptModel(key)).toBeUndefined();
+  expect(readCachedModel(key)).toBeUndefined();
   compileFile(await getMuJoCo(), readModelFile(file), (tree) => watched(tree, key)).model.delete();
   const model = await loadModel(file);
-  keepModel(key, model);
+  cacheModel(key, model);
   return model;
 }
 
 test("a kept model is the one that was compiled, with arrays of its own", async () => {
   const model = await keep();
-  const kept = readKeptModel(keyOfFile())!;
+  const kept = readCachedModel(keyOfFile())!;
   expect(kept).toEqual(model);
   expect(kept.body_pos.buffer.byteLength).toBe(model.body_pos.byteLength);
   expect(kept.source.assets["part.xml"]).toBeInstanceOf(Uint8Array);
@@ -59,12 +59,12 @@ test("other files, and other sources, are another model", async () => {
   ];
   for (const [what, change] of changed) {
     change();
-    expect(readKeptModel(keyOfFile()), what).toBeUndefined();
+    expect(readCachedModel(keyOfFile()), what).toBeUndefined();
     rmSync(folder, { recursive: true });
     mkdirSync(folder);
     writeFileSync(file, `<mujoco model="kept"><worldbody><include file="part.xml"/></worldbody></mujoco>`);
     writeFileSync(part, BODY);
-    expect(readKeptModel(keyOfFile()), `${what}, as it was`).toBeDefined();
+    expect(readCachedModel(keyOfFile()), `${what}, as it was`).toBeDefined();
   }
   const xml = "<mujoco/>";
   const keys = [
@@ -89,10 +89,10 @@ test("a damaged file is as if it were not there", async () => {
   ];
   for (const bytes of damaged) {
     writeFileSync(at, bytes);
-    expect(readKeptModel(keyOfFile())).toBeUndefined();
+    expect(readCachedModel(keyOfFile())).toBeUndefined();
   }
   writeFileSync(at, whole);
-  expect(readKeptModel(keyOfFile())).toBeDefined();
+  expect(readCachedModel(keyOfFile())).toBeDefined();
 });
 
 test("the oldest go where there are many, and nothing fails where nothing can be written", async () => {
@@ -101,18 +101,18 @@ test("the oldest go where there are many, and nothing fails where nothing can be
     writeFileSync(join(cache, `old${i}`), "");
     utimesSync(join(cache, `old${i}`), i, i);
   }
-  keepModel(keyOfFile(), model);
+  cacheModel(keyOfFile(), model);
   const names = readdirSync(cache);
   expect(names).toHaveLength(64);
   expect(names).toContain("old79");
   expect(names).not.toContain("old16");
-  expect(readKeptModel(keyOfFile())).toBeDefined();
+  expect(readCachedModel(keyOfFile())).toBeDefined();
 
   vi.stubEnv("CORRAL_MODEL_CACHE", "off");
   expect(modelKey(file, {})).toBeUndefined();
   vi.stubEnv("CORRAL_MODEL_CACHE", "/proc/nothing");
-  keepModel(modelKey(file, {})!, model);
-  expect(readKeptModel(modelKey(file, {})!)).toBeUndefined();
+  cacheModel(modelKey(file, {})!, model);
+  expect(readCachedModel(modelKey(file, {})!)).toBeUndefined();
 });
 
 test("a process that finds its model does not start MuJoCo", () => {
