@@ -73,6 +73,11 @@ export function manifold(
   });
   // a corner on a face, or an edge on an edge: then MuJoCo looks among the polygons that all of these are corners of
   const isPlain = le(add(levels[0].get(0), levels[0].get(1)), 4);
+  const about = (side: Int) => {
+    const faced = faces.about(side, levels[2].get(side));
+    const none = and(isPlain, gt(levels[1].get(side), 0));
+    return { count: select(none, 0, faced.count, "i32"), face: faced.face };
+  };
   loop(2, (side) => {
     const most = variable("most_corners", 1, "i32");
     const count = variable("faces_found", 0, "i32");
@@ -87,12 +92,11 @@ export function manifold(
         count.set(select(round.cap, 1, 0, "i32"));
       },
       () => {
-        const about = faces.about(side, levels[2].get(side));
-        const none = and(isPlain, gt(levels[1].get(side), 0));
+        const near = about(side);
         loop(
-          select(none, 0, about.count, "i32"),
+          near.count,
           (i) => {
-            const face = about.face(i);
+            const face = near.face(i);
             when(gt(dot3(faces.normal(side, face), out(side)), 0), () => {
               const here = variable("corners_here", 0, "i32");
               here.set(0);
@@ -169,9 +173,9 @@ export function manifold(
     when(round, () => when(generator.side, () => offer(0, ...generator.ends)));
     const single = eq(touching.get(side), 1);
     // from a corner an edge of each face about it leads on, from an edge itself
-    const about = faces.about(side, levels[2].get(side));
-    loop(select(round, 0, about.count, "i32"), (i) => {
-      const face = about.face(i);
+    const near = about(side);
+    loop(select(round, 0, near.count, "i32"), (i) => {
+      const face = near.face(i);
       const n = faces.corners(side, face);
       loop(n, (k) => {
         p.set(faces.corner(side, face, k));
