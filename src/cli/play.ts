@@ -3,21 +3,24 @@ import { countOf, formatCount } from "../core/units.ts";
 import { real } from "../core/schema.ts";
 import { assertRun, CONFIG_FILE, readConfig } from "../runs/run-config.ts";
 import { play } from "../runs/play.ts";
-import { EXIT, integerOption, parse, print, printJson, progress, numberOption } from "./io.ts";
+import { EXIT, integerOption, parse, print, printJson, progress, numberOption, UsageError } from "./io.ts";
 import { join } from "node:path";
 import "../../envs/index.ts";
 import { DEVICE_HELP, deviceOf, onlyArgument } from "./target.ts";
-import { idOfNamed } from "./task-file.ts";
+import { isPolicyFile } from "../runs/players.ts";
+import { idOfFile, idOfNamed, isTaskFile } from "./task-file.ts";
 
 export const summary = "play the policy of a run, and record its episodes";
 
 export const help = `
-Usage: corral play DIR [--episodes N] [--seed S] [--record FILE] [--json]
+Usage: corral play DIR|POLICY.safetensors [--episodes N] [--seed S] [--record FILE] [--json]
 
-Plays the policy that the last checkpoint of the run in DIR holds, in whole episodes from start
-states of a seed, and prints their returns. The same seed gives the same episodes on the same device.
+Plays the policy that the last checkpoint of the run in DIR holds, or that of a file of corral export
+or of the Python package (corral.policies), in whole episodes from start states of a seed, and prints
+their returns. The same seed gives the same episodes on the same device.
 Where a task has no limit of control steps, episodes are cut after 1,000.
 
+  --env ENV         id or task file that a policy of a file plays in; by default the one that it names
   --episodes N      how many (32), in at most 64 worlds at a time
   --seed S          of the start states (0)
   --sample          draw actions as in training; by default the most likely ones are taken
@@ -38,6 +41,7 @@ export async function run(args: string[]): Promise<number> {
   const options = {
     episodes: text,
     seed: text,
+    env: text,
     record: text,
     adapter: text,
     device: text,
@@ -49,24 +53,22 @@ export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(args, options, 1);
   const folder = onlyArgument(positionals, "DIR");
   const atLeast = numberOption("at-least", values["at-least"], real(), undefined);
-  assertRun(folder);
-  const { task } = readConfig(join(folder, CONFIG_FILE));
-  if (typeof task === "string") await idOfNamed(task, join(folder, CONFIG_FILE));
-
   const { budget, record } = values;
+  const own = await environmentOf(folder, values.env);
   const played = await play(folder, {
     episodes: integerOption("episodes", values.episodes, 32),
     seed: integerOption("seed", values.seed, 0, 0),
     sample: values.sample ?? false,
     ...(record === undefined ? {} : { record }),
-    env: { ...deviceOf(values), ...(budget === undefined ? {} : { budget }) },
+    env: { ...own, ...deviceOf(values), ...(budget === undefined ? {} : { budget }) },
   });
   const reached = atLeast === undefined ? undefined : played.meanReturn >= atLeast;
   for (const message of played.damaged) progress(message);
   if (values.json) printJson({ ...played, reached });
   else {
     const { meanReturn, stdReturn, meanLength, returns, episodes } = played;
-    print(`${played.id} on ${played.device}: ${played.checkpoint}, after ${formatCount(played.envSteps)} env steps`);
+    const after = played.envSteps > 0 ? `, after ${formatCount(played.envSteps)} env steps` : "";
+    print(`${played.id} on ${played.device}: ${played.checkpoint}${after}`);
     const [low, high] = [Math.min(...returns), Math.max(...returns)];
     print(
       `return ${meanReturn.toFixed(1)} +- ${stdReturn.toFixed(1)} (from ${low.toFixed(1)} to ${high.toFixed(1)}), length ${meanLength.toFixed(0)}: ${countOf(episodes, "episode")}`,
@@ -75,4 +77,15 @@ export async function run(args: string[]): Promise<number> {
     if (reached === false) print(`${atLeast} NOT reached`);
   }
   return reached === false ? EXIT.failed : EXIT.done;
+}
+
+/** The environment of a policy's file, if one is given; a run knows its own. */
+async function environmentOf(source: string, env: string | undefined): Promise<{ readonly env?: string }> {
+  if (isPolicyFile(source)) return env === undefined ? {} : { env: isTaskFile(env) ? await idOfFile(env) : env };
+  if (env !== undefined)
+    throw new UsageError("--env is for a policy of a file: a run plays in the environment that it was trained in.");
+  assertRun(source);
+  const { task } = readConfig(join(source, CONFIG_FILE));
+  if (typeof task === "string") await idOfNamed(task, join(source, CONFIG_FILE));
+  return {};
 }

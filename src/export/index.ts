@@ -7,6 +7,7 @@ import { assertFolderOf, makeOutputFolder } from "../core/make-folder.ts";
 import { reasonOf, remedyOf } from "../core/write-bytes.ts";
 import { writeWhole } from "../io/write-whole.ts";
 import type { Policy } from "../rl/networks/policy.ts";
+import { isPolicyFile, readPolicy } from "../runs/policy-file.ts";
 import { policyOfRun } from "../runs/policy.ts";
 import { policyBundle } from "./bundle.ts";
 import { encodePolicyOnnx } from "./onnx.ts";
@@ -29,11 +30,11 @@ export interface Exported {
   readonly files: Readonly<Record<string, number>>;
 }
 
-/** Anything that has a policy: a learner, the folder of a run, or the policy itself. */
+/** Anything that has a policy: a learner, the folder of a run, a safetensors file of one, or the policy itself. */
 export type PolicySource = Policy | string | { policy(): Promise<Policy> };
 
 async function policyFrom(source: PolicySource): Promise<Policy> {
-  if (typeof source === "string") return policyOfRun(source);
+  if (typeof source === "string") return isPolicyFile(source) ? readPolicy(source) : policyOfRun(source);
   return "policy" in source ? source.policy() : source;
 }
 

@@ -44,11 +44,11 @@ export interface Evaluation {
 /** Control steps after which an evaluation cuts episodes that have no limit of their own. */
 export const ENDLESS_STEPS = 1000;
 
-/** Plays until the first episode of each world has ended; `act` fills the actions on the device. */
-async function firstEpisodes(
+/** Plays until the first episode of each world has ended; `act` fills the actions on the device, or returns them. */
+export async function firstEpisodes(
   env: VectorEnv,
   seed: number | bigint,
-  act: (t: number) => Promise<void>,
+  act: (t: number) => Promise<void | readonly number[]>,
   { onStart, onStep }: Pick<EvaluateOptions, "onStart" | "onStep"> = {},
 ): Promise<Evaluation> {
   await env.reset({ seed });
@@ -59,10 +59,12 @@ async function firstEpisodes(
   const most = env.maxEpisodeSteps < Infinity ? Infinity : ENDLESS_STEPS;
   let left = env.numEnvs;
   for (let t = 0; left > 0 && t < most; t++) {
-    await act(t);
+    const given = await act(t);
     const observations = onStep && env.observations.slice();
-    const actions = onStep && (await env.readActions());
-    const result = await env.step((env.gpu ?? env.wasm)!.actions);
+    // those that were given are on the device once it has stepped
+    let actions = onStep && !given ? await env.readActions() : undefined;
+    const result = await env.step(given ?? (env.gpu ?? env.wasm)!.actions);
+    if (onStep) actions ??= await env.readActions();
     const cuts = t === most - 1;
     if (onStep) await onStep({ observations: observations!, actions: actions!, result, playing: open, cuts });
     const { episode } = result.infos;

@@ -1,10 +1,7 @@
-// plays the policy of a run's folder in whole episodes, and keeps what happened in them
-import { join } from "node:path";
+// plays a policy in whole episodes, and keeps what happened in them
 import { CorralError } from "../core/errors.ts";
 import { checked } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
-import { withDevice } from "../batch/devices.ts";
-import { makeVec, type NamedOptions } from "../env/make.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import { AppendFile } from "../io/append-file.ts";
 import { writeWhole } from "../io/write-whole.ts";
@@ -12,16 +9,8 @@ import { isRecordingPath } from "../render/recording.ts";
 import { assertNewFile, EpisodeRecorder } from "./episode-recorder.ts";
 import { reasonOf, remedyOf } from "../core/write-bytes.ts";
 import type { PlayedStep } from "../rl/evaluate.ts";
-import { Ppo } from "../rl/ppo.ts";
-import type { SacConfig } from "../rl/sac/config.ts";
-import { Sac } from "../rl/sac.ts";
-import type { Algorithm } from "../rl/algorithm.ts";
-import type { Checkpoint } from "./checkpoint.ts";
-import { lastCheckpoint } from "./checkpoints.ts";
-import { assertSameRun, toJson } from "./folder.ts";
-import { assertRun, CONFIG_FILE, readConfig } from "./run-config.ts";
-import { trainOptions } from "./options.ts";
-import { firstOther } from "./start.ts";
+import { toJson } from "./folder.ts";
+import { isPolicyFile, playerOfFile, playerOfRun, type PlayedPolicy } from "./players.ts";
 
 export interface PlayOptions {
   /** Default 32, of seed 0. */
@@ -35,14 +24,7 @@ export interface PlayOptions {
   readonly env?: object;
 }
 
-export interface PlayResult {
-  readonly id: string;
-  readonly algo: string;
-  /** Where the policy comes from, and what was wrong with newer ones. */
-  readonly checkpoint: string;
-  readonly damaged: readonly string[];
-  readonly iteration: number;
-  readonly envSteps: number;
+export interface PlayResult extends PlayedPolicy {
   readonly device: string;
   readonly episodes: number;
   readonly meanReturn: number;
@@ -132,29 +114,18 @@ const recordError = (path: string, cause: unknown): CorralError =>
       );
 
 /**
- * Plays the policy that the last readable checkpoint of a folder holds. Takes the memory of at most 64 worlds, however many
- * it was trained in.
+ * Plays the policy that the last readable checkpoint of a folder holds, or that of a safetensors file. Takes the memory of
+ * at most 64 worlds, however many it was trained in.
  * @throws CorralError no-run, no-checkpoint, checkpoint-corrupt, checkpoint-newer, other-run, bad-config, bad-option, record-exists,
- *   record-not-written; what makeVec and the learner's create throw
+ *   record-not-written; bad-safetensors and bad-policy of a file; what makeVec and the learner's create throw
  */
-export async function play(folder: string, options: PlayOptions = {}): Promise<PlayResult> {
-  const { episodes = 32, seed = 0, sample = false, record } = options;
+export async function play(source: string, options: PlayOptions = {}): Promise<PlayResult> {
+  const { episodes = 32, seed = 0, sample = false, record, env: given = {} } = options;
   checked("episodes", integer(1), episodes);
-  assertRun(folder);
-  const { checkpoint, damaged } = lastCheckpoint(folder);
-  const { snapshot } = checkpoint.state;
-  const settings = readConfig(join(folder, CONFIG_FILE));
-  assertSameRun(checkpoint, JSON.parse(toJson(settings)) as Record<string, unknown>);
-  const { algo = "ppo", config, env: trained } = trainOptions(settings);
-  const id = String(settings.env);
-
   const worlds = Math.min(episodes, MOST_WORLDS);
-  const made = { ...(await withDevice({ ...trained, ...options.env })), numEnvs: worlds, seed, autoreset: "next-step" };
-  await using env = await makeVec(id, made as NamedOptions);
-  await using learner =
-    algo === "sac" ? await Sac.create(env, smallReplay(config, worlds)) : await Ppo.create(env, config);
-  assertFits(checkpoint, id, learner.shapes());
-  await learner.adopt(snapshot);
+  const made = { ...given, numEnvs: worlds, seed, autoreset: "next-step" };
+  await using player = await (isPolicyFile(source) ? playerOfFile(source, made, sample) : playerOfRun(source, made));
+  const { env, id } = player;
 
   const recorder = record !== undefined && isRecordingPath(record) ? newRecorder(env, record) : undefined;
   const file = record === undefined || recorder ? undefined : openRecord(record);
@@ -169,7 +140,7 @@ export async function play(folder: string, options: PlayOptions = {}): Promise<P
         steps++;
       };
       const onStart = () => recorder?.start(seed + round);
-      await learner.evaluate(env, { seed: seed + round, sample, firstDraw, onStart, onStep });
+      await player.evaluate({ seed: seed + round, sample, firstDraw, onStart, onStep });
       recorder?.end(episodes - ended.length);
       firstDraw += steps;
       const taken = playing.ended.toSorted((a, b) => a.world - b.world).slice(0, episodes - ended.length);
@@ -190,12 +161,7 @@ export async function play(folder: string, options: PlayOptions = {}): Promise<P
   const mean = (values: readonly number[]) => values.reduce((sum, x) => sum + x, 0) / values.length;
   const meanReturn = mean(returns);
   return {
-    id,
-    algo,
-    checkpoint: checkpoint.path,
-    damaged: damaged.map(({ message }) => message),
-    iteration: checkpoint.about.iteration,
-    envSteps: checkpoint.about.envSteps,
+    ...player.facts,
     device: env.deviceName,
     episodes,
     meanReturn,
@@ -231,26 +197,4 @@ function append(file: AppendFile, path: string, episode: Episode): void {
   } catch (cause) {
     throw recordError(path, cause);
   }
-}
-
-/**
- * Throws `other-run` if the policy is of other sizes than those of the environment now: the settings are the same, so the
- * environment has changed since.
- */
-function assertFits(checkpoint: Checkpoint, id: string, now: ReturnType<Algorithm["shapes"]>): void {
-  const other = firstOther(checkpoint, now);
-  if (other === undefined) return;
-  const { path } = checkpoint;
-  const { name, was, is } = other;
-  throw new CorralError(
-    "other-run",
-    `${path} does not fit ${id} as it is now: ${name} is ${was} there and would be ${is} here. Put the task back as it was, or start a new run.`,
-    { path, ...other },
-  );
-}
-
-/** A learner that never learns needs a replay of a few rows. */
-function smallReplay(config: object | undefined, worlds: number): Partial<SacConfig> {
-  const { nSteps = 1, collectSteps = 1, ...rest } = (config ?? {}) as Partial<SacConfig>;
-  return { ...rest, nSteps, collectSteps, storage: "gpu", bufferSize: worlds * (nSteps + collectSteps + 8) };
 }

@@ -3,11 +3,12 @@ import type { EnvSpec } from "../env/kernel/env-kernel.ts";
 import type { InfoColumn, Infos } from "../env/host/infos.ts";
 import type { ResetOptions } from "../env/host/reset-request.ts";
 import type { StepResult } from "../env/host/step-result.ts";
+import type { ForkOptions } from "../env/host/time-travel.ts";
 import type { VecSnapshot, VectorEnv } from "../env/host/vector-env.ts";
 import type { Space } from "../env/space/spaces.ts";
 import { planTable } from "../memory/table.ts";
 import { arrayTable, type ArrayRow, type ArrayTable, type Dtype } from "./mapped-file.ts";
-import { Kept, Served, type Arguments, type Calls } from "./served.ts";
+import { Kept, Served, type Arguments, type Calls, type Hold } from "./served.ts";
 import { StateExchange, type StateField } from "./state-exchange.ts";
 
 /** What of a call's infos there is: names of numbers, of those of ended episodes, and whether worlds have a status word. */
@@ -71,14 +72,15 @@ export class ServedVec extends Served {
   readonly #status: Uint32Array;
   readonly #snapshots = new Kept<VecSnapshot>();
 
-  static async create(env: VectorEnv): Promise<ServedVec> {
+  /** `hold` keeps what is forked from it for the same peer. */
+  static async create(env: VectorEnv, hold: Hold): Promise<ServedVec> {
     // an array of each name: its length is what one world has
     const values = await env.getState(env.stateNames, [0]);
     const fields = env.stateNames.map((name) => ({ name, shape: [values[name].length], size: values[name].length }));
-    return new ServedVec(env, fields);
+    return new ServedVec(env, fields, hold);
   }
 
-  private constructor(env: VectorEnv, fields: readonly StateField[]) {
+  private constructor(env: VectorEnv, fields: readonly StateField[], hold: Hold) {
     super();
     const { numEnvs, singleActionSpace: action, singleObservationSpace: observation } = env;
     this.#env = env;
@@ -94,6 +96,7 @@ export class ServedVec extends Served {
       autoreset: env.autoreset,
       action: spaceFacts(action),
       observation: { kind: "box", dtype: float, shape: observation.shape },
+      groups: env.observationGroups,
       worldIds: env.worldIds,
       frameSkip: env.frameSkip,
       dt: env.frameSkip * env.model.opt.timestep,
@@ -116,6 +119,11 @@ export class ServedVec extends Served {
       snapshot: async () => ({ snapshot: this.#snapshots.add(await env.snapshot()) }),
       restore: ({ snapshot }) => this.#answer(() => env.restore(this.#snapshots.get(snapshot))),
       drop: ({ snapshots }) => this.#snapshots.drop(snapshots as number[]),
+      fork: async ({ worlds, times, recorder }) => {
+        const options = recorder === undefined ? {} : { recorder: recorder as ForkOptions["recorder"] };
+        const forked = await env.fork(worlds as number[], times as number | undefined, options);
+        return hold(await ServedVec.create(forked, hold));
+      },
       seek: ({ step }) => this.#answer(() => env.seek(Number(step))),
       plan: () => ({ plan: env.plan, table: planTable(env.plan) }),
     };

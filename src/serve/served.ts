@@ -6,6 +6,9 @@ import { MappedFile, type ArrayTable } from "./mapped-file.ts";
 export type Arguments = Readonly<Record<string, unknown>>;
 export type Calls = Readonly<Record<string, (given: Arguments) => unknown>>;
 
+/** Keeps an object for the peer, and says what the peer must know of it. */
+export type Hold = (served: Served) => object;
+
 export abstract class Served {
   abstract readonly arrays: ArrayTable;
   /** What a peer must know of the object. */

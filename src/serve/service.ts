@@ -91,7 +91,8 @@ export class Service {
   }
 
   async #makeVec(given: Arguments): Promise<object> {
-    return this.#hold(await ServedVec.create(await makeVec(...(await this.#envAndOptions(given)))));
+    const env = await makeVec(...(await this.#envAndOptions(given)));
+    return this.#hold(await ServedVec.create(env, (served) => this.#hold(served)));
   }
 
   async #planVec(given: Arguments): Promise<object> {

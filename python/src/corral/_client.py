@@ -24,6 +24,8 @@ class Client:
     def __init__(self) -> None:
         node, folder = _node.find_node(), _node.find_corral()
         self._owner = os.getpid()
+        # objects in the process: one, and what was forked from it
+        self.holders = 0
         self._lock = threading.RLock()
         self._next = 1
         self._waiting: collections.deque[int] = collections.deque()

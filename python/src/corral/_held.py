@@ -66,6 +66,7 @@ class Held:
         # the other side has it open: nothing is left of it when both are gone
         self._arrays.unlink()
         self._connection = client
+        client.holders += 1
 
     @property
     def _client(self) -> Client:
@@ -161,5 +162,7 @@ class Held:
         except CorralError:
             # it is closed if its process is gone
             pass
-        client.close()
+        client.holders -= 1
+        if client.holders == 0:
+            client.close()
         self._arrays.close()

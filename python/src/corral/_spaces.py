@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
@@ -21,3 +22,11 @@ def space_of(facts: dict[str, Any]) -> gym.Space[Any]:
     if kind == "discrete":
         return gym.spaces.Discrete(int(facts["n"]), start=int(facts["start"]))
     return gym.spaces.MultiDiscrete(np.asarray(facts["nvec"], dtype=np.int64))
+
+
+def observation_space_of(facts: dict[str, Any], groups: Mapping[str, slice]) -> gym.Space[Any]:
+    """The space of one world's observation: a dictionary of boxes where the task has groups."""
+    if not groups:
+        return space_of(facts)
+    box = {**facts, "low": -np.inf, "high": np.inf}
+    return gym.spaces.Dict({name: space_of({**box, "shape": [s.stop - s.start]}) for name, s in groups.items()})

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv
 
-from .vector_env import CorralVectorEnv
+from .vector_env import CorralVectorEnv, Observations
 
 
 class CorralVecEnv(VecEnv):
@@ -33,7 +33,7 @@ class CorralVecEnv(VecEnv):
         super().__init__(num_envs, self.envs.single_observation_space, self.envs.single_action_space)
         self._seed = seed
 
-    def reset(self) -> npt.NDArray[Any]:
+    def reset(self) -> Observations:
         """Starts new episodes in all worlds."""
         seeds = [s for s in self._seeds if s is not None]
         seed = [int(s) for s in seeds] if len(seeds) == self.num_envs else self._seed
@@ -48,7 +48,7 @@ class CorralVecEnv(VecEnv):
         """Begins a step."""
         self.envs.step_async(actions)
 
-    def step_wait(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], list[dict[str, Any]]]:
+    def step_wait(self) -> tuple[Observations, npt.NDArray[Any], npt.NDArray[Any], list[dict[str, Any]]]:
         """The results of the step that was begun; ``terminal_observation`` is in the infos of worlds whose episode ended."""
         observations, rewards, terminated, truncated, infos = self.envs.step_wait()
         dones = terminated | truncated

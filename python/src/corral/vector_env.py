@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Union
 
 import gymnasium as gym
 import numpy as np
@@ -15,11 +15,12 @@ from gymnasium.vector.utils import batch_space
 
 from ._client import Client
 from ._held import Held, Snapshot, indices, integer
-from ._spaces import space_of
+from ._spaces import observation_space_of, space_of
 from .errors import CorralError
 
 Array = npt.NDArray[Any]
-Results = tuple[Array, Array, Array, Array, dict[str, Any]]
+Observations = Union[Array, dict[str, Array]]
+Results = tuple[Observations, Array, Array, Array, dict[str, Any]]
 
 MODES = {
     "next-step": AutoresetMode.NEXT_STEP,
@@ -45,7 +46,7 @@ def vectors_of(names: Sequence[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
     return found
 
 
-class CorralVectorEnv(gym.vector.VectorEnv[Array, Array, Array], Held):
+class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
     """Worlds in a Node process of its own, stepped together.
 
     Args:
@@ -77,11 +78,13 @@ class CorralVectorEnv(gym.vector.VectorEnv[Array, Array, Array], Held):
         client = Client()
         try:
             given = {**options, "num_envs": num_envs, "autoreset": autoreset}
-            made = client.call("makeVec", env=os.fspath(env), options=given)
-            Held.__init__(self, client, made)
+            self._begin(client, client.call("makeVec", env=os.fspath(env), options=given), copy)
         except BaseException:
             client.close()
             raise
+
+    def _begin(self, client: Client, made: dict[str, Any], copy: bool) -> None:
+        Held.__init__(self, client, made)
         self._copy = copy
         self._pending: int | None = None
         self._vectors = vectors_of([name[len("info.") :] for name in self._arrays.names if name.startswith("info.")])
@@ -90,7 +93,9 @@ class CorralVectorEnv(gym.vector.VectorEnv[Array, Array, Array], Held):
         self.num_envs = int(facts["numEnvs"])
         self.metadata = {"autoreset_mode": MODES[facts["autoreset"]], "render_modes": []}
         self.single_action_space = space_of(facts["action"])
-        self.single_observation_space = space_of(facts["observation"])
+        # columns of each group, where the task shows policies other things than critics
+        self._groups = {name: slice(g["from"], g["from"] + g["size"]) for name, g in facts["groups"].items()}
+        self.single_observation_space = observation_space_of(facts["observation"], self._groups)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.world_ids: list[int] = facts["worldIds"]
@@ -100,7 +105,7 @@ class CorralVectorEnv(gym.vector.VectorEnv[Array, Array, Array], Held):
         *,
         seed: int | Sequence[int] | None = None,
         options: dict[str, Any] | None = None,
-    ) -> tuple[Array, dict[str, Any]]:
+    ) -> tuple[Observations, dict[str, Any]]:
         """Starts new episodes, in all worlds or in those of ``options["reset_mask"]``.
 
         A world's numbers depend on its seed and its id: worlds of one seed differ. ``options["params"]`` sets parameters of
@@ -190,7 +195,15 @@ class CorralVectorEnv(gym.vector.VectorEnv[Array, Array, Array], Held):
 
     def _results(self, reply: Mapping[str, Any]) -> Results:
         terminated, truncated = (self._take(name).view(np.bool_) for name in ("terminated", "truncated"))
-        return self._take("observations"), self._take("rewards"), terminated, truncated, self._infos(reply)
+        observations = self._grouped(self._arrays["observations"], self._copy)
+        return observations, self._take("rewards"), terminated, truncated, self._infos(reply)
+
+    def _grouped(self, rows: Array, copy: bool) -> Observations:
+        """Observations of one world or of all as the space has them: an array, or one for each group."""
+        if not self._groups:
+            return rows.copy() if copy else rows
+        parts = {name: rows[..., columns] for name, columns in self._groups.items()}
+        return {name: part.copy() for name, part in parts.items()} if copy else parts
 
     def _infos(self, reply: Mapping[str, Any]) -> dict[str, Any]:
         infos = self._columns("info", reply["infos"])
@@ -211,7 +224,7 @@ class CorralVectorEnv(gym.vector.VectorEnv[Array, Array, Array], Held):
         rows = self._arrays["final_obs"]
         last = np.full(self.num_envs, None, dtype=object)
         for world in np.flatnonzero(mask):
-            last[world] = rows[world].copy()
+            last[world] = self._grouped(rows[world], copy=True)
         infos["final_obs"], infos["_final_obs"] = last, mask.copy()
         infos["final_info"], infos["_final_info"] = self._columns("final", names), mask.copy()
 
@@ -275,6 +288,26 @@ class CorralVectorEnv(gym.vector.VectorEnv[Array, Array, Array], Held):
         """Puts a snapshot back and returns the results that it was taken with."""
         self._assert_idle("restore")
         return self._results(self._client.call("restore", self._of, snapshot=self._id_of(snapshot)))
+
+    def fork(
+        self, world_ids: Sequence[int], times: int = 1, *, recorder: bool | dict[str, Any] | None = None
+    ) -> CorralVectorEnv:
+        """Another environment with copies of some worlds, by their ids: many continuations of one state.
+
+        The first copy of a world goes on bit for bit; the others draw their next episodes as worlds of their own. It is in
+        the same Node process, which ends when both are closed. ``extract`` of one world is ``fork([world_id])``.
+        """
+        self._assert_idle("fork")
+        given = {} if recorder is None else {"recorder": recorder}
+        times = integer("bad-option", "times", times)
+        made = self._client.call("fork", self._of, worlds=indices(world_ids), times=times, **given)
+        forked = CorralVectorEnv.__new__(CorralVectorEnv)
+        forked._begin(self._client, made, self._copy)
+        return forked
+
+    def extract(self, world_id: int, *, recorder: bool | dict[str, Any] | None = None) -> CorralVectorEnv:
+        """One world, by its id, in an environment of its own; its future has the same bits."""
+        return self.fork([world_id], recorder=recorder)
 
     def seek(self, step: int) -> Results:
         """Goes back to a recorded control step, and returns its results."""

@@ -4,7 +4,14 @@ import type { Policy, PolicyCell, PolicyLayer } from "./policy.ts";
 
 /** W x + b, with W [outputs, inputs] row-major. */
 function affine(weight: ArrayLike<number>, bias: ArrayLike<number>, x: readonly number[]): number[] {
-  return Array.from(bias, (b, row) => x.reduce((sum, value, i) => sum + weight[row * x.length + i] * value, b));
+  const inputs = x.length;
+  const out = Array.from(bias);
+  for (let row = 0, at = 0; row < out.length; row++) {
+    let sum = out[row];
+    for (let i = 0; i < inputs; i++) sum += weight[at++] * x[i];
+    out[row] = sum;
+  }
+  return out;
 }
 
 const layer = ({ weight, bias, activation }: PolicyLayer, x: readonly number[]): number[] =>

@@ -1,0 +1,135 @@
+// what plays: the learner of a run with the parameters of its last checkpoint, or a policy of a file
+import { join } from "node:path";
+import { CorralError } from "../core/errors.ts";
+import { withDevice } from "../batch/devices.ts";
+import { makeVec, type NamedOptions } from "../env/make.ts";
+import type { VectorEnv } from "../env/host/vector-env.ts";
+import { AppliedPolicy } from "../rl/networks/apply-policy.ts";
+import { firstEpisodes, type EvaluateOptions, type Evaluation } from "../rl/evaluate.ts";
+import { Ppo } from "../rl/ppo.ts";
+import type { SacConfig } from "../rl/sac/config.ts";
+import { Sac } from "../rl/sac.ts";
+import type { Algorithm } from "../rl/algorithm.ts";
+import type { Checkpoint } from "./checkpoint.ts";
+import { lastCheckpoint } from "./checkpoints.ts";
+import { assertSameRun, toJson } from "./folder.ts";
+import { assertRun, CONFIG_FILE, readConfig } from "./run-config.ts";
+import { trainOptions } from "./options.ts";
+import { policyFile, policyOfFile } from "./policy-file.ts";
+import { firstOther } from "./start.ts";
+
+export { isPolicyFile } from "./policy-file.ts";
+
+/** What is known of a policy that is played. */
+export interface PlayedPolicy {
+  readonly id: string;
+  readonly algo: string;
+  /** Where the policy comes from, and what was wrong with newer ones. */
+  readonly checkpoint: string;
+  readonly damaged: readonly string[];
+  /** Of the run that it was trained in; 0 of a file. */
+  readonly iteration: number;
+  readonly envSteps: number;
+}
+
+export interface Player extends AsyncDisposable {
+  readonly id: string;
+  readonly env: VectorEnv;
+  readonly facts: PlayedPolicy;
+  /** Plays the first episodes of all worlds. */
+  evaluate(options: EvaluateOptions & { readonly seed: number }): Promise<Evaluation>;
+}
+
+/** The policy of a file, on the host: its most likely actions. Throws what `policyOfFile` throws; `bad-option` for draws. */
+export async function playerOfFile(path: string, made: object, sample: boolean): Promise<Player> {
+  if (sample) {
+    const text = `${path} is the deterministic policy; draws as in training are of a run. Leave sample away, or pass its folder.`;
+    throw new CorralError("bad-option", text, { path });
+  }
+  const { env: own, ...options } = made as { readonly env?: string };
+  const file = policyFile(path);
+  const id = own ?? file.env;
+  const env = await makeVec(id, (await withDevice(options)) as NamedOptions);
+  return closingOnError(env, async () => {
+    const policy = policyOfFile(file, env);
+    const facts = { id, algo: policy.algo, checkpoint: path, damaged: [], iteration: 0, envSteps: 0 };
+    return {
+      id,
+      env,
+      facts,
+      evaluate: ({ seed, onStart, onStep }) => {
+        const applied = new AppliedPolicy(policy, env.numEnvs);
+        const act = async () => applied.act(env.observations);
+        return firstEpisodes(env, seed, act, { ...(onStart ? { onStart } : {}), ...(onStep ? { onStep } : {}) });
+      },
+    };
+  });
+}
+
+/** The learner of a run, with the parameters of its last readable checkpoint. Throws what `play` throws. */
+export async function playerOfRun(folder: string, made: object): Promise<Player> {
+  assertRun(folder);
+  const { checkpoint, damaged } = lastCheckpoint(folder);
+  const { snapshot } = checkpoint.state;
+  const settings = readConfig(join(folder, CONFIG_FILE));
+  assertSameRun(checkpoint, JSON.parse(toJson(settings)) as Record<string, unknown>);
+  const { algo = "ppo", config, env: trained } = trainOptions(settings);
+  const id = String(settings.env);
+
+  const options = await withDevice({ ...trained, ...made });
+  const env = await makeVec(id, options as unknown as NamedOptions);
+  return closingOnError(env, async (held) => {
+    const learner =
+      algo === "sac" ? await Sac.create(env, smallReplay(config, env.numEnvs)) : await Ppo.create(env, config);
+    held.push(learner);
+    assertFits(checkpoint, id, learner.shapes());
+    await learner.adopt(snapshot);
+    const { iteration, envSteps } = checkpoint.about;
+    const wrong = damaged.map(({ message }) => message);
+    return {
+      id,
+      env,
+      facts: { id, algo, checkpoint: checkpoint.path, damaged: wrong, iteration, envSteps },
+      evaluate: (options) => learner.evaluate(env, options),
+    };
+  });
+}
+
+/** A player of what is made in turn; all of it is closed with the player, or if the rest cannot be made. */
+async function closingOnError(
+  env: VectorEnv,
+  make: (held: AsyncDisposable[]) => Promise<Omit<Player, keyof AsyncDisposable>>,
+): Promise<Player> {
+  const held: AsyncDisposable[] = [env];
+  const close = async () => {
+    for (const each of held.toReversed()) await each[Symbol.asyncDispose]();
+  };
+  try {
+    return { ...(await make(held)), [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/**
+ * Throws `other-run` if the policy is of other sizes than those of the environment now: the settings are the same, so the
+ * environment has changed since.
+ */
+function assertFits(checkpoint: Checkpoint, id: string, now: ReturnType<Algorithm["shapes"]>): void {
+  const other = firstOther(checkpoint, now);
+  if (other === undefined) return;
+  const { path } = checkpoint;
+  const { name, was, is } = other;
+  throw new CorralError(
+    "other-run",
+    `${path} does not fit ${id} as it is now: ${name} is ${was} there and would be ${is} here. Put the task back as it was, or start a new run.`,
+    { path, ...other },
+  );
+}
+
+/** A learner that never learns needs a replay of a few rows. */
+function smallReplay(config: object | undefined, worlds: number): Partial<SacConfig> {
+  const { nSteps = 1, collectSteps = 1, ...rest } = (config ?? {}) as Partial<SacConfig>;
+  return { ...rest, nSteps, collectSteps, storage: "gpu", bufferSize: worlds * (nSteps + collectSteps + 8) };
+}

@@ -1,0 +1,78 @@
+// a policy that left as a file plays as it did in its run, and leaves again
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import "../../../envs/index.ts";
+import { decodeSafetensors, encodeSafetensors, type Tensor } from "../../../src/io/safetensors.ts";
+import { corralInside as corral } from "../../support/cli-inside.ts";
+import { exportBounds } from "../../support/tolerances.ts";
+import { trainInto } from "../../support/runs.ts";
+
+const root = mkdtempSync(join(tmpdir(), "corral-play-file-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const run = join(root, "run");
+const file = join(root, "policy.safetensors");
+const firstOf = (path: string) => JSON.parse(readFileSync(path, "utf8").split("\n")[0]) as { actions: number[][] };
+
+async function recorded(name: string, ...args: string[]): Promise<{ actions: number[][] }> {
+  const to = join(root, name);
+  const { code, stderr } = await corral(["play", ...args, "--episodes", "2", "--device", "wasm", "--record", to]);
+  expect(code, stderr).toBe(0);
+  return firstOf(to);
+}
+
+test("plays what its run plays, and is exported to the same ONNX", async () => {
+  const config = { hidden: [8, 8], rolloutSteps: 8, squash: true, activation: "elu" } as const;
+  await trainInto(run, "InvertedPendulum-v5", { numEnvs: 8, steps: 256, evalEnvs: 2, config });
+  for (const format of ["safetensors", "onnx"])
+    expect((await corral(["export", run, "--format", format, "--to", join(root, `policy.${format}`)])).code).toBe(0);
+
+  const [ours, theirs] = [await recorded("file.jsonl", file), await recorded("run.jsonl", run)];
+  // episodes of two that differ in their last bits part with time
+  for (let t = 0; t < 4; t++) {
+    const [[action], [wanted]] = [ours.actions[t], theirs.actions[t]];
+    expect(Math.abs(action - wanted)).toBeLessThan(exportBounds.action.value * Math.max(1, Math.abs(wanted)));
+  }
+
+  const again = join(root, "again.onnx");
+  const exported = await corral(["export", file, "--format", "onnx", "--to", again]);
+  expect(exported.code, exported.stderr).toBe(0);
+  expect(readFileSync(again).equals(readFileSync(join(root, "policy.onnx")))).toBe(true);
+});
+
+test("refuses what is no policy, or one of something else", async () => {
+  const { tensors, metadata } = decodeSafetensors(readFileSync(file), file);
+  const variant = (name: string, changes: Record<string, Tensor | undefined>, facts: object = {}): string => {
+    const path = join(root, `${name}.safetensors`);
+    const all = Object.entries({ ...Object.fromEntries(tensors), ...changes }).filter(
+      ([, tensor]) => tensor !== undefined,
+    );
+    writeFileSync(
+      path,
+      encodeSafetensors(Object.fromEntries(all) as Record<string, Tensor>, { ...metadata, ...facts }),
+    );
+    return path;
+  };
+  const bias = { shape: [7], data: new Float32Array(7) };
+  const cases: [string[], number, string][] = [
+    [[join(root, "none.safetensors")], 2, "[no-policy]"],
+    [[file, "--env", "Ant-v5"], 2, "[bad-policy]"],
+    [[file, "--env", "Ants"], 2, "[unknown-env]"],
+    [[file, "--sample"], 2, "deterministic"],
+    [[run, "--env", "Ant-v5"], 2, "--env is for a policy of a file"],
+    [[variant("gap", { "policy.1.weight": undefined })], 2, "[bad-policy]"],
+    [[variant("bias", { "policy.0.bias": bias })], 2, "7 numbers for 8 rows"],
+    [[variant("wide", { "policy.0.weight": { shape: [8, 5], data: new Float32Array(40) } })], 2, "sees 5 numbers"],
+    [[variant("mean", { "normalizer.mean": { shape: [3], data: new Float32Array(3) } })], 2, "normalises 3 numbers"],
+    [[variant("activation", {}, { activation: "gelu" })], 2, "none of none, tanh, relu, elu, silu"],
+    [[variant("clip", {}, { clip_observations: "-1" })], 2, "no bound"],
+    [[variant("double", { "policy.0.bias": { shape: [8], data: new Float64Array(8) } })], 2, "no float32"],
+  ];
+  for (const [args, code, text] of cases) {
+    const ended = await corral(["play", ...args, "--device", "wasm"]);
+    expect(ended.stderr, args.join(" ")).toContain(text);
+    expect(ended.code, args.join(" ")).toBe(code);
+  }
+});
