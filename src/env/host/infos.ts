@@ -41,6 +41,9 @@ export interface InfoSource {
   readonly drift?: readonly DriftSample[];
 }
 
+/** What a world's numbers are of. */
+const KIND = { none: 0, step: 1, reset: 2 } as const;
+
 /**
  * Infos of one call, by Gymnasium's names: the terms of the reward, the task's own numbers, `episode`, `final_obs`,
  * `final_info`, and the status of every world. They read the arrays of the environment, so they hold until its next
@@ -51,6 +54,7 @@ export class Infos {
   /** Those of the steps that ended episodes, rather than of the call. */
   readonly #final: boolean;
   readonly #cache = new Map<string, InfoColumn | undefined>();
+  #kindsFound: Uint8Array | undefined;
 
   constructor(source: InfoSource, final = false) {
     this.#source = source;
@@ -62,21 +66,22 @@ export class Infos {
     return data[world * stride + word];
   }
 
-  #isTouched(world: number): boolean {
-    return this.#source.touched?.[world] !== 0;
+  /** Of each world whether its numbers here are those of a step, of a reset, or none. */
+  get #kinds(): Uint8Array {
+    return (this.#kindsFound ??= this.#findKinds());
   }
 
-  #hasEnded(world: number): boolean {
-    return (
-      this.#source.call === "step" && this.#word(world, RESULT.terminated) + this.#word(world, RESULT.truncated) > 0
-    );
-  }
-
-  /** Whether a world's numbers here are those of a step, of a reset, or none. */
-  #kindOf(world: number): "step" | "reset" | "none" {
-    if (!this.#isTouched(world)) return "none";
-    if (this.#final) return this.#hasEnded(world) ? "step" : "none";
-    return this.#word(world, RESULT.reset) > 0 ? "reset" : "step";
+  #findKinds(): Uint8Array {
+    const { touched } = this.#source;
+    const { data, stride, numEnvs } = this.#source.result;
+    const ended = this.#final ? this.#ended() : undefined;
+    const kinds = new Uint8Array(numEnvs);
+    for (let world = 0, at = RESULT.reset; world < numEnvs; world++, at += stride) {
+      if (touched?.[world] === 0) continue;
+      if (this.#final) kinds[world] = ended?.[world] === 1 ? KIND.step : KIND.none;
+      else kinds[world] = data[at] > 0 ? KIND.reset : KIND.step;
+    }
+    return kinds;
   }
 
   get #numEnvs(): number {
@@ -125,18 +130,16 @@ export class Infos {
     const offsets = resultOffsets(shape);
     const step = [...shape.terms, ...shape.infos].indexOf(name);
     const reset = shape.resetInfos.indexOf(name);
-    const at = {
-      step: step < 0 ? -1 : offsets.terms + step,
-      reset: reset < 0 ? -1 : offsets.resetInfos + reset,
-      none: -1,
-    };
-    const values = floats(this.#numEnvs, result.data instanceof Float64Array);
-    const mask = new Uint8Array(this.#numEnvs);
+    const at = [-1, step < 0 ? -1 : offsets.terms + step, reset < 0 ? -1 : offsets.resetInfos + reset];
+    const { data, stride, numEnvs } = result;
+    const kinds = this.#kinds;
+    const values = floats(numEnvs, data instanceof Float64Array);
+    const mask = new Uint8Array(numEnvs);
     let some = false;
-    for (let world = 0; world < this.#numEnvs; world++) {
-      const word = at[this.#kindOf(world)];
+    for (let world = 0, row = 0; world < numEnvs; world++, row += stride) {
+      const word = at[kinds[world]];
       if (word < 0) continue;
-      values[world] = this.#word(world, word);
+      values[world] = data[row + word];
       mask[world] = 1;
       some = true;
     }
@@ -144,8 +147,16 @@ export class Infos {
   }
 
   #ended(): Uint8Array | undefined {
-    const mask = Uint8Array.from({ length: this.#numEnvs }, (_, world) => Number(this.#hasEnded(world)));
-    return mask.includes(1) ? mask : undefined;
+    if (this.#source.call !== "step") return undefined;
+    const { data, stride, numEnvs } = this.#source.result;
+    const mask = new Uint8Array(numEnvs);
+    let some = false;
+    for (let world = 0, row = 0; world < numEnvs; world++, row += stride) {
+      if (data[row + RESULT.terminated] + data[row + RESULT.truncated] === 0) continue;
+      mask[world] = 1;
+      some = true;
+    }
+    return some ? mask : undefined;
   }
 
   /** Return, length and terms of the episodes that ended in this call; undefined if none did. */
@@ -194,7 +205,7 @@ export class Infos {
 
   /** The status word of a world: what went wrong in this step or reset, one bit each. */
   status(world: number): number {
-    return this.#isTouched(world) ? this.#word(world, RESULT.status) : 0;
+    return this.#source.touched?.[world] === 0 ? 0 : this.#word(world, RESULT.status);
   }
 
   /** Names of the bits set in a world's status word. */
@@ -204,8 +215,10 @@ export class Infos {
 
   /** Worlds whose status word has one of these bits (all bits by default). */
   worldsWithStatus(bits = 0xffffffff): number[] {
+    const { data, stride, numEnvs } = this.#source.result;
     const out: number[] = [];
-    for (let world = 0; world < this.#numEnvs; world++) if (this.status(world) & bits) out.push(world);
+    for (let world = 0, at = RESULT.status; world < numEnvs; world++, at += stride)
+      if (data[at] & bits && this.status(world) & bits) out.push(world);
     return out;
   }
 
