@@ -111,7 +111,7 @@ export async function placeBatch(
     const traced: PlanHelp["traced"] = (name, kernel, plan) => {
       if (plan.problems.length > 0 || plan.totalBytes > budget.free) return;
       const pipeline = compileKernel(gpu, plan.name, name, kernel);
-      // told when the batch waits for it
+      // reported when the batch waits for it
       pipeline.catch(() => {});
       started.set(kernel, pipeline);
     };

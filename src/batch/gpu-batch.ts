@@ -33,7 +33,7 @@ interface Ready {
 /** Pipelines that are being compiled, before there is a batch. */
 export type Started = ReadonlyMap<WgslKernel, Promise<GPUComputePipeline>>;
 
-/** Starts to compile a kernel of the batch `batch`; what fails is told by the promise. */
+/** Starts to compile a kernel of the batch `batch`; a failure rejects the promise. */
 export function compileKernel(
   gpu: GpuDevice,
   batch: string,
@@ -114,7 +114,7 @@ export class GpuBatch implements Batch {
         );
         kernels.set(name, { pipeline, workgroupSize: kernel.form.workgroupSize, groups: await Promise.all(groups) });
       });
-      // all have ended before the first failure is told: nothing touches the buffers after they are gone
+      // all have ended before the first failure is thrown: nothing touches the buffers after they are gone
       const ended = await timed("compile", () => Promise.allSettled(made));
       for (const end of ended) if (end.status === "rejected") throw end.reason;
       const batch = new GpuBatch(gpu, planned, reservation, kernels, queue);

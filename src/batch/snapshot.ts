@@ -210,7 +210,7 @@ export class SnapshotKeeper {
     try {
       this.last = await takeSnapshot(this.#batch, this.#arenas, steps, shadowOf);
     } catch (error) {
-      // what is wrong with the device or with earlier work is told by every call
+      // an error of the device or of earlier work is thrown by every call
       this.#due = 0;
       if (error instanceof CorralError && error.code !== "readback-failed") return;
       const before =

@@ -57,7 +57,7 @@ const SCOUT_SHARE = 10;
 const WARM_WORLDS = 1024;
 
 /**
- * Measures an environment, or a model as `plainTask` makes it one, beside MuJoCo. Counts that do not fit are told, with
+ * Measures an environment, or a model as `plainTask` makes it one, beside MuJoCo. Counts that do not fit are reported, with
  * why; the first must.
  * @throws CorralError bad-option, bench-unhealthy, bench-gpu-errors, mujoco-worker; what makeVec throws
  */

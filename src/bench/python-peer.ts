@@ -171,7 +171,7 @@ function answer(python: string, script: string, input: string): Promise<object> 
       try {
         if (code === 0) return resolve(JSON.parse(out) as object);
       } catch {
-        // told below
+        // reported below
       }
       const last = err.trim().split("\n").at(-1) ?? "";
       return resolve({ absent: `not measured: ${python} ${script} ended with ${code} (${last})` });

@@ -217,7 +217,7 @@ const STOPS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const notSaved = ({ missing, folder }: RunFolder): string =>
   missing.length === 0 ? "" : ` Not written to ${folder}: ${missing.join(", ")}. Free the disk, then go on.`;
 
-/** Makes the folder of a run and holds it; where nothing comes of the run, an empty one is removed again. */
+/** Makes the folder of a run and holds it; if the run fails to start, an empty one is removed again. */
 function holdFolder(folder: string): RunLock {
   const isNew = !existsSync(folder);
   makeRunFolder(folder);

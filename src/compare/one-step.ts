@@ -8,7 +8,7 @@ import { WORLD_STATE, type StepResult, type WorldState } from "../monitor/mujoco
 export const COMPARED = ["qpos", "qvel", "qacc", "act", "sensordata"] as const;
 export type Compared = (typeof COMPARED)[number];
 
-/** Derived fields that are compared, or told. */
+/** Derived fields that are compared, or reported. */
 export function outputsOf(model: Model): FieldName[] {
   const wanted: FieldName[] = ["qacc", "sensordata", "ncon", "nefc", "solver_niter"];
   return wanted.filter((name) => fieldSize(model, name) > 0);

@@ -7,7 +7,7 @@ import { formatBytes } from "./units.ts";
 const refusal = (code: string): Error => Object.assign(new Error(code), { code });
 
 /**
- * Reads a whole file. Pipes, devices and folders, at which a read may wait for ever or never end, are refused, as are
+ * Reads a whole file. Pipes, devices and folders, at which a read may wait forever or never end, are refused, as are
  * files of more bytes than `most`.
  * Throws what the file system throws, or an error whose code says what was refused.
  */

@@ -49,7 +49,7 @@ function load(): Descriptors | undefined {
 }
 
 /**
- * Calls `call` while a filter stands before stderr's file descriptor. What is not known to be told elsewhere passes,
+ * Calls `call` while a filter stands before stderr's file descriptor. What is not known to be reported elsewhere passes,
  * after a crash too: the filter is a process of its own. `CORRAL_DEBUG=1` shows everything.
  */
 export function withQuietStderr<T>(call: () => T): T {

@@ -81,7 +81,7 @@ export class Readback {
     for (const region of regions) checkRegion(region);
     const loads = pack(regions, this.#slotBytes);
 
-    // all have ended before the first failure is told: nothing writes into the arrays after this call
+    // all have ended before the first failure is thrown: nothing writes into the arrays after this call
     const ended = await Promise.allSettled(loads.map((load) => this.#readLoad(load)));
     for (const end of ended) if (end.status === "rejected") throw end.reason;
   }

@@ -242,7 +242,7 @@ export class Budget implements BudgetView {
 
   /** Tells of each watermark that is below now and would not be after, and waits for the listeners. */
   async #tell(requested: number, holder: string): Promise<void> {
-    // a listener that reserves is not told of itself, nor is who reserves meanwhile
+    // a listener that reserves is not notified of its own request, nor of others made meanwhile
     if (this.#telling) return;
 
     this.#telling = true;

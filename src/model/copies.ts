@@ -1,4 +1,4 @@
-// how many copies an MJCF asks for, before MuJoCo makes them: a line of text could keep it busy for ever
+// how many copies an MJCF asks for, before MuJoCo makes them: one line of text could keep it busy forever
 import { CorralError } from "../core/errors.ts";
 
 /** Copies of all elements that one file asks for. */

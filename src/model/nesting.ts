@@ -1,5 +1,5 @@
 // how deep an MJCF nests its elements, before MuJoCo follows them: its WebAssembly build has a small stack, and no guard at
-// its end, so that it crashes, or runs for ever
+// its end, so that it crashes, or runs forever
 import { CorralError } from "../core/errors.ts";
 
 /** Elements within each other, <mujoco> among them. A chain of 110 bodies is well, one of 130 overflows. */

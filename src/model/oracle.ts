@@ -94,7 +94,7 @@ export async function createOracle(model: Model): Promise<Oracle> {
       { cause },
     );
   }
-  // a mass that is none is told by what becomes of the world, not by MuJoCo's warnings here
+  // a mass that is not positive shows in what happens to the world, not in MuJoCo's warnings here
   listen(() => writeChanges(mujoco, mjModel, mjData, model.changes ?? []));
   let live = true;
 

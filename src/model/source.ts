@@ -168,7 +168,7 @@ function tryCompile(mujoco: MainModule, given: Compilation): Compiled | Failure 
   });
 }
 
-/** The same, or undefined if MuJoCo refuses: what it says of the whole file is what the user is told. */
+/** The same, or undefined if MuJoCo refuses: its message about the whole file is then what the user sees. */
 function reducedOrNone(mujoco: MainModule, root: string, given: Compilation) {
   try {
     return compileReduced(mujoco, root, given);

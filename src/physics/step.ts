@@ -82,7 +82,7 @@ function rungeKutta(m: ModelView, d: WorldData, options: StepOptions): void {
           });
         }
         const keepAcceleration = () => copyField(d.qacc, d.qacc_warmstart);
-        // what PGS leaves over hangs on its start, MuJoCo's is that of the step; others get to the end sooner from here
+        // the residual of PGS depends on its start, which MuJoCo takes once a step; others converge sooner from here
         if (m.opt.solver === mjtSolver.PGS) when(last, keepAcceleration);
         else keepAcceleration();
       });

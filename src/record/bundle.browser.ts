@@ -1,4 +1,4 @@
-// bundles are folders, which a page has none of: a trip is told with the reason why nothing was written
+// bundles are folders, which a page has none of: a trip is reported with the reason why nothing was written
 import { CorralError } from "../core/errors.ts";
 
 /** @throws CorralError bundle-not-written */

@@ -15,7 +15,7 @@ const TOP = 34;
 const THICK = 24;
 const COLORS = 8;
 
-/** Bars from one zero on, their parts in colours told below. Parts that are not positive are left out. */
+/** Bars from one zero on, their parts in colours named below. Parts that are not positive are left out. */
 export function barChart(title: string, bars: readonly Bar[], format: (value: number) => string): string {
   const sums = bars.map((bar) => bar.parts.reduce((sum, [, value]) => sum + Math.max(0, value), 0));
   const most = Math.max(...sums);

@@ -10,7 +10,7 @@ import { STATE } from "./tables/device-tables.ts";
 import type { UpdateMetrics } from "./device/metrics.ts";
 import type { NamedArray } from "./networks/networks.ts";
 
-/** What a run goes on from: its counts, the learner's numbers as words by arena, and its environments. */
+/** What a run resumes from: its counts, the learner's numbers as words by arena, and its environments. */
 export interface AlgorithmSnapshot {
   readonly iteration: number;
   readonly envSteps: number;
@@ -39,9 +39,9 @@ export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends Asyn
   iterate(): Promise<M>;
   /** Plays whole episodes in other worlds of the same environment. */
   evaluate(env: VectorEnv, options?: EvaluateOptions): Promise<Evaluation>;
-  /** Copies all that the run goes on from, environments included, between two updates. */
+  /** Copies all that the run resumes from, environments included, between two updates. */
   snapshot(): Promise<AlgorithmSnapshot>;
-  /** Puts it back. Says what is gone of it, if something is: the run goes on to other bits then. */
+  /** Puts it back. Returns what could not be restored, if anything: the run then continues to other bits. */
   restore(snapshot: AlgorithmSnapshot): Promise<string | undefined>;
   /** Takes what a snapshot has learnt, from as many worlds as may be: to play it, or to start from it. Worlds, counts and optimizers stay. */
   adopt(snapshot: AlgorithmSnapshot): Promise<void>;
@@ -57,8 +57,8 @@ export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends Asyn
 }
 
 /**
- * The seed of what a learner draws: its own, and another wherever its rates were lowered. A run that goes on from before a
- * bad update does not meet the same rows again.
+ * The seed of what a learner draws: its own, and another wherever its rates were lowered. A run that resumes from before a
+ * bad update does not draw the same rows again.
  */
 export function drawSeed(seed: number | bigint, rateScale: number): number | bigint {
   if (rateScale === 1) return seed;

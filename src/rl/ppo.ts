@@ -232,7 +232,7 @@ export class Ppo implements Algorithm<Metrics> {
   }
 
   /**
-   * Phase 1: the policy acts in all worlds, and what comes of it goes into the rollout. By itself it steps them without
+   * Phase 1: the policy acts in all worlds, and the results go into the rollout. By itself it steps them without
    * learning, with the same draws each time.
    */
   collect(): Promise<void> {
@@ -298,7 +298,7 @@ export class Ppo implements Algorithm<Metrics> {
     );
   }
 
-  /** Copies all that the run goes on from, environments included, between two updates. */
+  /** Copies all that the run resumes from, environments included, between two updates. */
   snapshot(): Promise<PpoSnapshot> {
     const { iteration, envSteps, rateScale } = this;
     return this.#mutex.exclusive("snapshot", async () => ({

@@ -217,7 +217,7 @@ export class Sac implements Algorithm<SacMetrics> {
     return metrics;
   }
 
-  /** Phase 1: the policy acts in all worlds, and what comes of it goes into the replay. */
+  /** Phase 1: the policy acts in all worlds, and the results go into the replay. */
   async #collect(): Promise<void> {
     const { env, config, iteration } = this;
     if (!this.#started) await env.reset();
@@ -292,7 +292,7 @@ export class Sac implements Algorithm<SacMetrics> {
     });
   }
 
-  /** Copies all that the run goes on from, replay and environments included, between two updates. */
+  /** Copies all that the run resumes from, replay and environments included, between two updates. */
   snapshot(): Promise<SacSnapshot> {
     const { iteration, envSteps, rateScale } = this;
     return this.#mutex.exclusive("snapshot", async () => ({

@@ -116,7 +116,7 @@ const seenKind: Kind<Seen> = object<Seen>({
   warned: boolean,
 });
 
-/** What a run goes on from. */
+/** What a run resumes from. */
 export const stateKind: Kind<RunState> = object<RunState>({
   snapshot: object<Learnt>({
     iteration: count,

@@ -67,7 +67,7 @@ export class GrowthWatch {
     return grew ? [{ name, value, usual }] : [];
   }
 
-  /** What it goes on from; and puts it back. */
+  /** What a checkpoint holds of it; and puts it back. */
   copy(): GrowthState {
     return { ...this.#seen };
   }

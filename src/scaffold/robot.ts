@@ -111,7 +111,7 @@ export async function robotOf(model: Model): Promise<Robot> {
   };
 }
 
-/** Whether a body hangs on another. */
+/** Whether a body is a descendant of another. */
 function isBelow({ body_parentid }: Model, body: number, root: number): boolean {
   for (let b = body; b > 0; b = body_parentid[b]) if (b === root) return true;
   return false;
@@ -120,7 +120,7 @@ function isBelow({ body_parentid }: Model, body: number, root: number): boolean 
 const jointsBelow = (model: Model, root: number): number[] =>
   Array.from({ length: model.njnt }, (_, j) => j).filter((j) => isBelow(model, model.jnt_bodyid[j], root));
 
-/** Bodies below a root that end its limbs: what moves, and nothing that moves hangs on it. */
+/** Bodies below a root that end its limbs: what moves, and has no moving children. */
 export function limbEnds(model: Model, root: number): number[] {
   const moving = [...new Set(jointsBelow(model, root).map((j) => model.jnt_bodyid[j]))].filter((b) => b !== root);
   return moving.filter((b) => !moving.some((other) => other !== b && isBelow(model, other, b)));

@@ -147,7 +147,7 @@ export class ServedVec extends Served {
   }
 
   async #answer(call: () => Promise<StepResult>): Promise<InfoReply> {
-    // nothing happens if there is nowhere to put what comes of it
+    // nothing happens if there is no room for the results
     const { file } = this;
     const { observations, rewards, terminated, truncated, infos } = await call();
     file.write("observations", observations);

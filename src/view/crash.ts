@@ -163,7 +163,7 @@ function rowsOf({ bundle, moments, row, at }: CrashScene, ghosts: ReadonlyMap<nu
       mocap_quat: read("mocap_quat"),
     };
     const ghost = ghosts.get(k);
-    // the world goes on in another episode, or as it broke: MuJoCo's next state is of the step that broke
+    // the world continues in another episode, or as it broke: MuJoCo's next state is of the step that broke
     const isBeside = ghost !== undefined && k <= at;
     const made = moments[k - 1];
     const result = (name: string) => (made && name in bundle.about.env.result ? resultOf(bundle, made, row, name) : 0);

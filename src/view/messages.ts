@@ -4,7 +4,7 @@ import type { FreeCamera } from "../render/camera.ts";
 import type { Scene } from "../render/scene.ts";
 import type { Poses } from "../render/show.ts";
 
-/** What a page is told once. */
+/** What a page is sent once. */
 export interface Facts {
   readonly title: string;
   readonly kind: "live" | "recording" | "crash";
@@ -56,7 +56,7 @@ export interface Timeline {
   readonly marks: readonly { readonly at: number; readonly text: string }[];
 }
 
-/** Numbers of a world that are told of what is pointed at. */
+/** Numbers of a world that are shown for the body pointed at. */
 export interface WorldValues {
   readonly world: number;
   readonly qpos: readonly number[];

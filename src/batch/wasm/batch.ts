@@ -226,7 +226,7 @@ export class WasmBatch implements Batch {
 
   copy(from: string, to: string): void {
     this.#assertGood();
-    // who waits for what comes after it is told of a loss
+    // callers waiting for later work get the loss as an error
     this.#after(() => {
       for (const { index } of this.planned.plan.shards) this.#arenaOf(to, index).set(this.#arenaOf(from, index));
     }).catch(() => {});
@@ -272,7 +272,7 @@ export class WasmBatch implements Batch {
     await this.#threads?.close();
   }
 
-  /** Ends it wherever its threads are, in a step without end too. What waits is told that the device was lost. */
+  /** Ends it wherever its threads are, in a step without end too. Pending calls reject with a lost device. */
   async abort(): Promise<void> {
     this.#lose("it was ended");
     await this.close();

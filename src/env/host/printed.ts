@@ -4,7 +4,7 @@ import { formatBytes } from "../../core/units.ts";
 import type { Plan } from "../../memory/plan.ts";
 import type { Box, Space } from "../space/spaces.ts";
 
-/** What is told of an environment. */
+/** What is printed of an environment. */
 interface PrintedEnv {
   readonly id: string;
   readonly numEnvs: number;

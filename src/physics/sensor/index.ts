@@ -190,7 +190,7 @@ function frameSensor(
   return inRef(sub3(own, translational(w)).map((x, k) => add(x, turn[k])) as unknown as Vec3);
 }
 
-/** The point of an insidesite sensor: of a body without mass of its own, the centre of mass of what hangs on it. */
+/** The point of an insidesite sensor: of a body without mass of its own, the centre of mass of its subtree. */
 function insidePoint(m: ModelView, d: WorldData, i: number): Vec3 {
   const { model } = m;
   const [type, id] = [model.sensor_objtype[i], model.sensor_objid[i]];

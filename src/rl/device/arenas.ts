@@ -44,7 +44,7 @@ export const uniformArena = (name: string, words: number): ArenaRequest => ({
   fields: [{ name, group: "learner", type: "u32", shared: words }],
 });
 
-/** The arenas that each kernel binds, as far as they are of the plan. */
+/** The planned arenas that each kernel binds. */
 function stagesOf(arenas: readonly ArenaRequest[]): { name: string; arenas: string[] }[] {
   const names = arenas.map(({ name }) => name);
   return Object.entries(KERNELS).map(([name, { buffers }]) => ({

@@ -35,7 +35,7 @@ export class DeviceCore implements AsyncDisposable {
   readonly backing: Backing;
   readonly plan: Plan;
   readonly uniforms = new Uniforms();
-  /** Arenas that a run goes on from between two updates. */
+  /** Arenas that a snapshot holds, between two updates. */
   readonly #kept: readonly string[];
   readonly #jobs = new Map<string, Job>();
   readonly #state = new Float32Array(STATE_SIZE);
@@ -113,7 +113,7 @@ export class DeviceCore implements AsyncDisposable {
     dispatch(pass, this.#jobs.get(name)!, weightGroups(this.backing.sharing, chunks, layers), layers.length);
   }
 
-  /** Copies what a run goes on from, as words by arena. */
+  /** Copies those arenas, as words by name. */
   async copy(): Promise<Record<string, Uint32Array<ArrayBuffer>>> {
     const copies: Record<string, Uint32Array<ArrayBuffer>> = {};
     for (const arena of this.#kept) copies[arena] = await this.read(arena, new Uint32Array(this.words(arena)));

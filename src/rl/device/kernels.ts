@@ -24,7 +24,7 @@ interface KernelSource {
   readonly files: readonly string[];
   readonly code?: (sharing: Sharing) => string;
   readonly entry?: string;
-  /** What binding 1 holds, if the kernel is told numbers of its own. */
+  /** What binding 1 holds, if the kernel has numbers of its own. */
   readonly job?: JobTable;
   readonly buffers: Readonly<Record<number, string>>;
 }
@@ -213,7 +213,7 @@ export type KernelName = keyof typeof KERNELS;
 type TableOf<K extends KernelName> = (typeof KERNELS)[K] extends { readonly job: infer J extends JobTable } ? J : never;
 type NamesOf<J extends JobTable> = J["table"]["members"][number];
 
-/** The numbers that a kernel is told, by name: one record, or a list of those that run side by side. */
+/** The numbers that a kernel is bound with, by name: one record, or a list of those that run side by side. */
 export type JobOf<K extends KernelName> =
   TableOf<K> extends { readonly most: 1 } ? ValuesOf<NamesOf<TableOf<K>>> : readonly ValuesOf<NamesOf<TableOf<K>>>[];
 

@@ -1,7 +1,7 @@
 // what an update reports: the learner's state, read once per update
 import { SAC_STATE, STATE } from "../tables/device-tables.ts";
 
-/** What every algorithm tells of an update. */
+/** What every algorithm reports of an update. */
 export interface UpdateMetrics {
   /** Episodes that ended in the rollout, with the means of their returns and lengths; NaN if there were none. */
   readonly episodes: number;
@@ -11,7 +11,7 @@ export interface UpdateMetrics {
   readonly policyLoss: number;
   readonly valueLoss: number;
   readonly entropy: number;
-  /** Before shortening, and the share of minibatches that were shortened. */
+  /** Norm before clipping, and the share of minibatches whose gradient was clipped. */
   readonly gradNorm: number;
   readonly gradClipped: number;
   readonly learningRate: number;
@@ -100,7 +100,7 @@ export interface SacMetrics extends UpdateMetrics {
   readonly policyGradNorm: number;
 }
 
-/** What an update of any algorithm tells; numbers of one alone are undefined for the others. */
+/** What an update of any algorithm reports; numbers of one algorithm are undefined for the others. */
 export type AnyMetrics = UpdateMetrics & Partial<Metrics> & Partial<SacMetrics>;
 
 export function sacMetricsOf(state: Float32Array): SacMetrics {

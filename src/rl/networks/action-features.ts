@@ -1,4 +1,4 @@
-// what a critic is told of actions that stand for controls
+// features of discrete actions that stand for controls
 /** More controls than these have no products with each other. */
 const MAX_PRODUCTS = 16;
 

@@ -63,7 +63,7 @@ export const ACTIVATIONS: Readonly<Record<Activation, ActivationRow>> = {
   },
 };
 
-/** Whether the kernels keep the argument too, since the derivative is not told by the value. */
+/** Whether the kernels keep the argument too, since the derivative does not follow from the value. */
 export const keepsArgument = (activation: Activation): boolean => ACTIVATIONS[activation].slopeOf === "argument";
 
 const rows = Object.values(ACTIVATIONS).filter(({ code }) => code !== ACTIVATIONS.none.code);

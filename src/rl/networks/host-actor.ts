@@ -6,8 +6,8 @@ import type { Layer } from "./networks.ts";
 /** A policy that acts on the CPU, by the parameters that its array has at the time. */
 export interface HostPolicy {
   /**
-   * Draws the action of a world: as it is kept into `kept`, as the environment takes it into `sent`, and what is told of
-   * it (log probability and value, where the policy tells them) into `actorOutputs`. Uniform if `random` says so.
+   * Draws the action of a world: as it is kept into `kept`, as the environment takes it into `sent`, and its log
+   * probability and value, where the policy has them, into `actorOutputs`. Uniform if `random` is true.
    */
   act(
     observation: ArrayLike<number>,
@@ -18,7 +18,7 @@ export interface HostPolicy {
     sent: Float32Array | Int32Array,
     actorOutputs: Float32Array,
   ): void;
-  /** What an observation is worth; 0 if the policy does not tell. */
+  /** What an observation is worth; 0 if the policy has no value function. */
   value(observation: ArrayLike<number>): number;
 }
 

@@ -44,7 +44,7 @@ export type ActorSpec = SquashedSpec | PpoActorSpec;
 export const actorFloats = (spec: ActorSpec): number =>
   "head" in spec ? spec.normAt + 2 * spec.normRow : squashedFloats(spec);
 
-/** Numbers that an actor tells of each action. */
+/** Numbers that an actor returns beside each action. */
 export const actorOutputsOf = (spec: ActorSpec): number => ("head" in spec ? 2 : 0);
 
 /** The actor of a spec. */

@@ -15,7 +15,7 @@ import { initialParameters, layerJob, padTo, TILE, type Layer } from "../network
 import { BIAS_ONLY, STATISTICS4, SUMS } from "../device/arenas.ts";
 import { type EnvShape, type PlannedEnv, envShape, assertBounded } from "../device/env-shape.ts";
 
-/** What a run goes on from between two updates. */
+/** What a snapshot holds, between two updates. */
 const SNAPSHOT_ARENAS = ["params", "moments", "norm", "state", "worlds"] as const;
 
 /** Throws `unsupported-space` if actions have no embeddings: none is known of them but their number. */
@@ -153,14 +153,14 @@ export class Learner extends DeviceCore {
     };
   }
 
-  /** What kernels of a Gaussian policy are told. */
+  /** The numbers of the kernels of a Gaussian policy. */
   #means() {
     const { env, actions4, nets } = this.shape;
     const { policy: mean, policy4: mean4, value, value4 } = this.#outputs();
     return { mean, mean4, value, value4, actions: env.actions, actions4, log_std: nets.logStd.at };
   }
 
-  /** What kernels of a categorical policy are told. */
+  /** The numbers of the kernels of a categorical policy. */
   #logits() {
     const { env, actions4 } = this.shape;
     const { policy, policy4, value, value4 } = this.#outputs();

@@ -7,7 +7,7 @@ import { ppoActorSpec } from "./host-actor.ts";
 import type { Learner } from "./learner.ts";
 import type { CollectedSteps } from "../replay/row-store.ts";
 
-/** Control steps with what the policy told of them, [steps + 1, numEnvs, 2]: log probability and value. */
+/** Control steps with log probability and value of each action, [steps + 1, numEnvs, 2]. */
 export interface CollectedRollout extends CollectedSteps {
   readonly actorOutputs: Float32Array;
 }

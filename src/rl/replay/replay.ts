@@ -123,7 +123,7 @@ export class HostReplay implements Replay {
     if (steps !== window) throw new CorralError("internal", `${steps} rows are not the ${window} of the window.`);
     await this.#core.readAll(this.#window);
     if (this.#rows.length !== window * this.#store.width) this.#rows = new Float32Array(window * this.#store.width);
-    const [obs, actions, told] = this.#window.map(({ into }) => into);
+    const [obs, actions, replaySteps] = this.#window.map(({ into }) => into);
     const { width } = this.#store;
     for (let world = 0; world < env.numEnvs; world++) {
       for (let i = 0; i < window; i++) {
@@ -132,7 +132,7 @@ export class HostReplay implements Replay {
         this.#rows.set(obs.subarray(from * 4 * obs4, from * 4 * obs4 + env.observations), to);
         this.#rows.set(actions.subarray(from * 4 * actions4, from * 4 * actions4 + env.actions), to + env.observations);
         this.#rows.set(
-          told.subarray(from * REPLAY_STEP.size, (from + 1) * REPLAY_STEP.size),
+          replaySteps.subarray(from * REPLAY_STEP.size, (from + 1) * REPLAY_STEP.size),
           to + width - REPLAY_STEP.size,
         );
       }

@@ -29,7 +29,7 @@ export interface RowStore {
   advance(rows: number): void;
   /** Reads rows from one on. Throws `bad-replay` if what is there is not what was written. */
   read(world: number, number: number, into: Float32Array): void;
-  /** What a run goes on from; and puts it back, saying what is gone of it. Throws `bad-snapshot`, `bad-replay`. */
+  /** What a snapshot holds; and puts it back, returning what could not be restored. Throws `bad-snapshot`, `bad-replay`. */
   copy(): Record<string, Uint32Array<ArrayBuffer>>;
   put(copies: Readonly<Record<string, Uint32Array<ArrayBuffer>>>): string | undefined;
   close(): void;

@@ -10,7 +10,7 @@ import { fillUniform, jobOfLayer, padTo, TILE, type Layer, type Rows } from "../
 import { planSacLearner, type SacShape } from "./arenas.ts";
 import { STATISTICS4, SUMS, BIAS_ONLY } from "../device/arenas.ts";
 
-/** What a run goes on from between two updates. */
+/** What a snapshot holds, between two updates. */
 const SNAPSHOT_ARENAS = ["params", "moments", "state", "worlds"] as const;
 const RING = ["replay_obs", "replay_actions", "replay_steps"] as const;
 
@@ -118,7 +118,7 @@ export class SacLearner extends DeviceCore {
     for (const end of ends) if (end.status === "rejected") throw end.reason;
   }
 
-  /** What the kernels between runs of the networks are told. */
+  /** The numbers of the kernels between runs of the networks. */
   #job(): JobOf<"load"> {
     const { nets, work, env, groups, obs4, policy4, pair4, actions4, row4 } = this.shape;
     const out = (layers: readonly Layer[], rows: Rows) => 4 * rows.outputs.get(layers.at(-1)!)!;

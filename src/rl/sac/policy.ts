@@ -54,7 +54,7 @@ export function sacPolicyOf(
   });
 }
 
-/** What the numbers of a snapshot mean: in 1, which told no format, log standard deviations were bent by tanh, not clamped. */
+/** What the numbers of a snapshot mean: in 1, which had no format number, log standard deviations were bent by tanh, not clamped. */
 export const FORMAT = 2;
 
 /** Throws `bad-snapshot`. */

@@ -56,7 +56,7 @@ function inputs({ nets, env, obs4, actions4, row4, batch }: SacShape, { arenas }
   ];
 }
 
-/** What each half tells of a transition, by the members of its statistics. */
+/** The statistics of a transition in each half, by name. */
 const STATISTICS = {
   critics: { weight: "weight", loss: "critic loss", value: "value", target_value: "target value" },
   policy: { weight: "weight", loss: "policy loss", value: "entropy" },

@@ -177,7 +177,7 @@ export const OPTIMIZER_PLACE = numbered(0, OPTIMIZER);
 /** Floats of the learner's state. */
 export const STATE_SIZE = 64;
 
-/** What both algorithms tell of the episodes that ended, and extreme values that PPO clipped or left out. */
+/** Metrics of both algorithms on the episodes that ended, and extreme values that PPO clipped or left out. */
 const EPISODES = numbered(40, [
   "episodes",
   "episode_returns",

@@ -1,4 +1,4 @@
-// the numbers of each job: what a kernel is told once, when it is bound. Places and widths are vec4s of `work` or of the
+// the numbers of each job: what a kernel is bound with. Places and widths are vec4s of `work` or of the
 // parameters if the name ends in 4 or the table says so, else floats.
 import { struct, type DeviceStruct } from "./device-struct.ts";
 

@@ -27,7 +27,7 @@ export interface RaysOptions {
    */
   readonly axes?: "body" | "heading" | "world";
   /**
-   * What is told of each ray: its length (m, 1 number); how high it ends above the frame that carries it (m, 1 number);
+   * What is observed of each ray: its length (m, 1 number); how high it ends above the frame that carries it (m, 1 number);
    * where it ends (m, global, 3 numbers); the normal of what it meets there (unit, global, 3 numbers, zero if there is
    * nothing). Default: "distance".
    */
