@@ -21,6 +21,18 @@ test("every folder of src is in the map", () => {
   expect(missing).toEqual([]);
 });
 
+test("every room of a folder is named in the folder's row", () => {
+  const rows = readFileSync(join(ROOT, "docs/architecture.md"), "utf8").split("\n");
+  const rooms = new Set(repositoryFiles("src").flatMap((file) => /^src(?:\/[\w-]+){2,}(?=\/)/.exec(file)?.[0] ?? []));
+  const missing = [...rooms].filter((room) => {
+    const [, folder, ...inside] = room.split("/");
+    const row = rows.find((line) => line.startsWith(`| \`src/${folder}\``));
+    return !inside.every((name) => row?.includes(`\`${name}\``));
+  });
+  expect(rooms.size).toBeGreaterThan(20);
+  expect(missing).toEqual([]);
+});
+
 test("the folders of test/unit are those of src", () => {
   const folders = new Set(repositoryFiles("test/unit").flatMap((file) => /^test\/unit\/(\w+)\//.exec(file)?.[1] ?? []));
   expect([...folders].filter((name) => !existsSync(join(ROOT, "src", name)))).toEqual([]);
