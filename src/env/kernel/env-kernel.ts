@@ -58,9 +58,115 @@ function loadAction<O extends object>(e: EnvWorld<O>): void {
   if (nu > 0) e.w.setCtrl(ctrl);
 }
 
+/** What the task makes of the state after the step: terms of the reward, infos, conditions. */
+function taskTerms<O extends object>(e: EnvWorld<O>) {
+  const { task } = e.spec;
+  const scene = e.scene();
+  const taskInfos = Object.values(task.info(scene)).map(toF32);
+  const terms = Object.values(task.reward(scene)).map(toF32);
+  const infos = [...taskInfos, ...(e.w.needed ? [toF32(e.w.needed.get())] : [])];
+  const terminations = Object.values(task.terminated(scene));
+  const truncated = Object.values(task.truncated(scene));
+  const truncations = [...truncated, ge(e.length.get(), param("max_episode_steps", "u32"))];
+  const undecided = [...terminations, ...truncated].map(isUndecided);
+  return { scene, terms, taskInfos, infos, terminations, truncations, undecided };
+}
+
+/** The status of the step, and what of its numbers is void. A world that `waits` for its reset has not stepped. */
+function judge<O extends object>(
+  e: EnvWorld<O>,
+  { scene, terms, taskInfos, undecided }: ReturnType<typeof taskTerms<O>>,
+  seen: readonly Scalar[],
+  waits: Bool,
+  restarts: Bool,
+) {
+  const { w, spec } = e;
+  const total = sum(terms);
+  w.flag(badBit([...terms, total], Status.BAD_REWARD));
+  w.flag(badBit(seen, Status.BAD_OBS));
+  w.flag(badBit(taskInfos, Status.BAD_INFO));
+  w.flag(bit(any(undecided), Status.BAD_CONDITION));
+  const trips = tripBits(spec.trips, scene);
+  w.flag(trips.bits);
+  // of a world that waits for its reset only the observation is judged: its start, or its last one
+  const judged = select(waits, band(w.status.get(), Status.BAD_OBS), w.status.get(), "u32");
+  const isVoid = holds(judged, spec.voids);
+  const isReported = restarts === false ? not(waits) : or(not(waits), isStateFinite(e));
+  const status = select(isReported, judged, 0, "u32");
+  const usable = (x: Scalar, instead = 0) => select(isVoid, instead, x);
+  const obs = seen.map((x) => usable(x, spec.finite.observation));
+  return { total, status, usable, obs, seen, undecided: [...undecided, ...trips.undecided] };
+}
+
+/** Reward, end of the episode, autoreset: stores observation and result. */
+function conclude<O extends object>(
+  e: EnvWorld<O>,
+  task: ReturnType<typeof taskTerms<O>>,
+  { total, status, usable, obs, seen, undecided }: ReturnType<typeof judge>,
+  waits: Bool,
+  endedBefore: Int,
+): void {
+  const { spec } = e;
+  const { autoreset } = spec;
+  const stepped = not(waits);
+  const counted = (x: Scalar) => select(waits, 0, x);
+  const [low, high] = spec.rewardClip ?? [];
+  const bounded = low === undefined || high === undefined ? total : clamp(total, low, high);
+  const reward = counted(usable(bounded, spec.finite.reward));
+
+  const terminated = and(stepped, or(any(task.terminations), holds(status, spec.voids | spec.ends)));
+  const truncated = and(stepped, any(task.truncations));
+  const endedNow = bor(bit(terminated, Ended.terminated), bit(truncated, Ended.truncated));
+  // with autoreset disabled a world that waits stays as it ended
+  const ended = autoreset === "disabled" ? select(waits, endedBefore, endedNow) : endedNow;
+  const terms = task.terms.map((x) => counted(usable(x)));
+  e.return.set(add(e.return.get(), reward));
+  e.sums.forEach((sum, i) => sum.set(add(sum.get(), terms[i])));
+  const resets = autoreset === "next-step" ? waits : autoreset === "same-step" ? ne(ended, 0) : false;
+  const causes = [...task.terminations, ...task.truncations].map((c, i) => select(and(stepped, c), 2 ** i, 0, "f32"));
+  const head = {
+    reward,
+    terminated: number01(holds(ended, Ended.terminated)),
+    truncated: number01(holds(ended, Ended.truncated)),
+    reset: number01(resets),
+    status,
+    episode_length: e.length.get(),
+    episode_return: e.return.get(),
+    ended_by: sum(causes),
+    bad_terms: badTerms(
+      spec.shape,
+      task.terms.map(counted),
+      seen,
+      task.taskInfos.map(counted),
+      undecided.map((cond) => and(stepped, cond)),
+    ),
+  };
+  const numbers = {
+    terms,
+    sums: e.sums.map((sum) => sum.get()),
+    infos: task.infos.map((x) => counted(usable(x))),
+  };
+
+  if (autoreset === "same-step") {
+    when(resets, () => {
+      e.io("final_obs").store("final_obs", obs);
+      e.startEpisode(true);
+    });
+    const start = judgeStart(e, flat(spec.task.observe(e.scene({ observes: true }))));
+    e.io("obs").store("obs", start.obs);
+    head.status = bor(status, start.status);
+    head.bad_terms = select(ne(status, 0), head.bad_terms, start.badTerms, "f32");
+  } else {
+    if (autoreset === "disabled") e.ended.set(ended);
+    else e.ended.set(select(waits, 0, ended));
+    e.io("obs").store("obs", obs);
+  }
+  e.storeResult(head, numbers);
+}
+
 /** One control step of each world. */
 export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts, unroll: boolean): Trace {
-  const { autoreset, task, params, exact } = spec;
+  const { autoreset, params, exact } = spec;
   const body = () => {
     const e = new EnvWorld(spec, arenas);
     const { w } = e;
@@ -80,90 +186,14 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts, u
     e.length.set(select(waits, e.length.get(), uadd(e.length.get(), 1)));
 
     stage("task", () => {
-      const scene = e.scene();
-      const infos = Object.values(task.info(scene)).map(toF32);
-      const raw = {
-        terms: Object.values(task.reward(scene)).map(toF32),
-        infos: [...infos, ...(w.needed ? [toF32(w.needed.get())] : [])],
-      };
-      const terminations = Object.values(task.terminated(scene));
-      const truncated = Object.values(task.truncated(scene));
-      const truncations = [...truncated, ge(e.length.get(), param("max_episode_steps", "u32"))];
-      const undecided = [...terminations, ...truncated].map((cond) => isUndecided(cond));
-      e.carry(scene, not(waits));
+      const task = taskTerms(e);
+      e.carry(task.scene, not(waits));
       when(restarts, () => (merged ? e.remember() : e.startEpisode(false)));
-      const seen = flat(task.observe(e.scene({ observes: true })));
-
+      const seen = flat(spec.task.observe(e.scene({ observes: true })));
       // numbers that are not finite are void: they never leave the kernel; --bisect looks here for those that were judged
       markStage("judge");
-      const total = sum(raw.terms);
-      w.flag(badBit([...raw.terms, total], Status.BAD_REWARD));
-      w.flag(badBit(seen, Status.BAD_OBS));
-      w.flag(badBit(infos, Status.BAD_INFO));
-      w.flag(bit(any(undecided), Status.BAD_CONDITION));
-      const trips = tripBits(spec.trips, scene);
-      w.flag(trips.bits);
-      // of a world that waits for its reset only the observation is judged: its start, or its last one
-      const judged = select(waits, band(w.status.get(), Status.BAD_OBS), w.status.get(), "u32");
-      const isVoid = holds(judged, spec.voids);
-      const isTold = restarts === false ? not(waits) : or(not(waits), isStateFinite(e));
-      const status = select(isTold, judged, 0, "u32");
-      const usable = (x: Scalar, instead = 0) => select(isVoid, instead, x);
-      const obs = seen.map((x) => usable(x, spec.finite.observation));
-      const stepped = not(waits);
-      const counted = (x: Scalar) => select(waits, 0, x);
-      const [low, high] = spec.rewardClip ?? [];
-      const bounded = low === undefined || high === undefined ? total : clamp(total, low, high);
-      const reward = counted(usable(bounded, spec.finite.reward));
-
-      const terminated = and(stepped, or(any(terminations), holds(status, spec.voids | spec.ends)));
-      const isTruncated = and(stepped, any(truncations));
-      const endedNow = bor(bit(terminated, Ended.terminated), bit(isTruncated, Ended.truncated));
-      // with autoreset disabled a world that waits stays as it ended
-      const ended = autoreset === "disabled" ? select(waits, endedBefore, endedNow) : endedNow;
-      const terms = raw.terms.map((x) => counted(usable(x)));
-      e.return.set(add(e.return.get(), reward));
-      e.sums.forEach((sum, i) => sum.set(add(sum.get(), terms[i])));
-      const resets = autoreset === "next-step" ? waits : autoreset === "same-step" ? ne(ended, 0) : false;
-      const causes = [...terminations, ...truncations].map((c, i) => select(and(stepped, c), 2 ** i, 0, "f32"));
-      const head = {
-        reward,
-        terminated: number01(holds(ended, Ended.terminated)),
-        truncated: number01(holds(ended, Ended.truncated)),
-        reset: number01(resets),
-        status,
-        episode_length: e.length.get(),
-        episode_return: e.return.get(),
-        ended_by: sum(causes),
-        bad_terms: badTerms(
-          spec.shape,
-          raw.terms.map(counted),
-          seen,
-          infos.map(counted),
-          [...undecided, ...trips.undecided].map((cond) => and(stepped, cond)),
-        ),
-      };
-      const numbers = {
-        terms,
-        sums: e.sums.map((sum) => sum.get()),
-        infos: raw.infos.map((x) => counted(usable(x))),
-      };
-
-      if (autoreset === "same-step") {
-        when(resets, () => {
-          e.io("final_obs").store("final_obs", obs);
-          e.startEpisode(true);
-        });
-        const start = judgeStart(e, flat(task.observe(e.scene({ observes: true }))));
-        e.io("obs").store("obs", start.obs);
-        head.status = bor(status, start.status);
-        head.bad_terms = select(ne(status, 0), head.bad_terms, start.badTerms, "f32");
-      } else {
-        if (autoreset === "disabled") e.ended.set(ended);
-        else e.ended.set(select(waits, 0, ended));
-        e.io("obs").store("obs", obs);
-      }
-      e.storeResult(head, numbers);
+      const verdict = judge(e, task, seen, waits, restarts);
+      conclude(e, task, verdict, waits, endedBefore);
     });
     e.store();
   };
