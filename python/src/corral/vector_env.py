@@ -91,7 +91,9 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         facts = self.facts
         self.id: str = facts["id"]
         self.num_envs = int(facts["numEnvs"])
-        self.metadata = {"autoreset_mode": MODES[facts["autoreset"]], "render_modes": []}
+        # where Gymnasium's own vector environments have it too
+        self.autoreset_mode = MODES[facts["autoreset"]]
+        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": []}
         self.single_action_space = space_of(facts["action"])
         # columns of each group, where the task shows policies other things than critics
         self._groups = {name: slice(g["from"], g["from"] + g["size"]) for name, g in facts["groups"].items()}
