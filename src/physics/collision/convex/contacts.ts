@@ -1,6 +1,7 @@
 // contacts of two convex shapes by MuJoCo's rules (mjc_Convex)
 import { array, breakIf, loop, variable, when, type LocalArray } from "../../../trace/control.ts";
 import {
+  abs,
   add,
   and,
   eq,
@@ -64,14 +65,15 @@ export class ContactList implements ConvexContacts {
     return { dist: this.#dist.get(i), pos: read(this.#pos), normal: read(this.#normal), exists: true };
   }
 
-  /** Whether a place is not one of those found. */
-  isNew(pos: Vec3, distance: Scalar): Bool {
+  /** Whether a place is not one of those found; nearer to the first than `moved` it is the first, moved by a turn. */
+  isNew(pos: Vec3, distance: Scalar, moved: Scalar): Bool {
     const near = variable("convex_near", 0, "i32");
     near.set(0);
     loop(this.count, (i) => {
-      const close = le(lengthSquared(sub3(pos, this.at(i).pos)), mul(distance, distance));
-      near.set(select(close, 1, near.get(), "i32"));
-      this.#met.set(select(and(close, eq(i, 0)), 1, this.#met.get(), "i32"));
+      const apart = lengthSquared(sub3(pos, this.at(i).pos));
+      near.set(select(le(apart, mul(distance, distance)), 1, near.get(), "i32"));
+      const isFirst = and(eq(i, 0), le(apart, mul(moved, moved)));
+      this.#met.set(select(isFirst, 1, this.#met.get(), "i32"));
     });
     return eq(near.get(), 0);
   }
@@ -89,6 +91,9 @@ export class ContactList implements ConvexContacts {
     });
   }
 }
+
+/** Contacts that turns have moved lie this many times nearer than the corners of faces that lie flat. */
+const MOVED = 4;
 
 /** Shapes with flat faces, whose meeting faces are clipped. */
 const isFlat = (s: ConvexShape): Bool => isKind(s, mjtGeom.BOX, mjtGeom.MESH, mjtGeom.CYLINDER);
@@ -141,7 +146,9 @@ export const convexContacts: ConvexCollider = (a, b, reach, options) => {
         });
       if (turns === false) when(eq(contacts.count, 0), () => contacts.push(found.dist, pos, found.normal));
       else {
-        const another = and(contacts.isNew(pos, tolerance), or(turns, eq(contacts.count, 0)));
+        // a turn moves the middle between deepest points by its sine times their distance
+        const moved = mul(MOVED, add(tolerance, mul(DISTINCT, abs(first.dist.get()))));
+        const another = and(contacts.isNew(pos, tolerance, moved), or(turns, eq(contacts.count, 0)));
         when(another, () => contacts.push(first.dist.get(), pos, found.normal));
       }
     });
