@@ -1,4 +1,5 @@
 // what a simulation is made of: its options, its arenas, its kernel, before any device
+import { inLine } from "../core/show.ts";
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import { checked, fillIn, NAMES, sortOut, type Given } from "../core/options.ts";
@@ -53,7 +54,8 @@ function checkOutputs(outputs: readonly string[]): void {
     const why = known.includes(name) ? "which is folded into the kernel" : "which is no derived field that can be read";
     throw new CorralError(
       "unknown-field",
-      `outputs names "${name}", ${why}` + (near.length ? `; nearest that can be read: ${near.join(", ")}.` : "."),
+      `outputs names "${inLine(name)}", ${why}` +
+        (near.length ? `; nearest that can be read: ${near.join(", ")}.` : "."),
       { name },
     );
   }

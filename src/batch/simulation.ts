@@ -1,4 +1,5 @@
 // many worlds of one model, stepped together
+import { inLine } from "../core/show.ts";
 import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { formatBytes } from "../core/units.ts";
 import { CorralError } from "../core/errors.ts";
@@ -186,7 +187,7 @@ export class Simulation implements AsyncDisposable {
     const known = ["state", "control", "derived"].flatMap((a) => layouts[a]?.fields.map((f) => f.name) ?? []);
     const near = nearest(name, known);
     const hint = near.length ? `; nearest: ${near.join(", ")}` : "";
-    const text = `this simulation has no field "${name}"${hint}. Derived fields must be named in \`outputs\`.`;
+    const text = `this simulation has no field "${inLine(name)}"${hint}. Derived fields must be named in \`outputs\`.`;
     throw new CorralError("unknown-field", text, { name, known });
   }
 

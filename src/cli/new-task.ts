@@ -2,11 +2,12 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { inLine } from "../core/show.ts";
 import { readsTypeScript } from "../core/typescript.ts";
 import { loadModel } from "../model/model.ts";
 import { checkSupported } from "../model/supported.ts";
 import { firstTask } from "../scaffold/first-task.ts";
-import { robotOf } from "../scaffold/robot.ts";
+import { drivenBase, robotOf } from "../scaffold/robot.ts";
 import { reachTask, velocityTask } from "../scaffold/robot-tasks.ts";
 import { EXIT, parse, print, printJson, UsageError } from "./io.ts";
 import { onlyArgument } from "./target.ts";
@@ -72,14 +73,21 @@ async function written(
   checkSupported(model);
   const robot = await robotOf(model);
   const floats = model.jnt_type.includes(0);
-  const make = KINDS[(kind ?? (floats ? "velocity" : "reach")) as keyof typeof KINDS];
-  const text = make(name, robot, { library: library(folder), model: besides(folder, resolve(path)) });
+  const chosen = (kind ?? (floats ? "velocity" : "reach")) as keyof typeof KINDS;
+  const free = chosen === "reach" ? drivenBase(model) : undefined;
+  const text = KINDS[chosen](name, robot, { library: library(folder), model: besides(folder, resolve(path)) });
   const { contact, key } = robot;
   const deep = contact !== undefined && contact < -DEEP;
   return {
     text,
     notes: [
       `Starts from ${key === undefined ? "the default pose: the model names no keyframe" : `keyframe "${key}"`}.`,
+      ...(free === undefined
+        ? []
+        : [
+            `It floats (joint "${inLine(model.names.joint[free] || String(free))}"), and nothing in this task keeps it from falling: reward and end the episode by ` +
+              "its height too, or take the free joint out where it is mounted.",
+          ]),
       ...(deep
         ? [`It starts ${(-1000 * contact).toFixed(0)} mm inside of something: raise it, or the first step throws it.`]
         : []),

@@ -1,6 +1,6 @@
 // the user's own task files: commands take one in place of the id of an environment
 import { existsSync, realpathSync } from "node:fs";
-import { dirname, isAbsolute, relative, resolve } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { importModule } from "../core/typescript.ts";
 import { register } from "../env/registry.ts";
@@ -42,6 +42,9 @@ export async function idOfFile(path: string): Promise<string> {
         `is TypeScript, which Node ${process.versions.node} does not read. Run npm install --save-dev tsx beside it, ` +
           "use Node 22.18 or newer, or write it as JavaScript (.mjs).",
       );
+    const unbuilt = code === "ERR_MODULE_NOT_FOUND" ? unbuiltIn((error as Error).message) : undefined;
+    if (unbuilt !== undefined)
+      throw refuse(`imports corral, which is a clone that is not built. Run npm run build in ${unbuilt}.`, error);
     if (code === "ERR_MODULE_NOT_FOUND" && /package 'corral'/.test((error as Error).message))
       throw refuse(
         "imports corral, which is not installed where it lies. Run npm install corral in that folder.",
@@ -80,6 +83,12 @@ export async function idOfNamed(task: string, by: string): Promise<string> {
     `${by} names the task file ${task}, which ${why}: a folder from elsewhere could bring its own program along. Where you trust it, give the file on the command line (corral train FILE --config ...), or put its absolute path, outside of that folder, into the config.`,
     { task, by },
   );
+}
+
+/** The clone of corral whose built entry a module could not import. */
+function unbuiltIn(message: string): string | undefined {
+  const [, folder] = /'(.+)[/\\]dist[/\\]src[/\\]index\.js'/.exec(message) ?? [];
+  return folder !== undefined && existsSync(join(folder, "src", "index.ts")) ? folder : undefined;
 }
 
 /** Whether a path lies in a folder, links followed. */

@@ -7,12 +7,14 @@ import { listCheckpoints } from "../runs/checkpoints.ts";
 import { LOG_FILE, makeRunFolder, notWritten, toJson } from "../runs/folder.ts";
 import { CONFIG_FILE, readConfig } from "../runs/run-config.ts";
 import { isFree, trainOptions } from "../runs/options.ts";
+import { assertStages } from "../runs/stages.ts";
 import { EXIT } from "./io.ts";
 
 type Config = Readonly<Record<string, unknown>>;
 
-/** One run: its settings, its folder, and whether it is resumed. */
+/** One run: its environment, its settings, its folder, and whether it is resumed. */
 export interface RunRequest {
+  readonly id: string;
   readonly config: Config;
   readonly folder: string;
   readonly resumes: boolean;
@@ -52,21 +54,39 @@ function hasEnded(folder: string): boolean {
   }
 }
 
+/** The settings of a stage: those of the file, and its own before them. */
+function settingsOf(config: Config, stage: Config): Config {
+  const { [STAGES]: _, ...base } = config;
+  // the file of a task is that of the environment beside it
+  const { task: __, ...rest } = base;
+  return { ...("env" in stage ? rest : base), ...stage };
+}
+
+/** What the command line does for stages. */
+export interface Stages {
+  say(line: string): void;
+  /** The environment of a stage; `own`: that which it names itself. */
+  idFor(config: Config, own: boolean): Promise<string>;
+  train(request: RunRequest): Promise<RunEnd>;
+}
+
 /**
  * Trains the stages that have not ended, in DIR/stage-1, DIR/stage-2, ...; ends early if one does not reach its
  * `until`.
- * @throws CorralError bad-config for any stage before the first begins; run-exists; what `train` throws
+ * @throws CorralError bad-config for any stage, and what `assertStages` throws, before the first begins; run-exists; what
+ *   `train` throws
  */
 export async function trainStages(
-  { config, folder, resumes }: RunRequest,
+  { config, folder, resumes }: Omit<RunRequest, "id">,
   stages: readonly Config[],
-  say: (line: string) => void,
-  train: (request: RunRequest) => Promise<RunEnd>,
+  { say, idFor, train }: Stages,
 ): Promise<RunEnd> {
-  const { [STAGES]: _, ...base } = config;
-  const configs = stages.map((stage) => ({ ...base, ...stage }));
-  for (const each of configs) trainOptions(each);
+  const configs = stages.map((stage) => settingsOf(config, stage));
   const folders = stages.map((__, i) => stageFolder(folder, i));
+  const options = configs.map((each) => trainOptions(each));
+  const ids: string[] = [];
+  for (const [i, each] of configs.entries()) ids.push(await idFor(each, "env" in stages[i]));
+  await assertStages(options.map((each, i) => ({ name: `stage ${i + 1}`, id: ids[i], options: each })));
   if (!resumes) begin(folder, folders, config);
 
   const documents: object[] = [];
@@ -79,9 +99,11 @@ export async function trainStages(
       ? { ...readConfig(join(at, CONFIG_FILE)), ...Object.fromEntries(changed) }
       : { ...configs[i], ...from };
     say(`stage ${i + 1} of ${stages.length}`);
-    const { code, document } = await train({ config: own, folder: at, resumes: goesOn }).catch((error: unknown) => {
-      throw ofStages(error, at, folder);
-    });
+    const { code, document } = await train({ id: ids[i], config: own, folder: at, resumes: goesOn }).catch(
+      (error: unknown) => {
+        throw ofStages(error, at, folder);
+      },
+    );
     documents.push(document);
     if (code !== EXIT.done) return { code, document: { folder, stages: documents } };
   }

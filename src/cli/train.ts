@@ -19,7 +19,7 @@ import { reasonOf } from "../core/write-bytes.ts";
 import { LiveLine } from "./live.ts";
 import { rate, sparkline } from "./table.ts";
 import { onlyArgument } from "./target.ts";
-import { idOfNamed, taskFileOf } from "./task-file.ts";
+import { idOfNamed, isTaskFile, taskFileOf } from "./task-file.ts";
 import { flagLines, flags, settingsOf, TRAIN_FLAGS } from "./train-flags.ts";
 import { stagesOf, trainStages, type RunEnd, type RunRequest } from "./train-stages.ts";
 
@@ -96,12 +96,17 @@ export async function run(args: string[]): Promise<number> {
   const json = values.json ?? false;
   const say = json ? progress : print;
   const namedBy = resumes === undefined ? (given.config ?? startOf(given.from)) : join(resumes, CONFIG_FILE);
-  const idFor = (of: RunRequest["config"]) => idOf(of, positionals, namedBy);
-  const train = async (request: RunRequest) => trainOne(request, await idFor(request.config), say, json);
-  const folder = resumes ?? given.out ?? join("runs", nameOf(config, await idFor(config)));
-  const request = { config, folder, resumes: resumes !== undefined };
   const stages = stagesOf(config);
-  const { code, document } = await (stages ? trainStages(request, stages, say, train) : train(request));
+  const idFor = (of: RunRequest["config"], own = false) => idOf(of, own ? [] : positionals, namedBy);
+  const train = (each: RunRequest) => trainOne(each, say, json);
+  // the stages of a config may each name their own
+  const id = stages ? undefined : await idFor(config);
+  const folder =
+    resumes ?? given.out ?? join("runs", nameOf(config, id ?? (await idFor({ ...config, ...stages![0] }))));
+  const request = { config: { ...config, ...namedOf(positionals) }, folder, resumes: resumes !== undefined };
+  const { code, document } = await (stages
+    ? trainStages(request, stages, { say, idFor, train })
+    : train({ ...request, id: id!, config }));
   if (json) printJson(document);
   return code;
 }
@@ -114,8 +119,7 @@ const nameOf = ({ algo = "ppo", seed = 0 }: Readonly<Record<string, unknown>>, i
 
 /** One run from beginning to end. */
 async function trainOne(
-  { config, folder, resumes }: RunRequest,
-  id: string,
+  { id, config, folder, resumes }: RunRequest,
   say: (line: string) => void,
   json: boolean,
 ): Promise<RunEnd> {
@@ -297,7 +301,14 @@ async function idOf(
   by: string,
 ): Promise<string> {
   if (positionals.length > 0 || typeof config.env !== "string") return taskOf(onlyArgument(positionals, "ENV")).id;
-  return taskOf(typeof config.task === "string" ? await idOfNamed(config.task, by) : config.env).id;
+  const file = typeof config.task === "string" ? config.task : isTaskFile(config.env) ? config.env : undefined;
+  return taskOf(file === undefined ? config.env : await idOfNamed(file, by)).id;
+}
+
+/** The environment of the command line as a config says it, with the file of its task. */
+function namedOf([env]: readonly string[]): { readonly env?: string; readonly task?: string } {
+  const task = env === undefined ? undefined : taskFileOf(env);
+  return { ...(env === undefined ? {} : { env }), ...(task === undefined ? {} : { task }) };
 }
 
 /** Trains with a live line, and says at the end what came of it. */
@@ -337,7 +348,7 @@ function trainLine(p: TrainProgress): string {
 }
 
 /** Extreme values that were clipped: visible, as they say that something is off. */
-function warnings({ metrics: m }: TrainProgress): string[] {
+export function warnings({ metrics: m }: Pick<TrainProgress, "metrics">): string[] {
   const {
     rewardsClipped = 0,
     rewardsLeftOut = 0,
@@ -347,12 +358,12 @@ function warnings({ metrics: m }: TrainProgress): string[] {
     badSteps,
   } = m;
   return [
-    ...(rewardsClipped > 0 ? [`${formatCount(rewardsClipped)} rewards clipped`] : []),
-    ...(rewardsLeftOut > 0 ? [`${formatCount(rewardsLeftOut)} rewards too large for their normalisation`] : []),
-    ...(observationsClipped > 0 ? [`${formatCount(observationsClipped)} observations clipped`] : []),
-    ...(ratiosClipped > 0 ? [`${formatCount(ratiosClipped)} ratios clipped`] : []),
-    ...(stdAtBound > 0 ? [`${stdAtBound} deviations at a bound`] : []),
-    ...(badSteps > 0 ? [`${formatCount(badSteps)} bad steps`] : []),
+    ...(rewardsClipped > 0 ? [`${countOf(rewardsClipped, "reward")} clipped`] : []),
+    ...(rewardsLeftOut > 0 ? [`${countOf(rewardsLeftOut, "reward")} too large for normalisation`] : []),
+    ...(observationsClipped > 0 ? [`${countOf(observationsClipped, "observation")} clipped`] : []),
+    ...(ratiosClipped > 0 ? [`${countOf(ratiosClipped, "ratio")} clipped`] : []),
+    ...(stdAtBound > 0 ? [`${countOf(stdAtBound, "deviation")} at a bound`] : []),
+    ...(badSteps > 0 ? [countOf(badSteps, "bad step")] : []),
   ];
 }
 

@@ -1,7 +1,8 @@
 // where a recorded world broke first: control step, physics step, stage, field, and why
+import { optionsOf } from "../core/options.ts";
 import { mjMAXVAL } from "../model/enums.ts";
 import { Status, statusNames } from "../physics/status.ts";
-import type { Bundle, TrippedWorld } from "../record/bundle.ts";
+import { assertBundle, type Bundle, type TrippedWorld } from "../record/bundle.ts";
 import { blame, blameTask, REWARD_SUM, type Blame } from "./blame.ts";
 import type { Cause } from "./cause.ts";
 import { diagnose } from "./diagnose.ts";
@@ -27,10 +28,11 @@ const most = (values: ArrayLike<number>) =>
 
 /**
  * Finds what broke first in a world of a bundle, by its id; by default its first.
- * @throws CorralError unknown-world
+ * @throws CorralError no-bundle, unknown-world; what `replay` throws
  */
 export async function bisect(bundle: Bundle, options: ReexecuteOptions = {}, id?: number): Promise<BisectReport> {
-  return explain(await crashScene(bundle, options, id));
+  assertBundle(bundle);
+  return explain(await crashScene(bundle, optionsOf(options), id));
 }
 
 /** The same of a bundle that was executed already. */

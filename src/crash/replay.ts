@@ -1,6 +1,7 @@
 // executes a bundle again: whether every bit is the same, or what differs and by how much
 import { createHash } from "node:crypto";
-import { kernelHashes, programOf, versions, type Bundle, type Versions } from "../record/bundle.ts";
+import { optionsOf } from "../core/options.ts";
+import { assertBundle, kernelHashes, programOf, versions, type Bundle, type Versions } from "../record/bundle.ts";
 import { HOST_WORDS } from "../record/host-words.ts";
 import { emittedKernel } from "../record/read-bundle.ts";
 import type { Words } from "../record/words.ts";
@@ -41,9 +42,13 @@ export interface ReplayReport {
   readonly drift: Readonly<Record<string, number>>;
 }
 
-/** Runs the worlds of a bundle over all recorded control steps. */
+/**
+ * Runs the worlds of a bundle over all recorded control steps.
+ * @throws CorralError no-bundle, bad-option, replay-endless; errors of the device
+ */
 export async function replay(bundle: Bundle, options: ReexecuteOptions = {}): Promise<ReplayReport> {
-  await using run = await Reexecution.create(bundle, options);
+  assertBundle(bundle);
+  await using run = await Reexecution.create(bundle, optionsOf(options));
   return await executed(run);
 }
 

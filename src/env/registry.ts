@@ -1,7 +1,7 @@
 // environments by name
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
-import { show } from "../core/show.ts";
+import { inLine, listed, show } from "../core/show.ts";
 import type { Task } from "./task/task.ts";
 
 // tasks of all option types together
@@ -49,9 +49,9 @@ export function taskOf(id: string): Task<object> {
   }
   const near = nearest(id, list());
   const hint = near.length
-    ? `nearest: ${near.join(", ")}`
+    ? `nearest: ${listed(near)}`
     : `there are: ${list().join(", ") || "none; import their tasks"}`;
-  throw new CorralError("unknown-env", `no environment is called ${JSON.stringify(id)}; ${hint}.`, {
+  throw new CorralError("unknown-env", `no environment is called "${inLine(id)}"; ${hint}.`, {
     id,
     nearest: near,
   });

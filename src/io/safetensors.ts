@@ -1,7 +1,7 @@
 // files of named arrays in the format of safetensors (huggingface.co/docs/safetensors): eight bytes with the length of a
 // JSON header, the header, then the numbers, little-endian, without gaps.
 import { CorralError } from "../core/errors.ts";
-import { show } from "../core/show.ts";
+import { inLine, show } from "../core/show.ts";
 
 const DTYPES = {
   F64: Float64Array,
@@ -97,13 +97,14 @@ export function decodeSafetensors(bytes: Uint8Array, what: string): SafeTensors 
     if (name === METADATA) continue;
     const { dtype, shape, data_offsets: range } = entry ?? {};
     if (typeof dtype !== "string" || !Object.hasOwn(DTYPES, dtype))
-      throw refuse(`${name} is of type ${show(dtype)}, which is none of ${Object.keys(DTYPES).join(", ")}`);
-    if (!isCounts(shape) || !isCounts(range) || range.length !== 2) throw refuse(`${name} has no shape or no place`);
+      throw refuse(`${inLine(name)} is of type ${show(dtype)}, which is none of ${Object.keys(DTYPES).join(", ")}`);
+    if (!isCounts(shape) || !isCounts(range) || range.length !== 2)
+      throw refuse(`${inLine(name)} has no shape or no place`);
     const Kind = DTYPES[dtype as Dtype];
     const count = shape.reduce((product, n) => product * n, 1);
     const [from, to] = range;
     if (to - from !== count * Kind.BYTES_PER_ELEMENT || start + to > bytes.length)
-      throw refuse(`${name} should lie at ${from} to ${to} of ${bytes.length - start} bytes of numbers`);
+      throw refuse(`${inLine(name)} should lie at ${from} to ${to} of ${bytes.length - start} bytes of numbers`);
     covered += to - from;
     tensors.set(name, { shape, data: new Kind(new Uint8Array(bytes.subarray(start + from, start + to)).buffer) });
   }

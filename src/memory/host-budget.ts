@@ -58,7 +58,11 @@ export function inWasm(plan: Plan, { memory, threads = 0 }: WasmBytes): Plan {
 /** A plan without what is staged for an adapter, whose numbers are so many times as wide. */
 export function unstaged(plan: Plan, width = 1): Plan {
   const { cost } = plan;
-  const staged = new Set(plan.arenas.filter((a) => a.access === "staging" || a.access === "upload").map((a) => a.name));
+  const passing = plan.arenas.filter((a) => a.access === "staging" || a.access === "upload");
+  const staged = new Set(passing.map((a) => a.name));
+  const stagedOnce = passing
+    .filter((a) => a.window === null && a.scope !== "shard")
+    .reduce((sum, a) => sum + a.sharedBytes * a.copies, 0);
   const wider = (bytes: number) => width * bytes;
   return {
     ...plan,
@@ -66,11 +70,13 @@ export function unstaged(plan: Plan, width = 1): Plan {
       .filter((field) => !staged.has(field.arena))
       .map((field) => ({ ...field, bytesPerWorld: wider(field.bytesPerWorld), bytes: wider(field.bytes) })),
     bytesPerWorld: wider(plan.bytesPerWorld),
+    sharedBytes: wider(cost.once - stagedOnce),
+    sharedBytesPerShard: wider(plan.sharedBytesPerShard),
     stagingBytes: 0,
     totalBytes: wider(plan.totalBytes - plan.stagingBytes),
     cost: {
       ...cost,
-      once: wider(cost.once),
+      once: wider(cost.once - stagedOnce),
       perShard: wider(cost.perShard),
       perTile: wider(cost.perTile),
       windows: [],

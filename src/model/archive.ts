@@ -1,4 +1,5 @@
 // models in a zip: its files, and which of them is the model
+import { inLine, listed } from "../core/show.ts";
 import { CorralError } from "../core/errors.ts";
 import { formatBytes } from "../core/units.ts";
 
@@ -49,14 +50,14 @@ export function zipEntries(bytes: Uint8Array, name: string): ZipEntry[] {
       const path = new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + length)).replaceAll("\\", "/");
       at += 46 + length + extra + comment;
       if (path.endsWith("/")) continue;
-      if ((flags & 1) !== 0) throw bad(name, `${path} is encrypted`);
-      if (method !== STORED && method !== DEFLATED) throw bad(name, `${path} is packed by method ${method}`);
+      if ((flags & 1) !== 0) throw bad(name, `${inLine(path)} is encrypted`);
+      if (method !== STORED && method !== DEFLATED) throw bad(name, `${inLine(path)} is packed by method ${method}`);
       total += size;
       if (total > MOST) throw bad(name, `it unpacks to more than ${formatBytes(MOST)}`);
       const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
       const data = bytes.subarray(start, start + packed);
       const parts = path.split("/").filter((part) => part !== "" && part !== ".");
-      if (parts.includes("..")) throw bad(name, `${path} leads out of it`);
+      if (parts.includes("..")) throw bad(name, `${inLine(path)} leads out of it`);
       files.push({ path: parts.join("/"), data, isDeflated: method === DEFLATED, size });
     }
   } catch (error) {
@@ -89,10 +90,10 @@ export function modelIn(files: Readonly<Record<string, Uint8Array>>, name: strin
   if (nearest.length === 1) return nearest[0];
   if (nearest.length === 0)
     throw new CorralError("missing-file", `"${name}" holds no MJCF or URDF file.`, { file: name });
-  const shown = nearest.slice(0, 12).join(", ");
+  const shown = listed(nearest.slice(0, 12));
   throw new CorralError(
     "several-models",
-    `"${name}" holds ${nearest.length} models: ${shown}. Say which: "${name}/${nearest[0]}".`,
+    `"${name}" holds ${nearest.length} models: ${shown}. Say which: "${name}/${inLine(nearest[0])}".`,
     { file: name, models: nearest },
   );
 }

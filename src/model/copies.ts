@@ -1,4 +1,5 @@
 // how many copies an MJCF asks for, before MuJoCo makes them: one line of text could keep it busy forever
+import { inLine } from "../core/show.ts";
 import { CorralError } from "../core/errors.ts";
 
 /** Copies of all elements that one file asks for. */
@@ -29,7 +30,7 @@ export function assertCopies(xml: string, name: string): void {
     if (copies > MOST)
       throw new CorralError(
         "too-many-copies",
-        `${name} asks for ${copies} copies in ${tag.slice(0, 80)}; at most ${MOST} are made. Lower the count.`,
+        `${name} asks for ${copies} copies in ${inLine(tag.slice(0, 80))}; at most ${MOST} are made. Lower the count.`,
         { copies, most: MOST },
       );
     if (!attributes.endsWith("/")) within.push(product);

@@ -1,4 +1,5 @@
 // the field table: one row for every field, from which types, offsets, plan and docs come
+import { inLine } from "../core/show.ts";
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import { DERIVED_FIELDS } from "./fields/derived.ts";
@@ -43,7 +44,7 @@ export function field(name: FieldName): FieldRow {
     const near = nearest(name, [...byName.keys()]);
     throw new CorralError(
       "unknown-field",
-      `no field is named "${name}"${near.length ? `; nearest: ${near.join(", ")}` : ""}.`,
+      `no field is named "${inLine(name)}"${near.length ? `; nearest: ${near.join(", ")}` : ""}.`,
       { name, nearest: near },
     );
   }

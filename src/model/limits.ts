@@ -1,7 +1,7 @@
 // limits of joints that are given beside the MJCF: ranges, and speeds that MuJoCo has no limit for
 import { CorralError } from "../core/errors.ts";
 import { alternatives, fits } from "../core/names.ts";
-import { show } from "../core/show.ts";
+import { inLine, show } from "../core/show.ts";
 import { withChanges } from "./changes.ts";
 import type { ModelChange } from "./model-data.ts";
 import { mjtJoint } from "./enums.ts";
@@ -46,7 +46,7 @@ export interface Limited {
 }
 
 const bad = (pattern: string, text: string, details: Record<string, unknown> = {}): CorralError =>
-  new CorralError("bad-limits", `limits["${pattern}"]: ${text}.`, { pattern, ...details });
+  new CorralError("bad-limits", `limits["${inLine(pattern)}"]: ${text}.`, { pattern, ...details });
 
 const isRange = (x: unknown): x is readonly [number, number] =>
   Array.isArray(x) && x.length === 2 && x.every((v) => Number.isFinite(v)) && x[0] <= x[1];
@@ -69,7 +69,7 @@ function jointsOf(model: Model, pattern: string): number[] {
   const { hint, nearest } = alternatives(pattern.replaceAll("*", ""), names);
   throw new CorralError(
     "unknown-name",
-    `limits: the model has no joint ${isPattern ? "that fits" : "named"} "${pattern}"; ${hint}.`,
+    `limits: the model has no joint ${isPattern ? "that fits" : "named"} "${inLine(pattern)}"; ${hint}.`,
     {
       name: pattern,
       nearest,

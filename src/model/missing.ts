@@ -1,5 +1,8 @@
 // what else is missing of a model, where MuJoCo names the first file only
+import { isAbsolute, posix } from "../core/path.ts";
 import type { FileTree } from "./files.ts";
+
+const { basename, relative } = posix;
 
 /** Files that are looked for, and the seconds that may take. */
 const MOST = 64;
@@ -49,32 +52,35 @@ function placeholder(path: string): Uint8Array | undefined {
 }
 
 /**
- * Files that are missing beside the first. `compile` compiles from a tree, and returns the next file that is missing,
- * as MuJoCo names it.
+ * Files that are missing, from a folder of the tree on: where MuJoCo looks for each first. `compile` compiles from a tree,
+ * and returns the file that MuJoCo says is missing, which is where it looked last.
  */
-export function withPlaceholders(
-  first: string,
+export function missingFiles(
   tree: FileTree,
+  folder: string,
   compile: (tree: FileTree) => string | undefined,
 ): string[] {
   const stands = new Map<string, Uint8Array>();
   const found: string[] = [];
   const until = performance.now() + 1000 * MOST_SECONDS;
   let asked: string[] = [];
+  const sizeOf = (path: string): number | undefined => stands.get(path)?.length ?? tree.size(path);
   const own: FileTree = {
-    isDirectory: tree.isDirectory,
+    // in a folder that is not there nothing would be looked for
+    isDirectory: (path) => tree.isDirectory(path) || (sizeOf(path) === undefined && !basename(path).includes(".")),
     size(path) {
-      const size = stands.get(path)?.length ?? tree.size(path);
+      const size = sizeOf(path);
       if (size === undefined) asked.push(path);
       return size;
     },
     read: (path) => stands.get(path) ?? tree.read(path),
   };
-  let missing: string | undefined = compile(own);
+  let missing = compile(own);
   for (let n = 0; missing !== undefined && n < MOST && performance.now() < until; n++) {
-    if (!found.includes(missing)) found.push(missing);
-    const name = missing.replace(/^(\.?\/)+/, "");
-    const at = asked.filter((path) => path.endsWith(name));
+    const name = basename(missing);
+    const at = asked.filter((path) => basename(path) === name);
+    const isNamed = isAbsolute(missing) || at.length === 0;
+    found.push(isNamed ? missing : folder === "" ? at[0] : relative(folder, at[0]));
     const before = stands.size;
     for (const path of at) {
       const content = placeholder(path);
@@ -84,5 +90,5 @@ export function withPlaceholders(
     asked = [];
     missing = compile(own);
   }
-  return found.filter((file) => file !== first);
+  return [...new Set(found)];
 }

@@ -1,4 +1,5 @@
 // a model in a file of this machine, or in a zip there
+import { inLine } from "../core/show.ts";
 import { readFileSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -52,7 +53,7 @@ export function readModelFile(path: string | URL): ModelFile {
   if (!stat) {
     throw new CorralError(
       "missing-file",
-      `there is no file "${name.slice(0, 200)}". Pass the path of an MJCF file or its XML text, which starts with "<".`,
+      `there is no file "${inLine(name.slice(0, 200))}". Pass the path of an MJCF file or its XML text, which starts with "<".`,
       { file: host },
     );
   }
@@ -84,7 +85,9 @@ function archiveAbove(host: string): { archive: string; path: string } | undefin
 function modelOfZip(archive: string, name: string, path?: string): ModelFile {
   const zip = new Uint8Array(readFileSync(archive));
   const missing = (what: string) =>
-    new CorralError("missing-file", `there is no file "${path}" ${what}.`, { file: `${archive}/${path}` });
+    new CorralError("missing-file", `there is no file "${inLine(path ?? "")}" ${what}.`, {
+      file: `${archive}/${path}`,
+    });
   if (!isZip(zip)) throw missing(`in "${name}", which is no zip`);
   const files = unpackZip(zip, name);
   const file = path ?? modelIn(files, name);
@@ -125,7 +128,14 @@ export function compileFile(
     size: (path) => (path === file ? seen.get(file)!.length : tree.size(path)),
     read: (path) => (path === file ? seen.get(file) : tree.read(path)),
   };
-  const compiled = compileTree(mujoco, { tree: own, file, name, xml, visuals });
+  const compiled = compileTree(mujoco, {
+    tree: own,
+    file,
+    name,
+    xml,
+    visuals,
+    ...(files ? {} : { folder: file.replace(/[^/]*$/, "") }),
+  });
 
   const folder = commonFolder([...seen.keys()]);
   const assets: Record<string, Uint8Array> = {};

@@ -1,10 +1,11 @@
 // where a model comes from: its XML and every file that it names, so that MuJoCo can compile it again anywhere
+import { inLine } from "../core/show.ts";
 import { CorralError } from "../core/errors.ts";
 import { isAbsolute } from "../core/path.ts";
 import { assertCopies } from "./copies.ts";
 import { assertNesting } from "./nesting.ts";
 import { memoryTree, withTree, type FileTree } from "./files.ts";
-import { withPlaceholders } from "./missing.ts";
+import { missingFiles } from "./missing.ts";
 import { dropMuJoCo, listen, mujocoMessage, type MainModule, type MjModel, type MjSpec } from "./mujoco.ts";
 import { withMeshPaths } from "./urdf.ts";
 import { leaveOutVisuals, type LeftOut } from "./visuals.ts";
@@ -23,26 +24,28 @@ export interface ModelSource {
 /** What messages call a model that was given as text. */
 export const XML_TEXT = "the XML text";
 
-/** Replaces MuJoCo's place for our files by what the user wrote. */
-const withoutRoot = (text: string, root: string) => text.replaceAll(`${root}/`, "");
+/** Replaces MuJoCo's place for our files by what the user wrote; those of this machine are told from the model's folder on. */
+const withoutRoot = (text: string, root: string, folder = "") =>
+  text.replaceAll(`${root}/${folder}`, "").replaceAll(`${root}/`, folder === "" ? "" : "/");
 
 /** The file that MuJoCo did not find. */
 const missingIn = (text: string): string | undefined => /Error opening file '([^']*)'/.exec(text)?.[1];
 
-/** What a failed compilation means to the user. `text` is MuJoCo's own; `others`: more files that are missing. */
-function compileError(error: unknown, text: string, name: string, others: readonly string[] = []): CorralError {
+/** What a failed compilation means to the user. `said` is MuJoCo's own text; `files`: those that are missing. */
+function compileError(error: unknown, said: string, name: string, files: readonly string[] = []): CorralError {
+  const raw = missingIn(said);
+  const text = raw === undefined ? said : said.replaceAll(raw, inLine(raw));
   const details = { model: name, mujoco: text };
-  const missing = missingIn(text);
+  const [missing, ...more] = files;
   if (missing !== undefined) {
     const remedy = isAbsolute(missing)
       ? "Absolute paths are not followed: make it relative to the model."
       : "Put it there, or pass it in assets under that path.";
-    const more = others.filter((file) => file !== missing);
-    const list = more.length === 0 ? "" : `\nSo are these:\n${more.map((file) => `  ${file}`).join("\n")}`;
+    const list = more.length === 0 ? "" : `\nSo are these:\n${more.map((file) => `  ${inLine(file)}`).join("\n")}`;
     return new CorralError(
       "missing-file",
-      `${name} names the file "${missing}", which cannot be read. ${remedy}${list}\n${text}`,
-      { ...details, file: missing, files: [missing, ...more] },
+      `${name} names the file "${inLine(missing)}", which cannot be read. ${remedy}${list}\n${text}`,
+      { ...details, file: missing, files },
       { cause: error },
     );
   }
@@ -75,6 +78,8 @@ interface Compilation {
   readonly name: string;
   readonly xml: string;
   readonly visuals?: boolean;
+  /** The folder of the file, where the tree is this machine's: errors name files from there on. */
+  readonly folder?: string;
 }
 
 /**
@@ -124,24 +129,23 @@ function compileReduced(mujoco: MainModule, root: string, { file, xml }: Compila
  * @throws CorralError missing-file for files that the XML names; mujoco-memory; model-compile with MuJoCo's own text.
  */
 export function compileTree(mujoco: MainModule, given: Compilation): Compiled {
-  const failed = (found: Failure, others: readonly string[] = []): CorralError => {
-    const refusal = compileError(found.error, found.text, given.name, others);
+  const failed = (found: Failure, files: readonly string[] = []): CorralError => {
+    const refusal = compileError(found.error, found.text, given.name, files);
     if (refusal.code === "mujoco-memory") dropMuJoCo(mujoco);
     return refusal;
   };
   const found = tryCompile(mujoco, given);
   if (!("error" in found)) return found;
-  const missing = missingIn(found.text);
-  if (missing === undefined) throw failed(found);
+  if (missingIn(found.text) === undefined) throw failed(found);
 
   // MuJoCo stops at the first: something in place of each file that is missing lets it go on to the next
-  const others = withPlaceholders(missing, given.tree, (tree) => {
+  const files = missingFiles(given.tree, given.folder ?? "", (tree) => {
     const next = tryCompile(mujoco, { ...given, tree });
     if ("error" in next) return missingIn(next.text);
     next.model.delete();
     return undefined;
   });
-  throw failed(found, others);
+  throw failed(found, files);
 }
 
 /** What MuJoCo threw, and its words as the user may read them. */
@@ -151,19 +155,20 @@ interface Failure {
 }
 
 function tryCompile(mujoco: MainModule, given: Compilation): Compiled | Failure {
-  const { tree, file, visuals = false } = given;
+  const { tree, file, visuals = false, folder } = given;
+  const own = (text: string, root: string) => withoutRoot(text, root, folder);
   return withTree(mujoco, tree, (root) => {
     try {
       const reduced = visuals ? undefined : listen(() => reducedOrNone(mujoco, root, given));
       if (reduced?.result) {
         const { model, leftOut } = reduced.result;
-        const messages = reduced.messages.map((m) => withoutRoot(m, root));
+        const messages = reduced.messages.map((m) => own(m, root));
         return { model, messages, leftOut };
       }
       const { result, messages } = listen<MjModel>(() => mujoco.MjModel.from_xml_path(`${root}/${file}`));
-      return { model: result, messages: messages.map((m) => withoutRoot(m, root)) };
+      return { model: result, messages: messages.map((m) => own(m, root)) };
     } catch (error) {
-      return { error, text: withoutRoot(mujocoMessage(error), root) };
+      return { error, text: own(mujocoMessage(error), root) };
     }
   });
 }

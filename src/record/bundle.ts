@@ -1,6 +1,8 @@
 // bundles: all that it takes to execute the last steps of some worlds again, on another machine and without the task; read-bundle.ts reads them
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
+import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
 import { corralVersion, packageVersion } from "../core/version.ts";
 import type { AdapterInfo } from "../gpu/device.ts";
 import type { ArenaRequest } from "../memory/request.ts";
@@ -99,6 +101,20 @@ export interface Bundle {
   readonly kernel: WgslKernel;
   readonly trace: Trace;
   readonly recording: Recording;
+}
+
+/**
+ * Says what a bundle is that was not read.
+ * @throws CorralError no-bundle
+ */
+export function assertBundle(bundle: unknown): asserts bundle is Bundle {
+  const { about, recording, trace } = Object(bundle) as Partial<Bundle>;
+  if (typeof about === "object" && typeof recording === "object" && typeof trace === "object") return;
+  const what =
+    typeof bundle === "string" || bundle instanceof URL
+      ? "a path: pass readBundle(it)"
+      : `${show(bundle)}: pass what readBundle returns`;
+  throw new CorralError("no-bundle", `the bundle is ${what}.`);
 }
 
 export const hashOf = (data: Uint8Array | string): string => createHash("sha256").update(data).digest("hex");

@@ -32,7 +32,8 @@ import { heldOn, limitsOf } from "./device/device-core.ts";
 import { RolloutUpload, ppoCollecting, type CollectedRollout } from "./ppo/rollout-upload.ts";
 import { Learner, shapeOf } from "./ppo/learner.ts";
 import { metricsOf, type Metrics } from "./device/metrics.ts";
-import { namedNormalizer, namedParameters, shapesOf, type NamedArray } from "./networks/networks.ts";
+import { namedNormalizer, namedParameters, type NamedArray } from "./networks/networks.ts";
+import { namedPpo, ppoShapes } from "./ppo/named.ts";
 import { optionsOf } from "../core/options.ts";
 import { policyOf, withoutEmbedding, type Policy } from "./networks/policy.ts";
 import { insteadOf, type Instead } from "./ppo/streamed-head.ts";
@@ -332,16 +333,11 @@ export class Ppo implements Algorithm<Metrics> {
   /** The policy, the value function and the normaliser of a snapshot by name; see `namedParameters`. Throws `bad-snapshot`. */
   named({ learner }: PpoSnapshot): Record<string, NamedArray> {
     this.#learner.check(learner, ["params", "norm"]);
-    return this.#named((arena) => new Float32Array(learner[arena].buffer));
-  }
-
-  #named(floats: (arena: string) => Float32Array): Record<string, NamedArray> {
-    const { nets, env } = this.#shape;
-    return { ...namedParameters(nets, floats("params")), ...namedNormalizer(env.observations, floats("norm")) };
+    return namedPpo(this.#shape, (arena) => new Float32Array(learner[arena].buffer));
   }
 
   shapes(): Readonly<Record<string, readonly number[]>> {
-    return shapesOf(this.#named((arena) => new Float32Array(this.#learner.words(arena))));
+    return ppoShapes(this.#shape);
   }
 
   /** Takes what a snapshot has learnt, policy, value function and normalisers, from as many worlds as may be; worlds, counts and Adam's means stay. Throws `bad-snapshot`. */

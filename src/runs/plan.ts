@@ -16,6 +16,9 @@ import { planLearner } from "../rl/ppo/arenas.ts";
 import { fileBytes } from "../rl/replay/file-rows.ts";
 import { planHostRows } from "../rl/replay/host-rows.ts";
 import { ppoCollecting } from "../rl/ppo/rollout-upload.ts";
+import { shapesOf } from "../rl/networks/networks.ts";
+import { ppoShapes } from "../rl/ppo/named.ts";
+import { namedSac } from "../rl/sac/policy.ts";
 import { settlePpo } from "../rl/ppo.ts";
 import { planSacLearner } from "../rl/sac/arenas.ts";
 import { sacCollecting, settleSac } from "../rl/sac.ts";
@@ -126,6 +129,17 @@ export class RunPlanner {
       return held(planSacLearner(settleSac(env, { ...this.#config(), replayFile: "planned" }).shape, limits));
     const { shape, config } = settlePpo(env, this.#config());
     return held(planLearner(shape, config, limits));
+  }
+
+  /** Settings of the learner with their defaults, and the shapes of what it learns. */
+  networks(): { readonly config: object; readonly shapes: ReturnType<typeof shapesOf> } {
+    const env = this.#env(this.#settings.numEnvs);
+    if (this.#options.algo === "sac") {
+      const { config, shape } = settleSac(env, { ...this.#config(), replayFile: "planned" });
+      return { config, shapes: shapesOf(namedSac(shape, new Float32Array(4 * shape.nets.params4))) };
+    }
+    const { config, shape } = settlePpo(env, this.#config());
+    return { config, shapes: ppoShapes(shape) };
   }
 
   /** What lies on the host beside the device. */

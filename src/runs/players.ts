@@ -16,7 +16,7 @@ import { assertSameRun, toJson } from "./folder.ts";
 import { assertRun, CONFIG_FILE, readConfig } from "./run-config.ts";
 import { trainOptions } from "./options.ts";
 import { policyFile, policyOfFile } from "./policy-file.ts";
-import { firstOther } from "./start.ts";
+import { firstOther, shapesIn } from "./start.ts";
 
 export { isPolicyFile } from "./policy-file.ts";
 
@@ -117,7 +117,7 @@ async function closingOnError(
  * environment has changed since.
  */
 function assertFits(checkpoint: Checkpoint, id: string, now: ReturnType<Algorithm["shapes"]>): void {
-  const other = firstOther(checkpoint, now);
+  const other = firstOther(shapesIn(checkpoint.policy), now);
   if (other === undefined) return;
   const { path } = checkpoint;
   const { name, was, is } = other;

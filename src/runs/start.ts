@@ -11,13 +11,20 @@ import { ALGORITHMS, show, type TrainOptions } from "./options.ts";
 const MEANING = ["hidden", "activation", "recurrent", "recurrentSize", "squash", "actionBlock", "actionEmbedding"];
 const NORMALISED = "normalizeObservations";
 
-/** A checkpoint to start from. */
-export interface Start {
-  /** The file. */
+/** What a run would start from: its settings, and how errors name both. */
+export interface StartFacts {
   readonly path: string;
   readonly config: Readonly<Record<string, unknown>>;
+  /** Default: "a run". */
+  readonly who?: string;
+}
+
+/** A checkpoint to start from; `path` is its file. */
+export interface Start extends StartFacts {
   readonly checkpoint: Checkpoint;
 }
+
+type Shapes = ReturnType<Algorithm["shapes"]>;
 
 /**
  * Reads the last readable checkpoint of a run's folder, or one checkpoint.
@@ -30,11 +37,11 @@ export function readStart(from: string): Start {
   return { path: checkpoint.path, config: withInfinities(checkpoint.about.config), checkpoint };
 }
 
-const doesNotFit = ({ path }: Start, why: string, details: object): CorralError =>
-  new CorralError("does-not-fit", `a run cannot start from ${path}: ${why}.`, { path, ...details });
+const doesNotFit = ({ path, who = "a run" }: StartFacts, why: string, details: object): CorralError =>
+  new CorralError("does-not-fit", `${who} cannot start from ${path}: ${why}.`, { path, ...details });
 
 /** Throws `does-not-fit` if something else learns. */
-export function assertAlgo(start: Start, algo: string): asserts algo is "ppo" | "sac" {
+export function assertAlgo(start: StartFacts, algo: string): asserts algo is "ppo" | "sac" {
   const { algo: was } = start.config;
   if (algo !== was) throw doesNotFit(start, `it was trained with ${show(was)}, not ${algo}`, { algo: was });
 }
@@ -43,7 +50,7 @@ export function assertAlgo(start: Start, algo: string): asserts algo is "ppo" | 
  * Options of a run that starts there: the algorithm and the shape of networks are its own if nothing is said.
  * @throws CorralError does-not-fit for what is said otherwise
  */
-export function startingFrom(start: Start, options: TrainOptions): TrainOptions {
+export function startingFrom(start: StartFacts, options: TrainOptions): TrainOptions {
   const { algo = start.config.algo as "ppo" | "sac" } = options;
   assertAlgo(start, algo);
   const given = (options.config ?? {}) as Readonly<Record<string, unknown>>;
@@ -61,24 +68,32 @@ export function startingFrom(start: Start, options: TrainOptions): TrainOptions 
 
 /** Takes over what was learnt. Throws `does-not-fit` with the first array whose shape is another. */
 export async function adoptStart(algorithm: Algorithm, start: Start): Promise<void> {
-  const { snapshot } = start.checkpoint.state;
-  const other = firstOther(start.checkpoint, algorithm.shapes());
-  if (other) {
-    const { name, was, is } = other;
-    const why = `${name} is ${was} there and would be ${is} for ${algorithm.env.id} here`;
-    throw doesNotFit(start, `${why}: observations, actions and hidden layers must be as many`, other);
-  }
-  await algorithm.adopt(snapshot satisfies AlgorithmSnapshot);
+  const { state, policy } = start.checkpoint;
+  assertSame(start, shapesIn(policy), algorithm.shapes(), algorithm.env.id);
+  await algorithm.adopt(state.snapshot satisfies AlgorithmSnapshot);
 }
 
-/** The first array of a policy whose shape is another now. */
+/** Shapes of a checkpoint's arrays. */
+export const shapesIn = (policy: Checkpoint["policy"]): Shapes =>
+  Object.fromEntries([...policy].map(([name, { shape }]) => [name, shape]));
+
+/** Throws `does-not-fit` with the first array whose shape would be another here. */
+export function assertSame(start: StartFacts, there: Shapes, here: Shapes, id: string): void {
+  const other = firstOther(there, here);
+  if (!other) return;
+  const { name, was, is } = other;
+  const why = `${name} is ${was} there and would be ${is} for ${id} here`;
+  throw doesNotFit(start, `${why}: observations, actions and hidden layers must be as many`, other);
+}
+
+/** The first array whose shape is another now. */
 export function firstOther(
-  { policy }: Checkpoint,
-  now: ReturnType<Algorithm["shapes"]>,
+  there: Shapes,
+  now: Shapes,
 ): { readonly name: string; readonly was: string; readonly is: string } | undefined {
   const sizes = (shape: readonly number[] | undefined): string => (shape ? `[${shape.join(", ")}]` : "not there");
-  for (const name of new Set([...Object.keys(now), ...policy.keys()])) {
-    const [was, is] = [sizes(policy.get(name)?.shape), sizes(now[name])];
+  for (const name of new Set([...Object.keys(now), ...Object.keys(there)])) {
+    const [was, is] = [sizes(there[name]), sizes(now[name])];
     if (was !== is) return { name, was, is };
   }
   return undefined;

@@ -138,20 +138,26 @@ const hasGround = (model: Model): boolean =>
 /** How much higher than the lowest end of a limb another may be to be a foot too, in parts of the height of the base. */
 const FOOT_HEIGHT = 0.2;
 
+/** The free joint of the body that most actuators move; undefined where none moves one that floats. */
+export function drivenBase(model: Model): number | undefined {
+  const free = Array.from({ length: model.njnt }, (_, j) => j).filter((j) => model.jnt_type[j] === mjtJoint.FREE);
+  const driven = (j: number): number =>
+    Array.from({ length: model.nu }, (_, i) => i).filter(
+      (i) =>
+        model.actuator_trntype[i] === mjtTrn.JOINT &&
+        isBelow(model, model.jnt_bodyid[model.actuator_trnid[2 * i]], model.jnt_bodyid[j]),
+    ).length;
+  const best = free.toSorted((a, b) => driven(b) - driven(a))[0];
+  return best === undefined || driven(best) === 0 ? undefined : best;
+}
+
 /**
  * The floating body that most actuators move.
  * @throws CorralError no-free-base, no-ground
  */
 export function baseOf({ model, xpos }: Robot): Base {
-  const free = Array.from({ length: model.njnt }, (_, j) => j).filter((j) => model.jnt_type[j] === mjtJoint.FREE);
-  const driven = (root: number): number =>
-    Array.from({ length: model.nu }, (_, i) => i).filter(
-      (i) =>
-        model.actuator_trntype[i] === mjtTrn.JOINT &&
-        isBelow(model, model.jnt_bodyid[model.actuator_trnid[2 * i]], root),
-    ).length;
-  const best = free.toSorted((a, b) => driven(model.jnt_bodyid[b]) - driven(model.jnt_bodyid[a]))[0];
-  if (best === undefined || driven(model.jnt_bodyid[best]) === 0)
+  const best = drivenBase(model);
+  if (best === undefined)
     throw refuse(
       "no-free-base",
       "no body floats (a free joint) that actuators move, so there is nothing to walk. Take --kind reach for an arm.",

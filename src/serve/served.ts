@@ -1,4 +1,5 @@
 // what the service holds for its peer: an object with calls by name, and the arrays that go through a mapped file
+import { inLine } from "../core/show.ts";
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import { MappedFile, type ArrayTable } from "./mapped-file.ts";
@@ -54,7 +55,7 @@ export function unknownCall(name: string, known: readonly string[]): CorralError
   const near = nearest(name, known);
   return new CorralError(
     "unknown-call",
-    `there is no call "${name}"; ${near.length > 0 ? `nearest: ${near.join(", ")}` : `there are: ${known.join(", ")}`}.`,
+    `there is no call "${inLine(name)}"; ${near.length > 0 ? `nearest: ${near.join(", ")}` : `there are: ${known.join(", ")}`}.`,
     { name, nearest: near },
   );
 }

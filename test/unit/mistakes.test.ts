@@ -1,7 +1,13 @@
 // what has another type than is asked for: an error with a code at once, never a TypeError from inside
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import "../../envs/index.ts";
 import * as corral from "../../src/index.ts";
+import { decodeSafetensors, encodeSafetensors } from "../../src/io/safetensors.ts";
+import { packZip } from "../../src/model/zip.ts";
+import { field } from "../../src/model/fields.ts";
 import { CorralError, createSimulation, loadModel, makeVec } from "../../src/index.ts";
 
 const XML = `<mujoco><worldbody><body name="b"><joint name="j" type="slide"/><geom size="0.1"/></body></worldbody>
@@ -74,6 +80,9 @@ const CASES: readonly (readonly [what: string, message: RegExp, use: () => unkno
   ["changes that are no list", /bad-value.*changes is 5/, () => corral.withChanges(model, untyped(5))],
   ["changes of nothing", /bad-value.*changes is \[5\]/, () => corral.withChanges(model, untyped([5]))],
   ["a bundle of no path", /no-bundle.*5 is no bundle/, () => corral.readBundle(untyped(5))],
+  ["no bundle to replay", /no-bundle.*undefined: pass what readBundle/, () => corral.replay(untyped(undefined))],
+  ["a path in place of a bundle", /no-bundle.*pass readBundle\(it\)/, () => corral.replay(untyped("crash"))],
+  ["a model in place of a bundle", /no-bundle/, () => corral.bisect(untyped(model))],
   ["no task", /bad-task/, () => corral.register(untyped(undefined))],
   ["a Jacobian of nothing", /bad-option.*\{ body \}/, () => corral.jacobian(model, untyped({}), untyped("x"))],
   ["a Jacobian of no body", /bad-option.*body is 9/, () => corral.jacobian(model, untyped({}), { body: 9 })],
@@ -94,5 +103,45 @@ describe("wrong types", () => {
     sim.step(1);
     expect((await sim.getState(["qpos"])).qpos).toHaveLength(4);
     expect((await env.step(new Int32Array(4))).rewards).toHaveLength(4);
+  });
+});
+
+/** What would end a line, or reach a terminal as more than text. */
+const NASTY = "x\n[ok] all is well\u001b[2J\t\u2028";
+const zipped = (path: string) =>
+  packZip({ [path]: new TextEncoder().encode("<mujoco/>"), "b/two.xml": new Uint8Array() });
+const header = (name: string) => encodeSafetensors({ [name]: { shape: [3], data: new Float32Array(2) } });
+
+describe("names of models, files and callers stay in their lines", () => {
+  const folder = mkdtempSync(join(tmpdir(), "corral-names-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const archive = (path: string): string => {
+    const file = join(folder, "robots.zip");
+    writeFileSync(file, zipped(path));
+    return file;
+  };
+
+  test.each<[string, () => unknown]>([
+    ["an output", () => createSimulation(model, { ...on, outputs: untyped([NASTY]) })],
+    ["a field", () => sim.getState([NASTY as "qpos"])],
+    ["a field of an environment", () => env.getState([NASTY])],
+    ["a field of the table", () => field(untyped(NASTY))],
+    ["a joint", () => createSimulation(model, { ...on, limits: { [NASTY]: { range: [0, 1] } } })],
+    ["a joint's limit", () => createSimulation(model, { ...on, limits: { [`*${NASTY}`]: untyped({ range: 7 }) } })],
+    ["an environment", () => makeVec(NASTY, on)],
+    ["a file of a model", () => loadModel(`<mujoco><include file="x&#10;[ok] y.xml"/></mujoco>`)],
+    ["a path", () => loadModel(NASTY)],
+    ["a model in a zip", () => loadModel(archive(`a/${NASTY}.xml`))],
+    ["a file that leads out of a zip", () => loadModel(archive(`../${NASTY}`))],
+    ["an array", () => decodeSafetensors(header(NASTY), "a file")],
+  ])("%s", async (_, use) => {
+    const error = await (async () => use())().then(
+      () => undefined,
+      (thrown: unknown) => thrown as Error,
+    );
+    expect(error).toBeInstanceOf(CorralError);
+    expect(error!.message.split("\n").some((line) => line.startsWith("[ok]"))).toBe(false);
+    expect(error!.message).not.toContain("\u001b");
+    expect(error!.message).not.toContain("\u2028");
   });
 });

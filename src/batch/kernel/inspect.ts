@@ -1,4 +1,5 @@
 // emitted kernels for reading: their text by stage, and what each stage costs
+import { inLine } from "../../core/show.ts";
 import { CorralError } from "../../core/errors.ts";
 import { nearest } from "../../core/names.ts";
 import type { PlannedBatch } from "../batch.ts";
@@ -38,7 +39,7 @@ export interface Inspection {
 function unknown(what: string, name: string, known: readonly string[]): CorralError {
   const near = nearest(name, known);
   const hint = near.length > 0 ? `nearest: ${near.join(", ")}` : `there are: ${known.join(", ")}`;
-  return new CorralError(`unknown-${what}`, `there is no ${what} "${name}"; ${hint}.`, { name, known });
+  return new CorralError(`unknown-${what}`, `there is no ${what} "${inLine(name)}"; ${hint}.`, { name, known });
 }
 
 /**

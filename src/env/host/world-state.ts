@@ -1,4 +1,5 @@
 // the state of chosen worlds, in and out by name: the physics, and what the task keeps
+import { inLine, listed } from "../../core/show.ts";
 import { CorralError } from "../../core/errors.ts";
 import { assertNumbers, checked, listOf, NAMES, optionsOf } from "../../core/options.ts";
 import { asHeld, firstNotHeld, heldText } from "../../core/float32.ts";
@@ -70,7 +71,7 @@ export class WorldState {
     const near = nearest(name, this.names);
     throw new CorralError(
       "unknown-field",
-      `this environment keeps no "${name}"; ${near.length ? `nearest: ${near.join(", ")}` : `it keeps ${this.names.join(", ")}`}.`,
+      `this environment keeps no "${inLine(name)}"; ${near.length ? `nearest: ${listed(near)}` : `it keeps ${listed(this.names)}`}.`,
       { name, nearest: near },
     );
   }

@@ -1,6 +1,6 @@
 // numbers of the model that each world draws for itself when an episode starts
 import { CorralError } from "../../core/errors.ts";
-import { show } from "../../core/show.ts";
+import { inLine, show } from "../../core/show.ts";
 import { mjtCamLight, mjtEq, mjtGain, mjtGeom, mjtJoint, mjtObj } from "../../model/enums.ts";
 import { fieldShape } from "../../model/fields.ts";
 import { geomPairs } from "../../model/pairs.ts";
@@ -346,7 +346,7 @@ function checkBounds(
     );
   throw bad(
     place,
-    `it makes ${field}[${index}] as low as ${lowest}; it stays ${open ? "above" : "at least"} ${least} (${model.name || "the model"} has ${nominal})`,
+    `it makes ${field}[${index}] as low as ${lowest}; it stays ${open ? "above" : "at least"} ${least} (${inLine(model.name) || "the model"} has ${nominal})`,
   );
 }
 

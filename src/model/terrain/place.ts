@@ -1,4 +1,5 @@
 // an MJCF whose floor is a terrain
+import { inLine } from "../../core/show.ts";
 import { CorralError } from "../../core/errors.ts";
 import { alternatives } from "../../core/names.ts";
 import { patchAt, spanOf, type Terrain } from "./terrain.ts";
@@ -48,7 +49,7 @@ export function withTerrain(xml: string, { ground: t, geom }: PlacedTerrain, nam
     );
     throw new CorralError(
       "unknown-name",
-      `${name} has no geom named "${geom}" in its own text for the terrain to stand in for; ${hint}. Name the floor's geom, and leave it out of included files.`,
+      `${name} has no geom named "${inLine(geom)}" in its own text for the terrain to stand in for; ${hint}. Name the floor's geom, and leave it out of included files.`,
       { nearest },
     );
   }

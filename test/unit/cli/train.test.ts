@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PPO_OPTIONS } from "../../../src/rl/ppo/config.ts";
 import { SAC_OPTIONS } from "../../../src/rl/sac/config.ts";
+import { warnings } from "../../../src/cli/train.ts";
+import type { TrainProgress } from "../../../src/runs/progress.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";
 
 let folder: string;
@@ -31,6 +33,17 @@ const lines = (run: string) =>
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+test("one of what was clipped is told in the singular", () => {
+  const metrics = {
+    rewardsClipped: 1,
+    observationsClipped: 2,
+    ratiosClipped: 1,
+    badSteps: 1,
+  } as TrainProgress["metrics"];
+  const told = ["1 reward clipped", "2 observations clipped", "1 ratio clipped", "1 bad step"];
+  expect(warnings({ metrics })).toEqual(told);
+});
 
 describe("corral train", () => {
   test("needs no adapter: --device wasm learns, is resumed and played there", async () => {

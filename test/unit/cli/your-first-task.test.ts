@@ -1,6 +1,6 @@
 // the tutorial, run as it stands
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -98,5 +98,25 @@ describe("corral new-task and check-env", () => {
       expect(status).toBe(2);
     }
     expect(corral("new-task", "1x").stderr).toContain("'1x' is no name of a task");
+  });
+
+  test("a task in a clone that is not built is told how to build it", () => {
+    const clone = join(folder, "clone");
+    mkdirSync(join(clone, "src"), { recursive: true });
+    writeFileSync(
+      join(clone, "package.json"),
+      '{ "name": "corral", "type": "module", "exports": "./dist/src/index.js" }',
+    );
+    writeFileSync(join(clone, "src/index.ts"), "");
+    writeFileSync(join(clone, "task.mjs"), 'import "corral";');
+    expect(corral("check-env", "./clone/task.mjs").stderr).toContain(`Run npm run build in ${realpathSync(clone)}.`);
+  });
+
+  test("reach for a robot that floats is told so", () => {
+    const path = join(ROOT, "envs/quadruped/model.xml");
+    const { stdout } = corral("new-task", "Fetch", "--robot", path, "--kind", "reach");
+    expect(stdout).toContain('It floats (joint "root"), and nothing in this task keeps it from falling');
+    const arm = corral("new-task", "Grasp", "--robot", join(ROOT, "envs/pick_and_place/model.xml"), "--kind", "reach");
+    expect([arm.status, arm.stdout]).toEqual([0, expect.not.stringContaining("floats")]);
   });
 });

@@ -147,6 +147,17 @@ test("every file that is missing is named, each on a line", async () => {
   expect(error.message).toContain("\n  m/a.stl\n  m/c.stl\n");
 });
 
+test("a file that is missing is named where MuJoCo looks first, from the model's folder on", async () => {
+  const part = `<mujoco><compiler meshdir="../assets"/><asset><mesh name="a" file="a.stl"/><mesh name="b" file="x/b.stl"/></asset>
+    <worldbody><body><freejoint/><geom type="mesh" mesh="a"/><geom type="mesh" mesh="b"/></body></worldbody></mujoco>`;
+  put("scenes/sub/part.xml", part.replaceAll(".stl", ".obj"));
+  const scene = put("scenes/scene.xml", `<mujoco><include file="sub/part.xml"/></mujoco>`);
+  const error = await refusal(loadModel(scene));
+  expect(error.details.files).toEqual(["../assets/a.obj", "../assets/x/b.obj"]);
+  for (const file of ["assets/a.obj", "assets/x/b.obj"]) put(file, TET);
+  expect((await loadModel(scene)).nmesh).toBe(2);
+});
+
 test("a large count of contacts in an old file does not exhaust MuJoCo", async () => {
   const xml = `<mujoco><size njmax="20000" nconmax="8000"/><worldbody><body><freejoint/><geom size="1"/></body></worldbody></mujoco>`;
   const model = await loadModel(xml);

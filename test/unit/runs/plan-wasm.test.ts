@@ -56,6 +56,14 @@ const CASES: [string, string, TrainOptions][] = [
   ["SAC", "InvertedPendulum-v5", { algo: "sac", numEnvs: 9, config: { hidden: [8], batchSize: 16, bufferSize: 4000 } }],
 ];
 
+test.each(CASES)("what is shared is within the whole: %s", async (_, id, options) => {
+  for (const env of [{}, wasm]) {
+    const { sharedBytes, sharedBytesPerShard, stagingBytes, totalBytes } = await planRun(id, { ...options, env });
+    expect(sharedBytes + sharedBytesPerShard).toBeLessThanOrEqual(totalBytes);
+    expect(stagingBytes > 0).toBe(env !== wasm);
+  }
+});
+
 test.each(CASES)("a run holds what was planned: %s", async (_, id, options) => {
   const given = { ...options, env: { ...wasm } };
   const planned = await planRun(id, given);

@@ -155,6 +155,44 @@ test("stages in one config: each from the one before, gone on where they ended, 
   expect(bitsOf(second)).toEqual(bits);
 });
 
+const STAGES = {
+  env: "InvertedPendulum-v5",
+  evalEnvs: 2,
+  hidden: [8],
+  rolloutSteps: 8,
+  minibatches: 2,
+  numEnvs: 4,
+  steps: 64,
+};
+
+test.each([
+  [{ env: "HalfCheetah-v5" }, "stage 2 cannot start from stage 1: policy.0.weight is [8, 4] there"],
+  [{ hidden: [16] }, "stage 2 cannot start from stage 1: hidden is 8 there and 16 here"],
+  [{ algo: "sac" }, 'sac has no option "rolloutSteps"'],
+  [{ evalEnvs: 8 }, "evalEnvs"],
+  [{ "set.nothing": 1 }, "nothing"],
+  [{ budget: "1KiB" }, "[budget-exceeded]"],
+  [{ env: "./task.mts" }, "[task-not-followed]"],
+])("a stage that cannot follow is refused before the first begins: %j", async (second, text) => {
+  const [config, out] = [join(root, "unfit.json"), join(root, "unfit")];
+  writeFileSync(config, JSON.stringify({ ...STAGES, stages: [{}, second] }));
+  const { code, stderr } = await corral(["train", "--config", config, "--out", out]);
+  expect(stderr).toContain(text);
+  expect([code === 0, existsSync(out)]).toEqual([false, false]);
+});
+
+test("stages of an environment of the command line, and of their own, go on with --resume", async () => {
+  const [config, out] = [join(root, "named.json"), join(root, "named")];
+  const { env: _, ...base } = STAGES;
+  writeFileSync(config, JSON.stringify({ ...base, stages: [{ env: "InvertedPendulum-v5" }, { seed: 1 }] }));
+  const made = await corral(["train", "InvertedPendulum-v5", "--config", config, "--out", out]);
+  expect(made.code, made.stderr).toBe(0);
+  rmSync(join(out, "stage-2"), { recursive: true });
+  const again = await corral(["train", "--resume", out]);
+  expect([again.code, again.stderr]).toEqual([0, expect.not.stringContaining("missing")]);
+  expect(configOf(join(out, "stage-2"))).toMatchObject({ env: "InvertedPendulum-v5", seed: 1 });
+});
+
 test.each([
   [["--from", "nowhere"], "[no-run]"],
   [["CartPole", "--from", "ppo"], "[does-not-fit]"],
