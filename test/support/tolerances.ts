@@ -222,6 +222,11 @@ export const learnerBounds = {
   advantages: { value: 1e-5, reason: "absolute: 11 steps of numbers up to 3, each rounded to 1e-7, scaled by up to 2" },
   squash: { value: 3e-6, reason: "absolute: tanh to 4e-7, times a range of 6" },
   logProb: { value: 1e-5, reason: "absolute: up to 15, a square of a quotient of float32" },
+  updates: {
+    value: 2e-5,
+    reason:
+      "absolute: 20 steps of Adam of 1e-3, each a quotient of sums over 34 samples, of which the first few are small",
+  },
   adam: {
     value: 2e-6,
     reason: "absolute: 5 steps of 0.05, each a quotient of two roots and powers of the decays in float32",
