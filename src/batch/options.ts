@@ -29,7 +29,7 @@ export const PLACEMENT_OPTIONS = {
     oneOf: ["throw", "shrink"],
     doc: "if the batch does not fit: refuse it (throw, by default), or take the largest count of worlds that does",
   },
-  shards: { min: 1, max: 1024, integer: true, doc: "at least so many shards, of at least eight worlds each" },
+  shards: { min: 1, max: 1024, integer: true, doc: "at least this many shards, of at least eight worlds each" },
   workgroupSize: {
     kind: described(`one of ${WORKGROUP_SIZES.join(", ")}`, oneOf(...WORKGROUP_SIZES)),
     doc: "worlds of a workgroup, by default 64 on a GPU whose subgroups are as large and 32 elsewhere; `corral tune` measures which is fastest",

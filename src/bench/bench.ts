@@ -53,7 +53,7 @@ const STARTS = 64;
 const SCOUTS = 32;
 /** They have so many times as long. */
 const SCOUT_SHARE = 10;
-/** The batch that is warmed up is the largest of at most so many worlds; others go on from its states. */
+/** The batch that is warmed up is the largest of at most this many worlds; others continue from its states. */
 const WARM_WORLDS = 1024;
 
 /**

@@ -15,7 +15,7 @@ const WARM_STEPS = 200;
 const WARM_SHARE = 5;
 /** Device time between two looks at the clock. */
 const BURST_SECONDS = 0.05;
-/** The environment waits by itself after so many steps. */
+/** The environment waits by itself after this many steps. */
 const MAX_BURST = 32;
 /** Worlds beyond this get fewer batches of actions: the host would spend its memory on them. */
 const MANY_WORLDS = 65536;
@@ -137,7 +137,7 @@ export class Runner {
     this.#pace(now() - begin);
   }
 
-  /** Looks at the clock as often as it pays for control steps of so many seconds. */
+  /** Looks at the clock as often as it pays for control steps of this many seconds. */
   #pace(secondsPerStep: number): void {
     this.#burst = Math.min(MAX_BURST, Math.max(1, Math.round(BURST_SECONDS / secondsPerStep)));
   }

@@ -141,7 +141,7 @@ function describeReplay(r: ReplayReport): string[] {
   return [...lines, ...about];
 }
 
-/** The same on WebAssembly; undefined if a kernel is none that it can hold. */
+/** The same on WebAssembly; undefined if it cannot hold a kernel. */
 const replayBeside = (bundle: Bundle, where: ReexecuteOptions): Promise<ReplayReport | undefined> =>
   replay(bundle, { ...where, device: "wasm" }).catch((error: unknown) => {
     if (error instanceof CorralError && error.code.startsWith("wasm-")) return undefined;

@@ -28,7 +28,7 @@ function horizons(steps: number): number[] {
 interface Run {
   readonly start: WorldState;
   readonly controls: Float64Array[];
-  /** MuJoCo's state after so many steps. */
+  /** MuJoCo's state after this many steps. */
   readonly seen: Map<number, { qpos: Float64Array; qvel: Float64Array }>;
 }
 

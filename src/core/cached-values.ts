@@ -34,7 +34,7 @@ export function readCachedValue(file: string): unknown {
   }
 }
 
-/** Keeps a value of at most so many bytes, and of the folder's files the newest `most`. Never fails a run. */
+/** Keeps a value of at most this many bytes, and of the folder's files the newest `most`. Never fails a run. */
 export function cacheValue(
   file: string,
   value: unknown,

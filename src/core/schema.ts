@@ -161,7 +161,7 @@ export function list<T>(item: Kind<T>, { min = 0, max = 2 ** 24 } = {}): Kind<re
   };
 }
 
-/** A list of so many items, each of its own kind. */
+/** A list of a fixed number of items, each of its own kind. */
 export function tuple<const K extends readonly Kind<unknown>[]>(
   ...kinds: K
 ): Kind<{ -readonly [I in keyof K]: Of<K[I]> }> {

@@ -3,7 +3,7 @@
 const MOST_TEXT = 200;
 const DEEPEST = 4;
 
-/** A value as it would be written, numbers that are none included; cut if it is long. */
+/** A value as it would be written, NaN and infinities included; cut if it is long. */
 export function show(value: unknown): string {
   const text = written(value, 0);
   return text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}...` : text;

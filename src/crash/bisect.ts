@@ -117,7 +117,7 @@ async function overflown({ bundle, moments, row, at }: CrashScene): Promise<Blam
   return { ...entered("collision", "contact", 0, text, needed), op: "" };
 }
 
-/** An action that is no number, or none of the space. */
+/** An action that is not a number, or outside the space. */
 function badAction({ bundle, moments, row, at }: CrashScene): Blame | undefined {
   const { env } = bundle.about;
   const values = actionOf(bundle, moments[at], row);

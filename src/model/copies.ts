@@ -8,7 +8,7 @@ const MOST = 2 ** 16;
 const TAG = /<!--[\s\S]*?-->|<(\/?)(replicate|composite|flexcomp)\b((?:[^>"']|"[^"]*"|'[^']*')*)>/g;
 const COUNT = /\bcount\s*=\s*(?:"([^"]*)"|'([^']*)')/;
 
-/** Product of what a count says; numbers that are none are MuJoCo's to refuse. */
+/** Product of what a count says; malformed numbers are left to MuJoCo to refuse. */
 function copiesOf(attributes: string): number {
   const [, double, single] = COUNT.exec(attributes) ?? [];
   const numbers = (double ?? single ?? "1").trim().split(/\s+/).map(Number);

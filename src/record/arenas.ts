@@ -1,4 +1,4 @@
-// the ring of the flight recorder: states every so many control steps, and every action since
+// the ring of the flight recorder: states every few control steps, and every action since
 import type { ArenaLayout } from "../memory/layout.ts";
 import type { ArenaRequest } from "../memory/request.ts";
 import type { RecorderSettings } from "./options.ts";

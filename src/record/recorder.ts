@@ -1,4 +1,4 @@
-// the flight recorder: on the device, in the submission of the step itself, the state every so many control steps and
+// the flight recorder: on the device, in the submission of the step itself, the state every few control steps and
 // every action since. Nothing is read until a world fails; then the records of failed worlds come to the host.
 import { worldIndex, type ArenaLayout } from "../memory/layout.ts";
 import { locateWorld } from "../memory/shards.ts";

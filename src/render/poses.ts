@@ -54,7 +54,7 @@ export class Stage implements Disposable {
     return this.#radius;
   }
 
-  /** Instances that pictures of so many worlds may have. */
+  /** Instances that pictures of this many worlds may have. */
   capacity(worlds: number): number {
     return worlds * (this.scene.parts.length + this.scene.wraps);
   }

@@ -67,7 +67,7 @@ export function drawSeed(seed: number | bigint, rateScale: number): number | big
   return typeof seed === "number" ? (seed + more) % 2 ** 53 : BigInt.asUintN(64, seed + BigInt(more));
 }
 
-/** The error of an update, one of so many, in which something was not finite; `remedy` says what to do. */
+/** The error of the update number `iteration`, in which something was not finite; `remedy` says what to do. */
 export const nonFiniteUpdate = (iteration: number, what: string, remedy: string): CorralError =>
   new CorralError("non-finite-update", `update ${iteration} was stopped: its ${what} is not finite. ${remedy}`, {
     iteration,

@@ -194,7 +194,7 @@ export class RunPlanner {
       if (over) return over.plan.bound;
       return bytesOf(parts) > free ? "budget" : undefined;
     } catch (error) {
-      // a replay of so many worlds has too few rows of each
+      // a replay of this many worlds has too few rows of each
       if (!(error instanceof CorralError) || error.details.name !== "bufferSize") throw error;
       return { limit: "bufferSize", value: Number(error.details.value), arena: null };
     }

@@ -1,35 +1,24 @@
 // the learner's memory: planned to the byte, in one budget with its environments, refused without harm, given back
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import "../../envs/index.ts";
 import { makeVec, type VectorEnv } from "../../src/env/index.ts";
-import { type GpuDevice, openDevice } from "../../src/gpu/index.ts";
-import { createBudget } from "../../src/memory/index.ts";
 import { Ppo, planPpo } from "../../src/rl/index.ts";
-import { assertPlanned, assertRefusedOverBudget } from "../support/learner-memory.ts";
+import { assertPlanned, assertRefusedOverBudget, pendulums } from "../support/learner-memory.ts";
 import { watchDevice } from "../support/watch-device.ts";
 
 const OPTIONS = { rolloutSteps: 8, minibatches: 2, epochs: 2, hidden: [16] };
 
-let gpu: GpuDevice;
-let env: VectorEnv;
-beforeAll(async () => {
-  gpu = await openDevice();
-  env = await makeVec("InvertedPendulum-v5", { numEnvs: 40, device: gpu });
-});
-afterAll(async () => {
-  await env.close();
-  (await createBudget(gpu)).assertEmpty();
-  expect(gpu.uncaptured).toEqual([]);
-  gpu.close();
-});
+const made = pendulums();
 
 test("the plan is what is made, nothing is made after that, and all of it comes back", async () => {
+  const { gpu, env } = made;
   const planned = planPpo(env, OPTIONS);
   expect(planned.fields.map(({ name }) => name)).toContain("rollout_obs");
   await assertPlanned(gpu, planned, () => Ppo.create(env, OPTIONS));
 });
 
 test("over budget it is refused by its fields, and the environments notice nothing", async () => {
+  const { gpu, env } = made;
   await assertRefusedOverBudget(gpu, env, () => Ppo.create(env, { ...OPTIONS, rolloutSteps: 4096 }), {
     room: 100_000,
     says: ["InvertedPendulum-v5.ppo", "fewer rolloutSteps"],
@@ -38,6 +27,7 @@ test("over budget it is refused by its fields, and the environments notice nothi
 });
 
 test("one call at a time, none after close, and close after the call in flight", async () => {
+  const { env } = made;
   const ppo = await Ppo.create(env, OPTIONS);
   const running = ppo.iterate();
   await expect((async () => ppo.iterate())()).rejects.toMatchObject({ code: "call-in-flight" });
@@ -48,6 +38,7 @@ test("one call at a time, none after close, and close after the call in flight",
 });
 
 test("what cannot be trained is refused before anything is made", async () => {
+  const { gpu, env } = made;
   const watch = watchDevice(gpu);
   const codeOf = (env: VectorEnv, options: object) =>
     Ppo.create(env, options).then(
@@ -77,6 +68,7 @@ test("what cannot be trained is refused before anything is made", async () => {
 });
 
 test("a diverging run stops with its last good parameters, and says so each time", async () => {
+  const { env } = made;
   await using ppo = await Ppo.create(env, { ...OPTIONS, learningRate: 1e30, schedule: "constant" });
   let failure: unknown;
   let before = await ppo.parameters();

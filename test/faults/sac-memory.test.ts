@@ -1,29 +1,17 @@
 // SAC's memory, replay included: planned to the byte, in one budget with its environments, refused without harm, given back
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import "../../envs/index.ts";
 import { makeVec, type VectorEnv } from "../../src/env/index.ts";
-import { type GpuDevice, openDevice } from "../../src/gpu/index.ts";
-import { createBudget } from "../../src/memory/index.ts";
 import { planSac, Sac } from "../../src/rl/index.ts";
-import { assertPlanned, assertRefusedOverBudget } from "../support/learner-memory.ts";
+import { assertPlanned, assertRefusedOverBudget, pendulums } from "../support/learner-memory.ts";
 import { watchDevice } from "../support/watch-device.ts";
 
 const OPTIONS = { hidden: [16], batchSize: 32, bufferSize: 400, learningStarts: 0 };
 
-let gpu: GpuDevice;
-let env: VectorEnv;
-beforeAll(async () => {
-  gpu = await openDevice();
-  env = await makeVec("InvertedPendulum-v5", { numEnvs: 40, device: gpu });
-});
-afterAll(async () => {
-  await env.close();
-  (await createBudget(gpu)).assertEmpty();
-  expect(gpu.uncaptured).toEqual([]);
-  gpu.close();
-});
+const made = pendulums();
 
 test("the plan is what is made, nothing is made after that, and all of it comes back", async () => {
+  const { gpu, env } = made;
   const planned = planSac(env, OPTIONS);
   // 400 rows of one observation (4 numbers), one action (1, padded to 4), reward and flags: nothing twice
   const bytes = Object.fromEntries(planned.fields.map((field) => [field.name, field.bytes]));
@@ -38,6 +26,7 @@ test("the plan is what is made, nothing is made after that, and all of it comes 
 });
 
 test("over budget it is refused by its fields, and the environments notice nothing", async () => {
+  const { gpu, env } = made;
   await assertRefusedOverBudget(gpu, env, () => Sac.create(env, { ...OPTIONS, bufferSize: 1_000_000 }), {
     room: 500_000,
     says: ["InvertedPendulum-v5.sac", "a smaller bufferSize"],
@@ -46,6 +35,7 @@ test("over budget it is refused by its fields, and the environments notice nothi
 });
 
 test("what cannot be trained is refused before anything is made", async () => {
+  const { gpu, env } = made;
   const watch = watchDevice(gpu);
   const codeOf = (of: VectorEnv, options: object) =>
     Sac.create(of, options).then(
@@ -68,6 +58,7 @@ test("what cannot be trained is refused before anything is made", async () => {
 });
 
 test("one call at a time; a diverging run stops with its last good parameters, and says so each time", async () => {
+  const { env } = made;
   await using sac = await Sac.create(env, { ...OPTIONS, criticLearningRate: 1e30 });
   const running = sac.iterate();
   await expect((async () => sac.iterate())()).rejects.toMatchObject({ code: "call-in-flight" });

@@ -1,5 +1,5 @@
 // a model in MuJoCo at states from seeds: what the stages are compared with
-import { fieldSize, fieldsOf } from "../../src/model/fields.ts";
+import { fieldSize, fieldsOf, type FieldName } from "../../src/model/fields.ts";
 import { loadModel, withOptions, type Model } from "../../src/model/model.ts";
 import { withMuJoCo, type Oracle, type OracleContact } from "../../src/model/oracle.ts";
 import { writeOption } from "../../src/model/options.ts";
@@ -39,7 +39,8 @@ export interface Fixture {
   readonly truths: readonly Truth[];
 }
 
-const STATE = [
+/** Fields that MuJoCo's data is given. */
+export const STATE = [
   "time",
   "qpos",
   "qvel",
@@ -50,7 +51,7 @@ const STATE = [
   "xfrc_applied",
   "mocap_pos",
   "mocap_quat",
-];
+] as const satisfies readonly FieldName[];
 const NOT_IN_MUJOCO = new Set(["userdata", "energy_vel", "solver_niter"]);
 const TABLE = [...fieldsOf("state"), ...fieldsOf("derived")]
   .map((f) => f.name)

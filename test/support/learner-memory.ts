@@ -1,7 +1,8 @@
 // what every learner owes to the memory contract, whichever the algorithm
-import { expect } from "vitest";
-import type { VectorEnv } from "../../src/env/index.ts";
-import type { GpuDevice } from "../../src/gpu/index.ts";
+import { afterAll, beforeAll, expect } from "vitest";
+import "../../envs/index.ts";
+import { makeVec, type VectorEnv } from "../../src/env/index.ts";
+import { openDevice, type GpuDevice } from "../../src/gpu/index.ts";
 import { BudgetExceededError, createBudget, type Plan } from "../../src/memory/index.ts";
 import { watchDevice } from "./watch-device.ts";
 
@@ -9,6 +10,22 @@ interface Held {
   readonly plan: Plan;
   iterate(): Promise<{ readonly minibatches: number }>;
   close(): Promise<void>;
+}
+
+/** A device and environments on it for the tests of a file, which leave nothing behind there. */
+export function pendulums(): { readonly gpu: GpuDevice; readonly env: VectorEnv } {
+  const made = {} as { gpu: GpuDevice; env: VectorEnv };
+  beforeAll(async () => {
+    made.gpu = await openDevice();
+    made.env = await makeVec("InvertedPendulum-v5", { numEnvs: 40, device: made.gpu });
+  });
+  afterAll(async () => {
+    await made.env.close();
+    (await createBudget(made.gpu)).assertEmpty();
+    expect(made.gpu.uncaptured).toEqual([]);
+    made.gpu.close();
+  });
+  return made;
 }
 
 /** The plan is what is made, nothing is made by an update after the first, and all of it comes back. */

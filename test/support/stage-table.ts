@@ -34,22 +34,10 @@ import { tendon, tendonJacobian } from "../../src/physics/tendon/tendon.ts";
 import { actuatorMoment, moment, transmission } from "../../src/physics/actuator/transmission.ts";
 import type { WorldData, ModelView } from "../../src/physics/view.ts";
 import { STAGES, type StageName } from "../../src/physics/stages.ts";
-import type { Truth } from "./fixture.ts";
+import { STATE as GIVEN, type Truth } from "./fixture.ts";
 import { outputList, type Outputs, type Stage } from "./stages.ts";
 
-export const STATE: readonly FieldName[] = [
-  "time",
-  "qpos",
-  "qvel",
-  "act",
-  "ctrl",
-  "qacc_warmstart",
-  "qfrc_applied",
-  "xfrc_applied",
-  "mocap_pos",
-  "mocap_quat",
-  "eq_active",
-];
+export const STATE: readonly FieldName[] = [...GIVEN, "eq_active"];
 
 const M = (m: ModelView, d: WorldData) => new SymMatrix(treeSparsity(m.model), d.M);
 const inertia = (m: ModelView, d: WorldData) =>

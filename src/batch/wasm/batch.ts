@@ -26,7 +26,7 @@ interface Held {
 
 /** Kinds of submissions whose time is remembered. */
 const MOST_KEYS = 64;
-/** Worlds of a chunk: at most so many, and chunks for each thread, so that they end together. */
+/** Worlds of a chunk: at most this many, and chunks for each thread, so that they end together. */
 const [MOST_CHUNK, CHUNKS_PER_THREAD] = [256, 8];
 
 /** What the device calls itself. */

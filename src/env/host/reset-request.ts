@@ -59,7 +59,7 @@ export function checkReset(given: ResetOptions, numEnvs: number): ResetRequest {
   };
 }
 
-/** A mask of all worlds is none. */
+/** A mask of all worlds counts as no mask. */
 const partOf = (mask: Uint8Array): Uint8Array | undefined => (mask.includes(0) ? mask : undefined);
 
 function checkMask(mask: unknown, numEnvs: number): Uint8Array {

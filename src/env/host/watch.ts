@@ -193,7 +193,7 @@ export class Watch {
     if (tripped.length > 0) await this.#write(tripped, steps);
   }
 
-  /** Counts worlds whose start, made by a call of `reset` after so many steps, cannot be observed. */
+  /** Counts worlds whose start, made by a call of `reset` after this many steps, cannot be observed. */
   lookAtStarts(result: HostRows, worlds: readonly number[], steps: number): void {
     const failed = worlds.map((world) => {
       const row = result.data.subarray(world * result.stride, (world + 1) * result.stride);

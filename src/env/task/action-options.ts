@@ -9,7 +9,7 @@ import type { Task } from "./task.ts";
 
 /** What becomes of the actions of a batch, as numbers for each entry of an action. */
 export interface Actuation {
-  /** Control steps that an action waits before it acts. Until so many were given, the first of an episode acts. */
+  /** Control steps that an action waits before it acts. until that many were given, the first of an episode acts. */
   readonly delay: number;
   /** Control steps that an action acts for; those given in between are passed over. */
   readonly hold: number;

@@ -9,7 +9,7 @@ export const ACTION_OPTIONS = {
     min: 0,
     max: 1000,
     integer: true,
-    doc: "control steps that an action waits before it acts; until so many were given, the first of an episode acts",
+    doc: "control steps that an action waits before it acts; until that many were given, the first of an episode acts",
   },
   hold: {
     default: 1,
@@ -40,7 +40,7 @@ export const OBSERVATION_OPTIONS = {
     min: 1,
     max: 1000,
     integer: true,
-    doc: "the last so many values of each term that names no history itself",
+    doc: "this many of the latest values of each term that names no history itself",
   },
 } as const satisfies OptionTable;
 

@@ -177,7 +177,7 @@ function entriesOf(
   const width = fieldShape(model, name)
     .slice(1)
     .reduce((n, k) => n * k, 1);
-  // the world's mass is none, and stays none
+  // the world body has no mass, and keeps none
   const moving = ids.filter((id) => kind !== "body" || id > 0);
   const all = moving
     .flatMap((id) => elementsOf(model, field, id))

@@ -186,7 +186,7 @@ export interface TermOptions {
   readonly scale?: number | readonly number[];
   /** Factor of a term of the reward. */
   readonly weight?: number;
-  /** Observations: the last so many values, newest first. At the start of an episode all are the first one. */
+  /** Observations: this many of the latest values, newest first. At the start of an episode all are the first one. */
   readonly history?: number;
 }
 

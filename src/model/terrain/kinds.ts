@@ -27,7 +27,7 @@ interface Kind {
 /** Distance from the level middle, as squares about it count it; below 0 inside. */
 const outward = (x: number, y: number, { middle }: Patch): number => Math.max(Math.abs(x), Math.abs(y)) - middle;
 
-/** 0 in the level middle, 1 from so many metres outside of it. */
+/** 0 in the level middle, 1 this many metres outside of it. */
 const fade = (x: number, y: number, patch: Patch, over: number): number =>
   Math.min(1, Math.max(0, outward(x, y, patch) / over));
 

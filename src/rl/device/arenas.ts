@@ -17,7 +17,7 @@ export const SUMS = { k: TILE, n: 4 * STATISTICS4 } as const;
 const WHOLE_ROWS = 512;
 const CHUNK_ROWS = 128;
 const MAX_CHUNKS = 32;
-/** Worlds that act in one run of the network, if minibatches are smaller: at most so many, in at most so many bytes. */
+/** Worlds that act in one run of the network, if minibatches are smaller: at most this many, in at most this many bytes. */
 const ACT_ROWS = 8192;
 const ACT_BYTES = 2 ** 26;
 

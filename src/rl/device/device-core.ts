@@ -103,7 +103,7 @@ export class DeviceCore implements AsyncDisposable {
     dispatch(pass, this.#jobs.get(name)!, count, parts);
   }
 
-  /** The same for a dense layer, forward to `width` outputs of so many rows, or backward to `width` inputs. */
+  /** The same for a dense layer, forward to `width` outputs of this many rows, or backward to `width` inputs. */
   runRows(pass: JobPass, name: string, rows: number, width: number, parts = 1): void {
     dispatch(pass, this.#jobs.get(name)!, rowGroups(this.backing.sharing, rows, width), parts);
   }

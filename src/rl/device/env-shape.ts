@@ -24,7 +24,7 @@ export interface EnvShape {
   /** Numbers of an action, and the alternatives of each if they are choices. */
   readonly actions: number;
   readonly alternatives: readonly number[];
-  /** What is known of each action, if something is: rows of so many numbers. */
+  /** What is known of each action, if something is: rows of this many numbers. */
   readonly features?: { readonly count: number; readonly values: Float32Array<ArrayBuffer> } | undefined;
 }
 

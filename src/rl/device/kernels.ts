@@ -295,7 +295,7 @@ interface GpuJob {
 export interface JobPass {
   /** Invocations of a workgroup of the kernels that are dispatched by counts of invocations. */
   readonly workgroup: number;
-  /** Adds one run of a job, of so many workgroups. */
+  /** Adds one run of a job, of this many workgroups. */
   add(job: Job, x: number, y: number, z: number): void;
 }
 

@@ -61,7 +61,7 @@ export interface NetworkOptions {
   readonly activation: HiddenActivation;
   /** Log standard deviations; 0 for policies that have none. */
   readonly logStds: number;
-  /** Outputs come in blocks of at most so many; or from embeddings of so many numbers, of actions with so many features. */
+  /** Outputs come in blocks of at most this many; or from embeddings of this many numbers, of actions with so many features. */
   /** Numbers of a recurrent state. */
   readonly recurrent?: number;
   readonly stream?: {

@@ -31,7 +31,7 @@ export interface CellsLayout {
 
 type Sizes = Pick<CellsLayout, "unroll" | "lanes" | "sequences" | "each">;
 
-/** How a rollout of so many samples is cut. */
+/** How a rollout of this many samples is cut. */
 export function sequencesOf(samples: number, config: PpoConfig): Sizes {
   const unroll = Math.min(config.recurrentSteps, config.rolloutSteps);
   const sequences = samples / unroll;

@@ -1,6 +1,5 @@
 // the terms that come with corral: what each measures, and what it refuses
 import { describe, expect, test } from "vitest";
-import type { CorralError } from "../../../src/core/errors.ts";
 import {
   accelerationCost,
   actionRateCost,
@@ -15,7 +14,6 @@ import {
   jointLimitCost,
   jointLimits,
   linearVelocity,
-  makeVec,
   notFinite,
   outside,
   position,
@@ -33,27 +31,9 @@ import {
   velocityCost,
   velocityLimit,
   type Task,
-  type VecOptions,
   type VectorEnv,
 } from "../../../src/env/index.ts";
-import { rover } from "../../support/rover.ts";
-
-const DOUBLE = { device: "cpu-f64" } as const;
-
-const make = (task: Partial<Task<object>>, options: Partial<VecOptions> = {}): Promise<VectorEnv> =>
-  makeVec(rover(task), { numEnvs: 2, ...DOUBLE, ...options });
-
-async function message(run: () => Promise<unknown>): Promise<string> {
-  try {
-    await run();
-  } catch (error) {
-    return (error as CorralError).message;
-  }
-  return "nothing was refused";
-}
-
-const still = (env: VectorEnv) => new Float32Array(env.actionSpace.size);
-const info = (env: VectorEnv, name: string, world = 0) => env.infos.get(name)!.values[world];
+import { info, make, message, still } from "../../support/rover-env.ts";
 
 describe("the library", () => {
   test("agrees with MuJoCo's sensors and with expressions", async () => {

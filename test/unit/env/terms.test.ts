@@ -1,25 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { CorralError } from "../../../src/core/errors.ts";
 import { RandomStream, streams } from "../../../src/core/rng.ts";
-import { type Box, Discrete, makeVec, type Task, type VecOptions, type VectorEnv } from "../../../src/env/index.ts";
-import { rover } from "../../support/rover.ts";
-
-const DOUBLE = { device: "cpu-f64" } as const;
-
-const make = (task: Partial<Task<object>>, options: Partial<VecOptions> = {}): Promise<VectorEnv> =>
-  makeVec(rover(task), { numEnvs: 2, ...DOUBLE, ...options });
-
-async function message(run: () => Promise<unknown>): Promise<string> {
-  try {
-    await run();
-  } catch (error) {
-    return (error as CorralError).message;
-  }
-  return "nothing was refused";
-}
-
-const still = (env: VectorEnv) => new Float32Array(env.actionSpace.size);
-const info = (env: VectorEnv, name: string, world = 0) => env.infos.get(name)!.values[world];
+import { type Box, Discrete, type Task, type VecOptions } from "../../../src/env/index.ts";
+import { info, make, message, still } from "../../support/rover-env.ts";
 
 describe("what is done to terms", () => {
   test("noise, then clip, then scale, then weight", async () => {

@@ -25,7 +25,7 @@ export interface CommandOptions {
 }
 
 /**
- * A command drawn uniformly from ranges, new with each episode and then `every` so many seconds. Ends of the ranges are
+ * A command drawn uniformly from ranges, new with each episode and then after `every` seconds. Ends of the ranges are
  * numbers or expressions, such as "-param.speed": so a curriculum widens them for some worlds.
  */
 export const command =

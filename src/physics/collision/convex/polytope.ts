@@ -68,7 +68,7 @@ export interface Polytope {
   front(): { normal: Vec3; distance: Scalar; a: Vec3; b: Vec3 };
 }
 
-/** A polytope, with room for a `polygon` of so many corners. */
+/** A polytope, with room for a `polygon` of this many corners. */
 export function polytope(polygon = 0): Polytope {
   const vertices = variable("epa_vertices", 0, "i32");
   const room = Math.min(Math.max(MOST_VERTICES, polygon), MOST_CORNERS);
