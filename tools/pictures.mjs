@@ -1,20 +1,40 @@
-/** Draws the pictures of the README: `npm run pictures`. */
+/**
+ * Draws the pictures of README and docs: `npm run pictures`. Pages are pictured in the browser that tests use. The
+ * Humanoid is trained first (1 M env steps, some minutes), unless `-- --humanoid DIR` names the folder of its run.
+ */
 
 import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 
+const MOST_BYTES = 500_000;
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const { values } = parseArgs({ options: { humanoid: { type: "string" } } });
 
-/** File, and what `corral render` draws there. */
-const PICTURES = {
-  "ants.gif": ["Ant-v5", "--worlds", "16", "--steps", "60", "--size", "480x300"],
-  "humanoid.png": ["Humanoid-v5", "--size", "480x300"],
-};
-
-for (const [file, args] of Object.entries(PICTURES)) {
-  const out = join(root, "docs", "pictures", file);
-  const corral = join(root, "bin", "corral.js");
-  const { status } = spawnSync(process.execPath, [corral, "render", ...args, "--out", out], { stdio: "inherit" });
+function run(...args) {
+  const { status } = spawnSync(process.execPath, args, { stdio: "inherit", cwd: root });
   if (status !== 0) process.exit(status ?? 1);
+}
+
+const corral = (...args) => run(join(root, "bin", "corral.js"), ...args);
+const out = (file) => join(root, "docs", "pictures", file);
+
+const folder = mkdtempSync(join(tmpdir(), "corral-pictures-"));
+try {
+  const humanoid = values.humanoid ?? join(folder, "humanoid");
+  if (!existsSync(humanoid)) corral("train", "Humanoid-v5", "--steps", "1000000", "--out", humanoid);
+  corral("render", "Ant-v5", "--worlds", "16", "--steps", "60", "--size", "480x300", "--out", out("ants.gif"));
+  corral("render", humanoid, "--steps", "90", "--size", "360x240", "--out", out("humanoid.gif"));
+  run("--import", "tsx", join(root, "tools", "page-pictures.ts"), out("crash.png"), out("training.png"));
+} finally {
+  rmSync(folder, { recursive: true });
+}
+for (const file of ["ants.gif", "humanoid.gif", "crash.png", "training.png"]) {
+  const { size } = statSync(out(file));
+  if (size <= MOST_BYTES) continue;
+  console.error(`${file} has ${size} bytes, more than ${MOST_BYTES}.`);
+  process.exitCode = 1;
 }

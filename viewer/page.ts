@@ -12,6 +12,7 @@ import { Plots } from "./plots.ts";
 import { listen, type Pointed, type Pull } from "./pointer.ts";
 import { openSource, type Source } from "./source.ts";
 import { Timelines } from "./timeline.ts";
+import { showRun } from "./training.ts";
 
 class Page implements Controlled, Pointed {
   readonly facts: Facts;
@@ -169,6 +170,7 @@ async function start(): Promise<void> {
   }
   page = new Page(source, canvas, frame);
   page.show(frame);
+  if (source.facts.run) void showRun(source.facts.run, say);
   document.body.dataset.ready = canvas ? "drawn" : "nothing to draw with";
 }
 

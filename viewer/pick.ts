@@ -1,7 +1,8 @@
-// which body a point of the picture shows: the nearest part whose surface the ray hits, by its box or its ball
+// which body a point of the picture shows: the nearest part whose surface the ray hits
 import type { View } from "../src/render/camera.ts";
 import { multiply, rotation, turned } from "../src/render/rotation.ts";
 import { SHAPE, type Part, type Scene } from "../src/render/scene.ts";
+import { VERTEX_FLOATS, type Shape } from "../src/render/shapes.ts";
 import { BODY_FLOATS, isShown, offsetOf, type Poses, type Shown } from "../src/render/show.ts";
 
 export interface Picked {
@@ -30,22 +31,70 @@ export function rayOf({ eye, target, up, fovy }: View, aspect: number, x: number
   return unit(forward.map((f, i) => f + half * (aspect * x * right[i] + y * above[i])));
 }
 
-/** Distance to a part along a ray in the part's frame; Infinity if it is missed. */
-function hit({ shape, size, radius }: Part, from: readonly number[], along: readonly number[]): number {
+const dot = (a: readonly number[], b: readonly number[]) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+
+/** Distance to a part along a ray of unit length in the part's frame; Infinity if it is missed. */
+function hit(part: Part, shapes: readonly Shape[], from: readonly number[], along: readonly number[]): number {
+  const { shape, size, radius } = part;
   if (shape === SHAPE.plane) {
     const t = -from[2] / along[2];
     const at = from.map((x, i) => x + t * along[i]);
     return t > 0 && Math.abs(at[0]) <= size[0] && Math.abs(at[1]) <= size[1] ? t : Infinity;
   }
   if (shape === SHAPE.round) return hitRound(size, from, along);
-  const half = shape > SHAPE.plane ? [radius, radius, radius] : [size[0], size[1], size[2]];
+  if (shape === SHAPE.cylinder) return hitCylinder(size, from, along);
+  if (shape === SHAPE.box) return hitBox(size, from, along);
+  // what misses the sphere around it misses its triangles
+  const nearest = -dot(from, along);
+  if (Math.hypot(...from.map((x, i) => x + nearest * along[i])) > radius) return Infinity;
+  return hitFaces(shapes[shape], size, from, along);
+}
+
+function hitBox(size: readonly number[], from: readonly number[], along: readonly number[]): number {
   let [near, far] = [0, Infinity];
   for (let i = 0; i < 3; i++) {
-    const ends = [-half[i], half[i]].map((end) => (end - from[i]) / along[i]);
+    const ends = [-size[i], size[i]].map((end) => (end - from[i]) / along[i]);
     near = Math.max(near, Math.min(...ends));
     far = Math.min(far, Math.max(...ends));
   }
   return near <= far ? near : Infinity;
+}
+
+function hitCylinder([radius, , half]: readonly number[], from: readonly number[], along: readonly number[]): number {
+  const a = along[0] ** 2 + along[1] ** 2;
+  const b = from[0] * along[0] + from[1] * along[1];
+  const under = b * b - a * (from[0] ** 2 + from[1] ** 2 - radius * radius);
+  const side = (-b - Math.sqrt(Math.max(0, under))) / a;
+  const isSide = under >= 0 && side > 0 && Math.abs(from[2] + side * along[2]) <= half;
+  const ends = [-half, half].map((end) => {
+    const t = (end - from[2]) / along[2];
+    return t > 0 && Math.hypot(from[0] + t * along[0], from[1] + t * along[1]) <= radius ? t : Infinity;
+  });
+  return Math.min(isSide ? side : Infinity, ...ends);
+}
+
+/** The nearest triangle, seen from either side (Möller and Trumbore 1997). */
+function hitFaces(
+  { vertices, indices }: Shape,
+  size: readonly number[],
+  from: readonly number[],
+  along: readonly number[],
+) {
+  const corner = (k: number) => [0, 1, 2].map((i) => vertices[VERTEX_FLOATS * indices[k] + i] * size[i]);
+  let found = Infinity;
+  for (let k = 0; k < indices.length; k += 3) {
+    const a = corner(k);
+    const [e, f] = [sub(corner(k + 1), a), sub(corner(k + 2), a)];
+    const p = cross(along, f);
+    const scale = 1 / dot(e, p);
+    const s = sub(from, a);
+    const u = scale * dot(s, p);
+    const q = cross(s, e);
+    const v = scale * dot(along, q);
+    const t = scale * dot(f, q);
+    if (u >= 0 && v >= 0 && u + v <= 1 && t > 0 && t < found) found = t;
+  }
+  return found;
 }
 
 /** An ellipsoid whose halves are moved apart along z: its ends, and the tube between them. */
@@ -67,7 +116,7 @@ function hitRound(size: readonly number[], from: readonly number[], along: reado
   return Math.min(...caps, Math.abs(from[2] + tube * along[2]) <= size[3] ? tube : Infinity);
 }
 
-/** What is seen along a ray. Meshes are taken as their boxes. */
+/** What is seen along a ray. */
 export function pick(
   scene: Scene,
   { worlds, bodies }: Poses,
@@ -93,7 +142,7 @@ export function pick(
       const mat = multiply(frame, part.mat);
       const center = turned(frame, part.pos).map((p, i) => p + place[i]);
       const back = [mat[0], mat[3], mat[6], mat[1], mat[4], mat[7], mat[2], mat[5], mat[8]];
-      const distance = hit(part, turned(back, sub(eye, center)), turned(back, along));
+      const distance = hit(part, scene.shapes, turned(back, sub(eye, center)), turned(back, along));
       if (!(distance < (found?.distance ?? Infinity))) continue;
       const at = eye.map((e, i) => e + distance * along[i]);
       const inverse = [frame[0], frame[3], frame[6], frame[1], frame[4], frame[7], frame[2], frame[5], frame[8]];

@@ -20,7 +20,12 @@ export async function openSource(onFrame: OnFrame, onFault: OnFault): Promise<So
 }
 
 async function openServer(onFrame: OnFrame, onFault: OnFault): Promise<Source> {
-  const [facts, shader] = await Promise.all(["scene", "shader"].map(async (name) => (await fetch(name)).text()));
+  const ask = async (name: string) => {
+    const response = await fetch(name);
+    if (!response.ok) throw new Error(`${await response.text()} (${response.status})`);
+    return response.text();
+  };
+  const [facts, shader] = await Promise.all(["scene", "shader"].map(ask));
   void follow(onFrame, onFault);
   return {
     facts: fromJson(facts) as Facts,

@@ -109,3 +109,45 @@ fn fragment(point: Point, @builtin(front_facing) front: bool) -> @location(0) ve
   colour = mix(colour, frame.sky.rgb, 1.0 - exp(-pow(distance / frame.sun.w, 3.0)));
   return vec4<f32>(pow(colour, vec3<f32>(1.0 / 2.2)), point.rgba.a);
 }
+
+/// A crowd: how many parts each of how many worlds has, bodies of a world, where its instances begin.
+struct Crowd {
+  parts: u32,
+  worlds: u32,
+  bodies: u32,
+  first: u32,
+}
+@group(0) @binding(4) var<uniform> crowd: Crowd;
+/// Position and quaternion of each body of each world.
+@group(0) @binding(5) var<storage, read> poses: array<f32>;
+/// As instances, in the frame of the body whose number is look.w.
+@group(0) @binding(6) var<storage, read> parts: array<Instance>;
+/// World, x and y of each rank.
+@group(0) @binding(7) var<storage, read> ranks: array<vec4<f32>>;
+@group(0) @binding(8) var<storage, read_write> placed_parts: array<Instance>;
+
+fn turned(q: vec4<f32>, v: vec3<f32>) -> vec3<f32> {
+  let t = 2.0 * cross(q.yzw, v);
+  return v + q.x * t + cross(q.yzw, t);
+}
+
+/// Places one part of one world.
+@compute @workgroup_size(64)
+fn place(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let index = id.x + 64u * groups.x * id.y;
+  if (index >= crowd.parts * crowd.worlds) { return; }
+  var part = parts[index / crowd.worlds];
+  let rank = ranks[index % crowd.worlds];
+  let at = 7u * (u32(rank.x) * crowd.bodies + u32(part.look.w));
+  let body = vec3<f32>(poses[at] + rank.y, poses[at + 1u] + rank.z, poses[at + 2u]);
+  let turn = vec4<f32>(poses[at + 3u], poses[at + 4u], poses[at + 5u], poses[at + 6u]);
+  var columns = array<vec3<f32>, 4>();
+  for (var c = 0; c < 4; c += 1) {
+    columns[c] = turned(turn, vec3<f32>(part.rows[0][c], part.rows[1][c], part.rows[2][c]));
+  }
+  columns[3] += body;
+  for (var r = 0; r < 3; r += 1) {
+    part.rows[r] = vec4<f32>(columns[0][r], columns[1][r], columns[2][r], columns[3][r]);
+  }
+  placed_parts[crowd.first + index] = part;
+}

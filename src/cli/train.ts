@@ -21,6 +21,7 @@ import { rate, sparkline } from "./table.ts";
 import { onlyArgument } from "./target.ts";
 import { idOfNamed, isTaskFile, taskFileOf } from "./task-file.ts";
 import { flagLines, flags, settingsOf, TRAIN_FLAGS } from "./train-flags.ts";
+import { openPage, shownOf, VIEW_FLAGS, type Shows } from "./train-page.ts";
 import { stagesOf, trainStages, type RunEnd, type RunRequest } from "./train-stages.ts";
 
 export const summary = "an agent learns an environment on the device";
@@ -65,6 +66,9 @@ ${flagLines(RUN_OPTIONS)}
                             doctor
   --budget BYTES            what environments, evaluation and learner may hold together: 2GiB, or
                             0.5 of what is there; corral plan ENV --train says what they take
+  --view                    a page on this machine with curves, throughput, memory and some worlds,
+                            to be opened and closed while it trains; --port N, --no-open as for
+                            corral view
   --json                    one JSON document on stdout
 
 PPO [default; environments have their own, which config.json records]
@@ -82,7 +86,9 @@ could not be saved, 2 bad usage, 3 no device or no memory.
 `;
 
 export async function run(args: string[]): Promise<number> {
-  const { values, positionals } = parse(args, { ...TRAIN_FLAGS, ...flags("out", "resume") }, 1);
+  const more = { ...flags("out", "resume"), ...VIEW_FLAGS };
+  const { values: all, positionals } = parse(args, { ...TRAIN_FLAGS, ...more }, 1);
+  const { shows, values } = shownOf(all);
   const given = values as Readonly<Record<string, string | undefined>>;
   const resumes = given.resume;
   if (resumes !== undefined) assertResumable(resumes, Object.keys(values), positionals);
@@ -98,7 +104,7 @@ export async function run(args: string[]): Promise<number> {
   const namedBy = resumes === undefined ? (given.config ?? startOf(given.from)) : join(resumes, CONFIG_FILE);
   const stages = stagesOf(config);
   const idFor = (of: RunRequest["config"], own = false) => idOf(of, own ? [] : positionals, namedBy);
-  const train = (each: RunRequest) => trainOne(each, say, json);
+  const train = (each: RunRequest) => trainOne(each, say, json, shows);
   // the stages of a config may each name their own
   const id = stages ? undefined : await idFor(config);
   const folder =
@@ -122,6 +128,7 @@ async function trainOne(
   { id, config, folder, resumes }: RunRequest,
   say: (line: string) => void,
   json: boolean,
+  shows: Shows | undefined,
 ): Promise<RunEnd> {
   const train = trainOptions(config);
   if (!resumes) assertNewFolder(folder);
@@ -176,17 +183,23 @@ async function trainOne(
       `collects in ${countOf(made.settings.collectThreads!, "thread")} of the CPU, ${formatBytes(algorithm.collector.bytes)} on the host, one update behind`,
     );
   const log = await openFolder(made, folder, resumes, say, folderOptions);
+  await using page = shows && (await openPage(made, shows, modules, note));
   for (const message of fewer) log.event({ event: "fewer-worlds", iteration: 0, envSteps: 0, message });
   const stop = () => made.stop();
   for (const signal of STOPS) process.once(signal, stop);
   let result: TrainResult;
   try {
     result = await watch(made, say, live, {
-      onProgress: (p) => log.progress(p),
+      onProgress: (p) => {
+        log.progress(p);
+        page?.progress(p);
+      },
+      ...(page && { onBetween: () => page.look(made.env, () => made.algorithm.policy()) }),
       onCheckpoint: (state) => log.checkpoint(state),
       onNonFinite: (evidence, error) => log.evidence(evidence, error),
       onEvent: (event) => {
         log.event(event);
+        page?.event(event.message);
         note(event.message);
       },
     });

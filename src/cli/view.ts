@@ -1,10 +1,10 @@
 // `corral view`: a page on this machine that shows worlds and moves them
-import { spawn } from "node:child_process";
 import { pageFiles } from "../view/page.ts";
 import { routesOf } from "../view/routes.ts";
 import { ViewServer } from "../view/server.ts";
 import { Session } from "../view/session.ts";
 import { EXIT, integerOption, parse, print, printJson } from "./io.ts";
+import { openBrowser } from "./open-browser.ts";
 import { DEVICE_HELP, onlyArgument } from "./target.ts";
 import { viewTarget } from "./view-target.ts";
 
@@ -68,14 +68,4 @@ export async function run(args: string[]): Promise<number> {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
   });
   return EXIT.done;
-}
-
-/** Opens the system's browser where there is one; the address is printed all the same. */
-function openBrowser(url: string): void {
-  const [command, ...args] =
-    process.platform === "darwin" ? ["open"] : process.platform === "win32" ? ["cmd", "/c", "start", ""] : ["xdg-open"];
-  if (process.platform === "linux" && !process.env.DISPLAY && !process.env.WAYLAND_DISPLAY) return;
-  spawn(command, [...args, url], { stdio: "ignore", detached: true })
-    .on("error", () => {})
-    .unref();
 }

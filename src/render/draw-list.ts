@@ -1,15 +1,15 @@
 // what one picture draws: instances of shapes, in as few calls as there are shapes
+import type { Crowd } from "./crowd.ts";
 import type { Matrix } from "./rotation.ts";
+import type { Draw } from "./shapes.ts";
 
 /** Numbers of an instance: three rows with a position, size, colour, look. */
 export const INSTANCE_FLOATS = 24;
 
-/** Instances of one shape that follow each other. */
-export interface Draw {
-  readonly shape: number;
-  readonly first: number;
-  readonly count: number;
-  readonly clear: boolean;
+export interface Packed {
+  readonly instances: Float32Array<ArrayBuffer>;
+  readonly draws: readonly Draw[];
+  readonly crowd: Crowd | undefined;
 }
 
 interface Bucket {
@@ -25,10 +25,13 @@ export interface Look {
 
 /** Takes instances in any order. Fill it anew for each picture: its memory is kept. */
 export class DrawList {
+  /** Worlds that the device places. */
+  crowd: Crowd | undefined;
   readonly #buckets = new Map<number, Bucket>();
   #packed = new Float32Array(0);
 
   clear(): void {
+    this.crowd = undefined;
     for (const bucket of this.#buckets.values()) bucket.count = 0;
   }
 
@@ -72,7 +75,7 @@ export class DrawList {
   }
 
   /** All instances behind each other, and the calls that draw them: opaque shapes, then transparent ones. */
-  pack(): { readonly instances: Float32Array<ArrayBuffer>; readonly draws: readonly Draw[] } {
+  pack(): Packed {
     const total = this.count * INSTANCE_FLOATS;
     if (this.#packed.length < total) this.#packed = new Float32Array(Math.max(total, 2 * this.#packed.length));
     const draws: Draw[] = [];
@@ -85,6 +88,6 @@ export class DrawList {
       draws.push({ shape: key >> 1, first, count, clear: key % 2 === 1 });
       first += count;
     }
-    return { instances: this.#packed.subarray(0, total), draws };
+    return { instances: this.#packed.subarray(0, total), draws, crowd: this.crowd };
   }
 }

@@ -2,8 +2,9 @@
 // page: it takes a device, the text of shaders/render/scene.wgsl as a module, and what to draw into.
 import { BufferUsage, ShaderStage } from "../gpu/constants.ts";
 import { lightProjection, projectionOf, type Point, type View } from "./camera.ts";
-import { INSTANCE_FLOATS, type Draw } from "./draw-list.ts";
-import { VERTEX_FLOATS, type Shape } from "./shapes.ts";
+import { CrowdPlacer } from "./crowd-placer.ts";
+import { INSTANCE_FLOATS, type Packed } from "./draw-list.ts";
+import { coarse, VERTEX_FLOATS, type Draw, type Shape } from "./shapes.ts";
 
 const DEPTH = "depth32float";
 const SAMPLES = 4;
@@ -51,6 +52,10 @@ export class Painter {
   #instances: GPUBuffer;
   #groups: { readonly shadow: GPUBindGroup; readonly lit: GPUBindGroup };
   #sized: Sized | undefined;
+  readonly #placer: CrowdPlacer;
+  readonly #shapes: number;
+  /** Of the last picture, shadows aside. */
+  triangles = 0;
 
   /** Makes buffers, textures and pipelines; errors are the device's own, in its error scopes. */
   constructor(
@@ -67,7 +72,9 @@ export class Painter {
       device.queue.writeBuffer(made, 0, data);
       return made;
     };
-    this.#meshes = shapes.map(({ vertices, indices }, i) => ({
+    this.#shapes = shapes.length;
+    this.#placer = new CrowdPlacer(device, module);
+    this.#meshes = [...shapes, ...coarse()].map(({ vertices, indices }, i) => ({
       vertices: filled(`vertices.${i}`, vertices, BufferUsage.VERTEX),
       indices: filled(`indices.${i}`, indices, BufferUsage.INDEX),
       count: indices.length,
@@ -127,24 +134,29 @@ export class Painter {
   encode(
     encoder: GPUCommandEncoder,
     into: GPUTexture,
-    { instances, draws }: { readonly instances: Float32Array<ArrayBuffer>; readonly draws: readonly Draw[] },
+    { instances, draws: listed, crowd }: Packed,
     view: View,
     reach: number,
   ): void {
     const { width, height } = into;
+    const first = instances.length / INSTANCE_FLOATS;
+    const wanted = first + (crowd ? crowd.parts.length * crowd.worlds.length : 0);
     const { samples, depth } = this.resize(width, height);
     this.#values.set(projectionOf(view, width / height, 0.01 * reach, 100 * reach), 0);
     this.#values.set(lightProjection(SUN, view.target, reach), 16);
     this.#values.set([...view.eye, 0, ...SUN, CLARITY * reach, ...SKY, 0], 32);
-    if (instances.byteLength > this.#instances.size) {
+    if (4 * INSTANCE_FLOATS * wanted > this.#instances.size) {
       this.#instances.destroy();
-      this.#instances = this.#room((2 * instances.length) / INSTANCE_FLOATS);
+      this.#instances = this.#room(2 * wanted);
       this.#groups = this.#bound();
     }
     const { queue } = this.#device;
     queue.writeBuffer(this.#frame, 0, this.#values);
     if (instances.length > 0) queue.writeBuffer(this.#instances, 0, instances);
 
+    const placed = crowd && this.#placer.encode(encoder, crowd, view, height, this.#instances, first, this.#shapes);
+    const draws: readonly Draw[] = placed ? [...listed, ...placed] : listed;
+    this.triangles = draws.reduce((sum, { shape, count }) => sum + (count * this.#meshes[shape].count) / 3, 0);
     const draw = (pass: GPURenderPassEncoder, clear: boolean) => {
       for (const { shape, first, count, clear: isClear } of draws) {
         if (isClear !== clear) continue;
@@ -186,6 +198,7 @@ export class Painter {
   }
 
   destroy(): void {
+    this.#placer.destroy();
     for (const { vertices, indices } of this.#meshes) for (const buffer of [vertices, indices]) buffer.destroy();
     for (const made of [this.#frame, this.#instances, this.#shadows, this.#sized?.samples, this.#sized?.depth])
       made?.destroy();

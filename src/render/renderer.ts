@@ -99,6 +99,11 @@ export class Renderer {
     return { width, height, rgba };
   }
 
+  /** Of the last picture, shadows aside. */
+  get triangles(): number {
+    return this.#made.painter.triangles;
+  }
+
   close(): void {
     this.#readback.close();
     this.#made.destroy();

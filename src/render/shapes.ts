@@ -6,6 +6,14 @@ export interface Shape {
   readonly indices: Uint32Array<ArrayBuffer>;
 }
 
+/** Instances of one shape that follow each other. */
+export interface Draw {
+  readonly shape: number;
+  readonly first: number;
+  readonly count: number;
+  readonly clear: boolean;
+}
+
 export const VERTEX_FLOATS = 7;
 
 /** Segments around an axis, and rings from pole to pole (an even count). */
@@ -38,30 +46,30 @@ function joined(parts: readonly Shape[]): Shape {
   return { vertices: Float32Array.from(vertices), indices: Uint32Array.from(indices) };
 }
 
-const around = (column: number): [number, number] => {
-  const angle = (column / SEGMENTS) * 2 * Math.PI;
+const around = (column: number, segments: number): [number, number] => {
+  const angle = (column / segments) * 2 * Math.PI;
   return [Math.cos(angle), Math.sin(angle)];
 };
 
 /** Two half spheres, whose seam a capsule pulls apart: sphere, ellipsoid and capsule alike. */
-function round(): Shape {
-  return grid(RINGS + 1, SEGMENTS, (row, column) => {
-    const lower = row > RINGS / 2;
-    const angle = ((lower ? row - 1 : row) / RINGS) * Math.PI;
-    const [x, y] = around(column);
+function round(segments = SEGMENTS, rings = RINGS): Shape {
+  return grid(rings + 1, segments, (row, column) => {
+    const lower = row > rings / 2;
+    const angle = ((lower ? row - 1 : row) / rings) * Math.PI;
+    const [x, y] = around(column, segments);
     const n = [Math.sin(angle) * x, Math.sin(angle) * y, Math.cos(angle)];
     return [...n, ...n, lower ? -1 : 1];
   });
 }
 
-function cylinder(): Shape {
-  const side = grid(1, SEGMENTS, (row, column) => {
-    const [x, y] = around(column);
+function cylinder(segments = SEGMENTS): Shape {
+  const side = grid(1, segments, (row, column) => {
+    const [x, y] = around(column, segments);
     return [x, y, 1 - 2 * row, x, y, 0, 0];
   });
   const caps = [1, -1].map((z) =>
-    grid(1, SEGMENTS, (row, column) => {
-      const [x, y] = around(column);
+    grid(1, segments, (row, column) => {
+      const [x, y] = around(column, segments);
       return [row * x, row * y, z, 0, 0, z, 0];
     }),
   );
@@ -86,7 +94,10 @@ function box(): Shape {
 
 const plane = (): Shape => grid(1, 1, (row, column) => [2 * row - 1, 2 * column - 1, 0, 0, 0, 1, 0]);
 
-export const PRIMITIVES = { round, cylinder, box, plane } as const;
+export const PRIMITIVES = { round: () => round(), cylinder: () => cylinder(), box, plane } as const;
+
+/** Round shapes and cylinders for what is small in a picture, each finer first. */
+export const coarse = (): Shape[] => [round(12, 6), round(6, 2), cylinder(12), cylinder(6)];
 
 /** Triangles with a normal at each corner: positions and normals [n, 3], and their indices for each corner of each face. */
 export function shapeOfFaces(

@@ -1,4 +1,5 @@
 // from where bodies are to what is drawn, in Node and in a page alike
+import type { Crowd } from "./crowd.ts";
 import type { DrawList } from "./draw-list.ts";
 import { alongZ, multiply, rotation, turned, type Matrix } from "./rotation.ts";
 import { SHAPE, SHOWN_GROUPS, type Four, type Part, type Scene } from "./scene.ts";
@@ -61,6 +62,8 @@ export const SHOWN: Shown = {
 const SPACING = 2.4;
 /** Squares of a checker, in the same radii. */
 const SQUARE = 0.5;
+/** Worlds from which on the device places their parts. */
+const CROWD = 16;
 /** Opacity of what is made transparent. */
 const CLEAR = 0.35;
 const HIGHLIGHT: Four = [1, 0.55, 0.1, 1];
@@ -122,9 +125,15 @@ export function showWorlds(
   const positions: number[][] = Array.from({ length: nbody });
   const parts = scene.parts.filter((part) => isShown(part, shown));
   const scale = scene.meansize || 0.1 * scene.extent;
+  // ghosts and worlds of one place are few
+  const isCrowd = worlds >= CROWD && places === undefined && !ghosts?.size && !hidden?.size;
+  if (isCrowd) list.crowd = crowdOf(scene, poses, parts, offsets, shown, chosen?.world);
+  const isPlaced = (world: number, { checker }: Part) => isCrowd && !checker && world !== chosen?.world;
+  const hasMore = shown.frames || shown.inertia || shown.centres || shown.joints;
 
   for (let world = 0; world < worlds; world++) {
     if (hidden?.has(world)) continue;
+    if (isCrowd && !hasMore && world > 0 && world !== chosen?.world) continue;
     const [dx, dy] = offsets[world];
     // what stands where another world does is drawn by it
     const isOver = places !== undefined && places.indexOf(places[world]) < world;
@@ -140,7 +149,7 @@ export function showWorlds(
     };
     for (const part of parts) {
       const { body } = part;
-      if (part.checker && world > 0) continue;
+      if ((part.checker && world > 0) || isPlaced(world, part)) continue;
       if (isOver && !scene.bodies[body].moves) continue;
       // a state that is not finite is nowhere
       if (!positions[body].every(Number.isFinite)) continue;
@@ -176,6 +185,29 @@ export function showWorlds(
   }
   if (shown.tendons) addTendons(list, scene, poses, offsets, scale);
   addContacts(list, poses, offsets, shown, scale);
+}
+
+/** The worlds that the device places: all but one that is chosen, and any that is not finite. */
+function crowdOf(
+  scene: Scene,
+  { worlds, bodies }: Poses,
+  parts: readonly Part[],
+  offsets: readonly number[][],
+  { clear }: Shown,
+  chosen: number | undefined,
+): Crowd {
+  const nbody = scene.bodies.length;
+  const isFinite = (world: number) =>
+    bodies.subarray(world * nbody * BODY_FLOATS, (world + 1) * nbody * BODY_FLOATS).every(Number.isFinite);
+  const drawn = Array.from({ length: worlds }, (_, w) => w).filter((w) => w !== chosen && isFinite(w));
+  return {
+    parts: parts.filter(({ checker }) => !checker),
+    nbody,
+    bodies,
+    worlds: drawn,
+    places: drawn.map((w) => offsets[w]),
+    opacity: clear ? CLEAR : 1,
+  };
 }
 
 function addFrame(list: DrawList, pos: readonly number[], frame: Matrix, scale: number): void {

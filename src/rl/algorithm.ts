@@ -9,6 +9,7 @@ import type { BatchEvidence } from "./sac/evidence.ts";
 import { STATE } from "./tables/device-tables.ts";
 import type { UpdateMetrics } from "./device/metrics.ts";
 import type { NamedArray } from "./networks/networks.ts";
+import type { Policy } from "./networks/policy.ts";
 
 /** What a run resumes from: its counts, the learner's numbers as words by arena, and its environments. */
 export interface AlgorithmSnapshot {
@@ -51,6 +52,8 @@ export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends Asyn
   shapes(): Readonly<Record<string, readonly number[]>>;
   /** What it takes to execute a stopped update again, after `non-finite-update`. Throws `no-evidence`. */
   evidence(): Promise<AnyEvidence>;
+  /** The policy as it is now, as plain numbers: its most likely actions. */
+  policy(): Promise<Policy>;
   /** The parameters as they are now. */
   parameters(): Promise<Float32Array>;
   close(): Promise<void>;

@@ -8,6 +8,7 @@ import type { AnyEvidence, Algorithm, AlgorithmSnapshot } from "../rl/algorithm.
 import type { EvaluateOptions, Evaluation } from "../rl/evaluate.ts";
 import type { AnyMetrics } from "../rl/device/metrics.ts";
 import type { NamedArray } from "../rl/networks/networks.ts";
+import type { Policy } from "../rl/networks/policy.ts";
 import type { Ppo } from "../rl/ppo.ts";
 import { needsHostReplay } from "../rl/replay/replay.ts";
 import type { Sac } from "../rl/sac.ts";
@@ -119,6 +120,9 @@ export class Overlapped implements Algorithm<AnyMetrics> {
   }
   evidence(): Promise<AnyEvidence> {
     return this.learner.evidence();
+  }
+  policy(): Promise<Policy> {
+    return this.learner.policy();
   }
   parameters(): Promise<Float32Array> {
     return this.learner.parameters();

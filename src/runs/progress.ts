@@ -44,6 +44,8 @@ export interface RunEvent {
 
 export interface TrainListener {
   readonly onProgress?: (progress: TrainProgress) => void;
+  /** Is awaited between two updates, after they are reported. May read everything, and must change nothing. */
+  readonly onBetween?: () => Promise<void>;
   /** Is given what to save, every `checkpointEvery` updates and at the end. */
   readonly onCheckpoint?: (state: RunState) => void;
   readonly onEvent?: (event: RunEvent) => void;

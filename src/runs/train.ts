@@ -235,6 +235,7 @@ export class TrainingRun implements AsyncDisposable {
         });
         for (const one of grown) this.#warn("growing", growthText(one, algorithm.iteration), listener);
       }
+      await listener.onBetween?.();
       const short = this.#memory.look();
       if (short !== undefined) this.#warn("low-memory", short, listener);
 

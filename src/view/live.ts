@@ -9,13 +9,16 @@ import { AppliedPolicy } from "../rl/networks/apply-policy.ts";
 import type { Policy } from "../rl/networks/policy.ts";
 import { posesOf } from "../runs/poses.ts";
 import { contactsOf } from "./contacts.ts";
-import type { Command, Facts } from "./messages.ts";
+import type { Command, Facts, WorldValues } from "./messages.ts";
+import type { RunFacts, RunWorlds } from "./run-messages.ts";
 import type { Subject } from "./session.ts";
 import { springImpulse } from "./spring.ts";
 
 /** Bytes and count of snapshots that steps back take. */
 const MOST_HISTORY = 2 ** 27;
 const MOST_STEPS_BACK = 300;
+/** Milliseconds that worlds of a run go on before they are taken anew. */
+const ADOPT_MS = 10_000;
 
 export interface LiveOptions {
   readonly seed: number;
@@ -23,6 +26,8 @@ export interface LiveOptions {
   readonly policy: Policy | undefined;
   readonly actor: "policy" | "random" | "none";
   readonly note?: string;
+  /** The run that trains, whose worlds these are: their policy comes with `adopt`. */
+  readonly run?: RunFacts;
 }
 
 export class LiveSubject implements Subject {
@@ -30,7 +35,7 @@ export class LiveSubject implements Subject {
   readonly #env: VectorEnv;
   readonly #stage: Stage;
   readonly #seed: number;
-  readonly #policy: AppliedPolicy | undefined;
+  #policy: AppliedPolicy | undefined;
   readonly #history: VecSnapshot[] = [];
   readonly #mostBack: number;
   readonly #sliders: number[];
@@ -39,9 +44,13 @@ export class LiveSubject implements Subject {
   #contacts = false;
   #drag: Required<Pick<Command, "world" | "body" | "point" | "target">> | undefined;
   #time = 0;
+  #adopted = -Infinity;
+  #taken: RunWorlds["states"] | undefined;
   plots: Readonly<Record<string, number>> = {};
+  values: readonly WorldValues[] = [];
 
-  private constructor(env: VectorEnv, stage: Stage, first: Poses, { seed, policy, actor, note }: LiveOptions) {
+  private constructor(env: VectorEnv, stage: Stage, first: Poses, options: LiveOptions) {
+    const { seed, policy, actor, note, run } = options;
     this.#env = env;
     this.#stage = stage;
     this.#seed = seed;
@@ -60,12 +69,13 @@ export class LiveSubject implements Subject {
       radius: stage.radius,
       reach: stage.reach(first),
       home: stage.freeCamera(first),
-      actors: [...(policy ? ["policy"] : []), "random", "sliders", "none"],
+      actors: [...(policy || run ? ["policy"] : []), "random", "sliders", "none"],
       actions,
       keyframes: Array.from({ length: model.nkey }, (_, k) => nameIn(model, "key", k) || `key ${k}`),
       steps: 0,
       scene: stage.scene,
       ...(note === undefined ? {} : { note }),
+      ...(run === undefined ? {} : { run }),
     };
   }
 
@@ -94,6 +104,7 @@ export class LiveSubject implements Subject {
     const names = ["time", "qvel", "act"].filter((name) => env.stateNames.includes(name));
     const state = await env.getState([...names, "qpos"], [this.#world]);
     this.#time = state.time?.[0] ?? 0;
+    this.values = [{ world: this.#world, qpos: [...state.qpos], qvel: [...(state.qvel ?? [])] }];
     if (!this.#contacts) return poses;
     const actions = await env.readActions();
     const width = actions.length / env.numEnvs;
@@ -106,6 +117,7 @@ export class LiveSubject implements Subject {
     const env = this.#env;
     this.#history.push(await env.snapshot());
     if (this.#history.length > this.#mostBack) this.#history.shift();
+    await this.#take();
     await this.#pull();
     const result = await env.step(this.#actions());
     result.terminated.forEach((ends, world) => {
@@ -118,6 +130,24 @@ export class LiveSubject implements Subject {
     }
     this.plots = plots;
     return true;
+  }
+
+  /** Takes the policy of a run now, and the states of its worlds with the next step, if some time has gone since. */
+  adopt({ states, policy }: RunWorlds): void {
+    if (!this.#policy) this.#actor = "policy";
+    this.#policy = new AppliedPolicy(policy, this.#env.numEnvs);
+    if (performance.now() - this.#adopted > ADOPT_MS) this.#taken = states;
+  }
+
+  /** Puts the states of a run's worlds into these. */
+  async #take(): Promise<void> {
+    const states = this.#taken;
+    if (states === undefined) return;
+    this.#taken = undefined;
+    this.#adopted = performance.now();
+    this.#history.length = 0;
+    // one that is not finite is of a world that broke, which starts anew in the run too
+    await this.#env.setState(states).catch(() => {});
   }
 
   async backward(): Promise<boolean> {

@@ -3,6 +3,7 @@
 import type { FreeCamera } from "../render/camera.ts";
 import type { Scene } from "../render/scene.ts";
 import type { Poses } from "../render/show.ts";
+import type { RunFacts } from "./run-messages.ts";
 
 /** What a page is sent once. */
 export interface Facts {
@@ -42,6 +43,8 @@ export interface Facts {
     readonly text: string;
   };
   readonly timeline?: Timeline;
+  /** The run that trains, whose worlds these are. */
+  readonly run?: RunFacts;
 }
 
 /** Numbers over the steps of what is recorded, and what happened at some of them. */

@@ -5,8 +5,8 @@ import type { PageFiles } from "./page.ts";
 import type { Routes } from "./server.ts";
 import type { Session } from "./session.ts";
 
-export function routesOf(session: Session, { html, style, script }: PageFiles): Routes {
-  const facts = jsonOf(session.facts);
+/** Without a session the page's files alone. */
+export function routesOf(session: Session | undefined, { html, style, script }: PageFiles): Routes {
   const file = (type: string, body: string) => () => ({ type, body });
   return {
     get: {
@@ -14,12 +14,14 @@ export function routesOf(session: Session, { html, style, script }: PageFiles): 
       "page.js": file("text/javascript", script),
       "style.css": file("text/css", style),
       shader: file("text/plain", sceneShader()),
-      scene: file("application/json", facts),
-      frame: async (query, gone) => {
-        const body = await session.frame(Number(query.get("after")), gone);
-        return body && { type: "application/octet-stream", body };
-      },
+      ...(session && {
+        scene: file("application/json", jsonOf(session.facts)),
+        frame: async (query: URLSearchParams, gone: AbortSignal) => {
+          const body = await session.frame(Number(query.get("after")), gone);
+          return body && { type: "application/octet-stream", body };
+        },
+      }),
     },
-    post: { act: (body) => session.command(body) },
+    post: session ? { act: (body) => session.command(body) } : {},
   };
 }

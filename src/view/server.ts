@@ -108,8 +108,12 @@ async function answer(
   if (request.method === "GET" && Object.hasOwn(routes.get, name)) {
     const gone = new AbortController();
     response.on("close", () => gone.abort());
-    const found = await routes.get[name](new URLSearchParams(search), gone.signal);
-    return found ? end(200, found) : end(204);
+    try {
+      const found = await routes.get[name](new URLSearchParams(search), gone.signal);
+      return found ? end(200, found) : end(204);
+    } catch (error) {
+      return end(500, { type: "text/plain", body: error instanceof CorralError ? error.message : "no answer" });
+    }
   }
   if (request.method === "POST" && Object.hasOwn(routes.post, name)) {
     if (origin === undefined || request.headers["content-type"] !== "application/json") return end(403);

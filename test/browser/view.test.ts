@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { viewTarget } from "../../src/cli/view-target.ts";
@@ -12,7 +13,11 @@ import { pageFiles } from "../../src/view/page.ts";
 import { ViewServer } from "../../src/view/server.ts";
 import { Session } from "../../src/view/session.ts";
 import { openBrowser, type Browser } from "../support/browser.ts";
-import { many, none, openPage, seen, settled, stepOf } from "../support/browser-page.ts";
+import { openDevice } from "../../src/gpu/index.ts";
+import { png } from "../../src/render/png.ts";
+import { decodeFrame } from "../../src/view/messages.ts";
+import { pictureBounds } from "../support/tolerances.ts";
+import { apart, drawnHere, many, none, openPage, pixelsOf, seen, settled, stepOf } from "../support/browser-page.ts";
 
 const root = mkdtempSync(join(tmpdir(), "corral-view-"));
 const CODE = "<img src=x onerror=document.title='ran'>";
@@ -98,6 +103,45 @@ describe("corral view", () => {
     expect(wrong).toEqual([]);
     await page.setViewportSize({ width: 360, height: 640 });
     expect(await page.evaluate("document.documentElement.scrollWidth <= 360")).toBe(true);
+    await page.close();
+  });
+
+  test("draws what corral render draws, from each of its cameras", async (context) => {
+    if (!browser) return context.skip("no browser for this system");
+    await session.command({ do: "reset" });
+    await session.command({ do: "pause" });
+    const { page, wrong } = await openPage(browser, server.url);
+    const canvas = page.locator("#canvas");
+    const { width, height } = pixelsOf(await canvas.screenshot());
+    const size = { width, height };
+    const { facts } = session;
+    const gpu = await openDevice();
+    try {
+      const seen = [];
+      for (const mode of ["free", "tracking", "0"]) {
+        await page.locator("#camera").selectOption(mode);
+        const { poses } = decodeFrame(Uint8Array.from((await session.frame(-1))!).buffer);
+        const picture = await drawnHere(gpu, { facts, poses }, size, (looking) => {
+          looking.mode = mode;
+          return {};
+        });
+        // the page draws when the browser next asks it to
+        for (;;) {
+          const far = apart(await canvas.screenshot(), picture);
+          if (far < pictureBounds.page.value) break;
+          await pause(100);
+        }
+        seen.push(picture);
+      }
+      // the cameras differ by more than the bound lets pass
+      const [free, tracking, above] = seen.map((picture) => Buffer.from(png(picture)));
+      expect(apart(free, seen[1])).toBeGreaterThan(2 * pictureBounds.page.value);
+      expect(apart(tracking, seen[2])).toBeGreaterThan(2 * pictureBounds.page.value);
+      expect(apart(above, seen[0])).toBeGreaterThan(2 * pictureBounds.page.value);
+    } finally {
+      gpu.close();
+    }
+    expect(wrong).toEqual([]);
     await page.close();
   });
 

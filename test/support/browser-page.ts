@@ -1,6 +1,13 @@
 // pages in a browser, and what their pictures show
 import { setTimeout as pause } from "node:timers/promises";
 import { inflateSync } from "node:zlib";
+import type { GpuDevice } from "../../src/gpu/index.ts";
+import { DrawList } from "../../src/render/draw-list.ts";
+import type { Picture } from "../../src/render/png.ts";
+import { Renderer } from "../../src/render/renderer.ts";
+import { SHOWN, showWorlds, type Marks, type Poses } from "../../src/render/show.ts";
+import type { Facts } from "../../src/view/messages.ts";
+import { Looking } from "../../viewer/looking.ts";
 import type { Browser, Locator, Page } from "./browser.ts";
 
 /** A page, and what it has said that it should not. */
@@ -8,8 +15,10 @@ export async function openPage(
   browser: Browser,
   url: string,
   size = { width: 480, height: 400 },
+  before?: string,
 ): Promise<{ page: Page; wrong: string[] }> {
   const page = await browser.newPage({ viewport: size });
+  if (before !== undefined) await page.addInitScript(before);
   const wrong: string[] = [];
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) wrong.push(message.text());
@@ -81,3 +90,33 @@ export async function seen(canvas: Locator, channel: number, isRight: (pixels: n
 }
 export const many = (pixels: number): boolean => pixels > 50;
 export const none = (pixels: number): boolean => pixels === 0;
+
+/** How far a picture of a page is from one that was drawn here: the mean distance of a channel, of 255. */
+export function apart(page: Buffer, { width, height, rgba }: Picture): number {
+  const shown = pixelsOf(page);
+  if (shown.width !== width || shown.height !== height)
+    throw new Error(`the page's picture is ${shown.width} x ${shown.height}, the other ${width} x ${height}`);
+  let sum = 0;
+  for (let y = 0; y < height; y++)
+    for (let x = 0; x < width; x++)
+      shown.at(x, y).forEach((value, i) => (sum += Math.abs(value - rgba[4 * (y * width + x) + i])));
+  return sum / (3 * width * height);
+}
+
+/** Draws in Node what a page shows of a subject, as large as its canvas. */
+export async function drawnHere(
+  gpu: GpuDevice,
+  { facts, poses }: { readonly facts: Facts; readonly poses: Poses },
+  size: { readonly width: number; readonly height: number },
+  look: (looking: Looking) => Marks,
+): Promise<Picture> {
+  const renderer = await Renderer.create(gpu, facts.scene.shapes, { ...size, capacity: 100 });
+  try {
+    const [list, looking] = [new DrawList(), new Looking(facts)];
+    const marks = look(looking);
+    showWorlds(list, facts.scene, poses, facts.radius, SHOWN, marks);
+    return await renderer.draw(list, looking.view(poses), facts.reach);
+  } finally {
+    renderer.close();
+  }
+}

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 /** What is used of playwright-core. */
 export interface Page {
   goto(url: string): Promise<unknown>;
+  addInitScript(script: string): Promise<unknown>;
   on(event: "console", heard: (message: { type(): string; text(): string }) => void): void;
   on(event: "pageerror", heard: (error: Error) => void): void;
   on(event: "request", heard: (request: { url(): string }) => void): void;
@@ -12,6 +13,7 @@ export interface Page {
   waitForSelector(selector: string, options?: { state?: "attached" }): Promise<unknown>;
   evaluate<T>(text: string): Promise<T>;
   setViewportSize(size: { width: number; height: number }): Promise<void>;
+  screenshot(): Promise<Buffer>;
   readonly mouse: {
     move(x: number, y: number, options?: { steps?: number }): Promise<void>;
     down(options?: object): Promise<void>;
@@ -53,6 +55,9 @@ const FLAGS = [
   "--use-vulkan=swiftshader",
   "--use-angle=swiftshader",
   "--ignore-gpu-blocklist",
+  // heaps to the byte, after a collection
+  "--enable-precise-memory-info",
+  "--js-flags=--expose-gc",
 ];
 
 /** Opens the browser of @sparticuz/chromium, with WebGPU or without; undefined where there is none for this system. */

@@ -252,3 +252,24 @@ export const featureBounds = {
   path: { value: 1e-3, reason: "float32: 20 steps with contacts, each from where the last one ended, as drawnPath" },
   geometry: { value: 1e-5, reason: "float32: inertias and motion axes, ten roundings each" },
 } as const satisfies Record<string, Tolerance>;
+
+/** What a viewer picks against MuJoCo's rays. */
+export const pickBounds = {
+  distance: { value: 1e-4, reason: "poses in float32 at five metres, and surfaces that a ray grazes" },
+} as const satisfies Record<string, Tolerance>;
+
+/** Pictures against pictures: mean distance of a channel, of 255. */
+export const pictureBounds = {
+  page: {
+    value: 2.5,
+    reason: "shadows of a page on software have 512 pixels a side, not 2,048: outlines of shadows differ",
+  },
+  detail: { value: 1.5, reason: "coarser shapes differ at outlines and in shading; a world that is elsewhere gives 5" },
+} as const satisfies Record<string, Tolerance>;
+
+/** Growth of a page's heap over 200 pictures: bytes, the least of some collections. */
+export const pageGrowth: Tolerance = {
+  value: 1_000_000,
+  reason:
+    "over ten minutes a heap of 3 MB breathes by 0.7 MB and comes back; what is kept of each picture, 5 kB or more, adds up",
+};

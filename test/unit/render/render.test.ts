@@ -4,13 +4,15 @@ import { openDevice, type GpuDevice } from "../../../src/gpu/index.ts";
 import { mjtObj } from "../../../src/model/enums.ts";
 import { loadModel } from "../../../src/model/model.ts";
 import { createOracle } from "../../../src/model/oracle.ts";
-import { pixelOf, projectionOf } from "../../../src/render/camera.ts";
+import { freeView, pixelOf, projectionOf } from "../../../src/render/camera.ts";
 import { Gif } from "../../../src/render/gif.ts";
 import { png, type Picture } from "../../../src/render/png.ts";
 import { DrawList } from "../../../src/render/draw-list.ts";
 import { Stage, type WorldPose } from "../../../src/render/poses.ts";
-import { isShown, offsetOf, SHOWN, showWorlds, type Shown } from "../../../src/render/show.ts";
+import { isShown, offsetOf, SHOWN, showWorlds, type Marks, type Shown } from "../../../src/render/show.ts";
 import { Renderer } from "../../../src/render/renderer.ts";
+import { contactsOf } from "../../../src/view/contacts.ts";
+import { pictureBounds } from "../../support/tolerances.ts";
 
 const [WIDTH, HEIGHT] = [160, 120];
 
@@ -33,6 +35,21 @@ const MODEL = `<mujoco>
     </body>
     <geom name="hidden" group="3" size="0.5" pos="0 1 0.5" rgba="1 0 1 1"/>
   </worldbody>
+</mujoco>`;
+
+/** Something of everything that can be shown, and contacts that push. */
+const EVERYTHING = `<mujoco><option timestep="0.002"/>
+  <asset><hfield name="hill" nrow="3" ncol="3" size="1 1 0.2 0.1" elevation="0 0 0 0 1 0 0 0 0"/></asset>
+  <worldbody>
+    <geom type="plane" size="3 3 0.1"/>
+    <geom type="hfield" hfield="hill" pos="-1 -1 0"/>
+    <site name="anchor" pos="0.5 0 1.2" size="0.1"/>
+    <body pos="0 0 0.29"><freejoint/><geom size="0.3" mass="1"/><site name="top" pos="0 0 0.3" size="0.05"/>
+      <geom type="box" size="0.1 0.4 0.1" pos="0 0 0.4" contype="0" conaffinity="0" rgba="0 1 0 1"/></body>
+    <body pos="1 0 0.5"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0.5 0 0.2" size="0.1"/></body>
+    <geom group="4" size="0.3" pos="0 1 0.5" rgba="1 0 1 1"/>
+  </worldbody>
+  <tendon><spatial width="0.03"><site site="anchor"/><site site="top"/></spatial></tendon>
 </mujoco>`;
 
 let gpu: GpuDevice;
@@ -102,6 +119,81 @@ describe("pictures", () => {
     using many = await Stage.create(model);
     const four = await drawn(many, [pose, pose, pose, pose], -1);
     expect(four.rgba).not.toEqual(first.rgba);
+  });
+
+  test("of a crowd, which the device places, are those of the list, in less detail where it is small", async () => {
+    const model = await loadModel(MODEL, { visuals: true });
+    using stage = await Stage.create(model);
+    const worlds = Array.from({ length: 25 }, (_, w) => {
+      const qpos = Array.from(model.qpos0);
+      // each turned and moved in its own way
+      qpos.splice(2, 5, 0.3 + 0.02 * w, Math.cos(w), Math.sin(w), 0, 0);
+      qpos[7] = 0.02 * w;
+      qpos[8] = 0.2 * w;
+      return { qpos };
+    });
+    const poses = stage.poses(worlds);
+    const list = new DrawList();
+    const options = { width: WIDTH, height: HEIGHT, capacity: 10 };
+    const renderer = await Renderer.create(gpu, stage.scene.shapes, options);
+    try {
+      const draw = async (distance: number, marks: Marks) => {
+        showWorlds(list, stage.scene, poses, stage.radius, SHOWN, marks);
+        const camera = { ...stage.freeCamera(poses), distance };
+        const { rgba } = await renderer.draw(list, freeView(camera), stage.reach(poses));
+        return { rgba, triangles: renderer.triangles, inList: list.count };
+      };
+      // a world that is not there keeps all of them in the list
+      const apart = { hidden: new Set([worlds.length]) };
+      for (const distance of [4, 40]) {
+        const [crowd, listed] = [await draw(distance, {}), await draw(distance, apart)];
+        expect(crowd.inList).toBeLessThan(listed.inList / 2);
+        let off = 0;
+        crowd.rgba.forEach((x, i) => (off += Math.abs(x - listed.rgba[i])));
+        expect(off / crowd.rgba.length, `at ${distance} m`).toBeLessThan(pictureBounds.detail.value);
+        expect(crowd.triangles).toBeLessThan(listed.triangles);
+        // the same again
+        expect((await draw(distance, {})).rgba).toEqual(crowd.rgba);
+      }
+      const [near, far] = [await draw(4, {}), await draw(60, {})];
+      expect(far.triangles).toBeLessThan(near.triangles / 2);
+      // one that is chosen is drawn by the list, in its colour
+      const chosen = await draw(8, { chosen: { world: 12, body: 1 } });
+      expect(chosen.rgba).not.toEqual((await draw(8, {})).rgba);
+    } finally {
+      renderer.close();
+    }
+  });
+
+  test("show each thing that can be shown, and without it what they were", async () => {
+    const model = await loadModel(EVERYTHING, { visuals: true });
+    using stage = await Stage.create(model);
+    const list = new DrawList();
+    const options = { width: WIDTH, height: HEIGHT, capacity: 10 };
+    const renderer = await Renderer.create(gpu, stage.scene.shapes, options);
+    try {
+      const state = { qpos: model.qpos0, qvel: new Float64Array(model.nv) };
+      const poses = { ...stage.poses([state]), contacts: contactsOf(stage.oracle, state, 0) };
+      expect(poses.contacts.length).toBeGreaterThan(0);
+      const draw = async (change: Partial<Shown>) => {
+        showWorlds(list, stage.scene, poses, stage.radius, { ...SHOWN, ...change });
+        return Buffer.from((await renderer.draw(list, stage.freeView(poses), stage.reach(poses))).rgba);
+      };
+      const usual = await draw({});
+      const seen = new Map<string, Buffer>();
+      for (const [name, value] of Object.entries(SHOWN)) {
+        if (typeof value !== "boolean") continue;
+        const other = await draw({ [name]: !value });
+        expect(other.equals(usual), name).toBe(false);
+        for (const [before, picture] of seen) expect(other.equals(picture), `${name} and ${before}`).toBe(false);
+        seen.set(name, other);
+      }
+      for (const geoms of ["collision", "visual"] as const) expect((await draw({ geoms })).equals(usual)).toBe(false);
+      expect((await draw({ groups: 63 })).equals(usual)).toBe(false);
+      expect((await draw({})).equals(usual)).toBe(true);
+    } finally {
+      renderer.close();
+    }
   });
 
   test("frame more worlds than a call takes arguments", async () => {
