@@ -2,7 +2,10 @@
 import { register } from "../src/env/index.ts";
 import { ant } from "./ant/task.ts";
 import { armTable } from "./arm_table/task.ts";
+import { dmControl } from "./dm_control/index.ts";
 import { cartpole } from "./cartpole/task.ts";
+import { go1 } from "./go1/task.ts";
+import { go1Rough } from "./go1/rough.ts";
 import { halfCheetah } from "./half_cheetah/task.ts";
 import { hopper } from "./hopper/task.ts";
 import { humanoid } from "./humanoid/task.ts";
@@ -20,6 +23,9 @@ export const tasks = [
   ant,
   armTable,
   cartpole,
+  ...dmControl,
+  go1,
+  go1Rough,
   halfCheetah,
   hopper,
   humanoid,

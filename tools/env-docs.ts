@@ -144,15 +144,23 @@ export function withDoc(page: string, doc: string): string {
   return page.slice(0, start) + doc + page.slice(end + END.length);
 }
 
-/** The page of each task and what it should be. */
+/** Each page and what it should be: one of a folder, for all tasks whose models are there. */
 export async function pages(): Promise<{ file: string; now: string; wanted: string }[]> {
-  const out = [];
-  for (const task of tasks as unknown as readonly Task<object>[]) {
-    const file = fileURLToPath(new URL("./README.md", task.model));
-    const now = readFileSync(file, "utf8");
-    out.push({ file, now, wanted: withDoc(now, await envDoc(task)) });
+  const docs = new Map<string, string[]>();
+  const all = tasks as unknown as readonly Task<object>[];
+  const pageOf = (task: Task<object>) => fileURLToPath(new URL("./README.md", task.model));
+  for (const task of all) {
+    const file = pageOf(task);
+    const isAlone = all.filter((other) => pageOf(other) === file).length === 1;
+    const doc = await envDoc(task);
+    docs.set(file, [...(docs.get(file) ?? []), isAlone ? doc : `## ${task.id}\n\n${doc}`]);
   }
-  return out;
+  return [...docs].map(([file, parts]) => {
+    const now = readFileSync(file, "utf8");
+    // the marks go around all of it
+    const inner = parts.map((part) => part.replace(`${START}\n\n`, "").replace(`\n${END}`, ""));
+    return { file, now, wanted: withDoc(now, [START, "", ...inner, END].join("\n")) };
+  });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

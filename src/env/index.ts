@@ -6,6 +6,7 @@ export type { Autoreset } from "./kernel/env-kernel.ts";
 export { makeVec, planVec, planVecKernels, type NamedOptions } from "./make.ts";
 export type { ActionOptions, ObservationOptions } from "./task/options.ts";
 export type { Policy, VecOptions } from "./host/options.ts";
+export { makeTerrain, type Terrain, type TerrainOptions } from "../model/terrain/terrain.ts";
 export { list, register } from "./registry.ts";
 export { BatchedSpace } from "./space/batched-space.ts";
 export { Box, Discrete, MultiDiscrete, type Space } from "./space/spaces.ts";

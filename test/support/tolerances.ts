@@ -191,6 +191,11 @@ export const EACH_TREE = {
 
 /** Control steps of environments against recorded ones, in the measure max |x - ref| / (1 + max |ref|). */
 export const envBounds = {
+  dmControl: {
+    value: 1e-5,
+    reason:
+      "one control step of dm_control, its observation and reward, relative to 1 and the largest: float32 rounds both",
+  },
   qpos: { value: 1e-5, reason: "float32: some twenty evaluations, each with stiff contacts" },
   qvel: { value: 1e-3, reason: "float32, as qpos; also for observations, which contain contact forces" },
   qvel99: { value: 1e-4, reason: "float32: 99 of 100 steps, of those that MuJoCo's own sensitivity leaves decided" },

@@ -186,6 +186,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts, u
     e.length.set(select(waits, e.length.get(), uadd(e.length.get(), 1)));
 
     stage("task", () => {
+      e.catchUp();
       const task = taskTerms(e);
       e.carry(task.scene, not(waits));
       when(restarts, () => (merged ? e.remember() : e.startEpisode(false)));

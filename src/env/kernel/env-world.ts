@@ -16,7 +16,7 @@ import { EPISODE, PER_WORLD, RESULT, RESULT_WORDS } from "./layout.ts";
 import { badTask, total, type Memory, type Part, type TaskShape } from "../task/shape.ts";
 import type { Space } from "../space/spaces.ts";
 import type { Disturbance, Named, Scene, Update } from "../task/task.ts";
-import { evaluateEarly, needsEvaluation, needsMoreThanFrames } from "./start-fields.ts";
+import { evaluateEarly, MOTION, needsEvaluation, needsMoreThanFrames } from "./start-fields.ts";
 import type { TracedTask } from "../task/traced-task.ts";
 import { tripped, type Trip } from "./trips.ts";
 import { WorldModel } from "./world-model.ts";
@@ -298,6 +298,14 @@ export class EnvWorld<O extends object> {
   /** The start state was evaluated as a step is: what mj_forward leaves is zero after mj_resetData. */
   clearAfterStep(): void {
     for (const name of this.spec.shape.outputs) if (AFTER_STEP.has(name)) fill(this.w.d[name], undefined);
+  }
+
+  /** Makes places and velocities of bodies those of the state after the step, where the task wants it. */
+  catchUp(): void {
+    const { w, spec } = this;
+    if (spec.task.task.derived !== "after") return;
+    const made = spec.shape.outputs.filter((name) => fieldSize(spec.model, name) > 0 && MOTION.has(name));
+    evaluateEarly(w.m, w.d, made);
   }
 
   /** Makes the memories of a new episode. */

@@ -41,6 +41,9 @@ const forcesOfContacts = (model: Model): boolean =>
 /** Whether a field needs more than frames: frames are short code, of which only what is read remains. */
 export const needsMoreThanFrames = (name: FieldName): boolean => !STAGES[0][1].includes(name);
 
+/** Fields of places and velocities alone: no force is among them. */
+export const MOTION: ReadonlySet<FieldName> = new Set(STAGES.slice(0, 6).flatMap(([, fields]) => fields));
+
 /** Makes fields that need no whole evaluation: all stages up to the last that makes one of them. */
 export function evaluateEarly(m: ModelView, d: WorldData, names: readonly FieldName[]): void {
   const last = STAGES.findLastIndex(([, fields]) => fields.some((name) => names.includes(name)));

@@ -9,7 +9,7 @@ import { inertiaConstants, subtreeMasses } from "../../physics/set_const.ts";
 import type { ModelView, PerWorld } from "../../physics/view.ts";
 import type { Draws } from "../task/draws.ts";
 import { gridCount } from "../task/grid.ts";
-import { drawnNumber, drawScene } from "../task/draw-scene.ts";
+import { drawnNumbers, drawScene } from "../task/draw-scene.ts";
 import { sourcesOf, type RandomPlan } from "../task/randomise.ts";
 import type { Distribution, Scene } from "../task/task.ts";
 
@@ -60,7 +60,7 @@ export class WorldModel {
       // it may read what was drawn before it
       const sources = sourcesOf(distribution);
       if (sources.length > 0) this.settle();
-      const ends = sources.map((source) => drawnNumber(source, drawScene(scene, random), place));
+      const ends = sources.map((source) => drawnNumbers(source, drawScene(scene, random), place, groups.length));
       const draws = drawn(distribution, ends, groups.length, random);
       groups.forEach((group, i) => {
         for (const { nominal } of group) {
@@ -99,11 +99,11 @@ export class WorldModel {
   }
 }
 
-function drawn(d: Distribution, ends: readonly Scalar[], many: number, random: Draws): Scalar[] {
+function drawn(d: Distribution, ends: readonly (readonly Scalar[])[], many: number, random: Draws): Scalar[] {
   if ("within" in d) {
-    const [from, to = from] = ends.map((x) => clamp(x, d.within[0], d.within[1]));
-    if (ends.length === 1) return Array<Scalar>(many).fill(from);
-    return random.uniforms(many).map((u) => add(from, mul(u, sub(to, from))));
+    const [from, to] = ends.map((list) => list.map((x) => clamp(x, d.within[0], d.within[1])));
+    if (ends.length === 1) return from;
+    return random.uniforms(many).map((u, i) => add(from[i], mul(u, sub(to[i], from[i]))));
   }
   if ("normal" in d) {
     const [mean, deviation] = d.normal;

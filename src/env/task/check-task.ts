@@ -8,6 +8,7 @@ type Form =
   | "text"
   | "model"
   | "number"
+  | "derived"
   | "function"
   | "terms"
   | "source"
@@ -21,6 +22,7 @@ const GROUPS: Readonly<Record<keyof Task, Form>> = {
   id: "text",
   model: "model",
   frameSkip: "number",
+  derived: "derived",
   maxEpisodeSteps: "number",
   training: "objects",
   defaults: "values",
@@ -57,6 +59,7 @@ const isOption = (x: unknown): boolean =>
 const FORMS: Readonly<Record<Form, readonly [(x: unknown) => boolean, string]>> = {
   text: [(x) => typeof x === "string" && x !== "", "a string that is not empty"],
   model: [(x) => typeof x === "string" || x instanceof URL, "XML text, or the URL of a file"],
+  derived: [(x) => x === "before" || x === "after", '"before" or "after"'],
   number: [(x) => typeof x === "number", "a number"],
   function: [(x) => typeof x === "function", "a function"],
   source: [(x) => isSource(x) && !isPlainObject(x), "an expression or a function"],

@@ -18,13 +18,11 @@ export const drawScene = (scene: Scene, random: Draws): Scene => ({
   }),
 });
 
-/** The one number of what a draw asks of the world. */
-export function drawnNumber(source: TermSource<object>, scene: Scene, place: string): Scalar {
+/** The one number of what a draw asks of the world, or as many as there are draws. */
+export function drawnNumbers(source: TermSource<object>, scene: Scene, place: string, many: number): Scalar[] {
   const { items, kind } = sourceValue(source, scene, place);
-  if (kind === "float" && items.length === 1) return toF32(items[0]);
-  throw badTerm(
-    place,
-    `it gives ${items.length} ${kind === "float" ? "numbers" : "conditions"}; an end of a range is one number`,
-    "term-shape",
-  );
+  if (kind === "float" && items.length === 1) return Array<Scalar>(many).fill(toF32(items[0]));
+  if (kind === "float" && items.length === many) return items.map(toF32);
+  const given = `${items.length} ${kind === "float" ? "numbers" : "conditions"}`;
+  throw badTerm(place, `it gives ${given}; it is one number${many > 1 ? `, or ${many}` : ""}`, "term-shape");
 }

@@ -11,7 +11,7 @@ import { APPLIED, type AppliedForce } from "../../batch/kernel/record-io.ts";
 import { worldData, modelView, type WorldData } from "../../physics/view.ts";
 import { Draws } from "./draws.ts";
 import { groupsOf, type ObservationGroup } from "./observation-groups.ts";
-import { drawnNumber, drawScene } from "./draw-scene.ts";
+import { drawnNumbers, drawScene } from "./draw-scene.ts";
 import { randomPlan, sourcesOf, type RandomPlan } from "./randomise.ts";
 import type { Space } from "../space/spaces.ts";
 import type { Disturbance, MemoryOptions, Named, Scene, Task, Update } from "./task.ts";
@@ -139,8 +139,9 @@ export function shapeOf<O extends object>(traced: TracedTask<O>, model: Model, o
       const observation = starting(() => parts(traced.observe(scene)));
       const terms = Object.keys(traced.reward(scene));
       const random = randomPlan(task, model);
-      for (const { distribution, place } of random.drawn)
-        for (const source of sourcesOf(distribution)) drawnNumber(source, drawScene(scene, scene.random), place);
+      for (const { distribution, place, groups } of random.drawn)
+        for (const source of sourcesOf(distribution))
+          drawnNumbers(source, drawScene(scene, scene.random), place, groups.length);
       const forces = forcesOf(traced, model, scene);
       checkControl(traced, model, scene);
       shape = {

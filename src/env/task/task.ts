@@ -223,6 +223,12 @@ export interface Task<O extends object = object> {
   readonly model: URL | string;
   /** Physics steps of a control step. */
   readonly frameSkip: number;
+  /**
+   * Which state derived fields are of: that before the last physics step, as `mj_step` leaves them, or, as in dm_control,
+   * that after it, which takes another evaluation of frames and velocities. Forces, contacts and sensors are those of the
+   * last step either way. Default: "before".
+   */
+  readonly derived?: "before" | "after";
   /** Control steps after which an episode is truncated; Infinity for no limit. */
   readonly maxEpisodeSteps: number;
   /** What `corral train` takes for it, by algorithm. */

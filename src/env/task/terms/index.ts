@@ -42,7 +42,9 @@ export {
   type RayGridOptions,
   type RaysOptions,
 } from "./rays.ts";
+export { subtreeVelocity } from "./subtree.ts";
+export { tolerance, type Sigmoid, type ToleranceOptions } from "./tolerance.ts";
 export { terrainHeights, terrainRow, type TerrainHeightsOptions } from "./terrain.ts";
-export { valueOf } from "./source.ts";
+export { valueOf, type Source } from "./source.ts";
 export { push, startAround, type PushOptions, type StartOptions } from "./starts.ts";
 export { command, ramp, tracking, type CommandOptions } from "./tracking.ts";
