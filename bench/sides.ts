@@ -1,4 +1,4 @@
-// A process that measures one side of a bench when it is asked: it tells what it is, then a rate for each kind asked for
+// a process that measures one side of a bench when it is asked: it tells what it is, then a rate for each kind asked for
 import { spawn, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 

@@ -1,4 +1,4 @@
-/** What tools/browser-bundle.mjs knows when it builds. */
+// what tools/browser-bundle.mjs knows when it builds
 declare module "corral:built" {
   /** corral's version, and those of packages by name. */
   export const VERSION: string;

@@ -1,4 +1,4 @@
-// A policy for the browser: a folder with its kernel, its weights, and the few lines that run them on a GPUDevice
+// a policy for the browser: a folder with its kernel, its weights, and the few lines that run them on a GPUDevice
 import { readFileSync } from "node:fs";
 import type { Policy } from "../rl/networks/policy.ts";
 import { encodePolicySafetensors, weightPlaces } from "./safetensors.ts";

@@ -1,4 +1,4 @@
-// A policy as an ONNX model. In: `observation` [batch, observations], float32, as the environment gives it. Out: `action`,
+// a policy as an ONNX model. In: `observation` [batch, observations], float32, as the environment gives it. Out: `action`,
 // float32 [batch, actions] or int64 [batch] (several choices: [batch, choices]); and what the policy draws from in
 // training: `mean` and `log_std`, or `logits`. A policy with a memory takes `hidden` [batch, size] too, zeros if an
 // episode begins, and gives `next_hidden` for the next call.

@@ -1,4 +1,4 @@
-// A policy's parameters as safetensors, under the names that PyTorch gives to such layers
+// a policy's parameters as safetensors, under the names that PyTorch gives to such layers
 import { encodeSafetensors } from "../io/safetensors.ts";
 import type { NamedArray } from "../rl/networks/networks.ts";
 import type { Policy } from "../rl/networks/policy.ts";

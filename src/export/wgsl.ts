@@ -1,4 +1,4 @@
-// A policy as one WGSL kernel: a workgroup for each row of observations. Sums run in the order of the kernel that was
+// a policy as one WGSL kernel: a workgroup for each row of observations. Sums run in the order of the kernel that was
 // trained, so that on the same device a row has the same bits.
 import { readFileSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";

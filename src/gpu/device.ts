@@ -1,4 +1,4 @@
-// A WebGPU device with its adapter's facts, granted limits and features, and an honest end
+// a WebGPU device with its adapter's facts, granted limits and features, and an honest end
 import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { CorralError, DeviceLostError } from "../core/errors.ts";
 import { warn } from "../core/host.ts";

@@ -1,4 +1,4 @@
-// A budget's report as text: a table for people, and the text form of Prometheus for long runs
+// a budget's report as text: a table for people, and the text form of Prometheus for long runs
 import { formatBytes, formatCount } from "../core/units.ts";
 import type { BudgetReport, HolderReport } from "./budget.ts";
 

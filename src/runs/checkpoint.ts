@@ -1,4 +1,4 @@
-// A checkpoint in one safetensors file: the policy by name (`policy.0.weight`, `normalizer.mean`, ...), all that the run
+// a checkpoint in one safetensors file: the policy by name (`policy.0.weight`, `normalizer.mean`, ...), all that the run
 // is resumed from (`state.*`), and metadata that names the run, with a checksum of every byte.
 import { createHash } from "node:crypto";
 import { CorralError } from "../core/errors.ts";

@@ -1,4 +1,4 @@
-// A training run planned as one: environments, evaluation and learner on the device, what lies on the host beside them
+// a training run planned as one: environments, evaluation and learner on the device, what lies on the host beside them
 import { CorralError } from "../core/errors.ts";
 import { optionsOf } from "../core/options.ts";
 import { formatBytes } from "../core/units.ts";

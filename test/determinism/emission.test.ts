@@ -1,4 +1,4 @@
-// The forms in which kernels are written for GPUs keep the order of operations: on one driver their bits are the same.
+// the forms in which kernels are written for GPUs keep the order of operations: on one driver their bits are the same.
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { emissionFor } from "../../src/batch/kernel/emission.ts";

@@ -1,4 +1,4 @@
-// A world's bits depend on its seed, its id and its actions alone: not on the run, the batch, the shard, what is read back,
+// a world's bits depend on its seed, its id and its actions alone: not on the run, the batch, the shard, what is read back,
 // or a snapshot between. Ant, on the default adapter; all 1,000 steps of 4,096 worlds with `test:full`.
 import { createHash, type Hash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// A training run that was cut off and goes on is the uninterrupted run: parameters, moments, worlds, log
+// a training run that was cut off and goes on is the uninterrupted run: parameters, moments, worlds, log
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// A folder from elsewhere cannot bring a program along: the file of a task is followed only where it lies apart
+// a folder from elsewhere cannot bring a program along: the file of a task is followed only where it lies apart
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";

@@ -1,4 +1,4 @@
-// A training run whose device is lost goes on by itself, once, to the bits of an undisturbed run
+// a training run whose device is lost goes on by itself, once, to the bits of an undisturbed run
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// A world's bits are its own: random schedules of batches, places, shards, recorders, monitors, submissions, readback,
+// a world's bits are its own: random schedules of batches, places, shards, recorders, monitors, submissions, readback,
 // snapshots, forks, journeys back and other processes end where a batch of nothing but the watched worlds ends.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

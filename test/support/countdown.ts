@@ -1,4 +1,4 @@
-// A task that ends after a given number of steps, the twin of Countdown in `tools/reference/record_autoreset.py`
+// a task that ends after a given number of steps, the twin of Countdown in `tools/reference/record_autoreset.py`
 import { defineTask, Discrete, type Scene } from "../../src/env/index.ts";
 import { table } from "../../src/trace/control.ts";
 import { add, eq, mul, toF32, toI32, type Bool } from "../../src/trace/scalar.ts";

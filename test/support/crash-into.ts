@@ -1,4 +1,4 @@
-// A program for a process of its own: Hopper whose world 2 breaks, with bundles into a folder. Prints one JSON line.
+// a program for a process of its own: Hopper whose world 2 breaks, with bundles into a folder. Prints one JSON line.
 import { readdirSync } from "node:fs";
 import { makeVec } from "../../src/env/index.ts";
 import "../../envs/index.ts";

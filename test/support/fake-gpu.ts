@@ -1,4 +1,4 @@
-// A device that only keeps books: which buffers live, and memory that comes back as a driver gives it back
+// a device that only keeps books: which buffers live, and memory that comes back as a driver gives it back
 import type { OpenAdapter } from "../../src/gpu/adapter.ts";
 import { type AdapterInfo, GpuDevice } from "../../src/gpu/device.ts";
 import { RAISED_LIMITS } from "../../src/gpu/limits.ts";

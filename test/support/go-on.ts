@@ -1,4 +1,4 @@
-// A program for a process of its own: goes on from a snapshot in a file. Prints the hash of where it ends.
+// a program for a process of its own: goes on from a snapshot in a file. Prints the hash of where it ends.
 import { readFileSync } from "node:fs";
 import { deserialize } from "node:v8";
 import type { VecSnapshot } from "../../src/env/index.ts";

@@ -1,4 +1,4 @@
-// A learner without environments, over a rollout made up from a seed: what tests of its kernels start from
+// a learner without environments, over a rollout made up from a seed: what tests of its kernels start from
 import { RandomStream } from "../../src/core/rng.ts";
 import { openDevice, type GpuDevice } from "../../src/gpu/index.ts";
 import { learnerShape, type LearnerShape } from "../../src/rl/ppo/arenas.ts";

@@ -1,4 +1,4 @@
-// A program for a process of its own: bounds its memory, makes simulations until something refuses, closes all, makes one
+// a program for a process of its own: bounds its memory, makes simulations until something refuses, closes all, makes one
 // that fits again and again, and fills up once more. Beside all that one simulation lives on. Prints one JSON line.
 // `node --expose-gc --import tsx refuse-simulations.ts ADAPTER driver|budget [CONTROL_GROUP]`
 import { execFileSync } from "node:child_process";

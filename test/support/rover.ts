@@ -1,4 +1,4 @@
-// A small body with everything that terms name: a free torso on two legs with motors, sensors, a site and a tendon
+// a small body with everything that terms name: a free torso on two legs with motors, sensors, a site and a tendon
 import { defineTask, type Task } from "../../src/env/index.ts";
 
 export const ROVER = `<mujoco model="rover">

@@ -1,4 +1,4 @@
-// A learner of SAC without environments, over a batch made up from a seed; and its losses in plain float64
+// a learner of SAC without environments, over a batch made up from a seed; and its losses in plain float64
 import { RandomStream, streams } from "../../src/core/rng.ts";
 import type { Layer } from "../../src/rl/networks/networks.ts";
 import { setUniforms } from "../../src/rl/sac/batch.ts";

@@ -1,4 +1,4 @@
-// What compilers for GPUs say of kernels does not get worse unseen: live and spilled registers, scratch, code size.
+// what compilers for GPUs say of kernels does not get worse unseen: live and spilled registers, scratch, code size.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { learnerKernels, stepKernel } from "../../tools/gpu-compilers/kernels.ts";

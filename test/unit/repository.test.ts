@@ -56,3 +56,12 @@ test("private state has one keyword, #; a constructor alone is called private, w
   const wrong = files.filter(({ file, text }) => file.endsWith(".ts") && keyword.test(text)).map(({ file }) => file);
   expect(wrong).toEqual([]);
 });
+
+test("a source begins with one line that says what it is for, in lower case unless it begins with a name", () => {
+  const sources = files.filter(({ file }) => /^(src|viewer|envs)\/.*\.ts$/.test(file));
+  const wrong = sources
+    .filter(({ text }) => !/^\/\/ (?!(?:A|An|The|What|How|Which|Where) )\S/.test(text))
+    .map(({ file }) => file);
+  expect(sources.length).toBeGreaterThan(100);
+  expect(wrong).toEqual([]);
+});

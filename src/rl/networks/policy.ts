@@ -1,4 +1,4 @@
-// A policy as plain numbers: what remains of a learner when it is left behind
+// a policy as plain numbers: what remains of a learner when it is left behind
 import type { Space } from "../../env/space/spaces.ts";
 import { CorralError } from "../../core/errors.ts";
 import type { Activation, HiddenActivation } from "./activations.ts";

@@ -1,4 +1,4 @@
-// A stopped update once more, kernel by kernel: what became not finite first, and whether the bits are the recorded ones
+// a stopped update once more, kernel by kernel: what became not finite first, and whether the bits are the recorded ones
 import { learnerShape, type LearnerShape } from "./arenas.ts";
 import { ppoConfig } from "./config.ts";
 import type { LearnerDevice } from "../device/device-core.ts";

@@ -1,4 +1,4 @@
-// A categorical policy over many actions: logits are made in blocks, used and forgotten, so that no matrix of rows times
+// a categorical policy over many actions: logits are made in blocks, used and forgotten, so that no matrix of rows times
 // actions is ever held. Two passes: the first keeps of each row the largest logit, the sum of exponentials, the entropy's
 // sum and the action (streaming softmax, Milakov and Gimelshein 2018); the second makes each block again, turns it into
 // derivatives, and adds up what they mean for weights and inputs.

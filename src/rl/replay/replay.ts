@@ -1,4 +1,4 @@
-// A replay of transitions: rows of a ring for each world, on the device, in the machine's memory or in a file
+// a replay of transitions: rows of a ring for each world, on the device, in the machine's memory or in a file
 import { CorralError } from "../../core/errors.ts";
 import type { PhiloxKey } from "../../core/rng.ts";
 import type { DeviceCore } from "../device/device-core.ts";

@@ -1,4 +1,4 @@
-// What every WebGPU device grants, a browser's too: all kernels fit, or the plan refuses by the name of the limit.
+// what every WebGPU device grants, a browser's too: all kernels fit, or the plan refuses by the name of the limit.
 import { describe, expect, test } from "vitest";
 import { emissionFor } from "../../../src/batch/kernel/emission.ts";
 import { list } from "../../../src/env/index.ts";

@@ -1,4 +1,4 @@
-// A state beyond mjMAXVAL is bad, as in MuJoCo (mju_isBad), whether or not its numbers are finite
+// a state beyond mjMAXVAL is bad, as in MuJoCo (mju_isBad), whether or not its numbers are finite
 import { expect, test } from "vitest";
 import { defineTask, makeVec } from "../../../src/env/index.ts";
 

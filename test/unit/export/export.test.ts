@@ -1,4 +1,4 @@
-// A policy that leaves: in every format it does what the learner's own kernels do
+// a policy that leaves: in every format it does what the learner's own kernels do
 import { mkdirSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

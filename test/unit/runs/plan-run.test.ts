@@ -1,4 +1,4 @@
-// A training run is planned as one: its plan is what it makes, to the byte, and what its refusals advise succeeds
+// a training run is planned as one: its plan is what it makes, to the byte, and what its refusals advise succeeds
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
