@@ -7,9 +7,11 @@ export interface KernelForm {
   /**
    * The least R that numbers resolve, relative to J M⁻¹ Jᵀ. MuJoCo's R follows from diagApprox, which may be wrong by any
    * factor: 0 for a body that turns about its centre of mass. With a smaller R the Hessian loses M to rounding; with this
-   * one a constraint yields by that part of what is asked of it. Articulated bodies lose more than a matrix.
+   * one a constraint yields by that part of what is asked of it. Couplings that are solved beside the trees lose more.
    */
   readonly resolvedCompliance: number;
+  /** The same of contacts that may have less of it, as far as the model tells: all others keep MuJoCo's R in both forms. */
+  readonly stiffCompliance: number;
   /** Whether trees can be weighed beside contacts whose D is beyond float32: not where a Hessian over dofs rounds them. */
   readonly weighsStiffContacts: boolean;
 }
@@ -19,7 +21,8 @@ export function currentForm(): KernelForm {
   const { exact, unroll } = current();
   return {
     loops: !unroll,
-    resolvedCompliance: exact ? 1e-12 : unroll ? 4e-6 : 2e-5,
+    resolvedCompliance: exact ? (unroll ? 1e-12 : 1e-10) : unroll ? 2e-7 : 2e-5,
+    stiffCompliance: exact ? 1e-12 : 2e-7,
     weighsStiffContacts: exact || !unroll,
   };
 }

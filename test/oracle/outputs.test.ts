@@ -158,3 +158,21 @@ describe.each(["elliptic", "pyramidal"])("%s contacts, rows and matrices equal M
     });
   });
 });
+
+test("R of a pyramid may be less than mjMINVAL: MuJoCo bounds it before it takes 2 mu² of it", async () => {
+  const hard = `friction="0 0 0" solimp="0.995 0.995 0.001"`;
+  const model = await loadModel(`<mujoco><worldbody><geom type="plane" size="5 5 0.1" ${hard}/>
+    <body pos="0 0 0.199"><freejoint/><geom size="0.2" mass="3000" ${hard}/></body>
+    <body pos="1 0 0.199"><freejoint/><geom size="0.2" mass="3"/></body></worldbody></mujoco>`);
+  await using sim = await createSimulation(model, { numEnvs: 1, outputs: ["efc_D"], device: "cpu-f64" });
+  sim.forward();
+  const { efc_D } = await sim.getState(["efc_D"]);
+  await withMuJoCo(model, async (oracle) => {
+    oracle.mujoco.mj_forward(oracle.model, oracle.data);
+    const rows = readRows(model, oracle);
+    expect(Math.max(...rows.map((row) => row.D))).toBeGreaterThan(1e15);
+    // in ratios: the rows of the other ball are smaller by many orders
+    const ratios = rows.map((row, i) => efc_D[i] / row.D);
+    expect(difference(ratios, Array(rows.length).fill(1))).toBeLessThanOrEqual(featureBounds.geometry.value);
+  });
+});

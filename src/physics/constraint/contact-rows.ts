@@ -23,7 +23,7 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import { surfaceVelocities } from "./surface-velocity.ts";
-import { cross, dot3, row as matRow, sub3, type Vec3 } from "../../trace/vector.ts";
+import { cross, dot3, MINVAL, row as matRow, sub3, type Vec3 } from "../../trace/vector.ts";
 import { rotational, translational } from "../../trace/spatial.ts";
 import { mjMINMU, mjtCone, mjtEnableBit } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
@@ -128,7 +128,7 @@ function isStiff({ model, form }: ModelView, p: GeomPair): boolean {
   const tangents = p.friction.map((f) => (impratio * f * f) / mu2);
   const diag = pyramidal ? (total(0) * (1 + mu2) * 2 * mu2) / impratio : total(0);
   const edges = pyramidal ? 1 + Math.max(...p.friction) ** 2 : Math.max(1, ...(p.condim > 1 ? tangents : []));
-  return leastCompliance(compliance(p.solref, p.solimp)) * diag < form.resolvedCompliance * most * edges;
+  return leastCompliance(compliance(p.solref, p.solimp)) * diag < form.stiffCompliance * most * edges;
 }
 
 /** Numbers of each slot that only the pair decides, folded where all slots agree. */
@@ -152,11 +152,14 @@ function slotParams(m: ModelView, slots: ContactSlots) {
   const impratio = Math.max(1e-15, m.opt.impratio);
   const pyramidal = m.opt.cone === mjtCone.PYRAMIDAL;
   // R of the first row in terms of (1 - d) / d; all edges of a pyramid share 2 mu² of it
-  const diag = (p: GeomPair) => {
-    const tran = weight(p);
-    if (p.condim === 1 || !pyramidal) return tran;
-    const squared = square(friction(p, 0));
-    return mul(mul(tran, add(1, squared)), mul(squared, 2 / impratio));
+  const hasEdges = (p: GeomPair) => pyramidal && p.condim > 1;
+  const edges = (p: GeomPair): Scalar => mul(square(friction(p, 0)), 2 / impratio);
+  const diag = (p: GeomPair) =>
+    hasEdges(p) ? mul(mul(weight(p), add(1, square(friction(p, 0)))), edges(p)) : weight(p);
+  // MuJoCo bounds R before it takes 2 mu² of it: no other bound is reached where that leaves more than mjMINVAL
+  const least = (p: GeomPair): Scalar => {
+    const R = mul(leastCompliance(compliance(p.solref, p.solimp)), diag(p));
+    return hasEdges(p) && !(typeof R === "number" && R >= MINVAL) ? mul(MINVAL, edges(p)) : MINVAL;
   };
   return {
     condim: of("condim", (p) => p.condim),
@@ -167,6 +170,7 @@ function slotParams(m: ModelView, slots: ContactSlots) {
     adhesion: of("adhesion", (p) => p.adhesion),
     weight: of("weight", weight),
     diag: of("diag", diag),
+    least: of("least_R", least),
     // R of the tangents against that of the normal (elliptic)
     tangentD: [0, 1, 2, 3, 4].map((k) =>
       of(`tangentD${k}`, (p) => div(mul(impratio, square(friction(p, k))), square(friction(p, 0)))),
@@ -216,9 +220,9 @@ function jointMotions(m: ModelView, d: WorldData, slots: ContactSlots) {
 }
 
 /**
- * D of a contact as far as numbers resolve it. The edges of a pyramid are rows of their own. So are the directions of an
- * elliptic cone whose normal no dof moves: the normal force, and the friction it allows, are then as good as infinite.
- * Otherwise the cone keeps its shape, and its stiffest direction decides.
+ * D of a contact as far as numbers resolve it. It keeps the shape of its cone, whose stiffest direction decides: were one
+ * to yield more than others, a normal with a short lever would win over the friction that holds it. Where no dof moves the
+ * normal, its force and the friction that it allows are as good as infinite, and each direction stands alone.
  */
 function resolvedStiffness(
   { form }: ModelView,
@@ -229,15 +233,18 @@ function resolvedStiffness(
 ): { D: Scalar; share: readonly Scalar[] } {
   const most = (diagA: Scalar) => div(1, max(mul(form.resolvedCompliance, diagA), MINVAL2));
   const share = (diagA: Scalar) => min(1, div(most(diagA), D));
+  const isFree = gt(normal, 0);
+  const hasDirection = (k: number) => gt(p.condim, k + 1);
   if (pyramidal) {
     const alone = or(eq(p.condim, 1), false);
+    const edges = others.map((x, k) => share(add(normal, mul(square(p.friction[k]), x))));
+    const least = edges.reduce((a, x, k) => select(hasDirection(k), min(a, x), a), 1);
     return {
       D: select(alone, min(D, most(normal)), D),
-      share: others.map((x, k) => share(add(normal, mul(square(p.friction[k]), x)))),
+      share: edges.map((x) => select(isFree, least, x)),
     };
   }
-  const rows = others.map((x, k) => select(gt(p.condim, k + 1), mul(p.tangentD[k], x), 0));
-  const isFree = gt(normal, 0);
+  const rows = others.map((x, k) => select(hasDirection(k), mul(p.tangentD[k], x), 0));
   return {
     D: select(isFree, min(D, most(rows.reduce((a, b) => max(a, b), normal))), D),
     share: rows.map((x) => select(isFree, 1, share(x))),
@@ -310,7 +317,7 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
       const imp = impedance(params.curve(slot), sub(slots.dist(slot), params.margin(slot)));
       const diag =
         pyramidal && tethers ? select(isTether(slot), params.weight(slot), params.diag(slot)) : params.diag(slot);
-      const D = div(1, regularizer(imp, diag));
+      const D = div(1, regularizer(imp, diag, params.least(slot)));
       return { impedance: imp, D: gaps ? select(makesRows(slot), D, 0) : D };
     },
     makesRows,

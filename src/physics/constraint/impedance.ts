@@ -142,9 +142,9 @@ export function references(
   };
 }
 
-/** R = (1 - d) / d * diagApprox, at least mjMINVAL, and at least `least`. */
+/** R = (1 - d) / d * diagApprox, at least `least`. */
 export const regularizer = (d: Scalar, diagApprox: Scalar, least: Scalar = MINVAL): Scalar =>
-  max(mul(div(sub(1, d), d), diagApprox), least === MINVAL ? MINVAL : max(least, MINVAL));
+  max(mul(div(sub(1, d), d), diagApprox), least);
 
 /** The least (1 - d) / d of a compliance. */
 export const leastCompliance = ({ dmin, dmax }: Compliance): number =>

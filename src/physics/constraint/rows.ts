@@ -19,7 +19,7 @@ import {
 } from "../../trace/scalar.ts";
 import { loop } from "../../trace/control.ts";
 import { atan2 } from "../../trace/math.ts";
-import { normalize3, normalizeQuat, scale3, type Quat, type Vec3 } from "../../trace/vector.ts";
+import { MINVAL, normalize3, normalizeQuat, scale3, type Quat, type Vec3 } from "../../trace/vector.ts";
 import { mjtConstraint } from "../../model/enums.ts";
 import { compliance, impedance, impedanceNumbers, reference, regularizer, type ImpedanceNumbers } from "./impedance.ts";
 import type { WorldData, ModelView } from "../view.ts";
@@ -113,10 +113,11 @@ const kindOf = (type: number): Row["kind"] => {
 /** The least R of a row that numbers resolve; that of one dof has an exact diagApprox. */
 function leastR(m: ModelView, s: RowParts): Scalar | undefined {
   if (s.jac.length === 1) return undefined;
-  return mul(
+  const least = mul(
     m.form.resolvedCompliance,
     s.jac.reduce<Scalar>((sum, { dof, value }) => add(sum, mul(m.dof_invweight0.at(dof), mul(value, value))), 0),
   );
+  return max(least, MINVAL);
 }
 
 /** A row of a constraint of its own. Reads qvel. */

@@ -1,6 +1,7 @@
 // the constraint solver's space over dofs: M, its factors, and a sparse Hessian
 import { breakIf, each, loop, variable } from "../../trace/control.ts";
 import { add, div, dotn, le, max, mul, neg, or, select, sub, sum, type Int, type Scalar } from "../../trace/scalar.ts";
+import { current } from "../../trace/graph.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { copyField, dotFields, SymMatrix, type Sparsity } from "../smooth/sparsity.ts";
@@ -30,7 +31,7 @@ interface JointContact extends ContactAt {
 export class JointSpace implements SolverSpace {
   readonly qacc: Field;
   readonly search: Field;
-  readonly isInexact = false;
+  readonly isInexact: boolean;
   readonly #m: ModelView;
   readonly #d: WorldData;
   readonly #nv: number;
@@ -56,6 +57,8 @@ export class JointSpace implements SolverSpace {
     const vector = (name: string) => new Field(name, m.nv);
     this.#m = m;
     this.#d = d;
+    // beside stiff contacts one step of float32 is off by all that rounding leaves of M in H
+    this.isInexact = contacts.anyStiff && !current().exact;
     this.#nv = m.nv;
     this.#newton = usesNewton(m);
     this.#contacts = contacts;

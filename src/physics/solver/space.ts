@@ -42,7 +42,7 @@ export type InNewton = (body: () => void) => void;
 export interface SolverSpace {
   readonly qacc: Field;
   readonly search: Field;
-  /** Whether H⁻¹ grad of stiff constraints comes from iterations of its own, so that one step need not be exact. */
+  /** Whether H⁻¹ grad beside stiff constraints is inexact, by iterations of its own or by rounding, so that one step need not be exact. */
   readonly isInexact: boolean;
   iterate(frame: Frame, body: (inNewton: InNewton, iteration: () => Int) => void): void;
   /** Tells that the solver has set qacc to qacc_smooth, and `search`. */
