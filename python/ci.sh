@@ -11,5 +11,7 @@ if ! { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-
   exit 0
 fi
 export CORRAL_PATH=${CORRAL_PATH:-$(cd .. && pwd)}
+# 200 with CORRAL_KILLS=200
+export CORRAL_KILLS=${CORRAL_KILLS:-20}
 "$venv/bin/mypy" --config-file pyproject.toml
 "$venv/bin/python" -m pytest -q --junitxml="$results"
