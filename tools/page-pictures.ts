@@ -63,7 +63,7 @@ async function pictureCrash(of: Browser, file: string): Promise<void> {
   const [bundle] = env.health().bundles;
   await using session = new Session(await viewTarget(bundle, {}), true);
   await using server = await ViewServer.listen(routesOf(session, await pageFiles()));
-  await picture(of, server.url, file, { width: 900, height: 760 });
+  await picture(of, server.url, file, { width: 900, height: 900 });
 }
 
 async function pictureTraining(of: Browser, file: string): Promise<void> {

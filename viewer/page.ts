@@ -73,6 +73,8 @@ class Page implements Controlled, Pointed {
     get("now").textContent = `step ${facts.step}${at}, ${facts.time.toFixed(3)} s, speed ${facts.speed.toFixed(2)}`;
     get<HTMLButtonElement>("back").disabled = facts.back === 0;
     get<HTMLInputElement>("seek").value = String(facts.step);
+    // a run's policy comes later than its page
+    get<HTMLSelectElement>("actor").value = String(this.facts.actors.indexOf(facts.actor));
     this.#timeline?.show(facts.step);
     if (facts.said !== undefined) say(facts.said);
     this.draw();
