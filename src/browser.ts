@@ -99,6 +99,9 @@ export {
   type SacOptions,
   type SacSnapshot,
 } from "./rl/index.ts";
+export { readPolicy } from "./export/read-policy.ts";
+export { AppliedPolicy } from "./rl/networks/apply-policy.ts";
+export type { Policy } from "./rl/networks/policy.ts";
 // the library of terms, and arithmetic for terms that are functions
 export * from "./env/task/terms/index.ts";
 export * as scalar from "./trace/scalar.ts";

@@ -104,6 +104,8 @@ export {
   type SacSnapshot,
 } from "./rl/index.ts";
 export { exportPolicy, type Exported, type ExportFormat, type ExportOptions, type Policy } from "./export/index.ts";
+export { readPolicy } from "./export/read-policy.ts";
+export { AppliedPolicy } from "./rl/networks/apply-policy.ts";
 export { Collector, type CollectedBatch, type CollectorOptions } from "./runs/collector.ts";
 export { Overlapped, type OverlappedOptions } from "./runs/overlapped.ts";
 export { planRun, type RunContext, type RunPlan } from "./runs/plan.ts";

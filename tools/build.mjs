@@ -37,7 +37,7 @@ for (const [folder, endings] of Object.entries(ASSETS)) {
 const viewer = join(dist, "viewer");
 mkdirSync(viewer);
 for (const name of ["index.html", "style.css"]) cpSync(join(root, "viewer", name), join(viewer, name));
-writeFileSync(join(viewer, "page.js"), await buildPage(join(root, "viewer", "page.ts")));
+writeFileSync(join(viewer, "page.js"), await buildPage(join(root, "viewer", "main.ts")));
 
 // MuJoCo's module is a dependency, which the bundler of a site finds
 const browser = join(dist, "browser");

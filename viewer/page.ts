@@ -152,13 +152,14 @@ class Page implements Controlled, Pointed {
   }
 }
 
-async function start(): Promise<void> {
+/** Starts the page on what its source shows. */
+export async function start(open: typeof openSource = openSource): Promise<Page> {
   let page: Page | undefined;
   let first: (frame: Frame) => void = () => {};
   const begun = new Promise<Frame>((resolve) => {
     first = resolve;
   });
-  const source = await openSource((frame) => (page ? page.show(frame) : first(frame)), say);
+  const source = await open((frame) => (page ? page.show(frame) : first(frame)), say);
   say(source.facts.note ?? "");
   const frame = await begun;
   let canvas: Canvas | undefined;
@@ -174,6 +175,5 @@ async function start(): Promise<void> {
   page.show(frame);
   if (source.facts.run) void showRun(source.facts.run, say);
   document.body.dataset.ready = canvas ? "drawn" : "nothing to draw with";
+  return page;
 }
-
-start().catch((error: unknown) => say(`The viewer cannot start: ${(error as Error).message}`));

@@ -1,6 +1,6 @@
 // where a batch runs: a GPU device, or the CPU without any
 import { CorralError } from "../core/errors.ts";
-import { defaultThreads, warn } from "../core/host.ts";
+import { defaultThreads, noThreads, warn } from "../core/host.ts";
 import { checked, kindOf } from "../core/options.ts";
 import { printable } from "../core/show.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
@@ -53,9 +53,21 @@ function limitOf(limit: string | number): string | number {
   );
 }
 
-/** Threads that may be taken. Throws `bad-option`. */
-export const threadsOf = ({ threads = defaultThreads() }: PlacementOptions): number =>
-  checked("threads", kindOf(PLACEMENT_OPTIONS.threads), threads);
+/** Threads that may be taken; one where none can share memory. Throws `bad-option`. */
+export function threadsOf({ threads = defaultThreads() }: PlacementOptions): number {
+  const wanted = checked("threads", kindOf(PLACEMENT_OPTIONS.threads), threads);
+  return noThreads() === undefined ? wanted : 1;
+}
+
+let told = false;
+
+/** Says once why a batch that may take threads has one. */
+function tellThreads({ threads }: PlacementOptions): void {
+  const why = threads === 1 ? undefined : noThreads();
+  if (why === undefined || told) return;
+  told = true;
+  warn(`one thread steps all worlds: ${why}`, "corral-one-thread");
+}
 
 function minShardsOf({ shards }: PlacementOptions, numEnvs: number): Pick<PlanContext, "minShards"> {
   if (shards === undefined) return {};
@@ -87,6 +99,7 @@ export async function placeBatch(
     return withLimit(budget, options.budget, () =>
       placeFitting(specFor, numEnvs, shape, onOverBudget, async (planned): Promise<Batch> => {
         if (device === "wasm") {
+          tellThreads(options);
           const map = mapWasm(planned, threads);
           const held = { ...planned, plan: inWasm(planned.plan, map.bytes) };
           const hold = await budget.reserve(held.plan, planned.plan.name);

@@ -18,4 +18,6 @@ export const defaultThreads = (): number => (noThreads() === undefined ? (naviga
 
 export const isThere = (_path: string): boolean => false;
 
+export const waitLoosely = (call: () => void, ms: number): ReturnType<typeof setTimeout> => setTimeout(call, ms);
+
 export const later = (call: () => void): void => void setTimeout(call, 0);

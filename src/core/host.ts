@@ -26,5 +26,9 @@ export const noThreads = (): string | undefined => undefined;
 /** Whether something lies at a path. */
 export const isThere = (path: string): boolean => existsSync(path);
 
+/** Calls back after milliseconds, if the program still runs then. */
+export const waitLoosely = (call: () => void, ms: number): ReturnType<typeof setTimeout> =>
+  setTimeout(call, ms).unref();
+
 /** Calls back when what waits has had its turn. */
 export const later = (call: () => void): void => void setImmediate(call);

@@ -197,7 +197,7 @@ export function describeAdapter({ adapter, source }: Pick<OpenAdapter, "adapter"
     architecture,
     device,
     description,
-    driver: description || device || vendor || source,
+    driver: description || device || [vendor, architecture].filter(Boolean).join(" ") || source,
     kind: software ? "software" : "gpu",
     source,
     subgroupMinSize,

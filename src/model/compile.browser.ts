@@ -68,6 +68,19 @@ async function fetched(address: URL): Promise<Uint8Array | undefined> {
   return response.ok ? new Uint8Array(await response.arrayBuffer()) : undefined;
 }
 
+/** Fetches what a model names into its assets. MuJoCo tells of some files by their path from the root, of others by that from the model. */
+async function fetchInto(assets: Record<string, Uint8Array>, name: string, model: URL): Promise<boolean> {
+  const folder = new URL(".", model).pathname.slice(1);
+  const places = [...(name.startsWith(folder) ? [`/${encodeURI(name)}`] : []), encodeURI(name)];
+  for (const place of places.map((path) => new URL(path, model))) {
+    const content = await fetched(place).catch(() => undefined);
+    if (!content) continue;
+    assets[decodeURIComponent(place.pathname.slice(1))] = content;
+    return true;
+  }
+  return false;
+}
+
 /**
  * A model at an address, that of the page's folder if it is no whole one; what it names is fetched from beside it.
  * Throws as `loadModel`.
@@ -102,14 +115,7 @@ export async function compilePath(path: string | URL, visuals: boolean, edit: Ed
     } catch (error) {
       const missing = error instanceof CorralError ? error.details.files : undefined;
       if (!Array.isArray(missing) || turn === MOST_FETCHES) throw error;
-      const found = await Promise.all(
-        missing.map(async (name: string) => {
-          const place = new URL(`/${encodeURI(name)}`, address);
-          const content = await fetched(place).catch(() => undefined);
-          if (content) assets[decodeURIComponent(place.pathname.slice(1))] = content;
-          return content !== undefined;
-        }),
-      );
+      const found = await Promise.all(missing.map((name: string) => fetchInto(assets, name, address)));
       if (!found.every(Boolean)) throw error;
     }
   }

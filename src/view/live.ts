@@ -79,6 +79,11 @@ export class LiveSubject implements Subject {
     };
   }
 
+  /** Another policy acts from now on. */
+  follow(policy: Policy): void {
+    this.#policy = new AppliedPolicy(policy, this.#env.numEnvs);
+  }
+
   /** Starts episodes. Takes over both: they are closed with this. */
   static async create(env: VectorEnv, stage: Stage, options: LiveOptions): Promise<LiveSubject> {
     await env.reset({ seed: options.seed });

@@ -30,7 +30,7 @@ async function build(): Promise<string> {
     const { buildPage } = (await import(new URL("../../tools/viewer-page.mjs", import.meta.url).href)) as {
       readonly buildPage: (entry: string) => Promise<string>;
     };
-    return await buildPage(fileURLToPath(new URL("page.ts", FOLDER)));
+    return await buildPage(fileURLToPath(new URL("main.ts", FOLDER)));
   } catch (cause) {
     throw new CorralError(
       "viewer-not-built",

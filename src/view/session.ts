@@ -1,6 +1,7 @@
 // what is shown, and the clock that moves it: steps while it plays and a page looks, and hands out the last frame
 import { Mismatch, anyNumber, integer, object, oneOf, optional, vector } from "../core/schema.ts";
 import { CorralError } from "../core/errors.ts";
+import { waitLoosely } from "../core/host.ts";
 import type { Poses } from "../render/show.ts";
 import { encodeFrame, type Command, type Facts, type WorldValues } from "./messages.ts";
 
@@ -96,8 +97,7 @@ export class Session implements AsyncDisposable {
         this.#waiting.delete(done);
         resolve();
       };
-      const timer = setTimeout(done, PATIENCE_MS);
-      timer.unref();
+      const timer = waitLoosely(done, PATIENCE_MS);
       gone?.addEventListener("abort", done);
       this.#waiting.add(done);
     });

@@ -37,6 +37,7 @@ export interface Locator {
   fill(text: string): Promise<void>;
   textContent(): Promise<string | null>;
   inputValue(): Promise<string>;
+  setInputFiles(files: readonly { name: string; mimeType: string; buffer: Buffer }[]): Promise<void>;
   screenshot(): Promise<Buffer>;
   boundingBox(): Promise<{ x: number; y: number; width: number; height: number } | null>;
 }

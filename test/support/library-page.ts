@@ -1,5 +1,6 @@
 // what a page of the tests does with the library, called by name
 import * as corral from "../../src/browser.ts";
+import { learned } from "./learned.ts";
 import { wordsOf } from "./wasm-words.ts";
 
 /** The first half of the SHA-256 of words, in hex. */
@@ -19,5 +20,14 @@ async function hashOf(id: string, steps: number, options: object): Promise<strin
   return sha256(parts);
 }
 
-Object.assign(globalThis, { corral, hashOf, sha256 });
+/** The code of what a call throws; what it returns, in words, if it throws nothing. */
+async function codeOf(call: () => unknown): Promise<string> {
+  try {
+    return `returned ${String(await call())}`;
+  } catch (error) {
+    return error instanceof corral.CorralError ? error.code : String(error);
+  }
+}
+
+Object.assign(globalThis, { corral, hashOf, sha256, codeOf, learned: () => learned(corral) });
 document.body.dataset.ready = "";

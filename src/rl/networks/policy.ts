@@ -1,5 +1,5 @@
 // a policy as plain numbers: what remains of a learner when it is left behind
-import type { Space } from "../../env/space/spaces.ts";
+import type { Box, Discrete, MultiDiscrete } from "../../env/space/spaces.ts";
 import { CorralError } from "../../core/errors.ts";
 import type { Activation, HiddenActivation } from "./activations.ts";
 import type { NamedArray } from "./networks.ts";
@@ -75,11 +75,17 @@ const seenBy = (observations: number, named: Readonly<Record<string, NamedArray>
     }),
   );
 
+/** What is asked of the space of actions. */
+export type ActionFacts =
+  | Pick<Box, "kind" | "low" | "high" | "size">
+  | Pick<Discrete, "kind" | "n" | "start">
+  | Pick<MultiDiscrete, "kind" | "nvec" | "size">;
+
 /** What must be known of a policy beside its parameters. */
 export interface PolicyFacts {
   readonly id: string;
   readonly algo: string;
-  readonly space: Space;
+  readonly space: ActionFacts;
   readonly activation: HiddenActivation;
   readonly squash: boolean;
   readonly clipObservations: number;
@@ -181,4 +187,5 @@ export function withoutEmbedding(
   };
 }
 
-const sizeOf = (space: Space): number => (space.kind === "discrete" ? space.n : space.size);
+const sizeOf = (space: Exclude<ActionFacts, { kind: "multi-discrete" }>): number =>
+  space.kind === "discrete" ? space.n : space.size;

@@ -18,10 +18,12 @@ import {
   type Task,
 } from "../../../src/env/index.ts";
 import { exportPolicy } from "../../../src/export/index.ts";
+import { readPolicy } from "../../../src/export/read-policy.ts";
 import { type GpuDevice, openDevice } from "../../../src/gpu/index.ts";
 import { decodeSafetensors } from "../../../src/io/safetensors.ts";
 import { Ppo, Sac, type PpoOptions, type SacOptions } from "../../../src/rl/index.ts";
 import type { Activation } from "../../../src/rl/networks/activations.ts";
+import { AppliedPolicy } from "../../../src/rl/networks/apply-policy.ts";
 import type { Policy } from "../../../src/rl/networks/policy.ts";
 import { seenActions, type SeenAction } from "../../support/live-policy.ts";
 import { bend } from "../../support/ppo-reference.ts";
@@ -185,6 +187,10 @@ describe.each(CASES)("$name", ({ name, of, options, algo }) => {
       const file = readFileSync(at("policy.safetensors"));
       const { tensors, metadata } = decodeSafetensors(file, "policy.safetensors");
       expect(file).toEqual(readFileSync(at("web/policy.safetensors")));
+      const acts = (which: Policy) => new AppliedPolicy(which, seen.length).act(observations);
+      expect(acts(readPolicy(file))).toEqual(acts(policy));
+      expect(() => readPolicy(new Uint8Array(withNan(file, "policy.0.weight")))).toThrow("bad-policy");
+      expect(() => readPolicy(file.subarray(0, file.length - 4))).toThrow("bad-safetensors");
       expect(tensors.get("policy.0.weight")!.shape).toEqual([policy.layers[0].outputs, policy.observations]);
       expect([...tensors.keys()].filter((key) => /^(value|q1|target1)\./.test(key))).toEqual([]);
       const plain = plainActions(tensors, metadata, seen);
