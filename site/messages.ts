@@ -7,7 +7,8 @@ export interface Opening {
   /** Policies as exported, and which of them acts at first. */
   readonly policies?: readonly ArrayBuffer[];
   readonly follow?: number;
-  readonly model?: { readonly name: string; readonly files: Readonly<Record<string, Uint8Array>> };
+  /** An MJCF or URDF, or a zip of one with its files. */
+  readonly model?: { readonly name: string; readonly bytes: Uint8Array<ArrayBuffer> };
   /** Over which the picture asks for frames. */
   readonly port: MessagePort;
 }

@@ -62,12 +62,10 @@ function tellTime(): void {
   get("trained").textContent = steps === 0 ? "not trained" : `${steps.toLocaleString("en")} env steps of training`;
 }
 
-async function take(files: readonly File[]): Promise<void> {
-  const main = files.find(({ name }) => /\.(xml|mjcf|urdf|zip)$/i.test(name));
-  if (!main) return say("Drop an MJCF or URDF with the files that it names, or a zip of them.");
-  const path = (file: File) => (file === main ? main.name : file.webkitRelativePath || file.name);
-  const entries = files.map(async (file) => [path(file), new Uint8Array(await file.arrayBuffer())] as const);
-  model = { name: main.name, files: Object.fromEntries(await Promise.all(entries)) };
+async function take([file, ...others]: readonly File[]): Promise<void> {
+  if (!file || others.length > 0 || !/\.(xml|mjcf|urdf|zip)$/i.test(file.name))
+    return say("Drop one file: an MJCF or URDF, or a zip of one with all files that it names.");
+  model = { name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) };
   get<HTMLInputElement>("worlds").value = String(WORLDS_OF_MODELS);
   show();
 }

@@ -7,6 +7,7 @@ import { loadTaskModel } from "../src/env/task/load.ts";
 import type { Task } from "../src/env/task/task.ts";
 import type { VectorEnv } from "../src/env/index.ts";
 import { readPolicy } from "../src/export/read-policy.ts";
+import { isZip } from "../src/model/archive.ts";
 import { loadModel } from "../src/model/model.ts";
 import { Stage } from "../src/render/poses.ts";
 import { sceneShader } from "../src/render/renderer.ts";
@@ -71,13 +72,10 @@ async function pushAll(env: VectorEnv): Promise<void> {
 
 async function taskFor({ model }: Opening): Promise<Task> {
   if (!model) return taskOf("Ant-v5");
-  const { name, files } = model;
-  if (/\.zip$/i.test(name)) {
-    const address = URL.createObjectURL(new Blob([files[name] as Uint8Array<ArrayBuffer>]));
-    return plainTask(await loadModel(address, { visuals: true }), name) as Task;
-  }
-  const { [name]: xml, ...assets } = files;
-  return plainTask(await loadModel(new TextDecoder().decode(xml), { assets, visuals: true }), name) as Task;
+  const { name, bytes } = model;
+  const place = isZip(bytes) ? URL.createObjectURL(new Blob([bytes])) : new TextDecoder().decode(bytes);
+  const loaded = await loadModel(place);
+  return { ...plainTask(loaded, place), id: loaded.name || name };
 }
 
 let pushed: Pushed | undefined;
@@ -91,7 +89,7 @@ async function open(opening: Opening): Promise<void> {
   const threads = globalThis.crossOriginIsolated ? {} : { threads: 1 };
   const options = { numEnvs: worlds, device, seed: SEED, recorder: false, ...threads };
   const env = await makeVec(task, options as NamedOptions);
-  const model = opening.model ? env.model : await loadTaskModel(task, { visuals: true });
+  const model = await loadTaskModel(task, { visuals: true });
   const first = policies[opening.follow ?? 0];
   const policy = first && readPolicy(new Uint8Array(first));
   const actor = policy ? "policy" : "none";
