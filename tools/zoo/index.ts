@@ -1,8 +1,9 @@
 // models of other projects: which of them load, what blocks the others, how far steps are from MuJoCo's, how fast they are
 //
-//   npx tsx tools/zoo [FOLDER] [--only TEXT] [--measure TEXT] [--write]
+//   npx tsx tools/zoo [FOLDER] [--only TEXT] [--bounds] [--measure TEXT] [--write]
 //
-// FOLDER (../zoo) holds a folder OWNER+NAME for each repository of repositories.ts, as it is at its commit.
+// FOLDER (../zoo) holds a folder OWNER+NAME for each repository of repositories.ts, as it is at its commit. --bounds steps
+// every accepted model with actuators beside MuJoCo, without a GPU.
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -39,7 +40,15 @@ interface Measured {
   readonly ratio: number;
 }
 
+interface Judged {
+  readonly path: string;
+  readonly firstStep: number;
+  readonly reasons: readonly string[];
+}
+
 const WORLDS = 256;
+/** Models that take longer to their first step are told, s of a processor. */
+const SLOW = 20;
 const tsx = fileURLToPath(import.meta.resolve("tsx"));
 
 /** XML files that are models: others are parts of them. */
@@ -113,16 +122,35 @@ async function measure(path: string): Promise<Measured> {
   };
 }
 
-function inProcess(path: string): Measured | string {
+/** One model without a GPU: seconds of the processor to its first step, and whether its steps are within bounds. */
+async function judge(path: string): Promise<Judged> {
+  const begun = process.cpuUsage();
+  const model = await loadModel(path);
+  await using simulation = await createSimulation(model, { numEnvs: 64, device: "wasm" });
+  simulation.step(1);
+  await simulation.sync();
+  const { user, system } = process.cpuUsage(begun);
+  const { verdict } = await compareWithMuJoCo(model, { steps: 30, envs: 3, device: "wasm" });
+  return { path, firstStep: (user + system) / 1e6, reasons: verdict.reasons };
+}
+
+interface Answers {
+  readonly one: Measured;
+  readonly judged: Judged;
+}
+
+function inProcess<How extends keyof Answers>(how: How, path: string): Answers[How] | string {
   const self = fileURLToPath(import.meta.url);
-  const run = spawnSync(process.execPath, ["--import", tsx, self, "--one", path], {
+  const run = spawnSync(process.execPath, ["--import", tsx, self, `--${how}`, path], {
     encoding: "utf8",
     timeout: 240_000,
     maxBuffer: 2 ** 26,
     env: { ...process.env, CORRAL_MODEL_CACHE: "off" },
   });
   const line = run.stdout.split("\n").find((text) => text.startsWith("{"));
-  return line ? (JSON.parse(line) as Measured) : `${run.stderr.split("\n").find((l) => l.includes("[")) ?? run.signal}`;
+  return line
+    ? (JSON.parse(line) as Answers[How])
+    : (run.stderr.split("\n").find((l) => l.includes("[")) ?? run.signal ?? `no answer, exit code ${run.status}`);
 }
 
 /** Models that each feature blocks; in brackets those with actuators. */
@@ -155,17 +183,39 @@ function measuredTable(folder: string, rows: readonly (Measured | string)[]): st
   ];
 }
 
+/** How many models step within bounds, which do not, which are slow to begin. */
+function boundsOf(folder: string, rows: readonly (Judged | string)[]): string[] {
+  const judged = rows.filter((row) => typeof row !== "string");
+  const within = judged.filter(({ reasons }) => reasons.length === 0);
+  const short = (path: string) => path.slice(folder.length + 1);
+  return [
+    `${within.length} of ${rows.length} step within bounds (30 steps of 3 worlds on \`wasm\`).`,
+    "",
+    ...judged.flatMap(({ path, reasons }) => (reasons.length ? [`- ${short(path)}: ${reasons.join("; ")}`] : [])),
+    ...rows.flatMap((row) => (typeof row === "string" ? [`- ${row}`] : [])),
+    ...judged.flatMap(({ path, firstStep }) =>
+      firstStep > SLOW ? [`- ${short(path)}: ${firstStep.toFixed(0)} processor seconds to the first step`] : [],
+    ),
+  ];
+}
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     only: { type: "string", default: "" },
     measure: { type: "string" },
+    bounds: { type: "boolean" },
     one: { type: "string" },
+    judged: { type: "string" },
     write: { type: "boolean" },
   },
 });
 
-if (values.one === undefined) {
+if (values.one !== undefined) {
+  process.stdout.write(`${JSON.stringify(await measure(values.one))}\n`);
+} else if (values.judged !== undefined) {
+  process.stdout.write(`${JSON.stringify(await judge(values.judged))}\n`);
+} else {
   const folder = resolve(positionals[0] ?? "../zoo");
   const scanned: Scanned[] = [];
   for (const path of filesOf(folder, values.only)) scanned.push(await scan(path));
@@ -178,9 +228,16 @@ if (values.one === undefined) {
   const measured = models
     .filter((m) => m.features.length === 0 && chosen?.some((text) => m.path.includes(text)))
     .map((m) => {
-      const result = inProcess(m.path);
+      const result = inProcess("one", m.path);
       return typeof result === "string" ? `${m.path.slice(folder.length + 1)}: ${result}` : result;
     });
+  const bounds = values.bounds
+    ? actuated.flatMap(({ path, features }) => {
+        if (features.length > 0) return [];
+        const result = inProcess("judged", path);
+        return [typeof result === "string" ? `${path.slice(folder.length + 1)}: ${result}` : result];
+      })
+    : [];
   const page = [
     "# The zoo",
     "",
@@ -195,6 +252,7 @@ if (values.one === undefined) {
     "",
     ...histogram(models),
     "",
+    ...(values.bounds ? ["## Steps", "", ...boundsOf(folder, bounds), ""] : []),
     "## Measured",
     "",
     `One step beside MuJoCo (WebAssembly SIMD, up to 240 steps), then ${WORLDS} worlds on the default device: steps in a processor second, of all threads.`,
@@ -204,6 +262,4 @@ if (values.one === undefined) {
   ].join("\n");
   process.stdout.write(page);
   if (values.write) writeFileSync(new URL("../../docs/zoo.md", import.meta.url), page);
-} else {
-  process.stdout.write(`${JSON.stringify(await measure(values.one))}\n`);
 }
