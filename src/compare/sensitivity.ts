@@ -1,5 +1,5 @@
 // how much MuJoCo's own float64 step changes under changes that float32 cannot tell from none
-import { SENSITIVITY_MARGIN, TOUCHING } from "../monitor/measure.ts";
+import { SENSITIVITY_CHANGE, SENSITIVITY_MARGIN, TOUCHING } from "../monitor/measure.ts";
 import type { MuJoCoWorld, StepResult } from "../monitor/mujoco-world.ts";
 import { nearbyState } from "../monitor/nearby.ts";
 import { distances, type Quantity } from "./quantities.ts";
@@ -7,6 +7,12 @@ import type { Sample } from "./trajectory.ts";
 
 /** Changed states that are tried. */
 const PROBES = 8;
+/**
+ * And with changes that leave next to nothing but MuJoCo's own rounding: forces of 1e17 N, which cancel, move its velocities by
+ * as much under any change, and a step may happen to be where eight others are.
+ */
+const ROUNDING_PROBES = 4;
+const ROUNDING_CHANGE = 1e-10;
 
 /** What nearby steps of MuJoCo differ by from the step itself. */
 export interface Sensitivity {
@@ -42,8 +48,8 @@ export function sensitivityOf(
     distances(quantities, r, result).forEach((x, q) => (most[q] = Math.max(most[q], x)));
   };
 
-  for (let k = 0; k < PROBES; k++) {
-    const probe = world.step(nearbyState(from, k));
+  for (let k = 0; k < PROBES + ROUNDING_PROBES; k++) {
+    const probe = world.step(nearbyState(from, k, k < PROBES ? SENSITIVITY_CHANGE : ROUNDING_CHANGE));
     collect(probe);
     count(probe);
   }
