@@ -41,12 +41,17 @@ const host = {
       return existsSync(twin) ? { path: twin } : undefined;
     });
 
-    // the models of environments are texts of the bundle
-    onLoad({ filter: /[/\\]envs[/\\][^/\\]+[/\\]task\.ts$/ }, ({ path }) => {
-      const text = readFileSync(path, "utf8");
-      const contents = text.replace(/new URL\("\.\/([^"]+)", import\.meta\.url\)/g, (_, file) =>
-        JSON.stringify(readFileSync(join(dirname(path), file), "utf8")),
-      );
+    // the models of environments are texts of the bundle, those that are named when a task is made too
+    onLoad({ filter: /[/\\]envs[/\\].*\.ts$/ }, ({ path }) => {
+      const folder = dirname(path);
+      const textOf = (file) => readFileSync(join(folder, file), "utf8");
+      const models = () => readdirSync(folder).filter((file) => file.endsWith(".xml"));
+      const contents = readFileSync(path, "utf8")
+        .replace(/new URL\("\.\/([^"]+)", import\.meta\.url\)/g, (_, file) => JSON.stringify(textOf(file)))
+        .replace(/new URL\(`\.\/\$\{(\w+)\}\.xml`, import\.meta\.url\)/g, (_, name) => {
+          const texts = Object.fromEntries(models().map((file) => [file.slice(0, -4), textOf(file)]));
+          return `(${JSON.stringify(texts)})[${name}]`;
+        });
       return { contents, loader: "ts" };
     });
 

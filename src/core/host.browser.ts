@@ -3,7 +3,7 @@
 export const env: Readonly<Record<string, string | undefined>> = {};
 
 /** Two copies come from two addresses. */
-export const PACKAGE_FOLDER: string = new URL(".", import.meta.url).href;
+export const PACKAGE_FOLDER: string = import.meta.url;
 
 export const warn = (text: string, code: string, type = "Warning"): void => console.warn(`[${code}] ${type}: ${text}`);
 

@@ -76,14 +76,17 @@ async function open(isolated = false): Promise<{ page: Page; wrong: string[] }> 
 }
 
 describe("the library in a browser", () => {
-  test.for(["HalfCheetah-v5", "Ant-v5", "CartPole"])("steps %s on wasm to the bits of Node", async (id, context) => {
-    if (!browser) return context.skip(NONE);
-    const { page, wrong } = await open();
-    const hash = await page.evaluate<string>(`hashOf(${JSON.stringify(id)}, ${SHORT}, { threads: 1 })`);
-    expect(hash).toBe(pinned[id].short);
-    expect(wrong).toEqual([]);
-    await page.close();
-  });
+  test.for(["HalfCheetah-v5", "Ant-v5", "CartPole", "dm-acrobot-swingup"])(
+    "steps %s on wasm to the bits of Node",
+    async (id, context) => {
+      if (!browser) return context.skip(NONE);
+      const { page, wrong } = await open();
+      const hash = await page.evaluate<string>(`hashOf(${JSON.stringify(id)}, ${SHORT}, { threads: 1 })`);
+      expect(hash).toBe(pinned[id].short);
+      expect(wrong).toEqual([]);
+      await page.close();
+    },
+  );
 
   test("learns CartPole to the bits of Node", async (context) => {
     if (!browser) return context.skip(NONE);

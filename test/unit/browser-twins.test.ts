@@ -44,11 +44,16 @@ test("modules for browsers have the types of those that they replace", () => {
 });
 
 test("nothing in the bundle asks for Node, but MuJoCo's module where it runs in Node", async () => {
-  const { metafile } = await buildBrowser({ isWhole: false, metafile: true });
+  const { files, metafile } = await buildBrowser({ isWhole: false, metafile: true });
   const outside = new Set(
     Object.values(metafile!.outputs).flatMap(({ imports }) =>
       imports.filter(({ external }) => external).map(({ path }) => path),
     ),
   );
   expect([...outside]).toEqual(["@mujoco/mujoco"]);
+  // nor for files beside it that are not there
+  const places = Object.values(files).flatMap(
+    (text) => text.match(/new URL\(["`][^"`]*["`],\s*import\.meta\.url\)/g) ?? [],
+  );
+  expect(places.map((place) => /["`](.*)["`]/.exec(place)![1])).toEqual(["./compile-worker.js"]);
 });
