@@ -33,7 +33,7 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   work[at + 1u] = packed[1];
   work[value] = vec4<f32>(s.weight * s.by_value, 0.0, 0.0, 0.0);
   for (var i = 1u; i < J.value4; i += 1u) { work[value + i] = vec4<f32>(0.0); }
-  let packed = pack_statistics(statistics(s, entropy));
-  work[J.statistics + row * 2u] = packed[0];
-  work[J.statistics + row * 2u + 1u] = packed[1];
+  let summed = pack_statistics(statistics(s, entropy));
+  work[J.statistics + row * 2u] = summed[0];
+  work[J.statistics + row * 2u + 1u] = summed[1];
 }
