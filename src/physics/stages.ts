@@ -61,7 +61,7 @@ export const STAGES = {
   },
   crb: {
     doc: "the joint-space inertia matrix, by composite rigid bodies (mj_makeM)",
-    reads: ["cinert", "cdof", "ten_J"],
+    reads: ["cinert", "cdof", "ten_J", "ximat", "xipos", "xanchor", "subtree_com"],
     writes: ["crb", "M"],
   },
   factor_m: { doc: "the LᵀDL factors of M (mj_factorM)", reads: ["M"], writes: FACTORS },

@@ -54,6 +54,15 @@ export const colliderBounds = {
   singleNudge: { value: 2e-6, reason: "change of a pose (m, rad) that float32 cannot tell from none" },
 } as const satisfies Record<string, Tolerance>;
 
+/** Entries of M against MuJoCo's, beside the root of the product of their dofs' own inertias. */
+export const massBounds = {
+  f64: { value: 1e-11, reason: "float64: MuJoCo's own sums cancel, of terms up to 1e4 times what is left of them" },
+  f32: {
+    value: 3e-5,
+    reason: "float32: places a metre from the origin are known to 1e-7 m, and centres lie 1 cm from their joint",
+  },
+} as const satisfies Record<string, Tolerance>;
+
 /** PGS and noslip against MuJoCo's after the same iterations: max |x - ref| / (1 + max |ref|). */
 export const dualBounds = {
   exact: { value: 1e-9, reason: "float64: sums in another order, over 19 sweeps that each add their rounding" },

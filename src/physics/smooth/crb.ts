@@ -5,13 +5,14 @@ import { dot6, mulInertVec } from "../../trace/spatial.ts";
 import { dofArmatures, tendonArmature } from "./damping.ts";
 import { sumUp } from "./each-body.ts";
 import { copyField, SymMatrix, type Sparsity } from "./sparsity.ts";
+import { compositeMotions, hasLightDofs } from "./own-centres.ts";
 import { outerProduct } from "../tendon/moment-arms.ts";
 import { tendonArms } from "../tendon/tendon.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
 /**
  * The joint-space inertia matrix by composite rigid bodies (mj_crb), lower triangle by rows of the tree's sparsity.
- * Reads cinert, cdof, ten_J; writes crb, M.
+ * Reads cinert, cdof, ten_J, and ximat, xipos, subtree_com, xanchor where dofs are light; writes crb, M.
  */
 export function crb(m: ModelView, d: WorldData, sparsity: Sparsity): SymMatrix {
   copyField(d.cinert, d.crb);
@@ -19,6 +20,15 @@ export function crb(m: ModelView, d: WorldData, sparsity: Sparsity): SymMatrix {
 
   const M = new SymMatrix(sparsity, d.M);
   const armatures = dofArmatures(m);
+  if (!m.form.loops && hasLightDofs(m.model)) {
+    const motions = compositeMotions(m, d);
+    for (let i = 0; i < m.model.nv; i++) {
+      const motion = motions(i);
+      M.row(i, (entry, j) => d.M.set(entry, add(motion.along(j as number), i === j ? armatures(i) : 0)));
+    }
+    addTendonArmature(m, d, M);
+    return M;
+  }
   each(m.nv, (i) => {
     const momentum = mulInertVec(d.crb.inertia(m.dof_bodyid.at(i)), d.cdof.spatial(i));
     M.row(i, (entry, j) => {

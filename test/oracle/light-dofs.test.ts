@@ -1,0 +1,57 @@
+// M of dofs that are light beside their lever: the last joints of arms, fingers at the end of one, without armature
+import { expect, test } from "vitest";
+import { stageOf } from "../support/stage-table.ts";
+import { evaluate } from "../support/stages.ts";
+import { fixture } from "../support/fixture.ts";
+import { inputsOf, STATES } from "../support/oracle-suite.ts";
+import { massBounds } from "../support/tolerances.ts";
+import { hasLightDofs } from "../../src/physics/smooth/own-centres.ts";
+
+const wrist = `
+  <body pos="0.4 0 0"><joint axis="0 0 1"/><geom type="capsule" fromto="0 0 0 0.4 0 0" size="0.03" mass="2"/>
+    <body pos="0.4 0 0"><joint type="slide" axis="1 0 0"/><geom type="sphere" size="0.02" mass="0.3"/>
+      <body pos="0.1 0 0"><joint type="ball"/><geom type="cylinder" size="0.02 0.02" mass="0.1"/>
+        <body pos="0.03 0.02 0"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0.03 0 0.01" size="0.005" mass="0.01"/></body>
+        <body pos="0.03 -0.02 0"><joint axis="0 1 0" armature="1e-6"/><joint axis="1 0 0"/>
+          <geom type="box" size="0.01 0.006 0.004" mass="0.005"/></body>
+      </body>
+    </body>
+  </body>`;
+const arm = (base: string) => `<mujoco><worldbody>
+  <body pos="0.3 -0.2 0.5">${base}<geom type="box" size="0.1 0.1 0.2" mass="20"/>${wrist}</body>
+</worldbody></mujoco>`;
+
+test.each([
+  ["a fixed base", ""],
+  ["a floating base", "<freejoint/>"],
+  ["a base that turns", '<joint axis="0 0 1" pos="0.1 0 0"/>'],
+])("on %s, float32 keeps M beside the inertia of each dof", async (_name, base) => {
+  const f = await fixture(arm(base), STATES);
+  expect(hasLightDofs(f.model)).toBe(true);
+  for (const on of ["f32", "f64"] as const) {
+    const inputs = f.truths.map((t) => inputsOf(f, t));
+    const results = await evaluate(f.model, stageOf("crb"), inputs, { on, unroll: true });
+    const bound = massBounds[on].value;
+    results.forEach(({ M }, k) => {
+      const { M: truth } = f.truths[k].fields;
+      const diagonal = Array.from(
+        { length: f.model.nv },
+        (_, i) => truth[f.model.M_rowadr[i] + f.model.M_rownnz[i] - 1],
+      );
+      diagonal.forEach((own, i) => {
+        for (let e = 0; e < f.model.M_rownnz[i]; e++) {
+          const at = f.model.M_rowadr[i] + e;
+          const other = diagonal[f.model.M_colind[at]];
+          expect(Math.abs(M[at] - truth[at]) / Math.sqrt(own * other), `${on}, dof ${i}`).toBeLessThanOrEqual(bound);
+        }
+      });
+    });
+  }
+});
+
+test("other models keep their sums", async () => {
+  for (const name of ["envs/humanoid", "envs/half_cheetah", "joint_many_on_body"]) {
+    const f = await fixture(name, [1]);
+    expect(hasLightDofs(f.model), name).toBe(false);
+  }
+});
