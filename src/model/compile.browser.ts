@@ -68,10 +68,9 @@ async function fetched(address: URL): Promise<Uint8Array | undefined> {
   return response.ok ? new Uint8Array(await response.arrayBuffer()) : undefined;
 }
 
-/** Fetches what a model names into its assets. MuJoCo tells of some files by their path from the root, of others by that from the model. */
+/** Fetches what a model names into its assets: files are told from the root on, absolute ones as the model has them. */
 async function fetchInto(assets: Record<string, Uint8Array>, name: string, model: URL): Promise<boolean> {
-  const folder = new URL(".", model).pathname.slice(1);
-  const places = [...(name.startsWith(folder) ? [`/${encodeURI(name)}`] : []), encodeURI(name)];
+  const places = [`/${encodeURI(name)}`, encodeURI(name)];
   for (const place of places.map((path) => new URL(path, model))) {
     const content = await fetched(place).catch(() => undefined);
     if (!content) continue;

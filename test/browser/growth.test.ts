@@ -32,8 +32,8 @@ const COUNT = `
     };
   }
 `;
-const WARM = 40;
-const MORE = 200;
+const WARM = 20;
+const MORE = 60;
 
 let browser: Browser | undefined;
 let session: Session;

@@ -244,7 +244,7 @@ describe("what cannot be randomised is refused by name", () => {
     ],
     [
       { field: "gravity", scale: [2, 1] },
-      "[bad-randomise] task Rover, randomise.item: a distribution is [2,1]; it is [low, high], { logUniform: [low, high] } with low > 0, { normal: [mean, deviation] }, or { grid: [low, high, step] } of at most 65536 steps.",
+      "[bad-randomise] task Rover, randomise.item: a distribution is [2,1]; it is [low, high], { logUniform: [low, high] } with low > 0, { normal: [mean, deviation] }, { grid: [low, high, step] } of at most 65536 steps, or { between: [from, to], within: [low, high] } or { value, within } with expressions or functions.",
     ],
     [
       { field: "jnt_range", of: "hip_left", element: 0, add: [0, 2] },
