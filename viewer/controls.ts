@@ -118,8 +118,10 @@ function makeClock(page: Controlled): void {
   const seek = get<HTMLInputElement>("seek");
   seek.max = String(facts.steps);
   on(seek, "input", () => {
+    // a recording that the page holds shows its step at once, in the slider too
+    const value = Number(seek.value);
     page.act({ do: "pause" });
-    page.act({ do: "seek", value: Number(seek.value) });
+    page.act({ do: "seek", value });
   });
   const speed = get<HTMLInputElement>("speed");
   on(speed, "input", () => page.act({ do: "speed", value: 2 ** Number(speed.value) }));

@@ -166,6 +166,8 @@ async function renderPage(
   const { facts } = subject;
   const last = Math.min(wanted, facts.kind === "live" ? (wanted === Infinity ? PAGE_STEPS : wanted) : facts.steps);
   const frames: Uint8Array[] = [];
+  // a crash is opened where it broke
+  if (facts.kind === "crash") await subject.act({ do: "reset" });
   for (let step = 0; step <= last; step++) {
     if (step > 0) await subject.forward();
     const poses = await subject.poses();

@@ -137,8 +137,12 @@ describe("corral view of a crash", () => {
     if (!browser) return context.skip("no browser for this system");
     const { page, wrong } = await openPage(browser, pathToFileURL(out).href);
     expect(await page.locator("#title").textContent()).toBe(CODE);
-    await page.locator("#seek").fill(String(BLOW));
-    await settled(page, "document.querySelectorAll('#labels .bad').length === 1");
+    for (const step of [2, BLOW, 4]) {
+      await page.locator("#seek").fill(String(step));
+      await settled(page, `document.querySelector('#now').textContent.startsWith('step ${step},')`);
+      await settled(page, `document.querySelectorAll('#labels .bad').length === ${step === BLOW ? 1 : 0}`);
+    }
+    expect(await page.locator("#now").textContent()).toContain("before control step 5,");
     expect(wrong).toEqual([]);
     await page.close();
   });
