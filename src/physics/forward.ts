@@ -10,12 +10,12 @@ import type { ContactSlots } from "./collision/contact-slots.ts";
 import { comPos } from "./smooth/com_pos.ts";
 import { comVel } from "./smooth/com_vel.ts";
 import type { ConstraintForces, Contacts } from "./constraint/constraint-forces.ts";
-import { contactRows, type ContactRows } from "./constraint/contact-rows.ts";
+import type { ContactRows } from "./constraint/contact-rows.ts";
 import { inertiaOf, type Inertia } from "./smooth/inertia.ts";
 import { kinematics } from "./smooth/kinematics.ts";
 import { passive } from "./smooth/passive.ts";
 import { rne } from "./smooth/rne.ts";
-import { constraintRows } from "./constraint/make_constraint.ts";
+import { makeConstraint } from "./constraint/make_constraint.ts";
 import type { Rows } from "./constraint/rows.ts";
 import type { Solution } from "./solver/solution.ts";
 import { solve } from "./solver/solver.ts";
@@ -63,10 +63,7 @@ export function forward(
   runStage("actuation", () => actuation(m, d));
   runStage("acceleration", () => acceleration(m, d, inertia));
   reached("acceleration", slots);
-  const { rows, contacts } = runStage("make_constraint", () => ({
-    rows: constraintRows(m, d),
-    contacts: contactRows(m, d, slots),
-  }));
+  const { rows, contacts } = runStage("make_constraint", () => makeConstraint(m, d, slots));
   const solution = runStage("solver", () => solve(m, d, { rows, contacts, space: inertia.space(rows, contacts) }));
   reached("solver", slots);
   const forces = { contacts: contactViews(m, slots, solution), rows, rowForce: solution.rowForce };

@@ -3,7 +3,7 @@ import { breakIf, each, loop, when } from "../trace/control.ts";
 import { add, eq, mul, not, select, type Bool, type Int } from "../trace/scalar.ts";
 import { mjtSolver } from "../model/enums.ts";
 import { forward, type Evaluation } from "./forward.ts";
-import { advance, advanceActivations, choose, integratePos, RK4, usesRK4 } from "./integrator/integrate.ts";
+import { integrate, advanceActivations, choose, integratePos, RK4, usesRK4 } from "./integrator/integrate.ts";
 import { copyField } from "./smooth/sparsity.ts";
 import { runStage } from "./stages.ts";
 import { Field, type WorldData, type ModelView } from "./view.ts";
@@ -25,7 +25,7 @@ export function step(m: ModelView, d: WorldData, options: StepOptions): void {
     const evaluation = forward(m, d, options);
     options.observe?.(evaluation);
     options.after?.(evaluation);
-    runStage("integrate", () => when(options.moves ?? true, () => advance(m, d, evaluation.inertia)));
+    runStage("integrate", () => when(options.moves ?? true, () => integrate(m, d, evaluation.inertia)));
   }
 }
 

@@ -13,21 +13,21 @@ import type { ContactSlots } from "../../src/physics/collision/contact-slots.ts"
 import { comPos } from "../../src/physics/smooth/com_pos.ts";
 import { comVel } from "../../src/physics/smooth/com_vel.ts";
 import type { ConstraintForces, Contacts } from "../../src/physics/constraint/constraint-forces.ts";
-import { contactRows, type ContactRows } from "../../src/physics/constraint/contact-rows.ts";
+import type { ContactRows } from "../../src/physics/constraint/contact-rows.ts";
 import { nefc } from "../../src/physics/constraint/nefc.ts";
 import { crb } from "../../src/physics/smooth/crb.ts";
 import { factorM } from "../../src/physics/smooth/factor_m.ts";
 import { forward, type Evaluation } from "../../src/physics/forward.ts";
 import { JointInertia, jointInertia } from "../../src/physics/smooth/inertia.ts";
-import { advance } from "../../src/physics/integrator/integrate.ts";
+import { integrate } from "../../src/physics/integrator/integrate.ts";
 import { kinematics } from "../../src/physics/smooth/kinematics.ts";
 import { passive } from "../../src/physics/smooth/passive.ts";
 import { SymMatrix, treeSparsity } from "../../src/physics/smooth/sparsity.ts";
 import { rne } from "../../src/physics/smooth/rne.ts";
-import { rnePostConstraint } from "../../src/physics/smooth/rne_post.ts";
-import { constraintRows } from "../../src/physics/constraint/make_constraint.ts";
+import { rnePost } from "../../src/physics/smooth/rne_post.ts";
+import { constraintRows, makeConstraint } from "../../src/physics/constraint/make_constraint.ts";
 import { listRows, type Row } from "../../src/physics/constraint/rows.ts";
-import { sensors } from "../../src/physics/sensor/index.ts";
+import { sensor } from "../../src/physics/sensor/sensor.ts";
 import { solve } from "../../src/physics/solver/solver.ts";
 import { step } from "../../src/physics/step.ts";
 import { tendon, tendonJacobian } from "../../src/physics/tendon/tendon.ts";
@@ -194,10 +194,6 @@ function forcesFrom(m: ModelView, d: WorldData, given: (name: string) => readonl
   return { contacts: contactsFrom(m, given("contacts")), rows, rowForce: (r) => forces[r] };
 }
 
-function integrated(m: ModelView, d: WorldData): void {
-  advance(m, d, inertia(m, d));
-}
-
 /** How a test runs a stage: what goes in beside its fields, and what comes out. */
 type Run = Pick<Stage, "extra" | "run">;
 
@@ -254,15 +250,14 @@ const RUNS: Readonly<Record<StageName, Run>> = {
     run: (m, d) => acceleration(m, d, inertia(m, d)),
   },
   make_constraint: {
-    run: (m, d) => ({
-      ...rowOutputs(m, listRows(constraintRows(m, d))),
-      ...listBlocks(m, d, contactRows(m, d, contactsOf(m, d))),
-    }),
+    run(m, d) {
+      const { rows, contacts } = makeConstraint(m, d, contactsOf(m, d));
+      return { ...rowOutputs(m, listRows(rows)), ...listBlocks(m, d, contacts) };
+    },
   },
   solver: {
     run(m, d) {
-      const rows = constraintRows(m, d);
-      const contacts = contactRows(m, d, contactsOf(m, d));
+      const { rows, contacts } = makeConstraint(m, d, contactsOf(m, d));
       const solution = solve(m, d, { rows, contacts, space: inertia(m, d).space(rows, contacts) });
       const force = { length: contacts.dim, of: (s: Int, i: Int) => solution.contactForce(i, s) };
       return {
@@ -273,17 +268,15 @@ const RUNS: Readonly<Record<StageName, Run>> = {
       };
     },
   },
-  integrate: {
-    run: integrated,
-  },
+  integrate: { run: (m, d) => integrate(m, d, inertia(m, d)) },
   rne_post: {
     extra: (model) => ({ ...givenContacts(model), ...givenForces(model) }),
-    run: (m, d, extra) => rnePostConstraint(m, d, forcesFrom(m, d, extra)),
+    run: (m, d, extra) => rnePost(m, d, forcesFrom(m, d, extra)),
   },
   sensor: {
     extra: (model) => ({ ...givenContacts(model), ...givenForces(model) }),
     run(m, d, extra) {
-      sensors(m, d, forcesFrom(m, d, extra));
+      sensor(m, d, forcesFrom(m, d, extra));
     },
   },
 };
@@ -300,8 +293,8 @@ export function forwardStage(writes: readonly FieldName[]): Stage {
       const e = forward(m, d, { nconmax: constraintBound(m.model).nconmax });
       // as kernels do if matrices are read
       if (!(e.inertia instanceof JointInertia)) jointInertia(m, d, (_, make) => make());
-      rnePostConstraint(m, d, e.forces);
-      sensors(m, d, e.forces);
+      rnePost(m, d, e.forces);
+      sensor(m, d, e.forces);
       return {
         ncon: [e.slots.ncon],
         nefc: [nefc(m, e)],
@@ -317,7 +310,7 @@ export const STEP: Stage = {
   reads: STATE,
   writes: ["time", "qpos", "qvel", "act", "qacc_warmstart", "qacc", "sensordata"],
   run: (m, d) => {
-    const keep = (e: Evaluation) => sensors(m, d, e.forces);
+    const keep = (e: Evaluation) => sensor(m, d, e.forces);
     step(m, d, { nconmax: constraintBound(m.model).nconmax, observe: keep });
   },
 };

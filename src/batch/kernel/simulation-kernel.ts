@@ -11,9 +11,9 @@ import { keepConstraints } from "../../physics/constraint/outputs.ts";
 import { nefc } from "../../physics/constraint/nefc.ts";
 import type { Evaluation } from "../../physics/forward.ts";
 import { JointInertia, jointInertia } from "../../physics/smooth/inertia.ts";
-import { rnePostConstraint } from "../../physics/smooth/rne_post.ts";
+import { rnePost } from "../../physics/smooth/rne_post.ts";
 import { keepEnergy } from "../../physics/sensor/energy.ts";
-import { sensors } from "../../physics/sensor/index.ts";
+import { sensor } from "../../physics/sensor/sensor.ts";
 import { subtreeVelocity } from "../../physics/sensor/subtree.ts";
 import { APPLIED, RecordIO, stateFields, type AppliedForce } from "./record-io.ts";
 import { badFieldBit, badStateBit, Status } from "../../physics/status.ts";
@@ -132,7 +132,7 @@ export class WorldKernel {
   }
 
   #observe(e: Evaluation, now: Bool): void {
-    runStage("sensor", () => when(now, () => sensors(this.m, this.d, e.forces)));
+    runStage("sensor", () => when(now, () => sensor(this.m, this.d, e.forces)));
   }
 
   /** What is read after the last evaluation; each evaluation overwrites it. */
@@ -154,7 +154,7 @@ export class WorldKernel {
     if (this.#wants("actuator_moment")) actuatorMoment(this.m, d);
     if (this.#wants("subtree_linvel") || this.#wants("subtree_angmom")) subtreeVelocity(this.m, d);
     if (this.#spec.outputs.some((name) => POST_CONSTRAINT.has(name))) {
-      runStage("rne_post", () => rnePostConstraint(this.m, d, e.forces));
+      runStage("rne_post", () => rnePost(this.m, d, e.forces));
     }
     if (e.slots.overflow !== false) {
       this.flag(select(e.slots.overflow, Status.CONTACT_OVERFLOW, 0, "u32"));

@@ -1,8 +1,10 @@
-// constraint rows other than those of contacts, in MuJoCo's order: equality, friction loss, limits (mj_makeConstraint)
+// constraint rows in MuJoCo's order: equality, friction loss, limits, contacts (mj_makeConstraint)
 import { abs, div, gt, lt, max, min, mul, neg, select, sub, type Scalar } from "../../trace/scalar.ts";
 import type { Quat } from "../../trace/vector.ts";
 import { mjtConstraint, mjtDisableBit, mjtJoint } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
+import type { ContactSlots } from "../collision/contact-slots.ts";
+import { contactRows } from "./contact-rows.ts";
 import { equalityDofs, equalityRows } from "./equality.ts";
 import { frictionRows, isWide, limitRows } from "./row-loops.ts";
 import { ballRotation, makeRow, type Row, type Rows, type RowSpec } from "./rows.ts";
@@ -10,7 +12,13 @@ import type { Arm } from "../tendon/moment-arms.ts";
 import { tendonArms, tendonDofs } from "../tendon/tendon.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
-/** The rows of a model. Reads what `equalityRows` does. */
+/** All rows: those of the model, and those of its contacts. */
+export const makeConstraint = (m: ModelView, d: WorldData, slots: ContactSlots) => ({
+  rows: constraintRows(m, d),
+  contacts: contactRows(m, d, slots),
+});
+
+/** The rows that are not of contacts. Reads what `equalityRows` does. */
 export function constraintRows(m: ModelView, d: WorldData): Rows {
   const on = (bit: number) => (m.opt.disableflags & (bit | mjtDisableBit.CONSTRAINT)) === 0;
   return [

@@ -55,7 +55,7 @@ function implicitAcceleration(m: ModelView, d: WorldData, inertia: Inertia): Fie
 }
 
 /** Semi-implicit step: velocities, then positions with the new velocities (mj_Euler, mj_implicit, mj_advance). */
-export function advance(m: ModelView, d: WorldData, inertia: Inertia): void {
+export function integrate(m: ModelView, d: WorldData, inertia: Inertia): void {
   const qacc = implicitAcceleration(m, d, inertia);
   advanceActivations(m, d, (i) => d.act_dot.at(i));
   each(m.nv, (i) => d.qvel.set(i, add(d.qvel.at(i), mul(m.timestep, qacc.at(i)))));

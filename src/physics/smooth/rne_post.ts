@@ -24,7 +24,7 @@ import type { WorldData, ModelView } from "../view.ts";
  * Accelerations of bodies and the forces on them once qacc is known (mj_rnePostConstraint).
  * Reads cdof, cdof_dot, cvel, cinert, qvel, qacc, xfrc_applied, constraint forces; writes cacc, cfrc_ext, cfrc_int.
  */
-export function rnePostConstraint(m: ModelView, d: WorldData, forces: ConstraintForces): void {
+export function rnePost(m: ModelView, d: WorldData, forces: ConstraintForces): void {
   externalForces(m, d, forces);
 
   d.cacc.setRow(0, worldAcceleration(m));

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import { stagesOf } from "../../../src/batch/kernel/inspect.ts";
 import { planKernels } from "../../../src/batch/simulation-spec.ts";
@@ -6,6 +7,7 @@ import { loadModel } from "../../../src/model/model.ts";
 import { runStage, STAGE_NAMES } from "../../../src/physics/stages.ts";
 import { modelView, worldData } from "../../../src/physics/view.ts";
 import { trace } from "../../../src/trace/graph.ts";
+import { repositoryFiles, ROOT } from "../../support/imports.ts";
 import { stagesDoc } from "../../../tools/stages-doc.ts";
 
 const MODEL = `<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 .2"><freejoint/><geom size=".1"/></body>
@@ -20,6 +22,17 @@ test("kernels run their stages in the order of the table", async () => {
   // sensors and forces on bodies come after an evaluation, in the order in which MuJoCo's data is read
   const pipeline = stages.filter((name) => name !== "sensor" && name !== "rne_post");
   expect(marks.filter((name) => (pipeline as string[]).includes(name))).toEqual(pipeline);
+});
+
+test("a stage, its file and its function bear one name", () => {
+  const files = repositoryFiles("src/physics");
+  const lost = STAGE_NAMES.filter((name) => {
+    // what solves is called as the papers do
+    const called = name === "solver" ? "solve" : name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+    const file = files.find((path) => basename(path) === `${name}.ts`);
+    return !file || !readFileSync(join(ROOT, file), "utf8").match(`export (function|const) ${called}\\b`);
+  });
+  expect(lost).toEqual([]);
 });
 
 test("a stage that touches what it does not declare is refused by name", async () => {

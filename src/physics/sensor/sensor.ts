@@ -18,7 +18,7 @@ import { each } from "../../trace/control.ts";
 import { mjtConstraint, mjtDataType, mjtDisableBit, mjtObj, mjtSensor, mjtTrn } from "../../model/enums.ts";
 import type { ConstraintForces } from "../constraint/constraint-forces.ts";
 import { listRows } from "../constraint/rows.ts";
-import { rnePostConstraint } from "../smooth/rne_post.ts";
+import { rnePost } from "../smooth/rne_post.ts";
 import type { WorldData, ModelView } from "../view.ts";
 import { attached, inAxes, objectAcceleration, objectVelocity, type Attached } from "./frames.ts";
 import { cameraProjection } from "./camera.ts";
@@ -38,17 +38,17 @@ const UNCUT: ReadonlySet<number> = new Set([S.CONTACT, S.GEOMFROMTO]);
 const SUBTREE: ReadonlySet<number> = new Set([S.SUBTREELINVEL, S.SUBTREEANGMOM]);
 
 /** All sensors of the model. Writes sensordata. */
-export function sensors(m: ModelView, d: WorldData, input: ConstraintForces): void {
+export function sensor(m: ModelView, d: WorldData, input: ConstraintForces): void {
   if (m.opt.disableflags & mjtDisableBit.SENSOR) {
     each(m.nsensordata, (k) => d.sensordata.set(k, 0));
     return;
   }
   const types = Array.from(m.model.sensor_type);
-  if (types.some((t) => POST.has(t))) rnePostConstraint(m, d, input);
+  if (types.some((t) => POST.has(t))) rnePost(m, d, input);
   if (types.some((t) => SUBTREE.has(t))) subtreeVelocity(m, d);
   const ranges = rangefinders(m, d);
   for (let i = 0; i < m.nsensor; i++) {
-    const values = cutOff(m, i, ranges.get(i) ?? sensor(m, d, input, i));
+    const values = cutOff(m, i, ranges.get(i) ?? reading(m, d, input, i));
     values.forEach((x, k) => d.sensordata.set(m.model.sensor_adr[i] + k, x));
   }
 }
@@ -61,7 +61,7 @@ function cutOff(m: ModelView, i: number, values: readonly Scalar[]): readonly Sc
   return type === mjtDataType.POSITIVE ? values.map((x) => min(x, cutoff)) : values;
 }
 
-function sensor(m: ModelView, d: WorldData, input: ConstraintForces, i: number): readonly Scalar[] {
+function reading(m: ModelView, d: WorldData, input: ConstraintForces, i: number): readonly Scalar[] {
   const { model } = m;
   const id = model.sensor_objid[i];
   const type = model.sensor_type[i];
