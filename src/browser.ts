@@ -1,4 +1,4 @@
-// corral's public API in a browser: that of index.ts without what is written to files
+// corral's public API in a browser, and the part of index.ts that needs no files
 // environments register themselves by id
 import "../envs/index.ts";
 

@@ -1,121 +1,18 @@
-// corral's public API: models, simulations, environments, devices, memory
-// environments register themselves by id
-import "../envs/index.ts";
+// corral's public API: what a browser has too, and what reads or writes files
+export * from "./browser.ts";
 
-export { CorralError, DeviceLostError } from "./core/errors.ts";
-export { formatBytes, parseBytes } from "./core/units.ts";
-export { philox4x32, RandomStream, seedKey } from "./core/rng.ts";
-
-export { openDevice, type AdapterInfo, type GpuDevice, type GpuDeviceOptions } from "./gpu/index.ts";
-export {
-  AllocationRefusedError,
-  BudgetExceededError,
-  createBudget,
-  LimitExceededError,
-  planTable,
-  reportMetrics,
-  reportText,
-  type Budget,
-  type BudgetOptions,
-  type BudgetReport,
-  type Plan,
-  type PlanLimits,
-  type PressureEvent,
-  type PressureListener,
-} from "./memory/index.ts";
-export { plan, type PlanOptions, type PlanWithSavings } from "./sizing/plan.ts";
-
-export {
-  idOf,
-  loadModel,
-  nameOf,
-  withOptions,
-  type LoadOptions,
-  type Model,
-  type OptionOverrides,
-} from "./model/model.ts";
-export { withChanges } from "./model/changes.ts";
-export { fullM, jacobian, type JacobianInput, type JacobianOf } from "./model/dense.ts";
 export { makeTerrain, type Terrain, type TerrainColumn, type TerrainOptions } from "./model/terrain/terrain.ts";
 export type { TerrainKind } from "./model/terrain/kinds.ts";
 export { terrainFromImage, type ImageTerrainOptions } from "./model/terrain/image.ts";
-export type { ModelChange } from "./model/model-data.ts";
-export { createOracle, withMuJoCo, type Oracle } from "./model/oracle.ts";
-export { checkSupported, unsupportedFeatures, type UnsupportedFeature } from "./model/supported.ts";
-export { fieldShape, fieldsOf, type FieldName } from "./model/fields.ts";
+export type { TaskTerrain } from "./env/index.ts";
 
-export {
-  createSimulation,
-  planSimulation,
-  Simulation,
-  type SimulationOptions,
-  type StateArrays,
-  type StateValues,
-} from "./batch/simulation.ts";
-export type { Snapshot } from "./batch/simulation.ts";
-export type { JointLimit, JointLimits, LimitEnd } from "./model/limits.ts";
-export { Status, statusNames, type StatusName } from "./physics/status.ts";
-
-export {
-  Box,
-  defineTask,
-  Discrete,
-  list,
-  makeVec,
-  MultiDiscrete,
-  planVec,
-  register,
-  VectorEnv,
-  type ActionOptions,
-  type Autoreset,
-  type Distribution,
-  type Disturbance,
-  type GpuView,
-  type ObservationOptions,
-  type Randomisation,
-  type Scene,
-  type Space,
-  type StepResult,
-  type Task,
-  type TaskTerrain,
-  type Term,
-  type TermOptions,
-  type VecOptions,
-  type VecSnapshot,
-} from "./env/index.ts";
-
-export {
-  Ppo,
-  planPpo,
-  planSac,
-  PPO_OPTIONS,
-  Sac,
-  SAC_OPTIONS,
-  type Algorithm,
-  type Evaluation,
-  type Metrics,
-  type PpoConfig,
-  type PpoOptions,
-  type PpoPlan,
-  type PpoSnapshot,
-  type SacConfig,
-  type SacMetrics,
-  type SacOptions,
-  type SacSnapshot,
-} from "./rl/index.ts";
-export { exportPolicy, type Exported, type ExportFormat, type ExportOptions, type Policy } from "./export/index.ts";
-export { readPolicy } from "./export/read-policy.ts";
-export { AppliedPolicy } from "./rl/networks/apply-policy.ts";
 export { Collector, type CollectedBatch, type CollectorOptions } from "./runs/collector.ts";
 export { Overlapped, type OverlappedOptions } from "./runs/overlapped.ts";
 export { planRun, type RunContext, type RunPlan } from "./runs/plan.ts";
 export { TrainingRun } from "./runs/train.ts";
 export type { TrainOptions } from "./runs/options.ts";
 export type { TrainListener, TrainProgress, TrainResult } from "./runs/progress.ts";
-// the library of terms, and arithmetic for terms that are functions
-export * from "./env/task/terms/index.ts";
-export * as scalar from "./trace/scalar.ts";
-export * as functions from "./trace/math.ts";
+export { exportPolicy, type Exported, type ExportFormat, type ExportOptions } from "./export/index.ts";
 
 export type { RecorderOptions } from "./record/options.ts";
 export type { Bundle } from "./record/bundle.ts";
@@ -123,5 +20,3 @@ export { readBundle } from "./record/read-bundle.ts";
 export { replay, type ReplayReport } from "./crash/replay.ts";
 export { bisect, type BisectReport } from "./crash/bisect.ts";
 export { checkModel, type ModelFinding, type ModelReport } from "./crash/check-model.ts";
-export type { DriftReport, DriftSample } from "./monitor/drift.ts";
-export type { MonitorOptions } from "./monitor/options.ts";

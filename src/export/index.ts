@@ -92,5 +92,3 @@ function writeFolder(folder: string, files: Readonly<Record<string, string | Uin
   }
   return sizes;
 }
-
-export type { Policy } from "../rl/networks/policy.ts";

@@ -1,10 +1,11 @@
 // real refusals: a process with bounded memory makes simulations until something says no, and goes on
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { makeControlGroup } from "../support/control-group.ts";
 import type { RefuseResult } from "../support/refuse-simulations.ts";
+import { hasPrlimit } from "../support/prlimit.ts";
 import { softwareAdapters } from "../support/software-adapters.ts";
 import { memoryGrowth } from "../support/tolerances.ts";
 
@@ -30,16 +31,6 @@ function assertUnharmed({ memory, heap, live, beside, unharmed }: RefuseResult):
   const growth = (values: readonly number[]) => least(values.slice(10)) - least(values.slice(0, 10));
   expect(growth(memory) + growth(heap)).toBeLessThan(memoryGrowth.value * memory[0]);
   expect([live, unharmed]).toEqual([beside, true]);
-}
-
-function hasPrlimit(): boolean {
-  try {
-    execFileSync("prlimit", ["--version"]);
-    return true;
-  } catch {
-    console.log("skipped: bounding a process needs prlimit (util-linux)");
-    return false;
-  }
 }
 
 const bounded = hasPrlimit();

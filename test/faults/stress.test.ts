@@ -1,5 +1,4 @@
 // `corral stress` as users run it: real allocation until the budget or the driver refuses, in a process that may die
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import type { StressEvent, StressRefusal, StressRow } from "../../src/sizing/stress.ts";
 import { type StressReport, stressPage, stressReport, stressVerdict } from "../../src/sizing/stress-report.ts";
 import { corral } from "../support/cli.ts";
+import { hasPrlimit } from "../support/prlimit.ts";
 import { softwareAdapters } from "../support/software-adapters.ts";
 
 const adapters = await softwareAdapters();
@@ -15,16 +15,6 @@ const quickly = ["--seconds", "0.05", "--json"];
 async function stress(...args: string[]): Promise<{ code: number | null; report: StressReport; stderr: string }> {
   const { code, stdout, stderr } = await corral(["stress", "CartPole", ...quickly, ...args]);
   return { code, report: JSON.parse(stdout) as StressReport, stderr };
-}
-
-function hasPrlimit(): boolean {
-  try {
-    execFileSync("prlimit", ["--version"]);
-    return true;
-  } catch {
-    console.log("skipped: bounding a process needs prlimit (util-linux)");
-    return false;
-  }
 }
 
 test("without an adapter the budget of the host refuses, and all else is as before", async () => {

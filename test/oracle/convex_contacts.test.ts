@@ -1,18 +1,14 @@
 // how many contacts convex shapes make, and where, against MuJoCo's rules (multiccd)
 import { describe, expect, test } from "vitest";
-import { getMuJoCo } from "../../src/model/mujoco.ts";
 import { convexContacts } from "../../src/physics/collision/convex/index.ts";
 import { toF32, type Scalar } from "../../src/trace/scalar.ts";
+import { apart, dispose, PAIR_INPUTS, pairOf, pairRow, randomPairs, SEARCH } from "../support/convex-pairs.ts";
 import {
-  ConvexScene,
   overlap,
   packHulls,
-  randomBody,
   randomFrames,
-  shapeOf,
-  shapeRow,
-  SHAPE_INPUTS,
   type Contact,
+  type ConvexScene,
   type Frames,
   type Kind,
   type Meeting,
@@ -41,21 +37,11 @@ interface Sample {
 /** Contacts of random pairs; `margin` is relative to the smaller radius. */
 async function samples(kinds: [Kind, Kind], vertices: number, margin: number, multiccd = true): Promise<Sample[]> {
   const r = createRandom(vertices + 29);
-  const mujoco = await getMuJoCo();
-  const scenes = Array.from({ length: SCENES }, () => {
-    const scale = 10 ** r.between(-2, 0.5);
-    const other = scale * 10 ** r.between(-0.3, 0.3);
-    return new ConvexScene(mujoco, [
-      randomBody(r, kinds[0], scale, vertices),
-      randomBody(r, kinds[1], other, vertices),
-    ]);
-  });
+  const scenes = await randomPairs(r, kinds, vertices, { count: SCENES, sizes: [-2, 0.5], ratio: 0.3 });
   const hulls = packHulls(scenes);
-  const traced = program(2 * SHAPE_INPUTS + 1, 1 + MOST * WIDTH, (x: Scalar[]) => {
-    const tables = kinds.includes("mesh") ? hulls.tables() : undefined;
-    const [a, b] = [x.slice(0, SHAPE_INPUTS), x.slice(SHAPE_INPUTS)].map((of, i) => shapeOf(of, tables, [kinds[i]]));
-    const reach = margin ? x[2 * SHAPE_INPUTS] : 0;
-    const found = convexContacts(a, b, reach, { iterations: 50, tolerance: 1e-6, multiccd });
+  const traced = program(PAIR_INPUTS, 1 + MOST * WIDTH, (x: Scalar[]) => {
+    const pair = pairOf(x, [[kinds[0]], [kinds[1]]], hulls);
+    const found = convexContacts(...pair.shapes, margin ? pair.margin : 0, { ...SEARCH, multiccd });
     const contacts = Array.from({ length: MOST }, (_, i) => found.at(i));
     return [toF32(found.count), ...contacts.flatMap((c) => [c.dist, ...c.pos, ...c.normal])];
   });
@@ -71,11 +57,7 @@ async function samples(kinds: [Kind, Kind], vertices: number, margin: number, mu
       }),
     ),
   );
-  const rows = cases.map(({ scene, frames, reach }) => [
-    ...shapeRow(scene, 0, frames, hulls),
-    ...shapeRow(scene, 1, frames, hulls),
-    reach,
-  ]);
+  const rows = cases.map(({ scene, frames, reach }) => pairRow(scene, frames, hulls, reach));
   return runWasm(traced, rows).flatMap(([count, ...out], i) => {
     const ours = Array.from({ length: count }, (_, k) => {
       const [dist, ...rest] = out.slice(WIDTH * k, WIDTH * (k + 1));
@@ -87,8 +69,6 @@ async function samples(kinds: [Kind, Kind], vertices: number, margin: number, mu
   });
 }
 
-const close = (all: readonly Sample[]) => new Set(all.map((s) => s.scene)).forEach((s) => s[Symbol.dispose]());
-const apart = (a: readonly number[], b: readonly number[]) => Math.hypot(...a.map((x, k) => x - b[k]));
 const share = (of: readonly boolean[]) => of.filter(Boolean).length / of.length;
 const sameCount = (s: Sample) => s.ours.length === s.theirs.length;
 /** Whether each contact of MuJoCo is one of ours. */
@@ -125,7 +105,7 @@ describe.each<[Kind, Kind, number]>([
     expect(share(all.map(sameCount))).toBeGreaterThanOrEqual(bounds.counted.value);
     const onFace = all.filter((s) => s.meeting === "face");
     expect(share(onFace.map(samePlaces))).toBeGreaterThanOrEqual(0.95);
-    close(all);
+    dispose(all);
   });
 });
 
@@ -140,7 +120,7 @@ test.each<[Kind, Kind, number, Meeting, number]>([
     const all = await samples([kind1, kind2], n, 0);
     const meet = all.filter((s) => s.meeting === meeting);
     expect(share(meet.map((s) => sameCount(s) && samePlaces(s)))).toBeGreaterThanOrEqual(least);
-    close(all);
+    dispose(all);
   },
 );
 
@@ -158,7 +138,7 @@ describe.each<[Kind, Kind, number, number]>([
     all.forEach(expectSound);
     const onFace = all.filter((s) => s.meeting === "face");
     expect(share(onFace.map((s) => sameCount(s) && samePlaces(s)))).toBeGreaterThanOrEqual(0.85);
-    close(all);
+    dispose(all);
   });
 });
 
@@ -174,5 +154,5 @@ test.each<[Kind, Kind, number, boolean]>([
     const [ours, theirs] = [s.ours[0].dist, s.theirs[0].dist];
     expect(Math.abs(ours - theirs) / s.scene.size, s.label).toBeLessThanOrEqual(bounds.distance.value);
   }
-  close(all);
+  dispose(all);
 });

@@ -1,29 +1,22 @@
 // distance, normal and nearest points of convex shapes against MuJoCo, which searches them in float64 to 1e-12 m
 import { describe, expect, test } from "vitest";
-import { getMuJoCo } from "../../src/model/mujoco.ts";
-import { convexDistance } from "../../src/physics/collision/convex/index.ts";
-import { select, type Scalar } from "../../src/trace/scalar.ts";
+import { distanceProgram, dispose, pairRow, percentile, randomPairs } from "../support/convex-pairs.ts";
 import {
-  ConvexScene,
   overlap,
   packHulls,
-  randomBody,
   randomFrames,
-  shapeOf,
-  shapeRow,
-  SHAPE_INPUTS,
   type Contact,
+  type ConvexScene,
   type Frames,
   type Kind,
 } from "../support/convex-scene.ts";
 import { createRandom } from "../support/mjcf-random.ts";
 import { convexBounds as bounds } from "../support/tolerances.ts";
-import { program, runWasm } from "../support/trace-runner.ts";
+import { runWasm } from "../support/trace-runner.ts";
 
 const FULL = process.env.CORRAL_FULL !== undefined;
 const SCENES = FULL ? 60 : 6;
 const POSES = FULL ? 8 : 2;
-const OPTIONS = { iterations: 50, tolerance: 1e-6, multiccd: false };
 
 const PAIRS: [Kind, Kind, number][] = [
   ["sphere", "ellipsoid", 0],
@@ -60,23 +53,9 @@ interface Sample {
 
 async function samples(kinds: [Kind, Kind], vertices: number): Promise<Sample[]> {
   const r = createRandom(vertices + 17);
-  const mujoco = await getMuJoCo();
-  const scenes = Array.from({ length: SCENES }, () => {
-    const scale = 10 ** r.between(-3, 1);
-    const other = scale * 10 ** r.between(-0.5, 0.5);
-    return new ConvexScene(mujoco, [
-      randomBody(r, kinds[0], scale, vertices),
-      randomBody(r, kinds[1], other, vertices),
-    ]);
-  });
+  const scenes = await randomPairs(r, kinds, vertices, { count: SCENES, sizes: [-3, 1], ratio: 0.5 });
   const hulls = packHulls(scenes);
-  const traced = program(2 * SHAPE_INPUTS + 1, 11, (x: Scalar[]) => {
-    const tables = kinds.includes("mesh") ? hulls.tables() : undefined;
-    const [a, b] = [x.slice(0, SHAPE_INPUTS), x.slice(SHAPE_INPUTS)].map((of, i) => shapeOf(of, tables, [kinds[i]]));
-    const found = convexDistance(a, b, x[2 * SHAPE_INPUTS], OPTIONS);
-    return [select(found.hit, 1, 0), found.dist, ...found.normal, ...found.from, ...found.to];
-  });
-
+  const traced = distanceProgram([[kinds[0]], [kinds[1]]], hulls);
   const cases = scenes.flatMap((scene) =>
     (["apart", "shallow", "middle", "deep"] as const).flatMap((depth) =>
       (["any", "face", "level"] as const).flatMap((meeting) =>
@@ -90,11 +69,7 @@ async function samples(kinds: [Kind, Kind], vertices: number): Promise<Sample[]>
       ),
     ),
   );
-  const rows = cases.map(({ scene, frames, margin }) => [
-    ...shapeRow(scene, 0, frames, hulls),
-    ...shapeRow(scene, 1, frames, hulls),
-    margin,
-  ]);
+  const rows = cases.map(({ scene, frames, margin }) => pairRow(scene, frames, hulls, margin));
   return runWasm(traced, rows).map((out, i) => ({
     ...cases[i],
     hit: out[0] === 1 && out[1] < cases[i].margin,
@@ -108,8 +83,6 @@ async function samples(kinds: [Kind, Kind], vertices: number): Promise<Sample[]>
 const dot = (a: readonly number[], b: readonly number[]) => a.reduce((s, x, k) => s + x * b[k], 0);
 const angle = (a: readonly number[], b: readonly number[]) =>
   2 * Math.asin(Math.min(1, Math.hypot(...a.map((x, k) => x - b[k])) / 2));
-const percentile = (of: number[], share: number) => of.sort((a, b) => a - b)[Math.floor(share * (of.length - 1))];
-
 describe.each(PAIRS)("%s-%s of %i vertices", (kind1, kind2, vertices) => {
   test("are as far apart or as deep as MuJoCo finds, along its normal, at points that face each other", async () => {
     const all = await samples([kind1, kind2], vertices);
@@ -145,6 +118,6 @@ describe.each(PAIRS)("%s-%s of %i vertices", (kind1, kind2, vertices) => {
     expect(percentile(distances, 1)).toBeLessThanOrEqual(bounds.distance.value);
     expect(percentile(asides, 0.99)).toBeLessThanOrEqual(bounds.facing99.value);
     expect(percentile(angles, 0.99)).toBeLessThanOrEqual(bounds.normal99.value);
-    for (const scene of new Set(all.map((s) => s.scene))) scene[Symbol.dispose]();
+    dispose(all);
   });
 });

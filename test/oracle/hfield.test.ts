@@ -5,6 +5,7 @@ import { createSimulation } from "../../src/batch/simulation.ts";
 import { loadModel } from "../../src/model/model.ts";
 import { withMuJoCo } from "../../src/model/oracle.ts";
 import { getMuJoCo } from "../../src/model/mujoco.ts";
+import { apart, dispose, percentile } from "../support/convex-pairs.ts";
 import { packHulls, randomBody, type Contact, type ConvexScene, type Kind } from "../support/convex-scene.ts";
 import {
   contactsOf,
@@ -64,9 +65,6 @@ async function samples(kind: Kind, form: Terrain["form"], cells: number, margin:
   }));
 }
 
-const apart = (a: readonly number[], b: readonly number[]) => Math.hypot(...a.map((x, k) => x - b[k]));
-const percentile = (values: number[], p: number) => values.sort((a, b) => a - b)[Math.floor(p * (values.length - 1))];
-
 describe.each<[Kind, Terrain["form"], number, number]>([
   ["sphere", "rough", 0.5, 0],
   ["sphere", "smooth", 3, 0.02],
@@ -97,7 +95,7 @@ describe.each<[Kind, Terrain["form"], number, number]>([
         errors.pos.push(apart(c.pos, theirs[i].pos) / scene.radius[1]);
       });
     }
-    new Set(all.map((s) => s.scene)).forEach((s) => s[Symbol.dispose]());
+    dispose(all);
     expect(counted / all.length).toBeGreaterThanOrEqual(fieldBounds.counted.value);
     expect(percentile(errors.dist, 0.99)).toBeLessThan(fieldBounds.distance99.value);
     expect(percentile(errors.normal, 0.95)).toBeLessThan(bounds.normal99.value);

@@ -1,23 +1,19 @@
 // needles, plates, large hulls, sizes far apart, one centre, one frame: the search ends, and parts the shapes at least cost
 import { expect, test } from "vitest";
 import { getMuJoCo } from "../../src/model/mujoco.ts";
-import { convexDistance } from "../../src/physics/collision/convex/index.ts";
-import { select, type Scalar } from "../../src/trace/scalar.ts";
+import { distanceProgram, pairRow } from "../support/convex-pairs.ts";
 import {
   ConvexScene,
   overlap,
   packHulls,
   randomBody,
   randomFrames,
-  shapeOf,
-  shapeRow,
-  SHAPE_INPUTS,
   type Body,
   type Kind,
 } from "../support/convex-scene.ts";
 import { createRandom, type Random } from "../support/mjcf-random.ts";
 import { convexBounds as bounds } from "../support/tolerances.ts";
-import { program, runJs, runWasm } from "../support/trace-runner.ts";
+import { runJs, runWasm } from "../support/trace-runner.ts";
 
 const SCENES = process.env.CORRAL_FULL ? 300 : 40;
 const KINDS: Kind[] = ["sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh"];
@@ -64,18 +60,8 @@ test("shapes of any form, size and place are parted along a direction that none 
       }),
     ),
   );
-  const rows = cases.map(({ scene, frames, margin }) => [
-    ...shapeRow(scene, 0, frames, hulls),
-    ...shapeRow(scene, 1, frames, hulls),
-    margin,
-  ]);
-  const traced = program(2 * SHAPE_INPUTS + 1, 11, (x: Scalar[]) => {
-    const tables = hulls.tables();
-    const [a, b] = [x.slice(0, SHAPE_INPUTS), x.slice(SHAPE_INPUTS)].map((of) => shapeOf(of, tables, KINDS));
-    const options = { iterations: 50, tolerance: 1e-6, multiccd: false };
-    const found = convexDistance(a, b, x[2 * SHAPE_INPUTS], options);
-    return [select(found.hit, 1, 0), found.dist, ...found.normal, ...found.from, ...found.to];
-  });
+  const rows = cases.map(({ scene, frames, margin }) => pairRow(scene, frames, hulls, margin));
+  const traced = distanceProgram([KINDS, KINDS], hulls);
   const results = runWasm(traced, rows);
   // both back ends of the CPU hold the search, bit for bit
   expect(runJs(traced, "f32", rows.slice(0, 40))).toEqual(results.slice(0, 40));

@@ -13,47 +13,32 @@ export interface Attached {
   readonly quat: Quat;
 }
 
+/** What is fixed in a body's frame. */
+const FIXED = new Map<number, "geom" | "site" | "cam">([
+  [mjtObj.GEOM, "geom"],
+  [mjtObj.SITE, "site"],
+  [mjtObj.CAMERA, "cam"],
+]);
+
 export function attached(m: ModelView, d: WorldData, type: number, id: number): Attached {
   const own = (body: number) => d.xquat.quat(body);
-  switch (type) {
-    case mjtObj.BODY:
-      return {
-        body: id,
-        pos: d.xipos.vec3(id),
-        mat: d.ximat.mat3(id),
-        quat: mulQuat(own(id), m.body_iquat.quat(id)),
-      };
-    case mjtObj.GEOM: {
-      const body = m.model.geom_bodyid[id];
-      return {
-        body,
-        pos: d.geom_xpos.vec3(id),
-        mat: d.geom_xmat.mat3(id),
-        quat: mulQuat(own(body), m.geom_quat.quat(id)),
-      };
-    }
-    case mjtObj.SITE: {
-      const body = m.model.site_bodyid[id];
-      return {
-        body,
-        pos: d.site_xpos.vec3(id),
-        mat: d.site_xmat.mat3(id),
-        quat: mulQuat(own(body), m.site_quat.quat(id)),
-      };
-    }
-    case mjtObj.CAMERA: {
-      // MuJoCo's orientation goes with the body, whatever the camera's mode
-      const body = m.model.cam_bodyid[id];
-      return {
-        body,
-        pos: d.cam_xpos.vec3(id),
-        mat: d.cam_xmat.mat3(id),
-        quat: mulQuat(own(body), m.cam_quat.quat(id)),
-      };
-    }
-    default:
-      return { body: id, pos: d.xpos.vec3(id), mat: d.xmat.mat3(id), quat: own(id) };
-  }
+  if (type === mjtObj.BODY)
+    return {
+      body: id,
+      pos: d.xipos.vec3(id),
+      mat: d.ximat.mat3(id),
+      quat: mulQuat(own(id), m.body_iquat.quat(id)),
+    };
+  const kind = FIXED.get(type);
+  if (!kind) return { body: id, pos: d.xpos.vec3(id), mat: d.xmat.mat3(id), quat: own(id) };
+  const body = m.model[`${kind}_bodyid`][id];
+  return {
+    body,
+    pos: d[`${kind}_xpos`].vec3(id),
+    mat: d[`${kind}_xmat`].mat3(id),
+    // a camera's goes with its body too, whatever its mode, as MuJoCo's does
+    quat: mulQuat(own(body), m[`${kind}_quat`].quat(id)),
+  };
 }
 
 const centre = (m: ModelView, d: WorldData, body: number): Vec3 => d.subtree_com.vec3(m.model.body_rootid[body]);
