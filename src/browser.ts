@@ -54,6 +54,17 @@ export type { JointLimit, JointLimits, LimitEnd } from "./model/limits.ts";
 export { Status, statusNames, type StatusName } from "./physics/status.ts";
 
 export {
+  defineJsEnv,
+  makeJsVec,
+  type JsEnv,
+  type JsStart,
+  type JsStep,
+  type JsVec,
+  type JsVecOptions,
+  type JsVecStep,
+  type JsWorld,
+} from "./env/js-env.ts";
+export {
   Box,
   defineTask,
   Discrete,

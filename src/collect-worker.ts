@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { parentPort, workerData } from "node:worker_threads";
 import "../envs/index.ts";
 import { importModule } from "./core/typescript.ts";
+import { defineJsEnv, isJsEnv } from "./env/js-env.ts";
 import { register } from "./env/registry.ts";
 import type { Task } from "./env/task/task.ts";
 import { collectFor, errorOf, type CollectSetup } from "./runs/collect-job.ts";
@@ -13,7 +14,8 @@ try {
   for (const module of modules) {
     const exported = module.startsWith("file:") ? await importModule(fileURLToPath(module)) : await import(module);
     const { default: task } = exported as { readonly default?: Partial<Task> };
-    if (typeof task === "object" && task.id !== undefined && task.model !== undefined) register(task as Task);
+    if (isJsEnv(task)) defineJsEnv(task);
+    else if (typeof task === "object" && task.id !== undefined && task.model !== undefined) register(task as Task);
   }
   await collectFor(parentPort!, setup);
 } catch (error) {

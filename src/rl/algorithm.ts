@@ -1,5 +1,6 @@
 // what every algorithm is to those who run it: training runs, checkpoints, evaluations
-import type { VecSnapshot, VectorEnv } from "../env/host/vector-env.ts";
+import type { JsVec } from "../env/js-env.ts";
+import type { EnvSnapshot, LearnerEnv } from "./device/learner-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import { CorralError } from "../core/errors.ts";
 import type { DeviceCore } from "./device/device-core.ts";
@@ -18,7 +19,7 @@ export interface AlgorithmSnapshot {
   /** Below 1 if an update that was not finite has lowered the learning rates. */
   readonly rateScale: number;
   readonly learner: Readonly<Record<string, Uint32Array<ArrayBuffer>>>;
-  readonly env: VecSnapshot;
+  readonly env: EnvSnapshot;
 }
 
 /** What a stopped update leaves to be executed again. */
@@ -27,7 +28,7 @@ export type AnyEvidence = UpdateEvidence | BatchEvidence;
 /** A learner beside its environments, which it steps. Close it before them. */
 export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends AsyncDisposable {
   readonly algo: "ppo" | "sac";
-  readonly env: VectorEnv;
+  readonly env: LearnerEnv;
   /** Every hyperparameter, flat. */
   readonly config: object;
   readonly seed: number | bigint;
@@ -39,7 +40,7 @@ export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends Asyn
   /** Collects, and updates the parameters with it. */
   iterate(): Promise<M>;
   /** Plays whole episodes in other worlds of the same environment. */
-  evaluate(env: VectorEnv, options?: EvaluateOptions): Promise<Evaluation>;
+  evaluate(env: LearnerEnv | JsVec, options?: EvaluateOptions): Promise<Evaluation>;
   /** Copies all that the run resumes from, environments included, between two updates. */
   snapshot(): Promise<AlgorithmSnapshot>;
   /** Puts it back. Returns what could not be restored, if anything: the run then continues to other bits. */
@@ -78,7 +79,7 @@ export const nonFiniteUpdate = (iteration: number, what: string, remedy: string)
   });
 
 /** The error of asking for evidence where no update was stopped. */
-export const noEvidence = ({ id }: VectorEnv): CorralError =>
+export const noEvidence = ({ id }: LearnerEnv): CorralError =>
   new CorralError("no-evidence", `no update of ${id} was stopped; there is nothing to keep.`);
 
 /** Takes the parameters of a snapshot, and what `change` takes of its state; worlds, counts and Adam's means stay. */

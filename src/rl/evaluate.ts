@@ -1,6 +1,6 @@
 // episodes that are played to see how good a policy is
 import { CorralError } from "../core/errors.ts";
-import type { StepResult, VectorEnv } from "../env/host/vector-env.ts";
+import type { LearnerEnv, LearnerStep } from "./device/learner-env.ts";
 import { act, type Actor } from "./device/act.ts";
 import type { Bound } from "./device/bind-env.ts";
 import { Flag } from "./tables/device-tables.ts";
@@ -24,7 +24,7 @@ export interface PlayedStep {
   readonly observations: Float32Array | Float64Array;
   readonly actions: Float32Array | Int32Array;
   /** What came of it. */
-  readonly result: StepResult;
+  readonly result: LearnerStep;
   /** 1 if the step is of the world's first episode. */
   readonly playing: Uint8Array;
   /** Whether the evaluation stops here: episodes that go on are cut. */
@@ -46,7 +46,7 @@ export const ENDLESS_STEPS = 1000;
 
 /** Plays until the first episode of each world has ended; `act` fills the actions on the device, or returns them. */
 export async function firstEpisodes(
-  env: VectorEnv,
+  env: LearnerEnv,
   seed: number | bigint,
   act: (t: number) => Promise<void | readonly number[]>,
   { onStart, onStep }: Pick<EvaluateOptions, "onStart" | "onStep"> = {},
@@ -85,9 +85,9 @@ export async function firstEpisodes(
 
 /** Plays a learner's policy in a peer of the environment that it was trained in. Throws `bad-peer`. */
 export async function evaluatePolicy(
-  learner: Actor & { bindEnv(env: VectorEnv): Promise<Bound> },
-  env: VectorEnv,
-  trained: VectorEnv,
+  learner: Actor & { bindEnv(env: LearnerEnv): Promise<Bound> },
+  env: LearnerEnv,
+  trained: LearnerEnv,
   { sample = false, seed = 0, firstDraw = 0, ...told }: EvaluateOptions,
   flags = 0,
 ): Promise<Evaluation> {
@@ -99,7 +99,7 @@ export async function evaluatePolicy(
 }
 
 /** The environment, if a learner of another one can act in it. Throws `bad-peer`. */
-function checkPeer(env: VectorEnv, trained: VectorEnv): VectorEnv {
+function checkPeer(env: LearnerEnv, trained: LearnerEnv): LearnerEnv {
   const same =
     env.id === trained.id &&
     env.singleObservationSpace.size === trained.singleObservationSpace.size &&

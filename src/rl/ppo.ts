@@ -11,7 +11,9 @@ import { INSPECT, type Inspect } from "../core/inspect.ts";
 import { CorralError } from "../core/errors.ts";
 import { CallMutex } from "../core/call-mutex.ts";
 import { seedKey } from "../core/rng.ts";
-import type { VectorEnv } from "../env/host/vector-env.ts";
+import type { JsVec } from "../env/js-env.ts";
+import { learnerEnvOf } from "./device/js-vec.ts";
+import type { LearnerEnv, PlannedEnv } from "./device/learner-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import { collect } from "./device/act.ts";
 import {
@@ -45,7 +47,6 @@ import {
   setUniforms,
   trainMinibatch,
 } from "./ppo/update.ts";
-import type { PlannedEnv } from "./device/env-shape.ts";
 
 export interface PpoOptions extends Partial<PpoConfig> {
   /** Of the first parameters, of actions and of the order of samples. Default 0. */
@@ -62,7 +63,8 @@ export interface PpoPlan extends Plan {
 }
 
 /** The plan of the learner of an environment: every byte, before any is held. */
-export function planPpo(env: VectorEnv, options: PpoOptions = {}): PpoPlan {
+export function planPpo(given: LearnerEnv | JsVec, options: PpoOptions = {}): PpoPlan {
+  const env = learnerEnvOf(given);
   const device = learnerDeviceOf(env);
   const { config, shape } = settlePpo(env, options);
   return { ...heldOn(device, planLearner(shape, config, limitsOf(device))), instead: insteadOf(shape) };
@@ -87,7 +89,7 @@ export function settlePpo(env: PlannedEnv, options: PpoOptions = {}) {
 /** A learner beside its environments, which it steps. Close it before them. */
 export class Ppo implements Algorithm<Metrics> {
   readonly algo = "ppo";
-  readonly env: VectorEnv;
+  readonly env: LearnerEnv;
   readonly config: PpoConfig;
   readonly seed: number | bigint;
   readonly totalSteps: number;
@@ -106,7 +108,7 @@ export class Ppo implements Algorithm<Metrics> {
   #halted: CorralError | undefined;
   #upload: RolloutUpload | undefined;
 
-  private constructor(env: VectorEnv, settled: ReturnType<typeof settlePpo>, learner: Learner, bound: Bound) {
+  private constructor(env: LearnerEnv, settled: ReturnType<typeof settlePpo>, learner: Learner, bound: Bound) {
     this.env = env;
     this.config = settled.config;
     this.seed = settled.seed;
@@ -125,10 +127,11 @@ export class Ppo implements Algorithm<Metrics> {
   /**
    * Reserves the learner's memory in the budget of the environments and compiles its kernels. The environments are left
    * as they are if this fails.
-   * @throws CorralError bad-option, unknown-option, bad-seed, gpu-required, needs-next-step, unsupported-space;
+   * @throws CorralError bad-option, unknown-option, bad-seed, bad-env, gpu-required, needs-next-step, unsupported-space;
    *   BudgetExceededError naming the learner's fields; errors of the device
    */
-  static async create(env: VectorEnv, options: PpoOptions = {}): Promise<Ppo> {
+  static async create(given: LearnerEnv | JsVec, options: PpoOptions = {}): Promise<Ppo> {
+    const env = learnerEnvOf(given);
     const device = learnerDeviceOf(env);
     const settled = settlePpo(env, options);
     const { config, seed, shape } = settled;
@@ -276,10 +279,10 @@ export class Ppo implements Algorithm<Metrics> {
    * of the first episode of each. By default with the most likely actions. Does not change the learner.
    * @throws CorralError bad-peer for other environments
    */
-  evaluate(env: VectorEnv, options: EvaluateOptions = {}): Promise<Evaluation> {
+  evaluate(env: LearnerEnv | JsVec, options: EvaluateOptions = {}): Promise<Evaluation> {
     return this.#mutex.exclusive("evaluate", () => {
       this.#learner.forgetEvaluated();
-      return evaluatePolicy(this.#learner, env, this.env, options, this.#squash);
+      return evaluatePolicy(this.#learner, learnerEnvOf(env), this.env, options, this.#squash);
     });
   }
 

@@ -1,11 +1,11 @@
 // how learners print
 import { type Inspect, printFacts } from "../core/inspect.ts";
 import { formatBytes } from "../core/units.ts";
-import type { VectorEnv } from "../env/index.ts";
+import type { LearnerEnv } from "./device/learner-env.ts";
 import type { Plan } from "../memory/index.ts";
 
 interface Printed {
-  readonly env: VectorEnv;
+  readonly env: LearnerEnv;
   readonly iteration: number;
   readonly envSteps: number;
   readonly seed: number | bigint;

@@ -7,7 +7,9 @@ import { CorralError } from "../core/errors.ts";
 import { CallMutex } from "../core/call-mutex.ts";
 import { seedKey } from "../core/rng.ts";
 import type { Box, Space } from "../env/space/spaces.ts";
-import type { VectorEnv } from "../env/host/vector-env.ts";
+import type { JsVec } from "../env/js-env.ts";
+import { learnerEnvOf } from "./device/js-vec.ts";
+import type { LearnerEnv, PlannedEnv } from "./device/learner-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import { collect } from "./device/act.ts";
 import {
@@ -37,7 +39,7 @@ import { learnBatch, sampleBatch, setUniforms } from "./sac/batch.ts";
 import { batchEvidence, KEPT_AT, stoppedAt, type BatchEvidence } from "./sac/evidence.ts";
 import { SacLearner } from "./sac/learner.ts";
 import { SUM_PARTS } from "./device/arenas.ts";
-import { type PlannedEnv, assertBounded, envShape } from "./device/env-shape.ts";
+import { assertBounded, envShape } from "./device/env-shape.ts";
 
 export interface SacOptions extends Partial<SacConfig> {
   /** Of the first parameters, of actions and of the samples that are replayed. Default 0. */
@@ -50,7 +52,8 @@ export interface SacOptions extends Partial<SacConfig> {
 export type SacSnapshot = AlgorithmSnapshot;
 
 /** The plan of the learner of an environment: every byte, before any is held. */
-export function planSac(env: VectorEnv, options: SacOptions = {}): Plan {
+export function planSac(given: LearnerEnv | JsVec, options: SacOptions = {}): Plan {
+  const env = learnerEnvOf(given);
   const device = learnerDeviceOf(env);
   return heldOn(device, planSacLearner(settleSac(env, options).shape, limitsOf(device)));
 }
@@ -80,7 +83,7 @@ export function sacCollecting({ env, nets }: SacShape, { minLogStd, maxLogStd }:
 /** A learner beside its environments, which it steps. Close it before them. */
 export class Sac implements Algorithm<SacMetrics> {
   readonly algo = "sac";
-  readonly env: VectorEnv;
+  readonly env: LearnerEnv;
   readonly config: SacConfig;
   readonly seed: number | bigint;
   /** Every byte that the learner holds on the device. */
@@ -100,7 +103,7 @@ export class Sac implements Algorithm<SacMetrics> {
   #stopped: ReturnType<typeof stoppedAt> | undefined;
 
   private constructor(
-    env: VectorEnv,
+    env: LearnerEnv,
     settled: ReturnType<typeof settleSac>,
     learner: SacLearner,
     bound: Bound,
@@ -124,10 +127,11 @@ export class Sac implements Algorithm<SacMetrics> {
   /**
    * Reserves the learner's memory, the replay with it, in the budget of the environments and compiles its kernels. The
    * environments are left as they are if this fails.
-   * @throws CorralError bad-option, unknown-option, bad-seed, gpu-required, needs-next-step, unsupported-space;
+   * @throws CorralError bad-option, unknown-option, bad-seed, bad-env, gpu-required, needs-next-step, unsupported-space;
    *   BudgetExceededError naming the learner's fields; replay-exists, replay-not-written, disk-full, bad-replay; errors of the device
    */
-  static async create(env: VectorEnv, options: SacOptions = {}): Promise<Sac> {
+  static async create(given: LearnerEnv | JsVec, options: SacOptions = {}): Promise<Sac> {
+    const env = learnerEnvOf(given);
     const device = learnerDeviceOf(env);
     const settled = settleSac(env, options);
     const learner = await SacLearner.create(device, settled.shape);
@@ -259,8 +263,8 @@ export class Sac implements Algorithm<SacMetrics> {
    * of the first episode of each. By default with the most likely actions. Does not change the learner.
    * @throws CorralError bad-peer for other environments
    */
-  evaluate(env: VectorEnv, options: EvaluateOptions = {}): Promise<Evaluation> {
-    return this.#mutex.exclusive("evaluate", () => evaluatePolicy(this.#learner, env, this.env, options));
+  evaluate(env: LearnerEnv | JsVec, options: EvaluateOptions = {}): Promise<Evaluation> {
+    return this.#mutex.exclusive("evaluate", () => evaluatePolicy(this.#learner, learnerEnvOf(env), this.env, options));
   }
 
   /**

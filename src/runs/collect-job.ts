@@ -1,8 +1,10 @@
 // the work of a collecting thread: its worlds on the CPU, stepped by the policy whose parameters it shares
 import { CorralError } from "../core/errors.ts";
 import { seedKey } from "../core/rng.ts";
+import { jsEnvOf, makeJsVec } from "../env/js-env.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
-import type { VecSnapshot } from "../env/host/vector-env.ts";
+import { learnerEnvOf } from "../rl/device/js-vec.ts";
+import type { EnvSnapshot, LearnerEnv } from "../rl/device/learner-env.ts";
 import { makeActor, type ActorSpec } from "../rl/ppo/host-actor.ts";
 import { collectedRows, type CollectedShape } from "./collected.ts";
 
@@ -31,7 +33,7 @@ export type StateRequest = { readonly snapshot: true } | { readonly restore: Thr
 
 /** The state of a thread between two batches. */
 export interface ThreadState {
-  readonly env: VecSnapshot;
+  readonly env: EnvSnapshot;
   readonly observations: Float32Array;
   readonly over: Uint8Array;
   readonly step: number;
@@ -74,7 +76,10 @@ export async function collectFor(port: CollectPort, setup: CollectSetup): Promis
     worldIds,
     autoreset: "next-step",
   };
-  const env = await makeVec(id, options as NamedOptions);
+  const js = jsEnvOf(id);
+  const env: LearnerEnv = js
+    ? learnerEnvOf(makeJsVec(js, { numEnvs: worlds, seed: setup.seed, worldIds }))
+    : await makeVec(id, options as NamedOptions);
   const [found, actions, { kind }] = [
     env.singleObservationSpace.size,
     env.singleActionSpace.size,

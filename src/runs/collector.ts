@@ -9,6 +9,7 @@ import { checked } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
 import { seedKey } from "../core/rng.ts";
 import { startWorker } from "../core/worker.ts";
+import { jsEnvOf } from "../env/js-env.ts";
 import { planVecKernels } from "../env/make.ts";
 import type { Hold } from "../memory/budget.ts";
 import { hostPlan } from "../batch/device.ts";
@@ -335,7 +336,11 @@ export async function planCollector(id: string, options: CollectorOptions): Prom
   const sizes = partsOf(options).map(({ worlds }) => worlds);
   const most = Math.max(...sizes);
   const { device = COLLECTING } = env as { device?: HostDevice };
-  const worlds = hostPlan(await planVecKernels(id, { device, ...env, numEnvs: most }), device, 1);
+  // what worlds in JavaScript hold is their own
+  const isJs = jsEnvOf(id) !== undefined;
+  const worldBytes = isJs
+    ? 0
+    : hostPlan(await planVecKernels(id, { device, ...env, numEnvs: most }), device, 1).totalBytes;
   const buffer = collectedBytes(shapeOf(options));
   const unlimited = Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, Infinity]));
   const arena = (name: string, bytes: number, remedy: string) => ({
@@ -350,7 +355,7 @@ export async function planCollector(id: string, options: CollectorOptions): Prom
     limits: unlimited as unknown as typeof defaultLimits,
     maxShards: 1,
     arenas: [
-      arena("worlds", sizes.length * worlds.totalBytes, "fewer worlds"),
+      ...(isJs ? [] : [arena("worlds", sizes.length * worldBytes, "fewer worlds")]),
       arena("rows", BUFFERS * buffer, "fewer steps"),
       ...(sendBytes > 0 ? [arena("sending", sendBytes, "fewer steps")] : []),
       arena("params", 4 * actorFloats(actor), "narrower hidden layers"),

@@ -2,7 +2,8 @@
 // device learns from rollout k. Every batch from the second on is exactly one update behind, whatever the speed of either,
 // so the same seed gives the same bits.
 import { CallMutex } from "../core/call-mutex.ts";
-import type { VectorEnv } from "../env/host/vector-env.ts";
+import type { JsVec } from "../env/js-env.ts";
+import type { LearnerEnv } from "../rl/device/learner-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { AnyEvidence, Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
 import type { EvaluateOptions, Evaluation } from "../rl/evaluate.ts";
@@ -49,7 +50,7 @@ export class Overlapped implements Algorithm<AnyMetrics> {
   get algo(): "ppo" | "sac" {
     return this.learner.algo;
   }
-  get env(): VectorEnv {
+  get env(): LearnerEnv {
     return this.learner.env;
   }
   get config(): object {
@@ -91,7 +92,7 @@ export class Overlapped implements Algorithm<AnyMetrics> {
     return metrics;
   }
 
-  evaluate(env: VectorEnv, options?: EvaluateOptions): Promise<Evaluation> {
+  evaluate(env: LearnerEnv | JsVec, options?: EvaluateOptions): Promise<Evaluation> {
     return this.learner.evaluate(env, options);
   }
 

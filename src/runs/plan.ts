@@ -28,7 +28,8 @@ import { runDefaults } from "./defaults.ts";
 import { readStart, startingFrom } from "./start.ts";
 import { collectorEnv, evalEnvsOf, settle, type Settings } from "./settings.ts";
 import type { TrainOptions } from "./options.ts";
-import type { EnvShape, PlannedEnv } from "../rl/device/env-shape.ts";
+import type { EnvShape } from "../rl/device/env-shape.ts";
+import type { PlannedEnv } from "../rl/device/learner-env.ts";
 
 /** Who holds bytes of the device. */
 export interface RunPart {

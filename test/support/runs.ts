@@ -1,6 +1,7 @@
 // small training runs, and what is left of them
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { VecSnapshot } from "../../src/env/host/vector-env.ts";
 import { lastCheckpoint } from "../../src/runs/checkpoints.ts";
 import { LOG_FILE, RunFolder } from "../../src/runs/folder.ts";
 import { TrainingRun } from "../../src/runs/train.ts";
@@ -89,7 +90,7 @@ export function stateOf(folder: string): object {
 /** What a run's last checkpoint holds of learner and worlds, as words. */
 export function wordsOf(folder: string): Record<string, Uint32Array> {
   const { snapshot } = lastCheckpoint(folder).checkpoint.state;
-  const worlds = Object.entries(snapshot.env.batch.arenas);
+  const worlds = Object.entries((snapshot.env as VecSnapshot).batch.arenas);
   return {
     ...snapshot.learner,
     ...Object.fromEntries(worlds.map(([name, { records }]) => [name, records.u32 as Uint32Array])),

@@ -1,7 +1,7 @@
 // an environment and the kernels of a learner that read and write its buffers
 import { CorralError } from "../../core/errors.ts";
 import type { ArenaView, Views, WasmViews } from "../../env/host/gpu-views.ts";
-import type { VectorEnv } from "../../env/host/vector-env.ts";
+import type { LearnerEnv } from "./learner-env.ts";
 import { NORM, WORLD } from "../tables/device-tables.ts";
 import type { DeviceCore, LearnerDevice } from "./device-core.ts";
 import type { Job, JobOf, KernelName } from "./kernels.ts";
@@ -9,7 +9,7 @@ import { COPIED, type WasmBacking } from "./wasm-backing.ts";
 
 /** Kernels that touch an environment, for each of its shards. */
 export interface Bound {
-  readonly env: VectorEnv;
+  readonly env: LearnerEnv;
   /** On WebAssembly: what is copied around each step. */
   readonly transfer?: Transfer;
   readonly shards: readonly {
@@ -37,7 +37,7 @@ export interface Binding<K extends KernelName> {
 export const UNBOUNDED = 3e38;
 
 /** Observations of mean 0 and deviation 1, columns that only fill up times 0; then low and high of actions, by fours. */
-export function initialNorm(env: VectorEnv, columns: number, actions: number): Float32Array<ArrayBuffer> {
+export function initialNorm(env: LearnerEnv, columns: number, actions: number): Float32Array<ArrayBuffer> {
   const norm = new Float32Array(4 * columns + 2 * actions);
   const first = NORM.inverse_std * columns;
   norm.fill(1, first, first + env.singleObservationSpace.size);
@@ -52,18 +52,14 @@ export function initialNorm(env: VectorEnv, columns: number, actions: number): F
 }
 
 /** What is kept of each world: its id, and counts that start at 0. */
-export function initialWorlds(env: VectorEnv): Uint32Array<ArrayBuffer> {
+export function initialWorlds(env: LearnerEnv): Uint32Array<ArrayBuffer> {
   const worlds = new Uint32Array(env.numEnvs * WORLD.size);
   env.worldIds.forEach((id, i) => WORLD.write({ id }, worlds, i * WORLD.size));
   return worlds;
 }
 
-/** The device that a learner of an environment runs on. Throws `bad-env`, `gpu-required`. */
-export function learnerDeviceOf(env: VectorEnv): LearnerDevice {
-  if (typeof (env as Partial<VectorEnv> | undefined)?.numEnvs !== "number") {
-    const what = (env as unknown) instanceof Promise ? "a promise, not awaited" : "none that makeVec made";
-    throw new CorralError("bad-env", `the environment is ${what}. Pass what \`await makeVec(...)\` returns.`);
-  }
+/** The device that a learner of an environment runs on. Throws `gpu-required`. */
+export function learnerDeviceOf(env: LearnerEnv): LearnerDevice {
   if (env.gpu) return env.gpu.device;
   if (env.wasm) return "wasm";
   throw new CorralError(
@@ -103,7 +99,7 @@ async function transferOf(
 /** Binds the kernels that observe, act and store in an environment of the learner's shape. */
 export async function bindEnv<K extends KernelName>(
   core: DeviceCore,
-  env: VectorEnv,
+  env: LearnerEnv,
   binding: Binding<K>,
 ): Promise<Bound> {
   learnerDeviceOf(env);

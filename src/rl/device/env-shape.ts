@@ -1,10 +1,10 @@
 // what a learner must know of an environment, and which environments it refuses
 import { CorralError } from "../../core/errors.ts";
-import type { VectorEnv } from "../../env/host/vector-env.ts";
 import type { Space } from "../../env/space/spaces.ts";
 import type { ObservationGroup } from "../../env/task/observation-groups.ts";
 import { actionFeatures } from "../networks/action-features.ts";
 import { UNBOUNDED } from "./bind-env.ts";
+import type { PlannedEnv } from "./learner-env.ts";
 
 const MAX_CHOICES = 32;
 
@@ -26,12 +26,6 @@ export interface EnvShape {
   readonly alternatives: readonly number[];
   /** What is known of each action, if something is: rows of this many numbers. */
   readonly features?: { readonly count: number; readonly values: Float32Array<ArrayBuffer> } | undefined;
-}
-
-/** What a learner is planned by: environments, or ones that are only planned themselves. */
-export interface PlannedEnv extends Pick<VectorEnv, "id" | "numEnvs" | "autoreset" | "singleActionSpace"> {
-  readonly singleObservationSpace: { readonly size: number };
-  readonly observationGroups: VectorEnv["observationGroups"];
 }
 
 /** What the learner must know of an environment. Throws `unsupported-space`, `needs-next-step`. */

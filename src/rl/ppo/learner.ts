@@ -1,6 +1,6 @@
 // the learner of PPO: networks, loss and rollout on the device, which the phases of the algorithm are put together from
 import { CorralError } from "../../core/errors.ts";
-import type { VectorEnv } from "../../env/host/vector-env.ts";
+import type { LearnerEnv, PlannedEnv } from "../device/learner-env.ts";
 import { groupJobs, inputAt, inputOf, learnerShape, planLearner, type LearnerShape } from "./arenas.ts";
 import type { Backing } from "../device/backing.ts";
 import type { PpoConfig } from "./config.ts";
@@ -13,7 +13,7 @@ import { Flag, SAMPLE, STATE, STATE_SIZE } from "../tables/device-tables.ts";
 import { ACTIVATIONS } from "../networks/activations.ts";
 import { initialParameters, layerJob, padTo, TILE, type Layer } from "../networks/networks.ts";
 import { BIAS_ONLY, STATISTICS4, SUMS } from "../device/arenas.ts";
-import { type EnvShape, type PlannedEnv, envShape, assertBounded } from "../device/env-shape.ts";
+import { type EnvShape, envShape, assertBounded } from "../device/env-shape.ts";
 
 /** What a snapshot holds, between two updates. */
 const SNAPSHOT_ARENAS = ["params", "moments", "norm", "state", "worlds"] as const;
@@ -29,7 +29,7 @@ export function assertEmbeddable({ id, features }: EnvShape): void {
 
 export class Learner extends DeviceCore {
   readonly shape: LearnerShape;
-  readonly #bound = new WeakMap<VectorEnv, Promise<Bound>>();
+  readonly #bound = new WeakMap<LearnerEnv, Promise<Bound>>();
 
   private constructor(shape: LearnerShape, backing: Backing) {
     super(backing, shape.cells ? [...SNAPSHOT_ARENAS, "hidden"] : SNAPSHOT_ARENAS);
@@ -108,7 +108,7 @@ export class Learner extends DeviceCore {
   }
 
   /** The kernels that read and write an environment of the learner's shape, bound at the first call. */
-  bindEnv(env: VectorEnv): Promise<Bound> {
+  bindEnv(env: LearnerEnv): Promise<Bound> {
     let bound = this.#bound.get(env);
     if (!bound) {
       this.#bound.set(env, (bound = this.#bindEnv(env)));
@@ -118,7 +118,7 @@ export class Learner extends DeviceCore {
     return bound;
   }
 
-  #bindEnv(env: VectorEnv): Promise<Bound> {
+  #bindEnv(env: LearnerEnv): Promise<Bound> {
     const { k4, actions4, env: facts, head } = this.shape;
     const start = startOf(env);
     const row = { row: SAMPLE.size, row_reward: SAMPLE.at("reward"), row_flags: SAMPLE.at("flags") };
@@ -251,7 +251,7 @@ export class Learner extends DeviceCore {
   }
 
   /** Parameters, optimizer and statistics as at the start of a run. */
-  initialize(env: VectorEnv, seed: number | bigint, initialLogStd: number): void {
+  initialize(env: LearnerEnv, seed: number | bigint, initialLogStd: number): void {
     const { nets, k4, actions4 } = this.shape;
     this.write("params", initialParameters(nets, seed, initialLogStd));
     this.write("moments", new Float32Array(8 * nets.params4));
@@ -265,7 +265,7 @@ export class Learner extends DeviceCore {
   }
 }
 
-const startOf = (env: VectorEnv): number =>
+const startOf = (env: LearnerEnv): number =>
   env.singleActionSpace.kind === "discrete" ? env.singleActionSpace.start : 0;
 
 /** The sizes of the learner of an environment. Throws what its policy cannot do there. */

@@ -1,5 +1,5 @@
 // the learner of SAC: policy, critics, targets and losses on the device, which the phases of the algorithm are put together from
-import type { VectorEnv } from "../../env/host/vector-env.ts";
+import type { LearnerEnv } from "../device/learner-env.ts";
 import type { Backing } from "../device/backing.ts";
 import { bindEnv, initialNorm, initialWorlds, type Bound } from "../device/bind-env.ts";
 import { DeviceCore, hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
@@ -19,7 +19,7 @@ type Run = readonly [layers: readonly Layer[], rows: Rows];
 
 export class SacLearner extends DeviceCore {
   readonly shape: SacShape;
-  readonly #bound = new WeakMap<VectorEnv, Promise<Bound>>();
+  readonly #bound = new WeakMap<LearnerEnv, Promise<Bound>>();
 
   private constructor(shape: SacShape, backing: Backing) {
     super(backing, shape.window === shape.capacity ? [...SNAPSHOT_ARENAS, ...RING] : SNAPSHOT_ARENAS);
@@ -151,7 +151,7 @@ export class SacLearner extends DeviceCore {
   }
 
   /** The kernels that read and write an environment of the learner's shape, bound at the first call. */
-  bindEnv(env: VectorEnv): Promise<Bound> {
+  bindEnv(env: LearnerEnv): Promise<Bound> {
     let bound = this.#bound.get(env);
     if (!bound) {
       const { nets, work, k4, actions4, env: shape } = this.shape;
@@ -240,7 +240,7 @@ export class SacLearner extends DeviceCore {
   }
 
   /** Parameters, optimizers and temperature as at the start of a run; targets are their critics. */
-  initialize(env: VectorEnv, seed: number | bigint, temperature: number): void {
+  initialize(env: LearnerEnv, seed: number | bigint, temperature: number): void {
     const { nets, k4, actions4 } = this.shape;
     const params = new Float32Array(4 * nets.params4);
     fillUniform(params, [...nets.policy, ...nets.critics.flat()], seed);
