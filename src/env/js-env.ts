@@ -125,7 +125,7 @@ export function makeJsVec(env: JsEnv | string, options: JsVecOptions): JsVec {
   if (!found)
     throw new CorralError(
       "unknown-env",
-      `no environment in JavaScript is called "${String(env)}". Import the module that defines it.`,
+      `no environment in JavaScript is called "${typeof env === "string" ? env : "undefined"}". Import the module that defines it.`,
     );
   return new WorldsInTurn(found, options);
 }
