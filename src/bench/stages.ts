@@ -1,17 +1,16 @@
 // device time by stage. A timestamp query times a whole pass and all stages are in one kernel, so kernels are made that
 // end an evaluation early: each sums up what it has computed into one number, which keeps a compiler from leaving it out.
 // The difference of two is what the stages between them take.
-import { CorralError } from "../core/errors.ts";
 import type { VectorEnv } from "../env/index.ts";
 import type { GpuDevice } from "../gpu/device.ts";
 import { PassTimer } from "../gpu/timestamps.ts";
 import { createBudget } from "../memory/device-budget.ts";
 import { worldIndex, type ArenaLayout } from "../memory/layout.ts";
-import { fieldSize, fieldsOf } from "../model/fields.ts";
+import { fieldSize, fieldsOf, isCapacity } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
 import { hostRecords, planOf, type BatchSpec } from "../batch/batch.ts";
 import type { ContactSlots } from "../physics/collision/contact-slots.ts";
-import { forward } from "../physics/forward.ts";
+import { evaluate } from "../physics/forward.ts";
 import type { StageName } from "../physics/stages.ts";
 import { emissionFor } from "../batch/kernel/emission.ts";
 import { GpuBatch } from "../batch/gpu-batch.ts";
@@ -46,9 +45,6 @@ type Cut = (typeof CUTS)[number][0];
 const REPETITIONS = 15;
 /** So many worlds at least, whose states are those of the environment over and over: a short pass is mostly its start. */
 const WORLDS = 8192;
-
-/** Ends the tracing of an evaluation. */
-class Reached extends Error {}
 
 /**
  * Times one evaluation of the forward dynamics of all worlds of an environment in their present states.
@@ -153,33 +149,23 @@ function specOf(model: Model, numEnvs: number, isUnrolled: boolean): BatchSpec {
 
 /** Traces an evaluation up to a stage, and what sums up all that it has computed so far. */
 function sumUntil(cut: Cut, w: WorldKernel, nconmax: number, take: (x: Scalar) => void): void {
-  const end = (slots?: ContactSlots): never => {
-    for (const x of computed(w.m.model, w.d)) take(x);
-    slots?.each((_, slot) => {
-      take(slots.dist(slot));
-      for (const x of [...slots.pos(slot), ...slots.frame(slot)]) take(x);
-    });
-    throw new Reached();
-  };
-  try {
-    if (cut === "load") end();
-    forward(w.m, w.d, { nconmax, reached: (name, slots) => name === cut && end(slots) });
-  } catch (error) {
-    if (!(error instanceof Reached)) throw error;
+  let slots: ContactSlots | undefined;
+  if (cut !== "load") {
+    for (const reached of evaluate(w.m, w.d, { nconmax })) {
+      ({ slots } = reached);
+      if (reached.stage === cut) break;
+    }
   }
+  for (const x of computed(w.m.model, w.d)) take(x);
+  slots?.each((_, slot) => {
+    take(slots.dist(slot));
+    for (const x of [...slots.pos(slot), ...slots.frame(slot)]) take(x);
+  });
 }
 
 /** All numbers of the data; those that no stage has set are zeros, which fold away. */
 function computed(model: Model, d: WorldData): Scalar[] {
-  const names = [...stateFields(model, false), ...fieldsOf("derived").map((f) => f.name)];
-  return names.flatMap((name) => {
-    try {
-      fieldSize(model, name);
-    } catch (error) {
-      // rows and contacts, which are no fields of a kernel
-      if (error instanceof CorralError && error.code === "field-size") return [];
-      throw error;
-    }
-    return d[name].all();
-  });
+  // rows and contacts are no fields of a kernel
+  const held = fieldsOf("derived").filter(({ shape }) => !shape.some((dim) => isCapacity(dim)));
+  return [...stateFields(model, false), ...held.map(({ name }) => name)].flatMap((name) => d[name].all());
 }

@@ -8,7 +8,7 @@ import type { CapacityName, Dim, FieldRow, SizeName } from "./fields/row.ts";
 import { STATE_FIELDS } from "./fields/state.ts";
 import { WORLD_FIELDS } from "./fields/world.ts";
 
-export { SIZES } from "./fields/row.ts";
+export { isCapacity, SIZES } from "./fields/row.ts";
 export type { CapacityName, Dim, FieldGroup, FieldRow, FieldType, SizeName } from "./fields/row.ts";
 
 export const FIELDS = [...MODEL_FIELDS, ...STATE_FIELDS, ...DERIVED_FIELDS, ...WORLD_FIELDS] as const;

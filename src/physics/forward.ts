@@ -35,25 +35,35 @@ export interface Evaluation {
   readonly forces: ConstraintForces;
 }
 
-/** Told when stages have been traced, for whoever measures them; `slots` once there are contacts. */
-export type StageReached = (name: StageName, slots?: ContactSlots) => void;
+/** How far an evaluation is: the stage that was traced last, and the contacts once there are any. */
+export interface Reached {
+  readonly stage: StageName;
+  readonly slots?: ContactSlots;
+}
 
 /** Evaluates qacc and all that it depends on from qpos, qvel, act, ctrl, applied forces. */
-export function forward(
+export function forward(m: ModelView, d: WorldData, options: { readonly nconmax: number }): Evaluation {
+  const evaluation = evaluate(m, d, options);
+  for (;;) {
+    const { done, value } = evaluation.next();
+    if (done) return value;
+  }
+}
+
+/** The stages in order; who measures them may leave where it halts. */
+export function* evaluate(
   m: ModelView,
   d: WorldData,
-  options: { readonly nconmax: number; readonly reached?: StageReached },
-): Evaluation {
-  const { reached = () => {} } = options;
-
+  { nconmax }: { readonly nconmax: number },
+): Generator<Reached, Evaluation> {
   runStage("kinematics", () => kinematics(m, d));
   runStage("com_pos", () => comPos(m, d));
   runStage("camlight", () => camlight(m, d));
   runStage("tendon", () => tendon(m, d));
   const inertia = inertiaOf(m, d, runStage);
-  reached("factor_m");
-  const slots = runStage("collision", () => collision(m, d, geomPairs(m.model), options.nconmax));
-  reached("collision", slots);
+  yield { stage: "factor_m" };
+  const slots = runStage("collision", () => collision(m, d, geomPairs(m.model), nconmax));
+  yield { stage: "collision", slots };
   runStage("transmission", () => transmission(m, d, slots));
 
   runStage("com_vel", () => comVel(m, d));
@@ -62,10 +72,10 @@ export function forward(
 
   runStage("actuation", () => actuation(m, d));
   runStage("acceleration", () => acceleration(m, d, inertia));
-  reached("acceleration", slots);
+  yield { stage: "acceleration", slots };
   const { rows, contacts } = runStage("make_constraint", () => makeConstraint(m, d, slots));
   const solution = runStage("solver", () => solve(m, d, { rows, contacts, space: inertia.space(rows, contacts) }));
-  reached("solver", slots);
+  yield { stage: "solver", slots };
   const forces = { contacts: contactViews(m, slots, solution), rows, rowForce: solution.rowForce };
   return { inertia, slots, rows, contacts, solution, forces };
 }

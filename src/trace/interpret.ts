@@ -1,10 +1,20 @@
 // back end: a trace evaluated operation by operation, in float32 or float64, that knows of every number which is not
 // finite where it came from: the operation that made it of finite ones, or the buffer that held it.
 import type { Trace } from "./graph.ts";
-import type { Type } from "./operations.ts";
-import { Block, operandType, TraceNode, type Operand, type Statement, type TableRef } from "./nodes.ts";
+import {
+  Block,
+  operandType,
+  TraceNode,
+  type ArrayRef,
+  type BufferRef,
+  type Operand,
+  type ParamRef,
+  type Statement,
+  type TableRef,
+  type VarRef,
+} from "./nodes.ts";
 import type { JsBindings, Precision } from "./javascript.ts";
-import { meaningOf } from "./operations.ts";
+import { isComputed, meaningOf, type Read, type Type } from "./operations.ts";
 import { unnamed } from "./text.ts";
 import { FIXED_PARAMS } from "./wgsl.ts";
 
@@ -144,58 +154,66 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
 
   const slotOf = (a: Operand, type: Type): number => (a instanceof TraceNode ? a.id : constant(a, type));
 
-  const compileLet = (node: TraceNode): (() => void) => {
-    const { id, op, type, source } = node;
-    const isFloat = type === "f32";
-    if (op === "load") {
-      const v = (source as { id: number }).id;
+  /** How each read is made. */
+  const read: Readonly<Record<Read, (node: TraceNode) => () => void>> = {
+    load: ({ id, source }) => {
+      const v = (source as VarRef).id;
       return () => {
         V[id] = vars[v];
         O[id] = varOrigins[v];
       };
-    }
-    if (op === "at") {
-      const { id: a } = source as { id: number };
-      const index = slotOf(node.args[0], "i32");
+    },
+    at: ({ id, source, args }) => {
+      const a = (source as ArrayRef).id;
+      const index = slotOf(args[0], "i32");
       return () => {
         V[id] = arrays[a][V[index]];
         O[id] = arrayOrigins[a][V[index]];
       };
-    }
-    if (op === "param") {
-      const slot = (source as { slot: number }).slot + FIXED_PARAMS.length;
+    },
+    param: (node) => {
+      const { id, type, source } = node;
+      const slot = (source as ParamRef).slot + FIXED_PARAMS.length;
       return () => {
-        V[id] = isFloat ? round(bindings.params[slot]) : bindings.params[slot];
+        V[id] = type === "f32" ? round(bindings.params[slot]) : bindings.params[slot];
         O[id] = Number.isFinite(V[id]) ? 0 : born(node, V[id]);
       };
-    }
-    if (op === "table") {
-      const { offset, type: kind } = source as TableRef;
+    },
+    table: (node) => {
+      const { id, type, args } = node;
+      const { offset, type: kind } = node.source as TableRef;
       const all = trace.tables.filter((t) => t.type === kind).flatMap((t) => tables.get(t)!);
-      const index = slotOf(node.args[0], "i32");
+      const index = slotOf(args[0], "i32");
       return () => {
         V[id] = all[V[index] + offset];
-        O[id] = isFloat && !Number.isFinite(V[id]) ? born(node, V[id]) : 0;
+        O[id] = type === "f32" && !Number.isFinite(V[id]) ? born(node, V[id]) : 0;
       };
-    }
-    if (op === "world") return () => void (V[id] = world);
-    if (op === "load4") {
-      const index = slotOf(node.args[0], "i32");
+    },
+    load4: ({ id, args }) => {
+      const index = slotOf(args[0], "i32");
       return () => void (V[id] = 4 * V[index]);
-    }
-    if (op === "component") {
-      const from = node.args[0] as TraceNode;
-      const { name } = from.source as { name: string };
-      const part = node.args[1] as number;
+    },
+    component: (node) => {
+      const { id, type, args } = node;
+      const from = args[0] as TraceNode;
+      const { name } = from.source as BufferRef;
+      const part = args[1] as number;
       return () => {
         const at = V[from.id] + part;
-        V[id] = isFloat ? round(bindings.buffers[name][at]) : bindings.buffers[name][at];
-        O[id] = isFloat && !Number.isFinite(V[id]) ? born(node, V[id], `${name}[${at}]`, "load") : 0;
+        V[id] = type === "f32" ? round(bindings.buffers[name][at]) : bindings.buffers[name][at];
+        O[id] = type === "f32" && !Number.isFinite(V[id]) ? born(node, V[id], `${name}[${at}]`, "load") : 0;
       };
-    }
+    },
+    world:
+      ({ id }) =>
+      () =>
+        void (V[id] = world),
+    index: unnamed,
+  };
 
-    if (op === "index") return unnamed();
-
+  const compileLet = (node: TraceNode): (() => void) => {
+    const { id, op, type } = node;
+    if (!isComputed(op)) return read[op](node);
     const types = node.args.map((_, i) => operandType(node, i));
     const args = node.args.map((a, i) => slotOf(a, types[i]));
     const [a, b, c] = args;
@@ -218,7 +236,7 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
     }
     const apply = meaningOf(op, type, types[0], round);
     const second = b ?? a;
-    if (!isFloat) return () => void (V[id] = apply(V[a], V[second], 0));
+    if (type !== "f32") return () => void (V[id] = apply(V[a], V[second], 0));
     return () => {
       const x = apply(V[a], V[second], 0);
       V[id] = x;
@@ -315,7 +333,7 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
   };
 
   const byName = new Map(trace.vars.map((v) => [v.name, v.id]));
-  const read = (field: string, length: number): Float64Array => {
+  const readField = (field: string, length: number): Float64Array => {
     const whole = trace.arrays.find((a) => a.name === field && a.length === length);
     if (whole) return arrays[whole.id].slice();
     return Float64Array.from({ length }, (_, i) => vars[byName.get(`${field}_${i}`) ?? -1] ?? 0);
@@ -326,5 +344,5 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
   V.set(constants, trace.nodes);
   O = new Int32Array(V.length);
   run();
-  return { findings, assignments, stopped, read };
+  return { findings, assignments, stopped, read: readField };
 }

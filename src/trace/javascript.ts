@@ -2,7 +2,6 @@
 import { CorralError } from "../core/errors.ts";
 import { show } from "../core/show.ts";
 import type { Trace } from "./graph.ts";
-import type { Type } from "./operations.ts";
 import {
   operandType,
   type ArrayRef,
@@ -13,7 +12,7 @@ import {
   type VarRef,
 } from "./nodes.ts";
 import { hostMath } from "./host-math.ts";
-import { exactOnly, helpers, isComputed, isRounded, rowOf, type Op, type Read } from "./operations.ts";
+import { exactOnly, helpers, isComputed, isRounded, rowOf, type Op, type Read, type Type } from "./operations.ts";
 import { arrayName, emitBody, unnamed, varName, type Dialect } from "./text.ts";
 import { FIXED_PARAMS } from "./wgsl.ts";
 

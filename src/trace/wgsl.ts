@@ -1,10 +1,9 @@
 // back end: a trace as a WGSL compute kernel, one invocation a world
 import { oneLine } from "../core/show.ts";
 import type { Trace } from "./graph.ts";
-import type { Type } from "./operations.ts";
 import type { ArrayRef, TraceNode, TableRef, VarRef } from "./nodes.ts";
 import { analyse } from "./liveness.ts";
-import { isComputed, OPERATIONS, type Read } from "./operations.ts";
+import { isComputed, OPERATIONS, type Read, type Type } from "./operations.ts";
 import { indexedAtRunTime, MERGED, privateMemory, type PrivateMemory } from "./private-memory.ts";
 import { arrayName, emitBody, unnamed, varName, type Dialect } from "./text.ts";
 

@@ -65,8 +65,11 @@ export const SIZES = [
 export type SizeName = (typeof SIZES)[number];
 
 /** Sizes that a model does not have: capacities of a simulation. */
-export const CAPACITIES = ["nconmax", "njmax"] as const;
+const CAPACITIES = ["nconmax", "njmax"] as const;
 export type CapacityName = (typeof CAPACITIES)[number];
+
+/** Whether a dimension is of a simulation: fields that have one are held by no kernel. */
+export const isCapacity = (dim: Dim): dim is CapacityName => (CAPACITIES as readonly Dim[]).includes(dim);
 
 /** One row, with its literal types kept. */
 export function row<const N extends string, const T extends FieldType, const S extends readonly Dim[]>(

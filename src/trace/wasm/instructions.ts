@@ -1,7 +1,6 @@
 // the column of WebAssembly in the table of operations: how each is computed of vectors of four worlds
-import type { Type } from "../operations.ts";
 import { operandType, type Operand, type TraceNode } from "../nodes.ts";
-import { exactOnly, type Computed } from "../operations.ts";
+import { exactOnly, type Computed, type Type } from "../operations.ts";
 import type { Code } from "./code.ts";
 import type { Op32Name, SimdName } from "./opcodes.ts";
 

@@ -182,6 +182,8 @@ export class Values {
       case "load4":
       case "component":
         throw new Error(`${op} is not written where it is used`);
+      default:
+        op satisfies never;
     }
   }
 
