@@ -83,7 +83,7 @@ describe("corral view of a crash", () => {
 
   test("in the page, as text: what names hold is never code", async (context) => {
     if (!browser) return context.skip("no browser for this system");
-    const { page, wrong } = await openPage(browser, server.url, { width: 640, height: 900 });
+    const { page, wrong } = await openPage(browser, server.url, { width: 420, height: 700 });
     const canvas = page.locator("#canvas");
     expect(await stepOf(page)).toBe(BLOW);
     // the body that broke is red, and says why

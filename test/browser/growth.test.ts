@@ -32,8 +32,8 @@ const COUNT = `
     };
   }
 `;
-const WARM = 20;
-const MORE = 60;
+const WARM = 10;
+const MORE = 30;
 
 let browser: Browser | undefined;
 let session: Session;

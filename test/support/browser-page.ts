@@ -10,6 +10,16 @@ import type { Facts } from "../../src/view/messages.ts";
 import { Looking } from "../../viewer/looking.ts";
 import type { Browser, Locator, Page } from "./browser.ts";
 
+const faults = new WeakMap<Page, string[]>();
+
+/** Ends a wait for what a page that has failed will never show: a picture after its GPU was lost, say. */
+async function assertSound(page: Page): Promise<void> {
+  const said = faults.get(page)?.filter((text) => !/^(https?|file):/.test(text)) ?? [];
+  if (said.length > 0) throw new Error(`the page said: ${said.join("; ")}`);
+  const note = await page.evaluate<string>("document.querySelector('#note')?.textContent ?? ''");
+  if (/was lost/.test(note)) throw new Error(`the page says: ${note}`);
+}
+
 /** A page, and what it has said that it should not. */
 export async function openPage(
   browser: Browser,
@@ -20,6 +30,7 @@ export async function openPage(
   const page = await browser.newPage({ viewport: size });
   if (before !== undefined) await page.addInitScript(before);
   const wrong: string[] = [];
+  faults.set(page, wrong);
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) wrong.push(message.text());
   });
@@ -77,7 +88,10 @@ export const stepOf = async (page: Page): Promise<number> =>
 
 /** Asks until it is so; the policy of the page lets no text become code within it. */
 export async function settled(page: Page, condition: string): Promise<void> {
-  while (!(await page.evaluate<boolean>(condition))) await pause(50);
+  while (!(await page.evaluate<boolean>(condition))) {
+    await assertSound(page);
+    await pause(50);
+  }
 }
 
 /** Looks until as many pixels of a channel are as they should be; returns the last picture. */
@@ -85,6 +99,7 @@ export async function seen(canvas: Locator, channel: number, isRight: (pixels: n
   for (;;) {
     const picture = await canvas.screenshot();
     if (isRight(count(picture, channel))) return picture;
+    await assertSound(canvas.page());
     await pause(50);
   }
 }

@@ -29,6 +29,7 @@ export interface Page {
 }
 
 export interface Locator {
+  page(): Page;
   click(): Promise<void>;
   check(): Promise<void>;
   uncheck(): Promise<void>;
@@ -56,6 +57,8 @@ const FLAGS = [
   "--use-vulkan=swiftshader",
   "--use-angle=swiftshader",
   "--ignore-gpu-blocklist",
+  // a busy machine draws slowly: its GPU process is not taken for one that hangs, and ended
+  "--disable-gpu-watchdog",
   // heaps to the byte, after a collection
   "--enable-precise-memory-info",
   "--js-flags=--expose-gc",
