@@ -151,5 +151,3 @@ export function pick(
   }
   return found;
 }
-
-export { sub, unit };

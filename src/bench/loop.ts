@@ -37,7 +37,7 @@ const NOTE =
   "Physics is included, and dominates where worlds are many. Growth of the heap is measured over the awaited steps.";
 
 /** Steps of one submission in the last column. */
-export const GROUPED = 32;
+const GROUPED = 32;
 const MOST_STEPS = 4000;
 
 /** @throws what makeVec throws */

@@ -142,7 +142,7 @@ export function startState(model: Model, seed: number, env: number, episode = 0)
 }
 
 /** Random controls: uniform within ctrlrange, within ±1 if there is none. */
-export class RandomControls {
+class RandomControls {
   readonly #model: Model;
   readonly #draws: Draws;
   #held: Float64Array = new Float64Array();

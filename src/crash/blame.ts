@@ -47,7 +47,7 @@ const VITAL = new Set([
 
 const INVERSE = new Set(["M", "qLD", "qLDiagInv"]);
 
-export function placeText({ loops }: Place): { physicsStep: number; evaluation: number } {
+function placeText({ loops }: Place): { physicsStep: number; evaluation: number } {
   const turn = (label: string) => (loops.findLast((l) => l.label === label)?.index ?? -1) + 1;
   return { physicsStep: turn("steps"), evaluation: turn("rk4") };
 }

@@ -197,7 +197,7 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
 }
 
 /** Controls and forces as `setState` takes them; those that the model has none of are left out. */
-export const actsOn = ({ ctrl, qfrc_applied, xfrc_applied, eq_active }: Inputs): Record<string, Float64Array> =>
+const actsOn = ({ ctrl, qfrc_applied, xfrc_applied, eq_active }: Inputs): Record<string, Float64Array> =>
   Object.fromEntries(
     Object.entries({ ctrl, qfrc_applied, xfrc_applied, eq_active }).filter(([, values]) => values.length > 0),
   );

@@ -28,7 +28,7 @@ function inputText(input: Inputs): string {
 const MODEL_FOLDER = "mjcf";
 
 /** The text of the program. */
-export function reproductionText(bundle: Bundle, m: Minimised): string {
+function reproductionText(bundle: Bundle, m: Minimised): string {
   const { opt } = m.model;
   const options = {
     timestep: opt.timestep,

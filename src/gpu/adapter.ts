@@ -82,8 +82,7 @@ export interface ListedAdapter {
 const NO_ADAPTER = "adapter=no adapter is called this";
 
 /** The names in the error of an instance that was asked for an adapter that is not there. */
-export const namesIn = (error: unknown): string[] =>
-  [...String(error).matchAll(/name: '(.*)'/g)].map(([, name]) => name);
+const namesIn = (error: unknown): string[] => [...String(error).matchAll(/name: '(.*)'/g)].map(([, name]) => name);
 
 async function systemAdapters(): Promise<string[]> {
   if (missingVulkan() !== undefined) return [];

@@ -188,7 +188,7 @@ export async function openDevice(options: GpuDeviceOptions = {}): Promise<GpuDev
 }
 
 /** The facts of an adapter, in words. */
-export function describeAdapter({ adapter, source }: Pick<OpenAdapter, "adapter" | "source">): AdapterInfo {
+function describeAdapter({ adapter, source }: Pick<OpenAdapter, "adapter" | "source">): AdapterInfo {
   const { vendor, architecture, device, description, isFallbackAdapter, subgroupMinSize, subgroupMaxSize } =
     adapter.info;
   const software = source !== "system" || isFallbackAdapter;

@@ -22,7 +22,7 @@ const masked = (data: Uint8Array): number => {
 };
 
 /** A record: length, its checksum, the data, its checksum. */
-export function record(data: Uint8Array): Uint8Array<ArrayBuffer> {
+function record(data: Uint8Array): Uint8Array<ArrayBuffer> {
   const out = new Uint8Array(data.length + 16);
   const view = new DataView(out.buffer);
   view.setBigUint64(0, BigInt(data.length), true);

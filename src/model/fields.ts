@@ -15,9 +15,7 @@ export const FIELDS = [...MODEL_FIELDS, ...STATE_FIELDS, ...DERIVED_FIELDS, ...W
 
 type RowOf<G extends FieldRow["group"]> = Extract<(typeof FIELDS)[number], { group: G }>;
 export type FieldName = (typeof FIELDS)[number]["name"];
-export type ModelFieldName = RowOf<"model">["name"];
 export type StateFieldName = RowOf<"state">["name"];
-export type DerivedFieldName = RowOf<"derived">["name"];
 
 /** The array of a model field on the host: float64 for f32, so that constants fold exactly as MuJoCo holds them. */
 export type ModelArrays = {

@@ -12,7 +12,7 @@ import type { MonitorSettings } from "./options.ts";
 type Layouts = Readonly<Record<string, ArenaLayout>>;
 
 /** What is watched in a shard: 1 + the world's place in the shard, or 0. */
-export const WATCHED = "monitor_worlds";
+const WATCHED = "monitor_worlds";
 /** For each of them a row before the step, and a row after it. */
 export const ROWS = "monitor_rows";
 /** Kernels that copy the worlds before and after a step. */

@@ -39,8 +39,7 @@ export function statusNames(word: number): StatusName[] {
 }
 
 /** Whether all values are finite, by their exponent bits. */
-export const allFinite = (values: readonly Scalar[]): Bool =>
-  values.reduce<Bool>((ok, x) => and(ok, isFinite32(x)), true);
+const allFinite = (values: readonly Scalar[]): Bool => values.reduce<Bool>((ok, x) => and(ok, isFinite32(x)), true);
 
 /** `bit` where not all values are finite, else 0 (u32). */
 export const badBit = (values: readonly Scalar[], bit: number): Int => unless(allFinite(values), bit);

@@ -4,7 +4,7 @@ import { SHAPE, type Part } from "./scene.ts";
 import type { Draw } from "./shapes.ts";
 
 /** Floats of `CrowdPart` in shaders/render/scene.wgsl: rows of its frame in its body, size, colour, look with the body. */
-export const PART_FLOATS = 24;
+const PART_FLOATS = 24;
 
 /** Worlds whose parts stand side by side. Plain data. */
 export interface Crowd {
@@ -22,7 +22,7 @@ export interface Crowd {
 /** Half of an instance in pixels above which each detail is drawn, from the finest on; the coarsest below. */
 const DETAIL_PIXELS = [24, 6];
 /** Details of shapes that have them, behind the shapes of a scene: round and cylinder, each finer first. */
-export const COARSER = 2;
+const COARSER = 2;
 
 /** The shape of a detail: `fine` is what the scene names, `shapes` how many it has. */
 function detailed(fine: number, detail: number, shapes: number): number {

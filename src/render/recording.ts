@@ -10,7 +10,7 @@ import { packZip, unpackZip } from "../model/zip.ts";
 import { loadSource, type Model, type ModelSource } from "../model/model.ts";
 import type { WorldPose } from "./poses.ts";
 
-export const RECORDING_VERSION = 1;
+const RECORDING_VERSION = 1;
 const ABOUT = "about.json";
 const MODEL = "mjcf/";
 const MOST_BYTES = 2 ** 30;

@@ -8,7 +8,7 @@ import { SHAPE, SHOWN_GROUPS, type Four, type Part, type Scene } from "./scene.t
 export const BODY_FLOATS = 7;
 export const CAMERA_FLOATS = 12;
 /** Numbers of a straight piece of a tendon: world, tendon, its two ends. */
-export const SEGMENT_FLOATS = 8;
+const SEGMENT_FLOATS = 8;
 /** Numbers of a contact: world, position, normal, force in the contact's frame turned to the world's, distance. */
 export const CONTACT_FLOATS = 11;
 

@@ -11,7 +11,7 @@ import type { RunState } from "./progress.ts";
 
 const FORMAT = "corral-checkpoint";
 /** Version of the format; a reader refuses what is newer than itself. */
-export const CHECKPOINT_VERSION = 1;
+const CHECKPOINT_VERSION = 1;
 
 export interface Checkpoint {
   readonly path: string;

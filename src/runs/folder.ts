@@ -21,7 +21,7 @@ import type { RunEvent, RunState, TrainProgress, TrainResult } from "./progress.
 import type { AnyEvidence } from "../rl/algorithm.ts";
 
 export const LOG_FILE = "log.jsonl";
-export const REPORT_FILE = "report.html";
+const REPORT_FILE = "report.html";
 export const BUNDLES = "bundles";
 
 /** Characters of the log that wait for room on the disk; then they are dropped. */
@@ -34,7 +34,7 @@ const plain = (_: string, value: unknown): unknown =>
 export const toJson = (value: unknown, space?: number): string => JSON.stringify(value, plain, space);
 
 /** The flat config of a run; `task` is the file of its task, if that is the user's own. */
-export function configOf(run: TrainingRun, task?: string): Record<string, unknown> {
+function configOf(run: TrainingRun, task?: string): Record<string, unknown> {
   const which = { env: run.id, ...(task === undefined ? {} : { task }), algo: run.algorithm.algo };
   return { ...which, ...run.settings, ...run.algorithm.config, ...envConfig(run.envOptions) };
 }

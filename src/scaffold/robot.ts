@@ -121,7 +121,7 @@ const jointsBelow = (model: Model, root: number): number[] =>
   Array.from({ length: model.njnt }, (_, j) => j).filter((j) => isBelow(model, model.jnt_bodyid[j], root));
 
 /** Bodies below a root that end its limbs: what moves, and has no moving children. */
-export function limbEnds(model: Model, root: number): number[] {
+function limbEnds(model: Model, root: number): number[] {
   const moving = [...new Set(jointsBelow(model, root).map((j) => model.jnt_bodyid[j]))].filter((b) => b !== root);
   return moving.filter((b) => !moving.some((other) => other !== b && isBelow(model, other, b)));
 }

@@ -20,7 +20,7 @@ interface InfoReply {
 }
 
 /** A space as plain data. */
-export function spaceFacts(space: Space): object {
+function spaceFacts(space: Space): object {
   const { kind, dtype, shape } = space;
   if (kind === "box") return { kind, dtype, shape, low: space.low, high: space.high };
   if (kind === "discrete") return { kind, dtype, n: space.n, start: space.start };

@@ -30,7 +30,7 @@ function isWithin(inner: Block, outer: Block): boolean {
 }
 
 /** The operands a statement reads, without those of nested blocks. */
-export function operandsOf(s: Statement): readonly Operand[] {
+function operandsOf(s: Statement): readonly Operand[] {
   switch (s.kind) {
     case "let":
       return s.node.args;

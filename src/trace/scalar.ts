@@ -12,7 +12,6 @@ export type Int = number | TraceNode;
 export type Bool = boolean | TraceNode;
 
 export const isNode = (x: unknown): x is TraceNode => x instanceof TraceNode;
-export const isConst = (x: Operand): x is number | boolean => !(x instanceof TraceNode);
 
 /** The common type of two operands: numbers take that of the node beside them. */
 function typeOf(a: Operand, b: Operand = 0): Type {

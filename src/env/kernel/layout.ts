@@ -18,7 +18,7 @@ export const EPISODE_DOCS = {
   ended: "how it ended, 0 while it goes on: bits terminated 1, truncated 2",
 } as const;
 export const EPISODE = places(EPISODE_DOCS);
-export const EPISODE_WORDS = Object.keys(EPISODE).length;
+const EPISODE_WORDS = Object.keys(EPISODE).length;
 
 /** Bits of the word `ended`. */
 export const Ended = { terminated: 1, truncated: 2 } as const;
@@ -60,7 +60,7 @@ export const REQUEST_WORDS = 4;
 export const Ask = { reset: 1, seed: 2 } as const;
 
 /** Numbers of the host's choice per world, so that a row starts at a multiple of 16 bytes. */
-export const padded = (n: number): number => Math.ceil(n / 4) * 4;
+const padded = (n: number): number => Math.ceil(n / 4) * 4;
 
 /** Where the named numbers of a result start. */
 export function resultOffsets(shape: TaskShape) {

@@ -28,7 +28,7 @@ const KINDS: Record<string, "float" | "integer"> = {
 };
 
 /** What sort of numbers these are; `other` for anything that is not an array of numbers. */
-export function kindOf(values: unknown): "float" | "integer" | "array" | "other" {
+function kindOf(values: unknown): "float" | "integer" | "array" | "other" {
   if (Array.isArray(values)) return "array";
   if (!ArrayBuffer.isView(values)) return "other";
   // the tag, because a typed array of another realm is no instance of ours
@@ -36,7 +36,7 @@ export function kindOf(values: unknown): "float" | "integer" | "array" | "other"
 }
 
 /** The values flat, [rows * width] long; or, if the shape is another, a text that says which. */
-export function flatten(values: HostValues, rows: number, width: number): ArrayLike<number> | string {
+function flatten(values: HostValues, rows: number, width: number): ArrayLike<number> | string {
   if (kindOf(values) !== "array") {
     return values.length === rows * width ? (values as ArrayLike<number>) : `actions have ${values.length} values`;
   }

@@ -12,11 +12,11 @@ export interface ObservationGroup {
 const isGroup = (x: unknown): boolean => typeof x === "function" || (isPlainObject(x) && !Object.hasOwn(x, "value"));
 
 /** Whether observations come in groups: all that is in them is terms by name, those of the policy among them. */
-export const isGrouped = <O extends object>(observe: unknown): observe is ObservationGroups<O> =>
+const isGrouped = <O extends object>(observe: unknown): observe is ObservationGroups<O> =>
   isPlainObject(observe) && isPlainObject(observe.policy) && Object.values(observe).every(isGroup);
 
 /** The names of groups in the order of a row; none where observations come in none. */
-export const groupNames = (observe: unknown): string[] =>
+const groupNames = (observe: unknown): string[] =>
   isGrouped(observe) ? ["policy", ...Object.keys(observe).filter((name) => name !== "policy")] : [];
 
 /** The terms of all groups, by the name of the group and their own: "critic.friction". */

@@ -84,7 +84,7 @@ function checkOptions({ noise, clip, scale, weight, history }: Options, place: s
 }
 
 /** @throws CorralError bad-term unless it is [low, high] with finite low <= high */
-export function checkRange(range: unknown, name: string): void {
+function checkRange(range: unknown, name: string): void {
   const ok =
     Array.isArray(range) &&
     range.length === 2 &&

@@ -92,7 +92,7 @@ export function slotValues(
 }
 
 /** A constant of each slot. */
-export function slotTable(name: string, values: readonly number[], type: "f32" | "i32" = "f32"): (slot: Int) => Scalar {
+function slotTable(name: string, values: readonly number[], type: "f32" | "i32" = "f32"): (slot: Int) => Scalar {
   if (values.length === 0) return () => 0;
   const at = table(name, values, type);
   const same = values.every((v) => v === values[0]);

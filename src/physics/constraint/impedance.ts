@@ -17,12 +17,10 @@ import {
 } from "../../trace/scalar.ts";
 import { pow } from "../../trace/math.ts";
 import { MINVAL } from "../../trace/vector.ts";
-import { mjtDisableBit } from "../../model/enums.ts";
+import { mjMAXIMP, mjMINIMP, mjtDisableBit } from "../../model/enums.ts";
 import type { ModelView } from "../view.ts";
 
-const MIN_IMPEDANCE = 0.0001;
-const MAX_IMPEDANCE = 0.9999;
-const bounded = (x: number) => Math.min(MAX_IMPEDANCE, Math.max(MIN_IMPEDANCE, x));
+const bounded = (x: number) => Math.min(mjMAXIMP, Math.max(mjMINIMP, x));
 
 /** solref and solimp of one constraint, checked and prepared as MuJoCo does; numbers, one set for each constraint. */
 export interface Compliance {

@@ -11,7 +11,7 @@ import { freeBodyAccelerations } from "./free-body.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /** A quaternion turned by an angular velocity for a time (mju_quatIntegrate). */
-export function quatIntegrate(q: Quat, velocity: Vec3, time: Scalar): Quat {
+function quatIntegrate(q: Quat, velocity: Vec3, time: Scalar): Quat {
   const { unit, length } = normalize3(velocity);
   return normalizeQuat(mulQuat(q, axisAngle(unit, mul(length, time))));
 }

@@ -39,20 +39,20 @@ export function hasFluid({ opt }: Pick<Model, "opt">): boolean {
 export const hasEllipsoids = (model: Model): boolean => hasFluid(model) && ellipsoids(model).length > 0;
 
 /** Bodies that are boxes of the same inertia to the medium: those with mass and without an ellipsoid. */
-export function boxBodies(model: Model): boolean[] {
+function boxBodies(model: Model): boolean[] {
   const shaped = new Set(ellipsoids(model).map((g) => model.geom_bodyid[g]));
   return Array.from(model.body_mass, (mass, b) => mass >= MINVAL && !shaped.has(b));
 }
 
 /** Angular and linear velocity relative to the medium of a frame that a body carries, in that frame. */
-export function localVelocity(m: ModelView, d: WorldData, body: Int, pos: Vec3, mat: Mat3): [Vec3, Vec3] {
+function localVelocity(m: ModelView, d: WorldData, body: Int, pos: Vec3, mat: Mat3): [Vec3, Vec3] {
   const v = motionAt(d.cvel.spatial(body), pos, d.subtree_com.vec3(m.body_rootid.at(body)));
   const wind = m.opt.wind as unknown as Vec3;
   return [mulMatTVec(mat, rotational(v)), mulMatTVec(mat, sub3(translational(v), wind))];
 }
 
 /** Sides of the box with a body's mass and inertia (m). */
-export function inertiaBox(m: ModelView, body: Int): Vec3 {
+function inertiaBox(m: ModelView, body: Int): Vec3 {
   const [x, y, z] = m.body_inertia.vec3(body);
   const scale = div(6, m.body_mass.at(body));
   const side = (a: Scalar, b: Scalar, c: Scalar) => sqrt(mul(max(MINVAL, sub(add(a, b), c)), scale));
@@ -62,7 +62,7 @@ export function inertiaBox(m: ModelView, body: Int): Vec3 {
 const fourth = (x: Scalar): Scalar => square(square(x));
 
 /** Coefficients of a box's drag, rotation then translation: of the velocity, and of its product with its size. */
-export function boxDrag(m: ModelView, box: Vec3): { linear: Spatial; quadratic: Spatial } {
+function boxDrag(m: ModelView, box: Vec3): { linear: Spatial; quadratic: Spatial } {
   const { density, viscosity } = m.opt;
   const diameter = div(sum(box), 3);
   const turning = mul(Math.PI * viscosity, mul(diameter, square(diameter)));

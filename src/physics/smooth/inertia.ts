@@ -36,7 +36,7 @@ export interface Inertia {
 }
 
 /** Sparsity of the solver's Hessian: M, and the dofs that one row or contact couples. */
-export function hessianSparsity(model: Model, rows: Rows): Sparsity {
+function hessianSparsity(model: Model, rows: Rows): Sparsity {
   const groups = [
     ...listRows(rows).map((r) => r.jac.map((e) => e.dof as number)),
     ...geomPairs(model).map((p) => [...pairDofs(model, p).keys()]),
@@ -107,7 +107,7 @@ export function solvesByBodies(model: Model): boolean {
 }
 
 /** No matrix: articulated bodies. The solver's turns solve for qacc_smooth, and for what is implicit. */
-export class BodyInertia implements Inertia {
+class BodyInertia implements Inertia {
   readonly #m: ModelView;
   readonly #d: WorldData;
   #implicitly: ImplicitDofs | undefined;

@@ -34,7 +34,7 @@ const UNBOUNDED = 1e30;
 type Vector = readonly Scalar[];
 type Matrix = readonly Vector[];
 
-export const quadratic = (A: Matrix, v: Vector): Scalar => sum(A.map((row, i) => mul(v[i], dotn(row, v))));
+const quadratic = (A: Matrix, v: Vector): Scalar => sum(A.map((row, i) => mul(v[i], dotn(row, v))));
 
 /** The step from `old` to `next`, none if it would raise the cost; and by how much it lowers it. */
 export function descent(A: Matrix, residual: Vector, old: Vector, next: Vector): { step: Scalar[]; gain: Scalar } {

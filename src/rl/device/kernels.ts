@@ -356,7 +356,7 @@ const BINDING_TYPE = {
 const codeOn = (gpu: GpuDevice, name: KernelName): string => kernelCode(name, sharingOf(gpu), workgroupOf(gpu.info));
 
 /** Compiles a kernel; equal ones on a device share one pipeline. */
-export function compileKernel(gpu: GpuDevice, name: KernelName): Promise<GPUComputePipeline> {
+function compileKernel(gpu: GpuDevice, name: KernelName): Promise<GPUComputePipeline> {
   const code = codeOn(gpu, name);
   const [, layout] = layoutOf(gpu, name, code);
   return pipelinesOf(gpu).compute({ label: `rl.${name}`, code, entryPoint: entryOf(name), layout });

@@ -21,7 +21,7 @@ export const LANES = 8;
 export type Sharing = "lanes" | "none" | "vectors";
 
 /** Rows of a tile: fewer if loads are shared, so that 64 rows fill two workgroups, and if registers are few. */
-export const tileRows = (sharing: Sharing): number => (sharing === "none" ? TILE : 4);
+const tileRows = (sharing: Sharing): number => (sharing === "none" ? TILE : 4);
 
 const QUADS = TILE / 4;
 const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i);

@@ -265,7 +265,7 @@ export function fillUniform(params: Float32Array, layers: readonly Layer[], seed
 }
 
 /** Puts orthogonal weights of a seed into a parameter vector. */
-export function fillWeights(params: Float32Array, layers: readonly Layer[], seed: number | bigint): void {
+function fillWeights(params: Float32Array, layers: readonly Layer[], seed: number | bigint): void {
   layers.forEach((layer, i) => {
     const { inputs, outputs, n, w, gain } = layer;
     const weights = orthogonal(inputs, outputs, new RandomStream(seed, i, 0, streams.initialization));

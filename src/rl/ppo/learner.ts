@@ -19,7 +19,7 @@ import { type EnvShape, envShape, assertBounded } from "../device/env-shape.ts";
 const SNAPSHOT_ARENAS = ["params", "moments", "norm", "state", "worlds"] as const;
 
 /** Throws `unsupported-space` if actions have no embeddings: none is known of them but their number. */
-export function assertEmbeddable({ id, features }: EnvShape): void {
+function assertEmbeddable({ id, features }: EnvShape): void {
   if (features) return;
   throw new CorralError(
     "unsupported-space",

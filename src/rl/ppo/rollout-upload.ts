@@ -51,7 +51,7 @@ export class RolloutUpload {
 }
 
 /** Bytes that an `RolloutUpload` holds on the host. */
-export const intakeBytes = ({ samples, obs4, actions4 }: LearnerShape): number =>
+const intakeBytes = ({ samples, obs4, actions4 }: LearnerShape): number =>
   4 * samples * (4 * obs4 + 4 * actions4 + SAMPLE.size);
 
 /** What a `Collector` must know to collect for a learner. Throws `unsupported-collector`. */

@@ -156,7 +156,7 @@ export const HEAD_ROW = struct("HeadRow", {
 });
 
 /** What the loss puts in its place; the chosen action stays. */
-export const HEAD_SLOPE = struct("HeadSlope", {
+const HEAD_SLOPE = struct("HeadSlope", {
   log_sum: ["f32", "Logarithm of the sum of all exponentials."],
   by_log_prob: "f32",
   entropy_weight: "f32",
@@ -189,7 +189,7 @@ const EPISODES = numbered(40, [
 ]);
 
 /** Metrics that an update sums up: this many floats from `minibatches` on. */
-export const METRICS_SIZE = 16;
+const METRICS_SIZE = 16;
 
 /** Places in the state of PPO. */
 export const STATE = {

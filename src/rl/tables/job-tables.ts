@@ -6,10 +6,10 @@ import { struct, type DeviceStruct } from "./device-struct.ts";
 export const JOB_BYTES = 256;
 
 /** Layers that one dispatch may run side by side. */
-export const MAX_PARTS = 4;
+const MAX_PARTS = 4;
 
 /** A dense layer. All vec4s. */
-export const LINEAR = struct("Linear", {
+const LINEAR = struct("Linear", {
   x: ["u32", "Inputs [rows, k4] and outputs [rows, n4] in the network's memory, weights [k, n4] and biases."],
   k4: "u32",
   w: "u32",

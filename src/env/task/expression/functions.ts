@@ -66,7 +66,7 @@ const wide = (value: Value, width: number): readonly Scalar[] => {
 };
 
 /** Values of one width: a single one goes with each of several. */
-export function widened(args: readonly Value[]): { width: number; single: boolean } {
+function widened(args: readonly Value[]): { width: number; single: boolean } {
   const several = args.filter((a) => !a.single);
   const width = several[0]?.items.length ?? 1;
   const other = several.find((a) => a.items.length !== width);
@@ -78,7 +78,7 @@ const entry = <T>(value: { readonly items: readonly T[] }, i: number): T =>
   value.items[value.items.length === 1 ? 0 : i];
 
 /** Applies a function of scalars entry by entry. */
-export function mapped(args: readonly Value[], f: (...x: Scalar[]) => Scalar): Floats {
+function mapped(args: readonly Value[], f: (...x: Scalar[]) => Scalar): Floats {
   const all = args.map(floats);
   const { width, single } = widened(all);
   const items = Array.from({ length: width }, (_, i) => f(...all.map((a) => entry(a, i))));
@@ -86,11 +86,10 @@ export function mapped(args: readonly Value[], f: (...x: Scalar[]) => Scalar): F
 }
 
 /** Compares entry by entry. */
-export const compared = (args: readonly Value[], f: (a: Scalar, b: Scalar) => Bool): Bools =>
-  paired(args.map(floats), f);
+const compared = (args: readonly Value[], f: (a: Scalar, b: Scalar) => Bool): Bools => paired(args.map(floats), f);
 
 /** Joins truth values entry by entry. */
-export const joined = (args: readonly Value[], f: (a: Bool, b: Bool) => Bool): Bools => paired(args.map(bools), f);
+const joined = (args: readonly Value[], f: (a: Bool, b: Bool) => Bool): Bools => paired(args.map(bools), f);
 
 function paired<T>(args: readonly (Value & { readonly items: readonly T[] })[], f: (a: T, b: T) => Bool): Bools {
   const { width, single } = widened(args);

@@ -34,7 +34,7 @@ export type Collider = (a: Shape, b: Shape, margin: Scalar) => Candidate[];
  * float32. MuJoCo's own bound (float64) is mjMINVAL on the determinant of the two half-length vectors, below this for
  * half-lengths that multiply to more than 0.07 m².
  */
-export const PARALLEL = 2e-13;
+const PARALLEL = 2e-13;
 
 /** The squared sine below which segments with half-lengths of product `scale` are parallel. */
 export function parallelBelow(scale: Scalar): Scalar {

@@ -32,7 +32,7 @@ import { isKind } from "./support.ts";
 import { MOST_CONVEX_CONTACTS, type ConvexCollider, type ConvexContacts, type ConvexShape } from "./types.ts";
 
 /** Contacts as they are found. */
-export class ContactList implements ConvexContacts {
+class ContactList implements ConvexContacts {
   readonly #count = variable("convex_count", 0, "i32");
   readonly #dist = array("convex_dist", MOST_CONVEX_CONTACTS);
   readonly #pos = [0, 1, 2].map((k) => array(`convex_pos${k}`, MOST_CONVEX_CONTACTS));
