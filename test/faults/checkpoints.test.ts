@@ -13,6 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import "../support/on-wasm.ts";
 import "../../envs/index.ts";
 import { decodeSafetensors, encodeSafetensors } from "../../src/io/safetensors.ts";
 import { CHECKPOINTS, lastCheckpoint, listCheckpoints, saveCheckpoint } from "../../src/runs/checkpoints.ts";

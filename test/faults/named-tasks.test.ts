@@ -3,6 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import "../support/on-wasm.ts";
 import "../../envs/index.ts";
 import { CONFIG_FILE } from "../../src/runs/run-config.ts";
 import { corralInside } from "../support/cli-inside.ts";

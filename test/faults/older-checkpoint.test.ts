@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import "../support/on-wasm.ts";
 import "../../envs/index.ts";
 import { listCheckpoints } from "../../src/runs/checkpoints.ts";
 import { RunFolder } from "../../src/runs/folder.ts";

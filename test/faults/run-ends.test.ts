@@ -4,6 +4,7 @@ import { closeSync, existsSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import "../support/on-wasm.ts";
 import "../../envs/index.ts";
 import { lastCheckpoint } from "../../src/runs/checkpoints.ts";
 import { LOCK_FILE } from "../../src/runs/lock.ts";

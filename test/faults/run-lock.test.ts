@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import "../support/on-wasm.ts";
 import "../../envs/index.ts";
 import { listCheckpoints } from "../../src/runs/checkpoints.ts";
 import { LOCK_FILE, lockRun } from "../../src/runs/lock.ts";

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import "../../support/on-wasm.ts";
 import "../../../envs/index.ts";
 import { exportPolicy } from "../../../src/export/index.ts";
 import { decodeSafetensors } from "../../../src/io/safetensors.ts";

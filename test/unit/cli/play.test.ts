@@ -2,6 +2,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import "../../support/on-wasm.ts";
 import "../../../envs/index.ts";
 import { cartpole } from "../../../envs/cartpole/task.ts";
 import { makeVec, register, type Scene, type Task } from "../../../src/env/index.ts";

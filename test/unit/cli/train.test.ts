@@ -7,6 +7,7 @@ import { SAC_OPTIONS } from "../../../src/rl/sac/config.ts";
 import { warnings } from "../../../src/cli/train.ts";
 import type { TrainProgress } from "../../../src/runs/progress.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";
+import "../../support/on-wasm.ts";
 
 let folder: string;
 beforeAll(() => {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "../../support/imports.ts";
 import { PATIENCE_MS } from "../../support/patience.ts";
+import "../../support/on-wasm.ts";
 
 const text = readFileSync(join(ROOT, "docs/your-first-task.md"), "utf8");
 const blocks = [...text.matchAll(/```ts file=(\S+)\n([\s\S]*?)```/g)].map(([, file, code]) => ({ file, code }));

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import "../../support/on-wasm.ts";
 import "../../../envs/index.ts";
 import { makeOutputFolder } from "../../../src/core/make-folder.ts";
 import { corralInside } from "../../support/cli-inside.ts";

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
+import "../../support/on-wasm.ts";
 import "../../../envs/index.ts";
 import { defineTask, register, startAround } from "../../../src/env/index.ts";
 import type { AnyMetrics } from "../../../src/rl/device/metrics.ts";

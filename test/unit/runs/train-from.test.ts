@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import "../../support/on-wasm.ts";
 import "../../../envs/index.ts";
 import { SAC_STATE, STATE } from "../../../src/rl/tables/device-tables.ts";
 import { lastCheckpoint } from "../../../src/runs/checkpoints.ts";

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { corralInside } from "../../support/cli-inside.ts";
 import { ROOT } from "../../support/imports.ts";
+import "../../support/on-wasm.ts";
 
 const guide = readFileSync(join(ROOT, "docs/train-your-first-agent.md"), "utf8");
 
