@@ -16,6 +16,9 @@ import { setUniforms } from "../../src/rl/ppo/update.ts";
 import { Overlapped } from "../../src/runs/overlapped.ts";
 import { learnerBounds } from "../support/tolerances.ts";
 import { envShape } from "../../src/rl/device/env-shape.ts";
+import { holdDevice } from "../support/hold-device.ts";
+
+holdDevice();
 
 const ID = "InvertedPendulum-v5";
 const WORLDS = 6;

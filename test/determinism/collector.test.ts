@@ -15,6 +15,9 @@ import { seedKey } from "../../src/core/rng.ts";
 import { Collector } from "../../src/runs/collector.ts";
 import { learnerBounds } from "../support/tolerances.ts";
 import { envShape } from "../../src/rl/device/env-shape.ts";
+import { holdDevice } from "../support/hold-device.ts";
+
+holdDevice();
 
 const OPTIONS = { seed: 4, hidden: [12], batchSize: 16, bufferSize: 400, learningStarts: 100, gradientSteps: 3 };
 

@@ -12,6 +12,9 @@ import type { TrainOptions } from "../../src/runs/options.ts";
 import { corralInside } from "../support/cli-inside.ts";
 import { ROOT } from "../support/imports.ts";
 import { bitsOf, cutAfter, CutOff, logOf, stateOf, TINY, trainInto, UPDATES, wordsOf } from "../support/runs.ts";
+import { holdDevice } from "../support/hold-device.ts";
+
+holdDevice();
 
 const root = mkdtempSync(join(tmpdir(), "corral-resume-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -72,8 +75,12 @@ const KILLS = 3;
 
 test("kill -9 at any moment loses at most an interval, and never the last good checkpoint", async () => {
   const [whole, folder] = [join(root, "whole"), join(root, "killed")];
-  const updates = 100;
-  const flags = "--envs 8 --rollout-steps 8 --hidden 8 --eval-envs 2 --eval-every 500 --checkpoint-every 2".split(" ");
+  const updates = 400;
+  // the subject is the process: as WebAssembly it starts in a second
+  const flags =
+    "--device wasm --envs 8 --rollout-steps 8 --hidden 8 --eval-envs 2 --eval-every 500 --checkpoint-every 2".split(
+      " ",
+    );
   const args = ["train", "CartPole", ...flags, "--steps", String(64 * updates)];
   expect((await corralInside([...args, "--out", whole])).code).toBe(0);
 

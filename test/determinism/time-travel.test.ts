@@ -3,6 +3,9 @@ import { expect, describe, test } from "vitest";
 import { makeVec, type VectorEnv, type VecOptions } from "../../src/env/index.ts";
 import "../../envs/index.ts";
 import { codeOf } from "../support/lives.ts";
+import { holdDevice } from "../support/hold-device.ts";
+
+holdDevice();
 
 const N = 12;
 const make = (options: Partial<VecOptions> = {}) =>

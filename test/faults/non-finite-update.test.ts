@@ -19,6 +19,9 @@ import type { TrainOptions } from "../../src/runs/options.ts";
 import { corralInside } from "../support/cli-inside.ts";
 import { logOf, TINY, trainRun, UPDATES } from "../support/runs.ts";
 import { envShape } from "../../src/rl/device/env-shape.ts";
+import { holdDevice } from "../support/hold-device.ts";
+
+holdDevice();
 
 const root = mkdtempSync(join(tmpdir(), "corral-non-finite-"));
 afterAll(() => rmSync(root, { recursive: true }));

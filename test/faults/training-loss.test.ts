@@ -2,9 +2,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import "../../envs/index.ts";
 import { DeviceLostError } from "../../src/core/errors.ts";
+import { shareDevice, type DeviceLease } from "../../src/gpu/index.ts";
 import { Faults, type FaultPoint } from "../../src/memory/faults.ts";
 import { RunFolder } from "../../src/runs/folder.ts";
 import { TrainingRun } from "../../src/runs/train.ts";
@@ -12,7 +13,11 @@ import type { RunEvent } from "../../src/runs/progress.ts";
 import { bitsOf, logOf, TINY, trainInto, UPDATES, wordsOf } from "../support/runs.ts";
 
 const root = mkdtempSync(join(tmpdir(), "corral-loss-"));
-afterAll(() => rmSync(root, { recursive: true }));
+const held: DeviceLease[] = [];
+afterAll(() => {
+  for (const lease of held) lease.release();
+  rmSync(root, { recursive: true });
+});
 
 /** Loses the device of a run at a call of a point, as a driver would. */
 const loseAt = (run: TrainingRun, point: FaultPoint, at: number): Faults =>
@@ -46,18 +51,23 @@ async function disturbed(name: string, losses: ReadonlyMap<number, FaultPoint>, 
   } finally {
     log.close();
     for (const each of faults) each.remove();
+    // the device that it went on with has compiled what the next run needs
+    held.push(await shareDevice());
   }
   return { folder, events, deviceName: run.env.deviceName };
 }
 
 describe("a lost device", () => {
+  const whole = join(root, "whole");
+  beforeAll(async () => {
+    await trainInto(whole, "CartPole");
+  });
+
   test.each<[number, FaultPoint]>([
     [1, "submit"],
     [6, "submit"],
     [8, "await"],
   ])("in update %i, at a %s", async (update, point) => {
-    const whole = join(root, `whole-${update}`);
-    await trainInto(whole, "CartPole");
     const { folder, events } = await disturbed(`lost-${update}`, new Map([[update, point]]));
     // a copy is taken every second update
     const from = Math.floor((update - 1) / 2) * 2;

@@ -2,6 +2,9 @@
 import { expect, test } from "vitest";
 import "../../envs/index.ts";
 import { TrainingRun } from "../../src/runs/train.ts";
+import { holdDevice } from "../support/hold-device.ts";
+
+holdDevice();
 
 test.each([
   { id: "CartPole", until: 475, steps: 250_000, env: {} },

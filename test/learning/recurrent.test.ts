@@ -4,6 +4,9 @@ import { cartpole } from "../../envs/cartpole/task.ts";
 import { defineTask, makeVec, type Scene } from "../../src/env/index.ts";
 import { Ppo } from "../../src/rl/index.ts";
 import { eq, gt, select } from "../../src/trace/scalar.ts";
+import { holdDevice } from "../support/hold-device.ts";
+
+holdDevice();
 
 const STEPS = 12;
 

@@ -4,6 +4,9 @@ import "../../envs/index.ts";
 import { makeVec } from "../../src/env/index.ts";
 import { lowered } from "../../src/rl/algorithm.ts";
 import { Ppo, Sac } from "../../src/rl/index.ts";
+import { holdDevice } from "../support/hold-device.ts";
+
+holdDevice();
 
 const SIZES = { hidden: [8] };
 

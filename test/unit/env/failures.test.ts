@@ -11,6 +11,9 @@ import {
 import { div, sub } from "../../../src/trace/scalar.ts";
 import "../../../envs/index.ts";
 import { Status } from "../../../src/physics/status.ts";
+import { holdDevice } from "../../support/hold-device.ts";
+
+holdDevice();
 
 const devices = ["cpu", undefined] as const;
 const on = (device: "cpu" | undefined) => (device ? { device } : {});

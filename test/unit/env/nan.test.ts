@@ -2,6 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { defineTask, makeVec, type Scene, type VecOptions } from "../../../src/env/index.ts";
 import { gt, sqrt, sub } from "../../../src/trace/scalar.ts";
+import { holdDevice } from "../../support/hold-device.ts";
+
+holdDevice();
 
 /** Terms that are no number if the slider is at 3; the first of each pair is what the second ones do something to. */
 const TERMS: Readonly<Record<string, string>> = {

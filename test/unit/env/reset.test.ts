@@ -3,6 +3,9 @@ import { describe, expect, test } from "vitest";
 import { RandomStream, streams } from "../../../src/core/rng.ts";
 import { makeVec } from "../../../src/env/index.ts";
 import "../../../envs/index.ts";
+import { holdDevice } from "../../support/hold-device.ts";
+
+holdDevice();
 
 const devices = ["cpu", undefined] as const;
 const on = (device: "cpu" | undefined) => (device ? { device } : {});

@@ -16,6 +16,9 @@ import { BudgetExceededError } from "../../../src/memory/index.ts";
 import { add, mul, select, toF32, eq } from "../../../src/trace/scalar.ts";
 import { distance } from "../../support/recorded-steps.ts";
 import { watchDevice } from "../../support/watch-device.ts";
+import { holdDevice } from "../../support/hold-device.ts";
+
+holdDevice();
 
 const still = (n: number) => new Float32Array(n);
 

@@ -28,6 +28,9 @@ import type { Policy } from "../../../src/rl/networks/policy.ts";
 import { seenActions, type SeenAction } from "../../support/live-policy.ts";
 import { bend } from "../../support/ppo-reference.ts";
 import { exportBounds } from "../../support/tolerances.ts";
+import { holdDevice } from "../../support/hold-device.ts";
+
+holdDevice();
 
 const control = () => [0];
 const discrete = defineTask({

@@ -6,6 +6,9 @@ import { type GpuDevice, openDevice } from "../../../src/gpu/index.ts";
 import { createBudget } from "../../../src/memory/index.ts";
 import { actionFeatures } from "../../../src/rl/networks/action-features.ts";
 import { Ppo, planPpo } from "../../../src/rl/index.ts";
+import { holdDevice } from "../../support/hold-device.ts";
+
+holdDevice();
 
 const ACTIONS = 27_000;
 const MIB = 2 ** 20;

@@ -5,6 +5,9 @@ import { defineTask, makeVec, startAround, type VectorEnv } from "../../../src/e
 import { Ppo, Sac } from "../../../src/rl/index.ts";
 import { ENDLESS_STEPS } from "../../../src/rl/evaluate.ts";
 import { TrainingRun } from "../../../src/runs/train.ts";
+import { holdDevice } from "../../support/hold-device.ts";
+
+holdDevice();
 
 /** A point on a rail, whose reward is if it is. */
 const point = defineTask({

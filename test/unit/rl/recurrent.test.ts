@@ -14,6 +14,9 @@ import { decodeSafetensors } from "../../../src/io/safetensors.ts";
 import { Ppo, planPpo } from "../../../src/rl/index.ts";
 import { seenActions } from "../../support/live-policy.ts";
 import { exportBounds } from "../../support/tolerances.ts";
+import { holdDevice } from "../../support/hold-device.ts";
+
+holdDevice();
 
 const OPTIONS = {
   seed: 3,

@@ -14,6 +14,9 @@ import { sacConfig } from "../../../src/rl/sac/config.ts";
 import { SacLearner } from "../../../src/rl/sac/learner.ts";
 import { Sampler } from "../../../src/rl/replay/sampler.ts";
 import { envShape } from "../../../src/rl/device/env-shape.ts";
+import { holdDevice } from "../../support/hold-device.ts";
+
+holdDevice();
 
 const WORLDS = 6;
 const STEPS = 60;

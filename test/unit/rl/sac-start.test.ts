@@ -5,6 +5,9 @@ import { makeVec } from "../../../src/env/index.ts";
 import { Sac } from "../../../src/rl/index.ts";
 import { sacShape } from "../../../src/rl/sac/arenas.ts";
 import { envShape } from "../../../src/rl/device/env-shape.ts";
+import { holdDevice } from "../../support/hold-device.ts";
+
+holdDevice();
 
 const SIZES = { hidden: [64, 64], bufferSize: 64, batchSize: 8 };
 

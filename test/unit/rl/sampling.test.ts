@@ -11,6 +11,9 @@ import { ppoConfig, type PpoConfig } from "../../../src/rl/ppo/config.ts";
 import { Learner } from "../../../src/rl/ppo/learner.ts";
 import { learnerBounds } from "../../support/tolerances.ts";
 import { envShape } from "../../../src/rl/device/env-shape.ts";
+import { holdDevice } from "../../support/hold-device.ts";
+
+holdDevice();
 
 const WORLDS = 2048;
 const DRAWS = 16;

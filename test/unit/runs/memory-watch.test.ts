@@ -3,6 +3,9 @@ import "../../../envs/index.ts";
 import { MemoryWatch } from "../../../src/runs/memory-watch.ts";
 import { TrainingRun } from "../../../src/runs/train.ts";
 import { TINY } from "../../support/runs.ts";
+import { holdDevice } from "../../support/hold-device.ts";
+
+holdDevice();
 
 const MiB = 2 ** 20;
 

@@ -12,6 +12,9 @@ import type { TrainOptions } from "../../../src/runs/options.ts";
 import { TrainingRun } from "../../../src/runs/train.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";
 import { watchDevice, type WatchedDevice } from "../../support/watch-device.ts";
+import { holdDevice } from "../../support/hold-device.ts";
+
+holdDevice();
 
 const root = mkdtempSync(join(tmpdir(), "corral-plan-run-"));
 // the null adapter makes everything and computes nothing

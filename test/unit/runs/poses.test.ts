@@ -7,6 +7,9 @@ import { Ppo, Sac } from "../../../src/rl/index.ts";
 import { poses } from "../../../src/runs/poses.ts";
 import { seenActions } from "../../support/live-policy.ts";
 import { exportBounds } from "../../support/tolerances.ts";
+import { holdDevice } from "../../support/hold-device.ts";
+
+holdDevice();
 
 test("a policy acts on the host as it does on the device", async () => {
   const gpu = await openDevice();

@@ -6,6 +6,9 @@ import { TrainingRun } from "../../../src/runs/train.ts";
 import { decodeFrame, fromJson } from "../../../src/view/messages.ts";
 import type { RunNumbers } from "../../../src/view/run-messages.ts";
 import { RunWatch } from "../../../src/view/run-watch.ts";
+import { holdDevice } from "../../support/hold-device.ts";
+
+holdDevice();
 
 const OPTIONS = {
   numEnvs: 8,
