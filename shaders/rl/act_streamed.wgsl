@@ -1,4 +1,4 @@
-// A categorical policy whose logits went by in blocks acts. See shaders/rl/head.wgsl.
+// A categorical policy whose logits went by in blocks acts. See shaders/rl/streamed_head.wgsl.
 
 @group(0) @binding(3) var<storage, read> work: array<f32>;
 @group(0) @binding(5) var<storage, read_write> worlds: array<World>;

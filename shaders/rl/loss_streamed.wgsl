@@ -1,4 +1,4 @@
-// PPO's loss of a categorical policy whose logits went by in blocks. See shaders/rl/head.wgsl.
+// PPO's loss of a categorical policy whose logits went by in blocks. See shaders/rl/streamed_head.wgsl.
 
 @group(0) @binding(3) var<storage, read_write> work: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read> samples: array<Sample>;

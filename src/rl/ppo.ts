@@ -3,7 +3,7 @@
 //
 //   shaders/rl/act_*.wgsl      a ~ pi(. | s), log pi(a | s), V(s)
 //   shaders/rl/gae.wgsl        delta_t = r_t + gamma V(s_t+1) - V(s_t);  A_t = delta_t + gamma lambda A_t+1;  R_t = A_t + V(s_t)
-//   shaders/rl/surrogate.wgsl  L = max(-A r, -A clip(r, 1 - c, 1 + c)),  r = pi(a | s) / pi_old(a | s), and the value loss
+//   shaders/rl/ppo_loss.wgsl  L = max(-A r, -A clip(r, 1 - c, 1 + c)),  r = pi(a | s) / pi_old(a | s), and the value loss
 //   shaders/rl/loss_*.wgsl     log pi and entropy of a distribution, and derivatives of L by what the networks put out
 //   shaders/rl/optimize.wgsl   the gradient gate, the norm's clipping, Adam
 import { printLearner } from "./printed.ts";

@@ -1,8 +1,8 @@
 // positions and activations after a time step (mj_integratePos, mj_nextActivation)
 import { each, when } from "../../trace/control.ts";
-import { add, eq, mul, select, type Int, type Scalar } from "../../trace/scalar.ts";
+import { add, mul, type Int, type Scalar } from "../../trace/scalar.ts";
 import { mulQuat, normalize3, normalizeQuat, type Quat, type Vec3 } from "../../trace/vector.ts";
-import { mjtDisableBit, mjtDyn, mjtIntegrator, mjtJoint } from "../../model/enums.ts";
+import { mjtDisableBit, mjtDyn, mjtJoint } from "../../model/enums.ts";
 import { actuatorDisabled, nearestSetpoint, nextActivation } from "../actuator/actuation.ts";
 import { axisAngle, isJoint } from "../smooth/kinematics.ts";
 import { copyField } from "../smooth/sparsity.ts";
@@ -78,13 +78,3 @@ export function advanceActivations(m: ModelView, d: WorldData, rate: (act: Int) 
       d.act.set(last - 1, nearestSetpoint(m, d, i, d.act.at(last - 1)));
   }
 }
-
-/** Classic fourth-order weights: how far the next evaluation lies, and how much this one counts. */
-export const RK4 = { ahead: [0.5, 0.5, 1, 0], weight: [1 / 6, 1 / 3, 1 / 3, 1 / 6] } as const;
-
-/** Picks a constant by a runtime index. */
-export function choose(values: readonly number[], index: Int): Scalar {
-  return values.reduce<Scalar>((rest, v, k) => (k === 0 ? v : select(eq(index, k), v, rest)), values[0]);
-}
-
-export const usesRK4 = (m: ModelView): boolean => m.opt.integrator === mjtIntegrator.RK4;

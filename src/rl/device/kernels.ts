@@ -45,7 +45,7 @@ const act = <J extends JobTable>(head: "gaussian" | "categorical", job: J) => ({
   },
 });
 const loss = <J extends JobTable>(head: "gaussian" | "categorical", job: J) => ({
-  files: [MATH, "rl/shuffle.wgsl", "rl/surrogate.wgsl", `rl/loss_${head}.wgsl`],
+  files: [MATH, "rl/shuffle.wgsl", "rl/ppo_loss.wgsl", `rl/loss_${head}.wgsl`],
   job,
   buffers: {
     ...only(head === "gaussian", { 2: "params" }),
@@ -56,7 +56,7 @@ const loss = <J extends JobTable>(head: "gaussian" | "categorical", job: J) => (
   },
 });
 const head = (entry: string, files: readonly string[], buffers: Record<number, string>) => ({
-  files: [...files, "rl/head.wgsl"],
+  files: [...files, "rl/streamed_head.wgsl"],
   entry,
   job: JOBS.block,
   buffers: { 3: "work", ...buffers },
@@ -86,13 +86,13 @@ const gae = (entry: string) => ({
 
 const SQUASHED = [...RANDOM, "rl/squashed.wgsl"];
 const sac = (entry: string) => ({
-  files: [...SQUASHED, "rl/sac.wgsl"],
+  files: [...SQUASHED, "rl/sac_loss.wgsl"],
   entry,
   job: JOBS.sac,
   buffers: { ...only(entry === "load", { 2: "batch" }), 3: "work", ...only(entry.endsWith("_loss"), { 4: "state" }) },
 });
-const gate = (entry: string, buffers: Record<number, string>) => ({
-  files: [MATH, "rl/optimize.wgsl", "rl/sac_gate.wgsl"],
+const optimizeSac = (entry: string, buffers: Record<number, string>) => ({
+  files: [MATH, "rl/optimize.wgsl", "rl/sac_optimize.wgsl"],
   entry,
   job: JOBS.range,
   buffers: { ...buffers, 4: "state" },
@@ -138,7 +138,7 @@ export const KERNELS = {
     buffers: { 2: "embedding", 3: "work" },
   },
   loss_streamed: {
-    files: [MATH, "rl/shuffle.wgsl", "rl/surrogate.wgsl", "rl/loss_streamed.wgsl"],
+    files: [MATH, "rl/shuffle.wgsl", "rl/ppo_loss.wgsl", "rl/loss_streamed.wgsl"],
     job: JOBS.lossStreamed,
     buffers: { 3: "work", 5: "samples", 6: "state" },
   },
@@ -203,9 +203,9 @@ export const KERNELS = {
   new_actions: sac("new_actions"),
   lower_value: sac("lower_value"),
   policy_loss: sac("policy_loss"),
-  gate_critic: gate("gate_critic", { 2: "grads", 3: "scratch", 5: "moments", 6: "params" }),
-  gate_policy: gate("gate_policy", { 2: "grads", 3: "scratch", 5: "moments", 6: "params" }),
-  polyak_update: gate("polyak_update", { 6: "params" }),
+  gate_critic: optimizeSac("gate_critic", { 2: "grads", 3: "scratch", 5: "moments", 6: "params" }),
+  gate_policy: optimizeSac("gate_policy", { 2: "grads", 3: "scratch", 5: "moments", 6: "params" }),
+  polyak_update: optimizeSac("polyak_update", { 6: "params" }),
 } as const satisfies Record<string, KernelSource>;
 
 export type KernelName = keyof typeof KERNELS;
