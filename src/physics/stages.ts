@@ -118,6 +118,9 @@ export const STAGES = {
       ...ARMS,
       "act",
       "cinert",
+      // the own frames of light bodies
+      "xipos",
+      "ximat",
       "M",
       ...FACTORS,
       // the implicit terms of articulated bodies, which saturated actuators have none of

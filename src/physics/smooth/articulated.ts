@@ -2,9 +2,11 @@
 import { each, variable, type Variable } from "../../trace/control.ts";
 import { add, div, dotn, mul, neg, sub, type Int, type Scalar } from "../../trace/scalar.ts";
 import { add6, dot6, scale6, ZERO6, type SpatialInertia, type Spatial } from "../../trace/spatial.ts";
+import { cross, type Vec3 } from "../../trace/vector.ts";
+import { forceToParent, motionFromParent, type BodyFrames } from "./body-frames.ts";
 import { dofArmatures } from "./damping.ts";
 import { eachBodyDown, eachBodyUp, eachDof, eachDofUp, movingSpatial } from "./each-body.ts";
-import { Field, type WorldData, type ModelView } from "../view.ts";
+import { Field, type ModelView } from "../view.ts";
 
 /** A symmetric 6 x 6 matrix: its upper triangle, row by row. */
 export type Sym6 = readonly Scalar[];
@@ -36,24 +38,38 @@ export function addOuter(sum: Scalar[], a: Spatial, b: Spatial, scale: Scalar): 
   });
 }
 
-/** Spatial velocities of all bodies for velocities `x` of the dofs, about the trees' centres of mass. */
-export function bodyMotions(m: ModelView, d: WorldData, x: Field, motion: Field): void {
+/** The same inertia about the parent's point, `offset` from which is the body's. */
+function inertiaToParent(A: Sym6, offset: Vec3): Sym6 {
+  // blocks [I H; Hᵀ M], which become [I + D Hᵀ - H' D, H' = H + D M; ., M] with D x = offset x x
+  const at = (i: number, j: number) => A[place(i, j)];
+  const rows = [0, 1, 2];
+  const M = rows.map((j) => cross(offset, rows.map((k) => at(3 + k, 3 + j)) as unknown as Vec3));
+  const H = rows.map((i) => rows.map((j) => add(at(i, 3 + j), M[j][i])) as unknown as Vec3);
+  const DH = rows.map((j) => cross(offset, rows.map((k) => at(j, 3 + k)) as unknown as Vec3));
+  const HD = H.map((row) => cross(row, offset));
+  return ENTRIES.map(([i, j]) => {
+    if (i >= 3) return at(i, j);
+    return j >= 3 ? H[i][j - 3] : add(at(i, j), sub(DH[j][i], HD[i][j]));
+  });
+}
+
+/** Spatial velocities of all bodies for velocities `x` of the dofs. */
+export function bodyMotions(m: ModelView, frames: BodyFrames, x: Field, motion: Field): void {
   motion.setRow(0, ZERO6);
   eachBodyDown(m, (i, parent) => {
-    const v = movingSpatial("v", motion.spatial(parent));
-    eachDof(m, i, (dof) => v.add(scale6(d.cdof.spatial(dof), x.at(dof))));
+    const v = movingSpatial("v", motionFromParent(frames, i, motion.spatial(parent)));
+    eachDof(m, i, (dof) => v.add(scale6(frames.axis(dof), x.at(dof))));
     motion.setRow(i, v.get());
   });
 }
 
 /**
- * (M + diagonal + stiffness of bodies)⁻¹, by articulated-body inertias (Featherstone 2008, chapter 7). All bodies of a
- * tree share MuJoCo's frame about the tree's centre of mass, so nothing is transformed between bodies. Work and code
- * grow with the number of bodies, where a factorisation of M grows with the cube of a chain's length.
+ * (M + diagonal + stiffness of bodies)⁻¹, by articulated-body inertias (Featherstone 2008, chapter 7). Work and code grow
+ * with the number of bodies, where a factorisation of M grows with the cube of a chain's length.
  */
 export class Articulated {
   readonly #m: ModelView;
-  readonly #d: WorldData;
+  readonly #frames: BodyFrames;
   /** Articulated inertia times motion axis, and 1 / its part along the axis, by dof. */
   readonly #U: Field;
   readonly #Dinv: Field;
@@ -62,14 +78,14 @@ export class Articulated {
   readonly #bias: Field;
   readonly armature: (dof: Int) => Scalar;
 
-  constructor(m: ModelView, d: WorldData, name = "") {
+  constructor(m: ModelView, frames: BodyFrames) {
     this.#m = m;
-    this.#d = d;
-    this.#U = new Field(`${name}U`, 6 * m.nv, 6);
-    this.#Dinv = new Field(`${name}Dinv`, m.nv);
-    this.#inertia = new Field(`${name}IA`, SYM6 * m.nbody, SYM6);
+    this.#frames = frames;
+    this.#U = new Field("U", 6 * m.nv, 6);
+    this.#Dinv = new Field("Dinv", m.nv);
+    this.#inertia = new Field("IA", SYM6 * m.nbody, SYM6);
     this.armature = dofArmatures(m);
-    this.#bias = new Field(`${name}pA`, 6 * m.nbody, 6);
+    this.#bias = new Field("pA", 6 * m.nbody, 6);
   }
 
   /** Sets the stiffness of all bodies to zero. */
@@ -78,7 +94,7 @@ export class Articulated {
     each(m.nbody, (i) => inertia.setRow(i, Array(SYM6).fill(0)));
   }
 
-  /** Adds to the stiffness of a body, about its tree's centre of mass. */
+  /** Adds to the stiffness of a body, about its point. */
   stiffen(body: Int, K: Sym6): void {
     const was = this.#inertia.slice(body, SYM6);
     this.#inertia.setRow(
@@ -89,14 +105,14 @@ export class Articulated {
 
   /** Factors; `clear` comes before, and the stiffness is used up. */
   factor(diagonal: (dof: Int) => Scalar, inLine = false): void {
-    const [m, d, U, Dinv, inertia] = [this.#m, this.#d, this.#U, this.#Dinv, this.#inertia];
+    const [m, frames, U, Dinv, inertia] = [this.#m, this.#frames, this.#U, this.#Dinv, this.#inertia];
     const sums = new Sums(inertia, inLine);
     const up = (i: Int, parent: Int) => {
-      const own = spatialInertia(d.cinert.inertia(i));
+      const own = spatialInertia(frames.inertia(i));
       const taken = inLine ? inertia.slice(i, SYM6).map((x, k) => add(x, sums.at(i)[k])) : sums.at(i);
       const A: Variable[] = own.map((x, k) => variable(`A_${k}`, add(x, taken[k])));
       eachDofUp(m, i, (dof) => {
-        const axis = d.cdof.spatial(dof);
+        const axis = frames.axis(dof);
         const now = A.map((v) => v.get());
         const u = times(now, axis);
         const inverse = div(1, add(dot6(axis, u), add(this.armature(dof), diagonal(dof))));
@@ -105,10 +121,8 @@ export class Articulated {
         addOuter(now, u, u, neg(inverse));
         now.forEach((x, k) => A[k].set(x));
       });
-      sums.add(
-        parent,
-        A.map((v) => v.get()),
-      );
+      const left = A.map((v) => v.get());
+      sums.add(parent, frames.fromParent ? inertiaToParent(left, frames.fromParent(i)) : left);
     };
     eachBodyUp(m, up, inLine);
   }
@@ -124,7 +138,7 @@ export class Articulated {
     wrench: (body: Int) => Spatial = () => ZERO6,
     inLine = false,
   ): void {
-    const [m, d, U, Dinv, bias] = [this.#m, this.#d, this.#U, this.#Dinv, this.#bias];
+    const [m, frames, U, Dinv, bias] = [this.#m, this.#frames, this.#U, this.#Dinv, this.#bias];
     const sums = new Sums(bias, inLine);
     const against = (i: Int) => scale6(wrench(i), -1);
     if (!inLine) each(m.nbody, (i) => bias.setRow(i, against(i)));
@@ -132,22 +146,23 @@ export class Articulated {
       const given = sums.at(i) as unknown as Spatial;
       const p = movingSpatial("p", inLine ? add6(against(i), given) : given);
       eachDofUp(m, i, (dof) => {
-        const u = sub(force(dof), dot6(d.cdof.spatial(dof), p.get()));
+        const u = sub(force(dof), dot6(frames.axis(dof), p.get()));
         x.set(dof, u);
         p.add(scale6(U.spatial(dof), mul(u, Dinv.at(dof))));
       });
-      sums.add(parent, p.get());
+      sums.add(parent, forceToParent(frames, i, p.get()));
     };
     eachBodyUp(m, up, inLine);
 
     motion.setRow(0, ZERO6);
     const known = new Map<Int, Spatial>([[0, ZERO6]]);
     const down = (i: Int, parent: Int) => {
-      const a = movingSpatial("a", inLine ? known.get(parent)! : motion.spatial(parent));
+      const before = inLine ? known.get(parent)! : motion.spatial(parent);
+      const a = movingSpatial("a", motionFromParent(frames, i, before));
       eachDof(m, i, (dof) => {
         const rate = mul(sub(x.at(dof), dot6(U.spatial(dof), a.get())), Dinv.at(dof));
         x.set(dof, rate);
-        a.add(scale6(d.cdof.spatial(dof), rate));
+        a.add(scale6(frames.axis(dof), rate));
       });
       motion.setRow(i, a.get());
       known.set(i, a.get());

@@ -1,11 +1,11 @@
 // the inertia matrix by composite rigid bodies (mj_crb)
 import { each } from "../../trace/control.ts";
-import { add, eq, select } from "../../trace/scalar.ts";
+import { add, eq, select, type Int } from "../../trace/scalar.ts";
 import { dot6, mulInertVec } from "../../trace/spatial.ts";
 import { dofArmatures, tendonArmature } from "./damping.ts";
 import { sumUp } from "./each-body.ts";
 import { copyField, SymMatrix, type Sparsity } from "./sparsity.ts";
-import { compositeMotions, hasLightDofs } from "./own-centres.ts";
+import { compositeMotions, hasLightDofs, type CompositeMotion } from "./own-centres.ts";
 import { outerProduct } from "../tendon/moment-arms.ts";
 import { tendonArms } from "../tendon/tendon.ts";
 import type { WorldData, ModelView } from "../view.ts";
@@ -20,25 +20,22 @@ export function crb(m: ModelView, d: WorldData, sparsity: Sparsity): SymMatrix {
 
   const M = new SymMatrix(sparsity, d.M);
   const armatures = dofArmatures(m);
-  if (!m.form.loops && hasLightDofs(m.model)) {
-    const motions = compositeMotions(m, d);
-    for (let i = 0; i < m.model.nv; i++) {
-      const motion = motions(i);
-      M.row(i, (entry, j) => d.M.set(entry, add(motion.along(j as number), i === j ? armatures(i) : 0)));
-    }
-    addTendonArmature(m, d, M);
-    return M;
-  }
+  const motions = hasLightDofs(m.model) ? compositeMotions(m, d) : treeMotions(m, d);
   each(m.nv, (i) => {
-    const momentum = mulInertVec(d.crb.inertia(m.dof_bodyid.at(i)), d.cdof.spatial(i));
-    M.row(i, (entry, j) => {
-      const armature = select(eq(i, j), armatures(i), 0);
-      d.M.set(entry, add(dot6(d.cdof.spatial(j), momentum), armature));
-    });
+    const motion = motions(i);
+    M.row(i, (entry, j) => d.M.set(entry, add(motion.along(j), select(eq(i, j), armatures(i), 0))));
   });
   addTendonArmature(m, d, M);
   return M;
 }
+
+/** The momentum of composite bodies about the tree's centre of mass. */
+const treeMotions =
+  (m: ModelView, d: WorldData) =>
+  (i: Int): CompositeMotion => {
+    const momentum = mulInertVec(d.crb.inertia(m.dof_bodyid.at(i)), d.cdof.spatial(i));
+    return { along: (j) => dot6(d.cdof.spatial(j), momentum) };
+  };
 
 /** M += armature ten_Jᵀ ten_J on M's sparsity (mj_tendonArmature). Reads ten_J. */
 function addTendonArmature(m: ModelView, d: WorldData, M: SymMatrix): void {

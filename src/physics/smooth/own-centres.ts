@@ -1,10 +1,12 @@
 // M of composite bodies about their own centres of mass, for dofs that are light beside their distance from the tree's
-import { add, dotn, mul, sub, type Scalar } from "../../trace/scalar.ts";
+import { each, table } from "../../trace/control.ts";
+import { add, dotn, eq, mul, select, sub, type Int, type Scalar } from "../../trace/scalar.ts";
 import { inertCom, rotational, translational, type SpatialInertia } from "../../trace/spatial.ts";
 import { cross, scale3, sub3, type Vec3 } from "../../trace/vector.ts";
 import { mjtJoint } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
-import type { WorldData, ModelView } from "../view.ts";
+import { Field, type WorldData, type ModelView } from "../view.ts";
+import { eachBodyUp } from "./each-body.ts";
 
 /**
  * Composite inertias about the tree's centre of mass (mj_crb) hold mass times distance squared, which cancels where M is
@@ -37,46 +39,45 @@ function slides(model: Model, dof: number): boolean {
 /** The momentum that a dof gives to the bodies that it moves, and what another dof makes of it. */
 export interface CompositeMotion {
   /** M(i, j) for the dof j, which moves body i. */
-  along(j: number): Scalar;
+  along(j: Int): Scalar;
 }
 
 /**
  * What dof i does to the composite body that it moves, about the centre of mass of that body: sums of squares alone, so
- * that nothing cancels. For kernels in straight-line code.
+ * that nothing cancels. Reads ximat, xipos, xanchor, subtree_com, cdof.
  */
-export function compositeMotions(m: ModelView, d: WorldData): (i: number) => CompositeMotion {
-  const { model } = m;
-  const centre = (body: number): Vec3 => d.subtree_com.vec3(body);
-  const composite: SpatialInertia[] = [];
-  for (let i = model.nbody - 1; i > 0; i--) {
+export function compositeMotions(m: ModelView, d: WorldData): (i: Int) => CompositeMotion {
+  const centre = d.subtree_com.vec3;
+  const composite = new Field("own_crb", 10 * m.nbody, 10);
+  each(m.nbody, (i) => composite.setRow(i, Array(10).fill(0)));
+  eachBodyUp(m, (i, parent) => {
     const own = inertCom(m.body_inertia.vec3(i), d.ximat.mat3(i), sub3(d.xipos.vec3(i), centre(i)), m.body_mass.at(i));
-    composite[i] = composite[i] ? sum(own, composite[i]) : own;
-    const parent = model.body_parentid[i];
-    if (parent === 0) continue;
-    const moved = atOffset(composite[i], sub3(centre(i), centre(parent)), m.body_subtreemass.at(i));
-    composite[parent] = composite[parent] ? sum(composite[parent], moved) : moved;
-  }
+    const all = sum(own, composite.inertia(i));
+    composite.setRow(i, all);
+    const moved = atOffset(all, sub3(centre(i), centre(parent)), m.body_subtreemass.at(i));
+    composite.setRow(parent, sum(composite.inertia(parent), moved));
+  });
 
-  const velocity = (dof: number, point: Vec3): Vec3 => {
+  const slide = table(
+    "dof_slides",
+    Array.from(m.model.dof_jntid, (_, dof) => Number(slides(m.model, dof))),
+    "i32",
+  );
+  const velocity = (dof: Int, point: Vec3): Vec3 => {
     const motion = d.cdof.spatial(dof);
-    if (slides(model, dof)) return translational(motion);
-    return cross(rotational(motion), sub3(point, d.xanchor.vec3(model.dof_jntid[dof])));
+    const turned = cross(rotational(motion), sub3(point, d.xanchor.vec3(m.dof_jntid.at(dof))));
+    const moves = eq(slide(dof), 1);
+    return translational(motion).map((x, k) => select(moves, x, turned[k])) as unknown as Vec3;
   };
 
   return (i) => {
-    const body = model.dof_bodyid[i];
-    const [xx, yy, zz, xy, xz, yz] = composite[body];
+    const body = m.dof_bodyid.at(i);
+    const [xx, yy, zz, xy, xz, yz] = composite.inertia(body);
     const w = rotational(d.cdof.spatial(i));
-    const angular: Vec3 | undefined = slides(model, i)
-      ? undefined
-      : [dotn([xx, xy, xz], w), dotn([xy, yy, yz], w), dotn([xz, yz, zz], w)];
+    const angular: Vec3 = [dotn([xx, xy, xz], w), dotn([xy, yy, yz], w), dotn([xz, yz, zz], w)];
     const linear = scale3(velocity(i, centre(body)), m.body_subtreemass.at(body));
     return {
-      along(j) {
-        const translated = dotn(velocity(j, centre(body)), linear);
-        if (!angular || slides(model, j)) return translated;
-        return add(dotn(rotational(d.cdof.spatial(j)), angular), translated);
-      },
+      along: (j) => add(dotn(rotational(d.cdof.spatial(j)), angular), dotn(velocity(j, centre(body)), linear)),
     };
   };
 }

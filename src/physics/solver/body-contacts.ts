@@ -6,6 +6,7 @@ import { cross, row as matRow, sub3 } from "../../trace/vector.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { addOuter, SYM6, type Articulated } from "../smooth/articulated.ts";
+import { treeFrames, type BodyFrames } from "../smooth/body-frames.ts";
 import { eachDofBetween } from "../smooth/each-body.ts";
 import type { Field, WorldData, ModelView } from "../view.ts";
 import { DiagA } from "./diag-a.ts";
@@ -25,11 +26,13 @@ interface Side {
 export class BodyContacts {
   readonly #m: ModelView;
   readonly #d: WorldData;
+  readonly #frames: BodyFrames;
   readonly rows: ContactRows;
 
-  constructor(m: ModelView, d: WorldData, rows: ContactRows) {
+  constructor(m: ModelView, d: WorldData, rows: ContactRows, frames: BodyFrames) {
     this.#m = m;
     this.#d = d;
+    this.#frames = frames;
     this.rows = rows;
   }
 
@@ -48,7 +51,18 @@ export class BodyContacts {
 
   /** `motion`: of the bodies, for the vectors over dofs. */
   at(slot: Int, motion: Readonly<Record<DofVector, Field>>): BodyContact {
-    const [rows, m, d] = [this.rows, this.#m, this.#d];
+    const { first, second } = this.#sides(slot, this.#frames);
+    return {
+      first,
+      second,
+      times: (x) => this.times(motion[x], { first, second }),
+      // about the trees' centres, which the dofs between two bodies share
+      diagA: () => this.#diagA(slot, this.#sides(slot, treeFrames(this.#m, this.#d))),
+    };
+  }
+
+  #sides(slot: Int, frames: BodyFrames): Pick<BodyContact, "first" | "second"> {
+    const { rows } = this;
     const { frame, pos } = rows.slots;
     const f = frame(slot);
     const axes = [0, 1, 2].map((k) => matRow(f, k));
@@ -56,23 +70,17 @@ export class BodyContacts {
     const side = (which: 0 | 1): Side | undefined => {
       if (rows.moves(slot, which) === false) return undefined;
       const body = rows.body(slot, which);
-      const arm = sub3(p, d.subtree_com.vec3(m.body_rootid.at(body)));
+      const arm = sub3(p, frames.centre(body));
       const J = Array.from({ length: rows.dim }, (_, k): Spatial =>
         k < 3 ? spatial(cross(arm, axes[k]), axes[k]) : spatial(axes[k - 3], [0, 0, 0]),
       );
       return { body, rows: J };
     };
-    const [first, second] = [side(0), side(1)];
-    return {
-      first,
-      second,
-      times: (x) => this.times(motion[x], { first, second }),
-      diagA: () => this.#diagA(slot, first, second),
-    };
+    return { first: side(0), second: side(1) };
   }
 
   /** Over the dofs between the two bodies: what moves both alike moves neither against the other. */
-  #diagA(slot: Int, first: Side | undefined, second: Side | undefined): Scalar[] {
+  #diagA(slot: Int, { first, second }: Pick<BodyContact, "first" | "second">): Scalar[] {
     const [m, d, contacts] = [this.#m, this.#d, this.rows];
     const pos = contacts.slots.pos(slot);
     const diagA = new DiagA(m, contacts.dim, pos);

@@ -19,6 +19,7 @@ import {
 import { add6, dot6, mulInertVec, scale6, ZERO6 } from "../../trace/spatial.ts";
 import { Articulated, bodyMotions } from "../smooth/articulated.ts";
 import { alongDofs } from "../smooth/body-forces.ts";
+import { bodyFrames, type BodyFrames } from "../smooth/body-frames.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { copyField, dotFields } from "../smooth/sparsity.ts";
@@ -60,6 +61,7 @@ export class BodySpace implements SolverSpace {
   readonly isInexact: boolean;
   readonly #m: ModelView;
   readonly #d: WorldData;
+  readonly #frames: BodyFrames;
   readonly #contacts: BodyContacts;
   readonly #law: (index: Int, slot: Int) => ContactLaw;
   readonly #implicit: ImplicitDofs | undefined;
@@ -90,15 +92,16 @@ export class BodySpace implements SolverSpace {
   ) {
     this.#m = m;
     this.#d = d;
-    this.#contacts = new BodyContacts(m, d, contacts);
+    this.#frames = bodyFrames(m, d);
+    this.#contacts = new BodyContacts(m, d, contacts, this.#frames);
     this.#law = law;
     this.#implicit = implicit;
     this.#weights = weights;
     this.isInexact = contacts.anyStiff;
-    this.#tree = new Articulated(m, d);
+    this.#tree = new Articulated(m, this.#frames);
     this.qacc = new Field("x", m.nv);
     this.search = new Field("search", m.nv);
-    this.#motion = { qvel: d.cvel, qacc: this.#bodies("motion"), search: this.#bodies("v") };
+    this.#motion = { qvel: this.#velocities(), qacc: this.#bodies("motion"), search: this.#bodies("v") };
     this.#grad = new Field("grad", m.nv);
     this.#wrench = this.#bodies("grad_body");
     this.#diagonal = new Field("diagonal", m.nv);
@@ -109,15 +112,22 @@ export class BodySpace implements SolverSpace {
     return new Field(name, 6 * this.#m.nbody, 6);
   }
 
+  #velocities(): Field {
+    if (!this.#frames.fromParent) return this.#d.cvel;
+    const velocities = this.#bodies("own_cvel");
+    bodyMotions(this.#m, this.#frames, this.#d.qvel, velocities);
+    return velocities;
+  }
+
   /** The motions of qacc are those that the smooth solve has left. */
   startAtSmooth(): void {
-    const [m, d, motion] = [this.#m, this.#d, this.#motion];
-    bodyMotions(m, d, this.search, motion.search);
+    const [m, frames, motion] = [this.#m, this.#frames, this.#motion];
+    bodyMotions(m, frames, this.search, motion.search);
   }
 
   searchMv(): Scalar {
     const { search } = this;
-    const [m, d, motion] = [this.#m, this.#d, this.#motion];
+    const [m, frames, motion] = [this.#m, this.#frames, this.#motion];
     const weights = this.#weights;
     const total = variable("searchMv", 0);
     each(m.nv, (i) =>
@@ -127,7 +137,7 @@ export class BodySpace implements SolverSpace {
       m.nbody,
       (b) => {
         const v = motion.search.spatial(b);
-        total.set(add(total.get(), mul(weights.body(b), dot6(v, mulInertVec(d.cinert.inertia(b), v)))));
+        total.set(add(total.get(), mul(weights.body(b), dot6(v, mulInertVec(frames.inertia(b), v)))));
       },
       { start: 1 },
     );
@@ -144,6 +154,7 @@ export class BodySpace implements SolverSpace {
   startGrad(): void {
     const { qacc } = this;
     const [m, d, motion, implicit, forced] = [this.#m, this.#d, this.#motion, this.#implicit, this.#forced];
+    const frames = this.#frames;
     const isSmooth = this.#isTurn(TURN.SMOOTH);
     const isImplicit = implicit ? this.#isTurn(TURN.IMPLICIT) : false;
     const [grad, wrench, diagonal] = [this.#grad, this.#wrench, this.#diagonal];
@@ -162,7 +173,7 @@ export class BodySpace implements SolverSpace {
     each(
       m.nbody,
       (b) => {
-        const momentum = mulInertVec(d.cinert.inertia(b), motion.qacc.spatial(b));
+        const momentum = mulInertVec(frames.inertia(b), motion.qacc.spatial(b));
         wrench.setRow(
           b,
           momentum.map((x) => select(known, mul(sign, x), 0)),
@@ -299,15 +310,16 @@ export class BodySpace implements SolverSpace {
 
   residualForce(): void {
     const { qacc } = this;
-    const [m, d, motion] = [this.#m, this.#d, this.#motion];
+    const [m, d, motion, frames] = [this.#m, this.#d, this.#motion, this.#frames];
     // of its own: nothing of this is left if nothing reads qfrc_constraint
     const wrench = this.#bodies("momentum");
     wrench.setRow(0, ZERO6);
-    each(m.nbody, (b) => wrench.setRow(b, mulInertVec(d.cinert.inertia(b), motion.qacc.spatial(b))), { start: 1 });
-    alongDofs(m, d, wrench, (i, force) => {
+    each(m.nbody, (b) => wrench.setRow(b, mulInertVec(frames.inertia(b), motion.qacc.spatial(b))), { start: 1 });
+    const put = (i: Int, force: Scalar) => {
       const inertial = add(force, mul(this.#tree.armature(i), qacc.at(i)));
       d.qfrc_constraint.set(i, sub(inertial, d.qfrc_smooth.at(i)));
-    });
+    };
+    alongDofs(m, d, wrench, put, frames);
   }
 
   sumForces(visit: Parameters<SolverSpace["sumForces"]>[0]): void {
@@ -322,7 +334,7 @@ export class BodySpace implements SolverSpace {
       },
       (slot, force) => push(wrench, this.contact(slot), force, 1),
     );
-    alongDofs(m, d, wrench, (i, force) => total.set(i, add(total.at(i), force)));
+    alongDofs(m, d, wrench, (i, force) => total.set(i, add(total.at(i), force)), this.#frames);
   }
 }
 
