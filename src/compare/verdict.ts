@@ -55,7 +55,7 @@ interface Counts {
 }
 
 interface Found {
-  readonly told: Beyond;
+  readonly row: Beyond;
   readonly sample: Sample;
   readonly quantity: Quantity;
   /** MuJoCo's result when it does not stop short. */
@@ -63,7 +63,7 @@ interface Found {
 }
 
 /** How many times its bound an error is. */
-const excess = ({ told, quantity }: Found): number => told.error / quantity.max;
+const excess = ({ row, quantity }: Found): number => row.error / quantity.max;
 
 /** What MuJoCo computes at a state when it does not stop short. */
 interface End {
@@ -121,7 +121,7 @@ export class Judge {
           isExcused(toEnd[q], end!.sensitivity.distances[q]) ||
           (this.#isSearch && toEnd[q] <= leftovers![q]));
       const because = !isOpen(q) ? "sensitivity" : isNear() ? this.#documented : null;
-      const told: Beyond = {
+      const row: Beyond = {
         env: sample.env,
         step: sample.step,
         field: quantity.name,
@@ -134,7 +134,7 @@ export class Judge {
         explained: because !== null,
         float64: null,
       };
-      this.#found.push({ told, sample, quantity, end: end?.result });
+      this.#found.push({ row, sample, quantity, end: end?.result });
     });
   }
 
@@ -147,7 +147,7 @@ export class Judge {
   /** The worst errors, unexplained ones first, with their samples. */
   worst(): readonly Found[] {
     const sorted = [...this.#found].sort(
-      (a, b) => Number(a.told.explained) - Number(b.told.explained) || excess(b) - excess(a),
+      (a, b) => Number(a.row.explained) - Number(b.row.explained) || excess(b) - excess(a),
     );
     return sorted.slice(0, NAMED);
   }
@@ -155,13 +155,13 @@ export class Judge {
   /** `float64`: errors of the worst in corral's float64, in their order. */
   verdict(status: Readonly<Record<string, number>>, float64: readonly number[] = []): Verdict {
     const found = this.#found;
-    const open = found.filter((b) => !b.told.explained);
+    const open = found.filter((b) => !b.row.explained);
     const { total } = this.contacts;
     const reasons: string[] = [];
     for (const quantity of this.quantities) {
       const { name, max, tail } = quantity;
       const off = open.filter((b) => b.quantity === quantity);
-      const worst = Math.max(0, ...off.map((b) => b.told.error));
+      const worst = Math.max(0, ...off.map((b) => b.row.error));
       if (worst > max) reasons.push(`${name} is off by ${worst.toExponential(2)}, bound ${max}`);
       if (tail < max && off.length > 0.01 * total) {
         reasons.push(`${name} is off by more than ${tail} in ${off.length} of ${total} steps, more than 1 %`);
@@ -177,14 +177,14 @@ export class Judge {
     for (const [bit, steps] of Object.entries(status)) reasons.push(`${bit} is set in ${steps} steps`);
 
     const because: Record<string, number> = {};
-    for (const { told } of found) if (told.because !== null) because[told.because] = (because[told.because] ?? 0) + 1;
+    for (const { row } of found) if (row.because !== null) because[row.because] = (because[row.because] ?? 0) + 1;
     return {
       passed: reasons.length === 0,
       reasons,
       beyond: found.length,
       explained: found.length - open.length,
       because,
-      worst: this.worst().map(({ told }, i) => ({ ...told, float64: float64[i] ?? null })),
+      worst: this.worst().map(({ row }, i) => ({ ...row, float64: float64[i] ?? null })),
     };
   }
 

@@ -179,7 +179,7 @@ async function autoreset(
 ): Promise<void> {
   await using env = await make({ autoreset: "same-step" });
   await env.reset({ seed });
-  let told = true;
+  let reported = true;
   let seen = false;
   for (let t = 0; t < steps && !seen; t++) {
     const { terminated, truncated, infos } = await env.step(actionsOf(env, seed, t));
@@ -188,12 +188,12 @@ async function autoreset(
     for (const w of over) {
       const { final_obs, episode } = infos;
       const size = env.singleObservationSpace.size;
-      told &&=
+      reported &&=
         final_obs?.mask[w] === 1 && [...final_obs.values.subarray(w * size, (w + 1) * size)].every(Number.isFinite);
-      told &&= episode?.mask[w] === 1 && episode.l[w] > 0 && infos.endedBy(w).length > 0;
+      reported &&= episode?.mask[w] === 1 && episode.l[w] > 0 && infos.endedBy(w).length > 0;
     }
   }
-  say("autoreset same-step returns the last observation, the episode and the reason", told, "");
+  say("autoreset same-step returns the last observation, the episode and the reason", reported, "");
 
   await using disabled = await make({ autoreset: "disabled" });
   await disabled.reset({ seed });

@@ -35,17 +35,17 @@ export class GuardedQueue {
       work();
     } finally {
       const popped = FILTERS.map(() => device.popErrorScope());
-      const told = Promise.all(popped).then(
+      const done = Promise.all(popped).then(
         (errors) =>
           this.#refuse(
             what,
             errors.find((error) => error !== null),
           ),
-        // a device that went away tells so itself
+        // a lost device is reported by itself
         () => {},
       );
-      this.#open.add(told);
-      void told.then(() => this.#open.delete(told));
+      this.#open.add(done);
+      void done.then(() => this.#open.delete(done));
     }
   }
 

@@ -113,7 +113,7 @@ export class Recorder {
     return kernels;
   }
 
-  /** Returns an undo for steps announced but not submitted. */
+  /** Returns a function that takes back the steps since, where they are not submitted after all. */
   mark(): () => void {
     const [slots, place, cut] = [this.#slots.map((slot) => ({ ...slot })), this.#place, this.#cut];
     return () => {

@@ -88,14 +88,14 @@ export async function evaluatePolicy(
   learner: Actor & { bindEnv(env: LearnerEnv): Promise<Bound> },
   env: LearnerEnv,
   trained: LearnerEnv,
-  { sample = false, seed = 0, firstDraw = 0, ...told }: EvaluateOptions,
+  { sample = false, seed = 0, firstDraw = 0, ...limits }: EvaluateOptions,
   flags = 0,
 ): Promise<Evaluation> {
   const bound = await learner.bindEnv(checkPeer(env, trained));
   const all = flags | (sample ? 0 : Flag.deterministic);
   // draws that no rollout makes
   const step = (t: number) => act(learner, bound, { t: 0, draw: 2 ** 31 + firstDraw + t, flags: all });
-  return firstEpisodes(env, seed, step, told);
+  return firstEpisodes(env, seed, step, limits);
 }
 
 /** The environment, if a learner of another one can act in it. Throws `bad-peer`. */

@@ -186,9 +186,9 @@ export class RunFolder {
 
   progress(progress: TrainProgress): void {
     const { metrics, evaluation, evaluated, ...numbers } = progress;
-    const told =
+    const evalScores =
       evaluated && evaluation ? { evalReturn: evaluation.meanReturn, evalLength: evaluation.meanLength } : {};
-    this.#line({ ...numbers, ...metrics, ...told });
+    this.#line({ ...numbers, ...metrics, ...evalScores });
     const scalars = scalarsRecord(Date.now() / 1000, progress.envSteps, scalarsOf(progress));
     this.#write("TensorBoard file", "events", () => this.#events.append(scalars));
   }

@@ -13,6 +13,7 @@ import type { Bundle } from "../record/bundle.ts";
 import { Stage, type WorldPose } from "../render/poses.ts";
 import type { Poses } from "../render/show.ts";
 import { contactsOf } from "./contacts.ts";
+import { RecordedSteps } from "./recorded-steps.ts";
 import type { Command, Facts, Timeline, WorldValues } from "./messages.ts";
 import type { Subject } from "./session.ts";
 
@@ -41,14 +42,14 @@ export class CrashSubject implements Subject {
   readonly #rows: readonly Row[];
   readonly #stage: Stage;
   readonly #nq: number;
-  #step: number;
+  readonly #steps: RecordedSteps;
   #contacts = false;
 
   private constructor(scene: CrashScene, found: BisectReport, rows: readonly Row[], stage: Stage) {
     this.#rows = rows;
     this.#stage = stage;
     const { bundle, at } = scene;
-    this.#step = at;
+    this.#steps = new RecordedSteps(rows.length - 1, at);
     this.#nq = bundle.model.nq;
     const first = stage.poses([this.#pose(rows[at].state)]);
     const { about } = bundle;
@@ -64,7 +65,7 @@ export class CrashSubject implements Subject {
       actors: [],
       actions: [],
       keyframes: [],
-      steps: rows.length - 1,
+      steps: this.#steps.last,
       scene: stage.scene,
       note: noteOf(found),
       ghosts: [GHOST],
@@ -92,25 +93,25 @@ export class CrashSubject implements Subject {
   }
 
   get step(): number {
-    return this.#step;
+    return this.#steps.at;
   }
   get time(): number {
-    return this.#rows[this.#step].time;
+    return this.#rows[this.#steps.at].time;
   }
   get actor(): string {
     return "";
   }
   get back(): number {
-    return this.#step;
+    return this.#steps.at;
   }
   get at(): string {
-    return this.#rows[this.#step].text;
+    return this.#rows[this.#steps.at].text;
   }
   get plots(): Readonly<Record<string, number>> {
-    return this.#rows[this.#step].numbers;
+    return this.#rows[this.#steps.at].numbers;
   }
   get values(): readonly WorldValues[] {
-    const { state, ghost } = this.#rows[this.#step];
+    const { state, ghost } = this.#rows[this.#steps.at];
     return [state, ghost].flatMap((of, world) => (of ? [{ world, qpos: [...of.qpos], qvel: [...of.qvel] }] : []));
   }
 
@@ -120,27 +121,23 @@ export class CrashSubject implements Subject {
   }
 
   async poses(): Promise<Poses> {
-    const { state, ghost } = this.#rows[this.#step];
+    const { state, ghost } = this.#rows[this.#steps.at];
     const poses = this.#stage.poses([this.#pose(state), this.#pose(ghost)], OURS);
     if (!this.#contacts) return poses;
     return { ...poses, contacts: contactsOf(this.#stage.oracle, { ...state }, OURS) };
   }
 
   async forward(): Promise<boolean> {
-    if (this.#step >= this.facts.steps) return false;
-    this.#step++;
-    return true;
+    return this.#steps.seek(this.#steps.at + 1);
   }
 
   async backward(): Promise<boolean> {
-    if (this.#step === 0) return false;
-    this.#step--;
-    return true;
+    return this.#steps.seek(this.#steps.at - 1);
   }
 
   async act({ do: what, value = 0 }: Command): Promise<void> {
-    if (what === "seek") this.#step = Math.min(this.facts.steps, Math.max(0, Math.round(value) || 0));
-    else if (what === "reset") this.#step = 0;
+    if (what === "seek") this.#steps.seek(value);
+    else if (what === "reset") this.#steps.seek(0);
     else if (what === "contacts") this.#contacts = value > 0;
   }
 

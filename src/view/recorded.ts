@@ -3,6 +3,7 @@ import type { Poses } from "../render/show.ts";
 import type { Stage } from "../render/poses.ts";
 import { recordedPoses, rowOf, type EpisodeRecording } from "../render/recording.ts";
 import { contactsOf } from "./contacts.ts";
+import { RecordedSteps } from "./recorded-steps.ts";
 import type { Command, Facts, WorldValues } from "./messages.ts";
 import type { Subject } from "./session.ts";
 
@@ -10,8 +11,7 @@ export class RecordedSubject implements Subject {
   readonly facts: Facts;
   readonly #recording: EpisodeRecording;
   readonly #stage: Stage;
-  readonly #last: number;
-  #step = 0;
+  readonly #steps: RecordedSteps;
   #world = 0;
   #contacts = false;
 
@@ -19,7 +19,7 @@ export class RecordedSubject implements Subject {
   constructor(recording: EpisodeRecording, stage: Stage, worlds: number) {
     this.#recording = recording;
     this.#stage = stage;
-    this.#last = Math.max(...recording.lengths.slice(0, worlds)) - 1;
+    this.#steps = new RecordedSteps(Math.max(...recording.lengths.slice(0, worlds)) - 1);
     const first = stage.poses(recordedPoses(recording, 0, worlds));
     this.facts = {
       title: recording.about.id,
@@ -33,26 +33,26 @@ export class RecordedSubject implements Subject {
       actors: [],
       actions: [],
       keyframes: [],
-      steps: this.#last,
+      steps: this.#steps.last,
       scene: stage.scene,
     };
   }
 
   get step(): number {
-    return this.#step;
+    return this.#steps.at;
   }
   get time(): number {
-    return rowOf(this.#recording, "time", this.#step, this.#world)[0] ?? 0;
+    return rowOf(this.#recording, "time", this.#steps.at, this.#world)[0] ?? 0;
   }
   get actor(): string {
     return "";
   }
   get back(): number {
-    return this.#step;
+    return this.#steps.at;
   }
   get plots(): Readonly<Record<string, number>> {
     const { about } = this.#recording;
-    const row = (name: string) => rowOf(this.#recording, name, this.#step, this.#world);
+    const row = (name: string) => rowOf(this.#recording, name, this.#steps.at, this.#world);
     const reward = row("reward");
     const terms = row("reward_terms");
     return {
@@ -63,35 +63,31 @@ export class RecordedSubject implements Subject {
 
   get values(): readonly WorldValues[] {
     const [qpos, qvel] = ["qpos", "qvel"].map((name) =>
-      Array.from(rowOf(this.#recording, name, this.#step, this.#world)),
+      Array.from(rowOf(this.#recording, name, this.#steps.at, this.#world)),
     );
     return [{ world: this.#world, qpos, qvel }];
   }
 
   async poses(): Promise<Poses> {
-    const poses = this.#stage.poses(recordedPoses(this.#recording, this.#step, this.facts.worlds), this.#world);
+    const poses = this.#stage.poses(recordedPoses(this.#recording, this.#steps.at, this.facts.worlds), this.#world);
     if (!this.#contacts) return poses;
     const state = Object.fromEntries(
-      ["qpos", "qvel", "act"].map((name) => [name, rowOf(this.#recording, name, this.#step, this.#world)]),
+      ["qpos", "qvel", "act"].map((name) => [name, rowOf(this.#recording, name, this.#steps.at, this.#world)]),
     );
     return { ...poses, contacts: contactsOf(this.#stage.oracle, state, this.#world) };
   }
 
   async forward(): Promise<boolean> {
-    if (this.#step >= this.#last) return false;
-    this.#step++;
-    return true;
+    return this.#steps.seek(this.#steps.at + 1);
   }
 
   async backward(): Promise<boolean> {
-    if (this.#step === 0) return false;
-    this.#step--;
-    return true;
+    return this.#steps.seek(this.#steps.at - 1);
   }
 
   async act({ do: what, value = 0 }: Command): Promise<void> {
-    if (what === "seek") this.#step = Math.min(this.#last, Math.max(0, Math.round(value) || 0));
-    else if (what === "reset") this.#step = 0;
+    if (what === "seek") this.#steps.seek(value);
+    else if (what === "reset") this.#steps.seek(0);
     else if (what === "world") this.#world = Math.min(this.facts.worlds - 1, Math.max(0, Math.round(value) || 0));
     else if (what === "contacts") this.#contacts = value > 0;
   }

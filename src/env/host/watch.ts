@@ -75,7 +75,7 @@ export class Watch {
     return [AFTER];
   }
 
-  /** Returns an undo for steps announced but not submitted. */
+  /** Returns a function that takes back the steps since, where they are not submitted after all. */
   mark(): () => void {
     const unread = this.#unread;
     const watched = this.#watched;

@@ -63,6 +63,10 @@ export function forward(layers: readonly Layer[], params: Float32Array, rows: Tw
   return x;
 }
 
+/** A squashed action, in [-1, 1], between the bounds that environments take. */
+export const between = (low: number, high: number, squashed: number): number =>
+  low + (high - low) * (0.5 + 0.5 * squashed);
+
 /** The random numbers of actions, asked for in order: four come at once. */
 export class ActionDraws {
   readonly #key: PhiloxKey;
@@ -123,7 +127,7 @@ export class HostActor implements HostPolicy {
         action = Math.tanh(out[i] + Math.exp(logStd) * noise);
       } else action = 2 * this.#draws.uniform(world, draw, i) - 1;
       squashed[i] = action;
-      sent[i] = low[i] + (high[i] - low[i]) * (0.5 + 0.5 * squashed[i]);
+      sent[i] = between(low[i], high[i], squashed[i]);
     }
   }
 

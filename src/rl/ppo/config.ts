@@ -1,7 +1,7 @@
 // every hyperparameter of PPO: flat, with its default, its bounds and what it means. The command line's flags are these.
 import { badOption, fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
 import { HIDDEN_ACTIVATIONS } from "../networks/activations.ts";
-import { assertLogStds, WEIGHT_DECAY } from "../device/shared-options.ts";
+import { adamOptions, assertLogStds, GAMMA } from "../device/shared-options.ts";
 
 export const PPO_OPTIONS = {
   rolloutSteps: { default: 32, min: 1, max: 65536, integer: true, doc: "control steps of every world between updates" },
@@ -13,7 +13,7 @@ export const PPO_OPTIONS = {
     oneOf: ["constant", "linear", "adaptive"],
     doc: "of the learning rate: constant, linear to 0 over all steps, or adaptive to targetKl",
   },
-  gamma: { default: 0.99, min: 0, max: 1, doc: "discount of a control step" },
+  gamma: GAMMA,
   gaeLambda: { default: 0.95, min: 0, max: 1, doc: "lambda of generalized advantage estimation" },
   clip: { default: 0.2, min: 0, doc: "probability ratios beyond 1 +- this are not followed" },
   valueClip: { default: 1, min: 0, doc: "the same for values, in units of scaled returns; Infinity for none" },
@@ -68,10 +68,7 @@ export const PPO_OPTIONS = {
   initialLogStd: { default: 0, doc: "log standard deviation of actions at the start" },
   minLogStd: { default: -5, doc: "its lower bound" },
   maxLogStd: { default: 2, doc: "its upper bound" },
-  beta1: { default: 0.9, min: 0, max: 0.9999999, doc: "Adam's decay of the mean" },
-  beta2: { default: 0.999, min: 0, max: 0.9999999, doc: "Adam's decay of the variance" },
-  adamEpsilon: { default: 1e-5, min: 1e-15, doc: "Adam's epsilon" },
-  weightDecay: WEIGHT_DECAY,
+  ...adamOptions(1e-5),
 } as const satisfies OptionTable;
 
 export type PpoOption = keyof typeof PPO_OPTIONS;

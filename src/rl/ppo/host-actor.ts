@@ -6,6 +6,7 @@ import type { LearnerShape } from "./arenas.ts";
 import type { PpoConfig } from "./config.ts";
 import {
   ActionDraws,
+  between,
   forward,
   HostActor,
   rowsFor,
@@ -149,9 +150,7 @@ export class HostPpoActor implements HostPolicy {
       const logStd = Math.max(minLogStd, Math.min(maxLogStd, this.#params[logStdAt + i]));
       kept[i] = out[i] + Math.exp(logStd) * z;
       logProb -= 0.5 * z * z + logStd + HALF_LOG_TWO_PI;
-      sent[i] = squash
-        ? low[i] + (high[i] - low[i]) * (0.5 + 0.5 * Math.tanh(kept[i]))
-        : Math.max(low[i], Math.min(high[i], kept[i]));
+      sent[i] = squash ? between(low[i], high[i], Math.tanh(kept[i])) : Math.max(low[i], Math.min(high[i], kept[i]));
     }
     return logProb;
   }

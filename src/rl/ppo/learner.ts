@@ -55,7 +55,7 @@ export class Learner extends DeviceCore {
     const bind: Bind = (name, kernel, job) => void binds.push(this.bind(name, kernel, job));
 
     // sums of columns are the gradient of a bias; statistics ride behind all gradients
-    const [gradient, told] =
+    const [gradient, statisticsAt] =
       chunks > 1 ? (["gradient", nets.core4] as const) : (["gradient_whole", nets.params4] as const);
     const sum = (y: number, n4: number, b: number) =>
       ({ x: work.x, k4: TILE / 4, w: 0, b, y, n4, activation: 0, mode: BIAS_ONLY }) as const;
@@ -68,7 +68,7 @@ export class Learner extends DeviceCore {
       bind(`forward ${i}`, "forward", jobs);
       const gradients = [...jobs];
       if (i === value.length - 1) {
-        gradients.push(sum(work.statistics, STATISTICS4, told));
+        gradients.push(sum(work.statistics, STATISTICS4, statisticsAt));
         if (logStd.count > 0) gradients.push(sum(work.slopes, padTo(logStd.count, TILE) / 4, logStd.at));
       }
       bind(`gradient ${i}`, gradient, gradients);

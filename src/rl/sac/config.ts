@@ -1,7 +1,7 @@
 // every hyperparameter of SAC: flat, with its default, its bounds and what it means. The command line's flags are these.
 import { badOption, fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
 import { HIDDEN_ACTIVATIONS } from "../networks/activations.ts";
-import { assertLogStds, WEIGHT_DECAY } from "../device/shared-options.ts";
+import { adamOptions, assertLogStds, GAMMA } from "../device/shared-options.ts";
 
 export const SAC_OPTIONS = {
   collectSteps: { default: 1, min: 1, max: 65536, integer: true, doc: "control steps of every world between updates" },
@@ -11,7 +11,7 @@ export const SAC_OPTIONS = {
   storage: { default: "gpu", oneOf: ["gpu", "host", "file"], doc: "where the replay lies" },
   learningStarts: { default: 5000, min: 0, doc: "env steps with uniform actions, before anything is learnt" },
   nSteps: { default: 1, min: 1, max: 1024, integer: true, doc: "rewards of a return before the value takes over" },
-  gamma: { default: 0.99, min: 0, max: 1, doc: "discount of a control step" },
+  gamma: GAMMA,
   tau: { default: 0.005, min: 0, max: 1, doc: "part of the way that targets follow the critics after each batch" },
   policyEvery: { default: 1, min: 1, max: 65536, integer: true, doc: "batches between two that move the policy" },
   learningRate: { default: 3e-4, min: 0, doc: "step size of Adam for the policy" },
@@ -24,10 +24,7 @@ export const SAC_OPTIONS = {
   activation: { default: "relu", oneOf: HIDDEN_ACTIVATIONS, doc: "of the hidden layers" },
   minLogStd: { default: -20, doc: "lower bound of the log standard deviation before squashing" },
   maxLogStd: { default: 2, doc: "its upper bound" },
-  beta1: { default: 0.9, min: 0, max: 0.9999999, doc: "Adam's decay of the mean" },
-  beta2: { default: 0.999, min: 0, max: 0.9999999, doc: "Adam's decay of the variance" },
-  adamEpsilon: { default: 1e-8, min: 1e-15, doc: "Adam's epsilon" },
-  weightDecay: WEIGHT_DECAY,
+  ...adamOptions(1e-8),
 } as const satisfies OptionTable;
 
 export type SacOption = keyof typeof SAC_OPTIONS;

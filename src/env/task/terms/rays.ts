@@ -137,7 +137,7 @@ export const rays =
     const at = (columns: typeof offset, i: Int) => columns.map((c) => c(i)) as unknown as Vec3;
 
     const width = WIDTHS[gives];
-    const told = Array.from({ length: width }, (_, k) => new Results(`rays${k}`, pattern.length));
+    const results = Array.from({ length: width }, (_, k) => new Results(`rays${k}`, pattern.length));
     new RayCaster(s.m, s.d, filter).castAll(
       pattern.length,
       (i) => ({
@@ -155,10 +155,10 @@ export const rays =
           point: () => end,
           normal: () => select3(meets, normal, [0, 0, 0]),
         }[gives]();
-        values.forEach((x, k) => told[k].set(i, x));
+        values.forEach((x, k) => results[k].set(i, x));
       },
     );
-    return pattern.flatMap((_, i) => told.map((values) => values.get(i)));
+    return pattern.flatMap((_, i) => results.map((values) => values.get(i)));
   };
 
 function checkSeen({ model }: Scene, filter: Parameters<typeof unmetKinds>[1]): void {
