@@ -2,7 +2,7 @@
 import { inLine } from "../core/show.ts";
 import { CorralError } from "../core/errors.ts";
 import { isAbsolute } from "../core/path.ts";
-import { assertCopies } from "./copies.ts";
+import { assertCopies } from "./replicas.ts";
 import { assertNesting } from "./nesting.ts";
 import { memoryTree, withTree, type FileTree } from "./files.ts";
 import { missingFiles } from "./missing.ts";

@@ -2,7 +2,7 @@
 import { badOption, fillInPart, type ConfigOf, type Given, type OptionTable } from "../core/options.ts";
 import { described, either, integer, list, oneOf, text, unchecked } from "../core/schema.ts";
 import { parseBytes, type Bytes } from "../core/units.ts";
-import { bundleFolder } from "./place.ts";
+import { bundleFolder } from "./bundle-folder.ts";
 
 export const RECORDER_OPTIONS = {
   everySteps: {

@@ -35,7 +35,7 @@ import { RolloutUpload, ppoCollecting, type CollectedRollout } from "./ppo/rollo
 import { Learner, shapeOf } from "./ppo/learner.ts";
 import { metricsOf, type Metrics } from "./device/metrics.ts";
 import { namedNormalizer, namedParameters, type NamedArray } from "./networks/networks.ts";
-import { namedPpo, ppoShapes } from "./ppo/named.ts";
+import { namedPpo, ppoShapes } from "./ppo/named-parameters.ts";
 import { optionsOf } from "../core/options.ts";
 import { policyOf, withoutEmbedding, type Policy } from "./networks/policy.ts";
 import { insteadOf, type Instead } from "./ppo/streamed-head.ts";

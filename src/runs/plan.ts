@@ -17,7 +17,7 @@ import { fileBytes } from "../rl/replay/file-rows.ts";
 import { planHostRows } from "../rl/replay/host-rows.ts";
 import { ppoCollecting } from "../rl/ppo/rollout-upload.ts";
 import { shapesOf } from "../rl/networks/networks.ts";
-import { ppoShapes } from "../rl/ppo/named.ts";
+import { ppoShapes } from "../rl/ppo/named-parameters.ts";
 import { namedSac } from "../rl/sac/policy.ts";
 import { settlePpo } from "../rl/ppo.ts";
 import { planSacLearner } from "../rl/sac/arenas.ts";

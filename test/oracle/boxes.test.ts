@@ -1,6 +1,6 @@
 // boxes about geoms: what they say is apart is so for MuJoCo, and they spare most pairs that bounding spheres do not
 import { expect, test } from "vitest";
-import { boxTest } from "../../src/physics/collision/boxes.ts";
+import { boxTest } from "../../src/physics/collision/bounding-boxes.ts";
 import { getMuJoCo } from "../../src/model/mujoco.ts";
 import { loadModel } from "../../src/index.ts";
 import { modelView } from "../../src/physics/view.ts";

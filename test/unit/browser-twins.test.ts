@@ -27,7 +27,7 @@ type Twins = [
   Wrong<typeof import("../../src/model/compile.browser.ts"), typeof import("../../src/model/compile.ts")>,
   Wrong<typeof import("../../src/model/mujoco-module.browser.ts"), typeof import("../../src/model/mujoco-module.ts")>,
   Wrong<typeof import("../../src/record/bundle.browser.ts"), typeof import("../../src/record/bundle.ts")>,
-  Wrong<typeof import("../../src/record/place.browser.ts"), typeof import("../../src/record/place.ts")>,
+  Wrong<typeof import("../../src/record/bundle-folder.browser.ts"), typeof import("../../src/record/bundle-folder.ts")>,
   Wrong<
     typeof import("../../src/rl/replay/file-rows.browser.ts").FileRows,
     Pick<typeof import("../../src/rl/replay/file-rows.ts").FileRows, "open">

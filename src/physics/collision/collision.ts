@@ -3,7 +3,7 @@ import { array, table, when } from "../../trace/control.ts";
 import { add, bor, eq, isNode, mul, select, type Bool, type Int } from "../../trace/scalar.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import { near } from "./colliders/index.ts";
-import { boxTest } from "./boxes.ts";
+import { boxTest } from "./bounding-boxes.ts";
 import { clear, eachNearPair, eachOf, halves, type GeomFrames } from "./broad-phase.ts";
 import { contactPool } from "./contact-pool.ts";
 import { firstSlots, fixedSlots } from "./fixed-slots.ts";
