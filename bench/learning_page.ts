@@ -21,7 +21,7 @@ export interface CurveRun {
   readonly date: string;
 }
 
-/** What others publish: who, on which environment and budget, the return, and if that is said. */
+/** What others publish: who, on which environment and budget, the return, and where that is said. */
 export interface Published {
   readonly who: string;
   readonly what: string;

@@ -22,7 +22,7 @@ export const pickAndPlace = defineTask({
     /** The cube is placed within this distance of the goal (m). */
     success_distance: 0.025,
   },
-  // servos go for angles near if the arm is; the fingers are open at 1 and shut at -1
+  // servos go for angles near where the arm is; the fingers are open at 1 and shut at -1
   actionSpace: () => new Box({ low: -1, high: 1, shape: [ARM.length + 1] }),
   action: { clip: [-1, 1] },
   control: `[qpos(${ARM.join(", ")}) + 0.2 * action[0:5], vec2(0.02 + 0.02 * action[5])]`,

@@ -1,7 +1,7 @@
 // bytes to files, all of them
 import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 
-/** Writes all bytes if the file is, or at a position of it. Throws what the file system throws. */
+/** Writes all bytes, at the file's own position or at a given one. Throws what the file system throws. */
 export function writeAll(file: number, bytes: Uint8Array, position?: number): void {
   for (let done = 0; done < bytes.length;) {
     const at = position === undefined ? null : position + done;

@@ -25,7 +25,7 @@ const keepNan = (x: string, result: string): string => `keep_nan4(vec4<f32>(${x}
 const list = (type: string, values: readonly string[]): string =>
   `array<${type}, ${values.length}>(${values.join(", ")})`;
 
-/** `placeOf`: if an array of `policy.named` begins in the buffer of weights, in floats. Throws `unsupported-export`. */
+/** `placeOf`: where an array of `policy.named` begins in the buffer of weights, in floats. Throws `unsupported-export`. */
 export function policyKernel(policy: Policy, placeOf: (name: string) => number): string {
   const { id, observations, normalizer, layers, cell, head } = policy;
   const state = cell?.size ?? 0;

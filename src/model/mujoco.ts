@@ -131,7 +131,7 @@ export type BoolName = (typeof BOOL_RUNS)[number]["bools"][number];
 // mj_makeModel aligns every array to 64 bytes
 const align = (offset: number) => Math.ceil(offset / 64) * 64;
 
-/** Where the bools of a run lie in MuJoCo's memory, and if the next array does. */
+/** Where the bools of a run lie in MuJoCo's memory, and where the next array does. */
 function placesOf(
   model: MjModel,
   run: (typeof BOOL_RUNS)[number],

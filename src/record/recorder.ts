@@ -24,7 +24,7 @@ export interface Segment extends SegmentInfo {
   readonly actions: Words;
 }
 
-/** All that is known of some worlds: segments in order, and if they are now. */
+/** All that is known of some worlds: segments in order, and the state that they end in. */
 export interface Recording {
   readonly worlds: readonly number[];
   readonly segments: readonly Segment[];

@@ -98,7 +98,7 @@ export async function adoptLearnt(
 /** A snapshot whose run goes on with a lower learning rate, and with other draws: see `drawSeed`. */
 export function lowered(snapshot: AlgorithmSnapshot, factor: number): AlgorithmSnapshot {
   const state = snapshot.learner.state.slice();
-  // adaptive rates go on from if they were
+  // adaptive rates go on from where they were
   new Float32Array(state.buffer)[STATE.rate] *= factor;
   return { ...snapshot, rateScale: snapshot.rateScale * factor, learner: { ...snapshot.learner, state } };
 }

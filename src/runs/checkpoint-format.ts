@@ -24,7 +24,7 @@ import type { Evaluation } from "../rl/evaluate.ts";
 import { MOST_SEEN, type Seen } from "./growth.ts";
 import type { RunState } from "./progress.ts";
 
-/** What run a checkpoint is of, and if it was. */
+/** What run a checkpoint is of, and how far that was. */
 export interface CheckpointAbout {
   readonly corral: string;
   readonly device: string;

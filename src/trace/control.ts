@@ -18,7 +18,7 @@ function inBlock(isLoop: boolean, fn: () => void): Block {
   return block;
 }
 
-/** What an enclosing block knows no more after a nested block has run. */
+/** What an enclosing block no longer knows after a nested block has run. */
 function forget(inner: Block): void {
   const parent = inner.parent!;
   for (const ref of inner.assigned) {
@@ -97,7 +97,7 @@ export function breakIf(cond: Bool): void {
 }
 
 /**
- * A loop over [start, bound) that the policy unrolls (straight-line code with constant indices) or rolls (a runtime
+ * A loop over [start, bound) that the trace unrolls (straight-line code with constant indices) or rolls (a runtime
  * loop with indices into tables). Bounds known only at run time are always rolled.
  */
 export function each(bound: Int, body: (index: Int) => void, options: { start?: Int } = {}): void {
@@ -179,7 +179,7 @@ export function array(name: string, length: number, type: Type = "f32"): LocalAr
   };
   return {
     length,
-    // drivers take an access at an index of the run apart by lane, and find no two of them equal
+    // drivers take an access at a runtime index apart by lane, and find no two of them equal
     get: (index) => {
       if (!isNode(index)) return impure("at", type, [check(index)], ref);
       const before = knownElement(ref, index);

@@ -1,5 +1,5 @@
-// back end: a trace evaluated operation by operation, in float32 or float64, that knows of every number which is not
-// finite where it came from: the operation that made it of finite ones, or the buffer that held it.
+// back end: a trace evaluated operation by operation, in float32 or float64. It traces every number that is not finite
+// back to its origin: the operation that made it from finite ones, or the buffer that held it.
 import type { Trace } from "./graph.ts";
 import {
   Block,
@@ -63,7 +63,7 @@ export interface InterpretOptions {
   readonly world?: number;
   /** Numbers larger than this count as bad too. Default: none. */
   readonly bound?: number;
-  /** The stage at whose beginning the program is left. */
+  /** The stage before which the program stops. */
   readonly until?: string;
 }
 
@@ -111,12 +111,12 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
     if (source && "name" in source) return source.name;
     return a.op;
   };
-  /** Of a float made of bits: the operation that made bits of a float before. */
+  /** Of a float made from bits: the node whose float those bits were taken from. */
   const floatBehind = (node: TraceNode): TraceNode => {
     const from = node.args.find((a) => a instanceof TraceNode);
     return from === undefined || from.type === "f32" ? node : floatBehind(from);
   };
-  /** Of the product with a power of two that is an exponential (src/trace/math.ts): what it is the exponential of. */
+  /** The argument of an exponential, if the node is the last product of one (src/trace/math.ts). */
   const exponentBehind = (node: TraceNode): TraceNode | undefined => {
     const power = node.op === "mul" && node.args.find((a) => a instanceof TraceNode && a.op === "bitcast_f32");
     if (!power) return undefined;

@@ -21,13 +21,13 @@ export type Precision = "f64" | "f32";
 const badTrace = (what: string, found: unknown): CorralError =>
   new CorralError("bad-trace", `${what} of a program is ${show(found)}, of which no code is made.`);
 
-/** A name that stands in the code as it is: whatever else it held would run. */
+/** A name that goes into the code as it is; anything but a name would be run. */
 const named = (name: string): string => {
   if (/^[A-Za-z_]\w*$/.test(name)) return name;
   throw badTrace("a name", name);
 };
 
-/** A whole number that stands in the code as it is. */
+/** A whole number that goes into the code as it is. */
 const whole = (value: unknown): number => {
   if (Number.isSafeInteger(value)) return value as number;
   throw badTrace("a number", value);

@@ -3,7 +3,7 @@ import type { Trace } from "./graph.ts";
 import { Block, TraceNode, type Operand, type Source, type Statement, type VarRef } from "./nodes.ts";
 import { overwritten, sketch } from "./overwritten.ts";
 
-/** A statement that is not a `let`, and if it is; `order` counts all statements of the program. */
+/** A statement that is not a `let`, and where it is; `order` counts all statements of the program. */
 interface Place {
   readonly statement: Statement;
   readonly block: Block;
@@ -110,8 +110,8 @@ function append<K, T>(map: Map<K, T[]>, key: K, value: T): void {
 }
 
 /**
- * What matters of a trace. Without an assignment that is overwritten, and loads that nothing asks for, less is read, and
- * more are overwritten.
+ * What matters of a trace. Repeated until nothing changes: an assignment that is always overwritten, and a load that
+ * nothing needs, may have been the only reader of another.
  */
 export function analyse(trace: Trace): Liveness {
   const surveyed = survey(trace);
@@ -128,7 +128,7 @@ export function analyse(trace: Trace): Liveness {
   }
 }
 
-/** `asked`: loads that may matter, by node id, default all; `reached` is set for those of them that do. */
+/** `asked`: loads that may matter, by node id, default all. Sets `reached` for those that do. */
 function analyseWithout(
   dead: ReadonlySet<Statement>,
   asked: Uint8Array | undefined,

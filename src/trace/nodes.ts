@@ -111,7 +111,7 @@ export type Statement =
   | { kind: "break"; cond: Operand }
   | { kind: "stage"; name: string };
 
-/** Elements of an array at indices of the run, as they were last read or written. */
+/** Elements of an array at runtime indices, as they were last read or written. */
 export interface Elements {
   readonly values: Map<TraceNode, Operand>;
   /** Whether the block has written to the array: then blocks around it know nothing of it. */

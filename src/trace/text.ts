@@ -14,20 +14,20 @@ export interface Dialect {
   constant(name: string, node: TraceNode, expression: string): string;
   /** Lines around the body of a loop over [start, bound). */
   loop(index: string, start: string, bound: string, kind: LoopKind): { head: string[]; tail: string[] };
-  /** How a value that is named is called, `count` having been named before; undefined: by a name of its own. */
+  /** The storage of the `count`-th named value; undefined for a local of its own. */
   place?(count: number): string | undefined;
   set(target: VarRef, value: string): string;
   put(target: ArrayRef, index: string, value: string): string;
   store(s: Extract<Statement, { kind: "store" }>, index: string, values: string[]): string[];
 }
 
-/** What is known of a loop: its body certainly runs once (`nonempty`), and costs next to nothing if no lane is in it. */
+/** What is known of a loop: its body runs at least once (`nonempty`), and is so short (`light`) that running it with no lane active costs next to nothing. */
 export type LoopKind = "any" | "nonempty" | "light";
 
 /** A body of at most this many statements is light. */
 const LIGHT = 64;
 
-/** Statements of a block that run if no lane is in it: branches, and what follows a `break`, are then skipped. */
+/** Statements of a block that run even with no lane active: branches, and what follows a `break`, are then skipped. */
 function weight(block: Block, live: Liveness): number {
   let sum = 0;
   for (const s of block.statements) {
@@ -99,7 +99,7 @@ export function emitBody(trace: Trace, dialect: Dialect, live: Liveness = analys
           if (live.resolve(node) !== node) break;
           let depth = 0;
           const expression = dialect.expression(node, (i) => {
-            // tables of operations ask for as many operands as any has
+            // rows of the table take three operands, whatever the operation has
             if (i >= node.args.length) return "";
             const arg = write(node.args[i], operandType(node, i));
             depth = Math.max(depth, arg.depth);

@@ -86,7 +86,7 @@ const dialectOf = (places: Places): Dialect => ({
   loop(i, start, bound, kind) {
     // drivers simplify loops that test first in fewer rounds
     if (kind === "light") return { head: [`for (var ${i} = ${start}; ${i} < ${bound}; ${i}++) {`], tail: ["}"] };
-    // a SIMD driver runs a body whose exit test comes first once more with no lane in it: this one is tested at its end
+    // a SIMD driver runs a body whose exit test comes first once more with no lane active: this one is tested at its end
     return {
       head: [kind === "nonempty" ? "{" : `if (${start} < ${bound}) {`, `var ${i} = ${start};`, "loop {"],
       tail: [`continuing { ${i}++; break if ${i} >= ${bound}; }`, "}", "}"],

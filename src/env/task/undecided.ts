@@ -1,4 +1,4 @@
-// if a condition has no truth: it compares what is not a number
+// where a condition has no truth: it compares what is not a number
 import { operandType, TraceNode } from "../../trace/nodes.ts";
 import { and, isNode, not, or, select, type Bool, type Scalar } from "../../trace/scalar.ts";
 import { isNaN32 } from "./finite.ts";

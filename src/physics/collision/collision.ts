@@ -40,7 +40,7 @@ interface Search {
  * and private arrays.
  */
 export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[], nconmax: number): ContactSlots {
-  // frames are built if they are read
+  // frames are built where they are read
   const frames = framesOf(m, d);
   const colliders = pairColliders(m, pairs, frames);
   const kinds = pairs.map((p) => pairKind(m.model, p));

@@ -48,7 +48,7 @@ export interface ContactStore {
   contacts(): ContactSlots;
 }
 
-/** A quantity of each slot: written if a pair is tested, read at a slot index known only at run time. */
+/** A quantity of each slot: written where a pair is tested, read at a slot index known only at run time. */
 export class SlotField {
   readonly #values: LocalArray;
   #common: Scalar | undefined;

@@ -1,4 +1,4 @@
-// constraint rows of contacts: Jacobians rebuilt from the contact point if they are needed, never stored
+// constraint rows of contacts: Jacobians rebuilt from the contact point where they are needed, never stored
 import {
   add,
   and,

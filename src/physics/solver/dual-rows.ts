@@ -1,4 +1,4 @@
-// rows of the dual problem that are not of contacts: one dof or a few each, read at an index of the run
+// rows of the dual problem that are not of contacts: one dof or a few each, read at a runtime index
 import { array, loop, table, variable, type LocalArray } from "../../trace/control.ts";
 import { add, gt, mul, select, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { rowDot, type Row } from "../constraint/rows.ts";

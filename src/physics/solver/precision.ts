@@ -12,7 +12,7 @@ export const FEW_ITERATIONS = 20;
 export const usesNewton = (m: ModelView): boolean =>
   m.opt.solver !== mjtSolver.CG || m.opt.iterations >= FEW_ITERATIONS;
 /**
- * A line search stops if the slope has fallen by this factor. Iterations that go on to the minimum need no more; for
+ * A line search stops once the slope has fallen by this factor. Iterations that go on to the minimum need no more; for
  * few of them float32 goes as far as it can.
  */
 export function slopeReduction(m: ModelView): number {

@@ -150,7 +150,7 @@ function wrapInside(d0: Vec2, d1: Vec2, radius: number): Arc {
     const rate = sub(add(slope(A), slope(B)), mul(2, slope(1)));
     const next = sub(z.get(), div(f.get(), select(gt(rate, -MINVAL), -1, rate)));
     const wrong = or(gt(rate, -MINVAL), gt(next, z.get()));
-    // rounding in float32 ends the search if it is; in float64 it does not occur
+    // rounding in float32 ends the search where there is any; in float64 it does not occur
     if (exact) failed.set(wrong);
     breakIf(wrong);
     z.set(next);

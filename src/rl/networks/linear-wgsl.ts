@@ -138,7 +138,7 @@ function backward(sharing: Sharing, inBlocks: boolean, count: string): string {
   // one vec4 for each of the eight columns, of which each lane loads one
   const weight = (j: number): string =>
     isShared ? `subgroupBroadcast(mine, ${j}u)` : `params[L.w + (4u * column + ${j}u) * L.n4 + n]`;
-  // derivatives of earlier blocks, and if they are kept until the last
+  // derivatives of earlier blocks, and where they are kept until the last
   const sums = each((r, q) => [
     `var x${r}_${q} = vec4<f32>(0.0);`,
     ...(inBlocks ? [`if (!is_first) { x${r}_${q} = work[L.b + (row + ${r}u) * L.k4 + column + ${q}u]; }`] : []),

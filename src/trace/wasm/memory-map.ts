@@ -1,4 +1,4 @@
-// if a kernel finds things: addresses of buffers and parameters, private arrays, tables and constants
+// where a kernel finds things: addresses of buffers and parameters, private arrays, tables and constants
 import type { Trace } from "../graph.ts";
 import type { ArrayRef, BufferRef, ParamRef, TableRef } from "../nodes.ts";
 import type { Liveness } from "../liveness.ts";

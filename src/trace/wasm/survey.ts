@@ -1,4 +1,4 @@
-// what the emitter knows of a program before it writes: what is the same in all worlds, what is written if it is used, and if each value is used last
+// what the emitter knows of a program beforehand: which values all worlds share, which need no local, where each is used last
 import type { Trace } from "../graph.ts";
 import { operandType, TraceNode, type Block, type Operand, type Statement, type VarRef } from "../nodes.ts";
 import type { Liveness } from "../liveness.ts";
@@ -51,7 +51,7 @@ export class Survey {
     return !(value instanceof TraceNode) || this.#uniform[value.id] === 1;
   }
 
-  /** Whether a value is written if it is used, and has no local. */
+  /** Whether a value is written where it is used, and has no local. */
   isInlined(node: TraceNode): boolean {
     return this.#inlined[node.id] === 1;
   }

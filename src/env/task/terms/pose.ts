@@ -1,4 +1,4 @@
-// if bodies are, how they lie and how they move
+// where bodies are, how they lie and how they move
 import { acos, atan2 } from "../../../trace/math.ts";
 import { clamp, type Scalar } from "../../../trace/scalar.ts";
 import type { Spatial } from "../../../trace/spatial.ts";

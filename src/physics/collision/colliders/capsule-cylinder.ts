@@ -162,7 +162,7 @@ function overRim(center: Vec3, axis: Vec3, half: Scalar, radius: Scalar, height:
   const signed = (value: Scalar, by: Scalar) => select(lt(by, 0), neg(value), value);
   // the cosine of nearly one has few digits in float32
   const { unit: out } = normalize3(add3(scale3(level, signed(cosine(x), c1)), scale3(steep, signed(x, c2))));
-  // if the rim is met
+  // where the rim is met
   const across = sqrt(max(add(square(out[0]), square(out[1])), MINVAL));
   const rim: Vec3 = [div(mul(radius, out[0]), across), div(mul(radius, out[1]), across), signed(height, out[2])];
   const along = clamp(dot3(sub3(rim, center), axis), neg(half), half);

@@ -13,7 +13,7 @@ import {
 } from "../../../trace/vector.ts";
 import type { Collider } from "./types.ts";
 
-/** The lowest point of the ellipsoid: if its surface is level with the plane (mjc_PlaneConvex). */
+/** The lowest point of the ellipsoid: where its surface is level with the plane (mjc_PlaneConvex). */
 export const planeEllipsoid: Collider = (a, b) => {
   const normal = column(a.mat, 2);
   const scaled = mulMatTVec(b.mat, normal).map((x, k) => mul(x, b.size[k])) as unknown as Vec3;
