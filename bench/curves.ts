@@ -23,7 +23,7 @@ import {
   type CurveRun,
   type Curves,
   type Published,
-} from "./learning_page.ts";
+} from "./learning-page.ts";
 
 const CLEANRL = "https://docs.cleanrl.dev/rl-algorithms/ppo/#experiment-results_5";
 const ZOO = "https://github.com/DLR-RM/rl-baselines3-zoo/blob/master/benchmark.md";

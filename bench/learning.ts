@@ -54,7 +54,7 @@ const progress = (text: string) => process.stderr.write(`${text}\n`);
 const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
 function startOwn(id: string, numEnvs: number): Promise<Side<OwnFacts>> {
-  const args = [...process.execArgv, pathOf("learning_side.ts")];
+  const args = [...process.execArgv, pathOf("learning-side.ts")];
   return Side.start(`${id}, ${numEnvs} worlds`, process.execPath, args, { id, numEnvs, seconds });
 }
 

@@ -27,7 +27,7 @@ const environments = [];
 for (const target of targets) {
   const [id, worlds] = target.split("=");
   const start = (checkout: string): Promise<Side<object>> => {
-    const args = ["--import", "tsx", join(ROOT, "bench/version_side.ts")];
+    const args = ["--import", "tsx", join(ROOT, "bench/version-side.ts")];
     return Side.start(checkout, process.execPath, args, { checkout, id, numEnvs: Number(worlds), steps });
   };
   const sides = { before: await start(before), now: await start(ROOT) };

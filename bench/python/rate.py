@@ -49,7 +49,7 @@ class FromNode:
     name = "corral, Node"
 
     def __init__(self, env: str, worlds: int, device: str | None) -> None:
-        script = str(Path(__file__).with_name("node_rate.ts"))
+        script = str(Path(__file__).with_name("node-rate.ts"))
         command = ["node", "--import", "tsx", script, env, str(worlds), *([device] if device else [])]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         self._read()

@@ -3,7 +3,7 @@ import { when } from "../trace/control.ts";
 import { eq, type Bool } from "../trace/scalar.ts";
 import { forward, type Evaluation } from "./forward.ts";
 import { integrate } from "./integrator/integrate.ts";
-import { rungeKutta, usesRK4 } from "./integrator/runge_kutta.ts";
+import { rungeKutta, usesRK4 } from "./integrator/runge-kutta.ts";
 import { runStage } from "./stages.ts";
 import type { WorldData, ModelView } from "./view.ts";
 

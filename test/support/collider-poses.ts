@@ -5,7 +5,7 @@ import type { Random } from "./mjcf-random.ts";
 
 type Vector = readonly number[];
 
-/** Pairs whose contacts MuJoCo has formulas for; it searches the others, `test/oracle/capsule_cylinder.test.ts`. */
+/** Pairs whose contacts MuJoCo has formulas for; it searches the others, `test/oracle/capsule-cylinder.test.ts`. */
 export const EXACT_KINDS = (Object.keys(colliders) as ColliderName[]).filter((kind) => kind !== "capsule-cylinder");
 
 /** The product of two quaternions. */

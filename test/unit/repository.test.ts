@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, test } from "vitest";
+import { STAGE_NAMES } from "../../src/physics/stages.ts";
 import { repositoryFiles, ROOT } from "../support/imports.ts";
 
 const TEXT = /\.(ts|js|mjs|cjs|json|md|wgsl|wesl|xml|py|sh|yml|yaml|txt|csv)$|^[^.]*$|^\.[^/]*$|\/run$/;
@@ -49,6 +50,15 @@ test("no test has a limit of time of its own: vitest's is one that no slow machi
     ({ file, text }) => file.startsWith("test/") && file.endsWith(".ts") && limits.test(text),
   );
   expect(limited.map(({ file }) => file)).toEqual([]);
+});
+
+test("names of sources are in kebab-case; what computes a function of MuJoCo's bears its name", () => {
+  const known = new Set<string>([...STAGE_NAMES, "set_const"]);
+  const wrong = files
+    .map(({ file }) => file)
+    .filter((file) => /\.(ts|mjs)$/.test(file) && !/^[a-z0-9.-]+$/.test(basename(file)))
+    .filter((file) => !known.has(basename(file).replace(/(\.test)?\.ts$/, "")));
+  expect(wrong).toEqual([]);
 });
 
 test("private state has one keyword, #; a constructor alone is called private, which has no other", () => {

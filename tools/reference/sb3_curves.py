@@ -1,8 +1,8 @@
-"""A learning curve of Stable-Baselines3's SAC: the peer of bench/sac_curves.ts ENV --peer PYTHON.
+"""A learning curve of Stable-Baselines3's SAC: the peer of bench/sac-curves.ts ENV --peer PYTHON.
 
 Reads {"env": id, "seed": n, "steps": n, "evalEvery": n, "evalEpisodes": n, "config": corral's hyperparameters} from stdin;
 what the config does not say is Stable-Baselines3's default. Prints one line of JSON: versions, and a run as
-bench/learning_page.ts has it. One Gymnasium environment, torch with one thread.
+bench/learning-page.ts has it. One Gymnasium environment, torch with one thread.
 """
 
 import json

@@ -8,7 +8,7 @@ import {
   withSection,
   type CurveRun,
   type Curves,
-} from "../../../bench/learning_page.ts";
+} from "../../../bench/learning-page.ts";
 
 const run = (seed: number, gain: number): CurveRun => ({
   seed,

@@ -1,6 +1,6 @@
 // SAC by where its replay lies: batches per second and env steps per second of whole updates; and env steps per second of
 // collectors with 1 thread, 2 and so on to the processors, by themselves and while the device learns from the last batch.
-// Run: npx tsx bench/off_policy.ts [ENV] [--seconds S] [--json]
+// Run: npx tsx bench/off-policy.ts [ENV] [--seconds S] [--json]
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";

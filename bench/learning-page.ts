@@ -136,7 +136,7 @@ const marksOf = (bench: string): Marks => ({
   end: `<!-- end of what ${bench} generated -->`,
 });
 const OWN = marksOf("bench/curves.ts");
-export const PEER = marksOf("bench/sac_curves.ts");
+export const PEER = marksOf("bench/sac-curves.ts");
 
 /** The part of a README that tells how its environment is learned. */
 export function curvesSection(curves: Curves, published: readonly Published[], image: string): string {
@@ -207,7 +207,7 @@ export function peerSection(curves: PeerCurves, image: string): string {
     "",
     "## SAC beside its peer",
     "",
-    `\`npx tsx bench/sac_curves.ts ${env} --seeds ${seeds.join()} --peer PYTHON\`: evaluations of SAC after so many env ` +
+    `\`npx tsx bench/sac-curves.ts ${env} --seeds ${seeds.join()} --peer PYTHON\`: evaluations of SAC after so many env ` +
       `steps, the mean of ${runs[0]?.evalEpisodes} episodes with the most likely actions, beside ${peer.who} ` +
       `(${Object.entries(peer.versions)
         .map(([name, version]) => `${name} ${version}`)

@@ -1,6 +1,6 @@
 // SAC beside Stable-Baselines3's at equal settings: trains both from the same hyperparameters over several seeds, keeps every
 // run in results/<machine>/curves/ENV.sac.json, and writes a table and a chart into the README of the environment.
-// Run: npx tsx bench/sac_curves.ts ENV [--seeds 0,1,2] [--peer PYTHON] [--page]
+// Run: npx tsx bench/sac-curves.ts ENV [--seeds 0,1,2] [--peer PYTHON] [--page]
 // Runs that the results hold already are not made again. --peer names a Python that has tools/reference/requirements.txt;
 // without it corral's side alone is trained. --page trains nothing and only writes the page.
 import { spawnSync } from "node:child_process";
@@ -15,7 +15,7 @@ import { computeWithoutThreads } from "../src/gpu/driver-threads.ts";
 import { openDevice } from "../src/gpu/index.ts";
 import { makeVec, Sac } from "../src/index.ts";
 import { machineFacts, machineName } from "../src/bench/machine.ts";
-import { peerSection, peerChart, withSection, PEER, type CurveRun, type PeerCurves } from "./learning_page.ts";
+import { peerSection, peerChart, withSection, PEER, type CurveRun, type PeerCurves } from "./learning-page.ts";
 
 const STEPS = 12_000;
 const EVAL_EVERY = 3000;
