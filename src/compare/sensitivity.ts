@@ -23,12 +23,15 @@ export interface Sensitivity {
   readonly nefc: readonly [number, number];
 }
 
+/** What steps worlds. */
+export type Steps = Pick<MuJoCoWorld, "step" | "withMargins" | "facesMeet">;
+
 /** An error that MuJoCo's own changes account for. */
 export const isExcused = (error: number, sensitivity: number): boolean => error <= SENSITIVITY_MARGIN * sensitivity;
 
 /** MuJoCo's sensitivity at a sample. Where a shift of the margins makes or ends a contact or limit, that counts too. */
 export function sensitivityOf(
-  world: MuJoCoWorld,
+  world: Steps,
   { from, result }: Pick<Sample, "from" | "result">,
   quantities: readonly Quantity[],
 ): Sensitivity {

@@ -4,7 +4,7 @@ import { MuJoCoWorld, type StepResult } from "../monitor/mujoco-world.ts";
 import { documentedIn, toTheEnd } from "./documented.ts";
 import type { OneStep } from "./one-step.ts";
 import { distances, quantitiesOf, type Quantity } from "./quantities.ts";
-import { isExcused, sensitivityOf, type Sensitivity } from "./sensitivity.ts";
+import { isExcused, sensitivityOf, type Sensitivity, type Steps } from "./sensitivity.ts";
 import type { Sample } from "./trajectory.ts";
 
 /** A step whose error is beyond a bound. */
@@ -18,7 +18,7 @@ export interface Beyond {
   readonly mujocoSensitivity: number;
   /**
    * How far MuJoCo stopped from its own result at this state: a solver that ends at its tolerance, contacts that
-   * are searched. Null where the sensitivity alone accounts for the error.
+   * are searched, velocities by forces that cancel in place of M qacc. Null where the sensitivity alone accounts for the error.
    */
   readonly leftover: number | null;
   /** The error beside MuJoCo run to its end, likewise. */
@@ -71,6 +71,9 @@ interface End {
   readonly sensitivity: Sensitivity;
 }
 
+/** Velocities by forces that cancel: of 1e17 N they leave what rounds, where M qacc is known. */
+const CANCELLATION = "forces that cancel";
+
 /** Sorts samples into those within bounds, those that MuJoCo's own step accounts for, and the others. `delete()` it. */
 export class Judge {
   readonly contacts: Counts = { equal: 0, touching: 0, total: 0, most: 0 };
@@ -113,35 +116,60 @@ export class Judge {
     if (!sensitivity) return;
     const leftovers = end && distances(quantities, sample.result, end.result);
     const toEnd = end && distances(quantities, ours, end.result);
+    let balanced: End | undefined;
     quantities.forEach((quantity, q) => {
       if (!isBeyond[q]) return;
+      const isOf = (error: number, at: End) => error <= quantity.tail || isExcused(error, at.sensitivity.distances[q]);
       const isNear = () =>
-        toEnd !== undefined &&
-        (toEnd[q] <= quantity.tail ||
-          isExcused(toEnd[q], end!.sensitivity.distances[q]) ||
-          (this.#isSearch && toEnd[q] <= leftovers![q]));
-      const because = !isOpen(q) ? "sensitivity" : isNear() ? this.#documented : null;
+        toEnd !== undefined && (isOf(toEnd[q], end!) || (this.#isSearch && toEnd[q] <= leftovers![q]));
+      let because = !isOpen(q) ? "sensitivity" : isNear() ? this.#documented : null;
+      let compared = end && { result: end.result, leftover: leftovers![q], error: toEnd![q] };
+      if (because === null && end) {
+        balanced ??= this.#balanced(sample);
+        const [leftover] = distances([quantity], sample.result, balanced.result);
+        const [error] = distances([quantity], ours, balanced.result);
+        if (isOf(error, balanced)) {
+          because = CANCELLATION;
+          compared = { result: balanced.result, leftover, error };
+        }
+      }
       const row: Beyond = {
         env: sample.env,
         step: sample.step,
         field: quantity.name,
         error: errors[q],
         mujocoSensitivity: sensitivity.distances[q],
-        leftover: leftovers?.[q] ?? null,
-        beyondLeftover: toEnd?.[q] ?? null,
+        leftover: compared?.leftover ?? null,
+        beyondLeftover: compared?.error ?? null,
         niter: { corral: ours.niter, mujoco: sample.result.niter },
         because,
         explained: because !== null,
         float64: null,
       };
-      this.#found.push({ row, sample, quantity, end: end?.result });
+      this.#found.push({ row, sample, quantity, end: compared?.result });
     });
   }
 
   #toTheEnd(sample: Sample): End {
+    return this.#ask(this.#end, sample);
+  }
+
+  /** The same, and by accelerations, which forces that cancel do not reach. */
+  #balanced(sample: Sample): End {
     const world = this.#end;
-    const result = world.step(sample.from);
-    return { result, sensitivity: sensitivityOf(world, { from: sample.from, result }, this.quantities) };
+    return this.#ask(
+      {
+        step: (from) => world.stepByAcceleration(from),
+        withMargins: (change, call) => world.withMargins(change, call),
+        facesMeet: world.facesMeet,
+      },
+      sample,
+    );
+  }
+
+  #ask(world: Steps, { from }: Sample): End {
+    const result = world.step(from);
+    return { result, sensitivity: sensitivityOf(world, { from, result }, this.quantities) };
   }
 
   /** The worst errors, unexplained ones first, with their samples. */

@@ -322,3 +322,20 @@ test("a velocity that MuJoCo itself rounds from forces of 1e18 N is not held aga
   expect(verdict).toMatchObject({ reasons: [], passed: true });
   expect(verdict.because.sensitivity).toBeGreaterThan(0);
 });
+
+test.each([59, 87])("nor are sums of forces that cancel: seed %i, measured beside M qacc", async (seed) => {
+  const model = await loadModel(createStiffMjcf(seed, {}, true));
+  const { verdict } = await compareWithMuJoCo(model, { device: "cpu-f64", steps: 20, envs: 2, seed: 1 });
+  expect(verdict).toMatchObject({ reasons: [], passed: true });
+  expect(verdict.because["forces that cancel"]).toBeGreaterThan(0);
+
+  // any other velocity is held against it
+  const world = await MuJoCoWorld.create(model);
+  const judge = await Judge.create(model, world);
+  const [sample] = [...trajectory(model, world, { steps: 10, envs: 1, seed: 1 })].slice(-1);
+  const most = Math.max(...sample.result.qvel.map(Math.abs));
+  judge.add(sample, { ...sample.result, qvel: sample.result.qvel.map((v) => v + 0.3 * (1 + most)) });
+  expect(judge.verdict({})).toMatchObject({ passed: false, beyond: 1, explained: 0 });
+  judge.delete();
+  world.delete();
+});
