@@ -5,8 +5,10 @@ import type { Trace } from "../trace/graph.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
 import type { AdapterInfo, GpuDevice } from "../gpu/device.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
+import { cellArena, cutKernel, marksOf, type CutKernel } from "./kernel/cuts.ts";
 import { emissionFor, type Emission, type Target } from "./kernel/emission.ts";
 import type { ArenaRequest, BudgetView, HostBytes, PlanLimits } from "../memory/request.ts";
+import { CELLS } from "../trace/pieces.ts";
 import { FIXED_PARAMS, TABLES, toWgsl, type WgslKernel } from "../trace/wgsl.ts";
 
 /** A number of all kernels of a batch that the host may change between runs. */
@@ -19,6 +21,8 @@ export interface BatchParam {
 /** A kernel, traced once the layout of the arenas is known. */
 export interface KernelSource {
   readonly name: string;
+  /** Whether it evaluates the physics, and may be cut between stages. */
+  readonly isStep?: boolean;
   /** `unroll`: straight-line code, or runtime loops. */
   readonly trace: (layouts: Readonly<Record<string, ArenaLayout>>, unroll: boolean) => Trace;
 }
@@ -52,7 +56,9 @@ export interface PlannedBatch {
   readonly spec: BatchSpec;
   readonly traces: ReadonlyMap<string, Trace>;
   readonly kernels: ReadonlyMap<string, WgslKernel>;
-  /** Arenas of constants that the kernels read. */
+  /** Those of them that run in pieces, on a GPU. */
+  readonly cuts: ReadonlyMap<string, CutKernel>;
+  /** Arenas of constants that the kernels read, and of what passes between pieces. */
   readonly tables: readonly ArenaRequest[];
   readonly plan: Plan;
 }
@@ -111,18 +117,27 @@ export function planOf(
   const layouts = layoutsOf(bare);
   const tell = (kernel: string, made: WgslKernel) => traced(kernel, made, bare);
 
-  const { traces, kernels, tables } =
+  const { traces, kernels, cuts, tables } =
     known && sameLayouts(known, layouts)
       ? known
-      : timed("trace", () => traceKernels(spec, layouts, tell, context.emission));
+      : timed("trace", () => traceKernels(spec, layouts, tell, bare.tileWidth, context.emission));
   const arenas = [...fixedArenas(spec), ...tables];
-  const stages = spec.kernels.map((kernel) => ({
-    name: kernel.name,
-    arenas: kernels.get(kernel.name)!.buffers.map((b) => arenaOf(kernel.name, b.name)),
+  const stages = compiledKernels({ kernels, cuts }).map(([kernelName, { buffers }]) => ({
+    name: kernelName,
+    arenas: buffers.map((b) => arenaOf(kernelName, b.name)),
   }));
   const plan = planBatch({ name, numEnvs, tileWidth: DEFAULT_TILE_WIDTH, ...context, arenas, stages, host });
-  return { spec, traces, kernels, tables, plan };
+  return { spec, traces, kernels, cuts, tables, plan };
 }
+
+/** What a GPU compiles: kernels, or their pieces. */
+export const compiledKernels = ({
+  kernels,
+  cuts,
+}: Pick<PlannedBatch, "kernels" | "cuts">): (readonly [string, WgslKernel])[] =>
+  [...kernels].flatMap(([name, kernel]) =>
+    (cuts.get(name)?.pieces ?? [{ name, kernel }]).map((piece) => [piece.name, piece.kernel] as const),
+  );
 
 /** Staging buffers, which reads go through. */
 export function stagingArena(name: string, copies: number): ArenaRequest {
@@ -141,21 +156,32 @@ function traceKernels(
   spec: BatchSpec,
   layouts: Record<string, ArenaLayout>,
   tell: (name: string, kernel: WgslKernel) => void,
+  tileWidth: number,
   emission: Emission = emissionFor(undefined),
 ) {
   const traces = new Map<string, Trace>();
   const kernels = new Map<string, WgslKernel>();
+  const cuts = new Map<string, CutKernel>();
   const tables: ArenaRequest[] = [];
   const unroll = spec.unrolled?.(emission.target) ?? true;
   for (const source of spec.kernels) {
     const traced = source.trace(layouts, unroll);
-    const kernel = toWgsl(traced, { ...emission, title: `${spec.name}: ${source.name}` });
+    const title = `${spec.name}: ${source.name}`;
+    const kernel = toWgsl(traced, { ...emission, title });
     traces.set(source.name, traced);
     kernels.set(source.name, kernel);
-    tables.push(...tableArenas(source.name, kernel));
-    tell(source.name, kernel);
+    const marks = source.isStep && emission.cut !== false ? marksOf(traced, emission.cut === true) : [];
+    const cut = cutKernel(source.name, title, traced, marks, emission, tileWidth);
+    if (cut) {
+      cuts.set(source.name, cut);
+      tables.push(cut.cells);
+    }
+    for (const { name, kernel: made } of cut?.pieces ?? [{ name: source.name, kernel }]) {
+      tables.push(...tableArenas(name, made));
+      tell(name, made);
+    }
   }
-  return { traces, kernels, tables };
+  return { traces, kernels, cuts, tables };
 }
 
 /** Arenas for the tables that a kernel reads. */
@@ -175,6 +201,7 @@ const tableArena = (kernel: string, type: "f32" | "i32"): string => `${kernel}.t
 export function arenaOf(kernel: string, buffer: string): string {
   if (buffer === TABLES.f32) return tableArena(kernel, "f32");
   if (buffer === TABLES.i32) return tableArena(kernel, "i32");
+  if (buffer === CELLS) return cellArena(kernel);
   return buffer;
 }
 

@@ -97,7 +97,7 @@ export async function placeBatch(
     const budget = hostBudget();
     const threads = threadsOf(options);
     return withLimit(budget, options.budget, () =>
-      placeFitting(specFor, numEnvs, shape, onOverBudget, async (planned): Promise<Batch> => {
+      placeFitting(specFor, numEnvs, onCpu(shape), onOverBudget, async (planned): Promise<Batch> => {
         if (device === "wasm") {
           tellThreads(options);
           const map = mapWasm(planned, threads);
@@ -136,6 +136,10 @@ export async function placeBatch(
     throw error;
   }
 }
+
+/** There kernels are never cut. */
+export const onCpu = <C extends PlanContext>(context: C): C =>
+  context.emission ? { ...context, emission: { ...context.emission, cut: false } } : context;
 
 /** The plan of a batch on a device without an adapter: what it holds of the host's budget. */
 export const hostPlan = (planned: PlannedBatch, device: HostDevice, threads: number): Plan =>

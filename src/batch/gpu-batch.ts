@@ -8,9 +8,11 @@ import { createBindGroup, pipelinesOf } from "../gpu/shader.ts";
 import { Uploader } from "../gpu/upload.ts";
 import type { Budget } from "../memory/budget.ts";
 import { reserve, type Reservation } from "../memory/reserve.ts";
+import type { Turn } from "../trace/cut.ts";
 import { FIXED_PARAMS, TABLES, type WgslKernel } from "../trace/wgsl.ts";
 import {
   arenaOf,
+  compiledKernels,
   hostRecords,
   SHADOW,
   type Batch,
@@ -88,7 +90,7 @@ export class GpuBatch implements Batch {
     try {
       const queue = new GuardedQueue(gpu, planned.spec.name);
       const kernels = new Map<string, Ready>();
-      const made = [...planned.kernels].map(async ([name, kernel]) => {
+      const made = compiledKernels(planned).map(async ([name, kernel]) => {
         const label = `${planned.spec.name}.${name}`;
         const pipeline = await (started?.get(kernel) ?? compileKernel(gpu, planned.spec.name, name, kernel));
         for (const type of ["f32", "i32"] as const) {
@@ -208,6 +210,19 @@ export class GpuBatch implements Batch {
   }
 
   #encode(pass: GPUComputePassEncoder, name: string): void {
+    const cut = this.planned.cuts.get(name);
+    if (!cut) return this.#dispatch(pass, name);
+    const params = this.params();
+    const run = (turns: readonly Turn[]): void => {
+      for (const turn of turns) {
+        if (typeof turn === "number") this.#dispatch(pass, cut.pieces[turn].name);
+        else for (let n = turn.most((param) => params[param]); n > 0; n--) run(turn.turns);
+      }
+    };
+    run(cut.turns);
+  }
+
+  #dispatch(pass: GPUComputePassEncoder, name: string): void {
     const { pipeline, workgroupSize, groups } = this.#kernels.get(name)!;
     pass.setPipeline(pipeline);
     for (const { index, worlds } of this.planned.plan.shards) {

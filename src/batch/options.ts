@@ -38,6 +38,10 @@ export const PLACEMENT_OPTIONS = {
     oneOf: ["separate", "merged"],
     doc: "arrays of a kernel that are indexed at run time: each its own, or all in one, by default on GPUs; `corral tune` measures which is faster",
   },
+  cut: {
+    kind: boolean,
+    doc: "the kernel of a step in pieces that run one after the other, or whole; by default in pieces on GPUs whose lanes have no registers for all of it, never as WebAssembly; `corral tune` measures which is faster",
+  },
   threads: {
     min: 1,
     max: 256,

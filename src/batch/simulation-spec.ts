@@ -117,6 +117,7 @@ function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: num
     kernels: [
       {
         name: "step",
+        isStep: true,
         trace: (arenas, unroll) =>
           traceSimulation(
             { ...base, state: arenas.state, params: names },

@@ -12,7 +12,7 @@ import { loadTaskModel } from "../env/task/load.ts";
 import { loadModel, type Model } from "../model/model.ts";
 import { oracleBytes } from "../model/oracle.ts";
 import { planArenas, planOf, type BatchSpec, type PlanContext, type PlannedBatch } from "../batch/batch.ts";
-import { hostPlan, planContext, threadsOf } from "../batch/device.ts";
+import { hostPlan, planContext, onCpu, threadsOf } from "../batch/device.ts";
 import { namedHostDevice } from "../batch/devices.ts";
 import type { PlacementOptions } from "../batch/options.ts";
 import { prepare, type SimulationOptions } from "../batch/simulation-spec.ts";
@@ -71,8 +71,9 @@ function ofModel(model: Model): Planner {
 
 /** Kernels and plan of a batch, without a device: of one without an adapter if the options name it. */
 export function planKernelsOf(planner: Planner, options: BatchOptions, context: PlanContext = {}): PlannedBatch {
-  const planned = planOf(planner.specOf(options), planContext(options, options.numEnvs, context));
   const device = namedHostDevice(options);
+  const given = planContext(options, options.numEnvs, context);
+  const planned = planOf(planner.specOf(options), device === undefined ? given : onCpu(given));
   if (device === undefined) return planned;
   return { ...planned, plan: planAgainst(hostPlan(planned, device, threadsOf(options)), planned.plan.budget) };
 }

@@ -1,6 +1,6 @@
 // what of a trace has an effect, and how often each value is used: shared by every back end
 import type { Trace } from "./graph.ts";
-import { Block, TraceNode, type Operand, type Source, type Statement, type VarRef } from "./nodes.ts";
+import { Block, TraceNode, type ArrayRef, type Operand, type Source, type Statement, type VarRef } from "./nodes.ts";
 import { overwritten, sketch } from "./overwritten.ts";
 
 /** A statement that is not a `let`, and where it is; `order` counts all statements of the program. */
@@ -30,7 +30,7 @@ function isWithin(inner: Block, outer: Block): boolean {
 }
 
 /** The operands a statement reads, without those of nested blocks. */
-function operandsOf(s: Statement): readonly Operand[] {
+export function operandsOf(s: Statement): readonly Operand[] {
   switch (s.kind) {
     case "let":
       return s.node.args;
@@ -87,8 +87,10 @@ function survey(trace: Trace): Survey {
       if (s.kind === "stage") continue;
       const place = { statement: s, block, order };
       if (s.kind === "set") append(sets, s.target, place);
-      else if (s.kind === "put") append(puts, s.target.id, place);
-      else if (s.kind === "store") stores.push(place);
+      else if (s.kind === "put") {
+        append(puts, s.target.id, place);
+        if (s.target.kept) stores.push(place);
+      } else if (s.kind === "store") stores.push(place);
       else if (s.kind === "break") append(breaks, loop!, place);
       else {
         for (const inner of s.kind === "when" ? [s.then, s.otherwise] : [s.block]) {
@@ -184,6 +186,9 @@ function analyseWithout(
     // an index has no statement of its own
     if (orders[node.id] >= 0) nodes.push(node);
   };
+  const keep = ({ kept }: ArrayRef) => {
+    if (kept) sources.add(kept.buffer);
+  };
   const read = (node: TraceNode) => {
     mark(owners.get(node.block));
     for (const a of node.args) use(a, node.block);
@@ -198,12 +203,14 @@ function analyseWithout(
       const { id } = source as { id: number };
       if (!liveArrays.has(id)) puts.get(id)?.forEach(mark);
       liveArrays.add(id);
+      keep(source as ArrayRef);
     }
   };
   const perform = ({ statement, block }: Place) => {
     mark(owners.get(block));
     for (const a of operandsOf(statement)) use(a, block);
     if (statement.kind === "store") sources.add(statement.target);
+    if (statement.kind === "put") keep(statement.target);
     if (statement.kind === "loop") breaks.get(statement)?.forEach(mark);
   };
 

@@ -67,6 +67,13 @@ export interface ArrayRef {
   readonly name: string;
   readonly type: Type;
   readonly length: number;
+  /** If it lies in a buffer instead, for other kernels to read: `stride` fours a world, in tiles of worlds, from its `first`. */
+  readonly kept?: {
+    readonly buffer: BufferRef;
+    readonly tile: number;
+    readonly stride: number;
+    readonly first: number;
+  };
 }
 
 /** Constant data indexable at run time; it lives in one read-only buffer shared by all kernels of a model. */

@@ -72,35 +72,41 @@ export const MERGED = "private_memory";
 export function privateMemory(arrays: readonly ArrayRef[], merged: ReadonlySet<number>): PrivateMemory {
   const offsets = new Map<number, number>();
   let length = 0;
-  for (const { id, length: elements } of arrays) {
-    if (!merged.has(id)) continue;
+  for (const { id, length: elements, kept } of arrays) {
+    if (kept || !merged.has(id)) continue;
     offsets.set(id, length);
     length += elements;
   }
-  const place = (index: string, offset: number) => {
+  const place = (ref: ArrayRef, index: string) => {
+    const { kept } = ref;
+    if (kept) {
+      const world = `(world / ${kept.tile}) * ${kept.stride * kept.tile} + world % ${kept.tile}`;
+      return `${kept.buffer.name}[${world} + ((${index}) / 4 + ${kept.first}) * ${kept.tile}][(${index}) & 3]`;
+    }
+    const offset = offsets.get(ref.id);
+    if (offset === undefined) return undefined;
     if (/^\d+$/.test(index)) return `${MERGED}[${Number(index) + offset}]`;
     return offset === 0 ? `${MERGED}[${index}]` : `${MERGED}[${index} + ${offset}]`;
   };
   return {
-    apart: arrays.filter(({ id }) => !offsets.has(id)),
+    apart: arrays.filter(({ id, kept }) => !kept && !offsets.has(id)),
     length,
     read(ref, index) {
-      const offset = offsets.get(ref.id);
-      if (offset === undefined) return `${arrayName(ref)}[${index}]`;
-      const word = place(index, offset);
+      const word = place(ref, index);
+      if (word === undefined) return `${arrayName(ref)}[${index}]`;
       if (ref.type === "bool") return `(${word} != 0u)`;
       return ref.type === "u32" ? word : `bitcast<${ref.type}>(${word})`;
     },
     write(ref, index, value) {
-      const offset = offsets.get(ref.id);
-      if (offset === undefined) return `${arrayName(ref)}[${index}] = ${value};`;
-      const word = {
+      const word = place(ref, index);
+      if (word === undefined) return `${arrayName(ref)}[${index}] = ${value};`;
+      const bits = {
         bool: `select(0u, 1u, ${value})`,
         u32: value,
         i32: `bitcast<u32>(${value})`,
         f32: `bitcast<u32>(${value})`,
       };
-      return `${place(index, offset)} = ${word[ref.type]};`;
+      return `${word} = ${bits[ref.type]};`;
     },
   };
 }

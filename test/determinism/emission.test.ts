@@ -27,8 +27,8 @@ beforeAll(async () => {
 });
 afterAll(() => gpu.close());
 
-async function run(id: string, device: GpuDevice, unroll: boolean): Promise<{ hash: string; code: string }> {
-  await using env = await makeVec(id, { numEnvs: WORLDS, seed: 5, device, unroll, maxEpisodeSteps: 20 });
+async function run(id: string, device: GpuDevice, unroll: boolean, cut = false) {
+  await using env = await makeVec(id, { numEnvs: WORLDS, seed: 5, device, unroll, maxEpisodeSteps: 20, cut });
   const hash = createHash("sha256");
   await env.reset();
   for (let step = 0; step < STEPS; step++) {
@@ -37,7 +37,8 @@ async function run(id: string, device: GpuDevice, unroll: boolean): Promise<{ ha
   }
   for (const values of Object.values(await env.getState(["qpos", "qvel", "qacc_warmstart", "episode_length"])))
     hash.update(values);
-  return { hash: hash.digest("hex"), code: env.kernels.get("step")!.code };
+  const cells = env.plan.fields.filter(({ arena }) => arena === "step.cells");
+  return { hash: hash.digest("hex"), code: env.kernels.get("step")!.code, cells };
 }
 
 test.each(CASES)(
@@ -48,6 +49,11 @@ test.each(CASES)(
     expect(posed.code).toContain("@workgroup_size(64)");
     expect(posed.code).toContain("private_memory[");
     expect(posed.hash).toBe(usual.hash);
+    expect(posed.cells).toEqual([]);
+    if (!unroll && process.env.CORRAL_FULL !== "1") return;
+    const cut = await run(id, posing, unroll, true);
+    expect(cut.hash).toBe(usual.hash);
+    expect(cut.cells[0].bytes).toBe(cut.cells[0].bytesPerWorld * WORLDS);
   },
 );
 

@@ -1,7 +1,7 @@
 // what compilers for GPUs say of kernels does not get worse unseen: live and spilled registers, scratch, code size.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { learnerKernels, stepKernel } from "../../tools/gpu-compilers/kernels.ts";
+import { learnerKernels, stepKernels } from "../../tools/gpu-compilers/kernels.ts";
 import { growth, isInstalled, measure, type Measured, type Row } from "../../tools/gpu-compilers/measure.ts";
 
 const RESULTS = new URL("../../bench/results/gpu-compilers.json", import.meta.url);
@@ -47,10 +47,10 @@ describe("growth", () => {
 describe.skipIf(!compilers)("compilers for GPUs", () => {
   test("the step kernels of Hopper, HalfCheetah and Ant, and the learner's largest, have not grown", async () => {
     const names = ["Hopper-v5", "HalfCheetah-v5", "Ant-v5"];
-    const steps = await Promise.all(names.map(async (name) => [name, await stepKernel(name)] as const));
+    const steps = await Promise.all(names.map((name) => stepKernels(name, name)));
     const learner = Object.entries(learnerKernels()).filter(([name]) => LEARNER.includes(name));
     expect(learner).toHaveLength(LEARNER.length);
-    const now = measure(Object.fromEntries([...steps, ...learner]));
+    const now = measure(Object.assign({}, ...steps, Object.fromEntries(learner)));
     if (now.amd !== results.amd) console.log(`not compared: ${now.amd} is not ${results.amd}`);
     if (now.nvidia !== results.nvidia) console.log(`not compared: ${now.nvidia} is not ${results.nvidia}`);
     expect(growth(results, now)).toEqual([]);

@@ -1,13 +1,13 @@
 /**
  * `npx tsx tools/gpu-compilers [--form FORM] [--learner] [--write FILE] ENV_OR_MODEL ...`: a table of what two compilers
- * for GPUs say of step kernels (and of the learner's), with no GPU. `--form gpu` (default), software, straight, rolled.
+ * for GPUs say of step kernels (and of the learner's), with no GPU. `--form gpu` (default), whole, cut, straight, rolled, software.
  * `--write FILE` adds the rows to a file of results, FILE.json, in place of those of the same names, and prints it as FILE.md.
  * `--watched` measures what the test compares. Exit codes: 0 done, 2 bad usage, 3 the compilers cannot be installed here.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { parseArgs } from "node:util";
-import { FORMS, learnerKernels, stepKernel, type Form } from "./kernels.ts";
+import { FORMS, learnerKernels, stepKernels, type Form } from "./kernels.ts";
 import { install, measure, type Measured, type Row } from "./measure.ts";
 
 /** The environments that are watched. */
@@ -63,10 +63,12 @@ if (why !== undefined) {
 }
 
 const kernels: Record<string, string> = {};
-for (const target of targets) {
+/** What kernels are called, or their pieces begin with. */
+const prefixes = targets.map((target) => {
   const name = basename(target).replace(/\.\w+$/, "");
-  kernels[form === "gpu" ? name : `${name}, ${form}`] = await stepKernel(target, form);
-}
+  return form === "gpu" ? name : `${name}, ${form}`;
+});
+for (const [i, target] of targets.entries()) Object.assign(kernels, await stepKernels(target, prefixes[i], form));
 if (values.learner || values.watched) Object.assign(kernels, learnerKernels());
 const now = measure(kernels);
 const { write } = values;
@@ -75,7 +77,8 @@ const before =
   file !== undefined && existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Measured) : undefined;
 const kept = before?.amd === now.amd && before.nvidia === now.nvidia ? before.rows : [];
 const names = new Set(now.rows.map(({ name }) => name));
-const all = { ...now, rows: [...kept.filter(({ name }) => !names.has(name)), ...now.rows] };
+const isStale = (name: string) => names.has(name) || prefixes.some((of) => name === of || name.startsWith(`${of} `));
+const all = { ...now, rows: [...kept.filter(({ name }) => !isStale(name)), ...now.rows] };
 console.log(table(now));
 if (file !== undefined) {
   writeFileSync(file, `${JSON.stringify(all, null, 1)}\n`);

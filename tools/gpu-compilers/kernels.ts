@@ -6,16 +6,20 @@ import "../../envs/index.ts";
 
 const LANES = 64;
 
-/** How kernels are written: as on a GPU, as on software drivers, or as on a GPU but straight-line or rolled. */
-export const FORMS = ["gpu", "software", "straight", "rolled"] as const;
+/** How kernels are written: as on a GPU, there whole or in pieces, straight-line or rolled; or as on software drivers. */
+export const FORMS = ["gpu", "whole", "cut", "straight", "rolled", "software"] as const;
 export type Form = (typeof FORMS)[number];
 
-/** The WGSL of the step kernel of an environment or a model. */
-export async function stepKernel(target: string, form: Form = "gpu"): Promise<string> {
-  const forced = form === "straight" || form === "rolled" ? { unroll: form === "straight" } : {};
-  const options = { numEnvs: 1, ...forced };
-  const emission = emissionFor(form === "software" ? undefined : { kind: "gpu", subgroupMaxSize: LANES });
-  return planKernelsOf(await plannerOf(target, options), options, { emission }).kernels.get("step")!.code;
+/** The WGSL of the step kernel of an environment or a model by `name`, or of its pieces. */
+export async function stepKernels(target: string, name: string, form: Form = "gpu"): Promise<Record<string, string>> {
+  const unroll = form === "straight" || form === "rolled" ? { unroll: form === "straight" } : {};
+  const cut = form === "whole" || form === "cut" ? { cut: form === "cut" } : {};
+  const options = { numEnvs: 1, ...unroll, ...cut };
+  const emission = emissionFor(form === "software" ? undefined : { kind: "gpu", subgroupMaxSize: LANES }, options);
+  const { kernels, cuts } = planKernelsOf(await plannerOf(target, options), options, { emission });
+  const pieces = cuts.get("step")?.pieces;
+  if (!pieces) return { [name]: kernels.get("step")!.code };
+  return Object.fromEntries(pieces.map(({ kernel, stage }, i) => [`${name} ${i} ${stage}`.trim(), kernel.code]));
 }
 
 /** The WGSL of all kernels of the learner, each text once. */

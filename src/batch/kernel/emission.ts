@@ -11,6 +11,8 @@ export type Target = "software" | "gpu";
 /** How the kernels of a batch are written. */
 export interface Emission extends WgslForm {
   readonly target: Target;
+  /** Whether the kernel of a step runs in pieces, or only if a lane has no registers for all of it. */
+  readonly cut: boolean | "auto";
 }
 
 /** Drivers that compute on the CPU, and WebAssembly. Small arrays apart cost them least; they gather from uniforms. */
@@ -19,12 +21,14 @@ const SOFTWARE: Emission = {
   workgroupSize: WORKGROUP,
   privateArrays: "separate",
   tablesApart: "uniform",
+  cut: false,
 };
 
 /** How kernels are written for a device that says so of itself; without one, as for a software driver. */
 function emissionOf(adapter: AdapterFacts | undefined): Emission {
   if (adapter?.kind !== "gpu") return SOFTWARE;
-  return { target: "gpu", workgroupSize: workgroupOf(adapter), privateArrays: "merged", tablesApart: "storage" };
+  const workgroupSize = workgroupOf(adapter);
+  return { target: "gpu", workgroupSize, privateArrays: "merged", tablesApart: "storage", cut: "auto" };
 }
 
 const GROUP_LIMITS = ["maxComputeInvocationsPerWorkgroup", "maxComputeWorkgroupSizeX"] as const;
@@ -40,12 +44,17 @@ export function emissionFor(
   limits?: GroupLimits,
 ): Emission {
   const byDefault = emissionOf(adapter);
-  const chosen = <K extends "workgroupSize" | "privateArrays">(name: K): Emission[K] => {
+  const chosen = <K extends "workgroupSize" | "privateArrays" | "cut">(name: K): Emission[K] => {
     const given = options[name];
     if (given === undefined) return byDefault[name];
     return checked(name, kindOf(PLACEMENT_OPTIONS[name]), given) as Emission[K];
   };
-  const emission = { ...byDefault, workgroupSize: chosen("workgroupSize"), privateArrays: chosen("privateArrays") };
+  const emission = {
+    ...byDefault,
+    workgroupSize: chosen("workgroupSize"),
+    privateArrays: chosen("privateArrays"),
+    cut: chosen("cut"),
+  };
   if (limits) assertRuns(emission.workgroupSize, limits);
   return emission;
 }

@@ -114,7 +114,7 @@ export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O
       ...(vec.snapshotEvery === undefined ? [] : snapshotArenas(kept)),
     ],
     kernels: [
-      { name: "step", trace: (arenas, unroll) => traceStep(spec, arenas, unroll) },
+      { name: "step", isStep: true, trace: (arenas, unroll) => traceStep(spec, arenas, unroll) },
       { name: "reset", trace: (arenas, unroll) => traceReset(spec, arenas, unroll) },
       ...(vec.recorder
         ? recordKernels(

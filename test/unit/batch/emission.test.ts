@@ -4,6 +4,7 @@ import { emissionFor } from "../../../src/batch/kernel/emission.ts";
 import { unrollByDefault } from "../../../src/batch/kernel/form.ts";
 import { planVecKernels } from "../../../src/env/make.ts";
 import { compileOnNull } from "../../../src/gpu/compile-on-null.ts";
+import { plan } from "../../../src/sizing/plan.ts";
 import { loadTestModel } from "../../support/mjcf.ts";
 import "../../../envs/index.ts";
 
@@ -12,8 +13,8 @@ const gpu = (subgroupMaxSize: number) => ({ kind: "gpu", subgroupMaxSize }) as c
 describe("the emission of kernels", () => {
   test("is that of software drivers without a GPU, whatever their subgroups are", () => {
     const software = { target: "software", workgroupSize: 32, privateArrays: "separate", tablesApart: "uniform" };
-    expect(emissionFor(undefined)).toEqual(software);
-    expect(emissionFor({ kind: "software", subgroupMaxSize: 128 })).toEqual(software);
+    expect(emissionFor(undefined)).toEqual({ ...software, cut: false });
+    expect(emissionFor({ kind: "software", subgroupMaxSize: 128 })).toEqual({ ...software, cut: false });
   });
 
   test.each([
@@ -23,7 +24,7 @@ describe("the emission of kernels", () => {
     [16, 32],
   ])("of a GPU with subgroups of %i lanes has workgroups of %i, and merges", (lanes, workgroupSize) => {
     const merged = { target: "gpu", workgroupSize, privateArrays: "merged", tablesApart: "storage" };
-    expect(emissionFor(gpu(lanes))).toEqual(merged);
+    expect(emissionFor(gpu(lanes))).toEqual({ ...merged, cut: "auto" });
   });
 
   test("options come first, if the device can run them", () => {
@@ -54,6 +55,25 @@ describe("the emission of kernels", () => {
         expect(code).not.toMatch(new RegExp(String.raw`\b${name}\[(?!\d+\])`));
       await compileOnNull(code, id, ["main"]);
     }
+  });
+
+  test("kernels that no lane has registers for are cut on a GPU, there alone, or as an option says", async () => {
+    const cutOf = async (id: string, options: { cut?: boolean }, context: object) => {
+      const { plan, cuts } = await planVecKernels(id, { numEnvs: 64, ...options }, context);
+      const cells = plan.fields.find(({ arena }) => arena === "step.cells");
+      const { marks, pieces } = cuts.get("step") ?? {};
+      if (cells) expect(cells.bytes).toBe(64 * 4 * cells.perWorld);
+      expect(cells === undefined).toBe(pieces === undefined);
+      if (options.cut) for (const { kernel } of pieces ?? []) await compileOnNull(kernel.code, id, ["main"]);
+      return marks;
+    };
+    const onGpu = { emission: emissionFor(gpu(64)) };
+    expect(await cutOf("Ant-v5", {}, onGpu)).toContain("solver");
+    expect(await cutOf("Ant-v5", {}, {})).toBeUndefined();
+    expect(await cutOf("Hopper-v5", {}, onGpu)).toBeUndefined();
+    expect(await cutOf("Hopper-v5", { cut: true }, {})).toEqual(["solver"]);
+    const { fields } = await plan("Hopper-v5", { numEnvs: 64, cut: true, device: "wasm" });
+    expect(fields.filter(({ arena }) => arena === "step.cells")).toEqual([]);
   });
 
   test("tables that lanes index apart are storage on a GPU", async () => {

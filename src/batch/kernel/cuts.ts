@@ -1,0 +1,80 @@
+// where a kernel is cut into pieces, for GPUs whose lanes have no registers for all of it (docs/decisions/0054)
+import { STAGES } from "../../physics/stages.ts";
+import type { ArenaRequest } from "../../memory/request.ts";
+import type { Turn } from "../../trace/cut.ts";
+import type { Trace } from "../../trace/graph.ts";
+import { analyse } from "../../trace/liveness.ts";
+import { CELLS, cutTrace } from "../../trace/pieces.ts";
+import { pressureOf, type Pressure } from "../../trace/pressure.ts";
+import { toWgsl, type WgslKernel } from "../../trace/wgsl.ts";
+import type { Emission } from "./emission.ts";
+
+/** A kernel in pieces. */
+export interface CutKernel {
+  /** The stages that pieces of an evaluation begin with. */
+  readonly marks: readonly string[];
+  readonly pieces: readonly { readonly name: string; readonly stage: string; readonly kernel: WgslKernel }[];
+  /** Which piece runs when, by number. */
+  readonly turns: readonly Turn[];
+  /** What passes between pieces. */
+  readonly cells: ArenaRequest;
+}
+
+/** Values that live at once by the order of the text, beyond which a kernel is cut: compilers need 0.7 registers for each. */
+const MOST_WHOLE = 400;
+/** The same, of a piece. */
+const MOST_OF_PIECE = 250;
+/** A stage that is beyond it by itself takes others along that add no more than this part. */
+const ALONG = 1.25;
+const LITTLE = 100;
+
+/** The arena of a kernel's cells. */
+export const cellArena = (kernel: string): string => `${kernel.split(".")[0]}.${CELLS}`;
+
+/** The stages that a kernel is cut at; none if it need not be. `force`: cut what would fit as well. */
+export function marksOf(trace: Trace, force: boolean): string[] {
+  const pressure = pressureOf(trace, analyse(trace));
+  if (!force && pressure.most(0, pressure.length) <= MOST_WHOLE) return [];
+  const marks = greedy(pressure);
+  const solver = pressure.stages.filter(({ name }) => name === "solver");
+  return marks.length === 0 && force && solver.length === 1 ? ["solver"] : marks;
+}
+
+/** Pieces that are as long as they may be. A stage that does not fit by itself takes along what needs hardly more. */
+function greedy({ stages, length, most }: Pressure): string[] {
+  const own = stages.filter(({ name }) => name in STAGES && stages.filter((s) => s.name === name).length === 1);
+  const endOf = (i: number) => own[i + 1]?.at ?? stages.find(({ at }) => at > own[i].at)?.at ?? length;
+  const pieces: { start: number; end: number; bound: number }[] = [];
+  own.forEach((stage, i) => {
+    const piece = { start: stage.at, end: endOf(i), bound: Math.max(MOST_OF_PIECE, ALONG * most(stage.at, endOf(i))) };
+    const before = pieces.at(-1);
+    const isHeavy = before !== undefined && piece.bound > Math.max(before.bound, MOST_OF_PIECE);
+    // before one that does not fit, only what takes next to nothing is not worth a dispatch
+    const joins = before && (!isHeavy || most(before.start, before.end) <= LITTLE);
+    const bound = Math.max(before?.bound ?? 0, piece.bound);
+    if (joins && most(before.start, piece.end) <= bound) Object.assign(before, { end: piece.end, bound });
+    else pieces.push(piece);
+  });
+  return pieces.slice(1).map(({ start }) => own.find(({ at }) => at === start)!.name);
+}
+
+/** A kernel in pieces that begin at `marks`; undefined where it has none of them, or the host cannot count its loops. */
+export function cutKernel(
+  name: string,
+  title: string,
+  trace: Trace,
+  marks: readonly string[],
+  emission: Emission,
+  tileWidth: number,
+): CutKernel | undefined {
+  const cut = marks.length > 0 ? cutTrace(trace, new Set(marks), tileWidth) : undefined;
+  if (!cut) return undefined;
+  const pieces = cut.pieces.map((piece, i) => ({
+    name: `${name}.${i}`,
+    stage: piece.name,
+    kernel: toWgsl(piece.trace, { ...emission, title: `${title} ${i + 1} of ${cut.pieces.length}: ${piece.name}` }),
+  }));
+  const arena = cellArena(name);
+  const field = { name: arena, group: "model", type: "u32", perWorld: 4 * cut.fours, remedy: "cut: false" } as const;
+  return { marks, pieces, turns: cut.turns, cells: { name: arena, access: "read_write", fields: [field] } };
+}
