@@ -1,6 +1,14 @@
 // what several of Gymnasium's tasks say the same way
-import { bodyId, uniformNoise, type Scene, type StartScene } from "../src/env/index.ts";
-import { add, div, mul, sqrt, square, sub, sum, type Scalar } from "../src/trace/scalar.ts";
+import {
+  bodyId,
+  positionsAndVelocities,
+  sumOfSquares,
+  uniformNoise,
+  type Scene,
+  type StartScene,
+} from "../src/env/index.ts";
+import { add, div, mul, not, select, sqrt, square, sub, sum, type Bool, type Scalar } from "../src/trace/scalar.ts";
+import { BALANCING } from "./training.ts";
 
 /** The length of a vector. */
 export const norm = (v: readonly Scalar[]): Scalar => sqrt(sum(v.map(square)));
@@ -34,6 +42,34 @@ export const placeInPlane = ({ d, model }: Scene) => ({
 export const uniformStart = (s: StartScene<{ reset_noise_scale: number }>) => ({
   qpos: uniformNoise(s, s.model.qpos0, s.options.reset_noise_scale),
   qvel: uniformNoise(s, new Float64Array(s.model.nv), s.options.reset_noise_scale),
+});
+
+/** Options of a planar walker. */
+interface PlanarOptions {
+  readonly forward_reward_weight: number;
+  readonly ctrl_cost_weight: number;
+  readonly healthy_reward: number;
+  readonly terminate_when_unhealthy: boolean;
+  readonly reset_noise_scale: number;
+  readonly exclude_current_positions_from_observation: boolean;
+}
+
+/** Legs in a plane that learn to go along x and are done when they are not healthy: all of Hopper and Walker2d but that. */
+export const planarWalker = <O extends PlanarOptions>(isHealthy: (s: Scene<O>) => Bool) => ({
+  frameSkip: 4,
+  maxEpisodeSteps: 1000,
+  training: { ppo: BALANCING },
+
+  observe: (s: Scene<O>) => positionsAndVelocities(s, s.options.exclude_current_positions_from_observation ? 1 : 0, 10),
+  reward: (s: Scene<O>) => ({
+    reward_forward: mul(forwardVelocity(s), s.options.forward_reward_weight),
+    reward_ctrl: mul(sumOfSquares(s.action), -s.options.ctrl_cost_weight),
+    reward_survive: select(isHealthy(s), s.options.healthy_reward, 0, "f32"),
+  }),
+  terminated: (s: Scene<O>) => ({ unhealthy: s.options.terminate_when_unhealthy ? not(isHealthy(s)) : false }),
+  info: (s: Scene<O>) => ({ ...placeInPlane(s), x_velocity: forwardVelocity(s) }),
+  resetInfo: placeInPlane,
+  reset: uniformStart,
 });
 
 /** A uniform number of [0, 1) stretched to [low, high). */

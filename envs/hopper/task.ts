@@ -1,8 +1,6 @@
 // Hopper-v5: a planar leg learns to hop along x (Gymnasium 1.x). Options are Gymnasium's.
-import { all, defineTask, inOpen, positionsAndVelocities, sumOfSquares, type Scene } from "../../src/env/index.ts";
-import { mul, not, select } from "../../src/trace/scalar.ts";
-import { forwardVelocity, placeInPlane, uniformStart } from "../shared.ts";
-import { BALANCING } from "../training.ts";
+import { all, defineTask, inOpen, type Scene } from "../../src/env/index.ts";
+import { planarWalker } from "../shared.ts";
 
 const defaults = {
   forward_reward_weight: 1,
@@ -28,19 +26,6 @@ const isHealthy = ({ d, options }: Hopper) =>
 export const hopper = defineTask({
   id: "Hopper-v5",
   model: new URL("./model.xml", import.meta.url),
-  frameSkip: 4,
-  maxEpisodeSteps: 1000,
-  training: { ppo: BALANCING },
   defaults,
-
-  observe: (s) => positionsAndVelocities(s, s.options.exclude_current_positions_from_observation ? 1 : 0, 10),
-  reward: (s) => ({
-    reward_forward: mul(forwardVelocity(s), s.options.forward_reward_weight),
-    reward_ctrl: mul(sumOfSquares(s.action), -s.options.ctrl_cost_weight),
-    reward_survive: select(isHealthy(s), s.options.healthy_reward, 0, "f32"),
-  }),
-  terminated: (s) => ({ unhealthy: s.options.terminate_when_unhealthy ? not(isHealthy(s)) : false }),
-  info: (s) => ({ ...placeInPlane(s), x_velocity: forwardVelocity(s) }),
-  resetInfo: placeInPlane,
-  reset: uniformStart,
+  ...planarWalker(isHealthy),
 });

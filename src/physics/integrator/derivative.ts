@@ -2,7 +2,7 @@
 import { add, ge, le, mul, neg, or, select, type Bool, type Scalar } from "../../trace/scalar.ts";
 import { mjtBias, mjtDisableBit, mjtGain, mjtIntegrator, mjtJoint, mjtTrn } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
-import { dofDamping, isZero, polySlope, tendonArmature, tendonDamped, tendonDamping } from "../smooth/damping.ts";
+import { dofDamping, isZero, polySlope, tendonArmature, tendonDamped, tendonDamping } from "../smooth/coefficients.ts";
 import { actuatorDisabled, actuatorInput } from "../actuator/actuation.ts";
 import { fluidEntries, hasFluid } from "../smooth/fluid.ts";
 import { motorSlope } from "../actuator/dc-motor.ts";

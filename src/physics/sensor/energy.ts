@@ -4,7 +4,14 @@ import { add, eq, gt, lt, mul, neg, select, sqrt, square, sub, sum, type Scalar 
 import { dot6, mulInertVec } from "../../trace/spatial.ts";
 import { dot3, mulQuat, negQuat, normalizeQuat, type Quat } from "../../trace/vector.ts";
 import { mjtDisableBit, mjtJoint } from "../../model/enums.ts";
-import { dofArmatures, isZero, jointStiffness, tendonArmature, tendonStiffness, type Poly } from "../smooth/damping.ts";
+import {
+  dofArmatures,
+  isZero,
+  jointStiffness,
+  tendonArmature,
+  tendonStiffness,
+  type Poly,
+} from "../smooth/coefficients.ts";
 import { ballRotation } from "../constraint/rows.ts";
 import type { WorldData, ModelView } from "../view.ts";
 

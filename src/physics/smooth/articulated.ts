@@ -4,7 +4,7 @@ import { add, div, dotn, mul, neg, sub, type Int, type Scalar } from "../../trac
 import { add6, dot6, scale6, ZERO6, type SpatialInertia, type Spatial } from "../../trace/spatial.ts";
 import { cross, type Vec3 } from "../../trace/vector.ts";
 import { forceToParent, motionFromParent, type BodyFrames } from "./body-frames.ts";
-import { dofArmatures } from "./damping.ts";
+import { dofArmatures } from "./coefficients.ts";
 import { eachBodyDown, eachBodyUp, eachDof, eachDofUp, movingSpatial } from "./each-body.ts";
 import { Field, type ModelView } from "../view.ts";
 

@@ -2,7 +2,7 @@
 import { each } from "../../trace/control.ts";
 import { add, eq, select, type Int } from "../../trace/scalar.ts";
 import { dot6, mulInertVec } from "../../trace/spatial.ts";
-import { dofArmatures, tendonArmature } from "./damping.ts";
+import { dofArmatures, tendonArmature } from "./coefficients.ts";
 import { sumUp } from "./each-body.ts";
 import { copyField, SymMatrix, type Sparsity } from "./sparsity.ts";
 import { compositeMotions, hasLightDofs, type CompositeMotion } from "./own-centres.ts";

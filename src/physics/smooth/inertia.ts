@@ -5,7 +5,7 @@ import { dot6, mulInertVec } from "../../trace/spatial.ts";
 import { mjtIntegrator, mjtSolver } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { geomPairs } from "../../model/pairs.ts";
-import { dofArmature } from "./damping.ts";
+import { dofArmature } from "./coefficients.ts";
 import { BodySpace, type ImplicitDofs } from "../solver/body-space.ts";
 import { pairDofs, type ContactRows } from "../constraint/contact-rows.ts";
 import { crb } from "./crb.ts";

@@ -18,7 +18,15 @@ import {
 } from "../../trace/scalar.ts";
 import { mulQuat, negQuat, normalizeQuat, scale3, ZERO3, type Quat } from "../../trace/vector.ts";
 import { mjtDisableBit, mjtJoint } from "../../model/enums.ts";
-import { dofDamping, isZero, jointStiffness, polyForce, polyTable, tendonDamping, tendonStiffness } from "./damping.ts";
+import {
+  dofDamping,
+  isZero,
+  jointStiffness,
+  polyForce,
+  polyTable,
+  tendonDamping,
+  tendonStiffness,
+} from "./coefficients.ts";
 import type { ContactSlots } from "../collision/contact-slots.ts";
 import { adhesion } from "./normal-forces.ts";
 import { aboutTree, alongDofs } from "./body-forces.ts";

@@ -3,7 +3,7 @@ import { add, mul } from "../../trace/scalar.ts";
 import { add6, crossForce, mulInertVec, scale6, ZERO6, type Spatial } from "../../trace/spatial.ts";
 import { neg3 } from "../../trace/vector.ts";
 import { mjtDisableBit } from "../../model/enums.ts";
-import { tendonArmature } from "./damping.ts";
+import { tendonArmature } from "./coefficients.ts";
 import { alongDofs } from "./body-forces.ts";
 import { eachBodyDown, eachDof, movingSpatial } from "./each-body.ts";
 import { spatialTendonBias } from "../tendon/spatial-tendon.ts";

@@ -3,7 +3,7 @@ import { add, mul, neg, type Scalar } from "../../trace/scalar.ts";
 import { spatial, type Spatial } from "../../trace/spatial.ts";
 import { scale3, ZERO3, type Vec3 } from "../../trace/vector.ts";
 import { mjtTrn } from "../../model/enums.ts";
-import { tendonArmature } from "../smooth/damping.ts";
+import { tendonArmature } from "../smooth/coefficients.ts";
 import type { ConstraintForces } from "../constraint/constraint-forces.ts";
 import { tendonDamper, tendonSpring } from "../smooth/passive.ts";
 import { listRows } from "../constraint/rows.ts";

@@ -1,4 +1,4 @@
-// damping and armature of dofs and tendons, with what actuators add to them, and polynomial springs and dampers
+// coefficients of dofs and tendons: damping and armature with what actuators add to them, polynomial springs and dampers
 import { abs, add, add as plus, mul, type Int, type Scalar } from "../../trace/scalar.ts";
 import { mjtTrn } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
