@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import runpy
 import signal
 import socket
 import sys
@@ -160,3 +161,41 @@ def test_sweeps_of_corral_train(cluster: Cluster, tmp_path: Path):
         with result.checkpoint.as_directory() as folder:
             config = json.loads((Path(folder) / "config.json").read_text())
         assert config["learningRate"] == result.config["learningRate"]
+
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "python"
+
+
+def test_ppo_goes_on_without_a_collector_and_from_its_checkpoint(cluster: Cluster, tmp_path: Path, monkeypatch, capsys):
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    example = runpy.run_path(str(EXAMPLES / "ray_ppo.py"), run_name="ray_ppo")
+    found: list[int] = []
+
+    class Killing(corral.ray.Collectors):
+        def collect(self, policy, steps):
+            if not found:
+                found.append(self.pids()[0][0])
+                os.kill(found[0], signal.SIGKILL)
+            return super().collect(policy, steps)
+
+    monkeypatch.setattr(corral.ray, "Collectors", Killing)
+    kept = tmp_path / "ppo.pt"
+    mean = example["train"]("InvertedPendulum-v5", 2500, 8, kept, device="wasm")
+    assert np.isfinite(mean)
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert f"{NODES - 1} collectors, 1 lost" in first and all(f"{NODES} collectors" in line for line in rest)
+    example["train"]("InvertedPendulum-v5", 3500, 8, kept, device="wasm")
+    assert int(capsys.readouterr().out.split()[0]) > 3500
+
+
+def test_rllib_steps_a_corral_in_each_runner(cluster: Cluster):
+    ppo = pytest.importorskip("ray.rllib.algorithms.ppo", reason="RLlib is not installed")
+    config = corral.ray.environment(ppo.PPOConfig(), "InvertedPendulum-v5", 4, device="wasm")
+    config = config.env_runners(num_env_runners=1, rollout_fragment_length=16).training(train_batch_size=64, minibatch_size=64, num_epochs=1)
+    algorithm = config.build_algo()
+    try:
+        result = algorithm.train()
+        assert result["num_env_steps_sampled_lifetime"] >= 64
+        assert np.isfinite(result["env_runners"]["episode_return_mean"])
+    finally:
+        algorithm.stop()

@@ -55,13 +55,15 @@ def _nodes() -> dict[str, str]:
     return {node["NodeID"]: f"{node['NodeName']} ({node['NodeID'][:8]})" for node in alive}
 
 
-@ray.remote(num_cpus=0, max_retries=0)
-def _plan_here(env: str, num_envs: int, options: dict[str, Any]) -> Plan | CorralError:
+def _plan(env: str, num_envs: int, options: dict[str, Any]) -> Plan | CorralError:
     # an error that is raised would come back as another kind
     try:
         return plan(env, num_envs, **options)
     except CorralError as error:
         return error
+
+
+_plan_here: Any = ray.remote(num_cpus=0, max_retries=0)(_plan)
 
 
 def plan_nodes(
@@ -127,6 +129,9 @@ class _Collector:
 
     def pids(self) -> tuple[int, int]:
         return os.getpid(), self._envs.pid
+
+    def spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:
+        return self._envs.single_observation_space, self._envs.single_action_space
 
     def collect(self, policy: Policy, steps: int) -> Fragment:
         rows: dict[str, list[Any]] = collections.defaultdict(list)
@@ -226,6 +231,8 @@ class Collectors:
         # actors that were lost, with their fragments
         self.lost = 0
         self.plans: dict[str, Plan] = {}
+        self.single_observation_space: gym.Space[Any]
+        self.single_action_space: gym.Space[Any]
         self._fill()
         if not self._actors:
             raise CorralError("no-node", "no node of the cluster has a core. Start one: ray start --address=...")
@@ -258,7 +265,8 @@ class Collectors:
             starting[actor] = node
         for actor, node in starting.items():
             try:
-                ray.get(actor.pids.remote(), timeout=self._start_within)
+                found = ray.get(actor.spaces.remote(), timeout=self._start_within)
+                self.single_observation_space, self.single_action_space = found
                 self._actors[actor] = node
             except (RayTaskError, ActorDiedError) as error:
                 cause = error.cause if isinstance(error, RayTaskError) else error.__cause__
