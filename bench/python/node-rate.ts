@@ -1,4 +1,4 @@
-// the Node side of rate.py: steps a batch for as many seconds as each line of standard input says, and prints env steps/s
+// the Node side of rate.py: steps a batch for as many seconds as each line of standard input says, and prints env steps and env steps/s
 import { createInterface } from "node:readline";
 import { makeVec } from "../../src/index.ts";
 
@@ -17,5 +17,6 @@ for await (const line of createInterface({ input: process.stdin })) {
     for (const name of (await env.step(actions)).infos.names()) env.infos.get(name);
     steps++;
   }
-  console.log((1000 * steps * env.numEnvs) / (performance.now() - start));
+  const all = steps * env.numEnvs;
+  console.log(`${all} ${(1000 * all) / (performance.now() - start)}`);
 }

@@ -1,5 +1,7 @@
 """env steps/s from Python beside the same batch in Node, Gymnasium's AsyncVectorEnv and EnvPool, in turns of one run.
 
+Ratios are medians of those of each round, by the clock and by processor time of all processes of a side.
+
 python bench/python/rate.py [--envs HalfCheetah-v5,Ant-v5] [--worlds 1024,16384] [--seconds 2] [--rounds 5] [--device D] [--out FILE]
 
 Peers that are not installed are left out.
@@ -10,17 +12,29 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import corral
 
+import machine
+
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def step_for(seconds: float, envs: Any, actions: Any, worlds: int) -> tuple[float, float]:
+    """Env steps a second, and in a second of one core."""
+    spent, start, steps = machine.processor_seconds(os.getpid()), time.perf_counter(), 0
+    while time.perf_counter() - start < seconds:
+        envs.step(actions)
+        steps += 1
+    took = time.perf_counter() - start
+    return steps * worlds / took, steps * worlds / (machine.processor_seconds(os.getpid()) - spent)
 
 
 class FromPython:
@@ -34,12 +48,8 @@ class FromPython:
         self.device = self.envs.facts["device"]
         self.envs.step(self.actions)
 
-    def run(self, seconds: float) -> float:
-        start, steps = time.perf_counter(), 0
-        while time.perf_counter() - start < seconds:
-            self.envs.step(self.actions)
-            steps += 1
-        return steps * self.envs.num_envs / (time.perf_counter() - start)
+    def run(self, seconds: float) -> tuple[float, float]:
+        return step_for(seconds, self.envs, self.actions, self.envs.num_envs)
 
     def close(self) -> None:
         self.envs.close()
@@ -58,11 +68,13 @@ class FromNode:
         assert self.process.stdout is not None
         return self.process.stdout.readline()
 
-    def run(self, seconds: float) -> float:
+    def run(self, seconds: float) -> tuple[float, float]:
         assert self.process.stdin is not None
+        spent = machine.processor_seconds(self.process.pid)
         self.process.stdin.write(f"{seconds}\n")
         self.process.stdin.flush()
-        return float(self._read())
+        steps, rate = map(float, self._read().split())
+        return rate, steps / (machine.processor_seconds(self.process.pid) - spent)
 
     def close(self) -> None:
         assert self.process.stdin is not None
@@ -82,12 +94,8 @@ class EnvPool:
         self.actions = np.stack([space.sample() for _ in range(worlds)]).astype(space.dtype)
         self.worlds = worlds
 
-    def run(self, seconds: float) -> float:
-        start, steps = time.perf_counter(), 0
-        while time.perf_counter() - start < seconds:
-            self.envs.step(self.actions)
-            steps += 1
-        return steps * self.worlds / (time.perf_counter() - start)
+    def run(self, seconds: float) -> tuple[float, float]:
+        return step_for(seconds, self.envs, self.actions, self.worlds)
 
     def close(self) -> None:
         self.envs.close()
@@ -106,12 +114,8 @@ class AsyncVector:
         self.envs.reset(seed=1)
         self.actions = self.envs.action_space.sample()
 
-    def run(self, seconds: float) -> float:
-        start, steps = time.perf_counter(), 0
-        while time.perf_counter() - start < seconds:
-            self.envs.step(self.actions)
-            steps += 1
-        return steps * self.WORLDS / (time.perf_counter() - start)
+    def run(self, seconds: float) -> tuple[float, float]:
+        return step_for(seconds, self.envs, self.actions, self.WORLDS)
 
     def close(self) -> None:
         self.envs.close()
@@ -135,20 +139,23 @@ def main() -> None:
                     sides.append(side(env, worlds, args.device))
                 except ImportError as error:
                     print(f"{side.name} is left out: {error}")
-            rates: dict[str, list[float]] = {side.name: [] for side in sides}
+            rates: dict[str, list[tuple[float, float]]] = {side.name: [] for side in sides}
             for _ in range(args.rounds):
                 for side in sides:
                     rates[side.name].append(side.run(args.seconds))
-            row = {"env": env, "worlds": worlds, "device": sides[0].device}
-            row["rates"] = {name: {"min": min(all_), "median": statistics.median(all_)} for name, all_ in rates.items()}
+            row: dict[str, Any] = {"env": env, "worlds": worlds, "device": sides[0].device}
+            for kind, at in (("rate", 0), ("rateByProcessor", 1)):
+                row[kind] = {name: statistics.median(each[at] for each in all_) for name, all_ in rates.items()}
+                ours = rates[FromPython.name]
+                pairs = {name: [a[at] / b[at] for a, b in zip(ours, all_)] for name, all_ in rates.items() if all_ is not ours}
+                row[f"{kind}Against"] = {name: round(statistics.median(ratios), 3) for name, ratios in pairs.items()}
             rows.append(row)
-            print(env, worlds, {name: round(rate["median"]) for name, rate in row["rates"].items()}, flush=True)
+            print(env, worlds, {name: row[name] for name in row if name.endswith("Against")}, flush=True)
             for side in sides:
                 side.close()
     if args.out:
-        facts = {"machine": platform.processor() or platform.machine(), "cores": os.cpu_count(), "load": os.getloadavg()[0]}
-        settings = {"seconds": args.seconds, "rounds": args.rounds, "date": time.strftime("%Y-%m-%d")}
-        Path(args.out).write_text(json.dumps({**facts, **settings, "rows": rows}, indent=2) + "\n")
+        settings = {"seconds": args.seconds, "rounds": args.rounds}
+        Path(args.out).write_text(json.dumps({"machine": machine.facts(), **settings, "rows": rows}, indent=2) + "\n")
 
 
 if __name__ == "__main__":

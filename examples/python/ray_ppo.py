@@ -53,7 +53,7 @@ class Learner:
 
     def advantages(self, fragment):
         """Rows of a fragment that were steps: observations, actions, advantages, returns."""
-        observations = torch.from_numpy(fragment.observations)
+        observations = torch.tensor(fragment.observations)
         with torch.no_grad():
             values = self.critic(observations).squeeze(-1).numpy()
         going_on = ~(fragment.terminated | fragment.truncated)

@@ -2,12 +2,52 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 import corral
+from corral._client import Client
+
+
+class Shared(Client):
+    """A Node process that outlives its objects: to start one takes longer than most tests."""
+
+    def close(self) -> None:
+        """Leaves the process to the next test."""
+
+    def end(self) -> None:
+        super().close()
+
+    @property
+    def is_good(self) -> bool:
+        return self._process.poll() is None and not self._process.stdout.closed
+
+
+@pytest.fixture(scope="session")
+def kept() -> Iterator[list[Shared]]:
+    clients: list[Shared] = []
+    yield clients
+    for client in clients:
+        client.end()
+
+
+@pytest.fixture(autouse=True)
+def one_process(request: pytest.FixtureRequest, kept: list[Shared], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests share a Node process, but for those marked ``own_process``, which kill theirs or look at its end."""
+    if request.node.get_closest_marker("own_process") is not None:
+        return
+
+    def shared() -> Shared:
+        if not kept or not kept[-1].is_good:
+            kept.append(Shared())
+        return kept[-1]
+
+    # corral.plan is the function
+    for module in ("plan", "simulation", "vector_env"):
+        monkeypatch.setattr(sys.modules[f"corral.{module}"], "Client", shared)
 
 
 @pytest.fixture

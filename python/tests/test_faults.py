@@ -47,6 +47,7 @@ def files_left() -> set[str]:
     return {name for name in os.listdir(_folder()) if name.startswith("corral-") and name.endswith(".arrays")}
 
 
+@pytest.mark.own_process
 def test_a_killed_node_is_an_exception(make):
     before = files_left()
     rng = random.Random(0)
@@ -67,6 +68,7 @@ def test_a_killed_node_is_an_exception(make):
     assert files_left() <= before
 
 
+@pytest.mark.own_process
 def test_a_pipe_that_is_cut(make):
     envs = make()
     envs.reset(seed=1)
@@ -169,6 +171,7 @@ def test_an_interrupt_leaves_the_next_call_whole(make):
     assert envs.get_state("time")["time"].max() > times
 
 
+@pytest.mark.own_process
 def test_no_node(monkeypatch):
     monkeypatch.setenv("CORRAL_NODE", "no-such-node")
     with pytest.raises(CorralError) as caught:
@@ -176,6 +179,7 @@ def test_no_node(monkeypatch):
     assert caught.value.code == "no-node"
 
 
+@pytest.mark.own_process
 def test_no_corral(monkeypatch, tmp_path: Path):
     monkeypatch.setenv("CORRAL_PATH", str(tmp_path))
     with pytest.raises(CorralError) as caught:

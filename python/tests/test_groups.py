@@ -31,7 +31,8 @@ export default {
 @pytest.fixture
 def task(tmp_path: Path) -> Path:
     path = tmp_path / "task.mjs"
-    path.write_text(TASK)
+    # a process takes an id once
+    path.write_text(TASK.replace("grouped-pole", tmp_path.name))
     return path
 
 
@@ -51,6 +52,7 @@ def test_groups_are_a_dictionary(make, task: Path, copy: bool):
     assert (observations["policy"][:, 0] == observations["critic"][:, 0]).all()
 
 
+@pytest.mark.own_process
 def test_forks_go_on_bit_for_bit_in_the_same_process(make):
     envs = make(num_envs=4)
     envs.reset(seed=3)

@@ -12,6 +12,10 @@ BLOCKS = re.findall(r"```py\n(.*?)```", GUIDE.read_text(), re.DOTALL)
 ON_RAY = "import corral.ray"
 
 
+# a process reads files from where it was started
+pytestmark = pytest.mark.own_process
+
+
 def run(blocks: list[str]) -> None:
     # under the name that Ray takes functions along from
     names: dict[str, object] = {"__name__": "__main__"}
@@ -36,6 +40,7 @@ def test_the_guide_runs_on_ray(tmp_path: Path, monkeypatch, capsys):
     pytest.importorskip("ray", reason="Ray is not installed")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CORRAL_DEVICE", "wasm")
+    monkeypatch.setenv("RAY_ADDRESS", "local")
     blocks = [block for block in BLOCKS if ON_RAY in block]
     assert len(blocks) == 1
     run(blocks)

@@ -22,6 +22,8 @@ from ray.cluster_utils import Cluster  # noqa: E402
 import corral.ray  # noqa: E402
 from corral import CorralError  # noqa: E402
 
+# actors are processes of their own, and what they leave behind is looked at
+pytestmark = pytest.mark.own_process
 KILLS = int(os.environ.get("CORRAL_RAY_KILLS", "4"))
 NODES = 3
 # long for a machine that does other things too
@@ -182,10 +184,12 @@ def test_ppo_goes_on_without_a_collector_and_from_its_checkpoint(cluster: Cluste
     kept = tmp_path / "ppo.pt"
     mean = example["train"]("InvertedPendulum-v5", 2500, 8, kept, device="wasm")
     assert np.isfinite(mean)
-    first, *rest = capsys.readouterr().out.splitlines()
+    # Ray says things in between
+    first, *rest = [line for line in capsys.readouterr().out.splitlines() if "mean return" in line]
     assert f"{NODES - 1} collectors, 1 lost" in first and all(f"{NODES} collectors" in line for line in rest)
-    example["train"]("InvertedPendulum-v5", 3500, 8, kept, device="wasm")
-    assert int(capsys.readouterr().out.split()[0]) > 3500
+    example["train"]("InvertedPendulum-v5", 6000, 8, kept, device="wasm")
+    going_on = [line for line in capsys.readouterr().out.splitlines() if "mean return" in line]
+    assert int(going_on[0].split()[0]) > 3000
 
 
 def test_rllib_steps_a_corral_in_each_runner(cluster: Cluster):

@@ -243,6 +243,7 @@ def test_plan_before_anything_is_held(make):
     assert make().plan.total_bytes > 0
 
 
+@pytest.mark.own_process
 def test_under_gymnasiums_name():
     envs = gym.make_vec("corral:corral/InvertedPendulum-v5", num_envs=2, vectorization_mode="vector_entry_point", device="wasm")
     observations, _ = envs.reset(seed=1)
@@ -250,6 +251,7 @@ def test_under_gymnasiums_name():
     envs.close()
 
 
+@pytest.mark.own_process
 def test_closing(make):
     envs = make()
     envs.close()

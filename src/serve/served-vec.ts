@@ -44,17 +44,18 @@ function arraysOf(
   const endsInStep = autoreset === "same-step";
   return arrayTable([
     row("actions", singleActionSpace.dtype, ...singleActionSpace.shape),
+    row("reset_mask", "uint8"),
+    // in the order in which they are written
     row("observations", float, shape.nobs),
     row("rewards", float),
     row("terminated", "uint8"),
     row("truncated", "uint8"),
-    row("reset_mask", "uint8"),
-    row("status", "uint32"),
     ...columns("info", infoNames(spec)),
+    row("status", "uint32"),
     row("episode.r", float),
     row("episode.l", "uint32"),
-    ...shape.terms.map((name) => row(`episode.terms.${name}`, float)),
     row("episode._", "uint8"),
+    ...shape.terms.map((name) => row(`episode.terms.${name}`, float)),
     ...(endsInStep ? [row("final_obs", float, shape.nobs), ...columns("final", infoNames(spec))] : []),
     state,
   ]);
@@ -150,39 +151,45 @@ export class ServedVec extends Served {
     // nothing happens if there is no room for the results
     const { file } = this;
     const { observations, rewards, terminated, truncated, infos } = await call();
-    file.write("observations", observations);
-    file.write("rewards", rewards);
-    file.write("terminated", terminated);
-    file.write("truncated", truncated);
     const failed = infos.worldsWithStatus();
+    const { episode, final_obs, final_info } = infos;
+    const names = infos.names();
+    const lastNames = final_info?.names();
+    const out: [string, NodeJS.ArrayBufferView][] = [
+      ["observations", observations],
+      ["rewards", rewards],
+      ["terminated", terminated],
+      ["truncated", truncated],
+      ...columnsOf("info", infos, names),
+    ];
     if (failed.length > 0) {
       this.#status.fill(0);
       for (const world of failed) this.#status[world] = infos.status(world);
-      file.write("status", this.#status);
+      out.push(["status", this.#status]);
     }
-    const { episode, final_obs, final_info } = infos;
     if (episode) {
-      file.write("episode.r", episode.r);
-      file.write("episode.l", episode.l);
-      file.write("episode._", episode.mask);
-      for (const [name, values] of Object.entries(episode.terms)) file.write(`episode.terms.${name}`, values);
+      out.push(["episode.r", episode.r], ["episode.l", episode.l], ["episode._", episode.mask]);
+      for (const [name, values] of Object.entries(episode.terms)) out.push([`episode.terms.${name}`, values]);
     }
-    if (final_obs) file.write("final_obs", final_obs.values);
+    if (final_obs) out.push(["final_obs", final_obs.values]);
+    if (final_info && lastNames) out.push(...columnsOf("final", final_info, lastNames));
+    file.writeAll(out);
     return {
-      infos: this.#columns("info", infos),
+      infos: names,
       ...(episode ? { episode: true } : {}),
-      ...(final_info ? { final: this.#columns("final", final_info) } : {}),
+      ...(lastNames ? { final: lastNames } : {}),
       ...(failed.length > 0 ? { status: true } : {}),
     };
   }
+}
 
-  #columns(kind: string, infos: Infos): string[] {
-    const names = infos.names();
-    for (const name of names) {
-      const { values, mask } = infos.get(name) as InfoColumn;
-      this.file.write(`${kind}.${name}`, values);
-      this.file.write(`${kind}._${name}`, mask);
-    }
-    return names;
-  }
+/** The arrays of infos, in the order of the table. */
+function columnsOf(kind: string, infos: Infos, names: readonly string[]): [string, NodeJS.ArrayBufferView][] {
+  return names.flatMap((name) => {
+    const { values, mask } = infos.get(name) as InfoColumn;
+    return [
+      [`${kind}.${name}`, values],
+      [`${kind}._${name}`, mask],
+    ];
+  });
 }

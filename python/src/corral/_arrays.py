@@ -59,7 +59,9 @@ class MappedArrays:
     def _view(self, row: dict[str, Any]) -> npt.NDArray[Any]:
         shape = [int(axis) for axis in row["shape"]]
         count = int(np.prod(shape, dtype=np.int64))
-        flat = np.frombuffer(self._map, dtype=row["dtype"], count=count, offset=int(row["offset"]))
+        # bytes are truth values
+        dtype = np.dtype(np.bool_ if row["dtype"] == "uint8" else row["dtype"])
+        flat = np.frombuffer(self._map, dtype=dtype, count=count, offset=int(row["offset"]))
         return flat.reshape(shape)
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:

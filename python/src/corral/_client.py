@@ -70,7 +70,7 @@ class Client:
         with self._lock:
             number = self._next
             self._next += 1
-            request = {"id": number, "call": name, "with": given} | ({} if of is None else {"of": of})
+            request = {"id": number, "call": name} | ({} if of is None else {"of": of}) | ({"with": given} if given else {})
             line = encode(request)
             # what an interrupt leaves in the buffer goes out with the next call
             self._waiting.append(number)

@@ -47,14 +47,18 @@ def _special(found: dict[str, Any]) -> Any:
     return found
 
 
+_encoder = json.JSONEncoder(separators=(",", ":"))
+_decoder = json.JSONDecoder(object_hook=_special)
+
+
 def encode(document: Mapping[str, Any]) -> bytes:
     """A document as a line."""
-    return json.dumps(plain(document), separators=(",", ":")).encode() + b"\n"
+    return _encoder.encode(plain(document)).encode() + b"\n"
 
 
 def decode(line: bytes) -> dict[str, Any]:
     """The document of a line. Throws ``ValueError``."""
-    found = json.loads(line, object_hook=_special)
+    found = _decoder.decode(line.decode())
     if not isinstance(found, dict):
         raise ValueError("not an object")
     return found

@@ -26,6 +26,8 @@ from .vector_env import CorralVectorEnv, Observations
 Array = npt.NDArray[Any]
 # observations to actions, and what else is kept of each step: log-probabilities, values
 Policy = Callable[[Observations], tuple[Array, dict[str, Array]]]
+# what RLlib knows runners' environments by; which one it is, and its options, are in their configuration
+RLLIB_NAME = "corral"
 
 
 def environment(config: Any, env: str | os.PathLike[str], num_envs: int, **options: Any) -> Any:
@@ -33,8 +35,11 @@ def environment(config: Any, env: str | os.PathLike[str], num_envs: int, **optio
 
     >>> config = corral.ray.environment(PPOConfig(), "HalfCheetah-v5", 64, device="wasm").env_runners(num_env_runners=2)
     """
+    from ray.tune import register_env
+
+    register_env(RLLIB_NAME, _of_runner)
     given = {"env": os.fspath(env), **options}
-    return config.environment(_of_runner, env_config=given).env_runners(
+    return config.environment(RLLIB_NAME, env_config=given).env_runners(
         num_envs_per_env_runner=num_envs, gym_env_vectorize_mode=gym.VectorizeMode.VECTOR_ENTRY_POINT
     )
 

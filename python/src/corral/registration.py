@@ -4,24 +4,9 @@ from __future__ import annotations
 
 import gymnasium as gym
 
+from ._ids import IDS
+
 NAMESPACE = "corral"
-IDS = (
-    "Ant-v5",
-    "ArmTable",
-    "CartPole",
-    "HalfCheetah-v5",
-    "Hopper-v5",
-    "Humanoid-v5",
-    "HumanoidStandup-v5",
-    "InvertedDoublePendulum-v5",
-    "InvertedPendulum-v5",
-    "PickAndPlace",
-    "Pusher-v5",
-    "QuadrupedVelocity",
-    "Reacher-v5",
-    "Swimmer-v5",
-    "Walker2d-v5",
-)
 
 
 def register_envs() -> None:

@@ -87,7 +87,7 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         Held.__init__(self, client, made)
         self._copy = copy
         self._pending: int | None = None
-        self._vectors = vectors_of([name[len("info.") :] for name in self._arrays.names if name.startswith("info.")])
+        self._info_arrays = {kind: self._columns_of(kind) for kind in ("info", "final")}
         facts = self.facts
         self.id: str = facts["id"]
         self.num_envs = int(facts["numEnvs"])
@@ -196,7 +196,7 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         return array.copy() if self._copy else array
 
     def _results(self, reply: Mapping[str, Any]) -> Results:
-        terminated, truncated = (self._take(name).view(np.bool_) for name in ("terminated", "truncated"))
+        terminated, truncated = self._take("terminated"), self._take("truncated")
         observations = self._grouped(self._arrays["observations"], self._copy)
         return observations, self._take("rewards"), terminated, truncated, self._infos(reply)
 
@@ -210,7 +210,7 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
     def _infos(self, reply: Mapping[str, Any]) -> dict[str, Any]:
         infos = self._columns("info", reply["infos"])
         if reply.get("episode"):
-            mask = self._take("episode._").view(np.bool_)
+            mask = self._take("episode._")
             names = self.facts["terms"]["rewards"]
             terms = {name: self._take(f"episode.terms.{name}") for name in names}
             infos["episode"] = {"r": self._take("episode.r"), "l": self._take("episode.l"), "terms": terms}
@@ -230,15 +230,31 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         infos["final_obs"], infos["_final_obs"] = last, mask.copy()
         infos["final_info"], infos["_final_info"] = self._columns("final", names), mask.copy()
 
+    def _columns_of(self, kind: str) -> dict[str, tuple[str, list[Array], Array]]:
+        """Of each number that there may be: the name of its info, the arrays of that, and the mask."""
+        arrays, prefix = self._arrays, f"{kind}."
+        every = [name[len(prefix) :] for name in arrays.names if name.startswith(prefix)]
+        # those with a mask are no masks
+        names = [name for name in every if f"{prefix}_{name}" in arrays]
+        vectors = vectors_of(names)
+        found = {}
+        for name in names:
+            base, parts = vectors.get(name, (name, (name,)))
+            found[name] = (base, [arrays[prefix + part] for part in parts], arrays[f"{prefix}_{name}"])
+        return found
+
     def _columns(self, kind: str, names: Sequence[str]) -> dict[str, Any]:
         infos: dict[str, Any] = {}
+        known, copy = self._info_arrays[kind], self._copy
         for name in names:
-            base, parts = self._vectors.get(name, (name, (name,)))
+            base, columns, mask = known[name]
             if base in infos:
                 continue
-            columns = [self._take(f"{kind}.{part}") for part in parts]
-            infos[base] = columns[0] if base == name else np.stack(columns, axis=1)
-            infos[f"_{base}"] = self._take(f"{kind}._{name}").view(np.bool_)
+            if len(columns) > 1:
+                infos[base] = np.stack(columns, axis=1)
+            else:
+                infos[base] = columns[0].copy() if copy else columns[0]
+            infos[f"_{base}"] = mask.copy() if copy else mask
         return infos
 
     def set_params(self, worlds: Sequence[int] | None = None, **values: Any) -> None:
@@ -318,6 +334,8 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
 
     def close_extras(self, **kwargs: Any) -> None:
         """Gives all memory back and ends the Node process."""
+        # views of the shared memory, which would keep it
+        self._info_arrays = {}
         self._release()
 
     def __repr__(self) -> str:

@@ -1,8 +1,13 @@
 import { expect, test } from "vitest";
-import { pages, withDoc } from "../../../tools/env-docs.ts";
+import { pages, pythonIds, withDoc } from "../../../tools/env-docs.ts";
 
 test("the pages of the environments say what the tasks are (npx tsx tools/env-docs.ts)", async () => {
   for (const { file, now, wanted } of await pages()) expect(now, file).toBe(wanted);
+});
+
+test("Python registers the ids that there are (npx tsx tools/env-docs.ts)", () => {
+  const { now, wanted } = pythonIds();
+  expect(now).toBe(wanted);
 });
 
 test("the generated part is replaced, and the rest of a page stays", () => {
