@@ -8,7 +8,7 @@ const GROUPS: Readonly<Record<FieldGroup, string>> = {
   model: "Arrays of mjModel. Shared by all worlds, constants in a kernel unless declared adjustable or per world.",
   state: "What MuJoCo calls the integration state (mjSTATE_INTEGRATION): all that the next step depends on.",
   derived:
-    "Quantities of mjData that each step computes anew. They live in the kernel: a batch holds those that are named as outputs or that sensors, rewards and observations read, and of `contact_*` and `efc_*` none.",
+    "Quantities of mjData that each step computes anew. They live in the kernel: a batch holds those that are named as outputs or that sensors, rewards and observations read.",
   world: "What corral adds; an output like those.",
 };
 

@@ -13,7 +13,6 @@ import type { ArenaRequest } from "../memory/request.ts";
 import { planOf, type BatchSpec, type PlanContext, type PlannedBatch } from "./batch.ts";
 import { planContext } from "./device.ts";
 import { numEnvsOf, SIMULATION_OPTIONS } from "./options.ts";
-import { keepsOutput } from "../physics/constraint/outputs.ts";
 import { capacitiesOf, mayOverflow, traceSimulation } from "./kernel/simulation-kernel.ts";
 import { simParams } from "./params.ts";
 import { defaultContacts, unrollByDefault } from "./kernel/form.ts";
@@ -43,18 +42,14 @@ function overridden(model: Model, options: SimulationOptions): Model {
   return Object.keys(others).length ? withOptions(model, others) : model;
 }
 
-/** Whether a derived field of this name can be read: some numbers of contacts and rows are folded into kernels. */
-export const readableOutput = (name: string): boolean => !/^(contact_|efc_)/.test(name) || keepsOutput(name);
-
 function checkOutputs(outputs: readonly string[]): void {
   const known = fieldsOf("derived").map((f) => f.name as string);
   for (const name of checked("outputs", NAMES, outputs)) {
-    if (known.includes(name) && readableOutput(name)) continue;
-    const near = nearest(name, known.filter(readableOutput));
-    const why = known.includes(name) ? "which is folded into the kernel" : "which is no derived field that can be read";
+    if (known.includes(name)) continue;
+    const near = nearest(name, known);
     throw new CorralError(
       "unknown-field",
-      `outputs names "${inLine(name)}", ${why}` +
+      `outputs names "${inLine(name)}", which is no derived field that can be read` +
         (near.length ? `; nearest that can be read: ${near.join(", ")}.` : "."),
       { name },
     );

@@ -8,15 +8,12 @@ import type { Evaluation } from "../forward.ts";
 import { listRows, rowDot, type Row } from "./rows.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
-/** Fields of contacts and rows that an evaluation can leave. */
-const KEPT = /^(contact_|efc_)(?!diagA|KBIP|state|mu$|sol)|^n[efl]$/;
-
-/** Whether a field of contacts or rows can be read; those that are folded into kernels cannot. */
-export const keepsOutput = (name: string): boolean => KEPT.test(name);
+/** Names of the fields that are written here. */
+const FIELDS = /^(contact_|efc_)|^n[efl]$/;
 
 /** Writes the wanted fields, in MuJoCo's order; what is beyond ncon or nefc is zero, geoms and addresses -1. */
 export function keepConstraints(m: ModelView, d: WorldData, e: Evaluation, names: readonly FieldName[]): void {
-  const wanted = names.filter(keepsOutput);
+  const wanted = names.filter((name) => FIELDS.test(name));
   if (wanted.length === 0) return;
   const wants = (...of: FieldName[]) => of.some((name) => wanted.includes(name));
   for (const name of wanted) {

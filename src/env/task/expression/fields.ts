@@ -1,9 +1,8 @@
 // fields of MuJoCo as expressions read them: whole, or the rows of named objects
-import { field, fieldsOf, fieldShape, type FieldName, type FieldRow } from "../../../model/fields.ts";
+import { field, fieldsOf, isCapacity, fieldShape, type FieldName, type FieldRow } from "../../../model/fields.ts";
 import { fits } from "../../../core/names.ts";
 import { mjtJoint } from "../../../model/enums.ts";
 import type { Model, ObjectKind } from "../../../model/model.ts";
-import { readableOutput } from "../../../batch/simulation-spec.ts";
 
 /** Kinds of objects that expressions name: `joint.hip_1`. */
 export const KINDS = ["body", "joint", "geom", "site", "tendon", "actuator", "sensor", "pair"] as const;
@@ -42,7 +41,7 @@ const HIDDEN = new Set<string>(["userdata", "qacc_warmstart"]);
 
 function readable(row: FieldRow): boolean {
   if (HIDDEN.has(row.name)) return false;
-  if (row.group === "derived") return !/^(contact_|efc_)/.test(row.name) && readableOutput(row.name);
+  if (row.group === "derived") return !row.shape.some(isCapacity);
   return (
     row.group === "state" ||
     (row.type === "f32" && row.shape.every((dim) => !/^(nkey|nmat|ncam|neq)$/.test(String(dim))))
