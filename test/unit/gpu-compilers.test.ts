@@ -45,8 +45,9 @@ describe("growth", () => {
 });
 
 describe.skipIf(!compilers)("compilers for GPUs", () => {
-  test("the step kernels of Hopper, HalfCheetah and Ant, and the learner's largest, have not grown", async () => {
-    const names = ["Hopper-v5", "HalfCheetah-v5", "Ant-v5"];
+  test("step kernels and the learner's largest have not grown", async () => {
+    // Ant's take as long as all the others
+    const names = ["Hopper-v5", "HalfCheetah-v5", ...(process.env.CORRAL_FULL ? ["Ant-v5"] : [])];
     const steps = await Promise.all(names.map((name) => stepKernels(name, name)));
     const learner = Object.entries(learnerKernels()).filter(([name]) => LEARNER.includes(name));
     expect(learner).toHaveLength(LEARNER.length);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Capacity, spreadOf } from "../../../src/sizing/capacity.ts";
 import { candidatesOf, type Saving } from "../../../src/sizing/savings.ts";
 import { defaultLimits, type Plan } from "../../../src/memory/index.ts";
-import { corral } from "../../support/cli.ts";
+import { corralInside as corral } from "../../support/cli-inside.ts";
 
 type Planned = Plan & { savings: Saving[]; measured?: Capacity };
 

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openCli } from "../../support/cli-process.ts";
 import { ROOT } from "../../support/imports.ts";
 import { PATIENCE_MS } from "../../support/patience.ts";
 import "../../support/on-wasm.ts";
@@ -16,12 +17,17 @@ let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "corral-tutorial-"));
   for (const { file, code } of blocks) writeFileSync(join(folder, file), code.replace('"corral"', library));
+  cli = openCli(folder);
 });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => {
+  cli.close();
+  rmSync(folder, { recursive: true });
+});
 
 const node = (args: string[], cwd = folder) =>
   spawnSync(process.execPath, args, { cwd, encoding: "utf8", timeout: PATIENCE_MS });
-const corral = (...args: string[]) => node([join(ROOT, "bin/corral.js"), ...args]);
+let cli: ReturnType<typeof openCli>;
+const corral = (...args: string[]) => cli.run(...args);
 
 describe("the tutorial", () => {
   test("runs", () => {
@@ -49,36 +55,38 @@ describe("the tutorial", () => {
 });
 
 describe("corral new-task and check-env", () => {
-  test("what is written passes the checks, and is a target of other commands", () => {
-    expect(corral("new-task", "hold").status).toBe(0);
+  test("what is written passes the checks, and is a target of other commands", async () => {
+    expect((await corral("new-task", "hold")).code).toBe(0);
     expect(readFileSync(join(folder, "hold.mts"), "utf8").split("\n").length).toBeLessThan(45);
-    const checked = corral("check-env", "./hold.mts", "--steps", "60", "--json");
+    const checked = await corral("check-env", "./hold.mts", "--steps", "60", "--json");
     const { passed, results } = JSON.parse(checked.stdout) as { passed: boolean; results: { ok: unknown }[] };
-    expect(checked.status).toBe(0);
+    expect(checked.code).toBe(0);
     expect(passed).toBe(true);
     expect(results.length).toBeGreaterThan(10);
-    expect(corral("plan", "./hold.mts", "--envs", "10").stdout).toContain("per_world");
-    expect(corral("new-task", "hold").stderr).toMatch(/is there already/);
+    expect((await corral("plan", "./hold.mts", "--envs", "10")).stdout).toContain("per_world");
+    expect((await corral("new-task", "hold")).stderr).toMatch(/is there already/);
   });
 
-  test("what a task does wrong is told", () => {
+  test("what a task does wrong is told", async () => {
     const task = `import { defineTask, scalar } from ${library};
       export default defineTask({ id: "odd", model: "<mujoco><worldbody><body><joint type='slide' name='x'/><geom size='1'/></body></worldbody><actuator><motor joint='x'/></actuator></mujoco>",
         frameSkip: 1, maxEpisodeSteps: 20, observe: { x: "qpos", bad: (s) => scalar.div(1, scalar.sub(s.d.qpos.at(0), s.d.qpos.at(0))) }, reward: { log: "1 / (episode_length - 5)" } });`;
     writeFileSync(join(folder, "odd.mts"), task);
-    const bad = corral("check-env", "./odd.mts");
+    const bad = await corral("check-env", "./odd.mts");
     expect(bad.stderr).toContain("[trace-non-finite] task odd, observe.bad");
-    expect(bad.status).toBe(2);
+    expect(bad.code).toBe(2);
     writeFileSync(join(folder, "odd2.mts"), task.replace(/bad: .*? \},/, "},").replace('"odd"', '"my/odd.xml"'));
-    const failed = corral("check-env", "./odd2.mts");
+    const failed = await corral("check-env", "./odd2.mts");
     expect(failed.stdout).toContain("FAIL  rewards are finite");
-    expect(failed.status).toBe(1);
+    expect(failed.code).toBe(1);
   });
 
-  test("files that are no tasks are refused", () => {
+  test("files that are no tasks are refused", async () => {
     writeFileSync(join(folder, "none.mts"), "export const task = 1;");
-    expect(corral("check-env", "./none.mts").stderr).toContain("[bad-task-file] ./none.mts exports no task.");
-    expect(corral("check-env", "./missing.mts").stderr).toContain("[bad-task-file] ./missing.mts is not there.");
+    expect((await corral("check-env", "./none.mts")).stderr).toContain("[bad-task-file] ./none.mts exports no task.");
+    expect((await corral("check-env", "./missing.mts")).stderr).toContain(
+      "[bad-task-file] ./missing.mts is not there.",
+    );
     const mistakes: [string, string, string][] = [
       ["nothing.mts", "export default null;", "exports no task"],
       ["throws.mts", "\nthrow new Error('mine');", "throws.mts cannot be loaded: mine (line 2). Mend it there."],
@@ -91,17 +99,17 @@ describe("corral new-task and check-env", () => {
         "alone.mjs imports corral, which is not installed where it lies. Run npm install",
       ],
     ];
-    for (const [file, code, said] of mistakes) {
-      writeFileSync(join(folder, file), code);
-      const { stderr, status } = corral("check-env", `./${file}`);
+    for (const [file, program, said] of mistakes) {
+      writeFileSync(join(folder, file), program);
+      const { stderr, code } = await corral("check-env", `./${file}`);
       expect(stderr).toMatch(/^\[bad-task-file\] [^\n]*\n$/);
       expect(stderr).toContain(said);
-      expect(status).toBe(2);
+      expect(code).toBe(2);
     }
-    expect(corral("new-task", "1x").stderr).toContain("'1x' is no name of a task");
+    expect((await corral("new-task", "1x")).stderr).toContain("'1x' is no name of a task");
   });
 
-  test("a task in a clone that is not built is told how to build it", () => {
+  test("a task in a clone that is not built is told how to build it", async () => {
     const clone = join(folder, "clone");
     mkdirSync(join(clone, "src"), { recursive: true });
     writeFileSync(
@@ -110,14 +118,23 @@ describe("corral new-task and check-env", () => {
     );
     writeFileSync(join(clone, "src/index.ts"), "");
     writeFileSync(join(clone, "task.mjs"), 'import "corral";');
-    expect(corral("check-env", "./clone/task.mjs").stderr).toContain(`Run npm run build in ${realpathSync(clone)}.`);
+    expect((await corral("check-env", "./clone/task.mjs")).stderr).toContain(
+      `Run npm run build in ${realpathSync(clone)}.`,
+    );
   });
 
-  test("reach for a robot that floats is told so", () => {
+  test("reach for a robot that floats is told so", async () => {
     const path = join(ROOT, "envs/quadruped/model.xml");
-    const { stdout } = corral("new-task", "Fetch", "--robot", path, "--kind", "reach");
+    const { stdout } = await corral("new-task", "Fetch", "--robot", path, "--kind", "reach");
     expect(stdout).toContain('It floats (joint "root"), and nothing in this task keeps it from falling');
-    const arm = corral("new-task", "Grasp", "--robot", join(ROOT, "envs/pick_and_place/model.xml"), "--kind", "reach");
-    expect([arm.status, arm.stdout]).toEqual([0, expect.not.stringContaining("floats")]);
+    const arm = await corral(
+      "new-task",
+      "Grasp",
+      "--robot",
+      join(ROOT, "envs/pick_and_place/model.xml"),
+      "--kind",
+      "reach",
+    );
+    expect([arm.code, arm.stdout]).toEqual([0, expect.not.stringContaining("floats")]);
   });
 });

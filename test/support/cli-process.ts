@@ -1,0 +1,24 @@
+// one process from sources, as `bin/corral.js` begins one, that runs many commands: to begin one takes seconds
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import type { CliRun } from "./cli.ts";
+
+/** Begins the process in a folder. Commands run one after the other; close it in the end. */
+export function openCli(cwd: string): { run: (...args: string[]) => Promise<CliRun>; close: () => void } {
+  const program = fileURLToPath(new URL("cli-process-main.ts", import.meta.url));
+  const loader = new URL("../../node_modules/tsx/dist/esm/index.mjs", import.meta.url).href;
+  const child = fork(program, [], {
+    cwd,
+    execArgv: ["--import", loader],
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  return {
+    async run(...args) {
+      child.send(args);
+      const [ended] = (await once(child, "message")) as [CliRun];
+      return ended;
+    },
+    close: () => child.disconnect(),
+  };
+}
