@@ -66,7 +66,7 @@ async function film(id: string, worlds: number, frames: number): Promise<void> {
   await using env = await makeVec(id, { numEnvs: worlds, device: "wasm" });
   using stage = await Stage.create(await loadModel(taskOf(id).model, { visuals: true }));
   const size = { width: 640, height: 480, capacity: stage.capacity(worlds) };
-  const renderer = await Renderer.create(gpu, stage.scene.shapes, size);
+  const renderer = await Renderer.create(gpu, stage.scene, size);
   const list = new DrawList();
   let drawn = 0;
   const { cpu, wall } = await timed(async () => {

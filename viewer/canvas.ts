@@ -1,8 +1,7 @@
 // the picture of a page: the renderer of corral render, on the canvas
 import type { View } from "../src/render/camera.ts";
 import type { DrawList } from "../src/render/draw-list.ts";
-import { Painter } from "../src/render/painter.ts";
-import type { Shape } from "../src/render/shapes.ts";
+import { Painter, type Paintable } from "../src/render/painter.ts";
 
 export class Canvas {
   readonly element: HTMLCanvasElement;
@@ -21,7 +20,7 @@ export class Canvas {
   static async open(
     element: HTMLCanvasElement,
     shader: string,
-    shapes: readonly Shape[],
+    scene: Paintable,
     onLost: (why: string) => void,
   ): Promise<Canvas> {
     if (!navigator.gpu)
@@ -40,7 +39,7 @@ export class Canvas {
     context.configure({ device, format });
     const module = device.createShaderModule({ code: shader });
     const shadowPixels = adapter.info?.isFallbackAdapter ? 512 : 2048;
-    const painter = new Painter(device, module, shapes, { format, capacity: 256, shadowPixels });
+    const painter = new Painter(device, module, scene, { format, capacity: 256, shadowPixels });
     return new Canvas(element, device, context, painter);
   }
 

@@ -30,6 +30,7 @@ const TOGGLES = {
   sites: "sites",
   fields: "height fields",
   clear: "transparent",
+  textures: "textures and lights",
   labels: "labels",
 } as const;
 

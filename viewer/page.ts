@@ -165,7 +165,7 @@ export async function start(open: typeof openSource = openSource): Promise<Page>
   let canvas: Canvas | undefined;
   try {
     const element = get<HTMLCanvasElement>("canvas");
-    canvas = await Canvas.open(element, source.shader, source.facts.scene.shapes, (why) =>
+    canvas = await Canvas.open(element, source.shader, source.facts.scene, (why) =>
       say(`The GPU of this browser was lost: ${why} Load the page again.`),
     );
   } catch (error) {

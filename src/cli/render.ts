@@ -50,6 +50,7 @@ policy acts, or a recording (.npz) of corral play. Positions are drawn by MuJoCo
   --seed S          of start states and random actions (0)
   --camera NAME     a camera of the model; without it MuJoCo's free camera, which follows a floating base
   --size WxH        pixels (640x480)
+  --plain           colours alone: a light, a sky and a floor of our own in place of the model's textures and lights
   --groups          geoms of all groups, those that only collide among them
   --device NAME     where worlds step: wasm (default), gpu, cpu or cpu-f64; a run's policy acts there
   --threads N       threads of wasm (as many as cores)
@@ -82,6 +83,7 @@ const OPTIONS = {
   device: text,
   threads: text,
   groups: { type: "boolean" },
+  plain: { type: "boolean" },
 } as const;
 
 export async function run(args: string[]): Promise<number> {
@@ -110,7 +112,7 @@ export async function run(args: string[]): Promise<number> {
   };
   const made: FilmOptions = { steps: wanted, moves, worlds, seed, actions: values.actions, where };
   await using film = await (isRecordingPath(target) ? recordedFilm(target, made) : playedFilm(target, made));
-  const shown = values.groups ? { ...SHOWN, groups: 255 } : SHOWN;
+  const shown = { ...SHOWN, ...(values.groups ? { groups: 255 } : {}), textures: !values.plain };
   using stage = await Stage.create(film.model, shown);
   const camera = cameraOf(stage, values.camera);
   const seconds = film.dt * every;
@@ -133,18 +135,29 @@ export async function run(args: string[]): Promise<number> {
   let renderer: Renderer | undefined;
   try {
     const capacity = stage.capacity(film.worlds);
-    renderer = await Renderer.create(lease.gpu, stage.scene.shapes, { width, height, capacity });
+    renderer = await Renderer.create(lease.gpu, stage.scene, { width, height, capacity });
     const drawn = new DrawList();
     let pictures = 0;
     let bytes: Uint8Array = new Uint8Array(0);
-    for await (const poses of takes()) {
-      showWorlds(drawn, stage.scene, poses, stage.radius, shown);
-      const view = camera < 0 ? stage.freeView(poses) : stage.cameraView(camera, poses);
-      const picture = await renderer.draw(drawn, view, stage.reach(poses));
+    const take = async (drawing: Promise<Picture> | undefined) => {
+      if (drawing === undefined) return;
+      const picture = await drawing;
       pictures++;
       if (clip) clip.add(picture);
       else bytes = png(picture);
+    };
+    // one picture becomes part of the file while the next is drawn
+    let drawing: Promise<Picture> | undefined;
+    for await (const poses of takes()) {
+      showWorlds(drawn, stage.scene, poses, stage.radius, shown);
+      const view = camera < 0 ? stage.freeView(poses) : stage.cameraView(camera, poses);
+      const next = renderer.draw(drawn, view, stage.reach(poses));
+      // whoever waits for it is told
+      next.catch(() => {});
+      await take(drawing);
+      drawing = next;
     }
+    await take(drawing);
     return save(clip ? clip.bytes() : bytes, pictures);
   } finally {
     renderer?.close();

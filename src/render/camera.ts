@@ -51,7 +51,26 @@ export function projectionOf({ eye, target, up, fovy }: View, aspect: number, ne
 export function lightProjection(direction: Point, around: Point, reach: number): mat4 {
   const from = vec3.scaleAndAdd(vec3.create(), around, vec3.normalize(vec3.create(), direction), 2 * reach);
   const projection = mat4.orthoZO(mat4.create(), -reach, reach, -reach, reach, 0.01 * reach, 4 * reach);
-  return mat4.multiply(mat4.create(), projection, mat4.lookAt(mat4.create(), from, around, [0, 1, 0]));
+  return mat4.multiply(mat4.create(), projection, mat4.lookAt(mat4.create(), from, around, across(direction)));
+}
+
+/** A direction that another is far from. */
+const across = ([, y]: Point): Point => (Math.abs(y) > 0.9 ? [1, 0, 0] : [0, 1, 0]);
+
+/** The same for a light that shines from a place in a cone, `cutoff` (degrees) to each side. */
+export function spotProjection(from: Point, along: Point, cutoff: number, near: number, far: number): mat4 {
+  const projection = mat4.perspectiveZO(mat4.create(), 2 * radians(Math.min(80, cutoff + 1)), 1, near, far);
+  const to = vec3.add(vec3.create(), from, along);
+  return mat4.multiply(mat4.create(), projection, mat4.lookAt(mat4.create(), vec3.clone(from), to, across(along)));
+}
+
+/** Unit vectors of a view: along its middle, and to its right and upper edge from there. */
+export function frameOf({ eye, target, up, fovy }: View, aspect: number): readonly [vec3, vec3, vec3] {
+  const ahead = vec3.normalize(vec3.create(), vec3.subtract(vec3.create(), target, eye));
+  const right = vec3.normalize(vec3.create(), vec3.cross(vec3.create(), ahead, up));
+  const upward = vec3.cross(vec3.create(), right, ahead);
+  const half = Math.tan(radians(fovy) / 2);
+  return [ahead, vec3.scale(right, right, half * aspect), vec3.scale(upward, upward, half)];
 }
 
 /** Where a point of the world lies in a picture, in pixels from its left upper corner; undefined behind the eye. */

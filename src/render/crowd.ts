@@ -1,10 +1,13 @@
 // many worlds of one scene: what the device places by itself, one matrix an instance, and in which detail each is drawn
 import type { View } from "./camera.ts";
-import { SHAPE, type Part } from "./scene.ts";
+import { glossOf, SHAPE, surfaceOf, type Part } from "./scene.ts";
 import type { Draw } from "./shapes.ts";
 
-/** Floats of `CrowdPart` in shaders/render/scene.wgsl: rows of its frame in its body, size, colour, look with the body. */
-const PART_FLOATS = 24;
+/**
+ * Floats of `Instance` in shaders/render/scene.wgsl: rows of its frame in its body, size, colour, look with the body,
+ * skin.
+ */
+const PART_FLOATS = 28;
 
 /** Worlds whose parts stand side by side. Plain data. */
 export interface Crowd {
@@ -20,12 +23,12 @@ export interface Crowd {
 }
 
 /** Half of an instance in pixels above which each detail is drawn, from the finest on; the coarsest below. */
-const DETAIL_PIXELS = [24, 6];
+export const DETAIL_PIXELS = [24, 6] as const;
 /** Details of shapes that have them, behind the shapes of a scene: round and cylinder, each finer first. */
 const COARSER = 2;
 
 /** The shape of a detail: `fine` is what the scene names, `shapes` how many it has. */
-function detailed(fine: number, detail: number, shapes: number): number {
+export function detailed(fine: number, detail: number, shapes: number): number {
   if (detail === 0 || (fine !== SHAPE.round && fine !== SHAPE.cylinder)) return fine;
   return shapes + (fine === SHAPE.round ? 0 : COARSER) + detail - 1;
 }
@@ -51,13 +54,16 @@ export function arrange(
   const sorted = order.map((i) => far[i]);
   // pixels of a metre at a metre
   const pixels = height / (2 * Math.tan((fovy * Math.PI) / 360));
-  const draws = parts.flatMap(({ shape, radius, rgba }, part): Draw[] => {
+  const draws = parts.flatMap(({ shape, size, rgba, skin }, part): Draw[] => {
     const clear = opacity * rgba[3] < 1;
-    const ends = DETAIL_PIXELS.map((least) => countBelow(sorted, (radius * pixels) / least));
+    const ends = DETAIL_PIXELS.map((least) =>
+      countBelow(sorted, (Math.max(size[0], size[1], size[2]) * pixels) / least),
+    );
     return [0, ...ends].flatMap((from, detail) => {
       const to = ends[detail] ?? order.length;
       const at = first + part * order.length + from;
-      return to > from ? [{ shape: detailed(shape, detail, shapes), first: at, count: to - from, clear }] : [];
+      const kind = { shape: detailed(shape, detail, shapes), clear, casts: !clear, surface: surfaceOf(skin) };
+      return to > from ? [{ ...kind, first: at, count: to - from }] : [];
     });
   });
   return { ranks, draws };
@@ -77,9 +83,10 @@ function countBelow(sorted: readonly number[], bound: number): number {
 /** The parts as the device reads them. */
 export function packParts(parts: readonly Part[], opacity: number): Float32Array<ArrayBuffer> {
   const out = new Float32Array(parts.length * PART_FLOATS);
-  parts.forEach(({ mat, pos, size, rgba, body }, i) => {
+  parts.forEach(({ mat, pos, size, rgba, body, skin }, i) => {
     const rows = [0, 1, 2].flatMap((r) => [mat[3 * r], mat[3 * r + 1], mat[3 * r + 2], pos[r]]);
-    out.set([...rows, ...size, rgba[0], rgba[1], rgba[2], opacity * rgba[3], 0, 0, 0, body], i * PART_FLOATS);
+    const made = [skin.emission, 0, 0, body, ...skin.scale, skin.specular, glossOf(skin)];
+    out.set([...rows, ...size, rgba[0], rgba[1], rgba[2], opacity * rgba[3], ...made], i * PART_FLOATS);
   });
   return out;
 }

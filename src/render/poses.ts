@@ -5,7 +5,7 @@ import { copyArray } from "../model/mujoco.ts";
 import { createOracle, type Oracle } from "../model/oracle.ts";
 import { freeView, type FreeCamera, type Point, type View } from "./camera.ts";
 import { cameraView } from "./camera-view.ts";
-import type { Part, Scene } from "./scene.ts";
+import { LIGHT_FLOATS, type Part, type Scene } from "./scene.ts";
 import { sceneOf } from "./read-scene.ts";
 import { rotation, turned } from "./rotation.ts";
 import { BODY_FLOATS, CAMERA_FLOATS, isShown, offsetOf, SHOWN, type Poses, type Shown } from "./show.ts";
@@ -59,12 +59,13 @@ export class Stage implements Disposable {
     return worlds * (this.scene.parts.length + this.scene.wraps);
   }
 
-  /** Where everything of some worlds is; `cameras` are those of world `of`. */
+  /** Where everything of some worlds is; `cameras` and `lights` are those of world `of`. */
   poses(worlds: readonly WorldPose[], of = 0): Poses {
     const { scene } = this;
     const nbody = scene.bodies.length;
     const bodies = new Float32Array(worlds.length * nbody * BODY_FLOATS);
     const cameras = new Float32Array(scene.cameras.length * CAMERA_FLOATS);
+    const lights = new Float32Array(this.oracle.model.nlight * LIGHT_FLOATS);
     const tendons: number[] = [];
     worlds.forEach((pose, world) => {
       this.put(pose);
@@ -81,10 +82,16 @@ export class Stage implements Disposable {
           cameras.set(pos.subarray(3 * c, 3 * c + 3), c * CAMERA_FLOATS);
           cameras.set(mat.subarray(9 * c, 9 * c + 9), c * CAMERA_FLOATS + 3);
         }
+        const [from, along] = [data.light_xpos as Float64Array, data.light_xdir as Float64Array];
+        for (let l = 0; l < lights.length / LIGHT_FLOATS; l++) {
+          lights.set(from.subarray(3 * l, 3 * l + 3), l * LIGHT_FLOATS);
+          lights.set(along.subarray(3 * l, 3 * l + 3), l * LIGHT_FLOATS + 3);
+        }
       }
       if (scene.tendons.length > 0) tendons.push(...this.#segments(world));
     });
-    return { worlds: worlds.length, bodies, cameras, tendons: Float32Array.from(tendons), contacts: NOTHING };
+    const segments = Float32Array.from(tendons);
+    return { worlds: worlds.length, bodies, cameras, lights, tendons: segments, contacts: NOTHING };
   }
 
   /** Puts a world into MuJoCo's data, and computes where everything is. */

@@ -1,9 +1,11 @@
 // reads what is drawn out of MuJoCo's model
 import { mjtGeom, mjtJoint } from "../model/enums.ts";
 import type { MjModel } from "../model/mujoco.ts";
-import { copyArray } from "../model/mujoco.ts";
+import { copyArray, readBools } from "../model/mujoco.ts";
 import { rotation } from "./rotation.ts";
+import { readLights, readSkins, readTextures } from "./read-looks.ts";
 import { SHAPE, type Four, type Part, type Scene, type Three } from "./scene.ts";
+import { horizonOf } from "./textures.ts";
 import { PRIMITIVES, shapeOfFaces, surface, type Shape } from "./shapes.ts";
 
 /** An infinite plane reaches so many extents of the model. */
@@ -32,6 +34,9 @@ export function sceneOf(model: MjModel): Scene {
   };
 
   const { extent, meansize } = model.stat;
+  const { texuniform, castshadow, active } = boolsOf(model);
+  const { textures, places, sky } = readTextures(read, model.ntex);
+  const skinOf = readSkins(read, places, textures, texuniform);
   const parts: Part[] = [];
   const add = (of: "geom" | "site", id: number, type: number, data: number): void => {
     const material = read(`${of}_matid`)[id];
@@ -51,8 +56,12 @@ export function sceneOf(model: MjModel): Scene {
               }
             : undefined;
     if (drawn === undefined) return;
+    const hasCoordinates = type === mjtGeom.MESH && read("mesh_texcoordadr")[data] >= 0;
+    // a plane that reaches everywhere is measured in metres
+    const over = type === mjtGeom.HFIELD ? row(read("hfield_size"), data, 3) : size;
     parts.push({
       ...drawn,
+      skin: skinOf(material, over, hasCoordinates),
       of,
       id,
       rgba,
@@ -74,6 +83,10 @@ export function sceneOf(model: MjModel): Scene {
     name: nameOfModel(read("names") as Uint8Array),
     shapes,
     parts,
+    textures,
+    sky,
+    haze: sky < 0 ? [0, 0, 0] : horizonOf(textures[sky]),
+    ...readLights(read, model, castshadow, active),
     bodies: list(model.nbody, (b) => ({
       name: b === 0 ? "world" : nameOf("body", b),
       parent: read("body_parentid")[b],
@@ -103,6 +116,11 @@ export function sceneOf(model: MjModel): Scene {
 }
 
 const nameOfModel = (names: Uint8Array): string => new TextDecoder().decode(names.subarray(0, names.indexOf(0)));
+
+function boolsOf(model: MjModel) {
+  const { mat_texuniform: texuniform, light_castshadow: castshadow, light_active: active } = readBools(model);
+  return { texuniform, castshadow, active };
+}
 
 const row = (values: ArrayLike<number>, id: number, width: number): number[] =>
   Array.from({ length: width }, (_, i) => values[id * width + i]);
@@ -145,11 +163,17 @@ function meshShape(read: Read, mesh: number): Shape {
   const [vertex, normal, face, faceNormal] = ["mesh_vert", "mesh_normal", "mesh_face", "mesh_facenormal"].map(read);
   const at = (name: string) => read(name)[mesh];
   const faces = [3 * at("mesh_faceadr"), 3 * (at("mesh_faceadr") + at("mesh_facenum"))] as const;
+  const texture = at("mesh_texcoordadr");
+  const coordinates = {
+    uv: read("mesh_texcoord").subarray(2 * texture),
+    faces: read("mesh_facetexcoord").subarray(...faces),
+  };
   return shapeOfFaces(
     vertex.subarray(3 * at("mesh_vertadr"), 3 * (at("mesh_vertadr") + at("mesh_vertnum"))),
     normal.subarray(3 * at("mesh_normaladr"), 3 * (at("mesh_normaladr") + at("mesh_normalnum"))),
     face.subarray(...faces),
     faceNormal.subarray(...faces),
+    texture < 0 ? undefined : coordinates,
   );
 }
 

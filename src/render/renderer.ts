@@ -7,9 +7,9 @@ import { inScopes } from "../gpu/scopes.ts";
 import { compileShader } from "../gpu/shader.ts";
 import type { View } from "./camera.ts";
 import type { DrawList } from "./draw-list.ts";
-import { Painter, TEXTURE } from "./painter.ts";
+import { Painter, type Paintable } from "./painter.ts";
+import { TEXTURE } from "./painter-textures.ts";
 import type { Picture } from "./png.ts";
-import type { Shape } from "./shapes.ts";
 
 export interface RendererOptions {
   readonly width: number;
@@ -38,7 +38,9 @@ export class Renderer {
   readonly #gpu: GpuDevice;
   readonly #made: Made;
   readonly #readback: Readback;
-  readonly #bytes: Uint8Array<ArrayBuffer>;
+  /** One for each picture that may be under way. */
+  readonly #bytes: readonly Uint8Array<ArrayBuffer>[];
+  #turn = 0;
 
   private constructor(gpu: GpuDevice, { width, height }: RendererOptions, made: Made, readback: Readback) {
     this.width = width;
@@ -46,20 +48,20 @@ export class Renderer {
     this.#gpu = gpu;
     this.#made = made;
     this.#readback = readback;
-    this.#bytes = new Uint8Array(made.pixels.size);
+    this.#bytes = [0, 1].map(() => new Uint8Array(made.pixels.size));
   }
 
   /**
    * Makes everything that pictures of a scene take.
    * @throws GpuCreationError, ShaderError; nothing is left behind
    */
-  static async create(gpu: GpuDevice, shapes: readonly Shape[], options: RendererOptions): Promise<Renderer> {
+  static async create(gpu: GpuDevice, scene: Paintable, options: RendererOptions): Promise<Renderer> {
     const { width, height, capacity } = options;
     const { device } = gpu;
     const module = await compileShader(gpu, "render", sceneShader());
     const bytes = (Math.ceil((4 * width) / ROW_BYTES) * ROW_BYTES * height) | 0;
     const made = await inScopes(gpu, { what: "what pictures are drawn with", bytes }, () => {
-      const painter = new Painter(device, module, shapes, { format: FORMAT, capacity });
+      const painter = new Painter(device, module, scene, { format: FORMAT, capacity });
       painter.resize(width, height);
       const usage = TEXTURE.attachment | TEXTURE.copySrc;
       const picture = device.createTexture({ size: [width, height], format: FORMAT, usage });
@@ -74,7 +76,7 @@ export class Renderer {
       return { painter, picture, pixels, destroy };
     });
     try {
-      const readback = await Readback.create(gpu, { slots: 1, slotBytes: bytes, label: "render.readback" });
+      const readback = await Readback.create(gpu, { slots: 2, slotBytes: bytes, label: "render.readback" });
       return new Renderer(gpu, options, made, readback);
     } catch (error) {
       made.destroy();
@@ -82,20 +84,23 @@ export class Renderer {
     }
   }
 
-  /** One picture of a list; shadows reach `reach` (m). Throws `DeviceLostError`. */
+  /**
+   * One picture of a list; shadows reach `reach` (m). A second may be asked for while the first is drawn, no third.
+   * Throws `DeviceLostError`.
+   */
   async draw(list: DrawList, view: View, reach: number): Promise<Picture> {
     const { width, height } = this;
     const { painter, picture, pixels } = this.#made;
     const { device } = this.#gpu;
     const encoder = device.createCommandEncoder();
     painter.encode(encoder, picture, list.pack(), view, reach);
-    const rowBytes = this.#bytes.length / height;
+    const bytes = this.#bytes[this.#turn++ % 2];
+    const rowBytes = bytes.length / height;
     encoder.copyTextureToBuffer({ texture: picture }, { buffer: pixels, bytesPerRow: rowBytes }, [width, height]);
     device.queue.submit([encoder.finish()]);
-    await this.#readback.read(pixels, 0, this.#bytes.length, this.#bytes);
+    await this.#readback.read(pixels, 0, bytes.length, bytes);
     const rgba = new Uint8Array(4 * width * height);
-    for (let y = 0; y < height; y++)
-      rgba.set(this.#bytes.subarray(y * rowBytes, y * rowBytes + 4 * width), 4 * width * y);
+    for (let y = 0; y < height; y++) rgba.set(bytes.subarray(y * rowBytes, y * rowBytes + 4 * width), 4 * width * y);
     return { width, height, rgba };
   }
 

@@ -1,6 +1,9 @@
 // triangle meshes of MuJoCo's shapes, of unit size
 
-/** Vertices of seven floats: position, normal, and the end (-1, 0, 1) that half a capsule's length moves it towards. */
+/**
+ * Vertices of nine floats: position, normal, the end (-1, 0, 1) that half a capsule's length moves it towards, and the
+ * texture's coordinates, 0 where the shape has none. Faces are counter-clockwise seen from outside.
+ */
 export interface Shape {
   readonly vertices: Float32Array<ArrayBuffer>;
   readonly indices: Uint32Array<ArrayBuffer>;
@@ -12,24 +15,36 @@ export interface Draw {
   readonly first: number;
   readonly count: number;
   readonly clear: boolean;
+  /** What it is drawn with: SURFACE, or SURFACE.texture and more for a texture. */
+  readonly surface: number;
+  readonly casts: boolean;
 }
 
-export const VERTEX_FLOATS = 7;
+/** Surfaces of shapes: a colour, a checker, and from the last on each texture of the scene. */
+export const SURFACE = { plain: 0, checker: 1, texture: 2 } as const;
+
+export const VERTEX_FLOATS = 9;
 
 /** Segments around an axis, and rings from pole to pole (an even count). */
 const SEGMENTS = 24;
 const RINGS = 12;
 
 /** A grid of (rows + 1) by (columns + 1) vertices. */
-function grid(rows: number, columns: number, vertex: (row: number, column: number) => readonly number[]): Shape {
+function grid(
+  rows: number,
+  columns: number,
+  vertex: (row: number, column: number) => readonly number[],
+  flipped = false,
+): Shape {
   const vertices: number[] = [];
   const indices: number[] = [];
-  for (let i = 0; i <= rows; i++) for (let j = 0; j <= columns; j++) vertices.push(...vertex(i, j));
+  for (let i = 0; i <= rows; i++) for (let j = 0; j <= columns; j++) vertices.push(...vertex(i, j), 0, 0);
   for (let i = 0; i < rows; i++) {
     for (let j = 0; j < columns; j++) {
       const a = i * (columns + 1) + j;
       const b = a + columns + 1;
-      indices.push(a, b, a + 1, a + 1, b, b + 1);
+      if (flipped) indices.push(a, a + 1, b, a + 1, b + 1, b);
+      else indices.push(a, b, a + 1, a + 1, b, b + 1);
     }
   }
   return { vertices: Float32Array.from(vertices), indices: Uint32Array.from(indices) };
@@ -68,10 +83,15 @@ function cylinder(segments = SEGMENTS): Shape {
     return [x, y, 1 - 2 * row, x, y, 0, 0];
   });
   const caps = [1, -1].map((z) =>
-    grid(1, segments, (row, column) => {
-      const [x, y] = around(column, segments);
-      return [row * x, row * y, z, 0, 0, z, 0];
-    }),
+    grid(
+      1,
+      segments,
+      (row, column) => {
+        const [x, y] = around(column, segments);
+        return [row * x, row * y, z, 0, 0, z, 0];
+      },
+      z < 0,
+    ),
   );
   return joined([side, ...caps]);
 }
@@ -79,14 +99,19 @@ function cylinder(segments = SEGMENTS): Shape {
 function box(): Shape {
   const faces = [0, 1, 2].flatMap((axis) =>
     [1, -1].map((sign) =>
-      grid(1, 1, (row, column) => {
-        const p = [0, 0, 0];
-        const n = [0, 0, 0];
-        p[axis] = n[axis] = sign;
-        p[(axis + 1) % 3] = 2 * row - 1;
-        p[(axis + 2) % 3] = 2 * column - 1;
-        return [...p, ...n, 0];
-      }),
+      grid(
+        1,
+        1,
+        (row, column) => {
+          const p = [0, 0, 0];
+          const n = [0, 0, 0];
+          p[axis] = n[axis] = sign;
+          p[(axis + 1) % 3] = 2 * row - 1;
+          p[(axis + 2) % 3] = 2 * column - 1;
+          return [...p, ...n, 0];
+        },
+        sign < 0,
+      ),
     ),
   );
   return joined(faces);
@@ -97,14 +122,18 @@ const plane = (): Shape => grid(1, 1, (row, column) => [2 * row - 1, 2 * column 
 export const PRIMITIVES = { round: () => round(), cylinder: () => cylinder(), box, plane } as const;
 
 /** Round shapes and cylinders for what is small in a picture, each finer first. */
-export const coarse = (): Shape[] => [round(12, 6), round(6, 2), cylinder(12), cylinder(6)];
+export const coarse = (): Shape[] => [round(16, 8), round(6, 2), cylinder(16), cylinder(6)];
 
-/** Triangles with a normal at each corner: positions and normals [n, 3], and their indices for each corner of each face. */
+/**
+ * Triangles with a normal at each corner: positions and normals [n, 3], and their indices for each corner of each face;
+ * with coordinates of a texture [n, 2] and theirs, if there are any.
+ */
 export function shapeOfFaces(
   positions: ArrayLike<number>,
   normals: ArrayLike<number>,
   faces: ArrayLike<number>,
   faceNormals: ArrayLike<number>,
+  coordinates?: { readonly uv: ArrayLike<number>; readonly faces: ArrayLike<number> },
 ): Shape {
   const vertices = new Float32Array(faces.length * VERTEX_FLOATS);
   for (let corner = 0; corner < faces.length; corner++) {
@@ -112,6 +141,9 @@ export function shapeOfFaces(
       vertices[corner * VERTEX_FLOATS + k] = positions[3 * faces[corner] + k];
       vertices[corner * VERTEX_FLOATS + 3 + k] = normals[3 * faceNormals[corner] + k];
     }
+    if (coordinates !== undefined)
+      for (let k = 0; k < 2; k++)
+        vertices[corner * VERTEX_FLOATS + 7 + k] = coordinates.uv[2 * coordinates.faces[corner] + k];
   }
   return { vertices, indices: Uint32Array.from(faces, (_, i) => i) };
 }
@@ -121,11 +153,20 @@ export function surface(heights: ArrayLike<number>, rows: number, columns: numbe
   const [sx, sy, sz] = size;
   const at = (i: number, j: number) =>
     heights[Math.min(rows - 1, Math.max(0, i)) * columns + Math.min(columns - 1, Math.max(0, j))];
-  return grid(rows - 1, columns - 1, (i, j) => {
+  const vertex = (i: number, j: number) => {
     const dx = ((at(i, j + 1) - at(i, j - 1)) * sz * (columns - 1)) / (4 * sx);
     const dy = ((at(i + 1, j) - at(i - 1, j)) * sz * (rows - 1)) / (4 * sy);
     // the renderer divides normals by the size
     const n = [-dx * sx, -dy * sy, sz];
     return [(2 * j) / (columns - 1) - 1, (2 * i) / (rows - 1) - 1, at(i, j), ...n, 0];
-  });
+  };
+  return grid(rows - 1, columns - 1, vertex, true);
+}
+
+/** Radius of a sphere around the middle that holds a shape of unit size; of what has halves, of one of them. */
+export function radiusOf({ vertices }: Shape): number {
+  let most = 0;
+  for (let at = 0; at < vertices.length; at += VERTEX_FLOATS)
+    most = Math.max(most, Math.hypot(vertices[at], vertices[at + 1], vertices[at + 2]));
+  return most;
 }

@@ -2,7 +2,8 @@
 import type { Crowd } from "./crowd.ts";
 import type { DrawList } from "./draw-list.ts";
 import { alongZ, multiply, rotation, turned, type Matrix } from "./rotation.ts";
-import { SHAPE, SHOWN_GROUPS, type Four, type Part, type Scene } from "./scene.ts";
+import { lightOf, OWN_LIGHT } from "./lights.ts";
+import { SHAPE, SHOWN_GROUPS, type Four, type Part, type Scene, type Skin } from "./scene.ts";
 
 /** Numbers of the pose of a body: position, and quaternion (w, x, y, z); of a camera: position and row-major frame. */
 export const BODY_FLOATS = 7;
@@ -19,6 +20,8 @@ export interface Poses {
   readonly bodies: Float32Array;
   /** Of the world that is looked at: [ncam, CAMERA_FLOATS] */
   readonly cameras: Float32Array;
+  /** Of the same world: [nlight, LIGHT_FLOATS] */
+  readonly lights: Float32Array;
   /** [count, SEGMENT_FLOATS] */
   readonly tendons: Float32Array;
   /** [count, CONTACT_FLOATS] */
@@ -41,6 +44,8 @@ export interface Shown {
   readonly forces: boolean;
   readonly fields: boolean;
   readonly clear: boolean;
+  /** Textures, sky and lights of the model; without them our own. */
+  readonly textures: boolean;
 }
 
 export const SHOWN: Shown = {
@@ -56,6 +61,7 @@ export const SHOWN: Shown = {
   forces: false,
   fields: true,
   clear: false,
+  textures: true,
 };
 
 /** How far apart worlds of a grid are, in radii of what moves in one. */
@@ -68,6 +74,10 @@ const CROWD = 16;
 const CLEAR = 0.35;
 const HIGHLIGHT: Four = [1, 0.55, 0.1, 1];
 const BAD: Four = [1, 0.1, 0.1, 1];
+/** What MuJoCo gives a geom that has no colour. */
+const USUAL: Four = [0.5, 0.5, 0.5, 1];
+/** A plane that has neither colour nor material. */
+const FLOOR: Four = [0.78, 0.8, 0.79, 1];
 const GHOST: Four = [0.2, 0.45, 1, 0.45];
 const AXES: readonly Four[] = [
   [0.9, 0.2, 0.2, 1],
@@ -89,6 +99,9 @@ export const isShown = ({ of, group, checker, collides, field }: Part, shown: Sh
   if (field && !shown.fields) return false;
   return checker || shown.geoms === "all" || collides === (shown.geoms === "collision");
 };
+
+/** Without a model's textures a part is of its colour alone. */
+const skinOf = ({ skin }: Part, { textures }: Shown): Skin => (textures ? skin : { ...skin, texture: -1 });
 
 /** What a picture says beside the model. */
 export interface Marks {
@@ -127,6 +140,7 @@ export function showWorlds(
   const scale = scene.meansize || 0.1 * scene.extent;
   // ghosts and worlds of one place are few
   const isCrowd = worlds >= CROWD && places === undefined && !ghosts?.size && !hidden?.size;
+  list.lighting = shown.textures ? lightOf(scene, poses.lights, worlds) : OWN_LIGHT;
   if (isCrowd) list.crowd = crowdOf(scene, poses, parts, offsets, shown, chosen?.world);
   const isPlaced = (world: number, { checker }: Part) => isCrowd && !checker && world !== chosen?.world;
   const hasMore = shown.frames || shown.inertia || shown.centres || shown.joints;
@@ -158,7 +172,9 @@ export function showWorlds(
       else if (chosen?.world === world && chosen.body === body && body > 0) rgba = HIGHLIGHT;
       if (ghosts?.has(world)) rgba = GHOST;
       else if (shown.clear && !part.checker) rgba = [rgba[0], rgba[1], rgba[2], CLEAR * rgba[3]];
-      const look = part.checker ? { checker: SQUARE * radius } : undefined;
+      const skin = skinOf(part, shown);
+      const look = part.checker && skin.texture < 0 ? { checker: SQUARE * radius, skin } : { skin };
+      if (look.checker !== undefined && rgba.every((x, k) => x === USUAL[k])) rgba = FLOOR;
       list.add(part.shape, put(body, part.pos), multiply(frames[body], part.mat), part.size, rgba, look);
     }
     if (shown.frames) for (let b = 0; b < nbody; b++) addFrame(list, positions[b], frames[b], scale);
@@ -193,7 +209,7 @@ function crowdOf(
   { worlds, bodies }: Poses,
   parts: readonly Part[],
   offsets: readonly number[][],
-  { clear }: Shown,
+  shown: Shown,
   chosen: number | undefined,
 ): Crowd {
   const nbody = scene.bodies.length;
@@ -201,12 +217,12 @@ function crowdOf(
     bodies.subarray(world * nbody * BODY_FLOATS, (world + 1) * nbody * BODY_FLOATS).every(Number.isFinite);
   const drawn = Array.from({ length: worlds }, (_, w) => w).filter((w) => w !== chosen && isFinite(w));
   return {
-    parts: parts.filter(({ checker }) => !checker),
+    parts: parts.filter(({ checker }) => !checker).map((part) => ({ ...part, skin: skinOf(part, shown) })),
     nbody,
     bodies,
     worlds: drawn,
     places: drawn.map((w) => offsets[w]),
-    opacity: clear ? CLEAR : 1,
+    opacity: shown.clear ? CLEAR : 1,
   };
 }
 

@@ -118,7 +118,7 @@ export interface Command {
   readonly target?: readonly number[];
 }
 
-const PARTS = ["bodies", "cameras", "tendons", "contacts"] as const;
+const PARTS = ["bodies", "cameras", "lights", "tendons", "contacts"] as const;
 
 /** A frame as bytes: length of the JSON, JSON, then floats, little-endian. */
 export function encodeFrame({ facts, poses }: Frame): Uint8Array<ArrayBuffer> {

@@ -125,7 +125,7 @@ export async function drawnHere(
   size: { readonly width: number; readonly height: number },
   look: (looking: Looking) => Marks,
 ): Promise<Picture> {
-  const renderer = await Renderer.create(gpu, facts.scene.shapes, { ...size, capacity: 100 });
+  const renderer = await Renderer.create(gpu, facts.scene, { ...size, capacity: 100 });
   try {
     const [list, looking] = [new DrawList(), new Looking(facts)];
     const marks = look(looking);
