@@ -24,6 +24,8 @@ export interface Dialect {
 /** What is known of a loop: its body runs at least once (`nonempty`), and is so short (`light`) that running it with no lane active costs next to nothing. */
 export type LoopKind = "any" | "nonempty" | "light";
 
+const INDENT = "  ";
+
 /** A body of at most this many statements is light. */
 const LIGHT = 64;
 
@@ -52,139 +54,153 @@ export interface Emitted {
 
 /** Emits the live statements of a trace's root block as lines of text. */
 export function emitBody(trace: Trace, dialect: Dialect, live: Liveness = analyse(trace)): Emitted {
-  const indent = "  ";
-  // by node id
-  const names = Array.from<string | undefined>({ length: trace.nodes });
-  const inlined = Array.from<{ text: string; depth: number } | undefined>({ length: trace.nodes });
-  const taken = new Set([...trace.vars.map(varName), ...trace.arrays.map(arrayName)]);
-  for (const { name } of [...trace.buffers, ...trace.params]) taken.add(name);
-  const lines: string[] = [];
+  const body = new Body(trace, dialect, live);
+  body.block(trace.root, INDENT);
+  return { lines: body.lines, live };
+}
 
-  let placed = 0;
-  const nameOf = (node: TraceNode): string => {
-    // the counter of a loop is declared if the loop is
-    const place = node.op === "index" ? undefined : dialect.place;
-    let name = (names[node.id] ??= place?.(placed++));
+class Body {
+  readonly lines: string[] = [];
+  readonly #dialect: Dialect;
+  readonly #live: Liveness;
+  /** Names of values, by node id. */
+  readonly #names: (string | undefined)[];
+  /** Values that are written where they are used, by node id, and how deep their expressions nest. */
+  readonly #inlined: ({ readonly text: string; readonly depth: number } | undefined)[];
+  readonly #taken: Set<string>;
+  #placed = 0;
+
+  constructor(trace: Trace, dialect: Dialect, live: Liveness) {
+    this.#dialect = dialect;
+    this.#live = live;
+    this.#names = Array.from({ length: trace.nodes });
+    this.#inlined = Array.from({ length: trace.nodes });
+    const named = [...trace.buffers, ...trace.params].map(({ name }) => name);
+    this.#taken = new Set([...trace.vars.map(varName), ...trace.arrays.map(arrayName), ...named]);
+  }
+
+  block(block: Block, pad: string, from = 0): void {
+    const { statements } = block;
+    for (let at = from; at < statements.length; at++) {
+      const s = statements[at];
+      if (s.kind === "stage") this.lines.push("", `${pad}// ${oneLine(s.name)}`);
+      else if (!this.#live.isLive(s)) continue;
+      else if (s.kind === "break") return this.#break(s, block, at + 1, pad);
+      else this.#statement(s, block, pad);
+    }
+  }
+
+  #statement(s: Exclude<Statement, { kind: "stage" | "break" }>, block: Block, pad: string): void {
+    const dialect = this.#dialect;
+    switch (s.kind) {
+      case "let":
+        return this.#let(s.node, block, pad);
+      case "set":
+        if (this.#live.liveVars.has(s.target))
+          this.lines.push(pad + dialect.set(s.target, this.#bare(s.value, s.target.type)));
+        return;
+      case "put":
+        this.lines.push(pad + dialect.put(s.target, this.#bare(s.index, "i32"), this.#bare(s.value, s.target.type)));
+        return;
+      case "store": {
+        const values = s.values.map((v) => this.#bare(v, s.type));
+        for (const line of dialect.store(s, this.#bare(s.index, "i32"), values)) this.lines.push(pad + line);
+        return;
+      }
+      case "when":
+        this.lines.push(`${pad}if (${this.#bare(s.cond, "bool")}) {`);
+        this.block(s.then, pad + INDENT);
+        if (s.otherwise.statements.some((o) => this.#live.isLive(o))) {
+          this.lines.push(`${pad}} else {`);
+          this.block(s.otherwise, pad + INDENT);
+        }
+        this.lines.push(`${pad}}`);
+        return;
+      case "loop":
+        return this.#loop(s, pad);
+    }
+  }
+
+  /** A value where it is used, or with a name of its own. */
+  #let(node: TraceNode, block: Block, pad: string): void {
+    if (this.#live.resolve(node) !== node) return;
+    let depth = 0;
+    const expression = this.#dialect.expression(node, (i) => {
+      // rows of the table take three operands, whatever the operation has
+      if (i >= node.args.length) return "";
+      const arg = this.#written(node.args[i], operandType(node, i));
+      depth = Math.max(depth, arg.depth);
+      return arg.text;
+    });
+    const inline =
+      node.op === "component"
+        ? this.#dialect.vectors
+        : ALWAYS_INLINE.has(node.op) ||
+          (!ORDERED.has(node.op) && this.#live.userBlock(node) === block && depth < MAX_DEPTH);
+    if (inline) this.#inlined[node.id] = { text: expression, depth: depth + 1 };
+    else this.lines.push(pad + this.#dialect.constant(this.#nameOf(node), node, withoutParentheses(expression)));
+  }
+
+  #loop(s: Extract<Statement, { kind: "loop" }>, pad: string): void {
+    s.index.name ??= "i";
+    const bound = this.#live.resolve(s.bound);
+    // a constant bound was compared with a constant start when the loop was traced
+    const nonempty = !(s.start instanceof TraceNode) && bound instanceof TraceNode && bound.op === "hide";
+    const kind = !nonempty ? "any" : weight(s.block, this.#live) <= LIGHT ? "light" : "nonempty";
+    const index = this.#nameOf(s.index);
+    const { head, tail } = this.#dialect.loop(index, this.#bare(s.start, "i32"), this.#bare(s.bound, "i32"), kind);
+    for (const line of head) this.lines.push(pad + line);
+    this.block(s.block, pad + INDENT);
+    for (const line of tail) this.lines.push(pad + line);
+  }
+
+  /** A `break`, and what follows it in its block, from a statement on. */
+  #break({ cond }: Extract<Statement, { kind: "break" }>, block: Block, next: number, pad: string): void {
+    const leaves = this.#bare(cond, "bool");
+    this.lines.push(`${pad}if (${leaves}) { break; }`);
+    // lanes that left are only masked: if all have left, a branch skips what follows
+    if (!block.statements.slice(next).some((o) => this.#live.isLive(o))) return;
+    this.lines.push(`${pad}if (!(${leaves})) {`);
+    this.block(block, pad + INDENT, next);
+    this.lines.push(`${pad}}`);
+  }
+
+  #written(a: Operand, type: Type): { readonly text: string; readonly depth: number } {
+    const value = this.#live.resolve(a);
+    if (!(value instanceof TraceNode)) return { text: this.#dialect.literal(value, type), depth: 0 };
+    return this.#inlined[value.id] ?? { text: this.#nameOf(value), depth: 0 };
+  }
+
+  /** An operand that stands alone. */
+  #bare(a: Operand, type: Type): string {
+    return withoutParentheses(this.#written(a, type).text);
+  }
+
+  #nameOf(node: TraceNode): string {
+    // the counter of a loop is declared where the loop is
+    const place = node.op === "index" ? undefined : this.#dialect.place;
+    let name = (this.#names[node.id] ??= place?.(this.#placed++));
     if (!name) {
       const base = identifier(node.name ?? "t");
       // no word of either language ends so
-      name = NUMBERED.test(base) && !taken.has(base) ? base : `${base}_${node.id}`;
-      while (taken.has(name)) name += "x";
-      taken.add(name);
-      names[node.id] = name;
+      name = NUMBERED.test(base) && !this.#taken.has(base) ? base : `${base}_${node.id}`;
+      while (this.#taken.has(name)) name += "x";
+      this.#taken.add(name);
+      this.#names[node.id] = name;
     }
     return name;
-  };
-  const write = (a: Operand, type: Type): { text: string; depth: number } => {
-    const value = live.resolve(a);
-    if (!(value instanceof TraceNode)) return { text: dialect.literal(value, type), depth: 0 };
-    return inlined[value.id] ?? { text: nameOf(value), depth: 0 };
-  };
-  const text = (a: Operand, type: Type) => {
-    const t = write(a, type).text;
-    return t.startsWith("(") && matching(t) ? t.slice(1, -1) : t;
-  };
-
-  const emitBlock = (block: Block, pad: string, from = 0): void => {
-    for (let at = from; at < block.statements.length; at++) {
-      const s = block.statements[at];
-      if (s.kind === "stage") {
-        lines.push("", `${pad}// ${oneLine(s.name)}`);
-        continue;
-      }
-      if (!live.isLive(s)) continue;
-      switch (s.kind) {
-        case "let": {
-          const { node } = s;
-          if (live.resolve(node) !== node) break;
-          let depth = 0;
-          const expression = dialect.expression(node, (i) => {
-            // rows of the table take three operands, whatever the operation has
-            if (i >= node.args.length) return "";
-            const arg = write(node.args[i], operandType(node, i));
-            depth = Math.max(depth, arg.depth);
-            return arg.text;
-          });
-          const inline =
-            node.op === "component"
-              ? dialect.vectors
-              : ALWAYS_INLINE.has(node.op) ||
-                (!ORDERED.has(node.op) && live.userBlock(node) === block && depth < MAX_DEPTH);
-          if (inline) inlined[node.id] = { text: expression, depth: depth + 1 };
-          else {
-            const bare = matching(expression) ? expression.slice(1, -1) : expression;
-            lines.push(pad + dialect.constant(nameOf(node), node, bare));
-          }
-          break;
-        }
-        case "set":
-          if (live.liveVars.has(s.target)) {
-            lines.push(pad + dialect.set(s.target, text(s.value, s.target.type)));
-          }
-          break;
-        case "put":
-          lines.push(pad + dialect.put(s.target, text(s.index, "i32"), text(s.value, s.target.type)));
-          break;
-        case "store": {
-          const values = s.values.map((v) => text(v, s.type));
-          for (const line of dialect.store(s, text(s.index, "i32"), values)) lines.push(pad + line);
-          break;
-        }
-        case "when": {
-          lines.push(`${pad}if (${text(s.cond, "bool")}) {`);
-          emitBlock(s.then, pad + indent);
-          if (s.otherwise.statements.some((o) => live.isLive(o))) {
-            lines.push(`${pad}} else {`);
-            emitBlock(s.otherwise, pad + indent);
-          }
-          lines.push(`${pad}}`);
-          break;
-        }
-        case "loop": {
-          s.index.name ??= "i";
-          const bound = live.resolve(s.bound);
-          // a constant bound was compared with a constant start when the loop was traced
-          const known = !(s.start instanceof TraceNode);
-          const nonempty = known && bound instanceof TraceNode && bound.op === "hide";
-          const light = nonempty && weight(s.block, live) <= LIGHT;
-          const index = nameOf(s.index);
-          const { head, tail } = dialect.loop(
-            index,
-            text(s.start, "i32"),
-            text(s.bound, "i32"),
-            light ? "light" : nonempty ? "nonempty" : "any",
-          );
-          for (const line of head) lines.push(pad + line);
-          emitBlock(s.block, pad + indent);
-          for (const line of tail) lines.push(pad + line);
-          break;
-        }
-        case "break": {
-          const cond = text(s.cond, "bool");
-          lines.push(`${pad}if (${cond}) { break; }`);
-          // lanes that left are only masked: if all have left, a branch skips what follows
-          if (!block.statements.slice(at + 1).some((o) => live.isLive(o))) return;
-          lines.push(`${pad}if (!(${cond})) {`);
-          emitBlock(block, pad + indent, at + 1);
-          lines.push(`${pad}}`);
-          return;
-        }
-      }
-    }
-  };
-  emitBlock(trace.root, indent);
-  return { lines, live };
+  }
 }
 
-/** Whether the first parenthesis of an expression closes at its end. */
-function matching(t: string): boolean {
-  if (!t.startsWith("(")) return false;
+/** An expression without the parentheses around all of it. */
+function withoutParentheses(t: string): string {
+  if (!t.startsWith("(")) return t;
   let depth = 0;
   for (let i = 0; i < t.length; i++) {
     if (t[i] === "(") depth++;
-    else if (t[i] === ")" && --depth === 0) return i === t.length - 1;
+    else if (t[i] === ")" && --depth === 0) return i === t.length - 1 ? t.slice(1, -1) : t;
   }
-  return false;
+  return t;
 }
 
 /** The counter of a loop has its name when the loop is written. */
