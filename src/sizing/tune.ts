@@ -45,12 +45,12 @@ const SIZES: Readonly<Record<"gpu" | "software", readonly number[]>> = {
 /** What was chosen so far stays unless another is faster by this: measurements are noisy. */
 const WORTH = 1.1;
 
-export const formName = ({ unroll, workgroupSize, privateArrays }: Tuning): string =>
-  `${unroll ? "straight-line" : "rolled"}, arrays ${privateArrays}, ${workgroupSize} a workgroup`;
+export const formName = ({ unroll, workgroupSize, privateArrays, cut }: Tuning): string =>
+  `${unroll ? "straight-line" : "rolled"}, arrays ${privateArrays}, ${cut ? "in pieces" : "whole"}, ${workgroupSize} a workgroup`;
 
 /**
- * Measures straight-line and rolled kernels, private arrays merged and separate, then sizes of the workgroups, each by
- * turns with the best so far, and keeps the choice, which `tuned: true` takes.
+ * Measures straight-line and rolled kernels, private arrays merged and separate, on a GPU a kernel whole and in pieces,
+ * then sizes of the workgroups, each by turns with the best so far, and keeps the choice, which `tuned: true` takes.
  * @throws CorralError nothing-to-tune, without an adapter; what makeVec throws
  */
 export async function tune(task: Task<object>, options: TuneOptions): Promise<Tuned> {
@@ -86,7 +86,7 @@ export async function tune(task: Task<object>, options: TuneOptions): Promise<Tu
   try {
     let best = await make();
     const { unroll, workgroupSize, privateArrays = "separate" } = best.env.kernels.get("step")!.form;
-    const byDefault: Tuning = { unroll, workgroupSize, privateArrays };
+    const byDefault: Tuning = { unroll, workgroupSize, privateArrays, cut: best.env.cuts.has("step") };
     let chosen = byDefault;
     await best.warmUp(vec.maxEpisodeSteps, seconds);
     await best.actOnDevice(lease.gpu, pool);
@@ -117,6 +117,8 @@ export async function tune(task: Task<object>, options: TuneOptions): Promise<Tu
     await challenge({ ...chosen, unroll: !unroll });
     await challenge({ ...chosen, privateArrays: merging });
     const { driver, kind } = lease.gpu.info;
+    // a software driver spills to memory that is as near as an arena
+    if (kind === "gpu") await challenge({ ...chosen, cut: !chosen.cut });
     const limit = lease.gpu.limits.maxComputeInvocationsPerWorkgroup;
     const sizes = SIZES[kind].filter((size) => size !== workgroupSize && size <= limit);
     for (const size of sizes) await challenge({ ...chosen, workgroupSize: size });

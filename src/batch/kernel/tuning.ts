@@ -17,10 +17,13 @@ export interface Tuning {
   readonly workgroupSize: number;
   /** Private arrays each its own, or all in one. */
   readonly privateArrays: "separate" | "merged";
+  /** The kernel of a step in pieces, or whole. */
+  readonly cut: boolean;
 }
 
 const isTuning = (found: Partial<Tuning> | null): found is Tuning =>
   typeof found?.unroll === "boolean" &&
+  typeof found.cut === "boolean" &&
   WORKGROUP_SIZES.includes(found.workgroupSize!) &&
   (found.privateArrays === "separate" || found.privateArrays === "merged");
 
@@ -41,8 +44,8 @@ export function readTuning(model: Model, driver: string): Tuning | undefined {
   try {
     const found = JSON.parse(readFileSync(fileOf(model, driver), "utf8")) as Partial<Tuning> | null;
     if (!isTuning(found)) return undefined;
-    const { unroll, workgroupSize, privateArrays } = found;
-    return { unroll, workgroupSize, privateArrays };
+    const { unroll, workgroupSize, privateArrays, cut } = found;
+    return { unroll, workgroupSize, privateArrays, cut };
   } catch {
     return undefined;
   }

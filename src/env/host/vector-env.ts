@@ -142,6 +142,11 @@ export class VectorEnv implements AsyncDisposable {
     return { rewards: this.spec.shape.terms, observation: this.spec.shape.observation };
   }
 
+  /** Those of the kernels that run in pieces, for inspection. */
+  get cuts(): Batch["planned"]["cuts"] {
+    return this.#batch.planned.cuts;
+  }
+
   /** The traced kernels, for inspection. */
   get kernels(): Batch["planned"]["kernels"] {
     return this.#batch.planned.kernels;

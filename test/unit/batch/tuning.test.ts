@@ -22,8 +22,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const rolled: Tuning = { unroll: false, workgroupSize: 64, privateArrays: "merged" };
-const straight: Tuning = { unroll: true, workgroupSize: 32, privateArrays: "separate" };
+const rolled: Tuning = { unroll: false, workgroupSize: 64, privateArrays: "merged", cut: true };
+const straight: Tuning = { unroll: true, workgroupSize: 32, privateArrays: "separate", cut: false };
 const model = () => loadModel("test/models/joint_ball.xml");
 
 describe("the cache of tuning", () => {
@@ -47,6 +47,7 @@ describe("the cache of tuning", () => {
     '{"unroll":true}',
     '{"unroll":true,"workgroupSize":33,"privateArrays":"merged"}',
     '{"unroll":true,"workgroupSize":32}',
+    '{"unroll":true,"workgroupSize":32,"privateArrays":"merged"}',
     "\u0000",
   ])("is empty where a file holds %j", async (text) => {
     const m = await model();
