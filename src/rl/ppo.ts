@@ -33,7 +33,7 @@ import { learnerDeviceOf, type Bound } from "./device/bind-env.ts";
 import { heldOn, limitsOf } from "./device/device-core.ts";
 import { RolloutUpload, ppoCollecting, type CollectedRollout } from "./ppo/rollout-upload.ts";
 import { Learner, shapeOf } from "./ppo/learner.ts";
-import { metricsOf, type Metrics } from "./device/metrics.ts";
+import { episodeMeans, metricsOf, type Metrics } from "./device/metrics.ts";
 import { namedNormalizer, namedParameters, type NamedArray } from "./networks/networks.ts";
 import { namedPpo, ppoShapes } from "./ppo/named-parameters.ts";
 import { optionsOf } from "../core/options.ts";
@@ -186,9 +186,8 @@ export class Ppo implements Algorithm<Metrics> {
       }
       this.#upload ??= new RolloutUpload(this.#learner);
       this.#upload.send(rows);
-      const { count, returns, lengths, badSteps = 0 } = rows.episodes;
-      const metrics = await this.#learn(Flag.collected);
-      return { ...metrics, badSteps, episodes: count, episodeReturn: returns / count, episodeLength: lengths / count };
+      const { badSteps = 0 } = rows.episodes;
+      return { ...(await this.#learn(Flag.collected)), badSteps, ...episodeMeans(rows.episodes) };
     });
   }
 

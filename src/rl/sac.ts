@@ -25,7 +25,7 @@ import { heldOn, limitsOf } from "./device/device-core.ts";
 import { Flag, SAC_STATE } from "./tables/device-tables.ts";
 import { evaluatePolicy, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import type { SquashedSpec } from "./networks/host-actor.ts";
-import { sacMetricsOf, type SacMetrics } from "./device/metrics.ts";
+import { episodeMeans, sacMetricsOf, type SacMetrics } from "./device/metrics.ts";
 import { openReplay } from "./replay/open-replay.ts";
 import type { Replay } from "./replay/replay.ts";
 import type { CollectedSteps } from "./replay/row-store.ts";
@@ -175,9 +175,7 @@ export class Sac implements Algorithm<SacMetrics> {
         );
       }
       this.#replay.take(rows);
-      const { count, returns, lengths } = rows.episodes;
-      const metrics = await this.#learn(rows.steps * numEnvs);
-      return { ...metrics, episodes: count, episodeReturn: returns / count, episodeLength: lengths / count };
+      return { ...(await this.#learn(rows.steps * numEnvs)), ...episodeMeans(rows.episodes) };
     });
   }
 

@@ -35,7 +35,7 @@ export const treeFrames = (m: ModelView, d: WorldData): BodyFrames => ({
  * Each body about the centre of mass of its own subtree: what a light body far from the tree's centre resists is not the
  * difference of large numbers. Reads ximat, xipos, subtree_com, cdof.
  */
-export function ownFrames(m: ModelView, d: WorldData): BodyFrames {
+function ownFrames(m: ModelView, d: WorldData): BodyFrames {
   const centre = d.subtree_com.vec3;
   const inertia = new Field("own_inertia", 10 * m.nbody, 10);
   const axis = new Field("own_axis", 6 * m.nv, 6);

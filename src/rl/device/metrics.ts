@@ -50,15 +50,25 @@ export interface Metrics extends UpdateMetrics {
 /** What a stopped update says is not finite, by `HALTED`. */
 export const REASONS = [undefined, "loss", "gradient", "log standard deviation", "step of Adam"] as const;
 
-/** Of the episodes that ended. */
-function episodesOf(state: Float32Array) {
-  const episodes = state[STATE.episodes];
-  return {
-    episodes,
-    episodeReturn: state[STATE.episode_returns] / episodes,
-    episodeLength: state[STATE.episode_lengths] / episodes,
-  };
+/** Means over the episodes that ended. */
+export const episodeMeans = ({ count, returns, lengths }: EpisodeSums) => ({
+  episodes: count,
+  episodeReturn: returns / count,
+  episodeLength: lengths / count,
+});
+
+interface EpisodeSums {
+  readonly count: number;
+  readonly returns: number;
+  readonly lengths: number;
 }
+
+const episodesOf = (state: Float32Array) =>
+  episodeMeans({
+    count: state[STATE.episodes],
+    returns: state[STATE.episode_returns],
+    lengths: state[STATE.episode_lengths],
+  });
 
 export function metricsOf(state: Float32Array): Metrics {
   const of = (name: keyof typeof STATE) => state[STATE[name]];
