@@ -158,11 +158,6 @@ const options: Check = (model, found) => {
   const { opt } = model;
   if (!INTEGRATORS.has(opt.integrator)) found.add(`integrator ${lower(mjtIntegrator, opt.integrator)}`);
   if (!(opt.timestep > 0)) found.add("timestep not greater than 0");
-  const ellipsoids = model.geom_fluid.some((x, i) => i % 12 === 0 && x > 0);
-  const implicit = opt.integrator === mjtIntegrator.IMPLICITFAST || opt.integrator === mjtIntegrator.IMPLICIT;
-  if (ellipsoids && (opt.density !== 0 || opt.viscosity !== 0) && implicit) {
-    found.add(`fluidshape ellipsoid with integrator ${lower(mjtIntegrator, opt.integrator)}`);
-  }
   for (const bit of bitNames(mjtEnableBit, opt.enableflags & REFUSED_ENABLE)) {
     found.add(`enable flag ${bit.toLowerCase()}`);
   }

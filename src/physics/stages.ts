@@ -182,6 +182,7 @@ export const STAGES = {
       "xmat",
       "xipos",
       "ximat",
+      ...GEOMS,
       "cvel",
       "cdof_dot",
       "cinert",

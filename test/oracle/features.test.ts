@@ -164,3 +164,16 @@ describeFeatures("actuators of several inputs equal MuJoCo", {
     ),
   },
 });
+
+// a leaf of a millimetre's thickness by itself, a limb that loads its joints off their axes
+const WING = `contype="0" fluidshape="ellipsoid" fluidcoef="0.6 0.3 1.6 1.2 0.9"`;
+const leaf = `<body pos="0 0 1"><freejoint/><geom type="box" size="0.1 0.05 0.001" density="800" ${WING}/></body>`;
+const paddle = `<body pos="2 0 1"><joint axis="0 1 0" damping="0.01"/><geom type="capsule" size="0.03" fromto="0 0 0 0.2 0.1 0" ${WING}/>
+    <body pos="0.2 0.1 0"><joint type="ball"/><geom type="ellipsoid" size="0.1 0.04 0.02" pos="0.1 0 0.05" euler="10 20 30" ${WING}/></body></body>`;
+const water = `density="500" viscosity="0.2" wind="0.3 0 -0.4" timestep="0.005"`;
+
+describeFeatures("ellipsoids in a fluid equal MuJoCo", {
+  "a free body under implicitfast": { xml: scene(`${water} integrator="implicitfast"`, leaf) },
+  "a limb under implicitfast": { xml: scene(`${water} integrator="implicitfast"`, paddle) },
+  "a limb under implicit": { xml: scene(`${water} integrator="implicit"`, paddle) },
+});

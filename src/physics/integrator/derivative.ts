@@ -8,6 +8,8 @@ import { fluidEntries, hasFluid } from "../smooth/fluid.ts";
 import { motorSlope } from "../actuator/dc-motor.ts";
 import { muscleGain } from "../actuator/muscle.ts";
 import type { Sparsity } from "../smooth/sparsity.ts";
+import { ellipsoidBlocks } from "./ellipsoid-derivative.ts";
+import { isFreeBody } from "./standalone.ts";
 import { outerProduct, type Entry } from "../tendon/moment-arms.ts";
 import { tendonArms } from "../tendon/tendon.ts";
 import { moment } from "../actuator/transmission.ts";
@@ -34,6 +36,7 @@ export function derivativeEntries(m: ModelView, d: WorldData, sparsity: Sparsity
   if (fast) {
     if (!off(mjtDisableBit.ACTUATION)) entries.push(...actuatorEntries(m, d, sparsity));
     if (hasFluid(model)) entries.push(...fluidEntries(m, d, sparsity));
+    if (m.opt.integrator === mjtIntegrator.IMPLICITFAST) entries.push(...ellipsoidEntries(m, d, sparsity));
     if (damped) entries.push(...tendonEntries(m, d, sparsity));
     return entries.length || hasDofs(m) ? entries : undefined;
   }
@@ -41,6 +44,18 @@ export function derivativeEntries(m: ModelView, d: WorldData, sparsity: Sparsity
 }
 
 const hasDofs = (m: ModelView): boolean => m.nv > 0;
+
+/** Ellipsoids in the medium; those of free bodies and of the integrator implicit are not symmetric, and not among these. */
+function ellipsoidEntries(m: ModelView, d: WorldData, sparsity: Sparsity): Entry[] {
+  const blocks = ellipsoidBlocks(m, d, (b) => !isFreeBody(m.model, b), true);
+  return blocks.flatMap(({ dofs, at }) =>
+    dofs.flatMap((row, i) =>
+      dofs.slice(0, i + 1).flatMap((column, j) => {
+        return sparsity.has(row, column) ? [{ entry: sparsity.index(row, column), value: at(i, j) }] : [];
+      }),
+    ),
+  );
+}
 
 /** Damping of tendons. */
 function tendonEntries(m: ModelView, d: WorldData, sparsity: Sparsity): Entry[] {

@@ -1,22 +1,19 @@
 // free bodies by themselves under implicitfast: their gyroscopic forces are implicit too
 import { add, div, dotn, mul, neg, sub, type Scalar } from "../../trace/scalar.ts";
 import { cross, mulMat, mulMatVec, quatToMat, transpose, type Mat3, type Vec3 } from "../../trace/vector.ts";
-import { mjtIntegrator, mjtJoint } from "../../model/enums.ts";
+import { mjtIntegrator } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { derivativeEntries } from "./derivative.ts";
+import { ellipsoidBlocks, type FluidBlock } from "./ellipsoid-derivative.ts";
+import { isFreeBody } from "./standalone.ts";
 import type { Inertia } from "../smooth/inertia.ts";
 import type { Sparsity } from "../smooth/sparsity.ts";
 import type { WorldData, Field, ModelView } from "../view.ts";
 
-/** Bodies with a free joint and nothing attached (mj_isFreeBody), where the integrator treats them apart. */
+/** Bodies that the integrator treats apart. */
 function freeBodies(model: Model): number[] {
   if (model.opt.integrator !== mjtIntegrator.IMPLICITFAST) return [];
-  const alone = (b: number) => {
-    if (model.body_jntnum[b] !== 1 || model.jnt_type[model.body_jntadr[b]] !== mjtJoint.FREE) return false;
-    const tree = model.dof_treeid[model.body_dofadr[b]];
-    return model.tree_dofnum[tree] === 6 && model.body_subtreemass[b] === model.body_mass[b];
-  };
-  return Array.from({ length: model.nbody }, (_, b) => b).filter(alone);
+  return Array.from({ length: model.nbody }, (_, b) => b).filter((b) => isFreeBody(model, b));
 }
 
 const skew = ([x, y, z]: Vec3): Mat3 => [0, neg(z), y, z, 0, neg(x), neg(y), x, 0];
@@ -44,7 +41,13 @@ function biasDerivative(m: ModelView, b: number, w: Vec3): { force: Mat3; torque
 }
 
 /** M - h (d qfrc_smooth / d qvel) of a free body's six dofs (mjd_freeMhat). */
-function freeBlock(m: ModelView, d: WorldData, inertia: Inertia, b: number): Scalar[][] {
+function freeBlock(
+  m: ModelView,
+  d: WorldData,
+  inertia: Inertia,
+  ellipsoids: readonly FluidBlock[],
+  b: number,
+): Scalar[][] {
   const { model } = m;
   const first = model.body_dofadr[b];
   const A = Array.from({ length: 6 }, (_, i) =>
@@ -57,6 +60,9 @@ function freeBlock(m: ModelView, d: WorldData, inertia: Inertia, b: number): Sca
     const [i, j] = [Math.floor(entry / 6), entry % 6];
     subtract(i, j, value);
     if (i !== j) subtract(j, i, value);
+  }
+  for (const { body, dofs, at } of ellipsoids) {
+    if (body === b) dofs.forEach((_, i) => dofs.forEach((_dof, j) => subtract(i, j, at(i, j))));
   }
 
   const { force, torque } = biasDerivative(m, b, d.qvel.run(first + 3, 3) as unknown as Vec3);
@@ -109,9 +115,11 @@ function solveDense(A: Scalar[][], b: readonly Scalar[]): Scalar[] {
  * The implicit accelerations of free bodies by themselves, as pairs of dof and value, under `force`. Reads M, qvel, xmat.
  */
 export function freeBodyAccelerations(m: ModelView, d: WorldData, inertia: Inertia, force: Field): [number, Scalar][] {
-  return freeBodies(m.model).flatMap((b) => {
+  const bodies = freeBodies(m.model);
+  const ellipsoids = bodies.length === 0 ? [] : ellipsoidBlocks(m, d, (b) => isFreeBody(m.model, b));
+  return bodies.flatMap((b) => {
     const first = m.model.body_dofadr[b];
-    const x = solveDense(freeBlock(m, d, inertia, b), force.run(first, 6));
+    const x = solveDense(freeBlock(m, d, inertia, ellipsoids, b), force.run(first, 6));
     return x.map((value, i): [number, Scalar] => [first + i, value]);
   });
 }

@@ -4,6 +4,7 @@ import { add6, crossForce, crossMotion, dot6, mulInertVec, scale6, ZERO6, type S
 import { mjtJoint } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { derivativeEntries } from "./derivative.ts";
+import { ellipsoidBlocks } from "./ellipsoid-derivative.ts";
 import { coupledSparsity, type SymMatrix } from "../smooth/sparsity.ts";
 import type { WorldData, Field, ModelView } from "../view.ts";
 
@@ -94,6 +95,13 @@ function implicitMatrix(m: ModelView, d: WorldData, M: SymMatrix): Matrix {
       rows[j].set(i, value);
     }
   });
+  const against = (i: number, j: number, value: Scalar) => {
+    const before = rows[i].get(j);
+    if (before !== undefined) rows[i].set(j, sub(before, mul(m.timestep, value)));
+  };
+  for (const { dofs, at } of ellipsoidBlocks(m, d, () => true)) {
+    dofs.forEach((row, i) => dofs.forEach((column, j) => against(row, column, at(i, j))));
+  }
   for (let k = 0; k < m.nv; k++) {
     for (const [i, value] of biasColumn(m, d, k)) {
       const before = rows[i].get(k);

@@ -23,10 +23,10 @@ import { outerProduct, type Entry } from "../tendon/moment-arms.ts";
 import { Column, Field, type WorldData, type ModelView } from "../view.ts";
 
 /** Numbers of geom_fluid for each geom. */
-const NFLUID = 12;
+export const NFLUID = 12;
 
 /** Geoms that the ellipsoid model is asked for. */
-const ellipsoids = (model: Model): number[] =>
+export const ellipsoids = (model: Model): number[] =>
   Array.from({ length: model.ngeom }, (_, g) => g).filter((g) => model.geom_fluid[NFLUID * g] > 0);
 
 /** Whether any force of a medium acts. */
@@ -45,7 +45,7 @@ function boxBodies(model: Model): boolean[] {
 }
 
 /** Angular and linear velocity relative to the medium of a frame that a body carries, in that frame. */
-function localVelocity(m: ModelView, d: WorldData, body: Int, pos: Vec3, mat: Mat3): [Vec3, Vec3] {
+export function localVelocity(m: ModelView, d: WorldData, body: Int, pos: Vec3, mat: Mat3): [Vec3, Vec3] {
   const v = motionAt(d.cvel.spatial(body), pos, d.subtree_com.vec3(m.body_rootid.at(body)));
   const wind = m.opt.wind as unknown as Vec3;
   return [mulMatTVec(mat, rotational(v)), mulMatTVec(mat, sub3(translational(v), wind))];
@@ -90,16 +90,22 @@ function boxForce(m: ModelView, d: WorldData, body: Int): Spatial {
 }
 
 /** Half axes of the ellipsoid that stands for a geom (mju_geomSemiAxes), m. */
-function semiAxes(model: Model, g: number): [number, number, number] {
+export function semiAxes(model: Model, g: number): [number, number, number] {
   const [a, b, c] = model.geom_size.subarray(3 * g, 3 * g + 3);
   if (model.geom_type[g] === mjtGeom.SPHERE) return [a, a, a];
   if (model.geom_type[g] === mjtGeom.CAPSULE) return [a, a, a + b];
   return model.geom_type[g] === mjtGeom.CYLINDER ? [a, a, b] : [a, b, c];
 }
 
-/** Largest moment of the drag on an ellipsoid that turns about an axis. */
-const dragMoment = (axis: number, other1: number, other2: number): number =>
-  (8 / 15) * Math.PI * axis * Math.max(other1, other2) ** 4;
+/** What resists the turning of an ellipsoid about each of its axes, by the square of its rate and the medium's density. */
+export function dragMoments(axes: readonly number[], slender: number, angular: number): number[] {
+  const [, middle, large] = [...axes].sort((p, q) => p - q);
+  const moment = (axis: number, other: number) => (8 / 15) * Math.PI * axis * other ** 4;
+  return axes.map((axis, k) => {
+    const own = moment(axis, Math.max(axes[(k + 1) % 3], axes[(k + 2) % 3]));
+    return angular * own + slender * (moment(middle, large) - own);
+  });
+}
 
 /** Forces on an ellipsoid in its frame: torque and force of added mass, drag and lift (mj_ellipsoidFluidModel). */
 function ellipsoidForce(model: Model, g: number, w: Vec3, v: Vec3): [Vec3, Vec3] {
@@ -141,9 +147,8 @@ function ellipsoidForce(model: Model, g: number, w: Vec3, v: Vec3): [Vec3, Vec3]
     3 * Math.PI * diameter * viscosity,
     mul(mul(density, speed), add(mul(area, blunt), mul(slender, sub(flat, area)))),
   );
-  const most = (8 / 15) * Math.PI * middle * large ** 4;
-  const moments = [dragMoment(s0, s1, s2), dragMoment(s1, s2, s0), dragMoment(s2, s0, s1)];
-  const turning = w.map((x, k) => mul(x, angular * moments[k] + slender * (most - moments[k]))) as unknown as Vec3;
+  const moments = dragMoments(axes, slender, angular);
+  const turning = w.map((x, k) => mul(x, moments[k])) as unknown as Vec3;
   const twist = add(Math.PI * diameter ** 3 * viscosity, mul(density, norm3(turning)));
 
   const force = sub3(add3(addedForce, lift), scale3(v, drag));

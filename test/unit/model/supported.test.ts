@@ -14,14 +14,6 @@ function wrap(more: { option?: string; world?: string; joint?: string; body?: st
 
 const REFUSED: readonly [string, string, string][] = [
   ["integrator discrete", wrap({ option: `<option integrator="discrete"/>` }), "option"],
-  [
-    "fluidshape ellipsoid with integrator implicitfast",
-    wrap({
-      option: `<option density="1.2" integrator="implicitfast"/>`,
-      world: `<body><joint/><geom size="1" fluidshape="ellipsoid" contype="0" conaffinity="0"/></body>`,
-    }),
-    "option",
-  ],
   ["enable flag diagexact", wrap({ option: `<option><flag diagexact="enable"/></option>` }), "option"],
   [
     "disable flag nativeccd with cylinder-cylinder",

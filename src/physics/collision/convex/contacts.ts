@@ -19,7 +19,7 @@ import {
   type Int,
   type Scalar,
 } from "../../../trace/scalar.ts";
-import { add3, lengthSquared, mulMatVec, row, scale3, select3, sub3, type Vec3 } from "../../../trace/vector.ts";
+import { add3, lengthSquared, mulMatVec, neg3, row, scale3, select3, sub3, type Vec3 } from "../../../trace/vector.ts";
 import { mjtGeom } from "../../../model/enums.ts";
 import { makeFrame } from "../colliders/frame.ts";
 import { DISTINCT, SEARCHES, turned, turnOf } from "../colliders/turned.ts";
@@ -137,19 +137,21 @@ export const convexContacts: ConvexCollider = (a, b, reach, options) => {
         const frame = makeFrame(found.normal);
         first.tangents.forEach((t, i) => t.set(row(frame, i + 1)));
       });
+      const normal = vector("convex_along", found.normal);
       if (faces !== false && several !== false)
         when(and(several, faces), () => {
           const { pair, found: best } = found;
-          manifold(pair, best.normal, best.a, best.b, [scratch.w, scratch.a], (dist, at, normal) =>
-            contacts.push(mul(dist, found.size), found.place(at), mulMatVec(p.mat, normal)),
+          const swapped = manifold(pair, best.normal, best.a, best.b, [scratch.w, scratch.a], (dist, at, along) =>
+            contacts.push(mul(dist, found.size), found.place(at), mulMatVec(p.mat, along)),
           );
+          normal.setIf(swapped, neg3(found.normal));
         });
-      if (turns === false) when(eq(contacts.count, 0), () => contacts.push(found.dist, pos, found.normal));
+      if (turns === false) when(eq(contacts.count, 0), () => contacts.push(found.dist, pos, normal.get()));
       else {
         // a turn moves the middle between deepest points by its sine times their distance
         const moved = mul(MOVED, add(tolerance, mul(DISTINCT, abs(first.dist.get()))));
         const another = and(contacts.isNew(pos, tolerance, moved), or(turns, eq(contacts.count, 0)));
-        when(another, () => contacts.push(first.dist.get(), pos, found.normal));
+        when(another, () => contacts.push(first.dist.get(), pos, normal.get()));
       }
     });
   };

@@ -34,6 +34,8 @@ const OPPOSED = 0.996;
 const ALONG = 0.0888;
 /** A corner this near to the plane of contact, in sizes of the pair, is on it. */
 const TOUCHING = 3e-6;
+/** Squares of sines that differ by less are the same. */
+const LEVEL_SQUARE = 1e-12;
 /** A corner this far out of a side is inside of it. */
 const INSIDE = 1e-7;
 /** Faces that may meet at a corner, of each side. */
@@ -46,7 +48,9 @@ const put = (of: Corners, i: Int, v: Vec3): void => v.forEach((x, k) => of[k].se
 
 /**
  * Calls `emit` with each corner (distance, position, normal, in the frame of the first shape and units of the pair), or
- * never where no faces meet. `normal` is that of the deepest points `a` and `b`.
+ * never where no faces meet. `normal` is that of the deepest points `a` and `b`. Returns whether an edge of the first shape
+ * lies along a face of the second and none of it is over that: then MuJoCo has the deepest points of one shape for those
+ * of the other.
  */
 export function manifold(
   pair: Placed,
@@ -55,7 +59,7 @@ export function manifold(
   b: Vec3,
   buffers: readonly [Corners, Corners],
   emit: (dist: Scalar, pos: Vec3, normal: Vec3) => void,
-): void {
+): Bool {
   const faces = facesOf(pair);
   const out = (side: Int): Vec3 => normal.map((x) => mul(x, select(eq(side, 0), 1, -1))) as unknown as Vec3;
   const heights = [dot3(normal, a), neg(dot3(normal, b))];
@@ -145,6 +149,21 @@ export function manifold(
   const edgeOf = variable("edge_of", -1, "i32");
   const firstsEdge = and(lt(c0, 3), le(c0, c1));
   edgeOf.set(select(ne(found.get(), 0), -1, select(firstsEdge, 0, select(lt(c1, 3), 1, -1, "i32"), "i32"), "i32"));
+  const missed = variable("edge_missed", 0, "i32");
+  missed.set(0);
+  // the first cylinder's cap: its edge is a generator, which is over no side of the second
+  when(and(eq(edgeOf.get(), 0), and(faces.isCylinder(0), not(faces.cylinder(0, out(0)).side))), () => {
+    const axis = faces.normal(0, 0);
+    loop(select(faces.isCylinder(1), 1, counts.get(1), "i32"), (j) => {
+      const up = faces.normal(1, list.get(add(j, MOST_FACES)));
+      // of a cylinder on a cylinder's side the cap has to be what is met, not its rim
+      const slant = cross(normal, axis);
+      const rise = dot3(normal, up);
+      const met = lt(add(dot3(slant, slant), LEVEL_SQUARE), mul(rise, rise));
+      const lies = and(lt(abs(dot3(axis, up)), ALONG), or(not(faces.isCylinder(1)), met));
+      missed.set(select(lies, 1, missed.get(), "i32"));
+    });
+  });
   const ends = [vector("edge_from"), vector("edge_to")];
   when(ge(edgeOf.get(), 0), () => {
     const side = edgeOf.get();
@@ -242,6 +261,7 @@ export function manifold(
       push(le(dot3(sub3(p, base), up), 0), p);
     });
     const kept = made.get();
+    missed.set(select(and(eq(kept, 0), and(isEdge, eq(edgeOf.get(), 0))), 1, 0, "i32"));
     const contact = (p: Vec3) => {
       const dist = dot3(sub3(p, base), up);
       // along the second shape's face, or the first's where the second has the edge
@@ -261,6 +281,7 @@ export function manifold(
       contact(cornerAt(clipped, chosenCorner));
     });
   });
+  return ne(missed.get(), 0);
 }
 
 /** The two corners that are farthest apart; the first two unless `chooses`. */
