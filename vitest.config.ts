@@ -7,6 +7,7 @@ import { isSoftware } from "./src/gpu/adapter.ts";
 import { missingVulkan } from "./src/gpu/loader.ts";
 import { probeSystem } from "./src/gpu/probe.ts";
 import { repositoryFiles } from "./test/support/imports.ts";
+import { LongFirst } from "./test/support/long-first.ts";
 import { PATIENCE_MS } from "./test/support/patience.ts";
 
 const FULL_PATIENCE_MS = 3_600_000;
@@ -43,6 +44,7 @@ export default defineConfig(async ({ mode }) => ({
     // a driver that crashes takes one file down, not the run
     pool: "forks",
     maxWorkers: 2,
+    sequence: { sequencer: LongFirst },
     testTimeout: mode === "full" ? FULL_PATIENCE_MS : PATIENCE_MS,
     hookTimeout: PATIENCE_MS,
     teardownTimeout: PATIENCE_MS,

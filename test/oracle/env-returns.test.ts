@@ -1,8 +1,9 @@
 // returns and lengths of whole episodes under one stochastic policy have the distributions that were recorded of real
-// Gymnasium: 256 episodes of each, other random numbers. Kernels that take seconds to compile, with `test:full`.
+// Gymnasium: 256 episodes of each, other random numbers. Bodies that take long to step, with `test:full`.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { makeVec } from "../../src/env/index.ts";
+import "../support/on-wasm.ts";
 import "../../envs/index.ts";
 import { normal } from "../support/collider-poses.ts";
 import { ksBound2, ksDistance2 } from "../support/ks.ts";

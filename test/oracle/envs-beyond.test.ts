@@ -22,7 +22,7 @@ test("PickAndPlace: a cube is grasped, lifted and held at its goal, every step b
   const [worlds, steps] = [4, 75];
   await using env = await makeVec(pickAndPlace, {
     numEnvs: worlds,
-    device: "cpu",
+    device: "wasm",
     autoreset: "disabled",
     recorder: false,
     monitor: { worlds: [0, 1], everySteps: 1 },

@@ -12,6 +12,9 @@ import { STATISTICS4 } from "../../../src/rl/device/arenas.ts";
 const KEYS = [11, 22, 33, 44];
 afterAll(async () => (await sharedDevice()).close());
 
+/** Parameters that finite differences move in CI: one in so many; jax-js holds all of them. */
+const STRIDE = process.env.CORRAL_FULL ? 1 : 3;
+
 /** Gradients and statistics of the whole rollout as one minibatch, as sums. */
 async function kernelGradient(made: MadeCase) {
   const { learner, shape } = made;
@@ -40,9 +43,10 @@ describe.each(LEARNER_CASES)("$name", (learnerCase) => {
     const params = Float64Array.from(made.params);
     const loss = (p: Float64Array) => ppoLoss(shape, config, scale, p, samples);
 
+    const isMoved = (i: number) => isUsed(i) && i % STRIDE === 0;
     expectClose(
-      gradient,
-      differences(params, isUsed, (p) => loss(p).total),
+      gradient.map((g, i) => (isMoved(i) ? g : 0)),
+      differences(params, isMoved, (p) => loss(p).total),
     );
     const wanted = loss(params);
     for (const [name, sum] of Object.entries(sums)) {

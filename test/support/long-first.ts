@@ -1,0 +1,48 @@
+// the order of files: those that take long first, so that both workers end together
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** Files of 15 seconds and more on two quiet cores, the longest first. */
+const LONG = [
+  "oracle/env-gymnasium",
+  "faults/memory-limit",
+  "oracle/step",
+  "shader/env",
+  "oracle/forward",
+  "faults/collector",
+  "unit/runs/train-guide",
+  "determinism/resume",
+  "oracle/colliders",
+  "determinism/env",
+  "oracle/features",
+  "unit/rl/gradients",
+  "unit/package",
+  "unit/gpu-compilers",
+  "determinism/emission",
+  "oracle/solver",
+  "faults/training-loss",
+  "determinism/rl",
+  "browser/library",
+  "unit/memory/plan-reality",
+  "oracle/searched-contacts",
+  "browser/site",
+  "oracle/make_constraint",
+  "determinism/crashes",
+  "oracle/independent-trees",
+  "faults/stress",
+  "unit/env/vector-env",
+  "determinism/collector",
+  "oracle/stiff-models",
+  "faults/device-loss",
+].map((name) => `/test/${name}.test.ts`);
+
+const placeOf = ({ moduleId }: TestSpecification): number => {
+  const place = LONG.findIndex((end) => moduleId.endsWith(end));
+  return place < 0 ? LONG.length : place;
+};
+
+/** Vitest's order otherwise. */
+export class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return (await super.sort(files)).sort((a, b) => placeOf(a) - placeOf(b));
+  }
+}
