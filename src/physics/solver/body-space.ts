@@ -144,6 +144,12 @@ export class BodySpace implements SolverSpace {
     return total.get();
   }
 
+  restrict(dof: (i: Int) => Scalar, body: (b: Int) => Scalar): void {
+    const { search } = this.#motion;
+    each(this.#m.nv, (i) => this.search.set(i, mul(dof(i), this.search.at(i))));
+    each(this.#m.nbody, (b) => search.setRow(b, scale6(search.spatial(b), body(b))));
+  }
+
   move(alpha: Scalar): void {
     const { qacc, search } = this;
     const [m, motion] = [this.#m, this.#motion];

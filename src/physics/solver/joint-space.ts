@@ -112,6 +112,10 @@ export class JointSpace implements SolverSpace {
     return dotFields(this.search, this.#Mv, (i) => this.#weights.dof(i));
   }
 
+  restrict(dof: (i: Int) => Scalar): void {
+    each(this.#nv, (i) => this.search.set(i, mul(dof(i), this.search.at(i))));
+  }
+
   move(alpha: Scalar): void {
     const { qacc, search } = this;
     const [gaussGrad, Mv] = [this.#gaussGrad, this.#Mv];

@@ -37,7 +37,7 @@ import { FEW_ITERATIONS, FLOAT32_NOISE, FLOAT32_TOLERANCE, PATIENCE, slopeReduct
 import { solveDual } from "./pgs.ts";
 import type { Solution } from "./solution.ts";
 import type { SolverSpace } from "./space.ts";
-import { hasWeights, Trees, UNWEIGHTED, type Weights } from "./trees.ts";
+import { hasWeights, judgesIslands, Trees, UNWEIGHTED, type Weights } from "./trees.ts";
 
 /** The constraints of a world, and the space that holds qacc, grad and H. */
 export interface SolverInput {
@@ -59,7 +59,8 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
   const noiseShare = mul(newton ? FLOAT32_NOISE.newton : FLOAT32_NOISE.cg, scale);
   const tolerance = current().exact ? m.tolerance : max(m.tolerance, FLOAT32_TOLERANCE);
   const efc = new ContactEfc(m, contacts);
-  const trees = hasWeights(m, contacts) ? new Trees(m, rows, contacts) : undefined;
+  const byIsland = judgesIslands(m, contacts);
+  const trees = byIsland || hasWeights(m, contacts) ? new Trees(m, rows, contacts) : undefined;
   const weights = trees ?? UNWEIGHTED;
   const space = spaceOf((c, slot) => efc.law(c, slot, efc.Jaref(c)), weights);
   const { qacc, search } = space;
@@ -125,7 +126,9 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     trees?.start();
     eachRow(rows, (row) => {
       const weight = weights.row(row);
-      costSmooth.set(add(costSmooth.get(), mul(weight, rowAt(row, 0).law.cost)));
+      const own = rowAt(row, 0).law.cost;
+      trees?.addRowCost(row, own);
+      costSmooth.set(add(costSmooth.get(), mul(weight, own)));
       if (warm) costWarm.set(add(costWarm.get(), mul(weight, rowAt(row, 1).law.cost)));
     });
     efc.each((c, slot) => {
@@ -138,7 +141,9 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       efc.start(c, D, Jaref, jv);
       const cost = (x: readonly Scalar[]) => efc.law(c, slot, x, D).cost;
       const weight = weights.contact(slot);
-      costSmooth.set(add(costSmooth.get(), mul(weight, cost(Jaref))));
+      const own = cost(Jaref);
+      trees?.addContactCost(slot, own);
+      costSmooth.set(add(costSmooth.get(), mul(weight, own)));
       if (!warm) return;
       const JarefWarm = Jaref.map((x, k) => add(x, jv[k]));
       costWarm.set(add(costWarm.get(), mul(weight, cost(JarefWarm))));
@@ -159,7 +164,9 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
   /** Sets alpha to the minimum of the cost along search, jv of contacts, and `done` if no iteration would help. */
   function lineSearch(): void {
     // derivatives of the quadratic that the cost is as long as no force changes
-    const quad = [trees ? trees.gradSearch((add) => space.eachGradSearch(add)) : space.gradSearch(), space.searchMv()];
+    const slope = trees ? trees.gradSearch((add) => space.eachGradSearch(add)) : space.gradSearch();
+    const descent = byIsland ? trees!.descent((dof, body) => space.restrict(dof, body)) : slope;
+    const quad = [descent, space.searchMv()];
     const deriv0 = variable("deriv0");
     const deriv1 = variable("deriv1");
     const cost = variable("cost");
@@ -207,7 +214,9 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     evaluate(alpha.get(), newton);
     const decrement = mul(mul(0.5, scale), mul(neg(quad[0]), alpha.get()));
     const exact = newton && !space.isInexact ? not(stateChanged.get()) : false;
-    done.set(or(or(exact, le(decrement, tolerance)), or(stalls(decrement), not(isFinite32(quad[0])))));
+    const scaled = (slope: Scalar) => mul(mul(0.5, scale), mul(neg(slope), alpha.get()));
+    const settles = byIsland ? trees!.settle(scaled, tolerance, noiseShare) : le(decrement, tolerance);
+    done.set(or(or(exact, settles), or(stalls(decrement), not(isFinite32(quad[0])))));
     // the first guess only: a later point may lie on the pieces of the start and still be far from the minimum
     const settled = or(not(stateChanged.get()), done.get());
     const line = { start: quad[0], evaluate: (a: Scalar) => evaluate(a, false), cost, deriv0, deriv1, alpha };
@@ -230,7 +239,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     if (current().exact) return false;
     const last = lastDecrement.get();
     lastDecrement.set(decrement);
-    const isNoise = and(le(decrement, noise.get()), ge(decrement, mul(0.5, last)));
+    const isNoise = byIsland ? false : and(le(decrement, noise.get()), ge(decrement, mul(0.5, last)));
     if (!patience) return isNoise;
     // rounding of the couplings' own iterations may be more than is known of it
     const { best, since } = patience;

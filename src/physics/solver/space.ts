@@ -63,6 +63,8 @@ export interface SolverSpace {
   eachGradSearch(add: ProductsOf): void;
   /** searchᵀ Mv, with Mv = M search; weighted. */
   searchMv(): Scalar;
+  /** Multiplies what `search` has of dofs and bodies by 0 or 1. */
+  restrict(dof: (i: Int) => Scalar, body: (b: Int) => Scalar): void;
   /** qacc += alpha search, Ma += alpha Mv; `searchMv` was called before. */
   move(alpha: Scalar): void;
   /** qfrc_constraint = Ma - qfrc_smooth, which at the minimum is the force of the constraints. */

@@ -1,6 +1,25 @@
 // what the solver weighs tree by tree: a heavy tree must not hide that a light one is far from its minimum
-import { array, each, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
-import { add, and, div, eq, gt, max, mul, ne, select, type Int, type Scalar } from "../../trace/scalar.ts";
+import { array, each, flag, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
+import { current } from "../../trace/graph.ts";
+import {
+  add,
+  and,
+  div,
+  eq,
+  ge,
+  gt,
+  le,
+  lt,
+  max,
+  min,
+  mul,
+  ne,
+  or,
+  select,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../trace/scalar.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import type { Model } from "../../model/model.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
@@ -24,11 +43,19 @@ export const UNWEIGHTED: Weights = { dof: () => 1, body: () => 1, row: () => 1, 
  * Whether costs of several trees are weighed: on the way to the minimum, and not beside contacts whose D is beyond
  * float32 in a Hessian over dofs. Rounding of those would then be as large as what others have left to gain.
  */
-export const hasWeights = ({ model: { ntree, opt }, form }: ModelView, { anyStiff }: ContactRows): boolean =>
-  ntree > 1 &&
-  opt.iterations >= FEW_ITERATIONS &&
-  opt.ls_iterations >= FEW_ITERATIONS &&
-  (!anyStiff || form.weighsStiffContacts);
+export const hasWeights = (m: ModelView, { anyStiff }: ContactRows): boolean =>
+  hasIslands(m) && (!anyStiff || m.form.weighsStiffContacts);
+
+/**
+ * Whether each island says when it is done. Contacts whose D is beyond float32 cost so much that a part of it, which is
+ * noise there, is all that other islands have left to gain.
+ */
+export const judgesIslands = (m: ModelView, { anyStiff }: ContactRows): boolean =>
+  hasIslands(m) && anyStiff && !current().exact;
+
+/** Whether a world may have several islands, and goes on to the minimum. */
+const hasIslands = ({ model: { ntree, opt } }: ModelView): boolean =>
+  ntree > 1 && opt.iterations >= FEW_ITERATIONS && opt.ls_iterations >= FEW_ITERATIONS;
 
 /** Place of a tree; 0 is of what is static. */
 const place = (tree: number): number => tree + 1;
@@ -53,15 +80,25 @@ export class Trees implements Weights {
   readonly #ofDof: (dof: Int) => Int;
   readonly #ofBody: (body: Int) => Int;
   readonly #canJoin: boolean;
+  readonly #weighs: boolean;
+  /** Of islands, at their first place: the cost without constraint forces, slope, and the last decrement. */
+  readonly #cost: LocalArray | undefined;
+  readonly #ofIsland: Readonly<Record<"slope" | "last", LocalArray>> | undefined;
 
   constructor(m: ModelView, rows: Rows, contacts: ContactRows) {
     const { model } = m;
+    this.#weighs = hasWeights(m, contacts);
     this.#contacts = contacts;
     this.#count = place(model.ntree);
     const inertia: number[] = Array(this.#count).fill(0);
     model.dof_treeid.forEach((tree, i) => (inertia[place(tree)] += model.dof_M0[i]));
     this.#total = inertia.reduce((a, b) => a + b);
     this.#inertia = table("tree_inertia", inertia);
+    if (judgesIslands(m, contacts)) {
+      const perPlace = (name: string) => array(`island_${name}`, this.#count);
+      this.#cost = perPlace("cost");
+      this.#ofIsland = { slope: perPlace("slope"), last: perPlace("last") };
+    }
     this.#tied = tiedPlaces(model, rows, this.#count);
     this.#island = array("tree_island", this.#count, "i32");
     this.#weight = array("tree_weight", this.#count);
@@ -77,11 +114,15 @@ export class Trees implements Weights {
     });
   }
 
-  dof = (i: Int): Scalar => this.#weight.get(this.#ofDof(i));
-  body = (b: Int): Scalar => this.#weight.get(this.#ofBody(b));
+  dof = (i: Int): Scalar => this.#weightOf(this.#ofDof(i));
+  body = (b: Int): Scalar => this.#weightOf(this.#ofBody(b));
   row = (row: Row): Scalar => this.dof(row.jac[0].dof);
 
-  contact = (slot: Int): Scalar => this.#weight.get(this.#ofSlot(slot));
+  contact = (slot: Int): Scalar => this.#weightOf(this.#ofSlot(slot));
+
+  #weightOf(t: Int): Scalar {
+    return this.#weighs ? this.#weight.get(t) : 1;
+  }
 
   /** A tree that the contact touches. */
   #ofSlot(slot: Int): Int {
@@ -94,6 +135,8 @@ export class Trees implements Weights {
     const [island, weight] = [this.#island, this.#weight];
     for (let t = 0; t < this.#count; t++) {
       island.set(t, this.#tied[t]);
+      this.#cost?.set(t, 0);
+      this.#ofIsland?.last.set(t, 1e30);
     }
     if (this.#canJoin) this.#contacts.slots.each((_, slot) => this.#join(slot));
     const sum = variable("island_inertia");
@@ -109,6 +152,60 @@ export class Trees implements Weights {
       },
       { label: "trees" },
     );
+  }
+
+  /** Adds to what the island of a row or a contact costs without constraint forces. */
+  addRowCost(row: Row, cost: Scalar): void {
+    this.#addCost(this.#ofDof(row.jac[0].dof), cost);
+  }
+  addContactCost(slot: Int, cost: Scalar): void {
+    this.#addCost(this.#ofSlot(slot), cost);
+  }
+  #addCost(t: Int, x: Scalar): void {
+    const cost = this.#cost;
+    if (!cost) return;
+    const at = this.#island.get(t);
+    cost.set(at, add(cost.get(at), x));
+  }
+
+  /**
+   * Whether no island has anything to gain: what it gains is below `tolerance` in units of its own inertia, or is
+   * noise, `share` of its own cost, and has not halved. `scaled`: what alpha and the scale make of a slope. Once an iteration.
+   */
+  settle(scaled: (slope: Scalar) => Scalar, tolerance: Scalar, share: Scalar): Bool {
+    const [cost, { slope, last }] = [this.#cost!, this.#ofIsland!];
+    const settled = flag("islands_settled", true);
+    each(
+      this.#count,
+      (t) => {
+        const decrement = scaled(slope.get(t));
+        const small = le(mul(this.#weight.get(t), decrement), tolerance);
+        const noise = and(le(decrement, mul(share, cost.get(t))), ge(decrement, mul(0.5, last.get(t))));
+        last.set(t, decrement);
+        settled.set(and(settled.get(), or(small, noise)));
+      },
+      { start: 1 },
+    );
+    return settled.get();
+  }
+
+  /**
+   * gradᵀ search of the islands that descend; the others, whose slope can only be rounding, are told to stay. After
+   * `gradSearch`.
+   */
+  descent(restrict: (dof: (i: Int) => Scalar, body: (b: Int) => Scalar) => void): Scalar {
+    const { slope } = this.#ofIsland!;
+    each(this.#count, (t) => slope.set(t, 0));
+    each(this.#count, (t) => {
+      const at = this.#island.get(t);
+      slope.set(at, add(slope.get(at), this.#slope.at(t)));
+    });
+    const descends = (t: Int) => select(lt(slope.get(this.#island.get(t)), 0), 1, 0, "f32");
+    restrict(
+      (i) => descends(this.#ofDof(i)),
+      (b) => descends(this.#ofBody(b)),
+    );
+    return this.#sum((t) => mul(this.#weightOf(t), min(slope.get(t), 0)));
   }
 
   #join(slot: Int): void {
@@ -133,7 +230,7 @@ export class Trees implements Weights {
     each(this.#count, (t) => slope.set(t, 0));
     const addTo = (t: Int, x: Scalar) => slope.set(t, add(slope.at(t), x));
     addUp({ dof: (i, x) => addTo(this.#ofDof(i), x), body: (b, x) => addTo(this.#ofBody(b), x) });
-    return this.#sum((t) => mul(this.#weight.get(t), slope.at(t)));
+    return this.#sum((t) => mul(this.#weightOf(t), slope.at(t)));
   }
 
   #sum(of: (t: Int) => Scalar): Scalar {
