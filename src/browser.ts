@@ -92,6 +92,9 @@ export {
 } from "./env/index.ts";
 
 export {
+  Dqn,
+  DQN_OPTIONS,
+  planDqn,
   Ppo,
   planPpo,
   planSac,
@@ -99,6 +102,11 @@ export {
   Sac,
   SAC_OPTIONS,
   type Algorithm,
+  type DqnConfig,
+  type DqnMetrics,
+  type DqnOptions,
+  type DqnPlan,
+  type DqnSnapshot,
   type Evaluation,
   type Metrics,
   type PpoConfig,

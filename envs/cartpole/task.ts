@@ -8,6 +8,21 @@ const defaults = {
   sutton_barto_reward: false,
 };
 
+/** A short horizon, and returns of five rewards: values of hundreds of steps need as many moves of the targets. */
+const DQN = {
+  collectSteps: 4,
+  gradientSteps: 16,
+  batchSize: 64,
+  bufferSize: 100_000,
+  explorationSteps: 10_000,
+  explorationFinal: 0.04,
+  learningRate: 2.3e-3,
+  gamma: 0.98,
+  nSteps: 5,
+  tau: 1,
+  targetEvery: 64,
+};
+
 /** Metres from the middle of the rail, and radians from upright, that end an episode. */
 const MAX_DISTANCE = 2.4;
 const MAX_ANGLE = (12 * 2 * Math.PI) / 360;
@@ -23,6 +38,7 @@ export const cartpole = defineTask({
   maxEpisodeSteps: 500,
   training: {
     ppo: { numEnvs: 64, steps: 200_000, config: { ...SMALL, rolloutSteps: 32 }, shortDispatches: true },
+    dqn: { numEnvs: 16, steps: 100_000, config: DQN, evalEvery: 50, checkpointEvery: 400, snapshotEvery: 200 },
   },
   defaults,
   actionSpace: () => new Discrete(2),

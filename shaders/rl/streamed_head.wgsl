@@ -16,35 +16,13 @@ fn keep_row(row: u32, r: HeadRow) {
   work[J.kept + row * 2u + 1u] = packed[1];
 }
 
-const OUTSIDE = -3.0e38;
-
-/// Four logits of the block; those beyond its end are out of reach.
-fn logits(at: u32, quad: u32) -> vec4<f32> {
-  let inside = vec4<u32>(quad * 4u) + vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(J.count);
-  return select(vec4<f32>(OUTSIDE), work[at + quad], inside);
-}
-
 /// Adds the block to what is kept. Returns the share of its own exponentials, their sum, and what they are above.
 fn fold(row: u32) -> vec3<f32> {
   let at = J.logits + row * J.width;
   let quads = (J.count + 3u) / 4u;
-  var top4 = logits(at, 0u);
-  var where4 = vec4<u32>(0u);
-  for (var q = 1u; q < quads; q += 1u) {
-    let l = logits(at, q);
-    where4 = select(where4, vec4<u32>(q), l > top4);
-    top4 = max(top4, l);
-  }
-  // the first of equal ones
-  var best = top4.x;
-  var argmax = where4.x * 4u;
-  for (var i = 1u; i < 4u; i += 1u) {
-    let action = where4[i] * 4u + i;
-    if (top4[i] > best || (top4[i] == best && action < argmax)) {
-      best = top4[i];
-      argmax = action;
-    }
-  }
+  let found = best_of(at);
+  let best = found.score;
+  let argmax = found.action;
   var sums = vec4<f32>(0.0);
   var products = vec4<f32>(0.0);
   for (var q = 0u; q < quads; q += 1u) {

@@ -27,11 +27,11 @@ import { stagesOf, trainStages, type RunEnd, type RunRequest } from "./train-sta
 export const summary = "an agent learns an environment on the device";
 
 export const help = `
-Usage: corral train ENV [--envs N] [--steps M] [--seed S] [--algo ppo|sac] [--out DIR] [--json]
+Usage: corral train ENV [--envs N] [--steps M] [--seed S] [--algo ppo|sac|dqn] [--out DIR] [--json]
        corral train [ENV] --from DIR [--envs N] [--set NAME=VALUE] [--out DIR]
        corral train --resume DIR
 
-Trains an agent with PPO or SAC: environments, policy and learner all on the device. A line
+Trains an agent with PPO, SAC or DQN: environments, policy and learner all on the device. A line
 shows progress; DIR gets config.json (flat, for --config), log.jsonl (a line for every update),
 TensorBoard's event files (under the names of Stable-Baselines3), checkpoints (safetensors) and at
 the end report.html. Ends with an evaluation, with the policy's most likely actions: one episode in
@@ -53,7 +53,8 @@ those of the file, each from the one before it; one that does not reach its unti
 
 ${flagLines(RUN_OPTIONS)}
   --from DIR                start from what another run has learnt: its folder, or a checkpoint
-  --algo NAME               ppo (default) or sac
+  --algo NAME               ppo (default), sac (continuous actions, from a replay) or dqn (discrete
+                            actions, tens of thousands too, from a replay)
   --out DIR                 folder of the run [runs/ENV-ALGO-seedS]
   --resume DIR              go on with the run in a folder, from its last checkpoint
   --config FILE             values by name from a flat JSON file; flags come before them
@@ -76,6 +77,9 @@ ${flagLines(ALGORITHMS.ppo)}
 
 SAC; with --storage file its replay is DIR/replay.bin
 ${flagLines(ALGORITHMS.sac)}
+
+DQN; the same
+${flagLines(ALGORITHMS.dqn)}
 
 Ctrl-C, SIGTERM, SIGHUP (a terminal that was closed) and a closed pipe on stdout (| head) stop a
 run after the update under way, with a checkpoint. Where the disk is full the run goes on, and
@@ -351,9 +355,10 @@ function trainLine(p: TrainProgress): string {
     `${rate(p.envStepsPerSec).padStart(8)} env steps/s`,
     m.episodes > 0 ? `return ${m.episodeReturn.toFixed(1)} length ${m.episodeLength.toFixed(0)}` : "no episode ended",
     ...(p.evaluation ? [`evaluation ${p.evaluation.meanReturn.toFixed(1)}`] : []),
-    `loss ${(m.policyLoss + m.valueLoss).toFixed(3)}`,
+    `loss ${((m.policyLoss ?? 0) + m.valueLoss).toFixed(3)}`,
     ...(m.kl === undefined ? [] : [`kl ${m.kl.toFixed(4)}`]),
     ...(m.temperature === undefined ? [] : [`temperature ${m.temperature.toFixed(3)}`]),
+    ...(m.epsilon === undefined ? [] : [`epsilon ${m.epsilon.toFixed(3)}`]),
     `${Math.ceil(p.secondsLeft)} s left`,
     ...warnings(p),
   ];

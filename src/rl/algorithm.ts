@@ -27,7 +27,7 @@ export type AnyEvidence = UpdateEvidence | BatchEvidence;
 
 /** A learner beside its environments, which it steps. Close it before them. */
 export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends AsyncDisposable {
-  readonly algo: "ppo" | "sac";
+  readonly algo: "ppo" | "sac" | "dqn";
   readonly env: LearnerEnv;
   /** Every hyperparameter, flat. */
   readonly config: object;
@@ -51,8 +51,8 @@ export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends Asyn
   named(snapshot: AlgorithmSnapshot): Record<string, NamedArray>;
   /** Shapes of the same, by name. */
   shapes(): Readonly<Record<string, readonly number[]>>;
-  /** What it takes to execute a stopped update again, after `non-finite-update`. Throws `no-evidence`. */
-  evidence(): Promise<AnyEvidence>;
+  /** What it takes to execute a stopped update again, after `non-finite-update`; undefined of DQN. Throws `no-evidence`. */
+  evidence(): Promise<AnyEvidence | undefined>;
   /** The policy as it is now, as plain numbers: its most likely actions. */
   policy(): Promise<Policy>;
   /** The parameters as they are now. */

@@ -1,8 +1,10 @@
 // learning on the device
 export { Ppo, planPpo, type PpoOptions, type PpoPlan, type PpoSnapshot } from "./ppo.ts";
 export { Sac, planSac, type SacOptions, type SacSnapshot } from "./sac.ts";
+export { Dqn, planDqn, type DqnOptions, type DqnPlan, type DqnSnapshot } from "./dqn.ts";
+export { DQN_OPTIONS, dqnConfig, type DqnConfig, type DqnOption } from "./dqn/config.ts";
 export { SAC_OPTIONS, sacConfig, type SacConfig, type SacOption } from "./sac/config.ts";
 export type { Evaluation, EvaluateOptions } from "./evaluate.ts";
 export { PPO_OPTIONS, ppoConfig, type PpoConfig, type PpoOption } from "./ppo/config.ts";
 export type { Algorithm, AlgorithmSnapshot } from "./algorithm.ts";
-export type { AnyMetrics, Metrics, SacMetrics, UpdateMetrics } from "./device/metrics.ts";
+export type { AnyMetrics, DqnMetrics, Metrics, SacMetrics, UpdateMetrics } from "./device/metrics.ts";

@@ -37,8 +37,8 @@ import { episodeMeans, metricsOf, type Metrics } from "./device/metrics.ts";
 import { namedNormalizer, namedParameters, type NamedArray } from "./networks/networks.ts";
 import { namedPpo, ppoShapes } from "./ppo/named-parameters.ts";
 import { optionsOf } from "../core/options.ts";
-import { policyOf, withoutEmbedding, type Policy } from "./networks/policy.ts";
-import { insteadOf, type Instead } from "./ppo/streamed-head.ts";
+import { policyOf, withoutEmbedding, type Instead, type Policy } from "./networks/policy.ts";
+import { insteadOf } from "./ppo/streamed-head.ts";
 import {
   countClipped,
   estimateAdvantages,

@@ -4,6 +4,7 @@ import { checked, kindOf, unknownOption, type Given, type OptionTable } from "..
 import { real } from "../core/schema.ts";
 import { show as written } from "../core/show.ts";
 import { PPO_OPTIONS, type PpoConfig } from "../rl/ppo/config.ts";
+import { DQN_OPTIONS, type DqnConfig } from "../rl/dqn/config.ts";
 import { SAC_OPTIONS, type SacConfig } from "../rl/sac/config.ts";
 import type { Algo } from "./defaults.ts";
 
@@ -51,7 +52,7 @@ export const RUN_OPTIONS = {
 /** Options of a training run; `RUN_OPTIONS` says what those of the table mean. */
 export interface TrainOptions extends Given<typeof RUN_OPTIONS> {
   /** Hyperparameters; by default the environment's, then the algorithm's. */
-  readonly config?: Partial<PpoConfig> | Partial<SacConfig>;
+  readonly config?: Partial<PpoConfig> | Partial<SacConfig> | Partial<DqnConfig>;
   /** What learns. Default: "ppo". */
   readonly algo?: Algo;
   /** The file of a replay with `storage: "file"`, and whether to reuse an existing one. */
@@ -76,10 +77,10 @@ const SET = "set.";
 const IDENTITY = ["env", "algo", "task", "from"];
 
 /** The hyperparameters of each algorithm. */
-export const ALGORITHMS = { ppo: PPO_OPTIONS, sac: SAC_OPTIONS } as const;
+export const ALGORITHMS = { ppo: PPO_OPTIONS, sac: SAC_OPTIONS, dqn: DQN_OPTIONS } as const;
 
 export const SETTING_NAMES = [
-  ...new Set([RUN_OPTIONS, PPO_OPTIONS, SAC_OPTIONS].flatMap((table) => Object.keys(table))),
+  ...new Set([RUN_OPTIONS, ...Object.values(ALGORITHMS)].flatMap((table) => Object.keys(table))),
 ];
 
 /** Settings that may change when a run is resumed: none affects an update, except that a schedule may depend on `steps`. */
@@ -142,10 +143,12 @@ function fromOf({ from }: Readonly<Record<string, unknown>>): { readonly from?: 
   throw new CorralError("bad-config", `"from" is ${show(from)}: pass the folder of a run, or one of its checkpoints.`);
 }
 
+const inWords = (names: readonly string[]): string => `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+
 /** What learns. Throws `bad-config`. */
 export function algorithmOf({ algo = "ppo" }: { readonly algo?: unknown }): keyof typeof ALGORITHMS {
   if (typeof algo === "string" && Object.hasOwn(ALGORITHMS, algo)) return algo as keyof typeof ALGORITHMS;
-  throw new CorralError("bad-config", `--algo is '${show(algo)}': pass ${Object.keys(ALGORITHMS).join(" or ")}.`, {
+  throw new CorralError("bad-config", `--algo is '${show(algo)}': pass ${inWords(Object.keys(ALGORITHMS))}.`, {
     algo,
   });
 }

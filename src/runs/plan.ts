@@ -14,21 +14,24 @@ import type { Plan } from "../memory/plan.ts";
 import { defaultLimits, wasmLimits, type BudgetView, type HostBytes, type PlanLimits } from "../memory/request.ts";
 import { planLearner } from "../rl/ppo/arenas.ts";
 import { fileBytes } from "../rl/replay/file-rows.ts";
+import type { ReplayShape } from "../rl/replay/replay.ts";
 import { planHostRows } from "../rl/replay/host-rows.ts";
 import { ppoCollecting } from "../rl/ppo/rollout-upload.ts";
 import { shapesOf } from "../rl/networks/networks.ts";
 import { ppoShapes } from "../rl/ppo/named-parameters.ts";
 import { namedSac } from "../rl/sac/policy.ts";
 import { settlePpo } from "../rl/ppo.ts";
+import { settleDqn } from "../rl/dqn.ts";
+import { planDqnLearner } from "../rl/dqn/arenas.ts";
+import { namedDqn } from "../rl/dqn/policy.ts";
 import { planSacLearner } from "../rl/sac/arenas.ts";
 import { sacCollecting, settleSac } from "../rl/sac.ts";
 import { learnerInWasm } from "../rl/device/wasm-backing.ts";
 import { planCollector, type CollectorOptions } from "./collector.ts";
-import { runDefaults } from "./defaults.ts";
+import { runDefaults, type Algo } from "./defaults.ts";
 import { readStart, startingFrom } from "./start.ts";
 import { collectorEnv, evalEnvsOf, settle, type Settings } from "./settings.ts";
 import type { TrainOptions } from "./options.ts";
-import type { EnvShape } from "../rl/device/env-shape.ts";
 import type { PlannedEnv } from "../rl/device/learner-env.ts";
 
 /** Who holds bytes of the device. */
@@ -39,7 +42,7 @@ export interface RunPart {
 
 /** The plan of a run: `numEnvs` train, `fields` and bytes are of all parts, `largestNumEnvs` is the most that can train. */
 export interface RunPlan extends Plan {
-  readonly algo: "ppo" | "sac";
+  readonly algo: Algo;
   readonly evalEnvs: number;
   readonly parts: readonly RunPart[];
 }
@@ -126,8 +129,9 @@ export class RunPlanner {
     const env = this.#env(numEnvs);
     const limits = this.#onWasm ? wasmLimits : this.#limits;
     const held = (plan: Plan) => (this.#onWasm ? learnerInWasm(plan, envs) : plan);
-    if (this.#options.algo === "sac")
-      return held(planSacLearner(settleSac(env, { ...this.#config(), replayFile: "planned" }).shape, limits));
+    const { algo } = this.#options;
+    if (algo === "sac") return held(planSacLearner(settleSac(env, this.#replayConfig()).shape, limits));
+    if (algo === "dqn") return held(planDqnLearner(settleDqn(env, this.#replayConfig()).shape, limits));
     const { shape, config } = settlePpo(env, this.#config());
     return held(planLearner(shape, config, limits));
   }
@@ -135,9 +139,14 @@ export class RunPlanner {
   /** Settings of the learner with their defaults, and the shapes of what it learns. */
   networks(): { readonly config: object; readonly shapes: ReturnType<typeof shapesOf> } {
     const env = this.#env(this.#settings.numEnvs);
-    if (this.#options.algo === "sac") {
-      const { config, shape } = settleSac(env, { ...this.#config(), replayFile: "planned" });
+    const { algo } = this.#options;
+    if (algo === "sac") {
+      const { config, shape } = settleSac(env, this.#replayConfig());
       return { config, shapes: shapesOf(namedSac(shape, new Float32Array(4 * shape.nets.params4))) };
+    }
+    if (algo === "dqn") {
+      const { config, shape } = settleDqn(env, this.#replayConfig());
+      return { config, shapes: shapesOf(namedDqn(shape, new Float32Array(4 * shape.nets.params4))) };
     }
     const { config, shape } = settlePpo(env, this.#config());
     return { config, shapes: ppoShapes(shape) };
@@ -146,21 +155,34 @@ export class RunPlanner {
   /** What lies on the host beside the device. */
   async host(numEnvs: number): Promise<HostBytes[]> {
     const env = this.#env(numEnvs);
-    if (this.#options.algo !== "sac") {
+    const { algo } = this.#options;
+    if (algo === "dqn") {
+      const { shape, config } = settleDqn(env, this.#replayConfig());
+      return this.#replayBytes(shape, config.storage);
+    }
+    if (algo !== "sac") {
       const { shape, config } = settlePpo(env, this.#config());
       return this.#collector(() => ppoCollecting(shape, config, env.singleActionSpace));
     }
-    const { shape, config } = settleSac(env, { ...this.#config(), replayFile: "planned" });
-    const { capacity } = shape;
-    const rows = { id: this.id, worlds: numEnvs, capacity, ...sizesOf(shape.env) };
-    const replay = {
-      gpu: [],
-      host: [{ name: "the replay", bytes: planHostRows(rows).totalBytes }],
-      file: [{ name: "the replay, on the disk", bytes: fileBytes(rows) }],
-    };
+    const { shape, config } = settleSac(env, this.#replayConfig());
     const steps = config.collectSteps;
     const collector = this.#collector(() => ({ ...sacCollecting(shape, config, env.singleActionSpace), steps }));
-    return [...replay[config.storage], ...(await collector)];
+    return [...this.#replayBytes(shape, config.storage), ...(await collector)];
+  }
+
+  #replayConfig(): object {
+    return { ...this.#config(), replayFile: "planned" };
+  }
+
+  #replayBytes(
+    { env, capacity }: Pick<ReplayShape, "env" | "capacity">,
+    storage: "gpu" | "host" | "file",
+  ): HostBytes[] {
+    const { numEnvs: worlds, observations, actions } = env;
+    const rows = { id: this.id, worlds, capacity, observations, actions };
+    if (storage === "gpu") return [];
+    if (storage === "host") return [{ name: "the replay", bytes: planHostRows(rows).totalBytes }];
+    return [{ name: "the replay, on the disk", bytes: fileBytes(rows) }];
   }
 
   async #collector(collecting: () => CollectorOptions): Promise<HostBytes[]> {
@@ -230,8 +252,6 @@ export class RunPlanner {
     };
   }
 }
-
-const sizesOf = ({ observations, actions }: EnvShape) => ({ observations, actions });
 
 /** Bytes of all parts on the device. */
 export const bytesOf = (parts: readonly RunPart[]): number => parts.reduce((sum, { plan }) => sum + plan.totalBytes, 0);

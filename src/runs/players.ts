@@ -6,11 +6,14 @@ import { makeVec, type NamedOptions } from "../env/make.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import { AppliedPolicy } from "../rl/networks/apply-policy.ts";
 import { firstEpisodes, type EvaluateOptions, type Evaluation } from "../rl/evaluate.ts";
+import { Dqn } from "../rl/dqn.ts";
+import type { DqnConfig } from "../rl/dqn/config.ts";
 import { Ppo } from "../rl/ppo.ts";
 import type { SacConfig } from "../rl/sac/config.ts";
 import { Sac } from "../rl/sac.ts";
 import type { Algorithm } from "../rl/algorithm.ts";
 import type { Checkpoint } from "./checkpoint.ts";
+import type { Algo } from "./defaults.ts";
 import { lastCheckpoint } from "./checkpoints.ts";
 import { assertSameRun, toJson } from "./folder.ts";
 import { assertRun, CONFIG_FILE, readConfig } from "./run-config.ts";
@@ -79,8 +82,12 @@ export async function playerOfRun(folder: string, made: object): Promise<Player>
   const options = await withDevice({ ...trained, ...made });
   const env = await makeVec(id, options as unknown as NamedOptions);
   return closingOnError(env, async (held) => {
-    const learner =
-      algo === "sac" ? await Sac.create(env, smallReplay(config, env.numEnvs)) : await Ppo.create(env, config);
+    const make: Record<Algo, () => Promise<Algorithm>> = {
+      ppo: () => Ppo.create(env, config),
+      sac: () => Sac.create(env, smallReplay<SacConfig>(config, env.numEnvs)),
+      dqn: () => Dqn.create(env, smallReplay<DqnConfig>(config, env.numEnvs)),
+    };
+    const learner = await make[algo]();
     held.push(learner);
     assertFits(checkpoint, id, learner.shapes());
     await learner.adopt(snapshot);
@@ -129,7 +136,8 @@ function assertFits(checkpoint: Checkpoint, id: string, now: ReturnType<Algorith
 }
 
 /** A learner that never learns needs a replay of a few rows. */
-function smallReplay(config: object | undefined, worlds: number): Partial<SacConfig> {
+function smallReplay<C extends SacConfig | DqnConfig>(config: object | undefined, worlds: number): Partial<C> {
   const { nSteps = 1, collectSteps = 1, ...rest } = (config ?? {}) as Partial<SacConfig>;
-  return { ...rest, nSteps, collectSteps, storage: "gpu", bufferSize: worlds * (nSteps + collectSteps + 8) };
+  const bufferSize = worlds * (nSteps + collectSteps + 8);
+  return { ...rest, nSteps, collectSteps, storage: "gpu", bufferSize } as unknown as Partial<C>;
 }

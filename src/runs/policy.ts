@@ -2,6 +2,8 @@
 import { CorralError } from "../core/errors.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import { actionFeatures } from "../rl/networks/action-features.ts";
+import { dqnConfig } from "../rl/dqn/config.ts";
+import { dqnPolicyOf } from "../rl/dqn/policy.ts";
 import { ppoConfig } from "../rl/ppo/config.ts";
 import type { NamedArray } from "../rl/networks/networks.ts";
 import { policyOf, withoutEmbedding, type Policy } from "../rl/networks/policy.ts";
@@ -20,8 +22,8 @@ export const policyOfRun = (run: string): Promise<Policy> => policyOfCheckpoint(
 
 async function policyOfCheckpoint({ about, policy: tensors, path }: Checkpoint): Promise<Policy> {
   const { env: id, algo = "ppo" } = about.config;
-  if (algo !== "ppo" && algo !== "sac") {
-    const text = `${path} is of ${String(algo)}; policies of ppo and sac are exported.`;
+  if (algo !== "ppo" && algo !== "sac" && algo !== "dqn") {
+    const text = `${path} is of ${String(algo)}; policies of ppo, sac and dqn are exported.`;
     throw new CorralError("unsupported-export", text, { algo });
   }
   const { config: given, env: options } = trainOptions(withInfinities(about.config));
@@ -31,8 +33,9 @@ async function policyOfCheckpoint({ about, policy: tensors, path }: Checkpoint):
   const space = env.singleActionSpace;
   const named = Object.fromEntries(tensors) as Record<string, NamedArray>;
   if (algo === "sac") return sacPolicyOf(named, env.id, space, sacConfig(given));
-  const config = ppoConfig(given);
   const features = space.kind === "discrete" && space.controls ? actionFeatures(space.controls).values : undefined;
+  if (algo === "dqn") return dqnPolicyOf(named, env.id, space, dqnConfig(given), features);
+  const config = ppoConfig(given);
   return policyOf(withoutEmbedding(named, features), {
     id: env.id,
     algo,

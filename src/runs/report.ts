@@ -59,6 +59,7 @@ const CHARTS: readonly { title: string; y: string; curves: readonly (readonly [n
   { title: "Explained variance of returns", y: "share", curves: [["explainedVariance", "explained variance"]] },
   { title: "Entropy", y: "nats", curves: [["entropy", "entropy"]] },
   { title: "Temperature", y: "weight of the entropy", curves: [["temperature", "temperature"]] },
+  { title: "Random actions", y: "share", curves: [["epsilon", "epsilon"]] },
   { title: "Standard deviation of actions", y: "mean", curves: [["std", "std"]] },
   { title: "Learning rate", y: "of Adam", curves: [["learningRate", "learning rate"]] },
   { title: "Length of the gradient", y: "before shortening", curves: [["gradNorm", "gradient norm"]] },

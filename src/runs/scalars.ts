@@ -10,6 +10,7 @@ const TAGS: Readonly<Record<string, string>> = {
   kl: "train/approx_kl",
   clipFraction: "train/clip_fraction",
   temperature: "train/ent_coef",
+  epsilon: "rollout/exploration_rate",
   badSteps: "rollout/bad_steps",
   episodes: "rollout/episodes",
 };

@@ -1,5 +1,6 @@
 // options of a training run, and what is settled of them before anything is made
 import { availableParallelism } from "node:os";
+import { CorralError } from "../core/errors.ts";
 import { badOption, fillIn, sortOut } from "../core/options.ts";
 import { runDefaults } from "./defaults.ts";
 import { algorithmOf, RUN_OPTIONS, type TrainOptions } from "./options.ts";
@@ -37,7 +38,7 @@ export const evalEnvsOf = ({ evalEnvs = RUN_OPTIONS.evalEnvs.default }: TrainOpt
 /** Updates between evaluations, checkpoints and copies, unless the environment has its own. */
 const EVERY = { evalEvery: 8, checkpointEvery: 20, snapshotEvery: 10 };
 
-/** @throws CorralError bad-option, unknown-env */
+/** @throws CorralError bad-option, unknown-env, unsupported-collector */
 export function settle(id: string, options: TrainOptions): Settings {
   const { config: _config, shortDispatches: _short, ...usual } = runDefaults(id, algorithmOf(options));
   const given = fillIn(RUN_OPTIONS, sortOut(RUN_OPTIONS, options).own, { of: "a run" });
@@ -48,6 +49,10 @@ export function settle(id: string, options: TrainOptions): Settings {
     throw badOption("evalEnvs", evalEnvs, `the learner has room for ${numEnvs} worlds, numEnvs: pass at most as many`);
   if (collect === "device" && options.collectThreads !== undefined)
     throw badOption("collectThreads", collectThreads, 'threads collect with collect: "async" alone; leave it out');
+  if (collect === "async" && options.algo === "dqn") {
+    const text = "threads of the CPU collect for PPO and SAC; DQN collects on the device. Leave collect out.";
+    throw new CorralError("unsupported-collector", text);
+  }
   return {
     ...all,
     evalEnvs,

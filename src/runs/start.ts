@@ -4,6 +4,7 @@ import { CorralError } from "../core/errors.ts";
 import type { Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { lastCheckpoint, readCheckpoint } from "./checkpoints.ts";
+import type { Algo } from "./defaults.ts";
 import { assertRun, withInfinities } from "./run-config.ts";
 import { ALGORITHMS, show, type TrainOptions } from "./options.ts";
 
@@ -41,7 +42,7 @@ const doesNotFit = ({ path, who = "a run" }: StartFacts, why: string, details: o
   new CorralError("does-not-fit", `${who} cannot start from ${path}: ${why}.`, { path, ...details });
 
 /** Throws `does-not-fit` if something else learns. */
-export function assertAlgo(start: StartFacts, algo: string): asserts algo is "ppo" | "sac" {
+export function assertAlgo(start: StartFacts, algo: string): asserts algo is Algo {
   const { algo: was } = start.config;
   if (algo !== was) throw doesNotFit(start, `it was trained with ${show(was)}, not ${algo}`, { algo: was });
 }
@@ -51,7 +52,7 @@ export function assertAlgo(start: StartFacts, algo: string): asserts algo is "pp
  * @throws CorralError does-not-fit for what is said otherwise
  */
 export function startingFrom(start: StartFacts, options: TrainOptions): TrainOptions {
-  const { algo = start.config.algo as "ppo" | "sac" } = options;
+  const { algo = start.config.algo as Algo } = options;
   assertAlgo(start, algo);
   const given = (options.config ?? {}) as Readonly<Record<string, unknown>>;
   const table: object = ALGORITHMS[algo];

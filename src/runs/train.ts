@@ -7,7 +7,10 @@ import type { VectorEnv } from "../env/host/vector-env.ts";
 import { lowered, type Algorithm } from "../rl/algorithm.ts";
 import type { PpoConfig } from "../rl/ppo/config.ts";
 import type { Evaluation } from "../rl/evaluate.ts";
+import { Dqn } from "../rl/dqn.ts";
+import type { DqnConfig } from "../rl/dqn/config.ts";
 import { Ppo } from "../rl/ppo.ts";
+import type { SacConfig } from "../rl/sac/config.ts";
 import { Sac } from "../rl/sac.ts";
 import { runDefaults } from "./defaults.ts";
 import { GrowthWatch, growthText } from "./growth.ts";
@@ -58,10 +61,12 @@ async function make(id: string, settings: Settings, learning: Made, env: object)
     const replay = { ...(replayFile === undefined ? {} : { replayFile }), reuseReplay: reuseReplay ?? false };
     const algorithm =
       algo === "sac"
-        ? await hold(Sac.create(held.env, { ...config, ...replay, seed }))
-        : await hold(Ppo.create(held.env, { ...(config as Partial<PpoConfig>), seed, totalSteps: steps }));
+        ? await hold(Sac.create(held.env, { ...(config as Partial<SacConfig>), ...replay, seed }))
+        : algo === "dqn"
+          ? await hold(Dqn.create(held.env, { ...(config as Partial<DqnConfig>), ...replay, seed }))
+          : await hold(Ppo.create(held.env, { ...(config as Partial<PpoConfig>), seed, totalSteps: steps }));
     if (learning.start) await adoptStart(algorithm, learning.start);
-    if (settings.collect !== "async") return { ...held, algorithm };
+    if (settings.collect !== "async" || algorithm.algo === "dqn") return { ...held, algorithm };
     const options = { env: collectorEnv(env), modules, threads: settings.collectThreads! };
     return { ...held, algorithm: await hold(Overlapped.create(algorithm, options)) };
   } catch (error) {
@@ -279,7 +284,8 @@ export class TrainingRun implements AsyncDisposable {
 
   /** Keeps the evidence of a stopped update, then continues from the last copy with a lower learning rate, or throws. */
   async #lower(error: CorralError, { onEvent, onNonFinite }: TrainListener): Promise<void> {
-    const bundle = onNonFinite?.(await this.algorithm.evidence(), error);
+    const evidence = onNonFinite && (await this.algorithm.evidence());
+    const bundle = evidence && onNonFinite?.(evidence, error);
     const text = error.message.replace("[non-finite-update] ", "");
     const kept = bundle === undefined ? "" : ` corral replay ${bundle} says what became so first.`;
     const { onNonFiniteUpdate, mostLowered } = this.settings;

@@ -36,10 +36,19 @@ const SAC: TrainOptions = {
   config: { collectSteps: 1, gradientSteps: 1, batchSize: 16, bufferSize: 160, learningStarts: 64, hidden: [8] },
 };
 
+/** The same of DQN, whose actions are random less and less. */
+const DQN: TrainOptions = {
+  ...SAC,
+  algo: "dqn",
+  env: { device: "wasm" },
+  config: { ...SAC.config, explorationSteps: 200 },
+};
+
 describe.each<[string, string, TrainOptions, number, number]>([
   ["ppo, adaptive", "InvertedPendulum-v5", ADAPTIVE, 5, UPDATES],
   ["ppo", "CartPole", TINY, 5, UPDATES],
   ["sac", "InvertedPendulum-v5", SAC, 25, 60],
+  ["dqn", "CartPole", DQN, 25, 60],
   ["ppo, async", "InvertedPendulum-v5", { ...TINY, collect: "async", collectThreads: 1 }, 5, UPDATES],
 ])("%s", (name, id, options, from, updates) => {
   test("a run that was cut off goes on to the same bits", async () => {

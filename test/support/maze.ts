@@ -1,9 +1,9 @@
-// an environment that steps in JavaScript: a corridor whose walker starts anywhere and is paid at its right end
+// an environment that steps in JavaScript: a corridor with two ends, of which one is to be reached; it is seen which
 import { Box, Discrete } from "../../src/env/space/spaces.ts";
 import { defineJsEnv } from "../../src/env/js-env.ts";
 
 const LENGTH = 8;
-const DRAW = 0;
+const DRAW = { at: 0, goal: 1 } as const;
 
 export const corridor = defineJsEnv({
   id: "Corridor",
@@ -11,21 +11,23 @@ export const corridor = defineJsEnv({
   actionSpace: new Discrete(2),
   maxEpisodeSteps: 24,
   makeWorld() {
-    let at = 0;
-    const seen = () => [at / LENGTH, 1];
+    let [at, goal] = [0, 0];
+    const seen = () => [at / LENGTH, goal];
     return {
       reset({ random }) {
-        at = random.integer(DRAW, LENGTH - 1);
+        at = 1 + random.integer(DRAW.at, LENGTH - 1);
+        goal = random.integer(DRAW.goal, 2);
         return seen();
       },
       step([right]) {
-        at = Math.max(0, at + (right === 1 ? 1 : -1));
-        const terminated = at >= LENGTH;
-        return { observation: seen(), reward: terminated ? 1 : -0.05, terminated };
+        at += right === 1 ? 1 : -1;
+        const terminated = at <= 0 || at >= LENGTH;
+        const reward = terminated ? (at > 0 === goal > 0 ? 1 : -1) : -0.05;
+        return { observation: seen(), reward, terminated };
       },
-      save: () => at,
+      save: () => [at, goal],
       load(saved) {
-        at = saved as number;
+        [at, goal] = saved as number[];
       },
     };
   },

@@ -1,8 +1,8 @@
 // arenas that learners of every algorithm have, and their plan
-import type { ArenaRequest, PlanLimits } from "../../memory/request.ts";
+import type { ArenaRequest, FieldRequest, PlanLimits } from "../../memory/request.ts";
 import { planBatch, type Plan } from "../../memory/plan.ts";
 import { padTo, TILE } from "../networks/networks.ts";
-import { STATE_SIZE, STATISTICS } from "../tables/device-tables.ts";
+import { REPLAY_STEP, STATE_SIZE, STATISTICS, WORLD } from "../tables/device-tables.ts";
 import { KERNELS } from "./kernels.ts";
 
 /** Parts that sums over all worlds, samples or parameters are cut into. */
@@ -42,6 +42,25 @@ export const uniformArena = (name: string, words: number): ArenaRequest => ({
   access: "uniform",
   scope: "batch",
   fields: [{ name, group: "learner", type: "u32", shared: words }],
+});
+
+/** Rings of transitions: observations and actions (vec4s), rewards and flags. */
+export function replayArenas(rows: number, obs4: number, actions4: number): ArenaRequest[] {
+  const ring = (name: string, floats: number): ArenaRequest => {
+    const remedy = 'a smaller bufferSize, or storage: "host"';
+    const field: FieldRequest = { name, group: "replay", type: "f32", shared: rows * floats, remedy };
+    return { name, access: "read_write", scope: "batch", fields: [field] };
+  };
+  return [ring("replay_obs", 4 * obs4), ring("replay_actions", 4 * actions4), ring("replay_steps", REPLAY_STEP.size)];
+}
+
+/** What is kept of each world. */
+export const worldsArena = (): ArenaRequest => ({
+  name: "worlds",
+  access: "read_write",
+  scope: "batch",
+  layout: "rows",
+  fields: [{ name: "worlds", group: "learner", type: "f32", perWorld: WORLD.size }],
 });
 
 /** The planned arenas that each kernel binds. */

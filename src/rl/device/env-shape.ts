@@ -71,5 +71,14 @@ export function assertBounded(
   );
 }
 
+/** Throws `unsupported-space` if actions have no embeddings: none is known of them but their number. */
+export function assertEmbeddable({ id, features }: EnvShape): void {
+  if (features) return;
+  throw new CorralError(
+    "unsupported-space",
+    `actionEmbedding makes embeddings from the controls that actions stand for; those of ${id} stand for none. Leave it at 0, or make the task with actionTable(rows).`,
+  );
+}
+
 const alternativesOf = (space: Space): number[] =>
   space.kind === "discrete" ? [space.n] : space.kind === "multi-discrete" ? [...space.nvec] : [];

@@ -5,6 +5,7 @@ import type { GpuDevice } from "../../gpu/device.ts";
 import { createBindGroup, pipelinesOf } from "../../gpu/shader.ts";
 import { WORKGROUP, workgroupOf } from "../../gpu/workgroup.ts";
 import { COMMON_WGSL, UNIFORMS_BYTES } from "../tables/device-tables.ts";
+import { SLOPE_WGSL } from "../networks/activations.ts";
 import type { DeviceStruct, ValuesOf } from "../tables/device-struct.ts";
 import { JOBS, type JobTable } from "../tables/job-tables.ts";
 import {
@@ -56,23 +57,18 @@ const loss = <J extends JobTable>(head: "gaussian" | "categorical", job: J) => (
   },
 });
 const head = (entry: string, files: readonly string[], buffers: Record<number, string>) => ({
-  files: [...files, "rl/streamed_head.wgsl"],
+  files: [...files, "rl/block.wgsl", "rl/streamed_head.wgsl"],
   entry,
   job: JOBS.block,
   buffers: { 3: "work", ...buffers },
 });
-const gru = (entry: string, buffers: Record<number, string>) => ({
-  files: [MATH, "rl/shuffle.wgsl", "rl/gru.wgsl"],
-  entry,
-  job: JOBS.cell,
-  buffers,
-});
-const optimize = (entry: string, buffers: Record<number, string>) => ({
-  files: [MATH, "rl/optimize.wgsl"],
-  entry,
-  job: JOBS.range,
-  buffers,
-});
+/** Kernels of a file with numbers of one kind. */
+const family =
+  <J extends JobTable>(files: readonly string[], job: J) =>
+  (entry: string, buffers: Record<number, string>) => ({ files, entry, job, buffers });
+const gru = family([MATH, "rl/shuffle.wgsl", "rl/gru.wgsl"], JOBS.cell);
+const optimize = family([MATH, "rl/optimize.wgsl"], JOBS.range);
+const optimizeSac = family([MATH, "rl/optimize.wgsl", "rl/sac_optimize.wgsl"], JOBS.range);
 const normaliser = (entry: string, buffers: Record<number, string>) => ({
   files: [MATH, "rl/observation_normaliser.wgsl"],
   entry,
@@ -91,11 +87,12 @@ const sac = (entry: string) => ({
   job: JOBS.sac,
   buffers: { ...only(entry === "load", { 2: "batch" }), 3: "work", ...only(entry.endsWith("_loss"), { 4: "state" }) },
 });
-const optimizeSac = (entry: string, buffers: Record<number, string>) => ({
-  files: [MATH, "rl/optimize.wgsl", "rl/sac_optimize.wgsl"],
+const dqn = (entry: string, buffers: Record<number, string>) => ({
+  files: [MATH, "rl/dqn.wgsl"],
+  code: () => SLOPE_WGSL,
   entry,
-  job: JOBS.range,
-  buffers: { ...buffers, 4: "state" },
+  job: JOBS.dqn,
+  buffers: { 3: "work", ...buffers },
 });
 
 export const KERNELS = {
@@ -203,9 +200,21 @@ export const KERNELS = {
   new_actions: sac("new_actions"),
   lower_value: sac("lower_value"),
   policy_loss: sac("policy_loss"),
-  gate_critic: optimizeSac("gate_critic", { 2: "grads", 3: "scratch", 5: "moments", 6: "params" }),
-  gate_policy: optimizeSac("gate_policy", { 2: "grads", 3: "scratch", 5: "moments", 6: "params" }),
-  polyak_update: optimizeSac("polyak_update", { 6: "params" }),
+  best_block: { files: ["rl/block.wgsl", "rl/best_block.wgsl"], job: JOBS.block, buffers: { 3: "work" } },
+  act_greedy: {
+    files: [...RANDOM, "rl/act_greedy.wgsl"],
+    job: JOBS.actGreedy,
+    buffers: { 3: "work", 5: "worlds", 6: "env.action", 7: "rollout_actions" },
+  },
+  dqn_load: dqn("load", { 2: "batch" }),
+  dqn_loss: dqn("loss", { 2: "batch", 4: "params", 5: "features" }),
+  dqn_clear_head: dqn("clear_head", { 6: "grads" }),
+  dqn_head_gradient: dqn("head_gradient", { 6: "grads" }),
+  dqn_map_gradient: dqn("map_gradient", { 5: "features", 6: "grads" }),
+  dqn_head_slope: dqn("head_slope", { 4: "params", 5: "features" }),
+  gate_critic: optimizeSac("gate_critic", { 2: "grads", 3: "scratch", 4: "state", 5: "moments", 6: "params" }),
+  gate_policy: optimizeSac("gate_policy", { 2: "grads", 3: "scratch", 4: "state", 5: "moments", 6: "params" }),
+  polyak_update: optimizeSac("polyak_update", { 4: "state", 6: "params" }),
 } as const satisfies Record<string, KernelSource>;
 
 export type KernelName = keyof typeof KERNELS;

@@ -7,10 +7,8 @@ export interface UpdateMetrics {
   readonly episodes: number;
   readonly episodeReturn: number;
   readonly episodeLength: number;
-  /** Means over minibatches, as the next ones. */
-  readonly policyLoss: number;
+  /** Mean over minibatches. */
   readonly valueLoss: number;
-  readonly entropy: number;
   /** Norm before clipping, and the share of minibatches whose gradient was clipped. */
   readonly gradNorm: number;
   readonly gradClipped: number;
@@ -26,6 +24,9 @@ export interface UpdateMetrics {
 
 /** One update of PPO in numbers. `applied` is fewer than `minibatches` where targetKl stopped the update. */
 export interface Metrics extends UpdateMetrics {
+  /** Means over minibatches. */
+  readonly policyLoss: number;
+  readonly entropy: number;
   /** Approximate divergence from the policy that acted, mean over minibatches. */
   readonly kl: number;
   /** Share of samples whose ratio was beyond the clip. */
@@ -101,6 +102,9 @@ export function metricsOf(state: Float32Array): Metrics {
 
 /** One update of SAC in numbers. `valueLoss` is of both critics; `learningRate` is the policy's. */
 export interface SacMetrics extends UpdateMetrics {
+  /** Means over batches. */
+  readonly policyLoss: number;
+  readonly entropy: number;
   /** Weight of the entropy. */
   readonly temperature: number;
   /** Means over batches: of both critics, and of the targets that they move to. */
@@ -110,28 +114,50 @@ export interface SacMetrics extends UpdateMetrics {
   readonly policyGradNorm: number;
 }
 
-/** What an update of any algorithm reports; numbers of one algorithm are undefined for the others. */
-export type AnyMetrics = UpdateMetrics & Partial<Metrics> & Partial<SacMetrics>;
+/** One update of DQN in numbers. `valueLoss` is the loss. */
+export interface DqnMetrics extends UpdateMetrics {
+  /** Means over batches: of the actions that were taken, and of the targets that they move to. */
+  readonly value: number;
+  readonly targetValue: number;
+  /** Share of random actions. */
+  readonly epsilon: number;
+}
 
-export function sacMetricsOf(state: Float32Array): SacMetrics {
+/** What an update of any algorithm reports; numbers of one algorithm are undefined for the others. */
+export type AnyMetrics = UpdateMetrics & Partial<Metrics> & Partial<SacMetrics> & Partial<DqnMetrics>;
+
+/** What is reported of what learns values from a replay. */
+function valuesOf(state: Float32Array) {
   const of = (name: keyof typeof SAC_STATE) => state[SAC_STATE[name]];
-  const critic = (name: keyof typeof SAC_STATE) => of(name) / Math.max(1, of("minibatches"));
-  const policy = (name: keyof typeof SAC_STATE) => of(name) / Math.max(1, of("policy_updates"));
+  const mean = (name: keyof typeof SAC_STATE) => of(name) / Math.max(1, of("minibatches"));
   return {
     ...episodesOf(state),
-    policyLoss: policy("policy_loss"),
-    valueLoss: critic("critic_loss"),
-    entropy: policy("entropy"),
-    temperature: Math.exp(of("log_alpha")),
-    value: critic("value"),
-    targetValue: critic("target_value"),
-    gradNorm: critic("grad_norm"),
-    policyGradNorm: policy("policy_grad_norm"),
-    gradClipped: critic("grad_clipped"),
-    learningRate: of("policy_rate"),
+    valueLoss: mean("critic_loss"),
+    value: mean("value"),
+    targetValue: mean("target_value"),
+    gradNorm: mean("grad_norm"),
+    gradClipped: mean("grad_clipped"),
     applied: of("minibatches"),
     minibatches: of("minibatches"),
     badSteps: of("bad_steps"),
     halted: REASONS[of("halted")],
+  };
+}
+
+export const dqnMetricsOf = (state: Float32Array): Omit<DqnMetrics, "epsilon"> => ({
+  ...valuesOf(state),
+  learningRate: state[SAC_STATE.rate],
+});
+
+export function sacMetricsOf(state: Float32Array): SacMetrics {
+  const of = (name: keyof typeof SAC_STATE) => state[SAC_STATE[name]];
+  const policy = (name: keyof typeof SAC_STATE) => of(name) / Math.max(1, of("policy_updates"));
+  return {
+    ...valuesOf(state),
+    policyLoss: policy("policy_loss"),
+    entropy: policy("entropy"),
+    temperature: Math.exp(of("log_alpha")),
+    policyGradNorm: policy("policy_grad_norm"),
+    learningRate: of("policy_rate"),
   };
 }

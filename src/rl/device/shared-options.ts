@@ -1,5 +1,5 @@
 // options that every algorithm has
-import { badOption, type OptionTable } from "../../core/options.ts";
+import { badOption, type ConfigOf, type OptionRow, type OptionTable } from "../../core/options.ts";
 
 /** Of Adam (Kingma and Ba 2015), with decoupled decay of weights (Loshchilov and Hutter 2019). */
 export const adamOptions = (epsilon: number) =>
@@ -20,4 +20,38 @@ export const GAMMA = { default: 0.99, min: 0, max: 1, doc: "discount of a contro
 /** Throws `bad-option` if the bounds of the log standard deviation are the wrong way round. */
 export function assertLogStds({ minLogStd, maxLogStd }: { readonly minLogStd: number; readonly maxLogStd: number }) {
   if (minLogStd > maxLogStd) throw badOption("minLogStd", minLogStd, `pass at most maxLogStd, ${maxLogStd}`);
+}
+
+/** Numbers of an embedding of discrete actions. */
+export const ACTION_EMBEDDING = {
+  default: 0,
+  min: 0,
+  max: 256,
+  integer: true,
+  doc: "discrete actions that stand for controls are scored by embeddings of this many numbers, made from the controls; 0 for a row of weights each",
+} as const satisfies OptionRow;
+
+/** Of algorithms that learn from a replay. */
+export const REPLAY = {
+  collectSteps: { default: 1, min: 1, max: 65536, integer: true, doc: "control steps of every world between updates" },
+  gradientSteps: { default: 1, min: 0, max: 65536, integer: true, doc: "batches that an update learns from" },
+  bufferSize: { default: 1_000_000, min: 1, max: 2 ** 31, integer: true, doc: "transitions that the replay keeps" },
+  storage: { default: "gpu", oneOf: ["gpu", "host", "file"], doc: "where the replay lies" },
+  nSteps: { default: 1, min: 1, max: 1024, integer: true, doc: "rewards of a return before the value takes over" },
+  gamma: GAMMA,
+} as const satisfies OptionTable;
+
+/**
+ * Rows that the replay keeps of each world.
+ * @throws CorralError bad-option if they are too few to learn from
+ */
+export function replayRows({ bufferSize, nSteps, collectSteps }: ConfigOf<typeof REPLAY>, numEnvs: number): number {
+  const rows = Math.floor(bufferSize / numEnvs);
+  const least = nSteps + collectSteps;
+  if (rows >= least) return rows;
+  throw badOption(
+    "bufferSize",
+    bufferSize,
+    `${numEnvs} worlds need ${least} rows each (nSteps + collectSteps): pass at least ${least * numEnvs}`,
+  );
 }

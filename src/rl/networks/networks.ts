@@ -95,20 +95,31 @@ export function layOutNetworks(options: NetworkOptions): Networks {
   if (!stream) return nets;
 
   const inputs = last ?? options.recurrent ?? hidden.at(-1) ?? observations;
-  const k = padTo(inputs, TILE);
-  const count = Math.min(MAX_BLOCKS, Math.ceil(outputs / stream.block));
-  const width = padTo(Math.ceil(outputs / count), TILE);
-  const each4 = ((k + 1) * width) / 4;
   const name = `policy.${hidden.length + (last === undefined ? 0 : 1)}`;
-  const blocks = Array.from({ length: Math.ceil(outputs / width) }, (_, i): Layer => {
-    const w = (embedding ? 0 : core4) + i * each4;
-    const own = Math.min(width, outputs - i * width);
+  const { head, end: params4 } = layOutBlocks(name, inputs, outputs, stream, core4);
+  return { ...nets, head, params4 };
+}
+
+/** Scores of many actions in blocks, from a vec4 of the parameter vector on; and the vec4 after it. */
+export function layOutBlocks(
+  name: string,
+  inputs: number,
+  actions: number,
+  { block, embedding }: NonNullable<NetworkOptions["stream"]>,
+  at: number,
+): { readonly head: StreamedHead; readonly end: number } {
+  const k = padTo(inputs, TILE);
+  const count = Math.min(MAX_BLOCKS, Math.ceil(actions / block));
+  const width = padTo(Math.ceil(actions / count), TILE);
+  const each4 = ((k + 1) * width) / 4;
+  const blocks = Array.from({ length: Math.ceil(actions / width) }, (_, i): Layer => {
+    const w = (embedding ? 0 : at) + i * each4;
+    const own = Math.min(width, actions - i * width);
     const b = w + (k * width) / 4;
     return { name: `${name}[${i}]`, inputs, outputs: own, k, n: width, w, b, activation: "none", gain: 0.01 };
   });
-  const head = { name, actions: outputs, width, blocks, ...(embedding && { embedding: { ...embedding, at: core4 } }) };
-  const params4 = core4 + (embedding ? (embedding.features * k) / 4 : blocks.length * each4);
-  return { ...nets, head, params4 };
+  const head = { name, actions, width, blocks, ...(embedding && { embedding: { ...embedding, at } }) };
+  return { head, end: at + (embedding ? (embedding.features * k) / 4 : blocks.length * each4) };
 }
 
 interface WholeShape {
@@ -234,7 +245,7 @@ function uniforms(seed: number | bigint, stream: number): () => number {
 }
 
 /** Numbers of a head at the start: uniform, since thousands of columns are as good as orthogonal. */
-function fillHead(params: Float32Array, head: StreamedHead, seed: number | bigint, stream: number): void {
+export function fillHead(params: Float32Array, head: StreamedHead, seed: number | bigint, stream: number): void {
   const uniform = uniforms(seed, stream);
   const next = (deviation: number): number => uniform() * Math.sqrt(3) * deviation;
   const { embedding, blocks } = head;
@@ -318,14 +329,7 @@ export const shapesOf = (named: Readonly<Record<string, NamedArray>>): Readonly<
  */
 export function namedParameters(nets: Networks, params: Float32Array): Record<string, NamedArray> {
   const named = namedLayers(layersOf({ ...nets, head: undefined }), params);
-  if (nets.head?.embedding) {
-    const { at, dims, features } = nets.head.embedding;
-    const { k } = nets.head.blocks[0];
-    const rows = Array.from({ length: features }, (_, f) => [
-      ...params.subarray(4 * at + f * k, 4 * at + f * k + dims),
-    ]);
-    named["policy.embedding"] = { shape: [features, dims], data: Float32Array.from(rows.flat()) };
-  } else if (nets.head) Object.assign(named, joinBlocks(nets.head, params));
+  if (nets.head) Object.assign(named, namedHead("policy", nets.head, params));
   const { at, count } = nets.logStd;
   if (count > 0) named.log_std = { shape: [count], data: params.slice(4 * at, 4 * at + count) };
   return named;
@@ -342,6 +346,15 @@ export function namedLayers(layers: readonly Layer[], params: Float32Array): Rec
     named[`${name}.bias`] = { shape: [outputs], data: params.slice(4 * b, 4 * b + outputs) };
   }
   return named;
+}
+
+/** The numbers of a head by name: those of a layer, or the map of embeddings. */
+export function namedHead(of: string, head: StreamedHead, params: Float32Array): Record<string, NamedArray> {
+  if (!head.embedding) return joinBlocks(head, params);
+  const { at, dims, features } = head.embedding;
+  const { k } = head.blocks[0];
+  const rows = Array.from({ length: features }, (_, f) => [...params.subarray(4 * at + f * k, 4 * at + f * k + dims)]);
+  return { [`${of}.embedding`]: { shape: [features, dims], data: Float32Array.from(rows.flat()) } };
 }
 
 /** Rows of one layer over many blocks: [outputs, inputs]. */

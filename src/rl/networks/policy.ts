@@ -75,6 +75,12 @@ const seenBy = (observations: number, named: Readonly<Record<string, NamedArray>
     }),
   );
 
+/** What other ways of holding discrete actions would take. */
+export interface Instead {
+  readonly what: string;
+  readonly bytes: number;
+}
+
 /** What is asked of the space of actions. */
 export type ActionFacts =
   | Pick<Box, "kind" | "low" | "high" | "size">

@@ -1,7 +1,7 @@
 // every hyperparameter of PPO: flat, with its default, its bounds and what it means. The command line's flags are these.
 import { badOption, fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
 import { HIDDEN_ACTIVATIONS } from "../networks/activations.ts";
-import { adamOptions, assertLogStds, GAMMA } from "../device/shared-options.ts";
+import { ACTION_EMBEDDING, adamOptions, assertLogStds, GAMMA } from "../device/shared-options.ts";
 
 export const PPO_OPTIONS = {
   rolloutSteps: { default: 32, min: 1, max: 65536, integer: true, doc: "control steps of every world between updates" },
@@ -58,13 +58,7 @@ export const PPO_OPTIONS = {
     integer: true,
     doc: "most discrete actions whose logits are held at once; larger choices go by in blocks of at most this many",
   },
-  actionEmbedding: {
-    default: 0,
-    min: 0,
-    max: 256,
-    integer: true,
-    doc: "discrete actions that stand for controls are scored by embeddings of this many numbers, made from the controls; 0 for a row of weights each",
-  },
+  actionEmbedding: ACTION_EMBEDDING,
   initialLogStd: { default: 0, doc: "log standard deviation of actions at the start" },
   minLogStd: { default: -5, doc: "its lower bound" },
   maxLogStd: { default: 2, doc: "its upper bound" },

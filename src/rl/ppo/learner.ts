@@ -1,5 +1,4 @@
 // the learner of PPO: networks, loss and rollout on the device, which the phases of the algorithm are put together from
-import { CorralError } from "../../core/errors.ts";
 import type { LearnerEnv, PlannedEnv } from "../device/learner-env.ts";
 import { groupJobs, inputAt, inputOf, learnerShape, planLearner, type LearnerShape } from "./arenas.ts";
 import type { Backing } from "../device/backing.ts";
@@ -13,19 +12,10 @@ import { Flag, SAMPLE, STATE, STATE_SIZE } from "../tables/device-tables.ts";
 import { ACTIVATIONS } from "../networks/activations.ts";
 import { initialParameters, layerJob, padTo, TILE, type Layer } from "../networks/networks.ts";
 import { BIAS_ONLY, STATISTICS4, SUMS } from "../device/arenas.ts";
-import { type EnvShape, envShape, assertBounded } from "../device/env-shape.ts";
+import { envShape, assertBounded, assertEmbeddable } from "../device/env-shape.ts";
 
 /** What a snapshot holds, between two updates. */
 const SNAPSHOT_ARENAS = ["params", "moments", "norm", "state", "worlds"] as const;
-
-/** Throws `unsupported-space` if actions have no embeddings: none is known of them but their number. */
-function assertEmbeddable({ id, features }: EnvShape): void {
-  if (features) return;
-  throw new CorralError(
-    "unsupported-space",
-    `actionEmbedding makes embeddings from the controls that actions stand for; those of ${id} stand for none. Leave it at 0, or make the task with actionTable(rows).`,
-  );
-}
 
 export class Learner extends DeviceCore {
   readonly shape: LearnerShape;

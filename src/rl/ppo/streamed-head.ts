@@ -7,6 +7,7 @@ import type { DeviceCore } from "../device/device-core.ts";
 import type { Bind, JobPass } from "../device/kernels.ts";
 import { ACTIVATIONS } from "../networks/activations.ts";
 import { padTo, TILE } from "../networks/networks.ts";
+import type { Instead } from "../networks/policy.ts";
 
 /** `mode` of the first and of the last block, when derivatives by the inputs are added up over blocks. */
 const FIRST_BLOCK = 1;
@@ -86,12 +87,6 @@ export function descendBlocks(core: Runner, pass: JobPass, rows: number): void {
     if (nets.policy.length > 0) core.runRows(pass, `head backward ${i}`, rows, k);
   });
   if (embedding) core.run(pass, "embed gradient", embedding.dims * embedding.features);
-}
-
-/** What other ways of holding discrete actions would take. */
-export interface Instead {
-  readonly what: string;
-  readonly bytes: number;
 }
 
 /** What one-hot actions and whole matrices of logits would have needed; nothing for continuous actions. */

@@ -1,19 +1,22 @@
 // the memory of SAC's learner, planned beside that of its environments: networks, a batch, and the replay
 import type { Plan } from "../../memory/plan.ts";
-import type { ArenaRequest, FieldRequest, PlanLimits } from "../../memory/request.ts";
-import { NOTE, REPLAY_STEP, STATE_SIZE, UNIFORM_SLOTS, UNIFORMS_BYTES, WORLD } from "../tables/device-tables.ts";
+import type { ArenaRequest, PlanLimits } from "../../memory/request.ts";
+import { NOTE, STATE_SIZE, UNIFORM_SLOTS, UNIFORMS_BYTES } from "../tables/device-tables.ts";
 import { JOB_BYTES } from "../tables/job-tables.ts";
 import { endOf, layOutNetwork, padTo, row4Of, TILE, type Layer, type Rows } from "../networks/networks.ts";
-import { replayRows, type SacConfig } from "./config.ts";
+import { replayRows } from "../device/shared-options.ts";
+import type { SacConfig } from "./config.ts";
 import {
   chunkRowsOf,
   rowsOf,
   sharedArena,
   planArenas,
+  replayArenas,
   stagingArena,
   STATISTICS4,
   SUM_PARTS,
   uniformArena,
+  worldsArena,
 } from "../device/arenas.ts";
 import type { EnvShape } from "../device/env-shape.ts";
 
@@ -154,11 +157,6 @@ export function sacShape(env: EnvShape, config: SacConfig): SacShape {
 /** Plans every buffer of SAC's learner. Needs no device. */
 export function planSacLearner(shape: SacShape, limits?: PlanLimits): Plan {
   const { env, nets, work, k4, obs4, actions4, batch, chunks, window } = shape;
-  const replay = (name: string, floats: number): ArenaRequest => {
-    const remedy = 'a smaller bufferSize, or storage: "host"';
-    const field: FieldRequest = { name, group: "replay", type: "f32", shared: env.numEnvs * window * floats, remedy };
-    return { name, access: "read_write", scope: "batch", fields: [field] };
-  };
   const smaller = "narrower hidden layers";
   const arenas: ArenaRequest[] = [
     sharedArena("params", nets.params4, smaller),
@@ -170,16 +168,8 @@ export function planSacLearner(shape: SacShape, limits?: PlanLimits): Plan {
     sharedArena("norm", 4 * k4 + 2 * actions4),
     sharedArena("scratch", SUM_PARTS * 3),
     sharedArena("state", STATE_SIZE / 4),
-    replay("replay_obs", 4 * obs4),
-    replay("replay_actions", 4 * actions4),
-    replay("replay_steps", REPLAY_STEP.size),
-    {
-      name: "worlds",
-      access: "read_write",
-      scope: "batch",
-      layout: "rows",
-      fields: [{ name: "worlds", group: "learner", type: "f32", perWorld: WORLD.size }],
-    },
+    ...replayArenas(env.numEnvs * window, obs4, actions4),
+    worldsArena(),
     uniformArena("uniforms", (UNIFORM_SLOTS * UNIFORMS_BYTES) / 4),
     uniformArena("jobs", (shape.jobs * JOB_BYTES) / 4),
     stagingArena(4 * nets.params4),

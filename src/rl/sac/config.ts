@@ -1,17 +1,12 @@
 // every hyperparameter of SAC: flat, with its default, its bounds and what it means. The command line's flags are these.
-import { badOption, fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
+import { fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
 import { HIDDEN_ACTIVATIONS } from "../networks/activations.ts";
-import { adamOptions, assertLogStds, GAMMA } from "../device/shared-options.ts";
+import { adamOptions, assertLogStds, REPLAY } from "../device/shared-options.ts";
 
 export const SAC_OPTIONS = {
-  collectSteps: { default: 1, min: 1, max: 65536, integer: true, doc: "control steps of every world between updates" },
-  gradientSteps: { default: 1, min: 0, max: 65536, integer: true, doc: "batches that an update learns from" },
+  ...REPLAY,
   batchSize: { default: 256, min: 1, max: 65536, integer: true, doc: "transitions of a batch" },
-  bufferSize: { default: 1_000_000, min: 1, max: 2 ** 31, integer: true, doc: "transitions that the replay keeps" },
-  storage: { default: "gpu", oneOf: ["gpu", "host", "file"], doc: "where the replay lies" },
   learningStarts: { default: 5000, min: 0, doc: "env steps with uniform actions, before anything is learnt" },
-  nSteps: { default: 1, min: 1, max: 1024, integer: true, doc: "rewards of a return before the value takes over" },
-  gamma: GAMMA,
   tau: { default: 0.005, min: 0, max: 1, doc: "part of the way that targets follow the critics after each batch" },
   policyEvery: { default: 1, min: 1, max: 65536, integer: true, doc: "batches between two that move the policy" },
   learningRate: { default: 3e-4, min: 0, doc: "step size of Adam for the policy" },
@@ -40,19 +35,4 @@ export function sacConfig(given: Partial<SacConfig> = {}): SacConfig {
   const made = fillIn(SAC_OPTIONS, given, { of: "SAC" });
   assertLogStds(made);
   return made;
-}
-
-/**
- * Rows that the replay keeps of each world.
- * @throws CorralError bad-option if they are too few to learn from
- */
-export function replayRows({ bufferSize, nSteps, collectSteps }: SacConfig, numEnvs: number): number {
-  const rows = Math.floor(bufferSize / numEnvs);
-  const least = nSteps + collectSteps;
-  if (rows >= least) return rows;
-  throw badOption(
-    "bufferSize",
-    bufferSize,
-    `${numEnvs} worlds need ${least} rows each (nSteps + collectSteps): pass at least ${least * numEnvs}`,
-  );
 }

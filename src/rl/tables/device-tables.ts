@@ -59,6 +59,8 @@ export const UNIFORMS = struct("Uniforms", {
   valid: "u32",
   unroll: "u32",
   weight_decay: "f32",
+  epsilon: ["f32", "DQN: how often actions are drawn at random; errors beyond which the loss is linear."],
+  huber: "f32",
 });
 
 /** Bytes from one slot of uniforms to the next, as WebGPU aligns them; and how many a submission may use. */
@@ -167,6 +169,9 @@ const HEAD_SLOPE = struct("HeadSlope", {
   spare3: "f32",
 });
 
+/** What DQN keeps of a row: the best action of those that went by; the action of a sample, and the derivative by its value. Actions are numbers. */
+export const Q_ROW = struct("QRow", { top: "f32", best: "f32", action: "f32", by_value: "f32" });
+
 /** Rows of the observation normaliser (`norm`), each as wide as the network's input. Bounds of actions follow. */
 export const NORM = numbered(0, ["mean", "inverse_std", "variance", "count"]);
 
@@ -262,6 +267,8 @@ export const COMMON_WGSL = [
   constants("NOTE_", { lowerValue: NOTE.at("n_step_return"), size: NOTE.size }),
   HEAD_ROW.wgslPlaces("HEAD_"),
   constants("HEAD_", { size: HEAD_ROW.size }),
+  Q_ROW.wgslPlaces("Q_"),
+  constants("Q_", { size: Q_ROW.size }),
   constants("NORM_", NORM),
   constants("S_", STATE),
   constants("SAC_", SAC_STATE),

@@ -147,6 +147,38 @@ export const JOBS = {
     }),
   ),
   sample: single(struct("SampleJob", { row4: ["u32", "vec4s of a sample, and of an action."], actions4: "u32" })),
+  actGreedy: single(
+    struct("GreedyJob", {
+      kept: ["u32", "Where rows of the network's memory keep what is known of them: floats."],
+      count: ["u32", "Of the actions, and the smallest."],
+      start: "u32",
+      action_words: "u32",
+    }),
+  ),
+  dqn: single(
+    struct("DqnJob", {
+      observations: "u32",
+      obs: ["u32", "Inputs: observations, next observations. All places are floats, each with those of a row."],
+      next_obs: "u32",
+      obs_row: "u32",
+      x: ["u32", "What the head multiplies: of the observation, and of the next one in the targets."],
+      next_x: "u32",
+      inputs: ["u32", "How many of them, and with padding."],
+      k: "u32",
+      activation: ["u32", "The code of what made them."],
+      kept: "u32",
+      statistics: "u32",
+      head: ["u32", "Parameters of the head and of the targets': blocks of columns, or the map of embeddings."],
+      target_head: "u32",
+      head_size: "u32",
+      width: ["u32", "Columns of a block; features of an action, 0 without embeddings."],
+      features: "u32",
+      batch_row: ["u32", "A sample: its floats, and where its parts start."],
+      batch_next: "u32",
+      batch_action: "u32",
+      batch_notes: "u32",
+    }),
+  ),
   sac: single(
     struct("SacJob", {
       actions: "u32",

@@ -167,7 +167,7 @@ describe("corral train", () => {
     const cases: [string[], number, string][] = [
       [[], 2, "ENV is missing"],
       [["CartPol"], 2, "nearest: CartPole"],
-      [["CartPole", "--algo", "dqn"], 2, "pass ppo or sac"],
+      [["CartPole", "--algo", "a2c"], 2, "pass ppo, sac or dqn"],
       [["CartPole", "--algo", "sac"], 2, "Train it with PPO"],
       [["Hopper-v5", "--algo", "sac", "--epochs", "3"], 2, 'sac has no option "epochs"'],
       [["Hopper-v5", "--tau", "0.1"], 2, 'ppo has no option "tau"'],

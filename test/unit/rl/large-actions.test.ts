@@ -5,7 +5,7 @@ import { makeVec } from "../../../src/env/index.ts";
 import { type GpuDevice, openDevice } from "../../../src/gpu/index.ts";
 import { createBudget } from "../../../src/memory/index.ts";
 import { actionFeatures } from "../../../src/rl/networks/action-features.ts";
-import { Ppo, planPpo } from "../../../src/rl/index.ts";
+import { Dqn, planDqn, Ppo, planPpo } from "../../../src/rl/index.ts";
 import { holdDevice } from "../../support/hold-device.ts";
 
 holdDevice();
@@ -69,4 +69,31 @@ test("features: standardized controls, squares and products; constant ones left 
     expect(column.reduce((sum, x) => sum + x, 0)).toBeCloseTo(0, 6);
     expect(column.reduce((sum, x) => sum + x * x, 0)).toBeCloseTo(4, 5);
   }
+});
+
+/** 27,000 values of 128 rows, four times a batch. */
+test.each([0, 8])("DQN learns among them from a replay, with embeddings of %i numbers", async (actionEmbedding) => {
+  const options = { seed: 1, hidden: [16], actionEmbedding, batchSize: 32, bufferSize: 640, learningStarts: 16 };
+  const trained = async () => {
+    await using env = await makeVec("ArmTable", { numEnvs: 16, seed: 1, device: "wasm" });
+    await using dqn = await Dqn.create(env, { ...options, collectSteps: 2, explorationSteps: 64, explorationFinal: 0 });
+    for (let i = 0; i < 3; i++) await dqn.iterate();
+    const { minibatches, value } = await dqn.iterate();
+    expect(minibatches).toBe(1);
+    expect(value).not.toBe(0);
+    return dqn.parameters();
+  };
+  const params = await trained();
+  expect(params.every(Number.isFinite)).toBe(true);
+  expect(await trained()).toEqual(params);
+});
+
+test("a replay of a million transitions fits into 1 GiB, and one-hot actions would not", async () => {
+  await using env = await makeVec("ArmTable", { numEnvs: 1024, seed: 1, device: gpu });
+  const plan = planDqn(env, { bufferSize: 1_000_000, hidden: [64, 64] });
+  expect(env.plan.totalBytes + plan.totalBytes).toBeLessThan(1024 * MIB);
+  expect(plan.instead).toEqual([
+    { what: "one-hot actions of the replay, in float32", bytes: 4 * 1_000_000 * ACTIONS },
+    { what: "values of all actions of a batch", bytes: 4 * 128 * ACTIONS },
+  ]);
 });

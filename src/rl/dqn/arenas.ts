@@ -1,0 +1,201 @@
+// the memory of DQN's learner, planned beside that of its environments: networks, a batch, and the replay
+import { CorralError } from "../../core/errors.ts";
+import type { Plan } from "../../memory/plan.ts";
+import type { ArenaRequest, PlanLimits } from "../../memory/request.ts";
+import {
+  planArenas,
+  replayArenas,
+  rowsOf,
+  sharedArena,
+  stagingArena,
+  STATISTICS4,
+  SUM_PARTS,
+  uniformArena,
+  worldsArena,
+} from "../device/arenas.ts";
+import { assertEmbeddable, type EnvShape } from "../device/env-shape.ts";
+import { replayRows } from "../device/shared-options.ts";
+import {
+  embedding4,
+  endOf,
+  layOutBlocks,
+  layOutNetwork,
+  padTo,
+  row4Of,
+  TILE,
+  type Layer,
+  type Rows,
+  type StreamedHead,
+} from "../networks/networks.ts";
+import { NOTE, Q_ROW, STATE_SIZE, UNIFORM_SLOTS, UNIFORMS_BYTES } from "../tables/device-tables.ts";
+import { JOB_BYTES } from "../tables/job-tables.ts";
+import type { DqnConfig } from "./config.ts";
+
+/** Layers, and the values of all actions that they end in. */
+export interface QNetwork {
+  readonly layers: readonly Layer[];
+  readonly head: StreamedHead;
+}
+
+/** The parameter vector: the network, room for statistics behind its gradients, then the targets. vec4s. */
+export interface DqnNetworks {
+  readonly online: QNetwork;
+  readonly target: QNetwork;
+  readonly statistics: number;
+  readonly total4: number;
+  readonly params4: number;
+}
+
+/** Where rows lie in `work`: vec4s. */
+export interface DqnWork {
+  /** Whole observations of worlds that act; the network's own input unless observations come in groups. */
+  readonly x: number;
+  readonly online: Rows;
+  /** Of next observations: the network, and the targets. */
+  readonly next: Rows;
+  readonly target: Rows;
+  readonly values: number;
+  readonly kept: number;
+  readonly statistics: number;
+  readonly size4: number;
+}
+
+export interface DqnShape {
+  readonly env: EnvShape;
+  readonly nets: DqnNetworks;
+  readonly work: DqnWork;
+  readonly batch: number;
+  /** Rows that the networks have room for. */
+  readonly rows: number;
+  /** Numbers that the network sees of an observation. */
+  readonly seen: number;
+  /** vec4s of an observation in the environment, of all of it and of what is seen in `work`, of an action, of a sample. */
+  readonly obs4: number;
+  readonly k4: number;
+  readonly seen4: number;
+  readonly actions4: number;
+  readonly row4: number;
+  /** Rows of the replay for each world, and how many of them lie on the device. */
+  readonly capacity: number;
+  readonly window: number;
+  readonly jobs: number;
+}
+
+/** Largest number that counts actions exactly where numbers are floats. */
+const MAX_ACTIONS = 2 ** 24;
+
+/** Throws `unsupported-space` for anything but one choice of actions. */
+function assertOneChoice({ id, alternatives }: EnvShape): void {
+  const [actions] = alternatives;
+  if (alternatives.length === 1 && actions <= MAX_ACTIONS) return;
+  const what =
+    alternatives.length === 0
+      ? "continuous"
+      : alternatives.length > 1
+        ? `${alternatives.length} choices at once`
+        : `${actions}`;
+  throw new CorralError(
+    "unsupported-space",
+    `DQN values each of at most ${MAX_ACTIONS} actions, and those of ${id} are ${what}. Train it with PPO, or SAC where actions are continuous.`,
+    { alternatives },
+  );
+}
+
+function layOut(name: string, env: EnvShape, seen: number, config: DqnConfig, at: number) {
+  const { hidden, activation, actionBlock: block, actionEmbedding: dims } = config;
+  const own = layOutNetwork(name, [seen, ...hidden], activation, Math.SQRT2, at, activation);
+  const last = dims > 0 ? [layOutNetwork(name, [hidden.at(-1) ?? seen, dims], activation, 1, endOf(own, at))[0]] : [];
+  const layers = [...own, ...last.map((layer) => ({ ...layer, name: `${name}.${own.length}` }))];
+  const stream = dims > 0 ? { block, embedding: { dims, features: env.features!.count } } : { block };
+  const inputs = layers.at(-1)?.outputs ?? seen;
+  const made = layOutBlocks(`${name}.${layers.length}`, inputs, env.outputs, stream, endOf(layers, at));
+  return { network: { layers, head: made.head }, end: made.end };
+}
+
+/** @throws CorralError unsupported-space, bad-option */
+export function dqnShape(env: EnvShape, config: DqnConfig): DqnShape {
+  assertOneChoice(env);
+  if (config.actionEmbedding > 0) assertEmbeddable(env);
+  const seen = env.groups?.policy.size ?? env.observations;
+  const online = layOut("policy", env, seen, config, 0);
+  const total4 = online.end + STATISTICS4;
+  const target = layOut("target", env, seen, config, total4);
+  const { layers, head } = online.network;
+  const k4 = padTo(env.observations, TILE) / 4;
+  const seen4 = padTo(seen, TILE) / 4;
+  const width4 = layers.reduce((sum, layer) => sum + row4Of(layer), k4 + head.width / 4);
+  const rows = rowsOf(config.batchSize, env.numEnvs, width4);
+
+  let at = 0;
+  const take = (vec4s: number): number => {
+    at += rows * vec4s;
+    return at - rows * vec4s;
+  };
+  const outputs = (of: QNetwork) => new Map(of.layers.map((layer) => [layer, take(row4Of(layer))]));
+  const x = take(k4);
+  const own = { x: env.groups ? take(seen4) : x, outputs: outputs(online.network) };
+  const next = { x: take(seen4), outputs: outputs(online.network) };
+  const work = {
+    x,
+    online: own,
+    next,
+    target: { x: next.x, outputs: outputs(target.network) },
+    values: take(head.width / 4),
+    kept: take(Q_ROW.size / 4),
+    statistics: take(STATISTICS4),
+  };
+  const [obs4, actions4] = [padTo(env.observations, 4) / 4, padTo(env.actions, 4) / 4];
+  const capacity = replayRows(config, env.numEnvs);
+  return {
+    env,
+    nets: {
+      online: online.network,
+      target: target.network,
+      statistics: online.end,
+      total4,
+      params4: target.end,
+    },
+    work: { ...work, size4: at },
+    batch: config.batchSize,
+    rows,
+    seen,
+    obs4,
+    k4,
+    seen4,
+    actions4,
+    row4: 2 * obs4 + actions4 + NOTE.size / 4,
+    capacity,
+    window: config.storage === "gpu" ? capacity : config.collectSteps,
+    jobs: 5 * layers.length + 4 * head.blocks.length + 24,
+  };
+}
+
+/** Where what the head multiplies lies in `work`. */
+export const lastOf = ({ layers }: QNetwork, { x, outputs }: Rows): number =>
+  layers.length > 0 ? outputs.get(layers.at(-1)!)! : x;
+
+/** Plans every buffer of DQN's learner. Needs no device. */
+export function planDqnLearner(shape: DqnShape, limits?: PlanLimits): Plan {
+  const { env, nets, work, k4, obs4, actions4, batch, window } = shape;
+  const { head } = nets.online;
+  const smaller = "narrower hidden layers";
+  const features = head.embedding ? padTo(head.actions * head.embedding.features, 4) / 4 : 1;
+  const arenas: ArenaRequest[] = [
+    sharedArena("params", nets.params4, smaller),
+    sharedArena("moments", 2 * nets.total4, smaller),
+    sharedArena("grads", nets.total4, smaller),
+    sharedArena("work", work.size4, "a smaller batchSize"),
+    sharedArena("features", features),
+    ...(head.embedding ? [sharedArena("embedding", embedding4(head), "a smaller actionEmbedding")] : []),
+    sharedArena("batch", batch * shape.row4, "a smaller batchSize"),
+    sharedArena("norm", 4 * k4 + 2 * actions4),
+    sharedArena("scratch", SUM_PARTS * 3),
+    sharedArena("state", STATE_SIZE / 4),
+    ...replayArenas(env.numEnvs * window, obs4, actions4),
+    worldsArena(),
+    uniformArena("uniforms", (UNIFORM_SLOTS * UNIFORMS_BYTES) / 4),
+    uniformArena("jobs", (shape.jobs * JOB_BYTES) / 4),
+    stagingArena(4 * nets.params4),
+  ];
+  return planArenas(`${env.id}.dqn`, env.numEnvs, arenas, limits);
+}

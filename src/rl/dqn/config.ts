@@ -1,0 +1,48 @@
+// every hyperparameter of DQN: flat, with its default, its bounds and what it means. The command line's flags are these.
+import { fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
+import { ACTION_EMBEDDING, adamOptions, REPLAY } from "../device/shared-options.ts";
+import { HIDDEN_ACTIVATIONS } from "../networks/activations.ts";
+
+export const DQN_OPTIONS = {
+  ...REPLAY,
+  batchSize: { default: 128, min: 1, max: 4096, integer: true, doc: "transitions of a batch" },
+  learningStarts: { default: 1000, min: 0, doc: "env steps with uniform actions, before anything is learnt" },
+  explorationSteps: { default: 50_000, min: 0, doc: "env steps until random actions are as rare as they get" },
+  explorationInitial: { default: 1, min: 0, max: 1, doc: "share of random actions at the start" },
+  explorationFinal: { default: 0.05, min: 0, max: 1, doc: "the same once explorationSteps are over" },
+  tau: { default: 0.01, min: 0, max: 1, doc: "part of the way that targets follow the network at a time" },
+  targetEvery: { default: 1, min: 1, max: 2 ** 31, integer: true, doc: "batches between two moves of the targets" },
+  doubleQ: { default: true, doc: "the network chooses next actions that targets value (double Q-learning)" },
+  huber: { default: 1, min: 1e-9, doc: "errors beyond this cost linearly; Infinity for squares" },
+  learningRate: { default: 1e-3, min: 0, doc: "step size of Adam" },
+  maxGradNorm: { default: 10, min: 1e-9, doc: "longer gradients are shortened to this; Infinity for none" },
+  hidden: { default: [64, 64], doc: "widths of the hidden layers" },
+  activation: { default: "relu", oneOf: HIDDEN_ACTIVATIONS, doc: "of the hidden layers" },
+  actionBlock: {
+    default: 2048,
+    min: 8,
+    max: 65536,
+    integer: true,
+    doc: "most actions whose values are held at once; larger choices go by in blocks of at most this many",
+  },
+  actionEmbedding: ACTION_EMBEDDING,
+  ...adamOptions(1e-8),
+} as const satisfies OptionTable;
+
+export type DqnOption = keyof typeof DQN_OPTIONS;
+
+/** Hyperparameters by name; `DQN_OPTIONS` says what each means. */
+export type DqnConfig = ConfigOf<typeof DQN_OPTIONS>;
+
+/**
+ * Fills in defaults.
+ * @throws CorralError unknown-option with the nearest names, bad-option
+ */
+export const dqnConfig = (given: Partial<DqnConfig> = {}): DqnConfig => fillIn(DQN_OPTIONS, given, { of: "DQN" });
+
+/** How often actions are random after so many env steps. */
+export function epsilonAt(envSteps: number, c: DqnConfig): number {
+  if (envSteps < c.learningStarts) return 1;
+  const done = c.explorationSteps > 0 ? Math.min(1, envSteps / c.explorationSteps) : 1;
+  return c.explorationInitial + done * (c.explorationFinal - c.explorationInitial);
+}

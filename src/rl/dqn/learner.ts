@@ -1,0 +1,257 @@
+// the learner of DQN: network, targets and loss on the device, which the phases of the algorithm are put together from
+import { bindEnv, initialNorm, initialWorlds, type Bound } from "../device/bind-env.ts";
+import { BIAS_ONLY, STATISTICS4, SUMS } from "../device/arenas.ts";
+import type { Backing } from "../device/backing.ts";
+import { DeviceCore, hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
+import type { Bind, JobOf, JobPass } from "../device/kernels.ts";
+import type { LearnerEnv } from "../device/learner-env.ts";
+import { ACTIVATIONS } from "../networks/activations.ts";
+import { fillHead, fillUniform, jobOfLayer, TILE } from "../networks/networks.ts";
+import { ADAM_EACH, REPLAY_STEP, SAC_STATE, STATE_SIZE } from "../tables/device-tables.ts";
+import { lastOf, planDqnLearner, type DqnShape, type QNetwork } from "./arenas.ts";
+
+/** What a snapshot holds, between two updates. */
+const SNAPSHOT_ARENAS = ["params", "moments", "state", "worlds"] as const;
+const RING = ["replay_obs", "replay_actions", "replay_steps"] as const;
+/** Numbers that an invocation clears of the head's gradient. */
+const CLEARED = 8;
+
+/** Who looks for the best action: worlds that act, or a batch for its targets. */
+export type Seeker = "act" | "next";
+
+export class DqnLearner extends DeviceCore {
+  readonly shape: DqnShape;
+  readonly #doubleQ: boolean;
+  readonly #bound = new WeakMap<LearnerEnv, Promise<Bound>>();
+
+  private constructor(shape: DqnShape, doubleQ: boolean, backing: Backing) {
+    super(backing, shape.window === shape.capacity ? [...SNAPSHOT_ARENAS, ...RING] : SNAPSHOT_ARENAS);
+    this.shape = shape;
+    this.#doubleQ = doubleQ;
+    this.uniforms.set({ work_rows: shape.rows });
+  }
+
+  /** Reserves the learner's memory in the device's budget and compiles its kernels; holds nothing if either fails. */
+  static create(device: LearnerDevice, shape: DqnShape, doubleQ: boolean): Promise<DqnLearner> {
+    const plan = planDqnLearner(shape, limitsOf(device));
+    return hold(device, plan, async (backing) => {
+      const learner = new DqnLearner(shape, doubleQ, backing);
+      await learner.#bindAll();
+      if (shape.nets.online.head.embedding) learner.write("features", shape.env.features!.values);
+      return learner;
+    });
+  }
+
+  async #bindAll(): Promise<void> {
+    const { nets, work, env, seen4, actions4, row4 } = this.shape;
+    const { online, target, statistics } = nets;
+    const binds: Promise<void>[] = [];
+    const bind: Bind = (name, kernel, job) => void binds.push(this.bind(name, kernel, job));
+
+    if (env.groups) {
+      const { from: first, size: count } = env.groups.policy;
+      bind("observation groups", "observation_groups", [{ first, count, to: work.online.x, k4: seen4 }]);
+    }
+    online.layers.forEach((_, i) => {
+      const own = jobOfLayer(online.layers, i, work.online);
+      const next = jobOfLayer(online.layers, i, work.next);
+      const following = jobOfLayer(target.layers, i, work.target);
+      bind(`forward ${i}`, "forward", this.#doubleQ ? [own, following, next] : [own, following]);
+      bind(`gradient ${i}`, "gradient_whole", [own]);
+      if (i === 0) return;
+      const activation = ACTIVATIONS[online.layers[i - 1].activation].code;
+      bind(`backward ${i}`, "backward", [{ ...own, activation }]);
+    });
+    // sums of columns are the gradient of a bias
+    const sums = { k4: TILE / 4, w: 0, b: statistics, y: work.statistics, n4: STATISTICS4, activation: 0 };
+    bind("statistics", "gradient_whole", [{ ...sums, x: work.online.x, mode: BIAS_ONLY }]);
+
+    this.#bindSeeker(bind, "act", online, lastOf(online, work.online));
+    if (this.#doubleQ) this.#bindSeeker(bind, "next", online, lastOf(online, work.next));
+    else this.#bindSeeker(bind, "next", target, lastOf(target, work.target));
+
+    const job = this.#job();
+    bind("sample", "sample", { row4, actions4 });
+    bind("load", "dqn_load", job);
+    bind("loss", "dqn_loss", job);
+    bind("clear head", "dqn_clear_head", job);
+    bind("head gradient", "dqn_head_gradient", job);
+    bind("map gradient", "dqn_map_gradient", job);
+    bind("head slope", "dqn_head_slope", job);
+    bind("gradient gate", "gate_critic", { at: 0, count: statistics, place: 0, other: statistics });
+    bind("adam", "adam", { at: 0, count: statistics, place: 0, other: 0 });
+    bind("polyak update", "polyak_update", { at: 0, count: statistics, place: 0, other: nets.total4 });
+    bind("sum_worlds", "sum_worlds");
+    bind("episodes", "episodes");
+    const ends = await Promise.allSettled(binds);
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
+  }
+
+  /** Binds what makes the values of all actions by a network, block by block. `x`: vec4 of what its head multiplies. */
+  #bindSeeker(bind: Bind, who: Seeker, { head }: QNetwork, x: number): void {
+    const { work } = this.shape;
+    const { blocks, width, embedding, actions } = head;
+    const of = embedding ? "_embedded" : "";
+    blocks.forEach(({ k, w, b, outputs: count }, i) => {
+      const layer = { x, k4: k / 4, w, b, y: work.values, n4: width / 4, activation: 0, mode: 0 };
+      bind(`${who} block ${i}`, `forward${of}`, [layer]);
+      const block = { logits: work.values, width: width / 4, kept: work.kept, index: i, first: i * width, count };
+      bind(`best ${i}`, "best_block", { ...block, action_words: 0 });
+    });
+    if (!embedding) return;
+    const { at, dims, features } = embedding;
+    bind(`${who} embed`, "embed", {
+      map: 4 * at,
+      dims,
+      features,
+      width,
+      blocks: blocks.length,
+      actions,
+      k: blocks[0].k,
+    });
+  }
+
+  /** Where the numbers of a head begin, in floats, and how many there are. */
+  #headAt({ head }: QNetwork): { readonly at: number; readonly size: number } {
+    const { embedding, blocks, width } = head;
+    const { k } = blocks[0];
+    if (embedding) return { at: 4 * embedding.at, size: embedding.features * k };
+    return { at: 4 * blocks[0].w, size: blocks.length * (k + 1) * width };
+  }
+
+  /** The numbers of the kernels between runs of the networks. */
+  #job(): JobOf<"dqn_loss"> {
+    const { nets, work, seen, seen4, obs4, actions4, row4 } = this.shape;
+    const { online, target } = nets;
+    const { blocks, width, embedding } = online.head;
+    const below = online.layers.at(-1);
+    const own = this.#headAt(online);
+    return {
+      observations: seen,
+      obs: 4 * work.online.x,
+      next_obs: 4 * work.next.x,
+      obs_row: 4 * seen4,
+      x: 4 * lastOf(online, work.online),
+      next_x: 4 * lastOf(target, work.target),
+      inputs: blocks[0].inputs,
+      k: blocks[0].k,
+      activation: below ? ACTIVATIONS[below.activation].code : 0,
+      kept: 4 * work.kept,
+      statistics: 4 * work.statistics,
+      head: own.at,
+      target_head: this.#headAt(target).at,
+      head_size: own.size,
+      width,
+      features: embedding?.features ?? 0,
+      batch_row: 4 * row4,
+      batch_next: 4 * obs4,
+      batch_action: 8 * obs4,
+      batch_notes: 8 * obs4 + 4 * actions4,
+    };
+  }
+
+  /** The kernels that read and write an environment of the learner's shape, bound at the first call. */
+  bindEnv(env: LearnerEnv): Promise<Bound> {
+    let bound = this.#bound.get(env);
+    if (!bound) {
+      const { work, actions4, env: facts } = this.shape;
+      const [rollout_obs, rollout_actions, samples] = RING;
+      const { singleActionSpace: space } = env;
+      bound = bindEnv(this, env, {
+        act: "act_greedy",
+        job: {
+          kept: 4 * work.kept,
+          count: facts.outputs,
+          start: space.kind === "discrete" ? space.start : 0,
+          action_words: 4 * actions4,
+        },
+        row: { row: REPLAY_STEP.size, row_reward: REPLAY_STEP.at("reward"), row_flags: REPLAY_STEP.at("flags") },
+        arenas: { rollout_obs, rollout_actions, samples },
+      });
+      this.#bound.set(env, bound);
+      // memory that was refused may be there the next time
+      bound.catch(() => this.#bound.delete(env));
+    }
+    return bound;
+  }
+
+  /** Runs the network over the first rows of its input; and both over next observations. */
+  forward(pass: JobPass, rows: number, next = false): void {
+    const parts = next ? (this.#doubleQ ? 3 : 2) : 1;
+    this.shape.nets.online.layers.forEach(({ n }, i) => this.runRows(pass, `forward ${i}`, rows, n, parts));
+  }
+
+  /** The network for worlds that act: it sees its group of their observations. */
+  infer(pass: JobPass, rows: number): void {
+    const { env, seen4 } = this.shape;
+    if (env.groups) this.run(pass, "observation groups", rows * 4 * seen4);
+    this.forward(pass, rows);
+  }
+
+  /** What comes between the network and an action. */
+  choose(pass: JobPass, rows: number): void {
+    this.seek(pass, "act", rows);
+  }
+
+  /** Finds the best action of each row. */
+  seek(pass: JobPass, who: Seeker, rows: number): void {
+    const { blocks, width, embedding } = this.shape.nets.online.head;
+    if (embedding) this.run(pass, `${who} embed`, blocks.length * width);
+    blocks.forEach((_, i) => {
+      this.runRows(pass, `${who} block ${i}`, rows, width);
+      this.run(pass, `best ${i}`, rows);
+    });
+  }
+
+  /** Gradients of the loss of each row, from derivatives that lie in what is kept of it. */
+  backward(pass: JobPass, rows: number): void {
+    const { layers, head } = this.shape.nets.online;
+    const { k } = head.blocks[0];
+    this.runWeights(pass, "statistics", 1, [SUMS]);
+    if (head.embedding) this.run(pass, "map gradient", head.embedding.features * k);
+    else {
+      this.run(pass, "clear head", this.#headAt(this.shape.nets.online).size / CLEARED);
+      this.run(pass, "head gradient", rows * (k + 1));
+    }
+    if (layers.length > 0) this.run(pass, "head slope", rows * k);
+    for (let i = layers.length - 1; i >= 0; i--) {
+      this.runWeights(pass, `gradient ${i}`, 1, [layers[i]]);
+      if (i > 0) this.runRows(pass, `backward ${i}`, rows, layers[i].k);
+    }
+  }
+
+  /** Moves the parameters by their gradients, where the gradient gate lets them. */
+  optimize(pass: JobPass): void {
+    this.run(pass, "gradient gate", 1);
+    this.run(pass, "adam", Math.ceil(this.shape.nets.statistics / ADAM_EACH));
+  }
+
+  /** Parameters and optimizer as at the start of a run; targets are the network. */
+  initialize(env: LearnerEnv, seed: number | bigint): void {
+    this.write("params", initialDqn(this.shape, seed));
+    const { nets, k4, actions4 } = this.shape;
+    this.write("moments", new Float32Array(8 * nets.total4));
+    this.write("norm", initialNorm(env, 4 * k4, 4 * actions4));
+    this.write("worlds", initialWorlds(env));
+    const state = new Float32Array(STATE_SIZE);
+    state[SAC_STATE.beta1_power] = state[SAC_STATE.beta2_power] = 1;
+    this.write("state", state);
+  }
+}
+
+/** Values near 0 at the start, where the best of thousands is else what chance made large. */
+const FIRST_VALUES = 0.01;
+
+/** The parameters at the start: layers as PyTorch starts them, small values. Depends on the seed alone. */
+function initialDqn({ nets }: DqnShape, seed: number | bigint): Float32Array<ArrayBuffer> {
+  const params = new Float32Array(4 * nets.params4);
+  const { layers, head } = nets.online;
+  fillUniform(params, layers, seed);
+  if (head.embedding) {
+    const { w, b, n } = layers.at(-1)!;
+    for (let i = 4 * w; i < 4 * b + n; i++) params[i] *= FIRST_VALUES;
+  }
+  fillHead(params, head, seed, layers.length);
+  params.copyWithin(4 * nets.total4, 0, 4 * nets.statistics);
+  return params;
+}
