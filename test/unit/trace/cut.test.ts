@@ -1,0 +1,73 @@
+// kernels in pieces: which loops the host takes over, what crosses, and how much lives at once
+import { describe, expect, test } from "vitest";
+import { breakIf, load4, loop, markStage, param, store4, variable, when } from "../../../src/trace/control.ts";
+import { trace, type Trace } from "../../../src/trace/graph.ts";
+import { analyse } from "../../../src/trace/liveness.ts";
+import { CELLS, cutTrace } from "../../../src/trace/pieces.ts";
+import { pressureOf } from "../../../src/trace/pressure.ts";
+import { add, gt, max, mul, toI32, type Int, type Scalar } from "../../../src/trace/scalar.ts";
+import { toWgsl } from "../../../src/trace/wgsl.ts";
+
+const TILE = 8;
+const cut = (made: Trace, ...marks: string[]) => cutTrace(made, new Set(marks), TILE);
+
+/** Turns of a loop of `bound` that doubles a number and adds to it what is read, the two in stages of their own. */
+const program = (bound: () => Int, end?: (x: Scalar) => void): Trace =>
+  trace(() => {
+    const x = variable("x", load4("state", 0)[0]);
+    const unused = load4("state", 1);
+    loop(bound(), () => {
+      markStage("double");
+      const twice = mul(x.get(), 2);
+      markStage("solver");
+      x.set(add(twice, load4("state", 1)[1]));
+      end?.(twice);
+    });
+    store4("state", 0, [x.get(), unused[0], 0, 0]);
+  });
+
+describe("a kernel in pieces", () => {
+  test("has the loops around its cuts turned by the host, as often as parameters say at most", () => {
+    const made = cut(
+      program(() => max(param("n", "i32"), 3)),
+      "solver",
+    )!;
+    expect(made.pieces.map(({ name }) => name)).toEqual(["", "loop", "solver", "after loop"]);
+    const [first, turns, last] = made.turns;
+    expect([first, last]).toEqual([0, 3]);
+    if (typeof turns === "number") throw new Error("no turns");
+    expect(turns.turns).toEqual([1, 2]);
+    expect([2, 7].map((n) => turns.most(() => n))).toEqual([3, 7]);
+    // the loop's counter and flag, the number and what it became, and what is read before for behind
+    expect(made.fours).toBe(4);
+    for (const { trace: piece } of made.pieces)
+      expect(toWgsl(piece, { workgroupSize: 32 }).buffers).toContainEqual({ name: CELLS, access: "read_write" });
+  });
+
+  test("is not cut where there is no such stage, or the host cannot count or leave a loop", () => {
+    expect(cut(program(() => 3))).toBeUndefined();
+    expect(
+      cut(
+        program(() => toI32(load4("state", 2)[0])),
+        "solver",
+      ),
+    ).toBeUndefined();
+    const leaves = (x: Scalar) => when(gt(x, 1), () => breakIf(gt(x, 2)));
+    expect(
+      cut(
+        program(() => 3, leaves),
+        "solver",
+      ),
+    ).toBeUndefined();
+  });
+});
+
+test("values that wait for their use live at once", () => {
+  const made = trace(() => {
+    const read = Array.from({ length: 10 }, (_, i) => load4("state", i)[0]);
+    read.forEach((x, i) => store4("state", 10 + i, [mul(x, 2), 0, 0, 0]));
+  });
+  const { most, length } = pressureOf(made, analyse(made));
+  expect(most(0, length)).toBeGreaterThanOrEqual(10);
+  expect(most(length - 2, length)).toBeLessThan(4);
+});
