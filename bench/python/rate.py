@@ -83,11 +83,15 @@ class FromNode:
 
 
 class EnvPool:
+    """As many worlds as are asked for, but no more than it is fast with: each has a simulator of its own."""
+
     name = "EnvPool"
+    MOST = 1024
 
     def __init__(self, env: str, worlds: int, device: str | None) -> None:
         import envpool
 
+        worlds = min(worlds, self.MOST)
         self.envs = envpool.make_gymnasium(env, num_envs=worlds, num_threads=os.cpu_count(), seed=1)
         self.envs.reset()
         space = self.envs.action_space
@@ -153,9 +157,9 @@ def main() -> None:
             print(env, worlds, {name: row[name] for name in row if name.endswith("Against")}, flush=True)
             for side in sides:
                 side.close()
-    if args.out:
-        settings = {"seconds": args.seconds, "rounds": args.rounds}
-        Path(args.out).write_text(json.dumps({"machine": machine.facts(), **settings, "rows": rows}, indent=2) + "\n")
+            if args.out:
+                settings = {"seconds": args.seconds, "rounds": args.rounds}
+                Path(args.out).write_text(json.dumps({"machine": machine.facts(), **settings, "rows": rows}, indent=2) + "\n")
 
 
 if __name__ == "__main__":
