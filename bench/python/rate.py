@@ -155,7 +155,8 @@ def main() -> None:
                 row[f"{kind}Against"] = {name: round(statistics.median(ratios), 3) for name, ratios in pairs.items()}
             rows.append(row)
             print(env, worlds, {name: row[name] for name in row if name.endswith("Against")}, flush=True)
-            for side in sides:
+            # processes that were forked later hold the pipes of those before
+            for side in reversed(sides):
                 side.close()
             if args.out:
                 settings = {"seconds": args.seconds, "rounds": args.rounds}

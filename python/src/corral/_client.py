@@ -15,7 +15,7 @@ from ._wire import PROTOCOL, decode, encode
 from .errors import CorralError
 
 LAST_WORDS = 30
-CLOSE_WITHIN = 10.0
+CLOSE_WITHIN = 3.0
 
 
 class Client:
@@ -175,11 +175,14 @@ class Client:
         except OSError:
             # it is gone already
             pass
-        try:
-            self._process.wait(timeout=CLOSE_WITHIN)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        # a child that was forked from this process holds the pipe open as well
+        for end in (self._process.terminate, self._process.kill):
+            try:
+                self._process.wait(timeout=CLOSE_WITHIN)
+                break
+            except subprocess.TimeoutExpired:
+                end()
+        self._process.wait()
         if self._process.stdout is not None:
             self._process.stdout.close()
         self._listener.join(timeout=1.0)
