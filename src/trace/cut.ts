@@ -37,7 +37,7 @@ export interface Crossing {
 }
 
 /** Statements with those of nested blocks, in order. */
-export function* within(statements: readonly Statement[]): Generator<Statement> {
+function* within(statements: readonly Statement[]): Generator<Statement> {
   for (const s of statements) {
     yield s;
     if (s.kind === "when") {
