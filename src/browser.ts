@@ -34,6 +34,8 @@ export {
   type Model,
   type OptionOverrides,
 } from "./model/model.ts";
+export { makeTerrain, type Terrain, type TerrainColumn, type TerrainOptions } from "./model/terrain/terrain.ts";
+export { terrainFromImage, type ImageTerrainOptions } from "./model/terrain/image.ts";
 export { withChanges } from "./model/changes.ts";
 export { fullM, jacobian, type JacobianInput, type JacobianOf } from "./model/dense.ts";
 export type { ModelChange } from "./model/model-data.ts";

@@ -57,12 +57,16 @@ export class Gif {
       while (this.#palette.length <= STAYS) this.#palette.push([0, 0, 0]);
       this.#table = tableOf(this.#palette.slice(0, COLOURS));
     }
-    const now = new Uint8Array(width * height);
-    const drawn = new Uint8Array(width * height);
-    for (let i = 0; i < now.length; i++) {
-      const at = 4 * i;
-      now[i] = this.#table[((rgba[at] >> 3) << 11) | ((rgba[at + 1] >> 2) << 5) | (rgba[at + 2] >> 3)];
-      drawn[i] = now[i] === this.#last?.[i] ? STAYS : now[i];
+    const count = width * height;
+    const now = new Uint8Array(count);
+    const drawn = new Uint8Array(count);
+    const table = this.#table;
+    // no entry is what the first picture is compared with
+    const last = this.#last ?? new Uint8Array(count).fill(STAYS);
+    for (let i = 0, at = 0; i < count; i++, at += 4) {
+      const entry = table[((rgba[at] & 0xf8) << 8) | ((rgba[at + 1] & 0xfc) << 3) | (rgba[at + 2] >> 3)];
+      now[i] = entry;
+      drawn[i] = entry === last[i] ? STAYS : entry;
     }
     this.#encoder.writeFrame(drawn, width, height, {
       ...(first ? { palette: this.#palette! } : {}),

@@ -7,7 +7,10 @@ import { buildBrowser, mujocoWasm } from "../../tools/browser-bundle.mjs";
 import "../../envs/index.ts";
 import { makeVec } from "../../src/env/index.ts";
 import { encodePolicySafetensors } from "../../src/export/safetensors.ts";
+import { makeTerrain } from "../../src/model/terrain/terrain.ts";
+import { terrainFromImage } from "../../src/model/terrain/image.ts";
 import { packZip } from "../../src/model/zip.ts";
+import { png } from "../../src/render/png.ts";
 import { AppliedPolicy } from "../../src/rl/networks/apply-policy.ts";
 import { Ppo } from "../../src/rl/index.ts";
 import { openBrowser, type Browser, type Page } from "../support/browser.ts";
@@ -41,6 +44,9 @@ const inFolder = (folder: string): Record<string, Uint8Array> =>
     ]),
   );
 
+/** A picture of a slope. */
+const HILL = png({ width: 4, height: 3, rgba: Uint8Array.from({ length: 48 }, (_, i) => 5 * (i - (i % 4))) });
+
 let browser: Browser | undefined;
 let server: FileServer;
 beforeAll(async () => {
@@ -55,6 +61,7 @@ beforeAll(async () => {
     "mujoco.wasm": pathToFileURL(mujocoWasm()),
     "example.js": EXAMPLE.replace("corral/browser", "./corral.js"),
     "index.html": PAGE,
+    "hill.png": HILL,
   });
 });
 afterAll(async () => {
@@ -195,6 +202,21 @@ describe("the library in a browser", () => {
     expect(await bodies("models/scene.xml")).toBe("world,ball,block");
     expect(await bodies("models/scene.zip")).toBe("world,ball,block");
     expect(wrong).toEqual([]);
+    await page.close();
+  });
+
+  test("makes terrain as Node does, of a picture that it fetches too", async (context) => {
+    if (!browser) return context.skip(NONE);
+    const { page, wrong } = await open();
+    const options = { seed: 3, rows: 2, columns: ["rough", "waves"], patch: 3, border: 0.5 } as const;
+    const ground = `corral.makeTerrain(${JSON.stringify(options)}).heights`;
+    expect(await page.evaluate(`Array.from(${ground})`)).toEqual([...makeTerrain(options).heights]);
+    const shown = "corral.terrainFromImage('hill.png', { height: 1 }).then(({ heights }) => Array.from(heights))";
+    expect(await page.evaluate(shown)).toEqual([...(await terrainFromImage(HILL, { height: 1 })).heights]);
+    const code = "codeOf(() => corral.terrainFromImage('gone.png', { height: 1 }))";
+    expect(await page.evaluate(code)).toBe("missing-file");
+    // what the browser says of the picture that is not there
+    expect(wrong.filter((text) => !text.includes("404"))).toEqual([]);
     await page.close();
   });
 

@@ -17,7 +17,18 @@ import { openDevice } from "../../src/gpu/index.ts";
 import { png } from "../../src/render/png.ts";
 import { decodeFrame } from "../../src/view/messages.ts";
 import { pictureBounds } from "../support/tolerances.ts";
-import { apart, drawnHere, many, none, openPage, pixelsOf, seen, settled, stepOf } from "../support/browser-page.ts";
+import {
+  apart,
+  drawnHere,
+  fromKept,
+  many,
+  none,
+  openPage,
+  pixelsOf,
+  seen,
+  settled,
+  stepOf,
+} from "../support/browser-page.ts";
 
 const root = mkdtempSync(join(tmpdir(), "corral-view-"));
 const CODE = "<img src=x onerror=document.title='ran'>";
@@ -80,7 +91,7 @@ describe("corral view", () => {
     for (const name of ["contacts", "forces", "joints", "frames", "centres", "inertia", "clear", "labels"])
       await page.locator(`#show-${name}`).check();
     await settled(page, "document.querySelectorAll('#labels span').length === 2");
-    for (const name of ["tendons", "sites", "fields"]) await page.locator(`#show-${name}`).uncheck();
+    for (const name of ["tendons", "sites", "fields", "textures"]) await page.locator(`#show-${name}`).uncheck();
     await page.locator("#world").fill("1");
     await page.locator("#play").click();
     await settled(page, "Number(/step (\\d+)/.exec(document.querySelector('#now').textContent)[1]) >= 3");
@@ -96,6 +107,7 @@ describe("corral view", () => {
     await page.mouse.down();
     await page.mouse.move(box.x + box.width / 2 + 40, box.y + box.height / 2 + 10, { steps: 3 });
     await page.mouse.up();
+    for (const key of ["a", "d", "w", "s", "+", "-", "h"]) await page.keyboard.press(key);
     await page.keyboard.press("ArrowRight");
     await settled(page, `Number(/step (\\d+)/.exec(document.querySelector('#now').textContent)[1]) === ${before + 1}`);
     expect(await page.evaluate("document.title")).toBe(CODE);
@@ -104,6 +116,44 @@ describe("corral view", () => {
     await page.setViewportSize({ width: 360, height: 640 });
     expect(await page.evaluate("document.documentElement.scrollWidth <= 360")).toBe(true);
     await page.close();
+  });
+
+  test("pulls a body by a spring while control is held", async (context) => {
+    if (!browser) return context.skip("no browser for this system");
+    await session.command({ do: "reset" });
+    await session.command({ do: "pause" });
+    const { page, wrong } = await openPage(browser, server.url);
+    await page.locator("#world").fill("0");
+    await page.keyboard.press("Tab");
+    await page.locator("#camera").selectOption("0");
+    const canvas = page.locator("#canvas");
+    await seen(canvas, 0, many);
+    const box = (await canvas.boundingBox())!;
+    const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+    const placeOf = async () => {
+      const { poses } = decodeFrame(Uint8Array.from((await session.frame(-1))!).buffer);
+      return [...poses.bodies.subarray(7, 9)];
+    };
+    const before = await placeOf();
+    await page.mouse.move(x, y);
+    await page.keyboard.down("Control");
+    await page.mouse.down();
+    expect(await page.locator("#picked").textContent()).toContain("body 1 red");
+    // seen from above x is to the right
+    await page.mouse.move(x + 60, y, { steps: 3 });
+    for (let step = 0; step < 5; step++) {
+      const from = await stepOf(page);
+      await page.evaluate("document.querySelector('#step').click()");
+      await settled(page, `!document.querySelector('#now').textContent.startsWith('step ${from},')`);
+    }
+    const after = await placeOf();
+    expect(after[0] - before[0]).toBeGreaterThan(0.01);
+    expect(Math.abs(after[1] - before[1])).toBeLessThan(0.2 * (after[0] - before[0]));
+    await page.mouse.up();
+    await page.keyboard.up("Control");
+    expect(wrong).toEqual([]);
+    await page.close();
+    await session.command({ do: "reset" });
   });
 
   test("draws what corral render draws, from each of its cameras", async (context) => {
@@ -131,6 +181,7 @@ describe("corral view", () => {
           if (far < pictureBounds.page.value) break;
           await pause(100);
         }
+        expect(fromKept(`view-${mode}`, picture)).toBeLessThan(pictureBounds.kept.value);
         seen.push(picture);
       }
       // the cameras differ by more than the bound lets pass

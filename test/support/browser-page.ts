@@ -1,9 +1,10 @@
 // pages in a browser, and what their pictures show
+import { readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { inflateSync } from "node:zlib";
 import type { GpuDevice } from "../../src/gpu/index.ts";
 import { DrawList } from "../../src/render/draw-list.ts";
-import type { Picture } from "../../src/render/png.ts";
+import { png, type Picture } from "../../src/render/png.ts";
 import { Renderer } from "../../src/render/renderer.ts";
 import { SHOWN, showWorlds, type Marks, type Poses } from "../../src/render/show.ts";
 import type { Facts } from "../../src/view/messages.ts";
@@ -116,6 +117,15 @@ export function apart(page: Buffer, { width, height, rgba }: Picture): number {
     for (let x = 0; x < width; x++)
       shown.at(x, y).forEach((value, i) => (sum += Math.abs(value - rgba[4 * (y * width + x) + i])));
   return sum / (3 * width * height);
+}
+
+const KEPT = new URL("../browser/pictures/", import.meta.url);
+
+/** How far a picture is from the one that is kept under a name; CORRAL_KEEP_PICTURES=1 keeps it anew. */
+export function fromKept(name: string, picture: Picture): number {
+  const file = new URL(`${name}.png`, KEPT);
+  if (process.env.CORRAL_KEEP_PICTURES) writeFileSync(file, png(picture));
+  return apart(readFileSync(file), picture);
 }
 
 /** Draws in Node what a page shows of a subject, as large as its canvas. */

@@ -274,6 +274,7 @@ export const pickBounds = {
 
 /** Pictures against pictures: mean distance of a channel, of 255. */
 export const pictureBounds = {
+  kept: { value: 1, reason: "drivers round at edges; a light, a texture or a body that is missing gives 2 and more" },
   page: {
     value: 2.5,
     reason: "shadows of a page on software have 512 pixels a side, not 2,048: outlines of shadows differ",

@@ -26,6 +26,10 @@ type Twins = [
   Wrong<typeof import("../../src/gpu/waiter.browser.ts"), typeof import("../../src/gpu/waiter.ts")>,
   Wrong<typeof import("../../src/model/compile.browser.ts"), typeof import("../../src/model/compile.ts")>,
   Wrong<typeof import("../../src/model/mujoco-module.browser.ts"), typeof import("../../src/model/mujoco-module.ts")>,
+  Wrong<
+    typeof import("../../src/model/terrain/read-image.browser.ts"),
+    typeof import("../../src/model/terrain/read-image.ts")
+  >,
   Wrong<typeof import("../../src/record/bundle.browser.ts"), typeof import("../../src/record/bundle.ts")>,
   Wrong<typeof import("../../src/record/bundle-folder.browser.ts"), typeof import("../../src/record/bundle-folder.ts")>,
   Wrong<
@@ -33,7 +37,7 @@ type Twins = [
     Pick<typeof import("../../src/rl/replay/file-rows.ts").FileRows, "open">
   >,
 ];
-const TWINS = 16;
+const TWINS = 17;
 
 test("modules for browsers have the types of those that they replace", () => {
   // does not compile if any is wrong

@@ -1,7 +1,6 @@
 // a terrain from a picture: bright is high
-import { readFileSync } from "node:fs";
-import { CorralError } from "../../core/errors.ts";
 import { loadModel } from "../model.ts";
+import { readImage } from "./read-image.ts";
 import { UNIT, wanted, type Terrain } from "./terrain.ts";
 
 export interface ImageTerrainOptions {
@@ -14,7 +13,7 @@ export interface ImageTerrainOptions {
 /**
  * The terrain that a PNG shows, white the highest: one patch, whose middle is the picture's. MuJoCo reads the picture, and
  * stretches its greys from black to white.
- * @throws CorralError bad-terrain, model-compile with MuJoCo's own text of a picture that it cannot read
+ * @throws CorralError bad-terrain, missing-file, model-compile with MuJoCo's own text of a picture that it cannot read
  */
 export async function terrainFromImage(
   png: URL | string | Uint8Array,
@@ -22,20 +21,11 @@ export async function terrainFromImage(
 ): Promise<Terrain> {
   wanted("cell", cell, 1e-3);
   wanted("height", height, 0);
-  const bytes = png instanceof Uint8Array ? png : readImage(png);
+  const bytes = png instanceof Uint8Array ? png : await readImage(png);
   const field = `<hfield name="h" file="h.png" size="1 1 1 1"/>`;
   const xml = `<mujoco><asset>${field}</asset><worldbody><geom type="hfield" hfield="h"/></worldbody></mujoco>`;
   const { surfaces } = await loadModel(xml, { assets: { "h.png": bytes } });
   const [nrow, ncol] = [surfaces!.nrow[0], surfaces!.ncol[0]];
   const heights = Int32Array.from(surfaces!.elevations, (x) => Math.round((x * height) / UNIT));
   return { ncol, nrow, cell, heights, unit: UNIT, rows: 1, columns: 1, patch: Math.min(ncol - 1, nrow - 1) * cell };
-}
-
-function readImage(path: URL | string): Uint8Array {
-  try {
-    return new Uint8Array(readFileSync(path));
-  } catch (cause) {
-    const text = `the picture ${String(path)} cannot be read. Pass the path of a PNG, or its bytes.`;
-    throw new CorralError("missing-file", text, { file: String(path) }, { cause });
-  }
 }

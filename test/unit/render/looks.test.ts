@@ -9,6 +9,9 @@ import { coarse, PRIMITIVES, surface, VERTEX_FLOATS, type Shape } from "../../..
 import { SHOWN, showWorlds, type Shown } from "../../../src/render/show.ts";
 import { levelsOf, textureOf } from "../../../src/render/textures.ts";
 
+import { fromKept } from "../../support/browser-page.ts";
+import { pictureBounds } from "../../support/tolerances.ts";
+
 const SIDE = 64;
 
 let gpu: GpuDevice;
@@ -102,6 +105,31 @@ describe("pictures show of a model", () => {
     expect(sum(off(0.5, 0.5))).toBeLessThan(sum(none(0.8, 0.8)));
     expect(glow(0.5, 0.5)[1]).toBeGreaterThan(200);
   });
+});
+
+test("pictures of everything at once stay what they were", async () => {
+  const model = await loadModel(
+    `<mujoco><asset>
+      <texture type="skybox" builtin="gradient" rgb1="0.3 0.5 0.7" rgb2="0.9 0.9 0.85" width="64" height="64"/>
+      <texture name="tiles" type="2d" builtin="checker" rgb1="0.2 0.3 0.4" rgb2="0.1 0.2 0.3" width="64" height="64"/>
+      <texture name="dice" type="cube" builtin="flat" mark="cross" rgb1="0.8 0.6 0.4" markrgb="1 1 1" width="31" height="31"/>
+      <material name="floor" texture="tiles" texuniform="true" texrepeat="2 2"/><material name="dice" texture="dice"/>
+      <material name="shiny" rgba="0.2 0.6 0.3 1" specular="1" shininess="0.8"/></asset>
+      <worldbody><camera pos="0 -3 1.5" xyaxes="1 0 0 0 0.4 1"/>
+      <light pos="-1.5 -1.5 3" dir="0.5 0.5 -1" cutoff="35" diffuse="0.9 0.7 0.5"/>
+      <light directional="true" dir="-0.6 0.3 -1" diffuse="0.4 0.5 0.7"/>
+      <geom type="plane" size="0 0 1" material="floor"/>
+      <body pos="-0.4 0 0.4"><freejoint/><geom type="box" size="0.3 0.3 0.3" material="dice"/></body>
+      <body pos="0.5 0 0.5"><freejoint/><geom type="capsule" size="0.2 0.2" material="shiny"/></body></worldbody></mujoco>`,
+    { visuals: true },
+  );
+  using stage = await Stage.create(model);
+  const renderer = await Renderer.create(gpu, stage.scene, { width: 160, height: 120, capacity: 10 });
+  const [list, poses] = [new DrawList(), stage.poses([{ qpos: model.qpos0 }])];
+  showWorlds(list, stage.scene, poses, stage.radius);
+  const picture = await renderer.draw(list, stage.cameraView(0, poses), stage.reach(poses));
+  renderer.close();
+  expect(fromKept("looks", picture)).toBeLessThan(pictureBounds.kept.value);
 });
 
 test("shapes face outwards, whatever their detail", () => {
