@@ -33,7 +33,7 @@ import { cornerAt, vector, type Corners } from "./registers.ts";
 const OPPOSED = 0.996;
 const ALONG = 0.0888;
 /** A corner this near to the plane of contact, in sizes of the pair, is on it. */
-const TOUCHING = 3e-6;
+const TOUCHING = 1e-6;
 /** Squares of sines that differ by less are the same. */
 const LEVEL_SQUARE = 1e-12;
 /** A corner this far out of a side is inside of it. */
@@ -151,18 +151,15 @@ export function manifold(
   edgeOf.set(select(ne(found.get(), 0), -1, select(firstsEdge, 0, select(lt(c1, 3), 1, -1, "i32"), "i32"), "i32"));
   const missed = variable("edge_missed", 0, "i32");
   missed.set(0);
-  // the first cylinder's cap: its edge is a generator, which is over no side of the second
-  when(and(eq(edgeOf.get(), 0), and(faces.isCylinder(0), not(faces.cylinder(0, out(0)).side))), () => {
-    const axis = faces.normal(0, 0);
-    loop(select(faces.isCylinder(1), 1, counts.get(1), "i32"), (j) => {
-      const up = faces.normal(1, list.get(add(j, MOST_FACES)));
-      // of a cylinder on a cylinder's side the cap has to be what is met, not its rim
-      const slant = cross(normal, axis);
-      const rise = dot3(normal, up);
-      const met = lt(add(dot3(slant, slant), LEVEL_SQUARE), mul(rise, rise));
-      const lies = and(lt(abs(dot3(axis, up)), ALONG), or(not(faces.isCylinder(1)), met));
-      missed.set(select(lies, 1, missed.get(), "i32"));
-    });
+  // the cap of a cylinder on another's side, whose cap is beside it
+  when(and(eq(edgeOf.get(), 0), and(faces.isCylinder(0), faces.isCylinder(1))), () => {
+    const [axis, up] = [faces.normal(0, 0), faces.normal(1, 0)];
+    // the cap is what is met, not its rim
+    const slant = cross(normal, axis);
+    const rise = dot3(normal, up);
+    const met = lt(add(dot3(slant, slant), LEVEL_SQUARE), mul(rise, rise));
+    const lies = and(lt(abs(dot3(axis, up)), ALONG), met);
+    missed.set(select(and(lies, not(faces.cylinder(0, out(0)).side)), 1, 0, "i32"));
   });
   const ends = [vector("edge_from"), vector("edge_to")];
   when(ge(edgeOf.get(), 0), () => {
@@ -189,7 +186,9 @@ export function manifold(
     const q = vector("edge_q");
     const round = faces.isCylinder(side);
     const generator = faces.cylinder(side, out(side));
-    when(round, () => when(generator.side, () => offer(0, ...generator.ends)));
+    // at its cap the first one's edge is a generator too
+    const offers = or(generator.side, and(eq(side, 0), not(faces.isCylinder(1))));
+    when(round, () => when(offers, () => offer(0, ...generator.ends)));
     const single = eq(touching.get(side), 1);
     // from a corner an edge of each face about it leads on, from an edge itself
     const near = about(side);
@@ -261,7 +260,7 @@ export function manifold(
       push(le(dot3(sub3(p, base), up), 0), p);
     });
     const kept = made.get();
-    missed.set(select(and(eq(kept, 0), and(isEdge, eq(edgeOf.get(), 0))), 1, 0, "i32"));
+    missed.set(select(and(eq(kept, 0), and(isEdge, eq(edgeOf.get(), 0))), 1, missed.get(), "i32"));
     const contact = (p: Vec3) => {
       const dist = dot3(sub3(p, base), up);
       // along the second shape's face, or the first's where the second has the edge
