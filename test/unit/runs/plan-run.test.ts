@@ -39,6 +39,7 @@ const CASES: [string, string, TrainOptions][] = [
   ["27,000 actions", "ArmTable", { numEnvs: 16, evalEnvs: 4, config: { ...small, actionEmbedding: 4 } }],
   ["SAC", "InvertedPendulum-v5", { algo: "sac", numEnvs: 9, config: sac }],
   ["SAC, rows on the host", "Hopper-v5", { algo: "sac", numEnvs: 9, config: { ...sac, storage: "host" } }],
+  ["DQN", "CartPole", { algo: "dqn", numEnvs: 9, config: sac }],
 ];
 
 test.each(CASES)("what a run makes is what was planned: %s", async (_, id, options) => {
