@@ -6,7 +6,6 @@ import { describe, expect, test } from "vitest";
 import type { StressEvent, StressRefusal, StressRow } from "../../src/sizing/stress.ts";
 import { type StressReport, stressPage, stressReport, stressVerdict } from "../../src/sizing/stress-report.ts";
 import { corral } from "../support/cli.ts";
-import { corralInside } from "../support/cli-inside.ts";
 import { hasPrlimit } from "../support/prlimit.ts";
 import { softwareAdapters } from "../support/software-adapters.ts";
 
@@ -152,7 +151,7 @@ test.each([
   [["stress", "CartPole", "--budget", "2 gigs"], '[bad-bytes] budget is "2 gigs"'],
   [["stress", "CartPole", "--adapter", "embedded", "--until", "OOM"], "Pass --memory"],
 ])("%j is bad usage", async (args, text) => {
-  const { code, stdout, stderr } = await corralInside(args);
+  const { code, stdout, stderr } = await corral(args);
   expect([code, stdout]).toEqual([2, ""]);
   expect(stderr).toContain(text);
 });
