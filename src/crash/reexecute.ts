@@ -19,9 +19,11 @@ import { CpuBatch } from "../batch/cpu-batch.ts";
 import { GpuBatch } from "../batch/gpu-batch.ts";
 import type { Trace } from "../trace/graph.ts";
 import type { WgslKernel } from "../trace/wgsl.ts";
+import { dispatchesOf } from "../trace/cut.ts";
+import type { CutKernel } from "../batch/kernel/cuts.ts";
 import { wordsOf } from "../record/arenas.ts";
 import { numbersOf } from "../record/words.ts";
-import type { Bundle } from "../record/bundle.ts";
+import { piecesHash, type Bundle } from "../record/bundle.ts";
 import { Deadline } from "./deadline.ts";
 import { emittedKernel } from "../record/read-bundle.ts";
 import { packedIndex, packedWords, type Segment } from "../record/recorder.ts";
@@ -47,6 +49,9 @@ export interface ReexecuteOptions {
 /** Control steps on a device between two looks at whether it still answers. */
 const STEPS_PER_SYNC = 16;
 
+/** Dispatches of a control step: a thousand physics steps of 65 evaluations and pieces are as many. */
+const MOST_DISPATCHES = 2 ** 16;
+
 const NO_WORDS = new Uint32Array();
 /** The promise of one that runs while this thread watches the clock. */
 const THREADS = 1;
@@ -58,16 +63,32 @@ const DEVICE_STUCK = "replay-stuck";
 const kernelOf = (bundle: Bundle, { recordedKernel = false }: ReexecuteOptions): WgslKernel =>
   bundle.about.device.precision === "gpu" && !recordedKernel ? emittedKernel(bundle) : bundle.kernel;
 
-/** A kernel and its arenas for the worlds of a bundle. */
-export function plannedOf(bundle: Bundle, kernel: WgslKernel): PlannedBatch {
+/**
+ * The pieces that run on an adapter, where they ran when it was recorded.
+ * Throws `bad-option` if the recorded kernel is asked for, and its pieces are others than are made here.
+ */
+function piecesOf({ about, cut, path }: Bundle, { recordedKernel = false }: ReexecuteOptions): CutKernel | undefined {
+  if (!cut || !recordedKernel || piecesHash(cut) === about.batch.cut!.pieces) return cut;
+  throw new CorralError(
+    "bad-option",
+    `recordedKernel is true, and ${path} ran in pieces that corral ${about.corral} made; it holds its kernel whole. Leave the option out, or install that version.`,
+    { path, stages: cut.marks },
+  );
+}
+
+/** A kernel and its arenas for the worlds of a bundle; `cut`: its pieces in place of it. */
+export function plannedOf(bundle: Bundle, kernel: WgslKernel, cut?: CutKernel): PlannedBatch {
   const { name, arenas, params } = bundle.about.batch;
   const numEnvs = bundle.recording.worlds.length;
-  const tables = tableArenas("step", kernel);
+  const compiled = cut?.pieces ?? [{ name: "step", kernel }];
+  const tables = compiled.flatMap((piece) => tableArenas(piece.name, piece.kernel));
+  if (cut) tables.push(cut.cells);
   const planned = planOf({ name, numEnvs, params, arenas: [...arenas, ...tables], kernels: [] });
   return {
     ...planned,
     traces: new Map<string, Trace>([["step", bundle.trace]]),
     kernels: new Map<string, WgslKernel>([["step", kernel]]),
+    cuts: new Map(cut && [["step", cut]]),
   };
 }
 
@@ -139,8 +160,9 @@ export class Reexecution implements AsyncDisposable {
     options: ReexecuteOptions = {},
     deadline = new Deadline(bundle, options.seconds),
   ): Promise<Reexecution> {
-    const planned = plannedOf(bundle, kernelOf(bundle, options));
     const device = deviceFor(bundle, options);
+    const kernel = kernelOf(bundle, options);
+    const planned = plannedOf(bundle, kernel);
     const inWasm = () => new WasmBatch(planned, mapWasm(planned, THREADS, true));
     if (device === "wasm") return new Reexecution(bundle, inWasm(), deadline, () => {});
     if (device !== "gpu") {
@@ -155,7 +177,8 @@ export class Reexecution implements AsyncDisposable {
     if (lease === undefined) return new Reexecution(bundle, inWasm(), deadline, () => {});
     try {
       const budget = await createBudget(lease.gpu);
-      const batch = await GpuBatch.create(lease.gpu, planned, budget);
+      const cut = piecesOf(bundle, options);
+      const batch = await GpuBatch.create(lease.gpu, cut ? plannedOf(bundle, kernel, cut) : planned, budget);
       return new Reexecution(bundle, batch, deadline, () => lease.release());
     } catch (error) {
       lease.release();
@@ -206,8 +229,22 @@ export class Reexecution implements AsyncDisposable {
     records.u32.set(this.#converted(layout, segment.actions.subarray(step * words, (step + 1) * words)));
     await this.#within(this.batch.write("action", 0, records));
     this.#deadline.check();
+    this.#assertEnds();
     this.batch.run("step");
     if (++this.#steps % STEPS_PER_SYNC === 0) await this.#within(this.batch.sync());
+  }
+
+  /** Throws `replay-endless` if the pieces of a step are to be dispatched more often than any batch would. */
+  #assertEnds(): void {
+    const cut = this.batch.planned.cuts.get("step");
+    if (!cut) return;
+    const count = dispatchesOf(cut.turns, this.batch.params());
+    if (count <= MOST_DISPATCHES) return;
+    throw new CorralError(
+      "replay-endless",
+      `a control step of ${this.bundle.path} is ${count} dispatches, at most ${MOST_DISPATCHES} are made. Pass --device wasm, where it is one.`,
+      { path: this.bundle.path, count },
+    );
   }
 
   /** Throws `replay-endless` if a device does not answer in time. */

@@ -1,7 +1,15 @@
 // executes a bundle again: whether every bit is the same, or what differs and by how much
 import { createHash } from "node:crypto";
 import { optionsOf } from "../core/options.ts";
-import { assertBundle, kernelHashes, programOf, versions, type Bundle, type Versions } from "../record/bundle.ts";
+import {
+  assertBundle,
+  kernelHashes,
+  piecesHash,
+  programOf,
+  versions,
+  type Bundle,
+  type Versions,
+} from "../record/bundle.ts";
 import { HOST_WORDS } from "../record/host-words.ts";
 import { emittedKernel } from "../record/read-bundle.ts";
 import type { Words } from "../record/words.ts";
@@ -11,7 +19,7 @@ import type { Moment } from "./timeline.ts";
 
 /** Something that is not as it was when the bundle was written. */
 export interface Difference {
-  readonly what: "driver" | "precision" | "shader" | keyof Versions;
+  readonly what: "driver" | "precision" | "shader" | "pieces" | keyof Versions;
   readonly recorded: string;
   readonly here: string;
 }
@@ -151,6 +159,7 @@ function differences(bundle: Bundle, run: Reexecution): Difference[] {
   if (about.device.precision === "gpu") {
     const kernel = emittedKernel(bundle);
     compare("shader", about.shader, kernelHashes(kernel, programOf(trace), "gpu").shader);
+    if (bundle.cut) compare("pieces", about.batch.cut!.pieces, piecesHash(bundle.cut));
   }
   return out;
 }

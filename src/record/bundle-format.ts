@@ -28,6 +28,8 @@ import type { Words } from "./words.ts";
 const MOST_WORLDS = 4096;
 const MOST_STEPS = 2 ** 16;
 const MOST_SEGMENTS = 256;
+/** Stages that a step is cut at. */
+const MOST_CUTS = 64;
 /** Elements that a world has of a field, and worlds of a batch. */
 const MOST_ELEMENTS = 2 ** 24;
 const ALL_WORLDS = 2 ** 32;
@@ -149,6 +151,12 @@ export const aboutKind: Kind<BundleAbout> = object<BundleAbout>({
     arenas: list(arenaKind, { min: 1, max: 64 }),
     params: list(paramKind, { max: 1024 }),
     kernel: kernelKind,
+    cut: optional(
+      object<{ stages: readonly string[]; pieces: string }>({
+        stages: list(name, { min: 1, max: MOST_CUTS }),
+        pieces: sha256,
+      }),
+    ),
   }),
   shader: sha256,
   program: sha256,

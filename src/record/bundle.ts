@@ -9,6 +9,7 @@ import type { ArenaRequest } from "../memory/request.ts";
 import type { ModelChange } from "../model/model-data.ts";
 import type { Model } from "../model/model.ts";
 import type { Batch, BatchParam } from "../batch/batch.ts";
+import type { CutKernel } from "../batch/kernel/cuts.ts";
 import { storeTrace } from "../trace/store.ts";
 import type { Trace } from "../trace/graph.ts";
 import type { WgslForm, WgslKernel } from "../trace/wgsl.ts";
@@ -87,6 +88,8 @@ export interface BundleAbout extends Versions {
     readonly arenas: readonly ArenaRequest[];
     readonly params: readonly BatchParam[];
     readonly kernel: Pick<WgslKernel, "buffers" | "params"> & Partial<WgslForm>;
+    /** Where the step was cut into pieces: the stages that pieces begin with, and the SHA-256 of all pieces. Absent: whole. */
+    readonly cut?: { readonly stages: readonly string[]; readonly pieces: string };
   };
   /** SHA-256 of the WGSL of the step kernel; of its program where it ran as JavaScript. */
   readonly shader: string;
@@ -99,6 +102,8 @@ export interface Bundle {
   readonly about: BundleAbout;
   readonly model: Model;
   readonly kernel: WgslKernel;
+  /** The pieces that this corral makes of the program where it was recorded in pieces. */
+  readonly cut: CutKernel | undefined;
   readonly trace: Trace;
   readonly recording: Recording;
 }
@@ -138,6 +143,12 @@ export function kernelHashes(kernel: WgslKernel, program: Uint8Array, precision:
   return { shader: shader.digest("hex"), program: hash };
 }
 
+/** A hash that identifies the pieces of a kernel, their order included. */
+export function piecesHash({ pieces, turns }: CutKernel): string {
+  const nothing = new Uint8Array();
+  return hashOf(JSON.stringify([turns, pieces.map(({ kernel }) => kernelHashes(kernel, nothing, "gpu").shader)]));
+}
+
 export const programOf = (trace: Trace): Uint8Array => pack(storeTrace(trace));
 
 /** What a bundle is made of. */
@@ -165,8 +176,9 @@ export function writeBundle(
   maxBytes: number,
   { batch, model, env, precision, message, worldIds, tripped, recording }: BundleParts,
 ): string {
-  const { spec, traces, kernels } = batch.planned;
+  const { spec, traces, kernels, cuts } = batch.planned;
   const [trace, kernel] = [traces.get("step")!, kernels.get("step")!];
+  const cut = cuts.get("step");
   const program = programOf(trace);
   const { source, ...compiled } = model;
   const files = new Map<string, Uint8Array>();
@@ -196,6 +208,7 @@ export function writeBundle(
       arenas: spec.arenas.filter(({ access, fields }) => access.startsWith("read") && fields[0].group !== "record"),
       params: spec.params,
       kernel: { buffers: kernel.buffers, ...form, params: kernel.params },
+      ...(cut && { cut: { stages: cut.marks, pieces: piecesHash(cut) } }),
     },
     ...kernelHashes(kernel, program, precision),
     model: { file: source.file, name: model.name },

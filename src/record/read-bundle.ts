@@ -3,14 +3,17 @@
 import { CorralError } from "../core/errors.ts";
 import { unzip } from "../core/read-bytes.ts";
 import { Mismatch, type Kind } from "../core/schema.ts";
+import { show } from "../core/show.ts";
 import { formatBytes } from "../core/units.ts";
 import { reasonOf } from "../core/write-bytes.ts";
 import { DEFAULT_TILE_WIDTH } from "../batch/batch.ts";
+import { cutKernel, type CutKernel } from "../batch/kernel/cuts.ts";
 import { emissionFor } from "../batch/kernel/emission.ts";
 import { layoutArena } from "../memory/layout.ts";
 import { modelKind } from "../model/model-format.ts";
 import type { ModelSource } from "../model/model.ts";
 import { loadTrace } from "../trace/load.ts";
+import { canCutAt } from "../trace/cut.ts";
 import type { Trace } from "../trace/graph.ts";
 import { FIXED_PARAMS, TABLES, toWgsl, type WgslKernel } from "../trace/wgsl.ts";
 import { aboutKind, recordingKind, tablesKind } from "./bundle-format.ts";
@@ -56,13 +59,14 @@ class BundleReader {
     this.#expect(hashOf(program) === about.program, "program.json.gz is not the program of the manifest");
     const trace = loadTrace(this.#plain(program, "program.json.gz"));
     const kernel = this.#kernel(trace, program);
+    const cut = this.#cut(trace, kernel);
     const records = this.#unzipped("records.json.gz", this.#mostRecords());
     const recording = this.#read(recordingKind, this.#plain(records, "records.json.gz"), "records");
-    this.#checkRecording(recording, records.length);
+    this.#checkRecording(recording, records.length, cut);
     const compiled = this.#read(modelKind, this.#plain(this.#unzipped("model.json.gz"), "model.json.gz"), "model");
     const whole = compiled.leftOut === undefined;
     const model = { ...compiled, source: { ...this.#source(), ...(whole ? { visuals: true as const } : {}) } };
-    this.bundle = { path: sealed.path, about, model, kernel, trace, recording };
+    this.bundle = { path: sealed.path, about, model, kernel, cut, trace, recording };
     this.#checkModel();
   }
 
@@ -224,8 +228,28 @@ class BundleReader {
     return recorded;
   }
 
+  /** The pieces of the kernel, where it ran in pieces: cut at the stages that were recorded, which the program must have. */
+  #cut(trace: Trace, { form }: WgslKernel): CutKernel | undefined {
+    const { batch, device } = this.#about;
+    if (!batch.cut) return undefined;
+    const { stages } = batch.cut;
+    this.#expect(device.precision === "gpu", "its kernel is cut, and ran on no adapter");
+    this.#expect(new Set(stages).size === stages.length, "its kernel is cut twice at one stage");
+    for (const stage of stages)
+      this.#expect(canCutAt(trace, stage), `its kernel is cut at ${show(stage)}, where its program cannot be`);
+    let cut: CutKernel | undefined;
+    try {
+      cut = cutKernel("step", titleOf(this.#about), trace, stages, form, DEFAULT_TILE_WIDTH);
+    } catch (error) {
+      // values that depend on each other more deeply than this process can follow
+      if (!(error instanceof RangeError)) throw error;
+    }
+    this.#expect(cut !== undefined, "its program cannot be cut where its kernel was");
+    return cut;
+  }
+
   /** Every array as long as the manifest says, segment after segment. */
-  #checkRecording({ worlds, segments, end }: Recording, bytes: number): void {
+  #checkRecording({ worlds, segments, end }: Recording, bytes: number, cut: CutKernel | undefined): void {
     const { about } = { about: this.#about };
     const { batch, device, env, steps } = about;
     this.#expect(
@@ -242,7 +266,8 @@ class BundleReader {
       }),
     );
     const padded = DEFAULT_TILE_WIDTH * Math.ceil(worlds.length / DEFAULT_TILE_WIDTH);
-    const arenaBytes = [...layouts.values()].reduce((sum, l) => sum + l.sharedBytes + l.bytesPerWorld * padded, 0);
+    const cells = 4 * (cut?.cells.fields[0].perWorld ?? 0) * padded;
+    const arenaBytes = [...layouts.values()].reduce((sum, l) => sum + l.sharedBytes + l.bytesPerWorld * padded, cells);
     const most = SMALL_ARENAS + ARENA_RATIO * bytes;
     this.#expect(
       arenaBytes <= most,
@@ -342,7 +367,9 @@ class BundleReader {
 /** Words of a result that the host had read. */
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
+const titleOf = ({ batch }: BundleAbout): string => `${batch.name}: step`;
+
 /** The kernel that this corral emits of a bundle's program. */
 export function emittedKernel({ about, kernel, trace }: Bundle): WgslKernel {
-  return toWgsl(trace, { ...kernel.form, title: `${about.batch.name}: step` });
+  return toWgsl(trace, { ...kernel.form, title: titleOf(about) });
 }

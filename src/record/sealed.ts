@@ -13,7 +13,7 @@ import { reasonOf, writeSynced } from "../core/write-bytes.ts";
 import { pack, unpack } from "./pack.ts";
 
 /** Format of a bundle; a reader refuses what is newer than itself. */
-const BUNDLE_VERSION = 1;
+const BUNDLE_VERSION = 2;
 const FORMAT = "corral-bundle";
 /** Folders of writers that were killed. */
 const PARTIAL = /^\.partial-(\d+)-/;

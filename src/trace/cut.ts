@@ -47,12 +47,41 @@ function* within(statements: readonly Statement[]): Generator<Statement> {
   }
 }
 
+/** Loops of the host around a cut, and pieces: more than any model's, so that what strangers write stays small. */
+const DEEPEST = 8;
+const MOST_PIECES = 64;
+
+/** Whether one of the stages is where a kernel can be cut: outside branches. */
+const isMarked = (block: Block, marks: ReadonlySet<string>): boolean =>
+  block.statements.some((s) =>
+    s.kind === "stage" ? marks.has(s.name) : s.kind === "loop" && isMarked(s.block, marks),
+  );
+
+/** Whether a trace can be cut at a stage: it is there once, outside branches. */
+export function canCutAt({ root }: Trace, mark: string): boolean {
+  let count = 0;
+  for (const s of within(root.statements)) if (s.kind === "stage" && s.name === mark) count++;
+  return count === 1 && isMarked(root, new Set([mark]));
+}
+
+/** Dispatches of all turns, with these parameters. NaN if one of them is none. */
+export const dispatchesOf = (turns: readonly Turn[], params: Readonly<Record<string, number>>): number =>
+  turns.reduce<number>((sum, turn) => {
+    if (typeof turn === "number") return sum + 1;
+    return (
+      sum +
+      Math.max(
+        0,
+        turn.most((name) => params[name]),
+      ) *
+        dispatchesOf(turn.turns, params)
+    );
+  }, 0);
+
 /** What parts of a trace at stages say of each other; undefined if none of the stages is where a kernel can be cut. */
 export function crossingOf(trace: Trace, marks: ReadonlySet<string>): Crossing | undefined {
   const live = analyse(trace);
-  const isMarked = (block: Block): boolean =>
-    block.statements.some((s) => (s.kind === "stage" ? marks.has(s.name) : s.kind === "loop" && isMarked(s.block)));
-  if (!isMarked(trace.root)) return undefined;
+  if (!isMarked(trace.root, marks)) return undefined;
 
   let canCount = true;
   const segments: Segment[] = [];
@@ -70,12 +99,15 @@ export function crossingOf(trace: Trace, marks: ReadonlySet<string>): Crossing |
     };
     for (const s of block.statements) {
       if (s.kind !== "stage" && !live.isLive(s)) continue;
-      if (s.kind === "loop" && isMarked(s.block)) {
+      if (s.kind === "loop" && isMarked(s.block, marks)) {
         segment.enters = s;
         close(`after ${s.label}`);
         const first = segments.length;
         const most = mostOf(live.resolve(s.bound), live);
-        canCount &&= most !== undefined && !s.block.statements.some((inner) => inner.kind === "when" && breaks(inner));
+        canCount &&=
+          loops.length < DEEPEST &&
+          most !== undefined &&
+          !s.block.statements.some((inner) => inner.kind === "when" && breaks(inner));
         turns.push({ most: most ?? (() => 0), turns: split(s.block, [...loops, s], s.label) });
         segments.at(-1)!.advances = s;
         around.set(s, { first, after: segments.length });
@@ -88,7 +120,7 @@ export function crossingOf(trace: Trace, marks: ReadonlySet<string>): Crossing |
     return turns;
   };
   const turns = split(trace.root, [], "");
-  if (!canCount) return undefined;
+  if (!canCount || segments.length > MOST_PIECES) return undefined;
   return { segments, turns, live, ...flow(segments, around, live) };
 }
 
@@ -100,10 +132,11 @@ const breaks = (s: Statement): boolean =>
 type Count = (param: (name: string) => number) => number;
 
 /** The most turns of a loop: lanes whose bound is less wait. Undefined if the host cannot know. */
-function mostOf(bound: Operand, live: Liveness): Count | undefined {
+function mostOf(bound: Operand, live: Liveness, depth = 0): Count | undefined {
   if (!(bound instanceof TraceNode)) return () => Number(bound);
   const { op, source } = bound;
-  const of = (i: number) => mostOf(live.resolve(bound.args[i]), live);
+  if (depth === DEEPEST) return undefined;
+  const of = (i: number) => mostOf(live.resolve(bound.args[i]), live, depth + 1);
   if (op === "hide") return of(0);
   if (op === "param") return (param) => param((source as { name: string }).name);
   if (op !== "max" && op !== "select") return undefined;

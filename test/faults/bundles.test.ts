@@ -150,12 +150,12 @@ test("a bundle of a newer format says what to install; what is none says so", as
   const path = copyOf("newer");
   const file = join(path, "manifest.json");
   const text = readFileSync(file, "utf8")
-    .replace('"version": 1', '"version": 2')
+    .replace('"version": 2', '"version": 3')
     .replace(/"corral": "[^"]*"/, '"corral": "9.9.9"');
   writeFileSync(file, text);
   writeFileSync(join(path, "manifest.sha256"), createHash("sha256").update(text).digest("hex"));
   expect(() => readBundle(path)).toThrow(
-    /^\[bundle-newer\] .* has format 2, this corral reads 1 and older\. .*9\.9\.9/,
+    /^\[bundle-newer\] .* has format 3, this corral reads 2 and older\. .*9\.9\.9/,
   );
   for (const none of [join(root, "nowhere"), join(root, "file"), root])
     expect(() => readBundle(none)).toThrow(/^\[no-bundle\]/);

@@ -6,8 +6,7 @@ import type { Trace } from "../../trace/graph.ts";
 import { analyse } from "../../trace/liveness.ts";
 import { CELLS, cutTrace } from "../../trace/pieces.ts";
 import { pressureOf, type Pressure } from "../../trace/pressure.ts";
-import { toWgsl, type WgslKernel } from "../../trace/wgsl.ts";
-import type { Emission } from "./emission.ts";
+import { toWgsl, type WgslForm, type WgslKernel } from "../../trace/wgsl.ts";
 
 /** A kernel in pieces. */
 export interface CutKernel {
@@ -64,7 +63,7 @@ export function cutKernel(
   title: string,
   trace: Trace,
   marks: readonly string[],
-  emission: Emission,
+  form: WgslForm,
   tileWidth: number,
 ): CutKernel | undefined {
   const cut = marks.length > 0 ? cutTrace(trace, new Set(marks), tileWidth) : undefined;
@@ -72,7 +71,7 @@ export function cutKernel(
   const pieces = cut.pieces.map((piece, i) => ({
     name: `${name}.${i}`,
     stage: piece.name,
-    kernel: toWgsl(piece.trace, { ...emission, title: `${title} ${i + 1} of ${cut.pieces.length}: ${piece.name}` }),
+    kernel: toWgsl(piece.trace, { ...form, title: `${title} ${i + 1} of ${cut.pieces.length}: ${piece.name}` }),
   }));
   const arena = cellArena(name);
   const field = { name: arena, group: "model", type: "u32", perWorld: 4 * cut.fours, remedy: "cut: false" } as const;
