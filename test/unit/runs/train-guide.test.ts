@@ -91,16 +91,34 @@ test("docs/export-a-policy.md", () => {
 test("docs/off-policy-and-collectors.md", () => {
   const guide = readFileSync(join(ROOT, "docs/off-policy-and-collectors.md"), "utf8");
   const programs = [...guide.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, program]) => program);
-  expect(programs).toHaveLength(3);
-  const outputs = programs.map((program, i) => {
-    const file = join(ROOT, `sac-guide-${i}-${process.pid}.mts`);
-    writeFileSync(file, program.replace('from "corral"', 'from "./src/index.ts"').replace("20_000", "1_280"));
+  // the last two are files of one program
+  expect(programs).toHaveLength(5);
+  const corridor = `corridor-${process.pid}.mjs`;
+  const shorter = [
+    ["20_000", "1_280"],
+    ["10_000", "1_280"],
+    ['from "corral"', 'from "./src/index.ts"'],
+    ["corridor.mjs", corridor],
+  ];
+  const write = (name: string, program: string): string => {
+    const file = join(ROOT, name);
+    writeFileSync(
+      file,
+      shorter.reduce((text, [from, to]) => text.replace(from, to), program),
+    );
+    return file;
+  };
+  const imported = write(corridor, programs[3]);
+  const outputs = [...programs.slice(0, 3), programs[4]].map((program, i) => {
+    const file = write(`sac-guide-${i}-${process.pid}.mts`, program);
     try {
       return run(file).trim().split("\n");
     } finally {
       rmSync(file);
     }
   });
+  rmSync(imported);
   expect(outputs[0].map((line) => line.split(" ")[0])).toEqual(["640", "1280", "replay:"]);
-  expect(outputs.slice(1)).toEqual([[""], [""]]);
+  expect(outputs.slice(1, 3)).toEqual([[""], [""]]);
+  expect(outputs[3]).toEqual([expect.stringMatching(/^-?\d/)]);
 });
