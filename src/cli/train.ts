@@ -12,6 +12,7 @@ import { assertRun, CONFIG_FILE } from "../runs/run-config.ts";
 import { ALGORITHMS, flagOf, isFree, RUN_OPTIONS, SETTING_NAMES, show, trainOptions } from "../runs/options.ts";
 import { lockRun, type RunLock } from "../runs/lock.ts";
 import { Overlapped } from "../runs/overlapped.ts";
+import type { PpoConfig, SacConfig } from "../rl/index.ts";
 import { TrainingRun } from "../runs/train.ts";
 import type { TrainListener, TrainProgress, TrainResult } from "../runs/progress.ts";
 import { EXIT, isGone, onLostOutput, parse, print, printJson, progress, UsageError } from "./io.ts";
@@ -182,6 +183,12 @@ async function trainOne(
   );
   say(`memory ${formatBytes(made.bytes)}, all of it reserved; ${folder}`);
   const { algorithm } = made;
+  const { rolloutSteps = 1, collectSteps = rolloutSteps } = algorithm.config as Partial<PpoConfig & SacConfig>;
+  const each = numEnvs * collectSteps;
+  if (each > steps)
+    say(
+      `an update takes ${formatCount(each)} env steps, more than --steps ${formatCount(steps)}; --envs N takes fewer`,
+    );
   if (algorithm instanceof Overlapped)
     say(
       `collects in ${countOf(made.settings.collectThreads!, "thread")} of the CPU, ${formatBytes(algorithm.collector.bytes)} on the host, one update behind`,

@@ -157,7 +157,7 @@ export class Dqn implements Algorithm<DqnMetrics> {
       const { epsilon } = this;
       await this.#collect(epsilon);
       await this.#replay.append(this.config.collectSteps);
-      this.#update();
+      await this.#update();
       this.envSteps += this.env.numEnvs * this.config.collectSteps;
       this.iteration++;
       const metrics = { ...dqnMetricsOf(await this.#learner.readState()), epsilon };
@@ -189,7 +189,7 @@ export class Dqn implements Algorithm<DqnMetrics> {
   }
 
   /** Phase 2: batches of the replay, once there is enough in it. */
-  #update(): void {
+  async #update(): Promise<void> {
     const { config, iteration } = this;
     const { first, count } = this.#replay.starts();
     if (count < 1 || this.envSteps < config.learningStarts) return;
@@ -203,6 +203,7 @@ export class Dqn implements Algorithm<DqnMetrics> {
       const samples = this.#replay.prepare(draw);
       const movesTargets = (draw + 1) % config.targetEvery === 0;
       learnBatch(this.#learner, { draw, flags: i === 0 ? Flag.firstMinibatch : 0, samples, movesTargets });
+      await this.#learner.turn();
     }
   }
 

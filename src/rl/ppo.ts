@@ -216,7 +216,7 @@ export class Ppo implements Algorithm<Metrics> {
   async #learn(flags = 0): Promise<Metrics> {
     if (this.config.normalizeObservations) countClipped(this.#learner);
     this.#estimateAdvantages(flags);
-    this.#update();
+    await this.#update();
 
     const metrics = metricsOf(await this.#learner.readState());
     // what a stopped update was made of is left as it was
@@ -266,11 +266,14 @@ export class Ppo implements Algorithm<Metrics> {
   }
 
   /** Phase 3: epochs of minibatches in shuffled order. */
-  #update(): void {
+  async #update(): Promise<void> {
     const { config, iteration } = this;
     const seed = drawSeed(this.seed, this.rateScale);
     this.#learner.uniforms.set({ learning_rate: this.learningRate });
-    for (const part of minibatchesOf(this.#shape, config, seed, iteration)) trainMinibatch(this.#learner, part);
+    for (const part of minibatchesOf(this.#shape, config, seed, iteration)) {
+      trainMinibatch(this.#learner, part);
+      await this.#learner.turn();
+    }
   }
 
   /**

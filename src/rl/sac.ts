@@ -203,7 +203,7 @@ export class Sac implements Algorithm<SacMetrics> {
 
   async #learn(envSteps: number): Promise<SacMetrics> {
     this.envSteps += envSteps;
-    this.#update();
+    await this.#update();
     const state = await this.#learner.readState();
     const metrics = sacMetricsOf(state);
     this.iteration++;
@@ -238,7 +238,7 @@ export class Sac implements Algorithm<SacMetrics> {
   }
 
   /** Phase 2: batches of the replay, once there is enough in it. */
-  #update(): void {
+  async #update(): Promise<void> {
     const { config, iteration } = this;
     const { first, count } = this.#replay.starts();
     if (count < 1 || this.explores) return;
@@ -253,6 +253,7 @@ export class Sac implements Algorithm<SacMetrics> {
       const flags = i === 0 ? Flag.firstMinibatch : 0;
       const samples = this.#replay.prepare(draw);
       learnBatch(this.#learner, { draw, flags, samples, movesPolicy: draw % config.policyEvery === 0 });
+      await this.#learner.turn();
     }
   }
 

@@ -37,6 +37,8 @@ export interface Backing {
   bind(kernel: KernelName, at: number | undefined, others?: Readonly<Record<string, unknown>>): Promise<Job>;
   /** Runs one pass of jobs, which read these uniforms. */
   submit(what: string, uniforms: Uniforms, values: UniformValues, encode: (pass: JobPass) => void): void;
+  /** Lets signals and timers have their turn where long work is done in the calling thread. */
+  turn(): Promise<void>;
   /** Resolves once all work so far is done. */
   done(what: string): Promise<void>;
   close(): Promise<void>;
@@ -139,6 +141,8 @@ export class GpuBacking implements Backing {
     const buffer = this.#reservation.buffer("uniforms");
     this.gpu.device.queue.writeBuffer(buffer, 0, this.#slots, 0, (used * UNIFORMS_BYTES) / 4);
   }
+
+  async turn(): Promise<void> {}
 
   done(what: string): Promise<void> {
     return this.#queue.done(what);

@@ -139,6 +139,11 @@ export class DeviceCore implements AsyncDisposable {
     for (const arena of arenas) this.write(arena, copies[arena]);
   }
 
+  /** Lets events have their turn; see `Backing.turn`. */
+  turn(): Promise<void> {
+    return this.backing.turn();
+  }
+
   /** Resolves once all work so far is done. Throws if the device refused any. */
   done(): Promise<void> {
     return this.backing.done("wait for the learner");

@@ -1,6 +1,7 @@
 // the memory of a learner as WebAssembly, and its kernels compiled from the same WGSL: no adapter, and the same bits on every
 // machine. Jobs run at once, in the calling thread.
 import { CorralError } from "../../core/errors.ts";
+import { later } from "../../core/host.ts";
 import { formatBytes } from "../../core/units.ts";
 import type { Hold } from "../../memory/budget.ts";
 import { hostBudget, inWasm, unstaged } from "../../memory/host-budget.ts";
@@ -17,6 +18,8 @@ const MOST_BYTES = MOST_PAGES * PAGE_BYTES;
 /** The first line is nobody's; then variables of workgroups and arrays that are indexed. */
 const SCRATCH = { at: 64, bytes: 16320 } as const;
 const ALIGNED = 64;
+/** How long jobs keep the calling thread from its events, in ms. */
+const TURN_MS = 50;
 
 type Run = (x: number, y: number, z: number, ...addresses: number[]) => void;
 
@@ -91,6 +94,7 @@ export class WasmBacking implements Backing {
   readonly #holds: Hold[];
   #end = SCRATCH.at + SCRATCH.bytes;
   #isClosed = false;
+  #turned = performance.now();
 
   private constructor(plan: Plan, hold: Hold) {
     this.plan = plan;
@@ -182,6 +186,12 @@ export class WasmBacking implements Backing {
     uniforms.set(values);
     this.view("uniforms").set(uniforms.words);
     encode(PASS);
+  }
+
+  async turn(): Promise<void> {
+    if (performance.now() - this.#turned < TURN_MS) return;
+    await new Promise<void>((resolve) => later(resolve));
+    this.#turned = performance.now();
   }
 
   async done(): Promise<void> {}

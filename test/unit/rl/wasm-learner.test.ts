@@ -1,6 +1,6 @@
 // the learner on WebAssembly: its kernels compute what those of a GPU do, and the same bits on every machine
 import { createHash } from "node:crypto";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import "../../../envs/index.ts";
 import { makeVec } from "../../../src/env/index.ts";
 import type { DeviceCore } from "../../../src/rl/device/device-core.ts";
@@ -54,6 +54,22 @@ test.each([1, 3])("SAC with %s actions: a batch of critics, policy, temperature 
   await using other = wasm.learner;
   for (const learner of [one, other]) learnBatch(learner, { draw: DRAW, flags: 8, samples: false, movesPolicy: true });
   await expectEqual(one, other, ["grads", "params", "moments", "state"], learnerBounds.gradient.value);
+});
+
+test("jobs that take long let signals and timers have their turn", async () => {
+  await using learner = (await makeCase(LEARNER_CASES[0], 17, "wasm")).learner;
+  const begin = performance.now();
+  using now = vi.spyOn(performance, "now").mockReturnValue(begin + 60);
+  const isTurned = async () => {
+    let turned = false;
+    setImmediate(() => (turned = true));
+    await learner.turn();
+    return turned;
+  };
+  expect(await isTurned()).toBe(true);
+  expect(await isTurned()).toBe(false);
+  now.mockReturnValue(begin + 120);
+  expect(await isTurned()).toBe(true);
 });
 
 /** Hashes of parameters: any machine may be held against them. */
