@@ -6,7 +6,7 @@ import { type Autoreset, makeVec, type NamedOptions, type VectorEnv } from "../.
 import "../../envs/index.ts";
 
 const full = process.env.CORRAL_FULL === "1";
-const STEPS = full ? 1000 : 250;
+const STEPS = full ? 1000 : 120;
 const SHORT = 60;
 /** Where a snapshot is taken. */
 const MIDDLE = 0.4 * STEPS;
