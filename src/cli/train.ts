@@ -184,11 +184,8 @@ async function trainOne(
   say(`memory ${formatBytes(made.bytes)}, all of it reserved; ${folder}`);
   const { algorithm } = made;
   const { rolloutSteps = 1, collectSteps = rolloutSteps } = algorithm.config as Partial<PpoConfig & SacConfig>;
-  const each = numEnvs * collectSteps;
-  if (each > steps)
-    say(
-      `an update takes ${formatCount(each)} env steps, more than --steps ${formatCount(steps)}; --envs N takes fewer`,
-    );
+  if (numEnvs * collectSteps > steps)
+    say(`an update takes ${formatCount(numEnvs * collectSteps)} env steps, more than --steps; --envs N takes fewer`);
   if (algorithm instanceof Overlapped)
     say(
       `collects in ${countOf(made.settings.collectThreads!, "thread")} of the CPU, ${formatBytes(algorithm.collector.bytes)} on the host, one update behind`,
