@@ -2,7 +2,7 @@
 import { inLine } from "../core/show.ts";
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
-import { checked, fillIn, NAMES, sortOut, type Given } from "../core/options.ts";
+import { checked, fillIn, NAMES, sortOut, unknownOption, type Given } from "../core/options.ts";
 import { mjtCone, mjtSolver } from "../model/enums.ts";
 import { fieldSize, fieldsOf, type FieldName } from "../model/fields.ts";
 import { assertModel, withOptions, type Model, type OptionOverrides } from "../model/model.ts";
@@ -39,6 +39,10 @@ function overridden(model: Model, options: SimulationOptions): Model {
   }
   const { own, others } = sortOut(SIMULATION_OPTIONS, options);
   fillIn(SIMULATION_OPTIONS, own, { of: "a simulation" });
+  const physics = Object.keys(model.opt);
+  const unknown = Object.keys(others).find((name) => !physics.includes(name));
+  if (unknown !== undefined)
+    throw unknownOption("a simulation", unknown, [...Object.keys(SIMULATION_OPTIONS), ...physics]);
   return Object.keys(others).length ? withOptions(model, others) : model;
 }
 

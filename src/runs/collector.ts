@@ -5,12 +5,13 @@ import { formatBytes } from "../core/units.ts";
 import type { Worker } from "node:worker_threads";
 import { availableParallelism } from "node:os";
 import { CorralError } from "../core/errors.ts";
-import { checked } from "../core/options.ts";
+import { badOption, checked } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
 import { seedKey } from "../core/rng.ts";
 import { startWorker } from "../core/worker.ts";
 import { jsEnvOf } from "../env/js-env.ts";
 import { planVecKernels } from "../env/make.ts";
+import { taskOf } from "../env/registry.ts";
 import type { Hold } from "../memory/budget.ts";
 import { hostPlan } from "../batch/device.ts";
 import { HOST_DEVICES, isHostDevice, type HostDevice } from "../batch/devices.ts";
@@ -130,11 +131,11 @@ export class Collector implements AsyncDisposable {
 
   /**
    * Starts the threads and makes their worlds, in the host's budget.
-   * @throws CorralError bad-option, bad-seed, unknown-env and what makeVec throws; BudgetExceededError before any thread
-   *   is started; collector-failed. Then nothing is held.
+   * @throws CorralError unknown-env before all else, bad-option, bad-seed and what makeVec throws; BudgetExceededError
+   *   before any thread is started; collector-failed. Then nothing is held.
    */
   static async create(id: string, options: CollectorOptions): Promise<Collector> {
-    check(options);
+    check(id, options);
     const plan = await planCollector(id, options);
     const hold = await hostBudget().reserve(plan, plan.name);
     let collector: Collector;
@@ -318,11 +319,21 @@ function partsOf(options: CollectorOptions): Part[] {
   return Array.from({ length: threads }, (_, i) => ({ first: start(i), worlds: start(i + 1) - start(i) }));
 }
 
-function check(options: CollectorOptions): void {
-  const { env = {}, seed = 0, threads = 1 } = options;
+const REMEDY = "pass what a learner has, { ...ppo.collecting, steps: 32, threads: 2 }, or sac.collecting";
+
+function check(id: string, options: CollectorOptions): void {
+  // throws unknown-env
+  if (jsEnvOf(id) === undefined) taskOf(id);
+  if (typeof options !== "object" || (options as CollectorOptions | null) === null)
+    throw badOption("options", options, REMEDY);
+  const { env = {}, seed = 0, threads = 1, actor } = options;
   seedKey(seed);
   const counts = { numEnvs: options.numEnvs, steps: options.steps, threads, observations: options.observations };
-  for (const [name, value] of Object.entries(counts)) checked(name, integer(1), value);
+  for (const [name, value] of Object.entries(counts)) {
+    if (value === undefined) throw badOption(name, value, REMEDY);
+    checked(name, integer(1), value);
+  }
+  if (typeof actor !== "object" || (actor as ActorSpec | null) === null) throw badOption("actor", actor, REMEDY);
   const { device = COLLECTING } = env as { device?: unknown };
   if (isHostDevice(device)) return;
   throw new CorralError("bad-option", `a collector's worlds run on the CPU; pass device: ${HOST_DEVICES.join(", ")}.`, {

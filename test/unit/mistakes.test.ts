@@ -46,6 +46,31 @@ const CASES: readonly (readonly [what: string, message: RegExp, use: () => unkno
   ["no model with options", /bad-model/, () => corral.withOptions(untyped(undefined), {})],
   ["no model for MuJoCo", /bad-model/, () => corral.createOracle(untyped(undefined))],
   [
+    "a misspelt option of a simulation",
+    /unknown-option.*a simulation has no option "cuts"; nearest: cut/,
+    () => createSimulation(model, untyped({ ...on, cuts: true })),
+  ],
+  [
+    "a collector without options",
+    /bad-option.*options is undefined; pass what a learner has.*\.\.\.ppo\.collecting/,
+    () => corral.Collector.create("Hopper-v5", untyped(undefined)),
+  ],
+  [
+    "a collector of nothing known",
+    /unknown-env.*"Nope"/,
+    () => corral.Collector.create("Nope", untyped({ numEnvs: 2, steps: 4 })),
+  ],
+  [
+    "a collector that was told too little",
+    /bad-option.*observations is undefined; pass what a learner has/,
+    () => corral.Collector.create("Hopper-v5", untyped({ numEnvs: 2, steps: 4 })),
+  ],
+  [
+    "a collector without a policy",
+    /bad-option.*actor is undefined; pass what a learner has/,
+    () => corral.Collector.create("Hopper-v5", untyped({ numEnvs: 2, steps: 4, observations: 11 })),
+  ],
+  [
     "an output that is no name",
     /bad-option.*outputs is \[null\]/,
     () => createSimulation(model, { ...on, outputs: untyped([null]) }),
