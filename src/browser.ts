@@ -55,17 +55,8 @@ export type { Snapshot } from "./batch/simulation.ts";
 export type { JointLimit, JointLimits, LimitEnd } from "./model/limits.ts";
 export { Status, statusNames, type StatusName } from "./physics/status.ts";
 
-export {
-  defineJsEnv,
-  makeJsVec,
-  type JsEnv,
-  type JsStart,
-  type JsStep,
-  type JsVec,
-  type JsVecOptions,
-  type JsVecStep,
-  type JsWorld,
-} from "./env/js-env.ts";
+export { defineJsEnv, makeJsVec, type JsEnv, type JsVec, type JsVecOptions, type JsVecStep } from "./env/js-env.ts";
+export type { JsStart, JsStep, JsWorld } from "./env/js-world.ts";
 export {
   Box,
   defineTask,

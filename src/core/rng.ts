@@ -162,9 +162,18 @@ export class RandomStream {
     return normalsFromBits(this.word(pair), this.word(pair + 1))[i % 2];
   }
 
-  /** Uniform integer in [0, n). */
+  /** Uniform integer in [0, n), n at least 1. */
   integer(i: number, n: number): number {
     checkUint32("n", n);
+    if (n === 0)
+      throw new CorralError(
+        "bad-counter",
+        "n is 0, and no integer lies in [0, 0). Pass an integer from 1 to 4294967295.",
+        {
+          what: "n",
+          value: n,
+        },
+      );
     return integerFromBits(this.word(i), n);
   }
 }

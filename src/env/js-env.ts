@@ -1,10 +1,15 @@
 // environments that step in the user's own JavaScript: what they must have, many worlds of one made into a vector, and their names
 import { CorralError } from "../core/errors.ts";
-import { checked } from "../core/options.ts";
+import { alternatives } from "../core/names.ts";
+import { badOption, checked, fillIn, kindOf, optionsOf, unknownOption, type OptionTable } from "../core/options.ts";
 import { RandomStream, seedKey, streams } from "../core/rng.ts";
-import { integer } from "../core/schema.ts";
+import { integer, unchecked } from "../core/schema.ts";
+import { show } from "../core/show.ts";
+import { checkWorldIds, VEC_OPTIONS } from "./host/options.ts";
+import { CheckedWorld, type JsStep, type JsWorld } from "./js-world.ts";
 import { isRegistered } from "./registry.ts";
 import type { Box, Space } from "./space/spaces.ts";
+import { isPlainObject } from "./task/term-value.ts";
 
 type Awaitable<T> = T | Promise<T>;
 
@@ -45,33 +50,6 @@ export interface JsVec {
   close?(): Awaitable<void>;
 }
 
-/** The start of an episode. */
-export interface JsStart {
-  readonly world: number;
-  /** Counts the world's episodes. */
-  readonly episode: number;
-  /** Draws of this seed, world and episode by their index: the same whatever other worlds do, and however often they are asked for. */
-  readonly random: RandomStream;
-}
-
-export interface JsStep {
-  readonly observation: ArrayLike<number>;
-  readonly reward: number;
-  readonly terminated?: boolean;
-  readonly truncated?: boolean;
-}
-
-/** One world. */
-export interface JsWorld {
-  /** Starts an episode; returns its first observation. */
-  reset(start: JsStart): ArrayLike<number>;
-  /** `action` is valid during the call. */
-  step(action: Float32Array | Int32Array): JsStep;
-  /** Plain data (what JSON holds) that the world's future depends on. */
-  save?(): unknown;
-  load?(saved: unknown): void;
-}
-
 /** An environment by what makes one of its worlds. */
 export interface JsEnv {
   readonly id: string;
@@ -84,17 +62,58 @@ export interface JsEnv {
 
 const jsEnvs = new Map<string, JsEnv>();
 
+/** Worlds are objects of JavaScript, stepped one after another: more fill the heap. */
+const MOST_WORLDS = 2 ** 20;
+
+const FIELDS = [
+  "id",
+  "observationSpace",
+  "actionSpace",
+  "maxEpisodeSteps",
+  "makeWorld",
+] as const satisfies (keyof JsEnv)[];
+
+const OPTIONS = {
+  numEnvs: { kind: integer(1, MOST_WORLDS), doc: "worlds; has to be given", code: "bad-num-envs" },
+  seed: { default: 0, kind: unchecked<number | bigint>("a seed"), doc: "of start states" },
+  worldIds: { kind: unchecked<readonly number[]>("ids"), doc: "by default 0 to numEnvs - 1" },
+} as const satisfies OptionTable;
+
 /** Whether something is what `defineJsEnv` takes. */
 export const isJsEnv = (value: unknown): value is JsEnv =>
   typeof (value as Partial<JsEnv> | null | undefined)?.makeWorld === "function";
 
-/**
- * Makes an environment known by its id, for collectors in threads. The same one again does nothing.
- * @throws CorralError bad-env, duplicate-env for another environment of a known id
- */
-export function defineJsEnv<E extends JsEnv>(env: E): E {
+/** Throws `bad-env`, `bad-option`, or `unknown-option` for what is no environment; fields that a class adds are its own. */
+function checkEnv(env: JsEnv): void {
   if (!isJsEnv(env) || typeof env.id !== "string" || env.id === "")
     throw new CorralError("bad-env", "an environment in JavaScript has an id, its spaces and makeWorld(world).");
+  const { id, observationSpace, actionSpace, maxEpisodeSteps } = env;
+  const other = isPlainObject(env)
+    ? Object.keys(env).find((name) => !(FIELDS as readonly string[]).includes(name))
+    : undefined;
+  if (other !== undefined) throw unknownOption(id, other, FIELDS);
+  const bad = (name: string, value: unknown, want: string) =>
+    new CorralError("bad-env", `${name} of ${id} is ${show(value)}; pass ${want}.`, { id, name });
+  if (!isSpace(observationSpace) || observationSpace.kind !== "box")
+    throw bad("observationSpace", observationSpace, "a Box, such as new Box({ low: -1, high: 1, shape: [3] })");
+  if (!isSpace(actionSpace))
+    throw bad("actionSpace", actionSpace, "a Box, Discrete or MultiDiscrete, such as new Discrete(2)");
+  if (maxEpisodeSteps !== undefined) checked("maxEpisodeSteps", VEC_OPTIONS.maxEpisodeSteps.kind, maxEpisodeSteps);
+}
+
+/** By what it has: the space may come from another copy of the package. */
+function isSpace(value: unknown): value is Space {
+  const { kind, size } = Object(value) as { readonly kind?: unknown; readonly size?: unknown };
+  return ["box", "discrete", "multi-discrete"].includes(kind as string) && Number.isSafeInteger(size);
+}
+
+/**
+ * Makes an environment known by its id, for collectors in threads. The same one again does nothing.
+ * @throws CorralError bad-env, bad-option, unknown-option with the nearest names, duplicate-env for another environment
+ *   of a known id
+ */
+export function defineJsEnv<E extends JsEnv>(env: E): E {
+  checkEnv(env);
   const known = jsEnvs.get(env.id);
   if ((known && known !== env) || isRegistered(env.id)) {
     throw new CorralError("duplicate-env", `an environment ${env.id} is there already. Give this one another id.`, {
@@ -109,6 +128,7 @@ export function defineJsEnv<E extends JsEnv>(env: E): E {
 export const jsEnvOf = (id: string): JsEnv | undefined => jsEnvs.get(id);
 
 export interface JsVecOptions {
+  /** At most 1,048,576: each is an object of JavaScript. */
   readonly numEnvs: number;
   /** Of start states. Default 0. */
   readonly seed?: number | bigint;
@@ -118,16 +138,26 @@ export interface JsVecOptions {
 
 /**
  * Many worlds of an environment, stepped one after another in this thread: time limit, autoreset and draws are made here.
- * @throws CorralError bad-option, bad-seed, unknown-env
+ * @throws CorralError bad-num-envs, bad-option, unknown-option, bad-seed, bad-world-ids, unknown-env, bad-env; their `step`
+ *   and `reset` throw bad-env with the world, the call and the cause for what a world throws or should not return
  */
 export function makeJsVec(env: JsEnv | string, options: JsVecOptions): JsVec {
   const found = typeof env === "string" ? jsEnvOf(env) : env;
-  if (!found)
+  if (found === undefined) {
+    const { hint, nearest } = alternatives(typeof env === "string" ? env : "", [...jsEnvs.keys()]);
     throw new CorralError(
       "unknown-env",
-      `no environment in JavaScript is called "${typeof env === "string" ? env : "undefined"}". Import the module that defines it.`,
+      `no environment in JavaScript is called ${show(env)}; ${hint}. Import the module that defines it.`,
+      { nearest },
     );
-  return new WorldsInTurn(found, options);
+  }
+  checkEnv(found);
+  const { numEnvs, seed, worldIds } = fillIn(OPTIONS, optionsOf(options), { of: "makeJsVec" });
+  if (numEnvs === undefined)
+    throw badOption("numEnvs", numEnvs, `pass ${kindOf(OPTIONS.numEnvs).want}`, "bad-num-envs");
+  seedKey(seed);
+  const ids = worldIds === undefined ? Array.from({ length: numEnvs }, (_, i) => i) : checkWorldIds(worldIds, numEnvs);
+  return new WorldsInTurn(found, seed, Array.from(ids));
 }
 
 interface Run {
@@ -143,35 +173,34 @@ class WorldsInTurn implements JsVec {
   readonly singleActionSpace: Space;
   readonly maxEpisodeSteps: number;
   readonly worldIds: readonly number[];
-  readonly #worlds: readonly JsWorld[];
+  readonly #worlds: readonly CheckedWorld[];
   readonly #runs: Run[];
   readonly save?: () => unknown;
   readonly load?: (saved: unknown) => void;
   #seed: number | bigint;
 
-  constructor(env: JsEnv, { numEnvs, seed = 0, worldIds }: JsVecOptions) {
-    checked("numEnvs", integer(1), numEnvs);
-    seedKey(seed);
+  constructor(env: JsEnv, seed: number | bigint, worldIds: readonly number[]) {
     this.id = env.id;
-    this.numEnvs = numEnvs;
+    this.numEnvs = worldIds.length;
     this.singleObservationSpace = env.observationSpace;
     this.singleActionSpace = env.actionSpace;
     this.maxEpisodeSteps = env.maxEpisodeSteps ?? Infinity;
-    this.worldIds = worldIds ?? Array.from({ length: numEnvs }, (_, i) => i);
-    this.#worlds = this.worldIds.map((world) => env.makeWorld(world));
+    this.worldIds = worldIds;
+    const { size } = env.observationSpace;
+    this.#worlds = worldIds.map((world) => new CheckedWorld(env.id, world, size, (of) => env.makeWorld(of)));
     this.#runs = this.worldIds.map(() => ({ episode: -1, length: 0, over: false }));
     this.#seed = seed;
-    if (!this.#worlds.every(({ save, load }) => save && load)) return;
+    if (!this.#worlds.every(({ own }) => own.save && own.load)) return;
     this.save = () => ({
       seed: String(this.#seed),
       runs: this.#runs.map((run) => ({ ...run })),
-      worlds: this.#worlds.map((world) => world.save!()),
+      worlds: this.#worlds.map((world) => world.own.save!()),
     });
     this.load = (saved) => {
       const { seed: was, runs, worlds } = saved as { seed: string; runs: Run[]; worlds: unknown[] };
       this.#seed = BigInt(was);
       runs.forEach((run, i) => Object.assign(this.#runs[i], run));
-      worlds.forEach((world, i) => this.#worlds[i].load!(world));
+      worlds.forEach((world, i) => this.#worlds[i].own.load!(world));
     };
   }
 
@@ -200,11 +229,12 @@ class WorldsInTurn implements JsVec {
     const steps = this.#worlds.map((world, i): Required<JsStep> => {
       const run = this.#runs[i];
       if (run.over) return { observation: this.#start(i), reward: 0, terminated: false, truncated: false };
-      const { terminated = false, ...step } = world.step(actions.subarray(i * size, (i + 1) * size));
+      const step = world.step(actions.subarray(i * size, (i + 1) * size));
+      const { terminated } = step;
       run.length++;
-      const truncated = (step.truncated ?? false) || (!terminated && run.length >= this.maxEpisodeSteps);
+      const truncated = step.truncated || (!terminated && run.length >= this.maxEpisodeSteps);
       run.over = terminated || truncated;
-      return { ...step, terminated, truncated };
+      return { ...step, truncated };
     });
     return {
       observations: steps.map(({ observation }) => observation),

@@ -256,7 +256,8 @@ function merged<T extends object>(name: string, given: T | undefined, own?: T): 
   return Object.keys(all).length > 0 ? { [name]: all } : {};
 }
 
-function checkWorldIds(value: unknown, numEnvs: number): ArrayLike<number> {
+/** Ids of worlds, one each. Throws `bad-world-ids`. */
+export function checkWorldIds(value: unknown, numEnvs: number): ArrayLike<number> {
   const ids = Array.isArray(value) || ArrayBuffer.isView(value) ? Array.from(value as ArrayLike<unknown>) : undefined;
   const refuse = (text: string) =>
     new CorralError("bad-world-ids", `${text}. Pass ${numEnvs} different whole numbers from 0 to 4294967295.`);

@@ -1,6 +1,8 @@
 // environments of the user's own JavaScript as learners step them: what a call returned lies in arenas like those of
 // WebAssembly, which the learner copies
 import { CorralError } from "../../core/errors.ts";
+import { assertObject, thrown } from "../../core/returned.ts";
+import { show } from "../../core/show.ts";
 import type { ArenaView, WasmViews } from "../../env/host/gpu-views.ts";
 import type { JsVec, JsVecStep, Rows } from "../../env/js-env.ts";
 import type { Actions, EnvSnapshot, JsSnapshot, LearnerEnv, LearnerStep } from "./learner-env.ts";
@@ -8,6 +10,9 @@ import type { Actions, EnvSnapshot, JsSnapshot, LearnerEnv, LearnerStep } from "
 /** Words of a world's row of results. */
 const WORD = { reward: 0, terminated: 1, truncated: 2, reset: 3, status: 4, episode_return: 5, episode_length: 6 };
 const RESULT_WORDS = 8;
+
+/** Their ids and results lie in the heap. */
+const MOST_WORLDS = 2 ** 24;
 
 /** Environments in JavaScript behind the interface of learners; made once for each. */
 const known = new WeakMap<object, LearnerEnv>();
@@ -19,16 +24,29 @@ const known = new WeakMap<object, LearnerEnv>();
 export function learnerEnvOf(env: LearnerEnv | JsVec): LearnerEnv {
   if ("wasm" in Object(env)) return env as LearnerEnv;
   const own = env as Partial<JsVec> | undefined;
-  if (!own?.singleObservationSpace || !own.singleActionSpace || !own.step || !own.reset || !(own.numEnvs! >= 1)) {
+  if (!own?.singleObservationSpace || !own.singleActionSpace || !own.step || !own.reset || own.numEnvs === undefined) {
     const what = (env as unknown) instanceof Promise ? "a promise, not awaited" : "none that makeVec made";
     throw new CorralError(
       "bad-env",
       `the environment is ${what}. Pass what \`await makeVec(...)\` returns, or an object with numEnvs, singleObservationSpace, singleActionSpace, reset and step.`,
     );
   }
+  assertSizes(own as JsVec);
   let adapted = known.get(own);
   if (!adapted) known.set(own, (adapted = new JsVectorEnv(own as JsVec)));
   return adapted;
+}
+
+/** Throws `bad-env` for a count of worlds that cannot be, and for spaces that are none. */
+function assertSizes({ id = "JsVec", numEnvs, singleObservationSpace: seen, singleActionSpace: taken }: JsVec): void {
+  const bad = (name: string, value: unknown, want: string) =>
+    new CorralError("bad-env", `${name} of ${id} is ${show(value)}; pass ${want}.`, { id, name });
+  if (!Number.isInteger(numEnvs) || numEnvs < 1 || numEnvs > MOST_WORLDS)
+    throw bad("numEnvs", numEnvs, `an integer from 1 to ${MOST_WORLDS}`);
+  const kinds: readonly string[] = ["box", "discrete", "multi-discrete"];
+  if (seen.kind !== "box" || !(seen.size >= 1)) throw bad("singleObservationSpace", seen, "a Box");
+  if (!kinds.includes(taken.kind) || !(taken.size >= 1))
+    throw bad("singleActionSpace", taken, "a Box, Discrete or MultiDiscrete");
 }
 
 const padded = (n: number): number => 4 * Math.ceil(n / 4);
@@ -126,22 +144,43 @@ class JsVectorEnv implements LearnerEnv {
     return new CorralError("bad-env", `${this.id} ${what}.`, { id: this.id });
   }
 
+  /** What its user's code returns. Throws `bad-env` with the cause; errors with a code pass. */
+  async #called<T extends object>(place: string, made: () => T | Promise<T>, want: string): Promise<T> {
+    const call = { id: this.id, place };
+    let value: T;
+    try {
+      value = await made();
+    } catch (error) {
+      throw error instanceof CorralError ? error : thrown(call, error);
+    }
+    assertObject(call, value, want);
+    return value;
+  }
+
   #takeObservations(rows: Rows): void {
     const { numEnvs } = this;
     const { size } = this.singleObservationSpace;
     const { observations } = this.#step;
-    const isNested = typeof rows?.[0] === "object";
-    const lengths = isNested ? Array.from(rows as readonly ArrayLike<number>[], (row) => row?.length) : [rows?.length];
+    if (typeof rows !== "object" || (rows as Rows | null) === null)
+      throw this.#bad(`returned observations as ${show(rows)}; return [${numEnvs}, ${size}]`);
+    const isNested = typeof rows[0] === "object";
+    const lists = isNested ? (rows as readonly ArrayLike<number>[]) : [rows as ArrayLike<number>];
+    if (isNested && rows.length !== numEnvs)
+      throw this.#bad(`returned observations of ${rows.length} rows; return [${numEnvs}, ${size}]`);
     const wanted = isNested ? size : numEnvs * size;
-    const other = lengths.findIndex((length) => length !== wanted);
-    if (other >= 0 || (isNested && rows.length !== numEnvs)) {
-      const found = isNested
-        ? `${rows.length} rows, row ${Math.max(0, other)} of ${lengths[Math.max(0, other)]}`
-        : rows?.length;
+    const other = Array.from(lists, (list) => list?.length).findIndex((length) => length !== wanted);
+    if (other >= 0) {
+      const found = isNested ? `${rows.length} rows, row ${other} of ${lists[other]?.length}` : rows.length;
       throw this.#bad(`returned observations of ${found} numbers; return [${numEnvs}, ${size}]`);
     }
-    if (isNested) (rows as readonly ArrayLike<number>[]).forEach((row, i) => observations.set(row, i * size));
-    else observations.set(rows as ArrayLike<number>);
+    lists.forEach((list, row) => {
+      for (let i = 0; i < wanted; i++) {
+        if (typeof list[i] === "number") continue;
+        const [world, entry] = isNested ? [row, i] : [Math.floor(i / size), i % size];
+        throw this.#bad(`returned observation ${entry} of world ${world} as ${show(list[i])}; return a number`);
+      }
+    });
+    lists.forEach((list, row) => observations.set(list, row * size));
     const bad = observations.findIndex((x) => !Number.isFinite(x));
     if (bad >= 0)
       throw this.#bad(`returned observation ${bad % size} of world ${Math.floor(bad / size)} as ${observations[bad]}`);
@@ -154,15 +193,20 @@ class JsVectorEnv implements LearnerEnv {
     const { numEnvs } = this;
     for (const [name, list] of Object.entries({ rewards, terminated, truncated }))
       if (list?.length !== numEnvs) throw this.#bad(`returned ${list?.length} ${name} for ${numEnvs} worlds`);
+    const flags: readonly unknown[] = [true, false, 0, 1];
     for (let w = 0; w < numEnvs; w++) {
       const row = this.#result.subarray(w * RESULT_WORDS, (w + 1) * RESULT_WORDS);
+      for (const [name, list] of Object.entries({ terminated, truncated }))
+        if (!flags.includes(list[w]))
+          throw this.#bad(`returned ${show(list[w])} as ${name} of world ${w}; return true or false`);
       const starts = row[WORD.terminated] + row[WORD.truncated] > 0;
       if (starts && (terminated[w] || truncated[w]))
         throw this.#bad(
           `ended the episode of world ${w} in the step that starts it: after a last step the next one resets (autoreset "next-step")`,
         );
       const reward = starts ? 0 : rewards[w];
-      if (!Number.isFinite(Math.fround(reward))) throw this.#bad(`returned the reward ${reward} in world ${w}`);
+      if (typeof reward !== "number" || !Number.isFinite(Math.fround(reward)))
+        throw this.#bad(`returned the reward ${show(reward)} in world ${w}`);
       row[WORD.reward] = this.#step.rewards[w] = reward;
       row[WORD.terminated] = this.#step.terminated[w] = Number(terminated[w]);
       row[WORD.truncated] = this.#step.truncated[w] = Number(truncated[w]);
@@ -173,7 +217,7 @@ class JsVectorEnv implements LearnerEnv {
   }
 
   async reset(options: { readonly seed?: number | bigint } = {}): Promise<LearnerStep> {
-    const { observations } = await this.#own.reset(options);
+    const { observations } = await this.#called("reset", () => this.#own.reset(options), "{ observations }");
     this.#takeObservations(observations);
     this.#result.fill(0);
     this.#step.rewards.fill(0);
@@ -190,7 +234,8 @@ class JsVectorEnv implements LearnerEnv {
       throw new CorralError("needs-reset", `${this.id} was not reset yet. Call reset() before step().`);
     if (actions !== this.wasm.actions) this.#actions.set(actions as Actions);
     else await this.readActions();
-    const step = await this.#own.step(this.#actions);
+    const want = "{ observations, rewards, terminated, truncated }";
+    const step = await this.#called("step", () => this.#own.step(this.#actions), want);
     this.#takeObservations(step.observations);
     this.#takeResults(step);
     return this.#step;

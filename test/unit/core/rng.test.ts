@@ -55,6 +55,7 @@ describe("seeds", () => {
     expect(() => new RandomStream(0, 0, 0, 0.5)).toThrowError("[bad-counter] stream");
     expect(() => new RandomStream(0, 0, 0, 0).word(-1)).toThrowError("[bad-counter] block");
     expect(() => new RandomStream(0, 0, 0, 0).word(0.5)).toThrowError("[bad-counter] block");
+    expect(() => new RandomStream(0, 0, 0, 0).integer(7, 0)).toThrowError("[bad-counter] n is 0");
     expect(() => new RandomStream(0, 0, 0, 0).word(2 ** 34)).toThrowError("[bad-counter] block");
   });
 });

@@ -1,7 +1,8 @@
 // PPO, SAC and collectors in environments that step in the user's own JavaScript: no physics, no device
 import { describe, expect, test } from "vitest";
-import { makeJsVec, type JsVec } from "../../../src/env/js-env.ts";
+import { defineJsEnv, makeJsVec, type JsEnv, type JsVec } from "../../../src/env/js-env.ts";
 import { Box, Discrete } from "../../../src/env/space/spaces.ts";
+import { CorralError } from "../../../src/core/errors.ts";
 import { Ppo } from "../../../src/rl/ppo.ts";
 import { learnerEnvOf } from "../../../src/rl/device/js-vec.ts";
 import { Sac } from "../../../src/rl/sac.ts";
@@ -111,6 +112,10 @@ describe("an object with Gymnasium's vector contract", () => {
     [{ observations: [1, 2] }, "returned observations of 2 numbers; return [2, 3]"],
     [{ observations: [[1, 2, 3], [4]] }, "returned observations of 2 rows, row 1 of 1 numbers; return [2, 3]"],
     [{ observations: [0, 0, 0, 0, NaN, 0] }, "returned observation 1 of world 1 as NaN"],
+    [{ observations: "abcdef" }, 'returned observations as "abcdef"'],
+    [{ observations: [0, 0, 0, 0, "1", 0] }, 'returned observation 1 of world 1 as "1"'],
+    [{ observations: [[1, 2, 3]] }, "returned observations of 1 rows; return [2, 3]"],
+    [{ terminated: [0, "no"] }, 'returned "no" as terminated of world 1'],
     [{ rewards: [1] }, "returned 1 rewards for 2 worlds"],
     [{ rewards: [1, Infinity] }, "returned the reward Infinity in world 1"],
     [{ terminated: [true, true] }, "ended the episode of world 0 in the step that starts it"],
@@ -126,5 +131,105 @@ describe("an object with Gymnasium's vector contract", () => {
     const error = await two().then(String, (why: Error) => why.message);
     expect(error).toMatch(/^\[bad-env\] Counting /);
     expect(error).toContain(text);
+  });
+});
+
+/** A world of two numbers whose calls are replaced. */
+const made = (world: object, others: object = {}): JsEnv => ({
+  id: "Own",
+  observationSpace: new Box({ low: 0, high: 1, shape: [2] }),
+  actionSpace: new Discrete(2),
+  makeWorld: () => ({ reset: () => [0, 0], step: () => ({ observation: [0, 1], reward: 0 }), ...world }),
+  ...others,
+});
+
+describe("environments that cannot be", () => {
+  // oxlint-disable-next-line typescript/no-explicit-any
+  const untyped = (value: unknown) => value as any;
+
+  test.each([
+    [{ maxEpisodeSteps: 0 }, "[bad-option] maxEpisodeSteps is 0; pass an integer from 1 to"],
+    [{ maxEpisodeSteps: -3 }, "[bad-option] maxEpisodeSteps is -3"],
+    [{ maxEpisodeSteps: NaN }, "[bad-option] maxEpisodeSteps is NaN"],
+    [{ maxEpisodeSteps: "20" }, '[bad-option] maxEpisodeSteps is "20"'],
+    [{ maxEpisodeSteps: 1.5 }, "[bad-option] maxEpisodeSteps is 1.5"],
+    [{ maxEpisodeStep: 5 }, '[unknown-option] Own has no option "maxEpisodeStep"; nearest: maxEpisodeSteps'],
+    [{ actionSpace: "box" }, '[bad-env] actionSpace of Own is "box"; pass a Box, Discrete'],
+    [{ observationSpace: new Discrete(2) }, "[bad-env] observationSpace of Own is a Discrete; pass a Box"],
+    [{ id: "" }, "[bad-env] an environment in JavaScript has an id"],
+  ])("refuses %o", (others, text) => {
+    expect(() => defineJsEnv(made({}, others))).toThrow(text);
+    expect(() => makeJsVec(made({}, others), { numEnvs: 1 })).toThrow(text);
+  });
+
+  test("options of worlds are checked before any is made", () => {
+    const never = made({}, { makeWorld: () => expect.unreachable() });
+    const making = (options: unknown) => () => makeJsVec(never, untyped(options));
+    expect(making({ numEnvs: 1e9 })).toThrow(
+      "[bad-num-envs] numEnvs is 1000000000; pass an integer from 1 to 1048576.",
+    );
+    expect(making({})).toThrow("[bad-num-envs] numEnvs is undefined");
+    expect(making(undefined)).toThrow("[bad-option] options is undefined");
+    expect(making({ numEnvs: 2, seeds: 1 })).toThrow('[unknown-option] makeJsVec has no option "seeds"; nearest: seed');
+    expect(making({ numEnvs: 2, worldIds: [1, 1] })).toThrow("[bad-world-ids] worldIds has 1 twice");
+    expect(() => makeJsVec("Corridr", { numEnvs: 1 })).toThrow("[unknown-env]");
+    expect(() => makeJsVec("Corridr", { numEnvs: 1 })).toThrow("nearest: Corridor");
+    expect(() => learnerEnvOf(Object.assign(new Counting(), { numEnvs: 1e9 }))).toThrow(/bad-env.*numEnvs of Counting/);
+    expect(() => learnerEnvOf(Object.assign(new Counting(), { singleActionSpace: "box" }))).toThrow(
+      /singleActionSpace/,
+    );
+  });
+
+  const step = (change: object) => ({ step: () => ({ observation: [0, 1], reward: 0, ...change }) });
+  test.each<[string, object, string]>([
+    ["undefined", { step: () => undefined }, "step of world 7: it returned undefined; return { observation"],
+    ["a promise", { step: async () => ({}) }, "step of world 7: it returned a promise, and worlds step synchronously"],
+    ["a rejected promise", { step: () => Promise.reject(new Error("late")) }, "it returned a promise"],
+    ["text for a flag", step({ terminated: "no" }), 'step of world 7: terminated is "no"; return true or false'],
+    ["a number for a flag", step({ truncated: 1 }), "step of world 7: truncated is 1; return true or false"],
+    ["a misspelt flag", step({ terminate: true }), 'a step has no field "terminate"; nearest: terminated'],
+    ["a reward that is no number", step({ reward: "1" }), 'step of world 7: reward is "1"'],
+    ["an infinite reward", step({ reward: 1e39 }), "step of world 7: reward is 1e+39; return a finite number"],
+    ["a row too short", step({ observation: [0] }), "step of world 7: observation has 1 numbers; return 2"],
+    ["no row", step({ observation: undefined }), "step of world 7: observation is undefined; return 2 numbers"],
+    ["rows in a row", step({ observation: [[0, 1]] }), "observation[0] is [0,1]; return 2 numbers in one flat list"],
+    ["NaN", step({ observation: [0, NaN] }), "step of world 7: observation[1] is NaN; return finite numbers"],
+    ["text at the start", { reset: () => ["a", "b"] }, 'reset of world 7: observation[0] is "a"; return finite'],
+    ["no start", { reset: () => "ab" }, 'reset of world 7: it returned "ab"; return a list of 2 numbers'],
+    ["no step", { step: 3 }, "makeWorld of world 7: step of the world is 3; make it a function"],
+  ])("refuses %s of a world", (_, world, text) => {
+    const run = () => {
+      const vec = makeJsVec(made(world), { numEnvs: 1, worldIds: [7] });
+      void vec.reset();
+      void vec.step(Int32Array.of(0));
+    };
+    expect(run).toThrow(CorralError);
+    expect(run).toThrow("[bad-env] Own, ");
+    expect(run).toThrow(text);
+  });
+
+  test("what a world throws has its place and cause; ends left out are false", async () => {
+    const cause = new TypeError("no lamp");
+    const throws = () => {
+      throw cause;
+    };
+    const env = learnerEnvOf(makeJsVec(made({ step: throws }), { numEnvs: 2 }));
+    await env.reset();
+    const details = { id: "Own", place: "step", world: 0 };
+    await expect(env.step([0, 0])).rejects.toMatchObject({ code: "bad-env", details, cause });
+    await expect(env.step([0, 0])).rejects.toThrow("Own, step of world 0: it threw no lamp. Mend it");
+    const draw = made({
+      reset: ({ random }: { random: { integer: (i: number, n: number) => number } }) => [random.integer(7, 0), 0],
+    });
+    expect(() => makeJsVec(draw, { numEnvs: 1 }).reset()).toThrow(/reset of world 0: it threw \[bad-counter\] n is 0/);
+    const own = learnerEnvOf(Object.assign(new Counting(), { step: throws }));
+    await own.reset();
+    await expect(own.step([5, 5])).rejects.toMatchObject({ code: "bad-env", cause });
+    const silent = learnerEnvOf(Object.assign(new Counting(), { step: () => undefined }));
+    await silent.reset();
+    await expect(silent.step([5, 5])).rejects.toThrow("[bad-env] Counting, step: it returned undefined");
+    const open = makeJsVec(made({}), { numEnvs: 1 });
+    void open.reset();
+    expect(open.step(Int32Array.of(0))).toMatchObject({ terminated: [false], truncated: [false] });
   });
 });

@@ -1,0 +1,70 @@
+// what code of a user's own returned, and what it threw, as errors that name the call and the world
+import { CorralError } from "./errors.ts";
+import { show } from "./show.ts";
+
+/** A call of a user's code. */
+export interface Call {
+  /** The environment. */
+  readonly id: string;
+  /** "reset", "step", "makeWorld" */
+  readonly place: string;
+  /** Left out where the call is for all worlds. */
+  readonly world?: number;
+}
+
+/** `bad-env`: what a call did and what it should do. */
+export function badReturn({ id, place, world }: Call, text: string, options?: ErrorOptions): CorralError {
+  const where = world === undefined ? place : `${place} of world ${world}`;
+  return new CorralError("bad-env", `${id}, ${where}: ${text}.`, { id, place, world }, options);
+}
+
+/** Whether something is waited for. Nobody will: a rejection of it is not to end the process. */
+export function isPromise(value: unknown): boolean {
+  if (typeof (value as { then?: unknown } | null | undefined)?.then !== "function") return false;
+  Promise.resolve(value).catch(() => {});
+  return true;
+}
+
+/** `bad-env` with the cause, for an error of a user's code. */
+export function thrown(call: Call, error: unknown): CorralError {
+  const why = (error instanceof Error ? error.message : show(error)).replace(/\.$/, "");
+  const again = call.place === "makeWorld" ? "Mend it" : "Mend it, then call reset()";
+  return badReturn(call, `it threw ${why}. ${again}`, { cause: error });
+}
+
+/** Throws `bad-env` for what is no object. */
+export function assertObject(call: Call, value: unknown, want: string): void {
+  if (typeof value !== "object" || value === null) throw badReturn(call, `it returned ${show(value)}; return ${want}`);
+}
+
+/** What a user's code returns. Throws `bad-env` with the cause if it throws, and for promises and all but objects. */
+export function objectOf<T extends object>(call: Call, made: () => T, want: string): T {
+  let value: T;
+  try {
+    value = made();
+  } catch (error) {
+    throw thrown(call, error);
+  }
+  if (isPromise(value))
+    throw badReturn(
+      call,
+      `it returned a promise, and worlds step synchronously: return ${want}, not async. What has to be waited for steps all worlds at once, as an object with numEnvs, reset and step of all of them, which may return promises`,
+    );
+  assertObject(call, value, want);
+  return value;
+}
+
+/** Throws `bad-env` for what is no flat list of so many finite numbers. */
+export function assertRow(call: Call, name: string, row: unknown, size: number): void {
+  const { length } = Object(row) as { readonly length?: unknown };
+  if (typeof row !== "object" || typeof length !== "number")
+    throw badReturn(call, `${name} is ${show(row)}; return ${size} numbers in a list or a typed array`);
+  const values = row as ArrayLike<unknown>;
+  for (let i = 0; i < length; i++) {
+    const x = values[i];
+    if (typeof x === "number" && Number.isFinite(Math.fround(x))) continue;
+    const want = typeof x === "object" && x !== null ? `${size} numbers in one flat list` : "finite numbers of float32";
+    throw badReturn(call, `${name}[${i}] is ${show(x)}; return ${want}`);
+  }
+  if (length !== size) throw badReturn(call, `${name} has ${length} numbers; return ${size}`);
+}
