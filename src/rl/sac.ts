@@ -67,7 +67,8 @@ export function settleSac(env: PlannedEnv, options: SacOptions = {}) {
   seedKey(seed);
   const config = sacConfig(given);
   const head = envShape(env);
-  assertBounded(env, "SAC squashes actions", "Train it with PPO.");
+  const others = env.singleActionSpace.kind === "discrete" ? "PPO or DQN" : "PPO";
+  assertBounded(env, "SAC squashes actions", `Train it with ${others}.`);
   if (config.storage === "file" && !replayFile) throw badOption("replayFile", replayFile, "pass the path of a file");
   return { config, seed, shape: sacShape(head, config), file: { path: replayFile ?? "", reuse: reuseReplay } };
 }

@@ -81,7 +81,8 @@ test("worlds that are evaluated take the actions of the policy that is left", as
       };
     },
   };
-  await using dqn = await Dqn.create(makeJsVec(noise, { numEnvs: 8 }), { hidden: [8], actionBlock: 8, bufferSize: 64 });
+  const sizes = { hidden: [8], actionBlock: 8, bufferSize: 64, batchSize: 64 };
+  await using dqn = await Dqn.create(makeJsVec(noise, { numEnvs: 8 }), sizes);
   const applied = new AppliedPolicy(await dqn.policy(), 8);
   const taken = new Set<number>();
   await dqn.evaluate(makeJsVec(noise, { numEnvs: 8 }), {

@@ -1,5 +1,5 @@
 // every hyperparameter of DQN: flat, with its default, its bounds and what it means. The command line's flags are these.
-import { fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
+import { badOption, fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
 import { ACTION_EMBEDDING, adamOptions, REPLAY } from "../device/shared-options.ts";
 import { HIDDEN_ACTIVATIONS } from "../networks/activations.ts";
 
@@ -38,7 +38,15 @@ export type DqnConfig = ConfigOf<typeof DQN_OPTIONS>;
  * Fills in defaults.
  * @throws CorralError unknown-option with the nearest names, bad-option
  */
-export const dqnConfig = (given: Partial<DqnConfig> = {}): DqnConfig => fillIn(DQN_OPTIONS, given, { of: "DQN" });
+export function dqnConfig(given: Partial<DqnConfig> = {}): DqnConfig {
+  const made = fillIn(DQN_OPTIONS, given, { of: "DQN" });
+  const { bufferSize, batchSize, explorationFinal, explorationInitial } = made;
+  if (bufferSize < batchSize)
+    throw badOption("bufferSize", bufferSize, `pass at least batchSize, ${batchSize}, or a smaller batchSize`);
+  if (explorationFinal > explorationInitial)
+    throw badOption("explorationFinal", explorationFinal, `pass at most explorationInitial, ${explorationInitial}`);
+  return made;
+}
 
 /** How often actions are random after so many env steps. */
 export function epsilonAt(envSteps: number, c: DqnConfig): number {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { defineJsEnv, makeJsVec, type JsEnv, type JsVec } from "../../../src/env/js-env.ts";
 import { Box, Discrete } from "../../../src/env/space/spaces.ts";
 import { CorralError } from "../../../src/core/errors.ts";
+import { dqnConfig } from "../../../src/rl/dqn/config.ts";
 import { Ppo } from "../../../src/rl/ppo.ts";
 import { learnerEnvOf } from "../../../src/rl/device/js-vec.ts";
 import { Sac } from "../../../src/rl/sac.ts";
@@ -232,4 +233,14 @@ describe("environments that cannot be", () => {
     void open.reset();
     expect(open.step(Int32Array.of(0))).toMatchObject({ terminated: [false], truncated: [false] });
   });
+});
+
+test("learners name what takes an environment, and options that contradict each other", async () => {
+  await expect(Sac.create(makeJsVec(corridor, { numEnvs: 1 }))).rejects.toThrow(
+    "the actions of Corridor are discrete. Train it with PPO or DQN.",
+  );
+  expect(() => dqnConfig({ bufferSize: 100 })).toThrow("[bad-option] bufferSize is 100; pass at least batchSize, 128");
+  expect(() => dqnConfig({ explorationFinal: 0.5, explorationInitial: 0.2 })).toThrow(
+    "[bad-option] explorationFinal is 0.5; pass at most explorationInitial, 0.2",
+  );
 });
