@@ -19,7 +19,7 @@ export function badReturn({ id, place, world }: Call, text: string, options?: Er
 }
 
 /** Whether something is waited for. Nobody will: a rejection of it is not to end the process. */
-export function isPromise(value: unknown): boolean {
+function isPromise(value: unknown): boolean {
   if (typeof (value as { then?: unknown } | null | undefined)?.then !== "function") return false;
   Promise.resolve(value).catch(() => {});
   return true;
