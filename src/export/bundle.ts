@@ -16,7 +16,7 @@ export function policyBundle(policy: Policy): Record<string, string | Uint8Array
   const actions = head.kind === "gaussian" ? head.actions : head.alternatives.length;
   const places = weightPlaces(policy);
   const kind = head.kind === "gaussian" ? "box" : "discrete";
-  const description = { env: id, algo, observations, actions, hidden: cell?.size ?? 0, kind };
+  const description = { env: id, algo, observations, actions, hidden: cell?.stateSize ?? 0, kind };
   return {
     "policy.wgsl": policyKernel(policy, (name) => places.get(name)!),
     "policy.safetensors": encodePolicySafetensors(policy),

@@ -12,7 +12,7 @@ export function factsOf({ id, algo, observations, normalizer, layers, cell, head
     observations: String(observations),
     layers: layers.map(({ outputs }) => outputs).join(","),
     activation: layers.length > 1 ? layers[0].activation : "none",
-    ...(cell ? { recurrent: "gru", recurrent_size: String(cell.size) } : {}),
+    ...(cell ? { recurrent: cell.kind, recurrent_size: String(cell.size) } : {}),
     clip_observations: String(normalizer.clip),
     head: head.kind,
     ...(head.kind === "gaussian"

@@ -25,27 +25,43 @@ class Graph {
   }
 }
 
-/** A step of the cell, from `hidden` to `next_hidden`. */
+/** Names of a cell's gates, in their order. */
+const GATES = { gru: ["reset", "update", "candidate"], lstm: ["input", "forget", "candidate", "output"] } as const;
+
+/** A step of the cell, from `hidden` to `next_hidden`; what it puts out. */
 function remember(graph: Graph, cell: PolicyCell, from: string): string {
-  const { size, inputs, inputWeight, inputBias, stateWeight, stateBias } = cell;
-  const sizes = graph.constant("gru.sizes", Array<bigint>(3).fill(BigInt(size)));
+  const { kind, size, inputs, inputWeight, inputBias, stateWeight, stateBias } = cell;
+  const names = GATES[kind];
+  const split = (x: string, outputs: readonly string[]): void => {
+    const sizes = graph.constant(`${outputs[0]}.sizes`, Array<bigint>(outputs.length).fill(BigInt(size)));
+    graph.nodes.push({ op: "Split", inputs: [x, sizes], outputs, attributes: { axis: 1 } });
+  };
   const gates = (part: "ih" | "hh", x: string, weight: Float32Array, bias: Float32Array, width: number): string[] => {
-    const w = graph.constant(`policy.gru.${part}.weight`, weight, [3 * size, width]);
-    const b = graph.constant(`policy.gru.${part}.bias`, bias);
+    const w = graph.constant(`policy.${kind}.${part}.weight`, weight, [names.length * size, width]);
+    const b = graph.constant(`policy.${kind}.${part}.bias`, bias);
     const y = graph.node("Gemm", [x, w, b], `gates_${part}`, { transB: 1 });
-    const outputs = ["reset", "update", "candidate"].map((name) => `${name}_${part}`);
-    graph.nodes.push({ op: "Split", inputs: [y, sizes], outputs, attributes: { axis: 1 } });
+    const outputs = names.map((name) => `${name}_${part}`);
+    split(y, outputs);
     return outputs;
   };
+  if (kind === "lstm") split("hidden", ["shown", "memory"]);
   const below = gates("ih", from, inputWeight, inputBias, inputs);
-  const state = gates("hh", "hidden", stateWeight, stateBias, size);
-  const gate = (i: number, name: string) =>
-    graph.node("Sigmoid", [graph.node("Add", [below[i], state[i]], `${name}_sum`)], name);
-  const [reset, update] = [gate(0, "reset"), gate(1, "update")];
-  const inner = graph.node("Mul", [reset, state[2]], "candidate_inner");
-  const candidate = graph.node("Tanh", [graph.node("Add", [below[2], inner], "candidate_sum")], "candidate");
-  const change = graph.node("Mul", [update, graph.node("Sub", ["hidden", candidate], "change")], "kept");
-  return graph.node("Add", [candidate, change], "next_hidden");
+  const state = gates("hh", kind === "lstm" ? "shown" : "hidden", stateWeight, stateBias, size);
+  const sum = (i: number): string => graph.node("Add", [below[i], state[i]], `${names[i]}_sum`);
+  const gate = (i: number): string => graph.node("Sigmoid", [sum(i)], names[i]);
+  if (kind === "gru") {
+    const [reset, update] = [gate(0), gate(1)];
+    const inner = graph.node("Mul", [reset, state[2]], "candidate_inner");
+    const candidate = graph.node("Tanh", [graph.node("Add", [below[2], inner], "candidate_sum")], "candidate");
+    const change = graph.node("Mul", [update, graph.node("Sub", ["hidden", candidate], "change")], "kept");
+    return graph.node("Add", [candidate, change], "next_hidden");
+  }
+  const candidate = graph.node("Tanh", [sum(2)], "candidate");
+  const added = graph.node("Mul", [gate(0), candidate], "added");
+  const memory = graph.node("Add", [graph.node("Mul", [gate(1), "memory"], "kept"), added], "next_memory");
+  const shown = graph.node("Mul", [gate(3), graph.node("Tanh", [memory], "memory_shown")], "next_shown");
+  graph.node("Concat", [shown, memory], "next_hidden", { axis: 1 });
+  return shown;
 }
 
 export function encodePolicyOnnx(policy: Policy): Uint8Array<ArrayBuffer> {
@@ -121,7 +137,8 @@ export function encodePolicyOnnx(policy: Policy): Uint8Array<ArrayBuffer> {
       graph.node("Concat", choices, "action", { axis: 1 });
     }
   }
-  const states = (name: string): OnnxValue[] => (cell ? [{ name, type: "float32", shape: ["batch", cell.size] }] : []);
+  const states = (name: string): OnnxValue[] =>
+    cell ? [{ name, type: "float32", shape: ["batch", cell.stateSize] }] : [];
   return encodeOnnx({
     name: `${id} policy`,
     producer: "corral",

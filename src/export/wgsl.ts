@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
 import { ACTIVATIONS } from "../rl/networks/activations.ts";
-import type { Policy } from "../rl/networks/policy.ts";
+import type { Policy, PolicyCell } from "../rl/networks/policy.ts";
 import { finite } from "./facts.ts";
 
 /** Invocations of a workgroup. */
@@ -28,8 +28,8 @@ const list = (type: string, values: readonly string[]): string =>
 /** `placeOf`: where an array of `policy.named` begins in the buffer of weights, in floats. Throws `unsupported-export`. */
 export function policyKernel(policy: Policy, placeOf: (name: string) => number): string {
   const { id, observations, normalizer, layers, cell, head } = policy;
-  const state = cell?.size ?? 0;
-  const width = Math.max(observations, state, ...layers.slice(0, -1).map(({ outputs }) => outputs));
+  const state = cell?.stateSize ?? 0;
+  const width = Math.max(observations, cell?.size ?? 0, ...layers.slice(0, -1).map(({ outputs }) => outputs));
   if (width + state / 2 > MAX_WIDTH) {
     throw new CorralError(
       "unsupported-export",
@@ -70,7 +70,7 @@ var<workgroup> odd: array<f32, ${width}>;
 
 ${readFileSync(new URL("../../shaders/lib/math.wgsl", import.meta.url), "utf8")}
 ${layers.map(({ inputs }, i) => dense(`layer_${i}`, `policy.${i}`, inputs, rowOf(i))).join("")}
-${cell ? dense("gate_below", "policy.gru.ih", cell.inputs, rows[last % 2]) + dense("gate_state", "policy.gru.hh", state, "before") : ""}
+${cell ? dense("gate_below", `policy.${cell.kind}.ih`, cell.inputs, rows[last % 2]) + dense("gate_state", `policy.${cell.kind}.hh`, cell.size, "before") : ""}
 ${head.kind === "gaussian" ? gaussianHead(head, last) : categoricalHead(head, last)}
 @compute @workgroup_size(${LANES})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
@@ -83,28 +83,38 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   }
   workgroupBarrier();
 ${hidden.join("\n")}
-${cell ? cellStep(state, rows[(last + 1) % 2]) : ""}
+${cell ? cellStep(cell, rows[(last + 1) % 2]) : ""}
   choose(row, lane);
 }
 `;
 }
 
-/** A step of the cell: gates as in shaders/rl/gru.wgsl. */
-const cellStep = (
-  size: number,
-  to: string,
-): string => `  for (var k = lane; k < ${size}u; k += LANES) { before[k] = hidden[row * ${size}u + k]; }
-  workgroupBarrier();
-  for (var o = lane; o < ${size}u; o += LANES) {
-    let sums = vec4<f32>(gate_below(o) + gate_state(o), gate_below(${size}u + o) + gate_state(${size}u + o), 0.0, 0.0);
+/** A step of the cell: gates as in shaders/rl/gru.wgsl and shaders/rl/lstm.wgsl. */
+const cellStep = ({ kind, size, stateSize }: PolicyCell, to: string): string => {
+  const sum = (gate: number) => `gate_below(${gate * size}u + o) + gate_state(${gate * size}u + o)`;
+  const step = {
+    gru: () => `    let sums = vec4<f32>(${sum(0)}, ${sum(1)}, 0.0, 0.0);
     let gates = keep_nan4(sums, 0.5 + 0.5 * poly_tanh4(0.5 * sums));
     let inner = fma(gates.x, gate_state(${2 * size}u + o), gate_below(${2 * size}u + o));
     let candidate = ${keepNan("inner", tanh("inner"))};
-    let next = fma(gates.y, before[o] - candidate, candidate);
+    let next = fma(gates.y, before[o] - candidate, candidate);`,
+    lstm: () => `    let sums = vec4<f32>(${sum(0)}, ${sum(1)}, ${sum(3)}, 0.0);
+    let gates = keep_nan4(sums, 0.5 + 0.5 * poly_tanh4(0.5 * sums));
+    let inner = ${sum(2)};
+    let candidate = ${keepNan("inner", tanh("inner"))};
+    let memory = fma(gates.y, before[${size}u + o], gates.x * candidate);
+    let next = gates.z * ${keepNan("memory", tanh("memory"))};
+    hidden[row * ${stateSize}u + ${size}u + o] = memory;`,
+  }[kind]();
+  return `  for (var k = lane; k < ${stateSize}u; k += LANES) { before[k] = hidden[row * ${stateSize}u + k]; }
+  workgroupBarrier();
+  for (var o = lane; o < ${size}u; o += LANES) {
+${step}
     ${to}[o] = next;
-    hidden[row * ${size}u + o] = next;
+    hidden[row * ${stateSize}u + o] = next;
   }
   workgroupBarrier();`;
+};
 
 function gaussianHead(head: Extract<Policy["head"], { kind: "gaussian" }>, last: number): string {
   const { actions, squash } = head;

@@ -8,7 +8,7 @@ import type { VectorEnv } from "../env/host/vector-env.ts";
 import { decodeSafetensors } from "../io/safetensors.ts";
 import { HIDDEN_ACTIVATIONS, type HiddenActivation } from "../rl/networks/activations.ts";
 import type { NamedArray } from "../rl/networks/networks.ts";
-import { policyOf, type Policy } from "../rl/networks/policy.ts";
+import { cellKindOf, policyOf, type Policy } from "../rl/networks/policy.ts";
 
 export const isPolicyFile = (path: string): boolean => /\.safetensors$/i.test(path);
 
@@ -94,7 +94,8 @@ export async function readPolicy(path: string): Promise<Policy> {
 
 /** Every layer takes what the one below it puts out. */
 function assertShapes(path: string, named: PolicyFile["named"]): void {
-  const cell = Object.hasOwn(named, "policy.gru.hh.weight") ? named["policy.gru.hh.weight"].shape[1] : undefined;
+  const kind = cellKindOf(named);
+  const cell = kind && named[`policy.${kind}.hh.weight`]?.shape[1];
   const count = Object.keys(named).filter((name) => /^policy\.\d+\.weight$/.test(name)).length;
   let below: number | undefined;
   for (let i = 0; i < count; i++) {

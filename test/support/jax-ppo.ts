@@ -71,7 +71,7 @@ function network(
   const { from, size: width } = env.groups?.[net === 0 ? "policy" : "critic"] ?? { from: 0, size: env.observations };
   const obs = np.array(samples.map((s) => s.obs.slice(from, from + width)));
   if (!nets.cells || !sizes) return forward(p, layers, obs);
-  const { size } = nets.cells;
+  const { kind, size } = nets.cells;
   const { ih, hh } = net === 0 ? nets.cells.policy : nets.cells.value;
   const at = layers.indexOf(ih);
   const below = forward(p, layers.slice(0, at + 1), obs);
@@ -81,14 +81,22 @@ function network(
   for (let t = 0; t < sizes.unroll; t++) {
     const part = (x: Array, i: number) => x.ref.slice([], [i * size, (i + 1) * size]);
     const x = below.ref.slice([t * count, (t + 1) * count]);
-    const h = forward(p, [hh], state.ref);
-    const reset = nn.sigmoid(part(x, 0).add(part(h, 0)));
-    const update = nn.sigmoid(part(x, 1).add(part(h, 1)));
-    const candidate = np.tanh(part(x, 2).add(reset.mul(part(h, 2))));
+    const h = forward(p, [hh], part(state, 0));
+    const sum = (gate: number) => part(x, gate).add(part(h, gate));
+    let next: Array;
+    if (kind === "gru") {
+      const [reset, update] = [nn.sigmoid(sum(0)), nn.sigmoid(sum(1))];
+      const candidate = np.tanh(part(x, 2).add(reset.mul(part(h, 2))));
+      next = candidate.ref.add(update.mul(state.sub(candidate)));
+    } else {
+      const [input, keep, output] = [sum(0), sum(1), sum(3)].map((x) => nn.sigmoid(x));
+      const memory = keep.mul(part(state, 1)).add(input.mul(np.tanh(sum(2))));
+      state.dispose();
+      next = np.concatenate([output.mul(np.tanh(memory.ref)), memory], 1);
+    }
     x.dispose();
     h.dispose();
-    const next = candidate.ref.add(update.mul(state.sub(candidate)));
-    states.push(next.ref);
+    states.push(part(next, 0));
     const keeps = samples.slice(t * count, (t + 1) * count).map(({ skipped }) => [skipped ? 0 : 1]);
     state = next.mul(np.array(keeps));
   }

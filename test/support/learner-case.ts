@@ -71,7 +71,7 @@ export async function makeCase(
   const actionWords = new Uint32Array(shape.samples * 4 * actions4);
   const actionFloats = new Float32Array(actionWords.buffer);
   const records = new Uint32Array(shape.samples * SAMPLE.size);
-  const size = nets.cells?.size ?? 0;
+  const size = 4 * (shape.cells?.state4 ?? 0);
   const unroll = shape.cells?.unroll ?? 1;
   const hidden: number[] = [];
   const inputs = Array.from({ length: shape.samples }, (_, s) => {

@@ -32,6 +32,16 @@ export const LEARNER_CASES: readonly LearnerCase[] = [
     },
   },
   {
+    name: "LSTM",
+    env: gaussian,
+    config: { hidden: [6], entropyCoef: 0.02, recurrent: "lstm", recurrentSize: 8, recurrentSteps: 4 },
+  },
+  {
+    name: "LSTM, groups, whole rollouts, nothing below",
+    env: { ...gaussian, groups },
+    config: { hidden: [], recurrent: "lstm", recurrentSize: 16, recurrentSteps: 12, activation: "silu" },
+  },
+  {
     name: "recurrent, in blocks",
     env: many,
     config: { hidden: [5], recurrent: "gru", recurrentSize: 8, recurrentSteps: 3, actionBlock: 16 },

@@ -51,8 +51,9 @@ export function outputsOf(shape: LearnerShape, params: ArrayLike<number>, sample
     return samples.map((sample) => {
       const { skipped, start } = sample;
       if (start) state = [...start[net]];
-      state = gru(mlp(params, below, seen(sample)), mlp(params, [hh], state), state);
-      const out = mlp(params, above, state);
+      const shown = state.slice(0, cells.size);
+      state = NEXT_STATE[cells.kind](mlp(params, below, seen(sample)), mlp(params, [hh], shown), state);
+      const out = mlp(params, above, state.slice(0, cells.size));
       if (skipped) state = state.map(() => 0);
       return out;
     });
@@ -73,6 +74,16 @@ function gru(below: readonly number[], gates: readonly number[], state: readonly
     return (1 - update) * candidate + update * h;
   });
 }
+
+/** Long short-term memory, as PyTorch's documentation defines it: what it puts out, then what it keeps. */
+function lstm(below: readonly number[], gates: readonly number[], state: readonly number[]): number[] {
+  const size = state.length / 2;
+  const sum = (gate: number, i: number) => below[gate * size + i] + gates[gate * size + i];
+  const memory = state.slice(size).map((c, i) => sigmoid(sum(1, i)) * c + sigmoid(sum(0, i)) * Math.tanh(sum(2, i)));
+  return [...memory.map((c, i) => sigmoid(sum(3, i)) * Math.tanh(c)), ...memory];
+}
+
+const NEXT_STATE = { gru, lstm };
 
 /** A head in blocks, if there is one. */
 function throughHead({ nets, env }: LearnerShape, params: ArrayLike<number>, x: number[]): number[] {

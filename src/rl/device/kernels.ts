@@ -66,7 +66,10 @@ const head = (entry: string, files: readonly string[], buffers: Record<number, s
 const family =
   <J extends JobTable>(files: readonly string[], job: J) =>
   (entry: string, buffers: Record<number, string>) => ({ files, entry, job, buffers });
-const gru = family([MATH, "rl/shuffle.wgsl", "rl/gru.wgsl"], JOBS.cell);
+const CELL = [MATH, "rl/shuffle.wgsl", "rl/cell_state.wgsl"];
+const cell = family([...CELL, "rl/cell_enter.wgsl"], JOBS.cell);
+const gru = family([...CELL, "rl/gru.wgsl"], JOBS.cell);
+const lstm = family([...CELL, "rl/lstm.wgsl"], JOBS.cell);
 const optimize = family([MATH, "rl/optimize.wgsl"], JOBS.range);
 const optimizeSac = family([MATH, "rl/optimize.wgsl", "rl/sac_optimize.wgsl"], JOBS.range);
 const normaliser = (entry: string, buffers: Record<number, string>) => ({
@@ -141,14 +144,18 @@ export const KERNELS = {
   },
   forward_lanes: { files: [MATH], code: lanesForwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
   backward_lanes: { files: [MATH], code: lanesBackwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
-  gru_enter: gru("enter", { 3: "work", 5: "rollout_hidden" }),
+  cell_enter: cell("enter", { 3: "work", 5: "rollout_hidden" }),
+  cell_enter_act: cell("enter_acting", { 3: "work", 4: "hidden", 5: "rollout_hidden" }),
+  cell_enter_evaluate: cell("enter_acting", { 3: "work", 4: "eval_hidden", 5: "rollout_hidden" }),
+  cell_forget: cell("forget", { 4: "hidden", 6: "samples" }),
   gru_step: gru("step", { 3: "work", 6: "samples" }),
   gru_back: gru("back", { 3: "work", 6: "samples" }),
-  gru_enter_act: gru("enter_acting", { 3: "work", 4: "hidden", 5: "rollout_hidden" }),
-  gru_enter_evaluate: gru("enter_acting", { 3: "work", 4: "eval_hidden", 5: "rollout_hidden" }),
   gru_step_act: gru("step_acting", { 3: "work", 4: "hidden" }),
   gru_step_evaluate: gru("step_acting", { 3: "work", 4: "eval_hidden" }),
-  gru_forget: gru("forget", { 4: "hidden", 6: "samples" }),
+  lstm_step: lstm("step", { 3: "work", 6: "samples" }),
+  lstm_back: lstm("back", { 3: "work", 6: "samples" }),
+  lstm_step_act: lstm("step_acting", { 3: "work", 4: "hidden" }),
+  lstm_step_evaluate: lstm("step_acting", { 3: "work", 4: "eval_hidden" }),
   embed: {
     files: ["rl/embed.wgsl"],
     job: JOBS.embed,

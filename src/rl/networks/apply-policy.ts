@@ -17,13 +17,18 @@ function affine(weight: ArrayLike<number>, bias: ArrayLike<number>, x: readonly 
 const layer = ({ weight, bias, activation }: PolicyLayer, x: readonly number[]): number[] =>
   affine(weight, bias, x).map(ACTIVATIONS[activation].onHost);
 
-/** The next state of a gated recurrent unit, gates in PyTorch's form. */
-function recall(
-  { size, inputWeight, inputBias, stateWeight, stateBias }: PolicyCell,
-  x: number[],
-  h: number[],
-): number[] {
+/** The next state of a cell, gates in PyTorch's form. */
+function recall(cell: PolicyCell, x: number[], state: number[]): number[] {
+  const { kind, size, inputWeight, inputBias, stateWeight, stateBias } = cell;
+  const h = state.slice(0, size);
   const [a, b] = [affine(inputWeight, inputBias, x), affine(stateWeight, stateBias, h)];
+  if (kind === "lstm") {
+    const gate = (place: number, i: number) => a[place * size + i] + b[place * size + i];
+    const memory = state
+      .slice(size)
+      .map((old, i) => sigmoid(gate(1, i)) * old + sigmoid(gate(0, i)) * Math.tanh(gate(2, i)));
+    return [...memory.map((c, i) => sigmoid(gate(3, i)) * Math.tanh(c)), ...memory];
+  }
   return h.map((old, i) => {
     const reset = sigmoid(a[i] + b[i]);
     const update = sigmoid(a[size + i] + b[size + i]);
@@ -39,7 +44,7 @@ export class AppliedPolicy {
 
   constructor(policy: Policy, worlds: number) {
     this.#policy = policy;
-    this.#states = Array.from({ length: worlds }, () => Array<number>(policy.cell?.size ?? 0).fill(0));
+    this.#states = Array.from({ length: worlds }, () => Array<number>(policy.cell?.stateSize ?? 0).fill(0));
   }
 
   /** Forgets what it remembers of a world, whose episode is over. */
@@ -61,7 +66,10 @@ export class AppliedPolicy {
     const { mean, inverseStd, clip } = normalizer;
     let x = observation.map((o, i) => Math.min(clip, Math.max(-clip, (o - mean[i]) * inverseStd[i])));
     for (const each of layers.slice(0, -1)) x = layer(each, x);
-    if (cell) x = this.#states[world] = recall(cell, x, this.#states[world]);
+    if (cell) {
+      this.#states[world] = recall(cell, x, this.#states[world]);
+      x = this.#states[world].slice(0, cell.size);
+    }
     return this.#actionOf(layer(layers.at(-1)!, x));
   }
 

@@ -30,7 +30,12 @@ export interface StreamedHead {
   readonly embedding?: { readonly dims: number; readonly features: number; readonly at: number };
 }
 
-/** What the gates of a recurrent cell get from below, and from its state: reset, update, candidate. */
+/** Recurrent cells: their gates, and parts of a state, of which a cell puts out the first. */
+export const CELLS = { gru: { gates: 3, parts: 1 }, lstm: { gates: 4, parts: 2 } } as const;
+export type CellKind = keyof typeof CELLS;
+export const CELL_KINDS = Object.keys(CELLS) as CellKind[];
+
+/** What the gates of a recurrent cell get from below, and from its state, in PyTorch's order. */
 export interface Cell {
   readonly ih: Layer;
   readonly hh: Layer;
@@ -43,7 +48,7 @@ export interface Networks {
   readonly value: readonly Layer[];
   readonly head?: StreamedHead | undefined;
   /** Recurrent cells before the last layers; `ih` is in `policy` and `value` too. */
-  readonly cells?: { readonly size: number; readonly policy: Cell; readonly value: Cell };
+  readonly cells?: { readonly kind: CellKind; readonly size: number; readonly policy: Cell; readonly value: Cell };
   /** Log standard deviations, if the policy is Gaussian. */
   readonly logStd: { readonly at: number; readonly count: number };
   readonly params4: number;
@@ -62,8 +67,8 @@ export interface NetworkOptions {
   /** Log standard deviations; 0 for policies that have none. */
   readonly logStds: number;
   /** Outputs come in blocks of at most this many; or from embeddings of this many numbers, of actions with so many features. */
-  /** Numbers of a recurrent state. */
-  readonly recurrent?: number;
+  /** A cell before the last layers, and the numbers that it puts out. */
+  readonly recurrent?: { readonly kind: CellKind; readonly size: number };
   readonly stream?: {
     readonly block: number;
     readonly embedding?: { readonly dims: number; readonly features: number };
@@ -89,12 +94,12 @@ export function layOutNetworks(options: NetworkOptions): Networks {
   const logStd = { at: value.end, count: logStds };
   const core4 = logStd.at + padTo(logStds, TILE) / 4;
   const cells = policy.cell && {
-    cells: { size: options.recurrent!, policy: policy.cell, value: value.cell! },
+    cells: { ...options.recurrent!, policy: policy.cell, value: value.cell! },
   };
   const nets = { policy: policy.layers, value: value.layers, ...cells, logStd, params4: core4, core4 };
   if (!stream) return nets;
 
-  const inputs = last ?? options.recurrent ?? hidden.at(-1) ?? observations;
+  const inputs = last ?? options.recurrent?.size ?? hidden.at(-1) ?? observations;
   const name = `policy.${hidden.length + (last === undefined ? 0 : 1)}`;
   const { head, end: params4 } = layOutBlocks(name, inputs, outputs, stream, core4);
   return { ...nets, head, params4 };
@@ -126,14 +131,14 @@ interface WholeShape {
   readonly observations: number;
   readonly hidden: readonly number[];
   readonly activation: HiddenActivation;
-  readonly recurrent: number | undefined;
+  readonly recurrent: NetworkOptions["recurrent"];
 }
 
 /** Hidden layers, a recurrent cell if there is one, and a last layer if there is one. */
 function layOutWhole(name: string, shape: WholeShape, last: number | undefined, lastGain: number, start: number) {
-  const { observations, hidden, activation, recurrent: size } = shape;
+  const { observations, hidden, activation, recurrent } = shape;
   const widths = [observations, ...hidden];
-  if (size === undefined) {
+  if (!recurrent) {
     const layers =
       last === undefined
         ? layOutNetwork(name, widths, activation, Math.SQRT2, start, activation)
@@ -145,8 +150,10 @@ function layOutWhole(name: string, shape: WholeShape, last: number | undefined, 
     ...layOutNetwork(name, [inputs, outputs], activation, gain, at)[0],
     name: `${name}.${part}`,
   });
-  const ih = one("gru.ih", widths.at(-1)!, 3 * size, 1, endOf(layers, start));
-  const hh = one("gru.hh", size, 3 * size, 1, endOf([ih]));
+  const { kind, size } = recurrent;
+  const width = CELLS[kind].gates * size;
+  const ih = one(`${kind}.ih`, widths.at(-1)!, width, 1, endOf(layers, start));
+  const hh = one(`${kind}.hh`, size, width, 1, endOf([ih]));
   layers.push(ih);
   if (last !== undefined) layers.push(one(String(hidden.length), size, last, lastGain, endOf([hh])));
   return { layers, end: endOf([last === undefined ? hh : layers.at(-1)!]), cell: { ih, hh } };

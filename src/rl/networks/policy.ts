@@ -2,7 +2,7 @@
 import type { Box, Discrete, MultiDiscrete } from "../../env/space/spaces.ts";
 import { CorralError } from "../../core/errors.ts";
 import type { Activation, HiddenActivation } from "./activations.ts";
-import type { NamedArray } from "./networks.ts";
+import { CELLS, CELL_KINDS, type CellKind, type NamedArray } from "./networks.ts";
 
 /** y = f(W x + b), with W [outputs, inputs] row-major. */
 export interface PolicyLayer {
@@ -14,13 +14,17 @@ export interface PolicyLayer {
 }
 
 /**
- * A gated recurrent unit between the hidden layers and the last one, gates in the order and form of PyTorch's GRU: reset,
- * update, candidate. An episode begins with a state of zeros.
+ * A recurrent cell between the hidden layers and the last one, gates in the order and form of PyTorch: of a GRU reset,
+ * update, candidate; of an LSTM input, forget, candidate, output. An episode begins with a state of zeros.
  */
 export interface PolicyCell {
+  readonly kind: CellKind;
+  /** Numbers that it puts out. */
   readonly size: number;
+  /** Numbers of its state: what it puts out, and an LSTM's memory behind that. */
+  readonly stateSize: number;
   readonly inputs: number;
-  /** [3 size, inputs], [3 size], [3 size, size], [3 size]. */
+  /** [gates size, inputs], [gates size], [gates size, size], [gates size]. */
   readonly inputWeight: Float32Array;
   readonly inputBias: Float32Array;
   readonly stateWeight: Float32Array;
@@ -115,7 +119,8 @@ export function policyOf(named: Readonly<Record<string, NamedArray>>, facts: Pol
       bias: take(`policy.${i}.bias`).data,
     };
   });
-  const cell = Object.hasOwn(named, "policy.gru.ih.weight") ? cellOf(take) : undefined;
+  const kind = cellKindOf(named);
+  const cell = kind && cellOf(kind, take);
   const wanted = space.kind === "multi-discrete" ? space.nvec.reduce((a, b) => a + b, 0) : sizeOf(space);
   const outputs = layers.at(-1)!.outputs;
   if (wanted !== outputs) {
@@ -150,16 +155,33 @@ export function policyOf(named: Readonly<Record<string, NamedArray>>, facts: Pol
   return { id, algo, observations, normalizer, layers, cell, head, named: seenBy(observations, named) };
 }
 
-function cellOf(take: (name: string) => NamedArray): PolicyCell {
-  const [input, state] = ["policy.gru.ih", "policy.gru.hh"];
+/** The kind of cell that a policy's parameters hold, if any. */
+export const cellKindOf = (named: Readonly<Record<string, NamedArray>>): CellKind | undefined =>
+  CELL_KINDS.find((kind) => Object.hasOwn(named, `policy.${kind}.ih.weight`));
+
+function cellOf(kind: CellKind, take: (name: string) => NamedArray): PolicyCell {
+  const [input, state] = [`policy.${kind}.ih`, `policy.${kind}.hh`];
   const { shape } = take(`${input}.weight`);
+  const { gates, parts } = CELLS[kind];
+  const rows = shape[0];
+  const size = Math.floor(rows / gates);
+  const sized = (name: string, count: number): Float32Array => {
+    const { data } = take(name);
+    if (data.length === count) return data;
+    throw new CorralError("bad-policy", `"${name}" has ${data.length} numbers where its ${kind} takes ${count}.`, {
+      name,
+      count,
+    });
+  };
   return {
-    size: shape[0] / 3,
+    kind,
+    size,
+    stateSize: parts * size,
     inputs: shape[1],
-    inputWeight: take(`${input}.weight`).data,
-    inputBias: take(`${input}.bias`).data,
-    stateWeight: take(`${state}.weight`).data,
-    stateBias: take(`${state}.bias`).data,
+    inputWeight: sized(`${input}.weight`, gates * size * shape[1]),
+    inputBias: sized(`${input}.bias`, gates * size),
+    stateWeight: sized(`${state}.weight`, gates * size * size),
+    stateBias: sized(`${state}.bias`, gates * size),
   };
 }
 

@@ -77,7 +77,7 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
     activation: config.activation,
     logStds: gaussian ? env.actions : 0,
     ...(stream && { stream }),
-    ...(config.recurrent === "gru" && { recurrent: config.recurrentSize }),
+    ...(config.recurrent !== "none" && { recurrent: { kind: config.recurrent, size: config.recurrentSize } }),
   });
   const samples = env.numEnvs * config.rolloutSteps;
   const sequences = nets.cells && sequencesOf(samples, config);
@@ -194,7 +194,7 @@ function embeddingArenas({ head }: Networks): ArenaRequest[] {
 /** States of worlds that act and of those that are evaluated, and those that sequences of the rollout began with. */
 function cellArenas({ nets, cells }: LearnerShape, rolloutSteps: number): ArenaRequest[] {
   if (!nets.cells || !cells) return [];
-  const both = 2 * nets.cells.size;
+  const both = 8 * cells.state4;
   const arena = (name: string, perWorld: number, remedy: string): ArenaRequest => ({
     ...rows(name, perWorld),
     fields: [{ name, group: "recurrent", type: "f32", perWorld, remedy }],

@@ -1,6 +1,7 @@
 // every hyperparameter of PPO: flat, with its default, its bounds and what it means. The command line's flags are these.
 import { badOption, fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
 import { HIDDEN_ACTIVATIONS } from "../networks/activations.ts";
+import { CELL_KINDS } from "../networks/networks.ts";
 import { ACTION_EMBEDDING, adamOptions, assertLogStds, GAMMA } from "../device/shared-options.ts";
 
 export const PPO_OPTIONS = {
@@ -30,7 +31,7 @@ export const PPO_OPTIONS = {
   activation: { default: "tanh", oneOf: HIDDEN_ACTIVATIONS, doc: "of the hidden layers" },
   recurrent: {
     default: "none",
-    oneOf: ["none", "gru"],
+    oneOf: ["none", ...CELL_KINDS],
     doc: "memory before the last layer of policy and value network",
   },
   recurrentSize: {

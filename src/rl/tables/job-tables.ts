@@ -22,14 +22,18 @@ const LINEAR = struct("Linear", {
 
 /** A recurrent cell. All vec4s. */
 const CELL = struct("Cell", {
-  below: ["u32", "What the gates get from below and from the state, 3 s4 a row."],
+  below: ["u32", "What the gates get from below and from the state, s4 for each gate a row."],
   gates: "u32",
   before: ["u32", "The state before, the state after, s4 a row; derivatives that go back in time, s4 a lane."],
   state: "u32",
   carry: "u32",
   s4: "u32",
   step: ["u32", "Which step of its sequence."],
-  spare: "u32",
+  parts: ["u32", "What a state is made of: 1, or 2 with a memory that the cell does not put out."],
+  memory: ["u32", "That memory before, s4 a row; derivatives by it that go back in time, s4 a lane."],
+  memory_carry: "u32",
+  spare_0: "u32",
+  spare_1: "u32",
 });
 
 /** Logits and value of a categorical policy: floats. */

@@ -44,6 +44,12 @@ test("history is planned: states of worlds, and one of each sequence", async () 
   // policy's and value's, 8 numbers each
   expect(bytesOf({})).toMatchObject({ hidden: 16 * 16 * 4, eval_hidden: 16 * 16 * 4, rollout_hidden: 16 * 2 * 16 * 4 });
   expect(bytesOf({ recurrentSteps: 2 }).rollout_hidden).toBe(16 * 4 * 16 * 4);
+  // an LSTM keeps twice as many
+  expect(bytesOf({ recurrent: "lstm" })).toMatchObject({
+    hidden: 16 * 32 * 4,
+    eval_hidden: 16 * 32 * 4,
+    rollout_hidden: 16 * 2 * 32 * 4,
+  });
   expect(bytesOf({ recurrent: "none" })).not.toHaveProperty("hidden");
 });
 
@@ -76,7 +82,7 @@ test("what cannot be is refused", async () => {
     );
   expect(await codeOf({ recurrentSize: 12 })).toBe("bad-option");
   expect(await codeOf({ recurrentSteps: 3 })).toBe("bad-option");
-  expect(await codeOf({ recurrent: "lstm" })).toBe("bad-option");
+  expect(await codeOf({ recurrent: "rnn" })).toBe("bad-option");
 });
 
 const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
@@ -99,25 +105,35 @@ function plainStep(
     return Math.min(clip, Math.max(-clip, scaled));
   });
   for (let layer = 0; layer < depth - 1; layer++) x = dense(`policy.${layer}`, x).map(Math.tanh);
-  const [below, own] = [dense("policy.gru.ih", x), dense("policy.gru.hh", state)];
   const size = Number(metadata.recurrent_size);
-  const next = state.map((h, i) => {
-    const [reset, update] = [0, size].map((at) => sigmoid(below[at + i] + own[at + i]));
-    const candidate = Math.tanh(below[2 * size + i] + reset * own[2 * size + i]);
-    return (1 - update) * candidate + update * h;
-  });
-  return { out: dense(`policy.${depth - 1}`, next), next };
+  const cell = `policy.${metadata.recurrent}`;
+  const [shown, memory] = [state.slice(0, size), state.slice(size)];
+  const [below, own] = [dense(`${cell}.ih`, x), dense(`${cell}.hh`, shown)];
+  const sum = (gate: number, i: number) => below[gate * size + i] + own[gate * size + i];
+  const out = `policy.${depth - 1}`;
+  if (metadata.recurrent === "gru") {
+    const next = shown.map((h, i) => {
+      const [reset, update] = [sigmoid(sum(0, i)), sigmoid(sum(1, i))];
+      const candidate = Math.tanh(below[2 * size + i] + reset * own[2 * size + i]);
+      return (1 - update) * candidate + update * h;
+    });
+    return { out: dense(out, next), next };
+  }
+  const kept = memory.map((c, i) => sigmoid(sum(1, i)) * c + sigmoid(sum(0, i)) * Math.tanh(sum(2, i)));
+  const next = kept.map((c, i) => sigmoid(sum(3, i)) * Math.tanh(c));
+  return { out: dense(out, next), next: [...next, ...kept] };
 }
 
 describe.each([
-  ["InvertedPendulum-v5", [12]],
-  ["CartPole", []],
-])("%s, hidden layers %o", (id, hidden) => {
+  ["InvertedPendulum-v5", [12], "gru"],
+  ["CartPole", [], "gru"],
+  ["InvertedPendulum-v5", [], "lstm"],
+] as const)("%s, hidden layers %o, %s", (id, hidden, recurrent) => {
   test("leaves with its memory: every format acts as the learner does, over sequences with resets", async () => {
     const folder = mkdtempSync(join(tmpdir(), "corral-gru-"));
     await using env = await makeVec(id, { numEnvs: 8, seed: 3, device: gpu });
     await using others = await makeVec(id, { numEnvs: 5, seed: 9, device: gpu });
-    await using ppo = await Ppo.create(env, { ...OPTIONS, hidden });
+    await using ppo = await Ppo.create(env, { ...OPTIONS, hidden: [...hidden], recurrent });
     await ppo.iterate();
     // larger weights than at the start, so that actions differ and the memory counts
     const saved = await ppo.snapshot();
@@ -126,7 +142,7 @@ describe.each([
     try {
       const policy = await ppo.policy();
       const rows = others.numEnvs;
-      const size = policy.cell!.size;
+      const size = policy.cell!.stateSize;
       await exportPolicy(ppo, { format: "onnx", to: join(folder, "policy.onnx") });
       await exportPolicy(ppo, { format: "safetensors", to: join(folder, "policy.safetensors") });
       await exportPolicy(ppo, { format: "wgsl", to: join(folder, "web") });
