@@ -7,7 +7,8 @@ import { decodeSafetensors, encodeSafetensors, type Tensor } from "../io/safeten
 import { hashOf, versions } from "../record/bundle.ts";
 import { corrupt, MOST_MANIFEST, readSealed, writeSealed } from "../record/sealed.ts";
 import { KIND, readEvidence, type UpdateBundleAbout } from "./update-format.ts";
-import { kernelCode, KERNELS, type KernelName } from "../rl/device/kernels.ts";
+import { kernelCode } from "../rl/device/kernels.ts";
+import { KERNELS, type KernelName } from "../rl/device/kernel-table.ts";
 import type { AnyEvidence } from "../rl/algorithm.ts";
 
 const ARENAS = "learner.safetensors";

@@ -1,7 +1,8 @@
 // every kernel of the learner compiles without a driver, with the buffers that it is said to have
 import { expect, test } from "vitest";
 import { compileOnNull } from "../../src/gpu/index.ts";
-import { entryOf, kernelCode, KERNELS, type KernelName } from "../../src/rl/device/kernels.ts";
+import { entryOf, kernelCode } from "../../src/rl/device/kernels.ts";
+import { KERNELS, type KernelName } from "../../src/rl/device/kernel-table.ts";
 
 /** What a default device gives a stage. */
 const MAX_BUFFERS = 8;

@@ -1,6 +1,7 @@
 // the kernels that are measured, as a GPU whose subgroups have 64 lanes gets them
 import { emissionFor } from "../../src/batch/kernel/emission.ts";
-import { KERNELS, kernelCode, type KernelName } from "../../src/rl/device/kernels.ts";
+import { kernelCode } from "../../src/rl/device/kernels.ts";
+import { KERNELS, type KernelName } from "../../src/rl/device/kernel-table.ts";
 import { planKernelsOf, plannerOf } from "../../src/sizing/plan.ts";
 import "../../envs/index.ts";
 

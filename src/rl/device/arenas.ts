@@ -3,7 +3,7 @@ import type { ArenaRequest, FieldRequest, PlanLimits } from "../../memory/reques
 import { planBatch, type Plan } from "../../memory/plan.ts";
 import { padTo, TILE } from "../networks/networks.ts";
 import { REPLAY_STEP, STATE_SIZE, STATISTICS, WORLD } from "../tables/device-tables.ts";
-import { KERNELS } from "./kernels.ts";
+import { KERNELS } from "./kernel-table.ts";
 
 /** Parts that sums over all worlds, samples or parameters are cut into. */
 export const SUM_PARTS = 128;

@@ -7,7 +7,8 @@ import type { Plan } from "../../memory/plan.ts";
 import { reserve, type Reservation } from "../../memory/reserve.ts";
 import { UNIFORM_SLOTS, UNIFORMS_BYTES } from "../tables/device-tables.ts";
 import { JOB_BYTES } from "../tables/job-tables.ts";
-import { bindKernel, GpuPass, sharingOf, type Job, type JobPass, type KernelName } from "./kernels.ts";
+import { bindKernel, GpuPass, sharingOf, type Job, type JobPass } from "./kernels.ts";
+import type { KernelName } from "./kernel-table.ts";
 import type { Sharing } from "../networks/linear-wgsl.ts";
 import type { Uniforms, UniformValues } from "./uniforms.ts";
 

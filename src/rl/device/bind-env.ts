@@ -4,7 +4,8 @@ import type { ArenaView, Views, WasmViews } from "../../env/host/gpu-views.ts";
 import type { LearnerEnv } from "./learner-env.ts";
 import { NORM, WORLD } from "../tables/device-tables.ts";
 import type { DeviceCore, LearnerDevice } from "./device-core.ts";
-import type { Job, JobOf, KernelName } from "./kernels.ts";
+import type { Job } from "./kernels.ts";
+import type { JobOf, KernelName } from "./kernel-table.ts";
 import { COPIED, type WasmBacking } from "./wasm-backing.ts";
 
 /** Kernels that touch an environment, for each of its shards. */

@@ -8,7 +8,8 @@ import { hostBudget, inWasm, unstaged } from "../../memory/host-budget.ts";
 import { WORKGROUP } from "../../gpu/workgroup.ts";
 import type { Plan } from "../../memory/plan.ts";
 import type { ArenaRead, Backing, Words } from "./backing.ts";
-import { bindingsOf, entryOf, kernelCode, type Job, type JobPass, type KernelName } from "./kernels.ts";
+import { bindingsOf, entryOf, kernelCode, type Job, type JobPass } from "./kernels.ts";
+import type { KernelName } from "./kernel-table.ts";
 import type { Uniforms, UniformValues } from "./uniforms.ts";
 import { compileWgsl } from "../../wgsl/compile.ts";
 

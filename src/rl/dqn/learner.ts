@@ -3,10 +3,12 @@ import { bindEnv, initialNorm, initialWorlds, type Bound } from "../device/bind-
 import { BIAS_ONLY, STATISTICS4, SUMS } from "../device/arenas.ts";
 import type { Backing } from "../device/backing.ts";
 import { DeviceCore, hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
-import type { Bind, JobOf, JobPass } from "../device/kernels.ts";
+import type { JobPass } from "../device/kernels.ts";
+import type { Bind, JobOf } from "../device/kernel-table.ts";
 import type { LearnerEnv } from "../device/learner-env.ts";
 import { ACTIVATIONS } from "../networks/activations.ts";
-import { fillHead, fillUniform, jobOfLayer, TILE } from "../networks/networks.ts";
+import { fillHead, fillUniform } from "../networks/initial-parameters.ts";
+import { jobOfLayer, TILE } from "../networks/networks.ts";
 import { ADAM_EACH, REPLAY_STEP, SAC_STATE, STATE_SIZE } from "../tables/device-tables.ts";
 import { lastOf, planDqnLearner, type DqnShape, type QNetwork } from "./arenas.ts";
 

@@ -5,12 +5,14 @@ import type { Backing } from "../device/backing.ts";
 import type { PpoConfig } from "./config.ts";
 import { bindEnv, initialNorm, initialWorlds, type Bound } from "../device/bind-env.ts";
 import { DeviceCore, hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
-import type { Bind, JobOf, JobPass, KernelName } from "../device/kernels.ts";
+import type { JobPass } from "../device/kernels.ts";
+import type { Bind, JobOf, KernelName } from "../device/kernel-table.ts";
 import { backCells, bindCells, runCells, type ActingRows } from "./recurrent.ts";
 import { bindHead, descendBlocks, embedActions, foldBlocks } from "./streamed-head.ts";
 import { Flag, SAMPLE, STATE, STATE_SIZE } from "../tables/device-tables.ts";
 import { ACTIVATIONS } from "../networks/activations.ts";
-import { initialParameters, layerJob, padTo, TILE, type Layer } from "../networks/networks.ts";
+import { initialParameters } from "../networks/initial-parameters.ts";
+import { layerJob, padTo, TILE, type Layer } from "../networks/networks.ts";
 import { BIAS_ONLY, STATISTICS4, SUMS } from "../device/arenas.ts";
 import { envShape, assertBounded, assertEmbeddable } from "../device/env-shape.ts";
 

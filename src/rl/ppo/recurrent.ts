@@ -3,7 +3,8 @@
 // acting, so history costs two states for each world and sequence, whatever the length of episodes.
 import type { PpoConfig } from "./config.ts";
 import type { DeviceCore } from "../device/device-core.ts";
-import type { Bind, JobPass } from "../device/kernels.ts";
+import type { JobPass } from "../device/kernels.ts";
+import type { Bind } from "../device/kernel-table.ts";
 import { CELLS, padTo, TILE, type CellKind, type Layer, type Networks } from "../networks/networks.ts";
 
 /** Where one network's cell keeps its rows: vec4s in `work`. */

@@ -4,7 +4,8 @@
 // derivatives, and adds up what they mean for weights and inputs.
 import type { LearnerShape } from "./arenas.ts";
 import type { DeviceCore } from "../device/device-core.ts";
-import type { Bind, JobPass } from "../device/kernels.ts";
+import type { JobPass } from "../device/kernels.ts";
+import type { Bind } from "../device/kernel-table.ts";
 import { ACTIVATIONS } from "../networks/activations.ts";
 import { padTo, TILE } from "../networks/networks.ts";
 import type { Instead } from "../networks/policy.ts";

@@ -4,9 +4,11 @@ import type { Backing } from "../device/backing.ts";
 import { bindEnv, initialNorm, initialWorlds, type Bound } from "../device/bind-env.ts";
 import { DeviceCore, hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
 import { ADAM_EACH, REPLAY_STEP, SAC_STATE, STATE_SIZE } from "../tables/device-tables.ts";
-import type { Bind, JobOf, JobPass } from "../device/kernels.ts";
+import type { JobPass } from "../device/kernels.ts";
+import type { Bind, JobOf } from "../device/kernel-table.ts";
 import { ACTIVATIONS } from "../networks/activations.ts";
-import { fillUniform, jobOfLayer, padTo, TILE, type Layer, type Rows } from "../networks/networks.ts";
+import { fillUniform } from "../networks/initial-parameters.ts";
+import { jobOfLayer, padTo, TILE, type Layer, type Rows } from "../networks/networks.ts";
 import { planSacLearner, type SacShape } from "./arenas.ts";
 import { STATISTICS4, SUMS, BIAS_ONLY } from "../device/arenas.ts";
 

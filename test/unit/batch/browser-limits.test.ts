@@ -4,7 +4,8 @@ import { emissionFor } from "../../../src/batch/kernel/emission.ts";
 import { list } from "../../../src/env/index.ts";
 import { planVec, planVecKernels } from "../../../src/env/make.ts";
 import { defaultLimits } from "../../../src/memory/request.ts";
-import { bindingsOf, kernelCode, KERNELS, type KernelName } from "../../../src/rl/device/kernels.ts";
+import { bindingsOf, kernelCode } from "../../../src/rl/device/kernels.ts";
+import { KERNELS, type KernelName } from "../../../src/rl/device/kernel-table.ts";
 import "../../../envs/index.ts";
 
 const emission = emissionFor({ kind: "gpu", subgroupMaxSize: 32 });

@@ -1,0 +1,237 @@
+// the learner's kernels: which source, which entry point, which buffers
+import { SLOPE_WGSL } from "../networks/activations.ts";
+import {
+  backwardKernel,
+  forwardKernel,
+  gradientKernel,
+  headBackwardKernel,
+  lanesBackwardKernel,
+  lanesForwardKernel,
+  wholeGradientKernel,
+  type Sharing,
+} from "../networks/linear-wgsl.ts";
+import type { DeviceStruct, ValuesOf } from "../tables/device-struct.ts";
+import { JOBS, type JobTable } from "../tables/job-tables.ts";
+
+/** A kernel: files of `shaders/`, then text; the entry point; arenas by binding. Binding 0 holds the uniforms. */
+export interface KernelSource {
+  readonly files: readonly string[];
+  readonly code?: (sharing: Sharing) => string;
+  readonly entry?: string;
+  /** What binding 1 holds, if the kernel has numbers of its own. */
+  readonly job?: JobTable;
+  readonly buffers: Readonly<Record<number, string>>;
+}
+
+const MATH = "lib/math.wgsl";
+const RANDOM = ["lib/philox.wgsl", MATH, "rl/random.wgsl"];
+const only = (holds: boolean, buffers: Record<number, string>): Record<number, string> => (holds ? buffers : {});
+const act = <J extends JobTable>(head: "gaussian" | "categorical", job: J) => ({
+  files: [...RANDOM, `rl/act_${head}.wgsl`],
+  job,
+  buffers: {
+    ...only(head === "gaussian", { 2: "params", 4: "norm" }),
+    3: "work",
+    5: "worlds",
+    6: "env.action",
+    7: "rollout_actions",
+    8: "samples",
+  },
+});
+const loss = <J extends JobTable>(head: "gaussian" | "categorical", job: J) => ({
+  files: [MATH, "rl/shuffle.wgsl", "rl/ppo_loss.wgsl", `rl/loss_${head}.wgsl`],
+  job,
+  buffers: {
+    ...only(head === "gaussian", { 2: "params" }),
+    3: "work",
+    4: "rollout_actions",
+    5: "samples",
+    6: "state",
+  },
+});
+const head = (entry: string, files: readonly string[], buffers: Record<number, string>) => ({
+  files: [...files, "rl/block.wgsl", "rl/streamed_head.wgsl"],
+  entry,
+  job: JOBS.block,
+  buffers: { 3: "work", ...buffers },
+});
+/** Kernels of a file with numbers of one kind. */
+const family =
+  <J extends JobTable>(files: readonly string[], job: J) =>
+  (entry: string, buffers: Record<number, string>) => ({ files, entry, job, buffers });
+const CELL = [MATH, "rl/shuffle.wgsl", "rl/cell_state.wgsl"];
+const cell = family([...CELL, "rl/cell_enter.wgsl"], JOBS.cell);
+const gru = family([...CELL, "rl/gru.wgsl"], JOBS.cell);
+const lstm = family([...CELL, "rl/lstm.wgsl"], JOBS.cell);
+const optimize = family([MATH, "rl/optimize.wgsl"], JOBS.range);
+const optimizeSac = family([MATH, "rl/optimize.wgsl", "rl/sac_optimize.wgsl"], JOBS.range);
+const normaliser = (entry: string, buffers: Record<number, string>) => ({
+  files: [MATH, "rl/observation_normaliser.wgsl"],
+  entry,
+  buffers,
+});
+const gae = (entry: string) => ({
+  files: [MATH, "rl/gae.wgsl"],
+  entry,
+  buffers: { 1: "samples", 2: "worlds", 3: "state" },
+});
+
+const SQUASHED = [...RANDOM, "rl/squashed.wgsl"];
+const sac = (entry: string) => ({
+  files: [...SQUASHED, "rl/sac_loss.wgsl"],
+  entry,
+  job: JOBS.sac,
+  buffers: { ...only(entry === "load", { 2: "batch" }), 3: "work", ...only(entry.endsWith("_loss"), { 4: "state" }) },
+});
+const dqn = (entry: string, buffers: Record<number, string>) => ({
+  files: [MATH, "rl/dqn.wgsl"],
+  code: () => SLOPE_WGSL,
+  entry,
+  job: JOBS.dqn,
+  buffers: { 3: "work", ...buffers },
+});
+
+export const KERNELS = {
+  observe: {
+    files: ["rl/observe.wgsl"],
+    buffers: { 2: "env.obs", 3: "norm", 4: "rollout_obs", 5: "work" },
+  },
+  observation_groups: { files: ["rl/observation_groups.wgsl"], job: JOBS.groups, buffers: { 3: "work" } },
+  forward: { files: [MATH], code: forwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
+  backward: { files: [MATH], code: backwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
+  gradient: { files: [], code: gradientKernel, job: JOBS.linear, buffers: { 3: "work", 4: "partials" } },
+  gradient_whole: { files: [], code: wholeGradientKernel, job: JOBS.linear, buffers: { 3: "work", 4: "grads" } },
+  act_gaussian: act("gaussian", JOBS.actGaussian),
+  act_categorical: act("categorical", JOBS.actCategorical),
+  act_squashed: {
+    files: [...SQUASHED, "rl/act_squashed.wgsl"],
+    job: JOBS.actSquashed,
+    buffers: { 3: "work", 4: "norm", 5: "worlds", 6: "env.action", 7: "rollout_actions" },
+  },
+  act_streamed: {
+    files: [MATH, "rl/act_streamed.wgsl"],
+    job: JOBS.actStreamed,
+    buffers: { 3: "work", 5: "worlds", 6: "env.action", 7: "rollout_actions", 8: "samples" },
+  },
+  forward_embedded: { files: [MATH], code: forwardKernel, job: JOBS.linear, buffers: { 2: "embedding", 3: "work" } },
+  head_act: head("act", [...RANDOM, "rl/shuffle.wgsl"], { 5: "worlds" }),
+  head_loss: head("loss", [...RANDOM, "rl/shuffle.wgsl"], { 4: "rollout_actions" }),
+  head_slope: head("slope", [...RANDOM, "rl/shuffle.wgsl"], {}),
+  gradient_embedded: {
+    files: [],
+    code: wholeGradientKernel,
+    job: JOBS.linear,
+    buffers: { 3: "work", 4: "embedding_grads" },
+  },
+  head_backward: { files: [MATH], code: headBackwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
+  head_backward_embedded: {
+    files: [MATH],
+    code: headBackwardKernel,
+    job: JOBS.linear,
+    buffers: { 2: "embedding", 3: "work" },
+  },
+  loss_streamed: {
+    files: [MATH, "rl/shuffle.wgsl", "rl/ppo_loss.wgsl", "rl/loss_streamed.wgsl"],
+    job: JOBS.lossStreamed,
+    buffers: { 3: "work", 5: "samples", 6: "state" },
+  },
+  forward_lanes: { files: [MATH], code: lanesForwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
+  backward_lanes: { files: [MATH], code: lanesBackwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
+  cell_enter: cell("enter", { 3: "work", 5: "rollout_hidden" }),
+  cell_enter_act: cell("enter_acting", { 3: "work", 4: "hidden", 5: "rollout_hidden" }),
+  cell_enter_evaluate: cell("enter_acting", { 3: "work", 4: "eval_hidden", 5: "rollout_hidden" }),
+  cell_forget: cell("forget", { 4: "hidden", 6: "samples" }),
+  gru_step: gru("step", { 3: "work", 6: "samples" }),
+  gru_back: gru("back", { 3: "work", 6: "samples" }),
+  gru_step_act: gru("step_acting", { 3: "work", 4: "hidden" }),
+  gru_step_evaluate: gru("step_acting", { 3: "work", 4: "eval_hidden" }),
+  lstm_step: lstm("step", { 3: "work", 6: "samples" }),
+  lstm_back: lstm("back", { 3: "work", 6: "samples" }),
+  lstm_step_act: lstm("step_acting", { 3: "work", 4: "hidden" }),
+  lstm_step_evaluate: lstm("step_acting", { 3: "work", 4: "eval_hidden" }),
+  embed: {
+    files: ["rl/embed.wgsl"],
+    job: JOBS.embed,
+    buffers: { 2: "params", 3: "features", 4: "embedding" },
+  },
+  embed_gradient: {
+    files: ["rl/embed.wgsl"],
+    entry: "gradient",
+    job: JOBS.embed,
+    buffers: { 3: "features", 5: "embedding_grads", 6: "grads" },
+  },
+  store: { files: ["rl/store.wgsl"], job: JOBS.store, buffers: { 2: "env.result", 3: "samples", 4: "worlds" } },
+  returns: gae("returns"),
+  advantages: gae("advantages"),
+  sum_worlds: { files: [MATH, "rl/summary.wgsl"], entry: "parts", buffers: { 1: "worlds", 2: "scratch" } },
+  scale_rewards: {
+    files: [MATH, "rl/summary.wgsl"],
+    entry: "scale_rewards",
+    buffers: { 2: "scratch", 3: "state" },
+  },
+  episodes: { files: [MATH, "rl/summary.wgsl"], entry: "episodes", buffers: { 2: "scratch", 3: "state" } },
+  scale_advantages: {
+    files: [MATH, "rl/summary.wgsl"],
+    entry: "scale_advantages",
+    buffers: { 2: "scratch", 3: "state" },
+  },
+  gather: {
+    files: ["rl/shuffle.wgsl", "rl/gather.wgsl"],
+    buffers: { 2: "rollout_obs", 3: "norm", 4: "work" },
+  },
+  loss_gaussian: loss("gaussian", JOBS.lossGaussian),
+  loss_categorical: loss("categorical", JOBS.lossCategorical),
+  reduce: optimize("reduce", { 2: "grads", 7: "partials" }),
+  gradient_gate: optimize("gradient_gate", { 2: "grads", 3: "scratch", 4: "state", 5: "moments", 6: "params" }),
+  adam: optimize("adam", { 2: "grads", 4: "state", 5: "moments", 6: "params" }),
+  sum_obs: normaliser("parts", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
+  merge_obs: normaliser("merge", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
+  count_clipped: normaliser("clipped", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
+  tally_clipped: normaliser("tally", { 3: "scratch", 5: "state" }),
+  sample: {
+    files: [...RANDOM, "rl/replay.wgsl"],
+    entry: "sample",
+    job: JOBS.sample,
+    buffers: { 2: "replay_obs", 3: "replay_actions", 4: "replay_steps", 5: "batch" },
+  },
+  load: sac("load"),
+  next_actions: sac("next_actions"),
+  critic_loss: sac("critic_loss"),
+  new_actions: sac("new_actions"),
+  lower_value: sac("lower_value"),
+  policy_loss: sac("policy_loss"),
+  best_block: { files: ["rl/block.wgsl", "rl/best_block.wgsl"], job: JOBS.block, buffers: { 3: "work" } },
+  act_greedy: {
+    files: [...RANDOM, "rl/act_greedy.wgsl"],
+    job: JOBS.actGreedy,
+    buffers: { 3: "work", 5: "worlds", 6: "env.action", 7: "rollout_actions" },
+  },
+  dqn_load: dqn("load", { 2: "batch" }),
+  dqn_loss: dqn("loss", { 2: "batch", 4: "params", 5: "features" }),
+  dqn_clear_head: dqn("clear_head", { 6: "grads" }),
+  dqn_head_gradient: dqn("head_gradient", { 6: "grads" }),
+  dqn_map_gradient: dqn("map_gradient", { 5: "features", 6: "grads" }),
+  dqn_head_slope: dqn("head_slope", { 4: "params", 5: "features" }),
+  gate_critic: optimizeSac("gate_critic", { 2: "grads", 3: "scratch", 4: "state", 5: "moments", 6: "params" }),
+  gate_policy: optimizeSac("gate_policy", { 2: "grads", 3: "scratch", 4: "state", 5: "moments", 6: "params" }),
+  polyak_update: optimizeSac("polyak_update", { 4: "state", 6: "params" }),
+} as const satisfies Record<string, KernelSource>;
+
+export type KernelName = keyof typeof KERNELS;
+
+type TableOf<K extends KernelName> = (typeof KERNELS)[K] extends { readonly job: infer J extends JobTable } ? J : never;
+type NamesOf<J extends JobTable> = J["table"]["members"][number];
+
+/** The numbers that a kernel is bound with, by name: one record, or a list of those that run side by side. */
+export type JobOf<K extends KernelName> =
+  TableOf<K> extends { readonly most: 1 } ? ValuesOf<NamesOf<TableOf<K>>> : readonly ValuesOf<NamesOf<TableOf<K>>>[];
+
+/** Binds a kernel under a name. */
+export type Bind = <K extends KernelName>(name: string, kernel: K, job?: JobOf<K>) => void;
+
+/** The words of a job. */
+export function jobWords<K extends KernelName>(name: K, job: JobOf<K>): Uint32Array<ArrayBuffer> {
+  const { job: tables }: KernelSource = KERNELS[name];
+  const records = (Array.isArray(job) ? job : [job]) as ValuesOf<string>[];
+  return (tables!.table as DeviceStruct).words(...records);
+}
