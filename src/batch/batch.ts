@@ -235,6 +235,8 @@ export interface Batch extends AsyncDisposable {
   readonly gpu: GpuDevice | undefined;
   /** Whether it holds float64 numbers, integers too (JavaScript on the CPU), rather than words of 32 bits. */
   readonly doubles: boolean;
+  /** Threads that it might take, where it is WebAssembly. */
+  readonly mostThreads?: number;
   setParam(name: string, value: number): void;
   /** Queues runs of kernels over all worlds, one after the other, in one submission. */
   run(...kernels: string[]): void;

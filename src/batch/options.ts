@@ -46,7 +46,7 @@ export const PLACEMENT_OPTIONS = {
     min: 1,
     max: 256,
     integer: true,
-    doc: "threads of the device wasm, by default one for each core (in workers 1); 1 steps in the calling thread",
+    doc: "threads of the device wasm, by default one for each core (in workers 1), of environments and of their learner each; 1 steps and learns in the calling thread",
   },
 } as const satisfies OptionTable;
 

@@ -1,6 +1,7 @@
 // `corral replay` of an update that was stopped
 
 import { corralVersion } from "../core/version.ts";
+import { defaultThreads } from "../core/host.ts";
 import { shareDevice } from "../gpu/index.ts";
 import { reexecuteUpdate } from "../rl/ppo/reexecute.ts";
 import { reexecuteBatch } from "../rl/sac/reexecute.ts";
@@ -14,7 +15,7 @@ export async function replayUpdate(path: string, adapter: string | undefined, js
   const { about, evidence } = readUpdateBundle(path);
   // what was recorded without an adapter is executed without one
   const lease = about.device.startsWith("wasm") && adapter === undefined ? undefined : await shareDevice(adapter);
-  const device = lease?.gpu ?? "wasm";
+  const device = lease?.gpu ?? { threads: defaultThreads() };
   try {
     const replay =
       "half" in evidence ? await reexecuteBatch(device, evidence) : await reexecuteUpdate(device, evidence);

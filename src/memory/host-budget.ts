@@ -20,6 +20,9 @@ const WIDER = 2;
 /** What a batch of a plan holds on the CPU: wider numbers, and nothing staged. */
 export const onHost = (plan: Plan): Plan => unstaged(plan, WIDER);
 
+/** Bytes that a thread takes beside the memory that it works on: its stack, and what the engine keeps for it. */
+export const THREAD_BYTES = 8 * 2 ** 20;
+
 /** What is held beside the words of arenas: by memories of WebAssembly, and by threads. */
 export interface WasmBytes {
   /** All memories, whole pages. */

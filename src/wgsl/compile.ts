@@ -2,45 +2,57 @@
 // same source as on a GPU; invocations run one after another, and fma is a product and a sum, so that every machine computes
 // the same bits.
 import { Bytes, I32, MAGIC, Section } from "../trace/wasm/bytes.ts";
+import { MOST_PAGES } from "../trace/wasm/index.ts";
 import { Assembler } from "./assembler.ts";
 import { Expressions } from "./expressions.ts";
 import { parseWgsl, refuse, type Block, type Expression, type FunctionTree, type Statement } from "./parse.ts";
 import { concrete, partsOf } from "./types.ts";
 import type { Held } from "./typing.ts";
-import { kindOf, type Region } from "./values.ts";
+import { kindOf } from "./values.ts";
 
 export interface CompileOptions {
   readonly entry: string;
   /** Bindings whose addresses `run` is given, in this order. */
   readonly bindings: readonly number[];
-  /** Bytes of memory for variables of workgroups and arrays that are indexed, from an address on. */
-  readonly scratch: Region;
+  /** Bytes of memory for variables of workgroups and arrays that are indexed. */
+  readonly scratchBytes: number;
   /** Constants that differ from the text's. */
   readonly constants?: Readonly<Record<string, number>>;
 }
 
-/** Parameters of `run` before the addresses: workgroups along each axis. */
-const AXES = 3;
+/** Parameters of `run` before the addresses: workgroups along each axis, which invocations, the scratch memory. */
+const PARAMETERS = { x: 0, y: 1, z: 2, from: 3, to: 4, scratch: 5, count: 6 } as const;
+
+/** A kernel as WebAssembly. */
+export interface CompiledKernel {
+  readonly module: Uint8Array<ArrayBuffer>;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+}
 
 /**
- * Compiles an entry point to a module that imports the memory `corral.memory` and exports `run(x, y, z, ...addresses)`.
+ * Compiles an entry point to a module that imports the memory `corral.memory`, which threads may share, and exports
+ * `run(x, y, z, from, to, scratch, ...addresses)`: those of the invocations of x by y by z workgroups, one after another. Which
+ * of them one call runs changes no bit, since none waits for another.
  * @throws CorralError internal for what this part of WGSL has not
  */
-export function compileWgsl(code: string, options: CompileOptions): Uint8Array<ArrayBuffer> {
-  const asm = new Assembler(AXES + options.bindings.length);
-  new Statements(code, options, asm).entry();
-  const count = AXES + options.bindings.length;
+export function compileWgsl(code: string, options: CompileOptions): CompiledKernel {
+  const count = PARAMETERS.count + options.bindings.length;
+  const asm = new Assembler(count);
+  const statements = new Statements(code, options, asm);
+  statements.entry();
   const type = new Bytes().unsigned(1).byte(0x60).unsigned(count).append(new Uint8Array(count).fill(I32)).unsigned(0);
   const sections: readonly (readonly [number, Bytes])[] = [
     [Section.type, type],
-    [Section.import, new Bytes().unsigned(1).name("corral").name("memory").byte(2, 0).unsigned(1)],
+    // threads may share it, and such a memory has a maximum
+    [Section.import, new Bytes().unsigned(1).name("corral").name("memory").byte(2, 3).unsigned(1).unsigned(MOST_PAGES)],
     [Section.function, new Bytes().unsigned(1).unsigned(0)],
     [Section.export, new Bytes().unsigned(1).name("run").byte(0).unsigned(0)],
     [Section.code, new Bytes().unsigned(1).sized(asm.body())],
   ];
   const module = new Bytes().byte(...MAGIC);
   for (const [id, section] of sections) module.byte(id).sized(section);
-  return module.all.slice();
+  return { module: module.all.slice(), workgroup: statements.workgroupSize };
 }
 
 /** Where a function that stands in the place of its call leaves its result. */
@@ -59,31 +71,19 @@ class Statements extends Expressions {
     const constants = new Map(tree.constants);
     for (const [name, value] of Object.entries(options.constants ?? {}))
       constants.set(name, { kind: "number", value, suffix: "u" });
-    const addresses = new Map(options.bindings.map((binding, i) => [binding, AXES + i]));
-    super({ ...tree, constants }, asm, addresses, options.scratch);
+    const addresses = new Map(options.bindings.map((binding, i) => [binding, PARAMETERS.count + i]));
+    super({ ...tree, constants }, asm, addresses, { address: PARAMETERS.scratch, bytes: options.scratchBytes });
     this.#options = options;
   }
 
-  /** Every invocation of every workgroup, one after another. */
+  /** The invocations that are asked for, one after another. */
   entry(): void {
     const { asm } = this;
     const entry = this.tree.functions.get(this.#options.entry);
     if (!entry?.workgroupSize) throw refuse(`no entry point ${this.#options.entry}`);
     const size = this.constantOf(entry.workgroupSize)!;
     this.workgroupSize = size;
-    const [x, y, z, index] = Array.from({ length: 4 }, () => asm.local("i32"));
-    const counted = (counter: number, end: () => void, body: () => void) => {
-      asm.int(0).set(counter);
-      const out = asm.open("block");
-      const top = asm.open("loop");
-      asm.get(counter);
-      end();
-      asm.op("i32.ge_u").branch("br_if", out);
-      body();
-      asm.get(counter).int(1).op("i32.add").set(counter).branch("br", top);
-      asm.close();
-      asm.close();
-    };
+    const [at, index, x, y, z] = Array.from({ length: 5 }, () => asm.local("i32"));
     const ids = {
       workgroup_id: () => this.#triple([() => asm.get(x), () => asm.get(y), () => asm.get(z)]),
       global_invocation_id: () =>
@@ -94,35 +94,41 @@ class Statements extends Expressions {
         ]),
       local_invocation_index: () => void asm.get(index),
     };
-    counted(
-      z,
-      () => asm.get(2),
-      () =>
-        counted(
-          y,
-          () => asm.get(1),
-          () =>
-            counted(
-              x,
-              () => asm.get(0),
-              () =>
-                counted(
-                  index,
-                  () => asm.int(size),
-                  () => {
-                    const given = entry.parameters.map(({ builtin, type: name }): Held => {
-                      const type = this.types.of(name);
-                      const local = asm.local(kindOf(type));
-                      ids[builtin as keyof typeof ids]();
-                      asm.set(local);
-                      return { type, parts: [local] };
-                    });
-                    this.inline(entry, given);
-                  },
-                ),
-            ),
-        ),
-    );
+    const out = asm.open("block");
+    asm.get(PARAMETERS.from).get(PARAMETERS.to).op("i32.ge_u").branch("br_if", out);
+    asm.get(PARAMETERS.from).set(at);
+    // where the first lies: of each axis the rest, and on with the quotient
+    const axes = [
+      [index, () => asm.int(size)],
+      [x, () => asm.get(PARAMETERS.x)],
+      [y, () => asm.get(PARAMETERS.y)],
+    ] as const;
+    asm.get(at).set(z);
+    for (const [axis, length] of axes) {
+      asm.get(z);
+      length();
+      asm.op("i32.rem_u").set(axis).get(z);
+      length();
+      asm.op("i32.div_u").set(z);
+    }
+    const top = asm.open("loop");
+    const given = entry.parameters.map(({ builtin, type: name }): Held => {
+      const type = this.types.of(name);
+      const local = asm.local(kindOf(type));
+      ids[builtin as keyof typeof ids]();
+      asm.set(local);
+      return { type, parts: [local] };
+    });
+    this.inline(entry, given);
+    asm.get(at).int(1).op("i32.add").set(at).get(at).get(PARAMETERS.to).op("i32.ge_u").branch("br_if", out);
+    for (const [axis, length] of axes) {
+      asm.get(axis).int(1).op("i32.add").set(axis).get(axis);
+      length();
+      asm.op("i32.lt_u").branch("br_if", top).int(0).set(axis);
+    }
+    asm.get(z).int(1).op("i32.add").set(z).branch("br", top);
+    asm.close();
+    asm.close();
   }
 
   #triple(words: readonly (() => void)[]): void {

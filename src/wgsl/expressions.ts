@@ -18,7 +18,7 @@ const isOnes = (e: Expression): boolean =>
 
 export abstract class Expressions extends Values {
   /** Invocations of a workgroup. */
-  protected workgroupSize = 1;
+  workgroupSize = 1;
 
   /** Pushes a scalar or a vector of a type. */
   protected override push(e: Expression, want: Type): void {

@@ -17,9 +17,9 @@ import {
 } from "./types.ts";
 import { Typing, type Held } from "./typing.ts";
 
-/** Bytes of memory, from an address on. */
-export interface Region {
-  readonly at: number;
+/** Memory for variables of workgroups and arrays that are indexed: the local with its address, and its bytes. */
+export interface Scratch {
+  readonly address: number;
   readonly bytes: number;
 }
 
@@ -37,11 +37,11 @@ export function kindOf(type: Type): Kind {
 export abstract class Values extends Typing {
   readonly asm: Assembler;
   readonly #addresses: ReadonlyMap<number, number>;
-  readonly #scratch: Region;
+  readonly #scratch: Scratch;
   readonly #workgroup = new Map<string, number>();
   #used = 0;
 
-  constructor(tree: ModuleTree, asm: Assembler, addresses: ReadonlyMap<number, number>, scratch: Region) {
+  constructor(tree: ModuleTree, asm: Assembler, addresses: ReadonlyMap<number, number>, scratch: Scratch) {
     super(tree);
     this.asm = asm;
     this.#addresses = addresses;
@@ -56,8 +56,8 @@ export abstract class Values extends Typing {
   /** Bytes of the scratch memory that nothing else uses. */
   #take(type: Type): number {
     const unit = Math.max(16, alignOf(type));
-    const at = Math.ceil((this.#scratch.at + this.#used) / unit) * unit;
-    this.#used = at + sizeOf(type) - this.#scratch.at;
+    const at = Math.ceil(this.#used / unit) * unit;
+    this.#used = at + sizeOf(type);
     if (this.#used > this.#scratch.bytes) throw refuse("more memory of a workgroup than there is");
     return at;
   }
@@ -101,7 +101,7 @@ export abstract class Values extends Typing {
     }
     let at = this.#workgroup.get(name);
     if (at === undefined) this.#workgroup.set(name, (at = this.#take(type)));
-    return { kind: "memory", type, offset: at, push: () => this.asm.int(0) };
+    return { kind: "memory", type, offset: at, push: () => this.asm.get(this.#scratch.address) };
   }
 
   #member(place: Place, name: string): Place {
@@ -151,7 +151,12 @@ export abstract class Values extends Typing {
   /** Writes a value from locals to memory, where its elements have addresses. */
   #spill(held: Held): Place {
     const at = this.#take(held.type);
-    const place: Place = { kind: "memory", type: held.type, offset: at, push: () => this.asm.int(0) };
+    const place: Place = {
+      kind: "memory",
+      type: held.type,
+      offset: at,
+      push: () => this.asm.get(this.#scratch.address),
+    };
     this.#storeParts(place, held.parts);
     return place;
   }

@@ -34,6 +34,9 @@ export interface MadeCase {
 
 let shared: Promise<GpuDevice> | undefined;
 
+/** Learners without any adapter, in the calling thread. */
+export const ON_WASM: LearnerDevice = { threads: 1 };
+
 export const sharedDevice = (): Promise<GpuDevice> => (shared ??= openDevice());
 
 /** `device`: the shared one if none is given. */

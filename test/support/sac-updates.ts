@@ -1,6 +1,7 @@
 // some updates of SAC on one batch, with the noise of each: what corral and Stable-Baselines3 both make
 import { RandomStream, streams } from "../../src/core/rng.ts";
 import { namedSac } from "../../src/rl/sac/policy.ts";
+import { ON_WASM } from "./learner-case.ts";
 import { DRAW, makeSac, SEED, type MadeSac } from "./sac-case.ts";
 
 export const UPDATES = 20;
@@ -19,7 +20,7 @@ const CASE = {
   },
 };
 
-export const makeUpdates = (): Promise<MadeSac> => makeSac(CASE, 3, "wasm");
+export const makeUpdates = (): Promise<MadeSac> => makeSac(CASE, 3, ON_WASM);
 
 type Rows = readonly (readonly number[])[];
 

@@ -34,6 +34,7 @@ export const WASM_NAME = "wasm (WebAssembly SIMD)";
 
 export class WasmBatch implements Batch {
   readonly planned: PlannedBatch;
+  readonly mostThreads: number;
   readonly deviceName = WASM_NAME;
   readonly gpu = undefined;
   readonly adapter = undefined;
@@ -54,6 +55,7 @@ export class WasmBatch implements Batch {
   constructor(planned: PlannedBatch, map: WasmMap) {
     const { spec, plan } = planned;
     this.planned = planned;
+    this.mostThreads = map.mostThreads;
     this.#values = new Uint32Array(spec.params.length);
     const memories = map.memories.map((bytes) => memoryOf(bytes, plan.name));
     const words = memories.map((memory) => new Uint32Array(memory.buffer));

@@ -1,11 +1,10 @@
 // where everything of a batch lies in memories of WebAssembly, and how many bytes that is
 import { CorralError } from "../../core/errors.ts";
 import { formatBytes } from "../../core/units.ts";
-import type { WasmBytes } from "../../memory/host-budget.ts";
+import { THREAD_BYTES, type WasmBytes } from "../../memory/host-budget.ts";
 import { MOST_PAGES, type WasmKernel } from "../../trace/wasm/index.ts";
 import type { PlannedBatch } from "../batch.ts";
 import { emittedKernel } from "./kernel-cache.ts";
-import { THREAD_BYTES } from "./threads.ts";
 
 export const PAGE_BYTES = 65536;
 /** Where each part of a memory begins: a cache line. */
@@ -36,8 +35,9 @@ export interface WasmMap {
   /** The memory of each shard, and the bytes of each memory. */
   readonly memoryOf: readonly number[];
   readonly memories: readonly number[];
-  /** Threads beside the calling one. */
+  /** Threads beside the calling one, and how many there might be. */
   readonly threads: number;
+  readonly mostThreads: number;
   /** Whether the calling thread never runs a kernel. */
   readonly isApart: boolean;
   /** Bytes of all memories, and of the threads. */
@@ -101,7 +101,7 @@ export function mapWasm({ plan, traces }: PlannedBatch, mostThreads: number, isA
   const frames = Array.from({ length: threads + 1 }, (_, i) => ends.map(() => poolsEnd + i * frameBytes));
   const memories = ends.map((end) => Math.ceil(end / PAGE_BYTES) * PAGE_BYTES);
   const bytes = { memory: memories.reduce((sum, n) => sum + n, 0), threads: threads * THREAD_BYTES };
-  return { arenas, kernels: placed, frames, memoryOf, memories, threads, isApart, bytes };
+  return { arenas, kernels: placed, frames, memoryOf, memories, threads, mostThreads, isApart, bytes };
 }
 
 const tooLarge = (name: string, bytes: number, most: number): CorralError =>

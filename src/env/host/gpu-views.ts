@@ -43,6 +43,8 @@ export interface GpuViews extends Views<GpuView> {
 
 /** Arenas of an environment on WebAssembly, whose words are copied in and out as they lie there. */
 export interface WasmViews extends Views<ArenaView> {
+  /** Threads that a learner may take, as many as the environment might. */
+  readonly threads: number;
   readonly shards: readonly { readonly index: number; readonly firstWorld: number; readonly worlds: number }[];
   /** Copies the first words of an arena of a shard, when all that was queued before is done. */
   read(arena: "obs" | "result", shard: number, into: Uint32Array): Promise<void>;
@@ -93,6 +95,7 @@ export function wasmViews(batch: Batch, nobs: number, action: Space): WasmViews 
   if (batch.gpu !== undefined || batch.doubles) return undefined;
   return {
     ...viewsOf(batch, nobs, action, (_, view) => view),
+    threads: batch.mostThreads ?? 1,
     shards: batch.planned.plan.shards,
     read: (arena, shard, into) => batch.readInto([{ arena, shard, into }]),
     writeActions: (shard, u32) =>

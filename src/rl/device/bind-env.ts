@@ -6,7 +6,8 @@ import { NORM, WORLD } from "../tables/device-tables.ts";
 import type { DeviceCore, LearnerDevice } from "./device-core.ts";
 import type { Job } from "./kernels.ts";
 import type { JobOf, KernelName } from "./kernel-table.ts";
-import { COPIED, type WasmBacking } from "./wasm-backing.ts";
+import type { WasmBacking } from "./wasm-backing.ts";
+import { COPIED } from "./wasm-plan.ts";
 
 /** Kernels that touch an environment, for each of its shards. */
 export interface Bound {
@@ -62,7 +63,7 @@ export function initialWorlds(env: LearnerEnv): Uint32Array<ArrayBuffer> {
 /** The device that a learner of an environment runs on. Throws `gpu-required`. */
 export function learnerDeviceOf(env: LearnerEnv): LearnerDevice {
   if (env.gpu) return env.gpu.device;
-  if (env.wasm) return "wasm";
+  if (env.wasm) return { threads: env.wasm.threads };
   throw new CorralError(
     "gpu-required",
     `${env.id} runs on ${env.deviceName}, where no learner runs. Make it with device: "wasm", or on a GPU.`,
@@ -90,9 +91,18 @@ async function transferOf(
   const view = (arena: Copied, shard: number) =>
     backing.view(nameOf(arena)).subarray(0, (shards[shard].worlds * strides[arena]) / 4);
   const transfer: Transfer = {
-    observations: (shard) => views.read("obs", shard, view("obs", shard)),
-    actions: (shard) => views.writeActions(shard, view("action", shard)),
-    results: (shard) => views.read("result", shard, view("result", shard)),
+    observations: async (shard) => {
+      await backing.done();
+      await views.read("obs", shard, view("obs", shard));
+    },
+    actions: async (shard) => {
+      await backing.done();
+      await views.writeActions(shard, view("action", shard));
+    },
+    results: async (shard) => {
+      await backing.done();
+      await views.read("result", shard, view("result", shard));
+    },
   };
   return { transfer, arenas: Object.fromEntries(COPIED.map((arena) => [`env.${arena}`, nameOf(arena)])) };
 }

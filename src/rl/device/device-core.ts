@@ -10,20 +10,30 @@ import { dispatch, type Job, type JobPass } from "./kernels.ts";
 import { jobWords, type JobOf, type KernelName } from "./kernel-table.ts";
 import { rowGroups, weightGroups, type Weights } from "../networks/linear-wgsl.ts";
 import { Uniforms, type UniformValues } from "./uniforms.ts";
-import { learnerInWasm, WasmBacking } from "./wasm-backing.ts";
+import { WasmBacking } from "./wasm-backing.ts";
+import { learnerInWasm, type LearnerPlan } from "./wasm-plan.ts";
 
-/** Where a learner runs: on an open device, or without any adapter. */
-export type LearnerDevice = GpuDevice | "wasm";
+/** Where a learner runs: on an open device, or without any adapter, in the calling thread and at most so many beside it. */
+export type LearnerDevice = GpuDevice | { readonly threads: number };
+
+const isGpu = (device: LearnerDevice): device is GpuDevice => !("threads" in device);
 
 /** What bounds a learner's arenas. */
-export const limitsOf = (device: LearnerDevice): PlanLimits => (device === "wasm" ? wasmLimits : device.limits);
+export const limitsOf = (device: LearnerDevice): PlanLimits => (isGpu(device) ? device.limits : wasmLimits);
 
 /** What a learner of a plan holds. */
-export const heldOn = (device: LearnerDevice, plan: Plan): Plan => (device === "wasm" ? learnerInWasm(plan) : plan);
+export const heldOn = (device: LearnerDevice, plan: LearnerPlan): Plan =>
+  isGpu(device) ? plan : learnerInWasm(plan, device.threads);
 
 /** Reserves a plan in the budget of a device or of the host, and makes something of it; holds nothing if either fails. */
-export async function hold<T>(device: LearnerDevice, plan: Plan, make: (backing: Backing) => Promise<T>): Promise<T> {
-  const backing = device === "wasm" ? await WasmBacking.create(plan) : await GpuBacking.create(device, plan);
+export async function hold<T>(
+  device: LearnerDevice,
+  plan: LearnerPlan,
+  make: (backing: Backing) => Promise<T>,
+): Promise<T> {
+  const backing = isGpu(device)
+    ? await GpuBacking.create(device, plan)
+    : await WasmBacking.create(plan, device.threads);
   try {
     return await make(backing);
   } catch (error) {

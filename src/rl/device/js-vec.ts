@@ -3,6 +3,7 @@
 import { CorralError } from "../../core/errors.ts";
 import { assertObject, thrown } from "../../core/returned.ts";
 import { show } from "../../core/show.ts";
+import { defaultThreads } from "../../core/host.ts";
 import type { ArenaView, WasmViews } from "../../env/host/gpu-views.ts";
 import type { JsVec, JsVecStep, Rows } from "../../env/js-env.ts";
 import type { Actions, EnvSnapshot, JsSnapshot, LearnerEnv, LearnerStep } from "./learner-env.ts";
@@ -98,6 +99,7 @@ class JsVectorEnv implements LearnerEnv {
     const result = (name: keyof typeof WORD) => view(RESULT_WORDS, 1, WORD[name]);
     const arenas = { obs: new Uint32Array(this.#obs.buffer), result: new Uint32Array(this.#result.buffer) };
     this.wasm = {
+      threads: defaultThreads(),
       actions: view(actionWords, nact, 0, isFloat ? "f32" : "i32"),
       observations: view(obsWords, nobs),
       rewards: result("reward"),

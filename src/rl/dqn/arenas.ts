@@ -1,6 +1,6 @@
 // the memory of DQN's learner, planned beside that of its environments: networks, a batch, and the replay
+import type { LearnerPlan } from "../device/wasm-plan.ts";
 import { CorralError } from "../../core/errors.ts";
-import type { Plan } from "../../memory/plan.ts";
 import type { ArenaRequest, PlanLimits } from "../../memory/request.ts";
 import {
   planArenas,
@@ -175,7 +175,7 @@ export const lastOf = ({ layers }: QNetwork, { x, outputs }: Rows): number =>
   layers.length > 0 ? outputs.get(layers.at(-1)!)! : x;
 
 /** Plans every buffer of DQN's learner. Needs no device. */
-export function planDqnLearner(shape: DqnShape, limits?: PlanLimits): Plan {
+export function planDqnLearner(shape: DqnShape, limits?: PlanLimits): LearnerPlan {
   const { env, nets, work, k4, obs4, actions4, batch, window } = shape;
   const { head } = nets.online;
   const smaller = "narrower hidden layers";
@@ -197,5 +197,5 @@ export function planDqnLearner(shape: DqnShape, limits?: PlanLimits): Plan {
     uniformArena("jobs", (shape.jobs * JOB_BYTES) / 4),
     stagingArena(4 * nets.params4),
   ];
-  return planArenas(`${env.id}.dqn`, env.numEnvs, arenas, limits);
+  return { ...planArenas(`${env.id}.dqn`, env.numEnvs, arenas, limits), products: shape.rows * 4 * nets.params4 };
 }

@@ -1,6 +1,6 @@
 // the learner's memory, planned beside that of its environments: every buffer with its name, before the first is made
+import type { LearnerPlan } from "../device/wasm-plan.ts";
 import type { ArenaRequest, FieldRequest, PlanLimits } from "../../memory/request.ts";
-import { type Plan } from "../../memory/plan.ts";
 import type { PpoConfig } from "./config.ts";
 import { HEAD_ROW, SAMPLE, STATE_SIZE, UNIFORM_SLOTS, UNIFORMS_BYTES, WORLD } from "../tables/device-tables.ts";
 import { JOB_BYTES } from "../tables/job-tables.ts";
@@ -207,7 +207,7 @@ function cellArenas({ nets, cells }: LearnerShape, rolloutSteps: number): ArenaR
 }
 
 /** Plans every buffer of a learner. Needs no device. */
-export function planLearner(shape: LearnerShape, config: PpoConfig, limits?: PlanLimits): Plan {
+export function planLearner(shape: LearnerShape, config: PpoConfig, limits?: PlanLimits): LearnerPlan {
   const { env, nets, work, k4, obs4, actions4, total4, chunks } = shape;
   const { rolloutSteps } = config;
   const smaller = "narrower hidden layers";
@@ -233,5 +233,5 @@ export function planLearner(shape: LearnerShape, config: PpoConfig, limits?: Pla
     uniformArena("jobs", (shape.jobs * JOB_BYTES) / 4),
     stagingArena(4 * nets.params4),
   ];
-  return planArenas(`${env.id}.ppo`, env.numEnvs, arenas, limits);
+  return { ...planArenas(`${env.id}.ppo`, env.numEnvs, arenas, limits), products: shape.rows * 4 * nets.params4 };
 }

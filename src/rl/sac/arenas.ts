@@ -1,5 +1,5 @@
 // the memory of SAC's learner, planned beside that of its environments: networks, a batch, and the replay
-import type { Plan } from "../../memory/plan.ts";
+import type { LearnerPlan } from "../device/wasm-plan.ts";
 import type { ArenaRequest, PlanLimits } from "../../memory/request.ts";
 import { NOTE, STATE_SIZE, UNIFORM_SLOTS, UNIFORMS_BYTES } from "../tables/device-tables.ts";
 import { JOB_BYTES } from "../tables/job-tables.ts";
@@ -155,7 +155,7 @@ export function sacShape(env: EnvShape, config: SacConfig): SacShape {
 }
 
 /** Plans every buffer of SAC's learner. Needs no device. */
-export function planSacLearner(shape: SacShape, limits?: PlanLimits): Plan {
+export function planSacLearner(shape: SacShape, limits?: PlanLimits): LearnerPlan {
   const { env, nets, work, k4, obs4, actions4, batch, chunks, window } = shape;
   const smaller = "narrower hidden layers";
   const arenas: ArenaRequest[] = [
@@ -174,5 +174,5 @@ export function planSacLearner(shape: SacShape, limits?: PlanLimits): Plan {
     uniformArena("jobs", (shape.jobs * JOB_BYTES) / 4),
     stagingArena(4 * nets.params4),
   ];
-  return planArenas(`${env.id}.sac`, env.numEnvs, arenas, limits);
+  return { ...planArenas(`${env.id}.sac`, env.numEnvs, arenas, limits), products: shape.rows * 4 * nets.params4 };
 }

@@ -6,7 +6,7 @@ import { dqnMetricsOf } from "../../../src/rl/device/metrics.ts";
 import { Flag } from "../../../src/rl/tables/device-tables.ts";
 import { dqnLoss, goalsOf, makeDqn, type DqnCase, type MadeDqn } from "../../support/dqn-case.ts";
 import { forward, packLayers, unpackLayers, type Params } from "../../support/jax-ppo.ts";
-import { sharedDevice } from "../../support/learner-case.ts";
+import { ON_WASM, sharedDevice } from "../../support/learner-case.ts";
 import { differences } from "../../support/ppo-reference.ts";
 import { learnerBounds } from "../../support/tolerances.ts";
 
@@ -44,7 +44,7 @@ function expectClose({ shape }: MadeDqn, found: ArrayLike<number>, wanted: Array
 
 async function expectGradients(dqnCase: DqnCase, device: "wasm" | "gpu"): Promise<void> {
   const config = { ...dqnCase.config, ...STILL };
-  const made = await makeDqn({ ...dqnCase, config }, 3, device === "wasm" ? device : await sharedDevice());
+  const made = await makeDqn({ ...dqnCase, config }, 3, device === "wasm" ? ON_WASM : await sharedDevice());
   await using _ = made.learner;
   const { nets } = made.shape;
   const params = Float64Array.from(made.params);
@@ -85,7 +85,7 @@ test.each(ON_DEVICE)("$name: the same on a device", (dqnCase) => expectGradients
 test("jax-js", async () => {
   await init("cpu");
   defaultDevice("cpu");
-  const made = await makeDqn({ ...CASES[0], config: { ...CASES[0].config, ...STILL, huber: Infinity } }, 4, "wasm");
+  const made = await makeDqn({ ...CASES[0], config: { ...CASES[0].config, ...STILL, huber: Infinity } }, 4, ON_WASM);
   await using _ = made.learner;
   const { online } = made.shape.nets;
   const layers = [...online.layers, ...online.head.blocks];
@@ -107,7 +107,7 @@ test("jax-js", async () => {
 
 test("Adam moves the network, and targets a part of the way", async () => {
   const config = { hidden: [6], learningRate: 0.01, tau: 0.25, maxGradNorm: Infinity };
-  const made = await makeDqn({ name: "", actions: 5, config }, 6, "wasm");
+  const made = await makeDqn({ name: "", actions: 5, config }, 6, ON_WASM);
   await using _ = made.learner;
   const { nets } = made.shape;
   const { count } = dqnLoss(made, made.params, goalsOf(made, made.params));
@@ -125,7 +125,7 @@ test("Adam moves the network, and targets a part of the way", async () => {
 });
 
 test.each(["reward", "parameter"])("a %s that is not finite stops the batch before it moves anything", async (what) => {
-  const made = await makeDqn(CASES[0], 7, "wasm");
+  const made = await makeDqn(CASES[0], 7, ON_WASM);
   await using _ = made.learner;
   const { learner, shape, params } = made;
   if (what === "parameter") {

@@ -10,7 +10,7 @@ import { Ppo, Sac } from "../../../src/rl/index.ts";
 import { learnBatch } from "../../../src/rl/sac/batch.ts";
 import { trainMinibatch } from "../../../src/rl/ppo/update.ts";
 import { compileWgsl } from "../../../src/wgsl/compile.ts";
-import { makeCase, sharedDevice } from "../../support/learner-case.ts";
+import { makeCase, ON_WASM, sharedDevice } from "../../support/learner-case.ts";
 import { LEARNER_CASES } from "../../support/learner-cases.ts";
 import { DRAW, makeSac } from "../../support/sac-case.ts";
 import { learnerBounds } from "../../support/tolerances.ts";
@@ -19,8 +19,8 @@ afterAll(async () => (await sharedDevice()).close());
 
 test.each(Object.keys(KERNELS) as KernelName[])("%s compiles", (name) => {
   const bindings = bindingsOf(name).map(({ binding }) => binding);
-  const options = { entry: entryOf(name), bindings, scratch: { at: 64, bytes: 16320 }, constants: { PARTS: 1 } };
-  expect(WebAssembly.validate(compileWgsl(kernelCode(name, "vectors"), options))).toBe(true);
+  const options = { entry: entryOf(name), bindings, scratchBytes: 16384, constants: { PARTS: 1 } };
+  expect(WebAssembly.validate(compileWgsl(kernelCode(name, "vectors"), options).module)).toBe(true);
 });
 
 /** Arenas of two learners agree, relative to their largest number. */
@@ -38,7 +38,7 @@ async function expectEqual(gpu: DeviceCore, wasm: DeviceCore, arenas: readonly s
 
 describe.each(LEARNER_CASES)("PPO, $name", (learnerCase) => {
   test("a minibatch: derivatives, gradients and parameters are those of WGSL on a device", async () => {
-    const [gpu, wasm] = [await makeCase(learnerCase, 17), await makeCase(learnerCase, 17, "wasm")];
+    const [gpu, wasm] = [await makeCase(learnerCase, 17), await makeCase(learnerCase, 17, ON_WASM)];
     await using one = gpu.learner;
     await using other = wasm.learner;
     const { minibatch: rows, each: valid } = gpu.shape;
@@ -50,7 +50,7 @@ describe.each(LEARNER_CASES)("PPO, $name", (learnerCase) => {
 
 test.each([1, 3])("SAC with %s actions: a batch of critics, policy, temperature and targets", async (actions) => {
   const sacCase = { name: "", observations: 6, actions, config: { hidden: [16, 8], temperatureLearningRate: 0.01 } };
-  const [gpu, wasm] = [await makeSac(sacCase, 5), await makeSac(sacCase, 5, "wasm")];
+  const [gpu, wasm] = [await makeSac(sacCase, 5), await makeSac(sacCase, 5, ON_WASM)];
   await using one = gpu.learner;
   await using other = wasm.learner;
   for (const learner of [one, other]) learnBatch(learner, { draw: DRAW, flags: 8, samples: false, movesPolicy: true });
@@ -58,7 +58,7 @@ test.each([1, 3])("SAC with %s actions: a batch of critics, policy, temperature 
 });
 
 test("jobs that take long let signals and timers have their turn", async () => {
-  await using learner = (await makeCase(LEARNER_CASES[0], 17, "wasm")).learner;
+  await using learner = (await makeCase(LEARNER_CASES[0], 17, ON_WASM)).learner;
   const begin = performance.now();
   using now = vi.spyOn(performance, "now").mockReturnValue(begin + 60);
   const isTurned = async () => {

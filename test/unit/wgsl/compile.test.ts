@@ -18,11 +18,11 @@ function run(body: string, more = "", size = 1): number[] {
   const code = `${HEAD}${more}
 @compute @workgroup_size(${size})
 fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) { ${body} }`;
-  const memory = new WebAssembly.Memory({ initial: 1 });
+  const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true });
   new Float32Array(memory.buffer, INPUT, 16).forEach((_, i, all) => (all[i] = i + 1));
-  const module = compileWgsl(code, { entry: "main", bindings: [0, 1, 2], scratch: SCRATCH });
+  const { module } = compileWgsl(code, { entry: "main", bindings: [0, 1, 2], scratchBytes: SCRATCH.bytes });
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module), { corral: { memory } });
-  (exports.run as unknown as (...args: number[]) => void)(2, 1, 1, INPUT, OUTPUT, 2048);
+  (exports.run as unknown as (...args: number[]) => void)(2, 1, 1, 0, 2 * size, SCRATCH.at, INPUT, OUTPUT, 2048);
   return [...new Float32Array(memory.buffer, OUTPUT, 8)];
 }
 
