@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 import corral
 from corral import CorralError
 from corral._client import Client
+from corral._wire import PROTOCOL
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 ACTIONS = np.zeros((3, 1), np.float32)
@@ -81,9 +83,30 @@ def test_a_pipe_that_is_cut(make):
     assert gone(pid)
 
 
-def test_an_older_client_is_refused():
+PARTIAL = """#!/bin/sh
+[ "$1" = --version ] && echo v22.0.0 && exit
+read hello && echo '{"id":1,"ok":{}}' && read request && printf '{"id":2,"ok":{"inf' && echo "the roof fell in" >&2
+"""
+
+
+@pytest.mark.own_process
+def test_a_pipe_that_is_cut_in_mid_message(monkeypatch, tmp_path: Path):
+    node = tmp_path / "node"
+    node.write_text(PARTIAL)
+    node.chmod(0o755)
+    monkeypatch.setenv("CORRAL_NODE", str(node))
+    with pytest.raises(CorralError) as caught:
+        corral.make_vec("Ant-v5")
+    assert caught.value.code == "process-ended" and "the roof fell in" in str(caught.value)
+    assert gone(caught.value.details["pid"])
+
+
+def test_an_older_client_and_a_second_one_are_refused():
     client = Client()
     try:
+        with pytest.raises(CorralError) as second:
+            client.call("hello", protocol=PROTOCOL)
+        assert second.value.code == "second-client"
         with pytest.raises(CorralError) as caught:
             client.call("hello", protocol=0)
         assert caught.value.code == "bad-protocol"
@@ -146,6 +169,10 @@ def test_a_fork_is_told(make):
         os._exit(3)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     envs.step(ACTIONS)
+    # nor does it go to another process by pickle
+    with pytest.raises(CorralError) as sent:
+        pickle.dumps(envs)
+    assert sent.value.code == "one-process"
 
 
 def interrupt(*_: object) -> None:

@@ -47,7 +47,7 @@ export class Service {
 
   /**
    * Makes a call, of an object that is held or of the service.
-   * @throws CorralError bad-protocol, unknown-call, unknown-handle; what the call throws
+   * @throws CorralError bad-protocol, second-client, unknown-call, unknown-handle; what the call throws
    */
   async call({ call, of, with: given = {} }: ServeRequest): Promise<unknown> {
     if (call === "hello") return this.#hello(given);
@@ -75,6 +75,8 @@ export class Service {
 
   #hello({ protocol }: Arguments): object {
     if (protocol !== PROTOCOL) throw badProtocol(protocol);
+    if (this.#greeted)
+      throw new CorralError("second-client", "this server has its client. Start another for a second: corral serve.");
     this.#greeted = true;
     return { version: corralVersion(), protocol: PROTOCOL };
   }

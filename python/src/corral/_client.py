@@ -161,7 +161,7 @@ class Client:
         return CorralError(
             "process-ended",
             f"the Node process of corral {how}. Make the object anew, from a snapshot or a checkpoint. Its last words: {last}",
-            {"returncode": code, "last_words": list(self._words)},
+            {"pid": self.pid, "returncode": code, "last_words": list(self._words)},
         )
 
     def close(self) -> None:

@@ -68,6 +68,12 @@ class Held:
         self._connection = client
         client.holders += 1
 
+    def __reduce__(self) -> Any:
+        raise CorralError(
+            "one-process",
+            f"a {type(self).__name__} cannot be copied or sent to another process: its Node process has one client. Make one there.",
+        )
+
     @property
     def _client(self) -> Client:
         if self._connection is None:

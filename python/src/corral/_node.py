@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import json
 import os
 import shutil
 import subprocess
 from pathlib import Path
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
 from ._version import __version__
 from .errors import CorralError
 
 PACKAGE = "corral"
+DISTRIBUTION = "corral-sim"
 LEAST_NODE = (20, 19)
 PATH_VARIABLE = "CORRAL_PATH"
 NODE_VARIABLE = "CORRAL_NODE"
@@ -35,7 +40,8 @@ def find_node() -> str:
 
 
 def find_corral() -> Path:
-    """The folder of the npm package: named by ``CORRAL_PATH``, in the project, around this file, or installed in a cache.
+    """The folder of the npm package: named by ``CORRAL_PATH``, in the project, the clone around this file or that it was
+    installed from, or installed in a cache.
 
     Throws ``CorralError`` no-corral.
     """
@@ -47,10 +53,20 @@ def find_corral() -> Path:
     for folder in [Path.cwd(), *Path.cwd().parents]:
         if is_corral(folder / "node_modules" / PACKAGE):
             return (folder / "node_modules" / PACKAGE).resolve()
-    for folder in Path(__file__).resolve().parents:
+    for folder in [*Path(__file__).resolve().parents, *_installed_from()]:
         if is_corral(folder) and (folder / "python").is_dir():
             return folder
     return installed()
+
+
+def _installed_from() -> list[Path]:
+    """The clone of ``pip install ./python``, of which pip keeps a note."""
+    try:
+        note = importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
+        url = urlparse(json.loads(note or "{}").get("url", ""))
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return []
+    return [Path(url2pathname(url.path)).parent] if url.scheme == "file" else []
 
 
 def is_corral(folder: Path) -> bool:

@@ -80,6 +80,13 @@ test("a peer of another version, or one that does not say hello, is refused", as
   expect((await peer.call("list")).ok!.ids).toContain("CartPole");
 });
 
+test("a second client is refused, and the first goes on", async () => {
+  const peer = new Peer();
+  await peer.call("hello", undefined, { protocol: PROTOCOL });
+  expect((await peer.call("hello", undefined, { protocol: PROTOCOL })).error?.code).toBe("second-client");
+  expect((await peer.call("list")).ok!.ids).toContain("CartPole");
+});
+
 test("what cannot be read is refused with a code, and the next call is served", async () => {
   const peer = new Peer();
   for (const line of ["{", "[]", '{"id":-1,"call":"list"}', '{"id":1,"call":"a b"}', '{"id":1,"call":"list","with":3}'])
