@@ -3,7 +3,6 @@ import type { JsVec } from "../env/js-env.ts";
 import type { EnvSnapshot, LearnerEnv } from "./device/learner-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import { CorralError } from "../core/errors.ts";
-import type { DeviceCore } from "./device/device-core.ts";
 import type { EvaluateOptions, Evaluation } from "./evaluate.ts";
 import type { UpdateEvidence } from "./ppo/evidence.ts";
 import type { BatchEvidence } from "./sac/evidence.ts";
@@ -81,19 +80,6 @@ export const nonFiniteUpdate = (iteration: number, what: string, remedy: string)
 /** The error of asking for evidence where no update was stopped. */
 export const noEvidence = ({ id }: LearnerEnv): CorralError =>
   new CorralError("no-evidence", `no update of ${id} was stopped; there is nothing to keep.`);
-
-/** Takes the parameters of a snapshot, and what `change` takes of its state; worlds, counts and Adam's means stay. */
-export async function adoptLearnt(
-  core: DeviceCore,
-  learnt: AlgorithmSnapshot["learner"],
-  change: (state: Float32Array<ArrayBuffer>, from: Float32Array<ArrayBuffer>) => void,
-): Promise<void> {
-  const state = (await core.readState()).slice();
-  change(state, new Float32Array(learnt.state.buffer));
-  core.put(learnt, ["params"]);
-  core.write("state", state);
-  await core.done();
-}
 
 /** A snapshot whose run goes on with a lower learning rate, and with other draws: see `drawSeed`. */
 export function lowered(snapshot: AlgorithmSnapshot, factor: number): AlgorithmSnapshot {

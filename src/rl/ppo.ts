@@ -6,25 +6,16 @@
 //   shaders/rl/ppo_loss.wgsl  L = max(-A r, -A clip(r, 1 - c, 1 + c)),  r = pi(a | s) / pi_old(a | s), and the value loss
 //   shaders/rl/loss_*.wgsl     log pi and entropy of a distribution, and derivatives of L by what the networks put out
 //   shaders/rl/optimize.wgsl   the gradient gate, the norm's clipping, Adam
-import { printLearner } from "./printed.ts";
-import { INSPECT, type Inspect } from "../core/inspect.ts";
 import { CorralError } from "../core/errors.ts";
-import { CallMutex } from "../core/call-mutex.ts";
 import { seedKey } from "../core/rng.ts";
 import type { JsVec } from "../env/js-env.ts";
 import { learnerEnvOf } from "./device/js-vec.ts";
 import type { LearnerEnv, PlannedEnv } from "./device/learner-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import { collect } from "./device/act.ts";
-import {
-  adoptLearnt,
-  drawSeed,
-  noEvidence,
-  nonFiniteUpdate,
-  type Algorithm,
-  type AlgorithmSnapshot,
-} from "./algorithm.ts";
-import { planLearner, type LearnerShape } from "./ppo/arenas.ts";
+import { noEvidence, type AlgorithmSnapshot } from "./algorithm.ts";
+import { AlgorithmBase } from "./algorithm-base.ts";
+import { planLearner } from "./ppo/arenas.ts";
 import { Flag, STATE } from "./tables/device-tables.ts";
 import { ppoConfig, type PpoConfig } from "./ppo/config.ts";
 import { evidenceOf, type UpdateEvidence } from "./ppo/evidence.ts";
@@ -87,41 +78,14 @@ export function settlePpo(env: PlannedEnv, options: PpoOptions = {}) {
 }
 
 /** A learner beside its environments, which it steps. Close it before them. */
-export class Ppo implements Algorithm<Metrics> {
+export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
   readonly algo = "ppo";
-  readonly env: LearnerEnv;
-  readonly config: PpoConfig;
-  readonly seed: number | bigint;
   readonly totalSteps: number;
-  /** Every byte that the learner holds. */
-  readonly plan: Plan;
-  /** Updates and env steps so far. */
-  iteration = 0;
-  envSteps = 0;
-  /** Below 1 if an update that was not finite has lowered the learning rate; see `lowered`. */
-  rateScale = 1;
-  readonly #learner: Learner;
-  readonly #bound: Bound;
-  readonly #shape: LearnerShape;
-  readonly #mutex: CallMutex;
-  #started = false;
-  #halted: CorralError | undefined;
   #upload: RolloutUpload | undefined;
 
   private constructor(env: LearnerEnv, settled: ReturnType<typeof settlePpo>, learner: Learner, bound: Bound) {
-    this.env = env;
-    this.config = settled.config;
-    this.seed = settled.seed;
+    super(env, settled, learner, bound);
     this.totalSteps = settled.totalSteps;
-    this.plan = learner.plan;
-    this.#learner = learner;
-    this.#bound = bound;
-    this.#shape = learner.shape;
-    this.#mutex = new CallMutex(`the learner of ${env.id}`);
-  }
-
-  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
-    return printLearner("Ppo", this, options, inspect);
   }
 
   /**
@@ -166,7 +130,7 @@ export class Ppo implements Algorithm<Metrics> {
    *   parameters are the last good ones; what the environments throw
    */
   iterate(): Promise<Metrics> {
-    return this.#mutex.exclusive("iterate", () => this.#iterate());
+    return this.mutex.exclusive("iterate", () => this.#iterate());
   }
 
   /**
@@ -175,8 +139,8 @@ export class Ppo implements Algorithm<Metrics> {
    * @throws CorralError bad-peer if it is of other worlds or steps; what `iterate` throws
    */
   iterateFrom(rows: CollectedRollout): Promise<Metrics> {
-    return this.#mutex.exclusive("iterate", async () => {
-      if (this.#halted) throw this.#halted;
+    return this.mutex.exclusive("iterate", async () => {
+      this.assertGoing();
       const { steps, numEnvs } = this.collecting;
       if (rows.numEnvs !== numEnvs || rows.steps !== steps) {
         throw new CorralError(
@@ -184,7 +148,7 @@ export class Ppo implements Algorithm<Metrics> {
           `the learner takes ${steps} steps of ${numEnvs} worlds; these are ${rows.steps} of ${rows.numEnvs}. Make the collector with its numbers: ppo.collecting.`,
         );
       }
-      this.#upload ??= new RolloutUpload(this.#learner);
+      this.#upload ??= new RolloutUpload(this.learner);
       this.#upload.send(rows);
       const { badSteps = 0 } = rows.episodes;
       return { ...(await this.#learn(Flag.collected)), badSteps, ...episodeMeans(rows.episodes) };
@@ -194,16 +158,16 @@ export class Ppo implements Algorithm<Metrics> {
   /** What a `Collector` must know to collect for this learner. Throws `unsupported-collector`. */
   get collecting() {
     const { env, config, seed } = this;
-    return { ...ppoCollecting(this.#shape, config, env.singleActionSpace), seed };
+    return { ...ppoCollecting(this.learner.shape, config, env.singleActionSpace), seed };
   }
 
   /** What its threads act by, as it is now: the parameters, then the normaliser. */
   actingParameters(): Promise<Float32Array> {
-    return this.#mutex.exclusive("read parameters", async () => {
+    return this.mutex.exclusive("read parameters", async () => {
       const { normAt, normRow } = this.collecting.actor;
       const all = new Float32Array(normAt + 2 * normRow);
-      await this.#learner.read("params", all.subarray(0, normAt));
-      await this.#learner.read("norm", all.subarray(normAt));
+      await this.learner.read("params", all.subarray(0, normAt));
+      await this.learner.read("norm", all.subarray(normAt));
       return all;
     });
   }
@@ -214,22 +178,21 @@ export class Ppo implements Algorithm<Metrics> {
   }
 
   async #learn(flags = 0): Promise<Metrics> {
-    if (this.config.normalizeObservations) countClipped(this.#learner);
+    if (this.config.normalizeObservations) countClipped(this.learner);
     this.#estimateAdvantages(flags);
     await this.#update();
 
-    const metrics = metricsOf(await this.#learner.readState());
+    const metrics = metricsOf(await this.learner.readState());
     // what a stopped update was made of is left as it was
-    if (this.config.normalizeObservations && !metrics.halted) observeMoments(this.#learner);
+    if (this.config.normalizeObservations && !metrics.halted) observeMoments(this.learner);
     this.iteration++;
-    this.envSteps += this.#shape.samples;
+    this.envSteps += this.learner.shape.samples;
     if (metrics.halted) {
-      throw (this.#halted = nonFiniteUpdate(
-        this.iteration,
+      this.halt(
         metrics.halted,
         "The parameters are the last good ones, from before the minibatch that failed. " +
           "Lower learningRate or maxGradNorm, or look at the environment's rewards and observations.",
-      ));
+      );
     }
     return metrics;
   }
@@ -239,14 +202,13 @@ export class Ppo implements Algorithm<Metrics> {
    * learning, with the same draws each time.
    */
   collect(): Promise<void> {
-    return this.#mutex.exclusive("collect", () => this.#collect());
+    return this.mutex.exclusive("collect", () => this.#collect());
   }
 
   async #collect(): Promise<void> {
-    const { env, config } = this;
-    if (this.#halted) throw this.#halted;
-    if (!this.#started) await env.reset();
-    this.#started = true;
+    const { config } = this;
+    this.assertGoing();
+    await this.startEpisodes();
     const first = this.iteration * config.rolloutSteps;
     const flags = Flag.keep | this.#squash;
     const steps = Array.from({ length: config.rolloutSteps }, (_, t) => ({
@@ -254,7 +216,7 @@ export class Ppo implements Algorithm<Metrics> {
       draw: first + t,
       flags: t === 0 ? flags | Flag.firstStep : flags,
     }));
-    await collect(this.#learner, this.#bound, steps, { flags: Flag.bootstrap });
+    await collect(this.learner, this.bound, steps, { flags: Flag.bootstrap });
   }
 
   /** Phase 2: the scale of rewards, then advantages and returns backwards in time. */
@@ -262,30 +224,22 @@ export class Ppo implements Algorithm<Metrics> {
     const { normalizeRewards, normalizeAdvantages } = this.config;
     const flags =
       more | (normalizeRewards ? Flag.scaleReward : 0) | (normalizeAdvantages ? Flag.normalizeAdvantage : 0);
-    estimateAdvantages(this.#learner, flags);
+    estimateAdvantages(this.learner, flags);
   }
 
   /** Phase 3: epochs of minibatches in shuffled order. */
   async #update(): Promise<void> {
-    const { config, iteration } = this;
-    const seed = drawSeed(this.seed, this.rateScale);
-    this.#learner.uniforms.set({ learning_rate: this.learningRate });
-    for (const part of minibatchesOf(this.#shape, config, seed, iteration)) {
-      trainMinibatch(this.#learner, part);
-      await this.#learner.turn();
+    const { config, iteration, drawSeed: seed } = this;
+    this.learner.uniforms.set({ learning_rate: this.learningRate });
+    for (const part of minibatchesOf(this.learner.shape, config, seed, iteration)) {
+      trainMinibatch(this.learner, part);
+      await this.learner.turn();
     }
   }
 
-  /**
-   * Plays whole episodes in other worlds of the same environment, at most as many as the learner's, and returns the mean
-   * of the first episode of each. By default with the most likely actions. Does not change the learner.
-   * @throws CorralError bad-peer for other environments
-   */
-  evaluate(env: LearnerEnv | JsVec, options: EvaluateOptions = {}): Promise<Evaluation> {
-    return this.#mutex.exclusive("evaluate", () => {
-      this.#learner.forgetEvaluated();
-      return evaluatePolicy(this.#learner, learnerEnvOf(env), this.env, options, this.#squash);
-    });
+  protected override play(env: LearnerEnv, options: EvaluateOptions): Promise<Evaluation> {
+    this.learner.forgetEvaluated();
+    return evaluatePolicy(this.learner, env, this.env, options, this.#squash);
   }
 
   /**
@@ -294,83 +248,45 @@ export class Ppo implements Algorithm<Metrics> {
    * @throws CorralError no-evidence if none was stopped
    */
   evidence(): Promise<UpdateEvidence> {
-    const { config, env } = this;
-    const seed = drawSeed(this.seed, this.rateScale);
-    const [halted, shape] = [this.#halted, this.#shape];
-    if (!halted) throw noEvidence(env);
+    const { config, env, drawSeed: seed } = this;
+    if (!this.halted) throw noEvidence(env);
     const iteration = this.iteration - 1;
-    return this.#mutex.exclusive("keep evidence", () =>
-      evidenceOf(this.#learner, { env: shape.env, config, seed, iteration, worldIds: [...env.worldIds] }),
+    return this.mutex.exclusive("keep evidence", () =>
+      evidenceOf(this.learner, { env: this.learner.shape.env, config, seed, iteration, worldIds: [...env.worldIds] }),
     );
-  }
-
-  /** Copies all that the run resumes from, environments included, between two updates. */
-  snapshot(): Promise<PpoSnapshot> {
-    const { iteration, envSteps, rateScale } = this;
-    return this.#mutex.exclusive("snapshot", async () => ({
-      iteration,
-      envSteps,
-      rateScale,
-      learner: await this.#learner.copy(),
-      env: await this.env.snapshot(),
-    }));
-  }
-
-  /**
-   * Puts a snapshot back, of this run or of one with the same environment and options: it goes on with the same bits.
-   * @throws CorralError bad-snapshot if it does not fit
-   */
-  restore({ iteration, envSteps, rateScale, learner, env }: PpoSnapshot): Promise<string | undefined> {
-    return this.#mutex.exclusive("restore", async () => {
-      this.#learner.put(learner);
-      await this.env.restore(env);
-      await this.#learner.done();
-      this.iteration = iteration;
-      this.envSteps = envSteps;
-      this.rateScale = rateScale;
-      this.#learner.uniforms.set({ seed: seedKey(drawSeed(this.seed, rateScale)) });
-      this.#started = iteration > 0;
-      this.#halted = undefined;
-      return undefined;
-    });
   }
 
   /** The policy, the value function and the normaliser of a snapshot by name; see `namedParameters`. Throws `bad-snapshot`. */
   named({ learner }: PpoSnapshot): Record<string, NamedArray> {
-    this.#learner.check(learner, ["params", "norm"]);
-    return namedPpo(this.#shape, (arena) => new Float32Array(learner[arena].buffer));
+    this.learner.check(learner, ["params", "norm"]);
+    return namedPpo(this.learner.shape, (arena) => new Float32Array(learner[arena].buffer));
   }
 
   shapes(): Readonly<Record<string, readonly number[]>> {
-    return ppoShapes(this.#shape);
+    return ppoShapes(this.learner.shape);
   }
 
-  /** Takes what a snapshot has learnt, policy, value function and normalisers, from as many worlds as may be; worlds, counts and Adam's means stay. Throws `bad-snapshot`. */
-  adopt({ learner }: AlgorithmSnapshot): Promise<void> {
-    return this.#mutex.exclusive("adopt", async () => {
-      this.#learner.check(learner, ["params", "norm", "state"]);
-      // behind the columns of observations lie the bounds of actions, which are the environment's own
-      const norm = new Float32Array(learner.norm.buffer).subarray(0, 16 * this.#shape.k4);
-      this.#learner.write("norm", norm);
-      const [first, end] = [STATE.reward_mean, STATE.reward_scale + 1];
-      await adoptLearnt(this.#learner, learner, (state, from) => state.set(from.subarray(first, end), first));
-    });
+  protected override assertLearnt(learnt: AlgorithmSnapshot["learner"]): void {
+    super.assertLearnt(learnt);
+    this.learner.check(learnt, ["norm"]);
   }
 
-  /** The parameters as they are now: policy, value function, log standard deviations; see `networks`. */
-  parameters(): Promise<Float32Array> {
-    const into = new Float32Array(4 * this.#shape.nets.params4);
-    return this.#mutex.exclusive("read parameters", () => this.#learner.read("params", into));
+  /** The normalisers: of observations, and of rewards. */
+  protected override adoptMore(learnt: AlgorithmSnapshot["learner"], state: Float32Array<ArrayBuffer>): void {
+    // behind the columns of observations lie the bounds of actions, which are the environment's own
+    this.learner.write("norm", new Float32Array(learnt.norm.buffer).subarray(0, 16 * this.learner.shape.k4));
+    const [first, end] = [STATE.reward_mean, STATE.reward_scale + 1];
+    state.set(new Float32Array(learnt.state.buffer).subarray(first, end), first);
   }
 
   /** The deterministic policy as it is now, as plain numbers: what `exportPolicy` writes. */
   policy(): Promise<Policy> {
     const { config, env } = this;
-    const { nets, env: facts } = this.#shape;
+    const { nets, env: facts } = this.learner.shape;
     const { activation, squash, normalizeObservations, clipObservations } = config;
-    return this.#mutex.exclusive("read the policy", async () => {
-      const params = await this.#learner.read("params", new Float32Array(4 * nets.params4));
-      const norm = await this.#learner.read("norm", new Float32Array(this.#learner.words("norm")));
+    return this.mutex.exclusive("read the policy", async () => {
+      const params = await this.learner.read("params", new Float32Array(4 * nets.params4));
+      const norm = await this.learner.read("norm", new Float32Array(this.learner.words("norm")));
       const parameters = withoutEmbedding(namedParameters(nets, params), facts.features?.values);
       const named = { ...parameters, ...namedNormalizer(facts.observations, norm) };
       return policyOf(named, {
@@ -382,14 +298,5 @@ export class Ppo implements Algorithm<Metrics> {
         clipObservations: normalizeObservations ? clipObservations : Infinity,
       });
     });
-  }
-
-  /** Gives the learner's memory back, after the call in flight. */
-  close(): Promise<void> {
-    return this.#mutex.close(() => this.#learner.close());
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 }

@@ -1,53 +1,34 @@
 // soft actor-critic (Haarnoja et al. 2018, "Soft Actor-Critic Algorithms and Applications"), all of it on the device of its
 // environments: squashed Gaussian policy, two critics and their slow targets, a temperature that steers the entropy, and a
 // replay of everything seen.
-import { printLearner } from "./printed.ts";
-import { INSPECT, type Inspect } from "../core/inspect.ts";
 import { CorralError } from "../core/errors.ts";
-import { CallMutex } from "../core/call-mutex.ts";
-import { seedKey } from "../core/rng.ts";
-import type { Box, Space } from "../env/space/spaces.ts";
+import { optionsOf } from "../core/options.ts";
 import type { JsVec } from "../env/js-env.ts";
+import type { Box, Space } from "../env/space/spaces.ts";
+import type { Plan } from "../memory/plan.ts";
+import { noEvidence, type AlgorithmSnapshot } from "./algorithm.ts";
+import { learnerDeviceOf } from "./device/bind-env.ts";
+import { heldOn, limitsOf } from "./device/device-core.ts";
+import { assertBounded, envShape } from "./device/env-shape.ts";
 import { learnerEnvOf } from "./device/js-vec.ts";
 import type { LearnerEnv, PlannedEnv } from "./device/learner-env.ts";
-import type { Plan } from "../memory/plan.ts";
-import { collect } from "./device/act.ts";
-import {
-  adoptLearnt,
-  drawSeed,
-  noEvidence,
-  nonFiniteUpdate,
-  type Algorithm,
-  type AlgorithmSnapshot,
-} from "./algorithm.ts";
-import { learnerDeviceOf, type Bound } from "./device/bind-env.ts";
-import { heldOn, limitsOf } from "./device/device-core.ts";
-import { Flag, SAC_STATE } from "./tables/device-tables.ts";
-import { evaluatePolicy, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
-import type { SquashedSpec } from "./networks/host-actor.ts";
 import { episodeMeans, sacMetricsOf, type SacMetrics } from "./device/metrics.ts";
-import { openReplay } from "./replay/open-replay.ts";
-import type { Replay } from "./replay/replay.ts";
-import type { CollectedSteps } from "./replay/row-store.ts";
+import type { UniformValues } from "./device/uniforms.ts";
+import type { SquashedSpec } from "./networks/host-actor.ts";
 import { shapesOf, type NamedArray } from "./networks/networks.ts";
 import type { Policy } from "./networks/policy.ts";
-import { assertFormat, FORMAT, namedSac, sacPolicyOf } from "./sac/policy.ts";
+import { OffPolicy, settleOffPolicy, withReplay, type OffPolicyOptions } from "./off-policy.ts";
+import type { Batch } from "./replay/learner.ts";
+import type { CollectedSteps } from "./replay/row-store.ts";
 import { planSacLearner, sacShape, type SacShape } from "./sac/arenas.ts";
-import { badOption, optionsOf } from "../core/options.ts";
-import { sacConfig, type SacConfig } from "./sac/config.ts";
 import { learnBatch, sampleBatch, setUniforms } from "./sac/batch.ts";
+import { sacConfig, type SacConfig } from "./sac/config.ts";
 import { batchEvidence, KEPT_AT, stoppedAt, type BatchEvidence } from "./sac/evidence.ts";
 import { SacLearner } from "./sac/learner.ts";
-import { SUM_PARTS } from "./device/arenas.ts";
-import { assertBounded, envShape } from "./device/env-shape.ts";
+import { assertFormat, FORMAT, namedSac, sacPolicyOf } from "./sac/policy.ts";
+import { Flag, SAC_STATE } from "./tables/device-tables.ts";
 
-export interface SacOptions extends Partial<SacConfig> {
-  /** Of the first parameters, of actions and of the samples that are replayed. Default 0. */
-  readonly seed?: number | bigint;
-  /** Where the replay lies with `storage: "file"`; the file must not be there, or `reuseReplay` says to go on with it. */
-  readonly replayFile?: string;
-  readonly reuseReplay?: boolean;
-}
+export interface SacOptions extends Partial<SacConfig>, OffPolicyOptions {}
 
 export type SacSnapshot = AlgorithmSnapshot;
 
@@ -63,14 +44,12 @@ export function planSac(given: LearnerEnv | JsVec, options: SacOptions = {}): Pl
  * @throws CorralError bad-option, unknown-option, bad-seed, needs-next-step, unsupported-space
  */
 export function settleSac(env: PlannedEnv, options: SacOptions = {}) {
-  const { seed = 0, replayFile, reuseReplay = false, ...given } = optionsOf(options);
-  seedKey(seed);
+  const { seed, replayFile, reuseReplay, ...given } = optionsOf(options);
   const config = sacConfig(given);
   const head = envShape(env);
   const others = env.singleActionSpace.kind === "discrete" ? "PPO or DQN" : "PPO";
   assertBounded(env, "SAC squashes actions", `Train it with ${others}.`);
-  if (config.storage === "file" && !replayFile) throw badOption("replayFile", replayFile, "pass the path of a file");
-  return { config, seed, shape: sacShape(head, config), file: { path: replayFile ?? "", reuse: reuseReplay } };
+  return { ...settleOffPolicy(config, { seed, replayFile, reuseReplay }), shape: sacShape(head, config) };
 }
 
 /** What a `Collector` must know to collect for a learner. */
@@ -82,48 +61,9 @@ export function sacCollecting({ env, nets }: SacShape, { minLogStd, maxLogStd }:
 }
 
 /** A learner beside its environments, which it steps. Close it before them. */
-export class Sac implements Algorithm<SacMetrics> {
+export class Sac extends OffPolicy<SacConfig, SacLearner, SacMetrics> {
   readonly algo = "sac";
-  readonly env: LearnerEnv;
-  readonly config: SacConfig;
-  readonly seed: number | bigint;
-  /** Every byte that the learner holds on the device. */
-  readonly plan: Plan;
-  /** Updates and env steps so far. */
-  iteration = 0;
-  envSteps = 0;
-  /** Below 1 if an update that was not finite has lowered the learning rates; see `lowered`. */
-  rateScale = 1;
-  readonly #learner: SacLearner;
-  readonly #bound: Bound;
-  readonly #replay: Replay;
-  readonly #shape: SacShape;
-  readonly #mutex: CallMutex;
-  #started = false;
-  #halted: CorralError | undefined;
   #stopped: ReturnType<typeof stoppedAt> | undefined;
-
-  private constructor(
-    env: LearnerEnv,
-    settled: ReturnType<typeof settleSac>,
-    learner: SacLearner,
-    bound: Bound,
-    replay: Replay,
-  ) {
-    this.env = env;
-    this.config = settled.config;
-    this.seed = settled.seed;
-    this.plan = learner.plan;
-    this.#learner = learner;
-    this.#bound = bound;
-    this.#replay = replay;
-    this.#shape = learner.shape;
-    this.#mutex = new CallMutex(`the learner of ${env.id}`);
-  }
-
-  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
-    return printLearner("Sac", this, options, inspect);
-  }
 
   /**
    * Reserves the learner's memory, the replay with it, in the budget of the environments and compiles its kernels. The
@@ -135,30 +75,13 @@ export class Sac implements Algorithm<SacMetrics> {
     const env = learnerEnvOf(given);
     const device = learnerDeviceOf(env);
     const settled = settleSac(env, options);
-    const learner = await SacLearner.create(device, settled.shape);
-    let replay: Replay | undefined;
-    try {
-      replay = await openReplay(learner, settled.config, settled.seed, settled.file);
-      const bound = await learner.bindEnv(env);
-      learner.initialize(env, settled.seed, settled.config.initialTemperature);
-      const sac = new Sac(env, settled, learner, bound, replay);
-      setUniforms(learner, settled.config, settled.seed);
-      await learner.done();
-      return sac;
-    } catch (error) {
-      replay?.close();
-      await learner.close();
-      throw error;
-    }
-  }
-
-  /**
-   * Some control steps of every world, and some batches of the replay.
-   * @throws CorralError closed, call-in-flight; non-finite-update if a loss or a gradient was not finite: the parameters
-   *   are the last good ones; what the environments throw
-   */
-  iterate(): Promise<SacMetrics> {
-    return this.#mutex.exclusive("iterate", () => this.#iterate());
+    const { config, seed, shape } = settled;
+    const learner = await SacLearner.create(device, shape);
+    return withReplay(learner, env, settled, (bound, replay) => {
+      learner.initialize(env, seed, config.initialTemperature);
+      setUniforms(learner, config, seed);
+      return new Sac(env, settled, learner, bound, replay);
+    });
   }
 
   /**
@@ -166,17 +89,17 @@ export class Sac implements Algorithm<SacMetrics> {
    * @throws CorralError needs-host-replay, bad-peer if they are of other worlds; what `iterate` throws
    */
   iterateFrom(rows: CollectedSteps): Promise<SacMetrics> {
-    return this.#mutex.exclusive("iterate", async () => {
-      if (this.#halted) throw this.#halted;
+    return this.mutex.exclusive("iterate", async () => {
+      this.assertGoing();
       const { numEnvs } = this.env;
-      if (rows.numEnvs !== numEnvs || rows.steps >= this.#shape.capacity) {
+      if (rows.numEnvs !== numEnvs || rows.steps >= this.learner.shape.capacity) {
         throw new CorralError(
           "bad-peer",
-          `the learner takes less than ${this.#shape.capacity} steps of ${numEnvs} worlds; these are ${rows.steps} of ${rows.numEnvs}. Make the collector with its numbers: sac.collecting.`,
+          `the learner takes less than ${this.learner.shape.capacity} steps of ${numEnvs} worlds; these are ${rows.steps} of ${rows.numEnvs}. Make the collector with its numbers: sac.collecting.`,
         );
       }
-      this.#replay.take(rows);
-      return { ...(await this.#learn(rows.steps * numEnvs)), ...episodeMeans(rows.episodes) };
+      this.replay.take(rows);
+      return { ...(await this.learnFrom(rows.steps * numEnvs)), ...episodeMeans(rows.episodes) };
     });
   }
 
@@ -187,7 +110,7 @@ export class Sac implements Algorithm<SacMetrics> {
     readonly seed: number | bigint;
     readonly actor: SquashedSpec;
   } {
-    return { ...sacCollecting(this.#shape, this.config, this.env.singleActionSpace), seed: this.seed };
+    return { ...sacCollecting(this.learner.shape, this.config, this.env.singleActionSpace), seed: this.seed };
   }
 
   /** Whether actions are still uniform. */
@@ -195,76 +118,31 @@ export class Sac implements Algorithm<SacMetrics> {
     return this.envSteps < this.config.learningStarts;
   }
 
-  async #iterate(): Promise<SacMetrics> {
-    if (this.#halted) throw this.#halted;
-    await this.#collect();
-    await this.#replay.append(this.config.collectSteps);
-    return this.#learn(this.env.numEnvs * this.config.collectSteps);
+  protected explore(): number {
+    return this.explores ? Flag.random : 0;
   }
 
-  async #learn(envSteps: number): Promise<SacMetrics> {
-    this.envSteps += envSteps;
-    await this.#update();
-    const state = await this.#learner.readState();
-    const metrics = sacMetricsOf(state);
-    this.iteration++;
-    if (metrics.halted) {
-      const { gradientSteps, policyEvery } = this.config;
-      this.#stopped = stoppedAt(state, (this.iteration - 1) * gradientSteps, policyEvery);
-      throw (this.#halted = nonFiniteUpdate(
-        this.iteration,
-        metrics.halted,
-        `${KEPT_AT[this.#stopped.half]} Lower the learning rates, set maxGradNorm, or look at the environment's rewards and observations.`,
-      ));
-    }
-    return metrics;
+  protected learns(_before: number, after: number): boolean {
+    return after >= this.config.learningStarts;
   }
 
-  /** Phase 1: the policy acts in all worlds, and the results go into the replay. */
-  async #collect(): Promise<void> {
-    const { env, config, iteration } = this;
-    if (!this.#started) await env.reset();
-    this.#started = true;
-    const learner = this.#learner;
-    const flags = Flag.keep | (this.explores ? Flag.random : 0);
-    const steps = Array.from({ length: config.collectSteps }, (_, i) => {
-      const draw = iteration * config.collectSteps + i;
-      return { t: draw % this.#shape.window, draw, flags: i === 0 ? flags | Flag.firstStep : flags };
-    });
-    await collect(learner, this.#bound, steps);
-    learner.submit("episodes", {}, (pass) => {
-      learner.run(pass, "sum_worlds", SUM_PARTS);
-      learner.run(pass, "episodes", 1);
-    });
+  protected learningRates(): UniformValues {
+    const { learningRate, criticLearningRate } = this.config;
+    return { learning_rate: this.rateScale * learningRate, critic_rate: this.rateScale * criticLearningRate };
   }
 
-  /** Phase 2: batches of the replay, once there is enough in it. */
-  async #update(): Promise<void> {
-    const { config, iteration } = this;
-    const { first, count } = this.#replay.starts();
-    if (count < 1 || this.explores) return;
-    const { learningRate, criticLearningRate, rateScale } = { ...config, rateScale: this.rateScale };
-    this.#learner.uniforms.set({
-      learning_rate: rateScale * learningRate,
-      critic_rate: rateScale * criticLearningRate,
-    });
-    this.#learner.uniforms.set({ ring_first: first % this.#shape.capacity, ring_starts: count });
-    for (let i = 0; i < config.gradientSteps; i++) {
-      const draw = iteration * config.gradientSteps + i;
-      const flags = i === 0 ? Flag.firstMinibatch : 0;
-      const samples = this.#replay.prepare(draw);
-      learnBatch(this.#learner, { draw, flags, samples, movesPolicy: draw % config.policyEvery === 0 });
-      await this.#learner.turn();
-    }
+  protected learnBatch(batch: Batch): void {
+    learnBatch(this.learner, { ...batch, movesPolicy: batch.draw % this.config.policyEvery === 0 });
   }
 
-  /**
-   * Plays whole episodes in other worlds of the same environment, at most as many as the learner's, and returns the mean
-   * of the first episode of each. By default with the most likely actions. Does not change the learner.
-   * @throws CorralError bad-peer for other environments
-   */
-  evaluate(env: LearnerEnv | JsVec, options: EvaluateOptions = {}): Promise<Evaluation> {
-    return this.#mutex.exclusive("evaluate", () => evaluatePolicy(this.#learner, learnerEnvOf(env), this.env, options));
+  protected metricsOf(state: Float32Array): SacMetrics {
+    return sacMetricsOf(state);
+  }
+
+  protected remedyOf(state: Float32Array): string {
+    const { gradientSteps, policyEvery } = this.config;
+    this.#stopped = stoppedAt(state, (this.iteration - 1) * gradientSteps, policyEvery);
+    return `${KEPT_AT[this.#stopped.half]} Lower the learning rates, set maxGradNorm, or look at the environment's rewards and observations.`;
   }
 
   /**
@@ -272,15 +150,14 @@ export class Sac implements Algorithm<SacMetrics> {
    * @throws CorralError no-evidence if none was stopped
    */
   evidence(): Promise<BatchEvidence> {
-    const { config, env, rateScale } = this;
-    const seed = drawSeed(this.seed, rateScale);
-    const [stopped, shape] = [this.#stopped, this.#shape];
-    if (!this.#halted || !stopped) throw noEvidence(env);
+    const { config, env, rateScale, drawSeed: seed } = this;
+    const [stopped, shape] = [this.#stopped, this.learner.shape];
+    if (!this.halted || !stopped) throw noEvidence(env);
     const iteration = this.iteration - 1;
     const draw = iteration * config.gradientSteps + stopped.minibatch;
-    return this.#mutex.exclusive("keep evidence", () => {
-      if (this.#replay.prepare(draw)) sampleBatch(this.#learner, draw);
-      return batchEvidence(this.#learner, {
+    return this.mutex.exclusive("keep evidence", () => {
+      if (this.replay.prepare(draw)) sampleBatch(this.learner, draw);
+      return batchEvidence(this.learner, {
         algo: "sac",
         env: shape.env,
         config,
@@ -296,93 +173,37 @@ export class Sac implements Algorithm<SacMetrics> {
     });
   }
 
-  /** Copies all that the run resumes from, replay and environments included, between two updates. */
-  snapshot(): Promise<SacSnapshot> {
-    const { iteration, envSteps, rateScale } = this;
-    return this.#mutex.exclusive("snapshot", async () => ({
-      iteration,
-      envSteps,
-      rateScale,
-      learner: { format: Uint32Array.of(FORMAT), ...(await this.#learner.copy()), ...this.#replay.copy() },
-      env: await this.env.snapshot(),
-    }));
+  protected override async copyLearner(): Promise<AlgorithmSnapshot["learner"]> {
+    return { format: Uint32Array.of(FORMAT), ...(await super.copyLearner()) };
   }
 
-  /**
-   * Puts a snapshot back, of this run or of one with the same environment and options: it goes on with the same bits, but
-   * where rows of a replay in a file are gone: then it says how many.
-   * @throws CorralError bad-snapshot if it does not fit; bad-replay
-   */
-  restore({ iteration, envSteps, rateScale, learner, env }: SacSnapshot): Promise<string | undefined> {
-    return this.#mutex.exclusive("restore", async () => {
-      assertFormat(learner);
-      this.#learner.check(learner);
-      const gone = this.#replay.put(learner, iteration * this.config.collectSteps);
-      this.#learner.put(learner);
-      await this.env.restore(env);
-      await this.#learner.done();
-      this.iteration = iteration;
-      this.envSteps = envSteps;
-      this.rateScale = rateScale;
-      const key = seedKey(drawSeed(this.seed, rateScale));
-      this.#learner.uniforms.set({ seed: key });
-      this.#replay.drawBy(key);
-      this.#started = iteration > 0;
-      this.#halted = this.#stopped = undefined;
-      return gone;
-    });
+  protected override putLearner(snapshot: SacSnapshot): string | undefined {
+    assertFormat(snapshot.learner);
+    return super.putLearner(snapshot);
+  }
+
+  protected override assertLearnt(learnt: AlgorithmSnapshot["learner"]): void {
+    assertFormat(learnt);
+    super.assertLearnt(learnt);
+  }
+
+  protected override adoptMore(learnt: AlgorithmSnapshot["learner"], state: Float32Array<ArrayBuffer>): void {
+    state[SAC_STATE.log_alpha] = new Float32Array(learnt.state.buffer)[SAC_STATE.log_alpha];
   }
 
   /** Policy, critics and targets of a snapshot by name; see `namedSac`. */
   named({ learner }: SacSnapshot): Record<string, NamedArray> {
-    this.#learner.check(learner, ["params"]);
-    return namedSac(this.#shape, new Float32Array(learner.params.buffer));
+    this.learner.check(learner, ["params"]);
+    return namedSac(this.learner.shape, new Float32Array(learner.params.buffer));
   }
 
   shapes(): Readonly<Record<string, readonly number[]>> {
-    return shapesOf(namedSac(this.#shape, new Float32Array(4 * this.#shape.nets.params4)));
+    return shapesOf(namedSac(this.learner.shape, new Float32Array(4 * this.learner.shape.nets.params4)));
   }
 
   /** The policy as plain numbers, to leave with: its most likely actions. See `exportPolicy`. */
   async policy(): Promise<Policy> {
-    const named = namedSac(this.#shape, new Float32Array(await this.parameters()));
+    const named = namedSac(this.learner.shape, new Float32Array(await this.parameters()));
     return sacPolicyOf(named, this.env.id, this.env.singleActionSpace, this.config);
-  }
-
-  /** Takes what a snapshot has learnt, policy, critics and temperature, from as many worlds as may be; worlds, counts and Adam's means stay. Throws `bad-snapshot`. */
-  adopt({ learner }: AlgorithmSnapshot): Promise<void> {
-    return this.#mutex.exclusive("adopt", async () => {
-      assertFormat(learner);
-      this.#learner.check(learner, ["params", "state"]);
-      await adoptLearnt(this.#learner, learner, (state, from) => {
-        state[SAC_STATE.log_alpha] = from[SAC_STATE.log_alpha];
-      });
-    });
-  }
-
-  /** The parameters as they are now: policy, critics, targets. */
-  parameters(): Promise<Float32Array> {
-    const into = new Float32Array(4 * this.#shape.nets.params4);
-    return this.#mutex.exclusive("read parameters", () => this.#learner.read("params", into));
-  }
-
-  /** Bytes of the replay: on the device, in memory or on disk. */
-  get replayBytes(): number {
-    return this.#replay.bytes;
-  }
-
-  /** Gives the learner's memory back, the file's handle too, after the call in flight. */
-  close(): Promise<void> {
-    return this.#mutex.close(async () => {
-      try {
-        this.#replay.close();
-      } finally {
-        await this.#learner.close();
-      }
-    });
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 }

@@ -59,7 +59,7 @@ test("the policy of the CPU draws what the kernel draws", async () => {
   const space = () => new Box({ low: -2, high: [1, 2, 3, 4, 5, 6], shape: [6] });
   const task = defineTask({ ...invertedPendulum, id: "SixActions", actionSpace: space, control: () => [0] });
   await using env = await makeVec(task as Task, { numEnvs: 5, seed: 2 });
-  const config = sacConfig({ hidden: [16, 8], bufferSize: 40 });
+  const config = sacConfig({ hidden: [16, 8], bufferSize: 40, batchSize: 16 });
   await using learner = await SacLearner.create(env.gpu!.device, sacShape(envShape(env), config));
   learner.initialize(env, 2, 1);
   setUniforms(learner, config, 2);

@@ -47,7 +47,7 @@ test("what cannot be trained is refused before anything is made", async () => {
   expect(await codeOf(env, { storage: "tape" })).toBe("bad-option");
   expect(await codeOf(env, { seed: -1 })).toBe("bad-seed");
   expect(await codeOf(env, { minLogStd: 1, maxLogStd: 0 })).toBe("bad-option");
-  expect(await codeOf(env, { bufferSize: 79 })).toBe("bad-option");
+  expect(await codeOf(env, { bufferSize: 79, batchSize: 32 })).toBe("bad-option");
   expect(watch.made.createBuffer).toBe(0);
   watch.remove();
 

@@ -30,6 +30,17 @@ test("no file names a folder of the machine it was written on", () => {
   expect(wrong).toEqual([]);
 });
 
+test("one version: of the package, its lock file, the Python client and the newest part of the changelog", () => {
+  const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
+  const lock = JSON.parse(read("package-lock.json")) as { version: string; packages: { "": { version: string } } };
+  const { version } = JSON.parse(read("package.json")) as { version: string };
+  expect({
+    lock: [lock.version, lock.packages[""].version],
+    python: /^__version__ = "(.*)"$/m.exec(read("python/src/corral/_version.py"))?.[1],
+    changelog: /^## (\S+)/m.exec(read("CHANGELOG.md"))?.[1],
+  }).toEqual({ lock: [version, version], python: version, changelog: version });
+});
+
 test("the lock file names no registry", () => {
   const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
     packages: Record<string, { resolved?: string }>;

@@ -15,6 +15,8 @@ export const adamOptions = (epsilon: number) =>
     },
   }) as const satisfies OptionTable;
 
+export type AdamConfig = ConfigOf<ReturnType<typeof adamOptions>> & { readonly maxGradNorm: number };
+
 export const GAMMA = { default: 0.99, min: 0, max: 1, doc: "discount of a control step" } as const;
 
 /** Throws `bad-option` if the bounds of the log standard deviation are the wrong way round. */
@@ -41,11 +43,19 @@ export const REPLAY = {
   gamma: GAMMA,
 } as const satisfies OptionTable;
 
+export type ReplayConfig = ConfigOf<typeof REPLAY> & { readonly batchSize: number };
+
+/** Throws `bad-option` if a batch is larger than the replay. */
+export function assertBatchFits({ bufferSize, batchSize }: ReplayConfig): void {
+  if (bufferSize >= batchSize) return;
+  throw badOption("bufferSize", bufferSize, `pass at least batchSize, ${batchSize}, or a smaller batchSize`);
+}
+
 /**
  * Rows that the replay keeps of each world.
  * @throws CorralError bad-option if they are too few to learn from
  */
-export function replayRows({ bufferSize, nSteps, collectSteps }: ConfigOf<typeof REPLAY>, numEnvs: number): number {
+export function replayRows({ bufferSize, nSteps, collectSteps }: ReplayConfig, numEnvs: number): number {
   const rows = Math.floor(bufferSize / numEnvs);
   const least = nSteps + collectSteps;
   if (rows >= least) return rows;

@@ -1,4 +1,5 @@
 // the uniforms that the host sets before a submission: every kernel of the learner reads them
+import type { AdamConfig } from "./shared-options.ts";
 import { UNIFORMS } from "../tables/device-tables.ts";
 
 export type Uniform = (typeof UNIFORMS.members)[number];
@@ -13,3 +14,12 @@ export class Uniforms {
     return this;
   }
 }
+
+/** The numbers of Adam and of the clipping before it. */
+export const adamUniforms = (c: AdamConfig): UniformValues => ({
+  max_grad_norm: c.maxGradNorm,
+  beta1: c.beta1,
+  beta2: c.beta2,
+  adam_eps: c.adamEpsilon,
+  weight_decay: c.weightDecay,
+});

@@ -1,20 +1,9 @@
 // the memory of DQN's learner, planned beside that of its environments: networks, a batch, and the replay
 import type { LearnerPlan } from "../device/wasm-plan.ts";
 import { CorralError } from "../../core/errors.ts";
-import type { ArenaRequest, PlanLimits } from "../../memory/request.ts";
-import {
-  planArenas,
-  replayArenas,
-  rowsOf,
-  sharedArena,
-  stagingArena,
-  STATISTICS4,
-  SUM_PARTS,
-  uniformArena,
-  worldsArena,
-} from "../device/arenas.ts";
+import type { PlanLimits } from "../../memory/request.ts";
+import { rowsOf, sharedArena, STATISTICS4 } from "../device/arenas.ts";
 import { assertEmbeddable, type EnvShape } from "../device/env-shape.ts";
-import { replayRows } from "../device/shared-options.ts";
 import {
   embedding4,
   endOf,
@@ -27,8 +16,8 @@ import {
   type Rows,
   type StreamedHead,
 } from "../networks/networks.ts";
-import { NOTE, Q_ROW, STATE_SIZE, UNIFORM_SLOTS, UNIFORMS_BYTES } from "../tables/device-tables.ts";
-import { JOB_BYTES } from "../tables/job-tables.ts";
+import { planReplayLearner, transitionSizes, type ReplayLearnerShape } from "../replay/arenas.ts";
+import { Q_ROW } from "../tables/device-tables.ts";
 import type { DqnConfig } from "./config.ts";
 
 /** Layers, and the values of all actions that they end in. */
@@ -60,25 +49,12 @@ export interface DqnWork {
   readonly size4: number;
 }
 
-export interface DqnShape {
-  readonly env: EnvShape;
+export interface DqnShape extends ReplayLearnerShape {
   readonly nets: DqnNetworks;
   readonly work: DqnWork;
-  readonly batch: number;
-  /** Rows that the networks have room for. */
-  readonly rows: number;
-  /** Numbers that the network sees of an observation. */
+  /** Numbers that the network sees of an observation, and vec4s of them in `work`. */
   readonly seen: number;
-  /** vec4s of an observation in the environment, of all of it and of what is seen in `work`, of an action, of a sample. */
-  readonly obs4: number;
-  readonly k4: number;
   readonly seen4: number;
-  readonly actions4: number;
-  readonly row4: number;
-  /** Rows of the replay for each world, and how many of them lie on the device. */
-  readonly capacity: number;
-  readonly window: number;
-  readonly jobs: number;
 }
 
 /** Largest number that counts actions exactly where numbers are floats. */
@@ -121,7 +97,8 @@ export function dqnShape(env: EnvShape, config: DqnConfig): DqnShape {
   const total4 = online.end + STATISTICS4;
   const target = layOut("target", env, seen, config, total4);
   const { layers, head } = online.network;
-  const k4 = padTo(env.observations, TILE) / 4;
+  const sizes = transitionSizes(env, config);
+  const { k4 } = sizes;
   const seen4 = padTo(seen, TILE) / 4;
   const width4 = layers.reduce((sum, layer) => sum + row4Of(layer), k4 + head.width / 4);
   const rows = rowsOf(config.batchSize, env.numEnvs, width4);
@@ -144,10 +121,8 @@ export function dqnShape(env: EnvShape, config: DqnConfig): DqnShape {
     kept: take(Q_ROW.size / 4),
     statistics: take(STATISTICS4),
   };
-  const [obs4, actions4] = [padTo(env.observations, 4) / 4, padTo(env.actions, 4) / 4];
-  const capacity = replayRows(config, env.numEnvs);
   return {
-    env,
+    ...sizes,
     nets: {
       online: online.network,
       target: target.network,
@@ -156,16 +131,9 @@ export function dqnShape(env: EnvShape, config: DqnConfig): DqnShape {
       params4: target.end,
     },
     work: { ...work, size4: at },
-    batch: config.batchSize,
     rows,
     seen,
-    obs4,
-    k4,
     seen4,
-    actions4,
-    row4: 2 * obs4 + actions4 + NOTE.size / 4,
-    capacity,
-    window: config.storage === "gpu" ? capacity : config.collectSteps,
     jobs: 5 * layers.length + 4 * head.blocks.length + 24,
   };
 }
@@ -176,26 +144,11 @@ export const lastOf = ({ layers }: QNetwork, { x, outputs }: Rows): number =>
 
 /** Plans every buffer of DQN's learner. Needs no device. */
 export function planDqnLearner(shape: DqnShape, limits?: PlanLimits): LearnerPlan {
-  const { env, nets, work, k4, obs4, actions4, batch, window } = shape;
-  const { head } = nets.online;
-  const smaller = "narrower hidden layers";
+  const { head } = shape.nets.online;
   const features = head.embedding ? padTo(head.actions * head.embedding.features, 4) / 4 : 1;
-  const arenas: ArenaRequest[] = [
-    sharedArena("params", nets.params4, smaller),
-    sharedArena("moments", 2 * nets.total4, smaller),
-    sharedArena("grads", nets.total4, smaller),
-    sharedArena("work", work.size4, "a smaller batchSize"),
+  const own = [
     sharedArena("features", features),
     ...(head.embedding ? [sharedArena("embedding", embedding4(head), "a smaller actionEmbedding")] : []),
-    sharedArena("batch", batch * shape.row4, "a smaller batchSize"),
-    sharedArena("norm", 4 * k4 + 2 * actions4),
-    sharedArena("scratch", SUM_PARTS * 3),
-    sharedArena("state", STATE_SIZE / 4),
-    ...replayArenas(env.numEnvs * window, obs4, actions4),
-    worldsArena(),
-    uniformArena("uniforms", (UNIFORM_SLOTS * UNIFORMS_BYTES) / 4),
-    uniformArena("jobs", (shape.jobs * JOB_BYTES) / 4),
-    stagingArena(4 * nets.params4),
   ];
-  return { ...planArenas(`${env.id}.dqn`, env.numEnvs, arenas, limits), products: shape.rows * 4 * nets.params4 };
+  return planReplayLearner("dqn", shape, own, limits);
 }

@@ -1,6 +1,6 @@
 // every hyperparameter of DQN: flat, with its default, its bounds and what it means. The command line's flags are these.
 import { badOption, fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
-import { ACTION_EMBEDDING, adamOptions, REPLAY } from "../device/shared-options.ts";
+import { ACTION_EMBEDDING, adamOptions, assertBatchFits, REPLAY } from "../device/shared-options.ts";
 import { HIDDEN_ACTIVATIONS } from "../networks/activations.ts";
 
 export const DQN_OPTIONS = {
@@ -40,9 +40,8 @@ export type DqnConfig = ConfigOf<typeof DQN_OPTIONS>;
  */
 export function dqnConfig(given: Partial<DqnConfig> = {}): DqnConfig {
   const made = fillIn(DQN_OPTIONS, given, { of: "DQN" });
-  const { bufferSize, batchSize, explorationFinal, explorationInitial } = made;
-  if (bufferSize < batchSize)
-    throw badOption("bufferSize", bufferSize, `pass at least batchSize, ${batchSize}, or a smaller batchSize`);
+  assertBatchFits(made);
+  const { explorationFinal, explorationInitial } = made;
   if (explorationFinal > explorationInitial)
     throw badOption("explorationFinal", explorationFinal, `pass at most explorationInitial, ${explorationInitial}`);
   return made;

@@ -1,36 +1,31 @@
 // the learner of DQN: network, targets and loss on the device, which the phases of the algorithm are put together from
-import { bindEnv, initialNorm, initialWorlds, type Bound } from "../device/bind-env.ts";
 import { BIAS_ONLY, STATISTICS4, SUMS } from "../device/arenas.ts";
 import type { Backing } from "../device/backing.ts";
-import { DeviceCore, hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
+import type { Bound } from "../device/bind-env.ts";
+import { hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
 import type { JobPass } from "../device/kernels.ts";
 import type { Bind, JobOf } from "../device/kernel-table.ts";
 import type { LearnerEnv } from "../device/learner-env.ts";
 import { ACTIVATIONS } from "../networks/activations.ts";
 import { fillHead, fillUniform } from "../networks/initial-parameters.ts";
 import { jobOfLayer, TILE } from "../networks/networks.ts";
-import { ADAM_EACH, REPLAY_STEP, SAC_STATE, STATE_SIZE } from "../tables/device-tables.ts";
+import { transitionParts } from "../replay/arenas.ts";
+import { ReplayLearner } from "../replay/learner.ts";
+import { ADAM_EACH, SAC_STATE } from "../tables/device-tables.ts";
 import { lastOf, planDqnLearner, type DqnShape, type QNetwork } from "./arenas.ts";
 
-/** What a snapshot holds, between two updates. */
-const SNAPSHOT_ARENAS = ["params", "moments", "state", "worlds"] as const;
-const RING = ["replay_obs", "replay_actions", "replay_steps"] as const;
 /** Numbers that an invocation clears of the head's gradient. */
 const CLEARED = 8;
 
 /** Who looks for the best action: worlds that act, or a batch for its targets. */
 export type Seeker = "act" | "next";
 
-export class DqnLearner extends DeviceCore {
-  readonly shape: DqnShape;
+export class DqnLearner extends ReplayLearner<DqnShape> {
   readonly #doubleQ: boolean;
-  readonly #bound = new WeakMap<LearnerEnv, Promise<Bound>>();
 
   private constructor(shape: DqnShape, doubleQ: boolean, backing: Backing) {
-    super(backing, shape.window === shape.capacity ? [...SNAPSHOT_ARENAS, ...RING] : SNAPSHOT_ARENAS);
-    this.shape = shape;
+    super(shape, backing);
     this.#doubleQ = doubleQ;
-    this.uniforms.set({ work_rows: shape.rows });
   }
 
   /** Reserves the learner's memory in the device's budget and compiles its kernels; holds nothing if either fails. */
@@ -38,17 +33,15 @@ export class DqnLearner extends DeviceCore {
     const plan = planDqnLearner(shape, limitsOf(device));
     return hold(device, plan, async (backing) => {
       const learner = new DqnLearner(shape, doubleQ, backing);
-      await learner.#bindAll();
+      await learner.bindJobs((bind) => learner.#bindAll(bind));
       if (shape.nets.online.head.embedding) learner.write("features", shape.env.features!.values);
       return learner;
     });
   }
 
-  async #bindAll(): Promise<void> {
-    const { nets, work, env, seen4, actions4, row4 } = this.shape;
+  #bindAll(bind: Bind): void {
+    const { nets, work, env, seen4 } = this.shape;
     const { online, target, statistics } = nets;
-    const binds: Promise<void>[] = [];
-    const bind: Bind = (name, kernel, job) => void binds.push(this.bind(name, kernel, job));
 
     if (env.groups) {
       const { from: first, size: count } = env.groups.policy;
@@ -73,7 +66,6 @@ export class DqnLearner extends DeviceCore {
     else this.#bindSeeker(bind, "next", target, lastOf(target, work.target));
 
     const job = this.#job();
-    bind("sample", "sample", { row4, actions4 });
     bind("load", "dqn_load", job);
     bind("loss", "dqn_loss", job);
     bind("clear head", "dqn_clear_head", job);
@@ -83,10 +75,7 @@ export class DqnLearner extends DeviceCore {
     bind("gradient gate", "gate_critic", { at: 0, count: statistics, place: 0, other: statistics });
     bind("adam", "adam", { at: 0, count: statistics, place: 0, other: 0 });
     bind("polyak update", "polyak_update", { at: 0, count: statistics, place: 0, other: nets.total4 });
-    bind("sum_worlds", "sum_worlds");
-    bind("episodes", "episodes");
-    const ends = await Promise.allSettled(binds);
-    for (const end of ends) if (end.status === "rejected") throw end.reason;
+    this.bindShared(bind);
   }
 
   /** Binds what makes the values of all actions by a network, block by block. `x`: vec4 of what its head multiplies. */
@@ -123,7 +112,7 @@ export class DqnLearner extends DeviceCore {
 
   /** The numbers of the kernels between runs of the networks. */
   #job(): JobOf<"dqn_loss"> {
-    const { nets, work, seen, seen4, obs4, actions4, row4 } = this.shape;
+    const { nets, work, seen, seen4 } = this.shape;
     const { online, target } = nets;
     const { blocks, width, embedding } = online.head;
     const below = online.layers.at(-1);
@@ -145,36 +134,19 @@ export class DqnLearner extends DeviceCore {
       head_size: own.size,
       width,
       features: embedding?.features ?? 0,
-      batch_row: 4 * row4,
-      batch_next: 4 * obs4,
-      batch_action: 8 * obs4,
-      batch_notes: 8 * obs4 + 4 * actions4,
+      ...transitionParts(this.shape),
     };
   }
 
-  /** The kernels that read and write an environment of the learner's shape, bound at the first call. */
-  bindEnv(env: LearnerEnv): Promise<Bound> {
-    let bound = this.#bound.get(env);
-    if (!bound) {
-      const { work, actions4, env: facts } = this.shape;
-      const [rollout_obs, rollout_actions, samples] = RING;
-      const { singleActionSpace: space } = env;
-      bound = bindEnv(this, env, {
-        act: "act_greedy",
-        job: {
-          kept: 4 * work.kept,
-          count: facts.outputs,
-          start: space.kind === "discrete" ? space.start : 0,
-          action_words: 4 * actions4,
-        },
-        row: { row: REPLAY_STEP.size, row_reward: REPLAY_STEP.at("reward"), row_flags: REPLAY_STEP.at("flags") },
-        arenas: { rollout_obs, rollout_actions, samples },
-      });
-      this.#bound.set(env, bound);
-      // memory that was refused may be there the next time
-      bound.catch(() => this.#bound.delete(env));
-    }
-    return bound;
+  protected bindPolicy(env: LearnerEnv): Promise<Bound> {
+    const { work, actions4, env: facts } = this.shape;
+    const { singleActionSpace: space } = env;
+    return this.bindActing(env, "act_greedy", {
+      kept: 4 * work.kept,
+      count: facts.outputs,
+      start: space.kind === "discrete" ? space.start : 0,
+      action_words: 4 * actions4,
+    });
   }
 
   /** Runs the network over the first rows of its input; and both over next observations. */
@@ -230,14 +202,9 @@ export class DqnLearner extends DeviceCore {
 
   /** Parameters and optimizer as at the start of a run; targets are the network. */
   initialize(env: LearnerEnv, seed: number | bigint): void {
-    this.write("params", initialDqn(this.shape, seed));
-    const { nets, k4, actions4 } = this.shape;
-    this.write("moments", new Float32Array(8 * nets.total4));
-    this.write("norm", initialNorm(env, 4 * k4, 4 * actions4));
-    this.write("worlds", initialWorlds(env));
-    const state = new Float32Array(STATE_SIZE);
-    state[SAC_STATE.beta1_power] = state[SAC_STATE.beta2_power] = 1;
-    this.write("state", state);
+    this.writeFirst(env, initialDqn(this.shape, seed), this.shape.nets.total4, (state) => {
+      state[SAC_STATE.beta1_power] = state[SAC_STATE.beta2_power] = 1;
+    });
   }
 }
 

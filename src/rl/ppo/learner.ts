@@ -3,13 +3,14 @@ import type { LearnerEnv, PlannedEnv } from "../device/learner-env.ts";
 import { groupJobs, inputAt, inputOf, learnerShape, planLearner, type LearnerShape } from "./arenas.ts";
 import type { Backing } from "../device/backing.ts";
 import type { PpoConfig } from "./config.ts";
-import { bindEnv, initialNorm, initialWorlds, type Bound } from "../device/bind-env.ts";
-import { DeviceCore, hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
+import { bindEnv, type Bound } from "../device/bind-env.ts";
+import { hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
 import type { JobPass } from "../device/kernels.ts";
 import type { Bind, JobOf, KernelName } from "../device/kernel-table.ts";
+import { LearnerCore } from "../device/learner-core.ts";
 import { backCells, bindCells, runCells, type ActingRows } from "./recurrent.ts";
 import { bindHead, descendBlocks, embedActions, foldBlocks } from "./streamed-head.ts";
-import { Flag, SAMPLE, STATE, STATE_SIZE } from "../tables/device-tables.ts";
+import { Flag, SAMPLE, STATE } from "../tables/device-tables.ts";
 import { ACTIVATIONS } from "../networks/activations.ts";
 import { initialParameters } from "../networks/initial-parameters.ts";
 import { layerJob, padTo, TILE, type Layer } from "../networks/networks.ts";
@@ -19,14 +20,9 @@ import { envShape, assertBounded, assertEmbeddable } from "../device/env-shape.t
 /** What a snapshot holds, between two updates. */
 const SNAPSHOT_ARENAS = ["params", "moments", "norm", "state", "worlds"] as const;
 
-export class Learner extends DeviceCore {
-  readonly shape: LearnerShape;
-  readonly #bound = new WeakMap<LearnerEnv, Promise<Bound>>();
-
+export class Learner extends LearnerCore<LearnerShape> {
   private constructor(shape: LearnerShape, backing: Backing) {
-    super(backing, shape.cells ? [...SNAPSHOT_ARENAS, "hidden"] : SNAPSHOT_ARENAS);
-    this.shape = shape;
-    this.uniforms.set({ work_rows: shape.rows });
+    super(shape, backing, shape.cells ? [...SNAPSHOT_ARENAS, "hidden"] : SNAPSHOT_ARENAS);
   }
 
   /** Reserves the learner's memory in the device's budget and compiles its kernels; holds nothing if either fails. */
@@ -34,17 +30,15 @@ export class Learner extends DeviceCore {
     const plan = planLearner(shape, config, limitsOf(device));
     return hold(device, plan, async (backing) => {
       const learner = new Learner(shape, backing);
-      await learner.#bindNetworks();
+      await learner.bindJobs((bind) => learner.#bindNetworks(bind));
       if (shape.nets.head?.embedding) learner.write("features", shape.env.features!.values);
       return learner;
     });
   }
 
-  async #bindNetworks(): Promise<void> {
+  #bindNetworks(bind: Bind): void {
     const { shape } = this;
     const { nets, work, env, chunks } = shape;
-    const binds: Promise<void>[] = [];
-    const bind: Bind = (name, kernel, job) => void binds.push(this.bind(name, kernel, job));
 
     // sums of columns are the gradient of a bias; statistics ride behind all gradients
     const [gradient, statisticsAt] =
@@ -95,22 +89,9 @@ export class Learner extends DeviceCore {
       bind("reduce statistics", "reduce", { ...all, at: nets.core4, count: STATISTICS4, other });
     }
     for (const name of ["gradient_gate", "adam"] as const) bind(name, name, all);
-    const ends = await Promise.allSettled(binds);
-    for (const end of ends) if (end.status === "rejected") throw end.reason;
   }
 
-  /** The kernels that read and write an environment of the learner's shape, bound at the first call. */
-  bindEnv(env: LearnerEnv): Promise<Bound> {
-    let bound = this.#bound.get(env);
-    if (!bound) {
-      this.#bound.set(env, (bound = this.#bindEnv(env)));
-      // memory that was refused may be there the next time
-      bound.catch(() => this.#bound.delete(env));
-    }
-    return bound;
-  }
-
-  #bindEnv(env: LearnerEnv): Promise<Bound> {
+  protected bindPolicy(env: LearnerEnv): Promise<Bound> {
     const { k4, actions4, env: facts, head } = this.shape;
     const start = startOf(env);
     const row = { row: SAMPLE.size, row_reward: SAMPLE.at("reward"), row_flags: SAMPLE.at("flags") };
@@ -244,16 +225,10 @@ export class Learner extends DeviceCore {
 
   /** Parameters, optimizer and statistics as at the start of a run. */
   initialize(env: LearnerEnv, seed: number | bigint, initialLogStd: number): void {
-    const { nets, k4, actions4 } = this.shape;
-    this.write("params", initialParameters(nets, seed, initialLogStd));
-    this.write("moments", new Float32Array(8 * nets.params4));
-    this.write("norm", initialNorm(env, 4 * k4, 4 * actions4));
-
-    const state = new Float32Array(STATE_SIZE);
-    for (const name of ["beta1_power", "beta2_power", "reward_scale", "adv_scale"] as const) state[STATE[name]] = 1;
-    this.write("state", state);
-
-    this.write("worlds", initialWorlds(env));
+    const { nets } = this.shape;
+    this.writeFirst(env, initialParameters(nets, seed, initialLogStd), nets.params4, (state) => {
+      for (const name of ["beta1_power", "beta2_power", "reward_scale", "adv_scale"] as const) state[STATE[name]] = 1;
+    });
   }
 }
 

@@ -7,6 +7,7 @@ import type { PpoConfig } from "./config.ts";
 import type { Learner } from "./learner.ts";
 import { halfBits, shuffleKeys } from "./shuffle.ts";
 import { SUM_PARTS } from "../device/arenas.ts";
+import { adamUniforms } from "../device/uniforms.ts";
 
 /** Tells the learner the numbers that stay the same for the whole run. */
 export function setUniforms(learner: Learner, c: PpoConfig, seed: number | bigint): void {
@@ -33,16 +34,12 @@ export function setUniforms(learner: Learner, c: PpoConfig, seed: number | bigin
     clip_value: c.valueClip,
     entropy_coef: c.entropyCoef,
     value_coef: c.valueCoef,
-    max_grad_norm: c.maxGradNorm,
     target_kl: c.targetKl,
     log_std_min: c.minLogStd,
     log_std_max: c.maxLogStd,
     clip_reward: c.clipRewards,
     clip_obs: c.normalizeObservations ? c.clipObservations : Infinity,
-    beta1: c.beta1,
-    beta2: c.beta2,
-    adam_eps: c.adamEpsilon,
-    weight_decay: c.weightDecay,
+    ...adamUniforms(c),
     adaptive_min: 1e-5,
     adaptive_max: 1e-2,
   });

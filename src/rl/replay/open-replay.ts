@@ -12,12 +12,18 @@ interface ReplayOptions {
   readonly gamma: number;
 }
 
+/** The file of a replay with `storage: "file"`, and whether one that is there is gone on with. */
+export interface ReplayFile {
+  readonly path: string;
+  readonly reuse: boolean;
+}
+
 /** @throws BudgetExceededError, host-out-of-memory; replay-exists, disk-full, bad-replay */
 export async function openReplay(
   learner: DeviceCore & { readonly shape: ReplayShape },
   { storage, nSteps, gamma }: ReplayOptions,
   seed: number | bigint,
-  file: { readonly path: string; readonly reuse: boolean },
+  file: ReplayFile,
 ): Promise<Replay> {
   const { shape } = learner;
   const { id, numEnvs: worlds, observations, actions } = shape.env;

@@ -1,24 +1,12 @@
 // the memory of SAC's learner, planned beside that of its environments: networks, a batch, and the replay
 import type { LearnerPlan } from "../device/wasm-plan.ts";
-import type { ArenaRequest, PlanLimits } from "../../memory/request.ts";
-import { NOTE, STATE_SIZE, UNIFORM_SLOTS, UNIFORMS_BYTES } from "../tables/device-tables.ts";
-import { JOB_BYTES } from "../tables/job-tables.ts";
-import { endOf, layOutNetwork, padTo, row4Of, TILE, type Layer, type Rows } from "../networks/networks.ts";
-import { replayRows } from "../device/shared-options.ts";
-import type { SacConfig } from "./config.ts";
-import {
-  chunkRowsOf,
-  rowsOf,
-  sharedArena,
-  planArenas,
-  replayArenas,
-  stagingArena,
-  STATISTICS4,
-  SUM_PARTS,
-  uniformArena,
-  worldsArena,
-} from "../device/arenas.ts";
+import type { PlanLimits } from "../../memory/request.ts";
+import { chunkRowsOf, rowsOf, sharedArena, STATISTICS4 } from "../device/arenas.ts";
 import type { EnvShape } from "../device/env-shape.ts";
+import { endOf, layOutNetwork, padTo, row4Of, TILE, type Layer, type Rows } from "../networks/networks.ts";
+import { NARROWER, planReplayLearner, transitionSizes, type ReplayLearnerShape } from "../replay/arenas.ts";
+import { NOTE } from "../tables/device-tables.ts";
+import type { SacConfig } from "./config.ts";
 
 /** The parameter vector: policy, critics, then targets, with room for statistics behind what has gradients. vec4s. */
 export interface SacNetworks {
@@ -47,29 +35,17 @@ export interface SacWork {
   readonly size4: number;
 }
 
-export interface SacShape {
-  readonly env: EnvShape;
+export interface SacShape extends ReplayLearnerShape {
   readonly nets: SacNetworks;
   readonly work: SacWork;
-  readonly batch: number;
-  /** Rows that the networks have room for. */
-  readonly rows: number;
   readonly chunkRows: number;
   /** Chunks of a batch; of one, sums are the gradient itself. */
   readonly chunks: number;
   /** What policy and critics see of an observation. */
   readonly groups: NonNullable<EnvShape["groups"]>;
-  /** vec4s of an observation in the environment, of all of it and of what the policy sees in `work`, of a pair in the critics, of an action, of a sample. */
-  readonly obs4: number;
-  readonly k4: number;
+  /** vec4s of what the policy sees in `work`, and of a pair in the critics. */
   readonly policy4: number;
   readonly pair4: number;
-  readonly actions4: number;
-  readonly row4: number;
-  /** Rows of the replay for each world, and how many of them lie on the device. */
-  readonly capacity: number;
-  readonly window: number;
-  readonly jobs: number;
 }
 
 function layOut({ policy: seen, critic }: SacShape["groups"], actions: number, config: SacConfig): SacNetworks {
@@ -101,10 +77,10 @@ export function sacShape(env: EnvShape, config: SacConfig): SacShape {
   const all = { from: 0, size: env.observations };
   const groups = env.groups ?? { policy: all, critic: all };
   const nets = layOut(groups, env.actions, config);
-  const k4 = padTo(env.observations, TILE) / 4;
+  const sizes = transitionSizes(env, config);
+  const { k4 } = sizes;
   const policy4 = padTo(groups.policy.size, TILE) / 4;
   const pair4 = padTo(groups.critic.size + env.actions, TILE) / 4;
-  const [obs4, actions4] = [padTo(env.observations, 4) / 4, padTo(env.actions, 4) / 4];
   const width4 = nets.policy.reduce((sum, layer) => sum + row4Of(layer), k4);
   const rows = rowsOf(config.batchSize, env.numEnvs, width4);
 
@@ -132,47 +108,23 @@ export function sacShape(env: EnvShape, config: SacConfig): SacShape {
     notes: take(NOTE.size / 4),
   };
 
-  const capacity = replayRows(config, env.numEnvs);
   return {
-    env,
+    ...sizes,
     groups,
     nets,
     work: { ...work, size4: at },
-    batch: config.batchSize,
     rows,
     chunkRows: chunkRowsOf(config.batchSize),
     chunks: Math.ceil(config.batchSize / chunkRowsOf(config.batchSize)),
-    obs4,
-    k4,
     policy4,
     pair4,
-    actions4,
-    row4: 2 * obs4 + actions4 + NOTE.size / 4,
-    capacity,
-    window: config.storage === "gpu" ? capacity : config.collectSteps,
     jobs: 8 * nets.policy.length + 16,
   };
 }
 
 /** Plans every buffer of SAC's learner. Needs no device. */
 export function planSacLearner(shape: SacShape, limits?: PlanLimits): LearnerPlan {
-  const { env, nets, work, k4, obs4, actions4, batch, chunks, window } = shape;
-  const smaller = "narrower hidden layers";
-  const arenas: ArenaRequest[] = [
-    sharedArena("params", nets.params4, smaller),
-    sharedArena("moments", 2 * nets.total4, smaller),
-    sharedArena("grads", nets.total4, smaller),
-    ...(chunks > 1 ? [sharedArena("partials", chunks * nets.total4, smaller)] : []),
-    sharedArena("work", work.size4, "a smaller batchSize"),
-    sharedArena("batch", batch * shape.row4, "a smaller batchSize"),
-    sharedArena("norm", 4 * k4 + 2 * actions4),
-    sharedArena("scratch", SUM_PARTS * 3),
-    sharedArena("state", STATE_SIZE / 4),
-    ...replayArenas(env.numEnvs * window, obs4, actions4),
-    worldsArena(),
-    uniformArena("uniforms", (UNIFORM_SLOTS * UNIFORMS_BYTES) / 4),
-    uniformArena("jobs", (shape.jobs * JOB_BYTES) / 4),
-    stagingArena(4 * nets.params4),
-  ];
-  return { ...planArenas(`${env.id}.sac`, env.numEnvs, arenas, limits), products: shape.rows * 4 * nets.params4 };
+  const { chunks, nets } = shape;
+  const partials = chunks > 1 ? [sharedArena("partials", chunks * nets.total4, NARROWER)] : [];
+  return planReplayLearner("sac", shape, partials, limits);
 }

@@ -1,48 +1,22 @@
 // what a batch of SAC submits, whole or stage by stage
-import { seedKey } from "../../core/rng.ts";
 import type { JobPass } from "../device/kernels.ts";
 import type { SacConfig } from "./config.ts";
 import type { SacLearner } from "./learner.ts";
-import { SUM_PARTS } from "../device/arenas.ts";
+import { setReplayUniforms, type Batch } from "../replay/learner.ts";
 
-/** The numbers that stay the same for a whole run. */
+/** Tells the learner the numbers that stay the same for a whole run. */
 export function setUniforms(learner: SacLearner, c: SacConfig, seed: number | bigint): void {
-  const { nets, env, obs4, k4, chunkRows, chunks, window } = learner.shape;
+  setReplayUniforms(learner, c, seed);
   learner.uniforms.set({
-    worlds: env.numEnvs,
-    steps: window,
-    seed: [...seedKey(seed)],
-    chunk_rows: chunkRows,
-    chunks,
-    total4: nets.total4,
-    sum_parts: SUM_PARTS,
-    obs4,
-    k4,
-    gamma: c.gamma,
-    n_steps: c.nSteps,
-    tau: c.tau,
+    chunk_rows: learner.shape.chunkRows,
+    chunks: learner.shape.chunks,
     learning_rate: c.learningRate,
     critic_rate: c.criticLearningRate,
     alpha_rate: c.temperatureLearningRate,
-    target_entropy: c.targetEntropy * env.actions,
-    max_grad_norm: c.maxGradNorm,
+    target_entropy: c.targetEntropy * learner.shape.env.actions,
     log_std_min: c.minLogStd,
     log_std_max: c.maxLogStd,
-    clip_obs: Infinity,
-    beta1: c.beta1,
-    beta2: c.beta2,
-    adam_eps: c.adamEpsilon,
-    weight_decay: c.weightDecay,
   });
-}
-
-export interface Batch {
-  /** Number of the batch, which names its random numbers. */
-  readonly draw: number;
-  readonly flags: number;
-  /** Whether it is drawn from the ring on the device; else it is there already. */
-  readonly samples: boolean;
-  readonly movesPolicy: boolean;
 }
 
 /** What learns: the critics, then the policy and the temperature. */
@@ -93,7 +67,10 @@ function stagesOf(learner: SacLearner): Record<Half, Record<"forward" | "loss" |
 }
 
 /** One batch: critics towards the soft targets, the policy up the critics, targets after the critics. */
-export function learnBatch(learner: SacLearner, { draw, flags, samples, movesPolicy }: Batch): void {
+export function learnBatch(
+  learner: SacLearner,
+  { draw, flags, samples, movesPolicy }: Batch & { readonly movesPolicy: boolean },
+): void {
   const { batch: rows, row4, nets } = learner.shape;
   const { critics, policy } = stagesOf(learner);
   learner.submit("update", { rows, draw, flags }, (pass) => {

@@ -1,7 +1,7 @@
 // every hyperparameter of SAC: flat, with its default, its bounds and what it means. The command line's flags are these.
 import { fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
 import { HIDDEN_ACTIVATIONS } from "../networks/activations.ts";
-import { adamOptions, assertLogStds, REPLAY } from "../device/shared-options.ts";
+import { adamOptions, assertBatchFits, assertLogStds, REPLAY } from "../device/shared-options.ts";
 
 export const SAC_OPTIONS = {
   ...REPLAY,
@@ -33,6 +33,7 @@ export type SacConfig = ConfigOf<typeof SAC_OPTIONS>;
  */
 export function sacConfig(given: Partial<SacConfig> = {}): SacConfig {
   const made = fillIn(SAC_OPTIONS, given, { of: "SAC" });
+  assertBatchFits(made);
   assertLogStds(made);
   return made;
 }

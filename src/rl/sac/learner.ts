@@ -1,48 +1,34 @@
 // the learner of SAC: policy, critics, targets and losses on the device, which the phases of the algorithm are put together from
-import type { LearnerEnv } from "../device/learner-env.ts";
-import type { Backing } from "../device/backing.ts";
-import { bindEnv, initialNorm, initialWorlds, type Bound } from "../device/bind-env.ts";
-import { DeviceCore, hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
-import { ADAM_EACH, REPLAY_STEP, SAC_STATE, STATE_SIZE } from "../tables/device-tables.ts";
+import { BIAS_ONLY, STATISTICS4, SUMS } from "../device/arenas.ts";
+import type { Bound } from "../device/bind-env.ts";
+import { hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
 import type { JobPass } from "../device/kernels.ts";
 import type { Bind, JobOf } from "../device/kernel-table.ts";
+import type { LearnerEnv } from "../device/learner-env.ts";
 import { ACTIVATIONS } from "../networks/activations.ts";
 import { fillUniform } from "../networks/initial-parameters.ts";
 import { jobOfLayer, padTo, TILE, type Layer, type Rows } from "../networks/networks.ts";
+import { transitionParts } from "../replay/arenas.ts";
+import { ReplayLearner } from "../replay/learner.ts";
+import { ADAM_EACH, SAC_STATE } from "../tables/device-tables.ts";
 import { planSacLearner, type SacShape } from "./arenas.ts";
-import { STATISTICS4, SUMS, BIAS_ONLY } from "../device/arenas.ts";
-
-/** What a snapshot holds, between two updates. */
-const SNAPSHOT_ARENAS = ["params", "moments", "state", "worlds"] as const;
-const RING = ["replay_obs", "replay_actions", "replay_steps"] as const;
 
 /** A network and one of the places that it runs at. */
 type Run = readonly [layers: readonly Layer[], rows: Rows];
 
-export class SacLearner extends DeviceCore {
-  readonly shape: SacShape;
-  readonly #bound = new WeakMap<LearnerEnv, Promise<Bound>>();
-
-  private constructor(shape: SacShape, backing: Backing) {
-    super(backing, shape.window === shape.capacity ? [...SNAPSHOT_ARENAS, ...RING] : SNAPSHOT_ARENAS);
-    this.shape = shape;
-    this.uniforms.set({ work_rows: shape.rows });
-  }
-
+export class SacLearner extends ReplayLearner<SacShape> {
   /** Reserves the learner's memory in the device's budget and compiles its kernels; holds nothing if either fails. */
   static create(device: LearnerDevice, shape: SacShape): Promise<SacLearner> {
     const plan = planSacLearner(shape, limitsOf(device));
     return hold(device, plan, async (backing) => {
       const learner = new SacLearner(shape, backing);
-      await learner.#bindAll();
+      await learner.bindJobs((bind) => learner.#bindAll(bind));
       return learner;
     });
   }
 
-  async #bindAll(): Promise<void> {
-    const { nets, work, actions4, row4, chunks } = this.shape;
-    const binds: Promise<void>[] = [];
-    const bind: Bind = (name, kernel, job) => void binds.push(this.bind(name, kernel, job));
+  #bindAll(bind: Bind): void {
+    const { nets, work, chunks } = this.shape;
 
     // layer by layer, networks that do not wait for one another side by side
     const jobs = (runs: readonly Run[], i: number) => runs.map(([layers, rows]) => jobOfLayer(layers, i, rows));
@@ -91,7 +77,6 @@ export class SacLearner extends DeviceCore {
     gradient("critics", learning, nets.criticsStatistics);
     gradient("policy", [acting], nets.policyStatistics);
 
-    bind("sample", "sample", { row4, actions4 });
     const job = this.#job();
     const steps = ["load", "next_actions", "critic_loss", "new_actions", "lower_value", "policy_loss"] as const;
     for (const name of steps) bind(name, name, job);
@@ -114,15 +99,12 @@ export class SacLearner extends DeviceCore {
       bind(`${name} gradient gate`, `gate_${name}`, { at, count, place, other: statistics });
     }
     bind("polyak update", "polyak_update", { at: first, count, place: 0, other: nets.targets[0][0].w });
-    bind("sum_worlds", "sum_worlds");
-    bind("episodes", "episodes");
-    const ends = await Promise.allSettled(binds);
-    for (const end of ends) if (end.status === "rejected") throw end.reason;
+    this.bindShared(bind);
   }
 
   /** The numbers of the kernels between runs of the networks. */
   #job(): JobOf<"load"> {
-    const { nets, work, env, groups, obs4, policy4, pair4, actions4, row4 } = this.shape;
+    const { nets, work, env, groups, policy4, pair4 } = this.shape;
     const out = (layers: readonly Layer[], rows: Rows) => 4 * rows.outputs.get(layers.at(-1)!)!;
     return {
       actions: env.actions,
@@ -145,39 +127,20 @@ export class SacLearner extends DeviceCore {
       value_row: nets.critics[0].at(-1)!.n,
       statistics: 4 * work.statistics,
       notes: 4 * work.notes,
-      batch_row: 4 * row4,
-      batch_next: 4 * obs4,
-      batch_action: 8 * obs4,
-      batch_notes: 8 * obs4 + 4 * actions4,
+      ...transitionParts(this.shape),
     };
   }
 
-  /** The kernels that read and write an environment of the learner's shape, bound at the first call. */
-  bindEnv(env: LearnerEnv): Promise<Bound> {
-    let bound = this.#bound.get(env);
-    if (!bound) {
-      const { nets, work, k4, actions4, env: shape } = this.shape;
-      const last = nets.policy.at(-1)!;
-      const [rollout_obs, rollout_actions, samples] = RING;
-      bound = bindEnv(this, env, {
-        act: "act_squashed",
-        job: {
-          out: 4 * work.policy.outputs.get(last)!,
-          out_row: last.n,
-          actions: shape.actions,
-          action_row: 4 * actions4,
-          bounds: 16 * k4,
-        },
-        row: {
-          row: REPLAY_STEP.size,
-          row_reward: REPLAY_STEP.at("reward"),
-          row_flags: REPLAY_STEP.at("flags"),
-        },
-        arenas: { rollout_obs, rollout_actions, samples },
-      });
-      this.#bound.set(env, bound);
-    }
-    return bound;
+  protected bindPolicy(env: LearnerEnv): Promise<Bound> {
+    const { nets, work, k4, actions4, env: facts } = this.shape;
+    const last = nets.policy.at(-1)!;
+    return this.bindActing(env, "act_squashed", {
+      out: 4 * work.policy.outputs.get(last)!,
+      out_row: last.n,
+      actions: facts.actions,
+      action_row: 4 * actions4,
+      bounds: 16 * k4,
+    });
   }
 
   #forward(pass: JobPass, name: string, layers: readonly Layer[], rows: number, parts: number): void {
@@ -243,18 +206,14 @@ export class SacLearner extends DeviceCore {
 
   /** Parameters, optimizers and temperature as at the start of a run; targets are their critics. */
   initialize(env: LearnerEnv, seed: number | bigint, temperature: number): void {
-    const { nets, k4, actions4 } = this.shape;
+    const { nets } = this.shape;
     const params = new Float32Array(4 * nets.params4);
     fillUniform(params, [...nets.policy, ...nets.critics.flat()], seed);
     params.copyWithin(4 * nets.total4, 4 * nets.critics[0][0].w, 4 * nets.criticsStatistics);
-    this.write("params", params);
-    this.write("moments", new Float32Array(8 * nets.total4));
-    this.write("norm", initialNorm(env, 4 * k4, 4 * actions4));
-    this.write("worlds", initialWorlds(env));
-    const state = new Float32Array(STATE_SIZE);
-    for (const place of [0, SAC_STATE.policy])
-      state[place + SAC_STATE.beta1_power] = state[place + SAC_STATE.beta2_power] = 1;
-    state[SAC_STATE.log_alpha] = Math.log(temperature);
-    this.write("state", state);
+    this.writeFirst(env, params, nets.total4, (state) => {
+      for (const place of [0, SAC_STATE.policy])
+        state[place + SAC_STATE.beta1_power] = state[place + SAC_STATE.beta2_power] = 1;
+      state[SAC_STATE.log_alpha] = Math.log(temperature);
+    });
   }
 }

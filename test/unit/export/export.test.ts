@@ -58,7 +58,12 @@ const CASES: { name: string; of: string | Task; options: PpoOptions | SacOptions
   { name: "embedded actions", of: table as Task, options: { hidden: [8], actionEmbedding: 4, actionBlock: 8 } },
   { name: "ELU", of: "InvertedPendulum-v5", options: { hidden: [16, 8], activation: "elu" } },
   { name: "SiLU", of: "InvertedPendulum-v5", options: { hidden: [16, 8], activation: "silu" } },
-  { name: "SAC", of: "Swimmer-v5", options: { hidden: [16, 8], bufferSize: 160, gradientSteps: 0 }, algo: "sac" },
+  {
+    name: "SAC",
+    of: "Swimmer-v5",
+    options: { hidden: [16, 8], bufferSize: 160, batchSize: 16, gradientSteps: 0 },
+    algo: "sac",
+  },
   { name: "several choices", of: several as Task, options: { hidden: [8] } },
 ];
 

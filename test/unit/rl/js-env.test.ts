@@ -4,6 +4,7 @@ import { defineJsEnv, makeJsVec, type JsEnv, type JsVec } from "../../../src/env
 import { Box, Discrete } from "../../../src/env/space/spaces.ts";
 import { CorralError } from "../../../src/core/errors.ts";
 import { dqnConfig } from "../../../src/rl/dqn/config.ts";
+import { sacConfig } from "../../../src/rl/sac/config.ts";
 import { Ppo } from "../../../src/rl/ppo.ts";
 import { learnerEnvOf } from "../../../src/rl/device/js-vec.ts";
 import { Sac } from "../../../src/rl/sac.ts";
@@ -240,6 +241,7 @@ test("learners name what takes an environment, and options that contradict each 
     "the actions of Corridor are discrete. Train it with PPO or DQN.",
   );
   expect(() => dqnConfig({ bufferSize: 100 })).toThrow("[bad-option] bufferSize is 100; pass at least batchSize, 128");
+  expect(() => sacConfig({ bufferSize: 100 })).toThrow("[bad-option] bufferSize is 100; pass at least batchSize, 256");
   expect(() => dqnConfig({ explorationFinal: 0.5, explorationInitial: 0.2 })).toThrow(
     "[bad-option] explorationFinal is 0.5; pass at most explorationInitial, 0.2",
   );

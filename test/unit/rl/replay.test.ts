@@ -21,7 +21,7 @@ holdDevice();
 const WORLDS = 6;
 const STEPS = 60;
 const CAPACITY = 25;
-const BATCH = 256;
+const BATCH = 128;
 const SEED = 11;
 const GAMMA = 0.9;
 const DRAWS = 16;

@@ -17,7 +17,7 @@ test("a policy acts on the host as it does on the device", async () => {
     for (const [id, make] of [
       ["CartPole", (env: never) => Ppo.create(env, { hidden: [8] })],
       ["InvertedPendulum-v5", (env: never) => Ppo.create(env, { hidden: [8, 8] })],
-      ["InvertedPendulum-v5", (env: never) => Sac.create(env, { hidden: [8, 8], bufferSize: 64 })],
+      ["InvertedPendulum-v5", (env: never) => Sac.create(env, { hidden: [8, 8], bufferSize: 64, batchSize: 16 })],
     ] as const) {
       await using env = await makeVec(id, { numEnvs: 2, device: gpu });
       await using other = await makeVec(id, { numEnvs: 2, device: gpu, maxEpisodeSteps: 4 });

@@ -1,0 +1,188 @@
+// what every algorithm keeps beside its mathematics: counts, one call at a time, snapshots, evaluation, and its end
+import { printLearner } from "./printed.ts";
+import { CallMutex } from "../core/call-mutex.ts";
+import type { CorralError } from "../core/errors.ts";
+import { INSPECT, type Inspect } from "../core/inspect.ts";
+import { seedKey } from "../core/rng.ts";
+import type { JsVec } from "../env/js-env.ts";
+import type { Plan } from "../memory/plan.ts";
+import { drawSeed, nonFiniteUpdate, type Algorithm, type AlgorithmSnapshot, type AnyEvidence } from "./algorithm.ts";
+import type { Actor } from "./device/act.ts";
+import type { Bound } from "./device/bind-env.ts";
+import { learnerEnvOf } from "./device/js-vec.ts";
+import type { LearnerCore } from "./device/learner-core.ts";
+import type { LearnerEnv } from "./device/learner-env.ts";
+import type { UpdateMetrics } from "./device/metrics.ts";
+import { evaluatePolicy, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
+import type { NamedArray } from "./networks/networks.ts";
+import type { Policy } from "./networks/policy.ts";
+
+/** Options of a learner with their defaults. */
+export interface Settled<C> {
+  readonly config: C;
+  readonly seed: number | bigint;
+}
+
+export abstract class AlgorithmBase<
+  C extends object,
+  L extends LearnerCore & Actor,
+  M extends UpdateMetrics,
+> implements Algorithm<M> {
+  abstract readonly algo: Algorithm["algo"];
+  readonly env: LearnerEnv;
+  readonly config: C;
+  readonly seed: number | bigint;
+  /** Every byte that the learner holds on its device. */
+  readonly plan: Plan;
+  /** Updates and env steps so far. */
+  iteration = 0;
+  envSteps = 0;
+  /** Below 1 if an update that was not finite has lowered the learning rates; see `lowered`. */
+  rateScale = 1;
+  protected readonly learner: L;
+  protected readonly bound: Bound;
+  protected readonly mutex: CallMutex;
+  #started = false;
+  #halted: CorralError | undefined;
+
+  protected constructor(env: LearnerEnv, { config, seed }: Settled<C>, learner: L, bound: Bound) {
+    this.env = env;
+    this.config = config;
+    this.seed = seed;
+    this.plan = learner.plan;
+    this.learner = learner;
+    this.bound = bound;
+    this.mutex = new CallMutex(`the learner of ${env.id}`);
+  }
+
+  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
+    return printLearner(this.constructor.name, this, options, inspect);
+  }
+
+  abstract iterate(): Promise<M>;
+  abstract evidence(): Promise<AnyEvidence | undefined>;
+  abstract named(snapshot: AlgorithmSnapshot): Record<string, NamedArray>;
+  abstract shapes(): Readonly<Record<string, readonly number[]>>;
+  abstract policy(): Promise<Policy>;
+
+  /** Throws the error that stopped the learner, if one has. */
+  protected assertGoing(): void {
+    if (this.#halted) throw this.#halted;
+  }
+
+  protected get halted(): boolean {
+    return this.#halted !== undefined;
+  }
+
+  /** Stops the learner after an update in which something was not finite. */
+  protected halt(what: string, remedy: string): never {
+    throw (this.#halted = nonFiniteUpdate(this.iteration, what, remedy));
+  }
+
+  /** Resets the environments before the first control step. */
+  protected async startEpisodes(): Promise<void> {
+    if (!this.#started) await this.env.reset();
+    this.#started = true;
+  }
+
+  /** The seed of what is drawn now; see `drawSeed`. */
+  protected get drawSeed(): number | bigint {
+    return drawSeed(this.seed, this.rateScale);
+  }
+
+  /**
+   * Plays whole episodes in other worlds of the same environment, at most as many as the learner's, and returns the mean
+   * of the first episode of each. By default with the best or most likely actions. Does not change the learner.
+   * @throws CorralError bad-peer for other environments
+   */
+  evaluate(env: LearnerEnv | JsVec, options: EvaluateOptions = {}): Promise<Evaluation> {
+    return this.mutex.exclusive("evaluate", () => this.play(learnerEnvOf(env), options));
+  }
+
+  protected play(env: LearnerEnv, options: EvaluateOptions): Promise<Evaluation> {
+    return evaluatePolicy(this.learner, env, this.env, options);
+  }
+
+  /** Copies all that the run resumes from, environments and any replay included, between two updates. */
+  snapshot(): Promise<AlgorithmSnapshot> {
+    const { iteration, envSteps, rateScale } = this;
+    return this.mutex.exclusive("snapshot", async () => ({
+      iteration,
+      envSteps,
+      rateScale,
+      learner: await this.copyLearner(),
+      env: await this.env.snapshot(),
+    }));
+  }
+
+  protected copyLearner(): Promise<AlgorithmSnapshot["learner"]> {
+    return this.learner.copy();
+  }
+
+  /**
+   * Puts a snapshot back, of this run or of one with the same environment and options: it goes on with the same bits, but
+   * where rows of a replay in a file are gone: then it says how many.
+   * @throws CorralError bad-snapshot if it does not fit; bad-replay
+   */
+  restore(snapshot: AlgorithmSnapshot): Promise<string | undefined> {
+    return this.mutex.exclusive("restore", async () => {
+      const { iteration, envSteps, rateScale } = snapshot;
+      const gone = this.putLearner(snapshot);
+      await this.env.restore(snapshot.env);
+      await this.learner.done();
+      this.iteration = iteration;
+      this.envSteps = envSteps;
+      this.rateScale = rateScale;
+      this.learner.uniforms.set({ seed: seedKey(this.drawSeed) });
+      this.#started = iteration > 0;
+      this.#halted = undefined;
+      return gone;
+    });
+  }
+
+  protected putLearner({ learner }: AlgorithmSnapshot): string | undefined {
+    this.learner.put(learner);
+    return undefined;
+  }
+
+  /**
+   * Takes what a snapshot has learnt, parameters and what `adoptMore` names, from as many worlds as may be; worlds, counts
+   * and Adam's means stay. Throws `bad-snapshot`.
+   */
+  adopt({ learner }: AlgorithmSnapshot): Promise<void> {
+    return this.mutex.exclusive("adopt", async () => {
+      this.assertLearnt(learner);
+      const state = (await this.learner.readState()).slice();
+      this.adoptMore(learner, state);
+      this.learner.put(learner, ["params"]);
+      this.learner.write("state", state);
+      await this.learner.done();
+    });
+  }
+
+  /** Throws `bad-snapshot` unless what was learnt fits this learner. */
+  protected assertLearnt(learnt: AlgorithmSnapshot["learner"]): void {
+    this.learner.check(learnt, ["params", "state"]);
+  }
+
+  protected adoptMore(_learnt: AlgorithmSnapshot["learner"], _state: Float32Array<ArrayBuffer>): void {}
+
+  /** The parameters as they are now: networks, targets, log standard deviations; `named` says which. */
+  parameters(): Promise<Float32Array> {
+    const into = new Float32Array(4 * this.learner.shape.nets.params4);
+    return this.mutex.exclusive("read parameters", () => this.learner.read("params", into));
+  }
+
+  /** Gives all memory back, after the call in flight. The environments stay open. */
+  close(): Promise<void> {
+    return this.mutex.close(() => this.release());
+  }
+
+  protected release(): Promise<void> {
+    return this.learner.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

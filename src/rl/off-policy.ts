@@ -1,0 +1,153 @@
+// what algorithms that learn from a replay share: the phases of their updates
+import { badOption } from "../core/options.ts";
+import { seedKey } from "../core/rng.ts";
+import { drawSeed, type AlgorithmSnapshot } from "./algorithm.ts";
+import { AlgorithmBase, type Settled } from "./algorithm-base.ts";
+import { collect, type Actor } from "./device/act.ts";
+import type { Bound } from "./device/bind-env.ts";
+import type { LearnerEnv } from "./device/learner-env.ts";
+import type { UpdateMetrics } from "./device/metrics.ts";
+import type { ReplayConfig } from "./device/shared-options.ts";
+import type { UniformValues } from "./device/uniforms.ts";
+import type { Batch, ReplayLearner } from "./replay/learner.ts";
+import { openReplay, type ReplayFile } from "./replay/open-replay.ts";
+import type { Replay } from "./replay/replay.ts";
+import { Flag } from "./tables/device-tables.ts";
+
+/** Options of a learner with a replay that are no hyperparameters. */
+export interface OffPolicyOptions {
+  /** Of the first parameters, of actions and of the samples that are replayed. Default 0. */
+  readonly seed?: number | bigint;
+  /** Where the replay lies with `storage: "file"`; the file must not be there, or `reuseReplay` says to go on with it. */
+  readonly replayFile?: string;
+  readonly reuseReplay?: boolean;
+}
+
+/** Those options apart from the hyperparameters, checked. Throws `bad-seed`, `bad-option`. */
+export function settleOffPolicy<C extends ReplayConfig>(
+  config: C,
+  { seed = 0, replayFile, reuseReplay = false }: OffPolicyOptions,
+): Settled<C> & { readonly file: ReplayFile } {
+  seedKey(seed);
+  if (config.storage === "file" && !replayFile) throw badOption("replayFile", replayFile, "pass the path of a file");
+  return { config, seed, file: { path: replayFile ?? "", reuse: reuseReplay } };
+}
+
+/** Opens the replay of a learner and binds its environments for `make`; both are closed if anything fails. */
+export async function withReplay<T>(
+  learner: ReplayLearner,
+  env: LearnerEnv,
+  { config, seed, file }: Settled<ReplayConfig> & { readonly file: ReplayFile },
+  make: (bound: Bound, replay: Replay) => T,
+): Promise<T> {
+  let replay: Replay | undefined;
+  try {
+    replay = await openReplay(learner, config, seed, file);
+    const made = make(await learner.bindEnv(env), replay);
+    await learner.done();
+    return made;
+  } catch (error) {
+    replay?.close();
+    await learner.close();
+    throw error;
+  }
+}
+
+export abstract class OffPolicy<
+  C extends ReplayConfig,
+  L extends ReplayLearner & Actor,
+  M extends UpdateMetrics,
+> extends AlgorithmBase<C, L, M> {
+  protected readonly replay: Replay;
+
+  protected constructor(env: LearnerEnv, settled: Settled<C>, learner: L, bound: Bound, replay: Replay) {
+    super(env, settled, learner, bound);
+    this.replay = replay;
+  }
+
+  /**
+   * Some control steps of every world, and some batches of the replay.
+   * @throws CorralError closed, call-in-flight; non-finite-update if a loss or a gradient was not finite: the parameters
+   *   are the last good ones; what the environments throw
+   */
+  iterate(): Promise<M> {
+    return this.mutex.exclusive("iterate", async () => {
+      this.assertGoing();
+      await this.#collect();
+      await this.replay.append(this.config.collectSteps);
+      return this.learnFrom(this.env.numEnvs * this.config.collectSteps);
+    });
+  }
+
+  /** Phase 1: the policy acts in all worlds, and the results go into the replay. */
+  async #collect(): Promise<void> {
+    const { config, iteration, learner } = this;
+    await this.startEpisodes();
+    const flags = Flag.keep | this.explore();
+    const steps = Array.from({ length: config.collectSteps }, (_, i) => {
+      const draw = iteration * config.collectSteps + i;
+      return { t: draw % learner.shape.window, draw, flags: i === 0 ? flags | Flag.firstStep : flags };
+    });
+    await collect(learner, this.bound, steps);
+    learner.countEpisodes();
+  }
+
+  /** Phase 2, once so many env steps are in the replay: batches of it. */
+  protected async learnFrom(envSteps: number): Promise<M> {
+    const { first, count } = this.replay.starts();
+    if (count > 0 && this.learns(this.envSteps, this.envSteps + envSteps)) await this.#update(first, count);
+    const state = await this.learner.readState();
+    const metrics = this.metricsOf(state);
+    this.envSteps += envSteps;
+    this.iteration++;
+    if (metrics.halted !== undefined) this.halt(metrics.halted, this.remedyOf(state));
+    return metrics;
+  }
+
+  async #update(first: number, count: number): Promise<void> {
+    const { config, iteration, learner } = this;
+    const ring = { ring_first: first % learner.shape.capacity, ring_starts: count };
+    learner.uniforms.set({ ...this.learningRates(), ...ring });
+    for (let i = 0; i < config.gradientSteps; i++) {
+      const draw = iteration * config.gradientSteps + i;
+      const samples = this.replay.prepare(draw);
+      this.learnBatch({ draw, flags: i === 0 ? Flag.firstMinibatch : 0, samples });
+      await learner.turn();
+    }
+  }
+
+  /** Sets what exploration needs; returns flags of the control steps. */
+  protected abstract explore(): number;
+  /** Whether an update learns that takes the env steps from one count to another. */
+  protected abstract learns(before: number, after: number): boolean;
+  protected abstract learningRates(): UniformValues;
+  protected abstract learnBatch(batch: Batch): void;
+  protected abstract metricsOf(state: Float32Array): M;
+  /** What to do about an update that was not finite. */
+  protected abstract remedyOf(state: Float32Array): string;
+
+  protected override async copyLearner(): Promise<AlgorithmSnapshot["learner"]> {
+    return { ...(await this.learner.copy()), ...this.replay.copy() };
+  }
+
+  protected override putLearner({ learner, iteration, rateScale }: AlgorithmSnapshot): string | undefined {
+    this.learner.check(learner);
+    const gone = this.replay.put(learner, iteration * this.config.collectSteps);
+    this.learner.put(learner);
+    this.replay.drawBy(seedKey(drawSeed(this.seed, rateScale)));
+    return gone;
+  }
+
+  /** Bytes of the replay: on the device, in memory or on disk. */
+  get replayBytes(): number {
+    return this.replay.bytes;
+  }
+
+  protected override async release(): Promise<void> {
+    try {
+      this.replay.close();
+    } finally {
+      await super.release();
+    }
+  }
+}

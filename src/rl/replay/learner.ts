@@ -1,0 +1,77 @@
+// what the learners of algorithms with a replay share
+import { seedKey } from "../../core/rng.ts";
+import { SUM_PARTS } from "../device/arenas.ts";
+import type { Backing } from "../device/backing.ts";
+import { bindEnv, type Bound } from "../device/bind-env.ts";
+import type { Bind, JobOf, KernelName } from "../device/kernel-table.ts";
+import { LearnerCore } from "../device/learner-core.ts";
+import type { LearnerEnv } from "../device/learner-env.ts";
+import type { AdamConfig, ReplayConfig } from "../device/shared-options.ts";
+import { adamUniforms } from "../device/uniforms.ts";
+import { REPLAY_STEP } from "../tables/device-tables.ts";
+import type { ReplayLearnerShape } from "./arenas.ts";
+
+/** What a snapshot holds, between two updates; with the ring, where all of it lies on the device. */
+const SNAPSHOT_ARENAS = ["params", "moments", "state", "worlds"] as const;
+const RING = ["replay_obs", "replay_actions", "replay_steps"] as const;
+
+/** A batch that is learnt from. */
+export interface Batch {
+  /** Number of the batch, which names its random numbers. */
+  readonly draw: number;
+  readonly flags: number;
+  /** Whether it is drawn from the ring on the device; else it is there already. */
+  readonly samples: boolean;
+}
+
+export abstract class ReplayLearner<S extends ReplayLearnerShape = ReplayLearnerShape> extends LearnerCore<S> {
+  protected constructor(shape: S, backing: Backing) {
+    super(shape, backing, shape.window === shape.capacity ? [...SNAPSHOT_ARENAS, ...RING] : SNAPSHOT_ARENAS);
+  }
+
+  /** Binds what draws transitions, and what counts episodes. */
+  protected bindShared(bind: Bind): void {
+    const { row4, actions4 } = this.shape;
+    bind("sample", "sample", { row4, actions4 });
+    bind("sum_worlds", "sum_worlds");
+    bind("episodes", "episodes");
+  }
+
+  /** Binds the kernel that acts to an environment, whose steps go into the ring. */
+  protected bindActing<K extends KernelName>(env: LearnerEnv, act: K, job: JobOf<K>): Promise<Bound> {
+    const [rollout_obs, rollout_actions, samples] = RING;
+    const row = { row: REPLAY_STEP.size, row_reward: REPLAY_STEP.at("reward"), row_flags: REPLAY_STEP.at("flags") };
+    return bindEnv(this, env, { act, job, row, arenas: { rollout_obs, rollout_actions, samples } });
+  }
+
+  /** Sums what episodes that have ended returned, for the metrics. */
+  countEpisodes(): void {
+    this.submit("episodes", {}, (pass) => {
+      this.run(pass, "sum_worlds", SUM_PARTS);
+      this.run(pass, "episodes", 1);
+    });
+  }
+}
+
+/** Tells a learner the numbers that stay the same for a whole run. */
+export function setReplayUniforms(
+  { shape, uniforms }: ReplayLearner,
+  c: AdamConfig & ReplayConfig & { readonly tau: number },
+  seed: number | bigint,
+): void {
+  const { nets, env, obs4, k4, window } = shape;
+  uniforms.set({
+    worlds: env.numEnvs,
+    steps: window,
+    seed: [...seedKey(seed)],
+    total4: nets.total4,
+    sum_parts: SUM_PARTS,
+    obs4,
+    k4,
+    gamma: c.gamma,
+    n_steps: c.nSteps,
+    tau: c.tau,
+    clip_obs: Infinity,
+    ...adamUniforms(c),
+  });
+}
