@@ -142,14 +142,15 @@ export function toJavaScript(trace: Trace, precision: Precision, bindings: JsBin
       ? [`const V = new Float64Array(${trace.nodes});`, `const W = new Float64Array(${trace.vars.length});`]
       : []),
     ...arrays.map((a) => `const ${arrayName(a)} = new Float64Array(${whole(a.length)});`),
-    "return function kernel(world) {",
+    // in parentheses it is compiled at once: engines read other functions twice, at first for their syntax alone
+    "return (function kernel(world) {",
     ...(large ? ["  W.fill(0);"] : []),
     ...arrays.map((a) => `  ${arrayName(a)}.fill(0);`),
     ...trace.vars
       .filter((v) => live.liveVars.has(v) && variable(v) === varName(v))
       .map((v) => `  let ${varName(v)} = ${v.type === "bool" ? "false" : "0"};`),
     ...lines,
-    "};",
+    "});",
   ].join("\n");
   // the source is made of checked names and numbers of the trace alone
   // oxlint-disable-next-line typescript/no-implied-eval

@@ -1,7 +1,7 @@
 // what a traced program is made of: expressions, variables, arrays, buffers, statements, blocks
 import { otherCopyError } from "../core/copies.ts";
 import { CorralError } from "../core/errors.ts";
-import { isComputed, OPERATIONS, READS, type Op, type Type } from "./operations.ts";
+import { isComputed, OPERATIONS, READS, type Op, type Read, type Type } from "./operations.ts";
 
 /** An expression of the traced program. Values are immutable; program order is the order of creation. */
 export class TraceNode {
@@ -43,12 +43,13 @@ export type Operand = TraceNode | number | boolean;
 /** The type of an operand, which a constant there takes. */
 export function operandType(node: TraceNode, i: number): Type {
   const { op } = node;
-  const [operands, result] = isComputed(op) ? [OPERATIONS[op].operands, OPERATIONS[op].result] : [READS[op], undefined];
-  const declared: Type | "same" = operands[i];
+  const row = isComputed(op) ? OPERATIONS[op] : undefined;
+  const operands: readonly (Type | "same")[] = row ? row.operands : READS[op as Read];
+  const declared = operands[i];
   if (declared !== "same") return declared;
-  if (result === "same") return node.type;
-  const traced = node.args.find((a) => a instanceof TraceNode);
-  return traced instanceof TraceNode ? traced.type : node.type;
+  if (row?.result === "same") return node.type;
+  for (const a of node.args) if (a instanceof TraceNode) return a.type;
+  return node.type;
 }
 
 /** A mutable scalar of the traced program. */

@@ -192,13 +192,16 @@ class Body {
   }
 }
 
+const [OPEN, CLOSE] = ["(", ")"].map((c) => c.charCodeAt(0));
+
 /** An expression without the parentheses around all of it. */
 function withoutParentheses(t: string): string {
   if (!t.startsWith("(")) return t;
   let depth = 0;
   for (let i = 0; i < t.length; i++) {
-    if (t[i] === "(") depth++;
-    else if (t[i] === ")" && --depth === 0) return i === t.length - 1 ? t.slice(1, -1) : t;
+    const c = t.charCodeAt(i);
+    if (c === OPEN) depth++;
+    else if (c === CLOSE && --depth === 0) return i === t.length - 1 ? t.slice(1, -1) : t;
   }
   return t;
 }

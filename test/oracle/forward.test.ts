@@ -9,6 +9,7 @@ import {
   fieldDifference,
   HOWS,
   inputsOf,
+  isFull,
   oracleCases,
   STATES,
   withFixture,
@@ -19,6 +20,8 @@ import { evaluate, type How } from "../support/stages.ts";
 const SMOOTH = ["xpos", "cdof", "M", "cvel", "qfrc_bias", "qfrc_smooth", "qacc_smooth"] as const;
 const CONSTRAINED = ["qacc", "qfrc_constraint", "cacc", "cfrc_ext", "cfrc_int", "sensordata"] as const;
 const FORWARD = forwardStage([...SMOOTH, ...CONSTRAINED]);
+/** In float64 each stage is held to its own bound, and step.test.ts to what all of them leave. */
+const FORWARD_HOWS = HOWS.filter(({ on }) => isFull || on === "f32");
 
 /** Whether something is so near to touching that rounding may make or end it. */
 const isTouching = (truth: Truth, result: Record<string, Float64Array>): boolean =>
@@ -49,7 +52,7 @@ describe("forward equals MuJoCo", () => {
     test(
       c.name,
       withFixture(c, STATES, async (f) => {
-        for (const how of HOWS) await compare(f, how);
+        for (const how of FORWARD_HOWS) await compare(f, how);
       }),
     );
   }
