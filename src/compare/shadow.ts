@@ -23,7 +23,7 @@ export class EnvShadow {
   /** The state of a world, and the number of its episode. */
   async before(env: VectorEnv, world: number): Promise<{ state: Omit<WorldState, "ctrl">; episode: number }> {
     const kept = new Set(env.plan.fields.filter((f) => f.arena === "state").map((f) => f.name));
-    const names = ["qpos", "qvel", "act", "qacc_warmstart", "eq_active"].filter((name) => kept.has(name));
+    const names = ["qpos", "qvel", "act", "qacc_warmstart", "eq_active", "history"].filter((name) => kept.has(name));
     const { time, episode, ...read } = await env.getState(["time", "episode", ...names], [world]);
     const none = new Float64Array();
     const { mocap_pos = [], mocap_quat = [] } = initialState(this.#model);
@@ -36,6 +36,7 @@ export class EnvShadow {
       mocap_pos: Float64Array.from(mocap_pos),
       mocap_quat: Float64Array.from(mocap_quat),
       eq_active: read.eq_active ?? none,
+      history: read.history ?? none,
       energy_vel: none,
     };
     return { state, episode: episode[0] };

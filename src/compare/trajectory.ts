@@ -1,6 +1,7 @@
 // worlds in MuJoCo under random controls, step by step: what one-step comparisons start from
 import { RandomStream, streams } from "../core/rng.ts";
 import { mjtJoint } from "../model/enums.ts";
+import { initialHistory } from "../model/history.ts";
 import { remembersEnergy } from "../model/energy.ts";
 import type { Model } from "../model/model.ts";
 import { diverged, type MuJoCoWorld, type StepResult, type WorldState } from "../monitor/mujoco-world.ts";
@@ -75,6 +76,7 @@ function base(model: Model, env: number): WorldState {
       mocap_pos: part(model.key_mpos, 3 * model.nmocap),
       mocap_quat: part(model.key_mquat, 4 * model.nmocap),
       eq_active: Float64Array.from(model.eq_active0),
+      history: Float64Array.from(initialHistory(model)),
       energy_vel: noEnergy(model),
       ctrl: part(model.key_ctrl, model.nu),
     };
@@ -96,6 +98,7 @@ function base(model: Model, env: number): WorldState {
     mocap_pos,
     mocap_quat,
     eq_active: Float64Array.from(model.eq_active0),
+    history: Float64Array.from(initialHistory(model)),
     energy_vel: noEnergy(model),
     ctrl: new Float64Array(model.nu),
   };

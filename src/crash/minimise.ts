@@ -40,7 +40,7 @@ export interface Minimised {
 /** Control steps after the crash that a cure must last, with the last controls held. */
 const GRACE = 20;
 
-const STATE = ["qpos", "qvel", "act", "qacc_warmstart", "mocap_pos", "mocap_quat", "eq_active"] as const;
+const STATE = ["qpos", "qvel", "act", "qacc_warmstart", "mocap_pos", "mocap_quat", "eq_active", "history"] as const;
 
 /** The largest float32: replaces forces that are not finite, which no call accepts. */
 const LARGEST = 2 ** 128 - 2 ** 104;

@@ -66,6 +66,8 @@ export interface PhysicsState {
   readonly mocap_quat?: Float64Array;
   /** Default: the equalities that are active at the start. */
   readonly eq_active?: Float64Array;
+  /** Default: that of the start. */
+  readonly history?: Float64Array;
 }
 
 /** What MuJoCo makes of the state before a step; undefined if the state is not finite. */
@@ -74,7 +76,15 @@ export async function physicsAt(bundle: Bundle, moment: Moment, row: number): Pr
   const read = (name: string) => fieldBefore(bundle, moment, row, name);
   const mocap = model.nmocap > 0 ? { mocap_pos: read("mocap_pos"), mocap_quat: read("mocap_quat") } : {};
   const active = model.neq > 0 ? { eq_active: read("eq_active") } : {};
-  return physicsOf(model, { qpos: read("qpos"), qvel: read("qvel"), act: read("act"), ...mocap, ...active });
+  const history = model.nhistory > 0 ? { history: read("history") } : {};
+  return physicsOf(model, {
+    qpos: read("qpos"),
+    qvel: read("qvel"),
+    act: read("act"),
+    ...mocap,
+    ...active,
+    ...history,
+  });
 }
 
 /** What MuJoCo makes of a state of a model; undefined if the state is not finite. `look` reads more of it. */

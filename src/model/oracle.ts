@@ -3,6 +3,7 @@ import { CorralError } from "../core/errors.ts";
 import { writeChanges } from "./changes.ts";
 import { mjtState } from "./enums.ts";
 import { assertModel, type Model } from "./model-data.ts";
+import { fromMuJoCoHistory, toMuJoCoHistory } from "./history.ts";
 import { copyArray, getMuJoCo, listen, mujocoMessage, type MainModule, type MjData, type MjModel } from "./mujoco.ts";
 import { writeOption } from "./options.ts";
 import { compileSource } from "./source.ts";
@@ -64,9 +65,9 @@ export interface Oracle extends Disposable {
   readonly mujoco: MainModule;
   readonly model: MjModel;
   readonly data: MjData;
-  /** A copy of an array of mjData. */
+  /** A copy of an array of mjData; `history` with times relative to the data's, in their order. */
   readonly read: (name: string) => Float64Array;
-  /** Writes an array of mjData, whole. */
+  /** Writes an array of mjData, whole; `history` after the time. */
   readonly write: (name: string, values: ArrayLike<number>) => void;
   /** The contacts, as plain data in MuJoCo's order. */
   readonly contacts: () => OracleContact[];
@@ -127,7 +128,11 @@ export async function createOracle(model: Model): Promise<Oracle> {
     mujoco,
     model: mjModel,
     data: mjData,
-    read: (name) => (name === "eq_active" ? readActive() : Float64Array.from(copyArray(mjData, name))),
+    read(name) {
+      if (name === "eq_active") return readActive();
+      const values = Float64Array.from(copyArray(mjData, name));
+      return name === "history" ? fromMuJoCoHistory(model, values, mjData.time) : values;
+    },
     write(name, values) {
       if (name === "eq_active") {
         mujoco.mj_setState(mjModel, mjData, Array.from(values, Number), mjtState.EQ_ACTIVE);
@@ -141,7 +146,7 @@ export async function createOracle(model: Model): Promise<Oracle> {
           { name },
         );
       }
-      view.set(values);
+      view.set(name === "history" ? toMuJoCoHistory(model, values, mjData.time) : values);
     },
     contacts: () => readContacts(mjData),
     delete: remove,

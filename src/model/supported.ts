@@ -129,12 +129,6 @@ const INTEGRATORS: ReadonlySet<number> = new Set([
 // energy, fwdinv, invdiscrete, ipc (flex), sleep (bodies at rest go on being computed)
 const REFUSED_ENABLE = mjtEnableBit.DIAGEXACT;
 
-/** Is any of `width` numbers of an object not zero? */
-function nonzero(values: ArrayLike<number>, id: number, width = 1): boolean {
-  for (let i = id * width; i < (id + 1) * width; i++) if (values[i] !== 0) return true;
-  return false;
-}
-
 /** Collects features, the elements of each together. */
 class Findings {
   readonly #found = new Map<string, string[]>();
@@ -204,7 +198,6 @@ const actuators: Check = (model, found) => {
     for (const [kind, values, known, words] of kinds) {
       if (!known.has(values[a])) found.add(`${kind} ${lower(words, values[a])}`, name);
     }
-    if (model.actuator_delay[a] !== 0 || nonzero(model.actuator_history, a, 2)) found.add("actuator delay", name);
     if (model.actuator_plugin[a] >= 0) found.add("plugin", name);
   }
 };
@@ -247,9 +240,6 @@ const sensors: Check = (model, found) => {
     if (type >= mjtSensor.GEOMDIST && type <= mjtSensor.GEOMFROMTO) {
       for (const pair of unmeasured(model, s)) found.add(`sensor ${lower(mjtSensor, type)} of ${pair}`, name);
     }
-    const late = nonzero(model.sensor_delay, s) || nonzero(model.sensor_history, s, 2);
-    if (late) found.add("sensor delay", name);
-    if (nonzero(model.sensor_interval, s, 2)) found.add("sensor interval", name);
   }
 };
 

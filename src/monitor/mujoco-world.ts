@@ -7,7 +7,16 @@ import { listen } from "../model/mujoco.ts";
 import { createOracle, type Oracle } from "../model/oracle.ts";
 
 /** What a step depends on and leaves (mjSTATE_INTEGRATION, with what this release does not change left out). */
-export const WORLD_STATE = ["qpos", "qvel", "act", "qacc_warmstart", "mocap_pos", "mocap_quat", "eq_active"] as const;
+export const WORLD_STATE = [
+  "qpos",
+  "qvel",
+  "act",
+  "qacc_warmstart",
+  "mocap_pos",
+  "mocap_quat",
+  "eq_active",
+  "history",
+] as const;
 
 /** State of one world and the controls of its next step. */
 export interface WorldState {
@@ -19,6 +28,7 @@ export interface WorldState {
   readonly mocap_pos: Float64Array;
   readonly mocap_quat: Float64Array;
   readonly eq_active: Float64Array;
+  readonly history: Float64Array;
   /** Kinetic energy of the evaluation before and whether there was one; empty if no sensor remembers it. */
   readonly energy_vel: Float64Array;
   readonly ctrl: Float64Array;
@@ -35,6 +45,7 @@ export function worldState(read: (name: string) => Float64Array, ctrl: Float64Ar
     mocap_pos: read("mocap_pos"),
     mocap_quat: read("mocap_quat"),
     eq_active: read("eq_active"),
+    history: read("history"),
     energy_vel: read("energy_vel"),
     ctrl,
   };

@@ -37,6 +37,28 @@ const ROWS: readonly FieldName[] = [
   "ten_J",
 ];
 
+/** What sensors read. */
+const MEASURED: readonly FieldName[] = [
+  ...JOINTS,
+  ...BODIES,
+  ...GEOMS,
+  ...SITES,
+  ...CAMERAS,
+  ...MOTION,
+  ...TENDONS,
+  "time",
+  "energy_vel",
+  "qacc",
+  "xfrc_applied",
+  "cinert",
+  "M",
+  "actuator_length",
+  "actuator_velocity",
+  "actuator_force",
+  "qfrc_actuator",
+  "history",
+];
+
 /** Every stage by MuJoCo's name, in order. */
 export const STAGES = {
   kinematics: {
@@ -88,7 +110,7 @@ export const STAGES = {
   },
   actuation: {
     doc: "forces of actuators and rates of their activations (mj_fwdActuation)",
-    reads: ["qpos", "ctrl", "act", "actuator_length", "actuator_velocity", "qfrc_gravcomp", ...ARMS],
+    reads: ["qpos", "ctrl", "history", "act", "actuator_length", "actuator_velocity", "qfrc_gravcomp", ...ARMS],
     writes: ["act_dot", "actuator_force", "qfrc_actuator"],
   },
   acceleration: {
@@ -124,6 +146,11 @@ export const STAGES = {
       "M",
       ...FACTORS,
       // the implicit terms of articulated bodies, which saturated actuators have none of
+      "ctrl",
+      "history",
+      "act_dot",
+      "actuator_length",
+      "actuator_velocity",
       "actuator_force",
       "qfrc_smooth",
       "qacc_smooth",
@@ -140,28 +167,16 @@ export const STAGES = {
   },
   sensor: {
     doc: "readings of sensors (mj_sensorPos, mj_sensorVel, mj_sensorAcc)",
-    reads: [
-      ...JOINTS,
-      ...BODIES,
-      ...GEOMS,
-      ...SITES,
-      ...CAMERAS,
-      ...MOTION,
-      ...TENDONS,
-      "time",
-      "energy_vel",
-      "qacc",
-      "xfrc_applied",
-      "cinert",
-      "M",
-      "actuator_length",
-      "actuator_velocity",
-      "actuator_force",
-      "qfrc_actuator",
-    ],
+    reads: MEASURED,
     writes: ["sensordata"],
     // energies are kept for the sensors of the next evaluation
     sometimes: ["cacc", "cfrc_int", "cfrc_ext", "subtree_linvel", "subtree_angmom", "energy_vel"],
+  },
+  history: {
+    doc: "samples of controls and sensors, kept for delays and intervals (mj_advance)",
+    reads: [...MEASURED, "ctrl"],
+    writes: ["history"],
+    sometimes: ["cacc", "cfrc_int", "cfrc_ext", "subtree_linvel", "subtree_angmom"],
   },
   integrate: {
     doc: "the state one time step later (mj_Euler, mj_RungeKutta, mj_implicit)",
@@ -171,6 +186,7 @@ export const STAGES = {
       ...JOINTS,
       "act",
       "ctrl",
+      "history",
       "act_dot",
       "actuator_length",
       "actuator_velocity",

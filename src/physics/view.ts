@@ -227,6 +227,9 @@ export type ModelView = {
   readonly model: Model;
 };
 
+/** Numbers of history buffers from which on they are an array in straight-line code too. */
+const LONG_HISTORY = 64;
+
 /** What stages read and write: one field for each row of the field table, made when first used. */
 export type WorldData = { readonly [K in FieldName]: Field };
 
@@ -265,9 +268,11 @@ export function worldData(model: Model, zero: readonly FieldName[] = [], capacit
       let field = fields.get(name);
       if (!field) {
         const shape = fieldShape(model, name as FieldName, capacities);
-        // places of contacts and rows are known at run time only
-        const indexed = fieldRow(name as FieldName).shape.some((dim) => typeof dim === "string" && dim in capacities);
         const size = shape.reduce((n, d) => n * d, 1);
+        // places of contacts and rows are known at run time only; long histories move in loops
+        const indexed =
+          fieldRow(name as FieldName).shape.some((dim) => typeof dim === "string" && dim in capacities) ||
+          (name === "history" && size > LONG_HISTORY);
         field = new DataField(name, size, shape.length > 1 ? shape.at(-1) : 1, indexed || undefined);
         fields.set(name, field);
       }

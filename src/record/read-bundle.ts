@@ -339,6 +339,7 @@ class BundleReader {
       qvel: model.nv,
       act: model.na,
       qacc_warmstart: model.nv,
+      history: model.nhistory,
     };
     for (const { name, perWorld } of state.fields) {
       this.#expect(

@@ -177,3 +177,45 @@ describeFeatures("ellipsoids in a fluid equal MuJoCo", {
   "a limb under implicitfast": { xml: scene(`${water} integrator="implicitfast"`, paddle) },
   "a limb under implicit": { xml: scene(`${water} integrator="implicit"`, paddle) },
 });
+
+const late = (option: string, actuators: string, sensors: string) => ({
+  xml: scene(
+    `timestep="0.004" ${option}`,
+    `<body name="a" pos="0 0 1"><joint name="a" axis="0 1 0" damping="0.2"/><geom type="capsule" size="0.05" fromto="0 0 0 0.3 0.1 0"/><site name="s" pos="0.3 0 0"/>
+       <body pos="0.3 0.1 0"><joint name="b" type="ball"/><geom type="box" size="0.05 0.1 0.15" pos="0.1 0 0"/></body></body>`,
+    `<actuator>${actuators}</actuator><sensor>${sensors}</sensor>`,
+  ),
+});
+
+describeFeatures("histories equal MuJoCo", {
+  "delays and intervals": late(
+    "",
+    `<motor joint="a" delay="0.012" nsample="3"/><position name="p" joint="a" kp="2" delay="0.0071" nsample="4" interp="linear"/>
+     <general joint="a" dyntype="filter" dynprm="0.03" gainprm="2" delay="0.0093" nsample="5" interp="cubic"/><velocity joint="a" kv="0.1" nsample="3"/>`,
+    `<jointpos joint="a" delay="0.008" nsample="2"/><ballquat joint="b" delay="0.0101" nsample="4" interp="cubic"/>
+     <accelerometer site="s" delay="0.0063" nsample="3" interp="linear" cutoff="5"/><clock delay="0.006" nsample="2" interp="linear"/>
+     <framelinvel objtype="site" objname="s" interval="0.01" nsample="2"/><actuatorfrc actuator="p" interval="0.0092 -0.005" nsample="1"/>
+     <framepos objtype="site" objname="s" interval="0.009" delay="0.013" nsample="4" interp="linear"/><jointvel joint="a" nsample="3"/><jointvel joint="a"/>`,
+  ),
+  // its implicit terms depend on controls of the past
+  "muscles under implicitfast": late(
+    `integrator="implicitfast"`,
+    `<muscle joint="a" delay="0.0026" nsample="2" lengthrange="0.1 1" ctrllimited="true" ctrlrange="0 1"/>`,
+    "",
+  ),
+  "under RK4": late(
+    `integrator="RK4"`,
+    `<position name="p" joint="a" kp="2" delay="0.0071" nsample="3" interp="linear"/>`,
+    `<framepos objtype="site" objname="s" delay="0.0081" nsample="3" interp="linear"/><jointpos joint="a" delay="0.004" nsample="1"/>
+     <jointvel joint="a" interval="0.01" nsample="2"/>`,
+  ),
+  "long buffers, which are arrays": {
+    xml: scene(
+      `timestep="0.004"`,
+      limb(),
+      `<actuator><motor joint="a" delay="0.1" nsample="40"/><motor joint="b" delay="0.03" nsample="20" interp="cubic"/></actuator>
+       <sensor><gyro site="s" delay="0.021" nsample="10" interp="linear"/><velocimeter site="s" interval="0.01" nsample="3"/></sensor>`,
+    ),
+    steps: 40,
+  },
+});

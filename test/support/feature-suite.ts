@@ -57,7 +57,7 @@ async function compare(f: Fixture, how: How): Promise<void> {
   });
 }
 
-const COMPARED: readonly FieldName[] = ["qpos", "qvel", "act", "sensordata"];
+const COMPARED: readonly FieldName[] = ["qpos", "qvel", "act", "sensordata", "history"];
 
 /** Steps of both sides from the start, under controls that change; each step of ours begins where MuJoCo is. */
 async function follow(
@@ -81,8 +81,9 @@ async function follow(
       sim.step();
       const ours = await sim.getState(COMPARED.filter((name) => fieldSize(model, name) > 0));
       const theirs = world.step({ ...world.state(), ctrl });
+      const held = { ...theirs, history: world.state().history };
       for (const name of Object.keys(ours) as (keyof typeof ours)[]) {
-        const ref = theirs[name as "qpos"];
+        const ref = held[name as "qpos"];
         const label = `${device ?? "gpu"}, ${unroll ? "straight" : "rolled"}: ${name} after ${k + 1} steps`;
         expect(difference(ours[name], ref), label).toBeLessThanOrEqual(featureBounds.path.value);
       }

@@ -2,6 +2,7 @@
 import { fieldSize, fieldsOf, type FieldName } from "../../src/model/fields.ts";
 import { loadModel, withOptions, type Model } from "../../src/model/model.ts";
 import { withMuJoCo, type Oracle, type OracleContact } from "../../src/model/oracle.ts";
+import { historyBuffers, initialHistory } from "../../src/model/history.ts";
 import { writeOption } from "../../src/model/options.ts";
 import { checkSupported } from "../../src/model/supported.ts";
 import { loadTestModel, randomState } from "./mjcf.ts";
@@ -51,6 +52,7 @@ export const STATE = [
   "xfrc_applied",
   "mocap_pos",
   "mocap_quat",
+  "history",
 ] as const satisfies readonly FieldName[];
 const NOT_IN_MUJOCO = new Set(["userdata", "energy_vel", "solver_niter"]);
 const TABLE = [...fieldsOf("state"), ...fieldsOf("derived")]
@@ -97,7 +99,16 @@ function extras(model: Model, r: Random): Values {
     mocap_pos: at,
     mocap_quat: quats,
     qacc_warmstart: fill(model.nv, 1),
+    history: drawHistory(model, r),
   };
+}
+
+/** Samples that were not all zero. */
+function drawHistory(model: Model, r: Random): number[] {
+  const history = initialHistory(model);
+  for (const { values, samples, dim } of historyBuffers(model))
+    for (let k = 0; k < samples * dim; k++) history[values + k] = r.between(-1, 1);
+  return history;
 }
 
 /**

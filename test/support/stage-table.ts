@@ -19,6 +19,7 @@ import { crb } from "../../src/physics/smooth/crb.ts";
 import { factorM } from "../../src/physics/smooth/factor_m.ts";
 import { forward, type Evaluation } from "../../src/physics/forward.ts";
 import { JointInertia, jointInertia } from "../../src/physics/smooth/inertia.ts";
+import { ageHistory, keepHistory } from "../../src/physics/history.ts";
 import { integrate } from "../../src/physics/integrator/integrate.ts";
 import { kinematics } from "../../src/physics/smooth/kinematics.ts";
 import { passive } from "../../src/physics/smooth/passive.ts";
@@ -27,7 +28,7 @@ import { rne } from "../../src/physics/smooth/rne.ts";
 import { rnePost } from "../../src/physics/smooth/rne_post.ts";
 import { constraintRows, makeConstraint } from "../../src/physics/constraint/make_constraint.ts";
 import { listRows, type Row } from "../../src/physics/constraint/rows.ts";
-import { sensor } from "../../src/physics/sensor/sensor.ts";
+import { sample, sensor } from "../../src/physics/sensor/sensor.ts";
 import { solve } from "../../src/physics/solver/solver.ts";
 import { step } from "../../src/physics/step.ts";
 import { tendon, tendonJacobian } from "../../src/physics/tendon/tendon.ts";
@@ -268,6 +269,15 @@ const RUNS: Readonly<Record<StageName, Run>> = {
       };
     },
   },
+  history: {
+    extra: (model) => ({ ...givenContacts(model), ...givenForces(model) }),
+    run(m, d, extra) {
+      const forces = forcesFrom(m, d, extra);
+      const samples = new Map([...sample(m, d, forces, false), ...sample(m, d, forces, true)]);
+      ageHistory(m, d, 1);
+      keepHistory(m, d, samples, -1);
+    },
+  },
   integrate: { run: (m, d) => integrate(m, d, inertia(m, d)) },
   rne_post: {
     extra: (model) => ({ ...givenContacts(model), ...givenForces(model) }),
@@ -308,7 +318,7 @@ export function forwardStage(writes: readonly FieldName[]): Stage {
 export const STEP: Stage = {
   name: "step",
   reads: STATE,
-  writes: ["time", "qpos", "qvel", "act", "qacc_warmstart", "qacc", "sensordata"],
+  writes: ["time", "qpos", "qvel", "act", "qacc_warmstart", "qacc", "sensordata", "history"],
   run: (m, d) => {
     const keep = (e: Evaluation) => sensor(m, d, e.forces);
     step(m, d, { nconmax: constraintBound(m.model).nconmax, observe: keep });

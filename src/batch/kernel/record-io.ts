@@ -4,6 +4,7 @@ import { unrolling } from "../../trace/graph.ts";
 import { add, div, mul, sub, type Int, type Scalar } from "../../trace/scalar.ts";
 import { fieldSize, type FieldName, type StateFieldName } from "../../model/fields.ts";
 import { remembersEnergy } from "../../model/energy.ts";
+import { initialHistory } from "../../model/history.ts";
 import type { Model } from "../../model/model.ts";
 import type { ArenaLayout, FieldLayout } from "../../memory/layout.ts";
 import type { FieldRequest } from "../../memory/request.ts";
@@ -20,6 +21,7 @@ const KEPT: readonly StateFieldName[] = [
   "mocap_quat",
   "eq_active",
   "energy_vel",
+  "history",
 ];
 /** State fields that are zero unless a batch asks for them. */
 export const APPLIED: readonly StateFieldName[] = ["qfrc_applied", "xfrc_applied"];
@@ -162,10 +164,20 @@ export function copyFour(arena: string, at: Int, record: string, place: Int, bac
 const passage = (name: string, fours: number, type: "f32" | "u32"): LocalArray[] =>
   [0, 1, 2, 3].map((k) => array(`${name}_${k}`, fours, type));
 
-/** What of the initial state is neither zero nor qpos0: frames of mocap bodies, and which equalities are active. */
-export function initialState(model: Model): { mocap_pos?: number[]; mocap_quat?: number[]; eq_active?: number[] } {
-  const active = model.neq > 0 ? { eq_active: Array.from(model.eq_active0) } : {};
-  if (model.nmocap === 0) return active;
+interface InitialState {
+  mocap_pos?: number[];
+  mocap_quat?: number[];
+  eq_active?: number[];
+  history?: number[];
+}
+
+/** What of the initial state is neither zero nor qpos0: mocap bodies, active equalities, times of samples. */
+export function initialState(model: Model): InitialState {
+  const rest: InitialState = {
+    ...(model.neq > 0 ? { eq_active: Array.from(model.eq_active0) } : {}),
+    ...(model.nhistory > 0 ? { history: initialHistory(model) } : {}),
+  };
+  if (model.nmocap === 0) return rest;
   const pos: number[] = Array(3 * model.nmocap).fill(0);
   const quat: number[] = Array(4 * model.nmocap).fill(0);
   for (let b = 0; b < model.nbody; b++) {
@@ -174,7 +186,7 @@ export function initialState(model: Model): { mocap_pos?: number[]; mocap_quat?:
     for (let k = 0; k < 3; k++) pos[3 * id + k] = model.body_pos[3 * b + k];
     for (let k = 0; k < 4; k++) quat[4 * id + k] = model.body_quat[4 * b + k];
   }
-  return { mocap_pos: pos, mocap_quat: quat, ...active };
+  return { mocap_pos: pos, mocap_quat: quat, ...rest };
 }
 
 const lcm = (a: number, b: number): number => {

@@ -20,5 +20,12 @@ export const STATE_FIELDS = group("state", [
     "J",
     "kinetic energy of the evaluation before, and 1 where there was one (energy flag)",
   ),
+  row(
+    "history",
+    "f32",
+    ["nhistory"],
+    "steps, ...",
+    "samples of controls and sensors with a history: for each, its last tick, 0, times, values; times in steps from now",
+  ),
   row("userdata", "f32", ["nuserdata"], "", "user data, not touched by the engine"),
 ]);

@@ -7,6 +7,7 @@ import type { Model } from "../../model/model.ts";
 import { mechanicalForce, motorForce, motorRates, nextMotorState } from "./dc-motor.ts";
 import { bounded, nearestTurn, servoInputs, slewed } from "./servo.ts";
 import { muscleBias, muscleGain, muscleRate } from "./muscle.ts";
+import { historyOf, readHistory } from "../history.ts";
 import { hasGravcomp } from "../smooth/passive.ts";
 import { moment } from "./transmission.ts";
 import type { Column, WorldData, ModelView } from "../view.ts";
@@ -19,10 +20,12 @@ function affine(prm: Column, start: number, length: Scalar, velocity: Scalar): S
 /** The controls of an actuator within their ranges. */
 function controls(m: ModelView, d: WorldData, i: number): Scalar[] {
   const { model } = m;
+  const past = model.actuator_delay[i] > 0 ? historyOf(m, "actuator", i) : undefined;
   return Array.from({ length: model.actuator_ctrlnum[i] }, (_, k) => {
     const u = model.actuator_ctrladr[i] + k;
     const limited = model.actuator_ctrllimited[u] && !(m.opt.disableflags & mjtDisableBit.CLAMPCTRL);
-    const ctrl = d.ctrl.at(u);
+    // a delay is that of the first control, the only one there may be
+    const ctrl = past && k === 0 ? readHistory(m, d, past)[0] : d.ctrl.at(u);
     return limited ? clamp(ctrl, model.actuator_ctrlrange[2 * u], model.actuator_ctrlrange[2 * u + 1]) : ctrl;
   });
 }

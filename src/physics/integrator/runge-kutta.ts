@@ -12,17 +12,21 @@ const AHEAD = [0.5, 0.5, 1, 0];
 const WEIGHT = [1 / 6, 1 / 3, 1 / 3, 1 / 6];
 
 /** Picks a constant by a runtime index. */
-function choose(values: readonly number[], index: Int): Scalar {
+export function choose(values: readonly number[], index: Int): Scalar {
   return values.reduce<Scalar>((rest, v, k) => (k === 0 ? v : select(eq(index, k), v, rest)), values[0]);
 }
 
 export const usesRK4 = (m: ModelView): boolean => m.opt.integrator === mjtIntegrator.RK4;
 
-/**
- * Advances the state by four calls of `evaluate` in a runtime loop, which it gives their number from 0 on; by the first
- * alone, and not at all, where the state does not move.
- */
-export function rungeKutta(m: ModelView, d: WorldData, moves: Bool, evaluate: (k: Int) => void): void {
+export interface Evaluations {
+  /** Called four times in a runtime loop, with the number from 0 on. */
+  readonly evaluate: (k: Int) => void;
+  /** Runs after the last, with the state of the start. */
+  readonly atEnd?: () => void;
+}
+
+/** Advances the state by four evaluations; by the first alone, and not at all, where the state does not move. */
+export function rungeKutta(m: ModelView, d: WorldData, moves: Bool, { evaluate, atEnd }: Evaluations): void {
   const keep = (f: Field) => {
     const copy = new Field(`${f.name}_0`, f.length);
     copyField(f, copy);
@@ -47,6 +51,15 @@ export function rungeKutta(m: ModelView, d: WorldData, moves: Bool, evaluate: (k
         collect(sums.vel, d.qvel);
         collect(sums.acc, d.qacc);
         collect(sums.act, d.act_dot);
+
+        if (atEnd) {
+          when(last, () => {
+            copyField(start.qpos, d.qpos);
+            copyField(start.qvel, d.qvel);
+            copyField(start.act, d.act);
+            atEnd();
+          });
+        }
 
         // next evaluation point, or with the weighted sums the end of the step
         const direction = (sum: Field, rate: Field) => (i: Int) => select(last, sum.at(i), mul(ahead, rate.at(i)));

@@ -9,12 +9,10 @@ import type { ModelView, WorldData } from "../view.ts";
 /** Readings of rangefinders by sensor, without cutoff. */
 export type Ranges = ReadonlyMap<number, readonly Scalar[]>;
 
-/** Casts the rays of all rangefinders. Reads geom_xpos, geom_xmat, site_xpos, site_xmat. */
-export function rangefinders(m: ModelView, d: WorldData): Ranges {
+/** Casts the rays of those sensors that are rangefinders. Reads geom_xpos, geom_xmat, site_xpos, site_xmat. */
+export function rangefinders(m: ModelView, d: WorldData, sensors: readonly number[]): Ranges {
   const { model } = m;
-  const own = Array.from({ length: m.nsensor }, (_, i) => i).filter(
-    (i) => model.sensor_type[i] === mjtSensor.RANGEFINDER,
-  );
+  const own = sensors.filter((i) => model.sensor_type[i] === mjtSensor.RANGEFINDER);
   if (own.length === 0) return new Map();
   const caster = new RayCaster(m, d);
   const siteAt = table(

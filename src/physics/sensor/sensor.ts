@@ -14,12 +14,14 @@ import {
   type Vec3,
 } from "../../trace/vector.ts";
 import { remembersEnergy } from "../../model/energy.ts";
+import { historyBuffers } from "../../model/history.ts";
+import { historyOf, isDue, readHistory } from "../history.ts";
 import { each } from "../../trace/control.ts";
 import { mjtConstraint, mjtDataType, mjtDisableBit, mjtObj, mjtSensor, mjtTrn } from "../../model/enums.ts";
 import type { ConstraintForces } from "../constraint/constraint-forces.ts";
 import { listRows } from "../constraint/rows.ts";
 import { rnePost } from "../smooth/rne_post.ts";
-import type { WorldData, ModelView } from "../view.ts";
+import { Field, type WorldData, type ModelView } from "../view.ts";
 import { attached, inAxes, objectAcceleration, objectVelocity, type Attached } from "./frames.ts";
 import { cameraProjection } from "./camera.ts";
 import { contactSensor } from "./contact.ts";
@@ -43,14 +45,66 @@ export function sensor(m: ModelView, d: WorldData, input: ConstraintForces): voi
     each(m.nsensordata, (k) => d.sensordata.set(k, 0));
     return;
   }
-  const types = Array.from(m.model.sensor_type);
+  const all = Array.from({ length: m.nsensor }, (_, i) => i);
+  const set = (i: number, values: readonly Scalar[]) =>
+    values.forEach((x, k) => d.sensordata.set(m.model.sensor_adr[i] + k, x));
+  const past = (i: number) => historyOf(m, "sensor", i);
+  const delayed = all.filter((i) => (past(i)?.delay ?? 0) > 0);
+  for (const i of delayed) set(i, readHistory(m, d, past(i)!));
+  for (const [i, values] of readings(
+    m,
+    d,
+    input,
+    all.filter((s) => !delayed.includes(s)),
+  )) {
+    const buffer = past(i);
+    // between ticks the last sample stays
+    if (buffer && buffer.period > 0) {
+      const [due, kept] = [isDue(m, d, buffer), readHistory(m, d, buffer)];
+      set(
+        i,
+        values.map((x, k) => select(due, x, kept[k])),
+      );
+    } else set(i, values);
+  }
+}
+
+/** What chosen sensors measure now, by sensor. */
+function readings(
+  m: ModelView,
+  d: WorldData,
+  input: ConstraintForces,
+  sensors: readonly number[],
+): ReadonlyMap<number, readonly Scalar[]> {
+  const types = sensors.map((i) => m.model.sensor_type[i]);
   if (types.some((t) => POST.has(t))) rnePost(m, d, input);
   if (types.some((t) => SUBTREE.has(t))) subtreeVelocity(m, d);
-  const ranges = rangefinders(m, d);
-  for (let i = 0; i < m.nsensor; i++) {
-    const values = cutOff(m, i, ranges.get(i) ?? reading(m, d, input, i));
-    values.forEach((x, k) => d.sensordata.set(m.model.sensor_adr[i] + k, x));
-  }
+  const ranges = rangefinders(m, d, sensors);
+  return new Map(sensors.map((i) => [i, cutOff(m, i, ranges.get(i) ?? reading(m, d, input, i))]));
+}
+
+/** Readings between their evaluation and the end of the step, by sensor. */
+export type Samples = ReadonlyMap<number, Field>;
+
+/** What sensors with a history measure now: those with a delay, or those without. */
+export function sample(m: ModelView, d: WorldData, input: ConstraintForces, delayed: boolean): Samples {
+  const own = historyBuffers(m.model).filter((b) => b.of === "sensor" && b.delay > 0 === delayed);
+  const isOff = !delayed && (m.opt.disableflags & mjtDisableBit.SENSOR) !== 0;
+  const found = isOff
+    ? new Map(own.map((b) => [b.id, Array<Scalar>(b.dim).fill(0)]))
+    : readings(
+        m,
+        d,
+        input,
+        own.map((b) => b.id),
+      );
+  return new Map(
+    [...found].map(([i, values]) => {
+      const kept = new Field(`sample_${i}`, values.length);
+      values.forEach((x, k) => kept.set(k, x));
+      return [i, kept];
+    }),
+  );
 }
 
 function cutOff(m: ModelView, i: number, values: readonly Scalar[]): readonly Scalar[] {
