@@ -38,8 +38,8 @@ export class Canvas {
     const context = element.getContext("webgpu")!;
     context.configure({ device, format });
     const module = device.createShaderModule({ code: shader });
-    const shadowPixels = adapter.info?.isFallbackAdapter ? 512 : 2048;
-    const painter = new Painter(device, module, scene, { format, capacity: 256, shadowPixels });
+    const kind = adapter.info?.isFallbackAdapter ? "software" : "gpu";
+    const painter = new Painter(device, module, scene, { format, capacity: 256, adapter: kind });
     return new Canvas(element, device, context, painter);
   }
 

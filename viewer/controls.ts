@@ -1,7 +1,7 @@
 // the controls around the picture
 import { SHOWN, type Shown } from "../src/render/show.ts";
 import type { Command, Facts, Frame } from "../src/view/messages.ts";
-import { checkbox, get, on, option } from "./dom.ts";
+import { checkbox, digits, get, on, option } from "./dom.ts";
 import type { Looking } from "./looking.ts";
 
 /** What controls change. */
@@ -15,6 +15,8 @@ export interface Controlled {
   hidden: ReadonlySet<number>;
   act(command: Command): void;
   draw(): void;
+  /** Tells whether contacts are shown or plotted. */
+  askContacts(): void;
   /** Another world is looked at. */
   look(world: number): void;
 }
@@ -76,8 +78,7 @@ function makeLooks(page: Controlled): void {
       if (name === "labels") page.labels = isOn;
       else set({ [name]: isOn });
       page.draw();
-      if (name === "contacts" || name === "forces")
-        page.act({ do: "contacts", value: Number(page.shown.contacts || page.shown.forces) });
+      if (name === "contacts" || name === "forces") page.askContacts();
     });
   }
   for (let group = 0; group < 6; group++)
@@ -98,12 +99,18 @@ function makeActions(page: Controlled): void {
     const input = document.createElement("input");
     Object.assign(input, { type: "range", min: String(low), max: String(high), step: whole ? "1" : "any" });
     input.value = String(Math.min(high, Math.max(low, 0)));
+    input.id = `slider-${index}`;
+    const told = document.createElement("output");
+    told.textContent = digits(Number(input.value), 3);
     on(input, "input", () => {
+      told.textContent = digits(Number(input.value), 3);
       actor.value = String(facts.actors.indexOf("sliders"));
       page.act({ do: "actor", value: Number(actor.value) });
       page.act({ do: "slider", index, value: Number(input.value) });
     });
-    label.append(`${name} `, input);
+    const text = document.createElement("span");
+    text.textContent = name;
+    label.append(text, input, told);
     get("sliders").append(label);
   });
   get("keys").hidden = facts.keyframes.length === 0;

@@ -44,5 +44,7 @@ export function svg<K extends keyof SVGElementTagNameMap>(
 }
 
 /** A number in few digits. */
-export const digits = (x: number, count = 4): string =>
-  Number.isFinite(x) ? String(Number(x.toPrecision(count))) : String(x);
+export function digits(x: number, count = 4): string {
+  if (!Number.isFinite(x)) return String(x);
+  return Math.abs(x) < 1e6 ? String(Number(x.toPrecision(count))) : x.toExponential(count - 1);
+}

@@ -2,6 +2,7 @@
 import { pixelOf, projectionOf, type Point, type View } from "../src/render/camera.ts";
 import type { Facts, Frame, WorldValues } from "../src/view/messages.ts";
 import { digits, get } from "./dom.ts";
+import { SIZES } from "./fields.ts";
 import type { Looking, Spot } from "./looking.ts";
 
 interface Label extends Omit<Spot, "local"> {
@@ -36,8 +37,6 @@ export function putLabels(
   });
   into.replaceChildren(...spans);
 }
-
-const SIZES = { free: [7, 6], ball: [4, 3], slide: [1, 1], hinge: [1, 1] } as const;
 
 /** Numbers of a body and of its joints, of each world whose values are known. */
 export function numbersOf(

@@ -13,12 +13,13 @@ export interface Spot {
 }
 
 const STEEPEST = 89;
+/** Distance of one world of a grid, in radii of what moves in it. */
+const NEAR = 4;
 
 export class Looking {
   readonly #facts: Facts;
   #camera: FreeCamera;
-  /** "free", "tracking", or the place of a camera of the model. */
-  mode: string;
+  #mode: string;
   world = 0;
   /** The body that is followed; the first that moves without one. */
   body: number | undefined;
@@ -28,8 +29,25 @@ export class Looking {
   constructor(facts: Facts) {
     this.#facts = facts;
     this.#camera = facts.home;
-    this.mode = facts.worlds > 1 && !facts.places ? "free" : "tracking";
+    this.#mode = facts.worlds > 1 && !facts.places ? "free" : "tracking";
     this.places = facts.places;
+  }
+
+  /** "free", "tracking", or the place of a camera of the model. */
+  get mode(): string {
+    return this.#mode;
+  }
+
+  set mode(mode: string) {
+    this.#mode = mode;
+    // of a grid one world fills the picture
+    const near = NEAR * this.#facts.radius;
+    if (mode === "tracking" && !this.#isAlone && this.#camera.distance > near) this.near(near / this.#camera.distance);
+    if (mode === "free" && !this.#isAlone) this.home();
+  }
+
+  get #isAlone(): boolean {
+    return this.#facts.worlds === 1 || this.places?.every((place) => place === this.places?.[0]) === true;
   }
 
   /** Where a world stands. */
@@ -59,8 +77,12 @@ export class Looking {
     }
     const body = this.body ?? scene.bodies.findIndex(({ moves }) => moves);
     const [x, y] = this.placeOf(poses, { world: this.world, body: Math.max(0, body), local: [0, 0, 0] });
-    const { lookat } = this.#camera;
-    return freeView({ ...this.#camera, lookat: Number.isFinite(x + y) ? [x, y, lookat[2]] : lookat });
+    const { lookat, around } = this.#camera;
+    if (!Number.isFinite(x + y)) return freeView(this.#camera);
+    // what was framed stays so while it moves; what is chosen comes to the middle
+    const [dx, dy] =
+      this.body === undefined && this.#isAlone && around ? [lookat[0] - around[0], lookat[1] - around[1]] : [0, 0];
+    return freeView({ ...this.#camera, lookat: [x + dx, y + dy, lookat[2]] });
   }
 
   /** As pixels of the mouse or keys say: turned around what is looked at, or moved across it. */

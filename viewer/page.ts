@@ -5,6 +5,7 @@ import type { Command, Facts, Frame } from "../src/view/messages.ts";
 import { Canvas } from "./canvas.ts";
 import { makeControls, type Controlled } from "./controls.ts";
 import { get, say } from "./dom.ts";
+import { Fields } from "./fields.ts";
 import { numbersOf, putLabels } from "./labels.ts";
 import { Looking } from "./looking.ts";
 import { pick, rayOf, type Picked } from "./pick.ts";
@@ -21,6 +22,7 @@ class Page implements Controlled, Pointed {
   readonly #canvas: Canvas | undefined;
   readonly #list = new DrawList();
   readonly #plots = new Plots(get("lines"));
+  readonly #fields: Fields;
   readonly #timeline: Timelines | undefined;
   frame: Frame;
   shown: Shown = SHOWN;
@@ -41,7 +43,15 @@ class Page implements Controlled, Pointed {
     get("title").textContent = facts.title;
     get("device").textContent = `${facts.worlds} world${facts.worlds === 1 ? "" : "s"}, ${facts.device}`;
     document.title = facts.title;
+    // how the page is laid out
+    document.body.dataset.kind = facts.run ? "run" : facts.kind;
+    this.#fields = new Fields(facts, (name, isChosen) => {
+      if (isChosen) this.#plots.add(this.#fields.of(this.frame, this.looking.world));
+      else this.#plots.remove(name);
+      this.askContacts();
+    });
     makeControls(this);
+    this.choose(undefined);
     const go = (step: number) => {
       this.act({ do: "pause" });
       this.act({ do: "seek", value: step });
@@ -56,6 +66,11 @@ class Page implements Controlled, Pointed {
     this.#source.act(command);
   }
 
+  askContacts(): void {
+    const { contacts, forces } = this.shown;
+    this.act({ do: "contacts", value: Number(contacts || forces || this.#fields.touches) });
+  }
+
   look(world: number): void {
     this.looking.world = world;
     this.#plots.clear();
@@ -66,7 +81,9 @@ class Page implements Controlled, Pointed {
   /** A new frame. */
   show(frame: Frame): void {
     const { facts } = frame;
-    if (facts.step !== this.frame.facts.step) this.#plots.add(facts.plots);
+    if (facts.step !== this.frame.facts.step) {
+      this.#plots.add({ ...facts.plots, ...this.#fields.of(frame, this.looking.world) });
+    }
     this.frame = frame;
     get("play").textContent = facts.paused ? "play" : "pause";
     const at = facts.at === undefined ? "" : `, ${facts.at}`;
@@ -128,9 +145,10 @@ class Page implements Controlled, Pointed {
     this.#picked = found && found.body > 0 ? found : undefined;
     this.looking.body = this.#picked?.body;
     const body = found && this.facts.scene.bodies[found.body];
+    const pulls = this.facts.kind === "live";
     get("picked").textContent = body
       ? `world ${found.world}, body ${found.body} ${body.name}, at ${found.at.map((x) => x.toFixed(3)).join(" ")}`
-      : "";
+      : `drag turns, shift-drag moves, wheel nears, click names a body${pulls ? ", ctrl-drag pulls it" : ""}`;
     this.draw();
   }
 

@@ -2,10 +2,20 @@
 import { digits, svg } from "./dom.ts";
 
 const MOST_POINTS = 300;
+/** A line is as wide as all once it has so many. */
+const LEAST_POINTS = 50;
+const HEIGHT = 50;
+
+interface Line {
+  readonly values: number[];
+  readonly drawing: SVGSVGElement;
+  readonly line: SVGPolylineElement;
+  readonly label: HTMLElement;
+}
 
 export class Plots {
   readonly #into: HTMLElement;
-  readonly #lines = new Map<string, { values: number[]; line: SVGPolylineElement; label: HTMLElement }>();
+  readonly #lines = new Map<string, Line>();
 
   constructor(into: HTMLElement) {
     this.#into = into;
@@ -13,17 +23,17 @@ export class Plots {
 
   add(values: Readonly<Record<string, number>>): void {
     for (const [name, value] of Object.entries(values)) {
-      const entry = this.#lines.get(name) ?? this.#make(name);
-      entry.values.push(value);
-      if (entry.values.length > MOST_POINTS) entry.values.shift();
-      const finite = entry.values.filter(Number.isFinite);
+      const { values: kept, drawing, line, label } = this.#lines.get(name) ?? this.#make(name);
+      kept.push(value);
+      if (kept.length > MOST_POINTS) kept.shift();
+      const finite = kept.filter(Number.isFinite);
       const [low, high] = [Math.min(...finite), Math.max(...finite)];
       const span = high - low || 1;
-      const points = entry.values.map(
-        (y, x) => `${x},${(48 - (46 * ((Number.isFinite(y) ? y : low) - low)) / span).toFixed(1)}`,
-      );
-      entry.line.setAttribute("points", points.join(" "));
-      entry.label.textContent = `${name} ${digits(value)}`;
+      const y = (x: number) => HEIGHT - 2 - ((HEIGHT - 4) * ((Number.isFinite(x) ? x : low) - low)) / span;
+      drawing.setAttribute("viewBox", `0 0 ${Math.max(LEAST_POINTS, kept.length)} ${HEIGHT}`);
+      line.setAttribute("points", kept.map((x, at) => `${at},${y(x).toFixed(1)}`).join(" "));
+      const range = finite.length > 0 && high > low ? ` (${digits(low, 3)} to ${digits(high, 3)})` : "";
+      label.textContent = `${name} ${digits(value)}${range}`;
     }
   }
 
@@ -31,13 +41,20 @@ export class Plots {
     for (const { values } of this.#lines.values()) values.length = 0;
   }
 
-  #make(name: string) {
+  remove(name: string): void {
+    const found = this.#lines.get(name);
+    found?.label.remove();
+    found?.drawing.remove();
+    this.#lines.delete(name);
+  }
+
+  #make(name: string): Line {
     const label = document.createElement("div");
-    const drawing = svg("svg", { viewBox: `0 0 ${MOST_POINTS} 50`, preserveAspectRatio: "none" });
-    const line = drawing.appendChild(svg("polyline"));
+    const drawing = svg("svg", { preserveAspectRatio: "none", "aria-hidden": "true" });
+    const line = drawing.appendChild(svg("polyline", { class: "line0" }));
     this.#into.append(label, drawing);
-    const entry = { values: [] as number[], line, label };
-    this.#lines.set(name, entry);
-    return entry;
+    const made = { values: [], drawing, line, label };
+    this.#lines.set(name, made);
+    return made;
   }
 }

@@ -22,7 +22,7 @@ const item = (text: string): HTMLElement => {
 };
 
 /** A curve over env steps, with its name and its last value. */
-function curve(points: readonly RunPoint[], name: string, steps: number): readonly Element[] {
+function curve(points: readonly RunPoint[], name: string, steps: number): Element {
   const known = points.flatMap(({ envSteps, numbers }) => (name in numbers ? [[envSteps, numbers[name]]] : []));
   const values = known.map(([, y]) => y);
   const [low, high] = [Math.min(...values), Math.max(...values)];
@@ -31,8 +31,12 @@ function curve(points: readonly RunPoint[], name: string, steps: number): readon
   label.textContent = `${name} ${digits(values[values.length - 1])} (${digits(low)} to ${digits(high)})`;
   const drawing = svg("svg", { viewBox: `0 0 ${steps} ${HEIGHT}`, preserveAspectRatio: "none", role: "img" });
   drawing.setAttribute("aria-label", name);
-  drawing.append(svg("polyline", { points: known.map(([x, value]) => `${x},${y(value).toFixed(1)}`).join(" ") }));
-  return [label, drawing];
+  drawing.append(
+    svg("polyline", { class: "line0", points: known.map(([x, value]) => `${x},${y(value).toFixed(1)}`).join(" ") }),
+  );
+  const both = document.createElement("div");
+  both.append(label, drawing);
+  return both;
 }
 
 /** Follows the run for as long as the page is there; `onEnd` is told where it has ended. */
@@ -70,7 +74,7 @@ function show({ points, events }: RunNumbers, steps: number): void {
     `update ${iteration}: ${whole(envSteps)} of ${whole(steps)} env steps, ${whole(numbers["time/fps"])} a second, ${Math.ceil(secondsLeft)} s left`;
   const names = new Set([...FIRST, ...points.flatMap((point) => Object.keys(point.numbers))]);
   const drawn = [...names].filter((name) => points.some((point) => name in point.numbers));
-  get("run-curves").replaceChildren(...drawn.flatMap((name) => curve(points, name, steps)));
+  get("run-curves").replaceChildren(...drawn.map((name) => curve(points, name, steps)));
   const ended = points.filter((point) => point.numbers["rollout/episodes"] > 0).slice(-LISTED);
   get("run-episodes").replaceChildren(
     ...ended.toReversed().map((point) => {

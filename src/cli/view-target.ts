@@ -21,6 +21,9 @@ import { integerOption, UsageError } from "./io.ts";
 import { deviceOf, taskOfTarget } from "./target.ts";
 import { idOfNamed } from "./task-file.ts";
 
+/** Worlds that MuJoCo's float64 steps beside: a check takes about as long as a step of MuJoCo. */
+const MONITORED = 4;
+
 /** Values of the options that say what is shown. */
 interface Values {
   readonly worlds?: string;
@@ -61,7 +64,8 @@ export async function viewTarget(target: string, values: Values): Promise<Subjec
   if (actions === "policy" && !run) throw new UsageError(`--actions is policy: ${target} is no run that has one.`);
   const task = run ? taskOf(run.id) : isModelPath(target) ? await taskOfTarget(target) : taskOf(target);
   const { device = "wasm", ...where } = deviceOf(values);
-  const env = await makeVec(task, { numEnvs: worlds, seed, device, ...where } as NamedOptions);
+  const monitor = { worlds: Array.from({ length: Math.min(worlds, MONITORED) }, (_, i) => i), everySteps: 1 };
+  const env = await makeVec(task, { numEnvs: worlds, seed, device, monitor, ...where } as NamedOptions);
   try {
     const stage = await Stage.create(await loadTaskModel(task, { visuals: true }));
     const actor = (actions ?? (run ? "policy" : "random")) as "policy" | "random" | "none";

@@ -18,6 +18,8 @@ export interface FreeCamera {
   readonly azimuth: number;
   readonly elevation: number;
   readonly fovy: number;
+  /** Where in the plane the first body that moves was when this camera was placed. */
+  readonly around?: readonly [number, number];
 }
 
 const radians = (degrees: number): number => (degrees * Math.PI) / 180;

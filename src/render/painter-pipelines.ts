@@ -20,7 +20,13 @@ export interface Pipelines {
 /** What pipelines know of the lights: how many, and a bit each for those that shine from a place, and for maps of shadows. */
 export type LightConstants = Record<"lights" | "near" | "casting", number>;
 
-export function pipelinesOf(device: GPUDevice, module: GPUShaderModule, format: GPUTextureFormat): Pipelines {
+/** `looks`: into the map of shadows for a pixel. */
+export function pipelinesOf(
+  device: GPUDevice,
+  module: GPUShaderModule,
+  format: GPUTextureFormat,
+  looks: 2 | 4,
+): Pipelines {
   const { VERTEX, FRAGMENT } = ShaderStage;
   const frame: GPUBindGroupLayoutEntry[] = [
     { binding: 0, visibility: VERTEX | FRAGMENT, buffer: {} },
@@ -68,7 +74,7 @@ export function pipelinesOf(device: GPUDevice, module: GPUShaderModule, format: 
         fragment: {
           module,
           entryPoint: kind === "image" || kind === "cube" ? `with_${kind}` : kind,
-          constants,
+          constants: { ...constants, looks },
           targets: [{ format, ...(clear ? { blend: { color: over, alpha: over } } : {}) }],
         },
         primitive: { cullMode: "back" },

@@ -11,7 +11,8 @@ import { PainterTextures, TEXTURE } from "./painter-textures.ts";
 import { coarse, radiusOf, SURFACE, type Draw, type Shape } from "./shapes.ts";
 import type { Texture } from "./textures.ts";
 
-const SHADOW_PIXELS = 2048;
+/** Pixels of a side of the map of shadows, and looks into it for a pixel. */
+const SHADOWS = { gpu: { pixels: 2048, looks: 4 }, software: { pixels: 1024, looks: 2 } } as const;
 /** Floats of `Frame` in shaders/render/scene.wgsl, without and with its lights. */
 const HEAD_FLOATS = 44;
 const FRAME_FLOATS = HEAD_FLOATS + 40 * MOST_LIGHTS;
@@ -22,8 +23,8 @@ export interface PainterOptions {
   readonly format: GPUTextureFormat;
   /** Instances there is room for at first; more make room. */
   readonly capacity: number;
-  /** Pixels of a side of the map of shadows; 0 for none. */
-  readonly shadowPixels?: number;
+  /** On a processor shadows are coarser. */
+  readonly adapter: "gpu" | "software";
 }
 
 interface Sized {
@@ -72,7 +73,7 @@ export class Painter {
     device: GPUDevice,
     module: GPUShaderModule,
     { shapes, textures }: Paintable,
-    { format, capacity, shadowPixels = SHADOW_PIXELS }: PainterOptions,
+    { format, capacity, adapter }: PainterOptions,
   ) {
     this.#device = device;
     this.#format = format;
@@ -91,7 +92,7 @@ export class Painter {
       radius: radiusOf(shape),
     }));
     this.#frame = filled("frame", this.#values, BufferUsage.UNIFORM);
-    const side = Math.max(1, shadowPixels);
+    const { pixels: side, looks } = SHADOWS[adapter];
     this.#shadows = device.createTexture({
       size: [side, side, MOST_SHADOWS],
       format: DEPTH,
@@ -104,7 +105,7 @@ export class Painter {
     for (let i = 0; i < MOST_LIGHTS; i++) numbers[(CASTER_BYTES / 4) * i] = i;
     this.#casters = filled("casters", numbers, BufferUsage.UNIFORM);
     this.#sampler = device.createSampler({ compare: "less", minFilter: "linear", magFilter: "linear" });
-    this.#pipelines = pipelinesOf(device, module, format);
+    this.#pipelines = pipelinesOf(device, module, format, looks);
     this.#textures = new PainterTextures(device, textures, this.#pipelines.layouts);
     this.#instances = this.#room(capacity);
     this.#groups = this.#bound();

@@ -137,7 +137,12 @@ export class Stage implements Disposable {
     const now = poses.worlds === 1 ? this.#base(poses) : base;
     const lookat: Point = [center[0] + now[0] - base[0], center[1] + now[1] - base[1], center[2]];
     const distance = (ROOM * radius) / Math.sin((fovy * Math.PI) / 360);
-    return { lookat, distance, azimuth, elevation, fovy };
+    const moving = Math.max(
+      0,
+      this.scene.bodies.findIndex(({ moves }) => moves),
+    );
+    const around = [poses.bodies[BODY_FLOATS * moving], poses.bodies[BODY_FLOATS * moving + 1]] as const;
+    return { lookat, distance, azimuth, elevation, fovy, around };
   }
 
   /** The sphere around what moves, or around everything but planes where nothing does. */

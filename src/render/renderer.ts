@@ -61,7 +61,7 @@ export class Renderer {
     const module = await compileShader(gpu, "render", sceneShader());
     const bytes = (Math.ceil((4 * width) / ROW_BYTES) * ROW_BYTES * height) | 0;
     const made = await inScopes(gpu, { what: "what pictures are drawn with", bytes }, () => {
-      const painter = new Painter(device, module, scene, { format: FORMAT, capacity });
+      const painter = new Painter(device, module, scene, { format: FORMAT, capacity, adapter: gpu.info.kind });
       painter.resize(width, height);
       const usage = TEXTURE.attachment | TEXTURE.copySrc;
       const picture = device.createTexture({ size: [width, height], format: FORMAT, usage });

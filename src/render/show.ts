@@ -193,10 +193,10 @@ export function showWorlds(
       if (!isBad && (!shown.joints || ghosts?.has(world))) continue;
       const frame = alongZ(turned(frames[body], axis));
       const [at, rgba] = [put(body, pos), isBad ? BAD : [0.2, 0.6, 0.8, 1]];
-      const r = (isBad ? 0.25 : 0.12) * scale;
+      const r = (isBad ? 0.15 : 0.1) * scale;
       if (type === "free" || type === "ball") list.add(SHAPE.round, at, frames[body], [2 * r, 2 * r, 2 * r, 0], rgba);
-      else if (type === "slide") list.add(SHAPE.box, at, frame, [r, r, 1.2 * scale, 0], rgba);
-      else list.add(SHAPE.cylinder, at, frame, [r, r, 1.2 * scale, 0], rgba);
+      else if (type === "slide") list.add(SHAPE.box, at, frame, [r, r, 0.6 * scale, 0], rgba);
+      else list.add(SHAPE.cylinder, at, frame, [r, r, 0.6 * scale, 0], rgba);
     }
   }
   if (shown.tendons) addTendons(list, scene, poses, offsets, scale);

@@ -1,7 +1,8 @@
 // worlds of an environment that go on: random actions, a policy, sliders; springs, keyframes, and steps back
 import { formatBytes } from "../core/units.ts";
 import type { VecSnapshot, VectorEnv } from "../env/host/vector-env.ts";
-import { copyArray } from "../model/mujoco.ts";
+import { mjtTrn } from "../model/enums.ts";
+import { copyArray, type MjModel } from "../model/mujoco.ts";
 import { nameIn } from "../render/read-scene.ts";
 import type { Poses } from "../render/show.ts";
 import type { Stage } from "../render/poses.ts";
@@ -133,6 +134,9 @@ export class LiveSubject implements Subject {
       const column = result.infos.get(name);
       if (column?.mask[this.#world]) plots[name] = column.values[this.#world];
     }
+    const { qpos, qvel } = result.infos.drift?.find(({ world }) => world === this.#world) ?? {};
+    if (qpos !== undefined && qvel !== undefined)
+      Object.assign(plots, { "qpos from MuJoCo": qpos, "qvel from MuJoCo": qvel });
     this.plots = plots;
     return true;
   }
@@ -215,11 +219,18 @@ export class LiveSubject implements Subject {
   }
 }
 
+/** The name of an actuator, or of the joint that it drives. */
+function actuatorName(model: MjModel, id: number): string {
+  const own = nameIn(model, "actuator", id);
+  const isOfJoint = copyArray(model, "actuator_trntype")[id] <= mjtTrn.JOINTINPARENT;
+  return own || !isOfJoint ? own : nameIn(model, "jnt", copyArray(model, "actuator_trnid")[2 * id]);
+}
+
 /** Entries of an action with their bounds; where there are none, 1. */
 function entriesOf({ singleActionSpace: space }: VectorEnv, { oracle: { model } }: Stage): Facts["actions"] {
   const names = (count: number) =>
     Array.from({ length: count }, (_, i) =>
-      count === model.nu ? nameIn(model, "actuator", i) || `action ${i}` : `action ${i}`,
+      count === model.nu ? actuatorName(model, i) || `action ${i}` : `action ${i}`,
     );
   const bounded = (x: number, otherwise: number) => (Number.isFinite(x) ? x : otherwise);
   if (space.kind === "discrete")

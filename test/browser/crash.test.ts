@@ -13,8 +13,9 @@ import { ViewServer } from "../../src/view/server.ts";
 import { Session, type Subject } from "../../src/view/session.ts";
 import { eq, select } from "../../src/trace/scalar.ts";
 import { openBrowser, type Browser } from "../support/browser.ts";
-import { count, many, openPage, seen, settled, stepOf } from "../support/browser-page.ts";
+import { count, fromKept, many, openPage, seen, settled, stepOf, still } from "../support/browser-page.ts";
 import { corralInside as corral } from "../support/cli-inside.ts";
+import { pictureBounds } from "../support/tolerances.ts";
 
 const root = mkdtempSync(join(tmpdir(), "corral-view-crash-"));
 const CODE = "<img src=x onerror=document.title='ran'>";
@@ -91,6 +92,9 @@ describe("corral view of a crash", () => {
     expect(await page.locator("#labels .bad").textContent()).toContain(`slide ${CODE}`);
     expect(await page.locator("#note").textContent()).toContain(CODE);
     expect(await page.locator("#timeline-now").textContent()).toContain("breaks in this step");
+    // words are drawn in whatever font there is
+    await page.evaluate("document.querySelector('#labels').hidden = true");
+    expect(fromKept("crash", await still(canvas))).toBeLessThan(pictureBounds.page.value);
 
     // along the timeline: before it broke nothing is red
     const line = (await page.locator("#timeline-lines").boundingBox())!;

@@ -8,8 +8,8 @@ import { routesOf } from "../../src/view/routes.ts";
 import { ViewServer } from "../../src/view/server.ts";
 import { Session } from "../../src/view/session.ts";
 import { openBrowser, type Browser } from "../support/browser.ts";
-import { openPage, settled } from "../support/browser-page.ts";
-import { pageGrowth } from "../support/tolerances.ts";
+import { fromKept, openPage, settled, still } from "../support/browser-page.ts";
+import { pageGrowth, pictureBounds } from "../support/tolerances.ts";
 
 /** Counts what a device holds, and pictures. */
 const COUNT = `
@@ -75,6 +75,12 @@ test("a page that is left open does not grow", async (context) => {
     );
   expect(after.held, `after ${frames} pictures`).toBe(before.held);
   expect(after.heap - before.heap, `after ${frames} pictures`).toBeLessThan(pageGrowth.value);
+  // worlds in a grid, as they start
+  await page.locator("#play").click();
+  await settled(page, "document.querySelector('#play').textContent === 'play'");
+  await page.locator("#reset").click();
+  await settled(page, "document.querySelector('#now').textContent.includes(' 0.000 s')");
+  expect(fromKept("grid", await still(page.locator("#canvas")))).toBeLessThan(pictureBounds.page.value);
   expect(wrong).toEqual([]);
   await page.close();
 });

@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildSite } from "../../tools/site.mjs";
 import { openBrowser, type Browser } from "../support/browser.ts";
-import { openPage, settled } from "../support/browser-page.ts";
+import { fromKept, openPage, settled, still } from "../support/browser-page.ts";
 import { serveFiles, type FileServer } from "../support/serve-files.ts";
+import { pictureBounds } from "../support/tolerances.ts";
 
 const NONE = "no browser for this system";
 const CODE = "<img src=x onerror=document.title='ran'>";
@@ -52,6 +53,13 @@ describe("the demo site", () => {
     await settled(page, `document.querySelector("#note").textContent.includes("[model-compile]")`);
     await page.locator("#ants").click();
     await settled(page, `${inside("title")} === "Ant-v5"`);
+    const frame = page.frameLocator("iframe");
+    await settled(page, stepped(1));
+    await frame.locator("#play").click();
+    await settled(page, `${inside("play")} === "play"`);
+    await frame.locator("#reset").click();
+    await settled(page, `${inside("now")}.includes(" 0.000 s")`);
+    expect(fromKept("site", await still(frame.locator("#canvas")))).toBeLessThan(pictureBounds.page.value);
     expect(await page.evaluate("document.querySelectorAll('img').length")).toBe(0);
     expect(await page.evaluate("document.title")).not.toBe("ran");
     await page.setViewportSize({ width: 360, height: 640 });

@@ -4,7 +4,8 @@ import "../../envs/index.ts";
 import type { TrainProgress } from "../../src/runs/progress.ts";
 import { RunWatch } from "../../src/view/run-watch.ts";
 import { openBrowser, type Browser } from "../support/browser.ts";
-import { openPage, settled } from "../support/browser-page.ts";
+import { fromKept, openPage, settled, still } from "../support/browser-page.ts";
+import { pictureBounds } from "../support/tolerances.ts";
 
 const CODE = "<img src=x onerror=document.title='ran'>";
 
@@ -59,6 +60,11 @@ test("shows a run as it goes on", async (context) => {
   expect(await page.locator("#run-events").textContent()).toBe(CODE);
   // worlds move on by themselves while the run does something else
   await settled(page, "Number(/step (\\d+)/.exec(document.querySelector('#now').textContent)[1]) >= 3");
+  await page.locator("#play").click();
+  await settled(page, "document.querySelector('#play').textContent === 'play'");
+  await page.locator("#reset").click();
+  await settled(page, "document.querySelector('#now').textContent.includes(' 0.000 s')");
+  expect(fromKept("training", await still(page.locator("#canvas")))).toBeLessThan(pictureBounds.page.value);
   expect(await page.evaluate("document.querySelectorAll('img').length")).toBe(0);
   await page.setViewportSize({ width: 360, height: 640 });
   expect(await page.evaluate("document.documentElement.scrollWidth <= 360")).toBe(true);

@@ -28,6 +28,7 @@ import {
   seen,
   settled,
   stepOf,
+  still,
 } from "../support/browser-page.ts";
 
 const root = mkdtempSync(join(tmpdir(), "corral-view-"));
@@ -39,9 +40,10 @@ const MODEL = `<mujoco model="${EVIL}">
     <camera name="above" pos="0 0 4"/>
     <geom type="plane" size="3 3 0.1"/>
     <body name="red" pos="0 0 0.3"><freejoint/><geom size="0.3" rgba="1 0 0 1"/></body>
-    <body name="${EVIL}" pos="1 0 0.2"><joint type="slide" axis="0 1 0"/>
+    <body name="${EVIL}" pos="1 0 0.2"><joint name="along" type="slide" axis="0 1 0"/>
       <geom type="box" size="0.2 0.2 0.2" rgba="0 1 0 1"/></body>
   </worldbody>
+  <actuator><motor joint="along" gear="5" ctrlrange="-1 1"/></actuator>
   <keyframe><key name="high" qpos="0 0 1 1 0 0 0 0.5"/></keyframe>
 </mujoco>`;
 const file = join(root, "model.xml");
@@ -78,22 +80,44 @@ describe("corral view", () => {
     await page.locator("#group-0").check();
     await page.locator("#geoms").selectOption("visual");
     await seen(canvas, 0, none);
+    await page.locator("#geoms").selectOption("collision");
+    await seen(canvas, 0, many);
     await page.locator("#geoms").selectOption("all");
+    for (const group of [1, 2]) await page.locator(`#group-${group}`).uncheck();
+    for (const group of [3, 4, 5]) await page.locator(`#group-${group}`).check();
 
     await page.locator("#step").click();
     await settled(page, "document.querySelector('#now').textContent.startsWith('step 1,')");
     await page.locator("#back").click();
     await settled(page, "document.querySelector('#now').textContent.startsWith('step 0,')");
     await page.locator("#keyframe").selectOption("0");
-    await page.locator("#actor").selectOption({ label: "sliders" });
+    await page.locator("#actor").selectOption({ label: "random" });
+    await page.locator("#actor").selectOption({ label: "none" });
+    // a slider acts at once, and bears the name of the joint where its actuator has none
+    expect(await page.locator("#sliders").textContent()).toBe("along0");
+    await page.locator("#slider-0").fill("0.5");
+    expect(await page.locator("#sliders").textContent()).toBe("along0.5");
+    await settled(page, "document.querySelector('#actor').selectedOptions[0].text === 'sliders'");
     await page.locator("#speed").fill("1");
     await settled(page, "document.querySelector('#now').textContent.includes('speed 2.00')");
     for (const name of ["contacts", "forces", "joints", "frames", "centres", "inertia", "clear", "labels"])
       await page.locator(`#show-${name}`).check();
     await settled(page, "document.querySelectorAll('#labels span').length === 2");
     for (const name of ["tendons", "sites", "fields", "textures"]) await page.locator(`#show-${name}`).uncheck();
+    // numbers to plot: contacts and a joint's, beside how far MuJoCo is
+    await page.locator("#plots summary").click();
+    const plotted = (text: string) => `document.querySelector('#lines').textContent.includes('${text}')`;
+    const fieldOf = (text: string) =>
+      page.evaluate<string>(
+        `[...document.querySelectorAll('#fields label')].find((of) => of.textContent.trim() === '${text}').firstChild.id`,
+      );
+    const chosen = [await fieldOf("contacts"), await fieldOf("contact force"), await fieldOf("qvel along")];
+    for (const id of chosen) await page.locator(`#${id}`).check();
     await page.locator("#world").fill("1");
     await page.locator("#play").click();
+    for (const text of ["contacts 4", "qvel along 0", "qvel from MuJoCo"]) await settled(page, plotted(text));
+    for (const id of chosen) await page.locator(`#${id}`).uncheck();
+    await settled(page, `!${plotted("contacts")} && !${plotted("qvel along")}`);
     await settled(page, "Number(/step (\\d+)/.exec(document.querySelector('#now').textContent)[1]) >= 3");
     await page.locator("#play").click();
     await settled(page, "document.querySelector('#play').textContent === 'play'");
@@ -205,7 +229,7 @@ describe("corral view", () => {
     await settled(page, "document.querySelector('#now').textContent.startsWith('step 4,')");
     await page.locator("#back").click();
     await settled(page, "document.querySelector('#now').textContent.startsWith('step 3,')");
-    await seen(page.locator("#canvas"), 0, many);
+    expect(fromKept("recording", await still(page.locator("#canvas")))).toBeLessThan(pictureBounds.page.value);
     expect(await page.locator("#title").textContent()).toBe(CODE);
     expect(readFileSync(out, "utf8")).not.toContain(CODE);
     expect(wrong).toEqual([]);

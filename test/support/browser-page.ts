@@ -128,6 +128,22 @@ export function fromKept(name: string, picture: Picture): number {
   return apart(readFileSync(file), picture);
 }
 
+/** A picture of what a page shows, once it stands still: two that are taken one after the other are alike. */
+export async function still(canvas: Locator): Promise<Picture> {
+  let last: Buffer | undefined;
+  for (;;) {
+    await canvas.page().evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    const next = await canvas.screenshot();
+    if (last?.equals(next)) break;
+    await assertSound(canvas.page());
+    last = next;
+  }
+  const { width, height, at } = pixelsOf(last);
+  const rgba = new Uint8Array(4 * width * height).fill(255);
+  for (let i = 0; i < width * height; i++) rgba.set(at(i % width, Math.floor(i / width)), 4 * i);
+  return { width, height, rgba };
+}
+
 /** Draws in Node what a page shows of a subject, as large as its canvas. */
 export async function drawnHere(
   gpu: GpuDevice,

@@ -10,6 +10,7 @@ export interface Page {
   on(event: "pageerror", heard: (error: Error) => void): void;
   on(event: "request", heard: (request: { url(): string }) => void): void;
   locator(selector: string): Locator;
+  frameLocator(selector: string): Pick<Page, "locator">;
   waitForSelector(selector: string, options?: { state?: "attached" }): Promise<unknown>;
   evaluate<T>(text: string): Promise<T>;
   setViewportSize(size: { width: number; height: number }): Promise<void>;
