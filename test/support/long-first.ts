@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** Files of 15 seconds and more on two quiet cores, the longest first. */
 const LONG = [
   "oracle/env-gymnasium",
+  "oracle/stages",
   "faults/memory-limit",
   "oracle/step",
   "shader/env",
@@ -18,14 +19,12 @@ const LONG = [
   "unit/package",
   "unit/gpu-compilers",
   "determinism/emission",
-  "oracle/solver",
   "faults/training-loss",
   "determinism/rl",
   "browser/library",
   "unit/memory/plan-reality",
   "oracle/searched-contacts",
   "browser/site",
-  "oracle/make_constraint",
   "determinism/crashes",
   "oracle/independent-trees",
   "faults/stress",

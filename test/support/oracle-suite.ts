@@ -1,6 +1,6 @@
 // runs a stage on every model, in both precisions and both forms, and compares it with MuJoCo
 import { existsSync, readdirSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { expect } from "vitest";
 import { CorralError } from "../../src/core/errors.ts";
 import { mjtConstraint } from "../../src/model/enums.ts";
 import { loadModel } from "../../src/model/model.ts";
@@ -138,23 +138,28 @@ export type Check = (
   label: string,
 ) => void;
 
-/** Runs `body` on the fixture of a case; says why if the case is absent or its model refused. */
+/** States of each model. */
+export const STATES: readonly number[] = isFull ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : [1, 2, 3, 4];
+
+/** The fixture of a case, or why there is none: it is absent, or its model is refused. */
+export async function fixtureOf(c: OracleCase, seeds: readonly number[] = STATES): Promise<Fixture | string> {
+  if (c.absent) return c.absent;
+  try {
+    return await fixture(await c.load(), seeds);
+  } catch (error) {
+    if (error instanceof CorralError && error.code === "unsupported-feature") return error.message;
+    throw error;
+  }
+}
+
+/** Runs `body` on the fixture of a case; skips where there is none, saying why. */
 export function withFixture(c: OracleCase, seeds: readonly number[], body: (f: Fixture) => Promise<void> | void) {
   return async (context: { skip: (note?: string) => void }): Promise<void> => {
-    if (c.absent) return context.skip(c.absent);
-    let f: Fixture;
-    try {
-      f = await fixture(await c.load(), seeds);
-    } catch (error) {
-      if (error instanceof CorralError && error.code === "unsupported-feature") return context.skip(error.message);
-      throw error;
-    }
+    const f = await fixtureOf(c, seeds);
+    if (typeof f === "string") return context.skip(f);
     await body(f);
   };
 }
-
-/** States of each model. */
-export const STATES: readonly number[] = isFull ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : [1, 2, 3, 4];
 
 /** What a stage's results are compared with, if it is not fields of the state itself. */
 export interface StageChecks {
@@ -174,22 +179,12 @@ export function boundOf(name: string, precision: Precision): number {
 }
 
 /**
- * Compares a stage with MuJoCo's on every model: the fields it writes to the named bounds, and what `check` looks at.
- * Everything that a stage reads is MuJoCo's.
+ * Compares a stage with MuJoCo's: the fields it writes to the named bounds, and what `check` looks at. Everything that
+ * a stage reads is MuJoCo's.
  */
-export function describeStage(name: StageName, checks: StageChecks = {}): void {
-  const stage: Stage = stageOf(name);
-  describe(`${name} equals MuJoCo`, () => {
-    for (const c of oracleCases()) {
-      test(
-        c.name,
-        withFixture(c, STATES, async (f) => {
-          if (checks.only?.(f) === false) return;
-          for (const how of STAGE_HOWS) await compare(f, stage, how, checks);
-        }),
-      );
-    }
-  });
+export async function compareStage(f: Fixture, name: StageName, checks: StageChecks = {}): Promise<void> {
+  if (checks.only?.(f) === false) return;
+  for (const how of STAGE_HOWS) await compare(f, stageOf(name), how, checks);
 }
 
 /** The bound of accelerations under constraints: anchors of equality constraints are global points. */

@@ -108,24 +108,40 @@ export function makeTerrain(options: TerrainOptions): Terrain {
   if (ncol * nrow > MOST_POINTS)
     throw bad(`a terrain of ${ncol} x ${nrow} points is too large; it has at most ${MOST_POINTS}. Take larger cells`);
 
-  const heights = new Int32Array(ncol * nrow);
-  columns.forEach((column, j) => {
-    const { kind, at } = gradedOf(column, `column ${j} of a terrain`);
-    for (let i = 0; i < rows; i++) {
-      const random = new RandomStream(seed, i, j, 0);
-      const relief: Relief = KINDS[kind].relief(at(rows === 1 ? 1 : i / (rows - 1)), {
-        half: patch / 2,
-        middle: middle / 2,
-        random,
-      });
-      for (let r = 0; r <= side; r++)
-        for (let c = 0; c <= side; c++) {
-          const height = relief(c * cell - patch / 2, r * cell - patch / 2);
-          heights[(edge + j * side + r) * ncol + edge + i * side + c] = Math.round(height / UNIT);
-        }
-    }
-  });
-  return { ncol, nrow, cell, heights, unit: UNIT, rows, columns: columns.length, patch };
+  const graded = columns.map((column, j) => gradedOf(column, `column ${j} of a terrain`));
+  const draw = (): Int32Array => {
+    const heights = new Int32Array(ncol * nrow);
+    graded.forEach(({ kind, at }, j) => {
+      for (let i = 0; i < rows; i++) {
+        const random = new RandomStream(seed, i, j, 0);
+        const relief: Relief = KINDS[kind].relief(at(rows === 1 ? 1 : i / (rows - 1)), {
+          half: patch / 2,
+          middle: middle / 2,
+          random,
+        });
+        for (let r = 0; r <= side; r++)
+          for (let c = 0; c <= side; c++) {
+            const height = relief(c * cell - patch / 2, r * cell - patch / 2);
+            heights[(edge + j * side + r) * ncol + edge + i * side + c] = Math.round(height / UNIT);
+          }
+      }
+    });
+    return heights;
+  };
+  let drawn: Int32Array | undefined;
+  return {
+    ncol,
+    nrow,
+    cell,
+    // when they are wanted: a task on terrain is made wherever all tasks are imported
+    get heights() {
+      return (drawn ??= draw());
+    },
+    unit: UNIT,
+    rows,
+    columns: columns.length,
+    patch,
+  };
 }
 
 /** Where the centre of a patch lies from the centre of the field (m), and how high it is. */

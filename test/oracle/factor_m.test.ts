@@ -1,3 +1,0 @@
-import { describeStage } from "../support/oracle-suite.ts";
-
-describeStage("factor_m");
