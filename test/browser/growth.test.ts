@@ -1,5 +1,5 @@
 // a page that is left open does not grow: buffers and textures of its GPU, and its heap. CORRAL_PAGE_SECONDS sets for how
-// long; the usual run counts pictures
+// long, with --testTimeout beyond it; the usual run counts pictures
 import { afterAll, beforeAll, expect, test } from "vitest";
 import "../../envs/index.ts";
 import { viewTarget } from "../../src/cli/view-target.ts";
