@@ -1,6 +1,6 @@
 """PPO on every node of a Ray cluster: actors collect where worlds are, one process learns, weights go by the object store.
 
-python ray_ppo.py [ENV] [STEPS] [WORLDS PER NODE] [CHECKPOINT]. Runs on the cluster of RAY_ADDRESS, or on this machine.
+python ray_ppo.py [ENV] [STEPS] [WORLDS PER NODE] [CHECKPOINT] [UNTIL RETURN]. Runs on the cluster of RAY_ADDRESS, or on this machine.
 Steps of a node that is lost are missing from one update; a run that is killed goes on from its checkpoint.
 """
 
@@ -95,14 +95,14 @@ class Learner:
         self.steps = kept["steps"]
 
 
-def train(env, steps, worlds, checkpoint=None, **options):
-    """Trains, and returns the mean return of the last episodes."""
+def train(env, steps, worlds, checkpoint=None, until=float("inf"), **options):
+    """Trains for so many steps, or until a mean return, and returns that of the last 100 episodes."""
     with corral.ray.Collectors(env, worlds, **options) as collectors:
         learner = Learner(collectors.single_observation_space.shape[0], collectors.single_action_space.shape[0])
         if checkpoint is not None and checkpoint.exists():
             learner.load(checkpoint)
         returns, mean, start = [], float("nan"), time.perf_counter()
-        while learner.steps < steps:
+        while learner.steps < steps and not mean >= until:
             fragments = collectors.collect(learner.policy(), ROLLOUT)
             if not fragments:
                 continue
@@ -121,4 +121,5 @@ if __name__ == "__main__":
     torch.manual_seed(0)
     ray.init(ignore_reinit_error=True, include_dashboard=False, log_to_driver=False)
     kept = Path(given[4]) if 4 in given else None
-    train(given.get(1, "InvertedPendulum-v5"), int(given.get(2, 200_000)), int(given.get(3, 32)), kept)
+    until = float(given.get(5, "inf"))
+    train(given.get(1, "InvertedPendulum-v5"), int(given.get(2, 400_000)), int(given.get(3, 32)), kept, until)

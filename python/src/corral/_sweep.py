@@ -70,9 +70,19 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def _lines(log: Path, at: int) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Whole lines of a log behind a place, and where each ends."""
+    """Whole lines of a log behind a place, and where each ends; a place that is no start of a line is the start of the log."""
     if not log.exists():
         return
+    try:
+        yield from _lines_from(log, at)
+    except ValueError:
+        # a run that goes on cuts its log where its checkpoint is, and writes on from there
+        yield from _lines_from(log, 0)
+
+
+def _lines_from(log: Path, at: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    if log.stat().st_size < at:
+        raise ValueError
     with log.open("rb") as file:
         file.seek(at)
         for line in file:
@@ -89,7 +99,9 @@ def _newest(folder: Path) -> str | None:
 def _report(process: subprocess.Popen[bytes], folder: Path) -> None:
     # what the trial before it reported is not news
     log = folder / "log.jsonl"
-    at = log.stat().st_size if log.exists() else 0
+    at, seen = 0, -1.0
+    for at, line in _lines(log, 0):
+        seen = max(seen, line.get("envSteps", -1))
     kept = _newest(folder)
     ended = False
     while not ended:
@@ -97,7 +109,8 @@ def _report(process: subprocess.Popen[bytes], folder: Path) -> None:
         news: list[dict[str, Any]] = []
         for at, line in _lines(log, at):
             numbers = {name: value for name, value in line.items() if isinstance(value, (int, float))}
-            if "envSteps" in numbers and "event" not in line:
+            if numbers.get("envSteps", -1) > seen and "event" not in line:
+                seen = numbers["envSteps"]
                 news.append(numbers)
         newest = _newest(folder)
         if news and newest != kept:

@@ -27,6 +27,8 @@ MODES = {
     "same-step": AutoresetMode.SAME_STEP,
     "disabled": AutoresetMode.DISABLED,
 }
+# Gymnasium's own values of the modes, too
+NAMES: dict[Any, str] = {each: name for name, mode in MODES.items() for each in (mode, mode.value)}
 
 
 def _seed(seed: Any) -> int:
@@ -55,6 +57,7 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         copy: results are arrays of the caller's own. With ``False`` they are views of the memory that both processes
             share, which the next call overwrites.
         autoreset: ``"next-step"`` (default), ``"same-step"``, ``"disabled"``, or Gymnasium's ``AutoresetMode``.
+        autoreset_mode: the same by Gymnasium's name for it.
         options: every option of ``makeVec``, by its name or in snake_case: ``max_episode_steps``, ``device``, ``budget``.
 
     Raises:
@@ -68,13 +71,13 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         *,
         copy: bool = True,
         autoreset: str | AutoresetMode = "next-step",
+        autoreset_mode: str | AutoresetMode | None = None,
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
         if render_mode is not None:
             raise CorralError("bad-option", f"render_mode is {render_mode!r}; corral draws nothing for Gymnasium. Pass None.")
-        if isinstance(autoreset, AutoresetMode):
-            autoreset = next(name for name, mode in MODES.items() if mode is autoreset)
+        autoreset = NAMES.get(autoreset if autoreset_mode is None else autoreset_mode, autoreset_mode or autoreset)
         client = Client()
         try:
             given = {**options, "num_envs": num_envs, "autoreset": autoreset}
