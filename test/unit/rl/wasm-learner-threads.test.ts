@@ -84,5 +84,5 @@ test("threads are of the plan, and a small learner has none", async () => {
     planPpo(of, options).fields.find(({ arena, name }) => arena === "wasm" && name === "threads")?.bytes ?? 0;
   expect(threadsOf(env, PPO)).toBe(7 * 2 ** 23);
   expect(threadsOf(alone, PPO)).toBe(0);
-  expect(threadsOf(env, { ...PPO, hidden: [8] })).toBe(0);
+  expect(threadsOf(env, { ...PPO, hidden: [8], minibatches: 32 })).toBe(0);
 });
