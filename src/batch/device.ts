@@ -9,7 +9,7 @@ import { timed } from "../core/spans.ts";
 import { Budget, type Hold } from "../memory/budget.ts";
 import { BudgetExceededError, LimitExceededError } from "../memory/errors.ts";
 import { heldBy, hostBudget, inWasm, onHost } from "../memory/host-budget.ts";
-import { refusalOf, type Plan } from "../memory/plan.ts";
+import type { Plan } from "../memory/plan.ts";
 import type { WgslKernel } from "../trace/wgsl.ts";
 import { PLACEMENT_OPTIONS, type PlacementOptions } from "./options.ts";
 import {
@@ -97,7 +97,7 @@ export async function placeBatch(
     const budget = hostBudget();
     const threads = threadsOf(options);
     return withLimit(budget, options.budget, () =>
-      placeFitting(specFor, numEnvs, onCpu(shape), onOverBudget, async (planned): Promise<Batch> => {
+      placeFitting(specFor, numEnvs, onCpu(shape), onOverBudget, budget, async (planned): Promise<Batch> => {
         if (device === "wasm") {
           tellThreads(options);
           const map = mapWasm(planned, threads);
@@ -129,7 +129,9 @@ export async function placeBatch(
       started.set(kernel, pipeline);
     };
     return await withLimit(budget, options.budget, () =>
-      placeFitting(specFor, numEnvs, { ...shape, emission, limits: gpu.limits }, onOverBudget, make, { traced }),
+      placeFitting(specFor, numEnvs, { ...shape, emission, limits: gpu.limits }, onOverBudget, budget, make, {
+        traced,
+      }),
     );
   } catch (error) {
     lease?.release();
@@ -171,6 +173,7 @@ async function placeFitting(
   numEnvs: number,
   context: PlanContext,
   onOverBudget: "throw" | "shrink",
+  budget: Budget,
   make: (planned: PlannedBatch) => Promise<Batch>,
   help: PlanHelp = {},
 ): Promise<Batch> {
@@ -179,7 +182,7 @@ async function placeFitting(
   for (;;) {
     try {
       // what the budget says is known only when it is asked: its listeners may make room
-      if (planned.plan.problems.length) throw refusalOf(planned.plan);
+      if (planned.plan.problems.length) throw budget.refusalOf(planned.plan);
       return await make(planned);
     } catch (error) {
       if (onOverBudget === "throw") throw error;

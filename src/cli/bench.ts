@@ -17,6 +17,7 @@ import {
   EXIT,
   UsageError,
   assertWritable,
+  corralCommand,
   integerOption,
   parse,
   print,
@@ -189,7 +190,7 @@ function timeFirstSteps(target: string, numEnvs: number, given: Given) {
     ...(given.set ?? []).flatMap((setting) => ["--set", setting]),
     ...(given.rolled ? ["--rolled"] : []),
   ];
-  const command = [process.execPath, ...process.execArgv, process.argv[1], "bench", target, "--first-step"];
+  const command = [...corralCommand(), "bench", target, "--first-step"];
   return firstSteps([...command, "--envs", String(numEnvs), ...passed], numEnvs);
 }
 

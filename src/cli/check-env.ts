@@ -1,6 +1,6 @@
 // `corral check-env`: holds an environment, or a task of your own, to what the library promises of any
 import "../../envs/index.ts";
-import { checkEnv, type EnvCheck } from "../env/check-env.ts";
+import { checkEnv, type CheckResult } from "../env/check-env.ts";
 import { EXIT, integerOption, parse, print, printJson } from "./io.ts";
 import { deviceOf, onlyArgument, overridesOf, taskOfTarget } from "./target.ts";
 
@@ -42,19 +42,26 @@ export async function run(args: string[]): Promise<number> {
   );
   const task = await taskOfTarget(onlyArgument(positionals, "ENV_OR_FILE"));
   const onGpu = values.gpu === true || values.adapter !== undefined;
+  // results come one by one: of a large model each takes seconds
+  let said = false;
+  const onResult = (result: CheckResult) => {
+    if (!said) print(`${task.id}:`);
+    said = true;
+    print(lineOf(result));
+  };
   const check = await checkEnv(task, {
+    ...(values.json ? {} : { onResult }),
     steps: integerOption("steps", values.steps, 200),
     worlds: integerOption("envs", values.envs, 4),
     seed: integerOption("seed", values.seed, 0, 0),
     batch: { ...overridesOf(values.set), device: onGpu ? "gpu" : "cpu", ...deviceOf(values) },
   });
   if (values.json) printJson(check);
-  else print(describe(check));
+  else print(`${check.passed ? "All checks passed" : "Checks failed"} on ${check.device}.`);
   return check.passed ? EXIT.done : EXIT.failed;
 }
 
-function describe({ id, device, results, passed }: EnvCheck): string {
-  const mark = { true: "ok  ", false: "FAIL", note: "note" } as const;
-  const lines = results.map(({ name, ok, detail }) => `  ${mark[`${ok}`]}  ${name}${detail ? ` (${detail})` : ""}`);
-  return [`${id} on ${device}`, ...lines, passed ? "All checks passed." : "Checks failed."].join("\n");
-}
+const MARK = { true: "ok  ", false: "FAIL", note: "note" } as const;
+
+const lineOf = ({ name, ok, detail }: CheckResult): string =>
+  `  ${MARK[`${ok}`]}  ${name}${detail ? ` (${detail})` : ""}`;

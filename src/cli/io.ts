@@ -1,5 +1,6 @@
 // what every command does with its arguments and its output: results on stdout, progress on stderr, all of it printable
 import { closeSync, existsSync, openSync, rmSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { CorralError } from "../core/errors.ts";
 import { parseOption } from "../core/options.ts";
@@ -94,10 +95,19 @@ export function parse<const O extends Options>(args: string[], options: O, posit
   return parsed;
 }
 
+/** What other programs call a flag. */
+const OTHERS_CALL: Readonly<Record<string, readonly string[]>> = {
+  out: ["dir", "folder", "output", "logdir", "log-dir", "save-dir", "o"],
+  envs: ["num-envs", "worlds", "n-envs", "num-worlds"],
+  steps: ["timesteps", "total-timesteps", "total-steps", "max-steps"],
+};
+
 /** Flags that an unknown one may have meant. */
 function nearestFlags(message: string, options: Options): string {
   const [, name] = /^Unknown option '--([^' =]+)/.exec(message) ?? [];
-  const near = name === undefined ? [] : nearest(name, Object.keys(options));
+  if (name === undefined) return "";
+  const alike = Object.keys(options).filter((flag) => OTHERS_CALL[flag]?.includes(name));
+  const near = alike.length > 0 ? alike : nearest(name, Object.keys(options));
   return near.length === 0 ? "" : ` (nearest: ${near.map((flag) => `--${flag}`).join(", ")})`;
 }
 
@@ -151,6 +161,14 @@ export function guardOutput(): void {
 /** From now on output that cannot be written is dropped and `act` is called with each error; by default the process ends. */
 export function onLostOutput(act: Lost): void {
   lost = act;
+}
+
+/** What starts corral anew in a process of its own, whatever program this is. */
+export function corralCommand(): [program: string, entry: string] {
+  const entries = ["../../bin/corral.js", "../../../bin/corral.js"].map((up) =>
+    fileURLToPath(new URL(up, import.meta.url)),
+  );
+  return [process.execPath, entries.find((entry) => existsSync(entry))!];
 }
 
 /** A line of the result, on stdout. */

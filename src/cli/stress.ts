@@ -9,6 +9,7 @@ import {
   EXIT,
   UsageError,
   assertWritable,
+  corralCommand,
   integerOption,
   parse,
   print,
@@ -106,7 +107,8 @@ export async function run(args: string[]): Promise<number> {
 /** Runs the same command with `--child` and collects its events. */
 async function inChild(args: readonly string[]): Promise<{ report: StressReport | undefined; code: number | null }> {
   const others = args.filter((arg) => arg !== "--json");
-  const child = spawn(process.execPath, [...process.execArgv, process.argv[1], "stress", "--child", ...others], {
+  const [program, entry] = corralCommand();
+  const child = spawn(program, [entry, "stress", "--child", ...others], {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const events: StressEvent[] = [];

@@ -7,6 +7,8 @@ export interface CheckOptions {
   readonly steps?: number;
   readonly worlds?: number;
   readonly seed?: number;
+  /** Is told of each result as it is known. */
+  readonly onResult?: (result: CheckResult) => void;
   /** Options of the environment, and where it runs. Default: the CPU. */
   readonly batch?: Omit<VecOptions, "numEnvs" | "seed" | "autoreset" | "worldIds">;
 }
@@ -38,11 +40,15 @@ interface Run {
 
 /** A task, given to `corral check-env`. Throws what makeVec throws for it. */
 export async function checkEnv(task: Task<object>, options: CheckOptions = {}): Promise<EnvCheck> {
-  const { steps = 200, worlds = 4, seed = 0, batch = { device: "cpu" as const } } = options;
+  const { steps = 200, worlds = 4, seed = 0, batch = { device: "cpu" as const }, onResult } = options;
   const make = (changes: object) =>
     makeVec(task, { recorder: false, ...batch, numEnvs: worlds, ...changes } as VecOptions & { numEnvs: number });
   const results: CheckResult[] = [];
-  const say = (name: string, ok: CheckResult["ok"], detail: string) => results.push({ name, ok, detail });
+  const say = (name: string, ok: CheckResult["ok"], detail: string) => {
+    const result = { name, ok, detail };
+    results.push(result);
+    onResult?.(result);
+  };
 
   await using env = await make({});
   say("builds", true, `${String(env.singleObservationSpace)} observed, ${String(env.singleActionSpace)} done`);

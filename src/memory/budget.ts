@@ -4,8 +4,8 @@ import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import type { Bytes } from "../core/units.ts";
 import { formatBytes, parseBytes } from "../core/units.ts";
-import { BudgetExceededError } from "./errors.ts";
-import type { Plan } from "./plan.ts";
+import { BudgetExceededError, type LimitExceededError } from "./errors.ts";
+import { refusalOf, type Plan } from "./plan.ts";
 import { planAgainst } from "./problems.ts";
 import type { BudgetView } from "./request.ts";
 
@@ -191,6 +191,14 @@ export class Budget implements BudgetView {
       account.reservations--;
     };
     return { holder, bytes, release };
+  }
+
+  /** The error of a plan that is over a limit: of memory, where that allows fewer worlds still. */
+  refusalOf(plan: Plan): BudgetExceededError | LimitExceededError {
+    const { limit, live, source } = this;
+    const against = planAgainst(plan, { limit, live, source });
+    const isTighter = plan.numEnvs > plan.largestNumEnvs && against.largestNumEnvs < plan.largestNumEnvs;
+    return isTighter ? new BudgetExceededError(against, this.report().holders) : refusalOf(plan);
   }
 
   /** Tells listeners of what a holder will ask for, and waits for what they and others give back. Returns what is free then. */

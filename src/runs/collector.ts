@@ -5,7 +5,7 @@ import { formatBytes } from "../core/units.ts";
 import type { Worker } from "node:worker_threads";
 import { availableParallelism } from "node:os";
 import { CorralError } from "../core/errors.ts";
-import { badOption, checked } from "../core/options.ts";
+import { badOption, checked, unknownOption } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
 import { seedKey } from "../core/rng.ts";
 import { startWorker } from "../core/worker.ts";
@@ -321,11 +321,25 @@ function partsOf(options: CollectorOptions): Part[] {
 
 const REMEDY = "pass what a learner has, { ...ppo.collecting, steps: 32, threads: 2 }, or sac.collecting";
 
+const NAMES = [
+  "numEnvs",
+  "steps",
+  "actor",
+  "observations",
+  "threads",
+  "seed",
+  "env",
+  "sendBytes",
+  "modules",
+] as const satisfies (keyof CollectorOptions)[];
+
 function check(id: string, options: CollectorOptions): void {
   // throws unknown-env
   if (jsEnvOf(id) === undefined) taskOf(id);
   if (typeof options !== "object" || (options as CollectorOptions | null) === null)
     throw badOption("options", options, REMEDY);
+  const other = Object.keys(options).find((name) => !(NAMES as readonly string[]).includes(name));
+  if (other !== undefined) throw unknownOption("a collector", other, NAMES);
   const { env = {}, seed = 0, threads = 1, actor } = options;
   seedKey(seed);
   const counts = { numEnvs: options.numEnvs, steps: options.steps, threads, observations: options.observations };

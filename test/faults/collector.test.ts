@@ -130,6 +130,10 @@ describe("what fails is told, and holds nothing", () => {
     expect(await codeOf({ seed: -1 })).toBe("bad-seed");
     expect(await codeOf({ env: { device: "gpu" } })).toBe("bad-option");
     expect(await codeOf({ env: { no_such_option: 1 } })).toBe("unknown-option");
+    const misspelt = { ...BASE, thread: 2 };
+    await expect(Collector.create(ID, misspelt)).rejects.toThrow(
+      'a collector has no option "thread"; nearest: threads',
+    );
     expect(await codeOf({}, "NoSuchEnvironment")).toBe("unknown-env");
     const { live, limit, source } = hostBudget().report();
     hostBudget().change({ limit: live + 10_000 });

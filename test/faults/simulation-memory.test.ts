@@ -301,3 +301,10 @@ describe.each(adapters)("simulations on the %s adapter", (adapter) => {
     await expect(createSimulation(model, options)).rejects.toThrowError("[bad-option]");
   });
 });
+
+test("beyond a limit and memory too, the count that memory allows is the remedy", async () => {
+  const model = await loadTestModel("envs/inverted_pendulum");
+  const refused = createSimulation(model, { numEnvs: 1e9, device: "wasm", budget: "64MiB" });
+  await expect(refused).rejects.toThrowError(BudgetExceededError);
+  await expect(refused).rejects.toThrowError(/Remedies: numEnvs: \d{5,6}, the most that fits/);
+});

@@ -152,12 +152,18 @@ export function patchAt(t: Terrain, row: number, column: number): readonly [x: n
   return [x, y, t.heights[r * t.ncol + c] * t.unit];
 }
 
+const spans = new WeakMap<Int32Array, readonly [low: number, high: number]>();
+
 /** The least and the greatest height (m). */
 export function spanOf({ heights, unit }: Terrain): readonly [low: number, high: number] {
-  let [low, high] = [Infinity, -Infinity];
-  for (const h of heights) {
-    if (h < low) low = h;
-    if (h > high) high = h;
+  let span = spans.get(heights);
+  if (!span) {
+    let [low, high] = [Infinity, -Infinity];
+    for (const h of heights) {
+      if (h < low) low = h;
+      if (h > high) high = h;
+    }
+    spans.set(heights, (span = [low, high]));
   }
-  return [low * unit, high * unit];
+  return [span[0] * unit, span[1] * unit];
 }

@@ -176,6 +176,7 @@ describe("corral train", () => {
       [[...replayed, "--out", join(file, "below")], 2, "cannot be written (ENOTDIR)"],
       [[...replayed, "--out", file], 2, "cannot be written (EEXIST)"],
       [["CartPole", "--learning-rat", "0.1"], 2, "nearest: --learning-rate"],
+      [["CartPole", "--dir", "runs"], 2, "nearest: --out"],
       [["CartPole", "--on-non-finite-update", "ignore"], 2, 'pass "throw" or "lower"'],
       [["CartPole", "--hidden", "a"], 2, "pass numbers such as 64,64"],
       [["CartPole", "--hidden", "0"], 2, "hidden is [0]"],

@@ -28,6 +28,10 @@ const round = (x: number) => Math.round(x * 1e4) / 1e4;
 test("a seed gives the same heights everywhere, another seed others", () => {
   expect(digest(makeTerrain({ seed: 1, rows: 3, columns: ALL }))).toBe("1af2adea570bf1c4");
   expect(digest(makeTerrain({ seed: 2, rows: 3, columns: ALL }))).not.toBe("1af2adea570bf1c4");
+  // heights are made where they are first read, and never twice
+  const lazy = makeTerrain({ columns: ALL });
+  expect(Object.getOwnPropertyDescriptor(lazy, "heights")!.value).toBeUndefined();
+  expect(lazy.heights).toBe(lazy.heights);
 });
 
 test("patches do not depend on those beside them", () => {
