@@ -1,7 +1,7 @@
 // capsule and cylinder against MuJoCo, which searches their nearest points and then turns the geoms by a milliradian to
 // find more. Its search is run to the end here; what remains is how little the distance says of a point on a flat or
 // slightly curved surface.
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { makeFrame } from "../../src/physics/collision/colliders/index.ts";
 import type { Precision } from "../../src/trace/javascript.ts";
 import { nudge, randomPoses, randomSizes } from "../support/collider-poses.ts";
@@ -60,8 +60,10 @@ async function samples(precision: Precision): Promise<Sample[]> {
 const apart = (a: readonly number[], b: readonly number[]) => Math.max(...a.map((x, k) => Math.abs(x - b[k])));
 
 describe.each(["f64", "f32"] as const)("capsule-cylinder in %s", (precision) => {
+  let all: Sample[];
+  beforeAll(async () => void (all = await samples(precision)));
+
   test("finds MuJoCo's distance, and its points while the capsule's axis is outside", async () => {
-    const all = await samples(precision);
     expect(all.filter((s) => s.deep).length).toBeGreaterThan(200);
     expect(all.filter((s) => !s.deep).length).toBeGreaterThan(200);
     const depth = precision === "f64" ? bounds.exactMargin.value : bounds.searched.value;
@@ -74,7 +76,7 @@ describe.each(["f64", "f32"] as const)("capsule-cylinder in %s", (precision) => 
   });
 
   test("finds the further contacts that turning finds", async () => {
-    for (const { label, ours, theirs, deep, nearby } of await samples(precision)) {
+    for (const { label, ours, theirs, deep, nearby } of all) {
       if (deep && precision === "f32") continue;
       if (ours.length === theirs.length) {
         ours.forEach((c, i) => expect(apart(c.pos, theirs[i].pos), label).toBeLessThanOrEqual(bounds.searched.value));
@@ -89,7 +91,7 @@ describe.each(["f64", "f32"] as const)("capsule-cylinder in %s", (precision) => 
   });
 
   test("makes finite contacts with unit normals", async () => {
-    for (const { label, ours } of await samples(precision)) {
+    for (const { label, ours } of all) {
       for (const c of ours) {
         expect([c.dist, ...c.pos, ...c.frame].every(Number.isFinite), label).toBe(true);
         const normal = c.frame.slice(0, 3) as unknown as [number, number, number];

@@ -5,7 +5,7 @@ import { mjtSolver } from "../../src/model/enums.ts";
 import { loadModel } from "../../src/model/model.ts";
 import { stageOf } from "../support/stage-table.ts";
 import { fixture, type Fixture } from "../support/fixture.ts";
-import { describeHow, difference, HOWS, inputsOf, isFull } from "../support/oracle-suite.ts";
+import { describeHow, difference, inputsOf, isFull, STAGE_HOWS } from "../support/oracle-suite.ts";
 import { evaluate } from "../support/stages.ts";
 import { dualBounds } from "../support/tolerances.ts";
 
@@ -58,7 +58,7 @@ const OTHERS: readonly [string, string, boolean][] = ["pyramidal", "elliptic"].f
 async function compare(f: Fixture, label: string) {
   const stage = stageOf("solver");
   const inputs = f.truths.map((t) => inputsOf(f, t));
-  for (const how of HOWS) {
+  for (const how of STAGE_HOWS) {
     const results = await evaluate(f.model, stage, inputs, how);
     const bound =
       dualBounds[how.on !== "f64" ? "single" : f.model.opt.solver === mjtSolver.CG ? "afterCG" : "exact"].value;

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { compareWithMuJoCo } from "../../src/compare/compare.ts";
 import { loadModel } from "../../src/model/model.ts";
-import { randomSeeds } from "../support/oracle-suite.ts";
+import { isFull, randomSeeds } from "../support/oracle-suite.ts";
 import { createStiffMjcf } from "../support/random-stiff-mjcf.ts";
 
 /** MuJoCo's own CG does not converge on D of 1e15, and its PGS stops short: Newton is the oracle. */
@@ -16,8 +16,9 @@ describe.each(randomSeeds(5, 30))("seed %i", (seed) => {
   test.each([
     ["cpu", true],
     ["cpu", false],
-    ["cpu-f64", true],
-    ["cpu-f64", false],
+    // what only rounding brings is not there: one form of a seed does, unless all are wanted
+    ["cpu-f64", seed % 2 === 1],
+    ...(isFull ? [["cpu-f64", seed % 2 === 0] as const] : []),
   ] as const)("stays within the bounds on %s, straight-line: %s", async (device, unroll) => {
     const model = await loadModel(createStiffMjcf(seed, ORACLE));
     const { verdict } = await compareWithMuJoCo(model, { device, steps: 20, envs: 2, seed: 1, unroll });

@@ -7,7 +7,15 @@ import { MuJoCoWorld } from "../../src/monitor/mujoco-world.ts";
 import type { Precision } from "../../src/trace/javascript.ts";
 import { withMuJoCo } from "../../src/model/oracle.ts";
 import { drawState, fixture, type Fixture, type Values } from "./fixture.ts";
-import { boundOf, constrainedBound, describeHow, difference, fieldDifference, HOWS, inputsOf } from "./oracle-suite.ts";
+import {
+  boundOf,
+  constrainedBound,
+  describeHow,
+  difference,
+  fieldDifference,
+  inputsOf,
+  STAGE_HOWS,
+} from "./oracle-suite.ts";
 import { forwardStage, STEP } from "./stage-table.ts";
 import { evaluate, type How } from "./stages.ts";
 import { featureBounds } from "./tolerances.ts";
@@ -105,14 +113,14 @@ async function switchedStates(xml: string, seeds: readonly number[]): Promise<Va
   );
 }
 
-/** Compares each model with MuJoCo: all stages in both precisions and forms, then along a way on each kind of device. */
+/** Compares each model with MuJoCo: all stages in both precisions and both forms, then along a way on each kind of device. */
 export function describeFeatures(name: string, features: Readonly<Record<string, Feature>>): void {
   describe(name, () => {
     for (const [title, feature] of Object.entries(features)) {
       test(title, async () => {
         const { xml, seeds = [1, 2, 3, 4], switches } = feature;
         const f = await fixture(xml, seeds, switches ? await switchedStates(xml, seeds) : undefined);
-        for (const how of HOWS) await compare(f, how);
+        for (const how of STAGE_HOWS) await compare(f, how);
         await follow(feature, undefined, true);
         await follow(feature, "wasm", false);
         await follow(feature, "cpu", true);

@@ -74,7 +74,7 @@ export const HOWS = [STRAIGHT64, ROLLED64, STRAIGHT32, ROLLED32] as const;
  * Each form and each precision once. step.test.ts runs all stages in a row in both forms in float64, forward.test.ts in
  * both in float32.
  */
-const STAGE_HOWS: readonly How[] = isFull ? HOWS : [STRAIGHT64, ROLLED32];
+export const STAGE_HOWS: readonly How[] = isFull ? HOWS : [STRAIGHT64, ROLLED32];
 
 export const describeHow = (how: How): string =>
   `${typeof how.on === "string" ? how.on : how.on.info.driver}, ${how.unroll ? "straight" : "rolled"}`;
