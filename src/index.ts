@@ -9,6 +9,7 @@ export type { TaskTerrain } from "./env/index.ts";
 export { Collector, type CollectedBatch, type CollectorOptions } from "./runs/collector.ts";
 export { Overlapped, type OverlappedOptions } from "./runs/overlapped.ts";
 export { planRun, type RunContext, type RunPlan } from "./runs/plan.ts";
+export { sweep, type Sweep, type SweepAxis, type SweepOptions, type SweepPoint } from "./runs/sweep.ts";
 export { TrainingRun } from "./runs/train.ts";
 export type { TrainOptions } from "./runs/options.ts";
 export type { TrainListener, TrainProgress, TrainResult } from "./runs/progress.ts";

@@ -19,6 +19,7 @@ const COMMANDS = [
   "demo",
   "train",
   "play",
+  "evaluate",
   "render",
   "view",
   "export",

@@ -1,14 +1,11 @@
 // `corral play`: the policy of a run in whole episodes
 import { countOf, formatCount } from "../core/units.ts";
 import { real } from "../core/schema.ts";
-import { assertRun, CONFIG_FILE, readConfig } from "../runs/run-config.ts";
 import { play } from "../runs/play.ts";
-import { EXIT, integerOption, parse, print, printJson, progress, numberOption, UsageError } from "./io.ts";
-import { join } from "node:path";
+import { EXIT, integerOption, parse, print, printJson, progress, numberOption } from "./io.ts";
 import "../../envs/index.ts";
 import { DEVICE_HELP, deviceOf, onlyArgument } from "./target.ts";
-import { isPolicyFile } from "../runs/players.ts";
-import { idOfFile, idOfNamed, isTaskFile } from "./task-file.ts";
+import { environmentOf } from "./played.ts";
 
 export const summary = "play the policy of a run, and record its episodes";
 
@@ -77,15 +74,4 @@ export async function run(args: string[]): Promise<number> {
     if (reached === false) print(`${atLeast} NOT reached`);
   }
   return reached === false ? EXIT.failed : EXIT.done;
-}
-
-/** The environment of a policy's file, if one is given; a run knows its own. */
-async function environmentOf(source: string, env: string | undefined): Promise<{ readonly env?: string }> {
-  if (isPolicyFile(source)) return env === undefined ? {} : { env: isTaskFile(env) ? await idOfFile(env) : env };
-  if (env !== undefined)
-    throw new UsageError("--env is for a policy of a file: a run plays in the environment that it was trained in.");
-  assertRun(source);
-  const { task } = readConfig(join(source, CONFIG_FILE));
-  if (typeof task === "string") await idOfNamed(task, join(source, CONFIG_FILE));
-  return {};
 }

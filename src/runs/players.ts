@@ -4,6 +4,7 @@ import { CorralError } from "../core/errors.ts";
 import { withDevice } from "../batch/devices.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
+import type { Task } from "../env/task/task.ts";
 import { AppliedPolicy } from "../rl/networks/apply-policy.ts";
 import { firstEpisodes, type EvaluateOptions, type Evaluation } from "../rl/evaluate.ts";
 import { Dqn } from "../rl/dqn.ts";
@@ -43,16 +44,30 @@ export interface Player extends AsyncDisposable {
   evaluate(options: EvaluateOptions & { readonly seed: number }): Promise<Evaluation>;
 }
 
+/** What plays instead of an environment of this id with these options: one whose worlds differ, say. */
+export type Adapt = (
+  id: string,
+  options: object,
+) => Awaitable<{ readonly task: string | Task<object>; readonly options: object }>;
+type Awaitable<T> = T | Promise<T>;
+const asItIs: Adapt = (task, options) => ({ task, options });
+
 /** The policy of a file, on the host: its most likely actions. Throws what `policyOfFile` throws; `bad-option` for draws. */
-export async function playerOfFile(path: string, made: object, sample: boolean): Promise<Player> {
+export async function playerOfFile(
+  path: string,
+  made: object,
+  sample: boolean,
+  adapt: Adapt = asItIs,
+): Promise<Player> {
   if (sample) {
     const text = `${path} is the deterministic policy; draws as in training are of a run. Leave sample away, or pass its folder.`;
     throw new CorralError("bad-option", text, { path });
   }
-  const { env: own, ...options } = made as { readonly env?: string };
+  const { env: named, ...options } = made as { readonly env?: string };
   const file = policyFile(path);
-  const id = own ?? file.env;
-  const env = await makeVec(id, (await withDevice(options)) as NamedOptions);
+  const id = named ?? file.env;
+  const own = await adapt(id, options);
+  const env = await makeVec(own.task as string, (await withDevice(own.options)) as NamedOptions);
   return closingOnError(env, async () => {
     const policy = policyOfFile(file, env);
     const facts = { id, algo: policy.algo, checkpoint: path, damaged: [], iteration: 0, envSteps: 0 };
@@ -70,7 +85,7 @@ export async function playerOfFile(path: string, made: object, sample: boolean):
 }
 
 /** The learner of a run, with the parameters of its last readable checkpoint. Throws what `play` throws. */
-export async function playerOfRun(folder: string, made: object): Promise<Player> {
+export async function playerOfRun(folder: string, made: object, adapt: Adapt = asItIs): Promise<Player> {
   assertRun(folder);
   const { checkpoint, damaged } = lastCheckpoint(folder);
   const { snapshot } = checkpoint.state;
@@ -79,8 +94,8 @@ export async function playerOfRun(folder: string, made: object): Promise<Player>
   const { algo = "ppo", config, env: trained } = trainOptions(settings);
   const id = String(settings.env);
 
-  const options = await withDevice({ ...trained, ...made });
-  const env = await makeVec(id, options as unknown as NamedOptions);
+  const own = await adapt(id, { ...trained, ...made });
+  const env = await makeVec(own.task as string, (await withDevice(own.options)) as NamedOptions);
   return closingOnError(env, async (held) => {
     const make: Record<Algo, () => Promise<Algorithm>> = {
       ppo: () => Ppo.create(env, config),

@@ -1,0 +1,130 @@
+// a policy on a grid of what worlds differ by: each point is what a batch of such worlds plays, whatever lies beside it
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import "../../../envs/index.ts";
+import { run as evaluate } from "../../../src/cli/evaluate.ts";
+import { play } from "../../../src/runs/play.ts";
+import { sweep, type SweepAxis } from "../../../src/runs/sweep.ts";
+import { sweptTask } from "../../../src/runs/swept-task.ts";
+import { taskOf } from "../../../src/env/registry.ts";
+import { loadTaskModel } from "../../../src/env/task/load.ts";
+import { TINY, trainInto } from "../../support/runs.ts";
+
+const env = { device: "wasm" };
+let folder: string;
+const runOf = (name: string): string => join(folder, name);
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "corral-sweep-"));
+  await trainInto(runOf("pole"), "CartPole", { ...TINY, env });
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const swept = (axes: readonly SweepAxis[], others: object = {}) =>
+  sweep(runOf("pole"), { axes, episodes: 4, seed: 5, env, ...others });
+
+describe("a point", () => {
+  test("where nothing differs is what play plays", async () => {
+    const { points } = await swept([{ name: "mass", values: [1] }]);
+    const { meanReturn, meanLength } = await play(runOf("pole"), { episodes: 4, seed: 5, env });
+    expect(points).toEqual([expect.objectContaining({ meanReturn, meanLength, values: [1] })]);
+  });
+
+  test("has the numbers of its factor", async () => {
+    const { points } = await swept([{ name: "gravity", values: [3] }]);
+    const randomise = { pull: { field: "gravity", scale: [3, 3], shared: true } };
+    const { meanReturn } = await play(runOf("pole"), { episodes: 4, seed: 5, env: { ...env, randomise } });
+    expect(points[0].meanReturn).toBe(meanReturn);
+  });
+
+  test("of a delay is a batch of that delay", async () => {
+    const { points } = await swept([{ name: "delay", values: [0, 2] }]);
+    const { meanReturn } = await play(runOf("pole"), { episodes: 4, seed: 5, env: { ...env, action: { delay: 2 } } });
+    expect(points.map(({ values }) => values)).toEqual([[0], [2]]);
+    expect(points[1].meanReturn).toBe(meanReturn);
+  });
+});
+
+test("points are the same however many worlds play at a time, up to what each world draws", async () => {
+  const axes = [
+    { name: "mass", values: [0.5, 4] },
+    { name: "gravity", values: [0.5, 1, 2] },
+  ];
+  const one = await swept(axes, { worlds: 4 });
+  const again = await swept(axes, { worlds: 4 });
+  expect(again).toEqual(one);
+  expect(one.points.map(({ values }) => values)).toEqual([
+    [0.5, 0.5],
+    [0.5, 1],
+    [0.5, 2],
+    [4, 0.5],
+    [4, 1],
+    [4, 2],
+  ]);
+  // the first point of a batch has the worlds that it has alone
+  const { points } = await swept(axes, { worlds: 24 });
+  expect(points[0]).toEqual(one.points[0]);
+});
+
+describe("what cannot be swept is refused", () => {
+  test.each([
+    [[{ name: "masss", values: [1] }], "nearest: mass"],
+    [[{ name: "mass", values: [] }], "pass finite numbers"],
+    [[{ name: "mass", values: [Number.NaN] }], "pass finite numbers"],
+    [[{ name: "delay", values: [0.5] }], "whole control steps"],
+    [[{ name: "param.height", values: [1] }], 'no parameter "height"'],
+    [[{ name: "push", values: [1] }], "no free joint"],
+    [
+      [
+        { name: "mass", values: [1] },
+        { name: "mass", values: [2] },
+      ],
+      "swept twice",
+    ],
+    [[], "nothing to sweep"],
+    [[0, 1, 2].map((k) => ({ name: `a${k}`, values: Array<number>(100).fill(1) })), "1000000 points"],
+  ])("%j", async (axes, text) => {
+    await expect(swept(axes)).rejects.toMatchObject({ code: "bad-sweep", message: expect.stringContaining(text) });
+  });
+
+  test("numbers that the task draws itself are swept under its own name", async () => {
+    const task = taskOf("Go1Velocity");
+    const model = await loadTaskModel(task);
+    expect(() => sweptTask(task, model, [{ name: "friction", values: [1] }])).toThrow(
+      "sweep randomise.floor in place of friction",
+    );
+    const { options, params } = sweptTask(task, model, [
+      { name: "randomise.floor", values: [0.2, 0.9] },
+      { name: "push", values: [0, 1] },
+      { name: "param.forward", values: [1] },
+    ]);
+    expect(options.randomise.floor).toMatchObject({
+      set: { value: "param.sweep_0", within: [0.2, 0.9] },
+      shared: true,
+    });
+    expect([...params]).toEqual([
+      ["randomise.floor", "sweep_0"],
+      ["push", "sweep_1"],
+      ["param.forward", "forward"],
+    ]);
+  });
+});
+
+test("corral evaluate writes a page and a table", async () => {
+  const out = { html: join(folder, "grid.html"), csv: join(folder, "grid.csv") };
+  const grid = ["--sweep", "mass=0.5,2", "--sweep", "gravity=0.5:2:4", "--episodes", "2", "--device", "wasm"];
+  expect(await evaluate([runOf("pole"), ...grid, "--out", out.csv, "--json"])).toBe(0);
+  const lines = readFileSync(out.csv, "utf8").trim().split("\n");
+  expect(lines[0]).toBe("mass,gravity,return,stderr,length,terminated");
+  expect(lines.slice(1).map((line) => line.split(",").slice(0, 2).join(" "))).toEqual(
+    ["0.5", "2"].flatMap((m) => ["0.5", "1", "1.5", "2"].map((g) => `${m} ${g}`)),
+  );
+  expect(await evaluate([runOf("pole"), ...grid, "--out", out.html])).toBe(0);
+  const page = readFileSync(out.html, "utf8");
+  expect(page.match(/<svg /g)).toHaveLength(2);
+  expect(page).toContain("gravity 1.5");
+  for (const bad of ["mass", "mass=", "mass=1:2", "mass=1:2:1", "=1", "mass=x"])
+    await expect(evaluate([runOf("pole"), "--sweep", bad])).rejects.toMatchObject({ code: "usage" });
+});
