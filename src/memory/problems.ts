@@ -42,7 +42,8 @@ function tooLarge(plan: PlanFacts): string {
   if (arena !== undefined && (bindingLimits(arena) as string[]).includes(limit)) {
     const count = most === 0 ? plan.tileWidth : Math.ceil(plan.numEnvs / plan.tileWidth) * plan.tileWidth;
     const bytes = formatBytesExactly(bufferBytes(arena, count));
-    const remedy = most === 0 ? "Make the arena smaller." : `Pass numEnvs: ${most}.`;
+    const remedy =
+      most === 0 ? "Fewer worlds, or fewer steps kept of each, make it smaller." : `Pass numEnvs: ${most}.`;
     return `arena ${arena.name} of ${plan.name} needs ${bytes} in one buffer for ${formatCount(count)} worlds, ${limit} is ${formatBytesExactly(value)}. ${remedy}`;
   }
 

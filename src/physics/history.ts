@@ -114,8 +114,8 @@ function insertHistory(m: ModelView, d: WorldData, buffer: HistoryBuffer, sample
   });
 }
 
-/** Keeps the samples of a step: of actuators their controls. */
-export function keepHistory(
+/** Stage: keeps the samples of a step: of actuators their controls. */
+export function history(
   m: ModelView,
   d: WorldData,
   sensors: ReadonlyMap<number, { readonly all: () => Scalar[] }>,

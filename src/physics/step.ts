@@ -2,7 +2,7 @@
 import { when } from "../trace/control.ts";
 import { eq, type Bool, type Int } from "../trace/scalar.ts";
 import { forward, type Evaluation } from "./forward.ts";
-import { ageHistory, keepHistory } from "./history.ts";
+import { ageHistory, history } from "./history.ts";
 import { integrate } from "./integrator/integrate.ts";
 import { choose, rungeKutta, usesRK4 } from "./integrator/runge-kutta.ts";
 import { sample, type Samples } from "./sensor/sensor.ts";
@@ -41,7 +41,7 @@ function stepOnce(m: ModelView, d: WorldData, options: StepOptions): void {
     runStage("integrate", () => integrate(m, d, evaluation.inertia));
     runStage("history", () => {
       ageHistory(m, d, 1);
-      keepHistory(m, d, samples, -1);
+      history(m, d, samples, -1);
     });
   });
 }
@@ -70,6 +70,6 @@ function stepRK4(m: ModelView, d: WorldData, options: StepOptions): void {
   };
   // a delayed sensor measures at the state of the start, but in the frames of the last evaluation (mj_advance)
   const atEnd = () =>
-    runStage("history", () => keepHistory(m, d, new Map([...first, ...sample(m, d, last.forces, true)]), -1));
+    runStage("history", () => history(m, d, new Map([...first, ...sample(m, d, last.forces, true)]), -1));
   rungeKutta(m, d, moves, { evaluate, ...(m.nhistory > 0 ? { atEnd } : {}) });
 }

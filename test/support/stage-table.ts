@@ -19,7 +19,7 @@ import { crb } from "../../src/physics/smooth/crb.ts";
 import { factorM } from "../../src/physics/smooth/factor_m.ts";
 import { forward, type Evaluation } from "../../src/physics/forward.ts";
 import { JointInertia, jointInertia } from "../../src/physics/smooth/inertia.ts";
-import { ageHistory, keepHistory } from "../../src/physics/history.ts";
+import { ageHistory, history } from "../../src/physics/history.ts";
 import { integrate } from "../../src/physics/integrator/integrate.ts";
 import { kinematics } from "../../src/physics/smooth/kinematics.ts";
 import { passive } from "../../src/physics/smooth/passive.ts";
@@ -275,7 +275,7 @@ const RUNS: Readonly<Record<StageName, Run>> = {
       const forces = forcesFrom(m, d, extra);
       const samples = new Map([...sample(m, d, forces, false), ...sample(m, d, forces, true)]);
       ageHistory(m, d, 1);
-      keepHistory(m, d, samples, -1);
+      history(m, d, samples, -1);
     },
   },
   integrate: { run: (m, d) => integrate(m, d, inertia(m, d)) },

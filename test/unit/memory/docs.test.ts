@@ -1,7 +1,7 @@
 // the error texts that docs/out-of-memory.md quotes are those that users get, numbers aside
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createBudget, type GpuDevice, makeVec, openDevice, type VectorEnv } from "../../../src/index.ts";
+import { createBudget, type GpuDevice, makeVec, openDevice, Ppo, type VectorEnv } from "../../../src/index.ts";
 import type { Budget } from "../../../src/memory/index.ts";
 import { type Faults, injectFaults } from "../../../src/memory/faults.ts";
 
@@ -48,7 +48,7 @@ afterAll(async () => {
 test("every text is one that users get", async () => {
   const actions = env.actionSpace.sample(0);
   await say(() => makeVec(ID, { numEnvs: 1_000_000, device: gpu }));
-  await say(() => makeVec(ID, { numEnvs: 4_000_000_000, device: gpu }));
+  await say(() => Ppo.create(env, { rolloutSteps: 65_536 }));
   await say(() => createBudget(gpu, { limit: "2 gigs" }));
   await say(() => createBudget(gpu, { limit: "900TiB" }));
   await say(() => createBudget(gpu, { limit: "1KiB" }));

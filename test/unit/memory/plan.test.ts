@@ -181,7 +181,7 @@ describe("shards", () => {
   test("one tile that no binding holds is refused", () => {
     const limits = { ...defaultLimits, maxStorageBufferBindingSize: 1000 };
     expect(() => fitPlan({ ...request, limits }, "shrink")).toThrowErrorMatchingInlineSnapshot(
-      `[LimitExceededError: [limit-exceeded] arena state of ant needs 1.13 KiB (1,152 B) in one buffer for 8 worlds, maxStorageBufferBindingSize is 1000 B. Make the arena smaller.]`,
+      `[LimitExceededError: [limit-exceeded] arena state of ant needs 1.13 KiB (1,152 B) in one buffer for 8 worlds, maxStorageBufferBindingSize is 1000 B. Fewer worlds, or fewer steps kept of each, make it smaller.]`,
     );
   });
 

@@ -204,7 +204,7 @@ test("JavaScript in float32", () => {
     const B_state = B.state;
     const B_out = B.out;
     const a0_list = new Float64Array(4);
-    return function kernel(world) {
+    return (function kernel(world) {
       a0_list.fill(0);
       let v0_sum = 0;
       let v1_done = false;
@@ -243,7 +243,7 @@ test("JavaScript in float32", () => {
       B_out[(t_0) * 4 + 1] = fround((t_4 * fround(P[2])));
       B_out[(t_0) * 4 + 2] = fround(Number((31 - Math.clz32(bitsOf(t_5) & -bitsOf(t_5)))));
       B_out[(t_0) * 4 + 3] = 0;
-    };"
+    });"
   `);
 });
 
