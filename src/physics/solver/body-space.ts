@@ -1,4 +1,4 @@
-// the constraint solver's space over bodies: no matrix over dofs, for models with many
+// the constraint solver over bodies: vectors and trees in place of a Hessian over dofs, for models with many
 import { breakIf, each, loop, variable, when, type Variable } from "../../trace/control.ts";
 import {
   add,
@@ -31,29 +31,29 @@ import { BodyContacts, push, type BodyContact } from "./body-contacts.ts";
 import { coupledRow, CoupledContacts, solveCoupled } from "./coupling.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 
-/** Dofs and bodies up to which the trees are walked in line: an access at a constant index costs a fiftieth. */
+/** Dofs and bodies up to which the walk over the trees is written out: an access at a constant index costs a fiftieth. */
 const MAX_IN_LINE = 160;
 
-/** A row over several dofs, whose part of the Hessian is beside the trees. */
+/** A row over several dofs: it couples them, so its term of the Hessian is not part of the trees'. */
 interface CoupledRow {
   readonly row: Row;
   readonly hessian: Variable;
 }
 
-/** What is implicit in the velocities: -h dF/dv of each dof, and the accelerations with it. */
+/** The implicit integration of velocities: -h dF/dv of each dof, and the accelerations that result. */
 export interface ImplicitDofs {
   readonly diagonal: Field;
   readonly qacc: Field;
 }
 
-/** What a turn solves. */
+/** What an iteration of the loop solves for. */
 const TURN = { SMOOTH: 0, NEWTON: 1, IMPLICIT: 2, END: 3 } as const;
 
 /**
- * Newton without a Hessian over dofs. A vector over dofs comes with the motions it gives the bodies, and a gradient is
- * held as forces on dofs beside forces on bodies: then M, Jacobians and their transposes are sums over the trees. The
- * Hessian of what holds a body against the world is a stiffness of that body and is solved by articulated bodies;
- * what couples moving bodies comes in by conjugate gradients, preconditioned by that.
+ * Newton's method without a Hessian over dofs. Each vector over dofs is held with the spatial motions it gives the bodies,
+ * and a gradient as forces on dofs plus spatial forces on bodies: products with M, J and Jᵀ are then sums over the trees.
+ * Constraints between one moving body and the world add to that body's stiffness, and the articulated-body algorithm
+ * solves the result; constraints between moving bodies are solved by conjugate gradients around it (coupling.ts).
  */
 export class BodySpace implements SolverSpace {
   readonly qacc: Field;
@@ -67,18 +67,18 @@ export class BodySpace implements SolverSpace {
   readonly #implicit: ImplicitDofs | undefined;
   readonly #weights: Weights;
   readonly #tree: Articulated;
-  /** Motions of the bodies for qacc and search. */
+  /** Spatial motions of the bodies that belong to qvel, qacc and search. */
   readonly #motion: Readonly<Record<DofVector, Field>>;
-  /** The gradient: forces on dofs, forces on bodies. */
+  /** The gradient: forces on dofs, and spatial forces on bodies. */
   readonly #grad: Field;
   readonly #wrench: Field;
-  /** What rows add to the Hessian's diagonal. */
+  /** What rows over one dof add to the Hessian's diagonal. */
   readonly #diagonal: Field;
-  /** Rows over several dofs, in this pass. */
+  /** Rows over several dofs, as the current iteration collects them. */
   #couplings: CoupledRow[] = [];
-  /** Whether what is implicit starts from the forces: far from the minimum, they are not what qacc would need. */
+  /** Whether implicit integration starts from the constraint forces: with few iterations qacc is too far from the minimum. */
   readonly #forced: boolean;
-  /** The turn that is being traced. */
+  /** Whether the iteration being traced solves for this. */
   #isTurn: (kind: number) => Bool = () => false;
   #start = (): void => {};
 
@@ -119,7 +119,7 @@ export class BodySpace implements SolverSpace {
     return velocities;
   }
 
-  /** The motions of qacc are those that the smooth solve has left. */
+  /** Starts from qacc_smooth: its motions are those of the last solve. */
   startAtSmooth(): void {
     const [m, frames, motion] = [this.#m, this.#frames, this.#motion];
     bodyMotions(m, frames, this.search, motion.search);
@@ -165,7 +165,7 @@ export class BodySpace implements SolverSpace {
     const isImplicit = implicit ? this.#isTurn(TURN.IMPLICIT) : false;
     const [grad, wrench, diagonal] = [this.#grad, this.#wrench, this.#diagonal];
     this.#couplings = [];
-    // qacc is not known before the first solve
+    // before the first solve there is no qacc
     const known = forced ? not(or(isSmooth, isImplicit)) : not(isSmooth);
     const sign = select(isImplicit, -1, 1);
     each(m.nv, (i) => {
@@ -213,8 +213,8 @@ export class BodySpace implements SolverSpace {
   }
 
   /**
-   * The turns of one evaluation, all of them solves of the same trees: without constraints from rest, which gives
-   * qacc_smooth; Newton's iterations; with what is implicit, from the momentum of qacc. The code of a solve is long.
+   * One loop for all solves of an evaluation, since the code of a solve is long: first without constraints, which gives
+   * qacc_smooth; then Newton's iterations; last, under implicit integration, the accelerations from the momentum of qacc.
    */
   iterate({ iterations, done, start, finish }: Frame, body: Parameters<SolverSpace["iterate"]>[1]): void {
     const { search } = this;
@@ -254,7 +254,7 @@ export class BodySpace implements SolverSpace {
     });
   }
 
-  /** search and its motions. */
+  /** Solves H search = -grad, for search and its motions. */
   #solve(): void {
     const { search } = this;
     const [m, motion, contacts] = [this.#m, this.#motion, this.#contacts];
@@ -280,8 +280,8 @@ export class BodySpace implements SolverSpace {
     });
     const coupled = new CoupledContacts<BodyContact>(contacts.rows, {
       contact: (slot) => this.contact(slot),
-      along: (at) => contacts.times(motion.search, at),
-      push: (at, f) => push(pushed, at, f, 1),
+      jacVec: (at) => contacts.times(motion.search, at),
+      addForce: (at, f) => push(pushed, at, f, 1),
       weight: (slot) => weights.contact(slot),
       diagA: (at) => at.diagA(),
       law: this.#law,
@@ -317,7 +317,7 @@ export class BodySpace implements SolverSpace {
   residualForce(): void {
     const { qacc } = this;
     const [m, d, motion, frames] = [this.#m, this.#d, this.#motion, this.#frames];
-    // of its own: nothing of this is left if nothing reads qfrc_constraint
+    // a field of its own: all of this is dead code where nothing reads qfrc_constraint
     const wrench = this.#bodies("momentum");
     wrench.setRow(0, ZERO6);
     each(m.nbody, (b) => wrench.setRow(b, mulInertVec(frames.inertia(b), motion.qacc.spatial(b))), { start: 1 });

@@ -1,4 +1,4 @@
-// rows and contacts that couple moving bodies in the solver's Hessian, beside the trees: conjugate gradients
+// conjugate gradients for the rows and contacts that couple trees of bodies in the solver's Hessian
 import { array, breakIf, flag, loop, variable, when, type LocalArray } from "../../trace/control.ts";
 import { current } from "../../trace/graph.ts";
 import {
@@ -27,29 +27,29 @@ import type { ContactRows } from "../constraint/contact-rows.ts";
 import { rowDot, type Row } from "../constraint/rows.ts";
 import type { Field } from "../view.ts";
 
-/** Turns of the inner conjugate gradient, and how far below its start it ends. */
+/** Most iterations of the inner conjugate gradient, and the ratio of |r|² to its largest value at which it has converged. */
 const INNER_ITERATIONS = 60;
 const INNER_TOLERANCE = { exact: 1e-20, float32: 1e-10 };
 const TINY = 1e-30;
-/** Part of a direction's own curvature below which its pivot is rounding. */
+/** Relative size of a pivot, to the diagonal it comes from, below which it is rounding. */
 const PIVOT = { exact: 1e-14, float32: 1e-6 };
-/** Vectors of the conjugate gradients over coupling rows: solution, residual, direction, A p, and the most that |r|² was. */
-type CgVector = "l" | "r" | "p" | "q" | "most";
-const CG_VECTORS: readonly CgVector[] = ["l", "r", "p", "q", "most"];
+/** Vectors of the conjugate gradients: solution x, residual r, direction p, product A p, and the largest |r|² so far. */
+type CgVector = "x" | "r" | "p" | "Ap" | "rr_max";
+const CG_VECTORS: readonly CgVector[] = ["x", "r", "p", "Ap", "rr_max"];
 
-/** A row or contact that couples bodies, while a pass stands at it. */
+/** A row or contact that couples bodies, as a pass over all of them visits it. */
 export interface Coupling {
   get(name: CgVector): Scalar[];
   set(name: CgVector, values: readonly Scalar[]): void;
-  /** C x, of what the last solve has left. */
-  along(): Scalar[];
-  /** Adds Cᵀ f to what the next solve takes. */
-  push(f: readonly Scalar[]): void;
-  /** Factor of its part of sums over couplings. */
+  /** C v, where v are the accelerations that the last solve of the trees has given. */
+  jacVec(): Scalar[];
+  /** Adds Cᵀ f to the right-hand side of the next solve of the trees. */
+  addForce(f: readonly Scalar[]): void;
+  /** Factor of its terms in sums over couplings. */
   readonly weight: Scalar;
-  /** About the inverse of its own part of the system, 1 / (1 + trace of C A⁻¹ Cᵀ W). */
+  /** Approximate inverse of its diagonal block of the system: 1 / (1 + trace of C A⁻¹ Cᵀ W). */
   readonly preconditioner: Scalar;
-  /** L and Lᵀ, where L Lᵀ is W, the Hessian of its own cost. */
+  /** L and Lᵀ, where L Lᵀ = W, the Hessian of its cost. */
   root(): Root;
 }
 
@@ -58,17 +58,17 @@ interface Root {
   transposed(x: readonly Scalar[]): Scalar[];
 }
 
-/** How contacts act on bodies. */
+/** What contacts read of bodies, and add to them. */
 interface ContactSide<At> {
   contact(slot: Int): At;
-  along(at: At): Scalar[];
-  push(at: At, f: readonly Scalar[]): void;
+  jacVec(at: At): Scalar[];
+  addForce(at: At, f: readonly Scalar[]): void;
   law(index: Int, slot: Int): ContactLaw;
   weight(slot: Int): Scalar;
   diagA(at: At): Scalar[];
 }
 
-/** The contacts that couple bodies, as a list, and vectors over them. */
+/** The list of contacts that couple moving bodies, and the conjugate gradient's vectors over it. */
 export class CoupledContacts<At> {
   readonly #contacts: ContactRows;
   readonly #side: ContactSide<At>;
@@ -84,11 +84,11 @@ export class CoupledContacts<At> {
     this.#list = { index: array("coupled_index", n, "i32"), slot: array("coupled_slot", n, "i32") };
     this.#preconditioner = array("coupled_P", n);
     const vector = (name: CgVector) =>
-      Array.from({ length: name === "most" ? 1 : contacts.dim }, (_, k) => array(`coupled_${name}${k}`, n));
+      Array.from({ length: name === "rr_max" ? 1 : contacts.dim }, (_, k) => array(`coupled_${name}${k}`, n));
     this.#vectors = Object.fromEntries(CG_VECTORS.map((name) => [name, vector(name)])) as never;
   }
 
-  /** Lists those contacts, if there are any to `count`; before any pass. */
+  /** Fills the list where `counts` holds, else leaves it empty; called before the passes over it. */
   find(counts: Bool, isCoupled: (slot: Int) => Bool): void {
     const [list, count, side] = [this.#list, this.#count, this.#side];
     count.set(0);
@@ -111,23 +111,23 @@ export class CoupledContacts<At> {
     const { dim } = this.#contacts;
     loop(
       this.#count.get(),
-      (t) => {
-        const slot = list.slot.get(t);
-        // read if a pass needs it
+      (k) => {
+        const slot = list.slot.get(k);
+        // only passes that need the contact read it
         let at: At | undefined;
         const here = () => (at ??= side.contact(slot));
         body({
-          get: (name) => vectors[name].map((a) => a.get(t)),
-          set: (name, values) => values.forEach((x, k) => vectors[name][k].set(t, x)),
-          along: () => side.along(here()),
-          push: (f) => side.push(here(), f),
+          get: (name) => vectors[name].map((a) => a.get(k)),
+          set: (name, values) => values.forEach((x, c) => vectors[name][c].set(k, x)),
+          jacVec: () => side.jacVec(here()),
+          addForce: (f) => side.addForce(here(), f),
           get preconditioner() {
-            return preconditioner.get(t);
+            return preconditioner.get(k);
           },
           get weight() {
             return side.weight(slot);
           },
-          root: () => cholesky(side.law(list.index.get(t), slot), dim),
+          root: () => cholesky(side.law(list.index.get(k), slot), dim),
         });
       },
       { label: "coupled" },
@@ -135,7 +135,7 @@ export class CoupledContacts<At> {
   }
 }
 
-/** The Cholesky factor of a contact's Hessian; directions without a pivot, in which its cost has no curvature, are left out. */
+/** The Cholesky factor of a contact's Hessian. Directions in which its cost has no curvature have no pivot: their columns are zero. */
 function cholesky({ hessian }: ContactLaw, dim: number): Root {
   const L: Scalar[][] = [];
   const part = current().exact ? PIVOT.exact : PIVOT.float32;
@@ -159,7 +159,7 @@ function cholesky({ hessian }: ContactLaw, dim: number): Root {
   };
 }
 
-/** A row over several dofs: its vectors are in registers. `hessian`: of its cost; `diagA`: of its row of J M⁻¹ Jᵀ. */
+/** A row over several dofs; its vectors are scalars. `hessian`: second derivative of its cost; `diagA`: its diagonal entry of J M⁻¹ Jᵀ. */
 export function coupledRow(
   row: Row,
   { hessian, diagA, weight }: { readonly hessian: Scalar; readonly diagA: Scalar; readonly weight: Scalar },
@@ -170,8 +170,8 @@ export function coupledRow(
   return {
     get: (name) => [vectors[name].get()],
     set: (name, [value]) => vectors[name].set(value),
-    along: () => [rowDot(row, (i) => x.at(i))],
-    push: ([f]) => {
+    jacVec: () => [rowDot(row, (i) => x.at(i))],
+    addForce: ([f]) => {
       for (const { dof, value } of row.jac) force.set(dof, add(force.at(dof), mul(value, f)));
     },
     weight,
@@ -183,32 +183,32 @@ export function coupledRow(
   };
 }
 
-/** What the inner iteration works with. */
+/** The system that the inner iteration solves. */
 interface CoupledSystem {
   each(body: (coupling: Coupling) => void): void;
-  /** Takes back what was pushed. */
+  /** Sets the couplings' part of the right-hand side to zero. */
   clear(): void;
-  /** Solves the trees for a share of the gradient beside what was pushed. */
+  /** Solves the trees for `share` times the gradient plus the couplings' forces. */
   solve(share: Scalar): void;
 }
 
 /**
- * H search = -grad with couplings. Let A be the trees' Hessian, C the Jacobians of the couplings and L Lᵀ their Hessians.
- * Then y = Lᵀ C search fulfils (1 + Lᵀ C A⁻¹ Cᵀ L) y = -Lᵀ C A⁻¹ grad: conjugate gradients over as many numbers as the
- * couplings have, preconditioned by each coupling's own part: the residuals of soft couplings then count beside those
- * of stiff ones, and nothing is carried of directions in which a cost has no curvature. Each turn is one solve of the trees;
- * one more gives the search direction. Every pass is written once: the first turn, which has no direction yet, takes the
- * residual for one.
+ * Solves H search = -grad where H = A + Cᵀ L Lᵀ C: A is the Hessian of the trees, C the Jacobian of the couplings, L Lᵀ
+ * the Hessian of their cost. y = Lᵀ C search fulfils (1 + Lᵀ C A⁻¹ Cᵀ L) y = -Lᵀ C A⁻¹ grad, which conjugate gradients
+ * solve in as many unknowns as the couplings have rows. The preconditioner scales each coupling by its own diagonal
+ * block, so that residuals of soft couplings count beside those of stiff ones; directions without curvature drop out.
+ * Each iteration solves the trees once, and a last one gives search = -A⁻¹ (grad + Cᵀ L y). The first iteration, which
+ * has no direction yet, computes the right-hand side by the same passes, so that each is emitted once.
  */
 export function solveCoupled({ each, clear, solve }: CoupledSystem): void {
   const tolerance = current().exact ? INNER_TOLERANCE.exact : INNER_TOLERANCE.float32;
   const rr = variable("rr", 0);
   const beta = variable("beta", 0);
   const total = variable("sum", 0);
-  // part of the gradient that a solve takes: all of it first and last, none in between
+  // the gradient is part of the right-hand side in the first and the last solve, not in between
   const share = variable("share", -1);
   const last = flag("last", false);
-  const near = flag("near", true);
+  const converged = flag("converged", true);
   const done = flag("solved", false);
   loop(
     INNER_ITERATIONS + 2,
@@ -218,45 +218,44 @@ export function solveCoupled({ each, clear, solve }: CoupledSystem): void {
       const later = not(first);
       clear();
       when(later, () =>
-        each((t) => {
-          // nothing before the first direction
-          const [r, was, l] = [t.get("r"), t.get("p"), t.get("l")];
-          const p = r.map((v, c) => add(mul(t.preconditioner, v), select(gt(k, 1), mul(beta.get(), was[c]), 0)));
-          t.set("p", p);
-          t.push(t.root().times(p.map((x, c) => select(last.get(), neg(l[c]), x))));
+        each((coupling) => {
+          // the first direction has none before it
+          const [r, previous, x] = [coupling.get("r"), coupling.get("p"), coupling.get("x")];
+          const z = r.map((ri) => mul(coupling.preconditioner, ri));
+          const p = z.map((zi, c) => add(zi, select(gt(k, 1), mul(beta.get(), previous[c]), 0)));
+          coupling.set("p", p);
+          coupling.addForce(coupling.root().times(p.map((pi, c) => select(last.get(), neg(x[c]), pi))));
         }),
       );
       solve(share.get());
-      // q = (1 + Lᵀ C A⁻¹ Cᵀ L) p
+      // A p = (1 + Lᵀ C A⁻¹ Cᵀ L) p
       total.set(0);
-      each((t) => {
-        const p = t.get("p");
-        const along = t.root().transposed(t.along());
-        const q = along.map((s, c) => add(s, select(later, p[c], 0)));
-        t.set("q", q);
-        total.set(add(total.get(), mul(t.weight, dotn(p, q))));
+      each((coupling) => {
+        const p = coupling.get("p");
+        const product = coupling.root().transposed(coupling.jacVec());
+        const Ap = product.map((s, c) => add(s, select(later, p[c], 0)));
+        coupling.set("Ap", Ap);
+        total.set(add(total.get(), mul(coupling.weight, dotn(p, Ap))));
       });
       const alpha = div(rr.get(), max(total.get(), TINY));
       total.set(0);
-      near.set(true);
-      each((t) => {
-        const [q, p, l] = [t.get("q"), t.get("p"), t.get("l")];
-        const r = t.get("r").map((x, c) => select(later, sub(x, mul(alpha, q[c])), q[c]));
-        t.set(
-          "l",
-          l.map((x, c) => select(later, add(x, mul(alpha, p[c])), 0)),
-        );
-        t.set("r", r);
+      converged.set(true);
+      each((coupling) => {
+        const [Ap, p, x] = [coupling.get("Ap"), coupling.get("p"), coupling.get("x")];
+        const r = coupling.get("r").map((ri, c) => select(later, sub(ri, mul(alpha, Ap[c])), Ap[c]));
+        const next = x.map((xi, c) => select(later, add(xi, mul(alpha, p[c])), 0));
+        coupling.set("x", next);
+        coupling.set("r", r);
         const square = dotn(r, r);
-        const most = max(square, select(later, t.get("most")[0], 0));
-        t.set("most", [most]);
-        near.set(and(near.get(), not(gt(square, mul(tolerance, most)))));
-        total.set(add(total.get(), mul(mul(t.weight, t.preconditioner), square)));
+        const largest = max(square, select(later, coupling.get("rr_max")[0], 0));
+        coupling.set("rr_max", [largest]);
+        converged.set(and(converged.get(), not(gt(square, mul(tolerance, largest)))));
+        total.set(add(total.get(), mul(mul(coupling.weight, coupling.preconditioner), square)));
       });
       done.set(last.get());
-      // nothing couples: the trees' own solution is it
+      // without couplings the solution of the trees is the whole solution
       done.set(or(done.get(), and(first, not(gt(total.get(), TINY)))));
-      last.set(or(or(near.get(), not(gt(total.get(), TINY))), ge(k, INNER_ITERATIONS)));
+      last.set(or(or(converged.get(), not(gt(total.get(), TINY))), ge(k, INNER_ITERATIONS)));
       beta.set(div(total.get(), max(rr.get(), TINY)));
       rr.set(total.get());
       share.set(select(last.get(), -1, 0));

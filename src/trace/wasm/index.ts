@@ -7,7 +7,7 @@ import { MemoryMap } from "./memory-map.ts";
 import { Op32 } from "./opcodes.ts";
 import { PARAMETERS } from "./values.ts";
 
-/** A kernel as a module, and the memory that it wants; addresses are multiples of 16. */
+/** A kernel as a module, and the memory that it needs; addresses are multiples of 16. */
 export interface WasmKernel {
   /** Imports the memory `corral.memory` (shared), exports `run(from, to, last, frame, pool)`: worlds [from, to), from a multiple of 4. */
   readonly module: Uint8Array<ArrayBuffer>;
