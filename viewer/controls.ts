@@ -2,7 +2,7 @@
 import { SHOWN, type Shown } from "../src/render/show.ts";
 import type { Command, Facts, Frame } from "../src/view/messages.ts";
 import { checkbox, digits, get, on, option } from "./dom.ts";
-import type { Looking } from "./looking.ts";
+import type { Looking } from "../src/view/looking.ts";
 
 /** What controls change. */
 export interface Controlled {

@@ -3,7 +3,7 @@ import { pixelOf, projectionOf, type Point, type View } from "../src/render/came
 import type { Facts, Frame, WorldValues } from "../src/view/messages.ts";
 import { digits, get } from "./dom.ts";
 import { SIZES } from "./fields.ts";
-import type { Looking, Spot } from "./looking.ts";
+import type { Looking, Spot } from "../src/view/looking.ts";
 
 interface Label extends Omit<Spot, "local"> {
   readonly text: string;

@@ -7,7 +7,7 @@ import { makeControls, type Controlled } from "./controls.ts";
 import { get, say } from "./dom.ts";
 import { Fields } from "./fields.ts";
 import { numbersOf, putLabels } from "./labels.ts";
-import { Looking } from "./looking.ts";
+import { Looking } from "../src/view/looking.ts";
 import { pick, rayOf, type Picked } from "./pick.ts";
 import { Plots } from "./plots.ts";
 import { listen, type Pointed, type Pull } from "./pointer.ts";

@@ -1,7 +1,7 @@
 // the mouse and the keys over the picture: turn, move, near, choose, pull
 import type { Command, Facts } from "../src/view/messages.ts";
 import { get } from "./dom.ts";
-import type { Looking } from "./looking.ts";
+import type { Looking } from "../src/view/looking.ts";
 import type { Picked } from "./pick.ts";
 
 /** What is pulled, and where to. */

@@ -1,51 +1,43 @@
 // `corral render`: pictures of a model, an environment or a run, without a screen
-import { existsSync } from "node:fs";
 import { extname } from "node:path";
 import "../../envs/index.ts";
 import { isHostDevice } from "../batch/devices.ts";
 import { countOf, formatBytes } from "../core/units.ts";
 import { integer } from "../core/schema.ts";
 import { shareDevice } from "../gpu/shared-device.ts";
-import { makeVec, type NamedOptions } from "../env/make.ts";
-import { alternatives } from "../core/names.ts";
-import { inLine } from "../core/show.ts";
-import { loadTaskModel } from "../env/task/load.ts";
-import type { Model } from "../model/model.ts";
+import { writeWhole } from "../io/write-whole.ts";
+import { isBundlePath } from "../record/sealed.ts";
 import { DrawList } from "../render/draw-list.ts";
 import { Gif } from "../render/gif.ts";
 import { Mp4 } from "../render/mp4.ts";
 import { png, type Picture } from "../render/png.ts";
-import { isRecordingPath, readRecording, recordedModel, recordedPoses } from "../render/recording.ts";
-import { Stage, type WorldPose } from "../render/poses.ts";
+import { isRecordingPath } from "../render/recording.ts";
 import { Renderer } from "../render/renderer.ts";
 import { SHOWN, showWorlds } from "../render/show.ts";
 import { encodeFrame } from "../view/messages.ts";
 import { standalonePage } from "../view/page.ts";
-import { assertRun, CONFIG_FILE, readConfig } from "../runs/run-config.ts";
-import { policyOfRun } from "../runs/policy.ts";
-import { poses, type Actor } from "../runs/poses.ts";
-import { isModelPath } from "../sizing/plan.ts";
-import { writeWhole } from "../io/write-whole.ts";
+import { crashFilm, playedFilm, recordedFilm, type Film, type FilmOptions } from "./film.ts";
 import { assertWritable, EXIT, integerOption, parse, print, printJson, UsageError } from "./io.ts";
-import { deviceOf, onlyArgument, taskOfTarget } from "./target.ts";
-import { idOfNamed } from "./task-file.ts";
+import { deviceOf, onlyArgument } from "./target.ts";
 import { viewTarget } from "./view-target.ts";
-import { join } from "node:path";
-import { taskOf } from "../env/registry.ts";
 
-export const summary = "pictures of a model, an environment, a run or a recording: PNG, GIF or MP4, without a screen";
+export const summary =
+  "pictures of a model, an environment, a run, a recording or a crash: PNG, GIF or MP4, without a screen";
 
 export const help = `
 Usage: corral render TARGET --out FILE.png|FILE.gif|FILE.mp4|FILE.html [options]
 
-Draws worlds of TARGET: the path of an MJCF file, the id of an environment, a task file, or the folder of a run, whose
-policy acts, or a recording (.npz) of corral play. Positions are drawn by MuJoCo's kinematics, meshes and height fields too; any adapter draws.
+Draws worlds of TARGET: the path of an MJCF file, the id of an environment, a task file, the folder of a run, whose
+policy acts, a recording (.npz) of corral play, or a crash bundle: its recorded control steps, MuJoCo's ghost in blue,
+what broke first in red. Positions are drawn by MuJoCo's kinematics, meshes and height fields too; any adapter draws.
 
   --out FILE        .png is the last picture, .gif and .mp4 are all of them; .mp4 needs: npm install h264-mp4-encoder
                     .html is one file that plays them in a browser with WebGPU, and loads nothing
-  --steps N         control steps (0 for a PNG, 200 for HTML, else 100; of a recording all)
+  --steps N         control steps (0 for a PNG, 200 for HTML, else 100; of a recording all; of a crash all, for a PNG up to
+                    the one that broke)
   --every N         a picture after each so many control steps (2)
   --worlds N        worlds side by side (1)
+  --world ID        of a crash bundle: the world to draw, by id; default: the first that failed
   --actions WHAT    random (default) or none; a run's policy acts by itself
   --seed S          of start states and random actions (0)
   --camera NAME     a camera of the model; without it MuJoCo's free camera, which follows a floating base
@@ -75,6 +67,7 @@ const OPTIONS = {
   steps: text,
   every: text,
   worlds: text,
+  world: text,
   actions: text,
   seed: text,
   camera: text,
@@ -110,11 +103,10 @@ export async function run(args: string[]): Promise<number> {
     ...(threads === undefined ? {} : { threads }),
     ...(isHostDevice(device) || adapter === undefined ? {} : { adapter }),
   };
-  const made: FilmOptions = { steps: wanted, moves, worlds, seed, actions: values.actions, where };
-  await using film = await (isRecordingPath(target) ? recordedFilm(target, made) : playedFilm(target, made));
   const shown = { ...SHOWN, ...(values.groups ? { groups: 255 } : {}), textures: !values.plain };
-  using stage = await Stage.create(film.model, shown);
-  const camera = cameraOf(stage, values.camera);
+  const { actions, camera } = values;
+  const made: FilmOptions = { steps: wanted, moves, every, worlds, seed, actions, camera, shown, where };
+  await using film = await filmOf(target, made, values);
   const seconds = film.dt * every;
   const save = (bytes: Uint8Array, pictures: number) => {
     writeWhole(out, bytes);
@@ -123,19 +115,13 @@ export async function run(args: string[]): Promise<number> {
     else print(`${out}: ${countOf(pictures, "picture")} of ${width} x ${height}, ${formatBytes(bytes.length)}`);
     return EXIT.done;
   };
-  const takes = async function* () {
-    let step = 0;
-    for await (const shows of film.shows)
-      if (moves ? step++ % every === 0 : step++ === film.steps) yield stage.poses(shows);
-  };
-
   const clip: Clip | undefined =
     kind === ".gif" ? new Gif(seconds) : kind === ".mp4" ? await Mp4.create(width, height, seconds) : undefined;
   const lease = await shareDevice(values.adapter);
   let renderer: Renderer | undefined;
   try {
-    const capacity = stage.capacity(film.worlds);
-    renderer = await Renderer.create(lease.gpu, stage.scene, { width, height, capacity });
+    const { scene, radius, capacity } = film;
+    renderer = await Renderer.create(lease.gpu, scene, { width, height, capacity });
     const drawn = new DrawList();
     let pictures = 0;
     let bytes: Uint8Array = new Uint8Array(0);
@@ -148,10 +134,9 @@ export async function run(args: string[]): Promise<number> {
     };
     // one picture becomes part of the file while the next is drawn
     let drawing: Promise<Picture> | undefined;
-    for await (const poses of takes()) {
-      showWorlds(drawn, stage.scene, poses, stage.radius, shown);
-      const view = camera < 0 ? stage.freeView(poses) : stage.cameraView(camera, poses);
-      const next = renderer.draw(drawn, view, stage.reach(poses));
+    for await (const { poses, view, reach, marks } of film.shots) {
+      showWorlds(drawn, scene, poses, radius, shown, marks);
+      const next = renderer.draw(drawn, view, reach);
       // whoever waits for it is told
       next.catch(() => {});
       await take(drawing);
@@ -163,6 +148,18 @@ export async function run(args: string[]): Promise<number> {
     renderer?.close();
     lease.release();
     clip?.close?.();
+  }
+}
+
+async function filmOf(target: string, options: FilmOptions, values: Parameters<typeof viewTarget>[1]): Promise<Film> {
+  if (isRecordingPath(target)) return recordedFilm(target, options);
+  if (!isBundlePath(target)) return playedFilm(target, options);
+  const subject = await viewTarget(target, values);
+  try {
+    return crashFilm(subject, options);
+  } catch (error) {
+    await subject[Symbol.asyncDispose]();
+    throw error;
   }
 }
 
@@ -197,89 +194,10 @@ async function renderPage(
   return EXIT.done;
 }
 
-interface FilmOptions {
-  readonly steps: number | undefined;
-  readonly moves: boolean;
-  readonly worlds: number;
-  readonly seed: number;
-  readonly actions: string | undefined;
-  /** Where worlds step. */
-  readonly where: object;
-}
-
-/** Positions of worlds, control step by control step, from the start. */
-interface Film extends AsyncDisposable {
-  readonly model: Model;
-  readonly worlds: number;
-  readonly steps: number;
-  /** Seconds of a control step. */
-  readonly dt: number;
-  readonly shows: AsyncIterable<readonly WorldPose[]> | Iterable<readonly WorldPose[]>;
-}
-
-async function recordedFilm(path: string, { steps, worlds, actions }: FilmOptions): Promise<Film> {
-  if (actions !== undefined) throw new UsageError("--actions is of what is simulated; a recording has its own.");
-  const recording = readRecording(path);
-  const model = await recordedModel(recording, path);
-  const { episodes, frames, about } = recording;
-  if (worlds > episodes) throw new UsageError(`--worlds is ${worlds}; ${path} holds ${countOf(episodes, "episode")}.`);
-  const last = Math.min(steps ?? Infinity, Math.max(...recording.lengths.slice(0, worlds)) - 1, frames - 1);
-  const shows = function* () {
-    for (let t = 0; t <= last; t++) yield recordedPoses(recording, t, worlds);
-  };
-  return { model, worlds, steps: last, dt: about.control_dt, shows: shows(), [Symbol.asyncDispose]: async () => {} };
-}
-
-async function playedFilm(target: string, options: FilmOptions): Promise<Film> {
-  const { worlds, seed, moves, actions, where } = options;
-  const steps = options.steps ?? (moves ? 100 : 0);
-  const { id, actor, options: given } = await subjectOf(target, actions);
-  const task = id === undefined ? await taskOfTarget(target) : taskOf(id);
-  // a model that only stands still need not be one that is simulated
-  const still = steps === 0 && isModelPath(target);
-  const made = { ...given, numEnvs: worlds, seed, ...where } as NamedOptions;
-  const env = still ? undefined : await makeVec(task, made);
-  try {
-    const model = await loadTaskModel(task, { visuals: true });
-    const shows = env ? poses(env, actor, seed, steps) : [[...Array(worlds)].map(() => ({ qpos: model.qpos0 }))];
-    const dt = env ? env.frameSkip * env.model.opt.timestep : 0;
-    return { model, worlds, steps, dt, shows, [Symbol.asyncDispose]: async () => env?.close() };
-  } catch (error) {
-    await env?.close();
-    throw error;
-  }
-}
-
-/** What is shown, and what acts in it. */
-async function subjectOf(
-  target: string,
-  actions: string | undefined,
-): Promise<{ id: string | undefined; actor: Actor; options: object }> {
-  if (actions !== undefined && actions !== "random" && actions !== "none")
-    throw new UsageError(`--actions is '${actions}': pass random or none.`);
-  const actor = (actions ?? "random") as Actor;
-  const isRun = existsSync(join(target, CONFIG_FILE));
-  if (!isRun) return { id: isModelPath(target) ? undefined : target, actor, options: {} };
-  assertRun(target);
-  const file = join(target, CONFIG_FILE);
-  const { task, env } = readConfig(file);
-  if (typeof task === "string") await idOfNamed(task, file);
-  return { id: String(env), actor: actions === undefined ? await policyOfRun(target) : actor, options: {} };
-}
-
 function sizeOf(given: string | undefined): [number, number] {
   const [, width, height] = /^(\d+)x(\d+)$/.exec(given ?? "640x480") ?? [];
   const [w, h] = [Number(width), Number(height)];
   const { want } = integer(16, 4096);
   if (w >= 16 && h >= 16 && w <= 4096 && h <= 4096) return [w, h];
   throw new UsageError(`--size is '${given}': pass WIDTHxHEIGHT, each ${want}.`);
-}
-
-/** The index of a camera; -1 for the free one. */
-function cameraOf({ cameras }: Stage, name: string | undefined): number {
-  if (name === undefined) return -1;
-  const found = cameras.indexOf(name);
-  if (found >= 0) return found;
-  const { hint } = alternatives(name, cameras);
-  throw new UsageError(`--camera is '${inLine(name)}', which the model does not have; ${hint}.`);
 }

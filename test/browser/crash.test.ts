@@ -151,6 +151,28 @@ describe("corral view of a crash", () => {
     await page.close();
   });
 
+  test("as pictures, without a browser: red from the step that broke it on", async () => {
+    const drawn = async (file: string, ...more: string[]) => {
+      const out = join(root, file);
+      const made = await corral(["render", bundle, "--out", out, "--size", "96x72", "--json", ...more]);
+      expect(made.code, made.stderr).toBe(0);
+      return { out, ...(JSON.parse(made.stdout) as { pictures: number }) };
+    };
+    const red = async (...more: string[]) => {
+      const { out, pictures } = await drawn("crash.png", ...more);
+      expect(pictures).toBe(1);
+      return count(readFileSync(out), 0);
+    };
+    expect(await red()).toBeGreaterThan(20);
+    expect(await red("--steps", "4")).toBe(0);
+    expect((await drawn("crash.gif", "--every", "4")).pictures).toBe(Math.floor(subject.facts.steps / 4) + 1);
+    for (const [option, value] of Object.entries({ "--worlds": "2", "--actions": "none", "--camera": "nose" })) {
+      const refused = await corral(["render", bundle, "--out", join(root, "no.png"), option, value]);
+      expect(refused.code, option).toBe(2);
+      expect(refused.stderr).toContain(option);
+    }
+  });
+
   test("frames carry numbers that are none, and refuse what is no bundle of worlds", async () => {
     await session.command({ do: "seek", value: subject.facts.steps });
     const bytes = await session.frame(0);

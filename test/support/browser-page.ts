@@ -8,7 +8,7 @@ import { png, type Picture } from "../../src/render/png.ts";
 import { Renderer } from "../../src/render/renderer.ts";
 import { SHOWN, showWorlds, type Marks, type Poses } from "../../src/render/show.ts";
 import type { Facts } from "../../src/view/messages.ts";
-import { Looking } from "../../viewer/looking.ts";
+import { Looking } from "../../src/view/looking.ts";
 import type { Browser, Locator, Page } from "./browser.ts";
 
 const faults = new WeakMap<Page, string[]>();

@@ -1,9 +1,9 @@
 // where the picture is taken from: a free camera, one that follows a body, or one of the model
-import { freeView, type FreeCamera, type Point, type View } from "../src/render/camera.ts";
-import { cameraView } from "../src/render/camera-view.ts";
-import { rotation, turned } from "../src/render/rotation.ts";
-import { BODY_FLOATS, offsetOf, type Poses } from "../src/render/show.ts";
-import type { Facts } from "../src/view/messages.ts";
+import { freeView, type FreeCamera, type Point, type View } from "../render/camera.ts";
+import { cameraView } from "../render/camera-view.ts";
+import { rotation, turned } from "../render/rotation.ts";
+import { BODY_FLOATS, offsetOf, type Poses } from "../render/show.ts";
+import type { Facts } from "./messages.ts";
 
 /** A point of a body, in its frame. */
 export interface Spot {
