@@ -6,7 +6,7 @@ import { embeddedUnsupported } from "./src/gpu/embedded.ts";
 import { isSoftware } from "./src/gpu/adapter.ts";
 import { missingVulkan } from "./src/gpu/loader.ts";
 import { probeSystem } from "./src/gpu/probe.ts";
-import { repositoryFiles } from "./test/support/imports.ts";
+import { repositoryFiles, ROOT } from "./test/support/imports.ts";
 import { LongFirst } from "./test/support/long-first.ts";
 import { PATIENCE_MS } from "./test/support/patience.ts";
 
@@ -38,11 +38,16 @@ async function projects() {
 
 // `--mode full` also runs the tests that take long: they look at CORRAL_FULL
 export default defineConfig(async ({ mode }) => ({
+  // threads begin from what the build makes
+  resolve: { alias: [{ find: /^\.\.\/core\/worker\.ts$/, replacement: join(ROOT, "test/support/worker.ts") }] },
   test: {
     ...(await projects()),
-    setupFiles: ["test/support/fast-check.ts"],
-    // a driver that crashes takes one file down, not the run
+    setupFiles: ["test/support/fast-check.ts", "test/support/as-found.ts"],
+    // a driver that crashes takes one file down, not the run: the next one begins another process
     pool: "forks",
+    // files share processes: to load the sources, compile MuJoCo and warm up takes each 1.5 s. A file that counts what its
+    // process has, or replaces a module that others have loaded, has one alone by its own @vitest-environment-options
+    isolate: false,
     maxWorkers: 2,
     sequence: { sequencer: LongFirst },
     testTimeout: mode === "full" ? FULL_PATIENCE_MS : PATIENCE_MS,

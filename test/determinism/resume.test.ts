@@ -9,6 +9,7 @@ import "../../envs/index.ts";
 import { lastCheckpoint, listCheckpoints } from "../../src/runs/checkpoints.ts";
 import { LOG_FILE } from "../../src/runs/folder.ts";
 import type { TrainOptions } from "../../src/runs/options.ts";
+import { builtCorral } from "../support/built.ts";
 import { corralInside } from "../support/cli-inside.ts";
 import { ROOT } from "../support/imports.ts";
 import { bitsOf, cutAfter, CutOff, logOf, stateOf, TINY, trainInto, UPDATES, wordsOf } from "../support/runs.ts";
@@ -97,7 +98,7 @@ test("kill -9 at any moment loses at most an interval, and never the last good c
   for (let kill = 0; kill < KILLS; kill++) {
     const child = spawn(
       process.execPath,
-      [join(ROOT, "bin/corral.js"), ...(kill === 0 ? [...args, "--out", folder] : ["train", "--resume", folder])],
+      [builtCorral(), ...(kill === 0 ? [...args, "--out", folder] : ["train", "--resume", folder])],
       { cwd: ROOT, stdio: "ignore" },
     );
     const ended = new Promise((resolve) => child.on("close", resolve));

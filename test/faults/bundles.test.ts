@@ -1,4 +1,5 @@
 // bundles on bad disks, in bad folders, cut off and altered: told in words, and the run goes on
+// alone in its process, since node:fs is replaced: @vitest-environment-options {"alone":"bundles"}
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -18,6 +19,7 @@ import { makeVec, type VectorEnv } from "../../src/env/index.ts";
 import "../../envs/index.ts";
 import { readBundle } from "../../src/record/read-bundle.ts";
 import { readSealed, writeSealed } from "../../src/record/sealed.ts";
+import { builtProgram } from "../support/built.ts";
 import { corralInside } from "../support/cli-inside.ts";
 import { sealManifest } from "../support/crafted-bundle.ts";
 import { disk } from "../support/disk.ts";
@@ -181,7 +183,7 @@ test("a bundle that names files outside of itself is refused, though its checksu
 test("a writer that is killed leaves whole folders, and one that the next writer takes away", async () => {
   const directory = mkdtempSync(join(root, "killed-"));
   const script = new URL("../support/write-forever.ts", import.meta.url).pathname;
-  const child = spawn(process.execPath, ["--import", "tsx", script, directory], { stdio: "ignore", cwd: ROOT });
+  const child = spawn(process.execPath, [await builtProgram(script), directory], { stdio: "ignore", cwd: ROOT });
   const partial = () => readdirSync(directory).some((name) => name.startsWith(".partial"));
   while (!(partial() && readdirSync(directory).length > 2)) await new Promise((resolve) => setTimeout(resolve, 5));
   const ended = new Promise((resolve) => child.on("exit", resolve));

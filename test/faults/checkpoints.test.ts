@@ -1,4 +1,5 @@
 // checkpoints on bad disks, cut off, altered, of other runs: told in words, and the run goes on if it can
+// alone in its process, since node:fs is replaced: @vitest-environment-options {"alone":"checkpoints"}
 import {
   cpSync,
   mkdirSync,
@@ -13,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import "../support/on-wasm.ts";
+import { worldsOnWasm } from "../support/on-wasm.ts";
 import "../../envs/index.ts";
 import { decodeSafetensors, encodeSafetensors } from "../../src/io/safetensors.ts";
 import { CHECKPOINTS, lastCheckpoint, listCheckpoints, saveCheckpoint } from "../../src/runs/checkpoints.ts";
@@ -22,6 +23,8 @@ import { TrainingRun } from "../../src/runs/train.ts";
 import { corralInside } from "../support/cli-inside.ts";
 import { disk } from "../support/disk.ts";
 import { bitsOf, TINY, trainInto, trainRun, UPDATES } from "../support/runs.ts";
+
+worldsOnWasm();
 
 vi.mock("node:fs", async (original) => (await import("../support/disk.ts")).limitedDisk(original));
 

@@ -1,4 +1,5 @@
 // collecting threads: the same rows for any count of them, whole batches only, no device, and all of it given back
+// alone in its process, since threads, files and drivers of the process are counted: @vitest-environment-options {"alone":"collector"}
 import { readdirSync, readFileSync } from "node:fs";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import "../../envs/index.ts";

@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
+import { builtProgram } from "../support/built.ts";
 import type { HostSide } from "../support/host-side.ts";
 import { softwareAdapters } from "../support/software-adapters.ts";
 
@@ -14,7 +15,7 @@ const program = fileURLToPath(new URL("../support/host-side.ts", import.meta.url
 describe.runIf(process.platform === "linux").each(adapters)("a process with the %s adapter", (adapter) => {
   let host: HostSide;
   beforeAll(async () => {
-    const { stdout } = await run(process.execPath, ["--expose-gc", "--import", "tsx", program, adapter]);
+    const { stdout } = await run(process.execPath, ["--expose-gc", await builtProgram(program), adapter]);
     host = JSON.parse(stdout.trim().split("\n").at(-1)!) as HostSide;
   });
 

@@ -3,12 +3,14 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import "../support/on-wasm.ts";
+import { worldsOnWasm } from "../support/on-wasm.ts";
 import "../../envs/index.ts";
 import { CONFIG_FILE } from "../../src/runs/run-config.ts";
 import { corralInside } from "../support/cli-inside.ts";
 import { RAN } from "../support/mutants.ts";
 import { TINY, trainInto } from "../support/runs.ts";
+
+worldsOnWasm();
 
 const CARTPOLE = new URL("../../envs/cartpole/task.ts", import.meta.url).href;
 const root = mkdtempSync(join(tmpdir(), "corral-named-"));

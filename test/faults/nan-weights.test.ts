@@ -4,9 +4,9 @@ import { forward, rowsFor } from "../../src/rl/networks/host-actor.ts";
 import { STATE } from "../../src/rl/tables/device-tables.ts";
 import { layOutNetwork } from "../../src/rl/networks/networks.ts";
 import { trainMinibatch } from "../../src/rl/ppo/update.ts";
-import { makeCase, sharedDevice } from "../support/learner-case.ts";
+import { makeCase, closeSharedDevice } from "../support/learner-case.ts";
 
-afterAll(async () => (await sharedDevice()).close());
+afterAll(closeSharedDevice);
 
 const env = { head: "gaussian", observations: 5, actions: 2, alternatives: [] } as const;
 const CASES = [

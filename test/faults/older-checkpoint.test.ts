@@ -3,13 +3,15 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import "../support/on-wasm.ts";
+import { worldsOnWasm } from "../support/on-wasm.ts";
 import "../../envs/index.ts";
 import { listCheckpoints } from "../../src/runs/checkpoints.ts";
 import { RunFolder } from "../../src/runs/folder.ts";
 import type { TrainOptions } from "../../src/runs/options.ts";
 import { TrainingRun } from "../../src/runs/train.ts";
 import { trainRun } from "../support/runs.ts";
+
+worldsOnWasm();
 
 const root = mkdtempSync(join(tmpdir(), "corral-older-"));
 afterAll(() => rmSync(root, { recursive: true }));

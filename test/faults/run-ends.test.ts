@@ -4,13 +4,16 @@ import { closeSync, existsSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import "../support/on-wasm.ts";
+import { worldsOnWasm } from "../support/on-wasm.ts";
 import "../../envs/index.ts";
 import { lastCheckpoint } from "../../src/runs/checkpoints.ts";
 import { LOCK_FILE } from "../../src/runs/lock.ts";
+import { builtCorral } from "../support/built.ts";
 import { corralInside } from "../support/cli-inside.ts";
 import { ROOT } from "../support/imports.ts";
 import { logOf } from "../support/runs.ts";
+
+worldsOnWasm();
 
 const root = mkdtempSync(join(tmpdir(), "corral-ends-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -21,7 +24,7 @@ const ENDLESS = ["--steps", "1000000000"];
 
 /** Trains without end in a process of its own, does something once a line was printed, and waits for its end. */
 async function endedBy(folder: string, end: (child: ReturnType<typeof spawn>) => void) {
-  const child = spawn(process.execPath, [join(ROOT, "bin/corral.js"), ...SMALL, ...ENDLESS, "--out", folder], {
+  const child = spawn(process.execPath, [builtCorral(), ...SMALL, ...ENDLESS, "--out", folder], {
     cwd: ROOT,
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -61,7 +64,7 @@ test.runIf(existsSync("/dev/full"))(
   async () => {
     const folder = join(root, "full");
     const full = openSync("/dev/full", "w");
-    const args = [join(ROOT, "bin/corral.js"), ...SMALL, "--steps", "256", "--out", folder];
+    const args = [builtCorral(), ...SMALL, "--steps", "256", "--out", folder];
     const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["ignore", full, "pipe"] });
     closeSync(full);
     let stderr = "";
@@ -76,7 +79,7 @@ test.runIf(existsSync("/dev/full"))(
 test.each([["list"], ["doctor", "--json"], ["train", "--help"]])(
   "%s into a closed pipe: the code tells",
   async (...args) => {
-    const child = spawn(process.execPath, [join(ROOT, "bin/corral.js"), ...args], {
+    const child = spawn(process.execPath, [builtCorral(), ...args], {
       cwd: ROOT,
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -4,12 +4,14 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import "../support/on-wasm.ts";
+import { worldsOnWasm } from "../support/on-wasm.ts";
 import "../../envs/index.ts";
 import { listCheckpoints } from "../../src/runs/checkpoints.ts";
 import { LOCK_FILE, lockRun } from "../../src/runs/lock.ts";
 import { corralInside as corral } from "../support/cli-inside.ts";
 import { logOf } from "../support/runs.ts";
+
+worldsOnWasm();
 
 const root = mkdtempSync(join(tmpdir(), "corral-lock-"));
 afterAll(() => rmSync(root, { recursive: true }));

@@ -3,11 +3,13 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { makeVec } from "../../src/env/index.ts";
-import "../support/on-wasm.ts";
+import { worldsOnWasm } from "../support/on-wasm.ts";
 import "../../envs/index.ts";
 import { normal } from "../support/collider-poses.ts";
 import { ksBound2, ksDistance2 } from "../support/ks.ts";
 import { createRandom } from "../support/mjcf-random.ts";
+
+worldsOnWasm();
 
 interface Recorded {
   readonly policy: { readonly gain: number; readonly noise: number; readonly entries: number };

@@ -1,5 +1,5 @@
 // a program for a process of its own: 64 environments on the CPU and 64 plans at once, then devices with batches, opened
-// and closed again and again. Prints what the process has at each point as one JSON line. `node --expose-gc --import tsx host-side.ts ADAPTER`
+// and closed again and again. Prints what the process has at each point as one JSON line. `node --expose-gc` with ADAPTER
 import { readdirSync, readFileSync } from "node:fs";
 import { createBudget, makeVec, openDevice, planVec } from "../../src/index.ts";
 

@@ -39,6 +39,13 @@ export const ON_WASM: LearnerDevice = { threads: 1 };
 
 export const sharedDevice = (): Promise<GpuDevice> => (shared ??= openDevice());
 
+/** For the end of a file: the next one opens another. */
+export async function closeSharedDevice(): Promise<void> {
+  const closing = shared;
+  shared = undefined;
+  (await closing)?.close();
+}
+
 /** `device`: the shared one if none is given. */
 export async function makeCase(
   { env, config: given }: LearnerCase,

@@ -1,6 +1,6 @@
 // a program for a process of its own: bounds its memory, makes simulations until something refuses, closes all, makes one
 // that fits again and again, and fills up once more. Beside all that one simulation lives on. Prints one JSON line.
-// `node --expose-gc --import tsx refuse-simulations.ts ADAPTER driver|budget [CONTROL_GROUP]`
+// `node --expose-gc` with true|false ADAPTER driver|budget [CONTROL_GROUP]: true looks for leaks
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ interface Filled {
   readonly bytes: number;
 }
 
-const [adapter, refuser, group] = process.argv.slice(2);
+const [leaks, adapter, refuser, group] = process.argv.slice(2);
 const gpu = await openDevice({ adapter });
 
 // the driver can only refuse if the budget does not
@@ -62,7 +62,7 @@ if (refuser === "budget") {
 const filled = await fill();
 const memory: number[] = [];
 const heap: number[] = [];
-for (let i = 0; i < SETTLE + REPEATS; i++) {
+for (let i = 0; i < (leaks === "true" ? SETTLE + REPEATS : 2); i++) {
   const simulation = await make(FEW);
   simulation.step();
   await simulation.close();

@@ -3,12 +3,14 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import "../../support/on-wasm.ts";
+import { worldsOnWasm } from "../../support/on-wasm.ts";
 import "../../../envs/index.ts";
 import { exportPolicy } from "../../../src/export/index.ts";
 import { decodeSafetensors } from "../../../src/io/safetensors.ts";
 import { listCheckpoints } from "../../../src/runs/checkpoints.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";
+
+worldsOnWasm();
 
 let folder: string;
 beforeAll(() => {

@@ -6,6 +6,7 @@ import type { EnvSummary } from "../../../src/env/describe.ts";
 import type { Inspection } from "../../../src/batch/kernel/inspect.ts";
 import type { Plan } from "../../../src/memory/index.ts";
 import { tasks } from "../../../envs/index.ts";
+import { list } from "../../../src/env/registry.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";
 
 const IDS = tasks.map(({ id }) => id).sort();
@@ -15,7 +16,9 @@ describe("corral list", () => {
     const { code, stdout } = await corral(["list", "--json"]);
     expect(code).toBe(0);
     const { environments } = JSON.parse(stdout) as { environments: EnvSummary[] };
-    expect(environments.map(({ id }) => id)).toEqual(IDS);
+    // other files of this process have registered theirs
+    expect(environments.map(({ id }) => id)).toEqual(list());
+    expect(list()).toEqual(expect.arrayContaining(IDS));
     for (const e of environments) {
       expect(e.bytesPerEnv % 16).toBe(0);
       expect(e.dt).toBeCloseTo(e.frameSkip * e.timestep, 12);

@@ -3,12 +3,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import "../../support/on-wasm.ts";
+import { worldsOnWasm } from "../../support/on-wasm.ts";
 import "../../../envs/index.ts";
 import { decodeSafetensors, encodeSafetensors, type Tensor } from "../../../src/io/safetensors.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";
 import { exportBounds } from "../../support/tolerances.ts";
 import { trainInto } from "../../support/runs.ts";
+
+worldsOnWasm();
 
 const root = mkdtempSync(join(tmpdir(), "corral-play-file-"));
 afterAll(() => rmSync(root, { recursive: true }));

@@ -2,13 +2,15 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import "../../support/on-wasm.ts";
+import { worldsOnWasm } from "../../support/on-wasm.ts";
 import "../../../envs/index.ts";
 import { cartpole } from "../../../envs/cartpole/task.ts";
 import { makeVec, register, type Scene, type Task } from "../../../src/env/index.ts";
 import { readRecording, rowOf } from "../../../src/render/recording.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";
 import { TINY, trainInto } from "../../support/runs.ts";
+
+worldsOnWasm();
 
 const root = mkdtempSync(join(tmpdir(), "corral-play-"));
 afterAll(() => rmSync(root, { recursive: true }));

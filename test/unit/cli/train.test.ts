@@ -7,7 +7,9 @@ import { SAC_OPTIONS } from "../../../src/rl/sac/config.ts";
 import { warnings } from "../../../src/cli/train.ts";
 import type { TrainProgress } from "../../../src/runs/progress.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";
-import "../../support/on-wasm.ts";
+import { worldsOnWasm } from "../../support/on-wasm.ts";
+
+worldsOnWasm();
 
 let folder: string;
 beforeAll(() => {

@@ -7,7 +7,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openCli } from "../../support/cli-process.ts";
 import { ROOT } from "../../support/imports.ts";
 import { PATIENCE_MS } from "../../support/patience.ts";
-import "../../support/on-wasm.ts";
+import { worldsOnWasm } from "../../support/on-wasm.ts";
+
+worldsOnWasm();
 
 const text = readFileSync(join(ROOT, "docs/your-first-task.md"), "utf8");
 const blocks = [...text.matchAll(/```ts file=(\S+)\n([\s\S]*?)```/g)].map(([, file, code]) => ({ file, code }));

@@ -3,11 +3,13 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import "../../support/on-wasm.ts";
+import { worldsOnWasm } from "../../support/on-wasm.ts";
 import "../../../envs/index.ts";
 import { makeOutputFolder } from "../../../src/core/make-folder.ts";
 import { corralInside } from "../../support/cli-inside.ts";
 import { TINY, trainInto } from "../../support/runs.ts";
+
+worldsOnWasm();
 
 const root = mkdtempSync(join(tmpdir(), "corral-output-"));
 const run = join(root, "run");

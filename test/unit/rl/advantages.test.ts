@@ -4,7 +4,7 @@ import { Flag, SAMPLE, WORLD } from "../../../src/rl/tables/device-tables.ts";
 import { RolloutUpload, type CollectedRollout } from "../../../src/rl/ppo/rollout-upload.ts";
 import { metricsOf } from "../../../src/rl/device/metrics.ts";
 import { countClipped, estimateAdvantages, observeMoments, trainMinibatch } from "../../../src/rl/ppo/update.ts";
-import { makeCase, sharedDevice, STEPS, WORLDS, type LearnerCase } from "../../support/learner-case.ts";
+import { makeCase, closeSharedDevice, STEPS, WORLDS, type LearnerCase } from "../../support/learner-case.ts";
 import { learnerBounds } from "../../support/tolerances.ts";
 
 const CASE: LearnerCase = {
@@ -15,7 +15,7 @@ const CASE: LearnerCase = {
 const [TERMINATED, TRUNCATED, SKIPPED] = [1, 2, 4];
 const BOUND = learnerBounds.advantages.value;
 
-afterAll(async () => (await sharedDevice()).close());
+afterAll(closeSharedDevice);
 
 /** What happened in a world: one end of each kind somewhere, each followed by the step that resets. */
 function story(world: number): number[] {

@@ -6,7 +6,7 @@ import { dqnMetricsOf } from "../../../src/rl/device/metrics.ts";
 import { Flag } from "../../../src/rl/tables/device-tables.ts";
 import { dqnLoss, goalsOf, makeDqn, type DqnCase, type MadeDqn } from "../../support/dqn-case.ts";
 import { forward, packLayers, unpackLayers, type Params } from "../../support/jax-ppo.ts";
-import { ON_WASM, sharedDevice } from "../../support/learner-case.ts";
+import { closeSharedDevice, ON_WASM, sharedDevice } from "../../support/learner-case.ts";
 import { differences } from "../../support/ppo-reference.ts";
 import { learnerBounds } from "../../support/tolerances.ts";
 
@@ -26,7 +26,7 @@ const CASES: DqnCase[] = [
 ];
 const DRAW = 9;
 
-afterAll(async () => (await sharedDevice()).close());
+afterAll(closeSharedDevice);
 
 async function kernelGradients({ learner, shape }: MadeDqn): Promise<Float32Array> {
   learnBatch(learner, { draw: DRAW, flags: Flag.firstMinibatch, samples: false, movesTargets: true });

@@ -3,14 +3,14 @@ import { afterAll, describe, expect, test } from "vitest";
 import { trainMinibatch } from "../../../src/rl/ppo/update.ts";
 import { shuffled } from "../../../src/rl/ppo/shuffle.ts";
 import { jaxGradient } from "../../support/jax-ppo.ts";
-import { makeCase, sharedDevice, type MadeCase } from "../../support/learner-case.ts";
+import { makeCase, closeSharedDevice, type MadeCase } from "../../support/learner-case.ts";
 import { LEARNER_CASES } from "../../support/learner-cases.ts";
 import { differences, ppoLoss } from "../../support/ppo-reference.ts";
 import { learnerBounds } from "../../support/tolerances.ts";
 import { STATISTICS4 } from "../../../src/rl/device/arenas.ts";
 
 const KEYS = [11, 22, 33, 44];
-afterAll(async () => (await sharedDevice()).close());
+afterAll(closeSharedDevice);
 
 /** Parameters that finite differences move in CI: one in so many; jax-js holds all of them. */
 const STRIDE = process.env.CORRAL_FULL ? 1 : 3;

@@ -5,7 +5,7 @@ import { SAC_STATE, STATE_SIZE } from "../../../src/rl/tables/device-tables.ts";
 import { Flag } from "../../../src/rl/tables/device-tables.ts";
 import { sacMetricsOf } from "../../../src/rl/device/metrics.ts";
 import { jaxGradients } from "../../support/jax-sac.ts";
-import { sharedDevice } from "../../support/learner-case.ts";
+import { closeSharedDevice } from "../../support/learner-case.ts";
 import { differences } from "../../support/ppo-reference.ts";
 import { DRAW, makeSac, sacLosses, softTarget, type MadeSac, type SacCase } from "../../support/sac-case.ts";
 import { learnerBounds } from "../../support/tolerances.ts";
@@ -27,7 +27,7 @@ const CASES: SacCase[] = [
   { name: "linear, one action", observations: 4, actions: 1, config: { hidden: [], minLogStd: -2, maxLogStd: 1 } },
 ];
 
-afterAll(async () => (await sharedDevice()).close());
+afterAll(closeSharedDevice);
 
 async function kernelGradients(made: MadeSac): Promise<Float32Array> {
   const { learner, shape } = made;

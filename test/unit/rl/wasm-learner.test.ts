@@ -10,12 +10,12 @@ import { Ppo, Sac } from "../../../src/rl/index.ts";
 import { learnBatch } from "../../../src/rl/sac/batch.ts";
 import { trainMinibatch } from "../../../src/rl/ppo/update.ts";
 import { compileWgsl } from "../../../src/wgsl/compile.ts";
-import { makeCase, ON_WASM, sharedDevice } from "../../support/learner-case.ts";
+import { closeSharedDevice, makeCase, ON_WASM } from "../../support/learner-case.ts";
 import { LEARNER_CASES } from "../../support/learner-cases.ts";
 import { DRAW, makeSac } from "../../support/sac-case.ts";
 import { learnerBounds } from "../../support/tolerances.ts";
 
-afterAll(async () => (await sharedDevice()).close());
+afterAll(closeSharedDevice);
 
 test.each(Object.keys(KERNELS) as KernelName[])("%s compiles", (name) => {
   const bindings = bindingsOf(name).map(({ binding }) => binding);

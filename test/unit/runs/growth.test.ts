@@ -4,13 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
-import "../../support/on-wasm.ts";
+import { worldsOnWasm } from "../../support/on-wasm.ts";
 import "../../../envs/index.ts";
 import { defineTask, register, startAround } from "../../../src/env/index.ts";
 import type { AnyMetrics } from "../../../src/rl/device/metrics.ts";
 import { GrowthWatch } from "../../../src/runs/growth.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";
 import { logOf } from "../../support/runs.ts";
+
+worldsOnWasm();
 
 const root = mkdtempSync(join(tmpdir(), "corral-growth-"));
 afterAll(() => rmSync(root, { recursive: true }));

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import "../../support/on-wasm.ts";
+import { worldsOnWasm } from "../../support/on-wasm.ts";
 import "../../../envs/index.ts";
 import { SAC_STATE, STATE } from "../../../src/rl/tables/device-tables.ts";
 import { lastCheckpoint } from "../../../src/runs/checkpoints.ts";
@@ -12,6 +12,8 @@ import { TrainingRun } from "../../../src/runs/train.ts";
 import type { TrainOptions } from "../../../src/runs/options.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";
 import { bitsOf, TINY, trainInto } from "../../support/runs.ts";
+
+worldsOnWasm();
 
 const root = mkdtempSync(join(tmpdir(), "corral-from-"));
 const [ppo, sac] = [join(root, "ppo"), join(root, "sac")];

@@ -3,15 +3,29 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
+import { builtProgram } from "../../support/built.ts";
 import { corralInside } from "../../support/cli-inside.ts";
 import { ROOT } from "../../support/imports.ts";
-import "../../support/on-wasm.ts";
+import { worldsOnWasm } from "../../support/on-wasm.ts";
+
+worldsOnWasm();
 
 const guide = readFileSync(join(ROOT, "docs/train-your-first-agent.md"), "utf8");
 
-const run = (file: string, ...args: string[]): string =>
-  execFileSync(process.execPath, ["--import", "tsx", file, ...args], { cwd: ROOT, encoding: "utf8" });
+const programs = mkdtempSync(join(tmpdir(), "corral-guides-"));
+afterAll(() => rmSync(programs, { recursive: true }));
+
+/** A printed program as a file. */
+function fileOf(name: string, program: string): string {
+  const file = join(programs, name);
+  writeFileSync(file, program);
+  return file;
+}
+
+async function run(file: string, ...args: string[]): Promise<string> {
+  return execFileSync(process.execPath, [await builtProgram(file), ...args], { cwd: ROOT, encoding: "utf8" });
+}
 
 test("the guide's commands, one after the other: train, the same again, go on, play", async () => {
   const folder = mkdtempSync(join(tmpdir(), "corral-guide-"));
@@ -47,77 +61,46 @@ test("the guide's commands, one after the other: train, the same again, go on, p
 
 const policyLoss = (line: string): unknown => (JSON.parse(line) as { policyLoss?: number }).policyLoss;
 
-test("the guide's program", () => {
+test("the guide's program", async () => {
   const [, program] = /```ts\n([\s\S]*?)```/.exec(guide)!;
-  const short = program.replace('from "corral"', 'from "./src/index.ts"').replace("60_000", "4_096");
+  const short = program.replace("60_000", "4_096");
   expect(short).toContain("4_096");
-  const file = join(ROOT, `guide-${process.pid}.mts`);
-  writeFileSync(file, short);
-  try {
-    const lines = run(file).trim().split("\n");
-    expect(lines).toHaveLength(3);
-    expect(lines[0]).toMatch(/^2048 \d+\.\d+ /);
-    expect(lines[2]).toMatch(/^solved: (true|false)$/);
-  } finally {
-    rmSync(file);
-  }
+  const lines = (await run(fileOf("guide.mts", short))).trim().split("\n");
+  expect(lines).toHaveLength(3);
+  expect(lines[0]).toMatch(/^2048 \d+\.\d+ /);
+  expect(lines[2]).toMatch(/^solved: (true|false)$/);
 });
 
-test("examples/ppo-minimal.ts", () => {
-  const lines = run("examples/ppo-minimal.ts", "2").trim().split("\n");
+test("examples/ppo-minimal.ts", async () => {
+  const lines = (await run(join(ROOT, "examples/ppo-minimal.ts"), "2")).trim().split("\n");
   expect(lines.map((line) => line.slice(0, 9))).toEqual(["update 1:", "update 2:"]);
 });
 
-test("docs/export-a-policy.md", () => {
+test("docs/export-a-policy.md", async () => {
   const guide = readFileSync(join(ROOT, "docs/export-a-policy.md"), "utf8");
   const [, program] = /```ts\n([\s\S]*?)```/.exec(guide)!;
   const folder = mkdtempSync(join(tmpdir(), "corral-export-guide-"));
-  const short = program
-    .replace('from "corral"', 'from "./src/index.ts"')
-    .replace("60_000", "2_048")
-    .replaceAll("cartpole/", `${folder}/`);
-  const file = join(ROOT, `export-guide-${process.pid}.mts`);
-  writeFileSync(file, short);
+  const short = program.replace("60_000", "2_048").replaceAll("cartpole/", `${folder}/`);
   try {
-    const names = run(file).trim().split(" ");
+    const names = (await run(fileOf("export.mts", short))).trim().split(" ");
     expect(names.sort()).toEqual(readdirSync(join(folder, "web")).sort());
     expect(readdirSync(folder).sort()).toEqual(["policy.onnx", "policy.safetensors", "web"]);
   } finally {
-    rmSync(file);
     rmSync(folder, { recursive: true });
   }
 });
 
-test("docs/off-policy-and-collectors.md", () => {
+test("docs/off-policy-and-collectors.md", async () => {
   const guide = readFileSync(join(ROOT, "docs/off-policy-and-collectors.md"), "utf8");
-  const programs = [...guide.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, program]) => program);
+  const printed = [...guide.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, program]) =>
+    program.replace("20_000", "1_280").replace("10_000", "1_280"),
+  );
   // the last two are files of one program
-  expect(programs).toHaveLength(5);
-  const corridor = `corridor-${process.pid}.mjs`;
-  const shorter = [
-    ["20_000", "1_280"],
-    ["10_000", "1_280"],
-    ['from "corral"', 'from "./src/index.ts"'],
-    ["corridor.mjs", corridor],
-  ];
-  const write = (name: string, program: string): string => {
-    const file = join(ROOT, name);
-    writeFileSync(
-      file,
-      shorter.reduce((text, [from, to]) => text.replace(from, to), program),
-    );
-    return file;
-  };
-  const imported = write(corridor, programs[3]);
-  const outputs = [...programs.slice(0, 3), programs[4]].map((program, i) => {
-    const file = write(`sac-guide-${i}-${process.pid}.mts`, program);
-    try {
-      return run(file).trim().split("\n");
-    } finally {
-      rmSync(file);
-    }
-  });
-  rmSync(imported);
+  expect(printed).toHaveLength(5);
+  fileOf("corridor.mjs", printed[3]);
+  const outputs: string[][] = [];
+  for (const at of [0, 1, 2, 4])
+    outputs.push((await run(fileOf(`off-policy-${at}.mts`, printed[at]))).trim().split("\n"));
   expect(outputs[0].map((line) => line.split(" ")[0])).toEqual(["640", "1280", "replay:"]);
   expect(outputs.slice(1, 3)).toEqual([[""], [""]]);
   expect(outputs[3]).toEqual([expect.stringMatching(/^-?\d/)]);
