@@ -36,9 +36,10 @@ function madeFolder(): string {
   const status = emit(join(making, "dist"), "--noCheck", "--declaration", "false");
   if (status !== 0) throw new Error(`tsc ended with ${status}`);
   cpSync(join(ROOT, "package.json"), join(making, "package.json"));
-  // the last lines of bin/corral.js, which itself looks for the copy of the project that it is called in
-  const start = `import { main } from "./dist/src/cli/main.js";\nprocess.exitCode = await main(process.argv.slice(2));\n`;
-  writeFileSync(join(making, "start.mjs"), start);
+  // where commands look for it; the last lines of the real one, which itself looks for the copy of the project that it is called in
+  const start = `import { main } from "../dist/src/cli/main.js";\nprocess.exitCode = await main(process.argv.slice(2));\n`;
+  mkdirSync(join(making, "bin"));
+  writeFileSync(join(making, "bin", "corral.js"), start);
   try {
     renameSync(making, folder);
   } catch (error) {
@@ -50,7 +51,7 @@ function madeFolder(): string {
 }
 
 /** The program that runs `corral` of the build. */
-export const builtCorral = (): string => join(builtFolder(), "start.mjs");
+export const builtCorral = (): string => join(builtFolder(), "bin", "corral.js");
 
 /** What the build made of a source, as a URL; undefined for files that are no part of it. */
 export function builtUrl(source: string): string | undefined {
