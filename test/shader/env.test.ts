@@ -1,10 +1,10 @@
 // every kernel of every environment compiles without a driver, straight-line and rolled, in autoreset modes by turns;
 // with `test:full` in each
 import { describe, expect, test } from "vitest";
-import { type Autoreset, list, planVecKernels } from "../../src/env/index.ts";
-import "../../envs/index.ts";
+import { type Autoreset, planVecKernels } from "../../src/env/index.ts";
 import { compileOnNull } from "../../src/gpu/index.ts";
 import { costOf } from "../../src/trace/cost.ts";
+import { SHIPPED } from "../support/shipped.ts";
 
 const full = process.env.CORRAL_FULL === "1";
 const MODES: Autoreset[] = ["next-step", "same-step", "disabled"];
@@ -19,7 +19,7 @@ const MAX_BUFFERS = 8;
 /** What a world does when its episode ends is of no environment: the two modes beside the default take turns. */
 const modesOf = (place: number): Autoreset[] => (full ? MODES : ["next-step", place % 2 ? "same-step" : "disabled"]);
 
-describe.each(list().map((id, place) => [id, place] as const))("%s", (id, place) => {
+describe.each(SHIPPED.map((id, place) => [id, place] as const))("%s", (id, place) => {
   test.each(modesOf(place))("%s", async (autoreset) => {
     const { kernels, traces, plan } = await planVecKernels(id, { numEnvs: 8, autoreset });
     const observation = plan.fields.find(({ name }) => name === "obs")!;

@@ -1,12 +1,11 @@
 // what every WebGPU device grants, a browser's too: all kernels fit, or the plan refuses by the name of the limit.
 import { describe, expect, test } from "vitest";
 import { emissionFor } from "../../../src/batch/kernel/emission.ts";
-import { list } from "../../../src/env/index.ts";
 import { planVec, planVecKernels } from "../../../src/env/make.ts";
 import { defaultLimits } from "../../../src/memory/request.ts";
 import { bindingsOf, kernelCode } from "../../../src/rl/device/kernels.ts";
 import { KERNELS, type KernelName } from "../../../src/rl/device/kernel-table.ts";
-import "../../../envs/index.ts";
+import { SHIPPED } from "../../support/shipped.ts";
 
 const emission = emissionFor({ kind: "gpu", subgroupMaxSize: 32 });
 /** WebGPU's maxComputeInvocationsPerWorkgroup and maxComputeWorkgroupStorageSize. */
@@ -20,7 +19,7 @@ const sharedBytes = (code: string): number =>
     return sum + count * (type === "f32" ? 4 : 16);
   }, 0);
 
-describe.each(list())("%s", (id) => {
+describe.each(SHIPPED)("%s", (id) => {
   test("fits, with its recorder and its monitor", async () => {
     const options = { numEnvs: 65536, autoreset: "same-step", recorder: true, monitor: { worlds: [0] } } as const;
     const { plan, kernels } = await planVecKernels(id, options, { emission });

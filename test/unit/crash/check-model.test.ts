@@ -3,11 +3,11 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import "../../../envs/index.ts";
 import { checkModel, type ModelReport } from "../../../src/crash/check-model.ts";
-import { list, taskOf } from "../../../src/env/registry.ts";
+import { taskOf } from "../../../src/env/registry.ts";
 import { loadModel } from "../../../src/model/model.ts";
 import { corralInside } from "../../support/cli-inside.ts";
+import { SHIPPED } from "../../support/shipped.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "corral-check-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -192,7 +192,7 @@ describe("planted faults", () => {
 });
 
 describe("good models", () => {
-  test.each(list())("nothing hurts in %s", async (id) => {
+  test.each(SHIPPED)("nothing hurts in %s", async (id) => {
     const { findings, hurting } = await checkModel(await loadModel(taskOf(id).model));
     expect(findings.filter((f) => f.grade === "hurts")).toEqual([]);
     expect(hurting).toBe(0);
