@@ -32,6 +32,7 @@ const ROWS: readonly FieldName[] = [
   "xpos",
   "xquat",
   "xmat",
+  "xanchor",
   "site_xpos",
   "ten_length",
   "ten_J",

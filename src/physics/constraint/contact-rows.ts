@@ -22,6 +22,7 @@ import {
   type Int,
   type Scalar,
 } from "../../trace/scalar.ts";
+import { PointMotions } from "./contact-arms.ts";
 import { surfaceVelocities } from "./surface-velocity.ts";
 import { cross, dot3, MINVAL, row as matRow, sub3, type Vec3 } from "../../trace/vector.ts";
 import { rotational, translational } from "../../trace/spatial.ts";
@@ -68,6 +69,10 @@ export interface ContactRows {
   readonly anyCoupled: boolean;
   /** Rows of the contact's Jacobian: dim rows of nv entries, zero if a dof is known not to matter. */
   jacobian(slot: Int): readonly (readonly Scalar[])[];
+  /** How dofs move contacts, about their own anchors; undefined without stiff pairs. */
+  readonly motions: PointMotions | undefined;
+  /** Of each dof: 1 if it moves the second body, -1 the first, 0 neither against the other. Joint space alone. */
+  signs(slot: Int): readonly Scalar[];
   cone(slot: Int): ConeParams;
   /** Impedance and 1 / R of the first row: they vary with penetration. */
   stiffness(slot: Int): { impedance: Scalar; D: Scalar };
@@ -258,6 +263,8 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
   const params = slotParams(m, slots);
   // registers are read once, before any loop over contacts: constants among them fold there
   const joint = d.cdof.isIndexed ? undefined : jointMotions(m, d, slots);
+  const anyStiff = slots.pairs.some((p) => isStiff(m, p));
+  const motions = anyStiff ? new PointMotions(m, d, slots) : undefined;
   const bodyOf = (p: GeomPair, which: 0 | 1) => model.geom_bodyid[which === 0 ? p.geom1 : p.geom2];
   const isMoving = (p: GeomPair, which: 0 | 1) => bodyDofs(model, bodyOf(p, which)).length > 0;
   const gaps = slots.pairs.some((p) => p.gap > 0 && p.adhesion === 0);
@@ -292,8 +299,17 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
       const offset = new Map([...com].map(([b, c]) => [b, sub3(pos, c)]));
       const signs = signsAt(slot);
       const rows: Scalar[][] = Array.from({ length: dim }, () => []);
+      const moved = motions?.at(slot);
       for (let i = 0; i < m.nv; i++) {
         const sign = signs[i];
+        if (moved && sign !== 0) {
+          const { turn, base, point } = moved(i, sign);
+          for (let k = 0; k < dim; k++) {
+            const value = k < 3 ? dot3(axes[k], k === 0 ? base : point) : dot3(axes[k - 3], turn);
+            rows[k].push(mul(sign, value));
+          }
+          continue;
+        }
         const w = rotational(cdof[i]);
         // velocity of the contact point for a unit rate of dof i
         const u = translational(cdof[i]).map((x, k) => add(x, cross(w, offset.get(root[i])!)[k])) as unknown as Vec3;
@@ -304,6 +320,7 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
       }
       return rows;
     },
+    signs: (slot) => (joint ?? jointMotions(m, d, slots)).signsAt(slot),
     cone: (slot) => ({
       dim,
       condim: condim(slot),
@@ -311,7 +328,8 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
       tangentD: params.tangentD.slice(0, Math.max(0, dim - 1)).map((f) => f(slot)),
       mu: params.mu(slot),
     }),
-    anyStiff: slots.pairs.some((p) => isStiff(m, p)),
+    anyStiff,
+    motions,
     stiff: slots.table("con_stiff", (p) => Number(isStiff(m, p)), "i32"),
     stiffness(slot) {
       const imp = impedance(params.curve(slot), sub(slots.dist(slot), params.margin(slot)));

@@ -30,7 +30,7 @@ export function hasLightDofs(model: Model): boolean {
 }
 
 /** Whether a dof translates its body: a slide joint, or the first three of a free joint. */
-function slides(model: Model, dof: number): boolean {
+export function slides(model: Model, dof: number): boolean {
   const joint = model.dof_jntid[dof];
   const type = model.jnt_type[joint];
   return type === mjtJoint.SLIDE || (type === mjtJoint.FREE && dof - model.jnt_dofadr[joint] < 3);

@@ -1,8 +1,21 @@
 // contacts as body space sees them: rows against the motions of two bodies
 import { when } from "../../trace/control.ts";
-import { and, isNode, ne, not, or, select, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
-import { add6, dot6, scale6, spatial, ZERO6, type Spatial } from "../../trace/spatial.ts";
-import { cross, row as matRow, sub3 } from "../../trace/vector.ts";
+import {
+  add,
+  and,
+  isNode,
+  mul,
+  ne,
+  not,
+  or,
+  select,
+  sub,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../trace/scalar.ts";
+import { add6, dot6, rotational, scale6, spatial, translational, ZERO6, type Spatial } from "../../trace/spatial.ts";
+import { cross, lengthSquared, row as matRow, sub3 } from "../../trace/vector.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { addOuter, SYM6, type Articulated } from "../smooth/articulated.ts";
@@ -82,15 +95,20 @@ export class BodyContacts {
   /** Over the dofs between the two bodies: what moves both alike moves neither against the other. */
   #diagA(slot: Int, { first, second }: Pick<BodyContact, "first" | "second">): Scalar[] {
     const [m, d, contacts] = [this.#m, this.#d, this.rows];
+    const diagA = new DiagA(m, contacts.dim);
     const pos = contacts.slots.pos(slot);
-    const diagA = new DiagA(m, contacts.dim, pos);
+    const place2 = lengthSquared(pos);
     eachDofBetween(m, contacts.body(slot, 0), contacts.body(slot, 1), (dof, body, ofFirst) => {
       const axis = d.cdof.spatial(dof);
       const rows = (first ?? second)!.rows.map((r, k) =>
         first && second ? r.map((x, c) => select(ofFirst, x, second.rows[k][c])) : r,
       );
       const J = rows.map((r) => dot6(r as unknown as Spatial, axis));
-      diagA.add(dof, axis, J, sub3(pos, d.subtree_com.vec3(m.body_rootid.at(body))));
+      // rows about the bodies' points know levers to rounding of the place in the world
+      const [turn, v] = [rotational(axis), translational(axis)];
+      const arm = sub3(pos, d.subtree_com.vec3(m.body_rootid.at(body)));
+      const size2 = add(lengthSquared(v), mul(lengthSquared(turn), add(place2, lengthSquared(arm))));
+      diagA.add(dof, { turn, size2: [size2, size2] }, J);
     });
     return diagA.get();
   }
@@ -111,19 +129,19 @@ export class BodyContacts {
   }
 
   #stiffen(tree: Articulated, slot: Int, law: ContactLaw, at: BodyContact): void {
-    const add = (s: Side | undefined) => {
+    const stiffen = (s: Side | undefined) => {
       if (s) tree.stiffen(s.body, stiffness(law, s.rows));
     };
     // a body against the world; if both may move, that is seen at run time
-    if (!at.first) add(at.second);
-    else if (!at.second) add(at.first);
+    if (!at.first) stiffen(at.second);
+    else if (!at.second) stiffen(at.first);
     else {
       when(not(this.isCoupled(slot)), () => {
         const moves = this.rows.moves(slot, 1);
         const rows = at.second!.rows.map(
           (r, k) => r.map((x, c) => select(moves, x, at.first!.rows[k][c])) as unknown as Spatial,
         );
-        add({ body: select(moves, at.second!.body, at.first!.body, "i32"), rows });
+        stiffen({ body: select(moves, at.second!.body, at.first!.body, "i32"), rows });
       });
     }
   }

@@ -1,12 +1,26 @@
 // the constraint solver's space over dofs: M, its factors, and a sparse Hessian
 import { breakIf, each, loop, variable } from "../../trace/control.ts";
-import { add, div, dotn, le, max, mul, neg, or, select, sub, sum, type Int, type Scalar } from "../../trace/scalar.ts";
+import {
+  add,
+  div,
+  dotn,
+  le,
+  max,
+  mul,
+  neg,
+  or,
+  select,
+  square,
+  sub,
+  sum,
+  type Int,
+  type Scalar,
+} from "../../trace/scalar.ts";
 import { current } from "../../trace/graph.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { copyField, dotFields, SymMatrix, type Sparsity } from "../smooth/sparsity.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
-import { sub3 } from "../../trace/vector.ts";
 import { DiagA } from "./diag-a.ts";
 import { usesNewton } from "./precision.ts";
 import type { ContactAt, Frame, ProductsOf, SolverSpace } from "./space.ts";
@@ -95,14 +109,12 @@ export class JointSpace implements SolverSpace {
   }
 
   #diagA(slot: Int, J: Jacobian): Scalar[] {
-    const [m, d] = [this.#m, this.#d];
-    const pos = this.#contacts.slots.pos(slot);
-    const diagA = new DiagA(m, J.length, pos);
-    for (let i = 0; i < m.nv; i++) {
+    const diagA = new DiagA(this.#m, J.length);
+    const moved = this.#contacts.motions!.at(slot);
+    const signs = this.#contacts.signs(slot);
+    for (let i = 0; i < this.#nv; i++) {
       const column = J.map((row) => row[i]);
-      if (column.every((x) => x === 0)) continue;
-      const root = m.model.body_rootid[m.model.dof_bodyid[i]];
-      diagA.add(i, d.cdof.spatial(i), column, sub3(pos, d.subtree_com.vec3(root)));
+      if (column.some((x) => x !== 0)) diagA.add(i, moved(i, signs[i]), column, square(signs[i]));
     }
     return diagA.get();
   }
