@@ -1,19 +1,22 @@
 // a batch on the CPU whose kernels are WebAssembly SIMD: no driver, and the bits of JavaScript in float32
-import { CorralError, DeviceLostError } from "../../core/errors.ts";
+import { CorralError } from "../../core/errors.ts";
 import { formatBytes } from "../../core/units.ts";
+import { WORTH_THREADS, WorkQueue } from "../../core/work-queue.ts";
 import { AllocationRefusedError } from "../../memory/errors.ts";
 import { hostRecords, type Batch, type BatchRegion, type HostRecords, type PlannedBatch } from "../batch.ts";
 import { compileModule } from "./compile.ts";
-import { guessedMicroseconds, PAGE_BYTES, WORTH_THREADS, type WasmMap } from "./memory-map.ts";
+import { guessedMicroseconds, PAGE_BYTES, type WasmMap } from "./memory-map.ts";
 import { MOST_KERNELS, type ThreadKernel } from "./thread.ts";
 import { WasmThreads } from "./threads.ts";
 
 type Run = (from: number, to: number, last: number, frame: number, pool: number) => void;
 
-/** What waits for its turn: kernels to run under parameters of their own, or something to do between them. */
-type Job =
-  | { readonly kernels: readonly number[]; readonly params: Uint32Array; readonly key: string }
-  | { readonly act: () => void; readonly fail: (why: CorralError) => void };
+/** Kernels to run under parameters of their own. */
+interface Job {
+  readonly kernels: readonly number[];
+  readonly params: Uint32Array;
+  readonly key: string;
+}
 
 /** What is dropped when a batch closes. */
 interface Held {
@@ -24,8 +27,6 @@ interface Held {
   readonly runs: readonly (readonly Run[])[];
 }
 
-/** Kinds of submissions whose time is remembered. */
-const MOST_KEYS = 64;
 /** Worlds of a chunk: at most this many, and chunks for each thread, so that they end together. */
 const [MOST_CHUNK, CHUNKS_PER_THREAD] = [256, 8];
 
@@ -44,12 +45,12 @@ export class WasmBatch implements Batch {
   readonly #threads: WasmThreads | undefined;
   readonly #values: Uint32Array<ArrayBuffer>;
   #held: Held | undefined;
-  #lost: DeviceLostError | undefined;
-  #jobs: Job[] = [];
-  /** When the submission began that threads are at, and what kind it is. */
-  #running: { readonly key: string; readonly since: number } | undefined;
-  /** Microseconds of one thread by the kind of submission. */
-  readonly #microseconds = new Map<string, number>();
+  readonly #queue = new WorkQueue<Job>({
+    threads: () => this.threads,
+    isWorthThreads: (job, measured) => this.#isWorthThreads(job, measured),
+    runHere: ({ kernels, params }) => this.#runHere(this.#held!, kernels, params),
+    runInThreads: ([job]) => this.#runInThreads(job),
+  });
 
   /** @throws AllocationRefusedError allocation-refused */
   constructor(planned: PlannedBatch, map: WasmMap) {
@@ -80,7 +81,7 @@ export class WasmBatch implements Batch {
     const chunk = Math.min(MOST_CHUNK, plan.tileWidth * Math.ceil(share / plan.tileWidth));
     const setup = { memories, kernels, shards, chunk, params: spec.params.length };
     this.#threads = new WasmThreads(setup, map.frames.slice(1), {
-      done: () => this.#done(),
+      done: () => this.#queue.done(),
       lost: (why) => this.#lose(why),
     });
   }
@@ -91,7 +92,7 @@ export class WasmBatch implements Batch {
   }
 
   #assertGood(): Held {
-    if (this.#lost) throw this.#lost;
+    this.#queue.assertNotLost();
     if (this.#held) return this.#held;
     throw new CorralError("closed", `${this.planned.spec.name} is closed; its memory is gone. Make another one.`);
   }
@@ -128,36 +129,12 @@ export class WasmBatch implements Batch {
     const params = this.#values.slice();
     for (let at = 0; at < kernels.length; at += MOST_KERNELS) {
       const part = kernels.slice(at, at + MOST_KERNELS);
-      this.#jobs.push({ kernels: part, params, key: `${part.join()} ${nstep}` });
+      this.#queue.push({ kernels: part, params, key: `${part.join()} ${nstep}` });
     }
-    this.#next();
+    this.#queue.next();
   }
 
-  /** Goes on with what waits, until threads have work or nothing is left. */
-  #next(): void {
-    while (this.#running === undefined && this.#jobs.length > 0 && this.#held && !this.#lost) {
-      const job = this.#jobs[0];
-      if ("act" in job) {
-        this.#jobs.shift();
-        job.act();
-        continue;
-      }
-      const threads = this.#isWorthThreads(job) ? this.#threads : undefined;
-      // a thread that was not woken for a while is still on its way through
-      if (threads && !(threads.isReady && threads.isFree)) return threads.whenFree(() => this.#next());
-      this.#jobs.shift();
-      const since = performance.now();
-      if (threads) {
-        this.#running = { key: job.key, since };
-        threads.submit(job.kernels, job.params);
-      } else {
-        this.#runHere(this.#held, job.kernels, job.params);
-        this.#remember(job.key, performance.now() - since);
-      }
-    }
-  }
-
-  #isWorthThreads({ kernels, key }: Extract<Job, { kernels: unknown }>): boolean {
+  #isWorthThreads({ kernels }: Job, measured: number | undefined): boolean {
     if (this.#threads === undefined) return false;
     const { map } = this.#held!;
     if (map.isApart) return true;
@@ -167,7 +144,18 @@ export class WasmBatch implements Batch {
         (sum, k) => sum + nstep * guessedMicroseconds(map.kernels[k].kernel, this.planned.plan.numEnvs),
         0,
       );
-    return (this.#microseconds.get(key) ?? guess()) > WORTH_THREADS;
+    return (measured ?? guess()) > WORTH_THREADS;
+  }
+
+  #runInThreads({ kernels, params }: Job): number {
+    const threads = this.#threads!;
+    // a thread that was not woken for a while is still on its way through
+    if (!(threads.isReady && threads.isFree)) {
+      threads.whenFree(() => this.#queue.next());
+      return 0;
+    }
+    threads.submit(kernels, params);
+    return 1;
   }
 
   #runHere({ map, words, kernels, runs }: Held, which: readonly number[], params: Uint32Array): void {
@@ -184,46 +172,15 @@ export class WasmBatch implements Batch {
     }
   }
 
-  #remember(key: string, milliseconds: number): void {
-    if (this.#microseconds.size >= MOST_KEYS) this.#microseconds.clear();
-    const before = this.#microseconds.get(key);
-    const now = 1000 * milliseconds;
-    // the first time includes compiling, and any may include another program's turn
-    this.#microseconds.set(key, before === undefined ? now : Math.min(now, 0.75 * before + 0.25 * now));
-  }
-
-  #done(): void {
-    if (this.#running) this.#remember(this.#running.key, this.threads * (performance.now() - this.#running.since));
-    this.#running = undefined;
-    this.#next();
-  }
-
   #lose(why: string): void {
-    this.#lost = new DeviceLostError(
-      "device-lost",
-      `${this.planned.spec.name}: a thread of WebAssembly was lost (${why.replace(/\.$/, "")}), and its worlds with it. Restore the last snapshot with restoreOn, or make another one.`,
-      { reason: why },
-    );
-    const jobs = this.#jobs;
-    this.#jobs = [];
-    this.#running = undefined;
-    for (const job of jobs) if ("fail" in job) job.fail(this.#lost);
+    const text = `${this.planned.spec.name}: a thread of WebAssembly was lost (${why.replace(/\.$/, "")}), and its worlds with it. Restore the last snapshot with restoreOn, or make another one.`;
+    this.#queue.lose(text, why);
   }
 
   /** Does something when all that was queued before is done: at once if nothing is. */
   async #after<T>(act: () => T): Promise<T> {
     this.#assertGood();
-    if (this.#running === undefined && this.#jobs.length === 0) return act();
-    return new Promise((resolve, reject) => {
-      const attempt = () => {
-        try {
-          resolve(act());
-        } catch (error) {
-          reject(error);
-        }
-      };
-      this.#jobs.push({ act: attempt, fail: reject });
-    });
+    return this.#queue.after(act);
   }
 
   copy(from: string, to: string): void {
@@ -237,9 +194,8 @@ export class WasmBatch implements Batch {
   forgive(): void {}
 
   async write(arena: string, shard: number, data: HostRecords, start = 0): Promise<void> {
-    const isIdle = this.#running === undefined && this.#jobs.length === 0;
     // the caller's arrays are its own again when this returns
-    const values = isIdle ? data.u32 : data.u32.slice();
+    const values = this.#queue.isIdle ? data.u32 : data.u32.slice();
     await this.#after(() => this.#arenaOf(arena, shard).set(values, start));
   }
 
@@ -269,7 +225,7 @@ export class WasmBatch implements Batch {
 
   /** Drops the memory when all that was queued is done: what still knows the batch keeps none. */
   async close(): Promise<void> {
-    if (this.#held && !this.#lost) await this.sync().catch(() => {});
+    await this.#queue.close();
     this.#held = undefined;
     await this.#threads?.close();
   }

@@ -1,6 +1,7 @@
 // where everything of a batch lies in memories of WebAssembly, and how many bytes that is
 import { CorralError } from "../../core/errors.ts";
 import { formatBytes } from "../../core/units.ts";
+import { WORTH_THREADS } from "../../core/work-queue.ts";
 import { THREAD_BYTES, type WasmBytes } from "../../memory/host-budget.ts";
 import { MOST_PAGES, type WasmKernel } from "../../trace/wasm/index.ts";
 import type { PlannedBatch } from "../batch.ts";
@@ -46,8 +47,6 @@ export interface WasmMap {
 
 /** Microseconds that four worlds take for a byte of straight-line code: a first guess, until it is measured. */
 const MICROSECONDS_PER_BYTE = 4e-4;
-/** Microseconds of work below which threads are not worth being woken: chosen, not measured. */
-export const WORTH_THREADS = 300;
 
 /** A guess of the microseconds that one run of a kernel takes in one thread. */
 export const guessedMicroseconds = (kernel: WasmKernel, worlds: number): number =>

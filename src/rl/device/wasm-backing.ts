@@ -1,7 +1,8 @@
 // the memory of a learner as WebAssembly, and its kernels compiled from the same WGSL: no adapter, and the same bits on every
 // machine. What is little runs at once, in the calling thread; the rest in threads, in the order in which it was asked for.
-import { CorralError, DeviceLostError } from "../../core/errors.ts";
+import { CorralError } from "../../core/errors.ts";
 import { later } from "../../core/host.ts";
+import { WORTH_THREADS, WorkQueue } from "../../core/work-queue.ts";
 import type { Hold } from "../../memory/budget.ts";
 import { hostBudget } from "../../memory/host-budget.ts";
 import { WORKGROUP } from "../../gpu/workgroup.ts";
@@ -26,20 +27,18 @@ import { LearnerThreads, MOST_COMMANDS, type Command, type Run } from "./wasm-th
 
 /** How long jobs keep the calling thread from its events, in ms. */
 const TURN_MS = 50;
-/** Microseconds of work below which threads are not worth being woken, as for worlds. */
-const WORTH_THREADS = 300;
-/** Kinds of submissions whose time is remembered. */
-const MOST_KEYS = 64;
 
 /** A kernel with the addresses of what it reads and writes. */
 interface WasmJob extends Pick<Command, "kernel" | "addresses"> {
   readonly workgroup: number;
 }
 
-/** What waits for its turn: commands that read the same uniforms, or something to do between them. */
-type Task =
-  | { readonly key: string; readonly uniforms: Uint32Array; readonly commands: readonly Command[] }
-  | { readonly act: () => void; readonly fail: (why: CorralError) => void };
+/** Commands that read the same uniforms. */
+interface Task {
+  readonly key: string;
+  readonly uniforms: Uint32Array;
+  readonly commands: readonly Command[];
+}
 
 /** Modules of this process: kernels do not depend on the learner. */
 const modules = new Map<KernelName, CompiledModule>();
@@ -74,14 +73,14 @@ export class WasmBacking implements Backing {
   /** Addresses of scratch memory, of the calling thread and of those beside it. */
   readonly #scratch: readonly number[];
   #threads: LearnerThreads | undefined;
-  #tasks: Task[] = [];
-  /** What threads are at, and since when. */
-  #running: { readonly keys: readonly string[]; readonly since: number } | undefined;
-  /** Microseconds of one thread by the kind of submission. */
-  readonly #microseconds = new Map<string, number>();
-  #lost: DeviceLostError | undefined;
+  readonly #queue = new WorkQueue<Task>({
+    threads: () => this.threads,
+    // what was not measured is tried there
+    isWorthThreads: (_, measured = Infinity) => this.#scratch.length > 1 && measured > WORTH_THREADS,
+    runHere: (task) => this.#runHere(task),
+    runInThreads: (waiting) => this.#runInThreads(waiting),
+  });
   #end = ALIGNED;
-  #isClosed = false;
   #turned = performance.now();
 
   private constructor(plan: Plan, threads: number, hold: Hold) {
@@ -142,8 +141,8 @@ export class WasmBacking implements Backing {
   }
 
   #assertGood(): void {
-    if (this.#lost) throw this.#lost;
-    if (this.#isClosed)
+    this.#queue.assertNotLost();
+    if (this.#queue.isClosed)
       throw new CorralError("closed", `${this.plan.name} is closed; its memory is gone. Make another one.`);
   }
 
@@ -168,7 +167,7 @@ export class WasmBacking implements Backing {
     const words = new Uint32Array(data.buffer, data.byteOffset, data.length);
     this.#placeOf(arena);
     // the caller's array is its own again when this returns
-    const own = this.#isIdle ? words : words.slice();
+    const own = this.#queue.isIdle ? words : words.slice();
     // whoever waits for later work gets the loss as an error
     this.#after(() => this.view(arena).set(own, offset / 4)).catch(() => {});
   }
@@ -208,42 +207,17 @@ export class WasmBacking implements Backing {
     });
     const key = `${what} ${Number(values.rows)}`;
     for (let at = 0; at < commands.length; at += MOST_COMMANDS)
-      this.#tasks.push({ key, uniforms: uniforms.words.slice(), commands: commands.slice(at, at + MOST_COMMANDS) });
-    this.#next();
+      this.#queue.push({ key, uniforms: uniforms.words.slice(), commands: commands.slice(at, at + MOST_COMMANDS) });
+    this.#queue.next();
   }
 
-  get #isIdle(): boolean {
-    return this.#running === undefined && this.#tasks.length === 0;
+  #runHere({ uniforms, commands }: Task): void {
+    this.view("uniforms").set(uniforms);
+    for (const { kernel, axes, invocations, addresses } of commands)
+      this.#kernels[kernel].run(...axes, 0, invocations, this.#scratch[0], ...addresses);
   }
 
-  /** Goes on with what waits, until threads have work or nothing is left. */
-  #next(): void {
-    while (this.#running === undefined && this.#tasks.length > 0 && !this.#lost && !this.#isClosed) {
-      const task = this.#tasks[0];
-      if ("act" in task) {
-        this.#tasks.shift();
-        task.act();
-      } else if (this.#isWorthThreads(task.key)) {
-        const threads = this.#readyThreads();
-        if (!threads) return;
-        this.#submitTo(threads);
-      } else {
-        this.#tasks.shift();
-        const since = performance.now();
-        this.view("uniforms").set(task.uniforms);
-        for (const { kernel, axes, invocations, addresses } of task.commands)
-          this.#kernels[kernel].run(...axes, 0, invocations, this.#scratch[0], ...addresses);
-        this.#remember(task.key, performance.now() - since);
-      }
-    }
-  }
-
-  #isWorthThreads(key: string): boolean {
-    // what was not measured is tried there
-    return this.#scratch.length > 1 && (this.#microseconds.get(key) ?? Infinity) > WORTH_THREADS;
-  }
-
-  /** Threads that know all kernels and may be given work; if there are none yet, `#next` is called again when there are. */
+  /** Threads that know all kernels and may be given work; if there are none yet, the queue goes on again when there are. */
   #readyThreads(): LearnerThreads | undefined {
     if (this.#threads && this.#threads.kernels < this.#kernels.length) {
       void this.#threads.close();
@@ -253,29 +227,26 @@ export class WasmBacking implements Backing {
       this.#memory,
       this.#kernels.map(({ module }) => module),
       this.#scratch.slice(1),
-      { done: () => this.#done(), lost: (why) => this.#lose(why) },
+      { done: () => this.#queue.done(), lost: (why) => this.#lose(why) },
     );
     if (this.#threads.isReady && this.#threads.isFree) return this.#threads;
-    this.#threads.whenFree(() => this.#next());
+    this.#threads.whenFree(() => this.#queue.next());
     return undefined;
   }
 
-  /** Has threads do what waits, as much as follows one another and there are slots of uniforms for. */
-  #submitTo(threads: LearnerThreads): void {
-    const taken: Extract<Task, { key: string }>[] = [];
-    let count = 0;
-    for (const task of this.#tasks) {
-      if ("act" in task || taken.length === UNIFORM_SLOTS || count + task.commands.length > MOST_COMMANDS) break;
-      taken.push(task);
-      count += task.commands.length;
-    }
-    this.#tasks = this.#tasks.slice(taken.length);
-    this.#running = { keys: taken.map(({ key }) => key), since: performance.now() };
-    threads.submit(this.#placed(taken));
+  /** Has threads do what waits, as much as there are slots of uniforms for. */
+  #runInThreads(waiting: readonly Task[]): number {
+    const threads = this.#readyThreads();
+    if (!threads) return 0;
+    let [taken, count] = [0, 0];
+    while (taken < Math.min(waiting.length, UNIFORM_SLOTS) && count + waiting[taken].commands.length <= MOST_COMMANDS)
+      count += waiting[taken++].commands.length;
+    threads.submit(this.#placed(waiting.slice(0, taken)));
+    return taken;
   }
 
   /** Puts the uniforms of tasks into slots, where their commands find them. */
-  #placed(tasks: readonly Extract<Task, { key: string }>[]): Command[] {
+  #placed(tasks: readonly Task[]): Command[] {
     const { at } = this.#placeOf("uniforms");
     const words = this.view("uniforms");
     return tasks.flatMap(({ uniforms, commands }, slot) => {
@@ -285,55 +256,20 @@ export class WasmBacking implements Backing {
     });
   }
 
-  #remember(key: string, milliseconds: number): void {
-    if (this.#microseconds.size >= MOST_KEYS) this.#microseconds.clear();
-    const before = this.#microseconds.get(key);
-    const now = 1000 * milliseconds;
-    // the first time includes compiling, and any may include another program's turn
-    this.#microseconds.set(key, before === undefined ? now : Math.min(now, 0.75 * before + 0.25 * now));
-  }
-
-  #done(): void {
-    if (this.#running) {
-      const { keys, since } = this.#running;
-      const each = (this.threads * (performance.now() - since)) / keys.length;
-      for (const key of keys) this.#remember(key, each);
-    }
-    this.#running = undefined;
-    this.#next();
-  }
-
   #lose(why: string): void {
-    this.#lost = new DeviceLostError(
-      "device-lost",
-      `${this.plan.name}: a thread of WebAssembly was lost (${why.replace(/\.$/, "")}), and what was learned since the last snapshot with it. Make another learner and restore that.`,
-      { reason: why },
-    );
-    const tasks = this.#tasks;
-    this.#tasks = [];
-    this.#running = undefined;
-    for (const task of tasks) if ("fail" in task) task.fail(this.#lost);
+    const text = `${this.plan.name}: a thread of WebAssembly was lost (${why.replace(/\.$/, "")}), and what was learned since the last snapshot with it. Make another learner and restore that.`;
+    this.#queue.lose(text, why);
   }
 
   /** Does something when all that was asked for before is done: at once if nothing is. */
   async #after<T>(act: () => T): Promise<T> {
     this.#assertGood();
-    if (this.#isIdle) return act();
-    return new Promise((resolve, reject) => {
-      const attempt = () => {
-        try {
-          resolve(act());
-        } catch (error) {
-          reject(error);
-        }
-      };
-      this.#tasks.push({ act: attempt, fail: reject });
-    });
+    return this.#queue.after(act);
   }
 
   async turn(): Promise<void> {
     // threads are kept at work, and what waits does not grow without end
-    if (this.#tasks.length >= UNIFORM_SLOTS) await this.#after(() => {});
+    if (this.#queue.waiting >= UNIFORM_SLOTS) await this.#after(() => {});
     if (performance.now() - this.#turned < TURN_MS) return;
     await new Promise<void>((resolve) => later(resolve));
     this.#turned = performance.now();
@@ -345,8 +281,7 @@ export class WasmBacking implements Backing {
 
   /** Gives the memory back when all that was asked for is done. */
   async close(): Promise<void> {
-    if (!this.#isClosed && !this.#lost) await this.done().catch(() => {});
-    this.#isClosed = true;
+    await this.#queue.close();
     await this.#threads?.close();
     for (const hold of this.#holds.splice(0)) hold.release();
     this.#kernels.length = 0;
