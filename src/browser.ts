@@ -58,6 +58,7 @@ export { Status, statusNames, type StatusName } from "./physics/status.ts";
 export { defineJsEnv, makeJsVec, type JsEnv, type JsVec, type JsVecOptions, type JsVecStep } from "./env/js-env.ts";
 export type { JsStart, JsStep, JsWorld } from "./env/js-world.ts";
 export {
+  actuatorNetwork,
   Box,
   defineTask,
   Discrete,
@@ -68,6 +69,10 @@ export {
   register,
   VectorEnv,
   type ActionOptions,
+  type ActuatorNetwork,
+  type ActuatorNetworkOptions,
+  type ActuatorRealities,
+  type ActuatorReality,
   type Autoreset,
   type Distribution,
   type Disturbance,

@@ -35,6 +35,7 @@ export function controlsOf(
       `the controls of ${task.id} depend on ${what}, which the host does not follow.`,
     );
   };
+  if (shape.actuators.driven.length > 0) refuse("`actuators` of the task, in each physics step")();
   const run = () => {
     const scene = {
       model,

@@ -25,6 +25,7 @@ export const streams = {
   replay: 9,
   nextAction: 10,
   newAction: 11,
+  actuators: 12,
   user: 1024,
 } as const;
 

@@ -6,7 +6,7 @@ import { createSimulation } from "../batch/simulation.ts";
 import { modelAt } from "./physics-facts.ts";
 import type { CrashFindings, CrashScene } from "./scene.ts";
 import type { Inputs } from "../monitor/inputs.ts";
-import { inputsIn, stretchStart } from "./second-opinion.ts";
+import { assertMuJoCos, inputsIn, stretchStart } from "./second-opinion.ts";
 import { fieldBefore } from "./timeline.ts";
 
 /** A change of options that was tried. */
@@ -92,7 +92,7 @@ function trialsOf(model: Model, pushed: boolean): Attempt[][] {
 /**
  * Reduces a crash of the physics. Runs on the CPU, in the precision that is closest to the recording's.
  * @throws CorralError nothing-to-minimise if the physics is not what failed, not-reproduced if the CPU goes through,
- *   replay-endless
+ *   replay-endless, actuators-not-mujoco
  */
 export async function minimise(scene: CrashScene, report: CrashFindings): Promise<Minimised> {
   const { bundle, moments, row, at } = scene;
@@ -104,6 +104,7 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
       { status: report.status },
     );
   }
+  assertMuJoCos(scene);
   const model = modelAt(bundle, moments[at], row);
   const { nconmax, frameSkip } = bundle.about.env;
   const first = stretchStart(scene);

@@ -1,4 +1,6 @@
 // the recorded steps in MuJoCo's float64: does the physics diverge, or float32 alone?
+import { CorralError } from "../core/errors.ts";
+import { listed } from "../core/show.ts";
 import type { CrashFindings, CrashScene } from "./scene.ts";
 import { distance } from "../monitor/measure.ts";
 import { inputsOf, PHYSICS_BEGINS, type Inputs } from "../monitor/inputs.ts";
@@ -65,12 +67,24 @@ export interface Beside {
   readonly after: WorldState;
 }
 
+/** Says of what a step of MuJoCo would not be the recorded one. Throws `actuators-not-mujoco`. */
+export function assertMuJoCos({ bundle }: Pick<CrashScene, "bundle">): void {
+  const { actuators } = bundle.about.env;
+  if (actuators === undefined) return;
+  throw new CorralError(
+    "actuators-not-mujoco",
+    `the task's \`actuators\` change what ${listed(actuators)} do in each physics step, which MuJoCo beside it does not. Replay and --bisect execute it as it was; for this, record the task without them.`,
+    { actuators },
+  );
+}
+
 /**
  * MuJoCo from the first recorded state that nothing has touched since, through the recorded steps of a world with what
  * acted in them, and `grace` more with the last of it.
- * @throws CorralError replay-endless
+ * @throws CorralError replay-endless, actuators-not-mujoco
  */
 export async function* besideMuJoCo(scene: CrashScene, grace = 0): AsyncGenerator<Beside> {
+  assertMuJoCos(scene);
   const { bundle, moments, row, at } = scene;
   const first = stretchStart(scene);
   const model = modelAt(bundle, moments[at], row);

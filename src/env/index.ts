@@ -1,4 +1,5 @@
 // the face of the environment layer; tasks need no more than this and src/trace
+export { actuatorNetwork, type ActuatorNetwork, type ActuatorNetworkOptions } from "./task/actuator-network.ts";
 export { bodyId } from "./task/bodies.ts";
 export { Draws } from "./task/draws.ts";
 export { Infos } from "./host/infos.ts";
@@ -12,6 +13,9 @@ export { BatchedSpace } from "./space/batched-space.ts";
 export { Box, Discrete, MultiDiscrete, type Space } from "./space/spaces.ts";
 export {
   defineTask,
+  type ActuatorRealities,
+  type ActuatorReality,
+  type Amount,
   type Distribution,
   type Disturbance,
   type Named,

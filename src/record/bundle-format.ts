@@ -101,6 +101,7 @@ const envKind: Kind<EnvFacts> = object<EnvFacts>({
   observation: list(object<{ name: string; size: number }>({ name, size }), { max: 4096 }),
   trips: list(name, { max: 8 }),
   own: optional(list(changeKind)),
+  actuators: optional(list(name, { max: 4096 })),
   result: record(identifier, size, { max: 64 }),
 });
 

@@ -54,6 +54,8 @@ export interface EnvFacts {
   readonly trips: readonly string[];
   /** Numbers of the model that are randomised per world, in the order of the field `per_world`. */
   readonly own?: readonly Omit<ModelChange, "value">[];
+  /** Actuators that do more than the MJCF says: MuJoCo beside them would not do the same. */
+  readonly actuators?: readonly string[];
   /** Where named numbers lie in a world's result. */
   readonly result: Readonly<Record<string, number>>;
 }

@@ -84,10 +84,12 @@ export class CrashSubject implements Subject {
     const { scene } = await examine(bundle, options, id);
     const found = await explain(scene);
     const ghosts = new Map<number, Shown>();
-    for await (const { k, state, after } of besideMuJoCo(scene)) {
-      ghosts.set(k, state);
-      ghosts.set(k + 1, after);
-    }
+    // what actuators do beside the MJCF MuJoCo does not
+    if (bundle.about.env.actuators === undefined)
+      for await (const { k, state, after } of besideMuJoCo(scene)) {
+        ghosts.set(k, state);
+        ghosts.set(k + 1, after);
+      }
     const stage = await Stage.create(modelAt(bundle, scene.moments[scene.at], scene.row));
     return new CrashSubject(scene, found, rowsOf(scene, ghosts), stage);
   }

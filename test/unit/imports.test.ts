@@ -18,7 +18,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   batch: ["core", "gpu", "memory", "model", "trace", "physics"],
   record: BELOW_ENV,
   monitor: BELOW_ENV,
-  env: [...BELOW_ENV, "record", "monitor"],
+  env: [...BELOW_ENV, "record", "monitor", "io"],
   report: ["core"],
   crash: [...BELOW_ENV, "record", "monitor"],
   compare: [...BELOW_ENV, "monitor", "env"],

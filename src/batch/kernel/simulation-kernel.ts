@@ -109,12 +109,13 @@ export class WorldKernel {
     if (bits !== 0) this.status.set(bor(this.status.get(), bits));
   }
 
-  /** `count` physics steps; with `moves` false one evaluation that leaves the state. */
-  step(count: Int, moves: Bool = true): void {
+  /** `count` physics steps; with `moves` false one evaluation that leaves the state. `before`: what each begins with. */
+  step(count: Int, moves: Bool = true, before?: (i: Int) => void): void {
     const last = sub(count, 1);
     loop(
       count,
       (i) => {
+        before?.(i);
         step(this.m, this.d, {
           nconmax: this.#spec.nconmax,
           moves,

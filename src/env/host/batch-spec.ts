@@ -1,4 +1,5 @@
 // an environment as a batch: its arenas, parameters and kernels, before any device
+import { CorralError } from "../../core/errors.ts";
 import { describe } from "../../model/model.ts";
 import { checkSupported } from "../../model/supported.ts";
 import type { BatchParam, BatchSpec } from "../../batch/batch.ts";
@@ -13,6 +14,7 @@ import { traceReset, traceStep, type EnvSpec } from "../kernel/env-kernel.ts";
 import { CONTACTS_NEEDED, envArenas, SNAPSHOT_ARENAS, monitoredOf, STATES } from "../kernel/layout.ts";
 import { statusMasks, type Settings } from "./options.ts";
 import { actingSpace } from "../task/action-options.ts";
+import { actuatorPlan, withForceLimits } from "../task/actuators.ts";
 import { badTask, shapeOf } from "../task/shape.ts";
 import type { Randomisation, Task, Term } from "../task/task.ts";
 import { checkTerrain, terrainDraws } from "../task/terrain.ts";
@@ -49,6 +51,13 @@ function limitedTask<O extends object>(task: Task<O>, { vec, model, limits }: Se
   };
 }
 
+const noMonitor = (id: string): CorralError =>
+  new CorralError(
+    "bad-option",
+    `${id} cannot be monitored: MuJoCo beside it has none of what the task says of actuators. Leave out the monitor, or monitor a task without them.`,
+    { option: "monitor" },
+  );
+
 /** The definition of an environment: what its kernels are specialised to, and its batch for any number of worlds. */
 export interface EnvDefinition<O extends object = object> {
   readonly spec: EnvSpec<O>;
@@ -60,7 +69,10 @@ export interface EnvDefinition<O extends object = object> {
  * @throws CorralError unsupported-feature, bad-task, bad-space
  */
 export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O>, monitorBytes = 0): EnvDefinition<O> {
-  const { vec, options, model } = settings;
+  const { vec, options } = settings;
+  const actuators = actuatorPlan(settings.model, settings.actuators, vec.frameSkip);
+  if (vec.monitor && actuators.driven.length > 0) throw noMonitor(given.id);
+  const model = withForceLimits(settings.model, actuators);
   checkTerrain(given, model);
   const task = limitedTask(given, settings);
   checkSupported(model);
@@ -69,7 +81,7 @@ export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O
   const { action, actuation } = actingSpace(task, settings);
   const traced = tracedTask(task, model, vec.observation);
   const nconmax = vec.nconmax ?? defaultContacts(model);
-  const named = shapeOf(traced, model, options, action);
+  const named = shapeOf(traced, model, { options, action, actuators });
   const shape = mayOverflow({ model, nconmax }) ? { ...named, infos: [...named.infos, CONTACTS_NEEDED] } : named;
   const params: BatchParam[] = [
     ...simParams(model).map((p) => (p.name === "nstep" ? { ...p, initial: vec.frameSkip } : p)),

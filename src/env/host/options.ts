@@ -26,7 +26,7 @@ import {
 import { show } from "../../core/show.ts";
 import { BATCH_OPTIONS, MAX_STEPS, numEnvsOf } from "../../batch/options.ts";
 import { withOptions, type Model, type OptionOverrides } from "../../model/model.ts";
-import { withLimits, type JointLimits, type Limited } from "../../model/limits.ts";
+import { withLimits, type Limited } from "../../model/limits.ts";
 import { Status } from "../../physics/status.ts";
 import { monitorSettings, type MonitorOptions, type MonitorSettings } from "../../monitor/options.ts";
 import { recorderSettings, type RecorderOptions, type RecorderSettings } from "../../record/options.ts";
@@ -42,7 +42,7 @@ import {
   type ActionOptions,
   type ObservationOptions,
 } from "../task/options.ts";
-import type { Named, OptionValue, Randomisation, Task } from "../task/task.ts";
+import type { ActuatorRealities, Named, OptionValue, Randomisation, Task } from "../task/task.ts";
 
 /** What to do about worlds that fail: end their episode (default), reject the step as well, or only set their status. */
 export type Policy = "terminate" | "throw" | "ignore";
@@ -115,6 +115,10 @@ export const VEC_OPTIONS = {
     kind: unchecked<Named<Randomisation>>("randomisations by name"),
     doc: "what worlds draw for themselves, beside or instead of what the task says, by name",
   },
+  actuators: {
+    kind: unchecked<ActuatorRealities>("an object of actuators or patterns"),
+    doc: "delays, lags, encoders, play, torque-speed limits and networks of actuators, beside or instead of the task's",
+  },
 } as const satisfies OptionTable;
 
 type VecTable = typeof VEC_OPTIONS;
@@ -130,7 +134,10 @@ type Settled = "numEnvs" | "frameSkip" | "maxEpisodeSteps";
 
 /** Options sorted out and checked. */
 export interface Settings<O extends object> {
-  readonly vec: Omit<ConfigOf<VecTable>, Settled | "recorder" | "monitor" | "finite" | "limits" | "tuned"> &
+  readonly vec: Omit<
+    ConfigOf<VecTable>,
+    Settled | "recorder" | "monitor" | "finite" | "limits" | "actuators" | "tuned"
+  > &
     Required<Pick<VecOptions, Settled>> & {
       readonly recorder: RecorderSettings | undefined;
       readonly monitor: MonitorSettings | undefined;
@@ -138,6 +145,8 @@ export interface Settings<O extends object> {
   readonly finite: ConfigOf<typeof FINITE_OPTIONS>;
   readonly options: O;
   readonly model: Model;
+  /** What is said of actuators, by the task and the batch. */
+  readonly actuators: ActuatorRealities | undefined;
   /** What limits leave to the task: ends of ranges that worlds draw, and speeds that end episodes. */
   readonly limits: Omit<Limited, "model">;
 }
@@ -180,7 +189,7 @@ export function settingsOf<O extends object>(task: Task<O>, model: Model, given:
   const overrides = [...Object.keys(task.physics ?? {}), ...Object.keys(mj)];
   const { model: overridden, ...limits } = withLimits(
     overrides.length ? withOptions(model, { ...task.physics, ...mj }) : model,
-    limitsOf(task, checkedVec.limits),
+    byPattern("limits", task.limits, checkedVec.limits),
   );
   task.check?.(options as O, overridden);
   return {
@@ -188,18 +197,17 @@ export function settingsOf<O extends object>(task: Task<O>, model: Model, given:
     finite: fillInPart("finite", FINITE_OPTIONS, checkedVec.finite ?? {}),
     options: options as O,
     model: overridden,
+    actuators: byPattern("actuators", task.actuators, checkedVec.actuators),
     limits,
   };
 }
 
-/** The task's limits, then those given. */
-function limitsOf(
-  { limits }: { readonly limits?: JointLimits },
-  given: JointLimits | undefined,
-): JointLimits | undefined {
-  if (given === undefined) return limits;
-  if (Array.isArray(given)) throw badOption("limits", given, "pass an object of joints or patterns");
-  const left = Object.entries(limits ?? {}).filter(([pattern]) => !Object.hasOwn(optionsOf(given, "limits"), pattern));
+/** What the task says of joints or actuators, then what is given. */
+function byPattern<T extends object>(name: string, own: T | undefined, given: T | undefined): T | undefined {
+  if (given === undefined) return own;
+  if (Array.isArray(given))
+    throw badOption(name, given, `pass an object of ${name === "limits" ? "joints" : name} or patterns`);
+  const left = Object.entries(own ?? {}).filter(([pattern]) => !Object.hasOwn(optionsOf(given, name), pattern));
   return { ...Object.fromEntries(left), ...given };
 }
 
@@ -212,7 +220,7 @@ function kindLike(name: string, usual: OptionValue): Kind<unknown> {
 }
 
 function settleVec<O extends object>(task: Task<O>, model: Model, given: ConfigOf<VecTable>): Settings<O>["vec"] {
-  const { finite: _finite, limits: _limits, tuned: _tuned, worldIds, ...all } = given;
+  const { finite: _finite, limits: _limits, actuators: _actuators, tuned: _tuned, worldIds, ...all } = given;
   const { numEnvs = 0, frameSkip = task.frameSkip, maxEpisodeSteps = task.maxEpisodeSteps } = given;
   fillInPart("observation", OBSERVATION_OPTIONS, task.observation ?? {});
   return {

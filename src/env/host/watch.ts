@@ -7,6 +7,7 @@ import { Recorder } from "../../record/recorder.ts";
 import type { DriftMonitor, DriftSample } from "../../monitor/drift.ts";
 import { AFTER, BEFORE } from "../../monitor/kernels.ts";
 import { locateWorld } from "../../memory/shards.ts";
+import { describe } from "../../model/model.ts";
 import type { Batch } from "../../batch/batch.ts";
 import { statusNames } from "../../physics/status.ts";
 import { Health, type HealthReport } from "./health.ts";
@@ -266,6 +267,7 @@ export class Watch {
   #parts(): Omit<BundleParts, "tripped" | "recording" | "message"> {
     const { vec, finite } = this.#settings;
     const { task, options, model, shape, action, nconmax, trips } = this.#spec;
+    const { driven } = shape.actuators;
     const offsets = resultOffsets(shape);
     const needed = shape.infos.indexOf(CONTACTS_NEEDED);
     const env: EnvFacts = {
@@ -288,6 +290,7 @@ export class Watch {
       observation: shape.observation,
       trips: trips.map(({ name }) => name),
       own: ownNumbers(shape),
+      ...(driven.length > 0 ? { actuators: driven.map(({ actuator }) => describe(model, "actuator", actuator)) } : {}),
       result: { ...RESULT, ...offsets, ...(needed < 0 ? {} : { contacts_needed: offsets.infos + needed }) },
     };
     const precision = this.#batch.adapter ? "gpu" : vec.device === "cpu-f64" ? "f64" : "f32";

@@ -56,6 +56,7 @@ function loadAction<O extends object>(e: EnvWorld<O>): void {
   const { nu } = e.spec.model;
   if (ctrl.length !== nu) throw badTask(task.id, `it makes ${ctrl.length} controls; the model has ${nu} actuators`);
   if (nu > 0) e.w.setCtrl(ctrl);
+  e.actuators.take(e.w.d, e.length.get());
 }
 
 /** What the task makes of the state after the step: terms of the reward, infos, conditions. */
@@ -181,7 +182,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts, u
     const restarts = autoreset === "next-step" ? waits : false;
     const merged = restarts !== false && e.evaluatesStart;
     if (merged) when(restarts, () => e.placeStart());
-    w.step(select(waits, merged ? 1 : 0, param("nstep", "i32"), "i32"), merged ? not(restarts) : true);
+    e.step(select(waits, merged ? 1 : 0, param("nstep", "i32"), "i32"), merged ? not(restarts) : true);
     if (merged) when(restarts, () => e.clearAfterStep());
     e.length.set(select(waits, e.length.get(), uadd(e.length.get(), 1)));
 

@@ -10,6 +10,7 @@ import { WorldKernel, type KernelSpec } from "../../batch/kernel/simulation-kern
 import { initialState, RecordIO, stateFields } from "../../batch/kernel/record-io.ts";
 import type { Field } from "../../physics/view.ts";
 import { ActionLine } from "./action-line.ts";
+import { ActuatorLine } from "./actuator-line.ts";
 import type { Actuation } from "../task/action-options.ts";
 import { Draws } from "../task/draws.ts";
 import { EPISODE, PER_WORLD, RESULT, RESULT_WORDS } from "./layout.ts";
@@ -98,6 +99,7 @@ export class EnvWorld<O extends object> {
   /** Sum of each term of the reward in this episode. */
   readonly sums: readonly Variable[];
   readonly actions: ActionLine;
+  readonly actuators: ActuatorLine;
   /** The world's own (randomised) numbers of the model. */
   readonly #own: WorldModel;
   readonly #carried: readonly Variable[];
@@ -112,7 +114,8 @@ export class EnvWorld<O extends object> {
     this.spec = spec;
     this.arenas = arenas;
     this.#own = new WorldModel(shape.random, model);
-    const { perWorld } = this.#own;
+    this.actuators = new ActuatorLine(shape.actuators, model, this.#own.perWorld);
+    const { perWorld } = this.actuators;
     this.w = new WorldKernel({
       model,
       nconmax,
@@ -137,7 +140,7 @@ export class EnvWorld<O extends object> {
   /** All that the field `task` keeps, in order. */
   get #kept(): Variable[] {
     const memories = [...this.#memories.values()].flatMap((m) => m.kept);
-    return [this.return, ...this.sums, ...this.#carried, ...memories, ...this.actions.kept];
+    return [this.return, ...this.sums, ...this.#carried, ...memories, ...this.actions.kept, ...this.actuators.kept];
   }
 
   io(arena: string): RecordIO {
@@ -194,6 +197,7 @@ export class EnvWorld<O extends object> {
       carried: slices(spec.shape.carried, values(this.#carried)),
       params: this.#params,
       terrain: spec.task.task.terrain,
+      actuators: (name, actuator) => this.actuators.amount(name, actuator),
       values: spec.task.values,
       dt: param("dt"),
       world,
@@ -284,6 +288,10 @@ export class EnvWorld<O extends object> {
       const random = new Draws(seed, this.#world, this.number.get(), streams.randomization);
       stage("randomise", () => this.#own.draw(random, w.m, this.scene({ fresh: true }) as Scene<never>));
     }
+    if (spec.shape.actuators.drawn.length > 0) {
+      const random = new Draws(seed, this.#world, this.number.get(), streams.actuators);
+      stage("randomise", () => this.actuators.draw(random, this.scene({ fresh: true }) as Scene<never>));
+    }
     stage("reset", () => {
       const random = new Draws(this.seed, this.#world, this.number.get(), streams.reset);
       const start = spec.task.reset({ ...this.scene({ fresh: true }), random });
@@ -291,8 +299,16 @@ export class EnvWorld<O extends object> {
       for (const name of stateFields(model, false)) fill(w.d[name], given[name]);
       if (model.nu > 0) fill(w.d.ctrl, undefined);
       for (const name of spec.shape.forces) fill(w.d[name], undefined);
+      this.actuators.bound(w.d);
       this.begin([]);
     });
+  }
+
+  /** The physics of a control step: `count` steps, or with `moves` false one evaluation of a start. */
+  step(count: Int, moves: Bool): void {
+    const { w, actuators } = this;
+    w.step(count, moves, (i) => actuators.drive(w.m, w.d, i, moves));
+    actuators.pass();
   }
 
   /** The start state was evaluated as a step is: what mj_forward leaves is zero after mj_resetData. */

@@ -4,6 +4,7 @@ import { fieldSize } from "../../model/fields.ts";
 import type { ArenaRequest } from "../../memory/request.ts";
 import { fieldRequest, stateFields } from "../../batch/kernel/record-io.ts";
 import { actionWords } from "./action-line.ts";
+import { actuatorWords } from "./actuator-line.ts";
 import type { Actuation } from "../task/action-options.ts";
 import type { Space } from "../space/spaces.ts";
 import { total, type TaskShape } from "../task/shape.ts";
@@ -108,7 +109,7 @@ export interface ArenaNeeds {
 
 export function envArenas({ model, shape, action, actuation, finalObs }: ArenaNeeds): ArenaRequest[] {
   const randomWords = shape.random.entries.length + shape.random.derived.length;
-  const taskWords = taskOffsets(shape).actions + actionWords(actuation, action.size);
+  const taskWords = taskOffsets(shape).actions + actionWords(actuation, action.size) + actuatorWords(shape.actuators);
   const row = (name: string, type: "f32" | "i32" | "u32", perWorld: number): ArenaRequest => ({
     name,
     access: "read_write",

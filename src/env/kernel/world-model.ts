@@ -61,7 +61,7 @@ export class WorldModel {
       const sources = sourcesOf(distribution);
       if (sources.length > 0) this.settle();
       const ends = sources.map((source) => drawnNumbers(source, drawScene(scene, random), place, groups.length));
-      const draws = drawn(distribution, ends, groups.length, random);
+      const draws = drawnFrom(distribution, ends, groups.length, random);
       groups.forEach((group, i) => {
         for (const { nominal } of group) {
           const x = draws[i];
@@ -99,7 +99,13 @@ export class WorldModel {
   }
 }
 
-function drawn(d: Distribution, ends: readonly (readonly Scalar[])[], many: number, random: Draws): Scalar[] {
+/** `many` draws of a distribution; `ends`: what it asks of the world. */
+export function drawnFrom(
+  d: Distribution,
+  ends: readonly (readonly Scalar[])[],
+  many: number,
+  random: Draws,
+): Scalar[] {
   if ("within" in d) {
     const [from, to] = ends.map((list) => list.map((x) => clamp(x, d.within[0], d.within[1])));
     if (ends.length === 1) return from;

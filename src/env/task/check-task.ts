@@ -45,6 +45,7 @@ const GROUPS: Readonly<Record<keyof Task, Form>> = {
   info: "terms",
   resetInfo: "terms",
   randomise: "objects",
+  actuators: "objects",
   events: "functions",
   reset: "function",
 };

@@ -291,8 +291,11 @@ const isSource = (x: unknown): boolean =>
 export const sourcesOf = (d: Distribution): readonly TermSource<object>[] =>
   "value" in d ? [d.value] : "between" in d && Array.isArray(d.between) && d.between.length === 2 ? d.between : [];
 
-/** The least and the most that a distribution gives. */
-function rangeOf(place: string, d: Distribution): readonly [number, number] {
+/**
+ * The least and the most that a distribution gives.
+ * @throws CorralError bad-randomise
+ */
+export function rangeOf(place: string, d: Distribution): readonly [number, number] {
   const isRange = (x: unknown): x is readonly [number, number] =>
     Array.isArray(x) && x.length === 2 && x.every((v) => Number.isFinite(v)) && x[0] <= x[1];
   if (isRange(d)) return d;

@@ -9,12 +9,13 @@ import type { ModelChange } from "../../model/model-data.ts";
 import type { Model } from "../../model/model.ts";
 import { APPLIED, type AppliedForce } from "../../batch/kernel/record-io.ts";
 import { worldData, modelView, type WorldData } from "../../physics/view.ts";
+import { amountSources, drawnPlace, type ActuatorPlan } from "./actuators.ts";
 import { Draws } from "./draws.ts";
 import { groupsOf, type ObservationGroup } from "./observation-groups.ts";
 import { drawnNumbers, drawScene } from "./draw-scene.ts";
 import { randomPlan, sourcesOf, type RandomPlan } from "./randomise.ts";
 import type { Space } from "../space/spaces.ts";
-import type { Disturbance, MemoryOptions, Named, Scene, Task, Update } from "./task.ts";
+import type { AmountName, Disturbance, MemoryOptions, Named, Scene, Task, Update } from "./task.ts";
 import { badTerm, describeReturn, isPlainObject, placeOf, within } from "./term-value.ts";
 import type { TracedTask } from "./traced-task.ts";
 
@@ -47,6 +48,8 @@ export interface TaskShape {
   readonly params: readonly (Part & { readonly initial: readonly number[] })[];
   /** Numbers of the model that each world draws for itself. */
   readonly random: RandomPlan;
+  /** What its actuators do beside the MJCF. */
+  readonly actuators: ActuatorPlan;
   /** Forces that its events apply. */
   readonly forces: readonly AppliedForce[];
   /** Derived fields that the task reads, and those of them that it reads of a start state. */
@@ -92,7 +95,11 @@ function watchedData(model: Model) {
  * Traces a task's functions into nothing.
  * @throws CorralError bad-task, bad-term, term-syntax, term-shape, unknown-name, and what the functions throw
  */
-export function shapeOf<O extends object>(traced: TracedTask<O>, model: Model, options: O, action: Space): TaskShape {
+export function shapeOf<O extends object>(
+  traced: TracedTask<O>,
+  model: Model,
+  { options, action, actuators }: { readonly options: O; readonly action: Space; readonly actuators: ActuatorPlan },
+): TaskShape {
   const { task } = traced;
   const params = paramParts(task);
   let shape: TaskShape | undefined;
@@ -112,6 +119,10 @@ export function shapeOf<O extends object>(traced: TracedTask<O>, model: Model, o
         action: action.kind === "box" ? unknown(action.size) : Array.from({ length: action.size }, () => toI32(i)),
         params: Object.fromEntries(params.map(({ name, size }) => [name, unknown(size)])),
         values: traced.values,
+        actuators: (name: AmountName, actuator: number) =>
+          drawnPlace(actuators, name, actuator) >= 0
+            ? param("dt")
+            : actuators.driven.find((one) => one.actuator === actuator)?.known[name],
         terrain: task.terrain,
         dt: param("dt"),
         world: word,
@@ -142,11 +153,20 @@ export function shapeOf<O extends object>(traced: TracedTask<O>, model: Model, o
       for (const { distribution, place, groups } of random.drawn)
         for (const source of sourcesOf(distribution))
           drawnNumbers(source, drawScene(scene, scene.random), place, groups.length);
+      for (const amount of actuators.drawn)
+        for (const source of amountSources(amount))
+          drawnNumbers(
+            source,
+            drawScene(scene, scene.random),
+            amount.place,
+            amount.shared ? 1 : amount.actuators.length,
+          );
       const forces = forcesOf(traced, model, scene);
       checkControl(traced, model, scene);
       shape = {
         forces,
         random,
+        actuators,
         observation,
         nobs: total(observation),
         groups: groupsOf(task.observe, observation),

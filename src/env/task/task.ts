@@ -5,6 +5,7 @@ import type { JointLimits } from "../../model/limits.ts";
 import type { Model, OptionOverrides } from "../../model/model.ts";
 import type { WorldData, ModelView } from "../../physics/view.ts";
 import type { Bool, Int, Scalar } from "../../trace/scalar.ts";
+import type { ActuatorNetwork } from "./actuator-network.ts";
 import type { Draws } from "./draws.ts";
 import type { Value } from "./expression/value.ts";
 import type { ActionOptions, ObservationOptions } from "./options.ts";
@@ -52,6 +53,8 @@ export interface Scene<O extends object = object> {
   readonly carried: Named<readonly Scalar[]>;
   /** What the task's `values` are worth in a scene; `valueOf` reads them. */
   readonly values: SharedValues<O>;
+  /** What the world's actuators are in this episode, by number of the actuator; undefined where nothing is said. */
+  readonly actuators: (name: AmountName, actuator: number) => Scalar | undefined;
   /** The action as given; whole numbers (i32) if the space is discrete. */
   readonly action: readonly Scalar[];
   /** Seconds of a control step. */
@@ -160,6 +163,33 @@ export interface Randomisation {
   /** One draw for all of them. Default: one for each. */
   readonly shared?: boolean;
 }
+
+/** Numbers of an actuator. */
+export type AmountName = "delay" | "lag" | "bias" | "backlash" | "peak" | "knee" | "noLoad";
+
+/** A number, or what each world draws with each episode: a whole number of steps of `delay` is rounded to. */
+export type Amount = number | Distribution;
+
+/** What an actuator does beside what the MJCF says. */
+export interface ActuatorReality {
+  /** Physics steps that a control waits before it acts; until then the first of the episode acts. */
+  readonly delay?: Amount;
+  /** Time constant with which the control is followed after that (s). */
+  readonly lag?: Amount;
+  /** What the encoder reads beside the joint's position (rad, m). */
+  readonly bias?: Amount;
+  /** Width of the play between servo and joint, in which nothing is felt (rad, m). */
+  readonly backlash?: Amount;
+  /** The most force on the joint (N m, N) up to the speed `knee` (rad/s, m/s; default 0), falling to none at `noLoad`. */
+  readonly torqueSpeed?: { readonly peak: Amount; readonly knee?: Amount; readonly noLoad: Amount };
+  /** What makes the force instead, of errors and speeds of the last steps: see `actuatorNetwork`. */
+  readonly network?: ActuatorNetwork;
+  /** Whether the actuators that are meant draw together, as those on one bus. Default: each for itself. */
+  readonly shared?: boolean;
+}
+
+/** Actuators by name, or by a pattern with * in it; of two that fit one the later counts, option by option. */
+export type ActuatorRealities = Readonly<Record<string, ActuatorReality>>;
 
 /** The terrain of a task. The middle of a world's patch is at the origin, at height 0. */
 export interface TaskTerrain extends PlacedTerrain {
@@ -276,6 +306,8 @@ export interface Task<O extends object = object> {
   readonly resetInfo?: Terms<O>;
   /** Numbers of the model that each world draws for itself. Numbers that MuJoCo derives from them are derived again. */
   readonly randomise?: Named<Randomisation>;
+  /** What actuators do beside the MJCF, by name or pattern; options of the batch override it. */
+  readonly actuators?: ActuatorRealities;
   /** What happens to worlds before the physics of a step: pushes, wind. All that is named acts at once. */
   readonly events?: Named<(scene: Scene<O>) => Disturbance>;
   /** The start of an episode. Default: the model's initial state. */

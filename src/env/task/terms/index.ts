@@ -10,6 +10,7 @@ export {
   sumOfSquares,
   uniformNoise,
 } from "./basics.ts";
+export { actuatorNumbers, encoders } from "./actuators.ts";
 export { airTime, contactForce, inContact, touchdown, type ContactOptions } from "./contact.ts";
 export { accelerationCost, actionRateCost, controlCost, powerCost, torqueCost, velocityCost } from "./costs.ts";
 export {

@@ -1,0 +1,39 @@
+// what encoders read, and what an episode has drawn of its actuators
+import { add, type Scalar } from "../../../trace/scalar.ts";
+import { fits } from "../../../core/names.ts";
+import { idOf } from "../../../model/model.ts";
+import { AMOUNTS } from "../actuators.ts";
+import type { AmountName, Scene } from "../task.ts";
+import { needs } from "./source.ts";
+
+/** Actuators by name or pattern; all if none is named. */
+function actuatorsOf({ model }: Scene, names: readonly string[]): number[] {
+  const all = model.names.actuator.map((_, i) => i);
+  if (names.length === 0) return all;
+  return names.flatMap((name) =>
+    name.includes("*") ? all.filter((i) => fits(model.names.actuator[i], name)) : [idOf(model, "actuator", name)],
+  );
+}
+
+/** Positions of the joints of actuators, by name or pattern, as their encoders read them: with the `bias` of the episode. */
+export const encoders =
+  (...names: readonly string[]) =>
+  (s: Scene): readonly Scalar[] =>
+    actuatorsOf(s, names).map((i) => {
+      const joint = s.model.actuator_trntype[i] <= 1 ? s.model.actuator_trnid[2 * i] : -1;
+      needs(joint >= 0, `actuator ${s.model.names.actuator[i]} of encoders`, "of no joint", "one of a slide or hinge");
+      return add(s.d.qpos.at(s.model.jnt_qposadr[joint]), s.actuators("bias", i) ?? 0);
+    });
+
+/** A number of actuators in this episode, as drawn or said: for critics, which may know it. 0 where nothing is said. */
+export const actuatorNumbers =
+  (name: AmountName, ...names: readonly string[]) =>
+  (s: Scene): readonly Scalar[] => {
+    needs(
+      Object.hasOwn(AMOUNTS, name),
+      "the number of actuatorNumbers",
+      name,
+      `one of ${Object.keys(AMOUNTS).join(", ")}`,
+    );
+    return actuatorsOf(s, names).map((i) => s.actuators(name, i) ?? 0);
+  };
