@@ -12,6 +12,6 @@ if ! { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-
 fi
 export CORRAL_PATH=${CORRAL_PATH:-$(cd .. && pwd)}
 # 200 with CORRAL_KILLS=200
-export CORRAL_KILLS=${CORRAL_KILLS:-20}
+export CORRAL_KILLS=${CORRAL_KILLS:-10}
 "$venv/bin/mypy" --config-file pyproject.toml
 "$venv/bin/python" -m pytest -q --junitxml="$results"

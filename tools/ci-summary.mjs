@@ -1,9 +1,12 @@
-/** `node tools/ci-summary.mjs RESULTS STATUS [PYTHON]`: reads vitest's JSON, its exit status and pytest's XML, prints failures and counts. */
+/**
+ * `node tools/ci-summary.mjs RESULTS STATUS [PYTHON] [STATUS]`: reads vitest's JSON, its exit status, pytest's XML and the
+ * status of Python's tests, prints failures and counts.
+ */
 
 import { existsSync, readFileSync } from "node:fs";
 import { relative } from "node:path";
 
-const [file, status, python] = process.argv.slice(2);
+const [file, status, python, pythonStatus = "0"] = process.argv.slice(2);
 
 const results = read();
 const failures = [];
@@ -29,6 +32,10 @@ for (const [, attributes, rest] of pythonCases()) {
   else if (/<skipped/.test(rest ?? "")) skipped++;
   else passed++;
 }
+
+// types that are wrong are no test
+if (pythonStatus !== "0" && !failures.some((failure) => failure.startsWith("python: ")))
+  failures.push(`python: its tests ended with status ${pythonStatus}; see above`);
 
 // an unhandled error fails the run without failing a test; no tests at all are no success
 if (failures.length === 0 && status !== "0") failures.push(`the test runner ended with status ${status}; see above`);

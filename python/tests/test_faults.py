@@ -17,7 +17,7 @@ import pytest
 
 import corral
 from corral import CorralError
-from corral._client import Client
+from corral._client import Client, _clients
 from corral._wire import PROTOCOL
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
@@ -49,24 +49,39 @@ def files_left() -> set[str]:
     return {name for name in os.listdir(_folder()) if name.startswith("corral-") and name.endswith(".arrays")}
 
 
+def kill_newest(known: set[Client], delay: float, killed: list[int]) -> None:
+    """Kills the Node process that starts next, so many seconds after its start."""
+    while not (new := set(_clients) - known):
+        time.sleep(0.001)
+    time.sleep(delay)
+    killed.append(new.pop().pid)
+    os.kill(killed[-1], signal.SIGKILL)
+
+
 @pytest.mark.own_process
 def test_a_killed_node_is_an_exception(make):
     before = files_left()
-    rng = random.Random(0)
-    for _ in range(KILLS):
-        envs = make()
-        pid = envs.pid
-        envs.reset(seed=1)
-        timer = threading.Timer(rng.uniform(0, 0.05), os.kill, (pid, signal.SIGKILL))
-        timer.start()
+    start = time.monotonic()
+    make().close()
+    takes = time.monotonic() - start
+    for run in range(KILLS):
+        killed: list[int] = []
+        # while it starts, makes worlds, resets them, or steps
+        delay = random.uniform(0, takes + 0.3)
+        killer = threading.Thread(target=kill_newest, args=(set(_clients), delay, killed))
+        killer.start()
+        envs = None
         with pytest.raises(CorralError) as caught:
+            envs = make()
+            envs.reset(seed=1)
             while True:
                 envs.step(ACTIONS)
-        timer.join()
-        assert caught.value.code == "process-ended"
+        killer.join()
+        assert caught.value.code == "process-ended", f"run {run}, killed after {delay} s: {caught.value}"
         assert "signal 9" in str(caught.value)
-        envs.close()
-        assert gone(pid)
+        if envs is not None:
+            envs.close()
+        assert gone(killed[0])
     assert files_left() <= before
 
 

@@ -72,6 +72,7 @@ export class ServedVec extends Served {
   readonly #mask: Uint8Array;
   readonly #status: Uint32Array;
   readonly #snapshots = new Kept<VecSnapshot>();
+  #last: { readonly key: string; readonly reply: InfoReply } | undefined;
 
   /** `hold` keeps what is forked from it for the same peer. */
   static async create(env: VectorEnv, hold: Hold): Promise<ServedVec> {
@@ -109,7 +110,7 @@ export class ServedVec extends Served {
     };
     this.calls = {
       ...state.calls,
-      step: (given) => this.#step(given),
+      step: (given, tell) => this.#step(given, tell),
       reset: (given) => this.#reset(given),
       read: () => this.#answer(() => env.read()),
       setParams: ({ values, worlds }) => env.setParams(values as never, worlds as number[] | undefined),
@@ -134,9 +135,9 @@ export class ServedVec extends Served {
     return this.#env.close();
   }
 
-  async #step({ readback = true }: Arguments): Promise<object> {
+  async #step({ readback = true }: Arguments, tell: () => void): Promise<object> {
     this.file.read("actions", this.#actions);
-    if (readback) return this.#answer(() => this.#env.step(this.#actions));
+    if (readback) return this.#answer(() => this.#env.step(this.#actions), tell);
     await this.#env.step(this.#actions, { readback: false });
     return {};
   }
@@ -147,21 +148,23 @@ export class ServedVec extends Served {
     return this.#answer(() => this.#env.reset({ seed, options } as ResetOptions));
   }
 
-  async #answer(call: () => Promise<StepResult>): Promise<InfoReply> {
+  async #answer(call: () => Promise<StepResult>, tell?: () => void): Promise<InfoReply> {
     // nothing happens if there is no room for the results
     const { file } = this;
     const { observations, rewards, terminated, truncated, infos } = await call();
-    const failed = infos.worldsWithStatus();
-    const { episode, final_obs, final_info } = infos;
-    const names = infos.names();
-    const lastNames = final_info?.names();
-    const out: [string, NodeJS.ArrayBufferView][] = [
+    file.writeAll([
       ["observations", observations],
       ["rewards", rewards],
       ["terminated", terminated],
       ["truncated", truncated],
-      ...columnsOf("info", infos, names),
-    ];
+    ]);
+    // the peer wakes and copies these while the others are written
+    tell?.();
+    const failed = infos.worldsWithStatus();
+    const { episode, final_obs, final_info } = infos;
+    const names = infos.names();
+    const lastNames = final_info?.names();
+    const out = columnsOf("info", infos, names);
     if (failed.length > 0) {
       this.#status.fill(0);
       for (const world of failed) this.#status[world] = infos.status(world);
@@ -174,12 +177,21 @@ export class ServedVec extends Served {
     if (final_obs) out.push(["final_obs", final_obs.values]);
     if (final_info && lastNames) out.push(...columnsOf("final", final_info, lastNames));
     file.writeAll(out);
-    return {
-      infos: names,
-      ...(episode ? { episode: true } : {}),
-      ...(lastNames ? { final: lastNames } : {}),
-      ...(failed.length > 0 ? { status: true } : {}),
-    };
+    return this.#reply(names, episode !== undefined, lastNames, failed.length > 0);
+  }
+
+  /** The reply of the call before where it says the same, which is in text already. */
+  #reply(infos: readonly string[], ended: boolean, final: readonly string[] | undefined, failed: boolean): InfoReply {
+    const key = `${infos.join()} ${ended} ${final?.join()} ${failed}`;
+    if (key === this.#last?.key) return this.#last.reply;
+    const reply = Object.freeze<InfoReply>({
+      infos,
+      ...(ended ? { episode: true } : {}),
+      ...(final ? { final } : {}),
+      ...(failed ? { status: true } : {}),
+    });
+    this.#last = { key, reply };
+    return reply;
   }
 }
 

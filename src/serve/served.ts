@@ -5,7 +5,8 @@ import { nearest } from "../core/names.ts";
 import { MappedFile, type ArrayTable } from "./mapped-file.ts";
 
 export type Arguments = Readonly<Record<string, unknown>>;
-export type Calls = Readonly<Record<string, (given: Arguments) => unknown>>;
+/** `tell` says that arrays are there which the peer reads first. */
+export type Calls = Readonly<Record<string, (given: Arguments, tell: () => void) => unknown>>;
 
 /** Keeps an object for the peer, and says what the peer must know of it. */
 export type Hold = (served: Served) => object;
@@ -30,10 +31,10 @@ export abstract class Served {
    * Calls by name.
    * @throws CorralError unknown-call with the nearest names, bad-map; what the object throws
    */
-  async call(name: string, given: Arguments): Promise<unknown> {
+  async call(name: string, given: Arguments, tell: () => void): Promise<unknown> {
     if (name === "map") return this.#map(String(given.path));
     const call = Object.hasOwn(this.calls, name) ? this.calls[name] : undefined;
-    if (call) return (await call(given)) ?? {};
+    if (call) return (await call(given, tell)) ?? {};
     throw unknownCall(name, ["map", ...Object.keys(this.calls)]);
   }
 

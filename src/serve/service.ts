@@ -46,21 +46,21 @@ export class Service {
   }
 
   /**
-   * Makes a call, of an object that is held or of the service.
+   * Makes a call, of an object that is held or of the service. `tell` is called when the first of its arrays are there.
    * @throws CorralError bad-protocol, second-client, unknown-call, unknown-handle; what the call throws
    */
-  async call({ call, of, with: given = {} }: ServeRequest): Promise<unknown> {
+  async call({ call, of, with: given = {} }: ServeRequest, tell: () => void): Promise<unknown> {
     if (call === "hello") return this.#hello(given);
     if (!this.#greeted) throw badProtocol(undefined);
     if (of === undefined) {
       const known = Object.hasOwn(this.#calls, call) ? this.#calls[call] : undefined;
-      if (known) return known(given);
+      if (known) return known(given, tell);
       throw unknownCall(call, ["hello", ...Object.keys(this.#calls)]);
     }
     const served = this.#held.get(of);
     if (!served)
       throw new CorralError("unknown-handle", `nothing is held as ${of}; it was closed, or never made.`, { of });
-    if (call !== "close") return served.call(call, given);
+    if (call !== "close") return served.call(call, given, tell);
     this.#held.delete(of);
     await served.close();
     return {};

@@ -4,7 +4,7 @@ import * as schema from "../core/schema.ts";
 import { printableJson } from "../core/show.ts";
 
 /** Version of the protocol. A peer of another one is refused when it says hello. */
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 
 /** A call of an object that the service holds, or of the service itself. */
 export interface ServeRequest {
@@ -72,6 +72,20 @@ export function readRequest(line: string): ServeRequest {
     );
   }
 }
+
+/** Answers that are frozen, in text: that to a step is mostly the one before. */
+const said = new WeakMap<object, string>();
+
+/** The line that answers a call. */
+export function okReply(id: number, ok: unknown): string {
+  const kept = typeof ok === "object" && ok !== null && Object.isFrozen(ok) ? ok : {};
+  let text = said.get(kept);
+  if (text === undefined) said.set(kept, (text = encode(ok)));
+  return `{"id":${id},"ok":${text}}\n`;
+}
+
+/** The line that says that the first arrays of a call are there, before the one that answers it. */
+export const partReply = (id: number): string => `+${id}\n`;
 
 /** What an error says on the wire. */
 export function errorReply(id: number, error: unknown): object {

@@ -8,6 +8,7 @@ import os
 import subprocess
 import threading
 import weakref
+from collections.abc import Callable
 from typing import IO, Any
 
 from . import _node
@@ -31,6 +32,8 @@ class Client:
         self._waiting: collections.deque[int] = collections.deque()
         self._replies: dict[int, dict[str, Any]] = {}
         self._abandoned: set[int] = set()
+        # the call whose first arrays are there
+        self._part = 0
         self._last_tail, self._last_found = b"", dict[str, Any]()
         self._words: collections.deque[str] = collections.deque(maxlen=LAST_WORDS)
         self._process = subprocess.Popen(
@@ -89,16 +92,25 @@ class Client:
                 raise self._died() from error
             return number
 
-    def wait(self, number: int) -> dict[str, Any]:
-        """The answer to a call. An interrupt leaves it to be read, and thrown away, before the next."""
+    def wait_part(self, number: int) -> None:
+        """Waits until the first arrays of a call are there, or its answer."""
         self._assert_mine()
+        self._until(number, lambda: self._part == number or number in self._replies)
+
+    def _until(self, number: int, is_there: Callable[[], bool]) -> None:
         with self._lock:
             try:
-                while number not in self._replies:
+                while not is_there():
                     self._receive()
             except KeyboardInterrupt:
                 self._abandoned.add(number)
                 raise
+
+    def wait(self, number: int) -> dict[str, Any]:
+        """The answer to a call. An interrupt leaves it to be read, and thrown away, before the next."""
+        self._assert_mine()
+        with self._lock:
+            self._until(number, lambda: number in self._replies)
             reply = self._replies.pop(number)
         error = reply.get("error")
         if error is not None:
@@ -115,6 +127,9 @@ class Client:
         if not line.endswith(b"\n"):
             raise self._died()
         try:
+            if line.startswith(b"+"):
+                self._part = int(line)
+                return
             reply = self._decode(line)
         except ValueError as error:
             raise CorralError("bad-reply", f"what the Node process said is no answer: {line[:200]!r}. Make it anew.") from error

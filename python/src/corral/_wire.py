@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-PROTOCOL = 1
+PROTOCOL = 2
 EXACT = 2**53
 
 

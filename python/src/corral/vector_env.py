@@ -91,6 +91,7 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         self._copy = copy
         self._pending: int | None = None
         self._info_arrays = {kind: self._columns_of(kind) for kind in ("info", "final")}
+        self._kept_rows: dict[str, tuple[Sequence[str] | None, list[tuple[str, Array | list[Array]]]]] = {}
         facts = self.facts
         self.id: str = facts["id"]
         self.num_envs = int(facts["numEnvs"])
@@ -168,10 +169,16 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         if self._pending is None:
             raise CorralError("no-step", "no step was begun. Call step_async(actions) first.")
         number, self._pending = self._pending, None
-        return self._results(self._client.wait(number))
+        self._client.wait_part(number)
+        # infos are written meanwhile
+        first = self._rows_of_step()
+        return (*first, self._infos(self._client.wait(number)))
 
     def _put_actions(self, actions: Any) -> None:
         into = self._arrays["actions"]
+        if type(actions) is np.ndarray and actions.shape == into.shape and actions.dtype == into.dtype:
+            into[...] = actions
+            return
         found = np.asarray(actions)
         if found.shape != into.shape:
             raise CorralError("bad-action", f"actions have shape {found.shape}; they are {into.shape}, a row a world.")
@@ -199,9 +206,12 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         return array.copy() if self._copy else array
 
     def _results(self, reply: Mapping[str, Any]) -> Results:
+        return (*self._rows_of_step(), self._infos(reply))
+
+    def _rows_of_step(self) -> tuple[Observations, Array, Array, Array]:
         terminated, truncated = self._take("terminated"), self._take("truncated")
         observations = self._grouped(self._arrays["observations"], self._copy)
-        return observations, self._take("rewards"), terminated, truncated, self._infos(reply)
+        return observations, self._take("rewards"), terminated, truncated
 
     def _grouped(self, rows: Array, copy: bool) -> Observations:
         """Observations of one world or of all as the space has them: an array, or one for each group."""
@@ -247,18 +257,28 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         return found
 
     def _columns(self, kind: str, names: Sequence[str]) -> dict[str, Any]:
-        infos: dict[str, Any] = {}
-        known, copy = self._info_arrays[kind], self._copy
-        for name in names:
-            base, columns, mask = known[name]
-            if base in infos:
-                continue
-            if len(columns) > 1:
-                infos[base] = np.stack(columns, axis=1)
+        known, rows = self._kept_rows.get(kind, (None, []))
+        # the answer to a step is mostly the one before
+        if known is not names:
+            rows = self._rows_of(kind, names)
+            self._kept_rows[kind] = (names, rows)
+        copy = self._copy
+        found: dict[str, Any] = {}
+        for name, each in rows:
+            if isinstance(each, list):
+                found[name] = np.stack(each, axis=1)
             else:
-                infos[base] = columns[0].copy() if copy else columns[0]
-            infos[f"_{base}"] = mask.copy() if copy else mask
-        return infos
+                found[name] = each.copy() if copy else each
+        return found
+
+    def _rows_of(self, kind: str, names: Sequence[str]) -> list[tuple[str, Array | list[Array]]]:
+        """Infos and masks by name: an array, or those of a vector's parts."""
+        found: dict[str, Array | list[Array]] = {}
+        for name in names:
+            base, columns, mask = self._info_arrays[kind][name]
+            found[base] = columns if len(columns) > 1 else columns[0]
+            found[f"_{base}"] = mask
+        return list(found.items())
 
     def set_params(self, worlds: Sequence[int] | None = None, **values: Any) -> None:
         """Sets parameters of the task, of all worlds or of chosen ones: one value for all, or one a world."""
@@ -338,7 +358,7 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
     def close_extras(self, **kwargs: Any) -> None:
         """Gives all memory back and ends the Node process."""
         # views of the shared memory, which would keep it
-        self._info_arrays = {}
+        self._info_arrays, self._kept_rows = {}, {}
         self._release()
 
     def __repr__(self) -> str:

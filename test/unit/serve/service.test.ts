@@ -29,6 +29,8 @@ class Peer {
   readonly #served = servePipe(this.#service, this.#input, this.#output);
   readonly #lines: AsyncIterator<string>;
   #next = 1;
+  /** Calls whose first arrays were there before their answer. */
+  readonly parts: number[] = [];
 
   constructor() {
     peers.push(this);
@@ -37,9 +39,15 @@ class Peer {
   }
 
   async say(line: string): Promise<Reply> {
-    this.#input.write(`${line}\n`);
-    const { value } = await this.#lines.next();
-    return JSON.parse(value as string) as Reply;
+    // in pieces, as a pipe may bring it
+    const bytes = Buffer.from(`${line}\n`);
+    for (const piece of [bytes.subarray(0, 9), bytes.subarray(9)]) this.#input.write(piece);
+    for (;;) {
+      const { value } = await this.#lines.next();
+      const said = value as string;
+      if (!said.startsWith("+")) return JSON.parse(said) as Reply;
+      this.parts.push(Number(said));
+    }
   }
 
   call(call: string, of?: number, given: object = {}): Promise<Reply> {
@@ -113,7 +121,9 @@ test("an environment steps through a mapped file to the bits of the same one her
   const file = openSync(path, "r+");
   const actions = Float32Array.of(0.5, -0.5, 1);
   writeSync(file, actions, 0, actions.byteLength, rowOf(made.arrays, "actions").offset);
-  expect((await peer.call("step", made.of)).ok!.infos).toContain("reward_survive");
+  const stepped = await peer.call("step", made.of);
+  expect(stepped.ok!.infos).toContain("reward_survive");
+  expect(peer.parts).toEqual([stepped.id]);
   const observations = new Float32Array(12);
   readSync(file, observations, 0, observations.byteLength, rowOf(made.arrays, "observations").offset);
   closeSync(file);
