@@ -11,6 +11,7 @@ import { MONITOR_OPTIONS } from "../src/monitor/options.ts";
 import { RECORDER_OPTIONS } from "../src/record/options.ts";
 import { PPO_OPTIONS } from "../src/rl/ppo/config.ts";
 import { DQN_OPTIONS } from "../src/rl/dqn/config.ts";
+import { SAC_DISCRETE_OPTIONS } from "../src/rl/sac-discrete/config.ts";
 import { SAC_OPTIONS } from "../src/rl/sac/config.ts";
 import { RUN_OPTIONS } from "../src/runs/options.ts";
 
@@ -43,6 +44,11 @@ const SECTIONS: readonly (readonly [title: string, text: string, table: OptionTa
   ],
   ["PPO", "Of `Ppo.create`, `config` of a run, and flags of `corral train`.", PPO_OPTIONS],
   ["SAC", "Of `Sac.create`, `config` of a run, and flags of `corral train --algo sac`.", SAC_OPTIONS],
+  [
+    "SAC of discrete actions",
+    "Of `SacDiscrete.create`, `config` of a run, and flags of `corral train --algo sac-discrete`.",
+    SAC_DISCRETE_OPTIONS,
+  ],
   ["DQN", "Of `Dqn.create`, `config` of a run, and flags of `corral train --algo dqn`.", DQN_OPTIONS],
 ];
 

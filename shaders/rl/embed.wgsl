@@ -8,7 +8,7 @@
 
 /// Where the numbers of an action begin; the next dimension lies a row further.
 fn place(action: u32) -> u32 {
-  return (action / J.width) * (J.k + 1u) * J.width + action % J.width;
+  return J.to + (action / J.width) * (J.k + 1u) * J.width + action % J.width;
 }
 
 @compute @workgroup_size(32)

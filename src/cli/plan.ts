@@ -20,7 +20,7 @@ export const summary = "every byte of a batch before anything is allocated";
 
 export const help = `
 Usage: corral plan MODEL_OR_ENV --envs N [--budget BYTES] [--adapter-limits auto|FILE] [--measure STEPS] [--json]
-       corral plan ENV --train [--algo ppo|sac|dqn] [--envs N] [--budget BYTES] [flags of corral train] [--json]
+       corral plan ENV --train [--algo ppo|sac|sac-discrete|dqn] [--envs N] [--budget BYTES] [flags of corral train] [--json]
 
 Prints what a batch of N worlds of a model (path of an MJCF file) or an environment holds: bytes by field, by world and
 by shard, what ends its growth, the most worlds that fit, and what other options would save. Needs no device: the limits

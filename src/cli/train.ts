@@ -28,21 +28,19 @@ import { stagesOf, trainStages, type RunEnd, type RunRequest } from "./train-sta
 export const summary = "an agent learns an environment on the device";
 
 export const help = `
-Usage: corral train ENV [--envs N] [--steps M] [--seed S] [--algo ppo|sac|dqn] [--out DIR] [--json]
+Usage: corral train ENV [--envs N] [--steps M] [--seed S] [--algo NAME] [--out DIR] [--json]
        corral train [ENV] --from DIR [--envs N] [--set NAME=VALUE] [--out DIR]
        corral train --resume DIR
 
-Trains an agent with PPO, SAC or DQN: environments, policy and learner all on the device. A line
-shows progress; DIR gets config.json (flat, for --config), log.jsonl (a line for every update),
-TensorBoard's event files (under the names of Stable-Baselines3), checkpoints (safetensors) and at
-the end report.html. Ends with an evaluation, with the policy's most likely actions: one episode in
-each of 32 other worlds, or of as many as train where those are fewer.
+Trains an agent: environments, policy and learner all on the device. A line shows progress; DIR gets
+config.json (flat, for --config), log.jsonl (a line for every update), TensorBoard's events (under
+the names of Stable-Baselines3), checkpoints (safetensors) and report.html. Ends with an evaluation
+of the policy's most likely actions: one episode in each of 32 other worlds, or as many as train.
 
 A run that was killed goes on with --resume to the same bits on the same device; all else comes from
 its config.json, and only steps, until, what is done every so many updates, adapter, threads and
 budget may be given anew. One that was killed before its first checkpoint is started again by the
-same command.
-One process at a time trains in DIR. Where the device is lost, the run goes on by itself, once.
+same command. One process at a time trains in DIR. A lost device is survived by itself, once.
 
 With --from another run has learnt already: policy, value function and normalisers (with SAC critics
 and temperature) are taken from its last checkpoint, or from the one that is named, and so are the
@@ -54,8 +52,8 @@ those of the file, each from the one before it; one that does not reach its unti
 
 ${flagLines(RUN_OPTIONS)}
   --from DIR                start from what another run has learnt: its folder, or a checkpoint
-  --algo NAME               ppo (default), sac (continuous actions, from a replay) or dqn (discrete
-                            actions, tens of thousands too, from a replay)
+  --algo NAME               ppo (default), sac (continuous actions, from a replay), sac-discrete or
+                            dqn (discrete actions, tens of thousands too, from a replay)
   --out DIR                 folder of the run [runs/ENV-ALGO-seedS]
   --resume DIR              go on with the run in a folder, from its last checkpoint
   --config FILE             values by name from a flat JSON file; flags come before them
@@ -78,6 +76,9 @@ ${flagLines(ALGORITHMS.ppo)}
 
 SAC; with --storage file its replay is DIR/replay.bin
 ${flagLines(ALGORITHMS.sac)}
+
+SAC of discrete actions; the same
+${flagLines(ALGORITHMS["sac-discrete"])}
 
 DQN; the same
 ${flagLines(ALGORITHMS.dqn)}

@@ -24,9 +24,12 @@ export interface AlgorithmSnapshot {
 /** What a stopped update leaves to be executed again. */
 export type AnyEvidence = UpdateEvidence | BatchEvidence;
 
+/** The algorithms. */
+export type Algo = "ppo" | "sac" | "sac-discrete" | "dqn";
+
 /** A learner beside its environments, which it steps. Close it before them. */
 export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends AsyncDisposable {
-  readonly algo: "ppo" | "sac" | "dqn";
+  readonly algo: Algo;
   readonly env: LearnerEnv;
   /** Every hyperparameter, flat. */
   readonly config: object;
@@ -50,7 +53,7 @@ export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends Asyn
   named(snapshot: AlgorithmSnapshot): Record<string, NamedArray>;
   /** Shapes of the same, by name. */
   shapes(): Readonly<Record<string, readonly number[]>>;
-  /** What it takes to execute a stopped update again, after `non-finite-update`; undefined of DQN. Throws `no-evidence`. */
+  /** What it takes to execute a stopped update again, after `non-finite-update`; undefined of DQN and of SAC of discrete actions. Throws `no-evidence`. */
   evidence(): Promise<AnyEvidence | undefined>;
   /** The policy as it is now, as plain numbers: its most likely actions. */
   policy(): Promise<Policy>;

@@ -2,6 +2,13 @@
 export { Ppo, planPpo, type PpoOptions, type PpoPlan, type PpoSnapshot } from "./ppo.ts";
 export { Sac, planSac, type SacOptions, type SacSnapshot } from "./sac.ts";
 export { Dqn, planDqn, type DqnOptions, type DqnPlan, type DqnSnapshot } from "./dqn.ts";
+export { planSacDiscrete, SacDiscrete, type SacDiscreteOptions, type SacDiscreteSnapshot } from "./sac-discrete.ts";
+export {
+  SAC_DISCRETE_OPTIONS,
+  sacDiscreteConfig,
+  type SacDiscreteConfig,
+  type SacDiscreteOption,
+} from "./sac-discrete/config.ts";
 export { DQN_OPTIONS, dqnConfig, type DqnConfig, type DqnOption } from "./dqn/config.ts";
 export { SAC_OPTIONS, sacConfig, type SacConfig, type SacOption } from "./sac/config.ts";
 export type { Evaluation, EvaluateOptions } from "./evaluate.ts";

@@ -47,7 +47,7 @@ export function settleSac(env: PlannedEnv, options: SacOptions = {}) {
   const { seed, replayFile, reuseReplay, ...given } = optionsOf(options);
   const config = sacConfig(given);
   const head = envShape(env);
-  const others = env.singleActionSpace.kind === "discrete" ? "PPO or DQN" : "PPO";
+  const others = env.singleActionSpace.kind === "discrete" ? "SacDiscrete (--algo sac-discrete), DQN or PPO" : "PPO";
   assertBounded(env, "SAC squashes actions", `Train it with ${others}.`);
   return { ...settleOffPolicy(config, { seed, replayFile, reuseReplay }), shape: sacShape(head, config) };
 }

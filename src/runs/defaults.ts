@@ -1,9 +1,7 @@
 // defaults of training runs: the task's own, or those that suit most environments
 import { taskOf } from "../env/registry.ts";
 import type { TrainingDefaults } from "../env/task/task.ts";
-
-/** The algorithms. */
-export type Algo = "ppo" | "sac" | "dqn";
+import type { Algo } from "../rl/algorithm.ts";
 
 const USUAL: Readonly<Record<Algo, TrainingDefaults>> = {
   // few worlds, and many small steps of the optimizer on each rollout
@@ -18,6 +16,14 @@ const USUAL: Readonly<Record<Algo, TrainingDefaults>> = {
     steps: 1_000_000,
     config: { collectSteps: 4, gradientSteps: 16, bufferSize: 200_000, learningStarts: 10_000 },
     evalEvery: 200,
+    checkpointEvery: 2000,
+    snapshotEvery: 2000,
+  },
+  "sac-discrete": {
+    numEnvs: 16,
+    steps: 1_000_000,
+    config: { collectSteps: 4, gradientSteps: 16, bufferSize: 200_000, nSteps: 3 },
+    evalEvery: 100,
     checkpointEvery: 2000,
     snapshotEvery: 2000,
   },

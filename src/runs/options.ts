@@ -6,7 +6,8 @@ import { show as written } from "../core/show.ts";
 import { PPO_OPTIONS, type PpoConfig } from "../rl/ppo/config.ts";
 import { DQN_OPTIONS, type DqnConfig } from "../rl/dqn/config.ts";
 import { SAC_OPTIONS, type SacConfig } from "../rl/sac/config.ts";
-import type { Algo } from "./defaults.ts";
+import { SAC_DISCRETE_OPTIONS, type SacDiscreteConfig } from "../rl/sac-discrete/config.ts";
+import type { Algo } from "../rl/algorithm.ts";
 
 /** Those without a default have one of the environment, or none. */
 export const RUN_OPTIONS = {
@@ -52,7 +53,7 @@ export const RUN_OPTIONS = {
 /** Options of a training run; `RUN_OPTIONS` says what those of the table mean. */
 export interface TrainOptions extends Given<typeof RUN_OPTIONS> {
   /** Hyperparameters; by default the environment's, then the algorithm's. */
-  readonly config?: Partial<PpoConfig> | Partial<SacConfig> | Partial<DqnConfig>;
+  readonly config?: Partial<PpoConfig> | Partial<SacConfig> | Partial<SacDiscreteConfig> | Partial<DqnConfig>;
   /** What learns. Default: "ppo". */
   readonly algo?: Algo;
   /** The file of a replay with `storage: "file"`, and whether to reuse an existing one. */
@@ -77,7 +78,12 @@ const SET = "set.";
 const IDENTITY = ["env", "algo", "task", "from"];
 
 /** The hyperparameters of each algorithm. */
-export const ALGORITHMS = { ppo: PPO_OPTIONS, sac: SAC_OPTIONS, dqn: DQN_OPTIONS } as const;
+export const ALGORITHMS = {
+  ppo: PPO_OPTIONS,
+  sac: SAC_OPTIONS,
+  "sac-discrete": SAC_DISCRETE_OPTIONS,
+  dqn: DQN_OPTIONS,
+} as const;
 
 export const SETTING_NAMES = [
   ...new Set([RUN_OPTIONS, ...Object.values(ALGORITHMS)].flatMap((table) => Object.keys(table))),

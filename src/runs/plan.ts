@@ -21,13 +21,17 @@ import { ppoShapes } from "../rl/ppo/named-parameters.ts";
 import { namedSac } from "../rl/sac/policy.ts";
 import { settlePpo } from "../rl/ppo.ts";
 import { settleDqn } from "../rl/dqn.ts";
+import { settleSacDiscrete } from "../rl/sac-discrete.ts";
+import { planSacDiscreteLearner } from "../rl/sac-discrete/arenas.ts";
+import { namedSacDiscrete } from "../rl/sac-discrete/policy.ts";
 import { planDqnLearner } from "../rl/dqn/arenas.ts";
 import { namedDqn } from "../rl/dqn/policy.ts";
 import { planSacLearner } from "../rl/sac/arenas.ts";
 import { sacCollecting, settleSac } from "../rl/sac.ts";
 import { learnerInWasm, type LearnerPlan } from "../rl/device/wasm-plan.ts";
 import { planCollector, type CollectorOptions } from "./collector.ts";
-import { runDefaults, type Algo } from "./defaults.ts";
+import { runDefaults } from "./defaults.ts";
+import type { Algo } from "../rl/algorithm.ts";
 import { readStart, startingFrom } from "./start.ts";
 import { collectorEnv, evalEnvsOf, settle, type Settings } from "./settings.ts";
 import type { TrainOptions } from "./options.ts";
@@ -131,6 +135,8 @@ export class RunPlanner {
     const held = (plan: LearnerPlan) => (this.#onWasm ? learnerInWasm(plan, threads, envs) : plan);
     const { algo } = this.#options;
     if (algo === "sac") return held(planSacLearner(settleSac(env, this.#replayConfig()).shape, limits));
+    if (algo === "sac-discrete")
+      return held(planSacDiscreteLearner(settleSacDiscrete(env, this.#replayConfig()).shape, limits));
     if (algo === "dqn") return held(planDqnLearner(settleDqn(env, this.#replayConfig()).shape, limits));
     const { shape, config } = settlePpo(env, this.#config());
     return held(planLearner(shape, config, limits));
@@ -144,6 +150,10 @@ export class RunPlanner {
       const { config, shape } = settleSac(env, this.#replayConfig());
       return { config, shapes: shapesOf(namedSac(shape, new Float32Array(4 * shape.nets.params4))) };
     }
+    if (algo === "sac-discrete") {
+      const { config, shape } = settleSacDiscrete(env, this.#replayConfig());
+      return { config, shapes: shapesOf(namedSacDiscrete(shape, new Float32Array(4 * shape.nets.params4))) };
+    }
     if (algo === "dqn") {
       const { config, shape } = settleDqn(env, this.#replayConfig());
       return { config, shapes: shapesOf(namedDqn(shape, new Float32Array(4 * shape.nets.params4))) };
@@ -156,8 +166,9 @@ export class RunPlanner {
   async host(numEnvs: number): Promise<HostBytes[]> {
     const env = this.#env(numEnvs);
     const { algo } = this.#options;
-    if (algo === "dqn") {
-      const { shape, config } = settleDqn(env, this.#replayConfig());
+    if (algo === "dqn" || algo === "sac-discrete") {
+      const settle = algo === "dqn" ? settleDqn : settleSacDiscrete;
+      const { shape, config } = settle(env, this.#replayConfig());
       return this.#replayBytes(shape, config.storage);
     }
     if (algo !== "sac") {

@@ -8,13 +8,14 @@ import type { Task } from "../env/task/task.ts";
 import { AppliedPolicy } from "../rl/networks/apply-policy.ts";
 import { firstEpisodes, type EvaluateOptions, type Evaluation } from "../rl/evaluate.ts";
 import { Dqn } from "../rl/dqn.ts";
+import { SacDiscrete } from "../rl/sac-discrete.ts";
+import type { SacDiscreteConfig } from "../rl/sac-discrete/config.ts";
 import type { DqnConfig } from "../rl/dqn/config.ts";
 import { Ppo } from "../rl/ppo.ts";
 import type { SacConfig } from "../rl/sac/config.ts";
 import { Sac } from "../rl/sac.ts";
-import type { Algorithm } from "../rl/algorithm.ts";
+import type { Algo, Algorithm } from "../rl/algorithm.ts";
 import type { Checkpoint } from "./checkpoint.ts";
-import type { Algo } from "./defaults.ts";
 import { lastCheckpoint } from "./checkpoints.ts";
 import { assertSameRun, toJson } from "./folder.ts";
 import { assertRun, CONFIG_FILE, readConfig } from "./run-config.ts";
@@ -100,6 +101,7 @@ export async function playerOfRun(folder: string, made: object, adapt: Adapt = a
     const make: Record<Algo, () => Promise<Algorithm>> = {
       ppo: () => Ppo.create(env, config),
       sac: () => Sac.create(env, smallReplay<SacConfig>(config, env.numEnvs)),
+      "sac-discrete": () => SacDiscrete.create(env, smallReplay<SacDiscreteConfig>(config, env.numEnvs)),
       dqn: () => Dqn.create(env, smallReplay<DqnConfig>(config, env.numEnvs)),
     };
     const learner = await make[algo]();
@@ -151,7 +153,10 @@ function assertFits(checkpoint: Checkpoint, id: string, now: ReturnType<Algorith
 }
 
 /** A learner that never learns needs a replay of a few rows. */
-function smallReplay<C extends SacConfig | DqnConfig>(config: object | undefined, worlds: number): Partial<C> {
+function smallReplay<C extends SacConfig | SacDiscreteConfig | DqnConfig>(
+  config: object | undefined,
+  worlds: number,
+): Partial<C> {
   const { nSteps = 1, collectSteps = 1, ...rest } = (config ?? {}) as Partial<SacConfig>;
   const bufferSize = worlds * (nSteps + collectSteps + 8);
   return { ...rest, nSteps, collectSteps, storage: "gpu", bufferSize } as unknown as Partial<C>;

@@ -2,6 +2,8 @@
 import { CorralError } from "../core/errors.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import { actionFeatures } from "../rl/networks/action-features.ts";
+import { sacDiscreteConfig } from "../rl/sac-discrete/config.ts";
+import { sacDiscretePolicyOf } from "../rl/sac-discrete/policy.ts";
 import { dqnConfig } from "../rl/dqn/config.ts";
 import { dqnPolicyOf } from "../rl/dqn/policy.ts";
 import { ppoConfig } from "../rl/ppo/config.ts";
@@ -12,7 +14,7 @@ import { sacPolicyOf } from "../rl/sac/policy.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { lastCheckpoint } from "./checkpoints.ts";
 import { withInfinities } from "./run-config.ts";
-import { trainOptions } from "./options.ts";
+import { ALGORITHMS, trainOptions } from "./options.ts";
 
 /**
  * Reads the policy of the folder of a run. Its environment must be known by its id; no device is opened.
@@ -22,8 +24,8 @@ export const policyOfRun = (run: string): Promise<Policy> => policyOfCheckpoint(
 
 async function policyOfCheckpoint({ about, policy: tensors, path }: Checkpoint): Promise<Policy> {
   const { env: id, algo = "ppo" } = about.config;
-  if (algo !== "ppo" && algo !== "sac" && algo !== "dqn") {
-    const text = `${path} is of ${String(algo)}; policies of ppo, sac and dqn are exported.`;
+  if (typeof algo !== "string" || !Object.hasOwn(ALGORITHMS, algo)) {
+    const text = `${path} is of ${String(algo)}; policies of ${Object.keys(ALGORITHMS).join(", ")} are exported.`;
     throw new CorralError("unsupported-export", text, { algo });
   }
   const { config: given, env: options } = trainOptions(withInfinities(about.config));
@@ -34,6 +36,7 @@ async function policyOfCheckpoint({ about, policy: tensors, path }: Checkpoint):
   const named = Object.fromEntries(tensors) as Record<string, NamedArray>;
   if (algo === "sac") return sacPolicyOf(named, env.id, space, sacConfig(given));
   const features = space.kind === "discrete" && space.controls ? actionFeatures(space.controls).values : undefined;
+  if (algo === "sac-discrete") return sacDiscretePolicyOf(named, env.id, space, sacDiscreteConfig(given), features);
   if (algo === "dqn") return dqnPolicyOf(named, env.id, space, dqnConfig(given), features);
   const config = ppoConfig(given);
   return policyOf(withoutEmbedding(named, features), {

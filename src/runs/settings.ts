@@ -49,8 +49,8 @@ export function settle(id: string, options: TrainOptions): Settings {
     throw badOption("evalEnvs", evalEnvs, `the learner has room for ${numEnvs} worlds, numEnvs: pass at most as many`);
   if (collect === "device" && options.collectThreads !== undefined)
     throw badOption("collectThreads", collectThreads, 'threads collect with collect: "async" alone; leave it out');
-  if (collect === "async" && options.algo === "dqn") {
-    const text = "threads of the CPU collect for PPO and SAC; DQN collects on the device. Leave collect out.";
+  if (collect === "async" && (options.algo === "dqn" || options.algo === "sac-discrete")) {
+    const text = `threads of the CPU collect for PPO and SAC; ${options.algo} collects on the device. Leave collect out.`;
     throw new CorralError("unsupported-collector", text);
   }
   return {

@@ -1,10 +1,9 @@
 // starting a run from another: its policy, value function and normalisers, with other worlds, tasks and settings
 import { existsSync, statSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
-import type { Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
+import type { Algo, Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { lastCheckpoint, readCheckpoint } from "./checkpoints.ts";
-import type { Algo } from "./defaults.ts";
 import { assertRun, withInfinities } from "./run-config.ts";
 import { ALGORITHMS, show, type TrainOptions } from "./options.ts";
 

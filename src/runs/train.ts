@@ -8,6 +8,8 @@ import { lowered, type Algorithm } from "../rl/algorithm.ts";
 import type { PpoConfig } from "../rl/ppo/config.ts";
 import type { Evaluation } from "../rl/evaluate.ts";
 import { Dqn } from "../rl/dqn.ts";
+import { SacDiscrete } from "../rl/sac-discrete.ts";
+import type { SacDiscreteConfig } from "../rl/sac-discrete/config.ts";
 import type { DqnConfig } from "../rl/dqn/config.ts";
 import { Ppo } from "../rl/ppo.ts";
 import type { SacConfig } from "../rl/sac/config.ts";
@@ -62,11 +64,14 @@ async function make(id: string, settings: Settings, learning: Made, env: object)
     const algorithm =
       algo === "sac"
         ? await hold(Sac.create(held.env, { ...(config as Partial<SacConfig>), ...replay, seed }))
-        : algo === "dqn"
-          ? await hold(Dqn.create(held.env, { ...(config as Partial<DqnConfig>), ...replay, seed }))
-          : await hold(Ppo.create(held.env, { ...(config as Partial<PpoConfig>), seed, totalSteps: steps }));
+        : algo === "sac-discrete"
+          ? await hold(SacDiscrete.create(held.env, { ...(config as Partial<SacDiscreteConfig>), ...replay, seed }))
+          : algo === "dqn"
+            ? await hold(Dqn.create(held.env, { ...(config as Partial<DqnConfig>), ...replay, seed }))
+            : await hold(Ppo.create(held.env, { ...(config as Partial<PpoConfig>), seed, totalSteps: steps }));
     if (learning.start) await adoptStart(algorithm, learning.start);
-    if (settings.collect !== "async" || algorithm.algo === "dqn") return { ...held, algorithm };
+    if (settings.collect !== "async" || !(algorithm instanceof Ppo || algorithm instanceof Sac))
+      return { ...held, algorithm };
     const options = { env: collectorEnv(env), modules, threads: settings.collectThreads! };
     return { ...held, algorithm: await hold(Overlapped.create(algorithm, options)) };
   } catch (error) {

@@ -45,11 +45,14 @@ const DQN: TrainOptions = {
   config: { ...SAC.config, explorationSteps: 200 },
 };
 
+const SAC_DISCRETE: TrainOptions = { ...SAC, algo: "sac-discrete", env: { device: "wasm" } };
+
 describe.each<[string, string, TrainOptions, number, number]>([
   ["ppo, adaptive", "InvertedPendulum-v5", ADAPTIVE, 5, UPDATES],
   ["ppo", "CartPole", TINY, 5, UPDATES],
   ["sac", "InvertedPendulum-v5", SAC, 25, 60],
   ["dqn", "CartPole", DQN, 25, 60],
+  ["sac of discrete actions", "CartPole", SAC_DISCRETE, 25, 60],
   ["ppo, async", "InvertedPendulum-v5", { ...TINY, collect: "async", collectThreads: 1 }, 5, UPDATES],
 ])("%s", (name, id, options, from, updates) => {
   test("a run that was cut off goes on to the same bits", async () => {

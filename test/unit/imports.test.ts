@@ -41,7 +41,7 @@ const PUBLIC = /^src\/(index|[^/]+\/index|trace\/(scalar|vector|math))\.ts$/;
 /** The rooms of a folder, each of which may import those before it and itself; files beside the rooms import them all. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   env: ["space", "task", "kernel", "host"],
-  rl: ["tables", "networks", "device", "replay", "ppo", "sac", "dqn"],
+  rl: ["tables", "networks", "device", "replay", "ppo", "sac", "dqn", "sac-discrete"],
 };
 
 /** Edges that may carry types only. */

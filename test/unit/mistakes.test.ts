@@ -97,7 +97,7 @@ const CASES: readonly (readonly [what: string, message: RegExp, use: () => unkno
   ["options of a run", /bad-option/, () => corral.TrainingRun.create("CartPole", untyped(5))],
   [
     "an algorithm of no name",
-    /bad-config.*a2c.*ppo, sac or dqn/,
+    /bad-config.*a2c.*ppo, sac, sac-discrete or dqn/,
     () => corral.TrainingRun.create("CartPole", untyped({ algo: "a2c" })),
   ],
   ["options of a run that is planned", /bad-option/, () => corral.planRun("CartPole", untyped(5))],

@@ -83,13 +83,20 @@ const sac = (entry: string) => ({
   job: JOBS.sac,
   buffers: { ...only(entry === "load", { 2: "batch" }), 3: "work", ...only(entry.endsWith("_loss"), { 4: "state" }) },
 });
-const dqn = (entry: string, buffers: Record<number, string>) => ({
-  files: [MATH, "rl/dqn.wgsl"],
-  code: () => SLOPE_WGSL,
-  entry,
-  job: JOBS.dqn,
-  buffers: { 3: "work", ...buffers },
-});
+const COLUMNS = [MATH, "rl/columns.wgsl"];
+const withSlopes = <K extends KernelSource>(kernel: K) => ({ ...kernel, code: () => SLOPE_WGSL });
+const column = (entry: string, buffers: Record<number, string>) =>
+  withSlopes({ files: COLUMNS, entry, job: JOBS.columns, buffers });
+const dqn = (entry: string, buffers: Record<number, string>) =>
+  withSlopes({ files: [...COLUMNS, "rl/dqn.wgsl"], entry, job: JOBS.dqn, buffers: { 3: "work", ...buffers } });
+const softColumns = (entry: string, buffers: Record<number, string>) =>
+  withSlopes({
+    files: [...COLUMNS, "rl/soft_columns.wgsl"],
+    entry,
+    job: JOBS.softColumns,
+    buffers: { 2: "batch", 3: "work", ...buffers },
+  });
+const softHead = family([MATH, "rl/block.wgsl", "rl/soft_head.wgsl"], JOBS.softBlock);
 
 export const KERNELS = {
   observe: {
@@ -208,10 +215,20 @@ export const KERNELS = {
   },
   dqn_load: dqn("load", { 2: "batch" }),
   dqn_loss: dqn("loss", { 2: "batch", 4: "params", 5: "features" }),
-  dqn_clear_head: dqn("clear_head", { 6: "grads" }),
-  dqn_head_gradient: dqn("head_gradient", { 6: "grads" }),
-  dqn_map_gradient: dqn("map_gradient", { 5: "features", 6: "grads" }),
-  dqn_head_slope: dqn("head_slope", { 4: "params", 5: "features" }),
+  column_clear: column("clear_head", { 6: "grads" }),
+  column_gradient: column("head_gradient", { 3: "work", 6: "grads" }),
+  column_map_gradient: column("map_gradient", { 3: "work", 5: "features", 6: "grads" }),
+  column_slope: column("head_slope", { 3: "work", 4: "params", 5: "features" }),
+  act_drawn: {
+    files: [...RANDOM, "rl/act_drawn.wgsl"],
+    job: JOBS.actGreedy,
+    buffers: { 3: "work", 5: "worlds", 6: "env.action", 7: "rollout_actions" },
+  },
+  soft_load: softColumns("load", {}),
+  soft_critic_loss: softColumns("critic_loss", { 4: "params", 5: "features", 7: "state" }),
+  soft_policy_loss: softColumns("policy_loss", { 7: "state" }),
+  soft_fold: softHead("fold", { 3: "work" }),
+  soft_slope: softHead("slope", { 3: "work" }),
   gate_critic: optimizeSac("gate_critic", { 2: "grads", 3: "scratch", 4: "state", 5: "moments", 6: "params" }),
   gate_policy: optimizeSac("gate_policy", { 2: "grads", 3: "scratch", 4: "state", 5: "moments", 6: "params" }),
   polyak_update: optimizeSac("polyak_update", { 4: "state", 6: "params" }),

@@ -33,6 +33,15 @@ export const ACTION_EMBEDDING = {
   doc: "discrete actions that stand for controls are scored by embeddings of this many numbers, made from the controls; 0 for a row of weights each",
 } as const satisfies OptionRow;
 
+/** Actions of a block. */
+export const ACTION_BLOCK = {
+  default: 2048,
+  min: 8,
+  max: 65536,
+  integer: true,
+  doc: "most actions whose values are held at once; larger choices go by in blocks of at most this many",
+} as const satisfies OptionRow;
+
 /** Of algorithms that learn from a replay. */
 export const REPLAY = {
   collectSteps: { default: 1, min: 1, max: 65536, integer: true, doc: "control steps of every world between updates" },

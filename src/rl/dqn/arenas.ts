@@ -61,7 +61,7 @@ export interface DqnShape extends ReplayLearnerShape {
 const MAX_ACTIONS = 2 ** 24;
 
 /** Throws `unsupported-space` for anything but one choice of actions. */
-function assertOneChoice({ id, alternatives }: EnvShape): void {
+export function assertOneChoice({ id, alternatives }: EnvShape, values = "DQN values"): void {
   const [actions] = alternatives;
   if (alternatives.length === 1 && actions <= MAX_ACTIONS) return;
   const what =
@@ -72,12 +72,16 @@ function assertOneChoice({ id, alternatives }: EnvShape): void {
         : `${actions}`;
   throw new CorralError(
     "unsupported-space",
-    `DQN values each of at most ${MAX_ACTIONS} actions, and those of ${id} are ${what}. Train it with PPO, or SAC where actions are continuous.`,
+    `${values} each of at most ${MAX_ACTIONS} actions, and those of ${id} are ${what}. Train it with PPO, or SAC where actions are continuous.`,
     { alternatives },
   );
 }
 
-function layOut(name: string, env: EnvShape, seen: number, config: DqnConfig, at: number) {
+/** What a network over many actions is made of. */
+type HeadConfig = Pick<DqnConfig, "hidden" | "activation" | "actionBlock" | "actionEmbedding">;
+
+/** A network that sees so many numbers and ends in one of each action, from a vec4 of the parameter vector on. */
+export function layOutActions(name: string, env: EnvShape, seen: number, config: HeadConfig, at: number) {
   const { hidden, activation, actionBlock: block, actionEmbedding: dims } = config;
   const own = layOutNetwork(name, [seen, ...hidden], activation, Math.SQRT2, at, activation);
   const last = dims > 0 ? [layOutNetwork(name, [hidden.at(-1) ?? seen, dims], activation, 1, endOf(own, at))[0]] : [];
@@ -93,9 +97,9 @@ export function dqnShape(env: EnvShape, config: DqnConfig): DqnShape {
   assertOneChoice(env);
   if (config.actionEmbedding > 0) assertEmbeddable(env);
   const seen = env.groups?.policy.size ?? env.observations;
-  const online = layOut("policy", env, seen, config, 0);
+  const online = layOutActions("policy", env, seen, config, 0);
   const total4 = online.end + STATISTICS4;
-  const target = layOut("target", env, seen, config, total4);
+  const target = layOutActions("target", env, seen, config, total4);
   const { layers, head } = online.network;
   const sizes = transitionSizes(env, config);
   const { k4 } = sizes;

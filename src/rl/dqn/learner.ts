@@ -12,10 +12,8 @@ import { jobOfLayer, TILE } from "../networks/networks.ts";
 import { transitionParts } from "../replay/arenas.ts";
 import { ReplayLearner } from "../replay/learner.ts";
 import { ADAM_EACH, SAC_STATE } from "../tables/device-tables.ts";
+import { bindColumns, columnsJob, descendColumns, headAt } from "./columns.ts";
 import { lastOf, planDqnLearner, type DqnShape, type QNetwork } from "./arenas.ts";
-
-/** Numbers that an invocation clears of the head's gradient. */
-const CLEARED = 8;
 
 /** Who looks for the best action: worlds that act, or a batch for its targets. */
 export type Seeker = "act" | "next";
@@ -68,10 +66,7 @@ export class DqnLearner extends ReplayLearner<DqnShape> {
     const job = this.#job();
     bind("load", "dqn_load", job);
     bind("loss", "dqn_loss", job);
-    bind("clear head", "dqn_clear_head", job);
-    bind("head gradient", "dqn_head_gradient", job);
-    bind("map gradient", "dqn_map_gradient", job);
-    bind("head slope", "dqn_head_slope", job);
+    bindColumns(bind, "online", columnsJob(online, work.online, work.kept));
     bind("gradient gate", "gate_critic", { at: 0, count: statistics, place: 0, other: statistics });
     bind("adam", "adam", { at: 0, count: statistics, place: 0, other: 0 });
     bind("polyak update", "polyak_update", { at: 0, count: statistics, place: 0, other: nets.total4 });
@@ -99,41 +94,23 @@ export class DqnLearner extends ReplayLearner<DqnShape> {
       blocks: blocks.length,
       actions,
       k: blocks[0].k,
+      to: 0,
     });
-  }
-
-  /** Where the numbers of a head begin, in floats, and how many there are. */
-  #headAt({ head }: QNetwork): { readonly at: number; readonly size: number } {
-    const { embedding, blocks, width } = head;
-    const { k } = blocks[0];
-    if (embedding) return { at: 4 * embedding.at, size: embedding.features * k };
-    return { at: 4 * blocks[0].w, size: blocks.length * (k + 1) * width };
   }
 
   /** The numbers of the kernels between runs of the networks. */
   #job(): JobOf<"dqn_loss"> {
     const { nets, work, seen, seen4 } = this.shape;
     const { online, target } = nets;
-    const { blocks, width, embedding } = online.head;
-    const below = online.layers.at(-1);
-    const own = this.#headAt(online);
     return {
+      ...columnsJob(online, work.online, work.kept),
       observations: seen,
       obs: 4 * work.online.x,
       next_obs: 4 * work.next.x,
       obs_row: 4 * seen4,
-      x: 4 * lastOf(online, work.online),
       next_x: 4 * lastOf(target, work.target),
-      inputs: blocks[0].inputs,
-      k: blocks[0].k,
-      activation: below ? ACTIVATIONS[below.activation].code : 0,
-      kept: 4 * work.kept,
+      target_head: headAt(target).at,
       statistics: 4 * work.statistics,
-      head: own.at,
-      target_head: this.#headAt(target).at,
-      head_size: own.size,
-      width,
-      features: embedding?.features ?? 0,
       ...transitionParts(this.shape),
     };
   }
@@ -179,15 +156,10 @@ export class DqnLearner extends ReplayLearner<DqnShape> {
 
   /** Gradients of the loss of each row, from derivatives that lie in what is kept of it. */
   backward(pass: JobPass, rows: number): void {
-    const { layers, head } = this.shape.nets.online;
-    const { k } = head.blocks[0];
+    const { online } = this.shape.nets;
+    const { layers } = online;
     this.runWeights(pass, "statistics", 1, [SUMS]);
-    if (head.embedding) this.run(pass, "map gradient", head.embedding.features * k);
-    else {
-      this.run(pass, "clear head", this.#headAt(this.shape.nets.online).size / CLEARED);
-      this.run(pass, "head gradient", rows * (k + 1));
-    }
-    if (layers.length > 0) this.run(pass, "head slope", rows * k);
+    descendColumns(this, pass, "online", online, rows);
     for (let i = layers.length - 1; i >= 0; i--) {
       this.runWeights(pass, `gradient ${i}`, 1, [layers[i]]);
       if (i > 0) this.runRows(pass, `backward ${i}`, rows, layers[i].k);

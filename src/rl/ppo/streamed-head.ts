@@ -49,6 +49,7 @@ export function bindHead(
     blocks: blocks.length,
     actions: nets.head!.actions,
     k: blocks[0].k,
+    to: 0,
   };
   bind("embed", "embed", job);
   bind("embed gradient", "embed_gradient", job);

@@ -172,6 +172,15 @@ const HEAD_SLOPE = struct("HeadSlope", {
 /** What DQN keeps of a row: the best action of those that went by; the action of a sample, and the derivative by its value. Actions are numbers. */
 export const Q_ROW = struct("QRow", { top: "f32", best: "f32", action: "f32", by_value: "f32" });
 
+/** What is kept of a row while logits and values of all actions go by: see shaders/rl/soft_head.wgsl; and what the loss puts in its place. */
+export const SOFT_ROW = struct("SoftRow", { top: "f32", total: "f32", weighted: "f32", valued: "f32" });
+const SOFT_SLOPE = struct("SoftSlope", {
+  log_sum: ["f32", "Logarithm of the sum of all exponentials."],
+  expected: ["f32", "The loss: what all actions lie above or below."],
+  weight: "f32",
+  alpha: "f32",
+});
+
 /** Rows of the observation normaliser (`norm`), each as wide as the network's input. Bounds of actions follow. */
 export const NORM = numbered(0, ["mean", "inverse_std", "variance", "count"]);
 
@@ -269,6 +278,9 @@ export const COMMON_WGSL = [
   constants("HEAD_", { size: HEAD_ROW.size }),
   Q_ROW.wgslPlaces("Q_"),
   constants("Q_", { size: Q_ROW.size }),
+  SOFT_ROW.wgslPlaces("SOFT_"),
+  constants("SOFT_", { size: SOFT_ROW.size }),
+  SOFT_SLOPE.wgslPlaces("SLOPE_"),
   constants("NORM_", NORM),
   constants("S_", STATE),
   constants("SAC_", SAC_STATE),

@@ -60,6 +60,26 @@ const MEANS = {
 
 const STREAMED = { kept: "u32", value: "u32", value_row: "u32" } as const;
 
+/** Columns of a head over many actions, one a sample: floats. */
+const COLUMNS = {
+  x: ["u32", "What the head multiplies, how many numbers of a row, and with padding."],
+  inputs: "u32",
+  k: "u32",
+  activation: ["u32", "The code of what made them."],
+  kept: ["u32", "Where rows keep the action and the derivative by its value."],
+  head: ["u32", "Parameters of the head: blocks of columns, or the map of embeddings."],
+  head_size: "u32",
+  width: ["u32", "Columns of a block; features of an action, 0 without embeddings."],
+  features: "u32",
+} as const;
+
+const SAMPLE = {
+  batch_row: ["u32", "A sample: its floats, and where its parts start."],
+  batch_next: "u32",
+  batch_action: "u32",
+  batch_notes: "u32",
+} as const;
+
 const single = <N extends string>(table: DeviceStruct<N>) => ({ table, variable: "J", most: 1 }) as const;
 
 /** Tables of jobs; those of several parts are arrays in the kernel. */
@@ -115,6 +135,7 @@ export const JOBS = {
       blocks: "u32",
       actions: "u32",
       k: ["u32", "Rows of a block with padding."],
+      to: ["u32", "Where embeddings go to: floats."],
     }),
   ),
   groups: {
@@ -159,28 +180,52 @@ export const JOBS = {
       action_words: "u32",
     }),
   ),
+  columns: single(struct("Columns", COLUMNS)),
   dqn: single(
     struct("DqnJob", {
+      ...COLUMNS,
       observations: "u32",
       obs: ["u32", "Inputs: observations, next observations. All places are floats, each with those of a row."],
       next_obs: "u32",
       obs_row: "u32",
-      x: ["u32", "What the head multiplies: of the observation, and of the next one in the targets."],
-      next_x: "u32",
-      inputs: ["u32", "How many of them, and with padding."],
-      k: "u32",
-      activation: ["u32", "The code of what made them."],
-      kept: "u32",
-      statistics: "u32",
-      head: ["u32", "Parameters of the head and of the targets': blocks of columns, or the map of embeddings."],
+      next_x: ["u32", "What the targets' head multiplies: of the next observation."],
       target_head: "u32",
-      head_size: "u32",
-      width: ["u32", "Columns of a block; features of an action, 0 without embeddings."],
-      features: "u32",
-      batch_row: ["u32", "A sample: its floats, and where its parts start."],
-      batch_next: "u32",
-      batch_action: "u32",
-      batch_notes: "u32",
+      statistics: "u32",
+      ...SAMPLE,
+    }),
+  ),
+  softBlock: single(
+    struct("SoftBlock", {
+      logits: ["u32", "Where logits of the block and values by both critics lie, and a row of each: vec4s."],
+      first_values: "u32",
+      second_values: "u32",
+      width: "u32",
+      kept: ["u32", "Where rows keep what went by: vec4s."],
+      index: ["u32", "Which block, and how many actions it has."],
+      count: "u32",
+    }),
+  ),
+  softColumns: single(
+    struct("SoftColumns", {
+      ...COLUMNS,
+      other_x: ["u32", "The same of the second critic."],
+      other_kept: "u32",
+      other_head: "u32",
+      policy_count: ["u32", "What the policy sees of an observation, from its start; and what critics see."],
+      critic_first: "u32",
+      critic_count: "u32",
+      obs: [
+        "u32",
+        "Inputs of the policy, then of critics and targets. All places are floats, each with those of a row.",
+      ],
+      next_obs: "u32",
+      obs_row: "u32",
+      seen: "u32",
+      next_seen: "u32",
+      seen_row: "u32",
+      soft: ["u32", "What is kept of a row's expectations; statistics."],
+      statistics: "u32",
+      ...SAMPLE,
     }),
   ),
   sac: single(
@@ -208,10 +253,7 @@ export const JOBS = {
       value_row: "u32",
       statistics: ["u32", "Statistics, and notes."],
       notes: "u32",
-      batch_row: ["u32", "A sample: its floats, and where its parts start."],
-      batch_next: "u32",
-      batch_action: "u32",
-      batch_notes: "u32",
+      ...SAMPLE,
     }),
   ),
 } as const;

@@ -169,8 +169,8 @@ describe("corral train", () => {
     const cases: [string[], number, string][] = [
       [[], 2, "ENV is missing"],
       [["CartPol"], 2, "nearest: CartPole"],
-      [["CartPole", "--algo", "a2c"], 2, "pass ppo, sac or dqn"],
-      [["CartPole", "--algo", "sac"], 2, "Train it with PPO"],
+      [["CartPole", "--algo", "a2c"], 2, "pass ppo, sac, sac-discrete or dqn"],
+      [["CartPole", "--algo", "sac"], 2, "Train it with SacDiscrete (--algo sac-discrete), DQN or PPO"],
       [["Hopper-v5", "--algo", "sac", "--epochs", "3"], 2, 'sac has no option "epochs"'],
       [["Hopper-v5", "--tau", "0.1"], 2, 'ppo has no option "tau"'],
       [["InvertedPendulum-v5", "--algo", "sac", "--storage", "tape"], 2, "storage is"],

@@ -238,7 +238,7 @@ describe("environments that cannot be", () => {
 
 test("learners name what takes an environment, and options that contradict each other", async () => {
   await expect(Sac.create(makeJsVec(corridor, { numEnvs: 1 }))).rejects.toThrow(
-    "the actions of Corridor are discrete. Train it with PPO or DQN.",
+    "the actions of Corridor are discrete. Train it with SacDiscrete (--algo sac-discrete), DQN or PPO.",
   );
   expect(() => dqnConfig({ bufferSize: 100 })).toThrow("[bad-option] bufferSize is 100; pass at least batchSize, 128");
   expect(() => sacConfig({ bufferSize: 100 })).toThrow("[bad-option] bufferSize is 100; pass at least batchSize, 256");

@@ -5,7 +5,7 @@ import { makeVec } from "../../../src/env/index.ts";
 import { type GpuDevice, openDevice } from "../../../src/gpu/index.ts";
 import { createBudget } from "../../../src/memory/index.ts";
 import { actionFeatures } from "../../../src/rl/networks/action-features.ts";
-import { Dqn, planDqn, Ppo, planPpo } from "../../../src/rl/index.ts";
+import { Dqn, planDqn, planSacDiscrete, Ppo, planPpo, SacDiscrete } from "../../../src/rl/index.ts";
 import { holdDevice } from "../../support/hold-device.ts";
 
 holdDevice();
@@ -88,6 +88,24 @@ test.each([0, 8])("DQN learns among them from a replay, with embeddings of %i nu
   expect(await trained()).toEqual(params);
 });
 
+test.each([0, 8])("SAC learns among them from a replay, with embeddings of %i numbers", async (actionEmbedding) => {
+  const options = { seed: 1, hidden: [16], actionEmbedding, batchSize: 32, bufferSize: 640, learningStarts: 16 };
+  const trained = async () => {
+    await using env = await makeVec("ArmTable", { numEnvs: 16, seed: 1, device: "wasm" });
+    await using sac = await SacDiscrete.create(env, { ...options, collectSteps: 2 });
+    const { entropy } = await sac.iterate();
+    // as good as uniform at the start
+    expect(entropy).toBeGreaterThan(0.99 * Math.log(ACTIONS));
+    const { minibatches, value } = await sac.iterate();
+    expect(minibatches).toBe(1);
+    expect(value).not.toBe(0);
+    return sac.parameters();
+  };
+  const params = await trained();
+  expect(params.every(Number.isFinite)).toBe(true);
+  expect(await trained()).toEqual(params);
+});
+
 test("a replay of a million transitions fits into 1 GiB, and one-hot actions would not", async () => {
   await using env = await makeVec("ArmTable", { numEnvs: 1024, seed: 1, device: gpu });
   const plan = planDqn(env, { bufferSize: 1_000_000, hidden: [64, 64] });
@@ -95,5 +113,11 @@ test("a replay of a million transitions fits into 1 GiB, and one-hot actions wou
   expect(plan.instead).toEqual([
     { what: "one-hot actions of the replay, in float32", bytes: 4 * 1_000_000 * ACTIONS },
     { what: "values of all actions of a batch", bytes: 4 * 128 * ACTIONS },
+  ]);
+  const soft = planSacDiscrete(env, { bufferSize: 1_000_000, hidden: [64, 64] });
+  expect(env.plan.totalBytes + soft.totalBytes).toBeLessThan(1024 * MIB);
+  expect(soft.instead).toEqual([
+    { what: "one-hot actions of the replay, in float32", bytes: 4 * 1_000_000 * ACTIONS },
+    { what: "logits and both values of all actions of a batch", bytes: 12 * 128 * ACTIONS },
   ]);
 });

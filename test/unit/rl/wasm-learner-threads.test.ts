@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import "../../../envs/index.ts";
 import { makeVec, type VectorEnv } from "../../../src/env/index.ts";
 import { LearnerThreads } from "../../../src/rl/device/wasm-thread.ts";
-import { Dqn, planPpo, Ppo, Sac } from "../../../src/rl/index.ts";
+import { Dqn, planPpo, Ppo, Sac, SacDiscrete } from "../../../src/rl/index.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -17,6 +17,7 @@ const LEARNERS = [
   ["PPO with a memory", "CartPole", (env: VectorEnv) => Ppo.create(env, { ...PPO, recurrentSize: 32 }), 2],
   ["SAC", "InvertedPendulum-v5", (env: VectorEnv) => Sac.create(env, OFF_POLICY), 6],
   ["DQN", "CartPole", (env: VectorEnv) => Dqn.create(env, OFF_POLICY), 6],
+  ["SAC of discrete actions", "CartPole", (env: VectorEnv) => SacDiscrete.create(env, OFF_POLICY), 6],
 ] as const;
 
 test.each(LEARNERS)("%s learns to the same bits in 1, 2 and 7 threads", async (_name, id, create, updates) => {

@@ -40,6 +40,7 @@ const CASES: [string, string, TrainOptions][] = [
   ["SAC", "InvertedPendulum-v5", { algo: "sac", numEnvs: 9, config: sac }],
   ["SAC, rows on the host", "Hopper-v5", { algo: "sac", numEnvs: 9, config: { ...sac, storage: "host" } }],
   ["DQN", "CartPole", { algo: "dqn", numEnvs: 9, config: sac }],
+  ["SAC of discrete actions", "ArmTable", { algo: "sac-discrete", numEnvs: 9, config: { ...sac, actionEmbedding: 4 } }],
 ];
 
 test.each(CASES)("what a run makes is what was planned: %s", async (_, id, options) => {

@@ -14,6 +14,6 @@ test("a hyperparameter that an older run did not know had its default", () => {
 test("values of a config nested 100,000 deep are refused in a few words", () => {
   let algo: unknown = 1;
   for (let i = 0; i < 100_000; i++) algo = [algo];
-  expect(() => trainOptions({ algo })).toThrow("--algo is '[[[[[...]]]]]': pass ppo, sac or dqn.");
+  expect(() => trainOptions({ algo })).toThrow("--algo is '[[[[[...]]]]]': pass ppo, sac, sac-discrete or dqn.");
   expect(differences({ algo: "ppo", gamma: 0.5 }, { algo: "ppo", gamma: 0.9 })).toEqual(["gamma was 0.5 and is 0.9"]);
 });

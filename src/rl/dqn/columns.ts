@@ -1,0 +1,63 @@
+// learning single columns of a head over many actions: the gradient of the one that was taken of each row, and the derivative
+// by what it is multiplied with
+import type { DeviceCore } from "../device/device-core.ts";
+import type { JobPass } from "../device/kernels.ts";
+import type { Bind } from "../device/kernel-table.ts";
+import { ACTIVATIONS } from "../networks/activations.ts";
+import type { Rows } from "../networks/networks.ts";
+import { lastOf, type QNetwork } from "./arenas.ts";
+
+/** Numbers that an invocation clears of the head's gradient. */
+const CLEARED = 8;
+
+/** Where the numbers of a head begin, in floats, and how many there are. */
+export function headAt({ head }: QNetwork): { readonly at: number; readonly size: number } {
+  const { embedding, blocks, width } = head;
+  const { k } = blocks[0];
+  if (embedding) return { at: 4 * embedding.at, size: embedding.features * k };
+  return { at: 4 * blocks[0].w, size: blocks.length * (k + 1) * width };
+}
+
+/** The numbers of kernels that take columns of a network whose rows lie so; `kept`: a QRow of each, in vec4s. */
+export function columnsJob(network: QNetwork, rows: Rows, kept: number) {
+  const { blocks, width, embedding } = network.head;
+  const { at, size } = headAt(network);
+  const below = network.layers.at(-1);
+  return {
+    x: 4 * lastOf(network, rows),
+    inputs: blocks[0].inputs,
+    k: blocks[0].k,
+    activation: below ? ACTIVATIONS[below.activation].code : 0,
+    kept: 4 * kept,
+    head: at,
+    head_size: size,
+    width,
+    features: embedding?.features ?? 0,
+  };
+}
+
+/** Binds what learns the columns of a network, under its name. */
+export function bindColumns(bind: Bind, name: string, job: ReturnType<typeof columnsJob>): void {
+  bind(`${name} clear head`, "column_clear", job);
+  bind(`${name} head gradient`, "column_gradient", job);
+  bind(`${name} map gradient`, "column_map_gradient", job);
+  bind(`${name} head slope`, "column_slope", job);
+}
+
+/** Gradients of the head, from derivatives in what is kept of each row; derivatives by its inputs in their place. */
+export function descendColumns(
+  core: Pick<DeviceCore, "run">,
+  pass: JobPass,
+  name: string,
+  network: QNetwork,
+  rows: number,
+): void {
+  const { layers, head } = network;
+  const { k } = head.blocks[0];
+  if (head.embedding) core.run(pass, `${name} map gradient`, head.embedding.features * k);
+  else {
+    core.run(pass, `${name} clear head`, headAt(network).size / CLEARED);
+    core.run(pass, `${name} head gradient`, rows * (k + 1));
+  }
+  if (layers.length > 0) core.run(pass, `${name} head slope`, rows * k);
+}

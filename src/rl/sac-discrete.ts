@@ -1,0 +1,133 @@
+// soft actor-critic over discrete actions (Christodoulou 2019, "Soft Actor-Critic for Discrete Action Settings"), all of it on
+// the device of its environments: a categorical policy, two critics that value every action, expectations over all of them
+// instead of draws, and a replay. Logits and values of many actions are made in blocks and never held.
+import { optionsOf } from "../core/options.ts";
+import type { JsVec } from "../env/js-env.ts";
+import type { AlgorithmSnapshot } from "./algorithm.ts";
+import { learnerDeviceOf } from "./device/bind-env.ts";
+import { heldOn, limitsOf } from "./device/device-core.ts";
+import { envShape } from "./device/env-shape.ts";
+import { learnerEnvOf } from "./device/js-vec.ts";
+import type { LearnerEnv, PlannedEnv } from "./device/learner-env.ts";
+import { sacMetricsOf, type SacMetrics } from "./device/metrics.ts";
+import type { UniformValues } from "./device/uniforms.ts";
+import type { DqnPlan } from "./dqn.ts";
+import { shapesOf, type NamedArray } from "./networks/networks.ts";
+import type { Policy } from "./networks/policy.ts";
+import { OffPolicy, settleOffPolicy, withReplay, type OffPolicyOptions } from "./off-policy.ts";
+import type { Batch } from "./replay/learner.ts";
+import { planSacDiscreteLearner, sacDiscreteShape } from "./sac-discrete/arenas.ts";
+import { learnBatch, setUniforms } from "./sac-discrete/batch.ts";
+import { sacDiscreteConfig, type SacDiscreteConfig } from "./sac-discrete/config.ts";
+import { SacDiscreteLearner } from "./sac-discrete/learner.ts";
+import { namedSacDiscrete, sacDiscretePolicyOf } from "./sac-discrete/policy.ts";
+import { Flag, SAC_STATE } from "./tables/device-tables.ts";
+
+export interface SacDiscreteOptions extends Partial<SacDiscreteConfig>, OffPolicyOptions {}
+
+export type SacDiscreteSnapshot = AlgorithmSnapshot;
+
+/** The plan of the learner of an environment: every byte, before any is held; and what one-hot actions would have taken. */
+export function planSacDiscrete(given: LearnerEnv | JsVec, options: SacDiscreteOptions = {}): DqnPlan {
+  const env = learnerEnvOf(given);
+  const device = learnerDeviceOf(env);
+  const { shape, config } = settleSacDiscrete(env, options);
+  const { outputs } = shape.env;
+  const instead = [
+    { what: "one-hot actions of the replay, in float32", bytes: 4 * outputs * config.bufferSize },
+    { what: "logits and both values of all actions of a batch", bytes: 12 * outputs * config.batchSize },
+  ];
+  return { ...heldOn(device, planSacDiscreteLearner(shape, limitsOf(device))), instead };
+}
+
+/**
+ * A learner before any device: its options with their defaults, and all sizes.
+ * @throws CorralError bad-option, unknown-option, bad-seed, needs-next-step, unsupported-space
+ */
+export function settleSacDiscrete(env: PlannedEnv, options: SacDiscreteOptions = {}) {
+  const { seed, replayFile, reuseReplay, ...given } = optionsOf(options);
+  const config = sacDiscreteConfig(given);
+  const settled = settleOffPolicy(config, { seed, replayFile, reuseReplay });
+  return { ...settled, shape: sacDiscreteShape(envShape(env), config) };
+}
+
+/** A learner beside its environments, which it steps. Close it before them. */
+export class SacDiscrete extends OffPolicy<SacDiscreteConfig, SacDiscreteLearner, SacMetrics> {
+  readonly algo = "sac-discrete";
+
+  /**
+   * Reserves the learner's memory, the replay with it, in the budget of the environments and compiles its kernels. The
+   * environments are left as they are if this fails.
+   * @throws CorralError bad-option, unknown-option, bad-seed, bad-env, gpu-required, needs-next-step, unsupported-space;
+   *   BudgetExceededError naming the learner's fields; replay-exists, replay-not-written, disk-full, bad-replay; errors of the device
+   */
+  static async create(given: LearnerEnv | JsVec, options: SacDiscreteOptions = {}): Promise<SacDiscrete> {
+    const env = learnerEnvOf(given);
+    const device = learnerDeviceOf(env);
+    const settled = settleSacDiscrete(env, options);
+    const { config, seed, shape } = settled;
+    const learner = await SacDiscreteLearner.create(device, shape);
+    return withReplay(learner, env, settled, (bound, replay) => {
+      learner.initialize(env, seed, config.initialTemperature);
+      setUniforms(learner, config, seed);
+      return new SacDiscrete(env, settled, learner, bound, replay);
+    });
+  }
+
+  /** Whether actions are still uniform. */
+  get explores(): boolean {
+    return this.envSteps < this.config.learningStarts;
+  }
+
+  protected explore(): number {
+    return this.explores ? Flag.random : 0;
+  }
+
+  protected learns(_before: number, after: number): boolean {
+    return after >= this.config.learningStarts;
+  }
+
+  protected learningRates(): UniformValues {
+    const { learningRate, criticLearningRate } = this.config;
+    return { learning_rate: this.rateScale * learningRate, critic_rate: this.rateScale * criticLearningRate };
+  }
+
+  protected learnBatch(batch: Batch): void {
+    learnBatch(this.learner, { ...batch, movesPolicy: batch.draw % this.config.policyEvery === 0 });
+  }
+
+  protected metricsOf(state: Float32Array): SacMetrics {
+    return sacMetricsOf(state);
+  }
+
+  protected remedyOf(): string {
+    return "The parameters are those from before the batch that failed, where its policy stopped it with the critics moved. Lower the learning rates, set maxGradNorm, or look at the environment's rewards and observations.";
+  }
+
+  /** Nothing is kept of a stopped batch yet. */
+  evidence(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  protected override adoptMore(learnt: AlgorithmSnapshot["learner"], state: Float32Array<ArrayBuffer>): void {
+    state[SAC_STATE.log_alpha] = new Float32Array(learnt.state.buffer)[SAC_STATE.log_alpha];
+  }
+
+  /** Policy, critics and targets of a snapshot by name; see `namedSacDiscrete`. */
+  named({ learner }: SacDiscreteSnapshot): Record<string, NamedArray> {
+    this.learner.check(learner, ["params"]);
+    return namedSacDiscrete(this.learner.shape, new Float32Array(learner.params.buffer));
+  }
+
+  shapes(): Readonly<Record<string, readonly number[]>> {
+    return shapesOf(namedSacDiscrete(this.learner.shape, new Float32Array(4 * this.learner.shape.nets.params4)));
+  }
+
+  /** The policy as plain numbers, to leave with: its likeliest actions. See `exportPolicy`. */
+  async policy(): Promise<Policy> {
+    const { env, config } = this;
+    const named = namedSacDiscrete(this.learner.shape, new Float32Array(await this.parameters()));
+    const { features } = this.learner.shape.env;
+    return sacDiscretePolicyOf(named, env.id, env.singleActionSpace, config, features?.values);
+  }
+}

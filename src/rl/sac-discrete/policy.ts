@@ -1,0 +1,41 @@
+// the networks of SAC over discrete actions by name, and its policy as plain numbers
+import { namedHead, namedLayers, type NamedArray } from "../networks/networks.ts";
+import { policyOf, withoutEmbedding, type ActionFacts, type Policy } from "../networks/policy.ts";
+import type { SacDiscreteShape } from "./arenas.ts";
+import type { SacDiscreteConfig } from "./config.ts";
+
+/**
+ * The parameters by name, as PyTorch has them: `policy.0.weight` [outputs, inputs], ..., whose last layer puts out the logits
+ * of all actions, or `policy.embedding`; the same of `q1`, `q2`, `target1` and `target2`, which put out values. Observations are
+ * taken as they are.
+ */
+export function namedSacDiscrete({ nets, groups }: SacDiscreteShape, params: Float32Array): Record<string, NamedArray> {
+  const { policy, critics, targets } = nets;
+  const networks = { policy, q1: critics[0], q2: critics[1], target1: targets[0], target2: targets[1] };
+  const observed = (value: number) => ({
+    shape: [groups.policy.size],
+    data: new Float32Array(groups.policy.size).fill(value),
+  });
+  const named = Object.entries(networks).map(([name, { layers, head }]) => ({
+    ...namedLayers(layers, params),
+    ...namedHead(name, head, params),
+  }));
+  return {
+    ...(Object.assign({}, ...named) as Record<string, NamedArray>),
+    "normalizer.mean": observed(0),
+    "normalizer.inverse_std": observed(1),
+  };
+}
+
+/** The likeliest actions by such parameters; `features` are those of the actions, if they have embeddings. Throws `bad-policy`. */
+export function sacDiscretePolicyOf(
+  named: Readonly<Record<string, NamedArray>>,
+  id: string,
+  space: ActionFacts,
+  { activation }: Pick<SacDiscreteConfig, "activation">,
+  features: Float32Array | undefined,
+): Policy {
+  const own = Object.fromEntries(Object.entries(named).filter(([name]) => !/^(q|target)\d\./.test(name)));
+  const facts = { id, algo: "sac-discrete", space, activation, squash: false, clipObservations: Infinity };
+  return policyOf(withoutEmbedding(own, features), facts);
+}
