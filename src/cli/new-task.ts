@@ -1,23 +1,26 @@
 // `corral new-task`: writes a task that runs, to be changed into your own
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { inLine } from "../core/show.ts";
 import { readsTypeScript } from "../core/typescript.ts";
 import { loadModel } from "../model/model.ts";
 import { checkSupported } from "../model/supported.ts";
 import { firstTask } from "../scaffold/first-task.ts";
-import { drivenBase, robotOf } from "../scaffold/robot.ts";
-import { reachTask, velocityTask } from "../scaffold/robot-tasks.ts";
+import { loadMotion } from "../env/index.ts";
+import { drivenBase, robotOf, type Robot } from "../scaffold/robot.ts";
+import { reachTask, velocityTask, type Places } from "../scaffold/robot-tasks.ts";
+import { csvOf, SWAY_FPS, swayOf, trackTask } from "../scaffold/track-task.ts";
 import { EXIT, parse, print, printJson, UsageError } from "./io.ts";
 import { onlyArgument } from "./target.ts";
 
 export const summary = "writes a task that runs, to start your own from; for a robot of your own too";
 
-const KINDS = { velocity: velocityTask, reach: reachTask } as const;
+const KINDS = ["velocity", "reach", "track"] as const;
+type Kind = (typeof KINDS)[number];
 
 export const help = `
-Usage: corral new-task NAME [--robot FILE.xml --kind velocity|reach] [--json]
+Usage: corral new-task NAME [--robot FILE.xml --kind velocity|reach|track [--motion FILE]] [--json]
 
 Writes NAME.mts into the current folder: a small model, what is observed, rewarded and ends an episode, each in a line.
 Change it into your own. It does not overwrite a file. Where TypeScript cannot be read (Node older than 22.18 without tsx)
@@ -25,14 +28,24 @@ it writes NAME.mjs.
 
   --robot  the MJCF of your robot, with its floor: the task is for it, from its keyframe of standing (or the default pose)
   --kind   velocity: what floats walks as it is commanded (default where something floats); reach: the end of an arm goes
-           where it is commanded
+           where it is commanded; track: it follows a motion
+  --motion the motion to follow: rows of qpos as CSV, or an npz with qpos and fps or dt. Without it a cycle is written too,
+           in which the joints sway
+  --fps    frames in a second of the motion, where its file does not say it
+  --cyclic the motion goes on from its first frame after its last
   --json   one JSON document on stdout
 
 Exit codes: 0 written, 2 bad usage or a robot that does not fit, 3 what corral does not simulate.
 `;
 
 export async function run(args: string[]): Promise<number> {
-  const options = { robot: { type: "string" }, kind: { type: "string" } } as const;
+  const options = {
+    robot: { type: "string" },
+    kind: { type: "string" },
+    motion: { type: "string" },
+    fps: { type: "string" },
+    cyclic: { type: "boolean" },
+  } as const;
   const { values, positionals } = parse(args, options, 1);
   const name = onlyArgument(positionals, "NAME");
   if (!/^[A-Za-z][\w-]{0,63}$/.test(name))
@@ -40,7 +53,8 @@ export async function run(args: string[]): Promise<number> {
   const typed = readsTypeScript(resolve(`${name}.mts`));
   const file = resolve(`${name}.${typed ? "mts" : "mjs"}`);
   if (existsSync(file)) throw new UsageError(`${file} is there already. Choose another name, or move it.`);
-  const { text, notes } = await written(name, dirname(file), values);
+  const { text, notes, beside } = await written(name, dirname(file), values);
+  if (beside) writeFileSync(beside.file, beside.text, { flag: "wx" });
   writeFileSync(file, text);
   if (values.json) printJson({ file, notes });
   else {
@@ -57,25 +71,40 @@ export async function run(args: string[]): Promise<number> {
   return EXIT.done;
 }
 
-/** The text of a task, and what is to be said of it. */
-async function written(
-  name: string,
-  folder: string,
-  { robot: path, kind }: { readonly robot?: string | undefined; readonly kind?: string | undefined },
-): Promise<{ text: string; notes: string[] }> {
+interface Given {
+  readonly robot?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly motion?: string | undefined;
+  readonly fps?: string | undefined;
+  readonly cyclic?: boolean | undefined;
+}
+
+/** A task, what is to be said of it, and a file that goes with it. */
+interface Written {
+  readonly text: string;
+  readonly notes: readonly string[];
+  readonly beside?: { readonly file: string; readonly text: string };
+}
+
+async function written(name: string, folder: string, given: Given): Promise<Written> {
+  const { robot: path, kind } = given;
   if (path === undefined) {
     if (kind !== undefined) throw new UsageError("--kind is for a robot: pass --robot FILE.xml too.");
     return { text: firstTask(name, library(folder)), notes: [] };
   }
-  if (kind !== undefined && !Object.hasOwn(KINDS, kind))
-    throw new UsageError(`--kind is '${kind}': pass ${Object.keys(KINDS).join(" or ")}.`);
+  if (kind !== undefined && !(KINDS as readonly string[]).includes(kind))
+    throw new UsageError(`--kind is '${kind}': pass ${KINDS.join(" or ")}.`);
+  const forMotion = (["motion", "fps", "cyclic"] as const).find((flag) => given[flag] !== undefined);
+  if (forMotion !== undefined && kind !== "track") throw new UsageError(`--${forMotion} is of --kind track.`);
   const model = await loadModel(path);
   checkSupported(model);
   const robot = await robotOf(model);
   const floats = model.jnt_type.includes(0);
-  const chosen = (kind ?? (floats ? "velocity" : "reach")) as keyof typeof KINDS;
+  const chosen = (kind ?? (floats ? "velocity" : "reach")) as Kind;
   const free = chosen === "reach" ? drivenBase(model) : undefined;
-  const text = KINDS[chosen](name, robot, { library: library(folder), model: besides(folder, resolve(path)) });
+  const places = { library: library(folder), model: besides(folder, resolve(path)) };
+  if (chosen === "track") return tracked(name, folder, robot, { ...given, places });
+  const text = (chosen === "velocity" ? velocityTask : reachTask)(name, robot, places);
   const { contact, key } = robot;
   const deep = contact !== undefined && contact < -DEEP;
   return {
@@ -93,6 +122,37 @@ async function written(
         : []),
     ],
   };
+}
+
+/** A task that follows a motion that is given, or one that is written beside it. */
+async function tracked(
+  name: string,
+  folder: string,
+  robot: Robot,
+  { motion, fps, cyclic = false, places }: Given & { readonly places: Places },
+): Promise<Written> {
+  const rate = fps === undefined ? undefined : Number(fps);
+  if (rate !== undefined && !(rate > 0)) throw new UsageError(`--fps is '${fps}': pass the frames in a second.`);
+  if (motion === undefined) {
+    if (fps !== undefined || cyclic)
+      throw new UsageError("--fps and --cyclic are of a motion: pass --motion FILE too.");
+    const file = join(folder, `${name}-motion.csv`);
+    if (existsSync(file)) throw new UsageError(`${file} is there already. Pass it by --motion, or move it.`);
+    const sways = { file: `./${basename(file)}`, fps: SWAY_FPS, cyclic: true };
+    return {
+      text: trackTask(name, robot, { ...places, motion: sways }),
+      notes: [`Wrote ${file}: joints sway about the start. Put your own motion there, or pass --motion FILE.`],
+      beside: { file, text: csvOf(robot.model, await swayOf(robot)) },
+    };
+  }
+  if (!existsSync(motion)) throw new UsageError(`${motion} is not there.`);
+  const read = { file: besides(folder, resolve(motion)), fps: rate, cyclic };
+  await loadMotion(readFileSync(motion), {
+    model: pathToFileURL(resolve(folder, places.model)),
+    cyclic,
+    ...(rate === undefined ? {} : { fps: rate }),
+  });
+  return { text: trackTask(name, robot, { ...places, motion: read }), notes: [] };
 }
 
 /** m; what contacts give way anyhow. */

@@ -10,6 +10,8 @@ export type { Policy, VecOptions } from "./host/options.ts";
 export { makeTerrain, type Terrain, type TerrainOptions } from "../model/terrain/terrain.ts";
 export { list, register } from "./registry.ts";
 export { BatchedSpace } from "./space/batched-space.ts";
+export { loadMotion, Motion, type At, type MotionOptions } from "./task/motion.ts";
+export type { MotionSource } from "./task/motion-frames.ts";
 export { Box, Discrete, MultiDiscrete, type Space } from "./space/spaces.ts";
 export {
   defineTask,

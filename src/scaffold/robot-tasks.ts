@@ -8,18 +8,18 @@ export interface Places {
   readonly model: string;
 }
 
-const number = (x: number): string => String(Number(x.toPrecision(4)));
+export const number = (x: number): string => String(Number(x.toPrecision(4)));
 const numbers = (list: readonly number[]): string => `[${list.map(number).join(", ")}]`;
-const text = (x: string | number): string => JSON.stringify(x);
+export const text = (x: string | number): string => JSON.stringify(x);
 /** One significant digit, for what a user is to tune. */
-const about = (x: number): string => String(Number(x.toPrecision(1)));
+export const about = (x: number): string => String(Number(x.toPrecision(1)));
 
 /** Seconds of a control step. */
 const CONTROL = 0.02;
-const frameSkipOf = ({ model }: Robot): number => Math.max(1, Math.round(CONTROL / model.opt.timestep));
+export const frameSkipOf = ({ model }: Robot): number => Math.max(1, Math.round(CONTROL / model.opt.timestep));
 
 /** Controls from actions in [-1, 1], in code. */
-function actionOf({ motors }: Robot): string {
+export function actionOf({ motors }: Robot): string {
   const servos = motors.filter(({ isPosition }) => isPosition).length;
   const what = servos === motors.length ? "angles about those of the start" : "controls about those of the start";
   return `  // actions in [-1, 1] are ${what}, one for each actuator

@@ -205,6 +205,7 @@ export class EnvWorld<O extends object> {
       length,
       fresh: fresh === true || starts === true,
       random: new Draws(seed, world, episode, stream, length),
+      starting: () => new Draws(seed, world, episode, streams.motion),
       noise: new Draws(seed, world, episode, streams.observationNoise, length),
       previous: (key, now) => scene.memory(key, (s) => now(s)),
       memory: (key, update) => (starts ? scene.updated(key, update) : values(this.#memoryOf(key).kept)),

@@ -129,6 +129,7 @@ export function shapeOf<O extends object>(
         episode: word,
         length: word,
         random: new Draws([word, word], word, word, 0),
+        starting: () => new Draws([word, word], word, word, 0),
         noise: new Draws([word, word], word, word, 0),
         previous: (key: string, now: (s: Scene<O>) => readonly Scalar[]) => scene.memory(key, (s) => now(s)),
         memory: (key: string, update: Update<O>, { persists = false } = {}) => {

@@ -70,6 +70,8 @@ export interface Scene<O extends object = object> {
   readonly fresh: boolean;
   /** Random numbers of this (seed, world, episode, control step); of the episode alone in `reset`. */
   readonly random: Draws;
+  /** New draws of where the episode starts: the same in `reset` and in memories that are made then. */
+  readonly starting: () => Draws;
   /** Random numbers of the noise of observations. */
   readonly noise: Draws;
   /**

@@ -33,7 +33,7 @@ const corral = (...args: string[]) => cli.run(...args);
 
 describe("the tutorial", () => {
   test("runs", () => {
-    expect(blocks.map(({ file }) => file)).toEqual(["swing-up.mts", "run.mts", "reach.mts", "choices.mts"]);
+    expect(blocks.map(({ file }) => file)).toEqual(["swing-up.mts", "run.mts", "reach.mts", "choices.mts", "sway.mts"]);
     const run = (file: string) => {
       const tsx = new URL("../../../node_modules/tsx/dist/esm/index.mjs", import.meta.url).href;
       const { stdout, stderr, status } = node(["--import", tsx, file]);
@@ -43,6 +43,7 @@ describe("the tutorial", () => {
     };
     expect(run("reach.mts")).toMatch(/missing Float32Array\(4\) \[/);
     expect(run("choices.mts")).toBe("three Discrete(3)\ntwo MultiDiscrete([2, 5])\n");
+    expect(run("sway.mts")).toMatch(/rewards \[( [\d.]+,?){4} \]/);
     expect(run("run.mts")).toMatch(/height \d.* ended by \[ 'max_episode_steps' \]/);
   });
 

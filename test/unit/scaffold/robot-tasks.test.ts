@@ -8,6 +8,7 @@ import { makeVec, type Task } from "../../../src/env/index.ts";
 import { loadModel } from "../../../src/model/model.ts";
 import { reachTask, velocityTask } from "../../../src/scaffold/robot-tasks.ts";
 import { baseOf, robotOf } from "../../../src/scaffold/robot.ts";
+import { csvOf, SWAY_FPS, swayOf, trackTask } from "../../../src/scaffold/track-task.ts";
 
 let folder: string;
 beforeAll(() => {
@@ -43,6 +44,25 @@ describe.each([
       expect(rewards.every(Number.isFinite)).toBe(true);
     }
   });
+});
+
+test.each(["quadruped", "arm_table"])("%s follows a motion that is written for it", async (name) => {
+  const path = envModel(name);
+  const robot = await robotOf(await loadModel(path));
+  const file = join(folder, `${name}-track.mts`);
+  const motion = { file: `./${name}-motion.csv`, fps: SWAY_FPS, cyclic: true };
+  writeFileSync(join(folder, `${name}-motion.csv`), csvOf(robot.model, await swayOf(robot)));
+  writeFileSync(file, trackTask(name, robot, { library, model: pathToFileURL(path).href, motion }));
+  const { default: task } = (await import(file)) as { default: Task };
+  await using env = await makeVec(task, { numEnvs: 4, seed: 1, device: "wasm", recorder: false });
+  await env.reset();
+  const { rewards, infos, terminated } = await env.step(env.actionSpace.sample(1, { draw: 1 }));
+  expect(terminated.every((x) => x === 0)).toBe(true);
+  // in its first step a world is still beside the motion
+  for (let w = 0; w < 4; w++) {
+    expect(infos.get("off")!.values[w]).toBeLessThan(0.5);
+    expect(rewards[w]).toBeGreaterThan(0.5);
+  }
 });
 
 test("a quadruped's base, feet and pose are found", async () => {

@@ -1,0 +1,187 @@
+// frames of a reference motion, of npz, CSV or rows, and what MuJoCo makes of them: velocities, places of bodies
+import { CorralError } from "../../core/errors.ts";
+import { show } from "../../core/show.ts";
+import { readNpy } from "../../io/npy.ts";
+import { isZip } from "../../model/archive.ts";
+import { mjtJoint } from "../../model/enums.ts";
+import { loadModel, type Model } from "../../model/model.ts";
+import { withMuJoCo, type Oracle } from "../../model/oracle.ts";
+import { listen } from "../../model/mujoco.ts";
+import { unpackZip } from "../../model/zip.ts";
+
+/** Rows of qpos: numbers, the text of a CSV file, or the bytes of one or of an npz with an array `qpos`. */
+export type MotionSource = Uint8Array | string | readonly (readonly number[])[];
+
+export interface FrameOptions {
+  /** The MJCF of the task. */
+  readonly model: URL | string;
+  /** Frames in a second; an npz may say it itself (`fps` or `dt`). */
+  readonly fps?: number;
+  /** Whether it goes on from its first frame after its last, which are the same pose, further on where the robot floats. */
+  readonly cyclic?: boolean;
+  /** The order of the numbers of quaternions of free joints and balls. Default "wxyz", MuJoCo's. */
+  readonly quaternions?: "wxyz" | "xyzw";
+}
+
+/** Frames of a motion, row-major. */
+export interface Frames {
+  readonly count: number;
+  /** Seconds between two of them. */
+  readonly dt: number;
+  readonly cyclic: boolean;
+  readonly nq: number;
+  readonly nv: number;
+  readonly nbody: number;
+  readonly qpos: Float64Array;
+  readonly qvel: Float64Array;
+  readonly xpos: Float64Array;
+  readonly xquat: Float64Array;
+  /** How much further on each cycle ends of what floats (m); no numbers if nothing does. */
+  readonly advance: readonly number[];
+}
+
+const MOST_FRAMES = 100_000;
+/** How far the pose of a cycle's last frame may be from the first (m, rad). */
+const CLOSED = 1e-3;
+
+const bad = (text: string): CorralError => new CorralError("bad-motion", `the motion: ${text}.`);
+
+/** Rows of a CSV, of which the first line may be names. */
+function rowsOfText(text: string): number[][] {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "" && !line.startsWith("#"));
+  const rows = lines.map((line) => line.split(/[,;\t ]+/).map((cell) => (cell.trim() === "" ? NaN : Number(cell))));
+  return rows[0]?.some(Number.isNaN) ? rows.slice(1) : rows;
+}
+
+interface Given {
+  readonly rows: readonly (readonly number[])[];
+  readonly fps: number | undefined;
+}
+
+/** @throws CorralError bad-motion, bad-npy, and what unpacking throws */
+function rowsOf(source: MotionSource): Given {
+  if (typeof source === "string") return { rows: rowsOfText(source), fps: undefined };
+  if (!(source instanceof Uint8Array)) return { rows: source, fps: undefined };
+  if (!isZip(source)) return { rows: rowsOfText(new TextDecoder().decode(source)), fps: undefined };
+  const files = unpackZip(source, "the motion");
+  const one = (name: string) => (Object.hasOwn(files, `${name}.npy`) ? readNpy(files[`${name}.npy`], name) : undefined);
+  const qpos = one("qpos");
+  if (qpos?.shape.length !== 2)
+    throw bad(`the npz holds ${Object.keys(files).map(show).join(", ")}; it has an array qpos of [frames, nq]`);
+  const [frames, width] = qpos.shape;
+  const rows = Array.from({ length: frames }, (_, i) => Array.from(qpos.values.subarray(width * i, width * (i + 1))));
+  const [fps, dt] = [one("fps")?.values[0], one("dt")?.values[0]];
+  return { rows, fps: fps ?? (dt === undefined ? undefined : 1 / dt) };
+}
+
+/** First places of quaternions in qpos. */
+const quaternionsOf = ({ jnt_type, jnt_qposadr }: Model): number[] =>
+  Array.from(jnt_type).flatMap((type, j) => {
+    if (type === mjtJoint.FREE) return [jnt_qposadr[j] + 3];
+    return type === mjtJoint.BALL ? [jnt_qposadr[j]] : [];
+  });
+
+/** The rows, checked: quaternions of unit length in MuJoCo's order, without jumps of sign. */
+function positionsOf(model: Model, rows: Given["rows"], order: "wxyz" | "xyzw"): Float64Array {
+  const { nq } = model;
+  if (!Array.isArray(rows) || rows.length < 2 || rows.length > MOST_FRAMES)
+    throw bad(`it has ${Array.isArray(rows) ? rows.length : "no"} frames; it has 2 to ${MOST_FRAMES}`);
+  const wrong = rows.findIndex((row) => row.length !== nq || !row.every(Number.isFinite));
+  if (wrong >= 0)
+    throw bad(`frame ${wrong} has ${rows[wrong].filter(Number.isFinite).length} numbers; qpos of the model has ${nq}`);
+  const qpos = Float64Array.from(rows.flat());
+  for (const at of quaternionsOf(model)) {
+    for (let f = 0; f < rows.length; f++) {
+      const quat = qpos.subarray(f * nq + at, f * nq + at + 4);
+      if (order === "xyzw") quat.set([quat[3], quat[0], quat[1], quat[2]]);
+      const norm = Math.hypot(...quat);
+      if (!(Math.abs(norm - 1) < 0.01))
+        throw bad(`qpos[${at}:${at + 4}] of frame ${f} is no quaternion: its length is ${Number(norm.toPrecision(3))}`);
+      const before = f > 0 ? qpos.subarray((f - 1) * nq + at, (f - 1) * nq + at + 4) : quat;
+      const sign = Math.sign(quat.reduce((sum, x, k) => sum + x * before[k], 0)) || 1;
+      quat.forEach((x, k) => (quat[k] = (sign * x) / norm));
+    }
+  }
+  return qpos;
+}
+
+/** How much further on a cycle ends, of the one thing that floats. */
+function advanceOf(model: Model, qpos: Float64Array, count: number): number[] {
+  const { nq } = model;
+  const free = Array.from(model.jnt_type).flatMap((type, j) => (type === mjtJoint.FREE ? [model.jnt_qposadr[j]] : []));
+  if (free.length > 1) throw bad("it is cyclic, and several bodies of the model float; only one may");
+  const difference = Array.from({ length: nq }, (_, i) => qpos[(count - 1) * nq + i] - qpos[i]);
+  const moved = (i: number) => free.some((at) => i >= at && i < at + 3);
+  const open = difference.findIndex((x, i) => !moved(i) && Math.abs(x) > CLOSED);
+  if (open >= 0)
+    throw bad(`it is cyclic, and qpos[${open}] ends ${Number(difference[open].toPrecision(3))} from where it began`);
+  return free.flatMap((at) => difference.slice(at, at + 3));
+}
+
+/** Velocities by differences of the frames about each (mj_differentiatePos). */
+function velocitiesOf(
+  { mujoco, model: mj }: Oracle,
+  model: Model,
+  frames: { qpos: Float64Array; count: number; dt: number; cyclic: boolean; advance: readonly number[] },
+): Float64Array {
+  const { qpos, count, dt, cyclic, advance } = frames;
+  const { nq, nv } = model;
+  const free = model.jnt_type.indexOf(mjtJoint.FREE);
+  const row = (f: number): number[] => {
+    const cycle = Math.floor(f / (count - 1));
+    const at = cyclic ? f - cycle * (count - 1) : f;
+    const pose = Array.from(qpos.subarray(at * nq, (at + 1) * nq));
+    if (cyclic && free >= 0) advance.forEach((x, k) => (pose[model.jnt_qposadr[free] + k] += cycle * x));
+    return pose;
+  };
+  const qvel = new Float64Array(count * nv);
+  const buffer = new mujoco.DoubleBuffer(Math.max(1, nv));
+  try {
+    for (let f = 0; f < count; f++) {
+      const [from, to] = cyclic ? [f - 1, f + 1] : [Math.max(0, f - 1), Math.min(count - 1, f + 1)];
+      mujoco.mj_differentiatePos(mj, buffer, dt * (to - from), row(from), row(to));
+      qvel.set((buffer.GetView() as Float64Array).subarray(0, nv), f * nv);
+    }
+  } finally {
+    buffer.delete();
+  }
+  return qvel;
+}
+
+/**
+ * Reads a motion, and has MuJoCo find its velocities and the places of bodies.
+ * @throws CorralError bad-motion, bad-npy, and what loading a model throws
+ */
+export async function readFrames(source: MotionSource, options: FrameOptions): Promise<Frames> {
+  const { cyclic = false, quaternions = "wxyz" } = options;
+  if (quaternions !== "wxyz" && quaternions !== "xyzw")
+    throw bad(`quaternions is ${show(quaternions)}; it is "wxyz" or "xyzw"`);
+  const given = rowsOf(source);
+  const fps = options.fps ?? given.fps;
+  if (!(typeof fps === "number" && Number.isFinite(fps) && fps > 0))
+    throw bad(`fps is ${show(fps)}; it is the number of frames in a second`);
+  const model = await loadModel(options.model);
+  const qpos = positionsOf(model, given.rows, quaternions);
+  const count = given.rows.length;
+  const dt = 1 / fps;
+  const advance = cyclic ? advanceOf(model, qpos, count) : [];
+  const { nq, nv, nbody } = model;
+  return withMuJoCo(model, (oracle) => {
+    const { mujoco, model: mj, data, read, write } = oracle;
+    const qvel = velocitiesOf(oracle, model, { qpos, count, dt, cyclic, advance });
+    const [xpos, xquat] = [new Float64Array(count * 3 * nbody), new Float64Array(count * 4 * nbody)];
+    for (let f = 0; f < count; f++) {
+      write("qpos", qpos.subarray(f * nq, (f + 1) * nq));
+      listen(() => mujoco.mj_kinematics(mj, data));
+      xpos.set(read("xpos"), f * 3 * nbody);
+      const quats = read("xquat");
+      for (let b = 0; b < (f > 0 ? nbody : 0); b++) {
+        const before = xquat.subarray((f - 1) * 4 * nbody + 4 * b, (f - 1) * 4 * nbody + 4 * b + 4);
+        const now = quats.subarray(4 * b, 4 * b + 4);
+        if (now.reduce((sum, x, k) => sum + x * before[k], 0) < 0) now.forEach((x, k) => (now[k] = -x));
+      }
+      xquat.set(quats, f * 4 * nbody);
+    }
+    return { count, dt, cyclic, nq, nv, nbody, qpos, qvel, xpos, xquat, advance };
+  });
+}

@@ -1,0 +1,222 @@
+// reference motions read in kernels, against the same frames in float64 and MuJoCo's places of bodies
+import { describe, expect, test } from "vitest";
+import { defineTask, loadMotion, makeVec, Motion, type Scene } from "../../src/index.ts";
+import { loadModel } from "../../src/model/model.ts";
+import { withMuJoCo } from "../../src/model/oracle.ts";
+import { packZip } from "../../src/model/zip.ts";
+import { writeNpy } from "../../src/io/npy.ts";
+import { envBounds } from "../support/tolerances.ts";
+
+const MODEL = `<mujoco><option timestep="0.005" gravity="0 0 0"/><worldbody>
+  <body name="trunk" pos="0 0 1"><freejoint name="root"/><geom size=".1" mass="1"/>
+    <body name="arm" pos=".2 0 0"><joint name="elbow" axis="0 1 0"/><geom type="capsule" size=".02" fromto="0 0 0 .3 0 0"/>
+      <body name="hand" pos=".3 0 0"><joint name="wrist" type="ball"/><geom size=".03"/></body></body></body>
+  </worldbody><actuator><motor joint="elbow"/></actuator></mujoco>`;
+
+const turn = (axis: readonly number[], angle: number): number[] => {
+  const norm = Math.hypot(...axis);
+  return [Math.cos(angle / 2), ...axis.map((x) => (x / norm) * Math.sin(angle / 2))];
+};
+/** A cycle of twelve steps: swaying and turning, two tenths further on each time. */
+const ROWS = Array.from({ length: 13 }, (_, f) => {
+  const a = (2 * Math.PI * f) / 12;
+  return [
+    0.2 * (f / 12),
+    0.1 * Math.sin(a),
+    1 + 0.05 * Math.cos(a),
+    ...turn([0, 0, 1], 0.4 * Math.sin(a)),
+    0.5 * Math.sin(a),
+    ...turn([1, 2, 0], 0.3 * Math.cos(a)),
+  ];
+});
+const FPS = 20;
+const DURATION = 12 / FPS;
+
+const task = (motion: Motion) =>
+  defineTask({
+    id: "Follow",
+    model: MODEL,
+    frameSkip: 2,
+    maxEpisodeSteps: 1000,
+    observe: {
+      qpos: motion.qpos(),
+      qvel: motion.qvel(["elbow", "wrist"]),
+      ahead: motion.qpos(["elbow"], { ahead: 0.04 }),
+    },
+    reward: { none: 0 },
+    truncated: { over: motion.over },
+    info: {
+      time: motion.time,
+      phase: motion.phase,
+      turned: motion.turned("hand"),
+      ...Object.fromEntries([0, 1, 2].map((k) => [`hand ${k}`, (s: Scene) => motion.xpos("hand")(s)[k]])),
+      ...Object.fromEntries(
+        [0, 1, 2].map((k) => [`from ${k}`, (s: Scene) => motion.xpos("hand", { from: "trunk" })(s)[k]]),
+      ),
+      ...Object.fromEntries([0, 1, 2, 3].map((k) => [`quat ${k}`, (s: Scene) => motion.xquat("hand")(s)[k]])),
+    },
+    reset: motion.start(),
+  });
+
+/** The pose at a time of the cycle, or of the motion as far as it goes. */
+function poseAt(time: number, cyclic: boolean, rows = ROWS): number[] {
+  const cycles = cyclic ? Math.floor(time / DURATION) : 0;
+  const at = Math.min(Math.max((time - cycles * DURATION) * FPS, 0), rows.length - 1);
+  const f = Math.min(Math.floor(at), rows.length - 2);
+  const pose = rows[f].map((x, i) => x + (at - f) * (rows[f + 1][i] - x));
+  pose[0] += cycles * 0.2;
+  for (const from of [3, 8]) {
+    const norm = Math.hypot(...pose.slice(from, from + 4));
+    for (let k = from; k < from + 4; k++) pose[k] /= norm;
+  }
+  return pose;
+}
+
+describe.each([true, false])("cyclic: %s", (cyclic) => {
+  test.each(["cpu-f64", "wasm"] as const)("%s", async (device) => {
+    const bound = device === "cpu-f64" ? 1e-12 : envBounds.qpos.value;
+    const motion = await loadMotion(ROWS, { model: MODEL, fps: FPS, cyclic });
+    await using env = await makeVec(task(motion), {
+      numEnvs: 3,
+      device,
+      recorder: false,
+      autoreset: "same-step",
+      seed: 3,
+    });
+    await env.reset();
+    const model = await loadModel(MODEL);
+    const places = await withMuJoCo(model, (oracle) =>
+      ROWS.map((row) => {
+        oracle.write("qpos", row);
+        oracle.mujoco.mj_kinematics(oracle.model, oracle.data);
+        return [...oracle.read("xpos").slice(9, 12), ...oracle.read("xpos").slice(3, 6)];
+      }),
+    );
+    const start = await env.getState(["qpos", "qvel"]);
+    const close = (got: ArrayLike<number>, want: readonly number[], what: string) =>
+      want.forEach((x, k) =>
+        expect(Math.abs(got[k] - x), `${what}[${k}]: ${got[k]}, not ${x}`).toBeLessThanOrEqual(bound),
+      );
+    for (let t = 0; t < 40; t++) {
+      const { observations, infos, truncated } = await env.step(new Float32Array(3));
+      for (let w = 0; w < 3; w++) {
+        const one = (name: string) => infos.get(name)!.values[w];
+        const time = one("time");
+        if (t === 0) {
+          close(start.qpos.slice(12 * w, 12 * w + 12), poseAt(time - 0.01, cyclic), "start");
+          expect(truncated[w]).toBe(!cyclic && time >= DURATION - 0.005 ? 1 : 0);
+        }
+        if (truncated[w]) continue;
+        const row = observations.slice(17 * w, 17 * w + 17);
+        const pose = poseAt(time, cyclic);
+        close(row, pose, "qpos");
+        close([row[16]], [poseAt(time + 0.04, cyclic)[7]], "ahead");
+        // linear between the places at the frames
+        const flat = places.map((p) => p);
+        const at = Math.min((time % DURATION) * FPS, 12);
+        const f = Math.min(Math.floor(at), 11);
+        const place = flat[f].map((x, k) => x + (at - f) * (flat[f + 1][k] - x));
+        const further = cyclic ? 0.2 * Math.floor(time / DURATION) : 0;
+        close(
+          [0, 1, 2].map((k) => one(`hand ${k}`)),
+          [place[0] + further, place[1], place[2]],
+          "hand",
+        );
+        close(
+          [0, 1, 2].map((k) => one(`from ${k}`)),
+          [0, 1, 2].map((k) => place[k] - place[3 + k]),
+          "from",
+        );
+      }
+    }
+  });
+});
+
+test("velocities are MuJoCo's differences of the frames, and a world that flies on stays with them", async () => {
+  // a trunk that moves and turns evenly, nothing acting
+  const rows = Array.from({ length: 11 }, (_, f) => [0.3 * (f / 10), 0, 1, ...turn([0, 0, 1], f / 10), 0, 1, 0, 0, 0]);
+  const motion = await loadMotion(rows, { model: MODEL, fps: 10, fromStart: true });
+  const still = defineTask({ ...task(motion), id: "Fly", info: { turned: motion.turned("trunk") } });
+  await using env = await makeVec(still, { numEnvs: 1, device: "cpu-f64", recorder: false });
+  await env.reset({ seed: 1 });
+  const { qvel } = await env.getState(["qvel"]);
+  [0.3, 0, 0, 0, 0, 1, 0, 0, 0, 0].forEach((x, i) => expect(qvel[i]).toBeCloseTo(x, 12));
+});
+
+test("npz, CSV with names and quaternions of another order are the same motion", async () => {
+  const npz = packZip({
+    "qpos.npy": writeNpy({ shape: [13, 12], values: Float64Array.from(ROWS.flat()) }),
+    "fps.npy": writeNpy({ shape: [], values: Float64Array.of(FPS) }),
+  });
+  const last = ([x, y, z, w, ...axis]: readonly number[]): number[] => [
+    x,
+    y,
+    z,
+    ...axis.slice(0, 3),
+    w,
+    axis[3],
+    ...axis.slice(5),
+    axis[4],
+  ];
+  const csv = [Array.from({ length: 12 }, (_, i) => `c${i}`), ...ROWS.map(last)].map((row) => row.join(",")).join("\n");
+  for (const made of [
+    await loadMotion(npz, { model: MODEL }),
+    await loadMotion(csv, { model: MODEL, fps: FPS, quaternions: "xyzw" }),
+    await loadMotion(new TextEncoder().encode(csv), { model: MODEL, fps: FPS, quaternions: "xyzw" }),
+  ]) {
+    await using env = await makeVec(task(made), { numEnvs: 1, device: "cpu-f64", recorder: false, seed: 3 });
+    const observations = Array.from((await env.reset()).observations);
+    const { infos } = await env.step([0]);
+    poseAt(infos.get("time")!.values[0] - 0.01, false).forEach((x, k) => expect(observations[k]).toBeCloseTo(x, 6));
+  }
+});
+
+test("motions that do not fit are refused", async () => {
+  const load = (rows: readonly (readonly number[])[] | string, more: object = {}) =>
+    loadMotion(rows, { model: MODEL, fps: FPS, ...more });
+  await expect(load([ROWS[0]])).rejects.toThrow(/bad-motion.*1 frames/);
+  await expect(load([ROWS[0], [1, 2]])).rejects.toThrow(/frame 1 has 2 numbers; qpos of the model has 12/);
+  await expect(load(ROWS, { fps: 0 })).rejects.toThrow(/fps is 0/);
+  await expect(load(ROWS.slice(0, 6), { cyclic: true })).rejects.toThrow(/ends .* from where it began/);
+  await expect(load(ROWS.map((r) => r.map((x) => 2 * x)))).rejects.toThrow(/is no quaternion/);
+  await expect(load(ROWS, { loop: true })).rejects.toThrow(/no option "loop"/);
+});
+
+test("episodes begin more often where a world fails, which it forgets with a seed", async () => {
+  // fails in the third quarter, by what the motion itself says
+  const motion: Motion = await loadMotion(ROWS, {
+    model: MODEL,
+    fps: FPS,
+    parts: 4,
+    failed: (s: Scene) => failing(s),
+  });
+  const failing = (s: Scene) => inThird(motion.phase(s));
+  const { and, ge, lt } = await import("../../src/trace/scalar.ts");
+  const inThird = (x: Parameters<typeof ge>[0]) => and(ge(x, 0.5), lt(x, 0.75));
+  const learns = defineTask({ ...task(motion), id: "Learn", terminated: { failing } });
+  await using env = await makeVec(learns, {
+    numEnvs: 64,
+    device: "wasm",
+    recorder: false,
+    autoreset: "same-step",
+    seed: 2,
+  });
+  // of episodes that begin in these steps, the share that begins in each part: x goes with time
+  const shares = async (from: number, to: number) => {
+    await env.reset({ seed: 2 });
+    const counts = [0, 0, 0, 0];
+    for (let t = 0; t < to; t++) {
+      const { observations, terminated, truncated } = await env.step(new Float32Array(64));
+      if (t < from) continue;
+      for (let w = 0; w < 64; w++)
+        if (terminated[w] || truncated[w]) counts[Math.min(3, Math.floor((4 * observations[17 * w]) / 0.2))]++;
+    }
+    const total = counts.reduce((a, b) => a + b);
+    return counts.map((n) => n / total);
+  };
+  const early = await shares(0, 10);
+  const [, , late] = await shares(150, 200);
+  expect(late).toBeGreaterThan(early[2]);
+  expect(late).toBeGreaterThan(0.5);
+  expect(await shares(0, 10)).toEqual(early);
+});
