@@ -1,6 +1,6 @@
 // one physics step: evaluate, integrate (mj_step)
 import { when } from "../trace/control.ts";
-import { eq, type Bool, type Int } from "../trace/scalar.ts";
+import { eq, not, or, type Bool, type Int } from "../trace/scalar.ts";
 import { forward, type Evaluation } from "./forward.ts";
 import { ageHistory, history } from "./history.ts";
 import { integrate } from "./integrator/integrate.ts";
@@ -13,8 +13,8 @@ export interface StepOptions {
   readonly nconmax: number;
   /** Runs after the evaluation whose sensors MuJoCo reports: the first of a step. */
   readonly observe?: (evaluation: Evaluation) => void;
-  /** Runs after every evaluation; what it stores last is what MuJoCo's data holds after the step. */
-  readonly after?: (evaluation: Evaluation) => void;
+  /** Runs after every evaluation; what it stores at the `last` of a step is what MuJoCo's data holds after it. */
+  readonly after?: (evaluation: Evaluation, last: Bool) => void;
   /** Whether the state moves; if it does not, the step is one evaluation (mj_forward). Default: always. */
   readonly moves?: Bool;
 }
@@ -29,7 +29,7 @@ function stepOnce(m: ModelView, d: WorldData, options: StepOptions): void {
   const { observe, after, moves = true } = options;
   const evaluation = forward(m, d, options);
   observe?.(evaluation);
-  after?.(evaluation);
+  after?.(evaluation, true);
   if (m.nhistory === 0) {
     runStage("integrate", () => when(moves, () => integrate(m, d, evaluation.inertia)));
     return;
@@ -56,7 +56,8 @@ function stepRK4(m: ModelView, d: WorldData, options: StepOptions): void {
   const evaluate = (k: Int) => {
     const evaluation = forward(m, d, options);
     if (observe) when(eq(k, 0), () => observe(evaluation));
-    after?.(evaluation);
+    // a state that does not move is evaluated once
+    after?.(evaluation, or(eq(k, LATER.length - 1), not(moves)));
     last = evaluation;
     if (m.nhistory === 0) return;
     runStage("history", () =>

@@ -24,7 +24,7 @@ export interface Liveness {
   liveArrays: ReadonlySet<number>;
 }
 
-function isWithin(inner: Block, outer: Block): boolean {
+export function isWithin(inner: Block, outer: Block): boolean {
   for (let b: Block | undefined = inner; b; b = b.parent) if (b === outer) return true;
   return false;
 }

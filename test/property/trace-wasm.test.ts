@@ -46,6 +46,19 @@ test("worlds leave a loop one by one, and index arrays each for itself", () => {
   expect(runWasm(p, worlds)).toEqual(runJs(p, "f32", worlds));
 });
 
+test("worlds that left a loop read after it what they left in its variables", () => {
+  const p = program(2, 1, ([n, x]) => {
+    let last!: ReturnType<typeof variable>;
+    loop(t.toI32(n), (i) => {
+      last = variable("last");
+      last.set(t.mul(x, t.toF32(i)));
+    });
+    return [last.get()];
+  });
+  const worlds = [1, 4, 2, 3].map((n, i) => [n, i + 1]);
+  expect(runWasm(p, worlds)).toEqual(runJs(p, "f32", worlds));
+});
+
 test("kernels of environments are valid modules", async () => {
   for (const id of full
     ? ["HalfCheetah-v5", "Ant-v5", "Humanoid-v5", "PickAndPlace"]

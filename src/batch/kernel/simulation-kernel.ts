@@ -1,7 +1,7 @@
 // the kernels of a simulation: read a world's record, step or evaluate, write it back
 import { each, loop, param, stage, variable, when, type Variable } from "../../trace/control.ts";
 import { trace, type Trace } from "../../trace/graph.ts";
-import { add, bor, eq, gt, max, select, sub, toF32, toU32, type Bool, type Int } from "../../trace/scalar.ts";
+import { add, and, bor, eq, gt, max, select, sub, toF32, toU32, type Bool, type Int } from "../../trace/scalar.ts";
 import { fieldSize, type Capacities, type FieldName } from "../../model/fields.ts";
 import { remembersEnergy } from "../../model/energy.ts";
 import type { Model } from "../../model/model.ts";
@@ -120,7 +120,7 @@ export class WorldKernel {
           nconmax: this.#spec.nconmax,
           moves,
           ...(this.#wants("sensordata") ? { observe: (e) => this.#observe(e, eq(i, last)) } : {}),
-          after: (e) => this.#keep(e),
+          after: (e, isLast) => this.#keep(e, and(isLast, eq(i, last))),
         });
       },
       { label: "steps" },
@@ -136,8 +136,8 @@ export class WorldKernel {
     runStage("sensor", () => when(now, () => sensor(this.m, this.d, e.forces)));
   }
 
-  /** What is read after the last evaluation; each evaluation overwrites it. */
-  #keep(e: Evaluation): void {
+  /** What is read after the last evaluation: what costs little is overwritten by each. */
+  #keep(e: Evaluation, isLast: Bool): void {
     const { d } = this;
     if (remembersEnergy(this.#spec.model)) runStage("sensor", () => keepEnergy(this.m, d));
     if (this.#wants("ncon")) d.ncon.set(0, toF32(e.slots.ncon));
@@ -155,7 +155,7 @@ export class WorldKernel {
     if (this.#wants("actuator_moment")) actuatorMoment(this.m, d);
     if (this.#wants("subtree_linvel") || this.#wants("subtree_angmom")) subtreeVelocity(this.m, d);
     if (this.#spec.outputs.some((name) => POST_CONSTRAINT.has(name))) {
-      runStage("rne_post", () => rnePost(this.m, d, e.forces));
+      runStage("rne_post", () => when(isLast, () => rnePost(this.m, d, e.forces)));
     }
     if (e.slots.overflow !== false) {
       this.flag(select(e.slots.overflow, Status.CONTACT_OVERFLOW, 0, "u32"));

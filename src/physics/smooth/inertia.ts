@@ -35,13 +35,11 @@ export interface Inertia {
   implicit(): { accelerations(force: Field): Field } | undefined;
 }
 
-/** Sparsity of the solver's Hessian: M, and the dofs that one row or contact couples. */
-function hessianSparsity(model: Model, rows: Rows): Sparsity {
-  const groups = [
-    ...listRows(rows).map((r) => r.jac.map((e) => e.dof as number)),
-    ...geomPairs(model).map((p) => [...pairDofs(model, p).keys()]),
-  ];
-  return coupledSparsity(model, groups);
+/** Sparsity of the solver's Hessian: M, and the dofs that one row couples; in `all` those that one contact couples too. */
+function hessianSparsity(model: Model, rows: Rows): { readonly base: Sparsity; readonly all: Sparsity } {
+  const ofRows = listRows(rows).map((r) => r.jac.map((e) => e.dof as number));
+  const ofContacts = geomPairs(model).map((p) => [...pairDofs(model, p).keys()]);
+  return { base: coupledSparsity(model, ofRows), all: coupledSparsity(model, [...ofRows, ...ofContacts]) };
 }
 
 /** M by composite bodies (mj_crb) and its sparse factors (mj_factorM). */

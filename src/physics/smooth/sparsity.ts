@@ -1,6 +1,6 @@
 // sparsity of symmetric matrices over dofs, known when a kernel is traced
-import { each, table, variable } from "../../trace/control.ts";
-import { add, div, isNode, mul, sub, type Int, type Scalar } from "../../trace/scalar.ts";
+import { each, table, variable, when } from "../../trace/control.ts";
+import { add, div, isNode, mul, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { Field } from "../view.ts";
 
 /**
@@ -71,6 +71,12 @@ export function coupledSparsity(m: Tree, groups: readonly (readonly number[])[])
   return makeSparsity(m.nv, sets);
 }
 
+/** Entries outside of `base`, which is closed under fill-in as well: zero in worlds without `any`. */
+export interface Sometimes {
+  readonly base: Sparsity;
+  readonly any: () => Bool;
+}
+
 /** A symmetric matrix of a given sparsity: entries in a field, rows addressed by constants or by tables. */
 export class SymMatrix {
   readonly sparsity: Sparsity;
@@ -80,10 +86,13 @@ export class SymMatrix {
   readonly column: (entry: Int) => Int;
   readonly #update: (at: Int) => Int;
   readonly #updateadr: (k: Int) => Int;
+  readonly #sometimes: Sometimes | undefined;
 
-  constructor(sparsity: Sparsity, entries: Field) {
+  /** `sometimes`: for straight-line code. */
+  constructor(sparsity: Sparsity, entries: Field, sometimes?: Sometimes) {
     this.sparsity = sparsity;
     this.entries = entries;
+    this.#sometimes = sometimes;
     this.#rowadr = table("rowadr", sparsity.rowadr, "i32");
     this.#length = table(
       "rownnz",
@@ -108,9 +117,29 @@ export class SymMatrix {
     return add(this.#rowadr(i), this.#length(i));
   }
 
-  /** Runs `body` for each entry (i, j), j <= i, of row i. */
+  /** Whether entry (i, j) is zero in some worlds. */
+  #isSometimes(i: Int, j: Int): boolean {
+    return this.#sometimes !== undefined && !this.#sometimes.base.has(i as number, j as number);
+  }
+
+  /** Runs `body` for items of entries that are never zero, then for the others in worlds where they may be none. */
+  #inParts<T>(items: readonly T[], isSometimes: (item: T) => boolean, body: (item: T) => void): void {
+    items.filter((x) => !isSometimes(x)).forEach(body);
+    const others = items.filter(isSometimes);
+    if (others.length > 0) when(this.#sometimes!.any(), () => others.forEach(body));
+  }
+
+  /** Runs `body` for each entry (i, j), j <= i, of row i; first for those that are never zero. */
   row(i: Int, body: (entry: Int, column: Int) => void): void {
     const start = this.#rowadr(i);
+    if (this.#sometimes) {
+      const columns = this.sparsity.rows[i as number].map((column, k) => ({ column, entry: (start as number) + k }));
+      return this.#inParts(
+        columns,
+        ({ column }) => this.#isSometimes(i, column),
+        ({ entry, column }) => body(entry, column),
+      );
+    }
     each(add(this.diagonal(i), 1), (e) => body(e, this.column(e)), { start });
   }
 
@@ -118,6 +147,7 @@ export class SymMatrix {
    * Factors in place into LᵀDL, unit L (mj_factorI): rows then hold L off the diagonal; `diaginv` takes 1 / D.
    */
   factor(diaginv: Field): void {
+    if (this.#sometimes) return this.#factorInParts(diaginv);
     const { n } = this.sparsity;
     const h = this.entries;
     each(n, (up) => {
@@ -141,8 +171,35 @@ export class SymMatrix {
     });
   }
 
+  /** The same operations on each entry in the same order, without those on zeros. */
+  #factorInParts(diaginv: Field): void {
+    const { n, rows, index } = this.sparsity;
+    const h = this.entries;
+    for (let k = n - 1; k >= 0; k--) {
+      const inverse = div(1, h.at(index(k, k)));
+      diaginv.set(k, inverse);
+      const columns = rows[k].slice(0, -1);
+      const pairs = columns.flatMap((i, a) => columns.slice(0, a + 1).map((j) => [i, j] as const));
+      const isSometimes = (j: number) => this.#isSometimes(k, j);
+      const isSometimesPair = ([i, j]: readonly [number, number]) => isSometimes(i) || isSometimes(j);
+      const update = ([i, j]: readonly [number, number]) => {
+        const target = index(i, j);
+        h.set(target, sub(h.at(target), mul(mul(h.at(index(k, i)), inverse), h.at(index(k, j)))));
+      };
+      const scale = (j: number) => h.set(index(k, j), mul(h.at(index(k, j)), inverse));
+      pairs.filter((pair) => !isSometimesPair(pair)).forEach(update);
+      if (columns.some(isSometimes))
+        when(this.#sometimes!.any(), () => {
+          pairs.filter(isSometimesPair).forEach(update);
+          columns.filter(isSometimes).forEach(scale);
+        });
+      columns.filter((j) => !isSometimes(j)).forEach(scale);
+    }
+  }
+
   /** Solves in place with the factors (mj_solveLD). */
   solve(diaginv: Field, x: Field): void {
+    if (this.#sometimes) return this.#solveInParts(diaginv, x);
     const { n } = this.sparsity;
     const l = this.entries;
     each(n, (up) => {
@@ -162,6 +219,35 @@ export class SymMatrix {
         x.set(k, sub(x.at(k), mul(l.at(e), x.at(this.column(e)))));
       });
     });
+  }
+
+  #solveInParts(diaginv: Field, x: Field): void {
+    const { n, rows, index } = this.sparsity;
+    const l = this.entries;
+    const term = (to: number, k: number, j: number, from: number) =>
+      x.set(to, sub(x.at(to), mul(l.at(index(k, j)), x.at(from))));
+    for (let k = n - 1; k >= 0; k--) {
+      const columns = rows[k].slice(0, -1);
+      this.#inParts(
+        columns,
+        (j) => this.#isSometimes(k, j),
+        (j) => term(j, k, j, k),
+      );
+    }
+    each(n, (k) => x.set(k, mul(x.at(k), diaginv.at(k))));
+    // a sum has its order in every world
+    for (let k = 0; k < n; k++) {
+      const columns = rows[k].slice(0, -1);
+      const always = columns.filter((j) => !this.#isSometimes(k, j));
+      const sum = (list: readonly number[]) => list.forEach((j) => term(k, k, j, j));
+      if (always.length === columns.length) sum(columns);
+      else
+        when(
+          this.#sometimes!.any(),
+          () => sum(columns),
+          () => sum(always),
+        );
+    }
   }
 
   /** y = A x, with the entries of A as they are. */

@@ -1,5 +1,5 @@
 // the constraint solver's space over dofs: M, its factors, and a sparse Hessian
-import { breakIf, each, loop, variable } from "../../trace/control.ts";
+import { breakIf, each, flag, loop, variable } from "../../trace/control.ts";
 import {
   add,
   div,
@@ -7,6 +7,7 @@ import {
   le,
   max,
   mul,
+  ne,
   neg,
   or,
   select,
@@ -18,7 +19,8 @@ import {
 } from "../../trace/scalar.ts";
 import { current } from "../../trace/graph.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
-import type { ContactRows } from "../constraint/contact-rows.ts";
+import { pairDofs, type ContactRows } from "../constraint/contact-rows.ts";
+import type { GeomPair } from "../../model/pairs.ts";
 import { copyField, dotFields, SymMatrix, type Sparsity } from "../smooth/sparsity.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
 import { DiagA } from "./diag-a.ts";
@@ -29,12 +31,15 @@ import { Field, scalarTable, type WorldData, type ModelView } from "../view.ts";
 
 type Jacobian = readonly (readonly Scalar[])[];
 
+/** Entries of the Hessian that are worth a branch where no contact makes them. */
+const WORTH_PARTS = 16;
+
 /** Matrices that the space works with. */
 export interface JointMatrices {
   readonly M: SymMatrix;
   readonly factors: SymMatrix;
-  /** The sparsity of M + Jᵀ D J over all rows that may ever be active. */
-  readonly hessian: Sparsity;
+  /** The sparsity of M + Jᵀ D J over all rows that may ever be active, and over those that are no contacts'. */
+  readonly hessian: { readonly base: Sparsity; readonly all: Sparsity };
 }
 
 interface JointContact extends ContactAt {
@@ -65,6 +70,9 @@ export class JointSpace implements SolverSpace {
   readonly #gradOld: Field;
   readonly #MgradOld: Field;
   #iteration: Int = 0;
+  /** Whether some contact couples dofs that nothing else does. */
+  readonly #couples: ReturnType<typeof flag> | undefined;
+  readonly #base: Sparsity;
 
   constructor(m: ModelView, d: WorldData, contacts: ContactRows, matrices: JointMatrices, weights: Weights) {
     const { M, factors, hessian } = matrices;
@@ -77,6 +85,7 @@ export class JointSpace implements SolverSpace {
     this.#newton = usesNewton(m);
     this.#contacts = contacts;
     this.#weights = weights;
+    this.#base = hessian.base;
     this.#M = M;
     this.#factors = factors;
     this.qacc = vector("x");
@@ -84,7 +93,13 @@ export class JointSpace implements SolverSpace {
     this.#Mv = vector("Mv");
     this.#gaussGrad = vector("gauss_grad");
     this.#grad = vector("grad");
-    this.#H = new SymMatrix(this.#newton ? hessian : M.sparsity, new Field("H", this.#newton ? hessian.nnz : 0));
+    const { base, all } = hessian;
+    const isPart = all.nnz - base.nnz >= WORTH_PARTS && !m.form.loops;
+    this.#couples = this.#newton && isPart ? flag("couples", false) : undefined;
+    const sometimes = this.#couples && { base, any: () => this.#couples!.get() };
+    this.#H = this.#newton
+      ? new SymMatrix(all, new Field("H", all.nnz), sometimes)
+      : new SymMatrix(M.sparsity, new Field("H", 0));
     this.#Hdiaginv = vector("Hdiaginv");
     this.#gradOld = vector("grad_old");
     this.#MgradOld = vector("Mgrad_old");
@@ -138,6 +153,7 @@ export class JointSpace implements SolverSpace {
   }
 
   iterate({ iterations, done, start, finish }: Frame, body: Parameters<SolverSpace["iterate"]>[1]): void {
+    this.#findCouplings();
     start();
     loop(
       iterations,
@@ -152,6 +168,19 @@ export class JointSpace implements SolverSpace {
       { label: "iterations" },
     );
     finish();
+  }
+
+  #findCouplings(): void {
+    const couples = this.#couples;
+    if (!couples) return;
+    const { slots } = this.#contacts;
+    const has = (p: GeomPair): boolean => {
+      const dofs = [...pairDofs(this.#m.model, p).keys()];
+      return dofs.some((i) => dofs.some((j) => !this.#base.has(i, j)));
+    };
+    const of = slots.table("con_couples", (p) => Number(has(p)), "i32");
+    couples.set(false);
+    slots.each((_, slot) => couples.set(or(couples.get(), ne(of(slot), 0))));
   }
 
   startGrad(): void {

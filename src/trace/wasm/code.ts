@@ -18,14 +18,20 @@ export class Code {
   readonly #free: Record<Kind, number[]> = { vector: [], scalar: [] };
   readonly #parameters: number;
 
+  /** What runs first: numbers are read once. */
+  readonly #prologue = new Bytes();
+  readonly #numbers = new Map<number, number>();
+
   constructor(parameters: number) {
     this.#parameters = parameters;
   }
 
   /** A local that nothing else uses until it is freed. */
   local(kind: Kind): number {
-    const again = this.#free[kind].pop();
-    if (again !== undefined) return again;
+    return this.#free[kind].pop() ?? this.#newLocal(kind);
+  }
+
+  #newLocal(kind: Kind): number {
     if (this.#kinds.length >= MOST_LOCALS)
       throw new CorralError(
         "wasm-locals",
@@ -33,6 +39,22 @@ export class Code {
       );
     this.#kinds.push(kind);
     return this.#parameters + this.#kinds.length - 1;
+  }
+
+  /**
+   * The local of a number in all lanes, read from memory once: where registers are short, engines take it from the stack as
+   * an operand, and one from elsewhere by an instruction of its own.
+   */
+  number(bits: number, pool: number, offset: () => number): number {
+    let local = this.#numbers.get(bits);
+    if (local === undefined) {
+      local = this.#newLocal("vector");
+      this.#numbers.set(bits, local);
+      const code = this.#prologue.byte(Op32["local.get"]).unsigned(pool);
+      code.byte(0xfd).unsigned(Simd["v128.load32_splat"]).unsigned(2).unsigned(offset());
+      code.byte(Op32["local.set"]).unsigned(local);
+    }
+    return local;
   }
 
   release(...locals: number[]): void {
@@ -132,6 +154,6 @@ export class Code {
     }
     const out = new Bytes().unsigned(runs.length);
     for (const { kind, count } of runs) out.unsigned(count).byte(kind === "vector" ? V128 : I32);
-    return out.append(this.bytes.all).byte(Op32.end);
+    return out.append(this.#prologue.all).append(this.bytes.all).byte(Op32.end);
   }
 }

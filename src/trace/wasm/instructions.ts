@@ -280,13 +280,18 @@ const VECTORS: Readonly<Record<Computed, Vectors>> = {
   math_tanh: host,
 };
 
+/** Operations whose operands may change places, NaN of the same bits aside. */
+const COMMUTATIVE: ReadonlySet<Computed> = new Set<Computed>(["add", "mul"]);
+
 /** Emits an operation on vectors. */
 export function emitVectors(op: Computed, o: Operands): void {
   const how = VECTORS[op];
   if (typeof how === "function") return how(o);
   const name = how[operandType(o.node, 0)];
   if (name === undefined) throw new Error(`no instruction for ${op} of ${operandType(o.node, 0)}`);
-  o.node.args.forEach((_, i) => o.push(i));
+  // the second operand may be read from memory
+  const isSwapped = COMMUTATIVE.has(op) && typeof o.node.args[0] === "number";
+  for (const i of isSwapped ? [1, 0] : o.node.args.keys()) o.push(i);
   o.code.simd(name);
 }
 

@@ -1,7 +1,7 @@
 // what the emitter knows of a program beforehand: which values all worlds share, which need no local, where each is used last
 import type { Trace } from "../graph.ts";
 import { operandType, TraceNode, type Block, type Operand, type Statement, type VarRef } from "../nodes.ts";
-import type { Liveness } from "../liveness.ts";
+import { isWithin, type Liveness } from "../liveness.ts";
 import { isComputed, type Op } from "../operations.ts";
 import { SCALARS } from "./instructions.ts";
 
@@ -165,7 +165,8 @@ export class Survey {
       if (!this.#live.isLive(s)) continue;
       if (s.kind === "let" && s.node.op === "load" && this.#live.resolve(s.node) === s.node) {
         const ref = s.node.source as VarRef;
-        if (!this.#setFirst.has(ref)) this.#setFirst.set(ref, false);
+        // lanes that had left the block read what they left there
+        if (!this.#setFirst.has(ref) || !isWithin(s.node.block, ref.block)) this.#setFirst.set(ref, false);
       } else if (s.kind === "set" && !this.#setFirst.has(s.target)) {
         this.#setFirst.set(s.target, s.target.block === block);
       } else if (s.kind === "when") {

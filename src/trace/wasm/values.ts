@@ -74,7 +74,7 @@ export class Values {
   protected splat(value: number | boolean, type: Type): void {
     const bits = type === "bool" ? (value ? -1 : 0) : type === "f32" ? bitsOf(Number(value)) : Number(value) | 0;
     if (bits === 0 || bits === -1) this.code.constant([bits, bits, bits, bits]);
-    else this.code.get(POOL).memory("v128.load32_splat", this.map.constant(bits));
+    else this.code.get(this.code.number(bits, POOL, () => this.map.constant(bits)));
   }
 
   /** Pushes an operand as a vector. */
