@@ -2,7 +2,7 @@
 
 Ratios are medians of those of each round, by the clock and by processor time of all processes of a side.
 
-python bench/python/rate.py [--envs HalfCheetah-v5,Ant-v5] [--worlds 1024,16384] [--seconds 2] [--rounds 5] [--device D] [--out FILE]
+python bench/python/rate.py [--envs HalfCheetah-v5,Ant-v5] [--worlds 1024,16384] [--seconds 2] [--rounds 5] [--alone] [--device D] [--out FILE]
 
 Peers that are not installed are left out.
 """
@@ -131,6 +131,7 @@ def main() -> None:
     parser.add_argument("--worlds", default="1024,16384")
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--alone", action="store_true", help="beside Node alone")
     parser.add_argument("--device")
     parser.add_argument("--out")
     args = parser.parse_args()
@@ -138,7 +139,7 @@ def main() -> None:
     for env in args.envs.split(","):
         for worlds in map(int, args.worlds.split(",")):
             sides = []
-            for side in (FromPython, FromNode, EnvPool, AsyncVector):
+            for side in (FromPython, FromNode) if args.alone else (FromPython, FromNode, EnvPool, AsyncVector):
                 try:
                     sides.append(side(env, worlds, args.device))
                 except ImportError as error:

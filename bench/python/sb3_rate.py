@@ -1,6 +1,6 @@
 """Stable-Baselines3's PPO end to end, in turns: on corral's worlds, and on its own SubprocVecEnv of Gymnasium's.
 
-python bench/python/sb3_rate.py [--envs HalfCheetah-v5] [--worlds 256] [--processes 8] [--rounds 3] [--device D] [--out FILE]
+python bench/python/sb3_rate.py [--envs HalfCheetah-v5] [--worlds 256] [--processes N] [--rounds 3] [--device D] [--out FILE]
 
 Both learn from the same number of steps by the same minibatches and epochs; what is counted is all of `learn`.
 """
@@ -44,7 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--envs", default="HalfCheetah-v5")
     parser.add_argument("--worlds", type=int, default=256)
-    parser.add_argument("--processes", type=int, default=8)
+    parser.add_argument("--processes", type=int, default=2 * (os.cpu_count() or 1))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--device")
     parser.add_argument("--out")
@@ -55,12 +55,15 @@ def main() -> None:
         options = {"device": args.device} if args.device else {}
         ours = Side("corral", CorralVecEnv(env, args.worlds, seed=0, **options))
         theirs = Side("SubprocVecEnv", make_vec_env(env, args.processes, seed=0, vec_env_cls=SubprocVecEnv))
-        rounds = [{side.name: side.run() for side in (ours, theirs)} for _ in range(args.rounds)]
+        rounds = []
+        for _ in range(args.rounds):
+            rounds.append({side.name: side.run() for side in (ours, theirs)})
+            print(env, rounds[-1], flush=True)
         found = {"env": env, "worlds": args.worlds, "processes": args.processes, "device": ours.envs.envs.facts["device"], "rounds": rounds}
         for kind in ("rate", "rate_by_processor"):
             found[f"ratio_{kind}"] = statistics.median(each["corral"][kind] / each["SubprocVecEnv"][kind] for each in rounds)
         rows.append(found)
-        print(env, {name: round(value, 2) for name, value in found.items() if name.startswith("ratio")}, rounds[-1], flush=True)
+        print(env, {name: round(value, 2) for name, value in found.items() if name.startswith("ratio")}, flush=True)
         ours.envs.close()
         theirs.envs.close()
     if args.out:

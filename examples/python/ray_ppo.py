@@ -97,6 +97,8 @@ class Learner:
 
 def train(env, steps, worlds, checkpoint=None, until=float("inf"), **options):
     """Trains for so many steps, or until a mean return, and returns that of the last 100 episodes."""
+    # networks so small are no work for two threads, which wait for each other
+    torch.set_num_threads(1)
     with corral.ray.Collectors(env, worlds, **options) as collectors:
         learner = Learner(collectors.single_observation_space.shape[0], collectors.single_action_space.shape[0])
         if checkpoint is not None and checkpoint.exists():

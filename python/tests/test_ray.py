@@ -43,6 +43,22 @@ def ports() -> dict[str, int]:
     return found
 
 
+def patiently(get_node):
+    """Asks for a node that has not registered again: Ray does so for 30 s, whatever else the machine does."""
+
+    def ask(*given):
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return get_node(*given)
+            except RuntimeError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.5)
+
+    return ask
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     with pytest.MonkeyPatch.context() as patch:
@@ -50,6 +66,8 @@ def cluster() -> Iterator[Cluster]:
         waits = {"gcs_server_request_timeout_seconds": 240, "worker_register_timeout_seconds": 240, "enable_worker_prestart": 0}
         for name, value in {**waits, "memory_monitor_refresh_ms": 0, "worker_niceness": 0}.items():
             patch.setenv(f"RAY_{name}", str(value))
+        services = ray._private.services
+        patch.setattr(services, "get_node", patiently(services.get_node))
         made = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False, **ports()})
         for _ in range(NODES - 1):
             made.add_node(num_cpus=2, **ports())

@@ -258,3 +258,22 @@ def test_closing(make):
     envs.close()
     assert envs.closed
     assert refused(envs.step, np.zeros((3, 1))).code == "closed"
+
+
+def test_a_fork_that_is_collected_in_the_midst_of_a_call(make, monkeypatch):
+    envs = make()
+    envs.reset(seed=1)
+    forks = [envs.fork([0])]
+    decode = envs._client._decode
+
+    def collecting(line: bytes):
+        forks.clear()
+        return decode(line)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(envs._client, "_decode", collecting)
+        first = envs.get_state("time")["time"]
+    assert first.shape == (3, 1)
+    assert envs.step(np.zeros((3, 1), np.float32))[0].shape == (3, 4)
+    # what was left is closed by then
+    assert envs._client.left == []

@@ -27,6 +27,8 @@ class Client:
         self._owner = os.getpid()
         # objects in the process: one, and what was forked from it
         self.holders = 0
+        # handles of those that were collected and not closed
+        self.left: list[int] = []
         self._lock = threading.RLock()
         self._next = 1
         self._waiting: collections.deque[int] = collections.deque()
@@ -72,25 +74,30 @@ class Client:
         """Makes a call and returns its number, which ``wait`` takes."""
         self._assert_mine()
         with self._lock:
-            number = self._next
-            self._next += 1
-            if of is not None and not given:
-                # a step, which is made most: its process has slept, and every page of code that it touches is cold
-                line = b'{"id":%d,"call":"%s","of":%d}\n' % (number, name.encode(), of)
-            else:
-                line = encode({"id": number, "call": name, "with": given} | ({} if of is None else {"of": of}))
-            # what an interrupt leaves in the buffer goes out with the next call
-            self._waiting.append(number)
-            try:
-                assert self._process.stdin is not None
-                self._process.stdin.write(line)
-                self._process.stdin.flush()
-            except KeyboardInterrupt:
-                self._abandoned.add(number)
-                raise
-            except (OSError, ValueError) as error:
-                raise self._died() from error
-            return number
+            while self.left:
+                self._abandoned.add(self._write("close", self.left.pop()))
+            return self._write(name, of, **given)
+
+    def _write(self, name: str, of: int | None, /, **given: Any) -> int:
+        number = self._next
+        self._next += 1
+        if of is not None and not given:
+            # a step, which is made most: its process has slept, and every page of code that it touches is cold
+            line = b'{"id":%d,"call":"%s","of":%d}\n' % (number, name.encode(), of)
+        else:
+            line = encode({"id": number, "call": name, "with": given} | ({} if of is None else {"of": of}))
+        # what an interrupt leaves in the buffer goes out with the next call
+        self._waiting.append(number)
+        try:
+            assert self._process.stdin is not None
+            self._process.stdin.write(line)
+            self._process.stdin.flush()
+        except KeyboardInterrupt:
+            self._abandoned.add(number)
+            raise
+        except (OSError, ValueError) as error:
+            raise self._died() from error
+        return number
 
     def wait_part(self, number: int) -> None:
         """Waits until the first arrays of a call are there, or its answer."""
@@ -136,7 +143,7 @@ class Client:
         # a call that was refused before it was read has no number
         number = reply.get("id") or self._waiting[0]
         if number not in self._waiting:
-            raise CorralError("bad-reply", f"call {self._waiting[0]} was answered as {number}. Make the object anew.")
+            raise CorralError("bad-reply", f"calls {list(self._waiting)} were answered as {number}. Make the object anew.")
         # answers come in order: an interrupt has taken those between
         while self._waiting.popleft() != number:
             pass

@@ -159,15 +159,19 @@ class Held:
             raise CorralError("bad-snapshot", "the snapshot is of another object. Pass one that this object's snapshot() returned.")
         return snapshot.number
 
-    def _release(self) -> None:
+    def _release(self, collected: bool = False) -> None:
         client, self._connection = self._connection, None
         if client is None:
             return
-        try:
-            client.call("close", self._of)
-        except CorralError:
-            # it is closed if its process is gone
-            pass
+        if collected and client.holders > 1:
+            # this may be in the midst of a call of one that shares the process
+            client.left.append(self._of)
+        else:
+            try:
+                client.call("close", self._of)
+            except CorralError:
+                # it is closed if its process is gone
+                pass
         client.holders -= 1
         if client.holders == 0:
             client.close()

@@ -74,4 +74,4 @@ class Simulation(Held):
 
     def __del__(self) -> None:
         if getattr(self, "_connection", None) is not None:
-            self.close()
+            self._release(collected=True)

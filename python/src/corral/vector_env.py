@@ -366,7 +366,8 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
 
     def __del__(self) -> None:
         if getattr(self, "_connection", None) is not None and not self.closed:
-            self.close()
+            self._info_arrays, self._kept_rows = {}, {}
+            self._release(collected=True)
 
 
 def make_vec(env: str | os.PathLike[str], num_envs: int = 1, **options: Any) -> CorralVectorEnv:
