@@ -35,6 +35,14 @@ fn surrogate(old: Sample, log_prob: f32, value: f32) -> Surrogate {
   s.by_log_prob = select(0.0, unclipped_loss, unclipped_loss >= clipped_loss && log_ratio == raw_log_ratio);
   s.clipped = select(0.0, 1.0, clipped_ratio != ratio);
   s.kl = (ratio - 1.0) - log_ratio;
+  // towards actions of others the loss is their negative log likelihood
+  if ((U.flags & FLAG_IMITATE) != 0u) {
+    s.policy_loss = -log_prob;
+    s.by_log_prob = -1.0;
+    s.extreme = 0.0;
+    s.clipped = 0.0;
+    s.kl = 0.0;
+  }
 
   let error = value - old.value_target;
   let value_change = value - old.value;

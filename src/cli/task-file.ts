@@ -3,6 +3,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { importModule } from "../core/typescript.ts";
+import { isJsEnv } from "../env/js-env.ts";
 import { register } from "../env/registry.ts";
 import type { Task } from "../env/task/task.ts";
 
@@ -58,6 +59,11 @@ export async function idOfFile(path: string): Promise<string> {
     throw refuse(
       "exports a function by default, and a task is an object. Write: export default defineTask({ id, model, ... }), " +
         "or call the function there.",
+    );
+  if (isJsEnv(task))
+    throw refuse(
+      "exports an environment in JavaScript, which commands do not take: they plan, step and check models. " +
+        "Train it in a program: Ppo.create(makeJsVec(env, { numEnvs: 16 })), as in docs/off-policy-and-collectors.md.",
     );
   if (typeof task !== "object" || task === null || typeof task.id !== "string" || task.model === undefined)
     throw refuse("exports no task. Write: export default defineTask({ id, model, ... }).");

@@ -40,7 +40,7 @@ export function settingsOf(
 }
 
 /** Flags whose text is the value. */
-const AS_THEY_ARE = ["device", "adapter", "budget"];
+const AS_THEY_ARE = ["device", "adapter", "budget", "teacher", "demonstrations"];
 
 /** What flags say, by name. Throws `UsageError`. */
 function flagged(

@@ -22,6 +22,7 @@ import { evidenceOf, type UpdateEvidence } from "./ppo/evidence.ts";
 import { evaluatePolicy, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import { learnerDeviceOf, type Bound } from "./device/bind-env.ts";
 import { heldOn, limitsOf } from "./device/device-core.ts";
+import { drawDemonstrations, Labels, type Demonstrations, type Teacher } from "./ppo/imitation.ts";
 import { RolloutUpload, ppoCollecting, type CollectedRollout } from "./ppo/rollout-upload.ts";
 import { Learner, shapeOf } from "./ppo/learner.ts";
 import { episodeMeans, metricsOf, type Metrics } from "./device/metrics.ts";
@@ -82,6 +83,8 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
   readonly algo = "ppo";
   readonly totalSteps: number;
   #upload: RolloutUpload | undefined;
+  #labels: Labels | undefined;
+  #imitated = false;
 
   private constructor(env: LearnerEnv, settled: ReturnType<typeof settlePpo>, learner: Learner, bound: Bound) {
     super(env, settled, learner, bound);
@@ -155,6 +158,54 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
     });
   }
 
+  /**
+   * One rollout by the policy itself, and one update towards what a teacher would have done in it (DAgger, Ross, Gordon and
+   * Bagnell 2011): the negative log likelihood of its actions. The value function learns as in `iterate`.
+   * @throws CorralError bad-peer for a teacher that sees or does something else; bad-demonstration for actions that are none;
+   *   what `iterate` throws
+   */
+  imitate(teacher: Teacher): Promise<Metrics> {
+    return this.mutex.exclusive("imitate", async () => {
+      if (this.#labels?.teacher !== teacher)
+        this.#labels = new Labels(this.learner, this.env.singleActionSpace, this.config.squash, teacher);
+      await this.#collect();
+      await this.#labels.write();
+      return this.#learn(Flag.imitate);
+    });
+  }
+
+  /**
+   * One update towards recorded actions (behaviour cloning): as many of the steps as a rollout has, drawn by the seed. The
+   * environments are not stepped, and the value function stays.
+   * @throws CorralError bad-demonstration; unsupported-imitation for policies with a memory, whose sequences these are not;
+   *   non-finite-update
+   */
+  clone(demonstrations: Demonstrations): Promise<Metrics> {
+    return this.mutex.exclusive("clone", async () => {
+      this.assertGoing();
+      const { config, iteration, drawSeed: seed } = this;
+      const { shape } = this.learner;
+      if (shape.cells) {
+        throw new CorralError(
+          "unsupported-imitation",
+          `the policy has a ${config.recurrent}, and steps of demonstrations are drawn one by one. Train it with recurrent: "none", or by a teacher (imitate).`,
+        );
+      }
+      const rows = drawDemonstrations(shape, this.env.singleActionSpace, config.squash, demonstrations, {
+        seed,
+        iteration,
+      });
+      this.#upload ??= new RolloutUpload(this.learner);
+      this.#upload.send(rows);
+      this.learner.uniforms.set({ value_coef: 0 });
+      try {
+        return { ...(await this.#learn(Flag.imitate | Flag.collected)), badSteps: 0, ...episodeMeans(rows.episodes) };
+      } finally {
+        this.learner.uniforms.set({ value_coef: config.valueCoef });
+      }
+    });
+  }
+
   /** What a `Collector` must know to collect for this learner. Throws `unsupported-collector`. */
   get collecting() {
     const { env, config, seed } = this;
@@ -179,8 +230,11 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
 
   async #learn(flags = 0): Promise<Metrics> {
     if (this.config.normalizeObservations) countClipped(this.learner);
-    this.#estimateAdvantages(flags);
-    await this.#update();
+    const imitates = flags & Flag.imitate;
+    this.#imitated = imitates !== 0;
+    // demonstrations have no rewards
+    if (!(imitates && flags & Flag.collected)) this.#estimateAdvantages(flags & ~Flag.imitate);
+    await this.#update(imitates);
 
     const metrics = metricsOf(await this.learner.readState());
     // what a stopped update was made of is left as it was
@@ -228,11 +282,13 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
   }
 
   /** Phase 3: epochs of minibatches in shuffled order. */
-  async #update(): Promise<void> {
+  async #update(imitates: number): Promise<void> {
     const { config, iteration, drawSeed: seed } = this;
     this.learner.uniforms.set({ learning_rate: this.learningRate });
     for (const part of minibatchesOf(this.learner.shape, config, seed, iteration)) {
-      trainMinibatch(this.learner, part);
+      // a divergence from the policy that acted says nothing of actions of others
+      const flags = imitates ? (part.flags & Flag.firstMinibatch) | imitates : part.flags;
+      trainMinibatch(this.learner, { ...part, flags });
       await this.learner.turn();
     }
   }
@@ -244,12 +300,13 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
 
   /**
    * All that it takes to execute an update again that was stopped because something was not finite: the learner as it
-   * was before the minibatch that failed, and the rollout.
+   * was before the minibatch that failed, and the rollout. Nothing is kept of one that imitated.
    * @throws CorralError no-evidence if none was stopped
    */
-  evidence(): Promise<UpdateEvidence> {
+  async evidence(): Promise<UpdateEvidence | undefined> {
     const { config, env, drawSeed: seed } = this;
     if (!this.halted) throw noEvidence(env);
+    if (this.#imitated) return undefined;
     const iteration = this.iteration - 1;
     return this.mutex.exclusive("keep evidence", () =>
       evidenceOf(this.learner, { env: this.learner.shape.env, config, seed, iteration, worldIds: [...env.worldIds] }),

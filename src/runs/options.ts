@@ -1,7 +1,7 @@
 // settings of a run by name, beside the hyperparameters: what flags and flat config files may say
 import { CorralError } from "../core/errors.ts";
 import { checked, kindOf, unknownOption, type Given, type OptionTable } from "../core/options.ts";
-import { real } from "../core/schema.ts";
+import { real, text } from "../core/schema.ts";
 import { show as written } from "../core/show.ts";
 import { PPO_OPTIONS, type PpoConfig } from "../rl/ppo/config.ts";
 import { DQN_OPTIONS, type DqnConfig } from "../rl/dqn/config.ts";
@@ -37,6 +37,14 @@ export const RUN_OPTIONS = {
   onOverBudget: {
     oneOf: ["shrink", "throw"],
     doc: "where environments, evaluation and learner do not fit together: train the most worlds that do, and say so (shrink, the default of corral train), or refuse (throw)",
+  },
+  teacher: {
+    kind: text(),
+    doc: "a policy (safetensors): PPO's own acts, and learns what that one would have done in its place (DAgger)",
+  },
+  demonstrations: {
+    kind: text(),
+    doc: "episodes of corral play --record FILE.jsonl: PPO's policy learns their actions (behaviour cloning), and steps are those of demonstrations",
   },
   collect: {
     default: "device",

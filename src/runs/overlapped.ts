@@ -119,7 +119,7 @@ export class Overlapped implements Algorithm<AnyMetrics> {
   shapes(): Readonly<Record<string, readonly number[]>> {
     return this.learner.shapes();
   }
-  evidence(): Promise<AnyEvidence> {
+  evidence(): Promise<AnyEvidence | undefined> {
     return this.learner.evidence();
   }
   policy(): Promise<Policy> {

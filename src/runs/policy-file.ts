@@ -58,7 +58,15 @@ export function policyFile(path: string): PolicyFile {
  * The policy of a file for an environment, whose actions and observations it has to fit.
  * @throws CorralError bad-policy
  */
-export function policyOfFile({ path, named, metadata }: PolicyFile, env: VectorEnv): Policy {
+export function policyOfFile(file: PolicyFile, env: VectorEnv): Policy {
+  return policyIn(file, env, env.observationGroups.policy?.size ?? env.singleObservationSpace.size);
+}
+
+/**
+ * The same, of `seen` numbers of observations; by default whatever it sees.
+ * @throws CorralError bad-policy
+ */
+export function policyIn({ path, named, metadata }: PolicyFile, env: VectorEnv, seen?: number): Policy {
   const { algo = "unknown", activation = "tanh", squash = "false", clip_observations: clip = "Infinity" } = metadata;
   const known = ["none", ...HIDDEN_ACTIVATIONS] as string[];
   if (!known.includes(activation))
@@ -74,11 +82,11 @@ export function policyOfFile({ path, named, metadata }: PolicyFile, env: VectorE
     squash: squash === "true",
     clipObservations,
   });
-  const seen = env.observationGroups.policy?.size ?? env.singleObservationSpace.size;
-  if (policy.observations !== seen)
-    throw refuse(path, `it sees ${policy.observations} numbers, and ${env.id} shows ${seen}`);
-  if (policy.normalizer.mean.length !== seen || policy.normalizer.inverseStd.length !== seen)
-    throw refuse(path, `it normalises ${policy.normalizer.mean.length} numbers, and ${env.id} shows ${seen}`);
+  const { observations, normalizer } = policy;
+  if (observations !== (seen ?? observations))
+    throw refuse(path, `it sees ${observations} numbers, and ${env.id} shows ${seen}`);
+  if (normalizer.mean.length !== observations || normalizer.inverseStd.length !== observations)
+    throw refuse(path, `it normalises ${normalizer.mean.length} numbers, and sees ${observations}`);
   return policy;
 }
 

@@ -9,7 +9,7 @@ import { algorithmOf, RUN_OPTIONS, type TrainOptions } from "./options.ts";
 export type Learning = Pick<TrainOptions, "config" | "algo" | "replayFile" | "reuseReplay" | "modules">;
 
 /** Settings that runs may be without. */
-type Optional = "until" | "collect" | "collectThreads" | "from";
+type Optional = "until" | "collect" | "collectThreads" | "from" | "teacher" | "demonstrations";
 /** Settings that a run has no more once it fits. */
 type Fitting = "onOverBudget" | "onShrink" | "resumes";
 export type Settings = Required<Omit<TrainOptions, Optional | Fitting | "env" | keyof Learning>> &

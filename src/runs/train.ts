@@ -18,6 +18,7 @@ import { runDefaults } from "./defaults.ts";
 import { GrowthWatch, growthText } from "./growth.ts";
 import { MemoryWatch } from "./memory-watch.ts";
 import { makeFitting } from "./fit.ts";
+import { updateOf, type Update } from "./imitation.ts";
 import type { RunEvent, RunState, TrainListener, TrainResult } from "./progress.ts";
 import { withShards } from "./plan.ts";
 import { Overlapped } from "./overlapped.ts";
@@ -34,6 +35,7 @@ interface Held {
   readonly env: VectorEnv;
   readonly evalEnv: VectorEnv;
   readonly algorithm: Algorithm;
+  readonly update: Update;
 }
 
 /** What the learner is made with, and what it starts from. */
@@ -70,10 +72,13 @@ async function make(id: string, settings: Settings, learning: Made, env: object)
             ? await hold(Dqn.create(held.env, { ...(config as Partial<DqnConfig>), ...replay, seed }))
             : await hold(Ppo.create(held.env, { ...(config as Partial<PpoConfig>), seed, totalSteps: steps }));
     if (learning.start) await adoptStart(algorithm, learning.start);
+    const whole = (algorithm: Algorithm): Held => {
+      return { ...held, algorithm, update: updateOf(algorithm, held.env, settings) };
+    };
     if (settings.collect !== "async" || !(algorithm instanceof Ppo || algorithm instanceof Sac))
-      return { ...held, algorithm };
+      return whole(algorithm);
     const options = { env: collectorEnv(env), modules, threads: settings.collectThreads! };
-    return { ...held, algorithm: await hold(Overlapped.create(algorithm, options)) };
+    return whole(await hold(Overlapped.create(algorithm, options)));
   } catch (error) {
     for (const one of made) await one[Symbol.asyncDispose]();
     throw error;
@@ -221,7 +226,7 @@ export class TrainingRun implements AsyncDisposable {
     // a resumed run that had ended has nothing left to do
     for (let ended = algorithm.iteration > 0 && atEnd(); !ended;) {
       const [before, envSteps] = [seconds(), algorithm.envSteps];
-      const metrics = await algorithm.iterate();
+      const metrics = await this.#held.update();
       // without a device nothing of an update waits for events: signals and timers get their turn here
       await setImmediate();
       const grown = this.#growth.look(metrics);

@@ -81,6 +81,7 @@ export const Flag = {
   firstStep: 512,
   random: 1024,
   collected: 2048,
+  imitate: 4096,
 } as const;
 
 /** Bits of the flags of a step; a skipped one only gave its world a new start state: its action did nothing. */

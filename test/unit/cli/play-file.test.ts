@@ -79,3 +79,37 @@ test("refuses what is no policy, or one of something else", async () => {
     expect(ended.code, args.join(" ")).toBe(code);
   }
 });
+
+test("is a teacher's, and what it played is cloned; others are refused before a run begins", async () => {
+  const train = (name: string, ...args: string[]) =>
+    corral(
+      `train InvertedPendulum-v5 --envs 8 --steps 128 --rollout-steps 8 --hidden 8 --eval-envs 2 --seed 2 --device wasm`
+        .split(" ")
+        .concat("--out", join(root, name), args),
+    );
+  const demonstrations = join(root, "demonstrations.jsonl");
+  await recorded("demonstrations.jsonl", file);
+  for (const args of [
+    ["--teacher", file],
+    ["--demonstrations", demonstrations],
+  ]) {
+    const name = `student${args[0]}`;
+    const { code, stderr } = await train(name, ...args);
+    expect(code, stderr).toBe(0);
+    const lines = readFileSync(join(root, name, "log.jsonl"), "utf8")
+      .trim()
+      .split("\n");
+    const losses = lines.map((line) => (JSON.parse(line) as { policyLoss?: number }).policyLoss).filter((x) => x);
+    expect(losses.at(-1)!).toBeLessThan(losses[0]!);
+  }
+  const refused: [string[], string][] = [
+    [["--teacher", file, "--demonstrations", demonstrations], "a run imitates one of them"],
+    [["--teacher", join(root, "none")], "cannot be read"],
+    [["--demonstrations", file], "has no JSON on line 1"],
+    [["--collect", "async", "--collect-threads", "1", "--teacher", file], "PPO's policy imitates"],
+  ];
+  for (const [args, text] of refused) {
+    const { code, stderr } = await train("refused", ...args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(text)]);
+  }
+});

@@ -1,0 +1,193 @@
+// what a policy learns from others: what a teacher would do in the rollout (DAgger, Ross et al. 2011), or what was recorded
+// (behaviour cloning, Pomerleau 1989)
+import { CorralError } from "../../core/errors.ts";
+import { RandomStream, streams } from "../../core/rng.ts";
+import type { Space } from "../../env/space/spaces.ts";
+import { AppliedPolicy } from "../networks/apply-policy.ts";
+import type { Policy } from "../networks/policy.ts";
+import { SAMPLE, StepFlag } from "../tables/device-tables.ts";
+import type { Learner } from "./learner.ts";
+import type { CollectedRollout } from "./rollout-upload.ts";
+
+/**
+ * A policy, or a function from the observations of all worlds [numEnvs, columns of all groups] to the actions it would take,
+ * [numEnvs, ...action], each as the environment takes it.
+ */
+export type Teacher = Policy | ((observations: Float32Array) => ArrayLike<number> | Promise<ArrayLike<number>>);
+
+/** Steps of others: observations [count, columns of all groups] and actions [count, ...action], row-major. */
+export interface Demonstrations {
+  readonly observations: ArrayLike<number>;
+  readonly actions: ArrayLike<number>;
+}
+
+/** The largest part of its range that an action is unsquashed from: tanh reaches its bounds at infinity. */
+const NEARLY_BOUND = 1 - 1e-5;
+
+const wrong = (text: string, details: Record<string, unknown>): CorralError =>
+  new CorralError("bad-demonstration", text, details);
+
+/** An action of the environment as the policy's distribution has it; throws `bad-demonstration`. */
+function inward(space: Space, squash: boolean): (action: ArrayLike<number>, from: number, into: number[]) => void {
+  const refuse = (value: number, i: number, want: string) =>
+    wrong(`number ${i} of an action to imitate is ${value}; pass ${want}.`, { value, i });
+  if (space.kind === "box") {
+    const { low, high, size } = space;
+    return (action, from, into) => {
+      for (let i = 0; i < size; i++) {
+        const a = action[from + i];
+        if (!Number.isFinite(a)) throw refuse(a, i, "finite numbers");
+        const within = Math.min(high[i], Math.max(low[i], a));
+        const part = Math.max(-NEARLY_BOUND, Math.min(NEARLY_BOUND, (2 * (within - low[i])) / (high[i] - low[i]) - 1));
+        into[i] = squash ? Math.atanh(part) : within;
+      }
+    };
+  }
+  const counts = space.kind === "discrete" ? [space.n] : space.nvec;
+  const start = space.kind === "discrete" ? space.start : 0;
+  return (action, from, into) => {
+    for (let i = 0; i < counts.length; i++) {
+      const choice = action[from + i] - start;
+      if (!Number.isInteger(choice) || choice < 0 || choice >= counts[i])
+        throw refuse(action[from + i], i, `an integer from ${start} to ${start + counts[i] - 1}`);
+      into[i] = choice;
+    }
+  };
+}
+
+/** The columns of observations that a teacher sees: those of the group that has as many as it takes. */
+function seenBy(policy: Policy, { env }: Learner["shape"]): { readonly from: number; readonly size: number } {
+  const groups = env.groups ?? {
+    policy: { from: 0, size: env.observations },
+    critic: { from: 0, size: env.observations },
+  };
+  for (const group of [groups.policy, groups.critic]) if (group.size === policy.observations) return group;
+  throw new CorralError(
+    "bad-peer",
+    `the teacher sees ${policy.observations} numbers; ${env.id} shows its policy ${groups.policy.size} and its critic ${groups.critic.size}. Give the task a group "critic" that is what the teacher sees.`,
+    { teacher: policy.observations },
+  );
+}
+
+/** Puts what a teacher would have done in place of the actions of a rollout. */
+export class Labels {
+  readonly #learner: Learner;
+  readonly #space: Space;
+  readonly #squash: boolean;
+  readonly #teacher: Teacher;
+  readonly #applied: AppliedPolicy | undefined;
+  readonly #seen: { readonly from: number; readonly size: number };
+
+  /** @throws CorralError bad-peer if the teacher sees or does something else */
+  constructor(learner: Learner, space: Space, squash: boolean, teacher: Teacher) {
+    const { env } = learner.shape;
+    this.#learner = learner;
+    this.#space = space;
+    this.#squash = squash;
+    this.#teacher = teacher;
+    this.#seen = { from: 0, size: env.observations };
+    if (typeof teacher === "function") return;
+    this.#seen = seenBy(teacher, learner.shape);
+    const { head } = teacher;
+    const [does, takes] =
+      head.kind === "gaussian"
+        ? [`${head.actions} numbers`, `${space.size} numbers`]
+        : [`choices of ${head.alternatives.join(", ")}`, `choices of ${env.alternatives.join(", ")}`];
+    if ((head.kind === "gaussian") !== (space.kind === "box") || does !== takes) {
+      throw new CorralError(
+        "bad-peer",
+        `the teacher's actions are ${does}; ${env.id} takes ${space.kind} actions, ${takes}.`,
+      );
+    }
+    this.#applied = new AppliedPolicy(teacher, env.numEnvs);
+  }
+
+  get teacher(): Teacher {
+    return this.#teacher;
+  }
+
+  /** Labels the rollout that lies in the learner's memory. Throws `bad-demonstration` for actions that are none. */
+  async write(): Promise<void> {
+    const { samples, obs4, actions4, env } = this.#learner.shape;
+    const [steps, width] = [samples / env.numEnvs, this.#space.size];
+    const observations = await this.#learner.read("rollout_obs", new Float32Array(samples * 4 * obs4));
+    const records = await this.#learner.read("samples", new Float32Array(samples * SAMPLE.size));
+    const actions = new Float32Array(samples * 4 * actions4);
+    // choices are integers on the device
+    const into = env.head === "gaussian" ? actions : new Uint32Array(actions.buffer);
+    const convert = inward(this.#space, this.#squash);
+    const { from, size } = this.#seen;
+    const rows = new Float32Array(env.numEnvs * size);
+    const raw: number[] = [];
+    for (let t = 0; t < steps; t++) {
+      for (let world = 0; world < env.numEnvs; world++) {
+        const at = (world * steps + t) * 4 * obs4 + from;
+        rows.set(observations.subarray(at, at + size), world * size);
+      }
+      const wanted = await this.#wanted(rows);
+      if (wanted.length !== env.numEnvs * width)
+        throw wrong(
+          `the teacher returned ${wanted.length} numbers; pass ${env.numEnvs * width}, ${width} for each of ${env.numEnvs} worlds.`,
+          { returned: wanted.length },
+        );
+      for (let world = 0; world < env.numEnvs; world++) {
+        const sample = world * steps + t;
+        convert(wanted, world * width, raw);
+        into.set(raw, sample * 4 * actions4);
+        // the next row is the first of another episode
+        if ((records[sample * SAMPLE.size + SAMPLE.at("flags")] & StepFlag.skipped) !== 0) this.#applied?.forget(world);
+      }
+    }
+    this.#learner.write("rollout_actions", actions);
+  }
+
+  async #wanted(rows: Float32Array): Promise<ArrayLike<number>> {
+    return typeof this.#teacher === "function" ? this.#teacher(rows.slice()) : this.#applied!.act(rows);
+  }
+}
+
+/**
+ * As many steps of demonstrations as a rollout has, drawn by a seed and the number of the update.
+ * @throws CorralError bad-demonstration
+ */
+export function drawDemonstrations(
+  { samples, env }: Learner["shape"],
+  space: Space,
+  squash: boolean,
+  { observations, actions }: Demonstrations,
+  { seed, iteration }: { readonly seed: number | bigint; readonly iteration: number },
+): CollectedRollout {
+  const [nobs, nact] = [env.observations, space.size];
+  const count = observations.length / nobs;
+  if (!Number.isInteger(count) || count < 1 || actions.length !== count * nact) {
+    throw wrong(
+      `demonstrations have ${observations.length} numbers of observations and ${actions.length} of actions; pass ${nobs} and ${nact} for each step, of one step at least.`,
+      { observations: observations.length, actions: actions.length },
+    );
+  }
+  const random = new RandomStream(seed, iteration, 0, streams.replay);
+  const convert = inward(space, squash);
+  const drawn = { observations: new Float32Array(samples * nobs), actions: new Float32Array(samples * nact) };
+  const raw: number[] = [];
+  for (let i = 0; i < samples; i++) {
+    const at = random.integer(i, count);
+    for (let c = 0; c < nobs; c++) {
+      const value = observations[at * nobs + c];
+      if (!Number.isFinite(value))
+        throw wrong(`number ${c} of the observation of step ${at} is ${value}; pass finite numbers.`, { at, c });
+      drawn.observations[i * nobs + c] = value;
+    }
+    convert(actions, at * nact, raw);
+    drawn.actions.set(raw, i * nact);
+  }
+  const steps = samples / env.numEnvs;
+  return {
+    ...drawn,
+    steps,
+    numEnvs: env.numEnvs,
+    rewards: new Float32Array(samples),
+    flags: new Float32Array(samples),
+    actorOutputs: new Float32Array(2 * (samples + env.numEnvs)),
+    episodes: { count: 0, returns: 0, lengths: 0 },
+  };
+}

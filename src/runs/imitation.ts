@@ -1,0 +1,86 @@
+// what a run imitates: a teacher's policy in a file, or recorded episodes
+import { readFileSync } from "node:fs";
+import { CorralError } from "../core/errors.ts";
+import { badOption } from "../core/options.ts";
+import { show } from "../core/show.ts";
+import { reasonOf } from "../core/write-bytes.ts";
+import type { VectorEnv } from "../env/host/vector-env.ts";
+import type { Algorithm } from "../rl/algorithm.ts";
+import { Ppo } from "../rl/ppo.ts";
+import type { Demonstrations } from "../rl/ppo/imitation.ts";
+import { policyFile, policyIn } from "./policy-file.ts";
+import type { Settings } from "./settings.ts";
+
+/** One update of a run. */
+export type Update = () => ReturnType<Algorithm["iterate"]>;
+
+/**
+ * What an update of a run is: the algorithm's own, or towards a teacher or demonstrations.
+ * @throws CorralError bad-option for both at once, and where PPO does not learn on the device; no-policy, bad-safetensors,
+ *   bad-policy; bad-demonstration
+ */
+export function updateOf(algorithm: Algorithm, env: VectorEnv, { teacher, demonstrations }: Settings): Update {
+  const [name, path] = teacher === undefined ? ["demonstrations", demonstrations] : ["teacher", teacher];
+  if (path === undefined) return () => algorithm.iterate();
+  if (teacher !== undefined && demonstrations !== undefined)
+    throw badOption("demonstrations", demonstrations, "leave out teacher, or this: a run imitates one of them");
+  if (!(algorithm instanceof Ppo))
+    throw badOption(name, path, "PPO's policy imitates, collecting on the device: leave out algo and collect, or this");
+  if (teacher !== undefined) {
+    const policy = policyIn(policyFile(teacher), env);
+    return () => algorithm.imitate(policy);
+  }
+  const steps = readDemonstrations(path, env);
+  return () => algorithm.clone(steps);
+}
+
+/**
+ * The steps of a file of `corral play --record`: a line of JSON for each episode.
+ * @throws CorralError bad-demonstration with file and line
+ */
+export function readDemonstrations(
+  path: string,
+  env: Pick<VectorEnv, "id" | "singleObservationSpace" | "singleActionSpace">,
+): Demonstrations {
+  const refuse = (text: string, details: object = {}) =>
+    new CorralError("bad-demonstration", `${path} ${text}. Pass a file of corral play --record FILE.jsonl.`, {
+      path,
+      ...details,
+    });
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw refuse(`cannot be read: ${reasonOf(error)}`);
+  }
+  const observations: number[] = [];
+  const actions: number[] = [];
+  const take = (into: number[], row: unknown, width: number, what: string, line: number): void => {
+    const numbers: unknown[] = Array.isArray(row) ? row : [row];
+    const bad = numbers.find((x) => !Number.isFinite(x));
+    if (numbers.length !== width || bad !== undefined)
+      throw refuse(
+        `has on line ${line} ${what} of ${bad === undefined ? numbers.length : show(bad)}; ${env.id} has ${width} finite numbers`,
+        { line },
+      );
+    for (const x of numbers) into.push(x as number);
+  };
+  text.split("\n").forEach((one, i) => {
+    if (one.trim() === "") return;
+    let episode: { readonly observations?: unknown; readonly actions?: unknown } | null;
+    try {
+      episode = JSON.parse(one) as typeof episode;
+    } catch {
+      throw refuse(`has no JSON on line ${i + 1}`, { line: i + 1 });
+    }
+    const { observations: seen, actions: done } = Object(episode) as NonNullable<typeof episode>;
+    if (!Array.isArray(seen) || !Array.isArray(done) || seen.length < done.length)
+      throw refuse(`has no observations and actions of an episode on line ${i + 1}`, { line: i + 1 });
+    done.forEach((action: unknown, t) => {
+      take(observations, seen[t], env.singleObservationSpace.size, "an observation", i + 1);
+      take(actions, action, env.singleActionSpace.size, "an action", i + 1);
+    });
+  });
+  if (actions.length === 0) throw refuse("holds no step");
+  return { observations, actions };
+}

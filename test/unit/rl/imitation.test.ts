@@ -1,0 +1,187 @@
+// imitation: the loss against finite differences and its definition, labels of a teacher, demonstrations, and what is refused
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { Box, Discrete } from "../../../src/env/index.ts";
+import { makeJsVec, type JsEnv } from "../../../src/env/js-env.ts";
+import { STATISTICS4 } from "../../../src/rl/device/arenas.ts";
+import { Ppo, type Teacher } from "../../../src/rl/index.ts";
+import { trainMinibatch } from "../../../src/rl/ppo/update.ts";
+import { Flag } from "../../../src/rl/tables/device-tables.ts";
+import { readDemonstrations } from "../../../src/runs/imitation.ts";
+import { makeCase, ON_WASM } from "../../support/learner-case.ts";
+import { LEARNER_CASES } from "../../support/learner-cases.ts";
+import { differences, distribution, outputsOf, ppoLoss } from "../../support/ppo-reference.ts";
+import { learnerBounds } from "../../support/tolerances.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "corral-imitation-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Parameters that finite differences move: one in so many. */
+const STRIDE = process.env.CORRAL_FULL ? 1 : 5;
+
+const KINDS = ["Gaussian, tanh", "several choices", "streamed", "recurrent"];
+const CASES = LEARNER_CASES.filter(({ name }) => KINDS.includes(name));
+
+describe.each(CASES)("$name", (learnerCase) => {
+  test("the gradient is that of the negative log likelihood, the value's as ever", async () => {
+    const made = await makeCase(learnerCase, 17, ON_WASM);
+    await using _ = made.learner;
+    const { learner, shape, config, scale, samples, isUsed } = made;
+    const keys = [11, 22, 33, 44];
+    trainMinibatch(learner, { first: 0, rows: shape.minibatch, valid: shape.each, keys, flags: Flag.imitate });
+    const grads = await learner.read("grads", new Float32Array(4 * (shape.nets.params4 + STATISTICS4)));
+    const at = 4 * shape.nets.params4;
+    const loss = (p: ArrayLike<number>) => {
+      const outputs = outputsOf(shape, p, samples);
+      const taken = samples.map((s, i) => (s.skipped ? 0 : -distribution(shape, p, outputs[i].out, s.action).logProb));
+      const likelihood = taken.reduce((a, b) => a + b, 0);
+      const { value, entropy } = ppoLoss(shape, config, scale, p, samples);
+      return { likelihood, total: likelihood + config.valueCoef * value - config.entropyCoef * entropy };
+    };
+    const isMoved = (i: number) => isUsed(i) && i % STRIDE === 0;
+    const wanted = differences(Float64Array.from(made.params), isMoved, (p) => loss(p).total);
+    const size = Math.max(...wanted.map(Math.abs));
+    wanted.forEach((want, i) => {
+      if (isMoved(i)) expect(Math.abs(grads[i] - want) / size).toBeLessThan(learnerBounds.gradient.value);
+    });
+    const { likelihood } = loss(made.params);
+    expect(Math.abs(grads[at + 1] - likelihood)).toBeLessThan(learnerBounds.gradient.value * Math.abs(likelihood));
+    expect([grads[at + 4], grads[at + 5]]).toEqual([0, 0]);
+  });
+});
+
+/** Ten steps towards a goal that is seen; the reward is less the further the action is from where it lies. */
+const reach: JsEnv = {
+  id: "Reach",
+  observationSpace: new Box({ low: -1, high: 1, shape: [2] }),
+  actionSpace: new Box({ low: [-1], high: [3], shape: [1] }),
+  maxEpisodeSteps: 10,
+  makeWorld() {
+    let goal = 0;
+    const seen = () => [goal, 0.5];
+    return {
+      reset({ random }) {
+        goal = 2 * random.uniform(0) - 1;
+        return seen();
+      },
+      step: ([x]) => ({ observation: seen(), reward: -Math.abs(x - 1 - goal) }),
+      save: () => goal,
+      load: (saved) => (goal = Number(saved)),
+    };
+  },
+};
+const expert = (observations: Float32Array): Float32Array =>
+  Float32Array.from({ length: observations.length / 2 }, (_, world) => 1 + observations[2 * world]);
+const OPTIONS = { seed: 1, hidden: [16], rolloutSteps: 16, minibatches: 4, epochs: 4, learningRate: 1e-2 };
+const returns = async (ppo: Ppo) => (await ppo.evaluate(makeJsVec(reach, { numEnvs: 16 }), { seed: 3 })).meanReturn;
+
+test.each([false, true])(
+  "a student learns what its teacher does, squashed: %s; and a student's student",
+  async (squash) => {
+    const student = async (teacher: Teacher, updates: number) => {
+      await using ppo = await Ppo.create(makeJsVec(reach, { numEnvs: 16, seed: 1 }), { ...OPTIONS, squash });
+      const before = await returns(ppo);
+      for (let i = 0; i < updates; i++) await ppo.imitate(teacher);
+      return { before, after: await returns(ppo), policy: await ppo.policy(), params: await ppo.parameters() };
+    };
+    const first = await student(expert, 12);
+    expect(first.before).toBeLessThan(-3);
+    expect(first.after).toBeGreaterThan(-1);
+    expect((await student(expert, 12)).params).toEqual(first.params);
+    expect((await student(first.policy, 12)).after).toBeGreaterThan(-1.5);
+  },
+);
+
+test("steps that were recorded are cloned, and the value function stays", async () => {
+  const count = 200;
+  const observations = Array.from({ length: count }, (_, i) => [(2 * i) / count - 1, 0.5]).flat();
+  const demonstrations = { observations, actions: expert(Float32Array.from(observations)) };
+  const cloned = async () => {
+    await using ppo = await Ppo.create(makeJsVec(reach, { numEnvs: 16, seed: 1 }), OPTIONS);
+    const before = ppo.named(await ppo.snapshot());
+    const losses: number[] = [];
+    for (let i = 0; i < 12; i++) losses.push((await ppo.clone(demonstrations)).policyLoss);
+    expect(losses.at(-1)!).toBeLessThan(losses[0] - 1);
+    expect(await returns(ppo)).toBeGreaterThan(-1);
+    const after = ppo.named(await ppo.snapshot());
+    expect(after["value.0.weight"]).toEqual(before["value.0.weight"]);
+    expect(after["policy.0.weight"]).not.toEqual(before["policy.0.weight"]);
+    return ppo.parameters();
+  };
+  expect(await cloned()).toEqual(await cloned());
+});
+
+test("a student goes on from a snapshot as the one that was not cut off", async () => {
+  const make = () => Ppo.create(makeJsVec(reach, { numEnvs: 16, seed: 1 }), OPTIONS);
+  await using whole = await make();
+  for (let i = 0; i < 3; i++) await whole.imitate(expert);
+  const saved = await whole.snapshot();
+  await whole.imitate(expert);
+  await using cut = await make();
+  await cut.restore(saved);
+  await cut.imitate(expert);
+  expect(await cut.parameters()).toEqual(await whole.parameters());
+});
+
+test("what cannot be imitated is refused by name", async () => {
+  await using ppo = await Ppo.create(makeJsVec(reach, { numEnvs: 4, seed: 1 }), { hidden: [4], rolloutSteps: 4 });
+  await expect(ppo.imitate(() => [1])).rejects.toThrow(
+    "the teacher returned 1 numbers; pass 4, 1 for each of 4 worlds",
+  );
+  await expect(ppo.imitate(() => [1, 1, NaN, 1])).rejects.toMatchObject({ code: "bad-demonstration" });
+  await expect(ppo.clone({ observations: [1, 2, 3], actions: [1] })).rejects.toMatchObject({
+    code: "bad-demonstration",
+  });
+  const own = await ppo.policy();
+  const wide = { ...own, observations: 7 };
+  await expect(ppo.imitate(wide)).rejects.toThrow(
+    "the teacher sees 7 numbers; Reach shows its policy 2 and its critic 2",
+  );
+  const other = { ...reach, id: "Choose", actionSpace: new Discrete(3, 1) };
+  await using chooses = await Ppo.create(makeJsVec(other, { numEnvs: 4 }), { hidden: [4], rolloutSteps: 4 });
+  await expect(chooses.imitate(own)).rejects.toThrow("the teacher's actions are 1 numbers; Choose takes discrete");
+  await expect(chooses.imitate(() => [1, 2, 3, 4])).rejects.toThrow("is 4; pass an integer from 1 to 3");
+  await using remembers = await Ppo.create(makeJsVec(reach, { numEnvs: 4 }), {
+    hidden: [4],
+    rolloutSteps: 4,
+    recurrent: "gru",
+    recurrentSize: 8,
+  });
+  await expect(remembers.clone({ observations: [1, 2], actions: [1] })).rejects.toMatchObject({
+    code: "unsupported-imitation",
+  });
+  expect((await remembers.imitate(expert)).halted).toBeUndefined();
+});
+
+test("recorded episodes are read, and refused with file and line", () => {
+  const env = {
+    id: "Reach",
+    singleObservationSpace: reach.observationSpace,
+    singleActionSpace: reach.actionSpace as Box,
+  };
+  const write = (...lines: string[]) => {
+    const path = join(folder, "demos.jsonl");
+    writeFileSync(path, lines.join("\n"));
+    return path;
+  };
+  const good = JSON.stringify({
+    observations: [
+      [1, 2],
+      [3, 4],
+      [5, 6],
+    ],
+    actions: [[0.5], [0.25]],
+  });
+  const read = (...lines: string[]) => readDemonstrations(write(...lines), env);
+  expect(read(good, "")).toEqual({ observations: [1, 2, 3, 4], actions: [0.5, 0.25] });
+  expect(() => read(good, "{")).toThrow("has no JSON on line 2");
+  expect(() => read('{"actions":[1]}')).toThrow("has no observations and actions of an episode on line 1");
+  expect(() => read('{"observations":[[1,2,3]],"actions":[1]}')).toThrow(
+    "an observation of 3; Reach has 2 finite numbers",
+  );
+  expect(() => read('{"observations":[[1,null]],"actions":[1]}')).toThrow("an observation of null");
+  expect(() => read("")).toThrow("holds no step");
+  expect(() => readDemonstrations(join(folder, "none"), env)).toThrow("cannot be read");
+});
