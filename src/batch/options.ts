@@ -3,6 +3,7 @@ import { badOption, checked, kindOf, type Given, type OptionTable } from "../cor
 import { boolean, described, either, integer, list, oneOf, text, unchecked } from "../core/schema.ts";
 import type { FieldName } from "../model/fields.ts";
 import type { JointLimits } from "../model/limits.ts";
+import { LEAST_LIVE, MOST_LIVE } from "../trace/wgsl.ts";
 import { DEVICES, type DeviceChoice } from "./devices.ts";
 
 /** Up to 256, every WebGPU device can run them. */
@@ -37,6 +38,12 @@ export const PLACEMENT_OPTIONS = {
   privateArrays: {
     oneOf: ["separate", "merged"],
     doc: "arrays of a kernel that are indexed at run time: each its own, or all in one, by default on GPUs; `corral tune` measures which is faster",
+  },
+  mostLive: {
+    min: LEAST_LIVE,
+    max: MOST_LIVE,
+    integer: true,
+    doc: "values of a kernel that may live at once, about as many registers of a lane: others lie in private memory for their time; by default 205 on GPUs, elsewhere any number",
   },
   cut: {
     kind: boolean,

@@ -19,7 +19,7 @@ import type { AdapterInfo } from "../gpu/device.ts";
 import type { BatchParam } from "../batch/batch.ts";
 import { changeKind } from "../model/model-format.ts";
 import type { ArenaRequest, FieldRequest } from "../memory/request.ts";
-import type { WgslKernel } from "../trace/wgsl.ts";
+import { LEAST_LIVE, MOST_LIVE, type WgslKernel } from "../trace/wgsl.ts";
 import type { BundleAbout, DeviceFacts, EnvFacts, TrippedWorld, Versions } from "./bundle.ts";
 import type { Recording, Segment } from "./recorder.ts";
 import type { Words } from "./words.ts";
@@ -77,6 +77,7 @@ const kernelKind: Kind<BundleAbout["batch"]["kernel"]> = object<BundleAbout["bat
   workgroupSize: optional(integer(1, 1024)),
   privateArrays: optional(oneOf("separate", "merged")),
   tablesApart: optional(oneOf("uniform", "storage")),
+  mostLive: optional(integer(LEAST_LIVE, MOST_LIVE)),
   params: list(object({ name: identifier, type: numberType, slot: count(1024) }), { max: 1024 }) as never,
 });
 

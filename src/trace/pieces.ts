@@ -1,9 +1,10 @@
 // the pieces of a kernel that is cut, each a trace of its own, and the cells that hold what passes between them
-import { breakIf, load4, loop, store4, when, world, type Four } from "./control.ts";
+import { load4, loop, store4, when, world, type Four } from "./control.ts";
 import { crossingOf, type Crossing, type Loop, type Segment, type Turn } from "./cut.ts";
-import { current, impure, pure, trace, type Trace } from "./graph.ts";
-import { TraceNode, type ArrayRef, type Operand, type Source, type Statement, type VarRef } from "./nodes.ts";
+import { current, impure, trace, type Trace } from "./graph.ts";
+import { TraceNode, type ArrayRef, type Operand, type Statement, type VarRef } from "./nodes.ts";
 import type { Type } from "./operations.ts";
+import { Retrace } from "./retrace.ts";
 import { add, div, lt, mul, ne, not, select, sub, toI32, toU32, type Bool, type Int } from "./scalar.ts";
 
 /** The buffer that holds cells. */
@@ -74,21 +75,18 @@ const fromCell = (word: Operand, type: Type): Operand => {
   return type === "i32" ? toI32(word as Int) : word;
 };
 
-class PieceBuilder {
+class PieceBuilder extends Retrace {
   readonly #whole: Trace;
   readonly #crossing: Crossing;
   readonly #cells: Cells;
   readonly #at: number;
   readonly #segment: Segment;
-  /** Nodes of the whole by those of the piece. */
-  readonly #made = new Map<TraceNode, Operand>();
   readonly #fours = new Map<number, Four>();
-  readonly #vars = new Map<VarRef, VarRef>();
-  readonly #arrays = new Map<ArrayRef, ArrayRef>();
   /** Values that are to be stored, once there are four. */
   readonly #pending = { f32: [] as TraceNode[], u32: [] as TraceNode[] };
 
   constructor(whole: Trace, crossing: Crossing, cells: Cells, at: number) {
+    super(crossing.live);
     this.#whole = whole;
     this.#crossing = crossing;
     this.#cells = cells;
@@ -119,7 +117,7 @@ class PieceBuilder {
   #body(): void {
     const { loads, stores } = this.#crossing;
     for (const ref of loads[this.#at]) {
-      current().block.statements.push({ kind: "set", target: this.#var(ref), value: this.#read(ref) });
+      this.set(ref, this.#read(ref));
     }
     this.#top(this.#segment.statements);
     this.#storeVariables([...stores[this.#at]]);
@@ -131,140 +129,46 @@ class PieceBuilder {
     for (const [i, s] of statements.entries()) {
       if (s.kind === "break") {
         this.#flush();
-        const cond = this.#operand(s.cond) as Bool;
+        const cond = this.operand(s.cond) as Bool;
         const loop = loops.at(-1)!;
-        when(cond, () => this.#control(loop, this.#operand(loop.index) as Int, false));
+        when(cond, () => this.#control(loop, this.operand(loop.index) as Int, false));
         when(not(cond), () => {
           this.#top(statements.slice(i + 1));
           this.#flush();
         });
         return;
       }
-      this.#statement(s);
+      this.statement(s);
     }
     this.#flush();
-    const bound = (l: Loop) => this.#operand(l.bound) as Int;
+    const bound = (l: Loop) => this.operand(l.bound) as Int;
     if (enters) {
-      const start = this.#operand(enters.start) as Int;
+      const start = this.operand(enters.start) as Int;
       this.#control(enters, start, lt(start, bound(enters)));
     }
     if (advances) {
-      const next = add(this.#operand(advances.index) as Int, 1);
+      const next = add(this.operand(advances.index) as Int, 1);
       this.#control(advances, next, lt(next, bound(advances)));
     }
   }
 
-  #statement(s: Statement): void {
-    const { live, nodes, isFree } = this.#crossing;
-    if (s.kind === "stage") return void current().block.statements.push(s);
-    if (!live.isLive(s)) return;
-    switch (s.kind) {
-      case "let": {
-        const { node } = s;
-        if (live.resolve(node) !== node || isFree(node)) return;
-        this.#make(node);
-        if (nodes.has(node)) this.#keep(node);
-        return;
-      }
-      case "set": {
-        const value = this.#operand(s.value);
-        return void current().block.statements.push({ kind: "set", target: this.#var(s.target), value });
-      }
-      case "put": {
-        const [index, value] = [this.#operand(s.index), this.#operand(s.value)];
-        return void current().block.statements.push({ kind: "put", target: this.#array(s.target), index, value });
-      }
-      case "store": {
-        const target = current().buffer(s.target.name, s.target.access);
-        const [index, values] = [this.#operand(s.index), s.values.map((v) => this.#operand(v))];
-        return void current().block.statements.push({ kind: "store", target, index, values, type: s.type });
-      }
-      case "when": {
-        const each = (block: { statements: readonly Statement[] }) => () =>
-          block.statements.forEach((inner) => this.#statement(inner));
-        return when(this.#operand(s.cond) as Bool, each(s.then), each(s.otherwise));
-      }
-      case "loop":
-        return loop(
-          this.#operand(s.bound) as Int,
-          (index) => {
-            this.#made.set(s.index, index);
-            s.block.statements.forEach((inner) => this.#statement(inner));
-          },
-          { start: this.#operand(s.start) as Int, label: s.label },
-        );
-      case "break":
-        return breakIf(this.#operand(s.cond) as Bool);
-    }
+  protected override define(node: TraceNode): void {
+    const { nodes, isFree } = this.#crossing;
+    if (isFree(node)) return;
+    this.make(node);
+    if (nodes.has(node)) this.#keep(node);
   }
 
-  #operand(a: Operand): Operand {
-    const value = this.#crossing.live.resolve(a);
-    if (!(value instanceof TraceNode)) return value;
-    const made = this.#made.get(value);
-    if (made !== undefined && !(made instanceof TraceNode && made.block.ended)) return made;
-    const { loops } = this.#segment;
-    const counted = loops.find(({ index }) => index === value);
-    const found = counted
-      ? toI32(this.#four(this.#controlOf(counted), "u32")[0])
-      : this.#crossing.isFree(value)
-        ? this.#make(value)
-        : this.#read(value);
-    this.#made.set(value, found);
-    return found;
+  protected override missing(value: TraceNode): Operand {
+    const counted = this.#segment.loops.find(({ index }) => index === value);
+    if (counted) return toI32(this.#four(this.#controlOf(counted), "u32")[0]);
+    return this.#crossing.isFree(value) ? this.make(value) : this.#read(value);
   }
 
-  #make(node: TraceNode): Operand {
-    const args = node.args.map((a) => this.#operand(a));
-    const source = this.#source(node.source);
-    const isPure = node.op !== "load" && node.op !== "at" && node.op !== "load4";
-    const made = (isPure ? pure : impure)(node.op, node.type, args, source);
-    made.name ??= node.name;
-    this.#made.set(node, made);
-    return made;
-  }
-
-  #source(source: Source | undefined): Source | undefined {
-    if (!source) return undefined;
-    switch (source.kind) {
-      case "var":
-        return this.#var(source);
-      case "array":
-        return this.#array(source);
-      case "table":
-        return current().table(source.type, source.name, source.values);
-      case "buffer":
-        return current().buffer(source.name, source.access);
-      case "param":
-        return current().param(source.name, source.type);
-    }
-  }
-
-  #var(ref: VarRef): VarRef {
-    let own = this.#vars.get(ref);
-    if (!own) {
-      const t = current();
-      own = { kind: "var", id: t.vars.length, name: ref.name, type: ref.type, block: t.root };
-      t.vars.push(own);
-      this.#vars.set(ref, own);
-    }
-    return own;
-  }
-
-  #array(ref: ArrayRef): ArrayRef {
-    let own = this.#arrays.get(ref);
-    if (!own) {
-      const t = current();
-      const { name, type, length } = ref;
-      const { tile, stride } = this.#cells;
-      const place = this.#crossing.arrays.includes(ref)
-        ? { kept: { buffer: t.buffer(CELLS, "read_write"), tile, stride, first: this.#arrayAt(ref) } }
-        : {};
-      own = { kind: "array", id: t.arrays.length, name, type, length, ...place };
-      t.arrays.push(own);
-      this.#arrays.set(ref, own);
-    }
-    return own;
+  protected override place(ref: ArrayRef): Pick<ArrayRef, "kept"> {
+    if (!this.#crossing.arrays.includes(ref)) return {};
+    const { tile, stride } = this.#cells;
+    return { kept: { buffer: current().buffer(CELLS, "read_write"), tile, stride, first: this.#arrayAt(ref) } };
   }
 
   #arrayAt(ref: ArrayRef): number {
@@ -313,7 +217,7 @@ class PieceBuilder {
   #flush(...kinds: ("f32" | "u32")[]): void {
     for (const kind of kinds.length > 0 ? kinds : (["f32", "u32"] as const)) {
       const nodes = this.#pending[kind].splice(0);
-      if (nodes.length > 0) this.#store(kind, nodes, (node) => this.#made.get(node)!, this.#cells.take(1));
+      if (nodes.length > 0) this.#store(kind, nodes, (node) => this.made.get(node)!, this.#cells.take(1));
     }
   }
 
@@ -337,7 +241,7 @@ class PieceBuilder {
       const key = `${classOf(ref.type)} ${stores.flatMap((set, at) => (set.has(ref) ? [at] : [])).join(",")}`;
       groups.set(key, [...(groups.get(key) ?? []), ref]);
     }
-    const valueOf = (ref: VarRef) => impure("load", ref.type, [], this.#var(ref));
+    const valueOf = (ref: VarRef) => impure("load", ref.type, [], this.variable(ref));
     for (const group of groups.values()) {
       const { values } = this.#cells;
       for (let i = 0; i < group.length; i += 4) {

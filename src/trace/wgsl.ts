@@ -4,8 +4,14 @@ import type { Trace } from "./graph.ts";
 import type { ArrayRef, TraceNode, TableRef, VarRef } from "./nodes.ts";
 import { analyse } from "./liveness.ts";
 import { isComputed, OPERATIONS, type Read, type Type } from "./operations.ts";
+import { CELLS } from "./pieces.ts";
 import { indexedAtRunTime, MERGED, privateMemory, type PrivateMemory } from "./private-memory.ts";
+import { spilled } from "./spill.ts";
 import { arrayName, emitBody, unnamed, varName, type Dialect } from "./text.ts";
+
+/** Bounds of `mostLive`. */
+export const LEAST_LIVE = 16;
+export const MOST_LIVE = 2 ** 16;
 
 /** Largest f32; a literal above it is an error, even one that would round to it. */
 const MAX = 3.4028234663852886e38;
@@ -136,6 +142,8 @@ export interface WgslForm {
   readonly privateArrays?: "separate" | "merged";
   /** Tables that lanes index apart as storage, or every table that fits as a uniform. Default: as uniforms. */
   readonly tablesApart?: "uniform" | "storage";
+  /** Values that may live at once, by the order of the text: others lie in private memory for their time. Default: any number. */
+  readonly mostLive?: number;
 }
 
 export interface WgslOptions extends WgslForm {
@@ -174,15 +182,13 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
   const buffers: WgslKernel["buffers"] = trace.buffers
     .filter((b) => live.sources.has(b))
     .map(({ name, access }) => ({ name, access }));
-  const { workgroupSize, privateArrays = "separate", tablesApart = "uniform" } = options;
+  const { workgroupSize, privateArrays = "separate", tablesApart = "uniform", mostLive } = options;
   const indexed = indexedAtRunTime(trace, live);
   const accessOf = (type: "f32" | "i32", words: number) => {
     const isApart = tablesApart === "storage" && [...indexed.lanesApart].some((table) => table.type === type);
     return words <= UNIFORM_WORDS && !isApart ? "uniform" : "read";
   };
   const access = { f32: accessOf("f32", f.length), i32: accessOf("i32", i.length) } as const;
-  const liveArrays = trace.arrays.filter((a) => live.liveArrays.has(a.id));
-  const memory = privateMemory(liveArrays, privateArrays === "merged" ? indexed.arrays : new Set());
   if (f.length) buffers.push({ name: TABLES.f32, access: access.f32 });
   if (i.length) buffers.push({ name: TABLES.i32, access: access.i32 });
   const words: Record<string, number> = { [TABLES.f32]: f.length, [TABLES.i32]: i.length };
@@ -192,10 +198,18 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     ...trace.params.map((p) => ({ name: p.name, type: p.type, slot: p.slot + FIXED_PARAMS.length })),
   ];
   const emit = (): string => {
-    const { lines } = emitBody(trace, dialectOf({ tables: access, memory }), live);
-    return [...head(), ...lines, "}", ""].join("\n");
+    const body = mostLive === undefined ? trace : spilled(trace, mostLive, ({ name }) => name === CELLS);
+    const bodyLive = body === trace ? live : analyse(body);
+    const merged = privateArrays === "merged" ? indexedAtRunTime(body, bodyLive).arrays : new Set<number>();
+    const memory = privateMemory(
+      body.arrays.filter((a) => bodyLive.liveArrays.has(a.id)),
+      merged,
+    );
+    const { lines } = emitBody(body, dialectOf({ tables: access, memory }), bodyLive);
+    const vars = body.vars.filter((v) => bodyLive.liveVars.has(v));
+    return [...head(vars, memory), ...lines, "}", ""].join("\n");
   };
-  const head = () => [
+  const head = (vars: readonly VarRef[], memory: PrivateMemory) => [
     `// ${oneLine(options.title ?? "kernel")}`,
     "struct Params {",
     ...params.map((p) => `  ${p.name}: ${p.type},`),
@@ -213,7 +227,7 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     "fn main(@builtin(global_invocation_id) gid: vec3<u32>) {",
     `  let world = i32(gid.x + gid.y * ${65535 * workgroupSize}u);`,
     "  if (world >= U.num_worlds) { return; }",
-    ...trace.vars.filter((v) => live.liveVars.has(v)).map((v) => `  var ${varName(v)}: ${v.type};`),
+    ...vars.map((v) => `  var ${varName(v)}: ${v.type};`),
     ...(memory.length > 0 ? [`  var ${MERGED}: array<u32, ${memory.length}>;`] : []),
     ...declared(memory.apart),
   ];
@@ -223,7 +237,7 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
       return (code ??= emit());
     },
     buffers,
-    form: { unroll: trace.unroll, workgroupSize, privateArrays, tablesApart },
+    form: { unroll: trace.unroll, workgroupSize, privateArrays, tablesApart, ...(mostLive ? { mostLive } : {}) },
     params,
     tables: {
       ...(f.length ? { f32: new Float32Array(f) } : {}),

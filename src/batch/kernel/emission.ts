@@ -15,6 +15,12 @@ export interface Emission extends WgslForm {
   readonly cut: boolean | "auto";
 }
 
+/**
+ * Values that live at once in a kernel for GPUs, by the order of its text: compilers order it otherwise, and take up to a
+ * fifth more of the 255 registers of a lane (docs/decisions/0059).
+ */
+const REGISTERS = 205;
+
 /** Drivers that compute on the CPU, and WebAssembly. Small arrays apart cost them least; they gather from uniforms. */
 const SOFTWARE: Emission = {
   target: "software",
@@ -28,7 +34,14 @@ const SOFTWARE: Emission = {
 function emissionOf(adapter: AdapterFacts | undefined): Emission {
   if (adapter?.kind !== "gpu") return SOFTWARE;
   const workgroupSize = workgroupOf(adapter);
-  return { target: "gpu", workgroupSize, privateArrays: "merged", tablesApart: "storage", cut: "auto" };
+  return {
+    target: "gpu",
+    workgroupSize,
+    privateArrays: "merged",
+    tablesApart: "storage",
+    mostLive: REGISTERS,
+    cut: "auto",
+  };
 }
 
 const GROUP_LIMITS = ["maxComputeInvocationsPerWorkgroup", "maxComputeWorkgroupSizeX"] as const;
@@ -44,15 +57,17 @@ export function emissionFor(
   limits?: GroupLimits,
 ): Emission {
   const byDefault = emissionOf(adapter);
-  const chosen = <K extends "workgroupSize" | "privateArrays" | "cut">(name: K): Emission[K] => {
+  const chosen = <K extends "workgroupSize" | "privateArrays" | "mostLive" | "cut">(name: K): Emission[K] => {
     const given = options[name];
     if (given === undefined) return byDefault[name];
     return checked(name, kindOf(PLACEMENT_OPTIONS[name]), given) as Emission[K];
   };
+  const mostLive = chosen("mostLive");
   const emission = {
     ...byDefault,
     workgroupSize: chosen("workgroupSize"),
     privateArrays: chosen("privateArrays"),
+    ...(mostLive === undefined ? {} : { mostLive }),
     cut: chosen("cut"),
   };
   if (limits) assertRuns(emission.workgroupSize, limits);

@@ -23,7 +23,7 @@ describe("the emission of kernels", () => {
     [128, 64],
     [16, 32],
   ])("of a GPU with subgroups of %i lanes has workgroups of %i, and merges", (lanes, workgroupSize) => {
-    const merged = { target: "gpu", workgroupSize, privateArrays: "merged", tablesApart: "storage" };
+    const merged = { target: "gpu", workgroupSize, privateArrays: "merged", tablesApart: "storage", mostLive: 205 };
     expect(emissionFor(gpu(lanes))).toEqual({ ...merged, cut: "auto" });
   });
 
