@@ -14,6 +14,8 @@ export class CpuBatch implements Batch {
   readonly adapter = undefined;
   readonly #buffers: Map<string, Float64Array>[] = [];
   readonly #values: Float64Array[] = [];
+  /** What is called before each run of a kernel, by its name. */
+  readonly before = new Map<string, () => void>();
 
   /** `onTurns` is called every few thousand turns of loops, and may throw. */
   constructor(planned: PlannedBatch, precision: Precision, onTurns?: () => void) {
@@ -56,6 +58,11 @@ export class CpuBatch implements Batch {
     return found;
   }
 
+  /** The numbers of an arena themselves, for what runs between kernels. */
+  numbers(arena: string, shard: number): Float64Array {
+    return this.#arrayOf(arena, shard);
+  }
+
   setParam(name: string, value: number): void {
     const at = this.planned.spec.params.findIndex((p) => p.name === name);
     if (at < 0) throw new CorralError("unknown-param", `${this.planned.spec.name} has no parameter ${name}.`);
@@ -67,6 +74,7 @@ export class CpuBatch implements Batch {
     for (const name of names) {
       const kernels = this.#kernels.get(name);
       if (kernels === undefined) throw this.#gone();
+      this.before.get(name)?.();
       for (const { index, worlds } of this.planned.plan.shards) {
         const { run } = kernels[index];
         for (let w = 0; w < worlds; w++) run(w);

@@ -6,13 +6,16 @@ import { htmlTable, page, escapeHtml } from "../report/page.ts";
 import { sweep, type Sweep, type SweepAxis, type SweepPoint } from "../runs/sweep.ts";
 import { assertWritable, EXIT, integerOption, parse, print, printJson, progress, UsageError } from "./io.ts";
 import { environmentOf } from "./played.ts";
+import { runUnder } from "./evaluate-under.ts";
 import { table } from "./table.ts";
 import { DEVICE_HELP, deviceOf, onlyArgument } from "./target.ts";
 
-export const summary = "a policy where worlds are not as it was trained in: friction, mass, pushes, delay on a grid";
+export const summary =
+  "a policy where worlds are not as it was trained in: a grid of friction, mass, pushes; MuJoCo, ONNX";
 
 export const help = `
 Usage: corral evaluate DIR|POLICY.safetensors --sweep NAME=VALUES [--sweep ...] [--out FILE.html] [--json]
+       corral evaluate DIR|POLICY.safetensors --under mujoco,onnx [--json]
 
 Plays the policy of a run's last checkpoint, or of a file, in whole episodes on every point of a grid, all points side by
 side, and prints returns, lengths and how many episodes ended early (and how many succeeded, where the task says).
@@ -24,6 +27,11 @@ side, and prints returns, lengths and how many episodes ended early (and how man
       delay            control steps that actions wait
       randomise.NAME   what the task draws under this name: the number itself, in place of a draw
       param.NAME       a parameter of the task
+  --under LIST         plays the same episodes, from the same starts, in corral's worlds and under each of
+      mujoco           MuJoCo's own physics in float64, actions, observations and rewards being the task's as ever
+      onnx             the policy as the exported ONNX (needs: npm install onnxruntime-web)
+                       and prints the gap: the mean difference of returns, episode by episode, with its error; of onnx
+                       also the largest difference of an action, in parts of its range
   --env ENV            id or task file that a policy of a file plays in; by default the one that it names
   --episodes N         of each point (16)
   --worlds N           that play at the same time, at most (4096)
@@ -41,6 +49,7 @@ export async function run(args: string[]): Promise<number> {
   const text = { type: "string" } as const;
   const options = {
     sweep: { type: "string", multiple: true },
+    under: text,
     episodes: text,
     worlds: text,
     seed: text,
@@ -59,7 +68,21 @@ export async function run(args: string[]): Promise<number> {
     throw new UsageError(`--out is '${out}': pass FILE.html or FILE.csv.`);
   assertWritable("--out", out);
   const axes = (values.sweep ?? []).map(axisOf);
-  if (axes.length === 0) throw new UsageError("--sweep is missing: pass --sweep friction=0.5:1.5:5, say. See --help.");
+  if (values.under !== undefined) {
+    const other = (["sweep", "out", "sample", "worlds"] as const).find((name) => values[name] !== undefined);
+    if (other !== undefined) throw new UsageError(`--${other} does not go with --under.`);
+    const own = await environmentOf(source, values.env);
+    await runUnder(source, {
+      under: values.under,
+      episodes: integerOption("episodes", values.episodes, 16),
+      seed: integerOption("seed", values.seed, 0, 0),
+      env: { ...own, ...deviceOf(values), ...(budget === undefined ? {} : { budget }) },
+      json: values.json === true,
+    });
+    return EXIT.done;
+  }
+  if (axes.length === 0)
+    throw new UsageError("--sweep is missing: pass --sweep friction=0.5:1.5:5, say, or --under mujoco. See --help.");
   const own = await environmentOf(source, values.env);
   const swept = await sweep(source, {
     axes,

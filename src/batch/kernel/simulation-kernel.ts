@@ -125,6 +125,11 @@ export class WorldKernel {
       },
       { label: "steps" },
     );
+    this.check();
+  }
+
+  /** Flags a state that is not finite or beyond mjMAXVAL. */
+  check(): void {
     stage("check", () => this.#check());
   }
 

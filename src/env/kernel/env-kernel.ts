@@ -35,22 +35,27 @@ const bit = (cond: Bool, value: number): Int => select(cond, value, 0, "u32");
 const number01 = (cond: Bool): Scalar => select(cond, 1, 0, "f32");
 const any = (conditions: readonly Bool[]): Bool => conditions.reduce<Bool>(or, false);
 
-/** Loads the action; one out of a discrete space sets BAD_CTRL (the host refuses those, a kernel may write them). */
-function loadAction<O extends object>(e: EnvWorld<O>): void {
-  const { action: space, task } = e.spec;
+/** The action as it was given. */
+export function givenAction<O extends object>(e: EnvWorld<O>): Int[] {
+  const { action: space } = e.spec;
   const io = e.io("action");
+  if (space.kind === "box") return io.load("action").slice(0, space.size);
+  return io.load("action", "u32").slice(0, space.size).map(toI32);
+}
+
+/** Loads the action; one out of a discrete space sets BAD_CTRL (the host refuses those, a kernel may write them). */
+export function loadAction<O extends object>(e: EnvWorld<O>): void {
+  const { action: space, task } = e.spec;
+  const numbers = givenAction(e);
   if (space.kind === "box") {
-    const action = io.load("action").slice(0, space.size);
     // what acts may hide it: a bound, a table
-    e.w.flag(badBit(action, Status.BAD_CTRL));
-    e.begin(action);
+    e.w.flag(badBit(numbers, Status.BAD_CTRL));
   } else {
-    const numbers = io.load("action", "u32").slice(0, space.size).map(toI32);
     const [low, counts] = space.kind === "discrete" ? [space.start, [space.n]] : [0, space.nvec];
     const outside = numbers.map((a, i) => or(lt(a, low), ge(a, low + counts[i])));
     e.w.flag(bit(any(outside), Status.BAD_CTRL));
-    e.begin(numbers);
   }
+  e.begin(numbers);
   const action = e.actions.next(e.scene().action, e.length.get());
   const ctrl = task.control(e.scene({ action })) ?? action;
   const { nu } = e.spec.model;
@@ -186,20 +191,28 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts, u
     if (merged) when(restarts, () => e.clearAfterStep());
     e.length.set(select(waits, e.length.get(), uadd(e.length.get(), 1)));
 
-    stage("task", () => {
-      e.catchUp();
-      const task = taskTerms(e);
-      e.carry(task.scene, not(waits));
-      when(restarts, () => (merged ? e.remember() : e.startEpisode(false)));
-      const seen = flat(spec.task.observe(e.scene({ observes: true })));
-      // numbers that are not finite are void: they never leave the kernel; --bisect looks here for those that were judged
-      markStage("judge");
-      const verdict = judge(e, task, seen, waits, restarts);
-      conclude(e, task, verdict, waits, endedBefore);
-    });
+    stage("task", () => afterPhysics(e, waits, restarts, { endedBefore, merged }));
     e.store();
   };
   return trace(body, { unroll, exact, params });
+}
+
+/** What the task makes of the step: terms, memories, the observation, a verdict, and a new episode where one `restarts`. */
+export function afterPhysics<O extends object>(
+  e: EnvWorld<O>,
+  waits: Bool,
+  restarts: Bool,
+  { endedBefore, merged }: { readonly endedBefore: Int; readonly merged: boolean },
+): void {
+  e.catchUp();
+  const task = taskTerms(e);
+  e.carry(task.scene, not(waits));
+  when(restarts, () => (merged ? e.remember() : e.startEpisode(false)));
+  const seen = flat(e.spec.task.observe(e.scene({ observes: true })));
+  // numbers that are not finite are void: they never leave the kernel; --bisect looks here for those that were judged
+  markStage("judge");
+  const verdict = judge(e, task, seen, waits, restarts);
+  conclude(e, task, verdict, waits, endedBefore);
 }
 
 /** A start whose state is not finite is reported by the step that follows it, since that is recorded. */

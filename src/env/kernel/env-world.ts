@@ -171,6 +171,20 @@ export class EnvWorld<O extends object> {
     this.#action.forEach((v, i) => v.set(action[i] ?? 0));
   }
 
+  /** The action and the state before a step whose physics was elsewhere. */
+  resume(
+    action: readonly Scalar[],
+    before: { readonly qpos: readonly Scalar[]; readonly qvel: readonly Scalar[] },
+  ): void {
+    this.#action.forEach((v, i) => v.set(action[i] ?? 0));
+    for (const name of ["qpos", "qvel"] as const) this.#before[name].forEach((v, i) => v.set(before[name][i]));
+  }
+
+  /** The state before the step. */
+  get before(): { readonly qpos: readonly Scalar[]; readonly qvel: readonly Scalar[] } {
+    return { qpos: values(this.#before.qpos), qvel: values(this.#before.qvel) };
+  }
+
   store(): void {
     this.w.store();
     stage("bookkeeping", () => {

@@ -43,7 +43,7 @@ describe("the tutorial", () => {
     };
     expect(run("reach.mts")).toMatch(/missing Float32Array\(4\) \[/);
     expect(run("choices.mts")).toBe("three Discrete(3)\ntwo MultiDiscrete([2, 5])\n");
-    expect(run("sway.mts")).toMatch(/rewards \[( [\d.]+,?){4} \]/);
+    expect(run("sway.mts")).toMatch(/rewards \[(\s+[\d.]+,?){4}\s+\]/);
     expect(run("run.mts")).toMatch(/height \d.* ended by \[ 'max_episode_steps' \]/);
   });
 

@@ -1,0 +1,72 @@
+// `corral evaluate --under`: what is printed of a policy in the same worlds under MuJoCo and as ONNX
+import { countOf } from "../core/units.ts";
+import { encodePolicyOnnx } from "../export/onnx.ts";
+import { evaluateUnder, UNDERS, type Under, type UnderReport } from "../runs/under.ts";
+import { print, printJson, progress, UsageError } from "./io.ts";
+import { table } from "./table.ts";
+
+const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
+
+/** Names of a list of the command line, the first of which is compared with. */
+function undersOf(text: string): Under[] {
+  const names = text.split(",").map((name) => name.trim());
+  const wrong = names.find((name) => !(UNDERS as readonly string[]).includes(name));
+  if (wrong !== undefined || new Set(names).size < names.length)
+    throw new UsageError(`--under is '${text}': pass some of ${UNDERS.join(",")}, each once.`);
+  const others = names as Under[];
+  // what is compared with comes first
+  return others.includes("corral") ? ["corral", ...others.filter((name) => name !== "corral")] : ["corral", ...others];
+}
+
+interface Given {
+  readonly under: string;
+  readonly episodes: number;
+  readonly seed: number;
+  readonly env: object;
+  readonly json: boolean;
+}
+
+export async function runUnder(source: string, { under, episodes, seed, env, json }: Given): Promise<void> {
+  const report = await evaluateUnder(source, {
+    under: undersOf(under),
+    episodes,
+    seed,
+    env,
+    encode: encodePolicyOnnx,
+    onProgress: (one) => progress(`plays under ${one}`),
+  });
+  if (json) return printJson(report);
+  print(`${report.id}: ${report.checkpoint}, ${countOf(report.episodes, "episode")} each, the same starts`);
+  print(table(rowsOf(report), 0));
+}
+
+function rowsOf({ results }: UnderReport): string[][] {
+  const success = results.some((r) => r.success !== undefined);
+  const header = [
+    "under",
+    "on",
+    "return",
+    "+-",
+    "length",
+    "terminated",
+    ...(success ? ["success"] : []),
+    "gap",
+    "+-",
+    "actions",
+  ];
+  return [
+    header,
+    ...results.map((r) => [
+      r.under,
+      r.device,
+      r.meanReturn.toFixed(1),
+      r.stderrReturn.toFixed(1),
+      r.meanLength.toFixed(0),
+      percent(r.terminated),
+      ...(success ? [r.success === undefined ? "" : percent(r.success)] : []),
+      r.gap === undefined ? "" : r.gap.mean.toFixed(2),
+      r.gap === undefined ? "" : r.gap.stderr.toFixed(2),
+      r.actions === undefined ? "" : r.actions.toExponential(0),
+    ]),
+  ];
+}

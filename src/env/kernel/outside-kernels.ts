@@ -1,0 +1,85 @@
+// the control step of an environment whose physics is made elsewhere: one kernel until the physics, one after it
+import { ne, not, select, toF32, toU32, uadd } from "../../trace/scalar.ts";
+import { trace, type Trace } from "../../trace/graph.ts";
+import { stage } from "../../trace/control.ts";
+import { fieldSize, type FieldName } from "../../model/fields.ts";
+import type { ArenaRequest } from "../../memory/request.ts";
+import { fieldRequest } from "../../batch/kernel/record-io.ts";
+import { afterPhysics, givenAction, loadAction } from "./env-kernel.ts";
+import { EnvWorld, type EnvSpec, type Layouts } from "./env-world.ts";
+
+/** Arena of what passes between the kernels and the physics. */
+export const OUTSIDE = "outside";
+const INPUTS = ["ctrl", "qfrc_applied", "xfrc_applied"] as const;
+const BEFORE = ["before_qpos", "before_qvel"] as const;
+
+/** Derived fields that the physics must give. */
+export const outsideOutputs = <O extends object>({ shape, model }: EnvSpec<O>): FieldName[] =>
+  shape.outputs.filter((name) => fieldSize(model, name) > 0);
+
+export function outsideArena<O extends object>(spec: EnvSpec<O>): ArenaRequest {
+  const { model } = spec;
+  const sized = (name: string, size: number) => (size > 0 ? [fieldRequest(name, "task", size)] : []);
+  return {
+    name: OUTSIDE,
+    access: "read_write",
+    fields: [
+      ...sized("moves", 1),
+      ...sized("status", 1),
+      ...sized("before_qpos", model.nq),
+      ...sized("before_qvel", model.nv),
+      ...INPUTS.flatMap((name) => sized(name, fieldSize(model, name))),
+      ...outsideOutputs(spec).flatMap((name) => sized(name, fieldSize(model, name))),
+    ],
+  };
+}
+
+/** Worlds with `autoreset: "disabled"` until their physics: action, controls, events. */
+export function traceBegin<O extends object>(spec: EnvSpec<O>, arenas: Layouts, unroll: boolean): Trace {
+  const { params, exact, model } = spec;
+  const body = () => {
+    const e = new EnvWorld(spec, arenas);
+    const { w } = e;
+    e.loadEpisode();
+    w.load();
+    const moves = not(ne(e.ended.get(), 0));
+    loadAction(e);
+    stage("events", () => e.disturb(moves));
+    const io = e.io(OUTSIDE);
+    io.store("moves", [select(moves, 1, 0, "f32")]);
+    io.store("status", [toF32(w.status.get())]);
+    if (model.nq > 0) io.store("before_qpos", e.before.qpos);
+    if (model.nv > 0) io.store("before_qvel", e.before.qvel);
+    for (const name of INPUTS)
+      if (fieldSize(model, name) > 0) {
+        const given = name === "ctrl" || spec.shape.forces.includes(name);
+        io.store(name, given ? w.d[name].all() : Array<number>(fieldSize(model, name)).fill(0));
+      }
+    e.store();
+  };
+  return trace(body, { unroll, exact, params });
+}
+
+/** What the task makes of the state that the physics left. */
+export function traceEnd<O extends object>(spec: EnvSpec<O>, arenas: Layouts, unroll: boolean): Trace {
+  const { params, exact, model } = spec;
+  const body = () => {
+    const e = new EnvWorld(spec, arenas);
+    const { w } = e;
+    e.loadEpisode();
+    w.load();
+    const io = e.io(OUTSIDE);
+    const [qpos, qvel] = BEFORE.map((name) => (model[name === "before_qpos" ? "nq" : "nv"] > 0 ? io.load(name) : []));
+    e.resume(givenAction(e), { qpos, qvel });
+    w.flag(toU32(io.load("status")[0]));
+    if (model.nu > 0) io.loadInto(w.d.ctrl);
+    for (const name of outsideOutputs(spec)) io.loadInto(w.d[name]);
+    const endedBefore = e.ended.get();
+    const waits = ne(endedBefore, 0);
+    w.check();
+    e.length.set(select(waits, e.length.get(), uadd(e.length.get(), 1)));
+    stage("task", () => afterPhysics(e, waits, false, { endedBefore, merged: false }));
+    e.store();
+  };
+  return trace(body, { unroll, exact, params });
+}

@@ -1,0 +1,74 @@
+// environments on MuJoCo's own physics, against the same worlds stepped here in float64
+import { describe, expect, test } from "vitest";
+import { makeVec } from "../../src/index.ts";
+import type { NamedOptions } from "../../src/env/index.ts";
+import { makeMuJoCoVec } from "../../src/env/mujoco-vec.ts";
+import { rover } from "../support/rover.ts";
+import { envBounds } from "../support/tolerances.ts";
+
+/** Control steps that are compared, from the same starts: what is left of a step grows with the next ones. */
+const STEPS = 6;
+
+describe("the same worlds", () => {
+  test.each([
+    ["Hopper-v5", {}],
+    // noise of starts, forces on bodies, places after the step, draws of the model, pushes and delays
+    ["Ant-v5", { include_cfrc_ext_in_observation: true }],
+    ["dm-walker-walk", {}],
+    ["Go1Velocity", { action: { delay: 1 } }],
+  ] as [string, object][])("%s", async (id, given) => {
+    const options = { numEnvs: 2, seed: 3, ...given } as NamedOptions;
+    await using theirs = await makeMuJoCoVec(id, options);
+    await using ours = await makeVec(id, { ...options, device: "cpu-f64", autoreset: "disabled", recorder: false });
+    const [a, b] = [await theirs.env.reset({ seed: 3 }), await ours.reset({ seed: 3 })];
+    expect(Array.from(a.observations)).toEqual(Array.from(b.observations));
+    for (let t = 0; t < STEPS; t++) {
+      const actions = ours.actionSpace.sample(5, { draw: t });
+      const [x, y] = [await theirs.env.step(actions), await ours.step(actions)];
+      const close = (got: ArrayLike<number>, want: ArrayLike<number>, what: string) =>
+        Array.from(want).forEach((v, i) =>
+          expect(Math.abs(got[i] - v), `${what}[${i}] of step ${t}`).toBeLessThanOrEqual(
+            envBounds.qvel64.value * (t + 1) * Math.max(1, Math.abs(v)),
+          ),
+        );
+      close(x.observations, y.observations, "observations");
+      close(x.rewards, y.rewards, "rewards");
+      expect([...x.terminated]).toEqual([...y.terminated]);
+    }
+  });
+});
+
+test("worlds draw what they draw elsewhere, episode after episode", async () => {
+  const task = rover({
+    randomise: {
+      weight: { field: ["body_mass", "body_inertia"], scale: [0.5, 2] },
+      gravity: { field: "gravity", element: 2, set: [-12, -6] },
+    },
+  });
+  await using theirs = await makeMuJoCoVec(task, { numEnvs: 2, seed: 1 });
+  await using ours = await makeVec(task, {
+    numEnvs: 2,
+    seed: 1,
+    device: "cpu-f64",
+    autoreset: "disabled",
+    recorder: false,
+  });
+  for (const seed of [1, undefined]) {
+    await theirs.env.reset(seed === undefined ? {} : { seed });
+    await ours.reset(seed === undefined ? {} : { seed });
+    for (let t = 0; t < 3; t++) {
+      const actions = ours.actionSpace.sample(5, { draw: t });
+      const [x, y] = [await theirs.env.step(actions), await ours.step(actions)];
+      Array.from(y.observations).forEach((v, i) =>
+        expect(Math.abs(x.observations[i] - v)).toBeLessThanOrEqual(envBounds.qvel64.value * Math.max(1, Math.abs(v))),
+      );
+    }
+  }
+});
+
+test("what MuJoCo does not do is refused", async () => {
+  const drives = rover({ actuators: { "*": { lag: 0.1 } } });
+  await expect(makeMuJoCoVec(drives, { numEnvs: 1 })).rejects.toThrow(/not-under-mujoco.*actuators/);
+  const fast = rover({ limits: { "hip_*": { velocity: 3 } } });
+  await expect(makeMuJoCoVec(fast, { numEnvs: 1 })).rejects.toThrow(/not-under-mujoco.*limits/);
+});

@@ -1,0 +1,46 @@
+// a policy in the same worlds on corral's physics, on MuJoCo's, and as the exported ONNX
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import "../../../envs/index.ts";
+import { run as evaluate } from "../../../src/cli/evaluate.ts";
+import { encodePolicyOnnx } from "../../../src/export/onnx.ts";
+import { evaluateUnder } from "../../../src/runs/under.ts";
+import { play } from "../../../src/runs/play.ts";
+import { TINY, trainInto } from "../../support/runs.ts";
+
+const env = { device: "wasm" };
+let folder: string;
+const runOf = (name: string): string => join(folder, name);
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "corral-under-"));
+  await trainInto(runOf("pendulum"), "InvertedPendulum-v5", { ...TINY, env });
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test("the same episodes, whose gap is float32's", async () => {
+  const report = await evaluateUnder(runOf("pendulum"), { episodes: 3, seed: 5, env, encode: encodePolicyOnnx });
+  const [corral, mujoco, onnx] = report.results;
+  expect(report.results.map(({ under }) => under)).toEqual(["corral", "mujoco", "onnx"]);
+  const { meanReturn, meanLength } = await play(runOf("pendulum"), { episodes: 3, seed: 5, env });
+  expect([corral.meanReturn, corral.meanLength]).toEqual([meanReturn, meanLength]);
+  // a pole falls within few steps: none of them is decided by rounding
+  for (const other of [mujoco, onnx]) {
+    expect(other.returns).toEqual(corral.returns);
+    expect(other.gap).toEqual({ mean: 0, stderr: 0 });
+    expect(other.terminated).toBe(corral.terminated);
+  }
+  expect(onnx.actions).toBeLessThan(1e-5);
+  expect(corral.gap).toBeUndefined();
+});
+
+test("the command says what it takes", async () => {
+  await expect(evaluate([runOf("pendulum"), "--under", "mujoko"])).rejects.toThrow(
+    /--under is 'mujoko': pass some of corral,mujoco,onnx/,
+  );
+  await expect(evaluate([runOf("pendulum"), "--under", "mujoco", "--out", "x.html"])).rejects.toThrow(
+    /--out does not go with --under/,
+  );
+});
