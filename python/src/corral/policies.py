@@ -123,7 +123,8 @@ class Policy:
         if isinstance(space, gym.spaces.Box):
             low, high = space.low.ravel(), space.high.ravel()
             bounded = low + (high - low) * (0.5 + 0.5 * np.tanh(x)) if self.squash else np.clip(x, low, high)
-            return bounded.astype(np.float32).reshape(*x.shape[:-1], *space.shape)
+            actions: Array = bounded.astype(np.float32).reshape(*x.shape[:-1], *space.shape)
+            return actions
         choices = [part.argmax(-1) for part in np.split(x, np.cumsum(self._alternatives)[:-1], axis=-1)]
         if isinstance(space, gym.spaces.Discrete):
             first: Array = choices[0] + int(space.start)
