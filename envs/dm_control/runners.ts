@@ -1,7 +1,7 @@
-// cheetah and walker
+// cheetah, walker and hopper
 import { subtreeVelocity, type Scene, type Task } from "../../src/env/index.ts";
 import { add, div, mul, type Scalar } from "../../src/trace/scalar.ts";
-import { near, randomJoints, softened, suite } from "./common.ts";
+import { near, randomJoints, smallControl, softened, suite } from "./common.ts";
 
 const speed = (s: Scene): Scalar => subtreeVelocity("torso")(s)[0];
 
@@ -43,9 +43,30 @@ const walker = (name: string, wanted: number): Task =>
     reset: (s) => randomJoints(s),
   });
 
+const hopper = (name: string, hops: boolean): Task =>
+  suite(name, "hopper", {
+    frameSkip: 4,
+    observe: {
+      position: "qpos[1:]",
+      velocity: "qvel",
+      touch: "[log(1 + sensor(toe)), log(1 + sensor(heel))]",
+    },
+    reward: {
+      reward: (s) => {
+        const standing = near(s, "xipos(body.torso).z - xipos(body.foot).z", { bounds: [0.6, 2] });
+        if (!hops) return mul(standing, softened(smallControl(s), 4, 1));
+        const hopping = { bounds: [2, Infinity] as const, margin: 1, valueAtMargin: 0.5, sigmoid: "linear" as const };
+        return mul(standing, near(s, speed, hopping));
+      },
+    },
+    reset: (s) => randomJoints(s),
+  });
+
 export const runners: readonly Task[] = [
   cheetah,
   walker("walker-stand", 0),
   walker("walker-walk", 1),
   walker("walker-run", 8),
+  hopper("hopper-stand", false),
+  hopper("hopper-hop", true),
 ];

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import "../../envs/index.ts";
 import { makeVec } from "../../src/env/index.ts";
+import { defineVec } from "../../src/env/make.ts";
 import { distance } from "../support/recorded-steps.ts";
 import { envBounds } from "../support/tolerances.ts";
 
@@ -71,10 +72,10 @@ async function replayed({ task, steps }: Recorded, device: "cpu-f64" | "wasm") {
 
 describe.each(recordings.map((r) => [r.task, r] as const))("dm-%s", (task, recorded) => {
   test("has the original's numbers", async () => {
-    await using env = await makeVec(`dm-${task}`, { numEnvs: 1, device: "cpu" });
-    const { model } = env;
-    expect(env.frameSkip).toBe(recorded.frame_skip);
-    expect(env.maxEpisodeSteps).toBe(recorded.limit);
+    const { settings } = await defineVec(`dm-${task}`, { numEnvs: 1 });
+    const { model, vec } = settings;
+    expect(vec.frameSkip).toBe(recorded.frame_skip);
+    expect(vec.maxEpisodeSteps).toBe(recorded.limit);
     for (const name of ["body_mass", "body_inertia", "dof_damping", "jnt_range"] as const)
       expect([name, ...model[name]]).toEqual([name, ...recorded[name].map((x) => expect.closeTo(x, 9))]);
   });

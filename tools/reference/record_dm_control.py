@@ -2,8 +2,8 @@
 
     python tools/reference/record_dm_control.py [DOMAIN-TASK ...]
 
-Each step has what puts another simulator into the state before it (qpos, qvel, qacc_warmstart, and of the reacher the
-target), the action, and what came out: qpos, qvel, observation, reward. Steps are spread over an episode of random actions.
+Each step has what puts another simulator into the state before it (qpos, qvel, qacc_warmstart, and of reacher,
+finger and fish the target), the action, and what came out: qpos, qvel, observation, reward. Steps are spread over an episode of random actions.
 """
 
 import json
@@ -18,7 +18,8 @@ OUT = pathlib.Path(__file__).resolve().parents[2] / "test" / "fixtures" / "dm_co
 TASKS = [
     "cartpole-balance", "cartpole-balance_sparse", "cartpole-swingup", "cartpole-swingup_sparse", "pendulum-swingup",
     "acrobot-swingup", "acrobot-swingup_sparse", "point_mass-easy", "reacher-easy", "reacher-hard", "ball_in_cup-catch",
-    "cheetah-run", "walker-stand", "walker-walk", "walker-run",
+    "cheetah-run", "walker-stand", "walker-walk", "walker-run", "hopper-stand", "hopper-hop", "finger-spin",
+    "finger-turn_easy", "finger-turn_hard", "fish-upright", "fish-swim",
 ]
 STEPS = 40
 EVERY = 5
@@ -33,6 +34,10 @@ def state(physics):
     row = {name: np.array(getattr(data, name)).tolist() for name in ("qpos", "qvel", "qacc_warmstart")}
     if "target" in physics.named.model.geom_pos.axes.row.names and physics.model.name.startswith("two-link"):
         row["target"] = physics.named.model.geom_pos["target", :2].tolist()
+    if physics.model.name == "finger":
+        row["target"] = physics.named.model.site_pos["target", [0, 2]].tolist()
+    if physics.model.name == "fish":
+        row["target"] = physics.named.model.geom_pos["target"].tolist()
     return row
 
 
@@ -60,6 +65,23 @@ def push(env, task, rng, t):
         if task.startswith("walker"):
             # at qpos0 its feet touch the floor to the last bit, which rounding decides
             physics.data.qpos[:] = rng.normal(0, 0.1, physics.model.nq)
+        if task.startswith("hopper"):
+            physics.data.qpos[:] = rng.normal(0, 0.05, physics.model.nq) + [0, 0.2, 0, 0, -0.1, 0.2, 0]
+            physics.data.qvel[0] = rng.uniform(0, 4)
+        if task.startswith("fish"):
+            near = rng.normal(0, 0.05, 3) if task == "fish-swim" else 0
+            physics.data.qpos[:3] = physics.named.model.geom_pos["target"] + near
+            turn = rng.normal(0, 0.3, 4) + [1, 0, 0, 0]
+            physics.data.qpos[3:7] = turn / np.linalg.norm(turn)
+            physics.data.qvel[:] = 0
+        if task.startswith("finger"):
+            # away from the spinner, which turns or is where it should
+            physics.data.qpos[:2] = rng.normal(0, 0.2, 2) + [-1.6, 0]
+            physics.data.qvel[2] = rng.uniform(-30, 0)
+            if "turn" in task:
+                x, z = physics.named.model.site_pos["target", [0, 2]]
+                physics.data.qpos[2] = -np.arctan2(x - 0.2, z - 0.4) + rng.normal(0, 0.4)
+                physics.data.qvel[2] = rng.normal(0, 1)
         if task.startswith(("cheetah", "walker")):
             physics.data.qvel[0 if task.startswith("cheetah") else 1] = rng.uniform(0, 12)
             physics.data.qvel[3:] = rng.normal(0, 1, physics.model.nv - 3)
@@ -85,6 +107,10 @@ def record(task):
                 "observation": flat(after.observation).tolist(),
                 "reward": float(after.reward),
             })
+    if task in ("fish-upright", "finger-spin"):
+        # which have the target of the model, hidden
+        for step in steps:
+            del step["target"]
     model = env.physics.model
     return {
         "task": task,

@@ -40,7 +40,7 @@ test("the command says what it takes", async () => {
   await expect(evaluate([runOf("pendulum"), "--under", "mujoko"])).rejects.toThrow(
     /--under is 'mujoko': pass some of corral,mujoco,onnx/,
   );
-  await expect(evaluate([runOf("pendulum"), "--under", "mujoco", "--out", "x.html"])).rejects.toThrow(
+  await expect(evaluate([runOf("pendulum"), "--under", "mujoco", "--out", join(folder, "x.html")])).rejects.toThrow(
     /--out does not go with --under/,
   );
 });
