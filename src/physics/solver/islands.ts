@@ -12,9 +12,10 @@ export interface Islands {
   readonly labels: number;
   ofRow(row: Int): Int;
   ofContact(slot: Int): Int;
+  ofTree(tree: Int): Int;
 }
 
-const ALL: Islands = { labels: 1, ofRow: () => 0, ofContact: () => 0 };
+const ALL: Islands = { labels: 1, ofRow: () => 0, ofContact: () => 0, ofTree: () => 0 };
 
 /** Finds the islands; all is one if the model has one tree, or the flag for islands is off. */
 export function findIslands(m: ModelView, rows: readonly Row[], contacts: ContactRows): Islands {
@@ -52,5 +53,6 @@ export function findIslands(m: ModelView, rows: readonly Row[], contacts: Contac
     labels,
     ofRow: (row) => label.get(rowTree(row)),
     ofContact: (slot) => label.get(max(treeOfBody(slot, 0), treeOfBody(slot, 1))),
+    ofTree: (tree) => label.get(tree),
   };
 }

@@ -32,6 +32,7 @@ import { eachRow, listRows, rowDot, rowLaw, type Row, type RowLaw, type Rows } f
 import { copyField, dotFields } from "../smooth/sparsity.ts";
 import type { WorldData, ModelView } from "../view.ts";
 import { ContactEfc } from "./contact-efc.ts";
+import { IslandLines, searchesIslands } from "./island-lines.ts";
 import { primalSearch, safeguardedNewton } from "./line-search.ts";
 import { FEW_ITERATIONS, FLOAT32_NOISE, FLOAT32_TOLERANCE, PATIENCE, slopeReduction, usesNewton } from "./precision.ts";
 import { solveDual } from "./pgs.ts";
@@ -56,22 +57,29 @@ export interface SolverInput {
 function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceOf }: SolverInput): Solution {
   const newton = usesNewton(m);
   const scale = div(1, mul(m.meaninertia, Math.max(1, m.nv)));
-  const noiseShare = mul(newton ? FLOAT32_NOISE.newton : FLOAT32_NOISE.cg, scale);
+  const noiseOfScale = newton ? FLOAT32_NOISE.newton : FLOAT32_NOISE.cg;
+  const noiseShare = mul(noiseOfScale, scale);
   const tolerance = current().exact ? m.tolerance : max(m.tolerance, FLOAT32_TOLERANCE);
   const efc = new ContactEfc(m, contacts);
   const byIsland = judgesIslands(m, contacts);
   const trees = byIsland || hasWeights(m, contacts) ? new Trees(m, rows, contacts) : undefined;
-  const weights = trees ?? UNWEIGHTED;
+  const lastDecrement = variable("last_decrement", 1e30);
+  const best = variable("best_decrement", 1e30);
+  const since = variable("since_best", 0, "i32");
+  const lines = searchesIslands(m)
+    ? new IslandLines(m, rows, contacts, [
+        { variable: lastDecrement, initial: 1e30 },
+        { variable: best, initial: 1e30 },
+        { variable: since, initial: 0, type: "i32" },
+      ])
+    : undefined;
+  const weights = trees ?? lines ?? UNWEIGHTED;
   const space = spaceOf((c, slot) => efc.law(c, slot, efc.Jaref(c)), weights);
   const { qacc, search } = space;
-  const patience =
-    newton && space.isInexact
-      ? { best: variable("best_decrement", 1e30), since: variable("since_best", 0, "i32") }
-      : undefined;
+  const isPatient = newton && space.isInexact;
   const alpha = variable("alpha");
   const done = flag("done", false);
   const noise = variable("noise", 0);
-  const lastDecrement = variable("last_decrement", 1e30);
   const niter = variable("niter", 0, "i32");
 
   const iterations = Math.max(1, m.opt.iterations);
@@ -128,6 +136,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       const weight = weights.row(row);
       const own = rowAt(row, 0).law.cost;
       trees?.addRowCost(row, own);
+      lines?.addRowCost(row, own);
       costSmooth.set(add(costSmooth.get(), mul(weight, own)));
       if (warm) costWarm.set(add(costWarm.get(), mul(weight, rowAt(row, 1).law.cost)));
     });
@@ -143,6 +152,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       const weight = weights.contact(slot);
       const own = cost(Jaref);
       trees?.addContactCost(slot, own);
+      lines?.addContactCost(slot, own);
       costSmooth.set(add(costSmooth.get(), mul(weight, own)));
       if (!warm) return;
       const JarefWarm = Jaref.map((x, k) => add(x, jv[k]));
@@ -163,8 +173,33 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
 
   /** Sets alpha to the minimum of the cost along search, jv of contacts, and `done` if no iteration would help. */
   function lineSearch(): void {
+    if (!lines) return searchLine(scale);
+    efc.each((c, slot) => efc.setJv(c, efc.inMovable(c, space.contact(slot).times("search"))));
+    lines.eachIsland((cost) => {
+      const own = lines.scale();
+      noise.set(mul(mul(noiseOfScale, own), cost));
+      searchLine(own);
+      return { alpha: alpha.get(), done: done.get() };
+    });
+    // each island has gone its own way: what is left is one step of all
+    lines.scaleSearch(space);
+    space.searchMv();
+    efc.each((c, slot) => {
+      const far = lines.alphaOf(slot);
+      efc.setJv(
+        c,
+        efc.jv(c).map((x) => mul(far, x)),
+      );
+    });
+    alpha.set(1);
+    done.set(lines.areDone());
+  }
+
+  /** The same along what the sums are over: the world, or one island. `scale`: 1 / its inertia. */
+  function searchLine(scale: Scalar): void {
     // derivatives of the quadratic that the cost is as long as no force changes
-    const slope = trees ? trees.gradSearch((add) => space.eachGradSearch(add)) : space.gradSearch();
+    const sums = trees ?? lines;
+    const slope = sums ? sums.gradSearch((add) => space.eachGradSearch(add)) : space.gradSearch();
     const descent = byIsland ? trees!.descent((dof, body) => space.restrict(dof, body)) : slope;
     const quad = [descent, space.searchMv()];
     const deriv0 = variable("deriv0");
@@ -182,7 +217,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       const addCost = (law: { cost: Scalar }, before: { cost: Scalar }, derivBefore: Scalar) => {
         if (truncated) cost.set(add(cost.get(), sub(sub(law.cost, before.cost), mul(a, derivBefore))));
       };
-      eachRow(rows, (row) => {
+      const addRow = (row: Row) => {
         const weight = weights.row(row);
         const before = rowAt(row, 0).law;
         const { law, jv } = rowAt(row, a);
@@ -190,9 +225,9 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
         deriv1.set(add(deriv1.get(), mul(weight, mul(law.hessian, square(jv)))));
         addCost(law, before, neg(mul(before.force, jv)));
         stateChanged.set(or(stateChanged.get(), changed(before.state, law.state)));
-      });
-      efc.each((c, slot) => {
-        if (first) efc.setJv(c, efc.inMovable(c, space.contact(slot).times("search")));
+      };
+      const addContact = (c: Int, slot: Int) => {
+        if (first && !lines) efc.setJv(c, efc.inMovable(c, space.contact(slot).times("search")));
         const weight = weights.contact(slot);
         const jv = efc.jv(c);
         const before = efc.law(c, slot, efc.at(c, 0));
@@ -202,7 +237,9 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
         deriv1.set(add(deriv1.get(), mul(weight, curvature(law, jv))));
         addCost(law, before, neg(dotn(before.force, jv)));
         stateChanged.set(or(or(stateChanged.get(), changed(before.state, law.state)), or(before.inCone, law.inCone)));
-      });
+      };
+      eachRow(rows, (row) => (lines ? lines.ofRow(row, () => addRow(row)) : addRow(row)));
+      efc.each((c, slot) => (lines ? lines.ofContact(slot, () => addContact(c, slot)) : addContact(c, slot)));
     };
 
     // the first guess is exact if no state changes; for Newton it is 1
@@ -223,7 +260,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     const least = mul(slopeReduction(m), abs(quad[0]));
     if (truncated) {
       // MuJoCo's gtol: tolerance * ls_tolerance * |search| / scale
-      const length = sqrt(dotFields(search, search));
+      const length = sqrt(dotFields(search, search, lines?.dof));
       const gtol = mul(mul(m.tolerance, m.ls_tolerance), mul(length, div(1, scale)));
       primalSearch(line, m.opt.ls_iterations, current().exact ? gtol : max(gtol, least), settled);
       done.set(or(done.get(), eq(alpha.get(), 0)));
@@ -240,9 +277,8 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     const last = lastDecrement.get();
     lastDecrement.set(decrement);
     const isNoise = byIsland ? false : and(le(decrement, noise.get()), ge(decrement, mul(0.5, last)));
-    if (!patience) return isNoise;
+    if (!isPatient) return isNoise;
     // rounding of the couplings' own iterations may be more than is known of it
-    const { best, since } = patience;
     const better = lt(decrement, mul(0.5, best.get()));
     best.set(select(better, decrement, best.get()));
     since.set(select(better, 0, add(since.get(), 1), "i32"));

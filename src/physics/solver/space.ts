@@ -63,7 +63,7 @@ export interface SolverSpace {
   eachGradSearch(add: ProductsOf): void;
   /** searchᵀ Mv, with Mv = M search; weighted. */
   searchMv(): Scalar;
-  /** Multiplies what `search` has of dofs and bodies by 0 or 1. */
+  /** Multiplies what `search` has of dofs and bodies by a factor of their tree. */
   restrict(dof: (i: Int) => Scalar, body: (b: Int) => Scalar): void;
   /** qacc += alpha search, Ma += alpha Mv; `searchMv` was called before. */
   move(alpha: Scalar): void;
