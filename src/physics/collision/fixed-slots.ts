@@ -42,19 +42,24 @@ export function fixedSlots(pairs: readonly GeomPair[], nconmax: number, leans: b
 
   /** Keeps a candidate in its slot, known when the kernel is traced or only at run time. */
   const keep = (pair: { margin: Scalar; gap: Scalar }, slot: Int, c: Candidate) => {
-    dist.set(slot, c.dist);
-    c.pos.forEach((x, k) => pos[k].set(slot, x));
-    c.normal.forEach((x, k) => normal[k].set(slot, x));
-    if (leans) (c.tangent ?? defaultTangent(c.normal)).forEach((x, k) => tangent[k].set(slot, x));
+    const place = () => {
+      dist.set(slot, c.dist);
+      c.pos.forEach((x, k) => pos[k].set(slot, x));
+      c.normal.forEach((x, k) => normal[k].set(slot, x));
+      if (leans) (c.tangent ?? defaultTangent(c.normal)).forEach((x, k) => tangent[k].set(slot, x));
+    };
     // in the gap contacts are kept without a force
     const active = and(c.exists, lt(c.dist, add(pair.margin, pair.gap)));
     if (isNode(slot)) {
+      // most candidates are none, and a runtime index is dear
+      when(active, place);
       const bit = shl(1, band(toU32(slot), 31));
       words.forEach((w, k) => {
         const here = words.length === 1 ? active : and(active, eq(div(slot, 32), k));
         w.set(bor(w.get(), select(here, bit, 0, "u32")));
       });
     } else {
+      place();
       const w = words[slot >> 5];
       w.set(bor(w.get(), select(active, (1 << (slot & 31)) >>> 0, 0, "u32")));
     }

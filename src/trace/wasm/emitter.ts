@@ -12,6 +12,7 @@ import {
 import type { Liveness } from "../liveness.ts";
 import type { MemoryMap } from "./memory-map.ts";
 import { breaks, isEmpty } from "./survey.ts";
+import { VECTOR } from "./memory-map.ts";
 import { FRAME, Values, type Lanes } from "./values.ts";
 
 /** The loop around a place: its lanes, and the depth that leaves it. */
@@ -38,18 +39,22 @@ export class Emitter extends Values {
   #block(block: Block, around: Around): void {
     const outer = this.ends;
     this.ends = new Map();
+    const leave = this.addresses.enter();
     this.#lanesOf.set(block, this.lanes);
+    for (const node of this.survey.sunkInto(block)) this.#define(node);
     block.statements.forEach((s, at) => {
       if (s.kind !== "stage" && this.live.isLive(s)) this.#statement(s, around);
       for (const node of this.ends.get(at) ?? []) this.drop(node);
     });
     this.ends = outer;
+    leave();
   }
 
   #statement(s: Exclude<Statement, { kind: "stage" }>, around: Around): void {
     switch (s.kind) {
       case "let":
-        return this.#define(s.node);
+        if (!this.survey.isSunk(s.node)) this.#define(s.node);
+        return;
       case "set":
         return this.#assign(s.target, s.value);
       case "put":
@@ -106,20 +111,21 @@ export class Emitter extends Values {
       code.memory("v128.store", offset).release(address);
       return;
     }
-    const [to, x] = [code.local("vector"), code.local("vector")];
-    this.push(index, "i32");
-    this.splat(target.length, "i32");
-    code.simd("i32x4.min_u");
-    // the element after the last is nobody's
-    this.#blend(() => this.splat(target.length, "i32"));
-    code.int(4).simd("i32x4.shl").set(to);
+    const { to, release } = this.lanesAddresses("put", index, target.length, VECTOR, FRAME, () => {
+      // the element after the last is nobody's
+      this.#blend(() => this.splat(target.length, "i32"));
+    });
+    const x = code.local("vector");
     this.push(value, target.type);
     code.set(x);
-    for (let k = 0; k < 4; k++) {
-      code.get(FRAME).get(to).lane("i32x4.extract_lane", k).op("i32.add");
-      code.get(x).memory("v128.store32_lane", at + 4 * k, k);
-    }
-    code.release(to, x);
+    to.forEach((address, k) =>
+      code
+        .get(address)
+        .get(x)
+        .memory("v128.store32_lane", at + 4 * k, k),
+    );
+    code.release(x);
+    release();
   }
 
   /** Locals with the addresses of four numbers of a buffer, for each lane. */
@@ -279,6 +285,7 @@ export class Emitter extends Values {
       if (inner === ofLoop) break;
     }
     code.release(leaving);
+    this.addresses.forgetPuts();
     // nobody is left here
     code
       .get(lanes.mask!)

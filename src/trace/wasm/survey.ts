@@ -1,7 +1,7 @@
 // what the emitter knows of a program beforehand: which values all worlds share, which need no local, where each is used last
 import type { Trace } from "../graph.ts";
 import { operandType, TraceNode, type Block, type Operand, type Statement, type VarRef } from "../nodes.ts";
-import { isWithin, type Liveness } from "../liveness.ts";
+import { isWithin, operandsOf, type Liveness } from "../liveness.ts";
 import { isComputed, type Op } from "../operations.ts";
 import { SCALARS } from "./instructions.ts";
 
@@ -21,6 +21,14 @@ export const breaks = (block: Block, live: Liveness): boolean =>
 
 export const isEmpty = (block: Block, live: Liveness): boolean => !block.statements.some((s) => live.isLive(s));
 
+function commonBlock(a: Block, b: Block): Block {
+  const around = new Set<Block>();
+  for (let at: Block | undefined = a; at; at = at.parent) around.add(at);
+  let at = b;
+  while (!around.has(at)) at = at.parent!;
+  return at;
+}
+
 export class Survey {
   readonly #live: Liveness;
   /** By node: an integer or a condition that all worlds share. */
@@ -34,6 +42,11 @@ export class Survey {
   /** The parts of a read of four numbers that are used. */
   readonly components = new Map<TraceNode, TraceNode[]>();
   readonly #setFirst = new Map<VarRef, boolean>();
+  /** The block around all uses of a value, by node. */
+  readonly #around: (Block | undefined)[];
+  /** Values by the branch that alone uses them, in program order. */
+  readonly #sunk = new Map<Block, TraceNode[]>();
+  readonly #blockOf: (Block | undefined)[];
 
   constructor(trace: Trace, live: Liveness) {
     this.#live = live;
@@ -41,7 +54,10 @@ export class Survey {
     this.#inlined = new Uint8Array(trace.nodes);
     this.#depths = new Uint8Array(trace.nodes);
     this.#last = new Int32Array(trace.nodes).fill(-1);
+    this.#around = Array.from({ length: trace.nodes });
+    this.#blockOf = Array.from({ length: trace.nodes });
     this.#classify(trace.root);
+    this.#sink(trace.root);
     this.#visit(trace.root);
     this.#order(trace.root);
   }
@@ -59,6 +75,56 @@ export class Survey {
   /** The last statement of its block that uses a value; -1 if none does. */
   lastUse(node: TraceNode): number {
     return this.#last[node.id];
+  }
+
+  /** Values that are computed when a branch begins, since it alone uses them. */
+  sunkInto(block: Block): readonly TraceNode[] {
+    return this.#sunk.get(block) ?? [];
+  }
+
+  /** Whether a value is computed elsewhere than where the program says. */
+  isSunk(node: TraceNode): boolean {
+    return this.#blockOf[node.id] !== undefined;
+  }
+
+  #placeOf(node: TraceNode): Block {
+    return this.#blockOf[node.id] ?? node.block;
+  }
+
+  /** Finds values that only a branch uses: worlds that do not take it then need not compute them. Last statements first. */
+  #sink(block: Block): void {
+    for (let at = block.statements.length - 1; at >= 0; at--) {
+      const s = block.statements[at];
+      if (s.kind === "stage" || !this.#live.isLive(s)) continue;
+      if (s.kind === "let") {
+        this.#sinkValue(s.node, block);
+        continue;
+      }
+      if (s.kind === "when") [s.otherwise, s.then].forEach((b) => this.#sink(b));
+      else if (s.kind === "loop") this.#sink(s.block);
+      for (const a of operandsOf(s)) this.#usedIn(a, block);
+    }
+  }
+
+  #sinkValue(node: TraceNode, block: Block): void {
+    if (this.#live.resolve(node) !== node) return;
+    let to = this.#around[node.id];
+    // a loop would compute it again and again
+    for (let b = to; b !== undefined && b !== block; b = b.parent!) if (b.isLoop) to = b.parent!;
+    if (to !== undefined && to !== block && !ORDERED.has(node.op)) {
+      this.#blockOf[node.id] = to;
+      const known = this.#sunk.get(to);
+      if (known) known.unshift(node);
+      else this.#sunk.set(to, [node]);
+    }
+    for (const a of node.args) this.#usedIn(a, this.#placeOf(node));
+  }
+
+  #usedIn(a: Operand, block: Block): void {
+    const node = this.#live.resolve(a);
+    if (!(node instanceof TraceNode)) return;
+    const before = this.#around[node.id];
+    this.#around[node.id] = before === undefined ? block : commonBlock(before, block);
   }
 
   /** Whether a variable is assigned in its own block before anything reads it: other lanes' values are nothing to it. */
@@ -89,6 +155,8 @@ export class Survey {
   }
 
   #visit(block: Block): void {
+    this.#place.set(block, 0);
+    for (const node of this.sunkInto(block)) this.#define(node, block);
     block.statements.forEach((s, at) => {
       this.#place.set(block, at);
       if (s.kind !== "stage" && this.#live.isLive(s)) this.#statement(s, block, at);
@@ -98,7 +166,8 @@ export class Survey {
   #statement(s: Statement, block: Block, at: number): void {
     switch (s.kind) {
       case "let":
-        return this.#define(s.node, block);
+        if (!this.isSunk(s.node)) this.#define(s.node, block);
+        return;
       case "set":
         if (this.#live.liveVars.has(s.target)) this.#use(s.value);
         return;
@@ -138,7 +207,7 @@ export class Survey {
     }
     if (!ORDERED.has(node.op)) {
       const depth = 1 + Math.max(0, ...node.args.map((a) => this.#depthOf(a)));
-      const once = live.uses(node) === 1 && live.userBlock(node) === block;
+      const once = live.uses(node) === 1 && this.#around[node.id] === block;
       if (depth <= MAX_DEPTH && (once || node.op === "param" || node.op === "hide")) {
         this.#inlined[node.id] = 1;
         this.#depths[node.id] = depth;
@@ -157,7 +226,7 @@ export class Survey {
     const node = this.#live.resolve(a);
     if (!(node instanceof TraceNode)) return;
     if (this.#inlined[node.id]) return node.args.forEach((x) => this.#use(x));
-    this.#last[node.id] = Math.max(this.#last[node.id], this.#place.get(node.block)!);
+    this.#last[node.id] = Math.max(this.#last[node.id], this.#place.get(this.#placeOf(node))!);
   }
 
   #order(block: Block): void {

@@ -12,6 +12,7 @@ import {
 } from "../nodes.ts";
 import type { Liveness } from "../liveness.ts";
 import { isComputed, type Computed } from "../operations.ts";
+import { Addresses } from "./addresses.ts";
 import { Code } from "./code.ts";
 import { emitVectors, SCALARS, type Test } from "./instructions.ts";
 import { bitsOf, VECTOR, type MemoryMap } from "./memory-map.ts";
@@ -39,6 +40,7 @@ export class Values {
   protected readonly variables = new Map<VarRef, number>();
   protected readonly worlds: number;
   protected lanes: Lanes = { mask: undefined, outer: undefined };
+  protected readonly addresses = new Addresses(this.code);
   /** Values by the statement that uses them last, of the blocks around this place. */
   protected ends = new Map<number, TraceNode[]>();
 
@@ -207,17 +209,50 @@ export class Values {
   /** Words at an index of each lane, at most `most`; those of a lane `stride` bytes after those of the lane before. */
   protected gather(index: Operand, most: number, bytes: 4 | 16, base: number, offset: number, stride: number): void {
     const { code } = this;
-    const [at, out] = [code.local("vector"), code.local("vector")];
-    this.push(index, "i32");
-    this.splat(most, "i32");
-    code.simd("i32x4.min_u").int(Math.log2(bytes)).simd("i32x4.shl").set(at);
-    for (let k = 0; k < 4; k++) {
-      code.get(base).get(at).lane("i32x4.extract_lane", k).op("i32.add");
+    const { to, release } = this.lanesAddresses("at", index, most, bytes, base, () => {});
+    const out = code.local("vector");
+    to.forEach((address, k) => {
+      code.get(address);
       if (k === 0) code.memory("v128.load32_zero", offset);
       else code.get(out).memory("v128.load32_lane", offset + k * stride, k);
       code.set(out);
-    }
-    code.get(out).release(at, out);
+    });
+    code.get(out).release(out);
+    release();
+  }
+
+  /**
+   * Locals with the address of an index in each lane, no more than `most` times `bytes` beyond `base`. What is read or
+   * written at an index that has several uses shares them.
+   */
+  protected lanesAddresses(
+    kind: "at" | "put",
+    index: Operand,
+    most: number,
+    bytes: 4 | 16,
+    base: number,
+    blend: () => void,
+  ): { readonly to: readonly number[]; release(): void } {
+    const { code, addresses } = this;
+    const node = this.resolved(index) as TraceNode;
+    const key = `${kind} ${node.id} ${most} ${base}`;
+    const known = addresses.find(key);
+    if (known) return { to: known, release: () => {} };
+    const at = code.local("vector");
+    this.push(index, "i32");
+    this.splat(most, "i32");
+    code.simd("i32x4.min_u");
+    blend();
+    code.int(Math.log2(bytes)).simd("i32x4.shl").set(at);
+    const to = [0, 1, 2, 3].map((k) => {
+      const address = code.local("scalar");
+      code.get(base).get(at).lane("i32x4.extract_lane", k).op("i32.add").set(address);
+      return address;
+    });
+    code.release(at);
+    if (this.live.uses(node) < 2) return { to, release: () => code.release(...to) };
+    addresses.keep(key, to);
+    return { to, release: () => {} };
   }
 
   /** Gives a value that was just pushed a local, until its last use. */
