@@ -205,6 +205,11 @@ export const envBounds = {
     reason:
       "one control step of dm_control, its observation and reward, relative to 1 and the largest: float32 rounds both",
   },
+  dmControlChains: {
+    value: 1e-3,
+    reason:
+      "float32: state and observation of swimmers and humanoid; links of 10 g with an armature of 1e-6 kg m² have accelerations of 1e4 rad/s², whose rounding 15 steps sum. Their rewards keep to dmControl, and float64 to qvel64",
+  },
   qpos: { value: 1e-5, reason: "float32: some twenty evaluations, each with stiff contacts" },
   qvel: { value: 1e-3, reason: "float32, as qpos; also for observations, which contain contact forces" },
   qvel99: { value: 1e-4, reason: "float32: 99 of 100 steps, of those that MuJoCo's own sensitivity leaves decided" },

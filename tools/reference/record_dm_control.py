@@ -2,8 +2,8 @@
 
     python tools/reference/record_dm_control.py [DOMAIN-TASK ...]
 
-Each step has what puts another simulator into the state before it (qpos, qvel, qacc_warmstart, and of reacher,
-finger and fish the target), the action, and what came out: qpos, qvel, observation, reward. Steps are spread over an episode of random actions.
+Each step has what puts another simulator into the state before it (qpos, qvel, qacc_warmstart, and of
+those that have one the target), the action, and what came out: qpos, qvel, observation, reward. Steps are spread over an episode of random actions.
 """
 
 import json
@@ -20,6 +20,7 @@ TASKS = [
     "acrobot-swingup", "acrobot-swingup_sparse", "point_mass-easy", "reacher-easy", "reacher-hard", "ball_in_cup-catch",
     "cheetah-run", "walker-stand", "walker-walk", "walker-run", "hopper-stand", "hopper-hop", "finger-spin",
     "finger-turn_easy", "finger-turn_hard", "fish-upright", "fish-swim",
+    "swimmer-swimmer6", "swimmer-swimmer15", "humanoid-stand", "humanoid-walk", "humanoid-run",
 ]
 STEPS = 40
 EVERY = 5
@@ -36,6 +37,8 @@ def state(physics):
         row["target"] = physics.named.model.geom_pos["target", :2].tolist()
     if physics.model.name == "finger":
         row["target"] = physics.named.model.site_pos["target", [0, 2]].tolist()
+    if physics.model.name == "swimmer":
+        row["target"] = physics.named.model.geom_pos["target", :2].tolist()
     if physics.model.name == "fish":
         row["target"] = physics.named.model.geom_pos["target"].tolist()
     return row
@@ -68,6 +71,16 @@ def push(env, task, rng, t):
         if task.startswith("hopper"):
             physics.data.qpos[:] = rng.normal(0, 0.05, physics.model.nq) + [0, 0.2, 0, 0, -0.1, 0.2, 0]
             physics.data.qvel[0] = rng.uniform(0, 4)
+        if task.startswith("swimmer"):
+            physics.data.qpos[:2] = physics.named.model.geom_pos["target", :2] + rng.normal(0, 0.1, 2)
+        if task.startswith("humanoid"):
+            # above the floor, about upright
+            physics.data.qpos[:3] = [0, 0, 1.5]
+            turn = rng.normal(0, 0.1, 4) + [1, 0, 0, 0]
+            physics.data.qpos[3:7] = turn / np.linalg.norm(turn)
+            physics.data.qpos[7:] = rng.normal(0, 0.05, physics.model.nq - 7)
+            physics.data.qvel[:] = rng.normal(0, 0.3, physics.model.nv)
+            physics.data.qvel[0] = rng.uniform(0, 6)
         if task.startswith("fish"):
             near = rng.normal(0, 0.05, 3) if task == "fish-swim" else 0
             physics.data.qpos[:3] = physics.named.model.geom_pos["target"] + near
@@ -93,7 +106,9 @@ def record(task):
     env.reset()
     spec = env.action_spec()
     steps = []
-    for t in range(STEPS * EVERY):
+    # rows of the largest are long
+    count = 16 if task.startswith("humanoid") or task == "swimmer-swimmer15" else STEPS
+    for t in range(count * EVERY):
         if t % (4 * EVERY) == 2 * EVERY - 1:
             push(env, task, rng, t)
         before = state(env.physics)
