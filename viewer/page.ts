@@ -1,4 +1,5 @@
 // the page of corral view: one picture, and what is around it
+import { rayOf } from "../src/render/camera.ts";
 import { DrawList } from "../src/render/draw-list.ts";
 import { addArrow, SHOWN, showWorlds, type Shown } from "../src/render/show.ts";
 import type { Command, Facts, Frame } from "../src/view/messages.ts";
@@ -8,7 +9,7 @@ import { get, say } from "./dom.ts";
 import { Fields } from "./fields.ts";
 import { numbersOf, putLabels } from "./labels.ts";
 import { Looking } from "../src/view/looking.ts";
-import { pick, rayOf, type Picked } from "./pick.ts";
+import { pick, type Picked } from "./pick.ts";
 import { Plots } from "./plots.ts";
 import { listen, type Pointed, type Pull } from "./pointer.ts";
 import { openSource, type Source } from "./source.ts";
@@ -132,12 +133,12 @@ class Page implements Controlled, Pointed {
     const { facts, looking, frame } = this;
     const view = looking.view(frame.poses);
     const { clientWidth, clientHeight } = get("canvas");
-    const along = rayOf(view, clientWidth / Math.max(1, clientHeight), x, y);
+    const { eye, along } = rayOf(view, clientWidth / Math.max(1, clientHeight), x, y);
     const skipped = new Set([...this.hidden, ...(looking.places === facts.places ? (facts.ghosts ?? []) : [])]);
     return {
-      eye: view.eye,
+      eye,
       along,
-      pick: () => pick(facts.scene, frame.poses, facts.radius, this.shown, view.eye, along, looking.places, skipped),
+      pick: () => pick(facts.scene, frame.poses, facts.radius, this.shown, eye, along, looking.places, skipped),
     };
   }
 

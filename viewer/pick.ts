@@ -1,5 +1,4 @@
 // which body a point of the picture shows: the nearest part whose surface the ray hits
-import type { View } from "../src/render/camera.ts";
 import { multiply, rotation, turned } from "../src/render/rotation.ts";
 import { SHAPE, type Part, type Scene } from "../src/render/scene.ts";
 import { VERTEX_FLOATS, type Shape } from "../src/render/shapes.ts";
@@ -20,16 +19,6 @@ const cross = (a: readonly number[], b: readonly number[]) => [
   a[2] * b[0] - a[0] * b[2],
   a[0] * b[1] - a[1] * b[0],
 ];
-const unit = (a: readonly number[]) => a.map((x) => x / (Math.hypot(...a) || 1));
-
-/** The direction in which a point of the picture lies; x and y in [-1, 1], y up. */
-export function rayOf({ eye, target, up, fovy }: View, aspect: number, x: number, y: number): number[] {
-  const forward = unit(sub(target, eye));
-  const right = unit(cross(forward, up));
-  const above = cross(right, forward);
-  const half = Math.tan((fovy * Math.PI) / 360);
-  return unit(forward.map((f, i) => f + half * (aspect * x * right[i] + y * above[i])));
-}
 
 const dot = (a: readonly number[], b: readonly number[]) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 

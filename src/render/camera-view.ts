@@ -6,5 +6,6 @@ import { CAMERA_FLOATS } from "./show.ts";
 /** The view of a camera of a scene, whose frames are `cameras`. */
 export function cameraView(scene: Pick<Scene, "cameras">, camera: number, cameras: Float32Array): View {
   const at = camera * CAMERA_FLOATS;
-  return fixedView(cameras.subarray(at, at + 3), cameras.subarray(at + 3, at + 12), scene.cameras[camera].fovy);
+  const { fovy, lens } = scene.cameras[camera];
+  return fixedView(cameras.subarray(at, at + 3), cameras.subarray(at + 3, at + 12), fovy, lens);
 }

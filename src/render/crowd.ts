@@ -1,5 +1,5 @@
 // many worlds of one scene: what the device places by itself, one matrix an instance, and in which detail each is drawn
-import type { View } from "./camera.ts";
+import { pixelsOf, type View } from "./camera.ts";
 import { glossOf, SHAPE, surfaceOf, type Part } from "./scene.ts";
 import type { Draw } from "./shapes.ts";
 
@@ -42,18 +42,19 @@ export interface Arranged {
 /** Orders worlds by their distance from the eye and says what is drawn how: instance = first + part * worlds + rank. */
 export function arrange(
   { parts, worlds, places, opacity }: Crowd,
-  { eye, fovy }: View,
+  view: View,
   height: number,
   first: number,
   shapes: number,
 ): Arranged {
+  const { eye } = view;
   const far = places.map(([x, y]) => Math.hypot(x - eye[0], y - eye[1], eye[2]));
   const order = worlds.map((_, i) => i).toSorted((a, b) => far[a] - far[b] || a - b);
   const ranks = new Float32Array(4 * order.length);
   order.forEach((i, rank) => ranks.set([worlds[i], places[i][0], places[i][1], 0], 4 * rank));
   const sorted = order.map((i) => far[i]);
   // pixels of a metre at a metre
-  const pixels = height / (2 * Math.tan((fovy * Math.PI) / 360));
+  const pixels = pixelsOf(view, height);
   const draws = parts.flatMap(({ shape, size, rgba, skin }, part): Draw[] => {
     const clear = opacity * rgba[3] < 1;
     const ends = DETAIL_PIXELS.map((least) =>

@@ -1,7 +1,7 @@
 // draws a list of instances with WebGPU: maps of shadows, four samples a pixel, transparent parts last. Knows neither Node nor a
 // page: it takes a device, the text of shaders/render/scene.wgsl as a module, and what to draw into.
 import { BufferUsage } from "../gpu/constants.ts";
-import { frameOf, projectionOf, type Point, type View } from "./camera.ts";
+import { directionsOf, pixelsOf, projectionOf, type Point, type View } from "./camera.ts";
 import { DETAIL_PIXELS, detailed } from "./crowd.ts";
 import { CrowdPlacer } from "./crowd-placer.ts";
 import { INSTANCE_FLOATS, type Packed } from "./draw-list.ts";
@@ -170,7 +170,7 @@ export class Painter {
     const around = middleOf(casters, reach) ?? view.target;
     const { lights, low, high, haze, sky } = lighting;
     const { floats, casting, constants } = packLights(lights, casters, around, reach);
-    const [ahead, right, up] = frameOf(view, width / height);
+    const [ahead, right, up] = directionsOf(view, width / height);
     this.#values.set(projectionOf(view, width / height, 0.01 * reach, 100 * reach), 0);
     this.#values.set([...view.eye, 0, ...haze, CLARITY * reach, ...low, 0, ...high, 0], 16);
     this.#values.set([...ahead, 0, ...right, 0, ...up, 0], 32);
@@ -241,8 +241,9 @@ export class Painter {
   }
 
   /** The calls of a list, in less detail where what they draw is small. */
-  #inDetail(draws: readonly Draw[], instances: Float32Array, { eye, fovy }: View, height: number): Draw[] {
-    const pixels = height / (2 * Math.tan((fovy * Math.PI) / 360));
+  #inDetail(draws: readonly Draw[], instances: Float32Array, view: View, height: number): Draw[] {
+    const { eye } = view;
+    const pixels = pixelsOf(view, height);
     return draws.flatMap((each) => {
       const runs: Draw[] = [];
       for (let first = each.first; first < each.first + each.count; first++) {

@@ -19,6 +19,8 @@ export interface WorldPose {
 
 /** How much larger than what it shows a picture is. */
 const ROOM = 1.15;
+/** Angle of the free camera of a model that gives none (degrees). */
+const USUAL_FOVY = 45;
 /** wrap_obj of a pulley, at which a tendon is interrupted. */
 const PULLEY = -2;
 
@@ -133,7 +135,9 @@ export class Stage implements Disposable {
     const { model } = this.oracle;
     this.#framed ??= this.#frame(poses);
     const { center, radius, base } = this.#framed;
-    const { azimuth, elevation, fovy } = model.vis.global;
+    const { azimuth, elevation, orthographic } = model.vis.global;
+    // ours is no parallel view, whose fovy is a length
+    const fovy = orthographic ? USUAL_FOVY : model.vis.global.fovy;
     const now = poses.worlds === 1 ? this.#base(poses) : base;
     const lookat: Point = [center[0] + now[0] - base[0], center[1] + now[1] - base[1], center[2]];
     const distance = (ROOM * radius) / Math.sin((fovy * Math.PI) / 360);

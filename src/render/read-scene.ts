@@ -2,6 +2,7 @@
 import { mjtGeom, mjtJoint } from "../model/enums.ts";
 import type { MjModel } from "../model/mujoco.ts";
 import { copyArray, readBools } from "../model/mujoco.ts";
+import type { Lens } from "./camera.ts";
 import { rotation } from "./rotation.ts";
 import { readLights, readSkins, readTextures } from "./read-looks.ts";
 import { SHAPE, type Four, type Part, type Scene, type Three } from "./scene.ts";
@@ -12,6 +13,22 @@ import { PRIMITIVES, shapeOfFaces, surface, type Shape } from "./shapes.ts";
 const PLANE_EXTENTS = 40;
 
 const JOINTS = { [mjtJoint.FREE]: "free", [mjtJoint.BALL]: "ball", [mjtJoint.SLIDE]: "slide" } as const;
+
+/** A picture of a camera whose intrinsics are known is as its sensor is, whatever the picture's shape. */
+function lensOf(read: (name: string) => ReturnType<typeof copyArray>, camera: number): { readonly lens?: Lens } {
+  const isParallel = read("cam_projection")[camera] !== 0;
+  const [width, height] = row(read("cam_sensorsize"), camera, 2);
+  if (!(width > 0 && height > 0)) return isParallel ? { lens: { isParallel } } : {};
+  const [fx, fy, cx, cy] = row(read("cam_intrinsic"), camera, 4);
+  // the principal point is right of the middle and below it
+  const edges = [
+    (cx - width / 2) / fx,
+    (cx + width / 2) / fx,
+    -(cy + height / 2) / fy,
+    (height / 2 - cy) / fy,
+  ] as const;
+  return { lens: { isParallel, edges } };
+}
 
 /** Reads what is drawn out of MuJoCo's model. */
 export function sceneOf(model: MjModel): Scene {
@@ -102,7 +119,11 @@ export function sceneOf(model: MjModel): Scene {
       pos: three("jnt_pos", j),
       axis: three("jnt_axis", j),
     })),
-    cameras: list(model.ncam, (c) => ({ name: nameOf("cam", c), fovy: read("cam_fovy")[c] })),
+    cameras: list(model.ncam, (c) => ({
+      name: nameOf("cam", c),
+      fovy: read("cam_fovy")[c],
+      ...lensOf(read, c),
+    })),
     tendons: list(model.ntendon, (t) => ({
       name: nameOf("tendon", t),
       width: read("tendon_width")[t],

@@ -1,5 +1,6 @@
 // what of a model is drawn: shapes, the geoms and sites that have them, and what else there is to point at. Plain data,
 // which a page gets as it is.
+import type { Lens } from "./camera.ts";
 import type { Matrix } from "./rotation.ts";
 import { SURFACE, type Shape } from "./shapes.ts";
 import type { Texture } from "./textures.ts";
@@ -99,7 +100,7 @@ export interface Scene {
   readonly headlight: { readonly isActive: boolean; readonly isUsual: boolean; readonly light: Three };
   readonly bodies: readonly SceneBody[];
   readonly joints: readonly SceneJoint[];
-  readonly cameras: readonly { readonly name: string; readonly fovy: number }[];
+  readonly cameras: readonly { readonly name: string; readonly fovy: number; readonly lens?: Lens }[];
   readonly tendons: readonly { readonly name: string; readonly width: number; readonly rgba: Four }[];
   /** Most points of tendons of a world. */
   readonly wraps: number;

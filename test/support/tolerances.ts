@@ -284,6 +284,7 @@ export const pictureBounds = {
     value: 2.5,
     reason: "a browser has a SwiftShader of its own, and shows pictures through its compositor: outlines differ",
   },
+  site: { value: 0.01, reason: "pixels: poses that are drawn are float32, 1e-7 of some metres, at 200 pixels a metre" },
   detail: { value: 1.5, reason: "coarser shapes differ at outlines and in shading; a world that is elsewhere gives 5" },
 } as const satisfies Record<string, Tolerance>;
 
