@@ -1,11 +1,14 @@
-// what looking costs: a run with a page that nobody looks at, 300 pictures of Humanoid, frames of one Ant and of crowds.
-// `npx tsx bench/view.ts [--updates N]`; on a busy machine go by processor time and by ratios
+// what looking costs: a run with a page that nobody looks at (`run`), 300 pictures of Humanoid and of Ants (`film`), the
+// same Ants in a browser (`page`). `npx tsx bench/view.ts [run film page] [--updates N] [--turns N]`; on a busy machine go by
+// processor time and by ratios
 import { performance } from "node:perf_hooks";
+import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import "../envs/index.ts";
 import { makeVec } from "../src/env/index.ts";
 import { taskOf } from "../src/env/registry.ts";
-import { openDevice } from "../src/gpu/index.ts";
+import { viewTarget } from "../src/cli/view-target.ts";
+import { openDevice, type GpuDevice } from "../src/gpu/index.ts";
 import { loadModel } from "../src/model/model.ts";
 import { DrawList } from "../src/render/draw-list.ts";
 import { Stage } from "../src/render/poses.ts";
@@ -13,10 +16,21 @@ import { Renderer } from "../src/render/renderer.ts";
 import { SHOWN, showWorlds } from "../src/render/show.ts";
 import { poses } from "../src/runs/poses.ts";
 import { TrainingRun } from "../src/runs/train.ts";
+import { pageFiles } from "../src/view/page.ts";
+import { routesOf } from "../src/view/routes.ts";
 import { RunWatch } from "../src/view/run-watch.ts";
+import { ViewServer } from "../src/view/server.ts";
+import { Session } from "../src/view/session.ts";
+import { openBrowser } from "../test/support/browser.ts";
 
-const { values } = parseArgs({ options: { updates: { type: "string", default: "60" } } });
+const { values, positionals } = parseArgs({
+  options: { updates: { type: "string", default: "60" }, turns: { type: "string", default: "8" } },
+  allowPositionals: true,
+});
 const updates = Number(values.updates);
+const isWanted = (part: "run" | "film" | "page") => positionals.length === 0 || positionals.includes(part);
+/** Worlds of a picture. */
+const CROWDS = [1, 16, 256, 1024];
 
 /** Seconds of processor time and of the clock that a call takes. */
 async function timed(call: () => Promise<void>): Promise<{ cpu: number; wall: number }> {
@@ -48,21 +62,22 @@ async function trained(paged: boolean): Promise<number> {
 
 const median = (all: readonly number[]): number => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)];
 
-const [without, closed]: [number[], number[]] = [[], []];
-await trained(false);
-for (let turn = 0; turn < 7; turn++) {
-  without.push(await trained(false));
-  closed.push(await trained(true));
+async function besideClosed(): Promise<void> {
+  const [without, closed]: [number[], number[]] = [[], []];
+  await trained(false);
+  for (let turn = 0; turn < Number(values.turns); turn++) {
+    // each goes first as often as the other
+    for (const paged of turn % 2 === 0 ? [false, true] : [true, false])
+      (paged ? closed : without).push(await trained(paged));
+  }
+  const ratios = closed.map((cpu, i) => cpu / without[i]);
+  const seconds = (all: readonly number[]) => `${median(all).toFixed(3)} s (least ${Math.min(...all).toFixed(3)})`;
+  console.log(
+    `${updates} updates of CartPole: ${seconds(without)} of processor time, with a closed page ${seconds(closed)}; ratio of neighbours ${median(ratios).toFixed(3)} (${Math.min(...ratios).toFixed(3)} to ${Math.max(...ratios).toFixed(3)}), of the least ${(Math.min(...closed) / Math.min(...without)).toFixed(3)}`,
+  );
 }
-const ratios = closed.map((cpu, i) => cpu / without[i]);
-console.log(
-  `${updates} updates of CartPole: ${median(without).toFixed(3)} s of processor time, with a closed page ${median(closed).toFixed(3)} s; ratio of neighbours ${median(ratios).toFixed(3)} (${Math.min(...ratios).toFixed(3)} to ${Math.max(...ratios).toFixed(3)})`,
-);
 
-const gpu = await openDevice();
-console.log(gpu.info.description);
-
-async function film(id: string, worlds: number, frames: number): Promise<void> {
+async function film(gpu: GpuDevice, id: string, worlds: number, frames: number): Promise<void> {
   await using env = await makeVec(id, { numEnvs: worlds, device: "wasm" });
   using stage = await Stage.create(await loadModel(taskOf(id).model, { visuals: true }));
   const size = { width: 640, height: 480, capacity: stage.capacity(worlds) };
@@ -84,6 +99,40 @@ async function film(id: string, worlds: number, frames: number): Promise<void> {
   renderer.close();
 }
 
-await film("Humanoid-v5", 1, 300);
-for (const worlds of [1, 16, 256, 1024]) await film("Ant-v5", worlds, worlds > 16 ? 3 : 10);
-gpu.close();
+async function films(): Promise<void> {
+  const gpu = await openDevice();
+  console.log(gpu.info.description);
+  await film(gpu, "Humanoid-v5", 1, 300);
+  for (const worlds of CROWDS) await film(gpu, "Ant-v5", worlds, worlds > 16 ? 3 : 10);
+  gpu.close();
+}
+
+/** Milliseconds of a picture in the browser that tests use, as its page says them. */
+async function pages(): Promise<void> {
+  const browser = await openBrowser();
+  if (!browser) return console.log("no browser for this system");
+  try {
+    for (const worlds of CROWDS) {
+      await using session = new Session(await viewTarget("Ant-v5", { worlds: String(worlds), threads: "1" }));
+      await using server = await ViewServer.listen(routesOf(session, await pageFiles()));
+      const page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
+      await page.goto(server.url);
+      await page.waitForSelector("body[data-ready]", { state: "attached" });
+      // as large as the pictures above
+      await page.evaluate(
+        "Object.assign(document.querySelector('#canvas').style, { width: '640px', height: '480px', flex: 'none' })",
+      );
+      await setTimeout(worlds > 16 ? 20_000 : 8_000);
+      const told = await page.locator("#pace").textContent();
+      const size = await page.evaluate<string>("`${canvas.width}x${canvas.height}`");
+      console.log(`${worlds} Ant-v5 in Chromium ${browser.version()}, ${size}: ${told}`);
+      await page.close();
+    }
+  } finally {
+    await browser.close();
+  }
+}
+
+if (isWanted("run")) await besideClosed();
+if (isWanted("film")) await films();
+if (isWanted("page")) await pages();

@@ -1,6 +1,7 @@
 /**
  * Draws the pictures of README and docs: `npm run pictures`. Pages are pictured in the browser that tests use. The
- * Humanoid is trained first (1 M env steps, some minutes), unless `-- --humanoid DIR` names the folder of its run.
+ * Humanoid is trained first, until it stands for a while (about 230,000 env steps, some minutes), unless
+ * `-- --humanoid DIR` names the folder of its run.
  */
 
 import { spawnSync } from "node:child_process";
@@ -25,7 +26,7 @@ const out = (file) => join(root, "docs", "pictures", file);
 const folder = mkdtempSync(join(tmpdir(), "corral-pictures-"));
 try {
   const humanoid = values.humanoid ?? join(folder, "humanoid");
-  if (!existsSync(humanoid)) corral("train", "Humanoid-v5", "--steps", "1000000", "--out", humanoid);
+  if (!existsSync(humanoid)) corral("train", "Humanoid-v5", "--until", "450", "--out", humanoid);
   corral("render", "Ant-v5", "--worlds", "16", "--steps", "60", "--size", "480x300", "--out", out("ants.gif"));
   corral("render", humanoid, "--steps", "90", "--size", "360x240", "--out", out("humanoid.gif"));
   run("--import", "tsx", join(root, "tools", "page-pictures.ts"), out("crash.png"), out("training.png"));

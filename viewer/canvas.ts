@@ -3,11 +3,15 @@ import type { View } from "../src/render/camera.ts";
 import type { DrawList } from "../src/render/draw-list.ts";
 import { Painter, type Paintable } from "../src/render/painter.ts";
 
+/** Of the last picture in the mean. */
+const SHARE = 0.1;
+
 export class Canvas {
   readonly element: HTMLCanvasElement;
   readonly #device: GPUDevice;
   readonly #context: GPUCanvasContext;
   readonly #painter: Painter;
+  #pace: number | undefined;
 
   private constructor(element: HTMLCanvasElement, device: GPUDevice, context: GPUCanvasContext, painter: Painter) {
     this.element = element;
@@ -43,17 +47,23 @@ export class Canvas {
     return new Canvas(element, device, context, painter);
   }
 
-  get aspect(): number {
-    return this.element.clientWidth / Math.max(1, this.element.clientHeight);
+  /** Milliseconds that a picture takes until the GPU has drawn it, a mean of the last ones. */
+  get pace(): number | undefined {
+    return this.#pace;
   }
 
   draw(list: DrawList, view: View, reach: number): void {
     const { element } = this;
+    const begun = performance.now();
     const scale = Math.min(2, devicePixelRatio);
     const [width, height] = [element.clientWidth, element.clientHeight].map((n) => Math.max(1, Math.round(n * scale)));
     if (element.width !== width || element.height !== height) Object.assign(element, { width, height });
     const encoder = this.#device.createCommandEncoder();
     this.#painter.encode(encoder, this.#context.getCurrentTexture(), list.pack(), view, reach);
     this.#device.queue.submit([encoder.finish()]);
+    void this.#device.queue.onSubmittedWorkDone().then(() => {
+      const took = performance.now() - begun;
+      this.#pace = this.#pace === undefined ? took : this.#pace + SHARE * (took - this.#pace);
+    });
   }
 }

@@ -4,6 +4,7 @@ import { DrawList } from "../src/render/draw-list.ts";
 import { addArrow, SHOWN, showWorlds, type Shown } from "../src/render/show.ts";
 import type { Command, Facts, Frame } from "../src/view/messages.ts";
 import { Canvas } from "./canvas.ts";
+import { makeClips } from "./clip.ts";
 import { makeControls, type Controlled } from "./controls.ts";
 import { get, say } from "./dom.ts";
 import { Fields } from "./fields.ts";
@@ -60,6 +61,7 @@ class Page implements Controlled, Pointed {
     this.#timeline = facts.timeline && new Timelines(facts.timeline, facts.steps, go);
     const element = get<HTMLCanvasElement>("canvas");
     listen(this, element);
+    makeClips(element);
     new ResizeObserver(() => this.draw()).observe(element);
   }
 
@@ -125,6 +127,8 @@ class Page implements Controlled, Pointed {
     }
     const view = looking.view(frame.poses);
     this.#canvas?.draw(this.#list, view, facts.reach);
+    const pace = this.#canvas?.pace;
+    if (pace !== undefined) get("pace").textContent = `${pace.toFixed(pace < 10 ? 1 : 0)} ms a picture`;
     putLabels(facts, frame, looking, view, this.labels && this.#canvas !== undefined);
     this.#tell();
   }

@@ -48,6 +48,8 @@ struct Instance {
 override lights = 8u;
 override near = 255u;
 override casting = 255u;
+/// The first of these, whose map's coordinates come with a point: a matrix for each corner, not for each pixel.
+override first_caster = min(firstTrailingBit(casting), 7u);
 /// Looks into a map of shadows: 4, or 2 across its texels.
 override looks = 4;
 @group(0) @binding(0) var<uniform> frame: Frame;
@@ -76,6 +78,7 @@ struct Point {
   /// The colour, linear.
   @location(3) @interpolate(flat) rgba: vec4<f32>,
   @location(4) @interpolate(flat) look: vec4<f32>,
+  @location(5) shade: vec4<f32>,
 }
 
 struct Placed {
@@ -93,6 +96,11 @@ fn placed(v: Vertex) -> Placed {
   return out;
 }
 
+/// Where a point is in a light's map, moved a little out of its surface.
+fn shade_of(light: Light, position: vec3<f32>, normal: vec3<f32>) -> vec4<f32> {
+  return light.view * vec4<f32>(position + 0.002 * frame.sky.w * normal, 1.0);
+}
+
 fn point_of(v: Vertex) -> Point {
   let place = placed(v);
   let instance = instances[v.instance];
@@ -103,6 +111,7 @@ fn point_of(v: Vertex) -> Point {
   point.rgba = vec4<f32>(instance.rgba.rgb * instance.rgba.rgb, instance.rgba.a);
   point.look = vec4<f32>(instance.look.x, instance.look.z, instance.skin.zw);
   point.clip = frame.view * vec4<f32>(point.position, 1.0);
+  point.shade = shade_of(frame.lights[first_caster], point.position, point.normal);
   return point;
 }
 
@@ -142,8 +151,7 @@ fn vertex_shadow(v: Vertex) -> @builtin(position) vec4<f32> {
 
 /// How much of a light reaches a point: the mean of some looks into its map. A loop without turns costs nothing, also
 /// where other pixels of a group take them.
-fn sunlit(light: Light, position: vec3<f32>, is_facing: bool) -> f32 {
-  let clip = light.view * vec4<f32>(position, 1.0);
+fn sunlit(light: Light, clip: vec4<f32>, is_facing: bool) -> f32 {
   let at = clip.xyz / clip.w;
   let uv = at.xy * vec2<f32>(0.5, -0.5) + 0.5;
   let inside = is_facing && clip.w > 0.0 && all(uv > light.bounds.xy) && all(uv < light.bounds.zw);
@@ -175,7 +183,9 @@ fn lit(light: Light, index: u32, point: Point, albedo: vec3<f32>, normal: vec3<f
   let facing = max(dot(normal, towards), 0.0);
   strength *= facing;
   if (((casting >> index) & 1u) != 0u) {
-    strength *= sunlit(light, point.position + 0.002 * frame.sky.w * normal, facing > 0.0);
+    var clip = point.shade;
+    if (index != first_caster) { clip = shade_of(light, point.position, normal); }
+    strength *= sunlit(light, clip, facing > 0.0);
   }
   // Schlick's stand-in for a power
   let h = max(dot(normal, normalize(towards + to_eye)), 0.0);

@@ -35,6 +35,8 @@ export interface FilmOptions {
   /** Of the model; undefined for the free one. */
   readonly camera: string | undefined;
   readonly shown: Shown;
+  /** Width of a picture by its height. */
+  readonly aspect: number;
   /** Where worlds step. */
   readonly where: object;
 }
@@ -137,7 +139,7 @@ async function staged(
   options: FilmOptions & { readonly steps: number; readonly dt: number },
   close: () => Promise<void>,
 ): Promise<Film> {
-  const { steps, dt, worlds, camera, shown } = options;
+  const { steps, dt, worlds, camera, shown, aspect } = options;
   const stage = await Stage.create(model, shown);
   try {
     const { scene, radius } = stage;
@@ -147,7 +149,7 @@ async function staged(
       for await (const each of shows) {
         if (!isTaken(options, step++, steps)) continue;
         const poses = stage.poses(each);
-        const view = of < 0 ? stage.freeView(poses) : stage.cameraView(of, poses);
+        const view = of < 0 ? stage.freeView(poses, aspect) : stage.cameraView(of, poses);
         yield { poses, view, reach: stage.reach(poses), marks: {} };
       }
     };

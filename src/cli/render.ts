@@ -105,7 +105,18 @@ export async function run(args: string[]): Promise<number> {
   };
   const shown = { ...SHOWN, ...(values.groups ? { groups: 255 } : {}), textures: !values.plain };
   const { actions, camera } = values;
-  const made: FilmOptions = { steps: wanted, moves, every, worlds, seed, actions, camera, shown, where };
+  const made: FilmOptions = {
+    steps: wanted,
+    moves,
+    every,
+    worlds,
+    seed,
+    actions,
+    camera,
+    shown,
+    aspect: width / height,
+    where,
+  };
   await using film = await filmOf(target, made, values);
   const seconds = film.dt * every;
   const save = (bytes: Uint8Array, pictures: number) => {

@@ -142,7 +142,7 @@ export function rayOf(
   const [middle, right, up, ahead] = frameOf(view, aspect);
   const to = [0, 1, 2].map((i) => middle[i] + x * right[i] + y * up[i]);
   if (view.lens?.isParallel) return { eye: view.eye.map((e, i) => e + to[i] - ahead[i]), along: [...ahead] };
-  return { eye: view.eye, along: [...vec3.normalize(vec3.create(), to as [number, number, number])] };
+  return { eye: view.eye, along: [...vec3.normalize(vec3.create(), to)] };
 }
 
 /** Where a point of the world lies in a picture, in pixels from its left upper corner; undefined behind the eye. */

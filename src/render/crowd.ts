@@ -1,7 +1,7 @@
 // many worlds of one scene: what the device places by itself, one matrix an instance, and in which detail each is drawn
 import { pixelsOf, type View } from "./camera.ts";
 import { glossOf, SHAPE, surfaceOf, type Part } from "./scene.ts";
-import type { Draw } from "./shapes.ts";
+import { COARSE, type Draw } from "./shapes.ts";
 
 /**
  * Floats of `Instance` in shaders/render/scene.wgsl: rows of its frame in its body, size, colour, look with the body,
@@ -23,14 +23,18 @@ export interface Crowd {
 }
 
 /** Half of an instance in pixels above which each detail is drawn, from the finest on; the coarsest below. */
-export const DETAIL_PIXELS = [24, 6] as const;
-/** Details of shapes that have them, behind the shapes of a scene: round and cylinder, each finer first. */
-const COARSER = 2;
+export const DETAIL_PIXELS = COARSE.map(({ pixels }) => pixels);
 
 /** The shape of a detail: `fine` is what the scene names, `shapes` how many it has. */
 export function detailed(fine: number, detail: number, shapes: number): number {
   if (detail === 0 || (fine !== SHAPE.round && fine !== SHAPE.cylinder)) return fine;
-  return shapes + (fine === SHAPE.round ? 0 : COARSER) + detail - 1;
+  return shapes + (fine === SHAPE.round ? 0 : COARSE.length) + detail - 1;
+}
+
+/** The next detail below that a shape has; itself where it has none. */
+export function coarser(shape: number, shapes: number): number {
+  if (shape < shapes) return detailed(shape, 1, shapes);
+  return (shape - shapes + 1) % COARSE.length === 0 ? shape : shape + 1;
 }
 
 export interface Arranged {

@@ -70,7 +70,7 @@ export function pipelinesOf(
     of: (kind, clear, constants) =>
       once([kind, clear, ...Object.values(constants)].join(" "), () => ({
         layout: kind === "image" || kind === "cube" ? layout(layouts.lit, layouts[kind]) : layout(layouts.lit),
-        vertex: { module, entryPoint: `vertex_${kind}`, buffers },
+        vertex: { module, entryPoint: `vertex_${kind}`, buffers, constants },
         fragment: {
           module,
           entryPoint: kind === "image" || kind === "cube" ? `with_${kind}` : kind,

@@ -2,7 +2,7 @@
 // page: it takes a device, the text of shaders/render/scene.wgsl as a module, and what to draw into.
 import { BufferUsage } from "../gpu/constants.ts";
 import { directionsOf, pixelsOf, projectionOf, type Point, type View } from "./camera.ts";
-import { DETAIL_PIXELS, detailed } from "./crowd.ts";
+import { coarser, DETAIL_PIXELS, detailed } from "./crowd.ts";
 import { CrowdPlacer } from "./crowd-placer.ts";
 import { INSTANCE_FLOATS, type Packed } from "./draw-list.ts";
 import { MOST_LIGHTS, MOST_SHADOWS, packLights, type Casters } from "./lights.ts";
@@ -203,7 +203,8 @@ export class Painter {
       shade.setPipeline(this.#pipelines.shadow());
       shade.setBindGroup(0, this.#groups.frame);
       shade.setBindGroup(1, this.#groups.caster, [CASTER_BYTES * light]);
-      for (const each of all) if (each.casts) draw(shade, each);
+      // nobody sees the faces of a shadow
+      for (const each of all) if (each.casts) draw(shade, { ...each, shape: coarser(each.shape, this.#shapes) });
       shade.end();
     });
 

@@ -21,6 +21,8 @@ export interface WorldPose {
 const ROOM = 1.15;
 /** Angle of the free camera of a model that gives none (degrees). */
 const USUAL_FOVY = 45;
+/** The same of each world of a grid, which may move about its place. */
+const GRID_ROOM = 1.1;
 /** wrap_obj of a pulley, at which a tendon is interrupted. */
 const PULLEY = -2;
 
@@ -29,6 +31,8 @@ interface Framed {
   readonly center: Point;
   readonly radius: number;
   readonly base: readonly [number, number];
+  /** Where worlds of a grid stand, from the centre. */
+  readonly worlds: readonly (readonly [number, number, number])[];
 }
 
 export class Stage implements Disposable {
@@ -127,11 +131,12 @@ export class Stage implements Disposable {
    * A camera in the direction of MuJoCo's free one, so near that all that moves fills the picture. It follows the first
    * floating base in a world that is alone.
    */
-  freeView(poses: Poses): View {
-    return freeView(this.freeCamera(poses));
+  freeView(poses: Poses, aspect = 1): View {
+    return freeView(this.freeCamera(poses, aspect));
   }
 
-  freeCamera(poses: Poses): FreeCamera {
+  /** `aspect`: of the picture, its width by its height, or less. */
+  freeCamera(poses: Poses, aspect = 1): FreeCamera {
     const { model } = this.oracle;
     this.#framed ??= this.#frame(poses);
     const { center, radius, base } = this.#framed;
@@ -140,13 +145,36 @@ export class Stage implements Disposable {
     const fovy = orthographic ? USUAL_FOVY : model.vis.global.fovy;
     const now = poses.worlds === 1 ? this.#base(poses) : base;
     const lookat: Point = [center[0] + now[0] - base[0], center[1] + now[1] - base[1], center[2]];
-    const distance = (ROOM * radius) / Math.sin((fovy * Math.PI) / 360);
+    const shown = { lookat, distance: (ROOM * radius) / Math.sin((fovy * Math.PI) / 360), azimuth, elevation, fovy };
+    const distance = poses.worlds === 1 ? shown.distance : Math.min(shown.distance, this.#gridDistance(shown, aspect));
     const moving = Math.max(
       0,
       this.scene.bodies.findIndex(({ moves }) => moves),
     );
     const around = [poses.bodies[BODY_FLOATS * moving], poses.bodies[BODY_FLOATS * moving + 1]] as const;
-    return { lookat, distance, azimuth, elevation, fovy, around };
+    return { ...shown, distance, around };
+  }
+
+  /** How far a camera is from the middle of a grid of which each world is seen whole. */
+  #gridDistance(camera: FreeCamera, aspect: number): number {
+    const { worlds, center } = this.#framed!;
+    const { eye, target } = freeView({ ...camera, lookat: center, distance: 1 });
+    const ahead = target.map((x, i) => x - eye[i]);
+    const up = freeView(camera).up;
+    const right = [
+      ahead[1] * up[2] - ahead[2] * up[1],
+      ahead[2] * up[0] - ahead[0] * up[2],
+      ahead[0] * up[1] - ahead[1] * up[0],
+    ];
+    const along = (axis: readonly number[], of: readonly number[]) => axis.reduce((sum, x, i) => sum + x * of[i], 0);
+    const [high, wide] = [1, aspect].map((shape) => Math.atan(shape * Math.tan((camera.fovy * Math.PI) / 360)));
+    const r = GRID_ROOM * this.radius;
+    const needed = worlds.map((at) => {
+      const side = (axis: readonly number[], half: number) =>
+        (Math.abs(along(axis, at)) + r / Math.cos(half)) / Math.tan(half);
+      return Math.max(side(up, high), side(right, wide)) - along(ahead, at);
+    });
+    return needed.reduce((most, x) => Math.max(most, x), 0);
   }
 
   /** The sphere around what moves, or around everything but planes where nothing does. */
@@ -155,7 +183,7 @@ export class Stage implements Disposable {
     const solid = scene.parts.filter((part) => !part.checker && isShown(part, this.#shown));
     const moving = solid.filter(({ body }) => scene.bodies[body].moves);
     const framed = moving.length > 0 ? moving : solid;
-    if (framed.length === 0) return { center: scene.center, radius: scene.extent, base: [0, 0] };
+    if (framed.length === 0) return { center: scene.center, radius: scene.extent, base: [0, 0], worlds: [] };
     const low = [Infinity, Infinity, Infinity];
     const high = [-Infinity, -Infinity, -Infinity];
     const spheres: { at: number[]; r: number }[] = [];
@@ -176,7 +204,8 @@ export class Stage implements Disposable {
     const center = low.map((x, i) => (x + high[i]) / 2) as unknown as Point;
     let far = 0;
     for (const { at, r } of spheres) far = Math.max(far, Math.hypot(...at.map((x, i) => x - center[i])) + r);
-    return { center, radius: Math.max(far, 1e-3), base: this.#base({ bodies }) };
+    const around = Array.from({ length: worlds }, (_, world) => offsetOf(world, worlds, this.radius));
+    return { center, radius: Math.max(far, 1e-3), base: this.#base({ bodies }), worlds: around };
   }
 
   /** Where the first floating base of the first world is, in the plane. */

@@ -121,8 +121,22 @@ const plane = (): Shape => grid(1, 1, (row, column) => [2 * row - 1, 2 * column 
 
 export const PRIMITIVES = { round: () => round(), cylinder: () => cylinder(), box, plane } as const;
 
-/** Round shapes and cylinders for what is small in a picture, each finer first. */
-export const coarse = (): Shape[] => [round(16, 8), round(6, 2), cylinder(16), cylinder(6)];
+/**
+ * What is small in a picture is drawn with fewer faces: segments and rings of what is not larger than so many pixels to
+ * each side. Its outline is off by less than a pixel; a processor takes longer for small faces than for what they cover.
+ */
+export const COARSE = [
+  { pixels: 48, segments: 20, rings: 10 },
+  { pixels: 24, segments: 14, rings: 6 },
+  { pixels: 12, segments: 10, rings: 4 },
+  { pixels: 6, segments: 6, rings: 2 },
+] as const;
+
+/** Round shapes and cylinders in less detail, each finer first. */
+export const coarse = (): Shape[] => [
+  ...COARSE.map(({ segments, rings }) => round(segments, rings)),
+  ...COARSE.map(({ segments }) => cylinder(segments)),
+];
 
 /**
  * Triangles with a normal at each corner: positions and normals [n, 3], and their indices for each corner of each face;

@@ -12,9 +12,10 @@ import { routesOf } from "../../src/view/routes.ts";
 import { pageFiles } from "../../src/view/page.ts";
 import { ViewServer } from "../../src/view/server.ts";
 import { Session } from "../../src/view/session.ts";
-import { openBrowser, type Browser } from "../support/browser.ts";
+import { openBrowser, type Browser, type Locator } from "../support/browser.ts";
 import { openDevice } from "../../src/gpu/index.ts";
-import { png } from "../../src/render/png.ts";
+import { png, type Picture } from "../../src/render/png.ts";
+import { recordingBytes } from "../../src/render/recording.ts";
 import { decodeFrame } from "../../src/view/messages.ts";
 import { pictureBounds } from "../support/tolerances.ts";
 import {
@@ -63,6 +64,11 @@ afterAll(async () => {
   await session[Symbol.asyncDispose]();
   rmSync(root, { recursive: true });
 });
+
+/** Waits until what is drawn is as far from a picture as it is to be. */
+async function drawnUntil(canvas: Locator, from: Picture, isSo: (far: number) => boolean): Promise<void> {
+  while (!isSo(apart(await canvas.screenshot(), from))) await pause(100);
+}
 
 describe("corral view", () => {
   test("draws worlds, names are text, every control does what it says", async (context) => {
@@ -119,9 +125,21 @@ describe("corral view", () => {
     for (const id of chosen) await page.locator(`#${id}`).uncheck();
     await settled(page, `!${plotted("contacts")} && !${plotted("qvel along")}`);
     await settled(page, "Number(/step (\\d+)/.exec(document.querySelector('#now').textContent)[1]) >= 3");
+    // a clip of some pictures
+    await page.evaluate(
+      "{ const make = URL.createObjectURL; URL.createObjectURL = (of) => make.call(URL, (window.saved = of)); }",
+    );
+    await page.locator("#clip").click();
+    const begun = await stepOf(page);
+    await settled(page, `Number(/step (\\d+)/.exec(document.querySelector('#now').textContent)[1]) >= ${begun + 3}`);
+    expect(await page.locator("#clip").textContent()).toBe("end clip");
+    await page.locator("#clip").click();
+    await settled(page, "window.saved?.size > 200 && window.saved.type.startsWith('video/')");
+    expect(await page.locator("#clip").textContent()).toBe("save clip");
     await page.locator("#play").click();
     await settled(page, "document.querySelector('#play').textContent === 'play'");
     await page.locator("#reset").click();
+    await settled(page, "/^[0-9.]+ ms a picture$/.test(document.querySelector('#pace').textContent)");
 
     // keys and the mouse
     const box = (await canvas.boundingBox())!;
@@ -134,6 +152,18 @@ describe("corral view", () => {
     for (const key of ["a", "d", "w", "s", "+", "-", "h"]) await page.keyboard.press(key);
     await page.keyboard.press("ArrowRight");
     await settled(page, `Number(/step (\\d+)/.exec(document.querySelector('#now').textContent)[1]) === ${before + 1}`);
+    // right-drag and alt move what is looked at, home takes it back
+    await page.keyboard.press("h");
+    const home = await still(canvas);
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await page.mouse.down({ button: "right" });
+    await page.mouse.move(box.x + box.width / 2 + 60, box.y + box.height / 2, { steps: 2 });
+    await page.mouse.up({ button: "right" });
+    await drawnUntil(canvas, home, (far) => far > 2 * pictureBounds.page.value);
+    await page.keyboard.press("h");
+    await drawnUntil(canvas, home, (far) => far < pictureBounds.kept.value);
+    for (let k = 0; k < 3; k++) await page.keyboard.press("Alt+d");
+    await drawnUntil(canvas, home, (far) => far > 2 * pictureBounds.page.value);
     expect(await page.evaluate("document.title")).toBe(CODE);
     expect(await page.evaluate("document.querySelectorAll('img').length")).toBe(0);
     expect(wrong).toEqual([]);
@@ -200,11 +230,7 @@ describe("corral view", () => {
           return {};
         });
         // the page draws when the browser next asks it to
-        for (;;) {
-          const far = apart(await canvas.screenshot(), picture);
-          if (far < pictureBounds.page.value) break;
-          await pause(100);
-        }
+        await drawnUntil(canvas, picture, (far) => far < pictureBounds.page.value);
         expect(fromKept(`view-${mode}`, picture)).toBeLessThan(pictureBounds.kept.value);
         seen.push(picture);
       }
@@ -232,6 +258,28 @@ describe("corral view", () => {
     expect(fromKept("recording", await still(page.locator("#canvas")))).toBeLessThan(pictureBounds.page.value);
     expect(await page.locator("#title").textContent()).toBe(CODE);
     expect(readFileSync(out, "utf8")).not.toContain(CODE);
+    expect(wrong).toEqual([]);
+    await page.close();
+  });
+
+  test("shows a recording from its file, step by step", async (context) => {
+    if (!browser) return context.skip("no browser for this system");
+    const path = join(root, "episode.npz");
+    const rows = [0, 1, 2].map((t) => ({ time: [0.01 * t], qpos: [0, 0, 0.3 + t, 1, 0, 0, 0, 0], reward: [t] }));
+    const about = { corral: "0", id: CODE, control_dt: 0.01, reward_terms: [] };
+    writeFileSync(path, recordingBytes(about, { xml: MODEL, file: "model.xml", assets: {} }, [rows]));
+    await using shown = new Session(await viewTarget(path, {}), true);
+    await using own = await ViewServer.listen(routesOf(shown, await pageFiles()));
+    const { page, wrong } = await openPage(browser, own.url, { width: 320, height: 480 });
+    expect(await page.locator("#title").textContent()).toBe(CODE);
+    await page.locator("#step").click();
+    await page.locator("#step").click();
+    await settled(page, "document.querySelector('#now').textContent.startsWith('step 2, 0.020 s')");
+    await settled(page, "document.querySelector('#lines').textContent.includes('reward 2')");
+    await page.locator("#back").click();
+    await settled(page, "document.querySelector('#now').textContent.startsWith('step 1,')");
+    const { poses } = decodeFrame(Uint8Array.from((await shown.frame(-1))!).buffer);
+    expect(poses.bodies[7 + 2]).toBeCloseTo(1.3, 6);
     expect(wrong).toEqual([]);
     await page.close();
   });

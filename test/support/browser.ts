@@ -18,7 +18,7 @@ export interface Page {
   readonly mouse: {
     move(x: number, y: number, options?: { steps?: number }): Promise<void>;
     down(options?: object): Promise<void>;
-    up(): Promise<void>;
+    up(options?: object): Promise<void>;
     wheel(x: number, y: number): Promise<void>;
   };
   readonly keyboard: {

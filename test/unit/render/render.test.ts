@@ -156,7 +156,7 @@ describe("pictures", () => {
         // the same again
         expect((await draw(distance, {})).rgba).toEqual(crowd.rgba);
       }
-      const [near, far] = [await draw(4, {}), await draw(60, {})];
+      const [near, far] = [await draw(1, {}), await draw(60, {})];
       expect(far.triangles).toBeLessThan(0.7 * near.triangles);
       // one that is chosen is drawn by the list, in its colour
       const chosen = await draw(8, { chosen: { world: 12, body: 1 } });
