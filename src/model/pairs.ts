@@ -269,14 +269,19 @@ export function countPairs(model: Model, most = Infinity): number {
 /** Pairs of geoms beyond which kernels would neither be compiled nor run in a time that anybody waits for. */
 export const MAX_PAIRS = 1 << 16;
 
+/** Pairs that a refusal counts on to, in a moment. */
+const MOST_COUNTED = 1 << 24;
+
 /** Throws `too-many-pairs` before anything is done with each of them. */
 function checkPairs(model: Model): void {
   if (countPairs(model, MAX_PAIRS) <= MAX_PAIRS) return;
+  const pairs = countPairs(model, MOST_COUNTED);
+  const counted = pairs > MOST_COUNTED ? `more than ${MOST_COUNTED}` : `${pairs}`;
   const name = model.name === "" ? "the model" : `model "${inLine(model.name)}"`;
   throw new CorralError(
     "too-many-pairs",
-    `more than ${MAX_PAIRS} pairs among the ${model.ngeom} geoms of ${name} may touch, and each world tests all of them; ${MAX_PAIRS} are the most. Give geoms that never meet contype and conaffinity bits that do not match, exclude pairs of bodies, or put fewer bodies into one world and more worlds into the batch.`,
-    { most: MAX_PAIRS, ngeom: model.ngeom },
+    `${counted} pairs among the ${model.ngeom} geoms of ${name} may touch, and each world tests all of them; ${MAX_PAIRS} are the most. Give geoms that never meet contype and conaffinity bits that do not match, exclude pairs of bodies, or put fewer bodies into one world and more worlds into the batch.`,
+    { pairs, most: MAX_PAIRS, ngeom: model.ngeom },
   );
 }
 

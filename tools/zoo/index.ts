@@ -13,6 +13,8 @@ import { compareWithMuJoCo } from "../../src/compare/compare.ts";
 import { CorralError } from "../../src/core/errors.ts";
 import { unrollByDefault } from "../../src/batch/kernel/form.ts";
 import { createSimulation, loadModel } from "../../src/index.ts";
+import type { Model } from "../../src/model/model.ts";
+import { MAX_PAIRS } from "../../src/model/pairs.ts";
 import { unsupportedFeatures } from "../../src/model/supported.ts";
 import { MuJoCoWorld } from "../../src/monitor/mujoco-world.ts";
 import { startState } from "../../src/compare/trajectory.ts";
@@ -64,11 +66,21 @@ function filesOf(folder: string, only: string): string[] {
     .sort();
 }
 
+/** What of a model is refused; a world of too many pairs is a model too. */
+function refused(model: Model): string[] {
+  try {
+    return unsupportedFeatures(model).map(({ feature }) => feature);
+  } catch (error) {
+    if (error instanceof CorralError && error.code === "too-many-pairs")
+      return [`more than ${MAX_PAIRS} pairs of geoms`];
+    throw error;
+  }
+}
+
 async function scan(path: string): Promise<Scanned> {
   try {
     const model = await loadModel(path);
-    const features = unsupportedFeatures(model).map(({ feature }) => feature);
-    return { path, actuated: model.nactuator > 0, features };
+    return { path, actuated: model.nactuator > 0, features: refused(model) };
   } catch (error) {
     const text = error instanceof CorralError ? error.message : String(error);
     return { path, actuated: false, features: [], error: text.split("\n")[0] };
