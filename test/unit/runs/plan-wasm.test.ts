@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
 import "../../../envs/index.ts";
-import { makeVec } from "../../../src/env/index.ts";
+import { invertedPendulum } from "../../../envs/inverted_pendulum/task.ts";
+import { makeVec, register, type Task } from "../../../src/env/index.ts";
 import { hostBudget } from "../../../src/memory/host-budget.ts";
 import type { BudgetExceededError } from "../../../src/memory/errors.ts";
 import { planTable } from "../../../src/memory/table.ts";
@@ -50,9 +51,17 @@ test("a batch that does not fit is refused with what its threads take, and one w
   expect(hostBudget().live - before).toBe(env.plan.totalBytes);
 });
 
+const grouped = {
+  ...invertedPendulum,
+  id: "PlannedGroups",
+  observe: { policy: { q: "qpos" }, critic: { q: "qpos", v: "qvel", mass: "xpos(body.pole)" } },
+} as Task;
+register(grouped);
+
 const CASES: [string, string, TrainOptions][] = [
   ["PPO", "CartPole", { numEnvs: 40, config: small }],
   ["PPO, evaluated in fewer worlds", "HalfCheetah-v5", { numEnvs: 200, evalEnvs: 8, config: small }],
+  ["PPO, whose critic sees more", grouped.id, { numEnvs: 24, config: small }],
   ["SAC", "InvertedPendulum-v5", { algo: "sac", numEnvs: 9, config: { hidden: [8], batchSize: 16, bufferSize: 4000 } }],
 ];
 
