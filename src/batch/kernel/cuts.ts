@@ -27,16 +27,25 @@ const MOST_OF_PIECE = 250;
 const ALONG = 1.25;
 const LITTLE = 100;
 
+/** Statements beyond which a kernel is cut too: NVIDIA's compiler makes 12 to 15 bytes of each, and an H100's cache holds 128 KB. */
+const MOST_STATEMENTS = 12_000;
+/**
+ * Values of a piece that may live at once against those of a whole kernel. A piece is less of branches and short stages,
+ * where values live apart: compilers need 1.0 to 1.2 registers for each (docs/decisions/0059).
+ */
+const OF_PIECE = 0.76;
+
 /** The arena of a kernel's cells. */
 export const cellArena = (kernel: string): string => `${kernel.split(".")[0]}.${CELLS}`;
 
 /** The stages that a kernel is cut at; none if it need not be. `force`: cut what would fit as well. */
 export function marksOf(trace: Trace, force: boolean): string[] {
   const pressure = pressureOf(trace, analyse(trace));
-  if (!force && pressure.most(0, pressure.length) <= MOST_WHOLE) return [];
+  const isLong = pressure.length > MOST_STATEMENTS;
+  if (!force && !isLong && pressure.most(0, pressure.length) <= MOST_WHOLE) return [];
   const marks = greedy(pressure);
   const solver = pressure.stages.filter(({ name }) => name === "solver");
-  return marks.length === 0 && force && solver.length === 1 ? ["solver"] : marks;
+  return marks.length === 0 && (force || isLong) && solver.length === 1 ? ["solver"] : marks;
 }
 
 /** Pieces that are as long as they may be. A stage that does not fit by itself takes along what needs hardly more. */
@@ -68,10 +77,12 @@ export function cutKernel(
 ): CutKernel | undefined {
   const cut = marks.length > 0 ? cutTrace(trace, new Set(marks), tileWidth) : undefined;
   if (!cut) return undefined;
+  const { mostLive } = form;
+  const own = mostLive === undefined ? form : { ...form, mostLive: Math.round(OF_PIECE * mostLive) };
   const pieces = cut.pieces.map((piece, i) => ({
     name: `${name}.${i}`,
     stage: piece.name,
-    kernel: toWgsl(piece.trace, { ...form, title: `${title} ${i + 1} of ${cut.pieces.length}: ${piece.name}` }),
+    kernel: toWgsl(piece.trace, { ...own, title: `${title} ${i + 1} of ${cut.pieces.length}: ${piece.name}` }),
   }));
   const arena = cellArena(name);
   const field = { name: arena, group: "model", type: "u32", perWorld: 4 * cut.fours, remedy: "cut: false" } as const;
