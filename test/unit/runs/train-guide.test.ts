@@ -35,7 +35,7 @@ test("the guide's commands, one after the other: train, the same again, go on, p
   const done: string[] = [];
   try {
     for (const command of commands) {
-      const args = command.replaceAll("runs/", `${folder}/runs/`).replace("--record ", `--record ${folder}/`);
+      const args = command.replaceAll("runs/", `${folder}/runs/`).replace(/--record (?!\/)/, `--record ${folder}/`);
       const words = args.replace("--until 475", "--steps 4096").split(" ").slice(2);
       const trains = words[0] === "train" && !words.includes("--resume");
       const small = trains && /CartPole/.test(command);
