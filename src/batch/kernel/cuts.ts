@@ -31,9 +31,9 @@ const LITTLE = 100;
 const MOST_STATEMENTS = 12_000;
 /**
  * Values of a piece that may live at once against those of a whole kernel. A piece is less of branches and short stages,
- * where values live apart: compilers need 1.0 to 1.2 registers for each (docs/decisions/0059).
+ * where values live apart: compilers need 1.0 to 1.35 registers for each (docs/decisions/0059).
  */
-const OF_PIECE = 0.76;
+const OF_PIECE = 0.66;
 
 /** The arena of a kernel's cells. */
 export const cellArena = (kernel: string): string => `${kernel.split(".")[0]}.${CELLS}`;
