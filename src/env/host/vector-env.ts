@@ -16,6 +16,7 @@ import type { StepResult } from "./step-result.ts";
 import type { HostValues } from "../space/host-values.ts";
 import type { Infos } from "./infos.ts";
 import type { Autoreset, EnvSpec } from "../kernel/env-kernel.ts";
+import { defersResets } from "../kernel/start-fields.ts";
 import { SNAPSHOT_ARENAS } from "../kernel/layout.ts";
 import { worldIdsOf, type Settings } from "./options.ts";
 import { checkReset, maskedFirst, type ResetOptions } from "./reset-request.ts";
@@ -168,7 +169,7 @@ export class VectorEnv implements AsyncDisposable {
       await this.#params.set(request.params, worlds);
       await this.#exchange.sendRequests(request);
       this.#watch.changed();
-      this.#batch.run("reset");
+      this.#batch.run(...(defersResets(this.spec) ? ["reset", "step"] : ["reset"]));
       this.#progress.wasReset = true;
       this.#keeper?.stepped(this.#progress.steps);
       this.#exchange.expect("reset", request.mask);

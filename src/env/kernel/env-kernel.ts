@@ -1,5 +1,6 @@
 // the two kernels of an environment. `step`: load, physics steps, judge (finite, observe, reward, terminate, truncate),
-// autoreset, store, one invocation a world and one run a control step. `reset`: new episodes where the host asks.
+// autoreset, store, one invocation a world and one run a control step. `reset`: new episodes where the host asks, or
+// marks for a run of `step` that follows.
 import { markStage, param, stage, when } from "../../trace/control.ts";
 import { trace, type Trace } from "../../trace/graph.ts";
 import {
@@ -25,7 +26,8 @@ import { RecordIO } from "../../batch/kernel/record-io.ts";
 import { badBit, badFieldBit, Status } from "../../physics/status.ts";
 import { isUndecided } from "../task/undecided.ts";
 import { EnvWorld, flat, type EnvSpec, type Layouts } from "./env-world.ts";
-import { Ask, Ended } from "./layout.ts";
+import { Ask, Ended, EPISODE } from "./layout.ts";
+import { defersResets } from "./start-fields.ts";
 import { badTask } from "../task/shape.ts";
 import { badTerms, tripBits } from "./trips.ts";
 
@@ -111,6 +113,7 @@ function conclude<O extends object>(
   { total, status, usable, obs, seen, undecided }: ReturnType<typeof judge>,
   waits: Bool,
   endedBefore: Int,
+  asked: Bool,
 ): void {
   const { spec } = e;
   const { autoreset } = spec;
@@ -167,7 +170,7 @@ function conclude<O extends object>(
     else e.ended.set(select(waits, 0, ended));
     e.io("obs").store("obs", obs);
   }
-  e.storeResult(head, numbers);
+  e.storeResult(head, numbers, asked);
 }
 
 /** One control step of each world. */
@@ -179,20 +182,30 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts, u
     stage("load episode", () => e.loadEpisode());
     w.load();
     const endedBefore = e.ended.get();
+    // a reset that the host asked for comes here as one that is due; worlds that it leaves out keep everything
+    const defers = defersResets(spec);
+    const marked = (bits: number): Bool => defers && holds(endedBefore, bits);
+    const [asked, idle] = [marked(Ended.asked), marked(Ended.idle)];
+    e.forgets = marked(Ended.seeded);
     // a world whose episode is over waits for its reset
     const waits: Bool = autoreset === "same-step" ? false : ne(endedBefore, 0);
     loadAction(e);
     stage("events", () => e.disturb(not(waits)));
     // what evaluates a step evaluates a start too: the code is there once
-    const restarts = autoreset === "next-step" ? waits : false;
+    const restarts = autoreset === "next-step" ? and(waits, not(idle)) : false;
     const merged = restarts !== false && e.evaluatesStart;
     if (merged) when(restarts, () => e.placeStart());
-    e.step(select(waits, merged ? 1 : 0, param("nstep", "i32"), "i32"), merged ? not(restarts) : true);
+    const count = select(waits, merged ? 1 : 0, param("nstep", "i32"), "i32");
+    e.step(select(idle, 0, count, "i32"), merged ? not(restarts) : true);
     if (merged) when(restarts, () => e.clearAfterStep());
     e.length.set(select(waits, e.length.get(), uadd(e.length.get(), 1)));
 
-    stage("task", () => afterPhysics(e, waits, restarts, { endedBefore, merged }));
-    e.store();
+    stage("task", () => afterPhysics(e, waits, restarts, { endedBefore, merged, asked, idle }));
+    when(not(idle), () => e.store());
+    when(idle, () => {
+      e.ended.set(band(endedBefore, Ended.terminated | Ended.truncated));
+      e.storeEpisode();
+    });
   };
   return trace(body, { unroll, exact, params });
 }
@@ -202,8 +215,9 @@ export function afterPhysics<O extends object>(
   e: EnvWorld<O>,
   waits: Bool,
   restarts: Bool,
-  { endedBefore, merged }: { readonly endedBefore: Int; readonly merged: boolean },
+  ended: { readonly endedBefore: Int; readonly merged: boolean; readonly asked?: Bool; readonly idle?: Bool },
 ): void {
+  const { endedBefore, merged, asked = false, idle = false } = ended;
   e.catchUp();
   const task = taskTerms(e);
   e.carry(task.scene, not(waits));
@@ -212,7 +226,7 @@ export function afterPhysics<O extends object>(
   // numbers that are not finite are void: they never leave the kernel; --bisect looks here for those that were judged
   markStage("judge");
   const verdict = judge(e, task, seen, waits, restarts);
-  conclude(e, task, verdict, waits, endedBefore);
+  when(not(idle), () => conclude(e, task, verdict, waits, endedBefore, asked));
 }
 
 /** A start whose state is not finite is reported by the step that follows it, since that is recorded. */
@@ -235,9 +249,28 @@ function judgeStart<O extends object>(e: EnvWorld<O>, seen: readonly Scalar[]) {
 
 const holds = (word: Int, bits: number): Bool => (bits === 0 ? false : ne(band(word, bits), 0));
 
+/** Marks worlds for `step`, which starts their episodes. */
+function markResets(arenas: Layouts): void {
+  const [ask, low, high] = new RecordIO(arenas.request).load("request", "u32");
+  const state = new RecordIO(arenas.state);
+  const words = [...state.load("episode", "u32")];
+  const asked = ne(band(ask, Ask.reset), 0);
+  const seeded = and(asked, ne(band(ask, Ask.seed), 0));
+  const change = (name: keyof typeof EPISODE, cond: Bool, value: Int) =>
+    (words[EPISODE[name]] = select(cond, value, words[EPISODE[name]], "u32"));
+  change("seedLow", seeded, low);
+  change("seedHigh", seeded, high);
+  // the first episode of a seed is number 0
+  change("number", seeded, 0xffffffff);
+  change("ended", true, bor(words[EPISODE.ended], select(asked, Ended.asked, Ended.idle, "u32")));
+  change("ended", seeded, bor(words[EPISODE.ended], Ended.seeded));
+  state.store("episode", words, "u32");
+}
+
 /** A new episode of each world that the host asks for; other worlds keep everything. */
 export function traceReset<O extends object>(spec: EnvSpec<O>, arenas: Layouts, unroll: boolean): Trace {
   const { task, params, exact } = spec;
+  if (defersResets(spec)) return trace(() => markResets(arenas), { unroll, exact, params });
   const body = () => {
     const [ask, low, high] = new RecordIO(arenas.request).load("request", "u32");
     when(ne(band(ask, Ask.reset), 0), () => {
@@ -253,9 +286,10 @@ export function traceReset<O extends object>(spec: EnvSpec<O>, arenas: Layouts, 
       e.io("obs").store("obs", start.obs);
       const zeros = (names: readonly string[]) => names.map(() => 0);
       const { terms, infos } = spec.shape;
-      e.storeStart(
-        { reset: 1, status: toF32(start.status), bad_terms: start.badTerms },
+      e.storeResult(
+        { reset: 1, status: start.status, bad_terms: start.badTerms },
         { terms: zeros(terms), sums: zeros(terms), infos: zeros(infos) },
+        true,
       );
       e.store();
     });

@@ -1,7 +1,7 @@
 // one world of an environment while its kernel is traced: its record, its scene, the start of its episodes
 import { param, stage, variable, type Variable } from "../../trace/control.ts";
 import type { Type } from "../../trace/operations.ts";
-import { add, ne, select, sum, toF32, uadd, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
+import { add, and, ne, select, sum, toF32, uadd, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { streams } from "../../core/rng.ts";
 import { fieldSize, type FieldName } from "../../model/fields.ts";
 import type { Model } from "../../model/model.ts";
@@ -17,7 +17,14 @@ import { EPISODE, PER_WORLD, RESULT, RESULT_WORDS } from "./layout.ts";
 import { badTask, total, type Memory, type Part, type TaskShape } from "../task/shape.ts";
 import type { Space } from "../space/spaces.ts";
 import type { Disturbance, Named, Scene, Update } from "../task/task.ts";
-import { evaluateEarly, MOTION, needsEvaluation, needsMoreThanFrames } from "./start-fields.ts";
+import {
+  AFTER_STEP,
+  evaluateEarly,
+  MOTION,
+  needsEvaluation,
+  needsMoreThanFrames,
+  startFields,
+} from "./start-fields.ts";
 import type { TracedTask } from "../task/traced-task.ts";
 import { tripped, type Trip } from "./trips.ts";
 import { WorldModel } from "./world-model.ts";
@@ -57,9 +64,6 @@ interface Numbers {
 }
 
 export type Layouts = Readonly<Record<string, ArenaLayout>>;
-
-/** Derived fields that are zero after a reset (mj_forward leaves them). */
-const AFTER_STEP: ReadonlySet<FieldName> = new Set<FieldName>(["cacc", "cfrc_int", "cfrc_ext"]);
 
 const values = (variables: readonly Variable[]): Scalar[] => variables.map((v) => v.get());
 export const flat = (named: Named<readonly Scalar[]>): Scalar[] => Object.values(named).flat().map(toF32);
@@ -188,11 +192,15 @@ export class EnvWorld<O extends object> {
   store(): void {
     this.w.store();
     stage("bookkeeping", () => {
-      const words = [...this.seed, this.#world, this.number.get(), this.length.get(), this.ended.get()];
-      this.w.state.store("episode", words, "u32");
+      this.storeEpisode();
       this.w.state.store("task", values(this.#kept));
       if (this.#own.kept.length > 0) this.w.state.store(PER_WORLD, values(this.#own.kept));
     });
+  }
+
+  storeEpisode(): void {
+    const words = [...this.seed, this.#world, this.number.get(), this.length.get(), this.ended.get()];
+    this.w.state.store("episode", words, "u32");
   }
 
   /** The world as the task sees it now; `starts`: while an episode starts, when memories are made. */
@@ -346,9 +354,7 @@ export class EnvWorld<O extends object> {
 
   /** Whether what a task reads of a start state takes so much that the code of a step had better make it. */
   get evaluatesStart(): boolean {
-    const { shape, model } = this.spec;
-    const made = shape.startOutputs.filter((name) => fieldSize(model, name) > 0 && !AFTER_STEP.has(name));
-    return made.some(needsMoreThanFrames);
+    return startFields(this.spec).some(needsMoreThanFrames);
   }
 
   /** Derived fields of the start state, as mj_forward leaves them after mj_resetData. */
@@ -363,17 +369,17 @@ export class EnvWorld<O extends object> {
     if (stepped || whole) this.clearAfterStep();
   }
 
-  /** Stores what the host or a learner reads of this call. */
-  storeResult(head: Head, numbers: Numbers): void {
-    const now = { status: head.status ?? 0, badTerms: head.bad_terms ?? 0, steps: "status" in head ? 1 : 0 };
-    this.#storeWords({ ...head, ...tripped(this.io("result").load("result"), now) }, numbers);
-  }
-
-  /** The same of a start that the host asked for: no step, so what tripped since the host last read stays. */
-  storeStart(head: Head, numbers: Numbers): void {
-    const kept = tripped(this.io("result").load("result"), { status: 0, badTerms: 0, steps: 0 });
-    const bad_terms = select(ne(head.status ?? 0, 0), head.bad_terms ?? 0, kept.bad_terms ?? 0, "f32");
-    this.#storeWords({ ...head, ...kept, bad_terms }, numbers);
+  /**
+   * Stores what the host or a learner reads of this call. `asked`: of a start that the host asked for, which is no
+   * step, so that what tripped since the host last read stays.
+   */
+  storeResult(head: Head, numbers: Numbers, asked: Bool = false): void {
+    const { status = 0, bad_terms: own = 0 } = head;
+    const steps = select(asked, 0, 1, "f32");
+    const now = { status: select(asked, 0, status, "u32"), badTerms: select(asked, 0, own, "f32"), steps };
+    const words = tripped(this.io("result").load("result"), now);
+    const bad_terms = select(and(asked, ne(status, 0)), own, words.bad_terms!, "f32");
+    this.#storeWords({ ...head, ...words, bad_terms }, numbers);
   }
 
   #storeWords(all: Head, numbers: Numbers): void {

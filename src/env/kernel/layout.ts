@@ -16,13 +16,13 @@ export const EPISODE_DOCS = {
   world: "stable id of the world",
   number: "episodes before this one",
   length: "control steps of the episode so far",
-  ended: "how it ended, 0 while it goes on: bits terminated 1, truncated 2",
+  ended: "how it ended, 0 while it goes on: bits terminated 1, truncated 2; within a reset also 4, 8, 16",
 } as const;
 export const EPISODE = places(EPISODE_DOCS);
 const EPISODE_WORDS = Object.keys(EPISODE).length;
 
-/** Bits of the word `ended`. */
-export const Ended = { terminated: 1, truncated: 2 } as const;
+/** Bits of the word `ended`; the last three are from a reset to the step that evaluates it: asked for, with a seed, not. */
+export const Ended = { terminated: 1, truncated: 2, asked: 4, seeded: 8, idle: 16 } as const;
 
 /** First words of a world's result, in order, and what each is; all are floats, also counts and flags. */
 export const RESULT_DOCS = {

@@ -12,7 +12,7 @@ import { tendon } from "../../physics/tendon/tendon.ts";
 import { transmission } from "../../physics/actuator/transmission.ts";
 import { STAGE_NAMES, STAGES, type StageName } from "../../physics/stages.ts";
 import type { WorldData, ModelView } from "../../physics/view.ts";
-import type { FieldName } from "../../model/fields.ts";
+import { fieldSize, type FieldName } from "../../model/fields.ts";
 
 /** Stages before any contact or constraint. */
 const EARLY = {
@@ -51,6 +51,27 @@ export const needsMoreThanFrames = (name: FieldName): boolean => !FRAMES.has(nam
 export const MOTION: ReadonlySet<FieldName> = new Set(
   EARLY_NAMES.slice(0, EARLY_NAMES.indexOf("com_vel") + 1).flatMap(madeBy),
 );
+
+/** Derived fields that are zero after a reset (mj_forward leaves them). */
+export const AFTER_STEP: ReadonlySet<FieldName> = new Set<FieldName>(["cacc", "cfrc_int", "cfrc_ext"]);
+
+/** What the evaluation of starts depends on. */
+interface Starts {
+  readonly autoreset: string;
+  readonly model: Model;
+  readonly shape: { readonly startOutputs: readonly FieldName[] };
+}
+
+/** Derived fields that a task reads of a start state. */
+export const startFields = ({ shape, model }: Starts): FieldName[] =>
+  shape.startOutputs.filter((name) => fieldSize(model, name) > 0 && !AFTER_STEP.has(name));
+
+/**
+ * Whether resets that the host asks for are left to the kernel of steps, which evaluates automatic ones already: a
+ * whole evaluation takes as long to compile as a step does.
+ */
+export const defersResets = (spec: Starts): boolean =>
+  spec.autoreset === "next-step" && startFields(spec).some((name) => needsEvaluation(spec.model, name));
 
 /** Makes fields that need no whole evaluation: all stages up to the last that makes one of them. */
 export function evaluateEarly(m: ModelView, d: WorldData, names: readonly FieldName[]): void {

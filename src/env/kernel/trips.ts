@@ -70,7 +70,7 @@ export function badTerms(
 /** What went wrong since the host last read, with this call; `last` is the result before it. */
 export function tripped(
   last: readonly Scalar[],
-  now: { readonly status: Int; readonly badTerms: Scalar; readonly steps: number },
+  now: { readonly status: Int; readonly badTerms: Scalar; readonly steps: Scalar },
 ): Partial<Record<keyof typeof RESULT, Scalar>> {
   const epoch = toF32(param(EPOCH, "u32"));
   const goesOn = eq(last[RESULT.epoch], epoch);

@@ -64,8 +64,8 @@ export interface Scene<O extends object = object> {
   readonly episode: Int;
   readonly length: Int;
   /**
-   * Whether the world was just reset; known when the kernel is traced, so that it is false if a step observes the start
-   * that an automatic reset made: `length` is 0 there.
+   * Whether the world was just reset; known when the kernel is traced, so that it is false if the kernel of steps
+   * observes the start (of automatic resets, and of all where it takes a whole evaluation): `length` is 0 there.
    */
   readonly fresh: boolean;
   /** Random numbers of this (seed, world, episode, control step); of the episode alone in `reset`. */

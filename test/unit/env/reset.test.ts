@@ -1,7 +1,8 @@
 // start states: Gymnasium's distributions, drawn by (seed, world id, episode) and nothing else
 import { describe, expect, test } from "vitest";
 import { RandomStream, streams } from "../../../src/core/rng.ts";
-import { makeVec } from "../../../src/env/index.ts";
+import { defineTask, Discrete, makeVec } from "../../../src/env/index.ts";
+import { add, mul } from "../../../src/trace/scalar.ts";
 import "../../../envs/index.ts";
 import { holdDevice } from "../../support/hold-device.ts";
 
@@ -109,3 +110,53 @@ test("noise has Gymnasium's bounds and moments", async () => {
     }
   }
 });
+
+// what is observed takes a whole evaluation, which the kernel of steps makes where automatic resets are its too
+const touching = defineTask({
+  id: "touching",
+  frameSkip: 2,
+  maxEpisodeSteps: 3,
+  model: `<mujoco><worldbody><geom name="floor" type="plane" size="0 0 1"/><body name="ball" pos="0 0 0.099">
+    <freejoint/><geom size="0.1"/><site name="in" size="0.11"/></body></worldbody>
+    <sensor><touch site="in"/><accelerometer site="in"/></sensor></mujoco>`,
+  actionSpace: () => new Discrete(2),
+  control: () => [],
+  observe: { height: "qpos[2]", felt: "sensordata", last: { value: "qvel[2]", history: 2 } },
+  reward: { high: "qpos[2]" },
+  reset: ({ random }) => ({ qpos: [0, 0, add(0.095, mul(0.01, random.uniforms(1)[0])), 1, 0, 0, 0] }),
+});
+
+test.each(["wasm", "cpu"] as const)(
+  "a start that the kernel of steps evaluates has the bits of any (%s)",
+  async (device) => {
+    const at = { numEnvs: 5, seed: 3, device } as const;
+    await using left = await makeVec(touching, { ...at, autoreset: "next-step" });
+    await using whole = await makeVec(touching, { ...at, autoreset: "same-step" });
+    expect(left.kernels.get("reset")!.code.length).toBeLessThan(left.kernels.get("step")!.code.length / 4);
+    const both = async (call: (env: typeof left) => Promise<unknown>) => {
+      const seen = await Promise.all(
+        [left, whole].map(async (env) => {
+          await call(env);
+          const state = await env.getState(["qpos", "qvel", "qacc_warmstart", "episode", "episode_length"]);
+          return { state, seen: [...env.observations], ended: [...env.truncated] };
+        }),
+      );
+      expect(seen[0]).toEqual(seen[1]);
+      return seen[0];
+    };
+    const first = await both((env) => env.reset());
+    expect(first.seen.some((x, i) => i % 7 === 1 && x > 0)).toBe(true);
+    await both((env) => env.step([0, 1, 0, 1, 0]));
+    const masked = await both((env) => env.reset({ options: { mask: [false, true, false, true, false] } }));
+    expect([...masked.state.episode_length]).toEqual([1, 0, 1, 0, 1]);
+    const again = await both((env) => env.reset({ seed: 3, options: { mask: [false, false, true, true, false] } }));
+    expect(again.seen.slice(14, 28)).toEqual(first.seen.slice(14, 28));
+    await both((env) => env.step([0, 1, 0, 1, 0]));
+    // a world that waits for its reset still does if the host resets others
+    await left.step([0, 0, 0, 0, 0]);
+    expect(left.truncated[0]).toBe(1);
+    await left.reset({ options: { mask: [false, true, false, false, false] } });
+    await left.step([0, 0, 0, 0, 0]);
+    expect([...(await left.getState(["episode_length"])).episode_length]).toEqual([0, 1, 3, 3, 0]);
+  },
+);
