@@ -29,7 +29,7 @@ export class IslandLines implements Weights {
   readonly #count: number;
   readonly #islands: Islands;
   readonly #current = variable("searched_island", 0, "i32");
-  readonly #kept: readonly (Kept & { readonly values: LocalArray })[];
+  #kept: readonly (Kept & { readonly values: LocalArray })[] = [];
   readonly #done: LocalArray;
   readonly #alpha: LocalArray;
   /** What constraints cost without their forces. */
@@ -40,7 +40,7 @@ export class IslandLines implements Weights {
   /** Whether what is traced now is the search of one island. */
   #isOne = false;
 
-  constructor(m: ModelView, rows: Rows, contacts: ContactRows, kept: readonly Kept[]) {
+  constructor(m: ModelView, rows: Rows, contacts: ContactRows) {
     const { model } = m;
     this.#count = model.ntree;
     this.#islands = findIslands(m, listRows(rows), contacts);
@@ -54,10 +54,16 @@ export class IslandLines implements Weights {
     this.#done = array("island_done", model.ntree, "i32");
     this.#alpha = array("island_alpha", model.ntree);
     this.#cost = array("island_cost", model.ntree);
-    this.#kept = kept.map((k, i) => ({ ...k, values: array(`island_kept${i}`, model.ntree, k.type) }));
     each(model.ntree, (t) => {
       this.#done.set(t, 0);
       this.#cost.set(t, 0);
+    });
+  }
+
+  /** Tells what else is of each island; once, before any search. */
+  keep(kept: readonly Kept[]): void {
+    this.#kept = kept.map((k, i) => ({ ...k, values: array(`island_kept${i}`, this.#count, k.type) }));
+    each(this.#count, (t) => {
       for (const { values, initial } of this.#kept) values.set(t, initial);
     });
   }

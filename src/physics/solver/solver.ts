@@ -63,24 +63,24 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
   const efc = new ContactEfc(m, contacts);
   const byIsland = judgesIslands(m, contacts);
   const trees = byIsland || hasWeights(m, contacts) ? new Trees(m, rows, contacts) : undefined;
-  const lastDecrement = variable("last_decrement", 1e30);
-  const best = variable("best_decrement", 1e30);
-  const since = variable("since_best", 0, "i32");
-  const lines = searchesIslands(m)
-    ? new IslandLines(m, rows, contacts, [
-        { variable: lastDecrement, initial: 1e30 },
-        { variable: best, initial: 1e30 },
-        { variable: since, initial: 0, type: "i32" },
-      ])
-    : undefined;
+  const lines = searchesIslands(m) ? new IslandLines(m, rows, contacts) : undefined;
   const weights = trees ?? lines ?? UNWEIGHTED;
   const space = spaceOf((c, slot) => efc.law(c, slot, efc.Jaref(c)), weights);
   const { qacc, search } = space;
-  const isPatient = newton && space.isInexact;
+  const patience =
+    newton && space.isInexact
+      ? { best: variable("best_decrement", 1e30), since: variable("since_best", 0, "i32") }
+      : undefined;
   const alpha = variable("alpha");
   const done = flag("done", false);
   const noise = variable("noise", 0);
+  const lastDecrement = variable("last_decrement", 1e30);
   const niter = variable("niter", 0, "i32");
+  lines?.keep([
+    { variable: lastDecrement, initial: 1e30 },
+    ...(patience ? [{ variable: patience.best, initial: 1e30 }] : []),
+    ...(patience ? [{ variable: patience.since, initial: 0, type: "i32" as const }] : []),
+  ]);
 
   const iterations = Math.max(1, m.opt.iterations);
   space.iterate({ iterations, done, start: warmstart, finish: constraintForce }, (inNewton, iteration) => {
@@ -277,8 +277,9 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     const last = lastDecrement.get();
     lastDecrement.set(decrement);
     const isNoise = byIsland ? false : and(le(decrement, noise.get()), ge(decrement, mul(0.5, last)));
-    if (!isPatient) return isNoise;
+    if (!patience) return isNoise;
     // rounding of the couplings' own iterations may be more than is known of it
+    const { best, since } = patience;
     const better = lt(decrement, mul(0.5, best.get()));
     best.set(select(better, decrement, best.get()));
     since.set(select(better, 0, add(since.get(), 1), "i32"));
