@@ -7,7 +7,7 @@ import { mjtJoint } from "../../model/enums.ts";
 import { loadModel, type Model } from "../../model/model.ts";
 import { withMuJoCo, type Oracle } from "../../model/oracle.ts";
 import { listen } from "../../model/mujoco.ts";
-import { unpackZip } from "../../model/zip.ts";
+import { unpackZip } from "../../model/zip-stream.ts";
 
 /** Rows of qpos: numbers, the text of a CSV file, or the bytes of one or of an npz with an array `qpos`. */
 export type MotionSource = Uint8Array | string | readonly (readonly number[])[];
@@ -59,11 +59,11 @@ interface Given {
 }
 
 /** @throws CorralError bad-motion, bad-npy, and what unpacking throws */
-function rowsOf(source: MotionSource): Given {
+async function rowsOf(source: MotionSource): Promise<Given> {
   if (typeof source === "string") return { rows: rowsOfText(source), fps: undefined };
   if (!(source instanceof Uint8Array)) return { rows: source, fps: undefined };
   if (!isZip(source)) return { rows: rowsOfText(new TextDecoder().decode(source)), fps: undefined };
-  const files = unpackZip(source, "the motion");
+  const files = await unpackZip(source, "the motion");
   const one = (name: string) => (Object.hasOwn(files, `${name}.npy`) ? readNpy(files[`${name}.npy`], name) : undefined);
   const qpos = one("qpos");
   if (qpos?.shape.length !== 2)
@@ -156,7 +156,7 @@ export async function readFrames(source: MotionSource, options: FrameOptions): P
   const { cyclic = false, quaternions = "wxyz" } = options;
   if (quaternions !== "wxyz" && quaternions !== "xyzw")
     throw bad(`quaternions is ${show(quaternions)}; it is "wxyz" or "xyzw"`);
-  const given = rowsOf(source);
+  const given = await rowsOf(source);
   const fps = options.fps ?? given.fps;
   if (!(typeof fps === "number" && Number.isFinite(fps) && fps > 0))
     throw bad(`fps is ${show(fps)}; it is the number of frames in a second`);
