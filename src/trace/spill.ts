@@ -19,6 +19,8 @@ import { add, mul, type Int } from "./scalar.ts";
 
 /** Statements for which a value that was read stays in a register. */
 const NEAR = 24;
+/** AMD's compiler keeps an array of up to 256 bytes in registers, and reaches it by ladders of selects. */
+const LEAST = 65;
 /** How much more an access in a loop costs than one outside. */
 const LOOP = 8;
 
@@ -203,7 +205,13 @@ class Spiller extends Retrace {
     }
     const { arrays } = current();
     for (const [type, length] of lengths) {
-      const ref: ArrayRef = { kind: "array", id: arrays.length, name: "spilled", type, length };
+      const ref: ArrayRef = {
+        kind: "array",
+        id: arrays.length,
+        name: "spilled",
+        type,
+        length: Math.max(length, LEAST),
+      };
       arrays.push(ref);
       this.#memory.set(type, ref);
     }
