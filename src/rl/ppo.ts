@@ -2,10 +2,15 @@
 // or gradient passes through the host, which reads 64 numbers per update. The mathematics, in the order of an update:
 //
 //   shaders/rl/act_*.wgsl      a ~ pi(. | s), log pi(a | s), V(s)
-//   shaders/rl/gae.wgsl        delta_t = r_t + gamma V(s_t+1) - V(s_t);  A_t = delta_t + gamma lambda A_t+1;  R_t = A_t + V(s_t)
-//   shaders/rl/ppo_loss.wgsl  L = max(-A r, -A clip(r, 1 - c, 1 + c)),  r = pi(a | s) / pi_old(a | s), and the value loss
+//   shaders/rl/gae.wgsl        delta_t = r_t + gamma (1 - terminated) V(s_t+1) - V(s_t);  A_t = delta_t + gamma lambda (1 - done) A_t+1;
+//                              R_t = A_t + V(s_t)
+//   shaders/rl/ppo_loss.wgsl   L = max(-A r, -A clip(r, 1 - c, 1 + c)),  r = pi(a | s) / pi_old(a | s), and the value loss
 //   shaders/rl/loss_*.wgsl     log pi and entropy of a distribution, and derivatives of L by what the networks put out
 //   shaders/rl/optimize.wgsl   the gradient gate, the norm's clipping, Adam
+//
+// Unlike CleanRL's: advantages are normalised over the rollout, not the minibatch; the observation normaliser moves after an
+// update, not with each step; targetKl stops within an epoch, before the minibatch that passes 1.5 times it is applied.
+// The loss in plain float64: test/support/ppo-reference.ts.
 import { CorralError } from "../core/errors.ts";
 import { seedKey } from "../core/rng.ts";
 import type { JsVec } from "../env/js-env.ts";
@@ -286,7 +291,7 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
     const { config, iteration, drawSeed: seed } = this;
     this.learner.uniforms.set({ learning_rate: this.learningRate });
     for (const part of minibatchesOf(this.learner.shape, config, seed, iteration)) {
-      // a divergence from the policy that acted says nothing of actions of others
+      // KL from the acting policy means nothing for a teacher's actions: no stop, no adaptive rate
       const flags = imitates ? (part.flags & Flag.firstMinibatch) | imitates : part.flags;
       trainMinibatch(this.learner, { ...part, flags });
       await this.learner.turn();

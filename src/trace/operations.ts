@@ -22,9 +22,9 @@ interface Operation {
   readonly result: Type | "same";
   readonly meaning: Meaning;
   readonly javascript: TextOf;
-  /** Of integers, if that is another function than of floats. */
+  /** The integer version, where it differs. */
   readonly integers?: { readonly meaning: Meaning; readonly javascript: TextOf };
-  /** For which results the number of JavaScript is still to be rounded or wrapped to its type. */
+  /** Result types whose JavaScript value must still be rounded (f32) or wrapped (i32, u32). */
   readonly rounds: "all" | "integers" | "none";
   readonly wgsl: TextOf;
   /** Arithmetic operations that it counts as. */
@@ -74,8 +74,8 @@ const arithmetic = (sign: string, meaning: Meaning): Operation => ({
   cost: 1,
 });
 
-/** A function of one float whose value is a float as it stands. */
-const exact = (name: string, meaning: Meaning, javascript = `Math.${name}`): Operation => ({
+/** A unary function whose result needs no rounding. */
+const unrounded = (name: string, meaning: Meaning, javascript = `Math.${name}`): Operation => ({
   operands: ["same"],
   result: "same",
   meaning,
@@ -87,7 +87,7 @@ const exact = (name: string, meaning: Meaning, javascript = `Math.${name}`): Ope
 
 const extreme = (name: "min" | "max"): Operation => ({
   // operations of three operands make all meanings take three numbers
-  ...exact(name, (x, y) => Math[name](x, y)),
+  ...unrounded(name, (x, y) => Math[name](x, y)),
   operands: ["same", "same"],
   javascript: call(`Math.${name}`, 2),
   wgsl: call(name, 2),
@@ -166,13 +166,13 @@ export const OPERATIONS = {
     ...arithmetic("/", (x, y) => x / y),
     integers: { meaning: quotient, javascript: call("quotient", 2) },
   },
-  neg: { ...exact("neg", (x) => -x), rounds: "integers", javascript: (x) => `(-${x})`, wgsl: (x) => `(-${x})` },
-  abs: { ...exact("abs", Math.abs), rounds: "integers" },
-  sqrt: { ...exact("sqrt", Math.sqrt), rounds: "all" },
-  floor: exact("floor", Math.floor),
+  neg: { ...unrounded("neg", (x) => -x), rounds: "integers", javascript: (x) => `(-${x})`, wgsl: (x) => `(-${x})` },
+  abs: { ...unrounded("abs", Math.abs), rounds: "integers" },
+  sqrt: { ...unrounded("sqrt", Math.sqrt), rounds: "all" },
+  floor: unrounded("floor", Math.floor),
   /** To the nearest whole number, ties to even. */
-  round: exact("round", roundEven, "roundEven"),
-  sign: exact("sign", Math.sign),
+  round: unrounded("round", roundEven, "roundEven"),
+  sign: unrounded("sign", Math.sign),
   min: extreme("min"),
   max: extreme("max"),
 
@@ -191,6 +191,7 @@ export const OPERATIONS = {
     meaning: (c, x, y) => (c ? x : y),
     javascript: (c, x, y) => `(${c} ? ${x} : ${y})`,
     rounds: "none",
+    // WGSL's select takes the value for false first
     wgsl: (c, x, y) => `select(${y}, ${x}, ${c})`,
     cost: 1,
   },
@@ -228,7 +229,7 @@ export const OPERATIONS = {
   }),
   bitcast_u32: bitcast("f32", "u32", bitsOf, "bitsOf"),
   bitcast_f32: bitcast("u32", "f32", floatOf, "floatOf"),
-  /** The same number, which no compiler can know. */
+  /** Its operand, made opaque to the driver's compiler by adding a uniform 0. */
   hide: {
     operands: ["i32"],
     result: "i32",
@@ -253,7 +254,7 @@ export const OPERATIONS = {
 
 export type Computed = keyof typeof OPERATIONS;
 
-/** What is read from if a kernel has it, with the types of the indices. Each back end says how. */
+/** Reads of what a kernel declares, with the types of their indices; each back end writes them itself. */
 export const READS = {
   /** A variable. */
   load: [],

@@ -126,7 +126,7 @@ function declared(arrays: readonly ArrayRef[]): string[] {
       length = 0;
       longest = a;
     }
-    // an initial value is written where it stands, no value at the start of the kernel
+    // with an initialiser zeros are written here, without one at the start of the kernel
     lines.push(many ? `  var ${arrayName(a)} = ${type}();` : `  var ${arrayName(a)}: ${type};`);
     length += a.length;
     if (a.length > longest.length) longest = a;

@@ -1,4 +1,5 @@
-// every stage of the pipeline alone, on every model: from what MuJoCo's stage reads it makes what MuJoCo's writes
+// every stage of the pipeline alone, on every model: from what MuJoCo's stage reads it makes what MuJoCo's writes.
+// compareStage (support/oracle-suite.ts) runs a stage on states of fixture.ts, as stage-table.ts says, to the bounds of tolerances.ts
 import { afterAll, describe, expect, test } from "vitest";
 import { mjtIntegrator } from "../../src/model/enums.ts";
 import { STAGE_NAMES, type StageName } from "../../src/physics/stages.ts";
@@ -41,7 +42,7 @@ const collision: StageChecks = {
   },
 };
 
-/** Rows in MuJoCo's order: friction loss, limits, contacts with their cones written out. */
+/** Rows in MuJoCo's order: equalities, friction loss, limits, contacts with their cones written out. */
 const constraints: StageChecks = {
   check(result, truth, f, precision, label) {
     const slack = boundOf("margin", precision);

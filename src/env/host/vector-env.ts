@@ -109,7 +109,7 @@ export class VectorEnv implements AsyncDisposable {
     const keeper = (this.#keeper = every === undefined ? undefined : new SnapshotKeeper(batch, kept, every));
     const progress = this.#progress;
     const { id, worldIds } = this;
-    const collect = () => this.#collect();
+    const collect = () => this.#readResults();
     const close = () => this.close();
     this.#stepper = new Stepper(batch, watch, exchange, keeper, progress);
     const shared = { id, worldIds, progress, batch, mutex, kept, keeper, params, exchange, watch };
@@ -173,7 +173,7 @@ export class VectorEnv implements AsyncDisposable {
       this.#progress.wasReset = true;
       this.#keeper?.stepped(this.#progress.steps);
       this.#exchange.expect("reset", request.mask);
-      return this.#collect(true);
+      return this.#readResults(true);
     });
   }
 
@@ -197,7 +197,7 @@ export class VectorEnv implements AsyncDisposable {
         await this.#exchange.sendActions();
       }
       await this.#stepper.step();
-      if (readback) return this.#collect();
+      if (readback) return this.#readResults();
       return this.#stepper.keepPace();
     });
   }
@@ -226,7 +226,7 @@ export class VectorEnv implements AsyncDisposable {
   async read(): Promise<StepResult> {
     return this.#mutex.exclusive("read", async () => {
       if (!this.#progress.wasReset) throw this.#needsReset();
-      return this.#collect();
+      return this.#readResults();
     });
   }
 
@@ -252,7 +252,7 @@ export class VectorEnv implements AsyncDisposable {
     );
   }
 
-  #collect(starts = false): Promise<StepResult> {
+  #readResults(starts = false): Promise<StepResult> {
     this.#stepper.wasRead();
     return this.#exchange.collect(async (result, infos) => {
       await this.#watch.look(result, this.#progress.steps);

@@ -1,4 +1,4 @@
-// numbers of the model that each world draws for itself when an episode starts
+// checks and plans what each world draws of its model when an episode starts; the draw is env/kernel/world-model.ts
 import { CorralError } from "../../core/errors.ts";
 import { inLine, show } from "../../core/show.ts";
 import { mjtCamLight, mjtEq, mjtGain, mjtGeom, mjtJoint, mjtObj } from "../../model/enums.ts";

@@ -1,4 +1,4 @@
-// the factors of the inertia matrix (mj_factorM)
+// the factors of the inertia matrix (mj_factorM); the loop is SymMatrix.factor in sparsity.ts
 import type { WorldData } from "../view.ts";
 import { copyField, SymMatrix, type Sparsity } from "./sparsity.ts";
 

@@ -31,12 +31,13 @@ import { Field, scalarTable, type WorldData, type ModelView } from "../view.ts";
 
 type Jacobian = readonly (readonly Scalar[])[];
 
-/** Entries of the Hessian that are worth a branch where no contact makes them. */
+/** Fewest Hessian entries made by contacts alone that are worth a branch. */
 const WORTH_PARTS = 16;
 
 /** Matrices that the space works with. */
 export interface JointMatrices {
   readonly M: SymMatrix;
+  /** LᵀDL factors of M (qLD). */
   readonly factors: SymMatrix;
   /** The sparsity of M + Jᵀ D J over all rows that may ever be active, and over those that are no contacts'. */
   readonly hessian: { readonly base: Sparsity; readonly all: Sparsity };

@@ -30,6 +30,7 @@ export interface Line {
   readonly evaluate: (alpha: Scalar) => void;
   /** Cost beyond that at alpha = 0. */
   readonly cost: Register;
+  /** First and second derivative at alpha (MuJoCo's deriv[0] and deriv[1]). */
   readonly deriv0: Register;
   readonly deriv1: Register;
   /** The point; on entry one Newton step from the start, and evaluated. */
@@ -40,15 +41,15 @@ export interface Line {
 const TINY = 1e-30;
 const newtonPoint = (a: Scalar, deriv0: Scalar, deriv1: Scalar) => sub(a, div(deriv0, max(deriv1, TINY)));
 
-/** Newton's method within brackets, until |deriv0| is at most `gtol`; not at all if the point given is `exact`. */
-export function safeguardedNewton(line: Line, iterations: number, gtol: Scalar, exact: Bool): void {
+/** Newton's method within brackets, until |deriv0| is at most `gtol`; returns at once if `isDone`. */
+export function safeguardedNewton(line: Line, iterations: number, gtol: Scalar, isDone: Bool): void {
   const { deriv0, deriv1, alpha } = line;
   const low = variable("low", 0);
   const high = variable("high", 1e30);
   loop(
     Math.max(1, iterations),
     () => {
-      breakIf(or(exact, le(abs(deriv0.get()), gtol)));
+      breakIf(or(isDone, le(abs(deriv0.get()), gtol)));
       const a = alpha.get();
       const short = lt(deriv0.get(), 0);
       low.set(select(short, a, low.get()));
@@ -101,7 +102,7 @@ const isNearer = (p: Point, c: Point): Bool =>
  * MuJoCo's own search (PrimalSearch), for models whose ls_iterations end it before the minimum: where it ends is then
  * part of the result. Sets alpha, to 0 if nothing improves.
  */
-export function primalSearch(line: Line, iterations: number, gtol: Scalar, exact: Bool): void {
+export function primalSearch(line: Line, iterations: number, gtol: Scalar, isDone: Bool): void {
   const { deriv0, deriv1, cost, alpha } = line;
   const here = () => [alpha.get(), deriv0.get(), deriv1.get(), cost.get()];
   const p1 = new Point("p1", here());
@@ -114,7 +115,7 @@ export function primalSearch(line: Line, iterations: number, gtol: Scalar, exact
   const count = variable("ls_count", 2, "i32");
   const forward = lt(deriv0.get(), 0);
   const isGood = (p: Point) => lt(abs(p.deriv0), gtol);
-  const found = flag("ls_found", or(exact, and(isGood(p1), lt(p1.cost, 0))));
+  const found = flag("ls_found", or(isDone, and(isGood(p1), lt(p1.cost, 0))));
   const finish = (cond: Bool, at: Scalar) => {
     const now = and(cond, not(found.get()));
     alpha.set(select(now, at, alpha.get()));

@@ -3,11 +3,12 @@ import { current } from "../../trace/graph.ts";
 import { mjtSolver } from "../../model/enums.ts";
 import type { ModelView } from "../view.ts";
 
-/** Iterations below which the result may be far from the minimum: the way there is then part of it. */
+/** With fewer iterations the solver may stop far from the minimum: the result then depends on the path, and MuJoCo's is followed. */
 export const FEW_ITERATIONS = 20;
 /**
- * Whether the direction is Newton's. On the way to the minimum it always is: CG stops far from it in rare steps, and does
- * not get through costs that are stiff or contradict each other in any number of iterations that one would wait for.
+ * Whether the direction is Newton's. A model that asks for CG gets Newton too, unless its iterations are few: CG sometimes
+ * stops far from the minimum, and does not converge on stiff or conflicting constraints in any practical number of
+ * iterations.
  */
 export const usesNewton = (m: ModelView): boolean =>
   m.opt.solver !== mjtSolver.CG || m.opt.iterations >= FEW_ITERATIONS;

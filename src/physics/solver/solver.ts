@@ -57,8 +57,8 @@ export interface SolverInput {
 function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceOf }: SolverInput): Solution {
   const newton = usesNewton(m);
   const scale = div(1, mul(m.meaninertia, Math.max(1, m.nv)));
-  const noiseOfScale = newton ? FLOAT32_NOISE.newton : FLOAT32_NOISE.cg;
-  const noiseShare = mul(noiseOfScale, scale);
+  const noiseFactor = newton ? FLOAT32_NOISE.newton : FLOAT32_NOISE.cg;
+  const noiseShare = mul(noiseFactor, scale);
   const tolerance = current().exact ? m.tolerance : max(m.tolerance, FLOAT32_TOLERANCE);
   const efc = new ContactEfc(m, contacts);
   const byIsland = judgesIslands(m, contacts);
@@ -89,6 +89,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     inNewton(() => {
       eachRow(rows, (row) => space.addRow(row, rowAt(row, 0).law));
       efc.each((c, slot) => {
+        // contacts follow qacc here, not in space.move: alpha is still that of the last step
         const Jaref = efc.at(c, alpha.get());
         efc.setJaref(c, Jaref);
         space.addContact(c, slot, efc.law(c, slot, Jaref), space.contact(slot));
@@ -177,7 +178,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     efc.each((c, slot) => efc.setJv(c, efc.inMovable(c, space.contact(slot).times("search"))));
     lines.eachIsland((cost) => {
       const own = lines.scale();
-      noise.set(mul(mul(noiseOfScale, own), cost));
+      noise.set(mul(mul(noiseFactor, own), cost));
       searchLine(own);
       return { alpha: alpha.get(), done: done.get() };
     });
@@ -195,24 +196,28 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     done.set(lines.areDone());
   }
 
-  /** The same along what the sums are over: the world, or one island. `scale`: 1 / its inertia. */
+  /** The line search of the world, or of the island that `lines` has selected. Sets alpha and `done`. `scale`: 1 / its inertia. */
   function searchLine(scale: Scalar): void {
     // derivatives of the quadratic that the cost is as long as no force changes
     const sums = trees ?? lines;
+    // fills what trees.descent reads, also where descent takes its place
     const slope = sums ? sums.gradSearch((add) => space.eachGradSearch(add)) : space.gradSearch();
     const descent = byIsland ? trees!.descent((dof, body) => space.restrict(dof, body)) : slope;
-    const quad = [descent, space.searchMv()];
+    const slopeAtZero = descent;
+    // forms Mv for space.move, so after descent, which may zero parts of search
+    const gaussCurvature = space.searchMv();
     const deriv0 = variable("deriv0");
     const deriv1 = variable("deriv1");
     const cost = variable("cost");
     const stateChanged = flag("state_changed", false);
     const truncated = m.opt.ls_iterations < FEW_ITERATIONS;
 
-    // the cost beyond that at 0, and its derivatives: quad, and by how much the forces differ from those at 0
-    const evaluate = (a: Scalar, first: boolean): void => {
-      deriv0.set(add(quad[0], mul(a, quad[1])));
-      deriv1.set(quad[1]);
-      if (truncated) cost.set(mul(a, add(quad[0], mul(mul(0.5, a), quad[1]))));
+    // the cost beyond that at 0, and its derivatives: those of the Gauss cost, and by how much the forces differ from those at 0
+    // setsJv: the first point of a search forms jv of contacts
+    const evaluate = (a: Scalar, setsJv: boolean): void => {
+      deriv0.set(add(slopeAtZero, mul(a, gaussCurvature)));
+      deriv1.set(gaussCurvature);
+      if (truncated) cost.set(mul(a, add(slopeAtZero, mul(mul(0.5, a), gaussCurvature))));
       stateChanged.set(false);
       const addCost = (law: { cost: Scalar }, before: { cost: Scalar }, derivBefore: Scalar) => {
         if (truncated) cost.set(add(cost.get(), sub(sub(law.cost, before.cost), mul(a, derivBefore))));
@@ -227,7 +232,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
         stateChanged.set(or(stateChanged.get(), changed(before.state, law.state)));
       };
       const addContact = (c: Int, slot: Int) => {
-        if (first && !lines) efc.setJv(c, efc.inMovable(c, space.contact(slot).times("search")));
+        if (setsJv && !lines) efc.setJv(c, efc.inMovable(c, space.contact(slot).times("search")));
         const weight = weights.contact(slot);
         const jv = efc.jv(c);
         const before = efc.law(c, slot, efc.at(c, 0));
@@ -246,18 +251,18 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     if (newton) alpha.set(1);
     else {
       evaluate(0, true);
-      alpha.set(div(neg(quad[0]), max(deriv1.get(), 1e-30)));
+      alpha.set(div(neg(slopeAtZero), max(deriv1.get(), 1e-30)));
     }
     evaluate(alpha.get(), newton);
-    const decrement = mul(mul(0.5, scale), mul(neg(quad[0]), alpha.get()));
-    const exact = newton && !space.isInexact ? not(stateChanged.get()) : false;
+    const decrement = mul(mul(0.5, scale), mul(neg(slopeAtZero), alpha.get()));
+    const isFullStep = newton && !space.isInexact ? not(stateChanged.get()) : false;
     const scaled = (slope: Scalar) => mul(mul(0.5, scale), mul(neg(slope), alpha.get()));
     const settles = byIsland ? trees!.settle(scaled, tolerance, noiseShare) : le(decrement, tolerance);
-    done.set(or(or(exact, settles), or(stalls(decrement), not(isFinite32(quad[0])))));
-    // the first guess only: a later point may lie on the pieces of the start and still be far from the minimum
+    done.set(or(or(isFullStep, settles), or(stalls(decrement), not(isFinite32(slopeAtZero)))));
+    // judged at the first guess only: a later point may have the start's active set and still be far from the minimum
     const settled = or(not(stateChanged.get()), done.get());
-    const line = { start: quad[0], evaluate: (a: Scalar) => evaluate(a, false), cost, deriv0, deriv1, alpha };
-    const least = mul(slopeReduction(m), abs(quad[0]));
+    const line = { start: slopeAtZero, evaluate: (a: Scalar) => evaluate(a, false), cost, deriv0, deriv1, alpha };
+    const least = mul(slopeReduction(m), abs(slopeAtZero));
     if (truncated) {
       // MuJoCo's gtol: tolerance * ls_tolerance * |search| / scale
       const length = sqrt(dotFields(search, search, lines?.dof));
@@ -266,19 +271,19 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       done.set(or(done.get(), eq(alpha.get(), 0)));
     } else safeguardedNewton(line, m.opt.ls_iterations, least, settled);
     // an ascent direction can only be rounding: stay
-    const ascent = ge(quad[0], 0);
+    const ascent = ge(slopeAtZero, 0);
     alpha.set(select(ascent, 0, alpha.get()));
     done.set(or(done.get(), ascent));
   }
 
-  /** Whether a decrement is one that rounding makes, and did not halve: more iterations would go round in circles. */
+  /** Whether the decrement is within rounding noise and has not halved since the last iteration: more would only circle the minimum. */
   function stalls(decrement: Scalar): Bool {
     if (current().exact) return false;
     const last = lastDecrement.get();
     lastDecrement.set(decrement);
     const isNoise = byIsland ? false : and(le(decrement, noise.get()), ge(decrement, mul(0.5, last)));
     if (!patience) return isNoise;
-    // rounding of the couplings' own iterations may be more than is known of it
+    // the conjugate gradients of coupling.ts may leave more rounding error than `noise` allows for
     const { best, since } = patience;
     const better = lt(decrement, mul(0.5, best.get()));
     best.set(select(better, decrement, best.get()));

@@ -32,7 +32,10 @@ export interface ProductsOf {
   body(b: Int, x: Scalar): void;
 }
 
-/** Runs its argument in Newton's iterations alone: body space takes two further turns of the same code. */
+/**
+ * Emits its argument for Newton's iterations only: body space runs the same loop body for qacc_smooth before them, and for
+ * the implicit step after (TURN in body-space.ts).
+ */
 export type InNewton = (body: () => void) => void;
 
 /**
@@ -45,7 +48,7 @@ export interface SolverSpace {
   /** Whether H⁻¹ grad beside stiff constraints is inexact, by iterations of its own or by rounding, so that one step need not be exact. */
   readonly isInexact: boolean;
   iterate(frame: Frame, body: (inNewton: InNewton, iteration: () => Int) => void): void;
-  /** Tells that the solver has set qacc to qacc_smooth, and `search`. */
+  /** Call once qacc = qacc_smooth and `search` are set: Ma - qfrc_smooth starts at 0. */
   startAtSmooth(): void;
   contact(slot: Int): ContactAt;
   /** x = M⁻¹ x; joint space alone. */
@@ -61,7 +64,7 @@ export interface SolverSpace {
   gradSearch(): Scalar;
   /** The products that add up to it, of dofs and bodies. */
   eachGradSearch(add: ProductsOf): void;
-  /** searchᵀ Mv, with Mv = M search; weighted. */
+  /** searchᵀ M search, weighted. Forms Mv, which `move` needs. */
   searchMv(): Scalar;
   /** Multiplies what `search` has of dofs and bodies by a factor of their tree. */
   restrict(dof: (i: Int) => Scalar, body: (b: Int) => Scalar): void;

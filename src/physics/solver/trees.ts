@@ -190,8 +190,8 @@ export class Trees implements Weights {
   }
 
   /**
-   * gradᵀ search of the islands that descend; the others, whose slope can only be rounding, are told to stay. After
-   * `gradSearch`.
+   * gradᵀ search over the islands that descend; `search` is zeroed in the others, whose slope can only be rounding. After
+   * `gradSearch`, before Mv is formed.
    */
   descent(restrict: (dof: (i: Int) => Scalar, body: (b: Int) => Scalar) => void): Scalar {
     const { slope } = this.#ofIsland!;

@@ -23,7 +23,7 @@ describe("makeVec", () => {
     expect(await make("Ant-v4")).toBe('[unknown-env] no environment is called "Ant-v4"; nearest: Ant-v5.');
     expect(await make("CartPole-v1")).toBe('[unknown-env] no environment is called "CartPole-v1"; nearest: CartPole.');
     expect(await make("Humanoid")).toBe(
-      '[unknown-env] no environment is called "Humanoid"; nearest: Humanoid-v5, HumanoidStandup-v5.',
+      '[unknown-env] no environment is called "Humanoid"; nearest: Humanoid-v5, HumanoidStandup-v5, dm-humanoid-run.',
     );
     expect(await make("Fetch")).toMatch(
       /^\[unknown-env\] no environment is called "Fetch"; there are: Ant-v5, ArmTable, CartPole, /,
