@@ -102,6 +102,8 @@ export {
   SAC_DISCRETE_OPTIONS,
   Ppo,
   planPpo,
+  joinColumns,
+  mirrorColumns,
   planSac,
   PPO_OPTIONS,
   Sac,

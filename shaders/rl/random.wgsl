@@ -5,6 +5,7 @@ const STREAM_POLICY = 5u;
 const STREAM_REPLAY = 9u;
 const STREAM_NEXT_ACTION = 10u;
 const STREAM_NEW_ACTION = 11u;
+const STREAM_MIRROR = 13u;
 
 /// Four standard normal numbers from four words (Box-Muller).
 fn normals(words: vec4<u32>) -> vec4<f32> {

@@ -26,6 +26,7 @@ export const streams = {
   nextAction: 10,
   newAction: 11,
   actuators: 12,
+  mirror: 13,
   motion: 13,
   user: 1024,
 } as const;

@@ -12,6 +12,7 @@ export {
 export { DQN_OPTIONS, dqnConfig, type DqnConfig, type DqnOption } from "./dqn/config.ts";
 export { SAC_OPTIONS, sacConfig, type SacConfig, type SacOption } from "./sac/config.ts";
 export type { Evaluation, EvaluateOptions } from "./evaluate.ts";
+export { joinColumns, mirrorColumns, type Mirrored } from "./ppo/mirror.ts";
 export type { Demonstrations, Teacher } from "./ppo/imitation.ts";
 export { PPO_OPTIONS, ppoConfig, type PpoConfig, type PpoOption } from "./ppo/config.ts";
 export type { Algorithm, AlgorithmSnapshot } from "./algorithm.ts";

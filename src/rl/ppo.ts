@@ -40,6 +40,7 @@ import {
   countClipped,
   estimateAdvantages,
   minibatchesOf,
+  mirrorRollout,
   observeMoments,
   setUniforms,
   trainMinibatch,
@@ -234,6 +235,7 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
   }
 
   async #learn(flags = 0): Promise<Metrics> {
+    if (this.learner.shape.mirrors) mirrorRollout(this.learner, this.iteration);
     if (this.config.normalizeObservations) countClipped(this.learner);
     const imitates = flags & Flag.imitate;
     this.#imitated = imitates !== 0;

@@ -188,6 +188,11 @@ export const KERNELS = {
   },
   loss_gaussian: loss("gaussian", JOBS.lossGaussian),
   loss_categorical: loss("categorical", JOBS.lossCategorical),
+  mirror: {
+    files: [...RANDOM, "rl/mirror.wgsl"],
+    job: JOBS.mirror,
+    buffers: { 2: "mirror", 3: "worlds", 4: "rollout_obs", 5: "rollout_actions" },
+  },
   reduce: optimize("reduce", { 2: "grads", 7: "partials" }),
   gradient_gate: optimize("gradient_gate", { 2: "grads", 3: "scratch", 4: "state", 5: "moments", 6: "params" }),
   adam: optimize("adam", { 2: "grads", 4: "state", 5: "moments", 6: "params" }),

@@ -6,6 +6,7 @@ import { HEAD_ROW, SAMPLE, STATE_SIZE, UNIFORM_SLOTS, UNIFORMS_BYTES, WORLD } fr
 import { JOB_BYTES } from "../tables/job-tables.ts";
 import { embedding4, layOutNetworks, padTo, row4Of, TILE, type Layer, type Networks } from "../networks/networks.ts";
 import { cellJobs, layOutCells, sequencesOf, type CellsLayout } from "./recurrent.ts";
+import { mirrors } from "./mirror.ts";
 import { layOutHead, type HeadLayout } from "../networks/head-layout.ts";
 import type { Network, EnvShape } from "../device/env-shape.ts";
 import {
@@ -56,6 +57,8 @@ export interface LearnerShape {
   readonly actions4: number;
   /** Of the gradient that is summed over chunks, statistics included. */
   readonly total4: number;
+  /** Whether some of a rollout is learnt from as its mirror image. */
+  readonly mirrors: boolean;
   readonly jobs: number;
 }
 
@@ -141,6 +144,7 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
     k4,
     actions4: padTo(env.actions, 4) / 4,
     total4: nets.core4 + STATISTICS4,
+    mirrors: mirrors(env, config),
     jobs,
   };
 }
@@ -221,6 +225,7 @@ export function planLearner(shape: LearnerShape, config: PpoConfig, limits?: Pla
     sharedArena("norm", 4 * k4 + 2 * actions4),
     sharedArena("scratch", SUM_PARTS * Math.max(3, 2 * obs4)),
     sharedArena("state", STATE_SIZE / 4),
+    ...(shape.mirrors ? [sharedArena("mirror", padTo(env.observations + env.actions, 4) / 4)] : []),
     rows("rollout_obs", rolloutSteps * 4 * obs4),
     rows("rollout_actions", rolloutSteps * 4 * actions4),
     rows("samples", rolloutSteps * SAMPLE.size),

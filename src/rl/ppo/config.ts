@@ -1,5 +1,6 @@
 // every hyperparameter of PPO: flat, with its default, its bounds and what it means. The command line's flags are these.
 import { badOption, fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
+import { MIRROR_COLUMNS } from "./mirror.ts";
 import { HIDDEN_ACTIVATIONS } from "../networks/activations.ts";
 import { CELL_KINDS } from "../networks/networks.ts";
 import { ACTION_EMBEDDING, adamOptions, assertLogStds, GAMMA } from "../device/shared-options.ts";
@@ -48,6 +49,12 @@ export const PPO_OPTIONS = {
     integer: true,
     doc: "control steps that derivatives go back through; rolloutSteps is a multiple of it",
   },
+  mirrorObservations: {
+    default: [],
+    kind: MIRROR_COLUMNS,
+    doc: "half of the rollout is learnt from as its mirror image: for each column of the observations the one that it is in the mirror, counted from 1, negative where the sign changes; see mirrorColumns",
+  },
+  mirrorActions: { default: [], kind: MIRROR_COLUMNS, doc: "the same of continuous actions" },
   squash: {
     default: false,
     doc: "continuous actions go through tanh into their bounds, instead of being clipped to them",

@@ -32,6 +32,10 @@ export class Learner extends LearnerCore<LearnerShape> {
       const learner = new Learner(shape, backing);
       await learner.bindJobs((bind) => learner.#bindNetworks(bind));
       if (shape.nets.head?.embedding) learner.write("features", shape.env.features!.values);
+      if (shape.mirrors) {
+        const { mirrorObservations, mirrorActions } = config;
+        learner.write("mirror", Float32Array.from([...mirrorObservations, ...mirrorActions]));
+      }
       return learner;
     });
   }
@@ -64,6 +68,10 @@ export class Learner extends LearnerCore<LearnerShape> {
     });
     if (shape.cells) bindCells(bind, nets, shape.cells, gradient);
     bind("gather", "gather");
+    if (shape.mirrors) {
+      const [observation_row, action_row] = [4 * shape.obs4, 4 * shape.actions4];
+      bind("mirror", "mirror", { observations: env.observations, actions: env.actions, observation_row, action_row });
+    }
     const at = this.#outputs();
     if (nets.head) {
       bindHead(bind, shape, at);

@@ -125,6 +125,12 @@ export const minibatchParts = (
   optimize: () => submit(learner, part, [optimize(learner)]),
 });
 
+/** Turns the rollout of half of the worlds, others in each update, into its mirror image. */
+export function mirrorRollout(learner: Learner, draw: number): void {
+  const { samples, env } = learner.shape;
+  learner.submit("mirror", { draw }, (pass) => learner.run(pass, "mirror", samples * (env.observations + env.actions)));
+}
+
 /** The scale of rewards, then advantages and returns backwards in time, then the scale of advantages. */
 export function estimateAdvantages(learner: Learner, flags: number): void {
   const { numEnvs } = learner.shape.env;

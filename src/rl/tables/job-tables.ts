@@ -171,6 +171,14 @@ export const JOBS = {
       other: ["u32", "How much further on sums go, where statistics or what follows lies."],
     }),
   ),
+  mirror: single(
+    struct("MirrorJob", {
+      observations: ["u32", "Columns of observations and of actions, and floats of their rows in the rollout."],
+      actions: "u32",
+      observation_row: "u32",
+      action_row: "u32",
+    }),
+  ),
   sample: single(struct("SampleJob", { row4: ["u32", "vec4s of a sample, and of an action."], actions4: "u32" })),
   actGreedy: single(
     struct("GreedyJob", {

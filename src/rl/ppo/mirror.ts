@@ -1,0 +1,91 @@
+// mirror symmetry: which column of observations and actions is which in the mirror, and the names that it comes from
+import { badOption } from "../../core/options.ts";
+import { CorralError } from "../../core/errors.ts";
+import { fits } from "../../core/names.ts";
+import { Mismatch, type Kind } from "../../core/schema.ts";
+import type { EnvShape } from "../device/env-shape.ts";
+
+/** Columns in the mirror, counted from 1, negative where the sign changes too. */
+export const MIRROR_COLUMNS: Kind<readonly number[]> = {
+  want: "a list of columns counted from 1, negative where the sign changes, each of which is its own partner's partner",
+  read(value, path) {
+    const list = Array.isArray(value) || ArrayBuffer.isView(value) ? Array.from(value as ArrayLike<number>) : undefined;
+    // of a pair both have the sign, or neither
+    const isPartner = (to: number, i: number): boolean => {
+      const partner = Math.abs(to);
+      return (
+        Number.isInteger(to) &&
+        partner >= 1 &&
+        partner <= list!.length &&
+        list![partner - 1] === Math.sign(to) * (i + 1)
+      );
+    };
+    if (list?.every(isPartner)) return list;
+    throw new Mismatch(path, value, this.want);
+  },
+};
+
+interface MirrorConfig {
+  readonly mirrorObservations: readonly number[];
+  readonly mirrorActions: readonly number[];
+  readonly recurrent: string;
+}
+
+/** Whether rollouts are mirrored. Throws `bad-option` for lists of other lengths, and where there is nothing to mirror. */
+export function mirrors(env: EnvShape, { mirrorObservations, mirrorActions, recurrent }: MirrorConfig): boolean {
+  if (mirrorObservations.length === 0 && mirrorActions.length === 0) return false;
+  if (env.head !== "gaussian")
+    throw badOption("mirrorActions", mirrorActions, `the actions of ${env.id} are discrete: leave both lists out`);
+  if (recurrent !== "none")
+    throw badOption(
+      "mirrorObservations",
+      mirrorObservations,
+      `the states of a ${recurrent} have no mirror image: pass recurrent "none", or leave both lists out`,
+    );
+  const sizes = [
+    ["mirrorObservations", mirrorObservations, env.observations],
+    ["mirrorActions", mirrorActions, env.actions],
+  ] as const;
+  for (const [name, list, size] of sizes)
+    if (list.length !== size) throw badOption(name, list, `${env.id} has ${size} columns: pass as many`);
+  return true;
+}
+
+/** What changes sides: "FL" and "FR", parts of names; and whose sign changes, with `*` for anything. */
+export interface Mirrored {
+  readonly swap?: readonly (readonly [string, string])[];
+  readonly negate?: readonly string[];
+}
+
+/**
+ * Columns in the mirror of what has names, joints or actuators: `mirrorColumns(["FL_hip", "FL_knee", "FR_hip", "FR_knee"],
+ * { swap: [["FL", "FR"]], negate: ["*_hip"] })` is [-3, 4, -1, 2].
+ * @throws CorralError bad-mirror for a name whose mirror image is none of them
+ */
+export function mirrorColumns(names: readonly string[], { swap = [], negate = [] }: Mirrored): number[] {
+  const other = (name: string): string => {
+    for (const [left, right] of swap) {
+      if (name.includes(left)) return name.replace(left, right);
+      if (name.includes(right)) return name.replace(right, left);
+    }
+    return name;
+  };
+  return names.map((name) => {
+    const partner = names.indexOf(other(name));
+    if (partner === -1) {
+      const text = `the mirror image of "${name}" is "${other(name)}", which is none of ${names.join(", ")}. Name every pair in swap.`;
+      throw new CorralError("bad-mirror", text, { name });
+    }
+    return (negate.some((pattern) => fits(name, pattern)) ? -1 : 1) * (partner + 1);
+  });
+}
+
+/** Lists of columns side by side, as one. */
+export function joinColumns(...lists: readonly (readonly number[])[]): number[] {
+  let before = 0;
+  return lists.flatMap((list) => {
+    const first = before;
+    before += list.length;
+    return list.map((to) => to + Math.sign(to) * first);
+  });
+}
