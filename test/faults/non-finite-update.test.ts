@@ -8,7 +8,7 @@ import { Flag } from "../../src/rl/tables/device-tables.ts";
 import { learnBatch } from "../../src/rl/sac/batch.ts";
 import { batchEvidence, stoppedAt } from "../../src/rl/sac/evidence.ts";
 import { reexecuteBatch } from "../../src/rl/sac/reexecute.ts";
-import { sharedDevice } from "../support/learner-case.ts";
+import { closeSharedDevice, sharedDevice } from "../support/learner-case.ts";
 import { DRAW, makeSac, SEED } from "../support/sac-case.ts";
 import { TILE } from "../../src/rl/networks/networks.ts";
 import { sacShape } from "../../src/rl/sac/arenas.ts";
@@ -25,6 +25,7 @@ holdDevice();
 
 const root = mkdtempSync(join(tmpdir(), "corral-non-finite-"));
 afterAll(() => rmSync(root, { recursive: true }));
+afterAll(closeSharedDevice);
 
 const bundlesOf = (folder: string): string[] =>
   readdirSync(join(folder, BUNDLES)).map((name) => join(folder, BUNDLES, name));

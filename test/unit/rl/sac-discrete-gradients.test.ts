@@ -7,7 +7,7 @@ import type { QNetwork } from "../../../src/rl/dqn/arenas.ts";
 import { learnBatch } from "../../../src/rl/sac-discrete/batch.ts";
 import { Flag, SAC_STATE, STATE_SIZE } from "../../../src/rl/tables/device-tables.ts";
 import { forward, packLayers, unpackLayers, type Params } from "../../support/jax-ppo.ts";
-import { ON_WASM, sharedDevice } from "../../support/learner-case.ts";
+import { closeSharedDevice, ON_WASM, sharedDevice } from "../../support/learner-case.ts";
 import { differences } from "../../support/ppo-reference.ts";
 import {
   goalsOf,
@@ -33,7 +33,7 @@ const CASES: SacDiscreteCase[] = [
 ];
 const DRAW = 9;
 
-afterAll(async () => (await sharedDevice()).close());
+afterAll(closeSharedDevice);
 
 async function kernelGradients({ learner, shape }: MadeSacDiscrete): Promise<Float32Array> {
   learnBatch(learner, { draw: DRAW, flags: Flag.firstMinibatch, samples: false, movesPolicy: true });
