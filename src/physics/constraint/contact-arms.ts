@@ -57,7 +57,7 @@ const OBLIQUE = 1e-3;
 export type ContactArms = (slot: Int, which: 0 | 1) => ContactArm;
 
 /** Reads geom_xpos, xquat. */
-export function contactArms(m: ModelView, d: WorldData, slots: ContactSlots): ContactArms {
+function contactArms(m: ModelView, d: WorldData, slots: ContactSlots): ContactArms {
   const { model } = m;
   const geoms = [...new Set(slots.pairs.flatMap((p) => [p.geom1, p.geom2]))];
   const field = (name: string, at: (geom: number) => Vec3): Field => {
