@@ -27,7 +27,7 @@ export const streams = {
   newAction: 11,
   actuators: 12,
   mirror: 13,
-  motion: 13,
+  motion: 14,
   user: 1024,
 } as const;
 

@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { viewTarget } from "../../src/cli/view-target.ts";
@@ -19,6 +18,7 @@ import { recordingBytes } from "../../src/render/recording.ts";
 import { decodeFrame } from "../../src/view/messages.ts";
 import { pictureBounds } from "../support/tolerances.ts";
 import {
+  Waiting,
   apart,
   drawnHere,
   fromKept,
@@ -67,7 +67,8 @@ afterAll(async () => {
 
 /** Waits until what is drawn is as far from a picture as it is to be. */
 async function drawnUntil(canvas: Locator, from: Picture, isSo: (far: number) => boolean): Promise<void> {
-  while (!isSo(apart(await canvas.screenshot(), from))) await pause(100);
+  const waiting = new Waiting("a picture as far from another as it is to be");
+  while (!isSo(apart(await canvas.screenshot(), from))) await waiting.on(canvas.page());
 }
 
 describe("corral view", () => {
@@ -139,6 +140,8 @@ describe("corral view", () => {
     await page.locator("#play").click();
     await settled(page, "document.querySelector('#play').textContent === 'play'");
     await page.locator("#reset").click();
+    // what was under way when it was paused has been shown too
+    await settled(page, "document.querySelector('#now').textContent.includes(', 0.000 s')");
     await settled(page, "/^[0-9.]+ ms a picture$/.test(document.querySelector('#pace').textContent)");
 
     // keys and the mouse

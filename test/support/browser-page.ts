@@ -21,6 +21,28 @@ async function assertSound(page: Page): Promise<void> {
   if (/was lost/.test(note)) throw new Error(`the page says: ${note}`);
 }
 
+/** Milliseconds after which what was waited for will not come: pages show within two seconds what is asked of them. */
+const NEVER_MS = 150_000;
+
+/** A wait for a page, which ends in words rather than at the test's own limit. */
+export class Waiting {
+  readonly #ends = Date.now() + NEVER_MS;
+  readonly #what: string;
+
+  constructor(what: string) {
+    this.#what = what;
+  }
+
+  async on(page: Page): Promise<void> {
+    await assertSound(page);
+    if (Date.now() > this.#ends) {
+      const now = await page.evaluate<string>("document.querySelector('#now')?.textContent ?? ''");
+      throw new Error(`waited ${NEVER_MS / 1000} s for ${this.#what}; the page is at "${now}"`);
+    }
+    await pause(50);
+  }
+}
+
 /** A page, and what it has said that it should not. */
 export async function openPage(
   browser: Browser,
@@ -89,19 +111,17 @@ export const stepOf = async (page: Page): Promise<number> =>
 
 /** Asks until it is so; the policy of the page lets no text become code within it. */
 export async function settled(page: Page, condition: string): Promise<void> {
-  while (!(await page.evaluate<boolean>(condition))) {
-    await assertSound(page);
-    await pause(50);
-  }
+  const waiting = new Waiting(condition);
+  while (!(await page.evaluate<boolean>(condition))) await waiting.on(page);
 }
 
 /** Looks until as many pixels of a channel are as they should be; returns the last picture. */
 export async function seen(canvas: Locator, channel: number, isRight: (pixels: number) => boolean): Promise<Buffer> {
+  const waiting = new Waiting(`pixels of channel ${channel}`);
   for (;;) {
     const picture = await canvas.screenshot();
     if (isRight(count(picture, channel))) return picture;
-    await assertSound(canvas.page());
-    await pause(50);
+    await waiting.on(canvas.page());
   }
 }
 export const many = (pixels: number): boolean => pixels > 50;
@@ -130,12 +150,13 @@ export function fromKept(name: string, picture: Picture): number {
 
 /** A picture of what a page shows, once it stands still: two that are taken one after the other are alike. */
 export async function still(canvas: Locator): Promise<Picture> {
+  const waiting = new Waiting("a picture that stands still");
   let last: Buffer | undefined;
   for (;;) {
     await canvas.page().evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
     const next = await canvas.screenshot();
     if (last?.equals(next)) break;
-    await assertSound(canvas.page());
+    await waiting.on(canvas.page());
     last = next;
   }
   const { width, height, at } = pixelsOf(last);
