@@ -5,7 +5,7 @@ import { lineChart } from "../report/chart.ts";
 import { escapeHtml, htmlTable, page } from "../report/page.ts";
 import type { FirstStep } from "./first-step.ts";
 import { loopTable, type Loop } from "./loop.ts";
-import { busyNote, overview, peersOf, type Bench } from "./report.ts";
+import { busyNote, effort, overview, peersOf, type Bench } from "./report.ts";
 
 const ms = (value: number): string => (value >= 1000 ? `${(value / 1000).toFixed(2)} s` : `${value.toFixed(0)} ms`);
 
@@ -18,7 +18,7 @@ export function benchPage(benches: readonly Bench[], loop?: Loop): string {
     adapter,
     `${machine.cpu}, ${machine.cores} cores, ${formatBytes(machine.memory)} memory, ${machine.platform}, Node ${machine.node}`,
     `load average ${load} (the benchmark's own work included)`,
-    `${settings.repetitions} measurements of ${settings.seconds} s each, by turns; medians; ${settings.motion} controls, seed ${settings.seed}`,
+    `${effort(benches)}; ${settings.motion} controls, seed ${settings.seed}`,
   ];
   return page(
     `corral bench, ${machine.cpu}, ${adapter}`,

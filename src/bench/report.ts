@@ -235,6 +235,16 @@ const rounded = (perSecond: number): string => {
 const versionsOf = (benches: readonly Bench[]): string =>
   [...new Set(benches.flatMap(({ native }) => ("absent" in native ? [] : [native.mujoco])))].join(", ");
 
+/** How much was measured of each, which may differ where results were measured in pieces. */
+export function effort(benches: readonly Bench[]): string {
+  const range = (of: (settings: Bench["settings"]) => number) => {
+    const found = benches.map(({ settings }) => of(settings));
+    const [least, most] = [Math.min(...found), Math.max(...found)];
+    return least === most ? `${least}` : `${least} to ${most}`;
+  };
+  return `${range((of) => of.repetitions)} measurements of ${range((of) => of.seconds)} s each, by turns; medians`;
+}
+
 /** A header, and one row an environment: its fastest batch beside MuJoCo on all cores. */
 export function overview(benches: readonly Bench[]): string[][] {
   const native = benches.some((b) => !("absent" in b.native));

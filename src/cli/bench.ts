@@ -10,7 +10,7 @@ import { MOTIONS, type Motion } from "../bench/actions.ts";
 import { firstStepHere, firstSteps } from "../bench/first-step.ts";
 import { loopTable, measureLoop, type Loop } from "../bench/loop.ts";
 import { benchPage } from "../bench/page.ts";
-import { besideEnvpool, busyNote, overview, peersOf, type Bench, type RateRange } from "../bench/report.ts";
+import { besideEnvpool, busyNote, effort, overview, peersOf, type Bench, type RateRange } from "../bench/report.ts";
 import { machineFacts, machineName } from "../bench/machine.ts";
 import {
   makeOutput,
@@ -310,13 +310,13 @@ function readResults(folder: string): { benches: Bench[]; loop: Loop | undefined
 
 /** A table of all environments, and the report. */
 function saveOverview(folder: string, results: readonly Bench[], loop: Loop | undefined): void {
-  const [{ machine, settings }] = results;
+  const [{ machine }] = results;
   const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const [header, ...rows] = overview(results);
   const lines = [
     `# ${machine.cpu}, ${machine.cores} cores, ${machine.driver}`,
     "",
-    `Node ${machine.node}, ${formatBytes(machine.memory)} memory; ${settings.repetitions} measurements of ${settings.seconds} s each, by turns; medians of the fastest batch.`,
+    `Node ${machine.node}, ${formatBytes(machine.memory)} memory; ${effort(results)} of the fastest batch.`,
     "Physics steps stay on the device, env steps bring all results to the host. WASM is MuJoCo's WebAssembly, one world a worker thread; native is mujoco.rollout of the version that its column names, the same as the WebAssembly's.",
     "",
     row(header),
